@@ -1,0 +1,174 @@
+# reach: how far back does a language model look?
+#
+#   make            build ./reach                       make demo      install what is missing, build, run on the examples
+#   make check      install what is missing, test       make bench     ratios against a peer and the machine's own rate
+#   make deps       install the libraries (apt)         make install   into PREFIX (default /usr/local), DESTDIR honoured
+#
+# Variables: CC, OPTIMIZE, asan=1 (AddressSanitizer and UBSan), werror=1, PREFIX, DESTDIR, PYTHON (bench only).
+
+CC       ?= gcc
+ifeq ($(origin CC),default)
+CC       := gcc
+endif
+OPTIMIZE ?= -O3
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+PYTHON   ?= python3
+CFLAGS   ?=
+LDFLAGS  ?=
+CPPFLAGS ?=
+asan     ?= 0
+werror   ?= 0
+V        ?= 0
+
+VERSION := 0.1.0
+MACHINE := $(shell uname -m)
+
+# ---- where things go: one folder a configuration, so that none spoils another's objects ----
+CONFIG := $(notdir $(firstword $(CC)))$(if $(filter 1,$(asan)),-asan)$(if $(filter 1,$(werror)),-werror)
+BUILD  := build/$(CONFIG)
+Q      := $(if $(filter 1,$(V)),,@)
+
+# ---- libraries: probed once a configuration ----
+PKG_CONFIG ?= pkg-config
+HDF5_PKG   := $(firstword $(foreach p,hdf5-serial hdf5,$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null && echo $(p))) none)
+probe       = $(shell printf '\043include <$(1)>\nint main(void){return 0;}\n' | $(CC) $(CPPFLAGS) $(4) -x c - -o /dev/null $(3) 2>/dev/null && echo found || echo missing)
+HDF5_CFLAGS := $(if $(filter none,$(HDF5_PKG)),,$(shell $(PKG_CONFIG) --cflags $(HDF5_PKG) 2>/dev/null))
+HDF5_LIBS   := $(if $(filter none,$(HDF5_PKG)),-lhdf5,$(shell $(PKG_CONFIG) --libs $(HDF5_PKG) 2>/dev/null))
+
+ifeq ($(filter clean deps help,$(MAKECMDGOALS)),)
+HAVE_HDF5    := $(call probe,hdf5.h,,$(HDF5_LIBS),$(HDF5_CFLAGS))
+HAVE_JANSSON := $(call probe,jansson.h,,-ljansson,)
+HAVE_ZLIB    := $(call probe,zlib.h,,-lz,)
+HAVE_XXHASH  := $(call probe,xxhash.h,,-lxxhash,)
+HAVE_ONEDNN  := $(call probe,dnnl.h,,-ldnnl,)
+HAVE_OPENMP  := $(call probe,omp.h,,-fopenmp,)
+HAVE_CMOCKA  := $(shell printf '\043include <stdarg.h>\n\043include <stddef.h>\n\043include <setjmp.h>\n\043include <stdint.h>\n\043include <cmocka.h>\nint main(void){return 0;}\n' | $(CC) -x c - -o /dev/null -lcmocka 2>/dev/null && echo found || echo missing)
+HAVE_GNUPLOT := $(shell command -v gnuplot >/dev/null 2>&1 && echo found || echo missing)
+endif
+
+REQUIRED := $(foreach l,HDF5 JANSSON ZLIB XXHASH ONEDNN OPENMP,$(if $(filter missing,$(HAVE_$(l))),$(l)))
+APT_PACKAGES := gcc make pkg-config libhdf5-dev libjansson-dev zlib1g-dev libxxhash-dev libdnnl-dev libcmocka-dev gnuplot-nox
+
+# ---- flags ----
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla $(if $(filter 1,$(werror)),-Werror)
+SANITIZE := $(if $(filter 1,$(asan)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+comma    := ,
+SANITIZE := $(if $(filter 1,$(asan)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+BASE_CFLAGS := -std=gnu11 $(if $(filter 1,$(asan)),-O1,$(OPTIMIZE)) -g $(WARNINGS) $(SANITIZE) -fopenmp -ffp-contract=off -fno-math-errno -I. -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS)
+LIBS     := $(HDF5_LIBS) -ljansson -lz -lxxhash -ldnnl -lm
+
+# ---- sources: found by wildcard, one room a folder ----
+IO_SRC       := $(wildcard io/*.c)
+ANALYZE_SRC  := $(wildcard analyze/*.c)
+MODEL_SRC    := $(wildcard model/*.c model/families/*.c)
+PLOTS_SRC    := $(wildcard plots/*.c)
+KERNEL_SRC   := $(wildcard kernels/*.c kernels/cpu/*.c)
+REF_SRC      := $(wildcard kernels/reference/*.c)
+# compiled once for each instruction set, VECTOR_ISA naming it; see kernels/cpu/vector/README.md
+VECTOR_SRC   := $(wildcard kernels/cpu/vector/*.c)
+COMMAND_SRC  := $(filter-out commands/main.c,$(wildcard commands/*.c))
+TEST_SRC     := $(wildcard tests/t-*.c)
+TEST_HELP    := $(filter-out $(TEST_SRC),$(wildcard tests/*.c))
+
+ISAS := generic
+ifneq ($(filter x86_64 amd64,$(MACHINE)),)
+ISAS += avx2 avx512
+endif
+ISA_FLAGS_generic := -DVECTOR_ISA=generic -DVECTOR_WIDTH=4
+ISA_FLAGS_avx2    := -DVECTOR_ISA=avx2 -DVECTOR_WIDTH=8 -mavx2 -mfma -mf16c
+ISA_FLAGS_avx512  := -DVECTOR_ISA=avx512 -DVECTOR_WIDTH=16 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mprefer-vector-width=512
+
+object = $(patsubst %.c,$(BUILD)/%.o,$(1))
+LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(KERNEL_SRC) $(COMMAND_SRC)) \
+  $(foreach r,f32 f64,$(patsubst %.c,$(BUILD)/%.$(r).o,$(REF_SRC))) \
+  $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
+TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
+
+.PHONY: all probe clean install deps demo check tests bench help FORCE
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+all: probe reach
+
+probe:
+	@printf '  HDF5     %s\n  Jansson  %s\n  zlib     %s\n  xxHash   %s\n  oneDNN   %s\n  OpenMP   %s\n  cmocka   %s (tests)\n  gnuplot  %s (pictures)\n' \
+	  '$(HAVE_HDF5)' '$(HAVE_JANSSON)' '$(HAVE_ZLIB)' '$(HAVE_XXHASH)' '$(HAVE_ONEDNN)' '$(HAVE_OPENMP)' '$(HAVE_CMOCKA)' '$(HAVE_GNUPLOT)'
+	@if [ -n '$(strip $(REQUIRED))' ]; then echo 'missing: $(strip $(REQUIRED)). `make deps` installs them on Debian and Ubuntu.' >&2; exit 1; fi
+
+reach: $(BUILD)/reach
+	@cp -f $< $@
+
+$(BUILD)/reach: $(BUILD)/commands/main.o $(BUILD)/libreach.a
+	@printf '  LINK %s\n' $@
+	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(BUILD)/libreach.a: $(LIB_OBJ)
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+# what `reach version` prints; rewritten only when it changes
+$(BUILD)/version.h: FORCE
+	@mkdir -p $(BUILD)
+	@printf '#define REACH_VERSION "%s"\n#define REACH_COMPILER "%s"\n#define REACH_FLAGS "%s"\n' '$(VERSION)' \
+	  "$$($(CC) --version | head -n 1)" '$(strip $(BASE_CFLAGS))' > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(LIB_OBJ) $(BUILD)/commands/main.o: | $(BUILD)/version.h
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D); printf '  CC   %s\n' $<
+	$(Q)$(CC) $(BASE_CFLAGS) $(HDF5_CFLAGS) -I$(BUILD) -MMD -MP -c $< -o $@
+
+$(BUILD)/%.f32.o: %.c
+	@mkdir -p $(@D); printf '  CC   %s (float)\n' $<
+	$(Q)$(CC) $(BASE_CFLAGS) -DREFERENCE_F32 -MMD -MP -c $< -o $@
+
+$(BUILD)/%.f64.o: %.c
+	@mkdir -p $(@D); printf '  CC   %s (double)\n' $<
+	$(Q)$(CC) $(BASE_CFLAGS) -DREFERENCE_F64 -MMD -MP -c $< -o $@
+
+define isa_rule
+$$(BUILD)/%.$(1).o: %.c
+	@mkdir -p $$(@D); printf '  CC   %s (%s)\n' $$< $(1)
+	$$(Q)$$(CC) $$(BASE_CFLAGS) $$(ISA_FLAGS_$(1)) -MMD -MP -c $$< -o $$@
+endef
+$(foreach i,$(ISAS),$(eval $(call isa_rule,$(i))))
+
+# ---- tests ----
+$(BUILD)/tests/t-%: $(BUILD)/tests/t-%.o $(call object,$(TEST_HELP)) $(BUILD)/libreach.a
+	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
+
+tests: $(TESTS) $(BUILD)/reach
+
+check: deps
+	$(Q)$(MAKE) --no-print-directory probe tests
+	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(TESTS)
+
+# ---- the main job on the shipped checkpoints and text ----
+DEMO := reach-demo
+demo: deps
+	$(Q)$(MAKE) --no-print-directory all
+	./reach erf examples/models/*/ --text examples/text/moby-dick.txt.gz --segments 16 --length 2048 -o $(DEMO) --force
+	@echo "figure: $(DEMO)/erf.png   table: $(DEMO)/summary.csv   data: $(DEMO)/erf.h5"
+
+bench: all
+	$(Q)PYTHON=$(PYTHON) BUILD=$(BUILD) sh bench/run.sh
+
+# ---- libraries from the distribution; nothing to do when all are there ----
+deps:
+	@sh .ci/deps $(APT_PACKAGES)
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 755 reach $(DESTDIR)$(PREFIX)/bin/reach
+	install -m 644 doc/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+
+clean:
+	rm -rf build reach
+
+help:
+	@sed -n '1,8s/^# \{0,1\}//p' Makefile
+
+FORCE:
+
+-include $(shell find build -name '*.d' 2>/dev/null)

@@ -1,0 +1,34 @@
+/* Files that are there whole or not at all, and the lock on a result folder. */
+#ifndef REACH_IO_ATOMIC_H
+#define REACH_IO_ATOMIC_H
+
+#include "io/error.h"
+
+#include <stdio.h>
+
+struct atomic_file {
+    FILE *stream;
+    char *path, *temporary;
+};
+
+/* Opens a temporary file beside PATH for writing. */
+int atomic_open(struct atomic_file *f, const char *path, struct error *e) MUST_USE;
+/* Checks every write, fsyncs file and folder, renames. On failure the temporary file is removed and PATH is as before. */
+int atomic_commit(struct atomic_file *f, struct error *e) MUST_USE;
+/* Closes and removes the temporary file; no-op on a committed or zeroed struct. */
+void atomic_abandon(struct atomic_file *f);
+
+/* Name of a temporary file beside PATH for a library that opens by name (HDF5), and the commit for it. Caller frees the string. */
+char *atomic_temporary_name(const char *path, struct error *e) MUST_USE;
+int atomic_rename(const char *temporary, const char *path, struct error *e) MUST_USE;
+
+/* Removes every temporary file that is open now; async-signal-safe, for a handler of SIGINT or SIGTERM. */
+void atomic_remove_all(void);
+
+/* Makes PATH and its parents. A file in the way, or a folder that cannot be written to, is an error. */
+int folder_make(const char *path, struct error *e) MUST_USE;
+/* Locks the folder (flock on a lock file in it) and returns a descriptor to keep open, or -1: "in use by another reach". */
+int folder_lock(const char *path, struct error *e) MUST_USE;
+void folder_unlock(int descriptor, const char *path);
+
+#endif

@@ -1,0 +1,32 @@
+/* The journal DIR/erf.part: finished segments of a run, appended one record each, so that a killed run goes on where it was.
+ *
+ * Header: magic, format version, digest of models and settings, record size, then a readable text of the settings (for naming what differs), checksum.
+ * Record: model index, segment index, status, log p, norms, checksum. A torn record at the end is cut off when the journal is opened. */
+#ifndef REACH_IO_JOURNAL_H
+#define REACH_IO_JOURNAL_H
+
+#include "io/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct journal;
+
+struct journal_record {
+    uint32_t model, segment;
+    uint8_t status;
+    double logprob;
+    const double *norm; /* [positions] */
+};
+
+/* Creates PATH anew for records of `positions` norms. `settings` is `key=value` lines that name everything results depend on. */
+struct journal *journal_create(const char *path, size_t positions, const char *settings, struct error *e) MUST_USE;
+/* Opens PATH to go on. Other settings are an error naming the first key that differs, with both values. Valid records are passed to `each`
+ * in file order (its norm pointer lives during the call; a nonzero return ends with -1). Returns NULL with *absent = 1 if there is no journal. */
+struct journal *journal_resume(const char *path, size_t positions, const char *settings,
+                               int (*each)(void *context, const struct journal_record *r), void *context, int *absent, struct error *e) MUST_USE;
+/* Appends one record with a single write. Synced to disk at most once a second and on close. */
+int journal_append(struct journal *j, const struct journal_record *r, struct error *e) MUST_USE;
+int journal_close(struct journal *j, struct error *e) MUST_USE;
+
+#endif

@@ -1,0 +1,34 @@
+/* config.json through Jansson: duplicate keys rejected, nesting and size bounded, typed getters with one message form.
+ *
+ * A `config` remembers which keys were read, so that a family can refuse what it does not know. */
+#ifndef REACH_IO_JSON_H
+#define REACH_IO_JSON_H
+
+#include "io/error.h"
+
+#include <jansson.h>
+
+struct config;
+
+struct config *config_open(const char *path, struct error *e) MUST_USE; /* caller closes; NULL on failure */
+void config_close(struct config *c);
+const char *config_path(const struct config *c);
+/* The member of that name, marked as read; NULL if absent or null. Dots descend: "rope_scaling.factor". Borrowed. */
+json_t *config_get(struct config *c, const char *key);
+int config_has(struct config *c, const char *key); /* present and not null; does not mark it as read */
+
+/* Typed getters: on success 0 and *out. When the key is absent or null: *out = fallback for the *_or forms, an error for the others.
+ * A wrong type, a fraction where a whole number is due, or a value outside [low, high] is an error that names the key and the range. */
+int config_int(struct config *c, const char *key, long low, long high, long *out, struct error *e) MUST_USE;
+int config_int_or(struct config *c, const char *key, long low, long high, long fallback, long *out, struct error *e) MUST_USE;
+int config_real_or(struct config *c, const char *key, double low, double high, double fallback, double *out, struct error *e) MUST_USE;
+int config_bool_or(struct config *c, const char *key, int fallback, int *out, struct error *e) MUST_USE;
+/* *out is borrowed from the config. */
+int config_string_or(struct config *c, const char *key, const char *fallback, const char **out, struct error *e) MUST_USE;
+/* Index of the string in a NULL-terminated list of choices; the error lists them. */
+int config_choice_or(struct config *c, const char *key, const char *const *choices, int fallback, int *out, struct error *e) MUST_USE;
+
+/* The first top-level key never read, or NULL. Borrowed. */
+const char *config_first_unread(struct config *c);
+
+#endif

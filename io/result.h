@@ -1,0 +1,47 @@
+/* Results of `reach erf` on disk: erf.h5 (format "reach-erf/1"), written whole and renamed into place, and read back. */
+#ifndef REACH_IO_RESULT_H
+#define REACH_IO_RESULT_H
+
+#include "io/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum segment_status { SEGMENT_DONE = 1, SEGMENT_EXCLUDED = 2 };
+
+/* One text attribute of a model or of the file. */
+struct result_attribute {
+    const char *name;
+    const char *value;
+};
+
+/* What is stored for one model, target and layer. Arrays are borrowed when writing and owned by the result when read. */
+struct result_model {
+    char name[128];
+    size_t segments, positions;     /* S, L-1 */
+    int wide;                       /* 1: norm is stored as float64, 0: float32 */
+    double *norm;                   /* [segments, positions] raw ||g_m|| */
+    double *logprob;                /* [segments] natural log of the target's probability */
+    uint8_t *status;                /* [segments] enum segment_status */
+    uint64_t *start;                /* [segments] */
+    double *s, *c, *c_lo, *c_hi;    /* [positions] */
+    struct result_attribute *attributes; /* path, digest, family, layers, heads, hidden, position_encoding, dtype, device, target, train_length ... */
+    size_t attribute_count;
+};
+
+struct result {
+    char *version, *command; /* root attributes */
+    struct result_model *models;
+    size_t model_count;
+};
+
+/* Writes PATH: beside it first, fsync, rename; nothing half-written stays. Datasets are chunked by segment, shuffled and deflated. No times are
+ * stored: the same run gives the same bytes. */
+int result_write(const char *path, const struct result *r, struct error *e) MUST_USE;
+/* Reads PATH; every size is checked. Caller frees with result_free. External links, unknown formats and wrong shapes are refused. */
+int result_read(const char *path, struct result *out, struct error *e) MUST_USE;
+void result_free(struct result *r);
+/* The attribute's value, or NULL. */
+const char *result_attribute(const struct result_model *m, const char *name);
+
+#endif

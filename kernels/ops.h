@@ -1,0 +1,179 @@
+/* The table of operations that forward and reverse are made of.
+ *
+ * A kernel set (reference in float or double, cpu, cuda) fills one `struct kernels`. Callers see opaque buffers and enqueue operations in order; an
+ * operation may run later, up to `synchronize`. Operations do not fail: what goes wrong is kept and reported by the next create, load or
+ * synchronize. Shapes are row-major; `R x W` means rows times width.
+ *
+ * Rows. Activations hold `rows.count` rows for each of `rows.segments` segments, one segment after the other: always the LAST `count` of the
+ * segment's `positions` positions, so row r of a segment stands for position positions - count + r (from 0). A block may need fewer rows at its
+ * output than at its input (the last block needs one; a windowed model a cone): queries <= keys below.
+ *
+ * Every operation gives the same bytes for a segment whatever the number of segments, threads or runs. Inputs and outputs do not overlap unless
+ * said. `accumulate` adds to what is there, otherwise the output is overwritten. */
+#ifndef REACH_KERNELS_OPS_H
+#define REACH_KERNELS_OPS_H
+
+#include "io/element.h"
+#include "io/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct buffer;    /* memory of a set */
+struct weight;    /* a parameter tensor in the set's own form */
+struct attention; /* shape, scale, position tables of one kind of attention layer */
+
+/* What a buffer is for; a set chooses the element type of each role. */
+enum buffer_role {
+    ROLE_ACTIVATION, /* inputs and outputs of matrix products */
+    ROLE_RESIDUAL,   /* the residual stream and its gradient */
+    ROLE_STATISTIC,  /* norm statistics, log-sum-exp, row norms, log p */
+    ROLE_INDEX,      /* token ids */
+    ROLE_COUNT
+};
+
+enum norm_kind { NORM_LAYER, NORM_RMS };
+
+enum activation { ACTIVATION_GELU, ACTIVATION_GELU_TANH, ACTIVATION_QUICK_GELU, ACTIVATION_RELU, ACTIVATION_SILU };
+
+enum rotary_pairing { PAIRING_HALF, PAIRING_INTERLEAVED };
+
+struct rows {
+    int segments, count;
+};
+
+/* A strided view of a stored tensor, read as a matrix of groups * rows rows: row g * rows + r, column c is
+ * data[g * group_stride + r * row_stride + c * column_stride] + offset (strides in elements). */
+struct weight_part {
+    const void *data;
+    enum element type;
+    size_t groups, rows, columns;
+    size_t group_stride, row_stride, column_stride;
+    double offset;
+};
+
+/* How a weight will be used; a set may keep it in the file's memory where that serves (the caller keeps the file mapped until weight_free). */
+enum weight_use {
+    WEIGHT_MATRIX, /* linear */
+    WEIGHT_VECTOR, /* biases, norm weights: columns = 1 */
+    WEIGHT_TABLE   /* rows are gathered, or read once a segment: embedding, positions, head */
+};
+
+struct norm {
+    enum norm_kind kind;
+    double epsilon;
+    const struct weight *scale, *shift; /* [width]; shift may be NULL */
+};
+
+/* Attention of one layer. z = scale q.k; z = soft_cap tanh(z / soft_cap) if soft_cap > 0; z = z multiplier[h,t] + bias[h,t] + key_bias[h,j];
+ * masked (p = 0) for t < 0, for t >= window if window > 0, and where the bias is -inf; t = i - j. Query head h reads kv head floor(h kv_heads / heads). */
+struct attention_shape {
+    int heads, kv_heads, head_size; /* head_size 1..256 */
+    int positions;                  /* n: inputs of a segment */
+    int window;                     /* 0: none */
+    double scale, soft_cap;         /* soft_cap 0: none */
+    const double *bias;             /* [heads, positions] by distance, or NULL */
+    const double *multiplier;       /* [heads, positions] by distance, or NULL */
+    const double *key_bias;         /* [heads, positions] by key position, or NULL */
+    int rotary_size;                /* leading dimensions of a head that are rotated, even; 0: none */
+    enum rotary_pairing pairing;
+    const double *cosine, *sine;    /* [positions, rotary_size / 2] */
+};
+
+struct kernels {
+    char name[64];  /* "reference", "cpu (AVX2, oneDNN 2.6.3)" */
+    char dtype[8];  /* "f32", "f64" */
+    size_t role_size[ROLE_COUNT]; /* bytes of an element */
+    void *state;
+
+    /* -- memory -- */
+    /* `count` elements, contents undefined; NULL with *e on failure. The caller destroys. */
+    struct buffer *(*create)(struct kernels *k, enum buffer_role role, size_t count, struct error *e);
+    void (*destroy)(struct kernels *k, struct buffer *b); /* NULL is allowed */
+    /* Host to buffer and back; they synchronize. ROLE_INDEX buffers take write_index only. */
+    void (*write)(struct kernels *k, struct buffer *b, size_t at, const double *values, size_t count);
+    void (*read)(struct kernels *k, double *values, const struct buffer *b, size_t at, size_t count);
+    void (*write_index)(struct kernels *k, struct buffer *b, size_t at, const int32_t *values, size_t count);
+    /* dst[0..count) = src[0..count), same role. */
+    void (*copy)(struct kernels *k, struct buffer *dst, const struct buffer *src, size_t count);
+    /* Waits for all that was enqueued; -1 with the first thing that went wrong since the last call. */
+    int (*synchronize)(struct kernels *k, struct error *e);
+    /* Bytes of scratch the set itself needs at most for these rows and this attention (for the memory plan). */
+    size_t (*scratch_bytes)(struct kernels *k, const struct attention_shape *shape, struct rows rows);
+    /* Frees the set. */
+    void (*close)(struct kernels *k);
+
+    /* -- parameters -- */
+    /* A matrix [sum of groups*rows, columns] from parts stacked in order. */
+    struct weight *(*weight_load)(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count, struct error *e);
+    void (*weight_free)(struct kernels *k, struct weight *w);
+    /* Bytes of the set's own memory that weight_load would take (0 when it is used where it lies). */
+    size_t (*weight_bytes)(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count);
+    /* Copies what it needs of `shape`. */
+    struct attention *(*attention_create)(struct kernels *k, const struct attention_shape *shape, struct error *e);
+    void (*attention_free)(struct kernels *k, struct attention *a);
+
+    /* -- forward and reverse -- */
+    /* x[R, width] = scale * table[tokens[r], :] + positions[position of r, :]. tokens [R] is ROLE_INDEX, x ROLE_RESIDUAL; position_rows [>= position_count, width] or NULL. */
+    void (*embed)(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table, double scale,
+                  const struct weight *position_rows, int position_count, struct rows rows, int width);
+    /* y[R, W] = norm(x[R, W]); statistics [R, 2] = mean (0 for RMS), 1/sqrt(var + eps). x ROLE_RESIDUAL, y ROLE_ACTIVATION; y may be NULL (statistics only). */
+    void (*norm)(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm, struct rows rows, int width);
+    /* dx (+)= (d norm / d x)^T dy. dx ROLE_RESIDUAL, dy ROLE_ACTIVATION. */
+    void (*norm_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x, const struct buffer *statistics,
+                         const struct norm *norm, struct rows rows, int width, int accumulate);
+    /* y[R, out] (+)= x[R, in] w^T + bias; w [out, in], bias [out] or NULL. y ROLE_ACTIVATION, or ROLE_RESIDUAL. */
+    void (*linear)(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias, struct rows rows,
+                   int accumulate);
+    /* dx[R, in] (+)= dy[R, out] w. */
+    void (*linear_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w, struct rows rows, int accumulate);
+    /* a[R, W] = act(up), or act(gate) * up. a may be up. */
+    void (*activate)(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows, int width);
+    /* d_up (and d_gate when gated) from da; d_up may be da. */
+    void (*activate_reverse)(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *da, const struct buffer *up,
+                             const struct buffer *gate, enum activation kind, struct rows rows, int width);
+    /* Rotates the first rotary_size dimensions of each of the first `heads` heads of every row of x[R, width], in place, by the angle of the row's
+     * position; direction +1 forward, -1 reverse (the transpose). */
+    void (*rotate)(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width, int direction);
+    /* o[segments*queries, heads*head_size]; lse[segments, heads, queries] = log sum exp of the scores.
+     * q [segments*queries, heads*head_size], kv [segments*keys, 2, kv_heads*head_size] (keys, then values); rotation already applied.
+     * Queries are the last `queries` positions, keys the last `keys`; queries <= keys <= positions. Rows whose keys are all masked give o = 0. */
+    void (*attention)(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q, const struct buffer *kv, const struct attention *a,
+                      int segments, int queries, int keys);
+    /* dq and dkv (overwritten, like q and kv) from do. */
+    void (*attention_reverse)(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o, const struct buffer *q,
+                              const struct buffer *kv, const struct buffer *o, const struct buffer *lse, const struct attention *a, int segments, int queries,
+                              int keys);
+    /* dst[segments*to, W] = the last `to` rows of each segment's `from` rows of src. dst and src of the same role. */
+    void (*tail)(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width);
+    /* The reverse of tail: dst[segments*from, W]: its last `to` rows a segment += src[segments*to, W]. */
+    void (*tail_reverse)(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width);
+    /* dst[i] += src[i], i < count, same role. */
+    void (*add)(struct kernels *k, struct buffer *dst, const struct buffer *src, size_t count);
+    /* The head on one row a segment: logits = x w^T + bias, soft-capped if soft_cap > 0; logprob[segments] = log softmax(logits)[target];
+     * dx[segments, width] = seed * d logprob / d x. x, dx ROLE_ACTIVATION; targets [segments] ROLE_INDEX; logprob ROLE_STATISTIC. */
+    void (*head)(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x, const struct weight *w, const struct weight *bias,
+                 const struct buffer *targets, double soft_cap, double seed, int segments, int width);
+    /* norms[R] = factor * ||dx[r, :]||_2, summed in double; norms ROLE_STATISTIC. */
+    void (*row_norms)(struct kernels *k, struct buffer *norms, const struct buffer *dx, double factor, struct rows rows, int width);
+};
+
+/* The sets of this build, best last. */
+struct kernel_set_entry {
+    const char *name;   /* for REACH_KERNELS */
+    const char *dtype;
+    const char *summary;
+    int (*usable)(void); /* 0: this machine cannot run it */
+    struct kernels *(*open)(struct error *e);
+};
+extern const struct kernel_set_entry kernel_sets[];
+extern const int kernel_set_count;
+
+/* Opens the set for a dtype ("f32", "f64"): the best usable one, or the one that the environment variable REACH_KERNELS names. NULL on failure. */
+struct kernels *kernels_open(const char *dtype, struct error *e) MUST_USE;
+
+/* Table fillers: the reference set fills every entry; a faster set starts from it and overrides. */
+void reference_fill_f32(struct kernels *k);
+void reference_fill_f64(struct kernels *k);
+
+#endif

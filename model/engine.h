@@ -1,0 +1,55 @@
+/* Runs a decoder over segments: log p of the last token and the norm of its gradient for every input embedding. */
+#ifndef REACH_MODEL_ENGINE_H
+#define REACH_MODEL_ENGINE_H
+
+#include "io/error.h"
+#include "kernels/ops.h"
+#include "model/decoder.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum keep_mode {
+    KEEP_AUTO,
+    KEEP_STORE,    /* activations of every layer are kept from forward to reverse */
+    KEEP_RECOMPUTE /* only each layer's input is kept; the rest is computed again in reverse */
+};
+
+struct engine_options {
+    int positions;       /* n = L-1 */
+    size_t memory;       /* budget in bytes; 0: most of what is free */
+    int batch;           /* segments at once; 0: chosen by the plan */
+    enum keep_mode keep;
+    int resident;        /* widened weights stay in memory: 1 yes, 0 no, -1 chosen by the plan */
+    double seed;         /* factor on the gradient of log p; 1 in all measurements */
+};
+
+/* The memory plan: what a run will take, before it takes it. Bytes. */
+struct memory_plan {
+    int batch, positions;
+    int stored_layers;   /* of `layers` */
+    int layers;
+    int resident;
+    double weights, activations, scratch, total, budget;
+    double flops;        /* floating-point operations of one segment, forward and reverse */
+};
+
+struct engine;
+
+/* Plans and allocates. A run that cannot fit is refused with a message that says what would. The decoder and kernels must outlive the engine. */
+struct engine *engine_create(struct kernels *k, const struct decoder *d, const struct engine_options *o, struct error *e) MUST_USE;
+void engine_close(struct engine *g);
+const struct memory_plan *engine_plan(const struct engine *g);
+/* The plan as one line: "store 12 of 12 layers, weights 0.50 GB, activations 0.76 GB ...". Returns text. */
+char *memory_plan_text(char text[256], const struct memory_plan *p);
+/* Plans only. */
+int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d, const struct engine_options *o, struct error *e) MUST_USE;
+
+/* Measures `count` segments (at most plan.batch) of ids [count, n + 1]: norm [count, n] = ||d log p / d e_m||_2, logprob [count]. */
+int engine_measure(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count, struct error *e) MUST_USE;
+
+/* For a segment whose norms are unusable: the first layer whose output is not finite: -1 the embedding, 0..layers-1 a block, layers the head; layers + 1 if all
+ * are finite. */
+int engine_first_nonfinite(struct engine *g, const int32_t *ids, int *layer, struct error *e) MUST_USE;
+
+#endif

@@ -1,0 +1,33 @@
+/* Figures: a .gp script and its data, drawn by a gnuplot process.
+ *
+ * A script stands alone: the data are in it (as $name << EOD blocks), so that it can be redrawn or edited anywhere with `gnuplot erf.gp`. */
+#ifndef REACH_PLOTS_FIGURE_H
+#define REACH_PLOTS_FIGURE_H
+
+#include "io/error.h"
+
+#include <stddef.h>
+
+/* One cumulative curve with its band. */
+struct figure_curve {
+    const char *label;
+    const double *c, *c_lo, *c_hi; /* [positions]; lo and hi may be NULL */
+    size_t positions;
+    int train_length;              /* 0: unmarked */
+    size_t erf;                    /* at the main threshold; marked on the curve when > 0 */
+    int saturated;
+};
+
+/* The cumulative curves c_m of several models over the position m, as in Figures 4 to 7 of [A]: one line a model, band = interval, thresholds
+ * and L_tr marked. Writes FOLDER/STEM.gp, then draws FOLDER/STEM.{png,svg,pdf} as `formats` (comma-separated) asks. Returns 0; 1 when the script was written but gnuplot is missing
+ * or failed (the message says so); -1 on failure. */
+int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds, size_t threshold_count,
+               const char *const *comments, const char *formats, struct error *e) MUST_USE;
+
+/* Runs gnuplot on a script with terminal and output set for each format. Same returns. */
+int figure_draw(const char *script, const char *folder, const char *stem, const char *formats, struct error *e) MUST_USE;
+
+/* 0 if every entry of the comma-separated list is png, svg or pdf. */
+int figure_check_formats(const char *formats, struct error *e) MUST_USE;
+
+#endif
