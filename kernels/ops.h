@@ -84,6 +84,7 @@ struct kernels {
     char name[64];  /* "reference", "cpu (AVX2, oneDNN 2.6.3)" */
     char dtype[8];  /* "f32", "f64" */
     size_t role_size[ROLE_COUNT]; /* bytes of an element */
+    int workers;    /* things done at once (threads); the plan batches segments to keep them busy. 0 counts as 1 */
     void *state;
 
     /* -- memory -- */
@@ -117,15 +118,16 @@ struct kernels {
     /* x[R, width] = scale * table[tokens[r], :] + positions[position of r, :]. tokens [R] is ROLE_INDEX, x ROLE_RESIDUAL; position_rows [>= position_count, width] or NULL. */
     void (*embed)(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table, double scale,
                   const struct weight *position_rows, int position_count, struct rows rows, int width);
-    /* y[R, W] = norm(x[R, W]); statistics [R, 2] = mean (0 for RMS), 1/sqrt(var + eps). x ROLE_RESIDUAL, y ROLE_ACTIVATION; y may be NULL (statistics only). */
+    /* y[R, W] = norm(x[R, W]); statistics [R, 2] = mean (0 for RMS), 1/sqrt(var + eps). x ROLE_RESIDUAL, y either;
+     * y may be NULL (statistics only). */
     void (*norm)(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm, struct rows rows, int width);
-    /* dx (+)= (d norm / d x)^T dy. dx ROLE_RESIDUAL, dy ROLE_ACTIVATION. */
+    /* dx (+)= (d norm / d x)^T dy. dx ROLE_RESIDUAL, dy either. */
     void (*norm_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x, const struct buffer *statistics,
                          const struct norm *norm, struct rows rows, int width, int accumulate);
     /* y[R, out] (+)= x[R, in] w^T + bias; w [out, in], bias [out] or NULL. y ROLE_ACTIVATION, or ROLE_RESIDUAL. */
     void (*linear)(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias, struct rows rows,
                    int accumulate);
-    /* dx[R, in] (+)= dy[R, out] w. */
+    /* dx[R, in] (+)= dy[R, out] w. dx and dy: either role. */
     void (*linear_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w, struct rows rows, int accumulate);
     /* a[R, W] = act(up), or act(gate) * up. a may be up. */
     void (*activate)(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows, int width);
@@ -144,7 +146,7 @@ struct kernels {
     void (*attention_reverse)(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o, const struct buffer *q,
                               const struct buffer *kv, const struct buffer *o, const struct buffer *lse, const struct attention *a, int segments, int queries,
                               int keys);
-    /* dst[segments*to, W] = the last `to` rows of each segment's `from` rows of src. dst and src of the same role. */
+    /* dst[segments*to, W] = the last `to` rows of each segment's `from` rows of src. The roles may differ. */
     void (*tail)(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width);
     /* The reverse of tail: dst[segments*from, W]: its last `to` rows a segment += src[segments*to, W]. */
     void (*tail_reverse)(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width);

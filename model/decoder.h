@@ -68,7 +68,6 @@ struct decoder {
         int size;             /* rotated dimensions of a head */
         enum rotary_pairing pairing;
         double *frequency;    /* [size / 2] radians a position; owned */
-        double amplitude;     /* factor on cos and sin (yarn); 1 otherwise */
     } rotary;
 
     struct block *blocks;     /* [layers]; owned */

@@ -1,0 +1,162 @@
+/* Opening a checkpoint: config.json says the family, the family's reader fills the decoder. */
+#include "model/decoder.h"
+
+#include "model/family.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const struct family *const families[] = {&family_reach, &family_gpt2, &family_gpt_neox, &family_bloom, &family_llama, &family_mistral};
+enum { FAMILIES = sizeof families / sizeof families[0] };
+
+static const struct family *family_of(struct decoder *d, struct error *e)
+{
+    const char *type;
+    if (config_has(d->config, "format"))
+        return &family_reach;
+    if (config_string_or(d->config, "model_type", "", &type, e))
+        return NULL;
+    char known[256] = "";
+    size_t at = 0;
+    for (int i = 0; i < FAMILIES; i++)
+        for (int j = 0; j < 4 && families[i]->model_types[j]; j++) {
+            if (strcmp(families[i]->model_types[j], type) == 0)
+                return families[i];
+            at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", at ? ", " : "", families[i]->model_types[j]);
+        }
+    if (*type)
+        fail(e, "%s: model_type '%s' is not supported (supported: %s, and our own layout)", config_path(d->config), type, known);
+    else
+        fail(e, "%s: neither format nor model_type says what the model is (supported: %s, and our own layout)", config_path(d->config), known);
+    return NULL;
+}
+
+static int ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+/* A stored parameter that no one asked for would mean a model we misread. */
+static int refuse_unused(struct decoder *d, const struct family *family, struct error *e)
+{
+    for (size_t i = 0; i < tensors_count(d->tensors); i++) {
+        const struct tensor *t = tensors_at(d->tensors, i);
+        int ignored = t->used;
+        for (int j = 0; j < 8 && family->ignored_suffixes[j]; j++)
+            ignored |= ends_with(t->name, family->ignored_suffixes[j]);
+        if (!ignored)
+            return fail(e, "%s: tensor '%s' has no place in a %s model as config.json describes it", d->path, t->name, family->name);
+    }
+    return 0;
+}
+
+struct decoder *decoder_open(const char *path, struct error *e)
+{
+    struct decoder *d = calloc(1, sizeof *d);
+    char file[sizeof d->path + 16];
+    if (!d) {
+        fail_memory(e, sizeof *d, "decoder");
+        return NULL;
+    }
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    if (length >= sizeof d->path) {
+        fail(e, "%.60s...: path too long", path);
+        goto failed;
+    }
+    memcpy(d->path, path, length);
+    d->embedding_scale = 1;
+    d->bos = -1;
+    struct stat status;
+    if (stat(d->path, &status)) {
+        fail(e, "%s: no such checkpoint (expected a folder with config.json and model.safetensors)", d->path);
+        goto failed;
+    }
+    if (!S_ISDIR(status.st_mode)) {
+        fail(e, "%s: not a folder (expected a folder with config.json and model.safetensors)", d->path);
+        goto failed;
+    }
+    snprintf(file, sizeof file, "%s/config.json", d->path);
+    d->config = config_open(file, e);
+    if (!d->config)
+        goto failed;
+    d->tensors = tensors_open(d->path, e);
+    if (!d->tensors)
+        goto failed;
+    const struct family *family = family_of(d, e);
+    if (!family)
+        goto failed;
+    snprintf(d->family, sizeof d->family, "%s", family->name);
+    if (family->read(d, e))
+        goto failed;
+    if (d->tied)
+        d->head.weight = d->embedding;
+    if (refuse_unused(d, family, e))
+        goto failed;
+    return d;
+failed:
+    decoder_close(d);
+    return NULL;
+}
+
+void decoder_close(struct decoder *d)
+{
+    if (!d)
+        return;
+    for (int i = 0; i < d->formula_count; i++)
+        formula_free(d->formulas[i]);
+    free(d->formulas);
+    free(d->rotary.frequency);
+    free(d->blocks);
+    if (d->tensors)
+        tensors_close(d->tensors);
+    if (d->config)
+        config_close(d->config);
+    free(d);
+}
+
+int decoder_override(struct decoder *d, struct position_override *o, struct error *e)
+{
+    char text[sizeof d->position_text];
+    size_t at = 0, room = sizeof text;
+    if (o->positions_none) {
+        d->position = POSITION_NONE;
+        d->position_limit = 0;
+    }
+    if (o->bias) {
+        const char *missing = formula_missing(o->bias);
+        if (missing)
+            return fail(e, "--bias '%s': parameter '%s' has no value (write it in the formula, as in alibi(delta=2))", o->bias->source, missing);
+        struct formula **grown = realloc(d->formulas, (size_t)(d->formula_count + 1) * sizeof *grown);
+        if (!grown)
+            return fail_memory(e, sizeof *grown, "formula table");
+        d->formulas = grown;
+        d->formulas[d->formula_count++] = o->bias;
+        for (int l = 0; l < d->layers; l++)
+            d->blocks[l].score.bias = o->bias;
+    }
+    for (int l = 0; l < d->layers && o->window >= 0; l++)
+        d->blocks[l].score.window = o->window;
+    at += (size_t)snprintf(text, room, "%s", d->position_text);
+    if (o->positions_none && at < room)
+        at += (size_t)snprintf(text + at, room - at, ", rotary and absolute positions taken away");
+    if (o->bias && at < room)
+        at += (size_t)snprintf(text + at, room - at, ", bias replaced by %s", o->bias->source);
+    if (o->window >= 0 && at < room)
+        snprintf(text + at, room - at, ", window set to %d", o->window);
+    o->bias = NULL;
+    memcpy(d->position_text, text, sizeof text);
+    return 0;
+}
+
+long decoder_cone(const struct decoder *d, long n)
+{
+    long cone = 1;
+    for (int l = 0; l < d->layers && cone < n; l++)
+        cone = d->blocks[l].score.window ? cone + d->blocks[l].score.window - 1 : n;
+    return cone < n ? cone : n;
+}

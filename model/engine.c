@@ -1,0 +1,262 @@
+/* The engine: allocates by the plan, runs batches of segments forward and in reverse. */
+#include "model/engine_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int make(struct engine *g, struct buffer **out, enum buffer_role role, size_t count, struct error *e)
+{
+    if (count == 0)
+        return 0;
+    *out = g->k->create(g->k, role, count, e);
+    return *out ? 0 : -1;
+}
+
+static struct buffer **kept_member(struct kept *s, int member)
+{
+    struct buffer **members[KEPT_BUFFERS] = {&s->statistics_1, &s->q, &s->kv, &s->lse, &s->o, &s->mid, &s->statistics_2, &s->up, &s->gate};
+    return members[member];
+}
+
+/* Buffers of the stored layers, and one set for all others, as large as the largest of them. */
+static int make_kept(struct engine *g, int batch, struct error *e)
+{
+    const struct decoder *d = g->d;
+    int first_stored = d->layers - g->plan.stored_layers;
+    size_t largest[KEPT_BUFFERS] = {0}, elements[KEPT_BUFFERS];
+    for (int l = 0; l < d->layers; l++) {
+        plan_kept(elements, d, l, g->keys[l], g->queries[l], batch);
+        for (int i = 0; i < KEPT_BUFFERS; i++) {
+            if (l >= first_stored) {
+                if (make(g, kept_member(&g->kept[l], i), plan_kept_role(i), elements[i], e))
+                    return -1;
+            } else {
+                largest[i] = elements[i] > largest[i] ? elements[i] : largest[i];
+            }
+        }
+    }
+    for (int i = 0; i < KEPT_BUFFERS; i++)
+        if (make(g, kept_member(&g->scratch, i), plan_kept_role(i), largest[i], e))
+            return -1;
+    for (int l = 0; l < first_stored; l++)
+        g->kept[l] = g->scratch;
+    return 0;
+}
+
+static int make_buffers(struct engine *g, struct error *e)
+{
+    const struct decoder *d = g->d;
+    int batch = g->plan.batch, gated = 0;
+    size_t b = (size_t)batch, hidden = (size_t)d->hidden, rows = b * (size_t)g->keys[0];
+    size_t q_width = (size_t)d->heads * (size_t)d->head_size, kv_width = 2 * (size_t)d->kv_heads * (size_t)d->head_size;
+    size_t widest = hidden > q_width ? hidden : q_width, pruned = 0, queries_most = 0;
+    for (int l = 0; l < d->layers; l++) {
+        size_t queries = b * (size_t)g->queries[l];
+        gated |= d->blocks[l].gate.weight.data != NULL;
+        queries_most = queries > queries_most ? queries : queries_most;
+        if (d->blocks[l].residual == RESIDUAL_PARALLEL && g->queries[l] < g->keys[l] && queries > pruned)
+            pruned = queries;
+        if (make(g, &g->x[l], ROLE_RESIDUAL, b * (size_t)g->keys[l] * hidden, e))
+            return -1;
+    }
+    if (make(g, &g->x[d->layers], ROLE_RESIDUAL, b * hidden, e) || make(g, &g->tokens, ROLE_INDEX, rows, e) || make(g, &g->targets, ROLE_INDEX, b, e) ||
+        make(g, &g->y, ROLE_ACTIVATION, rows * widest, e) || make(g, &g->t, ROLE_ACTIVATION, rows * widest, e) ||
+        make(g, &g->r, ROLE_RESIDUAL, pruned * hidden, e) || make(g, &g->s, ROLE_RESIDUAL, pruned * hidden, e) ||
+        make(g, &g->a, ROLE_ACTIVATION, queries_most * (size_t)d->mlp, e) ||
+        (gated && make(g, &g->da_gate, ROLE_ACTIVATION, queries_most * (size_t)d->mlp, e)) ||
+        make(g, &g->dq, ROLE_ACTIVATION, queries_most * q_width, e) || make(g, &g->dkv, ROLE_ACTIVATION, rows * kv_width, e) ||
+        make(g, &g->g[0], ROLE_RESIDUAL, rows * hidden, e) || make(g, &g->g[1], ROLE_RESIDUAL, rows * hidden, e) ||
+        make(g, &g->last, ROLE_ACTIVATION, b * hidden, e) || make(g, &g->d_last, ROLE_ACTIVATION, b * hidden, e) ||
+        make(g, &g->final_statistics, ROLE_STATISTIC, 2 * b, e) || make(g, &g->logprob, ROLE_STATISTIC, b, e) ||
+        make(g, &g->norms, ROLE_STATISTIC, rows, e))
+        return -1;
+    if (d->embedding_norm.scale.data &&
+        (make(g, &g->raw, ROLE_RESIDUAL, rows * hidden, e) || make(g, &g->raw_statistics, ROLE_STATISTIC, 2 * rows, e)))
+        return -1;
+    return make_kept(g, batch, e);
+}
+
+struct engine *engine_create(struct kernels *k, const struct decoder *d, const struct engine_options *o, struct error *e)
+{
+    struct engine *g = calloc(1, sizeof *g);
+    size_t layers = (size_t)d->layers;
+    if (!g) {
+        fail_memory(e, sizeof *g, "engine");
+        return NULL;
+    }
+    g->k = k, g->d = d, g->options = *o, g->n = o->positions;
+    if (o->positions < 1) {
+        fail(e, "a segment needs at least 2 tokens: one input and the target");
+        goto failed;
+    }
+    if (d->position_limit && o->positions > d->position_limit) {
+        fail(e, "%s: has %d learned positions, a segment of %d tokens needs %d (the longest --length that works is %d)", d->path, d->position_limit,
+             o->positions + 1, o->positions, d->position_limit + 1);
+        goto failed;
+    }
+    if (engine_estimate(&g->plan, k, d, o, e))
+        goto failed;
+    g->keys = calloc(layers, sizeof *g->keys);
+    g->queries = calloc(layers, sizeof *g->queries);
+    g->blocks = calloc(layers, sizeof *g->blocks);
+    g->attention = calloc(layers, sizeof *g->attention);
+    g->x = calloc(layers + 1, sizeof *g->x);
+    g->kept = calloc(layers, sizeof *g->kept);
+    if (!g->keys || !g->queries || !g->blocks || !g->attention || !g->x || !g->kept) {
+        fail_memory(e, (double)layers * sizeof *g->blocks, "engine");
+        goto failed;
+    }
+    plan_rows(d, g->n, g->keys, g->queries);
+    if (scores_create(g, e) || weights_load_shared(g, e) || make_buffers(g, e))
+        goto failed;
+    return g;
+failed:
+    engine_close(g);
+    return NULL;
+}
+
+static void destroy_kept(struct engine *g, struct kept *s)
+{
+    for (int i = 0; i < KEPT_BUFFERS; i++)
+        g->k->destroy(g->k, *kept_member(s, i));
+}
+
+void engine_close(struct engine *g)
+{
+    if (!g)
+        return;
+    struct kernels *k = g->k;
+    int layers = g->d->layers;
+    if (g->blocks)
+        weights_free_all(g);
+    for (int l = 0; g->attention && l < layers; l++) {
+        int shared = 0;
+        for (int before = 0; before < l; before++)
+            shared |= g->attention[before] == g->attention[l];
+        if (g->attention[l] && !shared)
+            k->attention_free(k, g->attention[l]);
+    }
+    for (int l = 0; g->x && l <= layers; l++)
+        k->destroy(k, g->x[l]);
+    for (int l = 0; g->kept && l < layers; l++)
+        if (l >= layers - g->plan.stored_layers)
+            destroy_kept(g, &g->kept[l]);
+    destroy_kept(g, &g->scratch);
+    struct buffer *all[] = {g->tokens, g->targets, g->raw,  g->raw_statistics, g->y,    g->t,      g->r,    g->s, g->a, g->da_gate, g->dq,
+                            g->dkv,    g->g[0],    g->g[1], g->last,           g->d_last, g->final_statistics, g->logprob, g->norms};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        k->destroy(k, all[i]);
+    free(g->keys), free(g->queries), free(g->blocks), free(g->attention), free(g->x), free(g->kept);
+    free(g);
+}
+
+const struct memory_plan *engine_plan(const struct engine *g)
+{
+    return &g->plan;
+}
+
+/* The inputs that matter and the target of each segment, checked against the vocabulary. */
+static int upload(struct engine *g, const int32_t *ids, int count, struct error *e)
+{
+    struct kernels *k = g->k;
+    size_t n = (size_t)g->n, rows = (size_t)g->keys[0];
+    for (size_t i = 0; i < (size_t)count * (n + 1); i++)
+        if (ids[i] < 0 || ids[i] >= g->d->vocabulary)
+            return fail(e, "%s: token id %d is outside the vocabulary of %d", g->d->path, (int)ids[i], g->d->vocabulary);
+    for (size_t b = 0; b < (size_t)count; b++) {
+        const int32_t *segment = ids + b * (n + 1);
+        k->write_index(k, g->tokens, b * rows, segment + (n - rows), rows);
+        k->write_index(k, g->targets, b, segment + n, 1);
+    }
+    return 0;
+}
+
+int engine_measure(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count, struct error *e)
+{
+    struct kernels *k = g->k;
+    int layers = g->d->layers, first_stored = layers - g->plan.stored_layers;
+    size_t n = (size_t)g->n, rows = (size_t)g->keys[0];
+    if (count < 1 || count > g->plan.batch)
+        return fail(e, "%d segments at once, planned for %d", count, g->plan.batch);
+    if (upload(g, ids, count, e))
+        return -1;
+    forward_embed(g, count);
+    for (int l = 0; l < layers; l++) {
+        if (weights_need(g, l, e))
+            return -1;
+        forward_block(g, l, count, 0);
+        if (!g->plan.resident && k->synchronize(k, e))
+            return -1;
+        weights_done(g, l);
+    }
+    struct buffer *dy = g->g[0], *dx = g->g[1];
+    reverse_head(g, dy, count);
+    for (int l = layers - 1; l >= 0; l--) {
+        if (weights_need(g, l, e))
+            return -1;
+        if (l < first_stored)
+            forward_block(g, l, count, 1);
+        reverse_block(g, l, dx, dy, count);
+        if (!g->plan.resident && k->synchronize(k, e))
+            return -1;
+        weights_done(g, l);
+        struct buffer *swap = dx;
+        dx = dy, dy = swap;
+    }
+    reverse_embed(g, dy, count);
+    for (size_t b = 0; b < (size_t)count; b++) {
+        memset(norm + b * n, 0, (n - rows) * sizeof *norm); /* outside the cone */
+        k->read(k, norm + b * n + (n - rows), g->norms, b * rows, rows);
+    }
+    k->read(k, logprob, g->logprob, 0, (size_t)count);
+    return k->synchronize(k, e);
+}
+
+/* *finite = 1 if the first `count` elements are; -1 on failure. */
+static int all_finite(struct engine *g, const struct buffer *b, size_t count, int *finite, struct error *e)
+{
+    double *values = malloc(count * sizeof *values);
+    if (!values)
+        return fail_memory(e, (double)count * sizeof *values, "layer output");
+    g->k->read(g->k, values, b, 0, count);
+    *finite = 1;
+    for (size_t i = 0; i < count; i++)
+        *finite &= isfinite(values[i]) != 0;
+    free(values);
+    return g->k->synchronize(g->k, e);
+}
+
+int engine_first_nonfinite(struct engine *g, const int32_t *ids, int *layer, struct error *e)
+{
+    int layers = g->d->layers, finite;
+    size_t hidden = (size_t)g->d->hidden;
+    if (upload(g, ids, 1, e))
+        return -1;
+    forward_embed(g, 1);
+    for (*layer = -1; *layer < layers; ++*layer) {
+        size_t rows = *layer + 1 < layers ? (size_t)g->keys[*layer + 1] : 1;
+        if (all_finite(g, g->x[*layer + 1], rows * hidden, &finite, e))
+            return -1;
+        if (!finite || *layer + 1 == layers)
+            break;
+        if (weights_need(g, *layer + 1, e))
+            return -1;
+        forward_block(g, *layer + 1, 1, 0);
+        if (g->k->synchronize(g->k, e))
+            return -1;
+        weights_done(g, *layer + 1);
+    }
+    if (!finite)
+        return 0;
+    double logprob;
+    *layer = layers;
+    reverse_head(g, g->g[0], 1);
+    g->k->read(g->k, &logprob, g->logprob, 0, 1);
+    if (g->k->synchronize(g->k, e))
+        return -1;
+    if (isfinite(logprob))
+        *layer = layers + 1;
+    return 0;
+}

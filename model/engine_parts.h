@@ -1,0 +1,108 @@
+/* The engine's inside, shared by plan, weights, forward and reverse. Not for other folders.
+ *
+ * Sizes. Block l reads `keys[l]` positions (the last ones) of the residual stream and writes `queries[l]`: the last block writes one, a windowed
+ * block reads queries + window - 1, any other reads all n; queries[l] = keys[l + 1]. */
+#ifndef REACH_MODEL_ENGINE_PARTS_H
+#define REACH_MODEL_ENGINE_PARTS_H
+
+#include "model/engine.h"
+
+/* A norm's parameters in the kernel set's form. */
+struct norm_weights {
+    struct norm norm;
+    struct weight *scale, *shift;
+};
+
+struct linear_weights {
+    struct weight *weight, *bias;
+};
+
+/* A block's parameters in the kernel set's form. Keys and values are one matrix. */
+struct block_weights {
+    struct norm_weights attention_norm, mlp_norm;
+    struct linear_weights query, kv, output, up, gate, down;
+    int loaded;
+};
+
+/* What forward keeps of a block for reverse. B segments. */
+struct kept {
+    struct buffer *statistics_1; /* [B keys, 2] */
+    struct buffer *q;            /* [B queries, H hd] after rotation */
+    struct buffer *kv;           /* [B keys, 2, KV hd] keys rotated */
+    struct buffer *lse;          /* [B, H, queries] */
+    struct buffer *o;            /* [B queries, H hd] */
+    struct buffer *mid;          /* [B queries, d] residual after attention (sequential only) */
+    struct buffer *statistics_2; /* [B queries, 2] */
+    struct buffer *up, *gate;    /* [B queries, m] before the activation */
+};
+enum { KEPT_BUFFERS = 9 };
+
+struct engine {
+    struct kernels *k;
+    const struct decoder *d;
+    struct engine_options options;
+    struct memory_plan plan;
+    int n;               /* inputs of a segment */
+    int *keys, *queries; /* [layers] */
+
+    /* parameters */
+    struct weight *embedding, *position_rows, *head, *head_bias;
+    double *position_table; /* sinusoidal rows [n, d]; the weight may point into it */
+    struct norm_weights embedding_norm, final_norm;
+    struct block_weights *blocks; /* [layers] */
+    struct attention **attention; /* [layers]; layers with equal scores share one */
+
+    /* activations */
+    struct buffer *tokens, *targets;
+    struct buffer **x;    /* [layers + 1]: x[l] is the input of block l, x[layers] the output */
+    struct buffer *raw, *raw_statistics; /* rows before the embedding norm, when there is one */
+    struct kept *kept;    /* [layers]; layers that are not stored share `scratch` */
+    struct kept scratch;
+    struct buffer *y, *t; /* temporaries [B n, max(d, H hd)] */
+    struct buffer *r, *s; /* residual temporaries for blocks with queries < keys (parallel wiring) */
+    struct buffer *a, *da_gate; /* [B n, m] */
+    struct buffer *dq, *dkv;
+    struct buffer *g[2];  /* gradient of the residual stream, two in turn */
+    struct buffer *last, *d_last, *final_statistics, *logprob, *norms;
+};
+
+/* -- plan.c -- */
+/* Fills keys and queries [layers]. */
+void plan_rows(const struct decoder *d, int n, int *keys, int *queries);
+/* Elements of each buffer of struct kept for block l and B segments, in order of its members; 0: not kept. */
+void plan_kept(size_t elements[KEPT_BUFFERS], const struct decoder *d, int l, int keys, int queries, int batch);
+enum buffer_role plan_kept_role(int member);
+
+/* -- scores.c -- */
+/* Creates g->attention for every layer. */
+int scores_create(struct engine *g, struct error *e) MUST_USE;
+/* Shape of layer l without tables, for estimates. */
+struct attention_shape scores_shape(const struct decoder *d, int l, int n);
+
+/* -- weights.c -- */
+/* Loads what all layers share: tables, final norm, head; and all blocks when weights are resident. */
+int weights_load_shared(struct engine *g, struct error *e) MUST_USE;
+void weights_free_all(struct engine *g);
+/* Makes block l's parameters ready; weights_done gives them back unless they are resident. */
+int weights_need(struct engine *g, int l, struct error *e) MUST_USE;
+void weights_done(struct engine *g, int l);
+/* Bytes of the set's memory for block l. */
+size_t weights_block_bytes(struct kernels *k, const struct decoder *d, int l);
+/* Bytes of the set's memory for all that is not a block. */
+size_t weights_shared_bytes(struct kernels *k, const struct decoder *d, int n);
+
+/* -- forward.c -- */
+/* Embeddings and norms below block 0: fills x[0] from g->tokens. */
+void forward_embed(struct engine *g, int batch);
+/* Block l: x[l] -> kept, and x[l + 1] unless `only_kept`. */
+void forward_block(struct engine *g, int l, int batch, int only_kept);
+
+/* -- reverse.c -- */
+/* Head: final norm, log p, gradient with respect to the last block's output into `dx`. */
+void reverse_head(struct engine *g, struct buffer *dx, int batch);
+/* Block l: gradient of its output `dy` (destroyed) -> gradient of its input `dx`. */
+void reverse_block(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch);
+/* Gradient of x[0] -> norms. */
+void reverse_embed(struct engine *g, struct buffer *dx, int batch);
+
+#endif

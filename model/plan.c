@@ -1,0 +1,228 @@
+/* The memory plan: sizes of everything before anything is allocated, and the choice between storing and recomputing. */
+#include "model/engine_parts.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void plan_rows(const struct decoder *d, int n, int *keys, int *queries)
+{
+    int rows = 1;
+    for (int l = d->layers - 1; l >= 0; l--) {
+        int window = d->blocks[l].score.window;
+        queries[l] = rows;
+        rows = window && window - 1 < n - rows ? rows + window - 1 : n;
+        keys[l] = rows;
+    }
+}
+
+void plan_kept(size_t elements[KEPT_BUFFERS], const struct decoder *d, int l, int keys, int queries, int batch)
+{
+    const struct block *b = &d->blocks[l];
+    size_t key_rows = (size_t)batch * (size_t)keys, query_rows = (size_t)batch * (size_t)queries;
+    size_t q_width = (size_t)d->heads * (size_t)d->head_size, kv_width = 2 * (size_t)d->kv_heads * (size_t)d->head_size, mlp = (size_t)d->mlp;
+    const size_t sizes[KEPT_BUFFERS] = {2 * key_rows,
+                                        query_rows * q_width,
+                                        key_rows * kv_width,
+                                        query_rows * (size_t)d->heads,
+                                        query_rows * q_width,
+                                        b->residual == RESIDUAL_SEQUENTIAL ? query_rows * (size_t)d->hidden : 0,
+                                        2 * query_rows,
+                                        query_rows * mlp,
+                                        b->gate.weight.data ? query_rows * mlp : 0};
+    memcpy(elements, sizes, sizeof sizes);
+}
+
+enum buffer_role plan_kept_role(int member)
+{
+    static const enum buffer_role roles[KEPT_BUFFERS] = {ROLE_STATISTIC, ROLE_ACTIVATION, ROLE_ACTIVATION, ROLE_STATISTIC, ROLE_ACTIVATION,
+                                                         ROLE_RESIDUAL,  ROLE_STATISTIC,  ROLE_ACTIVATION, ROLE_ACTIVATION};
+    return roles[member];
+}
+
+static double kept_bytes(struct kernels *k, const struct decoder *d, int l, int keys, int queries, int batch)
+{
+    size_t elements[KEPT_BUFFERS];
+    double bytes = 0;
+    plan_kept(elements, d, l, keys, queries, batch);
+    for (int i = 0; i < KEPT_BUFFERS; i++)
+        bytes += (double)elements[i] * (double)k->role_size[plan_kept_role(i)];
+    return bytes;
+}
+
+/* What any plan with this batch needs beside kept layers and block weights: residual inputs of all blocks and the temporaries of engine_create. */
+static double common_bytes(struct kernels *k, const struct decoder *d, int n, const int *keys, const int *queries, int batch)
+{
+    double activation = (double)k->role_size[ROLE_ACTIVATION], residual = (double)k->role_size[ROLE_RESIDUAL];
+    double rows = (double)batch * keys[0], q_width = (double)d->heads * d->head_size, kv_width = 2.0 * d->kv_heads * d->head_size;
+    double widest = fmax(d->hidden, q_width), bytes = 0;
+    int gated = 0;
+    for (int l = 0; l < d->layers; l++) {
+        bytes += residual * batch * keys[l] * d->hidden;
+        gated |= d->blocks[l].gate.weight.data != NULL;
+    }
+    bytes += activation * rows * (2 * widest + (gated ? 2.0 : 1.0) * d->mlp + q_width + kv_width);
+    bytes += residual * rows * d->hidden * (2 + (d->embedding_norm.scale.data != NULL));
+    for (int l = 0; l < d->layers; l++)
+        if (d->blocks[l].residual == RESIDUAL_PARALLEL && queries[l] < keys[l]) {
+            bytes += 2 * residual * batch * queries[l] * d->hidden;
+            break;
+        }
+    size_t scratch = 0;
+    for (int l = 0; l < d->layers; l++) {
+        struct attention_shape shape = scores_shape(d, l, n);
+        size_t one = k->scratch_bytes(k, &shape, (struct rows){batch, keys[l]});
+        scratch = one > scratch ? one : scratch;
+    }
+    /* position tables of the distinct attention shapes, doubles on the way */
+    bytes += 3.0 * 8 * d->heads * n + 2.0 * 8 * n * d->rotary.size / 2;
+    return bytes + (double)scratch;
+}
+
+/* Multiplications and additions that one segment needs, forward and reverse; softmax, norms and activations are not counted. */
+static double needed_flops(const struct decoder *d, int n, const int *keys, const int *queries)
+{
+    double flops = 4.0 * d->vocabulary * d->hidden;
+    for (int l = 0; l < d->layers; l++) {
+        const struct block *b = &d->blocks[l];
+        double q_width = (double)d->heads * d->head_size, kv_width = 2.0 * d->kv_heads * d->head_size, mlps = b->gate.weight.data ? 3 : 2, pairs = 0;
+        flops += 4.0 * keys[l] * d->hidden * kv_width + 4.0 * queries[l] * d->hidden * (2 * q_width + mlps * d->mlp);
+        for (int i = n - queries[l]; i < n; i++)
+            pairs += b->score.window && b->score.window < i + 1 ? b->score.window : i + 1;
+        flops += 14.0 * q_width * pairs;
+    }
+    return flops;
+}
+
+/* Bytes that may be used when the user names no budget: four fifths of what the system says is available. */
+static double default_budget(void)
+{
+    FILE *f = fopen("/proc/meminfo", "re");
+    char line[128];
+    unsigned long long kilobytes = 0;
+    if (!f)
+        return INFINITY;
+    while (fgets(line, sizeof line, f))
+        if (sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1)
+            break;
+    fclose(f);
+    return kilobytes ? 0.8 * 1024.0 * (double)kilobytes : INFINITY;
+}
+
+struct sizes {
+    double shared, blocks, largest_block;
+};
+
+/* Fills the plan for this n and batch: the best of what fits, in the order resident and stored, stored, as many stored as possible. Returns 0, or -1 when
+ * even recomputing everything does not fit. */
+static int plan_for(struct memory_plan *p, struct kernels *k, const struct decoder *d, const struct engine_options *o, const struct sizes *w, int n, int batch,
+                    int *keys, int *queries)
+{
+    plan_rows(d, n, keys, queries);
+    double common = common_bytes(k, d, n, keys, queries, batch) + w->shared, stored_all = 0, largest_kept = 0;
+    for (int l = 0; l < d->layers; l++) {
+        double one = kept_bytes(k, d, l, keys[l], queries[l], batch);
+        stored_all += one;
+        largest_kept = fmax(largest_kept, one);
+    }
+    int resident = o->resident != 0;
+    if (o->resident < 0 && common + w->blocks + (o->keep == KEEP_RECOMPUTE ? largest_kept : stored_all) > p->budget)
+        resident = 0;
+    p->weights = w->shared + (resident ? w->blocks : w->largest_block);
+    p->resident = resident;
+    double base = common - w->shared + p->weights, activations = stored_all;
+    p->stored_layers = d->layers;
+    if (o->keep == KEEP_RECOMPUTE || (o->keep == KEEP_AUTO && base + stored_all > p->budget)) {
+        /* the last layers first: they are small and used soonest */
+        p->stored_layers = 0;
+        activations = largest_kept;
+        for (int l = d->layers - 1; l >= 0 && o->keep != KEEP_RECOMPUTE; l--) {
+            double one = kept_bytes(k, d, l, keys[l], queries[l], batch);
+            if (base + activations + one > p->budget)
+                break;
+            activations += one;
+            p->stored_layers++;
+        }
+    }
+    p->batch = batch;
+    p->scratch = common - w->shared;
+    p->activations = activations;
+    p->total = base + activations;
+    return p->total <= p->budget ? 0 : -1;
+}
+
+/* The longest n that would fit with one segment at a time. */
+static int longest_fit(const struct memory_plan *p, struct kernels *k, const struct decoder *d, const struct engine_options *o, const struct sizes *w, int *keys,
+                       int *queries)
+{
+    int low = 0, high = p->positions;
+    while (low + 1 < high) {
+        struct memory_plan trial = *p;
+        int middle = low + (high - low) / 2;
+        if (plan_for(&trial, k, d, o, w, middle, 1, keys, queries) == 0)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d, const struct engine_options *o, struct error *e)
+{
+    int *keys = calloc((size_t)d->layers, sizeof *keys), *queries = calloc((size_t)d->layers, sizeof *queries), n = o->positions, result = -1;
+    struct sizes w = {.shared = (double)weights_shared_bytes(k, d, n)};
+    *plan = (struct memory_plan){.positions = n, .layers = d->layers, .budget = o->memory ? (double)o->memory : default_budget()};
+    if (!keys || !queries) {
+        fail_memory(e, 8.0 * d->layers, "memory plan");
+        goto end;
+    }
+    for (int l = 0; l < d->layers; l++) {
+        double one = (double)weights_block_bytes(k, d, l);
+        w.blocks += one;
+        w.largest_block = fmax(w.largest_block, one);
+    }
+    /* enough (segment, head) pairs for every worker; where weights are loaded again for each pass, a few segments share it */
+    int workers = k->workers > 0 ? k->workers : 1, batch = o->batch;
+    if (!batch) {
+        batch = (2 * workers + d->heads - 1) / d->heads;
+        batch = batch > 32 ? 32 : batch;
+        if (plan_for(plan, k, d, o, &w, n, batch, keys, queries) == 0 && !plan->resident && w.blocks > 0)
+            batch = batch > 4 ? batch : 4;
+    }
+    /* a smaller batch before recomputing: recomputing costs a third of the time */
+    while (plan_for(plan, k, d, o, &w, n, batch, keys, queries) || (plan->stored_layers < d->layers && o->keep == KEEP_AUTO)) {
+        if (o->batch || batch == 1)
+            break;
+        batch /= 2;
+    }
+    plan->flops = needed_flops(d, n, keys, queries);
+    if (plan->total > plan->budget) {
+        double total = plan->total, budget = plan->budget;
+        int longest = longest_fit(plan, k, d, o, &w, keys, queries);
+        if (longest > 0)
+            fail(e, "%s: a segment of %d tokens needs %.2f GB and %.2f GB may be used (--length %d would fit; --memory SIZE sets the budget)", d->path, n + 1,
+                 total * 1e-9, budget * 1e-9, longest + 1);
+        else
+            fail(e, "%s: the weights of one layer and one token need %.2f GB and %.2f GB may be used (--memory SIZE sets the budget)", d->path, total * 1e-9,
+                 budget * 1e-9);
+        goto end;
+    }
+    result = 0;
+end:
+    free(keys), free(queries);
+    return result;
+}
+
+char *memory_plan_text(char text[256], const struct memory_plan *p)
+{
+    char kept[64];
+    if (p->stored_layers == p->layers)
+        snprintf(kept, sizeof kept, "all layers stored");
+    else
+        snprintf(kept, sizeof kept, "%d of %d layers stored, the others recomputed", p->stored_layers, p->layers);
+    snprintf(text, 256, "%.2f GB (weights %.2f %s, activations %.2f, %s, work space %.2f), %d segment%s at a time, %.3g TFLOP a segment", p->total * 1e-9,
+             p->weights * 1e-9, p->resident ? "resident" : "by layer", p->activations * 1e-9, kept, p->scratch * 1e-9, p->batch, p->batch == 1 ? "" : "s",
+             p->flops * 1e-12);
+    return text;
+}

@@ -1,0 +1,81 @@
+/* Position tables of attention: formulas evaluated by distance, rotary angles by position; made in double, rounded once by the kernel set. */
+#include "model/engine_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct attention_shape scores_shape(const struct decoder *d, int l, int n)
+{
+    const struct score *s = &d->blocks[l].score;
+    return (struct attention_shape){.heads = d->heads,
+                                    .kv_heads = d->kv_heads,
+                                    .head_size = d->head_size,
+                                    .positions = n,
+                                    .window = s->window,
+                                    .scale = s->scale,
+                                    .soft_cap = s->soft_cap,
+                                    .rotary_size = d->position == POSITION_ROTARY ? d->rotary.size : 0,
+                                    .pairing = d->rotary.pairing};
+}
+
+/* table[heads, n] of a formula; *out stays NULL without one. */
+static int evaluate(double **out, const struct engine *g, const struct formula *f, struct error *e)
+{
+    *out = NULL;
+    if (!f)
+        return 0;
+    size_t bytes;
+    if (size_multiply(&bytes, (size_t)g->d->heads * sizeof **out, (size_t)g->n) || !(*out = malloc(bytes)))
+        return fail_memory(e, 8.0 * g->d->heads * g->n, "position bias table");
+    struct formula_error problem;
+    if (formula_table(*out, f, g->d->heads, g->d->head_size, (size_t)g->n, (double)g->n + 1, &problem))
+        return fail(e, "%s: formula '%s': %s", g->d->path, f->source, problem.message);
+    return 0;
+}
+
+static int same_score(const struct score *a, const struct score *b)
+{
+    return a->scale == b->scale && a->soft_cap == b->soft_cap && a->window == b->window && a->bias == b->bias && a->multiplier == b->multiplier &&
+           a->key_bias == b->key_bias;
+}
+
+int scores_create(struct engine *g, struct error *e)
+{
+    const struct decoder *d = g->d;
+    double *cosine = NULL, *sine = NULL, *bias = NULL, *multiplier = NULL, *key_bias = NULL;
+    int pairs = d->position == POSITION_ROTARY ? d->rotary.size / 2 : 0, result = -1;
+    if (pairs) {
+        size_t bytes;
+        if (size_multiply(&bytes, (size_t)pairs * sizeof *cosine, (size_t)g->n) || !(cosine = malloc(bytes)) || !(sine = malloc(bytes))) {
+            fail_memory(e, 16.0 * pairs * g->n, "rotary angles");
+            goto end;
+        }
+        for (size_t m = 0; m < (size_t)g->n; m++)
+            for (size_t i = 0; i < (size_t)pairs; i++) {
+                double angle = (double)m * d->rotary.frequency[i];
+                cosine[m * (size_t)pairs + i] = cos(angle);
+                sine[m * (size_t)pairs + i] = sin(angle);
+            }
+    }
+    for (int l = 0; l < d->layers; l++) {
+        const struct score *score = &d->blocks[l].score;
+        for (int before = 0; before < l && !g->attention[l]; before++)
+            if (same_score(&d->blocks[before].score, score))
+                g->attention[l] = g->attention[before];
+        if (g->attention[l])
+            continue;
+        struct attention_shape shape = scores_shape(d, l, g->n);
+        if (evaluate(&bias, g, score->bias, e) || evaluate(&multiplier, g, score->multiplier, e) || evaluate(&key_bias, g, score->key_bias, e))
+            goto end;
+        shape.bias = bias, shape.multiplier = multiplier, shape.key_bias = key_bias, shape.cosine = cosine, shape.sine = sine;
+        g->attention[l] = g->k->attention_create(g->k, &shape, e);
+        if (!g->attention[l])
+            goto end;
+        free(bias), free(multiplier), free(key_bias);
+        bias = multiplier = key_bias = NULL;
+    }
+    result = 0;
+end:
+    free(cosine), free(sine), free(bias), free(multiplier), free(key_bias);
+    return result;
+}

@@ -1,0 +1,686 @@
+#!/usr/bin/env python3
+"""Make the golden cases: tiny checkpoints with float64 gradients from independent oracles.
+
+    python3 tests/goldens/make_goldens.py              every case with a checkpoint of its own
+    python3 tests/goldens/make_goldens.py --examples   also the cases on trained example models
+    python3 tests/goldens/make_goldens.py --check      compare the two oracles and reload the files, write nothing
+
+Each case is a folder with a checkpoint, tokens.npy (int32 [S, L]), norm.npy (float64 [S, L-1], the raw
+||g_m||_2) and logprob.npy (float64 [S]). g_m is the gradient of log p(token L | tokens 1..L-1) with
+respect to the row that the token table gives for position m. See README.md.
+"""
+
+import argparse
+import csv
+import gzip
+import importlib.util
+import json
+import os
+import shutil
+import sys
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
+
+import oracle
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+DEMO_TEXT = os.path.join("examples", "text", "moby-dick.txt.gz")
+EXAMPLES = ("window-32", "alibi")
+EXAMPLE_OFFSET, EXAMPLE_LENGTH = 250000, 512
+QK_GAIN = 2.0       # on weights of unit gain: scores with a standard deviation near 4, far from flat
+NARROW = (torch.float32, torch.float16, torch.bfloat16)
+
+
+# --- common to both oracles ---------------------------------------------------------------------
+
+def generator(name):
+    """Random numbers of one case, from its name."""
+    return np.random.default_rng(zlib.crc32(name.encode()))
+
+
+def draw_tokens(rng, segments, length, vocabulary):
+    """Uniform random tokens, int32 [segments, length]."""
+    return rng.integers(0, vocabulary, (segments, length)).astype(np.int32)
+
+
+def norms_of(log_probability, rows, target):
+    """(norms [n], log p, gradient [n, d]) of log_probability(rows, target) at token rows [n, d]."""
+    leaf = rows.detach().clone().requires_grad_(True)
+    value = log_probability(leaf, target)
+    (gradient,) = torch.autograd.grad(value, leaf)
+    return gradient.norm(dim=1), value.item(), gradient
+
+
+def check_gradient(log_probability, rows, target, gradient, rng, where):
+    """Compare <g_m, delta> with the central difference of log p, for a few positions m."""
+    n = rows.shape[0]
+    step = 1e-5
+    for m in {n - 1, n - 2, int(rng.integers(n // 2, n)), int(rng.integers(0, n))}:
+        delta = torch.zeros_like(rows)
+        delta[m] = torch.from_numpy(rng.standard_normal(rows.shape[1]))
+        with torch.no_grad():
+            ahead = log_probability(rows + step * delta, target)
+            behind = log_probability(rows - step * delta, target)
+        measured = ((ahead - behind) / (2 * step)).item()
+        expected = (gradient * delta).sum().item()
+        if abs(measured - expected) > 1e-7 + 1e-6 * abs(expected):
+            raise AssertionError(f"{where}: position {m}: gradient {expected}, finite difference {measured}")
+
+
+def check_cone(norm, cone, where):
+    """Norms outside the cone of `cone` tokens are exactly 0; the first inside is not."""
+    n = norm.shape[-1]
+    if (norm[..., :max(0, n - cone)] != 0).any():
+        raise AssertionError(f"{where}: a gradient outside the cone")
+    if (norm[..., max(0, n - cone):] == 0).any():
+        raise AssertionError(f"{where}: a zero gradient inside the cone")
+
+
+def expected_of(log_probability, table, tokens, cone, rng, where):
+    """norm [S, L-1] and logprob [S] of all segments, checked as they are made."""
+    norms, logprobs = [], []
+    for segment in tokens:
+        ids = torch.from_numpy(segment.astype(np.int64))
+        rows, target = table[ids[:-1]], ids[-1]
+        norm, logprob, gradient = norms_of(log_probability, rows, target)
+        check_gradient(log_probability, rows, target, gradient, rng, where)
+        norms.append(norm.numpy())
+        logprobs.append(logprob)
+    norm, logprob = np.stack(norms), np.array(logprobs)
+    assert norm.dtype == np.float64 and np.isfinite(norm).all() and np.isfinite(logprob).all()
+    check_cone(norm, cone, where)
+    return norm, logprob
+
+
+def write_expected(folder, tokens, norm, logprob):
+    """Write the three arrays of a case."""
+    np.save(os.path.join(folder, "tokens.npy"), tokens)
+    np.save(os.path.join(folder, "norm.npy"), norm)
+    np.save(os.path.join(folder, "logprob.npy"), logprob)
+    for name in os.listdir(folder):
+        os.chmod(os.path.join(folder, name), 0o644)
+
+
+def fresh_folder(name):
+    """An empty folder for the case."""
+    folder = os.path.join(HERE, name)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    return folder
+
+
+def write_json(path, value):
+    with open(path, "w") as file:
+        json.dump(value, file, indent=1)
+        file.write("\n")
+
+
+# --- transformers, widened to float64 -----------------------------------------------------------
+
+class Widen(TorchFunctionMode):
+    """Every request for float32, by argument or by .float(), gives float64."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        if function is torch.Tensor.float:
+            return args[0].double()
+
+        def wide(value):
+            return torch.float64 if value is torch.float32 else value
+        return function(*tree_map(wide, args), **tree_map(wide, kwargs or {}))
+
+
+class RefuseNarrow(TorchDispatchMode):
+    """Fail if any operation yields a tensor narrower than float64."""
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        for value in tree_leaves(result):
+            if isinstance(value, torch.Tensor) and value.dtype in NARROW:
+                raise AssertionError(f"{function} gave a {value.dtype}")
+        return result
+
+
+@dataclass
+class FamilyCase:
+    """A model that transformers runs. `config`: arguments of its configuration class."""
+
+    name: str
+    family: str
+    config: dict
+    notes: str
+    cone: int = 10 ** 9
+    length: int = 48
+    segments: int = 2
+    stored: torch.dtype = torch.float32
+    published: bool = False      # names and config keys as in older published files
+    shard_size: str = "1GB"
+
+
+def llama_config(**changes):
+    """A small Llama or Mistral configuration."""
+    return {**dict(vocab_size=97, hidden_size=32, intermediate_size=44, num_hidden_layers=2,
+                   num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=128,
+                   rms_norm_eps=2e-5, hidden_act="silu", tie_word_embeddings=False), **changes}
+
+
+def neox_config(**changes):
+    """A small GPT-NeoX configuration."""
+    return {**dict(vocab_size=97, hidden_size=32, intermediate_size=56, num_hidden_layers=2,
+                   num_attention_heads=2, max_position_embeddings=64, layer_norm_eps=3e-5,
+                   tie_word_embeddings=False), **changes}
+
+
+FAMILY_CASES = [
+    FamilyCase("gpt2", "gpt2", dict(vocab_size=97, n_positions=64, n_embd=24, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=0),
+               "learned positions; gelu_new; names with the prefix transformer."),
+    FamilyCase("gpt2-layer-scale", "gpt2",
+               dict(vocab_size=97, n_positions=64, n_embd=24, n_layer=3, n_head=3, n_inner=40,
+                    bos_token_id=0, eos_token_id=0,
+                    scale_attn_by_inverse_layer_idx=True, layer_norm_epsilon=1e-4),
+               "scores divided by layer + 1; n_inner; names without prefix; attn.bias mask buffers",
+               length=60, published=True),
+    FamilyCase("gpt-neox-parallel", "gpt_neox",
+               neox_config(use_parallel_residual=True,
+                           rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.25}),
+               "parallel residual; rotary_pct 0.25; older config keys; mask and inv_freq buffers", published=True),
+    FamilyCase("gpt-neox-sequential", "gpt_neox",
+               neox_config(use_parallel_residual=False, num_attention_heads=4, hidden_act="gelu_new", tie_word_embeddings=True,
+                           rope_parameters={"rope_type": "default", "rope_theta": 700.0, "partial_rotary_factor": 0.5}),
+               "sequential residual; rotary_pct 0.5, base 700; gelu_new; tied head", length=57),
+    FamilyCase("bloom-4-heads", "bloom", dict(vocab_size=97, hidden_size=24, n_layer=2, n_head=4, layer_norm_epsilon=4e-5),
+               "ALiBi slopes of a power of two; embedding norm; names without prefix", published=True),
+    FamilyCase("bloom-6-heads", "bloom",
+               dict(vocab_size=97, hidden_size=24, n_layer=2, n_head=6, apply_residual_connection_post_layernorm=True),
+               "ALiBi slopes of 6 heads; apply_residual_connection_post_layernorm", segments=3),
+    FamilyCase("llama-gqa", "llama",
+               llama_config(attention_bias=True, mlp_bias=True, head_dim=12,
+                            rope_parameters={"rope_type": "default", "rope_theta": 3000.0}),
+               "4 query heads, 2 kv heads; biases; head_dim 12 with 8 = d/H; two shards", shard_size="64KB"),
+    FamilyCase("llama-tied", "llama",
+               llama_config(num_key_value_heads=4, tie_word_embeddings=True,
+                            rope_parameters={"rope_type": "default", "rope_theta": 500000.0}),
+               "tied head, no biases; bf16 weights; rope_theta and torch_dtype at the top of the config",
+               stored=torch.bfloat16, published=True, length=64),
+    FamilyCase("llama-rope-linear", "llama",
+               llama_config(head_dim=8, rope_parameters={"rope_type": "linear", "rope_theta": 10000.0, "factor": 4.0}),
+               "rope scaling linear, factor 4; older keys rope_scaling {type, factor}", published=True),
+    FamilyCase("llama-rope-llama3", "llama",
+               llama_config(head_dim=16, hidden_size=24, rope_parameters={
+                   "rope_type": "llama3", "rope_theta": 10000.0, "factor": 8.0, "low_freq_factor": 1.0,
+                   "high_freq_factor": 4.0, "original_max_position_embeddings": 64}),
+               "rope scaling llama3 with wavelengths in all three ranges", length=70),
+    FamilyCase("mistral-window", "mistral",
+               llama_config(sliding_window=8, num_hidden_layers=3, hidden_size=24, head_dim=6,
+                            rope_parameters={"rope_type": "default", "rope_theta": 10000.0}),
+               "sliding window 8 in 3 layers: exact zeros outside 22 tokens; grouped heads", cone=22, length=50),
+    FamilyCase("mistral-full", "mistral",
+               llama_config(sliding_window=None, head_dim=10, rope_parameters={"rope_type": "default", "rope_theta": 20000.0}),
+               "sliding_window null; f16 weights", stored=torch.float16),
+]
+
+
+def widen_qk(name, value, config):
+    """Scale the query and key part of a projection [array changed in place]."""
+    if name.endswith(("q_proj.weight", "k_proj.weight")):
+        value *= QK_GAIN
+    elif name.endswith("c_attn.weight"):                     # Conv1D [d, 3d]: Q | K | V
+        value[:, :2 * value.shape[0]] *= QK_GAIN
+    elif name.endswith("query_key_value.weight"):            # rows [H, 3, head size]
+        rows = value.reshape(config.num_attention_heads, 3, -1, value.shape[1])
+        rows[:, :2] *= QK_GAIN
+
+
+def random_weight(name, shape, config, rng):
+    """float32 values of one parameter: norms near 1, biases near 0, matrices of unit gain."""
+    value = rng.standard_normal(shape)
+    is_norm = len(shape) == 1
+    if name.endswith("bias"):
+        value *= 0.2
+    elif is_norm:
+        value = 1 + 0.3 * value
+    elif any(part in name for part in ("wte", "wpe", "embed", "lm_head")):
+        value *= 0.4
+    else:
+        fan_in = shape[0] if any(part in name for part in ("c_attn", "c_proj", "c_fc")) else shape[1]
+        value /= np.sqrt(fan_in)
+        widen_qk(name, value, config)
+    return torch.from_numpy(value.astype(np.float32))
+
+
+def random_state(model, case, rng):
+    """Values of every parameter (a tied one once), rounded to the stored type."""
+    return {name: random_weight(name, tuple(parameter.shape), model.config, rng).to(case.stored)
+            for name, parameter in sorted(model.named_parameters())}
+
+
+def published_names(case, state, config):
+    """Tensor names and extra buffers as older published files have them."""
+    n = config.max_position_embeddings if case.family != "bloom" else 0
+    lower = torch.tril(torch.ones(n, n)).reshape(1, 1, n, n)
+    if case.family in ("gpt2", "bloom"):
+        state = {name.removeprefix("transformer."): value for name, value in state.items()}
+    for layer in range(config.num_hidden_layers):
+        if case.family == "gpt2":
+            state[f"h.{layer}.attn.bias"] = lower.clone()
+        if case.family == "gpt_neox":
+            at = f"gpt_neox.layers.{layer}.attention."
+            r = int(config.hidden_size // config.num_attention_heads * config.rope_parameters["partial_rotary_factor"])
+            theta = config.rope_parameters["rope_theta"]
+            state[at + "bias"] = lower.bool()
+            state[at + "masked_bias"] = torch.tensor(-1e9)
+            state[at + "rotary_emb.inv_freq"] = 1.0 / theta ** (torch.arange(0, r, 2, dtype=torch.float32) / r)
+    return state
+
+
+def published_config(written):
+    """The keys of older published configs: torch_dtype, rope_theta, rotary_pct, rope_scaling."""
+    config = {key: value for key, value in written.items() if key not in ("dtype", "rope_parameters", "layer_types")}
+    config["torch_dtype"] = written["dtype"]
+    rope = written.get("rope_parameters")
+    if rope and written["model_type"] == "gpt_neox":
+        config["rotary_emb_base"], config["rotary_pct"] = rope["rope_theta"], rope["partial_rotary_factor"]
+    elif rope:
+        config["rope_theta"] = rope["rope_theta"]
+        extra = {key: value for key, value in rope.items() if key not in ("rope_type", "rope_theta")}
+        config["rope_scaling"] = {"type": rope["rope_type"], **extra} if extra else None
+    return config
+
+
+def write_family_checkpoint(case, folder, rng):
+    """Save the random model in the case's style."""
+    from transformers import AutoConfig, AutoModelForCausalLM
+    config = AutoConfig.for_model(case.family, **case.config)
+    model = AutoModelForCausalLM.from_config(config)
+    state = random_state(model, case, rng)
+    model.load_state_dict(state, strict=False)
+    model.to(case.stored).save_pretrained(folder, max_shard_size=case.shard_size)
+    extra = os.path.join(folder, "generation_config.json")
+    if os.path.exists(extra):
+        os.remove(extra)
+    if case.published:
+        path = os.path.join(folder, "config.json")
+        with open(path) as file:
+            written = json.load(file)
+        write_json(path, published_config(written))
+        names = published_names(case, load_file(os.path.join(folder, "model.safetensors")), config)
+        save_file(names, os.path.join(folder, "model.safetensors"), metadata={"format": "pt"})
+    return state
+
+
+class FamilyOracle:
+    """A transformers model in float64 with its token rows replaced by a leaf."""
+
+    def __init__(self, folder, state):
+        from transformers import AutoConfig, AutoModelForCausalLM
+        torch.set_default_dtype(torch.float64)
+        try:
+            with Widen(), RefuseNarrow():
+                config = AutoConfig.from_pretrained(folder)
+                model = AutoModelForCausalLM.from_config(config, attn_implementation="eager", dtype=torch.float64)
+        finally:
+            torch.set_default_dtype(torch.float32)
+        missing, unexpected = model.load_state_dict({name: value.double() for name, value in state.items()}, strict=False)
+        tied = {"lm_head.weight", "embed_out.weight"} if config.tie_word_embeddings else set()
+        assert not unexpected and set(missing) <= tied, (missing, unexpected)
+        self.model = model.eval().requires_grad_(False)
+        self.table = model.get_input_embeddings().weight.detach().clone()
+        self.rows = None
+        model.get_input_embeddings().register_forward_hook(lambda module, given, result: self.rows[None])
+        for value in (*model.parameters(), *model.buffers()):
+            assert value.dtype not in NARROW
+
+    def log_probability(self, rows, target):
+        """log p of `target` after the token rows [n, d]; the ids fed in are ignored by the hook."""
+        self.rows = rows
+        torch.set_default_dtype(torch.float64)
+        try:
+            with Widen(), RefuseNarrow():
+                ids = torch.zeros(1, rows.shape[0], dtype=torch.int64)
+                logits = self.model(input_ids=ids, use_cache=False).logits[0, -1]
+                return torch.log_softmax(logits, -1)[target]
+        finally:
+            torch.set_default_dtype(torch.float32)
+
+
+def make_family_case(case):
+    """Write one transformers case; returns its row of cases.csv."""
+    rng, folder = generator(case.name), fresh_folder(case.name)
+    state = write_family_checkpoint(case, folder, rng)
+    model = FamilyOracle(folder, state)
+    tokens = draw_tokens(rng, case.segments, case.length, case.config["vocab_size"])
+    norm, logprob = expected_of(model.log_probability, model.table, tokens, case.cone, rng, case.name)
+    write_expected(folder, tokens, norm, logprob)
+    return describe(case.name, case.family, case.notes, f"tests/goldens/{case.name}", norm)
+
+
+# --- our own layout -----------------------------------------------------------------------------
+
+@dataclass
+class OwnCase:
+    """A checkpoint in the layout of doc/checkpoint.md; `config` holds what differs from BASE."""
+
+    name: str
+    config: dict
+    notes: str
+    cone: int = 10 ** 9
+    length: int = 48
+    segments: int = 2
+    stored: torch.dtype = torch.float32
+
+
+BASE = {"format": "reach-checkpoint/1", "vocabulary": 97, "hidden": 24, "layers": 2, "heads": 4, "mlp": 32}
+T5_WEIGHTS = {f"w{i}": [round(float(x), 4) for x in row]
+              for i, row in enumerate(generator("t5 weights").normal(0, 1.5, (32, 4)))}
+
+OWN_CASES = [
+    OwnCase("own-alibi", {"position_bias": "alibi(delta=0)", "layers": 3, "train_length": 32},
+            "alibi(delta=0); every default"),
+    OwnCase("own-window", {"window": 8, "layers": 3, "norm_epsilon": 1e-3},
+            "window 8 in 3 layers: exact zeros outside 22 tokens", cone=22, length=56),
+    OwnCase("own-window-list", {"window": [4, 9, 6], "layers": 3, "position_bias": "alibi_equal(s=4)"},
+            "a window for each layer: exact zeros outside 17 tokens; alibi_equal(s=4)", cone=17),
+    OwnCase("own-window-list-open", {"window": [6, 0, 3], "layers": 3, "position_bias": "divergent_b"},
+            "windows 6, none, 3; divergent_b"),
+    OwnCase("own-sinusoidal", {"position": {"kind": "sinusoidal"}, "embedding_scale": 4.5},
+            "sinusoidal rows; embedding_scale 4.5"),
+    OwnCase("own-learned", {"position": {"kind": "learned", "length": 64}, "activation": "gelu_tanh"},
+            "learned rows; gelu_tanh", length=65),
+    OwnCase("own-rotary-half", {"position": {"kind": "rotary", "base": 10000, "fraction": 1, "pairing": "half"}, "head_size": 8},
+            "rotary, pairs (i, i + r/2), whole head; head_size 8 with 6 = d/H"),
+    OwnCase("own-rotary-interleaved",
+            {"position": {"kind": "rotary", "base": 500, "fraction": 0.5, "pairing": "interleaved"}, "head_size": 12, "kv_heads": 2},
+            "rotary, pairs (2i, 2i + 1), half of the head, base 500; 2 kv heads", stored=torch.bfloat16),
+    OwnCase("own-rotary-odd-fraction",
+            {"position": {"kind": "rotary", "base": 2000, "fraction": 0.75}, "head_size": 10, "kv_heads": 1, "heads": 3},
+            "fraction 0.75 of 10 is 7, made even: 6; one kv head for 3; pairing by default"),
+    OwnCase("own-kerple-log",
+            {"position_bias": {"formula": "kerple_log", "set": {"p": [0.5, 1.0, 1.5, 2.25], "a": [1.0, 0.125, 3.5, 0.75]}},
+             "activation": "quick_gelu", "hidden": 16},
+            "kerple_log with p and a for each head; quick_gelu; f64 weights", stored=torch.float64),
+    OwnCase("own-kerple-power",
+            {"position_bias": {"formula": "kerple_power", "set": {"p": [0.5, 1.0, 1.75, 2.0], "a": [0.5, 0.25, 0.0625, 0.01]}},
+             "position_multiplier": {"formula": "exp(-b*t^q)", "set": {"b": [0.01, 0.1, 0.3, 0.05], "q": [1.0, 0.5, 0.25, 1.5]}}},
+            "kerple_power and a multiplier exp(-b*t^q), parameters for each head"),
+    OwnCase("own-t5", {"position_bias": {"formula": "t5", "set": T5_WEIGHTS}, "activation": "relu"},
+            "32 T5 buckets for each head, distances beyond 128; relu", length=150),
+    OwnCase("own-sandwich", {"position_bias": "sandwich(dbar=16)", "attention_scale": 0.7},
+            "sandwich(dbar=16), i from 0; attention_scale 0.7", length=70),
+    OwnCase("own-smoothed-sandwich", {"position_bias": "smoothed_sandwich", "norm": "rmsnorm", "activation": "silu"},
+            "smoothed_sandwich; rmsnorm with a bias; silu without gate"),
+    OwnCase("own-type1", {"position_bias": "type1", "heads": 6, "head_size": 5},
+            "type1; 6 heads of size 5 in hidden 24"),
+    OwnCase("own-type2", {"position_bias": "type2", "residual": "parallel"}, "type2; parallel residual with two norms",
+            stored=torch.float16),
+    OwnCase("own-formula", {"position_bias": "-ln(1+t)/h"}, "-ln(1+t)/h, no preset", segments=3),
+    OwnCase("own-formula-cut", {"position_bias": "t < 12 ? -t/(2*h) : -inf", "layers": 2},
+            "t < 12 ? -t/(2*h) : -inf: exact zeros outside 23 tokens", cone=23),
+    OwnCase("own-preset-window", {"position_bias": "window(w=10)", "window": [7, 0]},
+            "window(w=10) as a bias, and window 7 in one layer: exact zeros outside 16 tokens", cone=16),
+    OwnCase("own-multiplier", {"position_multiplier": "1/(1+t/(4*h))", "position_bias": "alibi(delta=-1)"},
+            "multiplier 1/(1+t/(4*h)) before the bias alibi(delta=-1)"),
+    OwnCase("own-key-bias", {"key_bias": "sin(t/h)*h - t/40", "position_bias": "divergent_a"},
+            "key_bias sin(t/h)*h - t/40 at the key's position; divergent_a"),
+    OwnCase("own-soft-cap", {"soft_cap": 3.0, "position": {"kind": "rotary"}},
+            "soft_cap 3; rotary with the default base, fraction and pairing"),
+    OwnCase("own-soft-cap-multiplier", {"soft_cap": 4.0, "position_multiplier": "1/(1+t/(4*h))", "key_bias": "sin(t/h)*h - t/40",
+                                        "position_bias": "alibi(delta=0)", "window": 30, "layers": 2},
+            "order: scale, soft cap, multiplier, bias, key bias, window"),
+    OwnCase("own-gated",
+            {"activation": "silu", "gated": True, "norm": "rmsnorm", "norm_epsilon": 1e-3, "residual": "parallel", "kv_heads": 2,
+             "tied_head": False, "biases": {"head": True}, "position": {"kind": "rotary", "base": 1000, "fraction": 0.5}, "head_size": 8},
+            "gated silu; rmsnorm without bias; parallel residual; 2 kv heads; untied head with a bias"),
+    OwnCase("own-biases-partial",
+            {"biases": {"norm": True, "qkv": True, "output": False}, "position_bias": "alibi(delta=-2)", "tied_head": False,
+             "gated": True, "activation": "gelu"},
+            "biases in norms and qkv only; untied head; gated gelu"),
+    OwnCase("own-head-size-1", {"heads": 6, "head_size": 1, "kv_heads": 3, "position_bias": "alibi(delta=0)", "mlp": 29},
+            "heads of size 1; 6 query heads on 3 kv heads; mlp 29"),
+]
+
+
+def random_own_tensors(config, rng, stored):
+    """Random tensors of the layout: norms near 1, biases near 0, matrices of unit gain."""
+    tensors = {}
+    for name, shape in sorted(oracle.tensor_shapes(config).items()):
+        value = rng.standard_normal(shape)
+        if name.endswith(".bias"):
+            value *= 0.2
+        elif "norm" in name:
+            value = 1 + 0.3 * value
+        elif name in ("embedding.weight", "position.weight", "head.weight"):
+            value *= 0.4
+        else:
+            value /= np.sqrt(shape[1])
+            if ".query." in name or ".key." in name:
+                value *= QK_GAIN
+        tensors[name] = torch.from_numpy(value).to(torch.float32 if stored != torch.float64 else stored).to(stored)
+    return tensors
+
+
+def make_own_case(case):
+    """Write one case of our layout; returns its row of cases.csv."""
+    rng, folder = generator(case.name), fresh_folder(case.name)
+    write_json(os.path.join(folder, "config.json"), {**BASE, **case.config})
+    with open(os.path.join(folder, "config.json")) as file:
+        config = oracle.read_config(file.read())
+    save_file(random_own_tensors(config, rng, case.stored), os.path.join(folder, "model.safetensors"))
+    model = oracle.Decoder.read(folder)
+    tokens = draw_tokens(rng, case.segments, case.length, config["vocabulary"])
+    norm, logprob = expected_of(model.log_probability, model.tensors["embedding.weight"], tokens, case.cone, rng, case.name)
+    write_expected(folder, tokens, norm, logprob)
+    return describe(case.name, "reach", case.notes, f"tests/goldens/{case.name}", norm)
+
+
+# --- trained examples ---------------------------------------------------------------------------
+
+def demo_tokens():
+    """One segment of the demo text, int32 [1, 512]."""
+    with gzip.open(os.path.join(ROOT, DEMO_TEXT)) as file:
+        data = file.read()[EXAMPLE_OFFSET:EXAMPLE_OFFSET + EXAMPLE_LENGTH]
+    return np.frombuffer(data, dtype=np.uint8).astype(np.int32)[None]
+
+
+def make_example_case(name):
+    """Write the expected values of a trained example model; its checkpoint stays where it is."""
+    rng, folder = generator("example " + name), fresh_folder("example-" + name)
+    model = oracle.Decoder.read(os.path.join(ROOT, "examples", "models", name))
+    window, layers, tokens = model.config["window"], model.config["layers"], demo_tokens()
+    cone = 1 + sum(w - 1 for w in window) if all(window) else 10 ** 9
+    norm, logprob = expected_of(model.log_probability, model.tensors["embedding.weight"], tokens, cone, rng, name)
+    check_against_training_code(name, model, tokens, norm, logprob)
+    write_expected(folder, tokens, norm, logprob)
+    notes = f"trained example, {layers} layers, one segment of the demo text"
+    return describe("example-" + name, "reach", notes, f"examples/models/{name}", norm)
+
+
+def check_against_training_code(name, model, tokens, norm, logprob):
+    """The model code of examples/train.py, in float64, must give the same values."""
+    spec = importlib.util.spec_from_file_location("train", os.path.join(ROOT, "examples", "train.py"))
+    train = importlib.util.module_from_spec(spec)
+    sys.modules["train"] = train
+    spec.loader.exec_module(train)
+    encoding = next(encoding for encoding in train.ENCODINGS if encoding.name == name)
+    other = train.Decoder(encoding).double().requires_grad_(False)
+    names = train.export_tensors(other)
+    assert set(names) == set(model.tensors)
+    other.embedding.weight.copy_(model.tensors["embedding.weight"])
+    for part in ("weight", "bias"):
+        getattr(other.final_norm, part).copy_(model.tensors[f"final_norm.{part}"])
+        for n, block in enumerate(other.layers):
+            at = f"layers.{n}."
+            joined = [model.tensors[f"{at}attention.{which}.{part}"] for which in ("query", "key", "value")]
+            getattr(block.query_key_value, part).copy_(torch.cat(joined))
+            for module, where in ((block.attention_norm, "attention_norm"), (block.output, "attention.output"),
+                                  (block.mlp_norm, "mlp_norm"), (block.up, "mlp.up"), (block.down, "mlp.down")):
+                getattr(module, part).copy_(model.tensors[f"{at}{where}.{part}"])
+    ids = torch.from_numpy(tokens[0].astype(np.int64))
+    again, value, _ = norms_of(lambda rows, target: torch.log_softmax(other.forward_rows(rows[None])[0, -1], -1)[target],
+                               other.embedding.weight[ids[:-1]], ids[-1])
+    assert abs(value - logprob[0]) < 1e-10 and np.allclose(again.numpy(), norm[0], rtol=1e-8, atol=1e-14)
+
+
+# --- comparing the two oracles ------------------------------------------------------------------
+
+def own_from_gpt2(config, state):
+    """(config, tensors) of our layout for a GPT-2 model."""
+    own = {"vocabulary": config.vocab_size, "hidden": config.n_embd, "layers": config.n_layer, "heads": config.n_head,
+           "mlp": config.n_inner or 4 * config.n_embd, "activation": "gelu_tanh", "norm_epsilon": config.layer_norm_epsilon,
+           "position": {"kind": "learned", "length": config.n_positions}}
+    tensors = {"embedding.weight": state["transformer.wte.weight"], "position.weight": state["transformer.wpe.weight"]}
+    for part in ("weight", "bias"):
+        tensors[f"final_norm.{part}"] = state[f"transformer.ln_f.{part}"]
+        for n in range(config.n_layer):
+            at, to = f"transformer.h.{n}.", f"layers.{n}."
+            for which, value in zip(("query", "key", "value"), state[f"{at}attn.c_attn.{part}"].chunk(3, -1)):
+                tensors[f"{to}attention.{which}.{part}"] = value.T.contiguous() if part == "weight" else value
+            for theirs, ours in (("attn.c_proj", "attention.output"), ("mlp.c_fc", "mlp.up"), ("mlp.c_proj", "mlp.down")):
+                value = state[f"{at}{theirs}.{part}"]
+                tensors[f"{to}{ours}.{part}"] = value.T.contiguous() if part == "weight" else value
+            for theirs, ours in (("ln_1", "attention_norm"), ("ln_2", "mlp_norm")):
+                tensors[f"{to}{ours}.{part}"] = state[f"{at}{theirs}.{part}"]
+    return own, tensors
+
+
+def own_from_neox(config, state):
+    """(config, tensors) of our layout for a GPT-NeoX model."""
+    heads, d = config.num_attention_heads, config.hidden_size
+    activation = {"gelu": "gelu", "gelu_new": "gelu_tanh"}[config.hidden_act]
+    own = {"vocabulary": config.vocab_size, "hidden": d, "layers": config.num_hidden_layers, "heads": heads,
+           "mlp": config.intermediate_size, "activation": activation, "norm_epsilon": config.layer_norm_eps,
+           "residual": "parallel" if config.use_parallel_residual else "sequential", "tied_head": config.tie_word_embeddings,
+           "position": {"kind": "rotary", "base": config.rope_parameters["rope_theta"],
+                        "fraction": config.rope_parameters["partial_rotary_factor"]}}
+    tensors = {"embedding.weight": state["gpt_neox.embed_in.weight"]}
+    if not config.tie_word_embeddings:
+        head = next(name for name in ("embed_out.weight", "lm_head.weight") if name in state)
+        tensors["head.weight"] = state[head]
+    for part in ("weight", "bias"):
+        tensors[f"final_norm.{part}"] = state[f"gpt_neox.final_layer_norm.{part}"]
+        for n in range(config.num_hidden_layers):
+            at, to = f"gpt_neox.layers.{n}.", f"layers.{n}."
+            joined = state[f"{at}attention.query_key_value.{part}"]
+            joined = joined.reshape(heads, 3, d // heads, *joined.shape[1:])
+            for i, which in enumerate(("query", "key", "value")):
+                tensors[f"{to}attention.{which}.{part}"] = joined[:, i].flatten(0, 1).contiguous()
+            for theirs, ours in (("attention.dense", "attention.output"), ("mlp.dense_h_to_4h", "mlp.up"),
+                                 ("mlp.dense_4h_to_h", "mlp.down"), ("input_layernorm", "attention_norm"),
+                                 ("post_attention_layernorm", "mlp_norm")):
+                tensors[f"{to}{ours}.{part}"] = state[f"{at}{theirs}.{part}"]
+    return own, tensors
+
+
+def own_from_llama(config, state):
+    """(config, tensors) of our layout for a Llama or Mistral model with default rotary frequencies."""
+    qkv, mlp = getattr(config, "attention_bias", False), getattr(config, "mlp_bias", False)
+    own = {"vocabulary": config.vocab_size, "hidden": config.hidden_size, "layers": config.num_hidden_layers,
+           "heads": config.num_attention_heads, "kv_heads": config.num_key_value_heads, "mlp": config.intermediate_size,
+           "head_size": config.head_dim, "activation": "silu", "gated": True, "norm": "rmsnorm",
+           "norm_epsilon": config.rms_norm_eps, "tied_head": config.tie_word_embeddings,
+           "biases": {"qkv": qkv, "output": qkv, "mlp": mlp}, "window": getattr(config, "sliding_window", None) or 0,
+           "position": {"kind": "rotary", "base": config.rope_parameters["rope_theta"]}}
+    names = {"model.embed_tokens": "embedding", "model.norm": "final_norm", "lm_head": "head"}
+    inside = {"input_layernorm": "attention_norm", "post_attention_layernorm": "mlp_norm", "self_attn.q_proj": "attention.query",
+              "self_attn.k_proj": "attention.key", "self_attn.v_proj": "attention.value", "self_attn.o_proj": "attention.output",
+              "mlp.up_proj": "mlp.up", "mlp.gate_proj": "mlp.gate", "mlp.down_proj": "mlp.down"}
+    for n in range(config.num_hidden_layers):
+        names.update({f"model.layers.{n}.{theirs}": f"layers.{n}.{ours}" for theirs, ours in inside.items()})
+    tensors = {}
+    for name, value in state.items():
+        stem, part = name.rsplit(".", 1)
+        tensors[f"{names[stem]}.{part}"] = value
+    return own, tensors
+
+
+CONVERTERS = {"gpt2": own_from_gpt2, "gpt_neox": own_from_neox, "llama": own_from_llama, "mistral": own_from_llama}
+
+
+def convertible(case):
+    """Whether our layout can express the case."""
+    scaled = case.config.get("rope_parameters", {}).get("rope_type", "default") != "default"
+    return case.family in CONVERTERS and not scaled and not case.config.get("scale_attn_by_inverse_layer_idx")
+
+
+def compare_oracles():
+    """Run the transformers models through oracle.py and compare with the stored goldens."""
+    from transformers import AutoConfig, AutoModelForCausalLM
+    for case in filter(convertible, FAMILY_CASES):
+        config = AutoConfig.for_model(case.family, **case.config)
+        state = random_state(AutoModelForCausalLM.from_config(config), case, generator(case.name))
+        own, tensors = CONVERTERS[case.family](config, state)
+        own = oracle.read_config(json.dumps({"format": "reach-checkpoint/1", **own}))
+        model, folder = oracle.Decoder(own, tensors), os.path.join(HERE, case.name)
+        tokens = np.load(os.path.join(folder, "tokens.npy"))
+        norm, logprob = expected_of(model.log_probability, model.tensors["embedding.weight"], tokens, case.cone,
+                                    generator("check"), case.name)
+        stored_norm, stored_logprob = (np.load(os.path.join(folder, name)) for name in ("norm.npy", "logprob.npy"))
+        error = np.abs(norm - stored_norm).max() / stored_norm.max()
+        print(f"{case.name}: oracles differ by {error:.1e} in the norms, {np.abs(logprob - stored_logprob).max():.1e} in log p")
+        assert error < 1e-11 and np.abs(logprob - stored_logprob).max() < 1e-11
+
+
+def compare_files():
+    """Load each written family case as transformers loads it, in float32: log p must agree with the golden."""
+    from transformers import AutoModelForCausalLM
+    for case in FAMILY_CASES:
+        folder = os.path.join(HERE, case.name)
+        model = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).eval()
+        tokens = torch.from_numpy(np.load(os.path.join(folder, "tokens.npy")).astype(np.int64))
+        with torch.no_grad():
+            logits = model(input_ids=tokens[:, :-1], use_cache=False).logits[:, -1]
+        logprob = torch.log_softmax(logits, -1).gather(1, tokens[:, -1:])[:, 0].numpy()
+        error = np.abs(logprob - np.load(os.path.join(folder, "logprob.npy"))).max()
+        print(f"{case.name}: log p of the files in float32 differs by {error:.1e}")
+        assert error < 1e-4
+
+
+# --- table of cases -----------------------------------------------------------------------------
+
+def describe(name, family, notes, checkpoint, norm):
+    """Print a line for people; return the row of cases.csv."""
+    shares = norm / norm.sum(1, keepdims=True)
+    print(f"{name}: norms {norm[norm > 0].min():.1e} to {norm.max():.1e}, largest share {shares.max():.2f}")
+    return {"case": name, "family": family, "notes": notes, "checkpoint": checkpoint,
+            "segments": norm.shape[0], "length": norm.shape[1] + 1}
+
+
+def write_cases(rows):
+    """cases.csv; rows of example cases that were not remade are kept."""
+    path = os.path.join(HERE, "cases.csv")
+    made = {row["case"] for row in rows}
+    if os.path.exists(path):
+        with open(path) as file:
+            rows += [row for row in csv.DictReader(file)
+                     if row["case"] not in made and row["case"].startswith("example-")]
+    with open(path, "w", newline="") as file:
+        table = csv.DictWriter(file, ["case", "family", "notes", "checkpoint", "segments", "length"], lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="make the golden cases")
+    parser.add_argument("--examples", action="store_true", help="also the cases on trained example models")
+    parser.add_argument("--check", action="store_true", help="compare the two oracles and reload the files, write nothing")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    if options.check:
+        compare_oracles()
+        compare_files()
+        return
+    rows = [make_family_case(case) for case in FAMILY_CASES]
+    rows += [make_own_case(case) for case in OWN_CASES]
+    if options.examples:
+        rows += [make_example_case(name) for name in EXAMPLES]
+    write_cases(rows)
+
+
+if __name__ == "__main__":
+    main()

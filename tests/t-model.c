@@ -1,0 +1,350 @@
+/* Families and the engine against float64 transformers and PyTorch (tests/goldens), and identities that need no oracle. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyze/curve.h"
+#include "model/engine.h"
+#include "tests/golden.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* design figures: c absolute, s relative where s > 1e-6, log p absolute */
+struct tolerance {
+    double c, s, logprob;
+};
+static const struct tolerance tolerance_f32 = {1e-5, 1e-4, 1e-5}, tolerance_f64 = {1e-9, 1e-9, 1e-9};
+
+static struct golden *cases;
+static size_t case_count;
+
+static int open_cases(void **state)
+{
+    (void)state;
+    cases = goldens_open(&case_count);
+    return case_count ? 0 : -1;
+}
+
+static int close_cases(void **state)
+{
+    (void)state;
+    goldens_free(cases, case_count);
+    return 0;
+}
+
+static struct decoder *open_decoder(const char *path)
+{
+    struct error e;
+    struct decoder *d = decoder_open(path, &e);
+    if (!d)
+        fail_msg("%s", e.text);
+    return d;
+}
+
+static struct engine *open_engine(struct kernels *k, const struct decoder *d, struct engine_options o)
+{
+    struct error e;
+    struct engine *g = engine_create(k, d, &o, &e);
+    if (!g)
+        fail_msg("%s", e.text);
+    return g;
+}
+
+/* norm [segments, n] and logprob of all segments, `batch` at a time. */
+static void measure(double *norm, double *logprob, struct engine *g, const int32_t *ids, size_t segments, size_t n)
+{
+    struct error e;
+    size_t batch = (size_t)engine_plan(g)->batch;
+    for (size_t i = 0; i < segments; i += batch) {
+        size_t count = segments - i < batch ? segments - i : batch;
+        if (engine_measure(g, norm + i * n, logprob + i, ids + i * (n + 1), (int)count, &e))
+            fail_msg("%s", e.text);
+    }
+}
+
+static void compare_case(const struct golden *c, const double *norm, const double *logprob, const struct tolerance *tol, const char *set)
+{
+    size_t n = c->length - 1;
+    double *s = malloc(4 * n * sizeof *s), *s_expected = s + n, *cum = s + 2 * n, *cum_expected = s + 3 * n;
+    assert_non_null(s);
+    for (size_t i = 0; i < c->segments; i++) {
+        const double *expected = c->norm + i * n, *got = norm + i * n;
+        if (!(fabs(logprob[i] - c->logprob[i]) <= tol->logprob))
+            fail_msg("%s, %s, segment %zu: log p %.12g, expected %.12g", c->name, set, i, logprob[i], c->logprob[i]);
+        if (curve_share(s, got, n) || curve_share(s_expected, expected, n))
+            fail_msg("%s, %s, segment %zu: norms not usable", c->name, set, i);
+        curve_cumulative(cum, s, n);
+        curve_cumulative(cum_expected, s_expected, n);
+        for (size_t m = 0; m < n; m++) {
+            if (expected[m] == 0 && !(got[m] == 0))
+                fail_msg("%s, %s, segment %zu, position %zu: norm %.3g outside the cone, expected exactly 0", c->name, set, i, m, got[m]);
+            if (!(fabs(cum[m] - cum_expected[m]) <= tol->c))
+                fail_msg("%s, %s, segment %zu, position %zu: c %.12g, expected %.12g", c->name, set, i, m, cum[m], cum_expected[m]);
+            if (s_expected[m] > 1e-6 && !(fabs(s[m] - s_expected[m]) <= tol->s * s_expected[m]))
+                fail_msg("%s, %s, segment %zu, position %zu: s %.12g, expected %.12g", c->name, set, i, m, s[m], s_expected[m]);
+            /* raw norms too: c alone would not see a wrong factor */
+            if (s_expected[m] > 1e-6 && !(fabs(got[m] - expected[m]) <= 2 * tol->s * expected[m]))
+                fail_msg("%s, %s, segment %zu, position %zu: norm %.12g, expected %.12g", c->name, set, i, m, got[m], expected[m]);
+        }
+        const double q[] = {0.5, 0.9, 0.99};
+        for (size_t j = 0; j < 3; j++) {
+            size_t erf = curve_erf(cum, n, q[j]), low = curve_erf(cum_expected, n, q[j] - tol->c), high = curve_erf(cum_expected, n, q[j] + tol->c);
+            if (erf < low || erf > high)
+                fail_msg("%s, %s, segment %zu: ERF(%g) %zu, expected %zu to %zu", c->name, set, i, q[j], erf, low, high);
+        }
+    }
+    free(s);
+}
+
+static void run_goldens(const char *dtype, const char *set, const struct tolerance *tol)
+{
+    struct error e;
+    for (int j = 0; j < kernel_set_count; j++) {
+        const struct kernel_set_entry *entry = &kernel_sets[j];
+        if (strcmp(entry->dtype, dtype) != 0 || strcmp(entry->name, set) != 0)
+            continue;
+        if (!entry->usable())
+            skip();
+        struct kernels *k = entry->open(&e);
+        if (!k)
+            fail_msg("%s", e.text);
+        for (size_t i = 0; i < case_count; i++) {
+            const struct golden *c = &cases[i];
+            size_t n = c->length - 1;
+            double *norm = calloc(c->segments * n, sizeof *norm), *logprob = calloc(c->segments, sizeof *logprob);
+            struct decoder *d = open_decoder(c->checkpoint);
+            struct engine *g = open_engine(k, d, (struct engine_options){.positions = (int)n, .resident = -1, .seed = 1, .memory = 1u << 30});
+            measure(norm, logprob, g, c->ids, c->segments, n);
+            compare_case(c, norm, logprob, tol, entry->name);
+            engine_close(g);
+            decoder_close(d);
+            free(norm);
+            free(logprob);
+        }
+        k->close(k);
+        return;
+    }
+    fail_msg("no kernel set %s %s in this build", set, dtype);
+}
+
+static void test_goldens_reference_f64(void **state)
+{
+    (void)state;
+    run_goldens("f64", "reference", &tolerance_f64);
+}
+
+static void test_goldens_reference_f32(void **state)
+{
+    (void)state;
+    run_goldens("f32", "reference", &tolerance_f32);
+}
+
+static void test_goldens_cpu_f32(void **state)
+{
+    (void)state;
+    run_goldens("f32", "cpu", &tolerance_f32);
+}
+
+static struct kernels *open_set(const char *dtype)
+{
+    struct error e;
+    struct kernels *k = kernels_open(dtype, &e);
+    if (!k)
+        fail_msg("%s", e.text);
+    return k;
+}
+
+/* Store or recompute, resident or by layer, one segment at a time or several: the same bytes. */
+static void test_same_bytes(void **state)
+{
+    (void)state;
+    const struct engine_options ways[] = {{.keep = KEEP_STORE, .resident = 1, .batch = 1},
+                                          {.keep = KEEP_RECOMPUTE, .resident = 1, .batch = 1},
+                                          {.keep = KEEP_STORE, .resident = 0, .batch = 2},
+                                          {.keep = KEEP_RECOMPUTE, .resident = 0, .batch = 3}};
+    struct kernels *k = open_set("f32");
+    for (size_t i = 0; i < case_count; i++) {
+        const struct golden *c = &cases[i];
+        size_t n = c->length - 1, count = c->segments * (n + 1);
+        struct decoder *d = open_decoder(c->checkpoint);
+        double *first = NULL;
+        for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
+            struct engine_options o = ways[w];
+            o.positions = (int)n, o.seed = 1, o.memory = 1u << 30;
+            double *got = calloc(count, sizeof *got);
+            struct engine *g = open_engine(k, d, o);
+            measure(got, got + c->segments * n, g, c->ids, c->segments, n);
+            engine_close(g);
+            if (!first)
+                first = got;
+            else {
+                if (memcmp(first, got, count * sizeof *got) != 0)
+                    fail_msg("%s: other bytes with keep %d, resident %d, batch %d", c->name, o.keep, o.resident, o.batch);
+                free(got);
+            }
+        }
+        free(first);
+        decoder_close(d);
+    }
+    k->close(k);
+}
+
+/* ||g_m|| from central differences of log p along every coordinate of the token's row, for tokens that occur once. */
+static void test_finite_differences(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"own-gated", "own-biases-partial"}; /* untied heads: the table is the input side alone */
+    struct kernels *k = open_set("f64");
+    for (size_t j = 0; j < 2; j++) {
+        const struct golden *c = NULL;
+        for (size_t i = 0; i < case_count; i++)
+            if (strcmp(cases[i].name, names[j]) == 0)
+                c = &cases[i];
+        assert_non_null(c);
+        struct decoder *d = open_decoder(c->checkpoint);
+        assert_false(d->tied);
+        size_t n = c->length - 1, width = (size_t)d->hidden, checked = 0;
+        double *table = malloc((size_t)d->vocabulary * width * sizeof *table), *norm = calloc(n, sizeof *norm), p;
+        element_widen_f64(table, d->embedding.data, d->embedding.type, (size_t)d->vocabulary * width);
+        d->embedding.data = table, d->embedding.type = ELEMENT_F64;
+        struct engine_options o = {.positions = (int)n, .resident = 1, .seed = 1, .memory = 1u << 30};
+        struct engine *g = open_engine(k, d, o);
+        measure(norm, &p, g, c->ids, 1, n);
+        engine_close(g);
+        for (size_t m = 0; m < n && checked < 4; m += 1 + n / 5) {
+            int once = 1;
+            for (size_t i = 0; i < n; i++)
+                once &= i == m || c->ids[i] != c->ids[m];
+            if (!once)
+                continue;
+            double *row = table + (size_t)c->ids[m] * width, sum = 0, scratch[512];
+            assert_true(n <= 512);
+            const double step = 1e-5;
+            for (size_t i = 0; i < width; i++) {
+                double kept = row[i], above, below;
+                row[i] = kept + step;
+                g = open_engine(k, d, o);
+                measure(scratch, &above, g, c->ids, 1, n);
+                engine_close(g);
+                row[i] = kept - step;
+                g = open_engine(k, d, o);
+                measure(scratch, &below, g, c->ids, 1, n);
+                engine_close(g);
+                row[i] = kept;
+                double slope = (above - below) / (2 * step);
+                sum += slope * slope;
+            }
+            if (!(fabs(sqrt(sum) - norm[m]) <= 1e-6 * norm[m] + 1e-9))
+                fail_msg("%s, position %zu: central differences give %.10g, reverse mode %.10g", c->name, m, sqrt(sum), norm[m]);
+            checked++;
+        }
+        assert_true(checked >= 2);
+        decoder_close(d);
+        free(table);
+        free(norm);
+    }
+    k->close(k);
+}
+
+/* Twice the seed, twice the gradient: exactly, for a power of two, in every set. */
+static void test_seed(void **state)
+{
+    (void)state;
+    static const char *const dtypes[] = {"f32", "f64"};
+    for (size_t j = 0; j < 2; j++) {
+        struct kernels *k = open_set(dtypes[j]);
+        for (size_t i = 0; i < case_count; i += 3) {
+            const struct golden *c = &cases[i];
+            size_t n = c->length - 1;
+            double *one = calloc(2 * n, sizeof *one), *two = one + n, p, q;
+            struct decoder *d = open_decoder(c->checkpoint);
+            struct engine *g = open_engine(k, d, (struct engine_options){.positions = (int)n, .resident = 1, .seed = 1, .memory = 1u << 30});
+            measure(one, &p, g, c->ids, 1, n);
+            engine_close(g);
+            g = open_engine(k, d, (struct engine_options){.positions = (int)n, .resident = 1, .seed = -4, .memory = 1u << 30});
+            measure(two, &q, g, c->ids, 1, n);
+            engine_close(g);
+            if (!(p == q))
+                fail_msg("%s: log p depends on the seed: %.17g and %.17g", c->name, p, q);
+            for (size_t m = 0; m < n; m++)
+                if (!(two[m] == 4 * one[m]))
+                    fail_msg("%s, %s, position %zu: seed -4 gives %.17g, 4 x seed 1 is %.17g", c->name, dtypes[j], m, two[m], 4 * one[m]);
+            decoder_close(d);
+            free(one);
+        }
+        k->close(k);
+    }
+}
+
+/* The plan refuses what cannot fit, and what it says would fit does. */
+static void test_memory_plan(void **state)
+{
+    (void)state;
+    struct error e;
+    struct kernels *k = open_set("f32");
+    struct decoder *d = open_decoder("tests/goldens/own-alibi");
+    struct engine_options o = {.positions = 4000, .resident = -1, .seed = 1, .memory = 2u << 20};
+    struct memory_plan plan;
+    assert_int_equal(engine_estimate(&plan, k, d, &o, &e), -1);
+    const char *says = strstr(e.text, "--length ");
+    assert_non_null(says);
+    o.positions = atoi(says + 9) - 1;
+    assert_true(o.positions > 1 && o.positions < 4000);
+    if (engine_estimate(&plan, k, d, &o, &e))
+        fail_msg("the length that would fit does not: %s", e.text);
+    assert_true(plan.total <= 2u << 20);
+    o.memory = 1u << 30;
+    o.positions = 4000;
+    assert_int_equal(engine_estimate(&plan, k, d, &o, &e), 0);
+    assert_int_equal(plan.stored_layers, plan.layers);
+    o.memory = (size_t)(plan.total - 1000);
+    assert_int_equal(engine_estimate(&plan, k, d, &o, &e), 0);
+    assert_true(plan.total <= (double)o.memory);
+    decoder_close(d);
+    k->close(k);
+}
+
+static void test_cone(void **state)
+{
+    (void)state;
+    struct decoder *d = open_decoder("tests/goldens/own-window");
+    assert_int_equal(decoder_cone(d, 1000), 22);
+    assert_int_equal(decoder_cone(d, 20), 20);
+    decoder_close(d);
+    d = open_decoder("tests/goldens/own-alibi");
+    assert_int_equal(decoder_cone(d, 1000), 1000);
+    decoder_close(d);
+}
+
+static void test_override(void **state)
+{
+    (void)state;
+    struct error e;
+    struct formula_error problem;
+    struct decoder *d = open_decoder("tests/goldens/own-alibi");
+    struct position_override o = {.bias = formula_parse("window(w=5)", &problem), .window = -1};
+    assert_non_null(o.bias);
+    assert_int_equal(decoder_override(d, &o, &e), 0);
+    assert_null(o.bias);
+    assert_non_null(strstr(d->position_text, "window(w=5)"));
+    o = (struct position_override){.window = 7, .positions_none = 1};
+    assert_int_equal(decoder_override(d, &o, &e), 0);
+    assert_int_equal(decoder_cone(d, 1000), 1 + d->layers * 6);
+    decoder_close(d);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens_reference_f64), cmocka_unit_test(test_goldens_reference_f32),
+                                       cmocka_unit_test(test_goldens_cpu_f32),       cmocka_unit_test(test_same_bytes),
+                                       cmocka_unit_test(test_finite_differences),    cmocka_unit_test(test_seed),
+                                       cmocka_unit_test(test_memory_plan),           cmocka_unit_test(test_cone),
+                                       cmocka_unit_test(test_override)};
+    return cmocka_run_group_tests(tests, open_cases, close_cases);
+}
