@@ -52,7 +52,6 @@ APT_PACKAGES := gcc make pkg-config libhdf5-dev libjansson-dev zlib1g-dev libxxh
 
 # ---- flags ----
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla $(if $(filter 1,$(werror)),-Werror)
-SANITIZE := $(if $(filter 1,$(asan)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 comma    := ,
 SANITIZE := $(if $(filter 1,$(asan)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 BASE_CFLAGS := -std=gnu11 $(if $(filter 1,$(asan)),-O1,$(OPTIMIZE)) -g $(WARNINGS) $(SANITIZE) -fopenmp -ffp-contract=off -fno-math-errno -I. -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS)
@@ -151,7 +150,10 @@ demo: deps
 	./reach erf examples/models/*/ --text examples/text/moby-dick.txt.gz --segments 16 --length 2048 -o $(DEMO) --force
 	@echo "figure: $(DEMO)/erf.png   table: $(DEMO)/summary.csv   data: $(DEMO)/erf.h5"
 
-bench: all
+$(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libreach.a
+	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+bench: all $(patsubst %.c,$(BUILD)/%,$(wildcard bench/*.c))
 	$(Q)PYTHON=$(PYTHON) BUILD=$(BUILD) sh bench/run.sh
 
 # ---- libraries from the distribution; nothing to do when all are there ----

@@ -18,9 +18,12 @@ int atomic_commit(struct atomic_file *f, struct error *e) MUST_USE;
 /* Closes and removes the temporary file; no-op on a committed or zeroed struct. */
 void atomic_abandon(struct atomic_file *f);
 
-/* Name of a temporary file beside PATH for a library that opens by name (HDF5), and the commit for it. Caller frees the string. */
+/* Name of a temporary file beside PATH for a library that opens by name (HDF5). Caller frees the string, after one of the two calls below. */
 char *atomic_temporary_name(const char *path, struct error *e) MUST_USE;
+/* The commit for it: syncs and renames; on failure the temporary file is removed. */
 int atomic_rename(const char *temporary, const char *path, struct error *e) MUST_USE;
+/* Removes it instead. */
+void atomic_discard(const char *temporary);
 
 /* Removes every temporary file that is open now; async-signal-safe, for a handler of SIGINT or SIGTERM. */
 void atomic_remove_all(void);

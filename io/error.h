@@ -12,7 +12,7 @@ struct error {
     char text[768];
 };
 
-/* Writes the message (cut at the end of the buffer, control characters replaced) and returns -1. `e` may be NULL. */
+/* Writes the message (control characters and broken UTF-8 replaced by ?, a long one shortened in its middle) and returns -1. `e` may be NULL. */
 int fail(struct error *e, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* fail() for memory: "out of memory (N bytes for WHAT)". */

@@ -13,7 +13,8 @@ struct config;
 struct config *config_open(const char *path, struct error *e) MUST_USE; /* caller closes; NULL on failure */
 void config_close(struct config *c);
 const char *config_path(const struct config *c);
-/* The member of that name, marked as read; NULL if absent or null. Dots descend: "rope_scaling.factor". Borrowed. */
+/* The member of that name, marked as read; NULL if absent or null. Dots descend: "rope_scaling.factor" (typed getters refuse a rope_scaling that
+ * is no object). Borrowed. */
 json_t *config_get(struct config *c, const char *key);
 int config_has(struct config *c, const char *key); /* present and not null; does not mark it as read */
 
@@ -28,7 +29,11 @@ int config_string_or(struct config *c, const char *key, const char *fallback, co
 /* Index of the string in a NULL-terminated list of choices; the error lists them. */
 int config_choice_or(struct config *c, const char *key, const char *const *choices, int fallback, int *out, struct error *e) MUST_USE;
 
-/* The first top-level key never read, or NULL. Borrowed. */
+/* The first top-level key never read, or NULL. A key whose value is null counts as absent. Borrowed. */
 const char *config_first_unread(struct config *c);
+
+/* Parses `size` bytes of text as one JSON object, duplicate keys and broken UTF-8 refused; `what` names the text in the message ("the header").
+ * Caller calls json_decref. */
+json_t *json_parse_object(const char *path, const char *what, const char *text, size_t size, struct error *e) MUST_USE;
 
 #endif

@@ -21,23 +21,26 @@ struct tensor {
     size_t shape[TENSOR_RANK_MAX];
     size_t count; /* elements */
     size_t bytes;
-    int used; /* set by tensor_find callers' families: a tensor never asked for is reported by tensors_first_unused */
+    int integer; /* 1: an integer or boolean type; `type` means nothing */
+    int used;    /* set by whoever asks for it, so that tensors nobody asked for can be refused by name */
 };
 
 struct tensors;
 
-/* Opens PATH: a .safetensors file, a model.safetensors.index.json, or a folder holding one of them. Caller closes. NULL on failure.
+/* Opens PATH: a .safetensors file, a model.safetensors.index.json, or a folder holding one of them (the index
+ * is preferred). Caller closes. NULL on failure.
  * Tensors of an integer or boolean type are listed with used = 1 and cannot be found: families that keep mask buffers store them so. */
 struct tensors *tensors_open(const char *path, struct error *e) MUST_USE;
 void tensors_close(struct tensors *t);
 
+/* Tensors in the order of their names. */
 size_t tensors_count(const struct tensors *t);
 struct tensor *tensors_at(struct tensors *t, size_t index);
 /* The tensor of that name, or NULL. */
 struct tensor *tensors_find(struct tensors *t, const char *name);
 const char *tensors_path(const struct tensors *t);
 
-/* XXH3-128 of every file's bytes in shard order, as 32 hex digits. Reads the files once, in pieces, and does not keep them in memory. */
+/* XXH3-128 of every file's bytes, shards in the order of their names, as 32 hex digits. Reads the files once, in pieces, and does not keep them in memory. */
 int tensors_digest(struct tensors *t, char digest[33], struct error *e) MUST_USE;
 
 /* Tells the kernel that mapped pages of this range are not needed now (they are read again from the file when touched). */

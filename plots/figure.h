@@ -18,13 +18,15 @@ struct figure_curve {
     int saturated;
 };
 
-/* The cumulative curves c_m of several models over the position m, as in Figures 4 to 7 of [A]: one line a model, band = interval, thresholds
- * and L_tr marked. Writes FOLDER/STEM.gp, then draws FOLDER/STEM.{png,svg,pdf} as `formats` (comma-separated) asks. Returns 0; 1 when the script was written but gnuplot is missing
- * or failed (the message says so); -1 on failure. */
+/* The cumulative curves c_m of several models over the position m, as in Figures 4 to 7 of [A] (one line a model, band = interval, thresholds
+ * and L_tr marked), and beside them the share 1 - c that lies beyond the most recent tokens, on logarithmic axes, where short fields can be
+ * told apart. thresholds[0] is the main one. Writes FOLDER/STEM.gp, then draws FOLDER/STEM.{png,svg,pdf} as `formats` (comma-separated) asks;
+ * pictures of an earlier drawing are removed. Returns 0; 1 when the script was written but gnuplot is missing or failed (the message says so);
+ * -1 on failure. */
 int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds, size_t threshold_count,
                const char *const *comments, const char *formats, struct error *e) MUST_USE;
 
-/* Runs gnuplot on a script with terminal and output set for each format. Same returns. */
+/* Runs gnuplot on FOLDER/SCRIPT once for each format, with `format` and `output` set for it; the pictures are FOLDER/STEM.FORMAT. Same returns. */
 int figure_draw(const char *script, const char *folder, const char *stem, const char *formats, struct error *e) MUST_USE;
 
 /* 0 if every entry of the comma-separated list is png, svg or pdf. */

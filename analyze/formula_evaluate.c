@@ -1,0 +1,188 @@
+/* The double evaluator. */
+#include "analyze/formula_private.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/* A value that is the same for all heads, kept from one head to the next at one distance. */
+struct shared {
+    int usable;   /* 1: an operation that depends on neither head nor the index of a sum around it */
+    int uses_head;
+    uint64_t uses_index; /* bit s: index of sum s, bound outside this node */
+    size_t stamp; /* distance + 1 it was computed for; 0: never */
+    double value;
+    long steps;   /* it took; charged again at each use, so that the bound does not depend on what is kept */
+};
+
+struct evaluation {
+    const struct formula *f;
+    const struct formula_point *at;
+    struct shared *shared; /* [nodes], or NULL */
+    size_t stamp;
+    long steps; /* left */
+    double index[FORMULA_SUMS_MAX];
+};
+
+_Static_assert(FORMULA_SUMS_MAX <= 64, "one bit a sum in struct shared");
+
+static double value_of(struct evaluation *v, int n);
+
+/* first, first + 1, ... while <= last. */
+static double sum_of(struct evaluation *v, const struct formula_node *node)
+{
+    double first = value_of(v, node->child[0]), last = value_of(v, node->child[1]), sum = 0;
+    if (!isfinite(first) || !isfinite(last))
+        return NAN;
+    for (double k = 0; first + k <= last && v->steps >= 0; k++) {
+        v->index[node->slot] = first + k;
+        sum += value_of(v, node->child[2]);
+    }
+    return sum;
+}
+
+static double variable(const struct formula_point *at, int slot)
+{
+    switch ((enum formula_variable)slot) {
+    case VARIABLE_T: return at->t;
+    case VARIABLE_H: return at->h;
+    case VARIABLE_HEADS: return at->heads;
+    case VARIABLE_HEAD_SIZE: return at->head_size;
+    case VARIABLE_LENGTH: return at->length;
+    }
+    return NAN;
+}
+
+static double parameter(struct evaluation *v, const struct formula_node *node)
+{
+    const struct formula_parameter *p = &v->f->parameters[node->slot];
+    if (p->count == 0)
+        return node->child[0] >= 0 ? value_of(v, node->child[0]) : NAN;
+    if (p->count == 1)
+        return p->value[0];
+    return v->at->h >= 1 && v->at->h <= p->count ? p->value[v->at->h - 1] : NAN;
+}
+
+static double compute(struct evaluation *v, const struct formula_node *node)
+{
+    switch (node->kind) {
+    case NODE_LITERAL: return node->value;
+    case NODE_INFINITY: return INFINITY;
+    case NODE_PI: return M_PI;
+    case NODE_VARIABLE: return variable(v->at, node->slot);
+    case NODE_PARAMETER: return parameter(v, node);
+    case NODE_INDEX: return v->index[node->slot];
+    case NODE_SUM: return sum_of(v, node);
+    default: break;
+    }
+    double a = value_of(v, node->child[0]);
+    switch (node->kind) {
+    case NODE_NEGATE: return -a;
+    case NODE_LN: return log(a);
+    case NODE_EXP: return exp(a);
+    case NODE_SQRT: return sqrt(a);
+    case NODE_ABS: return fabs(a);
+    case NODE_FLOOR: return floor(a);
+    case NODE_SIN: return sin(a);
+    case NODE_COS: return cos(a);
+    case NODE_CHOOSE: return isnan(a) ? NAN : value_of(v, node->child[a != 0 ? 1 : 2]);
+    default: break;
+    }
+    double b = value_of(v, node->child[1]);
+    switch (node->kind) {
+    case NODE_ADD: return a + b;
+    case NODE_SUBTRACT: return a - b;
+    case NODE_MULTIPLY: return a * b;
+    case NODE_DIVIDE: return a / b;
+    case NODE_POWER: return pow(a, b);
+    default: break;
+    }
+    if (isnan(a) || isnan(b))
+        return NAN;
+    switch (node->kind) {
+    case NODE_LESS: return a < b;
+    case NODE_LESS_EQUAL: return a <= b;
+    case NODE_GREATER: return a > b;
+    case NODE_GREATER_EQUAL: return a >= b;
+    case NODE_EQUAL: return a == b;
+    case NODE_NOT_EQUAL: return a != b;
+    case NODE_MIN: return a < b ? a : b;
+    case NODE_MAX: return a > b ? a : b;
+    default: return NAN;
+    }
+}
+
+static double value_of(struct evaluation *v, int n)
+{
+    const struct formula_node *node = &v->f->nodes[n];
+    if (!v->shared || !v->shared[n].usable)
+        return --v->steps < 0 ? NAN : compute(v, node);
+    struct shared *kept = &v->shared[n];
+    if (kept->stamp == v->stamp) {
+        v->steps -= kept->steps;
+        return v->steps < 0 ? NAN : kept->value;
+    }
+    struct shared *all = v->shared;
+    long before = v->steps;
+    v->shared = NULL; /* what is inside is kept as part of this value */
+    kept->value = --v->steps < 0 ? NAN : compute(v, node);
+    v->shared = all;
+    kept->steps = before - v->steps;
+    kept->stamp = v->stamp;
+    return kept->value;
+}
+
+double formula_evaluate(const struct formula *f, const struct formula_point *at)
+{
+    struct evaluation v = {.f = f, .at = at, .steps = FORMULA_STEPS_MAX};
+    double value = value_of(&v, f->root);
+    return v.steps < 0 ? NAN : value + 0.0; /* no -0 */
+}
+
+/* Marks the nodes whose value is the same for all heads and outside of sums that bind what they use. */
+static void mark_shared(struct shared *shared, const struct formula *f)
+{
+    for (int n = 0; n < f->node_count; n++) {
+        const struct formula_node *node = &f->nodes[n];
+        int set = node->kind == NODE_PARAMETER ? f->parameters[node->slot].count : 0;
+        shared[n].uses_head = set > 1 || (node->kind == NODE_VARIABLE && node->slot == VARIABLE_H);
+        shared[n].uses_index = node->kind == NODE_INDEX ? (uint64_t)1 << node->slot : 0;
+        for (int i = 0; i < 3 && set == 0; i++)
+            if (node->child[i] >= 0) {
+                shared[n].uses_head |= shared[node->child[i]].uses_head;
+                shared[n].uses_index |= shared[node->child[i]].uses_index;
+            }
+        if (node->kind == NODE_SUM)
+            shared[n].uses_index &= ~((uint64_t)1 << node->slot);
+        shared[n].usable = node->kind >= NODE_NEGATE && !shared[n].uses_head && !shared[n].uses_index;
+    }
+}
+
+int formula_table(double *table, const struct formula *f, int heads, int head_size, size_t distances, double length, struct formula_error *e)
+{
+    const char *missing = formula_missing(f);
+    if (missing)
+        return formula_refuse(e, 0, "parameter '%s' has no value", missing);
+    for (int i = 0; i < f->parameter_count; i++)
+        if (f->parameters[i].count > 1 && f->parameters[i].count != heads)
+            return formula_refuse(e, 0, "parameter '%s' has %d values, but there are %d heads", f->parameters[i].name, f->parameters[i].count, heads);
+    struct shared *shared = calloc((size_t)f->node_count, sizeof *shared);
+    if (!shared)
+        return formula_refuse(e, 0, "out of memory");
+    mark_shared(shared, f);
+    int failed = 0;
+    for (size_t t = 0; t < distances && !failed; t++)
+        for (int h = 1; h <= heads && !failed; h++) {
+            const struct formula_point at = {(double)t, h, heads, head_size, length};
+            struct evaluation v = {.f = f, .at = &at, .shared = shared, .stamp = t + 1, .steps = FORMULA_STEPS_MAX};
+            double value = value_of(&v, f->root) + 0.0;
+            table[(size_t)(h - 1) * distances + t] = value;
+            if (v.steps < 0)
+                failed = formula_refuse(e, 0, "the formula takes too many steps at head %d, distance %zu (more than %d)", h, t, FORMULA_STEPS_MAX);
+            else if (isnan(value) || value == INFINITY)
+                failed = formula_refuse(e, 0, "the value at head %d, distance %zu is %s (expected a number or -inf)", h, t,
+                                        isnan(value) ? "not a number" : "+inf");
+        }
+    free(shared);
+    return failed;
+}

@@ -1,0 +1,10 @@
+/* The verbs. Each takes the arguments behind its name and returns the exit status: 0 done, 1 failed, 2 wrong usage. */
+#ifndef REACH_COMMANDS_COMMANDS_H
+#define REACH_COMMANDS_COMMANDS_H
+
+int main_erf(int argc, char **argv);
+int main_info(int argc, char **argv);
+int main_plot(int argc, char **argv);
+int main_version(int argc, char **argv);
+
+#endif

@@ -1,0 +1,327 @@
+/* Options of `reach erf`. */
+#include "commands/erf.h"
+
+#include "analyze/formula.h"
+#include "io/csv.h"
+#include "plots/figure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum option {
+    OPTION_TEXT, OPTION_TOKENS, OPTION_FOLDER, OPTION_LENGTH, OPTION_SEGMENTS, OPTION_STRIDE, OPTION_OFFSET, OPTION_BOS, OPTION_THRESHOLD, OPTION_SINK,
+    OPTION_BOOTSTRAP, OPTION_SEED, OPTION_TRAIN_LENGTH, OPTION_BIAS, OPTION_POSITIONS, OPTION_WINDOW, OPTION_DEVICE, OPTION_DTYPE, OPTION_CHECK_PRECISION,
+    OPTION_MEMORY, OPTION_THREADS, OPTION_RESUME, OPTION_FORCE, OPTION_FORMAT, OPTION_QUIET, OPTION_LOG, OPTION_COUNT
+};
+
+static const struct option_row rows[OPTION_COUNT] = {
+    [OPTION_TEXT] = {"text", "FILE", "text, read as bytes, for models whose vocabulary is 256; .gz is unpacked, - is standard input; may be repeated: files are joined in order"},
+    [OPTION_TOKENS] = {"tokens", "FILE", "token ids instead of text: a .npy file of integers, 1-D (a stream; may be repeated) or 2-D (one segment a row)"},
+    [OPTION_FOLDER] = {"o", "DIR", "folder for the results (default reach-erf)"},
+    [OPTION_LENGTH] = {"length", "L", "tokens of a segment, the target included (default 2048, or the row length of a 2-D token file)"},
+    [OPTION_SEGMENTS] = {"segments", "N", "segments at most (default 1000; fewer when the text is shorter)"},
+    [OPTION_STRIDE] = {"stride", "N", "tokens between the starts of segments (default: spread over the whole text); below L segments overlap, and intervals are marked as too narrow"},
+    [OPTION_OFFSET] = {"offset", "N", "tokens of the text to skip first (default 0); rows for a 2-D token file"},
+    [OPTION_BOS] = {"bos", NULL, "put the model's beginning-of-text token before each segment; it counts as position 1"},
+    [OPTION_THRESHOLD] = {"threshold", "Q", "also report ERF(Q), 0 < Q < 1 (always reported: .5 .9 .95 .99 .999); may be repeated; the first one given leads the table and the figure, else 0.99"},
+    [OPTION_SINK] = {"sink", "K", "first tokens counted as the sink (default 4)"},
+    [OPTION_BOOTSTRAP] = {"bootstrap", "N", "resamplings of the segments behind the 95 % intervals (default 1000; 0: no intervals)"},
+    [OPTION_SEED] = {"seed", "N", "seed of the resampling (default 0)"},
+    [OPTION_TRAIN_LENGTH] = {"train-length", "N", "tokens the models were trained on, marked in the figure, where a checkpoint does not say it"},
+    [OPTION_BIAS] = {"bias", "FORMULA", "replace the additive position bias of every layer, as 'alibi(delta=2)' or '-ln(1+t)'"},
+    [OPTION_POSITIONS] = {"positions", "none", "take rotary and absolute positions away"},
+    [OPTION_WINDOW] = {"window", "N", "let every layer attend to the last N keys only, its own included (0: no window)"},
+    [OPTION_DEVICE] = {"device", "NAME", "auto or cpu (default auto, which is cpu in this build)"},
+    [OPTION_DTYPE] = {"dtype", "TYPE", "f32 or f64: arithmetic of the run (default f32; f64 is slow and its own oracle)"},
+    [OPTION_CHECK_PRECISION] = {"check-precision", "N", "afterwards, run N segments again in f64 and report the largest deviations of s, c, log p and ERF"},
+    [OPTION_MEMORY] = {"memory", "SIZE", "bytes the run may take, as 800M or 16G (default: most of what is free)"},
+    [OPTION_THREADS] = {"threads", "N", "threads (default: all cores); results do not depend on it"},
+    [OPTION_RESUME] = {"resume", NULL, "go on with an interrupted run: segments in DIR/erf.part are not measured again; without one the run starts afresh"},
+    [OPTION_FORCE] = {"force", NULL, "overwrite results, or start afresh over an unfinished run"},
+    [OPTION_FORMAT] = {"format", "LIST", "pictures to draw: png, svg, pdf, several with commas (default png)"},
+    [OPTION_QUIET] = {"quiet", NULL, "no progress and no messages but errors"},
+    [OPTION_LOG] = {"log", "FILE", "append messages, times and memory to FILE"},
+};
+
+const struct verb_help erf_help = {
+    .verb = "erf",
+    .synopsis = "MODEL... (--text FILE | --tokens FILE)... [-o DIR] [options]",
+    .description =
+        "Measures how far back language models look: their empirical receptive field (ERF). Each MODEL reads segments of L tokens; the gradient of "
+        "log p of the last token (the target) is taken with respect to the token embedding row of every input position. s_m is the share of position m "
+        "in the sum of the gradients' norms, averaged over the segments, and c_m the sum of the shares from m on. ERF(q) is the smallest number of most "
+        "recent tokens whose share is above q. If all L-1 tokens are needed the field is saturated and shown as `>= L-1`: make L longer.\n"
+        "\n"
+        "MODEL is a checkpoint folder, or NAME=FOLDER to set its name in the results. Standard output is a table: one row a model, with 95 % bootstrap "
+        "intervals over segments, and the differences of ERF against the first model, paired by segment.\n"
+        "\n"
+        "Written to DIR:\n"
+        "  erf.h5       norms, log p, s and c of every model and segment, with the settings\n"
+        "  curve.csv    s, c and its interval at every position\n"
+        "  summary.csv  ERF at every threshold, quantiles over segments, sink share, perplexity\n"
+        "  erf.gp       the figure as a gnuplot script that holds its data, and its pictures\n"
+        "  erf.part     while the run goes on: finished segments, for --resume\n",
+    .options = rows,
+    .option_count = OPTION_COUNT,
+    .examples = "  reach erf examples/models/alibi --text examples/text/moby-dick.txt.gz\n"
+                "  reach erf old=runs/7 new=runs/8 --text a.txt --text b.txt.gz --segments 200 --length 4096 -o compare\n"
+                "  reach erf runs/8 --tokens valid.npy --threshold 0.8 --format png,pdf --resume -o runs-8-erf\n",
+};
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Adds Q, at its place, unless it is there. */
+static int add_threshold(struct erf_options *o, double q, struct error *e)
+{
+    for (size_t i = 0; i < o->threshold_count; i++)
+        if (o->thresholds[i] == q)
+            return 0;
+    if (o->threshold_count == THRESHOLDS_MAX)
+        return fail(e, "--threshold: too many (expected at most %d in all)", THRESHOLDS_MAX);
+    o->thresholds[o->threshold_count++] = q;
+    qsort(o->thresholds, o->threshold_count, sizeof *o->thresholds, by_value);
+    return 0;
+}
+
+static int check_formula(const char *text, struct error *e)
+{
+    struct formula_error problem = {0, ""};
+    struct formula *f = formula_parse(text, &problem);
+    const char *missing;
+    int rc = 0;
+
+    if (!f)
+        return fail(e, "--bias: \"%s\", at character %zu: %s", text, problem.at + 1, problem.message);
+    missing = formula_missing(f);
+    if (missing)
+        rc = fail(e, "--bias: \"%s\" lacks its parameter %s (expected a value, as in alibi(delta=2))", text, missing);
+    formula_free(f);
+    return rc;
+}
+
+static int choose(const char *option, const char *value, const char *const *choices, const char *expected, struct error *e)
+{
+    for (; *choices; choices++)
+        if (strcmp(value, *choices) == 0)
+            return 0;
+    return fail(e, "%s: \"%s\" will not do (expected %s)", option, value, expected);
+}
+
+/* cuda or cuda:N */
+static int is_cuda(const char *device)
+{
+    return strncmp(device, "cuda", 4) == 0 &&
+           (device[4] == 0 || (device[4] == ':' && device[5] && device[5 + strspn(device + 5, "0123456789")] == 0));
+}
+
+int erf_options_available(const struct erf_options *o, struct error *e)
+{
+    if (is_cuda(o->device))
+        return fail(e, "--device %s: this build has no CUDA kernels (expected auto or cpu)", o->device);
+    if (strcmp(o->dtype, "f32") != 0 && strcmp(o->dtype, "f64") != 0)
+        return fail(e, "--dtype %s: needs a GPU, and this build has no CUDA kernels (expected f32 or f64)", o->dtype);
+    return 0;
+}
+
+static int parse_one(struct erf_options *o, int option, const char *value, int *threshold_given, struct error *e)
+{
+    static const char *const devices[] = {"auto", "cpu", NULL}, *const dtypes[] = {"f32", "f64", "tf32", "bf16", NULL};
+    const long most = 1L << 40;
+    long whole = 0;
+    double q;
+    int rc;
+
+    switch ((enum option)option) {
+    case OPTION_TEXT: return text_list_add(&o->text, value, e);
+    case OPTION_TOKENS: return text_list_add(&o->tokens, value, e);
+    case OPTION_FOLDER:
+        o->folder = value;
+        return *value ? 0 : fail(e, "-o: is empty (expected a folder)");
+    case OPTION_LENGTH:
+        rc = read_whole("--length", value, 2, 1L << 30, &whole, e);
+        o->cut.length = (size_t)whole;
+        return rc;
+    case OPTION_SEGMENTS:
+        rc = read_whole("--segments", value, 1, 1L << 31, &whole, e);
+        o->cut.segments = (size_t)whole;
+        return rc;
+    case OPTION_STRIDE:
+        rc = read_whole("--stride", value, 1, most, &whole, e);
+        o->cut.stride = (size_t)whole;
+        return rc;
+    case OPTION_OFFSET:
+        rc = read_whole("--offset", value, 0, most, &whole, e);
+        o->cut.offset = (size_t)whole;
+        return rc;
+    case OPTION_BOS: o->cut.bos = 1; return 0;
+    case OPTION_THRESHOLD:
+        if (read_between("--threshold", value, 0, 1, &q, e) != 0)
+            return -1;
+        if (!*threshold_given)
+            o->main_threshold = q;
+        *threshold_given = 1;
+        return add_threshold(o, q, e);
+    case OPTION_SINK: return read_whole("--sink", value, 0, most, &o->sink, e);
+    case OPTION_BOOTSTRAP: return read_whole("--bootstrap", value, 0, 10000000, &o->bootstrap, e);
+    case OPTION_SEED: return read_unsigned("--seed", value, &o->seed, e);
+    case OPTION_TRAIN_LENGTH: return read_whole("--train-length", value, 1, 1L << 30, &o->train_length, e);
+    case OPTION_BIAS: o->bias = value; return check_formula(value, e);
+    case OPTION_POSITIONS:
+        o->positions_none = 1;
+        return strcmp(value, "none") == 0 ? 0 : fail(e, "--positions: \"%s\" will not do (expected none)", value);
+    case OPTION_WINDOW:
+        rc = read_whole("--window", value, 0, 1L << 30, &whole, e);
+        o->window = (int)whole;
+        return rc;
+    case OPTION_DEVICE:
+        o->device = value;
+        return is_cuda(value) ? 0 : choose("--device", value, devices, "auto or cpu", e);
+    case OPTION_DTYPE: o->dtype = value; return choose("--dtype", value, dtypes, "f32 or f64", e);
+    case OPTION_CHECK_PRECISION: return read_whole("--check-precision", value, 1, 1L << 31, &o->check_precision, e);
+    case OPTION_MEMORY: return read_size("--memory", value, &o->memory, e);
+    case OPTION_THREADS: return read_whole("--threads", value, 1, 4096, &o->threads, e);
+    case OPTION_RESUME: o->resume = 1; return 0;
+    case OPTION_FORCE: o->force = 1; return 0;
+    case OPTION_FORMAT: o->formats = value; return figure_check_formats(value, e);
+    case OPTION_QUIET: o->quiet = 1; return 0;
+    case OPTION_LOG: o->log = value; return 0;
+    case OPTION_COUNT: break;
+    }
+    return fail(e, "option %d has no meaning", option);
+}
+
+int erf_options_parse(struct erf_options *o, int argc, char **argv, struct error *e)
+{
+    static const double standard[] = {0.5, 0.9, 0.95, 0.99, 0.999};
+    struct arguments a = {.count = argc, .text = argv};
+    const char *value;
+    int option, threshold_given = 0;
+
+    memset(o, 0, sizeof *o);
+    o->folder = "reach-erf";
+    o->cut.segments = 1000;
+    o->main_threshold = 0.99;
+    o->sink = 4;
+    o->bootstrap = 1000;
+    o->device = "auto";
+    o->dtype = "f32";
+    o->formats = "png";
+    o->window = -1;
+    memcpy(o->thresholds, standard, sizeof standard);
+    o->threshold_count = sizeof standard / sizeof *standard;
+
+    while ((option = arguments_next(&a, &erf_help, &value, e)) != ARGUMENT_END) {
+        if (option == ARGUMENT_HELP)
+            return ARGUMENT_HELP;
+        if (option == ARGUMENT_ERROR)
+            return -1;
+        if (option == ARGUMENT_OPERAND) {
+            if (text_list_add(&o->models, value, e) != 0)
+                return -1;
+        } else if (parse_one(o, option, value, &threshold_given, e) != 0)
+            return -1;
+    }
+    if (o->models.count == 0)
+        return fail(e, "no MODEL is given (expected a checkpoint folder)");
+    if (o->text.count == 0 && o->tokens.count == 0)
+        return fail(e, "nothing to read is given (expected --text FILE or --tokens FILE)");
+    if (o->text.count && o->tokens.count)
+        return fail(e, "--text and --tokens are both given (expected one of them)");
+    return 0;
+}
+
+void erf_options_free(struct erf_options *o)
+{
+    text_list_free(&o->models);
+    text_list_free(&o->text);
+    text_list_free(&o->tokens);
+}
+
+/* A word of the recorded command, in quotes where a shell would need them. */
+static void write_word(FILE *f, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
+
+    fputc(' ', f);
+    if (*word && word[strspn(word, plain)] == 0) {
+        fputs(word, f);
+        return;
+    }
+    fputc('\'', f);
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", f);
+        else
+            fputc(*word, f);
+    fputc('\'', f);
+}
+
+char *erf_options_command(const struct erf_options *o)
+{
+    char *text = NULL, number[32];
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    int failed;
+
+    if (!f)
+        return NULL;
+    fputs("reach erf", f);
+    for (int i = 0; i < o->models.count; i++)
+        write_word(f, o->models.item[i]);
+    for (int i = 0; i < o->text.count; i++) {
+        fputs(" --text", f);
+        write_word(f, o->text.item[i]);
+    }
+    for (int i = 0; i < o->tokens.count; i++) {
+        fputs(" --tokens", f);
+        write_word(f, o->tokens.item[i]);
+    }
+    if (o->cut.length && (o->cut.length != 2048 || o->tokens.count))
+        fprintf(f, " --length %zu", o->cut.length);
+    if (o->cut.segments != 1000)
+        fprintf(f, " --segments %zu", o->cut.segments);
+    if (o->cut.stride)
+        fprintf(f, " --stride %zu", o->cut.stride);
+    if (o->cut.offset)
+        fprintf(f, " --offset %zu", o->cut.offset);
+    if (o->cut.bos)
+        fputs(" --bos", f);
+    if (o->threshold_count != 5 || o->main_threshold != 0.99) {
+        fprintf(f, " --threshold %s", csv_format_real(number, o->main_threshold));
+        for (size_t i = 0; i < o->threshold_count; i++) {
+            double q = o->thresholds[i];
+
+            if (q != o->main_threshold && q != 0.5 && q != 0.9 && q != 0.95 && q != 0.99 && q != 0.999)
+                fprintf(f, " --threshold %s", csv_format_real(number, q));
+        }
+    }
+    if (o->sink != 4)
+        fprintf(f, " --sink %ld", o->sink);
+    if (o->bootstrap != 1000)
+        fprintf(f, " --bootstrap %ld", o->bootstrap);
+    if (o->seed)
+        fprintf(f, " --seed %llu", (unsigned long long)o->seed);
+    if (o->train_length)
+        fprintf(f, " --train-length %ld", o->train_length);
+    if (o->bias) {
+        fputs(" --bias", f);
+        write_word(f, o->bias);
+    }
+    if (o->positions_none)
+        fputs(" --positions none", f);
+    if (o->window >= 0)
+        fprintf(f, " --window %d", o->window);
+    if (strcmp(o->dtype, "f32") != 0)
+        fprintf(f, " --dtype %s", o->dtype);
+    failed = ferror(f);
+    if (fclose(f) != 0 || failed) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}

@@ -1,0 +1,36 @@
+/* Signals of a long run. */
+#include "commands/interrupt.h"
+
+#include "io/atomic.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t signals_seen;
+
+static void on_signal(int number)
+{
+    (void)number;
+    if (signals_seen++ == 0)
+        return;
+    atomic_remove_all();
+    _exit(1);
+}
+
+void interrupt_watch(void)
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+int interrupt_wanted(void)
+{
+    return signals_seen != 0;
+}

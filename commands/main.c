@@ -1,0 +1,59 @@
+/* reach: dispatch to the verbs. */
+#include "commands/commands.h"
+#include "commands/options.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct verb {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *summary;
+} verbs[] = {
+    {"erf", main_erf, "how far back models look on a text: curves, empirical receptive fields, figure"},
+    {"plot", main_plot, "redraw or combine saved results"},
+    {"info", main_info, "what a checkpoint is, and what a run on it would take"},
+    {"version", main_version, "version, compiler, libraries, kernel sets"},
+};
+enum { VERBS = sizeof verbs / sizeof *verbs };
+
+static void print_help(FILE *f)
+{
+    fputs("usage: reach VERB [arguments]\n\nMeasures how far back a language model looks.\n\nVerbs:\n", f);
+    for (int i = 0; i < VERBS; i++)
+        fprintf(f, "  %-9s %s\n", verbs[i].name, verbs[i].summary);
+    fputs("\n`reach VERB --help` tells all about one. `man reach` is the manual.\n", f);
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "";
+    int status = EXIT_USAGE;
+
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe is told like any other write that fails */
+    if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+        print_help(stdout);
+        status = EXIT_DONE;
+    } else if (!strcmp(name, "--version")) {
+        status = main_version(0, argv);
+    } else if (argc < 2) {
+        print_help(stderr);
+    } else {
+        int i = 0;
+
+        while (i < VERBS && strcmp(name, verbs[i].name) != 0)
+            i++;
+        if (i < VERBS)
+            status = verbs[i].run(argc - 2, argv + 2);
+        else
+            fprintf(stderr, "reach: %s: unknown verb (expected erf, plot, info or version); see `reach --help`\n", name);
+    }
+    if (fflush(stdout) != 0 || ferror(stdout) || fclose(stdout) != 0) {
+        fprintf(stderr, "reach: standard output: cannot be written: %s\n", strerror(errno));
+        if (status == EXIT_DONE)
+            status = EXIT_FAILED;
+    }
+    return status;
+}

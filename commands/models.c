@@ -1,0 +1,158 @@
+/* MODEL arguments. */
+#include "commands/models.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* The last part of a path, without slashes at its end; `.` and `..` are looked up. Returns 0, or -1 when it does not fit. */
+static int last_part(char *name, size_t size, const char *path)
+{
+    size_t end = strlen(path), start;
+    char *real = NULL;
+    int rc;
+
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    for (start = end; start > 0 && path[start - 1] != '/'; start--)
+        ;
+    if ((end - start == 1 && path[start] == '.') || (end - start == 2 && strncmp(path + start, "..", 2) == 0)) {
+        real = realpath(path, NULL);
+        if (real) {
+            path = real;
+            end = strlen(path);
+            for (start = end; start > 0 && path[start - 1] != '/'; start--)
+                ;
+        }
+    }
+    if (end == start)
+        rc = snprintf(name, size, "model") < (int)size ? 0 : -1;
+    else
+        rc = snprintf(name, size, "%.*s", (int)(end - start), path + start) < (int)size ? 0 : -1;
+    free(real);
+    return rc;
+}
+
+static int name_taken(const struct model_argument *models, const int *named, int count, const char *name, int self)
+{
+    /* names that were given come first, whatever the order; default names give way to them */
+    for (int i = 0; i < count; i++)
+        if (i != self && (named[i] || i < self) && strcmp(models[i].name, name) == 0)
+            return 1;
+    return 0;
+}
+
+int model_arguments(struct model_argument **out, const struct text_list *texts, struct error *e)
+{
+    size_t count = (size_t)texts->count;
+    struct model_argument *models = calloc(count ? count : 1, sizeof *models);
+    int *named = calloc(count ? count : 1, sizeof *named), rc = -1;
+
+    if (!models || !named) {
+        fail(e, "out of memory for the arguments");
+        goto end;
+    }
+    for (int i = 0; i < texts->count; i++) {
+        const char *text = texts->item[i], *equals = strchr(text, '=');
+
+        if (text[0] == '-') {
+            fail(e, "%s: is neither an option nor a model (expected MODEL or NAME=MODEL; options have two dashes, but for -o and -h)", text);
+            goto end;
+        }
+        if (text[0] == 0) {
+            fail(e, "an empty argument is no model (expected MODEL or NAME=MODEL)");
+            goto end;
+        }
+        models[i].path = text;
+        if (equals && !memchr(text, '/', (size_t)(equals - text))) {
+            size_t length = (size_t)(equals - text);
+
+            named[i] = 1;
+            models[i].path = equals + 1;
+            if (length == 0 || length >= sizeof models[i].name || *models[i].path == 0) {
+                fail(e, "%s: is no NAME=MODEL (expected a name of 1 to %zu bytes, then a path)", text, sizeof models[i].name - 1);
+                goto end;
+            }
+            memcpy(models[i].name, text, length);
+        } else if (last_part(models[i].name, sizeof models[i].name, text) != 0) {
+            fail(e, "%s: its last part is too long for a name (expected NAME=MODEL)", text);
+            goto end;
+        }
+        for (const char *p = models[i].name; *p; p++)
+            if ((unsigned char)*p < 0x20 || *p == 0x7f) {
+                fail(e, "%s: has a control character in its name (expected NAME=MODEL)", text);
+                goto end;
+            }
+        if (strcmp(models[i].name, ".") == 0 || strcmp(models[i].name, "..") == 0) {
+            fail(e, "%s: cannot be named \"%s\" (expected NAME=MODEL)", text, models[i].name);
+            goto end;
+        }
+    }
+    for (int i = 0; i < texts->count; i++)
+        for (int j = 0; named[i] && j < i; j++)
+            if (named[j] && strcmp(models[i].name, models[j].name) == 0) {
+                fail(e, "%s: the name \"%s\" is given twice (expected a name of its own for each model)", texts->item[i], models[i].name);
+                goto end;
+            }
+    for (int i = 0; i < texts->count; i++) {
+        char base[128];
+
+        if (named[i])
+            continue;
+        memcpy(base, models[i].name, sizeof base);
+        for (int number = 2; name_taken(models, named, texts->count, models[i].name, i); number++)
+            if (snprintf(models[i].name, sizeof models[i].name, "%s-%d", base, number) >= (int)sizeof models[i].name) {
+                fail(e, "%s: its last part is too long for a name (expected NAME=MODEL)", texts->item[i]);
+                goto end;
+            }
+    }
+    *out = models;
+    models = NULL;
+    rc = 0;
+end:
+    free(models);
+    free(named);
+    return rc;
+}
+
+int model_digest(char digest[33], const struct decoder *d, struct error *e)
+{
+    XXH3_state_t *state = NULL;
+    XXH128_canonical_t canonical;
+    FILE *f = NULL;
+    char chunk[4096];
+    size_t n;
+    int rc = -1;
+
+    if (tensors_digest(d->tensors, digest, e) != 0)
+        return -1;
+    f = fopen(config_path(d->config), "rbe");
+    if (!f) {
+        fail(e, "%s: cannot be read: %s", config_path(d->config), strerror(errno));
+        goto end;
+    }
+    state = XXH3_createState();
+    if (!state) {
+        fail(e, "%s: out of memory for the digest", d->path);
+        goto end;
+    }
+    XXH3_128bits_reset(state);
+    XXH3_128bits_update(state, digest, 32);
+    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0)
+        XXH3_128bits_update(state, chunk, n);
+    if (ferror(f)) {
+        fail(e, "%s: cannot be read: %s", config_path(d->config), strerror(errno));
+        goto end;
+    }
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));
+    for (int i = 0; i < 16; i++)
+        snprintf(digest + 2 * i, 3, "%02x", canonical.digest[i]);
+    rc = 0;
+end:
+    if (f)
+        fclose(f);
+    XXH3_freeState(state);
+    return rc;
+}

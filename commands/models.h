@@ -1,0 +1,20 @@
+/* MODEL arguments: names, digests, and what people are told about a model. */
+#ifndef REACH_COMMANDS_MODELS_H
+#define REACH_COMMANDS_MODELS_H
+
+#include "commands/options.h"
+#include "model/decoder.h"
+
+struct model_argument {
+    char name[128]; /* in outputs */
+    const char *path; /* borrowed from the arguments */
+};
+
+/* Reads NAME=PATH or PATH each. A text before the first `=` is a name unless it holds a slash. The default name is the last part of the path; default
+ * names that occur again get -2, -3 ... The caller frees *out. Errors are wrong usage. */
+int model_arguments(struct model_argument **out, const struct text_list *texts, struct error *e) MUST_USE;
+
+/* XXH3-128 of the tensors' digest and the bytes of config.json, as 32 hex digits. */
+int model_digest(char digest[33], const struct decoder *d, struct error *e) MUST_USE;
+
+#endif

@@ -1,0 +1,318 @@
+/* `reach plot`: curves of saved results in one figure. */
+#include "commands/commands.h"
+#include "commands/options.h"
+
+#include "analyze/curve.h"
+#include "io/atomic.h"
+#include "io/csv.h"
+#include "io/result.h"
+#include "plots/figure.h"
+#include "version.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum option { OPTION_FOLDER, OPTION_THRESHOLD, OPTION_FORMAT, OPTION_FORCE, OPTION_COUNT };
+
+static const struct option_row rows[OPTION_COUNT] = {
+    [OPTION_FOLDER] = {"o", "DIR", "folder for erf.gp and the pictures (default reach-plot)"},
+    [OPTION_THRESHOLD] = {"threshold", "Q", "the threshold whose ERF is marked, 0 < Q < 1 (default: that of the first result, or 0.99)"},
+    [OPTION_FORMAT] = {"format", "LIST", "pictures to draw: png, svg, pdf, several with commas (default png)"},
+    [OPTION_FORCE] = {"force", NULL, "overwrite erf.gp in DIR"},
+};
+
+static const struct verb_help help = {
+    .verb = "plot",
+    .synopsis = "RESULT... [-o DIR] [options]",
+    .description = "Draws the curves of saved results into one figure: each RESULT is a folder that `reach erf` wrote, its erf.h5, or its curve.csv. Models of "
+                   "the same name in several results are told apart by their folders. Curves of different lengths are set at the same target, on the right.\n",
+    .options = rows,
+    .option_count = OPTION_COUNT,
+    .examples = "  reach plot reach-erf --format svg,pdf\n  reach plot runs/7-erf runs/8-erf/erf.h5 old/curve.csv -o compare\n",
+};
+
+/* Curves collected from all results; labels and arrays are owned. */
+struct collection {
+    struct figure_curve *curves;
+    char **folders; /* where each one came from */
+    size_t count;
+    double threshold; /* of the first result; 0: none */
+};
+
+/* Room for one more curve of n positions; NULL on failure. The three arrays lie in one block, c first. */
+static double *add_curve(struct collection *all, const char *label, const char *path, size_t n, struct error *e)
+{
+    struct figure_curve *curves = reallocarray(all->curves, all->count + 1, sizeof *curves);
+    char **folders, *folder, *text;
+    double *c;
+
+    if (curves)
+        all->curves = curves;
+    folders = reallocarray(all->folders, all->count + 1, sizeof *folders);
+    if (folders)
+        all->folders = folders;
+    c = calloc(n, 3 * sizeof *c);
+    text = strdup(label);
+    folder = strdup(path);
+    if (!curves || !folders || !c || !text || !folder) {
+        free(c);
+        free(text);
+        free(folder);
+        fail_memory(e, 3 * (double)n * sizeof *c, "a curve");
+        return NULL;
+    }
+    all->folders[all->count] = folder;
+    all->curves[all->count++] = (struct figure_curve){.label = text, .c = c, .c_lo = c + n, .c_hi = c + 2 * n, .positions = n};
+    return c;
+}
+
+static void free_collection(struct collection *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        free((double *)all->curves[i].c);
+        free((char *)all->curves[i].label);
+        free(all->folders[i]);
+    }
+    free(all->curves);
+    free(all->folders);
+}
+
+static int collect_h5(struct collection *all, const char *path, struct error *e)
+{
+    struct result result;
+    int rc = -1;
+
+    if (result_read(path, &result, e) != 0)
+        return -1;
+    for (size_t i = 0; i < result.model_count; i++) {
+        const struct result_model *m = &result.models[i];
+        const char *train_length = result_attribute(m, "train_length"), *threshold = result_attribute(m, "main_threshold");
+        double *c = add_curve(all, m->name, path, m->positions, e);
+
+        if (!c)
+            goto end;
+        memcpy(c, m->c, m->positions * sizeof *c);
+        memcpy(c + m->positions, m->c_lo, m->positions * sizeof *c);
+        memcpy(c + 2 * m->positions, m->c_hi, m->positions * sizeof *c);
+        if (train_length)
+            all->curves[all->count - 1].train_length = atoi(train_length);
+        if (threshold && all->threshold == 0)
+            all->threshold = strtod(threshold, NULL);
+    }
+    rc = 0;
+end:
+    result_free(&result);
+    return rc;
+}
+
+/* A cell that must be a number from 0 to 1, up to rounding. */
+static int share_cell(const struct csv_table *t, size_t row, int column, double *out, const char *path, struct error *e)
+{
+    const char *text = t->cell[row * t->columns + (size_t)column];
+    char *end;
+
+    *out = strtod(text, &end);
+    if (end == text || *end || !(*out >= 0 && *out <= 1 + 1e-9))
+        return fail(e, "%s: row %zu has \"%s\" as %s (expected a share from 0 to 1)", path, row + 1, text, t->header[column]);
+    return 0;
+}
+
+static int collect_csv(struct collection *all, const char *path, struct error *e)
+{
+    static const char *const names[] = {"model", "position", "c", "c_lo", "c_hi"};
+    struct csv_table t;
+    int column[5], rc = -1;
+
+    if (csv_read(path, &t, e) != 0)
+        return -1;
+    for (int i = 0; i < 5; i++)
+        if ((column[i] = csv_column(&t, names[i])) < 0) {
+            fail(e, "%s: has no column %s (expected curve.csv of `reach erf`)", path, names[i]);
+            goto end;
+        }
+    for (size_t first = 0, last; first < t.rows; first = last) { /* rows first..last-1 are one curve */
+        const char *name = t.cell[first * t.columns + (size_t)column[0]];
+        double *c;
+        size_t n;
+
+        for (last = first; last < t.rows && strcmp(t.cell[last * t.columns + (size_t)column[0]], name) == 0; last++) {
+            long position;
+            struct error ignored;
+
+            if (read_whole("position", t.cell[last * t.columns + (size_t)column[1]], 1, 1L << 30, &position, &ignored) != 0 ||
+                (position == 1 ? last != first : (size_t)position != last - first + 1)) {
+                if (last > first && strcmp(t.cell[last * t.columns + (size_t)column[1]], "1") == 0)
+                    break; /* the next curve of the same model */
+                fail(e, "%s: row %zu has position \"%s\" (expected %zu)", path, last + 1, t.cell[last * t.columns + (size_t)column[1]], last - first + 1);
+                goto end;
+            }
+        }
+        n = last - first;
+        c = add_curve(all, name, path, n, e);
+        if (!c)
+            goto end;
+        for (size_t m = 0; m < n; m++)
+            for (int k = 0; k < 3; k++)
+                if (share_cell(&t, first + m, column[2 + k], &c[(size_t)k * n + m], path, e) != 0)
+                    goto end;
+    }
+    rc = 0;
+end:
+    csv_table_free(&t);
+    return rc;
+}
+
+/* A folder stands for its erf.h5, or its curve.csv where there is none. */
+static int collect(struct collection *all, const char *result, struct error *e)
+{
+    struct stat found;
+    size_t length = strlen(result);
+    char *path = NULL, *table = NULL;
+    int rc = -1;
+
+    if (stat(result, &found) != 0)
+        return fail(e, "%s: %s (expected a folder of `reach erf`, an erf.h5 or a curve.csv)", result, strerror(errno));
+    if (!S_ISDIR(found.st_mode))
+        return length > 4 && strcmp(result + length - 4, ".csv") == 0 ? collect_csv(all, result, e) : collect_h5(all, result, e);
+    if (asprintf(&path, "%s/erf.h5", result) < 0 || asprintf(&table, "%s/curve.csv", result) < 0)
+        fail(e, "%s: out of memory", result);
+    else
+        rc = access(path, F_OK) != 0 && access(table, F_OK) == 0 ? collect_csv(all, table, e) : collect_h5(all, path, e);
+    free(path);
+    free(table);
+    return rc;
+}
+
+/* Labels that occur twice get the folder of their result in front. */
+static int tell_apart(struct collection *all, struct error *e)
+{
+    unsigned char *twice = calloc(all->count ? all->count : 1, 1);
+
+    if (!twice)
+        return fail(e, "out of memory for the labels");
+    for (size_t i = 0; i < all->count; i++)
+        for (size_t j = 0; j < all->count; j++)
+            twice[i] |= i != j && strcmp(all->curves[i].label, all->curves[j].label) == 0;
+    for (size_t i = 0; i < all->count; i++) {
+        char *folder = all->folders[i], *slash = strrchr(folder, '/'), *label;
+
+        if (!twice[i])
+            continue;
+        if (slash)
+            *slash = 0;
+        while (slash && (slash = strrchr(folder, '/')) && slash[1] == 0) /* no part behind the last slash */
+            *slash = 0;
+        slash = strrchr(folder, '/');
+        if (asprintf(&label, "%s/%s", slash ? slash + 1 : folder, all->curves[i].label) < 0) {
+            free(twice);
+            return fail(e, "out of memory for the labels");
+        }
+        free((char *)all->curves[i].label);
+        all->curves[i].label = label;
+    }
+    free(twice);
+    return 0;
+}
+
+static int draw(struct collection *all, const char *folder, double threshold, const char *formats, int force, const struct text_list *results, struct error *e)
+{
+    static const double standard[] = {0.5, 0.9, 0.95, 0.99, 0.999};
+    double thresholds[6];
+    const char *comments[3] = {"reach " REACH_VERSION, NULL, NULL};
+    char *command = NULL, *script = NULL;
+    size_t count = 0, size;
+    FILE *f;
+    int lock = -1, rc = -1;
+
+    thresholds[count++] = threshold > 0 ? threshold : all->threshold > 0 && all->threshold < 1 ? all->threshold : 0.99;
+    for (size_t i = 0; i < sizeof standard / sizeof *standard; i++)
+        if (standard[i] != thresholds[0])
+            thresholds[count++] = standard[i];
+    for (size_t i = 0; i < all->count; i++) {
+        struct figure_curve *u = &all->curves[i];
+
+        u->erf = curve_erf(u->c, u->positions, thresholds[0]);
+        u->saturated = u->erf == u->positions;
+    }
+    f = open_memstream(&command, &size);
+    if (!f || asprintf(&script, "%s/erf.gp", folder) < 0) {
+        script = NULL;
+        fail(e, "%s: out of memory", folder);
+        if (f)
+            fclose(f);
+        goto end;
+    }
+    fputs("command: reach plot", f);
+    for (int i = 0; i < results->count; i++)
+        fprintf(f, " %s", results->item[i]);
+    if (fclose(f) != 0) {
+        fail(e, "%s: out of memory", folder);
+        goto end;
+    }
+    comments[1] = command;
+    if (folder_make(folder, e) != 0 || (lock = folder_lock(folder, e)) < 0)
+        goto end;
+    if (!force && access(script, F_OK) == 0) {
+        fail(e, "%s: exists (expected --force to overwrite it, or another folder with -o)", script);
+        goto end;
+    }
+    rc = figure_erf(folder, "erf", all->curves, all->count, thresholds, count, comments, formats, e);
+end:
+    if (lock >= 0)
+        folder_unlock(lock, folder);
+    free(command);
+    free(script);
+    return rc;
+}
+
+int main_plot(int argc, char **argv)
+{
+    struct arguments a = {.count = argc, .text = argv};
+    struct text_list results = {0};
+    struct collection all = {0};
+    const char *value, *folder = "reach-plot", *formats = "png";
+    double threshold = 0;
+    struct error e = {""};
+    int option, force = 0, rc = 0, status = EXIT_DONE;
+
+    while (rc == 0 && (option = arguments_next(&a, &help, &value, &e)) != ARGUMENT_END)
+        switch (option) {
+        case ARGUMENT_HELP: help_print(stdout, &help); goto end;
+        case ARGUMENT_OPERAND: rc = value[0] == '-' ? fail(&e, "%s: unknown option", value) : text_list_add(&results, value, &e); break;
+        case OPTION_FOLDER:
+            folder = value;
+            rc = *value ? 0 : fail(&e, "-o: is empty (expected a folder)");
+            break;
+        case OPTION_THRESHOLD: rc = read_between("--threshold", value, 0, 1, &threshold, &e); break;
+        case OPTION_FORMAT: formats = value; rc = figure_check_formats(value, &e); break;
+        case OPTION_FORCE: force = 1; break;
+        default: rc = -1; break;
+        }
+    if (rc == 0 && results.count == 0)
+        rc = fail(&e, "no RESULT is given (expected a folder of `reach erf`, an erf.h5 or a curve.csv)");
+    if (rc != 0) {
+        status = print_usage_error("plot", &e);
+        goto end;
+    }
+    for (int i = 0; i < results.count && rc == 0; i++)
+        rc = collect(&all, results.item[i], &e);
+    if (rc == 0)
+        rc = tell_apart(&all, &e);
+    if (rc == 0)
+        rc = draw(&all, folder, threshold, formats, force, &results, &e);
+    if (rc < 0)
+        status = print_failure("plot", &e);
+    else if (rc > 0)
+        fprintf(stderr, "reach plot: %s\n", e.text);
+    else
+        for (const char *rest = formats; rest && *rest; rest = strchr(rest, ',') ? strchr(rest, ',') + 1 : NULL)
+            printf("%s/erf.%.*s\n", folder, (int)strcspn(rest, ","), rest);
+end:
+    free_collection(&all);
+    text_list_free(&results);
+    return status;
+}

@@ -1,0 +1,92 @@
+/* Aligned tables on a text screen. */
+#include "commands/table.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct table {
+    const char *alignment;
+    size_t columns, count; /* cells so far */
+    char **cell;
+    int failed;
+};
+
+struct table *table_create(const char *alignment)
+{
+    struct table *t = calloc(1, sizeof *t);
+
+    if (t) {
+        t->alignment = alignment;
+        t->columns = strlen(alignment);
+    }
+    return t;
+}
+
+void table_cell(struct table *t, const char *format, ...)
+{
+    char **grown = reallocarray(t->cell, t->count + 1, sizeof *grown), *text;
+    va_list arguments;
+    int length;
+
+    if (!grown) {
+        t->failed = 1;
+        return;
+    }
+    t->cell = grown;
+    va_start(arguments, format);
+    length = vasprintf(&text, format, arguments);
+    va_end(arguments);
+    if (length < 0) {
+        t->failed = 1;
+        return;
+    }
+    t->cell[t->count++] = text;
+}
+
+/* Characters of UTF-8 text: every byte that does not continue one. */
+static int characters(const char *text)
+{
+    int n = 0;
+
+    for (; *text; text++)
+        n += (*text & 0xc0) != 0x80;
+    return n;
+}
+
+int table_print(FILE *f, const struct table *t)
+{
+    int *width = calloc(t->columns, sizeof *width);
+
+    if (!width || t->failed) {
+        free(width);
+        return -1;
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        int n = characters(t->cell[i]);
+
+        width[i % t->columns] = n > width[i % t->columns] ? n : width[i % t->columns];
+    }
+    for (size_t i = 0; i < t->count; i++) {
+        size_t column = i % t->columns;
+        int blank = width[column] - characters(t->cell[i]), last = column + 1 == t->columns;
+
+        if (t->alignment[column] == 'r')
+            fprintf(f, "%*s%s", blank, "", t->cell[i]);
+        else
+            fprintf(f, "%s%*s", t->cell[i], last ? 0 : blank, "");
+        fputs(last ? "\n" : "  ", f);
+    }
+    free(width);
+    return 0;
+}
+
+void table_free(struct table *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->count; i++)
+        free(t->cell[i]);
+    free(t->cell);
+    free(t);
+}

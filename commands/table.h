@@ -1,0 +1,19 @@
+/* Aligned tables on a text screen. */
+#ifndef REACH_COMMANDS_TABLE_H
+#define REACH_COMMANDS_TABLE_H
+
+#include "io/error.h"
+
+#include <stdio.h>
+
+struct table;
+
+/* `alignment` has one letter a column: l or r. NULL when memory runs out; the caller frees. */
+struct table *table_create(const char *alignment);
+/* The next cell, row by row; the first row is the header. What memory cannot hold is reported by table_print. */
+void table_cell(struct table *t, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Prints all rows, columns as wide as their widest cell (in characters, not bytes). 0, or -1 when memory ran out. */
+int table_print(FILE *f, const struct table *t) MUST_USE;
+void table_free(struct table *t);
+
+#endif

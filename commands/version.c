@@ -1,0 +1,62 @@
+/* `reach version`: what this program was made of, and what it computes with. */
+#include "commands/commands.h"
+#include "commands/options.h"
+
+#include "kernels/ops.h"
+#include "version.h"
+
+#include <dnnl.h>
+#include <hdf5.h>
+#include <jansson.h>
+#include <omp.h>
+#include <stdio.h>
+#include <xxhash.h>
+#include <zlib.h>
+
+static const struct verb_help help = {
+    .verb = "version",
+    .synopsis = "",
+    .description = "Prints the version, the compiler and its flags, the libraries with their versions, and the kernel sets of this build with the one that a "
+                   "run would use (REACH_KERNELS in the environment forces one).\n",
+    .examples = "  reach version\n",
+};
+
+/* The set that a run with this dtype would use. */
+static void print_choice(const char *dtype)
+{
+    struct error e = {""};
+    struct kernels *k = kernels_open(dtype, &e);
+
+    if (k) {
+        printf("  --dtype %s uses %s\n", dtype, k->name);
+        k->close(k);
+    } else
+        printf("  --dtype %s: %s\n", dtype, e.text);
+}
+
+int main_version(int argc, char **argv)
+{
+    struct arguments a = {.count = argc, .text = argv};
+    const dnnl_version_t *onednn = dnnl_version();
+    unsigned major, minor, release, xxhash = XXH_versionNumber();
+    struct error e = {""};
+    const char *value;
+
+    switch (arguments_next(&a, &help, &value, &e)) {
+    case ARGUMENT_END: break;
+    case ARGUMENT_HELP: help_print(stdout, &help); return EXIT_DONE;
+    case ARGUMENT_OPERAND: fail(&e, "%s: unknown argument (expected none)", value); return print_usage_error("version", &e);
+    default: return print_usage_error("version", &e);
+    }
+    printf("reach %s\ncompiler  %s\nflags     %s\n", REACH_VERSION, REACH_COMPILER, REACH_FLAGS);
+    H5get_libversion(&major, &minor, &release);
+    printf("libraries\n  HDF5     %u.%u.%u\n  oneDNN   %d.%d.%d\n  zlib     %s\n  Jansson  %s\n  xxHash   %u.%u.%u\n  OpenMP   %d, %d threads\n", major, minor,
+           release, onednn->major, onednn->minor, onednn->patch, zlibVersion(), jansson_version_str(), xxhash / 10000, xxhash / 100 % 100, xxhash % 100, _OPENMP,
+           omp_get_max_threads());
+    printf("kernel sets\n");
+    for (int i = 0; i < kernel_set_count; i++)
+        printf("  %-10s %s  %s%s\n", kernel_sets[i].name, kernel_sets[i].dtype, kernel_sets[i].summary, kernel_sets[i].usable() ? "" : " (not usable here)");
+    print_choice("f32");
+    print_choice("f64");
+    return EXIT_DONE;
+}

@@ -1,0 +1,301 @@
+#include "io/atomic.h"
+
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The temporary files that are open now, for a signal handler: it may neither allocate nor lock. A slot's path changes only while no handler may
+ * look at it (SLOT_FILLING); a handler claims a slot before it reads the path. */
+enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_LIVE, SLOT_REMOVING };
+enum { SLOTS = 32 };
+
+static struct {
+    atomic_int state;
+    char path[PATH_MAX];
+} slots[SLOTS];
+
+static int slot_take(const char *path, struct error *e)
+{
+    size_t length = strlen(path);
+    if (length >= PATH_MAX)
+        return fail(e, "%s: the path is too long (expected less than %d bytes)", path, PATH_MAX);
+    for (int i = 0; i < SLOTS; i++) {
+        int expected = SLOT_FREE;
+        if (atomic_compare_exchange_strong(&slots[i].state, &expected, SLOT_FILLING)) {
+            memcpy(slots[i].path, path, length + 1);
+            atomic_store(&slots[i].state, SLOT_LIVE);
+            return 0;
+        }
+    }
+    return fail(e, "%s: too many files are being written at once (expected at most %d)", path, SLOTS);
+}
+
+static void slot_release(const char *path)
+{
+    for (int i = 0; i < SLOTS; i++) {
+        int expected = SLOT_LIVE;
+        if (atomic_load(&slots[i].state) == SLOT_LIVE && strcmp(slots[i].path, path) == 0) {
+            atomic_compare_exchange_strong(&slots[i].state, &expected, SLOT_FREE);
+            return;
+        }
+    }
+}
+
+void atomic_remove_all(void)
+{
+    int saved = errno;
+    for (int i = 0; i < SLOTS; i++) {
+        int expected = SLOT_LIVE;
+        if (atomic_compare_exchange_strong(&slots[i].state, &expected, SLOT_REMOVING)) {
+            unlink(slots[i].path);
+            atomic_store(&slots[i].state, SLOT_FREE);
+        }
+    }
+    errno = saved;
+}
+
+/* -- one file -- */
+
+char *atomic_temporary_name(const char *path, struct error *e)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        fail(e, "%s: is in the way (expected a file or nothing)", path);
+        return NULL;
+    }
+    const char *base = path_base(path);
+    char *name;
+    if (asprintf(&name, "%.*s.%s.tmp-%ld", (int)(base - path), path, base, (long)getpid()) < 0) {
+        fail_memory(e, (double)strlen(path) + 32, "a path");
+        return NULL;
+    }
+    if (slot_take(name, e)) {
+        free(name);
+        return NULL;
+    }
+    /* left over by a killed process whose id came round again: a new file must not go through it, least of all if it is a link */
+    if (unlink(name) && errno != ENOENT) {
+        fail(e, "%s: cannot be written: %s", path, strerror(errno));
+        slot_release(name);
+        free(name);
+        return NULL;
+    }
+    return name;
+}
+
+void atomic_discard(const char *temporary)
+{
+    unlink(temporary);
+    slot_release(temporary);
+}
+
+/* Makes a rename last through a power cut. Some file systems cannot sync a folder and say EINVAL. */
+static int sync_folder(const char *path, struct error *e)
+{
+    size_t length = (size_t)(path_base(path) - path);
+    char *folder = length ? strndup(path, length) : strdup(".");
+    if (!folder)
+        return fail_memory(e, (double)length + 1, "a path");
+    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int result = 0;
+    if (descriptor >= 0 && fsync(descriptor) && errno != EINVAL)
+        result = fail(e, "%s: cannot be synced to disk: %s", folder, strerror(errno));
+    if (descriptor >= 0)
+        close(descriptor);
+    free(folder);
+    return result;
+}
+
+/* Renames a file that is synced. */
+static int put_in_place(const char *temporary, const char *path, struct error *e)
+{
+    if (rename(temporary, path)) {
+        fail(e, "%s: cannot be written: %s", path, strerror(errno));
+        atomic_discard(temporary);
+        return -1;
+    }
+    slot_release(temporary);
+    return sync_folder(path, e);
+}
+
+int atomic_rename(const char *temporary, const char *path, struct error *e)
+{
+    int descriptor = open(temporary, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (descriptor < 0 || fsync(descriptor)) {
+        fail(e, "%s: cannot be written: %s", path, strerror(errno));
+        if (descriptor >= 0)
+            close(descriptor);
+        atomic_discard(temporary);
+        return -1;
+    }
+    close(descriptor);
+    return put_in_place(temporary, path, e);
+}
+
+int atomic_open(struct atomic_file *f, const char *path, struct error *e)
+{
+    *f = (struct atomic_file){0};
+    int descriptor = -1;
+    if (!(f->path = strdup(path))) {
+        fail_memory(e, (double)strlen(path) + 1, "a path");
+        return -1;
+    }
+    if (!(f->temporary = atomic_temporary_name(path, e)))
+        goto failed;
+    descriptor = open(f->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (descriptor < 0 || !(f->stream = fdopen(descriptor, "w"))) {
+        fail(e, "%s: cannot be written: %s", path, strerror(errno));
+        if (descriptor >= 0)
+            close(descriptor);
+        goto failed;
+    }
+    return 0;
+failed:
+    atomic_abandon(f);
+    return -1;
+}
+
+/* Why an earlier write to the stream failed is forgotten by now: another one tells (the file will be removed anyway). */
+static const char *reason_of_failed_write(FILE *stream)
+{
+    errno = 0;
+    return write(fileno(stream), "", 1) < 0 ? strerror(errno) : "a write failed";
+}
+
+int atomic_commit(struct atomic_file *f, struct error *e)
+{
+    if (ferror(f->stream)) {
+        fail(e, "%s: cannot be written: %s", f->path, reason_of_failed_write(f->stream));
+        atomic_abandon(f);
+        return -1;
+    }
+    if (fflush(f->stream) || fsync(fileno(f->stream))) {
+        fail(e, "%s: cannot be written: %s", f->path, strerror(errno));
+        atomic_abandon(f);
+        return -1;
+    }
+    int closed = fclose(f->stream);
+    f->stream = NULL;
+    if (closed) {
+        fail(e, "%s: cannot be written: %s", f->path, strerror(errno));
+        atomic_abandon(f);
+        return -1;
+    }
+    int result = put_in_place(f->temporary, f->path, e);
+    free(f->temporary);
+    f->temporary = NULL;
+    atomic_abandon(f);
+    return result;
+}
+
+void atomic_abandon(struct atomic_file *f)
+{
+    if (f->stream)
+        fclose(f->stream);
+    if (f->temporary)
+        atomic_discard(f->temporary);
+    free(f->temporary);
+    free(f->path);
+    *f = (struct atomic_file){0};
+}
+
+/* -- folders -- */
+
+static int make_one(const char *path, struct error *e)
+{
+    struct stat st;
+    if (mkdir(path, 0777) == 0)
+        return 0;
+    int reason = errno;
+    /* also when mkdir says EROFS or EACCES for a folder that is there */
+    if (stat(path, &st))
+        return fail(e, "%s: cannot be made: %s", path, strerror(reason));
+    return S_ISDIR(st.st_mode) ? 0 : fail(e, "%s: is in the way (expected a folder or nothing)", path);
+}
+
+int folder_make(const char *path, struct error *e)
+{
+    char *part = strdup(path);
+    if (!part)
+        return fail_memory(e, (double)strlen(path) + 1, "a path");
+    int result = 0;
+    for (char *slash = part; result == 0 && *slash && (slash = strchr(slash + 1, '/'));) {
+        *slash = '\0';
+        result = make_one(part, e);
+        *slash = '/';
+    }
+    if (result == 0)
+        result = make_one(part, e);
+    if (result == 0 && access(part, W_OK | X_OK))
+        result = fail(e, "%s: cannot be written to: %s", path, strerror(errno));
+    free(part);
+    return result;
+}
+
+static char *lock_name(const char *path, struct error *e)
+{
+    char *name;
+    if (asprintf(&name, "%s/.lock", path) >= 0)
+        return name;
+    fail_memory(e, (double)strlen(path) + 8, "a path");
+    return NULL;
+}
+
+/* 1 if `name` is still the file behind the descriptor: whoever had the lock before may have removed it while we waited. */
+static int still_there(int descriptor, const char *name)
+{
+    struct stat ours, present;
+    return fstat(descriptor, &ours) == 0 && lstat(name, &present) == 0 && ours.st_dev == present.st_dev && ours.st_ino == present.st_ino;
+}
+
+int folder_lock(const char *path, struct error *e)
+{
+    char *name = lock_name(path, e);
+    if (!name)
+        return -1;
+    int descriptor = -1;
+    for (;;) {
+        descriptor = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        if (descriptor < 0) {
+            fail(e, "%s: cannot be locked: %s", path, strerror(errno));
+            break;
+        }
+        int busy;
+        do
+            busy = flock(descriptor, LOCK_EX | LOCK_NB);
+        while (busy && errno == EINTR);
+        if (busy) {
+            if (errno == EWOULDBLOCK)
+                fail(e, "%s: is in use by another reach (expected a folder of its own for each run)", path);
+            else
+                fail(e, "%s: cannot be locked: %s", path, strerror(errno));
+            close(descriptor);
+            descriptor = -1;
+            break;
+        }
+        if (still_there(descriptor, name))
+            break;
+        close(descriptor);
+    }
+    free(name);
+    return descriptor;
+}
+
+void folder_unlock(int descriptor, const char *path)
+{
+    if (descriptor < 0)
+        return;
+    char *name = lock_name(path, NULL);
+    if (name && still_there(descriptor, name))
+        unlink(name);
+    free(name);
+    close(descriptor);
+}

@@ -1,0 +1,23 @@
+/* A stream of bytes from a file or standard input, gzip unpacked. Private to io/. */
+#ifndef REACH_IO_INPUT_H
+#define REACH_IO_INPUT_H
+
+#include "io/error.h"
+
+#include <stddef.h>
+
+struct input;
+
+/* Opens PATH, or standard input for "-". Data that begin as gzip does (1f 8b) are unpacked, all members of the file one after the other. Caller
+ * closes. A folder is an error. */
+struct input *input_open(const char *path, struct error *e) MUST_USE;
+
+/* Reads `want` bytes; *got is less only at the end of the data. A gzip stream that is damaged, cut off or followed by other bytes is an error:
+ * its checksums are verified before the end is reported. */
+int input_read(struct input *in, void *out, size_t want, size_t *got, struct error *e) MUST_USE;
+
+/* The name for messages: the path, or "standard input". Borrowed. */
+const char *input_name(const struct input *in);
+void input_close(struct input *in);
+
+#endif

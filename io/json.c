@@ -1,0 +1,271 @@
+#include "io/json.h"
+
+#include "io/file.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CONFIG_BYTES_MAX = 16 << 20, KEY_MAX = 128 };
+
+struct config {
+    char *path;
+    json_t *root;
+    json_t *read; /* object whose keys are the top-level keys that were asked for */
+};
+
+json_t *json_parse_object(const char *path, const char *what, const char *text, size_t size, struct error *e)
+{
+    json_error_t problem;
+    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
+    if (!root) {
+        if (json_error_code(&problem) == json_error_invalid_utf8)
+            fail(e, "%s: %s is not UTF-8 (line %d)", path, what, problem.line);
+        else
+            fail(e, "%s: %s is not valid JSON: %s (line %d, column %d)", path, what, problem.text, problem.line, problem.column);
+        return NULL;
+    }
+    if (!json_is_object(root)) {
+        fail(e, "%s: %s is not a JSON object (expected {...})", path, what);
+        json_decref(root);
+        return NULL;
+    }
+    return root;
+}
+
+struct config *config_open(const char *path, struct error *e)
+{
+    size_t size;
+    char *text = file_read_whole(path, CONFIG_BYTES_MAX, &size, e);
+    if (!text)
+        return NULL;
+    struct config *c = calloc(1, sizeof *c);
+    if (!c || !(c->path = strdup(path)) || !(c->read = json_object())) {
+        fail_memory(e, (double)sizeof *c + (double)strlen(path), path);
+    } else if ((c->root = json_parse_object(path, "the file", text, size, e))) {
+        free(text);
+        return c;
+    }
+    free(text);
+    config_close(c);
+    return NULL;
+}
+
+void config_close(struct config *c)
+{
+    if (!c)
+        return;
+    json_decref(c->root);
+    json_decref(c->read);
+    free(c->path);
+    free(c);
+}
+
+const char *config_path(const struct config *c)
+{
+    return c->path;
+}
+
+/* Follows the dots of `key`. *value is the member, or NULL if it or one above it is absent or null. -1 with the name of the part in the way
+ * (`blocked`) when something above it is no object. */
+static int look_up(const struct config *c, const char *key, json_t **value, char blocked[KEY_MAX])
+{
+    json_t *at = c->root;
+    const char *part = key;
+    *value = NULL;
+    for (;;) {
+        size_t length = strcspn(part, ".");
+        char name[KEY_MAX];
+        snprintf(name, sizeof name, "%.*s", (int)length, part);
+        at = json_object_get(at, name);
+        if (!at || json_is_null(at))
+            return 0;
+        if (part[length] == '\0') {
+            *value = at;
+            return 0;
+        }
+        if (!json_is_object(at)) {
+            snprintf(blocked, KEY_MAX, "%.*s", (int)(part + length - key), key);
+            return -1;
+        }
+        part += length + 1;
+    }
+}
+
+/* look_up() that remembers the top-level key. If memory runs out it stays unread, which refuses the file: nothing goes unnoticed. */
+static int look_up_and_mark(struct config *c, const char *key, json_t **value, char blocked[KEY_MAX])
+{
+    if (look_up(c, key, value, blocked))
+        return -1;
+    char name[KEY_MAX];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(key, "."), key);
+    json_object_set_new(c->read, name, json_true());
+    return 0;
+}
+
+json_t *config_get(struct config *c, const char *key)
+{
+    json_t *value;
+    char blocked[KEY_MAX];
+    return look_up_and_mark(c, key, &value, blocked) ? NULL : value;
+}
+
+int config_has(struct config *c, const char *key)
+{
+    json_t *value;
+    char blocked[KEY_MAX];
+    return look_up(c, key, &value, blocked) == 0 && value != NULL;
+}
+
+/* look_up for the typed getters: a parent of the wrong type is an error rather than an absent key. */
+static int get(struct config *c, const char *key, json_t **value, struct error *e)
+{
+    char blocked[KEY_MAX];
+    if (look_up_and_mark(c, key, value, blocked))
+        return fail(e, "%s: %s is no object (expected {...} with %s in it)", c->path, blocked, key);
+    return 0;
+}
+
+/* How a value reads in a message. */
+static const char *describe(const json_t *value, char out[64])
+{
+    switch (json_typeof(value)) {
+    case JSON_STRING:
+        snprintf(out, 64, "'%.40s'", json_string_value(value));
+        break;
+    case JSON_INTEGER:
+        snprintf(out, 64, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        break;
+    case JSON_REAL:
+        snprintf(out, 64, "%.17g", json_real_value(value));
+        break;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        snprintf(out, 64, "%s", json_is_true(value) ? "true" : "false");
+        break;
+    default:
+        snprintf(out, 64, "%s", json_is_object(value) ? "an object" : "a list");
+    }
+    return out;
+}
+
+/* The value as a whole number; 2048.0 counts as one. */
+static int whole_number(const json_t *value, long *out)
+{
+    if (json_is_integer(value)) {
+        *out = (long)json_integer_value(value);
+        return 0;
+    }
+    double real = json_is_real(value) ? json_real_value(value) : NAN;
+    if (!(fabs(real) <= 9007199254740992.0) || real != floor(real))
+        return -1;
+    *out = (long)real;
+    return 0;
+}
+
+static int int_value(struct config *c, const char *key, json_t *value, long low, long high, long *out, struct error *e)
+{
+    char text[64];
+    long number;
+    if (whole_number(value, &number) || number < low || number > high)
+        return fail(e, "%s: %s is %s (expected a whole number from %ld to %ld)", c->path, key, describe(value, text), low, high);
+    *out = number;
+    return 0;
+}
+
+int config_int(struct config *c, const char *key, long low, long high, long *out, struct error *e)
+{
+    json_t *value;
+    if (get(c, key, &value, e))
+        return -1;
+    if (!value)
+        return fail(e, "%s: %s is missing (expected a whole number from %ld to %ld)", c->path, key, low, high);
+    return int_value(c, key, value, low, high, out, e);
+}
+
+int config_int_or(struct config *c, const char *key, long low, long high, long fallback, long *out, struct error *e)
+{
+    json_t *value;
+    if (get(c, key, &value, e))
+        return -1;
+    *out = fallback;
+    return value ? int_value(c, key, value, low, high, out, e) : 0;
+}
+
+int config_real_or(struct config *c, const char *key, double low, double high, double fallback, double *out, struct error *e)
+{
+    json_t *value;
+    if (get(c, key, &value, e))
+        return -1;
+    *out = fallback;
+    if (!value)
+        return 0;
+    char text[64];
+    double number = json_is_number(value) ? json_number_value(value) : NAN;
+    if (!(number >= low && number <= high))
+        return fail(e, "%s: %s is %s (expected a number from %g to %g)", c->path, key, describe(value, text), low, high);
+    *out = number;
+    return 0;
+}
+
+int config_bool_or(struct config *c, const char *key, int fallback, int *out, struct error *e)
+{
+    json_t *value;
+    if (get(c, key, &value, e))
+        return -1;
+    *out = fallback;
+    if (!value)
+        return 0;
+    char text[64];
+    if (!json_is_boolean(value))
+        return fail(e, "%s: %s is %s (expected true or false)", c->path, key, describe(value, text));
+    *out = json_is_true(value);
+    return 0;
+}
+
+int config_string_or(struct config *c, const char *key, const char *fallback, const char **out, struct error *e)
+{
+    json_t *value;
+    if (get(c, key, &value, e))
+        return -1;
+    *out = fallback;
+    if (!value)
+        return 0;
+    char text[64];
+    if (!json_is_string(value))
+        return fail(e, "%s: %s is %s (expected text in quotes)", c->path, key, describe(value, text));
+    *out = json_string_value(value);
+    return 0;
+}
+
+int config_choice_or(struct config *c, const char *key, const char *const *choices, int fallback, int *out, struct error *e)
+{
+    json_t *value;
+    if (get(c, key, &value, e))
+        return -1;
+    *out = fallback;
+    if (!value)
+        return 0;
+    char list[512] = "";
+    for (int i = 0; choices[i]; i++) {
+        if (json_is_string(value) && strcmp(json_string_value(value), choices[i]) == 0) {
+            *out = i;
+            return 0;
+        }
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", choices[i]);
+    }
+    char text[64];
+    return fail(e, "%s: %s is %s (expected one of %s)", c->path, key, describe(value, text), list);
+}
+
+const char *config_first_unread(struct config *c)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(c->root, key, value)
+        if (!json_is_null(value) && !json_object_get(c->read, key))
+            return key;
+    return NULL;
+}

@@ -1,0 +1,180 @@
+#include "io/tokens.h"
+
+#include "io/element.h"
+#include "io/ids.h"
+#include "io/input.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LENGTH_DEFAULT = 2048, TEXT_PIECE = 1 << 16 };
+
+int ids_reserve(struct ids *a, size_t extra, struct error *e)
+{
+    size_t needed, bytes;
+    if (size_add(&needed, a->count, extra) || size_multiply(&bytes, needed, sizeof *a->id))
+        return fail_memory(e, ((double)a->count + (double)extra) * sizeof *a->id, "token ids");
+    if (needed <= a->capacity)
+        return 0;
+    size_t capacity = a->capacity < SIZE_MAX / (2 * sizeof *a->id) ? 2 * a->capacity : needed;
+    if (capacity < needed)
+        capacity = needed;
+    int32_t *grown = realloc(a->id, capacity * sizeof *a->id);
+    if (!grown)
+        return fail_memory(e, (double)capacity * sizeof *a->id, "token ids");
+    a->id = grown;
+    a->capacity = capacity;
+    return 0;
+}
+
+void ids_to_tokens(struct tokens *out, struct ids *a)
+{
+    int32_t *exact = a->count ? realloc(a->id, a->count * sizeof *a->id) : NULL;
+    out->ids = exact ? exact : a->id;
+    out->total = a->count;
+    *a = (struct ids){0};
+}
+
+static int append_text(struct ids *a, const char *file, struct error *e)
+{
+    struct input *in = input_open(file, e);
+    unsigned char *piece = malloc(TEXT_PIECE);
+    int result = -1;
+    if (!in)
+        goto end;
+    if (!piece) {
+        fail_memory(e, TEXT_PIECE, "text");
+        goto end;
+    }
+    for (size_t got = TEXT_PIECE; got == TEXT_PIECE;) {
+        if (input_read(in, piece, TEXT_PIECE, &got, e) || ids_reserve(a, got, e))
+            goto end;
+        for (size_t i = 0; i < got; i++)
+            a->id[a->count++] = piece[i];
+    }
+    result = 0;
+end:
+    free(piece);
+    input_close(in);
+    return result;
+}
+
+int tokens_read_text(struct tokens *out, const char *const *files, int count, struct error *e)
+{
+    struct ids a = {0};
+    *out = (struct tokens){0};
+    for (int i = 0; i < count; i++)
+        if (append_text(&a, files[i], e)) {
+            free(a.id);
+            return -1;
+        }
+    if (a.count == 0) {
+        free(a.id);
+        return fail(e, "%s: no text (expected at least one byte)", count > 0 ? files[0] : "text");
+    }
+    ids_to_tokens(out, &a);
+    return 0;
+}
+
+void tokens_free(struct tokens *t)
+{
+    free(t->ids);
+    *t = (struct tokens){0};
+}
+
+/* -- segments -- */
+
+/* Starts and counts in units: tokens of a stream, rows of a table. */
+struct cut {
+    size_t unit; /* units a segment takes: L, or one row */
+    size_t available, count, stride;
+};
+
+static int plan_cut(struct cut *cut, const struct tokens *t, const struct segments_request *r, size_t length, struct error *e)
+{
+    int table = t->columns > 0;
+    const char *name = table ? "rows" : "tokens";
+    size_t all = table ? t->rows : t->total;
+    if (r->segments == 0)
+        return fail(e, "segments: 0 asked for (expected at least 1)");
+    if (r->offset >= all)
+        return fail(e, "tokens: nothing is left behind offset %zu (there are %zu %s)", r->offset, all, name);
+    cut->available = all - r->offset;
+    cut->unit = table ? 1 : length;
+    if (cut->available < cut->unit)
+        return fail(e, "tokens: there are %zu behind offset %zu (expected at least %zu for one segment; give more text or a smaller --length)",
+                    cut->available, r->offset, cut->unit);
+    size_t most = r->stride ? (cut->available - cut->unit) / r->stride + 1 : cut->available / cut->unit;
+    cut->count = r->segments < most ? r->segments : most;
+    cut->stride = r->stride ? r->stride : cut->count > 1 ? (cut->available - cut->unit) / (cut->count - 1) : 0;
+    return 0;
+}
+
+static int choose_length(size_t *length, const struct tokens *t, const struct segments_request *r, struct error *e)
+{
+    *length = r->length ? r->length : t->columns ? t->columns : LENGTH_DEFAULT;
+    if (*length < 2)
+        return fail(e, "segments: length %zu (expected at least 2: one input and the target)", *length);
+    if (t->columns && *length > t->columns)
+        return fail(e, "segments: length %zu is above the table's %zu columns (expected at most %zu)", *length, t->columns, t->columns);
+    return 0;
+}
+
+/* Copies `count` ids from t[from]; every one must be in the vocabulary. */
+static int copy_ids(int32_t *out, const struct tokens *t, size_t from, size_t count, size_t vocabulary, struct error *e)
+{
+    for (size_t i = 0; i < count; i++) {
+        int32_t id = t->ids[from + i];
+        size_t at = from + i;
+        if (id >= 0 && (size_t)id < vocabulary)
+            out[i] = id;
+        else if (t->columns)
+            return fail(e, "tokens: id %d in row %zu, column %zu is not in the vocabulary (expected 0 to %zu)", id, at / t->columns, at % t->columns,
+                        vocabulary - 1);
+        else
+            return fail(e, "tokens: id %d at index %zu is not in the vocabulary (expected 0 to %zu)", id, at, vocabulary - 1);
+    }
+    return 0;
+}
+
+int segments_cut(struct segments *out, const struct tokens *t, const struct segments_request *r, size_t vocabulary, struct error *e)
+{
+    struct cut cut = {0};
+    size_t length = 0, bytes;
+    *out = (struct segments){0};
+    if (choose_length(&length, t, r, e) || plan_cut(&cut, t, r, length, e))
+        return -1;
+    if (r->bos && (r->bos_id < 0 || (size_t)r->bos_id >= vocabulary))
+        return fail(e, "tokens: the beginning-of-text id %d is not in the vocabulary (expected 0 to %zu)", r->bos_id, vocabulary - 1);
+    if (size_multiply(&bytes, cut.count, length) || size_multiply(&bytes, bytes, sizeof *out->ids) || !(out->ids = malloc(bytes)) ||
+        !(out->start = calloc(cut.count, sizeof *out->start))) {
+        segments_free(out);
+        return fail_memory(e, (double)cut.count * (double)length * sizeof *out->ids, "segments");
+    }
+    size_t taken = length - (r->bos ? 1 : 0);
+    for (size_t i = 0; i < cut.count; i++) {
+        int32_t *segment = out->ids + i * length;
+        size_t start = r->offset + i * cut.stride;
+        /* of a row, the last tokens: whatever the length, the target is the same */
+        size_t from = t->columns ? (start + 1) * t->columns - taken : start;
+        if (r->bos)
+            *segment++ = r->bos_id;
+        if (copy_ids(segment, t, from, taken, vocabulary, e)) {
+            segments_free(out);
+            return -1;
+        }
+        out->start[i] = start;
+    }
+    out->count = cut.count;
+    out->length = length;
+    out->stride = cut.stride;
+    out->overlapping = !t->columns && cut.count > 1 && cut.stride < length;
+    return 0;
+}
+
+void segments_free(struct segments *s)
+{
+    free(s->ids);
+    free(s->start);
+    *s = (struct segments){0};
+}

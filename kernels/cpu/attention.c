@@ -1,0 +1,231 @@
+/* Attention of the cpu set: tables of positions in the kernels' form, and one task for each head of each segment, which threads take in any order. With
+ * fewer key-value heads than heads, the gradients of keys and values are made for each query head and then summed in head order. */
+#include "kernels/cpu/state.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A table by distance: at[-t] = value(t), -inf behind it for t < 0 and in front for t >= window. `source` NULL: `neutral` everywhere. */
+static void distance_table(float *at, float *extreme, const double *source, float neutral, float future, int positions, int window, int absolute)
+{
+    for (int t = 0; t < positions; t++) {
+        float value = source ? (float)source[t] : neutral;
+        if (window > 0 && t >= window)
+            value = -INFINITY;
+        at[-t] = value;
+        float size = absolute ? fabsf(value) : value, *block = &extreme[t / TABLE_BLOCK];
+        if (t % TABLE_BLOCK == 0 || !(size <= *block))
+            *block = size;
+    }
+    for (int t = 1; t < TABLE_PAD; t++)
+        at[t] = future;
+}
+
+static void fill_tables(struct cpu_attention *f, const struct attention_shape *s)
+{
+    size_t blocks = f->extreme_stride, n = (size_t)s->positions;
+    for (int h = 0; h < s->heads; h++) {
+        size_t from = (size_t)h * n, to = (size_t)h * f->stride, extreme = (size_t)h * blocks;
+        if (h == 0 || s->bias)
+            distance_table((float *)f->bias.at + to, (float *)f->bias.extreme + extreme, s->bias ? s->bias + from : NULL, 0, -INFINITY, s->positions, s->window, 0);
+        if (s->multiplier)
+            distance_table((float *)f->multiplier.at + to, (float *)f->multiplier.extreme + extreme, s->multiplier + from, 1, 1, s->positions, 0, 1);
+        for (size_t j = 0; s->key_bias && j < n; j++) {
+            float value = (float)s->key_bias[from + j], *block = (float *)&f->key_bias.extreme[extreme + j / TABLE_BLOCK];
+            ((float *)f->key_bias.at)[to + j] = value;
+            if (j % TABLE_BLOCK == 0 || !(value <= *block))
+                *block = value;
+        }
+    }
+    size_t pairs = (size_t)s->rotary_size / 2;
+    for (size_t i = 0; i < n * pairs; i++) {
+        float *cosine = (float *)f->cosine, *sine = (float *)f->sine;
+        if (s->pairing == PAIRING_HALF) {
+            cosine[i] = (float)s->cosine[i];
+            sine[i] = (float)s->sine[i];
+        } else {
+            cosine[2 * i] = cosine[2 * i + 1] = (float)s->cosine[i];
+            sine[2 * i] = (float)-s->sine[i];
+            sine[2 * i + 1] = (float)s->sine[i];
+        }
+    }
+}
+
+static void attention_free(struct kernels *k, struct attention *a)
+{
+    (void)k;
+    if (a && a->fast) {
+        free(((struct cpu_attention *)a->fast)->storage);
+        free(a->fast);
+    }
+    attention_release(a);
+}
+
+static struct attention *attention_create(struct kernels *k, const struct attention_shape *shape, struct error *e)
+{
+    struct attention *a;
+    struct cpu_attention *f;
+    if (kernels_take_error(k, e))
+        return NULL;
+    a = attention_copy(shape, e);
+    if (!a)
+        return NULL;
+    a->fast = f = calloc(1, sizeof *f);
+    if (!f) {
+        attention_free(k, a);
+        fail_memory(e, sizeof *f, "attention tables");
+        return NULL;
+    }
+    size_t n = (size_t)shape->positions, heads = (size_t)shape->heads;
+    f->stride = n + TABLE_PAD;
+    f->extreme_stride = (n + TABLE_BLOCK - 1) / TABLE_BLOCK;
+    f->biased = shape->bias != NULL;
+    /* counts are no larger than those of the doubles that attention_copy has checked and made */
+    size_t table = f->stride + f->extreme_stride, rotary = shape->rotary_size ? n * (size_t)shape->rotary_size : 0;
+    size_t tables = (shape->bias ? heads : 1) + (shape->multiplier ? heads : 0) + (shape->key_bias ? heads : 0), floats;
+    if (size_multiply(&floats, tables, table) || size_add(&floats, floats, 2 * rotary) || size_multiply(&floats, floats, sizeof(float)) ||
+        !(f->storage = calloc(1, floats))) {
+        attention_free(k, a);
+        fail_memory(e, (double)tables * (double)table * sizeof(float), "attention tables");
+        return NULL;
+    }
+    float *next = f->storage;
+    size_t rows = shape->bias ? heads : 1;
+    f->bias = (struct distance_table){next + n - 1, next + rows * f->stride};
+    next += rows * table;
+    if (shape->multiplier) {
+        f->multiplier = (struct distance_table){next + n - 1, next + heads * f->stride};
+        next += heads * table;
+    }
+    if (shape->key_bias) {
+        f->key_bias = (struct distance_table){next, next + heads * f->stride};
+        next += heads * table;
+    }
+    f->cosine = next;
+    f->sine = next + rotary;
+    fill_tables(f, &a->shape);
+    return a;
+}
+
+/* Table of head h. */
+static struct distance_table table_of(const struct distance_table *first, const struct cpu_attention *f, size_t h)
+{
+    return first->at ? (struct distance_table){first->at + h * f->stride, first->extreme + h * f->extreme_stride} : *first;
+}
+
+/* Everything of the task of head h of segment g that forward and reverse share. */
+static struct attention_task task_of(struct kernels *k, const struct attention *a, const float *q, const float *kv, size_t g, size_t h, int queries, int keys)
+{
+    const struct attention_shape *s = &a->shape;
+    const struct cpu_attention *f = a->fast;
+    size_t d = (size_t)s->head_size, heads = (size_t)s->heads, kv_width = (size_t)s->kv_heads * d, kv_head = h * (size_t)s->kv_heads / heads;
+    struct distance_table key_bias = table_of(&f->key_bias, f, h);
+    struct attention_task t = {.q_stride = heads * d, .kv_stride = 2 * kv_width, .head_size = s->head_size, .queries = queries, .keys = keys};
+    t.q = q + g * (size_t)queries * t.q_stride + h * d;
+    t.key = kv + g * (size_t)keys * t.kv_stride + kv_head * d;
+    t.value = t.key + kv_width;
+    t.positions = s->positions;
+    t.window = s->window;
+    t.scale = (float)s->scale;
+    t.soft_cap = (float)s->soft_cap;
+    t.bias = table_of(&f->bias, f, f->biased ? h : 0);
+    t.biased = f->biased;
+    t.multiplier = table_of(&f->multiplier, f, h);
+    t.key_bias = key_bias.at;
+    t.key_bias_extreme = key_bias.extreme;
+    t.skip = cpu_state(k)->skip;
+    return t;
+}
+
+/* Floats of a thread's scratch, a whole number of cache lines. */
+static size_t thread_floats(struct kernels *k, const struct attention_shape *s, int queries, int keys, int reverse)
+{
+    return (cpu_state(k)->vector->attention_scratch(s->head_size, queries, keys, reverse) + 15) / 16 * 16;
+}
+
+static void attention(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q, const struct buffer *kv, const struct attention *a,
+                      int segments, int queries, int keys)
+{
+    const struct attention_shape *s = &a->shape;
+    size_t heads = (size_t)s->heads, share = thread_floats(k, s, queries, keys, 0);
+    float *scratch = cpu_scratch(k, share * (size_t)omp_get_max_threads() * sizeof(float), "attention");
+    if (!scratch)
+        return;
+#pragma omp parallel for schedule(dynamic)
+    for (size_t task = 0; task < (size_t)segments * heads; task++) {
+        size_t g = task / heads, h = task % heads;
+        struct attention_task t = task_of(k, a, q->data, kv->data, g, h, queries, keys);
+        t.o = (float *)o->data + g * (size_t)queries * t.q_stride + h * (size_t)s->head_size;
+        t.lse = (float *)lse->data + task * (size_t)queries;
+        t.scratch = scratch + share * (size_t)omp_get_thread_num();
+        cpu_state(k)->vector->attention(&t);
+    }
+}
+
+/* dkv[segments*keys, 2, kv_heads*d] = sums over the query heads of a group of partial[segments, heads, keys, 2, d]. */
+static void sum_groups(const struct vector_kernels *v, float *dkv, const float *partial, const struct attention_shape *s, size_t segments, size_t keys)
+{
+    size_t d = (size_t)s->head_size, heads = (size_t)s->heads, kv_width = (size_t)s->kv_heads * d;
+#pragma omp parallel for schedule(static)
+    for (size_t row = 0; row < segments * keys; row++) {
+        float *out = dkv + row * 2 * kv_width;
+        memset(out, 0, 2 * kv_width * sizeof(float));
+        for (size_t h = 0; h < heads; h++) {
+            const float *in = partial + ((row / keys * heads + h) * keys + row % keys) * 2 * d;
+            size_t at = h * (size_t)s->kv_heads / heads * d;
+            v->add(out + at, in, d);
+            v->add(out + kv_width + at, in + d, d);
+        }
+    }
+}
+
+static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o, const struct buffer *q,
+                              const struct buffer *kv, const struct buffer *o, const struct buffer *lse, const struct attention *a, int segments, int queries,
+                              int keys)
+{
+    const struct attention_shape *s = &a->shape;
+    size_t d = (size_t)s->head_size, heads = (size_t)s->heads, share = thread_floats(k, s, queries, keys, 1), threads = (size_t)omp_get_max_threads();
+    int grouped = s->kv_heads != s->heads;
+    size_t per_head = grouped ? (size_t)keys * 2 * d : 0; /* floats of a head's own gradients */
+    float *scratch = cpu_scratch(k, (share * threads + per_head * heads * (size_t)segments) * sizeof(float), "attention"), *partial;
+    if (!scratch)
+        return;
+    partial = scratch + share * threads;
+#pragma omp parallel for schedule(dynamic)
+    for (size_t task = 0; task < (size_t)segments * heads; task++) {
+        size_t g = task / heads, h = task % heads;
+        struct attention_task t = task_of(k, a, q->data, kv->data, g, h, queries, keys);
+        size_t at = g * (size_t)queries * t.q_stride + h * d;
+        t.o = (float *)o->data + at;
+        t.lse = (float *)lse->data + task * (size_t)queries;
+        t.d_o = (const float *)d_o->data + at;
+        t.dq = (float *)dq->data + at;
+        t.d_kv_stride = grouped ? 2 * d : t.kv_stride;
+        t.d_key = grouped ? partial + task * per_head : (float *)dkv->data + (t.key - (const float *)kv->data);
+        t.d_value = t.d_key + (grouped ? d : (size_t)s->kv_heads * d);
+        t.scratch = scratch + share * (size_t)omp_get_thread_num();
+        cpu_state(k)->vector->attention_reverse(&t);
+    }
+    if (grouped)
+        sum_groups(cpu_state(k)->vector, dkv->data, partial, s, (size_t)segments, (size_t)keys);
+}
+
+static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows)
+{
+    size_t threads = (size_t)omp_get_max_threads(), segments = (size_t)rows.segments, logits = (size_t)1 << 19; /* the head's, for a large vocabulary */
+    size_t floats = threads * thread_floats(k, shape, shape->positions, shape->positions, 1);
+    if (shape->kv_heads != shape->heads)
+        floats += segments * (size_t)shape->heads * (size_t)shape->positions * 2 * (size_t)shape->head_size;
+    return floats * sizeof(float) + segments * logits * sizeof(double);
+}
+
+void cpu_fill_attention(struct kernels *k)
+{
+    k->attention_create = attention_create;
+    k->attention_free = attention_free;
+    k->attention = attention;
+    k->attention_reverse = attention_reverse;
+    k->scratch_bytes = scratch_bytes;
+}

@@ -1,0 +1,181 @@
+/* Matrix products of the cpu set: oneDNN on fixed tiles.
+ *
+ * oneDNN divides a product among threads in ways that change its sums, so each call gets one tile and one thread: inside a parallel region oneDNN starts
+ * no threads of its own. Tiles are cut from each segment's rows alike, so neither threads nor neighbours change a segment's bytes. Measured on AVX2,
+ * oneDNN reaches its full rate from about TILE_AREA results a call on; below that, one of its two kernels is up to half as fast.
+ * A few rows a segment (the last block's one) are read-bound: each weight is read once, and each row has its own sums. */
+#include "kernels/cpu/state.h"
+
+#include <dnnl.h>
+
+enum { TILE_ROWS = 1024, TILE_COLUMNS = 384, TILE_AREA = TILE_ROWS * TILE_COLUMNS, FEW_ROWS = 8, FEW_COLUMNS = 128, GROUP = 8 };
+
+static size_t divide_up(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* How a product [count, columns] of a segment is cut. */
+struct tiling {
+    size_t rows, row_tiles;  /* rows of a tile, tiles a segment */
+    size_t columns;
+};
+
+static struct tiling tiling_of(size_t count)
+{
+    struct tiling t = {.row_tiles = divide_up(count, TILE_ROWS)};
+    t.rows = divide_up(divide_up(count, t.row_tiles), 8) * 8;
+    t.row_tiles = divide_up(count, t.rows);
+    t.columns = t.rows >= TILE_ROWS ? TILE_COLUMNS : divide_up(divide_up(TILE_AREA, t.rows), TILE_COLUMNS) * TILE_COLUMNS;
+    return t;
+}
+
+/* c[m, n] = beta c + a[m, depth] b; b is [depth, n], or [n, depth] when transposed. */
+static void multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed, size_t m, size_t n,
+                     size_t depth, float beta)
+{
+    dnnl_status_t status = dnnl_sgemm('N', transposed ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n, (dnnl_dim_t)depth, 1.0f, a, (dnnl_dim_t)lda, b,
+                                      (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)ldc);
+    if (status != dnnl_success)
+        kernels_keep_error(k, "oneDNN: a product [%zu, %zu] x [%zu, %zu] failed (status %d)", m, depth, depth, n, (int)status);
+}
+
+/* The `index`-th tile of columns over all slices' rows: its slice, first column in the slice, number. NULL behind the last. */
+static const struct cpu_slice *forward_tile(size_t *first, size_t *count, const struct cpu_matrix *m, size_t columns, size_t index)
+{
+    for (int i = 0; i < m->slice_count; i++) {
+        const struct cpu_slice *s = &m->slices[i];
+        size_t tiles = divide_up(s->rows, columns);
+        if (index < tiles) {
+            *first = index * columns;
+            *count = smaller(columns, s->rows - *first);
+            return s;
+        }
+        index -= tiles;
+    }
+    return NULL;
+}
+
+static size_t forward_tiles(const struct cpu_matrix *m, size_t columns)
+{
+    size_t tiles = 0;
+    for (int i = 0; i < m->slice_count; i++)
+        tiles += divide_up(m->slices[i].rows, columns);
+    return tiles;
+}
+
+/* One group of rows of a product with few rows: y[rows, count] += x w^T for columns first.. of a slice. */
+static void few_forward(const struct vector_kernels *v, float *y, size_t ldy, const float *x, size_t ldx, const struct cpu_slice *s, size_t columns,
+                        size_t first, size_t count, size_t rows, int accumulate, const float *bias)
+{
+    float sum[GROUP][FEW_COLUMNS] = {{0}};
+    if (s->transposed)
+        for (size_t i = 0; i < columns; i++)
+            for (size_t r = 0; r < rows; r++)
+                v->add_scaled(sum[r], s->data + i * s->ld + first, x[r * ldx + i], count);
+    else
+        for (size_t o = 0; o < count; o++)
+            for (size_t r = 0; r < rows; r++)
+                sum[r][o] = v->dot(x + r * ldx, s->data + (first + o) * s->ld, columns);
+    for (size_t r = 0; r < rows; r++)
+        for (size_t o = 0; o < count; o++)
+            y[r * ldy + o] = sum[r][o] + (bias ? bias[o] : 0.0f) + (accumulate ? y[r * ldy + o] : 0.0f);
+}
+
+static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias, struct rows rows, int accumulate)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    const struct cpu_matrix *m = w->fast;
+    const float *in = x->data, *b = bias ? bias->data : NULL; /* [R, w->columns], [w->rows] */
+    float *out = y->data;                                     /* [R, w->rows] */
+    size_t segments = (size_t)rows.segments, count = (size_t)rows.count, first, columns;
+    if (rows.count <= FEW_ROWS) {
+        size_t total = segments * count, groups = divide_up(total, GROUP), tiles = forward_tiles(m, FEW_COLUMNS);
+#pragma omp parallel for schedule(dynamic) private(first, columns)
+        for (size_t task = 0; task < tiles * groups; task++) {
+            const struct cpu_slice *s = forward_tile(&first, &columns, m, FEW_COLUMNS, task / groups);
+            size_t row = task % groups * GROUP, at = s->first + first;
+            few_forward(v, out + row * w->rows + at, w->rows, in + row * w->columns, w->columns, s, w->columns, first, columns, smaller(GROUP, total - row),
+                        accumulate, b ? b + at : NULL);
+        }
+        return;
+    }
+    struct tiling t = tiling_of(count);
+    size_t tiles = forward_tiles(m, t.columns);
+#pragma omp parallel for schedule(dynamic) private(first, columns)
+    for (size_t task = 0; task < segments * t.row_tiles * tiles; task++) {
+        const struct cpu_slice *s = forward_tile(&first, &columns, m, t.columns, task % tiles);
+        size_t tile = task / tiles, row = tile % t.row_tiles * t.rows, some = smaller(t.rows, count - row);
+        row += tile / t.row_tiles * count;
+        float *to = out + row * w->rows + s->first + first;
+        multiply(k, to, w->rows, in + row * w->columns, w->columns, s->data + first * (s->transposed ? 1 : s->ld), s->ld, !s->transposed, some, columns,
+                 w->columns, accumulate ? 1.0f : 0.0f);
+        if (b)
+            for (size_t r = 0; r < some; r++)
+                v->add(to + r * w->rows, b + s->first + first, columns);
+    }
+}
+
+/* dx[rows, count] (+)= dy w for columns first.. of the matrix. */
+static void few_reverse(const struct vector_kernels *v, float *dx, size_t ldx, const float *dy, size_t ldy, const struct cpu_matrix *m, size_t first, size_t count,
+                        size_t rows, int accumulate)
+{
+    float sum[GROUP][FEW_COLUMNS] = {{0}};
+    for (int i = 0; i < m->slice_count; i++) {
+        const struct cpu_slice *s = &m->slices[i];
+        if (s->transposed)
+            for (size_t c = 0; c < count; c++)
+                for (size_t r = 0; r < rows; r++)
+                    sum[r][c] += v->dot(dy + r * ldy + s->first, s->data + (first + c) * s->ld, s->rows);
+        else
+            for (size_t o = 0; o < s->rows; o++)
+                for (size_t r = 0; r < rows; r++)
+                    v->add_scaled(sum[r], s->data + o * s->ld + first, dy[r * ldy + s->first + o], count);
+    }
+    for (size_t r = 0; r < rows; r++)
+        for (size_t c = 0; c < count; c++)
+            dx[r * ldx + c] = sum[r][c] + (accumulate ? dx[r * ldx + c] : 0.0f);
+}
+
+static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w, struct rows rows, int accumulate)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    const struct cpu_matrix *m = w->fast;
+    const float *in = dy->data; /* [R, w->rows] */
+    float *out = dx->data;      /* [R, w->columns] */
+    size_t segments = (size_t)rows.segments, count = (size_t)rows.count;
+    if (rows.count <= FEW_ROWS) {
+        size_t total = segments * count, groups = divide_up(total, GROUP), tiles = divide_up(w->columns, FEW_COLUMNS);
+#pragma omp parallel for schedule(dynamic)
+        for (size_t task = 0; task < tiles * groups; task++) {
+            size_t first = task / groups * FEW_COLUMNS, row = task % groups * GROUP;
+            few_reverse(v, out + row * w->columns + first, w->columns, in + row * w->rows, w->rows, m, first, smaller(FEW_COLUMNS, w->columns - first),
+                        smaller(GROUP, total - row), accumulate);
+        }
+        return;
+    }
+    struct tiling t = tiling_of(count);
+    size_t tiles = divide_up(w->columns, t.columns);
+#pragma omp parallel for schedule(dynamic)
+    for (size_t task = 0; task < segments * t.row_tiles * tiles; task++) {
+        size_t first = task % tiles * t.columns, columns = smaller(t.columns, w->columns - first);
+        size_t tile = task / tiles, row = tile % t.row_tiles * t.rows, some = smaller(t.rows, count - row);
+        row += tile / t.row_tiles * count;
+        for (int i = 0; i < m->slice_count; i++) {
+            const struct cpu_slice *s = &m->slices[i];
+            multiply(k, out + row * w->columns + first, w->columns, in + row * w->rows + s->first, w->rows, s->data + first * (s->transposed ? s->ld : 1), s->ld,
+                     s->transposed, some, columns, s->rows, accumulate || i ? 1.0f : 0.0f);
+        }
+    }
+}
+
+void cpu_fill_linear(struct kernels *k)
+{
+    k->linear = linear;
+    k->linear_reverse = linear_reverse;
+}

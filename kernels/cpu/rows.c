@@ -1,0 +1,131 @@
+/* Operations of the cpu set on rows and elements: embedding, norms, activations, rotation, sums. Each row or element has its own result, so threads may
+ * share them out in any way. */
+#include "kernels/cpu/state.h"
+
+#include <math.h>
+
+enum { SPAN = 4096, COLUMNS = 256 };
+
+static size_t row_count(struct rows rows)
+{
+    return (size_t)rows.segments * (size_t)rows.count;
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table, double scale,
+                  const struct weight *position_rows, int position_count, struct rows rows, int width)
+{
+    const int32_t *token = tokens->data; /* [R] */
+    size_t w = (size_t)width, count = (size_t)rows.count;
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < row_count(rows); r++) {
+        float shift[COLUMNS] = {0};
+        int known = token[r] >= 0 && (size_t)token[r] < table->rows;
+        size_t position = (size_t)position_count - count + r % count;
+        if (!known)
+            kernels_keep_error(k, "embedding: token id %d (expected 0 to %zu)", (int)token[r], table->rows - 1);
+        for (size_t c0 = 0; c0 < w; c0 += COLUMNS) {
+            float *out = (float *)x->data + r * w + c0; /* [some] */
+            size_t some = smaller(COLUMNS, w - c0);
+            if (known)
+                weight_parts_read_f32(out, table->parts, (size_t)token[r], c0, some);
+            if (position_rows)
+                weight_parts_read_f32(shift, position_rows->parts, position, c0, some);
+            for (size_t c = 0; c < some; c++)
+                out[c] = known ? (float)(scale * out[c] + shift[c]) : 0.0f;
+        }
+    }
+}
+
+static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm, struct rows rows, int width)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    size_t w = (size_t)width;
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < row_count(rows); r++)
+        v->norm(y ? (float *)y->data + r * w : NULL, (float *)statistics->data + 2 * r, (const float *)x->data + r * w, norm->scale->data,
+                norm->shift ? norm->shift->data : NULL, norm->kind, norm->epsilon, w);
+}
+
+static void norm_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x, const struct buffer *statistics,
+                         const struct norm *norm, struct rows rows, int width, int accumulate)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    size_t w = (size_t)width;
+    (void)statistics; /* made again in double, which costs little and is exact */
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < row_count(rows); r++)
+        v->norm_reverse((float *)dx->data + r * w, (const float *)dy->data + r * w, (const float *)x->data + r * w, norm->scale->data, norm->kind, norm->epsilon, w,
+                        accumulate);
+}
+
+static void activate(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows, int width)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    size_t total = row_count(rows) * (size_t)width;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < total; i += SPAN)
+        v->activate((float *)a->data + i, (const float *)up->data + i, gate ? (const float *)gate->data + i : NULL, kind, smaller(SPAN, total - i));
+}
+
+static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *da, const struct buffer *up,
+                             const struct buffer *gate, enum activation kind, struct rows rows, int width)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    size_t total = row_count(rows) * (size_t)width;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < total; i += SPAN)
+        v->activate_reverse((float *)d_up->data + i, gate ? (float *)d_gate->data + i : NULL, (const float *)da->data + i, (const float *)up->data + i,
+                            gate ? (const float *)gate->data + i : NULL, kind, smaller(SPAN, total - i));
+}
+
+static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width, int direction)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    const struct attention_shape *s = &a->shape;
+    const struct cpu_attention *f = a->fast;
+    size_t pairs = (size_t)s->rotary_size / 2, stride = s->pairing == PAIRING_HALF ? pairs : 2 * pairs;
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < row_count(rows); r++) {
+        size_t position = (size_t)(s->positions - rows.count) + r % (size_t)rows.count;
+        for (int h = 0; h < heads; h++)
+            (s->pairing == PAIRING_HALF ? v->rotate_half : v->rotate_interleaved)((float *)x->data + r * (size_t)width + (size_t)h * (size_t)s->head_size,
+                                                                                  f->cosine + position * stride, f->sine + position * stride, pairs,
+                                                                                  (float)direction);
+    }
+}
+
+static void add(struct kernels *k, struct buffer *dst, const struct buffer *src, size_t count)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < count; i += SPAN)
+        v->add((float *)dst->data + i, (const float *)src->data + i, smaller(SPAN, count - i));
+}
+
+static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *dx, double factor, struct rows rows, int width)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    size_t w = (size_t)width;
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < row_count(rows); r++) {
+        const float *row = (const float *)dx->data + r * w; /* [width] */
+        ((float *)norms->data)[r] = (float)(factor * sqrt(v->dot_double(row, row, w)));
+    }
+}
+
+void cpu_fill_rows(struct kernels *k)
+{
+    k->embed = embed;
+    k->norm = norm_forward;
+    k->norm_reverse = norm_reverse;
+    k->activate = activate;
+    k->activate_reverse = activate_reverse;
+    k->rotate = rotate;
+    k->add = add;
+    k->row_norms = row_norms;
+}

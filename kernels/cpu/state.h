@@ -1,0 +1,57 @@
+/* Inside of the cpu set. */
+#ifndef REACH_KERNELS_CPU_STATE_H
+#define REACH_KERNELS_CPU_STATE_H
+
+#include "kernels/cpu/vector/kernels.h"
+#include "kernels/reference/reference.h"
+
+/* What kernels_state.fast points to. */
+struct cpu_state {
+    const struct vector_kernels *vector;
+    int skip;             /* attention: leave out blocks that are proved to be zero; 1 but in the test that compares */
+    struct kernels base;  /* the reference's entries, for what it does well enough */
+    void *scratch;        /* kept from call to call, grown when needed */
+    size_t scratch_bytes;
+};
+
+static inline struct cpu_state *cpu_state(struct kernels *k)
+{
+    return ((struct kernels_state *)k->state)->fast;
+}
+
+/* At least `bytes` of 64-byte aligned scratch that lives until the next call; NULL, with the error kept, when there is no memory. */
+void *cpu_scratch(struct kernels *k, size_t bytes, const char *what);
+
+/* The instruction set to use: the best, or REACH_ISA's. NULL on failure. */
+const struct vector_kernels *cpu_dispatch(struct error *e) MUST_USE;
+
+/* A matrix [rows, columns] as slices of rows in order. weight.fast of a WEIGHT_MATRIX. */
+struct cpu_slice {
+    const float *data; /* element (row, column) at row * ld + column, or at column * ld + row when transposed */
+    size_t ld;
+    int transposed;
+    size_t first, rows; /* of the matrix */
+};
+
+struct cpu_matrix {
+    int slice_count;
+    struct cpu_slice *slices;
+};
+
+/* attention.fast: tables in float; see struct distance_table. */
+struct cpu_attention {
+    struct distance_table bias, multiplier, key_bias; /* of head 0; head h lies h strides on. key_bias.at is indexed by position */
+    size_t stride, extreme_stride;
+    int biased;
+    const float *cosine, *sine; /* [positions, pairs], or [positions, 2 pairs] as vector rotate_interleaved reads them */
+    float *storage;
+};
+
+/* Each overrides the entries that its file defines. */
+void cpu_fill_weight(struct kernels *k);
+void cpu_fill_linear(struct kernels *k);
+void cpu_fill_rows(struct kernels *k);
+void cpu_fill_attention(struct kernels *k);
+void cpu_fill_head(struct kernels *k);
+
+#endif

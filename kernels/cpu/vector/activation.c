@@ -1,0 +1,96 @@
+/* Activations of the MLP and their derivatives: value = x gate(x), slope = gate + x gate'. */
+#include "kernels/cpu/vector/functions.h"
+#include "kernels/cpu/vector/kernels.h"
+
+/* Value at x, and its derivative in *slope. `kind` is a constant wherever this is inlined. */
+INLINE v_float activation(v_float *slope, v_float x, enum activation kind)
+{
+    v_float gate, gate_slope, other;
+    switch (kind) {
+    case ACTIVATION_GELU:
+        gate = v_normal(&gate_slope, x);
+        break;
+    case ACTIVATION_GELU_TANH: { /* 0.5 (1 + tanh u) = sigma(2 u), 2 u = 2 sqrt(2/pi) (x + 0.044715 x^3) */
+        v_float square = x * x;
+        gate = v_sigmoid(&other, x * v_fma(square, v_all(1.59576912f * 0.044715f), v_all(1.59576912f)));
+        gate_slope = gate * other * v_fma(square, v_all(1.59576912f * 3 * 0.044715f), v_all(1.59576912f));
+        break;
+    }
+    case ACTIVATION_QUICK_GELU:
+        gate = v_sigmoid(&other, 1.702f * x);
+        gate_slope = 1.702f * (gate * other);
+        break;
+    case ACTIVATION_RELU:
+        gate = v_select(x == x, (v_float)((v_int)v_all(1) & (v_int)(x > 0.0f)), x);
+        gate_slope = v_all(0);
+        break;
+    default: /* ACTIVATION_SILU */
+        gate = v_sigmoid(&other, x);
+        gate_slope = gate * other;
+        break;
+    }
+    *slope = v_fma(x, gate_slope, gate);
+    return x * gate;
+}
+
+INLINE void forward(float *a, const float *up, const float *gate, enum activation kind, size_t count)
+{
+    v_float slope;
+    size_t i = 0;
+    for (; i + WIDTH <= count; i += WIDTH) {
+        v_float u = v_load(up + i);
+        v_store(a + i, gate ? activation(&slope, v_load(gate + i), kind) * u : activation(&slope, u, kind));
+    }
+    if (i < count) {
+        size_t rest = count - i;
+        v_float u = v_load_part(up + i, rest);
+        v_store_part(a + i, gate ? activation(&slope, v_load_part(gate + i, rest), kind) * u : activation(&slope, u, kind), rest);
+    }
+}
+
+INLINE void reverse(float *d_up, float *d_gate, const float *da, const float *up, const float *gate, enum activation kind, size_t count)
+{
+    for (size_t i = 0; i < count; i += WIDTH) {
+        size_t rest = count - i;
+        int whole = rest >= WIDTH;
+        v_float slope, d = whole ? v_load(da + i) : v_load_part(da + i, rest), u = whole ? v_load(up + i) : v_load_part(up + i, rest), result;
+        if (gate) {
+            v_float value = activation(&slope, whole ? v_load(gate + i) : v_load_part(gate + i, rest), kind), other = d * u * slope;
+            result = d * value;
+            if (whole)
+                v_store(d_gate + i, other);
+            else
+                v_store_part(d_gate + i, other, rest);
+        } else {
+            activation(&slope, u, kind);
+            result = d * slope;
+        }
+        if (whole)
+            v_store(d_up + i, result);
+        else
+            v_store_part(d_up + i, result, rest);
+    }
+}
+
+#define EACH_KIND(call)                                                                                                                                  \
+    switch (kind) {                                                                                                                                      \
+    case ACTIVATION_GELU: call(ACTIVATION_GELU); break;                                                                                                    \
+    case ACTIVATION_GELU_TANH: call(ACTIVATION_GELU_TANH); break;                                                                                          \
+    case ACTIVATION_QUICK_GELU: call(ACTIVATION_QUICK_GELU); break;                                                                                        \
+    case ACTIVATION_RELU: call(ACTIVATION_RELU); break;                                                                                                    \
+    case ACTIVATION_SILU: call(ACTIVATION_SILU); break;                                                                                                    \
+    }
+
+void activate_span(float *a, const float *up, const float *gate, enum activation kind, size_t count)
+{
+#define FORWARD(constant) forward(a, up, gate, constant, count)
+    EACH_KIND(FORWARD)
+#undef FORWARD
+}
+
+void activate_span_reverse(float *d_up, float *d_gate, const float *da, const float *up, const float *gate, enum activation kind, size_t count)
+{
+#define REVERSE(constant) reverse(d_up, d_gate, da, up, gate, constant, count)
+    EACH_KIND(REVERSE)
+#undef REVERSE
+}

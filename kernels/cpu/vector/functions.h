@@ -1,0 +1,67 @@
+/* Elementary functions on vectors. Coefficients: weighted minimax fits in double (Lawson's iteration on a Chebyshev basis), rounded to float. */
+#ifndef REACH_KERNELS_CPU_VECTOR_FUNCTIONS_H
+#define REACH_KERNELS_CPU_VECTOR_FUNCTIONS_H
+
+#include "kernels/cpu/vector/vector.h"
+
+/* Below this v_exp is exactly 0: the results it leaves out are below the smallest normal float, and block skipping relies on the zero. */
+#define EXP_ZERO_BELOW (-87.3f)
+
+/* e^x for x <= 88; 0 below EXP_ZERO_BELOW, NaN for NaN. At most 2 ulp off. x = n ln 2 + r, |r| <= ln(2)/2, e^r by a polynomial. */
+INLINE v_float v_exp(v_float x)
+{
+    const v_float shift = v_all(12582912.0f); /* 1.5 * 2^23: adding it rounds to an integer, which is then in the low bits */
+    v_float shifted = v_fma(x, v_all(1.44269504f), shift), n = shifted - shift;
+    v_float r = v_fma(n, v_all(-0.693359375f), x); /* ln 2 in two parts, the first of 9 bits, so that n times it is exact */
+    r = v_fma(n, v_all(2.12194440e-4f), r);
+    v_float q = v_fma(v_all(0.0013814579f), r, v_all(0.00836872589f));
+    q = v_fma(q, r, v_all(0.041668389f));
+    q = v_fma(q, r, v_all(0.166665211f));
+    q = v_fma(q, r, v_all(0.49999994f));
+    v_float p = v_fma(q, r * r, r) + 1.0f;
+    v_float power = (v_float)((v_int)((v_int)shifted << 23) + 0x3f800000);
+    return (v_float)((v_int)(p * power) & ~(v_int)(x < v_all(EXP_ZERO_BELOW)));
+}
+
+/* tanh x, at most 3 ulp off: x + x^3 P(x^2) near 0, (1 - e^-2|x|) / (1 + e^-2|x|) elsewhere. */
+INLINE v_float v_tanh(v_float x)
+{
+    v_float size = v_absolute(x), square = x * x;
+    v_float p = v_fma(v_all(0.00212274259f), square, v_all(-0.00815627631f));
+    p = v_fma(p, square, v_all(0.0216926057f));
+    p = v_fma(p, square, v_all(-0.0539453775f));
+    p = v_fma(p, square, v_all(0.133331954f));
+    p = v_fma(p, square, v_all(-0.333333313f));
+    v_float near = v_fma(p * square, x, x), e = v_exp(-2.0f * size);
+    return v_select(size < 0.625f, near, v_sign((1.0f - e) / (1.0f + e), x));
+}
+
+/* 1 / (1 + e^-x), with full relative accuracy on both sides; and in *complement 1 minus it. */
+INLINE v_float v_sigmoid(v_float *complement, v_float x)
+{
+    v_float e = v_exp(-v_absolute(x)), larger = 1.0f / (1.0f + e), smaller = e * larger;
+    v_int negative = x < 0.0f;
+    *complement = v_select(negative, larger, smaller);
+    return v_select(negative, smaller, larger);
+}
+
+/* Phi(x) = erfc(-x / sqrt 2) / 2, and in *density phi(x) = e^(-x^2/2) / sqrt(2 pi). erfc(w) = e^(-w^2) t C(2t - 1), t = 3 / (3 + w), w = |x| / sqrt 2:
+ * relative accuracy 1e-6 in the lower tail, 1e-7 where x Phi(x) is not small. */
+INLINE v_float v_normal(v_float *density, v_float x)
+{
+    v_float e = v_exp(-0.5f * x * x), t = 3.0f / v_fma(v_absolute(x), v_all(0.707106781f), v_all(3.0f)), u = 2.0f * t - 1.0f;
+    v_float c = v_fma(v_all(0.000109943969f), u, v_all(-0.000163958044f));
+    c = v_fma(c, u, v_all(-0.00102608104f));
+    c = v_fma(c, u, v_all(-0.000407407264f));
+    c = v_fma(c, u, v_all(0.00894603599f));
+    c = v_fma(c, u, v_all(0.039842803f));
+    c = v_fma(c, u, v_all(0.103488758f));
+    c = v_fma(c, u, v_all(0.196742773f));
+    c = v_fma(c, u, v_all(0.294464827f));
+    c = v_fma(c, u, v_all(0.358002305f));
+    v_float tail = 0.5f * e * t * c;
+    *density = e * 0.398942280f;
+    return v_select(x > 0.0f, 1.0f - tail, tail);
+}
+
+#endif

@@ -1,0 +1,25 @@
+/* The table of this instruction set. */
+#include "kernels/cpu/vector/kernels.h"
+
+#define TEXT_OF(x) #x
+#define TEXT(x) TEXT_OF(x)
+
+const struct vector_kernels VECTOR_NAME(vector_kernels) = {
+    .isa = TEXT(VECTOR_ISA),
+    .attention = attention_forward,
+    .attention_reverse = attention_reverse_head,
+    .attention_scratch = attention_scratch_floats,
+    .norm = norm_row,
+    .norm_reverse = norm_row_reverse,
+    .activate = activate_span,
+    .activate_reverse = activate_span_reverse,
+    .rotate_half = rotate_half_head,
+    .rotate_interleaved = rotate_interleaved_head,
+    .add = add_span,
+    .add_scaled = add_scaled_span,
+    .dot = dot_span,
+    .dot_double = dot_span_double,
+    .add_scaled_double = add_scaled_span_double,
+    .exp = exp_span,
+    .tanh = tanh_span,
+};

@@ -1,0 +1,252 @@
+/* The SIMD vocabulary of this folder: a vector of VECTOR_WIDTH floats and its halves in double.
+ *
+ * Every file of the folder is compiled once for each instruction set (VECTOR_ISA, VECTOR_WIDTH from the Makefile). Arithmetic uses the compilers' vector
+ * extensions; what they lack or get wrong (fused multiply-add, maximum, conversion) is named here once for each set. `generic` multiplies and adds
+ * in two roundings. */
+#ifndef REACH_KERNELS_CPU_VECTOR_H
+#define REACH_KERNELS_CPU_VECTOR_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#if VECTOR_WIDTH > 4
+#include <immintrin.h>
+#endif
+
+#define INLINE static inline __attribute__((always_inline, unused))
+
+enum { WIDTH = VECTOR_WIDTH };
+
+typedef float v_float __attribute__((vector_size(VECTOR_WIDTH * 4)));
+typedef int32_t v_int __attribute__((vector_size(VECTOR_WIDTH * 4)));
+typedef double v_double __attribute__((vector_size(VECTOR_WIDTH * 4))); /* half as many */
+typedef float v_float_unaligned __attribute__((vector_size(VECTOR_WIDTH * 4), aligned(4), may_alias));
+typedef double v_double_unaligned __attribute__((vector_size(VECTOR_WIDTH * 4), aligned(8), may_alias));
+
+INLINE v_float v_load(const float *p)
+{
+    return *(const v_float_unaligned *)p;
+}
+
+INLINE void v_store(float *p, v_float x)
+{
+    *(v_float_unaligned *)p = x;
+}
+
+INLINE v_double v_load_double(const double *p)
+{
+    return *(const v_double_unaligned *)p;
+}
+
+INLINE void v_store_double(double *p, v_double x)
+{
+    *(v_double_unaligned *)p = x;
+}
+
+/* The first `count` < WIDTH elements, zero behind them. */
+INLINE v_float v_load_part(const float *p, size_t count)
+{
+    float whole[WIDTH] = {0};
+    memcpy(whole, p, count * sizeof(float));
+    return v_load(whole);
+}
+
+INLINE void v_store_part(float *p, v_float x, size_t count)
+{
+    float whole[WIDTH];
+    v_store(whole, x);
+    memcpy(p, whole, count * sizeof(float));
+}
+
+INLINE v_float v_all(float x)
+{
+    return x - (v_float){0};
+}
+
+INLINE v_double v_all_double(double x)
+{
+    return x - (v_double){0};
+}
+
+#if VECTOR_WIDTH == 8
+
+/* a b + c */
+INLINE v_float v_fma(v_float a, v_float b, v_float c)
+{
+    return _mm256_fmadd_ps(a, b, c);
+}
+
+INLINE v_double v_fma_double(v_double a, v_double b, v_double c)
+{
+    return _mm256_fmadd_pd(a, b, c);
+}
+
+/* The larger; y where either is NaN. */
+INLINE v_float v_max(v_float x, v_float y)
+{
+    return _mm256_max_ps(x, y);
+}
+
+INLINE v_double v_low(v_float x)
+{
+    return _mm256_cvtps_pd(_mm256_castps256_ps128(x));
+}
+
+INLINE v_double v_high(v_float x)
+{
+    return _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
+}
+
+INLINE v_float v_narrow(v_double low, v_double high)
+{
+    return _mm256_set_m128(_mm256_cvtpd_ps(high), _mm256_cvtpd_ps(low));
+}
+
+#elif VECTOR_WIDTH == 16
+
+INLINE v_float v_fma(v_float a, v_float b, v_float c)
+{
+    return _mm512_fmadd_ps(a, b, c);
+}
+
+INLINE v_double v_fma_double(v_double a, v_double b, v_double c)
+{
+    return _mm512_fmadd_pd(a, b, c);
+}
+
+INLINE v_float v_max(v_float x, v_float y)
+{
+    return _mm512_max_ps(x, y);
+}
+
+INLINE v_double v_low(v_float x)
+{
+    return _mm512_cvtps_pd(_mm512_castps512_ps256(x));
+}
+
+INLINE v_double v_high(v_float x)
+{
+    return _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1));
+}
+
+INLINE v_float v_narrow(v_double low, v_double high)
+{
+    return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high), 1);
+}
+
+#else
+
+INLINE v_float v_fma(v_float a, v_float b, v_float c)
+{
+    return a * b + c;
+}
+
+INLINE v_double v_fma_double(v_double a, v_double b, v_double c)
+{
+    return a * b + c;
+}
+
+INLINE v_float v_max(v_float x, v_float y)
+{
+    v_int larger = x > y;
+    return (v_float)(((v_int)x & larger) | ((v_int)y & ~larger));
+}
+
+INLINE v_double v_low(v_float x)
+{
+    return (v_double){x[0], x[1]};
+}
+
+INLINE v_double v_high(v_float x)
+{
+    return (v_double){x[2], x[3]};
+}
+
+INLINE v_float v_narrow(v_double low, v_double high)
+{
+    return (v_float){(float)low[0], (float)low[1], (float)high[0], (float)high[1]};
+}
+
+#endif
+
+/* x where the mask is set (all bits), y elsewhere. */
+INLINE v_float v_select(v_int mask, v_float x, v_float y)
+{
+    return (v_float)(((v_int)x & mask) | ((v_int)y & ~mask));
+}
+
+INLINE v_float v_absolute(v_float x)
+{
+    return (v_float)((v_int)x & 0x7fffffff);
+}
+
+/* |x| with the sign of y. */
+INLINE v_float v_sign(v_float x, v_float y)
+{
+    return (v_float)(((v_int)x & 0x7fffffff) | ((v_int)y & INT32_MIN));
+}
+
+/* Neighbours change places: 1 0 3 2 ... */
+INLINE v_float v_swap(v_float x)
+{
+#if VECTOR_WIDTH == 8
+    return _mm256_permute_ps(x, 0xb1);
+#elif VECTOR_WIDTH == 16
+    return _mm512_permute_ps(x, 0xb1);
+#else
+    return (v_float){x[1], x[0], x[3], x[2]};
+#endif
+}
+
+typedef float v_four __attribute__((vector_size(16)));
+
+/* The four lanes of a quarter register, after wider ones were folded in halves. */
+#if VECTOR_WIDTH == 8
+#define V_FOLD(x, operation) operation##_four(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1))
+#elif VECTOR_WIDTH == 16
+#define V_FOLD(x, operation)                                                                                                                             \
+    operation##_four(operation##_four(_mm512_extractf32x4_ps(x, 0), _mm512_extractf32x4_ps(x, 2)),                                                          \
+                     operation##_four(_mm512_extractf32x4_ps(x, 1), _mm512_extractf32x4_ps(x, 3)))
+#else
+#define V_FOLD(x, operation) (x)
+#endif
+
+INLINE v_four sum_four(v_four a, v_four b)
+{
+    return a + b;
+}
+
+INLINE v_four largest_four(v_four a, v_four b)
+{
+#if VECTOR_WIDTH > 4
+    return _mm_max_ps(a, b);
+#else
+    return v_max(a, b);
+#endif
+}
+
+/* Sum of the lanes, always in the same order. */
+INLINE float v_sum(v_float x)
+{
+    v_four four = V_FOLD(x, sum);
+    return (four[0] + four[2]) + (four[1] + four[3]);
+}
+
+INLINE float v_largest(v_float x)
+{
+    v_four four = V_FOLD(x, largest);
+    float a = four[0] > four[2] ? four[0] : four[2], b = four[1] > four[3] ? four[1] : four[3];
+    return a > b ? a : b;
+}
+
+INLINE double v_sum_double(v_double x)
+{
+    double sum = 0;
+    for (int i = 0; i < WIDTH / 2; i++)
+        sum += x[i];
+    return sum;
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* Reference set: activations of the MLP and their derivatives.
+ *
+ * GELU (Hendrycks, Gimpel 2016): x Phi(x) exactly, with the tanh form, or with sigma(1.702 x). 0.5 (1 + tanh u) is written sigma(2 u) and Phi(x) as
+ * erfc(-x / sqrt 2) / 2, which keep their relative accuracy far below 0. The derivative of ReLU at 0 is 0. */
+#include "kernels/reference/reference.h"
+
+#include <math.h>
+
+static double sigmoid(double x)
+{
+    return 1 / (1 + exp(-x));
+}
+
+/* The value at x, and its derivative in *slope. */
+static double activation(double *slope, double x, enum activation kind)
+{
+    double gate, gate_slope; /* value = x gate, slope = gate + x gate_slope; 1 - sigma(u) is sigma(-u), for its accuracy */
+    switch (kind) {
+    case ACTIVATION_GELU:
+        gate = 0.5 * erfc(-x * M_SQRT1_2);
+        gate_slope = exp(-0.5 * x * x) * (0.5 * M_SQRT1_2 * M_2_SQRTPI);
+        break;
+    case ACTIVATION_GELU_TANH: {
+        double c = M_SQRT1_2 * M_2_SQRTPI, u = 2 * c * (x + 0.044715 * x * x * x); /* c = sqrt(2 / pi) */
+        gate = sigmoid(u);
+        gate_slope = gate * sigmoid(-u) * 2 * c * (1 + 3 * 0.044715 * x * x);
+        break;
+    }
+    case ACTIVATION_QUICK_GELU:
+        gate = sigmoid(1.702 * x);
+        gate_slope = 1.702 * gate * sigmoid(-1.702 * x);
+        break;
+    case ACTIVATION_RELU:
+        gate = isnan(x) ? x : x > 0;
+        gate_slope = 0;
+        break;
+    default: /* ACTIVATION_SILU */
+        gate = sigmoid(x);
+        gate_slope = gate * sigmoid(-x);
+        break;
+    }
+    *slope = gate + x * gate_slope;
+    return x * gate;
+}
+
+static void activate(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows, int width)
+{
+    size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
+    const real *u = up->data, *g = gate ? gate->data : NULL;
+    real *out = a->data;
+    (void)k;
+#pragma omp parallel for
+    for (size_t i = 0; i < total; i++) {
+        double slope, value = activation(&slope, g ? g[i] : u[i], kind);
+        out[i] = (real)(g ? value * u[i] : value);
+    }
+}
+
+static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *da, const struct buffer *up,
+                             const struct buffer *gate, enum activation kind, struct rows rows, int width)
+{
+    size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
+    const real *u = up->data, *g = gate ? gate->data : NULL, *d = da->data;
+    real *du = d_up->data, *dg = gate ? d_gate->data : NULL;
+    (void)k;
+#pragma omp parallel for
+    for (size_t i = 0; i < total; i++) {
+        double slope, d_out = d[i], value = activation(&slope, g ? g[i] : u[i], kind);
+        if (g)
+            dg[i] = (real)(d_out * u[i] * slope);
+        du[i] = (real)(d_out * (g ? value : slope));
+    }
+}
+
+void fill_activation(struct kernels *k)
+{
+    k->activate = activate;
+    k->activate_reverse = activate_reverse;
+}

@@ -1,0 +1,91 @@
+/* Reference set: matrix products.
+ *
+ * Each output is one sum in double, begun at 0, over k = 0, 1, 2, ... in order, whatever the shapes and threads; then bias and what was there are added
+ * and the result is rounded once. Tiles only change which outputs are worked on together. */
+#include "kernels/reference/reference.h"
+
+#include <string.h>
+
+enum { TILE_ROWS = 64, TILE_COLUMNS = 64, TILE_DEPTH = 128, UNIT = 4 };
+
+struct tile {
+    double sum[TILE_ROWS][TILE_COLUMNS];
+    double a[TILE_ROWS][TILE_DEPTH];
+    double b[TILE_DEPTH][TILE_COLUMNS];
+};
+
+static int smaller(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static int whole_units(int n)
+{
+    return (n + UNIT - 1) / UNIT * UNIT;
+}
+
+/* sum[r][c] += sum over k < depth of a[r][k] b[k][c], for rows and columns up to whole units (the rest of a tile is zero or unused). */
+static void multiply_tile(struct tile *t, int rows, int columns, int depth)
+{
+    for (int r = 0; r < whole_units(rows); r += UNIT) {
+        for (int c = 0; c < whole_units(columns); c += UNIT) {
+            double sum[UNIT][UNIT];
+            for (int i = 0; i < UNIT; i++)
+                for (int j = 0; j < UNIT; j++)
+                    sum[i][j] = t->sum[r + i][c + j];
+            for (int k = 0; k < depth; k++)
+                for (int i = 0; i < UNIT; i++)
+                    for (int j = 0; j < UNIT; j++)
+                        sum[i][j] += t->a[r + i][k] * t->b[k][c + j];
+            for (int i = 0; i < UNIT; i++)
+                for (int j = 0; j < UNIT; j++)
+                    t->sum[r + i][c + j] = sum[i][j];
+        }
+    }
+}
+
+/* y[rows, columns] (+)= x[rows, depth] b + bias[columns], where b(k, c) is w[c, k] (forward: w is [columns, depth]) or w[k, c] (reverse). */
+static void product(real *y, const real *x, const real *w, const real *bias, int rows, int columns, int depth, int forward, int accumulate)
+{
+#pragma omp parallel for collapse(2) schedule(dynamic)
+    for (int c0 = 0; c0 < columns; c0 += TILE_COLUMNS) {
+        for (int r0 = 0; r0 < rows; r0 += TILE_ROWS) {
+            struct tile t;
+            int row_count = smaller(rows - r0, TILE_ROWS), column_count = smaller(columns - c0, TILE_COLUMNS);
+            memset(&t, 0, sizeof t);
+            for (int k0 = 0; k0 < depth; k0 += TILE_DEPTH) {
+                int depth_count = smaller(depth - k0, TILE_DEPTH);
+                for (int r = 0; r < row_count; r++)
+                    for (int k = 0; k < depth_count; k++)
+                        t.a[r][k] = x[(size_t)(r0 + r) * (size_t)depth + (size_t)(k0 + k)];
+                for (int k = 0; k < depth_count; k++)
+                    for (int c = 0; c < column_count; c++)
+                        t.b[k][c] = forward ? w[(size_t)(c0 + c) * (size_t)depth + (size_t)(k0 + k)] : w[(size_t)(k0 + k) * (size_t)columns + (size_t)(c0 + c)];
+                multiply_tile(&t, row_count, column_count, depth_count);
+            }
+            for (int r = 0; r < row_count; r++) {
+                real *out = y + (size_t)(r0 + r) * (size_t)columns + (size_t)c0; /* [column_count] */
+                for (int c = 0; c < column_count; c++)
+                    out[c] = (real)(t.sum[r][c] + (bias ? (double)bias[c0 + c] : 0.0) + (accumulate ? (double)out[c] : 0.0));
+            }
+        }
+    }
+}
+
+static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias, struct rows rows, int accumulate)
+{
+    (void)k;
+    product(y->data, x->data, w->data, bias ? bias->data : NULL, rows.segments * rows.count, (int)w->rows, (int)w->columns, 1, accumulate);
+}
+
+static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w, struct rows rows, int accumulate)
+{
+    (void)k;
+    product(dx->data, dy->data, w->data, NULL, rows.segments * rows.count, (int)w->columns, (int)w->rows, 0, accumulate);
+}
+
+void fill_linear(struct kernels *k)
+{
+    k->linear = linear;
+    k->linear_reverse = linear_reverse;
+}

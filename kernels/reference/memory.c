@@ -1,0 +1,135 @@
+/* Reference set: memory, and the operations that only move or add rows. */
+#include "kernels/reference/reference.h"
+
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct buffer *create(struct kernels *k, enum buffer_role role, size_t count, struct error *e)
+{
+    size_t bytes;
+    struct buffer *b;
+    if (kernels_take_error(k, e))
+        return NULL;
+    if (size_multiply(&bytes, count, k->role_size[role])) {
+        fail(e, "buffer: %zu elements overflow", count);
+        return NULL;
+    }
+    b = calloc(1, sizeof *b);
+    if (!b || posix_memalign(&b->data, 64, bytes ? bytes : 1)) {
+        free(b);
+        fail_memory(e, (double)bytes, "a buffer");
+        return NULL;
+    }
+    b->count = count;
+    b->role = role;
+    return b;
+}
+
+static void destroy(struct kernels *k, struct buffer *b)
+{
+    (void)k;
+    if (!b)
+        return;
+    free(b->data);
+    free(b);
+}
+
+static void write(struct kernels *k, struct buffer *b, size_t at, const double *values, size_t count)
+{
+    real *data = b->data;
+    (void)k;
+    for (size_t i = 0; i < count; i++)
+        data[at + i] = (real)values[i];
+}
+
+static void read(struct kernels *k, double *values, const struct buffer *b, size_t at, size_t count)
+{
+    const real *data = b->data;
+    (void)k;
+    for (size_t i = 0; i < count; i++)
+        values[i] = data[at + i];
+}
+
+static void write_index(struct kernels *k, struct buffer *b, size_t at, const int32_t *values, size_t count)
+{
+    (void)k;
+    memcpy((int32_t *)b->data + at, values, count * sizeof *values);
+}
+
+static void copy(struct kernels *k, struct buffer *dst, const struct buffer *src, size_t count)
+{
+    memmove(dst->data, src->data, count * k->role_size[dst->role]);
+}
+
+/* The most that attention_reverse allocates (see there), and what the head takes for a vocabulary of 2^19. */
+static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows)
+{
+    size_t n = (size_t)shape->positions;
+    (void)k;
+    (void)rows;
+    return (size_t)omp_get_max_threads() * sizeof(double) * n * (3 + 2 * (size_t)shape->head_size) + ((size_t)1 << 19) * sizeof(double);
+}
+
+/* dst[segments*to, width] = the last `to` rows of each segment's `from` rows of src. */
+static void tail(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width)
+{
+    size_t size = k->role_size[dst->role] * (size_t)width;
+    for (int s = 0; s < segments; s++)
+        memcpy((char *)dst->data + (size_t)s * (size_t)to * size,
+               (const char *)src->data + ((size_t)s * (size_t)from + (size_t)(from - to)) * size, (size_t)to * size);
+}
+
+static void tail_reverse(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width)
+{
+    (void)k;
+    for (int s = 0; s < segments; s++) {
+        real *d = (real *)dst->data + ((size_t)s * (size_t)from + (size_t)(from - to)) * (size_t)width; /* [to, width] */
+        const real *x = (const real *)src->data + (size_t)s * (size_t)to * (size_t)width;                /* [to, width] */
+        for (size_t i = 0; i < (size_t)to * (size_t)width; i++)
+            d[i] += x[i];
+    }
+}
+
+static void add(struct kernels *k, struct buffer *dst, const struct buffer *src, size_t count)
+{
+    real *d = dst->data;
+    const real *x = src->data;
+    (void)k;
+#pragma omp parallel for
+    for (size_t i = 0; i < count; i++)
+        d[i] += x[i];
+}
+
+void fill_memory(struct kernels *k)
+{
+    k->create = create;
+    k->destroy = destroy;
+    k->write = write;
+    k->read = read;
+    k->write_index = write_index;
+    k->copy = copy;
+    k->synchronize = kernels_take_error; /* every operation is done when it returns */
+    k->scratch_bytes = scratch_bytes;
+    k->close = kernels_release;
+    k->tail = tail;
+    k->tail_reverse = tail_reverse;
+    k->add = add;
+}
+
+void reference_fill(struct kernels *k)
+{
+    snprintf(k->name, sizeof k->name, "reference");
+    snprintf(k->dtype, sizeof k->dtype, "%s", REFERENCE_DTYPE);
+    for (int role = 0; role < ROLE_COUNT; role++)
+        k->role_size[role] = role == ROLE_INDEX ? sizeof(int32_t) : sizeof(real);
+    fill_memory(k);
+    fill_weight(k);
+    fill_rows(k);
+    fill_linear(k);
+    fill_norm(k);
+    fill_activation(k);
+    fill_attention(k);
+    fill_head(k);
+}

@@ -1,0 +1,189 @@
+/* The gnuplot process: started with an argument vector (no shell), what it says is kept for the message. */
+#include "plots/figure.h"
+
+#include "io/error.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const char *const known_formats[] = {"png", "svg", "pdf"};
+enum { KNOWN_FORMATS = sizeof known_formats / sizeof known_formats[0] };
+
+/* The next entry of a comma-separated list, copied to `entry`; returns where the rest begins, NULL at the end. Too long an entry is cut, and so
+ * not known. */
+static const char *next_format(const char *list, char entry[8])
+{
+    size_t length = strcspn(list, ","), kept = length < 7 ? length : 7;
+
+    memcpy(entry, list, kept);
+    entry[kept] = 0;
+    return list[length] ? list + length + 1 : NULL;
+}
+
+int figure_check_formats(const char *formats, struct error *e)
+{
+    for (const char *rest = formats; rest;) {
+        char entry[8];
+        int known = 0;
+        size_t length = strcspn(rest, ",");
+
+        rest = next_format(rest, entry);
+        for (int i = 0; i < KNOWN_FORMATS; i++)
+            known |= length < 7 && strcmp(entry, known_formats[i]) == 0;
+        if (!known)
+            return fail(e, "\"%s\" is not a list of picture formats (expected png, svg, pdf, or several with commas)", formats);
+    }
+    return 0;
+}
+
+/* Keeps the first lines of what the child says on one line in `said`. */
+static void collect(int descriptor, char *said, size_t size)
+{
+    size_t used = 0;
+    char chunk[512];
+
+    for (;;) {
+        ssize_t n = read(descriptor, chunk, sizeof chunk);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            break;
+        for (ssize_t i = 0; i < n && used + 1 < size; i++) {
+            char c = chunk[i] == '\n' || chunk[i] == '\t' || chunk[i] == '\r' ? ' ' : chunk[i];
+
+            if (c == ' ' && (used == 0 || said[used - 1] == ' '))
+                continue;
+            said[used++] = c;
+        }
+    }
+    while (used > 0 && said[used - 1] == ' ')
+        used--;
+    said[used] = 0;
+}
+
+/* Runs `gnuplot -d -e ASSIGNMENTS SCRIPT` in FOLDER. 0, or 1 with a message. */
+static int run_gnuplot(const char *folder, const char *script, const char *assignments, struct error *e)
+{
+    const char *argv[] = {"gnuplot", "-d", "-e", assignments, script, NULL};
+    posix_spawn_file_actions_t actions;
+    int ends[2], status, rc;
+    char said[400];
+    pid_t child;
+
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        fail(e, "gnuplot: cannot be started: %s", strerror(errno));
+        return 1;
+    }
+    if (posix_spawn_file_actions_init(&actions) != 0) {
+        close(ends[0]);
+        close(ends[1]);
+        fail(e, "gnuplot: cannot be started: out of memory");
+        return 1;
+    }
+    rc = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+    if (rc == 0)
+        rc = posix_spawn_file_actions_addchdir_np(&actions, folder);
+    if (rc == 0)
+        rc = posix_spawnp(&child, "gnuplot", &actions, NULL, (char *const *)argv, environ);
+    posix_spawn_file_actions_destroy(&actions);
+    close(ends[1]);
+    if (rc != 0) {
+        close(ends[0]);
+        if (rc == ENOENT)
+            fail(e, "gnuplot: not found; the script is written, `gnuplot %s` in that folder draws it (expected gnuplot 5.4 or later on PATH)", script);
+        else
+            fail(e, "gnuplot: cannot be started: %s", strerror(rc));
+        return 1;
+    }
+    collect(ends[0], said, sizeof said);
+    close(ends[0]);
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) {
+            fail(e, "gnuplot: lost: %s", strerror(errno));
+            return 1;
+        }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    if (WIFSIGNALED(status))
+        fail(e, "gnuplot: ended by signal %d while drawing %s/%s", WTERMSIG(status), folder, script);
+    else
+        fail(e, "gnuplot: cannot draw %s/%s: %s", folder, script, said[0] ? said : "it gives no reason");
+    return 1;
+}
+
+/* FOLDER/[.]STEM.FORMAT[.part]; NULL when memory runs out. Caller frees. */
+static char *picture_name(const char *folder, const char *stem, const char *format, int temporary)
+{
+    char *name;
+
+    return asprintf(&name, temporary ? "%s/.%s.%s.part" : "%s/%s.%s", folder, stem, format) < 0 ? NULL : name;
+}
+
+static int draw_one(const char *script, const char *folder, const char *stem, const char *format, struct error *e)
+{
+    char *drawn = picture_name(folder, stem, format, 1), *picture = picture_name(folder, stem, format, 0);
+    char assignments[256];
+    struct stat found;
+    int rc = -1;
+
+    if (!drawn || !picture) {
+        fail(e, "%s: out of memory", folder);
+        goto end;
+    }
+    snprintf(assignments, sizeof assignments, "format='%s'; output='.%s.%s.part'", format, stem, format);
+    rc = run_gnuplot(folder, script, assignments, e);
+    if (rc == 0 && (stat(drawn, &found) != 0 || found.st_size == 0)) {
+        fail(e, "gnuplot: drew nothing from %s/%s (expected a gnuplot with the cairo terminals)", folder, script);
+        rc = 1;
+    }
+    if (rc == 0 && rename(drawn, picture) != 0)
+        rc = fail(e, "%s: cannot be written: %s", picture, strerror(errno));
+    if (rc != 0)
+        unlink(drawn);
+end:
+    free(drawn);
+    free(picture);
+    return rc;
+}
+
+int figure_draw(const char *script, const char *folder, const char *stem, const char *formats, struct error *e)
+{
+    if (figure_check_formats(formats, e) != 0)
+        return -1;
+    if (strlen(stem) > 64 || strpbrk(stem, "'/\\"))
+        return fail(e, "\"%s\" cannot name a picture (expected a short name without quotes and slashes)", stem);
+
+    /* a picture of older data beside a new script would mislead */
+    for (int i = 0; i < KNOWN_FORMATS; i++) {
+        char *old = picture_name(folder, stem, known_formats[i], 0);
+
+        if (!old)
+            return fail(e, "%s: out of memory", folder);
+        unlink(old);
+        free(old);
+    }
+    for (const char *rest = formats; rest;) {
+        char entry[8];
+        int rc;
+
+        rest = next_format(rest, entry);
+        rc = draw_one(script, folder, stem, entry, e);
+        if (rc != 0)
+            return rc;
+    }
+    return 0;
+}

@@ -1,0 +1,345 @@
+/* The figure of `reach erf`: c over the position, and 1 - c over the number of most recent tokens on logarithmic axes. */
+#include "plots/figure.h"
+
+#include "io/atomic.h"
+#include "io/error.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Okabe and Ito's colour-blind-safe palette, its yellow (too light for a line on white) replaced by a grey. With three dash types and eight point
+ * types the first 24 lines differ, also in black and white. */
+static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F"};
+static const char *const dashes[] = {"solid", "(14,5)", "(14,4,3,4)"};
+static const int points[] = {7, 5, 9, 13, 11, 6, 4, 8};
+enum { COLOURS = 8, DASHES = 3, POINTS = 8, LABEL_CHARACTERS = 48 };
+
+/* Panels and key in fractions of the picture. */
+#define LEFT_PANEL_LEFT 0.060
+#define LEFT_PANEL_RIGHT 0.480
+#define RIGHT_PANEL_LEFT 0.560
+#define RIGHT_PANEL_RIGHT 0.935
+#define PANEL_TOP 0.905
+#define PANEL_BOTTOM 0.115
+#define KEY_ROW 0.028
+
+static size_t longest(const struct figure_curve *curves, size_t count)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++)
+        n = curves[i].positions > n ? curves[i].positions : n;
+    return n;
+}
+
+/* TEXT for a '...' string of gnuplot: quotes doubled, control characters blanked, cut after `limit` characters (not bytes) with an ellipsis.
+ * Single quotes keep backslashes, backquotes and `@` as they are. Returns the characters written. */
+static size_t write_quoted(FILE *f, const char *text, size_t limit)
+{
+    size_t characters = 0;
+
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        if ((*p & 0xc0) != 0x80 && characters++ == limit) {
+            fputs("\xe2\x80\xa6", f);
+            break;
+        }
+        if (*p == '\'')
+            fputc('\'', f);
+        fputc(*p < 0x20 || *p == 0x7f ? ' ' : *p, f);
+    }
+    return characters;
+}
+
+/* A comment line: one line only, and no backslash at its end, which would continue it. */
+static void write_comment(FILE *f, const char *text)
+{
+    fputs("# ", f);
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+        fputc(*p < 0x20 || *p == 0x7f ? ' ' : *p, f);
+    fputs(" \n", f);
+}
+
+/* The points that can be seen: one is kept when, since the last one kept, c has moved by 1/2000 of its axis, 1 - c by 1/100 of its own size, or
+ * the position by 1/1000 on either x axis; and the point before a jump, so that steps stay steps. `keep` [positions]. */
+static void choose_points(unsigned char *keep, const struct figure_curve *u)
+{
+    size_t n = u->positions, last = 0;
+
+    memset(keep, 0, n);
+    keep[0] = keep[n - 1] = 1;
+    for (size_t m = 1; m + 1 < n; m++) {
+        double step = (double)(m - last), left = (double)(n - m), tail = 1 - u->c[m], before = 1 - u->c[last];
+        int jump = fabs(u->c[m] - u->c[last]) > 5e-4 || fabs(tail - before) > 0.01 * fabs(before);
+
+        if (jump || step > 1e-3 * (double)n || step > 5e-3 * left) {
+            if (jump)
+                keep[m - 1] = 1;
+            keep[m] = 1;
+            last = m;
+        }
+    }
+}
+
+static int write_data(FILE *f, const struct figure_curve *curves, size_t count, struct error *e)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct figure_curve *u = &curves[i];
+        unsigned char *keep = malloc(u->positions);
+
+        if (!keep)
+            return fail_memory(e, (double)u->positions, "the points of a curve");
+        choose_points(keep, u);
+        fprintf(f, "$curve%zu << EOD\n", i + 1);
+        for (size_t m = 0; m < u->positions; m++)
+            if (keep[m])
+                fprintf(f, "%zu %.10g %.10g %.10g\n", m + 1, u->c[m], u->c_lo ? u->c_lo[m] : u->c[m], u->c_hi ? u->c_hi[m] : u->c[m]);
+        fputs("EOD\n", f);
+        free(keep);
+    }
+    return 0;
+}
+
+/* Ticks 1, step, 2 step ... n, with n always shown and its neighbours not crowding it. */
+static void write_position_ticks(FILE *f, size_t n)
+{
+    double step = pow(10, floor(log10((double)(n > 10 ? n : 10))));
+    size_t whole;
+
+    if ((double)n / step < 2)
+        step /= 5;
+    else if ((double)n / step < 5)
+        step /= 2;
+    whole = step < 1 ? 1 : (size_t)step;
+    fprintf(f, "set xtics (\"1\" 1");
+    for (size_t m = whole; (double)m < (double)n - 0.6 * (double)whole; m += whole)
+        if (m > 1 && (double)m > 0.08 * (double)n)
+            fprintf(f, ", \"%zu\" %zu", m, m);
+    if (n > 1)
+        fprintf(f, ", \"%zu\" %zu", n, n);
+    fputs(")\n", f);
+}
+
+/* Ticks 1 2 5 10 ... n of a logarithmic axis; powers of ten alone where there are many. */
+static void write_log_ticks(FILE *f, size_t n)
+{
+    static const int leading[] = {1, 2, 5};
+
+    fputs("set xtics (\"1\" 1", f);
+    for (double power = 1; power < (double)n; power *= 10)
+        for (int i = 0; i < 3; i++) {
+            double tick = power * leading[i];
+
+            if (tick > 1 && (n <= 5000 || i == 0) && tick < 0.6 * (double)n)
+                fprintf(f, ", \"%.0f\" %.0f", tick, tick);
+        }
+    if (n > 1)
+        fprintf(f, ", \"%zu\" %zu", n, n);
+    fputs(")\n", f);
+}
+
+/* Vertical lines at L_tr, each value once; `from_end` = 1: x counts the most recent tokens. Labels alternate in height so that neighbours stay
+ * apart. */
+static void write_train_lengths(FILE *f, const struct figure_curve *curves, size_t count, size_t n, int from_end)
+{
+    int seen = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        int length = curves[i].train_length, repeated = 0;
+        size_t x;
+
+        for (size_t j = 0; j < i; j++)
+            repeated |= curves[j].train_length == length;
+        if (length <= 0 || repeated || (size_t)length >= n)
+            continue;
+        x = from_end ? (size_t)length : n + 1 - (size_t)length;
+        fprintf(f, "set arrow from %zu, graph 0 to %zu, graph 1 nohead back lw 1.6 dt (5,5) lc rgb \"#555555\"\n", x, x);
+        fprintf(f, "set label \"L_{tr} = %d\" at %zu, graph %g center enhanced textcolor rgb \"#333333\"\n", length, x, seen % 2 ? 1.055 : 1.022);
+        seen++;
+    }
+}
+
+/* Horizontal lines at the thresholds, the first (main) one stronger. */
+static void write_thresholds(FILE *f, const double *thresholds, size_t count, int beyond)
+{
+    for (size_t i = 0; i < count; i++) {
+        double y = beyond ? 1 - thresholds[i] : thresholds[i];
+
+        fprintf(f, "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back %s\n", y, y,
+                i == 0 ? "lw 1.8 dt (8,5) lc rgb \"#555555\"" : "lw 1 dt (2,4) lc rgb \"#AAAAAA\"");
+    }
+}
+
+/* The point type of curve i: beyond the eighth, another one for the same colour. */
+static int point_of(size_t i) { return points[(i + i / POINTS) % POINTS]; }
+
+/* The line style of curve i. */
+static void write_style(FILE *f, size_t i)
+{
+    fprintf(f, "lw 2.6 dt %s lc rgb \"%s\"", dashes[i % DASHES], colours[i % COLOURS]);
+}
+
+/* Bands first, then lines, then the marks at the ERF, so that none hides another. `beyond`: the logarithmic panel. Curves of other lengths are set
+ * at the right end: what counts is the distance from the target. */
+static void write_plot(FILE *f, const struct figure_curve *curves, size_t count, size_t n, int beyond, double floor_value)
+{
+    const char *joint = "plot";
+
+    for (size_t i = 0; i < count; i++) {
+        if (!curves[i].c_lo || !curves[i].c_hi)
+            continue;
+        if (beyond)
+            fprintf(f, "%s $curve%zu using (%zu-$1):(beyond($3)):(beyond($4)) with filledcurves", joint, i + 1, curves[i].positions + 1);
+        else
+            fprintf(f, "%s $curve%zu using ($1+%zu):3:4 with filledcurves", joint, i + 1, n - curves[i].positions);
+        fprintf(f, " fs transparent solid 0.17 noborder fc rgb \"%s\" notitle", colours[i % COLOURS]);
+        joint = ", \\\n    ";
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (beyond)
+            fprintf(f, "%s $curve%zu using (%zu-$1):(beyond($2)) with lines ", joint, i + 1, curves[i].positions + 1);
+        else
+            fprintf(f, "%s $curve%zu using ($1+%zu):2 with lines ", joint, i + 1, n - curves[i].positions);
+        write_style(f, i);
+        fputs(" notitle", f);
+        joint = ", \\\n    ";
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t erf = curves[i].erf, at;
+
+        if (erf == 0 || erf > curves[i].positions)
+            continue;
+        at = curves[i].positions - erf;
+        fprintf(f, "%s '+' using (%zu):(%.10g) every ::0::0 with points pt %d ps 1.7 lw 1.5 lc rgb \"%s\" notitle", joint,
+                beyond ? erf : n + 1 - erf, beyond ? fmax(1 - curves[i].c[at], floor_value) : curves[i].c[at], point_of(i),
+                colours[i % COLOURS]);
+    }
+    if (!beyond) /* the key belongs to both panels: one entry a curve */
+        for (size_t i = 0; i < count; i++) {
+            fprintf(f, "%s keyentry with %s ", joint, curves[i].erf ? "linespoints" : "lines");
+            write_style(f, i);
+            if (curves[i].erf)
+                fprintf(f, " pt %d ps 1.7", point_of(i));
+            fputs(" title '", f);
+            write_quoted(f, curves[i].label, LABEL_CHARACTERS);
+            if (curves[i].erf)
+                fprintf(f, "   ERF %s%zu", curves[i].saturated ? "\xe2\x89\xa5 " : "", curves[i].erf);
+            fputs("'", f);
+        }
+    fputs("\n", f);
+}
+
+/* Columns of the key: as many as fit beside each other with the longest entry, whose characters go to *widest. */
+static size_t key_columns(size_t *widest_entry, const struct figure_curve *curves, size_t count)
+{
+    size_t widest = 0, columns;
+
+    for (size_t i = 0; i < count; i++) {
+        size_t characters = 0;
+
+        for (const char *p = curves[i].label; *p; p++)
+            characters += (*p & 0xc0) != 0x80;
+        widest = characters > widest ? characters : widest;
+    }
+    widest = (widest < LABEL_CHARACTERS ? widest : LABEL_CHARACTERS) + 13; /* the ERF */
+    *widest_entry = widest;
+    columns = 150 / (widest + 8); /* and the sample line */
+    columns = columns < 1 ? 1 : columns > 4 ? 4 : columns;
+    return columns < count ? columns : count;
+}
+
+static void write_head(FILE *f, const char *stem, double height)
+{
+    fprintf(f, "# gnuplot %s.gp draws %s.png; gnuplot -e \"format='svg'\" %s.gp (or pdf) draws another form.\n", stem, stem, stem);
+    fputs("if (!exists(\"format\")) format = \"png\"\n", f);
+    fprintf(f, "if (!exists(\"output\")) output = \"%s.\" . format\n", stem);
+    fprintf(f, "if (format eq \"png\") { set terminal pngcairo size 1600,%.0f font \"DejaVu Sans,14\" background \"white\" }\n", height);
+    fprintf(f, "if (format eq \"svg\") { set terminal svg size 1600,%.0f dynamic font \"DejaVu Sans,19\" background \"white\" }\n", height);
+    fprintf(f, "if (format eq \"pdf\") { set terminal pdfcairo size 26cm,%.2fcm font \"DejaVu Sans,11\" linewidth 0.8 }\n", 26 * height / 1600);
+    fputs("set output output\nset encoding utf8\n", f);
+}
+
+static void write_script(FILE *f, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds, size_t threshold_count)
+{
+    size_t n = longest(curves, count), widest, columns = key_columns(&widest, curves, count), rows = (count + columns - 1) / columns;
+    double floor_value = 1e-4, grown, height;
+
+    for (size_t i = 0; i < threshold_count; i++)
+        floor_value = fmin(floor_value, (1 - thresholds[i]) / 10);
+    /* the picture grows with the key, the panels keep their size */
+    grown = 1 + KEY_ROW * (double)(rows > 3 ? rows - 3 : 0);
+    height = floor(1000 * grown + 0.5);
+
+    write_head(f, stem, height);
+    fprintf(f, "beyond(c) = 1 - c > %.3g ? 1 - c : %.3g\n", floor_value / 10, floor_value / 10);
+    fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
+    fputs("set samples 2\nset xrange [*:*]\n", f); /* '+' is one point, repeated: only its first is taken */
+    fprintf(f, "set tmargin at screen %.4f\nset bmargin at screen %.4f\n", 1 - (1 - PANEL_TOP) / grown,
+            (PANEL_BOTTOM + KEY_ROW * (double)rows + 0.012 * grown) / grown);
+
+    fputs("\n# c over the position\n", f);
+    fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", LEFT_PANEL_LEFT, LEFT_PANEL_RIGHT);
+    /* gnuplot takes every character for a wide one: the negative width draws the columns together */
+    fprintf(f, "set key at screen 0.5, screen %.4f center bottom vertical maxrows %zu noenhanced "
+        "samplen 4 spacing 1.15 width %.1f Left reverse\n", 0.018 / grown, rows, 2 - 0.18 * (double)widest);
+    fputs("set label 1 \"Share of the gradient from position m on\" at graph 0, graph 1.085 left font \",16\"\n", f);
+    fputs("set xlabel \"position m (token)\"\nset ylabel \"cumulative normalized gradient c_m\" enhanced offset 0.5,0\n", f);
+    fprintf(f, "set xrange [%s:%zu]\nset yrange [0:1.02]\nset ytics 0.1 format \"%%.1f\"\n", n > 1 ? "1" : "0", n);
+    write_position_ticks(f, n);
+    write_thresholds(f, thresholds, threshold_count, 0);
+    write_train_lengths(f, curves, count, n, 0);
+    write_plot(f, curves, count, n, 0, floor_value);
+
+    fputs("\n# 1 - c over the number of most recent tokens\n", f);
+    fputs("unset label\nunset arrow\nunset key\n", f);
+    fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", RIGHT_PANEL_LEFT, RIGHT_PANEL_RIGHT);
+    fprintf(f, "set label 1 \"What the most recent tokens leave out (marks: ERF(%.6g))\" at graph 0, graph 1.085 left font \",16\"\n", thresholds[0]);
+    fputs("set xlabel \"most recent tokens, L \xe2\x88\x92 m\"\nset ylabel \"1 \xe2\x88\x92 c_m\" enhanced offset 0.8,0\n", f);
+    fprintf(f, "set logscale xy\nset logscale y2\nset xrange [1:%zu]\nset yrange [%.3g:1]\nset y2range [%.3g:1]\n", n > 1 ? n : 2, floor_value, floor_value);
+    fputs("set ytics autofreq format \"10^{%L}\" enhanced\nset mytics 10\nset border 31\n", f);
+    fputs("set y2label \"threshold c_m\" enhanced offset -0.6,0\nset y2tics (", f);
+    for (size_t i = 0; i < threshold_count; i++)
+        fprintf(f, "%s\"%.6g\" %.10g", i ? ", " : "", thresholds[i], 1 - thresholds[i]);
+    fputs(") scale 0\n", f);
+    write_log_ticks(f, n);
+    write_thresholds(f, thresholds, threshold_count, 1);
+    write_train_lengths(f, curves, count, n, 1);
+    write_plot(f, curves, count, n, 1, floor_value);
+    fputs("unset multiplot\nunset output\n", f);
+}
+
+int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds, size_t threshold_count,
+               const char *const *comments, const char *formats, struct error *e)
+{
+    struct atomic_file file = {0};
+    char *path = NULL;
+    int rc = -1;
+
+    if (count == 0 || threshold_count == 0)
+        return fail(e, "%s: no curve to draw (expected at least one model and one threshold)", folder);
+    for (size_t i = 0; i < count; i++)
+        if (curves[i].positions == 0)
+            return fail(e, "%s: has no positions to draw", curves[i].label);
+    if (figure_check_formats(formats, e) != 0)
+        return -1;
+    if (asprintf(&path, "%s/%s.gp", folder, stem) < 0) {
+        path = NULL;
+        fail(e, "%s: out of memory", folder);
+        goto end;
+    }
+    if (atomic_open(&file, path, e) != 0)
+        goto end;
+    for (size_t i = 0; comments && comments[i]; i++)
+        write_comment(file.stream, comments[i]);
+    if (write_data(file.stream, curves, count, e) != 0)
+        goto end;
+    write_script(file.stream, stem, curves, count, thresholds, threshold_count);
+    if (atomic_commit(&file, e) != 0)
+        goto end;
+    rc = figure_draw(strrchr(path, '/') + 1, folder, stem, formats, e);
+end:
+    atomic_abandon(&file);
+    free(path);
+    return rc;
+}

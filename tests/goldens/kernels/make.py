@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""Makes kernels.txt: the operations of kernels/ops.h and their gradients by PyTorch's autograd in float64.
+
+Inputs are not stored: mix() and values() are those of tests/kernel_run.c. Run: python3 tests/goldens/kernels/make.py (needs torch, numpy).
+
+Format: a line `case OP key=value ...`, then for each array a line `NAME COUNT` and a line of numbers that read back exactly; -inf as `-inf`.
+"""
+import math
+import os
+
+import numpy as np
+import torch
+
+torch.set_default_dtype(torch.float64)
+
+
+def values(shape, seed, scale):
+    """Multiples of 2^-23 below 2 in size, times scale."""
+    i = np.arange(int(np.prod(shape)), dtype=np.uint32)
+    with np.errstate(over="ignore"):
+        h = (i + np.uint32(1)) * np.uint32(2654435761) + np.uint32(seed * 2246822519 % 2**32)
+        h = (h ^ (h >> np.uint32(15))) * np.uint32(2246822519)
+        h = (h ^ (h >> np.uint32(13))) * np.uint32(3266489917)
+        h = h ^ (h >> np.uint32(16))
+    return torch.from_numpy(scale * ((h >> np.uint32(7)).astype(np.float64) - 2.0**24) * 2.0**-23).reshape(shape)
+
+
+def segment_values(segments, shape, seed, scale):
+    return torch.stack([values(shape, seed + 1000 * s, scale) for s in range(segments)])
+
+
+def write(out, op, case, arrays):
+    out.write("case " + op + "".join(f" {k}={v}" for k, v in case.items()) + "\n")
+    for name, array in arrays.items():
+        flat = array.detach().reshape(-1).tolist()
+        out.write(f"{name} {len(flat)}\n" + " ".join("%.17g" % x for x in flat) + "\n")
+
+
+ACTIVATIONS = [
+    torch.nn.functional.gelu,
+    lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
+    lambda x: x * torch.sigmoid(1.702 * x),
+    torch.relu,
+    torch.nn.functional.silu,
+]
+
+
+def linear(c):
+    S, R = c["segments"], c["rows"]
+    x = segment_values(S, (R, c["in"]), 1, 1).requires_grad_()
+    dy = segment_values(S, (R, c["out"]), 2, 1)
+    w, b = values((c["out"], c["in"]), 5, 0.25), values((c["out"],), 6, 1)
+    y = torch.nn.functional.linear(x, w, b if c["bias"] else None)
+    y.backward(dy)
+    return {"y": y, "dx": x.grad}
+
+
+def norm(c):
+    S, R, W = c["segments"], c["rows"], c["width"]
+    x = segment_values(S, (R, W), 1, 0.5).requires_grad_()
+    dy = segment_values(S, (R, W), 2, 1)
+    scale, shift = values((W,), 4, 1), values((W,), 5, 1)
+    if c["kind"] == 0:
+        y = torch.nn.functional.layer_norm(x, (W,), scale, shift if c["shift"] else None, 1e-5)
+        mean, spread = x.mean(-1), x.var(-1, unbiased=False)
+    else:
+        y = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * scale + (shift if c["shift"] else 0)
+        mean, spread = torch.zeros(S, R), x.pow(2).mean(-1)
+    y.backward(dy)
+    return {"y": y, "statistics": torch.stack([mean, torch.rsqrt(spread + 1e-5)], -1), "dx": x.grad}
+
+
+def activation(c):
+    shape = (c["rows"], c["width"])
+    up = segment_values(c["segments"], shape, 1, c["size"]).requires_grad_()
+    gate = segment_values(c["segments"], shape, 2, c["size"]).requires_grad_()
+    act = ACTIVATIONS[c["kind"]]
+    a = act(gate) * up if c["gated"] else act(up)
+    a.backward(segment_values(c["segments"], shape, 3, 1))
+    return {"a": a, "d_up": up.grad, **({"d_gate": gate.grad} if c["gated"] else {})}
+
+
+def rotate(x, cosine, sine, pairing):
+    """x [..., positions, heads, size]; cosine, sine [positions, pairs]."""
+    pairs = cosine.shape[-1]
+    cosine, sine = cosine[:, None, :], sine[:, None, :]
+    turned = x.clone()
+    first = slice(0, pairs) if pairing == 0 else slice(0, 2 * pairs, 2)
+    second = slice(pairs, 2 * pairs) if pairing == 0 else slice(1, 2 * pairs, 2)
+    u, v = x[..., first], x[..., second]
+    turned[..., first] = u * cosine - v * sine
+    turned[..., second] = v * cosine + u * sine
+    return turned
+
+
+def rows(c):
+    """Rotation of the last `rows` of `positions` positions; two more dimensions a row stay as they are."""
+    S, R, H, D, r = c["segments"], c["rows"], c["heads"], c["head_size"], c["rotary_size"]
+    x = segment_values(S, (R, H * D + 2), 1, 1)
+    m = torch.arange(c["positions"], dtype=torch.float64)[-R:, None]
+    angle = m * 10000 ** (-2 * torch.arange(r // 2, dtype=torch.float64) / r)
+    heads = rotate(x[..., : H * D].reshape(S, R, H, D), angle.cos(), angle.sin(), c["pairing"])
+    return {"turned": torch.cat([heads.reshape(S, R, H * D), x[..., H * D :]], -1), "back": x}
+
+
+def head(c):
+    S, W, V = c["segments"], c["width"], c["vocabulary"]
+    x = segment_values(S, (W,), 1, c["size"]).requires_grad_()
+    z = torch.nn.functional.linear(x, values((V, W), 2, 0.5), values((V,), 3, 1) if c["bias"] else None)
+    if c["soft_cap"]:
+        z = c["soft_cap"] * torch.tanh(z / c["soft_cap"])
+    target = (7 * torch.arange(S) + V - 1) % V
+    logprob = torch.log_softmax(z, -1)[torch.arange(S), target]
+    (c["seed"] * logprob.sum()).backward()
+    return {"dx": x.grad, "logprob": logprob}
+
+
+def attention_tables(c):
+    H, n = c["heads"], c["positions"]
+    bias = values((H, n), 21, 1)
+    t = torch.arange(n, dtype=torch.float64)[None, :]
+    h = torch.arange(1, H + 1, dtype=torch.float64)[:, None]
+    kind = c["bias"]
+    if kind == 2:
+        bias = -t * 2 ** (-8 * h / H)
+    elif kind == 3:
+        bias = -t * (150 / h)
+    elif kind == 4:
+        bias[:, t[0] % 4 == 2] = -math.inf
+        if H > 1:
+            bias[1, 0] = -math.inf
+    elif kind == 6:
+        bias[:, 5:] = -math.inf
+    key_bias = values((H, n), 23, 2)
+    if c["key_bias"] == 2:
+        key_bias.view(-1)[torch.arange(H * n) % 7 == 3] = -math.inf
+    return bias if kind else torch.zeros(H, n), values((H, n), 22, 1), key_bias
+
+
+def attention(c):
+    S, H, G, D, n = c["segments"], c["heads"], c["kv_heads"], c["head_size"], c["positions"]
+    Q, K = c["queries"], c["keys"]
+    q = segment_values(S, (Q, H, D), 1, c["size"]).requires_grad_()
+    kv = segment_values(S, (K, 2, G, D), 2, c["size"]).requires_grad_()
+    bias, multiplier, key_bias = attention_tables(c)
+    heads = torch.arange(H) * G // H
+    key, value = kv[:, :, 0][:, :, heads], kv[:, :, 1][:, :, heads]  # [S, K, H, D]
+    z = torch.einsum("sqhd,skhd->shqk", q, key) / math.sqrt(D)
+    if c["soft_cap"]:
+        z = c["soft_cap"] * torch.tanh(z / c["soft_cap"])
+    i, j = torch.arange(n - Q, n)[:, None], torch.arange(n - K, n)[None, :]
+    t = i - j
+    seen = t >= 0
+    if c["window"]:
+        seen = seen & (t < c["window"])
+    t = t.clamp(min=0)
+    if c["multiplier"]:
+        z = z * multiplier[:, t]
+    added = bias[:, t] + (key_bias[:, j] if c["key_bias"] else 0)
+    seen = seen & (added > -math.inf)
+    z = torch.where(seen, z + added.nan_to_num(neginf=0), torch.tensor(-1e300))
+    some = seen.any(-1, keepdim=True)
+    e = torch.where(seen, torch.exp(z - z.amax(-1, keepdim=True).detach()), torch.tensor(0.0))
+    total = torch.where(some, e.sum(-1, keepdim=True), torch.tensor(1.0))
+    o = torch.einsum("shqk,skhd->sqhd", e / total, value)
+    lse = torch.where(some, z.amax(-1, keepdim=True) + total.log(), torch.tensor(-math.inf))
+    o.backward(segment_values(S, (Q, H, D), 3, 1))
+    return {"o": o, "lse": lse, "dq": q.grad, "dkv": kv.grad}
+
+
+def main():
+    cases = []
+    for i, (S, R, n_in, n_out) in enumerate([(1, 1, 1, 1), (2, 3, 65, 7), (2, 5, 3, 67)]):
+        cases.append((linear, dict(segments=S, rows=R, bias=i % 2, **{"in": n_in, "out": n_out})))
+    for kind in (0, 1):
+        for shift in (0, 1):
+            cases.append((norm, dict(segments=2, rows=2, width=1 + 16 * (1 + shift), kind=kind, shift=shift)))
+    for kind in range(5):
+        for gated in (0, 1):
+            cases.append((activation, dict(segments=1, rows=2, width=17, kind=kind, gated=gated, size=4 if gated else 2)))
+    for pairing in (0, 1):
+        cases.append((rows, dict(segments=2, rows=2, positions=9, heads=2, head_size=7, rotary_size=6, pairing=pairing)))
+    for cap, bias, seed, size in ((0, 0, 1, 1), (0, 1, -0.5, 4), (3, 1, 2, 1)):
+        cases.append((head, dict(segments=2, width=19, vocabulary=33, bias=bias, soft_cap=cap, seed=seed, size=size)))
+    plain = dict(segments=1, heads=2, kv_heads=2, head_size=5, positions=9, keys=9, queries=9, window=0, bias=0, multiplier=0, key_bias=0, soft_cap=0, size=1)
+    for change in (
+        {},
+        dict(segments=2, heads=4),
+        dict(heads=6, kv_heads=1, head_size=3),
+        dict(window=3),
+        dict(window=1),
+        dict(bias=1),
+        dict(bias=2, positions=17, keys=17, queries=17),
+        dict(bias=3),
+        dict(bias=4),
+        dict(bias=6, multiplier=1),
+        dict(key_bias=1),
+        dict(key_bias=2, bias=1),
+        dict(soft_cap=0.75),
+        dict(soft_cap=2, multiplier=1, bias=1, key_bias=1, heads=4, window=5, size=2),
+        dict(queries=1, bias=2, multiplier=1),
+        dict(segments=2, queries=3, keys=6, positions=11, bias=1, multiplier=1, key_bias=1, soft_cap=1, window=5),
+        dict(size=16, soft_cap=50),
+    ):
+        cases.append((attention, {**plain, **change}))
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels.txt"), "w") as out:
+        for op, case in cases:
+            write(out, op.__name__, case, op(case))
+
+
+main()

@@ -1,0 +1,158 @@
+/* Attention of a kernel set, forward and reverse, on inputs made from a seed: see kernel_run.h. */
+#include "tests/kernel_run.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+
+double *attention_bias(const struct attention_case *c)
+{
+    if (c->bias == BIAS_NONE)
+        return NULL;
+    double *bias = random_values((size_t)c->heads * (size_t)c->positions, 21, 1);
+    for (int h = 0; h < c->heads; h++) {
+        for (int t = 0; t < c->positions; t++) {
+            double *b = &bias[h * c->positions + t];
+            switch (c->bias) {
+            case BIAS_GENTLE: /* ALiBi's slopes */
+                *b = -t * pow(2, -8.0 * (h + 1) / c->heads);
+                break;
+            case BIAS_STEEP: /* all but the nearest keys underflow: slopes 150, 75, ... */
+                *b = -t * (150.0 / (h + 1));
+                break;
+            case BIAS_HOLES: /* single distances masked, now and then the key's own */
+                if (t % 4 == 2 || (h == 1 && t == 0))
+                    *b = -INFINITY;
+                break;
+            case BIAS_HEAD_MASKED:
+                if (h == 0)
+                    *b = -INFINITY;
+                break;
+            case BIAS_CUT: /* a window by -inf */
+                if (t >= 5)
+                    *b = -INFINITY;
+                break;
+            default:
+                break;
+            }
+        }
+    }
+    return bias;
+}
+
+double *attention_multiplier(const struct attention_case *c)
+{
+    return c->multiplier ? random_values((size_t)c->heads * (size_t)c->positions, 22, 1) : NULL;
+}
+
+double *attention_key_bias(const struct attention_case *c)
+{
+    if (!c->key_bias)
+        return NULL;
+    double *bias = random_values((size_t)c->heads * (size_t)c->positions, 23, 2);
+    for (int i = 0; c->key_bias == 2 && i < c->heads * c->positions; i++)
+        if (i % 7 == 3)
+            bias[i] = -INFINITY;
+    return bias;
+}
+
+/* The largest Euclidean norm of the n rows of x[n, width]. */
+static double largest_norm(const double *x, size_t n, size_t width)
+{
+    double largest = 0;
+    for (size_t r = 0; r < n; r++) {
+        double squares = 0;
+        for (size_t i = 0; i < width; i++)
+            squares += x[r * width + i] * x[r * width + i];
+        largest = fmax(largest, squares);
+    }
+    return sqrt(largest);
+}
+
+/* The largest finite |x[i]|, at most `limit`. */
+static double largest_finite(const double *x, size_t n, double limit)
+{
+    double largest = 0;
+    for (size_t i = 0; x && i < n; i++)
+        if (isfinite(x[i]))
+            largest = fmax(largest, fabs(x[i]));
+    return fmin(largest, limit);
+}
+
+/* Errors in units of roundoff. By Cauchy and Schwarz |q.k| <= Q K and |do.v| <= D V with the largest row norms, and a score z is wrong by a few
+ * roundings of 1 + |z|; terms of a score further than 100 below the largest do not count, since their p is below 1e-43. p is then wrong by as much
+ * relative to itself, which gives
+ *     o: V      lse: 1      dp: D V      dq: D V slope K      dk: W D V slope Q      dv: W D
+ * with slope = |dz / d q.k| and W the largest sum of one key's p over the queries (of all query heads that share it). */
+static void attention_bounds(struct outputs *o, const struct attention_shape *s, double Q, double K, double V, double D, double W)
+{
+    size_t table = (size_t)s->heads * (size_t)s->positions, size = (size_t)s->head_size, kv_width = (size_t)s->kv_heads * size;
+    double slope = fabs(s->scale) * (s->multiplier ? largest_finite(s->multiplier, table, INFINITY) : 1);
+    double z = 16 * (1 + slope * Q * K + largest_finite(s->bias, table, 100) + largest_finite(s->key_bias, table, 100));
+    double bound[4] = {z * V, z, 2 * z * D * V * slope * K, 0};
+    for (int a = 0; a < 4; a++)
+        for (size_t i = 0; i < (size_t)o->segments * o->array[a].each; i++)
+            o->array[a].bound[i] = a < 3 ? bound[a] : i / kv_width % 2 ? z * W * D : 2 * z * W * D * V * slope * Q;
+}
+
+static void collect(struct outputs *o, struct kernels *k, const char *name, struct buffer *b, size_t each, int bounds)
+{
+    struct output *out = &o->array[o->count++];
+    size_t count = (size_t)o->segments * each;
+    *out = (struct output){name, each, allocate(count * sizeof(double)), bounds ? allocate(count * sizeof(double)) : NULL};
+    k->read(k, out->value, b, 0, count);
+    k->destroy(k, b);
+}
+
+struct outputs run_attention(struct kernels *k, const struct attention_case *c, int bounds)
+{
+    struct outputs o = {.segments = c->segments};
+    size_t size = (size_t)c->head_size, q_each = (size_t)c->queries * (size_t)c->heads * size, S = (size_t)c->segments;
+    size_t kv_each = (size_t)c->keys * 2 * (size_t)c->kv_heads * size, lse_each = (size_t)c->heads * (size_t)c->queries;
+    double *q = random_segments(c->segments, c->first, q_each, 1, c->size), *kv = random_segments(c->segments, c->first, kv_each, 2, c->size);
+    double *d_o = random_segments(c->segments, c->first, q_each, 3, c->d_o);
+    double *bias = attention_bias(c), *multiplier = attention_multiplier(c), *key_bias = attention_key_bias(c);
+    for (size_t i = 0; c->d_o == 0 && i < S * q_each; i++)
+        d_o[i] = 1;
+    struct attention_shape shape = {.heads = c->heads, .kv_heads = c->kv_heads, .head_size = c->head_size, .positions = c->positions, .window = c->window,
+                                    .scale = 1 / sqrt((double)c->head_size), .soft_cap = c->soft_cap, .bias = bias, .multiplier = multiplier,
+                                    .key_bias = key_bias};
+    struct error e;
+    struct attention *a = k->attention_create(k, &shape, &e);
+    if (!a)
+        fail_msg("%s: %s", k->name, e.text);
+    struct buffer *bq = buffer_of(k, ROLE_ACTIVATION, q, S * q_each), *bkv = buffer_of(k, ROLE_ACTIVATION, kv, S * kv_each);
+    struct buffer *bd = buffer_of(k, ROLE_ACTIVATION, d_o, S * q_each), *bo = buffer_new(k, ROLE_ACTIVATION, S * q_each);
+    struct buffer *lse = buffer_new(k, ROLE_STATISTIC, S * lse_each), *dq = buffer_new(k, ROLE_ACTIVATION, S * q_each);
+    struct buffer *dkv = buffer_new(k, ROLE_ACTIVATION, S * kv_each);
+    k->attention(k, bo, lse, bq, bkv, a, c->segments, c->queries, c->keys);
+    k->attention_reverse(k, dq, dkv, bd, bq, bkv, bo, lse, a, c->segments, c->queries, c->keys);
+    if (k->synchronize(k, &e))
+        fail_msg("%s: %s", k->name, e.text);
+    collect(&o, k, "attention o", bo, q_each, bounds);
+    collect(&o, k, "attention lse", lse, lse_each, bounds);
+    collect(&o, k, "attention dq", dq, q_each, bounds);
+    collect(&o, k, "attention dkv", dkv, kv_each, bounds);
+    if (bounds) {
+        struct attention_case ones = *c;
+        ones.d_o = 0;
+        struct outputs weight = run_attention(k, &ones, 0); /* dv of an output gradient of 1 is the sum of a key's p */
+        double W = 0;
+        for (size_t i = 0; i < S * kv_each; i++)
+            if (i / ((size_t)c->kv_heads * size) % 2)
+                W = fmax(W, weight.array[3].value[i]);
+        outputs_free(&weight);
+        double K = largest_norm(kv, S * kv_each / size, size); /* of keys and values alike */
+        attention_bounds(&o, &shape, largest_norm(q, S * q_each / size, size), K, K, largest_norm(d_o, S * q_each / size, size), W);
+    }
+    k->destroy(k, bq);
+    k->destroy(k, bkv);
+    k->destroy(k, bd);
+    k->attention_free(k, a);
+    free(q), free(kv), free(d_o), free(bias), free(multiplier), free(key_bias);
+    return o;
+}

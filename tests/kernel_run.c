@@ -1,0 +1,347 @@
+/* One operation of a kernel set on inputs made from a seed: see kernel_run.h. Attention is in kernel_attention.c. */
+#include "tests/kernel_run.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *allocate(size_t bytes)
+{
+    void *p = calloc(1, bytes ? bytes : 1);
+    assert_non_null(p);
+    return p;
+}
+
+void outputs_free(struct outputs *o)
+{
+    for (int i = 0; i < o->count; i++) {
+        free(o->array[i].value);
+        free(o->array[i].bound);
+    }
+    o->count = 0;
+}
+
+/* A 32-bit mixing of counter and seed. */
+static uint32_t mix(uint32_t i, uint32_t seed)
+{
+    uint32_t h = (i + 1) * 2654435761u + seed * 2246822519u;
+    h = (h ^ h >> 15) * 2246822519u;
+    h = (h ^ h >> 13) * 3266489917u;
+    return h ^ h >> 16;
+}
+
+static void random_into(double *out, size_t n, unsigned seed, double scale)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = scale * (((double)(mix((uint32_t)i, seed) >> 7) - 0x1p24) * 0x1p-23);
+}
+
+double *random_values(size_t n, unsigned seed, double scale)
+{
+    double *out = allocate(n * sizeof *out);
+    random_into(out, n, seed, scale);
+    return out;
+}
+
+double *random_segments(int segments, int first, size_t each, unsigned seed, double scale)
+{
+    double *out = allocate((size_t)segments * each * sizeof *out);
+    for (int s = 0; s < segments; s++)
+        random_into(out + (size_t)s * each, each, seed + 1000u * (unsigned)(first + s), scale);
+    return out;
+}
+
+struct buffer *buffer_new(struct kernels *k, enum buffer_role role, size_t count)
+{
+    struct error e;
+    struct buffer *b = k->create(k, role, count, &e);
+    if (!b)
+        fail_msg("%s: %s", k->name, e.text);
+    return b;
+}
+
+struct buffer *buffer_of(struct kernels *k, enum buffer_role role, const double *values, size_t count)
+{
+    struct buffer *b = buffer_new(k, role, count);
+    k->write(k, b, 0, values, count);
+    return b;
+}
+
+struct buffer *index_of(struct kernels *k, const int32_t *values, size_t count)
+{
+    struct buffer *b = buffer_new(k, ROLE_INDEX, count);
+    k->write_index(k, b, 0, values, count);
+    return b;
+}
+
+struct weight *weight_of(struct kernels *k, enum weight_use use, const double *values, size_t rows, size_t columns)
+{
+    struct weight_part part = {values, ELEMENT_F64, 1, rows, columns, rows * columns, columns, 1, 0};
+    struct error e;
+    struct weight *w = k->weight_load(k, use, &part, 1, &e);
+    if (!w)
+        fail_msg("%s: %s", k->name, e.text);
+    return w;
+}
+
+/* Reads the buffer's first segments * each elements into the next output, destroys the buffer, and returns the output. */
+static struct output *collect(struct outputs *o, struct kernels *k, const char *name, struct buffer *b, size_t each, int bounds)
+{
+    struct output *out = &o->array[o->count++];
+    size_t count = (size_t)o->segments * each;
+    struct error e;
+    out->name = name;
+    out->each = each;
+    out->value = allocate(count * sizeof(double));
+    out->bound = bounds ? allocate(count * sizeof(double)) : NULL;
+    k->read(k, out->value, b, 0, count);
+    if (k->synchronize(k, &e))
+        fail_msg("%s: %s", k->name, e.text);
+    k->destroy(k, b);
+    return out;
+}
+
+static double largest(const double *x, size_t n)
+{
+    double m = 0;
+    for (size_t i = 0; i < n; i++)
+        m = fmax(m, fabs(x[i]));
+    return m;
+}
+
+static void absolute(double *x, size_t n)
+{
+    for (size_t i = 0; x && i < n; i++)
+        x[i] = fabs(x[i]);
+}
+
+struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bounds)
+{
+    struct outputs o = {.segments = c->segments};
+    size_t in = (size_t)c->in, out = (size_t)c->out, x_each = (size_t)c->rows * in, y_each = (size_t)c->rows * out, S = (size_t)c->segments;
+    struct rows rows = {c->segments, c->rows};
+    double *x = random_segments(c->segments, c->first, x_each, 1, 1), *dy = random_segments(c->segments, c->first, y_each, 2, 1);
+    double *y0 = random_segments(c->segments, c->first, y_each, 3, 1), *dx0 = random_segments(c->segments, c->first, x_each, 4, 1);
+    double *w = random_values(in * out, 5, 0.25), *b = c->bias ? random_values(out, 6, 1) : NULL;
+    for (int pass = 0; pass <= bounds; pass++) { /* the second on absolute values: the size of every sum */
+        struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * x_each), *by = buffer_of(k, ROLE_RESIDUAL, y0, S * y_each);
+        struct buffer *bdy = buffer_of(k, ROLE_ACTIVATION, dy, S * y_each), *bdx = buffer_of(k, ROLE_ACTIVATION, dx0, S * x_each);
+        struct weight *weight = weight_of(k, WEIGHT_MATRIX, w, out, in), *bias = b ? weight_of(k, WEIGHT_VECTOR, b, out, 1) : NULL;
+        k->linear(k, by, bx, weight, bias, rows, c->accumulate);
+        k->linear_reverse(k, bdx, bdy, weight, rows, c->accumulate);
+        if (pass == 0) {
+            collect(&o, k, "linear y", by, y_each, bounds);
+            collect(&o, k, "linear dx", bdx, x_each, bounds);
+        } else {
+            /* n products and sums: the error grows as sqrt(n) for rounding errors of either sign, and a few more for bias and accumulation */
+            k->read(k, o.array[0].bound, by, 0, S * y_each);
+            k->read(k, o.array[1].bound, bdx, 0, S * x_each);
+            for (size_t i = 0; i < S * y_each; i++)
+                o.array[0].bound[i] *= 4 + sqrt((double)in);
+            for (size_t i = 0; i < S * x_each; i++)
+                o.array[1].bound[i] *= 4 + sqrt((double)out);
+            k->destroy(k, by);
+            k->destroy(k, bdx);
+        }
+        k->destroy(k, bx);
+        k->destroy(k, bdy);
+        k->weight_free(k, weight);
+        k->weight_free(k, bias);
+        absolute(x, S * x_each), absolute(y0, S * y_each), absolute(dy, S * y_each), absolute(dx0, S * x_each), absolute(w, in * out), absolute(b, out);
+    }
+    free(x), free(dy), free(y0), free(dx0), free(w), free(b);
+    return o;
+}
+
+struct outputs run_norm(struct kernels *k, const struct norm_case *c, int bounds)
+{
+    struct outputs o = {.segments = c->segments};
+    size_t width = (size_t)c->width, count = (size_t)c->rows, each = count * width, S = (size_t)c->segments;
+    struct rows rows = {c->segments, c->rows};
+    double *x = random_segments(c->segments, c->first, each, 1, 0.5), *dy = random_segments(c->segments, c->first, each, 2, 1);
+    double *dx0 = random_segments(c->segments, c->first, each, 3, 1), *scale = random_values(width, 4, 1), *shift = random_values(width, 5, 1);
+    for (size_t i = 0; i < S * each; i++)
+        x[i] = (double)(float)(x[i] + c->mean);
+    struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, x, S * each), *bdy = buffer_of(k, ROLE_ACTIVATION, dy, S * each);
+    struct buffer *bdx = buffer_of(k, ROLE_RESIDUAL, dx0, S * each), *by = buffer_new(k, ROLE_ACTIVATION, S * each);
+    struct buffer *statistics = buffer_new(k, ROLE_STATISTIC, S * count * 2);
+    struct weight *w = weight_of(k, WEIGHT_VECTOR, scale, width, 1), *b = c->shift ? weight_of(k, WEIGHT_VECTOR, shift, width, 1) : NULL;
+    struct norm norm = {c->kind, 1e-5, w, b};
+    k->norm(k, by, statistics, bx, &norm, rows, c->width);
+    k->norm_reverse(k, bdx, bdy, bx, statistics, &norm, rows, c->width, c->accumulate);
+    struct output *y = collect(&o, k, "norm y", by, each, bounds), *st = collect(&o, k, "norm statistics", statistics, 2 * count, bounds);
+    struct output *dx = collect(&o, k, "norm dx", bdx, each, bounds);
+    for (size_t r = 0; bounds && r < S * count; r++) {
+        /* u = (x - mean) / sqrt(var + eps) is wrong by a few roundings of x / sqrt(var + eps); everything else follows from u and the size of g */
+        double inverse = st->value[2 * r + 1], size = largest(x + r * width, width), u = 1 + size * inverse, g = 0;
+        for (size_t i = 0; i < width; i++)
+            g = fmax(g, fabs(dy[r * width + i] * scale[i]));
+        st->bound[2 * r] = 8 * size;
+        st->bound[2 * r + 1] = 16 * inverse * u * u;
+        for (size_t i = r * width; i < (r + 1) * width; i++) {
+            y->bound[i] = 16 * u * (fabs(scale[i - r * width]) + fabs(y->value[i])) + 16 * fabs(shift[i - r * width]);
+            dx->bound[i] = 16 * inverse * g * u * u + 2 * fabs(dx0[i]);
+        }
+    }
+    k->destroy(k, bx);
+    k->destroy(k, bdy);
+    k->weight_free(k, w);
+    k->weight_free(k, b);
+    free(x), free(dy), free(dx0), free(scale), free(shift);
+    return o;
+}
+
+struct outputs run_activation(struct kernels *k, const struct activation_case *c, int bounds)
+{
+    struct outputs o = {.segments = c->segments};
+    size_t each = (size_t)c->rows * (size_t)c->width, n = (size_t)c->segments * each;
+    struct rows rows = {c->segments, c->rows};
+    double *up = random_segments(c->segments, c->first, each, 1, c->size), *gate = random_segments(c->segments, c->first, each, 2, c->size);
+    double *da = random_segments(c->segments, c->first, each, 3, 1);
+    struct buffer *bu = buffer_of(k, ROLE_ACTIVATION, up, n), *bg = c->gated ? buffer_of(k, ROLE_ACTIVATION, gate, n) : NULL;
+    struct buffer *bda = buffer_of(k, ROLE_ACTIVATION, da, n), *bdg = c->gated ? buffer_new(k, ROLE_ACTIVATION, n) : NULL;
+    struct buffer *bdu = c->alias ? bda : buffer_new(k, ROLE_ACTIVATION, n), *ba = c->alias ? bu : buffer_new(k, ROLE_ACTIVATION, n);
+    k->activate_reverse(k, bdu, bdg, bda, bu, bg, c->kind, rows, c->width);
+    k->activate(k, ba, bu, bg, c->kind, rows, c->width);
+    if (!c->alias) {
+        k->destroy(k, bu);
+        k->destroy(k, bda);
+    }
+    struct output *a = collect(&o, k, "activate a", ba, each, bounds), *du = collect(&o, k, "activate d_up", bdu, each, bounds);
+    struct output *dg = c->gated ? collect(&o, k, "activate d_gate", bdg, each, bounds) : NULL;
+    for (size_t i = 0; bounds && i < n; i++) {
+        /* act(z) and act'(z) come from factors of size |z| and 1 + |z| times a sigmoid, tanh or erf that is good to a few roundings */
+        double z = fabs(c->gated ? gate[i] : up[i]), other = c->gated ? fabs(up[i]) : 1;
+        a->bound[i] = 8 * z * other;
+        du->bound[i] = 8 * fabs(da[i]) * (c->gated ? z : 1 + z);
+        if (dg)
+            dg->bound[i] = 8 * fabs(da[i]) * other * (1 + z);
+    }
+    k->destroy(k, bg);
+    free(up), free(gate), free(da);
+    return o;
+}
+
+struct outputs run_embed(struct kernels *k, const struct rows_case *c, int bounds)
+{
+    enum { VOCABULARY = 37 };
+    struct outputs o = {.segments = c->segments};
+    size_t width = (size_t)c->heads * (size_t)c->head_size, count = (size_t)c->rows, S = (size_t)c->segments;
+    double *table = random_values(VOCABULARY * width, 1, 1), *positions = random_values(((size_t)c->positions + 2) * width, 2, 1);
+    double *pick = random_segments(c->segments, c->first, count, 3, 1), scale = 3.1;
+    int32_t *ids = allocate(S * count * sizeof *ids);
+    for (size_t i = 0; i < S * count; i++)
+        ids[i] = (int32_t)((pick[i] + 2) / 4 * VOCABULARY);
+    struct buffer *tokens = index_of(k, ids, S * count), *bx = buffer_new(k, ROLE_RESIDUAL, S * count * width);
+    struct weight *w = weight_of(k, WEIGHT_TABLE, table, VOCABULARY, width);
+    struct weight *p = c->position_rows ? weight_of(k, WEIGHT_TABLE, positions, (size_t)c->positions + 2, width) : NULL;
+    k->embed(k, bx, tokens, w, scale, p, c->positions, (struct rows){c->segments, c->rows}, (int)width);
+    struct output *x = collect(&o, k, "embed x", bx, count * width, bounds);
+    for (size_t i = 0; bounds && i < S * count * width; i++)
+        x->bound[i] = 4 * (2 * scale + 2);
+    k->destroy(k, tokens);
+    k->weight_free(k, w);
+    k->weight_free(k, p);
+    free(table), free(positions), free(pick), free(ids);
+    return o;
+}
+
+struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int bounds)
+{
+    struct outputs o = {.segments = c->segments};
+    /* two more dimensions in a row than its heads have: they stay as they are */
+    size_t width = (size_t)c->heads * (size_t)c->head_size + 2, each = (size_t)c->rows * width, n = (size_t)c->segments * each;
+    size_t pairs = (size_t)c->rotary_size / 2, angles = (size_t)c->positions * pairs;
+    double *x = random_segments(c->segments, c->first, each, 1, 1), *cosine = allocate(angles * sizeof(double)), *sine = allocate(angles * sizeof(double));
+    for (size_t i = 0; i < angles; i++) {
+        double angle = (double)(i / pairs) * pow(10000, -2.0 * (double)(i % pairs) / c->rotary_size);
+        cosine[i] = cos(angle);
+        sine[i] = sin(angle);
+    }
+    struct attention_shape shape = {.heads = c->heads, .kv_heads = c->heads, .head_size = c->head_size, .positions = c->positions, .scale = 1,
+                                    .rotary_size = c->rotary_size, .pairing = c->pairing, .cosine = cosine, .sine = sine};
+    struct error e;
+    struct attention *a = k->attention_create(k, &shape, &e);
+    if (!a)
+        fail_msg("%s: %s", k->name, e.text);
+    struct buffer *turned = buffer_of(k, ROLE_ACTIVATION, x, n), *back = buffer_new(k, ROLE_ACTIVATION, n);
+    struct rows rows = {c->segments, c->rows};
+    k->rotate(k, turned, a, rows, c->heads, (int)width, 1);
+    k->copy(k, back, turned, n);
+    k->rotate(k, back, a, rows, c->heads, (int)width, -1);
+    struct output *t = collect(&o, k, "rotate turned", turned, each, bounds), *b = collect(&o, k, "rotate back", back, each, bounds);
+    for (size_t i = 0; bounds && i < n; i++)
+        t->bound[i] = 4 * 4, b->bound[i] = 8 * 4;
+    k->attention_free(k, a);
+    free(x), free(cosine), free(sine);
+    return o;
+}
+
+struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bounds)
+{
+    struct outputs o = {.segments = c->segments};
+    size_t width = (size_t)c->heads * (size_t)c->head_size, count = (size_t)c->rows, each = count * width, S = (size_t)c->segments, to = (count + 1) / 2;
+    double *x = random_segments(c->segments, c->first, each, 1, 1), *y = random_segments(c->segments, c->first, each, 2, 1);
+    struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, x, S * each), *sum = buffer_of(k, ROLE_RESIDUAL, y, S * each);
+    struct buffer *norms = buffer_new(k, ROLE_STATISTIC, S * count), *short_x = buffer_new(k, ROLE_RESIDUAL, S * to * width);
+    struct buffer *back = buffer_of(k, ROLE_RESIDUAL, y, S * each);
+    k->row_norms(k, norms, bx, 1.7, (struct rows){c->segments, c->rows}, (int)width);
+    k->add(k, sum, bx, S * each);
+    k->tail(k, short_x, bx, c->segments, (int)to, c->rows, (int)width);
+    k->tail_reverse(k, back, short_x, c->segments, (int)to, c->rows, (int)width);
+    struct output *n = collect(&o, k, "row_norms", norms, count, bounds), *s = collect(&o, k, "add", sum, each, bounds);
+    collect(&o, k, "tail", short_x, to * width, bounds); /* bound 0: copied */
+    struct output *b = collect(&o, k, "tail_reverse", back, each, bounds);
+    for (size_t i = 0; bounds && i < S * count; i++)
+        n->bound[i] = 4 * n->value[i]; /* summed in double */
+    for (size_t i = 0; bounds && i < S * each; i++) {
+        s->bound[i] = fabs(s->value[i]);
+        b->bound[i] = i % each >= (count - to) * width ? fabs(b->value[i]) : 0;
+    }
+    k->destroy(k, bx);
+    free(x), free(y);
+    return o;
+}
+
+struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds)
+{
+    struct outputs o = {.segments = c->segments};
+    size_t width = (size_t)c->width, V = (size_t)c->vocabulary, S = (size_t)c->segments;
+    double *x = random_segments(c->segments, c->first, width, 1, c->size), *w = random_values(V * width, 2, 0.5), *b = random_values(V, 3, 1);
+    int32_t *target = allocate(S * sizeof *target);
+    for (size_t s = 0; s < S; s++)
+        target[s] = (int32_t)((7 * (s + (size_t)c->first) + V - 1) % V);
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * width), *bdx = buffer_new(k, ROLE_ACTIVATION, S * width);
+    struct buffer *logprob = buffer_new(k, ROLE_STATISTIC, S), *targets = index_of(k, target, S);
+    struct weight *table = weight_of(k, WEIGHT_TABLE, w, V, width), *bias = c->bias ? weight_of(k, WEIGHT_VECTOR, b, V, 1) : NULL;
+    k->head(k, bdx, logprob, bx, table, bias, targets, c->soft_cap, c->seed, c->segments, c->width);
+    struct output *dx = collect(&o, k, "head dx", bdx, width, bounds), *lp = collect(&o, k, "head logprob", logprob, 1, bounds);
+    double w_norm = 0, w_size = largest(w, V * width);
+    for (size_t v = 0; bounds && v < V; v++) {
+        double squares = 0;
+        for (size_t i = 0; i < width; i++)
+            squares += w[v * width + i] * w[v * width + i];
+        w_norm = fmax(w_norm, sqrt(squares));
+    }
+    for (size_t s = 0; bounds && s < S; s++) {
+        /* a logit is wrong by a few roundings of |x| |w|; p by that relative to itself; the two halves of the gradient have the size of w */
+        double squares = 0;
+        for (size_t i = 0; i < width; i++)
+            squares += x[s * width + i] * x[s * width + i];
+        double z = 1 + sqrt(squares) * w_norm + 2 * c->bias;
+        lp->bound[s] = 8 * z + 2 * fabs(lp->value[s]);
+        for (size_t i = 0; i < width; i++)
+            dx->bound[s * width + i] = 16 * z * fabs(c->seed) * 2 * w_size;
+    }
+    k->destroy(k, bx);
+    k->destroy(k, targets);
+    k->weight_free(k, table);
+    k->weight_free(k, bias);
+    free(x), free(w), free(b), free(target);
+    return o;
+}

@@ -1,0 +1,665 @@
+/* The program as a user meets it: $REACH is spawned on tiny checkpoints, and what it prints, writes and returns is checked. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/curve.h"
+#include "commands/erf.h"
+#include "io/csv.h"
+#include "io/result.h"
+#include "tests/tiny.h"
+
+/* after the project's headers: its macro fail would hide their function */
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static char *base; /* the folder of all tests: models, texts, results */
+
+struct outcome {
+    int status; /* exit status; -N: ended by signal N */
+    char *out, *err;
+};
+
+static void outcome_free(struct outcome *o)
+{
+    free(o->out);
+    free(o->err);
+    memset(o, 0, sizeof *o);
+}
+
+/* BASE/NAME in one of a few rotating buffers. */
+static const char *at(const char *format, ...) PRINTF_LIKE(1, 2);
+
+static const char *at(const char *format, ...)
+{
+    static char buffers[16][4200];
+    static int next;
+    char *buffer = buffers[next++ % 16];
+    va_list arguments;
+    int used = snprintf(buffer, sizeof buffers[0], "%s/", base);
+
+    va_start(arguments, format);
+    vsnprintf(buffer + used, sizeof buffers[0] - (size_t)used, format, arguments);
+    va_end(arguments);
+    return buffer;
+}
+
+/* Starts `reach LINE` in BASE, LINE divided at blanks (`~` in a word stands for a blank), its output going to BASE/stdout and stderr. */
+static pid_t start(const char *line, const char *path)
+{
+    static char copy[4096], variable[4200];
+    char *argv[64], *names[200];
+    posix_spawn_file_actions_t actions;
+    int argc = 0, count = 0;
+    pid_t child;
+
+    snprintf(copy, sizeof copy, "%s", line);
+    argv[argc++] = getenv("REACH");
+    for (char *word = strtok(copy, " "); word && argc < 63; word = strtok(NULL, " ")) {
+        for (char *p = word; *p; p++)
+            if (*p == '~')
+                *p = ' ';
+        argv[argc++] = word;
+    }
+    argv[argc] = NULL;
+    for (char **p = environ; *p && count < 190; p++)
+        if ((!path || strncmp(*p, "PATH=", 5) != 0) && strncmp(*p, "OMP_", 4) != 0 && strncmp(*p, "REACH_", 6) != 0)
+            names[count++] = *p;
+    names[count++] = "OMP_NUM_THREADS=2";
+    names[count++] = "OMP_WAIT_POLICY=passive"; /* tiny models on a busy machine: threads that spin would take turns */
+    if (path) {
+        snprintf(variable, sizeof variable, "PATH=%s", path);
+        names[count++] = variable;
+    }
+    names[count] = NULL;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, at("stdout"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    posix_spawn_file_actions_addopen(&actions, 2, at("stderr"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    posix_spawn_file_actions_addchdir_np(&actions, base);
+    if (posix_spawn(&child, argv[0], &actions, NULL, argv, names) != 0)
+        child = -1;
+    posix_spawn_file_actions_destroy(&actions);
+    return child;
+}
+
+static struct outcome finish(pid_t child)
+{
+    struct outcome o = {.status = -1000};
+    int status;
+
+    if (child > 0 && waitpid(child, &status, 0) == child)
+        o.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    o.out = slurp(at("stdout"), NULL);
+    o.err = slurp(at("stderr"), NULL);
+    assert_non_null(o.out);
+    assert_non_null(o.err);
+    return o;
+}
+
+static struct outcome reach(const char *line)
+{
+    return finish(start(line, NULL));
+}
+
+static int lines(const char *text)
+{
+    int n = 0;
+
+    for (; *text; text++)
+        n += *text == '\n';
+    return n;
+}
+
+/* Runs LINE, which must end with `status` and, when that is not 0, print nothing but one line that holds `said` on standard error. */
+static void expect(const char *line, int status, const char *said)
+{
+    struct outcome o = reach(line);
+
+    if (o.status != status || (said && !strstr(o.err, said)) || (status != 0 && (lines(o.err) != 1 || *o.out)))
+        fail_msg("reach %s\nexit %d (expected %d), expected to be told \"%s\"\nstderr: %s\nstdout: %s", line, o.status, status, said ? said : "", o.err, o.out);
+    outcome_free(&o);
+}
+
+static int exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static void assert_same_file(const char *a, const char *b)
+{
+    size_t size_a, size_b;
+    char *text_a = slurp(a, &size_a), *text_b = slurp(b, &size_b);
+
+    if (!text_a || !text_b || size_a != size_b || memcmp(text_a, text_b, size_a) != 0)
+        fail_msg("%s (%zu bytes) and %s (%zu bytes) differ", a, text_a ? size_a : 0, b, text_b ? size_b : 0);
+    free(text_a);
+    free(text_b);
+}
+
+static void assert_same_results(const char *a, const char *b)
+{
+    static const char *const names[] = {"erf.h5", "curve.csv", "summary.csv", "erf.gp"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_same_file(at("%s/%s", a, names[i]), at("%s/%s", b, names[i]));
+}
+
+/* ---- help and usage ---- */
+
+static void help_lists_every_option(void **state)
+{
+    static const char *const others[][8] = {
+        {"info", "--length", "--dtype", "--memory", "--threads", "--help", NULL},
+        {"plot", "-o DIR", "--threshold", "--format", "--force", "--help", NULL},
+        {"version", "--help", NULL},
+    };
+    struct outcome o = reach("erf --help");
+    char *manual = slurp("doc/reach.1", NULL), *plain = manual;
+
+    (void)state;
+    assert_int_equal(o.status, 0);
+    assert_string_equal(o.err, "");
+    assert_non_null(manual);
+    for (const char *p = manual; *p; p++) /* \- is a dash, Fl the one before it */
+        if (*p != '\\')
+            *plain++ = *p;
+    *plain = 0;
+    for (size_t i = 0; i < erf_help.option_count; i++) {
+        char option[64];
+
+        snprintf(option, sizeof option, "%s%s", strlen(erf_help.options[i].name) == 1 ? "-" : "--", erf_help.options[i].name);
+        if (!strstr(o.out, option))
+            fail_msg("reach erf --help does not list %s", option);
+        snprintf(option, sizeof option, "\n.It Fl %s%s", strlen(erf_help.options[i].name) == 1 ? "" : "-", erf_help.options[i].name);
+        if (!strstr(manual, option))
+            fail_msg("doc/reach.1 does not list %s", erf_help.options[i].name);
+    }
+    assert_non_null(strstr(o.out, "usage: reach erf MODEL..."));
+    assert_non_null(strstr(o.out, "Examples:"));
+    outcome_free(&o);
+    free(manual);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char line[64];
+
+        snprintf(line, sizeof line, "%s -h", others[i][0]);
+        o = reach(line);
+        assert_int_equal(o.status, 0);
+        for (const char *const *option = others[i] + 1; *option; option++)
+            if (!strstr(o.out, *option))
+                fail_msg("reach %s does not list %s", line, *option);
+        outcome_free(&o);
+    }
+    o = reach("--help");
+    assert_int_equal(o.status, 0);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        assert_non_null(strstr(o.out, others[i][0]));
+    outcome_free(&o);
+}
+
+static void wrong_usage_exits_2(void **state)
+{
+    (void)state;
+    expect("sing", 2, "unknown verb");
+    expect("erf none --text text --lenght 3", 2, "--lenght: unknown option");
+    expect("erf none", 2, "nothing to read");
+    expect("erf --text text", 2, "no MODEL");
+    expect("erf none --text text --length 64x", 2, "--length");
+    expect("erf -x none --text text", 2, "-x");
+    expect("erf a=none a=window --text text", 2, "given twice");
+    expect("erf none --text text --bias 2+", 2, "character");
+    expect("info", 2, "no MODEL");
+    expect("info none window", 2, "one argument too many");
+    expect("plot", 2, "no RESULT");
+    expect("version 3", 2, "unknown argument");
+    expect("erf none --text text --device cuda", 1, "no CUDA kernels");
+}
+
+static void version_says_what_it_is_made_of(void **state)
+{
+    static const char *const parts[] = {"reach ", "compiler", "HDF5", "oneDNN", "zlib", "Jansson", "xxHash", "reference", "--dtype f32 uses"};
+    struct outcome o = reach("version");
+
+    (void)state;
+    assert_int_equal(o.status, 0);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!strstr(o.out, parts[i]))
+            fail_msg("reach version says nothing of %s:\n%s", parts[i], o.out);
+    outcome_free(&o);
+}
+
+static void info_describes_a_checkpoint(void **state)
+{
+    struct outcome o = reach("info window --length 64");
+
+    (void)state;
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.out, "cone           9 of 63 inputs"));
+    assert_non_null(strstr(o.out, "vocabulary     256"));
+    assert_non_null(strstr(o.out, "window         5"));
+    assert_non_null(strstr(o.out, "train length   16"));
+    outcome_free(&o);
+    expect("info nothing-here", 1, "nothing-here");
+}
+
+/* ---- input that is refused ---- */
+
+static void bad_input_is_named(void **state)
+{
+    (void)state;
+    expect("erf nothing-here --text text -o x", 1, "nothing-here");
+    expect("erf none --text nothing-here -o x", 1, "nothing-here");
+    expect("erf none --text short --length 64 -o x", 1, "64");
+    expect("erf none --tokens outside.npy --length 64 -o x", 1, "256");
+    expect("erf missing --text text -o x", 1, "layers.1.mlp.down.weight");
+    expect("erf learned --text text --length 64 -o x", 1, "--length 33");
+    expect("erf big --text text --length 64 -o x", 1, "vocabulary of 300");
+    expect("erf none --text text --length 64 --bos -o x", 1, "beginning-of-text");
+    expect("erf none --text text --length 64 --memory 1K -o x", 1, "--memory");
+    expect("erf none --text text --length 64 --log nowhere/log -o x", 1, "nowhere/log");
+    assert_false(exists(at("x"))); /* and nothing is left */
+}
+
+static void spoiled_weights_name_the_layer(void **state)
+{
+    (void)state;
+    expect("erf spoiled --text text --length 64 --segments 3 --quiet -o x", 1, "layer 2 of 2");
+    expect("erf none spoiled --text text --length 64 --segments 3 --quiet -o x", 1, "spoiled");
+    assert_false(exists(at("x")));
+}
+
+static void folder_in_the_way(void **state)
+{
+    (void)state;
+    expect("erf none --text text --length 64 --segments 3 --quiet -o text", 1, "text");
+    expect("erf none --text text --length 64 --segments 3 --quiet -o text/deeper", 1, "text");
+}
+
+/* ---- results ---- */
+
+static void results_agree_with_each_other(void **state)
+{
+    struct outcome o = reach("erf window none=none --text text --length 64 --segments 12 --threshold 0.8 --quiet -o whole");
+    struct csv_table curve, summary;
+    struct result result;
+    struct error e = {""};
+
+    (void)state;
+    if (o.status != 0)
+        fail_msg("exit %d: %s", o.status, o.err);
+    assert_string_equal(o.err, "");
+    assert_non_null(strstr(o.out, "ERF(0.8)")); /* the first --threshold leads */
+    assert_non_null(strstr(o.out, "paired by segment"));
+    assert_non_null(strstr(o.out, "window 5"));
+    outcome_free(&o);
+    assert_false(exists(at("whole/erf.part")));
+
+    assert_int_equal(result_read(at("whole/erf.h5"), &result, &e), 0);
+    assert_int_equal(csv_read(at("whole/curve.csv"), &curve, &e), 0);
+    assert_int_equal(csv_read(at("whole/summary.csv"), &summary, &e), 0);
+    assert_int_equal(result.model_count, 2);
+    assert_string_equal(result.models[0].name, "window");
+    assert_int_equal(curve.rows, 2 * 63);
+    assert_int_equal(summary.rows, 2 * 6);
+    assert_int_equal(curve.columns, 10);
+    assert_int_equal(summary.columns, 19);
+    for (size_t i = 0; i < 2; i++) {
+        const struct result_model *m = &result.models[i];
+        double mean = 0;
+
+        assert_int_equal(m->segments, 12);
+        assert_int_equal(m->positions, 63);
+        assert_string_equal(result_attribute(m, "train_length"), i == 0 ? "16" : "0");
+        for (size_t k = 0; k < 63; k++) { /* the CSV reads back to the same doubles */
+            char **row = curve.cell + (i * 63 + k) * curve.columns;
+
+            assert_string_equal(row[0], m->name);
+            assert_int_equal(atoi(row[1]), (int)k + 1);
+            assert_int_equal(atoi(row[2]), 62 - (int)k);
+            assert_true(strtod(row[3], NULL) == m->s[k]);
+            assert_true(strtod(row[4], NULL) == m->c[k]);
+            assert_true(strtod(row[5], NULL) == m->c_lo[k]);
+            assert_true(strtod(row[6], NULL) == m->c_hi[k]);
+            assert_true(m->c_lo[k] <= m->c[k] + 1e-12 && m->c[k] <= m->c_hi[k] + 1e-12);
+        }
+        for (size_t k = 0; k < 6; k++) {
+            char **row = summary.cell + (i * 6 + k) * summary.columns;
+            double q = strtod(row[4], NULL);
+
+            assert_int_equal(strtoul(row[5], NULL, 10), curve_erf(m->c, 63, q));
+            assert_int_equal(atoi(row[8]), curve_erf(m->c, 63, q) == 63);
+        }
+        for (size_t k = 0; k < 12; k++)
+            mean += m->logprob[k] / 12;
+        assert_true(fabs(mean - strtod(summary.cell[i * 6 * summary.columns + 14], NULL)) < 1e-12);
+        assert_true(m->c[0] == 1);
+    }
+    for (size_t k = 0; k < 63 - 9; k++) /* outside the cone of 1 + 2 (5 - 1) tokens */
+        assert_true(result.models[0].s[k] == 0);
+    assert_true(result.models[0].s[63 - 9] > 0);
+    result_free(&result);
+    csv_table_free(&curve);
+    csv_table_free(&summary);
+}
+
+/* A row of the embedding is NaN: the one segment that reads it is excluded and counted, the others are used. */
+static void excluded_segments_are_counted(void **state)
+{
+    struct outcome o = reach("erf none rare --tokens rare.npy --quiet -o excluded");
+    struct csv_table summary;
+    struct result result;
+    struct error e;
+
+    (void)state;
+    if (o.status != 0)
+        fail_msg("exit %d: %s", o.status, o.err);
+    assert_non_null(strstr(o.out, "rare: 1 of 4 segments are excluded"));
+    assert_non_null(strstr(o.out, "not paired"));
+    outcome_free(&o);
+    assert_int_equal(result_read(at("excluded/erf.h5"), &result, &e), 0);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(result.models[0].status[i], SEGMENT_DONE);
+        assert_int_equal(result.models[1].status[i], i == 1 ? SEGMENT_EXCLUDED : SEGMENT_DONE);
+    }
+    assert_string_equal(result_attribute(&result.models[1], "excluded"), "1");
+    result_free(&result);
+    assert_int_equal(csv_read(at("excluded/summary.csv"), &summary, &e), 0);
+    assert_string_equal(summary.cell[5 * summary.columns + 1], "4");
+    assert_string_equal(summary.cell[5 * summary.columns + 2], "1");
+    assert_true(strtod(summary.cell[5 * summary.columns + 15], NULL) > 1); /* its perplexity is finite */
+    csv_table_free(&summary);
+}
+
+static void results_are_kept(void **state)
+{
+    struct outcome o;
+
+    (void)state;
+    expect("erf window --text text --length 64 --segments 3 --quiet -o kept", 0, NULL);
+    expect("erf window --text text --length 64 --segments 3 --quiet -o kept", 1, "--force");
+    expect("erf window --text text --length 64 --segments 3 --quiet -o kept --resume", 1, "--force");
+    o = reach("erf window --text text --length 64 --segments 4 --quiet -o kept --force");
+    assert_int_equal(o.status, 0);
+    outcome_free(&o);
+}
+
+static void names_are_made_unique(void **state)
+{
+    struct outcome o = reach("erf window ./window other=window --text text --length 64 --segments 3 --quiet -o names");
+    struct result result;
+    struct error e;
+
+    (void)state;
+    assert_int_equal(o.status, 0);
+    outcome_free(&o);
+    assert_int_equal(result_read(at("names/erf.h5"), &result, &e), 0);
+    assert_int_equal(result.model_count, 3);
+    assert_string_equal(result.models[0].name, "window");
+    assert_string_equal(result.models[1].name, "window-2");
+    assert_string_equal(result.models[2].name, "other");
+    result_free(&result);
+}
+
+/* The same tokens as bytes of a text, a 1-D and a 2-D file give the same norms. */
+static void tokens_and_text_agree(void **state)
+{
+    struct result results[3];
+    struct error e;
+
+    (void)state;
+    expect("erf window --text text --length 64 --segments 4 --stride 64 --quiet -o input-0", 0, NULL);
+    expect("erf window --tokens stream.npy --length 64 --segments 4 --stride 64 --quiet -o input-1", 0, NULL);
+    expect("erf window --tokens rows.npy --quiet -o input-2", 0, NULL);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(result_read(at("input-%d/erf.h5", i), &results[i], &e), 0);
+    for (int i = 1; i < 3; i++) {
+        assert_int_equal(results[i].models[0].segments, 4);
+        assert_int_equal(results[i].models[0].positions, 63);
+        assert_memory_equal(results[i].models[0].norm, results[0].models[0].norm, 4 * 63 * sizeof(double));
+    }
+    for (int i = 0; i < 3; i++)
+        result_free(&results[i]);
+}
+
+static void threads_change_no_byte(void **state)
+{
+    (void)state;
+    expect("erf window none --text text --length 64 --segments 9 --quiet --threads 1 -o threads-1", 0, NULL);
+    expect("erf window none --text text --length 64 --segments 9 --quiet --threads 2 -o threads-2", 0, NULL);
+    assert_same_results("threads-1", "threads-2");
+}
+
+static void overlap_saturation_and_overrides_are_told(void **state)
+{
+    struct outcome o = reach("erf none --text text --length 64 --segments 9 --stride 10 --quiet --bootstrap 0 --threshold 0.999 -o overlap");
+
+    (void)state;
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.out, "segments overlap"));
+    assert_non_null(strstr(o.out, ">= 63"));
+    outcome_free(&o);
+    o = reach("erf none --text text --length 64 --segments 3 --quiet --window 3 --bias alibi(delta=2) -o override");
+    assert_int_equal(o.status, 0);
+    outcome_free(&o);
+    o = reach("erf window --text text --length 64 --segments 3 --quiet --check-precision 2 --log log -o check");
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.out, "largest deviations"));
+    assert_null(strstr(o.out, "!\n"));
+    assert_true(exists(at("log")));
+    outcome_free(&o);
+}
+
+static void without_gnuplot(void **state)
+{
+    struct outcome o = finish(start("erf window --text text --length 64 --segments 3 --quiet -o blind", "/nonexistent"));
+
+    (void)state;
+    assert_int_equal(o.status, 0);
+    assert_int_equal(lines(o.err), 1);
+    assert_non_null(strstr(o.err, "reach erf: gnuplot: not found"));
+    assert_true(exists(at("blind/erf.gp")) && exists(at("blind/curve.csv")) && exists(at("blind/erf.h5")));
+    assert_false(exists(at("blind/erf.png")) || exists(at("blind/erf.part")));
+    outcome_free(&o);
+}
+
+static void plot_combines_results(void **state)
+{
+    struct outcome o;
+    char *script;
+
+    (void)state;
+    expect("erf window --text text --length 64 --segments 3 --quiet -o plot-a", 0, NULL);
+    expect("erf window none --text text --length 32 --segments 3 --quiet -o plot-b", 0, NULL);
+    o = reach("plot plot-a plot-b/curve.csv -o plotted --format svg");
+    if (o.status != 0)
+        fail_msg("exit %d: %s", o.status, o.err);
+    outcome_free(&o);
+    script = slurp(at("plotted/erf.gp"), NULL);
+    assert_non_null(script);
+    assert_non_null(strstr(script, "title 'plot-a/window"));
+    assert_non_null(strstr(script, "title 'plot-b/window"));
+    assert_non_null(strstr(script, "title 'none"));
+    assert_non_null(strstr(script, "L_{tr} = 16"));
+    free(script);
+    expect("plot plot-a -o plotted", 1, "--force");
+    expect("plot text -o plotted --force", 1, "text");
+    expect("plot plot-a/summary.csv -o plotted --force", 1, "position");
+}
+
+/* ---- interruption ---- */
+
+static const char long_run[] = "erf window none --text text --length 64 --segments 400 --stride 64 --dtype f64 --bootstrap 10 --quiet -o %s %s";
+
+static size_t size_of(const char *path)
+{
+    struct stat found;
+
+    return stat(path, &found) == 0 ? (size_t)found.st_size : 0;
+}
+
+/* Starts the long run in FOLDER, sends `number` once about 40 records are there, and returns how it ended. */
+static struct outcome interrupted(const char *folder, int number)
+{
+    char line[512], journal[4200];
+    struct timespec pause = {0, 1000000};
+    pid_t child;
+    int status;
+
+    snprintf(line, sizeof line, long_run, folder, "");
+    snprintf(journal, sizeof journal, "%s", at("%s/erf.part", folder));
+    child = start(line, NULL);
+    for (int i = 0; i < 60000 && size_of(journal) < 40 * 64 * sizeof(double); i++) {
+        if (waitpid(child, &status, WNOHANG) == child)
+            fail_msg("the run ended by itself: %s", slurp(at("stderr"), NULL));
+        nanosleep(&pause, NULL);
+    }
+    kill(child, number);
+    return finish(child);
+}
+
+static void interrupted_runs_go_on(void **state)
+{
+    char line[512];
+    struct outcome o;
+
+    (void)state;
+    snprintf(line, sizeof line, long_run, "run-whole", "");
+    o = reach(line);
+    assert_int_equal(o.status, 0);
+    outcome_free(&o);
+
+    /* asked to stop: tells what is kept */
+    o = interrupted("run-stopped", SIGINT);
+    if (o.status != 1 || lines(o.err) != 1 || !strstr(o.err, "--resume") || !strstr(o.err, "of 800 segments are kept"))
+        fail_msg("exit %d: %s", o.status, o.err);
+    outcome_free(&o);
+    assert_true(exists(at("run-stopped/erf.part")));
+    assert_false(exists(at("run-stopped/erf.h5")));
+    /* other settings, and a plain start over it, are refused */
+    snprintf(line, sizeof line, long_run, "run-stopped", "--resume --seed 5");
+    expect(line, 1, "seed");
+    snprintf(line, sizeof line, long_run, "run-stopped", "");
+    expect(line, 1, "--resume");
+    snprintf(line, sizeof line, long_run, "run-stopped", "--resume --threads 1");
+    o = reach(line);
+    if (o.status != 0)
+        fail_msg("exit %d: %s", o.status, o.err);
+    outcome_free(&o);
+    assert_false(exists(at("run-stopped/erf.part")));
+    assert_same_results("run-whole", "run-stopped");
+
+    /* killed, with half a record at the end of the journal */
+    o = interrupted("run-killed", SIGKILL);
+    assert_int_equal(o.status, -SIGKILL);
+    outcome_free(&o);
+    assert_true(size_of(at("run-killed/erf.part")) > 0);
+    assert_int_equal(truncate(at("run-killed/erf.part"), (off_t)size_of(at("run-killed/erf.part")) - 100), 0);
+    snprintf(line, sizeof line, long_run, "run-killed", "--resume");
+    o = reach(line);
+    if (o.status != 0)
+        fail_msg("exit %d: %s", o.status, o.err);
+    outcome_free(&o);
+    assert_same_results("run-whole", "run-killed");
+}
+
+static void resume_without_a_journal_starts_afresh(void **state)
+{
+    (void)state;
+    expect("erf window --text text --length 64 --segments 3 --quiet -o afresh --resume", 0, NULL);
+    assert_true(exists(at("afresh/erf.h5")));
+}
+
+static int make_inputs(void **state)
+{
+    static const struct row {
+        const char *name;
+        struct tiny shape;
+    } models[] = {
+        {"none", {.seed = 1}},
+        {"window", {.seed = 2, .settings = "\"window\": 5, \"train_length\": 16,"}},
+        {"learned", {.seed = 3, .learned = 32}},
+        {"big", {.seed = 4, .vocabulary = 300}},
+        {"missing", {.seed = 5, .missing = "layers.1.mlp.down.weight"}},
+        {"rare", {.seed = 7, .untied = 1, .spoiled = "embedding.weight"}}, /* the row of id 0 */
+        {"spoiled", {.seed = 6, .spoiled = "layers.1.mlp.down.bias"}},
+    };
+    int32_t ids[300];
+    char *text;
+
+    (void)state;
+    base = scratch_make();
+    if (!base || !getenv("REACH")) {
+        fprintf(stderr, "t-cli: REACH names no program\n");
+        return -1;
+    }
+    if (getenv("REACH")[0] != '/') { /* the program is run in another folder */
+        char *real = realpath(getenv("REACH"), NULL);
+
+        if (!real || setenv("REACH", real, 1) != 0)
+            return -1;
+        free(real);
+    }
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (tiny_checkpoint(at("%s", models[i].name), &models[i].shape) != 0)
+            return -1;
+    if (tiny_text(at("text"), 40000, 7) != 0 || tiny_text(at("short"), 63, 8) != 0 || !(text = slurp(at("text"), NULL)))
+        return -1;
+    for (int i = 0; i < 300; i++)
+        ids[i] = (unsigned char)text[i];
+    free(text);
+    if (tiny_npy(at("stream.npy"), ids, 0, 300) != 0 || tiny_npy(at("rows.npy"), ids, 4, 64) != 0)
+        return -1;
+    ids[70] = 0;
+    if (tiny_npy(at("rare.npy"), ids, 4, 64) != 0)
+        return -1;
+    ids[7] = 256;
+    return tiny_npy(at("outside.npy"), ids, 0, 300);
+}
+
+static int remove_inputs(void **state)
+{
+    (void)state;
+    scratch_remove(base);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(help_lists_every_option),
+        cmocka_unit_test(wrong_usage_exits_2),
+        cmocka_unit_test(version_says_what_it_is_made_of),
+        cmocka_unit_test(info_describes_a_checkpoint),
+        cmocka_unit_test(bad_input_is_named),
+        cmocka_unit_test(spoiled_weights_name_the_layer),
+        cmocka_unit_test(folder_in_the_way),
+        cmocka_unit_test(results_agree_with_each_other),
+        cmocka_unit_test(excluded_segments_are_counted),
+        cmocka_unit_test(results_are_kept),
+        cmocka_unit_test(names_are_made_unique),
+        cmocka_unit_test(tokens_and_text_agree),
+        cmocka_unit_test(threads_change_no_byte),
+        cmocka_unit_test(overlap_saturation_and_overrides_are_told),
+        cmocka_unit_test(without_gnuplot),
+        cmocka_unit_test(plot_combines_results),
+        cmocka_unit_test(interrupted_runs_go_on),
+        cmocka_unit_test(resume_without_a_journal_starts_afresh),
+    };
+
+    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+}

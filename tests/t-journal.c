@@ -1,0 +1,309 @@
+/* The journal survives a kill at any byte, and goes on only under the same settings. */
+#include "io/journal.h"
+#include "tests/scratch.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { POSITIONS = 5, RECORDS = 4, RECORD_BYTES = 24 + 8 * POSITIONS + 8 };
+
+static const char settings[] = "length=6\nmodel=a 0123\nseed=0\n";
+static char *folder;
+
+static int make_folder(void **state)
+{
+    (void)state;
+    folder = scratch_make();
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    scratch_remove(folder);
+    return 0;
+}
+
+/* Record k of the tests; the second has values that only an exact copy keeps. */
+static struct journal_record record_of(uint32_t k, double norm[POSITIONS])
+{
+    for (int i = 0; i < POSITIONS; i++)
+        norm[i] = k + 0.1 * i;
+    if (k == 1) {
+        norm[0] = NAN;
+        norm[1] = -INFINITY;
+        norm[2] = 5e-324;
+    }
+    return (struct journal_record){.model = k % 2, .segment = 100 + k, .status = (uint8_t)(1 + k % 2), .logprob = -0.3 * k, .norm = norm};
+}
+
+/* Counts the records and compares them with record_of; stops at `stop_at`. */
+struct seen {
+    uint32_t count, stop_at;
+    int wrong;
+};
+
+static int look(void *context, const struct journal_record *r)
+{
+    struct seen *seen = context;
+    double norm[POSITIONS];
+    struct journal_record want = record_of(seen->count, norm);
+    if (seen->count == seen->stop_at)
+        return 1;
+    seen->wrong += r->model != want.model || r->segment != want.segment || r->status != want.status || r->logprob != want.logprob ||
+                   memcmp(r->norm, norm, sizeof norm);
+    seen->count++;
+    return 0;
+}
+
+static void append(struct journal *j, uint32_t first, uint32_t end)
+{
+    struct error e = {""};
+    double norm[POSITIONS];
+    for (uint32_t k = first; k < end; k++) {
+        struct journal_record r = record_of(k, norm);
+        assert_int_equal(journal_append(j, &r, &e), 0);
+    }
+}
+
+/* A journal of RECORDS records as bytes; caller frees. */
+static unsigned char *whole_journal(size_t *size)
+{
+    struct error e = {""};
+    const char *path = scratch_path(folder, "whole.part");
+    struct journal *j = journal_create(path, POSITIONS, settings, &e);
+    assert_non_null(j);
+    append(j, 0, RECORDS);
+    assert_int_equal(journal_close(j, &e), 0);
+    return scratch_read(path, size);
+}
+
+static struct journal *resume(const char *path, struct seen *seen, struct error *e)
+{
+    int absent = 7;
+    *seen = (struct seen){.stop_at = UINT32_MAX};
+    struct journal *j = journal_resume(path, POSITIONS, settings, look, seen, &absent, e);
+    assert_int_equal(absent, 0);
+    return j;
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    struct seen seen;
+    size_t size, again;
+    free(whole_journal(&size));
+    const char *path = scratch_path(folder, "whole.part");
+    struct journal *j = resume(path, &seen, &e);
+    assert_non_null(j);
+    assert_int_equal(seen.count, RECORDS);
+    assert_int_equal(seen.wrong, 0);
+    append(j, RECORDS, RECORDS + 1);
+    assert_int_equal(journal_close(j, &e), 0);
+    assert_non_null(j = resume(path, &seen, &e));
+    assert_int_equal(seen.count, RECORDS + 1);
+    assert_int_equal(seen.wrong, 0);
+    assert_int_equal(journal_close(j, &e), 0);
+    /* created anew: the old records are gone */
+    assert_non_null(j = journal_create(path, POSITIONS, settings, &e));
+    assert_int_equal(journal_close(j, &e), 0);
+    free(scratch_read(path, &again));
+    assert_int_equal(again, size - RECORDS * RECORD_BYTES);
+    assert_int_equal(journal_close(NULL, &e), 0);
+    assert_int_equal(scratch_count(folder), 1);
+}
+
+/* Killed at every byte of the last two records: what was whole is kept, and going on gives the same file. */
+static void test_torn(void **state)
+{
+    (void)state;
+    size_t size, now;
+    struct error e = {""};
+    struct seen seen;
+    unsigned char *good = whole_journal(&size);
+    for (size_t cut = size - 2 * RECORD_BYTES; cut <= size; cut++) {
+        uint32_t kept = (uint32_t)(RECORDS - (size - cut + RECORD_BYTES - 1) / RECORD_BYTES);
+        const char *path = scratch_write(folder, "torn.part", good, cut);
+        struct journal *j = resume(path, &seen, &e);
+        assert_non_null(j);
+        assert_int_equal(seen.count, kept);
+        assert_int_equal(seen.wrong, 0);
+        append(j, kept, RECORDS);
+        assert_int_equal(journal_close(j, &e), 0);
+        unsigned char *bytes = scratch_read(path, &now);
+        assert_int_equal(now, size);
+        assert_memory_equal(bytes, good, size);
+        free(bytes);
+    }
+    free(good);
+}
+
+/* A changed byte in record k, or zeros as a power cut leaves them: records before k are kept, the rest is cut off. */
+static void test_damaged(void **state)
+{
+    (void)state;
+    size_t size, now;
+    struct error e = {""};
+    struct seen seen;
+    unsigned char *good = whole_journal(&size), *bad = malloc(size);
+    for (size_t at = 0; at < RECORDS * RECORD_BYTES; at++) {
+        uint32_t k = (uint32_t)(at / RECORD_BYTES);
+        size_t start = size - RECORDS * RECORD_BYTES;
+        memcpy(bad, good, size);
+        if (at % 5)
+            bad[start + at] ^= (unsigned char)(1 << at % 8);
+        else
+            memset(bad + start + k * RECORD_BYTES, 0, RECORD_BYTES);
+        const char *path = scratch_write(folder, "bad.part", bad, size);
+        struct journal *j = resume(path, &seen, &e);
+        assert_non_null(j);
+        assert_int_equal(seen.count, k);
+        assert_int_equal(seen.wrong, 0);
+        assert_int_equal(journal_close(j, &e), 0);
+        free(scratch_read(path, &now));
+        assert_int_equal(now, start + k * RECORD_BYTES);
+    }
+    free(good);
+    free(bad);
+}
+
+/* Any damage to the header is an error, and the file is left alone. */
+static void test_damaged_header(void **state)
+{
+    (void)state;
+    size_t size, now;
+    struct error e = {""};
+    struct seen seen;
+    unsigned char *good = whole_journal(&size);
+    size_t header = size - RECORDS * RECORD_BYTES;
+    for (size_t at = 0; at < header; at++) {
+        good[at] ^= 0x81;
+        const char *path = scratch_write(folder, "bad.part", good, size);
+        good[at] ^= 0x81;
+        assert_null(resume(path, &seen, &e));
+        assert_int_equal(check_message("header", &e, "bad.part: "), 0);
+        free(scratch_read(path, &now));
+        assert_int_equal(now, size);
+        assert_null(resume(scratch_write(folder, "bad.part", good, at), &seen, &e));
+        assert_int_equal(check_message("cut header", &e, "bad.part: |start afresh"), 0);
+    }
+    free(good);
+}
+
+static void test_settings(void **state)
+{
+    (void)state;
+    size_t size;
+    free(whole_journal(&size));
+    const struct {
+        const char *what, *settings;
+        size_t positions;
+        const char *words;
+    } cases[] = {
+        {"value", "length=7\nmodel=a 0123\nseed=0\n", POSITIONS, "length is 6 there, 7 in this run"},
+        {"later value", "length=6\nmodel=a 0123\nseed=12\n", POSITIONS, "seed is 0 there, 12 in this run"},
+        {"longer value", "length=6\nmodel=a 01234\nseed=0\n", POSITIONS, "model is a 0123 there, a 01234 in this run"},
+        {"new key", "length=6\nmodel=a 0123\nseed=0\nbos=1\n", POSITIONS, "bos is nothing there, 1 in this run"},
+        {"missing key", "length=6\nmodel=a 0123\n", POSITIONS, "seed is 0 there, nothing in this run"},
+        {"key with the same beginning", "length=6\nmodel=a 0123\nseed0=0\n", POSITIONS, "seed0 is nothing there, 0 in this run"},
+        {"none", "", POSITIONS, "length is 6 there, nothing in this run"},
+        {"order", "model=a 0123\nlength=6\nseed=0\n", POSITIONS, "same settings in another order"},
+        {"positions", settings, POSITIONS + 1, "records of 5 positions (expected 6)"},
+    };
+    const char *path = scratch_path(folder, "whole.part");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct seen seen = {.stop_at = UINT32_MAX};
+        int absent;
+        assert_null(journal_resume(path, cases[i].positions, cases[i].settings, look, &seen, &absent, &e));
+        assert_int_equal(absent, 0);
+        assert_int_equal(seen.count, 0);
+        assert_int_equal(check_message(cases[i].what, &e, cases[i].words), 0);
+    }
+    /* a record of another run that was put behind this header does not pass */
+    struct error e = {""};
+    struct seen seen;
+    struct journal *j = journal_create(scratch_path(folder, "other.part"), POSITIONS, "length=6\nmodel=b 9999\nseed=0\n", &e);
+    append(j, 0, RECORDS);
+    assert_int_equal(journal_close(j, &e), 0);
+    size_t other_size;
+    unsigned char *ours = scratch_read(path, &size), *theirs = scratch_read(scratch_path(folder, "other.part"), &other_size);
+    assert_int_equal(size, other_size);
+    memcpy(ours + size - RECORD_BYTES, theirs + size - RECORD_BYTES, RECORD_BYTES);
+    assert_non_null(j = resume(scratch_write(folder, "mixed.part", ours, size), &seen, &e));
+    assert_int_equal(seen.count, RECORDS - 1);
+    assert_int_equal(journal_close(j, &e), 0);
+    free(ours);
+    free(theirs);
+}
+
+static void test_absent_and_stopped(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    struct seen seen = {.stop_at = 2};
+    int absent = 0;
+    size_t size;
+    assert_null(journal_resume(scratch_path(folder, "absent.part"), POSITIONS, settings, look, &seen, &absent, &e));
+    assert_int_equal(absent, 1);
+    free(whole_journal(&size));
+    assert_null(journal_resume(scratch_path(folder, "whole.part"), POSITIONS, settings, look, &seen, &absent, &e));
+    assert_int_equal(absent, 0);
+    assert_int_equal(seen.count, 2);
+    assert_int_equal(check_message("stopped", &e, "model 0, segment 102 does not fit"), 0);
+    assert_null(journal_resume(folder, POSITIONS, settings, look, &seen, &absent, &e));
+    assert_int_equal(absent, 0);
+    assert_int_equal(check_message("folder", &e, "cannot be opened: Is a directory"), 0);
+    assert_null(journal_create(scratch_path(folder, "no/x.part"), POSITIONS, settings, &e));
+    assert_int_equal(check_message("no folder", &e, "x.part: cannot be written"), 0);
+    assert_null(journal_create(scratch_path(folder, "x.part"), SIZE_MAX / 4, settings, &e));
+    assert_int_equal(check_message("overflow", &e, "out of memory"), 0);
+}
+
+/* A record that does not fit on the disk is an error, and leaves the journal as it was before. */
+static void test_full_disk(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    struct seen seen;
+    size_t size, now;
+    free(whole_journal(&size));
+    const char *path = scratch_path(folder, "whole.part");
+    struct journal *j = resume(path, &seen, &e);
+    double norm[POSITIONS];
+    struct journal_record r = record_of(RECORDS, norm);
+    scratch_limit(size + RECORD_BYTES / 2);
+    int result = journal_append(j, &r, &e);
+    scratch_unlimit();
+    assert_int_equal(result, -1);
+    assert_int_equal(check_message("full disk", &e, "whole.part: cannot be written: File too large"), 0);
+    free(scratch_read(path, &now));
+    assert_int_equal(now, size);
+    append(j, RECORDS, RECORDS + 1); /* there is room again */
+    assert_int_equal(journal_close(j, &e), 0);
+    assert_non_null(j = resume(path, &seen, &e));
+    assert_int_equal(seen.count, RECORDS + 1);
+    assert_int_equal(journal_close(j, &e), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_torn),
+        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_damaged_header),
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_absent_and_stopped),
+        cmocka_unit_test(test_full_disk),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,239 @@
+/* config.json: typed getters, the memory of what was read, and files that must be refused. */
+#include "io/json.h"
+#include "tests/scratch.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *folder;
+
+static int make_folder(void **state)
+{
+    (void)state;
+    folder = scratch_make();
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    scratch_remove(folder);
+    return 0;
+}
+
+static struct config *open_text(const char *text, struct error *e)
+{
+    return config_open(scratch_write(folder, "config.json", text, strlen(text)), e);
+}
+
+static const char example[] = "{\"whole\": 12, \"big\": 9007199254740993, \"integral\": 2048.0, \"real\": 1e-5, \"yes\": true, \"no\": false,"
+                              " \"text\": \"gelu\", \"nothing\": null, \"list\": [1], \"inner\": {\"factor\": 4, \"deeper\": {\"x\": 0.5}}, \"spare\": 1}";
+
+static void test_getters(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    struct config *c = open_text(example, &e);
+    assert_non_null(c);
+    assert_string_equal(config_path(c), scratch_path(folder, "config.json"));
+    long whole;
+    double real;
+    int flag;
+    const char *text;
+    const char *const choices[] = {"relu", "gelu", NULL};
+    assert_int_equal(config_int(c, "whole", 1, 12, &whole, &e), 0);
+    assert_int_equal(whole, 12);
+    assert_int_equal(config_int(c, "big", 0, 1L << 60, &whole, &e), 0);
+    assert_true(whole == 9007199254740993);
+    assert_int_equal(config_int(c, "integral", 0, 4096, &whole, &e), 0);
+    assert_int_equal(whole, 2048);
+    assert_int_equal(config_int_or(c, "absent", 1, 10, -7, &whole, &e), 0); /* a fallback need not be in range */
+    assert_int_equal(whole, -7);
+    assert_int_equal(config_int_or(c, "nothing", 1, 10, 3, &whole, &e), 0);
+    assert_int_equal(whole, 3);
+    assert_int_equal(config_int(c, "inner.factor", 1, 10, &whole, &e), 0);
+    assert_int_equal(whole, 4);
+    assert_int_equal(config_real_or(c, "real", 0, 1, 9, &real, &e), 0);
+    assert_true(real == 1e-5);
+    assert_int_equal(config_real_or(c, "whole", 0, 100, 9, &real, &e), 0);
+    assert_true(real == 12);
+    assert_int_equal(config_real_or(c, "inner.deeper.x", 0, 1, 9, &real, &e), 0);
+    assert_true(real == 0.5);
+    assert_int_equal(config_real_or(c, "inner.absent.x", 0, 1, 9, &real, &e), 0);
+    assert_true(real == 9);
+    assert_int_equal(config_bool_or(c, "yes", 0, &flag, &e), 0);
+    assert_int_equal(flag, 1);
+    assert_int_equal(config_bool_or(c, "no", 1, &flag, &e), 0);
+    assert_int_equal(flag, 0);
+    assert_int_equal(config_bool_or(c, "absent", 1, &flag, &e), 0);
+    assert_int_equal(flag, 1);
+    assert_int_equal(config_string_or(c, "text", "x", &text, &e), 0);
+    assert_string_equal(text, "gelu");
+    assert_int_equal(config_string_or(c, "nothing", "x", &text, &e), 0);
+    assert_string_equal(text, "x");
+    assert_int_equal(config_choice_or(c, "text", choices, 0, &flag, &e), 0);
+    assert_int_equal(flag, 1);
+    assert_int_equal(config_choice_or(c, "absent", choices, -1, &flag, &e), 0);
+    assert_int_equal(flag, -1);
+    assert_true(json_is_array(config_get(c, "list")));
+    assert_null(config_get(c, "nothing"));
+    assert_int_equal(config_has(c, "spare"), 1);
+    assert_int_equal(config_has(c, "nothing"), 0);
+    assert_int_equal(config_has(c, "inner.deeper.x"), 1);
+    assert_string_equal(e.text, "");
+    /* looking whether a key is there does not count as reading it */
+    assert_string_equal(config_first_unread(c), "spare");
+    assert_non_null(config_get(c, "spare"));
+    assert_null(config_first_unread(c));
+    config_close(c);
+    config_close(NULL);
+}
+
+static void test_unread(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    struct config *c = open_text("{\"z\": 1, \"empty\": null, \"a\": {\"b\": 1}, \"list\": 3}", &e);
+    assert_string_equal(config_first_unread(c), "z"); /* in the order of the file */
+    assert_non_null(config_get(c, "z"));
+    assert_string_equal(config_first_unread(c), "a"); /* null is as good as absent */
+    assert_null(config_get(c, "a.x"));
+    assert_string_equal(config_first_unread(c), "list");
+    assert_null(config_get(c, "list.x")); /* no object: not understood, so not read */
+    assert_string_equal(config_first_unread(c), "list");
+    config_close(c);
+}
+
+static void test_refused_values(void **state)
+{
+    (void)state;
+    enum kind { WHOLE, WHOLE_OR, REAL, FLAG, TEXT, CHOICE };
+    const struct {
+        const char *value; /* of key k; NULL: absent */
+        enum kind kind;
+        const char *words;
+    } cases[] = {
+        {NULL, WHOLE, "k is missing (expected a whole number from 1 to 100)"},
+        {"null", WHOLE, "k is missing"},
+        {"0", WHOLE, "k is 0 (expected a whole number from 1 to 100)"},
+        {"101", WHOLE_OR, "k is 101 (expected a whole number from 1 to 100)"},
+        {"-5", WHOLE_OR, "k is -5"},
+        {"1.5", WHOLE_OR, "k is 1.5 (expected a whole number"},
+        {"1e300", WHOLE, "k is 1.0000000000000001e+300"},
+        {"\"12\"", WHOLE, "k is '12' (expected a whole number"},
+        {"true", WHOLE, "k is true"},
+        {"[1]", WHOLE, "k is a list"},
+        {"{}", WHOLE, "k is an object"},
+        {"1e9", REAL, "k is 1000000000 (expected a number from 1 to 100)"},
+        {"\"1\"", REAL, "k is '1' (expected a number"},
+        {"false", REAL, "k is false"},
+        {"1", FLAG, "k is 1 (expected true or false)"},
+        {"\"true\"", FLAG, "k is 'true' (expected true or false)"},
+        {"7", TEXT, "k is 7 (expected text in quotes)"},
+        {"\"tanh\"", CHOICE, "k is 'tanh' (expected one of relu, gelu)"},
+        {"3", CHOICE, "k is 3 (expected one of relu, gelu)"},
+    };
+    const char *const choices[] = {"relu", "gelu", NULL};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        char text[64];
+        long whole;
+        double real;
+        int flag, result = 0;
+        const char *string;
+        snprintf(text, sizeof text, cases[i].value ? "{\"k\": %s}" : "{}", cases[i].value);
+        struct config *c = open_text(text, &e);
+        assert_non_null(c);
+        switch (cases[i].kind) {
+        case WHOLE:
+            result = config_int(c, "k", 1, 100, &whole, &e);
+            break;
+        case WHOLE_OR:
+            result = config_int_or(c, "k", 1, 100, 5, &whole, &e);
+            break;
+        case REAL:
+            result = config_real_or(c, "k", 1, 100, 5, &real, &e);
+            break;
+        case FLAG:
+            result = config_bool_or(c, "k", 1, &flag, &e);
+            break;
+        case TEXT:
+            result = config_string_or(c, "k", "", &string, &e);
+            break;
+        case CHOICE:
+            result = config_choice_or(c, "k", choices, 0, &flag, &e);
+            break;
+        }
+        if (result != -1)
+            print_error("%s was accepted\n", text);
+        assert_int_equal(result, -1);
+        assert_int_equal(check_message(text, &e, cases[i].words), 0);
+        assert_int_equal(check_message(text, &e, "config.json: "), 0);
+        config_close(c);
+    }
+    struct error e = {""};
+    struct config *c = open_text("{\"rope_scaling\": \"linear\"}", &e);
+    double real;
+    assert_int_equal(config_real_or(c, "rope_scaling.factor", 1, 100, 1, &real, &e), -1);
+    assert_int_equal(check_message("parent", &e, "rope_scaling is no object"), 0);
+    config_close(c);
+}
+
+static void test_refused_files(void **state)
+{
+    (void)state;
+    const struct {
+        const char *text, *words;
+    } cases[] = {
+        {"", "not valid JSON|line 1"},
+        {"{\"a\": 1", "not valid JSON"},
+        {"{\"a\": 1,}", "not valid JSON"},
+        {"{\"a\": 1} {}", "not valid JSON"},
+        {"{\"a\": 1, \"a\": 2}", "duplicate"},
+        {"{\"a\": {\"b\": 1, \"b\": 1}}", "duplicate"},
+        {"[1]", "not a JSON object"},
+        {"{\"a\": \"\xFF\"}", "not UTF-8"},
+        {"{\"a\": 99999999999999999999}", "not valid JSON|too big"},
+        {"{\"a\": NaN}", "not valid JSON"},
+    };
+    struct error e = {""};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct config *c = open_text(cases[i].text, &e);
+        if (c)
+            print_error("%s was accepted\n", cases[i].text);
+        assert_null(c);
+        assert_int_equal(check_message(cases[i].text, &e, cases[i].words), 0);
+        assert_int_equal(check_message(cases[i].text, &e, "config.json: "), 0);
+    }
+    size_t size = (16 << 20) + 1;
+    char *large = malloc(size);
+    memset(large, ' ', size);
+    assert_null(config_open(scratch_write(folder, "large.json", large, size), &e));
+    assert_int_equal(check_message("large", &e, "large.json: |expected at most 16777216"), 0);
+    memset(large, '[', 10000);
+    memcpy(large, "{\"a\":", 5);
+    assert_null(config_open(scratch_write(folder, "deep.json", large, 10000), &e));
+    assert_int_equal(check_message("deep", &e, "deep.json: |not valid JSON"), 0);
+    free(large);
+    assert_null(config_open(folder, &e));
+    assert_int_equal(check_message("folder", &e, "is a folder"), 0);
+    assert_null(config_open(scratch_path(folder, "absent.json"), &e));
+    assert_int_equal(check_message("absent", &e, "absent.json: cannot be opened"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_getters),
+        cmocka_unit_test(test_unread),
+        cmocka_unit_test(test_refused_values),
+        cmocka_unit_test(test_refused_files),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

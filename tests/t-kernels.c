@@ -1,0 +1,432 @@
+/* Every kernel set that this machine can run, against the f64 reference on the same inputs at awkward sizes; and what must hold bit for bit: thread
+ * counts, segments alone or together, aliasing, factors of two on the gradient, and zeros outside a window.
+ *
+ * Tolerances: kernel_run.c gives for each output a bound on its rounding error in units of roundoff, with the reasons. */
+#include "tests/compare.h"
+#include "tests/kernel_run.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
+
+enum op { OP_LINEAR, OP_NORM, OP_ACTIVATION, OP_EMBED, OP_ROTATE, OP_MOVES, OP_HEAD, OP_ATTENTION };
+
+/* All cases begin with segments and first. */
+struct any_case {
+    enum op op;
+    union {
+        struct {
+            int segments, first;
+        };
+        struct linear_case linear;
+        struct norm_case norm;
+        struct activation_case activation;
+        struct rows_case rows;
+        struct head_case head;
+        struct attention_case attention;
+    };
+};
+
+static struct kernels *oracle;
+static struct kernels *sets[16];
+static int set_count;
+
+static int open_sets(void **state)
+{
+    (void)state;
+    for (int i = 0; i < kernel_set_count; i++) {
+        struct error e;
+        if (!kernel_sets[i].usable()) {
+            print_message("kernel set %s (%s) cannot run here\n", kernel_sets[i].name, kernel_sets[i].dtype);
+            continue;
+        }
+        struct kernels *k = set_count < LENGTH(sets) ? kernel_sets[i].open(&e) : NULL;
+        if (!k) {
+            print_error("kernel set %s (%s): %s\n", kernel_sets[i].name, kernel_sets[i].dtype, e.text);
+            return -1;
+        }
+        print_message("kernel set %s (%s): %s\n", kernel_sets[i].name, kernel_sets[i].dtype, k->name);
+        sets[set_count++] = k;
+        if (!strcmp(kernel_sets[i].name, "reference") && !strcmp(k->dtype, "f64"))
+            oracle = k;
+    }
+    omp_set_num_threads(2);
+    return oracle ? 0 : -1;
+}
+
+static int close_sets(void **state)
+{
+    (void)state;
+    for (int i = 0; i < set_count; i++)
+        sets[i]->close(sets[i]);
+    return 0;
+}
+
+static double roundoff(const struct kernels *k)
+{
+    assert_true(!strcmp(k->dtype, "f32") || !strcmp(k->dtype, "f64"));
+    return strcmp(k->dtype, "f32") ? ldexp(1, -53) : ldexp(1, -24);
+}
+
+static struct outputs run(struct kernels *k, const struct any_case *c, int bounds)
+{
+    switch (c->op) {
+    case OP_LINEAR:
+        return run_linear(k, &c->linear, bounds);
+    case OP_NORM:
+        return run_norm(k, &c->norm, bounds);
+    case OP_ACTIVATION:
+        return run_activation(k, &c->activation, bounds);
+    case OP_EMBED:
+        return run_embed(k, &c->rows, bounds);
+    case OP_ROTATE:
+        return run_rotate(k, &c->rows, bounds);
+    case OP_MOVES:
+        return run_moves(k, &c->rows, bounds);
+    case OP_HEAD:
+        return run_head(k, &c->head, bounds);
+    default:
+        return run_attention(k, &c->attention, bounds);
+    }
+}
+
+/* The case's fields after `first` as numbers, in the order of kernel_run.h. */
+static void describe(char text[300], const struct kernels *k, const struct any_case *c)
+{
+    const struct linear_case *l = &c->linear;
+    const struct norm_case *n = &c->norm;
+    const struct activation_case *v = &c->activation;
+    const struct rows_case *r = &c->rows;
+    const struct head_case *h = &c->head;
+    const struct attention_case *a = &c->attention;
+    int at = snprintf(text, 300, "%s %s, segments %d from %d: ", k->name, k->dtype, c->segments, c->first);
+    char *rest = text + at;
+    size_t left = 300 - (size_t)at;
+    switch (c->op) {
+    case OP_LINEAR:
+        snprintf(rest, left, "linear rows %d in %d out %d bias %d accumulate %d", l->rows, l->in, l->out, l->bias, l->accumulate);
+        break;
+    case OP_NORM:
+        snprintf(rest, left, "norm rows %d width %d kind %d shift %d accumulate %d mean %g", n->rows, n->width, n->kind, n->shift, n->accumulate, n->mean);
+        break;
+    case OP_ACTIVATION:
+        snprintf(rest, left, "activation rows %d width %d kind %d gated %d alias %d size %g", v->rows, v->width, v->kind, v->gated, v->alias, v->size);
+        break;
+    case OP_HEAD:
+        snprintf(rest, left, "head width %d vocabulary %d bias %d soft-cap %g seed %g size %g", h->width, h->vocabulary, h->bias, h->soft_cap, h->seed, h->size);
+        break;
+    case OP_ATTENTION:
+        snprintf(rest, left,
+                 "attention heads %d/%d of %d, positions %d keys %d queries %d window %d bias %d multiplier %d key bias %d soft-cap %g size %g", a->heads,
+                 a->kv_heads, a->head_size, a->positions, a->keys, a->queries, a->window, a->bias, a->multiplier, a->key_bias, a->soft_cap, a->size);
+        break;
+    default:
+        snprintf(rest, left, "op %d rows %d of %d, heads %d of %d, rotary %d pairing %d position rows %d", c->op, r->rows, r->positions, r->heads,
+                 r->head_size, r->rotary_size, r->pairing, r->position_rows);
+    }
+}
+
+/* All outputs of `got` have the bits of segments `from` on of `want`. */
+static void require_same(const char *change, struct kernels *k, const struct any_case *c, const struct outputs *got, const struct outputs *want, int from)
+{
+    char text[300];
+    for (int a = 0; a < want->count; a++)
+        if (compare_exact(want->array[a].name, got->array[a].value, want->array[a].value + (size_t)from * want->array[a].each,
+                          (size_t)got->segments * want->array[a].each)) {
+            describe(text, k, c);
+            fail_msg("%s changes bits: %s", change, text);
+        }
+}
+
+/* Runs with 1 and 4 threads, and the last segment alone, give the bits of `whole`, which ran with 2. */
+static void check_invariance(struct kernels *k, const struct any_case *c, const struct outputs *whole)
+{
+    for (int threads = 1; threads <= 4; threads += 3) {
+        omp_set_num_threads(threads);
+        struct outputs again = run(k, c, 0);
+        require_same("the thread count", k, c, &again, whole, 0);
+        outputs_free(&again);
+    }
+    omp_set_num_threads(2);
+    if (c->segments > 1) {
+        struct any_case alone = *c;
+        alone.segments = 1;
+        alone.first = c->first + c->segments - 1;
+        struct outputs one = run(k, &alone, 0);
+        require_same("the number of segments", k, c, &one, whole, c->segments - 1);
+        outputs_free(&one);
+    }
+}
+
+static void check_case(const struct any_case *c)
+{
+    char text[300];
+    struct outputs want = run(oracle, c, 1);
+    for (int i = 0; i < set_count; i++) {
+        if (sets[i] == oracle) /* one source with the f32 reference, which is checked below; t-reference.c checks its numbers */
+            continue;
+        struct outputs got = run(sets[i], c, 0);
+        assert_int_equal(got.count, want.count);
+        for (int a = 0; a < want.count; a++)
+            if (compare_bounded(want.array[a].name, got.array[a].value, want.array[a].value, want.array[a].bound,
+                                (size_t)want.segments * want.array[a].each, roundoff(sets[i]))) {
+                describe(text, sets[i], c);
+                fail_msg("differs from the f64 reference: %s", text);
+            }
+        check_invariance(sets[i], c, &got);
+        outputs_free(&got);
+    }
+    outputs_free(&want);
+}
+
+static void test_linear(void **state)
+{
+    static const struct linear_case cases[] = {
+        /* segments, first, rows, in, out, bias, accumulate */
+        {1, 0, 1, 1, 1, 0, 0},
+        {1, 0, 1, 1, 65, 1, 1},
+        {1, 0, 2, 65, 1, 1, 0},
+        {1, 0, 3, 2, 3, 0, 1},
+        {3, 0, 1, 63, 65, 1, 0},
+        {3, 0, 63, 3, 63, 1, 1},
+        {2, 0, 65, 65, 2, 0, 1},
+        {3, 0, 65, 63, 257, 1, 1},
+        {3, 0, 2, 257, 65, 1, 0},
+        {2, 0, 3, 768, 65, 1, 1},
+        {1, 0, 257, 65, 257, 0, 0},
+        {1, 0, 257, 257, 63, 1, 1},
+        {3, 0, 1, 768, 768, 1, 0},
+        {1, 0, 65, 768, 257, 1, 0},
+        {1, 0, 65, 257, 768, 0, 1},
+        {3, 0, 129, 32, 96, 1, 0},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++)
+        check_case(&(struct any_case){.op = OP_LINEAR, .linear = cases[i]});
+}
+
+static void test_norm(void **state)
+{
+    static const int sizes[][3] = {{1, 1, 1}, {1, 2, 2}, {2, 1, 3}, {3, 3, 63}, {3, 65, 65}, {2, 3, 257}, {1, 257, 65}, {2, 63, 768}}; /* segments, rows, width */
+    (void)state;
+    for (int i = 0; i < LENGTH(sizes); i++)
+        for (int variant = 0; variant < 8; variant++) {
+            struct norm_case c = {sizes[i][0], 0, sizes[i][1], sizes[i][2], variant & 1 ? NORM_RMS : NORM_LAYER, variant >> 1 & 1, variant >> 2, 0};
+            check_case(&(struct any_case){.op = OP_NORM, .norm = c});
+            c.mean = 50;
+            if (i % 2)
+                check_case(&(struct any_case){.op = OP_NORM, .norm = c});
+        }
+}
+
+/* With y = NULL the statistics are those of a full run. */
+static void test_norm_statistics_only(void **state)
+{
+    enum { ROWS = 5, WIDTH = 65 };
+    double *x = random_values(ROWS * WIDTH, 1, 1), *scale = random_values(WIDTH, 2, 1), with[2 * ROWS], without[2 * ROWS];
+    (void)state;
+    for (int i = 0; i < set_count; i++) {
+        struct kernels *k = sets[i];
+        struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, x, ROWS * WIDTH), *y = buffer_new(k, ROLE_ACTIVATION, ROWS * WIDTH);
+        struct buffer *statistics = buffer_new(k, ROLE_STATISTIC, 2 * ROWS);
+        struct weight *w = weight_of(k, WEIGHT_VECTOR, scale, WIDTH, 1);
+        struct norm norm = {NORM_LAYER, 1e-5, w, NULL};
+        k->norm(k, y, statistics, bx, &norm, (struct rows){1, ROWS}, WIDTH);
+        k->read(k, with, statistics, 0, 2 * ROWS);
+        k->norm(k, NULL, statistics, bx, &norm, (struct rows){1, ROWS}, WIDTH);
+        k->read(k, without, statistics, 0, 2 * ROWS);
+        assert_int_equal(compare_exact("statistics without y", without, with, 2 * ROWS), 0);
+        k->destroy(k, bx);
+        k->destroy(k, y);
+        k->destroy(k, statistics);
+        k->weight_free(k, w);
+    }
+    free(x), free(scale);
+}
+
+static void test_activation(void **state)
+{
+    static const int sizes[][3] = {{1, 1, 1}, {3, 1, 63}, {2, 65, 257}}; /* segments, rows, width */
+    (void)state;
+    for (int i = 0; i < LENGTH(sizes); i++)
+        for (int kind = ACTIVATION_GELU; kind <= ACTIVATION_SILU; kind++)
+            for (int variant = 0; variant < 4; variant++) {
+                struct activation_case c = {sizes[i][0], 0, sizes[i][1], sizes[i][2], (enum activation)kind, variant & 1, 0, variant & 2 ? 64 : 1};
+                struct activation_case alias = c;
+                check_case(&(struct any_case){.op = OP_ACTIVATION, .activation = c});
+                alias.alias = 1;
+                for (int s = 0; s < set_count; s++) {
+                    struct outputs apart = run_activation(sets[s], &c, 0), over = run_activation(sets[s], &alias, 0);
+                    require_same("a = up and d_up = da", sets[s], &(struct any_case){.op = OP_ACTIVATION, .activation = alias}, &over, &apart, 0);
+                    outputs_free(&apart);
+                    outputs_free(&over);
+                }
+            }
+}
+
+static void test_rows(void **state)
+{
+    static const struct rows_case cases[] = {
+        /* segments, first, rows, positions, heads, head_size, rotary_size, pairing, position_rows */
+        {1, 0, 1, 1, 1, 2, 2, PAIRING_HALF, 0},
+        {1, 0, 1, 9, 1, 1, 0, PAIRING_HALF, 1},
+        {2, 0, 2, 2, 3, 16, 16, PAIRING_INTERLEAVED, 1},
+        {3, 0, 3, 65, 2, 31, 14, PAIRING_HALF, 1},
+        {3, 0, 3, 65, 2, 31, 14, PAIRING_INTERLEAVED, 0},
+        {3, 0, 63, 63, 4, 64, 64, PAIRING_HALF, 1},
+        {2, 0, 65, 257, 3, 80, 32, PAIRING_INTERLEAVED, 1},
+        {1, 0, 257, 257, 6, 128, 128, PAIRING_HALF, 1},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++)
+        for (int op = OP_EMBED; op <= OP_MOVES; op++)
+            check_case(&(struct any_case){.op = (enum op)op, .rows = cases[i]});
+}
+
+static void test_head(void **state)
+{
+    static const struct head_case cases[] = {
+        /* segments, first, width, vocabulary, bias, soft_cap, seed, size */
+        {1, 0, 1, 1, 0, 0, 1, 1},
+        {1, 0, 2, 2, 1, 0, 1, 1},
+        {3, 0, 3, 65, 1, 0, 1, 1},
+        {2, 0, 63, 257, 0, 30, 1, 4},
+        {3, 0, 65, 63, 1, 2, -0.5, 1},
+        {3, 0, 257, 1031, 1, 0, 1, 0.25},
+        {2, 0, 768, 257, 0, 0, 3, 0.125},
+        {2, 0, 65, 257, 0, 0, 1, 16}, /* probabilities from 1 down to underflow */
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++) {
+        check_case(&(struct any_case){.op = OP_HEAD, .head = cases[i]});
+        for (int s = 0; s < set_count; s++) { /* linear in the seed */
+            struct head_case twice = cases[i];
+            twice.seed *= 2;
+            struct outputs once = run_head(sets[s], &cases[i], 0), doubled = run_head(sets[s], &twice, 0);
+            for (size_t j = 0; j < (size_t)once.segments * once.array[0].each; j++)
+                once.array[0].value[j] *= 2;
+            require_same("doubling the seed", sets[s], &(struct any_case){.op = OP_HEAD, .head = twice}, &doubled, &once, 0);
+            outputs_free(&once);
+            outputs_free(&doubled);
+        }
+    }
+}
+
+static const struct attention_case attention_cases[] = {
+    /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
+    {1, 0, 1, 1, 1, 1, 1, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1},
+    {1, 0, 1, 1, 2, 2, 2, 2, 0, BIAS_NONE, 0, 0, 0, 1, 1},
+    {3, 0, 2, 2, 16, 3, 3, 3, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
+    {2, 0, 4, 2, 31, 63, 63, 63, 0, BIAS_NONE, 0, 0, 0, 1, 1},
+    {3, 0, 4, 2, 64, 65, 65, 65, 0, BIAS_GENTLE, 0, 0, 0, 1, 1},
+    {1, 0, 6, 1, 80, 65, 65, 65, 0, BIAS_RANDOM, 1, 1, 20, 1, 1},
+    {1, 0, 2, 1, 128, 129, 129, 129, 0, BIAS_NONE, 0, 0, 0, 1, 1},
+    {1, 0, 1, 1, 256, 65, 65, 65, 0, BIAS_NONE, 0, 0, 50, 1, 1},
+    {1, 0, 2, 2, 64, 257, 257, 257, 0, BIAS_NONE, 0, 0, 0, 1, 1},
+    {1, 0, 2, 2, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1},
+    {2, 0, 4, 2, 16, 193, 193, 193, 0, BIAS_GENTLE, 0, 0, 0, 4, 1},
+    {1, 0, 3, 3, 64, 130, 130, 130, 64, BIAS_NONE, 0, 0, 0, 1, 1},
+    {2, 0, 2, 2, 31, 130, 130, 130, 7, BIAS_RANDOM, 1, 0, 0, 1, 1},
+    {1, 0, 2, 2, 64, 65, 65, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1},
+    {1, 0, 2, 2, 64, 65, 65, 65, 2, BIAS_GENTLE, 0, 1, 0, 1, 1},
+    {1, 0, 2, 2, 64, 63, 63, 63, 1000, BIAS_NONE, 0, 0, 0, 1, 1},
+    {2, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HOLES, 0, 0, 0, 1, 1},
+    {2, 0, 2, 1, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1},
+    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_CUT, 1, 0, 0, 1, 1},
+    {1, 0, 2, 2, 31, 130, 130, 130, 0, BIAS_NONE, 0, 2, 0, 1, 1},
+    {2, 0, 4, 2, 64, 65, 65, 1, 0, BIAS_GENTLE, 0, 0, 0, 1, 1},
+    {2, 0, 6, 1, 31, 193, 130, 65, 0, BIAS_RANDOM, 0, 1, 0, 1, 1},
+    {2, 0, 2, 2, 64, 257, 70, 7, 64, BIAS_GENTLE, 0, 0, 0, 1, 1},
+    {3, 0, 2, 2, 16, 100, 9, 3, 7, BIAS_NONE, 0, 2, 0, 1, 1},
+    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1},    /* scores in the hundreds */
+    {1, 0, 2, 2, 16, 130, 130, 130, 0, BIAS_STEEP, 1, 1, 5, 8, 1},
+};
+
+static void test_attention(void **state)
+{
+    (void)state;
+    for (int i = 0; i < LENGTH(attention_cases); i++)
+        check_case(&(struct any_case){.op = OP_ATTENTION, .attention = attention_cases[i]});
+}
+
+/* Reverse is linear in the output's gradient: a factor of two comes through exactly, unless something was so small as to lose bits. */
+static void test_attention_linear(void **state)
+{
+    (void)state;
+    for (int i = 0; i < LENGTH(attention_cases); i++)
+        for (int s = 0; s < set_count; s++) {
+            struct attention_case twice = attention_cases[i];
+            twice.d_o *= 2;
+            struct outputs once = run_attention(sets[s], &attention_cases[i], 0), doubled = run_attention(sets[s], &twice, 0);
+            for (int a = 2; a < 4; a++) {
+                size_t n = (size_t)once.segments * once.array[a].each;
+                for (size_t j = 0; j < n; j++)
+                    once.array[a].value[j] *= 2;
+                if (compare_values(once.array[a].name, doubled.array[a].value, once.array[a].value, n, strcmp(sets[s]->dtype, "f32") ? 1e-300 : 1e-36, 0)) {
+                    char text[300];
+                    describe(text, sets[s], &(struct any_case){.op = OP_ATTENTION, .attention = twice});
+                    fail_msg("not linear in the output's gradient: %s", text);
+                }
+            }
+            outputs_free(&once);
+            outputs_free(&doubled);
+        }
+}
+
+/* Keys that no query may see have a gradient of exactly 0, whether a window or -inf masks them; rows without a key give o = 0, lse = -inf, dq = 0. */
+static void test_masked_zero(void **state)
+{
+    static const struct attention_case cases[] = {
+        {2, 0, 2, 1, 31, 130, 130, 3, 7, BIAS_RANDOM, 0, 0, 0, 1, 1},
+        {2, 0, 2, 1, 64, 130, 100, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1},
+        {2, 0, 2, 1, 31, 130, 130, 3, 0, BIAS_CUT, 0, 0, 0, 1, 1},
+        {1, 0, 2, 1, 16, 65, 65, 1, 0, BIAS_CUT, 1, 1, 4, 1, 1},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++) {
+        const struct attention_case *c = &cases[i];
+        int reach = c->bias == BIAS_CUT ? 5 : c->window, first_seen = c->keys - c->queries - (reach - 1);
+        size_t width = 2 * (size_t)c->kv_heads * (size_t)c->head_size;
+        assert_true(first_seen > 0);
+        for (int s = 0; s < set_count; s++) {
+            struct outputs o = run_attention(sets[s], c, 0);
+            for (int segment = 0; segment < c->segments; segment++)
+                for (size_t j = 0; j < (size_t)c->keys * width; j++) {
+                    double g = o.array[3].value[(size_t)segment * o.array[3].each + j];
+                    int is_value = j % width >= width / 2; /* a window of 1 leaves nothing for the keys */
+                    if (j / width < (size_t)first_seen ? g != 0 : is_value && g == 0)
+                        fail_msg("%s %s, case %d: gradient %g of key %zu (the first seen is %d)", sets[s]->name, sets[s]->dtype, i, g, j / width, first_seen);
+                }
+            outputs_free(&o);
+        }
+    }
+    struct attention_case masked = {1, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1};
+    for (int s = 0; s < set_count; s++) {
+        struct outputs o = run_attention(sets[s], &masked, 0);
+        for (int r = 0; r < 65; r++)
+            for (int d = 0; d < 16; d++)
+                if (o.array[0].value[r * 32 + d] != 0 || o.array[1].value[r] != -INFINITY || o.array[2].value[r * 32 + d] != 0 ||
+                    o.array[3].value[r * 64 + d] != 0 || o.array[3].value[r * 64 + 32 + d] != 0)
+                    fail_msg("%s %s: row %d of the masked head is not empty", sets[s]->name, sets[s]->dtype, r);
+        outputs_free(&o);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_linear),     cmocka_unit_test(test_norm),      cmocka_unit_test(test_norm_statistics_only),
+        cmocka_unit_test(test_activation), cmocka_unit_test(test_rows),      cmocka_unit_test(test_head),
+        cmocka_unit_test(test_attention),  cmocka_unit_test(test_attention_linear), cmocka_unit_test(test_masked_zero),
+    };
+    return cmocka_run_group_tests_name("kernels", tests, open_sets, close_sets);
+}

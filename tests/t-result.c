@@ -1,0 +1,459 @@
+/* erf.h5: written and read back, the same bytes each time, and files that must be refused. */
+#include "io/result.h"
+#include "tests/scratch.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <hdf5.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SEGMENTS = 3, POSITIONS = 7, MODELS = 12 };
+
+static char *folder;
+
+static int make_folder(void **state)
+{
+    (void)state;
+    folder = scratch_make();
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    scratch_remove(folder);
+    return 0;
+}
+
+/* Twelve models (more than HDF5 keeps in a group's compact form), in an order that is not that of their names. */
+static struct {
+    double norm[SEGMENTS * POSITIONS], vector[POSITIONS], logprob[SEGMENTS];
+    uint8_t status[SEGMENTS];
+    uint64_t start[SEGMENTS];
+    struct result_attribute attributes[12];
+    struct result_model models[MODELS];
+    struct result result;
+} example;
+
+static const struct result *fill_example(void)
+{
+    for (int i = 0; i < SEGMENTS * POSITIONS; i++)
+        example.norm[i] = 0.1 * i;
+    example.norm[3] = NAN;
+    example.norm[4] = INFINITY;
+    example.norm[5] = 1e-42; /* subnormal as float32 */
+    for (int i = 0; i < POSITIONS; i++)
+        example.vector[i] = 1.0 / (i + 3);
+    for (int i = 0; i < SEGMENTS; i++) {
+        example.logprob[i] = i == 1 ? -INFINITY : -0.7 * i;
+        example.status[i] = i == 1 ? SEGMENT_EXCLUDED : SEGMENT_DONE;
+        example.start[i] = UINT64_MAX - (uint64_t)i;
+    }
+    const struct result_attribute attributes[] = {
+        {"path", "/models/\xCE\x94"}, {"digest", "00ff"},    {"layers", "12"},     {"train_length", "-512"}, {"window", "007"},         {"big", "99999999999999999999"},
+        {"scale", "0.5"},             {"empty", ""},         {"spaced", " 7"},     {"zero", "0"},            {"b_before_a", "x"},       {"a", "y"},
+    };
+    memcpy(example.attributes, attributes, sizeof attributes);
+    for (int i = 0; i < MODELS; i++) {
+        struct result_model *m = &example.models[i];
+        *m = (struct result_model){.segments = SEGMENTS, .positions = POSITIONS, .wide = i % 2, .norm = example.norm, .logprob = example.logprob,
+                                   .status = example.status, .start = example.start, .s = example.vector, .c = example.vector, .c_lo = example.vector,
+                                   .c_hi = example.vector, .attributes = example.attributes, .attribute_count = i ? 12 : 0};
+        snprintf(m->name, sizeof m->name, "%c model %d", 'z' - i, i);
+    }
+    example.result = (struct result){.version = (char *)"0.1.0", .command = (char *)"reach erf 'a b'", .models = example.models, .model_count = MODELS};
+    return &example.result;
+}
+
+static int same(double a, double b)
+{
+    return isnan(a) ? isnan(b) : a == b;
+}
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    const struct result *want = fill_example();
+    struct result got;
+    const char *path = scratch_path(folder, "erf.h5");
+    assert_int_equal(result_write(path, want, &e), 0);
+    assert_string_equal(e.text, "");
+    assert_int_equal(scratch_count(folder), 1);
+    if (result_read(path, &got, &e)) {
+        print_error("%s\n", e.text);
+        fail();
+    }
+    assert_string_equal(got.version, "0.1.0");
+    assert_string_equal(got.command, "reach erf 'a b'");
+    assert_int_equal(got.model_count, MODELS);
+    for (int i = 0; i < MODELS; i++) {
+        const struct result_model *m = &got.models[i], *w = &want->models[i];
+        assert_string_equal(m->name, w->name);
+        assert_int_equal(m->segments, SEGMENTS);
+        assert_int_equal(m->positions, POSITIONS);
+        assert_int_equal(m->wide, w->wide);
+        for (int k = 0; k < SEGMENTS * POSITIONS; k++)
+            assert_true(same(m->norm[k], w->wide ? w->norm[k] : (double)(float)w->norm[k]));
+        assert_memory_equal(m->logprob, w->logprob, sizeof example.logprob);
+        assert_memory_equal(m->status, w->status, sizeof example.status);
+        assert_memory_equal(m->start, w->start, sizeof example.start);
+        assert_memory_equal(m->s, w->s, sizeof example.vector);
+        assert_memory_equal(m->c, w->c, sizeof example.vector);
+        assert_memory_equal(m->c_lo, w->c_lo, sizeof example.vector);
+        assert_memory_equal(m->c_hi, w->c_hi, sizeof example.vector);
+        assert_int_equal(m->attribute_count, w->attribute_count);
+        for (size_t k = 0; k < m->attribute_count; k++) {
+            assert_string_equal(m->attributes[k].name, w->attributes[k].name);
+            assert_string_equal(m->attributes[k].value, w->attributes[k].value);
+        }
+    }
+    assert_string_equal(result_attribute(&got.models[1], "layers"), "12");
+    assert_null(result_attribute(&got.models[1], "absent"));
+    assert_null(result_attribute(&got.models[0], "layers"));
+    result_free(&got);
+    result_free(&got);
+}
+
+/* Whole numbers are numbers in the file, text is variable-length UTF-8: what h5py shows as int and str. */
+static void test_stored_types(void **state)
+{
+    (void)state;
+    hid_t file = H5Fopen(scratch_path(folder, "erf.h5"), H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t group = H5Gopen2(file, "models/y model 1", H5P_DEFAULT);
+    const struct {
+        const char *name;
+        int whole;
+    } cases[] = {{"layers", 1}, {"train_length", 1}, {"zero", 1}, {"window", 0}, {"big", 0}, {"scale", 0}, {"empty", 0}, {"spaced", 0}, {"path", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hid_t attribute = H5Aopen(group, cases[i].name, H5P_DEFAULT), type = H5Aget_type(attribute);
+        if ((H5Tget_class(type) == H5T_INTEGER) != cases[i].whole) {
+            print_error("%s is stored as the wrong type\n", cases[i].name);
+            fail();
+        }
+        if (!cases[i].whole)
+            assert_true(H5Tis_variable_str(type) > 0 && H5Tget_cset(type) == H5T_CSET_UTF8);
+        H5Tclose(type);
+        H5Aclose(attribute);
+    }
+    hid_t norm = H5Dopen2(group, "norm", H5P_DEFAULT), list = H5Dget_create_plist(norm);
+    hsize_t chunk[2];
+    assert_int_equal(H5Pget_chunk(list, 2, chunk), 2);
+    assert_true(chunk[0] == 1 && chunk[1] == POSITIONS && H5Pget_nfilters(list) == 2);
+    H5Pclose(list);
+    H5Dclose(norm);
+    H5Gclose(group);
+    H5Fclose(file);
+}
+
+static void test_same_bytes(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    size_t size_a, size_b;
+    const struct result *r = fill_example();
+    unsigned char *a = scratch_read(scratch_path(folder, "erf.h5"), &size_a);
+    /* fill the allocator with other contents, and let the clock move on */
+    for (int i = 1; i < 200; i++) {
+        unsigned char *junk = malloc((size_t)i * 100);
+        memset(junk, i, (size_t)i * 100);
+        free(junk);
+    }
+    usleep(1100 * 1000);
+    assert_int_equal(result_write(scratch_path(folder, "again.h5"), r, &e), 0);
+    unsigned char *b = scratch_read(scratch_path(folder, "again.h5"), &size_b);
+    assert_int_equal(size_a, size_b);
+    assert_memory_equal(a, b, size_a);
+    free(a);
+    free(b);
+    unlink(scratch_path(folder, "again.h5"));
+}
+
+static void test_refused_writing(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    const char *const names[] = {"", ".", "..", "a/b", "/"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct result r = *fill_example();
+        strcpy(example.models[2].name, names[i]);
+        assert_int_equal(result_write(scratch_path(folder, "no.h5"), &r, &e), -1);
+        assert_int_equal(check_message(names[i], &e, "no.h5: |cannot name a model"), 0);
+    }
+    struct result r = *fill_example();
+    strcpy(example.models[2].name, example.models[5].name);
+    assert_int_equal(result_write(scratch_path(folder, "no.h5"), &r, &e), -1);
+    assert_int_equal(check_message("twice", &e, "two models are named u model 5"), 0);
+    r = *fill_example();
+    example.models[0].segments = 0;
+    assert_int_equal(result_write(scratch_path(folder, "no.h5"), &r, &e), -1);
+    assert_int_equal(check_message("no segment", &e, "has 0 segments"), 0);
+    r = *fill_example();
+    r.model_count = 0;
+    assert_int_equal(result_write(scratch_path(folder, "no.h5"), &r, &e), -1);
+    r = *fill_example();
+    assert_int_equal(result_write(scratch_path(folder, "absent/no.h5"), &r, &e), -1);
+    assert_int_equal(check_message("absent folder", &e, "no.h5: cannot be written: No such file"), 0);
+    /* a full disk: no half of a file, the old one stays, and the library goes on working */
+    const char *path = scratch_write(folder, "old.h5", "old", 3);
+    int files = scratch_count(folder);
+    for (size_t limit = 0; limit < 30000; limit = limit * 3 + 1) {
+        scratch_limit(limit);
+        int result = result_write(path, &r, &e);
+        scratch_unlimit();
+        assert_int_equal(result, -1);
+        assert_int_equal(check_message("full disk", &e, "old.h5: cannot be written: File too large"), 0);
+        assert_int_equal(scratch_count(folder), files);
+    }
+    size_t size;
+    unsigned char *old = scratch_read(path, &size);
+    assert_true(size == 3 && memcmp(old, "old", 3) == 0);
+    free(old);
+    assert_int_equal(result_write(path, &r, &e), 0);
+    unlink(path);
+}
+
+/* -- files that others made -- */
+
+/* Replaces a dataset of the model by one of another shape or type, filled with zeros; deflated as ours are, or with no data at all. */
+static void replace_dataset(hid_t group, const char *name, hid_t type, int rank, hsize_t rows, hsize_t columns, int with_data)
+{
+    hsize_t shape[2] = {rows, columns}, chunk[2] = {1, columns};
+    hid_t space = H5Screate_simple(rank, shape, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    H5Ldelete(group, name, H5P_DEFAULT);
+    if (with_data) {
+        H5Pset_chunk(list, rank, rank == 2 ? chunk : shape);
+        H5Pset_deflate(list, 4);
+    }
+    hid_t dataset = H5Dcreate2(group, name, type, space, H5P_DEFAULT, list, H5P_DEFAULT);
+    assert_true(dataset >= 0);
+    if (with_data) {
+        void *zeros = calloc((size_t)(rank == 2 ? rows * columns : rows), 8);
+        assert_true(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, zeros) >= 0);
+        free(zeros);
+    }
+    H5Dclose(dataset);
+    H5Pclose(list);
+    H5Sclose(space);
+}
+
+static void set_text(hid_t file, const char *name, const char *text)
+{
+    hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    H5Tset_size(type, strlen(text));
+    H5Adelete(file, name);
+    hid_t attribute = H5Acreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+    H5Awrite(attribute, type, text);
+    H5Aclose(attribute);
+    H5Sclose(space);
+    H5Tclose(type);
+}
+
+static void no_format(hid_t file, hid_t model)
+{
+    (void)model;
+    H5Adelete(file, "format");
+}
+
+static void other_format(hid_t file, hid_t model)
+{
+    (void)model;
+    set_text(file, "format", "reach-erf/2");
+}
+
+static void no_models(hid_t file, hid_t model)
+{
+    (void)model;
+    H5Ldelete(file, "models", H5P_DEFAULT);
+}
+
+static void models_elsewhere(hid_t file, hid_t model)
+{
+    (void)model;
+    H5Ldelete(file, "models", H5P_DEFAULT);
+    H5Lcreate_external("erf.h5", "/models", file, "models", H5P_DEFAULT, H5P_DEFAULT);
+}
+
+static void external_model(hid_t file, hid_t model)
+{
+    (void)model;
+    H5Lcreate_external("erf.h5", "/models/z model 0", file, "models/away", H5P_DEFAULT, H5P_DEFAULT);
+}
+
+static void external_dataset(hid_t file, hid_t model)
+{
+    (void)file;
+    H5Ldelete(model, "norm", H5P_DEFAULT);
+    H5Lcreate_external("erf.h5", "/models/z model 0/norm", model, "norm", H5P_DEFAULT, H5P_DEFAULT);
+}
+
+static void soft_dataset(hid_t file, hid_t model)
+{
+    (void)file;
+    H5Ldelete(model, "c", H5P_DEFAULT);
+    H5Lcreate_soft("/models/z model 0/c", model, "c", H5P_DEFAULT, H5P_DEFAULT);
+}
+
+/* A dataset whose bytes lie in another file: would read any file of the user's into the result. */
+static void external_storage(hid_t file, hid_t model)
+{
+    (void)file;
+    hsize_t shape[1] = {POSITIONS};
+    hid_t space = H5Screate_simple(1, shape, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    H5Ldelete(model, "c", H5P_DEFAULT);
+    H5Pset_external(list, "/etc/hostname", 0, POSITIONS * 8);
+    H5Dclose(H5Dcreate2(model, "c", H5T_IEEE_F64LE, space, H5P_DEFAULT, list, H5P_DEFAULT));
+    H5Pclose(list);
+    H5Sclose(space);
+}
+
+static void model_is_dataset(hid_t file, hid_t model)
+{
+    (void)model;
+    hid_t models = H5Gopen2(file, "models", H5P_DEFAULT);
+    hsize_t shape[1] = {1};
+    hid_t space = H5Screate_simple(1, shape, NULL);
+    H5Dclose(H5Dcreate2(models, "flat", H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Sclose(space);
+    H5Gclose(models);
+}
+
+static void missing_dataset(hid_t file, hid_t model)
+{
+    (void)file;
+    H5Ldelete(model, "c_hi", H5P_DEFAULT);
+}
+
+static void wrong_length(hid_t file, hid_t model)
+{
+    (void)file;
+    replace_dataset(model, "c", H5T_IEEE_F64LE, 1, POSITIONS + 1, 0, 1);
+}
+
+static void wrong_rank(hid_t file, hid_t model)
+{
+    (void)file;
+    replace_dataset(model, "norm", H5T_IEEE_F32LE, 1, POSITIONS, 0, 1);
+}
+
+static void wrong_type(hid_t file, hid_t model)
+{
+    (void)file;
+    replace_dataset(model, "norm", H5T_STD_I32LE, 2, SEGMENTS, POSITIONS, 1);
+}
+
+static void big_endian(hid_t file, hid_t model)
+{
+    (void)file;
+    replace_dataset(model, "logprob", H5T_IEEE_F64BE, 1, SEGMENTS, 0, 1);
+}
+
+static void empty_shape(hid_t file, hid_t model)
+{
+    (void)file;
+    replace_dataset(model, "norm", H5T_IEEE_F32LE, 2, SEGMENTS, 0, 0);
+}
+
+static void bad_status(hid_t file, hid_t model)
+{
+    (void)file;
+    replace_dataset(model, "status", H5T_STD_U8LE, 1, SEGMENTS, 0, 1);
+}
+
+static void huge_claim(hid_t file, hid_t model)
+{
+    (void)file;
+    replace_dataset(model, "norm", H5T_IEEE_F32LE, 2, 1u << 30, 1u << 30, 0);
+}
+
+static void unwritten(hid_t file, hid_t model)
+{
+    (void)file;
+    hsize_t shape[1] = {POSITIONS};
+    hid_t space = H5Screate_simple(1, shape, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    H5Ldelete(model, "c", H5P_DEFAULT);
+    H5Pset_chunk(list, 1, shape);
+    H5Dclose(H5Dcreate2(model, "c", H5T_IEEE_F64LE, space, H5P_DEFAULT, list, H5P_DEFAULT));
+    H5Pclose(list);
+    H5Sclose(space);
+}
+
+static void test_refused_reading(void **state)
+{
+    (void)state;
+    const struct {
+        const char *what;
+        void (*change)(hid_t file, hid_t model);
+        const char *words;
+    } cases[] = {
+        {"no format", no_format, "has no attribute format"},
+        {"other format", other_format, "has format 'reach-erf/2' (expected reach-erf/1)"},
+        {"no models", no_models, "has no group models"},
+        {"models elsewhere", models_elsewhere, "has no group models"},
+        {"external model", external_model, "models/away is a link to elsewhere"},
+        {"external dataset", external_dataset, "y model 1 has no dataset norm"},
+        {"soft link", soft_dataset, "y model 1 has no dataset c"},
+        {"external storage", external_storage, "y model 1/c is not stored in the file itself"},
+        {"model is a dataset", model_is_dataset, "models/flat is not a group"},
+        {"missing dataset", missing_dataset, "y model 1 has no dataset c_hi"},
+        {"wrong length", wrong_length, "y model 1/c has size 8 (expected 7)"},
+        {"wrong rank", wrong_rank, "y model 1/norm has the wrong number of dimensions (expected 2)"},
+        {"wrong type", wrong_type, "y model 1/norm has the wrong element type"},
+        {"big endian", big_endian, "y model 1/logprob has the wrong element type"},
+        {"empty shape", empty_shape, "y model 1/norm has size 0"},
+        {"status 0", bad_status, "y model 1/status of segment 0 is 0"},
+        {"huge claim", huge_claim, "y model 1/norm claims|more than the file can hold"},
+        {"unwritten", unwritten, "y model 1/c claims 56 bytes"},
+    };
+    size_t size;
+    unsigned char *good = scratch_read(scratch_path(folder, "erf.h5"), &size);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct result r;
+        const char *path = scratch_write(folder, "bad.h5", good, size);
+        hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), model = H5Gopen2(file, "models/y model 1", H5P_DEFAULT);
+        cases[i].change(file, model);
+        H5Gclose(model);
+        assert_true(H5Fclose(file) >= 0);
+        int result = result_read(path, &r, &e);
+        if (result == 0)
+            print_error("%s was accepted\n", cases[i].what);
+        assert_int_equal(result, -1);
+        assert_int_equal(r.model_count, 0);
+        assert_int_equal(check_message(cases[i].what, &e, cases[i].words), 0);
+        assert_int_equal(check_message(cases[i].what, &e, "bad.h5: "), 0);
+    }
+    /* cut off at any place */
+    for (size_t n = 0; n < size; n += n < 4096 ? 64 : 1021) {
+        struct error e = {""};
+        struct result r;
+        assert_int_equal(result_read(scratch_write(folder, "cut.h5", good, n), &r, &e), -1);
+        assert_int_equal(check_message("cut", &e, "cut.h5: "), 0);
+    }
+    free(good);
+    struct error e = {""};
+    struct result r;
+    assert_int_equal(result_read(folder, &r, &e), -1);
+    assert_int_equal(check_message("folder", &e, "is a folder"), 0);
+    assert_int_equal(result_read(scratch_path(folder, "absent.h5"), &r, &e), -1);
+    assert_int_equal(check_message("absent", &e, "absent.h5: cannot be opened"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_stored_types),
+        cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_refused_writing),
+        cmocka_unit_test(test_refused_reading),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

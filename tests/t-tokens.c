@@ -1,0 +1,298 @@
+/* Text and gzip to tokens, and the cutting rule of segments. */
+#include "io/tokens.h"
+#include "tests/scratch.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static char *folder;
+
+static int make_folder(void **state)
+{
+    (void)state;
+    folder = scratch_make();
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    scratch_remove(folder);
+    return 0;
+}
+
+/* -- text -- */
+
+enum { TEXT_BYTES = 200000 };
+
+static unsigned char text_byte(size_t i)
+{
+    return (unsigned char)(i * i / 7 + i / 1000);
+}
+
+/* gzip of text bytes [first, first + count); returns the packed size. */
+static size_t pack(unsigned char *out, size_t room, size_t first, size_t count)
+{
+    unsigned char *plain = malloc(count ? count : 1);
+    for (size_t i = 0; i < count; i++)
+        plain[i] = text_byte(first + i);
+    z_stream z = {.next_in = plain, .avail_in = (uInt)count, .next_out = out, .avail_out = (uInt)room};
+    assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    deflateEnd(&z);
+    free(plain);
+    return room - z.avail_out;
+}
+
+static void assert_text(const struct tokens *t, size_t count)
+{
+    assert_int_equal(t->total, count);
+    assert_int_equal(t->columns, 0);
+    for (size_t i = 0; i < count; i++)
+        if (t->ids[i] != text_byte(i)) {
+            print_error("byte %zu is %d (expected %d)\n", i, t->ids[i], text_byte(i));
+            fail();
+        }
+}
+
+static void test_text(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    struct tokens t;
+    unsigned char *plain = malloc(TEXT_BYTES), *packed = malloc(2 * TEXT_BYTES);
+    for (size_t i = 0; i < TEXT_BYTES; i++)
+        plain[i] = text_byte(i);
+    /* sizes around the block the reader works with, in one file and in three */
+    const size_t sizes[] = {1, 2, 65535, 65536, 65537, TEXT_BYTES};
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        size_t n = sizes[k], third = n / 3;
+        const char *one = scratch_write(folder, "one", plain, n);
+        assert_int_equal(tokens_read_text(&t, &one, 1, &e), 0);
+        assert_text(&t, n);
+        tokens_free(&t);
+        size_t size = pack(packed, 2 * TEXT_BYTES, third, third);
+        const char *three[] = {scratch_write(folder, "a", plain, third), scratch_write(folder, "b", packed, size),
+                               scratch_write(folder, "c", plain + 2 * third, n - 2 * third)};
+        assert_int_equal(tokens_read_text(&t, three, 3, &e), 0);
+        assert_text(&t, n);
+        tokens_free(&t);
+        tokens_free(&t);
+    }
+    /* members one after the other are one text, an empty one among them */
+    size_t size = pack(packed, 2 * TEXT_BYTES, 0, 1000);
+    size += pack(packed + size, TEXT_BYTES, 1000, 0);
+    size += pack(packed + size, TEXT_BYTES, 1000, TEXT_BYTES - 1000);
+    const char *members = scratch_write(folder, "members.gz", packed, size);
+    assert_int_equal(tokens_read_text(&t, &members, 1, &e), 0);
+    assert_text(&t, TEXT_BYTES);
+    tokens_free(&t);
+    /* the same through standard input */
+    const char *standard = "-";
+    int kept = dup(STDIN_FILENO), file = open(members, O_RDONLY);
+    dup2(file, STDIN_FILENO);
+    close(file);
+    int result = tokens_read_text(&t, &standard, 1, &e);
+    dup2(kept, STDIN_FILENO);
+    close(kept);
+    assert_int_equal(result, 0);
+    assert_text(&t, TEXT_BYTES);
+    tokens_free(&t);
+    assert_string_equal(e.text, "");
+    free(plain);
+    free(packed);
+}
+
+static void test_refused_text(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    struct tokens t;
+    unsigned char packed[8192];
+    size_t first = pack(packed, sizeof packed, 0, 500), size = first + pack(packed + first, sizeof packed - first, 500, 500);
+    const char *path;
+    /* cut anywhere but between the members */
+    for (size_t n = 2; n < size; n++) {
+        path = scratch_write(folder, "cut.gz", packed, n);
+        int result = tokens_read_text(&t, &path, 1, &e);
+        if (n == first) {
+            assert_int_equal(result, 0);
+            assert_text(&t, 500);
+        } else {
+            assert_int_equal(result, -1);
+            assert_int_equal(check_message("cut", &e, "cut.gz: the gzip data are"), 0);
+        }
+        tokens_free(&t);
+    }
+    /* any changed byte is noticed, or harmless (a header's time, its system). That the first two are gzip's is how it is recognised */
+    for (size_t i = 2; i < size; i++) {
+        packed[i] ^= 0x10;
+        path = scratch_write(folder, "bad.gz", packed, size);
+        if (tokens_read_text(&t, &path, 1, &e) == 0)
+            assert_text(&t, 1000);
+        else
+            assert_int_equal(check_message("changed", &e, "bad.gz: the gzip data are"), 0);
+        tokens_free(&t);
+        packed[i] ^= 0x10;
+    }
+    packed[first] ^= 1; /* the second member's first byte: must not read as the end */
+    path = scratch_write(folder, "bad.gz", packed, size);
+    assert_int_equal(tokens_read_text(&t, &path, 1, &e), -1);
+    packed[first] ^= 1;
+    packed[size] = 'x';
+    path = scratch_write(folder, "more.gz", packed, size + 1);
+    assert_int_equal(tokens_read_text(&t, &path, 1, &e), -1);
+    assert_int_equal(check_message("bytes behind", &e, "more.gz: the gzip data are"), 0);
+
+    path = scratch_write(folder, "empty", "", 0);
+    assert_int_equal(tokens_read_text(&t, &path, 1, &e), -1);
+    assert_int_equal(check_message("empty", &e, "empty: no text"), 0);
+    path = folder;
+    assert_int_equal(tokens_read_text(&t, &path, 1, &e), -1);
+    assert_int_equal(check_message("folder", &e, "is a folder"), 0);
+    path = scratch_path(folder, "absent");
+    assert_int_equal(tokens_read_text(&t, &path, 1, &e), -1);
+    assert_int_equal(check_message("absent", &e, "absent: cannot be opened"), 0);
+    assert_int_equal(tokens_read_text(&t, NULL, 0, &e), -1);
+}
+
+/* -- segments -- */
+
+/* Ids of a stream or table are 3 times their index, so that every copy can be told. */
+static struct tokens make_tokens(size_t total, size_t columns)
+{
+    struct tokens t = {.ids = malloc(total * sizeof(int32_t)), .total = total, .columns = columns, .rows = columns ? total / columns : 0};
+    for (size_t i = 0; i < total; i++)
+        t.ids[i] = (int32_t)(3 * i);
+    return t;
+}
+
+static void test_cutting(void **state)
+{
+    (void)state;
+    const struct {
+        size_t total, columns; /* columns 0: a stream */
+        struct segments_request request;
+        size_t count, length, stride, last_start;
+        int overlapping;
+    } cases[] = {
+        /* S = min(asked, floor(T/L)); stride = floor((T-L)/(S-1)) */
+        {100, 0, {.length = 10, .segments = 1000}, 10, 10, 10, 90, 0},
+        {109, 0, {.length = 10, .segments = 1000}, 10, 10, 11, 99, 0},
+        {100, 0, {.length = 10, .segments = 4}, 4, 10, 30, 90, 0},
+        {101, 0, {.length = 10, .segments = 4}, 4, 10, 30, 90, 0},
+        {100, 0, {.length = 10, .segments = 1}, 1, 10, 0, 0, 0},
+        {10, 0, {.length = 10, .segments = 5}, 1, 10, 0, 0, 0},
+        {19, 0, {.length = 10, .segments = 5}, 1, 10, 0, 0, 0},
+        {20, 0, {.length = 10, .segments = 5}, 2, 10, 10, 10, 0},
+        {2048 * 3, 0, {.segments = 2}, 2, 2048, 4096, 4096, 0},
+        {2, 0, {.length = 2, .segments = 1}, 1, 2, 0, 0, 0},
+        /* T counts behind the offset; starts count from the stream's begin */
+        {100, 0, {.length = 10, .segments = 1000, .offset = 5}, 9, 10, 10, 85, 0},
+        {100, 0, {.length = 10, .segments = 1000, .offset = 90}, 1, 10, 0, 90, 0},
+        /* a given stride: as many as fit */
+        {100, 0, {.length = 10, .segments = 1000, .stride = 1}, 91, 10, 1, 90, 1},
+        {100, 0, {.length = 10, .segments = 7, .stride = 1}, 7, 10, 1, 6, 1},
+        {100, 0, {.length = 10, .segments = 1000, .stride = 10}, 10, 10, 10, 90, 0},
+        {100, 0, {.length = 10, .segments = 1000, .stride = 9}, 11, 10, 9, 90, 1},
+        {100, 0, {.length = 10, .segments = 1000, .stride = 40}, 3, 10, 40, 80, 0},
+        {100, 0, {.length = 10, .segments = 1000, .stride = 91}, 1, 10, 91, 0, 0},
+        {10, 0, {.length = 10, .segments = 9, .stride = 3}, 1, 10, 3, 0, 0}, /* one segment overlaps nothing */
+        {100, 0, {.length = 10, .segments = 1000, .stride = SIZE_MAX}, 1, 10, SIZE_MAX, 0, 0},
+        /* a beginning-of-text token is position 1 of L */
+        {100, 0, {.length = 10, .segments = 1000, .bos = 1, .bos_id = 7}, 10, 10, 10, 90, 0},
+        /* tables: a row each, the last tokens of it */
+        {60, 6, {.segments = 1000}, 10, 6, 1, 9, 0},
+        {60, 6, {.segments = 3}, 3, 6, 4, 8, 0},
+        {60, 6, {.segments = 1000, .length = 4}, 10, 4, 1, 9, 0},
+        {60, 6, {.segments = 1000, .length = 6, .offset = 9}, 1, 6, 0, 9, 0},
+        {60, 6, {.segments = 1000, .stride = 4, .offset = 1}, 3, 6, 4, 9, 0},
+        {60, 6, {.segments = 2, .stride = 4}, 2, 6, 4, 4, 0},
+        {60, 6, {.segments = 1000, .bos = 1, .bos_id = 7}, 10, 6, 1, 9, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct segments s;
+        struct tokens t = make_tokens(cases[i].total, cases[i].columns);
+        if (segments_cut(&s, &t, &cases[i].request, 3 * cases[i].total, &e)) {
+            print_error("case %zu: %s\n", i, e.text);
+            fail();
+        }
+        if (s.count != cases[i].count || s.length != cases[i].length || s.stride != cases[i].stride || s.overlapping != cases[i].overlapping ||
+            s.start[s.count - 1] != cases[i].last_start || s.start[0] != cases[i].request.offset) {
+            print_error("case %zu: count %zu, length %zu, stride %zu, overlapping %d, last start %zu\n", i, s.count, s.length, s.stride, s.overlapping,
+                        (size_t)s.start[s.count - 1]);
+            fail();
+        }
+        size_t bos = cases[i].request.bos ? 1 : 0, taken = s.length - bos;
+        for (size_t k = 0; k < s.count; k++) {
+            size_t from = t.columns ? (s.start[k] + 1) * t.columns - taken : s.start[k];
+            assert_int_equal(s.start[k], cases[i].request.offset + (k ? k * s.stride : 0));
+            if (bos)
+                assert_int_equal(s.ids[k * s.length], 7);
+            for (size_t p = 0; p < taken; p++)
+                assert_int_equal(s.ids[k * s.length + bos + p], 3 * (from + p));
+        }
+        segments_free(&s);
+        segments_free(&s);
+        tokens_free(&t);
+    }
+}
+
+static void test_refused_cuts(void **state)
+{
+    (void)state;
+    const struct {
+        size_t total, columns;
+        struct segments_request request;
+        size_t vocabulary;
+        const char *words;
+    } cases[] = {
+        {9, 0, {.length = 10, .segments = 1}, 1000, "there are 9 behind offset 0|at least 10"},
+        {100, 0, {.segments = 1}, 1000, "there are 100|at least 2048"},
+        {100, 0, {.length = 10, .segments = 1, .offset = 91}, 1000, "there are 9 behind offset 91|at least 10"},
+        {100, 0, {.length = 10, .segments = 1, .offset = 100}, 1000, "nothing is left behind offset 100 (there are 100 tokens)"},
+        {100, 0, {.length = 10, .segments = 1, .offset = SIZE_MAX}, 1000, "nothing is left behind offset"},
+        {100, 0, {.length = 10, .segments = 0}, 1000, "segments: 0 asked for"},
+        {100, 0, {.length = 1, .segments = 1}, 1000, "length 1 (expected at least 2"},
+        {100, 0, {.length = SIZE_MAX, .segments = 1}, 1000, "at least 18446744073709551615"},
+        {100, 0, {.length = 10, .segments = 10}, 297, "id 297 at index 99 is not in the vocabulary (expected 0 to 296)"},
+        {100, 0, {.length = 10, .segments = 10, .bos = 1, .bos_id = 298}, 298, "beginning-of-text id 298 is not in the vocabulary"},
+        {100, 0, {.length = 10, .segments = 10, .bos = 1, .bos_id = -1}, 298, "beginning-of-text id -1 is not in the vocabulary"},
+        {60, 6, {.length = 7, .segments = 1}, 1000, "length 7 is above the table's 6 columns"},
+        {60, 6, {.segments = 1, .offset = 10}, 1000, "nothing is left behind offset 10 (there are 10 rows)"},
+        {60, 6, {.segments = 10}, 177, "id 177 in row 9, column 5 is not in the vocabulary (expected 0 to 176)"},
+        {10, 1, {.segments = 10}, 1000, "length 1 (expected at least 2"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct segments s;
+        struct tokens t = make_tokens(cases[i].total, cases[i].columns);
+        int result = segments_cut(&s, &t, &cases[i].request, cases[i].vocabulary, &e);
+        if (result == 0)
+            print_error("case %zu (%s) was accepted\n", i, cases[i].words);
+        assert_int_equal(result, -1);
+        assert_null(s.ids);
+        assert_int_equal(check_message(cases[i].words, &e, cases[i].words), 0);
+        tokens_free(&t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_refused_text),
+        cmocka_unit_test(test_cutting),
+        cmocka_unit_test(test_refused_cuts),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
