@@ -32,8 +32,9 @@ static void draw(double *weight, uint64_t seed, size_t b, size_t used)
         weight[(size_t)((unsigned __int128)random_at(seed, (uint64_t)b * used + i) * used >> 64) * TILE] += 1;
 }
 
+/* A range of positions, start..end, with width a multiple of LANES. */
 struct block {
-    double *c;       /* [groups, used, LANES] each segment's cumulative sum at positions start + group LANES + lane; zeros beyond the end */
+    double *c;       /* [groups, used, LANES] each segment's cumulative sum at position start + group LANES + lane (beyond `end`: not used) */
     double *carry;   /* [used] sum of what is to the right of the block */
     double *curve;   /* [replicates, width] */
     size_t start, end, width;
@@ -50,7 +51,7 @@ static void fill_block(struct block *k, const double *share, const size_t *row, 
             size_t m = k->start + column;
             if (m < end)
                 sum += share[row[i] * positions + m];
-            k->c[(column / LANES * used + i) * LANES + column % LANES] = m < end ? sum : 0;
+            k->c[(column / LANES * used + i) * LANES + column % LANES] = sum;
         }
         k->carry[i] = sum;
     }
@@ -71,8 +72,8 @@ static void weighted_sums(double out[TILE][LANES], const double *weight, const d
             out[r][lane] = sum[r][lane / 2][lane % 2];
 }
 
-/* The curves of replicates first..first+TILE in this block, and their ERFs where the curve first passes a threshold here. whole [used]: the sum of each
- * segment's shares in the order of the curve, so that the curve at position 0 is exactly 1. Returns 0, or -1 when memory runs out. */
+/* The curves of replicates first..first+TILE in this block, and their ERFs where the curve first passes a threshold here. whole [used]: the sum of
+ * each segment's shares in the order of the curve, so that the curve at position 0 is exactly 1. Returns 0, or -1 when memory runs out. */
 static int replicate_block(const struct block *k, const double *whole, size_t *erf, size_t first, size_t used, size_t positions,
                            const struct erf_settings *settings)
 {

@@ -79,8 +79,6 @@ static size_t quantile_rank(size_t count, double p)
 {
     double n = (double)count;
     size_t rank = (size_t)(p * n);
-    while (rank > 1 && (double)(rank - 1) / n >= p)
-        rank--;
     while (rank < count && (rank < 1 || (double)rank / n < p))
         rank++;
     return rank;

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* s[m] = norm[m] / sum_n norm[n]. Returns 0, or -1 (s untouched) if the sum is zero or any norm is not finite or negative: an excluded segment. s may be
- * norm. */
+/* s[m] = norm[m] / sum_n norm[n]. Returns 0, or -1 (s untouched) if the sum is zero or any norm is not finite or negative: an excluded segment.
+ * s may be norm. */
 int curve_share(double *s, const double *norm, size_t n);
 
 /* c[m] = sum_{k >= m} s[k], scaled so that c[0] is exactly 1. The sum must not be zero. c may be s. */

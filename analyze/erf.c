@@ -74,7 +74,8 @@ static void without_sink(struct erf_summary *out, double *rest, double *c, const
 }
 
 /* Intervals of the curve and of each threshold's ERF. values [replicates] is scratch. Returns 0, or -1 when memory runs out. */
-static int intervals(struct erf_summary *out, double *values, const double *share, const size_t *row, size_t used, const struct erf_settings *settings)
+static int intervals(struct erf_summary *out, double *values, const double *share, const size_t *row, size_t used,
+                     const struct erf_settings *settings)
 {
     size_t replicates = settings->bootstrap;
     if (replicates == 0) {

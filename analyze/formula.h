@@ -19,7 +19,8 @@
  * has one: `alibi`, `alibi(2)`, `alibi(delta=2)`, `alibi + window(w=64)`, and `kerple_log` with p and a set later. The name that sum binds hides
  * parameters and presets inside its body.
  *
- * Not-a-number spreads through comparisons, ?:, min and max, so that no branch hides it. Parsing is bounded in size and depth, evaluation in steps. */
+ * Not-a-number spreads through comparisons, ?:, min and max, so that no branch hides it. Parsing is bounded in size and depth, evaluation in
+ * steps. */
 #ifndef REACH_ANALYZE_FORMULA_H
 #define REACH_ANALYZE_FORMULA_H
 
@@ -82,8 +83,8 @@ struct formula {
 struct formula *formula_parse(const char *text, struct formula_error *e);
 void formula_free(struct formula *f);
 
-/* Sets a parameter by `count` decimals (1, or one per head). Unknown names, malformed numbers and numbers beyond the range of double are errors; e->at
- * counts in the decimal at fault. Returns 0 or -1; on failure the formula is unchanged. */
+/* Sets a parameter by `count` decimals (1, or one per head). Unknown names, malformed numbers and numbers beyond the range of double are errors;
+ * e->at counts in the decimal at fault. Returns 0 or -1; on failure the formula is unchanged. */
 int formula_set(struct formula *f, const char *name, const char *const *decimals, int count, struct formula_error *e);
 /* The same from binary values (a checkpoint's), which must be finite. */
 int formula_set_values(struct formula *f, const char *name, const double *values, int count, struct formula_error *e);

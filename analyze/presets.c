@@ -11,7 +11,8 @@
     "t<19?w16:t<21?w17:t<24?w18:t<27?w19:t<31?w20:t<35?w21:t<40?w22:t<46?w23:t<52?w24:t<59?w25:t<67?w26:"                  \
     "t<77?w27:t<87?w28:t<99?w29:t<113?w30:w31"
 
-/* alibi_press: c is the nearest power of two not above H, found by comparisons, which are exact. Heads past c take the odd places of the series for 2c. */
+/* alibi_press: c is the nearest power of two not above H, found by comparisons, which are exact. Heads past c take the odd places of the series
+ * for 2c. */
 const struct formula_preset formula_presets[] = {
     {"alibi", "delta=0", "-2^-(8*h/H+delta)*t", "ALiBi, slope 2^-(8h/H + delta) [A]"},
     {"alibi_press", "delta=0,c=2^sum(i,1,30,2^i<=H)", "-2^-((h<=c?8*h/c:4*(2*(h-c)-1)/c)+delta)*t",

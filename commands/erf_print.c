@@ -121,7 +121,7 @@ static void print_notes(const struct erf_run *r)
                    m->segments.count);
     }
     if (saturated)
-        printf(">= %zu: saturated, all tokens are needed and the field is not measured; a larger --length may\n", r->positions);
+        printf(">= %zu: saturated, all tokens are needed, so the field is not measured (a larger --length may do)\n", r->positions);
 }
 
 int erf_print(const struct erf_run *r, struct error *e)

@@ -56,7 +56,7 @@ static int characters(const char *text)
 
 int table_print(FILE *f, const struct table *t)
 {
-    int *width = calloc(t->columns, sizeof *width);
+    int *width = calloc(t->columns, sizeof *width), gap = 0;
 
     if (!width || t->failed) {
         free(width);
@@ -69,13 +69,14 @@ int table_print(FILE *f, const struct table *t)
     }
     for (size_t i = 0; i < t->count; i++) {
         size_t column = i % t->columns;
-        int blank = width[column] - characters(t->cell[i]), last = column + 1 == t->columns;
+        int length = characters(t->cell[i]), blank = width[column] - length, right = t->alignment[column] == 'r';
 
-        if (t->alignment[column] == 'r')
-            fprintf(f, "%*s%s", blank, "", t->cell[i]);
-        else
-            fprintf(f, "%s%*s", t->cell[i], last ? 0 : blank, "");
-        fputs(last ? "\n" : "  ", f);
+        gap = column == 0 ? 0 : gap + 2;
+        if (length > 0) /* no blanks at the end of a line */
+            fprintf(f, "%*s%s", gap + (right ? blank : 0), "", t->cell[i]);
+        gap = length == 0 ? gap + width[column] : right ? 0 : blank;
+        if (column + 1 == t->columns)
+            fputc('\n', f);
     }
     free(width);
     return 0;

@@ -43,15 +43,16 @@ static inline float bf16_to_float(uint16_t h)
     return float_of((uint32_t)h << 16);
 }
 
-/* IEEE half to float, exact, without a branch, so that loops vectorize; no intermediate is subnormal, so flush-to-zero modes do not matter. */
+/* IEEE half to float, exact. By masks rather than branches, so that loops vectorize; no intermediate is subnormal, so flush-to-zero modes do not
+ * matter. */
 static inline float f16_to_float(uint16_t h)
 {
     uint32_t magnitude = (uint32_t)(h & 0x7FFF) << 13;
-    uint32_t normal = magnitude + (112u << 23);                                         /* bias 15 -> 127 */
-    uint32_t special = magnitude + (224u << 23);                                        /* exponent 31 -> 255: inf, nan */
+    uint32_t is_subnormal = -(uint32_t)(magnitude < 1u << 23), is_special = -(uint32_t)(magnitude >= 31u << 23);
+    uint32_t normal = magnitude + (112u << 23) + (is_special & 112u << 23);                  /* bias 15 -> 127; inf and nan: exponent 31 -> 255 */
     uint32_t subnormal = bits_of(float_of(magnitude + (113u << 23)) - float_of(113u << 23)); /* 2^-14 (1 + f) - 2^-14 */
-    uint32_t bits = magnitude < (1u << 23) ? subnormal : magnitude >= (31u << 23) ? special : normal;
-    return float_of(bits | (uint32_t)(h & 0x8000) << 16);
+    uint32_t sign = (uint32_t)(h & 0x8000) << 16;
+    return float_of(sign | (subnormal & is_subnormal) | (normal & ~is_subnormal));
 }
 
 double element_read(const void *data, enum element type, size_t index)

@@ -1,7 +1,14 @@
 #include "io/hdf.h"
 
+#include "io/file.h"
+
+#include <errno.h>
 #include <hdf5.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 void hdf_quiet(void)
 {
@@ -20,4 +27,67 @@ int hdf_fail(struct error *e, const char *path, const char *what)
     char reason[256] = "HDF5 gives no reason";
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_reason, reason);
     return fail(e, "%s: %s: %s", path, what, reason);
+}
+
+/* A global heap: "GCOL", version, 3 zeros, size[8]; then objects, each index[2] references[2] zeros[4] size[8] and data padded to 8 bytes. Object 0
+ * is the free space, and its size counts its header. (HDF5 file format specification, III.E.) */
+enum { HEAP_HEADER = 16, OBJECT_HEADER = 16 };
+
+static uint64_t get64(const unsigned char *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* 1 if every object of the heap at `heap`, `room` bytes before the end of the file, lies within it and takes some of it. */
+static int heap_is_sound(const unsigned char *heap, size_t room)
+{
+    if (room < HEAP_HEADER || get64(heap + 8) > room || get64(heap + 8) < HEAP_HEADER)
+        return 0;
+    for (size_t left = (size_t)get64(heap + 8) - HEAP_HEADER; left >= OBJECT_HEADER;) {
+        const unsigned char *object = heap + get64(heap + 8) - left;
+        uint64_t size = get64(object + 8), taken = size;
+        if (size > left)
+            return 0;
+        if (object[0] || object[1])
+            taken = OBJECT_HEADER + (size + 7) / 8 * 8;
+        if (taken < OBJECT_HEADER || taken > left)
+            return 0;
+        left -= (size_t)taken;
+    }
+    return 1;
+}
+
+static int check_bytes(const unsigned char *bytes, size_t size, const char *path, struct error *e)
+{
+    static const unsigned char signature[8] = "\x89HDF\r\n\x1a\n", heap[5] = "GCOL\x01";
+    if (size < 16 || memcmp(bytes, signature, sizeof signature))
+        return fail(e, "%s: is no HDF5 file (expected it to begin with \\x89HDF)", path);
+    const unsigned char *sizes = bytes + (bytes[8] < 2 ? 13 : 9); /* of addresses and of lengths, by the superblock's version */
+    if (sizes[0] != 8 || sizes[1] != 8)
+        return fail(e, "%s: has addresses of %d and lengths of %d bytes (expected 8 and 8)", path, sizes[0], sizes[1]);
+    for (const unsigned char *at = bytes; (at = memmem(at, size - (size_t)(at - bytes), heap, sizeof heap)); at++)
+        if (!heap_is_sound(at, size - (size_t)(at - bytes)))
+            return fail(e, "%s: is damaged (the global heap at byte %zu)", path, (size_t)(at - bytes));
+    return 0;
+}
+
+int hdf_check_file(const char *path, struct error *e)
+{
+    size_t size;
+    int descriptor = file_open_regular(path, &size, e);
+    if (descriptor < 0)
+        return -1;
+    unsigned char *bytes = size ? mmap(NULL, size, PROT_READ, MAP_SHARED, descriptor, 0) : NULL;
+    int result;
+    if (bytes == MAP_FAILED) {
+        result = fail(e, "%s: cannot be mapped (%zu bytes): %s", path, size, strerror(errno));
+    } else {
+        result = check_bytes(bytes, size, path, e);
+        if (size)
+            munmap(bytes, size);
+    }
+    close(descriptor);
+    return result;
 }

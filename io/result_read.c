@@ -319,6 +319,8 @@ int result_read(const char *path, struct result *out, struct error *e)
     if (descriptor < 0)
         return -1;
     close(descriptor);
+    if (hdf_check_file(path, e))
+        return -1;
     hdf_quiet();
     if (e)
         e->text[0] = '\0';

@@ -76,11 +76,16 @@ struct decoder *decoder_open(const char *path, struct error *e)
         fail(e, "%s: no such checkpoint (expected a folder with config.json and model.safetensors)", d->path);
         goto failed;
     }
-    if (!S_ISDIR(status.st_mode)) {
-        fail(e, "%s: not a folder (expected a folder with config.json and model.safetensors)", d->path);
+    if (S_ISDIR(status.st_mode)) {
+        snprintf(file, sizeof file, "%s/config.json", d->path);
+    } else if (ends_with(d->path, ".safetensors") || ends_with(d->path, ".safetensors.index.json")) {
+        /* one file of a checkpoint: its description lies beside it */
+        const char *slash = strrchr(d->path, '/');
+        snprintf(file, sizeof file, "%.*sconfig.json", slash ? (int)(slash + 1 - d->path) : 0, d->path);
+    } else {
+        fail(e, "%s: not a checkpoint (expected a folder with config.json and model.safetensors, or a .safetensors file beside its config.json)", d->path);
         goto failed;
     }
-    snprintf(file, sizeof file, "%s/config.json", d->path);
     d->config = config_open(file, e);
     if (!d->config)
         goto failed;

@@ -14,7 +14,7 @@
 static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F"};
 static const char *const dashes[] = {"solid", "(14,5)", "(14,4,3,4)"};
 static const int points[] = {7, 5, 9, 13, 11, 6, 4, 8};
-enum { COLOURS = 8, DASHES = 3, POINTS = 8, LABEL_CHARACTERS = 48 };
+enum { COLOURS = 8, DASHES = 3, POINTS = 8, LABEL_CHARACTERS = 48, LABELS_MAX = 16 };
 
 /* Panels and key in fractions of the picture. */
 #define LEFT_PANEL_LEFT 0.060
@@ -139,24 +139,51 @@ static void write_log_ticks(FILE *f, size_t n)
     fputs(")\n", f);
 }
 
-/* Vertical lines at L_tr, each value once; `from_end` = 1: x counts the most recent tokens. Labels alternate in height so that neighbours stay
- * apart. */
+/* Labels above a panel: a label goes one line up where it would run into one that is there. */
+struct labels {
+    double at[LABELS_MAX]; /* 0..1 of the panel's width, of the labels on the lower line */
+    int count;
+};
+
+static double label_height(struct labels *l, double at)
+{
+    for (int i = 0; i < l->count; i++)
+        if (fabs(l->at[i] - at) < 0.21)
+            return 1.055;
+    if (l->count < LABELS_MAX)
+        l->at[l->count++] = at;
+    return 1.022;
+}
+
+static void write_vertical(FILE *f, size_t x, double at, const char *text, const char *line, struct labels *labels)
+{
+    fprintf(f, "set arrow from %zu, graph 0 to %zu, graph 1 nohead back %s\n", x, x, line);
+    fprintf(f, "set label \"%s\" at graph %.4f, graph %g center enhanced textcolor rgb \"#333333\"\n", text, at, label_height(labels, at));
+}
+
+/* Vertical lines for each L_tr, once: the last L_tr tokens begin at L - L_tr, and on the left also position L_tr, beyond which no position was seen in
+ * training. `from_end`: x counts the most recent tokens, on a logarithmic axis. */
 static void write_train_lengths(FILE *f, const struct figure_curve *curves, size_t count, size_t n, int from_end)
 {
-    int seen = 0;
+    static const char strong[] = "lw 1.6 dt (5,5) lc rgb \"#555555\"", weak[] = "lw 1.2 dt (2,4) lc rgb \"#888888\"";
+    struct labels labels = {.count = 0};
 
     for (size_t i = 0; i < count; i++) {
         int length = curves[i].train_length, repeated = 0;
-        size_t x;
+        char text[64];
 
         for (size_t j = 0; j < i; j++)
             repeated |= curves[j].train_length == length;
         if (length <= 0 || repeated || (size_t)length >= n)
             continue;
-        x = from_end ? (size_t)length : n + 1 - (size_t)length;
-        fprintf(f, "set arrow from %zu, graph 0 to %zu, graph 1 nohead back lw 1.6 dt (5,5) lc rgb \"#555555\"\n", x, x);
-        fprintf(f, "set label \"L_{tr} = %d\" at %zu, graph %g center enhanced textcolor rgb \"#333333\"\n", length, x, seen % 2 ? 1.055 : 1.022);
-        seen++;
+        snprintf(text, sizeof text, "L_{tr} = %d", length);
+        if (from_end) {
+            write_vertical(f, (size_t)length, log(length) / log((double)n), text, strong, &labels);
+            continue;
+        }
+        write_vertical(f, (size_t)length, (double)(length - 1) / (double)(n - 1), text, weak, &labels);
+        snprintf(text, sizeof text, "L \xe2\x88\x92 L_{tr} = %zu", n + 1 - (size_t)length);
+        write_vertical(f, n + 1 - (size_t)length, (double)(n - (size_t)length) / (double)(n - 1), text, strong, &labels);
     }
 }
 
@@ -211,7 +238,7 @@ static void write_plot(FILE *f, const struct figure_curve *curves, size_t count,
         if (erf == 0 || erf > curves[i].positions)
             continue;
         at = curves[i].positions - erf;
-        fprintf(f, "%s '+' using (%zu):(%.10g) every ::0::0 with points pt %d ps 1.7 lw 1.5 lc rgb \"%s\" notitle", joint,
+        fprintf(f, "%s '+' using (%zu):(%.10g) every ::0::0 with points pt %d ps mark lw 1.5 lc rgb \"%s\" notitle", joint,
                 beyond ? erf : n + 1 - erf, beyond ? fmax(1 - curves[i].c[at], floor_value) : curves[i].c[at], point_of(i),
                 colours[i % COLOURS]);
     }
@@ -220,7 +247,7 @@ static void write_plot(FILE *f, const struct figure_curve *curves, size_t count,
             fprintf(f, "%s keyentry with %s ", joint, curves[i].erf ? "linespoints" : "lines");
             write_style(f, i);
             if (curves[i].erf)
-                fprintf(f, " pt %d ps 1.7", point_of(i));
+                fprintf(f, " pt %d ps mark", point_of(i));
             fputs(" title '", f);
             write_quoted(f, curves[i].label, LABEL_CHARACTERS);
             if (curves[i].erf)
@@ -255,9 +282,10 @@ static void write_head(FILE *f, const char *stem, double height)
     fputs("if (!exists(\"format\")) format = \"png\"\n", f);
     fprintf(f, "if (!exists(\"output\")) output = \"%s.\" . format\n", stem);
     fprintf(f, "if (format eq \"png\") { set terminal pngcairo size 1600,%.0f font \"DejaVu Sans,14\" background \"white\" }\n", height);
-    fprintf(f, "if (format eq \"svg\") { set terminal svg size 1600,%.0f dynamic font \"DejaVu Sans,19\" background \"white\" }\n", height);
-    fprintf(f, "if (format eq \"pdf\") { set terminal pdfcairo size 26cm,%.2fcm font \"DejaVu Sans,11\" linewidth 0.8 }\n", 26 * height / 1600);
-    fputs("set output output\nset encoding utf8\n", f);
+    fprintf(f, "if (format eq \"svg\") { set terminal svg size 1600,%.0f dynamic font \"DejaVu Sans,17\" background \"white\" }\n", height);
+    fprintf(f, "if (format eq \"pdf\") { set terminal pdfcairo size 26cm,%.2fcm font \"DejaVu Sans,11\" linewidth 0.8 pointscale 0.7 }\n", 26 * height / 1600);
+    fputs("title_font = format eq \"svg\" ? \",20\" : format eq \"pdf\" ? \",12.5\" : \",16\"\n", f);
+    fputs("mark = format eq \"svg\" ? 0.9 : 1.7\nset output output\nset encoding utf8\n", f);
 }
 
 static void write_script(FILE *f, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds, size_t threshold_count)
@@ -283,7 +311,7 @@ static void write_script(FILE *f, const char *stem, const struct figure_curve *c
     /* gnuplot takes every character for a wide one: the negative width draws the columns together */
     fprintf(f, "set key at screen 0.5, screen %.4f center bottom vertical maxrows %zu noenhanced "
         "samplen 4 spacing 1.15 width %.1f Left reverse\n", 0.018 / grown, rows, 2 - 0.18 * (double)widest);
-    fputs("set label 1 \"Share of the gradient from position m on\" at graph 0, graph 1.085 left font \",16\"\n", f);
+    fputs("set label 1 \"Share of the gradient from position m on\" at graph 0, graph 1.1 left font title_font\n", f);
     fputs("set xlabel \"position m (token)\"\nset ylabel \"cumulative normalized gradient c_m\" enhanced offset 0.5,0\n", f);
     fprintf(f, "set xrange [%s:%zu]\nset yrange [0:1.02]\nset ytics 0.1 format \"%%.1f\"\n", n > 1 ? "1" : "0", n);
     write_position_ticks(f, n);
@@ -294,7 +322,7 @@ static void write_script(FILE *f, const char *stem, const struct figure_curve *c
     fputs("\n# 1 - c over the number of most recent tokens\n", f);
     fputs("unset label\nunset arrow\nunset key\n", f);
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", RIGHT_PANEL_LEFT, RIGHT_PANEL_RIGHT);
-    fprintf(f, "set label 1 \"What the most recent tokens leave out (marks: ERF(%.6g))\" at graph 0, graph 1.085 left font \",16\"\n", thresholds[0]);
+    fprintf(f, "set label 1 \"What the most recent tokens leave out (marks: ERF(%.6g))\" at graph 0, graph 1.1 left font title_font\n", thresholds[0]);
     fputs("set xlabel \"most recent tokens, L \xe2\x88\x92 m\"\nset ylabel \"1 \xe2\x88\x92 c_m\" enhanced offset 0.8,0\n", f);
     fprintf(f, "set logscale xy\nset logscale y2\nset xrange [1:%zu]\nset yrange [%.3g:1]\nset y2range [%.3g:1]\n", n > 1 ? n : 2, floor_value, floor_value);
     fputs("set ytics autofreq format \"10^{%L}\" enhanced\nset mytics 10\nset border 31\n", f);

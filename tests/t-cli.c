@@ -503,7 +503,7 @@ static void plot_combines_results(void **state)
 
 /* ---- interruption ---- */
 
-static const char long_run[] = "erf window none --text text --length 64 --segments 400 --stride 64 --dtype f64 --bootstrap 10 --quiet -o %s %s";
+static const char long_run[] = "erf window none --text text --length 64 --segments 250 --stride 64 --dtype f64 --bootstrap 10 --quiet -o %s %s";
 
 static size_t size_of(const char *path)
 {
@@ -545,7 +545,7 @@ static void interrupted_runs_go_on(void **state)
 
     /* asked to stop: tells what is kept */
     o = interrupted("run-stopped", SIGINT);
-    if (o.status != 1 || lines(o.err) != 1 || !strstr(o.err, "--resume") || !strstr(o.err, "of 800 segments are kept"))
+    if (o.status != 1 || lines(o.err) != 1 || !strstr(o.err, "--resume") || !strstr(o.err, "of 500 segments are kept"))
         fail_msg("exit %d: %s", o.status, o.err);
     outcome_free(&o);
     assert_true(exists(at("run-stopped/erf.part")));

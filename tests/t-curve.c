@@ -113,7 +113,8 @@ static void test_random(void **state)
 {
     (void)state;
     /* the published first outputs of SplitMix64 for seed 1234567 */
-    static const uint64_t published[] = {6457827717110365317u, 3203168211198807973u, 9817491932198370423u, 4593380528125082431u, 16408922859458223821u};
+    static const uint64_t published[] = {6457827717110365317u, 3203168211198807973u, 9817491932198370423u, 4593380528125082431u,
+                                         16408922859458223821u};
     for (uint64_t i = 0; i < 5; i++)
         assert_true(random_at(1234567, i) == published[i]);
     double mean = 0;

@@ -192,10 +192,11 @@ static void test_steps_are_bounded(void **state)
 {
     (void)state;
     assert_true(isnan(value_at("sum(i,1,1e18,0)", 0)));
-    assert_true(isnan(value_at("sum(i,1e300,1e300,i)^0", 0))); /* NaN^0 = 1 hides nothing */
+    assert_true(isnan(value_at("sum(i,1e300,1e300,i)", 0)));
+    assert_true(isnan(value_at("1^sum(i,1,1e18,0)", 0))); /* 1^NaN = 1 hides nothing */
     assert_true(isnan(value_at("sum(i,-inf,1,0)", 0)));
     assert_true(isnan(value_at("sum(i,1,inf,0)", 0)));
-    assert_true(isnan(value_at("sum(i,1,1000,sum(j,1,1000,sum(k,1,1000,i)))^0", 0)));
+    assert_true(isnan(value_at("sum(i,1,1000,sum(j,1,1000,sum(k,1,1000,i)))", 0)));
     assert_true(value_at("sum(i,1,300000,i)", 0) == 300000.0 * 300001 / 2);
     /* an argument used twice, inside an argument used twice, ...: a small tree, an endless walk */
     char *text = repeated("", "divergent_b(", 60, "1");

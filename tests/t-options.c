@@ -77,7 +77,8 @@ static void numbers_are_read_strictly(void **state)
     static const struct real_row {
         const char *text;
         double value; /* 0: refused */
-    } reals[] = {{"0.5", 0.5}, {".99", .99}, {"1e-3", 1e-3}, {"0", 0}, {"1", 0}, {"1.5", 0}, {"nan", 0}, {"inf", 0}, {"-0.5", 0}, {"0.5x", 0}, {"0x.8", 0}, {"", 0}, {" .5", 0}};
+    } reals[] = {{"0.5", 0.5}, {".99", .99}, {"1e-3", 1e-3}, {"0", 0}, {"1", 0}, {"1.5", 0}, {"nan", 0},
+                 {"inf", 0}, {"-0.5", 0}, {"0.5x", 0}, {"0x.8", 0}, {"", 0}, {" .5", 0}};
     struct error e;
 
     (void)state;

@@ -62,12 +62,13 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
     int S = whole_field(line, "segments");
     assert_int_equal(sscanf(line, "case %31s", op), 1);
     if (!strcmp(op, "linear")) {
-        struct linear_case c = {S, 0, whole_field(line, "rows"), whole_field(line, "in"), whole_field(line, "out"), whole_field(line, "bias"), 0};
+        struct linear_case c = {S, 0, whole_field(line, "rows"), whole_field(line, "in"), whole_field(line, "out"), whole_field(line, "bias"),
+                                whole_field(line, "accumulate")};
         return run_linear(k, &c, bounds);
     }
     if (!strcmp(op, "norm")) {
         struct norm_case c = {S, 0, whole_field(line, "rows"), whole_field(line, "width"), (enum norm_kind)whole_field(line, "kind"),
-                              whole_field(line, "shift"), 0, 0};
+                              whole_field(line, "shift"), whole_field(line, "accumulate"), 0};
         return run_norm(k, &c, bounds);
     }
     if (!strcmp(op, "activation")) {
@@ -75,7 +76,12 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                                     whole_field(line, "gated"), 0, field(line, "size")};
         return run_activation(k, &c, bounds);
     }
-    if (!strcmp(op, "rows")) {
+    if (!strcmp(op, "embed") || !strcmp(op, "moves")) {
+        struct rows_case c = {S, 0, whole_field(line, "rows"), whole_field(line, "positions"), whole_field(line, "heads"), whole_field(line, "head_size"), 0,
+                              PAIRING_HALF, whole_field(line, "position_rows")};
+        return op[0] == 'e' ? run_embed(k, &c, bounds) : run_moves(k, &c, bounds);
+    }
+    if (!strcmp(op, "rotation")) {
         struct rows_case c = {S, 0, whole_field(line, "rows"), whole_field(line, "positions"), whole_field(line, "heads"), whole_field(line, "head_size"),
                               whole_field(line, "rotary_size"), (enum rotary_pairing)whole_field(line, "pairing"), 0};
         return run_rotate(k, &c, bounds);
@@ -132,7 +138,7 @@ static void test_goldens(void **state)
         outputs_free(&rounded);
     }
     fclose(file);
-    assert_int_equal(cases, 39);
+    assert_int_equal(cases, 43);
 }
 
 /* ---- forward against reverse ---- */

@@ -437,9 +437,30 @@ static void test_refused_reading(void **state)
         assert_int_equal(result_read(scratch_write(folder, "cut.h5", good, n), &r, &e), -1);
         assert_int_equal(check_message("cut", &e, "cut.h5: "), 0);
     }
+    /* changed bytes in the heap of the texts, where HDF5 itself would hang or crash */
+    unsigned char *heap = memmem(good, size, "GCOL", 4);
+    assert_non_null(heap);
+    const unsigned char values[] = {0, 1, 0x80, 0xFF};
+    int refused = 0;
+    for (size_t i = 5; i < 160; i += 3)
+        for (size_t k = 0; k < sizeof values; k++) {
+            struct error e = {""};
+            struct result r;
+            unsigned char kept = heap[i];
+            heap[i] = values[k];
+            if (result_read(scratch_write(folder, "heap.h5", good, size), &r, &e)) {
+                assert_int_equal(check_message("heap", &e, "heap.h5: "), 0);
+                refused += strstr(e.text, "global heap") != NULL;
+            }
+            result_free(&r);
+            heap[i] = kept;
+        }
+    assert_true(refused > 20);
     free(good);
     struct error e = {""};
     struct result r;
+    assert_int_equal(result_read(scratch_write(folder, "text.h5", "a,b\n1,2\n3,4\n5,6\n", 16), &r, &e), -1);
+    assert_int_equal(check_message("text", &e, "text.h5: is no HDF5 file"), 0);
     assert_int_equal(result_read(folder, &r, &e), -1);
     assert_int_equal(check_message("folder", &e, "is a folder"), 0);
     assert_int_equal(result_read(scratch_path(folder, "absent.h5"), &r, &e), -1);

@@ -119,11 +119,9 @@ static int fill_matrix(struct weight *w, const struct weight_part *parts, int pa
         return 0;
     }
     size_t bytes = w->rows * w->columns * sizeof(float); /* checked by weight_parts_size */
-    if (posix_memalign(&w->owned, 64, bytes)) {
-        w->owned = NULL;
+    w->data = w->owned = cpu_allocate(bytes);
+    if (!w->owned)
         return fail_memory(e, (double)bytes, "a weight");
-    }
-    w->data = w->owned;
     float *to = w->owned;
     for (int i = 0; i < part_count; i++) {
         widen_part(to, &parts[i]);

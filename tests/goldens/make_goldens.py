@@ -3,6 +3,7 @@
 
     python3 tests/goldens/make_goldens.py              every case with a checkpoint of its own
     python3 tests/goldens/make_goldens.py --examples   also the cases on trained example models
+    python3 tests/goldens/make_goldens.py --only CASE  these cases, leaving the others
     python3 tests/goldens/make_goldens.py --check      compare the two oracles and reload the files, write nothing
 
 Each case is a folder with a checkpoint, tokens.npy (int32 [S, L]), norm.npy (float64 [S, L-1], the raw
@@ -33,7 +34,7 @@ import oracle
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DEMO_TEXT = os.path.join("examples", "text", "moby-dick.txt.gz")
-EXAMPLES = ("window-32", "alibi")
+EXAMPLES = ("window-8", "window-32", "alibi")
 EXAMPLE_OFFSET, EXAMPLE_LENGTH = 250000, 512
 QK_GAIN = 2.0       # on weights of unit gain: scores with a standard deviation near 4, far from flat
 NARROW = (torch.float32, torch.float16, torch.bfloat16)
@@ -651,23 +652,33 @@ def describe(name, family, notes, checkpoint, norm):
             "segments": norm.shape[0], "length": norm.shape[1] + 1}
 
 
-def write_cases(rows):
-    """cases.csv; rows of example cases that were not remade are kept."""
+def write_cases(rows, kept):
+    """cases.csv: `rows`, in place of the old ones of the same case; other old rows stay where kept(case)."""
     path = os.path.join(HERE, "cases.csv")
-    made = {row["case"] for row in rows}
+    table = {}
     if os.path.exists(path):
         with open(path) as file:
-            rows += [row for row in csv.DictReader(file)
-                     if row["case"] not in made and row["case"].startswith("example-")]
+            table = {row["case"]: row for row in csv.DictReader(file) if kept(row["case"])}
+    table.update({row["case"]: row for row in rows})
+    places = {name: n for n, name in enumerate(all_cases())}
     with open(path, "w", newline="") as file:
-        table = csv.DictWriter(file, ["case", "family", "notes", "checkpoint", "segments", "length"], lineterminator="\n")
-        table.writeheader()
-        table.writerows(rows)
+        writer = csv.DictWriter(file, ["case", "family", "notes", "checkpoint", "segments", "length"], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(sorted(table.values(), key=lambda row: places.get(row["case"], len(places))))
+
+
+def all_cases():
+    """Name of a case -> function that makes it and returns its row of cases.csv."""
+    makers = {case.name: (lambda case=case: make_family_case(case)) for case in FAMILY_CASES}
+    makers.update({case.name: (lambda case=case: make_own_case(case)) for case in OWN_CASES})
+    makers.update({"example-" + name: (lambda name=name: make_example_case(name)) for name in EXAMPLES})
+    return makers
 
 
 def main():
     parser = argparse.ArgumentParser(description="make the golden cases")
     parser.add_argument("--examples", action="store_true", help="also the cases on trained example models")
+    parser.add_argument("--only", nargs="+", metavar="CASE", help="make these cases and leave the others")
     parser.add_argument("--check", action="store_true", help="compare the two oracles and reload the files, write nothing")
     options = parser.parse_args()
     torch.set_num_threads(1)
@@ -675,11 +686,13 @@ def main():
         compare_oracles()
         compare_files()
         return
-    rows = [make_family_case(case) for case in FAMILY_CASES]
-    rows += [make_own_case(case) for case in OWN_CASES]
-    if options.examples:
-        rows += [make_example_case(name) for name in EXAMPLES]
-    write_cases(rows)
+    makers = all_cases()
+    names = options.only or [name for name in makers if options.examples or not name.startswith("example-")]
+    unknown = [name for name in names if name not in makers]
+    if unknown:
+        parser.error(f"unknown case {unknown[0]}")
+    rows = [makers[name]() for name in names]
+    write_cases(rows, (lambda case: True) if options.only else (lambda case: case.startswith("example-")))
 
 
 if __name__ == "__main__":

@@ -85,44 +85,77 @@ size_t attention_scratch_floats(int head_size, int queries, int keys, int revers
     return pack_layout(&p, NULL, head_size, queries, keys, reverse);
 }
 
+/* Rows of one head lie far apart in q, kv and their gradients, where no hardware prefetch follows them. */
+static inline void prefetch_ahead(const float *x, size_t stride, int row, int rows, int columns)
+{
+    enum { AHEAD = 12 };
+    if (row + AHEAD < rows)
+        for (int c = 0; c < columns; c += 16)
+            __builtin_prefetch(x + (size_t)(row + AHEAD) * stride + c);
+}
+
+/* Squares of row lengths gathered a block: the largest; NaN once a row that counts, or is only guarded, is not finite. */
+struct sizes {
+    float *square; /* [blocks]; NULL: not gathered */
+    int block;
+    int guard;     /* 1: rows do not count, but must be finite */
+};
+
+static inline void sizes_add(struct sizes s, int row, const float *x, int columns)
+{
+    if (!s.square)
+        return;
+    float square = dot_span(x, x, (size_t)columns), *largest = &s.square[row / s.block];
+    square = s.guard ? 0 * square : square + 0 * square;
+    if (!(square <= *largest) && *largest == *largest)
+        *largest = square;
+}
+
+/* Upper bounds of lengths from the squares. */
+static void sizes_finish(float *square, int blocks)
+{
+    for (int b = 0; b < blocks; b++)
+        square[b] = sqrtf(square[b]) * (1 + 1e-5f);
+}
+
 /* out[rows, ld] = factor * x, zeros behind the row's end and in the rows up to `padded`. */
-static void pack_rows(float *out, size_t ld, const float *x, size_t stride, int rows, int padded, int columns, float factor)
+static void pack_rows(float *out, size_t ld, const float *x, size_t stride, int rows, int padded, int columns, float factor, struct sizes sizes)
 {
     for (int r = 0; r < rows; r++) {
         float *to = out + (size_t)r * ld;
         const float *from = x + (size_t)r * stride;
+        prefetch_ahead(x, stride, r, rows, columns);
         for (int c = 0; c < columns; c++)
             to[c] = factor * from[c];
         memset(to + columns, 0, (ld - (size_t)columns) * sizeof(float));
+        sizes_add(sizes, r, to, columns);
     }
     memset(out + (size_t)rows * ld, 0, (size_t)(padded - rows) * ld * sizeof(float));
 }
 
 /* out[rows / PANEL][columns][PANEL] = x^T, zeros for the rows up to `padded`. */
-static void pack_transposed(float *out, const float *x, size_t stride, int rows, int padded, int columns)
+static void pack_transposed(float *out, const float *x, size_t stride, int rows, int padded, int columns, struct sizes sizes)
 {
-    for (int panel = 0; panel < padded; panel += PANEL, out += (size_t)columns * PANEL)
-        for (int r = 0; r < PANEL; r++) {
-            const float *from = panel + r < rows ? x + (size_t)(panel + r) * stride : NULL;
+    for (int panel = 0; panel < padded; panel += PANEL, out += (size_t)columns * PANEL) {
+        if (panel + PANEL > rows)
+            memset(out, 0, (size_t)columns * PANEL * sizeof(float));
+        for (int r = 0; r < PANEL && panel + r < rows; r++) {
+            const float *from = x + (size_t)(panel + r) * stride;
+            prefetch_ahead(x, stride, panel + r, rows, columns);
             for (int c = 0; c < columns; c++)
-                out[c * PANEL + r] = from ? from[c] : 0.0f;
+                out[c * PANEL + r] = from[c];
+            sizes_add(sizes, panel + r, from, columns);
         }
+    }
 }
 
-/* size[block] = an upper bound of the row lengths in each block of rows of x; NaN if a row there, or in `also`, is not finite. */
-static void pack_sizes(float *size, const float *x, const float *also, size_t stride, size_t also_stride, int rows, int block, int columns)
+/* Returns the number of query blocks. */
+static int clear_sizes(const struct packed *p, const struct attention_task *t)
 {
-    for (int r0 = 0; r0 < rows; r0 += block) {
-        double largest = 0, guard = 0;
-        for (int r = r0; r < rows && r < r0 + block; r++) {
-            double square = dot_span_double(x + (size_t)r * stride, x + (size_t)r * stride, (size_t)columns);
-            if (also)
-                guard += 0 * dot_span_double(also + (size_t)r * also_stride, also + (size_t)r * also_stride, (size_t)columns);
-            if (!(square <= largest))
-                largest = square;
-        }
-        size[r0 / block] = (float)(sqrt(largest) * (1 + 1e-6) + guard + 0 * largest);
-    }
+    int query_blocks = (t->queries + QUERIES - 1) / QUERIES;
+    memset(p->query_size, 0, (size_t)query_blocks * sizeof(float));
+    memset(p->key_size, 0, round_up((size_t)t->keys, KEYS) / KEYS * sizeof(float));
+    return query_blocks;
 }
 
 /* The largest entry of extremes over distances (or positions) first..last, both included. */
@@ -185,11 +218,10 @@ static inline int row_columns(const struct block *b, int r)
     return columns < 0 ? 0 : (columns + WIDTH - 1) / WIDTH * WIDTH;
 }
 
-/* Finishes one row of scores in place: soft-cap (its derivative into slope unless NULL), multiplier, biases, mask. */
+/* Finishes one row of scores in place, but for the bias by distance: soft-cap (its derivative into slope unless NULL), multiplier, key bias. */
 INLINE void finish_row(float *z, float *slope, const struct attention_task *t, const struct block *b, int r, int columns)
 {
-    ptrdiff_t at = (ptrdiff_t)b->first_key - (b->first_query + r);
-    const float *bias = t->biased || b->masked ? t->bias.at + at : NULL, *multiplier = t->multiplier.at ? t->multiplier.at + at : NULL;
+    const float *multiplier = t->multiplier.at ? t->multiplier.at + (b->first_key - (b->first_query + r)) : NULL;
     const float *key_bias = t->key_bias ? t->key_bias + b->first_key : NULL;
     if (t->soft_cap > 0) {
         v_float cap = v_all(t->soft_cap), inverse = v_all(1 / t->soft_cap);
@@ -203,20 +235,30 @@ INLINE void finish_row(float *z, float *slope, const struct attention_task *t, c
     if (multiplier)
         for (int c = 0; c < columns; c += WIDTH)
             v_store(z + c, v_load(z + c) * v_load(multiplier + c));
-    if (bias)
-        for (int c = 0; c < columns; c += WIDTH)
-            v_store(z + c, v_load(z + c) + v_load(bias + c));
     if (key_bias)
         for (int c = 0; c < columns; c += WIDTH)
             v_store(z + c, v_load(z + c) + v_load(key_bias + c));
 }
 
+/* What is still to be added to row r of the scores: bias and mask; NULL: nothing. */
+static inline const float *row_bias(const struct attention_task *t, const struct block *b, int r)
+{
+    return t->biased || b->masked ? t->bias.at + (b->first_key - (b->first_query + r)) : NULL;
+}
+
 /* Probabilities of one row in place of its scores; its maximum and sum; `o` scaled when the maximum grew. */
-INLINE void softmax_row(float *z, float *o, float *sum, float *largest, int columns, int width)
+INLINE void softmax_row(float *z, const float *bias, float *o, float *sum, float *largest, int columns, int width)
 {
     v_float top = v_all(*largest);
-    for (int c = 0; c < columns; c += WIDTH)
-        top = v_max(v_load(z + c), top);
+    if (bias)
+        for (int c = 0; c < columns; c += WIDTH) {
+            v_float score = v_load(z + c) + v_load(bias + c);
+            v_store(z + c, score);
+            top = v_max(score, top);
+        }
+    else
+        for (int c = 0; c < columns; c += WIDTH)
+            top = v_max(v_load(z + c), top);
     float grown = v_largest(top);
     if (grown != *largest) {
         float factor[WIDTH];
@@ -267,7 +309,7 @@ static void forward_block(const struct attention_task *t, const struct packed *p
         float *z = w->score + r * LD;
         int columns = row_columns(b, r);
         finish_row(z, NULL, t, b, r, columns);
-        softmax_row(z, w->first + (size_t)r * p->ld, w->sum + r * WIDTH, &w->largest[r], columns, p->width);
+        softmax_row(z, row_bias(t, b, r), w->first + (size_t)r * p->ld, w->sum + r * WIDTH, &w->largest[r], columns, p->width);
         if (causal)
             memset(z + columns, 0, (size_t)(LD - columns) * sizeof(float));
     }
@@ -281,11 +323,12 @@ void attention_forward(const struct attention_task *t)
     unsigned mode = denormals_off();
     int d = t->head_size, padded = (int)round_up((size_t)t->keys, KEYS);
     pack_layout(&p, t->scratch, d, t->queries, t->keys, 0);
-    pack_rows(p.query, p.ld, t->q, t->q_stride, t->queries, t->queries, d, t->scale);
-    pack_rows(p.value, p.ld, t->value, t->kv_stride, t->keys, padded, d, 1);
-    pack_transposed(p.key_t, t->key, t->kv_stride, t->keys, padded, d);
-    pack_sizes(p.query_size, p.query, NULL, p.ld, 0, t->queries, QUERIES, d);
-    pack_sizes(p.key_size, t->key, t->value, t->kv_stride, t->kv_stride, t->keys, KEYS, d);
+    int query_blocks = clear_sizes(&p, t);
+    pack_rows(p.query, p.ld, t->q, t->q_stride, t->queries, t->queries, d, t->scale, (struct sizes){p.query_size, QUERIES, 0});
+    pack_rows(p.value, p.ld, t->value, t->kv_stride, t->keys, padded, d, 1, (struct sizes){p.key_size, KEYS, 1});
+    pack_transposed(p.key_t, t->key, t->kv_stride, t->keys, padded, d, (struct sizes){p.key_size, KEYS, 0});
+    sizes_finish(p.query_size, query_blocks);
+    sizes_finish(p.key_size, padded / KEYS);
     struct workspace *w = p.work;
     for (int i = 0; i < t->queries; i += QUERIES) {
         struct block b = block_at(t, i, 0);
@@ -314,11 +357,14 @@ void attention_forward(const struct attention_task *t)
 }
 
 /* dS of one row in place of dP, P in place of z. */
-INLINE void reverse_row(float *z, float *ds, const float *slope, const float *multiplier, float lse, float dot, int columns)
+INLINE void reverse_row(float *z, const float *bias, float *ds, const float *slope, const float *multiplier, float lse, float dot, int columns)
 {
     v_float origin = v_all(lse), center = v_all(dot);
     for (int c = 0; c < columns; c += WIDTH) {
-        v_float probability = v_exp(v_load(z + c) - origin), g = probability * (v_load(ds + c) - center);
+        v_float score = v_load(z + c);
+        if (bias)
+            score += v_load(bias + c);
+        v_float probability = v_exp(score - origin), g = probability * (v_load(ds + c) - center);
         if (multiplier)
             g *= v_load(multiplier + c);
         if (slope)
@@ -340,9 +386,15 @@ static void reverse_block(const struct attention_task *t, const struct packed *p
     for (int r = 0; r < b->queries; r++) {
         float *z = w->score + r * LD, *ds = w->d_score + r * LD, *slope = t->soft_cap > 0 ? w->slope + r * LD : NULL;
         int columns = row_columns(b, r);
-        const float *multiplier = t->multiplier.at ? t->multiplier.at + (b->first_key - (b->first_query + r)) : NULL;
+        const float *multiplier = t->multiplier.at ? t->multiplier.at + (b->first_key - (b->first_query + r)) : NULL, *bias = row_bias(t, b, r);
+        float lse = p->lse[b->i + r], dot = p->dot[b->i + r];
         finish_row(z, slope, t, b, r, columns);
-        reverse_row(z, ds, slope, multiplier, p->lse[b->i + r], p->dot[b->i + r], columns);
+        if (slope || multiplier)
+            reverse_row(z, bias, ds, slope, multiplier, lse, dot, columns);
+        else if (bias)
+            reverse_row(z, bias, ds, NULL, NULL, lse, dot, columns);
+        else
+            reverse_row(z, NULL, ds, NULL, NULL, lse, dot, columns);
         if (causal) {
             memset(z + columns, 0, (size_t)(LD - columns) * sizeof(float));
             memset(ds + columns, 0, (size_t)(LD - columns) * sizeof(float));
@@ -359,16 +411,18 @@ void attention_reverse_head(const struct attention_task *t)
     unsigned mode = denormals_off();
     int d = t->head_size, padded = (int)round_up((size_t)t->keys, KEYS), offset = t->keys - t->queries;
     pack_layout(&p, t->scratch, d, t->queries, t->keys, 1);
-    pack_rows(p.query, p.ld, t->q, t->q_stride, t->queries, t->queries, d, t->scale);
-    pack_rows(p.d_o, p.ld, t->d_o, t->q_stride, t->queries, t->queries, d, 1);
-    pack_rows(p.key, p.ld, t->key, t->kv_stride, t->keys, padded, d, 1);
-    pack_transposed(p.key_t, t->key, t->kv_stride, t->keys, padded, d);
-    pack_transposed(p.value_t, t->value, t->kv_stride, t->keys, padded, d);
-    pack_sizes(p.query_size, p.query, p.d_o, p.ld, p.ld, t->queries, QUERIES, d);
-    pack_sizes(p.key_size, t->key, t->value, t->kv_stride, t->kv_stride, t->keys, KEYS, d);
+    int query_blocks = clear_sizes(&p, t);
+    pack_rows(p.query, p.ld, t->q, t->q_stride, t->queries, t->queries, d, t->scale, (struct sizes){p.query_size, QUERIES, 0});
+    pack_rows(p.d_o, p.ld, t->d_o, t->q_stride, t->queries, t->queries, d, 1, (struct sizes){p.query_size, QUERIES, 1});
+    pack_rows(p.key, p.ld, t->key, t->kv_stride, t->keys, padded, d, 1, (struct sizes){p.key_size, KEYS, 0});
+    pack_transposed(p.key_t, p.key, p.ld, t->keys, padded, d, (struct sizes){0});
+    pack_transposed(p.value_t, t->value, t->kv_stride, t->keys, padded, d, (struct sizes){p.key_size, KEYS, 1});
+    sizes_finish(p.query_size, query_blocks);
+    sizes_finish(p.key_size, padded / KEYS);
     memset(p.dq, 0, (size_t)t->queries * p.ld * sizeof(float));
     for (int i = 0; i < t->queries; i++) {
-        p.dot[i] = (float)dot_span_double(t->d_o + (size_t)i * t->q_stride, t->o + (size_t)i * t->q_stride, (size_t)d);
+        prefetch_ahead(t->o, t->q_stride, i, t->queries, d);
+        p.dot[i] = (float)dot_span_double(p.d_o + (size_t)i * p.ld, t->o + (size_t)i * t->q_stride, (size_t)d);
         p.lse[i] = t->lse[i] == -INFINITY ? 0 : t->lse[i]; /* a row with nothing to see: every z is -inf, every P is 0 */
     }
     struct workspace *w = p.work;

@@ -19,7 +19,7 @@ INLINE v_float v_exp(v_float x)
     q = v_fma(q, r, v_all(0.166665211f));
     q = v_fma(q, r, v_all(0.49999994f));
     v_float p = v_fma(q, r * r, r) + 1.0f;
-    v_float power = (v_float)((v_int)((v_int)shifted << 23) + 0x3f800000);
+    v_float power = (v_float)(((v_unsigned)shifted << 23) + 0x3f800000u); /* 2^n */
     return (v_float)((v_int)(p * power) & ~(v_int)(x < v_all(EXP_ZERO_BELOW)));
 }
 

@@ -21,6 +21,7 @@ enum { WIDTH = VECTOR_WIDTH };
 
 typedef float v_float __attribute__((vector_size(VECTOR_WIDTH * 4)));
 typedef int32_t v_int __attribute__((vector_size(VECTOR_WIDTH * 4)));
+typedef uint32_t v_unsigned __attribute__((vector_size(VECTOR_WIDTH * 4)));
 typedef double v_double __attribute__((vector_size(VECTOR_WIDTH * 4))); /* half as many */
 typedef float v_float_unaligned __attribute__((vector_size(VECTOR_WIDTH * 4), aligned(4), may_alias));
 typedef double v_double_unaligned __attribute__((vector_size(VECTOR_WIDTH * 4), aligned(8), may_alias));

@@ -52,6 +52,8 @@ def linear(c):
     w, b = values((c["out"], c["in"]), 5, 0.25), values((c["out"],), 6, 1)
     y = torch.nn.functional.linear(x, w, b if c["bias"] else None)
     y.backward(dy)
+    if c["accumulate"]:
+        return {"y": y + segment_values(S, (R, c["out"]), 3, 1), "dx": x.grad + segment_values(S, (R, c["in"]), 4, 1)}
     return {"y": y, "dx": x.grad}
 
 
@@ -67,7 +69,8 @@ def norm(c):
         y = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * scale + (shift if c["shift"] else 0)
         mean, spread = torch.zeros(S, R), x.pow(2).mean(-1)
     y.backward(dy)
-    return {"y": y, "statistics": torch.stack([mean, torch.rsqrt(spread + 1e-5)], -1), "dx": x.grad}
+    there = segment_values(S, (R, W), 3, 1) if c["accumulate"] else 0
+    return {"y": y, "statistics": torch.stack([mean, torch.rsqrt(spread + 1e-5)], -1), "dx": x.grad + there}
 
 
 def activation(c):
@@ -93,7 +96,7 @@ def rotate(x, cosine, sine, pairing):
     return turned
 
 
-def rows(c):
+def rotation(c):
     """Rotation of the last `rows` of `positions` positions; two more dimensions a row stay as they are."""
     S, R, H, D, r = c["segments"], c["rows"], c["heads"], c["head_size"], c["rotary_size"]
     x = segment_values(S, (R, H * D + 2), 1, 1)
@@ -101,6 +104,22 @@ def rows(c):
     angle = m * 10000 ** (-2 * torch.arange(r // 2, dtype=torch.float64) / r)
     heads = rotate(x[..., : H * D].reshape(S, R, H, D), angle.cos(), angle.sin(), c["pairing"])
     return {"turned": torch.cat([heads.reshape(S, R, H * D), x[..., H * D :]], -1), "back": x}
+
+
+def embed(c):
+    S, R, W, n = c["segments"], c["rows"], c["heads"] * c["head_size"], c["positions"]
+    ids = ((segment_values(S, (R,), 3, 1) + 2) / 4 * 37).long()
+    x = 3.1 * values((37, W), 1, 1)[ids]
+    return {"x": x + values((n + 2, W), 2, 1)[n - R : n] if c["position_rows"] else x}
+
+
+def moves(c):
+    S, R, W = c["segments"], c["rows"], c["heads"] * c["head_size"]
+    to = (R + 1) // 2
+    x, y = segment_values(S, (R, W), 1, 1), segment_values(S, (R, W), 2, 1)
+    back = y.clone()
+    back[:, R - to :] += x[:, R - to :]
+    return {"norms": 1.7 * x.pow(2).sum(-1).sqrt(), "add": x + y, "tail": x[:, R - to :], "tail_reverse": back}
 
 
 def head(c):
@@ -171,15 +190,18 @@ def attention(c):
 def main():
     cases = []
     for i, (S, R, n_in, n_out) in enumerate([(1, 1, 1, 1), (2, 3, 65, 7), (2, 5, 3, 67)]):
-        cases.append((linear, dict(segments=S, rows=R, bias=i % 2, **{"in": n_in, "out": n_out})))
+        cases.append((linear, dict(segments=S, rows=R, bias=int(i > 0), accumulate=i // 2, **{"in": n_in, "out": n_out})))
     for kind in (0, 1):
         for shift in (0, 1):
-            cases.append((norm, dict(segments=2, rows=2, width=1 + 16 * (1 + shift), kind=kind, shift=shift)))
+            cases.append((norm, dict(segments=2, rows=2, width=1 + 16 * (1 + shift), kind=kind, shift=shift, accumulate=shift)))
     for kind in range(5):
         for gated in (0, 1):
             cases.append((activation, dict(segments=1, rows=2, width=17, kind=kind, gated=gated, size=4 if gated else 2)))
     for pairing in (0, 1):
-        cases.append((rows, dict(segments=2, rows=2, positions=9, heads=2, head_size=7, rotary_size=6, pairing=pairing)))
+        cases.append((rotation, dict(segments=2, rows=2, positions=9, heads=2, head_size=7, rotary_size=6, pairing=pairing)))
+    for op in (embed, moves):
+        for position_rows in (0, 1):
+            cases.append((op, dict(segments=2, rows=3 + position_rows, positions=9, heads=2, head_size=3, position_rows=position_rows)))
     for cap, bias, seed, size in ((0, 0, 1, 1), (0, 1, -0.5, 4), (3, 1, 2, 1)):
         cases.append((head, dict(segments=2, width=19, vocabulary=33, bias=bias, soft_cap=cap, seed=seed, size=size)))
     plain = dict(segments=1, heads=2, kv_heads=2, head_size=5, positions=9, keys=9, queries=9, window=0, bias=0, multiplier=0, key_bias=0, soft_cap=0, size=1)
