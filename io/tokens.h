@@ -20,8 +20,8 @@ struct tokens {
  * tokens_free. An empty result, a directory or a damaged .gz is an error. */
 int tokens_read_text(struct tokens *out, const char *const *files, int count, struct error *e) MUST_USE;
 
-/* Reads .npy FILES, 1-D (joined in order) or one 2-D (several: equal columns, rows joined). Integer types of any width and sign; a value
- * outside 0..2^31-1 is an error that gives its index. pickled objects, Fortran order in 2-D (honoured by transposing), trailing bytes: refused or honoured as said. */
+/* Reads .npy FILES ("-" and gzip as above), 1-D (joined in order) or 2-D (several: equal columns, rows joined; Fortran order is honoured). Integer
+ * types of any width and sign; a value outside 0..2^31-1 is an error that gives its index. Other types, pickled objects and trailing bytes are refused. */
 int tokens_read_npy(struct tokens *out, const char *const *files, int count, struct error *e) MUST_USE;
 
 void tokens_free(struct tokens *t);

@@ -147,24 +147,21 @@ static void require_same(const char *change, struct kernels *k, const struct any
         }
 }
 
-/* Runs with 1 and 4 threads, and the last segment alone, give the bits of `whole`, which ran with 2. */
+/* `whole` ran with 2 threads: all of it with 1 thread, and its last segment alone with 4, give the same bits. */
 static void check_invariance(struct kernels *k, const struct any_case *c, const struct outputs *whole)
 {
-    for (int threads = 1; threads <= 4; threads += 3) {
-        omp_set_num_threads(threads);
-        struct outputs again = run(k, c, 0);
-        require_same("the thread count", k, c, &again, whole, 0);
-        outputs_free(&again);
-    }
+    struct any_case last = *c;
+    last.segments = 1;
+    last.first = c->first + c->segments - 1;
+    omp_set_num_threads(1);
+    struct outputs again = run(k, c, 0);
+    require_same("one thread", k, c, &again, whole, 0);
+    omp_set_num_threads(4);
+    struct outputs alone = run(k, &last, 0);
+    require_same("one segment, four threads", k, c, &alone, whole, c->segments - 1);
     omp_set_num_threads(2);
-    if (c->segments > 1) {
-        struct any_case alone = *c;
-        alone.segments = 1;
-        alone.first = c->first + c->segments - 1;
-        struct outputs one = run(k, &alone, 0);
-        require_same("the number of segments", k, c, &one, whole, c->segments - 1);
-        outputs_free(&one);
-    }
+    outputs_free(&again);
+    outputs_free(&alone);
 }
 
 static void check_case(const struct any_case *c)
@@ -199,14 +196,15 @@ static void test_linear(void **state)
         {3, 0, 1, 63, 65, 1, 0},
         {3, 0, 63, 3, 63, 1, 1},
         {2, 0, 65, 65, 2, 0, 1},
-        {3, 0, 65, 63, 257, 1, 1},
+        {2, 0, 65, 63, 257, 1, 1},
         {3, 0, 2, 257, 65, 1, 0},
         {2, 0, 3, 768, 65, 1, 1},
-        {1, 0, 257, 65, 257, 0, 0},
-        {1, 0, 257, 257, 63, 1, 1},
-        {3, 0, 1, 768, 768, 1, 0},
-        {1, 0, 65, 768, 257, 1, 0},
-        {1, 0, 65, 257, 768, 0, 1},
+        {1, 0, 257, 65, 65, 0, 0},
+        {1, 0, 257, 63, 65, 1, 1},
+        {2, 0, 1, 768, 768, 1, 0},
+        {1, 0, 3, 768, 257, 1, 0},
+        {1, 0, 65, 257, 65, 0, 1},
+        {2, 0, 2, 257, 768, 1, 1},
         {3, 0, 129, 32, 96, 1, 0},
     };
     (void)state;
@@ -329,11 +327,11 @@ static const struct attention_case attention_cases[] = {
     {2, 0, 4, 2, 31, 63, 63, 63, 0, BIAS_NONE, 0, 0, 0, 1, 1},
     {3, 0, 4, 2, 64, 65, 65, 65, 0, BIAS_GENTLE, 0, 0, 0, 1, 1},
     {1, 0, 6, 1, 80, 65, 65, 65, 0, BIAS_RANDOM, 1, 1, 20, 1, 1},
-    {1, 0, 2, 1, 128, 129, 129, 129, 0, BIAS_NONE, 0, 0, 0, 1, 1},
+    {1, 0, 2, 1, 128, 66, 66, 66, 0, BIAS_NONE, 0, 0, 0, 1, 1},
     {1, 0, 1, 1, 256, 65, 65, 65, 0, BIAS_NONE, 0, 0, 50, 1, 1},
-    {1, 0, 2, 2, 64, 257, 257, 257, 0, BIAS_NONE, 0, 0, 0, 1, 1},
+    {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_NONE, 0, 0, 0, 1, 1},
     {1, 0, 2, 2, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1},
-    {2, 0, 4, 2, 16, 193, 193, 193, 0, BIAS_GENTLE, 0, 0, 0, 4, 1},
+    {2, 0, 2, 1, 16, 193, 193, 193, 0, BIAS_GENTLE, 0, 0, 0, 4, 1},
     {1, 0, 3, 3, 64, 130, 130, 130, 64, BIAS_NONE, 0, 0, 0, 1, 1},
     {2, 0, 2, 2, 31, 130, 130, 130, 7, BIAS_RANDOM, 1, 0, 0, 1, 1},
     {1, 0, 2, 2, 64, 65, 65, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1},
@@ -362,7 +360,7 @@ static void test_attention(void **state)
 static void test_attention_linear(void **state)
 {
     (void)state;
-    for (int i = 0; i < LENGTH(attention_cases); i++)
+    for (int i = 0; i < LENGTH(attention_cases); i += 3)
         for (int s = 0; s < set_count; s++) {
             struct attention_case twice = attention_cases[i];
             twice.d_o *= 2;

@@ -431,7 +431,7 @@ static void test_refused_reading(void **state)
         assert_int_equal(check_message(cases[i].what, &e, "bad.h5: "), 0);
     }
     /* cut off at any place */
-    for (size_t n = 0; n < size; n += n < 4096 ? 64 : 1021) {
+    for (size_t n = 0; n < size; n += n < 2048 ? 128 : 9973) {
         struct error e = {""};
         struct result r;
         assert_int_equal(result_read(scratch_write(folder, "cut.h5", good, n), &r, &e), -1);
@@ -442,7 +442,7 @@ static void test_refused_reading(void **state)
     assert_non_null(heap);
     const unsigned char values[] = {0, 1, 0x80, 0xFF};
     int refused = 0;
-    for (size_t i = 5; i < 160; i += 3)
+    for (size_t i = 5; i < 80; i += 3)
         for (size_t k = 0; k < sizeof values; k++) {
             struct error e = {""};
             struct result r;
@@ -455,7 +455,7 @@ static void test_refused_reading(void **state)
             result_free(&r);
             heap[i] = kept;
         }
-    assert_true(refused > 20);
+    assert_true(refused > 10);
     free(good);
     struct error e = {""};
     struct result r;

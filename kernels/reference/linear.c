@@ -52,7 +52,7 @@ static void product(real *y, const real *x, const real *w, const real *bias, int
         for (int r0 = 0; r0 < rows; r0 += TILE_ROWS) {
             struct tile t;
             int row_count = smaller(rows - r0, TILE_ROWS), column_count = smaller(columns - c0, TILE_COLUMNS);
-            memset(&t, 0, sizeof t);
+            memset(&t, 0, sizeof t); /* the rest of a unit is then 0 */
             for (int k0 = 0; k0 < depth; k0 += TILE_DEPTH) {
                 int depth_count = smaller(depth - k0, TILE_DEPTH);
                 for (int r = 0; r < row_count; r++)
