@@ -8,6 +8,7 @@
 #include "commands/erf.h"
 #include "io/csv.h"
 #include "io/result.h"
+#include "tests/scratch.h"
 #include "tests/tiny.h"
 
 /* after the project's headers: its macro fail would hide their function */

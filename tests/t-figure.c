@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "plots/figure.h"
+#include "tests/scratch.h"
 #include "tests/tiny.h"
 
 /* after the project's headers: its macro fail would hide their function */

@@ -3,7 +3,6 @@
 
 #include "analyze/curve.h"
 
-#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,33 +159,6 @@ int tiny_npy(const char *path, const int32_t *ids, size_t rows, size_t columns)
     fwrite(header, 1, sizeof header, f);
     fwrite(ids, sizeof *ids, (rows ? rows : 1) * columns, f);
     return fclose(f);
-}
-
-char *scratch_make(void)
-{
-    const char *base = getenv("TMPDIR");
-    char *folder;
-
-    if (asprintf(&folder, "%s/reach-test-XXXXXX", base && *base ? base : "/tmp") < 0)
-        return NULL;
-    if (!mkdtemp(folder)) {
-        free(folder);
-        return NULL;
-    }
-    return folder;
-}
-
-static int remove_one(const char *path, const struct stat *found, int kind, struct FTW *where)
-{
-    (void)found, (void)kind, (void)where;
-    return remove(path);
-}
-
-void scratch_remove(char *folder)
-{
-    if (folder)
-        nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-    free(folder);
 }
 
 char *slurp(const char *path, size_t *size)

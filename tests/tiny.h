@@ -24,9 +24,6 @@ int tiny_checkpoint(const char *folder, const struct tiny *t); /* makes the fold
 int tiny_text(const char *path, size_t bytes, uint64_t seed);  /* lower-case letters and blanks */
 int tiny_npy(const char *path, const int32_t *ids, size_t rows, size_t columns); /* rows 0: 1-D of `columns` */
 
-/* A fresh folder under $TMPDIR or /tmp; caller frees and removes it with everything in it. */
-char *scratch_make(void);
-void scratch_remove(char *folder);
 /* The bytes of a file with a NUL behind them, or NULL; caller frees. `size` may be NULL. */
 char *slurp(const char *path, size_t *size);
 

@@ -124,6 +124,7 @@ void reference_fill(struct kernels *k)
     snprintf(k->dtype, sizeof k->dtype, "%s", REFERENCE_DTYPE);
     for (int role = 0; role < ROLE_COUNT; role++)
         k->role_size[role] = role == ROLE_INDEX ? sizeof(int32_t) : sizeof(real);
+    k->workers = omp_get_max_threads();
     fill_memory(k);
     fill_weight(k);
     fill_rows(k);
