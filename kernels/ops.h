@@ -34,7 +34,8 @@ enum buffer_role {
 
 enum norm_kind { NORM_LAYER, NORM_RMS };
 
-enum activation { ACTIVATION_GELU, ACTIVATION_GELU_TANH, ACTIVATION_QUICK_GELU, ACTIVATION_RELU, ACTIVATION_SILU };
+/* GELU_BLOOM is GELU_TANH with sqrt(2 / pi) cut to 0.79788456, as that family's code has it: the same in float, not in double. */
+enum activation { ACTIVATION_GELU, ACTIVATION_GELU_TANH, ACTIVATION_QUICK_GELU, ACTIVATION_RELU, ACTIVATION_SILU, ACTIVATION_GELU_BLOOM };
 
 enum rotary_pairing { PAIRING_HALF, PAIRING_INTERLEAVED };
 

@@ -4,7 +4,8 @@
 
 #include <stddef.h>
 
-/* |got - want| <= absolute + relative |want| for every element. A non-finite `got` fails first, unless `want` is the same infinity; so does a NaN anywhere. */
+/* |got - want| <= absolute + relative |want| for every element. A non-finite `got` fails first, unless `want` is the same infinity; so does a NaN
+ * anywhere. */
 int compare_values(const char *what, const double *got, const double *want, size_t count, double absolute, double relative);
 
 /* |got - want| <= factor * bound[i] for every element: for tolerances that follow the size of each element's sum. Non-finite values as above. */

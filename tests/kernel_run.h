@@ -7,7 +7,8 @@
 
 #include "kernels/ops.h"
 
-/* What a run gave: up to four arrays, each [segments, each]. `bound`: an element's rounding error, in units of roundoff (2^-24 for f32), stays below this. */
+/* What a run gave: up to four arrays, each [segments, each]. `bound`: an element's rounding error, in units of roundoff (2^-24 for f32), stays below
+ * this. */
 struct outputs {
     int segments, count;
     struct output {

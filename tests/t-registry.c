@@ -21,7 +21,8 @@ static void test_open(void **state)
         {"reference", "f32", "reference", NULL},
         {"cpu", "f32", "cpu", NULL},
         {"cpu", "f64", NULL, "REACH_KERNELS=cpu: no such kernel set for f64"},
-        {"abacus", "f32", NULL, "REACH_KERNELS=abacus: no such kernel set for f32 that this machine can run (there are: reference (f32), reference (f64), cpu (f32"},
+        {"abacus", "f32", NULL,
+         "REACH_KERNELS=abacus: no such kernel set for f32 that this machine can run (there are: reference (f32), reference (f64), cpu (f32"},
         {NULL, "f8", NULL, "no kernel set for f8 (there are: reference (f32)"},
     };
     (void)state;
@@ -99,7 +100,8 @@ static void test_table_and_buffers(void **state)
 static void test_attention_refused(void **state)
 {
     static const double table[64] = {0};
-    const struct attention_shape good = {.heads = 4, .kv_heads = 2, .head_size = 8, .positions = 3, .scale = 1, .rotary_size = 4, .cosine = table, .sine = table};
+    const struct attention_shape good = {.heads = 4, .kv_heads = 2, .head_size = 8, .positions = 3, .scale = 1,
+                                         .rotary_size = 4, .cosine = table, .sine = table};
     struct attention_shape bad[12];
     size_t n = 0;
     (void)state;

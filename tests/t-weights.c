@@ -1,4 +1,5 @@
-/* Loading of parameters by every kernel set: element types, strides, groups, offsets, stacked parts, unaligned files; through the operations that use them. */
+/* Loading of parameters by every kernel set: element types, strides, groups, offsets, stacked parts, unaligned files; through the operations that
+ * use them. */
 #include "tests/compare.h"
 #include "tests/kernel_run.h"
 
@@ -85,8 +86,8 @@ static const struct view_case views[] = {
 };
 
 /* Parts of `v` in the file of `type`, `shift` bytes off its place; and the matrix that they mean. */
-static void make_parts(struct weight_part parts[3], double **matrix, size_t *rows, size_t *columns, const struct view_case *v, enum element type, char **copy,
-                       size_t shift)
+static void make_parts(struct weight_part parts[3], double **matrix, size_t *rows, size_t *columns, const struct view_case *v, enum element type,
+                       char **copy, size_t shift)
 {
     size_t r = 0;
     *rows = 0;

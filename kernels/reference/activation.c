@@ -20,8 +20,10 @@ static double activation(double *slope, double x, enum activation kind)
         gate = 0.5 * erfc(-x * M_SQRT1_2);
         gate_slope = exp(-0.5 * x * x) * (0.5 * M_SQRT1_2 * M_2_SQRTPI);
         break;
-    case ACTIVATION_GELU_TANH: {
-        double c = M_SQRT1_2 * M_2_SQRTPI, u = 2 * c * (x + 0.044715 * x * x * x); /* c = sqrt(2 / pi) */
+    case ACTIVATION_GELU_TANH:
+    case ACTIVATION_GELU_BLOOM: {
+        double c = kind == ACTIVATION_GELU_BLOOM ? 0.79788456 : M_SQRT1_2 * M_2_SQRTPI; /* sqrt(2 / pi) */
+        double u = 2 * c * (x + 0.044715 * x * x * x);
         gate = sigmoid(u);
         gate_slope = gate * sigmoid(-u) * 2 * c * (1 + 3 * 0.044715 * x * x);
         break;
@@ -43,7 +45,8 @@ static double activation(double *slope, double x, enum activation kind)
     return x * gate;
 }
 
-static void activate(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows, int width)
+static void activate(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows,
+                     int width)
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
     const real *u = up->data, *g = gate ? gate->data : NULL;

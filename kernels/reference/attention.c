@@ -5,7 +5,7 @@
  *     p = exp(z - max) / sum, o_i = sum_j p_j v_j, lse = max + log sum.
  * Reverse (Vaswani et al. 2017, eq. 1, differentiated):
  *     dp_j = do_i . v_j     dz_j = p_j (dp_j - sum_l p_l dp_l)     dr_j = dz_j multiplier[t] (1 - tanh^2(r / c))
- *     dq_i = scale sum_j dr_j k_j     dk_j = scale sum_i dr_j q_i     dv_j = sum_i p_j do_i.
+ *     dq_i = scale sum_j dr_ij k_j     dk_j = scale sum_i dr_ij q_i     dv_j = sum_i p_ij do_i.
  * A row's scores are made again in reverse, in double, rather than from lse and o, so that each result is rounded once. */
 #include "kernels/reference/reference.h"
 
@@ -65,7 +65,8 @@ static void key_range(int *first, int *end, const struct view *v, int r)
     *first = v->shape->window > 0 && own + 1 > v->shape->window ? own + 1 - v->shape->window : 0;
 }
 
-/* p[j] for j in the key range of row r, 0 for masked keys, and slope[j] = dz/dr if asked for. Returns lse; -inf, and p = 0, where every key is masked. */
+/* p[j] for j in the key range of row r, 0 for masked keys, and slope[j] = scale dz/dr if asked for. Returns lse; -inf, and p = 0, where every key is
+ * masked. */
 static double probabilities(double *p, double *slope, const struct view *v, const real *query, int r)
 {
     const struct attention_shape *s = v->shape;
@@ -74,7 +75,8 @@ static double probabilities(double *p, double *slope, const struct view *v, cons
     key_range(&first, &end, v, r);
     for (int j = first; j < end; j++) {
         int t = end - 1 - j;
-        double bias = (v->bias ? v->bias[t] : 0.0) + (v->key_bias ? v->key_bias[j] : 0.0), multiplier = v->multiplier ? v->multiplier[t] : 1.0;
+        double bias = (v->bias ? v->bias[t] : 0.0) + (v->key_bias ? v->key_bias[j] : 0.0);
+        double multiplier = v->multiplier ? v->multiplier[t] : 1.0;
         if (bias == -INFINITY) { /* whatever q.k is, even NaN */
             p[j] = -INFINITY;
             if (slope)
@@ -103,8 +105,8 @@ static double probabilities(double *p, double *slope, const struct view *v, cons
     return largest + log(sum);
 }
 
-static void attention_forward(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q, const struct buffer *kv, const struct attention *a,
-                              int segments, int queries, int keys)
+static void attention_forward(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q, const struct buffer *kv,
+                              const struct attention *a, int segments, int queries, int keys)
 {
     int heads = a->shape.heads, size = a->shape.head_size, threads = omp_get_max_threads();
     double *scratch = calloc((size_t)threads * (size_t)keys, sizeof *scratch); /* [threads, keys] */
@@ -136,8 +138,8 @@ static void attention_forward(struct kernels *k, struct buffer *o, struct buffer
 }
 
 /* One query row in reverse: writes dq[head_size], adds to dk and dv [keys, head_size]. Scratch p, slope, dp: [keys]. */
-static void reverse_row(real *dq, double *dk, double *dv, const real *d_out, const real *query, const struct view *v, int r, double *p, double *slope,
-                        double *dp)
+static void reverse_row(real *dq, double *dk, double *dv, const real *d_out, const real *query, const struct view *v, int r, double *p,
+                        double *slope, double *dp)
 {
     int size = v->shape->head_size, first, end;
     double mean = 0, sum[256] = {0};

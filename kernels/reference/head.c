@@ -79,8 +79,8 @@ static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, c
             kernels_keep_error(k, "head: target id %d (expected 0 to %zu)", (int)target, w->rows - 1);
             continue;
         }
-        head_segment((real *)dx->data + at, (real *)logprob->data + s, (const real *)x->data + at, z, w, bias ? bias->data : NULL, (size_t)target, soft_cap,
-                     seed, (size_t)width);
+        head_segment((real *)dx->data + at, (real *)logprob->data + s, (const real *)x->data + at, z, w, bias ? bias->data : NULL, (size_t)target,
+                     soft_cap, seed, (size_t)width);
     }
     free(z);
 }

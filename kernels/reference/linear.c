@@ -60,7 +60,8 @@ static void product(real *y, const real *x, const real *w, const real *bias, int
                         t.a[r][k] = x[(size_t)(r0 + r) * (size_t)depth + (size_t)(k0 + k)];
                 for (int k = 0; k < depth_count; k++)
                     for (int c = 0; c < column_count; c++)
-                        t.b[k][c] = forward ? w[(size_t)(c0 + c) * (size_t)depth + (size_t)(k0 + k)] : w[(size_t)(k0 + k) * (size_t)columns + (size_t)(c0 + c)];
+                        t.b[k][c] = forward ? w[(size_t)(c0 + c) * (size_t)depth + (size_t)(k0 + k)]
+                                            : w[(size_t)(k0 + k) * (size_t)columns + (size_t)(c0 + c)];
                 multiply_tile(&t, row_count, column_count, depth_count);
             }
             for (int r = 0; r < row_count; r++) {
@@ -72,7 +73,8 @@ static void product(real *y, const real *x, const real *w, const real *bias, int
     }
 }
 
-static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias, struct rows rows, int accumulate)
+static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias, struct rows rows,
+                   int accumulate)
 {
     (void)k;
     product(y->data, x->data, w->data, bias ? bias->data : NULL, rows.segments * rows.count, (int)w->rows, (int)w->columns, 1, accumulate);

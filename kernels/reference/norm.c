@@ -20,7 +20,8 @@ static void row_statistics(double *mean, double *inverse, const real *x, const s
     *inverse = 1 / sqrt(squares / width + norm->epsilon);
 }
 
-static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm, struct rows rows, int width)
+static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm,
+                         struct rows rows, int width)
 {
     const real *scale = norm->scale->data, *shift = norm->shift ? norm->shift->data : NULL; /* [width] */
     int total = rows.segments * rows.count;

@@ -48,7 +48,7 @@ static int read_bloom(struct decoder *d, struct error *e)
             qkv[i]->weight = view_interleaved(fused.weight, (size_t)heads, 3, i, size);
             qkv[i]->bias = view_interleaved(fused.bias, (size_t)heads, 3, i, size);
         }
-        b->activation = ACTIVATION_GELU_TANH;
+        b->activation = ACTIVATION_GELU_BLOOM;
         b->residual_from_norm = from_norm;
         b->score = (struct score){.scale = 1 / sqrt(d->head_size), .bias = bias};
     }

@@ -10,7 +10,8 @@ INLINE v_float activation(v_float *slope, v_float x, enum activation kind)
     case ACTIVATION_GELU:
         gate = v_normal(&gate_slope, x);
         break;
-    case ACTIVATION_GELU_TANH: { /* 0.5 (1 + tanh u) = sigma(2 u), 2 u = 2 sqrt(2/pi) (x + 0.044715 x^3) */
+    case ACTIVATION_GELU_TANH:
+    case ACTIVATION_GELU_BLOOM: { /* 0.5 (1 + tanh u) = sigma(2 u), 2 u = 2 sqrt(2/pi) (x + 0.044715 x^3) */
         v_float square = x * x;
         gate = v_sigmoid(&other, x * v_fma(square, v_all(1.59576912f * 0.044715f), v_all(1.59576912f)));
         gate_slope = gate * other * v_fma(square, v_all(1.59576912f * 3 * 0.044715f), v_all(1.59576912f));
@@ -75,7 +76,8 @@ INLINE void reverse(float *d_up, float *d_gate, const float *da, const float *up
 #define EACH_KIND(call)                                                                                                                                  \
     switch (kind) {                                                                                                                                      \
     case ACTIVATION_GELU: call(ACTIVATION_GELU); break;                                                                                                    \
-    case ACTIVATION_GELU_TANH: call(ACTIVATION_GELU_TANH); break;                                                                                          \
+    case ACTIVATION_GELU_TANH:                                                                                                                           \
+    case ACTIVATION_GELU_BLOOM: call(ACTIVATION_GELU_TANH); break;                                                                                         \
     case ACTIVATION_QUICK_GELU: call(ACTIVATION_QUICK_GELU); break;                                                                                        \
     case ACTIVATION_RELU: call(ACTIVATION_RELU); break;                                                                                                    \
     case ACTIVATION_SILU: call(ACTIVATION_SILU); break;                                                                                                    \

@@ -36,12 +36,13 @@ def write(out, op, case, arrays):
         out.write(f"{name} {len(flat)}\n" + " ".join("%.17g" % x for x in flat) + "\n")
 
 
-ACTIVATIONS = [
+ACTIVATIONS = [  # in the order of enum activation in kernels/ops.h
     torch.nn.functional.gelu,
     lambda x: torch.nn.functional.gelu(x, approximate="tanh"),
     lambda x: x * torch.sigmoid(1.702 * x),
     torch.relu,
     torch.nn.functional.silu,
+    lambda x: 0.5 * x * (1 + torch.tanh(0.79788456 * (x + 0.044715 * x**3))),
 ]
 
 
@@ -194,7 +195,7 @@ def main():
     for kind in (0, 1):
         for shift in (0, 1):
             cases.append((norm, dict(segments=2, rows=2, width=1 + 16 * (1 + shift), kind=kind, shift=shift, accumulate=shift)))
-    for kind in range(5):
+    for kind in range(len(ACTIVATIONS)):
         for gated in (0, 1):
             cases.append((activation, dict(segments=1, rows=2, width=17, kind=kind, gated=gated, size=4 if gated else 2)))
     for pairing in (0, 1):
