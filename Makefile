@@ -86,6 +86,7 @@ TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
 .PHONY: all probe clean install deps demo check tests bench help FORCE
 .DELETE_ON_ERROR:
+.SECONDARY:
 .SUFFIXES:
 
 all: probe reach

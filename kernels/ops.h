@@ -96,8 +96,6 @@ struct kernels {
     void (*write)(struct kernels *k, struct buffer *b, size_t at, const double *values, size_t count);
     void (*read)(struct kernels *k, double *values, const struct buffer *b, size_t at, size_t count);
     void (*write_index)(struct kernels *k, struct buffer *b, size_t at, const int32_t *values, size_t count);
-    /* dst[0..count) = src[0..count), same role. */
-    void (*copy)(struct kernels *k, struct buffer *dst, const struct buffer *src, size_t count);
     /* Waits for all that was enqueued; -1 with the first thing that went wrong since the last call. */
     int (*synchronize)(struct kernels *k, struct error *e);
     /* Bytes of scratch the set itself needs at most for these rows and this attention (for the memory plan). */
@@ -151,8 +149,6 @@ struct kernels {
     void (*tail)(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width);
     /* The reverse of tail: dst[segments*from, W]: its last `to` rows a segment += src[segments*to, W]. */
     void (*tail_reverse)(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width);
-    /* dst[i] += src[i], i < count, same role. */
-    void (*add)(struct kernels *k, struct buffer *dst, const struct buffer *src, size_t count);
     /* The head on one row a segment: logits = x w^T + bias, soft-capped if soft_cap > 0; logprob[segments] = log softmax(logits)[target];
      * dx[segments, width] = seed * d logprob / d x. x, dx ROLE_ACTIVATION; targets [segments] ROLE_INDEX; logprob ROLE_STATISTIC. */
     void (*head)(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x, const struct weight *w, const struct weight *bias,

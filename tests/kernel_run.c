@@ -272,7 +272,7 @@ struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int boun
     struct buffer *turned = buffer_of(k, ROLE_ACTIVATION, x, n), *back = buffer_new(k, ROLE_ACTIVATION, n);
     struct rows rows = {c->segments, c->rows};
     k->rotate(k, turned, a, rows, c->heads, (int)width, 1);
-    k->copy(k, back, turned, n);
+    k->tail(k, back, turned, c->segments, c->rows, c->rows, (int)width);
     k->rotate(k, back, a, rows, c->heads, (int)width, -1);
     struct output *t = collect(&o, k, "rotate turned", turned, each, bounds), *b = collect(&o, k, "rotate back", back, each, bounds);
     for (size_t i = 0; bounds && i < n; i++)
@@ -287,20 +287,18 @@ struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bound
     struct outputs o = {.segments = c->segments};
     size_t width = (size_t)c->heads * (size_t)c->head_size, count = (size_t)c->rows, each = count * width, S = (size_t)c->segments, to = (count + 1) / 2;
     double *x = random_segments(c->segments, c->first, each, 1, 1), *y = random_segments(c->segments, c->first, each, 2, 1);
-    struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, x, S * each), *sum = buffer_of(k, ROLE_RESIDUAL, y, S * each);
+    struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, x, S * each);
     struct buffer *norms = buffer_new(k, ROLE_STATISTIC, S * count), *short_x = buffer_new(k, ROLE_RESIDUAL, S * to * width);
     struct buffer *back = buffer_of(k, ROLE_RESIDUAL, y, S * each);
     k->row_norms(k, norms, bx, 1.7, (struct rows){c->segments, c->rows}, (int)width);
-    k->add(k, sum, bx, S * each);
     k->tail(k, short_x, bx, c->segments, (int)to, c->rows, (int)width);
     k->tail_reverse(k, back, short_x, c->segments, (int)to, c->rows, (int)width);
-    struct output *n = collect(&o, k, "row_norms", norms, count, bounds), *s = collect(&o, k, "add", sum, each, bounds);
+    struct output *n = collect(&o, k, "row_norms", norms, count, bounds);
     collect(&o, k, "tail", short_x, to * width, bounds); /* bound 0: copied */
     struct output *b = collect(&o, k, "tail_reverse", back, each, bounds);
     for (size_t i = 0; bounds && i < S * count; i++)
         n->bound[i] = 4 * n->value[i]; /* summed in double */
     for (size_t i = 0; bounds && i < S * each; i++) {
-        s->bound[i] = fabs(s->value[i]);
         b->bound[i] = i % each >= (count - to) * width ? fabs(b->value[i]) : 0;
     }
     k->destroy(k, bx);

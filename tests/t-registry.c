@@ -69,10 +69,10 @@ static void test_table_and_buffers(void **state)
         struct kernels *k = kernel_sets[i].open(&e);
         if (!k)
             fail_msg("%s: %s", kernel_sets[i].name, e.text);
-        if (!k->create || !k->destroy || !k->write || !k->read || !k->write_index || !k->copy || !k->synchronize || !k->scratch_bytes || !k->close ||
+        if (!k->create || !k->destroy || !k->write || !k->read || !k->write_index || !k->synchronize || !k->scratch_bytes || !k->close ||
             !k->weight_load || !k->weight_free || !k->weight_bytes || !k->attention_create || !k->attention_free || !k->embed || !k->norm ||
             !k->norm_reverse || !k->linear || !k->linear_reverse || !k->activate || !k->activate_reverse || !k->rotate || !k->attention ||
-            !k->attention_reverse || !k->tail || !k->tail_reverse || !k->add || !k->head || !k->row_norms)
+            !k->attention_reverse || !k->tail || !k->tail_reverse || !k->head || !k->row_norms)
             fail_msg("%s %s: an entry is missing", k->name, k->dtype);
         for (int role = ROLE_ACTIVATION; role <= ROLE_STATISTIC; role++) {
             struct buffer *a = k->create(k, (enum buffer_role)role, 5, &e), *b = k->create(k, (enum buffer_role)role, 5, &e);
@@ -80,7 +80,7 @@ static void test_table_and_buffers(void **state)
             assert_true(a && b && k->role_size[role] > 0);
             k->write(k, a, 0, (const double[]){1, 2, 3}, 3);
             k->write(k, a, 3, (const double[]){-0.5, INFINITY}, 2);
-            k->copy(k, b, a, 5);
+            k->tail(k, b, a, 1, 5, 5, 1);
             k->read(k, back, b, 2, 3);
             assert_true(back[0] == 3 && back[1] == -0.5 && back[2] == INFINITY);
             k->destroy(k, a);

@@ -99,14 +99,6 @@ static void rotate(struct kernels *k, struct buffer *x, const struct attention *
     }
 }
 
-static void add(struct kernels *k, struct buffer *dst, const struct buffer *src, size_t count)
-{
-    const struct vector_kernels *v = cpu_state(k)->vector;
-#pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < count; i += SPAN)
-        v->add((float *)dst->data + i, (const float *)src->data + i, smaller(SPAN, count - i));
-}
-
 static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *dx, double factor, struct rows rows, int width)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
@@ -126,6 +118,5 @@ void cpu_fill_rows(struct kernels *k)
     k->activate = activate;
     k->activate_reverse = activate_reverse;
     k->rotate = rotate;
-    k->add = add;
     k->row_norms = row_norms;
 }

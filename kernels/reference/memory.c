@@ -58,11 +58,6 @@ static void write_index(struct kernels *k, struct buffer *b, size_t at, const in
     memcpy((int32_t *)b->data + at, values, count * sizeof *values);
 }
 
-static void copy(struct kernels *k, struct buffer *dst, const struct buffer *src, size_t count)
-{
-    memmove(dst->data, src->data, count * k->role_size[dst->role]);
-}
-
 /* The most that attention_reverse allocates (see there), and what the head takes for a vocabulary of 2^19. */
 static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows)
 {
@@ -72,34 +67,31 @@ static size_t scratch_bytes(struct kernels *k, const struct attention_shape *sha
     return (size_t)omp_get_max_threads() * sizeof(double) * n * (3 + 2 * (size_t)shape->head_size) + ((size_t)1 << 19) * sizeof(double);
 }
 
-/* dst[segments*to, width] = the last `to` rows of each segment's `from` rows of src. */
+/* Row r of dst's segments*to rows is row tail_row(r) of src's segments*from rows. */
+static size_t tail_row(size_t r, int to, int from)
+{
+    return r / (size_t)to * (size_t)from + (size_t)(from - to) + r % (size_t)to;
+}
+
 static void tail(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width)
 {
-    size_t size = k->role_size[dst->role] * (size_t)width;
-    for (int s = 0; s < segments; s++)
-        memcpy((char *)dst->data + (size_t)s * (size_t)to * size,
-               (const char *)src->data + ((size_t)s * (size_t)from + (size_t)(from - to)) * size, (size_t)to * size);
+    size_t size = k->role_size[dst->role] * (size_t)width, rows = (size_t)segments * (size_t)to;
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < rows; r++)
+        memcpy((char *)dst->data + r * size, (const char *)src->data + tail_row(r, to, from) * size, size);
 }
 
 static void tail_reverse(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width)
 {
+    size_t rows = (size_t)segments * (size_t)to;
     (void)k;
-    for (int s = 0; s < segments; s++) {
-        real *d = (real *)dst->data + ((size_t)s * (size_t)from + (size_t)(from - to)) * (size_t)width; /* [to, width] */
-        const real *x = (const real *)src->data + (size_t)s * (size_t)to * (size_t)width;                /* [to, width] */
-        for (size_t i = 0; i < (size_t)to * (size_t)width; i++)
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < rows; r++) {
+        real *d = (real *)dst->data + tail_row(r, to, from) * (size_t)width; /* [width] */
+        const real *x = (const real *)src->data + r * (size_t)width;         /* [width] */
+        for (size_t i = 0; i < (size_t)width; i++)
             d[i] += x[i];
     }
-}
-
-static void add(struct kernels *k, struct buffer *dst, const struct buffer *src, size_t count)
-{
-    real *d = dst->data;
-    const real *x = src->data;
-    (void)k;
-#pragma omp parallel for
-    for (size_t i = 0; i < count; i++)
-        d[i] += x[i];
 }
 
 void fill_memory(struct kernels *k)
@@ -109,13 +101,11 @@ void fill_memory(struct kernels *k)
     k->write = write;
     k->read = read;
     k->write_index = write_index;
-    k->copy = copy;
     k->synchronize = kernels_take_error; /* every operation is done when it returns */
     k->scratch_bytes = scratch_bytes;
     k->close = kernels_release;
     k->tail = tail;
     k->tail_reverse = tail_reverse;
-    k->add = add;
 }
 
 void reference_fill(struct kernels *k)

@@ -120,7 +120,7 @@ def moves(c):
     x, y = segment_values(S, (R, W), 1, 1), segment_values(S, (R, W), 2, 1)
     back = y.clone()
     back[:, R - to :] += x[:, R - to :]
-    return {"norms": 1.7 * x.pow(2).sum(-1).sqrt(), "add": x + y, "tail": x[:, R - to :], "tail_reverse": back}
+    return {"norms": 1.7 * x.pow(2).sum(-1).sqrt(), "tail": x[:, R - to :], "tail_reverse": back}
 
 
 def head(c):
