@@ -168,6 +168,19 @@ static int longest_fit(const struct memory_plan *p, struct kernels *k, const str
     return low;
 }
 
+/* Segments at once when there is room: enough (segment, head) pairs for every worker, and enough numbers in an operation (about a million) that starting
+ * the workers does not show: a small model, or a narrow cone, takes many. */
+static int wanted_batch(struct kernels *k, const struct decoder *d, int n, int *keys, int *queries)
+{
+    const double busy = 1 << 20, most = 32;
+    int workers = k->workers > 0 ? k->workers : 1;
+    if (workers == 1)
+        return 1;
+    plan_rows(d, n, keys, queries);
+    double by_heads = ceil(2.0 * workers / d->heads), by_size = ceil(busy / ((double)keys[0] * d->hidden));
+    return (int)fmin(most, fmax(by_heads, by_size));
+}
+
 int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d, const struct engine_options *o, struct error *e)
 {
     int *keys = calloc((size_t)d->layers, sizeof *keys), *queries = calloc((size_t)d->layers, sizeof *queries), n = o->positions, result = -1;
@@ -182,14 +195,9 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
         w.blocks += one;
         w.largest_block = fmax(w.largest_block, one);
     }
-    /* enough (segment, head) pairs for every worker; where weights are loaded again for each pass, a few segments share it */
-    int workers = k->workers > 0 ? k->workers : 1, batch = o->batch;
-    if (!batch) {
-        batch = (2 * workers + d->heads - 1) / d->heads;
-        batch = batch > 32 ? 32 : batch;
-        if (plan_for(plan, k, d, o, &w, n, batch, keys, queries) == 0 && !plan->resident && w.blocks > 0)
-            batch = batch > 4 ? batch : 4;
-    }
+    int batch = o->batch ? o->batch : wanted_batch(k, d, n, keys, queries);
+    if (!o->batch && plan_for(plan, k, d, o, &w, n, batch, keys, queries) == 0 && !plan->resident && w.blocks > 0)
+        batch = batch > 4 ? batch : 4; /* where weights are loaded again for each pass, a few segments share it */
     /* a smaller batch before recomputing: recomputing costs a third of the time */
     while (plan_for(plan, k, d, o, &w, n, batch, keys, queries) || (plan->stored_layers < d->layers && o->keep == KEEP_AUTO)) {
         if (o->batch || batch == 1)
