@@ -33,10 +33,8 @@ static const struct verb_help help = {
     .examples = "  reach info examples/models/window-32\n  reach info runs/8 --length 8192 --memory 16G\n",
 };
 
-static const char *const position_names[] = {[POSITION_NONE] = "none", [POSITION_SINUSOIDAL] = "sinusoidal rows", [POSITION_LEARNED] = "learned rows",
-                                             [POSITION_ROTARY] = "rotary"};
 static const char *const activation_names[] = {[ACTIVATION_GELU] = "gelu", [ACTIVATION_GELU_TANH] = "gelu_tanh", [ACTIVATION_QUICK_GELU] = "quick_gelu",
-                                               [ACTIVATION_RELU] = "relu", [ACTIVATION_SILU] = "silu"};
+                                               [ACTIVATION_RELU] = "relu", [ACTIVATION_SILU] = "silu", [ACTIVATION_GELU_BLOOM] = "gelu_tanh"};
 
 /* Windows of the layers, runs of equal ones together: "32 (layers 1-4)". */
 static void print_windows(const struct decoder *d)
@@ -172,10 +170,7 @@ static int print_model(const char *path, long length, const char *dtype, size_t 
         printf(", %d for keys and values", d->kv_heads);
     printf("\nmlp            %d, %s%s\n", d->mlp, activation_names[d->blocks[0].activation], d->blocks[0].gate.weight.data ? ", gated" : "");
     printf("head           %s\n", d->tied ? "tied to the embedding" : "of its own");
-    printf("positions      %s (%s)", d->position_text, position_names[d->position]);
-    if (d->position_limit > 0)
-        printf(", for %d inputs", d->position_limit);
-    putchar('\n');
+    printf("positions      %s\n", d->position_text);
     print_windows(d);
     printf("cone           %ld of %ld inputs\n", decoder_cone(d, length - 1), length - 1);
     if (d->train_length)

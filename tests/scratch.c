@@ -18,10 +18,10 @@ static void give_up(const char *what)
 char *scratch_make(void)
 {
     const char *base = getenv("TMPDIR");
-    char *folder;
-    if (asprintf(&folder, "%s/reach-test-XXXXXX", base && *base ? base : "/tmp") < 0 || !mkdtemp(folder))
+    char *made;
+    if (asprintf(&made, "%s/reach-test-XXXXXX", base && *base ? base : "/tmp") < 0 || !mkdtemp(made))
         give_up("scratch folder");
-    return folder;
+    return made;
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -30,30 +30,46 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
     return remove(path);
 }
 
-void scratch_remove(char *folder)
+void scratch_remove(char *made)
 {
-    if (nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS))
-        give_up(folder);
-    free(folder);
+    if (nftw(made, remove_one, 16, FTW_DEPTH | FTW_PHYS))
+        give_up(made);
+    free(made);
 }
 
-const char *scratch_path(const char *folder, const char *name)
+const char *scratch_path(const char *in, const char *name)
 {
     static char ring[8][4096];
     static int next;
     char *path = ring[next++ % 8];
-    snprintf(path, sizeof ring[0], "%s/%s", folder, name);
+    snprintf(path, sizeof ring[0], "%s/%s", in, name);
     return path;
 }
 
-const char *scratch_write(const char *folder, const char *name, const void *data, size_t size)
+const char *scratch_write(const char *in, const char *name, const void *data, size_t size)
 {
-    const char *path = scratch_path(folder, name);
+    const char *path = scratch_path(in, name);
     unlink(path); /* a new file: file systems hurry to the disk with one that is cut to nothing and written again */
     FILE *f = fopen(path, "wb");
     if (!f || fwrite(data, 1, size, f) != size || fclose(f))
         give_up(path);
     return path;
+}
+
+char *scratch_folder;
+
+int scratch_setup(void **state)
+{
+    (void)state;
+    scratch_folder = scratch_make();
+    return 0;
+}
+
+int scratch_teardown(void **state)
+{
+    (void)state;
+    scratch_remove(scratch_folder);
+    return 0;
 }
 
 unsigned char *scratch_read(const char *path, size_t *size)
@@ -70,12 +86,12 @@ unsigned char *scratch_read(const char *path, size_t *size)
     return data;
 }
 
-int scratch_count(const char *folder)
+int scratch_count(const char *in)
 {
     int count = 0;
-    DIR *d = opendir(folder);
+    DIR *d = opendir(in);
     if (!d)
-        give_up(folder);
+        give_up(in);
     for (struct dirent *entry; (entry = readdir(d));)
         count += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
     closedir(d);

@@ -16,22 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char *folder;
-
-static int make_folder(void **state)
-{
-    (void)state;
-    folder = scratch_make();
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    scratch_remove(folder);
-    return 0;
-}
-
 static void assert_content(const char *path, const char *want)
 {
     size_t size;
@@ -46,15 +30,15 @@ static void test_commit(void **state)
     (void)state;
     struct error e = {""};
     struct atomic_file f;
-    const char *path = scratch_path(folder, "x.csv");
+    const char *path = scratch_path(scratch_folder, "x.csv");
     assert_int_equal(atomic_open(&f, path, &e), 0);
     fputs("one\n", f.stream);
     assert_int_equal(access(path, F_OK), -1); /* not there before the commit */
-    assert_int_equal(scratch_count(folder), 1);
+    assert_int_equal(scratch_count(scratch_folder), 1);
     assert_int_equal(atomic_commit(&f, &e), 0);
     atomic_abandon(&f); /* no-op */
     assert_content(path, "one\n");
-    assert_int_equal(scratch_count(folder), 1);
+    assert_int_equal(scratch_count(scratch_folder), 1);
 
     assert_int_equal(atomic_open(&f, path, &e), 0);
     fputs("two\n", f.stream);
@@ -67,7 +51,7 @@ static void test_commit(void **state)
     fputs("three\n", f.stream);
     assert_int_equal(atomic_commit(&f, &e), 0);
     assert_content(path, "three\n");
-    assert_int_equal(scratch_count(folder), 1);
+    assert_int_equal(scratch_count(scratch_folder), 1);
     assert_int_equal(unlink(path), 0);
     assert_string_equal(e.text, "");
 }
@@ -78,15 +62,15 @@ static void test_relative_path(void **state)
     struct error e = {""};
     struct atomic_file f;
     int home = open(".", O_RDONLY | O_DIRECTORY);
-    assert_int_equal(chdir(folder), 0);
+    assert_int_equal(chdir(scratch_folder), 0);
     int result = atomic_open(&f, "plain", &e);
     if (result == 0)
         result = atomic_commit(&f, &e);
     assert_int_equal(fchdir(home), 0);
     close(home);
     assert_int_equal(result, 0);
-    assert_content(scratch_path(folder, "plain"), "");
-    assert_int_equal(unlink(scratch_path(folder, "plain")), 0);
+    assert_content(scratch_path(scratch_folder, "plain"), "");
+    assert_int_equal(unlink(scratch_path(scratch_folder, "plain")), 0);
 }
 
 /* The disk is full: at the first flush, in the middle, or at the very end. */
@@ -97,7 +81,7 @@ static void test_full_disk(void **state)
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
         struct error e = {""};
         struct atomic_file f;
-        const char *path = scratch_write(folder, "kept", "before", 6);
+        const char *path = scratch_write(scratch_folder, "kept", "before", 6);
         assert_int_equal(atomic_open(&f, path, &e), 0);
         scratch_limit(limits[i]);
         for (int k = 0; k < 100000; k++)
@@ -107,7 +91,7 @@ static void test_full_disk(void **state)
         assert_int_equal(result, -1);
         assert_int_equal(check_message("full disk", &e, "kept: cannot be written: File too large"), 0);
         assert_content(path, "before");
-        assert_int_equal(scratch_count(folder), 1);
+        assert_int_equal(scratch_count(scratch_folder), 1);
         assert_int_equal(unlink(path), 0);
     }
 }
@@ -117,13 +101,13 @@ static void test_refused_places(void **state)
     (void)state;
     struct error e = {""};
     struct atomic_file f;
-    scratch_write(folder, "file", "", 0);
-    assert_int_equal(mkdir(scratch_path(folder, "folder"), 0777), 0);
-    assert_int_equal(atomic_open(&f, scratch_path(folder, "file/x"), &e), -1);
+    scratch_write(scratch_folder, "file", "", 0);
+    assert_int_equal(mkdir(scratch_path(scratch_folder, "folder"), 0777), 0);
+    assert_int_equal(atomic_open(&f, scratch_path(scratch_folder, "file/x"), &e), -1);
     assert_int_equal(check_message("below a file", &e, "file/x: cannot be written: Not a directory"), 0);
-    assert_int_equal(atomic_open(&f, scratch_path(folder, "absent/x"), &e), -1);
+    assert_int_equal(atomic_open(&f, scratch_path(scratch_folder, "absent/x"), &e), -1);
     assert_int_equal(check_message("absent folder", &e, "absent/x: cannot be written: No such file"), 0);
-    assert_int_equal(atomic_open(&f, scratch_path(folder, "folder"), &e), -1);
+    assert_int_equal(atomic_open(&f, scratch_path(scratch_folder, "folder"), &e), -1);
     assert_int_equal(check_message("a folder", &e, "folder: is in the way"), 0);
     assert_int_equal(atomic_open(&f, "/dev/full", &e), -1);
     assert_int_equal(check_message("a device", &e, "/dev/full: is in the way"), 0);
@@ -131,30 +115,30 @@ static void test_refused_places(void **state)
     /* a link under the temporary name, placed there by somebody else, is not written through */
     char name[64];
     snprintf(name, sizeof name, ".y.tmp-%ld", (long)getpid());
-    assert_int_equal(symlink(scratch_path(folder, "file"), scratch_path(folder, name)), 0);
-    assert_int_equal(atomic_open(&f, scratch_path(folder, "y"), &e), 0);
+    assert_int_equal(symlink(scratch_path(scratch_folder, "file"), scratch_path(scratch_folder, name)), 0);
+    assert_int_equal(atomic_open(&f, scratch_path(scratch_folder, "y"), &e), 0);
     fputs("y", f.stream);
     assert_int_equal(atomic_commit(&f, &e), 0);
-    assert_content(scratch_path(folder, "file"), "");
-    assert_content(scratch_path(folder, "y"), "y");
+    assert_content(scratch_path(scratch_folder, "file"), "");
+    assert_content(scratch_path(scratch_folder, "y"), "y");
     if (geteuid() != 0) {
-        assert_int_equal(chmod(scratch_path(folder, "folder"), 0555), 0);
-        assert_int_equal(atomic_open(&f, scratch_path(folder, "folder/x"), &e), -1);
+        assert_int_equal(chmod(scratch_path(scratch_folder, "folder"), 0555), 0);
+        assert_int_equal(atomic_open(&f, scratch_path(scratch_folder, "folder/x"), &e), -1);
         assert_int_equal(check_message("read-only folder", &e, "Permission denied"), 0);
     }
-    unlink(scratch_path(folder, "y"));
-    unlink(scratch_path(folder, "file"));
-    rmdir(scratch_path(folder, "folder"));
+    unlink(scratch_path(scratch_folder, "y"));
+    unlink(scratch_path(scratch_folder, "file"));
+    rmdir(scratch_path(scratch_folder, "folder"));
 }
 
 static void test_named(void **state)
 {
     (void)state;
     struct error e = {""};
-    const char *path = scratch_path(folder, "n.png");
+    const char *path = scratch_path(scratch_folder, "n.png");
     char *temporary = atomic_temporary_name(path, &e);
     assert_non_null(temporary);
-    scratch_write(folder, strrchr(temporary, '/') + 1, "data", 4);
+    scratch_write(scratch_folder, strrchr(temporary, '/') + 1, "data", 4);
     assert_int_equal(atomic_rename(temporary, path, &e), 0);
     free(temporary);
     assert_content(path, "data");
@@ -163,11 +147,11 @@ static void test_named(void **state)
     assert_int_equal(check_message("not written", &e, "n.png: cannot be written"), 0);
     free(temporary);
     assert_non_null(temporary = atomic_temporary_name(path, &e));
-    scratch_write(folder, strrchr(temporary, '/') + 1, "x", 1);
+    scratch_write(scratch_folder, strrchr(temporary, '/') + 1, "x", 1);
     atomic_discard(temporary);
     free(temporary);
     assert_content(path, "data");
-    assert_int_equal(scratch_count(folder), 1);
+    assert_int_equal(scratch_count(scratch_folder), 1);
     assert_int_equal(unlink(path), 0);
 }
 
@@ -185,8 +169,8 @@ static void test_signal(void **state)
     if (child == 0) {
         struct atomic_file a, b, done;
         signal(SIGTERM, remove_and_leave);
-        if (atomic_open(&a, scratch_path(folder, "a"), NULL) || atomic_open(&b, scratch_path(folder, "b"), NULL) ||
-            atomic_open(&done, scratch_path(folder, "done"), NULL) || atomic_commit(&done, NULL) || scratch_count(folder) != 3)
+        if (atomic_open(&a, scratch_path(scratch_folder, "a"), NULL) || atomic_open(&b, scratch_path(scratch_folder, "b"), NULL) ||
+            atomic_open(&done, scratch_path(scratch_folder, "done"), NULL) || atomic_commit(&done, NULL) || scratch_count(scratch_folder) != 3)
             _exit(1);
         raise(SIGTERM);
         _exit(2);
@@ -194,8 +178,8 @@ static void test_signal(void **state)
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
-    assert_int_equal(scratch_count(folder), 1); /* what was committed stays */
-    assert_int_equal(unlink(scratch_path(folder, "done")), 0);
+    assert_int_equal(scratch_count(scratch_folder), 1); /* what was committed stays */
+    assert_int_equal(unlink(scratch_path(scratch_folder, "done")), 0);
 }
 
 /* Slots are given back: many files one after the other, a bounded number at once. */
@@ -206,63 +190,63 @@ static void test_slots(void **state)
     struct atomic_file f[40];
     int open_files = 0;
     for (int i = 0; i < 100; i++) {
-        assert_int_equal(atomic_open(&f[0], scratch_path(folder, "s"), &e), 0);
+        assert_int_equal(atomic_open(&f[0], scratch_path(scratch_folder, "s"), &e), 0);
         atomic_abandon(&f[0]);
     }
     for (; open_files < 40; open_files++) {
         char name[16];
         snprintf(name, sizeof name, "s%d", open_files);
-        if (atomic_open(&f[open_files], scratch_path(folder, name), &e))
+        if (atomic_open(&f[open_files], scratch_path(scratch_folder, name), &e))
             break;
     }
     assert_int_equal(open_files, 32);
     assert_int_equal(check_message("slots", &e, "too many files"), 0);
     while (open_files > 0)
         atomic_abandon(&f[--open_files]);
-    assert_int_equal(scratch_count(folder), 0);
+    assert_int_equal(scratch_count(scratch_folder), 0);
 }
 
 static void test_folder_make(void **state)
 {
     (void)state;
     struct error e = {""};
-    assert_int_equal(folder_make(scratch_path(folder, "a/b//c/"), &e), 0);
-    assert_int_equal(folder_make(scratch_path(folder, "a/b/c"), &e), 0);
-    assert_int_equal(rmdir(scratch_path(folder, "a/b/c")), 0);
-    scratch_write(folder, "a/file", "", 0);
-    assert_int_equal(folder_make(scratch_path(folder, "a/file"), &e), -1);
+    assert_int_equal(folder_make(scratch_path(scratch_folder, "a/b//c/"), &e), 0);
+    assert_int_equal(folder_make(scratch_path(scratch_folder, "a/b/c"), &e), 0);
+    assert_int_equal(rmdir(scratch_path(scratch_folder, "a/b/c")), 0);
+    scratch_write(scratch_folder, "a/file", "", 0);
+    assert_int_equal(folder_make(scratch_path(scratch_folder, "a/file"), &e), -1);
     assert_int_equal(check_message("file", &e, "a/file: is in the way"), 0);
-    assert_int_equal(folder_make(scratch_path(folder, "a/file/x"), &e), -1);
+    assert_int_equal(folder_make(scratch_path(scratch_folder, "a/file/x"), &e), -1);
     assert_int_equal(check_message("below a file", &e, "a/file: is in the way"), 0);
     assert_int_equal(folder_make("", &e), -1);
     assert_int_equal(folder_make("/", &e), geteuid() ? -1 : 0);
-    unlink(scratch_path(folder, "a/file"));
-    rmdir(scratch_path(folder, "a/b"));
-    rmdir(scratch_path(folder, "a"));
+    unlink(scratch_path(scratch_folder, "a/file"));
+    rmdir(scratch_path(scratch_folder, "a/b"));
+    rmdir(scratch_path(scratch_folder, "a"));
 }
 
 static void test_lock(void **state)
 {
     (void)state;
     struct error e = {""};
-    int lock = folder_lock(folder, &e);
+    int lock = folder_lock(scratch_folder, &e);
     assert_true(lock >= 0);
-    assert_int_equal(folder_lock(folder, &e), -1);
+    assert_int_equal(folder_lock(scratch_folder, &e), -1);
     assert_int_equal(check_message("locked", &e, "is in use by another reach"), 0);
-    folder_unlock(lock, folder);
-    assert_int_equal(scratch_count(folder), 0);
-    scratch_write(folder, ".lock", "", 0); /* left by a killed run: no obstacle */
-    assert_true((lock = folder_lock(folder, &e)) >= 0);
+    folder_unlock(lock, scratch_folder);
+    assert_int_equal(scratch_count(scratch_folder), 0);
+    scratch_write(scratch_folder, ".lock", "", 0); /* left by a killed run: no obstacle */
+    assert_true((lock = folder_lock(scratch_folder, &e)) >= 0);
     /* somebody removed our file and a second run has its own: it stays */
-    unlink(scratch_path(folder, ".lock"));
-    int second = folder_lock(folder, &e);
+    unlink(scratch_path(scratch_folder, ".lock"));
+    int second = folder_lock(scratch_folder, &e);
     assert_true(second >= 0);
-    folder_unlock(lock, folder);
-    assert_int_equal(folder_lock(folder, &e), -1);
-    folder_unlock(second, folder);
-    folder_unlock(-1, folder);
-    assert_int_equal(scratch_count(folder), 0);
-    assert_int_equal(folder_lock(scratch_path(folder, "absent"), &e), -1);
+    folder_unlock(lock, scratch_folder);
+    assert_int_equal(folder_lock(scratch_folder, &e), -1);
+    folder_unlock(second, scratch_folder);
+    folder_unlock(-1, scratch_folder);
+    assert_int_equal(scratch_count(scratch_folder), 0);
+    assert_int_equal(folder_lock(scratch_path(scratch_folder, "absent"), &e), -1);
     assert_int_equal(check_message("absent", &e, "absent: cannot be locked"), 0);
 }
 
@@ -277,15 +261,15 @@ static void test_lock_race(void **state)
             alarm(30);
             for (int turn = 0; turn < TURNS; turn++) {
                 int lock;
-                while ((lock = folder_lock(folder, NULL)) < 0)
+                while ((lock = folder_lock(scratch_folder, NULL)) < 0)
                     sched_yield();
-                int mark = open(scratch_path(folder, "mark"), O_CREAT | O_EXCL | O_WRONLY, 0666);
+                int mark = open(scratch_path(scratch_folder, "mark"), O_CREAT | O_EXCL | O_WRONLY, 0666);
                 if (mark < 0)
                     _exit(1);
                 close(mark);
                 sched_yield();
-                unlink(scratch_path(folder, "mark"));
-                folder_unlock(lock, folder);
+                unlink(scratch_path(scratch_folder, "mark"));
+                folder_unlock(lock, scratch_folder);
             }
             _exit(0);
         }
@@ -294,7 +278,7 @@ static void test_lock_race(void **state)
         assert_int_equal(waitpid(children[k], &status, 0), children[k]);
         assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     }
-    assert_int_equal(scratch_count(folder), 0);
+    assert_int_equal(scratch_count(scratch_folder), 0);
 }
 
 int main(void)
@@ -311,5 +295,5 @@ int main(void)
         cmocka_unit_test(test_lock),
         cmocka_unit_test(test_lock_race),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

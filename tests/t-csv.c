@@ -12,22 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *folder;
-
-static int make_folder(void **state)
-{
-    (void)state;
-    folder = scratch_make();
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    scratch_remove(folder);
-    return 0;
-}
-
 static void test_real(void **state)
 {
     (void)state;
@@ -75,7 +59,7 @@ static void test_round_trip(void **state)
     const char *const comments[] = {"reach 0.1.0", "command: reach erf 'a\nb'", NULL};
     const char *const texts[] = {"plain", "", "a,b", "say \"x\"", "two\nlines", "cr\r", "# no comment", " space ", "\"", "\xCE\x94"};
     enum { N = sizeof texts / sizeof *texts };
-    const char *path = scratch_path(folder, "t.csv");
+    const char *path = scratch_path(scratch_folder, "t.csv");
     struct csv *c = csv_create(path, comments, "name,value,count,nothing", &e);
     assert_non_null(c);
     for (int i = 0; i < N; i++) {
@@ -116,7 +100,7 @@ static void test_wrong_rows(void **state)
         for (int ended = 0; ended < 2; ended++) {
             struct error e = {""};
             int good = fields == 2 || (fields == 0 && !ended);
-            struct csv *c = csv_create(scratch_path(folder, "rows.csv"), NULL, "a,b", &e);
+            struct csv *c = csv_create(scratch_path(scratch_folder, "rows.csv"), NULL, "a,b", &e);
             csv_whole(c, 1);
             csv_whole(c, 2);
             csv_end_row(c);
@@ -129,14 +113,14 @@ static void test_wrong_rows(void **state)
                 assert_int_equal(check_message("row", &e, "rows.csv: row 2 has|expected 2"), 0);
         }
     struct error e = {""};
-    int files = scratch_count(folder);
-    struct csv *c = csv_create(scratch_path(folder, "abandoned.csv"), NULL, "a,b", &e);
+    int files = scratch_count(scratch_folder);
+    struct csv *c = csv_create(scratch_path(scratch_folder, "abandoned.csv"), NULL, "a,b", &e);
     csv_abandon(c);
     csv_abandon(NULL);
-    assert_int_equal(scratch_count(folder), files);
-    assert_null(csv_create(scratch_path(folder, "absent/x.csv"), NULL, "a", &e));
+    assert_int_equal(scratch_count(scratch_folder), files);
+    assert_null(csv_create(scratch_path(scratch_folder, "absent/x.csv"), NULL, "a", &e));
     assert_int_equal(check_message("absent folder", &e, "absent/x.csv: cannot be written"), 0);
-    c = csv_create(scratch_path(folder, "full.csv"), NULL, "a", &e);
+    c = csv_create(scratch_path(scratch_folder, "full.csv"), NULL, "a", &e);
     scratch_limit(100);
     for (int i = 0; i < 10000; i++) {
         csv_whole(c, i);
@@ -146,7 +130,7 @@ static void test_wrong_rows(void **state)
     scratch_unlimit();
     assert_int_equal(result, -1);
     assert_int_equal(check_message("full disk", &e, "full.csv: cannot be written: File too large"), 0);
-    assert_int_equal(scratch_count(folder), files);
+    assert_int_equal(scratch_count(scratch_folder), files);
 }
 
 static void test_reading(void **state)
@@ -182,7 +166,7 @@ static void test_reading(void **state)
     struct csv_table t;
     struct error e = {""};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        if (csv_read(scratch_write(folder, "g.csv", good[i].text, strlen(good[i].text)), &t, &e)) {
+        if (csv_read(scratch_write(scratch_folder, "g.csv", good[i].text, strlen(good[i].text)), &t, &e)) {
             print_error("%s: %s\n", good[i].text, e.text);
             fail();
         }
@@ -193,10 +177,10 @@ static void test_reading(void **state)
         csv_table_free(&t);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(csv_read(scratch_write(folder, "b.csv", bad[i].text, bad[i].size), &t, &e), -1);
+        assert_int_equal(csv_read(scratch_write(scratch_folder, "b.csv", bad[i].text, bad[i].size), &t, &e), -1);
         assert_int_equal(check_message(bad[i].text, &e, bad[i].words), 0);
     }
-    assert_int_equal(csv_read(folder, &t, &e), -1);
+    assert_int_equal(csv_read(scratch_folder, &t, &e), -1);
     assert_int_equal(check_message("folder", &e, "is a folder"), 0);
 }
 
@@ -208,5 +192,5 @@ int main(void)
         cmocka_unit_test(test_wrong_rows),
         cmocka_unit_test(test_reading),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

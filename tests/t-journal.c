@@ -15,22 +15,6 @@
 enum { POSITIONS = 5, RECORDS = 4, RECORD_BYTES = 24 + 8 * POSITIONS + 8 };
 
 static const char settings[] = "length=6\nmodel=a 0123\nseed=0\n";
-static char *folder;
-
-static int make_folder(void **state)
-{
-    (void)state;
-    folder = scratch_make();
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    scratch_remove(folder);
-    return 0;
-}
-
 /* Record k of the tests; the second has values that only an exact copy keeps. */
 static struct journal_record record_of(uint32_t k, double norm[POSITIONS])
 {
@@ -77,7 +61,7 @@ static void append(struct journal *j, uint32_t first, uint32_t end)
 static unsigned char *whole_journal(size_t *size)
 {
     struct error e = {""};
-    const char *path = scratch_path(folder, "whole.part");
+    const char *path = scratch_path(scratch_folder, "whole.part");
     struct journal *j = journal_create(path, POSITIONS, settings, &e);
     assert_non_null(j);
     append(j, 0, RECORDS);
@@ -101,7 +85,7 @@ static void test_round_trip(void **state)
     struct seen seen;
     size_t size, again;
     free(whole_journal(&size));
-    const char *path = scratch_path(folder, "whole.part");
+    const char *path = scratch_path(scratch_folder, "whole.part");
     struct journal *j = resume(path, &seen, &e);
     assert_non_null(j);
     assert_int_equal(seen.count, RECORDS);
@@ -118,7 +102,7 @@ static void test_round_trip(void **state)
     free(scratch_read(path, &again));
     assert_int_equal(again, size - RECORDS * RECORD_BYTES);
     assert_int_equal(journal_close(NULL, &e), 0);
-    assert_int_equal(scratch_count(folder), 1);
+    assert_int_equal(scratch_count(scratch_folder), 1);
 }
 
 /* Killed at every byte of the last record: what was whole is kept, and going on gives the same file. */
@@ -131,7 +115,7 @@ static void test_torn(void **state)
     unsigned char *good = whole_journal(&size);
     for (size_t cut = size - RECORD_BYTES; cut <= size; cut++) {
         uint32_t kept = (uint32_t)(RECORDS - (size - cut + RECORD_BYTES - 1) / RECORD_BYTES);
-        const char *path = scratch_write(folder, "torn.part", good, cut);
+        const char *path = scratch_write(scratch_folder, "torn.part", good, cut);
         struct journal *j = resume(path, &seen, &e);
         assert_non_null(j);
         assert_int_equal(seen.count, kept);
@@ -162,7 +146,7 @@ static void test_damaged(void **state)
             bad[start + at] ^= (unsigned char)(1 << at % 8);
         else
             memset(bad + start + k * RECORD_BYTES, 0, RECORD_BYTES);
-        const char *path = scratch_write(folder, "bad.part", bad, size);
+        const char *path = scratch_write(scratch_folder, "bad.part", bad, size);
         struct journal *j = resume(path, &seen, &e);
         assert_non_null(j);
         assert_int_equal(seen.count, k);
@@ -186,13 +170,13 @@ static void test_damaged_header(void **state)
     size_t header = size - RECORDS * RECORD_BYTES;
     for (size_t at = 0; at < header; at++) {
         good[at] ^= 0x81;
-        const char *path = scratch_write(folder, "bad.part", good, size);
+        const char *path = scratch_write(scratch_folder, "bad.part", good, size);
         good[at] ^= 0x81;
         assert_null(resume(path, &seen, &e));
         assert_int_equal(check_message("header", &e, "bad.part: "), 0);
         free(scratch_read(path, &now));
         assert_int_equal(now, size);
-        assert_null(resume(scratch_write(folder, "bad.part", good, at), &seen, &e));
+        assert_null(resume(scratch_write(scratch_folder, "bad.part", good, at), &seen, &e));
         assert_int_equal(check_message("cut header", &e, "bad.part: |start afresh"), 0);
     }
     free(good);
@@ -218,7 +202,7 @@ static void test_settings(void **state)
         {"order", "model=a 0123\nlength=6\nseed=0\n", POSITIONS, "same settings in another order"},
         {"positions", settings, POSITIONS + 1, "records of 5 positions (expected 6)"},
     };
-    const char *path = scratch_path(folder, "whole.part");
+    const char *path = scratch_path(scratch_folder, "whole.part");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
         struct seen seen = {.stop_at = UINT32_MAX};
@@ -231,14 +215,14 @@ static void test_settings(void **state)
     /* a record of another run that was put behind this header does not pass */
     struct error e = {""};
     struct seen seen;
-    struct journal *j = journal_create(scratch_path(folder, "other.part"), POSITIONS, "length=6\nmodel=b 9999\nseed=0\n", &e);
+    struct journal *j = journal_create(scratch_path(scratch_folder, "other.part"), POSITIONS, "length=6\nmodel=b 9999\nseed=0\n", &e);
     append(j, 0, RECORDS);
     assert_int_equal(journal_close(j, &e), 0);
     size_t other_size;
-    unsigned char *ours = scratch_read(path, &size), *theirs = scratch_read(scratch_path(folder, "other.part"), &other_size);
+    unsigned char *ours = scratch_read(path, &size), *theirs = scratch_read(scratch_path(scratch_folder, "other.part"), &other_size);
     assert_int_equal(size, other_size);
     memcpy(ours + size - RECORD_BYTES, theirs + size - RECORD_BYTES, RECORD_BYTES);
-    assert_non_null(j = resume(scratch_write(folder, "mixed.part", ours, size), &seen, &e));
+    assert_non_null(j = resume(scratch_write(scratch_folder, "mixed.part", ours, size), &seen, &e));
     assert_int_equal(seen.count, RECORDS - 1);
     assert_int_equal(journal_close(j, &e), 0);
     free(ours);
@@ -252,19 +236,19 @@ static void test_absent_and_stopped(void **state)
     struct seen seen = {.stop_at = 2};
     int absent = 0;
     size_t size;
-    assert_null(journal_resume(scratch_path(folder, "absent.part"), POSITIONS, settings, look, &seen, &absent, &e));
+    assert_null(journal_resume(scratch_path(scratch_folder, "absent.part"), POSITIONS, settings, look, &seen, &absent, &e));
     assert_int_equal(absent, 1);
     free(whole_journal(&size));
-    assert_null(journal_resume(scratch_path(folder, "whole.part"), POSITIONS, settings, look, &seen, &absent, &e));
+    assert_null(journal_resume(scratch_path(scratch_folder, "whole.part"), POSITIONS, settings, look, &seen, &absent, &e));
     assert_int_equal(absent, 0);
     assert_int_equal(seen.count, 2);
     assert_int_equal(check_message("stopped", &e, "model 0, segment 102 does not fit"), 0);
-    assert_null(journal_resume(folder, POSITIONS, settings, look, &seen, &absent, &e));
+    assert_null(journal_resume(scratch_folder, POSITIONS, settings, look, &seen, &absent, &e));
     assert_int_equal(absent, 0);
     assert_int_equal(check_message("folder", &e, "cannot be opened: Is a directory"), 0);
-    assert_null(journal_create(scratch_path(folder, "no/x.part"), POSITIONS, settings, &e));
+    assert_null(journal_create(scratch_path(scratch_folder, "no/x.part"), POSITIONS, settings, &e));
     assert_int_equal(check_message("no folder", &e, "x.part: cannot be written"), 0);
-    assert_null(journal_create(scratch_path(folder, "x.part"), SIZE_MAX / 4, settings, &e));
+    assert_null(journal_create(scratch_path(scratch_folder, "x.part"), SIZE_MAX / 4, settings, &e));
     assert_int_equal(check_message("overflow", &e, "out of memory"), 0);
 }
 
@@ -276,7 +260,7 @@ static void test_full_disk(void **state)
     struct seen seen;
     size_t size, now;
     free(whole_journal(&size));
-    const char *path = scratch_path(folder, "whole.part");
+    const char *path = scratch_path(scratch_folder, "whole.part");
     struct journal *j = resume(path, &seen, &e);
     double norm[POSITIONS];
     struct journal_record r = record_of(RECORDS, norm);
@@ -305,5 +289,5 @@ int main(void)
         cmocka_unit_test(test_absent_and_stopped),
         cmocka_unit_test(test_full_disk),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

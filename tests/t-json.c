@@ -11,25 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *folder;
-
-static int make_folder(void **state)
-{
-    (void)state;
-    folder = scratch_make();
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    scratch_remove(folder);
-    return 0;
-}
-
 static struct config *open_text(const char *text, struct error *e)
 {
-    return config_open(scratch_write(folder, "config.json", text, strlen(text)), e);
+    return config_open(scratch_write(scratch_folder, "config.json", text, strlen(text)), e);
 }
 
 static const char example[] = "{\"whole\": 12, \"big\": 9007199254740993, \"integral\": 2048.0, \"real\": 1e-5, \"yes\": true, \"no\": false,"
@@ -41,7 +25,7 @@ static void test_getters(void **state)
     struct error e = {""};
     struct config *c = open_text(example, &e);
     assert_non_null(c);
-    assert_string_equal(config_path(c), scratch_path(folder, "config.json"));
+    assert_string_equal(config_path(c), scratch_path(scratch_folder, "config.json"));
     long whole;
     double real;
     int flag;
@@ -214,16 +198,16 @@ static void test_refused_files(void **state)
     size_t size = (16 << 20) + 1;
     char *large = malloc(size);
     memset(large, ' ', size);
-    assert_null(config_open(scratch_write(folder, "large.json", large, size), &e));
+    assert_null(config_open(scratch_write(scratch_folder, "large.json", large, size), &e));
     assert_int_equal(check_message("large", &e, "large.json: |expected at most 16777216"), 0);
     memset(large, '[', 10000);
     memcpy(large, "{\"a\":", 5);
-    assert_null(config_open(scratch_write(folder, "deep.json", large, 10000), &e));
+    assert_null(config_open(scratch_write(scratch_folder, "deep.json", large, 10000), &e));
     assert_int_equal(check_message("deep", &e, "deep.json: |not valid JSON"), 0);
     free(large);
-    assert_null(config_open(folder, &e));
+    assert_null(config_open(scratch_folder, &e));
     assert_int_equal(check_message("folder", &e, "is a folder"), 0);
-    assert_null(config_open(scratch_path(folder, "absent.json"), &e));
+    assert_null(config_open(scratch_path(scratch_folder, "absent.json"), &e));
     assert_int_equal(check_message("absent", &e, "absent.json: cannot be opened"), 0);
 }
 
@@ -235,5 +219,5 @@ int main(void)
         cmocka_unit_test(test_refused_values),
         cmocka_unit_test(test_refused_files),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

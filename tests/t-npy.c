@@ -12,22 +12,6 @@
 #include <string.h>
 #include <zlib.h>
 
-static char *folder;
-
-static int make_folder(void **state)
-{
-    (void)state;
-    folder = scratch_make();
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    scratch_remove(folder);
-    return 0;
-}
-
 /* A file with the given header text, padded to 64 bytes as NumPy does, and data. */
 static const char *write_npy(const char *name, int version, const char *header, const void *data, size_t data_bytes)
 {
@@ -41,7 +25,7 @@ static const char *write_npy(const char *name, int version, const char *header, 
     file[start + padded - 1] = '\n';
     if (data_bytes)
         memcpy(file + start + padded, data, data_bytes);
-    return scratch_write(folder, name, file, start + padded + data_bytes);
+    return scratch_write(scratch_folder, name, file, start + padded + data_bytes);
 }
 
 static int read_one(struct tokens *t, const char *path, struct error *e)
@@ -151,13 +135,13 @@ static void test_several(void **state)
     assert_int_equal(tokens_read_npy(&t, NULL, 0, &e), -1);
 
     /* packed by gzip */
-    gzFile packed = gzopen(scratch_path(folder, "z.npy.gz"), "wb");
+    gzFile packed = gzopen(scratch_path(scratch_folder, "z.npy.gz"), "wb");
     size_t size;
     unsigned char *bytes = scratch_read(table, &size);
     assert_int_equal(gzwrite(packed, bytes, (unsigned)size), size);
     gzclose(packed);
     free(bytes);
-    assert_int_equal(read_one(&t, scratch_path(folder, "z.npy.gz"), &e), 0);
+    assert_int_equal(read_one(&t, scratch_path(scratch_folder, "z.npy.gz"), &e), 0);
     assert_true(t.total == 6 && t.columns == 3);
     tokens_free(&t);
 }
@@ -257,7 +241,7 @@ static void test_damaged(void **state)
     size_t size;
     unsigned char *good = scratch_read(write_npy("g.npy", 1, HEADER("'|u1'", "(2,)"), data, 2), &size);
     for (size_t n = 0; n < size; n++) {
-        assert_int_equal(read_one(&t, scratch_write(folder, "cut.npy", good, n), &e), -1);
+        assert_int_equal(read_one(&t, scratch_write(scratch_folder, "cut.npy", good, n), &e), -1);
         assert_int_equal(check_message("cut", &e, "cut.npy: "), 0);
     }
     const unsigned char values[] = {0, '\'', '(', ')', ',', '0', '9', '-', 'L', ' ', '{', '}', 0xFF};
@@ -266,7 +250,7 @@ static void test_damaged(void **state)
         for (size_t k = 0; k < sizeof values; k++) {
             unsigned char kept = good[i];
             good[i] = values[k];
-            if (read_one(&t, scratch_write(folder, "changed.npy", good, size), &e) == 0)
+            if (read_one(&t, scratch_write(scratch_folder, "changed.npy", good, size), &e) == 0)
                 accepted++;
             else
                 assert_int_equal(check_message("changed", &e, "changed.npy: "), 0);
@@ -275,13 +259,13 @@ static void test_damaged(void **state)
         }
     assert_true(accepted > 0);
     good[6] = 4;
-    assert_int_equal(read_one(&t, scratch_write(folder, "version.npy", good, size), &e), -1);
+    assert_int_equal(read_one(&t, scratch_write(scratch_folder, "version.npy", good, size), &e), -1);
     assert_int_equal(check_message("version", &e, "has .npy version 4.0 (expected 1, 2 or 3)"), 0);
     memcpy(good, "\x93NUMPY\2\0\1\0\x10\0", 12);
-    assert_int_equal(read_one(&t, scratch_write(folder, "header.npy", good, size), &e), -1);
+    assert_int_equal(read_one(&t, scratch_write(scratch_folder, "header.npy", good, size), &e), -1);
     assert_int_equal(check_message("header", &e, "header of 1048577 bytes (expected at most 1048576)"), 0);
     good[0] = 'P';
-    assert_int_equal(read_one(&t, scratch_write(folder, "other.npy", good, size), &e), -1);
+    assert_int_equal(read_one(&t, scratch_write(scratch_folder, "other.npy", good, size), &e), -1);
     assert_int_equal(check_message("other", &e, "is no .npy file"), 0);
     free(good);
 }
@@ -295,5 +279,5 @@ int main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_damaged),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -16,22 +16,6 @@
 
 enum { SEGMENTS = 3, POSITIONS = 7, MODELS = 12 };
 
-static char *folder;
-
-static int make_folder(void **state)
-{
-    (void)state;
-    folder = scratch_make();
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    scratch_remove(folder);
-    return 0;
-}
-
 /* Twelve models (more than HDF5 keeps in a group's compact form), in an order that is not that of their names. */
 static struct {
     double norm[SEGMENTS * POSITIONS], vector[POSITIONS], logprob[SEGMENTS];
@@ -83,10 +67,10 @@ static void test_round_trip(void **state)
     struct error e = {""};
     const struct result *want = fill_example();
     struct result got;
-    const char *path = scratch_path(folder, "erf.h5");
+    const char *path = scratch_path(scratch_folder, "erf.h5");
     assert_int_equal(result_write(path, want, &e), 0);
     assert_string_equal(e.text, "");
-    assert_int_equal(scratch_count(folder), 1);
+    assert_int_equal(scratch_count(scratch_folder), 1);
     if (result_read(path, &got, &e)) {
         print_error("%s\n", e.text);
         fail();
@@ -126,7 +110,7 @@ static void test_round_trip(void **state)
 static void test_stored_types(void **state)
 {
     (void)state;
-    hid_t file = H5Fopen(scratch_path(folder, "erf.h5"), H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t file = H5Fopen(scratch_path(scratch_folder, "erf.h5"), H5F_ACC_RDONLY, H5P_DEFAULT);
     hid_t group = H5Gopen2(file, "models/y model 1", H5P_DEFAULT);
     const struct {
         const char *name;
@@ -159,7 +143,7 @@ static void test_same_bytes(void **state)
     struct error e = {""};
     size_t size_a, size_b;
     const struct result *r = fill_example();
-    unsigned char *a = scratch_read(scratch_path(folder, "erf.h5"), &size_a);
+    unsigned char *a = scratch_read(scratch_path(scratch_folder, "erf.h5"), &size_a);
     /* fill the allocator with other contents, and let the clock move on */
     for (int i = 1; i < 200; i++) {
         unsigned char *junk = malloc((size_t)i * 100);
@@ -167,13 +151,13 @@ static void test_same_bytes(void **state)
         free(junk);
     }
     usleep(1100 * 1000);
-    assert_int_equal(result_write(scratch_path(folder, "again.h5"), r, &e), 0);
-    unsigned char *b = scratch_read(scratch_path(folder, "again.h5"), &size_b);
+    assert_int_equal(result_write(scratch_path(scratch_folder, "again.h5"), r, &e), 0);
+    unsigned char *b = scratch_read(scratch_path(scratch_folder, "again.h5"), &size_b);
     assert_int_equal(size_a, size_b);
     assert_memory_equal(a, b, size_a);
     free(a);
     free(b);
-    unlink(scratch_path(folder, "again.h5"));
+    unlink(scratch_path(scratch_folder, "again.h5"));
 }
 
 static void test_refused_writing(void **state)
@@ -184,33 +168,33 @@ static void test_refused_writing(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct result r = *fill_example();
         strcpy(example.models[2].name, names[i]);
-        assert_int_equal(result_write(scratch_path(folder, "no.h5"), &r, &e), -1);
+        assert_int_equal(result_write(scratch_path(scratch_folder, "no.h5"), &r, &e), -1);
         assert_int_equal(check_message(names[i], &e, "no.h5: |cannot name a model"), 0);
     }
     struct result r = *fill_example();
     strcpy(example.models[2].name, example.models[5].name);
-    assert_int_equal(result_write(scratch_path(folder, "no.h5"), &r, &e), -1);
+    assert_int_equal(result_write(scratch_path(scratch_folder, "no.h5"), &r, &e), -1);
     assert_int_equal(check_message("twice", &e, "two models are named u model 5"), 0);
     r = *fill_example();
     example.models[0].segments = 0;
-    assert_int_equal(result_write(scratch_path(folder, "no.h5"), &r, &e), -1);
+    assert_int_equal(result_write(scratch_path(scratch_folder, "no.h5"), &r, &e), -1);
     assert_int_equal(check_message("no segment", &e, "has 0 segments"), 0);
     r = *fill_example();
     r.model_count = 0;
-    assert_int_equal(result_write(scratch_path(folder, "no.h5"), &r, &e), -1);
+    assert_int_equal(result_write(scratch_path(scratch_folder, "no.h5"), &r, &e), -1);
     r = *fill_example();
-    assert_int_equal(result_write(scratch_path(folder, "absent/no.h5"), &r, &e), -1);
+    assert_int_equal(result_write(scratch_path(scratch_folder, "absent/no.h5"), &r, &e), -1);
     assert_int_equal(check_message("absent folder", &e, "no.h5: cannot be written: No such file"), 0);
     /* a full disk: no half of a file, the old one stays, and the library goes on working */
-    const char *path = scratch_write(folder, "old.h5", "old", 3);
-    int files = scratch_count(folder);
+    const char *path = scratch_write(scratch_folder, "old.h5", "old", 3);
+    int files = scratch_count(scratch_folder);
     for (size_t limit = 0; limit < 30000; limit = limit * 3 + 1) {
         scratch_limit(limit);
         int result = result_write(path, &r, &e);
         scratch_unlimit();
         assert_int_equal(result, -1);
         assert_int_equal(check_message("full disk", &e, "old.h5: cannot be written: File too large"), 0);
-        assert_int_equal(scratch_count(folder), files);
+        assert_int_equal(scratch_count(scratch_folder), files);
     }
     size_t size;
     unsigned char *old = scratch_read(path, &size);
@@ -413,11 +397,11 @@ static void test_refused_reading(void **state)
         {"unwritten", unwritten, "y model 1/c claims 56 bytes"},
     };
     size_t size;
-    unsigned char *good = scratch_read(scratch_path(folder, "erf.h5"), &size);
+    unsigned char *good = scratch_read(scratch_path(scratch_folder, "erf.h5"), &size);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
         struct result r;
-        const char *path = scratch_write(folder, "bad.h5", good, size);
+        const char *path = scratch_write(scratch_folder, "bad.h5", good, size);
         hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), model = H5Gopen2(file, "models/y model 1", H5P_DEFAULT);
         cases[i].change(file, model);
         H5Gclose(model);
@@ -434,7 +418,7 @@ static void test_refused_reading(void **state)
     for (size_t n = 0; n < size; n += n < 2048 ? 128 : 9973) {
         struct error e = {""};
         struct result r;
-        assert_int_equal(result_read(scratch_write(folder, "cut.h5", good, n), &r, &e), -1);
+        assert_int_equal(result_read(scratch_write(scratch_folder, "cut.h5", good, n), &r, &e), -1);
         assert_int_equal(check_message("cut", &e, "cut.h5: "), 0);
     }
     /* changed bytes in the heap of the texts, where HDF5 itself would hang or crash */
@@ -448,7 +432,7 @@ static void test_refused_reading(void **state)
             struct result r;
             unsigned char kept = heap[i];
             heap[i] = values[k];
-            if (result_read(scratch_write(folder, "heap.h5", good, size), &r, &e)) {
+            if (result_read(scratch_write(scratch_folder, "heap.h5", good, size), &r, &e)) {
                 assert_int_equal(check_message("heap", &e, "heap.h5: "), 0);
                 refused += strstr(e.text, "global heap") != NULL;
             }
@@ -459,11 +443,11 @@ static void test_refused_reading(void **state)
     free(good);
     struct error e = {""};
     struct result r;
-    assert_int_equal(result_read(scratch_write(folder, "text.h5", "a,b\n1,2\n3,4\n5,6\n", 16), &r, &e), -1);
+    assert_int_equal(result_read(scratch_write(scratch_folder, "text.h5", "a,b\n1,2\n3,4\n5,6\n", 16), &r, &e), -1);
     assert_int_equal(check_message("text", &e, "text.h5: is no HDF5 file"), 0);
-    assert_int_equal(result_read(folder, &r, &e), -1);
+    assert_int_equal(result_read(scratch_folder, &r, &e), -1);
     assert_int_equal(check_message("folder", &e, "is a folder"), 0);
-    assert_int_equal(result_read(scratch_path(folder, "absent.h5"), &r, &e), -1);
+    assert_int_equal(result_read(scratch_path(scratch_folder, "absent.h5"), &r, &e), -1);
     assert_int_equal(check_message("absent", &e, "absent.h5: cannot be opened"), 0);
 }
 
@@ -476,5 +460,5 @@ int main(void)
         cmocka_unit_test(test_refused_writing),
         cmocka_unit_test(test_refused_reading),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -14,22 +14,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-static char *folder;
-
-static int make_folder(void **state)
-{
-    (void)state;
-    folder = scratch_make();
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    scratch_remove(folder);
-    return 0;
-}
-
 /* Writes header size, header and `data_bytes` bytes of 0, 1, 2, ... */
 static const char *write_tensors(const char *name, const char *header, size_t header_bytes, size_t data_bytes)
 {
@@ -39,7 +23,7 @@ static const char *write_tensors(const char *name, const char *header, size_t he
     memcpy(file + 8, header, header_bytes);
     for (size_t i = 0; i < data_bytes; i++)
         file[8 + header_bytes + i] = (unsigned char)i;
-    const char *path = scratch_write(folder, name, file, 8 + header_bytes + data_bytes);
+    const char *path = scratch_write(scratch_folder, name, file, 8 + header_bytes + data_bytes);
     free(file);
     return path;
 }
@@ -75,7 +59,7 @@ static void test_two_tensors(void **state)
     memcpy(&first, want, 4);
     element_widen_f32(wide, w->data, w->type, 2); /* not aligned: reads must not care */
     assert_memory_equal(&wide[0], &first, 4);
-    assert_string_equal(tensors_path(t), scratch_path(folder, "two.safetensors"));
+    assert_string_equal(tensors_path(t), scratch_path(scratch_folder, "two.safetensors"));
     tensors_release_pages(w->data, w->bytes);
     assert_memory_equal(w->data, want, 8);
     tensors_close(t);
@@ -214,7 +198,7 @@ static void test_refused_files(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
-        assert_null(tensors_open(scratch_write(folder, "bad.safetensors", cases[i].bytes, cases[i].size), &e));
+        assert_null(tensors_open(scratch_write(scratch_folder, "bad.safetensors", cases[i].bytes, cases[i].size), &e));
         assert_int_equal(check_message(cases[i].what, &e, cases[i].words), 0);
     }
 }
@@ -244,10 +228,10 @@ static void test_refused_sizes(void **state)
     assert_int_equal(check_message("deep nesting", &e, "not valid JSON"), 0);
     free(header);
 
-    assert_null(tensors_open(scratch_path(folder, "absent.safetensors"), &e));
+    assert_null(tensors_open(scratch_path(scratch_folder, "absent.safetensors"), &e));
     assert_int_equal(check_message("absent", &e, "absent.safetensors: cannot be opened: No such file"), 0);
-    assert_int_equal(mkfifo(scratch_path(folder, "pipe.safetensors"), 0600), 0);
-    assert_null(tensors_open(scratch_path(folder, "pipe.safetensors"), &e));
+    assert_int_equal(mkfifo(scratch_path(scratch_folder, "pipe.safetensors"), 0600), 0);
+    assert_null(tensors_open(scratch_path(scratch_folder, "pipe.safetensors"), &e));
     assert_int_equal(check_message("pipe", &e, "expected a regular file"), 0);
 }
 
@@ -259,7 +243,7 @@ static void test_damaged(void **state)
     struct error e = {""};
     unsigned char *good = scratch_read(write_tensors("good.safetensors", two_tensors, strlen(two_tensors), 11), &size);
     for (size_t n = 0; n < size; n++) {
-        assert_null(tensors_open(scratch_write(folder, "cut.safetensors", good, n), &e));
+        assert_null(tensors_open(scratch_write(scratch_folder, "cut.safetensors", good, n), &e));
         assert_int_equal(check_message("cut", &e, "cut.safetensors: "), 0);
     }
     const unsigned char values[] = {0, '"', '{', '}', '[', ',', '0', '9', '-', 'F', ' ', 0xFF};
@@ -269,7 +253,7 @@ static void test_damaged(void **state)
             unsigned char kept = good[i];
             good[i] = values[k];
             e.text[0] = '\0';
-            struct tensors *t = tensors_open(scratch_write(folder, "changed.safetensors", good, size), &e);
+            struct tensors *t = tensors_open(scratch_write(scratch_folder, "changed.safetensors", good, size), &e);
             good[i] = kept;
             if (!t)
                 assert_int_equal(check_message("changed", &e, "changed.safetensors: "), 0);
@@ -284,7 +268,7 @@ static void test_damaged(void **state)
 
 static void write_json(const char *text)
 {
-    scratch_write(folder, "model.safetensors.index.json", text, strlen(text));
+    scratch_write(scratch_folder, "model.safetensors.index.json", text, strlen(text));
 }
 
 static void test_shards(void **state)
@@ -297,7 +281,7 @@ static void test_shards(void **state)
     write_tensors("model-1.safetensors", second, strlen(second), 4);
     write_json("{\"metadata\":{\"total_size\":12},\"weight_map\":{\"w.9\":\"model-2.safetensors\",\"w.10\":\"model-2.safetensors\","
                "\"a\":\"model-1.safetensors\"}}");
-    struct tensors *t = tensors_open(folder, &e);
+    struct tensors *t = tensors_open(scratch_folder, &e);
     assert_string_equal(e.text, "");
     assert_int_equal(tensors_count(t), 3);
     const char *names[] = {"a", "w.10", "w.9"};
@@ -310,8 +294,8 @@ static void test_shards(void **state)
     /* digest: of the bytes of all shards in the order of their names */
     char digest[33], want[33];
     size_t size_1, size_2;
-    unsigned char *bytes_1 = scratch_read(scratch_path(folder, "model-1.safetensors"), &size_1);
-    unsigned char *bytes_2 = scratch_read(scratch_path(folder, "model-2.safetensors"), &size_2);
+    unsigned char *bytes_1 = scratch_read(scratch_path(scratch_folder, "model-1.safetensors"), &size_1);
+    unsigned char *bytes_2 = scratch_read(scratch_path(scratch_folder, "model-2.safetensors"), &size_2);
     unsigned char *joined = malloc(size_1 + size_2);
     memcpy(joined, bytes_1, size_1);
     memcpy(joined + size_1, bytes_2, size_2);
@@ -325,10 +309,10 @@ static void test_shards(void **state)
     tensors_close(t);
 
     /* by the index itself, and by one shard alone */
-    assert_non_null(t = tensors_open(scratch_path(folder, "model.safetensors.index.json"), &e));
+    assert_non_null(t = tensors_open(scratch_path(scratch_folder, "model.safetensors.index.json"), &e));
     assert_int_equal(tensors_count(t), 3);
     tensors_close(t);
-    assert_non_null(t = tensors_open(scratch_path(folder, "model-2.safetensors"), &e));
+    assert_non_null(t = tensors_open(scratch_path(scratch_folder, "model-2.safetensors"), &e));
     assert_int_equal(tensors_count(t), 2);
     tensors_close(t);
 
@@ -358,7 +342,7 @@ static void test_shards(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         write_json(cases[i].index);
-        t = tensors_open(folder, &e);
+        t = tensors_open(scratch_folder, &e);
         if (t)
             print_error("%s was accepted\n", cases[i].what);
         assert_null(t);
@@ -370,13 +354,13 @@ static void test_folder(void **state)
 {
     (void)state;
     struct error e = {""};
-    assert_int_equal(unlink(scratch_path(folder, "model.safetensors.index.json")), 0);
-    assert_null(tensors_open(folder, &e));
+    assert_int_equal(unlink(scratch_path(scratch_folder, "model.safetensors.index.json")), 0);
+    assert_null(tensors_open(scratch_folder, &e));
     assert_int_equal(check_message("empty folder", &e, "model.safetensors.index.json or model.safetensors"), 0);
     write_tensors("model.safetensors", two_tensors, strlen(two_tensors), 11);
     char with_slash[4096];
-    snprintf(with_slash, sizeof with_slash, "%s/", folder);
-    const char *paths[] = {folder, with_slash};
+    snprintf(with_slash, sizeof with_slash, "%s/", scratch_folder);
+    const char *paths[] = {scratch_folder, with_slash};
     for (int i = 0; i < 2; i++) {
         struct tensors *t = tensors_open(paths[i], &e);
         assert_non_null(t);
@@ -397,5 +381,5 @@ int main(void)
         cmocka_unit_test(test_shards),
         cmocka_unit_test(test_folder),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -13,22 +13,6 @@
 #include <unistd.h>
 #include <zlib.h>
 
-static char *folder;
-
-static int make_folder(void **state)
-{
-    (void)state;
-    folder = scratch_make();
-    return 0;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    scratch_remove(folder);
-    return 0;
-}
-
 /* -- text -- */
 
 enum { TEXT_BYTES = 200000 };
@@ -75,13 +59,13 @@ static void test_text(void **state)
     const size_t sizes[] = {1, 2, 65535, 65536, 65537, TEXT_BYTES};
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         size_t n = sizes[k], third = n / 3;
-        const char *one = scratch_write(folder, "one", plain, n);
+        const char *one = scratch_write(scratch_folder, "one", plain, n);
         assert_int_equal(tokens_read_text(&t, &one, 1, &e), 0);
         assert_text(&t, n);
         tokens_free(&t);
         size_t size = pack(packed, 2 * TEXT_BYTES, third, third);
-        const char *three[] = {scratch_write(folder, "a", plain, third), scratch_write(folder, "b", packed, size),
-                               scratch_write(folder, "c", plain + 2 * third, n - 2 * third)};
+        const char *three[] = {scratch_write(scratch_folder, "a", plain, third), scratch_write(scratch_folder, "b", packed, size),
+                               scratch_write(scratch_folder, "c", plain + 2 * third, n - 2 * third)};
         assert_int_equal(tokens_read_text(&t, three, 3, &e), 0);
         assert_text(&t, n);
         tokens_free(&t);
@@ -91,7 +75,7 @@ static void test_text(void **state)
     size_t size = pack(packed, 2 * TEXT_BYTES, 0, 1000);
     size += pack(packed + size, TEXT_BYTES, 1000, 0);
     size += pack(packed + size, TEXT_BYTES, 1000, TEXT_BYTES - 1000);
-    const char *members = scratch_write(folder, "members.gz", packed, size);
+    const char *members = scratch_write(scratch_folder, "members.gz", packed, size);
     assert_int_equal(tokens_read_text(&t, &members, 1, &e), 0);
     assert_text(&t, TEXT_BYTES);
     tokens_free(&t);
@@ -121,7 +105,7 @@ static void test_refused_text(void **state)
     const char *path;
     /* cut anywhere but between the members */
     for (size_t n = 2; n < size; n++) {
-        path = scratch_write(folder, "cut.gz", packed, n);
+        path = scratch_write(scratch_folder, "cut.gz", packed, n);
         int result = tokens_read_text(&t, &path, 1, &e);
         if (n == first) {
             assert_int_equal(result, 0);
@@ -135,7 +119,7 @@ static void test_refused_text(void **state)
     /* any changed byte is noticed, or harmless (a header's time, its system). That the first two are gzip's is how it is recognised */
     for (size_t i = 2; i < size; i++) {
         packed[i] ^= 0x10;
-        path = scratch_write(folder, "bad.gz", packed, size);
+        path = scratch_write(scratch_folder, "bad.gz", packed, size);
         if (tokens_read_text(&t, &path, 1, &e) == 0)
             assert_text(&t, 1000);
         else
@@ -144,21 +128,21 @@ static void test_refused_text(void **state)
         packed[i] ^= 0x10;
     }
     packed[first] ^= 1; /* the second member's first byte: must not read as the end */
-    path = scratch_write(folder, "bad.gz", packed, size);
+    path = scratch_write(scratch_folder, "bad.gz", packed, size);
     assert_int_equal(tokens_read_text(&t, &path, 1, &e), -1);
     packed[first] ^= 1;
     packed[size] = 'x';
-    path = scratch_write(folder, "more.gz", packed, size + 1);
+    path = scratch_write(scratch_folder, "more.gz", packed, size + 1);
     assert_int_equal(tokens_read_text(&t, &path, 1, &e), -1);
     assert_int_equal(check_message("bytes behind", &e, "more.gz: the gzip data are"), 0);
 
-    path = scratch_write(folder, "empty", "", 0);
+    path = scratch_write(scratch_folder, "empty", "", 0);
     assert_int_equal(tokens_read_text(&t, &path, 1, &e), -1);
     assert_int_equal(check_message("empty", &e, "empty: no text"), 0);
-    path = folder;
+    path = scratch_folder;
     assert_int_equal(tokens_read_text(&t, &path, 1, &e), -1);
     assert_int_equal(check_message("folder", &e, "is a folder"), 0);
-    path = scratch_path(folder, "absent");
+    path = scratch_path(scratch_folder, "absent");
     assert_int_equal(tokens_read_text(&t, &path, 1, &e), -1);
     assert_int_equal(check_message("absent", &e, "absent: cannot be opened"), 0);
     assert_int_equal(tokens_read_text(&t, NULL, 0, &e), -1);
@@ -294,5 +278,5 @@ int main(void)
         cmocka_unit_test(test_cutting),
         cmocka_unit_test(test_refused_cuts),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -52,6 +52,7 @@ struct cpu_attention {
 };
 
 /* Each overrides the entries that its file defines. */
+void cpu_fill_memory(struct kernels *k);
 void cpu_fill_weight(struct kernels *k);
 void cpu_fill_linear(struct kernels *k);
 void cpu_fill_rows(struct kernels *k);
