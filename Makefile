@@ -142,7 +142,7 @@ tests: $(TESTS) $(BUILD)/reach
 
 check: deps
 	$(Q)$(MAKE) --no-print-directory probe tests
-	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(TESTS)
+	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(TESTS) $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,$(foreach t,kernels cpu model,$(v):$(BUILD)/tests/t-$(t)))
 
 # ---- the main job on the shipped checkpoints and text ----
 DEMO := reach-demo
