@@ -86,7 +86,8 @@ TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
 .PHONY: all probe clean install deps demo check tests bench help FORCE
 .DELETE_ON_ERROR:
-.SECONDARY:
+# kept; not `.SECONDARY:` for all, which takes a missing program of one configuration for made when ./reach of another is there
+.SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
 .SUFFIXES:
 
 all: probe reach
@@ -96,8 +97,9 @@ probe:
 	  '$(HAVE_HDF5)' '$(HAVE_JANSSON)' '$(HAVE_ZLIB)' '$(HAVE_XXHASH)' '$(HAVE_ONEDNN)' '$(HAVE_OPENMP)' '$(HAVE_CMOCKA)' '$(HAVE_GNUPLOT)'
 	@if [ -n '$(strip $(REQUIRED))' ]; then echo 'missing: $(strip $(REQUIRED)). `make deps` installs them on Debian and Ubuntu.' >&2; exit 1; fi
 
-reach: $(BUILD)/reach
-	@cp -f $< $@
+# of this configuration, whichever was built last
+reach: $(BUILD)/reach FORCE
+	@cmp -s $< $@ || cp -f $< $@
 
 $(BUILD)/reach: $(BUILD)/commands/main.o $(BUILD)/libreach.a
 	@printf '  LINK %s\n' $@

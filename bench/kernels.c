@@ -102,7 +102,6 @@ static void run_norm(struct subject *s) { s->k->norm(s->k, s->out, s->statistics
 static void run_norm_reverse(struct subject *s) { s->k->norm_reverse(s->k, s->extra, s->out, s->in, s->statistics, &s->norm, s->rows, s->width, 1); }
 static void run_gelu(struct subject *s) { s->k->activate(s->k, s->out, s->in, NULL, ACTIVATION_GELU, s->rows, s->width); }
 static void run_gelu_reverse(struct subject *s) { s->k->activate_reverse(s->k, s->out, NULL, s->extra, s->in, NULL, ACTIVATION_GELU, s->rows, s->width); }
-static void run_add(struct subject *s) { s->k->add(s->k, s->out, s->in, (size_t)s->rows.count * (size_t)s->width); }
 static void run_attention(struct subject *s) { s->k->attention(s->k, s->out, s->lse, s->in, s->extra, s->attention, 1, s->positions, s->positions); }
 static void run_attention_reverse(struct subject *s)
 {
@@ -212,7 +211,6 @@ static void elements(struct kernels *k)
     double bytes = (double)ROWS * HIDDEN * sizeof(float);
     report_bytes("norm, width 768", &s, run_norm, 2 * bytes);
     report_bytes("norm_reverse, width 768", &s, run_norm_reverse, 4 * bytes);
-    report_bytes("add, width 768", &s, run_add, 3 * bytes);
     s.width = MLP;
     report_bytes("gelu, width 3072", &s, run_gelu, 2 * 4 * bytes);
     report_bytes("gelu reverse, width 3072", &s, run_gelu_reverse, 3 * 4 * bytes);

@@ -50,7 +50,7 @@ static void print_model(struct table *t, const struct erf_run *r, const struct e
         table_cell(t, "%s", m->decoder->position_text);
     table_cell(t, "%zu", u->segments);
     table_cell(t, "%s%zu", row->saturated ? ">= " : "", row->erf);
-    if (o->bootstrap)
+    if (o->bootstrap && u->segments - u->excluded > 1) /* one segment tells nothing about others */
         table_cell(t, "[%zu, %zu]", row->erf_lo, row->erf_hi);
     else
         table_cell(t, "-");
@@ -90,7 +90,10 @@ static int print_differences(const struct erf_run *r)
         table_cell(t, "%s", m->argument->name);
         if (erf_difference(&difference, &lo, &hi, &m->summary, &first->summary, r->main_row) == 0) {
             table_cell(t, "%+.0f", difference);
-            table_cell(t, "[%+.0f, %+.0f]", lo, hi);
+            if (m->summary.segments - m->summary.excluded > 1)
+                table_cell(t, "[%+.0f, %+.0f]", lo, hi);
+            else
+                table_cell(t, "-");
             table_cell(t, "%s", notes[saturated]);
         } else {
             table_cell(t, "%+.0f", (double)m->summary.rows[r->main_row].erf - (double)first->summary.rows[r->main_row].erf);

@@ -187,19 +187,19 @@ end:
 int main_info(int argc, char **argv)
 {
     struct arguments a = {.count = argc, .text = argv};
-    const char *value, *path = NULL, *dtype = "f32";
+    const char *value, *dtype = "f32";
+    struct text_list models = {0};
+    struct model_argument *model = NULL;
     long length = 2048, threads = 0;
     size_t memory = 0;
     struct error e = {""};
-    int option, rc = 0;
+    int option, rc = 0, status = EXIT_DONE;
 
     while (rc == 0 && (option = arguments_next(&a, &help, &value, &e)) != ARGUMENT_END)
         switch (option) {
-        case ARGUMENT_HELP: help_print(stdout, &help); return EXIT_DONE;
+        case ARGUMENT_HELP: help_print(stdout, &help); goto end;
         case ARGUMENT_OPERAND:
-            if (path || value[0] == '-')
-                rc = fail(&e, "%s: one argument too many (expected one MODEL)", value);
-            path = value;
+            rc = models.count ? fail(&e, "%s: one argument too many (expected one MODEL)", value) : text_list_add(&models, value, &e);
             break;
         case OPTION_LENGTH: rc = read_whole("--length", value, 2, 1L << 30, &length, &e); break;
         case OPTION_DTYPE:
@@ -211,11 +211,18 @@ int main_info(int argc, char **argv)
         case OPTION_THREADS: rc = read_whole("--threads", value, 1, 4096, &threads, &e); break;
         default: rc = -1; break;
         }
-    if (rc == 0 && !path)
-        rc = fail(&e, "no MODEL is given (expected a checkpoint folder)");
-    if (rc != 0)
-        return print_usage_error("info", &e);
+    if (rc == 0)
+        rc = models.count ? model_arguments(&model, &models, &e) : fail(&e, "no MODEL is given (expected a checkpoint folder)");
+    if (rc != 0) {
+        status = print_usage_error("info", &e);
+        goto end;
+    }
     if (threads)
         omp_set_num_threads((int)threads);
-    return print_model(path, length, dtype, memory, &e) == 0 ? EXIT_DONE : print_failure("info", &e);
+    if (print_model(model->path, length, dtype, memory, &e) != 0)
+        status = print_failure("info", &e);
+end:
+    free(model);
+    text_list_free(&models);
+    return status;
 }

@@ -20,7 +20,7 @@ static void on_signal(int number)
 
 void interrupt_watch(void)
 {
-    struct sigaction action;
+    struct sigaction action, before;
 
     memset(&action, 0, sizeof action);
     action.sa_handler = on_signal;
@@ -28,6 +28,8 @@ void interrupt_watch(void)
     sigemptyset(&action.sa_mask);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* nohup stays in force */
+        sigaction(SIGHUP, &action, NULL);
 }
 
 int interrupt_wanted(void)

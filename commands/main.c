@@ -3,10 +3,12 @@
 #include "commands/options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <unistd.h>
 
 static const struct verb {
@@ -38,11 +40,23 @@ static void wait_asleep(char **argv)
     execv("/proc/self/exe", argv); /* where it fails the run is only slower */
 }
 
+/* A standard stream that the caller closed stays closed: otherwise the next file opened would take its number, and be read as standard input
+ * or written as standard error. */
+static void hold_closed_streams(void)
+{
+    for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)
+        if (fcntl(i, F_GETFD) < 0 && errno == EBADF && open("/dev/null", i == STDOUT_FILENO ? O_RDONLY : O_WRONLY) < 0)
+            return;
+}
+
 int main(int argc, char **argv)
 {
     wait_asleep(argv);
     const char *name = argc > 1 ? argv[1] : "";
+    const char *blank = "", *verb = ""; /* of the last message */
     int status = EXIT_USAGE;
+
+    hold_closed_streams();
 
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is told like any other write that fails */
     if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
@@ -58,12 +72,12 @@ int main(int argc, char **argv)
         while (i < VERBS && strcmp(name, verbs[i].name) != 0)
             i++;
         if (i < VERBS)
-            status = verbs[i].run(argc - 2, argv + 2);
+            blank = " ", verb = verbs[i].name, status = verbs[i].run(argc - 2, argv + 2);
         else
             fprintf(stderr, "reach: %s: unknown verb (expected erf, plot, info or version); see `reach --help`\n", name);
     }
     if (fflush(stdout) != 0 || ferror(stdout) || fclose(stdout) != 0) {
-        fprintf(stderr, "reach: standard output: cannot be written: %s\n", strerror(errno));
+        fprintf(stderr, "reach%s%s: standard output: cannot be written: %s\n", blank, verb, strerror(errno));
         if (status == EXIT_DONE)
             status = EXIT_FAILED;
     }

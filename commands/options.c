@@ -69,6 +69,8 @@ void help_print(FILE *f, const struct verb_help *h)
         first = 0;
         line += length + (line[length] == '\n');
     }
+    if (first)
+        fprintf(f, "usage: reach %s\n", h->verb);
     fputc('\n', f);
     print_paragraphs(f, h->description);
     fputs("\nOptions:\n", f);

@@ -16,7 +16,7 @@ struct ids {
 /* Makes room for `extra` ids behind the last. On failure the array is as before. */
 int ids_reserve(struct ids *a, size_t extra, struct error *e) MUST_USE;
 
-/* Hands the ids over as a stream; the array is empty afterwards. */
-void ids_to_tokens(struct tokens *out, struct ids *a);
+/* Hands the ids of FILES (count of them, at least one) over as a stream; the array is empty afterwards. */
+void ids_to_tokens(struct tokens *out, struct ids *a, const char *const *files, int count);
 
 #endif

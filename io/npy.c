@@ -331,6 +331,6 @@ int tokens_read_npy(struct tokens *out, const char *const *files, int count, str
             *out = (struct tokens){0};
             return -1;
         }
-    ids_to_tokens(out, &a);
+    ids_to_tokens(out, &a, files, count);
     return 0;
 }

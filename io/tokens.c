@@ -4,6 +4,7 @@
 #include "io/ids.h"
 #include "io/input.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,11 +28,21 @@ int ids_reserve(struct ids *a, size_t extra, struct error *e)
     return 0;
 }
 
-void ids_to_tokens(struct tokens *out, struct ids *a)
+/* How messages call FILES: the first, and how many more there are. NULL when memory runs out: messages do without. */
+static char *name_files(const char *const *files, int count)
+{
+    const char *first = strcmp(files[0], "-") == 0 ? "standard input" : files[0];
+    char *name;
+    int length = count > 1 ? asprintf(&name, "%s and %d more", first, count - 1) : asprintf(&name, "%s", first);
+    return length < 0 ? NULL : name;
+}
+
+void ids_to_tokens(struct tokens *out, struct ids *a, const char *const *files, int count)
 {
     int32_t *exact = a->count ? realloc(a->id, a->count * sizeof *a->id) : NULL;
     out->ids = exact ? exact : a->id;
     out->total = a->count;
+    out->name = name_files(files, count);
     *a = (struct ids){0};
 }
 
@@ -72,17 +83,23 @@ int tokens_read_text(struct tokens *out, const char *const *files, int count, st
         free(a.id);
         return fail(e, "%s: no text (expected at least one byte)", count > 0 ? files[0] : "text");
     }
-    ids_to_tokens(out, &a);
+    ids_to_tokens(out, &a, files, count);
     return 0;
 }
 
 void tokens_free(struct tokens *t)
 {
     free(t->ids);
+    free(t->name);
     *t = (struct tokens){0};
 }
 
 /* -- segments -- */
+
+static const char *name_of(const struct tokens *t)
+{
+    return t->name ? t->name : "tokens";
+}
 
 /* Starts and counts in units: tokens of a stream, rows of a table. */
 struct cut {
@@ -98,11 +115,11 @@ static int plan_cut(struct cut *cut, const struct tokens *t, const struct segmen
     if (r->segments == 0)
         return fail(e, "segments: 0 asked for (expected at least 1)");
     if (r->offset >= all)
-        return fail(e, "tokens: nothing is left behind offset %zu (there are %zu %s)", r->offset, all, name);
+        return fail(e, "%s: nothing is left behind offset %zu (there are %zu %s)", name_of(t), r->offset, all, name);
     cut->available = all - r->offset;
     cut->unit = table ? 1 : length;
     if (cut->available < cut->unit)
-        return fail(e, "tokens: there are %zu behind offset %zu (expected at least %zu for one segment; give more text or a smaller --length)",
+        return fail(e, "%s: there are %zu tokens behind offset %zu (expected at least %zu for one segment; give more text or a smaller --length)", name_of(t),
                     cut->available, r->offset, cut->unit);
     size_t most = r->stride ? (cut->available - cut->unit) / r->stride + 1 : cut->available / cut->unit;
     cut->count = r->segments < most ? r->segments : most;
@@ -114,9 +131,9 @@ static int choose_length(size_t *length, const struct tokens *t, const struct se
 {
     *length = r->length ? r->length : t->columns ? t->columns : LENGTH_DEFAULT;
     if (*length < 2)
-        return fail(e, "segments: length %zu (expected at least 2: one input and the target)", *length);
+        return fail(e, "%s: segments of %zu tokens (expected at least 2: one input and the target)", name_of(t), *length);
     if (t->columns && *length > t->columns)
-        return fail(e, "segments: length %zu is above the table's %zu columns (expected at most %zu)", *length, t->columns, t->columns);
+        return fail(e, "%s: --length %zu is above its %zu columns (expected at most %zu)", name_of(t), *length, t->columns, t->columns);
     return 0;
 }
 
@@ -129,10 +146,10 @@ static int copy_ids(int32_t *out, const struct tokens *t, size_t from, size_t co
         if (id >= 0 && (size_t)id < vocabulary)
             out[i] = id;
         else if (t->columns)
-            return fail(e, "tokens: id %d in row %zu, column %zu is not in the vocabulary (expected 0 to %zu)", id, at / t->columns, at % t->columns,
-                        vocabulary - 1);
+            return fail(e, "%s: id %d in row %zu, column %zu is not in the vocabulary (expected 0 to %zu)", name_of(t), id, at / t->columns,
+                        at % t->columns, vocabulary - 1);
         else
-            return fail(e, "tokens: id %d at index %zu is not in the vocabulary (expected 0 to %zu)", id, at, vocabulary - 1);
+            return fail(e, "%s: id %d at index %zu is not in the vocabulary (expected 0 to %zu)", name_of(t), id, at, vocabulary - 1);
     }
     return 0;
 }

@@ -14,6 +14,7 @@ struct tokens {
     int32_t *ids;   /* stream [total], or table [rows, columns] */
     size_t total;   /* ids in all */
     size_t rows, columns; /* of a table; 0 for a stream */
+    char *name;     /* the files, for messages; NULL: "tokens" */
 };
 
 /* Reads FILES (count of them) as bytes, joined in order: ids 0..255. "-" is standard input; gzip (by content) is unpacked. Caller frees with

@@ -181,6 +181,19 @@ static int wanted_batch(struct kernels *k, const struct decoder *d, int n, int *
     return (int)fmin(most, fmax(by_heads, by_size));
 }
 
+/* Bytes for a message: 1.23 GB, 1.2 MB, 12 kB. */
+static char *bytes_text(char out[16], double bytes)
+{
+    if (bytes >= 1e9)
+        snprintf(out, 16, "%.2f GB", fmin(bytes * 1e-9, 1e9));
+    else if (bytes >= 1e6)
+        snprintf(out, 16, "%.1f MB", bytes * 1e-6);
+    else
+        snprintf(out, 16, "%.0f kB", ceil(bytes * 1e-3));
+    return out;
+}
+
+
 int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d, const struct engine_options *o, struct error *e)
 {
     int *keys = calloc((size_t)d->layers, sizeof *keys), *queries = calloc((size_t)d->layers, sizeof *queries), n = o->positions, result = -1;
@@ -207,13 +220,14 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
     plan->flops = needed_flops(d, n, keys, queries);
     if (plan->total > plan->budget) {
         double total = plan->total, budget = plan->budget;
+        char needs[16], may[16];
         int longest = longest_fit(plan, k, d, o, &w, keys, queries);
         if (longest > 0)
-            fail(e, "%s: a segment of %d tokens needs %.2f GB and %.2f GB may be used (--length %d would fit; --memory SIZE sets the budget)", d->path, n + 1,
-                 total * 1e-9, budget * 1e-9, longest + 1);
+            fail(e, "%s: a segment of %d tokens needs %s and %s may be used (--length %d would fit; --memory SIZE sets the budget)", d->path, n + 1,
+                 bytes_text(needs, total), bytes_text(may, budget), longest + 1);
         else
-            fail(e, "%s: the weights of one layer and one token need %.2f GB and %.2f GB may be used (--memory SIZE sets the budget)", d->path, total * 1e-9,
-                 budget * 1e-9);
+            fail(e, "%s: the weights of one layer and one token need %s and %s may be used (--memory SIZE sets the budget)", d->path,
+                 bytes_text(needs, total), bytes_text(may, budget));
         goto end;
     }
     result = 0;
@@ -224,13 +238,14 @@ end:
 
 char *memory_plan_text(char text[256], const struct memory_plan *p)
 {
-    char kept[64];
+    char kept[64], total[16], weights[16], activations[16], scratch[16];
+    const char *unit = p->flops < 1e9 ? "MFLOP" : p->flops < 1e12 ? "GFLOP" : "TFLOP";
     if (p->stored_layers == p->layers)
         snprintf(kept, sizeof kept, "all layers stored");
     else
         snprintf(kept, sizeof kept, "%d of %d layers stored, the others recomputed", p->stored_layers, p->layers);
-    snprintf(text, 256, "%.2f GB (weights %.2f %s, activations %.2f, %s, work space %.2f), %d segment%s at a time, %.3g TFLOP a segment", p->total * 1e-9,
-             p->weights * 1e-9, p->resident ? "resident" : "by layer", p->activations * 1e-9, kept, p->scratch * 1e-9, p->batch, p->batch == 1 ? "" : "s",
-             p->flops * 1e-12);
+    snprintf(text, 256, "%s (weights %s %s, activations %s, %s, work space %s), %d segment%s at a time, %.3g %s a segment", bytes_text(total, p->total),
+             bytes_text(weights, p->weights), p->resident ? "resident" : "by layer", bytes_text(activations, p->activations), kept,
+             bytes_text(scratch, p->scratch), p->batch, p->batch == 1 ? "" : "s", p->flops / (p->flops < 1e9 ? 1e6 : p->flops < 1e12 ? 1e9 : 1e12), unit);
     return text;
 }

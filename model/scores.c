@@ -33,6 +33,25 @@ static int evaluate(double **out, const struct engine *g, const struct formula *
     return 0;
 }
 
+/* Every query must see a key: its softmax has no value otherwise. Tables [heads, n] or NULL. */
+static int check_seen(const struct engine *g, int window, const double *bias, const double *key_bias, struct error *e)
+{
+    if (!bias && !key_bias)
+        return 0;
+    for (int h = 0; h < g->d->heads; h++) {
+        const double *by_distance = bias ? bias + (size_t)h * (size_t)g->n : NULL, *by_key = key_bias ? key_bias + (size_t)h * (size_t)g->n : NULL;
+        for (int i = 0; i < g->n; i++) {
+            int t = 0, end = window > 0 && window < i + 1 ? window : i + 1;
+            while (t < end && ((by_distance && by_distance[t] == -INFINITY) || (by_key && by_key[i - t] == -INFINITY)))
+                t++;
+            if (t == end)
+                return fail(e, "%s: position biases of -inf and the window leave position %d no key in head %d (expected at least one, as itself)", g->d->path,
+                            i + 1, h + 1);
+        }
+    }
+    return 0;
+}
+
 static int same_score(const struct score *a, const struct score *b)
 {
     return a->scale == b->scale && a->soft_cap == b->soft_cap && a->window == b->window && a->bias == b->bias && a->multiplier == b->multiplier &&
@@ -65,7 +84,8 @@ int scores_create(struct engine *g, struct error *e)
         if (g->attention[l])
             continue;
         struct attention_shape shape = scores_shape(d, l, g->n);
-        if (evaluate(&bias, g, score->bias, e) || evaluate(&multiplier, g, score->multiplier, e) || evaluate(&key_bias, g, score->key_bias, e))
+        if (evaluate(&bias, g, score->bias, e) || evaluate(&multiplier, g, score->multiplier, e) || evaluate(&key_bias, g, score->key_bias, e) ||
+            check_seen(g, score->window, bias, key_bias, e))
             goto end;
         shape.bias = bias, shape.multiplier = multiplier, shape.key_bias = key_bias, shape.cosine = cosine, shape.sine = sine;
         g->attention[l] = g->k->attention_create(g->k, &shape, e);

@@ -1,22 +1,25 @@
-/* The gnuplot process: started with an argument vector (no shell), what it says is kept for the message. */
+/* The gnuplot process: started with an argument vector (no shell), ended when it takes too long, what it says is kept for the message. */
 #include "plots/figure.h"
 
 #include "io/error.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
 
 static const char *const known_formats[] = {"png", "svg", "pdf"};
-enum { KNOWN_FORMATS = sizeof known_formats / sizeof known_formats[0] };
+enum { KNOWN_FORMATS = sizeof known_formats / sizeof known_formats[0], SECONDS_MAX = 300 };
 
 /* The next entry of a comma-separated list, copied to `entry`; returns where the rest begins, NULL at the end. Too long an entry is cut, and so
  * not known. */
@@ -45,15 +48,31 @@ int figure_check_formats(const char *formats, struct error *e)
     return 0;
 }
 
-/* Keeps the first lines of what the child says on one line in `said`. */
-static void collect(int descriptor, char *said, size_t size)
+static time_t seconds(void)
 {
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
+/* Keeps the first lines of what the child says on one line in `said`. Returns 0, or -1 when it has not ended after SECONDS_MAX. */
+static int collect(int descriptor, char *said, size_t size)
+{
+    struct pollfd waiting = {.fd = descriptor, .events = POLLIN};
+    time_t last = seconds() + SECONDS_MAX;
     size_t used = 0;
     char chunk[512];
+    int in_time = 1;
 
-    for (;;) {
-        ssize_t n = read(descriptor, chunk, sizeof chunk);
+    while (in_time) {
+        int ready = poll(&waiting, 1, 1000);
+        ssize_t n;
 
+        in_time = seconds() < last;
+        if (ready == 0 || (ready < 0 && errno == EINTR))
+            continue;
+        n = read(descriptor, chunk, sizeof chunk);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -69,6 +88,7 @@ static void collect(int descriptor, char *said, size_t size)
     while (used > 0 && said[used - 1] == ' ')
         used--;
     said[used] = 0;
+    return in_time ? 0 : -1;
 }
 
 /* Runs `gnuplot -d -e ASSIGNMENTS SCRIPT` in FOLDER. 0, or 1 with a message. */
@@ -76,7 +96,7 @@ static int run_gnuplot(const char *folder, const char *script, const char *assig
 {
     const char *argv[] = {"gnuplot", "-d", "-e", assignments, script, NULL};
     posix_spawn_file_actions_t actions;
-    int ends[2], status, rc;
+    int ends[2], status, late, rc;
     char said[400];
     pid_t child;
 
@@ -109,16 +129,20 @@ static int run_gnuplot(const char *folder, const char *script, const char *assig
             fail(e, "gnuplot: cannot be started: %s", strerror(rc));
         return 1;
     }
-    collect(ends[0], said, sizeof said);
+    late = collect(ends[0], said, sizeof said);
+    if (late)
+        kill(child, SIGKILL);
     close(ends[0]);
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR) {
             fail(e, "gnuplot: lost: %s", strerror(errno));
             return 1;
         }
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+    if (!late && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
-    if (WIFSIGNALED(status))
+    if (late)
+        fail(e, "gnuplot: has not drawn %s/%s in %d s (`gnuplot %s` in that folder draws it)", folder, script, SECONDS_MAX, script);
+    else if (WIFSIGNALED(status))
         fail(e, "gnuplot: ended by signal %d while drawing %s/%s", WTERMSIG(status), folder, script);
     else
         fail(e, "gnuplot: cannot draw %s/%s: %s", folder, script, said[0] ? said : "it gives no reason");
@@ -131,6 +155,24 @@ static char *picture_name(const char *folder, const char *stem, const char *form
     char *name;
 
     return asprintf(&name, temporary ? "%s/.%s.%s.part" : "%s/%s.%s", folder, stem, format) < 0 ? NULL : name;
+}
+
+/* 1 if the picture's last bytes are those of its format: gnuplot says nothing when a disk is full. */
+static int is_whole(const char *path, const char *format)
+{
+    static const char *const ends[KNOWN_FORMATS] = {"IEND", "</svg>", "%%EOF"}; /* of known_formats */
+    char tail[33] = "";
+    FILE *f = fopen(path, "rbe");
+    size_t n = 0;
+
+    if (f && fseek(f, -32, SEEK_END) == 0)
+        n = fread(tail, 1, 32, f);
+    if (f)
+        fclose(f);
+    for (int i = 0; i < KNOWN_FORMATS; i++)
+        if (strcmp(format, known_formats[i]) == 0)
+            return memmem(tail, n, ends[i], strlen(ends[i])) != NULL;
+    return 0;
 }
 
 static int draw_one(const char *script, const char *folder, const char *stem, const char *format, struct error *e)
@@ -147,7 +189,10 @@ static int draw_one(const char *script, const char *folder, const char *stem, co
     snprintf(assignments, sizeof assignments, "format='%s'; output='.%s.%s.part'", format, stem, format);
     rc = run_gnuplot(folder, script, assignments, e);
     if (rc == 0 && (stat(drawn, &found) != 0 || found.st_size == 0)) {
-        fail(e, "gnuplot: drew nothing from %s/%s (expected a gnuplot with the cairo terminals)", folder, script);
+        fail(e, "gnuplot: drew nothing from %s/%s (expected a gnuplot with the cairo terminals, and room for %s)", folder, script, picture);
+        rc = 1;
+    } else if (rc == 0 && !is_whole(drawn, format)) {
+        fail(e, "gnuplot: left %s unfinished at %lld bytes (expected a whole picture; is the disk full?)", picture, (long long)found.st_size);
         rc = 1;
     }
     if (rc == 0 && rename(drawn, picture) != 0)

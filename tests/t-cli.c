@@ -242,6 +242,10 @@ static void version_says_what_it_is_made_of(void **state)
         if (!strstr(o.out, parts[i]))
             fail_msg("reach version says nothing of %s:\n%s", parts[i], o.out);
     outcome_free(&o);
+    o = reach("version --help");
+    assert_int_equal(o.status, 0);
+    assert_int_equal(strncmp(o.out, "usage: reach version\n", 21), 0);
+    outcome_free(&o);
 }
 
 static void info_describes_a_checkpoint(void **state)
@@ -256,6 +260,8 @@ static void info_describes_a_checkpoint(void **state)
     assert_non_null(strstr(o.out, "train length   16"));
     outcome_free(&o);
     expect("info nothing-here", 1, "nothing-here");
+    expect("info name=window --length 64", 0, NULL);
+    expect("info name=nothing-here", 1, "reach info: nothing-here");
 }
 
 /* ---- input that is refused ---- */
@@ -265,8 +271,11 @@ static void bad_input_is_named(void **state)
     (void)state;
     expect("erf nothing-here --text text -o x", 1, "nothing-here");
     expect("erf none --text nothing-here -o x", 1, "nothing-here");
-    expect("erf none --text short --length 64 -o x", 1, "64");
-    expect("erf none --tokens outside.npy --length 64 -o x", 1, "256");
+    expect("erf none --text short --length 64 -o x", 1, "erf: short: there are 63 tokens");
+    expect("erf none --tokens outside.npy --length 64 -o x", 1, "erf: outside.npy: id 256 at index 7");
+    expect("erf none --tokens rows.npy --length 65 -o x", 1, "erf: rows.npy: --length 65");
+    expect("erf none --text text --length 64 --bias t<1?-inf:0 -o x", 1, "position 1 no key in head 1");
+    expect("erf window --text text --length 64 --bias t<5?-inf:0 -o x", 1, "no key");
     expect("erf missing --text text -o x", 1, "layers.1.mlp.down.weight");
     expect("erf learned --text text --length 64 -o x", 1, "--length 33");
     expect("erf big --text text --length 64 -o x", 1, "vocabulary of 300");
@@ -274,6 +283,35 @@ static void bad_input_is_named(void **state)
     expect("erf none --text text --length 64 --memory 1K -o x", 1, "--memory");
     expect("erf none --text text --length 64 --log nowhere/log -o x", 1, "nowhere/log");
     assert_false(exists(at("x"))); /* and nothing is left */
+}
+
+/* Runs `reach LINE` with redirections by a shell in BASE; its exit status. */
+static int shell(const char *line)
+{
+    char command[9000];
+
+    snprintf(command, sizeof command, "cd '%s' && \"$REACH\" %s", base, line);
+    return WEXITSTATUS(system(command));
+}
+
+/* A stream that the caller closed is not replaced by whatever file is opened next. */
+static void closed_streams_stay_closed(void **state)
+{
+    char *said;
+
+    (void)state;
+    assert_int_equal(shell("erf none --text - --length 64 --segments 3 -o x <&- >stdout 2>stderr"), 1);
+    said = slurp(at("stderr"), NULL);
+    if (!strstr(said, "standard input: cannot be"))
+        fail_msg("%s", said);
+    free(said);
+    assert_int_equal(shell("erf none --text text --length 64 --segments 3 --quiet -o closed 2>stderr >&-"), 1);
+    said = slurp(at("stderr"), NULL);
+    if (!strstr(said, "reach erf: standard output: cannot be written"))
+        fail_msg("%s", said);
+    free(said);
+    assert_int_equal(shell("erf none --text text --length 64 --segments 3 --force -o all-closed <&- >&- 2>&-"), 1);
+    assert_same_results("closed", "all-closed");
 }
 
 static void spoiled_weights_name_the_layer(void **state)
@@ -443,6 +481,18 @@ static void threads_change_no_byte(void **state)
     expect("erf window none --text text --length 64 --segments 9 --quiet --threads 1 -o threads-1", 0, NULL);
     expect("erf window none --text text --length 64 --segments 9 --quiet --threads 2 -o threads-2", 0, NULL);
     assert_same_results("threads-1", "threads-2");
+}
+
+/* One segment has a curve, but no interval. */
+static void one_segment_has_no_interval(void **state)
+{
+    struct outcome o = reach("erf none window --text text --length 64 --segments 1 --quiet -o single");
+
+    (void)state;
+    assert_int_equal(o.status, 0);
+    if (strchr(o.out, '['))
+        fail_msg("%s", o.out);
+    outcome_free(&o);
 }
 
 static void overlap_saturation_and_overrides_are_told(void **state)
@@ -647,6 +697,7 @@ int main(void)
         cmocka_unit_test(version_says_what_it_is_made_of),
         cmocka_unit_test(info_describes_a_checkpoint),
         cmocka_unit_test(bad_input_is_named),
+        cmocka_unit_test(closed_streams_stay_closed),
         cmocka_unit_test(spoiled_weights_name_the_layer),
         cmocka_unit_test(folder_in_the_way),
         cmocka_unit_test(results_agree_with_each_other),
@@ -655,6 +706,7 @@ int main(void)
         cmocka_unit_test(names_are_made_unique),
         cmocka_unit_test(tokens_and_text_agree),
         cmocka_unit_test(threads_change_no_byte),
+        cmocka_unit_test(one_segment_has_no_interval),
         cmocka_unit_test(overlap_saturation_and_overrides_are_told),
         cmocka_unit_test(without_gnuplot),
         cmocka_unit_test(plot_combines_results),

@@ -204,6 +204,34 @@ static void failures_of_gnuplot_are_told(void **state)
     free(saved);
 }
 
+/* gnuplot ends well on a full disk. */
+static void cut_off_pictures_are_dropped(void **state)
+{
+    char *folder = *state, path[4200], *saved = strdup(getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin");
+    double c[POSITIONS];
+    struct figure_curve curve = make_curve(c, POSITIONS, 0.1, "one");
+    struct error e = {""};
+    FILE *f;
+
+    assert_non_null(saved);
+    snprintf(path, sizeof path, "%s/gnuplot", folder);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("#!/bin/sh\nfor end in png svg; do echo 'only the first bytes of a picture' > .erf.$end.part; done\n", f);
+    fclose(f);
+    chmod(path, 0700);
+    snprintf(path, sizeof path, "%s:%s", folder, saved);
+    setenv("PATH", path, 1);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "png", &e), 1);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "svg", &e), 1);
+    setenv("PATH", saved, 1);
+    assert_non_null(strstr(e.text, "unfinished"));
+    assert_int_equal(file_size(folder, "erf.png"), -1);
+    assert_int_equal(file_size(folder, "erf.svg"), -1);
+    assert_int_equal(file_size(folder, ".erf.svg.part"), -1);
+    free(saved);
+}
+
 static void refusals(void **state)
 {
     char *folder = *state, missing[4200];
@@ -239,7 +267,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_are_checked), WITH_FOLDER(all_formats_are_drawn), WITH_FOLDER(script_stands_alone), WITH_FOLDER(names_are_only_names),
-        WITH_FOLDER(awkward_curves), WITH_FOLDER(failures_of_gnuplot_are_told), WITH_FOLDER(refusals),
+        WITH_FOLDER(awkward_curves), WITH_FOLDER(failures_of_gnuplot_are_told),
+        WITH_FOLDER(cut_off_pictures_are_dropped), WITH_FOLDER(refusals),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -240,21 +240,21 @@ static void test_refused_cuts(void **state)
         size_t vocabulary;
         const char *words;
     } cases[] = {
-        {9, 0, {.length = 10, .segments = 1}, 1000, "there are 9 behind offset 0|at least 10"},
-        {100, 0, {.segments = 1}, 1000, "there are 100|at least 2048"},
-        {100, 0, {.length = 10, .segments = 1, .offset = 91}, 1000, "there are 9 behind offset 91|at least 10"},
+        {9, 0, {.length = 10, .segments = 1}, 1000, "tokens: there are 9 tokens behind offset 0|at least 10"},
+        {100, 0, {.segments = 1}, 1000, "there are 100 tokens|at least 2048"},
+        {100, 0, {.length = 10, .segments = 1, .offset = 91}, 1000, "there are 9 tokens behind offset 91|at least 10"},
         {100, 0, {.length = 10, .segments = 1, .offset = 100}, 1000, "nothing is left behind offset 100 (there are 100 tokens)"},
         {100, 0, {.length = 10, .segments = 1, .offset = SIZE_MAX}, 1000, "nothing is left behind offset"},
         {100, 0, {.length = 10, .segments = 0}, 1000, "segments: 0 asked for"},
-        {100, 0, {.length = 1, .segments = 1}, 1000, "length 1 (expected at least 2"},
+        {100, 0, {.length = 1, .segments = 1}, 1000, "segments of 1 tokens (expected at least 2"},
         {100, 0, {.length = SIZE_MAX, .segments = 1}, 1000, "at least 18446744073709551615"},
         {100, 0, {.length = 10, .segments = 10}, 297, "id 297 at index 99 is not in the vocabulary (expected 0 to 296)"},
         {100, 0, {.length = 10, .segments = 10, .bos = 1, .bos_id = 298}, 298, "beginning-of-text id 298 is not in the vocabulary"},
         {100, 0, {.length = 10, .segments = 10, .bos = 1, .bos_id = -1}, 298, "beginning-of-text id -1 is not in the vocabulary"},
-        {60, 6, {.length = 7, .segments = 1}, 1000, "length 7 is above the table's 6 columns"},
+        {60, 6, {.length = 7, .segments = 1}, 1000, "--length 7 is above its 6 columns"},
         {60, 6, {.segments = 1, .offset = 10}, 1000, "nothing is left behind offset 10 (there are 10 rows)"},
         {60, 6, {.segments = 10}, 177, "id 177 in row 9, column 5 is not in the vocabulary (expected 0 to 176)"},
-        {10, 1, {.segments = 10}, 1000, "length 1 (expected at least 2"},
+        {10, 1, {.segments = 10}, 1000, "segments of 1 tokens (expected at least 2"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
