@@ -43,6 +43,7 @@ static void read_case(struct golden *g)
     if (tokens.total != g->segments * g->length)
         fail_msg("%s: %zu tokens, expected %zu x %zu", path, tokens.total, g->segments, g->length);
     g->ids = tokens.ids;
+    free(tokens.name);
     snprintf(path, sizeof path, "tests/goldens/%s/norm.npy", g->name);
     g->norm = golden_read_f64(path, g->segments * (g->length - 1));
     snprintf(path, sizeof path, "tests/goldens/%s/logprob.npy", g->name);
