@@ -55,7 +55,7 @@ const struct verb_help erf_help = {
         "in the sum of the gradients' norms, averaged over the segments, and c_m the sum of the shares from m on. ERF(q) is the smallest number of most "
         "recent tokens whose share is above q. If all L-1 tokens are needed the field is saturated and shown as `>= L-1`: make L longer.\n"
         "\n"
-        "MODEL is a checkpoint folder, or NAME=FOLDER to set its name in the results. Standard output is a table: one row a model, with 95 % bootstrap "
+        "MODEL is a checkpoint folder, or a .safetensors file beside its config.json; NAME=MODEL sets its name in the results. Standard output is a table: one row a model, with 95 % bootstrap "
         "intervals over segments, and the differences of ERF against the first model, paired by segment.\n"
         "\n"
         "Written to DIR:\n"

@@ -168,11 +168,11 @@ static int longest_fit(const struct memory_plan *p, struct kernels *k, const str
     return low;
 }
 
-/* Segments at once when there is room: enough (segment, head) pairs for every worker, and enough numbers in an operation (about a million) that starting
+/* Segments at once when there is room: enough (segment, head) pairs for every worker, and enough numbers in an operation (half a million) that starting
  * the workers does not show: a small model, or a narrow cone, takes many. */
 static int wanted_batch(struct kernels *k, const struct decoder *d, int n, int *keys, int *queries)
 {
-    const double busy = 1 << 20, most = 32;
+    const double busy = 1 << 19, most = 32;
     int workers = k->workers > 0 ? k->workers : 1;
     if (workers == 1)
         return 1;

@@ -323,6 +323,25 @@ static void test_cone(void **state)
     decoder_close(d);
 }
 
+/* A checkpoint by its folder, with slashes behind it, or by its file. */
+static void test_paths(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"tests/goldens/own-window", "tests/goldens/own-window//", "tests/goldens/own-window/model.safetensors",
+                                        "tests/goldens/llama-gqa/model.safetensors.index.json"};
+    static const char *const bad[] = {"tests/goldens/own-window/config.json", "tests/goldens/own-window/tokens.npy", "tests/goldens/none", ""};
+    struct error e;
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        decoder_close(open_decoder(paths[i]));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct decoder *d = decoder_open(bad[i], &e);
+        if (d)
+            fail_msg("'%s' was opened as a checkpoint", bad[i]);
+        if (!strstr(e.text, "expected"))
+            fail_msg("'%s': no word of what was expected: %s", bad[i], e.text);
+    }
+}
+
 static void test_override(void **state)
 {
     (void)state;
@@ -346,6 +365,6 @@ int main(void)
                                        cmocka_unit_test(test_goldens_cpu_f32),       cmocka_unit_test(test_same_bytes),
                                        cmocka_unit_test(test_finite_differences),    cmocka_unit_test(test_seed),
                                        cmocka_unit_test(test_memory_plan),           cmocka_unit_test(test_cone),
-                                       cmocka_unit_test(test_override)};
+                                       cmocka_unit_test(test_paths), cmocka_unit_test(test_override)};
     return cmocka_run_group_tests(tests, open_cases, close_cases);
 }

@@ -177,8 +177,11 @@ static int read_windows(struct decoder *d, struct error *e)
     for (int l = 0; l < d->layers; l++) {
         const json_t *one = json_is_array(value) ? json_array_get(value, (size_t)l) : value;
         json_int_t w = json_is_null(one) ? 0 : json_integer_value(one);
-        if (!(json_is_null(one) || json_is_integer(one)) || w < 0 || w > 1 << 30)
-            return fail(e, "%s: window of layer %d is not a whole number of keys (0: none)", config_path(c), l);
+        int bad = !(json_is_null(one) || json_is_integer(one)) || w < 0 || w > 1 << 30;
+        if (bad && json_is_array(value))
+            return fail(e, "%s: window, entry %d is not a whole number of keys (0: none)", config_path(c), l + 1);
+        if (bad)
+            return fail(e, "%s: window is not a whole number of keys, nor a list of them (0: none)", config_path(c));
         d->blocks[l].score.window = (int)w;
     }
     return 0;
