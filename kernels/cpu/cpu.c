@@ -10,6 +10,7 @@ static void close_set(struct kernels *k)
 {
     if (!k)
         return;
+    cpu_blocks_free(k);
     free(cpu_state(k)->scratch);
     free(cpu_state(k));
     kernels_release(k);

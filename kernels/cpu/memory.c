@@ -17,6 +17,39 @@ void *cpu_allocate(size_t bytes)
     return memory;
 }
 
+void cpu_blocks_free(struct kernels *k)
+{
+    struct cpu_block *blocks = cpu_state(k)->blocks;
+    for (int i = 0; i < CPU_BLOCKS; i++) {
+        free(blocks[i].memory);
+        blocks[i] = (struct cpu_block){0};
+    }
+}
+
+void *cpu_block_take(struct kernels *k, size_t bytes)
+{
+    struct cpu_block *blocks = cpu_state(k)->blocks;
+    for (int i = 0; i < CPU_BLOCKS; i++)
+        if (blocks[i].memory && blocks[i].bytes == bytes) {
+            void *memory = blocks[i].memory;
+            blocks[i] = (struct cpu_block){0};
+            return memory;
+        }
+    cpu_blocks_free(k);
+    return cpu_allocate(bytes);
+}
+
+void cpu_block_give(struct kernels *k, void *memory, size_t bytes)
+{
+    struct cpu_block *blocks = cpu_state(k)->blocks;
+    for (int i = 0; i < CPU_BLOCKS && memory; i++)
+        if (!blocks[i].memory) {
+            blocks[i] = (struct cpu_block){memory, bytes};
+            return;
+        }
+    free(memory);
+}
+
 static struct buffer *create(struct kernels *k, enum buffer_role role, size_t count, struct error *e)
 {
     size_t bytes;

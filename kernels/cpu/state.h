@@ -5,6 +5,13 @@
 #include "kernels/cpu/vector/kernels.h"
 #include "kernels/reference/reference.h"
 
+/* A freed block that waits for the next weight of its size. */
+struct cpu_block {
+    void *memory;
+    size_t bytes;
+};
+enum { CPU_BLOCKS = 8 }; /* the matrices of one layer */
+
 /* What kernels_state.fast points to. */
 struct cpu_state {
     const struct vector_kernels *vector;
@@ -12,6 +19,7 @@ struct cpu_state {
     struct kernels base;  /* the reference's entries, for what it does well enough */
     void *scratch;        /* kept from call to call, grown when needed */
     size_t scratch_bytes;
+    struct cpu_block blocks[CPU_BLOCKS]; /* empty ones have memory NULL */
 };
 
 static inline struct cpu_state *cpu_state(struct kernels *k)
@@ -22,6 +30,12 @@ static inline struct cpu_state *cpu_state(struct kernels *k)
 /* Memory aligned to 64 bytes, for free(); in huge pages where it is large and the system has them, because the rows of a head lie so far apart that
  * small pages cost a tenth of attention's time. NULL when there is none. */
 void *cpu_allocate(size_t bytes) MUST_USE;
+
+/* cpu_allocate and free for weights that come and go layer by layer: a freed block is kept for the next one of its size, because the system clears every
+ * fresh page, and that took longer than the arithmetic. When a size is not there, all that was kept is given back first. */
+void *cpu_block_take(struct kernels *k, size_t bytes) MUST_USE;
+void cpu_block_give(struct kernels *k, void *memory, size_t bytes);
+void cpu_blocks_free(struct kernels *k);
 
 /* At least `bytes` of 64-byte aligned scratch that lives until the next call; NULL, with the error kept, when there is no memory. */
 void *cpu_scratch(struct kernels *k, size_t bytes, const char *what);

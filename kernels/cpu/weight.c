@@ -98,11 +98,13 @@ static void weight_free(struct kernels *k, struct weight *w)
     if (w && w->fast) {
         free(((struct cpu_matrix *)w->fast)->slices);
         free(w->fast);
+        cpu_block_give(k, w->owned, w->rows * w->columns * sizeof(float));
+        w->owned = NULL;
     }
     cpu_state(k)->base.weight_free(k, w);
 }
 
-static int fill_matrix(struct weight *w, const struct weight_part *parts, int part_count, struct error *e)
+static int fill_matrix(struct kernels *k, struct weight *w, const struct weight_part *parts, int part_count, struct error *e)
 {
     struct cpu_slice slices[SLICES_MOST];
     struct cpu_matrix *m;
@@ -119,7 +121,7 @@ static int fill_matrix(struct weight *w, const struct weight_part *parts, int pa
         return 0;
     }
     size_t bytes = w->rows * w->columns * sizeof(float); /* checked by weight_parts_size */
-    w->data = w->owned = cpu_allocate(bytes);
+    w->data = w->owned = cpu_block_take(k, bytes);
     if (!w->owned)
         return fail_memory(e, (double)bytes, "a weight");
     float *to = w->owned;
@@ -145,7 +147,7 @@ static struct weight *weight_load(struct kernels *k, enum weight_use use, const 
         return NULL;
     }
     w->use = use;
-    if (fill_matrix(w, parts, part_count, e)) {
+    if (fill_matrix(k, w, parts, part_count, e)) {
         weight_free(k, w);
         return NULL;
     }
