@@ -32,6 +32,7 @@ static int run_in_folder(struct erf_run *r, struct error *e)
         fprintf(stderr, "reach erf: %s\n", e->text);
     }
     unlink(journal);
+    progress_message(r->progress, "results are in %s", o->folder);
     rc = erf_print(r, e);
     if (rc == 0 && o->check_precision) {
         fflush(stdout);

@@ -31,7 +31,8 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_BOOTSTRAP] = {"bootstrap", "N", "resamplings of the segments behind the 95 % intervals (default 1000; 0: no intervals)"},
     [OPTION_SEED] = {"seed", "N", "seed of the resampling (default 0)"},
     [OPTION_TRAIN_LENGTH] = {"train-length", "N", "tokens the models were trained on, marked in the figure, where a checkpoint does not say it"},
-    [OPTION_BIAS] = {"bias", "FORMULA", "replace the additive position bias of every layer, as 'alibi(delta=2)' or '-ln(1+t)'"},
+    [OPTION_BIAS] = {"bias", "FORMULA", "replace the additive position bias of every layer, as 'alibi(delta=2)' or '-ln(1+t)/h'; t is the distance, h the head from 1; "
+                               "doc/formula.md has the language and the presets"},
     [OPTION_POSITIONS] = {"positions", "none", "take rotary and absolute positions away"},
     [OPTION_WINDOW] = {"window", "N", "let every layer attend to the last N keys only, its own included (0: no window)"},
     [OPTION_DEVICE] = {"device", "NAME", "auto or cpu (default auto, which is cpu in this build)"},

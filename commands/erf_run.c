@@ -49,7 +49,7 @@ static int open_model(struct erf_model *m, const struct erf_options *o, struct e
         return fail(e, "%s: has a vocabulary of %d and reach reads text only as bytes (expected a vocabulary of 256, or --tokens FILE.npy)", m->argument->path,
                     d->vocabulary);
     if (o->cut.bos && d->bos < 0)
-        return fail(e, "%s: has no beginning-of-text token (expected none of --bos)", m->argument->path);
+        return fail(e, "%s: names no beginning-of-text token for --bos (expected bos_token_id, or bos in our own layout, in config.json)", m->argument->path);
     m->train_length = o->train_length && !d->train_length ? (int)o->train_length : d->train_length;
     return 0;
 }
@@ -206,7 +206,8 @@ static size_t count_done(const struct erf_model *m)
 
 static struct engine *create_engine(const struct erf_run *r, const struct erf_model *m, struct error *e)
 {
-    struct engine_options options = {.positions = (int)r->positions, .memory = r->options->memory, .keep = KEEP_AUTO, .resident = -1, .seed = 1};
+    struct engine_options options = {.positions = (int)r->positions, .memory = r->options->memory, .segments = m->segments.count, .keep = KEEP_AUTO,
+                                     .resident = -1, .seed = 1};
 
     return engine_create(r->kernels, m->decoder, &options, e);
 }
@@ -356,7 +357,8 @@ int erf_measure(struct erf_run *r, const char *path, struct error *e)
         return -1;
     progress_log(r->progress, "kernels %s", r->kernels->name);
     for (size_t i = 0; i < r->count; i++) { /* what cannot fit is refused before anything is measured */
-        struct engine_options options = {.positions = (int)r->positions, .memory = r->options->memory, .keep = KEEP_AUTO, .resident = -1, .seed = 1};
+        struct engine_options options = {.positions = (int)r->positions, .memory = r->options->memory, .segments = r->models[i].segments.count,
+                                         .keep = KEEP_AUTO, .resident = -1, .seed = 1};
         struct memory_plan plan;
 
         if (engine_estimate(&plan, r->kernels, r->models[i].decoder, &options, e) != 0 || model_digest(r->models[i].digest, r->models[i].decoder, e) != 0)

@@ -15,7 +15,7 @@
 enum option { OPTION_LENGTH, OPTION_DTYPE, OPTION_MEMORY, OPTION_THREADS, OPTION_COUNT };
 
 static const struct option_row rows[OPTION_COUNT] = {
-    [OPTION_LENGTH] = {"length", "L", "tokens of a segment for the estimate (default 2048)"},
+    [OPTION_LENGTH] = {"length", "L", "tokens of a segment for the estimate (default 2048, or what learned positions allow)"},
     [OPTION_DTYPE] = {"dtype", "TYPE", "f32 or f64: arithmetic for the estimate (default f32)"},
     [OPTION_MEMORY] = {"memory", "SIZE", "bytes a run may take, as 800M or 16G (default: most of what is free)"},
     [OPTION_THREADS] = {"threads", "N", "threads for the estimate (default: all cores)"},
@@ -162,6 +162,8 @@ static int print_model(const char *path, long length, const char *dtype, size_t 
 
     if (!d || model_digest(digest, d, e) != 0)
         goto end;
+    if (!length)
+        length = d->position_limit && d->position_limit < 2047 ? d->position_limit + 1 : 2048;
     printf("model          %s\nfamily         %s\n", d->path, d->family);
     print_types(d->tensors);
     printf("vocabulary     %d%s\n", d->vocabulary, d->vocabulary == 256 ? " (text is read as bytes)" : "");
@@ -190,7 +192,7 @@ int main_info(int argc, char **argv)
     const char *value, *dtype = "f32";
     struct text_list models = {0};
     struct model_argument *model = NULL;
-    long length = 2048, threads = 0;
+    long length = 0, threads = 0;
     size_t memory = 0;
     struct error e = {""};
     int option, rc = 0, status = EXIT_DONE;

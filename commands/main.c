@@ -28,7 +28,7 @@ static void print_help(FILE *f)
     fputs("usage: reach VERB [arguments]\n\nMeasures how far back a language model looks.\n\nVerbs:\n", f);
     for (int i = 0; i < VERBS; i++)
         fprintf(f, "  %-9s %s\n", verbs[i].name, verbs[i].summary);
-    fputs("\n`reach VERB --help` tells all about one. `man reach` is the manual.\n", f);
+    fputs("\n`reach VERB --help` tells all about one. `man reach` is the manual (`man -l doc/reach.1` before `make install`).\n", f);
 }
 
 /* Lets waiting threads sleep: by default they spin, and on a machine with other work a run was five times slower for it. The OpenMP library

@@ -41,7 +41,7 @@ class Encoding:
 
     `bias(t, h, H, **parameters)` returns the additive bias [H, len(t)] at the distances t [len(t)]
     for heads h [H, 1] counted from 1; `formula` is the same function in the language of
-    `reach bias --help`. `parameters` are learned, one number a head, and start at the value given;
+    doc/formula.md. `parameters` are learned, one number a head, and start at the value given;
     `positive` keeps them above zero (their logarithms are trained).
     """
 

@@ -146,13 +146,15 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
     }
     for (int l = 0; l < d->layers && o->window >= 0; l++)
         d->blocks[l].score.window = o->window;
-    at += (size_t)snprintf(text, room, "%s", d->position_text);
-    if (o->positions_none && at < room)
-        at += (size_t)snprintf(text + at, room - at, ", rotary and absolute positions taken away");
-    if (o->bias && at < room)
-        at += (size_t)snprintf(text + at, room - at, ", bias replaced by %s", o->bias->source);
+    /* what was changed first: tables cut long texts at their end */
+    if (o->bias)
+        at += (size_t)snprintf(text, room, "--bias %s, ", o->bias->source);
     if (o->window >= 0 && at < room)
-        snprintf(text + at, room - at, ", window set to %d", o->window);
+        at += (size_t)snprintf(text + at, room - at, "--window %d, ", o->window);
+    if (o->positions_none && at < room)
+        at += (size_t)snprintf(text + at, room - at, "--positions none, ");
+    if (at < room)
+        snprintf(text + at, room - at, "on %.200s", d->position_text); /* cut, if need be, on purpose */
     o->bias = NULL;
     memcpy(d->position_text, text, sizeof text);
     return 0;

@@ -19,6 +19,7 @@ struct engine_options {
     int positions;       /* n = L-1 */
     size_t memory;       /* budget in bytes; 0: most of what is free */
     int batch;           /* segments at once; 0: chosen by the plan */
+    size_t segments;     /* segments there are: the plan takes no more at once; 0: unknown */
     enum keep_mode keep;
     int resident;        /* widened weights stay in memory: 1 yes, 0 no, -1 chosen by the plan */
     double seed;         /* factor on the gradient of log p; 1 in all measurements */

@@ -180,6 +180,15 @@ int family_activation(enum activation *out, const struct decoder *d, const char 
                 name);
 }
 
+int family_bos(struct decoder *d, const char *key, struct error *e)
+{
+    long bos;
+    if (config_int_or(d->config, key, 0, 1 << 30, -1, &bos, e))
+        return -1;
+    d->bos = bos < d->vocabulary ? (int)bos : -1;
+    return 0;
+}
+
 struct formula *family_formula(struct decoder *d, const char *text, struct error *e)
 {
     struct formula_error problem;

@@ -48,6 +48,10 @@ int family_rope(struct decoder *d, const char *theta_key, const char *fraction_k
 /* frequency[i] = base^(-2i/size), i < size/2. Sets kind, size, pairing. */
 int family_rotary_plain(struct decoder *d, int size, double base, enum rotary_pairing pairing, struct error *e) MUST_USE;
 
+/* Sets d->bos to the beginning-of-text token of a config key; -1 when it is absent, or outside the vocabulary: small models are often made with a large
+ * model's default there. */
+int family_bos(struct decoder *d, const char *key, struct error *e) MUST_USE;
+
 /* Parses a formula the decoder will own and sets values; NULL on failure. */
 struct formula *family_formula(struct decoder *d, const char *text, struct error *e) MUST_USE;
 

@@ -211,6 +211,8 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
     int batch = o->batch ? o->batch : wanted_batch(k, d, n, keys, queries);
     if (!o->batch && plan_for(plan, k, d, o, &w, n, batch, keys, queries) == 0 && !plan->resident && w.blocks > 0)
         batch = batch > 4 ? batch : 4; /* where weights are loaded again for each pass, a few segments share it */
+    if (o->segments && (size_t)batch > o->segments)
+        batch = (int)o->segments;
     /* a smaller batch before recomputing: recomputing costs a third of the time */
     while (plan_for(plan, k, d, o, &w, n, batch, keys, queries) || (plan->stored_layers < d->layers && o->keep == KEEP_AUTO)) {
         if (o->batch || batch == 1)
@@ -238,14 +240,18 @@ end:
 
 char *memory_plan_text(char text[256], const struct memory_plan *p)
 {
-    char kept[64], total[16], weights[16], activations[16], scratch[16];
+    char kept[64], held[48], total[16], weights[16], activations[16], scratch[16];
     const char *unit = p->flops < 1e9 ? "MFLOP" : p->flops < 1e12 ? "GFLOP" : "TFLOP";
     if (p->stored_layers == p->layers)
         snprintf(kept, sizeof kept, "all layers stored");
     else
         snprintf(kept, sizeof kept, "%d of %d layers stored, the others recomputed", p->stored_layers, p->layers);
-    snprintf(text, 256, "%s (weights %s %s, activations %s, %s, work space %s), %d segment%s at a time, %.3g %s a segment", bytes_text(total, p->total),
-             bytes_text(weights, p->weights), p->resident ? "resident" : "by layer", bytes_text(activations, p->activations), kept,
+    if (p->weights < 1)
+        snprintf(held, sizeof held, "weights read where they lie");
+    else
+        snprintf(held, sizeof held, "weights %s %s", bytes_text(weights, p->weights), p->resident ? "resident" : "by layer");
+    snprintf(text, 256, "%s (%s, activations %s, %s, work space %s), %d segment%s at a time, %.3g %s a segment", bytes_text(total, p->total), held,
+             bytes_text(activations, p->activations), kept,
              bytes_text(scratch, p->scratch), p->batch, p->batch == 1 ? "" : "s", p->flops / (p->flops < 1e9 ? 1e6 : p->flops < 1e12 ? 1e9 : 1e12), unit);
     return text;
 }

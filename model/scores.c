@@ -45,8 +45,9 @@ static int check_seen(const struct engine *g, int window, const double *bias, co
             while (t < end && ((by_distance && by_distance[t] == -INFINITY) || (by_key && by_key[i - t] == -INFINITY)))
                 t++;
             if (t == end)
-                return fail(e, "%s: position biases of -inf and the window leave position %d no key in head %d (expected at least one, as itself)", g->d->path,
-                            i + 1, h + 1);
+                return fail(e, "%s: the biases leave position %d no key in head %d: they are -inf at every distance there, or the window ends before (expected at least "
+                               "one key, as a finite bias at distance 0)",
+                            g->d->path, i + 1, h + 1);
         }
     }
     return 0;

@@ -323,6 +323,18 @@ static void test_cone(void **state)
     decoder_close(d);
 }
 
+/* config.json names the beginning-of-text token: gpt2's golden has one, our own layout's does not. */
+static void test_bos(void **state)
+{
+    (void)state;
+    struct decoder *d = open_decoder("tests/goldens/gpt2");
+    assert_true(d->bos >= 0 && d->bos < d->vocabulary);
+    decoder_close(d);
+    d = open_decoder("tests/goldens/own-alibi");
+    assert_int_equal(d->bos, -1);
+    decoder_close(d);
+}
+
 /* A checkpoint by its folder, with slashes behind it, or by its file. */
 static void test_paths(void **state)
 {
@@ -352,7 +364,7 @@ static void test_override(void **state)
     assert_non_null(o.bias);
     assert_int_equal(decoder_override(d, &o, &e), 0);
     assert_null(o.bias);
-    assert_non_null(strstr(d->position_text, "window(w=5)"));
+    assert_non_null(strstr(d->position_text, "--bias window(w=5)"));
     o = (struct position_override){.window = 7, .positions_none = 1};
     assert_int_equal(decoder_override(d, &o, &e), 0);
     assert_int_equal(decoder_cone(d, 1000), 1 + d->layers * 6);
@@ -365,6 +377,6 @@ int main(void)
                                        cmocka_unit_test(test_goldens_cpu_f32),       cmocka_unit_test(test_same_bytes),
                                        cmocka_unit_test(test_finite_differences),    cmocka_unit_test(test_seed),
                                        cmocka_unit_test(test_memory_plan),           cmocka_unit_test(test_cone),
-                                       cmocka_unit_test(test_paths), cmocka_unit_test(test_override)};
+                                       cmocka_unit_test(test_paths), cmocka_unit_test(test_bos), cmocka_unit_test(test_override)};
     return cmocka_run_group_tests(tests, open_cases, close_cases);
 }

@@ -28,6 +28,8 @@ static int read_bloom(struct decoder *d, struct error *e)
     if (!bias)
         return -1;
 
+    if (family_bos(d, "bos_token_id", e))
+        return -1;
     size_t width = (size_t)hidden, size = (size_t)d->head_size;
     const char *p = family_prefix(d, "transformer.", "word_embeddings.weight");
     if (family_blocks(d, e) || family_matrix(&d->embedding, d, (size_t)vocabulary, width, e, "%sword_embeddings.weight", p) ||

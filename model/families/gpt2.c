@@ -34,6 +34,8 @@ static int read_gpt2(struct decoder *d, struct error *e)
     d->head_size = (int)(hidden / heads), d->mlp = (int)inner, d->position = POSITION_LEARNED, d->position_limit = (int)limit;
     snprintf(d->position_text, sizeof d->position_text, "learned, %ld positions", limit);
 
+    if (family_bos(d, "bos_token_id", e))
+        return -1;
     size_t width = (size_t)hidden;
     const char *p = family_prefix(d, "transformer.", "wte.weight");
     if (family_blocks(d, e) || family_matrix(&d->embedding, d, (size_t)vocabulary, width, e, "%swte.weight", p) ||

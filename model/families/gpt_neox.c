@@ -24,6 +24,8 @@ static int read_gpt_neox(struct decoder *d, struct error *e)
     if (family_rope(d, "rotary_emb_base", "rotary_pct", 0.25, e))
         return -1;
 
+    if (family_bos(d, "bos_token_id", e))
+        return -1;
     size_t width = (size_t)hidden, size = (size_t)d->head_size;
     const char *p = family_prefix(d, "gpt_neox.", "embed_in.weight");
     if (family_blocks(d, e) || family_matrix(&d->embedding, d, (size_t)vocabulary, width, e, "%sembed_in.weight", p))

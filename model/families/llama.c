@@ -30,6 +30,8 @@ static int read_llama_like(struct decoder *d, int qkv_bias, int mlp_bias, long w
         snprintf(d->position_text + at, sizeof d->position_text - at, ", window %ld", window);
     }
 
+    if (family_bos(d, "bos_token_id", e))
+        return -1;
     size_t width = (size_t)hidden, q_size = (size_t)(heads * head_size), kv_size = (size_t)(kv_heads * head_size);
     const char *p = family_prefix(d, "model.", "embed_tokens.weight");
     if (family_blocks(d, e) || family_matrix(&d->embedding, d, (size_t)vocabulary, width, e, "%sembed_tokens.weight", p))

@@ -266,7 +266,7 @@ static int read_reach(struct decoder *d, struct error *e)
     d->head_size = (int)head_size, d->mlp = (int)mlp, d->train_length = (int)train_length;
 
     const struct formula *bias, *multiplier, *key_bias;
-    if (family_blocks(d, e) || family_matrix(&d->embedding, d, (size_t)vocabulary, (size_t)hidden, e, "embedding.weight") || read_position(d, e) ||
+    if (family_bos(d, "bos", e) || family_blocks(d, e) || family_matrix(&d->embedding, d, (size_t)vocabulary, (size_t)hidden, e, "embedding.weight") || read_position(d, e) ||
         read_formula(&bias, d, "position_bias", e) || read_formula(&multiplier, d, "position_multiplier", e) ||
         read_formula(&key_bias, d, "key_bias", e) || read_windows(d, e))
         return -1;
