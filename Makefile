@@ -33,6 +33,8 @@ Q      := $(if $(filter 1,$(V)),,@)
 PKG_CONFIG ?= pkg-config
 HDF5_PKG   := $(firstword $(foreach p,hdf5-serial hdf5,$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null && echo $(p))) none)
 probe       = $(shell printf '\043include <$(1)>\nint main(void){return 0;}\n' | $(CC) $(CPPFLAGS) $(4) -x c - -o /dev/null $(3) 2>/dev/null && echo found || echo missing)
+# Arb is part of FLINT from version 3 on, a library of its own (libarb, on Debian libflint-arb) before
+ARB_LIBS    := $(firstword $(foreach l,flint-arb arb,$(if $(shell $(CC) -x c /dev/null -shared -o /dev/null -l$(l) 2>/dev/null && echo 1),-l$(l)))) -lflint
 HDF5_CFLAGS := $(if $(filter none,$(HDF5_PKG)),,$(shell $(PKG_CONFIG) --cflags $(HDF5_PKG) 2>/dev/null))
 HDF5_LIBS   := $(if $(filter none,$(HDF5_PKG)),-lhdf5,$(shell $(PKG_CONFIG) --libs $(HDF5_PKG) 2>/dev/null))
 
@@ -42,24 +44,30 @@ HAVE_JANSSON := $(call probe,jansson.h,,-ljansson,)
 HAVE_ZLIB    := $(call probe,zlib.h,,-lz,)
 HAVE_XXHASH  := $(call probe,xxhash.h,,-lxxhash,)
 HAVE_ONEDNN  := $(call probe,dnnl.h,,-ldnnl,)
+HAVE_FLINT   := $(shell printf '\043if __has_include(<flint/arb.h>)\n\043include <flint/arb.h>\n\043else\n\043include <arb.h>\n\043endif\nint main(void){return 0;}\n' | $(CC) $(CPPFLAGS) -x c - -o /dev/null $(ARB_LIBS) 2>/dev/null && echo found || echo missing)
+HAVE_MPFI    := $(call probe,mpfi.h,,-lmpfi -lmpfr -lgmp,)
+HAVE_YAML    := $(call probe,yaml.h,,-lyaml,)
+HAVE_PCRE2   := $(call probe,pcre2.h,,-lpcre2-8,-DPCRE2_CODE_UNIT_WIDTH=8)
+HAVE_UTF8PROC := $(call probe,utf8proc.h,,-lutf8proc,)
 HAVE_OPENMP  := $(call probe,omp.h,,-fopenmp,)
 HAVE_CMOCKA  := $(shell printf '\043include <stdarg.h>\n\043include <stddef.h>\n\043include <setjmp.h>\n\043include <stdint.h>\n\043include <cmocka.h>\nint main(void){return 0;}\n' | $(CC) -x c - -o /dev/null -lcmocka 2>/dev/null && echo found || echo missing)
 HAVE_GNUPLOT := $(shell command -v gnuplot >/dev/null 2>&1 && echo found || echo missing)
 endif
 
-REQUIRED := $(foreach l,HDF5 JANSSON ZLIB XXHASH ONEDNN OPENMP,$(if $(filter missing,$(HAVE_$(l))),$(l)))
-APT_PACKAGES := gcc make pkg-config libhdf5-dev libjansson-dev zlib1g-dev libxxhash-dev libdnnl-dev libcmocka-dev gnuplot-nox
+REQUIRED := $(foreach l,HDF5 JANSSON ZLIB XXHASH ONEDNN FLINT MPFI YAML PCRE2 UTF8PROC OPENMP,$(if $(filter missing,$(HAVE_$(l))),$(l)))
+APT_PACKAGES := gcc make pkg-config libhdf5-dev libjansson-dev zlib1g-dev libxxhash-dev libdnnl-dev libflint-dev libflint-arb-dev libmpfi-dev libyaml-dev libpcre2-dev libutf8proc-dev \
+  libcmocka-dev gnuplot-nox
 
 # ---- flags ----
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wvla $(if $(filter 1,$(werror)),-Werror)
 comma    := ,
 SANITIZE := $(if $(filter 1,$(asan)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 BASE_CFLAGS := -std=gnu11 $(if $(filter 1,$(asan)),-O1,$(OPTIMIZE)) -g $(WARNINGS) $(SANITIZE) -fopenmp -ffp-contract=off -fno-math-errno -I. -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS)
-LIBS     := $(HDF5_LIBS) -ljansson -lz -lxxhash -ldnnl -lm
+LIBS     := $(HDF5_LIBS) -ljansson -lz -lxxhash -ldnnl -lmpfi $(ARB_LIBS) -lmpfr -lgmp -lyaml -lpcre2-8 -lutf8proc -ldl -lm
 
 # ---- sources: found by wildcard, one room a folder ----
-IO_SRC       := $(wildcard io/*.c)
-ANALYZE_SRC  := $(wildcard analyze/*.c)
+IO_SRC       := $(wildcard io/*.c io/*/*.c)
+ANALYZE_SRC  := $(wildcard analyze/*.c analyze/*/*.c)
 MODEL_SRC    := $(wildcard model/*.c model/families/*.c)
 PLOTS_SRC    := $(wildcard plots/*.c)
 KERNEL_SRC   := $(wildcard kernels/*.c kernels/cpu/*.c)
@@ -93,8 +101,8 @@ TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 all: probe reach
 
 probe:
-	@printf '  HDF5     %s\n  Jansson  %s\n  zlib     %s\n  xxHash   %s\n  oneDNN   %s\n  OpenMP   %s\n  cmocka   %s (tests)\n  gnuplot  %s (pictures)\n' \
-	  '$(HAVE_HDF5)' '$(HAVE_JANSSON)' '$(HAVE_ZLIB)' '$(HAVE_XXHASH)' '$(HAVE_ONEDNN)' '$(HAVE_OPENMP)' '$(HAVE_CMOCKA)' '$(HAVE_GNUPLOT)'
+	@printf '  HDF5     %s\n  Jansson  %s\n  zlib     %s\n  xxHash   %s\n  oneDNN   %s\n  FLINT    %s\n  MPFI     %s\n  libyaml  %s\n  PCRE2    %s\n  utf8proc %s\n  OpenMP   %s\n  cmocka   %s (tests)\n  gnuplot  %s (pictures)\n' \
+	  '$(HAVE_HDF5)' '$(HAVE_JANSSON)' '$(HAVE_ZLIB)' '$(HAVE_XXHASH)' '$(HAVE_ONEDNN)' '$(HAVE_FLINT)' '$(HAVE_MPFI)' '$(HAVE_YAML)' '$(HAVE_PCRE2)' '$(HAVE_UTF8PROC)' '$(HAVE_OPENMP)' '$(HAVE_CMOCKA)' '$(HAVE_GNUPLOT)'
 	@if [ -n '$(strip $(REQUIRED))' ]; then echo 'missing: $(strip $(REQUIRED)). `make deps` installs them on Debian and Ubuntu.' >&2; exit 1; fi
 
 # of this configuration, whichever was built last

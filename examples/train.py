@@ -28,7 +28,7 @@ from torch import nn
 from torch.nn import functional as F
 
 LAYERS, HEADS, HIDDEN, MLP, VOCABULARY = 4, 4, 80, 320, 256
-BATCH, TRAIN_LENGTH = 32, 128
+STEP_BYTES, TRAIN_LENGTH = 32 * 128, 128
 PEAK_RATE, WARMUP, WEIGHT_DECAY, CLIP = 3e-3, 100, 0.05, 1.0
 NORM_EPSILON = 1e-5
 
@@ -53,7 +53,6 @@ class Encoding:
     parameters: dict = field(default_factory=dict)
     positive: bool = False
     train_length: int = TRAIN_LENGTH
-    default: bool = True      # False: trained only when --only names it
 
 
 def alibi(delta=0.0):
@@ -83,6 +82,43 @@ def t5(t, h, H, **w):
     return table[:, t5_bucket(t)]
 
 
+def alibi_equal(s):
+    """ALiBi with the slope 2^-s for every head."""
+    return lambda t, h, H: -(2.0 ** -s) * t.expand(H, -1)
+
+
+def sandwich(t, h, H):
+    """Sandwich with dbar = 128, i from 0: (sum_i cos(t / 10000^(i/64)) - 64) H / (8 h)."""
+    angle = t.double()[:, None] / 10000.0 ** (torch.arange(64, dtype=torch.float64) / 64)
+    return ((angle.cos().sum(1) - 64) / (8.0 * h.double() / H)).to(t.dtype)
+
+
+def smoothed_sandwich(t, h, H):
+    """The log curve fitted to Sandwich: (-0.825 ln(1 + t) - 0.8) H / h."""
+    return (-0.825 * torch.log1p(t) - 0.8) * 8 / (8.0 * h / H)
+
+
+def type_1(t, h, H):
+    """Type 1: -ln(1 + (k t)^2), k the ALiBi slope of the head."""
+    return -torch.log1p((2.0 ** (-8.0 * h / H) * t) ** 2)
+
+
+def type_2(t, h, H):
+    """Type 2: -ln(3 + k t)^2."""
+    return -torch.log(3 + 2.0 ** (-8.0 * h / H) * t) ** 2
+
+
+def divergent_a(t, h, H):
+    """-ln(1 + k t): its series diverges."""
+    return -torch.log1p(2.0 ** (-8.0 * h / H) * t)
+
+
+def divergent_b(t, h, H):
+    """-(ln(3 + k t) + ln ln(3 + k t)): its series diverges, by one logarithm less."""
+    y = torch.log(3 + 2.0 ** (-8.0 * h / H) * t)
+    return -(y + torch.log(y))
+
+
 ROTARY = {"kind": "rotary", "base": 10000, "fraction": 1, "pairing": "half"}
 
 ENCODINGS = [
@@ -94,17 +130,31 @@ ENCODINGS = [
     Encoding("window-32", window=32),
     Encoding("window-16", window=16),
     Encoding("window-64", window=64),
-    Encoding("none", default=False),
-    Encoding("learned", position={"kind": "learned", "length": 1024}, default=False),
-    Encoding("alibi-steep", bias=alibi(-3), formula="alibi(delta=-3)", default=False),
-    Encoding("kerple-log", bias=kerple_log, formula="kerple_log", parameters={"p": 1.0, "a": 1.0},
-             positive=True, default=False),
-    Encoding("kerple-power", bias=kerple_power, formula="kerple_power",
-             parameters={"p": 1.0, "a": 0.1}, positive=True, default=False),
-    Encoding("t5", bias=t5, formula="t5", parameters={f"w{i}": 0.0 for i in range(32)},
-             default=False),
-    Encoding("log-1", bias=lambda t, h, H: -torch.log1p(t).expand(H, -1), formula="-ln(1+t)",
-             default=False),
+    Encoding("none"),
+    Encoding("learned", position={"kind": "learned", "length": 2048}),
+    Encoding("type1", bias=type_1, formula="type1"),
+    Encoding("type2", bias=type_2, formula="type2"),
+    Encoding("divergent-a", bias=divergent_a, formula="divergent_a"),
+    Encoding("divergent-b", bias=divergent_b, formula="divergent_b"),
+    Encoding("alibi-minus-3", bias=alibi(-3), formula="alibi(delta=-3)"),
+    Encoding("alibi-plus-2", bias=alibi(2), formula="alibi(delta=2)"),
+    Encoding("alibi-plus-4", bias=alibi(4), formula="alibi(delta=4)"),
+    Encoding("alibi-plus-6", bias=alibi(6), formula="alibi(delta=6)"),
+    Encoding("alibi-plus-8", bias=alibi(8), formula="alibi(delta=8)"),
+    Encoding("kerple-log", bias=kerple_log, formula="kerple_log", parameters={"p": 1.0, "a": 1.0}, positive=True),
+    Encoding("kerple-power", bias=kerple_power, formula="kerple_power", parameters={"p": 1.0, "a": 0.1}, positive=True),
+    Encoding("t5", bias=t5, formula="t5", parameters={f"w{i}": 0.0 for i in range(32)}),
+    Encoding("sandwich", bias=sandwich, formula="sandwich"),
+    Encoding("smoothed-sandwich", bias=smoothed_sandwich, formula="smoothed_sandwich"),
+    Encoding("alibi-equal-0", bias=alibi_equal(0), formula="alibi_equal(0)"),
+    Encoding("alibi-equal-2", bias=alibi_equal(2), formula="alibi_equal(2)"),
+    Encoding("alibi-equal-4", bias=alibi_equal(4), formula="alibi_equal(4)"),
+    Encoding("alibi-equal-6", bias=alibi_equal(6), formula="alibi_equal(6)"),
+    Encoding("alibi-equal-8", bias=alibi_equal(8), formula="alibi_equal(8)"),
+    # [A] section 5.2: trained again at a length that covers the field; and where the jump of sinusoidal goes (figure 7)
+    Encoding("window-64-train-256", window=64, train_length=256),
+    Encoding("sinusoidal-train-256", position={"kind": "sinusoidal"}, train_length=256),
+    Encoding("alibi-plus-6-train-1024", bias=alibi(6), formula="alibi(delta=6)", train_length=1024),
 ]
 
 
@@ -255,7 +305,7 @@ def loss_of(model, segments):
 def evaluate(model, data, length, count=512):
     """Loss on `count` evenly spaced segments with `length` inputs each."""
     starts = torch.arange(count) * ((len(data) - length - 1) // count)
-    parts = [loss_of(model, gather_segments(data, part, length)) for part in starts.split(32)]
+    parts = [loss_of(model, gather_segments(data, part, length)) for part in starts.split(max(1, STEP_BYTES // length))]
     return torch.stack(parts).mean().item()
 
 
@@ -286,7 +336,7 @@ def train(encoding, data, steps, seed):
     for step in range(steps):
         for group in optimiser.param_groups:
             group["lr"] = rate_at(step, steps)
-        starts = torch.randint(len(data) - length - 1, (BATCH,), generator=batches)
+        starts = torch.randint(len(data) - length - 1, (STEP_BYTES // length,), generator=batches)
         loss = loss_of(model, gather_segments(data, starts, length))
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
@@ -384,7 +434,7 @@ def run(encoding, splits, options):
     folder = os.path.join(options.out, encoding.name)
     write_checkpoint(model, folder)
     remarks = [
-        f"training of {encoding.name}: {options.steps} steps of {BATCH} x {length} bytes, seed {options.seed}",
+        f"training of {encoding.name}: {options.steps} steps of {STEP_BYTES // length} x {length} bytes, seed {options.seed}",
         "loss: nats a byte, mean since the row before; the last is the final training loss",
         f"valid loss at {length} inputs: {valid[1]:.5f} (before rounding to bfloat16: {unrounded:.5f})",
         f"valid loss at {4 * length} inputs: {valid[4]:.5f}",
@@ -398,13 +448,13 @@ def main():
     parser = argparse.ArgumentParser(description="train the example models")
     parser.add_argument("--corpus", required=True, metavar="DIR", help="folder with train/*.txt.gz and valid/*.txt.gz")
     parser.add_argument("--out", required=True, metavar="DIR", help="where the model folders go")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="names of ENCODINGS rows; default: the example models")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="names of ENCODINGS rows; default: all")
     parser.add_argument("--steps", type=int, default=1300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     table = {encoding.name: encoding for encoding in ENCODINGS}
-    names = options.only or [name for name, encoding in table.items() if encoding.default]
+    names = options.only or list(table)
     unknown = [name for name in names if name not in table]
     if unknown:
         parser.error(f"unknown model {unknown[0]} (known: {', '.join(table)})")

@@ -32,7 +32,9 @@ enum buffer_role {
     ROLE_COUNT
 };
 
-enum norm_kind { NORM_LAYER, NORM_RMS };
+/* RMS: x / sqrt(mean x^2 + epsilon). RMS_OUTSIDE: x / (sqrt(mean x^2) + epsilon), older GPT-NeoX code. LENGTH: x / max(||x||, epsilon), "scalenorm".
+ * The statistics of all but LAYER are 0 and the factor on x. */
+enum norm_kind { NORM_LAYER, NORM_RMS, NORM_RMS_OUTSIDE, NORM_LENGTH };
 
 /* GELU_BLOOM is GELU_TANH with sqrt(2 / pi) cut to 0.79788456, as that family's code has it: the same in float, not in double. */
 enum activation { ACTIVATION_GELU, ACTIVATION_GELU_TANH, ACTIVATION_QUICK_GELU, ACTIVATION_RELU, ACTIVATION_SILU, ACTIVATION_GELU_BLOOM };
@@ -63,7 +65,7 @@ enum weight_use {
 struct norm {
     enum norm_kind kind;
     double epsilon;
-    const struct weight *scale, *shift; /* [width]; shift may be NULL */
+    const struct weight *scale, *shift; /* [width]; either may be NULL: 1, 0. [1] stands for the same value everywhere */
 };
 
 /* Attention of one layer. z = scale q.k; z = soft_cap tanh(z / soft_cap) if soft_cap > 0; z = z multiplier[h,t] + bias[h,t] + key_bias[h,j];
@@ -123,6 +125,16 @@ struct kernels {
     /* dx (+)= (d norm / d x)^T dy. dx ROLE_RESIDUAL, dy either. */
     void (*norm_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x, const struct buffer *statistics,
                          const struct norm *norm, struct rows rows, int width, int accumulate);
+    /* The norm of every head by itself: of the first `heads` slices of head_size of every row of x[R, width]; y likewise (its other columns keep what
+     * they hold); norm's parameters are [head_size]; statistics [R, heads, 2]. x, y ROLE_ACTIVATION; y is not x. */
+    void (*norm_heads)(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm, struct rows rows,
+                       int heads, int head_size, int width);
+    /* dx = (d norm_heads / d x)^T dy over the same slices; dx may be dy. */
+    void (*norm_heads_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x, const struct buffer *statistics,
+                               const struct norm *norm, struct rows rows, int heads, int head_size, int width);
+    /* x[R, width] clamped to [-limit, limit], in place; and its reverse: dx = 0 where the clamped x stands at a limit. */
+    void (*clip)(struct kernels *k, struct buffer *x, double limit, struct rows rows, int width);
+    void (*clip_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *x, double limit, struct rows rows, int width);
     /* y[R, out] (+)= x[R, in] w^T + bias; w [out, in], bias [out] or NULL. y ROLE_ACTIVATION, or ROLE_RESIDUAL. */
     void (*linear)(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias, struct rows rows,
                    int accumulate);
