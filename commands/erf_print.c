@@ -41,7 +41,7 @@ static void print_model(struct table *t, const struct erf_run *r, const struct e
     const struct erf_options *o = r->options;
     const struct erf_summary *u = &m->summary;
     const struct erf_row *row = &u->rows[r->main_row];
-    enum { ENCODING = 28 };
+    enum { ENCODING = 36 };
 
     table_cell(t, "%s", m->argument->name);
     if (strlen(m->decoder->position_text) > ENCODING)
