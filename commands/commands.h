@@ -2,9 +2,13 @@
 #ifndef REACH_COMMANDS_COMMANDS_H
 #define REACH_COMMANDS_COMMANDS_H
 
+int main_bias(int argc, char **argv);
+int main_convert(int argc, char **argv);
 int main_erf(int argc, char **argv);
+int main_fit(int argc, char **argv);
 int main_info(int argc, char **argv);
 int main_plot(int argc, char **argv);
+int main_trf(int argc, char **argv);
 int main_version(int argc, char **argv);
 
 #endif

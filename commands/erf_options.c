@@ -1,7 +1,8 @@
 /* Options of `reach erf`. */
 #include "commands/erf.h"
 
-#include "analyze/formula.h"
+#include "commands/results.h"
+#include "commands/run_options.h"
 #include "io/csv.h"
 #include "plots/figure.h"
 
@@ -31,15 +32,14 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_BOOTSTRAP] = {"bootstrap", "N", "resamplings of the segments behind the 95 % intervals (default 1000; 0: no intervals)"},
     [OPTION_SEED] = {"seed", "N", "seed of the resampling (default 0)"},
     [OPTION_TRAIN_LENGTH] = {"train-length", "N", "tokens the models were trained on, marked in the figure, where a checkpoint does not say it"},
-    [OPTION_BIAS] = {"bias", "FORMULA", "replace the additive position bias of every layer, as 'alibi(delta=2)' or '-ln(1+t)/h'; t is the distance, h the head from 1; "
-                               "doc/formula.md has the language and the presets"},
-    [OPTION_POSITIONS] = {"positions", "none", "take rotary and absolute positions away"},
+    [OPTION_BIAS] = BIAS_ROW,
+    [OPTION_POSITIONS] = POSITIONS_ROW,
     [OPTION_WINDOW] = {"window", "N", "let every layer attend to the last N keys only, its own included (0: no window)"},
-    [OPTION_DEVICE] = {"device", "NAME", "auto or cpu (default auto, which is cpu in this build)"},
-    [OPTION_DTYPE] = {"dtype", "TYPE", "f32 or f64: arithmetic of the run (default f32; f64 is slow and its own oracle)"},
+    [OPTION_DEVICE] = DEVICE_ROW,
+    [OPTION_DTYPE] = DTYPE_ROW,
     [OPTION_CHECK_PRECISION] = {"check-precision", "N", "afterwards, run N segments again in f64 and report the largest deviations of s, c, log p and ERF"},
-    [OPTION_MEMORY] = {"memory", "SIZE", "bytes the run may take, as 800M or 16G (default: most of what is free)"},
-    [OPTION_THREADS] = {"threads", "N", "threads (default: all cores); results do not depend on it"},
+    [OPTION_MEMORY] = MEMORY_ROW,
+    [OPTION_THREADS] = THREADS_ROW,
     [OPTION_RESUME] = {"resume", NULL, "go on with an interrupted run: segments in DIR/erf.part are not measured again; without one the run starts afresh"},
     [OPTION_FORCE] = {"force", NULL, "overwrite results, or start afresh over an unfinished run"},
     [OPTION_FORMAT] = {"format", "LIST", "pictures to draw: png, svg, pdf, several with commas (default png)"},
@@ -92,49 +92,13 @@ static int add_threshold(struct erf_options *o, double q, struct error *e)
     return 0;
 }
 
-static int check_formula(const char *text, struct error *e)
-{
-    struct formula_error problem = {0, ""};
-    struct formula *f = formula_parse(text, &problem);
-    const char *missing;
-    int rc = 0;
-
-    if (!f)
-        return fail(e, "--bias: \"%s\", at character %zu: %s", text, problem.at + 1, problem.message);
-    missing = formula_missing(f);
-    if (missing)
-        rc = fail(e, "--bias: \"%s\" lacks its parameter %s (expected a value, as in alibi(delta=2))", text, missing);
-    formula_free(f);
-    return rc;
-}
-
-static int choose(const char *option, const char *value, const char *const *choices, const char *expected, struct error *e)
-{
-    for (; *choices; choices++)
-        if (strcmp(value, *choices) == 0)
-            return 0;
-    return fail(e, "%s: \"%s\" will not do (expected %s)", option, value, expected);
-}
-
-/* cuda or cuda:N */
-static int is_cuda(const char *device)
-{
-    return strncmp(device, "cuda", 4) == 0 &&
-           (device[4] == 0 || (device[4] == ':' && device[5] && device[5 + strspn(device + 5, "0123456789")] == 0));
-}
-
 int erf_options_available(const struct erf_options *o, struct error *e)
 {
-    if (is_cuda(o->device))
-        return fail(e, "--device %s: this build has no CUDA kernels (expected auto or cpu)", o->device);
-    if (strcmp(o->dtype, "f32") != 0 && strcmp(o->dtype, "f64") != 0)
-        return fail(e, "--dtype %s: needs a GPU, and this build has no CUDA kernels (expected f32 or f64)", o->dtype);
-    return 0;
+    return run_available(o->device, o->dtype, e);
 }
 
 static int parse_one(struct erf_options *o, int option, const char *value, int *threshold_given, struct error *e)
 {
-    static const char *const devices[] = {"auto", "cpu", NULL}, *const dtypes[] = {"f32", "f64", "tf32", "bf16", NULL};
     const long most = 1L << 40;
     long whole = 0;
     double q;
@@ -174,18 +138,18 @@ static int parse_one(struct erf_options *o, int option, const char *value, int *
     case OPTION_BOOTSTRAP: return read_whole("--bootstrap", value, 0, 10000000, &o->bootstrap, e);
     case OPTION_SEED: return read_unsigned("--seed", value, &o->seed, e);
     case OPTION_TRAIN_LENGTH: return read_whole("--train-length", value, 1, 1L << 30, &o->train_length, e);
-    case OPTION_BIAS: o->bias = value; return check_formula(value, e);
+    case OPTION_BIAS: o->bias = value; return read_bias(value, e);
     case OPTION_POSITIONS:
         o->positions_none = 1;
-        return strcmp(value, "none") == 0 ? 0 : fail(e, "--positions: \"%s\" will not do (expected none)", value);
+        return read_positions(value, e);
     case OPTION_WINDOW:
         rc = read_whole("--window", value, 0, 1L << 30, &whole, e);
         o->window = (int)whole;
         return rc;
     case OPTION_DEVICE:
         o->device = value;
-        return is_cuda(value) ? 0 : choose("--device", value, devices, "auto or cpu", e);
-    case OPTION_DTYPE: o->dtype = value; return choose("--dtype", value, dtypes, "f32 or f64", e);
+        return read_device(value, e);
+    case OPTION_DTYPE: o->dtype = value; return read_dtype(value, e);
     case OPTION_CHECK_PRECISION: return read_whole("--check-precision", value, 1, 1L << 31, &o->check_precision, e);
     case OPTION_MEMORY: return read_size("--memory", value, &o->memory, e);
     case OPTION_THREADS: return read_whole("--threads", value, 1, 4096, &o->threads, e);
@@ -246,25 +210,6 @@ void erf_options_free(struct erf_options *o)
     text_list_free(&o->tokens);
 }
 
-/* A word of the recorded command, in quotes where a shell would need them. */
-static void write_word(FILE *f, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
-
-    fputc(' ', f);
-    if (*word && word[strspn(word, plain)] == 0) {
-        fputs(word, f);
-        return;
-    }
-    fputc('\'', f);
-    for (; *word; word++)
-        if (*word == '\'')
-            fputs("'\\''", f);
-        else
-            fputc(*word, f);
-    fputc('\'', f);
-}
-
 char *erf_options_command(const struct erf_options *o)
 {
     char *text = NULL, number[32];
@@ -276,14 +221,14 @@ char *erf_options_command(const struct erf_options *o)
         return NULL;
     fputs("reach erf", f);
     for (int i = 0; i < o->models.count; i++)
-        write_word(f, o->models.item[i]);
+        command_word(f, o->models.item[i]);
     for (int i = 0; i < o->text.count; i++) {
         fputs(" --text", f);
-        write_word(f, o->text.item[i]);
+        command_word(f, o->text.item[i]);
     }
     for (int i = 0; i < o->tokens.count; i++) {
         fputs(" --tokens", f);
-        write_word(f, o->tokens.item[i]);
+        command_word(f, o->tokens.item[i]);
     }
     if (o->cut.length && (o->cut.length != 2048 || o->tokens.count))
         fprintf(f, " --length %zu", o->cut.length);
@@ -314,7 +259,7 @@ char *erf_options_command(const struct erf_options *o)
         fprintf(f, " --train-length %ld", o->train_length);
     if (o->bias) {
         fputs(" --bias", f);
-        write_word(f, o->bias);
+        command_word(f, o->bias);
     }
     if (o->positions_none)
         fputs(" --positions none", f);

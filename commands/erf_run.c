@@ -2,6 +2,7 @@
 #include "commands/erf.h"
 
 #include "commands/interrupt.h"
+#include "commands/run_options.h"
 #include "io/element.h"
 #include "io/journal.h"
 #include "io/result.h"
@@ -23,27 +24,11 @@ char *erf_path(const char *folder, const char *name, struct error *e)
     return NULL;
 }
 
-static int override_positions(struct decoder *d, const struct erf_options *o, struct error *e)
-{
-    struct position_override change = {.positions_none = o->positions_none, .window = o->window};
-    struct formula_error problem = {0, ""};
-    int rc;
-
-    if (!o->bias && !o->positions_none && o->window < 0)
-        return 0;
-    if (o->bias && !(change.bias = formula_parse(o->bias, &problem)))
-        return fail(e, "--bias: \"%s\", at character %zu: %s", o->bias, problem.at + 1, problem.message);
-    rc = decoder_override(d, &change, e);
-    if (rc != 0)
-        formula_free(change.bias);
-    return rc;
-}
-
 static int open_model(struct erf_model *m, const struct erf_options *o, struct error *e)
 {
     struct decoder *d = m->decoder = decoder_open(m->argument->path, e);
 
-    if (!d || override_positions(d, o, e) != 0)
+    if (!d || run_override(d, o->bias, o->positions_none, o->window, e) != 0)
         return -1;
     if (o->text.count && d->vocabulary != 256)
         return fail(e, "%s: has a vocabulary of %d and reach reads text only as bytes (expected a vocabulary of 256, or --tokens FILE.npy)", m->argument->path,

@@ -19,6 +19,7 @@ static const struct verb {
     {"erf", main_erf, "how far back models look on a text: curves, empirical receptive fields, figure"},
     {"plot", main_plot, "redraw or combine saved results"},
     {"info", main_info, "what a checkpoint is, and what a run on it would take"},
+    {"convert", main_convert, "any readable checkpoint as safetensors or HDF5"},
     {"version", main_version, "version, compiler, libraries, kernel sets"},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
@@ -74,7 +75,7 @@ int main(int argc, char **argv)
         if (i < VERBS)
             blank = " ", verb = verbs[i].name, status = verbs[i].run(argc - 2, argv + 2);
         else
-            fprintf(stderr, "reach: %s: unknown verb (expected erf, plot, info or version); see `reach --help`\n", name);
+            fprintf(stderr, "reach: %s: unknown verb (expected one of those that `reach --help` lists)\n", name);
     }
     if (fflush(stdout) != 0 || ferror(stdout) || fclose(stdout) != 0) {
         fprintf(stderr, "reach%s%s: standard output: cannot be written: %s\n", blank, verb, strerror(errno));

@@ -1,7 +1,6 @@
 /* MODEL arguments. */
 #include "commands/models.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,40 +118,22 @@ end:
 
 int model_digest(char digest[33], const struct decoder *d, struct error *e)
 {
-    XXH3_state_t *state = NULL;
+    XXH3_state_t *state;
     XXH128_canonical_t canonical;
-    FILE *f = NULL;
-    char chunk[4096];
-    size_t n;
-    int rc = -1;
+    size_t size;
+    const char *text = config_text(d->config, &size);
 
     if (tensors_digest(d->tensors, digest, e) != 0)
         return -1;
-    f = fopen(config_path(d->config), "rbe");
-    if (!f) {
-        fail(e, "%s: cannot be read: %s", config_path(d->config), strerror(errno));
-        goto end;
-    }
     state = XXH3_createState();
-    if (!state) {
-        fail(e, "%s: out of memory for the digest", d->path);
-        goto end;
-    }
+    if (!state)
+        return fail(e, "%s: out of memory for the digest", d->path);
     XXH3_128bits_reset(state);
     XXH3_128bits_update(state, digest, 32);
-    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0)
-        XXH3_128bits_update(state, chunk, n);
-    if (ferror(f)) {
-        fail(e, "%s: cannot be read: %s", config_path(d->config), strerror(errno));
-        goto end;
-    }
+    XXH3_128bits_update(state, text, size);
     XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));
     for (int i = 0; i < 16; i++)
         snprintf(digest + 2 * i, 3, "%02x", canonical.digest[i]);
-    rc = 0;
-end:
-    if (f)
-        fclose(f);
     XXH3_freeState(state);
-    return rc;
+    return 0;
 }

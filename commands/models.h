@@ -14,7 +14,7 @@ struct model_argument {
  * names that occur again get -2, -3 ... The caller frees *out. Errors are wrong usage. */
 int model_arguments(struct model_argument **out, const struct text_list *texts, struct error *e) MUST_USE;
 
-/* XXH3-128 of the tensors' digest and the bytes of config.json, as 32 hex digits. */
+/* XXH3-128 of the tensors' digest and the text of the config, as 32 hex digits. */
 int model_digest(char digest[33], const struct decoder *d, struct error *e) MUST_USE;
 
 #endif

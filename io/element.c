@@ -1,5 +1,6 @@
 #include "io/element.h"
 
+#include <math.h>
 #include <string.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "stored tensors are little-endian and are read in place");
@@ -126,4 +127,20 @@ void element_widen_f64(double *restrict dst, const void *restrict src, enum elem
             dst[i] = bf16_to_float(load16(p + 2 * i));
         break;
     }
+}
+
+double element_round(double x, enum element type)
+{
+    /* significant bits, and the exponents (of 2^e <= |x| < 2^(e + 1)) of the smallest normal and the largest numbers */
+    static const struct {
+        int bits, least, most;
+    } formats[] = {[ELEMENT_F64] = {53, -1022, 1023}, [ELEMENT_F32] = {24, -126, 127}, [ELEMENT_F16] = {11, -14, 15}, [ELEMENT_BF16] = {8, -126, 127}};
+    int exponent, step;
+    if (!isfinite(x) || x == 0)
+        return x;
+    frexp(x, &exponent);
+    exponent = exponent - 1 > formats[type].least ? exponent - 1 : formats[type].least;
+    step = exponent - formats[type].bits + 1; /* neighbours are 2^step apart */
+    double rounded = ldexp(nearbyint(ldexp(x, -step)), step);
+    return fabs(rounded) >= ldexp(1, formats[type].most) * 2 ? copysign(INFINITY, x) : rounded;
 }

@@ -15,6 +15,9 @@ const char *element_name(enum element type);
 /* The `index`-th element behind `data` (any alignment), exactly, as a double. */
 double element_read(const void *data, enum element type, size_t index);
 
+/* x rounded to the nearest number of the type, ties to even; beyond its range infinite. */
+double element_round(double x, enum element type);
+
 /* dst[i] = (float)src[i], i < count; src may have any alignment. f64 is rounded to nearest; the others are exact. */
 void element_widen_f32(float *dst, const void *src, enum element type, size_t count);
 /* The same in double, always exact. */

@@ -59,7 +59,7 @@ static int heap_is_sound(const unsigned char *heap, size_t room)
     return 1;
 }
 
-static int check_bytes(const unsigned char *bytes, size_t size, const char *path, struct error *e)
+int hdf_check_memory(const unsigned char *bytes, size_t size, const char *path, struct error *e)
 {
     static const unsigned char signature[8] = "\x89HDF\r\n\x1a\n", heap[5] = "GCOL\x01";
     if (size < 16 || memcmp(bytes, signature, sizeof signature))
@@ -84,7 +84,7 @@ int hdf_check_file(const char *path, struct error *e)
     if (bytes == MAP_FAILED) {
         result = fail(e, "%s: cannot be mapped (%zu bytes): %s", path, size, strerror(errno));
     } else {
-        result = check_bytes(bytes, size, path, e);
+        result = hdf_check_memory(bytes, size, path, e);
         if (size)
             munmap(bytes, size);
     }

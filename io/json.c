@@ -11,6 +11,8 @@ enum { CONFIG_BYTES_MAX = 16 << 20, KEY_MAX = 128 };
 
 struct config {
     char *path;
+    char *text;
+    size_t size;
     json_t *root;
     json_t *read; /* object whose keys are the top-level keys that were asked for */
 };
@@ -34,22 +36,68 @@ json_t *json_parse_object(const char *path, const char *what, const char *text, 
     return root;
 }
 
+/* A config without its root. Takes `text` over, on failure too. */
+static struct config *create(const char *path, char *text, size_t size, struct error *e)
+{
+    struct config *c = calloc(1, sizeof *c);
+    if (c) {
+        c->text = text;
+        c->size = size;
+        if ((c->path = strdup(path)) && (c->read = json_object()))
+            return c;
+        config_close(c);
+    } else {
+        free(text);
+    }
+    fail_memory(e, (double)sizeof *c + (double)strlen(path), path);
+    return NULL;
+}
+
 struct config *config_open(const char *path, struct error *e)
 {
     size_t size;
     char *text = file_read_whole(path, CONFIG_BYTES_MAX, &size, e);
-    if (!text)
-        return NULL;
-    struct config *c = calloc(1, sizeof *c);
-    if (!c || !(c->path = strdup(path)) || !(c->read = json_object())) {
-        fail_memory(e, (double)sizeof *c + (double)strlen(path), path);
-    } else if ((c->root = json_parse_object(path, "the file", text, size, e))) {
-        free(text);
-        return c;
+    struct config *c = text ? create(path, text, size, e) : NULL;
+    if (c && !(c->root = json_parse_object(path, "the file", text, size, e))) {
+        config_close(c);
+        c = NULL;
     }
-    free(text);
-    config_close(c);
-    return NULL;
+    return c;
+}
+
+struct config *config_from_text(const char *path, const char *text, size_t size, struct error *e)
+{
+    if (size > CONFIG_BYTES_MAX) {
+        fail(e, "%s: its config has %zu bytes (expected at most %d)", path, size, CONFIG_BYTES_MAX);
+        return NULL;
+    }
+    char *copy = malloc(size + 1);
+    if (!copy) {
+        fail_memory(e, (double)size + 1, path);
+        return NULL;
+    }
+    memcpy(copy, text, size);
+    struct config *c = create(path, copy, size, e);
+    if (c && !(c->root = json_parse_object(path, "its config", copy, size, e))) {
+        config_close(c);
+        c = NULL;
+    }
+    return c;
+}
+
+struct config *config_from_json(const char *path, json_t *object, struct error *e)
+{
+    char *text = object ? json_dumps(object, JSON_SORT_KEYS | JSON_INDENT(2)) : NULL;
+    struct config *c = NULL;
+    if (!text)
+        fail_memory(e, (double)strlen(path), path);
+    else
+        c = create(path, text, strlen(text), e);
+    if (c)
+        c->root = object;
+    else
+        json_decref(object);
+    return c;
 }
 
 void config_close(struct config *c)
@@ -58,6 +106,7 @@ void config_close(struct config *c)
         return;
     json_decref(c->root);
     json_decref(c->read);
+    free(c->text);
     free(c->path);
     free(c);
 }
@@ -65,6 +114,12 @@ void config_close(struct config *c)
 const char *config_path(const struct config *c)
 {
     return c->path;
+}
+
+const char *config_text(const struct config *c, size_t *size)
+{
+    *size = c->size;
+    return c->text;
 }
 
 /* Follows the dots of `key`. *value is the member, or NULL if it or one above it is absent or null. -1 with the name of the part in the way

@@ -11,8 +11,13 @@
 struct config;
 
 struct config *config_open(const char *path, struct error *e) MUST_USE; /* caller closes; NULL on failure */
+/* The same of `size` bytes of text, or of an object that is taken over (on failure too). `path` says in messages where the config comes from. */
+struct config *config_from_text(const char *path, const char *text, size_t size, struct error *e) MUST_USE;
+struct config *config_from_json(const char *path, json_t *object, struct error *e) MUST_USE;
 void config_close(struct config *c);
 const char *config_path(const struct config *c);
+/* What was parsed; of an object its text with sorted keys. Borrowed. */
+const char *config_text(const struct config *c, size_t *size);
 /* The member of that name, marked as read; NULL if absent or null. Dots descend: "rope_scaling.factor" (typed getters refuse a rope_scaling that
  * is no object). Borrowed. */
 json_t *config_get(struct config *c, const char *key);

@@ -85,9 +85,11 @@ struct attention_shape {
 
 struct kernels {
     char name[64];  /* "reference", "cpu (AVX2, oneDNN 2.6.3)" */
-    char dtype[8];  /* "f32", "f64" */
+    char dtype[8];  /* "f32", "f64", "tf32", "bf16" */
     size_t role_size[ROLE_COUNT]; /* bytes of an element */
     int workers;    /* things done at once (threads); the plan batches segments to keep them busy. 0 counts as 1 */
+    int prefetches; /* 1: weight_load returns while the data is still on its way. Weights that come and go by layer then hide behind the computing: load
+                     * the next block before weight_free of the last one, without synchronize between them (two blocks at once in memory) */
     void *state;
 
     /* -- memory -- */
@@ -102,6 +104,8 @@ struct kernels {
     int (*synchronize)(struct kernels *k, struct error *e);
     /* Bytes of scratch the set itself needs at most for these rows and this attention (for the memory plan). */
     size_t (*scratch_bytes)(struct kernels *k, const struct attention_shape *shape, struct rows rows);
+    /* Bytes of the set's memory that nobody uses, for the plan's budget; NULL: ordinary memory. */
+    size_t (*memory_free)(struct kernels *k);
     /* Frees the set. */
     void (*close)(struct kernels *k);
 
@@ -161,10 +165,17 @@ struct kernels {
     void (*tail)(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width);
     /* The reverse of tail: dst[segments*from, W]: its last `to` rows a segment += src[segments*to, W]. */
     void (*tail_reverse)(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width);
+    /* dst[segments*(first + second), W]: of each segment the `first` rows (0 or more) of a, then the `second` rows of b. All three of one role. */
+    void (*join)(struct kernels *k, struct buffer *dst, const struct buffer *a, const struct buffer *b, int segments, int first, int second, int width);
     /* The head on one row a segment: logits = x w^T + bias, soft-capped if soft_cap > 0; logprob[segments] = log softmax(logits)[target];
      * dx[segments, width] = seed * d logprob / d x. x, dx ROLE_ACTIVATION; targets [segments] ROLE_INDEX; logprob ROLE_STATISTIC. */
     void (*head)(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x, const struct weight *w, const struct weight *bias,
                  const struct buffer *targets, double soft_cap, double seed, int segments, int width);
+    /* The head on every row, without gradient: logits = x w^T + bias, soft-capped if soft_cap > 0; logprob[R] = log softmax(logits)[target]. Logits are
+     * made and dropped in blocks: the array R x vocabulary is never stored. x [R, width] ROLE_ACTIVATION; targets [R] ROLE_INDEX; logprob [R]
+     * ROLE_STATISTIC. */
+    void (*head_rows)(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct weight *w, const struct weight *bias,
+                      const struct buffer *targets, double soft_cap, struct rows rows, int width);
     /* norms[R] = factor * ||dx[r, :]||_2, summed in double; norms ROLE_STATISTIC. */
     void (*row_norms)(struct kernels *k, struct buffer *norms, const struct buffer *dx, double factor, struct rows rows, int width);
 };
@@ -180,8 +191,11 @@ struct kernel_set_entry {
 extern const struct kernel_set_entry kernel_sets[];
 extern const int kernel_set_count;
 
-/* Opens the set for a dtype ("f32", "f64"): the best usable one, or the one that the environment variable REACH_KERNELS names. NULL on failure. */
+/* Opens the set for a dtype ("f32", "f64", "tf32", "bf16"): the best usable one, or the one that the environment variable REACH_KERNELS names. NULL on failure. */
 struct kernels *kernels_open(const char *dtype, struct error *e) MUST_USE;
+/* The same on a device: "cpu", "cuda" (the first GPU), "cuda:N", or "auto": a GPU if there is one, else the processor; then *note is one line that says why
+ * when a plug-in was there and found none (else empty). NULL on failure. */
+struct kernels *kernels_open_on(const char *device, const char *dtype, struct error *note, struct error *e) MUST_USE;
 
 /* Table fillers: the reference set fills every entry; a faster set starts from it and overrides. */
 void reference_fill_f32(struct kernels *k);

@@ -1,5 +1,6 @@
 /* The kernel sets of this build, and the choice among them. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/plugin.h"
 #include "kernels/reference/reference.h"
 
 #include <stdlib.h>
@@ -28,10 +29,39 @@ static struct kernels *reference_open_f64(struct error *e)
     return reference_open(reference_fill_f64, e);
 }
 
+static int cuda_usable(void)
+{
+    return plugin_devices(NULL) > 0;
+}
+
+static struct kernels *cuda_open(int device, const char *dtype, struct error *e)
+{
+    const struct plugin *p = plugin_open(NULL, e);
+    return p ? p->open(device, dtype, e) : NULL;
+}
+
+static struct kernels *cuda_open_f32(struct error *e)
+{
+    return cuda_open(0, "f32", e);
+}
+
+static struct kernels *cuda_open_tf32(struct error *e)
+{
+    return cuda_open(0, "tf32", e);
+}
+
+static struct kernels *cuda_open_bf16(struct error *e)
+{
+    return cuda_open(0, "bf16", e);
+}
+
 const struct kernel_set_entry kernel_sets[] = {
     {"reference", "f32", "plain loops, sums in double, results in float", always, reference_open_f32},
     {"reference", "f64", "plain loops in double", always, reference_open_f64},
     {"cpu", "f32", "oneDNN matrix products, vectorised attention", cpu_usable, cpu_open},
+    {"cuda", "f32", "cuBLASLt matrix products, own kernels, on a GPU", cuda_usable, cuda_open_f32},
+    {"cuda", "tf32", "the same, products with 10-bit mantissas", cuda_usable, cuda_open_tf32},
+    {"cuda", "bf16", "the same, activations in bf16", cuda_usable, cuda_open_bf16},
 };
 const int kernel_set_count = (int)(sizeof kernel_sets / sizeof *kernel_sets);
 
@@ -46,16 +76,30 @@ static void list_sets(char *text, size_t size)
     }
 }
 
-struct kernels *kernels_open(const char *dtype, struct error *e)
+/* The best usable set of the dtype, of those named `only` (NULL: all), leaving out those named `not` (NULL: none). */
+static const struct kernel_set_entry *best_set(const char *dtype, const char *only, const char *not)
+{
+    const struct kernel_set_entry *found = NULL;
+    for (int i = 0; i < kernel_set_count; i++) {
+        const struct kernel_set_entry *s = &kernel_sets[i];
+        if (!strcmp(s->dtype, dtype) && (!only || !strcmp(s->name, only)) && !(not && !strcmp(s->name, not)) && s->usable())
+            found = s;
+    }
+    return found;
+}
+
+/* What REACH_KERNELS names, or NULL. */
+static const char *forced_set(void)
 {
     const char *forced = getenv("REACH_KERNELS");
-    const struct kernel_set_entry *found = NULL;
-    char sets[256];
-    if (forced && !*forced)
-        forced = NULL;
-    for (int i = 0; i < kernel_set_count; i++)
-        if (!strcmp(kernel_sets[i].dtype, dtype) && (!forced || !strcmp(kernel_sets[i].name, forced)) && kernel_sets[i].usable())
-            found = &kernel_sets[i];
+    return forced && *forced ? forced : NULL;
+}
+
+static struct kernels *open_best(const char *dtype, const char *not, struct error *e)
+{
+    const char *forced = forced_set();
+    const struct kernel_set_entry *found = best_set(dtype, forced, not);
+    char sets[512];
     if (found)
         return found->open(e);
     list_sets(sets, sizeof sets);
@@ -64,4 +108,48 @@ struct kernels *kernels_open(const char *dtype, struct error *e)
     else
         fail(e, "no kernel set for %s (there are: %s)", dtype, sets);
     return NULL;
+}
+
+struct kernels *kernels_open(const char *dtype, struct error *e)
+{
+    return open_best(dtype, NULL, e);
+}
+
+/* 1 for types that only a GPU computes in. */
+static int needs_gpu(const char *dtype)
+{
+    return !strcmp(dtype, "tf32") || !strcmp(dtype, "bf16");
+}
+
+struct kernels *kernels_open_on(const char *device, const char *dtype, struct error *note, struct error *e)
+{
+    struct error why = {""};
+    int absent = 0;
+    note->text[0] = 0;
+    if (!strncmp(device, "cuda", 4)) {
+        if (!strcmp(dtype, "f64")) {
+            fail(e, "--dtype f64 is for the processor (expected --device cpu, or f32, tf32, bf16 on a GPU)");
+            return NULL;
+        }
+        struct kernels *k = cuda_open(device[4] == ':' ? atoi(device + 5) : 0, dtype, &why);
+        if (!k)
+            fail(e, "--device %s: %s", device, why.text);
+        return k;
+    }
+    if (!strcmp(device, "cpu")) {
+        if (!needs_gpu(dtype))
+            return open_best(dtype, "cuda", e);
+        fail(e, "--dtype %s is for GPUs (expected f32 or f64 with --device cpu)", dtype);
+        return NULL;
+    }
+    if (!forced_set() && strcmp(dtype, "f64") && plugin_devices(&why) == 0) {
+        (void)plugin_open(&absent, NULL);
+        if (needs_gpu(dtype)) {
+            fail(e, "--dtype %s needs a GPU: %s", dtype, why.text);
+            return NULL;
+        }
+        if (!absent)
+            fail(note, "%s: goes on with the processor", why.text);
+    }
+    return open_best(dtype, NULL, e);
 }

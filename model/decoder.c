@@ -1,14 +1,15 @@
 /* Opening a checkpoint: config.json says the family, the family's reader fills the decoder. */
 #include "model/decoder.h"
 
+#include "io/checkpoint.h"
 #include "model/family.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-static const struct family *const families[] = {&family_reach, &family_gpt2, &family_gpt_neox, &family_bloom, &family_llama, &family_mistral};
+static const struct family *const families[] = {&family_reach, &family_gpt2,  &family_gpt_neox, &family_bloom, &family_mpt, &family_llama, &family_mistral,  &family_qwen2,
+                                                &family_qwen3, &family_gemma2, &family_opt,     &family_falcon, &family_gptj, &family_phi,  &family_megatron, &family_fairseq};
 enum { FAMILIES = sizeof families / sizeof families[0] };
 
 static const struct family *family_of(struct decoder *d, struct error *e)
@@ -18,13 +19,14 @@ static const struct family *family_of(struct decoder *d, struct error *e)
         return &family_reach;
     if (config_string_or(d->config, "model_type", "", &type, e))
         return NULL;
-    char known[256] = "";
+    char known[FAMILIES * 32] = "";
     size_t at = 0;
     for (int i = 0; i < FAMILIES; i++)
         for (int j = 0; j < 4 && families[i]->model_types[j]; j++) {
             if (strcmp(families[i]->model_types[j], type) == 0)
                 return families[i];
-            at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", at ? ", " : "", families[i]->model_types[j]);
+            if (at < sizeof known)
+                at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", at ? ", " : "", families[i]->model_types[j]);
         }
     if (*type)
         fail(e, "%s: model_type '%s' is not supported (supported: %s, and our own layout)", config_path(d->config), type, known);
@@ -56,7 +58,7 @@ static int refuse_unused(struct decoder *d, const struct family *family, struct 
 struct decoder *decoder_open(const char *path, struct error *e)
 {
     struct decoder *d = calloc(1, sizeof *d);
-    char file[sizeof d->path + 16];
+    struct checkpoint checkpoint;
     if (!d) {
         fail_memory(e, sizeof *d, "decoder");
         return NULL;
@@ -70,34 +72,19 @@ struct decoder *decoder_open(const char *path, struct error *e)
     }
     memcpy(d->path, path, length);
     d->embedding_scale = 1;
-    d->bos = -1;
-    struct stat status;
-    if (stat(d->path, &status)) {
-        fail(e, "%s: no such checkpoint (expected a folder with config.json and model.safetensors)", d->path);
+    d->bos = d->padding = -1;
+    if (checkpoint_open(&checkpoint, d->path, e))
         goto failed;
-    }
-    if (S_ISDIR(status.st_mode)) {
-        snprintf(file, sizeof file, "%s/config.json", d->path);
-    } else if (ends_with(d->path, ".safetensors") || ends_with(d->path, ".safetensors.index.json")) {
-        /* one file of a checkpoint: its description lies beside it */
-        const char *slash = strrchr(d->path, '/');
-        snprintf(file, sizeof file, "%.*sconfig.json", slash ? (int)(slash + 1 - d->path) : 0, d->path);
-    } else {
-        fail(e, "%s: not a checkpoint (expected a folder with config.json and model.safetensors, or a .safetensors file beside its config.json)", d->path);
-        goto failed;
-    }
-    d->config = config_open(file, e);
-    if (!d->config)
-        goto failed;
-    d->tensors = tensors_open(d->path, e);
-    if (!d->tensors)
-        goto failed;
+    d->tensors = checkpoint.tensors;
+    d->config = checkpoint.config;
     const struct family *family = family_of(d, e);
     if (!family)
         goto failed;
     snprintf(d->family, sizeof d->family, "%s", family->name);
     if (family->read(d, e))
         goto failed;
+    if (!d->embedding_width)
+        d->embedding_width = d->hidden;
     if (d->tied)
         d->head.weight = d->embedding;
     if (refuse_unused(d, family, e))
@@ -116,6 +103,7 @@ void decoder_close(struct decoder *d)
         formula_free(d->formulas[i]);
     free(d->formulas);
     free(d->rotary.frequency);
+    free(d->sinusoid.frequency);
     free(d->blocks);
     if (d->tensors)
         tensors_close(d->tensors);
@@ -142,7 +130,7 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
         d->formulas = grown;
         d->formulas[d->formula_count++] = o->bias;
         for (int l = 0; l < d->layers; l++)
-            d->blocks[l].score.bias = o->bias;
+            d->blocks[l].score.bias = o->bias, d->blocks[l].score.key_bias = NULL;
     }
     for (int l = 0; l < d->layers && o->window >= 0; l++)
         d->blocks[l].score.window = o->window;

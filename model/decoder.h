@@ -7,7 +7,7 @@
 #include "analyze/formula.h"
 #include "io/error.h"
 #include "io/json.h"
-#include "io/safetensors.h"
+#include "io/tensors.h"
 #include "kernels/ops.h"
 
 #include <stdint.h>
@@ -23,28 +23,36 @@ struct linear {
 struct norm_view {
     enum norm_kind kind;
     double epsilon;
-    view scale, shift; /* [hidden]; scale.data NULL: no norm here */
+    int present;       /* 0: no norm here; the others below mean nothing then */
+    view scale, shift; /* [width], or [1] for the same value everywhere; data NULL: 1, 0 */
 };
 
+/* Post norms p1, p2 stand only in the first and the last; any norm may be absent. */
 enum residual_wiring {
-    RESIDUAL_SEQUENTIAL, /* m = x + attention(n1(x)); y = m + mlp(n2(m)) */
-    RESIDUAL_PARALLEL    /* y = x + attention(n1(x)) + mlp(n2(x)) */
+    RESIDUAL_SEQUENTIAL, /* m = x + p1(attention(n1(x))); y = m + p2(mlp(n2(m))) */
+    RESIDUAL_PARALLEL,   /* y = x + attention(n1(x)) + mlp(n2(x)) */
+    RESIDUAL_POST        /* m = p1(x + attention(n1(x))); y = p2(m + mlp(n2(m))) */
 };
 
 /* Scores of one layer's attention beside q.k. Formulas are owned by the decoder and may be shared by layers. */
 struct score {
     double scale, soft_cap;
     int window; /* 0: none */
-    const struct formula *bias, *multiplier, *key_bias;
+    const struct formula *bias, *multiplier, *key_bias; /* key_bias by the position of the key, from 0 */
+    enum element key_bias_type; /* the key's position, and then its bias, are rounded to this type before key_bias_scale; ELEMENT_F64: not */
+    double key_bias_scale;      /* factor on key_bias */
 };
 
 struct block {
-    struct norm_view attention_norm, mlp_norm;
+    struct norm_view attention_norm, mlp_norm;           /* n1, n2 */
+    struct norm_view attention_post_norm, mlp_post_norm; /* p1, p2 */
     struct linear query, key, value, output;
+    double clip;                           /* queries, keys and values are clamped to [-clip, clip]; 0: not. Not with rotary positions or head norms */
+    struct norm_view query_norm, key_norm; /* [head_size], of every head by itself, before rotation; both or none */
     struct linear up, gate, down; /* gate.weight.data NULL: not gated */
     enum activation activation;
     enum residual_wiring residual;
-    int residual_from_norm; /* 1: the residual branch starts from the norm's output (bloom's apply_residual_connection_post_layernorm) */
+    int residual_from_norm; /* 1: the residual branch starts from n1's and n2's output (bloom's apply_residual_connection_post_layernorm); sequential */
     struct score score;
 };
 
@@ -57,22 +65,36 @@ struct decoder {
     int train_length;         /* 0: unknown */
     int tied;
     int bos;                  /* id of the beginning-of-text token, -1: none */
+    int padding;              /* id of a token that the family's positions do not count, so that it may not be in a segment; -1: none */
 
-    view embedding;           /* [vocabulary, hidden] */
+    /* x[0] = embedding_norm(project_in(embedding_scale * row) + position) */
+    int embedding_width;      /* E: hidden, unless project_in and project_out stand between */
+    view embedding;           /* [vocabulary, E] */
     double embedding_scale;
+    struct linear project_in; /* [hidden, E]; weight.data NULL: none */
     struct norm_view embedding_norm;
     enum position_kind position;
     view position_rows;       /* learned: [length, hidden] */
     int position_limit;       /* learned: the most inputs that have a row; 0: no limit */
+    struct sinusoid {
+        double *frequency;    /* [hidden / 2] radians a position; owned */
+        int halves;           /* 1: a row is [sin | cos]; 0: sin at 2i, cos at 2i + 1 */
+        int first;            /* angle of the first input, in positions */
+    } sinusoid;
     struct rotary {
         int size;             /* rotated dimensions of a head */
         enum rotary_pairing pairing;
         double *frequency;    /* [size / 2] radians a position; owned */
+        double factor;        /* on the rotated dimensions (yarn) */
+        double base, stretch; /* stretch > 0 (dynamic scaling): with n > limit inputs frequencies are those of the base
+                               * base (stretch n / limit - (stretch - 1))^(size / (size - 2)) */
+        int limit;
     } rotary;
 
     struct block *blocks;     /* [layers]; owned */
     struct norm_view final_norm;
-    struct linear head;
+    struct linear project_out; /* [E, hidden], between final norm and head; weight.data NULL: none */
+    struct linear head;        /* [vocabulary, E] */
     double head_soft_cap;
 
     struct formula **formulas; /* owned */
@@ -87,7 +109,7 @@ struct decoder {
 struct decoder *decoder_open(const char *path, struct error *e) MUST_USE;
 void decoder_close(struct decoder *d);
 
-/* Replaces parts of the position encoding: `bias` replaces the additive bias of every layer, positions_none also takes rotary and absolute
+/* Replaces parts of the position encoding: `bias` replaces the additive biases (by distance and by key) of every layer, positions_none also takes rotary and absolute
  * positions away, window >= 0 sets the window of every layer (0: none). Formula is taken over on success. */
 struct position_override {
     struct formula *bias;

@@ -16,7 +16,8 @@ static int make(struct engine *g, struct buffer **out, enum buffer_role role, si
 
 static struct buffer **kept_member(struct kept *s, int member)
 {
-    struct buffer **members[KEPT_BUFFERS] = {&s->statistics_1, &s->q, &s->kv, &s->lse, &s->o, &s->mid, &s->statistics_2, &s->up, &s->gate};
+    struct buffer **members[KEPT_BUFFERS] = {&s->statistics_1, &s->q,     &s->kv,     &s->lse,          &s->o,            &s->mid,           &s->statistics_2, &s->up,          &s->gate,
+                                             &s->raw_q,        &s->raw_kv, &s->statistics_q, &s->statistics_k, &s->attention_sum, &s->mlp_sum, &s->statistics_3, &s->statistics_4};
     return members[member];
 }
 
@@ -27,7 +28,7 @@ static int make_kept(struct engine *g, int batch, struct error *e)
     int first_stored = d->layers - g->plan.stored_layers;
     size_t largest[KEPT_BUFFERS] = {0}, elements[KEPT_BUFFERS];
     for (int l = 0; l < d->layers; l++) {
-        plan_kept(elements, d, l, g->keys[l], g->queries[l], batch);
+        plan_kept(elements, d, l, g->keys[l] + plan_carry(d, &g->options, l), g->queries[l], batch);
         for (int i = 0; i < KEPT_BUFFERS; i++) {
             if (l >= first_stored) {
                 if (make(g, kept_member(&g->kept[l], i), plan_kept_role(i), elements[i], e))
@@ -45,35 +46,63 @@ static int make_kept(struct engine *g, int batch, struct error *e)
     return 0;
 }
 
+/* The rows of position_rows that the inputs of a segment add: its last ones. */
+static int make_places(struct engine *g, int batch, struct error *e)
+{
+    size_t rows = (size_t)g->keys[0];
+    if (make(g, &g->places, ROLE_INDEX, (size_t)batch * rows, e))
+        return -1;
+    for (size_t i = 0; i < (size_t)batch * rows; i++) {
+        int32_t place = (int32_t)((size_t)g->n - rows + i % rows);
+        g->k->write_index(g->k, g->places, i, &place, 1);
+    }
+    return 0;
+}
+
 static int make_buffers(struct engine *g, struct error *e)
 {
     const struct decoder *d = g->d;
-    int batch = g->plan.batch, gated = 0;
-    size_t b = (size_t)batch, hidden = (size_t)d->hidden, rows = b * (size_t)g->keys[0];
+    int batch = g->plan.batch, gated = 0, forward = g->options.outputs > 0;
+    size_t b = (size_t)batch, hidden = (size_t)d->hidden, embedding = (size_t)d->embedding_width, rows = b * (size_t)g->keys[0];
     size_t q_width = (size_t)d->heads * (size_t)d->head_size, kv_width = 2 * (size_t)d->kv_heads * (size_t)d->head_size;
-    size_t widest = hidden > q_width ? hidden : q_width, pruned = 0, queries_most = 0;
+    size_t widest = hidden > q_width ? hidden : q_width, pruned = 0, queries_most = 0, outputs = b * (size_t)g->queries[d->layers - 1];
     for (int l = 0; l < d->layers; l++) {
         size_t queries = b * (size_t)g->queries[l];
         gated |= d->blocks[l].gate.weight.data != NULL;
         queries_most = queries > queries_most ? queries : queries_most;
         if (d->blocks[l].residual == RESIDUAL_PARALLEL && g->queries[l] < g->keys[l] && queries > pruned)
             pruned = queries;
-        if (make(g, &g->x[l], ROLE_RESIDUAL, b * (size_t)g->keys[l] * hidden, e))
+        if (forward && l > 1)
+            g->x[l] = g->x[l - 2]; /* two in turn: only reverse wants them all */
+        else if (make(g, &g->x[l], ROLE_RESIDUAL, (forward ? rows : b * (size_t)g->keys[l]) * hidden, e))
             return -1;
     }
-    if (make(g, &g->x[d->layers], ROLE_RESIDUAL, b * hidden, e) || make(g, &g->tokens, ROLE_INDEX, rows, e) || make(g, &g->targets, ROLE_INDEX, b, e) ||
+    if (forward && d->layers > 1)
+        g->x[d->layers] = g->x[d->layers - 2];
+    else if (make(g, &g->x[d->layers], ROLE_RESIDUAL, outputs * hidden, e))
+        return -1;
+    if (make(g, &g->tokens, ROLE_INDEX, rows, e) || make(g, &g->targets, ROLE_INDEX, outputs, e) ||
         make(g, &g->y, ROLE_ACTIVATION, rows * widest, e) || make(g, &g->t, ROLE_ACTIVATION, rows * widest, e) ||
-        make(g, &g->r, ROLE_RESIDUAL, pruned * hidden, e) || make(g, &g->s, ROLE_RESIDUAL, pruned * hidden, e) ||
-        make(g, &g->a, ROLE_ACTIVATION, queries_most * (size_t)d->mlp, e) ||
-        (gated && make(g, &g->da_gate, ROLE_ACTIVATION, queries_most * (size_t)d->mlp, e)) ||
+        make(g, &g->r, ROLE_RESIDUAL, pruned * hidden, e) || make(g, &g->a, ROLE_ACTIVATION, queries_most * (size_t)d->mlp, e) ||
+        make(g, &g->last, ROLE_ACTIVATION, outputs * embedding, e) || make(g, &g->final_statistics, ROLE_STATISTIC, 2 * outputs, e) ||
+        make(g, &g->logprob, ROLE_STATISTIC, outputs, e))
+        return -1;
+    if (d->embedding_norm.present &&
+        (make(g, &g->raw, ROLE_RESIDUAL, rows * hidden, e) || make(g, &g->raw_statistics, ROLE_STATISTIC, 2 * rows, e)))
+        return -1;
+    if (d->project_in.weight.data && (make(g, &g->narrow, ROLE_RESIDUAL, rows * embedding, e) || make_places(g, batch, e)))
+        return -1;
+    for (int l = 0; g->carry && l < d->layers; l++)
+        if (make(g, &g->carry[l], ROLE_ACTIVATION, b * (size_t)plan_carry(d, &g->options, l) * kv_width, e))
+            return -1;
+    if (g->carry && make(g, &g->fresh, ROLE_ACTIVATION, rows * kv_width, e))
+        return -1;
+    if (forward)
+        return make_kept(g, batch, e);
+    if (make(g, &g->s, ROLE_RESIDUAL, pruned * hidden, e) || (gated && make(g, &g->da_gate, ROLE_ACTIVATION, queries_most * (size_t)d->mlp, e)) ||
         make(g, &g->dq, ROLE_ACTIVATION, queries_most * q_width, e) || make(g, &g->dkv, ROLE_ACTIVATION, rows * kv_width, e) ||
         make(g, &g->g[0], ROLE_RESIDUAL, rows * hidden, e) || make(g, &g->g[1], ROLE_RESIDUAL, rows * hidden, e) ||
-        make(g, &g->last, ROLE_ACTIVATION, b * hidden, e) || make(g, &g->d_last, ROLE_ACTIVATION, b * hidden, e) ||
-        make(g, &g->final_statistics, ROLE_STATISTIC, 2 * b, e) || make(g, &g->logprob, ROLE_STATISTIC, b, e) ||
-        make(g, &g->norms, ROLE_STATISTIC, rows, e))
-        return -1;
-    if (d->embedding_norm.scale.data &&
-        (make(g, &g->raw, ROLE_RESIDUAL, rows * hidden, e) || make(g, &g->raw_statistics, ROLE_STATISTIC, 2 * rows, e)))
+        make(g, &g->d_last, ROLE_ACTIVATION, b * embedding, e) || make(g, &g->norms, ROLE_STATISTIC, rows, e))
         return -1;
     return make_kept(g, batch, e);
 }
@@ -104,11 +133,12 @@ struct engine *engine_create(struct kernels *k, const struct decoder *d, const s
     g->attention = calloc(layers, sizeof *g->attention);
     g->x = calloc(layers + 1, sizeof *g->x);
     g->kept = calloc(layers, sizeof *g->kept);
-    if (!g->keys || !g->queries || !g->blocks || !g->attention || !g->x || !g->kept) {
+    g->carry = o->carry ? calloc(layers, sizeof *g->carry) : NULL;
+    if ((o->carry && !g->carry) || !g->keys || !g->queries || !g->blocks || !g->attention || !g->x || !g->kept) {
         fail_memory(e, (double)layers * sizeof *g->blocks, "engine");
         goto failed;
     }
-    plan_rows(d, g->n, g->keys, g->queries);
+    plan_rows(d, o, g->n, g->keys, g->queries);
     if (scores_create(g, e) || weights_load_shared(g, e) || make_buffers(g, e))
         goto failed;
     return g;
@@ -138,17 +168,19 @@ void engine_close(struct engine *g)
         if (g->attention[l] && !shared)
             k->attention_free(k, g->attention[l]);
     }
-    for (int l = 0; g->x && l <= layers; l++)
+    for (int l = 0; g->x && l <= (g->options.outputs && layers > 1 ? 1 : layers); l++)
         k->destroy(k, g->x[l]);
+    for (int l = 0; g->carry && l < layers; l++)
+        k->destroy(k, g->carry[l]);
     for (int l = 0; g->kept && l < layers; l++)
         if (l >= layers - g->plan.stored_layers)
             destroy_kept(g, &g->kept[l]);
     destroy_kept(g, &g->scratch);
-    struct buffer *all[] = {g->tokens, g->targets, g->raw,  g->raw_statistics, g->y,    g->t,      g->r,    g->s, g->a, g->da_gate, g->dq,
-                            g->dkv,    g->g[0],    g->g[1], g->last,           g->d_last, g->final_statistics, g->logprob, g->norms};
+    struct buffer *all[] = {g->tokens, g->targets, g->raw,  g->raw_statistics, g->narrow, g->places, g->y,    g->t,      g->r,    g->s, g->a, g->da_gate, g->dq,
+                            g->dkv,    g->g[0],    g->g[1], g->last,           g->d_last, g->final_statistics, g->logprob, g->norms, g->fresh};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         k->destroy(k, all[i]);
-    free(g->keys), free(g->queries), free(g->blocks), free(g->attention), free(g->x), free(g->kept);
+    free(g->keys), free(g->queries), free(g->blocks), free(g->attention), free(g->x), free(g->kept), free(g->carry);
     free(g);
 }
 
@@ -157,14 +189,25 @@ const struct memory_plan *engine_plan(const struct engine *g)
     return &g->plan;
 }
 
+int engine_check_ids(const struct engine *g, const int32_t *ids, size_t count, struct error *e)
+{
+    const struct decoder *d = g->d;
+    for (size_t i = 0; i < count; i++) {
+        if (ids[i] < 0 || ids[i] >= d->vocabulary)
+            return fail(e, "%s: token id %d is outside the vocabulary of %d", d->path, (int)ids[i], d->vocabulary);
+        if (ids[i] == d->padding)
+            return fail(e, "%s: token id %d is padding, which the model's positions do not count (expected segments without it)", d->path, (int)ids[i]);
+    }
+    return 0;
+}
+
 /* The inputs that matter and the target of each segment, checked against the vocabulary. */
 static int upload(struct engine *g, const int32_t *ids, int count, struct error *e)
 {
     struct kernels *k = g->k;
     size_t n = (size_t)g->n, rows = (size_t)g->keys[0];
-    for (size_t i = 0; i < (size_t)count * (n + 1); i++)
-        if (ids[i] < 0 || ids[i] >= g->d->vocabulary)
-            return fail(e, "%s: token id %d is outside the vocabulary of %d", g->d->path, (int)ids[i], g->d->vocabulary);
+    if (engine_check_ids(g, ids, (size_t)count * (n + 1), e))
+        return -1;
     for (size_t b = 0; b < (size_t)count; b++) {
         const int32_t *segment = ids + b * (n + 1);
         k->write_index(k, g->tokens, b * rows, segment + (n - rows), rows);
@@ -182,15 +225,8 @@ int engine_measure(struct engine *g, double *norm, double *logprob, const int32_
         return fail(e, "%d segments at once, planned for %d", count, g->plan.batch);
     if (upload(g, ids, count, e))
         return -1;
-    forward_embed(g, count);
-    for (int l = 0; l < layers; l++) {
-        if (weights_need(g, l, e))
-            return -1;
-        forward_block(g, l, count, 0);
-        if (!g->plan.resident && k->synchronize(k, e))
-            return -1;
-        weights_done(g, l);
-    }
+    if (forward_blocks(g, count, e))
+        return -1;
     struct buffer *dy = g->g[0], *dx = g->g[1];
     reverse_head(g, dy, count);
     for (int l = layers - 1; l >= 0; l--) {

@@ -1,4 +1,4 @@
-/* Runs a decoder over segments: log p of the last token and the norm of its gradient for every input embedding. */
+/* Runs a decoder over segments: log p of the last token and the norm of its gradient for every input embedding. Forward alone: model/score.h. */
 #ifndef REACH_MODEL_ENGINE_H
 #define REACH_MODEL_ENGINE_H
 
@@ -17,6 +17,9 @@ enum keep_mode {
 
 struct engine_options {
     int positions;       /* n = L-1 */
+    int outputs;         /* forward alone (model/score.h): the last positions whose next token is scored; 0: the last one, and in reverse */
+    int carry;           /* forward alone: the inputs are the last `outputs` positions; keys and values of at most `carry` before them are kept from earlier
+                          * calls (model/score.h) */
     size_t memory;       /* budget in bytes; 0: most of what is free */
     int batch;           /* segments at once; 0: chosen by the plan */
     size_t segments;     /* segments there are: the plan takes no more at once; 0: unknown */
@@ -31,8 +34,9 @@ struct memory_plan {
     int stored_layers;   /* of `layers` */
     int layers;
     int resident;
+    int forward;         /* no reverse pass: one layer's activations at a time */
     double weights, activations, scratch, total, budget;
-    double flops;        /* floating-point operations of one segment, forward and reverse */
+    double flops;        /* floating-point operations of one segment, forward and, unless `forward`, reverse */
 };
 
 struct engine;

@@ -1,7 +1,8 @@
 /* The engine's inside, shared by plan, weights, forward and reverse. Not for other folders.
  *
  * Sizes. Block l reads `keys[l]` positions (the last ones) of the residual stream and writes `queries[l]`: the last block writes one, a windowed
- * block reads queries + window - 1, any other reads all n; queries[l] = keys[l + 1]. */
+ * block reads queries + window - 1, any other reads all n; queries[l] = keys[l + 1]. Forward alone the last block may write more (options.outputs);
+ * with options.carry every block reads and writes those, and finds what it attends to before them in carry[l]. */
 #ifndef REACH_MODEL_ENGINE_PARTS_H
 #define REACH_MODEL_ENGINE_PARTS_H
 
@@ -9,6 +10,7 @@
 
 /* A norm's parameters in the kernel set's form. */
 struct norm_weights {
+    int present;
     struct norm norm;
     struct weight *scale, *shift;
 };
@@ -19,7 +21,7 @@ struct linear_weights {
 
 /* A block's parameters in the kernel set's form. Keys and values are one matrix. */
 struct block_weights {
-    struct norm_weights attention_norm, mlp_norm;
+    struct norm_weights attention_norm, mlp_norm, attention_post_norm, mlp_post_norm, query_norm, key_norm;
     struct linear_weights query, kv, output, up, gate, down;
     int loaded;
 };
@@ -31,11 +33,17 @@ struct kept {
     struct buffer *kv;           /* [B keys, 2, KV hd] keys rotated */
     struct buffer *lse;          /* [B, H, queries] */
     struct buffer *o;            /* [B queries, H hd] */
-    struct buffer *mid;          /* [B queries, d] residual after attention (sequential only) */
+    struct buffer *mid;          /* [B queries, d] residual after attention (not parallel) */
     struct buffer *statistics_2; /* [B queries, 2] */
     struct buffer *up, *gate;    /* [B queries, m] before the activation */
+    /* with norms of heads: q and kv before them, and their statistics */
+    struct buffer *raw_q, *raw_kv;
+    struct buffer *statistics_q, *statistics_k; /* [B queries, H, 2], [B keys, KV, 2] */
+    /* with post norms: their inputs, and their statistics */
+    struct buffer *attention_sum, *mlp_sum;     /* [B queries, d] */
+    struct buffer *statistics_3, *statistics_4; /* [B queries, 2] */
 };
-enum { KEPT_BUFFERS = 9 };
+enum { KEPT_BUFFERS = 17 };
 
 struct engine {
     struct kernels *k;
@@ -49,6 +57,7 @@ struct engine {
     struct weight *embedding, *position_rows, *head, *head_bias;
     double *position_table; /* sinusoidal rows [n, d]; the weight may point into it */
     struct norm_weights embedding_norm, final_norm;
+    struct linear_weights project_in, project_out;
     struct block_weights *blocks; /* [layers] */
     struct attention **attention; /* [layers]; layers with equal scores share one */
 
@@ -56,6 +65,7 @@ struct engine {
     struct buffer *tokens, *targets;
     struct buffer **x;    /* [layers + 1]: x[l] is the input of block l, x[layers] the output */
     struct buffer *raw, *raw_statistics; /* rows before the embedding norm, when there is one */
+    struct buffer *narrow, *places; /* with project_in: rows [B n, E] before it, and which row of position_rows each position adds [B n] */
     struct kept *kept;    /* [layers]; layers that are not stored share `scratch` */
     struct kept scratch;
     struct buffer *y, *t; /* temporaries [B n, max(d, H hd)] */
@@ -64,14 +74,23 @@ struct engine {
     struct buffer *dq, *dkv;
     struct buffer *g[2];  /* gradient of the residual stream, two in turn */
     struct buffer *last, *d_last, *final_statistics, *logprob, *norms;
+    struct buffer **carry; /* [layers] [B min(carried, window - 1), 2, KV hd]: keys, not yet rotated, and values of the positions before x[0]'s */
+    struct buffer *fresh;  /* [B outputs, 2, KV hd]: those of x[l]'s positions */
+    long carried;          /* positions before x[0]'s so far */
 };
 
 /* -- plan.c -- */
-/* Fills keys and queries [layers]. */
-void plan_rows(const struct decoder *d, int n, int *keys, int *queries);
+/* Fills keys and queries [layers] for n positions. */
+void plan_rows(const struct decoder *d, const struct engine_options *o, int n, int *keys, int *queries);
+/* The most positions before x[l]'s that carry[l] holds. */
+int plan_carry(const struct decoder *d, const struct engine_options *o, int l);
 /* Elements of each buffer of struct kept for block l and B segments, in order of its members; 0: not kept. */
 void plan_kept(size_t elements[KEPT_BUFFERS], const struct decoder *d, int l, int keys, int queries, int batch);
 enum buffer_role plan_kept_role(int member);
+
+/* -- engine.c -- */
+/* Every id is in the vocabulary and none is padding; else an error that names it. */
+int engine_check_ids(const struct engine *g, const int32_t *ids, size_t count, struct error *e) MUST_USE;
 
 /* -- scores.c -- */
 /* Creates g->attention for every layer. */
@@ -83,6 +102,8 @@ struct attention_shape scores_shape(const struct decoder *d, int l, int n);
 /* Loads what all layers share: tables, final norm, head; and all blocks when weights are resident. */
 int weights_load_shared(struct engine *g, struct error *e) MUST_USE;
 void weights_free_all(struct engine *g);
+/* Loads the rows that are added to the embeddings, if there are any: sinusoidal ones of positions first .. first + n - 1, in place of those before. */
+int weights_load_positions(struct engine *g, long first, struct error *e) MUST_USE;
 /* Makes block l's parameters ready; weights_done gives them back unless they are resident. */
 int weights_need(struct engine *g, int l, struct error *e) MUST_USE;
 void weights_done(struct engine *g, int l);
@@ -96,6 +117,15 @@ size_t weights_shared_bytes(struct kernels *k, const struct decoder *d, int n);
 void forward_embed(struct engine *g, int batch);
 /* Block l: x[l] -> kept, and x[l + 1] unless `only_kept`. */
 void forward_block(struct engine *g, int l, int batch, int only_kept);
+/* From g->tokens to x[layers]: embeddings and all blocks, weights made ready for each. */
+int forward_blocks(struct engine *g, int batch, struct error *e) MUST_USE;
+
+/* Final norm and project_out of the rows of the last block's output: `g->last` [R, E], the head's input. */
+void forward_last(struct engine *g, struct rows rows);
+
+/* -- score.c -- */
+/* Puts what carry[l] holds before g->fresh into the block's kv buffer, and keeps the end of both for the next call. Returns the rows of kv. */
+int score_join(struct engine *g, int l, int batch);
 
 /* -- reverse.c -- */
 /* Head: final norm, log p, gradient with respect to the last block's output into `dx`. */

@@ -1,6 +1,7 @@
 /* Helpers that family files share: views of stored tensors, activations, formulas. */
 #include "model/family.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,10 +9,58 @@
 
 enum { NAME_MAX_LENGTH = 256 };
 
-int family_blocks(struct decoder *d, struct error *e)
+const char *family_either(const struct decoder *d, const char *key, const char *older)
 {
-    d->blocks = calloc((size_t)d->layers, sizeof *d->blocks);
-    return d->blocks ? 0 : fail_memory(e, (double)d->layers * sizeof *d->blocks, "layer table");
+    return config_has(d->config, key) ? key : older;
+}
+
+int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *e)
+{
+    struct config *c = d->config;
+    long vocabulary, hidden, layers, heads, kv_heads, head_size = 0;
+    vocabulary = d->vocabulary;
+    if ((keys->vocabulary && config_int(c, keys->vocabulary, 1, 1 << 26, &vocabulary, e)) || config_int(c, keys->hidden, 1, 1 << 20, &hidden, e) ||
+        config_int(c, keys->layers, 1, 10000, &layers, e) || config_int(c, keys->heads, 1, 1 << 16, &heads, e))
+        return -1;
+    kv_heads = heads;
+    if ((keys->kv_heads && config_int_or(c, keys->kv_heads, 1, 1 << 16, heads, &kv_heads, e)) ||
+        (keys->head_size && config_int_or(c, keys->head_size, 1, 256, 0, &head_size, e)))
+        return -1;
+    if (!head_size) {
+        head_size = hidden / heads;
+        if (hidden % heads || head_size > 256)
+            return fail(e, "%s: %s %ld over %s %ld is no head size from 1 to 256%s%s", config_path(c), keys->hidden, hidden, keys->heads, heads,
+                        keys->head_size ? ": give " : "", keys->head_size ? keys->head_size : "");
+    }
+    if (heads % kv_heads)
+        return fail(e, "%s: %s %ld is not a multiple of %s %ld", config_path(c), keys->heads, heads, keys->kv_heads, kv_heads);
+    d->vocabulary = (int)vocabulary, d->hidden = (int)hidden, d->layers = (int)layers, d->heads = (int)heads, d->kv_heads = (int)kv_heads;
+    d->head_size = (int)head_size;
+    d->blocks = calloc((size_t)layers, sizeof *d->blocks);
+    if (!d->blocks)
+        return fail_memory(e, (double)layers * sizeof *d->blocks, "layer table");
+    for (int l = 0; l < d->layers; l++)
+        d->blocks[l].score.scale = 1 / sqrt(d->head_size);
+    return 0;
+}
+
+int family_only(struct decoder *d, const char *key, int only, int absent, struct error *e)
+{
+    int value;
+    if (config_bool_or(d->config, key, absent, &value, e))
+        return -1;
+    return value == only ? 0 : fail(e, "%s: %s %s is not supported (expected %s)", config_path(d->config), key, value ? "true" : "false", only ? "true" : "false");
+}
+
+void family_describe(struct decoder *d, const char *format, ...)
+{
+    size_t at = strlen(d->position_text), room = sizeof d->position_text;
+    va_list arguments;
+    if (at && at + 2 < room)
+        at += (size_t)snprintf(d->position_text + at, room - at, ", ");
+    va_start(arguments, format);
+    vsnprintf(d->position_text + at, room - at, format, arguments);
+    va_end(arguments);
 }
 
 const char *family_prefix(const struct decoder *d, const char *prefix, const char *name)
@@ -31,12 +80,43 @@ int family_has(const struct decoder *d, const char *format, ...)
     return tensors_find(d->tensors, name) != NULL;
 }
 
+#define FORMAT_NAME(name, format)                                                                                                                         \
+    char name[NAME_MAX_LENGTH];                                                                                                                           \
+    do {                                                                                                                                                  \
+        va_list arguments;                                                                                                                                \
+        va_start(arguments, format);                                                                                                                      \
+        vsnprintf(name, sizeof name, format, arguments);                                                                                                  \
+        va_end(arguments);                                                                                                                                \
+    } while (0)
+
+static size_t matrix_extent(const struct decoder *d, const char *name, int axis)
+{
+    const struct tensor *t = tensors_find(d->tensors, name);
+    return t && t->rank == 2 && t->shape[axis] <= 1 << 26 ? t->shape[axis] : 0;
+}
+
+size_t family_rows(const struct decoder *d, const char *format, ...)
+{
+    FORMAT_NAME(name, format);
+    return matrix_extent(d, name, 0);
+}
+
+size_t family_columns(const struct decoder *d, const char *format, ...)
+{
+    FORMAT_NAME(name, format);
+    return matrix_extent(d, name, 1);
+}
+
 /* The tensor `name` of exactly the shape [a, b] (b = 0: a vector [a]). */
 static struct tensor *find_shaped(const struct decoder *d, const char *name, size_t a, size_t b, struct error *e)
 {
     struct tensor *t = tensors_find(d->tensors, name);
     if (!t) {
-        fail(e, "%s: tensor '%s' is missing (family %s)", d->path, name, d->family);
+        const struct tensor *integer = tensors_find_any(d->tensors, name);
+        if (integer)
+            fail(e, "%s: tensor '%s' is stored as %s (expected F64, F32, F16 or BF16)", d->path, name, integer->stored->name);
+        else
+            fail(e, "%s: tensor '%s' is missing (family %s)", d->path, name, d->family);
         return NULL;
     }
     t->used = 1;
@@ -59,7 +139,7 @@ static int matrix_named(view *out, const struct decoder *d, size_t rows, size_t 
     const struct tensor *t = find_shaped(d, name, rows, columns, e);
     if (!t)
         return -1;
-    *out = (view){.data = t->data, .type = t->type, .groups = 1, .rows = rows, .columns = columns, .row_stride = columns, .column_stride = 1};
+    *out = (view){.data = t->data, .type = t->type, .groups = 1, .rows = rows, .columns = columns, .row_stride = t->stride[0], .column_stride = t->stride[1]};
     return 0;
 }
 
@@ -68,18 +148,9 @@ static int vector_named(view *out, const struct decoder *d, size_t size, const c
     const struct tensor *t = find_shaped(d, name, size, 0, e);
     if (!t)
         return -1;
-    *out = (view){.data = t->data, .type = t->type, .groups = 1, .rows = size, .columns = 1, .row_stride = 1, .column_stride = 1};
+    *out = (view){.data = t->data, .type = t->type, .groups = 1, .rows = size, .columns = 1, .row_stride = t->stride[0], .column_stride = 1};
     return 0;
 }
-
-#define FORMAT_NAME(name, format)                                                                                                                         \
-    char name[NAME_MAX_LENGTH];                                                                                                                           \
-    do {                                                                                                                                                  \
-        va_list arguments;                                                                                                                                \
-        va_start(arguments, format);                                                                                                                      \
-        vsnprintf(name, sizeof name, format, arguments);                                                                                                  \
-        va_end(arguments);                                                                                                                                \
-    } while (0)
 
 int family_matrix(view *out, const struct decoder *d, size_t rows, size_t columns, struct error *e, const char *format, ...)
 {
@@ -93,7 +164,7 @@ int family_transposed(view *out, const struct decoder *d, size_t rows, size_t co
     const struct tensor *t = find_shaped(d, name, columns, rows, e);
     if (!t)
         return -1;
-    *out = (view){.data = t->data, .type = t->type, .groups = 1, .rows = rows, .columns = columns, .row_stride = 1, .column_stride = rows};
+    *out = (view){.data = t->data, .type = t->type, .groups = 1, .rows = rows, .columns = columns, .row_stride = t->stride[1], .column_stride = t->stride[0]};
     return 0;
 }
 
@@ -117,19 +188,65 @@ int family_linear(struct linear *out, const struct decoder *d, size_t rows, size
     return vector_named(&out->bias, d, rows, name, e);
 }
 
+/* STEM.PART as a vector of `width`; nothing where PART is NULL. */
+static int part_of(view *out, const struct decoder *d, size_t width, const char *stem, const char *part, struct error *e)
+{
+    char name[2 * NAME_MAX_LENGTH];
+    if (!part)
+        return 0;
+    snprintf(name, sizeof name, "%s.%s", stem, part);
+    return vector_named(out, d, width, name, e);
+}
+
+static int norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, size_t width, const char *scale, const char *shift,
+                      struct error *e, const char *stem)
+{
+    *out = (struct norm_view){.kind = kind, .epsilon = epsilon, .present = 1};
+    return part_of(&out->scale, d, width, stem, scale, e) || part_of(&out->shift, d, width, stem, shift, e) ? -1 : 0;
+}
+
 int family_norm(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, int with_shift, struct error *e, const char *format,
                 ...)
 {
     FORMAT_NAME(stem, format);
-    char name[NAME_MAX_LENGTH + 8];
-    *out = (struct norm_view){.kind = kind, .epsilon = epsilon};
-    snprintf(name, sizeof name, "%s.weight", stem);
-    if (vector_named(&out->scale, d, (size_t)d->hidden, name, e))
-        return -1;
-    if (!with_shift)
-        return 0;
-    snprintf(name, sizeof name, "%s.bias", stem);
-    return vector_named(&out->shift, d, (size_t)d->hidden, name, e);
+    return norm_named(out, d, kind, epsilon, (size_t)d->hidden, "weight", with_shift ? "bias" : NULL, e, stem);
+}
+
+int family_norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, size_t width, const char *scale, const char *shift,
+                      struct error *e, const char *format, ...)
+{
+    FORMAT_NAME(stem, format);
+    return norm_named(out, d, kind, epsilon, width, scale, shift, e, stem);
+}
+
+int family_values(double *out, const struct decoder *d, size_t count, struct error *e, const char *format, ...)
+{
+    FORMAT_NAME(name, format);
+    struct tensor *t = tensors_find(d->tensors, name);
+    if (!t)
+        return fail(e, "%s: tensor '%s' is missing (family %s)", d->path, name, d->family);
+    t->used = 1;
+    if (t->count != count)
+        return fail(e, "%s: tensor '%s' has %zu elements (expected %zu from its configuration)", d->path, name, t->count, count);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = 0, rest = i;
+        for (int axis = t->rank - 1; axis >= 0; axis--) {
+            at += rest % t->shape[axis] * t->stride[axis];
+            rest /= t->shape[axis];
+        }
+        out[i] = element_read(t->data, t->type, at);
+        if (!isfinite(out[i]))
+            return fail(e, "%s: tensor '%s' holds %g (expected finite numbers)", d->path, name, out[i]);
+    }
+    return 0;
+}
+
+void family_ignore(const struct decoder *d, const char *format, ...)
+{
+    FORMAT_NAME(name, format);
+    struct tensor *t = tensors_find(d->tensors, name);
+    if (t)
+        t->used = 1;
 }
 
 /* `elements` further into the view's data. */
@@ -146,13 +263,18 @@ view view_rows(view v, size_t first, size_t count)
     return v;
 }
 
+view view_groups(view v, size_t groups, size_t group_rows, size_t first, size_t count)
+{
+    v = view_shift(v, first * v.row_stride);
+    v.groups = groups;
+    v.rows = count;
+    v.group_stride = group_rows * v.row_stride;
+    return v;
+}
+
 view view_interleaved(view v, size_t groups, size_t parts, size_t which, size_t size)
 {
-    v = view_shift(v, which * size * v.row_stride);
-    v.groups = groups;
-    v.rows = size;
-    v.group_stride = parts * size * v.row_stride;
-    return v;
+    return view_groups(v, groups, parts * size, which * size, size);
 }
 
 int family_activation(enum activation *out, const struct decoder *d, const char *key, const char *fallback, struct error *e)
@@ -206,4 +328,63 @@ struct formula *family_formula(struct decoder *d, const char *text, struct error
     d->formulas = grown;
     d->formulas[d->formula_count++] = f;
     return f;
+}
+
+int family_parameter(struct decoder *d, struct formula *f, const char *name, const double *values, struct error *e)
+{
+    struct formula_error problem;
+    if (formula_set_values(f, name, values, d->heads, &problem))
+        return fail(e, "%s: formula '%s', parameter %s: %s", config_path(d->config), f->source, name, problem.message);
+    return 0;
+}
+
+struct formula *family_slope_formula(struct decoder *d, const char *text, double most, enum element type, struct error *e)
+{
+    struct formula *f = family_formula(d, text, e);
+    double *slopes = calloc((size_t)d->heads, sizeof *slopes);
+    int power = 1;
+    if (!f || !slopes) {
+        free(slopes);
+        if (f)
+            fail_memory(e, 8.0 * d->heads, "slopes");
+        return NULL;
+    }
+    while (2 * power <= d->heads)
+        power *= 2;
+    for (int h = 1; h <= d->heads; h++)
+        slopes[h - 1] = element_round(h <= power ? exp2(-most * h / power) : exp2(-most * (2 * (h - power) - 1) / (2.0 * power)), type);
+    if (family_parameter(d, f, "k", slopes, e))
+        f = NULL; /* the decoder owns it */
+    free(slopes);
+    return f;
+}
+
+int family_windows(struct decoder *d, long window, long first, long step, struct error *e)
+{
+    struct config *c = d->config;
+    json_t *types = config_get(c, "layer_types");
+    long most = 0, least = window;
+    if (types && (!json_is_array(types) || json_array_size(types) != (size_t)d->layers))
+        return fail(e, "%s: layer_types is not a list of one kind for each of %d layers", config_path(c), d->layers);
+    for (int l = 0; l < d->layers; l++) {
+        int sliding = window && l >= first && (l - first) % step == 0;
+        if (types) {
+            const char *type = json_string_value(json_array_get(types, (size_t)l));
+            sliding = type && strcmp(type, "sliding_attention") == 0;
+            if (!type || !(sliding || strcmp(type, "full_attention") == 0))
+                return fail(e, "%s: layer_types, entry %d: '%s' is not supported (supported: full_attention, sliding_attention)", config_path(c), l + 1,
+                            type ? type : "not a string");
+            if (sliding && !window)
+                return fail(e, "%s: layer_types, entry %d is sliding_attention, but no sliding_window is set", config_path(c), l + 1);
+        }
+        long w = sliding ? window : 0;
+        d->blocks[l].score.window = (int)w;
+        most = w > most ? w : most;
+        least = w < least ? w : least;
+    }
+    if (most && least == most)
+        family_describe(d, "window %ld", most);
+    else if (most)
+        family_describe(d, "window %ld in some layers", most);
+    return 0;
 }

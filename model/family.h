@@ -12,13 +12,27 @@ struct family {
     const char *ignored_suffixes[8];
 };
 
-extern const struct family family_reach, family_gpt2, family_gpt_neox, family_bloom, family_llama, family_mistral;
+extern const struct family family_reach, family_gpt2, family_gpt_neox, family_bloom, family_mpt, family_llama, family_mistral, family_qwen2, family_qwen3,
+    family_gemma2, family_opt, family_falcon, family_gptj, family_phi, family_megatron, family_fairseq;
 
-/* Allocates d->blocks for d->layers zeroed blocks. */
-int family_blocks(struct decoder *d, struct error *e) MUST_USE;
+/* The config keys of a family's sizes; vocabulary NULL: the family sets it; kv_heads and head_size NULL: as many as heads, hidden / heads. */
+struct size_keys {
+    const char *vocabulary, *hidden, *layers, *heads, *kv_heads, *head_size;
+};
+/* The first key if config.json has it, else the second: families whose keys were renamed. */
+const char *family_either(const struct decoder *d, const char *key, const char *older);
+/* Reads the sizes and allocates d->blocks, zeroed, with scores scaled by head_size^-1/2. */
+int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *e) MUST_USE;
+/* An option that we do not do: refuses true (1) where `only` is 0, and the reverse; `absent` is the family's default. */
+int family_only(struct decoder *d, const char *key, int only, int absent, struct error *e) MUST_USE;
+/* Adds ", ..." to d->position_text. */
+void family_describe(struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* `prefix` if a tensor named prefix + name is stored, else "": published files come with and without "transformer." or "model.". */
 const char *family_prefix(const struct decoder *d, const char *prefix, const char *name);
+/* Rows and columns of the stored matrix of that name; 0 if there is none. */
+size_t family_rows(const struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
+size_t family_columns(const struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 /* 1 if the tensor is stored. */
 int family_has(const struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 
@@ -31,28 +45,49 @@ int family_vector(view *out, const struct decoder *d, size_t size, struct error 
 /* weight and, if `with_bias`, bias of STEM.weight / STEM.bias. */
 int family_linear(struct linear *out, const struct decoder *d, size_t rows, size_t columns, int with_bias, struct error *e, const char *format, ...) MUST_USE
     PRINTF_LIKE(7, 8);
+/* A norm of width hidden: STEM.weight and, with_shift, STEM.bias. */
 int family_norm(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, int with_shift, struct error *e, const char *format,
                 ...) MUST_USE PRINTF_LIKE(7, 8);
+/* A norm of any width (1: one value everywhere): STEM.SCALE and STEM.SHIFT, each NULL for none. */
+int family_norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, size_t width, const char *scale, const char *shift,
+                      struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(9, 10);
+/* The numbers of a tensor of `count` elements of any shape, in row-major order. */
+int family_values(double *out, const struct decoder *d, size_t count, struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);
+/* Counts a stored tensor that the model does not use, if it is there, as asked for. */
+void family_ignore(const struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Rows first .. first+count of a view with one group. */
 view view_rows(view v, size_t first, size_t count);
+/* Rows first .. first+count of each of `groups` groups of group_rows rows. */
+view view_groups(view v, size_t groups, size_t group_rows, size_t first, size_t count);
 /* Part `which` of `parts` of a view whose rows are laid out [groups][parts][size] (fused projections, head-major). */
 view view_interleaved(view v, size_t groups, size_t parts, size_t which, size_t size);
 
 /* Activation by its Hugging Face name; an unknown one is an error naming the key and what is supported. */
 int family_activation(enum activation *out, const struct decoder *d, const char *key, const char *fallback, struct error *e) MUST_USE;
 
+/* Windows by layer: config.json's layer_types where it has them, else every `step`-th layer from `first` on; layers so named get `window`, the others none.
+ * window 0: there is none to give. */
+int family_windows(struct decoder *d, long window, long first, long step, struct error *e) MUST_USE;
+
 /* Rotary positions of Hugging Face configs, old (`rope_theta`, `rope_scaling`) and new (`rope_parameters`) style: sets d->position and d->rotary.
- * `theta_key` and `fraction_key` are the family's old names. Types default, linear and llama3 are done, others refused by name. */
+ * `theta_key` and `fraction_key` are the family's old names. Types default, linear, dynamic, llama3 and yarn are done, others refused by name. */
 int family_rope(struct decoder *d, const char *theta_key, const char *fraction_key, double fraction, struct error *e) MUST_USE;
 /* frequency[i] = base^(-2i/size), i < size/2. Sets kind, size, pairing. */
 int family_rotary_plain(struct decoder *d, int size, double base, enum rotary_pairing pairing, struct error *e) MUST_USE;
+/* Sinusoidal positions: frequency[i] = base^(-i/steps), i < ceil(hidden/2). Sets kind, layout and `first` (see struct sinusoid). */
+int family_sinusoidal(struct decoder *d, double base, double steps, int halves, int first, struct error *e) MUST_USE;
 
 /* Sets d->bos to the beginning-of-text token of a config key; -1 when it is absent, or outside the vocabulary: small models are often made with a large
  * model's default there. */
 int family_bos(struct decoder *d, const char *key, struct error *e) MUST_USE;
 
-/* Parses a formula the decoder will own and sets values; NULL on failure. */
+/* Parses a formula the decoder will own; NULL on failure. */
 struct formula *family_formula(struct decoder *d, const char *text, struct error *e) MUST_USE;
+/* Gives a parameter of it one value for each head. */
+int family_parameter(struct decoder *d, struct formula *f, const char *name, const double *values, struct error *e) MUST_USE;
+/* A formula whose parameter k is each head's slope of ALiBi in released code, rounded to `type`: 2^-(most h / c) for the nearest power of two c not above
+ * H, then those of odd h of 2c. */
+struct formula *family_slope_formula(struct decoder *d, const char *text, double most, enum element type, struct error *e) MUST_USE;
 
 #endif

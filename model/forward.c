@@ -1,16 +1,107 @@
 /* Forward: embeddings, blocks. Only the rows that the last output depends on are computed (see engine_parts.h). */
 #include "model/engine_parts.h"
 
+/* y = norm(x), or x where there is no norm; rows of width hidden, y of either role. */
+static void normed(struct engine *g, struct buffer *y, struct buffer *statistics, struct buffer *x, const struct norm_weights *w, struct rows rows)
+{
+    if (w->present)
+        g->k->norm(g->k, y, statistics, x, &w->norm, rows, g->d->hidden);
+    else
+        g->k->tail(g->k, y, x, rows.segments, rows.count, rows.count, g->d->hidden);
+}
+
 void forward_embed(struct engine *g, int batch)
 {
     struct kernels *k = g->k;
     const struct decoder *d = g->d;
     struct rows rows = {batch, g->keys[0]};
-    int normed = g->embedding_norm.scale != NULL;
-    struct buffer *to = normed ? g->raw : g->x[0];
-    k->embed(k, to, g->tokens, g->embedding, d->embedding_scale, g->position_rows, g->n, rows, d->hidden);
-    if (normed)
+    int norm = g->embedding_norm.present;
+    struct buffer *to = norm ? g->raw : g->x[0];
+    if (g->project_in.weight) {
+        k->embed(k, g->narrow, g->tokens, g->embedding, d->embedding_scale, NULL, g->n, rows, d->embedding_width);
+        k->tail(k, g->y, g->narrow, batch, rows.count, rows.count, d->embedding_width);
+        if (g->position_rows)
+            k->embed(k, to, g->places, g->position_rows, 1, NULL, g->n, rows, d->hidden);
+        k->linear(k, to, g->y, g->project_in.weight, g->project_in.bias, rows, g->position_rows != NULL);
+    } else {
+        k->embed(k, to, g->tokens, g->embedding, d->embedding_scale, g->position_rows, g->n, rows, d->hidden);
+    }
+    if (norm)
         k->norm(k, g->x[0], g->raw_statistics, g->raw, &g->embedding_norm.norm, rows, d->hidden);
+}
+
+/* Queries of y_last [B queries, d], keys and values of g->y [B keys, d], as attention reads them: s->q, s->kv. Returns the rows of kv a segment. */
+static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int batch)
+{
+    struct kernels *k = g->k;
+    const struct decoder *d = g->d;
+    const struct block *b = &d->blocks[l];
+    const struct block_weights *w = &g->blocks[l];
+    struct kept *s = &g->kept[l];
+    int keys = g->keys[l], heads = w->query_norm.present, q_width = d->heads * d->head_size, kv_width = 2 * d->kv_heads * d->head_size;
+    struct rows key_rows = {batch, keys}, query_rows = {batch, g->queries[l]};
+    struct buffer *kv = g->carry ? g->fresh : s->kv, *raw_q = heads ? s->raw_q : s->q, *raw_kv = heads ? s->raw_kv : kv;
+    k->linear(k, raw_kv, g->y, w->kv.weight, w->kv.bias, key_rows, 0);
+    k->linear(k, raw_q, y_last, w->query.weight, w->query.bias, query_rows, 0);
+    if (b->clip > 0) {
+        k->clip(k, raw_kv, b->clip, key_rows, kv_width);
+        k->clip(k, raw_q, b->clip, query_rows, q_width);
+    }
+    if (heads) {
+        k->norm_heads(k, s->q, s->statistics_q, raw_q, &w->query_norm.norm, query_rows, d->heads, d->head_size, q_width);
+        k->tail(k, kv, raw_kv, batch, keys, keys, kv_width); /* for the values */
+        k->norm_heads(k, kv, s->statistics_k, raw_kv, &w->key_norm.norm, key_rows, d->kv_heads, d->head_size, kv_width);
+    }
+    struct rows kv_rows = {batch, g->carry ? score_join(g, l, batch) : keys};
+    if (d->position == POSITION_ROTARY) {
+        k->rotate(k, s->q, g->attention[l], query_rows, d->heads, q_width, +1);
+        k->rotate(k, s->kv, g->attention[l], kv_rows, d->kv_heads, kv_width, +1);
+    }
+    return kv_rows.count;
+}
+
+/* The attention branch of s->o joins the residual stream, whose part of this block begins at `from` [B from_rows, d]: s->mid. */
+static void forward_mid(struct engine *g, int l, struct buffer *from, int from_rows, int batch)
+{
+    struct kernels *k = g->k;
+    const struct block_weights *w = &g->blocks[l];
+    struct kept *s = &g->kept[l];
+    int queries = g->queries[l], hidden = g->d->hidden;
+    struct rows rows = {batch, queries};
+    if (g->d->blocks[l].residual == RESIDUAL_POST) {
+        k->tail(k, s->attention_sum, from, batch, queries, from_rows, hidden);
+        k->linear(k, s->attention_sum, s->o, w->output.weight, w->output.bias, rows, 1);
+        k->norm(k, s->mid, s->statistics_3, s->attention_sum, &w->attention_post_norm.norm, rows, hidden);
+        return;
+    }
+    k->tail(k, s->mid, from, batch, queries, from_rows, hidden);
+    if (!w->attention_post_norm.present) {
+        k->linear(k, s->mid, s->o, w->output.weight, w->output.bias, rows, 1);
+        return;
+    }
+    k->linear(k, s->attention_sum, s->o, w->output.weight, w->output.bias, rows, 0);
+    k->norm(k, g->t, s->statistics_3, s->attention_sum, &w->attention_post_norm.norm, rows, hidden);
+    k->tail_reverse(k, s->mid, g->t, batch, queries, queries, hidden);
+}
+
+/* The end of a block with a norm behind its MLP, of the activated g->a: s->mlp_sum, its statistics and, unless `only_kept`, x[l + 1]. The residual stream
+ * stands in `from` [B queries, d]. */
+static void forward_post(struct engine *g, int l, struct buffer *from, int batch, int only_kept)
+{
+    struct kernels *k = g->k;
+    const struct block_weights *w = &g->blocks[l];
+    struct kept *s = &g->kept[l];
+    struct buffer *out = g->x[l + 1];
+    int queries = g->queries[l], hidden = g->d->hidden, post = g->d->blocks[l].residual == RESIDUAL_POST;
+    struct rows rows = {batch, queries};
+    if (post)
+        k->tail(k, s->mlp_sum, from, batch, queries, queries, hidden);
+    k->linear(k, s->mlp_sum, g->a, w->down.weight, w->down.bias, rows, post);
+    k->norm(k, only_kept ? NULL : post ? out : g->t, s->statistics_4, s->mlp_sum, &w->mlp_post_norm.norm, rows, hidden);
+    if (only_kept || post)
+        return;
+    k->tail(k, out, from, batch, queries, queries, hidden);
+    k->tail_reverse(k, out, g->t, batch, queries, queries, hidden);
 }
 
 void forward_block(struct engine *g, int l, int batch, int only_kept)
@@ -22,30 +113,22 @@ void forward_block(struct engine *g, int l, int batch, int only_kept)
     struct kept *s = &g->kept[l];
     struct buffer *x = g->x[l], *out = g->x[l + 1];
     int keys = g->keys[l], queries = g->queries[l], hidden = d->hidden, pruned = queries < keys;
-    int q_width = d->heads * d->head_size, kv_width = 2 * d->kv_heads * d->head_size;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
 
     /* attention; y = norm(x), its last rows in t when fewer queries than keys are needed */
-    k->norm(k, g->y, s->statistics_1, x, &w->attention_norm.norm, key_rows, hidden);
-    k->linear(k, s->kv, g->y, w->kv.weight, w->kv.bias, key_rows, 0);
+    normed(g, g->y, s->statistics_1, x, &w->attention_norm, key_rows);
     struct buffer *y_last = g->y;
     if (pruned) {
         k->tail(k, g->t, g->y, batch, queries, keys, hidden);
         y_last = g->t;
     }
-    k->linear(k, s->q, y_last, w->query.weight, w->query.bias, query_rows, 0);
-    if (d->position == POSITION_ROTARY) {
-        k->rotate(k, s->q, g->attention[l], query_rows, d->heads, q_width, +1);
-        k->rotate(k, s->kv, g->attention[l], key_rows, d->kv_heads, kv_width, +1);
-    }
-    k->attention(k, s->o, s->lse, s->q, s->kv, g->attention[l], batch, queries, keys);
+    int kv_rows = forward_qkv(g, l, y_last, batch);
+    k->attention(k, s->o, s->lse, s->q, s->kv, g->attention[l], batch, queries, kv_rows);
 
     /* residual stream after attention; the MLP reads it, or (parallel) the block's input */
-    struct buffer *mlp_input;
-    if (b->residual == RESIDUAL_SEQUENTIAL) {
-        k->tail(k, s->mid, b->residual_from_norm ? y_last : x, batch, queries, b->residual_from_norm ? queries : keys, hidden);
-        k->linear(k, s->mid, s->o, w->output.weight, w->output.bias, query_rows, 1);
-        mlp_input = s->mid;
+    struct buffer *mlp_input = s->mid;
+    if (b->residual != RESIDUAL_PARALLEL) {
+        forward_mid(g, l, b->residual_from_norm ? y_last : x, b->residual_from_norm ? queries : keys, batch);
     } else {
         mlp_input = x;
         if (pruned) {
@@ -53,16 +136,43 @@ void forward_block(struct engine *g, int l, int batch, int only_kept)
             mlp_input = g->r;
         }
     }
-    k->norm(k, g->y, s->statistics_2, mlp_input, &w->mlp_norm.norm, query_rows, hidden);
+    normed(g, g->y, s->statistics_2, mlp_input, &w->mlp_norm, query_rows);
     k->linear(k, s->up, g->y, w->up.weight, w->up.bias, query_rows, 0);
     if (w->gate.weight)
         k->linear(k, s->gate, g->y, w->gate.weight, w->gate.bias, query_rows, 0);
-    if (only_kept)
+    if (only_kept && !w->mlp_post_norm.present)
         return;
 
     k->activate(k, g->a, s->up, w->gate.weight ? s->gate : NULL, b->activation, query_rows, d->mlp);
-    k->tail(k, out, b->residual == RESIDUAL_SEQUENTIAL && b->residual_from_norm ? g->y : mlp_input, batch, queries, queries, hidden);
+    struct buffer *from = b->residual_from_norm ? g->y : mlp_input;
+    if (w->mlp_post_norm.present) {
+        forward_post(g, l, from, batch, only_kept);
+        return;
+    }
+    k->tail(k, out, from, batch, queries, queries, hidden);
     if (b->residual == RESIDUAL_PARALLEL)
         k->linear(k, out, s->o, w->output.weight, w->output.bias, query_rows, 1);
     k->linear(k, out, g->a, w->down.weight, w->down.bias, query_rows, 1);
+}
+
+int forward_blocks(struct engine *g, int batch, struct error *e)
+{
+    forward_embed(g, batch);
+    for (int l = 0; l < g->d->layers; l++) {
+        if (weights_need(g, l, e))
+            return -1;
+        forward_block(g, l, batch, 0);
+        if (!g->plan.resident && g->k->synchronize(g->k, e))
+            return -1;
+        weights_done(g, l);
+    }
+    return 0;
+}
+
+void forward_last(struct engine *g, struct rows rows)
+{
+    struct buffer *x = g->x[g->d->layers], *to = g->project_out.weight ? g->y : g->last;
+    normed(g, to, g->final_statistics, x, &g->final_norm, rows);
+    if (g->project_out.weight)
+        g->k->linear(g->k, g->last, g->y, g->project_out.weight, g->project_out.bias, rows, 0);
 }

@@ -6,15 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-void plan_rows(const struct decoder *d, int n, int *keys, int *queries)
+void plan_rows(const struct decoder *d, const struct engine_options *o, int n, int *keys, int *queries)
 {
-    int rows = 1;
+    int rows = o->outputs > n ? n : o->outputs > 0 ? o->outputs : 1;
     for (int l = d->layers - 1; l >= 0; l--) {
         int window = d->blocks[l].score.window;
         queries[l] = rows;
-        rows = window && window - 1 < n - rows ? rows + window - 1 : n;
+        if (!o->carry)
+            rows = window && window - 1 < n - rows ? rows + window - 1 : n;
         keys[l] = rows;
     }
+}
+
+int plan_carry(const struct decoder *d, const struct engine_options *o, int l)
+{
+    int before = d->blocks[l].score.window - 1;
+    return !o->carry ? 0 : o->carry < before ? o->carry : before;
 }
 
 void plan_kept(size_t elements[KEPT_BUFFERS], const struct decoder *d, int l, int keys, int queries, int batch)
@@ -22,22 +29,33 @@ void plan_kept(size_t elements[KEPT_BUFFERS], const struct decoder *d, int l, in
     const struct block *b = &d->blocks[l];
     size_t key_rows = (size_t)batch * (size_t)keys, query_rows = (size_t)batch * (size_t)queries;
     size_t q_width = (size_t)d->heads * (size_t)d->head_size, kv_width = 2 * (size_t)d->kv_heads * (size_t)d->head_size, mlp = (size_t)d->mlp;
+    int heads = b->query_norm.present, after_attention = b->attention_post_norm.present, after_mlp = b->mlp_post_norm.present;
+    size_t residual = query_rows * (size_t)d->hidden;
     const size_t sizes[KEPT_BUFFERS] = {2 * key_rows,
                                         query_rows * q_width,
                                         key_rows * kv_width,
                                         query_rows * (size_t)d->heads,
                                         query_rows * q_width,
-                                        b->residual == RESIDUAL_SEQUENTIAL ? query_rows * (size_t)d->hidden : 0,
+                                        b->residual == RESIDUAL_PARALLEL ? 0 : residual,
                                         2 * query_rows,
                                         query_rows * mlp,
-                                        b->gate.weight.data ? query_rows * mlp : 0};
+                                        b->gate.weight.data ? query_rows * mlp : 0,
+                                        heads ? query_rows * q_width : 0,
+                                        heads ? key_rows * kv_width : 0,
+                                        heads ? query_rows * (size_t)d->heads * 2 : 0,
+                                        heads ? key_rows * (size_t)d->kv_heads * 2 : 0,
+                                        after_attention ? residual : 0,
+                                        after_mlp ? residual : 0,
+                                        after_attention ? 2 * query_rows : 0,
+                                        after_mlp ? 2 * query_rows : 0};
     memcpy(elements, sizes, sizeof sizes);
 }
 
 enum buffer_role plan_kept_role(int member)
 {
-    static const enum buffer_role roles[KEPT_BUFFERS] = {ROLE_STATISTIC, ROLE_ACTIVATION, ROLE_ACTIVATION, ROLE_STATISTIC, ROLE_ACTIVATION,
-                                                         ROLE_RESIDUAL,  ROLE_STATISTIC,  ROLE_ACTIVATION, ROLE_ACTIVATION};
+    static const enum buffer_role roles[KEPT_BUFFERS] = {ROLE_STATISTIC,  ROLE_ACTIVATION, ROLE_ACTIVATION, ROLE_STATISTIC, ROLE_ACTIVATION, ROLE_RESIDUAL,
+                                                         ROLE_STATISTIC,  ROLE_ACTIVATION, ROLE_ACTIVATION, ROLE_ACTIVATION, ROLE_ACTIVATION, ROLE_STATISTIC,
+                                                         ROLE_STATISTIC,  ROLE_RESIDUAL,   ROLE_RESIDUAL,   ROLE_STATISTIC,  ROLE_STATISTIC};
     return roles[member];
 }
 
@@ -52,18 +70,21 @@ static double kept_bytes(struct kernels *k, const struct decoder *d, int l, int 
 }
 
 /* What any plan with this batch needs beside kept layers and block weights: residual inputs of all blocks and the temporaries of engine_create. */
-static double common_bytes(struct kernels *k, const struct decoder *d, int n, const int *keys, const int *queries, int batch)
+static double common_bytes(struct kernels *k, const struct decoder *d, const struct engine_options *o, int n, const int *keys, const int *queries, int batch)
 {
     double activation = (double)k->role_size[ROLE_ACTIVATION], residual = (double)k->role_size[ROLE_RESIDUAL];
     double rows = (double)batch * keys[0], q_width = (double)d->heads * d->head_size, kv_width = 2.0 * d->kv_heads * d->head_size;
     double widest = fmax(d->hidden, q_width), bytes = 0;
     int gated = 0;
     for (int l = 0; l < d->layers; l++) {
-        bytes += residual * batch * keys[l] * d->hidden;
+        bytes += o->outputs ? activation * batch * plan_carry(d, o, l) * kv_width : residual * batch * keys[l] * d->hidden;
         gated |= d->blocks[l].gate.weight.data != NULL;
     }
-    bytes += activation * rows * (2 * widest + (gated ? 2.0 : 1.0) * d->mlp + q_width + kv_width);
-    bytes += residual * rows * d->hidden * (2 + (d->embedding_norm.scale.data != NULL));
+    bytes += activation * rows * (2 * widest + (gated && !o->outputs ? 2.0 : 1.0) * d->mlp + (o->outputs ? 0.0 : q_width) + (o->outputs && !o->carry ? 0.0 : kv_width));
+    bytes += (activation + residual) * batch * queries[d->layers - 1] * d->hidden;
+    bytes += residual * rows * d->hidden * (2 + d->embedding_norm.present);
+    if (d->project_in.weight.data)
+        bytes += rows * (residual * d->embedding_width + (double)k->role_size[ROLE_INDEX]);
     for (int l = 0; l < d->layers; l++)
         if (d->blocks[l].residual == RESIDUAL_PARALLEL && queries[l] < keys[l]) {
             bytes += 2 * residual * batch * queries[l] * d->hidden;
@@ -80,24 +101,31 @@ static double common_bytes(struct kernels *k, const struct decoder *d, int n, co
     return bytes + (double)scratch;
 }
 
-/* Multiplications and additions that one segment needs, forward and reverse; softmax, norms and activations are not counted. */
-static double needed_flops(const struct decoder *d, int n, const int *keys, const int *queries)
+/* Multiplications and additions that one segment needs, forward and, unless only outputs are wanted, reverse; softmax, norms and activations are not
+ * counted. */
+static double needed_flops(const struct decoder *d, const struct engine_options *o, int n, const int *keys, const int *queries)
 {
-    double flops = 4.0 * d->vocabulary * d->hidden;
+    double each = o->outputs ? 2 : 4, outputs = queries[d->layers - 1], flops = each * outputs * d->vocabulary * d->embedding_width;
+    if (d->project_in.weight.data)
+        flops += each * keys[0] * d->hidden * d->embedding_width;
+    if (d->project_out.weight.data)
+        flops += each * outputs * d->hidden * d->embedding_width;
     for (int l = 0; l < d->layers; l++) {
         const struct block *b = &d->blocks[l];
         double q_width = (double)d->heads * d->head_size, kv_width = 2.0 * d->kv_heads * d->head_size, mlps = b->gate.weight.data ? 3 : 2, pairs = 0;
-        flops += 4.0 * keys[l] * d->hidden * kv_width + 4.0 * queries[l] * d->hidden * (2 * q_width + mlps * d->mlp);
+        flops += each * keys[l] * d->hidden * kv_width + each * queries[l] * d->hidden * (2 * q_width + mlps * d->mlp);
         for (int i = n - queries[l]; i < n; i++)
             pairs += b->score.window && b->score.window < i + 1 ? b->score.window : i + 1;
-        flops += 14.0 * q_width * pairs;
+        flops += (o->outputs ? 4.0 : 14.0) * q_width * pairs;
     }
     return flops;
 }
 
-/* Bytes that may be used when the user names no budget: four fifths of what the system says is available. */
-static double default_budget(void)
+/* Bytes that may be used when the user names no budget: nine tenths of a device's free memory, four fifths of what the system says is available. */
+static double default_budget(struct kernels *k)
 {
+    if (k->memory_free)
+        return 0.9 * (double)k->memory_free(k);
     FILE *f = fopen("/proc/meminfo", "re");
     char line[128];
     unsigned long long kilobytes = 0;
@@ -119,25 +147,26 @@ struct sizes {
 static int plan_for(struct memory_plan *p, struct kernels *k, const struct decoder *d, const struct engine_options *o, const struct sizes *w, int n, int batch,
                     int *keys, int *queries)
 {
-    plan_rows(d, n, keys, queries);
-    double common = common_bytes(k, d, n, keys, queries, batch) + w->shared, stored_all = 0, largest_kept = 0;
+    plan_rows(d, o, n, keys, queries);
+    double common = common_bytes(k, d, o, n, keys, queries, batch) + w->shared, stored_all = 0, largest_kept = 0;
+    enum keep_mode keep = o->outputs ? KEEP_RECOMPUTE : o->keep; /* without a reverse pass nothing is kept */
     for (int l = 0; l < d->layers; l++) {
-        double one = kept_bytes(k, d, l, keys[l], queries[l], batch);
+        double one = kept_bytes(k, d, l, keys[l] + plan_carry(d, o, l), queries[l], batch);
         stored_all += one;
         largest_kept = fmax(largest_kept, one);
     }
     int resident = o->resident != 0;
-    if (o->resident < 0 && common + w->blocks + (o->keep == KEEP_RECOMPUTE ? largest_kept : stored_all) > p->budget)
+    if (o->resident < 0 && common + w->blocks + (keep == KEEP_RECOMPUTE ? largest_kept : stored_all) > p->budget)
         resident = 0;
     p->weights = w->shared + (resident ? w->blocks : w->largest_block);
     p->resident = resident;
     double base = common - w->shared + p->weights, activations = stored_all;
     p->stored_layers = d->layers;
-    if (o->keep == KEEP_RECOMPUTE || (o->keep == KEEP_AUTO && base + stored_all > p->budget)) {
+    if (keep == KEEP_RECOMPUTE || (keep == KEEP_AUTO && base + stored_all > p->budget)) {
         /* the last layers first: they are small and used soonest */
         p->stored_layers = 0;
         activations = largest_kept;
-        for (int l = d->layers - 1; l >= 0 && o->keep != KEEP_RECOMPUTE; l--) {
+        for (int l = d->layers - 1; l >= 0 && keep != KEEP_RECOMPUTE; l--) {
             double one = kept_bytes(k, d, l, keys[l], queries[l], batch);
             if (base + activations + one > p->budget)
                 break;
@@ -170,13 +199,13 @@ static int longest_fit(const struct memory_plan *p, struct kernels *k, const str
 
 /* Segments at once when there is room: enough (segment, head) pairs for every worker, and enough numbers in an operation (half a million) that starting
  * the workers does not show: a small model, or a narrow cone, takes many. */
-static int wanted_batch(struct kernels *k, const struct decoder *d, int n, int *keys, int *queries)
+static int wanted_batch(struct kernels *k, const struct decoder *d, const struct engine_options *o, int *keys, int *queries)
 {
     const double busy = 1 << 19, most = 32;
     int workers = k->workers > 0 ? k->workers : 1;
     if (workers == 1)
         return 1;
-    plan_rows(d, n, keys, queries);
+    plan_rows(d, o, o->positions, keys, queries);
     double by_heads = ceil(2.0 * workers / d->heads), by_size = ceil(busy / ((double)keys[0] * d->hidden));
     return (int)fmin(most, fmax(by_heads, by_size));
 }
@@ -198,7 +227,7 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
 {
     int *keys = calloc((size_t)d->layers, sizeof *keys), *queries = calloc((size_t)d->layers, sizeof *queries), n = o->positions, result = -1;
     struct sizes w = {.shared = (double)weights_shared_bytes(k, d, n)};
-    *plan = (struct memory_plan){.positions = n, .layers = d->layers, .budget = o->memory ? (double)o->memory : default_budget()};
+    *plan = (struct memory_plan){.positions = n, .layers = d->layers, .budget = o->memory ? (double)o->memory : default_budget(k)};
     if (!keys || !queries) {
         fail_memory(e, 8.0 * d->layers, "memory plan");
         goto end;
@@ -208,23 +237,27 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
         w.blocks += one;
         w.largest_block = fmax(w.largest_block, one);
     }
-    int batch = o->batch ? o->batch : wanted_batch(k, d, n, keys, queries);
+    int batch = o->batch ? o->batch : wanted_batch(k, d, o, keys, queries);
     if (!o->batch && plan_for(plan, k, d, o, &w, n, batch, keys, queries) == 0 && !plan->resident && w.blocks > 0)
         batch = batch > 4 ? batch : 4; /* where weights are loaded again for each pass, a few segments share it */
     if (o->segments && (size_t)batch > o->segments)
         batch = (int)o->segments;
     /* a smaller batch before recomputing: recomputing costs a third of the time */
-    while (plan_for(plan, k, d, o, &w, n, batch, keys, queries) || (plan->stored_layers < d->layers && o->keep == KEEP_AUTO)) {
+    while (plan_for(plan, k, d, o, &w, n, batch, keys, queries) || (plan->stored_layers < d->layers && o->keep == KEEP_AUTO && !o->outputs)) {
         if (o->batch || batch == 1)
             break;
         batch /= 2;
     }
-    plan->flops = needed_flops(d, n, keys, queries);
+    plan->flops = needed_flops(d, o, n, keys, queries);
+    plan->forward = o->outputs > 0;
     if (plan->total > plan->budget) {
         double total = plan->total, budget = plan->budget;
         char needs[16], may[16];
         int longest = longest_fit(plan, k, d, o, &w, keys, queries);
-        if (longest > 0)
+        if (longest > 0 && o->outputs)
+            fail(e, "%s: %d inputs need %s and %s may be used (%d would fit; --memory SIZE sets the budget)", d->path, n, bytes_text(needs, total),
+                 bytes_text(may, budget), longest);
+        else if (longest > 0)
             fail(e, "%s: a segment of %d tokens needs %s and %s may be used (--length %d would fit; --memory SIZE sets the budget)", d->path, n + 1,
                  bytes_text(needs, total), bytes_text(may, budget), longest + 1);
         else
@@ -242,7 +275,9 @@ char *memory_plan_text(char text[256], const struct memory_plan *p)
 {
     char kept[64], held[48], total[16], weights[16], activations[16], scratch[16];
     const char *unit = p->flops < 1e9 ? "MFLOP" : p->flops < 1e12 ? "GFLOP" : "TFLOP";
-    if (p->stored_layers == p->layers)
+    if (p->forward)
+        snprintf(kept, sizeof kept, "one layer at a time");
+    else if (p->stored_layers == p->layers)
         snprintf(kept, sizeof kept, "all layers stored");
     else
         snprintf(kept, sizeof kept, "%d of %d layers stored, the others recomputed", p->stored_layers, p->layers);

@@ -3,15 +3,32 @@
  * Each step is the transpose of the derivative of the forward step with the same name; s_m needs only ||g_m|| ([A] section 5.1). */
 #include "model/engine_parts.h"
 
+/* dx (+)= the reverse of `normed`: of a norm of x, or of a copy where there is none. */
+static void normed_reverse(struct engine *g, struct buffer *dx, const struct buffer *dy, const struct buffer *x, const struct buffer *statistics,
+                           const struct norm_weights *w, struct rows rows, int accumulate)
+{
+    struct kernels *k = g->k;
+    if (w->present)
+        k->norm_reverse(k, dx, dy, x, statistics, &w->norm, rows, g->d->hidden, accumulate);
+    else if (accumulate)
+        k->tail_reverse(k, dx, dy, rows.segments, rows.count, rows.count, g->d->hidden);
+    else
+        k->tail(k, dx, dy, rows.segments, rows.count, rows.count, g->d->hidden);
+}
+
 void reverse_head(struct engine *g, struct buffer *dx, int batch)
 {
     struct kernels *k = g->k;
     const struct decoder *d = g->d;
     struct rows rows = {batch, 1};
-    struct buffer *x = g->x[d->layers];
-    k->norm(k, g->last, g->final_statistics, x, &g->final_norm.norm, rows, d->hidden);
-    k->head(k, g->d_last, g->logprob, g->last, g->head, g->head_bias, g->targets, d->head_soft_cap, g->options.seed, batch, d->hidden);
-    k->norm_reverse(k, dx, g->d_last, x, g->final_statistics, &g->final_norm.norm, rows, d->hidden, 0);
+    struct buffer *dy = g->d_last;
+    forward_last(g, rows);
+    k->head(k, g->d_last, g->logprob, g->last, g->head, g->head_bias, g->targets, d->head_soft_cap, g->options.seed, batch, d->embedding_width);
+    if (g->project_out.weight) {
+        k->linear_reverse(k, g->y, g->d_last, g->project_out.weight, rows, 0);
+        dy = g->y;
+    }
+    normed_reverse(g, dx, dy, g->x[d->layers], g->final_statistics, &g->final_norm, rows, 0);
 }
 
 /* dy = gradient of the block's output -> gradient of the MLP norm's output in g->y [B queries, d]. */
@@ -35,13 +52,21 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
     const struct decoder *d = g->d;
     const struct block_weights *w = &g->blocks[l];
     struct kept *s = &g->kept[l];
-    int keys = g->keys[l], queries = g->queries[l];
+    int keys = g->keys[l], queries = g->queries[l], q_width = d->heads * d->head_size, kv_width = 2 * d->kv_heads * d->head_size;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     k->linear_reverse(k, g->t, dy, w->output.weight, query_rows, 0);
     k->attention_reverse(k, g->dq, g->dkv, g->t, s->q, s->kv, s->o, s->lse, g->attention[l], batch, queries, keys);
     if (d->position == POSITION_ROTARY) {
-        k->rotate(k, g->dq, g->attention[l], query_rows, d->heads, d->heads * d->head_size, -1);
-        k->rotate(k, g->dkv, g->attention[l], key_rows, d->kv_heads, 2 * d->kv_heads * d->head_size, -1);
+        k->rotate(k, g->dq, g->attention[l], query_rows, d->heads, q_width, -1);
+        k->rotate(k, g->dkv, g->attention[l], key_rows, d->kv_heads, kv_width, -1);
+    }
+    if (w->query_norm.present) {
+        k->norm_heads_reverse(k, g->dq, g->dq, s->raw_q, s->statistics_q, &w->query_norm.norm, query_rows, d->heads, d->head_size, q_width);
+        k->norm_heads_reverse(k, g->dkv, g->dkv, s->raw_kv, s->statistics_k, &w->key_norm.norm, key_rows, d->kv_heads, d->head_size, kv_width);
+    }
+    if (d->blocks[l].clip > 0) {
+        k->clip_reverse(k, g->dq, s->q, d->blocks[l].clip, query_rows, q_width);
+        k->clip_reverse(k, g->dkv, s->kv, d->blocks[l].clip, key_rows, kv_width);
     }
     k->linear_reverse(k, g->y, g->dkv, w->kv.weight, key_rows, 0);
     if (queries == keys) {
@@ -52,51 +77,106 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
     }
 }
 
-void reverse_block(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch)
+/* Blocks whose MLP reads the residual stream after attention, s->mid, with or without post norms. */
+static void reverse_sequential(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch)
 {
     struct kernels *k = g->k;
-    const struct decoder *d = g->d;
-    const struct block *b = &d->blocks[l];
+    const struct block *b = &g->d->blocks[l];
     const struct block_weights *w = &g->blocks[l];
     struct kept *s = &g->kept[l];
-    int keys = g->keys[l], queries = g->queries[l], hidden = d->hidden;
+    int keys = g->keys[l], queries = g->queries[l], hidden = g->d->hidden;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
+    struct buffer *branch = dy;
 
-    if (b->residual == RESIDUAL_SEQUENTIAL) {
-        /* dy becomes the gradient of `mid` */
-        reverse_mlp(g, l, dy, query_rows);
-        if (b->residual_from_norm)
-            k->tail_reverse(k, g->y, dy, batch, queries, queries, hidden);
-        k->norm_reverse(k, dy, g->y, s->mid, s->statistics_2, &w->mlp_norm.norm, query_rows, hidden, !b->residual_from_norm);
-        reverse_attention(g, l, dy, batch);
-        if (b->residual_from_norm)
-            k->tail_reverse(k, g->y, dy, batch, queries, keys, hidden);
-        k->norm_reverse(k, dx, g->y, g->x[l], s->statistics_1, &w->attention_norm.norm, key_rows, hidden, 0);
-        if (!b->residual_from_norm)
-            k->tail_reverse(k, dx, dy, batch, queries, keys, hidden);
-        return;
+    /* dy becomes the gradient of `mid`; dx holds that of a branch before its post norm */
+    if (w->mlp_post_norm.present) {
+        branch = dx;
+        k->norm_reverse(k, branch, dy, s->mlp_sum, s->statistics_4, &w->mlp_post_norm.norm, query_rows, hidden, 0);
     }
+    reverse_mlp(g, l, branch, query_rows);
+    if (b->residual_from_norm)
+        k->tail_reverse(k, g->y, dy, batch, queries, queries, hidden);
+    normed_reverse(g, dy, g->y, s->mid, s->statistics_2, &w->mlp_norm, query_rows, !b->residual_from_norm);
+
+    branch = dy;
+    if (w->attention_post_norm.present) {
+        branch = dx;
+        k->norm_reverse(k, branch, dy, s->attention_sum, s->statistics_3, &w->attention_post_norm.norm, query_rows, hidden, 0);
+    }
+    reverse_attention(g, l, branch, batch);
+    if (b->residual_from_norm)
+        k->tail_reverse(k, g->y, dy, batch, queries, keys, hidden);
+    normed_reverse(g, dx, g->y, g->x[l], s->statistics_1, &w->attention_norm, key_rows, 0);
+    if (!b->residual_from_norm)
+        k->tail_reverse(k, dx, dy, batch, queries, keys, hidden);
+}
+
+/* Blocks whose norms stand behind the sums. */
+static void reverse_post(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch)
+{
+    struct kernels *k = g->k;
+    const struct block_weights *w = &g->blocks[l];
+    struct kept *s = &g->kept[l];
+    int keys = g->keys[l], queries = g->queries[l], hidden = g->d->hidden;
+    struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
+    k->norm_reverse(k, dx, dy, s->mlp_sum, s->statistics_4, &w->mlp_post_norm.norm, query_rows, hidden, 0);
+    reverse_mlp(g, l, dx, query_rows);
+    normed_reverse(g, dx, g->y, s->mid, s->statistics_2, &w->mlp_norm, query_rows, 1); /* dx: gradient of `mid` */
+    k->norm_reverse(k, dy, dx, s->attention_sum, s->statistics_3, &w->attention_post_norm.norm, query_rows, hidden, 0);
     reverse_attention(g, l, dy, batch);
-    k->norm_reverse(k, dx, g->y, g->x[l], s->statistics_1, &w->attention_norm.norm, key_rows, hidden, 0);
+    normed_reverse(g, dx, g->y, g->x[l], s->statistics_1, &w->attention_norm, key_rows, 0);
+    k->tail_reverse(k, dx, dy, batch, queries, keys, hidden);
+}
+
+/* Blocks whose branches both read x[l]. */
+static void reverse_parallel(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch)
+{
+    struct kernels *k = g->k;
+    const struct block_weights *w = &g->blocks[l];
+    struct kept *s = &g->kept[l];
+    int keys = g->keys[l], queries = g->queries[l], hidden = g->d->hidden;
+    struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
+    reverse_attention(g, l, dy, batch);
+    normed_reverse(g, dx, g->y, g->x[l], s->statistics_1, &w->attention_norm, key_rows, 0);
     k->tail_reverse(k, dx, dy, batch, queries, keys, hidden);
     reverse_mlp(g, l, dy, query_rows);
     if (queries == keys) {
-        k->norm_reverse(k, dx, g->y, g->x[l], s->statistics_2, &w->mlp_norm.norm, query_rows, hidden, 1);
+        normed_reverse(g, dx, g->y, g->x[l], s->statistics_2, &w->mlp_norm, query_rows, 1);
     } else {
         k->tail(k, g->r, g->x[l], batch, queries, keys, hidden);
-        k->norm_reverse(k, g->s, g->y, g->r, s->statistics_2, &w->mlp_norm.norm, query_rows, hidden, 0);
+        normed_reverse(g, g->s, g->y, g->r, s->statistics_2, &w->mlp_norm, query_rows, 0);
         k->tail_reverse(k, dx, g->s, batch, queries, keys, hidden);
+    }
+}
+
+void reverse_block(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch)
+{
+    switch (g->d->blocks[l].residual) {
+    case RESIDUAL_SEQUENTIAL:
+        reverse_sequential(g, l, dx, dy, batch);
+        break;
+    case RESIDUAL_POST:
+        reverse_post(g, l, dx, dy, batch);
+        break;
+    case RESIDUAL_PARALLEL:
+        reverse_parallel(g, l, dx, dy, batch);
+        break;
     }
 }
 
 void reverse_embed(struct engine *g, struct buffer *dx, int batch)
 {
     struct kernels *k = g->k;
+    const struct decoder *d = g->d;
     struct rows rows = {batch, g->keys[0]};
     struct buffer *at = dx;
-    if (g->embedding_norm.scale) {
+    if (g->embedding_norm.present) {
         at = dx == g->g[0] ? g->g[1] : g->g[0];
-        k->norm_reverse(k, at, dx, g->raw, g->raw_statistics, &g->embedding_norm.norm, rows, g->d->hidden, 0);
+        k->norm_reverse(k, at, dx, g->raw, g->raw_statistics, &g->embedding_norm.norm, rows, d->hidden, 0);
     }
-    k->row_norms(k, g->norms, at, g->d->embedding_scale, rows, g->d->hidden);
+    if (g->project_in.weight) {
+        k->linear_reverse(k, g->narrow, at, g->project_in.weight, rows, 0);
+        at = g->narrow;
+    }
+    k->row_norms(k, g->norms, at, d->embedding_scale, rows, d->embedding_width);
 }

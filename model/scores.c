@@ -53,10 +53,37 @@ static int check_seen(const struct engine *g, int window, const double *bias, co
     return 0;
 }
 
+/* Radians a position of pair i in a segment of n inputs. */
+static double rotary_frequency(const struct rotary *r, int i, int n)
+{
+    if (!(r->stretch > 0 && n > r->limit))
+        return r->frequency[i];
+    double base = r->base * pow(r->stretch * n / r->limit - (r->stretch - 1), r->size / (r->size - 2.0));
+    return pow(base, -2.0 * i / r->size);
+}
+
+/* The table by key position of a score's key_bias; *out stays NULL without one. */
+static int evaluate_key_bias(double **out, const struct engine *g, const struct score *s, struct error *e)
+{
+    struct formula_point at = {.heads = g->d->heads, .head_size = g->d->head_size, .length = (double)g->n + 1};
+    if (evaluate(out, g, s->key_bias, e))
+        return -1;
+    for (int h = 0; *out && h < g->d->heads; h++)
+        for (int j = 0; j < g->n; j++) {
+            double *bias = &(*out)[(size_t)h * (size_t)g->n + (size_t)j];
+            if (s->key_bias_type != ELEMENT_F64) {
+                at.h = h + 1, at.t = element_round(j, s->key_bias_type);
+                *bias = element_round(formula_evaluate(s->key_bias, &at), s->key_bias_type);
+            }
+            *bias *= s->key_bias_scale;
+        }
+    return 0;
+}
+
 static int same_score(const struct score *a, const struct score *b)
 {
     return a->scale == b->scale && a->soft_cap == b->soft_cap && a->window == b->window && a->bias == b->bias && a->multiplier == b->multiplier &&
-           a->key_bias == b->key_bias;
+           a->key_bias == b->key_bias && a->key_bias_type == b->key_bias_type && a->key_bias_scale == b->key_bias_scale;
 }
 
 int scores_create(struct engine *g, struct error *e)
@@ -72,9 +99,9 @@ int scores_create(struct engine *g, struct error *e)
         }
         for (size_t m = 0; m < (size_t)g->n; m++)
             for (size_t i = 0; i < (size_t)pairs; i++) {
-                double angle = (double)m * d->rotary.frequency[i];
-                cosine[m * (size_t)pairs + i] = cos(angle);
-                sine[m * (size_t)pairs + i] = sin(angle);
+                double angle = (double)m * rotary_frequency(&d->rotary, (int)i, g->n);
+                cosine[m * (size_t)pairs + i] = d->rotary.factor * cos(angle);
+                sine[m * (size_t)pairs + i] = d->rotary.factor * sin(angle);
             }
     }
     for (int l = 0; l < d->layers; l++) {
@@ -85,7 +112,7 @@ int scores_create(struct engine *g, struct error *e)
         if (g->attention[l])
             continue;
         struct attention_shape shape = scores_shape(d, l, g->n);
-        if (evaluate(&bias, g, score->bias, e) || evaluate(&multiplier, g, score->multiplier, e) || evaluate(&key_bias, g, score->key_bias, e) ||
+        if (evaluate(&bias, g, score->bias, e) || evaluate(&multiplier, g, score->multiplier, e) || evaluate_key_bias(&key_bias, g, score, e) ||
             check_seen(g, score->window, bias, key_bias, e))
             goto end;
         shape.bias = bias, shape.multiplier = multiplier, shape.key_bias = key_bias, shape.cosine = cosine, shape.sine = sine;

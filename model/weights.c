@@ -22,7 +22,9 @@ static int load_linear(struct linear_weights *out, struct engine *g, const struc
 
 static int load_norm(struct norm_weights *out, struct engine *g, const struct norm_view *v, struct error *e)
 {
-    *out = (struct norm_weights){0};
+    *out = (struct norm_weights){.present = v->present};
+    if (!v->present)
+        return 0;
     if (load(&out->scale, g, WEIGHT_VECTOR, &v->scale, 1, e) || load(&out->shift, g, WEIGHT_VECTOR, &v->shift, 1, e))
         return -1;
     out->norm = (struct norm){.kind = v->kind, .epsilon = v->epsilon, .scale = out->scale, .shift = out->shift};
@@ -51,8 +53,9 @@ static void unload_norm(struct engine *g, struct norm_weights *w)
 static void unload_block(struct engine *g, int l)
 {
     struct block_weights *w = &g->blocks[l];
-    unload_norm(g, &w->attention_norm);
-    unload_norm(g, &w->mlp_norm);
+    struct norm_weights *norms[] = {&w->attention_norm, &w->mlp_norm, &w->attention_post_norm, &w->mlp_post_norm, &w->query_norm, &w->key_norm};
+    for (size_t i = 0; i < sizeof norms / sizeof norms[0]; i++)
+        unload_norm(g, norms[i]);
     struct linear_weights *linears[] = {&w->query, &w->kv, &w->output, &w->up, &w->gate, &w->down};
     for (size_t i = 0; i < sizeof linears / sizeof linears[0]; i++)
         unload_linear(g, linears[i]);
@@ -75,6 +78,8 @@ int weights_need(struct engine *g, int l, struct error *e)
     if (w->loaded)
         return 0;
     if (load_norm(&w->attention_norm, g, &b->attention_norm, e) || load_norm(&w->mlp_norm, g, &b->mlp_norm, e) ||
+        load_norm(&w->attention_post_norm, g, &b->attention_post_norm, e) || load_norm(&w->mlp_post_norm, g, &b->mlp_post_norm, e) ||
+        load_norm(&w->query_norm, g, &b->query_norm, e) || load_norm(&w->key_norm, g, &b->key_norm, e) ||
         load_linear(&w->query, g, &b->query, NULL, e) || load_linear(&w->kv, g, &b->key, &b->value, e) ||
         load_linear(&w->output, g, &b->output, NULL, e) || load_linear(&w->up, g, &b->up, NULL, e) || load_linear(&w->gate, g, &b->gate, NULL, e) ||
         load_linear(&w->down, g, &b->down, NULL, e)) {
@@ -96,8 +101,8 @@ void weights_done(struct engine *g, int l)
         release_pages(&linears[i]->weight);
 }
 
-/* Row m (from 0): sin(m / 10000^(2i/d)) at 2i, cos of the same at 2i + 1. */
-static double *sinusoidal_rows(int n, int width)
+/* Rows of positions first .. first + n - 1. */
+static double *sinusoidal_rows(const struct sinusoid *s, long first, int n, int width)
 {
     size_t bytes;
     double *rows = NULL;
@@ -105,26 +110,36 @@ static double *sinusoidal_rows(int n, int width)
         return NULL;
     for (int m = 0; m < n; m++)
         for (int i = 0; i < width; i++) {
-            double angle = m * pow(10000, -2.0 * (i / 2) / width);
-            rows[(size_t)m * (size_t)width + (size_t)i] = i % 2 ? cos(angle) : sin(angle);
+            int half = width / 2, cosine = s->halves ? i >= half : i % 2;
+            double angle = (double)(first + s->first + m) * s->frequency[s->halves ? i % half : i / 2];
+            rows[(size_t)m * (size_t)width + (size_t)i] = cosine ? cos(angle) : sin(angle);
         }
     return rows;
 }
 
-int weights_load_shared(struct engine *g, struct error *e)
+int weights_load_positions(struct engine *g, long first, struct error *e)
 {
     const struct decoder *d = g->d;
     view positions = d->position == POSITION_LEARNED ? d->position_rows : (view){0};
+    unload(g, &g->position_rows);
     if (d->position == POSITION_SINUSOIDAL) {
-        g->position_table = sinusoidal_rows(g->n, d->hidden);
+        free(g->position_table);
+        g->position_table = sinusoidal_rows(&d->sinusoid, first, g->n, d->hidden);
         if (!g->position_table)
             return fail_memory(e, 8.0 * g->n * d->hidden, "sinusoidal positions");
         size_t width = (size_t)d->hidden;
         positions = (view){
             .data = g->position_table, .type = ELEMENT_F64, .groups = 1, .rows = (size_t)g->n, .columns = width, .row_stride = width, .column_stride = 1};
     }
-    if (load(&g->embedding, g, WEIGHT_TABLE, &d->embedding, 1, e) || load(&g->position_rows, g, WEIGHT_TABLE, &positions, 1, e) ||
+    return load(&g->position_rows, g, WEIGHT_TABLE, &positions, 1, e);
+}
+
+int weights_load_shared(struct engine *g, struct error *e)
+{
+    const struct decoder *d = g->d;
+    if (load(&g->embedding, g, WEIGHT_TABLE, &d->embedding, 1, e) || weights_load_positions(g, 0, e) ||
         load_norm(&g->embedding_norm, g, &d->embedding_norm, e) || load_norm(&g->final_norm, g, &d->final_norm, e) ||
+        load_linear(&g->project_in, g, &d->project_in, NULL, e) || load_linear(&g->project_out, g, &d->project_out, NULL, e) ||
         load(&g->head_bias, g, WEIGHT_VECTOR, &d->head.bias, 1, e))
         return -1;
     if (d->tied)
@@ -149,6 +164,8 @@ void weights_free_all(struct engine *g)
     unload(g, &g->head_bias);
     unload_norm(g, &g->embedding_norm);
     unload_norm(g, &g->final_norm);
+    unload_linear(g, &g->project_in);
+    unload_linear(g, &g->project_out);
     free(g->position_table);
     g->position_table = NULL;
 }
@@ -171,6 +188,7 @@ size_t weights_block_bytes(struct kernels *k, const struct decoder *d, int l)
 size_t weights_shared_bytes(struct kernels *k, const struct decoder *d, int n)
 {
     size_t bytes = bytes_of(k, WEIGHT_TABLE, &d->embedding) + bytes_of(k, WEIGHT_VECTOR, &d->head.bias);
+    bytes += bytes_of(k, WEIGHT_MATRIX, &d->project_in.weight) + bytes_of(k, WEIGHT_MATRIX, &d->project_out.weight);
     if (!d->tied)
         bytes += bytes_of(k, WEIGHT_TABLE, &d->head.weight);
     if (d->position == POSITION_LEARNED)

@@ -1,20 +1,15 @@
 /* The figure of `reach erf`: c over the position, and 1 - c over the number of most recent tokens on logarithmic axes. */
 #include "plots/figure.h"
 
-#include "io/atomic.h"
 #include "io/error.h"
+#include "plots/script.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Okabe and Ito's colour-blind-safe palette, its yellow (too light for a line on white) replaced by a grey. With three dash types and eight point
- * types the first 24 lines differ, also in black and white. */
-static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F"};
-static const char *const dashes[] = {"solid", "(14,5)", "(14,4,3,4)"};
-static const int points[] = {7, 5, 9, 13, 11, 6, 4, 8};
-enum { COLOURS = 8, DASHES = 3, POINTS = 8, LABEL_CHARACTERS = 48, LABELS_MAX = 16 };
+enum { LABELS_MAX = 16 };
 
 /* Panels and key in fractions of the picture. */
 #define LEFT_PANEL_LEFT 0.060
@@ -32,33 +27,6 @@ static size_t longest(const struct figure_curve *curves, size_t count)
     for (size_t i = 0; i < count; i++)
         n = curves[i].positions > n ? curves[i].positions : n;
     return n;
-}
-
-/* TEXT for a '...' string of gnuplot: quotes doubled, control characters blanked, cut after `limit` characters (not bytes) with an ellipsis.
- * Single quotes keep backslashes, backquotes and `@` as they are. Returns the characters written. */
-static size_t write_quoted(FILE *f, const char *text, size_t limit)
-{
-    size_t characters = 0;
-
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if ((*p & 0xc0) != 0x80 && characters++ == limit) {
-            fputs("\xe2\x80\xa6", f);
-            break;
-        }
-        if (*p == '\'')
-            fputc('\'', f);
-        fputc(*p < 0x20 || *p == 0x7f ? ' ' : *p, f);
-    }
-    return characters;
-}
-
-/* A comment line: one line only, and no backslash at its end, which would continue it. */
-static void write_comment(FILE *f, const char *text)
-{
-    fputs("# ", f);
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
-        fputc(*p < 0x20 || *p == 0x7f ? ' ' : *p, f);
-    fputs(" \n", f);
 }
 
 /* The points that can be seen: one is kept when, since the last one kept, c has moved by 1/2000 of its axis, 1 - c by 1/100 of its own size, or
@@ -116,24 +84,6 @@ static void write_position_ticks(FILE *f, size_t n)
     for (size_t m = whole; (double)m < (double)n - 0.6 * (double)whole; m += whole)
         if (m > 1 && (double)m > 0.08 * (double)n)
             fprintf(f, ", \"%zu\" %zu", m, m);
-    if (n > 1)
-        fprintf(f, ", \"%zu\" %zu", n, n);
-    fputs(")\n", f);
-}
-
-/* Ticks 1 2 5 10 ... n of a logarithmic axis; powers of ten alone where there are many. */
-static void write_log_ticks(FILE *f, size_t n)
-{
-    static const int leading[] = {1, 2, 5};
-
-    fputs("set xtics (\"1\" 1", f);
-    for (double power = 1; power < (double)n; power *= 10)
-        for (int i = 0; i < 3; i++) {
-            double tick = power * leading[i];
-
-            if (tick > 1 && (n <= 5000 || i == 0) && tick < 0.6 * (double)n)
-                fprintf(f, ", \"%.0f\" %.0f", tick, tick);
-        }
     if (n > 1)
         fprintf(f, ", \"%zu\" %zu", n, n);
     fputs(")\n", f);
@@ -198,15 +148,6 @@ static void write_thresholds(FILE *f, const double *thresholds, size_t count, in
     }
 }
 
-/* The point type of curve i: beyond the eighth, another one for the same colour. */
-static int point_of(size_t i) { return points[(i + i / POINTS) % POINTS]; }
-
-/* The line style of curve i. */
-static void write_style(FILE *f, size_t i)
-{
-    fprintf(f, "lw 2.6 dt %s lc rgb \"%s\"", dashes[i % DASHES], colours[i % COLOURS]);
-}
-
 /* Bands first, then lines, then the marks at the ERF, so that none hides another. `beyond`: the logarithmic panel. Curves of other lengths are set
  * at the right end: what counts is the distance from the target. */
 static void write_plot(FILE *f, const struct figure_curve *curves, size_t count, size_t n, int beyond, double floor_value)
@@ -220,7 +161,7 @@ static void write_plot(FILE *f, const struct figure_curve *curves, size_t count,
             fprintf(f, "%s $curve%zu using (%zu-$1):(beyond($3)):(beyond($4)) with filledcurves", joint, i + 1, curves[i].positions + 1);
         else
             fprintf(f, "%s $curve%zu using ($1+%zu):3:4 with filledcurves", joint, i + 1, n - curves[i].positions);
-        fprintf(f, " fs transparent solid 0.17 noborder fc rgb \"%s\" notitle", colours[i % COLOURS]);
+        fprintf(f, " fs transparent solid 0.17 noborder fc rgb \"%s\" notitle", script_colour(i));
         joint = ", \\\n    ";
     }
     for (size_t i = 0; i < count; i++) {
@@ -228,7 +169,7 @@ static void write_plot(FILE *f, const struct figure_curve *curves, size_t count,
             fprintf(f, "%s $curve%zu using (%zu-$1):(beyond($2)) with lines ", joint, i + 1, curves[i].positions + 1);
         else
             fprintf(f, "%s $curve%zu using ($1+%zu):2 with lines ", joint, i + 1, n - curves[i].positions);
-        write_style(f, i);
+        script_line(f, i);
         fputs(" notitle", f);
         joint = ", \\\n    ";
     }
@@ -239,17 +180,17 @@ static void write_plot(FILE *f, const struct figure_curve *curves, size_t count,
             continue;
         at = curves[i].positions - erf;
         fprintf(f, "%s '+' using (%zu):(%.10g) every ::0::0 with points pt %d ps mark lw 1.5 lc rgb \"%s\" notitle", joint,
-                beyond ? erf : n + 1 - erf, beyond ? fmax(1 - curves[i].c[at], floor_value) : curves[i].c[at], point_of(i),
-                colours[i % COLOURS]);
+                beyond ? erf : n + 1 - erf, beyond ? fmax(1 - curves[i].c[at], floor_value) : curves[i].c[at], script_point(i),
+                script_colour(i));
     }
     if (!beyond) /* the key belongs to both panels: one entry a curve */
         for (size_t i = 0; i < count; i++) {
             fprintf(f, "%s keyentry with %s ", joint, curves[i].erf ? "linespoints" : "lines");
-            write_style(f, i);
+            script_line(f, i);
             if (curves[i].erf)
-                fprintf(f, " pt %d ps mark", point_of(i));
+                fprintf(f, " pt %d ps mark", script_point(i));
             fputs(" title '", f);
-            write_quoted(f, curves[i].label, LABEL_CHARACTERS);
+            script_quoted(f, curves[i].label, SCRIPT_LABEL_CHARACTERS);
             if (curves[i].erf)
                 fprintf(f, "   ERF %s%zu", curves[i].saturated ? "\xe2\x89\xa5 " : "", curves[i].erf);
             fputs("'", f);
@@ -269,23 +210,11 @@ static size_t key_columns(size_t *widest_entry, const struct figure_curve *curve
             characters += (*p & 0xc0) != 0x80;
         widest = characters > widest ? characters : widest;
     }
-    widest = (widest < LABEL_CHARACTERS ? widest : LABEL_CHARACTERS) + 13; /* the ERF */
+    widest = (widest < SCRIPT_LABEL_CHARACTERS ? widest : SCRIPT_LABEL_CHARACTERS) + 13; /* the ERF */
     *widest_entry = widest;
     columns = 150 / (widest + 8); /* and the sample line */
     columns = columns < 1 ? 1 : columns > 4 ? 4 : columns;
     return columns < count ? columns : count;
-}
-
-static void write_head(FILE *f, const char *stem, double height)
-{
-    fprintf(f, "# gnuplot %s.gp draws %s.png; gnuplot -e \"format='svg'\" %s.gp (or pdf) draws another form.\n", stem, stem, stem);
-    fputs("if (!exists(\"format\")) format = \"png\"\n", f);
-    fprintf(f, "if (!exists(\"output\")) output = \"%s.\" . format\n", stem);
-    fprintf(f, "if (format eq \"png\") { set terminal pngcairo size 1600,%.0f font \"DejaVu Sans,14\" background \"white\" }\n", height);
-    fprintf(f, "if (format eq \"svg\") { set terminal svg size 1600,%.0f dynamic font \"DejaVu Sans,17\" background \"white\" }\n", height);
-    fprintf(f, "if (format eq \"pdf\") { set terminal pdfcairo size 26cm,%.2fcm font \"DejaVu Sans,11\" linewidth 0.8 pointscale 0.7 }\n", 26 * height / 1600);
-    fputs("title_font = format eq \"svg\" ? \",20\" : format eq \"pdf\" ? \",12.5\" : \",16\"\n", f);
-    fputs("mark = format eq \"svg\" ? 0.9 : 1.7\nset output output\nset encoding utf8\n", f);
 }
 
 static void write_script(FILE *f, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds, size_t threshold_count)
@@ -299,7 +228,7 @@ static void write_script(FILE *f, const char *stem, const struct figure_curve *c
     grown = 1 + KEY_ROW * (double)(rows > 3 ? rows - 3 : 0);
     height = floor(1000 * grown + 0.5);
 
-    write_head(f, stem, height);
+    script_head(f, stem, height);
     fprintf(f, "beyond(c) = 1 - c > %.3g ? 1 - c : %.3g\n", floor_value / 10, floor_value / 10);
     fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
     fputs("set samples 2\nset xrange [*:*]\n", f); /* '+' is one point, repeated: only its first is taken */
@@ -330,44 +259,39 @@ static void write_script(FILE *f, const char *stem, const struct figure_curve *c
     for (size_t i = 0; i < threshold_count; i++)
         fprintf(f, "%s\"%.6g\" %.10g", i ? ", " : "", thresholds[i], 1 - thresholds[i]);
     fputs(") scale 0\n", f);
-    write_log_ticks(f, n);
+    script_log_ticks(f, (double)n);
     write_thresholds(f, thresholds, threshold_count, 1);
     write_train_lengths(f, curves, count, n, 1);
     write_plot(f, curves, count, n, 1, floor_value);
     fputs("unset multiplot\nunset output\n", f);
 }
 
+struct erf_figure {
+    const struct figure_curve *curves;
+    size_t count;
+    const double *thresholds;
+    size_t threshold_count;
+};
+
+static int write_erf(FILE *f, const char *stem, const void *figure, struct error *e)
+{
+    const struct erf_figure *u = figure;
+
+    if (write_data(f, u->curves, u->count, e) != 0)
+        return -1;
+    write_script(f, stem, u->curves, u->count, u->thresholds, u->threshold_count);
+    return 0;
+}
+
 int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds, size_t threshold_count,
                const char *const *comments, const char *formats, struct error *e)
 {
-    struct atomic_file file = {0};
-    char *path = NULL;
-    int rc = -1;
+    struct erf_figure figure = {curves, count, thresholds, threshold_count};
 
     if (count == 0 || threshold_count == 0)
         return fail(e, "%s: no curve to draw (expected at least one model and one threshold)", folder);
     for (size_t i = 0; i < count; i++)
         if (curves[i].positions == 0)
             return fail(e, "%s: has no positions to draw", curves[i].label);
-    if (figure_check_formats(formats, e) != 0)
-        return -1;
-    if (asprintf(&path, "%s/%s.gp", folder, stem) < 0) {
-        path = NULL;
-        fail(e, "%s: out of memory", folder);
-        goto end;
-    }
-    if (atomic_open(&file, path, e) != 0)
-        goto end;
-    for (size_t i = 0; comments && comments[i]; i++)
-        write_comment(file.stream, comments[i]);
-    if (write_data(file.stream, curves, count, e) != 0)
-        goto end;
-    write_script(file.stream, stem, curves, count, thresholds, threshold_count);
-    if (atomic_commit(&file, e) != 0)
-        goto end;
-    rc = figure_draw(strrchr(path, '/') + 1, folder, stem, formats, e);
-end:
-    atomic_abandon(&file);
-    free(path);
-    return rc;
+    return script_make(folder, stem, comments, formats, write_erf, &figure, e);
 }

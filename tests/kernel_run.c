@@ -158,41 +158,120 @@ struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bo
     return o;
 }
 
+/* Bounds for `count` norms of `width` numbers each, one behind the other: u = (x - mean) f is wrong by a few roundings of x f; everything else follows from u
+ * and the size of g. With NORM_LENGTH |sum g u| may be sqrt(width) times the size of g, with the others |mean g u| at most that size. */
+static void bound_norms(struct output *y, struct output *st, struct output *dx, const double *x, const double *dy, const double *dx0, const double *scale,
+                        const double *shift, enum norm_kind kind, size_t count, size_t width)
+{
+    for (size_t r = 0; r < count; r++) {
+        double factor = st->value[2 * r + 1], size = largest(x + r * width, width), u = 1 + size * factor, g = 0;
+        for (size_t i = 0; i < width; i++)
+            g = fmax(g, fabs(dy[r * width + i] * scale[i]));
+        if (kind == NORM_LENGTH)
+            g *= sqrt((double)width);
+        st->bound[2 * r] = 8 * size;
+        st->bound[2 * r + 1] = 16 * factor * u * u;
+        for (size_t i = r * width; i < (r + 1) * width; i++) {
+            y->bound[i] = 16 * u * (fabs(scale[i - r * width]) + fabs(y->value[i])) + 16 * fabs(shift[i - r * width]);
+            dx->bound[i] = 16 * factor * g * u * u + (dx0 ? 2 * fabs(dx0[i]) : 0);
+        }
+    }
+}
+
 struct outputs run_norm(struct kernels *k, const struct norm_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->width, count = (size_t)c->rows, each = count * width, S = (size_t)c->segments;
+    size_t width = (size_t)c->width, count = (size_t)c->rows, each = count * width, S = (size_t)c->segments, given = c->vectors == VECTORS_FULL ? width : 1;
     struct rows rows = {c->segments, c->rows};
     double *x = random_segments(c->segments, c->first, each, 1, 0.5), *dy = random_segments(c->segments, c->first, each, 2, 1);
     double *dx0 = random_segments(c->segments, c->first, each, 3, 1), *scale = random_values(width, 4, 1), *shift = random_values(width, 5, 1);
     for (size_t i = 0; i < S * each; i++)
         x[i] = (double)(float)(x[i] + c->mean);
+    for (size_t i = 0; i < width && c->vectors != VECTORS_FULL; i++) {
+        scale[i] = c->vectors == VECTORS_ONE ? scale[0] : 1;
+        shift[i] = shift[0];
+    }
     struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, x, S * each), *bdy = buffer_of(k, ROLE_ACTIVATION, dy, S * each);
     struct buffer *bdx = buffer_of(k, ROLE_RESIDUAL, dx0, S * each), *by = buffer_new(k, ROLE_ACTIVATION, S * each);
     struct buffer *statistics = buffer_new(k, ROLE_STATISTIC, S * count * 2);
-    struct weight *w = weight_of(k, WEIGHT_VECTOR, scale, width, 1), *b = c->shift ? weight_of(k, WEIGHT_VECTOR, shift, width, 1) : NULL;
-    struct norm norm = {c->kind, 1e-5, w, b};
+    struct weight *w = c->vectors == VECTORS_NONE ? NULL : weight_of(k, WEIGHT_VECTOR, scale, given, 1);
+    struct weight *b = c->shift ? weight_of(k, WEIGHT_VECTOR, shift, given, 1) : NULL;
+    struct norm norm = {c->kind, c->epsilon > 0 ? c->epsilon : 1e-5, w, b};
     k->norm(k, by, statistics, bx, &norm, rows, c->width);
     k->norm_reverse(k, bdx, bdy, bx, statistics, &norm, rows, c->width, c->accumulate);
     struct output *y = collect(&o, k, "norm y", by, each, bounds), *st = collect(&o, k, "norm statistics", statistics, 2 * count, bounds);
     struct output *dx = collect(&o, k, "norm dx", bdx, each, bounds);
-    for (size_t r = 0; bounds && r < S * count; r++) {
-        /* u = (x - mean) / sqrt(var + eps) is wrong by a few roundings of x / sqrt(var + eps); everything else follows from u and the size of g */
-        double inverse = st->value[2 * r + 1], size = largest(x + r * width, width), u = 1 + size * inverse, g = 0;
-        for (size_t i = 0; i < width; i++)
-            g = fmax(g, fabs(dy[r * width + i] * scale[i]));
-        st->bound[2 * r] = 8 * size;
-        st->bound[2 * r + 1] = 16 * inverse * u * u;
-        for (size_t i = r * width; i < (r + 1) * width; i++) {
-            y->bound[i] = 16 * u * (fabs(scale[i - r * width]) + fabs(y->value[i])) + 16 * fabs(shift[i - r * width]);
-            dx->bound[i] = 16 * inverse * g * u * u + 2 * fabs(dx0[i]);
-        }
-    }
+    if (bounds)
+        bound_norms(y, st, dx, x, dy, dx0, scale, shift, c->kind, S * count, width);
     k->destroy(k, bx);
     k->destroy(k, bdy);
     k->weight_free(k, w);
     k->weight_free(k, b);
     free(x), free(dy), free(dx0), free(scale), free(shift);
+    return o;
+}
+
+/* The heads of rows[R, width] among zeros elsewhere, one behind the other: [R, heads, size]. */
+static double *heads_of(const double *rows, size_t count, size_t heads, size_t size, size_t width)
+{
+    double *out = allocate(count * heads * size * sizeof *out);
+    for (size_t r = 0; r < count; r++)
+        memcpy(out + r * heads * size, rows + r * width, heads * size * sizeof *out);
+    return out;
+}
+
+struct outputs run_norm_heads(struct kernels *k, const struct heads_case *c, int bounds)
+{
+    struct outputs o = {.segments = c->segments};
+    size_t width = (size_t)c->width, heads = (size_t)c->heads, size = (size_t)c->head_size, count = (size_t)c->rows, each = count * width;
+    size_t S = (size_t)c->segments, n = S * each;
+    struct rows rows = {c->segments, c->rows};
+    double *x = random_segments(c->segments, c->first, each, 1, 0.5), *dy = random_segments(c->segments, c->first, each, 2, 1);
+    double *y0 = random_segments(c->segments, c->first, each, 3, 1), *scale = random_values(size, 4, 1), *shift = random_values(size, 5, 1);
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n), *bdy = buffer_of(k, ROLE_ACTIVATION, dy, n), *by = buffer_of(k, ROLE_ACTIVATION, y0, n);
+    struct buffer *bdx = c->alias ? bdy : buffer_of(k, ROLE_ACTIVATION, dy, n), *statistics = buffer_new(k, ROLE_STATISTIC, S * count * heads * 2);
+    struct weight *w = weight_of(k, WEIGHT_VECTOR, scale, size, 1), *b = c->shift ? weight_of(k, WEIGHT_VECTOR, shift, size, 1) : NULL;
+    struct norm norm = {c->kind, 1e-5, w, b};
+    k->norm_heads(k, by, statistics, bx, &norm, rows, c->heads, c->head_size, c->width);
+    k->norm_heads_reverse(k, bdx, bdy, bx, statistics, &norm, rows, c->heads, c->head_size, c->width);
+    struct output *y = collect(&o, k, "norm_heads y", by, each, bounds), *st = collect(&o, k, "norm_heads statistics", statistics, 2 * count * heads, bounds);
+    struct output *dx = collect(&o, k, "norm_heads dx", bdx, each, bounds);
+    if (bounds) {
+        /* of the heads one behind the other, then put back; what lies behind a row's heads is as it was: bound 0 */
+        struct output part_y = {.value = heads_of(y->value, S * count, heads, size, width)}, part_dx = {0};
+        double *part_x = heads_of(x, S * count, heads, size, width), *part_dy = heads_of(dy, S * count, heads, size, width);
+        part_y.bound = allocate(S * count * heads * size * sizeof(double));
+        part_dx.bound = allocate(S * count * heads * size * sizeof(double));
+        bound_norms(&part_y, st, &part_dx, part_x, part_dy, NULL, scale, shift, c->kind, S * count * heads, size);
+        for (size_t r = 0; r < S * count; r++) {
+            memcpy(y->bound + r * width, part_y.bound + r * heads * size, heads * size * sizeof(double));
+            memcpy(dx->bound + r * width, part_dx.bound + r * heads * size, heads * size * sizeof(double));
+        }
+        free(part_y.value), free(part_y.bound), free(part_dx.bound), free(part_x), free(part_dy);
+    }
+    k->destroy(k, bx);
+    if (!c->alias)
+        k->destroy(k, bdy);
+    k->weight_free(k, w);
+    k->weight_free(k, b);
+    free(x), free(dy), free(y0), free(scale), free(shift);
+    return o;
+}
+
+struct outputs run_clip(struct kernels *k, const struct clip_case *c, int bounds)
+{
+    struct outputs o = {.segments = c->segments};
+    size_t each = (size_t)c->rows * (size_t)c->width, n = (size_t)c->segments * each;
+    struct rows rows = {c->segments, c->rows};
+    double *x = random_segments(c->segments, c->first, each, 1, 1), *dy = random_segments(c->segments, c->first, each, 2, 1);
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n), *bdx = buffer_of(k, ROLE_ACTIVATION, dy, n);
+    k->clip(k, bx, c->limit, rows, c->width);
+    k->clip_reverse(k, bdx, bx, c->limit, rows, c->width);
+    collect(&o, k, "clip dx", bdx, each, bounds); /* bound 0: chosen, not computed */
+    struct output *y = collect(&o, k, "clip x", bx, each, bounds);
+    for (size_t i = 0; bounds && i < n; i++)
+        y->bound[i] = c->limit; /* the limit is rounded */
+    free(x), free(dy);
     return o;
 }
 
@@ -341,5 +420,54 @@ struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds
     k->weight_free(k, table);
     k->weight_free(k, bias);
     free(x), free(w), free(b), free(target);
+    return o;
+}
+
+struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c, int bounds)
+{
+    struct outputs o = {.segments = c->segments};
+    size_t width = (size_t)c->width, V = (size_t)c->vocabulary, count = (size_t)c->rows, n = (size_t)c->segments * count;
+    double *x = random_segments(c->segments, c->first, count * width, 1, c->size), *w = random_values(V * width, 2, 0.5), *b = random_values(V, 3, 1);
+    int32_t *target = allocate(n * sizeof *target);
+    for (size_t r = 0; r < n; r++)
+        target[r] = (int32_t)((7 * (r + (size_t)c->first * count) + V - 1) % V);
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n * width), *logprob = buffer_new(k, ROLE_STATISTIC, n), *targets = index_of(k, target, n);
+    struct weight *table = weight_of(k, WEIGHT_TABLE, w, V, width), *bias = c->bias ? weight_of(k, WEIGHT_VECTOR, b, V, 1) : NULL;
+    k->head_rows(k, logprob, bx, table, bias, targets, c->soft_cap, (struct rows){c->segments, c->rows}, c->width);
+    struct output *lp = collect(&o, k, "head_rows logprob", logprob, count, bounds);
+    double w_norm = 0;
+    for (size_t v = 0; bounds && v < V; v++) {
+        double squares = 0;
+        for (size_t i = 0; i < width; i++)
+            squares += w[v * width + i] * w[v * width + i];
+        w_norm = fmax(w_norm, sqrt(squares));
+    }
+    for (size_t r = 0; bounds && r < n; r++) {
+        /* a logit summed in single precision is wrong by roundings of |x| |w| that grow as sqrt(width) */
+        double squares = 0;
+        for (size_t i = 0; i < width; i++)
+            squares += x[r * width + i] * x[r * width + i];
+        lp->bound[r] = (8 + sqrt((double)width)) * (1 + sqrt(squares) * w_norm + 2 * c->bias) + 2 * fabs(lp->value[r]);
+    }
+    k->destroy(k, bx);
+    k->destroy(k, targets);
+    k->weight_free(k, table);
+    k->weight_free(k, bias);
+    free(x), free(w), free(b), free(target);
+    return o;
+}
+
+struct outputs run_join(struct kernels *k, const struct join_case *c, int bounds)
+{
+    struct outputs o = {.segments = c->segments};
+    size_t S = (size_t)c->segments, width = (size_t)c->width, before = (size_t)c->before * width, behind = (size_t)c->behind * width;
+    double *a = random_segments(c->segments, c->first, before, 1, 1), *b = random_segments(c->segments, c->first, behind, 2, 1);
+    struct buffer *ba = buffer_of(k, ROLE_ACTIVATION, a, S * before), *bb = buffer_of(k, ROLE_ACTIVATION, b, S * behind);
+    struct buffer *joined = buffer_new(k, ROLE_ACTIVATION, S * (before + behind));
+    k->join(k, joined, ba, bb, c->segments, c->before, c->behind, c->width);
+    collect(&o, k, "join", joined, before + behind, bounds); /* bound 0: copied */
+    k->destroy(k, ba);
+    k->destroy(k, bb);
+    free(a), free(b);
     return o;
 }

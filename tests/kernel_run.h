@@ -26,7 +26,18 @@ struct norm_case {
     int segments, first, rows, width;
     enum norm_kind kind;
     int shift, accumulate;
-    double mean; /* added to x: a large mean against a small spread */
+    double mean;    /* added to x: a large mean against a small spread */
+    double epsilon; /* 0: 1e-5 */
+    enum { VECTORS_FULL, VECTORS_ONE, VECTORS_NONE } vectors; /* scale and shift: [width], [1], or no scale */
+};
+struct heads_case {
+    int segments, first, rows, heads, head_size, width;
+    enum norm_kind kind;
+    int shift, alias; /* alias: dx is dy */
+};
+struct clip_case {
+    int segments, first, rows, width;
+    double limit; /* x is below 2 in size */
 };
 struct activation_case {
     int segments, first, rows, width;
@@ -44,6 +55,13 @@ struct head_case {
     int segments, first, width, vocabulary, bias;
     double soft_cap, seed, size;
 };
+struct head_rows_case {
+    int segments, first, rows, width, vocabulary, bias;
+    double soft_cap, size;
+};
+struct join_case {
+    int segments, first, before, behind, width; /* rows of the two */
+};
 enum bias_kind { BIAS_NONE, BIAS_RANDOM, BIAS_GENTLE, BIAS_STEEP, BIAS_HOLES, BIAS_HEAD_MASKED, BIAS_CUT };
 struct attention_case {
     int segments, first, heads, kv_heads, head_size, positions, keys, queries, window;
@@ -56,11 +74,15 @@ struct attention_case {
 /* Each runs forward and reverse on set k. With `bounds`, k must be the f64 reference. A set's error fails the test. */
 struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bounds);                /* y, dx */
 struct outputs run_norm(struct kernels *k, const struct norm_case *c, int bounds);                    /* y, statistics, dx */
+struct outputs run_norm_heads(struct kernels *k, const struct heads_case *c, int bounds);             /* y, statistics, dx */
+struct outputs run_clip(struct kernels *k, const struct clip_case *c, int bounds);                    /* x, dx */
 struct outputs run_activation(struct kernels *k, const struct activation_case *c, int bounds);        /* a, d_up, d_gate */
 struct outputs run_embed(struct kernels *k, const struct rows_case *c, int bounds);                   /* x */
 struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int bounds);                  /* turned, back */
 struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bounds);                   /* norms, add, tail, tail_reverse */
 struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds);                    /* dx, logprob */
+struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c, int bounds);          /* logprob */
+struct outputs run_join(struct kernels *k, const struct join_case *c, int bounds);                    /* joined */
 struct outputs run_attention(struct kernels *k, const struct attention_case *c, int bounds);          /* o, lse, dq, dkv */
 
 /* The tables of an attention case, [heads, positions]; NULL when it has none. Caller frees. */

@@ -18,7 +18,7 @@
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 
-enum op { OP_LINEAR, OP_NORM, OP_ACTIVATION, OP_EMBED, OP_ROTATE, OP_MOVES, OP_HEAD, OP_ATTENTION };
+enum op { OP_LINEAR, OP_NORM, OP_HEADS, OP_CLIP, OP_ACTIVATION, OP_EMBED, OP_ROTATE, OP_MOVES, OP_HEAD, OP_HEAD_ROWS, OP_JOIN, OP_ATTENTION };
 
 /* All cases begin with segments and first. */
 struct any_case {
@@ -29,9 +29,13 @@ struct any_case {
         };
         struct linear_case linear;
         struct norm_case norm;
+        struct heads_case heads;
+        struct clip_case clip;
         struct activation_case activation;
         struct rows_case rows;
         struct head_case head;
+        struct head_rows_case head_rows;
+        struct join_case join;
         struct attention_case attention;
     };
 };
@@ -84,6 +88,10 @@ static struct outputs run(struct kernels *k, const struct any_case *c, int bound
         return run_linear(k, &c->linear, bounds);
     case OP_NORM:
         return run_norm(k, &c->norm, bounds);
+    case OP_HEADS:
+        return run_norm_heads(k, &c->heads, bounds);
+    case OP_CLIP:
+        return run_clip(k, &c->clip, bounds);
     case OP_ACTIVATION:
         return run_activation(k, &c->activation, bounds);
     case OP_EMBED:
@@ -94,6 +102,10 @@ static struct outputs run(struct kernels *k, const struct any_case *c, int bound
         return run_moves(k, &c->rows, bounds);
     case OP_HEAD:
         return run_head(k, &c->head, bounds);
+    case OP_HEAD_ROWS:
+        return run_head_rows(k, &c->head_rows, bounds);
+    case OP_JOIN:
+        return run_join(k, &c->join, bounds);
     default:
         return run_attention(k, &c->attention, bounds);
     }
@@ -116,7 +128,15 @@ static void describe(char text[300], const struct kernels *k, const struct any_c
         snprintf(rest, left, "linear rows %d in %d out %d bias %d accumulate %d", l->rows, l->in, l->out, l->bias, l->accumulate);
         break;
     case OP_NORM:
-        snprintf(rest, left, "norm rows %d width %d kind %d shift %d accumulate %d mean %g", n->rows, n->width, n->kind, n->shift, n->accumulate, n->mean);
+        snprintf(rest, left, "norm rows %d width %d kind %d shift %d accumulate %d mean %g epsilon %g vectors %d", n->rows, n->width, n->kind, n->shift,
+                 n->accumulate, n->mean, n->epsilon, n->vectors);
+        break;
+    case OP_HEADS:
+        snprintf(rest, left, "norm_heads rows %d heads %d of %d in %d, kind %d shift %d alias %d", c->heads.rows, c->heads.heads, c->heads.head_size,
+                 c->heads.width, c->heads.kind, c->heads.shift, c->heads.alias);
+        break;
+    case OP_CLIP:
+        snprintf(rest, left, "clip rows %d width %d limit %g", c->clip.rows, c->clip.width, c->clip.limit);
         break;
     case OP_ACTIVATION:
         snprintf(rest, left, "activation rows %d width %d kind %d gated %d alias %d size %g", v->rows, v->width, v->kind, v->gated, v->alias, v->size);
@@ -124,6 +144,13 @@ static void describe(char text[300], const struct kernels *k, const struct any_c
     case OP_HEAD:
         snprintf(rest, left, "head width %d vocabulary %d bias %d soft-cap %g seed %g size %g", h->width, h->vocabulary, h->bias, h->soft_cap, h->seed,
                  h->size);
+        break;
+    case OP_HEAD_ROWS:
+        snprintf(rest, left, "head_rows rows %d width %d vocabulary %d bias %d soft-cap %g size %g", c->head_rows.rows, c->head_rows.width,
+                 c->head_rows.vocabulary, c->head_rows.bias, c->head_rows.soft_cap, c->head_rows.size);
+        break;
+    case OP_JOIN:
+        snprintf(rest, left, "join %d rows and %d of width %d", c->join.before, c->join.behind, c->join.width);
         break;
     case OP_ATTENTION:
         snprintf(rest, left,
@@ -220,12 +247,79 @@ static void test_norm(void **state)
     (void)state;
     for (int i = 0; i < LENGTH(sizes); i++)
         for (int variant = 0; variant < 8; variant++) {
-            struct norm_case c = {sizes[i][0], 0, sizes[i][1], sizes[i][2], variant & 1 ? NORM_RMS : NORM_LAYER, variant >> 1 & 1, variant >> 2, 0};
+            struct norm_case c = {.segments = sizes[i][0], .rows = sizes[i][1], .width = sizes[i][2], .kind = variant & 1 ? NORM_RMS : NORM_LAYER,
+                                  .shift = variant >> 1 & 1, .accumulate = variant >> 2};
             check_case(&(struct any_case){.op = OP_NORM, .norm = c});
             c.mean = 50;
             if (i % 2)
                 check_case(&(struct any_case){.op = OP_NORM, .norm = c});
+            c.mean = 0;
+            c.vectors = i % 2 ? VECTORS_ONE : VECTORS_NONE;
+            check_case(&(struct any_case){.op = OP_NORM, .norm = c});
+            c.kind = variant & 1 ? NORM_RMS_OUTSIDE : NORM_LENGTH;
+            check_case(&(struct any_case){.op = OP_NORM, .norm = c});
+            c.vectors = VECTORS_FULL;
+            check_case(&(struct any_case){.op = OP_NORM, .norm = c});
+            c.epsilon = 0.5; /* some rows are shorter */
+            check_case(&(struct any_case){.op = OP_NORM, .norm = c});
         }
+}
+
+/* A row of zeros: the norms with epsilon beside or in place of the length have a value and a derivative there. */
+static void test_norm_of_zero(void **state)
+{
+    enum { WIDTH = 19 };
+    static const enum norm_kind kinds[] = {NORM_LAYER, NORM_RMS, NORM_RMS_OUTSIDE, NORM_LENGTH};
+    static const double factors[] = {2, 2, 4, 4}; /* 1 / sqrt(1 / 4), 1 / (1 / 4) */
+    double zero[WIDTH] = {0}, *dy = random_values(WIDTH, 1, 1), y[WIDTH], dx[WIDTH], mean = 0;
+    (void)state;
+    for (int i = 0; i < WIDTH; i++)
+        mean += dy[i] / WIDTH;
+    for (int i = 0; i < set_count; i++)
+        for (int j = 0; j < LENGTH(kinds); j++) {
+            struct kernels *k = sets[i];
+            struct norm norm = {kinds[j], 0.25, NULL, NULL};
+            struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, zero, WIDTH), *by = buffer_new(k, ROLE_ACTIVATION, WIDTH), *bdx = buffer_new(k, ROLE_RESIDUAL, WIDTH);
+            struct buffer *bdy = buffer_of(k, ROLE_ACTIVATION, dy, WIDTH), *statistics = buffer_new(k, ROLE_STATISTIC, 2);
+            k->norm(k, by, statistics, bx, &norm, (struct rows){1, 1}, WIDTH);
+            k->norm_reverse(k, bdx, bdy, bx, statistics, &norm, (struct rows){1, 1}, WIDTH, 0);
+            k->read(k, y, by, 0, WIDTH);
+            k->read(k, dx, bdx, 0, WIDTH);
+            for (int c = 0; c < WIDTH; c++) {
+                double want = factors[j] * (dy[c] - (kinds[j] == NORM_LAYER ? mean : 0));
+                if (y[c] != 0 || !(fabs(dx[c] - want) <= 1e-5))
+                    fail_msg("%s %s, norm kind %d of zeros: y %g, dx[%d] %g (expected 0, %g)", k->name, k->dtype, kinds[j], y[c], c, dx[c], want);
+            }
+            struct buffer *all[] = {bx, by, bdx, bdy, statistics};
+            for (int b = 0; b < LENGTH(all); b++)
+                k->destroy(k, all[b]);
+        }
+    free(dy);
+}
+
+static void test_norm_heads(void **state)
+{
+    static const struct heads_case cases[] = {
+        /* segments, first, rows, heads, head_size, width, kind, shift, alias */
+        {1, 0, 1, 1, 1, 1, NORM_RMS, 0, 0},
+        {1, 0, 2, 1, 7, 7, NORM_LAYER, 1, 1},
+        {2, 0, 3, 3, 16, 96, NORM_RMS, 0, 1},
+        {3, 0, 65, 2, 31, 65, NORM_LAYER, 1, 0},
+        {2, 0, 63, 5, 80, 800, NORM_RMS, 0, 1},
+        {1, 0, 257, 4, 128, 513, NORM_LAYER, 0, 0},
+        {1, 0, 3, 2, 256, 1024, NORM_RMS_OUTSIDE, 1, 1},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++)
+        check_case(&(struct any_case){.op = OP_HEADS, .heads = cases[i]});
+}
+
+static void test_clip(void **state)
+{
+    static const struct clip_case cases[] = {{1, 0, 1, 1, 0.1}, {3, 0, 3, 65, 1.3}, {2, 0, 65, 31, 0.4}, {1, 0, 257, 17, 6}};
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++)
+        check_case(&(struct any_case){.op = OP_CLIP, .clip = cases[i]});
 }
 
 /* With y = NULL the statistics are those of a full run. */
@@ -290,6 +384,87 @@ static void test_rows(void **state)
     for (int i = 0; i < LENGTH(cases); i++)
         for (int op = OP_EMBED; op <= OP_MOVES; op++)
             check_case(&(struct any_case){.op = (enum op)op, .rows = cases[i]});
+}
+
+/* Rows one at a time, few, and more than a tile; vocabularies that fill no chunk, one, several, and many. */
+static void test_head_rows(void **state)
+{
+    static const struct head_rows_case cases[] = {
+        /* segments, first, rows, width, vocabulary, bias, soft_cap, size */
+        {1, 0, 1, 1, 1, 0, 0, 1},
+        {3, 0, 1, 19, 33, 1, 0, 1},
+        {2, 0, 8, 33, 257, 1, 2, 4},
+        {2, 0, 9, 33, 257, 1, 2, 4},
+        {2, 0, 9, 7, 767, 0, 0, 1},
+        {1, 0, 63, 65, 769, 1, 0, 8},
+        {3, 0, 17, 16, 50000, 1, 0, 2},
+        {3, 0, 2, 16, 50000, 1, 30, 2},
+        {2, 0, 515, 5, 3, 0, 0, 64},
+        {2, 0, 1025, 8, 800, 1, 5, 1},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++)
+        check_case(&(struct any_case){.op = OP_HEAD_ROWS, .head_rows = cases[i]});
+}
+
+/* One row has the log p of `head`; a logit that is not finite makes its own row NaN; a target that is no token is told. */
+static void test_head_rows_edges(void **state)
+{
+    enum { VOCABULARY = 900, WIDTH = 12, ROWS = 20 };
+    (void)state;
+    for (int s = 0; s < set_count; s++) {
+        struct kernels *k = sets[s];
+        double *x = random_values(ROWS * WIDTH, 1, 1), *w = random_values(VOCABULARY * WIDTH, 2, 1), one[ROWS], many[ROWS];
+        int32_t target[ROWS];
+        struct error e;
+        for (int r = 0; r < ROWS; r++)
+            target[r] = 899 - 45 * r;
+        struct weight *table = weight_of(k, WEIGHT_TABLE, w, VOCABULARY, WIDTH);
+        struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, ROWS * WIDTH), *dx = buffer_new(k, ROLE_ACTIVATION, ROWS * WIDTH);
+        struct buffer *logprob = buffer_new(k, ROLE_STATISTIC, ROWS), *targets = index_of(k, target, ROWS);
+        k->head(k, dx, logprob, bx, table, NULL, targets, 0, 1, ROWS, WIDTH);
+        k->read(k, one, logprob, 0, ROWS);
+        k->head_rows(k, logprob, bx, table, NULL, targets, 0, (struct rows){1, ROWS}, WIDTH);
+        k->read(k, many, logprob, 0, ROWS);
+        if (compare_values(k->name, many, one, ROWS, 64 * roundoff(k), 16 * roundoff(k)))
+            fail_msg("%s %s: head_rows and head differ", k->name, k->dtype);
+        k->write(k, bx, 7 * WIDTH, (double[]){NAN}, 1);
+        k->head_rows(k, logprob, bx, table, NULL, targets, 0, (struct rows){1, ROWS}, WIDTH);
+        k->read(k, one, logprob, 0, ROWS);
+        for (int r = 0; r < ROWS; r++)
+            if (r == 7 ? !isnan(one[r]) : one[r] != many[r])
+                fail_msg("%s %s: row %d has log p %g beside a row that is NaN, without it %g", k->name, k->dtype, r, one[r], many[r]);
+        assert_int_equal(k->synchronize(k, &e), 0);
+        k->write_index(k, targets, 3, (int32_t[]){VOCABULARY}, 1);
+        k->head_rows(k, logprob, bx, table, NULL, targets, 0, (struct rows){1, ROWS}, WIDTH);
+        assert_int_equal(k->synchronize(k, &e), -1);
+        assert_string_equal(e.text, "head: target id 900 (expected 0 to 899)");
+        k->destroy(k, bx), k->destroy(k, dx), k->destroy(k, logprob), k->destroy(k, targets);
+        k->weight_free(k, table);
+        free(x), free(w);
+    }
+}
+
+static void test_join(void **state)
+{
+    static const struct join_case cases[] = {
+        /* segments, first, before, behind, width */
+        {1, 0, 0, 1, 1}, {1, 0, 3, 1, 5}, {3, 0, 2, 7, 65}, {2, 0, 130, 1, 16}, {2, 0, 0, 9, 3},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++) {
+        const struct join_case *c = &cases[i];
+        struct outputs got = run_join(oracle, c, 0);
+        size_t before = (size_t)(c->before * c->width), behind = (size_t)(c->behind * c->width), S = (size_t)c->segments;
+        double *a = random_segments(c->segments, 0, before, 1, 1), *b = random_segments(c->segments, 0, behind, 2, 1);
+        for (size_t s = 0; s < S; s++)
+            if (compare_exact("join, first", got.array[0].value + s * (before + behind), a + s * before, before) ||
+                compare_exact("join, second", got.array[0].value + s * (before + behind) + before, b + s * behind, behind))
+                fail_msg("case %d, segment %zu", i, s);
+        free(a), free(b);
+        outputs_free(&got);
+        check_case(&(struct any_case){.op = OP_JOIN, .join = *c});
+    }
 }
 
 static void test_head(void **state)
@@ -427,7 +602,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_linear),     cmocka_unit_test(test_norm),      cmocka_unit_test(test_norm_statistics_only),
+        cmocka_unit_test(test_norm_of_zero), cmocka_unit_test(test_norm_heads), cmocka_unit_test(test_clip),
         cmocka_unit_test(test_activation), cmocka_unit_test(test_rows),      cmocka_unit_test(test_head),
+        cmocka_unit_test(test_head_rows),  cmocka_unit_test(test_head_rows_edges), cmocka_unit_test(test_join),
         cmocka_unit_test(test_attention),  cmocka_unit_test(test_attention_linear), cmocka_unit_test(test_masked_zero),
     };
     return cmocka_run_group_tests_name("kernels", tests, open_sets, close_sets);

@@ -68,8 +68,17 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
     }
     if (!strcmp(op, "norm")) {
         struct norm_case c = {S, 0, whole_field(line, "rows"), whole_field(line, "width"), (enum norm_kind)whole_field(line, "kind"),
-                              whole_field(line, "shift"), whole_field(line, "accumulate"), 0};
+                              whole_field(line, "shift"), whole_field(line, "accumulate"), 0, field(line, "epsilon"), whole_field(line, "vectors")};
         return run_norm(k, &c, bounds);
+    }
+    if (!strcmp(op, "norm_heads")) {
+        struct heads_case c = {S, 0, whole_field(line, "rows"), whole_field(line, "heads"), whole_field(line, "head_size"), whole_field(line, "width"),
+                               (enum norm_kind)whole_field(line, "kind"), whole_field(line, "shift"), 0};
+        return run_norm_heads(k, &c, bounds);
+    }
+    if (!strcmp(op, "clip")) {
+        struct clip_case c = {S, 0, whole_field(line, "rows"), whole_field(line, "width"), field(line, "limit")};
+        return run_clip(k, &c, bounds);
     }
     if (!strcmp(op, "activation")) {
         struct activation_case c = {S, 0, whole_field(line, "rows"), whole_field(line, "width"), (enum activation)whole_field(line, "kind"),
@@ -138,7 +147,7 @@ static void test_goldens(void **state)
         outputs_free(&rounded);
     }
     fclose(file);
-    assert_int_equal(cases, 45);
+    assert_int_equal(cases, 54);
 }
 
 /* ---- forward against reverse ---- */
@@ -252,13 +261,19 @@ static void test_attention_transpose(void **state)
 
 enum { ROWS = 3, WIDTH = 17, VOCABULARY = 29 };
 
+struct norm_context {
+    enum norm_kind kind;
+    double epsilon;
+};
+
 static void norm_both(const struct map *m, double *out, const double *x, const double *dy)
 {
     struct kernels *k = whole;
     size_t n = ROWS * WIDTH;
     double *scale = random_values(WIDTH, 41, 1), *shift = random_values(WIDTH, 42, 1);
     struct weight *w = weight_of(k, WEIGHT_VECTOR, scale, WIDTH, 1), *b = weight_of(k, WEIGHT_VECTOR, shift, WIDTH, 1);
-    struct norm norm = {*(const enum norm_kind *)m->context, 1e-2, w, b};
+    const struct norm_context *given = m->context;
+    struct norm norm = {given->kind, given->epsilon, w, b};
     struct rows rows = {1, ROWS};
     struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, x, n), *y = buffer_new(k, ROLE_ACTIVATION, n), *st = buffer_new(k, ROLE_STATISTIC, 2 * ROWS);
     k->norm(k, y, st, bx, &norm, rows, WIDTH);
@@ -338,16 +353,18 @@ static void head_forward(const struct map *m, double *y, const double *x)
 
 static void test_transpose(void **state)
 {
-    static const enum norm_kind norms[] = {NORM_LAYER, NORM_RMS};
+    static const struct norm_context norms[] = {{NORM_LAYER, 1e-2}, {NORM_RMS, 1e-2}, {NORM_RMS_OUTSIDE, 0.3}, {NORM_LENGTH, 1e-2}, {NORM_LENGTH, 9}};
     static const enum activation activations[] = {ACTIVATION_GELU,       ACTIVATION_GELU_TANH, ACTIVATION_GELU_BLOOM,
                                                    ACTIVATION_QUICK_GELU, ACTIVATION_RELU,      ACTIVATION_SILU};
     static const double caps[] = {0, 1.5};
     size_t n = ROWS * WIDTH;
     char name[40];
     (void)state;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof norms / sizeof *norms; i++) {
         snprintf(name, sizeof name, "norm %zu", i);
         check_map(&(struct map){name, n, n, norm_forward, norm_both, &norms[i]});
+    }
+    for (size_t i = 0; i < 2; i++) {
         snprintf(name, sizeof name, "head with soft-cap %g", caps[i]);
         check_map(&(struct map){name, WIDTH, 1, head_forward, head_both, &caps[i]});
     }

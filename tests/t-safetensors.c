@@ -1,5 +1,5 @@
 /* safetensors: what must be read, and every broken file that must be refused with the right words. */
-#include "io/safetensors.h"
+#include "io/checkpoint.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>
@@ -13,6 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
+
+static struct tensors *open_tensors(const char *path, struct error *e)
+{
+    struct config *own;
+    return checkpoint_tensors(path, &own, e);
+}
 
 /* Writes header size, header and `data_bytes` bytes of 0, 1, 2, ... */
 static const char *write_tensors(const char *name, const char *header, size_t header_bytes, size_t data_bytes)
@@ -35,7 +41,7 @@ static void test_two_tensors(void **state)
 {
     (void)state;
     struct error e = {""};
-    struct tensors *t = tensors_open(write_tensors("two.safetensors", two_tensors, strlen(two_tensors), 11), &e);
+    struct tensors *t = open_tensors(write_tensors("two.safetensors", two_tensors, strlen(two_tensors), 11), &e);
     assert_string_equal(e.text, "");
     assert_non_null(t);
     assert_int_equal(tensors_count(t), 2);
@@ -91,7 +97,7 @@ static void test_accepted(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
-        struct tensors *t = tensors_open(write_tensors("good.safetensors", cases[i].header, strlen(cases[i].header), cases[i].data), &e);
+        struct tensors *t = open_tensors(write_tensors("good.safetensors", cases[i].header, strlen(cases[i].header), cases[i].data), &e);
         if (!t) {
             print_error("%s: %s\n", cases[i].header, e.text);
             fail();
@@ -171,7 +177,7 @@ static void test_refused_headers(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
-        struct tensors *t = tensors_open(write_tensors("bad.safetensors", cases[i].header, strlen(cases[i].header), cases[i].data), &e);
+        struct tensors *t = open_tensors(write_tensors("bad.safetensors", cases[i].header, strlen(cases[i].header), cases[i].data), &e);
         if (t)
             print_error("%s was accepted\n", cases[i].what);
         assert_null(t);
@@ -198,7 +204,7 @@ static void test_refused_files(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
-        assert_null(tensors_open(scratch_write(scratch_folder, "bad.safetensors", cases[i].bytes, cases[i].size), &e));
+        assert_null(open_tensors(scratch_write(scratch_folder, "bad.safetensors", cases[i].bytes, cases[i].size), &e));
         assert_int_equal(check_message(cases[i].what, &e, cases[i].words), 0);
     }
 }
@@ -212,26 +218,26 @@ static void test_refused_sizes(void **state)
     int n = sprintf(header, "{\"");
     memset(header + n, 'n', 1025);
     sprintf(header + n + 1025, "\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}");
-    assert_null(tensors_open(write_tensors("bad.safetensors", header, strlen(header), 4), &e));
+    assert_null(open_tensors(write_tensors("bad.safetensors", header, strlen(header), 4), &e));
     assert_int_equal(check_message("long name", &e, "name has 1025 bytes (expected at most 1024)"), 0);
 
     char *at = header + sprintf(header, "{");
     for (int i = 0; i < 50000; i++)
         at += sprintf(at, "%s\"%x\":0", i ? "," : "", i);
     sprintf(at, "}");
-    assert_null(tensors_open(write_tensors("bad.safetensors", header, strlen(header), 4), &e));
+    assert_null(open_tensors(write_tensors("bad.safetensors", header, strlen(header), 4), &e));
     assert_int_equal(check_message("many names", &e, "names 50000 tensors|more than can be described there"), 0);
 
     memset(header, '[', 100000);
     memcpy(header, "{\"a\":", 5);
-    assert_null(tensors_open(write_tensors("bad.safetensors", header, 100000, 4), &e));
+    assert_null(open_tensors(write_tensors("bad.safetensors", header, 100000, 4), &e));
     assert_int_equal(check_message("deep nesting", &e, "not valid JSON"), 0);
     free(header);
 
-    assert_null(tensors_open(scratch_path(scratch_folder, "absent.safetensors"), &e));
+    assert_null(open_tensors(scratch_path(scratch_folder, "absent.safetensors"), &e));
     assert_int_equal(check_message("absent", &e, "absent.safetensors: cannot be opened: No such file"), 0);
     assert_int_equal(mkfifo(scratch_path(scratch_folder, "pipe.safetensors"), 0600), 0);
-    assert_null(tensors_open(scratch_path(scratch_folder, "pipe.safetensors"), &e));
+    assert_null(open_tensors(scratch_path(scratch_folder, "pipe.safetensors"), &e));
     assert_int_equal(check_message("pipe", &e, "expected a regular file"), 0);
 }
 
@@ -243,7 +249,7 @@ static void test_damaged(void **state)
     struct error e = {""};
     unsigned char *good = scratch_read(write_tensors("good.safetensors", two_tensors, strlen(two_tensors), 11), &size);
     for (size_t n = 0; n < size; n++) {
-        assert_null(tensors_open(scratch_write(scratch_folder, "cut.safetensors", good, n), &e));
+        assert_null(open_tensors(scratch_write(scratch_folder, "cut.safetensors", good, n), &e));
         assert_int_equal(check_message("cut", &e, "cut.safetensors: "), 0);
     }
     const unsigned char values[] = {0, '"', '{', '}', '[', ',', '0', '9', '-', 'F', ' ', 0xFF};
@@ -253,7 +259,7 @@ static void test_damaged(void **state)
             unsigned char kept = good[i];
             good[i] = values[k];
             e.text[0] = '\0';
-            struct tensors *t = tensors_open(scratch_write(scratch_folder, "changed.safetensors", good, size), &e);
+            struct tensors *t = open_tensors(scratch_write(scratch_folder, "changed.safetensors", good, size), &e);
             good[i] = kept;
             if (!t)
                 assert_int_equal(check_message("changed", &e, "changed.safetensors: "), 0);
@@ -281,7 +287,7 @@ static void test_shards(void **state)
     write_tensors("model-1.safetensors", second, strlen(second), 4);
     write_json("{\"metadata\":{\"total_size\":12},\"weight_map\":{\"w.9\":\"model-2.safetensors\",\"w.10\":\"model-2.safetensors\","
                "\"a\":\"model-1.safetensors\"}}");
-    struct tensors *t = tensors_open(scratch_folder, &e);
+    struct tensors *t = open_tensors(scratch_folder, &e);
     assert_string_equal(e.text, "");
     assert_int_equal(tensors_count(t), 3);
     const char *names[] = {"a", "w.10", "w.9"};
@@ -309,10 +315,10 @@ static void test_shards(void **state)
     tensors_close(t);
 
     /* by the index itself, and by one shard alone */
-    assert_non_null(t = tensors_open(scratch_path(scratch_folder, "model.safetensors.index.json"), &e));
+    assert_non_null(t = open_tensors(scratch_path(scratch_folder, "model.safetensors.index.json"), &e));
     assert_int_equal(tensors_count(t), 3);
     tensors_close(t);
-    assert_non_null(t = tensors_open(scratch_path(scratch_folder, "model-2.safetensors"), &e));
+    assert_non_null(t = open_tensors(scratch_path(scratch_folder, "model-2.safetensors"), &e));
     assert_int_equal(tensors_count(t), 2);
     tensors_close(t);
 
@@ -342,7 +348,7 @@ static void test_shards(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         write_json(cases[i].index);
-        t = tensors_open(scratch_folder, &e);
+        t = open_tensors(scratch_folder, &e);
         if (t)
             print_error("%s was accepted\n", cases[i].what);
         assert_null(t);
@@ -355,14 +361,14 @@ static void test_folder(void **state)
     (void)state;
     struct error e = {""};
     assert_int_equal(unlink(scratch_path(scratch_folder, "model.safetensors.index.json")), 0);
-    assert_null(tensors_open(scratch_folder, &e));
+    assert_null(open_tensors(scratch_folder, &e));
     assert_int_equal(check_message("empty folder", &e, "model.safetensors.index.json or model.safetensors"), 0);
     write_tensors("model.safetensors", two_tensors, strlen(two_tensors), 11);
     char with_slash[4096];
     snprintf(with_slash, sizeof with_slash, "%s/", scratch_folder);
     const char *paths[] = {scratch_folder, with_slash};
     for (int i = 0; i < 2; i++) {
-        struct tensors *t = tensors_open(paths[i], &e);
+        struct tensors *t = open_tensors(paths[i], &e);
         assert_non_null(t);
         assert_non_null(tensors_find(t, "w"));
         tensors_close(t);

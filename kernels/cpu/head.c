@@ -1,12 +1,14 @@
-/* The head of the cpu set: the table is read twice where it lies, once for the logits, once for their gradient, in fixed chunks of its rows; sums in
- * double, chunks added in order. For the formulas see the reference's head. */
+/* The heads of the cpu set, in fixed chunks of the table's rows, added in order. For the formulas see the reference's.
+ *
+ * One row a segment, with its gradient: the table is read twice where it lies, once for the logits, once for their gradient; sums in double. Many rows,
+ * without: matrix products on tiles, of which only each row's largest logit and sum of exponentials are kept. */
 #include "kernels/cpu/state.h"
 
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 
-enum { CHUNKS_MOST = 64, CHUNK_LEAST = 64 };
+enum { CHUNKS_MOST = 64, CHUNK_LEAST = 64, FEW_ROWS = 8, TILE_ROWS = 512, TILE_COLUMNS = 768, LANES = 8 };
 
 /* Row `row` of the table as floats: where it lies if it can be read there, else widened into `buffer`. */
 static const float *table_row(float *buffer, const struct weight *w, size_t row)
@@ -96,7 +98,178 @@ static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, c
     }
 }
 
+/* Of some of a row's logits: the largest, and the sum of exp(z - largest). */
+struct partial {
+    double largest, sum;
+};
+
+static void partial_rescale(struct partial *p, double largest)
+{
+    if (largest > p->largest) { /* a NaN is left to the sum, and then all is NaN */
+        p->sum *= exp(p->largest - largest);
+        p->largest = largest;
+    }
+}
+
+/* Adds z[count] to p; z is destroyed. */
+static void partial_add(struct partial *p, const struct vector_kernels *v, float *z, size_t count)
+{
+    float largest[LANES];
+    double sum[LANES] = {0}, all = 0;
+    size_t whole = count / LANES * LANES;
+    for (size_t l = 0; l < LANES; l++)
+        largest[l] = -INFINITY;
+    for (size_t i = 0; i < whole; i += LANES)
+        for (size_t l = 0; l < LANES; l++)
+            largest[l] = z[i + l] > largest[l] ? z[i + l] : largest[l];
+    for (size_t i = whole; i < count; i++)
+        largest[0] = z[i] > largest[0] ? z[i] : largest[0];
+    for (size_t l = 0; l < LANES; l++)
+        partial_rescale(p, (double)largest[l]);
+    for (size_t i = 0; i < count; i++)
+        z[i] -= (float)p->largest;
+    v->exp(z, z, count);
+    for (size_t i = 0; i < whole; i += LANES)
+        for (size_t l = 0; l < LANES; l++)
+            sum[l] += z[i + l];
+    for (size_t i = whole; i < count; i++)
+        all += z[i];
+    for (size_t l = 0; l < LANES; l++)
+        all += sum[l];
+    p->sum += all;
+}
+
+static double cap(double z, double soft_cap)
+{
+    return soft_cap > 0 ? soft_cap * tanh(z / soft_cap) : z;
+}
+
+/* Everything that the parts of head_rows share. */
+struct row_task {
+    struct kernels *k;
+    const struct vector_kernels *vector;
+    const struct weight *w;
+    const float *x, *bias;        /* [rows, width]; [vocabulary] or NULL */
+    const int32_t *target;        /* [rows] */
+    double soft_cap;
+    size_t width, chunk, chunks;  /* the table's rows are taken `chunk` at a time */
+    float *target_logit;          /* [rows] from products in double, rounded once */
+    struct partial *partial;      /* [rows, chunks] */
+};
+
+/* A few rows a segment: each row of the table is read once for all `rows` of them; products in double. */
+static void few_rows(const struct row_task *t, size_t c, float *buffer, size_t rows)
+{
+    for (size_t r = 0; r < rows; r++)
+        t->partial[r * t->chunks + c] = (struct partial){-INFINITY, 0};
+    for (size_t v = c * t->chunk; v < t->w->rows && v < (c + 1) * t->chunk; v++) {
+        const float *row = table_row(buffer, t->w, v);
+        for (size_t r = 0; r < rows; r++) {
+            struct partial *p = &t->partial[r * t->chunks + c];
+            double z = cap(t->vector->dot_double(t->x + r * t->width, row, t->width) + (t->bias ? (double)t->bias[v] : 0.0), t->soft_cap);
+            if (v == (size_t)t->target[r])
+                z = t->target_logit[r];
+            partial_rescale(p, z);
+            p->sum += exp(z - p->largest);
+        }
+    }
+}
+
+/* Rows first .. first + count of one tile against chunk c: products of TILE_COLUMNS columns in z [count, TILE_COLUMNS]; `table` holds as many widened rows. */
+static void many_rows(const struct row_task *t, size_t c, float *z, float *table, size_t first, size_t count)
+{
+    const struct weight_part *part = t->w->parts;
+    size_t end = (c + 1) * t->chunk < t->w->rows ? (c + 1) * t->chunk : t->w->rows;
+    for (size_t r = first; r < first + count; r++)
+        t->partial[r * t->chunks + c] = (struct partial){-INFINITY, 0};
+    for (size_t v = c * t->chunk; v < end; v += TILE_COLUMNS) {
+        size_t columns = end - v < TILE_COLUMNS ? end - v : TILE_COLUMNS, ld = t->width;
+        const float *in = table;
+        if (table_row(table, t->w, v) != table && v + columns <= part->rows) {
+            in = table_row(table, t->w, v);
+            ld = part->row_stride;
+        } else {
+            for (size_t j = 0; j < columns; j++)
+                weight_parts_read_f32(table + j * t->width, part, v + j, 0, t->width);
+        }
+        cpu_multiply(t->k, z, columns, t->x + first * t->width, t->width, in, ld, 1, count, columns, t->width, 0.0f);
+        for (size_t r = 0; r < count; r++) {
+            float *row = z + r * columns;
+            size_t target = (size_t)t->target[first + r];
+            if (t->bias)
+                t->vector->add(row, t->bias + v, columns);
+            if (t->soft_cap > 0) {
+                for (size_t j = 0; j < columns; j++)
+                    row[j] *= (float)(1 / t->soft_cap);
+                t->vector->tanh(row, row, columns);
+                for (size_t j = 0; j < columns; j++)
+                    row[j] *= (float)t->soft_cap;
+            }
+            if (target >= v && target < v + columns)
+                row[target - v] = t->target_logit[first + r];
+            partial_add(&t->partial[(first + r) * t->chunks + c], t->vector, row, columns);
+        }
+    }
+}
+
+/* The target's logit of row r; -1 when there is no such target. */
+static int take_target(const struct row_task *t, float *buffer, size_t r)
+{
+    int32_t id = t->target[r];
+    if (id < 0 || (size_t)id >= t->w->rows)
+        return kernels_keep_error(t->k, "head: target id %d (expected 0 to %zu)", (int)id, t->w->rows - 1);
+    double z = t->vector->dot_double(t->x + r * t->width, table_row(buffer, t->w, (size_t)id), t->width);
+    t->target_logit[r] = (float)cap(z + (t->bias ? (double)t->bias[id] : 0.0), t->soft_cap);
+    return 0;
+}
+
+static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct weight *w, const struct weight *bias,
+                      const struct buffer *targets, double soft_cap, struct rows rows, int width)
+{
+    size_t segments = (size_t)rows.segments, count = (size_t)rows.count, total = segments * count, columns = (size_t)width;
+    size_t tiles = (count + TILE_ROWS - 1) / TILE_ROWS, tile = (count + tiles - 1) / tiles; /* of each segment alike */
+    size_t chunk = (w->rows + CHUNKS_MOST - 1) / CHUNKS_MOST, threads = (size_t)omp_get_max_threads();
+    int few = count <= FEW_ROWS, bad = 0;
+    chunk = few ? (chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk) : (chunk + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
+    size_t chunks = (w->rows + chunk - 1) / chunk, widest = w->rows < TILE_COLUMNS ? w->rows : TILE_COLUMNS;
+    size_t share = few ? columns : (tile + columns) * widest; /* floats of a thread */
+    size_t partial_bytes = total * chunks * sizeof(struct partial), share_bytes = (share * sizeof(float) + 63) / 64 * 64;
+    char *scratch = cpu_scratch(k, partial_bytes + threads * share_bytes + total * sizeof(float), "the head");
+    if (!scratch)
+        return;
+    struct row_task t = {k, cpu_state(k)->vector, w, x->data, bias ? bias->data : NULL, targets->data, soft_cap, columns, chunk, chunks,
+                         (float *)(scratch + partial_bytes + threads * share_bytes), (struct partial *)scratch};
+    char *shares = scratch + partial_bytes;
+
+#pragma omp parallel for schedule(static) reduction(| : bad)
+    for (size_t r = 0; r < total; r++)
+        bad |= take_target(&t, (float *)(shares + (size_t)omp_get_thread_num() * share_bytes), r) != 0;
+    if (bad)
+        return;
+#pragma omp parallel for schedule(dynamic)
+    for (size_t task = 0; task < (few ? chunks : chunks * segments * tiles); task++) {
+        float *own = (float *)(shares + (size_t)omp_get_thread_num() * share_bytes);
+        if (few) {
+            few_rows(&t, task, own, total);
+        } else {
+            size_t at = task % (segments * tiles), from = at % tiles * tile, some = count - from < tile ? count - from : tile;
+            many_rows(&t, task / (segments * tiles), own, own + tile * widest, at / tiles * count + from, some);
+        }
+    }
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < total; r++) {
+        struct partial all = {-INFINITY, 0};
+        for (size_t c = 0; c < chunks; c++) {
+            const struct partial *p = &t.partial[r * chunks + c];
+            partial_rescale(&all, p->largest);
+            all.sum += p->sum * exp(p->largest - all.largest);
+        }
+        ((float *)logprob->data)[r] = (float)(t.target_logit[r] - all.largest - log(all.sum));
+    }
+}
+
 void cpu_fill_head(struct kernels *k)
 {
     k->head = head;
+    k->head_rows = head_rows;
 }

@@ -35,9 +35,8 @@ static struct tiling tiling_of(size_t count)
     return t;
 }
 
-/* c[m, n] = beta c + a[m, depth] b; b is [depth, n], or [n, depth] when transposed. */
-static void multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed, size_t m, size_t n,
-                     size_t depth, float beta)
+void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed, size_t m, size_t n,
+                  size_t depth, float beta)
 {
     dnnl_status_t status = dnnl_sgemm('N', transposed ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n, (dnnl_dim_t)depth, 1.0f, a, (dnnl_dim_t)lda, b,
                                       (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)ldc);
@@ -113,8 +112,8 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, 
         size_t tile = task / tiles, row = tile % t.row_tiles * t.rows, some = smaller(t.rows, count - row);
         row += tile / t.row_tiles * count;
         float *to = out + row * w->rows + s->first + first;
-        multiply(k, to, w->rows, in + row * w->columns, w->columns, s->data + first * (s->transposed ? 1 : s->ld), s->ld, !s->transposed, some, columns,
-                 w->columns, accumulate ? 1.0f : 0.0f);
+        cpu_multiply(k, to, w->rows, in + row * w->columns, w->columns, s->data + first * (s->transposed ? 1 : s->ld), s->ld, !s->transposed, some, columns,
+                     w->columns, accumulate ? 1.0f : 0.0f);
         if (b)
             for (size_t r = 0; r < some; r++)
                 v->add(to + r * w->rows, b + s->first + first, columns);
@@ -168,8 +167,8 @@ static void linear_reverse(struct kernels *k, struct buffer *dx, const struct bu
         row += tile / t.row_tiles * count;
         for (int i = 0; i < m->slice_count; i++) {
             const struct cpu_slice *s = &m->slices[i];
-            multiply(k, out + row * w->columns + first, w->columns, in + row * w->rows + s->first, w->rows, s->data + first * (s->transposed ? s->ld : 1), s->ld,
-                     s->transposed, some, columns, s->rows, accumulate || i ? 1.0f : 0.0f);
+            cpu_multiply(k, out + row * w->columns + first, w->columns, in + row * w->rows + s->first, w->rows, s->data + first * (s->transposed ? s->ld : 1), s->ld,
+                         s->transposed, some, columns, s->rows, accumulate || i ? 1.0f : 0.0f);
         }
     }
 }

@@ -41,26 +41,85 @@ static void embed(struct kernels *k, struct buffer *x, const struct buffer *toke
     }
 }
 
+/* A norm's scale and shift as the vector kernels want them, [width] (shift NULL: none): their own data, or one value spread over scratch. -1, with the
+ * error kept, when there is no memory. */
+static int norm_vectors(const float **scale, const float **shift, struct kernels *k, const struct norm *norm, size_t width)
+{
+    const struct weight *given[2] = {norm->scale, norm->shift};
+    const float **out[2] = {scale, shift};
+    float *spread = NULL;
+    for (size_t i = 0; i < 2; i++) {
+        *out[i] = given[i] ? given[i]->data : NULL;
+        if (given[i] ? given[i]->rows == width : i == 1)
+            continue;
+        if (!spread && !(spread = cpu_scratch(k, 2 * width * sizeof *spread, "a norm's scale")))
+            return -1;
+        float value = given[i] ? **out[i] : 1;
+        for (size_t c = 0; c < width; c++)
+            spread[i * width + c] = value;
+        *out[i] = spread + i * width;
+    }
+    return 0;
+}
+
 static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm, struct rows rows, int width)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
+    const float *scale, *shift;
     size_t w = (size_t)width;
+    if (norm_vectors(&scale, &shift, k, norm, w))
+        return;
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < row_count(rows); r++)
-        v->norm(y ? (float *)y->data + r * w : NULL, (float *)statistics->data + 2 * r, (const float *)x->data + r * w, norm->scale->data,
-                norm->shift ? norm->shift->data : NULL, norm->kind, norm->epsilon, w);
+        v->norm(y ? (float *)y->data + r * w : NULL, (float *)statistics->data + 2 * r, (const float *)x->data + r * w, scale, shift, norm->kind, norm->epsilon, w);
 }
 
 static void norm_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x, const struct buffer *statistics,
                          const struct norm *norm, struct rows rows, int width, int accumulate)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
+    const float *scale, *shift;
     size_t w = (size_t)width;
     (void)statistics; /* made again in double, which costs little and is exact */
+    if (norm_vectors(&scale, &shift, k, norm, w))
+        return;
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < row_count(rows); r++)
-        v->norm_reverse((float *)dx->data + r * w, (const float *)dy->data + r * w, (const float *)x->data + r * w, norm->scale->data, norm->kind, norm->epsilon, w,
-                        accumulate);
+        v->norm_reverse((float *)dx->data + r * w, (const float *)dy->data + r * w, (const float *)x->data + r * w, scale, norm->kind, norm->epsilon, w, accumulate);
+}
+
+static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm, struct rows rows,
+                       int heads, int head_size, int width)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    const float *scale, *shift;
+    size_t count = (size_t)heads, size = (size_t)head_size;
+    if (norm_vectors(&scale, &shift, k, norm, size))
+        return;
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < row_count(rows); r++)
+        for (size_t h = 0; h < count; h++) {
+            size_t at = r * (size_t)width + h * size;
+            v->norm((float *)y->data + at, (float *)statistics->data + 2 * (r * count + h), (const float *)x->data + at, scale, shift, norm->kind, norm->epsilon,
+                    size);
+        }
+}
+
+static void norm_heads_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x, const struct buffer *statistics,
+                               const struct norm *norm, struct rows rows, int heads, int head_size, int width)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    const float *scale, *shift;
+    size_t count = (size_t)heads, size = (size_t)head_size;
+    (void)statistics;
+    if (norm_vectors(&scale, &shift, k, norm, size))
+        return;
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < row_count(rows); r++)
+        for (size_t h = 0; h < count; h++) {
+            size_t at = r * (size_t)width + h * size;
+            v->norm_reverse((float *)dx->data + at, (const float *)dy->data + at, (const float *)x->data + at, scale, norm->kind, norm->epsilon, size, 0);
+        }
 }
 
 static void activate(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows, int width)
@@ -115,6 +174,8 @@ void cpu_fill_rows(struct kernels *k)
     k->embed = embed;
     k->norm = norm_forward;
     k->norm_reverse = norm_reverse;
+    k->norm_heads = norm_heads;
+    k->norm_heads_reverse = norm_heads_reverse;
     k->activate = activate;
     k->activate_reverse = activate_reverse;
     k->rotate = rotate;

@@ -1,4 +1,4 @@
-/* Reference set: the head, one row a segment, its table read row by row.
+/* Reference set: the head, one row a segment with its gradient or many rows without, its table read row by row.
  *
  * z_v = x . w_v + bias_v; with a soft-cap z_v = cap tanh(z_v / cap). log p = z_target - log sum exp z, and
  *     d log p / d x = sum over v of (1[v = target] - p_v) dz_v w_v,   dz_v = 1 - tanh^2 (1 without a soft-cap). */
@@ -7,7 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { COLUMNS = 64 }; /* columns of dx that are summed together: one thread's share of the table's columns at a time */
+enum {
+    COLUMNS = 64, /* columns of dx that are summed together: one thread's share of the table's columns at a time */
+    TOGETHER = 8  /* rows of head_rows that share each reading of the table */
+};
 
 /* g[v] = seed d log p / d (x . w_v), made in place of z[v] = x . w_v + bias_v; returns log p. */
 static double softmax_reverse(double *z, size_t vocabulary, size_t target, double soft_cap, double seed)
@@ -85,7 +88,74 @@ static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, c
     free(z);
 }
 
+/* log softmax(z)[target] of one row's logits, which are capped in place first. */
+static double log_probability(double *z, size_t vocabulary, size_t target, double soft_cap)
+{
+    double largest = -INFINITY, sum = 0;
+    for (size_t v = 0; v < vocabulary; v++) {
+        if (soft_cap > 0)
+            z[v] = soft_cap * tanh(z[v] / soft_cap);
+        if (z[v] > largest) /* a NaN is left to the sum, and then all is NaN */
+            largest = z[v];
+    }
+    for (size_t v = 0; v < vocabulary; v++)
+        sum += exp(z[v] - largest);
+    return z[target] - largest - log(sum);
+}
+
+/* z[count, vocabulary] = x[count, width] w^T + bias; each row of the table is read once for all of them. */
+static void logits(double *z, const real *x, const struct weight *w, const real *bias, size_t count, size_t width)
+{
+    for (size_t v = 0; v < w->rows; v++) {
+        for (size_t r = 0; r < count; r++)
+            z[r * w->rows + v] = bias ? (double)bias[v] : 0.0;
+        for (size_t c0 = 0; c0 < width; c0 += COLUMNS) {
+            real row[COLUMNS];
+            size_t some = width - c0 < COLUMNS ? width - c0 : COLUMNS;
+            weight_parts_read(row, w->parts, v, c0, some);
+            for (size_t r = 0; r < count; r++) {
+                double sum = 0;
+                for (size_t c = 0; c < some; c++)
+                    sum += (double)x[r * width + c0 + c] * row[c];
+                z[r * w->rows + v] += sum;
+            }
+        }
+    }
+}
+
+static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct weight *w, const struct weight *bias,
+                      const struct buffer *targets, double soft_cap, struct rows rows, int width)
+{
+    size_t count = (size_t)rows.segments * (size_t)rows.count, vocabulary = w->rows;
+    const int32_t *target = targets->data; /* [count] */
+    int failed = 0;
+#pragma omp parallel for schedule(dynamic) reduction(| : failed)
+    for (size_t first = 0; first < count; first += TOGETHER) {
+        size_t some = count - first < TOGETHER ? count - first : TOGETHER;
+        double *z = calloc(some * vocabulary, sizeof *z); /* [some, vocabulary] */
+        if (!z) {
+            failed = 1;
+            continue;
+        }
+        logits(z, (const real *)x->data + first * (size_t)width, w, bias ? bias->data : NULL, some, (size_t)width);
+        for (size_t r = 0; r < some; r++) {
+            real *out = (real *)logprob->data + first + r;
+            int32_t id = target[first + r];
+            if (id >= 0 && (size_t)id < vocabulary) {
+                *out = (real)log_probability(z + r * vocabulary, vocabulary, (size_t)id, soft_cap);
+            } else {
+                kernels_keep_error(k, "head: target id %d (expected 0 to %zu)", (int)id, vocabulary - 1);
+                *out = NAN;
+            }
+        }
+        free(z);
+    }
+    if (failed)
+        kernels_keep_error(k, "out of memory (%d rows of %zu logits of the head)", TOGETHER, vocabulary);
+}
+
 void fill_head(struct kernels *k)
 {
     k->head = head;
+    k->head_rows = head_rows;
 }

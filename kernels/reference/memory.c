@@ -94,6 +94,17 @@ static void tail_reverse(struct kernels *k, struct buffer *dst, const struct buf
     }
 }
 
+static void join(struct kernels *k, struct buffer *dst, const struct buffer *a, const struct buffer *b, int segments, int first, int second, int width)
+{
+    size_t size = k->role_size[dst->role] * (size_t)width, before = (size_t)first * size, behind = (size_t)second * size;
+    for (size_t s = 0; s < (size_t)segments; s++) {
+        char *to = (char *)dst->data + s * (before + behind);
+        if (before)
+            memcpy(to, (const char *)a->data + s * before, before);
+        memcpy(to + before, (const char *)b->data + s * behind, behind);
+    }
+}
+
 void fill_memory(struct kernels *k)
 {
     k->create = create;
@@ -106,6 +117,7 @@ void fill_memory(struct kernels *k)
     k->close = kernels_release;
     k->tail = tail;
     k->tail_reverse = tail_reverse;
+    k->join = join;
 }
 
 void reference_fill(struct kernels *k)

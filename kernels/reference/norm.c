@@ -1,77 +1,134 @@
-/* Reference set: LayerNorm (Ba, Kiros, Hinton 2016, eq. 3-4) and RMSNorm (Zhang, Sennrich 2019, eq. 4, epsilon inside the root).
+/* Reference set: norms of rows and of the heads in a row. LayerNorm (Ba, Kiros, Hinton 2016, eq. 3-4), RMSNorm (Zhang, Sennrich 2019, eq. 4, epsilon
+ * inside the root, or outside it), and ScaleNorm (Nguyen, Salazar 2019, eq. 5).
  *
- * With u = (x - mean) / sqrt(var + eps) (mean 0 and the mean square for RMS): y = u scale + shift, and for g = dy scale
- *     dx = (g - mean(g) - u mean(g u)) / sqrt(var + eps), without mean(g) for RMS.
- * Reverse computes the statistics again in double, so that its result too is rounded once. */
+ * With u = (x - mean) f, mean 0 for all but LayerNorm: y = u scale + shift, and for g = dy scale
+ *     dx = f (g - mean(g) - a mean(g u) u), without mean(g) where the mean is 0.
+ * f is 1 / sqrt(var + eps), 1 / (rms + eps) or 1 / max(|x|, eps); a is 1, (rms + eps) / rms, or the width (0 below eps), as d f / d x has it.
+ * Reverse computes f again in double, so that its result too is rounded once. */
 #include "kernels/reference/reference.h"
 
 #include <math.h>
 
-/* Mean (0 for RMS) and 1 / sqrt(var + eps) of x[width]. */
-static void row_statistics(double *mean, double *inverse, const real *x, const struct norm *norm, int width)
+struct moments {
+    double mean, factor, along; /* mean, f, a */
+};
+
+static struct moments moments_of(const real *x, const struct norm *norm, int width)
 {
-    double sum = 0, squares = 0;
-    if (norm->kind == NORM_LAYER)
+    struct moments m = {0, 0, 1};
+    double squares = 0;
+    if (norm->kind == NORM_LAYER) {
         for (int c = 0; c < width; c++)
-            sum += x[c];
-    *mean = sum / width;
+            m.mean += x[c];
+        m.mean /= width;
+    }
     for (int c = 0; c < width; c++)
-        squares += (x[c] - *mean) * (x[c] - *mean);
-    *inverse = 1 / sqrt(squares / width + norm->epsilon);
+        squares += (x[c] - m.mean) * (x[c] - m.mean);
+    if (norm->kind == NORM_RMS_OUTSIDE) {
+        double rms = sqrt(squares / width);
+        m.factor = 1 / (rms + norm->epsilon);
+        m.along = rms == 0 ? 0 : (rms + norm->epsilon) / rms;
+    } else if (norm->kind == NORM_LENGTH) {
+        double length = sqrt(squares);
+        m.factor = 1 / (length < norm->epsilon ? norm->epsilon : length); /* a NaN stays one */
+        m.along = length < norm->epsilon ? 0 : width;
+    } else {
+        m.factor = 1 / sqrt(squares / width + norm->epsilon);
+    }
+    return m;
+}
+
+/* Element c of a vector that may be absent or stand for one value everywhere. */
+static double element(const struct weight *w, int c, double absent)
+{
+    return w ? ((const real *)w->data)[w->rows == 1 ? 0 : c] : absent;
+}
+
+/* kept[2] and, unless NULL, y[width] of x[width]. */
+static void norm_row(real *y, real *kept, const real *x, const struct norm *norm, int width)
+{
+    struct moments m = moments_of(x, norm, width);
+    kept[0] = (real)m.mean;
+    kept[1] = (real)m.factor;
+    for (int c = 0; y && c < width; c++)
+        y[c] = (real)((x[c] - m.mean) * m.factor * element(norm->scale, c, 1) + element(norm->shift, c, 0));
+}
+
+/* dx[width] may be dy[width]. */
+static void norm_row_reverse(real *dx, const real *dy, const real *x, const struct norm *norm, int width, int accumulate)
+{
+    struct moments m = moments_of(x, norm, width);
+    double g_mean = 0, gu_mean = 0;
+    for (int c = 0; c < width; c++) {
+        double g = dy[c] * element(norm->scale, c, 1);
+        g_mean += g;
+        gu_mean += g * ((x[c] - m.mean) * m.factor);
+    }
+    g_mean = norm->kind == NORM_LAYER ? g_mean / width : 0;
+    gu_mean *= m.along / width;
+    for (int c = 0; c < width; c++) {
+        double g = dy[c] * element(norm->scale, c, 1), u = (x[c] - m.mean) * m.factor;
+        dx[c] = (real)((g - g_mean - u * gu_mean) * m.factor + (accumulate ? (double)dx[c] : 0.0));
+    }
 }
 
 static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm,
                          struct rows rows, int width)
 {
-    const real *scale = norm->scale->data, *shift = norm->shift ? norm->shift->data : NULL; /* [width] */
     int total = rows.segments * rows.count;
     (void)k;
 #pragma omp parallel for
     for (int r = 0; r < total; r++) {
-        const real *in = (const real *)x->data + (size_t)r * (size_t)width; /* [width] */
-        real *kept = (real *)statistics->data + 2 * (size_t)r;
-        double mean, inverse;
-        row_statistics(&mean, &inverse, in, norm, width);
-        kept[0] = (real)mean;
-        kept[1] = (real)inverse;
-        if (!y)
-            continue;
-        real *out = (real *)y->data + (size_t)r * (size_t)width; /* [width] */
-        for (int c = 0; c < width; c++)
-            out[c] = (real)((in[c] - mean) * inverse * scale[c] + (shift ? (double)shift[c] : 0.0));
+        size_t at = (size_t)r * (size_t)width;
+        norm_row(y ? (real *)y->data + at : NULL, (real *)statistics->data + 2 * (size_t)r, (const real *)x->data + at, norm, width);
     }
 }
 
 static void norm_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x, const struct buffer *statistics,
                          const struct norm *norm, struct rows rows, int width, int accumulate)
 {
-    const real *scale = norm->scale->data; /* [width] */
     int total = rows.segments * rows.count;
     (void)k;
     (void)statistics;
 #pragma omp parallel for
     for (int r = 0; r < total; r++) {
         size_t at = (size_t)r * (size_t)width;
-        const real *in = (const real *)x->data + at, *d_out = (const real *)dy->data + at; /* [width] */
-        real *d_in = (real *)dx->data + at;
-        double mean, inverse, g_mean = 0, gu_mean = 0;
-        row_statistics(&mean, &inverse, in, norm, width);
-        for (int c = 0; c < width; c++) {
-            double g = (double)d_out[c] * scale[c];
-            g_mean += g;
-            gu_mean += g * ((in[c] - mean) * inverse);
-        }
-        g_mean = norm->kind == NORM_LAYER ? g_mean / width : 0;
-        gu_mean /= width;
-        for (int c = 0; c < width; c++) {
-            double g = (double)d_out[c] * scale[c], u = (in[c] - mean) * inverse;
-            d_in[c] = (real)((g - g_mean - u * gu_mean) * inverse + (accumulate ? (double)d_in[c] : 0.0));
-        }
+        norm_row_reverse((real *)dx->data + at, (const real *)dy->data + at, (const real *)x->data + at, norm, width, accumulate);
     }
+}
+
+static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm, struct rows rows,
+                       int heads, int head_size, int width)
+{
+    int total = rows.segments * rows.count;
+    (void)k;
+#pragma omp parallel for
+    for (int r = 0; r < total; r++)
+        for (int h = 0; h < heads; h++) {
+            size_t at = (size_t)r * (size_t)width + (size_t)h * (size_t)head_size;
+            norm_row((real *)y->data + at, (real *)statistics->data + 2 * ((size_t)r * (size_t)heads + (size_t)h), (const real *)x->data + at, norm,
+                     head_size);
+        }
+}
+
+static void norm_heads_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x, const struct buffer *statistics,
+                               const struct norm *norm, struct rows rows, int heads, int head_size, int width)
+{
+    int total = rows.segments * rows.count;
+    (void)k;
+    (void)statistics;
+#pragma omp parallel for
+    for (int r = 0; r < total; r++)
+        for (int h = 0; h < heads; h++) {
+            size_t at = (size_t)r * (size_t)width + (size_t)h * (size_t)head_size;
+            norm_row_reverse((real *)dx->data + at, (const real *)dy->data + at, (const real *)x->data + at, norm, head_size, 0);
+        }
 }
 
 void fill_norm(struct kernels *k)
 {
     k->norm = norm_forward;
     k->norm_reverse = norm_reverse;
+    k->norm_heads = norm_heads;
+    k->norm_heads_reverse = norm_heads_reverse;
 }

@@ -95,14 +95,14 @@ typedef double real;
 
 #if defined(REFERENCE_F32) || defined(REFERENCE_F64)
 /* Each fills the entries of struct kernels that its file defines. */
-void fill_memory(struct kernels *k);     /* create .. scratch_bytes, tail, tail_reverse, add */
+void fill_memory(struct kernels *k);     /* create .. scratch_bytes, tail, tail_reverse, join */
 void fill_weight(struct kernels *k);     /* weight_load, weight_free, weight_bytes */
-void fill_rows(struct kernels *k);       /* embed, rotate, row_norms */
+void fill_rows(struct kernels *k);       /* embed, rotate, clip, clip_reverse, row_norms */
 void fill_linear(struct kernels *k);     /* linear, linear_reverse */
-void fill_norm(struct kernels *k);       /* norm, norm_reverse */
+void fill_norm(struct kernels *k);       /* norm, norm_reverse, norm_heads, norm_heads_reverse */
 void fill_activation(struct kernels *k); /* activate, activate_reverse */
 void fill_attention(struct kernels *k);  /* attention_create, attention_free, attention, attention_reverse */
-void fill_head(struct kernels *k);       /* head */
+void fill_head(struct kernels *k);       /* head, head_rows */
 #endif
 
 #endif

@@ -1,4 +1,4 @@
-/* Reference set: operations on one row at a time: embedding, rotation, norms of rows. */
+/* Reference set: operations on one row or element at a time: embedding, rotation, clipping, norms of rows. */
 #include "kernels/reference/reference.h"
 
 #include <math.h>
@@ -50,6 +50,32 @@ static void rotate(struct kernels *k, struct buffer *x, const struct attention *
     }
 }
 
+static void clip(struct kernels *k, struct buffer *x, double limit, struct rows rows, int width)
+{
+    size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
+    real *values = x->data, most = (real)limit;
+    (void)k;
+#pragma omp parallel for
+    for (size_t i = 0; i < total; i++) {
+        if (values[i] > most) /* a NaN stays one */
+            values[i] = most;
+        if (values[i] < -most)
+            values[i] = -most;
+    }
+}
+
+static void clip_reverse(struct kernels *k, struct buffer *dx, const struct buffer *x, double limit, struct rows rows, int width)
+{
+    size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
+    const real *values = x->data, most = (real)limit;
+    real *gradient = dx->data;
+    (void)k;
+#pragma omp parallel for
+    for (size_t i = 0; i < total; i++)
+        if (values[i] == most || values[i] == -most)
+            gradient[i] = 0;
+}
+
 static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *dx, double factor, struct rows rows, int width)
 {
     int total = rows.segments * rows.count;
@@ -68,5 +94,7 @@ void fill_rows(struct kernels *k)
 {
     k->embed = embed;
     k->rotate = rotate;
+    k->clip = clip;
+    k->clip_reverse = clip_reverse;
     k->row_norms = row_norms;
 }

@@ -2,37 +2,30 @@
  * Source: huggingface/transformers, models/bloom. */
 #include "model/family.h"
 
-#include <math.h>
 #include <stdio.h>
 
 static int read_bloom(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
-    long vocabulary, hidden, layers, heads;
+    const struct size_keys keys = {.vocabulary = "vocab_size",
+                                   .hidden = family_either(d, "hidden_size", "n_embed"),
+                                   .layers = family_either(d, "n_layer", "num_hidden_layers"),
+                                   .heads = family_either(d, "n_head", "num_attention_heads")};
     double epsilon;
     int from_norm, slow;
-    if (config_int(c, "vocab_size", 1, 1 << 26, &vocabulary, e) ||
-        config_int(c, config_has(c, "hidden_size") ? "hidden_size" : "n_embed", 1, 1 << 20, &hidden, e) ||
-        config_int(c, config_has(c, "n_layer") ? "n_layer" : "num_hidden_layers", 1, 10000, &layers, e) ||
-        config_int(c, config_has(c, "n_head") ? "n_head" : "num_attention_heads", 1, 1 << 16, &heads, e) ||
-        config_real_or(c, "layer_norm_epsilon", 0, 1, 1e-5, &epsilon, e) ||
+    if (family_sizes(d, &keys, e) || config_real_or(c, "layer_norm_epsilon", 0, 1, 1e-5, &epsilon, e) ||
         config_bool_or(c, "apply_residual_connection_post_layernorm", 0, &from_norm, e) || config_bool_or(c, "slow_but_exact", 0, &slow, e) ||
-        config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e))
+        config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) || family_bos(d, "bos_token_id", e))
         return -1;
-    if (hidden % heads)
-        return fail(e, "%s: hidden_size %ld is not a multiple of n_head %ld", config_path(c), hidden, heads);
-    d->vocabulary = (int)vocabulary, d->hidden = (int)hidden, d->layers = (int)layers, d->heads = d->kv_heads = (int)heads;
-    d->head_size = (int)(hidden / heads), d->mlp = (int)(4 * hidden);
+    d->mlp = 4 * d->hidden;
     snprintf(d->position_text, sizeof d->position_text, "ALiBi");
     const struct formula *bias = family_formula(d, "alibi_press", e);
     if (!bias)
         return -1;
 
-    if (family_bos(d, "bos_token_id", e))
-        return -1;
-    size_t width = (size_t)hidden, size = (size_t)d->head_size;
+    size_t width = (size_t)d->hidden, size = (size_t)d->head_size, heads = (size_t)d->heads;
     const char *p = family_prefix(d, "transformer.", "word_embeddings.weight");
-    if (family_blocks(d, e) || family_matrix(&d->embedding, d, (size_t)vocabulary, width, e, "%sword_embeddings.weight", p) ||
+    if (family_matrix(&d->embedding, d, (size_t)d->vocabulary, width, e, "%sword_embeddings.weight", p) ||
         family_norm(&d->embedding_norm, d, NORM_LAYER, epsilon, 1, e, "%sword_embeddings_layernorm", p))
         return -1;
     for (int l = 0; l < d->layers; l++) {
@@ -47,16 +40,16 @@ static int read_bloom(struct decoder *d, struct error *e)
             return -1;
         struct linear *qkv[3] = {&b->query, &b->key, &b->value};
         for (size_t i = 0; i < 3; i++) {
-            qkv[i]->weight = view_interleaved(fused.weight, (size_t)heads, 3, i, size);
-            qkv[i]->bias = view_interleaved(fused.bias, (size_t)heads, 3, i, size);
+            qkv[i]->weight = view_interleaved(fused.weight, heads, 3, i, size);
+            qkv[i]->bias = view_interleaved(fused.bias, heads, 3, i, size);
         }
         b->activation = ACTIVATION_GELU_BLOOM;
         b->residual_from_norm = from_norm;
-        b->score = (struct score){.scale = 1 / sqrt(d->head_size), .bias = bias};
+        b->score.bias = bias;
     }
     if (family_norm(&d->final_norm, d, NORM_LAYER, epsilon, 1, e, "%sln_f", p))
         return -1;
-    return d->tied ? 0 : family_linear(&d->head, d, (size_t)vocabulary, width, 0, e, "lm_head");
+    return d->tied ? 0 : family_linear(&d->head, d, (size_t)d->vocabulary, width, 0, e, "lm_head");
 }
 
 const struct family family_bloom = {.name = "bloom", .model_types = {"bloom"}, .read = read_bloom, .ignored_suffixes = {"lm_head.weight"}};

@@ -15,30 +15,23 @@ static int conv1d(struct linear *out, const struct decoder *d, size_t rows, size
 static int read_gpt2(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
-    long vocabulary, hidden, layers, heads, inner, limit;
+    const struct size_keys keys = {.vocabulary = "vocab_size", .hidden = "n_embd", .layers = "n_layer", .heads = "n_head"};
+    long inner, limit;
     double epsilon;
-    int scaled, by_layer, cross;
+    int scaled, by_layer;
     enum activation activation;
-    if (config_int(c, "vocab_size", 1, 1 << 26, &vocabulary, e) || config_int(c, "n_embd", 1, 1 << 20, &hidden, e) ||
-        config_int(c, "n_layer", 1, 10000, &layers, e) || config_int(c, "n_head", 1, 1 << 16, &heads, e) ||
-        config_int_or(c, "n_inner", 1, 1 << 24, 4 * hidden, &inner, e) || config_int(c, "n_positions", 1, 1 << 30, &limit, e) ||
-        config_real_or(c, "layer_norm_epsilon", 0, 1, 1e-5, &epsilon, e) || config_bool_or(c, "scale_attn_weights", 1, &scaled, e) ||
-        config_bool_or(c, "scale_attn_by_inverse_layer_idx", 0, &by_layer, e) || config_bool_or(c, "add_cross_attention", 0, &cross, e) ||
-        config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) || family_activation(&activation, d, "activation_function", "gelu_new", e))
+    if (family_sizes(d, &keys, e) || config_int_or(c, "n_inner", 1, 1 << 24, 4L * d->hidden, &inner, e) ||
+        config_int(c, "n_positions", 1, 1 << 30, &limit, e) || config_real_or(c, "layer_norm_epsilon", 0, 1, 1e-5, &epsilon, e) ||
+        config_bool_or(c, "scale_attn_weights", 1, &scaled, e) || config_bool_or(c, "scale_attn_by_inverse_layer_idx", 0, &by_layer, e) ||
+        family_only(d, "add_cross_attention", 0, 0, e) || config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) ||
+        family_activation(&activation, d, "activation_function", "gelu_new", e) || family_bos(d, "bos_token_id", e))
         return -1;
-    if (cross)
-        return fail(e, "%s: add_cross_attention is not supported (a decoder without an encoder was expected)", config_path(c));
-    if (hidden % heads)
-        return fail(e, "%s: n_embd %ld is not a multiple of n_head %ld", config_path(c), hidden, heads);
-    d->vocabulary = (int)vocabulary, d->hidden = (int)hidden, d->layers = (int)layers, d->heads = d->kv_heads = (int)heads;
-    d->head_size = (int)(hidden / heads), d->mlp = (int)inner, d->position = POSITION_LEARNED, d->position_limit = (int)limit;
+    d->mlp = (int)inner, d->position = POSITION_LEARNED, d->position_limit = (int)limit;
     snprintf(d->position_text, sizeof d->position_text, "learned, %ld positions", limit);
 
-    if (family_bos(d, "bos_token_id", e))
-        return -1;
-    size_t width = (size_t)hidden;
+    size_t width = (size_t)d->hidden;
     const char *p = family_prefix(d, "transformer.", "wte.weight");
-    if (family_blocks(d, e) || family_matrix(&d->embedding, d, (size_t)vocabulary, width, e, "%swte.weight", p) ||
+    if (family_matrix(&d->embedding, d, (size_t)d->vocabulary, width, e, "%swte.weight", p) ||
         family_matrix(&d->position_rows, d, (size_t)limit, width, e, "%swpe.weight", p))
         return -1;
     for (int l = 0; l < d->layers; l++) {
@@ -59,7 +52,7 @@ static int read_gpt2(struct decoder *d, struct error *e)
     }
     if (family_norm(&d->final_norm, d, NORM_LAYER, epsilon, 1, e, "%sln_f", p))
         return -1;
-    return d->tied ? 0 : family_linear(&d->head, d, (size_t)vocabulary, width, 0, e, "lm_head");
+    return d->tied ? 0 : family_linear(&d->head, d, (size_t)d->vocabulary, width, 0, e, "lm_head");
 }
 
 const struct family family_gpt2 = {

@@ -2,33 +2,25 @@
  * Source: huggingface/transformers, models/gpt_neox. */
 #include "model/family.h"
 
-#include <math.h>
-
 static int read_gpt_neox(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
-    long vocabulary, hidden, layers, heads, inner;
+    const struct size_keys keys = {.vocabulary = "vocab_size", .hidden = "hidden_size", .layers = "num_hidden_layers", .heads = "num_attention_heads"};
+    long inner;
     double epsilon;
     int parallel, biased;
     enum activation activation;
-    if (config_int(c, "vocab_size", 1, 1 << 26, &vocabulary, e) || config_int(c, "hidden_size", 1, 1 << 20, &hidden, e) ||
-        config_int(c, "num_hidden_layers", 1, 10000, &layers, e) || config_int(c, "num_attention_heads", 1, 1 << 16, &heads, e) ||
-        config_int(c, "intermediate_size", 1, 1 << 24, &inner, e) || config_real_or(c, "layer_norm_eps", 0, 1, 1e-5, &epsilon, e) ||
-        config_bool_or(c, "use_parallel_residual", 1, &parallel, e) || config_bool_or(c, "attention_bias", 1, &biased, e) ||
-        config_bool_or(c, "tie_word_embeddings", 0, &d->tied, e) || family_activation(&activation, d, "hidden_act", "gelu", e))
+    if (family_sizes(d, &keys, e) || config_int(c, "intermediate_size", 1, 1 << 24, &inner, e) ||
+        config_real_or(c, "layer_norm_eps", 0, 1, 1e-5, &epsilon, e) || config_bool_or(c, "use_parallel_residual", 1, &parallel, e) ||
+        config_bool_or(c, "attention_bias", 1, &biased, e) || config_bool_or(c, "tie_word_embeddings", 0, &d->tied, e) ||
+        family_activation(&activation, d, "hidden_act", "gelu", e) || family_rope(d, "rotary_emb_base", "rotary_pct", 0.25, e) ||
+        family_bos(d, "bos_token_id", e))
         return -1;
-    if (hidden % heads)
-        return fail(e, "%s: hidden_size %ld is not a multiple of num_attention_heads %ld", config_path(c), hidden, heads);
-    d->vocabulary = (int)vocabulary, d->hidden = (int)hidden, d->layers = (int)layers, d->heads = d->kv_heads = (int)heads;
-    d->head_size = (int)(hidden / heads), d->mlp = (int)inner;
-    if (family_rope(d, "rotary_emb_base", "rotary_pct", 0.25, e))
-        return -1;
+    d->mlp = (int)inner;
 
-    if (family_bos(d, "bos_token_id", e))
-        return -1;
-    size_t width = (size_t)hidden, size = (size_t)d->head_size;
+    size_t width = (size_t)d->hidden, size = (size_t)d->head_size, heads = (size_t)d->heads;
     const char *p = family_prefix(d, "gpt_neox.", "embed_in.weight");
-    if (family_blocks(d, e) || family_matrix(&d->embedding, d, (size_t)vocabulary, width, e, "%sembed_in.weight", p))
+    if (family_matrix(&d->embedding, d, (size_t)d->vocabulary, width, e, "%sembed_in.weight", p))
         return -1;
     for (int l = 0; l < d->layers; l++) {
         struct block *b = &d->blocks[l];
@@ -42,23 +34,23 @@ static int read_gpt_neox(struct decoder *d, struct error *e)
             return -1;
         struct linear *qkv[3] = {&b->query, &b->key, &b->value};
         for (size_t i = 0; i < 3; i++) {
-            qkv[i]->weight = view_interleaved(fused.weight, (size_t)heads, 3, i, size);
+            qkv[i]->weight = view_interleaved(fused.weight, heads, 3, i, size);
             if (biased)
-                qkv[i]->bias = view_interleaved(fused.bias, (size_t)heads, 3, i, size);
+                qkv[i]->bias = view_interleaved(fused.bias, heads, 3, i, size);
         }
         b->activation = activation;
         b->residual = parallel ? RESIDUAL_PARALLEL : RESIDUAL_SEQUENTIAL;
-        b->score.scale = 1 / sqrt(d->head_size);
     }
     if (family_norm(&d->final_norm, d, NORM_LAYER, epsilon, 1, e, "%sfinal_layer_norm", p))
         return -1;
     /* transformers 5 renames the head on save */
     if (d->tied)
         return 0;
-    return family_linear(&d->head, d, (size_t)vocabulary, width, 0, e, family_has(d, "embed_out.weight") ? "embed_out" : "lm_head");
+    return family_linear(&d->head, d, (size_t)d->vocabulary, width, 0, e, family_has(d, "embed_out.weight") ? "embed_out" : "lm_head");
 }
 
-const struct family family_gpt_neox = {.name = "gpt_neox",
-                                       .model_types = {"gpt_neox"},
-                                       .read = read_gpt_neox,
-                                       .ignored_suffixes = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq", "embed_out.weight"}};
+const struct family family_gpt_neox = {
+    .name = "gpt_neox",
+    .model_types = {"gpt_neox"},
+    .read = read_gpt_neox,
+    .ignored_suffixes = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq", "embed_out.weight", "lm_head.weight"}};

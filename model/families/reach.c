@@ -147,7 +147,7 @@ static int read_position(struct decoder *d, struct error *e)
         return 0;
     case POSITION_SINUSOIDAL:
         snprintf(d->position_text, sizeof d->position_text, "sinusoidal");
-        return 0;
+        return family_sinusoidal(d, 10000, d->hidden / 2.0, 0, 0, e);
     case POSITION_LEARNED:
         if (config_int(c, "position.length", 1, 1 << 30, &length, e))
             return -1;
@@ -238,7 +238,8 @@ static int read_reach(struct decoder *d, struct error *e)
     static const char *const norms[] = {"layernorm", "rmsnorm", NULL};
     static const char *const residuals[] = {"sequential", "parallel", NULL};
     struct config *c = d->config;
-    long vocabulary, hidden, layers, heads, kv_heads, head_size, mlp, train_length;
+    const struct size_keys keys = {.vocabulary = "vocabulary", .hidden = "hidden", .layers = "layers", .heads = "heads", .kv_heads = "kv_heads", .head_size = "head_size"};
+    long mlp, train_length;
     int activation, gated, norm, residual;
     double epsilon, scale, soft_cap;
     struct biases with;
@@ -247,26 +248,18 @@ static int read_reach(struct decoder *d, struct error *e)
         return -1;
     if (strcmp(format, "reach-checkpoint/1") != 0)
         return fail(e, "%s: format '%s' is not known (expected reach-checkpoint/1)", config_path(c), format);
-    if (config_int(c, "vocabulary", 1, 1 << 26, &vocabulary, e) || config_int(c, "hidden", 1, 1 << 20, &hidden, e) ||
-        config_int(c, "layers", 1, 10000, &layers, e) || config_int(c, "heads", 1, 1 << 16, &heads, e) ||
-        config_int_or(c, "kv_heads", 1, 1 << 16, heads, &kv_heads, e) || config_int_or(c, "head_size", 1, 256, hidden / heads, &head_size, e) ||
-        config_int(c, "mlp", 1, 1 << 24, &mlp, e) || config_choice_or(c, "activation", activations, 0, &activation, e) ||
+    if (family_sizes(d, &keys, e) || config_int(c, "mlp", 1, 1 << 24, &mlp, e) || config_choice_or(c, "activation", activations, 0, &activation, e) ||
         config_bool_or(c, "gated", 0, &gated, e) || config_choice_or(c, "norm", norms, 0, &norm, e) ||
         config_real_or(c, "norm_epsilon", 0, 1, 1e-5, &epsilon, e) || config_choice_or(c, "residual", residuals, 0, &residual, e) ||
         read_biases(&with, c, e) || config_bool_or(c, "tied_head", 1, &d->tied, e) ||
         config_real_or(c, "embedding_scale", -1e6, 1e6, 1, &d->embedding_scale, e) ||
-        config_real_or(c, "attention_scale", -1e6, 1e6, 1 / sqrt((double)head_size), &scale, e) ||
+        config_real_or(c, "attention_scale", -1e6, 1e6, 1 / sqrt(d->head_size), &scale, e) ||
         config_real_or(c, "soft_cap", 0, 1e6, 0, &soft_cap, e) || config_int_or(c, "train_length", 1, 1 << 30, 0, &train_length, e))
         return -1;
-    if (!config_has(c, "head_size") && (hidden % heads || hidden / heads > 256))
-        return fail(e, "%s: hidden %ld over heads %ld is no head size from 1 to 256 (give head_size)", config_path(c), hidden, heads);
-    if (heads % kv_heads)
-        return fail(e, "%s: heads %ld is not a multiple of kv_heads %ld", config_path(c), heads, kv_heads);
-    d->vocabulary = (int)vocabulary, d->hidden = (int)hidden, d->layers = (int)layers, d->heads = (int)heads, d->kv_heads = (int)kv_heads;
-    d->head_size = (int)head_size, d->mlp = (int)mlp, d->train_length = (int)train_length;
+    d->mlp = (int)mlp, d->train_length = (int)train_length;
 
     const struct formula *bias, *multiplier, *key_bias;
-    if (family_bos(d, "bos", e) || family_blocks(d, e) || family_matrix(&d->embedding, d, (size_t)vocabulary, (size_t)hidden, e, "embedding.weight") || read_position(d, e) ||
+    if (family_bos(d, "bos", e) || family_matrix(&d->embedding, d, (size_t)d->vocabulary, (size_t)d->hidden, e, "embedding.weight") || read_position(d, e) ||
         read_formula(&bias, d, "position_bias", e) || read_formula(&multiplier, d, "position_multiplier", e) ||
         read_formula(&key_bias, d, "key_bias", e) || read_windows(d, e))
         return -1;
@@ -278,13 +271,13 @@ static int read_reach(struct decoder *d, struct error *e)
         b->activation = (enum activation)activation;
         b->residual = (enum residual_wiring)residual;
         b->score.scale = scale, b->score.soft_cap = soft_cap;
-        b->score.bias = bias, b->score.multiplier = multiplier, b->score.key_bias = key_bias;
+        b->score.bias = bias, b->score.multiplier = multiplier, b->score.key_bias = key_bias, b->score.key_bias_scale = 1;
     }
     if (family_norm(&d->final_norm, d, (enum norm_kind)norm, epsilon, with.norm, e, "final_norm"))
         return -1;
-    if (!d->tied && family_matrix(&d->head.weight, d, (size_t)vocabulary, (size_t)hidden, e, "head.weight"))
+    if (!d->tied && family_matrix(&d->head.weight, d, (size_t)d->vocabulary, (size_t)d->hidden, e, "head.weight"))
         return -1;
-    if (with.head && family_vector(&d->head.bias, d, (size_t)vocabulary, e, "head.bias"))
+    if (with.head && family_vector(&d->head.bias, d, (size_t)d->vocabulary, e, "head.bias"))
         return -1;
     const char *unread = config_first_unread(c);
     return unread ? fail(e, "%s: key '%s' is not understood (doc/checkpoint.md lists the keys)", config_path(c), unread) : 0;

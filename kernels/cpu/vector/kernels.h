@@ -44,7 +44,7 @@ struct vector_kernels {
     void (*attention_reverse)(const struct attention_task *task);
     size_t (*attention_scratch)(int head_size, int queries, int keys, int reverse); /* floats */
 
-    /* One row of a norm; y may be NULL. statistics = mean (0 for RMS), 1/sqrt(var + eps), both summed in double. */
+    /* One row of a norm; y may be NULL. statistics = mean (0 for all but LAYER), factor on x - mean, summed in double. In reverse dx may be dy. */
     void (*norm)(float *y, float *statistics, const float *x, const float *scale, const float *shift, enum norm_kind kind, double epsilon, size_t width);
     void (*norm_reverse)(float *dx, const float *dy, const float *x, const float *scale, enum norm_kind kind, double epsilon, size_t width, int accumulate);
 

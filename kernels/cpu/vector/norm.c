@@ -1,11 +1,17 @@
-/* LayerNorm (Ba, Kiros, Hinton 2016) and RMSNorm (Zhang, Sennrich 2019), one row at a time, in double: the row lies in the nearest cache, so the
- * arithmetic costs little beside reading it, and the result is rounded once. */
+/* LayerNorm (Ba, Kiros, Hinton 2016), RMSNorm (Zhang, Sennrich 2019) and ScaleNorm (Nguyen, Salazar 2019), one row at a time, in double: the row lies in
+ * the nearest cache, so the arithmetic costs little beside reading it, and the result is rounded once. For the formulas see the reference's norm. */
 #include "kernels/cpu/vector/kernels.h"
 #include "kernels/cpu/vector/vector.h"
 
-/* Mean (0 for RMS) and 1 / sqrt(var + epsilon) of x[width]; two passes, so that nothing cancels. */
-INLINE void row_statistics(double *mean, double *inverse, const float *x, enum norm_kind kind, double epsilon, size_t width)
+/* u = (x - mean) factor; along is what mean(g u) u has as a factor in reverse. */
+struct moments {
+    double mean, factor, along;
+};
+
+/* Of x[width], in two passes, so that nothing cancels. */
+INLINE struct moments moments_of(const float *x, enum norm_kind kind, double epsilon, size_t width)
 {
+    struct moments m = {0, 0, 1};
     v_double low = {0}, high = {0};
     double sum = 0;
     size_t i = 0;
@@ -19,8 +25,8 @@ INLINE void row_statistics(double *mean, double *inverse, const float *x, enum n
         for (; i < width; i++)
             sum += x[i];
     }
-    *mean = sum / (double)width;
-    v_double center = v_all_double(*mean);
+    m.mean = sum / (double)width;
+    v_double center = v_all_double(m.mean);
     low = high = v_all_double(0);
     for (i = 0; i + WIDTH <= width; i += WIDTH) {
         v_float u = v_load(x + i);
@@ -30,35 +36,44 @@ INLINE void row_statistics(double *mean, double *inverse, const float *x, enum n
     }
     sum = v_sum_double(low + high);
     for (; i < width; i++)
-        sum += (x[i] - *mean) * (x[i] - *mean);
-    *inverse = 1 / sqrt(sum / (double)width + epsilon);
+        sum += (x[i] - m.mean) * (x[i] - m.mean);
+    if (kind == NORM_RMS_OUTSIDE) {
+        double rms = sqrt(sum / (double)width);
+        m.factor = 1 / (rms + epsilon);
+        m.along = rms == 0 ? 0 : (rms + epsilon) / rms;
+    } else if (kind == NORM_LENGTH) {
+        double length = sqrt(sum);
+        m.factor = 1 / (length < epsilon ? epsilon : length); /* a NaN stays one */
+        m.along = length < epsilon ? 0 : (double)width;
+    } else {
+        m.factor = 1 / sqrt(sum / (double)width + epsilon);
+    }
+    return m;
 }
 
 void norm_row(float *y, float *statistics, const float *x, const float *scale, const float *shift, enum norm_kind kind, double epsilon, size_t width)
 {
-    double mean, inverse;
+    struct moments m = moments_of(x, kind, epsilon, width);
     size_t i = 0;
-    row_statistics(&mean, &inverse, x, kind, epsilon, width);
-    statistics[0] = (float)mean;
-    statistics[1] = (float)inverse;
+    statistics[0] = (float)m.mean;
+    statistics[1] = (float)m.factor;
     if (!y)
         return;
-    v_double center = v_all_double(mean), factor = v_all_double(inverse);
+    v_double center = v_all_double(m.mean), factor = v_all_double(m.factor);
     for (; i + WIDTH <= width; i += WIDTH) {
         v_float u = v_load(x + i), g = v_load(scale + i), b = shift ? v_load(shift + i) : v_all(0);
         v_store(y + i, v_narrow(v_fma_double((v_low(u) - center) * factor, v_low(g), v_low(b)), v_fma_double((v_high(u) - center) * factor, v_high(g), v_high(b))));
     }
     for (; i < width; i++)
-        y[i] = (float)((x[i] - mean) * inverse * scale[i] + (shift ? (double)shift[i] : 0.0));
+        y[i] = (float)((x[i] - m.mean) * m.factor * scale[i] + (shift ? (double)shift[i] : 0.0));
 }
 
-/* With u = (x - mean) inverse and g = dy scale: dx = (g - mean(g) - u mean(g u)) inverse, without mean(g) for RMS. */
+/* With g = dy scale: dx = factor (g - mean(g) - along mean(g u) u), without mean(g) for all but LayerNorm. dx may be dy. */
 void norm_row_reverse(float *dx, const float *dy, const float *x, const float *scale, enum norm_kind kind, double epsilon, size_t width, int accumulate)
 {
-    double mean, inverse;
+    struct moments m = moments_of(x, kind, epsilon, width);
     size_t i = 0;
-    row_statistics(&mean, &inverse, x, kind, epsilon, width);
-    v_double center = v_all_double(mean), factor = v_all_double(inverse), g_low = {0}, g_high = {0}, gu_low = {0}, gu_high = {0};
+    v_double center = v_all_double(m.mean), factor = v_all_double(m.factor), g_low = {0}, g_high = {0}, gu_low = {0}, gu_high = {0};
     for (; i + WIDTH <= width; i += WIDTH) {
         v_float u = v_load(x + i), d = v_load(dy + i), s = v_load(scale + i);
         v_double a = v_low(d) * v_low(s), b = v_high(d) * v_high(s);
@@ -71,10 +86,10 @@ void norm_row_reverse(float *dx, const float *dy, const float *x, const float *s
     for (; i < width; i++) {
         double g = (double)dy[i] * scale[i];
         g_mean += g;
-        gu_mean += g * (x[i] - mean) * inverse;
+        gu_mean += g * (x[i] - m.mean) * m.factor;
     }
     g_mean = kind == NORM_LAYER ? g_mean / (double)width : 0;
-    gu_mean /= (double)width;
+    gu_mean *= m.along / (double)width;
     v_double constant = v_all_double(g_mean), along = v_all_double(gu_mean);
     for (i = 0; i + WIDTH <= width; i += WIDTH) {
         v_float u = v_load(x + i), d = v_load(dy + i), s = v_load(scale + i), old = accumulate ? v_load(dx + i) : v_all(0);
@@ -83,7 +98,7 @@ void norm_row_reverse(float *dx, const float *dy, const float *x, const float *s
         v_store(dx + i, v_narrow(v_low(old) + a, v_high(old) + b));
     }
     for (; i < width; i++) {
-        double d = ((double)dy[i] * scale[i] - g_mean - (x[i] - mean) * inverse * gu_mean) * inverse;
+        double d = ((double)dy[i] * scale[i] - g_mean - (x[i] - m.mean) * m.factor * gu_mean) * m.factor;
         dx[i] = (float)((accumulate ? (double)dx[i] : 0.0) + d);
     }
 }

@@ -58,20 +58,50 @@ def linear(c):
     return {"y": y, "dx": x.grad}
 
 
+def normed(x, kind, epsilon):
+    """(normed x over its last dimension, mean, factor on x - mean); kinds in the order of enum norm_kind in kernels/ops.h."""
+    mean = x.mean(-1) if kind == 0 else torch.zeros(x.shape[:-1])
+    centered = x - mean[..., None]
+    square = centered.pow(2).mean(-1)
+    factor = [lambda: torch.rsqrt(square + epsilon), lambda: torch.rsqrt(square + epsilon), lambda: 1 / (square.sqrt() + epsilon),
+              lambda: 1 / torch.linalg.vector_norm(x, dim=-1).clamp(min=epsilon)][kind]()
+    return centered * factor[..., None], mean, factor
+
+
 def norm(c):
     S, R, W = c["segments"], c["rows"], c["width"]
     x = segment_values(S, (R, W), 1, 0.5).requires_grad_()
     dy = segment_values(S, (R, W), 2, 1)
     scale, shift = values((W,), 4, 1), values((W,), 5, 1)
+    if c["vectors"]:
+        scale, shift = scale[:1] if c["vectors"] == 1 else 1, shift[:1]
+    u, mean, factor = normed(x, c["kind"], c["epsilon"])
+    y = u * scale + (shift if c["shift"] else 0)
     if c["kind"] == 0:
-        y = torch.nn.functional.layer_norm(x, (W,), scale, shift if c["shift"] else None, 1e-5)
-        mean, spread = x.mean(-1), x.var(-1, unbiased=False)
-    else:
-        y = x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * scale + (shift if c["shift"] else 0)
-        mean, spread = torch.zeros(S, R), x.pow(2).mean(-1)
+        y = torch.nn.functional.layer_norm(x, (W,), scale, shift if c["shift"] else None, c["epsilon"])
     y.backward(dy)
     there = segment_values(S, (R, W), 3, 1) if c["accumulate"] else 0
-    return {"y": y, "statistics": torch.stack([mean, torch.rsqrt(spread + 1e-5)], -1), "dx": x.grad + there}
+    return {"y": y, "statistics": torch.stack([mean, factor], -1), "dx": x.grad + there}
+
+
+def norm_heads(c):
+    """The norm of each head; the columns behind the heads keep what y and dx held."""
+    S, R, H, D, W = c["segments"], c["rows"], c["heads"], c["head_size"], c["width"]
+    x = segment_values(S, (R, W), 1, 0.5)[..., : H * D].reshape(S, R, H, D).requires_grad_()
+    dy, y0 = segment_values(S, (R, W), 2, 1), segment_values(S, (R, W), 3, 1)
+    u, mean, factor = normed(x, c["kind"], 1e-5)
+    y = u * values((D,), 4, 1) + (values((D,), 5, 1) if c["shift"] else 0)
+    y.backward(dy[..., : H * D].reshape(S, R, H, D))
+    return {"y": torch.cat([y.reshape(S, R, H * D), y0[..., H * D :]], -1), "statistics": torch.stack([mean, factor], -1),
+            "dx": torch.cat([x.grad.reshape(S, R, H * D), dy[..., H * D :]], -1)}
+
+
+def clip(c):
+    shape = (c["rows"], c["width"])
+    x = segment_values(c["segments"], shape, 1, 1).requires_grad_()
+    y = x.clamp(-c["limit"], c["limit"])
+    y.backward(segment_values(c["segments"], shape, 2, 1))
+    return {"dx": x.grad, "x": y}
 
 
 def activation(c):
@@ -194,7 +224,13 @@ def main():
         cases.append((linear, dict(segments=S, rows=R, bias=int(i > 0), accumulate=i // 2, **{"in": n_in, "out": n_out})))
     for kind in (0, 1):
         for shift in (0, 1):
-            cases.append((norm, dict(segments=2, rows=2, width=1 + 16 * (1 + shift), kind=kind, shift=shift, accumulate=shift)))
+            cases.append((norm, dict(segments=2, rows=2, width=1 + 16 * (1 + shift), kind=kind, shift=shift, accumulate=shift, epsilon=1e-5, vectors=0)))
+    for kind in (2, 3):
+        for vectors, epsilon in ((0, 1e-5), (1, 0.5), (2, 6)):
+            cases.append((norm, dict(segments=2, rows=2, width=33, kind=kind, shift=int(vectors < 2), accumulate=0, epsilon=epsilon, vectors=vectors)))
+    for kind in (0, 1):
+        cases.append((norm_heads, dict(segments=2, rows=2, heads=2, head_size=7, width=17, kind=kind, shift=1 - kind)))
+    cases.append((clip, dict(segments=2, rows=2, width=17, limit=0.7)))
     for kind in range(len(ACTIVATIONS)):
         for gated in (0, 1):
             cases.append((activation, dict(segments=1, rows=2, width=17, kind=kind, gated=gated, size=4 if gated else 2)))

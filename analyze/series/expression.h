@@ -1,0 +1,78 @@
+/* The bias of one head as an expression in t alone: parameters, head and sums are written out, rational arithmetic is done exactly, equal parts are
+ * one node. Rewriting keeps the value at every whole t >= 0, infinities and not-a-number included. */
+#ifndef REACH_ANALYZE_SERIES_EXPRESSION_H
+#define REACH_ANALYZE_SERIES_EXPRESSION_H
+
+#include "analyze/formula.h"
+#include "analyze/series/arb.h"
+
+enum expression_kind {
+    X_NAN, X_NUMBER, X_INFINITY, X_PI, X_T,
+    X_LINEAR,            /* q + sum of weight[i] * child[i] */
+    X_MULTIPLY, X_POWER, /* two children */
+    X_LN, X_EXP, X_SIN, X_COS, X_ABS, X_FLOOR,
+    X_MIN, X_MAX,        /* child[2] = child[0] - child[1] */
+    X_POSITIVE, X_NONNEGATIVE, X_ZERO, /* 1 if the child is > 0, >= 0, == 0, else 0 */
+    X_CHOOSE,            /* condition (0 or not), then, else */
+    X_OPAQUE             /* a sum whose bounds depend on t: has a value at a given t only */
+};
+
+enum { NODE_NAN = 0, NODE_ZERO = 1, NODE_ONE = 2, NODE_T_ITSELF = 3, NODE_PLUS_INFINITY = 4, NODE_MINUS_INFINITY = 5 }; /* nodes of every pool */
+
+struct expression {
+    enum expression_kind kind;
+    int count;            /* children */
+    int *child;           /* [count] indices below this node's */
+    fmpq *weight;         /* [count] X_LINEAR, none of them 0 */
+    fmpq_t q;             /* X_NUMBER: its value; X_LINEAR: the constant */
+    unsigned depends : 1; /* on t */
+    unsigned kinked : 1;  /* holds a kind from X_ABS on that depends on t */
+    unsigned total : 1;   /* proved to be a finite real for every real t >= 0 */
+    unsigned opaque : 1;  /* holds X_OPAQUE */
+};
+
+/* Nodes; children come before their parents. Grows only. */
+struct expression_pool {
+    struct expression *node;
+    int count, capacity;
+    int *bucket;          /* hash of what is there already */
+    int buckets;
+    int failed;           /* memory ran out or a limit was passed: results are meaningless */
+};
+
+enum { POOL_NODES_MAX = 400000 };
+
+struct expression_pool *expression_pool_new(void);
+void expression_pool_free(struct expression_pool *p);
+
+/* Constructors: simplify, and return the node's index. */
+int expression_number(struct expression_pool *p, const fmpq_t q);
+int expression_pi(struct expression_pool *p);
+/* q + sum of weight[i] * node[i]. */
+int expression_linear(struct expression_pool *p, const fmpq_t q, int count, const int *node, const fmpq *weight);
+int expression_add(struct expression_pool *p, int a, int b);
+int expression_subtract(struct expression_pool *p, int a, int b);
+int expression_scale(struct expression_pool *p, int a, const fmpq_t factor);
+int expression_multiply(struct expression_pool *p, int a, int b);
+int expression_power(struct expression_pool *p, int base, int exponent);
+/* X_LN ... X_FLOOR and X_POSITIVE ... X_ZERO. */
+int expression_unary(struct expression_pool *p, enum expression_kind kind, int a);
+int expression_min(struct expression_pool *p, int a, int b);
+int expression_max(struct expression_pool *p, int a, int b);
+int expression_choose(struct expression_pool *p, int condition, int then, int otherwise);
+int expression_opaque(struct expression_pool *p);
+/* A node of that kind with other children (as many as it has): the constructor of its kind. */
+int expression_rebuild(struct expression_pool *p, const struct expression *like, const int *child);
+
+/* Sign of a node that does not depend on t: -1, 0, 1; 2 when it cannot be told (or is not a number). */
+int expression_sign(struct expression_pool *p, int n);
+
+/* The bias of the head in `at`; with `t` not NULL the value at that t. -1 with *e on failure (memory, too large). */
+int expression_build(struct expression_pool *p, const struct formula *f, const struct formula_point *at, const fmpz *t, struct formula_error *e);
+/* Node n of `from` with a whole number for t, in the pool `to` (which may be the same). */
+int expression_substitute(struct expression_pool *to, const struct expression_pool *from, int n, const fmpz_t t);
+
+/* Exact value of an unsigned or signed decimal as the formula language writes it. */
+void decimal_exact(fmpq_t q, const char *decimal);
+
+#endif

@@ -1,0 +1,138 @@
+/* Results of `reach fit` on disk: fit.csv and the figure. */
+#include "commands/fit.h"
+#include "commands/results.h"
+
+#include "io/csv.h"
+#include "plots/matrix.h"
+#include "version.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FITS_DRAWN = 8 };
+
+static char *command_text(const struct fit_options *o)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    if (!f)
+        return NULL;
+    fputs("command: reach fit", f);
+    command_word(f, o->argument);
+    fputs(" --form", f);
+    command_word(f, o->form);
+    if (o->last >= 0)
+        fprintf(f, " --range %ld:%ld", o->first, o->last);
+    formula_options_write(f, &o->formulas);
+    if (fclose(f) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* A row for each coefficient; `member` counts the layers of a checkpoint that share the bias. */
+static void write_rows(struct csv *csv, const struct fit_run *r, const struct fit_points *p, int member)
+{
+    for (int c = 0; c < p->result.count; c++) {
+        csv_text(csv, p->label);
+        csv_text(csv, p->head);
+        csv_text(csv, r->options->form);
+        csv_real(csv, p->t[0]);
+        csv_real(csv, p->t[p->count - 1]);
+        csv_text(csv, p->result.name[c]);
+        csv_real(csv, p->result.value[c]);
+        csv_real(csv, p->result.error[c]);
+        csv_real(csv, p->result.r2);
+        if (p->members)
+            csv_whole(csv, p->members[member]);
+        else
+            csv_text(csv, p->layer);
+        csv_end_row(csv);
+    }
+}
+
+static int write_csv(const struct fit_run *r, const char *const *comments, const char *path, struct error *e)
+{
+    struct csv *csv = csv_create(path, comments, "formula,head,form,first,last,coefficient,value,std_error,r2,layer", e);
+
+    if (!csv)
+        return -1;
+    for (size_t i = 0; i < r->count; i++)
+        for (int member = 0; member < (r->points[i].members ? r->points[i].member_count : 1); member++)
+            write_rows(csv, r, &r->points[i], member);
+    return csv_close(csv, e);
+}
+
+/* What the key of the figure says of a fit: "y = a + b*ln(1+t), a = -0.794, b = -0.832, R^2 = 0.723". Caller frees. */
+static char *curve_text(const struct fit_run *r, const struct fit_points *p)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    if (!f)
+        return NULL;
+    fprintf(f, "y = %s", r->options->form);
+    for (int c = 0; c < p->result.count; c++)
+        fprintf(f, ", %s = %.4g", p->result.name[c], p->result.value[c]);
+    fprintf(f, ", R\xc2\xb2 = %.3f", p->result.r2);
+    if (fclose(f) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static int write_figure(const struct fit_run *r, const char *const *comments, struct error *e)
+{
+    size_t count = r->count < FITS_DRAWN ? r->count : FITS_DRAWN;
+    struct fit_figure drawn[FITS_DRAWN] = {{0}};
+    int rc = 0;
+
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        const struct fit_points *p = &r->points[count == 1 ? 0 : i * (r->count - 1) / (count - 1)];
+        double *fitted = calloc(p->count, sizeof *fitted);
+        char *label = NULL;
+
+        drawn[i] = (struct fit_figure){.t = p->t, .y = p->y, .fitted = fitted, .points = p->count, .curve = curve_text(r, p)};
+        if (asprintf(&label, "%s%s%s%s%s", p->label, p->layers[0] ? ", " : "", p->layers, p->head[0] && strcmp(p->head, "all") != 0 ? ", head " : "",
+                     strcmp(p->head, "all") != 0 ? p->head : "") < 0)
+            label = NULL;
+        drawn[i].label = label;
+        if (!fitted || !label || !drawn[i].curve)
+            rc = fail_memory(e, (double)p->count * sizeof *fitted, "the figure");
+        for (size_t k = 0; k < p->count && rc == 0; k++)
+            fitted[k] = fit_evaluate(&r->form, &p->result, p->t[k]);
+    }
+    if (rc == 0)
+        rc = figure_fit(r->options->folder, "fit", drawn, count, comments, r->options->formats, e);
+    for (size_t i = 0; i < count; i++) {
+        free((char *)drawn[i].label);
+        free((char *)drawn[i].curve);
+        free((double *)drawn[i].fitted);
+    }
+    return rc;
+}
+
+int fit_write(const struct fit_run *r, struct error *e)
+{
+    char *command = command_text(r->options), *path = results_path(r->options->folder, "fit.csv", e);
+    const char *comments[] = {"reach " REACH_VERSION, command,
+                              "units: first, last in tokens of distance; value and std_error of the coefficients by ordinary least squares; r2 = 1 - RSS / sum of "
+                              "(y - mean y)^2",
+                              NULL};
+    int rc = -1;
+
+    if (!command)
+        fail(e, "%s: out of memory", r->options->folder);
+    else if (path && write_csv(r, comments, path, e) == 0) {
+        comments[2] = NULL;
+        rc = write_figure(r, comments, e);
+    }
+    free(command);
+    free(path);
+    return rc;
+}

@@ -1,0 +1,530 @@
+/* FORMULA, PRESET and MODEL arguments. */
+#include "commands/formula_arguments.h"
+
+#include "commands/models.h"
+#include "commands/results.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int read_heads(struct formula_options *o, const char *value, struct error *e)
+{
+    return read_whole("--heads", value, 1, HEADS_MAX, &o->heads, e);
+}
+
+int read_slopes(struct formula_options *o, const char *value, struct error *e)
+{
+    o->press = strcmp(value, "press") == 0;
+    return o->press || strcmp(value, "paper") == 0 ? 0 : fail(e, "--slopes: \"%s\" will not do (expected paper or press)", value);
+}
+
+void formula_options_write(FILE *f, const struct formula_options *o)
+{
+    if (o->heads != HEADS_DEFAULT)
+        fprintf(f, " --heads %ld", o->heads);
+    for (int i = 0; i < o->sets.count; i++) {
+        fputs(" --set", f);
+        command_word(f, o->sets.item[i]);
+    }
+    if (o->press)
+        fputs(" --slopes press", f);
+}
+
+const char *argument_after_name(const char *text, size_t *length)
+{
+    size_t n = 0;
+
+    while (isalnum((unsigned char)text[n]) || (n > 0 && text[n] && strchr("_.-", text[n])))
+        n++;
+    *length = n > 0 && text[n] == '=' && text[n + 1] != '=' && text[n + 1] ? n : 0; /* t==3 is a comparison */
+    return *length ? text + n + 1 : text;
+}
+
+int is_csv_path(const char *text)
+{
+    size_t length = strlen(text);
+    struct stat found;
+
+    return length > 4 && strcmp(text + length - 4, ".csv") == 0 && stat(text, &found) == 0 && S_ISREG(found.st_mode);
+}
+
+/* ---- slopes of released code ---- */
+
+/* The head's slope of alibi_press as an expression, for presets that take it as k. */
+#define PRESS_POWER "2^sum(i,1,30,2^i<=H)"
+#define PRESS_SLOPE "2^-(h<=" PRESS_POWER "?8*h/" PRESS_POWER ":4*(2*(h-" PRESS_POWER ")-1)/" PRESS_POWER ")"
+
+static int is_one_of(const char *name, size_t length, const char *const *names)
+{
+    for (; *names; names++)
+        if (strlen(*names) == length && memcmp(*names, name, length) == 0)
+            return 1;
+    return 0;
+}
+
+/* TEXT with alibi written as alibi_press, and the presets whose k is ALiBi's slope given that of released code where they have no arguments. NULL when
+ * memory runs out; the caller frees. `k_is_set`: --set gives k. */
+static char *with_press_slopes(const char *text, int k_is_set)
+{
+    static const char *const sloped[] = {"type1", "type2", "divergent_a", "divergent_b", NULL}, *const alibi[] = {"alibi", NULL};
+    char *out = NULL;
+    size_t size, i = 0;
+    FILE *f = open_memstream(&out, &size);
+
+    if (!f)
+        return NULL;
+    while (text[i]) {
+        size_t n = 0, after;
+
+        while (isalnum((unsigned char)text[i + n]) || text[i + n] == '_')
+            n++;
+        if (n == 0) {
+            fputc(text[i++], f);
+            continue;
+        }
+        fwrite(text + i, 1, n, f);
+        if (is_one_of(text + i, n, alibi)) {
+            fputs("_press", f);
+        } else if (is_one_of(text + i, n, sloped) && !k_is_set) {
+            after = i + n + strspn(text + i + n, " ");
+            if (text[after] != '(') {
+                fputs("(k=" PRESS_SLOPE ")", f);
+            } else if (text[after + 1 + strspn(text + after + 1, " ")] == ')') {
+                fputs("(k=" PRESS_SLOPE, f);
+                i = after + 1 - n;
+            }
+        }
+        i += n;
+    }
+    if (fclose(f) != 0) {
+        free(out);
+        return NULL;
+    }
+    return out;
+}
+
+/* ---- formulas ---- */
+
+/* The constant value of a node for a head, NaN when it is none that can be told at once. */
+static double constant_of(const struct formula *f, int n, int h)
+{
+    const struct formula_node *node = &f->nodes[n];
+    const struct formula_parameter *p;
+
+    if (node->kind == NODE_LITERAL)
+        return node->value;
+    if (node->kind != NODE_PARAMETER)
+        return NAN;
+    p = &f->parameters[node->slot];
+    if (p->count == 0)
+        return node->child[0] >= 0 ? constant_of(f, node->child[0], h) : NAN;
+    return p->value[p->count == 1 ? 0 : h - 1];
+}
+
+static int is_variable_t(const struct formula_node *node)
+{
+    return node->kind == NODE_VARIABLE && node->slot == VARIABLE_T;
+}
+
+/* Least w such that the tree below n is plainly -inf from t = w on; +inf when it is not plain. */
+static double end_of(const struct formula *f, int n, int h)
+{
+    const struct formula_node *node = &f->nodes[n], *condition, *otherwise;
+    double bound;
+
+    switch (node->kind) {
+    case NODE_ADD: return fmin(end_of(f, node->child[0], h), end_of(f, node->child[1], h));
+    case NODE_SUBTRACT: return end_of(f, node->child[0], h);
+    case NODE_CHOOSE:
+        condition = &f->nodes[node->child[0]];
+        otherwise = &f->nodes[node->child[2]];
+        if ((condition->kind != NODE_LESS && condition->kind != NODE_LESS_EQUAL) || !is_variable_t(&f->nodes[condition->child[0]]) ||
+            otherwise->kind != NODE_NEGATE || f->nodes[otherwise->child[0]].kind != NODE_INFINITY)
+            return INFINITY;
+        bound = constant_of(f, condition->child[1], h);
+        bound = condition->kind == NODE_LESS ? ceil(bound) : floor(bound) + 1;
+        return bound > 0 ? fmin(bound, end_of(f, node->child[1], h)) : INFINITY;
+    default: return INFINITY;
+    }
+}
+
+/* The window that a formula plainly has for every head, 0: none. */
+static long window_of(const struct formula *f, int heads)
+{
+    double widest = 0;
+
+    for (int h = 1; h <= heads; h++)
+        widest = fmax(widest, end_of(f, f->root, h));
+    return widest < 1e15 ? (long)widest : 0;
+}
+
+static int has_variable(const struct formula *f, enum formula_variable variable)
+{
+    for (int n = 0; n <= f->root; n++)
+        if (f->nodes[n].kind == NODE_VARIABLE && f->nodes[n].slot == (int)variable)
+            return 1;
+    return 0;
+}
+
+/* Room for one bias, zeroed; NULL with *e. */
+static struct layer_bias *add_bias(struct formula_argument *a, struct error *e)
+{
+    struct layer_bias *grown = reallocarray(a->biases, (size_t)a->bias_count + 1, sizeof *grown);
+
+    if (!grown) {
+        fail_memory(e, sizeof *grown, "a bias");
+        return NULL;
+    }
+    a->biases = grown;
+    memset(&grown[a->bias_count], 0, sizeof *grown);
+    return &grown[a->bias_count++];
+}
+
+static int sets_name(const char *assignment, const char *name)
+{
+    size_t length = strlen(name), blank = strspn(assignment, " \t");
+
+    assignment += blank;
+    return strncmp(assignment, name, length) == 0 && assignment[length + strspn(assignment + length, " \t")] == '=';
+}
+
+/* Gives the parameters of F the values of --set that are for them. */
+static int apply_sets(struct formula *f, const char *text, const struct formula_options *o, struct error *e)
+{
+    for (int i = 0; i < o->sets.count; i++)
+        for (int p = 0; p < f->parameter_count; p++) {
+            struct formula_error problem;
+
+            if (!sets_name(o->sets.item[i], f->parameters[p].name))
+                continue;
+            if (formula_set_text(f, o->sets.item[i], &problem) != 0)
+                return fail(e, "--set: \"%s\", at character %zu: %s", o->sets.item[i], problem.at + 1, problem.message);
+            if (f->parameters[p].count > 1 && f->parameters[p].count != o->heads)
+                return fail(e, "--set: \"%s\" gives %d values, but %s has %ld heads (expected 1 value, or one for each head)", o->sets.item[i],
+                            f->parameters[p].count, text, o->heads);
+            break;
+        }
+    return 0;
+}
+
+/* Parses TEXT with all options applied. EXIT_DONE, or EXIT_USAGE with *e; *missing is set when only a parameter's value is missing. */
+static int read_formula(struct formula_argument *out, const char *text, const struct formula_options *o, int *missing, struct error *e)
+{
+    struct formula_error problem;
+    struct layer_bias *b;
+    struct formula *f;
+    char *rewritten = NULL;
+    int k_is_set = 0;
+    const char *name;
+
+    *missing = 0;
+    for (int i = 0; i < o->sets.count; i++)
+        k_is_set |= sets_name(o->sets.item[i], "k");
+    f = formula_parse(text, &problem);
+    if (f && o->press) { /* errors are told in the text as it was written */
+        formula_free(f);
+        rewritten = with_press_slopes(text, k_is_set);
+        f = rewritten ? formula_parse(rewritten, &problem) : NULL;
+        free(rewritten);
+        if (!rewritten) {
+            fail(e, "%s: out of memory", text);
+            return EXIT_FAILED;
+        }
+    }
+    if (!f) {
+        fail(e, "%s: is no preset and no path, and as a formula wrong at character %zu: %s", text, problem.at + 1, problem.message);
+        return EXIT_USAGE;
+    }
+    if (apply_sets(f, text, o, e) != 0)
+        goto failed;
+    name = formula_missing(f);
+    if (name) {
+        fail(e, "%s: parameter '%s' has no value (expected --set %s=VALUE%s)", text, name, name,
+             formula_preset_find(text) ? "" : "; if it is no parameter, this is neither a preset nor a path");
+        *missing = 1;
+        goto failed;
+    }
+    b = add_bias(out, e);
+    if (!b) {
+        formula_free(f);
+        return EXIT_FAILED;
+    }
+    b->formula = f;
+    b->window = window_of(f, (int)o->heads);
+    out->heads = (int)o->heads;
+    out->head_size = HEAD_SIZE_DEFAULT;
+    out->uses_length = has_variable(f, VARIABLE_LENGTH);
+    return EXIT_DONE;
+failed:
+    formula_free(f);
+    return EXIT_USAGE;
+}
+
+/* ---- checkpoints ---- */
+
+/* A formula of its own with the source and the values of `f`, masked from `window` on (0: no mask); f NULL: 0. NULL with *e. */
+static struct formula *masked_copy(const struct formula *f, int window, const char *path, struct error *e)
+{
+    const char *source = f ? f->source : "0";
+    struct formula_error problem = {0, "out of memory"};
+    struct formula *copy = NULL;
+    char *text = NULL;
+    int rc;
+
+    if ((window ? asprintf(&text, "t<%d?(%s):-inf", window, source) : asprintf(&text, "%s", source)) < 0)
+        text = NULL;
+    else
+        copy = formula_parse(text, &problem);
+    free(text);
+    for (int i = 0; copy && f && i < f->parameter_count; i++) {
+        const struct formula_parameter *p = &f->parameters[i];
+
+        if (p->count == 0)
+            continue;
+        rc = p->decimal ? formula_set(copy, p->name, (const char *const *)p->decimal, p->count, &problem)
+                        : formula_set_values(copy, p->name, p->value, p->count, &problem);
+        if (rc != 0) {
+            formula_free(copy);
+            copy = NULL;
+        }
+    }
+    if (!copy)
+        fail(e, "%s: formula '%.200s': %s", path, source, problem.message);
+    return copy;
+}
+
+static int same_formula(const struct formula *a, const struct formula *b)
+{
+    if (a == b)
+        return 1;
+    if (!a || !b || strcmp(a->source, b->source) != 0 || a->parameter_count != b->parameter_count)
+        return 0;
+    for (int i = 0; i < a->parameter_count; i++) {
+        const struct formula_parameter *p = &a->parameters[i], *q = &b->parameters[i];
+
+        if (p->count != q->count || !p->decimal != !q->decimal || (p->count && memcmp(p->value, q->value, (size_t)p->count * sizeof *p->value) != 0))
+            return 0;
+        for (int k = 0; p->decimal && k < p->count; k++)
+            if (strcmp(p->decimal[k], q->decimal[k]) != 0)
+                return 0;
+    }
+    return 1;
+}
+
+static int same_score(const struct score *a, const struct score *b)
+{
+    return a->window == b->window && !a->multiplier == !b->multiplier && !a->key_bias == !b->key_bias && same_formula(a->bias, b->bias);
+}
+
+/* Why the encoding of a layer has no series; empty when it has one. */
+static void tell_reason(char *out, size_t size, const struct decoder *d, const struct score *s)
+{
+    out[0] = 0;
+    switch (d->position) {
+    case POSITION_NONE: break;
+    case POSITION_SINUSOIDAL: snprintf(out, size, "sinusoidal positions are added to the embeddings: no bias by distance"); break;
+    case POSITION_LEARNED: snprintf(out, size, "learned positions are added to the embeddings: no bias by distance"); break;
+    case POSITION_ROTARY: snprintf(out, size, "rotary positions turn queries and keys: no bias by distance"); break;
+    }
+    if (out[0] == 0 && s->multiplier)
+        snprintf(out, size, "the scores are multiplied by %.60s: how far that reaches depends on the scores", s->multiplier->source);
+    else if (out[0] == 0 && s->key_bias)
+        snprintf(out, size, "the bias %.60s goes by the key's position, not by the distance", s->key_bias->source);
+}
+
+int formula_argument_of_decoder(struct formula_argument *out, const struct decoder *d, struct error *e)
+{
+    long cone = 1;
+
+    out->is_model = 1;
+    out->heads = d->heads;
+    out->head_size = d->head_size;
+    out->layers = d->layers;
+    out->train_length = d->train_length;
+    snprintf(out->position, sizeof out->position, "%s", d->position_text);
+    out->bias_of_layer = calloc((size_t)d->layers, sizeof *out->bias_of_layer);
+    if (!out->bias_of_layer)
+        return fail_memory(e, (double)d->layers * sizeof *out->bias_of_layer, "the layers");
+    for (int l = 0; l < d->layers; l++) {
+        const struct score *s = &d->blocks[l].score;
+        struct layer_bias *b;
+        int before = 0;
+
+        cone = cone && s->window ? cone + s->window - 1 : 0;
+        while (before < l && !same_score(&d->blocks[before].score, s))
+            before++;
+        if (before < l) {
+            out->bias_of_layer[l] = out->bias_of_layer[before];
+            continue;
+        }
+        b = add_bias(out, e);
+        if (!b)
+            return -1;
+        out->bias_of_layer[l] = out->bias_count - 1;
+        tell_reason(b->reason, sizeof b->reason, d, s);
+        if (b->reason[0] && !s->window)
+            continue;
+        b->formula = masked_copy(b->reason[0] ? NULL : s->bias, s->window, d->path, e);
+        if (!b->formula)
+            return -1;
+        b->window = window_of(b->formula, d->heads);
+        out->uses_length |= has_variable(b->formula, VARIABLE_LENGTH);
+    }
+    out->cone = cone;
+    return 0;
+}
+
+static int read_model(struct formula_argument *out, const char *path, struct error *e)
+{
+    struct decoder *d = decoder_open(path, e);
+    int rc = d && formula_argument_of_decoder(out, d, e) == 0 ? EXIT_DONE : EXIT_FAILED;
+
+    decoder_close(d);
+    return rc;
+}
+
+/* ---- arguments ---- */
+
+static int begins_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+int formula_argument_read(struct formula_argument *out, const char *text, const struct formula_options *o, struct error *e)
+{
+    size_t name_length;
+    const char *body = argument_after_name(text, &name_length);
+    int forced = begins_with(body, "/") || begins_with(body, "./") || begins_with(body, "../"), missing = 0, rc;
+    struct stat found;
+
+    memset(out, 0, sizeof *out);
+    out->text = body;
+    if (*body == 0) {
+        fail(e, "an empty argument is neither a formula nor a path");
+        return EXIT_USAGE;
+    }
+    if (forced || (!formula_preset_find(body) && body[0] != '-' && stat(body, &found) == 0)) {
+        struct text_list one = {.item = &text, .count = 1};
+        struct model_argument *named = NULL;
+
+        if (model_arguments(&named, &one, e) != 0)
+            return EXIT_USAGE;
+        out->label = strdup(named->name);
+        rc = out->label ? read_model(out, named->path, e) : EXIT_FAILED;
+        free(named);
+    } else {
+        out->label = name_length ? strndup(text, name_length) : strdup(body);
+        rc = out->label ? read_formula(out, body, o, &missing, e) : EXIT_FAILED;
+        if (missing && strchr(body, '/') && body[0] != '-') {
+            fail(e, "%s: no such file or folder (and no formula whose parameters all have values)", body);
+            rc = EXIT_FAILED;
+        }
+    }
+    if (!out->label)
+        fail(e, "%s: out of memory", text);
+    if (rc != EXIT_DONE)
+        formula_argument_free(out);
+    return rc;
+}
+
+void formula_argument_free(struct formula_argument *a)
+{
+    for (int i = 0; i < a->bias_count; i++)
+        formula_free(a->biases[i].formula);
+    free(a->biases);
+    free(a->bias_of_layer);
+    free(a->label);
+    memset(a, 0, sizeof *a);
+}
+
+int formula_arguments_read(struct formula_argument **out, const struct text_list *texts, const struct formula_options *o, struct error *e)
+{
+    struct formula_argument *all = calloc((size_t)texts->count + 1, sizeof *all);
+    int rc = EXIT_DONE;
+
+    if (!all) {
+        fail(e, "out of memory for the arguments");
+        return EXIT_FAILED;
+    }
+    for (int i = 0; i < texts->count && rc == EXIT_DONE; i++)
+        rc = formula_argument_read(&all[i], texts->item[i], o, e);
+    for (int i = 0; i < o->sets.count && rc == EXIT_DONE; i++) {
+        int taken = 0;
+
+        for (int k = 0; k < texts->count; k++)
+            for (int b = 0; b < all[k].bias_count && !all[k].is_model; b++)
+                for (int p = 0; p < all[k].biases[b].formula->parameter_count; p++)
+                    taken |= sets_name(o->sets.item[i], all[k].biases[b].formula->parameters[p].name);
+        if (!taken) {
+            fail(e, "--set: \"%s\" is for no parameter of the formulas given (expected NAME=VALUE, NAME a parameter)", o->sets.item[i]);
+            rc = EXIT_USAGE;
+        }
+    }
+    if (rc != EXIT_DONE) {
+        formula_arguments_free(all, texts->count);
+        return rc;
+    }
+    *out = all;
+    return EXIT_DONE;
+}
+
+void formula_arguments_free(struct formula_argument *a, int count)
+{
+    for (int i = 0; a && i < count; i++)
+        formula_argument_free(&a[i]);
+    free(a);
+}
+
+int bias_rows(const struct formula_argument *a, const struct layer_bias *b)
+{
+    return b->formula && b->formula->uses_head ? a->heads : 1;
+}
+
+void bias_layers_text(char *out, size_t size, const struct formula_argument *a, int index)
+{
+    size_t used = 0;
+    int members = 0;
+
+    out[0] = 0;
+    for (int l = 0; l < a->layers; l++)
+        members += a->bias_of_layer[l] == index;
+    if (members == a->layers)
+        return;
+    used = (size_t)snprintf(out, size, members == 1 ? "layer" : "layers");
+    for (int first = 0, last, any = 0; first < a->layers; first = last + 1) {
+        last = first;
+        if (a->bias_of_layer[first] != index)
+            continue;
+        while (last + 1 < a->layers && a->bias_of_layer[last + 1] == index)
+            last++;
+        if (used < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%d", any ? ", " : " ", first + 1);
+        if (last > first && used < size)
+            used += (size_t)snprintf(out + used, size - used, "-%d", last + 1);
+        any = 1;
+    }
+}
+
+int bias_table(double *table, const struct formula_argument *a, const struct layer_bias *b, int rows, size_t distances, struct error *e)
+{
+    struct formula_error problem;
+
+    if (rows == a->heads) {
+        if (formula_table(table, b->formula, rows, a->head_size, distances, (double)distances, &problem) != 0)
+            return fail(e, "%s: %s", a->label, problem.message);
+        return 0;
+    }
+    for (size_t t = 0; t < distances; t++) { /* heads that are alike: head 1 stands for all */
+        struct formula_point at = {.t = (double)t, .h = 1, .heads = a->heads, .head_size = a->head_size, .length = (double)distances};
+
+        table[t] = formula_evaluate(b->formula, &at);
+        if (isnan(table[t]) || table[t] == INFINITY)
+            return fail(e, "%s: the value at distance %zu is %s (expected a number or -inf)", a->label, t,
+                        isnan(table[t]) ? "not a number, or takes too many steps" : "+inf");
+    }
+    return 0;
+}

@@ -1,0 +1,182 @@
+/* The work of `reach ppl`: opening, scoring, reducing. */
+#include "commands/ppl.h"
+
+#include "commands/interrupt.h"
+#include "commands/ppl_score.h"
+#include "commands/run_options.h"
+#include "io/element.h"
+#include "model/score.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int uniform_window(const struct decoder *d)
+{
+    for (int l = 1; l < d->layers; l++)
+        if (d->blocks[l].score.window != d->blocks[0].score.window)
+            return 0;
+    return d->blocks[0].score.window;
+}
+
+static int open_model(struct ppl_model *m, const struct ppl_options *o, struct error *e)
+{
+    struct decoder *d = m->decoder = decoder_open(m->argument->path, e);
+
+    if (!d || run_override(d, o->bias, o->positions_none, o->window, e) != 0)
+        return -1;
+    if (o->text.count && d->vocabulary != 256)
+        return fail(e, "%s: has a vocabulary of %d and reach reads text only as bytes (expected a vocabulary of 256, or --tokens FILE.npy)", m->argument->path,
+                    d->vocabulary);
+    if (o->protocol == PROTOCOL_CACHED && score_carry_check(d, e) != 0)
+        return -1;
+    if (d->position_limit > 0 && o->context_count && o->contexts[o->context_count - 1] > (size_t)d->position_limit)
+        return fail(e, "%s: has learned positions for %d inputs, and a context of %zu is asked for (expected --context %d at most)", m->argument->path,
+                    d->position_limit, o->contexts[o->context_count - 1], d->position_limit);
+    m->window = uniform_window(d);
+    m->train_length = o->train_length && !d->train_length ? (int)o->train_length : d->train_length;
+    return 0;
+}
+
+static int read_tokens(struct tokens *t, const struct ppl_options *o, struct error *e)
+{
+    return o->text.count ? tokens_read_text(t, o->text.item, o->text.count, e) : tokens_read_npy(t, o->tokens.item, o->tokens.count, e);
+}
+
+/* What the protocol needs of the tokens: segments for the longest context, or streams of at least one window. */
+static int take_tokens(struct ppl_model *m, const struct ppl_run *r, struct error *e)
+{
+    const struct ppl_options *o = r->options;
+    const struct tokens *t = m->tokens = &r->tokens;
+    size_t longest = o->context_count ? o->contexts[o->context_count - 1] : 1, length = t->columns ? t->columns : t->total;
+    const char *name = t->name ? t->name : "tokens";
+
+    if (o->protocol == PROTOCOL_LAST) {
+        struct segments_request request = {.length = longest + 1, .segments = o->segments ? o->segments : SEGMENTS_DEFAULT};
+
+        if (length < longest + 1)
+            return fail(e, "%s: there are %zu tokens%s (expected at least %zu: a context of %zu and its target; give more text or a smaller --context)", name,
+                        length, t->columns ? " a row" : "", longest + 1, longest);
+        return segments_cut(&m->segments, t, &request, (size_t)m->decoder->vocabulary, e);
+    }
+    if (length < longest + 1)
+        return fail(e, "%s: there are %zu tokens%s (expected at least %zu: a context of %zu and one more; give more text or a smaller --context)", name, length,
+                    t->columns ? " a row" : "", longest + 1, longest);
+    for (size_t i = 0; i < t->total; i++)
+        if (t->ids[i] < 0 || t->ids[i] >= m->decoder->vocabulary)
+            return fail(e, "%s: id %d at index %zu is not in the vocabulary of %s (expected 0 to %d)", name, (int)t->ids[i], i, m->argument->path,
+                        m->decoder->vocabulary - 1);
+    return 0;
+}
+
+static int make_results(struct ppl_model *m, struct ppl_run *r, struct error *e)
+{
+    const struct ppl_options *o = r->options;
+
+    m->results = calloc(r->result_count, sizeof *m->results);
+    if (!m->results)
+        return fail(e, "out of memory for the results");
+    for (size_t i = 0; i < r->result_count; i++) {
+        struct ppl_result *at = &m->results[i];
+
+        at->context = o->protocol == PROTOCOL_CACHED ? (m->tokens->columns ? m->tokens->columns : m->tokens->total) - 1 : o->contexts[i];
+        if (o->protocol == PROTOCOL_SLIDING)
+            at->stride = o->stride ? o->stride : (at->context + 1) / 2;
+    }
+    return 0;
+}
+
+int ppl_prepare(struct ppl_run *r, struct error *e)
+{
+    const struct ppl_options *o = r->options;
+
+    r->result_count = o->context_count ? o->context_count : 1;
+    r->models = calloc(r->count, sizeof *r->models);
+    r->command = ppl_options_command(o);
+    if (!r->models || !r->command)
+        return fail(e, "out of memory for the run");
+    for (size_t i = 0; i < r->count; i++) {
+        r->models[i].argument = &r->arguments[i];
+        if (open_model(&r->models[i], o, e) != 0)
+            return -1;
+    }
+    if (read_tokens(&r->tokens, o, e) != 0)
+        return -1;
+    r->kernels = kernels_open(o->dtype, e);
+    if (!r->kernels)
+        return -1;
+    for (size_t i = 0; i < r->count; i++) {
+        struct ppl_model *m = &r->models[i];
+
+        if (take_tokens(m, r, e) != 0 || make_results(m, r, e) != 0)
+            return -1;
+        for (size_t j = 0; j < r->result_count; j++) { /* what cannot fit is refused before anything is measured */
+            struct memory_plan plan;
+            char text[256];
+
+            if (score_estimate(&plan, r, m, &m->results[j], e) != 0)
+                return -1;
+            if (j + 1 == r->result_count)
+                progress_message(r->progress, "%s: %s", m->argument->name, memory_plan_text(text, &plan));
+        }
+    }
+    return 0;
+}
+
+void ppl_run_free(struct ppl_run *r)
+{
+    for (size_t i = 0; r->models && i < r->count; i++) {
+        segments_free(&r->models[i].segments);
+        free(r->models[i].results);
+        decoder_close(r->models[i].decoder);
+    }
+    free(r->models);
+    free(r->command);
+    tokens_free(&r->tokens);
+    if (r->kernels)
+        r->kernels->close(r->kernels);
+}
+
+/* All models at context number `which`; of the first one the NLLs are kept, for the others to be compared with. */
+static int measure_context(struct ppl_run *r, size_t which, double *first, double *other, struct error *e)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        struct ppl_model *m = &r->models[i];
+        struct ppl_result *at = &m->results[which];
+        double *nll = i ? other : first;
+        size_t targets = score_targets(r, m);
+
+        if (score_run(nll, at, r, m, e) != 0)
+            return -1;
+        at->perplexity = perplexity_of(nll, targets);
+        if (i) {
+            at->paired = 1;
+            at->difference = perplexity_compare(nll, first, targets);
+        }
+    }
+    return 0;
+}
+
+int ppl_measure(struct ppl_run *r, struct error *e)
+{
+    size_t targets = score_targets(r, &r->models[0]), steps = 0, bytes;
+    double *first = NULL, *other = NULL;
+    int rc = -1;
+
+    for (size_t i = 0; i < r->count; i++)
+        for (size_t j = 0; j < r->result_count; j++)
+            steps += score_steps(r, &r->models[i], &r->models[i].results[j]);
+    if (size_multiply(&bytes, targets, sizeof *first) != 0 || !(first = malloc(bytes)) || (r->count > 1 && !(other = malloc(bytes)))) {
+        fail_memory(e, 2.0 * (double)targets * sizeof *first, "the log p of all targets");
+        goto end;
+    }
+    progress_start(r->progress, steps, 0);
+    interrupt_watch();
+    rc = 0;
+    for (size_t j = 0; j < r->result_count && rc == 0; j++)
+        rc = measure_context(r, j, first, other, e);
+    progress_clear(r->progress);
+end:
+    free(first);
+    free(other);
+    return rc;
+}

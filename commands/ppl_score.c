@@ -1,0 +1,272 @@
+/* From a protocol to runs of the engine, and back to the targets' places. */
+#include "commands/ppl_score.h"
+
+#include "commands/interrupt.h"
+#include "model/score.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    PIECE = 2048,      /* inputs of a piece of a cached pass: fixed, so that results do not depend on memory */
+    CARRY_MAX = 1 << 30 /* positions; more than any window */
+};
+
+/* Windows that one engine can run: all have the same inputs and, but for the last ones of a stream, the same outputs. */
+struct pass {
+    struct engine_options engine;
+    size_t first, per_stream; /* of each stream, windows first .. first + per_stream - 1; of last, all segments */
+    size_t streams;
+};
+
+static size_t stream_count(const struct tokens *t)
+{
+    return t->columns ? t->rows : 1;
+}
+
+static size_t stream_length(const struct tokens *t)
+{
+    return t->columns ? t->columns : t->total;
+}
+
+size_t score_targets(const struct ppl_run *r, const struct ppl_model *m)
+{
+    return r->options->protocol == PROTOCOL_LAST ? m->segments.count : stream_count(m->tokens) * (stream_length(m->tokens) - 1);
+}
+
+static struct pass cached_pass(const struct ppl_run *r, const struct ppl_model *m)
+{
+    size_t inputs = stream_length(m->tokens) - 1, piece = inputs < PIECE ? inputs : PIECE, before = (inputs - 1) / piece * piece;
+    struct engine_options o = {.outputs = (int)piece, .batch = 1, .resident = -1, .memory = r->options->memory};
+    int most = 0;
+
+    o.carry = before < 1 ? 1 : before < CARRY_MAX ? (int)before : CARRY_MAX;
+    for (int l = 0; l < m->decoder->layers; l++)
+        most = m->decoder->blocks[l].score.window - 1 > most ? m->decoder->blocks[l].score.window - 1 : most;
+    o.positions = o.outputs + (most < o.carry ? most : o.carry);
+    return (struct pass){o, 0, (inputs + piece - 1) / piece, stream_count(m->tokens)};
+}
+
+/* The passes of a protocol, at most 2; returns their number. */
+static int passes_of(struct pass out[2], const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at)
+{
+    struct engine_options o = {.positions = (int)at->context, .outputs = (int)at->context, .resident = -1, .memory = r->options->memory};
+    size_t windows;
+
+    if (r->options->protocol == PROTOCOL_CACHED) {
+        out[0] = cached_pass(r, m);
+        return 1;
+    }
+    if (r->options->protocol == PROTOCOL_LAST) {
+        o.outputs = 1;
+        o.segments = m->segments.count;
+        out[0] = (struct pass){o, 0, m->segments.count, 1};
+        return 1;
+    }
+    windows = window_count(stream_length(m->tokens), at->context, at->stride);
+    out[0] = (struct pass){o, 0, at->stride ? 1 : windows, stream_count(m->tokens)};
+    out[0].engine.segments = out[0].per_stream * out[0].streams;
+    if (!at->stride || windows == 1)
+        return 1;
+    out[1] = (struct pass){o, 1, windows - 1, stream_count(m->tokens)}; /* of these only the new targets are computed to the end */
+    out[1].engine.outputs = (int)at->stride;
+    out[1].engine.segments = out[1].per_stream * out[1].streams;
+    return 2;
+}
+
+size_t score_steps(const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at)
+{
+    struct pass passes[2];
+    size_t steps = 0;
+
+    for (int i = passes_of(passes, r, m, at); i-- > 0;)
+        steps += passes[i].per_stream * passes[i].streams;
+    return steps;
+}
+
+int score_estimate(struct memory_plan *plan, const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at, struct error *e)
+{
+    struct pass passes[2];
+
+    *plan = (struct memory_plan){0};
+    for (int i = passes_of(passes, r, m, at); i-- > 0;) {
+        struct memory_plan one;
+
+        if (engine_estimate(&one, r->kernels, m->decoder, &passes[i].engine, e) != 0)
+            return -1;
+        if (one.total > plan->total)
+            *plan = one;
+    }
+    return 0;
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Window `index` of a pass. Its ids [context + 1] go to `ids`; behind the end of a short block its first token is repeated, which changes nothing before
+ * it. *place is where its targets belong, *from the output of the first of them. Returns their number. */
+static size_t take_window(int32_t *ids, size_t *place, size_t *from, const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at,
+                          const struct pass *p, size_t index)
+{
+    size_t length, stream = index / p->per_stream, outputs = (size_t)p->engine.outputs;
+    const int32_t *source;
+    struct window w;
+
+    if (r->options->protocol == PROTOCOL_LAST) {
+        memcpy(ids, m->segments.ids + (index + 1) * m->segments.length - at->context - 1, (at->context + 1) * sizeof *ids);
+        *place = index;
+        *from = 0;
+        return 1;
+    }
+    length = stream_length(m->tokens);
+    w = window_at(p->first + index % p->per_stream, length, at->context, at->stride);
+    source = m->tokens->ids + stream * length + w.first;
+    memcpy(ids, source, (w.inputs + 1) * sizeof *ids);
+    for (size_t i = w.inputs + 1; i <= at->context; i++)
+        ids[i] = source[0];
+    *place = stream * (length - 1) + w.first + w.inputs - w.scored;
+    *from = w.inputs < at->context ? 0 : outputs - w.scored;
+    return w.scored;
+}
+
+/* Runs all windows of a pass in batches. */
+static int run_windows(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m, const struct pass *p, struct engine *g,
+                       struct error *e)
+{
+    size_t batch = (size_t)engine_plan(g)->batch, outputs = (size_t)p->engine.outputs, all = p->per_stream * p->streams;
+    int32_t *ids = reallocarray(NULL, batch * (at->context + 1), sizeof *ids); /* no more than the engine has made room for */
+    double *logprob = reallocarray(NULL, batch * outputs, sizeof *logprob);
+    int rc = -1;
+
+    if (!ids || !logprob) {
+        fail_memory(e, (double)batch * ((double)at->context * sizeof *ids + (double)outputs * sizeof *logprob), "windows of the text");
+        goto end;
+    }
+    for (size_t i = 0; i < all; i += batch) {
+        size_t count = all - i < batch ? all - i : batch, place, from;
+        double started;
+
+        if (interrupt_wanted()) {
+            fail(e, "interrupted");
+            goto end;
+        }
+        for (size_t b = 0; b < count; b++)
+            take_window(ids + b * (at->context + 1), &place, &from, r, m, at, p, i + b);
+        started = now();
+        if (engine_score(g, logprob, ids, (int)count, e) != 0)
+            goto end;
+        at->seconds += now() - started;
+        for (size_t b = 0; b < count; b++) {
+            size_t scored = take_window(ids, &place, &from, r, m, at, p, i + b);
+
+            for (size_t j = 0; j < scored; j++)
+                nll[place + j] = -logprob[b * outputs + from + j];
+        }
+        progress_step(r->progress, count, m->argument->name);
+    }
+    rc = 0;
+end:
+    free(ids);
+    free(logprob);
+    return rc;
+}
+
+/* One pass over each stream, in pieces. */
+static int run_cached(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m, const struct pass *p, struct engine *g,
+                      struct error *e)
+{
+    size_t length = stream_length(m->tokens), inputs = length - 1, piece = (size_t)p->engine.outputs;
+
+    for (size_t stream = 0; stream < p->streams; stream++) {
+        double *to = nll + stream * inputs, started;
+
+        engine_score_restart(g);
+        for (size_t i = 0; i < inputs; i += piece) {
+            size_t count = inputs - i < piece ? inputs - i : piece;
+
+            if (interrupt_wanted())
+                return fail(e, "interrupted");
+            started = now();
+            if (engine_score_next(g, to + i, m->tokens->ids + stream * length + i, (int)count, e) != 0)
+                return -1;
+            at->seconds += now() - started;
+            for (size_t j = i; j < i + count; j++)
+                to[j] = -to[j];
+            progress_step(r->progress, 1, m->argument->name);
+        }
+    }
+    return 0;
+}
+
+/* Says which target has no finite log p, and which layer's output is the first that is not finite, as the segment that ends there shows. Always -1. */
+static int explain_nonfinite(const double *nll, size_t count, const struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m,
+                             struct error *e)
+{
+    size_t first = 0, bad = 0, length, stream, target, inputs;
+    char where[96], layer[96] = "no layer's output is so in the tokens before it";
+    struct engine_options o = {.batch = 1, .keep = KEEP_AUTO, .resident = -1, .seed = 1, .memory = r->options->memory};
+    struct engine *g;
+    const int32_t *ids;
+    int at_layer;
+
+    for (size_t i = count; i-- > 0;)
+        if (!isfinite(nll[i]))
+            bad++, first = i;
+    if (r->options->protocol == PROTOCOL_LAST) {
+        inputs = at->context;
+        ids = m->segments.ids + (first + 1) * m->segments.length - inputs - 1;
+        snprintf(where, sizeof where, "of segment %zu", first + 1);
+    } else {
+        length = stream_length(m->tokens), stream = first / (length - 1), target = first % (length - 1) + 1;
+        inputs = r->options->protocol == PROTOCOL_CACHED ? PIECE : at->context;
+        inputs = target < inputs ? target : inputs;
+        ids = m->tokens->ids + stream * length + target - inputs;
+        if (m->tokens->columns)
+            snprintf(where, sizeof where, "token %zu of row %zu", target + 1, stream + 1);
+        else
+            snprintf(where, sizeof where, "token %zu", target + 1);
+    }
+    o.positions = (int)inputs;
+    g = engine_create(r->kernels, m->decoder, &o, e);
+    if (g && engine_first_nonfinite(g, ids, &at_layer, e) == 0 && at_layer <= m->decoder->layers) {
+        if (at_layer < 0)
+            snprintf(layer, sizeof layer, "the output of the embedding is the first that is not finite");
+        else if (at_layer == m->decoder->layers)
+            snprintf(layer, sizeof layer, "the output of the head is not finite, all layers before it are");
+        else
+            snprintf(layer, sizeof layer, "the output of layer %d of %d is the first that is not finite", at_layer + 1, m->decoder->layers);
+    }
+    engine_close(g);
+    return fail(e, "%s: log p of %zu of %zu targets is not finite, the first that %s: %s (expected finite numbers)", m->argument->path, bad, count, where, layer);
+}
+
+int score_run(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m, struct error *e)
+{
+    struct pass passes[2];
+    int count = passes_of(passes, r, m, at);
+    size_t targets = score_targets(r, m);
+
+    at->seconds = 0;
+    for (int i = 0; i < count; i++) {
+        struct engine *g = engine_create(r->kernels, m->decoder, &passes[i].engine, e);
+        int rc;
+
+        if (!g)
+            return -1;
+        rc = passes[i].engine.carry ? run_cached(nll, at, r, m, &passes[i], g, e) : run_windows(nll, at, r, m, &passes[i], g, e);
+        engine_close(g);
+        if (rc != 0)
+            return -1;
+    }
+    for (size_t i = 0; i < targets; i++)
+        if (!isfinite(nll[i]))
+            return explain_nonfinite(nll, targets, at, r, m, e);
+    return 0;
+}

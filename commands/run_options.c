@@ -1,0 +1,81 @@
+/* Options that all runs share. */
+#include "commands/run_options.h"
+
+#include "analyze/formula.h"
+
+#include <string.h>
+
+int read_bias(const char *text, struct error *e)
+{
+    struct formula_error problem = {0, ""};
+    struct formula *f = formula_parse(text, &problem);
+    const char *missing;
+    int rc = 0;
+
+    if (!f)
+        return fail(e, "--bias: \"%s\", at character %zu: %s", text, problem.at + 1, problem.message);
+    missing = formula_missing(f);
+    if (missing)
+        rc = fail(e, "--bias: \"%s\" lacks its parameter %s (expected a value, as in alibi(delta=2))", text, missing);
+    formula_free(f);
+    return rc;
+}
+
+int read_positions(const char *text, struct error *e)
+{
+    return strcmp(text, "none") == 0 ? 0 : fail(e, "--positions: \"%s\" will not do (expected none)", text);
+}
+
+static int choose(const char *option, const char *value, const char *const *choices, const char *expected, struct error *e)
+{
+    for (; *choices; choices++)
+        if (strcmp(value, *choices) == 0)
+            return 0;
+    return fail(e, "%s: \"%s\" will not do (expected %s)", option, value, expected);
+}
+
+/* cuda or cuda:N */
+static int is_cuda(const char *device)
+{
+    return strncmp(device, "cuda", 4) == 0 &&
+           (device[4] == 0 || (device[4] == ':' && device[5] && device[5 + strspn(device + 5, "0123456789")] == 0));
+}
+
+int read_device(const char *text, struct error *e)
+{
+    static const char *const devices[] = {"auto", "cpu", NULL};
+
+    return is_cuda(text) ? 0 : choose("--device", text, devices, "auto or cpu", e);
+}
+
+int read_dtype(const char *text, struct error *e)
+{
+    static const char *const dtypes[] = {"f32", "f64", "tf32", "bf16", NULL};
+
+    return choose("--dtype", text, dtypes, "f32 or f64", e);
+}
+
+int run_available(const char *device, const char *dtype, struct error *e)
+{
+    if (is_cuda(device))
+        return fail(e, "--device %s: this build has no CUDA kernels (expected auto or cpu)", device);
+    if (strcmp(dtype, "f32") != 0 && strcmp(dtype, "f64") != 0)
+        return fail(e, "--dtype %s: needs a GPU, and this build has no CUDA kernels (expected f32 or f64)", dtype);
+    return 0;
+}
+
+int run_override(struct decoder *d, const char *bias, int positions_none, int window, struct error *e)
+{
+    struct position_override change = {.positions_none = positions_none, .window = window};
+    struct formula_error problem = {0, ""};
+    int rc;
+
+    if (!bias && !positions_none && window < 0)
+        return 0;
+    if (bias && !(change.bias = formula_parse(bias, &problem)))
+        return fail(e, "--bias: \"%s\", at character %zu: %s", bias, problem.at + 1, problem.message);
+    rc = decoder_override(d, &change, e);
+    if (rc != 0)
+        formula_free(change.bias);
+    return rc;
+}

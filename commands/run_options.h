@@ -1,0 +1,30 @@
+/* Options that all verbs which run a model share: what it runs on and with, and changes of its position encoding. */
+#ifndef REACH_COMMANDS_RUN_OPTIONS_H
+#define REACH_COMMANDS_RUN_OPTIONS_H
+
+#include "io/error.h"
+#include "model/decoder.h"
+
+/* The options as the tables of the verbs list them. */
+#define BIAS_ROW \
+    {"bias", "FORMULA", "replace the additive position bias of every layer, as 'alibi(delta=2)' or '-ln(1+t)/h'; t is the distance, h the head from 1; " \
+                        "doc/formula.md has the language and the presets"}
+#define POSITIONS_ROW {"positions", "none", "take rotary and absolute positions away"}
+#define DEVICE_ROW {"device", "NAME", "auto or cpu (default auto, which is cpu in this build)"}
+#define DTYPE_ROW {"dtype", "TYPE", "f32 or f64: arithmetic of the run (default f32; f64 is slow and its own oracle)"}
+#define MEMORY_ROW {"memory", "SIZE", "bytes the run may take, as 800M or 16G (default: most of what is free)"}
+#define THREADS_ROW {"threads", "N", "threads (default: all cores); results do not depend on it"}
+
+/* Checks of values at the time of parsing: 0, or -1 (wrong usage). */
+int read_bias(const char *text, struct error *e) MUST_USE;
+int read_positions(const char *text, struct error *e) MUST_USE;
+int read_device(const char *text, struct error *e) MUST_USE;
+int read_dtype(const char *text, struct error *e) MUST_USE;
+
+/* 0, or -1 when this build lacks the device or type. */
+int run_available(const char *device, const char *dtype, struct error *e) MUST_USE;
+
+/* Applies --bias, --positions none and --window to a model: bias NULL, window -1: as the checkpoint says. */
+int run_override(struct decoder *d, const char *bias, int positions_none, int window, struct error *e) MUST_USE;
+
+#endif

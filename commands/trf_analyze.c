@@ -1,0 +1,215 @@
+/* The analysis behind `reach trf`: a series for every head, and its numbers for every length, depth and epsilon. */
+#include "commands/trf.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+int trf_index(const struct trf_run *r, int length, int depth, int epsilon)
+{
+    return (length * r->depths + depth) * r->options->epsilon_count + epsilon;
+}
+
+static size_t value_count(const struct trf_run *r)
+{
+    return (size_t)(1 + r->options->length_count) * (size_t)r->depths * (size_t)r->options->epsilon_count;
+}
+
+/* ---- progress, for heads that take long ---- */
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* The head in hand on standard error, once a second and a half has passed, where that is a terminal. */
+static void show_progress(double started, const struct formula_argument *a, int head, int rows)
+{
+    if (isatty(STDERR_FILENO) && seconds() - started > 1.5) {
+        fprintf(stderr, "\rreach trf: %.60s, head %d of %d\033[K", a->label, head, rows);
+        fflush(stderr);
+    }
+}
+
+static void clear_progress(double started)
+{
+    if (isatty(STDERR_FILENO) && seconds() - started > 1.5)
+        fputs("\r\033[K", stderr);
+}
+
+/* ---- numbers ---- */
+
+/* `LABEL, head 3: MESSAGE` */
+static int fail_series(struct error *e, const struct formula_argument *a, const struct trf_head *head, const struct formula_error *problem)
+{
+    if (head->head)
+        return fail(e, "%s, head %d: %s", a->label, head->head, problem->message);
+    return fail(e, "%s: %s", a->label, problem->message);
+}
+
+/* The values of one length (0: the infinite one) of a series. */
+static int fill_length(struct trf_head *head, const struct trf_run *r, const struct series *s, int length, struct formula_error *problem)
+{
+    const struct trf_options *o = r->options;
+    uint64_t keys = length ? o->lengths[length - 1] : 0;
+
+    for (int depth = 0; depth < r->depths; depth++)
+        for (int i = 0; i < o->epsilon_count; i++) {
+            struct trf_value *v = &head->values[trf_index(r, length, depth, i)];
+            const char *epsilon = o->epsilons[i];
+
+            v->verdict = series_verdict(s);
+            series_sum(s, &v->sum_lo, &v->sum_hi);
+            v->count.log10_lo = v->count.log10_hi = NAN;
+            if (length && series_trf_finite(s, epsilon, keys, &v->count, &v->sum_lo, &v->sum_hi, problem) != 0)
+                return -1;
+            if (depth > 0) {
+                series_count_free(&v->count);
+                memset(&v->count, 0, sizeof v->count);
+                v->count.log10_lo = v->count.log10_hi = NAN;
+                if ((length || v->verdict == SERIES_CONVERGES) &&
+                    series_trf_depth(s, epsilon, (int)o->layers, keys, &v->count, problem) != 0)
+                    return -1;
+            } else if (!length && series_trf(s, epsilon, &v->count, problem) != 0) {
+                return -1;
+            }
+        }
+    return 0;
+}
+
+/* A formula with L in it is another one for every length, and has no infinite series. */
+static int fill_by_length(struct trf_head *head, const struct trf_run *r, const struct formula *f, struct formula_point at, struct formula_error *problem)
+{
+    int rc = 0;
+
+    for (int i = 0; i < r->depths * r->options->epsilon_count; i++) {
+        struct trf_value *v = &head->values[i];
+
+        v->verdict = SERIES_UNDECIDED;
+        v->sum_lo = v->sum_hi = v->count.log10_lo = v->count.log10_hi = NAN;
+    }
+    for (int length = 1; length <= r->options->length_count && rc == 0; length++) {
+        struct series *s;
+
+        at.length = (double)r->options->lengths[length - 1];
+        s = series_open(f, &at, problem);
+        rc = s ? fill_length(head, r, s, length, problem) : -1;
+        series_free(s);
+    }
+    return rc;
+}
+
+static struct trf_head *add_head(struct trf_run *r, int argument, int bias, int number, struct error *e)
+{
+    struct trf_head *grown = reallocarray(r->heads, (size_t)r->head_count + 1, sizeof *grown);
+
+    if (!grown) {
+        fail_memory(e, sizeof *grown, "a head");
+        return NULL;
+    }
+    r->heads = grown;
+    grown += r->head_count++;
+    *grown = (struct trf_head){.argument = argument, .bias = bias, .head = number};
+    grown->values = calloc(value_count(r), sizeof *grown->values);
+    if (!grown->values) {
+        fail_memory(e, (double)value_count(r) * sizeof *grown->values, "the numbers of a head");
+        return NULL;
+    }
+    return grown;
+}
+
+/* All heads of one bias, and for a checkpoint the mean kernel of its heads. */
+static int analyze_bias(struct trf_run *r, int argument, int bias, double started, struct error *e)
+{
+    const struct formula_argument *a = &r->arguments[argument];
+    const struct formula *f = a->biases[bias].formula;
+    int rows = bias_rows(a, &a->biases[bias]), first = r->head_count, rc = 0;
+    struct formula_error problem = {0, "out of memory"};
+    struct series **all = NULL;
+    struct trf_head *head;
+
+    if (!f) {
+        head = add_head(r, argument, bias, 0, e);
+        if (!head)
+            return -1;
+        free(head->values);
+        head->values = NULL;
+        return 0;
+    }
+    for (int h = 1; h <= rows; h++) {
+        struct formula_point at = {.t = 0, .h = h, .heads = a->heads, .head_size = a->head_size};
+
+        show_progress(started, a, h, rows);
+        head = add_head(r, argument, bias, rows > 1 ? h : 0, e);
+        if (!head)
+            return -1;
+        if (a->uses_length) {
+            rc = fill_by_length(head, r, f, at, &problem);
+        } else {
+            head->series = series_open(f, &at, &problem);
+            rc = head->series ? 0 : -1;
+            for (int length = 0; length <= r->options->length_count && rc == 0; length++)
+                rc = fill_length(head, r, head->series, length, &problem);
+        }
+        if (rc != 0)
+            return fail_series(e, a, head, &problem);
+    }
+    /* the mean kernel: a row of a checkpoint, and what several encodings are ranked by */
+    if (rows == 1 || a->uses_length || (!a->is_model && r->count == 1))
+        return 0;
+    all = calloc((size_t)rows, sizeof *all);
+    if (!all)
+        return fail_memory(e, (double)rows * sizeof *all, "the heads");
+    for (int h = 0; h < rows; h++)
+        all[h] = r->heads[first + h].series;
+    head = add_head(r, argument, bias, 0, e);
+    rc = head ? 0 : -1;
+    if (head) {
+        head->averaged = 1;
+        head->series = series_open_mean(all, rows, &problem);
+        rc = head->series ? 0 : -1;
+        for (int length = 0; length <= r->options->length_count && rc == 0; length++)
+            rc = fill_length(head, r, head->series, length, &problem);
+        if (rc != 0)
+            fail_series(e, a, head, &problem);
+    }
+    free(all);
+    return rc;
+}
+
+int trf_analyze(struct trf_run *r, struct error *e)
+{
+    double started = seconds();
+    int rc = 0;
+
+    r->depths = r->options->layers > 1 ? 2 : 1;
+    for (int i = 0; i < r->count; i++)
+        if (r->arguments[i].uses_length && r->options->length_count == 0) {
+            fail(e, "%s: uses the length L, so it has no infinite series (expected --length)", r->arguments[i].label);
+            return EXIT_USAGE;
+        }
+    for (int i = 0; i < r->count && rc == 0; i++)
+        for (int b = 0; b < r->arguments[i].bias_count && rc == 0; b++)
+            rc = analyze_bias(r, i, b, started, e);
+    clear_progress(started);
+    return rc == 0 ? EXIT_DONE : EXIT_FAILED;
+}
+
+void trf_run_free(struct trf_run *r)
+{
+    for (int i = r->head_count - 1; i >= 0; i--) { /* a mean before the heads it is made of */
+        for (size_t k = 0; r->heads[i].values && k < value_count(r); k++)
+            series_count_free(&r->heads[i].values[k].count);
+        free(r->heads[i].values);
+        series_free(r->heads[i].series);
+    }
+    free(r->heads);
+    formula_arguments_free(r->arguments, r->count);
+    r->heads = NULL;
+    r->arguments = NULL;
+}

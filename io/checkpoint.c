@@ -1,0 +1,195 @@
+#include "io/checkpoint.h"
+
+#include "io/file.h"
+#include "io/hdf_tensors.h"
+#include "io/index.h"
+#include "io/llmc.h"
+#include "io/safetensors.h"
+#include "io/torch/fairseq.h"
+#include "io/torch/neox.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { HEAD_BYTES = 16 };
+
+enum container {
+    CONTAINER_UNKNOWN,
+    CONTAINER_SAFETENSORS,
+    CONTAINER_INDEX,
+    CONTAINER_HDF,
+    CONTAINER_TORCH,
+    CONTAINER_LLMC
+};
+
+/* What the file's first bytes say it is. */
+static int sniff(enum container *out, const char *path, struct error *e)
+{
+    unsigned char head[HEAD_BYTES] = "";
+    size_t size, at = 0;
+    int descriptor = file_open_regular(path, &size, e), result;
+    if (descriptor < 0)
+        return -1;
+    size = size < sizeof head ? size : sizeof head;
+    result = file_read_at(descriptor, path, head, size, 0, e);
+    close(descriptor);
+    while (at < size && memchr(" \t\r\n", head[at], 4))
+        at++;
+    const int32_t llmc = LLMC_MAGIC;
+    *out = CONTAINER_UNKNOWN;
+    if (memcmp(head, "\x89HDF\r\n\x1a\n", 8) == 0)
+        *out = CONTAINER_HDF;
+    else if (memcmp(head, "PK\3\4", 4) == 0 || memcmp(head, "\x80\x02\x8a\x0a\x6c\xfc", 6) == 0)
+        *out = CONTAINER_TORCH;
+    else if (memcmp(head, &llmc, sizeof llmc) == 0)
+        *out = CONTAINER_LLMC;
+    else if (size > 8 && memcmp(head + 4, "\0\0\0", 4) == 0 && memchr("{ \t\r\n", head[8], 5))
+        *out = CONTAINER_SAFETENSORS;
+    else if (at < size && head[at] == '{')
+        *out = CONTAINER_INDEX;
+    return result;
+}
+
+/* What is no format that we know; a file that is called one is told what is wrong with it. */
+static int refuse(struct tensors *t, const struct mapped *file, struct error *e)
+{
+    size_t length = strlen(file->path);
+    if (length > 12 && strcmp(file->path + length - 12, ".safetensors") == 0 && safetensors_read(t, file, e))
+        return -1;
+    return fail(e, "%s: is no checkpoint that is known by its first bytes (expected safetensors, a file of torch.save, HDF5, or llm.c's GPT-2)", file->path);
+}
+
+/* A file of torch.save: fairseq's, or a state dict. */
+static int read_torch(struct tensors *t, const struct mapped *file, struct config **own, struct error *e)
+{
+    struct torch_file f;
+    if (torch_open_memory(&f, file->path, file->bytes, file->size, e))
+        return -1;
+    int result = own && fairseq_recognize(&f) ? fairseq_read(t, file, &f, own, e) : torch_read(t, file, &f, e);
+    torch_close(&f);
+    return result;
+}
+
+/* A file of tensors: a shard, or (own not NULL) the whole checkpoint. */
+static int read_file(struct tensors *t, const char *path, struct config **own, struct error *e)
+{
+    enum container container;
+    if (sniff(&container, path, e))
+        return -1;
+    const struct mapped *file = store_map(t, path, e);
+    if (!file)
+        return -1;
+    if (container == CONTAINER_SAFETENSORS)
+        return safetensors_read(t, file, e);
+    if (container == CONTAINER_TORCH)
+        return read_torch(t, file, own, e);
+    if (container == CONTAINER_HDF && own)
+        return hdf_tensors_read(t, file, own, e);
+    if (container == CONTAINER_LLMC && own)
+        return llmc_read(t, file, own, e);
+    return refuse(t, file, e);
+}
+
+static int read_shard(struct tensors *t, const char *path, struct error *e)
+{
+    return read_file(t, path, NULL, e);
+}
+
+/* One file that stands for the whole checkpoint: an index, or tensors. */
+static int read_single(struct tensors *t, const char *path, struct config **own, struct error *e)
+{
+    enum container container;
+    if (sniff(&container, path, e))
+        return -1;
+    if (container == CONTAINER_INDEX)
+        return index_read(t, path, read_shard, e);
+    return read_file(t, path, own, e) || store_finish(t, e) ? -1 : 0;
+}
+
+static char *join(const char *folder, const char *name, struct error *e)
+{
+    char *path;
+    size_t length = strlen(folder);
+    if (asprintf(&path, "%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", name) >= 0)
+        return path;
+    fail_memory(e, (double)length, "a path");
+    return NULL;
+}
+
+static int read_folder(struct tensors *t, const char *folder, struct config **own, struct error *e)
+{
+    static const char *const wanted[] = {"model.safetensors.index.json", "model.safetensors", "pytorch_model.bin.index.json", "pytorch_model.bin"};
+    for (int i = 0; i < 4; i++) {
+        char *path = join(folder, wanted[i], e);
+        if (!path)
+            return -1;
+        int there = access(path, F_OK) == 0;
+        int result = !there ? -1 : read_single(t, path, own, e);
+        free(path);
+        if (there)
+            return result;
+    }
+    if (neox_recognize(folder))
+        return neox_read(t, folder, own, e);
+    return fail(e, "%s: holds no checkpoint that can be read (expected %s or %s in it, pytorch_model.bin, or a GPT-NeoX directory with its file latest)", folder,
+                wanted[0], wanted[1]);
+}
+
+struct tensors *checkpoint_tensors(const char *path, struct config **own, struct error *e)
+{
+    struct stat st;
+    struct tensors *t = NULL;
+    *own = NULL;
+    if (stat(path, &st)) {
+        fail(e, "%s: cannot be opened: %s", path, strerror(errno));
+        return NULL;
+    }
+    if ((t = store_create(path, e)) && (S_ISDIR(st.st_mode) ? read_folder(t, path, own, e) : read_single(t, path, own, e)) == 0)
+        return t;
+    config_close(*own);
+    *own = NULL;
+    tensors_close(t);
+    return NULL;
+}
+
+/* config.json in the folder, or beside the file. */
+static struct config *open_config(const char *path, struct error *e)
+{
+    struct stat st;
+    char *folder = strdup(path), *file = NULL;
+    struct config *c = NULL;
+    if (!folder) {
+        fail_memory(e, (double)strlen(path) + 1, "a path");
+        return NULL;
+    }
+    if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+        folder[path_base(path) - path] = '\0';
+    if (*folder ? (file = join(folder, "config.json", e)) != NULL : (file = strdup("config.json")) != NULL)
+        c = config_open(file, e);
+    free(file);
+    free(folder);
+    return c;
+}
+
+int checkpoint_open(struct checkpoint *out, const char *path, struct error *e)
+{
+    *out = (struct checkpoint){0};
+    out->tensors = checkpoint_tensors(path, &out->config, e);
+    if (out->tensors && !out->config)
+        out->config = open_config(path, e);
+    if (out->config)
+        return 0;
+    checkpoint_close(out);
+    return -1;
+}
+
+void checkpoint_close(struct checkpoint *c)
+{
+    tensors_close(c->tensors);
+    config_close(c->config);
+    *c = (struct checkpoint){0};
+}

@@ -1,0 +1,342 @@
+#include "io/tensors.h"
+
+#include "io/file.h"
+#include "io/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+enum { NAME_BYTES_MAX = 1024, DIGEST_PIECE = 1 << 20, WRITE_PIECE = 1 << 16 };
+
+struct entry {
+    struct tensor tensor; /* first, so that a tensor handed out is its entry */
+    const struct mapped *file;
+};
+
+/* Memory of the store's own. */
+struct owned {
+    void *memory;
+    size_t bytes;
+};
+
+struct tensors {
+    char *path;
+    struct mapped **files; /* each allocated by itself: entries point to them */
+    size_t file_count;
+    struct entry *entries; /* sorted by name once the store is finished */
+    size_t entry_count, entry_capacity;
+    struct owned *owned;
+    size_t owned_count;
+};
+
+static const struct stored_type types[] = {
+    {"F64", 8, STORED_REAL, ELEMENT_F64},  {"F32", 4, STORED_REAL, ELEMENT_F32}, {"F16", 2, STORED_REAL, ELEMENT_F16},
+    {"BF16", 2, STORED_REAL, ELEMENT_BF16}, {"BOOL", 1, STORED_INTEGER, 0},      {"U8", 1, STORED_INTEGER, 0},
+    {"I8", 1, STORED_INTEGER, 0},          {"U16", 2, STORED_INTEGER, 0},        {"I16", 2, STORED_INTEGER, 0},
+    {"U32", 4, STORED_INTEGER, 0},         {"I32", 4, STORED_INTEGER, 0},        {"U64", 8, STORED_INTEGER, 0},
+    {"I64", 8, STORED_INTEGER, 0},         {"F8_E5M2", 1, STORED_OTHER, 0},      {"F8_E4M3", 1, STORED_OTHER, 0},
+    {"F8_E8M0", 1, STORED_OTHER, 0},       {"F8_E4M3FNUZ", 1, STORED_OTHER, 0},  {"F8_E5M2FNUZ", 1, STORED_OTHER, 0},
+    {"F4", 0, STORED_OTHER, 0},            {"F6_E2M3", 0, STORED_OTHER, 0},      {"F6_E3M2", 0, STORED_OTHER, 0},
+    {"C64", 8, STORED_OTHER, 0},           {"C128", 16, STORED_OTHER, 0},
+};
+
+const struct stored_type *stored_type_find(const char *name)
+{
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (strcmp(name, types[i].name) == 0)
+            return &types[i];
+    return NULL;
+}
+
+/* -- filling -- */
+
+struct tensors *store_create(const char *path, struct error *e)
+{
+    struct tensors *t = calloc(1, sizeof *t);
+    if (!t || !(t->path = strdup(path))) {
+        fail_memory(e, (double)sizeof *t + (double)strlen(path), path);
+        free(t);
+        return NULL;
+    }
+    return t;
+}
+
+const struct mapped *store_map(struct tensors *t, const char *path, struct error *e)
+{
+    struct mapped **grown = realloc(t->files, (t->file_count + 1) * sizeof *grown);
+    struct mapped *file = calloc(1, sizeof *file);
+    if (grown)
+        t->files = grown;
+    if (!grown || !file || !(file->path = strdup(path))) {
+        fail_memory(e, (double)(t->file_count + 1) * sizeof *grown, "the table of files");
+        free(file);
+        return NULL;
+    }
+    t->files[t->file_count++] = file;
+    file->bytes = (const unsigned char *)"";
+    file->descriptor = file_open_regular(path, &file->size, e);
+    if (file->descriptor < 0) {
+        file->size = 0;
+        return NULL;
+    }
+    if (file->size == 0)
+        return file;
+    void *map = mmap(NULL, file->size, PROT_READ, MAP_SHARED, file->descriptor, 0);
+    if (map == MAP_FAILED) {
+        fail(e, "%s: cannot be mapped (%zu bytes): %s", path, file->size, strerror(errno));
+        file->size = 0;
+        return NULL;
+    }
+    file->bytes = map;
+    return file;
+}
+
+struct tensor *store_add(struct tensors *t, const struct mapped *file, const char *name, size_t length, struct error *e)
+{
+    if (length > NAME_BYTES_MAX) {
+        fail(e, "%s: a tensor's name has %zu bytes (expected at most %d): %.40s...", file->path, length, NAME_BYTES_MAX, name);
+        return NULL;
+    }
+    if (memchr(name, '\0', length)) {
+        fail(e, "%s: a tensor's name holds a NUL character (%.*s...)", file->path, (int)strnlen(name, length), name);
+        return NULL;
+    }
+    if (t->entry_count == t->entry_capacity) {
+        size_t capacity = t->entry_capacity ? 2 * t->entry_capacity : 64;
+        struct entry *grown = realloc(t->entries, capacity * sizeof *grown);
+        if (!grown) {
+            fail_memory(e, (double)capacity * sizeof *grown, "the table of tensors");
+            return NULL;
+        }
+        t->entries = grown;
+        t->entry_capacity = capacity;
+    }
+    char *copy = strndup(name, length);
+    if (!copy) {
+        fail_memory(e, (double)length + 1, "a tensor's name");
+        return NULL;
+    }
+    struct entry *entry = &t->entries[t->entry_count++];
+    *entry = (struct entry){.tensor = {.name = copy}, .file = file};
+    return &entry->tensor;
+}
+
+int store_shape(struct tensor *t, const struct stored_type *stored, int rank, const size_t *shape, const char *path, struct error *e)
+{
+    if (stored->kind == STORED_OTHER)
+        return fail(e, "%s: tensor %s is stored as %s, which is not supported (expected F64, F32, F16 or BF16)", path, t->name, stored->name);
+    if (rank > TENSOR_RANK_MAX)
+        return fail(e, "%s: tensor %s has %d dimensions (expected at most %d)", path, t->name, rank, TENSOR_RANK_MAX);
+    t->stored = stored;
+    t->type = stored->type;
+    t->integer = t->used = stored->kind == STORED_INTEGER;
+    t->rank = rank;
+    t->count = 1;
+    for (int i = 0; i < rank; i++) {
+        t->shape[i] = shape[i];
+        if (size_multiply(&t->count, t->count, shape[i]))
+            return fail(e, "%s: tensor %s has more elements than can be counted (its shape overflows 64 bits)", path, t->name);
+    }
+    if (size_multiply(&t->bytes, t->count, stored->bytes))
+        return fail(e, "%s: tensor %s has more bytes than can be counted (its shape overflows 64 bits)", path, t->name);
+    /* of an empty tensor nothing is read; its other sizes need not have a product */
+    size_t stride = 1;
+    for (int i = rank - 1; i >= 0; i--) {
+        t->stride[i] = stride;
+        stride *= t->count ? shape[i] : 1;
+    }
+    return 0;
+}
+
+void *store_memory(struct tensors *t, size_t bytes, const char *what, struct error *e)
+{
+    struct owned *grown = realloc(t->owned, (t->owned_count + 1) * sizeof *grown);
+    if (!grown) {
+        fail_memory(e, (double)(t->owned_count + 1) * sizeof *grown, what);
+        return NULL;
+    }
+    t->owned = grown;
+    /* shared: private pages would be lost in MADV_DONTNEED */
+    void *memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        fail_memory(e, (double)bytes, what);
+        return NULL;
+    }
+    t->owned[t->owned_count++] = (struct owned){memory, bytes ? bytes : 1};
+    return memory;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    return strcmp(x->tensor.name, y->tensor.name);
+}
+
+int store_finish(struct tensors *t, struct error *e)
+{
+    if (t->entry_count)
+        qsort(t->entries, t->entry_count, sizeof *t->entries, by_name);
+    for (size_t i = 1; i < t->entry_count; i++) {
+        const struct entry *one = &t->entries[i - 1], *other = &t->entries[i];
+        if (by_name(one, other))
+            continue;
+        if (one->file == other->file)
+            return fail(e, "%s: holds tensor %s twice (a duplicate name)", one->file->path, one->tensor.name);
+        return fail(e, "%s: tensor %s is also in %s (expected it in one shard)", other->file->path, other->tensor.name, path_base(one->file->path));
+    }
+    return 0;
+}
+
+const struct mapped *store_file(const struct tensor *tensor)
+{
+    return ((const struct entry *)tensor)->file;
+}
+
+void tensors_close(struct tensors *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->entry_count; i++)
+        free((char *)t->entries[i].tensor.name);
+    for (size_t i = 0; i < t->file_count; i++) {
+        struct mapped *file = t->files[i];
+        if (file->size)
+            munmap((void *)file->bytes, file->size);
+        if (file->descriptor >= 0)
+            close(file->descriptor);
+        free(file->path);
+        free(file);
+    }
+    for (size_t i = 0; i < t->owned_count; i++)
+        munmap(t->owned[i].memory, t->owned[i].bytes);
+    free(t->owned);
+    free(t->entries);
+    free(t->files);
+    free(t->path);
+    free(t);
+}
+
+/* -- access -- */
+
+size_t tensors_count(const struct tensors *t)
+{
+    return t->entry_count;
+}
+
+struct tensor *tensors_at(struct tensors *t, size_t index)
+{
+    return &t->entries[index].tensor;
+}
+
+struct tensor *tensors_find_any(struct tensors *t, const char *name)
+{
+    struct entry key = {.tensor = {.name = name}};
+    return t->entry_count ? bsearch(&key, t->entries, t->entry_count, sizeof key, by_name) : NULL;
+}
+
+struct tensor *tensors_find(struct tensors *t, const char *name)
+{
+    struct tensor *found = tensors_find_any(t, name);
+    return found && !found->integer ? found : NULL;
+}
+
+const char *tensors_path(const struct tensors *t)
+{
+    return t->path;
+}
+
+int tensors_digest(struct tensors *t, char digest[33], struct error *e)
+{
+    XXH3_state_t *state = XXH3_createState();
+    unsigned char *piece = malloc(DIGEST_PIECE);
+    int result = -1;
+    if (!state || !piece || XXH3_128bits_reset(state) == XXH_ERROR) {
+        fail_memory(e, DIGEST_PIECE, "the digest");
+        goto end;
+    }
+    for (size_t i = 0; i < t->file_count; i++) {
+        const struct mapped *file = t->files[i];
+        for (size_t at = 0; at < file->size;) {
+            size_t n = file->size - at < DIGEST_PIECE ? file->size - at : DIGEST_PIECE;
+            if (file_read_at(file->descriptor, file->path, piece, n, at, e))
+                goto end;
+            XXH3_128bits_update(state, piece, n);
+            at += n;
+        }
+    }
+    XXH128_hash_t hash = XXH3_128bits_digest(state);
+    snprintf(digest, 33, "%016llx%016llx", (unsigned long long)hash.high64, (unsigned long long)hash.low64);
+    result = 0;
+end:
+    XXH3_freeState(state);
+    free(piece);
+    return result;
+}
+
+/* -- elements -- */
+
+/* count elements, `stride` elements apart, side by side. */
+static void gather(unsigned char *out, const unsigned char *in, size_t count, size_t stride, size_t size)
+{
+    if (stride == 1) {
+        memcpy(out, in, count * size);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        memcpy(out + i * size, in + i * stride * size, size);
+}
+
+void tensor_copy(void *out, const struct tensor *t, size_t first, size_t count)
+{
+    size_t index[TENSOR_RANK_MAX] = {0}, size = t->stored->bytes, left = first;
+    unsigned char *to = out;
+    if (count == 0)
+        return;
+    for (int i = t->rank - 1; i >= 0; i--) {
+        index[i] = left % t->shape[i];
+        left /= t->shape[i];
+    }
+    int last = t->rank - 1;
+    while (count) {
+        size_t at = 0, run = last < 0 ? 1 : t->shape[last] - index[last];
+        for (int i = 0; i <= last; i++)
+            at += index[i] * t->stride[i];
+        run = run < count ? run : count;
+        gather(to, (const unsigned char *)t->data + at * size, run, last < 0 ? 1 : t->stride[last], size);
+        to += run * size;
+        count -= run;
+        if (last < 0)
+            return;
+        index[last] = 0;
+        for (int i = last - 1; i >= 0 && ++index[i] == t->shape[i]; i--)
+            index[i] = 0;
+    }
+}
+
+int store_write(FILE *out, const struct tensor *tensor)
+{
+    unsigned char piece[WRITE_PIECE];
+    size_t size = tensor->stored->bytes, step = sizeof piece / size;
+    for (size_t first = 0; first < tensor->count; first += step) {
+        size_t count = tensor->count - first < step ? tensor->count - first : step;
+        tensor_copy(piece, tensor, first, count);
+        if (fwrite(piece, size, count, out) != count)
+            return -1;
+    }
+    tensors_release_pages(tensor->data, tensor->bytes);
+    return 0;
+}
+
+void tensors_release_pages(const void *data, size_t bytes)
+{
+    /* inwards: a page shared with a neighbour may be in use */
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t first = ((uintptr_t)data + page - 1) & ~(page - 1), last = ((uintptr_t)data + bytes) & ~(page - 1);
+    if (last > first)
+        madvise((void *)first, last - first, MADV_DONTNEED);
+}

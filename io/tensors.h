@@ -1,0 +1,66 @@
+/* The tensors of a checkpoint, whatever file format they lie in: views of mapped files, found by name.
+ *
+ * io/checkpoint.h opens a store; io/store.h is the side that readers of formats see. */
+#ifndef REACH_IO_TENSORS_H
+#define REACH_IO_TENSORS_H
+
+#include "io/element.h"
+#include "io/error.h"
+
+#include <stdint.h>
+
+enum { TENSOR_RANK_MAX = 8 };
+
+/* Every type that files hold, under the name that safetensors gives it. What we do not compute with is split: integers are passed by (mask
+ * buffers), other kinds are refused by name. */
+struct stored_type {
+    const char *name;  /* "F32" */
+    size_t bytes;      /* of one element; 0: less than a byte */
+    enum stored_kind { STORED_REAL, STORED_INTEGER, STORED_OTHER } kind;
+    enum element type; /* of a real one */
+};
+
+/* The type of that name, or NULL. */
+const struct stored_type *stored_type_find(const char *name);
+
+/* One stored tensor, little-endian. Element [i, j, ...] is stride[0] i + stride[1] j + ... elements behind `data` (of no alignment, and living as long as
+ * the store). Strides are never negative, and every element lies within the file or within memory that the store owns. */
+struct tensor {
+    const char *name;
+    const void *data;
+    const struct stored_type *stored;
+    enum element type;
+    int rank;
+    size_t shape[TENSOR_RANK_MAX];
+    size_t stride[TENSOR_RANK_MAX]; /* elements */
+    size_t count;                   /* elements */
+    size_t bytes;                   /* of all elements, row after row */
+    int integer;                    /* 1: an integer or boolean type; `type` means nothing */
+    int used;                       /* set by whoever asks for it, so that tensors nobody asked for can be refused by name */
+};
+
+struct tensors;
+
+void tensors_close(struct tensors *t);
+
+/* Tensors in the order of their names. */
+size_t tensors_count(const struct tensors *t);
+struct tensor *tensors_at(struct tensors *t, size_t index);
+/* The tensor of that name, or NULL. Tensors of an integer or boolean type are listed with used = 1 and are not found: families that keep mask
+ * buffers store them so. */
+struct tensor *tensors_find(struct tensors *t, const char *name);
+/* The same, integers too. */
+struct tensor *tensors_find_any(struct tensors *t, const char *name);
+const char *tensors_path(const struct tensors *t);
+
+/* XXH3-128 of the bytes of every file of the store, shards in the order of their names, as 32 hex digits. Reads the files once, in pieces, and does
+ * not keep them in memory. */
+int tensors_digest(struct tensors *t, char digest[33], struct error *e) MUST_USE;
+
+/* Elements first .. first+count of the tensor in row-major order, as they are stored. */
+void tensor_copy(void *out, const struct tensor *t, size_t first, size_t count);
+
+/* Tells the kernel that mapped pages of this range are not needed now (they come back unchanged when touched). */
+void tensors_release_pages(const void *data, size_t bytes);
+
+#endif

@@ -1,0 +1,485 @@
+#include "io/tokenizer/bpe.h"
+
+#include "io/element.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WORD_BYTES_MAX = 64,        /* of words that are remembered */
+    WORDS_MAX = 1 << 18,        /* remembered at a time */
+    WORD_IDS_MAX = 1 << 24,     /* of all remembered words */
+    STEP_BYTES = 1 << 20,
+    PAIR_BITS_MIN = 16, PAIR_BITS_MAX = 26,
+    SHOWN = 80                  /* bytes of a token in a message */
+};
+
+/* A link of the chain of symbols that a word is. */
+struct symbol {
+    int32_t id;
+    int32_t previous, next; /* -1: none */
+    int alive;              /* 0: merged into the one before */
+};
+
+struct bpe_tables {
+    struct map ids;        /* while tokens are added: the ids that are taken */
+    struct map words;      /* words met so far, to an index into `word_ids` */
+    struct ids word_ids;   /* of each word: how many ids, and the ids */
+    struct symbol *symbols;
+    size_t symbol_count, symbol_room;
+    uint64_t *queue;       /* rank << 32 | position: a heap, the smallest on top */
+    size_t queue_count, queue_room;
+    struct buffer spelt;   /* a word in the byte alphabet */
+    int32_t fallback[256]; /* id of the token <0x..>, or MAP_ABSENT */
+    struct spelling {
+        char text[2];
+        unsigned char size;
+        int32_t id; /* MAP_ABSENT: no token */
+        uint32_t character;
+    } byte[256];           /* in the byte alphabet */
+    unsigned char known[CHARACTERS / 8]; /* a bit for each character that is a token */
+    uint64_t *pairs;       /* bits by a hash of two characters, set where some merge may join them: a free bit proves that none does */
+    int pair_bits;
+};
+
+uint32_t byte_character(unsigned char byte)
+{
+    if ((byte >= '!' && byte <= '~') || (byte >= 0xA1 && byte != 0xAD))
+        return byte;
+    return 0x100u + (byte <= ' ' ? byte : byte == 0xAD ? 67u : byte - 0x7Fu + 33u);
+}
+
+/* -- the tables of the file -- */
+
+int bpe_start(struct bpe *b, size_t merges, struct error *e)
+{
+    struct bpe_tables *t = b->tables = calloc(1, sizeof *t);
+    if (!t)
+        return fail_memory(e, sizeof *t, "a tokenizer");
+    t->pair_bits = PAIR_BITS_MIN;
+    while (t->pair_bits < PAIR_BITS_MAX && merges >> (t->pair_bits - 4)) /* 16 bits a merge, so that few are set by chance */
+        t->pair_bits++;
+    size_t bytes = (size_t)1 << (t->pair_bits - 3);
+    t->pairs = calloc(1, bytes);
+    return t->pairs ? 0 : fail_memory(e, (double)bytes, "a tokenizer");
+}
+
+static int shown(struct span s)
+{
+    return (int)(s.size < SHOWN ? s.size : SHOWN);
+}
+
+int bpe_add_token(struct bpe *b, struct span token, int64_t id, struct error *e)
+{
+    struct bpe_tables *t = b->tables;
+    size_t size;
+    if (id < 0 || id >= INT32_MAX)
+        return fail(e, "token '%.*s' has the id %lld (expected 0 to %d)", shown(token), token.text, (long long)id, INT32_MAX - 1);
+    if (map_find(&b->vocabulary, token.text, token.size) != MAP_ABSENT)
+        return fail(e, "token '%.*s' is there twice", shown(token), token.text);
+    if (map_find(&t->ids, &id, sizeof id) != MAP_ABSENT)
+        return fail(e, "token '%.*s' has the id %lld, which another has too", shown(token), token.text, (long long)id);
+    if (token.size > b->longest)
+        b->longest = token.size;
+    if (id > b->largest)
+        b->largest = (int32_t)id;
+    if (token.size) {
+        uint32_t character = character_at(token.text, &size);
+        if (size == token.size)
+            t->known[character >> 3] |= (unsigned char)(1 << (character & 7));
+    }
+    return map_set(&t->ids, &id, sizeof id, 0, e) || map_set(&b->vocabulary, token.text, token.size, (int32_t)id, e) ? -1 : 0;
+}
+
+/* -- where a long word may be cut --
+ *
+ * A merge joins the last character of its left part with the first of its right part. Where no merge joins two neighbours so, none can ever reach across:
+ * cut there, a word gives the same tokens. That finds the words of texts that are not split beforehand (Llama-2, Gemma). */
+
+static uint64_t pair_bit(const struct bpe_tables *t, uint32_t left, uint32_t right, size_t *word)
+{
+    uint64_t hash = ((uint64_t)left << 21 | right) * 0x9E3779B97F4A7C15u >> (64 - t->pair_bits);
+    *word = (size_t)(hash >> 6);
+    return (uint64_t)1 << (hash & 63);
+}
+
+static void note_pair(struct bpe_tables *t, struct span left, struct span right)
+{
+    size_t at = left.size, size, word;
+    if (left.size == 0 || right.size == 0)
+        return;
+    do
+        at--;
+    while (at > 0 && ((unsigned char)left.text[at] & 0xC0) == 0x80);
+    uint64_t bit = pair_bit(t, character_at(left.text + at, &size), character_at(right.text, &size), &word);
+    t->pairs[word] |= bit;
+}
+
+/* 1 if the symbols of two neighbours can never become one. Characters that are no tokens become other symbols, of which nothing is said. */
+static int may_cut(const struct bpe_tables *t, uint32_t left, uint32_t right)
+{
+    size_t word;
+    uint64_t bit = pair_bit(t, left, right, &word);
+    return !(t->pairs[word] & bit) && t->known[left >> 3] >> (left & 7) & 1 && t->known[right >> 3] >> (right & 7) & 1;
+}
+
+/* -- merges -- */
+
+static int32_t find_part(const struct bpe *b, struct span part, struct error *e)
+{
+    int32_t id = map_find(&b->vocabulary, part.text, part.size);
+    if (id == MAP_ABSENT)
+        fail(e, "merge %zu needs '%.*s', which is no token", b->merge_count + 1, shown(part), part.text);
+    return id;
+}
+
+int bpe_add_merge(struct bpe *b, struct span left, struct span right, struct error *e)
+{
+    struct buffer joint = {0};
+    int32_t pair[2], id = MAP_ABSENT;
+    if ((pair[0] = find_part(b, left, e)) == MAP_ABSENT || (pair[1] = find_part(b, right, e)) == MAP_ABSENT)
+        return -1;
+    if (buffer_add(&joint, left.text, left.size, e) == 0 && buffer_add(&joint, right.text, right.size, e) == 0)
+        id = find_part(b, buffer_span(&joint), e);
+    buffer_free(&joint);
+    if (id == MAP_ABSENT)
+        return -1;
+    if (b->merge_count == b->merge_room) {
+        size_t room = b->merge_room ? 2 * b->merge_room : 1024;
+        int32_t *grown = room < INT32_MAX ? realloc(b->merged, room * sizeof *grown) : NULL;
+        if (!grown)
+            return fail_memory(e, (double)room * sizeof *grown, "merges");
+        b->merged = grown;
+        b->merge_room = room;
+    }
+    note_pair(b->tables, left, right);
+    if (map_set(&b->merges, pair, sizeof pair, (int32_t)b->merge_count, e))
+        return -1;
+    b->merged[b->merge_count++] = id;
+    return 0;
+}
+
+void bpe_finish(struct bpe *b)
+{
+    struct bpe_tables *t = b->tables;
+    map_free(&t->ids);
+    for (int i = 0; i < 256; i++) {
+        char text[CHARACTER_BYTES_MAX + 3];
+        struct spelling *s = &t->byte[i];
+        snprintf(text, sizeof text, "<0x%02X>", (unsigned)i);
+        t->fallback[i] = map_find(&b->vocabulary, text, 6);
+        s->character = byte_character((unsigned char)i);
+        s->size = (unsigned char)character_write(text, s->character);
+        memcpy(s->text, text, s->size);
+        s->id = map_find(&b->vocabulary, s->text, s->size);
+    }
+}
+
+/* -- one word -- */
+
+static int add_symbol(struct bpe_tables *t, int32_t id, struct error *e)
+{
+    if (t->symbol_count == t->symbol_room) {
+        size_t room = t->symbol_room ? 2 * t->symbol_room : 256;
+        struct symbol *grown = room < INT32_MAX ? realloc(t->symbols, room * sizeof *grown) : NULL;
+        if (!grown)
+            return fail_memory(e, (double)room * sizeof *grown, "a word");
+        t->symbols = grown;
+        t->symbol_room = room;
+    }
+    int32_t at = (int32_t)t->symbol_count++;
+    t->symbols[at] = (struct symbol){.id = id, .previous = at - 1, .next = -1, .alive = 1};
+    if (at)
+        t->symbols[at - 1].next = at;
+    return 0;
+}
+
+/* Unknown characters that are not symbols yet. The library that sets the standard here lets byte fallbacks pass them by, and so do we. */
+struct unknown {
+    int waiting;
+};
+
+static int flush_unknown(const struct bpe *b, struct unknown *u, struct error *e)
+{
+    int waiting = u->waiting;
+    u->waiting = 0;
+    return waiting ? add_symbol(b->tables, b->unknown, e) : 0;
+}
+
+/* A character that is no token: by its bytes, as an unknown one, or not at all. */
+static int add_unknown(const struct bpe *b, struct unknown *u, const char *text, size_t size, struct error *e)
+{
+    struct bpe_tables *t = b->tables;
+    int bytes = b->byte_fallback;
+    for (size_t i = 0; bytes && i < size; i++)
+        bytes = t->fallback[(unsigned char)text[i]] != MAP_ABSENT;
+    for (size_t i = 0; bytes && i < size; i++)
+        if (add_symbol(t, t->fallback[(unsigned char)text[i]], e))
+            return -1;
+    if (bytes || b->unknown == BPE_NONE)
+        return 0;
+    if (b->unknown == BPE_MISSING)
+        return fail(e, "the text holds '%.*s', for which there is no token, and the unknown token is none either", (int)size, text);
+    if (u->waiting && !b->fuse_unknown && flush_unknown(b, u, e))
+        return -1;
+    u->waiting = 1;
+    return 0;
+}
+
+static int make_symbols(const struct bpe *b, struct span word, struct error *e)
+{
+    struct bpe_tables *t = b->tables;
+    struct unknown u = {0};
+    t->symbol_count = 0;
+    for (size_t at = 0, size; at < word.size; at += size) {
+        const char *text = word.text + at;
+        int32_t id;
+        if (b->bytes_as_characters) {
+            const struct spelling *s = &t->byte[(unsigned char)*text];
+            id = s->id;
+            size = 1;
+            if (id == MAP_ABSENT && add_unknown(b, &u, s->text, s->size, e))
+                return -1;
+        } else {
+            character_at(text, &size);
+            id = map_find(&b->vocabulary, text, size);
+            if (id == MAP_ABSENT && add_unknown(b, &u, text, size, e))
+                return -1;
+        }
+        if (id != MAP_ABSENT && (flush_unknown(b, &u, e) || add_symbol(t, id, e)))
+            return -1;
+    }
+    return flush_unknown(b, &u, e);
+}
+
+static int queue_push(struct bpe_tables *t, uint64_t item, struct error *e)
+{
+    if (t->queue_count == t->queue_room) {
+        size_t room = t->queue_room ? 2 * t->queue_room : 256;
+        uint64_t *grown = realloc(t->queue, room * sizeof *grown);
+        if (!grown)
+            return fail_memory(e, (double)room * sizeof *grown, "a word");
+        t->queue = grown;
+        t->queue_room = room;
+    }
+    size_t at = t->queue_count++;
+    for (; at && t->queue[(at - 1) / 2] > item; at = (at - 1) / 2)
+        t->queue[at] = t->queue[(at - 1) / 2];
+    t->queue[at] = item;
+    return 0;
+}
+
+static uint64_t queue_pop(struct bpe_tables *t)
+{
+    uint64_t top = t->queue[0], item = t->queue[--t->queue_count];
+    size_t at = 0, count = t->queue_count;
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        if (child + 1 < count && t->queue[child + 1] < t->queue[child])
+            child++;
+        if (t->queue[child] >= item)
+            break;
+        t->queue[at] = t->queue[child];
+    }
+    t->queue[at] = item;
+    return top;
+}
+
+/* The rank of the merge of the symbol at `at` with its next one, or MAP_ABSENT. */
+static int32_t rank_at(const struct bpe *b, int32_t at)
+{
+    const struct symbol *s = &b->tables->symbols[at];
+    if (s->next < 0)
+        return MAP_ABSENT;
+    int32_t pair[2] = {s->id, b->tables->symbols[s->next].id};
+    return map_find(&b->merges, pair, sizeof pair);
+}
+
+static int queue_merge(const struct bpe *b, int32_t at, struct error *e)
+{
+    int32_t rank = rank_at(b, at);
+    return rank == MAP_ABSENT ? 0 : queue_push(b->tables, (uint64_t)rank << 32 | (uint32_t)at, e);
+}
+
+static int merge_symbols(const struct bpe *b, struct error *e)
+{
+    struct bpe_tables *t = b->tables;
+    t->queue_count = 0;
+    for (size_t i = 0; i + 1 < t->symbol_count; i++)
+        if (queue_merge(b, (int32_t)i, e))
+            return -1;
+    while (t->queue_count) {
+        uint64_t top = queue_pop(t);
+        int32_t at = (int32_t)(uint32_t)top, id = b->merged[top >> 32], rank;
+        struct symbol *s = &t->symbols[at];
+        /* an entry counts while its place still gives the same token */
+        if (!s->alive || (rank = rank_at(b, at)) == MAP_ABSENT || b->merged[rank] != id)
+            continue;
+        struct symbol *right = &t->symbols[s->next];
+        right->alive = 0;
+        s->id = id;
+        s->next = right->next;
+        if (s->next >= 0)
+            t->symbols[s->next].previous = at;
+        if ((s->previous >= 0 && queue_merge(b, s->previous, e)) || queue_merge(b, at, e))
+            return -1;
+    }
+    return 0;
+}
+
+static int encode_symbols(const struct bpe *b, struct ids *out, struct span word, struct error *e)
+{
+    struct bpe_tables *t = b->tables;
+    if (make_symbols(b, word, e) || merge_symbols(b, e) || ids_reserve(out, t->symbol_count, e))
+        return -1;
+    for (int32_t i = t->symbol_count ? 0 : -1; i >= 0; i = t->symbols[i].next)
+        out->id[out->count++] = t->symbols[i].id;
+    return 0;
+}
+
+/* -- words met before -- */
+
+/* The id of a word that is a token as a whole, or MAP_ABSENT. */
+static int32_t whole_word(const struct bpe *b, struct span word, struct error *e)
+{
+    struct bpe_tables *t = b->tables;
+    if (word.size > b->longest)
+        return MAP_ABSENT;
+    if (!b->bytes_as_characters)
+        return map_find(&b->vocabulary, word.text, word.size);
+    t->spelt.size = 0;
+    if (buffer_reserve(&t->spelt, 2 * word.size, e))
+        return BPE_MISSING;
+    for (size_t i = 0; i < word.size; i++) {
+        const struct spelling *s = &t->byte[(unsigned char)word.text[i]];
+        memcpy(t->spelt.text + t->spelt.size, s->text, s->size);
+        t->spelt.size += s->size;
+    }
+    return map_find(&b->vocabulary, t->spelt.text, t->spelt.size);
+}
+
+/* Encodes a short word anew, and remembers it. */
+static int learn_word(struct bpe *b, struct ids *out, struct span word, struct error *e)
+{
+    struct bpe_tables *t = b->tables;
+    struct ids *known = &t->word_ids;
+    int32_t id = b->ignore_merges ? whole_word(b, word, e) : MAP_ABSENT;
+    if (id == BPE_MISSING)
+        return -1;
+    if (t->words.count >= WORDS_MAX || known->count >= WORD_IDS_MAX) {
+        map_clear(&t->words);
+        known->count = 0;
+    }
+    size_t start = known->count;
+    if (ids_reserve(known, 2, e))
+        return -1;
+    known->id[known->count++] = 1;
+    if (id != MAP_ABSENT)
+        known->id[known->count++] = id;
+    else if (encode_symbols(b, known, word, e))
+        goto failed;
+    size_t count = known->count - start - 1;
+    known->id[start] = (int32_t)count;
+    if (map_set(&t->words, word.text, word.size, (int32_t)start, e) || ids_reserve(out, count, e))
+        goto failed;
+    for (size_t i = 0; i < count; i++)
+        out->id[out->count++] = known->id[start + 1 + i];
+    return 0;
+failed:
+    known->count = start;
+    return -1;
+}
+
+static int encode_short(struct bpe *b, struct ids *out, struct span word, struct error *e)
+{
+    const struct bpe_tables *t = b->tables;
+    int32_t start = map_find(&t->words, word.text, word.size);
+    if (start == MAP_ABSENT)
+        return learn_word(b, out, word, e);
+    size_t count = (size_t)t->word_ids.id[start];
+    const int32_t *id = t->word_ids.id + start + 1;
+    if (out->capacity - out->count < count && ids_reserve(out, count, e))
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        out->id[out->count + i] = id[i];
+    out->count += count;
+    return 0;
+}
+
+static int count_bytes(struct bpe *b, size_t bytes, struct error *e)
+{
+    b->untold += bytes;
+    if (b->untold < STEP_BYTES)
+        return 0;
+    bytes = b->untold;
+    b->untold = 0;
+    return b->step ? b->step(b->context, bytes, e) : 0;
+}
+
+/* A part of a long word, whose merges end where it ends. What is remembered with ignore_merges is of whole words. */
+static int encode_part(struct bpe *b, struct ids *out, const char *from, const char *to, struct error *e)
+{
+    struct span part = {from, (size_t)(to - from)};
+    if (count_bytes(b, part.size, e))
+        return -1;
+    return b->ignore_merges || part.size > WORD_BYTES_MAX ? encode_symbols(b, out, part, e) : encode_short(b, out, part, e);
+}
+
+static int encode_long(struct bpe *b, struct ids *out, struct span word, struct error *e)
+{
+    const struct bpe_tables *t = b->tables;
+    const char *start = word.text, *at = word.text, *end = word.text + word.size;
+    uint32_t before = 0;
+    for (size_t size; at < end; at += size) {
+        uint32_t character;
+        if (b->bytes_as_characters) {
+            character = t->byte[(unsigned char)*at].character;
+            size = 1;
+        } else {
+            character = character_at(at, &size);
+        }
+        if (at > start && may_cut(t, before, character)) {
+            if (encode_part(b, out, start, at, e))
+                return -1;
+            start = at;
+        }
+        before = character;
+    }
+    return encode_part(b, out, start, end, e);
+}
+
+int bpe_encode(struct bpe *b, struct ids *out, struct span word, struct error *e)
+{
+    if (word.size == 0)
+        return 0;
+    if (word.size <= WORD_BYTES_MAX)
+        return count_bytes(b, word.size, e) ? -1 : encode_short(b, out, word, e);
+    int32_t id = b->ignore_merges ? whole_word(b, word, e) : MAP_ABSENT;
+    if (id == BPE_MISSING)
+        return -1;
+    if (id == MAP_ABSENT)
+        return encode_long(b, out, word, e);
+    if (ids_reserve(out, 1, e))
+        return -1;
+    out->id[out->count++] = id;
+    return 0;
+}
+
+void bpe_free(struct bpe *b)
+{
+    struct bpe_tables *t = b->tables;
+    map_free(&b->vocabulary);
+    map_free(&b->merges);
+    free(b->merged);
+    if (t) {
+        map_free(&t->ids);
+        map_free(&t->words);
+        free(t->word_ids.id);
+        free(t->symbols);
+        free(t->queue);
+        buffer_free(&t->spelt);
+        free(t->pairs);
+        free(t);
+    }
+    *b = (struct bpe){0};
+}

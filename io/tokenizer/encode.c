@@ -1,0 +1,78 @@
+/* A text through all parts of a tokenizer. */
+#include "io/tokenizer/parts.h"
+
+static int add_id(struct tokenizer *t, int32_t id, struct error *e)
+{
+    if (ids_reserve(t->out, 1, e))
+        return -1;
+    t->out->id[t->out->count++] = id;
+    return 0;
+}
+
+static int encode_word(void *context, struct span word, struct error *e)
+{
+    struct tokenizer *t = context;
+    return bpe_encode(&t->bpe, t->out, word, e);
+}
+
+/* A part of the normalized text. */
+static int encode_normalized(void *context, int32_t id, struct span part, struct error *e)
+{
+    struct tokenizer *t = context;
+    return id >= 0 ? add_id(t, id, e) : split_text(&t->splitter, part, t->first && part.text == t->normal, e);
+}
+
+/* A part of the text as it is. */
+static int encode_verbatim(void *context, int32_t id, struct span part, struct error *e)
+{
+    struct tokenizer *t = context;
+    struct span normal;
+    if (id >= 0)
+        return add_id(t, id, e);
+    if (normalize(&t->normalizer, &normal, part, e))
+        return -1;
+    t->first = part.text == t->text;
+    t->normal = normal.text;
+    t->before = (size_t)(part.text - t->text);
+    t->part = part.size;
+    t->seen = 0;
+    t->scale = normal.size ? (double)part.size / (double)normal.size : 0;
+    return added_split(&t->normalized, normal, encode_normalized, t, e);
+}
+
+/* Words may be longer than the text they come from, so what is told stays within the part. */
+static int tell_bytes(void *context, size_t bytes, struct error *e)
+{
+    struct tokenizer *t = context;
+    t->seen += bytes;
+    double done = (double)t->seen * t->scale;
+    return t->step(t->context, t->before + (done < (double)t->part ? (size_t)done : t->part), e);
+}
+
+void tokenizer_watch(struct tokenizer *t, int (*step)(void *context, size_t done, struct error *e), void *context)
+{
+    t->step = step;
+    t->context = context;
+    t->bpe.step = step ? tell_bytes : NULL;
+    t->bpe.context = t;
+}
+
+int tokenizer_encode(struct tokenizer *t, struct ids *out, const void *text, size_t size, struct error *e)
+{
+    struct span whole = {text, size};
+    struct buffer repaired = {0};
+    int result = -1;
+    if (utf8_sound(whole) != size) {
+        if (utf8_repair(&repaired, whole, e))
+            goto end;
+        whole = buffer_span(&repaired);
+    }
+    t->out = out;
+    t->text = whole.text;
+    t->splitter.each = encode_word;
+    t->splitter.context = t;
+    result = added_split(&t->verbatim, whole, encode_verbatim, t, e);
+end:
+    buffer_free(&repaired);
+    return result;
+}

@@ -1,0 +1,115 @@
+#include "io/tokenizer/map.h"
+
+#include "io/element.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL /* most keys have a few bytes: a call would cost as much as the hash */
+#include <xxhash.h>
+
+enum { SLOTS_MIN = 64, KEYS_MIN = 1024 };
+
+struct map_slot {
+    size_t key;    /* where it begins in `keys` */
+    uint32_t size;
+    uint32_t hash; /* 0: the slot is free */
+    int32_t value;
+};
+
+static uint32_t hash_of(const void *key, size_t size)
+{
+    uint32_t hash = (uint32_t)XXH3_64bits(key, size);
+    return hash ? hash : 1;
+}
+
+/* The key's slot, or the free one where it would go. There is always a free one. */
+static struct map_slot *locate(const struct map *m, const void *key, size_t size, uint32_t hash)
+{
+    for (size_t i = hash & (m->capacity - 1);; i = (i + 1) & (m->capacity - 1)) {
+        struct map_slot *slot = &m->slots[i];
+        if (slot->hash == 0 || (slot->hash == hash && slot->size == size && memcmp(m->keys + slot->key, key, size) == 0))
+            return slot;
+    }
+}
+
+int32_t map_find(const struct map *m, const void *key, size_t size)
+{
+    if (m->count == 0)
+        return MAP_ABSENT;
+    const struct map_slot *slot = locate(m, key, size, hash_of(key, size));
+    return slot->hash ? slot->value : MAP_ABSENT;
+}
+
+/* Keeps at least half of the slots free. */
+static int grow_slots(struct map *m, struct error *e)
+{
+    size_t capacity = m->capacity ? 2 * m->capacity : SLOTS_MIN;
+    if (m->count < m->capacity / 2)
+        return 0;
+    struct map_slot *old = m->slots, *slots = calloc(capacity, sizeof *slots);
+    if (!slots)
+        return fail_memory(e, (double)capacity * sizeof *slots, "a table of tokens");
+    for (size_t i = 0; i < m->capacity; i++) {
+        size_t at = old[i].hash & (capacity - 1);
+        if (old[i].hash == 0)
+            continue;
+        while (slots[at].hash)
+            at = (at + 1) & (capacity - 1);
+        slots[at] = old[i];
+    }
+    free(old);
+    m->slots = slots;
+    m->capacity = capacity;
+    return 0;
+}
+
+static int grow_keys(struct map *m, size_t extra, struct error *e)
+{
+    size_t needed, room = m->key_room ? m->key_room : KEYS_MIN;
+    if (size_add(&needed, m->key_bytes, extra))
+        return fail_memory(e, (double)m->key_bytes + (double)extra, "a table of tokens");
+    if (needed <= m->key_room && m->keys)
+        return 0;
+    while (room < needed)
+        if (size_multiply(&room, room, 2))
+            return fail_memory(e, (double)needed, "a table of tokens");
+    unsigned char *keys = realloc(m->keys, room);
+    if (!keys)
+        return fail_memory(e, (double)room, "a table of tokens");
+    m->keys = keys;
+    m->key_room = room;
+    return 0;
+}
+
+int map_set(struct map *m, const void *key, size_t size, int32_t value, struct error *e)
+{
+    if (size > UINT32_MAX)
+        return fail(e, "a token of %zu bytes is too long", size);
+    if (grow_slots(m, e) || grow_keys(m, size, e))
+        return -1;
+    uint32_t hash = hash_of(key, size);
+    struct map_slot *slot = locate(m, key, size, hash);
+    if (slot->hash == 0) {
+        memcpy(m->keys + m->key_bytes, key, size);
+        *slot = (struct map_slot){.key = m->key_bytes, .size = (uint32_t)size, .hash = hash};
+        m->key_bytes += size;
+        m->count++;
+    }
+    slot->value = value;
+    return 0;
+}
+
+void map_clear(struct map *m)
+{
+    if (m->count)
+        memset(m->slots, 0, m->capacity * sizeof *m->slots);
+    m->count = m->key_bytes = 0;
+}
+
+void map_free(struct map *m)
+{
+    free(m->slots);
+    free(m->keys);
+    *m = (struct map){0};
+}

@@ -1,0 +1,32 @@
+/* A map from byte strings to numbers: vocabularies, merges, and the words met so far. Private to io/tokenizer/. */
+#ifndef REACH_IO_TOKENIZER_MAP_H
+#define REACH_IO_TOKENIZER_MAP_H
+
+#include "io/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct map_slot;
+
+/* Zeroed: an empty map. The keys are copied. */
+struct map {
+    struct map_slot *slots; /* open addressing; a power of two of them */
+    size_t capacity, count;
+    unsigned char *keys;    /* one behind the other */
+    size_t key_bytes, key_room;
+};
+
+enum { MAP_ABSENT = -1 };
+
+/* The key's value, or MAP_ABSENT. */
+int32_t map_find(const struct map *m, const void *key, size_t size);
+
+/* Adds a key or gives it another value; values are >= 0. */
+int map_set(struct map *m, const void *key, size_t size, int32_t value, struct error *e) MUST_USE;
+
+/* Forgets all keys and keeps the memory. */
+void map_clear(struct map *m);
+void map_free(struct map *m);
+
+#endif

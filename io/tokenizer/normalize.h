@@ -1,0 +1,30 @@
+/* Normalizers of tokenizer files: what is done to the text before anything else. Private to io/tokenizer/. */
+#ifndef REACH_IO_TOKENIZER_NORMALIZE_H
+#define REACH_IO_TOKENIZER_NORMALIZE_H
+
+#include "io/tokenizer/pattern.h"
+#include "io/tokenizer/text.h"
+
+enum normal_kind { NORMAL_NFC, NORMAL_NFD, NORMAL_NFKC, NORMAL_NFKD, NORMAL_LOWERCASE, NORMAL_PREPEND, NORMAL_REPLACE };
+
+struct normal_step {
+    enum normal_kind kind;
+    struct pattern *pattern; /* of NORMAL_REPLACE */
+    struct buffer content;   /* what is put in, of NORMAL_PREPEND and NORMAL_REPLACE */
+    struct buffer made;      /* its result */
+    int32_t *characters;     /* scratch of the Unicode forms, [character_room] */
+    size_t character_room;
+};
+
+enum { NORMAL_STEPS_MAX = 32 };
+
+struct normalizer {
+    struct normal_step step[NORMAL_STEPS_MAX];
+    int count;
+};
+
+/* The text after all steps: `text` itself where there are none, else memory of the normalizer's that lives until the next call. */
+int normalize(struct normalizer *n, struct span *out, struct span text, struct error *e) MUST_USE;
+void normalizer_free(struct normalizer *n);
+
+#endif

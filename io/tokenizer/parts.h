@@ -1,0 +1,70 @@
+/* What a tokenizer is made of, for its readers. Private to io/tokenizer/. */
+#ifndef REACH_IO_TOKENIZER_PARTS_H
+#define REACH_IO_TOKENIZER_PARTS_H
+
+#include "io/tokenizer/added.h"
+#include "io/tokenizer/bpe.h"
+#include "io/tokenizer/normalize.h"
+#include "io/tokenizer/split.h"
+#include "io/tokenizer/tokenizer.h"
+
+#include <jansson.h>
+
+struct tokenizer {
+    /* Text goes through these in turn. */
+    struct added_tokens verbatim;   /* found in the text as it is */
+    struct normalizer normalizer;
+    struct added_tokens normalized; /* found in the normalized text, by their own normalized form */
+    struct splitter splitter;
+    struct bpe bpe;
+
+    struct map added; /* contents of the added tokens to their ids */
+    int32_t largest;  /* id of an added token */
+    int bos, adds_bos;
+
+    /* During tokenizer_encode. */
+    struct ids *out;
+    const char *text;   /* what is encoded */
+    const char *normal; /* the normalized part in hand */
+    int first;          /* the part is the begin of the text */
+    size_t before, part; /* bytes of the text before the part, and in it */
+    size_t seen;        /* bytes of the part's words */
+    double scale;       /* from these to bytes of text */
+    int (*step)(void *context, size_t done, struct error *e);
+    void *context;
+};
+
+/* An added token that is found in the text, or in its normalized form. Its id is that of the vocabulary, else `id`; both there and different: an error. */
+int tokenizer_add(struct tokenizer *t, struct span content, struct added_token token, int is_normalized, struct error *e) MUST_USE;
+/* The id of a token, added or not; -1: there is none. */
+int tokenizer_find(const struct tokenizer *t, struct span content);
+
+/* Readers: fill the part of `t` from its object in tokenizer.json. Messages do not name the file. */
+int read_normalizer(struct tokenizer *t, const json_t *object, int depth, struct error *e) MUST_USE;
+int read_splitter(struct tokenizer *t, const json_t *object, int depth, struct error *e) MUST_USE;
+int read_post_processor(struct tokenizer *t, const json_t *object, int depth, struct error *e) MUST_USE;
+/* tokenizer_config.json: the beginning-of-text token. */
+int read_settings(struct tokenizer *t, const json_t *settings, struct error *e) MUST_USE;
+/* GPT-2's splitting into words, without its prefix: ByteLevel of tokenizer.json. */
+int add_byte_level(struct tokenizer *t, int prefix_space, int use_regex, struct error *e) MUST_USE;
+
+/* Members of an object: absent and null count as `fallback`. */
+int member_flag(const json_t *object, const char *key, int fallback, int *out, struct error *e) MUST_USE;
+/* A text that must be there. */
+int member_text(const json_t *object, const char *key, struct span *out, struct error *e) MUST_USE;
+/* The member, or NULL when it is absent or null. */
+json_t *member(const json_t *object, const char *key);
+struct span text_of(const json_t *string);
+
+/* Calls the reader of the object's type; an unknown one is refused as a KIND of that name. */
+struct part_reader {
+    const char *type;
+    int (*read)(struct tokenizer *t, const json_t *object, int depth, struct error *e);
+};
+int read_part(struct tokenizer *t, const struct part_reader *readers, size_t count, const char *kind, const json_t *object, int depth,
+              struct error *e) MUST_USE;
+/* The same for each object of a list, one level deeper. */
+int read_parts(struct tokenizer *t, const struct part_reader *readers, size_t count, const char *kind, const json_t *list, int depth,
+               struct error *e) MUST_USE;
+
+#endif

@@ -1,0 +1,407 @@
+#include "io/tokenizer/parts.h"
+
+#include "io/element.h"
+#include "io/file.h"
+#include "io/json.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILE_BYTES_MAX = 256 << 20, SETTINGS_BYTES_MAX = 64 << 20 };
+
+/* -- tokens -- */
+
+int tokenizer_find(const struct tokenizer *t, struct span content)
+{
+    int32_t id = map_find(&t->added, content.text, content.size);
+    return id != MAP_ABSENT ? id : map_find(&t->bpe.vocabulary, content.text, content.size);
+}
+
+int tokenizer_add(struct tokenizer *t, struct span content, struct added_token token, int is_normalized, struct error *e)
+{
+    int32_t known = map_find(&t->bpe.vocabulary, content.text, content.size);
+    struct span found = content;
+    if (known != MAP_ABSENT && known != token.id)
+        return fail(e, "the added token '%.60s' has the id %d, and %d in the vocabulary", content.text, token.id, known);
+    if (token.id > t->largest)
+        t->largest = token.id;
+    if (map_set(&t->added, content.text, content.size, token.id, e) || (is_normalized && normalize(&t->normalizer, &found, content, e)))
+        return -1;
+    return added_add(is_normalized ? &t->normalized : &t->verbatim, found, token, e);
+}
+
+size_t tokenizer_vocabulary(const struct tokenizer *t)
+{
+    return (size_t)(t->largest > t->bpe.largest ? t->largest : t->bpe.largest) + 1;
+}
+
+int tokenizer_bos(const struct tokenizer *t)
+{
+    return t->bos;
+}
+
+int tokenizer_adds_bos(const struct tokenizer *t)
+{
+    return t->adds_bos;
+}
+
+/* -- reading -- */
+
+static struct tokenizer *create(size_t merges, struct error *e)
+{
+    struct tokenizer *t = calloc(1, sizeof *t);
+    if (!t) {
+        fail_memory(e, sizeof *t, "a tokenizer");
+        return NULL;
+    }
+    t->bos = t->largest = -1;
+    t->bpe.unknown = BPE_NONE;
+    if (bpe_start(&t->bpe, merges, e)) {
+        tokenizer_close(t);
+        return NULL;
+    }
+    return t;
+}
+
+static int read_vocabulary(struct tokenizer *t, json_t *vocabulary, struct error *e)
+{
+    void *at;
+    if (!json_is_object(vocabulary))
+        return fail(e, "the vocabulary is no object");
+    for (at = json_object_iter(vocabulary); at; at = json_object_iter_next(vocabulary, at)) {
+        const char *token = json_object_iter_key(at);
+        const json_t *id = json_object_iter_value(at);
+        if (!json_is_integer(id))
+            return fail(e, "the id of token '%.60s' is no whole number", token);
+        if (bpe_add_token(&t->bpe, (struct span){token, strlen(token)}, json_integer_value(id), e))
+            return -1;
+    }
+    return 0;
+}
+
+/* A merge written as two tokens with a blank between them. */
+static int read_merge_line(struct tokenizer *t, struct span line, struct error *e)
+{
+    const char *blank = memchr(line.text, ' ', line.size), *end = line.text + line.size;
+    if (!blank || memchr(blank + 1, ' ', (size_t)(end - blank - 1)))
+        return fail(e, "merge %zu is not two tokens with a blank between them", t->bpe.merge_count + 1);
+    return bpe_add_merge(&t->bpe, (struct span){line.text, (size_t)(blank - line.text)}, (struct span){blank + 1, (size_t)(end - blank - 1)}, e);
+}
+
+static int is_version(struct span line)
+{
+    return line.size >= 8 && memcmp(line.text, "#version", 8) == 0;
+}
+
+static int read_merges(struct tokenizer *t, const json_t *merges, struct error *e)
+{
+    size_t i;
+    const json_t *merge;
+    json_array_foreach(merges, i, merge) {
+        const json_t *left = json_array_get(merge, 0), *right = json_array_get(merge, 1);
+        int result;
+        if (json_is_string(merge))
+            result = is_version(text_of(merge)) ? 0 : read_merge_line(t, text_of(merge), e);
+        else if (json_array_size(merge) == 2 && json_is_string(left) && json_is_string(right))
+            result = bpe_add_merge(&t->bpe, text_of(left), text_of(right), e);
+        else
+            result = fail(e, "merge %zu is neither a text nor two", i + 1);
+        if (result)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_model(struct tokenizer *t, const json_t *model, struct error *e)
+{
+    static const char *const refused[] = {"continuing_subword_prefix", "end_of_word_suffix"};
+    const json_t *unknown = member(model, "unk_token"), *dropout = member(model, "dropout");
+    struct bpe *b = &t->bpe;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if (member(model, refused[i]) && json_string_length(member(model, refused[i])) != 0)
+            return fail(e, "the model's %s is not supported", refused[i]);
+    if (dropout && (!json_is_number(dropout) || json_number_value(dropout) != 0))
+        return fail(e, "the model's dropout is not supported");
+    if (member_flag(model, "fuse_unk", 0, &b->fuse_unknown, e) || member_flag(model, "byte_fallback", 0, &b->byte_fallback, e) ||
+        member_flag(model, "ignore_merges", 0, &b->ignore_merges, e))
+        return -1;
+    if (read_vocabulary(t, member(model, "vocab"), e) || read_merges(t, member(model, "merges"), e))
+        return -1;
+    if (unknown && !json_is_string(unknown))
+        return fail(e, "unk_token is no text");
+    if (unknown) {
+        b->unknown = map_find(&b->vocabulary, json_string_value(unknown), json_string_length(unknown));
+        b->unknown = b->unknown == MAP_ABSENT ? BPE_MISSING : b->unknown;
+    }
+    return 0;
+}
+
+static int read_added_flags(const json_t *object, struct added_token *token, int *is_normalized, struct error *e)
+{
+    int special;
+    return member_flag(object, "special", 0, &special, e) || member_flag(object, "single_word", 0, &token->single_word, e) ||
+                   member_flag(object, "lstrip", 0, &token->strip_left, e) || member_flag(object, "rstrip", 0, &token->strip_right, e) ||
+                   member_flag(object, "normalized", !special, is_normalized, e)
+               ? -1
+               : 0;
+}
+
+/* One of `added_tokens`. A token that is not in the vocabulary gets the next id behind it, whatever the file says, in the library that sets the
+ * standard; a file that says something else has no one meaning. */
+static int read_added(struct tokenizer *t, const json_t *object, int64_t *next, struct error *e)
+{
+    const json_t *id = member(object, "id");
+    struct added_token token = {0};
+    struct span content = {0};
+    int is_normalized;
+    if (member_text(object, "content", &content, e) || read_added_flags(object, &token, &is_normalized, e))
+        return -1;
+    if (content.size == 0)
+        return 0;
+    if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= INT32_MAX)
+        return fail(e, "the added token '%.60s' has no id", content.text);
+    token.id = (int32_t)json_integer_value(id);
+    if (map_find(&t->added, content.text, content.size) != MAP_ABSENT)
+        return fail(e, "the added token '%.60s' is there twice", content.text);
+    if (map_find(&t->bpe.vocabulary, content.text, content.size) == MAP_ABSENT && (*next)++ != token.id)
+        return fail(e, "the added token '%.60s' has the id %d (expected %lld: ids of added tokens follow the vocabulary in their order)", content.text,
+                    token.id, (long long)*next - 1);
+    return tokenizer_add(t, content, token, is_normalized, e);
+}
+
+/* Byte pair encoding spells the bytes itself where that comes last, which is faster. */
+static void finish(struct tokenizer *t)
+{
+    struct splitter *s = &t->splitter;
+    if (s->count && s->step[s->count - 1].kind == SPLIT_BYTES) {
+        s->count--;
+        t->bpe.bytes_as_characters = 1;
+    }
+    bpe_finish(&t->bpe);
+}
+
+static int read_tokenizer(struct tokenizer *t, const json_t *root, struct error *e)
+{
+    const json_t *model = member(root, "model"), *part, *added = member(root, "added_tokens");
+    const char *type = json_string_value(member(model, "type"));
+    int64_t next;
+    size_t i;
+    if (type && strcmp(type, "BPE"))
+        return fail(e, "the model %.60s is not supported (expected BPE)", type);
+    if (read_model(t, model, e) || ((part = member(root, "normalizer")) && read_normalizer(t, part, 0, e)) ||
+        ((part = member(root, "pre_tokenizer")) && read_splitter(t, part, 0, e)) ||
+        ((part = member(root, "post_processor")) && read_post_processor(t, part, 0, e)))
+        return -1;
+    if (added && !json_is_array(added))
+        return fail(e, "added_tokens is no list");
+    next = (int64_t)t->bpe.vocabulary.count;
+    json_array_foreach(added, i, part)
+        if (read_added(t, part, &next, e))
+            return -1;
+    finish(t);
+    return 0;
+}
+
+/* The message of a reader, with the file before it. */
+static int name_file(const char *path, const struct error *inner, struct error *e)
+{
+    return fail(e, "%s: %s", path, inner->text);
+}
+
+struct tokenizer *tokenizer_parse(struct source json, const struct source *settings, struct error *e)
+{
+    struct error inner = {""};
+    struct tokenizer *t = NULL;
+    json_t *root = json_parse_object(json.path, "the file", json.text, json.size, e), *other = NULL;
+    if (!root)
+        return NULL;
+    const json_t *merges = member(member(root, "model"), "merges");
+    if (!json_is_array(merges)) {
+        fail(e, "%s: has no model with a list of merges (expected byte pair encoding)", json.path);
+        goto failed;
+    }
+    if (!(t = create(json_array_size(merges), &inner)) || read_tokenizer(t, root, &inner)) {
+        name_file(json.path, &inner, e);
+        goto failed;
+    }
+    if (settings) {
+        if (!(other = json_parse_object(settings->path, "the file", settings->text, settings->size, e)))
+            goto failed;
+        if (read_settings(t, other, &inner)) {
+            name_file(settings->path, &inner, e);
+            goto failed;
+        }
+    }
+    goto end;
+failed:
+    tokenizer_close(t);
+    t = NULL;
+end:
+    json_decref(root);
+    json_decref(other);
+    return t;
+}
+
+/* -- vocab.json and merges.txt -- */
+
+static int read_merge_lines(struct tokenizer *t, struct source merges, struct error *e)
+{
+    if (utf8_sound((struct span){merges.text, merges.size}) != merges.size)
+        return fail(e, "is not UTF-8");
+    for (const char *at = merges.text, *end = at + merges.size; at < end;) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at)), *stop = newline ? newline : end;
+        struct span line = {at, (size_t)(stop - at)};
+        if (line.size && line.text[line.size - 1] == '\r')
+            line.size--;
+        at = newline ? newline + 1 : end;
+        if (!is_version(line) && read_merge_line(t, line, e))
+            return -1;
+    }
+    return 0;
+}
+
+/* `added_tokens_decoder` of tokenizer_config.json: ids to tokens. */
+static int read_added_decoder(struct tokenizer *t, json_t *decoder, struct error *e)
+{
+    for (void *at = json_object_iter(decoder); at; at = json_object_iter_next(decoder, at)) {
+        const json_t *object = json_object_iter_value(at);
+        struct added_token token = {0};
+        struct span content = {0};
+        int is_normalized;
+        char *end;
+        errno = 0;
+        long id = strtol(json_object_iter_key(at), &end, 10);
+        if (errno || *end || end == json_object_iter_key(at) || id < 0 || id >= INT32_MAX)
+            return fail(e, "added_tokens_decoder has the key '%.60s' (expected ids)", json_object_iter_key(at));
+        token.id = (int32_t)id;
+        if (member_text(object, "content", &content, e) || read_added_flags(object, &token, &is_normalized, e) ||
+            (content.size && tokenizer_add(t, content, token, is_normalized, e)))
+            return -1;
+    }
+    return 0;
+}
+
+static int read_gpt2_settings(struct tokenizer *t, const json_t *settings, struct error *e)
+{
+    static const char end_of_text[] = "<|endoftext|>";
+    json_t *decoder = member(settings, "added_tokens_decoder");
+    struct span content = {end_of_text, sizeof end_of_text - 1};
+    struct added_token token = {.id = map_find(&t->bpe.vocabulary, content.text, content.size)};
+    int prefix_space = 0;
+    if (decoder && (!json_is_object(decoder) ? fail(e, "added_tokens_decoder is no object") : read_added_decoder(t, decoder, e)))
+        return -1;
+    if (!decoder && token.id != MAP_ABSENT && tokenizer_add(t, content, token, 0, e))
+        return -1;
+    if (member_flag(settings, "add_prefix_space", 0, &prefix_space, e) || add_byte_level(t, prefix_space, 1, e))
+        return -1;
+    t->bos = token.id != MAP_ABSENT ? token.id : -1;
+    return settings ? read_settings(t, settings, e) : 0;
+}
+
+struct tokenizer *tokenizer_parse_merges(struct source vocabulary, struct source merges, const struct source *settings, struct error *e)
+{
+    struct error inner = {""};
+    struct tokenizer *t = NULL;
+    json_t *other = NULL, *root = json_parse_object(vocabulary.path, "the file", vocabulary.text, vocabulary.size, e);
+    if (!root || (settings && !(other = json_parse_object(settings->path, "the file", settings->text, settings->size, e))))
+        goto failed;
+    if (!(t = create(merges.size / 8, &inner)) || read_vocabulary(t, root, &inner)) {
+        name_file(vocabulary.path, &inner, e);
+        goto failed;
+    }
+    if (read_merge_lines(t, merges, &inner)) {
+        name_file(merges.path, &inner, e);
+        goto failed;
+    }
+    if (read_gpt2_settings(t, other, &inner)) {
+        name_file(settings ? settings->path : vocabulary.path, &inner, e);
+        goto failed;
+    }
+    finish(t);
+    goto end;
+failed:
+    tokenizer_close(t);
+    t = NULL;
+end:
+    json_decref(root);
+    json_decref(other);
+    return t;
+}
+
+/* -- files -- */
+
+/* FOLDER/NAME of a model: in it, or beside it when it is a file. NULL with *e when memory runs out. */
+static char *path_in(const char *model, const char *name, struct error *e)
+{
+    struct stat st;
+    const char *base = path_base(model);
+    char *path;
+    int is_folder = stat(model, &st) != 0 || S_ISDIR(st.st_mode);
+    int written = is_folder ? asprintf(&path, "%s/%s", model, name) : asprintf(&path, "%.*s%s", (int)(base - model), model, name);
+    if (written >= 0)
+        return path;
+    fail_memory(e, (double)strlen(model), name);
+    return NULL;
+}
+
+/* The file beside the model, or text NULL when it is not there. Caller frees path and text. */
+static int read_source(struct source *out, const char *model, const char *name, size_t limit, struct error *e)
+{
+    char *path = path_in(model, name, e);
+    *out = (struct source){.path = path};
+    if (!path)
+        return -1;
+    if (access(path, F_OK) != 0)
+        return 0;
+    return (out->text = file_read_whole(path, limit, &out->size, e)) ? 0 : -1;
+}
+
+static void free_source(struct source *s)
+{
+    free((char *)s->path);
+    free((char *)s->text);
+}
+
+int tokenizer_open(struct tokenizer **out, const char *model, struct error *e)
+{
+    struct source json = {0}, vocabulary = {0}, merges = {0}, settings = {0};
+    int result = -1;
+    *out = NULL;
+    if (read_source(&json, model, "tokenizer.json", FILE_BYTES_MAX, e) || read_source(&settings, model, "tokenizer_config.json", SETTINGS_BYTES_MAX, e))
+        goto end;
+    if (json.text) {
+        *out = tokenizer_parse(json, settings.text ? &settings : NULL, e);
+        result = *out ? 0 : -1;
+        goto end;
+    }
+    if (read_source(&vocabulary, model, "vocab.json", FILE_BYTES_MAX, e) || read_source(&merges, model, "merges.txt", FILE_BYTES_MAX, e))
+        goto end;
+    result = 0;
+    if (vocabulary.text && merges.text) {
+        *out = tokenizer_parse_merges(vocabulary, merges, settings.text ? &settings : NULL, e);
+        result = *out ? 0 : -1;
+    }
+end:
+    free_source(&json);
+    free_source(&settings);
+    free_source(&vocabulary);
+    free_source(&merges);
+    return result;
+}
+
+void tokenizer_close(struct tokenizer *t)
+{
+    if (!t)
+        return;
+    added_free(&t->verbatim);
+    normalizer_free(&t->normalizer);
+    added_free(&t->normalized);
+    splitter_free(&t->splitter);
+    bpe_free(&t->bpe);
+    map_free(&t->added);
+    free(t);
+}

@@ -1,0 +1,152 @@
+/* Activations of the cuda set and their derivatives, in float; formulas as in kernels/reference/activation.c. */
+#include "kernels/cuda/state.cuh"
+
+enum { BLOCK = 256 };
+
+__device__ static float sigmoid(float x)
+{
+    return 1 / (1 + expf(-x));
+}
+
+/* The value at x, and its derivative in *slope: value = x gate, slope = gate + x gate'; 1 - sigma(u) is sigma(-u), for its accuracy. */
+template <int KIND> __device__ static float activation(float *slope, float x)
+{
+    float gate, gate_slope;
+    if (KIND == ACTIVATION_GELU) {
+        gate = 0.5f * erfcf(-x * 0.70710678118654752f);
+        gate_slope = expf(-0.5f * x * x) * 0.39894228040143268f; /* 1 / sqrt(2 pi) */
+    } else if (KIND == ACTIVATION_GELU_TANH || KIND == ACTIVATION_GELU_BLOOM) { /* the two constants are one float */
+        const float c = 0.79788456080286536f, cubic = 0.044715f;
+        float u = 2 * c * (x + cubic * x * x * x);
+        gate = sigmoid(u);
+        gate_slope = gate * sigmoid(-u) * 2 * c * (1 + 3 * cubic * x * x);
+    } else if (KIND == ACTIVATION_QUICK_GELU) {
+        gate = sigmoid(1.702f * x);
+        gate_slope = 1.702f * gate * sigmoid(-1.702f * x);
+    } else if (KIND == ACTIVATION_RELU) {
+        gate = x != x ? x : x > 0 ? 1.0f : 0.0f;
+        gate_slope = 0;
+    } else {
+        gate = sigmoid(x);
+        gate_slope = gate * sigmoid(-x);
+    }
+    *slope = gate + x * gate_slope;
+    return x * gate;
+}
+
+template <int KIND, int GATED, int N, class T> __device__ static void activate_vector(T *a, const T *up, const T *gate, size_t at)
+{
+    float u[N], g[N], slope;
+    load_floats<N>(u, up + at);
+    if (GATED)
+        load_floats<N>(g, gate + at);
+    for (int j = 0; j < N; j++)
+        u[j] = GATED ? activation<KIND>(&slope, g[j]) * u[j] : activation<KIND>(&slope, u[j]);
+    store_floats<N>(a + at, u);
+}
+
+template <int KIND, int GATED, int N, class T>
+__device__ static void activate_reverse_vector(T *d_up, T *d_gate, const T *da, const T *up, const T *gate, size_t at)
+{
+    float d[N], u[N], g[N], slope;
+    load_floats<N>(d, da + at);
+    load_floats<N>(u, up + at);
+    if (GATED)
+        load_floats<N>(g, gate + at);
+    for (int j = 0; j < N; j++) {
+        float value = activation<KIND>(&slope, GATED ? g[j] : u[j]);
+        if (GATED)
+            g[j] = d[j] * u[j] * slope;
+        u[j] = d[j] * (GATED ? value : slope);
+    }
+    if (GATED)
+        store_floats<N>(d_gate + at, g);
+    store_floats<N>(d_up + at, u);
+}
+
+/* A thread has 4 elements that lie together; the last ones of an odd total alone. */
+template <int KIND, int GATED, class T> __global__ void __launch_bounds__(BLOCK) activate_elements(T *a, const T *up, const T *gate, size_t total)
+{
+    size_t at = ((size_t)blockIdx.x * BLOCK + threadIdx.x) * 4;
+    if (at + 4 <= total)
+        activate_vector<KIND, GATED, 4>(a, up, gate, at);
+    else
+        for (; at < total; at++)
+            activate_vector<KIND, GATED, 1>(a, up, gate, at);
+}
+
+template <int KIND, int GATED, class T>
+__global__ void __launch_bounds__(BLOCK) activate_elements_reverse(T *d_up, T *d_gate, const T *da, const T *up, const T *gate, size_t total)
+{
+    size_t at = ((size_t)blockIdx.x * BLOCK + threadIdx.x) * 4;
+    if (at + 4 <= total)
+        activate_reverse_vector<KIND, GATED, 4>(d_up, d_gate, da, up, gate, at);
+    else
+        for (; at < total; at++)
+            activate_reverse_vector<KIND, GATED, 1>(d_up, d_gate, da, up, gate, at);
+}
+
+/* The arguments of either direction: da is NULL forward. */
+template <class T> struct operands {
+    T *out, *d_gate;
+    const T *da, *up, *gate;
+};
+
+template <int KIND, class T> static void launch_kind(cudaStream_t stream, const struct operands<T> &o, size_t total)
+{
+    dim3 grid((unsigned)cuda_divide_up(total, 4 * BLOCK)), block(BLOCK);
+    if (o.da && o.gate)
+        LAUNCH((activate_elements_reverse<KIND, 1, T>), grid, block, 0, stream, o.out, o.d_gate, o.da, o.up, o.gate, total);
+    else if (o.da)
+        LAUNCH((activate_elements_reverse<KIND, 0, T>), grid, block, 0, stream, o.out, o.d_gate, o.da, o.up, o.gate, total);
+    else if (o.gate)
+        LAUNCH((activate_elements<KIND, 1, T>), grid, block, 0, stream, o.out, o.up, o.gate, total);
+    else
+        LAUNCH((activate_elements<KIND, 0, T>), grid, block, 0, stream, o.out, o.up, o.gate, total);
+}
+
+template <class T> static void launch(cudaStream_t stream, const struct operands<T> &o, enum activation kind, size_t total)
+{
+    if (!total)
+        return;
+    switch (kind) {
+    case ACTIVATION_GELU: launch_kind<ACTIVATION_GELU>(stream, o, total); break;
+    case ACTIVATION_GELU_TANH:
+    case ACTIVATION_GELU_BLOOM: launch_kind<ACTIVATION_GELU_TANH>(stream, o, total); break;
+    case ACTIVATION_QUICK_GELU: launch_kind<ACTIVATION_QUICK_GELU>(stream, o, total); break;
+    case ACTIVATION_RELU: launch_kind<ACTIVATION_RELU>(stream, o, total); break;
+    case ACTIVATION_SILU: launch_kind<ACTIVATION_SILU>(stream, o, total); break;
+    }
+}
+
+template <class T>
+static void run(struct kernels *k, struct buffer *out, struct buffer *d_gate, const struct buffer *da, const struct buffer *up, const struct buffer *gate,
+                enum activation kind, struct rows rows, int width)
+{
+    struct operands<T> o = {(T *)out->data, d_gate ? (T *)d_gate->data : (T *)NULL, da ? (const T *)da->data : (const T *)NULL, (const T *)up->data,
+                            gate ? (const T *)gate->data : (const T *)NULL};
+    launch(cuda_state(k)->stream, o, kind, (size_t)rows.segments * (size_t)rows.count * (size_t)width);
+}
+
+static void activate(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows, int width)
+{
+    if (cuda_is_bf16(k, a))
+        run<bf16>(k, a, NULL, NULL, up, gate, kind, rows, width);
+    else
+        run<float>(k, a, NULL, NULL, up, gate, kind, rows, width);
+}
+
+static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *da, const struct buffer *up,
+                             const struct buffer *gate, enum activation kind, struct rows rows, int width)
+{
+    if (cuda_is_bf16(k, da))
+        run<bf16>(k, d_up, d_gate, da, up, gate, kind, rows, width);
+    else
+        run<float>(k, d_up, d_gate, da, up, gate, kind, rows, width);
+}
+
+void cuda_fill_activation(struct kernels *k)
+{
+    k->activate = activate;
+    k->activate_reverse = activate_reverse;
+}

@@ -1,0 +1,52 @@
+/* Attention on tiles in bf16 (sums and softmax in float; P and dS are rounded to bf16 for the second product): the tile sizes for each head size.
+ *
+ * Rows of a warp decide how busy shared memory is: a fragment of the other operand is read once for each 16 or 32 of them. 32 rows need registers for
+ * 32 x head size / 32 sums a thread, so dK and dV together at head size 128 leave 16, and at 256 two blocks share the columns. */
+#include "kernels/cuda/attention_forward.cuh"
+#include "kernels/cuda/attention_reverse.cuh"
+
+template <int SIZE, int OUT, int GROUPS, int COLUMNS> using products = matrix_products<type_bf16, SIZE, OUT, GROUPS, COLUMNS, 4>;
+
+template <int FEATURE> static void forward(const attention_arguments *a, cudaStream_t stream)
+{
+    if (a->head_size <= 64)
+        attention_forward_launch<products<64, 64, 2, 64>, FEATURE, 2, false, 3>(a, stream);
+    else
+        attention_forward_launch<products<128, 128, 2, 64>, FEATURE, 2, false, 2>(a, stream);
+}
+
+template <int FEATURE> static void reverse(const attention_arguments *a, cudaStream_t stream)
+{
+    if (a->head_size <= 64) {
+        attention_reverse_keys_launch<products<64, 64, 2, 32>, FEATURE, 2, 2>(a, stream);
+        attention_reverse_queries_launch<products<64, 64, 2, 32>, FEATURE, 2, true, 2>(a, stream);
+    } else {
+        attention_reverse_keys_launch<products<128, 128, 1, 64>, FEATURE, 2, 2>(a, stream);
+        attention_reverse_queries_launch<products<128, 128, 2, 32>, FEATURE, 2, false, 2>(a, stream);
+    }
+}
+
+void attention_forward_bf16(const attention_arguments *a, enum attention_feature feature, cudaStream_t stream)
+{
+    if (a->head_size > 128)
+        attention_forward_launch<products<256, 256, 1, 32>, FEATURE_GENERAL, 2, false, 2>(a, stream);
+    else if (feature == FEATURE_PLAIN)
+        forward<FEATURE_PLAIN>(a, stream);
+    else if (feature == FEATURE_BIAS)
+        forward<FEATURE_BIAS>(a, stream);
+    else
+        forward<FEATURE_GENERAL>(a, stream);
+}
+
+void attention_reverse_bf16(const attention_arguments *a, enum attention_feature feature, cudaStream_t stream)
+{
+    if (a->head_size > 128) {
+        attention_reverse_keys_launch<products<256, 128, 1, 32>, FEATURE_GENERAL, 2, 1>(a, stream);
+        attention_reverse_queries_launch<products<256, 256, 1, 32>, FEATURE_GENERAL, 2, false, 1>(a, stream);
+    } else if (feature == FEATURE_PLAIN)
+        reverse<FEATURE_PLAIN>(a, stream);
+    else if (feature == FEATURE_BIAS)
+        reverse<FEATURE_BIAS>(a, stream);
+    else
+        reverse<FEATURE_GENERAL>(a, stream);
+}

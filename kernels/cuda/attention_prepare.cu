@@ -1,0 +1,103 @@
+/* What the attention kernels need to know of rows beforehand: for reverse log-sum-exp and delta of each query, for skipping the largest norms. */
+#include "kernels/cuda/attention_score.cuh"
+
+enum { ROW_WARPS = 4 };
+
+/* lse2 and delta of every query, +inf and 0 behind the last: a warp each. Grid: ceil(padded_queries / ROW_WARPS), heads, segments. */
+template <typename T> __global__ void attention_rows_kernel(const __grid_constant__ attention_arguments a)
+{
+    int row = (int)blockIdx.x * ROW_WARPS + warp_index(), lane = lane_index(), head = (int)blockIdx.y;
+    size_t number = (size_t)blockIdx.z * (size_t)a.heads + (size_t)head;
+    if (row >= a.padded_queries)
+        return;
+    float sum = 0, lse = -INFINITY;
+    if (row < a.queries) {
+        attention_task<T> task(a, (int)blockIdx.z, head, 0);
+        const T *o = task.at(a.o, task.q_row, (size_t)row, task.q_stride), *d_o = task.at(a.d_o, task.q_row, (size_t)row, task.q_stride);
+        for (int c = lane; c < a.head_size; c += WARP)
+            sum = fmaf(to_float(o[c]), to_float(d_o[c]), sum);
+        lse = a.lse[number * (size_t)a.queries + (size_t)row];
+    }
+    sum = warp_sum(sum);
+    if (lane == 0) {
+        a.lse2[number * (size_t)a.padded_queries + (size_t)row] = lse == -INFINITY ? INFINITY : 1.4426950408889634f * lse;
+        a.delta[number * (size_t)a.padded_queries + (size_t)row] = sum;
+    }
+}
+
+void attention_rows(const attention_arguments *a, bool half, cudaStream_t stream)
+{
+    dim3 grid((unsigned)(a->padded_queries + ROW_WARPS - 1) / ROW_WARPS, (unsigned)a->heads, (unsigned)a->segments);
+    if (half)
+        LAUNCH(attention_rows_kernel<bf16>, grid, dim3(WARP * ROW_WARPS), 0, stream, *a);
+    else
+        LAUNCH(attention_rows_kernel<float>, grid, dim3(WARP * ROW_WARPS), 0, stream, *a);
+}
+
+/* The largest length of rows first .. first + NORM_ROWS - 1 of x (below `rows`); NaN if one of them, or of y, is not finite. For a block of ROW_WARPS warps. */
+template <typename T> __device__ inline float largest_norm(const T *x, const T *y, size_t stride, int first, int rows, int size, float *space)
+{
+    float largest = 0;
+    for (int row = first + warp_index(); row < min(first + NORM_ROWS, rows); row += ROW_WARPS) {
+        float square = 0, guard = 0;
+        for (int c = lane_index(); c < size; c += WARP) {
+            float v = to_float(x[(size_t)row * stride + (size_t)c]);
+            square = fmaf(v, v, square);
+            guard += 0 * to_float(y[(size_t)row * stride + (size_t)c]);
+        }
+        square = warp_sum(square + guard);
+        largest = larger(largest, square + 0 * square);
+    }
+    if (lane_index() == 0)
+        space[warp_index()] = largest;
+    __syncthreads();
+    for (int warp = 0; warp < ROW_WARPS; warp++)
+        largest = larger(largest, space[warp]);
+    return sqrtf(largest) * 1.0001f;
+}
+
+/* query_norm, and with `reverse` least_lse. Grid: query_norms, heads, segments. */
+template <typename T> __global__ void attention_query_norms_kernel(const __grid_constant__ attention_arguments a, float *norm, float *least, int reverse)
+{
+    __shared__ float space[ROW_WARPS];
+    attention_task<T> task(a, (int)blockIdx.z, (int)blockIdx.y, 0);
+    size_t number = (size_t)blockIdx.z * (size_t)a.heads + blockIdx.y;
+    int first = (int)blockIdx.x * NORM_ROWS;
+    const T *q = (const T *)a.q + task.q_row;
+    float largest = largest_norm(q, reverse ? (const T *)a.d_o + task.q_row : q, task.q_stride, first, a.queries, a.head_size, space);
+    if (threadIdx.x == 0)
+        norm[number * (size_t)a.query_norms + blockIdx.x] = largest;
+    if (reverse && threadIdx.x == 0) {
+        float smallest = INFINITY;
+        for (int row = first; row < min(first + NORM_ROWS, a.queries); row++)
+            smallest = smaller(smallest, a.lse2[number * (size_t)a.padded_queries + (size_t)row]);
+        least[number * (size_t)a.query_norms + blockIdx.x] = smallest;
+    }
+}
+
+/* key_norm. Grid: key_norms, kv_heads, segments. */
+template <typename T> __global__ void attention_key_norms_kernel(const __grid_constant__ attention_arguments a, float *norm)
+{
+    __shared__ float space[ROW_WARPS];
+    attention_task<T> task(a, (int)blockIdx.z, 0, (int)blockIdx.y);
+    float largest = largest_norm((const T *)a.kv + task.key_row, (const T *)a.kv + task.value_row, task.kv_stride, (int)blockIdx.x * NORM_ROWS, a.keys,
+                                 a.head_size, space);
+    if (threadIdx.x == 0)
+        norm[((size_t)blockIdx.z * (size_t)a.kv_heads + blockIdx.y) * (size_t)a.key_norms + blockIdx.x] = largest;
+}
+
+template <typename T> static void norms(const attention_arguments *a, bool reverse, cudaStream_t stream)
+{
+    LAUNCH(attention_query_norms_kernel<T>, dim3((unsigned)a->query_norms, (unsigned)a->heads, (unsigned)a->segments), dim3(WARP * ROW_WARPS), 0, stream, *a,
+           (float *)a->query_norm, (float *)a->least_lse, (int)reverse);
+    LAUNCH(attention_key_norms_kernel<T>, dim3((unsigned)a->key_norms, (unsigned)a->kv_heads, (unsigned)a->segments), dim3(WARP * ROW_WARPS), 0, stream, *a,
+           (float *)a->key_norm);
+}
+
+void attention_norms(const attention_arguments *a, bool half, bool reverse, cudaStream_t stream)
+{
+    if (half)
+        norms<bf16>(a, reverse, stream);
+    else
+        norms<float>(a, reverse, stream);
+}

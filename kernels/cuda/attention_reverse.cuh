@@ -1,0 +1,283 @@
+/* Attention in reverse on tiles (formulas: kernels/reference/attention.c). With P = 2^(x - lse2), dS = P (dO V^T - delta) dx/ds:
+ *     dV = P^T dO    dK = scale dS^T Q    dQ = scale dS K.
+ *
+ * Two kernels: one goes over the queries for a tile of keys (dK, dV), the other over the keys for a tile of queries (dQ). They make S and dO V^T twice, so 7
+ * products of matrices instead of the 5 of one kernel that adds dQ tile by tile in global memory. But each sum then lies in one thread's registers
+ * from start to end, in one order, without atomics or a copy of dQ for each split; and as scores are made transposed for dK and dV, P and dS are the next
+ * product's left operand where they lie. One kernel would write dS, and reads of it, through shared memory, which at these tile sizes is as busy as the
+ * matrix units: (counted in 128-byte reads for a 64 x 128 tile at head size 128) 4900 for its 5 products against 7200 for these 7. */
+#ifndef REACH_KERNELS_CUDA_ATTENTION_REVERSE_CUH
+#define REACH_KERNELS_CUDA_ATTENTION_REVERSE_CUH
+
+#include "kernels/cuda/attention_score.cuh"
+
+/* Where things lie in a block's shared memory, of either kernel: two tiles of rows; stages of two tiles of columns with what belongs to them; bytes. */
+template <class P, int FEATURE, int STAGES, bool KEY_ROWS> struct reverse_layout {
+    typedef tile_scores<P, FEATURE, KEY_ROWS> scores;
+    static constexpr int SECOND = P::ROWS * P::ROW_BYTES, STAGE = 2 * SECOND;
+    static constexpr int TILE = P::COLUMNS * P::ROW_BYTES, LSE = 2 * TILE, DELTA = LSE + (KEY_ROWS ? P::COLUMNS * 4 : 0);
+    static constexpr int SLICES = DELTA + (KEY_ROWS ? P::COLUMNS * 4 : 0), STAGE_BYTES = SLICES + scores::slices::FLOATS * 4;
+    static constexpr int STRIPS = STAGE + STAGES * STAGE_BYTES;
+    static constexpr int LIST = STRIPS + P::WARPS * P::STRIP_BYTES; /* a byte for each step: 1 if it is to be made */
+};
+
+/* N numbers of a row in shared memory, those of the thread's columns. */
+template <class P> __device__ inline void load_columns(float (&out)[P::C], const float *row)
+{
+    row += P::column();
+    if constexpr (P::column_offset(1) == 1) {
+#pragma unroll
+        for (int j = 0; j < P::C; j += 2)
+            load_floats<2>(out + j, row + P::column_offset(j));
+    } else {
+#pragma unroll
+        for (int j = 0; j < P::C; j++)
+            out[j] = row[P::column_offset(j)];
+    }
+}
+
+/* dK and dV of ROWS keys of one kv head, columns part * OUT on: sums over the query heads that read it, in order, and their tiles of COLUMNS queries. */
+template <class P, int FEATURE, int STAGES, int BLOCKS>
+__global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_kernel(const __grid_constant__ attention_arguments a)
+{
+    typedef typename P::element T;
+    typedef reverse_layout<P, FEATURE, STAGES, true> L;
+    typedef tile_scores<P, FEATURE, true> scores;
+    constexpr int PARTS = P::SIZE / P::OUT;
+    SHARED_MEMORY(shared);
+    unsigned tiles = (unsigned)(a.keys + P::ROWS - 1) / P::ROWS, number = blockIdx.x / PARTS;
+    int part = (int)(blockIdx.x % PARTS), first = (int)(number % tiles) * P::ROWS, rows = min(P::ROWS, a.keys - first); /* the longest columns first */
+    int segment = (int)(number / tiles) / a.kv_heads, kv_head = (int)(number / tiles) % a.kv_heads, offset = a.keys - a.queries;
+    int first_head = (int)(((long long)kv_head * a.heads + a.kv_heads - 1) / a.kv_heads);
+    int end_head = (int)(((long long)(kv_head + 1) * a.heads + a.kv_heads - 1) / a.kv_heads);
+    int begin = max(first - offset, 0) / P::COLUMNS, end = (a.queries + P::COLUMNS - 1) / P::COLUMNS;
+    if (a.window > 0)
+        end = min(end, (max(first + rows - 1 + a.window - offset, 0) + P::COLUMNS - 1) / P::COLUMNS);
+    int each = max(end - begin, 0), steps = each * (end_head - first_head);
+    unsigned char *list = shared + L::LIST;
+    char *key_tile = (char *)shared, *value_tile = key_tile + L::SECOND;
+    attention_task<T> keys(a, segment, first_head, kv_head);
+
+    auto load = [&](int step, int stage) {
+        char *to = (char *)shared + L::STAGE + stage * L::STAGE_BYTES;
+        int head = first_head + step / each, query = (begin + step % each) * P::COLUMNS;
+        attention_task<T> task(a, segment, head, kv_head);
+        size_t row = ((size_t)segment * (size_t)a.heads + (size_t)head) * (size_t)a.padded_queries + (size_t)query;
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, task.at(a.q, task.q_row, (size_t)query, task.q_stride), task.q_stride, a.queries - query,
+                                                      a.head_size, a.aligned);
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, task.at(a.d_o, task.q_row, (size_t)query, task.q_stride), task.q_stride,
+                                                      a.queries - query, a.head_size, a.aligned);
+        if (threadIdx.x < P::COLUMNS / 4) {
+            cp_async_16(to + L::LSE + 16 * threadIdx.x, a.lse2 + row + 4 * threadIdx.x, 1);
+            cp_async_16(to + L::DELTA + 16 * threadIdx.x, a.delta + row + 4 * threadIdx.x, 1);
+        }
+        scores::slices::load((float *)(to + L::SLICES), a, head, scores::least_distance(query + offset, first), first);
+    };
+    auto next = [&](int step) {
+        step++;
+        while (a.skip && step < steps && !list[step])
+            step++;
+        return step;
+    };
+
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(key_tile, keys.at(a.kv, keys.key_row, (size_t)first, keys.kv_stride), keys.kv_stride, rows, a.head_size,
+                                               a.aligned);
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(value_tile, keys.at(a.kv, keys.value_row, (size_t)first, keys.kv_stride), keys.kv_stride, rows, a.head_size,
+                                               a.aligned);
+    if (a.skip) {
+        for (int step = (int)threadIdx.x; step < steps; step += P::THREADS) {
+            int head = first_head + step / each, query = (begin + step % each) * P::COLUMNS, last = min(query + P::COLUMNS, a.queries) - 1;
+            const float *least = a.least_lse + ((size_t)segment * (size_t)a.heads + (size_t)head) * (size_t)a.query_norms;
+            list[step] = !all_zero(scores_below(a, segment, head, kv_head, query, last, first, first + rows - 1), least_over(least, query, last));
+        }
+        __syncthreads();
+    }
+    int step = next(-1);
+    if (step < steps)
+        load(step, 0);
+    cp_async_commit();
+    cp_async_wait<0>();
+    tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(key_tile);
+    tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(value_tile);
+
+    row_operand<P, false> key = {key_tile, {}}, value = {value_tile, {}};
+    scores score(a);
+    float dk[P::R][P::OC], dv[P::R][P::OC];
+#pragma unroll
+    for (int i = 0; i < P::R; i++)
+#pragma unroll
+        for (int j = 0; j < P::OC; j++)
+            dk[i][j] = dv[i][j] = 0;
+    for (int stage = 0, after; step < steps; step = after) {
+        char *query = (char *)shared + L::STAGE + stage * L::STAGE_BYTES, *strip = (char *)shared + L::STRIPS + warp_index() * P::STRIP_BYTES;
+        cp_async_wait<0>();
+        tile_finish<typename P::type, P::COLUMNS, P::SIZE, P::THREADS>(query);
+        tile_finish<typename P::type, P::COLUMNS, P::SIZE, P::THREADS>(query + L::TILE);
+        __syncthreads(); /* this tile is there, and the one before is done with */
+        after = next(step);
+        if (STAGES == 2 && after < steps)
+            load(after, stage ^ 1);
+        cp_async_commit();
+
+        float s[P::R][P::C], ds[P::R][P::C], lse[P::C], delta[P::C], slope;
+        P::multiply(s, key, query);
+        P::multiply(ds, value, query + L::TILE);
+        load_columns<P>(lse, (const float *)(query + L::LSE));
+        load_columns<P>(delta, (const float *)(query + L::DELTA));
+        score.begin(a, (const float *)(query + L::SLICES), (begin + step % each) * P::COLUMNS + offset, first);
+#pragma unroll
+        for (int i = 0; i < P::R; i++)
+#pragma unroll
+            for (int j = 0; j < P::C; j++) {
+                s[i][j] = exp2_fast(fmaf(score.get(&slope, s[i][j], i, j), score.factor(), -lse[j]));
+                ds[i][j] = s[i][j] * (ds[i][j] - delta[j]) * slope;
+            }
+        P::accumulate(dv, s, query + L::TILE, part * P::OUT, strip);
+        P::accumulate(dk, ds, query, part * P::OUT, strip);
+        if (STAGES == 1 && after < steps) {
+            __syncthreads(); /* all are done with the tile */
+            load(after, 0);
+            cp_async_commit();
+        }
+        stage ^= STAGES - 1;
+    }
+
+    float one[P::R], scale[P::R];
+#pragma unroll
+    for (int i = 0; i < P::R; i++) {
+        one[i] = 1;
+        scale[i] = a.scale;
+    }
+    T *out = (T *)a.dkv + (size_t)first * keys.kv_stride;
+    store_rows<P>(out + keys.key_row, keys.kv_stride, rows, a.head_size, part * P::OUT, a.aligned, dk, scale, key_tile);
+    store_rows<P>(out + keys.value_row, keys.kv_stride, rows, a.head_size, part * P::OUT, a.aligned, dv, one, value_tile);
+}
+
+/* dQ of ROWS queries of one head: a sum over tiles of COLUMNS keys, from the nearest to the farthest. */
+template <class P, int FEATURE, int STAGES, bool HOLD, int BLOCKS>
+__global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_kernel(const __grid_constant__ attention_arguments a)
+{
+    typedef typename P::element T;
+    typedef reverse_layout<P, FEATURE, STAGES, false> L;
+    typedef tile_scores<P, FEATURE, false> scores;
+    SHARED_MEMORY(shared);
+    unsigned tiles = (unsigned)(a.queries + P::ROWS - 1) / P::ROWS, number = blockIdx.x / tiles;
+    int first = (int)(tiles - 1 - blockIdx.x % tiles) * P::ROWS, rows = min(P::ROWS, a.queries - first); /* the longest rows first */
+    int offset = a.keys - a.queries, head = (int)number % a.heads;
+    attention_task<T> task(a, (int)number / a.heads, head, kv_head_of(a, head));
+    int end = (first + rows + offset + P::COLUMNS - 1) / P::COLUMNS;
+    int begin = a.window > 0 ? max(first + offset - a.window + 1, 0) / P::COLUMNS : 0;
+    unsigned char *list = shared + L::LIST;
+    char *query_tile = (char *)shared, *d_o_tile = query_tile + L::SECOND;
+    size_t number_row = (size_t)number * (size_t)a.padded_queries + (size_t)first;
+
+    auto load = [&](int tile, int stage) {
+        char *to = (char *)shared + L::STAGE + stage * L::STAGE_BYTES;
+        size_t row = (size_t)tile * P::COLUMNS;
+        int there = a.keys - tile * P::COLUMNS;
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, task.at(a.kv, task.key_row, row, task.kv_stride), task.kv_stride, there, a.head_size, a.aligned);
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, task.at(a.kv, task.value_row, row, task.kv_stride), task.kv_stride, there, a.head_size,
+                                                      a.aligned);
+        scores::slices::load((float *)(to + L::SLICES), a, head, scores::least_distance(first + offset, tile * P::COLUMNS), tile * P::COLUMNS);
+    };
+    auto next = [&](int tile) {
+        tile--;
+        while (a.skip && tile >= begin && !list[tile - begin])
+            tile--;
+        return tile;
+    };
+
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(query_tile, task.at(a.q, task.q_row, (size_t)first, task.q_stride), task.q_stride, rows, a.head_size, a.aligned);
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(d_o_tile, task.at(a.d_o, task.q_row, (size_t)first, task.q_stride), task.q_stride, rows, a.head_size, a.aligned);
+    if (a.skip) {
+        float least = least_over(a.least_lse + (size_t)number * (size_t)a.query_norms, first, first + rows - 1);
+        for (int tile = begin + (int)threadIdx.x; tile < end; tile += P::THREADS)
+            list[tile - begin] = !all_zero(scores_below(a, task.segment, head, task.kv_head, first, first + rows - 1, tile * P::COLUMNS,
+                                                        min((tile + 1) * P::COLUMNS, a.keys) - 1), least);
+        __syncthreads();
+    }
+    int tile = next(end);
+    if (tile >= begin)
+        load(tile, 0);
+    cp_async_commit();
+    cp_async_wait<0>();
+    tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(query_tile);
+    tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(d_o_tile);
+    __syncthreads();
+
+    row_operand<P, HOLD> query, d_o;
+    query.begin(query_tile);
+    d_o.begin(d_o_tile);
+    scores score(a);
+    float dq[P::R][P::OC], lse[P::R], delta[P::R];
+#pragma unroll
+    for (int i = 0; i < P::R; i++) {
+        lse[i] = a.lse2[number_row + (size_t)(P::row() + P::row_offset(i))];
+        delta[i] = a.delta[number_row + (size_t)(P::row() + P::row_offset(i))];
+#pragma unroll
+        for (int j = 0; j < P::OC; j++)
+            dq[i][j] = 0;
+    }
+    for (int stage = 0, after; tile >= begin; tile = after) {
+        char *key = (char *)shared + L::STAGE + stage * L::STAGE_BYTES;
+        cp_async_wait<0>();
+        tile_finish<typename P::type, P::COLUMNS, P::SIZE, P::THREADS>(key);
+        tile_finish<typename P::type, P::COLUMNS, P::SIZE, P::THREADS>(key + L::TILE);
+        __syncthreads(); /* this tile is there, and the one before is done with */
+        after = next(tile);
+        if (STAGES == 2 && after >= begin)
+            load(after, stage ^ 1);
+        cp_async_commit();
+
+        float s[P::R][P::C], ds[P::R][P::C], slope;
+        P::multiply(s, query, key);
+        P::multiply(ds, d_o, key + L::TILE);
+        score.begin(a, (const float *)(key + L::SLICES), first + offset, tile * P::COLUMNS);
+#pragma unroll
+        for (int i = 0; i < P::R; i++)
+#pragma unroll
+            for (int j = 0; j < P::C; j++) {
+                float p = exp2_fast(fmaf(score.get(&slope, s[i][j], i, j), score.factor(), -lse[i]));
+                ds[i][j] = p * (ds[i][j] - delta[i]) * slope;
+            }
+        P::accumulate(dq, ds, key, 0, (char *)shared + L::STRIPS + warp_index() * P::STRIP_BYTES);
+        if (STAGES == 1 && after >= begin) {
+            __syncthreads(); /* all are done with the tile */
+            load(after, 0);
+            cp_async_commit();
+        }
+        stage ^= STAGES - 1;
+    }
+
+    float scale[P::R];
+#pragma unroll
+    for (int i = 0; i < P::R; i++)
+        scale[i] = a.scale;
+    store_rows<P>((T *)a.dq + task.q_row + (size_t)first * task.q_stride, task.q_stride, rows, a.head_size, 0, a.aligned, dq, scale, query_tile);
+}
+
+/* Each enqueues its kernel for a whole call. */
+template <class P, int FEATURE, int STAGES, int BLOCKS> void attention_reverse_keys_launch(const attention_arguments *a, cudaStream_t stream)
+{
+    auto kernel = attention_reverse_keys_kernel<P, FEATURE, STAGES, BLOCKS>;
+    int tiles = (a->keys + P::ROWS - 1) / P::ROWS, group = (a->heads + a->kv_heads - 1) / a->kv_heads;
+    long long steps = (long long)group * ((a->queries + P::COLUMNS - 1) / P::COLUMNS);
+    attention_arguments arguments = *a;
+    arguments.skip = a->skip && FEATURE != FEATURE_PLAIN && steps <= LIST_MOST;
+    int bytes = reverse_layout<P, FEATURE, STAGES, true>::LIST + (arguments.skip ? (int)steps : 0);
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    LAUNCH(kernel, dim3((unsigned)(a->segments * a->kv_heads * tiles * (P::SIZE / P::OUT))), dim3(P::THREADS), (size_t)bytes, stream, arguments);
+}
+
+template <class P, int FEATURE, int STAGES, bool HOLD, int BLOCKS> void attention_reverse_queries_launch(const attention_arguments *a, cudaStream_t stream)
+{
+    auto kernel = attention_reverse_queries_kernel<P, FEATURE, STAGES, HOLD, BLOCKS>;
+    int tiles = (a->queries + P::ROWS - 1) / P::ROWS, steps = (a->keys + P::COLUMNS - 1) / P::COLUMNS;
+    attention_arguments arguments = *a;
+    arguments.skip = a->skip && FEATURE != FEATURE_PLAIN && steps <= LIST_MOST;
+    int bytes = reverse_layout<P, FEATURE, STAGES, false>::LIST + (arguments.skip ? steps : 0);
+    cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    LAUNCH(kernel, dim3((unsigned)(a->segments * a->heads * tiles)), dim3(P::THREADS), (size_t)bytes, stream, arguments);
+}
+
+#endif

@@ -1,0 +1,198 @@
+/* From products q.k to scores, and which tiles need not be made: see attention.cuh. */
+#ifndef REACH_KERNELS_CUDA_ATTENTION_SCORE_CUH
+#define REACH_KERNELS_CUDA_ATTENTION_SCORE_CUH
+
+#include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/attention_tile.cuh"
+
+#include <limits.h>
+
+/* One head of one segment, and where its rows lie. */
+template <typename T> struct attention_task {
+    int segment, head, kv_head;
+    size_t q_row, q_stride;   /* element where the head's row 0 of q, o, do, dq begins; from row to row */
+    size_t key_row, kv_stride; /* the same of keys in kv and dkv */
+    size_t value_row;
+
+    __device__ inline attention_task(const attention_arguments &a, int segment_, int head_, int kv_head_)
+        : segment(segment_), head(head_), kv_head(kv_head_)
+    {
+        size_t size = (size_t)a.head_size;
+        q_stride = (size_t)a.heads * size;
+        kv_stride = 2 * (size_t)a.kv_heads * size;
+        q_row = (size_t)segment * (size_t)a.queries * q_stride + (size_t)head * size;
+        key_row = (size_t)segment * (size_t)a.keys * kv_stride + (size_t)kv_head * size;
+        value_row = key_row + (size_t)a.kv_heads * size;
+    }
+    __device__ inline const T *at(const void *base, size_t first, size_t row, size_t stride) const
+    {
+        return (const T *)base + first + row * stride;
+    }
+};
+
+__device__ inline int kv_head_of(const attention_arguments &a, int head)
+{
+    return (int)((long long)head * a.kv_heads / a.heads);
+}
+
+/* The slices of the tables that a tile of scores reads, in shared memory: distances from the tile's smallest on, and biases of its KEYS keys. They are copied
+ * in chunks of 16 bytes from the chunk on that holds the first entry. */
+template <class P, int FEATURE, int KEYS> struct score_slices {
+    static constexpr int DISTANCES = P::ROWS + P::COLUMNS + 4;
+    static constexpr int FLOATS = FEATURE == FEATURE_PLAIN ? 0 : FEATURE == FEATURE_BIAS ? DISTANCES : 2 * DISTANCES + KEYS + 4;
+
+    template <int COUNT> static __device__ inline void copy(float *to, const float *row, int first)
+    {
+        for (int i = (int)threadIdx.x; i < COUNT / 4; i += P::THREADS)
+            cp_async_16(to + 4 * i, row + (first & ~3) + 4 * i, 1);
+    }
+    /* first_distance may be negative; first_key counts within the task. */
+    static __device__ inline void load(float *to, const attention_arguments &a, int head, int first_distance, int first_key)
+    {
+        if constexpr (FEATURE != FEATURE_PLAIN)
+            copy<DISTANCES>(to, a.bias + (size_t)head * a.bias_stride, TABLE_PAD + first_distance);
+        if constexpr (FEATURE == FEATURE_GENERAL) {
+            if (a.multiplier)
+                copy<DISTANCES>(to + DISTANCES, a.multiplier + (size_t)head * a.stride, TABLE_PAD + first_distance);
+            if (a.key_bias)
+                copy<KEYS + 4>(to + 2 * DISTANCES, a.key_bias + (size_t)head * a.stride, TABLE_PAD + a.positions - a.keys + first_key);
+        }
+    }
+};
+
+__device__ inline float tanh_of(float x, bool precise)
+{
+    return precise ? tanhf(x) : 1 - __fdividef(2.0f, 1 + exp2_fast(2.885390081777927f * x));
+}
+
+/* The scores of a tile, of which a thread has R x C. Rows are queries and columns keys, or the other way round (KEY_ROWS). */
+template <class P, int FEATURE, bool KEY_ROWS> struct tile_scores {
+    static constexpr int KEYS = KEY_ROWS ? P::ROWS : P::COLUMNS, SIGN = KEY_ROWS ? -1 : 1;
+    typedef score_slices<P, FEATURE, KEYS> slices;
+
+    const float *bias, *multiplier, *key_bias; /* of the thread's first row and column */
+    float scale2, soft_cap2, cap_scale;
+    unsigned limit; /* distances from here on are masked, and as unsigned the negative ones */
+    int distance;   /* of the thread's first row and column */
+    bool masked;    /* some entry of the tile is */
+
+    __device__ inline explicit tile_scores(const attention_arguments &a)
+        : bias(nullptr), multiplier(nullptr), key_bias(nullptr), scale2(a.scale2), soft_cap2(a.soft_cap2), cap_scale(a.cap_scale),
+          limit(a.window > 0 ? (unsigned)a.window : (unsigned)INT_MAX), distance(0), masked(false)
+    {
+    }
+    /* The smallest distance of the tile that begins with `query` (as a key's row) and `key`; queries are QUERIES. */
+    static __device__ inline int least_distance(int query, int key)
+    {
+        return query - key - (KEYS - 1);
+    }
+    /* Turns to that tile. */
+    __device__ inline void begin(const attention_arguments &a, const float *slice, int query, int key)
+    {
+        constexpr int QUERIES = KEY_ROWS ? P::COLUMNS : P::ROWS;
+        int least = least_distance(query, key), inside = SIGN * (P::row() - P::column());
+        distance = query - key + inside;
+        masked = least < 0 || query + QUERIES - 1 - key >= (int)limit;
+        if constexpr (FEATURE != FEATURE_PLAIN) {
+            bias = slice + ((TABLE_PAD + least) & 3) + distance - least;
+            if constexpr (FEATURE == FEATURE_GENERAL) {
+                multiplier = a.multiplier ? bias + slices::DISTANCES : nullptr;
+                key_bias = a.key_bias ? slice + 2 * slices::DISTANCES + ((TABLE_PAD + a.positions - a.keys + key) & 3) + (KEY_ROWS ? P::row() : P::column())
+                                      : nullptr;
+            }
+        }
+    }
+    /* x = factor() * get(); get's slope is dz / d(scale q.k). */
+    __device__ inline float factor() const
+    {
+        return FEATURE == FEATURE_PLAIN ? scale2 : 1.0f;
+    }
+    __device__ inline float get(float *slope, float s, int i, int j) const
+    {
+        int at = SIGN * (P::row_offset(i) - P::column_offset(j));
+        *slope = 1;
+        if constexpr (FEATURE == FEATURE_PLAIN)
+            return masked && (unsigned)(distance + at) >= limit ? -INFINITY : s;
+        if constexpr (FEATURE == FEATURE_BIAS)
+            return fmaf(s, scale2, bias[at]);
+        float x = s * scale2;
+        if (soft_cap2 > 0) {
+            float tangent = tanh_of(s * cap_scale, !P::type::MATRIX);
+            x = soft_cap2 * tangent;
+            *slope = 1 - tangent * tangent;
+        }
+        if (multiplier) {
+            x *= multiplier[at];
+            *slope *= multiplier[at];
+        }
+        x += bias[at];
+        return key_bias ? x + key_bias[KEY_ROWS ? P::row_offset(i) : P::column_offset(j)] : x;
+    }
+};
+
+/* -- tiles that are proved to be zero --
+ *
+ * exp2_fast is 0 below EXP2_ZERO. By Cauchy and Schwarz |q.k| <= |q| |k|, so all scores of a tile lie below a bound; when it is below the smallest running
+ * maximum (in reverse, the smallest lse2) of the tile's queries by more than that, every p is 0, no maximum moves, and leaving the tile out changes no bit.
+ * The norms are NaN where an input is not finite, and then nothing is left out. */
+#define EXP2_ZERO (-151.0f)
+
+/* The larger; NaN if either is. */
+__device__ inline float larger(float a, float b)
+{
+    return a >= b ? a : b > a ? b : NAN;
+}
+
+/* The smaller; NaN if either is. */
+__device__ inline float smaller(float a, float b)
+{
+    return a <= b ? a : b < a ? b : NAN;
+}
+
+/* The largest of entries first .. last (both included, within 0 .. count - 1) of a table, of which `most` has the largest of every NORM_ROWS. */
+__device__ inline float most_over(const float *most, int first, int last)
+{
+    float largest = -INFINITY;
+    for (int i = first / NORM_ROWS; i <= last / NORM_ROWS; i++)
+        largest = larger(largest, most[i]);
+    return largest;
+}
+
+/* The smallest of entries first .. last of rows of which `least` has the smallest of every NORM_ROWS. */
+__device__ inline float least_over(const float *least, int first, int last)
+{
+    float smallest = INFINITY;
+    for (int i = first / NORM_ROWS; i <= last / NORM_ROWS; i++)
+        smallest = smaller(smallest, least[i]);
+    return smallest;
+}
+
+/* All scores x of queries first_query .. last_query with keys first_key .. last_key of the task lie below this; -inf when all are masked, NaN when nothing is
+ * known. */
+__device__ inline float scores_below(const attention_arguments &a, int segment, int head, int kv_head, int first_query, int last_query, int first_key,
+                                     int last_key)
+{
+    int offset = a.keys - a.queries, nearest = max(first_query + offset - last_key, 0), farthest = last_query + offset - first_key;
+    const float *query_norm = a.query_norm + ((size_t)segment * (size_t)a.heads + (size_t)head) * (size_t)a.query_norms;
+    const float *key_norm = a.key_norm + ((size_t)segment * (size_t)a.kv_heads + (size_t)kv_head) * (size_t)a.key_norms;
+    float bound = most_over(query_norm, first_query, last_query) * most_over(key_norm, first_key, last_key) * fabsf(a.scale2) * 1.002f; /* tf32's rounding */
+    float bias = most_over(a.bias_most + (size_t)head * (size_t)a.bias_most_stride, nearest, farthest), key_bias = 0;
+    size_t most_row = (size_t)head * (size_t)a.most_stride;
+    if (a.soft_cap2 > 0 && bound > a.soft_cap2)
+        bound = a.soft_cap2;
+    if (a.multiplier)
+        bound *= most_over(a.multiplier_most + most_row, nearest, farthest);
+    if (a.key_bias)
+        key_bias = most_over(a.key_bias_most + most_row, a.positions - a.keys + first_key, a.positions - a.keys + last_key);
+    if ((bias == -INFINITY || key_bias == -INFINITY) && bound < INFINITY)
+        return -INFINITY;
+    return bound + bias + key_bias + 0.01f + 4e-6f * (bound + fabsf(bias) + fabsf(key_bias));
+}
+
+/* 1 when scores below `top` have p = 0 beside a maximum (or lse2) of at least `smallest`. */
+__device__ inline bool all_zero(float top, float smallest)
+{
+    return top == -INFINITY || top < smallest + EXP2_ZERO - 1e-5f * fabsf(smallest);
+}
+
+#endif

@@ -1,0 +1,287 @@
+/* The head of the cuda set; formulas as in kernels/reference/head.c.
+ *
+ * One row a segment, with its gradient: GROUP rows at a time share each reading of the table. Logits are sums of a warp; the gradient is summed over fixed
+ * chunks of the vocabulary, whose sums are added in order. All in float from the table's own precision, softmax in double, so bf16 arithmetic loses nothing
+ * here.
+ *
+ * Many rows without gradient: products of blocks of rows with blocks of the vocabulary by cuBLASLt, each folded into a running maximum and sum of its row. */
+#include "kernels/cuda/state.cuh"
+
+enum {
+    BLOCK = 256,
+    GROUP = 8,           /* segments at once */
+    CHUNK_LEAST = 64,    /* rows of the table of one sum of the gradient, at least */
+    CHUNKS_MOST = 128,
+    TABLE_BYTES = 16 << 20, /* head_rows: a block of the table in the products' type */
+    ROWS_MOST = 1024     /* head_rows: rows of a product */
+};
+
+static size_t chunk_of(size_t vocabulary)
+{
+    size_t chunk = cuda_divide_up(vocabulary, CHUNKS_MOST);
+    return chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk;
+}
+
+/* z[some, vocabulary] = x[some, width] w^T + bias, capped; a warp for each row of w. some <= GROUP. */
+template <class T, class W>
+__global__ void __launch_bounds__(BLOCK) head_logits(float *z, const T *x, const W *w, const float *bias, float soft_cap, int some, size_t vocabulary, size_t width)
+{
+    size_t v = (size_t)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    float sum[GROUP];
+    if (v >= vocabulary)
+        return;
+    const W *row = w + v * width;
+#pragma unroll
+    for (int s = 0; s < GROUP; s++)
+        sum[s] = 0;
+    for (size_t c = lane; c < width; c += WARP) {
+        float weight = to_float(row[c]);
+#pragma unroll
+        for (int s = 0; s < GROUP; s++)
+            if (s < some)
+                sum[s] += weight * to_float(x[(size_t)s * width + c]);
+    }
+#pragma unroll
+    for (int s = 0; s < GROUP; s++)
+        if (s < some) {
+            float logit = warp_sum(sum[s]) + (bias ? bias[v] : 0.0f);
+            if (lane == 0)
+                z[(size_t)s * vocabulary + v] = soft_cap > 0 ? soft_cap * tanhf(logit / soft_cap) : logit;
+        }
+}
+
+/* A block a segment: logprob, and in place of z[vocabulary] the gradient g[v] = seed d log p / d (x . w_v). */
+__global__ void __launch_bounds__(1024) head_softmax(float *z, float *logprob, const int32_t *targets, float soft_cap, float seed, size_t vocabulary,
+                                                     struct cuda_fault *fault)
+{
+    __shared__ double space[WARP];
+    __shared__ float largest_space[WARP];
+    float *row = z + blockIdx.x * vocabulary, largest = -INFINITY;
+    int32_t target = targets[blockIdx.x];
+    double others = 0;
+    if (target < 0 || (size_t)target >= vocabulary) { /* of the whole block */
+        for (size_t v = threadIdx.x; v < vocabulary; v += blockDim.x)
+            row[v] = NAN;
+        if (threadIdx.x == 0) {
+            logprob[blockIdx.x] = NAN;
+            if (atomicCAS(&fault->kind, FAULT_NONE, FAULT_TARGET) == FAULT_NONE) {
+                fault->value = target;
+                fault->limit = (int)vocabulary - 1;
+            }
+        }
+        return;
+    }
+    for (size_t v = threadIdx.x; v < vocabulary; v += blockDim.x)
+        largest = fmaxf(largest, row[v]); /* a NaN is left to the sum, and then all is NaN */
+    largest = block_max(largest, largest_space);
+    for (size_t v = threadIdx.x; v < vocabulary; v += blockDim.x)
+        others += v == (size_t)target ? 0.0 : (double)expf(row[v] - largest);
+    others = block_sum(others, space);
+    double at_target = row[target], sum = others + exp(at_target - largest);
+    __syncthreads(); /* all have read the target's logit */
+    for (size_t v = threadIdx.x; v < vocabulary; v += blockDim.x) {
+        float tangent = soft_cap > 0 ? row[v] / soft_cap : 0.0f;
+        /* 1 - p of the target is the sum of the others: nothing cancels where p is near 1 */
+        double d = v == (size_t)target ? others / sum : -(double)expf(row[v] - largest) / sum;
+        row[v] = (float)(seed * d) * (1 - tangent * tangent);
+    }
+    if (threadIdx.x == 0)
+        logprob[blockIdx.x] = (float)(at_target - largest - log(sum));
+}
+
+/* part[chunk, some, width] = sum over the chunk's v of g[s, v] w[v, :]; a thread a column. */
+template <class W>
+__global__ void __launch_bounds__(BLOCK) head_gradient(float *part, const float *g, const W *w, int some, size_t vocabulary, size_t width, size_t chunk)
+{
+    __shared__ float factor[GROUP][CHUNK_LEAST];
+    size_t c = (size_t)blockIdx.x * BLOCK + threadIdx.x, first = blockIdx.y * chunk, end = first + chunk < vocabulary ? first + chunk : vocabulary;
+    float sum[GROUP];
+#pragma unroll
+    for (int s = 0; s < GROUP; s++)
+        sum[s] = 0;
+    for (size_t v0 = first; v0 < end; v0 += CHUNK_LEAST) {
+        int count = (int)(end - v0 < CHUNK_LEAST ? end - v0 : CHUNK_LEAST);
+        __syncthreads();
+        for (int i = (int)threadIdx.x; i < GROUP * CHUNK_LEAST; i += BLOCK) {
+            int s = i / CHUNK_LEAST, v = i % CHUNK_LEAST;
+            factor[s][v] = s < some && v < count ? g[(size_t)s * vocabulary + v0 + (size_t)v] : 0.0f;
+        }
+        __syncthreads();
+        for (int v = 0; c < width && v < count; v++) {
+            float weight = to_float(w[(v0 + (size_t)v) * width + c]);
+#pragma unroll
+            for (int s = 0; s < GROUP; s++)
+                sum[s] += factor[s][v] * weight;
+        }
+    }
+#pragma unroll
+    for (int s = 0; s < GROUP; s++)
+        if (s < some && c < width)
+            part[(blockIdx.y * (size_t)some + (size_t)s) * width + c] = sum[s];
+}
+
+/* dx[some, width] = the sum of part over the chunks, in order. */
+template <class T> __global__ void __launch_bounds__(BLOCK) head_combine(T *dx, const float *part, size_t chunks, size_t total)
+{
+    size_t i = (size_t)blockIdx.x * BLOCK + threadIdx.x;
+    double sum = 0;
+    if (i >= total)
+        return;
+    for (size_t chunk = 0; chunk < chunks; chunk++)
+        sum += part[chunk * total + i];
+    dx[i] = from_float<T>((float)sum);
+}
+
+size_t cuda_head_scratch(int segments, size_t vocabulary, size_t width)
+{
+    size_t some = (size_t)(segments < GROUP ? segments : GROUP);
+    return some * sizeof(float) * (vocabulary + cuda_divide_up(vocabulary, chunk_of(vocabulary)) * width) + 256;
+}
+
+/* What a head takes beside buffers. */
+struct head_call {
+    const void *table;
+    const float *bias;
+    const int32_t *targets;
+    float soft_cap, seed;
+    size_t vocabulary, width;
+};
+
+template <class T, class W> static void head_group(struct kernels *k, T *dx, float *logprob, const T *x, const struct head_call *h, int first, int some)
+{
+    struct cuda_state *state = cuda_state(k);
+    size_t chunk = chunk_of(h->vocabulary), chunks = cuda_divide_up(h->vocabulary, chunk), at = (size_t)first * h->width, total = (size_t)some * h->width;
+    float *z = (float *)cuda_scratch(k, cuda_head_scratch(some, h->vocabulary, h->width), "the head");
+    if (!z)
+        return;
+    float *part = z + cuda_divide_up((size_t)some * h->vocabulary, 64) * 64;
+    const W *table = (const W *)h->table;
+    LAUNCH((head_logits<T, W>), dim3((unsigned)cuda_divide_up(h->vocabulary, BLOCK / WARP)), dim3(BLOCK), 0, state->stream, z, x + at, table, h->bias, h->soft_cap, some,
+           h->vocabulary, h->width);
+    LAUNCH(head_softmax, dim3((unsigned)some), dim3(1024), 0, state->stream, z, logprob + first, h->targets + first, h->soft_cap, h->seed, h->vocabulary, state->fault);
+    LAUNCH(head_gradient<W>, dim3((unsigned)cuda_divide_up(h->width, BLOCK), (unsigned)chunks), dim3(BLOCK), 0, state->stream, part, z, table, some, h->vocabulary,
+           h->width, chunk);
+    LAUNCH(head_combine<T>, dim3((unsigned)cuda_divide_up(total, BLOCK)), dim3(BLOCK), 0, state->stream, dx + at, part, chunks, total);
+}
+
+template <class T, class W> static void head_all(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x, const struct head_call *h, int segments)
+{
+    for (int first = 0; first < segments; first += GROUP)
+        head_group<T, W>(k, (T *)dx->data, (float *)logprob->data, (const T *)x->data, h, first, segments - first < GROUP ? segments - first : GROUP);
+}
+
+static struct head_call call_of(struct kernels *k, const struct weight *w, const struct weight *bias, const struct buffer *targets, double soft_cap, double seed, int width)
+{
+    struct head_call h = {cuda_weight_data(k, w), (const float *)cuda_weight_data(k, bias), (const int32_t *)targets->data, (float)soft_cap, (float)seed, w->rows,
+                          (size_t)width};
+    return h;
+}
+
+static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x, const struct weight *w, const struct weight *bias,
+                 const struct buffer *targets, double soft_cap, double seed, int segments, int width)
+{
+    struct head_call h = call_of(k, w, bias, targets, soft_cap, seed, width);
+    int table_bf16 = ((const struct cuda_weight *)w->fast)->type == ELEMENT_BF16;
+    if (cuda_is_bf16(k, x) && table_bf16)
+        head_all<bf16, bf16>(k, dx, logprob, x, &h, segments);
+    else if (cuda_is_bf16(k, x))
+        head_all<bf16, float>(k, dx, logprob, x, &h, segments);
+    else if (table_bf16)
+        head_all<float, bf16>(k, dx, logprob, x, &h, segments);
+    else
+        head_all<float, float>(k, dx, logprob, x, &h, segments);
+}
+
+/* The running softmax of a row: its largest logit so far, the sum of exp(logit - largest), and the target's logit. */
+struct running {
+    float largest, at_target;
+    double sum;
+};
+
+/* Folds logits z[rows, columns] of vocabulary first .. first + columns - 1 into running[rows]; a warp a row. At the end (columns behind the last of
+ * the vocabulary) it writes logprob. */
+__global__ void __launch_bounds__(BLOCK) head_fold(struct running *running, float *logprob, const float *z, const float *bias, const int32_t *targets, float soft_cap,
+                                                   size_t rows, size_t first, size_t columns, size_t vocabulary, struct cuda_fault *fault)
+{
+    size_t row = (size_t)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    if (row >= rows)
+        return;
+    struct running r = {-INFINITY, 0, 0};
+    int32_t target = targets[row];
+    float largest, at_target = 0;
+    double sum = 0;
+    if (first > 0)
+        r = running[row];
+    largest = r.largest;
+    for (int pass = 0; pass < 2; pass++) { /* the largest, then the sum */
+        for (size_t v = lane; v < columns; v += WARP) {
+            float logit = z[row * columns + v] + (bias ? bias[first + v] : 0.0f);
+            if (soft_cap > 0)
+                logit = soft_cap * tanhf(logit / soft_cap);
+            if (pass == 0) {
+                largest = fmaxf(largest, logit);
+                if ((int64_t)(first + v) == target)
+                    at_target = logit;
+            } else
+                sum += (double)expf(logit - largest);
+        }
+        if (pass == 0)
+            largest = warp_max(largest);
+    }
+    r.sum = (r.largest == -INFINITY ? 0 : r.sum * exp((double)r.largest - largest)) + warp_sum(sum);
+    r.largest = largest;
+    r.at_target += warp_sum(at_target); /* of one lane of one block of columns, 0 in the others */
+    if (lane)
+        return;
+    running[row] = r;
+    if (first + columns < vocabulary)
+        return;
+    logprob[row] = (float)(r.at_target - (double)r.largest - log(r.sum));
+    if (target < 0 || (size_t)target >= vocabulary) {
+        logprob[row] = NAN;
+        if (atomicCAS(&fault->kind, FAULT_NONE, FAULT_TARGET) == FAULT_NONE) {
+            fault->value = target;
+            fault->limit = (int)vocabulary - 1;
+        }
+    }
+}
+
+static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct weight *w, const struct weight *bias,
+                      const struct buffer *targets, double soft_cap, struct rows rows, int width)
+{
+    struct cuda_state *s = cuda_state(k);
+    struct head_call h = call_of(k, w, bias, targets, soft_cap, 1, width);
+    int is_bf16 = cuda_is_bf16(k, x), table_bf16 = ((const struct cuda_weight *)w->fast)->type == ELEMENT_BF16;
+    size_t total = (size_t)rows.segments * (size_t)rows.count, size = is_bf16 ? sizeof(bf16) : sizeof(float), table_size = table_bf16 ? sizeof(bf16) : sizeof(float);
+    size_t columns = cuda_divide_up(TABLE_BYTES / (h.width * sizeof(float)) + 1, 64) * 64, at_once = total < ROWS_MOST ? total : ROWS_MOST;
+    columns = columns < h.vocabulary ? columns : h.vocabulary;
+    size_t running_bytes = cuda_divide_up(total * sizeof(struct running), 256) * 256, logits_bytes = cuda_divide_up(at_once * columns * sizeof(float), 256) * 256;
+    char *scratch = (char *)cuda_scratch(k, running_bytes + logits_bytes + columns * h.width * size, "the head");
+    if (!scratch)
+        return;
+    struct running *running = (struct running *)scratch;
+    float *z = (float *)(scratch + running_bytes);
+    void *converted = scratch + running_bytes + logits_bytes;
+    for (size_t first = 0; first < h.vocabulary; first += columns) {
+        size_t some = h.vocabulary - first < columns ? h.vocabulary - first : columns;
+        const void *table = (const char *)h.table + first * h.width * table_size;
+        if (is_bf16 && !table_bf16)
+            cuda_convert_bf16(s->stream, (bf16 *)converted, (const float *)table, some * h.width);
+        if (!is_bf16 && table_bf16)
+            cuda_convert_float(s->stream, (float *)converted, (const bf16 *)table, some * h.width);
+        struct product p = {z, NULL, is_bf16 == table_bf16 ? table : converted, NULL, some, h.width, (size_t)rows.count, 1, is_bf16, 0, 0};
+        for (size_t row = 0; row < total; row += at_once) {
+            size_t count = total - row < at_once ? total - row : at_once;
+            p.x = (const char *)x->data + row * h.width * size;
+            cuda_multiply(k, &p, count);
+            LAUNCH(head_fold, dim3((unsigned)cuda_divide_up(count, BLOCK / WARP)), dim3(BLOCK), 0, s->stream, running + row, (float *)logprob->data + row, z, h.bias,
+                   h.targets + row, h.soft_cap, count, first, some, h.vocabulary, s->fault);
+        }
+    }
+}
+
+void cuda_fill_head(struct kernels *k)
+{
+    k->head = head;
+    k->head_rows = head_rows;
+}

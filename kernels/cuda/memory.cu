@@ -1,0 +1,251 @@
+/* Memory of the cuda set: a pool of device blocks, buffers, scratch; reading, writing, waiting. */
+#include "kernels/cuda/state.cuh"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRAIN = 512 }; /* sizes of blocks are multiples of it, so that equal tensors have equal blocks */
+
+int cuda_check_now(cudaError_t error, const char *what, struct error *e)
+{
+    return error == cudaSuccess ? 0 : fail(e, "GPU: %s: %s", what, cudaGetErrorString(error));
+}
+
+int cuda_check(struct kernels *k, cudaError_t error, const char *what)
+{
+    struct error e;
+    return cuda_check_now(error, what, &e) ? kernels_keep_error(k, "%s", e.text) : 0;
+}
+
+static size_t whole_grains(size_t bytes)
+{
+    return bytes ? cuda_divide_up(bytes, GRAIN) * GRAIN : GRAIN;
+}
+
+static void free_blocks(struct cuda_state *s)
+{
+    while (s->blocks) {
+        struct cuda_block *b = s->blocks;
+        s->blocks = b->next;
+        cudaEventDestroy(b->free);
+        cudaFree(b->memory);
+        free(b);
+    }
+}
+
+/* What the device has left, the pool's unused blocks counted as free. */
+static size_t memory_free(struct kernels *k)
+{
+    size_t bytes = 0, total = 0;
+    if (cudaMemGetInfo(&bytes, &total) != cudaSuccess)
+        return 0;
+    for (const struct cuda_block *b = cuda_state(k)->blocks; b; b = b->next)
+        bytes += b->bytes;
+    return bytes;
+}
+
+void *cuda_take(struct kernels *k, size_t bytes, cudaStream_t on, struct error *e)
+{
+    struct cuda_state *s = cuda_state(k);
+    void *memory = NULL;
+    bytes = whole_grains(bytes);
+    for (struct cuda_block **at = &s->blocks; *at; at = &(*at)->next)
+        if ((*at)->bytes == bytes) {
+            struct cuda_block *b = *at;
+            *at = b->next;
+            memory = b->memory;
+            cuda_check(k, cudaStreamWaitEvent(on, b->free), "waiting for memory");
+            cudaEventDestroy(b->free);
+            free(b);
+            return memory;
+        }
+    if (cudaMalloc(&memory, bytes) != cudaSuccess) {
+        (void)cudaGetLastError();
+        free_blocks(s); /* of other sizes; cudaFree waits for the device */
+        if (cudaMalloc(&memory, bytes) != cudaSuccess) {
+            (void)cudaGetLastError();
+            fail(e, "out of GPU memory (%.2f GB wanted, %.2f GB free; expected no other program on the GPU, or --memory SIZE for a smaller plan)",
+                 1e-9 * (double)bytes, 1e-9 * (double)memory_free(k));
+            return NULL;
+        }
+    }
+    return memory;
+}
+
+void cuda_give(struct kernels *k, void *memory, size_t bytes)
+{
+    struct cuda_state *s = cuda_state(k);
+    if (!memory)
+        return;
+    struct cuda_block *b = (struct cuda_block *)calloc(1, sizeof *b), **end = &s->blocks;
+    if (!b || cudaEventCreateWithFlags(&b->free, cudaEventDisableTiming) != cudaSuccess || cudaEventRecord(b->free, s->stream) != cudaSuccess) {
+        (void)cudaGetLastError();
+        free(b);
+        cudaFree(memory); /* waits for the device */
+        return;
+    }
+    b->memory = memory;
+    b->bytes = whole_grains(bytes);
+    while (*end)
+        end = &(*end)->next;
+    *end = b;
+}
+
+void *cuda_scratch(struct kernels *k, size_t bytes, const char *what)
+{
+    struct cuda_state *s = cuda_state(k);
+    if (bytes > s->scratch_bytes) {
+        struct error e;
+        cuda_give(k, s->scratch, s->scratch_bytes);
+        s->scratch_bytes = 0;
+        s->scratch = cuda_take(k, bytes, s->stream, &e);
+        if (!s->scratch) {
+            kernels_keep_error(k, "%s: %s", what, e.text);
+            return NULL;
+        }
+        s->scratch_bytes = bytes;
+    }
+    return s->scratch;
+}
+
+static struct buffer *create(struct kernels *k, enum buffer_role role, size_t count, struct error *e)
+{
+    size_t bytes;
+    struct buffer *b;
+    if (kernels_take_error(k, e))
+        return NULL;
+    if (size_multiply(&bytes, count, k->role_size[role]) || bytes > SIZE_MAX - GRAIN) {
+        fail(e, "buffer: %zu elements overflow", count);
+        return NULL;
+    }
+    b = (struct buffer *)calloc(1, sizeof *b);
+    if (!b) {
+        fail_memory(e, sizeof *b, "a buffer");
+        return NULL;
+    }
+    b->data = cuda_take(k, bytes, cuda_state(k)->stream, e);
+    if (!b->data) {
+        free(b);
+        return NULL;
+    }
+    b->count = count;
+    b->role = role;
+    return b;
+}
+
+static void destroy(struct kernels *k, struct buffer *b)
+{
+    if (!b)
+        return;
+    cuda_give(k, b->data, b->count * k->role_size[b->role]);
+    free(b);
+}
+
+/* Host and device, `count` elements of `size` bytes from the at-th on; returns when it is done. */
+static void transfer(struct kernels *k, void *host, const struct buffer *b, size_t at, size_t count, size_t size, int up)
+{
+    char *device = (char *)b->data + at * size;
+    cudaStream_t stream = cuda_state(k)->stream;
+    cuda_check(k, up ? cudaMemcpyAsync(device, host, count * size, cudaMemcpyHostToDevice, stream)
+                     : cudaMemcpyAsync(host, device, count * size, cudaMemcpyDeviceToHost, stream), "copy");
+    cuda_check(k, cudaStreamSynchronize(stream), "copy");
+}
+
+static uint16_t round_to_bf16(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return x != x ? (uint16_t)(bits >> 16 | 0x40) : (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static void write(struct kernels *k, struct buffer *b, size_t at, const double *values, size_t count)
+{
+    size_t size = k->role_size[b->role];
+    char *packed = (char *)malloc(count ? count * size : 1);
+    if (!packed) {
+        kernels_keep_error(k, "out of memory (%zu bytes for a copy to the GPU)", count * size);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        float x = (float)values[i];
+        if (cuda_is_bf16(k, b))
+            ((uint16_t *)packed)[i] = round_to_bf16(x);
+        else
+            ((float *)packed)[i] = x;
+    }
+    transfer(k, packed, b, at, count, size, 1);
+    free(packed);
+}
+
+static void read(struct kernels *k, double *values, const struct buffer *b, size_t at, size_t count)
+{
+    size_t size = k->role_size[b->role];
+    char *packed = (char *)malloc(count ? count * size : 1);
+    if (!packed) {
+        kernels_keep_error(k, "out of memory (%zu bytes for a copy from the GPU)", count * size);
+        return;
+    }
+    transfer(k, packed, b, at, count, size, 0);
+    element_widen_f64(values, packed, cuda_is_bf16(k, b) ? ELEMENT_BF16 : ELEMENT_F32, count);
+    free(packed);
+}
+
+static void write_index(struct kernels *k, struct buffer *b, size_t at, const int32_t *values, size_t count)
+{
+    transfer(k, (void *)values, b, at, count, sizeof *values, 1);
+}
+
+static void report_fault(struct kernels *k)
+{
+    struct cuda_state *s = cuda_state(k);
+    struct cuda_fault fault = {FAULT_NONE, 0, 0};
+    if (cuda_check(k, cudaMemcpyAsync(&fault, s->fault, sizeof fault, cudaMemcpyDeviceToHost, s->stream), "copy") ||
+        cuda_check(k, cudaStreamSynchronize(s->stream), "run") || fault.kind == FAULT_NONE)
+        return;
+    kernels_keep_error(k, fault.kind == FAULT_TOKEN ? "embedding: token id %d (expected 0 to %d)" : "head: target id %d (expected 0 to %d)", fault.value,
+                       fault.limit);
+    cuda_check(k, cudaMemsetAsync(s->fault, 0, sizeof *s->fault, s->stream), "run");
+}
+
+static int synchronize(struct kernels *k, struct error *e)
+{
+    struct cuda_state *s = cuda_state(k);
+    if (cuda_check(k, cudaStreamSynchronize(s->stream), "run") == 0 && cuda_check(k, cudaStreamSynchronize(s->copies), "copy") == 0 &&
+        cuda_check(k, cudaGetLastError(), "launch") == 0)
+        report_fault(k);
+    return kernels_take_error(k, e);
+}
+
+static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows)
+{
+    const size_t vocabulary = 1 << 18; /* not known here: more than any model has */
+    size_t width = (size_t)shape->heads * (size_t)shape->head_size, most = cuda_attention_scratch(cuda_state(k)->arithmetic, shape, rows);
+    size_t head = cuda_head_scratch(rows.segments, vocabulary, width), narrow = (size_t)rows.segments * (size_t)rows.count * width * sizeof(bf16);
+    most = head > most ? head : most;
+    return (narrow > most ? narrow : most) + STAGING_COUNT * CUDA_STAGING_BYTES;
+}
+
+void cuda_memory_close(struct cuda_state *s)
+{
+    for (int i = 0; i < STAGING_COUNT; i++) {
+        cudaFreeHost(s->staging[i].pinned);
+        cudaFree(s->staging[i].device);
+        if (s->staging[i].empty)
+            cudaEventDestroy(s->staging[i].empty);
+    }
+    free_blocks(s);
+    cudaFree(s->scratch);
+    cudaFree(s->fault);
+}
+
+void cuda_fill_memory(struct kernels *k)
+{
+    k->create = create;
+    k->destroy = destroy;
+    k->write = write;
+    k->read = read;
+    k->write_index = write_index;
+    k->synchronize = synchronize;
+    k->scratch_bytes = scratch_bytes;
+    k->memory_free = memory_free;
+}

@@ -1,0 +1,166 @@
+/* Inside of the cuda set: what its files share. Buffers, weights and attentions are the structs of kernels/reference/reference.h; their `data` and tables
+ * lie on the device here.
+ *
+ * Two streams. Everything of forward and reverse goes to `stream`, in order, without waiting; weights go up on `copies`, and a weight's first use makes
+ * `stream` wait for it. The host waits only in write, read and synchronize, and when a staging buffer is still on its way. */
+#ifndef REACH_KERNELS_CUDA_STATE_CUH
+#define REACH_KERNELS_CUDA_STATE_CUH
+
+#include "kernels/cuda/device.cuh"
+
+extern "C" {
+#include "kernels/reference/reference.h"
+}
+
+#include <cublasLt.h>
+
+/* How matrix products and attention compute. Activations are float for the first two, bf16 for the third; the residual stream, its gradient and statistics
+ * are always float. */
+enum cuda_arithmetic { ARITHMETIC_F32, ARITHMETIC_TF32, ARITHMETIC_BF16 };
+
+enum { STAGING_COUNT = 2, CUDA_STAGING_BYTES = 8 << 20 };
+
+/* Where uploads pass through: filled by the host, emptied by `copies`. */
+struct cuda_staging {
+    char *pinned, *device;
+    cudaEvent_t empty; /* the device has converted what was in it */
+};
+
+/* A piece of device memory that is not in use; its last use is over at `free`. */
+struct cuda_block {
+    void *memory;
+    size_t bytes;
+    cudaEvent_t free;
+    struct cuda_block *next;
+};
+
+struct cuda_products; /* linear.cu */
+
+/* What k->state->fast points to. */
+struct cuda_state {
+    int device, processors;
+    enum cuda_arithmetic arithmetic;
+    cudaStream_t stream, copies;
+    struct cuda_block *blocks; /* oldest first */
+    struct cuda_staging staging[STAGING_COUNT];
+    int next_staging;
+    void *scratch;
+    size_t scratch_bytes;
+    struct cuda_fault *fault; /* on the device */
+    struct cuda_products *products;
+};
+
+/* The first wrong token id that a kernel met. */
+enum fault_kind { FAULT_NONE, FAULT_TOKEN, FAULT_TARGET };
+struct cuda_fault {
+    int kind, value, limit;
+};
+
+/* A weight on the device, what w->fast points to. `data` is dense [rows, columns]: a matrix in float or bf16 as the arithmetic has activations, a vector in
+ * float, a table in float, or in bf16 if the file has bf16. */
+struct cuda_weight {
+    void *data;
+    size_t bytes;
+    enum element type;
+    void *bf16_data;   /* bf16 arithmetic: a vector also in bf16, as the epilogue of products wants it; else NULL. Behind `data` in one piece of memory */
+    cudaEvent_t ready;
+    int waited;        /* `stream` has been told to wait for it */
+};
+
+/* One kind of attention on the device, what a->fast points to. */
+struct cuda_attention {
+    float *cosine, *sine;            /* [positions, rotary_size / 2], sine behind cosine in one piece of memory; NULL without rotation */
+    size_t bytes;
+    struct attention_tables *scores; /* what attention.cu reads, padded; owned */
+};
+
+static inline struct cuda_state *cuda_state(struct kernels *k)
+{
+    return (struct cuda_state *)((struct kernels_state *)k->state)->fast;
+}
+
+/* 1 if the buffer's elements are bf16, 0 if float. */
+static inline int cuda_is_bf16(struct kernels *k, const struct buffer *b)
+{
+    return cuda_state(k)->arithmetic == ARITHMETIC_BF16 && b->role == ROLE_ACTIVATION;
+}
+
+static inline size_t cuda_divide_up(size_t a, size_t b)
+{
+    return (a + b - 1) / b;
+}
+
+/* -- memory.cu -- */
+/* Keeps "WHAT: CUDA's words" as the set's error unless `error` is cudaSuccess. Returns 0 or -1. */
+int cuda_check(struct kernels *k, cudaError_t error, const char *what);
+/* The same, into *e. */
+int cuda_check_now(cudaError_t error, const char *what, struct error *e);
+/* Device memory for use on `on`, out of the blocks that were given back or new; NULL with *e (which may be NULL) when there is none. */
+void *cuda_take(struct kernels *k, size_t bytes, cudaStream_t on, struct error *e);
+/* Gives back what cuda_take gave for `bytes`; `stream` uses it no later than what is enqueued now. NULL is allowed. */
+void cuda_give(struct kernels *k, void *memory, size_t bytes);
+/* Work space for one operation on `stream`: valid until the next call. NULL when there is no memory; the error is kept. */
+void *cuda_scratch(struct kernels *k, size_t bytes, const char *what);
+void cuda_fill_memory(struct kernels *k);
+/* Frees blocks, staging and scratch. */
+void cuda_memory_close(struct cuda_state *s);
+
+/* -- weight.cu -- */
+/* The device's data of a weight (NULL for NULL), after telling `stream` to wait for its upload. */
+const void *cuda_weight_data(struct kernels *k, const struct weight *w);
+/* Its bf16 form, for vectors in bf16 arithmetic. */
+const void *cuda_weight_bf16(struct kernels *k, const struct weight *w);
+void cuda_fill_weight(struct kernels *k);
+
+/* -- tables.cu: attention_create, attention_free, rotate -- */
+static inline const struct cuda_attention *cuda_attention(const struct attention *a)
+{
+    return (const struct cuda_attention *)a->fast;
+}
+void cuda_fill_tables(struct kernels *k);
+
+/* -- linear.cu -- */
+int cuda_products_open(struct kernels *k, struct error *e) MUST_USE;
+void cuda_products_close(struct cuda_state *s);
+void cuda_fill_linear(struct kernels *k);
+/* d[rows, out] (float or, out_bf16, bf16) (+)= x[rows, depth] times w^T for w [out, depth] (forward) or times w for w [depth, out], + bias[out] (of d's type,
+ * or NULL). x and w are both float or, in_bf16, both bf16. `count`: rows of one segment; the algorithm depends on it and not on `rows`. */
+struct product {
+    void *d;
+    const void *x, *w, *bias;
+    size_t out, depth, count;
+    int forward, in_bf16, out_bf16, accumulate;
+};
+void cuda_multiply(struct kernels *k, const struct product *p, size_t rows);
+
+/* -- norm.cu, activation.cu, rows.cu, head.cu -- */
+/* out[count] = in[count], rounded to bf16, or widened. */
+void cuda_convert_bf16(cudaStream_t stream, bf16 *out, const float *in, size_t count);
+void cuda_convert_float(cudaStream_t stream, float *out, const bf16 *in, size_t count);
+void cuda_fill_norm(struct kernels *k);
+void cuda_fill_activation(struct kernels *k);
+void cuda_fill_rows(struct kernels *k);
+void cuda_fill_head(struct kernels *k);
+/* Bytes of scratch of a head over this many segments, `width` wide. */
+size_t cuda_head_scratch(int segments, size_t vocabulary, size_t width);
+
+/* -- attention.cu -- */
+/* The tables of scores in the form that its kernels read: attention_create keeps them in cuda_attention.scores, attention_free frees them (NULL is
+ * allowed). NULL with *e on failure. */
+struct attention_tables *cuda_attention_tables(struct kernels *k, const struct attention_shape *shape, struct error *e) MUST_USE;
+void cuda_attention_tables_free(struct kernels *k, struct attention_tables *t);
+/* Sets attention and attention_reverse. */
+void cuda_fill_attention(struct kernels *k);
+/* Bytes that they take by cuda_scratch at most. */
+size_t cuda_attention_scratch(enum cuda_arithmetic arithmetic, const struct attention_shape *shape, struct rows rows);
+
+/* -- set.cu -- */
+/* Makes sure that a kernel may have this much dynamic shared memory; 0, or -1 with the error kept. */
+template <class... P> int cuda_allow_shared(struct kernels *k, void (*kernel)(P...), size_t bytes)
+{
+    if (bytes <= (48 << 10))
+        return 0;
+    return cuda_check(k, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes), "shared memory");
+}
+
+#endif

@@ -1,0 +1,69 @@
+/* Gemma 2: four RMS norms a layer with weights stored as w - 1, soft caps on scores and logits, a window on every other layer, embeddings times sqrt(d).
+ * Source: huggingface/transformers, models/gemma2. */
+#include "model/family.h"
+
+#include <math.h>
+
+/* y = x / rms(x) (1 + w) */
+static int norm(struct norm_view *out, const struct decoder *d, double epsilon, const char *prefix, int layer, const char *name, struct error *e)
+{
+    if (family_norm(out, d, NORM_RMS, epsilon, 0, e, "%slayers.%d.%s", prefix, layer, name))
+        return -1;
+    out->scale.offset = 1;
+    return 0;
+}
+
+static int read_gemma2(struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    const struct size_keys keys = {.vocabulary = "vocab_size",
+                                   .hidden = "hidden_size",
+                                   .layers = "num_hidden_layers",
+                                   .heads = "num_attention_heads",
+                                   .kv_heads = "num_key_value_heads",
+                                   .head_size = "head_dim"};
+    long inner, window;
+    double epsilon, scalar, soft_cap;
+    int biased;
+    enum activation activation;
+    if (family_sizes(d, &keys, e) || config_int(c, "intermediate_size", 1, 1 << 24, &inner, e) || config_real_or(c, "rms_norm_eps", 0, 1, 1e-6, &epsilon, e) ||
+        config_bool_or(c, "attention_bias", 0, &biased, e) || config_real_or(c, "query_pre_attn_scalar", 1e-6, 1e9, 256, &scalar, e) ||
+        config_real_or(c, "attn_logit_softcapping", 0, 1e9, 0, &soft_cap, e) || config_real_or(c, "final_logit_softcapping", 0, 1e9, 0, &d->head_soft_cap, e) ||
+        config_int_or(c, "sliding_window", 1, 1 << 30, 0, &window, e) || config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) ||
+        family_only(d, "use_bidirectional_attention", 0, 0, e) ||
+        family_activation(&activation, d, family_either(d, "hidden_activation", "hidden_act"), "gelu_pytorch_tanh", e) ||
+        family_rope(d, "rope_theta", "partial_rotary_factor", 1, e) || family_windows(d, window, 0, 2, e) || family_bos(d, "bos_token_id", e))
+        return -1;
+    d->mlp = (int)inner;
+
+    size_t width = (size_t)d->hidden, q_size = (size_t)d->heads * (size_t)d->head_size, kv_size = (size_t)d->kv_heads * (size_t)d->head_size;
+    const char *p = family_prefix(d, "model.", "embed_tokens.weight");
+    if (family_matrix(&d->embedding, d, (size_t)d->vocabulary, width, e, "%sembed_tokens.weight", p))
+        return -1;
+    /* the model rounds the factor to its own type */
+    d->embedding_scale = element_round(sqrt(d->hidden), d->embedding.type == ELEMENT_F32 ? ELEMENT_F64 : d->embedding.type);
+    for (int l = 0; l < d->layers; l++) {
+        struct block *b = &d->blocks[l];
+        if (norm(&b->attention_norm, d, epsilon, p, l, "input_layernorm", e) ||
+            family_linear(&b->query, d, q_size, width, biased, e, "%slayers.%d.self_attn.q_proj", p, l) ||
+            family_linear(&b->key, d, kv_size, width, biased, e, "%slayers.%d.self_attn.k_proj", p, l) ||
+            family_linear(&b->value, d, kv_size, width, biased, e, "%slayers.%d.self_attn.v_proj", p, l) ||
+            family_linear(&b->output, d, width, q_size, biased, e, "%slayers.%d.self_attn.o_proj", p, l) ||
+            norm(&b->attention_post_norm, d, epsilon, p, l, "post_attention_layernorm", e) ||
+            norm(&b->mlp_norm, d, epsilon, p, l, "pre_feedforward_layernorm", e) ||
+            family_linear(&b->gate, d, (size_t)inner, width, 0, e, "%slayers.%d.mlp.gate_proj", p, l) ||
+            family_linear(&b->up, d, (size_t)inner, width, 0, e, "%slayers.%d.mlp.up_proj", p, l) ||
+            family_linear(&b->down, d, width, (size_t)inner, 0, e, "%slayers.%d.mlp.down_proj", p, l) ||
+            norm(&b->mlp_post_norm, d, epsilon, p, l, "post_feedforward_layernorm", e))
+            return -1;
+        b->activation = activation;
+        b->score.scale = 1 / sqrt(scalar), b->score.soft_cap = soft_cap;
+    }
+    if (family_norm(&d->final_norm, d, NORM_RMS, epsilon, 0, e, "%snorm", p))
+        return -1;
+    d->final_norm.scale.offset = 1;
+    return d->tied ? 0 : family_linear(&d->head, d, (size_t)d->vocabulary, width, 0, e, "lm_head");
+}
+
+const struct family family_gemma2 = {
+    .name = "gemma2", .model_types = {"gemma2"}, .read = read_gemma2, .ignored_suffixes = {".rotary_emb.inv_freq", "lm_head.weight"}};

@@ -1,0 +1,100 @@
+/* Forward-only runs: many outputs a segment, or one stream in pieces with keys and values carried from piece to piece. */
+#include "model/score.h"
+
+#include "model/engine_parts.h"
+
+#include <stdlib.h>
+
+/* From g->tokens and g->targets to log p of the targets, in g->logprob. */
+static int run(struct engine *g, int batch, struct error *e)
+{
+    struct rows rows = {batch, g->queries[g->d->layers - 1]};
+    if (forward_blocks(g, batch, e))
+        return -1;
+    forward_last(g, rows);
+    g->k->head_rows(g->k, g->logprob, g->last, g->head, g->head_bias, g->targets, g->d->head_soft_cap, rows, g->d->embedding_width);
+    return 0;
+}
+
+int engine_score(struct engine *g, double *logprob, const int32_t *ids, int count, struct error *e)
+{
+    struct kernels *k = g->k;
+    size_t n = (size_t)g->n, inputs = (size_t)g->keys[0], outputs = (size_t)g->queries[g->d->layers - 1];
+    if (count < 1 || count > g->plan.batch)
+        return fail(e, "%d segments at once, planned for %d", count, g->plan.batch);
+    if (engine_check_ids(g, ids, (size_t)count * (n + 1), e))
+        return -1;
+    for (size_t b = 0; b < (size_t)count; b++) {
+        const int32_t *segment = ids + b * (n + 1);
+        k->write_index(k, g->tokens, b * inputs, segment + (n - inputs), inputs);
+        k->write_index(k, g->targets, b * outputs, segment + (n + 1 - outputs), outputs);
+    }
+    if (run(g, count, e))
+        return -1;
+    k->read(k, logprob, g->logprob, 0, (size_t)count * outputs);
+    return k->synchronize(k, e);
+}
+
+/* 1 if the formula's value depends on the length of the segment. */
+static int uses_length(const struct formula *f)
+{
+    for (int i = 0; f && i < f->node_count; i++)
+        if (f->nodes[i].kind == NODE_VARIABLE && f->nodes[i].slot == VARIABLE_LENGTH)
+            return 1;
+    return 0;
+}
+
+int score_carry_check(const struct decoder *d, struct error *e)
+{
+    if (d->position == POSITION_LEARNED)
+        return fail(e, "%s: has learned positions, %d of them, and a pass over a whole text needs one for each of its tokens", d->path, d->position_limit);
+    for (int l = 0; l < d->layers; l++) {
+        const struct score *s = &d->blocks[l].score;
+        if (s->window < 1)
+            return fail(e, "%s: layer %d of %d attends to all keys (expected a window in every layer: --window N)", d->path, l + 1, d->layers);
+        if (s->key_bias)
+            return fail(e, "%s: its scores depend on the positions of the keys from the beginning of the text, which a pass in pieces does not have", d->path);
+        if (uses_length(s->bias) || uses_length(s->multiplier))
+            return fail(e, "%s: its position bias depends on the length L, which a pass in pieces does not have", d->path);
+    }
+    return 0;
+}
+
+int score_join(struct engine *g, int l, int batch)
+{
+    struct kernels *k = g->k;
+    int most = plan_carry(g->d, &g->options, l), before = g->carried < most ? (int)g->carried : most, fresh = g->keys[l], all = before + fresh;
+    int width = 2 * g->d->kv_heads * g->d->head_size, kept = all < most ? all : most;
+    k->join(k, g->kept[l].kv, g->carry[l], g->fresh, batch, before, fresh, width);
+    if (kept > 0)
+        k->tail(k, g->carry[l], g->kept[l].kv, batch, kept, all, width);
+    return all;
+}
+
+int engine_score_next(struct engine *g, double *logprob, const int32_t *ids, int count, struct error *e)
+{
+    struct kernels *k = g->k;
+    int outputs = g->queries[g->d->layers - 1];
+    if (count < 1 || count > outputs)
+        return fail(e, "%d tokens at once, planned for %d", count, outputs);
+    if (engine_check_ids(g, ids, (size_t)count + 1, e))
+        return -1;
+    if (g->d->position == POSITION_SINUSOIDAL && weights_load_positions(g, g->carried + outputs - g->n, e))
+        return -1;
+    k->write_index(k, g->tokens, 0, ids, (size_t)count);
+    k->write_index(k, g->targets, 0, ids + 1, (size_t)count);
+    for (int i = count; i < outputs; i++) { /* the end of the stream: what comes after a token does not change it */
+        k->write_index(k, g->tokens, (size_t)i, ids + count, 1);
+        k->write_index(k, g->targets, (size_t)i, ids + count, 1);
+    }
+    if (run(g, 1, e))
+        return -1;
+    g->carried += outputs;
+    k->read(k, logprob, g->logprob, 0, (size_t)count);
+    return k->synchronize(k, e);
+}
+
+void engine_score_restart(struct engine *g)
+{
+    g->carried = 0;
+}

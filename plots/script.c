@@ -1,0 +1,138 @@
+/* Parts of gnuplot scripts. */
+#include "plots/script.h"
+
+#include "io/atomic.h"
+#include "plots/figure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Okabe and Ito's colour-blind-safe palette, its yellow (too light for a line on white) replaced by a grey. With three dash types and eight point
+ * types the first 24 lines differ, also in black and white. */
+static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F"};
+static const char *const dashes[] = {"solid", "(14,5)", "(14,4,3,4)"};
+static const int points[] = {7, 5, 9, 13, 11, 6, 4, 8};
+enum { COLOURS = 8, DASHES = 3, POINTS = 8 };
+
+const char *script_colour(size_t i) { return colours[i % COLOURS]; }
+
+int script_point(size_t i) { return points[(i + i / POINTS) % POINTS]; }
+
+void script_line(FILE *f, size_t i)
+{
+    fprintf(f, "lw 2.6 dt %s lc rgb \"%s\"", dashes[i % DASHES], script_colour(i));
+}
+
+size_t script_quoted(FILE *f, const char *text, size_t limit)
+{
+    size_t characters = 0;
+
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        if ((*p & 0xc0) != 0x80 && characters++ == limit) {
+            fputs("\xe2\x80\xa6", f);
+            break;
+        }
+        if (*p == '\'')
+            fputc('\'', f);
+        fputc(*p < 0x20 || *p == 0x7f ? ' ' : *p, f);
+    }
+    return characters;
+}
+
+/* A comment line: one line only, and no backslash at its end, which would continue it. */
+static void write_comment(FILE *f, const char *text)
+{
+    fputs("# ", f);
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+        fputc(*p < 0x20 || *p == 0x7f ? ' ' : *p, f);
+    fputs(" \n", f);
+}
+
+void script_head(FILE *f, const char *stem, double height)
+{
+    fprintf(f, "# gnuplot %s.gp draws %s.png; gnuplot -e \"format='svg'\" %s.gp (or pdf) draws another form.\n", stem, stem, stem);
+    fputs("if (!exists(\"format\")) format = \"png\"\n", f);
+    fprintf(f, "if (!exists(\"output\")) output = \"%s.\" . format\n", stem);
+    fprintf(f, "if (format eq \"png\") { set terminal pngcairo size 1600,%.0f font \"DejaVu Sans,14\" background \"white\" }\n", height);
+    fprintf(f, "if (format eq \"svg\") { set terminal svg size 1600,%.0f dynamic font \"DejaVu Sans,17\" background \"white\" }\n", height);
+    fprintf(f, "if (format eq \"pdf\") { set terminal pdfcairo size 26cm,%.2fcm font \"DejaVu Sans,11\" linewidth 0.8 pointscale 0.7 }\n", 26 * height / 1600);
+    fputs("title_font = format eq \"svg\" ? \",20\" : format eq \"pdf\" ? \",12.5\" : \",16\"\n", f);
+    fputs("mark = format eq \"svg\" ? 0.9 : 1.7\nset output output\nset encoding utf8\n", f);
+}
+
+void script_log_ticks(FILE *f, double n)
+{
+    static const int leading[] = {1, 2, 5};
+
+    fputs("set xtics (\"1\" 1", f);
+    for (double power = 1; power < n; power *= 10)
+        for (int i = 0; i < 3; i++) {
+            double tick = power * leading[i];
+
+            if (tick > 1 && (n <= 5000 || i == 0) && tick < 0.6 * n)
+                fprintf(f, ", \"%.0f\" %.0f", tick, tick);
+        }
+    if (n > 1)
+        fprintf(f, ", \"%.0f\" %.0f", n, n);
+    fputs(")\n", f);
+}
+
+#define KEY_ROW 0.028 /* of a picture without a key */
+
+size_t script_characters(const char *label)
+{
+    size_t n = 0;
+
+    for (const char *p = label; *p; p++)
+        n += (*p & 0xc0) != 0x80;
+    return n < SCRIPT_LABEL_CHARACTERS ? n : SCRIPT_LABEL_CHARACTERS;
+}
+
+double script_key_rows(struct script_key *k)
+{
+    size_t columns = 150 / (k->widest + 8); /* and the sample line */
+
+    columns = columns < 1 ? 1 : columns > 4 ? 4 : columns;
+    columns = columns < k->count ? columns : k->count;
+    k->rows = columns ? (k->count + columns - 1) / columns : 0;
+    return 1 + KEY_ROW * (double)(k->rows > 3 ? k->rows - 3 : 0);
+}
+
+double script_key_height(const struct script_key *k, double grown)
+{
+    return KEY_ROW * (double)k->rows / grown;
+}
+
+void script_key_place(FILE *f, const struct script_key *k, double grown)
+{
+    /* gnuplot takes every character for a wide one: the negative width draws the columns together */
+    fprintf(f, "set key at screen 0.5, screen %.4f center bottom vertical maxrows %zu noenhanced samplen 4 spacing 1.15 width %.1f Left reverse\n",
+            0.018 / grown, k->rows, 2 - 0.18 * (double)k->widest);
+}
+
+int script_make(const char *folder, const char *stem, const char *const *comments, const char *formats,
+                int (*write)(FILE *f, const char *stem, const void *figure, struct error *e), const void *figure, struct error *e)
+{
+    struct atomic_file file = {0};
+    char *path = NULL;
+    int rc = -1;
+
+    if (figure_check_formats(formats, e) != 0)
+        return -1;
+    if (asprintf(&path, "%s/%s.gp", folder, stem) < 0) {
+        path = NULL;
+        fail(e, "%s: out of memory", folder);
+        goto end;
+    }
+    if (atomic_open(&file, path, e) != 0)
+        goto end;
+    for (size_t i = 0; comments && comments[i]; i++)
+        write_comment(file.stream, comments[i]);
+    if (write(file.stream, stem, figure, e) != 0 || atomic_commit(&file, e) != 0)
+        goto end;
+    rc = figure_draw(strrchr(path, '/') + 1, folder, stem, formats, e);
+end:
+    atomic_abandon(&file);
+    free(path);
+    return rc;
+}

@@ -1,0 +1,48 @@
+/* What the gnuplot scripts of all figures share: their head, colours, and texts made safe. */
+#ifndef REACH_PLOTS_SCRIPT_H
+#define REACH_PLOTS_SCRIPT_H
+
+#include "io/error.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+enum { SCRIPT_LABEL_CHARACTERS = 48 };
+
+/* TEXT for a '...' string of gnuplot: quotes doubled, control characters blanked, cut after `limit` characters (not bytes) with an ellipsis.
+ * Single quotes keep backslashes, backquotes and `@` as they are. Returns the characters written. */
+size_t script_quoted(FILE *f, const char *text, size_t limit);
+
+/* Terminal, output and font of a picture 1600 wide and `height` high (png pixels; other formats in proportion), for SCRIPT = STEM.gp. `format` and
+ * `output` may be set from outside. Defines title_font and mark (a point size). */
+void script_head(FILE *f, const char *stem, double height);
+
+/* "#0072B2" and so on; colour i of a palette that colour-blind readers can tell apart. */
+const char *script_colour(size_t i);
+/* Line i: `lw 2.6 dt ... lc rgb ...`; the first 24 differ, also in black and white. */
+void script_line(FILE *f, size_t i);
+/* Point type i: beyond the eighth, another one for the same colour. */
+int script_point(size_t i);
+
+/* Ticks 1 2 5 10 ... n of a logarithmic x axis; powers of ten alone where there are many. */
+void script_log_ticks(FILE *f, double n);
+
+/* A key of `count` entries, the longest `widest` characters, centred at the foot of the picture, in as many columns as fit. */
+struct script_key {
+    size_t widest, count;
+    size_t rows; /* set by script_key_rows */
+};
+/* Lays the key out, and returns the height of the picture in units of one without a key: 1 for up to 3 rows. */
+double script_key_rows(struct script_key *k);
+/* `set key` for it; `grown` is what script_key_rows returned. */
+void script_key_place(FILE *f, const struct script_key *k, double grown);
+/* Share of the picture's height that the key takes. */
+double script_key_height(const struct script_key *k, double grown);
+/* Characters (not bytes) of a label as script_quoted cuts it. */
+size_t script_characters(const char *label);
+
+/* Writes FOLDER/STEM.gp: the comment lines, then what `write` writes (0, or -1 with *e); then draws the pictures. Returns as figure_draw does. */
+int script_make(const char *folder, const char *stem, const char *const *comments, const char *formats,
+                int (*write)(FILE *f, const char *stem, const void *figure, struct error *e), const void *figure, struct error *e) MUST_USE;
+
+#endif

@@ -1,0 +1,360 @@
+/* Devices, memory, streams and events of the stand-in. See cuda_runtime.h.
+ *
+ * For tests, the environment: REACH_CUDA_HOST_SEED shuffles threads and blocks (0 or unset: in order); REACH_CUDA_HOST_DEVICES is the number of devices
+ * (default 1; -1: a driver that is too old); REACH_CUDA_HOST_MEMORY the bytes of each (default 1 GB). */
+#include "tests/cuda_host/host.h"
+
+#include <deque>
+#include <map>
+#include <stdio.h>
+#include <stdlib.h>
+#include <vector>
+
+struct host_stream {
+    std::deque<std::function<void()>> queue;
+    uint64_t enqueued, done; /* operations ever */
+};
+
+struct host_event {
+    cudaStream_t stream; /* NULL: never recorded */
+    uint64_t after;      /* done once the stream has done so many operations */
+};
+
+namespace {
+
+const size_t SHARED_PLAIN = 48 << 10, SHARED_MOST = 227 << 10;
+
+std::vector<cudaStream_t> streams;
+std::map<const char *, size_t> device_memory, pinned_memory; /* start, bytes */
+std::map<const void *, int> shared_limits;
+size_t device_used;
+cudaError_t last_error = cudaSuccess;
+
+[[noreturn]] void die(const char *what)
+{
+    fprintf(stderr, "cuda stand-in: %s\n", what);
+    abort();
+}
+
+long setting(const char *name, long otherwise)
+{
+    const char *text = getenv(name);
+    return text && *text ? atol(text) : otherwise;
+}
+
+size_t device_total(void)
+{
+    return (size_t)setting("REACH_CUDA_HOST_MEMORY", 1L << 30);
+}
+
+cudaError_t keep(cudaError_t error)
+{
+    if (error != cudaSuccess)
+        last_error = error;
+    return error;
+}
+
+/* Runs what the stream holds until it has done `upto` operations. */
+void drain(cudaStream_t s, uint64_t upto)
+{
+    while (s->done < upto) {
+        if (s->queue.empty())
+            die("an event waits for an operation that was never enqueued");
+        std::function<void()> operation = std::move(s->queue.front());
+        s->queue.pop_front();
+        s->done++;
+        operation();
+    }
+}
+
+void drain_all(void)
+{
+    for (cudaStream_t s : streams)
+        drain(s, s->enqueued);
+}
+
+/* 1 if [memory, memory + bytes) lies inside one of the allocations. */
+int inside(const std::map<const char *, size_t> &allocations, const void *memory, size_t bytes)
+{
+    auto next = allocations.upper_bound((const char *)memory);
+    if (next == allocations.begin())
+        return 0;
+    --next;
+    return (const char *)memory + bytes <= next->first + next->second;
+}
+
+cudaError_t allocate(void **memory, size_t bytes, std::map<const char *, size_t> *allocations)
+{
+    if (posix_memalign(memory, 256, bytes ? bytes : 1))
+        return keep(cudaErrorMemoryAllocation);
+    memset(*memory, 0xff, bytes); /* NaN as float, as double and as bf16 */
+    (*allocations)[(const char *)*memory] = bytes;
+    return cudaSuccess;
+}
+
+void release(void *memory, std::map<const char *, size_t> *allocations, const char *what)
+{
+    auto found = allocations->find((const char *)memory);
+    if (found == allocations->end())
+        die(what);
+    if (allocations == &device_memory)
+        device_used -= found->second;
+    allocations->erase(found);
+    free(memory);
+}
+
+} // namespace
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = (int)setting("REACH_CUDA_HOST_DEVICES", 1);
+    if (*count >= 1)
+        return cudaSuccess;
+    return keep(*count < 0 ? cudaErrorInsufficientDriver : cudaErrorNoDevice);
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    int count;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    return error != cudaSuccess ? error : device < 0 || device >= count ? keep(cudaErrorInvalidDevice) : cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
+{
+    (void)device;
+    memset(p, 0, sizeof *p);
+    snprintf(p->name, sizeof p->name, "stand-in");
+    p->major = 9;
+    p->multiProcessorCount = 4;
+    p->totalGlobalMem = device_total();
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
+{
+    (void)device;
+    *value = attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin ? (int)SHARED_MOST : attribute == cudaDevAttrMultiProcessorCount ? 4 :
+             attribute == cudaDevAttrComputeCapabilityMajor ? 9 : 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
+{
+    *total = device_total();
+    *free_bytes = *total - device_used;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = setting("REACH_CUDA_HOST_DEVICES", 1) < 0 ? 11040 : 13000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    *version = 13000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    cudaError_t error = last_error;
+    last_error = cudaSuccess;
+    return error;
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    switch (error) {
+    case cudaSuccess: return "no error";
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorInsufficientDriver: return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorNoDevice: return "no CUDA-capable device is detected";
+    case cudaErrorInvalidDevice: return "invalid device ordinal";
+    case cudaErrorNotReady: return "device not ready";
+    default: return "invalid argument";
+    }
+}
+
+cudaError_t cudaMalloc(void **memory, size_t bytes)
+{
+    if (bytes > device_total() - device_used)
+        return keep(cudaErrorMemoryAllocation);
+    cudaError_t error = allocate(memory, bytes, &device_memory);
+    if (error == cudaSuccess)
+        device_used += bytes;
+    return error;
+}
+
+cudaError_t cudaFree(void *memory)
+{
+    if (!memory)
+        return cudaSuccess;
+    drain_all();
+    release(memory, &device_memory, "cudaFree of what cudaMalloc did not give");
+    return cudaSuccess;
+}
+
+cudaError_t cudaMallocHost(void **memory, size_t bytes)
+{
+    return allocate(memory, bytes, &pinned_memory);
+}
+
+cudaError_t cudaFreeHost(void *memory)
+{
+    if (!memory)
+        return cudaSuccess;
+    drain_all();
+    release(memory, &pinned_memory, "cudaFreeHost of what cudaMallocHost did not give");
+    return cudaSuccess;
+}
+
+/* Pageable host memory is read before the call returns, and written before it returns; pinned memory when the stream comes to it. */
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
+{
+    int to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    int from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    if (!bytes)
+        return cudaSuccess;
+    if ((to_device != inside(device_memory, to, bytes)) || (from_device != inside(device_memory, from, bytes)))
+        die("cudaMemcpyAsync: not the kind of memory that it says, or past an allocation's end");
+    if (!from_device && !inside(pinned_memory, from, bytes)) {
+        std::vector<char> copy((const char *)from, (const char *)from + bytes);
+        host_enqueue(stream, [=] { memcpy(to, copy.data(), bytes); });
+        return cudaSuccess;
+    }
+    host_enqueue(stream, [=] { memcpy(to, from, bytes); });
+    if (!to_device && !inside(pinned_memory, to, bytes))
+        drain(stream, stream->enqueued);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream)
+{
+    if (bytes && !inside(device_memory, memory, bytes))
+        die("cudaMemsetAsync: past an allocation's end");
+    host_enqueue(stream, [=] { memset(memory, value, bytes); });
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
+{
+    (void)flags;
+    *stream = new host_stream();
+    streams.push_back(*stream);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    drain(stream, stream->enqueued);
+    for (size_t i = 0; i < streams.size(); i++)
+        if (streams[i] == stream)
+            streams.erase(streams.begin() + (long)i);
+    delete stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    drain(stream, stream->enqueued);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
+{
+    (void)flags;
+    cudaStream_t other = event->stream;
+    uint64_t after = event->after; /* as recorded now */
+    if (other)
+        host_enqueue(stream, [=] { drain(other, after); });
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
+{
+    (void)flags;
+    *event = new host_event();
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    delete event;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    event->stream = stream;
+    event->after = stream->enqueued;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    if (event->stream)
+        drain(event->stream, event->after);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    return event->stream && event->stream->done < event->after ? cudaErrorNotReady : cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    drain_all();
+    return cudaSuccess;
+}
+
+cudaError_t host_set_attribute(const void *kernel, cudaFuncAttribute attribute, int value)
+{
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
+        return cudaSuccess;
+    if (value < 0 || (size_t)value > SHARED_MOST)
+        return keep(cudaErrorInvalidValue);
+    shared_limits[kernel] = value;
+    return cudaSuccess;
+}
+
+void host_enqueue(cudaStream_t stream, std::function<void()> operation)
+{
+    stream->queue.push_back(std::move(operation));
+    stream->enqueued++;
+}
+
+static void run_grid(dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &thread)
+{
+    uint64_t seed = (uint64_t)setting("REACH_CUDA_HOST_SEED", 0), blocks = (uint64_t)grid.x * grid.y * grid.z, step = 1;
+    static uint64_t launches;
+    void *shared;
+    if (posix_memalign(&shared, 1024, shared_bytes ? shared_bytes : 1))
+        die("no memory for shared memory");
+    launches++;
+    if (seed && blocks % 7)
+        step = 7; /* blocks in another order */
+    gridDim = grid;
+    for (uint64_t i = 0; i < blocks; i++) {
+        uint64_t at = (i * step + (seed ? launches : 0)) % blocks;
+        blockIdx = {(unsigned)(at % grid.x), (unsigned)(at / grid.x % grid.y), (unsigned)(at / grid.x / grid.y)};
+        memset(shared, 0xff, shared_bytes);
+        host_run_block(block, (unsigned char *)shared, seed ? seed + 1000003 * launches + at : 0, thread);
+    }
+    free(shared);
+}
+
+void host_enqueue_grid(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, std::function<void()> thread)
+{
+    uint64_t threads = (uint64_t)block.x * block.y * block.z;
+    size_t limit = shared_limits.count(kernel) && (size_t)shared_limits[kernel] > SHARED_PLAIN ? (size_t)shared_limits[kernel] : SHARED_PLAIN;
+    if (!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535 || !threads || threads > 1024 || block.z > 64 ||
+        shared_bytes > limit) {
+        keep(cudaErrorInvalidValue);
+        return;
+    }
+    host_enqueue(stream, [=] { run_grid(grid, block, shared_bytes, thread); });
+}

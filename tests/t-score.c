@@ -1,0 +1,372 @@
+/* Forward-only runs: every protocol against a float64 PyTorch loop (tests/goldens/ppl), every family against its golden log p, and what must not matter:
+ * batch, weights by layer, pieces of a stream. */
+#include "analyze/perplexity.h"
+#include "io/csv.h"
+#include "io/tokens.h"
+#include "model/score.h"
+#include "tests/golden.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { TOKENS = 53, LONGEST = 16, SEGMENTS = 3 }; /* as in tests/goldens/ppl/make.py */
+
+static const double tolerance_f32 = 1e-5, tolerance_f64 = 1e-9; /* design figures for log p */
+
+static int32_t stream[TOKENS];
+
+static int read_stream(void **state)
+{
+    const char *file = "tests/goldens/ppl/tokens.npy";
+    struct tokens t;
+    struct error e;
+    (void)state;
+    if (tokens_read_npy(&t, &file, 1, &e) || t.total != TOKENS) {
+        print_error("%s: %s\n", file, e.text);
+        return -1;
+    }
+    memcpy(stream, t.ids, sizeof stream);
+    tokens_free(&t);
+    return 0;
+}
+
+static struct kernels *open_set(const char *name, const char *dtype)
+{
+    struct error e = {"there is none"};
+    for (int i = 0; i < kernel_set_count; i++)
+        if (!strcmp(kernel_sets[i].name, name) && !strcmp(kernel_sets[i].dtype, dtype) && kernel_sets[i].usable()) {
+            struct kernels *k = kernel_sets[i].open(&e);
+            if (k)
+                return k;
+        }
+    fail_msg("kernel set %s %s: %s", name, dtype, e.text);
+    return NULL;
+}
+
+static struct decoder *open_decoder(const char *path, int window)
+{
+    struct position_override change = {.window = window};
+    struct error e;
+    struct decoder *d = decoder_open(path, &e);
+    if (!d || (window >= 0 && decoder_override(d, &change, &e)))
+        fail_msg("%s", e.text);
+    return d;
+}
+
+static struct engine *open_engine(struct kernels *k, const struct decoder *d, struct engine_options o)
+{
+    struct error e;
+    o.memory = 1u << 30;
+    struct engine *g = engine_create(k, d, &o, &e);
+    if (!g)
+        fail_msg("%s", e.text);
+    return g;
+}
+
+/* Scores windows [first, end) of the stream at their places of logprob; all have `outputs` targets or fewer. */
+static void score_windows(double *logprob, struct kernels *k, const struct decoder *d, size_t first, size_t end, size_t context, size_t stride, size_t outputs)
+{
+    enum { BATCH = 3 };
+    int32_t ids[BATCH * (TOKENS + 1)];
+    double got[BATCH * TOKENS];
+    struct error e;
+    struct engine *g = open_engine(k, d, (struct engine_options){.positions = (int)context, .outputs = (int)outputs, .batch = BATCH, .resident = -1});
+    for (size_t i = first; i < end; i += BATCH) {
+        size_t count = end - i < BATCH ? end - i : BATCH;
+        for (size_t b = 0; b < count; b++) {
+            struct window w = window_at(i + b, TOKENS, context, stride);
+            for (size_t j = 0; j <= context; j++) /* behind the end of a short block: anything */
+                ids[b * (context + 1) + j] = j <= w.inputs ? stream[w.first + j] : 5;
+        }
+        if (engine_score(g, got, ids, (int)count, &e))
+            fail_msg("%s", e.text);
+        for (size_t b = 0; b < count; b++) {
+            struct window w = window_at(i + b, TOKENS, context, stride);
+            size_t from = w.inputs < context ? 0 : outputs - w.scored; /* a short block begins with its first target */
+            memcpy(logprob + w.first + w.inputs - w.scored, got + b * outputs + from, w.scored * sizeof *got);
+        }
+    }
+    engine_close(g);
+}
+
+/* One pass in pieces of `piece`, twice: the second must not see the first. */
+static void score_cached(double *logprob, struct kernels *k, const struct decoder *d, int piece)
+{
+    struct error e;
+    int most = 0, carry = TOKENS - 2 < piece ? 1 : (TOKENS - 2) / piece * piece;
+    for (int l = 0; l < d->layers; l++)
+        most = d->blocks[l].score.window - 1 > most ? d->blocks[l].score.window - 1 : most;
+    most = most < carry ? most : carry;
+    struct engine *g = open_engine(k, d, (struct engine_options){.positions = piece + most, .outputs = piece, .carry = carry, .batch = 1, .resident = -1});
+    for (int pass = 0; pass < 2; pass++) {
+        engine_score_restart(g);
+        for (int i = 0; i < TOKENS - 1; i += piece)
+            if (engine_score_next(g, logprob + i, stream + i, TOKENS - 1 - i < piece ? TOKENS - 1 - i : piece, &e))
+                fail_msg("%s", e.text);
+    }
+    engine_close(g);
+}
+
+static void score_last(double *logprob, struct kernels *k, const struct decoder *d, size_t context)
+{
+    int32_t ids[SEGMENTS * (LONGEST + 1)];
+    struct error e;
+    struct engine *g = open_engine(k, d, (struct engine_options){.positions = (int)context, .outputs = 1, .batch = SEGMENTS, .resident = -1});
+    for (size_t i = 0; i < SEGMENTS; i++)
+        memcpy(ids + i * (context + 1), stream + i * ((TOKENS - LONGEST - 1) / (SEGMENTS - 1)) + LONGEST - context, (context + 1) * sizeof *ids);
+    if (engine_score(g, logprob, ids, SEGMENTS, &e))
+        fail_msg("%s", e.text);
+    engine_close(g);
+}
+
+static void check(const char *where, const double *got, const double *want, size_t count, double tolerance)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (!(fabs(got[i] - want[i]) <= tolerance))
+            fail_msg("%s, target %zu of %zu: log p %.12g, expected %.12g", where, i + 1, count, got[i], want[i]);
+        sum += got[i] - want[i];
+    }
+    if (!(fabs(sum) <= tolerance * (double)count))
+        fail_msg("%s: mean log p is off by %.3g", where, sum / (double)count);
+}
+
+static void run_protocols(const char *set, const char *dtype, double tolerance)
+{
+    struct kernels *k = open_set(set, dtype);
+    struct csv_table t;
+    struct error e;
+    if (csv_read("tests/goldens/ppl/cases.csv", &t, &e))
+        fail_msg("%s", e.text);
+    assert_int_equal(t.columns, 7);
+    assert_true(t.rows > 100);
+    char **end = t.cell + (t.rows - 1) * t.columns;
+    size_t values = strtoul(end[5], NULL, 10) + strtoul(end[6], NULL, 10);
+    double *want = golden_read_f64("tests/goldens/ppl/logprob.npy", values), got[TOKENS];
+    for (size_t i = 0; i < t.rows; i++) {
+        char **row = t.cell + i * t.columns, where[300];
+        size_t context = strtoul(row[2], NULL, 10), stride = strtoul(row[3], NULL, 10), count = strtoul(row[6], NULL, 10);
+        struct decoder *d = open_decoder(row[0], *row[4] ? atoi(row[4]) : -1);
+        const double *expected = want + strtoul(row[5], NULL, 10);
+        snprintf(where, sizeof where, "%s %s: %s %s context %zu stride %s window %s", k->name, dtype, row[0], row[1], context, row[3], row[4]);
+        for (size_t j = 0; j < TOKENS; j++)
+            got[j] = NAN;
+        if (!strcmp(row[1], "last")) {
+            score_last(got, k, d, context);
+        } else if (!strcmp(row[1], "cached")) {
+            static const int pieces[] = {TOKENS - 1, 20, 7};
+            if (score_carry_check(d, &e))
+                fail_msg("%s: %s", where, e.text);
+            for (size_t j = 0; j < sizeof pieces / sizeof *pieces; j++) {
+                score_cached(got, k, d, pieces[j]);
+                check(where, got, expected, count, tolerance);
+            }
+        } else {
+            size_t windows = window_count(TOKENS, context, stride);
+            score_windows(got, k, d, 0, stride ? 1 : windows, context, stride, context);
+            if (stride && windows > 1)
+                score_windows(got, k, d, 1, windows, context, stride, stride);
+        }
+        check(where, got, expected, count, tolerance);
+        decoder_close(d);
+    }
+    free(want);
+    csv_table_free(&t);
+    k->close(k);
+}
+
+static void test_protocols_reference_f64(void **state)
+{
+    (void)state;
+    run_protocols("reference", "f64", tolerance_f64);
+}
+
+static void test_protocols_reference_f32(void **state)
+{
+    (void)state;
+    run_protocols("reference", "f32", tolerance_f32);
+}
+
+static void test_protocols_cpu_f32(void **state)
+{
+    (void)state;
+    run_protocols("cpu", "f32", tolerance_f32);
+}
+
+/* Every golden case: the last of n outputs has its log p; with other batches and weights by layer the bytes are the same; each other output is the last of
+ * a shorter segment's. */
+static void test_families(void **state)
+{
+    (void)state;
+    struct kernels *k = open_set("cpu", "f32");
+    size_t count;
+    struct golden *cases = goldens_open(&count);
+    struct error e;
+    for (size_t i = 0; i < count; i++) {
+        const struct golden *c = &cases[i];
+        size_t n = c->length - 1, few = n < 9 ? n : 9;
+        if (n > 100) /* trained models on long segments: nothing that the small ones do not show */
+            continue;
+        struct decoder *d = open_decoder(c->checkpoint, -1);
+        double *all = calloc(c->segments * n, sizeof *all), *other = calloc(c->segments * n, sizeof *other);
+        struct engine *g = open_engine(k, d, (struct engine_options){.positions = (int)n, .outputs = (int)n, .batch = (int)c->segments, .resident = 1});
+        if (engine_score(g, all, c->ids, (int)c->segments, &e))
+            fail_msg("%s", e.text);
+        engine_close(g);
+        for (size_t s = 0; s < c->segments; s++)
+            if (!(fabs(all[s * n + n - 1] - c->logprob[s]) <= tolerance_f32))
+                fail_msg("%s, segment %zu: log p %.9g, expected %.9g", c->name, s, all[s * n + n - 1], c->logprob[s]);
+
+        g = open_engine(k, d, (struct engine_options){.positions = (int)n, .outputs = (int)n, .batch = 1, .resident = 0});
+        for (size_t s = 0; s < c->segments; s++)
+            if (engine_score(g, other + s * n, c->ids + s * (n + 1), 1, &e))
+                fail_msg("%s", e.text);
+        engine_close(g);
+        if (memcmp(all, other, c->segments * n * sizeof *all) != 0)
+            fail_msg("%s: other bytes one segment at a time, with weights by layer", c->name);
+
+        /* fewer outputs: only their rows are computed */
+        g = open_engine(k, d, (struct engine_options){.positions = (int)n, .outputs = (int)few, .batch = 1, .resident = -1});
+        if (engine_score(g, other, c->ids, 1, &e))
+            fail_msg("%s", e.text);
+        engine_close(g);
+        for (size_t j = 0; j < few; j++)
+            if (!(fabs(other[j] - all[n - few + j]) <= tolerance_f32))
+                fail_msg("%s, output %zu of %zu: log p %.9g, with all outputs %.9g", c->name, j + 1, few, other[j], all[n - few + j]);
+
+        /* a shorter segment */
+        g = open_engine(k, d, (struct engine_options){.positions = (int)few, .outputs = (int)few, .batch = 1, .resident = -1});
+        if (engine_score(g, other, c->ids, 1, &e))
+            fail_msg("%s", e.text);
+        engine_close(g);
+        for (size_t j = 0; j < few; j++)
+            if (!(fabs(other[j] - all[j]) <= tolerance_f32))
+                fail_msg("%s, first %zu inputs, output %zu: log p %.9g, in the whole segment %.9g", c->name, few, j + 1, other[j], all[j]);
+        decoder_close(d);
+        free(all), free(other);
+    }
+    goldens_free(cases, count);
+    k->close(k);
+}
+
+/* A stream in pieces is one long pass, to rounding; also where layers have windows of different sizes. */
+static void test_pieces(void **state)
+{
+    static const char *const models[] = {"tests/goldens/own-window-list", "tests/goldens/own-rotary-half", "tests/goldens/own-sinusoidal"};
+    static const int windows[] = {-1, 4, 9}, pieces[] = {1, 2, 9, 51};
+    (void)state;
+    for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
+        struct kernels *k = open_set("reference", "f64");
+        struct decoder *d = open_decoder(models[m], windows[m]);
+        double whole[TOKENS], got[TOKENS];
+        struct error e;
+        /* the long pass needs no carrying */
+        struct engine *g = open_engine(k, d, (struct engine_options){.positions = TOKENS - 1, .outputs = TOKENS - 1, .batch = 1, .resident = -1});
+        if (engine_score(g, whole, stream, 1, &e))
+            fail_msg("%s", e.text);
+        engine_close(g);
+        for (size_t p = 0; p < sizeof pieces / sizeof *pieces; p++) {
+            score_cached(got, k, d, pieces[p]);
+            check(models[m], got, whole, TOKENS - 1, 1e-12);
+        }
+        decoder_close(d);
+        k->close(k);
+    }
+}
+
+static void test_refusals(void **state)
+{
+    static const struct {
+        const char *model;
+        int window;
+        const char *said;
+    } rows[] = {
+        {"tests/goldens/own-learned", 8, "learned positions"},
+        {"tests/goldens/gpt2", 8, "learned positions"},
+        {"tests/goldens/own-key-bias", 8, "positions of the keys"},
+        {"tests/goldens/own-alibi", -1, "layer 1 of 3 attends to all keys"},
+        {"tests/goldens/own-window", 0, "--window"},
+    };
+    (void)state;
+    struct error e;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct decoder *d = open_decoder(rows[i].model, rows[i].window);
+        if (!score_carry_check(d, &e))
+            fail_msg("%s with window %d is not refused", rows[i].model, rows[i].window);
+        if (!strstr(e.text, rows[i].said) || !strstr(e.text, rows[i].model))
+            fail_msg("%s: told \"%s\", expected \"%s\"", rows[i].model, e.text, rows[i].said);
+        decoder_close(d);
+    }
+    struct decoder *d = open_decoder("tests/goldens/own-alibi", 8);
+    struct formula_error problem;
+    struct position_override change = {.window = -1, .bias = formula_parse("-t/L", &problem)};
+    if (decoder_override(d, &change, &e))
+        fail_msg("%s", e.text);
+    assert_int_equal(score_carry_check(d, &e), -1);
+    assert_non_null(strstr(e.text, "length L"));
+    decoder_close(d);
+}
+
+/* Ids outside the vocabulary, and more than was planned for. */
+static void test_bad_calls(void **state)
+{
+    (void)state;
+    struct kernels *k = open_set("cpu", "f32");
+    struct decoder *d = open_decoder("tests/goldens/own-window", -1);
+    struct engine *g = open_engine(k, d, (struct engine_options){.positions = 4, .outputs = 2, .batch = 1, .resident = -1});
+    double got[8];
+    struct error e;
+    assert_int_equal(engine_score(g, got, stream, 2, &e), -1);
+    assert_non_null(strstr(e.text, "planned for 1"));
+    assert_int_equal(engine_score(g, got, (int32_t[]){1, 2, 3, 4, 97}, 1, &e), -1);
+    assert_non_null(strstr(e.text, "97"));
+    assert_int_equal(engine_score(g, got, (int32_t[]){1, -2, 3, 4, 7}, 1, &e), -1);
+    assert_int_equal(engine_score(g, got, (int32_t[]){1, 2, 3, 4, 7}, 1, &e), 0);
+    engine_close(g);
+    g = open_engine(k, d, (struct engine_options){.positions = 9, .outputs = 2, .carry = 50, .batch = 1, .resident = -1});
+    assert_int_equal(engine_score_next(g, got, stream, 3, &e), -1);
+    assert_non_null(strstr(e.text, "planned for 2"));
+    assert_int_equal(engine_score_next(g, got, stream, 2, &e), 0);
+    engine_close(g);
+    decoder_close(d);
+    k->close(k);
+}
+
+/* Too little memory is refused before anything is made; a run forward alone needs less than one with a gradient. */
+static void test_memory(void **state)
+{
+    (void)state;
+    struct kernels *k = open_set("cpu", "f32");
+    struct decoder *d = open_decoder("tests/goldens/own-gated", -1);
+    struct memory_plan forward, both;
+    struct engine_options o = {.positions = 2048, .batch = 2, .resident = -1, .memory = (size_t)1 << 32}, little = {.positions = 40000, .outputs = 40000, .resident = -1, .memory = 16 << 20};
+    struct error e;
+    assert_int_equal(engine_estimate(&both, k, d, &o, &e), 0);
+    o.outputs = 1;
+    assert_int_equal(engine_estimate(&forward, k, d, &o, &e), 0);
+    if (!(forward.total < both.total && forward.flops < 0.5 * both.flops && forward.forward && !both.forward))
+        fail_msg("forward alone: %g bytes and %g FLOP; with reverse %g and %g", forward.total, forward.flops, both.total, both.flops);
+    assert_int_equal(engine_estimate(&forward, k, d, &little, &e), -1);
+    if (!strstr(e.text, "40000 inputs need") || !strstr(e.text, "would fit"))
+        fail_msg("told \"%s\"", e.text);
+    decoder_close(d);
+    k->close(k);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_protocols_reference_f64), cmocka_unit_test(test_protocols_reference_f32), cmocka_unit_test(test_protocols_cpu_f32),
+        cmocka_unit_test(test_families), cmocka_unit_test(test_pieces), cmocka_unit_test(test_refusals), cmocka_unit_test(test_bad_calls),
+        cmocka_unit_test(test_memory),
+    };
+    return cmocka_run_group_tests_name("score", tests, read_stream, NULL);
+}
