@@ -8,6 +8,7 @@ int main_erf(int argc, char **argv);
 int main_fit(int argc, char **argv);
 int main_info(int argc, char **argv);
 int main_plot(int argc, char **argv);
+int main_ppl(int argc, char **argv);
 int main_trf(int argc, char **argv);
 int main_version(int argc, char **argv);
 

@@ -150,6 +150,7 @@ static int collect(struct fit_run *r, struct error *e)
     status = formula_arguments_read(&a, &one, &o->formulas, e);
     if (status != EXIT_DONE)
         return status;
+    r->quantity = "bias b(t)";
     for (int b = 0; b < a->bias_count && rc == 0; b++)
         if (a->biases[b].formula && !a->biases[b].reason[0]) {
             usable = 1;
@@ -334,7 +335,7 @@ static int run(struct fit_run *r, struct error *e)
 int main_fit(int argc, char **argv)
 {
     struct fit_options options;
-    struct fit_run r = {.options = &options};
+    struct fit_run r = {.options = &options, .quantity = "y"};
     struct error e = {""};
     int status = EXIT_DONE, parsed = parse(&options, argc, argv, &e);
 

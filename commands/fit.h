@@ -34,6 +34,7 @@ struct fit_run {
     struct fit_form form;
     struct fit_points *points;
     size_t count;
+    const char *quantity;  /* what y is, for the figure */
     int is_sandwich;       /* 1: the preset as [A] fits it */
 };
 

@@ -52,11 +52,12 @@ struct layout {
     const char *t, *y;
     const char *groups[4]; /* a new value in one of them begins a new set; the first is the label */
     const char *head, *layer;
+    const char *quantity;
 };
 
 static const struct layout layouts[] = {
-    {"distance", "c", {"model", "target", "layer", "attribution"}, NULL, NULL},
-    {"distance", "bias", {"formula", "head", "layer", NULL}, "head", "layer"},
+    {"distance", "c", {"model", "target", "layer", "attribution"}, NULL, NULL, "share c of the most recent tokens"},
+    {"distance", "bias", {"formula", "head", "layer", NULL}, "head", "layer", "bias b(t)"},
 };
 enum { LAYOUTS = sizeof layouts / sizeof layouts[0] };
 
@@ -128,6 +129,7 @@ static int read_layout(struct fit_run *r, const struct csv_table *t, const struc
     int group[4], t_column = csv_column(t, l->t), y_column = csv_column(t, l->y), head = l->head ? csv_column(t, l->head) : -1;
     int layer = l->layer ? csv_column(t, l->layer) : -1;
 
+    r->quantity = l->quantity;
     for (int i = 0; i < 4; i++)
         group[i] = l->groups[i] ? csv_column(t, l->groups[i]) : -1;
     for (size_t first = 0, last; first < t->rows; first = last) {

@@ -269,13 +269,13 @@ failed:
 /* A formula of its own with the source and the values of `f`, masked from `window` on (0: no mask); f NULL: 0. NULL with *e. */
 static struct formula *masked_copy(const struct formula *f, int window, const char *path, struct error *e)
 {
-    const char *source = f ? f->source : "0";
+    const char *source = f ? f->source : "none";
     struct formula_error problem = {0, "out of memory"};
     struct formula *copy = NULL;
     char *text = NULL;
     int rc;
 
-    if ((window ? asprintf(&text, "t<%d?(%s):-inf", window, source) : asprintf(&text, "%s", source)) < 0)
+    if ((!window ? asprintf(&text, "%s", source) : !f ? asprintf(&text, "window(%d)", window) : asprintf(&text, "t<%d?(%s):-inf", window, source)) < 0)
         text = NULL;
     else
         copy = formula_parse(text, &problem);

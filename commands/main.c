@@ -17,6 +17,7 @@ static const struct verb {
     const char *summary;
 } verbs[] = {
     {"erf", main_erf, "how far back models look on a text: curves, empirical receptive fields, figure"},
+    {"ppl", main_ppl, "perplexity at several contexts, by four protocols"},
     {"plot", main_plot, "redraw or combine saved results"},
     {"info", main_info, "what a checkpoint is, and what a run on it would take"},
     {"convert", main_convert, "any readable checkpoint as safetensors or HDF5"},

@@ -1,6 +1,7 @@
 /* `reach plot`: curves of saved results in one figure. */
 #include "commands/commands.h"
 #include "commands/options.h"
+#include "commands/plot_fields.h"
 
 #include "analyze/curve.h"
 #include "io/atomic.h"
@@ -19,17 +20,20 @@
 enum option { OPTION_FOLDER, OPTION_THRESHOLD, OPTION_FORMAT, OPTION_FORCE, OPTION_COUNT };
 
 static const struct option_row rows[OPTION_COUNT] = {
-    [OPTION_FOLDER] = {"o", "DIR", "folder for erf.gp and the pictures (default reach-plot)"},
+    [OPTION_FOLDER] = {"o", "DIR", "folder for erf.gp, or fields.gp, and the pictures (default reach-plot)"},
     [OPTION_THRESHOLD] = {"threshold", "Q", "the threshold whose ERF is marked, 0 < Q < 1 (default: that of the first result, or 0.99)"},
     [OPTION_FORMAT] = {"format", "LIST", "pictures to draw: png, svg, pdf, several with commas (default png)"},
-    [OPTION_FORCE] = {"force", NULL, "overwrite erf.gp in DIR"},
+    [OPTION_FORCE] = {"force", NULL, "overwrite the figure in DIR"},
 };
 
 static const struct verb_help help = {
     .verb = "plot",
     .synopsis = "RESULT... [-o DIR] [options]",
     .description = "Draws the curves of saved results into one figure: each RESULT is a folder that `reach erf` wrote, its erf.h5, or its curve.csv. Models of "
-                   "the same name in several results are told apart by their folders. Curves of different lengths are set at the same target, on the right.\n",
+                   "the same name in several results are told apart by their folders. Curves of different lengths are set at the same target, on the right.\n"
+                   "\n"
+                   "With a trf.csv of `reach trf` among them, theoretical fields are drawn beside the measured ones instead, matched by name (fields.gp): TRF(eps) "
+                   "with eps nearest to 1 - Q beside ERF(Q), whose interval is that of the curve's band.\n",
     .options = rows,
     .option_count = OPTION_COUNT,
     .examples = "  reach plot reach-erf --format svg,pdf\n  reach plot runs/7-erf runs/8-erf/erf.h5 old/curve.csv -o compare\n",
@@ -41,6 +45,7 @@ struct collection {
     char **folders; /* where each one came from */
     size_t count;
     double threshold; /* of the first result; 0: none */
+    struct text_list tables; /* paths of trf.csv */
 };
 
 /* Room for one more curve of n positions; NULL on failure. The three arrays lie in one block, c first. */
@@ -79,6 +84,7 @@ static void free_collection(struct collection *all)
     }
     free(all->curves);
     free(all->folders);
+    text_list_free(&all->tables);
 }
 
 static int collect_h5(struct collection *all, const char *path, struct error *e)
@@ -90,7 +96,7 @@ static int collect_h5(struct collection *all, const char *path, struct error *e)
         return -1;
     for (size_t i = 0; i < result.model_count; i++) {
         const struct result_model *m = &result.models[i];
-        const char *train_length = result_attribute(m, "train_length"), *threshold = result_attribute(m, "main_threshold");
+        const char *train_length = result_attribute(m, "train_length"), *threshold = result_attribute(m, "main_threshold"), *cone = result_attribute(m, "cone");
         double *c = add_curve(all, m->name, path, m->positions, e);
 
         if (!c)
@@ -100,6 +106,8 @@ static int collect_h5(struct collection *all, const char *path, struct error *e)
         memcpy(c + 2 * m->positions, m->c_hi, m->positions * sizeof *c);
         if (train_length)
             all->curves[all->count - 1].train_length = atoi(train_length);
+        if (cone && strtod(cone, NULL) < (double)m->positions)
+            all->curves[all->count - 1].cone = strtod(cone, NULL);
         if (threshold && all->threshold == 0)
             all->threshold = strtod(threshold, NULL);
     }
@@ -175,7 +183,9 @@ static int collect(struct collection *all, const char *result, struct error *e)
     int rc = -1;
 
     if (stat(result, &found) != 0)
-        return fail(e, "%s: %s (expected a folder of `reach erf`, an erf.h5 or a curve.csv)", result, strerror(errno));
+        return fail(e, "%s: %s (expected a folder of `reach erf`, an erf.h5, a curve.csv or a trf.csv)", result, strerror(errno));
+    if (!S_ISDIR(found.st_mode) && is_trf_csv(result))
+        return text_list_add(&all->tables, result, e);
     if (!S_ISDIR(found.st_mode))
         return length > 4 && strcmp(result + length - 4, ".csv") == 0 ? collect_csv(all, result, e) : collect_h5(all, result, e);
     if (asprintf(&path, "%s/erf.h5", result) < 0 || asprintf(&table, "%s/curve.csv", result) < 0)
@@ -218,6 +228,12 @@ static int tell_apart(struct collection *all, struct error *e)
     return 0;
 }
 
+/* How the figure is called. */
+static const char *stem_of(const struct collection *all)
+{
+    return all->tables.count ? "fields" : "erf";
+}
+
 static int draw(struct collection *all, const char *folder, double threshold, const char *formats, int force, const struct text_list *results, struct error *e)
 {
     static const double standard[] = {0.5, 0.9, 0.95, 0.99, 0.999};
@@ -239,7 +255,7 @@ static int draw(struct collection *all, const char *folder, double threshold, co
         u->saturated = u->erf == u->positions;
     }
     f = open_memstream(&command, &size);
-    if (!f || asprintf(&script, "%s/erf.gp", folder) < 0) {
+    if (!f || asprintf(&script, "%s/%s.gp", folder, stem_of(all)) < 0) {
         script = NULL;
         fail(e, "%s: out of memory", folder);
         if (f)
@@ -260,7 +276,8 @@ static int draw(struct collection *all, const char *folder, double threshold, co
         fail(e, "%s: exists (expected --force to overwrite it, or another folder with -o)", script);
         goto end;
     }
-    rc = figure_erf(folder, "erf", all->curves, all->count, thresholds, count, comments, formats, e);
+    rc = all->tables.count ? plot_fields(folder, &all->tables, all->curves, all->count, thresholds[0], comments, formats, e)
+                           : figure_erf(folder, "erf", all->curves, all->count, thresholds, count, comments, formats, e);
 end:
     if (lock >= 0)
         folder_unlock(lock, folder);
@@ -310,7 +327,7 @@ int main_plot(int argc, char **argv)
         fprintf(stderr, "reach plot: %s\n", e.text);
     else
         for (const char *rest = formats; rest && *rest; rest = strchr(rest, ',') ? strchr(rest, ',') + 1 : NULL)
-            printf("%s/erf.%.*s\n", folder, (int)strcspn(rest, ","), rest);
+            printf("%s/%s.%.*s\n", folder, stem_of(&all), (int)strcspn(rest, ","), rest);
 end:
     free_collection(&all);
     text_list_free(&results);

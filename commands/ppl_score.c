@@ -110,30 +110,34 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Window `index` of a pass. Its ids [context + 1] go to `ids`; behind the end of a short block its first token is repeated, which changes nothing before
- * it. *place is where its targets belong, *from the output of the first of them. Returns their number. */
-static size_t take_window(int32_t *ids, size_t *place, size_t *from, const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at,
-                          const struct pass *p, size_t index)
+/* Where a window's tokens lie, and where its targets belong. */
+struct place {
+    const int32_t *ids; /* [inputs + 1] */
+    size_t inputs;
+    size_t output, scored; /* of the engine's outputs, the first that is a target's, and the number of them */
+    size_t target;         /* place of the first among all targets */
+};
+
+/* Window `index` of a pass. */
+static struct place find_window(const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at, const struct pass *p, size_t index)
 {
     size_t length, stream = index / p->per_stream, outputs = (size_t)p->engine.outputs;
-    const int32_t *source;
     struct window w;
 
-    if (r->options->protocol == PROTOCOL_LAST) {
-        memcpy(ids, m->segments.ids + (index + 1) * m->segments.length - at->context - 1, (at->context + 1) * sizeof *ids);
-        *place = index;
-        *from = 0;
-        return 1;
-    }
+    if (r->options->protocol == PROTOCOL_LAST)
+        return (struct place){m->segments.ids + (index + 1) * m->segments.length - at->context - 1, at->context, 0, 1, index};
     length = stream_length(m->tokens);
     w = window_at(p->first + index % p->per_stream, length, at->context, at->stride);
-    source = m->tokens->ids + stream * length + w.first;
-    memcpy(ids, source, (w.inputs + 1) * sizeof *ids);
-    for (size_t i = w.inputs + 1; i <= at->context; i++)
-        ids[i] = source[0];
-    *place = stream * (length - 1) + w.first + w.inputs - w.scored;
-    *from = w.inputs < at->context ? 0 : outputs - w.scored;
-    return w.scored;
+    return (struct place){m->tokens->ids + stream * length + w.first, w.inputs, w.inputs < at->context ? 0 : outputs - w.scored, w.scored,
+                          stream * (length - 1) + w.first + w.inputs - w.scored};
+}
+
+/* ids [context + 1]; behind the end of a short block its first token is repeated, which changes nothing before it. */
+static void copy_ids(int32_t *ids, const struct place *w, size_t context)
+{
+    memcpy(ids, w->ids, (w->inputs + 1) * sizeof *ids);
+    for (size_t i = w->inputs + 1; i <= context; i++)
+        ids[i] = w->ids[0];
 }
 
 /* Runs all windows of a pass in batches. */
@@ -150,24 +154,27 @@ static int run_windows(double *nll, struct ppl_result *at, const struct ppl_run 
         goto end;
     }
     for (size_t i = 0; i < all; i += batch) {
-        size_t count = all - i < batch ? all - i : batch, place, from;
+        size_t count = all - i < batch ? all - i : batch;
         double started;
 
         if (interrupt_wanted()) {
             fail(e, "interrupted");
             goto end;
         }
-        for (size_t b = 0; b < count; b++)
-            take_window(ids + b * (at->context + 1), &place, &from, r, m, at, p, i + b);
+        for (size_t b = 0; b < count; b++) {
+            struct place w = find_window(r, m, at, p, i + b);
+
+            copy_ids(ids + b * (at->context + 1), &w, at->context);
+        }
         started = now();
         if (engine_score(g, logprob, ids, (int)count, e) != 0)
             goto end;
         at->seconds += now() - started;
         for (size_t b = 0; b < count; b++) {
-            size_t scored = take_window(ids, &place, &from, r, m, at, p, i + b);
+            struct place w = find_window(r, m, at, p, i + b);
 
-            for (size_t j = 0; j < scored; j++)
-                nll[place + j] = -logprob[b * outputs + from + j];
+            for (size_t j = 0; j < w.scored; j++)
+                nll[w.target + j] = -logprob[b * outputs + w.output + j];
         }
         progress_step(r->progress, count, m->argument->name);
     }

@@ -125,7 +125,7 @@ static int write_csv(const struct trf_run *r, const char *command, const char *p
 
 /* ---- figure ---- */
 
-enum { CURVES_MAX = 24, HEADS_DRAWN = 8, POINTS_MAX = 600 };
+enum { CURVES_MAX = 24, HEADS_DRAWN = 8, POINTS_MAX = 2400 };
 #define TOKENS_MAX 1e6          /* drawn at most */
 #define EVALUATIONS_MAX 4000000 /* over all curves */
 
@@ -169,7 +169,7 @@ static double middle(double lo, double hi)
     return isfinite(hi) ? lo + (hi - lo) / 2 : lo;
 }
 
-/* Sums f up to `most` tokens and keeps the points that are drawn: all of the first, then steps of a hundredth. The arrays lie in one block. */
+/* Sums f up to `most` tokens and keeps the points that are drawn: all of the first, then steps of a hundredth of the distance. The arrays lie in one block. */
 static int fill_curve(struct trf_curve *c, const struct trf_run *r, const struct trf_head *head, double most, struct error *e)
 {
     const struct formula_argument *a = &r->arguments[head->argument];
@@ -203,7 +203,7 @@ static int fill_curve(struct trf_curve *c, const struct trf_run *r, const struct
             c->weight_at_field = value;
         if (!kept || c->points == POINTS_MAX)
             continue;
-        next = fmax(j + 1, j * 1.03);
+        next = fmax(j + 1, j * 1.01);
         tokens[c->points] = j;
         weight[c->points] = value;
         beyond[c->points++] = total > 0 ? fmax(1 - sum / total, 0) : 1;

@@ -8,17 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 enum {
     NESTING_MAX = 32,
     OBJECTS_MAX = 100000,
     NAME_BYTES_MAX = 1024,
     CONFIG_BYTES_MAX = 16 << 20,
-    DEFLATE_RATIO_MAX = 1032, /* zlib's bound on how far data shrink */
-    PIECE = 1 << 16
+    DEFLATE_RATIO_MAX = 1032 /* zlib's bound on how far data shrink */
 };
 
 /* -- types -- */
@@ -270,12 +266,6 @@ struct place {
     size_t offset;
 };
 
-static int by_offset(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
 /* Makes a dataset whose space is taken and never filled; tells where it lies. */
 static int make_dataset(struct place *out, hid_t file, const char *path, const struct tensor *t, struct error *e)
 {
@@ -320,89 +310,57 @@ static int make_config(hid_t file, const char *path, const struct config *c, str
     return result;
 }
 
-/* Everything but the data, written by HDF5 into memory that is a sparse file: HDF5 does not survive a write to a full disk, and the data shall go through
- * the same checked writes as those of every file. */
-static int make_frame(int descriptor, const char *path, struct place *places, size_t count, const struct config *c, struct error *e)
+/* Everything but the data, written by HDF5: a sparse file in which the tensors have their places. */
+static int make_frame(const char *temporary, const char *path, struct place *places, size_t count, const struct config *c, struct error *e)
 {
-    char name[64];
     int result = -1;
-    hid_t list = H5Pcreate(H5P_FILE_CREATE);
-    snprintf(name, sizeof name, "/proc/self/fd/%d", descriptor);
-    hid_t file = H5Pset_obj_track_times(list, 0) < 0 ? -1 : H5Fcreate(name, H5F_ACC_TRUNC, list, H5P_DEFAULT);
-    H5Pclose(list);
-    if (file < 0)
-        return hdf_fail(e, path, "cannot be written");
-    for (size_t i = 0; i < count; i++)
-        if (make_dataset(&places[i], file, path, places[i].tensor, e))
-            goto end;
+    hid_t list = H5Pcreate(H5P_FILE_CREATE), file = -1;
+    if (H5Pset_obj_track_times(list, 0) < 0 || (file = H5Fcreate(temporary, H5F_ACC_EXCL, list, H5P_DEFAULT)) < 0) {
+        hdf_fail(e, path, "cannot be written");
+        goto end;
+    }
     result = make_config(file, path, c, e);
+    for (size_t i = 0; result == 0 && i < count; i++)
+        result = make_dataset(&places[i], file, path, places[i].tensor, e);
 end:
-    if (H5Fclose(file) < 0 && result == 0)
+    if (file >= 0 && H5Fclose(file) < 0 && result == 0)
         result = hdf_fail(e, path, "cannot be written");
+    H5Pclose(list);
     return result;
 }
 
-/* Bytes from .. to of the frame. */
-static int copy_frame(FILE *out, int descriptor, size_t from, size_t to)
+/* Puts the data in their places. */
+static int write_data(const char *temporary, const char *path, const struct place *places, size_t count, struct error *e)
 {
-    unsigned char piece[PIECE];
-    while (from < to) {
-        ssize_t n = pread(descriptor, piece, to - from < PIECE ? to - from : PIECE, (off_t)from);
-        if (n <= 0 || fwrite(piece, 1, (size_t)n, out) != (size_t)n)
-            return -1;
-        from += (size_t)n;
-    }
-    return 0;
-}
-
-/* The frame with the data in their places. */
-static int write_file(const char *path, int descriptor, const struct place *places, size_t count, struct error *e)
-{
-    struct atomic_file f;
-    struct stat st;
-    size_t at = 0;
-    if (fstat(descriptor, &st) || atomic_open(&f, path, e))
-        return -1;
-    int written = 1;
-    for (size_t i = 0; written && i < count; i++) {
-        const struct tensor *t = places[i].tensor;
-        if (t->bytes == 0)
-            continue;
-        if (places[i].offset < at) {
-            atomic_abandon(&f);
-            return fail(e, "%s: HDF5 has put tensors over one another", path);
-        }
-        written = copy_frame(f.stream, descriptor, at, places[i].offset) == 0 && store_write(f.stream, t) == 0;
-        at = places[i].offset + t->bytes;
-    }
-    if (written)
-        written = copy_frame(f.stream, descriptor, at, (size_t)st.st_size) == 0;
-    if (!written && !ferror(f.stream)) {
-        atomic_abandon(&f);
-        return fail(e, "%s: the frame of the file could not be read back", path);
-    }
-    return atomic_commit(&f, e);
+    FILE *f = fopen(temporary, "r+be");
+    int failed = !f;
+    for (size_t i = 0; !failed && i < count; i++)
+        failed = places[i].tensor->bytes && (fseeko(f, (off_t)places[i].offset, SEEK_SET) || store_write(f, places[i].tensor));
+    failed = failed || fflush(f);
+    int reason = errno;
+    if (f && fclose(f) && !failed)
+        failed = 1, reason = errno;
+    return failed ? fail(e, "%s: cannot be written: %s", path, strerror(reason)) : 0;
 }
 
 int hdf_tensors_write(const char *path, struct tensors *t, const struct config *c, struct error *e)
 {
     size_t count = tensors_count(t);
     struct place *places = calloc(count ? count : 1, sizeof *places);
-    int descriptor = memfd_create("reach", MFD_CLOEXEC), result = -1;
-    if (!places || descriptor < 0) {
-        fail_memory(e, (double)count * sizeof *places, path);
-        goto end;
-    }
+    char *temporary = NULL;
+    int result = -1;
+    if (!places)
+        return fail_memory(e, (double)count * sizeof *places, path);
     for (size_t i = 0; i < count; i++)
         places[i].tensor = tensors_at(t, i);
     hdf_quiet();
-    if (make_frame(descriptor, path, places, count, c, e))
-        goto end;
-    qsort(places, count, sizeof *places, by_offset);
-    result = write_file(path, descriptor, places, count, e);
-end:
-    if (descriptor >= 0)
-        close(descriptor);
+    if ((temporary = atomic_temporary_name(path, e))) {
+        if (make_frame(temporary, path, places, count, c, e) || write_data(temporary, path, places, count, e))
+            atomic_discard(temporary);
+        else
+            result = atomic_rename(temporary, path, e);
+    }
+    free(temporary);
     free(places);
     return result;
 }

@@ -10,6 +10,7 @@
 #define LEFT_PANEL_RIGHT 0.480
 #define RIGHT_PANEL_LEFT 0.570
 #define RIGHT_PANEL_RIGHT 0.975
+enum { PANELS = 580, ABOVE = 74, BELOW = 72 }; /* pixels of the panels, of their titles, of their axes */
 #define DEPTH_SHOWN 20.0 /* biases so far below the largest one of all are cut: e^-20 is 2e-9 */
 
 /* Points that are drawn of many: all near ones, then every so many. */
@@ -31,7 +32,10 @@ static void write_lines(FILE *f, const struct bias_figure *u, int logarithmic)
 
     for (size_t i = 0; i < u->count; i++) {
         fprintf(f, "%s $bias%zu using %s:2 with lines ", joint, i + 1, logarithmic ? "($1+1)" : "1");
-        script_line(f, i);
+        if (u->count == 1) /* may swing from point to point */
+            fprintf(f, "lw 1.4 lc rgb \"%s\"", script_colour(i));
+        else
+            script_line(f, i);
         fputs(logarithmic ? " notitle" : " title '", f);
         if (!logarithmic) {
             script_quoted(f, u->biases[i].label, SCRIPT_LABEL_CHARACTERS);
@@ -46,7 +50,7 @@ static int write_bias(FILE *f, const char *stem, const void *figure, struct erro
 {
     const struct bias_figure *u = figure;
     struct script_key key = {.count = u->count};
-    double most = -INFINITY, least = INFINITY, bottom, grown;
+    double most = -INFINITY, least = INFINITY, foot, height;
     int cut;
 
     (void)e;
@@ -74,15 +78,15 @@ static int write_bias(FILE *f, const char *stem, const void *figure, struct erro
     least = cut ? most - DEPTH_SHOWN : least;
     if (!(least < most))
         least = most - 1;
-    grown = script_key_rows(&key);
-    bottom = 0.115 / grown + script_key_height(&key, grown) + 0.012;
-    script_head(f, stem, floor(760 * grown + 0.5));
+    foot = BELOW + script_key_lay(&key);
+    height = ABOVE + PANELS + foot;
+    script_head(f, stem, height);
     fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
-    fprintf(f, "set tmargin at screen %.4f\nset bmargin at screen %.4f\nset yrange [%.6g:%.6g]\n", 1 - 0.095 / grown, bottom, least - 0.03 * (most - least),
+    fprintf(f, "set tmargin at screen %.4f\nset bmargin at screen %.4f\nset yrange [%.6g:%.6g]\n", 1 - ABOVE / height, foot / height, least - 0.03 * (most - least),
             most + 0.03 * (most - least));
     fprintf(f, "set ylabel \"bias b(t)%s\" offset 0.5,0\n", cut ? ", cut 20 below its largest" : "");
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", LEFT_PANEL_LEFT, LEFT_PANEL_RIGHT);
-    script_key_place(f, &key, grown);
+    script_key_place(f, &key, height);
     fputs("set label 1 \"Last row of the bias matrix\" at graph 0, graph 1.055 left font title_font\n", f);
     fprintf(f, "set xlabel \"distance t\"\nset xrange [%zu:0]\n", u->length > 1 ? u->length - 1 : 1);
     write_lines(f, u, 0);
@@ -111,6 +115,7 @@ int figure_bias(const char *folder, const char *stem, const struct matrix_bias *
 struct fits_figure {
     const struct fit_figure *fits;
     size_t count;
+    const char *quantity;
 };
 
 /* The points with their curves, or (`residuals`) what is left of them. */
@@ -141,7 +146,7 @@ static void write_fits(FILE *f, const struct fits_figure *u, int logarithmic, in
 static int write_fit(FILE *f, const char *stem, const void *figure, struct error *e)
 {
     const struct fits_figure *u = figure;
-    double first = INFINITY, last = -INFINITY, height = 900 + 30 * (double)u->count, key = (70 + 30 * (double)u->count) / height, upper, lower;
+    double first = INFINITY, last = -INFINITY, height = 850 + 30 * (double)u->count, key = (30 + 30 * (double)u->count) / height, upper, lower;
 
     (void)e;
     for (size_t i = 0; i < u->count; i++) {
@@ -158,7 +163,7 @@ static int write_fit(FILE *f, const char *stem, const void *figure, struct error
     if (!(last > first))
         last = first + 1;
     upper = key + 0.38 * (1 - key) + 0.015;
-    lower = key + 0.055;
+    lower = key + 70 / height;
     script_head(f, stem, height);
     fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
     for (int logarithmic = 0; logarithmic < 2; logarithmic++) {
@@ -169,12 +174,12 @@ static int write_fit(FILE *f, const char *stem, const void *figure, struct error
         else
             fprintf(f, "set xrange [%.10g:%.10g]\n", first, last);
         fprintf(f, "set tmargin at screen %.4f\nset bmargin at screen %.4f\nset format x \"\"\nunset xlabel\n", 1 - 80 / height, upper);
-        fprintf(f, "set label 1 \"%s\" at graph 0, graph 1.0 offset 0,1.1 left font title_font\nset ylabel \"y\" offset 0.5,0\n",
-                logarithmic ? "The same on a logarithmic axis" : "Points and fitted curve");
+        fprintf(f, "set label 1 \"%s\" at graph 0, graph 1.0 offset 0,1.1 left font title_font\nset ylabel \"%s\" offset 0.5,0\n",
+                logarithmic ? "The same on a logarithmic axis" : "Points and fitted curve", u->quantity);
         if (!logarithmic)
             fprintf(f, "set key at screen 0.5, screen %.4f center bottom vertical maxcols 1 noenhanced samplen 4 spacing 1.15 Left reverse\n", 18 / height);
         write_fits(f, u, logarithmic, 0);
-        fprintf(f, "unset label\nunset key\nset tmargin at screen %.4f\nset bmargin at screen %.4f\nset format x \"%%g\"\nset xlabel \"%s\"\n", upper - 0.022, lower + 0.02,
+        fprintf(f, "unset label\nunset key\nset tmargin at screen %.4f\nset bmargin at screen %.4f\nset format x \"%%g\"\nset xlabel \"%s\"\n", upper - 0.022, lower,
                 logarithmic ? "1 + t" : "distance t");
         fputs("set ylabel \"residual\" offset 0.5,0\nset arrow 1 from graph 0, first 0 to graph 1, first 0 nohead lw 1.2 lc rgb \"#555555\"\n", f);
         write_fits(f, u, logarithmic, 1);
@@ -184,10 +189,10 @@ static int write_fit(FILE *f, const char *stem, const void *figure, struct error
     return 0;
 }
 
-int figure_fit(const char *folder, const char *stem, const struct fit_figure *fits, size_t count, const char *const *comments, const char *formats,
-               struct error *e)
+int figure_fit(const char *folder, const char *stem, const struct fit_figure *fits, size_t count, const char *quantity, const char *const *comments,
+               const char *formats, struct error *e)
 {
-    struct fits_figure figure = {fits, count};
+    struct fits_figure figure = {fits, count, quantity};
 
     if (count == 0)
         return fail(e, "%s: no fit to draw", folder);

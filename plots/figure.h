@@ -16,6 +16,7 @@ struct figure_curve {
     int train_length;              /* 0: unmarked */
     size_t erf;                    /* at the main threshold; marked on the curve when > 0 */
     int saturated;
+    double cone;                   /* inputs that windows let through; 0: all, or unknown. Not drawn here, but beside theoretical fields */
 };
 
 /* The cumulative curves c_m of several models over the position m, as in Figures 4 to 7 of [A] (one line a model, band = interval, thresholds

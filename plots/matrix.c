@@ -10,13 +10,14 @@
 
 enum { CELLS_MAX = 256, WIDTH = 1600 };
 #define BIAS_DEPTH 12.0      /* the colours of biases end so far below the largest: e^-12 is 6e-6 */
-#define ATTENTION_DECADES 5
+#define DECADES_MAX 5        /* and those of attention at 1e-5 */
 
 struct matrix_figure {
     const struct matrix_bias *biases;
     size_t count, length;
     size_t step, cells; /* tokens a cell, cells a side */
-    double depth;       /* of the colours */
+    double depth;       /* of the colours of biases */
+    int decades;        /* and of attention */
 };
 
 static double largest_of(const double *bias, size_t length)
@@ -85,8 +86,8 @@ static int write_arrays(FILE *f, const struct matrix_figure *u, size_t i, struct
 }
 
 /* A panel of `size` pixels whose upper left corner is at (left, top) in a picture of the given height. */
-static void write_panel(FILE *f, const struct matrix_figure *u, size_t i, int attention, double left, double top, double size, double height, int with_axis,
-                        int with_scale)
+static void write_panel(FILE *f, const struct matrix_figure *u, size_t i, int attention, double left, double top, double size, double height, int with_key_axis,
+                        int with_query_axis, int with_scale)
 {
     double length = (double)u->length, tick = pow(10, floor(log10(length > 1 ? length : 10)));
 
@@ -96,13 +97,12 @@ static void write_panel(FILE *f, const struct matrix_figure *u, size_t i, int at
     fprintf(f, "set tmargin at screen %.4f\nset bmargin at screen %.4f\n", 1 - top / height, 1 - (top + size) / height);
     fputs("set label 1 '", f);
     script_quoted(f, u->biases[i].label, SCRIPT_LABEL_CHARACTERS);
-    fprintf(f, "%s' at graph 0.5, graph 1.0 offset 0,0.9 center noenhanced font title_font\n", attention ? ": attention" : u->count <= 3 ? ": bias" : "");
+    fprintf(f, "%s' at graph 0.5, graph 1.0 offset 0,0.9 center noenhanced%s\n", attention ? ": attention" : u->count <= 3 ? ": bias" : "",
+            u->count <= 3 ? " font title_font" : "");
     fprintf(f, "set object 1 polygon from 0,0 to 0,%zu to %zu,%zu to 0,0 fs solid noborder fc rgb \"#DDDDDD\" behind\n", u->length, u->length, u->length);
     fprintf(f, "set xtics %.0f\nset ytics %.0f\n", tick, tick);
-    if (with_axis)
-        fputs("set xlabel \"key position\" offset 0,0.3\nset ylabel \"query position\" offset 0.8,0\n", f);
-    else
-        fputs("unset xlabel\nunset ylabel\n", f);
+    fputs(with_key_axis ? "set xlabel \"key position\" offset 0,0.3\n" : "unset xlabel\n", f);
+    fputs(with_query_axis ? "set ylabel \"query position\" offset 0.8,0\n" : "unset ylabel\n", f);
     if (with_scale) {
         fprintf(f, "set colorbox user origin screen %.4f, screen %.4f size screen %.4f, screen %.4f\n", (left + size + 22) / WIDTH, 1 - (top + size) / height,
                 18.0 / WIDTH, size / height);
@@ -110,13 +110,17 @@ static void write_panel(FILE *f, const struct matrix_figure *u, size_t i, int at
     } else {
         fputs("unset colorbox\n", f);
     }
-    if (attention)
-        fprintf(f, "set logscale cb\nset cbrange [1e-%d:1]\nset cbtics autofreq format \"10^{%%L}\" enhanced\n", ATTENTION_DECADES);
-    else
+    if (attention) {
+        fprintf(f, "set logscale cb\nset cbrange [1e-%d:1]\nset cbtics (\"1\" 1", u->decades);
+        for (int k = 1; k <= u->decades; k++)
+            fprintf(f, ", \"%.*f\" 1e-%d", k, pow(10, -k), k);
+        fputs(")\n", f);
+    } else {
         fprintf(f, "unset logscale cb\nset cbrange [%.6g:0]\nset cbtics autofreq format \"%%g\"\n", -u->depth);
+    }
     fprintf(f, "plot sample [u=0:%zu:1] [v=0:%zu:1] '++' using (($1+0.5)*%zu):(($2+0.5)*%zu):", u->cells - 1, u->cells - 1, u->step, u->step);
     if (attention)
-        fprintf(f, "(share(WEIGHT%zu[cell($2-$1)]/TOTAL%zu[int($2+1.5)], $2-$1))", i + 1, i + 1);
+        fprintf(f, "(share(1.0*WEIGHT%zu[cell($2-$1)]/TOTAL%zu[int($2+1.5)], $2-$1))", i + 1, i + 1);
     else
         fprintf(f, "(bias(BIAS%zu[cell($2-$1)], $2-$1))", i + 1);
     fputs(" with image notitle\n", f);
@@ -127,7 +131,7 @@ static int write_matrix(FILE *f, const char *stem, const void *figure, struct er
     const struct matrix_figure *u = figure;
     int pairs = u->count <= 3;
     size_t columns = pairs ? 2 : u->count <= 6 ? 3 : 4, rows = pairs ? u->count : (u->count + columns - 1) / columns;
-    double size = pairs ? 560 : columns == 3 ? 420 : 305, across = pairs ? 800 : columns == 3 ? 485 : 365, down = size + (pairs ? 140 : 95);
+    double size = pairs ? 550 : columns == 3 ? 420 : 305, across = pairs ? 800 : columns == 3 ? 485 : 365, down = size + (pairs ? 140 : 95);
     double height = 30 + down * (double)rows + (pairs ? 0 : 20);
 
     for (size_t i = 0; i < u->count; i++)
@@ -136,16 +140,17 @@ static int write_matrix(FILE *f, const char *stem, const void *figure, struct er
     script_head(f, stem, height);
     fputs("# cells of the future are left out; the arrays begin at 1\ncell(distance) = distance < 0 ? 1 : int(distance + 1.5)\n", f);
     fprintf(f, "bias(value, distance) = distance < 0 ? NaN : value != value ? NaN : value < %.6g ? %.6g : value\n", -u->depth, -u->depth);
-    fprintf(f, "share(value, distance) = distance < 0 ? NaN : value != value ? NaN : value < 1e-%d ? 1e-%d : value\n", ATTENTION_DECADES, ATTENTION_DECADES);
+    fprintf(f, "share(value, distance) = distance < 0 ? NaN : value != value ? NaN : value < 1e-%d ? 1e-%d : value\n", u->decades, u->decades);
     fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.6\n", f);
     fprintf(f, "set xrange [0:%zu]\nset yrange [%zu:0]\nunset key\nset autoscale noextend\n", u->length, u->length);
     fputs("set palette defined (0 '#440154', 1 '#472D7B', 2 '#3B528B', 3 '#2C728E', 4 '#21918C', 5 '#28AE80', 6 '#5EC962', 7 '#ADDC30', 8 '#FDE725')\n", f);
     for (size_t i = 0; i < u->count; i++) {
-        double top = 60 + down * (double)(pairs ? i : i / columns), left = 85 + across * (double)(pairs ? 0 : i % columns);
+        double top = 60 + down * (double)(pairs ? i : i / columns), left = 95 + across * (double)(pairs ? 0 : i % columns);
 
-        write_panel(f, u, i, 0, left, top, size, height, pairs || i % columns == 0, pairs || i % columns + 1 == columns || i + 1 == u->count);
+        write_panel(f, u, i, 0, left, top, size, height, pairs || i + columns >= u->count, pairs || i % columns == 0,
+                    pairs || i % columns + 1 == columns || i + 1 == u->count);
         if (pairs)
-            write_panel(f, u, i, 1, left + across, top, size, height, 1, 1);
+            write_panel(f, u, i, 1, left + across, top, size, height, 1, 0, 1);
     }
     fputs("unset multiplot\nunset output\n", f);
     return 0;
@@ -161,14 +166,21 @@ int figure_matrix(const char *folder, const char *stem, const struct matrix_bias
     figure.step = (length + CELLS_MAX - 1) / CELLS_MAX;
     figure.cells = (length + figure.step - 1) / figure.step;
     for (size_t i = 0; i < count; i++) {
-        double most = largest_of(biases[i].bias, length);
+        double most = largest_of(biases[i].bias, length), least = 1, total = 0;
 
         if (most == -INFINITY)
             return fail(e, "%s: is -inf at every distance: there is nothing to draw", biases[i].label);
-        for (size_t t = 0; t < length; t++)
-            if (isfinite(biases[i].bias[t]))
-                figure.depth = fmax(figure.depth, most - biases[i].bias[t]);
+        for (size_t t = 0; t < length; t++) {
+            if (!isfinite(biases[i].bias[t]))
+                continue;
+            figure.depth = fmax(figure.depth, most - biases[i].bias[t]);
+            least = fmin(least, exp(biases[i].bias[t] - most));
+            total += exp(biases[i].bias[t] - most);
+        }
+        while (figure.decades < DECADES_MAX && least / total < pow(10, -figure.decades))
+            figure.decades++;
     }
+    figure.decades = figure.decades ? figure.decades : 1;
     figure.depth = figure.depth > 0 ? fmin(figure.depth, BIAS_DEPTH) : 1;
     return script_make(folder, stem, comments, formats, write_matrix, &figure, e);
 }

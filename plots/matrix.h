@@ -22,14 +22,15 @@ int figure_matrix(const char *folder, const char *stem, const struct matrix_bias
 int figure_bias(const char *folder, const char *stem, const struct matrix_bias *biases, size_t count, size_t length, const char *const *comments,
                 const char *formats, struct error *e) MUST_USE;
 
-/* Points and the least-squares curve through them, with the residuals below. */
+/* Points and the least-squares curve through them. */
 struct fit_figure {
     const char *label;
     const char *curve;      /* in the key: "y = -0.794 - 0.832 ln(1+t), R^2 = 0.723" */
     const double *t, *y, *fitted; /* [points], t ascending */
     size_t points;
 };
-int figure_fit(const char *folder, const char *stem, const struct fit_figure *fits, size_t count, const char *const *comments, const char *formats,
-               struct error *e) MUST_USE;
+/* Fits on a linear and a logarithmic axis, with the residuals below; `quantity` names y. Returns as figure_draw. */
+int figure_fit(const char *folder, const char *stem, const struct fit_figure *fits, size_t count, const char *quantity, const char *const *comments,
+               const char *formats, struct error *e) MUST_USE;
 
 #endif

@@ -77,8 +77,6 @@ void script_log_ticks(FILE *f, double n)
     fputs(")\n", f);
 }
 
-#define KEY_ROW 0.028 /* of a picture without a key */
-
 size_t script_characters(const char *label)
 {
     size_t n = 0;
@@ -88,26 +86,21 @@ size_t script_characters(const char *label)
     return n < SCRIPT_LABEL_CHARACTERS ? n : SCRIPT_LABEL_CHARACTERS;
 }
 
-double script_key_rows(struct script_key *k)
+double script_key_lay(struct script_key *k)
 {
     size_t columns = 150 / (k->widest + 8); /* and the sample line */
 
     columns = columns < 1 ? 1 : columns > 4 ? 4 : columns;
     columns = columns < k->count ? columns : k->count;
     k->rows = columns ? (k->count + columns - 1) / columns : 0;
-    return 1 + KEY_ROW * (double)(k->rows > 3 ? k->rows - 3 : 0);
+    return 28 * (double)k->rows + 18;
 }
 
-double script_key_height(const struct script_key *k, double grown)
-{
-    return KEY_ROW * (double)k->rows / grown;
-}
-
-void script_key_place(FILE *f, const struct script_key *k, double grown)
+void script_key_place(FILE *f, const struct script_key *k, double height)
 {
     /* gnuplot takes every character for a wide one: the negative width draws the columns together */
-    fprintf(f, "set key at screen 0.5, screen %.4f center bottom vertical maxrows %zu noenhanced samplen 4 spacing 1.15 width %.1f Left reverse\n",
-            0.018 / grown, k->rows, 2 - 0.18 * (double)k->widest);
+    fprintf(f, "set key at screen 0.5, screen %.4f center bottom vertical maxrows %zu noenhanced samplen 4 spacing 1.15 width %.1f Left reverse\n", 14 / height,
+            k->rows, 2 - 0.18 * (double)k->widest);
 }
 
 int script_make(const char *folder, const char *stem, const char *const *comments, const char *formats,

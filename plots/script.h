@@ -30,14 +30,12 @@ void script_log_ticks(FILE *f, double n);
 /* A key of `count` entries, the longest `widest` characters, centred at the foot of the picture, in as many columns as fit. */
 struct script_key {
     size_t widest, count;
-    size_t rows; /* set by script_key_rows */
+    size_t rows; /* set by script_key_lay */
 };
-/* Lays the key out, and returns the height of the picture in units of one without a key: 1 for up to 3 rows. */
-double script_key_rows(struct script_key *k);
-/* `set key` for it; `grown` is what script_key_rows returned. */
-void script_key_place(FILE *f, const struct script_key *k, double grown);
-/* Share of the picture's height that the key takes. */
-double script_key_height(const struct script_key *k, double grown);
+/* Lays the key out and returns the pixels it takes at the foot of a picture 1600 wide. */
+double script_key_lay(struct script_key *k);
+/* `set key` for it in a picture `height` high. */
+void script_key_place(FILE *f, const struct script_key *k, double height);
 /* Characters (not bytes) of a label as script_quoted cuts it. */
 size_t script_characters(const char *label);
 

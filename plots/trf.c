@@ -12,8 +12,7 @@
 #define LEFT_PANEL_RIGHT 0.480
 #define RIGHT_PANEL_LEFT 0.570
 #define RIGHT_PANEL_RIGHT 0.975
-#define PANEL_TOP 0.905
-#define PANEL_BOTTOM 0.115
+enum { PANELS = 640, ABOVE = 78, BELOW = 72 }; /* pixels of the panels, of their titles, of their axes */
 
 struct trf_figure {
     const struct trf_curve *curves;
@@ -63,7 +62,7 @@ static int write_trf(FILE *f, const char *stem, const void *figure, struct error
 {
     const struct trf_figure *u = figure;
     struct script_key key = {.count = u->count};
-    double most = 2, least = 1, grown, bottom;
+    double most = 2, least = 1, foot, height;
 
     (void)e;
     for (size_t i = 0; i < u->count; i++) {
@@ -80,17 +79,17 @@ static int write_trf(FILE *f, const char *stem, const void *figure, struct error
         }
         fputs("EOD\n", f);
     }
-    grown = script_key_rows(&key);
-    bottom = PANEL_BOTTOM / grown + script_key_height(&key, grown) + 0.012;
-    script_head(f, stem, floor(820 * grown + 0.5));
+    foot = BELOW + script_key_lay(&key);
+    height = ABOVE + PANELS + foot;
+    script_head(f, stem, height);
     fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
-    fprintf(f, "set samples 2\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n", 1 - (1 - PANEL_TOP) / grown, bottom);
+    fprintf(f, "set samples 2\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n", 1 - ABOVE / height, foot / height);
     fprintf(f, "set logscale xy\nset xrange [1:%.10g]\nset xlabel \"most recent tokens j\"\nset mytics 10\n", most);
     script_log_ticks(f, most);
 
     fputs("\n# the weights\n", f);
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", LEFT_PANEL_LEFT, LEFT_PANEL_RIGHT);
-    script_key_place(f, &key, grown);
+    script_key_place(f, &key, height);
     fputs("set label 1 \"Weight of a token by its distance\" at graph 0, graph 1.055 left font title_font\n", f);
     fprintf(f, "set ylabel \"f(j \xe2\x88\x92 1) over its largest value\" offset 0.8,0\nset yrange [%.3g:1.3]\nset ytics autofreq format \"10^{%%L}\" enhanced\n",
             fmax(least, 1e-8) / 1.3);
@@ -150,7 +149,7 @@ static double field_of(const struct field_row *r, int kind)
 static int write_fields(FILE *f, const char *stem, const void *figure, struct error *e)
 {
     const struct fields_figure *u = figure;
-    double least = INFINITY, most = 1, height = 240 + 46 * (double)u->count, edge;
+    double least = INFINITY, most = 1, height = 226 + 52 * (double)u->count, edge;
     size_t widest = 0;
     const char *joint = "plot";
 
@@ -184,7 +183,7 @@ static int write_fields(FILE *f, const char *stem, const void *figure, struct er
     script_head(f, stem, height);
     fputs("set border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\n", f);
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen 0.965\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
-            0.03 + 0.0066 * (double)widest, 1 - 72 / height, 128 / height);
+            0.03 + 0.0066 * (double)widest, 1 - 72 / height, 146 / height);
     fputs("set grid xtics lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
     fprintf(f, "set logscale x\nset xrange [%.10g:%.10g]\nset yrange [0.4:%.1f]\nset xlabel \"most recent tokens\"\n", least, edge, (double)u->count + 0.6);
     fputs("set xtics autofreq\nset mxtics 10\nset ytics scale 0 (", f);
@@ -215,7 +214,7 @@ static int write_fields(FILE *f, const char *stem, const void *figure, struct er
             fprintf(f, "set arrow from %.10g, %.3f rto graph 0.03, 0 filled head size graph 0.008,20 lw 2 lc rgb \"%s\"\n", u->rows[i].erf,
                     y + kinds[MEASURED].shift, kinds[MEASURED].colour);
     }
-    fprintf(f, "set key at screen 0.5, screen %.4f center bottom horizontal maxrows 1 noenhanced samplen 2 spacing 1.15 width 1 Left reverse\n", 18 / height);
+    fprintf(f, "set key at screen 0.5, screen %.4f center bottom horizontal maxrows 2 noenhanced samplen 2 spacing 1.15 width 1 Left reverse\n", 14 / height);
     for (int k = 0; k < KINDS; k++) {
         int any = 0;
 

@@ -3,6 +3,7 @@
 #include "io/checkpoint.h"
 #include "tests/expected.h"
 #include "tests/scratch.h"
+#include "tests/stored_zip.h"
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,50 +96,6 @@ static void test_refused_goldens(void **state)
 
 /* -- made by hand -- */
 
-static void put16(unsigned char **at, unsigned v)
-{
-    *(*at)++ = (unsigned char)v;
-    *(*at)++ = (unsigned char)(v >> 8);
-}
-
-static void put32(unsigned char **at, size_t v)
-{
-    put16(at, v & 0xFFFF);
-    put16(at, (unsigned)(v >> 16));
-}
-
-struct record {
-    const char *name;
-    const void *data;
-    size_t size;
-};
-
-/* A zip archive of stored records without checksums; returns its size. */
-static size_t make_zip(unsigned char *out, const struct record *records, size_t count)
-{
-    unsigned char *at = out;
-    size_t offset[8];
-    for (size_t i = 0; i < count; i++) {
-        offset[i] = (size_t)(at - out);
-        put32(&at, 0x04034b50), put16(&at, 20), put16(&at, 0), put16(&at, 0), put32(&at, 0), put32(&at, 0);
-        put32(&at, records[i].size), put32(&at, records[i].size), put16(&at, (unsigned)strlen(records[i].name)), put16(&at, 0);
-        at = (unsigned char *)stpcpy((char *)at, records[i].name);
-        memcpy(at, records[i].data, records[i].size);
-        at += records[i].size;
-    }
-    size_t directory = (size_t)(at - out);
-    for (size_t i = 0; i < count; i++) {
-        put32(&at, 0x02014b50), put16(&at, 20), put16(&at, 20), put16(&at, 0), put16(&at, 0), put32(&at, 0), put32(&at, 0);
-        put32(&at, records[i].size), put32(&at, records[i].size), put16(&at, (unsigned)strlen(records[i].name)), put16(&at, 0), put16(&at, 0);
-        put16(&at, 0), put16(&at, 0), put32(&at, 0), put32(&at, offset[i]);
-        at = (unsigned char *)stpcpy((char *)at, records[i].name);
-    }
-    size_t end = (size_t)(at - out);
-    put32(&at, 0x06054b50), put16(&at, 0), put16(&at, 0), put16(&at, (unsigned)count), put16(&at, (unsigned)count);
-    put32(&at, end - directory), put32(&at, directory), put16(&at, 0);
-    return (size_t)(at - out);
-}
-
 #define STORAGE(class, key, count) "(U\7storage" "ctorch\n" class "\n" "U\1" key "U\3cpu" count "tQ"
 #define TENSOR(storage, offset, size, stride) "ctorch._utils\n_rebuild_tensor_v2\n(" storage offset size stride "\x89" "ccollections\nOrderedDict\n)RtR"
 #define DICT(value) "\x80\2}U\1w" value "s."
@@ -149,11 +106,11 @@ static const float numbers[4] = {1, 2, 3, 4};
 static struct tensors *open_pickle(const char *pickle, size_t size, const char *version, const char *order, struct error *e)
 {
     unsigned char *file = malloc(8192 + size);
-    const struct record records[] = {{"x/data.pkl", pickle, size},
+    const struct stored_record records[] = {{"x/data.pkl", pickle, size},
                                      {"x/data/0", numbers, sizeof numbers},
                                      {"x/version", version, strlen(version)},
                                      {"x/byteorder", order, strlen(order)}};
-    size_t bytes = make_zip(file, records, *order ? 4 : *version ? 3 : 2);
+    size_t bytes = stored_zip(file, records, *order ? 4 : *version ? 3 : 2, 0);
     struct tensors *t = open_tensors(scratch_write(scratch_folder, "hand.bin", file, bytes), e);
     free(file);
     return t;
@@ -249,10 +206,10 @@ static void test_refused_by_hand(void **state)
     }
     unsigned char file[4096];
     struct error e = {""};
-    const struct record script[] = {{"x/data.pkl", good, sizeof good - 1}, {"x/constants.pkl", good, sizeof good - 1}, {"x/version", "3\n", 2}};
-    assert_null(open_tensors(scratch_write(scratch_folder, "script.pt", file, make_zip(file, script, 3)), &e));
+    const struct stored_record script[] = {{"x/data.pkl", good, sizeof good - 1}, {"x/constants.pkl", good, sizeof good - 1}, {"x/version", "3\n", 2}};
+    assert_null(open_tensors(scratch_write(scratch_folder, "script.pt", file, stored_zip(file, script, 3, 0)), &e));
     assert_int_equal(check_message("script", &e, "TorchScript"), 0);
-    assert_null(open_tensors(scratch_write(scratch_folder, "none.pt", file, make_zip(file, script + 1, 2)), &e));
+    assert_null(open_tensors(scratch_write(scratch_folder, "none.pt", file, stored_zip(file, script + 1, 2, 0)), &e));
     assert_int_equal(check_message("no object", &e, "without the record data.pkl"), 0);
 }
 

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL /* a call would cost as much as the hash of a word */
+#include <xxhash.h>
+
 enum {
-    WORD_BYTES_MAX = 64,        /* of words that are remembered */
-    WORDS_MAX = 1 << 18,        /* remembered at a time */
-    WORD_IDS_MAX = 1 << 24,     /* of all remembered words */
+    WORDS = 1 << 16,            /* places for words that are remembered */
+    WORD_BYTES_MAX = 58, WORD_IDS_MAX = 16, /* of such a word */
     STEP_BYTES = 1 << 20,
     PAIR_BITS_MIN = 16, PAIR_BITS_MAX = 26,
     SHOWN = 80                  /* bytes of a token in a message */
@@ -22,10 +24,18 @@ struct symbol {
     int alive;              /* 0: merged into the one before */
 };
 
+/* A word met before: two lines of the processor's cache. A word has one place, by its hash; the last one that came is there. */
+struct word {
+    uint32_t hash;
+    unsigned char size; /* 0: nothing is here */
+    unsigned char count;
+    char text[WORD_BYTES_MAX];
+    int32_t id[WORD_IDS_MAX];
+};
+
 struct bpe_tables {
     struct map ids;        /* while tokens are added: the ids that are taken */
-    struct map words;      /* words met so far, to an index into `word_ids` */
-    struct ids word_ids;   /* of each word: how many ids, and the ids */
+    struct word *words;    /* [WORDS] */
     struct symbol *symbols;
     size_t symbol_count, symbol_room;
     uint64_t *queue;       /* rank << 32 | position: a heap, the smallest on top */
@@ -62,7 +72,8 @@ int bpe_start(struct bpe *b, size_t merges, struct error *e)
         t->pair_bits++;
     size_t bytes = (size_t)1 << (t->pair_bits - 3);
     t->pairs = calloc(1, bytes);
-    return t->pairs ? 0 : fail_memory(e, (double)bytes, "a tokenizer");
+    t->words = calloc(WORDS, sizeof *t->words);
+    return t->pairs && t->words ? 0 : fail_memory(e, (double)bytes + (double)WORDS * sizeof *t->words, "a tokenizer");
 }
 
 static int shown(struct span s)
@@ -339,6 +350,14 @@ static int encode_symbols(const struct bpe *b, struct ids *out, struct span word
 
 /* -- words met before -- */
 
+static int add_id(struct ids *out, int32_t id, struct error *e)
+{
+    if (ids_reserve(out, 1, e))
+        return -1;
+    out->id[out->count++] = id;
+    return 0;
+}
+
 /* The id of a word that is a token as a whole, or MAP_ABSENT. */
 static int32_t whole_word(const struct bpe *b, struct span word, struct error *e)
 {
@@ -358,51 +377,31 @@ static int32_t whole_word(const struct bpe *b, struct span word, struct error *e
     return map_find(&b->vocabulary, t->spelt.text, t->spelt.size);
 }
 
-/* Encodes a short word anew, and remembers it. */
-static int learn_word(struct bpe *b, struct ids *out, struct span word, struct error *e)
-{
-    struct bpe_tables *t = b->tables;
-    struct ids *known = &t->word_ids;
-    int32_t id = b->ignore_merges ? whole_word(b, word, e) : MAP_ABSENT;
-    if (id == BPE_MISSING)
-        return -1;
-    if (t->words.count >= WORDS_MAX || known->count >= WORD_IDS_MAX) {
-        map_clear(&t->words);
-        known->count = 0;
-    }
-    size_t start = known->count;
-    if (ids_reserve(known, 2, e))
-        return -1;
-    known->id[known->count++] = 1;
-    if (id != MAP_ABSENT)
-        known->id[known->count++] = id;
-    else if (encode_symbols(b, known, word, e))
-        goto failed;
-    size_t count = known->count - start - 1;
-    known->id[start] = (int32_t)count;
-    if (map_set(&t->words, word.text, word.size, (int32_t)start, e) || ids_reserve(out, count, e))
-        goto failed;
-    for (size_t i = 0; i < count; i++)
-        out->id[out->count++] = known->id[start + 1 + i];
-    return 0;
-failed:
-    known->count = start;
-    return -1;
-}
-
 static int encode_short(struct bpe *b, struct ids *out, struct span word, struct error *e)
 {
-    const struct bpe_tables *t = b->tables;
-    int32_t start = map_find(&t->words, word.text, word.size);
-    if (start == MAP_ABSENT)
-        return learn_word(b, out, word, e);
-    size_t count = (size_t)t->word_ids.id[start];
-    const int32_t *id = t->word_ids.id + start + 1;
-    if (out->capacity - out->count < count && ids_reserve(out, count, e))
+    uint64_t hash = XXH3_64bits(word.text, word.size);
+    struct word *w = &b->tables->words[hash >> 32 & (WORDS - 1)];
+    if (w->hash == (uint32_t)hash && w->size == word.size && memcmp(w->text, word.text, word.size) == 0) {
+        if (out->capacity - out->count < WORD_IDS_MAX && ids_reserve(out, WORD_IDS_MAX, e))
+            return -1;
+        for (int i = 0; i < w->count; i++)
+            out->id[out->count + (size_t)i] = w->id[i];
+        out->count += w->count;
+        return 0;
+    }
+    size_t start = out->count;
+    int32_t id = b->ignore_merges ? whole_word(b, word, e) : MAP_ABSENT;
+    if (id == BPE_MISSING || (id == MAP_ABSENT ? encode_symbols(b, out, word, e) : add_id(out, id, e)))
         return -1;
+    size_t count = out->count - start;
+    if (count > WORD_IDS_MAX)
+        return 0;
+    w->hash = (uint32_t)hash;
+    w->size = (unsigned char)word.size;
+    w->count = (unsigned char)count;
+    memcpy(w->text, word.text, word.size);
     for (size_t i = 0; i < count; i++)
-        out->id[out->count + i] = id[i];
-    out->count += count;
+        w->id[i] = out->id[start + i];
     return 0;
 }
 
@@ -457,12 +456,7 @@ int bpe_encode(struct bpe *b, struct ids *out, struct span word, struct error *e
     int32_t id = b->ignore_merges ? whole_word(b, word, e) : MAP_ABSENT;
     if (id == BPE_MISSING)
         return -1;
-    if (id == MAP_ABSENT)
-        return encode_long(b, out, word, e);
-    if (ids_reserve(out, 1, e))
-        return -1;
-    out->id[out->count++] = id;
-    return 0;
+    return id == MAP_ABSENT ? encode_long(b, out, word, e) : add_id(out, id, e);
 }
 
 void bpe_free(struct bpe *b)
@@ -473,8 +467,7 @@ void bpe_free(struct bpe *b)
     free(b->merged);
     if (t) {
         map_free(&t->ids);
-        map_free(&t->words);
-        free(t->word_ids.id);
+        free(t->words);
         free(t->symbols);
         free(t->queue);
         buffer_free(&t->spelt);

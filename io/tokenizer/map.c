@@ -100,13 +100,6 @@ int map_set(struct map *m, const void *key, size_t size, int32_t value, struct e
     return 0;
 }
 
-void map_clear(struct map *m)
-{
-    if (m->count)
-        memset(m->slots, 0, m->capacity * sizeof *m->slots);
-    m->count = m->key_bytes = 0;
-}
-
 void map_free(struct map *m)
 {
     free(m->slots);

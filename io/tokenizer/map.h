@@ -1,4 +1,4 @@
-/* A map from byte strings to numbers: vocabularies, merges, and the words met so far. Private to io/tokenizer/. */
+/* A map from byte strings to numbers: vocabularies and merges. Private to io/tokenizer/. */
 #ifndef REACH_IO_TOKENIZER_MAP_H
 #define REACH_IO_TOKENIZER_MAP_H
 
@@ -25,8 +25,6 @@ int32_t map_find(const struct map *m, const void *key, size_t size);
 /* Adds a key or gives it another value; values are >= 0. */
 int map_set(struct map *m, const void *key, size_t size, int32_t value, struct error *e) MUST_USE;
 
-/* Forgets all keys and keeps the memory. */
-void map_clear(struct map *m);
 void map_free(struct map *m);
 
 #endif

@@ -20,9 +20,10 @@ struct pattern {
 
 /* -- Oniguruma's Ruby syntax to PCRE2's -- */
 
-/* Between [ and ]. PCRE2's own \s takes U+180E for white space and its \w knows no marks. */
+/* Between [ and ]. PCRE2's own \s takes U+180E for white space, and its \w knows no marks; Oniguruma's \w has the superscripts and fractions of Latin-1,
+ * though no others. */
 #define SPACE "\\t-\\r\\x{85}\\p{Z}"
-#define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}"
+#define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\xB2\\xB3\\xB9\\xBC-\\xBE"
 
 struct translation {
     const char *at, *end; /* of the Ruby text */

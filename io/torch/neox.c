@@ -204,7 +204,8 @@ static int list_parts(struct parts *out, size_t *ranks, const char *step, struct
     for (*ranks = 1; *ranks < out->count && out->part[*ranks].layer == out->part[0].layer; ++*ranks)
         ;
     for (size_t i = 0; i < out->count; i++)
-        if (out->part[i].rank != (long)(i % *ranks) || out->part[i].layer != out->part[i - i % *ranks].layer || out->count % *ranks) {
+        if (out->part[i].rank != (long)(i % *ranks) || out->part[i].layer != out->part[i - i % *ranks].layer || out->count % *ranks ||
+            (i >= *ranks && out->part[i].layer == out->part[i - *ranks].layer)) {
             fail(e, "%s: model-parallel ranks are missing or there twice (expected 0 to %zu of every layer)", out->part[i].path, *ranks - 1);
             goto end;
         }

@@ -86,13 +86,11 @@ static json_t *real_scalar(const char *text)
     return isfinite(value) ? json_real(value) : json_string(text);
 }
 
-static json_t *plain_scalar(const char *text, size_t length)
+static json_t *plain_scalar(const char *text)
 {
     static const char *const nothing[] = {"", "~", "null", "Null", "NULL", NULL};
     static const char *const yes[] = {"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", NULL};
     static const char *const no[] = {"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF", NULL};
-    if (strlen(text) != length)
-        return NULL;
     if (is_one_of(text, nothing))
         return json_null();
     if (is_one_of(text, yes))
@@ -102,7 +100,7 @@ static json_t *plain_scalar(const char *text, size_t length)
     json_t *number = integer_scalar(text);
     if (!number)
         number = real_scalar(text);
-    return number ? number : json_stringn(text, length);
+    return number ? number : json_string(text);
 }
 
 /* -- nodes -- */
@@ -164,7 +162,8 @@ static json_t *convert(struct reader *r, int index, int depth)
     case YAML_SCALAR_NODE: {
         const char *text = (const char *)node->data.scalar.value;
         int plain = node->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-        value = plain ? plain_scalar(text, node->data.scalar.length) : json_stringn(text, node->data.scalar.length);
+        if (strlen(text) == node->data.scalar.length)
+            value = plain ? plain_scalar(text) : json_string(text);
         return value ? value : refuse(r, node, "holds text that cannot be kept");
     }
     case YAML_SEQUENCE_NODE: return convert_sequence(r, node, depth);

@@ -80,6 +80,8 @@ static int find_directory(struct reader *r)
         r->directory_end = end;
         directory_size = get32(p + 12);
     }
+    if (found && ((get32(p + 16) != 0xFFFFFFFF && get32(p + 16) != r->directory) || (get16(p + 10) != 0xFFFF && get16(p + 10) != r->count)))
+        return fail(r->e, "%s: is a damaged zip archive (its two end records disagree)", r->path);
     if (r->directory > r->directory_end || r->directory_end - r->directory != directory_size)
         return fail(r->e, "%s: is a damaged zip archive (its directory of %zu bytes at %zu does not end at its end record at %zu)", r->path,
                     directory_size, r->directory, r->directory_end);

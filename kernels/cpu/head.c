@@ -8,7 +8,7 @@
 #include <omp.h>
 #include <string.h>
 
-enum { CHUNKS_MOST = 64, CHUNK_LEAST = 64, FEW_ROWS = 8, TILE_ROWS = 512, TILE_COLUMNS = 768, LANES = 8 };
+enum { CHUNKS_MOST = 64, CHUNK_LEAST = 64, FEW_ROWS = 8, TILE_ROWS = 512, TILE_COLUMNS = 768, TILE_FLOATS = 1 << 20, LANES = 8 };
 
 /* Row `row` of the table as floats: where it lies if it can be read there, else widened into `buffer`. */
 static const float *table_row(float *buffer, const struct weight *w, size_t row)
@@ -152,7 +152,8 @@ struct row_task {
     const float *x, *bias;        /* [rows, width]; [vocabulary] or NULL */
     const int32_t *target;        /* [rows] */
     double soft_cap;
-    size_t width, chunk, chunks;  /* the table's rows are taken `chunk` at a time */
+    size_t width, chunk, chunks;  /* the table's rows are taken `chunk` at a time, */
+    size_t columns;               /* and in a tile `columns` at a time */
     float *target_logit;          /* [rows] from products in double, rounded once */
     struct partial *partial;      /* [rows, chunks] */
 };
@@ -175,15 +176,15 @@ static void few_rows(const struct row_task *t, size_t c, float *buffer, size_t r
     }
 }
 
-/* Rows first .. first + count of one tile against chunk c: products of TILE_COLUMNS columns in z [count, TILE_COLUMNS]; `table` holds as many widened rows. */
+/* Rows first .. first + count of one tile against chunk c: products of `columns` columns in z [count, columns]; `table` holds as many widened rows. */
 static void many_rows(const struct row_task *t, size_t c, float *z, float *table, size_t first, size_t count)
 {
     const struct weight_part *part = t->w->parts;
     size_t end = (c + 1) * t->chunk < t->w->rows ? (c + 1) * t->chunk : t->w->rows;
     for (size_t r = first; r < first + count; r++)
         t->partial[r * t->chunks + c] = (struct partial){-INFINITY, 0};
-    for (size_t v = c * t->chunk; v < end; v += TILE_COLUMNS) {
-        size_t columns = end - v < TILE_COLUMNS ? end - v : TILE_COLUMNS, ld = t->width;
+    for (size_t v = c * t->chunk; v < end; v += t->columns) {
+        size_t columns = end - v < t->columns ? end - v : t->columns, ld = t->width;
         const float *in = table;
         if (table_row(table, t->w, v) != table && v + columns <= part->rows) {
             in = table_row(table, t->w, v);
@@ -230,14 +231,16 @@ static void head_rows(struct kernels *k, struct buffer *logprob, const struct bu
     size_t tiles = (count + TILE_ROWS - 1) / TILE_ROWS, tile = (count + tiles - 1) / tiles; /* of each segment alike */
     size_t chunk = (w->rows + CHUNKS_MOST - 1) / CHUNKS_MOST, threads = (size_t)omp_get_max_threads();
     int few = count <= FEW_ROWS, bad = 0;
-    chunk = few ? (chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk) : (chunk + TILE_COLUMNS - 1) / TILE_COLUMNS * TILE_COLUMNS;
-    size_t chunks = (w->rows + chunk - 1) / chunk, widest = w->rows < TILE_COLUMNS ? w->rows : TILE_COLUMNS;
+    size_t widest = columns * TILE_COLUMNS <= TILE_FLOATS ? TILE_COLUMNS : columns * CHUNK_LEAST < TILE_FLOATS ? TILE_FLOATS / columns : CHUNK_LEAST;
+    chunk = few ? (chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk) : (chunk + widest - 1) / widest * widest;
+    size_t chunks = (w->rows + chunk - 1) / chunk;
+    widest = w->rows < widest ? w->rows : widest;
     size_t share = few ? columns : (tile + columns) * widest; /* floats of a thread */
     size_t partial_bytes = total * chunks * sizeof(struct partial), share_bytes = (share * sizeof(float) + 63) / 64 * 64;
     char *scratch = cpu_scratch(k, partial_bytes + threads * share_bytes + total * sizeof(float), "the head");
     if (!scratch)
         return;
-    struct row_task t = {k, cpu_state(k)->vector, w, x->data, bias ? bias->data : NULL, targets->data, soft_cap, columns, chunk, chunks,
+    struct row_task t = {k, cpu_state(k)->vector, w, x->data, bias ? bias->data : NULL, targets->data, soft_cap, columns, chunk, chunks, widest,
                          (float *)(scratch + partial_bytes + threads * share_bytes), (struct partial *)scratch};
     char *shares = scratch + partial_bytes;
 

@@ -23,6 +23,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_forward_kernel(c
     typedef forward_layout<P, FEATURE, STAGES> L;
     typedef tile_scores<P, FEATURE, false> scores;
     SHARED_MEMORY(shared);
+    const bool skip = FEATURE != FEATURE_PLAIN && a.skip;
     int tiles = (a.queries + P::ROWS - 1) / P::ROWS, number = (int)(blockIdx.x / (unsigned)tiles);
     int first = (tiles - 1 - (int)(blockIdx.x % (unsigned)tiles)) * P::ROWS, rows = min(P::ROWS, a.queries - first); /* the longest rows first */
     int offset = a.keys - a.queries, head = number % a.heads;
@@ -36,21 +37,21 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_forward_kernel(c
         char *to = (char *)shared + L::STAGE + stage * L::STAGE_BYTES;
         size_t row = (size_t)tile * P::COLUMNS;
         int there = a.keys - tile * P::COLUMNS;
-        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, task.at(a.kv, task.key_row, row, task.kv_stride), task.kv_stride, there, a.head_size, a.aligned);
-        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, task.at(a.kv, task.value_row, row, task.kv_stride), task.kv_stride, there, a.head_size,
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, task.at(a.kv, task.key_row, row, task.kv_stride), (int)task.kv_stride, there, a.head_size, a.aligned);
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, task.at(a.kv, task.value_row, row, task.kv_stride), (int)task.kv_stride, there, a.head_size,
                                                       a.aligned);
         scores::slices::load((float *)(to + L::SLICES), a, head, scores::least_distance(first + offset, tile * P::COLUMNS), tile * P::COLUMNS);
     };
     /* the nearest tile before `tile` that may hold something, given that each row has seen a score of at least `smallest` */
     auto next = [&](int tile, float smallest) {
         tile--;
-        while (a.skip && tile >= begin && all_zero(list[tile - begin], smallest))
+        while (skip && tile >= begin && all_zero(list[tile - begin], smallest))
             tile--;
         return tile;
     };
 
-    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(query_tile, task.at(a.q, task.q_row, (size_t)first, task.q_stride), task.q_stride, rows, a.head_size, a.aligned);
-    if (a.skip) {
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(query_tile, task.at(a.q, task.q_row, (size_t)first, task.q_stride), (int)task.q_stride, rows, a.head_size, a.aligned);
+    if (skip) {
         for (int tile = begin + (int)threadIdx.x; tile < end; tile += P::THREADS)
             list[tile - begin] = scores_below(a, task.segment, head, task.kv_head, first, first + rows - 1, tile * P::COLUMNS,
                                               min((tile + 1) * P::COLUMNS, a.keys) - 1);
@@ -82,7 +83,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_forward_kernel(c
         tile_finish<typename P::type, P::COLUMNS, P::SIZE, P::THREADS>(key + L::TILE);
         __syncthreads(); /* this tile is there, and the one before is done with */
         float smallest = INFINITY;
-        for (int warp = 0; a.skip && warp < P::WARPS; warp++)
+        for (int warp = 0; skip && warp < P::WARPS; warp++)
             smallest = fminf(smallest, least[(turn ^ 1) * P::WARPS + warp]);
         after = next(tile, smallest);
         if (STAGES == 2 && after >= begin)
@@ -127,7 +128,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_forward_kernel(c
                     o[i][j] *= change[i];
         }
         P::accumulate(o, s, key + L::TILE, 0, (char *)shared + L::STRIPS + warp_index() * P::STRIP_BYTES);
-        if (a.skip) {
+        if (skip) {
             float low = INFINITY;
 #pragma unroll
             for (int i = 0; i < P::R; i++)
@@ -164,7 +165,7 @@ template <class P, int FEATURE, int STAGES, bool HOLD, int BLOCKS> void attentio
     auto kernel = attention_forward_kernel<P, FEATURE, STAGES, HOLD, BLOCKS>;
     int tiles = (a->queries + P::ROWS - 1) / P::ROWS, key_tiles = (a->keys + P::COLUMNS - 1) / P::COLUMNS;
     attention_arguments arguments = *a;
-    arguments.skip = a->skip && FEATURE != FEATURE_PLAIN && key_tiles <= LIST_MOST;
+    arguments.skip = a->skip && key_tiles <= LIST_MOST;
     int bytes = forward_layout<P, FEATURE, STAGES>::LIST + (arguments.skip ? key_tiles * 4 : 0);
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     LAUNCH(kernel, dim3((unsigned)(a->segments * a->heads * tiles)), dim3(P::THREADS), (size_t)bytes, stream, arguments);

@@ -45,6 +45,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
     typedef tile_scores<P, FEATURE, true> scores;
     constexpr int PARTS = P::SIZE / P::OUT;
     SHARED_MEMORY(shared);
+    const bool skip = FEATURE != FEATURE_PLAIN && a.skip;
     unsigned tiles = (unsigned)(a.keys + P::ROWS - 1) / P::ROWS, number = blockIdx.x / PARTS;
     int part = (int)(blockIdx.x % PARTS), first = (int)(number % tiles) * P::ROWS, rows = min(P::ROWS, a.keys - first); /* the longest columns first */
     int segment = (int)(number / tiles) / a.kv_heads, kv_head = (int)(number / tiles) % a.kv_heads, offset = a.keys - a.queries;
@@ -58,14 +59,17 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
     char *key_tile = (char *)shared, *value_tile = key_tile + L::SECOND;
     attention_task<T> keys(a, segment, first_head, kv_head);
 
-    auto load = [&](int step, int stage) {
+    struct place {
+        int step, head, query;
+    };
+    auto load = [&](const place &p, int stage) {
         char *to = (char *)shared + L::STAGE + stage * L::STAGE_BYTES;
-        int head = first_head + step / each, query = (begin + step % each) * P::COLUMNS;
+        int head = p.head, query = p.query;
         attention_task<T> task(a, segment, head, kv_head);
         size_t row = ((size_t)segment * (size_t)a.heads + (size_t)head) * (size_t)a.padded_queries + (size_t)query;
-        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, task.at(a.q, task.q_row, (size_t)query, task.q_stride), task.q_stride, a.queries - query,
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, task.at(a.q, task.q_row, (size_t)query, task.q_stride), (int)task.q_stride, a.queries - query,
                                                       a.head_size, a.aligned);
-        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, task.at(a.d_o, task.q_row, (size_t)query, task.q_stride), task.q_stride,
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, task.at(a.d_o, task.q_row, (size_t)query, task.q_stride), (int)task.q_stride,
                                                       a.queries - query, a.head_size, a.aligned);
         if (threadIdx.x < P::COLUMNS / 4) {
             cp_async_16(to + L::LSE + 16 * threadIdx.x, a.lse2 + row + 4 * threadIdx.x, 1);
@@ -73,18 +77,23 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
         }
         scores::slices::load((float *)(to + L::SLICES), a, head, scores::least_distance(query + offset, first), first);
     };
-    auto next = [&](int step) {
-        step++;
-        while (a.skip && step < steps && !list[step])
-            step++;
-        return step;
+    auto next = [&](place p) {
+        do {
+            p.step++;
+            p.query += P::COLUMNS;
+            if (p.query >= end * P::COLUMNS) {
+                p.query = begin * P::COLUMNS;
+                p.head++;
+            }
+        } while (skip && p.step < steps && !list[p.step]);
+        return p;
     };
 
-    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(key_tile, keys.at(a.kv, keys.key_row, (size_t)first, keys.kv_stride), keys.kv_stride, rows, a.head_size,
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(key_tile, keys.at(a.kv, keys.key_row, (size_t)first, keys.kv_stride), (int)keys.kv_stride, rows, a.head_size,
                                                a.aligned);
-    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(value_tile, keys.at(a.kv, keys.value_row, (size_t)first, keys.kv_stride), keys.kv_stride, rows, a.head_size,
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(value_tile, keys.at(a.kv, keys.value_row, (size_t)first, keys.kv_stride), (int)keys.kv_stride, rows, a.head_size,
                                                a.aligned);
-    if (a.skip) {
+    if (skip) {
         for (int step = (int)threadIdx.x; step < steps; step += P::THREADS) {
             int head = first_head + step / each, query = (begin + step % each) * P::COLUMNS, last = min(query + P::COLUMNS, a.queries) - 1;
             const float *least = a.least_lse + ((size_t)segment * (size_t)a.heads + (size_t)head) * (size_t)a.query_norms;
@@ -92,9 +101,9 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
         }
         __syncthreads();
     }
-    int step = next(-1);
-    if (step < steps)
-        load(step, 0);
+    place at = next({-1, first_head, (begin - 1) * P::COLUMNS}), after;
+    if (at.step < steps)
+        load(at, 0);
     cp_async_commit();
     cp_async_wait<0>();
     tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(key_tile);
@@ -108,14 +117,14 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
 #pragma unroll
         for (int j = 0; j < P::OC; j++)
             dk[i][j] = dv[i][j] = 0;
-    for (int stage = 0, after; step < steps; step = after) {
+    for (int stage = 0; at.step < steps; at = after) {
         char *query = (char *)shared + L::STAGE + stage * L::STAGE_BYTES, *strip = (char *)shared + L::STRIPS + warp_index() * P::STRIP_BYTES;
         cp_async_wait<0>();
         tile_finish<typename P::type, P::COLUMNS, P::SIZE, P::THREADS>(query);
         tile_finish<typename P::type, P::COLUMNS, P::SIZE, P::THREADS>(query + L::TILE);
         __syncthreads(); /* this tile is there, and the one before is done with */
-        after = next(step);
-        if (STAGES == 2 && after < steps)
+        after = next(at);
+        if (STAGES == 2 && after.step < steps)
             load(after, stage ^ 1);
         cp_async_commit();
 
@@ -124,7 +133,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
         P::multiply(ds, value, query + L::TILE);
         load_columns<P>(lse, (const float *)(query + L::LSE));
         load_columns<P>(delta, (const float *)(query + L::DELTA));
-        score.begin(a, (const float *)(query + L::SLICES), (begin + step % each) * P::COLUMNS + offset, first);
+        score.begin(a, (const float *)(query + L::SLICES), at.query + offset, first);
 #pragma unroll
         for (int i = 0; i < P::R; i++)
 #pragma unroll
@@ -134,7 +143,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
             }
         P::accumulate(dv, s, query + L::TILE, part * P::OUT, strip);
         P::accumulate(dk, ds, query, part * P::OUT, strip);
-        if (STAGES == 1 && after < steps) {
+        if (STAGES == 1 && after.step < steps) {
             __syncthreads(); /* all are done with the tile */
             load(after, 0);
             cp_async_commit();
@@ -161,6 +170,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_
     typedef reverse_layout<P, FEATURE, STAGES, false> L;
     typedef tile_scores<P, FEATURE, false> scores;
     SHARED_MEMORY(shared);
+    const bool skip = FEATURE != FEATURE_PLAIN && a.skip;
     unsigned tiles = (unsigned)(a.queries + P::ROWS - 1) / P::ROWS, number = blockIdx.x / tiles;
     int first = (int)(tiles - 1 - blockIdx.x % tiles) * P::ROWS, rows = min(P::ROWS, a.queries - first); /* the longest rows first */
     int offset = a.keys - a.queries, head = (int)number % a.heads;
@@ -175,21 +185,21 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_
         char *to = (char *)shared + L::STAGE + stage * L::STAGE_BYTES;
         size_t row = (size_t)tile * P::COLUMNS;
         int there = a.keys - tile * P::COLUMNS;
-        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, task.at(a.kv, task.key_row, row, task.kv_stride), task.kv_stride, there, a.head_size, a.aligned);
-        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, task.at(a.kv, task.value_row, row, task.kv_stride), task.kv_stride, there, a.head_size,
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, task.at(a.kv, task.key_row, row, task.kv_stride), (int)task.kv_stride, there, a.head_size, a.aligned);
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, task.at(a.kv, task.value_row, row, task.kv_stride), (int)task.kv_stride, there, a.head_size,
                                                       a.aligned);
         scores::slices::load((float *)(to + L::SLICES), a, head, scores::least_distance(first + offset, tile * P::COLUMNS), tile * P::COLUMNS);
     };
     auto next = [&](int tile) {
         tile--;
-        while (a.skip && tile >= begin && !list[tile - begin])
+        while (skip && tile >= begin && !list[tile - begin])
             tile--;
         return tile;
     };
 
-    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(query_tile, task.at(a.q, task.q_row, (size_t)first, task.q_stride), task.q_stride, rows, a.head_size, a.aligned);
-    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(d_o_tile, task.at(a.d_o, task.q_row, (size_t)first, task.q_stride), task.q_stride, rows, a.head_size, a.aligned);
-    if (a.skip) {
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(query_tile, task.at(a.q, task.q_row, (size_t)first, task.q_stride), (int)task.q_stride, rows, a.head_size, a.aligned);
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(d_o_tile, task.at(a.d_o, task.q_row, (size_t)first, task.q_stride), (int)task.q_stride, rows, a.head_size, a.aligned);
+    if (skip) {
         float least = least_over(a.least_lse + (size_t)number * (size_t)a.query_norms, first, first + rows - 1);
         for (int tile = begin + (int)threadIdx.x; tile < end; tile += P::THREADS)
             list[tile - begin] = !all_zero(scores_below(a, task.segment, head, task.kv_head, first, first + rows - 1, tile * P::COLUMNS,
@@ -263,7 +273,7 @@ template <class P, int FEATURE, int STAGES, int BLOCKS> void attention_reverse_k
     int tiles = (a->keys + P::ROWS - 1) / P::ROWS, group = (a->heads + a->kv_heads - 1) / a->kv_heads;
     long long steps = (long long)group * ((a->queries + P::COLUMNS - 1) / P::COLUMNS);
     attention_arguments arguments = *a;
-    arguments.skip = a->skip && FEATURE != FEATURE_PLAIN && steps <= LIST_MOST;
+    arguments.skip = a->skip && steps <= LIST_MOST;
     int bytes = reverse_layout<P, FEATURE, STAGES, true>::LIST + (arguments.skip ? (int)steps : 0);
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     LAUNCH(kernel, dim3((unsigned)(a->segments * a->kv_heads * tiles * (P::SIZE / P::OUT))), dim3(P::THREADS), (size_t)bytes, stream, arguments);
@@ -274,7 +284,7 @@ template <class P, int FEATURE, int STAGES, bool HOLD, int BLOCKS> void attentio
     auto kernel = attention_reverse_queries_kernel<P, FEATURE, STAGES, HOLD, BLOCKS>;
     int tiles = (a->queries + P::ROWS - 1) / P::ROWS, steps = (a->keys + P::COLUMNS - 1) / P::COLUMNS;
     attention_arguments arguments = *a;
-    arguments.skip = a->skip && FEATURE != FEATURE_PLAIN && steps <= LIST_MOST;
+    arguments.skip = a->skip && steps <= LIST_MOST;
     int bytes = reverse_layout<P, FEATURE, STAGES, false>::LIST + (arguments.skip ? steps : 0);
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     LAUNCH(kernel, dim3((unsigned)(a->segments * a->heads * tiles)), dim3(P::THREADS), (size_t)bytes, stream, arguments);

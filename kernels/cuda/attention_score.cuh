@@ -43,8 +43,9 @@ template <class P, int FEATURE, int KEYS> struct score_slices {
 
     template <int COUNT> static __device__ inline void copy(float *to, const float *row, int first)
     {
-        for (int i = (int)threadIdx.x; i < COUNT / 4; i += P::THREADS)
-            cp_async_16(to + 4 * i, row + (first & ~3) + 4 * i, 1);
+        static_assert(COUNT % 4 == 0 && COUNT / 4 <= P::THREADS, "at most a chunk for each thread");
+        if (threadIdx.x < COUNT / 4)
+            cp_async_16(to + 4 * threadIdx.x, row + (first & ~3) + 4 * threadIdx.x, 1);
     }
     /* first_distance may be negative; first_key counts within the task. */
     static __device__ inline void load(float *to, const attention_arguments &a, int head, int first_distance, int first_key)

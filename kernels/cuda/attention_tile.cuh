@@ -67,21 +67,21 @@ template <typename T, int SIZE> __device__ inline T *tile_element(char *tile, in
 /* Starts the copy of `rows` rows of x (row stride `stride` elements, `columns` of them) into a tile of ROWS rows; zeros elsewhere. What a thread copies is
  * complete for itself after cp_async_wait, for the block after a barrier. `aligned`: x and its rows are whole chunks at a chunk's alignment. */
 template <typename T, int ROWS, int SIZE, int THREADS>
-__device__ inline void tile_load(char *tile, const T *x, size_t stride, int rows, int columns, bool aligned)
+__device__ inline void tile_load(char *tile, const T *x, int stride, int rows, int columns, bool aligned)
 {
     constexpr int EACH = CHUNK / (int)sizeof(T), CHUNKS = SIZE / EACH, ROW_BYTES = SIZE * (int)sizeof(T), STEP = THREADS / CHUNKS;
     static_assert(THREADS % CHUNKS == 0 && ROWS % STEP == 0, "a thread has the same chunk of every STEP-th row");
     int first = (int)threadIdx.x / CHUNKS, chunk = (int)threadIdx.x % CHUNKS, column = chunk * EACH;
-    const T *from = x + (size_t)first * stride + column;
+    const T *from = x + first * stride + column;
     if (aligned) {
 #pragma unroll
-        for (int more = 0; more < ROWS; more += STEP, from += (size_t)STEP * stride) {
+        for (int more = 0; more < ROWS; more += STEP, from += STEP * stride) {
             bool there = first + more < rows && column < columns;
             cp_async_16(tile + (first + more) * ROW_BYTES + (chunk ^ swizzle<ROW_BYTES>(first + more)) * CHUNK, there ? from : x, there);
         }
     } else {
 #pragma unroll 1
-        for (int row = first; row < ROWS; row += STEP, from += (size_t)STEP * stride) {
+        for (int row = first; row < ROWS; row += STEP, from += STEP * stride) {
             T *to = (T *)(tile + row * ROW_BYTES + (chunk ^ swizzle<ROW_BYTES>(row)) * CHUNK);
 #pragma unroll 1
             for (int e = 0; e < EACH; e++)

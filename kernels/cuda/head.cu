@@ -9,17 +9,17 @@
 
 enum {
     BLOCK = 256,
-    GROUP = 8,           /* segments at once */
-    CHUNK_LEAST = 64,    /* rows of the table of one sum of the gradient, at least */
-    CHUNKS_MOST = 128,
-    TABLE_BYTES = 16 << 20, /* head_rows: a block of the table in the products' type */
-    ROWS_MOST = 1024     /* head_rows: rows of a product */
+    GROUP = 8,       /* segments at once */
+    CHUNK_LEAST = 64 /* rows of the table of one sum of the gradient, at least */
 };
+static const size_t CHUNKS_MOST = 128;
+static const size_t TABLE_BYTES = 16 << 20; /* head_rows: a block of the table in the products' type */
+static const size_t ROWS_MOST = 1024;       /* head_rows: rows of a product */
 
 static size_t chunk_of(size_t vocabulary)
 {
     size_t chunk = cuda_divide_up(vocabulary, CHUNKS_MOST);
-    return chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk;
+    return chunk < CHUNK_LEAST ? (size_t)CHUNK_LEAST : chunk;
 }
 
 /* z[some, vocabulary] = x[some, width] w^T + bias, capped; a warp for each row of w. some <= GROUP. */
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(BLOCK) head_gradient(float *part, const float 
     for (int s = 0; s < GROUP; s++)
         sum[s] = 0;
     for (size_t v0 = first; v0 < end; v0 += CHUNK_LEAST) {
-        int count = (int)(end - v0 < CHUNK_LEAST ? end - v0 : CHUNK_LEAST);
+        int count = (int)(end - v0 < CHUNK_LEAST ? end - v0 : (size_t)CHUNK_LEAST);
         __syncthreads();
         for (int i = (int)threadIdx.x; i < GROUP * CHUNK_LEAST; i += BLOCK) {
             int s = i / CHUNK_LEAST, v = i % CHUNK_LEAST;

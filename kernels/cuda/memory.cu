@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRAIN = 512 }; /* sizes of blocks are multiples of it, so that equal tensors have equal blocks */
+static const size_t GRAIN = 512;  /* sizes of blocks are multiples of it, so that equal tensors have equal blocks */
 
 int cuda_check_now(cudaError_t error, const char *what, struct error *e)
 {

@@ -152,14 +152,12 @@ __device__ static void norm_row_reverse(D *dx, const G *dy, const X *x, const fl
         along = along_of(a, row_sum<THREADS>(squares, space), width);
     float gu_mean = row_sum<THREADS>(gu_sum, space) * along / (float)width;
     for_columns<N, THREADS>(thread, width, [&](int i, int c) {
-        float g[N], v[N], old[N];
+        float g[N], v[N], old[N] = {0};
         g_held.get(g, i, c), x_held.get(v, i, c);
         if (accumulate)
             load_floats<N>(old, dx + c);
-        for (int j = 0; j < N; j++) {
-            float d = (g[j] * scale_at(a, c + j) - g_mean - (v[j] - mean) * factor * gu_mean) * factor;
-            v[j] = accumulate ? d + old[j] : d;
-        }
+        for (int j = 0; j < N; j++)
+            v[j] = (g[j] * scale_at(a, c + j) - g_mean - (v[j] - mean) * factor * gu_mean) * factor + old[j];
         store_floats<N>(dx + c, v);
     });
 }

@@ -75,7 +75,7 @@ static struct kernels *open_set(int device, const char *dtype, struct error *e)
     if (count < 0)
         return NULL;
     if (device < 0 || device >= count) {
-        fail(e, "cuda:%d: there is no such device (expected cuda:0%s%.0d)", device, count > 1 ? " to cuda:" : "", count - 1);
+        fail(e, "there is no GPU with the number %d (there %s %d, counted from 0)", device, count > 1 ? "are" : "is", count);
         return NULL;
     }
     while (arithmetic < 3 && strcmp(dtypes[arithmetic], dtype))

@@ -30,6 +30,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves, tree_map
 
 import oracle
+import trainers
+from family_cases import FAMILY_CASES
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -63,7 +65,7 @@ def norms_of(log_probability, rows, target):
 def check_gradient(log_probability, rows, target, gradient, rng, where):
     """Compare <g_m, delta> with the central difference of log p, for a few positions m."""
     n = rows.shape[0]
-    step = 1e-5
+    step = 1e-6
     for m in {n - 1, n - 2, int(rng.integers(n // 2, n)), int(rng.integers(0, n))}:
         delta = torch.zeros_like(rows)
         delta[m] = torch.from_numpy(rng.standard_normal(rows.shape[1]))
@@ -149,110 +151,40 @@ class RefuseNarrow(TorchDispatchMode):
         return result
 
 
-@dataclass
-class FamilyCase:
-    """A model that transformers runs. `config`: arguments of its configuration class."""
-
-    name: str
-    family: str
-    config: dict
-    notes: str
-    cone: int = 10 ** 9
-    length: int = 48
-    segments: int = 2
-    stored: torch.dtype = torch.float32
-    published: bool = False      # names and config keys as in older published files
-    shard_size: str = "1GB"
-
-
-def llama_config(**changes):
-    """A small Llama or Mistral configuration."""
-    return {**dict(vocab_size=97, hidden_size=32, intermediate_size=44, num_hidden_layers=2,
-                   num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=128,
-                   rms_norm_eps=2e-5, hidden_act="silu", tie_word_embeddings=False), **changes}
-
-
-def neox_config(**changes):
-    """A small GPT-NeoX configuration."""
-    return {**dict(vocab_size=97, hidden_size=32, intermediate_size=56, num_hidden_layers=2,
-                   num_attention_heads=2, max_position_embeddings=64, layer_norm_eps=3e-5,
-                   tie_word_embeddings=False), **changes}
-
-
-FAMILY_CASES = [
-    FamilyCase("gpt2", "gpt2", dict(vocab_size=97, n_positions=64, n_embd=24, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=0),
-               "learned positions; gelu_new; names with the prefix transformer."),
-    FamilyCase("gpt2-layer-scale", "gpt2",
-               dict(vocab_size=97, n_positions=64, n_embd=24, n_layer=3, n_head=3, n_inner=40,
-                    bos_token_id=0, eos_token_id=0,
-                    scale_attn_by_inverse_layer_idx=True, layer_norm_epsilon=1e-4),
-               "scores divided by layer + 1; n_inner; names without prefix; attn.bias mask buffers",
-               length=60, published=True),
-    FamilyCase("gpt-neox-parallel", "gpt_neox",
-               neox_config(use_parallel_residual=True,
-                           rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.25}),
-               "parallel residual; rotary_pct 0.25; older config keys; mask and inv_freq buffers", published=True),
-    FamilyCase("gpt-neox-sequential", "gpt_neox",
-               neox_config(use_parallel_residual=False, num_attention_heads=4, hidden_act="gelu_new", tie_word_embeddings=True,
-                           rope_parameters={"rope_type": "default", "rope_theta": 700.0, "partial_rotary_factor": 0.5}),
-               "sequential residual; rotary_pct 0.5, base 700; gelu_new; tied head", length=57),
-    FamilyCase("bloom-4-heads", "bloom", dict(vocab_size=97, hidden_size=24, n_layer=2, n_head=4, layer_norm_epsilon=4e-5),
-               "ALiBi slopes of a power of two; embedding norm; names without prefix", published=True),
-    FamilyCase("bloom-6-heads", "bloom",
-               dict(vocab_size=97, hidden_size=24, n_layer=2, n_head=6, apply_residual_connection_post_layernorm=True),
-               "ALiBi slopes of 6 heads; apply_residual_connection_post_layernorm", segments=3),
-    FamilyCase("llama-gqa", "llama",
-               llama_config(attention_bias=True, mlp_bias=True, head_dim=12,
-                            rope_parameters={"rope_type": "default", "rope_theta": 3000.0}),
-               "4 query heads, 2 kv heads; biases; head_dim 12 with 8 = d/H; two shards", shard_size="64KB"),
-    FamilyCase("llama-tied", "llama",
-               llama_config(num_key_value_heads=4, tie_word_embeddings=True,
-                            rope_parameters={"rope_type": "default", "rope_theta": 500000.0}),
-               "tied head, no biases; bf16 weights; rope_theta and torch_dtype at the top of the config",
-               stored=torch.bfloat16, published=True, length=64),
-    FamilyCase("llama-rope-linear", "llama",
-               llama_config(head_dim=8, rope_parameters={"rope_type": "linear", "rope_theta": 10000.0, "factor": 4.0}),
-               "rope scaling linear, factor 4; older keys rope_scaling {type, factor}", published=True),
-    FamilyCase("llama-rope-llama3", "llama",
-               llama_config(head_dim=16, hidden_size=24, rope_parameters={
-                   "rope_type": "llama3", "rope_theta": 10000.0, "factor": 8.0, "low_freq_factor": 1.0,
-                   "high_freq_factor": 4.0, "original_max_position_embeddings": 64}),
-               "rope scaling llama3 with wavelengths in all three ranges", length=70),
-    FamilyCase("mistral-window", "mistral",
-               llama_config(sliding_window=8, num_hidden_layers=3, hidden_size=24, head_dim=6,
-                            rope_parameters={"rope_type": "default", "rope_theta": 10000.0}),
-               "sliding window 8 in 3 layers: exact zeros outside 22 tokens; grouped heads", cone=22, length=50),
-    FamilyCase("mistral-full", "mistral",
-               llama_config(sliding_window=None, head_dim=10, rope_parameters={"rope_type": "default", "rope_theta": 20000.0}),
-               "sliding_window null; f16 weights", stored=torch.float16),
-]
-
-
-def widen_qk(name, value, config):
-    """Scale the query and key part of a projection [array changed in place]."""
+def fused_queries_and_keys(name, value, config):
+    """Views of `value` that hold the query and key part of a projection, head size first; none for other matrices."""
+    heads = config.num_attention_heads
     if name.endswith(("q_proj.weight", "k_proj.weight")):
-        value *= QK_GAIN
-    elif name.endswith("c_attn.weight"):                     # Conv1D [d, 3d]: Q | K | V
-        value[:, :2 * value.shape[0]] *= QK_GAIN
-    elif name.endswith("query_key_value.weight"):            # rows [H, 3, head size]
-        rows = value.reshape(config.num_attention_heads, 3, -1, value.shape[1])
-        rows[:, :2] *= QK_GAIN
+        return [value]
+    if name.endswith("c_attn.weight"):                       # Conv1D [d, 3d]: Q | K | V
+        return [value[:, :2 * value.shape[0]]]
+    if name.endswith("Wqkv.weight"):                         # rows Q | K | V
+        return [value[:2 * value.shape[1]]]
+    if not name.endswith("query_key_value.weight"):
+        return []
+    size = config.hidden_size // heads
+    if getattr(config, "new_decoder_architecture", False):   # rows [groups, queries of a group + 2, head size]
+        return [value.reshape(config.num_kv_heads, heads // config.num_kv_heads + 2, size, -1)[:, :-1]]
+    if getattr(config, "multi_query", False):                # rows [H queries + 2, head size]
+        return [value[:-size]]
+    return [value.reshape(heads, 3, size, -1)[:, :2]]        # rows [H, 3, head size]
 
 
 def random_weight(name, shape, config, rng):
-    """float32 values of one parameter: norms near 1, biases near 0, matrices of unit gain."""
+    """float32 values of one parameter: norms near 1 (stored less 1 where the family adds it), biases near 0, matrices of unit gain."""
     value = rng.standard_normal(shape)
     is_norm = len(shape) == 1
     if name.endswith("bias"):
         value *= 0.2
     elif is_norm:
-        value = 1 + 0.3 * value
+        value = (0 if config.model_type == "gemma2" else 1) + 0.3 * value
     elif any(part in name for part in ("wte", "wpe", "embed", "lm_head")):
         value *= 0.4
     else:
         fan_in = shape[0] if any(part in name for part in ("c_attn", "c_proj", "c_fc")) else shape[1]
         value /= np.sqrt(fan_in)
-        widen_qk(name, value, config)
+        for part in fused_queries_and_keys(name, value, config):
+            part *= QK_GAIN
     return torch.from_numpy(value.astype(np.float32))
 
 
@@ -264,9 +196,9 @@ def random_state(model, case, rng):
 
 def published_names(case, state, config):
     """Tensor names and extra buffers as older published files have them."""
-    n = config.max_position_embeddings if case.family != "bloom" else 0
+    n = config.max_position_embeddings if case.family in ("gpt2", "gpt_neox") else 0
     lower = torch.tril(torch.ones(n, n)).reshape(1, 1, n, n)
-    if case.family in ("gpt2", "bloom"):
+    if case.family in ("gpt2", "bloom", "mpt", "gptj", "falcon"):
         state = {name.removeprefix("transformer."): value for name, value in state.items()}
     for layer in range(config.num_hidden_layers):
         if case.family == "gpt2":
@@ -290,6 +222,8 @@ def published_config(written):
         config["rotary_emb_base"], config["rotary_pct"] = rope["rope_theta"], rope["partial_rotary_factor"]
     elif rope:
         config["rope_theta"] = rope["rope_theta"]
+        if "partial_rotary_factor" in rope:
+            config["partial_rotary_factor"] = rope.pop("partial_rotary_factor")
         extra = {key: value for key, value in rope.items() if key not in ("rope_type", "rope_theta")}
         config["rope_scaling"] = {"type": rope["rope_type"], **extra} if extra else None
     return config
@@ -319,13 +253,13 @@ def write_family_checkpoint(case, folder, rng):
 class FamilyOracle:
     """A transformers model in float64 with its token rows replaced by a leaf."""
 
-    def __init__(self, folder, state):
+    def __init__(self, case, folder, state):
         from transformers import AutoConfig, AutoModelForCausalLM
         torch.set_default_dtype(torch.float64)
         try:
             with Widen(), RefuseNarrow():
                 config = AutoConfig.from_pretrained(folder)
-                model = AutoModelForCausalLM.from_config(config, attn_implementation="eager", dtype=torch.float64)
+                model = AutoModelForCausalLM.from_config(config, attn_implementation=case.attention, dtype=torch.float64)
         finally:
             torch.set_default_dtype(torch.float32)
         missing, unexpected = model.load_state_dict({name: value.double() for name, value in state.items()}, strict=False)
@@ -334,9 +268,39 @@ class FamilyOracle:
         self.model = model.eval().requires_grad_(False)
         self.table = model.get_input_embeddings().weight.detach().clone()
         self.rows = None
-        model.get_input_embeddings().register_forward_hook(lambda module, given, result: self.rows[None])
+        scale = self.embedding_scale(case)
+        model.get_input_embeddings().register_forward_hook(lambda module, given, result: scale * self.rows[None])
+        if case.family == "falcon":
+            self.widen_falcon_alibi(case)
+        if case.family == "mpt":
+            self.apply_bias_max(config)
         for value in (*model.parameters(), *model.buffers()):
             assert value.dtype not in NARROW
+
+    def embedding_scale(self, case):
+        """The factor inside the embedding module (Gemma), rounded to the type of the stored weights as the model does."""
+        scale = getattr(self.model.get_input_embeddings(), "scalar_embed_scale", None)
+        if scale is None:
+            return 1.0
+        return scale if case.stored == torch.float32 else torch.tensor(scale, dtype=case.stored).item()
+
+    @staticmethod
+    def widen_falcon_alibi(case):
+        """Falcon makes its biases in bfloat16, whatever the model's type: keep that, then widen."""
+        from transformers.models.falcon import modeling_falcon
+        original = getattr(modeling_falcon.build_alibi_tensor, "original", modeling_falcon.build_alibi_tensor)
+        table = original(torch.ones(1, case.length - 1, dtype=torch.long), case.config["num_attention_heads"], torch.bfloat16).double()
+
+        def widened(mask, heads, dtype):
+            return table
+        widened.original = original
+        modeling_falcon.build_alibi_tensor = widened
+
+    def apply_bias_max(self, config):
+        """transformers leaves out alibi_bias_max, which its function and the training code have."""
+        from transformers.models.mpt.modeling_mpt import build_mpt_alibi_tensor
+        most = config.attn_config.alibi_bias_max
+        self.model.transformer.build_mpt_alibi_tensor = lambda heads, length, device=None: build_mpt_alibi_tensor(heads, length, most, device)
 
     def log_probability(self, rows, target):
         """log p of `target` after the token rows [n, d]; the ids fed in are ignored by the hook."""
@@ -355,7 +319,7 @@ def make_family_case(case):
     """Write one transformers case; returns its row of cases.csv."""
     rng, folder = generator(case.name), fresh_folder(case.name)
     state = write_family_checkpoint(case, folder, rng)
-    model = FamilyOracle(folder, state)
+    model = FamilyOracle(case, folder, state)
     tokens = draw_tokens(rng, case.segments, case.length, case.config["vocab_size"])
     norm, logprob = expected_of(model.log_probability, model.table, tokens, case.cone, rng, case.name)
     write_expected(folder, tokens, norm, logprob)
@@ -478,6 +442,22 @@ def make_own_case(case):
     norm, logprob = expected_of(model.log_probability, model.tensors["embedding.weight"], tokens, case.cone, rng, case.name)
     write_expected(folder, tokens, norm, logprob)
     return describe(case.name, "reach", case.notes, f"tests/goldens/{case.name}", norm)
+
+
+# --- training checkpoints -----------------------------------------------------------------------
+
+def make_trainer_case(case, maker):
+    """Write one case of trainers.py; returns its row of cases.csv."""
+    rng, folder = generator(case.name), fresh_folder(case.name)
+    config, tensors = maker.full_config(case), trainers.random_tensors(case, maker, rng, QK_GAIN)
+    write_json(os.path.join(folder, "config.json"), config)
+    save_file(tensors, os.path.join(folder, "model.safetensors"))
+    with open(os.path.join(folder, "config.json")) as file:
+        model = maker(json.load(file), load_file(os.path.join(folder, "model.safetensors")))
+    tokens = maker.first_token + draw_tokens(rng, case.segments, case.length, case.vocabulary - maker.first_token)
+    norm, logprob = expected_of(model.log_probability, model.table, tokens, 10 ** 9, rng, case.name)
+    write_expected(folder, tokens, norm, logprob)
+    return describe(case.name, maker.family, case.notes, f"tests/goldens/{case.name}", norm)
 
 
 # --- trained examples ---------------------------------------------------------------------------
@@ -606,7 +586,8 @@ CONVERTERS = {"gpt2": own_from_gpt2, "gpt_neox": own_from_neox, "llama": own_fro
 def convertible(case):
     """Whether our layout can express the case."""
     scaled = case.config.get("rope_parameters", {}).get("rope_type", "default") != "default"
-    return case.family in CONVERTERS and not scaled and not case.config.get("scale_attn_by_inverse_layer_idx")
+    other = case.config.get("scale_attn_by_inverse_layer_idx") or not case.config.get("scale_attn_weights", True) or case.config.get("attention_bias") is False
+    return case.family in CONVERTERS and not scaled and not other
 
 
 def compare_oracles():
@@ -630,9 +611,9 @@ def compare_oracles():
 def compare_files():
     """Load each written family case as transformers loads it, in float32: log p must agree with the golden."""
     from transformers import AutoModelForCausalLM
-    for case in FAMILY_CASES:
+    for case in (case for case in FAMILY_CASES if case.reload):
         folder = os.path.join(HERE, case.name)
-        model = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).eval()
+        model = AutoModelForCausalLM.from_pretrained(folder, attn_implementation=case.attention, dtype=torch.float32).eval()
         tokens = torch.from_numpy(np.load(os.path.join(folder, "tokens.npy")).astype(np.int64))
         with torch.no_grad():
             logits = model(input_ids=tokens[:, :-1], use_cache=False).logits[:, -1]
@@ -671,6 +652,8 @@ def all_cases():
     """Name of a case -> function that makes it and returns its row of cases.csv."""
     makers = {case.name: (lambda case=case: make_family_case(case)) for case in FAMILY_CASES}
     makers.update({case.name: (lambda case=case: make_own_case(case)) for case in OWN_CASES})
+    for maker, cases in ((trainers.Megatron, trainers.MEGATRON_CASES), (trainers.Fairseq, trainers.FAIRSEQ_CASES)):
+        makers.update({case.name: (lambda case=case, maker=maker: make_trainer_case(case, maker)) for case in cases})
     makers.update({"example-" + name: (lambda name=name: make_example_case(name)) for name in EXAMPLES})
     return makers
 

@@ -1,0 +1,339 @@
+/* The formula's tree for one head -> an expression in t. */
+#include "analyze/formula_private.h"
+#include "analyze/series/expression.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct build {
+    struct expression_pool *p;
+    const struct formula *f;
+    const struct formula_point *at;
+    const fmpz *t;                     /* NULL: t stays a variable */
+    struct formula_error *e;
+    int *made;                         /* [formula nodes] expression + 1; 0: not made, or it depends on the index of a sum */
+    uint64_t *uses_index;              /* [formula nodes] bit s: index of sum s, bound outside */
+    int index[FORMULA_SUMS_MAX];       /* the value of each sum's index at the moment */
+    long steps;                        /* left */
+    int failed;
+};
+
+static int build_node(struct build *b, int n);
+
+static int refuse(struct build *b, const char *why)
+{
+    if (!b->failed)
+        formula_refuse(b->e, 0, "%s", why);
+    b->failed = 1;
+    return NODE_NAN;
+}
+
+void decimal_exact(fmpq_t q, const char *decimal)
+{
+    const char *text = decimal + (*decimal == '-' || *decimal == '+');
+    slong exponent = 0;
+    int after_point = 0;
+    fmpz_t digits, power;
+    fmpz_init(digits);
+    fmpz_init(power);
+    for (; *text && *text != 'e' && *text != 'E'; text++) {
+        if (*text == '.') {
+            after_point = 1;
+            continue;
+        }
+        fmpz_mul_ui(digits, digits, 10);
+        fmpz_add_ui(digits, digits, (ulong)(*text - '0'));
+        exponent -= after_point;
+    }
+    if (!fmpz_is_zero(digits)) { /* the number is within the range of double, so the exponent is small */
+        if (*text)
+            exponent += strtol(text + 1, NULL, 10);
+        fmpz_ui_pow_ui(power, 10, (ulong)labs(exponent));
+    } else {
+        fmpz_one(power);
+    }
+    if (*decimal == '-')
+        fmpz_neg(digits, digits);
+    if (exponent >= 0) {
+        fmpz_mul(digits, digits, power);
+        fmpz_one(power);
+    }
+    fmpq_set_fmpz_frac(q, digits, power);
+    fmpz_clear(digits);
+    fmpz_clear(power);
+}
+
+static int number_text(struct expression_pool *p, const char *decimal)
+{
+    fmpq_t q;
+    fmpq_init(q);
+    decimal_exact(q, decimal);
+    int n = expression_number(p, q);
+    fmpq_clear(q);
+    return n;
+}
+
+/* A double is the binary number it is. */
+static int number_double(struct expression_pool *p, double value)
+{
+    if (isnan(value) || isinf(value))
+        return isnan(value) ? NODE_NAN : value > 0 ? NODE_PLUS_INFINITY : NODE_MINUS_INFINITY;
+    fmpq_t q;
+    arf_t a;
+    fmpq_init(q);
+    arf_init(a);
+    arf_set_d(a, value);
+    arf_get_fmpq(q, a);
+    int n = expression_number(p, q);
+    arf_clear(a);
+    fmpq_clear(q);
+    return n;
+}
+
+static int variable(struct build *b, int slot)
+{
+    switch ((enum formula_variable)slot) {
+    case VARIABLE_T: break;
+    case VARIABLE_H: return number_double(b->p, b->at->h);
+    case VARIABLE_HEADS: return number_double(b->p, b->at->heads);
+    case VARIABLE_HEAD_SIZE: return number_double(b->p, b->at->head_size);
+    case VARIABLE_LENGTH: return number_double(b->p, b->at->length);
+    }
+    if (!b->t)
+        return NODE_T_ITSELF;
+    fmpq_t q;
+    fmpq_init(q);
+    fmpq_set_fmpz(q, b->t);
+    int n = expression_number(b->p, q);
+    fmpq_clear(q);
+    return n;
+}
+
+static int parameter(struct build *b, const struct formula_node *node)
+{
+    const struct formula_parameter *p = &b->f->parameters[node->slot];
+    if (p->count == 0)
+        return node->child[0] >= 0 ? build_node(b, node->child[0]) : refuse(b, "a parameter has no value");
+    if (p->count > 1 && p->count != b->at->heads)
+        return refuse(b, "a parameter has neither one value nor one for each head");
+    int i = p->count == 1 ? 0 : b->at->h - 1;
+    return p->decimal ? number_text(b->p, p->decimal[i]) : number_double(b->p, p->value[i]);
+}
+
+static int sum_of(struct build *b, const struct formula_node *node)
+{
+    int first = build_node(b, node->child[0]), last = build_node(b, node->child[1]);
+    const struct expression *x = b->p->node;
+    if (x[first].kind == X_NAN || x[last].kind == X_NAN || x[first].kind == X_INFINITY || x[last].kind == X_INFINITY)
+        return NODE_NAN;
+    if (x[first].depends || x[last].depends)
+        return expression_opaque(b->p);
+    int span = expression_unary(b->p, X_FLOOR, expression_subtract(b->p, last, first));
+    if (b->p->node[span].kind != X_NUMBER)
+        return refuse(b, "the number of terms of a sum cannot be told");
+    const fmpz *count = fmpq_numref(b->p->node[span].q);
+    if (fmpz_cmp_si(count, FORMULA_STEPS_MAX) >= 0)
+        return refuse(b, "the formula takes too many steps");
+    slong terms = fmpz_sgn(count) < 0 ? 0 : fmpz_get_si(count) + 1;
+    int *child = malloc((size_t)(terms + 1) * sizeof *child), result = NODE_NAN;
+    fmpq *weight = malloc((size_t)(terms + 1) * sizeof *weight);
+    fmpq_t zero;
+    if (!child || !weight) {
+        free(child);
+        free(weight);
+        return refuse(b, "out of memory");
+    }
+    fmpq_init(zero);
+    int index = first;
+    for (slong k = 0; k < terms; k++) {
+        fmpq_init(&weight[k]);
+        fmpq_one(&weight[k]);
+        b->index[node->slot] = index;
+        child[k] = b->failed || b->p->failed ? NODE_NAN : build_node(b, node->child[2]);
+        index = expression_add(b->p, index, NODE_ONE);
+    }
+    result = expression_linear(b->p, zero, (int)terms, child, weight);
+    for (slong k = 0; k < terms; k++)
+        fmpq_clear(&weight[k]);
+    fmpq_clear(zero);
+    free(child);
+    free(weight);
+    return result;
+}
+
+/* a < b and the like; infinities are compared as they are, other values by their difference. */
+static int compare(struct expression_pool *p, enum formula_node_kind kind, int a, int b)
+{
+    if (kind == NODE_GREATER || kind == NODE_GREATER_EQUAL) {
+        int swap = a;
+        a = b;
+        b = swap;
+        kind = kind == NODE_GREATER ? NODE_LESS : NODE_LESS_EQUAL;
+    }
+    if (p->node[a].kind == X_NAN || p->node[b].kind == X_NAN)
+        return NODE_NAN;
+    int difference = a == b && p->node[a].kind == X_INFINITY ? NODE_ZERO : expression_subtract(p, b, a);
+    if (kind == NODE_LESS || kind == NODE_LESS_EQUAL)
+        return expression_unary(p, kind == NODE_LESS ? X_POSITIVE : X_NONNEGATIVE, difference);
+    int equal = expression_unary(p, X_ZERO, difference);
+    return kind == NODE_EQUAL ? equal : expression_subtract(p, NODE_ONE, equal);
+}
+
+static int quotient(struct expression_pool *p, int a, int b)
+{
+    fmpq_t minus;
+    fmpq_init(minus);
+    fmpq_set_si(minus, -1, 1);
+    int inverse = expression_power(p, b, expression_number(p, minus));
+    fmpq_clear(minus);
+    return expression_multiply(p, a, inverse);
+}
+
+static int square_root(struct expression_pool *p, int a)
+{
+    fmpq_t half;
+    fmpq_init(half);
+    fmpq_set_si(half, 1, 2);
+    int n = expression_power(p, a, expression_number(p, half));
+    fmpq_clear(half);
+    return n;
+}
+
+static int compute(struct build *b, const struct formula_node *node)
+{
+    struct expression_pool *p = b->p;
+    switch (node->kind) {
+    case NODE_LITERAL: return number_text(p, node->decimal);
+    case NODE_INFINITY: return NODE_PLUS_INFINITY;
+    case NODE_PI: return expression_pi(p);
+    case NODE_VARIABLE: return variable(b, node->slot);
+    case NODE_PARAMETER: return parameter(b, node);
+    case NODE_INDEX: return b->index[node->slot];
+    case NODE_SUM: return sum_of(b, node);
+    default: break;
+    }
+    int x = build_node(b, node->child[0]);
+    switch (node->kind) {
+    case NODE_NEGATE: return expression_subtract(p, NODE_ZERO, x);
+    case NODE_LN: return expression_unary(p, X_LN, x);
+    case NODE_EXP: return expression_unary(p, X_EXP, x);
+    case NODE_SQRT: return square_root(p, x);
+    case NODE_ABS: return expression_unary(p, X_ABS, x);
+    case NODE_FLOOR: return expression_unary(p, X_FLOOR, x);
+    case NODE_SIN: return expression_unary(p, X_SIN, x);
+    case NODE_COS: return expression_unary(p, X_COS, x);
+    case NODE_CHOOSE: {
+        int sign = p->node[x].depends || p->node[x].kind == X_NAN ? 2 : expression_sign(p, x);
+        if (sign != 2) /* the other branch may not even have a value */
+            return build_node(b, node->child[sign != 0 ? 1 : 2]);
+        int then = build_node(b, node->child[1]);
+        return expression_choose(p, x, then, build_node(b, node->child[2]));
+    }
+    default: break;
+    }
+    int y = build_node(b, node->child[1]);
+    switch (node->kind) {
+    case NODE_ADD: return expression_add(p, x, y);
+    case NODE_SUBTRACT: return expression_subtract(p, x, y);
+    case NODE_MULTIPLY: return expression_multiply(p, x, y);
+    case NODE_DIVIDE: return quotient(p, x, y);
+    case NODE_POWER: return expression_power(p, x, y);
+    case NODE_MIN: return expression_min(p, x, y);
+    case NODE_MAX: return expression_max(p, x, y);
+    default: return compare(p, node->kind, x, y);
+    }
+}
+
+static int build_node(struct build *b, int n)
+{
+    if (b->made[n])
+        return b->made[n] - 1;
+    if (b->failed || b->p->failed)
+        return NODE_NAN;
+    if (--b->steps < 0)
+        return refuse(b, "the formula takes too many steps");
+    int made = compute(b, &b->f->nodes[n]);
+    if (!b->uses_index[n])
+        b->made[n] = made + 1;
+    return made;
+}
+
+int expression_build(struct expression_pool *p, const struct formula *f, const struct formula_point *at, const fmpz *t, struct formula_error *e)
+{
+    struct build b = {.p = p, .f = f, .at = at, .t = t, .e = e, .steps = FORMULA_STEPS_MAX};
+    int root = -1;
+    b.made = calloc((size_t)f->node_count, sizeof *b.made);
+    b.uses_index = calloc((size_t)f->node_count, sizeof *b.uses_index);
+    if (!b.made || !b.uses_index) {
+        formula_refuse(e, 0, "out of memory");
+        goto end;
+    }
+    for (int n = 0; n < f->node_count; n++) {
+        const struct formula_node *node = &f->nodes[n];
+        b.uses_index[n] = node->kind == NODE_INDEX ? (uint64_t)1 << node->slot : 0;
+        for (int i = 0; i < 3; i++)
+            if (node->child[i] >= 0)
+                b.uses_index[n] |= b.uses_index[node->child[i]];
+        if (node->kind == NODE_SUM)
+            b.uses_index[n] &= ~((uint64_t)1 << node->slot);
+    }
+    root = build_node(&b, f->root);
+    if (p->failed && !b.failed)
+        formula_refuse(e, 0, "the formula is too large to analyse (or out of memory)");
+    if (p->failed || b.failed)
+        root = -1;
+end:
+    free(b.made);
+    free(b.uses_index);
+    return root;
+}
+
+int expression_substitute(struct expression_pool *to, const struct expression_pool *from, int n, const fmpz_t t)
+{
+    int result = NODE_NAN, *child = NULL;
+    int *made = malloc((size_t)(n + 1) * sizeof *made);
+    unsigned char *needed = calloc((size_t)n + 1, 1);
+    if (!made || !needed)
+        goto memory;
+    needed[n] = 1;
+    int widest = 1;
+    for (int i = n; i >= 0; i--)
+        for (int k = 0; needed[i] && k < from->node[i].count; k++) {
+            needed[from->node[i].child[k]] = 1;
+            widest = from->node[i].count > widest ? from->node[i].count : widest;
+        }
+    child = malloc((size_t)widest * sizeof *child);
+    if (!child)
+        goto memory;
+    for (int i = 0; i <= n && !to->failed; i++) {
+        if (!needed[i])
+            continue;
+        if (i == NODE_T_ITSELF) {
+            fmpq_t q;
+            fmpq_init(q);
+            fmpq_set_fmpz(q, t);
+            made[i] = expression_number(to, q);
+            fmpq_clear(q);
+            continue;
+        }
+        if (to == from && !from->node[i].depends) {
+            made[i] = i;
+            continue;
+        }
+        for (int k = 0; k < from->node[i].count; k++)
+            child[k] = made[from->node[i].child[k]];
+        struct expression like = from->node[i]; /* the pool may move while it grows */
+        made[i] = expression_rebuild(to, &like, child);
+    }
+    result = made[n];
+    goto end;
+memory:
+    to->failed = 1;
+end:
+    free(made);
+    free(needed);
+    free(child);
+    return result;
+}

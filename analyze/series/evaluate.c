@@ -1,0 +1,658 @@
+/* Evaluation in balls, complex balls and power series. */
+#include "analyze/series/evaluate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One node in the order of evaluation. */
+struct step {
+    enum expression_kind kind;
+    int count, depends;
+    int beside;      /* needed although the waves are added up apart */
+    int *child;      /* [count] steps */
+    arb_ptr weight;  /* [count] X_LINEAR */
+    arb_t q;         /* X_LINEAR, X_NUMBER, X_INFINITY */
+    arb_t real;      /* value of the last evaluation; of a constant for good */
+    acb_t complex;
+    arb_poly_t series;
+};
+
+/* exp(b) = exp(q + sum of weight * term) * product of base^power: logarithms with a constant weight become powers, which is faster and analytic in a
+ * larger region when the power is whole. */
+struct part {
+    int step;
+    arb_t weight;
+    int whole;       /* a base with a small whole power */
+    slong power;
+    int wave;        /* index of the wave + 1, 0 if it is none */
+};
+
+/* weight * cos(shift + frequency t), or sin. */
+struct wave {
+    int is_sine;
+    arb_t shift, frequency;
+    double weight;
+    double cosine[EVALUATE_BLOCK], sine[EVALUATE_BLOCK]; /* of frequency * i */
+};
+
+struct evaluator {
+    slong prec;
+    int steps, terms, bases, waves;
+    struct step *step;
+    struct part *term, *base;
+    struct wave *wave;
+    double wave_error; /* of the sum of the waves */
+    arb_t q;
+    int masked;        /* b is -inf throughout */
+    int broken;        /* b is never a number, or +inf */
+};
+
+static void indeterminate(acb_t z)
+{
+    arb_indeterminate(acb_realref(z));
+    arb_indeterminate(acb_imagref(z));
+}
+
+/* ---- one step ---- */
+
+/* 1 or 0 by the sign of a ball, indeterminate where it cannot be told. */
+static void test(arb_t out, enum expression_kind kind, const arb_t x)
+{
+    int known = arf_is_nan(arb_midref(x)) ? 0
+                : kind == X_POSITIVE ? arb_is_positive(x) || arb_is_nonpositive(x)
+                : kind == X_NONNEGATIVE ? arb_is_nonnegative(x) || arb_is_negative(x)
+                                        : arb_is_nonzero(x) || arb_is_zero(x);
+    if (!known)
+        arb_indeterminate(out);
+    else
+        arb_set_si(out, kind == X_POSITIVE ? arb_is_positive(x) : kind == X_NONNEGATIVE ? arb_is_nonnegative(x) : arb_is_zero(x));
+}
+
+static void step_real(struct step *s, const struct step *all, const arb_t t, slong prec)
+{
+    const arb_struct *a = s->count ? all[s->child[0]].real : NULL, *b = s->count > 1 ? all[s->child[1]].real : NULL;
+    arb_ptr out = s->real;
+    switch (s->kind) {
+    case X_NUMBER: case X_INFINITY: arb_set(out, s->q); break;
+    case X_PI: arb_const_pi(out, prec); break;
+    case X_T: arb_set(out, t); break;
+    case X_LINEAR:
+        arb_set(out, s->q);
+        for (int i = 0; i < s->count; i++)
+            arb_addmul(out, &s->weight[i], all[s->child[i]].real, prec);
+        break;
+    case X_MULTIPLY: arb_mul(out, a, b, prec); break;
+    case X_POWER: arb_pow(out, a, b, prec); break;
+    case X_LN: arb_log(out, a, prec); break;
+    case X_EXP: arb_exp(out, a, prec); break;
+    case X_SIN: arb_sin(out, a, prec); break;
+    case X_COS: arb_cos(out, a, prec); break;
+    case X_ABS: arb_abs(out, a); break;
+    case X_FLOOR:
+        arb_floor(out, a, prec);
+        if (!arb_is_exact(out))
+            arb_indeterminate(out);
+        break;
+    case X_MIN: arb_min(out, a, b, prec); break;
+    case X_MAX: arb_max(out, a, b, prec); break;
+    case X_POSITIVE: case X_NONNEGATIVE: case X_ZERO: test(out, s->kind, a); break;
+    case X_CHOOSE:
+        if (arb_is_nonzero(a))
+            arb_set(out, b);
+        else if (arb_is_zero(a))
+            arb_set(out, all[s->child[2]].real);
+        else
+            arb_indeterminate(out);
+        break;
+    case X_NAN: case X_OPAQUE: arb_indeterminate(out); break;
+    }
+}
+
+static void step_complex(struct step *s, const struct step *all, const acb_t z, slong prec)
+{
+    const acb_struct *a = s->count ? all[s->child[0]].complex : NULL, *b = s->count > 1 ? all[s->child[1]].complex : NULL;
+    acb_ptr out = s->complex;
+    switch (s->kind) {
+    case X_T: acb_set(out, z); break;
+    case X_LINEAR:
+        acb_set_arb(out, s->q);
+        for (int i = 0; i < s->count; i++)
+            acb_addmul_arb(out, all[s->child[i]].complex, &s->weight[i], prec);
+        break;
+    case X_MULTIPLY: acb_mul(out, a, b, prec); break;
+    case X_POWER: {
+        const struct step *e = &all[s->child[1]];
+        fmpz_t power;
+        fmpz_init(power);
+        if (!e->depends && arb_is_exact(e->real) && arb_get_unique_fmpz(power, e->real) && fmpz_bits(power) < 16) {
+            acb_pow_fmpz(out, a, power, prec);
+        } else {
+            acb_t log;
+            acb_init(log);
+            acb_log_analytic(log, a, 1, prec);
+            acb_mul(log, log, b, prec);
+            acb_exp(out, log, prec);
+            acb_clear(log);
+        }
+        fmpz_clear(power);
+        break;
+    }
+    case X_LN: acb_log_analytic(out, a, 1, prec); break;
+    case X_EXP: acb_exp(out, a, prec); break;
+    case X_SIN: acb_sin(out, a, prec); break;
+    case X_COS: acb_cos(out, a, prec); break;
+    default: indeterminate(out); break;
+    }
+}
+
+static void step_series(struct step *s, const struct step *all, const arb_t t, slong length, slong prec)
+{
+    const arb_poly_struct *a = s->count ? all[s->child[0]].series : NULL, *b = s->count > 1 ? all[s->child[1]].series : NULL;
+    arb_poly_struct *out = s->series;
+    switch (s->kind) {
+    case X_T:
+        arb_poly_zero(out);
+        arb_poly_set_coeff_si(out, 1, 1);
+        arb_poly_set_coeff_arb(out, 0, t);
+        break;
+    case X_LINEAR: {
+        arb_poly_t scaled;
+        arb_poly_init(scaled);
+        arb_poly_zero(out);
+        arb_poly_set_coeff_arb(out, 0, s->q);
+        for (int i = 0; i < s->count; i++) {
+            arb_poly_scalar_mul(scaled, all[s->child[i]].series, &s->weight[i], prec);
+            arb_poly_add(out, out, scaled, prec);
+        }
+        arb_poly_truncate(out, length);
+        arb_poly_clear(scaled);
+        break;
+    }
+    case X_MULTIPLY: arb_poly_mullow(out, a, b, length, prec); break;
+    case X_POWER:
+        if (!all[s->child[1]].depends)
+            arb_poly_pow_arb_series(out, a, all[s->child[1]].real, length, prec);
+        else
+            arb_poly_pow_series(out, a, b, length, prec);
+        break;
+    case X_LN: arb_poly_log_series(out, a, length, prec); break;
+    case X_EXP: arb_poly_exp_series(out, a, length, prec); break;
+    case X_SIN: arb_poly_sin_series(out, a, length, prec); break;
+    case X_COS: arb_poly_cos_series(out, a, length, prec); break;
+    default:
+        arb_poly_zero(out);
+        arb_indeterminate(s->real);
+        arb_poly_set_coeff_arb(out, 0, s->real);
+        break;
+    }
+}
+
+/* ---- making ready ---- */
+
+static void step_clear(struct step *s)
+{
+    if (s->weight)
+        _arb_vec_clear(s->weight, s->count);
+    free(s->child);
+    arb_clear(s->q);
+    arb_clear(s->real);
+    acb_clear(s->complex);
+    arb_poly_clear(s->series);
+}
+
+/* Steps for the marked nodes in order; place[n] = step of node n. 0 or -1. */
+static int make_steps(struct evaluator *v, int *place, const struct expression_pool *p, const unsigned char *needed, int last)
+{
+    int count = 0;
+    for (int n = 0; n <= last; n++)
+        count += needed[n];
+    v->step = calloc((size_t)count + 1, sizeof *v->step);
+    if (!v->step)
+        return -1;
+    for (int n = 0; n <= last; n++) {
+        if (!needed[n])
+            continue;
+        const struct expression *x = &p->node[n];
+        struct step *s = &v->step[v->steps];
+        place[n] = v->steps++;
+        *s = (struct step){.kind = x->kind, .count = x->count, .depends = x->depends};
+        arb_init(s->q);
+        arb_init(s->real);
+        acb_init(s->complex);
+        arb_poly_init(s->series);
+        if (x->kind == X_NUMBER || x->kind == X_LINEAR)
+            arb_set_fmpq(s->q, x->q, v->prec);
+        if (x->kind == X_INFINITY) {
+            if (fmpq_sgn(x->q) > 0)
+                arb_pos_inf(s->q);
+            else
+                arb_neg_inf(s->q);
+        }
+        if (x->count) {
+            s->child = malloc((size_t)x->count * sizeof *s->child);
+            if (!s->child)
+                return -1;
+            for (int i = 0; i < x->count; i++)
+                s->child[i] = place[x->child[i]];
+            if (x->weight) {
+                s->weight = _arb_vec_init(x->count);
+                for (int i = 0; i < x->count; i++)
+                    arb_set_fmpq(&s->weight[i], &x->weight[i], v->prec);
+            }
+        }
+        if (!x->depends) {
+            step_real(s, v->step, NULL, v->prec);
+            acb_set_arb(s->complex, s->real);
+            arb_poly_set_arb(s->series, s->real);
+        }
+    }
+    return 0;
+}
+
+/* Marks all nodes below the marked ones. */
+static void mark(unsigned char *needed, const struct expression_pool *p, int last)
+{
+    for (int n = last; n >= 0; n--)
+        for (int i = 0; needed[n] && i < p->node[n].count; i++)
+            needed[p->node[n].child[i]] = 1;
+}
+
+void evaluate_constant(arb_t out, const struct expression_pool *p, int n, slong prec)
+{
+    struct evaluator v = {.prec = prec};
+    unsigned char *needed = calloc((size_t)n + 1, 1);
+    int *place = malloc((size_t)(n + 1) * sizeof *place);
+    arb_indeterminate(out);
+    if (needed && place) {
+        needed[n] = 1;
+        mark(needed, p, n);
+        if (make_steps(&v, place, p, needed, n) == 0)
+            arb_set(out, v.step[place[n]].real);
+        for (int i = 0; i < v.steps; i++)
+            step_clear(&v.step[i]);
+        free(v.step);
+    }
+    free(needed);
+    free(place);
+}
+
+/* exp of the value of b; 0, or -1 where it is +inf or not known. */
+static int exp_of(arb_t out, const arb_t b, slong prec)
+{
+    if (arf_is_neg_inf(arb_midref(b)) && arb_is_exact(b))
+        arb_zero(out);
+    else if (arb_is_finite(b))
+        arb_exp(out, b, prec);
+    else
+        arb_indeterminate(out);
+    return arb_is_finite(out) ? 0 : -1;
+}
+
+void evaluate_exp_constant(arb_t out, const struct expression_pool *p, int n, slong prec)
+{
+    arb_t b;
+    arb_init(b);
+    evaluate_constant(b, p, n, prec);
+    exp_of(out, b, prec);
+    arb_clear(b);
+}
+
+int evaluate_affine(arb_t shift, arb_t slope, const struct expression_pool *p, int n, slong prec)
+{
+    const struct expression *x = &p->node[n];
+    int affine = 1;
+    if (!x->depends) {
+        evaluate_constant(shift, p, n, prec);
+        arb_zero(slope);
+        return 1;
+    }
+    if (n == NODE_T_ITSELF) {
+        arb_zero(shift);
+        arb_one(slope);
+        return 1;
+    }
+    if (x->kind != X_LINEAR && x->kind != X_MULTIPLY)
+        return 0;
+    arb_t a, b, w;
+    arb_init(a);
+    arb_init(b);
+    arb_init(w);
+    if (x->kind == X_MULTIPLY) {
+        int constant = !p->node[x->child[0]].depends ? 0 : !p->node[x->child[1]].depends ? 1 : -1;
+        affine = constant >= 0 && evaluate_affine(a, b, p, x->child[1 - constant], prec);
+        if (affine) {
+            evaluate_constant(w, p, x->child[constant], prec);
+            arb_mul(shift, a, w, prec);
+            arb_mul(slope, b, w, prec);
+        }
+    } else {
+        arb_zero(slope);
+        arb_set_fmpq(shift, x->q, prec);
+        for (int i = 0; i < x->count && affine; i++) {
+            affine = evaluate_affine(a, b, p, x->child[i], prec);
+            arb_set_fmpq(w, &x->weight[i], prec);
+            arb_addmul(shift, a, w, prec);
+            arb_addmul(slope, b, w, prec);
+        }
+    }
+    arb_clear(a);
+    arb_clear(b);
+    arb_clear(w);
+    return affine;
+}
+
+static void part_add(struct part *list, int *count, int step, const fmpq *weight, slong prec)
+{
+    struct part *part = &list[(*count)++];
+    *part = (struct part){.step = step};
+    arb_init(part->weight);
+    arb_set_fmpq(part->weight, weight, prec);
+    part->whole = fmpz_is_one(fmpq_denref(weight)) && fmpz_bits(fmpq_numref(weight)) < 8;
+    part->power = part->whole ? fmpz_get_si(fmpq_numref(weight)) : 0;
+}
+
+/* Finds the waves among the terms. */
+static int find_waves(struct evaluator *v, const struct expression_pool *p, const int *node_of_term)
+{
+    double weights = 0;
+    if (v->terms < 8)
+        return 0;
+    v->wave = calloc((size_t)v->terms, sizeof *v->wave);
+    if (!v->wave)
+        return -1;
+    for (int i = 0; i < v->terms; i++) {
+        const struct expression *x = &p->node[node_of_term[i]];
+        struct wave *w = &v->wave[v->waves];
+        if (x->kind != X_SIN && x->kind != X_COS)
+            continue;
+        arb_init(w->shift);
+        arb_init(w->frequency);
+        w->is_sine = x->kind == X_SIN;
+        w->weight = arf_get_d(arb_midref(v->term[i].weight), ARF_RND_NEAR);
+        if (!evaluate_affine(w->shift, w->frequency, p, x->child[0], 160) || !(fabs(w->weight) < 1e100) || !arb_is_finite(w->frequency) ||
+            !arb_is_finite(w->shift)) {
+            arb_clear(w->shift);
+            arb_clear(w->frequency);
+            continue;
+        }
+        weights += fabs(w->weight);
+        v->term[i].wave = ++v->waves;
+    }
+    /* A product of two cosines known to 2^-54 each is off by less than 2^-51 after rounding, and adding n of them by n 2^-53 more, all times the
+     * weights; twice that covers the rounding of this bound. */
+    v->wave_error = weights * (v->waves + 16) * 0x1p-51;
+    for (int i = 0; i < v->terms + v->bases; i++) {
+        const struct part *part = i < v->terms ? &v->term[i] : &v->base[i - v->terms];
+        v->step[part->step].beside |= !part->wave;
+    }
+    for (int i = v->steps - 1; i >= 0; i--)
+        for (int k = 0; v->step[i].beside && k < v->step[i].count; k++)
+            v->step[v->step[i].child[k]].beside = 1;
+    return 0;
+}
+
+struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong prec)
+{
+    const struct expression *x = &p->node[root];
+    int count = x->kind == X_LINEAR ? x->count : 1, failed = 1;
+    struct evaluator *v = calloc(1, sizeof *v);
+    unsigned char *needed = calloc((size_t)root + 1, 1);
+    int *place = malloc((size_t)(root + 1) * sizeof *place), *node_of_term = calloc((size_t)count, sizeof *node_of_term);
+    if (!v || !needed || !place || !node_of_term)
+        goto end;
+    v->prec = prec;
+    arb_init(v->q);
+    v->term = calloc((size_t)count, sizeof *v->term);
+    v->base = calloc((size_t)count, sizeof *v->base);
+    if (!v->term || !v->base)
+        goto end;
+    v->masked = root == NODE_MINUS_INFINITY;
+    v->broken = root == NODE_NAN || root == NODE_PLUS_INFINITY;
+    for (int i = 0; i < count; i++) {
+        int n = x->kind == X_LINEAR ? x->child[i] : root;
+        needed[p->node[n].kind == X_LN ? p->node[n].child[0] : n] = 1;
+    }
+    mark(needed, p, root);
+    if (make_steps(v, place, p, needed, root))
+        goto end;
+    fmpq_t one;
+    fmpq_init(one);
+    fmpq_one(one);
+    if (x->kind == X_LINEAR)
+        arb_set_fmpq(v->q, x->q, prec);
+    for (int i = 0; i < count; i++) {
+        int n = x->kind == X_LINEAR ? x->child[i] : root;
+        const fmpq *weight = x->kind == X_LINEAR ? &x->weight[i] : one;
+        if (p->node[n].kind == X_LN) {
+            part_add(v->base, &v->bases, place[p->node[n].child[0]], weight, prec);
+        } else {
+            node_of_term[v->terms] = n;
+            part_add(v->term, &v->terms, place[n], weight, prec);
+        }
+    }
+    fmpq_clear(one);
+    failed = find_waves(v, p, node_of_term);
+end:
+    free(needed);
+    free(place);
+    free(node_of_term);
+    if (failed) {
+        evaluator_free(v);
+        return NULL;
+    }
+    return v;
+}
+
+void evaluator_free(struct evaluator *v)
+{
+    if (!v)
+        return;
+    for (int i = 0; i < v->steps; i++)
+        step_clear(&v->step[i]);
+    for (int i = 0; i < v->terms; i++)
+        arb_clear(v->term[i].weight);
+    for (int i = 0; i < v->bases; i++)
+        arb_clear(v->base[i].weight);
+    for (int i = 0; i < v->waves; i++) {
+        arb_clear(v->wave[i].shift);
+        arb_clear(v->wave[i].frequency);
+    }
+    arb_clear(v->q);
+    free(v->step);
+    free(v->term);
+    free(v->base);
+    free(v->wave);
+    free(v);
+}
+
+/* ---- points ---- */
+
+static void run_real(struct evaluator *v, const arb_t t, int beside_waves)
+{
+    for (int i = 0; i < v->steps; i++)
+        if (v->step[i].depends && (!beside_waves || v->step[i].beside))
+            step_real(&v->step[i], v->step, t, v->prec);
+}
+
+/* exp(sum) times the powers. */
+static int finish(arb_t out, struct evaluator *v, const arb_t sum)
+{
+    int status = exp_of(out, sum, v->prec);
+    arb_t factor;
+    arb_init(factor);
+    for (int i = 0; i < v->bases && status == 0; i++) {
+        const struct part *base = &v->base[i];
+        const arb_struct *u = v->step[base->step].real;
+        if (!arb_is_positive(u)) {
+            status = -1;
+            break;
+        }
+        if (base->whole && base->power < 0) {
+            arb_pow_ui(factor, u, (ulong)-base->power, v->prec);
+            arb_div(out, out, factor, v->prec);
+        } else {
+            if (base->whole)
+                arb_pow_ui(factor, u, (ulong)base->power, v->prec);
+            else
+                arb_pow(factor, u, base->weight, v->prec);
+            arb_mul(out, out, factor, v->prec);
+        }
+    }
+    arb_clear(factor);
+    return status == 0 && arb_is_finite(out) ? 0 : -1;
+}
+
+int evaluator_point(arb_t out, struct evaluator *v, const arb_t t)
+{
+    if (v->masked || v->broken) {
+        arb_zero(out);
+        return v->broken ? -1 : 0;
+    }
+    arb_t sum;
+    arb_init(sum);
+    run_real(v, t, 0);
+    arb_set(sum, v->q);
+    for (int i = 0; i < v->terms; i++)
+        arb_addmul(sum, v->term[i].weight, v->step[v->term[i].step].real, v->prec);
+    int status = finish(out, v, sum);
+    arb_clear(sum);
+    return status;
+}
+
+int evaluator_has_waves(const struct evaluator *v)
+{
+    return v->waves >= 8;
+}
+
+/* Tables for the first block; done once. */
+static void wave_tables(struct wave *w)
+{
+    arb_t angle, sine, cosine;
+    arb_init(angle);
+    arb_init(sine);
+    arb_init(cosine);
+    for (int i = 0; i < EVALUATE_BLOCK; i++) {
+        arb_mul_si(angle, w->frequency, i, 160);
+        arb_sin_cos(sine, cosine, angle, 96);
+        w->sine[i] = arf_get_d(arb_midref(sine), ARF_RND_NEAR);
+        w->cosine[i] = arf_get_d(arb_midref(cosine), ARF_RND_NEAR);
+    }
+    arb_clear(angle);
+    arb_clear(sine);
+    arb_clear(cosine);
+}
+
+int evaluator_block(arb_ptr out, struct evaluator *v, ulong first, int count)
+{
+    double sum[EVALUATE_BLOCK] = {0};
+    int status = 0;
+    arb_t angle, sine, cosine, b, t;
+    arb_init(angle);
+    arb_init(sine);
+    arb_init(cosine);
+    arb_init(b);
+    arb_init(t);
+    for (int k = 0; k < v->waves; k++) {
+        struct wave *w = &v->wave[k];
+        if (w->cosine[0] == 0)
+            wave_tables(w);
+        arb_mul_ui(angle, w->frequency, first, 160);
+        arb_add(angle, angle, w->shift, 160);
+        arb_sin_cos(sine, cosine, angle, 96);
+        /* the error bound holds for angles known to 2^-70 */
+        if (mag_cmp_2exp_si(arb_radref(sine), -70) > 0 || mag_cmp_2exp_si(arb_radref(cosine), -70) > 0)
+            status = -1;
+        double s = arf_get_d(arb_midref(sine), ARF_RND_NEAR), c = arf_get_d(arb_midref(cosine), ARF_RND_NEAR);
+        if (w->is_sine)
+            for (int i = 0; i < count; i++)
+                sum[i] += w->weight * (s * w->cosine[i] + c * w->sine[i]);
+        else
+            for (int i = 0; i < count; i++)
+                sum[i] += w->weight * (c * w->cosine[i] - s * w->sine[i]);
+    }
+    for (int i = 0; i < count && status == 0; i++) {
+        arb_set_d(b, sum[i]);
+        arb_set_ui(t, first + (ulong)i);
+        mag_t error;
+        mag_init(error);
+        mag_set_d(error, v->wave_error);
+        mag_add(arb_radref(b), arb_radref(b), error);
+        mag_clear(error);
+        arb_add(b, b, v->q, v->prec);
+        run_real(v, t, 1);
+        for (int k = 0; k < v->terms; k++)
+            if (!v->term[k].wave)
+                arb_addmul(b, v->term[k].weight, v->step[v->term[k].step].real, v->prec);
+        status = finish(&out[i], v, b);
+    }
+    arb_clear(angle);
+    arb_clear(sine);
+    arb_clear(cosine);
+    arb_clear(b);
+    arb_clear(t);
+    return status;
+}
+
+/* ---- complex balls and power series ---- */
+
+void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z)
+{
+    acb_t factor;
+    if (v->masked || v->broken) {
+        acb_zero(out);
+        if (v->broken)
+            indeterminate(out);
+        return;
+    }
+    for (int i = 0; i < v->steps; i++)
+        if (v->step[i].depends)
+            step_complex(&v->step[i], v->step, z, v->prec);
+    acb_init(factor);
+    acb_set_arb(out, v->q);
+    for (int i = 0; i < v->terms; i++)
+        acb_addmul_arb(out, v->step[v->term[i].step].complex, v->term[i].weight, v->prec);
+    acb_exp(out, out, v->prec);
+    for (int i = 0; i < v->bases; i++) {
+        const struct part *base = &v->base[i];
+        const acb_struct *u = v->step[base->step].complex;
+        if (base->whole) {
+            acb_pow_si(factor, u, base->power, v->prec);
+        } else {
+            acb_log_analytic(factor, u, 1, v->prec);
+            acb_mul_arb(factor, factor, base->weight, v->prec);
+            acb_exp(factor, factor, v->prec);
+        }
+        acb_mul(out, out, factor, v->prec);
+    }
+    acb_clear(factor);
+}
+
+void evaluator_taylor(arb_poly_t out, struct evaluator *v, const arb_t t, slong length)
+{
+    arb_poly_t factor;
+    arb_poly_init(factor);
+    arb_poly_zero(out);
+    for (int i = 0; i < v->steps; i++)
+        if (v->step[i].depends)
+            step_series(&v->step[i], v->step, t, length, v->prec);
+    if (v->terms) {
+        arb_poly_set_coeff_arb(out, 0, v->q);
+        for (int i = 0; i < v->terms; i++) {
+            arb_poly_scalar_mul(factor, v->step[v->term[i].step].series, v->term[i].weight, v->prec);
+            arb_poly_add(out, out, factor, v->prec);
+        }
+        arb_poly_exp_series(out, out, length, v->prec);
+    } else {
+        arb_t q;
+        arb_init(q);
+        arb_exp(q, v->q, v->prec);
+        arb_poly_set_coeff_arb(out, 0, q);
+        arb_clear(q);
+    }
+    for (int i = 0; i < v->bases; i++) {
+        arb_poly_pow_arb_series(factor, v->step[v->base[i].step].series, v->base[i].weight, length, v->prec);
+        arb_poly_mullow(out, out, factor, length, v->prec);
+    }
+    arb_poly_clear(factor);
+}

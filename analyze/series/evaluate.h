@@ -1,0 +1,36 @@
+/* Values of an expression: balls at a whole t, complex balls, power series. All are enclosures; what cannot be told is an indeterminate ball. */
+#ifndef REACH_ANALYZE_SERIES_EVALUATE_H
+#define REACH_ANALYZE_SERIES_EVALUATE_H
+
+#include "analyze/series/expression.h"
+
+/* A node that does not depend on t. */
+void evaluate_constant(arb_t out, const struct expression_pool *p, int n, slong prec);
+
+/* 1 if the node is shift + slope * t with constants. */
+int evaluate_affine(arb_t shift, arb_t slope, const struct expression_pool *p, int n, slong prec);
+
+/* One expression made ready for many points: f(t) = exp(node). Owned constants are computed once for the precision. */
+struct evaluator;
+/* NULL when memory runs out. The pool must outlive it and may grow. */
+struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong prec);
+void evaluator_free(struct evaluator *v);
+
+/* exp(b(t)) for a whole t. Returns 0, or -1 where the value is ambiguous at this precision (a kink, or not a number there): ask
+ * expression_substitute then. */
+int evaluator_point(arb_t out, struct evaluator *v, const arb_t t);
+/* exp(b(z)); b must have no kinks. Indeterminate where b is not proved to be analytic. */
+void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z);
+/* Taylor coefficients of exp(b(t + x)), `length` of them; no kinks. */
+void evaluator_taylor(arb_poly_t out, struct evaluator *v, const arb_t t, slong length);
+/* exp of a node without t, 0 and indeterminate for the infinities. */
+void evaluate_exp_constant(arb_t out, const struct expression_pool *p, int n, slong prec);
+
+/* f(first), f(first + 1), ... of a long run, where b is a combination of many sines and cosines of t: these are added up in double, with a bound of
+ * the error, everything else in balls of 64 bits. 0 if the expression has no such part (or memory is short). */
+int evaluator_has_waves(const struct evaluator *v);
+/* Enclosures of f(first + i), i < count <= EVALUATE_BLOCK; -1 where one is ambiguous. first < 2^52. */
+enum { EVALUATE_BLOCK = 256 };
+int evaluator_block(arb_ptr out, struct evaluator *v, ulong first, int count);
+
+#endif

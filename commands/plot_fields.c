@@ -1,0 +1,191 @@
+/* Theoretical beside measured fields. */
+#include "commands/plot_fields.h"
+
+#include "analyze/curve.h"
+#include "io/csv.h"
+#include "plots/trf.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int is_trf_csv(const char *path)
+{
+    size_t length = strlen(path);
+    struct csv_table t;
+    struct error ignored;
+    int rc;
+
+    if (length < 4 || strcmp(path + length - 4, ".csv") != 0 || csv_read(path, &t, &ignored) != 0)
+        return 0;
+    rc = csv_column(&t, "verdict") >= 0 && csv_column(&t, "trf_hi") >= 0;
+    csv_table_free(&t);
+    return rc;
+}
+
+/* Rows of the figure while they are collected. Labels are owned. */
+struct fields {
+    struct field_row *rows;
+    size_t count;
+};
+
+static struct field_row *field_named(struct fields *all, const char *label, struct error *e)
+{
+    struct field_row *grown;
+    char *copy;
+
+    for (size_t i = 0; i < all->count; i++)
+        if (strcmp(all->rows[i].label, label) == 0)
+            return &all->rows[i];
+    grown = reallocarray(all->rows, all->count + 1, sizeof *grown);
+    if (grown)
+        all->rows = grown;
+    copy = grown ? strdup(label) : NULL;
+    if (!copy) {
+        fail(e, "%s: out of memory for the figure", label);
+        return NULL;
+    }
+    all->rows[all->count] = (struct field_row){.label = copy};
+    return &all->rows[all->count++];
+}
+
+enum { COLUMN_FORMULA, COLUMN_HEAD, COLUMN_LENGTH, COLUMN_LAYERS, COLUMN_EPSILON, COLUMN_VERDICT, COLUMN_TRF_HI, COLUMN_LAYER, COLUMN_LOG10_TRF_HI, COLUMN_COUNT };
+static const char *const column_names[COLUMN_COUNT] = {"formula", "head", "length", "layers", "epsilon", "verdict", "trf_hi", "layer", "log10_trf_hi"};
+
+struct trf_table {
+    struct csv_table csv;
+    int column[COLUMN_COUNT];
+};
+
+static const char *cell(const struct trf_table *t, size_t row, int column)
+{
+    return t->csv.cell[row * t->csv.columns + (size_t)t->column[column]];
+}
+
+static int open_table(struct trf_table *t, const char *path, struct error *e)
+{
+    if (csv_read(path, &t->csv, e) != 0)
+        return -1;
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        t->column[i] = csv_column(&t->csv, column_names[i]);
+        if (t->column[i] < 0) {
+            csv_table_free(&t->csv);
+            return fail(e, "%s: has no column %s (expected trf.csv of `reach trf`)", path, column_names[i]);
+        }
+    }
+    return 0;
+}
+
+/* The epsilon of the table that is nearest to `wanted`; NaN without any. */
+static double nearest_epsilon(const struct trf_table *t, double wanted)
+{
+    double best = NAN;
+
+    for (size_t row = 0; row < t->csv.rows; row++) {
+        double epsilon = strtod(cell(t, row, COLUMN_EPSILON), NULL);
+
+        if (!(fabs(epsilon - wanted) >= fabs(best - wanted)))
+            best = epsilon;
+    }
+    return best;
+}
+
+/* 1 if the rows of this name have a row for all heads, which is taken then; else the largest head counts. */
+static int has_all_heads(const struct trf_table *t, const char *name)
+{
+    for (size_t row = 0; row < t->csv.rows; row++)
+        if (strcmp(cell(t, row, COLUMN_FORMULA), name) == 0 && strcmp(cell(t, row, COLUMN_HEAD), "all") == 0)
+            return 1;
+    return 0;
+}
+
+/* Upper end of a row's field; +inf where the series does not converge, 0 where there is none. */
+static double field_of_row(const struct trf_table *t, size_t row)
+{
+    const char *digits = cell(t, row, COLUMN_TRF_HI), *logarithm = cell(t, row, COLUMN_LOG10_TRF_HI);
+
+    if (*digits && strlen(digits) < 300)
+        return strtod(digits, NULL);
+    if (*logarithm)
+        return pow(10, strtod(logarithm, NULL));
+    return strcmp(cell(t, row, COLUMN_VERDICT), "not applicable") == 0 ? 0 : INFINITY;
+}
+
+static int add_table(struct fields *all, const char *path, double *epsilon, long *layers, struct error *e)
+{
+    struct trf_table t;
+    int rc = -1;
+
+    if (open_table(&t, path, e) != 0)
+        return -1;
+    *epsilon = nearest_epsilon(&t, *epsilon);
+    for (size_t row = 0; row < t.csv.rows; row++) {
+        const char *name = cell(&t, row, COLUMN_FORMULA);
+        long depth = strtol(cell(&t, row, COLUMN_LAYERS), NULL, 10);
+        struct field_row *field;
+        double value;
+
+        if (strtod(cell(&t, row, COLUMN_EPSILON), NULL) != *epsilon || strcmp(cell(&t, row, COLUMN_LENGTH), "inf") != 0)
+            continue;
+        field = field_named(all, name, e);
+        if (!field)
+            goto end;
+        if (has_all_heads(&t, name) && strcmp(cell(&t, row, COLUMN_HEAD), "all") != 0)
+            continue;
+        value = field_of_row(&t, row);
+        if (depth > 1) {
+            field->trf_depth = fmax(field->trf_depth, value);
+            *layers = depth;
+        } else {
+            field->trf = fmax(field->trf, value);
+        }
+    }
+    rc = 0;
+end:
+    csv_table_free(&t.csv);
+    return rc;
+}
+
+static int add_curve(struct fields *all, const struct figure_curve *c, double threshold, struct error *e)
+{
+    struct field_row *field = field_named(all, c->label, e);
+
+    if (!field)
+        return -1;
+    field->erf = (double)c->erf;
+    field->saturated = c->saturated;
+    field->train_length = c->train_length;
+    field->cone = c->cone;
+    /* a higher curve reaches the threshold with fewer tokens */
+    field->erf_lo = c->c_hi ? (double)curve_erf(c->c_hi, c->positions, threshold) : field->erf;
+    field->erf_hi = c->c_lo ? (double)curve_erf(c->c_lo, c->positions, threshold) : field->erf;
+    return 0;
+}
+
+int plot_fields(const char *folder, const struct text_list *tables, const struct figure_curve *curves, size_t count, double threshold,
+                const char *const *comments, const char *formats, struct error *e)
+{
+    struct fields all = {0};
+    double epsilon = 1 - threshold;
+    long layers = 0;
+    char subtitle[128];
+    int rc = 0;
+
+    for (int i = 0; i < tables->count && rc == 0; i++)
+        rc = add_table(&all, tables->item[i], &epsilon, &layers, e);
+    for (size_t i = 0; i < count && rc == 0; i++)
+        rc = add_curve(&all, &curves[i], threshold, e);
+    if (rc == 0) {
+        int used = snprintf(subtitle, sizeof subtitle, "Theoretical field TRF(%.6g)", epsilon);
+
+        if (count)
+            used += snprintf(subtitle + used, sizeof subtitle - (size_t)used, " beside measured ERF(%.6g)", threshold);
+        if (layers)
+            snprintf(subtitle + used, sizeof subtitle - (size_t)used, "; across %ld layers", layers);
+        rc = figure_fields(folder, "fields", all.rows, all.count, subtitle, comments, formats, e);
+    }
+    for (size_t i = 0; i < all.count; i++)
+        free((char *)all.rows[i].label);
+    free(all.rows);
+    return rc;
+}

@@ -1,0 +1,67 @@
+/* `reach ppl`: perplexity by four protocols ([A] section 3.4 and appendix B; [B] "Sliding window attention"). */
+#include "commands/commands.h"
+#include "commands/ppl.h"
+
+#include "commands/results.h"
+#include "commands/run_options.h"
+
+#include <omp.h>
+#include <stdlib.h>
+
+/* Measures and writes; the folder is checked before the work. */
+static int run(struct ppl_run *r, struct error *e)
+{
+    static const char *const names[] = {"ppl.csv", "ppl.gp", NULL};
+    const struct ppl_options *o = r->options;
+    struct results results = {.lock = -1};
+    int rc, drawn;
+
+    if (ppl_prepare(r, e) != 0 || (o->folder && results_open(&results, o->folder, names, o->force, e) != 0))
+        return -1;
+    rc = ppl_measure(r, e);
+    if (rc == 0 && o->folder) {
+        drawn = ppl_write(r, o->folder, e);
+        rc = drawn < 0 ? -1 : 0;
+        if (drawn > 0)
+            fprintf(stderr, "reach ppl: %s\n", e->text);
+        if (rc == 0)
+            progress_message(r->progress, "results are in %s", o->folder);
+    }
+    results_close(&results);
+    return rc == 0 ? ppl_print(r, e) : -1;
+}
+
+int main_ppl(int argc, char **argv)
+{
+    struct ppl_options options;
+    struct progress progress = {0};
+    struct ppl_run r = {.options = &options, .progress = &progress};
+    struct error e = {""};
+    int status = EXIT_DONE, parsed = ppl_options_parse(&options, argc, argv, &e);
+
+    if (parsed == ARGUMENT_HELP) {
+        help_print(stdout, &ppl_help);
+        goto end;
+    }
+    if (parsed != 0 || model_arguments(&r.arguments, &options.models, &e) != 0) {
+        status = print_usage_error("ppl", &e);
+        goto end;
+    }
+    r.count = (size_t)options.models.count;
+    if (options.threads)
+        omp_set_num_threads((int)options.threads);
+    if (run_available(options.device, options.dtype, &e) != 0 || progress_open(&progress, "ppl", options.quiet, NULL, &e) != 0) {
+        status = print_failure("ppl", &e);
+        goto end;
+    }
+    if (run(&r, &e) != 0) {
+        progress_clear(&progress);
+        status = print_failure("ppl", &e);
+    }
+    progress_close(&progress);
+end:
+    ppl_run_free(&r);
+    free(r.arguments);
+    ppl_options_free(&options);
+    return status;
+}

@@ -1,0 +1,136 @@
+/* What `reach ppl` prints: the table, differences between models, notes. */
+#include "commands/ppl.h"
+
+#include "commands/table.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A number of inputs, or - for 0. */
+static void count_cell(struct table *t, size_t n)
+{
+    if (n)
+        table_cell(t, "%zu", n);
+    else
+        table_cell(t, "-");
+}
+
+/* NaN, where one target tells nothing about others, is -. */
+static void real_cell(struct table *t, const char *format, double value) __attribute__((format(printf, 2, 0)));
+
+static void real_cell(struct table *t, const char *format, double value)
+{
+    char text[64];
+
+    if (isnan(value)) {
+        table_cell(t, "-");
+        return;
+    }
+    snprintf(text, sizeof text, format, value);
+    table_cell(t, "%s", text);
+}
+
+/* Seconds a token as 1.23 ms, 45.6 us. */
+static void time_cell(struct table *t, double seconds)
+{
+    if (seconds >= 1)
+        table_cell(t, "%.3g s", seconds);
+    else if (seconds >= 1e-3)
+        table_cell(t, "%.3g ms", 1e3 * seconds);
+    else
+        table_cell(t, "%.3g us", 1e6 * seconds);
+}
+
+static void print_model(struct table *t, const struct ppl_run *r, const struct ppl_model *m)
+{
+    for (size_t j = 0; j < r->result_count; j++) {
+        const struct ppl_result *at = &m->results[j];
+
+        table_cell(t, "%s", m->argument->name);
+        table_cell(t, "%s", protocol_names[r->options->protocol]);
+        table_cell(t, "%zu", at->context);
+        count_cell(t, at->stride);
+        count_cell(t, (size_t)m->window);
+        table_cell(t, "%zu", at->perplexity.tokens);
+        table_cell(t, "%.5f", at->perplexity.nll);
+        real_cell(t, "%.5f", at->perplexity.std_error);
+        table_cell(t, "%.5g", at->perplexity.ppl);
+        time_cell(t, at->seconds / (double)at->perplexity.tokens);
+        count_cell(t, (size_t)m->train_length);
+    }
+}
+
+static int print_differences(const struct ppl_run *r)
+{
+    struct table *t = table_create("lrrrr");
+    int rc;
+
+    if (!t)
+        return -1;
+    printf("\nNLL against %s, paired over the same targets (two-sided t-test):\n", r->models[0].argument->name);
+    table_cell(t, "model");
+    table_cell(t, "context");
+    table_cell(t, "difference");
+    table_cell(t, "s.e.");
+    table_cell(t, "p");
+    for (size_t i = 1; i < r->count; i++)
+        for (size_t j = 0; j < r->result_count; j++) {
+            const struct ppl_result *at = &r->models[i].results[j];
+
+            table_cell(t, "%s", r->models[i].argument->name);
+            table_cell(t, "%zu", at->context);
+            real_cell(t, "%+.5f", at->paired ? at->difference.difference : NAN);
+            real_cell(t, "%.5f", at->paired ? at->difference.std_error : NAN);
+            real_cell(t, "%.2g", at->paired ? at->difference.p : NAN);
+        }
+    rc = table_print(stdout, t);
+    table_free(t);
+    return rc;
+}
+
+/* Lines under the table that a reader needs to take it right. */
+static void print_notes(const struct ppl_run *r)
+{
+    const struct segments *cut = &r->models[0].segments;
+
+    switch (r->options->protocol) {
+    case PROTOCOL_LAST:
+        printf("\ntargets: the last tokens of %zu segments of %zu tokens, the same for every context\n", cut->count, cut->length);
+        break;
+    case PROTOCOL_NONOVERLAPPING:
+        printf("\ntargets: every token of the text but the first, the same for every context; the first ones of a block see few tokens\n");
+        break;
+    case PROTOCOL_SLIDING:
+        printf("\ntargets: every token of the text but the first, the same for every context; after the first window each sees at least context - stride + 1 inputs\n");
+        break;
+    case PROTOCOL_CACHED:
+        printf("\ntargets: every token of the text but the first, in one pass\n");
+        break;
+    case PROTOCOLS: break;
+    }
+    for (size_t i = 1; i < r->count; i++)
+        if (!r->models[i].results[0].paired)
+            printf("%s: not paired: its tokens are not those of %s\n", r->models[i].argument->name, r->models[0].argument->name);
+}
+
+int ppl_print(const struct ppl_run *r, struct error *e)
+{
+    static const char *const header[] = {"model", "protocol", "context", "stride", "window", "tokens", "NLL", "s.e.", "PPL", "time/token", "L_tr"};
+    struct table *t = table_create("llrrrrrrrrr");
+    int rc;
+
+    if (!t)
+        return fail(e, "out of memory for the table");
+    for (size_t i = 0; i < sizeof header / sizeof *header; i++)
+        table_cell(t, "%s", header[i]);
+    for (size_t i = 0; i < r->count; i++)
+        print_model(t, r, &r->models[i]);
+    rc = table_print(stdout, t);
+    table_free(t);
+    if (rc == 0 && r->count > 1)
+        rc = print_differences(r);
+    if (rc != 0)
+        return fail(e, "out of memory for the table");
+    print_notes(r);
+    return 0;
+}

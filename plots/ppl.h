@@ -1,0 +1,27 @@
+/* The figure of `reach ppl`: perplexity over the context. */
+#ifndef REACH_PLOTS_PPL_H
+#define REACH_PLOTS_PPL_H
+
+#include "io/error.h"
+
+#include <stddef.h>
+
+struct ppl_point {
+    double context;          /* inputs */
+    double nll, std_error;   /* nats; std_error NaN: unknown, drawn without a bar */
+};
+
+/* One model. */
+struct ppl_line {
+    const char *label;
+    const struct ppl_point *points; /* [count], contexts ascending */
+    size_t count;
+    int train_length;        /* 0: unmarked */
+};
+
+/* exp(NLL) over the context on a logarithmic axis, bars of 1.96 standard errors, the models' L_tr marked. The perplexity's axis is logarithmic where its
+ * values span more than a factor of 4, as when a model fails beyond its L_tr. Returns as figure_draw (plots/figure.h) does. */
+int figure_ppl(const char *folder, const char *stem, const struct ppl_line *lines, size_t count, const char *title, const char *const *comments,
+               const char *formats, struct error *e) MUST_USE;
+
+#endif

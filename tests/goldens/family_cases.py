@@ -1,0 +1,194 @@
+"""The cases that transformers runs: one or more small models for each family, every option away from its default somewhere."""
+
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass
+class FamilyCase:
+    """A model that transformers runs. `config`: arguments of its configuration class."""
+
+    name: str
+    family: str
+    config: dict
+    notes: str
+    cone: int = 10 ** 9
+    length: int = 48
+    segments: int = 2
+    stored: torch.dtype = torch.float32
+    published: bool = False      # names and config keys as in older published files
+    attention: str = "eager"     # the implementation that computes what the family's published code does
+    reload: bool = True          # False: transformers, loading the file in float32, computes something else
+    shard_size: str = "1GB"
+
+
+def llama_config(**changes):
+    """A small Llama or Mistral configuration."""
+    return {**dict(vocab_size=97, hidden_size=32, intermediate_size=44, num_hidden_layers=2,
+                   num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=128,
+                   rms_norm_eps=2e-5, hidden_act="silu", tie_word_embeddings=False), **changes}
+
+
+def neox_config(**changes):
+    """A small GPT-NeoX configuration."""
+    return {**dict(vocab_size=97, hidden_size=32, intermediate_size=56, num_hidden_layers=2,
+                   num_attention_heads=2, max_position_embeddings=64, layer_norm_eps=3e-5,
+                   tie_word_embeddings=False), **changes}
+
+
+def small(**changes):
+    """Sizes that most families share."""
+    return {**dict(vocab_size=53, hidden_size=16, num_hidden_layers=2, num_attention_heads=4, max_position_embeddings=64), **changes}
+
+
+def grouped(**changes):
+    """A small model with grouped heads and a gated MLP."""
+    return small(**{**dict(num_key_value_heads=2, intermediate_size=20, rms_norm_eps=2e-5, hidden_act="silu", tie_word_embeddings=False,
+                           rope_parameters=rope()), **changes})
+
+
+def rope(kind="default", theta=700.0, **settings):
+    """Rotary settings in the style of transformers 5."""
+    return {"rope_type": kind, "rope_theta": theta, **settings}
+
+
+def mpt(**changes):
+    """A small MPT."""
+    return {**dict(vocab_size=53, d_model=16, n_heads=4, n_layers=2, max_seq_len=64), **changes}
+
+
+BF16 = torch.bfloat16
+FAMILY_CASES = [
+    FamilyCase("gpt2", "gpt2", dict(vocab_size=97, n_positions=64, n_embd=24, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=0),
+               "learned positions; gelu_new; names with the prefix transformer."),
+    FamilyCase("gpt2-layer-scale", "gpt2",
+               dict(vocab_size=97, n_positions=64, n_embd=24, n_layer=3, n_head=3, n_inner=40,
+                    bos_token_id=0, eos_token_id=0,
+                    scale_attn_by_inverse_layer_idx=True, layer_norm_epsilon=1e-4),
+               "scores divided by layer + 1; n_inner; names without prefix; attn.bias mask buffers",
+               length=60, published=True),
+    FamilyCase("gpt-neox-parallel", "gpt_neox",
+               neox_config(use_parallel_residual=True,
+                           rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.25}),
+               "parallel residual; rotary_pct 0.25; older config keys; mask and inv_freq buffers", published=True),
+    FamilyCase("gpt-neox-sequential", "gpt_neox",
+               neox_config(use_parallel_residual=False, num_attention_heads=4, hidden_act="gelu_new", tie_word_embeddings=True,
+                           rope_parameters={"rope_type": "default", "rope_theta": 700.0, "partial_rotary_factor": 0.5}),
+               "sequential residual; rotary_pct 0.5, base 700; gelu_new; tied head", length=57),
+    FamilyCase("bloom-4-heads", "bloom", dict(vocab_size=97, hidden_size=24, n_layer=2, n_head=4, layer_norm_epsilon=4e-5),
+               "ALiBi slopes of a power of two; embedding norm; names without prefix", published=True),
+    FamilyCase("bloom-6-heads", "bloom",
+               dict(vocab_size=97, hidden_size=24, n_layer=2, n_head=6, apply_residual_connection_post_layernorm=True),
+               "ALiBi slopes of 6 heads; apply_residual_connection_post_layernorm", segments=3),
+    FamilyCase("llama-gqa", "llama",
+               llama_config(attention_bias=True, mlp_bias=True, head_dim=12,
+                            rope_parameters={"rope_type": "default", "rope_theta": 3000.0}),
+               "4 query heads, 2 kv heads; biases; head_dim 12 with 8 = d/H; two shards", shard_size="64KB"),
+    FamilyCase("llama-tied", "llama",
+               llama_config(num_key_value_heads=4, tie_word_embeddings=True,
+                            rope_parameters={"rope_type": "default", "rope_theta": 500000.0}),
+               "tied head, no biases; bf16 weights; rope_theta and torch_dtype at the top of the config",
+               stored=torch.bfloat16, published=True, length=64),
+    FamilyCase("llama-rope-linear", "llama",
+               llama_config(head_dim=8, rope_parameters={"rope_type": "linear", "rope_theta": 10000.0, "factor": 4.0}),
+               "rope scaling linear, factor 4; older keys rope_scaling {type, factor}", published=True),
+    FamilyCase("llama-rope-llama3", "llama",
+               llama_config(head_dim=16, hidden_size=24, rope_parameters={
+                   "rope_type": "llama3", "rope_theta": 10000.0, "factor": 8.0, "low_freq_factor": 1.0,
+                   "high_freq_factor": 4.0, "original_max_position_embeddings": 64}),
+               "rope scaling llama3 with wavelengths in all three ranges", length=70),
+    FamilyCase("mistral-window", "mistral",
+               llama_config(sliding_window=8, num_hidden_layers=3, hidden_size=24, head_dim=6,
+                            rope_parameters={"rope_type": "default", "rope_theta": 10000.0}),
+               "sliding window 8 in 3 layers: exact zeros outside 22 tokens; grouped heads", cone=22, length=50),
+    FamilyCase("mistral-full", "mistral",
+               llama_config(sliding_window=None, head_dim=10, rope_parameters={"rope_type": "default", "rope_theta": 20000.0}),
+               "sliding_window null; f16 weights", stored=torch.float16),
+    FamilyCase("gpt2-unscaled", "gpt2",
+               dict(vocab_size=53, n_positions=40, n_embd=16, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0, scale_attn_weights=False,
+                    activation_function="relu", tie_word_embeddings=False),
+               "scale_attn_weights false; relu; untied head; bf16 weights", length=41, stored=BF16),
+    FamilyCase("gpt-neox-plain", "gpt_neox",
+               small(intermediate_size=24, attention_bias=False, hidden_act="gelu_pytorch_tanh", tie_word_embeddings=False,
+                     rope_parameters=rope(partial_rotary_factor=1.0)),
+               "no biases in attention; whole heads rotated; gelu_pytorch_tanh; bf16 weights", stored=BF16),
+    FamilyCase("mpt", "mpt", mpt(n_heads=2, attn_config={"clip_qkv": 1.4, "softmax_scale": 0.31}, layer_norm_epsilon=3e-5),
+               "clip_qkv 1.4; softmax_scale 0.31; norms without bias; published style: no prefix", published=True),
+    FamilyCase("mpt-6-heads", "mpt", mpt(d_model=24, n_heads=6, tie_word_embeddings=False), "slopes of 6 heads; untied head; bf16 weights", stored=BF16),
+    FamilyCase("mpt-bias-max", "mpt", mpt(d_model=24, n_heads=6, attn_config={"alibi_bias_max": 4}),
+               "alibi_bias_max 4, as the training code has it, with 6 heads; bf16 weights", stored=BF16, reload=False),
+    FamilyCase("llama-rope-dynamic", "llama",
+               grouped(max_position_embeddings=24, rope_parameters=rope("dynamic", 10000.0, factor=3.0)),
+               "rope scaling dynamic, 47 inputs for a limit of 24; rope_scaling {type, factor}; bf16 weights", published=True, stored=BF16),
+    FamilyCase("llama-rope-dynamic-short", "llama",
+               grouped(max_position_embeddings=64, rope_parameters=rope("dynamic", 10000.0, factor=3.0)),
+               "rope scaling dynamic below its limit; bf16 weights", stored=BF16, length=32),
+    FamilyCase("llama-rope-yarn", "llama",
+               grouped(head_dim=12, max_position_embeddings=64, tie_word_embeddings=True,
+                       rope_parameters=rope("yarn", 100.0, factor=4.0, original_max_position_embeddings=16)),
+               "rope scaling yarn, every kind of pair; head_dim 12; tied head; bf16 weights", stored=BF16),
+    FamilyCase("llama-rope-yarn-settings", "llama",
+               grouped(head_dim=12, rope_parameters=rope("yarn", 50.0, factor=8.0, original_max_position_embeddings=40, beta_fast=6.0, beta_slow=0.5,
+                                                         mscale=0.8, mscale_all_dim=0.3, truncate=False)),
+               "rope scaling yarn with betas, mscale and truncate false; bf16 weights", stored=BF16),
+    FamilyCase("llama-rope-yarn-factor", "llama",
+               grouped(head_dim=8, max_position_embeddings=40, rope_parameters=rope("yarn", 30.0, factor=2.0, attention_factor=1.3)),
+               "rope scaling yarn with an attention factor, older keys, original length by default; bf16 weights", stored=BF16, published=True),
+    FamilyCase("qwen2", "qwen2", grouped(use_sliding_window=False, sliding_window=6),
+               "q, k, v biases, none on the output; a sliding_window that is off; published style; bf16 weights", published=True, stored=BF16),
+    FamilyCase("qwen2-window", "qwen2",
+               grouped(num_hidden_layers=3, use_sliding_window=True, sliding_window=6, max_window_layers=1, tie_word_embeddings=True),
+               "window 6 from layer 1 on, by max_window_layers; tied head; bf16 weights", published=True, stored=BF16),
+    FamilyCase("qwen3", "qwen3",
+               grouped(head_dim=6, attention_bias=True, num_hidden_layers=3, use_sliding_window=True, sliding_window=5,
+                       layer_types=["sliding_attention", "full_attention", "sliding_attention"]),
+               "norms of heads; head_dim 6 with 4 = d/H; attention_bias; layer_types; bf16 weights", stored=BF16),
+    FamilyCase("qwen3-window", "qwen3",
+               grouped(head_dim=10, num_key_value_heads=1, use_sliding_window=True, sliding_window=7, max_window_layers=0, tie_word_embeddings=True),
+               "norms of heads with windows in all layers: exact zeros outside 13 tokens; one kv head; bf16 weights", cone=13, stored=BF16),
+    FamilyCase("gemma2", "gemma2",
+               grouped(head_dim=8, num_hidden_layers=3, hidden_activation="gelu_pytorch_tanh", query_pre_attn_scalar=20, sliding_window=5,
+                       attn_logit_softcapping=4.0, final_logit_softcapping=2.5, tie_word_embeddings=True),
+               "soft caps 4 and 2.5; window 5 on layers 0 and 2; scale 20^-1/2 with heads of 8; (1+w) norms; embeddings times 4"),
+    FamilyCase("gemma2-bf16", "gemma2",
+               grouped(hidden_size=24, head_dim=4, attention_bias=True, sliding_window=6, layer_types=["full_attention", "sliding_attention"],
+                       query_pre_attn_scalar=3, tie_word_embeddings=True, attn_logit_softcapping=None, final_logit_softcapping=None),
+               "bf16 weights, with sqrt(24) in bf16; layer_types; attention_bias; no soft caps", stored=BF16, reload=False),
+    FamilyCase("opt", "opt", small(hidden_size=24, num_attention_heads=3, ffn_dim=28, max_position_embeddings=40, word_embed_proj_dim=24),
+               "learned rows from 2 on; norms before; relu; bf16 weights", stored=BF16, length=41),
+    FamilyCase("opt-350m", "opt",
+               small(ffn_dim=24, max_position_embeddings=48, word_embed_proj_dim=12, do_layer_norm_before=False),
+               "as the 350m model: embeddings of 12 between two projections, norms behind the sums; bf16 weights", stored=BF16),
+    FamilyCase("opt-plain", "opt",
+               small(ffn_dim=24, max_position_embeddings=48, word_embed_proj_dim=16, enable_bias=False, layer_norm_elementwise_affine=False,
+                     _remove_final_layer_norm=True, activation_function="gelu"),
+               "no biases, norms without parameters, no final norm; gelu; bf16 weights", stored=BF16),
+    FamilyCase("falcon-groups", "falcon",
+               small(hidden_size=24, num_attention_heads=6, num_kv_heads=2, new_decoder_architecture=True, bias=True, rope_parameters=rope()),
+               "new decoder: rows by group of 3 queries, key, value; ln_attn and ln_mlp; biases; bf16 weights", stored=BF16),
+    FamilyCase("falcon-groups-one-norm", "falcon",
+               small(num_kv_heads=2, new_decoder_architecture=True, num_ln_in_parallel_attn=1, ffn_hidden_size=20, rope_parameters=rope(),
+                     tie_word_embeddings=False),
+               "new decoder with one norm; ffn_hidden_size; untied head; bf16 weights", stored=BF16),
+    FamilyCase("falcon-queries", "falcon", small(rope_parameters=rope("linear", factor=2.0)),
+               "multi_query: all queries, one key, one value; one norm; linear scaling; bf16 weights", stored=BF16, published=True),
+    FamilyCase("falcon-heads", "falcon", small(multi_query=False, bias=True, activation="relu", rope_parameters=rope()),
+               "head-major rows, parallel; relu; bf16 weights", stored=BF16),
+    FamilyCase("falcon-alibi", "falcon",
+               small(hidden_size=24, num_attention_heads=6, multi_query=False, parallel_attn=False, alibi=True, bias=True, layer_norm_epsilon=4e-5),
+               "ALiBi in bf16 over sqrt(head size) with 6 heads; head-major rows, sequential; bf16 weights", stored=BF16, attention="sdpa", length=60),
+    FamilyCase("gptj", "gptj", dict(vocab_size=53, n_embd=16, n_layer=2, n_head=2, n_positions=64, rotary_dim=6, bos_token_id=0, eos_token_id=0),
+               "rotary on 6 of 8 dimensions, interleaved; one norm; head with a bias; bf16 weights", stored=BF16),
+    FamilyCase("gptj-whole", "gptj",
+               dict(vocab_size=53, n_embd=16, n_layer=2, n_head=4, n_inner=20, n_positions=64, rotary_dim=4, activation_function="gelu",
+                    layer_norm_epsilon=1e-4, bos_token_id=0, eos_token_id=0),
+               "rotary on whole heads; n_inner; gelu; bf16 weights", stored=BF16, published=True),
+    FamilyCase("phi", "phi",
+               small(num_attention_heads=2, intermediate_size=24, num_key_value_heads=1, rope_parameters=rope(partial_rotary_factor=0.5)),
+               "rotary on half of a head; one kv head; one norm; head with a bias; bf16 weights", stored=BF16),
+    FamilyCase("phi-head-norms", "phi",
+               small(num_attention_heads=2, intermediate_size=24, qk_layernorm=True, layer_norm_eps=1e-3,
+                     rope_parameters=rope("yarn", partial_rotary_factor=0.75, factor=2.0, original_max_position_embeddings=20)),
+               "qk_layernorm; yarn on 6 of 8 dimensions; bf16 weights", stored=BF16),
+]
