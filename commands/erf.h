@@ -3,6 +3,7 @@
 #define REACH_COMMANDS_ERF_H
 
 #include "analyze/curve.h"
+#include "commands/model_text.h"
 #include "commands/models.h"
 #include "commands/options.h"
 #include "commands/progress.h"
@@ -45,8 +46,10 @@ char *erf_options_command(const struct erf_options *o);
 struct erf_model {
     struct model_argument *argument; /* borrowed */
     struct decoder *decoder;
+    struct model_text text; /* until the segments are cut */
     struct segments segments;
-    char digest[33];
+    int bos, bos_id;   /* 1: that token stands before each segment */
+    char digest[33], tokens_digest[33];
     int train_length;  /* 0: unknown */
     double *norm;      /* [segments, positions] */
     double *logprob;   /* [segments] */
@@ -62,7 +65,6 @@ struct erf_run {
     struct erf_model *models;
     size_t count;
     size_t positions; /* L-1 */
-    char tokens_digest[33];
     char *command;
     struct kernels *kernels;
     size_t main_row;  /* index of the main threshold in a summary's rows */

@@ -87,8 +87,10 @@ static int print_differences(const struct erf_run *r)
         int saturated = m->summary.rows[r->main_row].saturated + 2 * first->summary.rows[r->main_row].saturated;
         static const char *const notes[] = {"", "at least: saturated", "at most: the first is saturated", "unknown: both are saturated"};
 
+        int same_text = strcmp(m->tokens_digest, first->tokens_digest) == 0 && m->bos == first->bos;
+
         table_cell(t, "%s", m->argument->name);
-        if (erf_difference(&difference, &lo, &hi, &m->summary, &first->summary, r->main_row) == 0) {
+        if (same_text && erf_difference(&difference, &lo, &hi, &m->summary, &first->summary, r->main_row) == 0) {
             table_cell(t, "%+.0f", difference);
             if (m->summary.segments - m->summary.excluded > 1)
                 table_cell(t, "[%+.0f, %+.0f]", lo, hi);
@@ -98,7 +100,7 @@ static int print_differences(const struct erf_run *r)
         } else {
             table_cell(t, "%+.0f", (double)m->summary.rows[r->main_row].erf - (double)first->summary.rows[r->main_row].erf);
             table_cell(t, "-");
-            table_cell(t, "%s", r->options->bootstrap ? "not paired: other segments are excluded" : notes[saturated]);
+            table_cell(t, "%s", !same_text ? "not paired: other tokens" : r->options->bootstrap ? "not paired: other segments are excluded" : notes[saturated]);
         }
     }
     rc = table_print(stdout, t);

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 char *erf_path(const char *folder, const char *name, struct error *e)
 {
@@ -30,22 +29,27 @@ static int open_model(struct erf_model *m, const struct erf_options *o, struct e
 
     if (!d || run_override(d, o->bias, o->positions_none, o->window, e) != 0)
         return -1;
-    if (o->text.count && d->vocabulary != 256)
-        return fail(e, "%s: has a vocabulary of %d and reach reads text only as bytes (expected a vocabulary of 256, or --tokens FILE.npy)", m->argument->path,
-                    d->vocabulary);
-    if (o->cut.bos && d->bos < 0)
+    if (model_text_open(&m->text, d, m->argument->path, o->text.count > 0, e) != 0)
+        return -1;
+    m->bos = o->cut.bos || m->text.adds_bos;
+    if (m->bos && m->text.bos < 0)
         return fail(e, "%s: names no beginning-of-text token for --bos (expected bos_token_id, or bos in our own layout, in config.json)", m->argument->path);
     m->train_length = o->train_length && !d->train_length ? (int)o->train_length : d->train_length;
     return 0;
 }
 
-static int cut_segments(struct erf_model *m, const struct erf_options *o, const struct tokens *tokens, struct error *e)
+static int cut_segments(struct erf_model *m, const struct erf_options *o, const struct run_text *text, struct error *e)
 {
     struct segments_request request = o->cut;
     const struct decoder *d = m->decoder;
+    const struct tokens *tokens = model_text_tokens(&m->text, text, e);
     size_t n, cells;
 
-    request.bos_id = d->bos;
+    if (!tokens)
+        return -1;
+    tokens_digest(m->tokens_digest, tokens);
+    request.bos = m->bos;
+    request.bos_id = m->bos_id = m->text.bos;
     if (segments_cut(&m->segments, tokens, &request, (size_t)d->vocabulary, e) != 0)
         return -1;
     n = m->segments.length - 1;
@@ -64,21 +68,10 @@ static int cut_segments(struct erf_model *m, const struct erf_options *o, const 
     return 0;
 }
 
-/* XXH3-128 of all ids and of the shape. */
-static void digest_tokens(char digest[33], const struct tokens *t)
-{
-    XXH128_hash_t hash = XXH3_128bits_withSeed(t->ids, t->total * sizeof *t->ids, t->columns);
-    XXH128_canonical_t canonical;
-
-    XXH128_canonicalFromHash(&canonical, hash);
-    for (int i = 0; i < 16; i++)
-        snprintf(digest + 2 * i, 3, "%02x", canonical.digest[i]);
-}
-
 int erf_prepare(struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;
-    struct tokens tokens = {0};
+    struct run_text text = {0};
     int rc = -1;
 
     r->models = calloc(r->count, sizeof *r->models);
@@ -92,18 +85,19 @@ int erf_prepare(struct erf_run *r, struct error *e)
         if (open_model(&r->models[i], o, e) != 0)
             goto end;
     }
-    if ((o->text.count ? tokens_read_text(&tokens, o->text.item, o->text.count, e) : tokens_read_npy(&tokens, o->tokens.item, o->tokens.count, e)) != 0)
+    if (run_text_read(&text, &o->text, &o->tokens, e) != 0)
         goto end;
-    digest_tokens(r->tokens_digest, &tokens);
-    for (size_t i = 0; i < r->count; i++)
-        if (cut_segments(&r->models[i], o, &tokens, e) != 0)
+    for (size_t i = 0; i < r->count; i++) {
+        if (cut_segments(&r->models[i], o, &text, e) != 0)
             goto end;
+        model_text_close(&r->models[i].text); /* its segments are all that is needed */
+    }
     r->positions = r->models[0].segments.length - 1;
     for (r->main_row = 0; o->thresholds[r->main_row] != o->main_threshold; r->main_row++)
         ;
     rc = 0;
 end:
-    tokens_free(&tokens);
+    run_text_free(&text);
     return rc;
 }
 
@@ -117,6 +111,7 @@ void erf_run_free(struct erf_run *r)
         free(m->logprob);
         free(m->status);
         segments_free(&m->segments);
+        model_text_close(&m->text);
         decoder_close(m->decoder);
     }
     free(r->models);
@@ -129,7 +124,6 @@ void erf_run_free(struct erf_run *r)
 static char *settings_text(const struct erf_run *r)
 {
     const struct erf_options *o = r->options;
-    const struct segments *cut = &r->models[0].segments;
     char *text = NULL;
     size_t size;
     FILE *f = open_memstream(&text, &size);
@@ -138,10 +132,15 @@ static char *settings_text(const struct erf_run *r)
     if (!f)
         return NULL;
     fprintf(f, "models=%zu\n", r->count);
-    for (size_t i = 0; i < r->count; i++)
-        fprintf(f, "model %zu name=%s\nmodel %zu digest=%s\n", i + 1, r->models[i].argument->name, i + 1, r->models[i].digest);
-    fprintf(f, "tokens=%s\nlength=%zu\nsegments=%zu\nstride=%zu\noffset=%zu\nbos=%d\n", r->tokens_digest, cut->length, cut->count, cut->stride, o->cut.offset,
-            o->cut.bos);
+    for (size_t i = 0; i < r->count; i++) { /* each has its own segments, because each may have its own tokenizer */
+        const struct erf_model *m = &r->models[i];
+
+        fprintf(f, "model %zu name=%s\nmodel %zu digest=%s\n", i + 1, m->argument->name, i + 1, m->digest);
+        fprintf(f, "model %zu tokens=%s\nmodel %zu segments=%zu\nmodel %zu stride=%zu\n", i + 1, m->tokens_digest, i + 1, m->segments.count, i + 1,
+                m->segments.stride);
+        fprintf(f, "model %zu bos=%d\n", i + 1, m->bos ? m->bos_id : -1);
+    }
+    fprintf(f, "length=%zu\noffset=%zu\n", r->models[0].segments.length, o->cut.offset);
     fprintf(f, "dtype=%s\nkernels=%s\n", o->dtype, r->kernels->name);
     fprintf(f, "bias=%s\npositions=%s\nwindow=%d\n", o->bias ? o->bias : "", o->positions_none ? "none" : "", o->window);
     fprintf(f, "train_length=%ld\nsink=%ld\nbootstrap=%ld\nseed=%llu\nmain_threshold=%.17g\nthresholds=", o->train_length, o->sink, o->bootstrap,

@@ -84,8 +84,8 @@ static int describe(struct attributes *a, const struct erf_run *r, const struct 
     put(a, "stride", "%zu", cut->stride);
     put(a, "offset", "%zu", o->cut.offset);
     put(a, "overlapping", "%d", cut->overlapping);
-    put(a, "bos", "%d", o->cut.bos);
-    put(a, "tokens_digest", "%s", r->tokens_digest);
+    put(a, "bos", "%d", m->bos);
+    put(a, "tokens_digest", "%s", m->tokens_digest);
     put(a, "train_length", "%d", m->train_length);
     put_thresholds(a, o);
     put(a, "main_threshold", "%s", csv_format_real(number, o->main_threshold));

@@ -3,12 +3,13 @@
 #define REACH_COMMANDS_PPL_H
 
 #include "analyze/perplexity.h"
+#include "commands/model_text.h"
 #include "commands/models.h"
 #include "commands/options.h"
 #include "commands/progress.h"
 #include "io/tokens.h"
 #include "kernels/ops.h"
-#include "model/decoder.h"
+#include "model/engine.h"
 
 #include <stddef.h>
 
@@ -53,10 +54,13 @@ struct ppl_result {
 struct ppl_model {
     struct model_argument *argument; /* borrowed */
     struct decoder *decoder;
-    const struct tokens *tokens; /* a stream, or a table of streams; borrowed from the run */
+    struct model_text text;
+    const struct tokens *tokens; /* a stream, or a table of streams; borrowed from the run or from `text` */
+    char tokens_digest[33];
     struct segments segments;   /* of last, for the longest context; owned */
     int train_length;           /* 0: unknown */
     int window;                 /* keys that every layer attends to; 0: all of them, or layers differ */
+    struct memory_plan plan;    /* at the longest context */
     struct ppl_result *results; /* [result_count of the run]; owned */
 };
 
@@ -66,7 +70,7 @@ struct ppl_run {
     struct model_argument *arguments;
     struct ppl_model *models;
     size_t count;
-    struct tokens tokens;
+    struct run_text text;
     size_t result_count;        /* of each model: contexts, or 1 */
     char *command;
     struct kernels *kernels;

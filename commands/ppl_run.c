@@ -24,9 +24,8 @@ static int open_model(struct ppl_model *m, const struct ppl_options *o, struct e
 
     if (!d || run_override(d, o->bias, o->positions_none, o->window, e) != 0)
         return -1;
-    if (o->text.count && d->vocabulary != 256)
-        return fail(e, "%s: has a vocabulary of %d and reach reads text only as bytes (expected a vocabulary of 256, or --tokens FILE.npy)", m->argument->path,
-                    d->vocabulary);
+    if (model_text_open(&m->text, d, m->argument->path, o->text.count > 0, e) != 0)
+        return -1;
     if (o->protocol == PROTOCOL_CACHED && score_carry_check(d, e) != 0)
         return -1;
     if (d->position_limit > 0 && o->context_count && o->contexts[o->context_count - 1] > (size_t)d->position_limit)
@@ -37,19 +36,19 @@ static int open_model(struct ppl_model *m, const struct ppl_options *o, struct e
     return 0;
 }
 
-static int read_tokens(struct tokens *t, const struct ppl_options *o, struct error *e)
-{
-    return o->text.count ? tokens_read_text(t, o->text.item, o->text.count, e) : tokens_read_npy(t, o->tokens.item, o->tokens.count, e);
-}
-
 /* What the protocol needs of the tokens: segments for the longest context, or streams of at least one window. */
 static int take_tokens(struct ppl_model *m, const struct ppl_run *r, struct error *e)
 {
     const struct ppl_options *o = r->options;
-    const struct tokens *t = m->tokens = &r->tokens;
-    size_t longest = o->context_count ? o->contexts[o->context_count - 1] : 1, length = t->columns ? t->columns : t->total;
-    const char *name = t->name ? t->name : "tokens";
+    const struct tokens *t = m->tokens = model_text_tokens(&m->text, &r->text, e);
+    size_t longest = o->context_count ? o->contexts[o->context_count - 1] : 1, length;
+    const char *name;
 
+    if (!t)
+        return -1;
+    tokens_digest(m->tokens_digest, t);
+    length = t->columns ? t->columns : t->total;
+    name = t->name ? t->name : "tokens";
     if (o->protocol == PROTOCOL_LAST) {
         struct segments_request request = {.length = longest + 1, .segments = o->segments ? o->segments : SEGMENTS_DEFAULT};
 
@@ -99,7 +98,7 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
         if (open_model(&r->models[i], o, e) != 0)
             return -1;
     }
-    if (read_tokens(&r->tokens, o, e) != 0)
+    if (run_text_read(&r->text, &o->text, &o->tokens, e) != 0)
         return -1;
     r->kernels = kernels_open(o->dtype, e);
     if (!r->kernels)
@@ -109,15 +108,9 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
 
         if (take_tokens(m, r, e) != 0 || make_results(m, r, e) != 0)
             return -1;
-        for (size_t j = 0; j < r->result_count; j++) { /* what cannot fit is refused before anything is measured */
-            struct memory_plan plan;
-            char text[256];
-
-            if (score_estimate(&plan, r, m, &m->results[j], e) != 0)
+        for (size_t j = 0; j < r->result_count; j++) /* what cannot fit is refused before anything is measured; the last context is the longest */
+            if (score_estimate(&m->plan, r, m, &m->results[j], e) != 0)
                 return -1;
-            if (j + 1 == r->result_count)
-                progress_message(r->progress, "%s: %s", m->argument->name, memory_plan_text(text, &plan));
-        }
     }
     return 0;
 }
@@ -126,12 +119,13 @@ void ppl_run_free(struct ppl_run *r)
 {
     for (size_t i = 0; r->models && i < r->count; i++) {
         segments_free(&r->models[i].segments);
+        model_text_close(&r->models[i].text);
         free(r->models[i].results);
         decoder_close(r->models[i].decoder);
     }
     free(r->models);
     free(r->command);
-    tokens_free(&r->tokens);
+    run_text_free(&r->text);
     if (r->kernels)
         r->kernels->close(r->kernels);
 }
@@ -148,7 +142,7 @@ static int measure_context(struct ppl_run *r, size_t which, double *first, doubl
         if (score_run(nll, at, r, m, e) != 0)
             return -1;
         at->perplexity = perplexity_of(nll, targets);
-        if (i) {
+        if (i && strcmp(m->tokens_digest, r->models[0].tokens_digest) == 0) {
             at->paired = 1;
             at->difference = perplexity_compare(nll, first, targets);
         }
@@ -158,13 +152,19 @@ static int measure_context(struct ppl_run *r, size_t which, double *first, doubl
 
 int ppl_measure(struct ppl_run *r, struct error *e)
 {
-    size_t targets = score_targets(r, &r->models[0]), steps = 0, bytes;
+    size_t targets = 0, steps = 0, bytes; /* targets: of the model that has the most */
     double *first = NULL, *other = NULL;
     int rc = -1;
 
-    for (size_t i = 0; i < r->count; i++)
+    for (size_t i = 0; i < r->count; i++) {
+        char text[256];
+        size_t own = score_targets(r, &r->models[i]);
+
+        targets = own > targets ? own : targets;
+        progress_message(r->progress, "%s: %s", r->models[i].argument->name, memory_plan_text(text, &r->models[i].plan));
         for (size_t j = 0; j < r->result_count; j++)
             steps += score_steps(r, &r->models[i], &r->models[i].results[j]);
+    }
     if (size_multiply(&bytes, targets, sizeof *first) != 0 || !(first = malloc(bytes)) || (r->count > 1 && !(other = malloc(bytes)))) {
         fail_memory(e, 2.0 * (double)targets * sizeof *first, "the log p of all targets");
         goto end;

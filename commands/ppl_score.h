@@ -3,7 +3,6 @@
 #define REACH_COMMANDS_PPL_SCORE_H
 
 #include "commands/ppl.h"
-#include "model/engine.h"
 
 /* Targets that are scored: the same number, and the same ones in the same order, for every context. */
 size_t score_targets(const struct ppl_run *r, const struct ppl_model *m);

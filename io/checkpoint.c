@@ -145,7 +145,7 @@ struct tensors *checkpoint_tensors(const char *path, struct config **own, struct
     struct tensors *t = NULL;
     *own = NULL;
     if (stat(path, &st)) {
-        fail(e, "%s: cannot be opened: %s", path, strerror(errno));
+        fail(e, "%s: cannot be opened: %s (expected a checkpoint: a folder, or a file of one)", path, strerror(errno));
         return NULL;
     }
     if ((t = store_create(path, e)) && (S_ISDIR(st.st_mode) ? read_folder(t, path, own, e) : read_single(t, path, own, e)) == 0)

@@ -12,7 +12,11 @@ enum { RAW_BYTES = 1 << 16, OUT_BYTES_MAX = 1 << 30 };
 
 struct input {
     char *name;
-    int descriptor;
+    int descriptor;              /* -1: the data are in memory */
+    const unsigned char *memory; /* what is left of them */
+    size_t memory_left;
+    unsigned char ahead[INPUT_PEEK_MAX]; /* unpacked already, by input_peek: ahead[ahead_at..ahead_have) */
+    size_t ahead_at, ahead_have;
     int gzip;   /* the data are packed; `unpack` is set up */
     int member; /* inside a member of a gzip file */
     z_stream unpack;
@@ -21,6 +25,25 @@ struct input {
 };
 
 /* zlib's own gzread is not used because it takes a damaged header of a later member for the end of the data. */
+
+/* At most `room` bytes of the file or the memory; 0 at the end, -1 with errno. */
+static ssize_t read_raw(struct input *in, unsigned char *out, size_t room)
+{
+    ssize_t n;
+    if (in->descriptor < 0) {
+        size_t here = in->memory_left < room ? in->memory_left : room;
+        if (here) {
+            memcpy(out, in->memory, here);
+            in->memory += here;
+            in->memory_left -= here;
+        }
+        return (ssize_t)here;
+    }
+    do
+        n = read(in->descriptor, out, room);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
 
 /* Reads more raw bytes behind those that are left; *ended when there are no more. */
 static int refill(struct input *in, int *ended, struct error *e)
@@ -31,14 +54,25 @@ static int refill(struct input *in, int *ended, struct error *e)
     *ended = 0;
     if (in->have == RAW_BYTES)
         return 0;
-    ssize_t n;
-    do
-        n = read(in->descriptor, in->raw + in->have, RAW_BYTES - in->have);
-    while (n < 0 && errno == EINTR);
+    ssize_t n = read_raw(in, in->raw + in->have, RAW_BYTES - in->have);
     if (n < 0)
         return fail(e, "%s: cannot be read: %s", in->name, strerror(errno));
     *ended = n == 0;
     in->have += (size_t)n;
+    return 0;
+}
+
+/* Sets unpacking up where the data begin as gzip does. */
+static int detect_gzip(struct input *in, struct error *e)
+{
+    for (int ended = 0; !ended && in->have < 2;)
+        if (refill(in, &ended, e))
+            return -1;
+    if (in->have >= 2 && in->raw[0] == 0x1F && in->raw[1] == 0x8B) {
+        if (inflateInit2(&in->unpack, 16 + MAX_WBITS) != Z_OK) /* 16: gzip and nothing else */
+            return fail_memory(e, 1 << MAX_WBITS, "unpacking");
+        in->gzip = in->member = 1;
+    }
     return 0;
 }
 
@@ -61,18 +95,26 @@ struct input *input_open(const char *path, struct error *e)
         fail(e, "%s: is a folder (expected a file)", in->name);
         goto failed;
     }
-    for (int ended = 0; !ended && in->have < 2;)
-        if (refill(in, &ended, e))
-            goto failed;
-    if (in->have >= 2 && in->raw[0] == 0x1F && in->raw[1] == 0x8B) {
-        if (inflateInit2(&in->unpack, 16 + MAX_WBITS) != Z_OK) { /* 16: gzip and nothing else */
-            fail_memory(e, 1 << MAX_WBITS, "unpacking");
-            goto failed;
-        }
-        in->gzip = in->member = 1;
-    }
-    return in;
+    if (detect_gzip(in, e) == 0)
+        return in;
 failed:
+    input_close(in);
+    return NULL;
+}
+
+struct input *input_memory(const void *data, size_t size, const char *name, struct error *e)
+{
+    struct input *in = calloc(1, sizeof *in);
+    if (!in || !(in->name = strdup(name))) {
+        free(in);
+        fail_memory(e, sizeof *in, name);
+        return NULL;
+    }
+    in->descriptor = -1;
+    in->memory = data;
+    in->memory_left = size;
+    if (detect_gzip(in, e) == 0)
+        return in;
     input_close(in);
     return NULL;
 }
@@ -124,8 +166,24 @@ static int read_packed(struct input *in, unsigned char *out, size_t want, size_t
 
 int input_read(struct input *in, void *out, size_t want, size_t *got, struct error *e)
 {
-    *got = 0;
+    size_t ahead = in->ahead_have - in->ahead_at;
+    *got = ahead < want ? ahead : want;
+    if (*got)
+        memcpy(out, in->ahead + in->ahead_at, *got);
+    in->ahead_at += *got;
     return in->gzip ? read_packed(in, out, want, got, e) : read_plain(in, out, want, got, e);
+}
+
+int input_peek(struct input *in, void *out, size_t want, size_t *got, struct error *e)
+{
+    size_t have = 0;
+    if (in->ahead_have == 0 && input_read(in, in->ahead, INPUT_PEEK_MAX, &have, e))
+        return -1;
+    in->ahead_have += have;
+    *got = in->ahead_have - in->ahead_at < want ? in->ahead_have - in->ahead_at : want;
+    if (*got)
+        memcpy(out, in->ahead + in->ahead_at, *got);
+    return 0;
 }
 
 const char *input_name(const struct input *in)

@@ -12,6 +12,13 @@ struct input;
  * closes. A folder is an error. */
 struct input *input_open(const char *path, struct error *e) MUST_USE;
 
+/* The same of `size` bytes of memory, borrowed until the input is closed; NAME is for messages. */
+struct input *input_memory(const void *data, size_t size, const char *name, struct error *e) MUST_USE;
+
+/* The first bytes that input_read will give, INPUT_PEEK_MAX at most; *got is less than `want` only where the data end. */
+enum { INPUT_PEEK_MAX = 16 };
+int input_peek(struct input *in, void *out, size_t want, size_t *got, struct error *e) MUST_USE;
+
 /* Reads `want` bytes; *got is less only at the end of the data. A gzip stream that is damaged, cut off or followed by other bytes is an error:
  * its checksums are verified before the end is reported. */
 int input_read(struct input *in, void *out, size_t want, size_t *got, struct error *e) MUST_USE;

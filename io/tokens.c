@@ -3,6 +3,8 @@
 #include "io/element.h"
 #include "io/ids.h"
 #include "io/input.h"
+#include "io/tokenizer/text.h"
+#include "io/tokenizer/tokenizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,54 +39,79 @@ static char *name_files(const char *const *files, int count)
     return length < 0 ? NULL : name;
 }
 
-void ids_to_tokens(struct tokens *out, struct ids *a, const char *const *files, int count)
+/* Hands the ids over; the array is empty afterwards. `name` is taken. */
+static void take_ids(struct tokens *out, struct ids *a, char *name)
 {
     int32_t *exact = a->count ? realloc(a->id, a->count * sizeof *a->id) : NULL;
-    out->ids = exact ? exact : a->id;
-    out->total = a->count;
-    out->name = name_files(files, count);
+    *out = (struct tokens){.ids = exact ? exact : a->id, .total = a->count, .rows = out->rows, .columns = out->columns, .name = name};
     *a = (struct ids){0};
 }
 
-static int append_text(struct ids *a, const char *file, struct error *e)
+void ids_to_tokens(struct tokens *out, struct ids *a, const char *const *files, int count)
+{
+    take_ids(out, a, name_files(files, count));
+}
+
+/* -- text -- */
+
+static int append_file(struct buffer *b, const char *file, struct error *e)
 {
     struct input *in = input_open(file, e);
-    unsigned char *piece = malloc(TEXT_PIECE);
-    int result = -1;
-    if (!in)
-        goto end;
-    if (!piece) {
-        fail_memory(e, TEXT_PIECE, "text");
-        goto end;
+    int result = in ? 0 : -1;
+    for (size_t got = TEXT_PIECE; result == 0 && got == TEXT_PIECE;) {
+        result = buffer_reserve(b, TEXT_PIECE, e) || input_read(in, b->text + b->size, TEXT_PIECE, &got, e) ? -1 : 0;
+        b->size += result ? 0 : got;
     }
-    for (size_t got = TEXT_PIECE; got == TEXT_PIECE;) {
-        if (input_read(in, piece, TEXT_PIECE, &got, e) || ids_reserve(a, got, e))
-            goto end;
-        for (size_t i = 0; i < got; i++)
-            a->id[a->count++] = piece[i];
-    }
-    result = 0;
-end:
-    free(piece);
     input_close(in);
     return result;
 }
 
-int tokens_read_text(struct tokens *out, const char *const *files, int count, struct error *e)
+int text_read(struct text *out, const char *const *files, int count, struct error *e)
+{
+    struct buffer b = {0};
+    *out = (struct text){0};
+    for (int i = 0; i < count; i++)
+        if (append_file(&b, files[i], e)) {
+            buffer_free(&b);
+            return -1;
+        }
+    if (b.size == 0) {
+        buffer_free(&b);
+        return fail(e, "%s: no text (expected at least one byte)", count > 0 ? files[0] : "text");
+    }
+    *out = (struct text){.bytes = b.text, .size = b.size, .name = name_files(files, count)};
+    return 0;
+}
+
+void text_free(struct text *t)
+{
+    free(t->bytes);
+    free(t->name);
+    *t = (struct text){0};
+}
+
+static int append_bytes(struct ids *a, const struct text *text, struct error *e)
+{
+    if (ids_reserve(a, text->size, e))
+        return -1;
+    for (size_t i = 0; i < text->size; i++)
+        a->id[i] = (unsigned char)text->bytes[i];
+    a->count = text->size;
+    return 0;
+}
+
+int tokens_from_text(struct tokens *out, const struct text *text, struct tokenizer *tokenizer, struct error *e)
 {
     struct ids a = {0};
     *out = (struct tokens){0};
-    for (int i = 0; i < count; i++)
-        if (append_text(&a, files[i], e)) {
-            free(a.id);
-            return -1;
-        }
-    if (a.count == 0) {
+    int result = tokenizer ? tokenizer_encode(tokenizer, &a, text->bytes, text->size, e) : append_bytes(&a, text, e);
+    if (result == 0 && a.count == 0)
+        result = fail(e, "%s: the tokenizer makes no tokens of it", text->name ? text->name : "text");
+    if (result)
         free(a.id);
-        return fail(e, "%s: no text (expected at least one byte)", count > 0 ? files[0] : "text");
-    }
-    ids_to_tokens(out, &a, files, count);
-    return 0;
+    else
+        take_ids(out, &a, text->name ? strdup(text->name) : NULL);
+    return result;
 }
 
 void tokens_free(struct tokens *t)

@@ -1,7 +1,7 @@
-/* Segments of token ids: from text read as bytes, or from .npy files.
+/* Segments of token ids: from text, as bytes or by a tokenizer, or from token files.
  *
- * A source is either a stream of T tokens (text; 1-D .npy; files joined in order), from which segments of `length` tokens are cut, or a table
- * (2-D .npy), one segment a row. Cutting rule: design of the command line, `reach erf --help`. */
+ * A source is either a stream of T tokens (text; 1-D arrays; files joined in order), from which segments of `length` tokens are cut, or a table
+ * (2-D arrays), one segment a row. Cutting rule: design of the command line, `reach erf --help`. */
 #ifndef REACH_IO_TOKENS_H
 #define REACH_IO_TOKENS_H
 
@@ -17,13 +17,33 @@ struct tokens {
     char *name;     /* the files, for messages; NULL: "tokens" */
 };
 
-/* Reads FILES (count of them) as bytes, joined in order: ids 0..255. "-" is standard input; gzip (by content) is unpacked. Caller frees with
- * tokens_free. An empty result, a directory or a damaged .gz is an error. */
-int tokens_read_text(struct tokens *out, const char *const *files, int count, struct error *e) MUST_USE;
+struct tokenizer;
 
-/* Reads .npy FILES ("-" and gzip as above), 1-D (joined in order) or 2-D (several: equal columns, rows joined; Fortran order is honoured). Integer
- * types of any width and sign; a value outside 0..2^31-1 is an error that gives its index. Other types, pickled objects and trailing bytes are refused. */
-int tokens_read_npy(struct tokens *out, const char *const *files, int count, struct error *e) MUST_USE;
+/* Text as it is stored. */
+struct text {
+    char *bytes; /* [size] */
+    size_t size;
+    char *name;  /* the files, for messages; NULL: "text" */
+};
+
+/* Reads FILES (count of them), joined in order. "-" is standard input; gzip (by content) is unpacked. Caller frees with text_free. An empty result, a
+ * directory or a damaged .gz is an error. */
+int text_read(struct text *out, const char *const *files, int count, struct error *e) MUST_USE;
+void text_free(struct text *t);
+
+/* The text's tokens: those of the tokenizer, or with NULL its bytes as ids 0..255. Caller frees with tokens_free. */
+int tokens_from_text(struct tokens *out, const struct text *text, struct tokenizer *tokenizer, struct error *e) MUST_USE;
+
+/* Reads token FILES, told apart by their content: NumPy's .npy and llm.c's files ("-" and gzip as above), the .idx of an indexed data set (MMIDIDX or
+ * TNTIDX; its .bin beside it), HDF5 (its dataset `tokens`, or the only one of integers; FILE:/NAME names another). 1-D (joined in order) or 2-D (several:
+ * equal columns, rows joined; Fortran order is honoured). Integer types of any width and sign; a value outside 0..2^31-1 is an error that gives its index.
+ * Other types, pickled objects, trailing bytes, and what leads out of a file are refused. */
+int tokens_read_files(struct tokens *out, const char *const *files, int count, struct error *e) MUST_USE;
+
+/* Writes a stream to PATH: beside it first, renamed into place. HDF5 where the name ends in .h5 or .hdf5 (dataset `tokens`), else .npy; uint16 where all
+ * ids fit, else uint32. */
+int tokens_write(const char *path, const struct tokens *t, struct error *e) MUST_USE;
+int tokens_is_hdf_name(const char *path);
 
 void tokens_free(struct tokens *t);
 

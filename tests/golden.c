@@ -38,7 +38,7 @@ static void read_case(struct golden *g)
     struct tokens tokens;
     snprintf(path, sizeof path, "tests/goldens/%s/tokens.npy", g->name);
     const char *file = path;
-    if (tokens_read_npy(&tokens, &file, 1, &e))
+    if (tokens_read_files(&tokens, &file, 1, &e))
         fail_msg("%s", e.text);
     if (tokens.total != g->segments * g->length)
         fail_msg("%s: %zu tokens, expected %zu x %zu", path, tokens.total, g->segments, g->length);

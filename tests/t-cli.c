@@ -8,6 +8,7 @@
 #include "commands/erf.h"
 #include "io/csv.h"
 #include "io/result.h"
+#include "tests/program.h"
 #include "tests/scratch.h"
 #include "tests/tiny.h"
 
@@ -26,121 +27,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-extern char **environ;
-
-static char *base; /* the folder of all tests: models, texts, results */
-
-struct outcome {
-    int status; /* exit status; -N: ended by signal N */
-    char *out, *err;
-};
-
-static void outcome_free(struct outcome *o)
-{
-    free(o->out);
-    free(o->err);
-    memset(o, 0, sizeof *o);
-}
-
-/* BASE/NAME in one of a few rotating buffers. */
-static const char *at(const char *format, ...) PRINTF_LIKE(1, 2);
-
-static const char *at(const char *format, ...)
-{
-    static char buffers[16][4200];
-    static int next;
-    char *buffer = buffers[next++ % 16];
-    va_list arguments;
-    int used = snprintf(buffer, sizeof buffers[0], "%s/", base);
-
-    va_start(arguments, format);
-    vsnprintf(buffer + used, sizeof buffers[0] - (size_t)used, format, arguments);
-    va_end(arguments);
-    return buffer;
-}
-
-/* Starts `reach LINE` in BASE, LINE divided at blanks (`~` in a word stands for a blank), its output going to BASE/stdout and stderr. */
-static pid_t start(const char *line, const char *path)
-{
-    static char copy[4096], variable[4200];
-    char *argv[64], *names[200];
-    posix_spawn_file_actions_t actions;
-    int argc = 0, count = 0;
-    pid_t child;
-
-    snprintf(copy, sizeof copy, "%s", line);
-    argv[argc++] = getenv("REACH");
-    for (char *word = strtok(copy, " "); word && argc < 63; word = strtok(NULL, " ")) {
-        for (char *p = word; *p; p++)
-            if (*p == '~')
-                *p = ' ';
-        argv[argc++] = word;
-    }
-    argv[argc] = NULL;
-    for (char **p = environ; *p && count < 190; p++)
-        if ((!path || strncmp(*p, "PATH=", 5) != 0) && strncmp(*p, "OMP_", 4) != 0 && strncmp(*p, "REACH_", 6) != 0)
-            names[count++] = *p;
-    names[count++] = "OMP_NUM_THREADS=2";
-    names[count++] = "OMP_WAIT_POLICY=passive"; /* tiny models on a busy machine: threads that spin would take turns */
-    if (path) {
-        snprintf(variable, sizeof variable, "PATH=%s", path);
-        names[count++] = variable;
-    }
-    names[count] = NULL;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, at("stdout"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    posix_spawn_file_actions_addopen(&actions, 2, at("stderr"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    posix_spawn_file_actions_addchdir_np(&actions, base);
-    if (posix_spawn(&child, argv[0], &actions, NULL, argv, names) != 0)
-        child = -1;
-    posix_spawn_file_actions_destroy(&actions);
-    return child;
-}
-
-static struct outcome finish(pid_t child)
-{
-    struct outcome o = {.status = -1000};
-    int status;
-
-    if (child > 0 && waitpid(child, &status, 0) == child)
-        o.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-    o.out = slurp(at("stdout"), NULL);
-    o.err = slurp(at("stderr"), NULL);
-    assert_non_null(o.out);
-    assert_non_null(o.err);
-    return o;
-}
-
-static struct outcome reach(const char *line)
-{
-    return finish(start(line, NULL));
-}
-
-static int lines(const char *text)
-{
-    int n = 0;
-
-    for (; *text; text++)
-        n += *text == '\n';
-    return n;
-}
-
-/* Runs LINE, which must end with `status` and, when that is not 0, print nothing but one line that holds `said` on standard error. */
-static void expect(const char *line, int status, const char *said)
-{
-    struct outcome o = reach(line);
-
-    if (o.status != status || (said && !strstr(o.err, said)) || (status != 0 && (lines(o.err) != 1 || *o.out)))
-        fail_msg("reach %s\nexit %d (expected %d), expected to be told \"%s\"\nstderr: %s\nstdout: %s", line, o.status, status, said ? said : "", o.err, o.out);
-    outcome_free(&o);
-}
-
-static int exists(const char *path)
-{
-    return access(path, F_OK) == 0;
-}
 
 static void assert_same_file(const char *a, const char *b)
 {
@@ -653,18 +539,8 @@ static int make_inputs(void **state)
     char *text;
 
     (void)state;
-    base = scratch_make();
-    if (!base || !getenv("REACH")) {
-        fprintf(stderr, "t-cli: REACH names no program\n");
+    if (program_open() != 0)
         return -1;
-    }
-    if (getenv("REACH")[0] != '/') { /* the program is run in another folder */
-        char *real = realpath(getenv("REACH"), NULL);
-
-        if (!real || setenv("REACH", real, 1) != 0)
-            return -1;
-        free(real);
-    }
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         if (tiny_checkpoint(at("%s", models[i].name), &models[i].shape) != 0)
             return -1;
@@ -685,7 +561,7 @@ static int make_inputs(void **state)
 static int remove_inputs(void **state)
 {
     (void)state;
-    scratch_remove(base);
+    program_close();
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* Families and the engine against float64 transformers and PyTorch (tests/goldens), and identities that need no oracle. */
 #include "analyze/curve.h"
 #include "model/engine.h"
+#include "model/score.h"
 #include "tests/golden.h"
 
 #include <math.h>
@@ -311,6 +312,68 @@ static void test_memory_plan(void **state)
     k->close(k);
 }
 
+/* A set whose buffers are counted, and that has no work space of its own. */
+static double created;
+static struct buffer *(*create_uncounted)(struct kernels *k, enum buffer_role role, size_t count, struct error *e);
+
+static struct buffer *create_counted(struct kernels *k, enum buffer_role role, size_t count, struct error *e)
+{
+    created += (double)count * (double)k->role_size[role];
+    return create_uncounted(k, role, count, e);
+}
+
+static size_t no_scratch(struct kernels *k, const struct attention_shape *shape, struct rows rows)
+{
+    (void)k, (void)shape, (void)rows;
+    return 0;
+}
+
+/* What the engine allocates is in the plan, whatever a block keeps, and the plan is not far above it. */
+static void test_plan_counts(void **state)
+{
+    (void)state;
+    static const enum keep_mode keeps[] = {KEEP_STORE, KEEP_RECOMPUTE};
+    struct kernels *k = open_set("f32");
+    create_uncounted = k->create;
+    k->create = create_counted;
+    k->scratch_bytes = no_scratch;
+    for (size_t i = 0; i < case_count; i++)
+        for (size_t j = 0; j < 2; j++) {
+            struct decoder *d = open_decoder(cases[i].checkpoint);
+            struct engine_options o = {.positions = (int)cases[i].length - 1, .resident = 1, .seed = 1, .memory = 1u << 30, .keep = keeps[j], .batch = 3};
+            created = 0;
+            struct engine *g = open_engine(k, d, o);
+            const struct memory_plan *p = engine_plan(g);
+            double planned = p->total - p->weights;
+            if (!(created <= planned && planned <= 1.5 * created))
+                fail_msg("%s, keep %d: %.0f bytes of buffers, planned %.0f", cases[i].name, keeps[j], created, planned);
+            engine_close(g);
+            decoder_close(d);
+        }
+    k->close(k);
+}
+
+/* Forward alone, with more outputs than one, gives the same log p. */
+static void test_forward_alone(void **state)
+{
+    (void)state;
+    struct error e;
+    struct kernels *k = open_set("f64");
+    for (size_t i = 0; i < case_count; i++) {
+        const struct golden *c = &cases[i];
+        double logprob[2];
+        struct decoder *d = open_decoder(c->checkpoint);
+        struct engine *g = open_engine(k, d, (struct engine_options){.positions = (int)c->length - 1, .outputs = 2, .resident = 1, .memory = 1u << 30});
+        if (engine_score(g, logprob, c->ids, 1, &e))
+            fail_msg("%s", e.text);
+        if (!(fabs(logprob[1] - c->logprob[0]) <= 1e-9))
+            fail_msg("%s: log p %.12g forward alone, expected %.12g", c->name, logprob[1], c->logprob[0]);
+        engine_close(g);
+        decoder_close(d);
+    }
+    k->close(k);
+}
+
 static void test_cone(void **state)
 {
     (void)state;
@@ -376,7 +439,8 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens_reference_f64), cmocka_unit_test(test_goldens_reference_f32),
                                        cmocka_unit_test(test_goldens_cpu_f32),       cmocka_unit_test(test_same_bytes),
                                        cmocka_unit_test(test_finite_differences),    cmocka_unit_test(test_seed),
-                                       cmocka_unit_test(test_memory_plan),           cmocka_unit_test(test_cone),
+                                       cmocka_unit_test(test_memory_plan),           cmocka_unit_test(test_plan_counts),
+                                       cmocka_unit_test(test_forward_alone),         cmocka_unit_test(test_cone),
                                        cmocka_unit_test(test_paths), cmocka_unit_test(test_bos), cmocka_unit_test(test_override)};
     return cmocka_run_group_tests(tests, open_cases, close_cases);
 }

@@ -29,7 +29,7 @@ static int read_stream(void **state)
     struct tokens t;
     struct error e;
     (void)state;
-    if (tokens_read_npy(&t, &file, 1, &e) || t.total != TOKENS) {
+    if (tokens_read_files(&t, &file, 1, &e) || t.total != TOKENS) {
         print_error("%s: %s\n", file, e.text);
         return -1;
     }

@@ -328,13 +328,13 @@ static void rule_power(struct range *out, const struct range *a, const struct ra
 
 static void rule_ln(struct range *out, const struct range *a)
 {
-    out->defined = interval_is_positive(a->value);
+    out->defined = interval_is_positive(a->value) && a->relative;
     if (!out->defined)
         return;
     mpfi_log(out->value, a->value);
     mpfi_log(out->start, a->start);
     mend(out->start);
-    mpfi_set(out->rate, a->elasticity); /* a positive value always has one */
+    mpfi_set(out->rate, a->elasticity);
     settle(out);
 }
 

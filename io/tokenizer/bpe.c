@@ -10,7 +10,7 @@
 #include <xxhash.h>
 
 enum {
-    WORDS = 1 << 16,            /* places for words that are remembered */
+    WORDS = 1 << 15,            /* places for words that are remembered */
     WORD_BYTES_MAX = 58, WORD_IDS_MAX = 16, /* of such a word */
     STEP_BYTES = 1 << 20,
     PAIR_BITS_MIN = 16, PAIR_BITS_MAX = 26,
@@ -253,8 +253,8 @@ static int make_symbols(const struct bpe *b, struct span word, struct error *e)
             if (id == MAP_ABSENT && add_unknown(b, &u, s->text, s->size, e))
                 return -1;
         } else {
-            character_at(text, &size);
-            id = map_find(&b->vocabulary, text, size);
+            uint32_t character = character_at(text, &size);
+            id = character > ' ' && character < 0x7F ? t->byte[character].id : map_find(&b->vocabulary, text, size); /* these spell themselves */
             if (id == MAP_ABSENT && add_unknown(b, &u, text, size, e))
                 return -1;
         }

@@ -1,4 +1,4 @@
-/* Bytes that grow, and UTF-8. Private to io/tokenizer/. */
+/* Bytes that grow, and UTF-8. Private to io/. */
 #ifndef REACH_IO_TOKENIZER_TEXT_H
 #define REACH_IO_TOKENIZER_TEXT_H
 

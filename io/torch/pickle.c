@@ -364,8 +364,8 @@ static int make_short_tuple(struct machine *m, size_t count)
 
 static int make_marked_tuple(struct machine *m)
 {
-    struct pickle_value **items;
-    size_t count;
+    struct pickle_value **items = NULL;
+    size_t count = 0;
     return pop_mark(m, &items, &count) ? -1 : make_tuple(m, items, count);
 }
 
@@ -405,8 +405,8 @@ static int append_items(struct machine *m, struct pickle_value **items, size_t c
 
 static int add_marked(struct machine *m, int (*add)(struct machine *, struct pickle_value **, size_t))
 {
-    struct pickle_value **items;
-    size_t count;
+    struct pickle_value **items = NULL;
+    size_t count = 0;
     return pop_mark(m, &items, &count) ? -1 : add(m, items, count);
 }
 

@@ -178,7 +178,7 @@ static int place_storage(struct torch_file *f, const struct pickle_value *key, c
         return fail(e, "%s: lists a storage that no tensor uses", f->path);
     int shown = key->text.size < 80 ? (int)key->text.size : 80;
     const struct stored_type *type = type_of(s->id->items.item[1]);
-    size_t count, length;
+    size_t count = 0, length;
     int64_t stated;
     if (s->data)
         return fail(e, "%s: lists storage %.*s twice", f->path, shown, key->text.bytes);
@@ -289,7 +289,7 @@ static int apply_view(struct extent *out, const struct torch_file *f, const stru
 static int find_extent(struct extent *out, const struct torch_file *f, const struct pickle_value *storage, const char *name, struct error *e)
 {
     char text[160];
-    size_t count, bytes;
+    size_t count = 0, bytes;
     if (storage->kind != PICKLE_STORAGE)
         return fail(e, "%s: tensor %s has %s for a storage", f->path, name, pickle_describe(storage, text));
     const struct pickle_value *id = storage->id, *key = storage_key(id), *class = id->items.item[1];

@@ -62,7 +62,7 @@ static int read_end64(struct reader *r, size_t end, size_t *directory_size)
 
 static int find_directory(struct reader *r)
 {
-    size_t directory_size;
+    size_t directory_size = 0;
     if (r->size < END_RECORD || get32(r->bytes + r->size - END_RECORD) != 0x06054b50)
         return fail(r->e, "%s: does not end as a zip archive does (it is cut off, or bytes lie behind its end)", r->path);
     size_t end = r->size - END_RECORD;

@@ -131,8 +131,7 @@ static size_t lay_out(struct attention_arguments *a, char *base, int few, int re
     } else if (a->skip) {
         TAKE(query_norm, heads * (size_t)a->query_norms);
         TAKE(key_norm, kv_heads * (size_t)a->key_norms);
-        if (reverse)
-            TAKE(least_lse, heads * (size_t)a->query_norms);
+        TAKE(least, heads * (size_t)a->query_norms);
     }
 #undef TAKE
     return at;

@@ -32,7 +32,7 @@ struct attention_arguments {
     int most_stride, bias_most_stride;
     const float *query_norm;     /* [segments, heads, query_norms]: the largest |q| of NORM_ROWS rows; NaN where q (or do) is not finite */
     const float *key_norm;       /* [segments, kv_heads, key_norms] likewise, of k (and v) */
-    const float *least_lse;      /* [segments, heads, query_norms]: the smallest lse2 of NORM_ROWS rows */
+    const float *least;          /* [segments, heads, query_norms]: what the largest score of each of NORM_ROWS rows (in reverse its lse2) reaches */
     int query_norms, key_norms;
     int segments, heads, kv_heads, head_size, positions, queries, keys, padded_queries;
     int window;                  /* 0: none */
@@ -64,7 +64,7 @@ void attention_reverse_f32(const struct attention_arguments *a, enum attention_f
 /* attention_few.cu: at most FEW_QUERIES queries; sums in float. `half`: elements are bf16. */
 void attention_forward_few(const struct attention_arguments *a, bool half, cudaStream_t stream);
 void attention_reverse_few(const struct attention_arguments *a, bool half, cudaStream_t stream);
-/* attention_prepare.cu: query_norm and key_norm, and with `reverse` least_lse; lse2 and delta. */
+/* attention_prepare.cu: query_norm, key_norm and `least`; lse2 and delta. */
 void attention_norms(const struct attention_arguments *a, bool half, bool reverse, cudaStream_t stream);
 void attention_rows(const struct attention_arguments *a, bool half, cudaStream_t stream);
 

@@ -10,7 +10,7 @@ template <int SIZE, int OUT, int GROUPS, int COLUMNS> using products = matrix_pr
 template <int FEATURE> static void forward(const attention_arguments *a, cudaStream_t stream)
 {
     if (a->head_size <= 64)
-        attention_forward_launch<products<64, 64, 2, 64>, FEATURE, 2, false, 3>(a, stream);
+        attention_forward_launch<products<64, 64, 2, 64>, FEATURE, 2, true, 2>(a, stream);
     else
         attention_forward_launch<products<128, 128, 2, 64>, FEATURE, 2, false, 2>(a, stream);
 }

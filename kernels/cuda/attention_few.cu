@@ -33,26 +33,6 @@ __device__ inline float group_dot(const float (&a)[EACH], const float (&b)[EACH]
     return sum;
 }
 
-/* x of query and key (rows of the task) from their product; *slope = dz / d(scale q.k). */
-__device__ inline float score_of(float *slope, const attention_arguments &a, int head, int query, int key, float product)
-{
-    int distance = TABLE_PAD + query + a.keys - a.queries - key;
-    float x = product * a.scale2;
-    *slope = 1;
-    if (a.soft_cap2 > 0) {
-        float tangent = tanhf(product * a.cap_scale);
-        x = a.soft_cap2 * tangent;
-        *slope = 1 - tangent * tangent;
-    }
-    if (a.multiplier) {
-        float multiplier = a.multiplier[(size_t)head * a.stride + (size_t)distance];
-        x *= multiplier;
-        *slope *= multiplier;
-    }
-    x += a.bias[(size_t)head * a.bias_stride + (size_t)distance];
-    return a.key_bias ? x + a.key_bias[(size_t)head * a.stride + (size_t)(TABLE_PAD + a.positions - a.keys + key)] : x;
-}
-
 /* out[size] = sum over `count` rows of weight[row] x[row, size]; group g sums rows g, g + GROUPS, ..., then the groups' sums are added in order. `weight`
  * lies in shared memory and is there for the block; `space` is shared memory [GROUPS, HEAD_MOST]. */
 template <typename T, int VECTOR>

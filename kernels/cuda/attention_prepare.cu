@@ -56,21 +56,47 @@ template <typename T> __device__ inline float largest_norm(const T *x, const T *
     return sqrtf(largest) * 1.0001f;
 }
 
-/* query_norm, and with `reverse` least_lse. Grid: query_norms, heads, segments. */
+/* What the score x of each query of rows first .. first + NORM_ROWS - 1 with its own key reaches, whatever the arithmetic: the smallest of them. For a block
+ * of ROW_WARPS warps. */
+template <typename T> __device__ inline float least_own_score(const attention_arguments &a, const attention_task<T> &task, int first, float *space)
+{
+    float least = INFINITY, slope, multiplier = a.multiplier ? a.multiplier[(size_t)task.head * a.stride + TABLE_PAD] : 1;
+    for (int row = first + warp_index(); row < min(first + NORM_ROWS, a.queries); row += ROW_WARPS) {
+        int own = row + a.keys - a.queries;
+        const T *q = task.at(a.q, task.q_row, (size_t)row, task.q_stride), *k = task.at(a.kv, task.key_row, (size_t)own, task.kv_stride);
+        float product = 0, size = 0;
+        for (int c = lane_index(); c < a.head_size; c += WARP) {
+            product = fmaf(to_float(q[c]), to_float(k[c]), product);
+            size += fabsf(to_float(q[c]) * to_float(k[c]));
+        }
+        product = warp_sum(product);
+        size = warp_sum(size);
+        float x = score_of(&slope, a, task.head, row, own, product);
+        least = smaller(least, x - 0.01f - 0.002f * size * fabsf(multiplier * a.scale2) - 4e-6f * fabsf(x)); /* rounding of tf32, and of sums */
+    }
+    __syncthreads(); /* space is in use */
+    if (lane_index() == 0)
+        space[warp_index()] = least;
+    __syncthreads();
+    for (int warp = 0; warp < ROW_WARPS; warp++)
+        least = smaller(least, space[warp]);
+    return least;
+}
+
+/* query_norm and `least`. Grid: query_norms, heads, segments. */
 template <typename T> __global__ void attention_query_norms_kernel(const __grid_constant__ attention_arguments a, float *norm, float *least, int reverse)
 {
     __shared__ float space[ROW_WARPS];
-    attention_task<T> task(a, (int)blockIdx.z, (int)blockIdx.y, 0);
+    attention_task<T> task(a, (int)blockIdx.z, (int)blockIdx.y, kv_head_of(a, (int)blockIdx.y));
     size_t number = (size_t)blockIdx.z * (size_t)a.heads + blockIdx.y;
     int first = (int)blockIdx.x * NORM_ROWS;
     const T *q = (const T *)a.q + task.q_row;
     float largest = largest_norm(q, reverse ? (const T *)a.d_o + task.q_row : q, task.q_stride, first, a.queries, a.head_size, space);
-    if (threadIdx.x == 0)
+    float smallest = reverse ? INFINITY : least_own_score(a, task, first, space);
+    for (int row = first; reverse && row < min(first + NORM_ROWS, a.queries); row++)
+        smallest = smaller(smallest, a.lse2[number * (size_t)a.padded_queries + (size_t)row]);
+    if (threadIdx.x == 0) {
         norm[number * (size_t)a.query_norms + blockIdx.x] = largest;
-    if (reverse && threadIdx.x == 0) {
-        float smallest = INFINITY;
-        for (int row = first; row < min(first + NORM_ROWS, a.queries); row++)
-            smallest = smaller(smallest, a.lse2[number * (size_t)a.padded_queries + (size_t)row]);
         least[number * (size_t)a.query_norms + blockIdx.x] = smallest;
     }
 }
@@ -89,7 +115,7 @@ template <typename T> __global__ void attention_key_norms_kernel(const __grid_co
 template <typename T> static void norms(const attention_arguments *a, bool reverse, cudaStream_t stream)
 {
     LAUNCH(attention_query_norms_kernel<T>, dim3((unsigned)a->query_norms, (unsigned)a->heads, (unsigned)a->segments), dim3(WARP * ROW_WARPS), 0, stream, *a,
-           (float *)a->query_norm, (float *)a->least_lse, (int)reverse);
+           (float *)a->query_norm, (float *)a->least, (int)reverse);
     LAUNCH(attention_key_norms_kernel<T>, dim3((unsigned)a->key_norms, (unsigned)a->kv_heads, (unsigned)a->segments), dim3(WARP * ROW_WARPS), 0, stream, *a,
            (float *)a->key_norm);
 }

@@ -14,9 +14,9 @@
 /* Where things lie in a block's shared memory, of either kernel: two tiles of rows; stages of two tiles of columns with what belongs to them; bytes. */
 template <class P, int FEATURE, int STAGES, bool KEY_ROWS> struct reverse_layout {
     typedef tile_scores<P, FEATURE, KEY_ROWS> scores;
-    static constexpr int SECOND = P::ROWS * P::ROW_BYTES, STAGE = 2 * SECOND;
+    static constexpr int FIRST = 0, SECOND = P::ROWS * P::ROW_BYTES, STAGE = 2 * SECOND;
     static constexpr int TILE = P::COLUMNS * P::ROW_BYTES, LSE = 2 * TILE, DELTA = LSE + (KEY_ROWS ? P::COLUMNS * 4 : 0);
-    static constexpr int SLICES = DELTA + (KEY_ROWS ? P::COLUMNS * 4 : 0), STAGE_BYTES = SLICES + scores::slices::FLOATS * 4;
+    static constexpr int SLICES = DELTA + (KEY_ROWS ? P::COLUMNS * 4 : 0), STAGE_BYTES = (SLICES + scores::slices::FLOATS * 4 + 127) / 128 * 128;
     static constexpr int STRIPS = STAGE + STAGES * STAGE_BYTES;
     static constexpr int LIST = STRIPS + P::WARPS * P::STRIP_BYTES; /* a byte for each step: 1 if it is to be made */
 };
@@ -36,6 +36,26 @@ template <class P> __device__ inline void load_columns(float (&out)[P::C], const
     }
 }
 
+/* The rows of keys that a block of threads has: `first` .. + `rows` of one kv head; and its part of their columns. The first keys have the most queries. */
+template <class P> struct key_block {
+    static constexpr int PARTS = P::SIZE / P::OUT;
+    int segment, kv_head, first, rows, part;
+
+    __device__ inline key_block(const attention_arguments &a, unsigned block)
+    {
+        unsigned tiles = (unsigned)(a.keys + P::ROWS - 1) / P::ROWS, number = block / PARTS / tiles;
+        part = (int)(block % PARTS);
+        first = (int)(block / PARTS % tiles) * P::ROWS;
+        rows = min(P::ROWS, a.keys - first);
+        segment = (int)(number / (unsigned)a.kv_heads);
+        kv_head = (int)(number % (unsigned)a.kv_heads);
+    }
+    static unsigned count(const attention_arguments *a)
+    {
+        return (unsigned)(a->segments * a->kv_heads) * ((unsigned)(a->keys + P::ROWS - 1) / P::ROWS) * PARTS;
+    }
+};
+
 /* dK and dV of ROWS keys of one kv head, columns part * OUT on: sums over the query heads that read it, in order, and their tiles of COLUMNS queries. */
 template <class P, int FEATURE, int STAGES, int BLOCKS>
 __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_kernel(const __grid_constant__ attention_arguments a)
@@ -43,27 +63,25 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
     typedef typename P::element T;
     typedef reverse_layout<P, FEATURE, STAGES, true> L;
     typedef tile_scores<P, FEATURE, true> scores;
-    constexpr int PARTS = P::SIZE / P::OUT;
-    SHARED_MEMORY(shared);
+    SHARED_MEMORY(memory);
+    char *shared = (char *)memory;
     const bool skip = FEATURE != FEATURE_PLAIN && a.skip;
-    unsigned tiles = (unsigned)(a.keys + P::ROWS - 1) / P::ROWS, number = blockIdx.x / PARTS;
-    int part = (int)(blockIdx.x % PARTS), first = (int)(number % tiles) * P::ROWS, rows = min(P::ROWS, a.keys - first); /* the longest columns first */
-    int segment = (int)(number / tiles) / a.kv_heads, kv_head = (int)(number / tiles) % a.kv_heads, offset = a.keys - a.queries;
+    key_block<P> block(a, blockIdx.x);
+    int first = block.first, rows = block.rows, segment = block.segment, kv_head = block.kv_head, offset = a.keys - a.queries;
     int first_head = (int)(((long long)kv_head * a.heads + a.kv_heads - 1) / a.kv_heads);
     int end_head = (int)(((long long)(kv_head + 1) * a.heads + a.kv_heads - 1) / a.kv_heads);
     int begin = max(first - offset, 0) / P::COLUMNS, end = (a.queries + P::COLUMNS - 1) / P::COLUMNS;
     if (a.window > 0)
         end = min(end, (max(first + rows - 1 + a.window - offset, 0) + P::COLUMNS - 1) / P::COLUMNS);
     int each = max(end - begin, 0), steps = each * (end_head - first_head);
-    unsigned char *list = shared + L::LIST;
-    char *key_tile = (char *)shared, *value_tile = key_tile + L::SECOND;
+    unsigned char *list = memory + L::LIST;
     attention_task<T> keys(a, segment, first_head, kv_head);
 
     struct place {
         int step, head, query;
     };
     auto load = [&](const place &p, int stage) {
-        char *to = (char *)shared + L::STAGE + stage * L::STAGE_BYTES;
+        char *to = shared + L::STAGE + stage * L::STAGE_BYTES;
         int head = p.head, query = p.query;
         attention_task<T> task(a, segment, head, kv_head);
         size_t row = ((size_t)segment * (size_t)a.heads + (size_t)head) * (size_t)a.padded_queries + (size_t)query;
@@ -89,14 +107,14 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
         return p;
     };
 
-    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(key_tile, keys.at(a.kv, keys.key_row, (size_t)first, keys.kv_stride), (int)keys.kv_stride, rows, a.head_size,
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::FIRST, keys.at(a.kv, keys.key_row, (size_t)first, keys.kv_stride), (int)keys.kv_stride, rows, a.head_size,
                                                a.aligned);
-    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(value_tile, keys.at(a.kv, keys.value_row, (size_t)first, keys.kv_stride), (int)keys.kv_stride, rows, a.head_size,
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::SECOND, keys.at(a.kv, keys.value_row, (size_t)first, keys.kv_stride), (int)keys.kv_stride, rows, a.head_size,
                                                a.aligned);
     if (skip) {
         for (int step = (int)threadIdx.x; step < steps; step += P::THREADS) {
             int head = first_head + step / each, query = (begin + step % each) * P::COLUMNS, last = min(query + P::COLUMNS, a.queries) - 1;
-            const float *least = a.least_lse + ((size_t)segment * (size_t)a.heads + (size_t)head) * (size_t)a.query_norms;
+            const float *least = a.least + ((size_t)segment * (size_t)a.heads + (size_t)head) * (size_t)a.query_norms;
             list[step] = !all_zero(scores_below(a, segment, head, kv_head, query, last, first, first + rows - 1), least_over(least, query, last));
         }
         __syncthreads();
@@ -106,10 +124,12 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
         load(at, 0);
     cp_async_commit();
     cp_async_wait<0>();
-    tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(key_tile);
-    tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(value_tile);
+    tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(shared + L::FIRST);
+    tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(shared + L::SECOND);
 
-    row_operand<P, false> key = {key_tile, {}}, value = {value_tile, {}};
+    row_operand<P, false> key, value;
+    key.begin(shared, L::FIRST);
+    value.begin(shared, L::SECOND);
     scores score(a);
     float dk[P::R][P::OC], dv[P::R][P::OC];
 #pragma unroll
@@ -118,10 +138,10 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
         for (int j = 0; j < P::OC; j++)
             dk[i][j] = dv[i][j] = 0;
     for (int stage = 0; at.step < steps; at = after) {
-        char *query = (char *)shared + L::STAGE + stage * L::STAGE_BYTES, *strip = (char *)shared + L::STRIPS + warp_index() * P::STRIP_BYTES;
+        int query = L::STAGE + stage * L::STAGE_BYTES, d_o = query + L::TILE;
         cp_async_wait<0>();
-        tile_finish<typename P::type, P::COLUMNS, P::SIZE, P::THREADS>(query);
-        tile_finish<typename P::type, P::COLUMNS, P::SIZE, P::THREADS>(query + L::TILE);
+        tile_finish<typename P::type, P::COLUMNS, P::SIZE, P::THREADS>(shared + query);
+        tile_finish<typename P::type, P::COLUMNS, P::SIZE, P::THREADS>(shared + d_o);
         __syncthreads(); /* this tile is there, and the one before is done with */
         after = next(at);
         if (STAGES == 2 && after.step < steps)
@@ -129,11 +149,11 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
         cp_async_commit();
 
         float s[P::R][P::C], ds[P::R][P::C], lse[P::C], delta[P::C], slope;
-        P::multiply(s, key, query);
-        P::multiply(ds, value, query + L::TILE);
-        load_columns<P>(lse, (const float *)(query + L::LSE));
-        load_columns<P>(delta, (const float *)(query + L::DELTA));
-        score.begin(a, (const float *)(query + L::SLICES), at.query + offset, first);
+        P::multiply(s, key, shared, query);
+        P::multiply(ds, value, shared, d_o);
+        load_columns<P>(lse, (const float *)(shared + query + L::LSE));
+        load_columns<P>(delta, (const float *)(shared + query + L::DELTA));
+        score.begin(a, (const float *)(shared + query + L::SLICES), at.query + offset, first);
 #pragma unroll
         for (int i = 0; i < P::R; i++)
 #pragma unroll
@@ -141,8 +161,8 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
                 s[i][j] = exp2_fast(fmaf(score.get(&slope, s[i][j], i, j), score.factor(), -lse[j]));
                 ds[i][j] = s[i][j] * (ds[i][j] - delta[j]) * slope;
             }
-        P::accumulate(dv, s, query + L::TILE, part * P::OUT, strip);
-        P::accumulate(dk, ds, query, part * P::OUT, strip);
+        P::accumulate(dv, s, shared, d_o, block.part * P::OUT, L::STRIPS);
+        P::accumulate(dk, ds, shared, query, block.part * P::OUT, L::STRIPS);
         if (STAGES == 1 && after.step < steps) {
             __syncthreads(); /* all are done with the tile */
             load(after, 0);
@@ -157,9 +177,11 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
         one[i] = 1;
         scale[i] = a.scale;
     }
-    T *out = (T *)a.dkv + (size_t)first * keys.kv_stride;
-    store_rows<P>(out + keys.key_row, keys.kv_stride, rows, a.head_size, part * P::OUT, a.aligned, dk, scale, key_tile);
-    store_rows<P>(out + keys.value_row, keys.kv_stride, rows, a.head_size, part * P::OUT, a.aligned, dv, one, value_tile);
+    key_block<P> out(a, not_before(blockIdx.x));
+    attention_task<T> out_task(a, out.segment, 0, out.kv_head);
+    T *to = (T *)a.dkv + (size_t)out.first * out_task.kv_stride;
+    store_rows<P>(to + out_task.key_row, out_task.kv_stride, out.rows, a.head_size, out.part * P::OUT, a.aligned, dk, scale, shared + L::FIRST);
+    store_rows<P>(to + out_task.value_row, out_task.kv_stride, out.rows, a.head_size, out.part * P::OUT, a.aligned, dv, one, shared + L::SECOND);
 }
 
 /* dQ of ROWS queries of one head: a sum over tiles of COLUMNS keys, from the nearest to the farthest. */
@@ -169,20 +191,19 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_
     typedef typename P::element T;
     typedef reverse_layout<P, FEATURE, STAGES, false> L;
     typedef tile_scores<P, FEATURE, false> scores;
-    SHARED_MEMORY(shared);
+    SHARED_MEMORY(memory);
+    char *shared = (char *)memory;
     const bool skip = FEATURE != FEATURE_PLAIN && a.skip;
-    unsigned tiles = (unsigned)(a.queries + P::ROWS - 1) / P::ROWS, number = blockIdx.x / tiles;
-    int first = (int)(tiles - 1 - blockIdx.x % tiles) * P::ROWS, rows = min(P::ROWS, a.queries - first); /* the longest rows first */
-    int offset = a.keys - a.queries, head = (int)number % a.heads;
-    attention_task<T> task(a, (int)number / a.heads, head, kv_head_of(a, head));
+    query_block<P> block(a, blockIdx.x);
+    int first = block.first, rows = block.rows, head = block.head, offset = a.keys - a.queries;
+    attention_task<T> task(a, block.segment, head, kv_head_of(a, head));
     int end = (first + rows + offset + P::COLUMNS - 1) / P::COLUMNS;
     int begin = a.window > 0 ? max(first + offset - a.window + 1, 0) / P::COLUMNS : 0;
-    unsigned char *list = shared + L::LIST;
-    char *query_tile = (char *)shared, *d_o_tile = query_tile + L::SECOND;
-    size_t number_row = (size_t)number * (size_t)a.padded_queries + (size_t)first;
+    unsigned char *list = memory + L::LIST;
+    size_t number = (size_t)block.segment * (size_t)a.heads + (size_t)head;
 
     auto load = [&](int tile, int stage) {
-        char *to = (char *)shared + L::STAGE + stage * L::STAGE_BYTES;
+        char *to = shared + L::STAGE + stage * L::STAGE_BYTES;
         size_t row = (size_t)tile * P::COLUMNS;
         int there = a.keys - tile * P::COLUMNS;
         tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, task.at(a.kv, task.key_row, row, task.kv_stride), (int)task.kv_stride, there, a.head_size, a.aligned);
@@ -197,13 +218,10 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_
         return tile;
     };
 
-    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(query_tile, task.at(a.q, task.q_row, (size_t)first, task.q_stride), (int)task.q_stride, rows, a.head_size, a.aligned);
-    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(d_o_tile, task.at(a.d_o, task.q_row, (size_t)first, task.q_stride), (int)task.q_stride, rows, a.head_size, a.aligned);
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::FIRST, task.at(a.q, task.q_row, (size_t)first, task.q_stride), (int)task.q_stride, rows, a.head_size, a.aligned);
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::SECOND, task.at(a.d_o, task.q_row, (size_t)first, task.q_stride), (int)task.q_stride, rows, a.head_size, a.aligned);
     if (skip) {
-        float least = least_over(a.least_lse + (size_t)number * (size_t)a.query_norms, first, first + rows - 1);
-        for (int tile = begin + (int)threadIdx.x; tile < end; tile += P::THREADS)
-            list[tile - begin] = !all_zero(scores_below(a, task.segment, head, task.kv_head, first, first + rows - 1, tile * P::COLUMNS,
-                                                        min((tile + 1) * P::COLUMNS, a.keys) - 1), least);
+        list_tiles<P>(list, a, block, task.kv_head, begin, end);
         __syncthreads();
     }
     int tile = next(end);
@@ -211,28 +229,28 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_
         load(tile, 0);
     cp_async_commit();
     cp_async_wait<0>();
-    tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(query_tile);
-    tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(d_o_tile);
+    tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(shared + L::FIRST);
+    tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(shared + L::SECOND);
     __syncthreads();
 
     row_operand<P, HOLD> query, d_o;
-    query.begin(query_tile);
-    d_o.begin(d_o_tile);
+    query.begin(shared, L::FIRST);
+    d_o.begin(shared, L::SECOND);
     scores score(a);
     float dq[P::R][P::OC], lse[P::R], delta[P::R];
 #pragma unroll
     for (int i = 0; i < P::R; i++) {
-        lse[i] = a.lse2[number_row + (size_t)(P::row() + P::row_offset(i))];
-        delta[i] = a.delta[number_row + (size_t)(P::row() + P::row_offset(i))];
+        lse[i] = a.lse2[number * (size_t)a.padded_queries + (size_t)(first + P::row() + P::row_offset(i))];
+        delta[i] = a.delta[number * (size_t)a.padded_queries + (size_t)(first + P::row() + P::row_offset(i))];
 #pragma unroll
         for (int j = 0; j < P::OC; j++)
             dq[i][j] = 0;
     }
     for (int stage = 0, after; tile >= begin; tile = after) {
-        char *key = (char *)shared + L::STAGE + stage * L::STAGE_BYTES;
+        int key = L::STAGE + stage * L::STAGE_BYTES, value = key + L::TILE;
         cp_async_wait<0>();
-        tile_finish<typename P::type, P::COLUMNS, P::SIZE, P::THREADS>(key);
-        tile_finish<typename P::type, P::COLUMNS, P::SIZE, P::THREADS>(key + L::TILE);
+        tile_finish<typename P::type, P::COLUMNS, P::SIZE, P::THREADS>(shared + key);
+        tile_finish<typename P::type, P::COLUMNS, P::SIZE, P::THREADS>(shared + value);
         __syncthreads(); /* this tile is there, and the one before is done with */
         after = next(tile);
         if (STAGES == 2 && after >= begin)
@@ -240,9 +258,9 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_
         cp_async_commit();
 
         float s[P::R][P::C], ds[P::R][P::C], slope;
-        P::multiply(s, query, key);
-        P::multiply(ds, d_o, key + L::TILE);
-        score.begin(a, (const float *)(key + L::SLICES), first + offset, tile * P::COLUMNS);
+        P::multiply(s, query, shared, key);
+        P::multiply(ds, d_o, shared, value);
+        score.begin(a, (const float *)(shared + key + L::SLICES), first + offset, tile * P::COLUMNS);
 #pragma unroll
         for (int i = 0; i < P::R; i++)
 #pragma unroll
@@ -250,7 +268,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_
                 float p = exp2_fast(fmaf(score.get(&slope, s[i][j], i, j), score.factor(), -lse[i]));
                 ds[i][j] = p * (ds[i][j] - delta[i]) * slope;
             }
-        P::accumulate(dq, ds, key, 0, (char *)shared + L::STRIPS + warp_index() * P::STRIP_BYTES);
+        P::accumulate(dq, ds, shared, key, 0, L::STRIPS);
         if (STAGES == 1 && after >= begin) {
             __syncthreads(); /* all are done with the tile */
             load(after, 0);
@@ -263,31 +281,33 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_
 #pragma unroll
     for (int i = 0; i < P::R; i++)
         scale[i] = a.scale;
-    store_rows<P>((T *)a.dq + task.q_row + (size_t)first * task.q_stride, task.q_stride, rows, a.head_size, 0, a.aligned, dq, scale, query_tile);
+    query_block<P> out(a, not_before(blockIdx.x));
+    attention_task<T> out_task(a, out.segment, out.head, 0);
+    store_rows<P>((T *)a.dq + out_task.q_row + (size_t)out.first * out_task.q_stride, out_task.q_stride, out.rows, a.head_size, 0, a.aligned, dq, scale, shared + L::FIRST);
 }
 
 /* Each enqueues its kernel for a whole call. */
 template <class P, int FEATURE, int STAGES, int BLOCKS> void attention_reverse_keys_launch(const attention_arguments *a, cudaStream_t stream)
 {
     auto kernel = attention_reverse_keys_kernel<P, FEATURE, STAGES, BLOCKS>;
-    int tiles = (a->keys + P::ROWS - 1) / P::ROWS, group = (a->heads + a->kv_heads - 1) / a->kv_heads;
+    int group = (a->heads + a->kv_heads - 1) / a->kv_heads;
     long long steps = (long long)group * ((a->queries + P::COLUMNS - 1) / P::COLUMNS);
     attention_arguments arguments = *a;
     arguments.skip = a->skip && steps <= LIST_MOST;
     int bytes = reverse_layout<P, FEATURE, STAGES, true>::LIST + (arguments.skip ? (int)steps : 0);
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    LAUNCH(kernel, dim3((unsigned)(a->segments * a->kv_heads * tiles * (P::SIZE / P::OUT))), dim3(P::THREADS), (size_t)bytes, stream, arguments);
+    LAUNCH(kernel, dim3(key_block<P>::count(a)), dim3(P::THREADS), (size_t)bytes, stream, arguments);
 }
 
 template <class P, int FEATURE, int STAGES, bool HOLD, int BLOCKS> void attention_reverse_queries_launch(const attention_arguments *a, cudaStream_t stream)
 {
     auto kernel = attention_reverse_queries_kernel<P, FEATURE, STAGES, HOLD, BLOCKS>;
-    int tiles = (a->queries + P::ROWS - 1) / P::ROWS, steps = (a->keys + P::COLUMNS - 1) / P::COLUMNS;
+    int steps = (a->keys + P::COLUMNS - 1) / P::COLUMNS;
     attention_arguments arguments = *a;
     arguments.skip = a->skip && steps <= LIST_MOST;
     int bytes = reverse_layout<P, FEATURE, STAGES, false>::LIST + (arguments.skip ? steps : 0);
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    LAUNCH(kernel, dim3((unsigned)(a->segments * a->heads * tiles)), dim3(P::THREADS), (size_t)bytes, stream, arguments);
+    LAUNCH(kernel, dim3(query_block<P>::count(a)), dim3(P::THREADS), (size_t)bytes, stream, arguments);
 }
 
 #endif

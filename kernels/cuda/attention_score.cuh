@@ -35,6 +35,24 @@ __device__ inline int kv_head_of(const attention_arguments &a, int head)
     return (int)((long long)head * a.kv_heads / a.heads);
 }
 
+/* The rows of queries that a block of threads has: `first` .. + `rows` of one head. The longest rows come first, so that the last blocks to run are short. */
+template <class P> struct query_block {
+    int segment, head, first, rows;
+
+    __device__ inline query_block(const attention_arguments &a, unsigned block)
+    {
+        unsigned tiles = (unsigned)(a.queries + P::ROWS - 1) / P::ROWS, number = block / tiles;
+        first = (int)(tiles - 1 - block % tiles) * P::ROWS;
+        rows = min(P::ROWS, a.queries - first);
+        segment = (int)(number / (unsigned)a.heads);
+        head = (int)(number % (unsigned)a.heads);
+    }
+    static unsigned count(const attention_arguments *a)
+    {
+        return (unsigned)(a->segments * a->heads) * ((unsigned)(a->queries + P::ROWS - 1) / P::ROWS);
+    }
+};
+
 /* The slices of the tables that a tile of scores reads, in shared memory: distances from the tile's smallest on, and biases of its KEYS keys. They are copied
  * in chunks of 16 bytes from the chunk on that holds the first entry. */
 template <class P, int FEATURE, int KEYS> struct score_slices {
@@ -131,11 +149,32 @@ template <class P, int FEATURE, bool KEY_ROWS> struct tile_scores {
     }
 };
 
+/* x of query and key (rows of the task) from their product; *slope = dz / d(scale q.k). */
+__device__ inline float score_of(float *slope, const attention_arguments &a, int head, int query, int key, float product)
+{
+    int distance = TABLE_PAD + query + a.keys - a.queries - key;
+    float x = product * a.scale2;
+    *slope = 1;
+    if (a.soft_cap2 > 0) {
+        float tangent = tanhf(product * a.cap_scale);
+        x = a.soft_cap2 * tangent;
+        *slope = 1 - tangent * tangent;
+    }
+    if (a.multiplier) {
+        float multiplier = a.multiplier[(size_t)head * a.stride + (size_t)distance];
+        x *= multiplier;
+        *slope *= multiplier;
+    }
+    x += a.bias[(size_t)head * a.bias_stride + (size_t)distance];
+    return a.key_bias ? x + a.key_bias[(size_t)head * a.stride + (size_t)(TABLE_PAD + a.positions - a.keys + key)] : x;
+}
+
 /* -- tiles that are proved to be zero --
  *
- * exp2_fast is 0 below EXP2_ZERO. By Cauchy and Schwarz |q.k| <= |q| |k|, so all scores of a tile lie below a bound; when it is below the smallest running
- * maximum (in reverse, the smallest lse2) of the tile's queries by more than that, every p is 0, no maximum moves, and leaving the tile out changes no bit.
- * The norms are NaN where an input is not finite, and then nothing is left out. */
+ * exp2_fast is 0 below EXP2_ZERO. By Cauchy and Schwarz |q.k| <= |q| |k|, so all scores of a tile lie below a bound. `least` knows a number that the largest score of
+ * every row reaches: in forward the score of the query's own key (which lies in a nearer tile, and that tile's bound is no smaller, so it has been visited),
+ * in reverse lse2. When the bound is below it by more than that, every p of the tile is 0, no maximum moves, and leaving the tile out changes no bit. Norms
+ * and `least` are NaN where an input is not finite, and then nothing is left out. */
 #define EXP2_ZERO (-151.0f)
 
 /* The larger; NaN if either is. */
@@ -190,10 +229,21 @@ __device__ inline float scores_below(const attention_arguments &a, int segment, 
     return bound + bias + key_bias + 0.01f + 4e-6f * (bound + fabsf(bias) + fabsf(key_bias));
 }
 
-/* 1 when scores below `top` have p = 0 beside a maximum (or lse2) of at least `smallest`. */
+/* 1 when scores below `top` have p = 0 in rows whose largest score (or lse2) is at least `smallest`. */
 __device__ inline bool all_zero(float top, float smallest)
 {
     return top == -INFINITY || top < smallest + EXP2_ZERO - 1e-5f * fabsf(smallest);
+}
+
+/* For a block of queries: list[tile - begin] = 0 where its scores with a tile of COLUMNS keys are all zero, else 1. */
+template <class P>
+__device__ inline void list_tiles(unsigned char *list, const attention_arguments &a, const query_block<P> &block, int kv_head, int begin, int end)
+{
+    int last = block.first + block.rows - 1;
+    float least = least_over(a.least + ((size_t)block.segment * (size_t)a.heads + (size_t)block.head) * (size_t)a.query_norms, block.first, last);
+    for (int tile = begin + (int)threadIdx.x; tile < end; tile += P::THREADS)
+        list[tile - begin] = !all_zero(scores_below(a, block.segment, block.head, kv_head, block.first, last, tile * P::COLUMNS,
+                                                    min((tile + 1) * P::COLUMNS, a.keys) - 1), least);
 }
 
 #endif

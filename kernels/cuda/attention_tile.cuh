@@ -49,12 +49,17 @@ template <int ROW_BYTES> __device__ inline int swizzle(int row)
     return ROW_BYTES % 128 == 0 ? row & 7 : row >> 1 & 3;
 }
 
-/* Byte of a tile where chunk `step` + `chunk` of row `first` + `row` begins. `first` (a multiple of 8) and `step` (even) are constants of unrolled
- * loops and `chunk` is 0 or 1, so one exclusive or for each step is all that is left to do. */
-template <int ROW_BYTES> __device__ inline int tile_at(int first, int row, int step, int chunk)
+/* Tiles begin at multiples of 128 bytes of the block's shared memory and are named by that offset. Where chunk `chunk` of row `row` of a tile lies; and from
+ * there, chunk `chunk` + `step` of row `row` + `first`, for `chunk` 0 or 1, even `step` and `first` a multiple of 8. The lane's part comes first and the
+ * constants of unrolled loops last, so that they end up in the instructions instead of in registers. */
+template <int ROW_BYTES> __device__ inline int tile_at(int tile, int row, int chunk)
+{
+    return tile + row * ROW_BYTES + (chunk ^ swizzle<ROW_BYTES>(row)) * CHUNK;
+}
+template <int ROW_BYTES> __device__ inline int tile_step(int at, int first, int step)
 {
     constexpr int LOW = ROW_BYTES % 128 == 0 ? 7 : 3;
-    return row * ROW_BYTES + ((chunk ^ swizzle<ROW_BYTES>(row) ^ (step & LOW)) * CHUNK) + first * ROW_BYTES + (step & ~LOW) * CHUNK;
+    return (at ^ (step & LOW) * CHUNK) + first * ROW_BYTES + (step & ~LOW) * CHUNK;
 }
 
 /* Element (row, column) of a tile. */
@@ -106,10 +111,10 @@ template <class TYPE, int ROWS, int SIZE, int THREADS> __device__ inline void ti
 
 /* Rows of A for multiply, in the block's tile. With HOLD their fragments are kept in registers. */
 template <class P, bool HOLD> struct row_operand {
-    const char *tile;
+    int tile;
     uint32_t fragment[HOLD ? P::STEPS : 1][HOLD ? P::GROUPS : 1][4];
 
-    __device__ inline void begin(const char *from)
+    __device__ inline void begin(const char *shared, int from)
     {
         tile = from;
         if constexpr (HOLD) {
@@ -117,22 +122,22 @@ template <class P, bool HOLD> struct row_operand {
             for (int step = 0; step < P::STEPS; step++)
 #pragma unroll
                 for (int group = 0; group < P::GROUPS; group++)
-                    P::load_rows(fragment[step][group], tile, step, group);
+                    P::load_rows(fragment[step][group], shared, tile, step, group);
         }
     }
-    __device__ inline void get(uint32_t a[4], int step, int group) const
+    __device__ inline void get(uint32_t a[4], const char *shared, int step, int group) const
     {
         if constexpr (HOLD)
             for (int i = 0; i < 4; i++)
                 a[i] = fragment[step][group][i];
         else
-            P::load_rows(a, tile, step, group);
+            P::load_rows(a, shared, tile, step, group);
     }
 };
 
 /* What both forms of the products below have: the block has WARPS warps; a thread has R rows of the scores with C columns each, and OC columns of `out`. Row i
  * is row() + row_offset(i), column j column() + column_offset(j), output column j output_column() + output_offset(j), where even j and j + 1 lie side by
- * side; the LANES lanes that share a row are neighbours. accumulate's strip is STRIP_BYTES of shared memory of the warp's own.
+ * side; the LANES lanes that share a row are neighbours. accumulate's strip is where the block has STRIP_BYTES for each warp.
  *
  * On matrix units: a warp has GROUPS groups of 16 rows. The registers of an accumulator of mma m16n8 are (row g, columns 2c, 2c + 1), (row g + 8, the same
  * columns), for lane 4g + c. */
@@ -152,10 +157,10 @@ template <class TYPE, int SIZE_, int OUT_, int GROUPS_, int COLUMNS_, int WARPS_
     static __device__ constexpr int output_offset(int j) { return column_offset(j); }
 
     /* Two chunks (step) of 16 rows of the warp. */
-    static __device__ inline void load_rows(uint32_t a[4], const char *tile, int step, int group)
+    static __device__ inline void load_rows(uint32_t a[4], const char *shared, int tile, int step, int group)
     {
-        int lane = lane_index();
-        ldmatrix_x4(a, tile + tile_at<ROW_BYTES>(16 * group, warp_index() * WARP_ROWS + lane % 16, 2 * step, lane / 16));
+        int lane = lane_index(), at = tile_at<ROW_BYTES>(tile, warp_index() * WARP_ROWS + lane % 16, lane / 16);
+        ldmatrix_x4(a, shared + tile_step<ROW_BYTES>(at, 16 * group, 2 * step));
     }
 
     /* c[2 group ..][2 pair ..] += a b, the accumulator of 16 rows and 8 columns. */
@@ -172,9 +177,9 @@ template <class TYPE, int SIZE_, int OUT_, int GROUPS_, int COLUMNS_, int WARPS_
         c[2 * group + 1][2 * pair + 1] = d[3];
     }
 
-    template <class OPERAND> static __device__ inline void multiply(float (&s)[R][C], const OPERAND &rows, const char *columns)
+    template <class OPERAND> static __device__ inline void multiply(float (&s)[R][C], const OPERAND &rows, const char *shared, int columns)
     {
-        int lane = lane_index();
+        int lane = lane_index(), at = tile_at<ROW_BYTES>(columns, lane % 8 + lane / 16 * 8, lane / 8 % 2);
 #pragma unroll
         for (int i = 0; i < R; i++)
 #pragma unroll
@@ -185,11 +190,11 @@ template <class TYPE, int SIZE_, int OUT_, int GROUPS_, int COLUMNS_, int WARPS_
             uint32_t a[GROUPS][4];
 #pragma unroll
             for (int group = 0; group < GROUPS; group++)
-                rows.get(a[group], step, group);
+                rows.get(a[group], shared, step, group);
 #pragma unroll
             for (int pair = 0; pair < COLUMNS / 16; pair++) {
                 uint32_t b[4];
-                ldmatrix_x4(b, columns + tile_at<ROW_BYTES>(16 * pair, lane % 8 + lane / 16 * 8, 2 * step, lane / 8 % 2));
+                ldmatrix_x4(b, shared + tile_step<ROW_BYTES>(at, 16 * pair, 2 * step));
 #pragma unroll
                 for (int group = 0; group < GROUPS; group++) {
                     multiply_add(s, group, 2 * pair, a[group], b);
@@ -200,10 +205,11 @@ template <class TYPE, int SIZE_, int OUT_, int GROUPS_, int COLUMNS_, int WARPS_
     }
 
     /* For tf32 the sum over eight columns of W runs in the order 0, 2, 4, 6, 1, 3, 5, 7: then the accumulator's registers are the left operand. */
-    static __device__ inline void accumulate(float (&o)[R][OC], const float (&w)[R][C], const char *x, int first, char *)
+    static __device__ inline void accumulate(float (&o)[R][OC], const float (&w)[R][C], char *shared, int x, int first, int)
     {
         constexpr int EACH = sizeof(element) == 2 ? 4 : 2; /* columns of a thread in one step */
-        int lane = lane_index();
+        int lane = lane_index(), row = sizeof(element) == 2 ? lane % 16 : lane % 4 * 2, begin = x + first * (int)sizeof(element);
+        int at = tile_at<ROW_BYTES>(begin, row, lane / 16), next = tile_at<ROW_BYTES>(begin, row + 1, lane / 16);
 #pragma unroll
         for (int step = 0; step < C / EACH; step++) {
             uint32_t a[GROUPS][4];
@@ -226,14 +232,13 @@ template <class TYPE, int SIZE_, int OUT_, int GROUPS_, int COLUMNS_, int WARPS_
             for (int pair = 0; pair < OUT / 16; pair++) {
                 uint32_t b[4];
                 if constexpr (sizeof(element) == 2) {
-                    ldmatrix_x4_trans(b, x + tile_at<ROW_BYTES>(16 * step, lane % 16, 2 * pair, lane / 16) + first * 2);
+                    ldmatrix_x4_trans(b, shared + tile_step<ROW_BYTES>(at, 16 * step, 2 * pair));
                 } else {
-                    const char *from = x + (lane / 4 & 3) * 4 + first * 4;
-                    int row = lane % 4 * 2, chunk = lane / 16;
-                    b[0] = *(const uint32_t *)(from + tile_at<ROW_BYTES>(8 * step, row, 4 * pair, chunk));
-                    b[1] = *(const uint32_t *)(from + tile_at<ROW_BYTES>(8 * step, row + 1, 4 * pair, chunk));
-                    b[2] = *(const uint32_t *)(from + tile_at<ROW_BYTES>(8 * step, row, 4 * pair + 2, chunk));
-                    b[3] = *(const uint32_t *)(from + tile_at<ROW_BYTES>(8 * step, row + 1, 4 * pair + 2, chunk));
+                    const char *word = shared + (lane / 4 & 3) * 4;
+                    b[0] = *(const uint32_t *)(word + tile_step<ROW_BYTES>(at, 8 * step, 4 * pair));
+                    b[1] = *(const uint32_t *)(word + tile_step<ROW_BYTES>(next, 8 * step, 4 * pair));
+                    b[2] = *(const uint32_t *)(word + tile_step<ROW_BYTES>(at, 8 * step, 4 * pair + 2));
+                    b[3] = *(const uint32_t *)(word + tile_step<ROW_BYTES>(next, 8 * step, 4 * pair + 2));
                 }
 #pragma unroll
                 for (int group = 0; group < GROUPS; group++) {
@@ -262,11 +267,11 @@ template <class TYPE, int SIZE_, int OUT_, int COLUMNS_, int WARPS_> struct fuse
     static __device__ constexpr int column_offset(int j) { return 16 * j; }
     static __device__ constexpr int output_offset(int j) { return 64 * (j / 4) + j % 4; }
 
-    static __device__ inline void load_rows(uint32_t *, const char *, int, int)
+    static __device__ inline void load_rows(uint32_t *, const char *, int, int, int)
     {
     }
 
-    template <class OPERAND> static __device__ inline void multiply(float (&s)[R][C], const OPERAND &rows, const char *columns)
+    template <class OPERAND> static __device__ inline void multiply(float (&s)[R][C], const OPERAND &rows, const char *shared, int columns)
     {
         int first = row(), column_row = column();
 #pragma unroll
@@ -279,10 +284,10 @@ template <class TYPE, int SIZE_, int OUT_, int COLUMNS_, int WARPS_> struct fuse
             float4 a[R], b[C];
 #pragma unroll
             for (int i = 0; i < R; i++)
-                a[i] = *(const float4 *)(rows.tile + (first + i) * ROW_BYTES + (chunk ^ swizzle<ROW_BYTES>(first + i)) * CHUNK);
+                a[i] = *(const float4 *)(shared + tile_at<ROW_BYTES>(rows.tile, first + i, chunk));
 #pragma unroll
             for (int j = 0; j < C; j++)
-                b[j] = *(const float4 *)(columns + (column_row + 16 * j) * ROW_BYTES + (chunk ^ swizzle<ROW_BYTES>(column_row)) * CHUNK);
+                b[j] = *(const float4 *)(shared + tile_at<ROW_BYTES>(columns, column_row + 16 * j, chunk));
 #pragma unroll
             for (int i = 0; i < R; i++)
 #pragma unroll
@@ -295,9 +300,9 @@ template <class TYPE, int SIZE_, int OUT_, int COLUMNS_, int WARPS_> struct fuse
         }
     }
 
-    static __device__ inline void accumulate(float (&o)[R][OC], const float (&w)[R][C], const char *x, int first, char *strip)
+    static __device__ inline void accumulate(float (&o)[R][OC], const float (&w)[R][C], char *shared, int x, int first, int strip)
     {
-        float *weight = (float *)strip + lane_index() / 16 * 4 * STRIP;
+        float *weight = (float *)(shared + strip + warp_index() * STRIP_BYTES) + lane_index() / 16 * 4 * STRIP;
 #pragma unroll
         for (int i = 0; i < R; i++)
 #pragma unroll
@@ -315,7 +320,7 @@ template <class TYPE, int SIZE_, int OUT_, int COLUMNS_, int WARPS_> struct fuse
 #pragma unroll
                 for (int part = 0; part < OC / 4; part++) {
                     int chunk = (first + output_column()) / 4 + 16 * part;
-                    float4 b = *(const float4 *)(x + (from + k) * ROW_BYTES + (chunk ^ swizzle<ROW_BYTES>(from + k)) * CHUNK);
+                    float4 b = *(const float4 *)(shared + tile_at<ROW_BYTES>(x, from + k, chunk));
 #pragma unroll
                     for (int i = 0; i < R; i++) {
                         float factor = k == 0 ? a[i].x : k == 1 ? a[i].y : k == 2 ? a[i].z : a[i].w;

@@ -308,4 +308,13 @@ __device__ static inline float exp2_fast(float x)
 #endif
 }
 
+/* x; but what depends on it is computed here and now, rather than before a loop and kept in registers. */
+__device__ static inline unsigned not_before(unsigned x)
+{
+#ifdef __CUDACC__
+    asm volatile("" : "+r"(x));
+#endif
+    return x;
+}
+
 #endif

@@ -214,28 +214,32 @@ static struct norm_arguments arguments_of(struct kernels *k, const struct norm *
     return a;
 }
 
-/* The shape of a launch over whole rows: a warp a row while its registers hold the row. */
-static int by_warp(int width)
-{
-    return width <= 4 * WARP * HELD;
-}
+/* Calls launch<N, THREADS>() as the width wants it: vectors of 4 where rows are aligned for them, a warp a row while its registers hold the row. */
+#define LAUNCH_FOR(width, launch)                   \
+    do {                                            \
+        if ((width) % 4 == 0)                       \
+            if ((width) <= 4 * WARP * HELD)         \
+                launch(4, WARP);                    \
+            else                                    \
+                launch(4, BLOCK);                   \
+        else if ((width) <= WARP * HELD)            \
+            launch(1, WARP);                        \
+        else                                        \
+            launch(1, BLOCK);                       \
+    } while (0)
 
-static dim3 row_grid(int rows, int width)
+template <int THREADS> static dim3 row_grid(int rows)
 {
-    return dim3((unsigned)(by_warp(width) ? cuda_divide_up((size_t)rows, BLOCK / WARP) : (size_t)rows));
+    return dim3((unsigned)cuda_divide_up((size_t)rows, BLOCK / THREADS));
 }
 
 template <class Y> static void launch_norm(struct kernels *k, Y *y, float *statistics, const float *x, const struct norm *norm, int rows, int width)
 {
     cudaStream_t stream = cuda_state(k)->stream;
     struct norm_arguments a = arguments_of(k, norm);
-    dim3 grid = row_grid(rows, width), block = dim3(BLOCK);
-    if (width % 4)
-        LAUNCH((norm_rows<1, BLOCK, Y>), dim3((unsigned)rows), block, 0, stream, y, statistics, x, a, rows, width);
-    else if (by_warp(width))
-        LAUNCH((norm_rows<4, WARP, Y>), grid, block, 0, stream, y, statistics, x, a, rows, width);
-    else
-        LAUNCH((norm_rows<4, BLOCK, Y>), grid, block, 0, stream, y, statistics, x, a, rows, width);
+#define NORM(n, threads) LAUNCH((norm_rows<n, threads, Y>), row_grid<threads>(rows), dim3(BLOCK), 0, stream, y, statistics, x, a, rows, width)
+    LAUNCH_FOR(width, NORM);
+#undef NORM
 }
 
 template <class G>
@@ -244,13 +248,10 @@ static void launch_norm_reverse(struct kernels *k, float *dx, const G *dy, const
 {
     cudaStream_t stream = cuda_state(k)->stream;
     struct norm_arguments a = arguments_of(k, norm);
-    dim3 grid = row_grid(rows, width), block = dim3(BLOCK);
-    if (width % 4)
-        LAUNCH((norm_rows_reverse<1, BLOCK, G>), dim3((unsigned)rows), block, 0, stream, dx, dy, x, statistics, a, rows, width, accumulate);
-    else if (by_warp(width))
-        LAUNCH((norm_rows_reverse<4, WARP, G>), grid, block, 0, stream, dx, dy, x, statistics, a, rows, width, accumulate);
-    else
-        LAUNCH((norm_rows_reverse<4, BLOCK, G>), grid, block, 0, stream, dx, dy, x, statistics, a, rows, width, accumulate);
+#define REVERSE(n, threads) \
+    LAUNCH((norm_rows_reverse<n, threads, G>), row_grid<threads>(rows), dim3(BLOCK), 0, stream, dx, dy, x, statistics, a, rows, width, accumulate)
+    LAUNCH_FOR(width, REVERSE);
+#undef REVERSE
 }
 
 static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm, struct rows rows, int width)

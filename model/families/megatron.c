@@ -70,7 +70,7 @@ static int read_norm_kind(struct reader *r, struct error *e)
         r->norm = r->newer ? NORM_RMS : NORM_RMS_OUTSIDE, r->norm_scale = "scale", epsilon = "rms_norm_epsilon", fallback = 1e-8;
     else if (kind == 2)
         r->norm = NORM_LENGTH, r->norm_scale = "g", epsilon = "scalenorm_epsilon", fallback = 1e-8;
-    return config_real_or(d->config, epsilon, 0, 1, fallback, &r->epsilon, e);
+    return config_real_or(d->config, epsilon, 0, 1000, fallback, &r->epsilon, e);
 }
 
 static int read_norm(struct norm_view *out, const struct reader *r, int index, const char *name, struct error *e)

@@ -14,6 +14,7 @@
 #endif
 #endif
 #ifdef FIBER_ASAN
+#include <pthread.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #ifndef __x86_64__
@@ -30,8 +31,6 @@ const size_t STACK = 512 << 10;
 #else
 const size_t STACK = 128 << 10;
 #endif
-
-enum wait { RUNNING, AT_BARRIER, AT_WARP, DONE };
 
 /* What a lane brings to an operation of its warp, and takes back. */
 struct slot {
@@ -56,10 +55,7 @@ struct fiber {
 #else
     ucontext_t context;
 #endif
-    enum wait wait;
     uint3 index;
-    const char *barrier;
-    int condition;
     struct slot slot;
     std::vector<copy> copies; /* cp.async under way */
     int group;                /* of the next cp.async */
@@ -68,8 +64,13 @@ struct fiber {
 #endif
 };
 
-fiber fibers[1024];
+enum { MOST = 1024 };
+fiber fibers[MOST];
 int count, current;
+/* A bit a lane, a word a warp: threads that can run, that stand at the block's barrier, at an operation of their warp, or have ended. */
+unsigned ready[MOST / 32], at_barrier[MOST / 32], at_meeting[MOST / 32], ended[MOST / 32];
+int barrier_count, ended_count, barrier_any, barrier_all, released_any, released_all;
+const char *barrier_kind;
 const std::function<void()> *body;
 unsigned char *shared;
 uint64_t random_state;
@@ -89,7 +90,7 @@ ucontext_t scheduler_context;
 #endif
 #ifdef FIBER_ASAN
 void *scheduler_fake;
-const void *scheduler_stack;
+void *scheduler_stack;
 size_t scheduler_size;
 #endif
 
@@ -105,53 +106,83 @@ uint64_t next_random(void)
     return random_state;
 }
 
-/* Back to the scheduler, in state `wait`. */
-void leave(enum wait wait)
+/* A thread that can run: of the present warp where that goes, so that caches stay warm; with a seed any of it, now and then of another. -1: none. */
+int pick(void)
 {
-    fiber *f = &fibers[current];
-    f->wait = wait;
+    int warps = (count + 31) / 32, warp = current / 32;
+    uint64_t random = shuffled ? next_random() : 0;
+    if (shuffled && random % 8 == 0)
+        warp = (int)((random >> 32) % (unsigned)warps);
+    for (int i = 0; i < warps; i++, warp = warp + 1 < warps ? warp + 1 : 0)
+        if (ready[warp]) {
+            int turn = (int)(random >> 8 & 31);
+            unsigned turned = turn ? ready[warp] >> turn | ready[warp] << (32 - turn) : ready[warp];
+            return 32 * warp + (__builtin_ctz(turned) + turn) % 32;
+        }
+    return -1;
+}
+
+/* Lets everyone at the barrier go when all threads that still run stand there. */
+void release_barrier(void)
+{
+    if (!barrier_count || barrier_count + ended_count < count)
+        return;
+    for (int warp = 0; warp < (count + 31) / 32; warp++) {
+        ready[warp] |= at_barrier[warp];
+        at_barrier[warp] = 0;
+    }
+    barrier_count = 0;
+    released_any = barrier_any; /* until all have taken it: no one gets through the next barrier before */
+    released_all = barrier_all;
+}
+
+/* From the running fiber (or the scheduler, NULL) to another (or back to the scheduler, -1). */
+void switch_to(fiber *from, int to)
+{
+    fiber *f = to < 0 ? NULL : &fibers[to];
 #ifdef FIBER_ASAN
-    __sanitizer_start_switch_fiber(&f->fake, scheduler_stack, scheduler_size);
+    __sanitizer_start_switch_fiber(from ? &from->fake : &scheduler_fake, f ? f->stack : scheduler_stack, f ? STACK : scheduler_size);
 #endif
+    if (f) {
+        current = to;
+        threadIdx = f->index;
+    }
 #ifdef __x86_64__
-    host_fiber_switch(&f->sp, scheduler_sp);
+    host_fiber_switch(from ? &from->sp : &scheduler_sp, f ? f->sp : scheduler_sp);
 #else
-    swapcontext(&f->context, &scheduler_context);
+    swapcontext(from ? &from->context : &scheduler_context, f ? &f->context : &scheduler_context);
 #endif
 #ifdef FIBER_ASAN
-    __sanitizer_finish_switch_fiber(f->fake, NULL, NULL);
+    __sanitizer_finish_switch_fiber(from ? from->fake : scheduler_fake, NULL, NULL);
 #endif
+}
+
+/* The running thread cannot go on: the next one that can does, the scheduler when all have ended. Returns when this one can. */
+void yield(void)
+{
+    int self = current, next;
+    ready[self / 32] &= ~(1u << self % 32);
+    release_barrier();
+    next = pick();
+    if (next < 0 && ended_count < count)
+        die("threads wait for each other: a barrier or warp operation that not all of them reach");
+    if (next != self)
+        switch_to(&fibers[self], next);
 }
 
 void fiber_main(void)
 {
 #ifdef FIBER_ASAN
-    __sanitizer_finish_switch_fiber(NULL, &scheduler_stack, &scheduler_size);
+    __sanitizer_finish_switch_fiber(NULL, NULL, NULL);
 #endif
     for (;;) { /* one turn for each block */
         (*body)();
         if (!fibers[current].copies.empty())
             die("a thread ends with cp.async under way");
-        leave(DONE);
+        ended[current / 32] |= 1u << current % 32;
+        ended_count++;
+        yield();
     }
-}
-
-void enter(int i)
-{
-    fiber *f = &fibers[i];
-    current = i;
-    threadIdx = f->index;
-#ifdef FIBER_ASAN
-    __sanitizer_start_switch_fiber(&scheduler_fake, f->stack, STACK);
-#endif
-#ifdef __x86_64__
-    host_fiber_switch(&scheduler_sp, f->sp);
-#else
-    swapcontext(&scheduler_context, &f->context);
-#endif
-#ifdef FIBER_ASAN
-    __sanitizer_finish_switch_fiber(scheduler_fake, NULL, NULL);
-#endif
 }
 
 /* A stack and a first frame for a thread that has none. */
@@ -179,73 +210,51 @@ void prepare(int i)
     fiber *f = &fibers[i];
     if (!f->stack)
         make_stack(f);
-    f->wait = RUNNING;
     f->index = {(unsigned)i % blockDim.x, (unsigned)i / blockDim.x % blockDim.y, (unsigned)i / blockDim.x / blockDim.y};
     f->group = 0;
 }
 
-/* Lets everyone go when all threads that still run stand at the same barrier. */
-int release_barrier(void)
+/* Waits for all threads; 'o' any condition, 'a' all of them. */
+int barrier(const char *kind, int condition)
 {
-    int waiting = 0, any = 0, all = 1;
-    const char *barrier = NULL;
-    for (int i = 0; i < count; i++) {
-        if (fibers[i].wait == DONE)
-            continue;
-        if (fibers[i].wait != AT_BARRIER)
-            return 0;
-        if (barrier && fibers[i].barrier != barrier)
-            die("threads wait at barriers of different kinds");
-        barrier = fibers[i].barrier;
-        waiting++;
-        any |= fibers[i].condition;
-        all &= fibers[i].condition;
-    }
-    for (int i = 0; i < count; i++)
-        if (fibers[i].wait == AT_BARRIER) {
-            fibers[i].wait = RUNNING;
-            fibers[i].condition = barrier[0] == 'o' ? any : all;
-        }
-    return waiting;
-}
-
-int at_barrier(const char *barrier, int condition)
-{
-    fibers[current].barrier = barrier;
-    fibers[current].condition = condition != 0;
-    leave(AT_BARRIER);
-    return fibers[current].condition;
+    if (!barrier_count) {
+        barrier_kind = kind;
+        barrier_any = 0, barrier_all = 1;
+    } else if (barrier_kind != kind)
+        die("threads wait at barriers of different kinds");
+    barrier_any |= condition != 0;
+    barrier_all &= condition != 0;
+    at_barrier[current / 32] |= 1u << current % 32;
+    barrier_count++;
+    yield();
+    return kind[0] == 'o' ? released_any : released_all;
 }
 
 /* The lanes in the caller's mask meet; the last to come does `work` for all of them. */
 void meet(const char *operation, unsigned mask, void (*work)(fiber *lanes, unsigned mask))
 {
-    int lane = current % 32, first = current - lane;
-    fiber *lanes = &fibers[first];
-    if (first + 32 > count)
+    int warp = current / 32, lane = current % 32;
+    fiber *lanes = &fibers[32 * warp];
+    if (32 * warp + 32 > count)
         die("a warp operation in a block that is no multiple of 32 threads");
     if (!(mask >> lane & 1))
         die("a warp operation whose mask lacks the calling lane");
+    if (mask & ended[warp])
+        die("a warp operation waits for a lane that has ended");
     lanes[lane].slot.operation = operation;
     lanes[lane].slot.mask = mask;
-    lanes[lane].wait = AT_WARP;
-    for (int i = 0; i < 32; i++) {
-        if (!(mask >> i & 1))
-            continue;
-        if (lanes[i].wait == DONE)
-            die("a warp operation waits for a lane that has ended");
-        if (lanes[i].wait != AT_WARP) {
-            leave(AT_WARP);
-            return;
-        }
-        if (lanes[i].slot.operation != operation || lanes[i].slot.mask != mask)
-            die("lanes of a warp meet at different operations or with different masks");
+    at_meeting[warp] |= 1u << lane;
+    if (mask & ~at_meeting[warp]) {
+        yield();
+        return;
     }
+    for (int i = 0; i < 32; i++)
+        if (mask >> i & 1 && (lanes[i].slot.operation != operation || lanes[i].slot.mask != mask))
+            die("lanes of a warp meet at different operations or with different masks");
     if (work)
         work(lanes, mask);
-    for (int i = 0; i < 32; i++)
-        if (mask >> i & 1)
-            lanes[i].wait = RUNNING;
+    at_meeting[warp] &= ~mask;
+    ready[warp] |= mask;
 }
 
 float from_bf16(uint32_t bits)
@@ -365,27 +374,19 @@ void host_run_block(dim3 block, unsigned char *shared_memory, uint64_t seed, con
     random_state = seed * 0x9e3779b97f4a7c15u + 1;
     for (int i = 0; i < count; i++)
         prepare(i);
-    for (int left = count; left > 0;) {
-        /* a pass over all threads in an order i -> (start + i * step) mod count; step and count have no common factor */
-        int ran = 0, start = 0, step = 1;
-        if (shuffled) {
-            static const int primes[] = {1, 7, 13, 37, 61, 101, 211, 331, 503, 769, 1021};
-            start = (int)(next_random() % (uint64_t)count);
-            do
-                step = primes[next_random() % (sizeof primes / sizeof *primes)];
-            while (count % step == 0 && step != 1);
-        }
-        for (int i = 0; i < count; i++) {
-            int at = (int)(((long)start + (long)i * step) % count);
-            if (fibers[at].wait == RUNNING) {
-                enter(at);
-                ran++;
-                left -= fibers[at].wait == DONE;
-            }
-        }
-        if (!ran && left > 0 && !release_barrier())
-            die("threads wait for each other: a barrier or warp operation that not all of them reach");
+#ifdef FIBER_ASAN
+    pthread_attr_t attributes;
+    if (!scheduler_stack && pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &scheduler_stack, &scheduler_size);
+        pthread_attr_destroy(&attributes);
     }
+#endif
+    barrier_count = ended_count = current = 0;
+    for (int warp = 0; warp < (count + 31) / 32; warp++) {
+        ready[warp] = count - 32 * warp < 32 ? (1u << (count - 32 * warp)) - 1 : ~0u;
+        at_barrier[warp] = at_meeting[warp] = ended[warp] = 0;
+    }
+    switch_to(NULL, pick());
 }
 
 unsigned char *host_shared_memory(void)
@@ -395,17 +396,17 @@ unsigned char *host_shared_memory(void)
 
 void __syncthreads(void)
 {
-    at_barrier("barrier", 0);
+    barrier("barrier", 0);
 }
 
 int __syncthreads_or(int condition)
 {
-    return at_barrier("or", condition);
+    return barrier("or", condition);
 }
 
 int __syncthreads_and(int condition)
 {
-    return at_barrier("and", condition);
+    return barrier("and", condition);
 }
 
 void __threadfence(void)

@@ -445,7 +445,7 @@ def special_tensor(name, shape, case, rng):
     if name.endswith("bias_p") or name.endswith("wei_p"):
         return rng.uniform(-0.1, 2.3, shape)
     if name.endswith("bias_a"):
-        return rng.uniform(-0.05, 0.6, shape)
+        return rng.uniform(-0.03, 0.09, shape)
     if name.endswith("wei_a"):
         return rng.uniform(-0.02, 0.2, shape)
     return None

@@ -1,34 +1,20 @@
 /* NumPy's .npy files of integers as token ids. Format: numpy.lib.format, versions 1 to 3. */
-#include "io/tokens.h"
+#include "io/tokens/formats.h"
 
 #include "io/element.h"
-#include "io/ids.h"
-#include "io/input.h"
 
 #include <ctype.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER_BYTES_MAX = 1 << 20, PIECE_BYTES = 1 << 16 };
-
-/* What a header says. */
-struct npy {
-    size_t element_bytes; /* 1, 2, 4, 8 */
-    int is_signed, big_endian;
-    int fortran_order;
-    int rank; /* 1 or 2 */
-    size_t shape[2];
-    size_t count;
-};
+enum { HEADER_BYTES_MAX = 1 << 20 };
 
 /* -- the header: a Python dict of three entries -- */
 
 struct cursor {
     const char *at; /* NUL behind the text */
     const char *file;
-    struct npy *npy;
+    struct stored_tokens *npy;
 };
 
 static void skip_space(struct cursor *c)
@@ -110,7 +96,7 @@ static int read_size(struct cursor *c, size_t *out, struct error *e)
 static int read_shape(struct cursor *c, struct error *e)
 {
     size_t size = 0;
-    struct npy *n = c->npy;
+    struct stored_tokens *n = c->npy;
     if (!take(c, "("))
         return bad_header(c, "shape as (..)", e);
     n->rank = 0;
@@ -141,7 +127,7 @@ static int read_order(struct cursor *c, struct error *e)
     return c->npy->fortran_order || take(c, "False") ? 0 : bad_header(c, "True or False for fortran_order", e);
 }
 
-static int parse_header(struct npy *npy, const char *text, const char *file, struct error *e)
+static int parse_header(struct stored_tokens *npy, const char *text, const char *file, struct error *e)
 {
     static const struct {
         const char *key;
@@ -180,25 +166,16 @@ static int parse_header(struct npy *npy, const char *text, const char *file, str
     return 0;
 }
 
-/* Reads exactly `size` bytes of the header. */
-static int read_exactly(struct input *in, void *out, size_t size, struct error *e)
-{
-    size_t got;
-    if (input_read(in, out, size, &got, e))
-        return -1;
-    return got == size ? 0 : fail(e, "%s: ends within its header (expected a whole .npy file)", input_name(in));
-}
-
-static int read_header(struct npy *npy, struct input *in, struct error *e)
+static int read_header(struct stored_tokens *npy, struct input *in, struct error *e)
 {
     unsigned char start[8], length[4] = {0};
-    if (read_exactly(in, start, sizeof start, e))
+    if (stored_header(in, start, sizeof start, e))
         return -1;
     if (memcmp(start, "\x93NUMPY", 6))
         return fail(e, "%s: is no .npy file (expected it to begin with \\x93NUMPY)", input_name(in));
     if (start[6] < 1 || start[6] > 3)
         return fail(e, "%s: has .npy version %d.%d (expected 1, 2 or 3)", input_name(in), start[6], start[7]);
-    if (read_exactly(in, length, start[6] == 1 ? 2 : 4, e))
+    if (stored_header(in, length, start[6] == 1 ? 2 : 4, e))
         return -1;
     size_t bytes = length[0] | (size_t)length[1] << 8 | (size_t)length[2] << 16 | (size_t)length[3] << 24;
     if (bytes > HEADER_BYTES_MAX)
@@ -206,7 +183,7 @@ static int read_header(struct npy *npy, struct input *in, struct error *e)
     char *text = malloc(bytes + 1);
     if (!text)
         return fail_memory(e, (double)bytes + 1, "a .npy header");
-    int result = read_exactly(in, text, bytes, e);
+    int result = stored_header(in, text, bytes, e);
     if (result == 0) {
         text[bytes] = '\0';
         result = strlen(text) == bytes ? parse_header(npy, text, input_name(in), e) : fail(e, "%s: a zero byte in its header", input_name(in));
@@ -215,122 +192,7 @@ static int read_header(struct npy *npy, struct input *in, struct error *e)
     return result;
 }
 
-/* -- the data -- */
-
-/* One stored integer as a token id; -1 if it is none. `text` receives its decimal form for the message. */
-static int32_t read_id(const unsigned char *p, const struct npy *n, char text[32])
+int npy_read(struct ids *a, struct stored_tokens *s, struct input *in, struct error *e)
 {
-    uint64_t value = 0;
-    for (size_t b = 0; b < n->element_bytes; b++)
-        value = value << 8 | p[n->big_endian ? b : n->element_bytes - 1 - b];
-    if (n->is_signed) {
-        unsigned unused = (unsigned)(64 - 8 * n->element_bytes);
-        int64_t whole = (int64_t)(value << unused) >> unused; /* extends the sign */
-        if (whole >= 0 && whole <= INT32_MAX)
-            return (int32_t)whole;
-        snprintf(text, 32, "%lld", (long long)whole);
-    } else {
-        if (value <= INT32_MAX)
-            return (int32_t)value;
-        snprintf(text, 32, "%llu", (unsigned long long)value);
-    }
-    return -1;
-}
-
-static int bad_id(const char *file, const struct npy *n, size_t index, const char *text, struct error *e)
-{
-    if (n->rank == 1)
-        return fail(e, "%s: element %zu is %s (expected a token id from 0 to %d)", file, index, text, INT32_MAX);
-    size_t row = n->fortran_order ? index % n->shape[0] : index / n->shape[1];
-    size_t column = n->fortran_order ? index / n->shape[0] : index % n->shape[1];
-    return fail(e, "%s: element [%zu, %zu] is %s (expected a token id from 0 to %d)", file, row, column, text, INT32_MAX);
-}
-
-/* Appends the elements in stored order. Memory grows with what is read, never by what the header claims. */
-static int append_elements(struct ids *a, const struct npy *n, struct input *in, struct error *e)
-{
-    unsigned char piece[PIECE_BYTES];
-    for (size_t done = 0; done < n->count;) {
-        size_t most = PIECE_BYTES / n->element_bytes, left = n->count - done, got;
-        size_t wanted = (left < most ? left : most) * n->element_bytes;
-        if (input_read(in, piece, wanted, &got, e))
-            return -1;
-        if (got < wanted)
-            return fail(e, "%s: ends after %zu of %zu elements", input_name(in), done + got / n->element_bytes, n->count);
-        size_t here = wanted / n->element_bytes;
-        if (ids_reserve(a, here, e))
-            return -1;
-        for (size_t i = 0; i < here; i++) {
-            char text[32];
-            int32_t id = read_id(piece + i * n->element_bytes, n, text);
-            if (id < 0)
-                return bad_id(input_name(in), n, done + i, text, e);
-            a->id[a->count++] = id;
-        }
-        done += here;
-    }
-    size_t got;
-    if (input_read(in, piece, 1, &got, e))
-        return -1;
-    return got == 0 ? 0 : fail(e, "%s: bytes lie behind the last element (expected %zu elements and the end)", input_name(in), n->count);
-}
-
-/* Column after column to row after row, of the last `count` ids. */
-static int transpose(struct ids *a, const struct npy *n, struct error *e)
-{
-    size_t rows = n->shape[0], columns = n->shape[1];
-    int32_t *by_column = malloc(n->count * sizeof *by_column), *by_row = a->id + (a->count - n->count);
-    if (!by_column)
-        return fail_memory(e, (double)n->count * sizeof *by_column, "a transposed table");
-    memcpy(by_column, by_row, n->count * sizeof *by_column);
-    for (size_t r = 0; r < rows; r++)
-        for (size_t c = 0; c < columns; c++)
-            by_row[r * columns + c] = by_column[c * rows + r];
-    free(by_column);
-    return 0;
-}
-
-/* Appends one file; the first one (out->rows and columns not set yet, `first`) decides between stream and table. */
-static int append_file(struct tokens *out, struct ids *a, const char *file, int first, struct error *e)
-{
-    struct npy n = {0};
-    struct input *in = input_open(file, e);
-    if (!in)
-        return -1;
-    int result = -1;
-    if (read_header(&n, in, e))
-        goto end;
-    if (n.count == 0) {
-        fail(e, "%s: holds no tokens", input_name(in));
-        goto end;
-    }
-    size_t columns = n.rank == 2 ? n.shape[1] : 0;
-    if (!first && columns != out->columns) {
-        fail(e, "%s: has %zu columns, the file before it %zu (0: a stream; all files must agree)", input_name(in), columns, out->columns);
-        goto end;
-    }
-    if (append_elements(a, &n, in, e) || (n.rank == 2 && n.fortran_order && transpose(a, &n, e)))
-        goto end;
-    out->columns = columns;
-    out->rows += n.rank == 2 ? n.shape[0] : 0;
-    result = 0;
-end:
-    input_close(in);
-    return result;
-}
-
-int tokens_read_npy(struct tokens *out, const char *const *files, int count, struct error *e)
-{
-    struct ids a = {0};
-    *out = (struct tokens){0};
-    if (count < 1)
-        return fail(e, "tokens: no .npy file was given");
-    for (int i = 0; i < count; i++)
-        if (append_file(out, &a, files[i], i == 0, e)) {
-            free(a.id);
-            *out = (struct tokens){0};
-            return -1;
-        }
-    ids_to_tokens(out, &a, files, count);
-    return 0;
+    return read_header(s, in, e) ? -1 : stored_read(a, s, in, e);
 }

@@ -1,0 +1,477 @@
+/* Growth on the scale t, ln t, ln ln t, ... with a bounded factor. */
+#include "analyze/series/growth.h"
+#include "analyze/series/evaluate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ln of something positive: sum of a[k] * level[k + 1] + rest, level[0] = t, level[k + 1] = ln level[k]. */
+struct form {
+    fmpq_t a[GROWTH_LEVELS];
+    mpfi_t rest;
+};
+
+struct growing {
+    const struct expression_pool *p;
+    const struct ranges *ranges;
+    mpfi_t level[GROWTH_LEVELS + 1]; /* at X */
+    int levels;                      /* how many of them are at least e at X; one more is positive */
+    mpfr_prec_t prec;
+};
+
+static void form_init(struct form *f, mpfr_prec_t prec)
+{
+    for (int k = 0; k < GROWTH_LEVELS; k++)
+        fmpq_init(f->a[k]);
+    mpfi_init2(f->rest, prec);
+    mpfi_set_ui(f->rest, 0);
+}
+
+static void form_clear(struct form *f)
+{
+    for (int k = 0; k < GROWTH_LEVELS; k++)
+        fmpq_clear(f->a[k]);
+    mpfi_clear(f->rest);
+}
+
+static void form_set(struct form *f, const struct form *g)
+{
+    for (int k = 0; k < GROWTH_LEVELS; k++)
+        fmpq_set(f->a[k], g->a[k]);
+    mpfi_set(f->rest, g->rest);
+}
+
+/* f += q g. */
+static void form_addmul(struct form *f, const fmpq_t q, const struct form *g)
+{
+    mpfi_t x;
+    mpfi_init2(x, mpfi_get_prec(f->rest));
+    for (int k = 0; k < GROWTH_LEVELS; k++)
+        fmpq_addmul(f->a[k], q, g->a[k]);
+    interval_set_fmpq(x, q);
+    mpfi_mul(x, x, g->rest);
+    mpfi_add(f->rest, f->rest, x);
+    mpfi_clear(x);
+}
+
+/* Index of the first exponent that is not 0, -1 if there is none. */
+static int leading(const struct form *f)
+{
+    for (int k = 0; k < GROWTH_LEVELS; k++)
+        if (!fmpq_is_zero(f->a[k]))
+            return k;
+    return -1;
+}
+
+static int compare_growth(const struct form *f, const struct form *g)
+{
+    for (int k = 0; k < GROWTH_LEVELS; k++) {
+        int order = fmpq_cmp(f->a[k], g->a[k]);
+        if (order)
+            return order;
+    }
+    return 0;
+}
+
+/* exp(d) for a form whose first exponent is negative: out = [0, its value at X], provided that it falls from X on. 1 or 0. The rate of d by ln t is
+ * the sum of a[k] / (level[1] ... level[k]); weights of later levels fall faster, so it is enough that the positive ones together do not outweigh the
+ * first at X. */
+static int fading(mpfi_t out, const struct growing *g, const struct form *d)
+{
+    int first = leading(d), fades;
+    mpfi_t weight, sum, x;
+    mpfi_init2(weight, g->prec);
+    mpfi_init2(sum, g->prec);
+    mpfi_init2(x, g->prec);
+    mpfi_set_ui(weight, 1);
+    interval_set_fmpq(sum, d->a[first]);
+    mpfi_set(out, d->rest);
+    int known = first <= g->levels;
+    for (int k = first; k < GROWTH_LEVELS && known; k++) {
+        if (fmpq_is_zero(d->a[k]) && k > g->levels)
+            break;
+        known = k <= g->levels;
+        if (!known)
+            break;
+        interval_set_fmpq(x, d->a[k]);
+        if (k > first && fmpq_sgn(d->a[k]) > 0) {
+            mpfi_t part;
+            mpfi_init2(part, g->prec);
+            mpfi_mul(part, x, weight);
+            mpfi_add(sum, sum, part);
+            mpfi_clear(part);
+        }
+        mpfi_mul(x, x, g->level[k + 1]);
+        mpfi_add(out, out, x);
+        mpfi_div(weight, weight, g->level[k + 1]);
+    }
+    for (int k = g->levels + 1; k < GROWTH_LEVELS; k++)
+        known &= fmpq_is_zero(d->a[k]);
+    fades = known && mpfr_sgn(&sum->right) <= 0;
+    mpfi_exp(out, out);
+    mpfi_put_si(out, 0);
+    mpfi_clear(weight);
+    mpfi_clear(sum);
+    mpfi_clear(x);
+    return fades && !mpfi_nan_p(out) && interval_is_bounded(out);
+}
+
+static int form_of(struct form *out, const struct growing *g, int n);
+static int log_form(struct form *out, const struct growing *g, int n);
+
+/* ln of q + sum of weight * child, all of them of known growth: ln(leading) + ln(1 + the others over the leading one). */
+static int log_of_sum(struct form *out, const struct growing *g, const struct expression *x)
+{
+    int count = x->count + 1, ok = 1, first = -1;
+    struct form *part = calloc((size_t)count, sizeof *part);
+    mpfi_t coefficient, sum, others, ratio;
+    if (!part)
+        return 0;
+    mpfi_init2(coefficient, g->prec);
+    mpfi_init2(sum, g->prec);
+    mpfi_init2(others, g->prec);
+    mpfi_init2(ratio, g->prec);
+    for (int i = 0; i < count; i++)
+        form_init(&part[i], g->prec);
+    for (int i = 0; i < x->count && ok; i++)
+        ok = log_form(&part[i], g, x->child[i]);
+    for (int i = 0; i < count && ok; i++) /* the constant, where there is one, comes last */
+        if ((i < x->count || !fmpq_is_zero(x->q)) && (first < 0 || compare_growth(&part[i], &part[first]) > 0))
+            first = i;
+    mpfi_set_ui(sum, 0);
+    mpfi_set_ui(others, 0);
+    for (int pass = 0; pass < 2 && ok; pass++) /* first the terms that grow as the leading one does, then the others over their sum */
+        for (int i = 0; i < count && ok; i++) {
+            if (i == x->count && fmpq_is_zero(x->q))
+                continue;
+            int same = compare_growth(&part[i], &part[first]) == 0;
+            interval_set_fmpq(coefficient, i < x->count ? &x->weight[i] : x->q);
+            if (same && pass == 0) {
+                mpfi_exp(ratio, part[i].rest);
+                mpfi_mul(ratio, ratio, coefficient);
+                mpfi_add(sum, sum, ratio);
+            } else if (!same && pass == 1) {
+                struct form difference;
+                fmpq_t minus;
+                fmpq_init(minus);
+                fmpq_set_si(minus, -1, 1);
+                form_init(&difference, g->prec);
+                form_set(&difference, &part[i]);
+                form_addmul(&difference, minus, &part[first]);
+                mpfi_set(difference.rest, part[i].rest);
+                ok = fading(ratio, g, &difference);
+                form_clear(&difference);
+                fmpq_clear(minus);
+                mpfi_mul(ratio, ratio, coefficient);
+                mpfi_add(others, others, ratio);
+            }
+        }
+    if (ok) {
+        mpfi_add(sum, sum, others);
+        ok = !mpfi_nan_p(sum) && interval_is_positive(sum) && interval_is_bounded(sum);
+    }
+    if (ok) {
+        form_set(out, &part[first]);
+        mpfi_log(out->rest, sum);
+    }
+    for (int i = 0; i < count; i++)
+        form_clear(&part[i]);
+    free(part);
+    mpfi_clear(coefficient);
+    mpfi_clear(sum);
+    mpfi_clear(others);
+    mpfi_clear(ratio);
+    return ok;
+}
+
+/* ln of ln u, from the form of ln u: with a the first exponent, at level k, ln u = a level[k + 1] (1 + the rest over a level[k + 1]). */
+static int log_of_log(struct form *out, const struct growing *g, const struct form *inner)
+{
+    int k = leading(inner), ok = k >= 0 && k + 1 < GROWTH_LEVELS && k + 1 <= g->levels && fmpq_sgn(inner->a[k < 0 ? 0 : k]) > 0;
+    if (!ok)
+        return 0;
+    mpfi_t a, others, x;
+    mpfi_init2(a, g->prec);
+    mpfi_init2(others, g->prec);
+    mpfi_init2(x, g->prec);
+    interval_set_fmpq(a, inner->a[k]);
+    mpfi_set(others, inner->rest);
+    mpfi_div(others, others, g->level[k + 1]);
+    mpfi_put_si(others, 0); /* rest / level falls towards 0 */
+    for (int i = k + 1; i < GROWTH_LEVELS && ok; i++) {
+        if (fmpq_is_zero(inner->a[i]))
+            continue;
+        ok = i <= g->levels; /* level[i + 1] / level[k + 1] falls from X on: ln y / y does for y >= e */
+        if (!ok)
+            break;
+        interval_set_fmpq(x, inner->a[i]);
+        mpfi_mul(x, x, g->level[i + 1]);
+        mpfi_div(x, x, g->level[k + 1]);
+        mpfi_put_si(x, 0);
+        mpfi_add(others, others, x);
+    }
+    if (ok) {
+        mpfi_add(others, others, a);
+        ok = interval_is_positive(others) && interval_is_bounded(others);
+    }
+    if (ok) {
+        for (int i = 0; i < GROWTH_LEVELS; i++)
+            fmpq_zero(out->a[i]);
+        fmpq_one(out->a[k + 1]);
+        mpfi_log(out->rest, others);
+    }
+    mpfi_clear(a);
+    mpfi_clear(others);
+    mpfi_clear(x);
+    return ok;
+}
+
+/* ln of node n, which is positive on [X, inf). */
+static int log_form(struct form *out, const struct growing *g, int n)
+{
+    const struct expression *x = &g->p->node[n];
+    const struct range *r = &g->ranges->node[n];
+    if (n == NODE_T_ITSELF) {
+        fmpq_one(out->a[0]);
+        return 1;
+    }
+    if (!r->defined || r->masked || !interval_is_positive(r->value))
+        return 0;
+    if (x->kind == X_EXP)
+        return form_of(out, g, x->child[0]);
+    if (x->kind == X_LN) {
+        struct form inner;
+        form_init(&inner, g->prec);
+        int ok = log_form(&inner, g, x->child[0]) && log_of_log(out, g, &inner);
+        form_clear(&inner);
+        if (ok)
+            return 1;
+    }
+    if (x->kind == X_LINEAR && log_of_sum(out, g, x))
+        return 1;
+    if (x->kind == X_MULTIPLY || (x->kind == X_POWER && g->p->node[x->child[1]].kind == X_NUMBER)) {
+        struct form inner, other;
+        form_init(&inner, g->prec);
+        form_init(&other, g->prec);
+        fmpq_t one;
+        fmpq_init(one);
+        fmpq_one(one);
+        int ok = log_form(&inner, g, x->child[0]) && (x->kind == X_POWER || log_form(&other, g, x->child[1]));
+        if (ok) {
+            form_addmul(&other, x->kind == X_POWER ? g->p->node[x->child[1]].q : one, &inner);
+            form_set(out, &other);
+        }
+        fmpq_clear(one);
+        form_clear(&inner);
+        form_clear(&other);
+        if (ok)
+            return 1;
+    }
+    if (!interval_is_bounded(r->value)) /* what stays between positive bounds is a factor */
+        return 0;
+    for (int k = 0; k < GROWTH_LEVELS; k++)
+        fmpq_zero(out->a[k]);
+    mpfi_log(out->rest, r->value);
+    return interval_is_bounded(out->rest);
+}
+
+/* Node n itself. */
+static int form_of(struct form *out, const struct growing *g, int n)
+{
+    const struct expression *x = &g->p->node[n];
+    const struct range *r = &g->ranges->node[n];
+    if (!r->defined || r->masked)
+        return 0;
+    if (x->kind == X_LN) {
+        struct form inner;
+        form_init(&inner, g->prec);
+        int ok = log_form(&inner, g, x->child[0]);
+        if (ok)
+            form_set(out, &inner);
+        form_clear(&inner);
+        if (ok)
+            return 1;
+    }
+    if (x->kind == X_LINEAR) {
+        struct form sum, part;
+        int ok = 1;
+        form_init(&sum, g->prec);
+        interval_set_fmpq(sum.rest, x->q);
+        for (int i = 0; i < x->count && ok; i++) {
+            form_init(&part, g->prec);
+            ok = form_of(&part, g, x->child[i]);
+            form_addmul(&sum, &x->weight[i], &part);
+            form_clear(&part);
+        }
+        if (ok)
+            form_set(out, &sum);
+        form_clear(&sum);
+        if (ok)
+            return interval_is_bounded(out->rest);
+    }
+    for (int k = 0; k < GROWTH_LEVELS; k++)
+        fmpq_zero(out->a[k]);
+    mpfi_set(out->rest, r->value);
+    return interval_is_bounded(r->value);
+}
+
+struct growth *growth_new(const struct expression_pool *p, int root, const fmpz_t from)
+{
+    struct ranges ranges;
+    struct growth *result = NULL;
+    struct growing g = {.p = p, .ranges = &ranges, .prec = 128, .levels = -1};
+    struct form f;
+    mpfr_t e;
+    if (ranges_compute(&ranges, p, root, from, NULL, g.prec))
+        return NULL;
+    form_init(&f, g.prec);
+    mpfr_init2(e, 64);
+    mpfr_set_d(e, 2.7183, MPFR_RNDU);
+    for (int k = 0; k <= GROWTH_LEVELS; k++) {
+        mpfi_init2(g.level[k], g.prec);
+        if (k == 0) {
+            fmpz_get_mpfr(&g.level[0]->left, from, MPFR_RNDD);
+            fmpz_get_mpfr(&g.level[0]->right, from, MPFR_RNDU);
+        } else {
+            mpfi_log(g.level[k], g.level[k - 1]);
+        }
+        if (k < GROWTH_LEVELS && g.levels == k - 1 && !mpfi_nan_p(g.level[k]) && mpfr_cmp(&g.level[k]->left, e) >= 0)
+            g.levels = k;
+    }
+    if (g.levels >= 0 && form_of(&f, &g, root)) {
+        result = malloc(sizeof *result);
+        if (result) {
+            for (int k = 0; k < GROWTH_LEVELS; k++) {
+                fmpq_init(result->exponent[k]);
+                fmpq_set(result->exponent[k], f.a[k]);
+            }
+            mpfi_init2(result->rest, g.prec);
+            mpfi_set(result->rest, f.rest);
+            fmpz_init_set(result->from, from);
+        }
+    }
+    for (int k = 0; k <= GROWTH_LEVELS; k++)
+        mpfi_clear(g.level[k]);
+    mpfr_clear(e);
+    form_clear(&f);
+    ranges_free(&ranges);
+    return result;
+}
+
+void growth_free(struct growth *g)
+{
+    if (!g)
+        return;
+    for (int k = 0; k < GROWTH_LEVELS; k++)
+        fmpq_clear(g->exponent[k]);
+    mpfi_clear(g->rest);
+    fmpz_clear(g->from);
+    free(g);
+}
+
+/* The first level whose exponent is not -1, or GROWTH_LEVELS. */
+static int deciding_level(const struct growth *g)
+{
+    int k = 0;
+    while (k < GROWTH_LEVELS && fmpz_is_one(fmpq_denref(g->exponent[k])) && fmpz_equal_si(fmpq_numref(g->exponent[k]), -1))
+        k++;
+    return k;
+}
+
+int growth_verdict(const struct growth *g)
+{
+    int k = deciding_level(g);
+    if (k == GROWTH_LEVELS)
+        return 1;
+    return fmpq_cmp_si(g->exponent[k], -1) < 0 ? -1 : 1;
+}
+
+void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec)
+{
+    int k = deciding_level(g);
+    arb_t level[GROWTH_LEVELS + 1], term, integral, q, weight, least, greatest, product, other;
+    arb_ptr own[] = {term, integral, q, weight, least, greatest, product, other};
+    enum { OWN = sizeof own / sizeof own[0] };
+    for (int i = 0; i < OWN; i++)
+        arb_init(own[i]);
+    for (int i = 0; i <= GROWTH_LEVELS; i++) {
+        arb_init(level[i]);
+        if (i == 0)
+            arb_set(level[0], from);
+        else
+            arb_log(level[i], level[i - 1], prec);
+    }
+    /* y = level[k]: the integral over t of the growth is that over y of y^a ..., whose elasticity lies between -greatest and -least from here on;
+     * it is therefore between y^(1+a) ... / (greatest - 1) and the same over (least - 1) */
+    arb_one(weight);
+    arb_one(product); /* the growth over t level[1] ... level[k-1], without those factors */
+    arb_zero(term);
+    for (int i = 0; i < GROWTH_LEVELS; i++) {
+        if (fmpq_is_zero(g->exponent[i]))
+            continue;
+        arb_set_fmpq(q, g->exponent[i], prec);
+        arb_log(other, level[i], prec);
+        arb_addmul(term, q, other, prec); /* ln of the growth at `from` */
+        if (i >= k) {
+            arb_mul(other, other, q, prec);
+            arb_exp(other, other, prec);
+            arb_mul(product, product, other, prec);
+        }
+    }
+    for (int i = k; i < GROWTH_LEVELS; i++) {
+        if (i > k) /* 1 / (level[k+1] ... level[i]) */
+            arb_div(weight, weight, level[i], prec);
+        if (fmpq_is_zero(g->exponent[i]))
+            continue;
+        arb_set_fmpq(q, g->exponent[i], prec);
+        arb_neg(q, q);
+        if (i == k) {
+            arb_set(least, q);
+            arb_set(greatest, q);
+        } else {
+            arb_mul(q, q, weight, prec);
+            if (arb_is_negative(q))
+                arb_add(least, least, q, prec);
+            else
+                arb_add(greatest, greatest, q, prec);
+        }
+    }
+    arb_sub_ui(least, least, 1, prec);
+    arb_sub_ui(greatest, greatest, 1, prec);
+    arb_mul(product, product, level[k], prec);
+    arb_exp(term, term, prec);
+    if (arb_is_positive(least) && arb_is_positive(level[k])) {
+        arb_div(integral, product, greatest, prec);
+        arb_div(other, product, least, prec);
+        arb_add(other, other, term, prec);
+        arb_union(integral, integral, other, prec);
+        arb_set_interval_mpfr(other, &g->rest->left, &g->rest->right, prec);
+        arb_exp(other, other, prec);
+        arb_mul(out, integral, other, prec);
+    } else {
+        arb_indeterminate(out);
+    }
+    for (int i = 0; i < OWN; i++)
+        arb_clear(own[i]);
+    for (int i = 0; i <= GROWTH_LEVELS; i++)
+        arb_clear(level[i]);
+}
+
+void growth_text(char *text, size_t size, const struct growth *g)
+{
+    static const char *const level[GROWTH_LEVELS] = {"t", "ln t", "ln ln t", "ln ln ln t", "ln ln ln ln t"};
+    size_t used = 0;
+    text[0] = '\0';
+    for (int k = 0; k < GROWTH_LEVELS && used < size; k++) {
+        if (fmpq_is_zero(g->exponent[k]))
+            continue;
+        char *q = fmpq_get_str(NULL, 10, g->exponent[k]);
+        int bare = k == 0, fraction = strchr(q, '/') != NULL;
+        int n = snprintf(text + used, size - used, "%s%s%s%s^%s%s%s", used ? " " : "", bare ? "" : "(", level[k], bare ? "" : ")", fraction ? "(" : "", q,
+                         fraction ? ")" : "");
+        used += n > 0 ? (size_t)n : 0;
+        flint_free(q);
+    }
+    if (used == 0)
+        snprintf(text, size, "1");
+}

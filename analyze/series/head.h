@@ -1,0 +1,68 @@
+/* One head's series: where its bias has which smooth form, whether the sum converges, bounds of its tails. Private to this folder. */
+#ifndef REACH_ANALYZE_SERIES_HEAD_H
+#define REACH_ANALYZE_SERIES_HEAD_H
+
+#include "analyze/series.h"
+#include "analyze/series/growth.h"
+
+enum piece_kind {
+    PIECE_ZERO,      /* b = -inf */
+    PIECE_CONSTANT,
+    PIECE_GEOMETRIC, /* b affine in t, with a slope that is not 0 */
+    PIECE_SMOOTH,    /* no kinks, defined and analytic around every t of the piece */
+    PIECE_ROUGH      /* kinks that could not be resolved: summed point by point */
+};
+
+/* Distances first <= t < end on which the bias is the expression `root`. */
+struct piece {
+    enum piece_kind kind;
+    fmpz_t first, end;
+    int unbounded;   /* there is no end: the last piece */
+    int root;
+    int defined;     /* proved to be a number at every t of the piece */
+};
+
+enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_ELASTIC, TAIL_GROWTH };
+
+struct head {
+    const struct formula *formula;
+    struct formula_point at;
+    struct expression_pool *pool;
+    fmpz_t shift;                /* whole number taken off the bias, so that the largest terms are near 1 */
+    int root;                    /* the bias less the shift */
+    struct piece *piece;
+    int pieces, capacity;
+    enum series_verdict verdict;
+    enum tail_kind tail;         /* how the tail was proved to converge */
+    fmpz_t tail_from;            /* the proof holds from this distance on */
+    int decreasing;              /* f is proved not to grow from decreasing_from on */
+    fmpz_t decreasing_from;
+    struct growth *growth;       /* TAIL_GROWTH: the form that holds from tail_from on */
+    char *proof;
+    int references;
+};
+
+/* ---- pieces (pieces.c) ---- */
+
+/* Splits [0, inf) into pieces. 0, or -1 with *e: a bias that is not a number or +inf, memory. */
+int head_split(struct head *h, struct formula_error *e);
+
+/* ---- verdict and tails (tail.c) ---- */
+
+/* Decides the verdict from the last piece and writes the proof. 0, or -1 with *e: no mass at all, memory. */
+int head_decide(struct head *h, struct formula_error *e);
+/* Bounds of the sum of f over all t >= from, as a ball; from is a whole number, at least tail_from, possibly far beyond any machine word. Converging
+ * heads only; indeterminate where nothing is known. */
+void head_tail(arb_t out, const struct head *h, const arb_t from, slong prec);
+/* Adds a line to the proof. */
+void head_prove(struct head *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- antiderivatives (primitive.c) ---- */
+
+/* G with G' = -f where b has a form whose integral is known; *vanishes: G tends to 0. 1, or 0 if there is none. */
+int head_primitive(arb_t out, int *vanishes, const struct head *h, int root, const arb_t t, slong prec);
+
+/* The value of b at a whole t as an expression without t (a node of `to`), whatever the kinks. NODE_NAN if it is no number. */
+int head_value(struct expression_pool *to, const struct head *h, int root, const fmpz_t t);
+
+#endif

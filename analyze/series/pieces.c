@@ -1,0 +1,267 @@
+/* Where the bias has which form: the distances are split until every comparison, min, max, abs and floor is decided on each piece. */
+#include "analyze/formula_private.h"
+#include "analyze/series/evaluate.h"
+#include "analyze/series/head.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STEPS = 300000,      /* nodes times intervals that are looked at */
+    TAIL_BITS = 33500,   /* a last piece may begin at 2^this, some 10^10000 */
+    ROUGH_BITS = 22      /* where none is found, distances are looked at one interval at a time up to 2^this */
+};
+
+struct splitting {
+    struct head *h;
+    struct formula_error *e;
+    long budget;         /* intervals */
+    int failed;
+};
+
+/* One bottom-up pass: node `root` with what the ranges decide put in. */
+static int decide(struct expression_pool *p, int root, const struct ranges *r)
+{
+    int *made = malloc((size_t)(root + 1) * sizeof *made), widest = 3, result;
+    for (int n = 0; n <= root; n++)
+        widest = r->needed[n] && p->node[n].count > widest ? p->node[n].count : widest;
+    int *child = malloc((size_t)widest * sizeof *child);
+    if (!made || !child) {
+        free(made);
+        free(child);
+        p->failed = 1;
+        return NODE_NAN;
+    }
+    for (int n = 0; n <= root; n++) {
+        if (!r->needed[n])
+            continue;
+        struct expression x = p->node[n]; /* the pool may move while it grows */
+        const struct range *range = &r->node[n];
+        made[n] = n;
+        if (!x.depends || x.count == 0)
+            continue;
+        int finite = 1, infinite = -1, constant = x.kind == X_POSITIVE || x.kind == X_NONNEGATIVE || x.kind == X_ZERO || x.kind == X_FLOOR;
+        for (int i = 0; i < x.count; i++) {
+            child[i] = made[x.child[i]];
+            if (p->node[child[i]].kind == X_INFINITY)
+                infinite = i;
+            else
+                finite &= r->node[x.child[i]].defined && !r->node[x.child[i]].masked;
+        }
+        if (constant && range->defined && mpfr_equal_p(&range->value->left, &range->value->right)) {
+            fmpq_t q;
+            fmpq_init(q);
+            mpz_t z;
+            mpz_init(z);
+            mpfr_get_z(z, &range->value->left, MPFR_RNDN); /* a whole number */
+            fmpz_set_mpz(fmpq_numref(q), z);
+            mpz_clear(z);
+            made[n] = expression_number(p, q);
+            fmpq_clear(q);
+        } else if (x.kind == X_ABS && r->node[x.child[0]].defined && mpfr_sgn(&r->node[x.child[0]].value->left) >= 0) {
+            made[n] = child[0];
+        } else if (x.kind == X_ABS && r->node[x.child[0]].defined && mpfr_sgn(&r->node[x.child[0]].value->right) <= 0) {
+            made[n] = expression_subtract(p, NODE_ZERO, child[0]);
+        } else if ((x.kind == X_MIN || x.kind == X_MAX) && infinite < 0 && r->node[x.child[2]].defined &&
+                   (mpfr_sgn(&r->node[x.child[2]].value->left) >= 0 || mpfr_sgn(&r->node[x.child[2]].value->right) <= 0)) {
+            int a_least = mpfr_sgn(&r->node[x.child[2]].value->right) <= 0;
+            made[n] = (x.kind == X_MIN) == a_least ? child[0] : child[1];
+        } else if (x.kind == X_LINEAR && infinite >= 0 && finite) {
+            int sign = fmpq_sgn(&x.weight[infinite]) * (child[infinite] == NODE_PLUS_INFINITY ? 1 : -1), infinities = 0;
+            for (int i = 0; i < x.count; i++)
+                infinities += p->node[child[i]].kind == X_INFINITY;
+            made[n] = infinities > 1 ? expression_rebuild(p, &x, child) : sign == 0 ? NODE_NAN : sign > 0 ? NODE_PLUS_INFINITY : NODE_MINUS_INFINITY;
+        } else {
+            made[n] = expression_rebuild(p, &x, child);
+        }
+    }
+    result = made[root];
+    free(made);
+    free(child);
+    return result;
+}
+
+/* The expression that the bias is on [lo, hi] (hi NULL: unbounded); *settled: no kinks are left and it is a number throughout, or an infinity, or
+ * not-a-number. */
+static int resolve(int *settled, struct head *h, int root, const fmpz_t lo, const fmpz *hi)
+{
+    struct ranges r;
+    *settled = 0;
+    for (int pass = 0; pass < 6; pass++) {
+        if (!h->pool->node[root].depends) {
+            *settled = 1;
+            return root;
+        }
+        if (ranges_compute(&r, h->pool, root, lo, hi, 64)) {
+            h->pool->failed = 1;
+            return root;
+        }
+        int defined = r.node[root].defined, next = decide(h->pool, root, &r);
+        ranges_free(&r);
+        if (next == root) {
+            *settled = defined && !h->pool->node[root].kinked;
+            return root;
+        }
+        root = next;
+    }
+    return root;
+}
+
+static void refuse(struct splitting *s, const char *why)
+{
+    if (!s->failed)
+        formula_refuse(s->e, 0, "%s", why);
+    s->failed = 1;
+}
+
+/* Appends a piece, or makes the last one longer. end NULL: unbounded. */
+static void append(struct splitting *s, int root, const fmpz_t first, const fmpz *end, int settled)
+{
+    struct head *h = s->h;
+    const struct expression *x = &h->pool->node[root];
+    struct piece *last = h->pieces ? &h->piece[h->pieces - 1] : NULL;
+    if (settled && (x->kind == X_NAN || root == NODE_PLUS_INFINITY)) {
+        char *t = fmpz_get_str(NULL, 10, first);
+        char text[200];
+        snprintf(text, sizeof text, "the value at head %d, distance %.60s is %s (expected a number or -inf)", h->at.h, t,
+                 x->kind == X_NAN ? "not a number" : "+inf");
+        flint_free(t);
+        refuse(s, text);
+        return;
+    }
+    enum piece_kind kind = !settled ? PIECE_ROUGH : root == NODE_MINUS_INFINITY ? PIECE_ZERO : !x->depends ? PIECE_CONSTANT : PIECE_SMOOTH;
+    if (kind == PIECE_SMOOTH) {
+        arb_t shift, slope;
+        arb_init(shift);
+        arb_init(slope);
+        if (evaluate_affine(shift, slope, h->pool, root, 256) && arb_is_nonzero(slope))
+            kind = PIECE_GEOMETRIC;
+        arb_clear(shift);
+        arb_clear(slope);
+    }
+    int defined = settled;
+    if (!settled) {
+        struct ranges r;
+        fmpz_t hi;
+        fmpz_init(hi);
+        if (end)
+            fmpz_sub_ui(hi, end, 1);
+        if (ranges_compute(&r, h->pool, root, first, end ? hi : NULL, 64) == 0) {
+            defined = r.node[root].defined;
+            ranges_free(&r);
+        }
+        fmpz_clear(hi);
+    }
+    if (last && last->kind == kind && last->root == root) {
+        last->defined &= defined;
+        last->unbounded = !end;
+        if (end)
+            fmpz_set(last->end, end);
+        return;
+    }
+    if (h->pieces == h->capacity) {
+        int capacity = h->capacity ? 2 * h->capacity : 16;
+        struct piece *grown = realloc(h->piece, (size_t)capacity * sizeof *grown);
+        if (!grown) {
+            refuse(s, "out of memory");
+            return;
+        }
+        h->piece = grown;
+        h->capacity = capacity;
+    }
+    struct piece *piece = &h->piece[h->pieces++];
+    *piece = (struct piece){.kind = kind, .root = root, .unbounded = !end, .defined = defined};
+    fmpz_init_set(piece->first, first);
+    fmpz_init(piece->end);
+    if (end)
+        fmpz_set(piece->end, end);
+}
+
+/* Distances lo <= t < end. */
+static void split(struct splitting *s, int root, const fmpz_t lo, const fmpz_t end)
+{
+    struct head *h = s->h;
+    int settled, found;
+    if (s->failed || h->pool->failed || fmpz_cmp(lo, end) >= 0)
+        return;
+    if (s->budget-- <= 0) {
+        append(s, root, lo, end, 0);
+        return;
+    }
+    fmpz_t hi, middle;
+    fmpz_init(hi);
+    fmpz_init(middle);
+    fmpz_sub_ui(hi, end, 1);
+    found = resolve(&settled, h, root, lo, hi);
+    if (!settled && fmpz_equal(lo, hi)) {
+        found = head_value(h->pool, h, root, lo);
+        settled = !h->pool->node[found].kinked;
+    }
+    if (settled || fmpz_equal(lo, hi)) {
+        append(s, found, lo, end, settled);
+    } else {
+        fmpz_mul_ui(middle, lo, 4);
+        fmpz_add_ui(middle, middle, 8);
+        if (fmpz_cmp(hi, middle) > 0) { /* in the geometric middle where the ends are far apart */
+            fmpz_add_ui(middle, lo, 1);
+            fmpz_mul(middle, middle, end);
+            fmpz_sqrt(middle, middle);
+        } else {
+            fmpz_add(middle, lo, end);
+            fmpz_fdiv_q_2exp(middle, middle, 1);
+        }
+        split(s, found, lo, middle);
+        split(s, found, middle, end);
+    }
+    fmpz_clear(hi);
+    fmpz_clear(middle);
+}
+
+int head_value(struct expression_pool *to, const struct head *h, int root, const fmpz_t t)
+{
+    if (!h->pool->node[root].opaque)
+        return expression_substitute(to, h->pool, root, t);
+    struct formula_error ignored;
+    int n = expression_build(to, h->formula, &h->at, t, &ignored);
+    if (n < 0)
+        return NODE_NAN;
+    fmpq_t shift;
+    fmpq_init(shift);
+    fmpq_set_fmpz(shift, h->shift);
+    n = expression_subtract(to, n, expression_number(to, shift));
+    fmpq_clear(shift);
+    return n;
+}
+
+int head_split(struct head *h, struct formula_error *e)
+{
+    struct splitting s = {.h = h, .e = e};
+    int settled = 0, tail = -1;
+    fmpz_t zero, from;
+    fmpz_init(zero);
+    fmpz_init(from);
+    s.budget = STEPS / (h->root + 1);
+    s.budget = s.budget < 200 ? 200 : s.budget > 4000 ? 4000 : s.budget;
+    /* a last piece [X, inf): X = 0, then powers of 2, ever farther */
+    for (slong bits = -1; bits <= TAIL_BITS && !settled && !h->pool->node[h->root].opaque; bits = bits < 4 ? bits + 1 : bits * 3 / 2) {
+        if (bits >= 0)
+            fmpz_one_2exp(from, (ulong)bits);
+        tail = resolve(&settled, h, h->root, from, NULL);
+    }
+    if (settled) {
+        split(&s, h->root, zero, from);
+    } else {
+        fmpz_one_2exp(from, ROUGH_BITS);
+        if (h->pool->node[h->root].opaque)
+            fmpz_zero(from);
+        split(&s, h->root, zero, from);
+        tail = h->root;
+    }
+    if (!s.failed)
+        append(&s, tail, from, NULL, settled);
+    if (h->pool->failed)
+        refuse(&s, "the formula is too large to analyse (or out of memory)");
+    fmpz_clear(zero);
+    fmpz_clear(from);
+    return s.failed ? -1 : 0;
+}

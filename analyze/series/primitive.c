@@ -1,0 +1,329 @@
+/* Antiderivatives that are known functions, recognised on the expression. With z = shift + slope t, slope > 0, the bias is taken apart into
+ *   c + q0 z + q z^p + a0 ln z + a1 ln ln z + ... + k (ln z)^2     or     c - ln(u + v z^2)
+ * and the sum is integrated from z to infinity (up to a constant where that diverges). */
+#include "analyze/series/evaluate.h"
+#include "analyze/series/head.h"
+
+#include <string.h>
+
+enum { LOGS = 4 };
+
+struct taken {
+    const struct expression_pool *p;
+    slong prec;
+    int z;                       /* node of z, -1 while nothing names it */
+    arb_t shift, slope;          /* z = shift + slope t */
+    arb_t constant, linear;      /* b = constant + linear * t + ... */
+    arb_t power, power_weight;   /* weight * z^power */
+    int powers;
+    arb_t log[LOGS];             /* weights of ln z, ln ln z, ... */
+    fmpq_t exact[LOGS];          /* the same, where they are rational */
+    int logs[LOGS];              /* 0: absent, 1: rational, 2: some other constant */
+    arb_t square;                /* weight of (ln z)^2 */
+    int squares;
+};
+
+/* What multiplies t in a node: the part that depends on t and its constant factor. */
+static int constant_factor(arb_t factor, const struct expression_pool *p, int n, slong prec)
+{
+    const struct expression *x = &p->node[n];
+    arb_one(factor);
+    if (x->kind == X_MULTIPLY && !p->node[x->child[0]].depends) {
+        evaluate_constant(factor, p, x->child[0], prec);
+        return x->child[1];
+    }
+    if (x->kind == X_MULTIPLY && !p->node[x->child[1]].depends) {
+        evaluate_constant(factor, p, x->child[1], prec);
+        return x->child[0];
+    }
+    return n;
+}
+
+/* Takes the node for z, or finds that it is. */
+static int same_z(struct taken *k, int n)
+{
+    if (k->z >= 0)
+        return k->z == n;
+    if (!evaluate_affine(k->shift, k->slope, k->p, n, k->prec) || !arb_is_positive(k->slope))
+        return 0;
+    k->z = n;
+    return 1;
+}
+
+/* n = ln ln ... ln z: how many logarithms, 0 if it is something else. */
+static int log_depth(struct taken *k, int n)
+{
+    int depth = 0;
+    for (; k->p->node[n].kind == X_LN; n = k->p->node[n].child[0])
+        depth++;
+    return depth >= 1 && depth <= LOGS && same_z(k, n) ? depth : 0;
+}
+
+/* One term: weight * node. */
+static int take(struct taken *k, int n, const fmpq *weight)
+{
+    arb_t factor, a, b;
+    arb_init(factor);
+    arb_init(a);
+    arb_init(b);
+    int inner = constant_factor(factor, k->p, n, k->prec), ok = 1, depth, rational = inner == n;
+    const struct expression *x = &k->p->node[inner];
+    arb_mul_fmpz(factor, factor, fmpq_numref(weight), k->prec);
+    arb_div_fmpz(factor, factor, fmpq_denref(weight), k->prec);
+    if (evaluate_affine(a, b, k->p, inner, k->prec)) {
+        arb_addmul(k->constant, factor, a, k->prec);
+        arb_addmul(k->linear, factor, b, k->prec);
+    } else if ((depth = log_depth(k, inner)) > 0) {
+        ok = !k->logs[depth - 1];
+        arb_set(k->log[depth - 1], factor);
+        fmpq_set(k->exact[depth - 1], weight);
+        k->logs[depth - 1] = rational ? 1 : 2;
+    } else if (x->kind == X_POWER && !k->p->node[x->child[1]].depends) {
+        const struct expression *e = &k->p->node[x->child[1]];
+        int base = x->child[0];
+        if (k->p->node[base].kind == X_LN) {
+            ok = log_depth(k, base) == 1 && e->kind == X_NUMBER && fmpz_is_one(fmpq_denref(e->q)) && fmpz_equal_si(fmpq_numref(e->q), 2);
+            ok &= !k->squares++;
+            arb_set(k->square, factor);
+        } else {
+            ok = same_z(k, base) && !k->powers++;
+            evaluate_constant(k->power, k->p, x->child[1], k->prec);
+            arb_set(k->power_weight, factor);
+        }
+    } else {
+        ok = 0;
+    }
+    arb_clear(factor);
+    arb_clear(a);
+    arb_clear(b);
+    return ok;
+}
+
+static int is_minus_one(const struct taken *k, int i)
+{
+    return k->logs[i] == 1 && fmpz_is_one(fmpq_denref(k->exact[i])) && fmpz_equal_si(fmpq_numref(k->exact[i]), -1);
+}
+
+/* z^a0 (ln z)^a1 ...: powers where the last exponent that is there follows only -1. */
+static int integrate_logs(arb_t out, int *vanishes, const struct taken *k, const arb_t z)
+{
+    int level = 0, known = 0;
+    arb_t y, a;
+    arb_init(y);
+    arb_init(a);
+    arb_set(y, z);
+    while (level < LOGS && is_minus_one(k, level)) {
+        arb_log(y, y, k->prec);
+        level++;
+    }
+    int deeper = 0;
+    for (int i = level + 1; i < LOGS; i++)
+        deeper |= k->logs[i];
+    if (level < LOGS && !deeper && arb_is_positive(y)) {
+        arb_add_ui(a, k->log[level], 1, k->prec); /* integral of y^(a-1) from y to infinity: -y^a / a */
+        if (arb_is_nonzero(a)) {
+            arb_pow(out, y, a, k->prec);
+            arb_div(out, out, a, k->prec);
+            arb_neg(out, out);
+            *vanishes = arb_is_negative(a);
+            known = 1;
+        }
+    } else if (level == 0 && k->logs[1] && !k->logs[2] && !k->logs[3]) {
+        /* z^-p (ln z)^-q = exp(-(p-1) y) y^-q dy: (p-1)^(q-1) Gamma(1-q, (p-1) ln z) */
+        arb_t s, x, one;
+        arb_init(s);
+        arb_init(x);
+        arb_init(one);
+        arb_log(y, z, k->prec);
+        arb_add_ui(x, k->log[0], 1, k->prec);
+        arb_neg(x, x);
+        arb_add_ui(s, k->log[1], 1, k->prec);
+        if (arb_is_positive(x) && arb_is_positive(y)) {
+            arb_mul(a, x, y, k->prec);
+            arb_hypgeom_gamma_upper(out, s, a, 0, k->prec);
+            arb_neg(s, s);
+            arb_pow(x, x, s, k->prec);
+            arb_mul(out, out, x, k->prec);
+            known = *vanishes = 1;
+        }
+        arb_clear(s);
+        arb_clear(x);
+        arb_clear(one);
+    }
+    arb_clear(y);
+    arb_clear(a);
+    return known;
+}
+
+/* z^a exp(-w z^p): Gamma((1+a)/p, w z^p) / (p w^((1+a)/p)). */
+static int integrate_power(arb_t out, const struct taken *k, const arb_t z, const arb_t weight, const arb_t power)
+{
+    int known = 0;
+    arb_t s, w, x;
+    arb_init(s);
+    arb_init(w);
+    arb_init(x);
+    arb_neg(w, weight);
+    arb_add_ui(s, k->log[0], 1, k->prec);
+    arb_div(s, s, power, k->prec);
+    if (arb_is_positive(w) && arb_is_positive(power) && arb_is_positive(z)) {
+        arb_pow(x, z, power, k->prec);
+        arb_mul(x, x, w, k->prec);
+        arb_hypgeom_gamma_upper(out, s, x, 0, k->prec);
+        arb_pow(x, w, s, k->prec);
+        arb_mul(x, x, power, k->prec);
+        arb_div(out, out, x, k->prec);
+        known = 1;
+    }
+    arb_clear(s);
+    arb_clear(w);
+    arb_clear(x);
+    return known;
+}
+
+/* exp(-k y^2 + (a + 1) y) dy, y = ln z. */
+static int integrate_square(arb_t out, const struct taken *k, const arb_t z)
+{
+    int known = 0;
+    arb_t w, y, b, x;
+    arb_init(w);
+    arb_init(y);
+    arb_init(b);
+    arb_init(x);
+    arb_neg(w, k->square);
+    if (arb_is_positive(w) && arb_is_positive(z)) {
+        arb_log(y, z, k->prec);
+        arb_add_ui(b, k->log[0], 1, k->prec);
+        arb_div(b, b, w, k->prec);
+        arb_mul_2exp_si(b, b, -1); /* the exponent is -w (y - b)^2 + w b^2 */
+        arb_sub(x, y, b, k->prec);
+        arb_sqrt(out, w, k->prec);
+        arb_mul(x, x, out, k->prec);
+        arb_hypgeom_erfc(out, x, k->prec);
+        arb_sqr(b, b, k->prec);
+        arb_mul(b, b, w, k->prec);
+        arb_exp(b, b, k->prec);
+        arb_mul(out, out, b, k->prec);
+        arb_const_pi(x, k->prec);
+        arb_div(x, x, w, k->prec);
+        arb_sqrt(x, x, k->prec);
+        arb_mul(out, out, x, k->prec);
+        arb_mul_2exp_si(out, out, -1);
+        known = 1;
+    }
+    arb_clear(w);
+    arb_clear(y);
+    arb_clear(b);
+    arb_clear(x);
+    return known;
+}
+
+/* b = c - ln(u + v z^2): out is everything, the factor exp(c) / slope included. */
+static int integrate_quadratic(arb_t out, const struct head *h, int root, const arb_t t, slong prec)
+{
+    const struct expression_pool *p = h->pool;
+    const struct expression *b = &p->node[root], *inside = NULL;
+    if (b->kind == X_LINEAR && b->count == 1 && p->node[b->child[0]].kind == X_LN && fmpz_is_one(fmpq_denref(&b->weight[0])) &&
+        fmpz_equal_si(fmpq_numref(&b->weight[0]), -1))
+        inside = &p->node[p->node[b->child[0]].child[0]];
+    if (!inside || inside->kind != X_LINEAR || inside->count != 1 || fmpq_sgn(inside->q) <= 0)
+        return 0;
+    int known = 0;
+    arb_t v, shift, slope, z, root_u, x;
+    arb_ptr own[] = {v, shift, slope, z, root_u, x};
+    enum { OWN = sizeof own / sizeof own[0] };
+    for (int i = 0; i < OWN; i++)
+        arb_init(own[i]);
+    const struct expression *square = &p->node[constant_factor(v, p, inside->child[0], prec)];
+    const struct expression *two = square->kind == X_POWER ? &p->node[square->child[1]] : NULL;
+    arb_mul_fmpz(v, v, fmpq_numref(&inside->weight[0]), prec);
+    arb_div_fmpz(v, v, fmpq_denref(&inside->weight[0]), prec);
+    if (two && two->kind == X_NUMBER && fmpz_is_one(fmpq_denref(two->q)) && fmpz_equal_si(fmpq_numref(two->q), 2) && arb_is_positive(v) &&
+        evaluate_affine(shift, slope, p, square->child[0], prec) && arb_is_positive(slope)) {
+        arb_mul(z, slope, t, prec);
+        arb_add(z, z, shift, prec);
+        arb_set_fmpq(root_u, inside->q, prec);
+        arb_div(x, root_u, v, prec);
+        arb_sqrt(x, x, prec);
+        arb_atan2(out, x, z, prec); /* pi/2 - atan(z / x) */
+        arb_mul(x, root_u, v, prec);
+        arb_sqrt(x, x, prec);
+        arb_mul(x, x, slope, prec);
+        arb_div(out, out, x, prec);
+        arb_set_fmpq(x, b->q, prec);
+        arb_exp(x, x, prec);
+        arb_mul(out, out, x, prec);
+        known = 1;
+    }
+    for (int i = 0; i < OWN; i++)
+        arb_clear(own[i]);
+    return known;
+}
+
+int head_primitive(arb_t out, int *vanishes, const struct head *h, int root, const arb_t t, slong prec)
+{
+    const struct expression *x = &h->pool->node[root];
+    struct taken k = {.p = h->pool, .prec = prec, .z = -1};
+    arb_t z;
+    arb_ptr own[] = {k.shift, k.slope, k.constant, k.linear, k.power, k.power_weight, k.log[0], k.log[1], k.log[2], k.log[3], k.square, z};
+    enum { OWN = sizeof own / sizeof own[0] };
+    int known = 1;
+    *vanishes = 1;
+    if (integrate_quadratic(out, h, root, t, prec))
+        return 1;
+    for (int i = 0; i < OWN; i++)
+        arb_init(own[i]);
+    for (int i = 0; i < LOGS; i++)
+        fmpq_init(k.exact[i]);
+    fmpq_t one;
+    fmpq_init(one);
+    fmpq_one(one);
+    if (x->kind == X_LINEAR) {
+        arb_set_fmpq(k.constant, x->q, prec);
+        for (int i = 0; i < x->count && known; i++)
+            known = take(&k, x->child[i], &x->weight[i]);
+    } else {
+        known = take(&k, root, one);
+    }
+    if (known) {
+        int logs = k.logs[0] || k.logs[1] || k.logs[2] || k.logs[3], later = k.logs[1] || k.logs[2] || k.logs[3];
+        int linear = !arb_is_zero(k.linear);
+        if (k.z < 0)
+            known = same_z(&k, NODE_T_ITSELF);
+        arb_mul(z, k.slope, t, prec);
+        arb_add(z, z, k.shift, prec);
+        if (linear) { /* linear * t = (linear / slope) * (z - shift) */
+            arb_div(k.linear, k.linear, k.slope, prec);
+            arb_submul(k.constant, k.linear, k.shift, prec);
+        }
+        if (!known || !arb_is_positive(z)) {
+            known = 0;
+        } else if (k.powers + linear + k.squares > 1 || (later && (k.powers || linear || k.squares))) {
+            known = 0;
+        } else if (k.powers) {
+            known = integrate_power(out, &k, z, k.power_weight, k.power);
+        } else if (linear) {
+            arb_t unit;
+            arb_init(unit);
+            arb_one(unit);
+            known = integrate_power(out, &k, z, k.linear, unit);
+            arb_clear(unit);
+        } else if (k.squares) {
+            known = integrate_square(out, &k, z);
+        } else {
+            known = logs && integrate_logs(out, vanishes, &k, z);
+        }
+    }
+    if (known) {
+        arb_exp(k.constant, k.constant, prec);
+        arb_mul(out, out, k.constant, prec);
+        arb_div(out, out, k.slope, prec);
+        known = arb_is_finite(out);
+    }
+    fmpq_clear(one);
+    for (int i = 0; i < OWN; i++)
+        arb_clear(own[i]);
+    for (int i = 0; i < LOGS; i++)
+        fmpq_clear(k.exact[i]);
+    return known;
+}

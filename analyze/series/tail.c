@@ -1,0 +1,434 @@
+/* Verdicts and bounds of tails. The rules and their proofs are in doc/series.md. */
+#include "analyze/formula_private.h"
+#include "analyze/series/evaluate.h"
+#include "analyze/series/head.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SCAN_MAX = 20000,     /* distances that are looked at one by one */
+    FAR_BITS = 40000,     /* tails beyond 2^this follow from the one at 2^this */
+    SEARCH_BITS = 33500,  /* proofs are tried from X = 2^0 to 2^this on */
+    GROWTH_BITS = 1 << 24 /* the same on the logarithmic scale: ln ln ln X must reach e */
+};
+
+void head_prove(struct head *h, const char *format, ...)
+{
+    char line[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    size_t old = h->proof ? strlen(h->proof) : 0, size = old + strlen(line) + 2;
+    char *grown = realloc(h->proof, size);
+    if (!grown) /* the proof is for people; the verdict holds without it */
+        return;
+    snprintf(grown + old, size - old, "%s%s", old ? "\n" : "", line);
+    h->proof = grown;
+}
+
+/* A distance for people. */
+static const char *distance_text(char text[64], const fmpz_t t)
+{
+    if (fmpz_sizeinbase(t, 10) <= 15) {
+        char digits[32];
+        snprintf(text, 64, "%s", fmpz_get_str(digits, 10, t));
+    } else if (fmpz_bits(t) == (flint_bitcnt_t)fmpz_val2(t) + 1) {
+        snprintf(text, 64, "2^%lu", (unsigned long)fmpz_val2(t));
+    } else {
+        snprintf(text, 64, "10^%.2f", fmpz_dlog(t) / 2.302585092994046);
+    }
+    return text;
+}
+
+/* ---- elasticity ---- */
+
+/* Of exp(b) on [from, inf): -greatest <= t b'(t) <= -least, and the value at `from`, of every member of the family. */
+struct elastic {
+    int defined, masked, smooth;
+    mpfi_t rate, start;
+};
+
+static int elastic_at(struct elastic *e, const struct head *h, int root, const fmpz_t from, slong prec)
+{
+    struct ranges r;
+    mpfi_init2(e->rate, prec);
+    mpfi_init2(e->start, prec);
+    e->defined = 0;
+    if (ranges_compute(&r, h->pool, root, from, NULL, prec))
+        return -1;
+    const struct range *x = &r.node[root];
+    e->defined = x->defined;
+    e->masked = x->masked;
+    e->smooth = x->smooth;
+    if (x->defined) {
+        mpfi_set(e->rate, x->rate);
+        mpfi_set(e->start, x->start);
+    }
+    ranges_free(&r);
+    return 0;
+}
+
+static void elastic_clear(struct elastic *e)
+{
+    mpfi_clear(e->rate);
+    mpfi_clear(e->start);
+}
+
+/* The tail from `from` on, whose bounds hold from X on; they are carried on when `from` is farther than X. */
+static void elastic_tail(arb_t out, const struct elastic *e, const arb_t X, const arb_t from, slong prec)
+{
+    arb_t least, greatest, value, lower, upper, ratio;
+    arb_ptr own[] = {least, greatest, value, lower, upper, ratio};
+    enum { OWN = sizeof own / sizeof own[0] };
+    for (int i = 0; i < OWN; i++)
+        arb_init(own[i]);
+    arb_indeterminate(out);
+    interval_get_upper(least, e->rate, prec);
+    arb_neg(least, least);
+    arb_sub_ui(least, least, 1, prec); /* s - 1 */
+    if (!e->defined || !arb_is_positive(least) || mpfr_inf_p(&e->start->right))
+        goto end;
+    arb_div(ratio, from, X, prec);
+    arb_log(ratio, ratio, prec);
+    /* upper: f(from) <= f(X) (from/X)^-s, and sum <= f(from) (1 + from / (s - 1)) */
+    interval_get_upper(value, e->start, prec);
+    arb_submul(value, ratio, least, prec);
+    arb_sub(value, value, ratio, prec);
+    arb_exp(value, value, prec);
+    arb_div(upper, from, least, prec);
+    arb_add_ui(upper, upper, 1, prec);
+    arb_mul(upper, upper, value, prec);
+    arb_zero(lower);
+    if (!e->masked && mpfr_number_p(&e->start->left)) {
+        int finite = mpfr_number_p(&e->rate->left);
+        interval_get_lower(value, e->start, prec);
+        if (finite) {
+            interval_get_lower(greatest, e->rate, prec);
+            arb_addmul(value, ratio, greatest, prec);
+        }
+        arb_exp(value, value, prec);
+        if (finite) { /* sum >= from f(from) / (s - 1) */
+            arb_neg(greatest, greatest);
+            arb_sub_ui(greatest, greatest, 1, prec);
+            arb_div(lower, from, greatest, prec);
+            arb_mul(lower, lower, value, prec);
+        } else if (arb_equal(from, X)) { /* the first term */
+            arb_set(lower, value);
+        }
+    }
+    arb_union(out, lower, upper, prec);
+end:
+    for (int i = 0; i < OWN; i++)
+        arb_clear(own[i]);
+}
+
+/* ---- tails ---- */
+
+static void geometric_tail(arb_t out, const struct head *h, int root, const arb_t from, slong prec)
+{
+    arb_t shift, slope;
+    arb_init(shift);
+    arb_init(slope);
+    evaluate_affine(shift, slope, h->pool, root, prec);
+    arb_addmul(shift, slope, from, prec);
+    arb_exp(out, shift, prec);
+    arb_expm1(slope, slope, prec);
+    arb_neg(slope, slope);
+    arb_div(out, out, slope, prec);
+    arb_clear(shift);
+    arb_clear(slope);
+}
+
+/* Integral plus at most the first term, for a falling f with a known antiderivative. 1, or 0 if that does not apply. */
+static int integral_tail(arb_t out, const struct head *h, int root, const arb_t from, slong prec)
+{
+    int vanishes = 0, known = 0;
+    arb_t first, start;
+    arb_init(first);
+    arb_init(start);
+    arb_set_fmpz(start, h->decreasing_from);
+    if (h->decreasing && arb_ge(from, start) && head_primitive(out, &vanishes, h, root, from, prec) && vanishes && arb_is_finite(out)) {
+        struct evaluator *v = evaluator_new(h->pool, root, prec);
+        known = v && evaluator_point(first, v, from) == 0;
+        arb_mul_2exp_si(first, first, -1);
+        arb_add(out, out, first, prec);
+        arb_add_error(out, first);
+        evaluator_free(v);
+    }
+    arb_clear(first);
+    arb_clear(start);
+    return known;
+}
+
+void head_tail(arb_t out, const struct head *h, const arb_t from, slong prec)
+{
+    const struct piece *last = &h->piece[h->pieces - 1];
+    arb_indeterminate(out);
+    switch (h->tail) {
+    case TAIL_NONE: return;
+    case TAIL_ZERO: arb_zero(out); return;
+    case TAIL_GEOMETRIC: geometric_tail(out, h, last->root, from, prec); return;
+    case TAIL_ELASTIC: case TAIL_GROWTH: break;
+    }
+    if (last->kind == PIECE_SMOOTH && integral_tail(out, h, last->root, from, prec))
+        return;
+    fmpz_t X;
+    arb_t start;
+    fmpz_init(X);
+    arb_init(start);
+    int near = arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), FAR_BITS) <= 0 && arb_get_unique_fmpz(X, from);
+    if (h->tail == TAIL_ELASTIC) {
+        struct elastic e;
+        if (!near)
+            fmpz_one_2exp(X, FAR_BITS);
+        arb_set_fmpz(start, X);
+        if (elastic_at(&e, h, last->root, X, prec + 32) == 0)
+            elastic_tail(out, &e, start, from, prec);
+        elastic_clear(&e);
+    } else {
+        struct growth *closer = near && fmpz_cmp(X, h->growth->from) > 0 ? growth_new(h->pool, last->root, X) : NULL;
+        growth_tail(out, closer ? closer : h->growth, from, prec);
+        growth_free(closer);
+    }
+    fmpz_clear(X);
+    arb_clear(start);
+}
+
+/* ---- verdict ---- */
+
+/* Looks at every distance of a piece that is not proved to be a number throughout. 1: it is, 0: not known, -1 with *e: it is not. */
+static int scan(const struct head *h, const struct piece *piece, const fmpz_t end, struct formula_error *e)
+{
+    fmpz_t count, t;
+    int known = 1;
+    fmpz_init(count);
+    fmpz_init_set(t, piece->first);
+    fmpz_sub(count, end, piece->first);
+    if (fmpz_cmp_ui(count, h->pool->node[piece->root].opaque ? SCAN_MAX / 100 : SCAN_MAX) > 0)
+        known = 0;
+    for (; known == 1 && fmpz_cmp(t, end) < 0; fmpz_add_ui(t, t, 1)) {
+        struct expression_pool *p = expression_pool_new();
+        int n = p ? head_value(p, h, piece->root, t) : NODE_NAN;
+        if (!p || p->failed)
+            known = 0;
+        else if (p->node[n].kind == X_NAN || n == NODE_PLUS_INFINITY) {
+            char *digits = fmpz_get_str(NULL, 10, t);
+            known = formula_refuse(e, 0, "the value at head %d, distance %.60s is %s (expected a number or -inf)", h->at.h, digits,
+                                   n == NODE_PLUS_INFINITY ? "+inf" : "not a number");
+            flint_free(digits);
+        }
+        expression_pool_free(p);
+    }
+    fmpz_clear(count);
+    fmpz_clear(t);
+    return known;
+}
+
+/* 1 if the bias is a number or -inf at every t of [first, from) of the last piece, as scan. */
+static int defined_before(const struct head *h, const struct piece *last, const fmpz_t from, struct formula_error *e)
+{
+    struct ranges r;
+    if (last->defined || fmpz_cmp(from, last->first) <= 0)
+        return 1;
+    if (ranges_compute(&r, h->pool, last->root, last->first, from, 64) == 0) {
+        int defined = r.node[last->root].defined;
+        ranges_free(&r);
+        if (defined)
+            return 1;
+    }
+    return scan(h, last, from, e);
+}
+
+/* The next X to try: the piece's first distance, then powers of 2. */
+static int next_start(fmpz_t X, slong *bits, const fmpz_t first, slong limit)
+{
+    if (*bits < 0) {
+        fmpz_set(X, first);
+        if (fmpz_is_zero(X))
+            fmpz_one(X);
+        *bits = 0;
+        return 1;
+    }
+    do {
+        *bits = *bits < 16 ? *bits + 1 : *bits * 3 / 2;
+        if (*bits > limit)
+            return 0;
+        fmpz_one_2exp(X, (ulong)*bits);
+    } while (fmpz_cmp(X, first) <= 0);
+    return 1;
+}
+
+static void try_elastic(struct head *h, const struct piece *last)
+{
+    char text[64];
+    slong bits = -1;
+    fmpz_t X;
+    fmpz_init(X);
+    while (h->verdict == SERIES_UNDECIDED && next_start(X, &bits, last->first, SEARCH_BITS)) {
+        struct elastic e;
+        if (elastic_at(&e, h, last->root, X, 96) == 0 && e.defined) {
+            if (mpfr_cmp_si(&e.rate->right, -1) < 0 && !mpfr_inf_p(&e.start->right)) {
+                double s = -mpfr_get_d(&e.rate->right, MPFR_RNDU);
+                h->verdict = SERIES_CONVERGES;
+                h->tail = TAIL_ELASTIC;
+                fmpz_set(h->tail_from, X);
+                if (s > 1e6)
+                    head_prove(h, "converges: t b'(t) < -10^6 for all t >= %s, so f falls faster than t^-1000000 there", distance_text(text, X));
+                else
+                    head_prove(h, "converges: t b'(t) <= -%.12g < -1 for all t >= %s, so f(t) <= f(X) (t/X)^-%.12g with X = %s, whose sum converges",
+                               s, distance_text(text, X), s, text);
+            } else if (mpfr_cmp_si(&e.rate->left, -1) >= 0 && !e.masked && mpfr_number_p(&e.start->left)) {
+                h->verdict = SERIES_DIVERGES;
+                head_prove(h, "diverges: t b'(t) >= -1 for all t >= %s, so f(t) >= f(X) X/t with X = %s, whose sum diverges (harmonic series)",
+                           distance_text(text, X), text);
+            }
+            if (h->verdict != SERIES_UNDECIDED && !e.smooth)
+                head_prove(h, "with the worst value of every part that jumps or oscillates");
+        }
+        elastic_clear(&e);
+    }
+    fmpz_clear(X);
+}
+
+static void try_growth(struct head *h, const struct piece *last)
+{
+    char text[64], growth[256];
+    slong bits = -1;
+    fmpz_t X;
+    fmpz_init(X);
+    while (h->verdict == SERIES_UNDECIDED && next_start(X, &bits, last->first, GROWTH_BITS)) {
+        struct growth *g = growth_new(h->pool, last->root, X);
+        arb_t from, tail;
+        arb_init(from);
+        arb_init(tail);
+        if (g && growth_verdict(g) > 0) {
+            h->verdict = SERIES_DIVERGES;
+        } else if (g) {
+            arb_set_fmpz(from, X);
+            growth_tail(tail, g, from, 64);
+            if (arb_is_finite(tail))
+                h->verdict = SERIES_CONVERGES;
+        }
+        if (h->verdict != SERIES_UNDECIDED) {
+            int converges = h->verdict == SERIES_CONVERGES;
+            growth_text(growth, sizeof growth, g);
+            fmpz_set(h->tail_from, X);
+            head_prove(h, "%s: f(t) is between %.6g and %.6g times %s for all t >= %s, whose sum %s (Bertrand's series)", series_verdict_name(h->verdict),
+                       exp(mpfr_get_d(&g->rest->left, MPFR_RNDD)), exp(mpfr_get_d(&g->rest->right, MPFR_RNDU)), growth, distance_text(text, X),
+                       series_verdict_name(h->verdict));
+            if (converges) {
+                h->tail = TAIL_GROWTH;
+                h->growth = g;
+                g = NULL;
+            }
+        }
+        growth_free(g);
+        arb_clear(from);
+        arb_clear(tail);
+    }
+    fmpz_clear(X);
+}
+
+/* The least X tried from which on f does not grow. */
+static void find_decreasing(struct head *h, const struct piece *last)
+{
+    slong bits = -1;
+    fmpz_t X;
+    fmpz_init(X);
+    while (!h->decreasing && next_start(X, &bits, last->first, 4096)) {
+        struct elastic e;
+        if (elastic_at(&e, h, last->root, X, 96) == 0 && e.defined && e.smooth && mpfr_sgn(&e.rate->right) <= 0) {
+            h->decreasing = 1;
+            fmpz_set(h->decreasing_from, X);
+        }
+        elastic_clear(&e);
+    }
+    fmpz_clear(X);
+}
+
+static int has_mass(const struct head *h)
+{
+    for (int i = 0; i < h->pieces; i++)
+        if (h->piece[i].kind != PIECE_ZERO)
+            return 1;
+    return 0;
+}
+
+int head_decide(struct head *h, struct formula_error *e)
+{
+    const struct piece *last = &h->piece[h->pieces - 1];
+    char text[64];
+    int known = 1;
+    h->verdict = SERIES_UNDECIDED;
+    fmpz_set(h->tail_from, last->first);
+    if (!has_mass(h))
+        return formula_refuse(e, 0, "the bias is -inf at every distance of head %d: there is no mass at all", h->at.h);
+    for (int i = 0; i + 1 < h->pieces && known >= 0; i++)
+        if (!h->piece[i].defined) {
+            int defined = scan(h, &h->piece[i], h->piece[i].end, e);
+            known = defined < 1 ? defined : known;
+        }
+    if (known < 0)
+        return -1;
+    if (!known) {
+        head_prove(h, "undecided: the bias is not proved to be a number at every distance");
+        return 0;
+    }
+    switch (last->kind) {
+    case PIECE_ZERO:
+        h->verdict = SERIES_CONVERGES;
+        h->tail = TAIL_ZERO;
+        head_prove(h, "converges: f(t) = 0 for all t >= %s", distance_text(text, last->first));
+        break;
+    case PIECE_CONSTANT:
+        h->verdict = SERIES_DIVERGES;
+        head_prove(h, "diverges: f is constant and not 0 for all t >= %s", distance_text(text, last->first));
+        break;
+    case PIECE_GEOMETRIC: {
+        arb_t shift, slope;
+        arb_init(shift);
+        arb_init(slope);
+        evaluate_affine(shift, slope, h->pool, last->root, 256);
+        int falls = arb_is_negative(slope);
+        h->verdict = falls ? SERIES_CONVERGES : SERIES_DIVERGES;
+        h->tail = falls ? TAIL_GEOMETRIC : TAIL_NONE;
+        h->decreasing = falls;
+        fmpz_set(h->decreasing_from, last->first);
+        head_prove(h, "%s: b(t) = c %s %.12g t for all t >= %s: a geometric series with ratio exp(%.12g)%s", series_verdict_name(h->verdict),
+                   falls ? "-" : "+", fabs(arf_get_d(arb_midref(slope), ARF_RND_NEAR)), distance_text(text, last->first),
+                   arf_get_d(arb_midref(slope), ARF_RND_NEAR), falls ? " < 1" : " > 1");
+        arb_clear(shift);
+        arb_clear(slope);
+        break;
+    }
+    case PIECE_SMOOTH: case PIECE_ROUGH:
+        if (h->pool->node[last->root].opaque) {
+            head_prove(h, "undecided: the number of terms of a sum grows with t");
+            break;
+        }
+        try_elastic(h, last);
+        if (h->verdict == SERIES_UNDECIDED)
+            try_growth(h, last);
+        if (h->verdict == SERIES_UNDECIDED) {
+            head_prove(h, "undecided: neither t b'(t) stays on one side of -1, nor is f(t) bounded by powers of t, ln t, ln ln t, ...");
+            break;
+        }
+        known = defined_before(h, last, h->tail_from, e);
+        if (known < 0)
+            return -1;
+        if (!known) {
+            h->verdict = SERIES_UNDECIDED;
+            h->tail = TAIL_NONE;
+            head_prove(h, "undecided all the same: the bias is not proved to be a number at every distance before that");
+        } else if (h->verdict == SERIES_CONVERGES) {
+            find_decreasing(h, last);
+        }
+        break;
+    }
+    return 0;
+}

@@ -1,0 +1,114 @@
+/* Token files of every format, told apart by what is in them. */
+#include "io/tokens.h"
+
+#include "io/ids.h"
+#include "io/tokens/formats.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum token_format { FORMAT_NPY, FORMAT_INDEX, FORMAT_LLMC, FORMAT_HDF, FORMAT_UNKNOWN };
+
+static enum token_format find_format(const unsigned char start[8], size_t size)
+{
+    static const struct {
+        const char *magic;
+        size_t size;
+        enum token_format format;
+    } magics[] = {
+        {"\x93NUMPY", 6, FORMAT_NPY},           {"MMIDIDX", 8, FORMAT_INDEX},         {"TNTIDX\0", 8, FORMAT_INDEX},
+        {"\x48\xd7\x34\x01", 4, FORMAT_LLMC},   {"\x61\xd8\x34\x01", 4, FORMAT_LLMC}, {"\x89HDF\r\n\x1a\n", 8, FORMAT_HDF},
+    };
+    for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
+        if (size >= magics[i].size && memcmp(start, magics[i].magic, magics[i].size) == 0)
+            return magics[i].format;
+    return FORMAT_UNKNOWN;
+}
+
+/* The index with its tokens beside it. */
+static int read_indexed(struct ids *a, struct stored_tokens *s, struct input *index, const char *file, struct error *e)
+{
+    size_t length = strlen(file);
+    if (length < 5 || strcmp(file + length - 4, ".idx"))
+        return fail(e, "%s: is an index of tokens (expected a name with .idx at its end, and .bin beside it)", input_name(index));
+    char *path = strdup(file);
+    if (!path)
+        return fail_memory(e, (double)length + 1, file);
+    memcpy(path + length - 4, ".bin", 4);
+    struct input *data = input_open(path, e);
+    int result = data ? indexed_read(a, s, index, data, e) : -1;
+    input_close(data);
+    free(path);
+    return result;
+}
+
+static int read_format(struct ids *a, struct stored_tokens *s, struct input *in, const char *file, struct error *e)
+{
+    unsigned char start[8];
+    size_t got;
+    if (input_peek(in, start, sizeof start, &got, e))
+        return -1;
+    switch (find_format(start, got)) {
+    case FORMAT_NPY: return npy_read(a, s, in, e);
+    case FORMAT_LLMC: return llmc_read(a, s, in, e);
+    case FORMAT_INDEX: return read_indexed(a, s, in, file, e);
+    case FORMAT_HDF: return hdf_read(a, s, file, NULL, e);
+    case FORMAT_UNKNOWN: break;
+    }
+    return fail(e, "%s: is no token file (expected .npy, .h5, the .idx of an indexed data set, or a token file of llm.c)", input_name(in));
+}
+
+/* FILE:/NAME of an HDF5 file, unless a file has that very name; NULL: it is none. Caller frees. */
+static char *hdf_part(const char *file, const char **inside)
+{
+    const char *colon = NULL;
+    for (const char *at = file; (at = strstr(at, ":/")); at++)
+        colon = at;
+    if (!colon || access(file, F_OK) == 0)
+        return NULL;
+    *inside = colon + 1;
+    return strndup(file, (size_t)(colon - file));
+}
+
+static int read_file(struct ids *a, struct stored_tokens *s, const char *file, struct error *e)
+{
+    const char *inside;
+    char *hdf = hdf_part(file, &inside);
+    if (hdf) {
+        int result = hdf_read(a, s, hdf, inside, e);
+        free(hdf);
+        return result;
+    }
+    struct input *in = input_open(file, e);
+    int result = in ? read_format(a, s, in, file, e) : -1;
+    input_close(in);
+    return result;
+}
+
+int tokens_read_files(struct tokens *out, const char *const *files, int count, struct error *e)
+{
+    struct ids a = {0};
+    *out = (struct tokens){0};
+    if (count < 1)
+        return fail(e, "tokens: no token file was given");
+    for (int i = 0; i < count; i++) {
+        struct stored_tokens s = {0};
+        if (read_file(&a, &s, files[i], e))
+            goto failed;
+        size_t columns = s.rank == 2 ? s.shape[1] : 0;
+        if (i > 0 && columns != out->columns) {
+            fail(e, "%s: has %zu columns, the file before it %zu (0: a stream; all files must agree)", files[i], columns, out->columns);
+            goto failed;
+        }
+        out->columns = columns;
+        out->rows += columns ? s.shape[0] : 0;
+    }
+    ids_to_tokens(out, &a, files, count);
+    return 0;
+failed:
+    free(a.id);
+    *out = (struct tokens){0};
+    return -1;
+}

@@ -1,0 +1,148 @@
+/* Spawning the program for tests. */
+#include "tests/program.h"
+
+#include "tests/scratch.h"
+#include "tests/tiny.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* after the project's headers: its macro fail would hide their function */
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+char *base;
+
+int program_open(void)
+{
+    base = scratch_make();
+    if (!base || !getenv("REACH")) {
+        fprintf(stderr, "REACH names no program\n");
+        return -1;
+    }
+    if (getenv("REACH")[0] != '/') { /* the program is run in another folder */
+        char *real = realpath(getenv("REACH"), NULL);
+
+        if (!real || setenv("REACH", real, 1) != 0)
+            return -1;
+        free(real);
+    }
+    return 0;
+}
+
+void program_close(void)
+{
+    scratch_remove(base);
+}
+
+void outcome_free(struct outcome *o)
+{
+    free(o->out);
+    free(o->err);
+    memset(o, 0, sizeof *o);
+}
+
+const char *at(const char *format, ...)
+{
+    static char buffers[16][4200];
+    static int next;
+    char *buffer = buffers[next++ % 16];
+    va_list arguments;
+    int used = snprintf(buffer, sizeof buffers[0], "%s/", base);
+
+    va_start(arguments, format);
+    vsnprintf(buffer + used, sizeof buffers[0] - (size_t)used, format, arguments);
+    va_end(arguments);
+    return buffer;
+}
+
+pid_t start(const char *line, const char *path)
+{
+    static char copy[4096], variable[4200];
+    char *argv[64], *names[200];
+    posix_spawn_file_actions_t actions;
+    int argc = 0, count = 0;
+    pid_t child;
+
+    snprintf(copy, sizeof copy, "%s", line);
+    argv[argc++] = getenv("REACH");
+    for (char *word = strtok(copy, " "); word && argc < 63; word = strtok(NULL, " ")) {
+        for (char *p = word; *p; p++)
+            if (*p == '~')
+                *p = ' ';
+        argv[argc++] = word;
+    }
+    argv[argc] = NULL;
+    for (char **p = environ; *p && count < 190; p++)
+        if ((!path || strncmp(*p, "PATH=", 5) != 0) && strncmp(*p, "OMP_", 4) != 0 && strncmp(*p, "REACH_", 6) != 0)
+            names[count++] = *p;
+    names[count++] = "OMP_NUM_THREADS=2";
+    names[count++] = "OMP_WAIT_POLICY=passive"; /* tiny models on a busy machine: threads that spin would take turns */
+    if (path) {
+        snprintf(variable, sizeof variable, "PATH=%s", path);
+        names[count++] = variable;
+    }
+    names[count] = NULL;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, at("stdout"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    posix_spawn_file_actions_addopen(&actions, 2, at("stderr"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    posix_spawn_file_actions_addchdir_np(&actions, base);
+    if (posix_spawn(&child, argv[0], &actions, NULL, argv, names) != 0)
+        child = -1;
+    posix_spawn_file_actions_destroy(&actions);
+    return child;
+}
+
+struct outcome finish(pid_t child)
+{
+    struct outcome o = {.status = -1000};
+    int status;
+
+    if (child > 0 && waitpid(child, &status, 0) == child)
+        o.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    o.out = slurp(at("stdout"), NULL);
+    o.err = slurp(at("stderr"), NULL);
+    assert_non_null(o.out);
+    assert_non_null(o.err);
+    return o;
+}
+
+struct outcome reach(const char *line)
+{
+    return finish(start(line, NULL));
+}
+
+int lines(const char *text)
+{
+    int n = 0;
+
+    for (; *text; text++)
+        n += *text == '\n';
+    return n;
+}
+
+int exists(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+void expect(const char *line, int status, const char *said)
+{
+    struct outcome o = reach(line);
+
+    if (o.status != status || (said && !strstr(o.err, said)) || (status != 0 && (lines(o.err) != 1 || *o.out)))
+        fail_msg("reach %s\nexit %d (expected %d), expected to be told \"%s\"\nstderr: %s\nstdout: %s", line, o.status, status, said ? said : "", o.err, o.out);
+    outcome_free(&o);
+}

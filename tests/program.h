@@ -1,0 +1,36 @@
+/* The program as a user meets it: $REACH is spawned in a folder of the test's own, and what it prints and returns is kept. For tests of verbs. */
+#ifndef REACH_TESTS_PROGRAM_H
+#define REACH_TESTS_PROGRAM_H
+
+#include "io/error.h"
+
+#include <sys/types.h>
+
+extern char *base; /* the folder of all tests: models, texts, results */
+
+struct outcome {
+    int status;      /* exit status; -N: ended by signal N */
+    char *out, *err; /* owned */
+};
+void outcome_free(struct outcome *o);
+
+/* Makes `base` and finds $REACH, for a group's setup: 0 or -1. program_close removes `base`. */
+int program_open(void);
+void program_close(void);
+
+/* BASE/NAME in one of a few rotating buffers. */
+const char *at(const char *format, ...) PRINTF_LIKE(1, 2);
+/* Starts `reach LINE` in BASE, LINE divided at blanks (`~` in a word stands for a blank), its output going to BASE/stdout and stderr. `path` NULL: PATH
+ * as it is. */
+pid_t start(const char *line, const char *path);
+/* Waits for it. */
+struct outcome finish(pid_t child);
+/* Both. */
+struct outcome reach(const char *line);
+
+int lines(const char *text);
+int exists(const char *path);
+/* Runs LINE, which must end with `status` and, when that is not 0, print nothing but one line that holds `said` on standard error. */
+void expect(const char *line, int status, const char *said);
+
+#endif

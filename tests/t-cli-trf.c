@@ -1,0 +1,615 @@
+/* `reach trf`, `fit` and `bias` as a user meets them: $REACH is spawned, and what it prints, writes and returns is checked. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/formula.h"
+#include "io/csv.h"
+#include "tests/scratch.h"
+#include "tests/tiny.h"
+
+/* after the project's headers: its macro fail would hide their function */
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static char *base; /* the folder of all tests */
+
+struct outcome {
+    int status; /* exit status; -N: ended by signal N */
+    char *out, *err;
+};
+
+static void outcome_free(struct outcome *o)
+{
+    free(o->out);
+    free(o->err);
+}
+
+/* BASE/NAME in one of a few rotating buffers. */
+static const char *at(const char *name) { return scratch_path(base, name); }
+
+/* Runs `reach LINE` in BASE, LINE divided at blanks (`~` in a word stands for a blank); `path` replaces $PATH unless NULL. */
+static struct outcome reach_with(const char *line, const char *path)
+{
+    static char copy[4096], variable[4200];
+    char *argv[128], *names[200];
+    posix_spawn_file_actions_t actions;
+    struct outcome o = {.status = -1000};
+    int argc = 0, count = 0, status;
+    pid_t child;
+
+    snprintf(copy, sizeof copy, "%s", line);
+    argv[argc++] = getenv("REACH");
+    for (char *word = strtok(copy, " "); word && argc < 127; word = strtok(NULL, " ")) {
+        for (char *p = word; *p; p++)
+            if (*p == '~')
+                *p = ' ';
+        argv[argc++] = word;
+    }
+    argv[argc] = NULL;
+    for (char **p = environ; *p && count < 190; p++)
+        if ((!path || strncmp(*p, "PATH=", 5) != 0) && strncmp(*p, "OMP_", 4) != 0 && strncmp(*p, "REACH_", 6) != 0)
+            names[count++] = *p;
+    names[count++] = "OMP_NUM_THREADS=2";
+    names[count++] = "OMP_WAIT_POLICY=passive";
+    if (path) {
+        snprintf(variable, sizeof variable, "PATH=%s", path);
+        names[count++] = variable;
+    }
+    names[count] = NULL;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, at("stdout"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    posix_spawn_file_actions_addopen(&actions, 2, at("stderr"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    posix_spawn_file_actions_addchdir_np(&actions, base);
+    if (posix_spawn(&child, argv[0], &actions, NULL, argv, names) == 0 && waitpid(child, &status, 0) == child)
+        o.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    posix_spawn_file_actions_destroy(&actions);
+    o.out = slurp(at("stdout"), NULL);
+    o.err = slurp(at("stderr"), NULL);
+    assert_non_null(o.out);
+    assert_non_null(o.err);
+    return o;
+}
+
+static int lines(const char *text)
+{
+    int n = 0;
+
+    for (; *text; text++)
+        n += *text == '\n';
+    return n;
+}
+
+/* Runs LINE, which must end with `status`. A failure must print one line that holds `said` on standard error and nothing else; success must hold `said` in
+ * what it prints, and be silent on standard error. */
+static void expect(const char *line, int status, const char *said)
+{
+    struct outcome o = reach_with(line, NULL);
+    const char *where = status ? o.err : o.out;
+
+    if (o.status != status || (said && !strstr(where, said)) || (status ? lines(o.err) != 1 || *o.out : *o.err != 0))
+        fail_msg("reach %s\nexit %d (expected %d), expected to be told \"%s\"\nstderr: %s\nstdout: %s", line, o.status, status, said ? said : "", o.err, o.out);
+    outcome_free(&o);
+}
+
+static int exists(const char *path) { return access(path, F_OK) == 0; }
+
+static struct csv_table read_table(const char *path)
+{
+    struct csv_table t;
+    struct error e;
+
+    if (csv_read(path, &t, &e) != 0)
+        fail_msg("%s", e.text);
+    return t;
+}
+
+static const char *cell(const struct csv_table *t, size_t row, const char *column)
+{
+    int i = csv_column(t, column);
+
+    if (i < 0 || row >= t->rows)
+        fail_msg("no column %s, or no row %zu of %zu", column, row, t->rows);
+    return t->cell[row * t->columns + (size_t)i];
+}
+
+/* The first row whose cells are as given (NULL: any). */
+static size_t find_row(const struct csv_table *t, const char *formula, const char *head, const char *length, const char *layers, const char *epsilon,
+                       const char *layer)
+{
+    const char *const names[] = {"formula", "head", "length", "layers", "epsilon", "layer"}, *const wanted[] = {formula, head, length, layers, epsilon, layer};
+
+    for (size_t row = 0; row < t->rows; row++) {
+        int same = 1;
+
+        for (int i = 0; i < 6 && same; i++)
+            same = !wanted[i] || strcmp(cell(t, row, names[i]), wanted[i]) == 0;
+        if (same)
+            return row;
+    }
+    fail_msg("no row with formula %s, head %s, length %s, layers %s, epsilon %s, layer %s", formula ? formula : "", head ? head : "", length ? length : "",
+             layers ? layers : "", epsilon ? epsilon : "", layer ? layer : "");
+    return 0;
+}
+
+static void assert_same_file(const char *a, const char *b)
+{
+    size_t size_a, size_b;
+    char *text_a = slurp(a, &size_a), *text_b = slurp(b, &size_b);
+
+    if (!text_a || !text_b || size_a != size_b || memcmp(text_a, text_b, size_a) != 0)
+        fail_msg("%s (%zu bytes) and %s (%zu bytes) differ", a, text_a ? size_a : 0, b, text_b ? size_b : 0);
+    free(text_a);
+    free(text_b);
+}
+
+static void write_text(const char *name, const char *text)
+{
+    scratch_write(base, name, text, strlen(text));
+}
+
+/* ---- usage ---- */
+
+static void help_lists_every_option(void **state)
+{
+    static const char *const options[][14] = {
+        {"trf", "--heads", "--epsilon", "--set", "--length", "--layers", "--slopes", "--explain", "-o", "--force", "--format", NULL},
+        {"fit", "--form", "--range", "--heads", "--set", "--slopes", "-o", "--force", "--format", NULL},
+        {"bias", "--length", "--heads", "--set", "--slopes", "-o", "--force", "--format", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        char line[64], name[64];
+        struct outcome o;
+        char *manual, *plain;
+
+        snprintf(line, sizeof line, "%s --help", options[i][0]);
+        snprintf(name, sizeof name, "doc/reach-%s.1", options[i][0]);
+        o = reach_with(line, NULL);
+        assert_int_equal(o.status, 0);
+        manual = plain = slurp(name, NULL);
+        assert_non_null(manual);
+        for (const char *p = manual; *p; p++) /* \- is a dash */
+            if (*p != '\\')
+                *plain++ = *p;
+        *plain = 0;
+        for (const char *const *option = options[i] + 1; *option; option++) {
+            char item[64];
+
+            snprintf(item, sizeof item, "\n.It Fl %s", *option + 1);
+            if (!strstr(o.out, *option) || !strstr(manual, item))
+                fail_msg("reach %s or %s does not list %s", line, name, *option);
+        }
+        free(manual);
+        outcome_free(&o);
+    }
+}
+
+static void bias_help_lists_all_presets(void **state)
+{
+    struct outcome o = reach_with("bias --help", NULL);
+
+    (void)state;
+    for (int i = 0; i < formula_preset_count; i++) {
+        char line[64];
+
+        snprintf(line, sizeof line, "\n  %s", formula_presets[i].name);
+        if (!strstr(o.out, line) || !strstr(o.out, formula_presets[i].summary))
+            fail_msg("reach bias --help does not list %s", formula_presets[i].name);
+    }
+    outcome_free(&o);
+}
+
+static void errors_are_one_line(void **state)
+{
+    static const struct {
+        const char *line;
+        int status;
+        const char *said;
+    } cases[] = {
+        {"trf", 2, "no FORMULA"},
+        {"fit", 2, "no FORMULA"},
+        {"bias", 2, "no FORMULA"},
+        {"fit alibi type1", 2, "one argument too many"},
+        {"trf kerple_log", 2, "parameter 'p' has no value"},
+        {"trf kerple_log --set p=2", 2, "parameter 'a' has no value"},
+        {"bias nosuchpreset", 2, "neither a preset nor a path"},
+        {"trf -ln(1+t", 2, "at character"},
+        {"trf 2+", 2, "at character"},
+        {"trf alibi --set nosuch=1", 2, "no parameter"},
+        {"trf alibi --set delta=x", 2, "not a decimal"},
+        {"trf alibi --set delta=1,2", 2, "8 heads"},
+        {"trf alibi --epsilon 0", 2, "--epsilon"},
+        {"trf alibi --epsilon 1", 2, "--epsilon"},
+        {"trf alibi --epsilon 0.01x", 2, "--epsilon"},
+        {"trf alibi --length 0", 2, "--length"},
+        {"trf alibi --layers 0", 2, "--layers"},
+        {"trf alibi --slopes other", 2, "paper or press"},
+        {"trf alibi --heads 0", 2, "--heads"},
+        {"trf alibi --format gif", 2, "png"},
+        {"trf -t/L", 2, "expected --length"},
+        {"trf ./alibi", 1, "alibi"},
+        {"trf runs/none", 1, "no such file"},
+        {"trf folder", 1, "folder"},
+        {"bias 0/0", 1, "not a number"},
+        {"bias inf", 1, "+inf"},
+        {"bias alibi --length 0", 2, "--length"},
+        {"fit alibi --range 5", 2, "FIRST:LAST"},
+        {"fit alibi --range 9:5", 2, "FIRST"},
+        {"fit alibi --form a*b*c", 2, "not linear"},
+        {"fit alibi --form ln(1+t)", 2, "coefficients"},
+        {"fit alibi --form a+b*h", 2, "t alone"},
+        {"fit window(40) --range 0:99", 1, "t = 40"},
+        {"fit alibi --range 0:0", 1, "do not determine"},
+        {"fit three.csv", 1, "two columns"},
+        {"fit broken.csv", 1, "expected two numbers"},
+        {"fit empty.csv", 1, "no row"},
+        {"fit pairs.csv --range 100:200", 1, "no row"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect(cases[i].line, cases[i].status, cases[i].said);
+}
+
+/* ---- reach trf ---- */
+
+static void known_fields(void **state)
+{
+    static const struct {
+        const char *formula, *head, *length, *epsilon, *verdict, *trf;
+    } cases[] = {
+        {"alibi", "1", "inf", "0.01", "converges", "10"},
+        {"alibi", "8", "inf", "0.01", "converges", "1179"},
+        {"-2*ln(1+t)", "all", "inf", "0.01", "converges", "61"},
+        {"-ln(1+t^2)", "all", "inf", "0.01", "converges", "49"},
+        {"type2(1)", "all", "inf", "0.01", "converges", "10"},
+        {"window(40)", "all", "inf", "0.1", "converges", "37"}, /* a tie, which the strict > decides */
+        {"none", "all", "inf", "0.01", "diverges", ""},
+        {"none", "all", "512", "0.1", "diverges", "461"},
+        {"sandwich", "8", "512", "0.01", "diverges", "492"},
+        {"sandwich", "8", "2048", "0.01", "diverges", "1923"},
+        {"sandwich", "8", "8192", "0.01", "diverges", "7760"},
+    };
+    struct csv_table t;
+
+    (void)state;
+    expect("trf alibi -2*ln(1+t) -ln(1+t^2) type2(1) window(40) none sandwich --epsilon 0.01 --epsilon 0.1 --length 512 --length 2048 --length 8192 -o fields", 0,
+           "converges");
+    t = read_table(at("fields/trf.csv"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t row = find_row(&t, cases[i].formula, cases[i].head, cases[i].length, "1", cases[i].epsilon, "");
+        const char *lo = cell(&t, row, "trf_lo"), *hi = cell(&t, row, "trf_hi"), *logarithm = cell(&t, row, "log10_trf_lo");
+
+        if (strcmp(cell(&t, row, "verdict"), cases[i].verdict) != 0 || strcmp(lo, cases[i].trf) != 0 || strcmp(hi, cases[i].trf) != 0)
+            fail_msg("%s, head %s, length %s, eps %s: %s, [%s, %s] (expected %s, %s)", cases[i].formula, cases[i].head, cases[i].length, cases[i].epsilon,
+                     cell(&t, row, "verdict"), lo, hi, cases[i].verdict, cases[i].trf);
+        if (*cases[i].trf ? !(fabs(strtod(logarithm, NULL) - log10(strtod(cases[i].trf, NULL))) <= 1e-12) : *logarithm != 0)
+            fail_msg("%s: log10 \"%s\" of %s", cases[i].formula, logarithm, cases[i].trf);
+    }
+    /* the bounds of B hold 1/(1 - e^-1/2) */
+    {
+        size_t row = find_row(&t, "alibi", "1", "inf", "1", "0.01", "");
+        double lo = strtod(cell(&t, row, "sum_lo"), NULL), hi = strtod(cell(&t, row, "sum_hi"), NULL), sum = 1 / (1 - exp(-0.5));
+
+        if (!(lo <= sum * (1 + 1e-15) && sum * (1 - 1e-15) <= hi && hi - lo <= 1e-9))
+            fail_msg("B of alibi, head 1: [%.17g, %.17g] (expected %.17g)", lo, hi, sum);
+    }
+    /* a row a head, length and epsilon: 2 formulas of 8 heads, 5 without h */
+    assert_int_equal(t.rows, (2 * 8 + 5) * 4 * 2);
+    csv_table_free(&t);
+    expect("trf alibi --length 512 -o fields", 1, "--force");
+    expect("trf alibi --heads 2 -o fields --force", 0, "alibi, 2 heads");
+}
+
+static void long_integers_are_whole_in_the_table(void **state)
+{
+    struct csv_table t;
+    size_t row;
+
+    (void)state;
+    expect("trf kerple_log --set p=1.05 --set a=1 -o slow", 0, "digits)");
+    t = read_table(at("slow/trf.csv"));
+    row = find_row(&t, "kerple_log", "all", "inf", "1", "0.01", "");
+    if (strlen(cell(&t, row, "trf_lo")) != 41 || strncmp(cell(&t, row, "trf_lo"), cell(&t, row, "trf_hi"), 12) != 0 ||
+        !(fabs(strtod(cell(&t, row, "log10_trf_lo"), NULL) - 40.2) <= 0.5))
+        fail_msg("p = 1.05: [%s, %s], log10 %s", cell(&t, row, "trf_lo"), cell(&t, row, "trf_hi"), cell(&t, row, "log10_trf_lo"));
+    csv_table_free(&t);
+}
+
+static void slopes_of_released_code(void **state)
+{
+    struct outcome paper = reach_with("bias alibi type1 --heads 6 --length 2", NULL), press = reach_with("bias alibi type1 --heads 6 --length 2 --slopes press", NULL);
+    struct outcome preset = reach_with("bias alibi=alibi_press type1 --heads 6 --length 2 --slopes press", NULL);
+    struct outcome power = reach_with("bias alibi --heads 4 --slopes press --length 4", NULL), same = reach_with("bias alibi --heads 4 --length 4", NULL);
+
+    (void)state;
+    assert_int_equal(press.status, 0);
+    assert_string_not_equal(paper.out, press.out);
+    /* 6 heads: 2^-2, 2^-4, 2^-6, 2^-8, then 2^-1 and 2^-3 */
+    assert_non_null(strstr(press.out, "-0.25  -0.0625  -0.015625  -0.00390625    -0.5  -0.125"));
+    assert_non_null(strstr(paper.out, "-0.39685"));
+    assert_int_equal(preset.status, 0);
+    assert_int_equal(same.status, 0);
+    assert_non_null(strstr(power.out, strchr(same.out, '\n'))); /* a power of two: the same table under another title */
+    outcome_free(&paper);
+    outcome_free(&press);
+    outcome_free(&preset);
+    outcome_free(&power);
+    outcome_free(&same);
+    expect("trf alibi --slopes press --set delta=1 --heads 6", 0, "converges");
+    expect("trf type1 --slopes press --set k=1 --heads 6", 0, "all heads alike");
+}
+
+static void depth_cone_and_ranking(void **state)
+{
+    struct outcome o = reach_with("trf window(8) short=-t -2*ln(1+t) none --layers 4 --explain -o deep", NULL);
+    struct csv_table t;
+
+    (void)state;
+    if (o.status != 0 || !strstr(o.out, "w R") || !strstr(o.out, "  32    29") || !strstr(o.out, "ranking") || !strstr(o.out, "proved") ||
+        !strstr(o.out, "series diverges") || *o.err)
+        fail_msg("exit %d\n%s%s", o.status, o.out, o.err);
+    outcome_free(&o);
+    t = read_table(at("deep/trf.csv"));
+    /* exp(-t) is geometric: four of them make a negative binomial, whose 0.99 quantile is 5: 6 tokens */
+    assert_string_equal(cell(&t, find_row(&t, "short", "all", "inf", "1", "0.01", ""), "trf_lo"), "5");
+    {
+        double p = 1 - exp(-1), mass = p * p * p * p, sum = 0;
+        long j = 0;
+        char expected[32];
+
+        while (!(sum > 0.99)) {
+            sum += mass;
+            mass *= exp(-1) * (double)(j + 4) / (double)(j + 1);
+            j++;
+        }
+        snprintf(expected, sizeof expected, "%ld", j);
+        assert_string_equal(cell(&t, find_row(&t, "short", "all", "inf", "4", "0.01", ""), "trf_lo"), expected);
+    }
+    csv_table_free(&t);
+}
+
+static void checkpoints_have_a_row_a_layer_and_head(void **state)
+{
+    static const struct {
+        const char *formula, *head, *layer, *verdict, *trf;
+    } cases[] = {
+        {"m", "1", "1", "converges", "37"},  /* e^-t/8 of 2 heads with delta 1... head 1 */
+        {"m", "all", "2", "converges", NULL},
+        {"windows", "all", "1", "converges", "5"},
+        {"windows", "all", "2", "converges", "9"},
+        {"rotary", "all", "1", "not applicable", ""},
+        {"narrow", "all", "2", "not applicable", "5"}, /* the window alone */
+        {"kerple", "2", "1", "converges", NULL},
+        {"weighted", "all", "1", "not applicable", ""},
+    };
+    struct csv_table t;
+    struct outcome o = reach_with("trf m=slopes windows rotary narrow kerple weighted -o models --layers 2", NULL);
+
+    (void)state;
+    if (o.status != 0 || !strstr(o.out, "exact cone of its windows: 14 tokens") || !strstr(o.out, "layer 1") || !strstr(o.out, "rotary positions turn") ||
+        !strstr(o.out, "depends on the scores") || *o.err)
+        fail_msg("exit %d\n%s%s", o.status, o.out, o.err);
+    outcome_free(&o);
+    t = read_table(at("models/trf.csv"));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t row = find_row(&t, cases[i].formula, cases[i].head, NULL, "1", NULL, cases[i].layer);
+
+        if (strcmp(cell(&t, row, "verdict"), cases[i].verdict) != 0 || (cases[i].trf && strcmp(cell(&t, row, "trf_lo"), cases[i].trf) != 0))
+            fail_msg("%s, head %s, layer %s: %s, %s (expected %s, %s)", cases[i].formula, cases[i].head, cases[i].layer, cell(&t, row, "verdict"),
+                     cell(&t, row, "trf_lo"), cases[i].verdict, cases[i].trf ? cases[i].trf : "any");
+    }
+    csv_table_free(&t);
+    expect("bias windows --length 12", 0, "layer 2");
+    expect("info slopes", 0, "TRF(0.01)");
+}
+
+/* ---- reach bias ---- */
+
+static void bias_values_read_back(void **state)
+{
+    struct csv_table t;
+    struct formula_error problem;
+    struct formula *f = formula_parse("kerple_log(0.3,0.7)", &problem);
+
+    (void)state;
+    assert_non_null(f);
+    expect("bias kerple_log(0.3,0.7) window(5) --length 40 -o values", 0, "head");
+    t = read_table(at("values/bias.csv"));
+    assert_int_equal(t.rows, 80);
+    for (size_t i = 0; i < 40; i++) {
+        struct formula_point p = {.t = (double)i, .h = 1, .heads = 8, .head_size = 64, .length = 40};
+
+        assert_true(strtod(cell(&t, i, "bias"), NULL) == formula_evaluate(f, &p));
+        assert_string_equal(cell(&t, 40 + i, "bias"), i < 5 ? "0" : "-inf");
+    }
+    formula_free(f);
+    csv_table_free(&t);
+    assert_true(exists(at("values/bias.png")) && exists(at("values/matrix.png")) && exists(at("values/matrix.gp")));
+    expect("bias kerple_log(0.3,0.7) window(5) --length 40 -o again", 0, NULL);
+    assert_same_file(at("values/bias.gp"), at("again/bias.gp"));
+    assert_same_file(at("values/matrix.gp"), at("again/matrix.gp"));
+    assert_same_file(at("values/bias.csv"), at("again/bias.csv"));
+}
+
+/* ---- reach fit ---- */
+
+static void fits_of_every_source(void **state)
+{
+    struct csv_table t;
+    size_t row;
+
+    (void)state;
+    expect("fit sandwich --range 0:8191 -o sandwich", 0, "0.0096  closest");
+    t = read_table(at("sandwich/fit.csv"));
+    row = find_row(&t, "sandwich", "8", NULL, NULL, NULL, NULL);
+    assert_string_equal(cell(&t, row, "coefficient"), "a");
+    assert_string_equal(cell(&t, row, "first"), "0");
+    assert_string_equal(cell(&t, row, "last"), "8191");
+    if (!(fabs(strtod(cell(&t, row, "value"), NULL) + 0.793818524957995) <= 1e-9) || !(fabs(strtod(cell(&t, row + 1, "value"), NULL) + 0.832402145557959) <= 1e-9) ||
+        !(fabs(strtod(cell(&t, row, "r2"), NULL) - 0.722601805533664) <= 1e-9) || !(fabs(strtod(cell(&t, row, "std_error"), NULL) - 0.0460096424533855) <= 1e-9))
+        fail_msg("sandwich, head 8: %s +- %s, %s, R^2 %s", cell(&t, row, "value"), cell(&t, row, "std_error"), cell(&t, row + 1, "value"), cell(&t, row, "r2"));
+    csv_table_free(&t);
+    assert_true(exists(at("sandwich/fit.png")) && exists(at("sandwich/fit.gp")));
+
+    /* a bias.csv gives what the formula gives, a set for each head */
+    expect("bias -0.5*ln(1+t)*h+0.25 --heads 3 --length 64 -o logs", 0, "head 3");
+    expect("fit logs/bias.csv -o logs-fit", 0, "head 3");
+    t = read_table(at("logs-fit/fit.csv"));
+    for (int h = 1; h <= 3; h++) {
+        char head[8];
+
+        snprintf(head, sizeof head, "%d", h);
+        row = find_row(&t, "-0.5*ln(1+t)*h+0.25", head, NULL, NULL, NULL, NULL);
+        if (!(fabs(strtod(cell(&t, row, "value"), NULL) - 0.25) <= 1e-12) || !(fabs(strtod(cell(&t, row + 1, "value"), NULL) + 0.5 * h) <= 1e-12))
+            fail_msg("head %d: %s, %s", h, cell(&t, row, "value"), cell(&t, row + 1, "value"));
+    }
+    csv_table_free(&t);
+
+    /* two columns, with and without a header; curve.csv by model; an inner coefficient; a range */
+    expect("fit pairs.csv --form a+b*t", 0, "4       2"); /* 4 + 2 t, whose first point stands where a header would */
+    expect("fit titled.csv --form a+b*t --range 1:3", 0, "1     3       3");
+    expect("fit curve.csv --form a+b*t", 0, "second");
+    expect("fit 2-0.7*ln(1+3*t) --form a+b*ln(1+c*t) --range 0:199", 0, "-0.7");
+    expect("fit slopes --form b*t --range 0:31", 0, "slopes, head 2");
+    expect("fit rotary", 1, "no bias to fit");
+    /* other readings of sandwich are not compared with the printed curve */
+    {
+        struct outcome o = reach_with("fit sandwich --set dbar=64", NULL);
+
+        assert_int_equal(o.status, 0);
+        assert_null(strstr(o.out, "closest"));
+        outcome_free(&o);
+    }
+}
+
+/* ---- files ---- */
+
+static void nothing_half_written(void **state)
+{
+    struct outcome o;
+    static const char *const empty_path = "/nowhere";
+
+    (void)state;
+    /* without gnuplot: data and script, a line that says so, and success */
+    o = reach_with("bias alibi --length 32 -o undrawn", empty_path);
+    if (o.status != 0 || lines(o.err) != 1 || !strstr(o.err, "gnuplot") || !exists(at("undrawn/bias.csv")) || !exists(at("undrawn/matrix.gp")) ||
+        exists(at("undrawn/bias.png")))
+        fail_msg("exit %d: %s", o.status, o.err);
+    outcome_free(&o);
+    /* a failure leaves no folder and no file */
+    expect("fit window(3) --range 0:9 -o failed", 1, "t = 3");
+    assert_false(exists(at("failed")));
+    expect("trf alibi -o pairs.csv", 1, "pairs.csv");
+    expect("bias alibi --length 16 -o kept", 0, NULL);
+    expect("bias inf --length 16 -o kept --force", 1, "+inf");
+    expect("bias alibi --length 16 -o fresh", 0, NULL);
+    assert_same_file(at("kept/bias.csv"), at("fresh/bias.csv"));
+    assert_int_equal(scratch_count(at("kept")), scratch_count(at("fresh")));
+}
+
+static void plot_sets_fields_beside_each_other(void **state)
+{
+    struct outcome o;
+    char *script;
+
+    (void)state;
+    expect("trf windows slopes --layers 2 -o theory", 0, NULL);
+    o = reach_with("erf windows slopes --text text --length 48 --segments 4 --bootstrap 20 -o measured --quiet", NULL);
+    assert_int_equal(o.status, 0);
+    outcome_free(&o);
+    expect("plot theory/trf.csv measured -o both", 0, "both/fields.png");
+    script = slurp(at("both/fields.gp"), NULL);
+    assert_non_null(script);
+    assert_non_null(strstr(script, "'windows'"));
+    assert_non_null(strstr(script, "measured ERF"));
+    assert_non_null(strstr(script, "TRF across layers"));
+    free(script);
+    assert_true(exists(at("both/fields.png")));
+    expect("plot theory/trf.csv measured -o both", 1, "--force");
+}
+
+/* ---- inputs ---- */
+
+static int make_inputs(void **state)
+{
+    static const struct {
+        const char *name, *settings;
+    } models[] = {
+        {"slopes", "\"position_bias\": \"alibi\","},
+        {"windows", "\"window\": [5, 10],"},
+        {"rotary", "\"position\": {\"kind\": \"rotary\"},"},
+        {"narrow", "\"position\": {\"kind\": \"rotary\"}, \"window\": 5,"},
+        {"kerple", "\"position_bias\": {\"formula\": \"kerple_log\", \"set\": {\"p\": [2.5, 3], \"a\": [1, 0.5]}},"},
+        {"weighted", "\"position_multiplier\": \"exp(-t/10)\","},
+    };
+
+    (void)state;
+    if (!getenv("REACH")) {
+        print_error("REACH is not set (expected the path of the program)\n");
+        return -1;
+    }
+    base = scratch_make();
+    if (!base)
+        return -1;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct tiny t = {.settings = models[i].settings, .seed = i + 1};
+
+        if (tiny_checkpoint(at(models[i].name), &t) != 0)
+            return -1;
+    }
+    if (mkdir(at("folder"), 0777) != 0 || tiny_text(at("text"), 4096, 1) != 0)
+        return -1;
+    write_text("pairs.csv", "0,4\n1,6\n2,8\n3,10\n");
+    write_text("titled.csv", "t,y\n0,1\n1,2\n2,2.5\n3,4\n");
+    write_text("three.csv", "x,y,z\n1,2,3\n");
+    write_text("broken.csv", "t,y\n1,2\n2,x\n");
+    write_text("empty.csv", "t,y\n");
+    write_text("curve.csv", "model,position,distance,s,c,c_lo,c_hi,target,layer,attribution\n"
+                            "first,1,1,0.5,1,1,1,3,0,grad\nfirst,2,0,0.5,0.5,0.5,0.5,3,0,grad\n"
+                            "second,1,1,0.2,1,1,1,3,0,grad\nsecond,2,0,0.8,0.8,0.8,0.8,3,0,grad\n");
+    return 0;
+}
+
+static int remove_inputs(void **state)
+{
+    (void)state;
+    scratch_remove(base);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(help_lists_every_option),
+        cmocka_unit_test(bias_help_lists_all_presets),
+        cmocka_unit_test(errors_are_one_line),
+        cmocka_unit_test(known_fields),
+        cmocka_unit_test(long_integers_are_whole_in_the_table),
+        cmocka_unit_test(slopes_of_released_code),
+        cmocka_unit_test(depth_cone_and_ranking),
+        cmocka_unit_test(checkpoints_have_a_row_a_layer_and_head),
+        cmocka_unit_test(bias_values_read_back),
+        cmocka_unit_test(fits_of_every_source),
+        cmocka_unit_test(nothing_half_written),
+        cmocka_unit_test(plot_sets_fields_beside_each_other),
+    };
+
+    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+}

@@ -1,0 +1,278 @@
+/* What families say and refuse: every option that is not done is refused by its name, every encoding is described. Numbers: t-model.c. */
+#include "model/engine.h"
+#include "model/family.h"
+#include "tests/scratch.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+/* Sets the member at a dotted path to a value in JSON; an empty value takes it away. */
+static void change(json_t *config, const char *path, const char *value)
+{
+    char step[64];
+    const char *dot;
+    json_t *at = config;
+    while ((dot = strchr(path, '.'))) {
+        snprintf(step, sizeof step, "%.*s", (int)(dot - path), path);
+        if (!json_is_object(json_object_get(at, step)))
+            json_object_set_new(at, step, json_object());
+        at = json_object_get(at, step);
+        path = dot + 1;
+    }
+    if (*value)
+        assert_int_equal(json_object_set_new(at, path, json_loads(value, JSON_DECODE_ANY, NULL)), 0);
+    else
+        json_object_del(at, path);
+}
+
+/* The golden checkpoint with its config changed, in the scratch folder. */
+static const char *changed(const char *golden, const char *path, const char *value)
+{
+    char name[256];
+    size_t size;
+    snprintf(name, sizeof name, "tests/goldens/%s/config.json", golden);
+    json_t *config = json_load_file(name, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(config);
+    change(config, path, value);
+    char *text = json_dumps(config, 0);
+    scratch_write(scratch_folder, "config.json", text, strlen(text));
+    free(text);
+    json_decref(config);
+    snprintf(name, sizeof name, "tests/goldens/%s/model.safetensors", golden);
+    unsigned char *file = scratch_read(name, &size);
+    scratch_write(scratch_folder, "model.safetensors", file, size);
+    free(file);
+    return scratch_folder;
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *golden, *path, *value, *words;
+    } rows[] = {
+        {"qwen2", "model_type", "\"mamba\"", "model_type 'mamba' is not supported|gpt2|gpt_neox|bloom|mpt|llama|mistral|qwen2|qwen3|gemma2|opt|falcon|gptj|phi"},
+        {"qwen2", "model_type", "\"mamba\"", "gpt_neox_megatron|fairseq_transformer_lm|our own layout"},
+        {"qwen2", "model_type", "", "neither format nor model_type"},
+        {"qwen2", "rope_scaling", "{\"type\": \"longrope\", \"factor\": 2}", "rotary scaling 'longrope' is not supported|default, linear, dynamic, llama3, yarn"},
+        {"qwen2", "rope_scaling", "{\"rope_type\": \"mrope\"}", "rotary scaling 'mrope' is not supported"},
+        {"qwen2", "rope_scaling", "{\"type\": \"linear\"}", "rope_scaling of type linear needs factor"},
+        {"qwen2", "rope_scaling", "{\"type\": \"dynamic\"}", "rope_scaling of type dynamic needs factor"},
+        {"qwen2", "rope_scaling", "{\"type\": \"llama3\", \"factor\": 2}", "rope_scaling of type llama3 needs"},
+        {"qwen2", "rope_scaling", "\"yarn\"", "rope_scaling"},
+        {"qwen3", "rope_parameters.rope_type", "\"su\"", "rotary scaling 'su' is not supported"},
+        {"qwen3", "rope_parameters", "{\"full_attention\": {\"rope_type\": \"default\"}}", "rope_parameters.full_attention|not supported"},
+        {"qwen3", "layer_types", "[\"full_attention\", \"chunked_attention\", \"full_attention\"]", "layer_types, entry 2: 'chunked_attention' is not supported|sliding_attention"},
+        {"qwen3", "layer_types", "[\"full_attention\"]", "layer_types|3 layers"},
+        {"qwen3", "use_sliding_window", "false", "layer_types, entry 1 is sliding_attention|no sliding_window"},
+        {"qwen3", "hidden_act", "\"mish\"", "hidden_act 'mish' is not supported"},
+        {"qwen3", "num_key_value_heads", "3", "num_attention_heads 4 is not a multiple of num_key_value_heads 3"},
+        {"qwen3", "head_dim", "300", "head_dim is 300"},
+        {"qwen3", "attention_bias", "false", "self_attn.k_proj.bias' has no place"},
+        {"qwen3", "model_type", "\"qwen2\"", "k_norm.weight' has no place"},
+        {"qwen2", "model_type", "\"qwen3\"", "q_norm|missing"},
+        {"gemma2", "use_bidirectional_attention", "true", "use_bidirectional_attention true is not supported"},
+        {"gpt2-unscaled", "add_cross_attention", "true", "add_cross_attention true is not supported"},
+        {"mpt", "attn_config.qk_ln", "true", "attn_config.qk_ln true is not supported (expected false)"},
+        {"mpt", "attn_config.prefix_lm", "true", "attn_config.prefix_lm true is not supported"},
+        {"mpt", "attn_config.alibi", "false", "attn_config.alibi false is not supported (expected true)"},
+        {"mpt", "attn_config.attn_type", "\"multiquery_attention\"", "attn_config.attn_type 'multiquery_attention' is not supported|multihead_attention"},
+        {"mpt", "no_bias", "false", "no_bias false is not supported"},
+        {"mpt", "norm_type", "\"rmsnorm\"", "norm_type 'rmsnorm' is not supported|layernorm"},
+        {"mpt", "logit_scale", "\"inv_sqrt_d_model\"", "logit_scale is not supported"},
+        {"opt", "word_embed_proj_dim", "12", "embed_tokens.weight' has shape"},
+        {"opt", "max_position_embeddings", "41", "embed_positions.weight' has shape [42, 24] (expected [43, 24]"},
+        {"opt", "do_layer_norm_before", "false", "final_layer_norm.bias' has no place"},
+        {"falcon-groups", "num_kv_heads", "3", "query_key_value.weight' has shape"},
+        {"falcon-heads", "parallel_attn", "false", "post_attention_layernorm.weight' is missing"},
+        {"falcon-queries", "rope_scaling.type", "\"ntk\"", "rotary scaling 'ntk' is not supported"},
+        {"gptj", "rotary_dim", "5", "rotary_dim 5 is not supported"},
+        {"gptj", "rotary_dim", "12", "rotary_dim is 12"},
+        {"phi", "qk_layernorm", "true", "q_layernorm.weight' is missing"},
+        {"phi-head-norms", "qk_layernorm", "false", "k_layernorm.bias' has no place"},
+        {"neox-none", "pos_emb", "\"xpos\"", "pos_emb 'xpos' is not supported|kerple_power_*"},
+        {"neox-none", "pos_emb", "\"kerple_power\"", "pos_emb 'kerple_power' is not supported"},
+        {"neox-none", "pos_emb", "\"kerple_log\"", "rpe.bias_p' is missing"},
+        {"neox-none", "pos_emb", "\"rpe\"", "rpe.weight' is missing"},
+        {"neox-none", "norm", "\"te_rmsnorm\"", "norm|te_rmsnorm|scalenorm"},
+        {"neox-none", "activation", "\"mish\"", "activation|mish|geglu"},
+        {"neox-none", "attention_config", "[[[\"local\", \"global\"], 1]]", "attention_config 'local' is not supported|flash"},
+        {"neox-none", "onnx_safe", "true", "onnx_safe true is not supported"},
+        {"neox-none", "use_qk_layernorm", "true", "use_qk_layernorm true is not supported"},
+        {"neox-none", "use_mup", "true", "use_mup true is not supported"},
+        {"neox-none", "mlp_type", "\"llama\"", "mlp_type|llama|regular"},
+        {"neox-none", "moe_num_experts", "4", "moe_num_experts is 4"},
+        {"neox-none", "sliding_window_width", "8", "sliding_window_width is not supported"},
+        {"neox-none", "no_weight_tying", "true", "final_linear.weight' is missing"},
+        {"neox-t5", "rpe_num_buckets", "64", "rpe_num_buckets is 64"},
+        {"neox-kerple-log", "num_attention_heads", "2", "rpe.bias_p' has 4 elements (expected 2"},
+        {"neox-learned", "opt_pos_emb_offset", "34", "opt_pos_emb_offset 34 leaves none"},
+        {"neox-rotary", "rotary_pct", "0.3", "rotary_pct 0.3|expected an even number"},
+        {"fairseq-alibi", "rpe_type", "14", "rpe_type is 14"},
+        {"fairseq-alibi", "rpe_type", "3", "more than one of"},
+        {"fairseq-alibi", "use_toep", "true", "use_toep true is not supported"},
+        {"fairseq-alibi", "adaptive_softmax_cutoff", "\"20000,60000\"", "adaptive_softmax_cutoff is not supported"},
+        {"fairseq-alibi", "adaptive_input", "true", "adaptive_input true is not supported"},
+        {"fairseq-alibi", "character_embeddings", "true", "character_embeddings true is not supported"},
+        {"fairseq-alibi", "decoder_normalize_before", "false", "decoder_normalize_before false is not supported"},
+        {"fairseq-alibi", "base_layers", "1", "base_layers 1 is not supported"},
+        {"fairseq-alibi", "quant_noise_pq", "0.1", "quant_noise_pq 0.1 is not supported"},
+        {"fairseq-alibi", "activation_fn", "\"tanh\"", "activation_fn|tanh|gelu_accurate"},
+        {"fairseq-alibi", "kerple_log", "1", "more than one of"},
+        {"fairseq-learned", "decoder_output_dim", "12", "decoder_input_dim 8 is not decoder_output_dim 12"},
+        {"fairseq-sincos", "final_layernorm", "\"rmsnorm\"", "final_layernorm|rmsnorm|simplermsnorm"},
+        {"fairseq-rpe-7", "kerple_power", "1", "more than one of"},
+    };
+    struct error e;
+    int other = 0;
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct decoder *d = decoder_open(changed(rows[i].golden, rows[i].path, rows[i].value), &e);
+        if (d)
+            fail_msg("%s with %s = %s was opened (expected: %s)", rows[i].golden, rows[i].path, rows[i].value, rows[i].words);
+        char what[256];
+        snprintf(what, sizeof what, "%s, %s = %s", rows[i].golden, rows[i].path, rows[i].value);
+        other += check_message(what, &e, rows[i].words) != 0;
+    }
+    if (other)
+        fail_msg("%d other messages than expected", other);
+}
+
+static void test_position_text(void **state)
+{
+    static const struct {
+        const char *golden, *text;
+    } rows[] = {
+        {"gpt2-unscaled", "learned, 40 positions"},
+        {"gpt-neox-plain", "rotary, base 700"},
+        {"mpt", "ALiBi"},
+        {"mpt-bias-max", "ALiBi, alibi_bias_max 4"},
+        {"llama-rope-yarn", "rotary, base 100, yarn scaling"},
+        {"llama-rope-dynamic", "rotary, base 10000, dynamic scaling"},
+        {"mistral-window", "rotary, base 10000, window 8"},
+        {"qwen2", "rotary, base 700"},
+        {"qwen2-window", "rotary, base 700, window 6 in some layers"},
+        {"qwen3-window", "rotary, base 700, window 7"},
+        {"opt-350m", "learned, 48 positions"},
+        {"falcon-alibi", "ALiBi over sqrt(head size), by key position in bfloat16"},
+        {"gptj", "rotary, base 10000, interleaved, 6 of 8 dimensions"},
+        {"phi-head-norms", "rotary, base 700, 6 of 8 dimensions, yarn scaling"},
+        {"neox-kerple-power", "kerple_power_ap_ap"},
+        {"neox-t5", "T5 buckets"},
+        {"neox-rotary-half", "rotary, base 90, stored frequencies, 4 of 8 dimensions"},
+        {"neox-learned", "learned, 32 positions"},
+        {"neox-sinusoidal", "sinusoidal"},
+        {"neox-none", "none"},
+        {"fairseq-rpe-1", "rpe_type 1: -k*t by key position"},
+        {"fairseq-rpe-7", "rpe_type 7: -ln(1+k*t)"},
+        {"fairseq-kerple-log", "kerple_log"},
+        {"fairseq-sincos", "sinusoidal"},
+        {"fairseq-alibi", "ALiBi"},
+    };
+    struct error e;
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char path[128];
+        snprintf(path, sizeof path, "tests/goldens/%s", rows[i].golden);
+        struct decoder *d = decoder_open(path, &e);
+        if (!d)
+            fail_msg("%s", e.text);
+        if (strcmp(d->position_text, rows[i].text) != 0)
+            fail_msg("%s: '%s', expected '%s'", rows[i].golden, d->position_text, rows[i].text);
+        decoder_close(d);
+    }
+}
+
+/* Layers whose scores are the same share one attention; those of different stored parameters do not. */
+static void test_shared_formulas(void **state)
+{
+    static const struct {
+        const char *golden;
+        int shared;
+    } rows[] = {{"neox-alibi", 1}, {"neox-kerple-log", 0}, {"fairseq-kerple-log", 1}};
+    struct error e;
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        char path[128];
+        snprintf(path, sizeof path, "tests/goldens/%s", rows[i].golden);
+        struct decoder *d = decoder_open(path, &e);
+        if (!d)
+            fail_msg("%s", e.text);
+        assert_non_null(d->blocks[0].score.bias);
+        if ((d->blocks[0].score.bias == d->blocks[1].score.bias) != rows[i].shared)
+            fail_msg("%s: layers 1 and 2 %s a bias", rows[i].golden, rows[i].shared ? "do not share" : "share");
+        decoder_close(d);
+    }
+}
+
+/* A padding token, which fairseq's positions do not count, may not stand in a segment; without absolute positions it is a token like others. */
+static void test_padding(void **state)
+{
+    static const char *const goldens[] = {"tests/goldens/fairseq-sincos", "tests/goldens/fairseq-rpe-3"};
+    const int32_t ids[] = {4, 1, 7, 9};
+    double norm[3], logprob;
+    struct error e;
+    struct kernels *k = kernels_open("f64", &e);
+    (void)state;
+    assert_non_null(k);
+    for (int i = 0; i < 2; i++) {
+        struct decoder *d = decoder_open(goldens[i], &e);
+        assert_non_null(d);
+        struct engine_options o = {.positions = 3, .resident = 1, .seed = 1, .memory = 1u << 28};
+        struct engine *g = engine_create(k, d, &o, &e);
+        assert_non_null(g);
+        int result = engine_measure(g, norm, &logprob, ids, 1, &e);
+        assert_int_equal(result, i == 0 ? -1 : 0);
+        if (i == 0)
+            assert_int_equal(check_message(goldens[i], &e, "token id 1 is padding"), 0);
+        engine_close(g);
+        decoder_close(d);
+    }
+    k->close(k);
+}
+
+/* The longest segment that learned rows behind an offset allow. */
+static void test_offset_positions(void **state)
+{
+    static const struct {
+        const char *golden;
+        int inputs;
+    } rows[] = {{"tests/goldens/opt", 40}, {"tests/goldens/neox-learned", 32}, {"tests/goldens/fairseq-learned", 29}};
+    struct error e;
+    struct kernels *k = kernels_open("f32", &e);
+    (void)state;
+    assert_non_null(k);
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct decoder *d = decoder_open(rows[i].golden, &e);
+        if (!d)
+            fail_msg("%s", e.text);
+        struct engine_options o = {.positions = rows[i].inputs, .resident = 1, .seed = 1, .memory = 1u << 28};
+        struct engine *g = engine_create(k, d, &o, &e);
+        if (!g)
+            fail_msg("%s", e.text);
+        engine_close(g);
+        o.positions++;
+        assert_null(engine_create(k, d, &o, &e));
+        char words[128];
+        snprintf(words, sizeof words, "has %d learned positions|the longest --length that works is %d", rows[i].inputs, rows[i].inputs + 1);
+        assert_int_equal(check_message(rows[i].golden, &e, words), 0);
+        decoder_close(d);
+    }
+    k->close(k);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused), cmocka_unit_test(test_position_text), cmocka_unit_test(test_shared_formulas),
+                                       cmocka_unit_test(test_padding), cmocka_unit_test(test_offset_positions)};
+    return cmocka_run_group_tests_name("families", tests, scratch_setup, scratch_teardown);
+}

@@ -1,0 +1,443 @@
+/* `reach ppl` as a user meets it: numbers against the float64 PyTorch loop of tests/goldens/ppl, tables, files, refusals; and its figure. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "commands/ppl.h"
+#include "io/csv.h"
+#include "plots/ppl.h"
+#include "tests/golden.h"
+#include "tests/program.h"
+#include "tests/scratch.h"
+#include "tests/tiny.h"
+
+/* after the project's headers: its macro fail would hide their function */
+#include <cmocka.h>
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static char goldens[4096]; /* tests/goldens, from the root */
+
+/* The table of BASE/FOLDER/ppl.csv; csv_table_free. */
+static struct csv_table read_table(const char *folder)
+{
+    struct csv_table t;
+    struct error e;
+
+    if (csv_read(at("%s/ppl.csv", folder), &t, &e) != 0)
+        fail_msg("%s", e.text);
+    return t;
+}
+
+static const char *cell(const struct csv_table *t, size_t row, const char *name)
+{
+    int column = csv_column(t, name);
+
+    if (column < 0 || row >= t->rows)
+        fail_msg("no row %zu or column %s", row, name);
+    return t->cell[row * t->columns + (size_t)column];
+}
+
+static double number(const struct csv_table *t, size_t row, const char *name)
+{
+    char *end;
+    double value = strtod(cell(t, row, name), &end);
+
+    if (*end || end == cell(t, row, name))
+        fail_msg("row %zu: %s is \"%s\"", row, name, cell(t, row, name));
+    return value;
+}
+
+/* Runs LINE, which must succeed. */
+static void run(const char *format, ...) PRINTF_LIKE(1, 2);
+
+static void run(const char *format, ...)
+{
+    char line[4096];
+    va_list arguments;
+    struct outcome o;
+
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    o = reach(line);
+    if (o.status != 0)
+        fail_msg("reach %s: exit %d: %s", line, o.status, o.err);
+    outcome_free(&o);
+}
+
+static void help_lists_every_option(void **state)
+{
+    struct outcome o = reach("ppl --help");
+    char *manual = slurp("doc/reach-ppl.1", NULL), *plain = manual;
+
+    (void)state;
+    assert_int_equal(o.status, 0);
+    assert_string_equal(o.err, "");
+    assert_non_null(manual);
+    for (const char *p = manual; *p; p++) /* \- is a dash, Fl the one before it */
+        if (*p != '\\')
+            *plain++ = *p;
+    *plain = 0;
+    for (size_t i = 0; i < ppl_help.option_count; i++) {
+        char option[64];
+
+        snprintf(option, sizeof option, "%s%s", strlen(ppl_help.options[i].name) == 1 ? "-" : "--", ppl_help.options[i].name);
+        if (!strstr(o.out, option))
+            fail_msg("reach ppl --help does not list %s", option);
+        snprintf(option, sizeof option, "\n.It Fl %s%s", strlen(ppl_help.options[i].name) == 1 ? "" : "-", ppl_help.options[i].name);
+        if (!strstr(manual, option))
+            fail_msg("doc/reach-ppl.1 does not list %s", ppl_help.options[i].name);
+    }
+    for (int i = 0; i < PROTOCOLS; i++)
+        assert_non_null(strstr(o.out, protocol_names[i]));
+    outcome_free(&o);
+    free(manual);
+}
+
+static void wrong_usage_exits_2(void **state)
+{
+    static const struct {
+        const char *line, *said;
+    } rows[] = {
+        {"ppl", "no MODEL"},
+        {"ppl none", "nothing to read"},
+        {"ppl none --text text --tokens rows.npy", "both given"},
+        {"ppl none --text text --protocol first", "last, nonoverlapping, sliding or cached"},
+        {"ppl none --text text --context 0", "--context"},
+        {"ppl none --text text --context 64,", "--context"},
+        {"ppl none --text text --context 64,,32", "--context"},
+        {"ppl none --text text --context 64x", "--context"},
+        {"ppl none --text text --context 99999999999999999999999999999999999999999999", "--context"},
+        {"ppl none --text text --stride 4", "--protocol sliding"},
+        {"ppl none --text text --protocol sliding --context 8,4 --stride 5", "would not be scored"},
+        {"ppl none --text text --protocol sliding --stride 0", "--stride"},
+        {"ppl none --text text --protocol nonoverlapping --segments 4", "--protocol last"},
+        {"ppl none --text text --protocol cached --context 4", "--window"},
+        {"ppl none --text text --protocol cached --window 0", "--window"},
+        {"ppl none --text text --bias 2+", "character"},
+        {"ppl none --text text --positions all", "--positions"},
+        {"ppl none --text text --format gif", "png"},
+        {"ppl a=none a=window --text text", "given twice"},
+        {"ppl none --text text --frobnicate", "unknown option"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        expect(rows[i].line, 2, rows[i].said);
+}
+
+static void bad_input_is_named(void **state)
+{
+    static const struct {
+        const char *line, *said;
+    } rows[] = {
+        {"ppl nowhere --text text", "nowhere"},
+        {"ppl none --text absent", "absent"},
+        {"ppl none --text short --context 64", "expected at least 65"},
+        {"ppl none --text short --context 64 --protocol nonoverlapping", "expected at least 65"},
+        {"ppl none --tokens rows.npy --context 64", "64 tokens a row"},
+        {"ppl none --tokens outside.npy --protocol sliding --context 8", "id 256 at index 7"},
+        {"ppl none --tokens outside.npy --context 8 --segments 30", "id 256"},
+        {"ppl learned --text text --context 16,33", "--context 32 at most"},
+        {"ppl learned --text text --protocol cached --window 4", "learned positions"},
+        {"ppl none --text text --protocol cached", "--window N"},
+        {"ppl none --text text --protocol cached --window 4 --bias -t/L", "length L"},
+        {"ppl none --text text --context 8 -o text", "text"},
+        {"ppl none --text text --context 4096 --memory 6M", "may be used"},
+        {"ppl spoiled --text text --context 8 --quiet -o bad", "the output of layer 2 of 2 is the first that is not finite"},
+        {"ppl spoiled --text text --protocol nonoverlapping --context 8 --quiet", "the first that token 2:"},
+        {"ppl spoiled --text short --protocol cached --window 4 --quiet", "62 of 62 targets"},
+        {"ppl none --text text --device cuda", "no CUDA kernels"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        expect(rows[i].line, 1, rows[i].said);
+    assert_false(exists(at("bad"))); /* a folder that was made for nothing */
+}
+
+/* Every golden case whose context is among those of one call. */
+static void numbers_are_those_of_the_oracle(void **state)
+{
+    static const struct {
+        const char *protocol, *options;
+    } calls[] = {
+        {"last", "--segments 3 --context 16,1,5"},
+        {"nonoverlapping", "--context 1,11,52"},
+        {"sliding", "--context 11 --stride 4"},
+        {"sliding", "--context 52 --stride 9"},
+        {"cached", "--window 6"},
+        {"cached", "--window 60"},
+    };
+    static const char *const models[] = {"own-alibi", "own-rotary-half", "own-sinusoidal", "own-window-list"};
+    struct csv_table cases;
+    struct error e;
+    size_t compared = 0;
+
+    (void)state;
+    if (csv_read("tests/goldens/ppl/cases.csv", &cases, &e) != 0)
+        fail_msg("%s", e.text);
+    size_t last = cases.rows - 1, values = (size_t)(number(&cases, last, "first") + number(&cases, last, "count"));
+    double *logprob = golden_read_f64("tests/goldens/ppl/logprob.npy", values);
+    for (int wide = 0; wide < 2; wide++)
+        for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+            struct csv_table t;
+
+            run("ppl %s/%s %s/%s %s/%s %s/%s --tokens %s/ppl/tokens.npy --protocol %s %s --dtype %s --quiet --force -o golden", goldens, models[0], goldens,
+                models[1], goldens, models[2], goldens, models[3], goldens, calls[c].protocol, calls[c].options, wide ? "f64" : "f32");
+            t = read_table("golden");
+            for (size_t i = 0; i < t.rows; i++) {
+                size_t j = 0, first, count;
+                double sum = 0, nll = number(&t, i, "nll"), tolerance = wide ? 1e-9 : 1e-5;
+
+                assert_string_equal(cell(&t, i, "protocol"), calls[c].protocol);
+                while (j < cases.rows && (strcmp(strrchr(cell(&cases, j, "checkpoint"), '/') + 1, cell(&t, i, "model")) ||
+                                          strcmp(cell(&cases, j, "protocol"), calls[c].protocol) || strcmp(cell(&cases, j, "context"), cell(&t, i, "context")) ||
+                                          strcmp(cell(&cases, j, "stride"), cell(&t, i, "stride")) ||
+                                          (*cell(&cases, j, "window") && strcmp(cell(&cases, j, "window"), cell(&t, i, "window")))))
+                    j++;
+                if (j == cases.rows)
+                    fail_msg("%s %s: row %zu has no golden case", calls[c].protocol, calls[c].options, i);
+                first = (size_t)number(&cases, j, "first"), count = (size_t)number(&cases, j, "count");
+                for (size_t k = 0; k < count; k++)
+                    sum -= logprob[first + k];
+                if ((size_t)number(&t, i, "tokens") != count || !(fabs(nll - sum / (double)count) <= tolerance) ||
+                    !(fabs(number(&t, i, "ppl") - exp(nll)) <= 1e-12 * exp(nll)))
+                    fail_msg("%s %s, %s, context %s: %s targets, NLL %.12g, expected %zu and %.12g", cell(&t, i, "model"), calls[c].protocol, wide ? "f64" : "f32",
+                             cell(&t, i, "context"), cell(&t, i, "tokens"), nll, count, sum / (double)count);
+                compared++;
+            }
+            csv_table_free(&t);
+        }
+    assert_int_equal(compared, 2 * (3 + 3 + 1 + 1 + 1 + 1) * 4);
+    free(logprob);
+    csv_table_free(&cases);
+}
+
+/* The header is a contract; the first model has no difference, a model has none to itself, and others' is that of the means. */
+static void differences_are_paired(void **state)
+{
+    struct csv_table t;
+    char *text;
+
+    (void)state;
+    run("ppl none again=none window --text text --context 4,12 --segments 40 --quiet -o paired");
+    text = slurp(at("paired/ppl.csv"), NULL);
+    assert_non_null(strstr(text, "\nmodel,protocol,context,stride,tokens,nll,std_error,ppl,window,seconds_per_token,diff,diff_se,p\n"));
+    assert_int_equal(strncmp(text, "# reach ", 8), 0);
+    assert_non_null(strstr(text, "\n# command: reach ppl none again=none window --text text --protocol last --context 4,12 --segments 40\n"));
+    free(text);
+    t = read_table("paired");
+    assert_int_equal(t.rows, 6);
+    for (size_t i = 0; i < 6; i++) {
+        assert_string_equal(cell(&t, i, "model"), i < 2 ? "none" : i < 4 ? "again" : "window");
+        assert_string_equal(cell(&t, i, "context"), i % 2 ? "12" : "4");
+        assert_string_equal(cell(&t, i, "stride"), "");
+        assert_string_equal(cell(&t, i, "tokens"), "40");
+        assert_string_equal(cell(&t, i, "window"), i < 4 ? "" : "5");
+        assert_string_equal(cell(&t, i, "seconds_per_token"), "");
+        if (i < 2) {
+            assert_string_equal(cell(&t, i, "diff"), "");
+            assert_string_equal(cell(&t, i, "diff_se"), "");
+            assert_string_equal(cell(&t, i, "p"), "");
+            continue;
+        }
+        double difference = number(&t, i, "nll") - number(&t, i % 2, "nll"), p = number(&t, i, "p");
+        if (!(fabs(number(&t, i, "diff") - difference) <= 1e-12))
+            fail_msg("row %zu: diff %s, the means differ by %.12g", i, cell(&t, i, "diff"), difference);
+        if (i < 4 ? number(&t, i, "diff_se") != 0 || p != 1 : !(number(&t, i, "diff_se") > 0 && p > 0 && p < 1))
+            fail_msg("row %zu: diff_se %s, p %s", i, cell(&t, i, "diff_se"), cell(&t, i, "p"));
+    }
+    csv_table_free(&t);
+}
+
+/* Each row of a table is a stream of its own: the mean over all is that of the rows' means, for every protocol. */
+static void rows_are_streams(void **state)
+{
+    static const char *const calls[] = {"--protocol nonoverlapping --context 9", "--protocol sliding --context 9 --stride 2", "--protocol cached --window 3"};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+        double sum = 0;
+        struct csv_table t;
+
+        for (int i = 0; i < 4; i++) {
+            run("ppl none --tokens row-%d.npy %s --quiet --force -o row", i, calls[c]);
+            t = read_table("row");
+            assert_string_equal(cell(&t, 0, "tokens"), "63");
+            sum += number(&t, 0, "nll");
+            csv_table_free(&t);
+        }
+        run("ppl none --tokens rows.npy %s --quiet --force -o row", calls[c]);
+        t = read_table("row");
+        assert_string_equal(cell(&t, 0, "tokens"), "252");
+        if (!(fabs(number(&t, 0, "nll") - sum / 4) <= 1e-6))
+            fail_msg("%s: NLL %s, of the rows alone %.9g", calls[c], cell(&t, 0, "nll"), sum / 4);
+        csv_table_free(&t);
+    }
+}
+
+static void assert_same_csv(const char *a, const char *b)
+{
+    char *one = slurp(at("%s/ppl.csv", a), NULL), *two = slurp(at("%s/ppl.csv", b), NULL);
+
+    assert_non_null(one);
+    assert_non_null(two);
+    if (strcmp(one, two) != 0)
+        fail_msg("%s and %s differ:\n%s\n%s", a, b, one, two);
+    free(one);
+    free(two);
+}
+
+static void equal_runs_give_equal_bytes(void **state)
+{
+    static const char *const calls[] = {"--context 30,7 --segments 50", "--protocol nonoverlapping --context 33", "--protocol sliding --context 20",
+                                        "--protocol cached --window 5"};
+
+    (void)state;
+    for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+        run("ppl window none --text middle %s --quiet --force --threads 1 -o same-1", calls[c]);
+        run("ppl window none --text middle %s --quiet --force --threads 4 -o same-2", calls[c]);
+        assert_same_csv("same-1", "same-2");
+        run("ppl window none --text middle %s --quiet --force --memory 7M -o same-2", calls[c]); /* smaller batches */
+        assert_same_csv("same-1", "same-2");
+    }
+    run("ppl none --text middle --context 8 --segments 9 --timing --quiet --force -o same-1");
+    struct csv_table t = read_table("same-1");
+    if (!(number(&t, 0, "seconds_per_token") > 0))
+        fail_msg("--timing: %s seconds a token", cell(&t, 0, "seconds_per_token"));
+    csv_table_free(&t);
+}
+
+static void screen_and_files(void **state)
+{
+    struct outcome o = reach("ppl none window --text middle --context 8,4 --segments 9 --train-length 6");
+
+    (void)state;
+    assert_int_equal(o.status, 0);
+    assert_int_equal(strncmp(o.out, "model ", 6), 0);
+    assert_int_equal(lines(o.out), 5 + 2 + 3 + 2);
+    assert_non_null(strstr(o.out, "time/token"));
+    assert_non_null(strstr(o.out, "paired over the same targets"));
+    assert_non_null(strstr(o.out, "9 segments of 9 tokens"));
+    outcome_free(&o);
+    assert_false(exists(at("reach-ppl"))); /* nothing is written without -o */
+    o = reach("ppl none --text middle --context 8,4 --segments 9 --format png,svg -o files");
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.err, "results are in files"));
+    outcome_free(&o);
+    assert_true(exists(at("files/ppl.csv")));
+    assert_true(exists(at("files/ppl.gp")));
+    assert_true(exists(at("files/ppl.png")));
+    assert_true(exists(at("files/ppl.svg")));
+    assert_int_equal(scratch_count(at("files")), 4);
+    expect("ppl none --text middle --context 8 --segments 9 -o files --quiet", 1, "--force");
+    run("ppl none --text middle --context 8 --segments 9 --force --quiet -o files");
+    assert_false(exists(at("files/ppl.svg"))); /* a picture of other numbers */
+    o = finish(start("ppl none --text middle --context 8 --segments 9 -o bare --quiet", "/nonexistent"));
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.err, "gnuplot"));
+    outcome_free(&o);
+    assert_true(exists(at("bare/ppl.csv")) && exists(at("bare/ppl.gp")));
+}
+
+static void interrupted_leaves_nothing(void **state)
+{
+    pid_t child = start("ppl none --text text --protocol sliding --context 64 --stride 1 --dtype f64 --quiet -o long", NULL);
+    struct outcome o;
+
+    (void)state;
+    for (int i = 0; i < 200 && !exists(at("long")); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    kill(child, SIGINT);
+    o = finish(child);
+    if (o.status != 1 || lines(o.err) != 1 || !strstr(o.err, "interrupted") || *o.out)
+        fail_msg("exit %d, stderr: %s, stdout: %s", o.status, o.err, o.out);
+    outcome_free(&o);
+    assert_false(exists(at("long")));
+}
+
+/* Figures of odd numbers are drawn whole: gnuplot says nothing, the picture is there. */
+static void odd_figures_are_drawn(void **state)
+{
+    static const struct ppl_point one[] = {{64, 1.2, NAN}}, zero[] = {{1, 0, 0}, {2, 0, 0}}, huge[] = {{16, 1, 0.1}, {32, 300, 1}, {64, 900, NAN}},
+                                  alone[] = {{8, 500, 1}}, steep[] = {{4, 1, 0.3}, {40, 3, 0.1}, {400, 9, 0.2}};
+    static const struct ppl_line rows[][3] = {
+        {{"one", one, 1, 0}},
+        {{"it's \"quoted\" `x` @y", zero, 2, 1}, {"more", zero, 2, 3}, {"other", zero, 2, 3}},
+        {{"huge", huge, 3, 128}, {"steep", steep, 3, 512}},
+        {{"alone", alone, 1, 8}},
+    };
+    static const size_t counts[] = {1, 3, 2, 1};
+    struct error e;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        int rc = figure_ppl(base, "odd", rows[i], counts[i], "it's a title", NULL, "png", &e);
+
+        if (rc != 0 || !exists(at("odd.png")))
+            fail_msg("figure %zu: %d, %s", i, rc, rc ? e.text : "no picture");
+    }
+    assert_int_equal(figure_ppl(base, "odd", NULL, 0, "", NULL, "png", &e), -1);
+}
+
+static int make_inputs(void **state)
+{
+    static const struct {
+        const char *name;
+        struct tiny shape;
+    } models[] = {
+        {"none", {.seed = 1}},
+        {"window", {.seed = 2, .settings = "\"window\": 5, \"train_length\": 16,"}},
+        {"learned", {.seed = 3, .learned = 32}},
+        {"spoiled", {.seed = 6, .spoiled = "layers.1.mlp.down.bias"}},
+    };
+    int32_t ids[256];
+    char *text;
+
+    (void)state;
+    if (program_open() != 0 || !realpath("tests/goldens", goldens))
+        return -1;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (tiny_checkpoint(at("%s", models[i].name), &models[i].shape) != 0)
+            return -1;
+    if (tiny_text(at("text"), 40000, 7) != 0 || tiny_text(at("short"), 63, 8) != 0 || tiny_text(at("middle"), 700, 9) != 0 || !(text = slurp(at("text"), NULL)))
+        return -1;
+    for (int i = 0; i < 256; i++)
+        ids[i] = (unsigned char)text[i];
+    free(text);
+    if (tiny_npy(at("rows.npy"), ids, 4, 64) != 0)
+        return -1;
+    for (int i = 0; i < 4; i++)
+        if (tiny_npy(at("row-%d.npy", i), ids + 64 * i, 0, 64) != 0)
+            return -1;
+    ids[7] = 256;
+    return tiny_npy(at("outside.npy"), ids, 0, 256);
+}
+
+static int remove_inputs(void **state)
+{
+    (void)state;
+    program_close();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(help_lists_every_option), cmocka_unit_test(wrong_usage_exits_2), cmocka_unit_test(bad_input_is_named),
+        cmocka_unit_test(numbers_are_those_of_the_oracle), cmocka_unit_test(differences_are_paired), cmocka_unit_test(rows_are_streams),
+        cmocka_unit_test(equal_runs_give_equal_bytes), cmocka_unit_test(screen_and_files), cmocka_unit_test(interrupted_leaves_nothing),
+        cmocka_unit_test(odd_figures_are_drawn),
+    };
+    return cmocka_run_group_tests_name("ppl", tests, make_inputs, remove_inputs);
+}
