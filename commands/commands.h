@@ -10,6 +10,7 @@ int main_info(int argc, char **argv);
 int main_plot(int argc, char **argv);
 int main_ppl(int argc, char **argv);
 int main_trf(int argc, char **argv);
+int main_tokenize(int argc, char **argv);
 int main_version(int argc, char **argv);
 
 #endif

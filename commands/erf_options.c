@@ -16,16 +16,18 @@ enum option {
 };
 
 static const struct option_row rows[OPTION_COUNT] = {
-    [OPTION_TEXT] = {"text", "FILE", "text, read as bytes, for models whose vocabulary is 256; .gz is unpacked, - is standard input; may be repeated: "
-                                     "files are joined in order"},
-    [OPTION_TOKENS] = {"tokens", "FILE", "token ids instead of text: a .npy file of integers, 1-D (a stream; may be repeated) or 2-D (one segment a row)"},
+    [OPTION_TEXT] = {"text", "FILE", "text, read through each model's own tokenizer, or as bytes where there is none and the vocabulary is 256; .gz is unpacked, - is "
+                                     "standard input; may be repeated: files are joined in order"},
+    [OPTION_TOKENS] = {"tokens", "FILE", "token ids instead of text, 1-D (a stream; may be repeated) or 2-D (one segment a row): .npy of integers, .h5 (its dataset "
+                                         "tokens, or FILE:/NAME), the .idx of an indexed data set, or a token file of llm.c"},
     [OPTION_FOLDER] = {"o", "DIR", "folder for the results (default reach-erf)"},
     [OPTION_LENGTH] = {"length", "L", "tokens of a segment, the target included (default 2048, or the row length of a 2-D token file)"},
     [OPTION_SEGMENTS] = {"segments", "N", "segments at most (default 1000; fewer when the text is shorter)"},
     [OPTION_STRIDE] = {"stride", "N", "tokens between the starts of segments (default: spread over the whole text); "
                                          "below L segments overlap, and intervals are marked as too narrow"},
     [OPTION_OFFSET] = {"offset", "N", "tokens of the text to skip first (default 0); rows for a 2-D token file"},
-    [OPTION_BOS] = {"bos", NULL, "put the model's beginning-of-text token before each segment; it counts as position 1"},
+    [OPTION_BOS] = {"bos", NULL, "put the model's beginning-of-text token before each segment; it counts as position 1. Done anyway with --text where the tokenizer says so "
+                                "(add_bos_token in tokenizer_config.json, else its post-processor)"},
     [OPTION_THRESHOLD] = {"threshold", "Q", "also report ERF(Q), 0 < Q < 1 (always reported: .5 .9 .95 .99 .999); may be repeated; "
                                         "the first one given leads the table and the figure, else 0.99"},
     [OPTION_SINK] = {"sink", "K", "first tokens counted as the sink (default 4)"},

@@ -21,6 +21,7 @@ static const struct verb {
     {"plot", main_plot, "redraw or combine saved results"},
     {"info", main_info, "what a checkpoint is, and what a run on it would take"},
     {"convert", main_convert, "any readable checkpoint as safetensors or HDF5"},
+    {"tokenize", main_tokenize, "text to token ids, by a model's own tokenizer"},
     {"version", main_version, "version, compiler, libraries, kernel sets"},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };

@@ -14,7 +14,7 @@ enum {
     CARRY_MAX = 1 << 30 /* positions; more than any window */
 };
 
-/* Windows that one engine can run: all have the same inputs and, but for the last ones of a stream, the same outputs. */
+/* Windows that one engine can run: all have engine.positions inputs, and as many targets as engine.outputs or, at the end of a stream, fewer. */
 struct pass {
     struct engine_options engine;
     size_t first, per_stream; /* of each stream, windows first .. first + per_stream - 1; of last, all segments */
@@ -53,7 +53,7 @@ static struct pass cached_pass(const struct ppl_run *r, const struct ppl_model *
 static int passes_of(struct pass out[2], const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at)
 {
     struct engine_options o = {.positions = (int)at->context, .outputs = (int)at->context, .resident = -1, .memory = r->options->memory};
-    size_t windows;
+    size_t targets, rest;
 
     if (r->options->protocol == PROTOCOL_CACHED) {
         out[0] = cached_pass(r, m);
@@ -65,13 +65,17 @@ static int passes_of(struct pass out[2], const struct ppl_run *r, const struct p
         out[0] = (struct pass){o, 0, m->segments.count, 1};
         return 1;
     }
-    windows = window_count(stream_length(m->tokens), at->context, at->stride);
-    out[0] = (struct pass){o, 0, at->stride ? 1 : windows, stream_count(m->tokens)};
+    targets = stream_length(m->tokens) - 1;
+    out[0] = (struct pass){o, 0, at->stride ? 1 : targets / at->context, stream_count(m->tokens)};
     out[0].engine.segments = out[0].per_stream * out[0].streams;
-    if (!at->stride || windows == 1)
+    rest = window_count(targets + 1, at->context, at->stride) - out[0].per_stream;
+    if (rest == 0)
         return 1;
-    out[1] = (struct pass){o, 1, windows - 1, stream_count(m->tokens)}; /* of these only the new targets are computed to the end */
-    out[1].engine.outputs = (int)at->stride;
+    out[1] = (struct pass){o, out[0].per_stream, rest, stream_count(m->tokens)};
+    if (at->stride)
+        out[1].engine.outputs = (int)at->stride; /* only the new targets are computed to the end */
+    else
+        out[1].engine.positions = out[1].engine.outputs = (int)(targets % at->context); /* the shorter last block */
     out[1].engine.segments = out[1].per_stream * out[1].streams;
     return 2;
 }
@@ -112,8 +116,7 @@ static double now(void)
 
 /* Where a window's tokens lie, and where its targets belong. */
 struct place {
-    const int32_t *ids; /* [inputs + 1] */
-    size_t inputs;
+    const int32_t *ids; /* [engine.positions + 1] */
     size_t output, scored; /* of the engine's outputs, the first that is a target's, and the number of them */
     size_t target;         /* place of the first among all targets */
 };
@@ -125,32 +128,24 @@ static struct place find_window(const struct ppl_run *r, const struct ppl_model 
     struct window w;
 
     if (r->options->protocol == PROTOCOL_LAST)
-        return (struct place){m->segments.ids + (index + 1) * m->segments.length - at->context - 1, at->context, 0, 1, index};
+        return (struct place){m->segments.ids + (index + 1) * m->segments.length - at->context - 1, 0, 1, index};
     length = stream_length(m->tokens);
     w = window_at(p->first + index % p->per_stream, length, at->context, at->stride);
-    return (struct place){m->tokens->ids + stream * length + w.first, w.inputs, w.inputs < at->context ? 0 : outputs - w.scored, w.scored,
+    return (struct place){m->tokens->ids + stream * length + w.first, outputs - w.scored, w.scored,
                           stream * (length - 1) + w.first + w.inputs - w.scored};
-}
-
-/* ids [context + 1]; behind the end of a short block its first token is repeated, which changes nothing before it. */
-static void copy_ids(int32_t *ids, const struct place *w, size_t context)
-{
-    memcpy(ids, w->ids, (w->inputs + 1) * sizeof *ids);
-    for (size_t i = w->inputs + 1; i <= context; i++)
-        ids[i] = w->ids[0];
 }
 
 /* Runs all windows of a pass in batches. */
 static int run_windows(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m, const struct pass *p, struct engine *g,
                        struct error *e)
 {
-    size_t batch = (size_t)engine_plan(g)->batch, outputs = (size_t)p->engine.outputs, all = p->per_stream * p->streams;
-    int32_t *ids = reallocarray(NULL, batch * (at->context + 1), sizeof *ids); /* no more than the engine has made room for */
+    size_t batch = (size_t)engine_plan(g)->batch, each = (size_t)p->engine.positions + 1, outputs = (size_t)p->engine.outputs, all = p->per_stream * p->streams;
+    int32_t *ids = reallocarray(NULL, batch * each, sizeof *ids); /* no more than the engine has made room for */
     double *logprob = reallocarray(NULL, batch * outputs, sizeof *logprob);
     int rc = -1;
 
     if (!ids || !logprob) {
-        fail_memory(e, (double)batch * ((double)at->context * sizeof *ids + (double)outputs * sizeof *logprob), "windows of the text");
+        fail_memory(e, (double)batch * ((double)each * sizeof *ids + (double)outputs * sizeof *logprob), "windows of the text");
         goto end;
     }
     for (size_t i = 0; i < all; i += batch) {
@@ -161,11 +156,8 @@ static int run_windows(double *nll, struct ppl_result *at, const struct ppl_run 
             fail(e, "interrupted");
             goto end;
         }
-        for (size_t b = 0; b < count; b++) {
-            struct place w = find_window(r, m, at, p, i + b);
-
-            copy_ids(ids + b * (at->context + 1), &w, at->context);
-        }
+        for (size_t b = 0; b < count; b++)
+            memcpy(ids + b * each, find_window(r, m, at, p, i + b).ids, each * sizeof *ids);
         started = now();
         if (engine_score(g, logprob, ids, (int)count, e) != 0)
             goto end;

@@ -20,6 +20,7 @@ int progress_open(struct progress *p, const char *verb, int quiet, const char *l
 {
     memset(p, 0, sizeof *p);
     p->verb = verb;
+    p->unit = "segments";
     p->quiet = quiet;
     p->bar = !quiet && isatty(STDERR_FILENO);
     p->started = now();
@@ -102,7 +103,7 @@ void progress_step(struct progress *p, size_t done, const char *what)
     memset(bar, ' ', WIDTH);
     memset(bar, '=', filled);
     bar[WIDTH] = 0;
-    fprintf(stderr, "\r[%s] %zu/%zu  %.3g segments/s  %d:%02d left  %.24s\033[K", bar, p->done, p->total, rate, (int)(left / 60), (int)left % 60, what);
+    fprintf(stderr, "\r[%s] %zu/%zu  %.3g %s/s  %d:%02d left  %.24s\033[K", bar, p->done, p->total, rate, p->unit, (int)(left / 60), (int)left % 60, what);
     fflush(stderr);
 }
 

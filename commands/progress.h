@@ -15,7 +15,8 @@ struct progress {
     double started;    /* seconds on the monotonic clock */
     double measuring;  /* when the measuring began: the rate is that of it alone */
     double drawn;      /* when the bar was drawn last */
-    size_t total, done, at_start; /* segments; at_start of them came from a journal */
+    const char *unit;  /* of the work; progress_open sets "segments" */
+    size_t total, done, at_start; /* units; at_start of them came from a journal */
 };
 
 /* Starts; `log_path` NULL: no log, else messages are appended to it. */

@@ -390,7 +390,7 @@ static void checkpoints_have_a_row_a_layer_and_head(void **state)
     static const struct {
         const char *formula, *head, *layer, *verdict, *trf;
     } cases[] = {
-        {"m", "1", "1", "converges", "37"},  /* e^-t/8 of 2 heads with delta 1... head 1 */
+        {"m", "1", "1", "converges", "74"}, /* slope 1/16: 16 ln 100 = 73.7 */
         {"m", "all", "2", "converges", NULL},
         {"windows", "all", "1", "converges", "5"},
         {"windows", "all", "2", "converges", "9"},

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #define GOLDENS "tests/goldens/torch/"
+enum { STEP = 5 }; /* of the bytes that are changed; HDF5 takes milliseconds to open a file */
 
 static void test_goldens(void **state)
 {
@@ -76,7 +77,13 @@ static void test_round_trip(void **state)
     assert_int_equal(scratch_count(scratch_folder), 3);
 }
 
-/* HDF5 keeps what it cannot write; the program ends soon after. */
+/* HDF5 keeps what it cannot write, the program ends soon after; and it asks for as much memory as a damaged file says. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -141,8 +148,59 @@ static void test_refused(void **state)
     assert_int_equal(check_message("cut", &e, "cut.h5: is not a readable HDF5 file"), 0);
 }
 
+/* Addresses of contiguous data that lead out of the file: 3, 1, address, size is the layout message of a.weight. */
+static void test_outside(void **state)
+{
+    (void)state;
+    size_t size, at = 0;
+    unsigned char *file = scratch_read(GOLDENS "hdf-plain.h5", &size);
+    while (at + 18 < size && memcmp(file + at, "\3\1", 2) | memcmp(file + at + 10, "\x60\0\0\0\0\0\0", 8))
+        at++;
+    assert_true(at + 18 < size);
+    const uint64_t addresses[] = {size - 95, size, UINT64_MAX - 1, UINT64_MAX - 95, UINT64_MAX};
+    for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++) {
+        struct error e = {""};
+        struct checkpoint c;
+        memcpy(file + at + 2, &addresses[i], 8);
+        if (checkpoint_open(&c, scratch_write(scratch_folder, "outside.h5", file, size), &e) == 0)
+            fail_msg("address %llu was accepted", (unsigned long long)addresses[i]);
+        assert_int_equal(check_message("outside", &e, "outside.h5: "), 0);
+    }
+    free(file);
+}
+
+/* Bytes of a file changed: an error, or tensors that can all be read. */
+static void test_damaged(void **state)
+{
+    (void)state;
+    static const unsigned char changes[] = {1, 0x80, 0xFF, 0x10};
+    struct error e = {""};
+    struct checkpoint c;
+    size_t size, opened = 0;
+    unsigned char out[64];
+    assert_int_equal(checkpoint_open(&c, GOLDENS "shards", &e), 0);
+    assert_int_equal(checkpoint_write(&c, scratch_path(scratch_folder, "whole.h5"), 0, &e), 0);
+    checkpoint_close(&c);
+    unsigned char *file = scratch_read(scratch_path(scratch_folder, "whole.h5"), &size);
+    for (size_t i = 0; i < size; i += STEP) {
+        file[i] ^= changes[i % 4];
+        if (checkpoint_open(&c, scratch_write(scratch_folder, "damaged.h5", file, size), &e) == 0) {
+            opened++;
+            for (size_t k = 0; k < tensors_count(c.tensors); k++)
+                tensor_copy(out, tensors_at(c.tensors, k), 0, tensors_at(c.tensors, k)->count < 8 ? tensors_at(c.tensors, k)->count : 8);
+            checkpoint_close(&c);
+        } else {
+            assert_int_equal(check_message("damaged", &e, "damaged.h5: "), 0);
+        }
+        file[i] ^= changes[i % 4];
+    }
+    assert_true(opened > 10);
+    free(file);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens), cmocka_unit_test(test_round_trip), cmocka_unit_test(test_full_disk), cmocka_unit_test(test_refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens), cmocka_unit_test(test_round_trip), cmocka_unit_test(test_full_disk), cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_outside), cmocka_unit_test(test_damaged)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

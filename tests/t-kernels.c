@@ -85,7 +85,7 @@ static double roundoff(const struct kernels *k, enum op op)
     if (!strcmp(k->dtype, "f64"))
         return ldexp(1, -53);
     if (!strcmp(k->dtype, "bf16"))
-        return plain ? ldexp(1, -24) : ldexp(1, -9);
+        return plain ? ldexp(1, -24) : ldexp(1, -8);
     if (!strcmp(k->dtype, "tf32"))
         return op == OP_LINEAR || op == OP_ATTENTION || op == OP_HEAD_ROWS ? ldexp(1, -11) : ldexp(1, -24);
     assert_string_equal(k->dtype, "f32");
@@ -193,8 +193,10 @@ static void check_invariance(struct kernels *k, const struct any_case *c, const 
     last.segments = 1;
     last.first = c->first + c->segments - 1;
     omp_set_num_threads(1);
+    setenv("REACH_CUDA_HOST_SEED", "5", 1); /* the stand-in for a GPU: its threads in another order */
     struct outputs again = run(k, c, 0);
-    require_same("one thread", k, c, &again, whole, 0);
+    unsetenv("REACH_CUDA_HOST_SEED");
+    require_same("one thread, or another order of threads,", k, c, &again, whole, 0);
     omp_set_num_threads(4);
     struct outputs alone = run(k, &last, 0);
     require_same("one segment, four threads", k, c, &alone, whole, c->segments - 1);
@@ -601,7 +603,9 @@ static void test_masked_zero(void **state)
                 for (size_t j = 0; j < (size_t)c->keys * width; j++) {
                     double g = o.array[3].value[(size_t)segment * o.array[3].each + j];
                     int is_value = j % width >= width / 2; /* a window of 1 leaves nothing for the keys */
-                    if (j / width < (size_t)first_seen ? g != 0 : is_value && g == 0)
+                    /* two gradients of few bits may cancel exactly */
+                    int may_cancel = roundoff(sets[s], OP_ATTENTION) > ldexp(1, -24);
+                    if (j / width < (size_t)first_seen ? g != 0 : is_value && g == 0 && !may_cancel)
                         fail_msg("%s %s, case %d: gradient %g of key %zu (the first seen is %d)", sets[s]->name, sets[s]->dtype, i, g, j / width,
                                  first_seen);
                 }

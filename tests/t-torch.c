@@ -172,6 +172,7 @@ static void test_refused_by_hand(void **state)
         CASE("stride overflows twice", DICT(TENSOR(GOOD, "K\0", "K\3K\3\x86", "\x8a\x08\0\0\0\0\0\0\0\x7F\x8a\x08\0\0\0\0\0\0\0\x7F\x86")), "strides beyond what can be counted"),
         CASE("stands for many", DICT(TENSOR(GOOD, "K\0", "\x8a\5\0\0\0\0\1\x85", "K\0\x85")), "tensor w has 4294967296 elements in a storage of 4"),
         CASE("a storage of another size", DICT(TENSOR(STORAGE("FloatStorage", "0", "K\5"), "K\0", "K\4\x85", "K\1\x85")), "storage 0 has 16 bytes (expected 20)"),
+        CASE("a storage of a smaller size", DICT(TENSOR(STORAGE("FloatStorage", "0", "K\3"), "K\0", "K\3\x85", "K\1\x85")), "storage 0 has 16 bytes (expected 12)"),
         CASE("a storage of another type", DICT(TENSOR(STORAGE("DoubleStorage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85")), "storage 0 has 16 bytes (expected 32)"),
         CASE("a storage that overflows", DICT(TENSOR(STORAGE("FloatStorage", "0", "\x8a\x08\4\0\0\0\0\0\0\x40"), "K\0", "K\4\x85", "K\1\x85")), "more bytes than can be counted"),
         CASE("a negative storage", DICT(TENSOR(STORAGE("FloatStorage", "0", "J\xFF\xFF\xFF\xFF"), "K\0", "K\4\x85", "K\1\x85")), "no number of elements"),

@@ -1,6 +1,6 @@
 """The cases that transformers runs: one or more small models for each family, every option away from its default somewhere."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 
@@ -19,6 +19,7 @@ class FamilyCase:
     stored: torch.dtype = torch.float32
     published: bool = False      # names and config keys as in older published files
     attention: str = "eager"     # the implementation that computes what the family's published code does
+    written: dict = field(default_factory=dict)      # keys of config.json that published files have and transformers does not write
     reload: bool = True          # False: transformers, loading the file in float32, computes something else
     shard_size: str = "1GB"
 
@@ -133,10 +134,11 @@ FAMILY_CASES = [
                                                          mscale=0.8, mscale_all_dim=0.3, truncate=False)),
                "rope scaling yarn with betas, mscale and truncate false; bf16 weights", stored=BF16),
     FamilyCase("llama-rope-yarn-factor", "llama",
-               grouped(head_dim=8, max_position_embeddings=40, rope_parameters=rope("yarn", 30.0, factor=2.0, attention_factor=1.3)),
-               "rope scaling yarn with an attention factor, older keys, original length by default; bf16 weights", stored=BF16, published=True),
-    FamilyCase("qwen2", "qwen2", grouped(use_sliding_window=False, sliding_window=6),
-               "q, k, v biases, none on the output; a sliding_window that is off; published style; bf16 weights", published=True, stored=BF16),
+               grouped(head_dim=8, max_position_embeddings=40, rope_parameters=rope("yarn", 2.5, factor=2.0, attention_factor=1.3)),
+               "rope scaling yarn with an attention factor and a range cut at both ends, older keys, original length by default; bf16 weights", stored=BF16, published=True),
+    FamilyCase("qwen2", "qwen2", grouped(use_sliding_window=False),
+               "q, k, v biases, none on the output; a sliding_window that is off; published style; bf16 weights", published=True, stored=BF16,
+               written={"sliding_window": 6, "max_window_layers": 0}),
     FamilyCase("qwen2-window", "qwen2",
                grouped(num_hidden_layers=3, use_sliding_window=True, sliding_window=6, max_window_layers=1, tie_word_embeddings=True),
                "window 6 from layer 1 on, by max_window_layers; tied head; bf16 weights", published=True, stored=BF16),
@@ -150,7 +152,8 @@ FAMILY_CASES = [
     FamilyCase("gemma2", "gemma2",
                grouped(head_dim=8, num_hidden_layers=3, hidden_activation="gelu_pytorch_tanh", query_pre_attn_scalar=20, sliding_window=5,
                        attn_logit_softcapping=4.0, final_logit_softcapping=2.5, tie_word_embeddings=True),
-               "soft caps 4 and 2.5; window 5 on layers 0 and 2; scale 20^-1/2 with heads of 8; (1+w) norms; embeddings times 4"),
+               "soft caps 4 and 2.5; window 5 on layers 0 and 2, by default; scale 20^-1/2 with heads of 8; (1+w) norms; embeddings times 4",
+               published=True),
     FamilyCase("gemma2-bf16", "gemma2",
                grouped(hidden_size=24, head_dim=4, attention_bias=True, sliding_window=6, layer_types=["full_attention", "sliding_attention"],
                        query_pre_attn_scalar=3, tie_word_embeddings=True, attn_logit_softcapping=None, final_logit_softcapping=None),
@@ -176,8 +179,8 @@ FAMILY_CASES = [
     FamilyCase("falcon-heads", "falcon", small(multi_query=False, bias=True, activation="relu", rope_parameters=rope()),
                "head-major rows, parallel; relu; bf16 weights", stored=BF16),
     FamilyCase("falcon-alibi", "falcon",
-               small(hidden_size=24, num_attention_heads=6, multi_query=False, parallel_attn=False, alibi=True, bias=True, layer_norm_epsilon=4e-5),
-               "ALiBi in bf16 over sqrt(head size) with 6 heads; head-major rows, sequential; bf16 weights", stored=BF16, attention="sdpa", length=60),
+               small(hidden_size=24, num_attention_heads=12, multi_query=False, parallel_attn=False, alibi=True, bias=True, layer_norm_epsilon=4e-5),
+               "ALiBi in bf16 over sqrt(head size) with 12 heads; head-major rows, sequential; bf16 weights", stored=BF16, attention="sdpa", length=60),
     FamilyCase("gptj", "gptj", dict(vocab_size=53, n_embd=16, n_layer=2, n_head=2, n_positions=64, rotary_dim=6, bos_token_id=0, eos_token_id=0),
                "rotary on 6 of 8 dimensions, interleaved; one norm; head with a bias; bf16 weights", stored=BF16),
     FamilyCase("gptj-whole", "gptj",

@@ -244,7 +244,7 @@ def write_family_checkpoint(case, folder, rng):
         path = os.path.join(folder, "config.json")
         with open(path) as file:
             written = json.load(file)
-        write_json(path, published_config(written))
+        write_json(path, {**published_config(written), **case.written})
         names = published_names(case, load_file(os.path.join(folder, "model.safetensors")), config)
         save_file(names, os.path.join(folder, "model.safetensors"), metadata={"format": "pt"})
     return state

@@ -1,0 +1,543 @@
+/* Partial sums: piece by piece, each by the means that suit it. */
+#include "analyze/series/sum.h"
+#include "analyze/formula_private.h"
+#include "analyze/series/euler.h"
+#include "analyze/series/evaluate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STRIDE = 64,          /* one prefix sum is kept of so many */
+    COARSE_PANELS = 512,
+    COARSE_STEPS = 100000 /* nodes times panels */
+};
+
+/* Work of summing point by point: nodes times points, more at higher precision. */
+static const double POINT_WORK = 2.5e7;
+
+/* Bounds of f on a stretch that is too long to be summed point by point. */
+struct panel {
+    fmpz_t first;
+    arb_t term;     /* f(t), every t in it */
+    arb_t before;   /* sum over the panels before it */
+};
+
+struct piece_sum {
+    const struct piece *piece;
+    fmpz_t end;            /* of what is summed here: the piece's, the limit, or `far` */
+    arb_t total;
+    arb_t constant;        /* PIECE_CONSTANT: f; PIECE_GEOMETRIC: b at 0 */
+    arb_t slope;           /* PIECE_GEOMETRIC */
+    struct evaluator *v;   /* PIECE_SMOOTH, PIECE_ROUGH */
+    ulong points;          /* the first of them are summed one by one */
+    arb_ptr prefix;        /* [points / STRIDE + 1] */
+    struct euler *euler;   /* then this, or */
+    struct panel *panel;   /* [panels] this */
+    int panels;
+    int wide;              /* more precision would not help */
+};
+
+struct sums {
+    const struct head *h;
+    slong prec;
+    int quick, limited, count;
+    struct piece_sum *part; /* [count] */
+    fmpz_t limit, far;
+    arb_t total, tail;
+    int exhausted;
+    char problem[200];      /* why a term is not a number; empty: none was met */
+};
+
+/* ---- single terms ---- */
+
+/* f(t) of a piece where the evaluator could not tell. */
+static int exact_term(arb_t out, struct sums *s, const struct piece *piece, const fmpz_t t)
+{
+    struct expression_pool *p = expression_pool_new();
+    int n = p ? head_value(p, s->h, piece->root, t) : NODE_NAN, status = -1;
+    if (p && !p->failed) {
+        if (p->node[n].kind == X_NAN || n == NODE_PLUS_INFINITY) {
+            char *digits = fmpz_get_str(NULL, 10, t);
+            snprintf(s->problem, sizeof s->problem, "the value at head %d, distance %.60s is %s (expected a number or -inf)", s->h->at.h, digits,
+                     n == NODE_PLUS_INFINITY ? "+inf" : "not a number");
+            flint_free(digits);
+        } else {
+            evaluate_exp_constant(out, p, n, s->prec);
+            status = arb_is_finite(out) ? 0 : -1;
+        }
+    }
+    expression_pool_free(p);
+    if (status)
+        arb_indeterminate(out);
+    return status;
+}
+
+static int piece_term(arb_t out, struct sums *s, struct piece_sum *q, const fmpz_t t)
+{
+    if (q->piece->kind == PIECE_ZERO) {
+        arb_zero(out);
+        return 0;
+    }
+    if (q->piece->kind == PIECE_CONSTANT) {
+        arb_set(out, q->constant);
+        return arb_is_finite(out) ? 0 : -1;
+    }
+    arb_t x;
+    int status;
+    arb_init(x);
+    arb_set_fmpz(x, t);
+    if (q->piece->kind == PIECE_GEOMETRIC) {
+        arb_mul(x, x, q->slope, s->prec);
+        arb_add(x, x, q->constant, s->prec);
+        arb_exp(out, x, s->prec);
+        status = arb_is_finite(out) ? 0 : -1;
+    } else {
+        status = evaluator_point(out, q->v, x);
+        if (status)
+            status = exact_term(out, s, q->piece, t);
+    }
+    arb_clear(x);
+    return status;
+}
+
+/* ---- point by point ---- */
+
+/* sum += f(first + i), i < count. */
+static void add_points(arb_t sum, struct sums *s, struct piece_sum *q, const fmpz_t first, ulong count)
+{
+    fmpz_t t;
+    int blocks = s->quick && evaluator_has_waves(q->v) && fmpz_cmp_ui(first, (ulong)1 << 51) < 0 && count < (ulong)1 << 51;
+    fmpz_init_set(t, first);
+    arb_ptr block = _arb_vec_init(EVALUATE_BLOCK);
+    while (count) {
+        int n = count < EVALUATE_BLOCK ? (int)count : EVALUATE_BLOCK;
+        if (!blocks || evaluator_block(block, q->v, fmpz_get_ui(t), n)) {
+            n = 1;
+            piece_term(block, s, q, t);
+        }
+        for (int i = 0; i < n; i++)
+            arb_add(sum, sum, block + i, s->prec + 64);
+        fmpz_add_ui(t, t, (ulong)n);
+        count -= (ulong)n;
+    }
+    _arb_vec_clear(block, EVALUATE_BLOCK);
+    fmpz_clear(t);
+}
+
+/* Sums the first `points` distances of the piece. 0 or -1. */
+static int sum_points(struct sums *s, struct piece_sum *q, ulong points)
+{
+    ulong kept = points / STRIDE + 1;
+    fmpz_t t;
+    arb_t sum;
+    q->prefix = calloc(kept, sizeof *q->prefix);
+    if (!q->prefix)
+        return -1;
+    q->points = points;
+    for (ulong i = 0; i < kept; i++)
+        arb_init(q->prefix + i);
+    fmpz_init_set(t, q->piece->first);
+    arb_init(sum);
+    /* whole strides, in blocks where there are waves */
+    arb_ptr block = _arb_vec_init(EVALUATE_BLOCK);
+    int blocks = s->quick && evaluator_has_waves(q->v) && fmpz_cmp_ui(t, (ulong)1 << 51) < 0;
+    ulong done = 0;
+    while (done < points && !s->problem[0]) {
+        int n = points - done < EVALUATE_BLOCK ? (int)(points - done) : EVALUATE_BLOCK;
+        if (!blocks || evaluator_block(block, q->v, fmpz_get_ui(t), n)) {
+            n = 1;
+            piece_term(block, s, q, t);
+        }
+        for (int i = 0; i < n; i++, done++) {
+            if (done % STRIDE == 0)
+                arb_set(q->prefix + done / STRIDE, sum);
+            arb_add(sum, sum, block + i, s->prec + 64);
+        }
+        fmpz_add_ui(t, t, (ulong)n);
+    }
+    if (points % STRIDE == 0)
+        arb_set(q->prefix + points / STRIDE, sum);
+    arb_set(q->total, sum);
+    _arb_vec_clear(block, EVALUATE_BLOCK);
+    fmpz_clear(t);
+    arb_clear(sum);
+    return 0;
+}
+
+/* ---- stretches known by bounds alone ---- */
+
+static int coarse_bounds(arb_t out, struct sums *s, const struct piece *piece, const fmpz_t first, const fmpz_t last)
+{
+    struct ranges r;
+    arb_t high;
+    arb_indeterminate(out);
+    if (ranges_compute(&r, s->h->pool, piece->root, first, last, 64))
+        return -1;
+    const struct range *x = &r.node[piece->root];
+    arb_init(high);
+    if (x->defined && interval_is_bounded(x->value)) {
+        interval_get_lower(out, x->value, 64);
+        interval_get_upper(high, x->value, 64);
+        arb_exp(out, out, 64);
+        arb_exp(high, high, 64);
+        if (x->masked)
+            arb_zero(out);
+        arb_union(out, out, high, 64);
+    }
+    arb_clear(high);
+    ranges_free(&r);
+    return 0;
+}
+
+/* Covers [first, end) of a rough piece by panels, closer ones near its begin. */
+static int sum_coarsely(struct sums *s, struct piece_sum *q, const fmpz_t first)
+{
+    int panels = COARSE_STEPS / (q->piece->root + 1), failed = 0;
+    fmpz_t length, next, last;
+    arb_t part;
+    panels = panels < 16 ? 16 : panels > COARSE_PANELS ? COARSE_PANELS : panels;
+    q->panel = calloc((size_t)panels, sizeof *q->panel);
+    if (!q->panel)
+        return -1;
+    fmpz_init(length);
+    fmpz_init(last);
+    fmpz_init_set(next, first);
+    arb_init(part);
+    for (int i = 0; i < panels && fmpz_cmp(next, q->end) < 0 && !failed; i++) {
+        struct panel *panel = &q->panel[q->panels++];
+        fmpz_init_set(panel->first, next);
+        arb_init(panel->term);
+        arb_init(panel->before);
+        arb_set(panel->before, q->total);
+        fmpz_sub(length, q->end, next); /* what is left, in equal parts */
+        fmpz_cdiv_q_ui(length, length, (ulong)(panels - i));
+        fmpz_add(next, next, length);
+        fmpz_sub_ui(last, next, 1);
+        failed = coarse_bounds(panel->term, s, q->piece, panel->first, last);
+        arb_mul_fmpz(part, panel->term, length, s->prec);
+        arb_add(q->total, q->total, part, s->prec);
+    }
+    q->wide = 1;
+    fmpz_clear(length);
+    fmpz_clear(next);
+    fmpz_clear(last);
+    arb_clear(part);
+    return failed;
+}
+
+/* ---- a piece ---- */
+
+/* Distances that may be summed one by one. */
+static ulong affordable(const struct sums *s, const struct piece_sum *q)
+{
+    double nodes = q->piece->root + 8, work = nodes * (1 + (double)s->prec / 256);
+    if (s->quick && evaluator_has_waves(q->v))
+        work = nodes / 8;
+    if (s->h->pool->node[q->piece->root].opaque)
+        work *= 2000;
+    return (ulong)(POINT_WORK / work);
+}
+
+static int make_sum(struct sums *s, struct piece_sum *q)
+{
+    const struct piece *piece = q->piece;
+    const struct expression_pool *p = s->h->pool;
+    fmpz_t length, N;
+    int failed = 0;
+    fmpz_init(length);
+    fmpz_init(N);
+    fmpz_sub(length, q->end, piece->first);
+    switch (piece->kind) {
+    case PIECE_ZERO: break;
+    case PIECE_CONSTANT:
+        evaluate_exp_constant(q->constant, p, piece->root, s->prec);
+        arb_mul_fmpz(q->total, q->constant, length, s->prec);
+        break;
+    case PIECE_GEOMETRIC:
+        evaluate_affine(q->constant, q->slope, p, piece->root, s->prec);
+        break;
+    case PIECE_SMOOTH: case PIECE_ROUGH: {
+        q->v = evaluator_new(p, piece->root, s->quick ? 64 : s->prec);
+        if (!q->v) {
+            failed = -1;
+            break;
+        }
+        ulong most = affordable(s, q), points = 0;
+        int fits = fmpz_cmp_ui(length, most) <= 0;
+        if (piece->kind == PIECE_SMOOTH && fmpz_cmp_ui(length, 200) > 0)
+            for (ulong head = 0; head <= most && head <= 1 << 17 && !q->euler; head = head ? 2 * head : 8) {
+                points = head;
+                fmpz_add_ui(N, piece->first, head);
+                if (fmpz_cmp(N, q->end) >= 0 || (fits && fmpz_cmp_ui(length, 4 * head) < 0))
+                    break;
+                q->euler = euler_new(s->h, piece->root, N, q->end, s->prec);
+            }
+        if (!q->euler)
+            points = fits ? fmpz_get_ui(length) : most;
+        failed = sum_points(s, q, points);
+        if (!failed && q->euler) {
+            arb_t rest;
+            arb_init(rest);
+            euler_sum(rest, q->euler, q->end);
+            arb_add(q->total, q->total, rest, s->prec + 64);
+            arb_clear(rest);
+        } else if (!failed && !fits) {
+            fmpz_add_ui(N, piece->first, points);
+            failed = sum_coarsely(s, q, N);
+        }
+        break;
+    }
+    }
+    fmpz_clear(length);
+    fmpz_clear(N);
+    return failed;
+}
+
+/* Sum over first <= t < j of one piece, j within what is summed. */
+static void piece_below(arb_t out, struct sums *s, struct piece_sum *q, const fmpz_t j)
+{
+    const struct piece *piece = q->piece;
+    fmpz_t count;
+    arb_zero(out);
+    if (fmpz_cmp(j, piece->first) <= 0)
+        return;
+    fmpz_init(count);
+    fmpz_sub(count, j, piece->first);
+    switch (piece->kind) {
+    case PIECE_ZERO: break;
+    case PIECE_CONSTANT: arb_mul_fmpz(out, q->constant, count, s->prec); break;
+    case PIECE_GEOMETRIC: { /* exp(b(first)) (exp(slope count) - 1) / (exp(slope) - 1) */
+        arb_t x, one;
+        arb_init(x);
+        arb_init(one);
+        arb_mul_fmpz(x, q->slope, piece->first, s->prec);
+        arb_add(x, x, q->constant, s->prec);
+        arb_exp(out, x, s->prec);
+        arb_mul_fmpz(x, q->slope, count, s->prec);
+        arb_expm1(x, x, s->prec);
+        arb_expm1(one, q->slope, s->prec);
+        arb_div(x, x, one, s->prec);
+        arb_mul(out, out, x, s->prec);
+        arb_clear(x);
+        arb_clear(one);
+        break;
+    }
+    case PIECE_SMOOTH: case PIECE_ROUGH:
+        if (fmpz_cmp_ui(count, q->points) <= 0) {
+            ulong n = fmpz_get_ui(count);
+            fmpz_t t;
+            fmpz_init(t);
+            fmpz_add_ui(t, piece->first, n / STRIDE * STRIDE);
+            arb_set(out, q->prefix + n / STRIDE);
+            add_points(out, s, q, t, n % STRIDE);
+            fmpz_clear(t);
+            break;
+        }
+        if (q->euler) {
+            arb_t points;
+            fmpz_t N;
+            arb_init(points);
+            fmpz_init(N);
+            fmpz_add_ui(N, piece->first, q->points);
+            piece_below(points, s, q, N);
+            euler_sum(out, q->euler, j);
+            arb_add(out, out, points, s->prec + 64);
+            arb_clear(points);
+            fmpz_clear(N);
+            break;
+        }
+        for (int i = q->panels - 1; i >= 0; i--)
+            if (fmpz_cmp(&q->panel[i].first[0], j) <= 0) {
+                fmpz_sub(count, j, q->panel[i].first);
+                arb_mul_fmpz(out, q->panel[i].term, count, s->prec);
+                arb_add(out, out, q->panel[i].before, s->prec);
+                break;
+            }
+        break;
+    }
+    fmpz_clear(count);
+}
+
+/* ---- all of them ---- */
+
+/* How far to sum before the tail takes over: the least power of 2 tried whose tail is known to 2^-prec. */
+static void find_far(struct sums *s)
+{
+    const struct head *h = s->h;
+    const struct piece *last = &h->piece[h->pieces - 1];
+    arb_t from, tail;
+    arb_init(from);
+    arb_init(tail);
+    fmpz_set(s->far, fmpz_cmp(h->tail_from, last->first) > 0 ? h->tail_from : last->first);
+    if (h->tail == TAIL_ZERO || h->tail == TAIL_GEOMETRIC) {
+        arb_set_fmpz(from, s->far);
+        head_tail(s->tail, h, from, s->prec + 32);
+        arb_clear(from);
+        arb_clear(tail);
+        return;
+    }
+    slong most = last->kind == PIECE_ROUGH ? 17 : 2 * s->prec + 64, bits = (slong)fmpz_bits(s->far);
+    int found = 0;
+    arb_set_fmpz(from, s->far);
+    head_tail(s->tail, h, from, s->prec + 32);
+    for (bits = bits < 6 ? 6 : bits + 1; bits <= most && !found; bits = bits < 24 ? bits + 1 : bits + bits / 8) {
+        found = arb_is_finite(s->tail) && mag_cmp_2exp_si(arb_radref(s->tail), -s->prec - 4) < 0;
+        if (found)
+            break;
+        arb_one(from);
+        arb_mul_2exp_si(from, from, bits);
+        head_tail(tail, h, from, s->prec + 32);
+        if (arb_is_finite(tail) && (!arb_is_finite(s->tail) || mag_cmp(arb_radref(tail), arb_radref(s->tail)) < 0)) {
+            arb_set(s->tail, tail);
+            fmpz_one_2exp(s->far, (ulong)bits);
+        }
+    }
+    found = arb_is_finite(s->tail) && mag_cmp_2exp_si(arb_radref(s->tail), -s->prec - 4) < 0;
+    s->exhausted |= !found;
+    arb_clear(from);
+    arb_clear(tail);
+}
+
+struct sums *sums_new(const struct head *h, const fmpz *limit, slong prec, int quick, struct formula_error *e)
+{
+    struct sums *s = calloc(1, sizeof *s);
+    int failed = -1;
+    if (!s) {
+        formula_refuse(e, 0, "out of memory");
+        return NULL;
+    }
+    s->h = h;
+    s->prec = prec;
+    s->quick = quick;
+    s->limited = limit != NULL;
+    fmpz_init(s->limit);
+    fmpz_init(s->far);
+    arb_init(s->total);
+    arb_init(s->tail);
+    s->part = calloc((size_t)h->pieces, sizeof *s->part);
+    if (!s->part)
+        goto end;
+    if (limit)
+        fmpz_set(s->limit, limit);
+    else
+        find_far(s);
+    failed = 0;
+    for (int i = 0; i < h->pieces && !failed; i++) {
+        const struct piece *piece = &h->piece[i];
+        if (limit && fmpz_cmp(piece->first, limit) >= 0)
+            break;
+        struct piece_sum *q = &s->part[s->count++];
+        q->piece = piece;
+        fmpz_init_set(q->end, piece->unbounded ? (limit ? s->limit : s->far) : piece->end);
+        if (limit && fmpz_cmp(q->end, limit) > 0)
+            fmpz_set(q->end, limit);
+        arb_init(q->total);
+        arb_init(q->constant);
+        arb_init(q->slope);
+        failed = make_sum(s, q);
+        if (piece->kind == PIECE_GEOMETRIC)
+            piece_below(q->total, s, q, q->end);
+        arb_add(s->total, s->total, q->total, prec + 64);
+        s->exhausted |= q->wide;
+        failed = failed || s->problem[0] ? -1 : 0;
+    }
+    if (!limit)
+        arb_add(s->total, s->total, s->tail, prec + 64);
+end:
+    if (failed) {
+        formula_refuse(e, 0, "%s", s->problem[0] ? s->problem : "out of memory");
+        sums_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+void sums_free(struct sums *s)
+{
+    if (!s)
+        return;
+    for (int i = 0; i < s->count; i++) {
+        struct piece_sum *q = &s->part[i];
+        fmpz_clear(q->end);
+        arb_clear(q->total);
+        arb_clear(q->constant);
+        arb_clear(q->slope);
+        evaluator_free(q->v);
+        for (ulong k = 0; q->prefix && k <= q->points / STRIDE; k++)
+            arb_clear(q->prefix + k);
+        free(q->prefix);
+        euler_free(q->euler);
+        for (int k = 0; k < q->panels; k++) {
+            fmpz_clear(q->panel[k].first);
+            arb_clear(q->panel[k].term);
+            arb_clear(q->panel[k].before);
+        }
+        free(q->panel);
+    }
+    free(s->part);
+    fmpz_clear(s->limit);
+    fmpz_clear(s->far);
+    arb_clear(s->total);
+    arb_clear(s->tail);
+    free(s);
+}
+
+const arb_struct *sums_total(const struct sums *s)
+{
+    return s->total;
+}
+
+const fmpz *sums_far(const struct sums *s)
+{
+    return s->far;
+}
+
+int sums_exhausted(const struct sums *s)
+{
+    return s->exhausted;
+}
+
+void sums_above(arb_t out, struct sums *s, const arb_t j)
+{
+    head_tail(out, s->h, j, s->prec + 32);
+}
+
+void sums_below(arb_t out, struct sums *s, const fmpz_t j)
+{
+    arb_t part;
+    arb_init(part);
+    if (!s->limited && fmpz_cmp(j, s->far) > 0) {
+        arb_t from;
+        arb_init(from);
+        arb_set_fmpz(from, j);
+        sums_above(part, s, from);
+        arb_sub(out, s->total, part, s->prec + 64);
+        arb_clear(from);
+        arb_clear(part);
+        return;
+    }
+    arb_zero(out);
+    for (int i = 0; i < s->count; i++) {
+        struct piece_sum *q = &s->part[i];
+        if (fmpz_cmp(q->piece->first, j) >= 0)
+            break;
+        if (fmpz_cmp(q->end, j) <= 0) {
+            arb_add(out, out, q->total, s->prec + 64);
+        } else {
+            piece_below(part, s, q, j);
+            arb_add(out, out, part, s->prec + 64);
+        }
+    }
+    arb_clear(part);
+}
+
+int sums_term(arb_t out, struct sums *s, const fmpz_t j)
+{
+    for (int i = s->count - 1; i >= 0; i--)
+        if (fmpz_cmp(s->part[i].piece->first, j) <= 0)
+            return piece_term(out, s, &s->part[i], j);
+    arb_indeterminate(out);
+    return -1;
+}

@@ -1,0 +1,146 @@
+/* `reach tokenize`: text to a file of token ids. */
+#include "commands/commands.h"
+#include "commands/interrupt.h"
+#include "commands/model_text.h"
+#include "commands/options.h"
+#include "commands/progress.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+enum option { OPTION_FORCE, OPTION_QUIET, OPTION_COUNT };
+
+static const struct option_row rows[OPTION_COUNT] = {
+    [OPTION_FORCE] = {"force", NULL, "overwrite OUT if it exists"},
+    [OPTION_QUIET] = {"quiet", NULL, "no progress"},
+};
+
+static const struct verb_help help = {
+    .verb = "tokenize",
+    .synopsis = "MODEL FILE OUT [options]",
+    .description =
+        "Writes the token ids of a text, as MODEL's own tokenizer makes them, for --tokens of the other verbs. MODEL is a folder with tokenizer.json, or with "
+        "vocab.json and merges.txt; a model with neither and a vocabulary of 256 reads bytes. FILE is the text: .gz is unpacked, - is standard input. "
+        "OUT ends in .npy (uint16 where all ids fit, else uint32), or in .h5 or .hdf5 (a dataset named tokens).\n\n"
+        "Special tokens that stand in the text are found; none is put before or behind it. Broken UTF-8 counts as U+FFFD, as Python's errors=\"replace\" makes "
+        "it. The table on standard output says how many tokens there are, the bytes of text to one, and the time.",
+    .options = rows,
+    .option_count = OPTION_COUNT,
+    .examples = "  reach tokenize pythia-160m moby-dick.txt.gz moby-dick.npy\n  zcat corpus/*.gz | reach tokenize llama - corpus.h5\n",
+};
+
+struct tokenize_options {
+    const char *model, *file, *out; /* arguments, borrowed */
+    int force, quiet;
+};
+
+static int parse(struct tokenize_options *o, int argc, char **argv, struct error *e)
+{
+    struct arguments a = {.count = argc, .text = argv};
+    const char **operands[] = {&o->model, &o->file, &o->out}, *value, *dot;
+    int option;
+    size_t count = 0;
+
+    while ((option = arguments_next(&a, &help, &value, e)) != ARGUMENT_END) {
+        if (option == ARGUMENT_HELP)
+            return ARGUMENT_HELP;
+        if (option == ARGUMENT_ERROR)
+            return -1;
+        if (option == OPTION_FORCE)
+            o->force = 1;
+        else if (option == OPTION_QUIET)
+            o->quiet = 1;
+        else if (count == 3)
+            return fail(e, "%s: is one argument too many (expected MODEL FILE OUT)", value);
+        else
+            *operands[count++] = value;
+    }
+    if (count < 3)
+        return fail(e, "%zu arguments are given (expected MODEL FILE OUT)", count);
+    dot = strrchr(o->out, '.');
+    if (!tokens_is_hdf_name(o->out) && !(dot && strcmp(dot, ".npy") == 0))
+        return fail(e, "%s: has a name for no format (expected .npy, .h5 or .hdf5 at its end)", o->out);
+    return 0;
+}
+
+static int tell_progress(void *context, size_t done, struct error *e)
+{
+    struct progress *p = context;
+
+    if (interrupt_wanted())
+        return fail(e, "interrupted");
+    if (done > p->done)
+        progress_step(p, done - p->done, "tokens");
+    return 0;
+}
+
+/* The tokenizer, or the model that does without one. */
+static int open_reader(struct model_text *m, const struct tokenize_options *o, struct error *e)
+{
+    struct decoder *d;
+    int rc;
+
+    if (tokenizer_open(&m->tokenizer, o->model, e) != 0 || m->tokenizer)
+        return m->tokenizer ? 0 : -1;
+    d = decoder_open(o->model, e);
+    rc = d ? model_text_open(m, d, o->model, 1, e) : -1;
+    decoder_close(d);
+    return rc;
+}
+
+static int tokenize(const struct tokenize_options *o, struct progress *p, struct error *e)
+{
+    struct model_text reader = {0};
+    struct run_text text = {0};
+    const struct text_list files = {&(const char *){o->file}, 1}, none = {0};
+    const struct tokens *tokens;
+    double start, seconds;
+    int rc = -1;
+
+    if (!o->force && access(o->out, F_OK) == 0)
+        return fail(e, "%s: exists (expected --force to overwrite it, or another name)", o->out);
+    if (open_reader(&reader, o, e) != 0 || run_text_read(&text, &files, &none, e) != 0)
+        goto end;
+    interrupt_watch();
+    progress_start(p, text.text.size, 0);
+    if (reader.tokenizer)
+        tokenizer_watch(reader.tokenizer, tell_progress, p);
+    start = progress_seconds(p);
+    tokens = model_text_tokens(&reader, &text, e);
+    seconds = progress_seconds(p) - start;
+    progress_clear(p);
+    if (!tokens || tokens_write(o->out, tokens, e) != 0)
+        goto end;
+    printf("tokens           %zu\nbytes of text    %zu\nbytes per token  %.4g\nseconds          %.3g (%.3g MB/s)\n", tokens->total, text.text.size,
+           (double)text.text.size / (double)tokens->total, seconds, (double)text.text.size / 1e6 / (seconds > 0 ? seconds : 1e-9));
+    rc = 0;
+end:
+    model_text_close(&reader);
+    run_text_free(&text);
+    return rc;
+}
+
+int main_tokenize(int argc, char **argv)
+{
+    struct tokenize_options o = {0};
+    struct progress progress = {0};
+    struct error e = {""};
+    int status = EXIT_DONE, parsed = parse(&o, argc, argv, &e);
+
+    if (parsed == ARGUMENT_HELP) {
+        help_print(stdout, &help);
+        return EXIT_DONE;
+    }
+    if (parsed != 0)
+        return print_usage_error("tokenize", &e);
+    if (progress_open(&progress, "tokenize", o.quiet, NULL, &e) != 0)
+        return print_failure("tokenize", &e);
+    progress.unit = "bytes";
+    if (tokenize(&o, &progress, &e) != 0) {
+        progress_clear(&progress);
+        status = print_failure("tokenize", &e);
+    }
+    progress_close(&progress);
+    return status;
+}
