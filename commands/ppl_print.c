@@ -110,7 +110,7 @@ static void print_notes(const struct ppl_run *r)
     }
     for (size_t i = 1; i < r->count; i++)
         if (!r->models[i].results[0].paired)
-            printf("%s: not paired: its tokens are not those of %s\n", r->models[i].argument->name, r->models[0].argument->name);
+            printf("%s: not paired: its tokens are not those of %s, and neither are perplexities by the token to be compared\n", r->models[i].argument->name, r->models[0].argument->name);
 }
 
 int ppl_print(const struct ppl_run *r, struct error *e)

@@ -1,158 +1,101 @@
 #include "io/hdf_tensors.h"
 
-#include "io/atomic.h"
+#include "io/confine.h"
 #include "io/hdf.h"
+#include "io/hdf_types.h"
 
-#include <errno.h>
-#include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* HDF5 believes what a file says of its own structure, and a changed byte there makes it read beyond its memory or ask for all there is. So it runs in a
+ * process of its own, which tells what it found as a list of rows; the data of plain datasets are then read from the mapping. */
 
 enum {
     NESTING_MAX = 32,
     OBJECTS_MAX = 100000,
     NAME_BYTES_MAX = 1024,
     CONFIG_BYTES_MAX = 16 << 20,
-    DEFLATE_RATIO_MAX = 1032 /* zlib's bound on how far data shrink */
+    DEFLATE_RATIO_MAX = 1032, /* zlib's bound on how far data shrink */
+    MEMORY = 256 << 20,       /* for HDF5's own structures */
+    SECONDS = 20,
+    BYTES_A_SECOND = 10 << 20 /* that are unpacked at least */
 };
 
-/* -- types -- */
+/* One dataset as the child tells it; `name_size` bytes of its name follow. Or the config: no type, `name_size` bytes of text. */
+struct row {
+    char type[16]; /* the name of a stored_type */
+    uint64_t name_size, rank, shape[TENSOR_RANK_MAX];
+    uint64_t packed;  /* 1: not in one piece */
+    uint64_t offset;  /* of the data in the file, when in one piece */
+    uint64_t stored;  /* bytes in the file */
+    uint64_t address; /* of the dataset's description */
+};
 
-/* Those that tensors are stored as. h5py knows them all (BF16 only as a wider type). */
-static const char *const type_names[] = {"F32", "F16", "BF16", "F64", "BOOL", "U8", "I8", "U16", "I16", "U32", "I32", "U64", "I64"};
-enum { TYPES = sizeof type_names / sizeof *type_names };
+/* -- in the child: what there is -- */
 
-/* A floating type of two bytes: sign, exponent of that many bits and that bias, fraction. */
-static hid_t make_half(size_t exponent, size_t bias)
-{
-    hid_t type = H5Tcopy(H5T_IEEE_F32LE);
-    if (type >= 0 && H5Tset_fields(type, 15, 15 - exponent, exponent, 0, 15 - exponent) >= 0 && H5Tset_ebias(type, bias) >= 0 && H5Tset_size(type, 2) >= 0)
-        return type;
-    H5Tclose(type);
-    return -1;
-}
-
-/* As h5py stores numpy's bool. */
-static hid_t make_bool(void)
-{
-    const int8_t no = 0, yes = 1;
-    hid_t type = H5Tenum_create(H5T_STD_I8LE);
-    if (type >= 0 && H5Tenum_insert(type, "FALSE", &no) >= 0 && H5Tenum_insert(type, "TRUE", &yes) >= 0)
-        return type;
-    H5Tclose(type);
-    return -1;
-}
-
-/* Caller closes. */
-static hid_t make_type(const char *name)
-{
-    const struct {
-        const char *name;
-        hid_t type;
-    } plain[] = {{"F32", H5T_IEEE_F32LE}, {"F64", H5T_IEEE_F64LE}, {"U8", H5T_STD_U8LE},   {"I8", H5T_STD_I8LE},   {"U16", H5T_STD_U16LE},
-                 {"I16", H5T_STD_I16LE},  {"U32", H5T_STD_U32LE},  {"I32", H5T_STD_I32LE}, {"U64", H5T_STD_U64LE}, {"I64", H5T_STD_I64LE}};
-    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
-        if (strcmp(plain[i].name, name) == 0)
-            return H5Tcopy(plain[i].type);
-    return strcmp(name, "F16") == 0 ? make_half(5, 15) : strcmp(name, "BF16") == 0 ? make_half(8, 127) : make_bool();
-}
-
-/* What a dataset's type is called here; NULL: none of them. */
-static const struct stored_type *find_type(hid_t type)
-{
-    for (int i = 0; i < TYPES; i++) {
-        hid_t own = make_type(type_names[i]);
-        int equal = own >= 0 && H5Tequal(type, own) > 0;
-        H5Tclose(own);
-        if (equal)
-            return stored_type_find(type_names[i]);
-    }
-    return NULL;
-}
-
-/* -- reading -- */
-
-struct reader {
-    struct tensors *t;
+struct lister {
     const struct mapped *file;
+    FILE *out;
     const char *prefix; /* of names in the group that is visited */
     int depth;
     size_t objects;
     struct error *e;
 };
 
-/* Storage in this file, by filters that are part of HDF5. */
-static int check_storage(struct reader *r, hid_t list, const char *name)
+/* Storage in this file, by filters that are part of HDF5, in chunks no larger than the dataset. */
+static int check_storage(struct lister *l, hid_t list, const struct row *row, const char *name)
 {
-    int ok = H5Pget_layout(list) != H5D_VIRTUAL && H5Pget_external_count(list) == 0;
+    hsize_t chunk[H5S_MAX_RANK];
+    int ok = H5Pget_layout(list) != H5D_VIRTUAL && H5Pget_external_count(list) == 0, chunked = H5Pget_layout(list) == H5D_CHUNKED;
     for (int i = 0, n = ok ? H5Pget_nfilters(list) : 0; i < n; i++) {
         unsigned flags, configuration;
         size_t values = 0;
         H5Z_filter_t filter = H5Pget_filter2(list, (unsigned)i, &flags, &values, NULL, 0, NULL, &configuration);
         ok = ok && (filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_FLETCHER32);
     }
-    return ok ? 0 : fail(r->e, "%s: tensor %s is not stored in the file itself, plain or by deflate and shuffle", r->file->path, name);
+    if (!ok)
+        return fail(l->e, "%s: tensor %s is not stored in the file itself, plain or by deflate and shuffle", l->file->path, name);
+    ok = !chunked || H5Pget_chunk(list, (int)row->rank, chunk) == (int)row->rank;
+    for (uint64_t i = 0; ok && chunked && i < row->rank; i++)
+        ok = chunk[i] <= row->shape[i];
+    return ok ? 0 : fail(l->e, "%s: tensor %s has chunks larger than itself", l->file->path, name);
 }
 
-/* A chunk beyond the dataset's own size would be a way to ask for memory. */
-static int check_chunk(struct reader *r, hid_t list, const struct tensor *t)
-{
-    hsize_t chunk[TENSOR_RANK_MAX];
-    int ok = H5Pget_layout(list) != H5D_CHUNKED || H5Pget_chunk(list, t->rank, chunk) == t->rank;
-    for (int i = 0; ok && H5Pget_layout(list) == H5D_CHUNKED && i < t->rank; i++)
-        ok = chunk[i] <= t->shape[i];
-    return ok ? 0 : fail(r->e, "%s: tensor %s has chunks larger than itself", r->file->path, t->name);
-}
-
-/* Sets the tensor's data: a view of the mapping, or memory of the store. */
-static int read_data(struct reader *r, hid_t dataset, hid_t type, hid_t list, struct tensor *t)
-{
-    t->data = r->file->bytes;
-    if (t->bytes == 0)
-        return 0;
-    hsize_t stored = H5Dget_storage_size(dataset);
-    haddr_t offset = H5Dget_offset(dataset);
-    if (stored == 0 || stored > r->file->size || t->bytes / DEFLATE_RATIO_MAX > stored)
-        return fail(r->e, "%s: tensor %s claims %zu bytes, but %llu are stored", r->file->path, t->name, t->bytes, (unsigned long long)stored);
-    if (H5Pget_layout(list) == H5D_CONTIGUOUS) {
-        if (stored != t->bytes || offset == HADDR_UNDEF || offset > r->file->size || t->bytes > r->file->size - offset)
-            return fail(r->e, "%s: the data of tensor %s do not lie within the file", r->file->path, t->name);
-        t->data = r->file->bytes + offset;
-        return 0;
-    }
-    if (check_chunk(r, list, t))
-        return -1;
-    void *memory = store_memory(r->t, t->bytes, t->name, r->e);
-    if (!memory)
-        return -1;
-    t->data = memory;
-    return H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, memory) < 0 ? hdf_fail(r->e, r->file->path, t->name) : 0;
-}
-
-static int read_dataset(struct reader *r, hid_t dataset, const char *name)
+static int list_dataset(struct lister *l, hid_t dataset, const char *name)
 {
     hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset), list = H5Dget_create_plist(dataset);
-    hsize_t dims[H5S_MAX_RANK];
-    size_t shape[H5S_MAX_RANK];
-    int result = -1, rank = space >= 0 && H5Sget_simple_extent_type(space) != H5S_NULL ? H5Sget_simple_extent_dims(space, dims, NULL) : -1;
-    struct tensor *t = NULL;
-    if (type < 0 || list < 0 || rank < 0) {
-        fail(r->e, "%s: dataset %s has no type or no shape", r->file->path, name);
+    struct row row = {.name_size = strlen(name)};
+    hsize_t shape[H5S_MAX_RANK];
+    H5O_info_t info;
+    int result = -1, rank = space >= 0 && H5Sget_simple_extent_type(space) != H5S_NULL ? H5Sget_simple_extent_dims(space, shape, NULL) : -1;
+    if (type < 0 || list < 0 || rank < 0 || H5Oget_info(dataset, &info) < 0) {
+        fail(l->e, "%s: dataset %s has no type or no shape", l->file->path, name);
         goto end;
     }
-    const struct stored_type *stored = find_type(type);
+    if (rank > TENSOR_RANK_MAX) {
+        fail(l->e, "%s: tensor %s has %d dimensions (expected at most %d)", l->file->path, name, rank, TENSOR_RANK_MAX);
+        goto end;
+    }
+    const struct stored_type *stored = hdf_type_find(type);
+    row.rank = (uint64_t)rank;
+    for (int i = 0; i < rank; i++)
+        row.shape[i] = shape[i];
     if (!stored) {
-        fail(r->e, "%s: tensor %s is stored as a type that is not supported (expected little-endian float64, float32, float16 or bfloat16)", r->file->path,
+        fail(l->e, "%s: tensor %s is stored as a type that is not supported (expected little-endian float64, float32, float16 or bfloat16)", l->file->path,
              name);
         goto end;
     }
-    for (int i = 0; i < rank; i++)
-        shape[i] = (size_t)dims[i];
-    if (!(t = store_add(r->t, r->file, name, strlen(name), r->e)) || store_shape(t, stored, rank, shape, r->file->path, r->e) ||
-        check_storage(r, list, name))
+    if (check_storage(l, list, &row, name))
         goto end;
-    result = read_data(r, dataset, type, list, t);
+    snprintf(row.type, sizeof row.type, "%s", stored->name);
+    row.packed = H5Pget_layout(list) != H5D_CONTIGUOUS;
+    row.offset = H5Dget_offset(dataset);
+    row.stored = H5Dget_storage_size(dataset);
+    row.address = info.addr;
+    fwrite(&row, sizeof row, 1, l->out);
+    fwrite(name, 1, row.name_size, l->out);
+    result = 0;
 end:
     H5Pclose(list);
     H5Sclose(space);
@@ -162,205 +105,219 @@ end:
 
 static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void *context)
 {
-    struct reader *r = context;
-    const char *prefix = r->prefix;
+    struct lister *l = context;
+    const char *prefix = l->prefix;
     char full[NAME_BYTES_MAX + 2];
     if (info->type != H5L_TYPE_HARD)
-        return fail(r->e, "%s: %s%s is a link to elsewhere (expected a group or a dataset in the file)", r->file->path, prefix, name);
+        return fail(l->e, "%s: %s%s is a link to elsewhere (expected a group or a dataset in the file)", l->file->path, prefix, name);
     if (strlen(prefix) + strlen(name) > NAME_BYTES_MAX)
-        return fail(r->e, "%s: the name %.40s... is too long (expected at most %d bytes)", r->file->path, name, NAME_BYTES_MAX);
-    if (++r->objects > OBJECTS_MAX || r->depth >= NESTING_MAX)
-        return fail(r->e, "%s: holds too many datasets and groups, or groups within themselves", r->file->path);
+        return fail(l->e, "%s: the name %.40s... is too long (expected at most %d bytes)", l->file->path, name, NAME_BYTES_MAX);
+    if (++l->objects > OBJECTS_MAX || l->depth >= NESTING_MAX)
+        return fail(l->e, "%s: holds too many datasets and groups, or groups within themselves", l->file->path);
     hid_t object = H5Oopen(group, name, H5P_DEFAULT);
     H5I_type_t kind = object >= 0 ? H5Iget_type(object) : H5I_BADID;
     int result;
     if (kind == H5I_DATASET) {
         snprintf(full, sizeof full, "%s%s", prefix, name);
-        result = read_dataset(r, object, full);
+        result = list_dataset(l, object, full);
     } else if (kind == H5I_GROUP) {
         hsize_t at = 0;
         snprintf(full, sizeof full, "%s%s.", prefix, name);
-        r->prefix = full;
-        r->depth++;
-        result = H5Literate(object, H5_INDEX_NAME, H5_ITER_INC, &at, visit, r) < 0 ? -1 : 0;
-        r->depth--;
-        r->prefix = prefix;
+        l->prefix = full;
+        l->depth++;
+        result = H5Literate(object, H5_INDEX_NAME, H5_ITER_INC, &at, visit, l) < 0 ? -1 : 0;
+        l->depth--;
+        l->prefix = prefix;
     } else {
-        result = fail(r->e, "%s: %s%s is neither a dataset nor a group", r->file->path, prefix, name);
+        result = fail(l->e, "%s: %s%s is neither a dataset nor a group", l->file->path, prefix, name);
     }
     if (object >= 0)
         H5Oclose(object);
     return result;
 }
 
-/* The attribute `config` of the root as text; *text NULL: there is none. Caller frees. */
-static int read_config(char **text, struct reader *r, hid_t root)
+/* The attribute `config` of the root, where there is one. */
+static int list_config(struct lister *l, hid_t root)
 {
-    char *variable = NULL;
+    char *text = NULL, *variable = NULL;
+    struct row row = {0};
     int result = -1;
-    *text = NULL;
     if (H5Aexists(root, "config") <= 0)
         return 0;
     hid_t attribute = H5Aopen(root, "config", H5P_DEFAULT), type = H5Aget_type(attribute), space = H5Aget_space(attribute);
     size_t size = type >= 0 ? H5Tget_size(type) : 0;
     if (type < 0 || space < 0 || H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_type(space) != H5S_SCALAR || size > CONFIG_BYTES_MAX) {
-        fail(r->e, "%s: the attribute config is not text (expected JSON, at most %d bytes)", r->file->path, CONFIG_BYTES_MAX);
+        fail(l->e, "%s: the attribute config is not text (expected JSON, at most %d bytes)", l->file->path, CONFIG_BYTES_MAX);
         goto end;
     }
-    herr_t status = 0;
-    if (H5Tis_variable_str(type) > 0) {
-        if ((status = H5Aread(attribute, type, &variable)) >= 0)
-            *text = strdup(variable ? variable : "");
-    } else if ((*text = calloc(1, size + 1))) {
-        status = H5Aread(attribute, type, *text);
+    int is_variable = H5Tis_variable_str(type) > 0;
+    if (!is_variable && !(text = calloc(1, size + 1))) {
+        fail_memory(l->e, (double)size, "config");
+        goto end;
     }
-    if (status < 0)
-        hdf_fail(r->e, r->file->path, "config");
-    else if (!*text)
-        fail_memory(r->e, (double)size, "config");
-    else
-        result = 0;
+    if (H5Aread(attribute, type, is_variable ? (void *)&variable : text) < 0) {
+        hdf_fail(l->e, l->file->path, "config");
+        goto end;
+    }
+    const char *found = is_variable ? variable ? variable : "" : text;
+    row.name_size = strlen(found);
+    fwrite(&row, sizeof row, 1, l->out);
+    fwrite(found, 1, row.name_size, l->out);
+    result = 0;
 end:
-    if (variable)
-        H5Dvlen_reclaim(type, space, H5P_DEFAULT, &variable);
+    free(text); /* HDF5's own is left to the end of the process */
     H5Sclose(space);
     H5Tclose(type);
     H5Aclose(attribute);
-    if (result) {
-        free(*text);
-        *text = NULL;
-    }
     return result;
+}
+
+/* The file that is mapped, whatever has its name now. */
+static hid_t open_file(const struct mapped *file, struct error *e)
+{
+    char name[64];
+    hdf_quiet();
+    snprintf(name, sizeof name, "/proc/self/fd/%d", file->descriptor);
+    hid_t h = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (h < 0)
+        hdf_fail(e, file->path, "is not a readable HDF5 file");
+    return h;
+}
+
+/* Writes a row for every dataset and for the config. */
+static int list_file(FILE *out, void *context, struct error *e)
+{
+    struct lister l = {.file = context, .out = out, .prefix = "", .e = e};
+    hsize_t at = 0;
+    hid_t file = open_file(l.file, e);
+    if (file < 0)
+        return -1;
+    if (H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, &at, visit, &l) >= 0 && list_config(&l, file) == 0)
+        return 0;
+    return e->text[0] ? -1 : hdf_fail(e, l.file->path, "is damaged"); /* the iterator itself failed */
+}
+
+/* -- in the child: data that are packed -- */
+
+struct packed {
+    uint64_t address;
+    void *memory;
+    const struct stored_type *type;
+    size_t bytes;
+};
+
+struct unpacker {
+    const struct mapped *file;
+    struct packed *packed;
+    size_t count, capacity;
+    size_t bytes, largest;
+};
+
+static int unpack(FILE *out, void *context, struct error *e)
+{
+    (void)out;
+    const struct unpacker *u = context;
+    hid_t file = open_file(u->file, e);
+    if (file < 0)
+        return -1;
+    for (size_t i = 0; i < u->count; i++) {
+        const struct packed *p = &u->packed[i];
+        hid_t dataset = H5Oopen_by_addr(file, p->address), space = H5Dget_space(dataset);
+        hssize_t count = H5Sget_simple_extent_npoints(space);
+        if (count < 0 || (size_t)count != p->bytes / p->type->bytes)
+            return fail(e, "%s: is damaged (a dataset changed its shape)", u->file->path);
+        if (H5Dread(dataset, hdf_type_make(p->type), H5S_ALL, H5S_ALL, H5P_DEFAULT, p->memory) < 0)
+            return hdf_fail(e, u->file->path, "a dataset cannot be read");
+        H5Sclose(space);
+        H5Oclose(dataset);
+    }
+    return 0;
+}
+
+/* -- in the program -- */
+
+static int add_packed(struct tensors *t, struct unpacker *u, struct tensor *tensor, uint64_t address, struct error *e)
+{
+    if (u->count == u->capacity) {
+        size_t capacity = u->capacity ? 2 * u->capacity : 64;
+        struct packed *grown = realloc(u->packed, capacity * sizeof *grown);
+        if (!grown)
+            return fail_memory(e, (double)capacity * sizeof *grown, "the table of packed tensors");
+        u->packed = grown;
+        u->capacity = capacity;
+    }
+    void *memory = store_memory(t, tensor->bytes, tensor->name, e);
+    if (!memory)
+        return -1;
+    tensor->data = memory;
+    u->packed[u->count++] = (struct packed){address, memory, tensor->stored, tensor->bytes};
+    u->largest = tensor->bytes > u->largest ? tensor->bytes : u->largest;
+    return size_add(&u->bytes, u->bytes, tensor->bytes) ? fail_memory(e, (double)tensor->bytes, tensor->name) : 0;
+}
+
+static int add_row(struct tensors *t, struct unpacker *u, const struct row *row, const char *name, struct error *e)
+{
+    const struct mapped *file = u->file;
+    size_t shape[TENSOR_RANK_MAX];
+    const struct stored_type *stored = stored_type_find(row->type);
+    struct tensor *tensor = stored ? store_add(t, file, name, row->name_size, e) : NULL;
+    if (!stored)
+        return fail(e, "%s: is damaged", file->path);
+    for (int i = 0; i < TENSOR_RANK_MAX; i++)
+        shape[i] = row->shape[i];
+    if (!tensor || store_shape(tensor, stored, (int)row->rank, shape, file->path, e))
+        return -1;
+    tensor->data = file->bytes;
+    if (tensor->bytes == 0)
+        return 0;
+    if (row->stored == 0 || row->stored > file->size || tensor->bytes / DEFLATE_RATIO_MAX > row->stored)
+        return fail(e, "%s: tensor %s claims %zu bytes, but %llu are stored", file->path, tensor->name, tensor->bytes, (unsigned long long)row->stored);
+    if (row->packed)
+        return add_packed(t, u, tensor, row->address, e);
+    if (row->stored != tensor->bytes || row->offset > file->size || tensor->bytes > file->size - row->offset)
+        return fail(e, "%s: the data of tensor %s do not lie within the file", file->path, tensor->name);
+    tensor->data = file->bytes + row->offset;
+    return 0;
+}
+
+/* Takes over all rows; *own when one of them is the config. */
+static int add_rows(struct tensors *t, struct unpacker *u, const char *rows, size_t size, struct config **own, struct error *e)
+{
+    for (size_t at = 0; at < size;) {
+        struct row row;
+        if (size - at < sizeof row)
+            return fail(e, "%s: is damaged", u->file->path);
+        memcpy(&row, rows + at, sizeof row);
+        at += sizeof row;
+        row.type[sizeof row.type - 1] = '\0';
+        if (row.name_size > size - at || row.rank > TENSOR_RANK_MAX)
+            return fail(e, "%s: is damaged", u->file->path);
+        if (!*row.type && !*own && !(*own = config_from_text(u->file->path, rows + at, row.name_size, e)))
+            return -1;
+        if (*row.type && add_row(t, u, &row, rows + at, e))
+            return -1;
+        at += row.name_size;
+    }
+    return 0;
 }
 
 int hdf_tensors_read(struct tensors *t, const struct mapped *file, struct config **own, struct error *e)
 {
-    struct reader r = {.t = t, .file = file, .prefix = "", .e = e};
-    char name[64], *text = NULL;
-    hsize_t at = 0;
-    int result = -1;
-    if (hdf_check_memory(file->bytes, file->size, file->path, e))
+    struct unpacker u = {.file = file};
+    char *rows = NULL;
+    size_t size, memory;
+    if (hdf_check_memory(file->bytes, file->size, file->path, e) ||
+        confine(&rows, &size, list_file, (void *)(uintptr_t)file, MEMORY, SECONDS, file->path, e))
         return -1;
-    hdf_quiet();
-    if (e)
-        e->text[0] = '\0';
-    snprintf(name, sizeof name, "/proc/self/fd/%d", file->descriptor); /* the file that is mapped, whatever has its name now */
-    hid_t h = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (h < 0)
-        return hdf_fail(e, file->path, "is not a readable HDF5 file");
-    if (H5Literate(h, H5_INDEX_NAME, H5_ITER_INC, &at, visit, &r) >= 0 && read_config(&text, &r, h) == 0 &&
-        (!text || (*own = config_from_text(file->path, text, strlen(text), e))))
-        result = 0;
-    if (result && e && e->text[0] == '\0')
-        hdf_fail(e, file->path, "is damaged"); /* the iterator itself failed */
-    free(text);
-    H5Fclose(h);
-    return result;
-}
-
-/* -- writing -- */
-
-/* Where a tensor's data go in the file. */
-struct place {
-    const struct tensor *tensor;
-    size_t offset;
-};
-
-/* Makes a dataset whose space is taken and never filled; tells where it lies. */
-static int make_dataset(struct place *out, hid_t file, const char *path, const struct tensor *t, struct error *e)
-{
-    hsize_t dims[TENSOR_RANK_MAX];
-    if (strchr(t->name, '/') || *t->name == '\0' || strcmp(t->name, ".") == 0)
-        return fail(e, "%s: '%s' cannot name a tensor in HDF5 (expected a name without /)", path, t->name);
-    for (int i = 0; i < t->rank; i++)
-        dims[i] = t->shape[i];
-    hid_t space = t->rank ? H5Screate_simple(t->rank, dims, NULL) : H5Screate(H5S_SCALAR), type = make_type(t->stored->name);
-    hid_t list = H5Pcreate(H5P_DATASET_CREATE), dataset = -1;
-    haddr_t offset = HADDR_UNDEF;
-    if (H5Pset_obj_track_times(list, 0) >= 0 && H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) >= 0 && H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0 &&
-        (dataset = H5Dcreate2(file, t->name, type, space, H5P_DEFAULT, list, H5P_DEFAULT)) >= 0)
-        offset = H5Dget_offset(dataset);
-    int result = dataset < 0 || (t->bytes && offset == HADDR_UNDEF) ? hdf_fail(e, path, t->name) : 0;
-    *out = (struct place){t, t->bytes ? (size_t)offset : 0};
-    H5Dclose(dataset);
-    H5Pclose(list);
-    H5Tclose(type);
-    H5Sclose(space);
-    return result;
-}
-
-static int make_config(hid_t file, const char *path, const struct config *c, struct error *e)
-{
-    size_t size;
-    const char *borrowed = config_text(c, &size);
-    char *text = strndup(borrowed, size);
-    hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1), attribute = -1;
-    int result = -1;
-    if (!text)
-        fail_memory(e, (double)size, path);
-    else if (H5Tset_size(type, H5T_VARIABLE) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0 ||
-             (attribute = H5Acreate2(file, "config", type, space, H5P_DEFAULT, H5P_DEFAULT)) < 0 || H5Awrite(attribute, type, &text) < 0)
-        hdf_fail(e, path, "config");
-    else
-        result = 0;
-    H5Aclose(attribute);
-    H5Tclose(type);
-    H5Sclose(space);
-    free(text);
-    return result;
-}
-
-/* Everything but the data, written by HDF5: a sparse file in which the tensors have their places. */
-static int make_frame(const char *temporary, const char *path, struct place *places, size_t count, const struct config *c, struct error *e)
-{
-    int result = -1;
-    hid_t list = H5Pcreate(H5P_FILE_CREATE), file = -1;
-    if (H5Pset_obj_track_times(list, 0) < 0 || (file = H5Fcreate(temporary, H5F_ACC_EXCL, list, H5P_DEFAULT)) < 0) {
-        hdf_fail(e, path, "cannot be written");
-        goto end;
-    }
-    result = make_config(file, path, c, e);
-    for (size_t i = 0; result == 0 && i < count; i++)
-        result = make_dataset(&places[i], file, path, places[i].tensor, e);
-end:
-    if (file >= 0 && H5Fclose(file) < 0 && result == 0)
-        result = hdf_fail(e, path, "cannot be written");
-    H5Pclose(list);
-    return result;
-}
-
-/* Puts the data in their places. */
-static int write_data(const char *temporary, const char *path, const struct place *places, size_t count, struct error *e)
-{
-    FILE *f = fopen(temporary, "r+be");
-    int failed = !f;
-    for (size_t i = 0; !failed && i < count; i++)
-        failed = places[i].tensor->bytes && (fseeko(f, (off_t)places[i].offset, SEEK_SET) || store_write(f, places[i].tensor));
-    failed = failed || fflush(f);
-    int reason = errno;
-    if (f && fclose(f) && !failed)
-        failed = 1, reason = errno;
-    return failed ? fail(e, "%s: cannot be written: %s", path, strerror(reason)) : 0;
-}
-
-int hdf_tensors_write(const char *path, struct tensors *t, const struct config *c, struct error *e)
-{
-    size_t count = tensors_count(t);
-    struct place *places = calloc(count ? count : 1, sizeof *places);
-    char *temporary = NULL;
-    int result = -1;
-    if (!places)
-        return fail_memory(e, (double)count * sizeof *places, path);
-    for (size_t i = 0; i < count; i++)
-        places[i].tensor = tensors_at(t, i);
-    hdf_quiet();
-    if ((temporary = atomic_temporary_name(path, e))) {
-        if (make_frame(temporary, path, places, count, c, e) || write_data(temporary, path, places, count, e))
-            atomic_discard(temporary);
-        else
-            result = atomic_rename(temporary, path, e);
-    }
-    free(temporary);
-    free(places);
+    int result = add_rows(t, &u, rows, size, own, e);
+    free(rows);
+    rows = NULL;
+    /* chunks may be as large as their dataset, and are unpacked through two filters */
+    if (result == 0 && u.count && (size_multiply(&memory, 4, u.largest) || size_add(&memory, memory, MEMORY)))
+        result = fail_memory(e, 4 * (double)u.largest, file->path);
+    else if (result == 0 && u.count)
+        result = confine(&rows, &size, unpack, &u, memory, SECONDS + u.bytes / BYTES_A_SECOND, file->path, e);
+    free(rows);
+    free(u.packed);
     return result;
 }

@@ -30,7 +30,7 @@ static const char *write_npy(const char *name, int version, const char *header, 
 
 static int read_one(struct tokens *t, const char *path, struct error *e)
 {
-    return tokens_read_npy(t, &path, 1, e);
+    return tokens_read_files(t, &path, 1, e);
 }
 
 static void test_types(void **state)
@@ -118,21 +118,21 @@ static void test_several(void **state)
     const char *turned = write_npy("b.npy", 1, "{'descr': '|u1', 'fortran_order': True, 'shape': (1, 3)}", data + 3, 3);
     const char *narrow = write_npy("n.npy", 1, "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 2)}", data, 6);
     const char *streams[] = {stream, stream, stream}, *tables[] = {table, turned, table}, *mixed[] = {stream, table}, *uneven[] = {table, narrow};
-    assert_int_equal(tokens_read_npy(&t, streams, 3, &e), 0);
+    assert_int_equal(tokens_read_files(&t, streams, 3, &e), 0);
     const int32_t joined[] = {1, 2, 1, 2, 1, 2}, rows[] = {1, 2, 3, 4, 5, 6, 4, 5, 6, 1, 2, 3, 4, 5, 6};
     assert_true(t.total == 6 && t.columns == 0);
     assert_memory_equal(t.ids, joined, sizeof joined);
     tokens_free(&t);
-    assert_int_equal(tokens_read_npy(&t, tables, 3, &e), 0);
+    assert_int_equal(tokens_read_files(&t, tables, 3, &e), 0);
     assert_true(t.total == 15 && t.columns == 3 && t.rows == 5);
     assert_memory_equal(t.ids, rows, sizeof rows);
     tokens_free(&t);
-    assert_int_equal(tokens_read_npy(&t, mixed, 2, &e), -1);
+    assert_int_equal(tokens_read_files(&t, mixed, 2, &e), -1);
     assert_int_equal(check_message("mixed", &e, "a.npy: has 3 columns, the file before it 0"), 0);
-    assert_int_equal(tokens_read_npy(&t, uneven, 2, &e), -1);
+    assert_int_equal(tokens_read_files(&t, uneven, 2, &e), -1);
     assert_int_equal(check_message("uneven", &e, "n.npy: has 2 columns, the file before it 3"), 0);
     assert_null(t.ids);
-    assert_int_equal(tokens_read_npy(&t, NULL, 0, &e), -1);
+    assert_int_equal(tokens_read_files(&t, NULL, 0, &e), -1);
 
     /* packed by gzip */
     gzFile packed = gzopen(scratch_path(scratch_folder, "z.npy.gz"), "wb");
@@ -266,7 +266,7 @@ static void test_damaged(void **state)
     assert_int_equal(check_message("header", &e, "header of 1048577 bytes (expected at most 1048576)"), 0);
     good[0] = 'P';
     assert_int_equal(read_one(&t, scratch_write(scratch_folder, "other.npy", good, size), &e), -1);
-    assert_int_equal(check_message("other", &e, "is no .npy file"), 0);
+    assert_int_equal(check_message("other", &e, "is no token file"), 0);
     free(good);
 }
 

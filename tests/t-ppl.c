@@ -259,6 +259,28 @@ static void differences_are_paired(void **state)
     csv_table_free(&t);
 }
 
+/* The last token of a segment has the log p that `reach erf` finds for its target. */
+static void last_is_the_target_of_erf(void **state)
+{
+    struct csv_table t, erf;
+    struct error e;
+
+    (void)state;
+    run("ppl none window --text text --context 40 --segments 25 --quiet --force -o last");
+    run("erf none window --text text --length 41 --segments 25 --quiet --force --bootstrap 0 -o last-erf");
+    t = read_table("last");
+    if (csv_read(at("last-erf/summary.csv"), &erf, &e) != 0)
+        fail_msg("%s", e.text);
+    for (size_t i = 0; i < erf.rows; i++) {
+        size_t row = strcmp(cell(&erf, i, "model"), "none") != 0;
+
+        if (!(fabs(number(&erf, i, "mean_logprob") + number(&t, row, "nll")) <= 1e-6))
+            fail_msg("%s: NLL %s, mean log p of reach erf %s", cell(&erf, i, "model"), cell(&t, row, "nll"), cell(&erf, i, "mean_logprob"));
+    }
+    csv_table_free(&erf);
+    csv_table_free(&t);
+}
+
 /* Each row of a table is a stream of its own: the mean over all is that of the rows' means, for every protocol. */
 static void rows_are_streams(void **state)
 {
@@ -435,7 +457,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(help_lists_every_option), cmocka_unit_test(wrong_usage_exits_2), cmocka_unit_test(bad_input_is_named),
-        cmocka_unit_test(numbers_are_those_of_the_oracle), cmocka_unit_test(differences_are_paired), cmocka_unit_test(rows_are_streams),
+        cmocka_unit_test(numbers_are_those_of_the_oracle), cmocka_unit_test(differences_are_paired), cmocka_unit_test(last_is_the_target_of_erf),
+        cmocka_unit_test(rows_are_streams),
         cmocka_unit_test(equal_runs_give_equal_bytes), cmocka_unit_test(screen_and_files), cmocka_unit_test(interrupted_leaves_nothing),
         cmocka_unit_test(odd_figures_are_drawn),
     };

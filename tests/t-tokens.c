@@ -22,6 +22,15 @@ static unsigned char text_byte(size_t i)
     return (unsigned char)(i * i / 7 + i / 1000);
 }
 
+static int read_text(struct tokens *t, const char *const *files, int count, struct error *e)
+{
+    struct text text;
+    *t = (struct tokens){0};
+    int result = text_read(&text, files, count, e) ? -1 : tokens_from_text(t, &text, NULL, e);
+    text_free(&text);
+    return result;
+}
+
 /* gzip of text bytes [first, first + count); returns the packed size. */
 static size_t pack(unsigned char *out, size_t room, size_t first, size_t count)
 {
@@ -60,13 +69,13 @@ static void test_text(void **state)
     for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
         size_t n = sizes[k], third = n / 3;
         const char *one = scratch_write(scratch_folder, "one", plain, n);
-        assert_int_equal(tokens_read_text(&t, &one, 1, &e), 0);
+        assert_int_equal(read_text(&t, &one, 1, &e), 0);
         assert_text(&t, n);
         tokens_free(&t);
         size_t size = pack(packed, 2 * TEXT_BYTES, third, third);
         const char *three[] = {scratch_write(scratch_folder, "a", plain, third), scratch_write(scratch_folder, "b", packed, size),
                                scratch_write(scratch_folder, "c", plain + 2 * third, n - 2 * third)};
-        assert_int_equal(tokens_read_text(&t, three, 3, &e), 0);
+        assert_int_equal(read_text(&t, three, 3, &e), 0);
         assert_text(&t, n);
         tokens_free(&t);
         tokens_free(&t);
@@ -76,7 +85,7 @@ static void test_text(void **state)
     size += pack(packed + size, TEXT_BYTES, 1000, 0);
     size += pack(packed + size, TEXT_BYTES, 1000, TEXT_BYTES - 1000);
     const char *members = scratch_write(scratch_folder, "members.gz", packed, size);
-    assert_int_equal(tokens_read_text(&t, &members, 1, &e), 0);
+    assert_int_equal(read_text(&t, &members, 1, &e), 0);
     assert_text(&t, TEXT_BYTES);
     tokens_free(&t);
     /* the same through standard input */
@@ -84,7 +93,7 @@ static void test_text(void **state)
     int kept = dup(STDIN_FILENO), file = open(members, O_RDONLY);
     dup2(file, STDIN_FILENO);
     close(file);
-    int result = tokens_read_text(&t, &standard, 1, &e);
+    int result = read_text(&t, &standard, 1, &e);
     dup2(kept, STDIN_FILENO);
     close(kept);
     assert_int_equal(result, 0);
@@ -106,7 +115,7 @@ static void test_refused_text(void **state)
     /* cut anywhere but between the members */
     for (size_t n = 2; n < size; n++) {
         path = scratch_write(scratch_folder, "cut.gz", packed, n);
-        int result = tokens_read_text(&t, &path, 1, &e);
+        int result = read_text(&t, &path, 1, &e);
         if (n == first) {
             assert_int_equal(result, 0);
             assert_text(&t, 500);
@@ -120,7 +129,7 @@ static void test_refused_text(void **state)
     for (size_t i = 2; i < size; i++) {
         packed[i] ^= 0x10;
         path = scratch_write(scratch_folder, "bad.gz", packed, size);
-        if (tokens_read_text(&t, &path, 1, &e) == 0)
+        if (read_text(&t, &path, 1, &e) == 0)
             assert_text(&t, 1000);
         else
             assert_int_equal(check_message("changed", &e, "bad.gz: the gzip data are"), 0);
@@ -129,23 +138,23 @@ static void test_refused_text(void **state)
     }
     packed[first] ^= 1; /* the second member's first byte: must not read as the end */
     path = scratch_write(scratch_folder, "bad.gz", packed, size);
-    assert_int_equal(tokens_read_text(&t, &path, 1, &e), -1);
+    assert_int_equal(read_text(&t, &path, 1, &e), -1);
     packed[first] ^= 1;
     packed[size] = 'x';
     path = scratch_write(scratch_folder, "more.gz", packed, size + 1);
-    assert_int_equal(tokens_read_text(&t, &path, 1, &e), -1);
+    assert_int_equal(read_text(&t, &path, 1, &e), -1);
     assert_int_equal(check_message("bytes behind", &e, "more.gz: the gzip data are"), 0);
 
     path = scratch_write(scratch_folder, "empty", "", 0);
-    assert_int_equal(tokens_read_text(&t, &path, 1, &e), -1);
+    assert_int_equal(read_text(&t, &path, 1, &e), -1);
     assert_int_equal(check_message("empty", &e, "empty: no text"), 0);
     path = scratch_folder;
-    assert_int_equal(tokens_read_text(&t, &path, 1, &e), -1);
+    assert_int_equal(read_text(&t, &path, 1, &e), -1);
     assert_int_equal(check_message("folder", &e, "is a folder"), 0);
     path = scratch_path(scratch_folder, "absent");
-    assert_int_equal(tokens_read_text(&t, &path, 1, &e), -1);
+    assert_int_equal(read_text(&t, &path, 1, &e), -1);
     assert_int_equal(check_message("absent", &e, "absent: cannot be opened"), 0);
-    assert_int_equal(tokens_read_text(&t, NULL, 0, &e), -1);
+    assert_int_equal(read_text(&t, NULL, 0, &e), -1);
 }
 
 /* -- segments -- */

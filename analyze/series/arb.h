@@ -8,12 +8,14 @@
 #include <flint/arb.h>
 #include <flint/arb_hypgeom.h>
 #include <flint/arb_poly.h>
+#include <flint/bernoulli.h>
 #else
 #include <acb.h>
 #include <acb_calc.h>
 #include <arb.h>
 #include <arb_hypgeom.h>
 #include <arb_poly.h>
+#include <bernoulli.h>
 #endif
 #include <flint/fmpq.h>
 #include <flint/fmpz.h>

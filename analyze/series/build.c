@@ -290,7 +290,7 @@ end:
     return root;
 }
 
-int expression_substitute(struct expression_pool *to, const struct expression_pool *from, int n, const fmpz_t t)
+int expression_replace(struct expression_pool *to, const struct expression_pool *from, int n, int t)
 {
     int result = NODE_NAN, *child = NULL;
     int *made = malloc((size_t)(n + 1) * sizeof *made);
@@ -311,11 +311,7 @@ int expression_substitute(struct expression_pool *to, const struct expression_po
         if (!needed[i])
             continue;
         if (i == NODE_T_ITSELF) {
-            fmpq_t q;
-            fmpq_init(q);
-            fmpq_set_fmpz(q, t);
-            made[i] = expression_number(to, q);
-            fmpq_clear(q);
+            made[i] = t;
             continue;
         }
         if (to == from && !from->node[i].depends) {
@@ -335,5 +331,15 @@ end:
     free(made);
     free(needed);
     free(child);
+    return result;
+}
+
+int expression_substitute(struct expression_pool *to, const struct expression_pool *from, int n, const fmpz_t t)
+{
+    fmpq_t q;
+    fmpq_init(q);
+    fmpq_set_fmpz(q, t);
+    int result = expression_replace(to, from, n, expression_number(to, q));
+    fmpq_clear(q);
     return result;
 }

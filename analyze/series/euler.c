@@ -1,8 +1,6 @@
 /* Euler-Maclaurin summation. */
 #include "analyze/series/euler.h"
 
-#include <flint/arith.h>
-
 #include <math.h>
 #include <stdlib.h>
 
@@ -86,7 +84,7 @@ static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, doubl
     slong best = 0;
     double length = length_log2(a, b);
     int failures = 0;
-    for (double r = 1; r <= (double)most && failures < 2; r *= M_SQRT2) {
+    for (double r = 1; r <= (double)most && failures < 4; r *= 1.1892) {
         double size = magnitude(e, a, b, r);
         if (size == IMPOSSIBLE) {
             failures++;
@@ -191,12 +189,13 @@ static void correction(arb_t out, struct euler *e, const fmpz_t x)
     arb_init(b);
     arb_set_fmpz(t, x);
     evaluator_taylor(f, e->v, t, 2 * used + 1);
+    bernoulli_cache_compute(2 * used + 1);
     arb_poly_get_coeff_arb(out, f, 0);
     arb_mul_2exp_si(out, out, -1);
     arb_neg(out, out);
     for (slong k = 1; k <= used; k++) { /* B_2k / (2k)! f^(2k-1) = B_2k / (2k) times the Taylor coefficient */
         arb_poly_get_coeff_arb(c, f, 2 * k - 1);
-        arb_bernoulli_ui(b, (ulong)(2 * k), e->prec + GUARD);
+        arb_set_fmpq(b, bernoulli_cache + 2 * k, e->prec + GUARD);
         arb_div_si(b, b, 2 * k, e->prec + GUARD);
         arb_addmul(out, b, c, e->prec + GUARD);
     }

@@ -525,22 +525,21 @@ int evaluator_has_waves(const struct evaluator *v)
     return v->waves >= 8;
 }
 
-/* Tables for the first block; done once. */
+/* The table of a wave, done once: powers of exp(i frequency), each from the one before. */
 static void wave_tables(struct wave *w)
 {
-    arb_t angle, sine, cosine;
-    arb_init(angle);
-    arb_init(sine);
-    arb_init(cosine);
+    acb_t step, power;
+    acb_init(step);
+    acb_init(power);
+    arb_sin_cos(acb_imagref(step), acb_realref(step), w->frequency, 128);
+    acb_one(power);
     for (int i = 0; i < EVALUATE_BLOCK; i++) {
-        arb_mul_si(angle, w->frequency, i, 160);
-        arb_sin_cos(sine, cosine, angle, 96);
-        w->sine[i] = arf_get_d(arb_midref(sine), ARF_RND_NEAR);
-        w->cosine[i] = arf_get_d(arb_midref(cosine), ARF_RND_NEAR);
+        w->cosine[i] = arf_get_d(arb_midref(acb_realref(power)), ARF_RND_NEAR);
+        w->sine[i] = arf_get_d(arb_midref(acb_imagref(power)), ARF_RND_NEAR);
+        acb_mul(power, power, step, 128);
     }
-    arb_clear(angle);
-    arb_clear(sine);
-    arb_clear(cosine);
+    acb_clear(step);
+    acb_clear(power);
 }
 
 int evaluator_block(arb_ptr out, struct evaluator *v, ulong first, int count)

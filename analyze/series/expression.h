@@ -69,6 +69,8 @@ int expression_sign(struct expression_pool *p, int n);
 
 /* The bias of the head in `at`; with `t` not NULL the value at that t. -1 with *e on failure (memory, too large). */
 int expression_build(struct expression_pool *p, const struct formula *f, const struct formula_point *at, const fmpz *t, struct formula_error *e);
+/* Node n of `from` with node t of `to` for t, in the pool `to` (which may be the same). */
+int expression_replace(struct expression_pool *to, const struct expression_pool *from, int n, int t);
 /* Node n of `from` with a whole number for t, in the pool `to` (which may be the same). */
 int expression_substitute(struct expression_pool *to, const struct expression_pool *from, int n, const fmpz_t t);
 

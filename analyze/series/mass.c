@@ -104,8 +104,7 @@ void masses_term(arb_t out, struct masses *m, const fmpz_t j)
     arb_init(share);
     arb_zero(out);
     for (int i = 0; i < m->s->count; i++) {
-        if (sums_term(share, m->sums[i], j))
-            continue;
+        sums_term(share, m->sums[i], j);
         arb_div(share, share, sums_total(m->sums[i]), m->prec + 64);
         arb_add(out, out, share, m->prec + 64);
     }
@@ -185,8 +184,8 @@ int masses_compare(arb_t value, struct masses *m, const fmpz_t j, const fmpq_t e
     arb_init(target);
     fmpq_init(q);
     if (!m->limited && fmpz_cmp(j, m->far) > 0) { /* epsilon against what lies beyond */
-        arb_set_fmpz(share, j);
-        masses_above(share, m, share);
+        arb_set_fmpz(target, j);
+        masses_above(share, m, target);
         arb_set_fmpq(target, epsilon, prec);
         arb_sub(value, target, share, prec);
     } else if (m->s->count == 1) { /* S(j) - (1 - epsilon) B, over B */

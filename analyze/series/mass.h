@@ -25,7 +25,7 @@ void masses_above(arb_t out, struct masses *m, const arb_t j);
 const fmpz *masses_far(const struct masses *m);
 /* Sign of (share below j) - (1 - epsilon): 1, 0 or -1 when certain, 2 when not. *value is the difference as a ball. */
 int masses_compare(arb_t value, struct masses *m, const fmpz_t j, const fmpq_t epsilon);
-/* Share of the one distance j, 0 where it is not known. */
+/* Share of the one distance j. */
 void masses_term(arb_t out, struct masses *m, const fmpz_t j);
 /* The sum of f itself, one head only. */
 void masses_total(arb_t out, const struct masses *m);

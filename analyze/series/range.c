@@ -254,9 +254,12 @@ static void power_whole(mpfi_t out, const mpfi_t x, long n)
 /* x^e for x >= 0 and a constant e: exp(e ln x); 0^e = 0 for e > 0. */
 static void power_real(mpfi_t out, const mpfi_t x, const mpfi_t e)
 {
-    mpfi_log(out, x);
-    mpfi_mul(out, out, e);
+    mpfi_t log;
+    mpfi_init2(log, mpfi_get_prec(out));
+    mpfi_log(log, x);
+    mpfi_mul(out, log, e);
     mpfi_exp(out, out);
+    mpfi_clear(log);
     mend(out);
     if (mpfr_sgn(&out->left) < 0)
         mpfr_set_zero(&out->left, 1);
@@ -305,23 +308,25 @@ static void rule_power(struct range *out, const struct range *a, const struct ra
         power_real(out->value, a->value, b->value);
         power_real(out->start, a->start, b->value);
     }
+    mpfi_t x; /* e a^(e-1) */
+    mpfi_init2(x, prec);
+    if (whole) {
+        long n = fmpz_get_si(fmpq_numref(exponent->q)) - 1;
+        power_whole(x, a->value, n);
+    } else {
+        mpfi_sub_ui(x, b->value, 1);
+        power_real(x, a->value, x);
+    }
+    mpfi_mul(x, x, b->value);
+    mpfi_mul(out->rate, x, a->rate);
+    mend(out->rate);
+    mpfi_clear(x);
     if (a->relative) {
         mpfi_mul(out->elasticity, a->elasticity, b->value);
         mend(out->elasticity);
         out->relative = 1;
-        mpfi_mul(out->rate, out->value, out->elasticity);
-        mend(out->rate);
-    } else { /* the base passes through 0: e a^(e-1) a', which needs a whole e >= 1 */
+    } else { /* the base passes through 0, which only a whole e >= 1 allows */
         out->defined = whole && !shrinks;
-        if (!out->defined)
-            return;
-        mpfi_t x;
-        mpfi_init2(x, prec);
-        power_whole(x, a->value, fmpz_get_si(fmpq_numref(exponent->q)) - 1);
-        mpfi_mul(out->rate, x, a->rate);
-        mpfi_mul(out->rate, out->rate, b->value);
-        mend(out->rate);
-        mpfi_clear(x);
     }
     settle(out);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    FIRST_PREC = 96,
+    FIRST_PREC = 96,         /* bits, and those of 1/epsilon */
     CLOSED_PREC_MAX = 14000, /* bits; sums in closed form */
     PREC_MAX = 1600,         /* others */
     NEAR_BITS = 33230        /* counts up to about 10^SERIES_DIGITS_MAX are whole numbers, beyond they are logarithms */
@@ -179,107 +179,102 @@ end:
     fmpz_clear(next);
 }
 
-/* ---- beyond whole numbers ---- */
+/* ---- beyond numbers with SERIES_DIGITS_MAX digits ---- */
 
-/* Whether epsilon is above the share beyond 2^y: 1, -1, 0 not known. */
-static int test_far(struct search *s, const fmpz_t y)
+/* Whether epsilon is above the share beyond j, an exact whole number: 1, -1, 0 not known. */
+static int test_far(struct search *s, const arb_t j)
 {
-    arb_t j, share, target;
-    arb_init(j);
+    arb_t share, target;
     arb_init(share);
     arb_init(target);
-    arb_one(j);
-    arb_mul_2exp_fmpz(j, j, y);
     masses_above(share, s->m, j);
     arb_set_fmpq(target, s->epsilon, 256);
     arb_sub(share, target, share, 256);
     int sign = arb_is_positive(share) ? 1 : arb_is_negative(share) ? -1 : 0;
-    arb_clear(j);
     arb_clear(share);
     arb_clear(target);
     return sign;
 }
 
-/* The largest y tried with sign -1 (want -1), or the least with sign 1 (want 1), to 1 part in 10^15. 0 if there is none up to 2^1000. */
-static int far_boundary(fmpz_t out, struct search *s, int want)
+/* mantissa * 2^exponent. */
+static void set_scaled(arb_t out, ulong mantissa, const fmpz_t exponent)
+{
+    arb_set_ui(out, mantissa);
+    arb_mul_2exp_fmpz(out, out, exponent);
+}
+
+/* The largest j tried with sign -1 (want -1), or the least with sign 1 (want 1), whose logarithm is right to some 15 digits. First j = 2^y, y doubled
+ * and then halved in, then the 60 bits after the first. 0 if there is none up to y = 2^1000. */
+static int far_boundary(arb_t out, struct search *s, int want)
 {
     fmpz_t y, inside, outside, difference;
+    arb_t j;
     int found = 0;
     fmpz_init_set_ui(y, NEAR_BITS);
     fmpz_init_set(inside, y);
     fmpz_init(outside);
     fmpz_init(difference);
+    arb_init(j);
     for (int k = 0; k < 985 && !found; k++) {
         fmpz_mul_2exp(y, y, 1);
-        int sign = test_far(s, y), stop = want == -1 ? sign != -1 : sign == 1;
-        if (stop) {
-            fmpz_set(outside, y);
-            found = 1;
-        } else {
-            fmpz_set(inside, y);
-        }
+        set_scaled(j, 1, y);
+        found = want == -1 ? test_far(s, j) != -1 : test_far(s, j) == 1;
+        fmpz_set(found ? outside : inside, y);
     }
-    while (found) {
-        fmpz_sub(difference, outside, inside);
-        fmpz_mul_2exp(y, difference, 50);
-        if (fmpz_cmp_ui(difference, 1) <= 0 || fmpz_cmp(y, inside) <= 0)
+    for (fmpz_sub(difference, outside, inside); found; fmpz_sub(difference, outside, inside)) {
+        fmpz_mul_2exp(y, difference, 55);
+        if (fmpz_is_one(difference) || fmpz_cmp(y, inside) <= 0)
             break;
         fmpz_add(y, inside, outside);
         fmpz_fdiv_q_2exp(y, y, 1);
-        int sign = test_far(s, y), stop = want == -1 ? sign != -1 : sign == 1;
+        set_scaled(j, 1, y);
+        int stop = want == -1 ? test_far(s, j) != -1 : test_far(s, j) == 1;
         fmpz_set(stop ? outside : inside, y);
     }
-    fmpz_set(out, want == -1 || !found ? inside : outside);
+    if (found && fmpz_is_one(difference)) {
+        ulong low = (ulong)1 << 60, high = (ulong)1 << 61;
+        fmpz_sub_ui(y, inside, 60);
+        while (high - low > 1) {
+            ulong half = low + (high - low) / 2;
+            set_scaled(j, half, y);
+            int stop = want == -1 ? test_far(s, j) != -1 : test_far(s, j) == 1;
+            if (stop)
+                high = half;
+            else
+                low = half;
+        }
+        set_scaled(out, want == -1 ? low : high, y);
+    } else {
+        set_scaled(out, 1, want == -1 || !found ? inside : outside);
+    }
     fmpz_clear(y);
     fmpz_clear(inside);
     fmpz_clear(outside);
     fmpz_clear(difference);
+    arb_clear(j);
     return found;
-}
-
-/* log10 of 2^y as a double, rounded down or up. */
-static double log10_power(const fmpz_t y, arf_rnd_t rounding)
-{
-    arb_t x, ten;
-    arf_t end;
-    arb_init(x);
-    arb_init(ten);
-    arf_init(end);
-    arb_const_log2(x, 128);
-    arb_const_log10(ten, 128);
-    arb_div(x, x, ten, 128);
-    arb_mul_fmpz(x, x, y, 128);
-    if (rounding == ARF_RND_FLOOR)
-        arb_get_lbound_arf(end, x, 64);
-    else
-        arb_get_ubound_arf(end, x, 64);
-    double value = arf_get_d(end, rounding);
-    arb_clear(x);
-    arb_clear(ten);
-    arf_clear(end);
-    return value;
 }
 
 /* ---- results ---- */
 
-static double log10_count(const fmpz_t n, arf_rnd_t rounding)
+/* log10 of a positive number, rounded down or up. */
+static double log10_of(const arb_t n, arf_rnd_t rounding)
 {
     arb_t x, ten;
     arf_t end;
-    if (fmpz_is_one(n))
+    if (arb_is_one(n))
         return 0;
     arb_init(x);
     arb_init(ten);
     arf_init(end);
-    arb_set_fmpz(x, n);
-    arb_log(x, x, 128);
+    arb_log(x, n, 128);
     arb_const_log10(ten, 128);
     arb_div(x, x, ten, 128);
     if (rounding == ARF_RND_FLOOR)
         arb_get_lbound_arf(end, x, 64);
     else
         arb_get_ubound_arf(end, x, 64);
-    double value = arf_get_d(end, rounding);
+    double value = arf_cmpabs_2exp_si(end, 1023) < 0 ? arf_get_d(end, rounding) : rounding == ARF_RND_FLOOR ? DBL_MAX : INFINITY;
     arb_clear(x);
     arb_clear(ten);
     arf_clear(end);
@@ -288,8 +283,12 @@ static double log10_count(const fmpz_t n, arf_rnd_t rounding)
 
 static int set_digits(char **out, double *log10, const fmpz_t n, arf_rnd_t rounding, struct formula_error *e)
 {
-    *log10 = log10_count(n, rounding);
+    arb_t x;
+    arb_init(x);
+    arb_set_fmpz(x, n);
+    *log10 = log10_of(x, rounding);
     *out = NULL;
+    arb_clear(x);
     if (fmpz_sizeinbase(n, 10) > SERIES_DIGITS_MAX)
         return 0;
     char *digits = fmpz_get_str(NULL, 10, n);
@@ -378,13 +377,44 @@ static int is_closed(const struct series *s)
     return closed;
 }
 
+/* What the sums say of the mass of the first distances; 1 for a mean, whose kernels have sum 1. */
+static void report_sum(double *lo, double *hi, const struct masses *m, const struct series *s)
+{
+    arb_t total;
+    arb_init(total);
+    masses_total(total, m);
+    search_doubles(lo, hi, total, s->head[0]->shift);
+    if (s->mean)
+        *lo = *hi = 1;
+    arb_clear(total);
+}
+
+/* The TRF is not known to be below 2^NEAR_BITS. */
+static int report_far(struct series_count *out, struct search *s, struct formula_error *e)
+{
+    arb_t j;
+    arb_init(j);
+    fmpz_add_ui(s->no, s->no, 1);
+    int failed = search_report(out, s->no, NULL, e);
+    if (!failed && fmpz_bits(s->no) > NEAR_BITS) {
+        far_boundary(j, s, -1);
+        out->log10_lo = log10_of(j, ARF_RND_FLOOR);
+    }
+    if (!failed && far_boundary(j, s, 1))
+        out->log10_hi = log10_of(j, ARF_RND_CEIL);
+    arb_clear(j);
+    return failed;
+}
+
 int search_trf(struct series_count *out, const struct series *s, const fmpq_t epsilon, const fmpz *limit, double *sum_lo, double *sum_hi,
                struct formula_error *e)
 {
     struct search search = {.epsilon = epsilon, .limit = limit};
-    int failed = -1, waves = series_has_waves(s), settled = 0;
+    int failed = -1, waves = series_has_waves(s);
+    fmpz_t span;
     slong most = is_closed(s) ? CLOSED_PREC_MAX : PREC_MAX, need = 0;
     *out = (struct series_count){.log10_lo = NAN, .log10_hi = NAN};
+    fmpz_init(span);
     fmpz_init(search.no);
     fmpz_init(search.yes);
     arb_init(search.value);
@@ -392,68 +422,36 @@ int search_trf(struct series_count *out, const struct series *s, const fmpq_t ep
         fmpz_set(search.yes, limit);
         search.bounded = 1;
     }
-    for (int attempt = waves ? 0 : 1; attempt < 5 && !settled; attempt++) {
-        slong prec = attempt == 0 ? 64 : attempt == 1 ? FIRST_PREC : attempt == 2 ? need + 48 : attempt == 3 ? need + 160 : need + 320;
-        if (attempt == 4 && need > 400)
+    slong first = FIRST_PREC + (slong)fmpz_bits(fmpq_denref(epsilon)) - (slong)fmpz_bits(fmpq_numref(epsilon));
+    for (int attempt = waves ? 0 : 1; attempt < 5; attempt++) {
+        slong prec = attempt == 0 ? 64 : attempt == 1 ? first : attempt == 2 ? need + 48 : attempt == 3 ? need + 160 : need + 320;
+        if (attempt >= 2 && prec <= first)
+            continue;
+        if ((attempt == 4 && need > 400) || (attempt > 2 && prec > most))
             break;
-        if (attempt >= 2) {
-            if (prec <= FIRST_PREC)
-                continue;
-            if (prec > most && attempt > 2)
-                break;
-            prec = prec > most ? most : prec;
-        }
-        struct masses *m = masses_new(s, limit, prec, attempt == 0, e);
-        if (!m)
+        search.m = masses_new(s, limit, prec > most ? most : prec, attempt == 0, e);
+        if (!search.m)
             goto end;
-        search.m = m;
         narrow(&search);
-        fmpz_sub(search.no, search.yes, search.no);
-        settled = search.bounded && fmpz_is_one(search.no);
-        fmpz_sub(search.no, search.yes, search.no);
-        if (sum_lo && !s->mean) {
-            double lo, hi;
-            arb_t total;
-            arb_init(total);
-            masses_total(total, m);
-            search_doubles(&lo, &hi, total, s->head[0]->shift);
-            if (attempt <= 1 || lo > *sum_lo)
-                *sum_lo = lo;
-            if (attempt <= 1 || hi < *sum_hi)
-                *sum_hi = hi;
-            arb_clear(total);
-        } else if (sum_lo) {
-            *sum_lo = *sum_hi = 1;
-        }
+        if (sum_lo)
+            report_sum(sum_lo, sum_hi, search.m, s);
+        fmpz_sub(span, search.yes, search.no);
+        int settled = search.bounded && fmpz_is_one(span), hopeless = masses_exhausted(search.m);
         if (!settled && search.bounded)
             need = needed_precision(&search);
-        int far = !search.bounded && !limit, hopeless = attempt >= 1 && masses_exhausted(m);
-        if (far && (attempt >= 1)) {
-            fmpz_t lo, hi;
-            fmpz_init(lo);
-            fmpz_init(hi);
-            fmpz_add_ui(search.no, search.no, 1);
-            failed = search_report(out, search.no, NULL, e);
-            if (!failed && fmpz_bits(search.no) >= NEAR_BITS) {
-                far_boundary(lo, &search, -1);
-                out->log10_lo = log10_power(lo, ARF_RND_FLOOR);
-                free(out->lo);
-                out->lo = NULL;
-            }
-            if (!failed && far_boundary(hi, &search, 1))
-                out->log10_hi = log10_power(hi, ARF_RND_CEIL);
-            fmpz_clear(lo);
-            fmpz_clear(hi);
-            masses_free(m);
+        if (attempt >= 1 && !search.bounded && !limit) {
+            failed = report_far(out, &search, e);
+            masses_free(search.m);
             goto end;
         }
-        masses_free(m);
-        if (hopeless)
+        masses_free(search.m);
+        if (settled || (attempt >= 1 && hopeless))
             break;
     }
     fmpz_add_ui(search.no, search.no, 1);
     failed = search_report(out, search.no, search.bounded ? search.yes : NULL, e);
 end:
+    fmpz_clear(span);
     fmpz_clear(search.no);
     fmpz_clear(search.yes);
     arb_clear(search.value);

@@ -267,7 +267,7 @@ static int make_sum(struct sums *s, struct piece_sum *q)
         ulong most = affordable(s, q), points = 0;
         int fits = fmpz_cmp_ui(length, most) <= 0;
         if (piece->kind == PIECE_SMOOTH && fmpz_cmp_ui(length, 200) > 0)
-            for (ulong head = 0; head <= most && head <= 1 << 17 && !q->euler; head = head ? 2 * head : 8) {
+            for (ulong head = 0; head <= most && head <= 1 << 17 && !q->euler; head = head < 16 ? head + 8 : head + head / 4) {
                 points = head;
                 fmpz_add_ui(N, piece->first, head);
                 if (fmpz_cmp(N, q->end) >= 0 || (fits && fmpz_cmp_ui(length, 4 * head) < 0))

@@ -18,7 +18,7 @@ const arb_struct *sums_total(const struct sums *s);
 const fmpz *sums_far(const struct sums *s);
 /* Sum over t >= j for a whole j >= sums_far, no limit. */
 void sums_above(arb_t out, struct sums *s, const arb_t j);
-/* f(j). 0, or -1 where it is not known. */
+/* f(j). 0, or -1 where it is not known (then it is indeterminate). */
 int sums_term(arb_t out, struct sums *s, const fmpz_t j);
 /* 1 if more precision would not make the balls narrower. */
 int sums_exhausted(const struct sums *s);

@@ -19,7 +19,7 @@ static enum token_format find_format(const unsigned char start[8], size_t size)
         enum token_format format;
     } magics[] = {
         {"\x93NUMPY", 6, FORMAT_NPY},           {"MMIDIDX", 8, FORMAT_INDEX},         {"TNTIDX\0", 8, FORMAT_INDEX},
-        {"\x48\xd7\x34\x01", 4, FORMAT_LLMC},   {"\x61\xd8\x34\x01", 4, FORMAT_LLMC}, {"\x89HDF\r\n\x1a\n", 8, FORMAT_HDF},
+        {"\x88\xd8\x34\x01", 4, FORMAT_LLMC},   {"\xa1\xd9\x34\x01", 4, FORMAT_LLMC}, {"\x89HDF\r\n\x1a\n", 8, FORMAT_HDF},
     };
     for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
         if (size >= magics[i].size && memcmp(start, magics[i].magic, magics[i].size) == 0)

@@ -250,7 +250,7 @@ template <class TYPE, int SIZE_, int OUT_, int GROUPS_, int COLUMNS_, int WARPS_
     }
 };
 
-/* On fused multiply-add: a warp has 8 rows, half of its lanes 4 of them. A sum runs over its terms in order. */
+/* On fused multiply-add (the compiler fuses): a warp has 8 rows, half of its lanes 4 of them. A sum runs over its terms in order. */
 template <class TYPE, int SIZE_, int OUT_, int COLUMNS_, int WARPS_> struct fused_products {
     typedef TYPE type;
     typedef typename TYPE::element element;
@@ -292,10 +292,10 @@ template <class TYPE, int SIZE_, int OUT_, int COLUMNS_, int WARPS_> struct fuse
             for (int i = 0; i < R; i++)
 #pragma unroll
                 for (int j = 0; j < C; j++) {
-                    s[i][j] = fmaf(a[i].x, b[j].x, s[i][j]);
-                    s[i][j] = fmaf(a[i].y, b[j].y, s[i][j]);
-                    s[i][j] = fmaf(a[i].z, b[j].z, s[i][j]);
-                    s[i][j] = fmaf(a[i].w, b[j].w, s[i][j]);
+                    s[i][j] += a[i].x * b[j].x;
+                    s[i][j] += a[i].y * b[j].y;
+                    s[i][j] += a[i].z * b[j].z;
+                    s[i][j] += a[i].w * b[j].w;
                 }
         }
     }
@@ -324,10 +324,10 @@ template <class TYPE, int SIZE_, int OUT_, int COLUMNS_, int WARPS_> struct fuse
 #pragma unroll
                     for (int i = 0; i < R; i++) {
                         float factor = k == 0 ? a[i].x : k == 1 ? a[i].y : k == 2 ? a[i].z : a[i].w;
-                        o[i][4 * part] = fmaf(factor, b.x, o[i][4 * part]);
-                        o[i][4 * part + 1] = fmaf(factor, b.y, o[i][4 * part + 1]);
-                        o[i][4 * part + 2] = fmaf(factor, b.z, o[i][4 * part + 2]);
-                        o[i][4 * part + 3] = fmaf(factor, b.w, o[i][4 * part + 3]);
+                        o[i][4 * part] += factor * b.x;
+                        o[i][4 * part + 1] += factor * b.y;
+                        o[i][4 * part + 2] += factor * b.z;
+                        o[i][4 * part + 3] += factor * b.w;
                     }
                 }
         }

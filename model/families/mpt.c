@@ -21,14 +21,16 @@ static int read_mpt(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
     const struct size_keys keys = {.vocabulary = "vocab_size", .hidden = "d_model", .layers = "n_layers", .heads = "n_heads"};
-    long ratio;
+    long ratio, window;
     double epsilon, clip, scale, most;
     if (family_sizes(d, &keys, e) || config_int_or(c, "expansion_ratio", 1, 1 << 10, 4, &ratio, e) ||
         config_real_or(c, "layer_norm_epsilon", 0, 1, 1e-5, &epsilon, e) || config_real_or(c, "attn_config.clip_qkv", 0, 1e9, 0, &clip, e) ||
         config_real_or(c, "attn_config.softmax_scale", -1e6, 1e6, 1 / sqrt(d->head_size), &scale, e) ||
         config_real_or(c, "attn_config.alibi_bias_max", 1e-3, 1e3, 8, &most, e) || config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) ||
         family_only(d, "no_bias", 1, 1, e) || family_only(d, "attn_config.alibi", 1, 1, e) || family_only(d, "attn_config.qk_ln", 0, 0, e) ||
-        family_only(d, "attn_config.prefix_lm", 0, 0, e) || only_text(d, "attn_config.attn_type", "multihead_attention", "", e) ||
+        family_only(d, "attn_config.prefix_lm", 0, 0, e) || family_only(d, "attn_config.rope", 0, 0, e) ||
+        config_int_or(c, "attn_config.sliding_window_size", -1, -1, -1, &window, e) ||
+        only_text(d, "attn_config.attn_type", "multihead_attention", "", e) || only_text(d, "ffn_config.ffn_type", "mptmlp", "", e) ||
         only_text(d, "norm_type", "low_precision_layernorm", "layernorm", e) || family_bos(d, "bos_token_id", e))
         return -1;
     if (config_has(c, "logit_scale"))

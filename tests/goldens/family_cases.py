@@ -180,7 +180,7 @@ FAMILY_CASES = [
                "head-major rows, parallel; relu; bf16 weights", stored=BF16),
     FamilyCase("falcon-alibi", "falcon",
                small(hidden_size=24, num_attention_heads=12, multi_query=False, parallel_attn=False, alibi=True, bias=True, layer_norm_epsilon=4e-5),
-               "ALiBi in bf16 over sqrt(head size) with 12 heads; head-major rows, sequential; bf16 weights", stored=BF16, attention="sdpa", length=60),
+               "ALiBi in bf16 over sqrt(head size) with 12 heads; head-major rows, sequential; bf16 weights", stored=BF16, attention="sdpa", length=84),
     FamilyCase("gptj", "gptj", dict(vocab_size=53, n_embd=16, n_layer=2, n_head=2, n_positions=64, rotary_dim=6, bos_token_id=0, eos_token_id=0),
                "rotary on 6 of 8 dimensions, interleaved; one norm; head with a bias; bf16 weights", stored=BF16),
     FamilyCase("gptj-whole", "gptj",

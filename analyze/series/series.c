@@ -1,0 +1,327 @@
+/* The public face: opening a head, the mean of heads, TRF, sums, closed forms. */
+#include "analyze/series.h"
+#include "analyze/formula_private.h"
+#include "analyze/series/evaluate.h"
+#include "analyze/series/search.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SUM_PREC = 96, PARTIAL_LENGTH = 4096 /* distances summed for the lower end of a sum that is undecided */ };
+
+const char *series_verdict_name(enum series_verdict v)
+{
+    static const char *const names[] = {"converges", "diverges", "undecided"};
+    return names[v];
+}
+
+void series_count_free(struct series_count *c)
+{
+    free(c->lo);
+    free(c->hi);
+    c->lo = c->hi = NULL;
+}
+
+int series_count_exact(const struct series_count *c)
+{
+    return c->lo && c->hi && strcmp(c->lo, c->hi) == 0;
+}
+
+/* ---- a head ---- */
+
+static void head_release(struct head *h)
+{
+    if (!h || --h->references > 0)
+        return;
+    for (int i = 0; i < h->pieces; i++) {
+        fmpz_clear(h->piece[i].first);
+        fmpz_clear(h->piece[i].end);
+    }
+    free(h->piece);
+    fmpz_clear(h->shift);
+    fmpz_clear(h->tail_from);
+    fmpz_clear(h->decreasing_from);
+    growth_free(h->growth);
+    expression_pool_free(h->pool);
+    free(h->proof);
+    free(h);
+}
+
+/* A whole number near the largest bias of a few distances: taking it off changes no TRF and keeps the terms near 1. */
+static void choose_shift(fmpz_t shift, const struct formula *f, const struct formula_point *at)
+{
+    double largest = -INFINITY;
+    for (double t = 0; t <= 0x1p40; t = t < 8 ? t + 1 : 2 * t) {
+        struct formula_point point = *at;
+        point.t = t;
+        double b = formula_evaluate(f, &point);
+        if (isfinite(b) && b > largest)
+            largest = b;
+    }
+    fmpz_zero(shift);
+    if (isfinite(largest) && fabs(largest) < 1e300)
+        fmpz_set_d(shift, floor(largest));
+}
+
+static struct head *head_open(const struct formula *f, const struct formula_point *at, struct formula_error *e)
+{
+    struct head *h = calloc(1, sizeof *h);
+    fmpq_t shift;
+    if (!h) {
+        formula_refuse(e, 0, "out of memory");
+        return NULL;
+    }
+    h->references = 1;
+    h->formula = f;
+    h->at = *at;
+    fmpz_init(h->shift);
+    fmpz_init(h->tail_from);
+    fmpz_init(h->decreasing_from);
+    h->pool = expression_pool_new();
+    if (!h->pool) {
+        formula_refuse(e, 0, "out of memory");
+        goto failed;
+    }
+    h->root = expression_build(h->pool, f, at, NULL, e);
+    if (h->root < 0)
+        goto failed;
+    choose_shift(h->shift, f, at);
+    fmpq_init(shift);
+    fmpq_set_fmpz(shift, h->shift);
+    h->root = expression_subtract(h->pool, h->root, expression_number(h->pool, shift));
+    fmpq_clear(shift);
+    if (head_split(h, e) || head_decide(h, e))
+        goto failed;
+    return h;
+failed:
+    head_release(h);
+    return NULL;
+}
+
+/* ---- opening ---- */
+
+static struct series *series_new(int count, struct formula_error *e)
+{
+    struct series *s = calloc(1, sizeof *s);
+    if (s)
+        s->head = calloc((size_t)count, sizeof *s->head);
+    if (!s || !s->head) {
+        free(s);
+        formula_refuse(e, 0, "out of memory");
+        return NULL;
+    }
+    s->count = count;
+    return s;
+}
+
+/* Bounds of B as series_sum reports them. 0 or -1. */
+static int find_sum(struct series *s, struct formula_error *e)
+{
+    const struct head *h = s->head[0];
+    fmpz_t limit;
+    arb_t total;
+    s->sum_lo = s->sum_hi = INFINITY;
+    if (s->verdict == SERIES_DIVERGES)
+        return 0;
+    fmpz_init_set_ui(limit, PARTIAL_LENGTH);
+    arb_init(total);
+    struct masses *m = masses_new(s, s->verdict == SERIES_CONVERGES ? NULL : limit, SUM_PREC, series_has_waves(s), e);
+    if (m) {
+        masses_total(total, m);
+        search_doubles(&s->sum_lo, &s->sum_hi, total, h->shift);
+        if (s->verdict == SERIES_UNDECIDED)
+            s->sum_hi = INFINITY;
+        masses_free(m);
+    }
+    fmpz_clear(limit);
+    arb_clear(total);
+    return m ? 0 : -1;
+}
+
+struct series *series_open(const struct formula *f, const struct formula_point *at, struct formula_error *e)
+{
+    const char *missing = formula_missing(f);
+    if (missing) {
+        formula_refuse(e, 0, "parameter '%s' has no value", missing);
+        return NULL;
+    }
+    struct series *s = series_new(1, e);
+    if (!s)
+        return NULL;
+    s->head[0] = head_open(f, at, e);
+    if (!s->head[0]) {
+        series_free(s);
+        return NULL;
+    }
+    s->verdict = s->head[0]->verdict;
+    if (find_sum(s, e)) {
+        series_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+struct series *series_open_mean(struct series *const *heads, int count, struct formula_error *e)
+{
+    int total = 0, n = 0, worst = -1;
+    static const int badness[] = {[SERIES_CONVERGES] = 0, [SERIES_UNDECIDED] = 1, [SERIES_DIVERGES] = 2};
+    for (int i = 0; i < count; i++) {
+        if (heads[i]->mean) {
+            formula_refuse(e, 0, "a mean of means is not supported");
+            return NULL;
+        }
+        total += heads[i]->count;
+    }
+    if (total == 0) {
+        formula_refuse(e, 0, "the mean of no heads");
+        return NULL;
+    }
+    struct series *s = series_new(total, e);
+    if (!s)
+        return NULL;
+    s->mean = 1;
+    for (int i = 0; i < count; i++) {
+        s->head[n] = heads[i]->head[0];
+        s->head[n++]->references++;
+        if (worst < 0 || badness[heads[i]->verdict] > badness[heads[worst]->verdict])
+            worst = i;
+    }
+    s->verdict = heads[worst]->verdict;
+    s->sum_lo = s->verdict == SERIES_CONVERGES ? 1 : s->verdict == SERIES_DIVERGES ? INFINITY : 0;
+    s->sum_hi = s->verdict == SERIES_CONVERGES ? 1 : INFINITY;
+    size_t size = strlen(series_proof(heads[worst])) + 100;
+    s->proof = malloc(size);
+    if (!s->proof) {
+        formula_refuse(e, 0, "out of memory");
+        series_free(s);
+        return NULL;
+    }
+    if (s->verdict == SERIES_CONVERGES)
+        snprintf(s->proof, size, "converges: the mean of %d kernels of sum 1 each", total);
+    else
+        snprintf(s->proof, size, "%s because of head %d\n%s", series_verdict_name(s->verdict), s->head[worst]->at.h, series_proof(heads[worst]));
+    return s;
+}
+
+void series_free(struct series *s)
+{
+    if (!s)
+        return;
+    for (int i = 0; s->head && i < s->count; i++)
+        head_release(s->head[i]);
+    free(s->head);
+    free(s->proof);
+    free(s);
+}
+
+/* ---- questions ---- */
+
+enum series_verdict series_verdict(const struct series *s)
+{
+    return s->verdict;
+}
+
+const char *series_proof(const struct series *s)
+{
+    const char *proof = s->mean ? s->proof : s->head[0]->proof;
+    return proof ? proof : "";
+}
+
+void series_sum(const struct series *s, double *lo, double *hi)
+{
+    *lo = s->sum_lo;
+    *hi = s->sum_hi;
+}
+
+int series_trf(const struct series *s, const char *epsilon, struct series_count *out, struct formula_error *e)
+{
+    fmpq_t q;
+    *out = (struct series_count){.log10_lo = NAN, .log10_hi = NAN};
+    fmpq_init(q);
+    int failed = search_epsilon(q, epsilon, e);
+    if (!failed && s->verdict == SERIES_CONVERGES)
+        failed = search_trf(out, s, q, NULL, NULL, NULL, e);
+    fmpq_clear(q);
+    return failed;
+}
+
+int series_trf_finite(const struct series *s, const char *epsilon, uint64_t length, struct series_count *out, double *sum_lo, double *sum_hi,
+                      struct formula_error *e)
+{
+    fmpq_t q;
+    fmpz_t limit;
+    double lo = 0, hi = INFINITY;
+    *out = (struct series_count){.log10_lo = NAN, .log10_hi = NAN};
+    if (length < 1)
+        return formula_refuse(e, 0, "a length of 0 has no TRF");
+    fmpq_init(q);
+    fmpz_init(limit);
+    fmpz_set_ui(limit, length);
+    int failed = search_epsilon(q, epsilon, e) || search_trf(out, s, q, limit, &lo, &hi, e) ? -1 : 0;
+    if (sum_lo)
+        *sum_lo = lo;
+    if (sum_hi)
+        *sum_hi = hi;
+    fmpq_clear(q);
+    fmpz_clear(limit);
+    return failed;
+}
+
+/* ---- forms of [B] ---- */
+
+int series_closed_form(const struct series *s, double epsilon, double *value, char text[128])
+{
+    const struct head *h = s->head[0];
+    const struct expression_pool *p = h->pool;
+    if (s->mean || h->pieces != 1 || s->verdict != SERIES_CONVERGES || !(epsilon > 0 && epsilon < 1))
+        return 0;
+    const struct expression *b = &p->node[h->piece[0].root];
+    arb_t shift, slope;
+    int known = 0;
+    arb_init(shift);
+    arb_init(slope);
+    if (h->piece[0].kind == PIECE_GEOMETRIC) {
+        evaluate_affine(shift, slope, p, h->piece[0].root, 64);
+        *value = log(1 / epsilon) / -arf_get_d(arb_midref(slope), ARF_RND_NEAR);
+        snprintf(text, 128, "ln(1/eps) / m");
+        known = isfinite(*value);
+    } else if (b->kind == X_LINEAR && b->count == 1 && p->node[b->child[0]].kind == X_LN && fmpq_cmp_si(&b->weight[0], -1) == 0) {
+        /* -ln(1 + (k t)^2): the inside less 1 over t^2, which is a constant */
+        struct expression_pool *own = h->pool;
+        int inside = expression_subtract(own, p->node[b->child[0]].child[0], NODE_ONE);
+        fmpq_t minus_two;
+        fmpq_init(minus_two);
+        fmpq_set_si(minus_two, -2, 1);
+        int square = -1;
+        const struct expression *x = &own->node[inside];
+        if (x->kind == X_POWER)
+            square = inside;
+        else if (x->kind == X_LINEAR && x->count == 1 && fmpq_is_zero(x->q))
+            square = x->child[0];
+        fmpq_clear(minus_two);
+        arb_one(slope);
+        if (square >= 0 && own->node[inside].kind == X_LINEAR)
+            arb_set_fmpq(slope, &own->node[inside].weight[0], 64);
+        if (square >= 0 && own->node[square].kind == X_MULTIPLY) {
+            const struct expression *product = &own->node[square];
+            int constant = !own->node[product->child[0]].depends ? 0 : 1;
+            evaluate_constant(shift, own, product->child[constant], 64);
+            arb_mul(slope, slope, shift, 64);
+            square = product->child[1 - constant];
+        }
+        if (square >= 0 && own->node[square].kind == X_POWER && own->node[square].child[0] == NODE_T_ITSELF &&
+            own->node[own->node[square].child[1]].kind == X_NUMBER && fmpq_cmp_si(own->node[own->node[square].child[1]].q, 2) == 0) {
+            arb_sqrt(slope, slope, 64);
+            double k = arf_get_d(arb_midref(slope), ARF_RND_NEAR);
+            *value = tan((1 - epsilon) * M_PI / 2) / k;
+            snprintf(text, 128, "tan((1 - eps) pi / 2) / k, about 2 / (pi k eps)");
+            known = k > 0 && isfinite(*value);
+        }
+    }
+    arb_clear(shift);
+    arb_clear(slope);
+    return known;
+}

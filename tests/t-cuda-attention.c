@@ -1,0 +1,508 @@
+/* Attention of the cuda set, forward and reverse, in each of its arithmetics, at sizes around those of its tiles; on a GPU, or on the stand-in for one, whichever
+ * plug-in there is. tests/t-kernels.c has the rest: the same cases for all sets, other batches and orders of threads.
+ *
+ * Inputs are bf16 numbers, exact in every arithmetic, and the model below computes in double what the kernels should, together with a bound for each
+ * element's rounding error. With u the roundoff of an operand of the first products, p of P and dS as left operands of the second ones, r of results, and e a
+ * float's (sums included), all relative:
+ *     z:  |scale| sum |q k| (2 u + e) + (1 + |z|) e =: ez          p of a row: ez + sum p ez
+ *     o:  sum p (its error + p + u) |v| + r |o|                    dp: sum |do v| (2 u + e)         delta: sum |do| (error of o)
+ *     ds: |slope p| (errors of p, times |dp - delta|, of dp and delta), and what ez does to the soft-cap's slope
+ *     dq, dk, dv: sums of (error + (p + u) |ds| or |P|) times |k|, |q|, |do|, and r |result|.
+ * bf16 has u = 0 (its operands are exact), p = r = 2^-8; tf32 u = p = 2^-11, r = 0; f32 neither. The matrix units may cut where others round, so e = 2^-20. */
+#include "tests/compare.h"
+#include "tests/kernel_run.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
+
+static struct kernels *sets[3];
+static int set_count;
+
+static int open_sets(void **state)
+{
+    (void)state;
+    for (int i = 0; i < kernel_set_count; i++) {
+        struct error e;
+        if (strcmp(kernel_sets[i].name, "cuda"))
+            continue;
+        if (!kernel_sets[i].usable()) {
+            print_message("the cuda set (%s) cannot run here\n", kernel_sets[i].dtype);
+            continue;
+        }
+        sets[set_count] = kernel_sets[i].open(&e);
+        if (!sets[set_count]) {
+            print_error("cuda (%s): %s\n", kernel_sets[i].dtype, e.text);
+            return -1;
+        }
+        set_count++;
+    }
+    return 0;
+}
+
+static int close_sets(void **state)
+{
+    (void)state;
+    for (int i = 0; i < set_count; i++)
+        sets[i]->close(sets[i]);
+    return 0;
+}
+
+/* A case's inputs and outputs; queries' rows are [heads, head_size], keys' [2, kv_heads, head_size]. */
+struct problem {
+    struct attention_case c;
+    struct attention_shape shape;
+    double *bias, *multiplier, *key_bias;
+    double *q, *kv, *d_o;
+    size_t q_count, kv_count, lse_count;
+};
+
+enum { O, LSE, DQ, DKV, OUTPUTS };
+static const char *const output_names[OUTPUTS] = {"o", "lse", "dq", "dkv"};
+
+struct results {
+    double *value[OUTPUTS], *bound[OUTPUTS]; /* bound is NULL for what a set gave */
+};
+
+static double *bf16_values(int segments, int first, size_t each, unsigned seed, double size)
+{
+    double *x = random_segments(segments, first, each, seed, size);
+    for (size_t i = 0; i < (size_t)segments * each; i++) {
+        float value = (float)x[i];
+        uint32_t bits;
+        memcpy(&bits, &value, sizeof bits);
+        bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000u;
+        memcpy(&value, &bits, sizeof bits);
+        x[i] = value;
+    }
+    return x;
+}
+
+static struct problem problem_of(const struct attention_case *c)
+{
+    struct problem p = {.c = *c, .bias = attention_bias(c), .multiplier = attention_multiplier(c), .key_bias = attention_key_bias(c)};
+    size_t size = (size_t)c->head_size, q_each = (size_t)c->queries * (size_t)c->heads * size, kv_each = (size_t)c->keys * 2 * (size_t)c->kv_heads * size;
+    p.shape = (struct attention_shape){.heads = c->heads, .kv_heads = c->kv_heads, .head_size = c->head_size, .positions = c->positions,
+                                       .window = c->window, .scale = 1 / sqrt((double)c->head_size), .soft_cap = c->soft_cap, .bias = p.bias,
+                                       .multiplier = p.multiplier, .key_bias = p.key_bias};
+    p.q = bf16_values(c->segments, c->first, q_each, 1, c->size);
+    p.kv = bf16_values(c->segments, c->first, kv_each, 2, c->size);
+    p.d_o = bf16_values(c->segments, c->first, q_each, 3, c->d_o);
+    p.q_count = (size_t)c->segments * q_each;
+    p.kv_count = (size_t)c->segments * kv_each;
+    p.lse_count = (size_t)c->segments * (size_t)c->heads * (size_t)c->queries;
+    return p;
+}
+
+static void problem_free(struct problem *p)
+{
+    free(p->bias), free(p->multiplier), free(p->key_bias), free(p->q), free(p->kv), free(p->d_o);
+}
+
+static size_t output_count(const struct problem *p, int output)
+{
+    return output == LSE ? p->lse_count : output == DKV ? p->kv_count : p->q_count;
+}
+
+static void results_free(struct results *r)
+{
+    for (int i = 0; i < OUTPUTS; i++)
+        free(r->value[i]), free(r->bound[i]);
+}
+
+/* The relative roundings of an arithmetic; see the top. */
+struct roundings {
+    double u, p, r, e;
+};
+
+static struct roundings roundings_of(const struct kernels *k)
+{
+    if (!strcmp(k->dtype, "bf16"))
+        return (struct roundings){0, 0x1p-8, 0x1p-8, 0x1p-20};
+    if (!strcmp(k->dtype, "tf32"))
+        return (struct roundings){0x1p-11, 0x1p-11, 0, 0x1p-20};
+    assert_string_equal(k->dtype, "f32");
+    return (struct roundings){0, 0, 0, 0x1p-20};
+}
+
+/* Few queries are computed in float whatever the arithmetic (kernels/cuda/attention_few.cu), so their bounds with the arithmetic's u and p hold too. */
+struct model_row {
+    double p, slope, error, slope_error; /* of each key: probability, dz / d(scale q.k), absolute error of z, of slope */
+};
+
+/* Row r of query head h: fills row[keys] and *lse; returns sum p ez. */
+static double model_scores(struct model_row *row, double *lse, const struct problem *p, const struct roundings *u, const double *q, const double *k, int h,
+                           int r)
+{
+    const struct attention_case *c = &p->c;
+    size_t stride = 2 * (size_t)c->kv_heads * (size_t)c->head_size, table = (size_t)h * (size_t)c->positions;
+    int own = c->keys - c->queries + r;
+    double largest = -INFINITY, sum = 0, mean = 0;
+    for (int j = 0; j < c->keys; j++) {
+        int t = own - j;
+        row[j] = (struct model_row){-INFINITY, 0, 0, 0};
+        if (t < 0 || (c->window > 0 && t >= c->window))
+            continue;
+        double bias = (p->bias ? p->bias[table + (size_t)t] : 0) + (p->key_bias ? p->key_bias[table + (size_t)(c->positions - c->keys + j)] : 0);
+        double multiplier = p->multiplier ? p->multiplier[table + (size_t)t] : 1, product = 0, size = 0, tangent = 0;
+        if (bias == -INFINITY)
+            continue;
+        for (int i = 0; i < c->head_size; i++) {
+            product += q[i] * k[(size_t)j * stride + (size_t)i];
+            size += fabs(q[i] * k[(size_t)j * stride + (size_t)i]);
+        }
+        double z = p->shape.scale * product, error = fabs(p->shape.scale) * size * (2 * u->u + u->e) + fabs(z) * u->e;
+        if (c->soft_cap > 0) {
+            tangent = tanh(z / c->soft_cap);
+            z = c->soft_cap * tangent;
+            row[j].slope_error = fabs(multiplier) * (2 * error / c->soft_cap + 4 * u->e);
+            error += c->soft_cap * u->e;
+        }
+        row[j].p = z * multiplier + bias;
+        row[j].slope = multiplier * (1 - tangent * tangent);
+        row[j].slope_error += fabs(multiplier) * u->e;
+        row[j].error = error * fabs(multiplier) + (1 + fabs(row[j].p) + fabs(bias)) * u->e;
+        largest = fmax(largest, row[j].p);
+    }
+    for (int j = 0; j < c->keys; j++)
+        sum += row[j].p = row[j].p == -INFINITY ? 0 : exp(row[j].p - largest);
+    for (int j = 0; j < c->keys && sum > 0; j++) {
+        row[j].p /= sum;
+        mean += row[j].p * row[j].error;
+    }
+    *lse = sum > 0 ? largest + log(sum) : -INFINITY;
+    return mean;
+}
+
+/* One row of one head: everything of it, and its share of dk and dv. `at`: of its row in q; k, dk: its kv head's first row, here and in the results. */
+static void model_row(struct results *out, const struct problem *p, const struct roundings *u, struct model_row *row, size_t at, size_t lse_at, const double *k,
+                      size_t k_at, int h, int r)
+{
+    const struct attention_case *c = &p->c;
+    size_t stride = 2 * (size_t)c->kv_heads * (size_t)c->head_size, values = stride / 2;
+    const double *q = p->q + at, *d_o = p->d_o + at;
+    double *o = out->value[O] + at, *o_bound = out->bound[O] + at, *dq = out->value[DQ] + at, *dq_bound = out->bound[DQ] + at, delta = 0, delta_error = 0;
+    double lse, mean = model_scores(row, &lse, p, u, q, k, h, r), scale = fabs(p->shape.scale);
+    out->value[LSE][lse_at] = lse;
+    out->bound[LSE][lse_at] = isfinite(lse) ? mean + (1 + fabs(lse)) * u->e : 0;
+    for (int j = 0; j < c->keys; j++)
+        for (int i = 0; row[j].p > 0 && i < c->head_size; i++) {
+            double v = k[(size_t)j * stride + values + (size_t)i];
+            o[i] += row[j].p * v;
+            o_bound[i] += row[j].p * (row[j].error + mean + u->p + u->u + u->e) * fabs(v);
+        }
+    for (int i = 0; i < c->head_size; i++) {
+        o_bound[i] += u->r * fabs(o[i]);
+        delta += o[i] * d_o[i];
+        delta_error += fabs(d_o[i]) * (o_bound[i] + u->e * fabs(o[i]));
+    }
+    for (int j = 0; j < c->keys; j++) {
+        double dp = 0, size = 0, error = row[j].error + mean + (2 + fabs(lse)) * u->e;
+        if (!(row[j].p > 0))
+            continue;
+        for (int i = 0; i < c->head_size; i++) {
+            dp += d_o[i] * k[(size_t)j * stride + values + (size_t)i];
+            size += fabs(d_o[i] * k[(size_t)j * stride + values + (size_t)i]);
+        }
+        double slope = fabs(row[j].slope) + row[j].slope_error, ds = row[j].p * (dp - delta) * row[j].slope;
+        double ds_error = row[j].p * (slope * (error * fabs(dp - delta) + size * (2 * u->u + u->e) + delta_error) + row[j].slope_error * fabs(dp - delta));
+        ds_error += (u->p + u->u + u->e) * (fabs(ds) + ds_error);
+        for (int i = 0; i < c->head_size; i++) {
+            size_t to = k_at + (size_t)j * stride + (size_t)i;
+            dq[i] += p->shape.scale * ds * k[(size_t)j * stride + (size_t)i];
+            dq_bound[i] += scale * ds_error * fabs(k[(size_t)j * stride + (size_t)i]);
+            out->value[DKV][to] += p->shape.scale * ds * q[i];
+            out->bound[DKV][to] += scale * ds_error * fabs(q[i]);
+            out->value[DKV][to + values] += row[j].p * d_o[i];
+            out->bound[DKV][to + values] += row[j].p * (error + u->p + u->u + u->e) * fabs(d_o[i]);
+        }
+    }
+    for (int i = 0; i < c->head_size; i++)
+        dq_bound[i] += u->r * fabs(dq[i]);
+}
+
+static struct results model(const struct problem *p, const struct roundings *u)
+{
+    const struct attention_case *c = &p->c;
+    size_t size = (size_t)c->head_size, stride = 2 * (size_t)c->kv_heads * size;
+    struct model_row *row = allocate((size_t)c->keys * sizeof *row);
+    struct results out;
+    for (int i = 0; i < OUTPUTS; i++) {
+        size_t bytes = output_count(p, i) * sizeof(double);
+        out.value[i] = memset(allocate(bytes), 0, bytes);
+        out.bound[i] = memset(allocate(bytes), 0, bytes);
+    }
+    for (int s = 0; s < c->segments; s++)
+        for (int h = 0; h < c->heads; h++)
+            for (int r = 0; r < c->queries; r++) {
+                size_t k_at = (size_t)s * (size_t)c->keys * stride + (size_t)(h * c->kv_heads / c->heads) * size;
+                model_row(&out, p, u, row, (((size_t)s * (size_t)c->queries + (size_t)r) * (size_t)c->heads + (size_t)h) * size,
+                          ((size_t)s * (size_t)c->heads + (size_t)h) * (size_t)c->queries + (size_t)r, p->kv + k_at, k_at, h, r);
+            }
+    for (size_t i = 0; i < p->kv_count; i++)
+        out.bound[DKV][i] += u->r * fabs(out.value[DKV][i]);
+    for (int i = 0; i < OUTPUTS; i++) /* what falls below the smallest float */
+        for (size_t j = 0; j < output_count(p, i); j++)
+            out.bound[i][j] += 1e-35 * (1 + c->size);
+    free(row);
+    return out;
+}
+
+/* The same on a set, into buffers that hold NaN. */
+static struct results run(struct kernels *k, const struct problem *p)
+{
+    const struct attention_case *c = &p->c;
+    const double *inputs[3] = {p->q, p->kv, p->d_o};
+    const enum buffer_role roles[OUTPUTS] = {ROLE_ACTIVATION, ROLE_STATISTIC, ROLE_ACTIVATION, ROLE_ACTIVATION};
+    struct buffer *in[3], *out[OUTPUTS];
+    struct results got = {{0}, {0}};
+    struct error e;
+    struct attention *a = k->attention_create(k, &p->shape, &e);
+    if (!a)
+        fail_msg("%s: %s", k->name, e.text);
+    for (int i = 0; i < 3; i++)
+        in[i] = buffer_of(k, ROLE_ACTIVATION, inputs[i], i == 1 ? p->kv_count : p->q_count);
+    for (int i = 0; i < OUTPUTS; i++) {
+        size_t count = output_count(p, i);
+        got.value[i] = allocate(count * sizeof(double));
+        for (size_t j = 0; j < count; j++)
+            got.value[i][j] = NAN;
+        out[i] = buffer_of(k, roles[i], got.value[i], count);
+    }
+    k->attention(k, out[O], out[LSE], in[0], in[1], a, c->segments, c->queries, c->keys);
+    k->attention_reverse(k, out[DQ], out[DKV], in[2], in[0], in[1], out[O], out[LSE], a, c->segments, c->queries, c->keys);
+    if (k->synchronize(k, &e))
+        fail_msg("%s: %s", k->name, e.text);
+    for (int i = 0; i < OUTPUTS; i++) {
+        k->read(k, got.value[i], out[i], 0, output_count(p, i));
+        k->destroy(k, out[i]);
+    }
+    for (int i = 0; i < 3; i++)
+        k->destroy(k, in[i]);
+    k->attention_free(k, a);
+    return got;
+}
+
+static void fail_case(const char *what, const struct kernels *k, const struct attention_case *c)
+{
+    fail_msg("%s: %s %s, segments %d, heads %d/%d of %d, positions %d keys %d queries %d window %d bias %d multiplier %d key bias %d soft-cap %g size %g", what,
+             k->name, k->dtype, c->segments, c->heads, c->kv_heads, c->head_size, c->positions, c->keys, c->queries, c->window, c->bias, c->multiplier,
+             c->key_bias, c->soft_cap, c->size);
+}
+
+static void check(const struct problem *p)
+{
+    for (int s = 0; s < set_count; s++) {
+        struct roundings u = roundings_of(sets[s]);
+        struct results want = model(p, &u), got = run(sets[s], p);
+        for (int i = 0; i < OUTPUTS; i++)
+            if (compare_bounded(output_names[i], got.value[i], want.value[i], want.bound[i], output_count(p, i), 1))
+                fail_case("differs from the model", sets[s], &p->c);
+        results_free(&want);
+        results_free(&got);
+    }
+}
+
+static void check_cases(const struct attention_case *cases, int count)
+{
+    for (int i = 0; i < count; i++) {
+        struct problem p = problem_of(&cases[i]);
+        check(&p);
+        problem_free(&p);
+    }
+}
+
+/* Every class of head sizes, aligned to 16 bytes and not, with every form of scores: plain, biased, general. */
+static void test_head_sizes(void **state)
+{
+    static const int sizes[] = {1, 16, 31, 64, 80, 128, 192, 256};
+    (void)state;
+    for (int i = 0; i < LENGTH(sizes); i++)
+        for (int form = 0; form < 3; form++) {
+            struct attention_case c = {1, 0, 2, 1, sizes[i], 66, 66, 66, 0, form ? BIAS_GENTLE : BIAS_NONE, form == 2, form == 2, form == 2 ? 5 : 0, 1, 1};
+            if (sizes[i] > 128 || form) /* several tiles in the plain case of the common sizes, else just two */
+                c.positions = c.keys = c.queries = sizes[i] > 128 ? 34 : 65;
+            check_cases(&c, 1);
+        }
+}
+
+static void test_sizes(void **state)
+{
+    static const struct attention_case cases[] = {
+        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
+        {2, 0, 2, 2, 64, 1, 1, 1, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
+        {1, 0, 2, 1, 64, 2, 2, 2, 0, BIAS_NONE, 0, 0, 0, 1, 1},
+        {2, 0, 1, 1, 64, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1}, /* the fewest queries that go by tiles */
+        {1, 0, 2, 2, 64, 9, 9, 8, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
+        {1, 0, 2, 2, 64, 63, 63, 63, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
+        {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 1, 1},
+        {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
+        {1, 0, 1, 1, 128, 130, 130, 130, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
+        /* queries and keys are the last ones */
+        {2, 0, 2, 1, 64, 300, 257, 130, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
+        {1, 0, 2, 2, 64, 131, 130, 65, 0, BIAS_NONE, 0, 0, 0, 1, 1},
+        {1, 0, 2, 2, 128, 257, 130, 63, 0, BIAS_NONE, 0, 1, 0, 1, 1},
+        {1, 0, 6, 4, 32, 70, 70, 67, 0, BIAS_RANDOM, 0, 0, 0, 1, 1}, /* groups of two heads and of one */
+        {1, 0, 5, 1, 16, 65, 65, 65, 0, BIAS_RANDOM, 1, 1, 0, 1, 1},
+        /* few queries: several blocks of keys, groups */
+        {2, 0, 4, 2, 64, 600, 600, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1},
+        {1, 0, 2, 1, 80, 513, 513, 3, 0, BIAS_GENTLE, 1, 1, 7, 1, 1},
+        {1, 0, 3, 1, 31, 300, 290, 2, 0, BIAS_HOLES, 0, 2, 0, 1, 1},
+        {1, 0, 2, 2, 128, 270, 270, 8, 100, BIAS_NONE, 0, 0, 0, 1, 1},
+        {1, 0, 1, 1, 256, 257, 257, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1},
+    };
+    (void)state;
+    check_cases(cases, LENGTH(cases));
+}
+
+static void test_masks(void **state)
+{
+    static const struct attention_case cases[] = {
+        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
+        {1, 0, 2, 2, 64, 130, 130, 130, 1, BIAS_NONE, 0, 0, 0, 1, 1},
+        {1, 0, 2, 2, 64, 257, 257, 257, 64, BIAS_NONE, 0, 0, 0, 1, 1},
+        {1, 0, 2, 1, 64, 257, 257, 190, 65, BIAS_RANDOM, 0, 0, 0, 1, 1},
+        {1, 0, 2, 2, 128, 200, 200, 200, 33, BIAS_NONE, 0, 0, 20, 1, 1},
+        {1, 0, 1, 1, 64, 300, 300, 20, 40, BIAS_NONE, 0, 0, 0, 1, 1}, /* keys that no query sees */
+        {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_HOLES, 0, 0, 0, 1, 1},
+        {1, 0, 2, 1, 64, 130, 130, 130, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1},
+        {1, 0, 2, 1, 64, 130, 130, 4, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1},
+        {1, 0, 2, 2, 128, 130, 130, 130, 0, BIAS_CUT, 0, 0, 0, 1, 1},
+        {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_NONE, 0, 2, 0, 1, 1},
+        {1, 0, 2, 2, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1}, /* most tiles left out */
+        {1, 0, 2, 1, 128, 257, 257, 200, 0, BIAS_STEEP, 1, 2, 5, 1, 1},
+        {1, 0, 2, 1, 32, 400, 400, 400, 90, BIAS_STEEP, 0, 0, 0, 8, 1},
+        {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1}, /* scores in the hundreds */
+    };
+    (void)state;
+    check_cases(cases, LENGTH(cases));
+}
+
+/* A scale of any sign. */
+static void test_scale(void **state)
+{
+    static const double scales[] = {-0.125, 0, 1};
+    (void)state;
+    for (int i = 0; i < LENGTH(scales); i++) {
+        struct attention_case c = {1, 0, 2, 2, 64, 70, 70, 70, 0, i ? BIAS_NONE : BIAS_GENTLE, 0, 0, 0, 1, 1};
+        struct problem p = problem_of(&c);
+        p.shape.scale = scales[i];
+        check(&p);
+        problem_free(&p);
+    }
+}
+
+/* Leaving tiles out changes no bit. Two multipliers that differ only at distances that the bias masks: the second is so large there that no tile can be proved to
+ * be zero. */
+static void test_skipping(void **state)
+{
+    static const struct attention_case cases[] = {
+        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
+        {1, 0, 2, 1, 64, 330, 330, 330, 0, BIAS_STEEP, 1, 0, 0, 1, 1},
+        {1, 0, 3, 3, 64, 500, 500, 200, 0, BIAS_GENTLE, 1, 1, 0, 8, 1},
+        {1, 0, 2, 2, 128, 270, 270, 270, 0, BIAS_STEEP, 1, 2, 30, 4, 1},
+        {1, 0, 1, 1, 192, 200, 200, 200, 0, BIAS_STEEP, 1, 0, 0, 1, 1},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++) {
+        struct problem p = problem_of(&cases[i]);
+        for (int j = 0; j < p.c.heads * p.c.positions; j++) {
+            int t = j % p.c.positions;
+            p.bias[j] *= p.c.bias == BIAS_GENTLE ? 60 : 1; /* slopes that spare some tiles and not others */
+            if (t % 32 == 31)
+                p.bias[j] = -INFINITY;
+        }
+        for (int s = 0; s < set_count; s++) {
+            struct results left_out = run(sets[s], &p), all;
+            for (int j = 31; j < p.c.heads * p.c.positions; j++)
+                if (j % p.c.positions % 32 == 31)
+                    p.multiplier[j] = 1e30;
+            all = run(sets[s], &p);
+            for (int o = 0; o < OUTPUTS; o++)
+                if (compare_exact(output_names[o], left_out.value[o], all.value[o], output_count(&p, o)))
+                    fail_case("leaving tiles out changes bits", sets[s], &p.c);
+            for (int j = 31; j < p.c.heads * p.c.positions; j++)
+                if (j % p.c.positions % 32 == 31)
+                    p.multiplier[j] = 1;
+            results_free(&left_out);
+            results_free(&all);
+        }
+        problem_free(&p);
+    }
+}
+
+/* A key or value that is no number reaches every query that sees it, however steep the bias. */
+static void test_not_finite(void **state)
+{
+    struct attention_case c = {1, 0, 1, 1, 64, 330, 330, 330, 0, BIAS_STEEP, 0, 0, 0, 1, 1};
+    (void)state;
+    for (int value = 0; value < 2; value++) {
+        struct problem p = problem_of(&c);
+        p.kv[(3 * 2 + (size_t)value) * 64 + 5] = value ? INFINITY : NAN; /* of key 3 */
+        for (int s = 0; s < set_count; s++) {
+            struct results got = run(sets[s], &p);
+            for (int r = 3; r < c.queries; r++) {
+                double x = got.value[O][(size_t)r * 64 + 5]; /* 0 times infinity is NaN */
+                if (isfinite(x))
+                    fail_msg("%s %s: %g in row %d, which sees a %s", sets[s]->name, sets[s]->dtype, x, r, value ? "value that is infinite" : "key that is NaN");
+            }
+            results_free(&got);
+        }
+        problem_free(&p);
+    }
+}
+
+/* Other batches, other orders of threads: the same bytes. */
+static void test_same_bytes(void **state)
+{
+    static const struct attention_case cases[] = {
+        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
+        {3, 0, 2, 1, 64, 140, 140, 140, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
+        {2, 0, 2, 2, 128, 100, 100, 90, 0, BIAS_NONE, 0, 0, 0, 1, 1},
+        {2, 0, 1, 1, 192, 70, 70, 70, 0, BIAS_STEEP, 1, 1, 9, 1, 1},
+        {3, 0, 4, 2, 64, 520, 520, 2, 0, BIAS_GENTLE, 0, 0, 0, 1, 1},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++)
+        for (int s = 0; s < set_count; s++) {
+            struct attention_case last = cases[i];
+            last.first = last.segments - 1;
+            last.segments = 1;
+            struct problem p = problem_of(&cases[i]), alone = problem_of(&last);
+            struct results whole = run(sets[s], &p), part = run(sets[s], &alone);
+            for (int o = 0; o < OUTPUTS; o++) {
+                size_t each = output_count(&alone, o);
+                if (compare_exact(output_names[o], part.value[o], whole.value[o] + (size_t)last.first * each, each))
+                    fail_case("a segment alone has other bytes", sets[s], &cases[i]);
+            }
+            for (int seed = 1; seed <= 2; seed++) { /* what the stand-in takes; a GPU has an order of its own */
+                setenv("REACH_CUDA_HOST_SEED", seed == 1 ? "1" : "97", 1);
+                struct results again = run(sets[s], &p);
+                unsetenv("REACH_CUDA_HOST_SEED");
+                for (int o = 0; o < OUTPUTS; o++)
+                    if (compare_exact(output_names[o], again.value[o], whole.value[o], output_count(&p, o)))
+                        fail_case("another order of threads gives other bytes", sets[s], &cases[i]);
+                results_free(&again);
+            }
+            results_free(&whole);
+            results_free(&part);
+            problem_free(&p);
+            problem_free(&alone);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_head_sizes), cmocka_unit_test(test_sizes),      cmocka_unit_test(test_masks),      cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_skipping),   cmocka_unit_test(test_not_finite), cmocka_unit_test(test_same_bytes),
+    };
+    return cmocka_run_group_tests(tests, open_sets, close_sets);
+}

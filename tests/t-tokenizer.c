@@ -1,0 +1,440 @@
+/* Tokenizers against the ids that the `tokenizers` library finds, beginning-of-text tokens, and files that must be refused. Goldens and the script that
+ * makes them: tests/goldens/tokenizer. */
+#include "io/tokenizer/tokenizer.h"
+#include "io/tokens.h"
+#include "tests/scratch.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define GOLDENS "tests/goldens/tokenizer/"
+
+static struct tokenizer *parse(const char *json, const char *settings, struct error *e)
+{
+    struct source s = {"config", settings, settings ? strlen(settings) : 0};
+    return tokenizer_parse((struct source){"json", json, strlen(json)}, settings ? &s : NULL, e);
+}
+
+/* -- goldens -- */
+
+static void compare(const char *name, struct tokenizer *t, const unsigned char *text, size_t size)
+{
+    char path[128];
+    const char *file = path;
+    struct tokens wanted;
+    struct error e = {""};
+    struct ids ids = {0};
+    snprintf(path, sizeof path, GOLDENS "%s.npy", name);
+    assert_int_equal(tokens_read_files(&wanted, &file, 1, &e), 0);
+    /* words are remembered from the first time on */
+    for (int time = 0; time < 2; time++) {
+        ids.count = 0;
+        if (tokenizer_encode(t, &ids, text, size, &e)) {
+            print_error("%s: %s\n", name, e.text);
+            fail();
+        }
+        for (size_t i = 0; i < ids.count && i < wanted.total; i++)
+            if (ids.id[i] != wanted.ids[i]) {
+                print_error("%s: time %d, token %zu is %d (expected %d)\n", name, time + 1, i, ids.id[i], wanted.ids[i]);
+                fail();
+            }
+        if (ids.count != wanted.total) {
+            print_error("%s: time %d, %zu tokens (expected %zu)\n", name, time + 1, ids.count, wanted.total);
+            fail();
+        }
+        for (size_t i = 0; i < ids.count; i++)
+            assert_true((size_t)ids.id[i] < tokenizer_vocabulary(t));
+    }
+    free(ids.id);
+    tokens_free(&wanted);
+}
+
+static void test_goldens(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"gpt2",   "gpt2-added", "gpt-neox", "llama3",       "qwen2",            "cased",     "possessive", "bloom", "falcon",   "starcoder",
+                                        "chain",  "llama2",     "llama2-added", "llama2-metaspace", "metaspace", "some-bytes", "gemma", "words",    "behaviors"};
+    size_t size, json_size;
+    unsigned char *text = scratch_read(GOLDENS "text.bin", &size);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct error e = {""};
+        char path[128];
+        snprintf(path, sizeof path, GOLDENS "%s.json", names[i]);
+        unsigned char *json = scratch_read(path, &json_size);
+        struct tokenizer *t = tokenizer_parse((struct source){path, (const char *)json, json_size}, NULL, &e);
+        if (!t)
+            print_error("%s\n", e.text);
+        assert_non_null(t);
+        compare(names[i], t, text, size);
+        tokenizer_close(t);
+        free(json);
+    }
+    free(text);
+}
+
+static void test_folders(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    struct tokenizer *t;
+    size_t size, json_size;
+    unsigned char *text = scratch_read(GOLDENS "text.bin", &size), *json = scratch_read(GOLDENS "llama2.json", &json_size);
+    /* vocab.json and merges.txt, and a file beside them */
+    assert_int_equal(tokenizer_open(&t, GOLDENS "two-files", &e), 0);
+    assert_non_null(t);
+    compare("two-files", t, text, size);
+    assert_int_equal(tokenizer_bos(t), 0);
+    assert_int_equal(tokenizer_adds_bos(t), 0);
+    tokenizer_close(t);
+    assert_int_equal(tokenizer_open(&t, GOLDENS "two-files/merges.txt", &e), 0);
+    assert_non_null(t);
+    tokenizer_close(t);
+    /* tokenizer.json with tokenizer_config.json */
+    scratch_write(scratch_folder, "tokenizer.json", json, json_size);
+    scratch_write(scratch_folder, "tokenizer_config.json", "{\"add_bos_token\": false, \"bos_token\": \"</s>\"}", 45);
+    assert_int_equal(tokenizer_open(&t, scratch_folder, &e), 0);
+    compare("llama2", t, text, size);
+    assert_int_equal(tokenizer_bos(t), 2);
+    assert_int_equal(tokenizer_adds_bos(t), 0);
+    tokenizer_close(t);
+    /* none, which is no error, and one that cannot be read */
+    assert_int_equal(tokenizer_open(&t, GOLDENS, &e), 0);
+    assert_null(t);
+    assert_int_equal(tokenizer_open(&t, scratch_path(scratch_folder, "absent"), &e), 0);
+    assert_null(t);
+    scratch_write(scratch_folder, "tokenizer_config.json", "[", 1);
+    assert_int_equal(tokenizer_open(&t, scratch_folder, &e), -1);
+    assert_int_equal(check_message("config", &e, "tokenizer_config.json: the file is not valid JSON"), 0);
+    assert_null(t);
+    free(json);
+    free(text);
+}
+
+/* -- small tokenizers -- */
+
+#define MODEL(members) "\"model\":{\"type\":\"BPE\"," members "}"
+#define ABC "\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\" \":3,\"<s>\":4,\"c\":5,\"abc\":6},\"merges\":[\"a b\",[\"ab\",\"c\"]]"
+#define TEMPLATE(single, special) "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[" single "],\"special_tokens\":{" special "}}"
+#define SPECIAL(name) "{\"SpecialToken\":{\"id\":\"" name "\",\"type_id\":0}}"
+#define SEQUENCE "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}"
+#define S_IDS(ids) "\"<s>\":{\"id\":\"<s>\",\"ids\":[" ids "],\"tokens\":[\"<s>\"]}"
+
+static void test_words(void **state)
+{
+    (void)state;
+    const struct {
+        const char *json, *text;
+        int count;
+        int32_t ids[12];
+    } cases[] = {
+        {"{" MODEL(ABC) "}", "abcab a", 4, {6, 2, 3, 0}},
+        {"{" MODEL(ABC) "}", "", 0, {0}},
+        {"{" MODEL(ABC) "}", "xaxyb", 1, {2}}, /* what has no token and no stand-in is not there */
+        {"{" MODEL(ABC ",\"unk_token\":\"<s>\"") "}", "xaxyb", 5, {4, 0, 4, 4, 1}},
+        {"{" MODEL(ABC ",\"unk_token\":\"<s>\",\"fuse_unk\":true") "}", "xaxyb", 4, {4, 0, 4, 1}},
+        /* the lowest rank first, wherever it is; of equals the leftmost */
+        {"{" MODEL("\"vocab\":{\"a\":0,\"b\":1,\"c\":2,\"ab\":3,\"bc\":4},\"merges\":[\"b c\",\"a b\"]") "}", "abcab", 3, {0, 4, 3}},
+        {"{" MODEL("\"vocab\":{\"a\":0,\"aa\":1,\"aaaa\":2},\"merges\":[\"a a\",\"aa aa\"]") "}", "aaaaaaa", 3, {2, 1, 0}},
+        /* ids need not be dense */
+        {"{" MODEL("\"vocab\":{\"a\":2147483646},\"merges\":[]") "}", "aa", 2, {2147483646, 2147483646}},
+        {"{" MODEL(ABC ",\"ignore_merges\":true,\"dropout\":0.0") "}", "ab", 1, {2}},
+        /* added tokens: longest first, white space, whole words */
+        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":7,\"content\":\"x\",\"normalized\":false},{\"id\":8,\"content\":\"xx\",\"normalized\":false}]}", "xxxaxx",
+         4, {8, 7, 0, 8}},
+        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":4,\"content\":\"<s>\",\"special\":true,\"lstrip\":true,\"rstrip\":true}]}", "a  <s>\n b<s><s>", 5,
+         {0, 4, 1, 4, 4}},
+        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":0,\"content\":\"a\",\"single_word\":true},{\"id\":7,\"content\":\"-\",\"normalized\":true}]}", "a-ab ba a", 8,
+         {0, 7, 2, 3, 1, 0, 3, 0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct ids ids = {0};
+        struct tokenizer *t = parse(cases[i].json, NULL, &e);
+        if (!t || tokenizer_encode(t, &ids, cases[i].text, strlen(cases[i].text), &e)) {
+            print_error("case %zu: %s\n", i, e.text);
+            fail();
+        }
+        int wrong = ids.count != (size_t)cases[i].count;
+        for (size_t k = 0; !wrong && k < ids.count; k++)
+            wrong = ids.id[k] != cases[i].ids[k];
+        if (wrong) {
+            print_error("case %zu, '%s':", i, cases[i].text);
+            for (size_t k = 0; k < ids.count; k++)
+                print_error(" %d", ids.id[k]);
+            print_error("\n");
+            fail();
+        }
+        free(ids.id);
+        tokenizer_close(t);
+    }
+}
+
+static void test_bos(void **state)
+{
+    (void)state;
+    const struct {
+        const char *json, *settings;
+        int bos, adds;
+    } cases[] = {
+        {"{" MODEL(ABC) "}", NULL, -1, 0},
+        {"{" MODEL(ABC) "}", "{}", -1, 0},
+        {"{" MODEL(ABC) "}", "{\"bos_token\":\"<s>\"}", 4, 0},
+        {"{" MODEL(ABC) "}", "{\"bos_token\":{\"content\":\"<s>\"},\"add_bos_token\":true}", 4, 1},
+        {"{" MODEL(ABC) "}", "{\"bos_token\":\"absent\",\"add_bos_token\":true}", -1, 1},
+        {"{" MODEL(ABC) "}", "{\"bos_token\":null,\"add_bos_token\":null}", -1, 0},
+        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>") "," SEQUENCE, S_IDS("4")) "}", NULL, 4, 1},
+        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>") "," SEQUENCE, S_IDS("4")) "}", "{\"add_bos_token\":false}", 4, 0},
+        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>") "," SEQUENCE, S_IDS("4")) "}", "{\"bos_token\":\"a\"}", 0, 1},
+        {"{" MODEL(ABC) "," TEMPLATE(SEQUENCE "," SPECIAL("<s>"), S_IDS("4")) "}", NULL, -1, 0},
+        {"{" MODEL(ABC) ",\"post_processor\":{\"type\":\"Sequence\",\"processors\":[{\"type\":\"ByteLevel\"},{\"type\":\"TemplateProcessing\",\"single\":["
+         SPECIAL("<s>") "," SEQUENCE "],\"special_tokens\":{" S_IDS("4") "}}]}}",
+         NULL, 4, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct tokenizer *t = parse(cases[i].json, cases[i].settings, &e);
+        if (!t || tokenizer_bos(t) != cases[i].bos || tokenizer_adds_bos(t) != cases[i].adds) {
+            print_error("case %zu: bos %d, added %d %s\n", i, t ? tokenizer_bos(t) : -2, t ? tokenizer_adds_bos(t) : -2, e.text);
+            fail();
+        }
+        tokenizer_close(t);
+    }
+}
+
+/* -- refused -- */
+
+#define NORMALIZER(text) "{" MODEL(ABC) ",\"normalizer\":" text "}"
+#define SPLITTER(text) "{" MODEL(ABC) ",\"pre_tokenizer\":" text "}"
+#define REGEX(text) SPLITTER("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"" text "\"},\"behavior\":\"Isolated\"}")
+#define TOKEN(text) "{" MODEL(ABC) ",\"added_tokens\":[" text "]}"
+#define SEQUENCE_OF(text) "{\"type\":\"Sequence\",\"normalizers\":[" text "]}"
+
+static void test_refused(void **state)
+{
+    (void)state;
+    const struct {
+        const char *json, *settings, *words;
+    } cases[] = {
+        {"", NULL, "json: the file is not valid JSON"},
+        {"[]", NULL, "is not a JSON object"},
+        {"{}", NULL, "has no model with a list of merges"},
+        {"{\"model\":[]}", NULL, "has no model with a list of merges"},
+        {"{\"model\":{\"type\":\"Unigram\",\"vocab\":[]}}", NULL, "has no model with a list of merges"},
+        {"{\"model\":{\"type\":\"WordPiece\",\"vocab\":{},\"merges\":[]}}", NULL, "the model WordPiece is not supported"},
+        {"{" MODEL("\"vocab\":[],\"merges\":[]") "}", NULL, "the vocabulary is no object"},
+        {"{" MODEL("\"merges\":[]") "}", NULL, "the vocabulary is no object"},
+        {"{" MODEL("\"vocab\":{\"a\":\"0\"},\"merges\":[]") "}", NULL, "the id of token 'a' is no whole number"},
+        {"{" MODEL("\"vocab\":{\"a\":1.5},\"merges\":[]") "}", NULL, "the id of token 'a' is no whole number"},
+        {"{" MODEL("\"vocab\":{\"a\":-1},\"merges\":[]") "}", NULL, "token 'a' has the id -1 (expected 0 to 2147483646)"},
+        {"{" MODEL("\"vocab\":{\"a\":2147483647},\"merges\":[]") "}", NULL, "token 'a' has the id 2147483647"},
+        {"{" MODEL("\"vocab\":{\"a\":1,\"b\":1},\"merges\":[]") "}", NULL, "token 'b' has the id 1, which another has too"},
+        {"{" MODEL("\"vocab\":{\"a\":1,\"a\":2},\"merges\":[]") "}", NULL, "duplicate object key"},
+        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a\"]") "}", NULL, "merge 1 is not two tokens with a blank between them"},
+        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a a a\"]") "}", NULL, "merge 1 is not two tokens with a blank between them"},
+        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a x\"]") "}", NULL, "merge 1 needs 'x', which is no token"},
+        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a a\"]") "}", NULL, "merge 1 needs 'aa', which is no token"},
+        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[[\"a\"]]") "}", NULL, "merge 1 is neither a text nor two"},
+        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[[\"a\",1]]") "}", NULL, "merge 1 is neither a text nor two"},
+        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[7]") "}", NULL, "merge 1 is neither a text nor two"},
+        {"{" MODEL(ABC ",\"dropout\":0.1") "}", NULL, "the model's dropout is not supported"},
+        {"{" MODEL(ABC ",\"continuing_subword_prefix\":\"##\"") "}", NULL, "the model's continuing_subword_prefix is not supported"},
+        {"{" MODEL(ABC ",\"end_of_word_suffix\":\"</w>\"") "}", NULL, "the model's end_of_word_suffix is not supported"},
+        {"{" MODEL(ABC ",\"byte_fallback\":1") "}", NULL, "byte_fallback is neither true nor false"},
+        {"{" MODEL(ABC ",\"unk_token\":1") "}", NULL, "unk_token is no text"},
+        {NORMALIZER("{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"\"}"), NULL, "the normalizer Precompiled is not supported"},
+        {NORMALIZER("{\"type\":\"BertNormalizer\"}"), NULL, "the normalizer BertNormalizer is not supported"},
+        {NORMALIZER("{}"), NULL, "a normalizer has no type"},
+        {NORMALIZER("{\"type\":\"Prepend\"}"), NULL, "prepend is missing or no text"},
+        {NORMALIZER("{\"type\":\"Replace\",\"pattern\":\"a\",\"content\":\"b\"}"), NULL, "a pattern is neither a String nor a Regex"},
+        {NORMALIZER("{\"type\":\"Replace\",\"pattern\":{\"String\":\"\"},\"content\":\"b\"}"), NULL, "a text to look for has 0 bytes"},
+        {NORMALIZER("{\"type\":\"Sequence\",\"normalizers\":7}"), NULL, "a sequence of normalizers is no list"},
+        {NORMALIZER(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(
+             "{\"type\":\"NFC\"}")))))))))), NULL, "normalizers are nested more than 8 deep"},
+        {SPLITTER("{\"type\":\"BertPreTokenizer\"}"), NULL, "the pre-tokenizer BertPreTokenizer is not supported"},
+        {SPLITTER("{\"type\":\"Split\",\"pattern\":{\"String\":\"a\"},\"behavior\":\"Else\"}"), NULL, "the behavior Else is not supported"},
+        {SPLITTER("{\"type\":\"Metaspace\"}"), NULL, "replacement is missing or no text"},
+        {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"__\"}"), NULL, "the replacement of Metaspace is not one character"},
+        {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"last\"}"), NULL, "the prepend_scheme last is not supported"},
+        {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"first\",\"add_prefix_space\":false}"), NULL, "no prefix by add_prefix_space"},
+        {SPLITTER("{\"type\":\"ByteLevel\",\"use_regex\":\"yes\"}"), NULL, "use_regex is neither true nor false"},
+        {REGEX(""), NULL, "a pattern has 0 bytes"},
+        {REGEX("a\\\\b"), NULL, "the pattern has \\b, which is not supported"},
+        {REGEX("\\\\h"), NULL, "the pattern has \\h, which is not supported"},
+        {REGEX("(a)\\\\1"), NULL, "the pattern has \\1, which is not supported"},
+        {REGEX("[^\\\\S]"), NULL, "the pattern has \\S, which is not supported"},
+        {REGEX("[a&&b]"), NULL, "the pattern has && in a class"},
+        {REGEX("[[:alpha:]]"), NULL, "the pattern has [:...:]"},
+        {REGEX("[a[^b]]"), NULL, "a negated class within a class"},
+        {REGEX("[a"), NULL, "a class without its end"},
+        {REGEX("\\\\"), NULL, "a \\ at its end"},
+        {REGEX("(?m)a"), NULL, "an option or a group of the kind (?...)"},
+        {REGEX("a(?i)b"), NULL, "an option or a group of the kind (?...)"},
+        {REGEX("(*ACCEPT)"), NULL, "the pattern has (*"},
+        {REGEX("a{2}+"), NULL, "+ or ? behind {...}"},
+        {REGEX("a{2}?"), NULL, "+ or ? behind {...}"},
+        {REGEX("\\\\pL"), NULL, "\\p without {...}"},
+        {REGEX("\\\\xff"), NULL, "\\x with neither"},
+        {REGEX("\\\\u12"), NULL, "\\u without four hexadecimal digits"},
+        {REGEX("(a"), NULL, "the pattern '(a' is not understood"},
+        {REGEX("\\\\p{Nowhere}"), NULL, "is not understood"},
+        {TOKEN("7"), NULL, "content is missing or no text"},
+        {TOKEN("{\"id\":7}"), NULL, "content is missing or no text"},
+        {TOKEN("{\"content\":\"x\"}"), NULL, "the added token 'x' has no id"},
+        {TOKEN("{\"id\":-1,\"content\":\"x\"}"), NULL, "the added token 'x' has no id"},
+        {TOKEN("{\"id\":8,\"content\":\"x\"}"), NULL, "the added token 'x' has the id 8 (expected 7"},
+        {TOKEN("{\"id\":7,\"content\":\"a\"}"), NULL, "the added token 'a' has the id 7, and 0 in the vocabulary"},
+        {TOKEN("{\"id\":7,\"content\":\"x\"},{\"id\":8,\"content\":\"x\"}"), NULL, "the added token 'x' is there twice"},
+        {TOKEN("{\"id\":7,\"content\":\"x\",\"lstrip\":2}"), NULL, "lstrip is neither true nor false"},
+        {"{" MODEL(ABC) ",\"added_tokens\":{}}", NULL, "added_tokens is no list"},
+        {"{" MODEL(ABC) ",\"normalizer\":{\"type\":\"Lowercase\"},\"added_tokens\":[{\"id\":7,\"content\":\"X\"},{\"id\":8,\"content\":\"x\"}]}", NULL,
+         "two added tokens are found as 'x'"},
+        {"{" MODEL(ABC) ",\"post_processor\":{\"type\":\"RobertaProcessing\"}}", NULL, "the post-processor RobertaProcessing is not supported"},
+        {"{" MODEL(ABC) ",\"post_processor\":{\"type\":\"TemplateProcessing\"}}", NULL, "TemplateProcessing has no list named single"},
+        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>"), "") "}", NULL, "the special token <s> of the post-processor has no id"},
+        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>"), S_IDS("-4")) "}", NULL, "the special token <s> of the post-processor has no id"},
+        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>") "," SPECIAL("<s>"), S_IDS("4")) "}", NULL, "more than one token before a text"},
+        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>"), S_IDS("4,5")) "}", NULL, "more than one token before a text"},
+        {"{" MODEL(ABC) "," TEMPLATE("7", "") "}", NULL, "neither a SpecialToken nor a Sequence"},
+        {"{" MODEL(ABC) "}", "{\"bos_token\":7}", "config: bos_token is neither a text"},
+        {"{" MODEL(ABC) "}", "{\"add_bos_token\":\"no\"}", "config: add_bos_token is neither true nor false"},
+        {"{" MODEL(ABC) "}", "{", "config: the file is not valid JSON"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct tokenizer *t = parse(cases[i].json, cases[i].settings, &e);
+        if (t)
+            print_error("case %zu was accepted: %s\n", i, cases[i].json);
+        assert_null(t);
+        assert_int_equal(check_message(cases[i].json, &e, cases[i].words), 0);
+        assert_int_equal(check_message(cases[i].json, &e, cases[i].settings ? "config: " : "json: "), 0);
+    }
+    /* an unknown token that is none is an error when it is needed */
+    struct error e = {""};
+    struct ids ids = {0};
+    struct tokenizer *t = parse("{" MODEL(ABC ",\"unk_token\":\"none\"") "}", NULL, &e);
+    assert_non_null(t);
+    assert_int_equal(tokenizer_encode(t, &ids, "ab", 2, &e), 0);
+    assert_int_equal(tokenizer_encode(t, &ids, "abx", 3, &e), -1);
+    assert_int_equal(check_message("unknown", &e, "the text holds 'x', for which there is no token"), 0);
+    free(ids.id);
+    tokenizer_close(t);
+}
+
+static void test_refused_merges(void **state)
+{
+    (void)state;
+    const struct {
+        const char *vocabulary, *merges, *settings, *words;
+    } cases[] = {
+        {"{", "", NULL, "v: the file is not valid JSON"},
+        {"{\"a\":\"x\"}", "", NULL, "v: the id of token 'a' is no whole number"},
+        {"{\"a\":1}", "a\n", NULL, "m: merge 1 is not two tokens"},
+        {"{\"a\":1,\"aa\":2}", "#version: 0.2\na a\n\n", NULL, "m: merge 2 is not two tokens"},
+        {"{\"a\":1}", "a x", NULL, "m: merge 1 needs 'x'"},
+        {"{\"a\":1}", "a \xff", NULL, "m: is not UTF-8"},
+        {"{\"a\":1}", "", "[", "c: the file is not valid JSON"},
+        {"{\"a\":1}", "", "{\"added_tokens_decoder\":[]}", "c: added_tokens_decoder is no object"},
+        {"{\"a\":1}", "", "{\"added_tokens_decoder\":{\"x\":{\"content\":\"y\"}}}", "c: added_tokens_decoder has the key 'x'"},
+        {"{\"a\":1}", "", "{\"added_tokens_decoder\":{\"99999999999\":{\"content\":\"y\"}}}", "c: added_tokens_decoder has the key '99999999999'"},
+        {"{\"a\":1}", "", "{\"added_tokens_decoder\":{\"7\":{\"content\":\"a\"}}}", "c: the added token 'a' has the id 7, and 1 in the vocabulary"},
+        {"{\"a\":1}", "", "{\"add_prefix_space\":3}", "c: add_prefix_space is neither"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct source s = {"c", cases[i].settings, cases[i].settings ? strlen(cases[i].settings) : 0};
+        struct tokenizer *t = tokenizer_parse_merges((struct source){"v", cases[i].vocabulary, strlen(cases[i].vocabulary)},
+                                                     (struct source){"m", cases[i].merges, strlen(cases[i].merges)}, cases[i].settings ? &s : NULL, &e);
+        if (t)
+            print_error("case %zu was accepted\n", i);
+        assert_null(t);
+        assert_int_equal(check_message(cases[i].words, &e, cases[i].words), 0);
+    }
+}
+
+/* Every prefix of a file, and every byte of it changed: refused, or a tokenizer that works. */
+static void test_damaged(void **state)
+{
+    (void)state;
+    char json[] = "{" MODEL(ABC) ",\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"[ x]{1,2}\"},\"content\":\"b\"},\"pre_tokenizer\":"
+                  "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"\\\\s+(?!\\\\S)|[a\\\\p{L}]?c\"},\"behavior\":\"MergedWithNext\"},\"added_tokens\":[{\"id\":7,"
+                  "\"content\":\"xy\",\"lstrip\":true}]," TEMPLATE(SPECIAL("<s>") "," SEQUENCE, S_IDS("4")) "}";
+    static const char values[] = {0, ' ', '"', '[', ']', '{', '}', ',', '0', '9', '\\', '(', '+', '-', (char)0xE2, (char)0xFF};
+    size_t size = sizeof json - 1;
+    int accepted = 0;
+    for (size_t i = 0; i < size; i++) {
+        struct error e = {""};
+        assert_null(tokenizer_parse((struct source){"json", json, i}, NULL, &e));
+        assert_int_equal(check_message("cut", &e, "json: "), 0);
+        char kept = json[i];
+        for (size_t k = 0; k < sizeof values; k++) {
+            struct ids ids = {0};
+            json[i] = values[k];
+            struct tokenizer *t = tokenizer_parse((struct source){"json", json, size}, NULL, &e);
+            if (t && tokenizer_encode(t, &ids, "abc xy  \xff c", 11, &e) == 0)
+                accepted++;
+            free(ids.id);
+            tokenizer_close(t);
+        }
+        json[i] = kept;
+    }
+    assert_true(accepted > 0);
+}
+
+/* -- progress -- */
+
+struct watcher {
+    size_t calls, last, stop_at;
+};
+
+static int watch(void *context, size_t done, struct error *e)
+{
+    struct watcher *w = context;
+    assert_true(done >= w->last);
+    w->last = done;
+    return ++w->calls == w->stop_at ? (fail)(e, "enough") : 0;
+}
+
+static void test_progress(void **state)
+{
+    (void)state;
+    enum { BYTES = 5 << 20 };
+    struct error e = {""};
+    struct ids ids = {0};
+    char *text = malloc(BYTES);
+    for (size_t i = 0; i < BYTES; i++)
+        text[i] = "ab c"[i % 4];
+    /* one long word of which parts are told, and words of their own */
+    const char *const files[] = {"{" MODEL(ABC) "}", SPLITTER("{\"type\":\"WhitespaceSplit\"}")};
+    for (size_t i = 0; i < 2; i++) {
+        struct watcher w = {0};
+        struct tokenizer *t = parse(files[i], NULL, &e);
+        assert_non_null(t);
+        tokenizer_watch(t, watch, &w);
+        ids.count = 0;
+        assert_int_equal(tokenizer_encode(t, &ids, text, BYTES, &e), 0);
+        assert_true(w.calls >= 2 && w.calls <= 6 && w.last <= BYTES);
+        w = (struct watcher){.stop_at = 2};
+        assert_int_equal(tokenizer_encode(t, &ids, text, BYTES, &e), -1);
+        assert_string_equal(e.text, "enough");
+        assert_int_equal(w.calls, 2);
+        tokenizer_close(t);
+    }
+    free(ids.id);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_goldens), cmocka_unit_test(test_folders),        cmocka_unit_test(test_words),   cmocka_unit_test(test_bos),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_refused_merges), cmocka_unit_test(test_damaged), cmocka_unit_test(test_progress),
+    };
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
+}
