@@ -46,6 +46,7 @@ HAVE_XXHASH  := $(call probe,xxhash.h,,-lxxhash,)
 HAVE_ONEDNN  := $(call probe,dnnl.h,,-ldnnl,)
 HAVE_FLINT   := $(shell printf '\043if __has_include(<flint/arb.h>)\n\043include <flint/arb.h>\n\043else\n\043include <arb.h>\n\043endif\nint main(void){return 0;}\n' | $(CC) $(CPPFLAGS) -x c - -o /dev/null $(ARB_LIBS) 2>/dev/null && echo found || echo missing)
 HAVE_MPFI    := $(call probe,mpfi.h,,-lmpfi -lmpfr -lgmp,)
+HAVE_LAPACKE := $(call probe,lapacke.h,,-llapacke,)
 HAVE_YAML    := $(call probe,yaml.h,,-lyaml,)
 HAVE_PCRE2   := $(call probe,pcre2.h,,-lpcre2-8,-DPCRE2_CODE_UNIT_WIDTH=8)
 HAVE_UTF8PROC := $(call probe,utf8proc.h,,-lutf8proc,)
@@ -54,8 +55,8 @@ HAVE_CMOCKA  := $(shell printf '\043include <stdarg.h>\n\043include <stddef.h>\n
 HAVE_GNUPLOT := $(shell command -v gnuplot >/dev/null 2>&1 && echo found || echo missing)
 endif
 
-REQUIRED := $(foreach l,HDF5 JANSSON ZLIB XXHASH ONEDNN FLINT MPFI YAML PCRE2 UTF8PROC OPENMP,$(if $(filter missing,$(HAVE_$(l))),$(l)))
-APT_PACKAGES := gcc make pkg-config libhdf5-dev libjansson-dev zlib1g-dev libxxhash-dev libdnnl-dev libflint-dev libflint-arb-dev libmpfi-dev libyaml-dev libpcre2-dev libutf8proc-dev \
+REQUIRED := $(foreach l,HDF5 JANSSON ZLIB XXHASH ONEDNN FLINT MPFI LAPACKE YAML PCRE2 UTF8PROC OPENMP,$(if $(filter missing,$(HAVE_$(l))),$(l)))
+APT_PACKAGES := gcc make pkg-config libhdf5-dev libjansson-dev zlib1g-dev libxxhash-dev libdnnl-dev libflint-dev libflint-arb-dev libmpfi-dev liblapacke-dev libyaml-dev libpcre2-dev libutf8proc-dev \
   libcmocka-dev gnuplot-nox
 
 # ---- flags ----
@@ -63,7 +64,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpo
 comma    := ,
 SANITIZE := $(if $(filter 1,$(asan)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
 BASE_CFLAGS := -std=gnu11 $(if $(filter 1,$(asan)),-O1,$(OPTIMIZE)) -g $(WARNINGS) $(SANITIZE) -fopenmp -ffp-contract=off -fno-math-errno -I. -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS)
-LIBS     := $(HDF5_LIBS) -ljansson -lz -lxxhash -ldnnl -lmpfi $(ARB_LIBS) -lmpfr -lgmp -lyaml -lpcre2-8 -lutf8proc -ldl -lm
+LIBS     := $(HDF5_LIBS) -ljansson -lz -lxxhash -ldnnl -lmpfi $(ARB_LIBS) -lmpfr -lgmp -llapacke -lyaml -lpcre2-8 -lutf8proc -ldl -lm
 
 # ---- sources: found by wildcard, one room a folder ----
 IO_SRC       := $(wildcard io/*.c io/*/*.c)
@@ -101,8 +102,8 @@ TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 all: probe reach
 
 probe:
-	@printf '  HDF5     %s\n  Jansson  %s\n  zlib     %s\n  xxHash   %s\n  oneDNN   %s\n  FLINT    %s\n  MPFI     %s\n  libyaml  %s\n  PCRE2    %s\n  utf8proc %s\n  OpenMP   %s\n  cmocka   %s (tests)\n  gnuplot  %s (pictures)\n' \
-	  '$(HAVE_HDF5)' '$(HAVE_JANSSON)' '$(HAVE_ZLIB)' '$(HAVE_XXHASH)' '$(HAVE_ONEDNN)' '$(HAVE_FLINT)' '$(HAVE_MPFI)' '$(HAVE_YAML)' '$(HAVE_PCRE2)' '$(HAVE_UTF8PROC)' '$(HAVE_OPENMP)' '$(HAVE_CMOCKA)' '$(HAVE_GNUPLOT)'
+	@printf '  HDF5     %s\n  Jansson  %s\n  zlib     %s\n  xxHash   %s\n  oneDNN   %s\n  FLINT    %s\n  MPFI     %s\n  LAPACKE  %s\n  libyaml  %s\n  PCRE2    %s\n  utf8proc %s\n  OpenMP   %s\n  cmocka   %s (tests)\n  gnuplot  %s (pictures)\n' \
+	  '$(HAVE_HDF5)' '$(HAVE_JANSSON)' '$(HAVE_ZLIB)' '$(HAVE_XXHASH)' '$(HAVE_ONEDNN)' '$(HAVE_FLINT)' '$(HAVE_MPFI)' '$(HAVE_LAPACKE)' '$(HAVE_YAML)' '$(HAVE_PCRE2)' '$(HAVE_UTF8PROC)' '$(HAVE_OPENMP)' '$(HAVE_CMOCKA)' '$(HAVE_GNUPLOT)'
 	@if [ -n '$(strip $(REQUIRED))' ]; then echo 'missing: $(strip $(REQUIRED)). `make deps` installs them on Debian and Ubuntu.' >&2; exit 1; fi
 
 # of this configuration, whichever was built last
@@ -152,7 +153,7 @@ tests: $(TESTS) $(BUILD)/reach
 
 check: deps
 	$(Q)$(MAKE) --no-print-directory probe tests
-	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(TESTS) $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,$(foreach t,kernels cpu model,$(v):$(BUILD)/tests/t-$(t)))
+	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(TESTS) $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,$(foreach t,kernels cpu model,$(v):$(BUILD)/tests/t-$(t))) $(CUDA_CHECKS)
 
 # ---- the main job on the shipped checkpoints and text ----
 DEMO := reach-demo
@@ -166,6 +167,78 @@ $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libreach.a
 
 bench: all $(patsubst %.c,$(BUILD)/%,$(wildcard bench/*.c))
 	$(Q)PYTHON=$(PYTHON) BUILD=$(BUILD) sh bench/run.sh
+
+# ---- CUDA ----
+# The plug-in build/cuda/reach-cuda.so is made where nvcc is, once for all configurations, and put beside each program. The same sources compile for the
+# host against tests/cuda_host, as a plug-in that tests name by REACH_CUDA. CUDA: where the toolkit is; CUDA_ARCHITECTURES: machine code for these,
+# PTX for the last.
+CUDA               ?= /usr/local/cuda
+NVCC               ?= $(firstword $(wildcard $(CUDA)/bin/nvcc) $(shell command -v nvcc 2>/dev/null))
+CUDA_ARCHITECTURES ?= 80 90
+CUDA_BUILD   := $(dir $(BUILD))cuda
+CUDA_SRC     := $(wildcard kernels/cuda/*.cu)
+# what the plug-in has of its own of the rest
+CUDA_C_SRC   := kernels/shared.c io/error.c io/element.c
+CUDA_CODE    := $(foreach a,$(CUDA_ARCHITECTURES),-gencode=arch=compute_$(a)$(comma)code=sm_$(a)) \
+  -gencode=arch=compute_$(lastword $(CUDA_ARCHITECTURES))$(comma)code=compute_$(lastword $(CUDA_ARCHITECTURES))
+NVCC_FLAGS   := -std=c++17 -O3 -I. -D_GNU_SOURCE $(CUDA_CODE) -Xcompiler -fPIC,-fopenmp,-fvisibility=hidden,-Wall,-Wextra$(if $(filter 1,$(werror)),$(comma)-Werror -Werror all-warnings)
+CUDA_PLUGIN  := $(if $(NVCC),$(BUILD)/reach-cuda.so)
+CUDA_CXX     := $(subst gcc,g++,$(subst clang,clang++,$(firstword $(CC))))
+CUDA_HOST    := $(if $(shell command -v $(CUDA_CXX) 2>/dev/null),$(BUILD)/tests/cuda-host.so)
+CUDA_HOST_FLAGS := -std=c++17 $(if $(filter 1,$(asan)),-O1,-O2) -g -fPIC -fvisibility=hidden -fopenmp -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-unknown-pragmas \
+  $(if $(filter 1,$(werror)),-Werror) $(SANITIZE) $(if $(SANITIZE),-fno-sanitize=vptr) -I. -Itests/cuda_host -D_GNU_SOURCE
+CUDA_CHECKS  := $(if $(CUDA_HOST),$(foreach t,$(patsubst tests/t-%.c,%,$(wildcard tests/t-cuda*.c)) kernels model,REACH_CUDA=$(CUDA_HOST):$(BUILD)/tests/t-$(t)))
+APT_PACKAGES += g++
+
+all: $(CUDA_PLUGIN) $(if $(CUDA_PLUGIN),reach-cuda.so)
+tests: $(CUDA_HOST)
+
+$(CUDA_BUILD)/%.cu.o: %.cu
+	@mkdir -p $(@D); printf '  NVCC %s\n' $<
+	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+
+$(CUDA_BUILD)/%.c.o: %.c
+	@mkdir -p $(@D); printf '  CC   %s (plug-in)\n' $<
+	$(Q)gcc -std=gnu11 -O2 -fPIC -fvisibility=hidden -fopenmp -ffp-contract=off -fno-math-errno -I. -D_GNU_SOURCE -MMD -MP -c $< -o $@
+
+$(CUDA_BUILD)/reach-cuda.so: $(patsubst %.cu,$(CUDA_BUILD)/%.cu.o,$(CUDA_SRC)) $(patsubst %.c,$(CUDA_BUILD)/%.c.o,$(CUDA_C_SRC))
+	@printf '  LINK %s\n' $@
+	$(Q)$(NVCC) -shared -Xcompiler -fopenmp -o $@ $^ -L$(CUDA)/lib64 -lcublasLt -Xlinker -rpath,$(CUDA)/lib64,--exclude-libs,ALL,--no-undefined
+
+$(BUILD)/reach-cuda.so: $(CUDA_BUILD)/reach-cuda.so
+	@mkdir -p $(@D); cp -f $< $@
+
+# beside ./reach
+reach-cuda.so: $(BUILD)/reach-cuda.so FORCE
+	@cmp -s $< $@ || cp -f $< $@
+
+$(BUILD)/cuda_host/%.cu.o: %.cu
+	@mkdir -p $(@D); printf '  CXX  %s (host)\n' $<
+	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) -MMD -MP -x c++ -c $< -o $@
+
+$(BUILD)/cuda_host/%.cpp.o: %.cpp
+	@mkdir -p $(@D); printf '  CXX  %s\n' $<
+	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/cuda_host/%.c.o: %.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE_CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c $< -o $@
+
+$(BUILD)/tests/cuda-host.so: $(patsubst %,$(BUILD)/cuda_host/%.o,$(CUDA_SRC) $(wildcard tests/cuda_host/*.cpp) $(CUDA_C_SRC))
+	@mkdir -p $(@D)
+	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) $(LDFLAGS) -shared -o $@ $^
+
+install-cuda: $(CUDA_PLUGIN)
+	install -d $(DESTDIR)$(PREFIX)/lib/reach
+	install -m 755 $(CUDA_PLUGIN) $(DESTDIR)$(PREFIX)/lib/reach/
+
+install: $(if $(CUDA_PLUGIN),install-cuda)
+
+# On a machine with a GPU; nvcc, cuBLAS and gcc are enough (bench: and PyTorch).
+gpu-check gpu-bench: $(CUDA_PLUGIN)
+	$(Q)NVCC=$(NVCC) PLUGIN=$(CUDA_PLUGIN) PYTHON=$(PYTHON) sh bench/gpu/run.sh $(@:gpu-%=%)
+
+.PHONY: install-cuda gpu-check gpu-bench
 
 # ---- libraries from the distribution; nothing to do when all are there ----
 deps:

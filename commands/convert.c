@@ -22,11 +22,12 @@ static const struct option_row rows[OPTION_COUNT] = {
 static const struct verb_help help = {
     .verb = "convert",
     .synopsis = "MODEL OUT [options]",
-    .description = "Writes a checkpoint anew, with every tensor, its type and its values as they are. OUT is a folder (model.safetensors and config.json, and the "
-                   "tokenizer's files of a MODEL that is a folder), a file ending in .safetensors (config.json beside it), or one ending in .h5 or .hdf5 (the "
-                   "config in its attribute `config`).\n\nMODEL is whatever the other verbs read: a folder of Hugging Face's with safetensors or "
-                   "pytorch_model.bin, a directory of GPT-NeoX, a file of fairseq's transformer_rpe_lm, llm.c's GPT-2, safetensors, HDF5, or a state dict of "
-                   "PyTorch with config.json beside it. What has no config.json gets one that says how it is understood here.\n",
+    .description = "Writes a checkpoint anew, with every tensor, its type and its values as they are. OUT is a folder (model.safetensors and "
+                   "config.json, and the tokenizer's files of a MODEL that is a folder), a file ending in .safetensors (config.json beside it), or "
+                   "one ending in .h5 or .hdf5 (the config in its attribute `config`).\n\nMODEL is whatever the other verbs read: a folder of Hugging "
+                   "Face's with safetensors or pytorch_model.bin, a directory of GPT-NeoX, a file of fairseq's transformer_rpe_lm, llm.c's GPT-2, "
+                   "safetensors, HDF5, or a state dict of PyTorch with config.json beside it. What has no config.json gets one that says how it is "
+                   "understood here.\n",
     .options = rows,
     .option_count = OPTION_COUNT,
     .examples = "  reach convert runs/kerple-log/global_step50000 kerple-log\n  reach convert gpt2_124M.bin gpt2.h5\n",

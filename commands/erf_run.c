@@ -333,12 +333,14 @@ int erf_measure(struct erf_run *r, const char *path, struct error *e)
 {
     struct journal *journal = NULL;
     size_t total = 0, done = 0;
-    struct error closing;
+    struct error closing, note;
     int rc = 0;
 
-    r->kernels = kernels_open(r->options->dtype, e);
+    r->kernels = kernels_open_on(r->options->device, r->options->dtype, &note, e);
     if (!r->kernels)
         return -1;
+    if (*note.text)
+        progress_message(r->progress, "%s", note.text);
     progress_log(r->progress, "kernels %s", r->kernels->name);
     for (size_t i = 0; i < r->count; i++) { /* what cannot fit is refused before anything is measured */
         struct engine_options options = {.positions = (int)r->positions, .memory = r->options->memory, .segments = r->models[i].segments.count,

@@ -26,7 +26,8 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_PROTOCOL] = {"protocol", "NAME", "last, nonoverlapping, sliding or cached, see above (default last)"},
     [OPTION_CONTEXT] = {"context", "N,N,...", "input tokens, several with commas (default 128,256,512,1024,2048); cached has none"},
     [OPTION_STRIDE] = {"stride", "S", "of sliding: tokens that each window scores anew, at most the context (default half the context)"},
-    [OPTION_WINDOW] = {"window", "N", "let every layer attend to the last N keys only, its own included (0: no window); what cached needs, unless the model has windows"},
+    [OPTION_WINDOW] = {"window", "N", "let every layer attend to the last N keys only, its own included (0: no window); what cached needs, "
+                                       "unless the model has windows"},
     [OPTION_SEGMENTS] = {"segments", "N", "of last: targets at most (default 1000; fewer when the text is shorter)"},
     [OPTION_TRAIN_LENGTH] = {"train-length", "N", "tokens the models were trained on, marked in the figure, where a checkpoint does not say it"},
     [OPTION_BIAS] = BIAS_ROW,
@@ -61,9 +62,9 @@ const struct verb_help ppl_help = {
         "                  last --window keys. Not for models with learned positions.\n"
         "The last three score every token but the first of the text once, whatever the context: the same targets in every row.\n"
         "\n"
-        "Standard output is a table with a row a model and context. The standard error takes targets as independent; neighbours in one text are not quite, so there "
-        "it is somewhat too small. With several models, each is compared with the first one, target by target (paired t-test). MODEL and NAME=MODEL are as in "
-        "`reach erf`.\n"
+        "Standard output is a table with a row a model and context. The standard error takes targets as independent; neighbours in one text are not "
+        "quite, so there it is somewhat too small. With several models, each is compared with the first one, target by target (paired t-test). MODEL "
+        "and NAME=MODEL are as in `reach erf`.\n"
         "\n"
         "Written to DIR:\n"
         "  ppl.csv  the table and the differences\n"

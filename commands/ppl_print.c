@@ -81,7 +81,10 @@ static int print_differences(const struct ppl_run *r)
             table_cell(t, "%zu", at->context);
             real_cell(t, "%+.5f", at->paired ? at->difference.difference : NAN);
             real_cell(t, "%.5f", at->paired ? at->difference.std_error : NAN);
-            real_cell(t, "%.2g", at->paired ? at->difference.p : NAN);
+            if (at->paired && at->difference.p < 1e-300)
+                table_cell(t, "< 1e-300");
+            else
+                real_cell(t, "%.2g", at->paired ? at->difference.p : NAN);
         }
     rc = table_print(stdout, t);
     table_free(t);
@@ -101,7 +104,8 @@ static void print_notes(const struct ppl_run *r)
         printf("\ntargets: every token of the text but the first, the same for every context; the first ones of a block see few tokens\n");
         break;
     case PROTOCOL_SLIDING:
-        printf("\ntargets: every token of the text but the first, the same for every context; after the first window each sees at least context - stride + 1 inputs\n");
+        printf("\ntargets: every token of the text but the first, the same for every context; after the first window each sees at least "
+               "context - stride + 1 inputs\n");
         break;
     case PROTOCOL_CACHED:
         printf("\ntargets: every token of the text but the first, in one pass\n");
@@ -110,7 +114,8 @@ static void print_notes(const struct ppl_run *r)
     }
     for (size_t i = 1; i < r->count; i++)
         if (!r->models[i].results[0].paired)
-            printf("%s: not paired: its tokens are not those of %s, and neither are perplexities by the token to be compared\n", r->models[i].argument->name, r->models[0].argument->name);
+            printf("%s: not paired: its tokens are not those of %s, and neither are perplexities by the token to be compared\n",
+                   r->models[i].argument->name, r->models[0].argument->name);
 }
 
 int ppl_print(const struct ppl_run *r, struct error *e)

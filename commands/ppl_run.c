@@ -87,6 +87,7 @@ static int make_results(struct ppl_model *m, struct ppl_run *r, struct error *e)
 int ppl_prepare(struct ppl_run *r, struct error *e)
 {
     const struct ppl_options *o = r->options;
+    struct error note;
 
     r->result_count = o->context_count ? o->context_count : 1;
     r->models = calloc(r->count, sizeof *r->models);
@@ -100,9 +101,11 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
     }
     if (run_text_read(&r->text, &o->text, &o->tokens, e) != 0)
         return -1;
-    r->kernels = kernels_open(o->dtype, e);
+    r->kernels = kernels_open_on(o->device, o->dtype, &note, e);
     if (!r->kernels)
         return -1;
+    if (*note.text)
+        progress_message(r->progress, "%s", note.text);
     for (size_t i = 0; i < r->count; i++) {
         struct ppl_model *m = &r->models[i];
 

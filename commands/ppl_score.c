@@ -243,7 +243,8 @@ static int explain_nonfinite(const double *nll, size_t count, const struct ppl_r
             snprintf(layer, sizeof layer, "the output of layer %d of %d is the first that is not finite", at_layer + 1, m->decoder->layers);
     }
     engine_close(g);
-    return fail(e, "%s: log p of %zu of %zu targets is not finite, the first that %s: %s (expected finite numbers)", m->argument->path, bad, count, where, layer);
+    return fail(e, "%s: log p of %zu of %zu targets is not finite, the first that %s: %s (expected finite numbers)", m->argument->path, bad, count, where,
+                layer);
 }
 
 int score_run(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m, struct error *e)

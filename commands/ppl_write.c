@@ -46,9 +46,9 @@ static void write_row(struct csv *csv, const struct ppl_run *r, const struct ppl
 static int write_csv(const struct ppl_run *r, const char *path, const char *command, struct error *e)
 {
     const char *comments[] = {"reach " REACH_VERSION, command,
-                              "units: context (inputs), stride, window (keys that every layer attends to; empty: all, or layers differ), tokens (scored targets) in tokens; "
-                              "nll, std_error in nats, over all targets alike; ppl = exp(nll); seconds_per_token with --timing; diff: nll less that of the first "
-                              "model over the same targets, diff_se its standard error, p two-sided of the paired t-test",
+                              "units: context (inputs), stride, window (keys that every layer attends to; empty: all, or layers differ), tokens (scored "
+                              "targets) in tokens; nll, std_error in nats, over all targets alike; ppl = exp(nll); seconds_per_token with --timing; diff: "
+                              "nll less that of the first model over the same targets, diff_se its standard error, p two-sided of the paired t-test",
                               NULL};
     struct csv *csv = csv_create(path, comments, "model,protocol,context,stride,tokens,nll,std_error,ppl,window,seconds_per_token,diff,diff_se,p", e);
 

@@ -45,23 +45,19 @@ int read_device(const char *text, struct error *e)
 {
     static const char *const devices[] = {"auto", "cpu", NULL};
 
-    return is_cuda(text) ? 0 : choose("--device", text, devices, "auto or cpu", e);
+    return is_cuda(text) ? 0 : choose("--device", text, devices, "auto, cpu, cuda or cuda:N", e);
 }
 
 int read_dtype(const char *text, struct error *e)
 {
     static const char *const dtypes[] = {"f32", "f64", "tf32", "bf16", NULL};
 
-    return choose("--dtype", text, dtypes, "f32 or f64", e);
+    return choose("--dtype", text, dtypes, "f32, f64, tf32 or bf16", e);
 }
 
 int run_available(const char *device, const char *dtype, struct error *e)
 {
-    if (is_cuda(device))
-        return fail(e, "--device %s: this build has no CUDA kernels (expected auto or cpu)", device);
-    if (strcmp(dtype, "f32") != 0 && strcmp(dtype, "f64") != 0)
-        return fail(e, "--dtype %s: needs a GPU, and this build has no CUDA kernels (expected f32 or f64)", dtype);
-    return 0;
+    return kernels_available(device, dtype, e);
 }
 
 int run_override(struct decoder *d, const char *bias, int positions_none, int window, struct error *e)

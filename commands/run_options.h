@@ -10,9 +10,9 @@
     {"bias", "FORMULA", "replace the additive position bias of every layer, as 'alibi(delta=2)' or '-ln(1+t)/h'; t is the distance, h the head from 1; " \
                         "doc/formula.md has the language and the presets"}
 #define POSITIONS_ROW {"positions", "none", "take rotary and absolute positions away"}
-#define DEVICE_ROW {"device", "NAME", "auto or cpu (default auto, which is cpu in this build)"}
-#define DTYPE_ROW {"dtype", "TYPE", "f32 or f64: arithmetic of the run (default f32; f64 is slow and its own oracle)"}
-#define MEMORY_ROW {"memory", "SIZE", "bytes the run may take, as 800M or 16G (default: most of what is free)"}
+#define DEVICE_ROW {"device", "NAME", "auto, cpu, cuda or cuda:N, the N-th GPU from 0 (default auto: the first GPU if there is one, else cpu)"}
+#define DTYPE_ROW {"dtype", "TYPE", "f32, f64, tf32 or bf16: arithmetic of the run (default f32; f64 is slow and its own oracle; tf32 and bf16 need a GPU)"}
+#define MEMORY_ROW {"memory", "SIZE", "bytes the run may take, of the GPU if it runs there, as 800M or 16G (default: most of what is free)"}
 #define THREADS_ROW {"threads", "N", "threads (default: all cores); results do not depend on it"}
 
 /* Checks of values at the time of parsing: 0, or -1 (wrong usage). */
@@ -21,7 +21,7 @@ int read_positions(const char *text, struct error *e) MUST_USE;
 int read_device(const char *text, struct error *e) MUST_USE;
 int read_dtype(const char *text, struct error *e) MUST_USE;
 
-/* 0, or -1 when this build lacks the device or type. */
+/* 0, or -1 when the device or type is not here, or they do not go together. */
 int run_available(const char *device, const char *dtype, struct error *e) MUST_USE;
 
 /* Applies --bias, --positions none and --window to a model: bias NULL, window -1: as the checkpoint says. */

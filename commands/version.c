@@ -24,8 +24,8 @@ static const struct verb_help help = {
 /* The set that a run with this dtype would use. */
 static void print_choice(const char *dtype)
 {
-    struct error e = {""};
-    struct kernels *k = kernels_open(dtype, &e);
+    struct error e = {""}, note;
+    struct kernels *k = kernels_open_on("auto", dtype, &note, &e);
 
     if (k) {
         printf("  --dtype %s uses %s\n", dtype, k->name);
@@ -58,5 +58,7 @@ int main_version(int argc, char **argv)
         printf("  %-10s %s  %s%s\n", kernel_sets[i].name, kernel_sets[i].dtype, kernel_sets[i].summary, kernel_sets[i].usable() ? "" : " (not usable here)");
     print_choice("f32");
     print_choice("f64");
+    print_choice("tf32");
+    print_choice("bf16");
     return EXIT_DONE;
 }

@@ -135,8 +135,8 @@ static int read_folder(struct tensors *t, const char *folder, struct config **ow
     }
     if (neox_recognize(folder))
         return neox_read(t, folder, own, e);
-    return fail(e, "%s: holds no checkpoint that can be read (expected %s or %s in it, pytorch_model.bin, or a GPT-NeoX directory with its file latest)", folder,
-                wanted[0], wanted[1]);
+    return fail(e, "%s: holds no checkpoint that can be read (expected %s or %s in it, pytorch_model.bin, or a GPT-NeoX directory with its file latest)",
+                folder, wanted[0], wanted[1]);
 }
 
 struct tensors *checkpoint_tensors(const char *path, struct config **own, struct error *e)

@@ -42,7 +42,7 @@ static void run_child(int descriptor, int (*work)(FILE *, void *, struct error *
     struct rusage used;
     size_t bytes;
     for (int i = 1; i < NSIG; i++)
-        signal(i, SIG_DFL); /* a handler of the program's would go on with the program */
+        signal(i, i == SIGPIPE || i == SIGXFSZ ? SIG_IGN : SIG_DFL); /* a handler of the program's would go on with the program */
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0)
         dup2(nowhere, STDERR_FILENO); /* what a crash prints is not for the user */
@@ -99,7 +99,7 @@ static int conclude(const char *output, size_t *size, int status, const char *pa
         told.text[sizeof told.text - 1] = '\0';
         return fail(e, "%s", told.text);
     }
-    return fail(e, "%s: is damaged (reading it takes too much memory or time, or does not end well)", path);
+    return fail(e, "%s: is damaged (the work on it took too much memory or time, or crashed)", path);
 }
 
 int confine(char **output, size_t *size, int (*work)(FILE *, void *, struct error *), void *context, size_t memory, size_t seconds, const char *path,

@@ -12,8 +12,6 @@
 
 void hdf_quiet(void)
 {
-    /* its exit handler crashes when a file could not be closed, as on a full disk; every file is closed by who opened it */
-    H5dont_atexit();
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Turns HDF5's own printing of errors and its exit handler off; call before the first use in a function. */
+/* Turns HDF5's own printing of errors off; call before the first use in a function. */
 void hdf_quiet(void);
 
 /* fail() with the innermost reason that HDF5 gives for the call that has just failed: "FILE: WHAT: reason". */

@@ -1,4 +1,5 @@
 #include "io/atomic.h"
+#include "io/confine.h"
 #include "io/hdf.h"
 #include "io/hdf_tensors.h"
 #include "io/hdf_types.h"
@@ -8,14 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a tensor's data go in the file. */
-struct place {
-    const struct tensor *tensor;
-    size_t offset;
+/* HDF5 does not survive a write that fails (it keeps what it could not write, and its exit handler crashes). So it makes, in a process of its own, a sparse
+ * file in which the tensors have their places, and the data go there through the same checked writes as those of every file. */
+
+enum { MEMORY = 256 << 20, SECONDS = 600 };
+
+struct frame {
+    const char *path, *temporary;
+    struct tensors *tensors;
+    const struct config *config;
 };
 
-/* Makes a dataset whose space is taken and never filled; tells where it lies. */
-static int make_dataset(struct place *out, hid_t file, const char *path, const struct tensor *t, struct error *e)
+/* -- in the child -- */
+
+/* Makes a dataset whose space is taken and never filled; writes its offset. */
+static int make_dataset(FILE *out, hid_t file, const char *path, const struct tensor *t, struct error *e)
 {
     hsize_t dims[TENSOR_RANK_MAX];
     if (strchr(t->name, '/') || *t->name == '\0' || strcmp(t->name, ".") == 0)
@@ -24,12 +32,12 @@ static int make_dataset(struct place *out, hid_t file, const char *path, const s
         dims[i] = t->shape[i];
     hid_t space = t->rank ? H5Screate_simple(t->rank, dims, NULL) : H5Screate(H5S_SCALAR), type = hdf_type_make(t->stored);
     hid_t list = H5Pcreate(H5P_DATASET_CREATE), dataset = -1;
-    haddr_t offset = HADDR_UNDEF;
+    uint64_t offset = HADDR_UNDEF;
     if (H5Pset_obj_track_times(list, 0) >= 0 && H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) >= 0 && H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0 &&
         (dataset = H5Dcreate2(file, t->name, type, space, H5P_DEFAULT, list, H5P_DEFAULT)) >= 0)
         offset = H5Dget_offset(dataset);
     int result = dataset < 0 || (t->bytes && offset == HADDR_UNDEF) ? hdf_fail(e, path, t->name) : 0;
-    *out = (struct place){t, t->bytes ? (size_t)offset : 0};
+    fwrite(&offset, sizeof offset, 1, out);
     H5Dclose(dataset);
     H5Pclose(list);
     H5Tclose(type);
@@ -58,57 +66,58 @@ static int make_config(hid_t file, const char *path, const struct config *c, str
     return result;
 }
 
-/* Everything but the data, written by HDF5: a sparse file in which the tensors have their places. */
-static int make_frame(const char *temporary, const char *path, struct place *places, size_t count, const struct config *c, struct error *e)
+/* Everything but the data. Writes the offset of each tensor, in the store's order. */
+static int make_frame(FILE *out, void *context, struct error *e)
 {
+    const struct frame *f = context;
     int result = -1;
+    hdf_quiet();
     hid_t list = H5Pcreate(H5P_FILE_CREATE), file = -1;
-    if (H5Pset_obj_track_times(list, 0) < 0 || (file = H5Fcreate(temporary, H5F_ACC_EXCL, list, H5P_DEFAULT)) < 0) {
-        hdf_fail(e, path, "cannot be written");
-        goto end;
-    }
-    result = make_config(file, path, c, e);
-    for (size_t i = 0; result == 0 && i < count; i++)
-        result = make_dataset(&places[i], file, path, places[i].tensor, e);
-end:
-    if (file >= 0 && H5Fclose(file) < 0 && result == 0)
-        result = hdf_fail(e, path, "cannot be written");
+    if (H5Pset_obj_track_times(list, 0) < 0 || (file = H5Fcreate(f->temporary, H5F_ACC_EXCL, list, H5P_DEFAULT)) < 0)
+        return hdf_fail(e, f->path, "cannot be written");
+    result = make_config(file, f->path, f->config, e);
+    for (size_t i = 0; result == 0 && i < tensors_count(f->tensors); i++)
+        result = make_dataset(out, file, f->path, tensors_at(f->tensors, i), e);
+    if (H5Fclose(file) < 0 && result == 0)
+        result = hdf_fail(e, f->path, "cannot be written");
     H5Pclose(list);
     return result;
 }
 
+/* -- in the program -- */
+
 /* Puts the data in their places. */
-static int write_data(const char *temporary, const char *path, const struct place *places, size_t count, struct error *e)
+static int write_data(const struct frame *frame, const char *offsets, struct error *e)
 {
-    FILE *f = fopen(temporary, "r+be");
+    FILE *f = fopen(frame->temporary, "r+be");
     int failed = !f;
-    for (size_t i = 0; !failed && i < count; i++)
-        failed = places[i].tensor->bytes && (fseeko(f, (off_t)places[i].offset, SEEK_SET) || store_write(f, places[i].tensor));
+    for (size_t i = 0; !failed && i < tensors_count(frame->tensors); i++) {
+        const struct tensor *t = tensors_at(frame->tensors, i);
+        uint64_t offset;
+        memcpy(&offset, offsets + i * sizeof offset, sizeof offset);
+        failed = t->bytes && (fseeko(f, (off_t)offset, SEEK_SET) || store_write(f, t));
+    }
     failed = failed || fflush(f);
     int reason = errno;
     if (f && fclose(f) && !failed)
         failed = 1, reason = errno;
-    return failed ? fail(e, "%s: cannot be written: %s", path, strerror(reason)) : 0;
+    return failed ? fail(e, "%s: cannot be written: %s", frame->path, strerror(reason)) : 0;
 }
 
 int hdf_tensors_write(const char *path, struct tensors *t, const struct config *c, struct error *e)
 {
-    size_t count = tensors_count(t);
-    struct place *places = calloc(count ? count : 1, sizeof *places);
-    char *temporary = NULL;
+    char *temporary = atomic_temporary_name(path, e), *offsets = NULL;
+    struct frame frame = {path, temporary, t, c};
+    size_t size;
     int result = -1;
-    if (!places)
-        return fail_memory(e, (double)count * sizeof *places, path);
-    for (size_t i = 0; i < count; i++)
-        places[i].tensor = tensors_at(t, i);
-    hdf_quiet();
-    if ((temporary = atomic_temporary_name(path, e))) {
-        if (make_frame(temporary, path, places, count, c, e) || write_data(temporary, path, places, count, e))
-            atomic_discard(temporary);
-        else
-            result = atomic_rename(temporary, path, e);
-    }
+    if (!temporary)
+        return -1;
+    if (confine(&offsets, &size, make_frame, &frame, MEMORY, SECONDS, path, e) == 0 && size == tensors_count(t) * sizeof(uint64_t) &&
+        write_data(&frame, offsets, e) == 0)
+        result = atomic_rename(temporary, path, e);
+    else
+        atomic_discard(temporary);
+    free(offsets);
     free(temporary);
-    free(places);
     return result;
 }

@@ -24,7 +24,8 @@ static int read_header(struct sizes *out, const struct stored_type **type, const
     static const struct {
         const char *name;
         int32_t most;
-    } rows[] = {{"positions", 1 << 30}, {"tokens in the vocabulary", 1 << 26}, {"layers", 10000}, {"heads", 1 << 16}, {"hidden", 1 << 20}, {"rows in the padded vocabulary", 1 << 27}};
+    } rows[] = {{"positions", 1 << 30}, {"tokens in the vocabulary", 1 << 26}, {"layers", 10000},
+                {"heads", 1 << 16},     {"hidden", 1 << 20},                   {"rows in the padded vocabulary", 1 << 27}};
     size_t *sizes[] = {&out->positions, &out->vocabulary, &out->layers, &out->heads, &out->hidden, &out->padded};
     int32_t header[HEADER_NUMBERS];
     if (file->size < HEADER_BYTES)

@@ -123,7 +123,7 @@ struct kernels {
     /* x[R, width] = scale * table[tokens[r], :] + positions[position of r, :]. tokens [R] is ROLE_INDEX, x ROLE_RESIDUAL; position_rows [>= position_count, width] or NULL. */
     void (*embed)(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table, double scale,
                   const struct weight *position_rows, int position_count, struct rows rows, int width);
-    /* y[R, W] = norm(x[R, W]); statistics [R, 2] = mean (0 for RMS), 1/sqrt(var + eps). x ROLE_RESIDUAL, y either;
+    /* y[R, W] = norm(x[R, W]); statistics [R, 2] = mean (0 for all but LAYER), factor on x - mean. x ROLE_RESIDUAL, y either;
      * y may be NULL (statistics only). */
     void (*norm)(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm, struct rows rows, int width);
     /* dx (+)= (d norm / d x)^T dy. dx ROLE_RESIDUAL, dy either. */
@@ -163,7 +163,7 @@ struct kernels {
                               int keys);
     /* dst[segments*to, W] = the last `to` rows of each segment's `from` rows of src. The roles may differ. */
     void (*tail)(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width);
-    /* The reverse of tail: dst[segments*from, W]: its last `to` rows a segment += src[segments*to, W]. */
+    /* The reverse of tail: dst[segments*from, W]: its last `to` rows a segment += src[segments*to, W]. The roles may differ. */
     void (*tail_reverse)(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width);
     /* dst[segments*(first + second), W]: of each segment the `first` rows (0 or more) of a, then the `second` rows of b. All three of one role. */
     void (*join)(struct kernels *k, struct buffer *dst, const struct buffer *a, const struct buffer *b, int segments, int first, int second, int width);
@@ -196,6 +196,8 @@ struct kernels *kernels_open(const char *dtype, struct error *e) MUST_USE;
 /* The same on a device: "cpu", "cuda" (the first GPU), "cuda:N", or "auto": a GPU if there is one, else the processor; then *note is one line that says why
  * when a plug-in was there and found none (else empty). NULL on failure. */
 struct kernels *kernels_open_on(const char *device, const char *dtype, struct error *note, struct error *e) MUST_USE;
+/* 0 if a device of this kind and the dtype go together and are here, without opening anything; else -1. */
+int kernels_available(const char *device, const char *dtype, struct error *e) MUST_USE;
 
 /* Table fillers: the reference set fills every entry; a faster set starts from it and overrides. */
 void reference_fill_f32(struct kernels *k);

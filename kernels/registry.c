@@ -3,6 +3,7 @@
 #include "kernels/plugin.h"
 #include "kernels/reference/reference.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -65,7 +66,7 @@ const struct kernel_set_entry kernel_sets[] = {
 };
 const int kernel_set_count = (int)(sizeof kernel_sets / sizeof *kernel_sets);
 
-/* " reference (f32), reference (f64), cpu (f32)": what can be chosen, for messages. */
+/* "reference (f32), reference (f64), cpu (f32)": what can be chosen, for messages. */
 static void list_sets(char *text, size_t size)
 {
     text[0] = 0;
@@ -121,35 +122,42 @@ static int needs_gpu(const char *dtype)
     return !strcmp(dtype, "tf32") || !strcmp(dtype, "bf16");
 }
 
+static int is_cuda(const char *device)
+{
+    return !strncmp(device, "cuda", 4);
+}
+
+int kernels_available(const char *device, const char *dtype, struct error *e)
+{
+    struct error why = {""};
+    if (is_cuda(device) && !strcmp(dtype, "f64"))
+        return fail(e, "--dtype f64 is for the processor (expected --device cpu, or f32, tf32, bf16 on a GPU)");
+    if (is_cuda(device))
+        return plugin_devices(&why) ? 0 : fail(e, "--device %s: %s", device, why.text);
+    if (!strcmp(device, "cpu") && needs_gpu(dtype))
+        return fail(e, "--dtype %s is for GPUs (expected f32 or f64 with --device cpu)", dtype);
+    if (needs_gpu(dtype) && !plugin_devices(&why))
+        return fail(e, "--dtype %s needs a GPU: %s", dtype, why.text);
+    return 0;
+}
+
 struct kernels *kernels_open_on(const char *device, const char *dtype, struct error *note, struct error *e)
 {
     struct error why = {""};
-    int absent = 0;
+    int absent;
     note->text[0] = 0;
-    if (!strncmp(device, "cuda", 4)) {
-        if (!strcmp(dtype, "f64")) {
-            fail(e, "--dtype f64 is for the processor (expected --device cpu, or f32, tf32, bf16 on a GPU)");
-            return NULL;
-        }
-        struct kernels *k = cuda_open(device[4] == ':' ? atoi(device + 5) : 0, dtype, &why);
+    if (kernels_available(device, dtype, e))
+        return NULL;
+    if (is_cuda(device)) {
+        long number = device[4] == ':' ? strtol(device + 5, NULL, 10) : 0;
+        struct kernels *k = cuda_open(number > INT_MAX ? INT_MAX : (int)number, dtype, &why);
         if (!k)
             fail(e, "--device %s: %s", device, why.text);
         return k;
     }
-    if (!strcmp(device, "cpu")) {
-        if (!needs_gpu(dtype))
-            return open_best(dtype, "cuda", e);
-        fail(e, "--dtype %s is for GPUs (expected f32 or f64 with --device cpu)", dtype);
-        return NULL;
-    }
-    if (!forced_set() && strcmp(dtype, "f64") && plugin_devices(&why) == 0) {
-        (void)plugin_open(&absent, NULL);
-        if (needs_gpu(dtype)) {
-            fail(e, "--dtype %s needs a GPU: %s", dtype, why.text);
-            return NULL;
-        }
-        if (!absent)
-            fail(note, "%s: goes on with the processor", why.text);
-    }
+    if (!strcmp(device, "cpu"))
+        return open_best(dtype, "cuda", e);
+    if (!forced_set() && strcmp(dtype, "f64") && !plugin_devices(&why) && (plugin_open(&absent, NULL) || !absent))
+        fail(note, "%s: goes on with the processor", why.text);
     return open_best(dtype, NULL, e);
 }

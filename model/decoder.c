@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct family *const families[] = {&family_reach, &family_gpt2,  &family_gpt_neox, &family_bloom, &family_mpt, &family_llama, &family_mistral,  &family_qwen2,
-                                                &family_qwen3, &family_gemma2, &family_opt,     &family_falcon, &family_gptj, &family_phi,  &family_megatron, &family_fairseq};
+static const struct family *const families[] = {&family_reach, &family_gpt2,   &family_gpt_neox, &family_bloom,  &family_mpt,  &family_llama,
+                                                &family_mistral, &family_qwen2, &family_qwen3,    &family_gemma2, &family_opt,  &family_falcon,
+                                                &family_gptj,  &family_phi,    &family_megatron, &family_fairseq};
 enum { FAMILIES = sizeof families / sizeof families[0] };
 
 static const struct family *family_of(struct decoder *d, struct error *e)

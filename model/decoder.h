@@ -109,8 +109,8 @@ struct decoder {
 struct decoder *decoder_open(const char *path, struct error *e) MUST_USE;
 void decoder_close(struct decoder *d);
 
-/* Replaces parts of the position encoding: `bias` replaces the additive biases (by distance and by key) of every layer, positions_none also takes rotary and absolute
- * positions away, window >= 0 sets the window of every layer (0: none). Formula is taken over on success. */
+/* Replaces parts of the position encoding: `bias` replaces the additive biases (by distance and by key) of every layer, positions_none also takes rotary
+ * and absolute positions away, window >= 0 sets the window of every layer (0: none). Formula is taken over on success. */
 struct position_override {
     struct formula *bias;
     int positions_none;

@@ -16,8 +16,9 @@ static int make(struct engine *g, struct buffer **out, enum buffer_role role, si
 
 static struct buffer **kept_member(struct kept *s, int member)
 {
-    struct buffer **members[KEPT_BUFFERS] = {&s->statistics_1, &s->q,     &s->kv,     &s->lse,          &s->o,            &s->mid,           &s->statistics_2, &s->up,          &s->gate,
-                                             &s->raw_q,        &s->raw_kv, &s->statistics_q, &s->statistics_k, &s->attention_sum, &s->mlp_sum, &s->statistics_3, &s->statistics_4};
+    struct buffer **members[KEPT_BUFFERS] = {&s->statistics_1, &s->q,      &s->kv,           &s->lse,          &s->o,             &s->mid,
+                                             &s->statistics_2, &s->up,     &s->gate,         &s->raw_q,        &s->raw_kv,        &s->statistics_q,
+                                             &s->statistics_k, &s->attention_sum, &s->mlp_sum, &s->statistics_3, &s->statistics_4};
     return members[member];
 }
 
@@ -52,10 +53,14 @@ static int make_places(struct engine *g, int batch, struct error *e)
     size_t rows = (size_t)g->keys[0];
     if (make(g, &g->places, ROLE_INDEX, (size_t)batch * rows, e))
         return -1;
-    for (size_t i = 0; i < (size_t)batch * rows; i++) {
-        int32_t place = (int32_t)((size_t)g->n - rows + i % rows);
-        g->k->write_index(g->k, g->places, i, &place, 1);
-    }
+    int32_t *places = calloc(rows, sizeof *places);
+    if (!places)
+        return fail_memory(e, 4.0 * (double)rows, "positions");
+    for (size_t i = 0; i < rows; i++)
+        places[i] = (int32_t)((size_t)g->n - rows + i);
+    for (int b = 0; b < batch; b++)
+        g->k->write_index(g->k, g->places, (size_t)b * rows, places, rows);
+    free(places);
     return 0;
 }
 
@@ -176,8 +181,8 @@ void engine_close(struct engine *g)
         if (l >= layers - g->plan.stored_layers)
             destroy_kept(g, &g->kept[l]);
     destroy_kept(g, &g->scratch);
-    struct buffer *all[] = {g->tokens, g->targets, g->raw,  g->raw_statistics, g->narrow, g->places, g->y,    g->t,      g->r,    g->s, g->a, g->da_gate, g->dq,
-                            g->dkv,    g->g[0],    g->g[1], g->last,           g->d_last, g->final_statistics, g->logprob, g->norms, g->fresh};
+    struct buffer *all[] = {g->tokens, g->targets, g->raw, g->raw_statistics, g->narrow, g->places, g->y,      g->t,                g->r,       g->s,     g->a,
+                            g->da_gate, g->dq,     g->dkv, g->g[0],           g->g[1],   g->last,   g->d_last, g->final_statistics, g->logprob, g->norms, g->fresh};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         k->destroy(k, all[i]);
     free(g->keys), free(g->queries), free(g->blocks), free(g->attention), free(g->x), free(g->kept), free(g->carry);

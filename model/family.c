@@ -49,7 +49,9 @@ int family_only(struct decoder *d, const char *key, int only, int absent, struct
     int value;
     if (config_bool_or(d->config, key, absent, &value, e))
         return -1;
-    return value == only ? 0 : fail(e, "%s: %s %s is not supported (expected %s)", config_path(d->config), key, value ? "true" : "false", only ? "true" : "false");
+    if (value == only)
+        return 0;
+    return fail(e, "%s: %s %s is not supported (expected %s)", config_path(d->config), key, value ? "true" : "false", only ? "true" : "false");
 }
 
 void family_describe(struct decoder *d, const char *format, ...)

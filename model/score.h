@@ -17,7 +17,8 @@ int score_carry_check(const struct decoder *d, struct error *e) MUST_USE;
 
 /* With options.carry: one pass over a stream of any length in pieces. ids [count + 1] are the next `count` inputs (1 to outputs; fewer than outputs only
  * at the end of the stream) and the token behind them; logprob [count]. Keys and values of the positions before are carried, so the result is that
- * of one long pass in which every layer attends to its last `window` keys ([A] appendix B). positions must be outputs + the largest of min(carry, window - 1). */
+ * of one long pass in which every layer attends to its last `window` keys ([A] appendix B). positions must be outputs + the largest of
+ * min(carry, window - 1). */
 int engine_score_next(struct engine *g, double *logprob, const int32_t *ids, int count, struct error *e) MUST_USE;
 /* The next call begins a new stream. */
 void engine_score_restart(struct engine *g);

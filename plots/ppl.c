@@ -101,7 +101,7 @@ static void write_train_lengths(FILE *f, const struct ppl_figure *figure, const 
         if (repeated)
             continue;
         fprintf(f, "set arrow from %d, graph 0 to %d, graph 1 nohead back lw 1.6 dt (5,5) lc rgb \"#555555\"\n", length, length);
-        fprintf(f, "set label \"L_{tr} = %d\" at %d, graph %g %s enhanced textcolor rgb \"#333333\"\n", length, length, drawn++ % 2 ? 1.055 : 1.02,
+        fprintf(f, "set label \"L_{tr} = %d\" at %d, graph %g %s enhanced textcolor rgb \"#333333\"\n", length, length, drawn++ % 2 ? 1.068 : 1.032,
                 length == u->left && u->left < u->right ? "left" : length == u->right && u->left < u->right ? "right" : "center");
     }
 }
@@ -132,7 +132,8 @@ static int write_ppl(FILE *f, const char *stem, const void *context, struct erro
     foot = BELOW + script_key_lay(&key);
     height = ABOVE + PANEL + foot;
     script_head(f, stem, height);
-    fputs("set datafile missing \"NaN\"\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
+    fputs("set datafile missing \"NaN\"\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\n", f);
+    fputs("set grid lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n", PANEL_LEFT, PANEL_RIGHT,
             1 - ABOVE / height, foot / height);
     script_key_place(f, &key, height);
@@ -145,7 +146,9 @@ static int write_ppl(FILE *f, const char *stem, const void *context, struct erro
         span = pow(u.high / u.low, 0.05);
         fprintf(f, "set logscale y\nset yrange [%.10g:%.10g]\nset mytics 10\n", u.low / span, u.high * span);
         if (u.high / u.low < 100) /* powers of ten alone would be too few */
-            fputs("set ytics (1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000, 10000)\n", f);
+            fputs("set ytics (1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000, "
+                  "10000)\n",
+                  f);
     } else {
         span = u.high > u.low ? 0.06 * (u.high - u.low) : 0.1 * u.high;
         fprintf(f, "set yrange [%.10g:%.10g]\n", u.low - span, u.high + span);

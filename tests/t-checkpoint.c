@@ -210,7 +210,7 @@ static void test_same_results(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_content), cmocka_unit_test(test_refused), cmocka_unit_test(test_write), cmocka_unit_test(test_in_the_way),
-                                       cmocka_unit_test(test_same_results)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_content), cmocka_unit_test(test_refused), cmocka_unit_test(test_write),
+                                       cmocka_unit_test(test_in_the_way), cmocka_unit_test(test_same_results)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -366,20 +366,20 @@ static void test_masks(void **state)
 {
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
-        {1, 0, 2, 2, 64, 130, 130, 130, 1, BIAS_NONE, 0, 0, 0, 1, 1},
-        {1, 0, 2, 2, 64, 257, 257, 257, 64, BIAS_NONE, 0, 0, 0, 1, 1},
-        {1, 0, 2, 1, 64, 257, 257, 190, 65, BIAS_RANDOM, 0, 0, 0, 1, 1},
-        {1, 0, 2, 2, 128, 200, 200, 200, 33, BIAS_NONE, 0, 0, 20, 1, 1},
+        {1, 0, 1, 1, 64, 130, 130, 130, 1, BIAS_NONE, 0, 0, 0, 1, 1},
+        {1, 0, 1, 1, 64, 257, 257, 257, 64, BIAS_NONE, 0, 0, 0, 1, 1},
+        {1, 0, 2, 1, 64, 200, 200, 140, 65, BIAS_RANDOM, 0, 0, 0, 1, 1},
+        {1, 0, 1, 1, 128, 140, 140, 140, 33, BIAS_NONE, 0, 0, 20, 1, 1},
         {1, 0, 1, 1, 64, 300, 300, 20, 40, BIAS_NONE, 0, 0, 0, 1, 1}, /* keys that no query sees */
-        {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_HOLES, 0, 0, 0, 1, 1},
-        {1, 0, 2, 1, 64, 130, 130, 130, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1},
+        {1, 0, 2, 2, 64, 66, 66, 66, 0, BIAS_HOLES, 0, 0, 0, 1, 1},
+        {1, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1},
         {1, 0, 2, 1, 64, 130, 130, 4, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1},
-        {1, 0, 2, 2, 128, 130, 130, 130, 0, BIAS_CUT, 0, 0, 0, 1, 1},
-        {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_NONE, 0, 2, 0, 1, 1},
-        {1, 0, 2, 2, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1}, /* most tiles left out */
-        {1, 0, 2, 1, 128, 257, 257, 200, 0, BIAS_STEEP, 1, 2, 5, 1, 1},
-        {1, 0, 2, 1, 32, 400, 400, 400, 90, BIAS_STEEP, 0, 0, 0, 8, 1},
-        {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1}, /* scores in the hundreds */
+        {1, 0, 1, 1, 128, 130, 130, 130, 0, BIAS_CUT, 0, 0, 0, 1, 1},
+        {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 2, 0, 1, 1},
+        {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1}, /* most tiles left out */
+        {1, 0, 2, 1, 128, 150, 150, 120, 0, BIAS_STEEP, 1, 2, 5, 1, 1},
+        {1, 0, 2, 1, 32, 300, 300, 200, 90, BIAS_STEEP, 0, 0, 0, 8, 1},
+        {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1}, /* scores in the hundreds */
     };
     (void)state;
     check_cases(cases, LENGTH(cases));
@@ -405,10 +405,10 @@ static void test_skipping(void **state)
 {
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
-        {1, 0, 2, 1, 64, 330, 330, 330, 0, BIAS_STEEP, 1, 0, 0, 1, 1},
-        {1, 0, 3, 3, 64, 500, 500, 200, 0, BIAS_GENTLE, 1, 1, 0, 8, 1},
-        {1, 0, 2, 2, 128, 270, 270, 270, 0, BIAS_STEEP, 1, 2, 30, 4, 1},
-        {1, 0, 1, 1, 192, 200, 200, 200, 0, BIAS_STEEP, 1, 0, 0, 1, 1},
+        {1, 0, 2, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 1, 0, 0, 1, 1},
+        {1, 0, 1, 1, 64, 300, 300, 130, 0, BIAS_GENTLE, 1, 1, 0, 8, 1},
+        {1, 0, 1, 1, 128, 200, 200, 140, 0, BIAS_STEEP, 1, 2, 30, 4, 1},
+        {1, 0, 1, 1, 192, 130, 130, 100, 0, BIAS_STEEP, 1, 0, 0, 1, 1},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++) {
@@ -441,7 +441,7 @@ static void test_skipping(void **state)
 /* A key or value that is no number reaches every query that sees it, however steep the bias. */
 static void test_not_finite(void **state)
 {
-    struct attention_case c = {1, 0, 1, 1, 64, 330, 330, 330, 0, BIAS_STEEP, 0, 0, 0, 1, 1};
+    struct attention_case c = {1, 0, 1, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 0, 0, 0, 1, 1};
     (void)state;
     for (int value = 0; value < 2; value++) {
         struct problem p = problem_of(&c);
@@ -464,10 +464,10 @@ static void test_same_bytes(void **state)
 {
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
-        {3, 0, 2, 1, 64, 140, 140, 140, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
-        {2, 0, 2, 2, 128, 100, 100, 90, 0, BIAS_NONE, 0, 0, 0, 1, 1},
-        {2, 0, 1, 1, 192, 70, 70, 70, 0, BIAS_STEEP, 1, 1, 9, 1, 1},
-        {3, 0, 4, 2, 64, 520, 520, 2, 0, BIAS_GENTLE, 0, 0, 0, 1, 1},
+        {2, 0, 2, 1, 64, 140, 140, 140, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
+        {2, 0, 1, 1, 128, 100, 100, 90, 0, BIAS_NONE, 0, 0, 0, 1, 1},
+        {2, 0, 1, 1, 192, 66, 66, 33, 0, BIAS_STEEP, 1, 1, 9, 1, 1},
+        {2, 0, 4, 2, 64, 520, 520, 2, 0, BIAS_GENTLE, 0, 0, 0, 1, 1},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++)

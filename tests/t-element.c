@@ -115,6 +115,37 @@ static void test_names_and_sizes(void **state)
     assert_int_equal(size_add(&out, SIZE_MAX, 1), -1);
 }
 
+/* Rounding: every 16-bit number is itself, points between neighbours go to the nearer one, halfway to the even one; float as the processor does it. */
+static void test_round(void **state)
+{
+    static const struct {
+        enum element type;
+        int exponent_bits, fraction_bits;
+    } formats[] = {{ELEMENT_F16, 5, 10}, {ELEMENT_BF16, 8, 7}};
+    (void)state;
+    for (int f = 0; f < 2; f++) {
+        uint32_t infinity = ((1u << formats[f].exponent_bits) - 1) << formats[f].fraction_bits;
+        for (uint32_t bits = 0; bits + 1 < infinity; bits++) {
+            double x = defined_value(bits, formats[f].exponent_bits, formats[f].fraction_bits);
+            double next = defined_value(bits + 1, formats[f].exponent_bits, formats[f].fraction_bits), even = bits % 2 ? next : x;
+            const double at[] = {x, x + (next - x) * 0.25, x + (next - x) * 0.75, x + (next - x) * 0.5, -(x + (next - x) * 0.5)};
+            const double want[] = {x, x, next, even, -even};
+            for (int i = 0; i < 5; i++)
+                if (!same(element_round(at[i], formats[f].type), want[i]))
+                    fail_msg("%s: %.17g rounded to %.17g, expected %.17g", element_name(formats[f].type), at[i], element_round(at[i], formats[f].type), want[i]);
+        }
+        double most = defined_value(infinity - 1, formats[f].exponent_bits, formats[f].fraction_bits);
+        assert_true(element_round(most * 1.0001, formats[f].type) == most);
+        assert_true(element_round(-most * 1.01, formats[f].type) == -INFINITY);
+        assert_true(isnan(element_round(NAN, formats[f].type)) && element_round(INFINITY, formats[f].type) == INFINITY);
+    }
+    for (int i = -1100; i < 1000; i++) {
+        double x = ldexp(1 + 1.0 / 3, i);
+        if (!same(element_round(x, ELEMENT_F32), (double)(float)x) || !same(element_round(-x, ELEMENT_F64), -x))
+            fail_msg("%.17g rounded to %.17g (f32), %.17g (f64)", x, element_round(x, ELEMENT_F32), element_round(-x, ELEMENT_F64));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +153,7 @@ int main(void)
         cmocka_unit_test(test_bf16),
         cmocka_unit_test(test_f32_f64),
         cmocka_unit_test(test_names_and_sizes),
+        cmocka_unit_test(test_round),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

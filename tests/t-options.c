@@ -271,7 +271,8 @@ static void devices_that_are_not_here(void **state)
 
         assert_int_equal(parse(&o, cases[i], copy, &e), 0);
         assert_int_equal(erf_options_available(&o, &e), -1);
-        assert_non_null(strstr(e.text, "no CUDA kernels"));
+        if (!strstr(e.text, "reach-cuda.so"))
+            fail_msg("\"%s\": %s", cases[i], e.text);
         erf_options_free(&o);
     }
 }

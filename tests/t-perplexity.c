@@ -112,7 +112,7 @@ static void test_windows(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mean), cmocka_unit_test(test_compare), cmocka_unit_test(test_pairing), cmocka_unit_test(test_student),
-                                       cmocka_unit_test(test_windows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mean), cmocka_unit_test(test_compare), cmocka_unit_test(test_pairing),
+                                       cmocka_unit_test(test_student), cmocka_unit_test(test_windows)};
     return cmocka_run_group_tests_name("perplexity", tests, NULL, NULL);
 }

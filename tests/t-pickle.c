@@ -285,6 +285,7 @@ static void test_look_up(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_refused), cmocka_unit_test(test_budgets), cmocka_unit_test(test_look_up)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_refused), cmocka_unit_test(test_budgets),
+                                       cmocka_unit_test(test_look_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,7 +155,7 @@ static void bad_input_is_named(void **state)
         {"ppl spoiled --text text --context 8 --quiet -o bad", "the output of layer 2 of 2 is the first that is not finite"},
         {"ppl spoiled --text text --protocol nonoverlapping --context 8 --quiet", "the first that token 2:"},
         {"ppl spoiled --text short --protocol cached --window 4 --quiet", "62 of 62 targets"},
-        {"ppl none --text text --device cuda", "no CUDA kernels"},
+        {"ppl none --text text --context 8 --device cuda:77", "--device cuda:77"},
     };
 
     (void)state;

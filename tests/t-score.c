@@ -348,7 +348,8 @@ static void test_memory(void **state)
     struct kernels *k = open_set("cpu", "f32");
     struct decoder *d = open_decoder("tests/goldens/own-gated", -1);
     struct memory_plan forward, both;
-    struct engine_options o = {.positions = 2048, .batch = 2, .resident = -1, .memory = (size_t)1 << 32}, little = {.positions = 40000, .outputs = 40000, .resident = -1, .memory = 16 << 20};
+    struct engine_options o = {.positions = 2048, .batch = 2, .resident = -1, .memory = (size_t)1 << 32};
+    struct engine_options little = {.positions = 40000, .outputs = 40000, .resident = -1, .memory = 16 << 20};
     struct error e;
     assert_int_equal(engine_estimate(&both, k, d, &o, &e), 0);
     o.outputs = 1;

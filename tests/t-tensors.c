@@ -144,7 +144,8 @@ static void test_twice(void **state)
     for (int i = 0; i < 2; i++) {
         struct error e = {""};
         struct tensors *t = store_create("somewhere", &e);
-        const struct mapped *one = store_map(t, scratch_write(scratch_folder, "one", "1", 1), &e), *two = store_map(t, scratch_write(scratch_folder, "two", "2", 1), &e);
+        const struct mapped *one = store_map(t, scratch_write(scratch_folder, "one", "1", 1), &e);
+        const struct mapped *two = store_map(t, scratch_write(scratch_folder, "two", "2", 1), &e);
         assert_non_null(store_add(t, one, "w", 1, &e));
         assert_non_null(store_add(t, i ? two : one, "w", 1, &e));
         assert_int_equal(store_finish(t, &e), -1);

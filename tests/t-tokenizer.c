@@ -264,6 +264,7 @@ static void test_refused(void **state)
         {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"last\"}"), NULL, "the prepend_scheme last is not supported"},
         {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"first\",\"add_prefix_space\":false}"), NULL, "no prefix by add_prefix_space"},
         {SPLITTER("{\"type\":\"ByteLevel\",\"use_regex\":\"yes\"}"), NULL, "use_regex is neither true nor false"},
+        {SPLITTER("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"ByteLevel\"},{\"type\":\"ByteLevel\"}]}"), NULL, "a second ByteLevel is not supported"},
         {REGEX(""), NULL, "a pattern has 0 bytes"},
         {REGEX("a\\\\b"), NULL, "the pattern has \\b, which is not supported"},
         {REGEX("\\\\h"), NULL, "the pattern has \\h, which is not supported"},
@@ -323,6 +324,17 @@ static void test_refused(void **state)
     assert_int_equal(tokenizer_encode(t, &ids, "ab", 2, &e), 0);
     assert_int_equal(tokenizer_encode(t, &ids, "abx", 3, &e), -1);
     assert_int_equal(check_message("unknown", &e, "the text holds 'x', for which there is no token"), 0);
+    tokenizer_close(t);
+    /* replacements that would fill the memory */
+#define DOUBLE "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aa\"}"
+#define DOUBLES DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE
+    char *text = malloc(1 << 16);
+    memset(text, 'a', 1 << 16);
+    t = parse(NORMALIZER(SEQUENCE_OF(DOUBLES "," DOUBLES "," DOUBLES "," DOUBLES "," DOUBLES)), NULL, &e);
+    assert_non_null(t);
+    assert_int_equal(tokenizer_encode(t, &ids, text, 1 << 16, &e), -1);
+    assert_int_equal(check_message("growth", &e, "the normalizers make more than 64 times its bytes of a text"), 0);
+    free(text);
     free(ids.id);
     tokenizer_close(t);
 }

@@ -129,8 +129,8 @@ static void test_by_hand(void **state)
     tensor_copy(two, w, 0, 2);
     assert_true(two[0] == 2 && two[1] == 4);
     tensors_close(t);
-    t = open_pickle(DICT("ctorch._utils\n_rebuild_parameter\n(" TENSOR(STORAGE("FloatStorage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85") "\x88}tR"),
-                    sizeof DICT("ctorch._utils\n_rebuild_parameter\n(" TENSOR(STORAGE("FloatStorage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85") "\x88}tR") - 1, "10", "", &e);
+    static const char parameter[] = DICT("ctorch._utils\n_rebuild_parameter\n(" TENSOR(STORAGE("FloatStorage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85") "\x88}tR");
+    t = open_pickle(parameter, sizeof parameter - 1, "10", "", &e);
     assert_string_equal(e.text, "");
     assert_int_equal(tensors_find(t, "w")->count, 4);
     tensors_close(t);
@@ -147,13 +147,18 @@ static void test_refused_by_hand(void **state)
         const char *words;
     } cases[] = {
         CASE("a call as the object", "\x80\2cposix\nsystem\n(U\2idtR.", "holds the object posix.system(...) without tensors|ever run"),
-        CASE("a call beside tensors", "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1xcposix\nsystem\n(U\2idtRu.", "names posix.system, which no state dict needs"),
-        CASE("a call in the metadata", "\x80\2}U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "s}U\1mcos\nsystem\n(U\2idtRsb.", "names os.system, which no state dict needs"),
-        CASE("a call dropped", "\x80\2}U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "scposix\nsystem\n(U\2idtR0.", "opcode 0x30|no state dict needs"),
+        CASE("a call beside tensors", "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1xcposix\nsystem\n(U\2idtRu.",
+             "names posix.system, which no state dict needs"),
+        CASE("a call in the metadata", "\x80\2}U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "s}U\1mcos\nsystem\n(U\2idtRsb.",
+             "names os.system, which no state dict needs"),
+        CASE("a call dropped", "\x80\2}U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "scposix\nsystem\n(U\2idtR0.",
+             "opcode 0x30|no state dict needs"),
         CASE("a call in a state dict below", "\x80\2}U\5model}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1xcposix\nsystem\n(U\2idtRus.",
              "tensor x is the object posix.system(...) (expected a tensor)"),
-        CASE("a call as a storage", DICT(TENSOR("cposix\nsystem\n(U\2idtR", "K\0", "K\4\x85", "K\1\x85")), "names posix.system, which no state dict needs"),
-        CASE("a tensor as a storage", DICT(TENSOR(TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85"), "K\0", "K\4\x85", "K\1\x85")), "has the object torch._utils._rebuild_tensor_v2(...) for a storage"),
+        CASE("a call as a storage", DICT(TENSOR("cposix\nsystem\n(U\2idtR", "K\0", "K\4\x85", "K\1\x85")),
+             "names posix.system, which no state dict needs"),
+        CASE("a tensor as a storage", DICT(TENSOR(TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85"), "K\0", "K\4\x85", "K\1\x85")),
+             "has the object torch._utils._rebuild_tensor_v2(...) for a storage"),
         CASE("a module as an id", DICT("(U\6module" "K\0K\0K\0K\0tQ"), "persistent id is not that of a storage"),
         CASE("an id of two", DICT("U\7storageK\0\x86Q"), "persistent id is not that of a storage"),
         CASE("beyond the storage", DICT(TENSOR(GOOD, "K\1", "K\4\x85", "K\1\x85")), "tensor w reaches element 4 of a storage of 4"),
@@ -169,21 +174,31 @@ static void test_refused_by_hand(void **state)
         CASE("shape overflows", DICT(TENSOR(GOOD, "K\0", "\x8a\6\0\0\0\0\0\1\x8a\6\0\0\0\0\0\1\x86", "K\0K\0\x86")), "overflows 64 bits"),
         CASE("bytes overflow", DICT(TENSOR(GOOD, "K\0", "\x8a\x08\0\0\0\0\0\0\0\x40\x85", "K\0\x85")), "overflows 64 bits"),
         CASE("stride overflows", DICT(TENSOR(GOOD, "K\0", "K\3\x85", "\x8a\x08\0\0\0\0\0\0\0\x7F\x85")), "reaches element|of a storage of 4"),
-        CASE("stride overflows twice", DICT(TENSOR(GOOD, "K\0", "K\3K\3\x86", "\x8a\x08\0\0\0\0\0\0\0\x7F\x8a\x08\0\0\0\0\0\0\0\x7F\x86")), "strides beyond what can be counted"),
+        CASE("stride overflows twice", DICT(TENSOR(GOOD, "K\0", "K\3K\3\x86", "\x8a\x08\0\0\0\0\0\0\0\x7F\x8a\x08\0\0\0\0\0\0\0\x7F\x86")),
+             "strides beyond what can be counted"),
         CASE("stands for many", DICT(TENSOR(GOOD, "K\0", "\x8a\5\0\0\0\0\1\x85", "K\0\x85")), "tensor w has 4294967296 elements in a storage of 4"),
-        CASE("a storage of another size", DICT(TENSOR(STORAGE("FloatStorage", "0", "K\5"), "K\0", "K\4\x85", "K\1\x85")), "storage 0 has 16 bytes (expected 20)"),
-        CASE("a storage of a smaller size", DICT(TENSOR(STORAGE("FloatStorage", "0", "K\3"), "K\0", "K\3\x85", "K\1\x85")), "storage 0 has 16 bytes (expected 12)"),
-        CASE("a storage of another type", DICT(TENSOR(STORAGE("DoubleStorage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85")), "storage 0 has 16 bytes (expected 32)"),
-        CASE("a storage that overflows", DICT(TENSOR(STORAGE("FloatStorage", "0", "\x8a\x08\4\0\0\0\0\0\0\x40"), "K\0", "K\4\x85", "K\1\x85")), "more bytes than can be counted"),
-        CASE("a negative storage", DICT(TENSOR(STORAGE("FloatStorage", "0", "J\xFF\xFF\xFF\xFF"), "K\0", "K\4\x85", "K\1\x85")), "no number of elements"),
+        CASE("a storage of another size", DICT(TENSOR(STORAGE("FloatStorage", "0", "K\5"), "K\0", "K\4\x85", "K\1\x85")),
+             "storage 0 has 16 bytes (expected 20)"),
+        CASE("a storage of a smaller size", DICT(TENSOR(STORAGE("FloatStorage", "0", "K\3"), "K\0", "K\3\x85", "K\1\x85")),
+             "storage 0 has 16 bytes (expected 12)"),
+        CASE("a storage of another type", DICT(TENSOR(STORAGE("DoubleStorage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85")),
+             "storage 0 has 16 bytes (expected 32)"),
+        CASE("a storage that overflows", DICT(TENSOR(STORAGE("FloatStorage", "0", "\x8a\x08\4\0\0\0\0\0\0\x40"), "K\0", "K\4\x85", "K\1\x85")),
+             "more bytes than can be counted"),
+        CASE("a negative storage", DICT(TENSOR(STORAGE("FloatStorage", "0", "J\xFF\xFF\xFF\xFF"), "K\0", "K\4\x85", "K\1\x85")),
+             "no number of elements"),
         CASE("an absent storage", DICT(TENSOR(STORAGE("FloatStorage", "7", "K\4"), "K\0", "K\4\x85", "K\1\x85")), "storage 7 is not in the file"),
-        CASE("a storage of no known type", DICT(TENSOR(STORAGE("QInt8Storage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85")), "names torch.QInt8Storage"),
+        CASE("a storage of no known type", DICT(TENSOR(STORAGE("QInt8Storage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85")),
+             "names torch.QInt8Storage"),
         CASE("the same below model", "\x80\2}U\5model" "}U\1w" TENSOR(STORAGE("QInt8Storage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85") "ss.",
              "its storage is of type torch.QInt8Storage, which is not supported"),
-        CASE("number for a tensor", "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1xK\1u.", "tensor x is a whole number (expected a tensor)"),
-        CASE("number for a name", "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "K\1" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "u.", "name of a tensor is a whole number"),
+        CASE("number for a tensor", "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1xK\1u.",
+             "tensor x is a whole number (expected a tensor)"),
+        CASE("number for a name", "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "K\1" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "u.",
+             "name of a tensor is a whole number"),
         CASE("NUL in a name", "\x80\2}U\3w\0x" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "s.", "NUL"),
-        CASE("the same name twice", "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "u.", "holds tensor w twice"),
+        CASE("the same name twice", "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "u.",
+             "holds tensor w twice"),
         CASE("an empty dict", "\x80\2}.", "holds a dict without tensors"),
         CASE("bytes behind the pickle", DICT(TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85")) "x", "1 bytes lie behind the end of the pickle"),
         CASE("arguments missing", DICT("ctorch._utils\n_rebuild_tensor_v2\n(" GOOD "K\0tR"), "without tensors"),
@@ -199,7 +214,8 @@ static void test_refused_by_hand(void **state)
     }
     static const char good[] = DICT(TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85"));
     static const char *const envelopes[][3] = {{"", "", "without the record version"}, {"0\n", "", "is of version '0?'"}, {"11\n", "", "is of version '11?'"},
-                                               {"x\n", "", "is of version 'x?'"}, {"3x", "", "is of version '3x'"}, {"3\n", "big", "byte order 'big' (expected little)"}};
+                                               {"x\n", "", "is of version 'x?'"}, {"3x", "", "is of version '3x'"},
+                                               {"3\n", "big", "byte order 'big' (expected little)"}};
     for (size_t i = 0; i < sizeof envelopes / sizeof *envelopes; i++) {
         struct error e = {""};
         assert_null(open_pickle(good, sizeof good - 1, envelopes[i][0], envelopes[i][1], &e));

@@ -13,7 +13,7 @@ enum {
 struct euler {
     const struct head *h;
     int root;
-    slong prec;
+    slong prec, target;
     struct evaluator *v, *rough; /* at full and at low precision */
     slong order;                 /* 2m */
     fmpz_t N;
@@ -92,7 +92,7 @@ static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, doubl
         }
         slong limit = (slong)(2 * M_PI * r);
         limit = best && best - 2 < limit ? best - 2 : limit < most ? limit : most;
-        if (remainder_bound((double)(limit / 2 * 2), r, size, length) > -target)
+        if (limit < 2 || remainder_bound((double)(limit / 2 * 2), r, size, length) > -target)
             continue;
         slong low = 2, high = limit / 2 * 2; /* the bound falls up to 2 pi r */
         while (low < high) {
@@ -121,20 +121,20 @@ static double panel_bound(struct euler *e, const fmpz_t a, const fmpz_t b, doubl
     return best;
 }
 
-/* Covers [N, end] with panels and adds up their remainders. 1, or 0 if one is too large. */
-static int make_panels(struct euler *e, const fmpz_t end)
+/* Covers [N, end] with panels and adds up their remainders. 1, or 0 if one is too large; then *needed is an order that might do, or 0. */
+static int make_panels(slong *needed, struct euler *e, const fmpz_t end, slong most)
 {
-    double step = 1, target = (double)e->prec + 8; /* a panel ends at its begin times 2^step, or so */
+    double step = 1, target = (double)e->target + 8; /* a panel ends at its begin times 2^step, or so */
     int ok = 1;
     arb_t part;
     fmpz_t next, base;
     arb_init(part);
     fmpz_init(next);
     fmpz_init(base);
-    e->panel = calloc(PANELS_MAX + 1, sizeof *e->panel);
-    ok = e->panel != NULL;
-    if (ok)
-        fmpz_set(&e->panel[0], e->N);
+    *needed = 0;
+    e->panels = 0;
+    fmpz_set(&e->panel[0], e->N);
+    arb_zero(e->remainder);
     while (ok && fmpz_cmp(&e->panel[e->panels], end) < 0) {
         const fmpz *a = &e->panel[e->panels];
         fmpz_add_ui(base, a, 8);
@@ -155,7 +155,10 @@ static int make_panels(struct euler *e, const fmpz_t end)
             step = step < 8 ? 2 * step : step;
         } else {
             step /= 2;
-            ok = step > 0.05;
+            if (step < 0.02) { /* not for want of a higher order */
+                *needed = choose_order(e, a, next, target + 64, most);
+                ok = 0;
+            }
         }
     }
     arb_clear(part);
@@ -174,7 +177,7 @@ static void correction(arb_t out, struct euler *e, const fmpz_t x)
         if (size != IMPOSSIBLE)
             for (slong k = 1; k < terms; k++) { /* |B_2k| / (2k) <= 4 (2k-1)! / (2 pi)^2k; the next terms are less than half each */
                 double bound = size + 4 + lgamma(2.0 * (double)k) / M_LN2 - 2.0 * (double)k * log2(2 * M_PI) - (2.0 * (double)k - 1) * log2(r);
-                if (bound <= -(double)e->prec - 16) {
+                if (bound <= -(double)e->target - 16) {
                     used = k - 1;
                     dropped = bound;
                     break;
@@ -232,7 +235,7 @@ static void integrate(arb_t out, struct euler *e, const fmpz_t a, const fmpz_t b
     options->eval_limit = EVALUATIONS + 20 * e->prec;
     acb_set_fmpz(from, a);
     acb_set_fmpz(to, b);
-    mag_set_ui_2exp_si(tolerance, 1, -e->prec - 8);
+    mag_set_ui_2exp_si(tolerance, 1, -e->target - 8);
     acb_calc_integrate(result, integrand, e->v, from, to, e->prec + 16, tolerance, options, e->prec + GUARD / 2);
     arb_set(out, acb_realref(result));
     acb_clear(from);
@@ -241,7 +244,7 @@ static void integrate(arb_t out, struct euler *e, const fmpz_t a, const fmpz_t b
     mag_clear(tolerance);
 }
 
-struct euler *euler_new(const struct head *h, int root, const fmpz_t N, const fmpz_t end, slong prec)
+struct euler *euler_new(const struct head *h, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target)
 {
     struct euler *e = calloc(1, sizeof *e);
     int ok, vanishes;
@@ -250,13 +253,15 @@ struct euler *euler_new(const struct head *h, int root, const fmpz_t N, const fm
     e->h = h;
     e->root = root;
     e->prec = prec;
+    e->target = target;
     fmpz_init_set(e->N, N);
     arb_init(e->at_N);
     arb_init(e->remainder);
     arb_init(e->primitive_N);
     e->v = evaluator_new(h->pool, root, prec + GUARD);
     e->rough = evaluator_new(h->pool, root, 64);
-    ok = e->v && e->rough;
+    e->panel = calloc(PANELS_MAX + 1, sizeof *e->panel);
+    ok = e->v && e->rough && e->panel;
     if (ok) {
         fmpz_t b;
         fmpz_init(b);
@@ -264,8 +269,12 @@ struct euler *euler_new(const struct head *h, int root, const fmpz_t N, const fm
         fmpz_add_ui(b, b, 8);
         if (fmpz_cmp(b, end) > 0)
             fmpz_set(b, end);
-        e->order = choose_order(e, N, b, (double)prec + 8, prec / 2 + 64);
-        ok = e->order > 0 && make_panels(e, end);
+        slong most = prec / 2 + 64, needed = choose_order(e, N, b, (double)target + 8, most);
+        ok = 0;
+        while (!ok && needed > e->order) {
+            e->order = needed;
+            ok = make_panels(&needed, e, end, most);
+        }
         fmpz_clear(b);
     }
     if (ok) {

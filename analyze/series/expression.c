@@ -556,6 +556,10 @@ int expression_power(struct expression_pool *p, int base, int exponent)
             int first = b->child[0], second = b->child[1];
             first = expression_power(p, first, exponent);
             result = expression_multiply(p, first, expression_power(p, second, exponent));
+        } else if (b->kind == X_POWER && p->node[b->child[1]].kind == X_NUMBER && known_sign(p, b->child[0]) == 2) {
+            int inner = b->child[0];
+            fmpq_mul(q, e, p->node[b->child[1]].q);
+            result = expression_power(p, inner, expression_number(p, q));
         }
         fmpq_clear(q);
         if (result >= 0)

@@ -35,6 +35,7 @@ struct head {
     enum series_verdict verdict;
     enum tail_kind tail;         /* how the tail was proved to converge */
     fmpz_t tail_from;            /* the proof holds from this distance on */
+    int wild;                    /* the last piece is smooth, but Euler-Maclaurin's formula does not converge on it */
     int decreasing;              /* f is proved not to grow from decreasing_from on */
     fmpz_t decreasing_from;
     struct growth *growth;       /* TAIL_GROWTH: the form that holds from tail_from on */

@@ -92,7 +92,8 @@ static int resolve(int *settled, struct head *h, int root, const fmpz_t lo, cons
             *settled = 1;
             return root;
         }
-        if (ranges_compute(&r, h->pool, root, lo, hi, 64)) {
+        /* an X that is no power of 2 must be told from its neighbours */
+        if (ranges_compute(&r, h->pool, root, lo, hi, 96 + (hi ? (mpfr_prec_t)fmpz_bits(hi) : 0))) {
             h->pool->failed = 1;
             return root;
         }

@@ -147,7 +147,7 @@ static void linear_relative(struct range *out, const struct expression *x, const
     for (int i = 0; i < x->count && usable; i++) { /* the fastest growth, judged by its least value */
         mpfi_srcptr best = leading == -2 ? NULL : leading == -1 ? zero : all[x->child[leading]].elasticity;
         const struct range *c = &all[x->child[i]];
-        if (!has_zero(c->value) && !fmpq_is_zero(&x->weight[i]) && (!best || mpfr_cmp(&c->elasticity->left, &best->left) > 0))
+        if ((c->positive || !has_zero(c->value)) && !fmpq_is_zero(&x->weight[i]) && (!best || mpfr_cmp(&c->elasticity->left, &best->left) > 0))
             leading = i;
     }
     if (!usable || leading == -2)
@@ -197,6 +197,31 @@ end:
         mpfi_clear(own[i]);
 }
 
+/* A sum of terms that are all positive (or all negative) has an elasticity between theirs. */
+static void linear_hull(struct range *out, const struct expression *x, const struct range *all)
+{
+    int sign = fmpq_sgn(x->q), usable = 1;
+    mpfi_t hull;
+    mpfi_init2(hull, mpfi_get_prec(out->value));
+    mpfi_set_ui(hull, 0);
+    for (int i = 0; i < x->count && usable; i++) {
+        const struct range *c = &all[x->child[i]];
+        int own = fmpq_sgn(&x->weight[i]) * (c->positive ? 1 : interval_is_negative(c->value) ? -1 : 0);
+        usable = c->relative && own != 0 && (sign == 0 || sign == own);
+        if (sign == 0)
+            mpfi_set(hull, c->elasticity);
+        else
+            mpfi_union(hull, hull, c->elasticity);
+        sign = own;
+    }
+    if (usable && !out->relative)
+        mpfi_set(out->elasticity, hull);
+    else if (usable)
+        narrow(out->elasticity, hull);
+    out->relative |= usable;
+    mpfi_clear(hull);
+}
+
 static void rule_linear(struct range *out, const struct expression *x, const struct range *all)
 {
     out->defined = 1;
@@ -211,6 +236,7 @@ static void rule_linear(struct range *out, const struct expression *x, const str
         return;
     linear_plain(out, x, all);
     linear_relative(out, x, all);
+    linear_hull(out, x, all);
     settle(out);
 }
 
@@ -270,7 +296,7 @@ static void rule_power(struct range *out, const struct range *a, const struct ra
     mpfr_prec_t prec = mpfi_get_prec(out->value);
     if (exponent->depends) { /* exp(b ln a) */
         mpfi_t log, x;
-        out->defined = interval_is_positive(a->value) && a->relative;
+        out->defined = a->positive && a->relative;
         if (!out->defined)
             return;
         mpfi_init2(log, prec);
@@ -333,11 +359,12 @@ static void rule_power(struct range *out, const struct range *a, const struct ra
 
 static void rule_ln(struct range *out, const struct range *a)
 {
-    out->defined = interval_is_positive(a->value) && a->relative;
+    out->defined = a->positive && a->relative;
     if (!out->defined)
         return;
     mpfi_log(out->value, a->value);
     mpfi_log(out->start, a->start);
+    mend(out->value);
     mend(out->start);
     mpfi_set(out->rate, a->elasticity);
     settle(out);
@@ -416,6 +443,13 @@ static void rule_floor(struct range *out, const struct range *a)
         mpfi_sub(out->start, a->start, fraction);
         mpfi_set(out->rate, a->rate);
         out->smooth = 0;
+        if (a->relative && mpfr_cmp_ui(&a->value->left, 1) > 0) { /* u (1 - fraction / u) */
+            mpfi_div(fraction, fraction, a->value);
+            mpfi_ui_sub(fraction, 1, fraction);
+            mpfi_div(out->elasticity, a->elasticity, fraction);
+            mend(out->elasticity);
+            out->relative = 1;
+        }
         settle(out);
     }
     mpfi_clear(fraction);
@@ -519,6 +553,23 @@ static void rule(struct range *out, const struct expression_pool *p, int n, cons
     }
 }
 
+/* Positive although the least value on an unbounded interval is 0. */
+static int is_positive(const struct expression *x, const struct range *all)
+{
+    if (x->kind == X_LINEAR && fmpq_sgn(x->q) < 0)
+        return 0;
+    switch (x->kind) {
+    case X_EXP: return 1;
+    case X_POWER: return all[x->child[0]].positive;
+    case X_MULTIPLY: case X_LINEAR:
+        for (int i = 0; i < x->count; i++)
+            if (!all[x->child[i]].positive || (x->kind == X_LINEAR && fmpq_sgn(&x->weight[i]) <= 0))
+                return 0;
+        return x->count > 0;
+    default: return 0;
+    }
+}
+
 int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi, mpfr_prec_t prec)
 {
     mpfi_t t, start;
@@ -557,6 +608,7 @@ int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, 
         set_whole(x->rate);
         set_whole(x->elasticity);
         rule(x, p, n, r->node, t, start);
+        x->positive = x->defined && !x->masked && (interval_is_positive(x->value) || is_positive(&p->node[n], r->node));
     }
     mpfi_clear(t);
     mpfi_clear(start);

@@ -23,6 +23,7 @@ struct range {
     int defined;    /* every member is a finite, differentiable function on the interval; if 0 the rest means nothing */
     int relative;   /* the elasticity means something */
     int masked;     /* the expression may also be -inf at some t; bounds hold where it is not */
+    int positive;   /* every member is > 0, though the least value may be 0 as a limit */
     int smooth;     /* one member, the expression itself */
 };
 

@@ -9,8 +9,9 @@
 
 enum {
     FIRST_PREC = 96,         /* bits, and those of 1/epsilon */
-    CLOSED_PREC_MAX = 14000, /* bits; sums in closed form */
-    PREC_MAX = 1600,         /* others */
+    CLOSED_PREC_MAX = 7200, /* bits; sums in closed form */
+    PREC_MAX = 400,         /* others */
+    WAVES_MAX = 20000,       /* distances that waves are summed over in balls */
     NEAR_BITS = 33230        /* counts up to about 10^SERIES_DIGITS_MAX are whole numbers, beyond they are logarithms */
 };
 
@@ -97,22 +98,24 @@ static void middle(fmpz_t out, const fmpz_t no, const fmpz_t yes)
     }
 }
 
-/* Narrows (no, yes] around the undecided distances from..to: away from them in growing steps, then by halves. */
-static void close_in(struct search *s, const fmpz_t unknown, int down)
+/* Narrows (no, yes] around the undecided distance j, below it or above: away from it in growing steps, the first as wide as the ball of the
+ * comparison is in distances, then back by halves. */
+static void close_in(struct search *s, const fmpz_t unknown, const fmpz_t width, int down)
 {
     fmpz_t edge, step, j, span;
     fmpz_init_set(edge, unknown);
-    fmpz_init_set_ui(step, 1);
+    fmpz_init_set(step, width);
     fmpz_init(j);
     fmpz_init(span);
-    for (int tries = 0; tries < 2 * NEAR_BITS; tries++) {
-        const fmpz *bound = down ? s->no : s->yes;
-        fmpz_sub(span, edge, bound);
+    int decided = 0;
+    for (int tries = 0; tries < 500 && (down || s->bounded); tries++) {
+        fmpz_sub(span, edge, down ? s->no : s->yes);
         fmpz_abs(span, span);
-        if ((!down && !s->bounded) || fmpz_cmp_ui(span, 1) <= 0)
+        fmpz_mul_2exp(j, span, 6);
+        if (fmpz_cmp_ui(span, 1) <= 0 || (decided && fmpz_cmp(j, width) <= 0)) /* the rest is not worth it */
             break;
         fmpz_mul_2exp(j, step, 1);
-        if (fmpz_cmp(j, span) > 0) /* halves from here on */
+        if (decided || fmpz_cmp(j, span) > 0)
             fmpz_fdiv_q_2exp(step, span, 1);
         if (down)
             fmpz_sub(j, edge, step);
@@ -121,12 +124,30 @@ static void close_in(struct search *s, const fmpz_t unknown, int down)
         if (test(s, j) == 0) {
             fmpz_set(edge, j);
             fmpz_mul_2exp(step, step, 1);
+        } else {
+            decided = 1;
         }
     }
     fmpz_clear(edge);
     fmpz_clear(step);
     fmpz_clear(j);
     fmpz_clear(span);
+}
+
+/* How many distances at j make up the radius of the last comparison, at least 1. */
+static void ball_width(fmpz_t out, struct search *s, const fmpz_t j)
+{
+    arb_t radius, term;
+    arb_init(radius);
+    arb_init(term);
+    fmpz_one(out);
+    masses_term(term, s->m, j);
+    arb_get_rad_arb(radius, s->value);
+    arb_div(radius, radius, term, 64);
+    if (arb_is_finite(radius) && arf_cmpabs_2exp_si(arb_midref(radius), NEAR_BITS) < 0 && arf_cmp_si(arb_midref(radius), 1) > 0)
+        arf_get_fmpz(out, arb_midref(radius), ARF_RND_FLOOR);
+    arb_clear(radius);
+    arb_clear(term);
 }
 
 /* Brings no and yes together as far as this precision allows. */
@@ -143,12 +164,14 @@ static void narrow(struct search *s)
                 continue;
             int known = test(s, j);
             if (known == 0) {
-                close_in(s, j, 1);
+                ball_width(next, s, j);
+                close_in(s, j, next, 1);
                 for (bits++; bits <= NEAR_BITS && !s->bounded; bits += 1 + bits / 4) {
                     fmpz_one_2exp(next, (ulong)bits);
                     test(s, next);
                 }
-                close_in(s, j, 0);
+                ball_width(next, s, j);
+                close_in(s, j, next, 0);
                 goto end;
             }
             if (bits == NEAR_BITS)
@@ -165,8 +188,9 @@ static void narrow(struct search *s)
         if (fmpz_cmp(j, s->yes) >= 0)
             fmpz_sub_ui(j, s->yes, 1);
         if (test(s, j) == 0) {
-            close_in(s, j, 1);
-            close_in(s, j, 0);
+            ball_width(next, s, j);
+            close_in(s, j, next, 1);
+            close_in(s, j, next, 0);
             break;
         }
         guessed = guess(next, s, j);
@@ -338,19 +362,12 @@ void search_doubles(double *lo, double *hi, const arb_t x, const fmpz *shift)
 static slong needed_precision(struct search *s)
 {
     slong bits = 0;
-    arb_t term, total;
+    arb_t term;
     arb_init(term);
-    arb_init(total);
     masses_term(term, s->m, s->yes);
     if (arb_is_positive(term) && fmpz_fits_si(ARF_EXPREF(arb_midref(term))))
         bits = -fmpz_get_si(ARF_EXPREF(arb_midref(term)));
-    masses_total(total, s->m);
-    if (arb_is_positive(total) && fmpz_fits_si(ARF_EXPREF(arb_midref(total)))) {
-        slong size = fmpz_get_si(ARF_EXPREF(arb_midref(total)));
-        bits += size < 0 ? -size : size;
-    }
     arb_clear(term);
-    arb_clear(total);
     return bits < 0 ? 16 : bits + 16;
 }
 
@@ -445,7 +462,8 @@ int search_trf(struct series_count *out, const struct series *s, const fmpq_t ep
             goto end;
         }
         masses_free(search.m);
-        if (settled || (attempt >= 1 && hopeless))
+        /* in balls a long run of waves would take too long */
+        if (settled || (attempt >= 1 && hopeless) || (attempt == 0 && fmpz_cmp_ui(search.yes, WAVES_MAX) > 0))
             break;
     }
     fmpz_add_ui(search.no, search.no, 1);

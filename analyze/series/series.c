@@ -50,20 +50,25 @@ static void head_release(struct head *h)
     free(h);
 }
 
-/* A whole number near the largest bias of a few distances: taking it off changes no TRF and keeps the terms near 1. */
+/* A whole number near the largest bias of a few distances (near the first, where it grows to the end): taking it off changes no TRF and keeps the
+ * terms near 1. */
 static void choose_shift(fmpz_t shift, const struct formula *f, const struct formula_point *at)
 {
-    double largest = -INFINITY;
+    double largest = -INFINITY, first = NAN, last = -INFINITY;
     for (double t = 0; t <= 0x1p40; t = t < 8 ? t + 1 : 2 * t) {
         struct formula_point point = *at;
         point.t = t;
         double b = formula_evaluate(f, &point);
+        last = b;
+        if (isnan(first) && isfinite(b))
+            first = b;
         if (isfinite(b) && b > largest)
             largest = b;
     }
+    double b = last < largest || (isinf(last) && last < 0) ? largest : first;
     fmpz_zero(shift);
-    if (isfinite(largest) && fabs(largest) < 1e300)
-        fmpz_set_d(shift, floor(largest));
+    if (isfinite(b) && fabs(b) < 1e300)
+        fmpz_set_d(shift, floor(b));
 }
 
 static struct head *head_open(const struct formula *f, const struct formula_point *at, struct formula_error *e)

@@ -9,9 +9,11 @@
 #include <string.h>
 
 enum {
+    HEAD_MAX = 1 << 13,   /* points before Euler-Maclaurin's formula, tried up to this */
     STRIDE = 64,          /* one prefix sum is kept of so many */
     COARSE_PANELS = 512,
-    COARSE_STEPS = 100000 /* nodes times panels */
+    COARSE_STEPS = 100000, /* nodes times panels */
+    FAR_BITS = 40000
 };
 
 /* Work of summing point by point: nodes times points, more at higher precision. */
@@ -40,8 +42,8 @@ struct piece_sum {
 };
 
 struct sums {
-    const struct head *h;
-    slong prec;
+    struct head *h;
+    slong prec, target; /* bits of the balls; the error should be about 2^-target */
     int quick, limited, count;
     struct piece_sum *part; /* [count] */
     fmpz_t limit, far;
@@ -234,20 +236,23 @@ static ulong affordable(const struct sums *s, const struct piece_sum *q)
 {
     double nodes = q->piece->root + 8, work = nodes * (1 + (double)s->prec / 256);
     if (s->quick && evaluator_has_waves(q->v))
-        work = nodes / 8;
+        work = 10;
     if (s->h->pool->node[q->piece->root].opaque)
         work *= 2000;
     return (ulong)(POINT_WORK / work);
 }
 
+/* 0, -1 for memory, 1 where it turns out that a last piece can only be summed point by point. */
 static int make_sum(struct sums *s, struct piece_sum *q)
 {
     const struct piece *piece = q->piece;
     const struct expression_pool *p = s->h->pool;
     fmpz_t length, N;
+    arb_t rest;
     int failed = 0;
     fmpz_init(length);
     fmpz_init(N);
+    arb_init(rest);
     fmpz_sub(length, q->end, piece->first);
     switch (piece->kind) {
     case PIECE_ZERO: break;
@@ -265,24 +270,32 @@ static int make_sum(struct sums *s, struct piece_sum *q)
             break;
         }
         ulong most = affordable(s, q), points = 0;
-        int fits = fmpz_cmp_ui(length, most) <= 0;
-        if (piece->kind == PIECE_SMOOTH && fmpz_cmp_ui(length, 200) > 0)
-            for (ulong head = 0; head <= most && head <= 1 << 17 && !q->euler; head = head < 16 ? head + 8 : head + head / 4) {
+        int fits = fmpz_cmp_ui(length, most) <= 0, endless = piece->unbounded && !s->limited;
+        if (piece->kind == PIECE_SMOOTH && fmpz_cmp_ui(length, 200) > 0 && !(piece->unbounded && s->h->wild))
+            for (ulong head = 0; head <= most && head <= HEAD_MAX && !q->euler; head = head < 16 ? head + 8 : head + head / 4) {
                 points = head;
                 fmpz_add_ui(N, piece->first, head);
                 if (fmpz_cmp(N, q->end) >= 0 || (fits && fmpz_cmp_ui(length, 4 * head) < 0))
                     break;
-                q->euler = euler_new(s->h, piece->root, N, q->end, s->prec);
+                q->euler = euler_new(s->h, piece->root, N, q->end, s->prec, s->target);
+                if (q->euler)
+                    euler_sum(rest, q->euler, q->end);
+                if (q->euler && !(arb_is_finite(rest) && mag_cmp_2exp_si(arb_radref(rest), s->prec / 2 - s->target) < 0)) {
+                    euler_free(q->euler); /* the integral is too hard */
+                    q->euler = NULL;
+                    break;
+                }
             }
+        if (!q->euler && !fits && endless && piece->kind == PIECE_SMOOTH && !s->h->wild) {
+            s->h->wild = 1;
+            failed = 1;
+            break;
+        }
         if (!q->euler)
             points = fits ? fmpz_get_ui(length) : most;
         failed = sum_points(s, q, points);
         if (!failed && q->euler) {
-            arb_t rest;
-            arb_init(rest);
-            euler_sum(rest, q->euler, q->end);
             arb_add(q->total, q->total, rest, s->prec + 64);
-            arb_clear(rest);
         } else if (!failed && !fits) {
             fmpz_add_ui(N, piece->first, points);
             failed = sum_coarsely(s, q, N);
@@ -292,6 +305,7 @@ static int make_sum(struct sums *s, struct piece_sum *q)
     }
     fmpz_clear(length);
     fmpz_clear(N);
+    arb_clear(rest);
     return failed;
 }
 
@@ -362,6 +376,35 @@ static void piece_below(arb_t out, struct sums *s, struct piece_sum *q, const fm
 
 /* ---- all of them ---- */
 
+/* log2 of about the sum: the largest of t f(t) over powers of 2. Only how far to go depends on it. */
+static slong estimate(const struct head *h, const fmpz *limit)
+{
+    struct evaluator *v = evaluator_new(h->pool, h->root, 64);
+    slong best = 0, most = limit ? (slong)fmpz_bits(limit) - 1 : FAR_BITS;
+    int found = 0;
+    arb_t t, f;
+    arb_init(t);
+    arb_init(f);
+    for (slong bits = -1; v && bits <= most; bits = bits < 32 ? bits + 1 : bits + bits / 16) {
+        arb_zero(t);
+        if (bits >= 0)
+            arb_one(t);
+        arb_mul_2exp_si(t, t, bits < 0 ? 0 : bits);
+        if (evaluator_point(f, v, t) || arb_is_zero(f) || arf_is_zero(arb_midref(f)))
+            continue;
+        if (bits > 0)
+            arb_mul(f, f, t, 64);
+        if (fmpz_fits_si(ARF_EXPREF(arb_midref(f))) && (!found || fmpz_cmp_si(ARF_EXPREF(arb_midref(f)), best) > 0)) {
+            best = fmpz_get_si(ARF_EXPREF(arb_midref(f)));
+            found = 1;
+        }
+    }
+    evaluator_free(v);
+    arb_clear(t);
+    arb_clear(f);
+    return best;
+}
+
 /* How far to sum before the tail takes over: the least power of 2 tried whose tail is known to 2^-prec. */
 static void find_far(struct sums *s)
 {
@@ -378,12 +421,20 @@ static void find_far(struct sums *s)
         arb_clear(tail);
         return;
     }
-    slong most = last->kind == PIECE_ROUGH ? 17 : 2 * s->prec + 64, bits = (slong)fmpz_bits(s->far);
+    /* falling integrals with a closed form cost little however far they go */
+    arb_t value;
+    int vanishes;
+    arb_init(value);
+    arb_set_fmpz(from, s->far);
+    arb_add_ui(from, from, 64, 64);
+    int closed = last->kind == PIECE_SMOOTH && !h->wild && h->decreasing && head_primitive(value, &vanishes, h, last->root, from, 64) && vanishes;
+    arb_clear(value);
+    slong most = last->kind == PIECE_ROUGH || h->wild ? 17 : closed ? FAR_BITS : 2 * s->prec + 64, bits = (slong)fmpz_bits(s->far);
     int found = 0;
     arb_set_fmpz(from, s->far);
     head_tail(s->tail, h, from, s->prec + 32);
     for (bits = bits < 6 ? 6 : bits + 1; bits <= most && !found; bits = bits < 24 ? bits + 1 : bits + bits / 8) {
-        found = arb_is_finite(s->tail) && mag_cmp_2exp_si(arb_radref(s->tail), -s->prec - 4) < 0;
+        found = arb_is_finite(s->tail) && mag_cmp_2exp_si(arb_radref(s->tail), -s->target - 4) < 0;
         if (found)
             break;
         arb_one(from);
@@ -394,13 +445,13 @@ static void find_far(struct sums *s)
             fmpz_one_2exp(s->far, (ulong)bits);
         }
     }
-    found = arb_is_finite(s->tail) && mag_cmp_2exp_si(arb_radref(s->tail), -s->prec - 4) < 0;
+    found = arb_is_finite(s->tail) && mag_cmp_2exp_si(arb_radref(s->tail), -s->target - 4) < 0;
     s->exhausted |= !found;
     arb_clear(from);
     arb_clear(tail);
 }
 
-struct sums *sums_new(const struct head *h, const fmpz *limit, slong prec, int quick, struct formula_error *e)
+struct sums *sums_new(struct head *h, const fmpz *limit, slong prec, int quick, struct formula_error *e)
 {
     struct sums *s = calloc(1, sizeof *s);
     int failed = -1;
@@ -410,6 +461,7 @@ struct sums *sums_new(const struct head *h, const fmpz *limit, slong prec, int q
     }
     s->h = h;
     s->prec = prec;
+    s->target = prec - estimate(h, limit);
     s->quick = quick;
     s->limited = limit != NULL;
     fmpz_init(s->limit);
@@ -441,6 +493,10 @@ struct sums *sums_new(const struct head *h, const fmpz *limit, slong prec, int q
             piece_below(q->total, s, q, q->end);
         arb_add(s->total, s->total, q->total, prec + 64);
         s->exhausted |= q->wide;
+        if (failed == 1) { /* once more, now that this is known */
+            sums_free(s);
+            return sums_new(h, limit, prec, quick, e);
+        }
         failed = failed || s->problem[0] ? -1 : 0;
     }
     if (!limit)

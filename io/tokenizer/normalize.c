@@ -6,6 +6,8 @@
 #include <string.h>
 #include <utf8proc.h>
 
+enum { EXPANSION_FREE = 1 << 10 }; /* bytes added to every text before its growth is measured, for prefixes of short ones */
+
 /* -- Unicode forms -- */
 
 /* The library by which published tokenizers are made knows Unicode 9. These characters came later and have a decomposition or a combining class, which
@@ -129,13 +131,18 @@ static int lower_case(struct normal_step *s, struct span text, struct error *e)
     return 0;
 }
 
+static int check_growth(const struct normal_step *s, struct error *e)
+{
+    return s->made.size <= s->limit ? 0 : fail(e, "the normalizers make more than %d times its bytes of a text", EXPANSION_MAX);
+}
+
 static int replace(struct normal_step *s, struct span text, struct error *e)
 {
     struct search search = {0};
     size_t done = 0, start, end;
     int found;
     while ((found = pattern_next(s->pattern, &search, text, &start, &end, e)) == 1) {
-        if (buffer_add(&s->made, text.text + done, start - done, e) || buffer_add(&s->made, s->content.text, s->content.size, e))
+        if (buffer_add(&s->made, text.text + done, start - done, e) || buffer_add(&s->made, s->content.text, s->content.size, e) || check_growth(s, e))
             return -1;
         done = end;
     }
@@ -165,11 +172,16 @@ static int run_step(struct normal_step *s, struct span text, struct error *e)
 
 int normalize(struct normalizer *n, struct span *out, struct span text, struct error *e)
 {
+    size_t limit;
+    if (size_add(&limit, text.size, EXPANSION_FREE) || size_multiply(&limit, limit, EXPANSION_MAX))
+        return fail_memory(e, (double)text.size * EXPANSION_MAX, "a normal form");
     *out = text;
     for (int i = 0; i < n->count; i++) {
-        if (run_step(&n->step[i], *out, e))
+        struct normal_step *s = &n->step[i];
+        s->limit = limit;
+        if (run_step(s, *out, e) || check_growth(s, e))
             return -1;
-        *out = buffer_span(&n->step[i].made);
+        *out = buffer_span(&s->made);
     }
     return 0;
 }

@@ -14,6 +14,7 @@ struct normal_step {
     struct buffer made;      /* its result */
     int32_t *characters;     /* scratch of the Unicode forms, [character_room] */
     size_t character_room;
+    size_t limit;            /* bytes that `made` may have */
 };
 
 enum { NORMAL_STEPS_MAX = 32 };
@@ -23,7 +24,9 @@ struct normalizer {
     int count;
 };
 
-/* The text after all steps: `text` itself where there are none, else memory of the normalizer's that lives until the next call. */
+/* The text after all steps: `text` itself where there are none, else memory of the normalizer's that lives until the next call. Text that grows to more than
+ * EXPANSION_MAX times its size is an error: no published normalizer does that to any text, and repeated replacements could fill the memory. */
+enum { EXPANSION_MAX = 64 };
 int normalize(struct normalizer *n, struct span *out, struct span text, struct error *e) MUST_USE;
 void normalizer_free(struct normalizer *n);
 

@@ -171,6 +171,9 @@ int add_byte_level(struct tokenizer *t, int prefix_space, int use_regex, struct 
 {
     static const char words[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\t-\\r\\x{85}\\p{Z}\\p{L}\\p{N}]+"
                                 "|[\\t-\\r\\x{85}\\p{Z}]+(?![^\\t-\\r\\x{85}\\p{Z}])|[\\t-\\r\\x{85}\\p{Z}]+";
+    for (int i = 0; i < t->splitter.count; i++) /* spelt twice, three times ... text would grow without bounds */
+        if (t->splitter.step[i].kind == SPLIT_BYTES)
+            return fail(e, "a second ByteLevel is not supported");
     if ((prefix_space && add_text(t, SPLIT_PREFIX, (struct span){" ", 1}, 0, e)) || (use_regex && add_pattern(t, words, BEHAVIOR_ISOLATED, 0, e)))
         return -1;
     return next_split(t, SPLIT_BYTES, e) ? 0 : -1;

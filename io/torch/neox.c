@@ -337,7 +337,8 @@ static int read_merging(struct neox_settings *out, struct config *c, struct erro
     static const char *const parallelism[] = {"row", "column", NULL};
     const char *activation;
     long heads, kv_heads;
-    if (config_bool_or(c, "gpt_j_residual", 0, &out->sums_row_biases, e) || config_choice_or(c, "output_layer_parallelism", parallelism, 0, &out->head_by_columns, e) ||
+    if (config_bool_or(c, "gpt_j_residual", 0, &out->sums_row_biases, e) ||
+        config_choice_or(c, "output_layer_parallelism", parallelism, 0, &out->head_by_columns, e) ||
         config_string_or(c, "activation", "gelu", &activation, e) || config_int_or(c, "num_attention_heads", 1, 1 << 16, 0, &heads, e) ||
         config_int_or(c, "num_kv_heads", 1, 1 << 16, heads, &kv_heads, e))
         return -1;

@@ -592,7 +592,8 @@ int pickle_load_memory(struct pickle *out, const char *path, const char *what, c
                         .known_count = known_count,
                         .out = out,
                         .e = e};
-    int result = run(&m);
+    m.stack = grow(NULL, 0, &m.stack_capacity, e);
+    int result = m.stack ? run(&m) : -1;
     free(m.stack);
     free(m.memo);
     if (result)

@@ -188,7 +188,7 @@ static const struct formula *stored_formula(struct reader *r, int l, const char 
 /* T5's buckets: values[bucket, head] = sqrt(head_size) w[bucket, head]. */
 static int read_buckets(struct reader *r, int l, int index, struct error *e)
 {
-    char names[BUCKETS][4];
+    char names[BUCKETS][16];
     const char *pointers[BUCKETS];
     struct decoder *d = r->d;
     size_t count = (size_t)BUCKETS * (size_t)d->heads;
