@@ -306,7 +306,9 @@ int hdf_tensors_read(struct tensors *t, const struct mapped *file, struct config
     struct unpacker u = {.file = file};
     char *rows = NULL;
     size_t size, memory;
-    if (hdf_check_memory(file->bytes, file->size, file->path, e) ||
+    int checked = hdf_check_memory(file->bytes, file->size, file->path, e);
+    tensors_release_pages(file->bytes, file->size); /* all were looked at */
+    if (checked ||
         confine(&rows, &size, list_file, (void *)(uintptr_t)file, MEMORY, SECONDS, file->path, e))
         return -1;
     int result = add_rows(t, &u, rows, size, own, e);

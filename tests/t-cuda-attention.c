@@ -297,9 +297,12 @@ static void fail_case(const char *what, const struct kernels *k, const struct at
              c->key_bias, c->soft_cap, c->size);
 }
 
-static void check(const struct problem *p)
+/* On the set with the coarsest arithmetic, which has the most code of its own, and on one of the others in turn. */
+static void check(const struct problem *p, int turn)
 {
     for (int s = 0; s < set_count; s++) {
+        if (s < set_count - 1 && s != turn % (set_count - 1))
+            continue;
         struct roundings u = roundings_of(sets[s]);
         struct results want = model(p, &u), got = run(sets[s], p);
         for (int i = 0; i < OUTPUTS; i++)
@@ -314,7 +317,7 @@ static void check_cases(const struct attention_case *cases, int count)
 {
     for (int i = 0; i < count; i++) {
         struct problem p = problem_of(&cases[i]);
-        check(&p);
+        check(&p, i);
         problem_free(&p);
     }
 }
@@ -326,10 +329,12 @@ static void test_head_sizes(void **state)
     (void)state;
     for (int i = 0; i < LENGTH(sizes); i++)
         for (int form = 0; form < 3; form++) {
-            struct attention_case c = {1, 0, 2, 1, sizes[i], 66, 66, 66, 0, form ? BIAS_GENTLE : BIAS_NONE, form == 2, form == 2, form == 2 ? 5 : 0, 1, 1};
-            if (sizes[i] > 128 || form) /* several tiles in the plain case of the common sizes, else just two */
-                c.positions = c.keys = c.queries = sizes[i] > 128 ? 34 : 65;
-            check_cases(&c, 1);
+            int n = sizes[i] > 128 ? 34 : 65; /* two tiles of keys */
+            struct attention_case c = {1, 0, 1 + (form == 2), 1, sizes[i], n, n, n, 0, form ? BIAS_GENTLE : BIAS_NONE, form == 2, form == 2, form == 2 ? 5 : 0,
+                                       1, 1};
+            struct problem p = problem_of(&c);
+            check(&p, i + form);
+            problem_free(&p);
         }
 }
 
@@ -346,11 +351,11 @@ static void test_sizes(void **state)
         {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
         {1, 0, 1, 1, 128, 130, 130, 130, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
         /* queries and keys are the last ones */
-        {2, 0, 2, 1, 64, 300, 257, 130, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
-        {1, 0, 2, 2, 64, 131, 130, 65, 0, BIAS_NONE, 0, 0, 0, 1, 1},
-        {1, 0, 2, 2, 128, 257, 130, 63, 0, BIAS_NONE, 0, 1, 0, 1, 1},
-        {1, 0, 6, 4, 32, 70, 70, 67, 0, BIAS_RANDOM, 0, 0, 0, 1, 1}, /* groups of two heads and of one */
-        {1, 0, 5, 1, 16, 65, 65, 65, 0, BIAS_RANDOM, 1, 1, 0, 1, 1},
+        {2, 0, 2, 1, 64, 200, 140, 70, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
+        {1, 0, 1, 1, 64, 131, 130, 65, 0, BIAS_NONE, 0, 0, 0, 1, 1},
+        {1, 0, 1, 1, 128, 257, 130, 63, 0, BIAS_NONE, 0, 1, 0, 1, 1},
+        {1, 0, 6, 4, 32, 33, 33, 31, 0, BIAS_RANDOM, 0, 0, 0, 1, 1}, /* groups of two heads and of one */
+        {1, 0, 5, 1, 16, 33, 33, 33, 0, BIAS_RANDOM, 1, 1, 0, 1, 1},
         /* few queries: several blocks of keys, groups */
         {2, 0, 4, 2, 64, 600, 600, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1},
         {1, 0, 2, 1, 80, 513, 513, 3, 0, BIAS_GENTLE, 1, 1, 7, 1, 1},
@@ -391,10 +396,10 @@ static void test_scale(void **state)
     static const double scales[] = {-0.125, 0, 1};
     (void)state;
     for (int i = 0; i < LENGTH(scales); i++) {
-        struct attention_case c = {1, 0, 2, 2, 64, 70, 70, 70, 0, i ? BIAS_NONE : BIAS_GENTLE, 0, 0, 0, 1, 1};
+        struct attention_case c = {1, 0, 1, 1, 64, 33, 33, 33, 0, i ? BIAS_NONE : BIAS_GENTLE, 0, 0, 0, 1, 1};
         struct problem p = problem_of(&c);
         p.shape.scale = scales[i];
-        check(&p);
+        check(&p, i);
         problem_free(&p);
     }
 }
@@ -464,10 +469,9 @@ static void test_same_bytes(void **state)
 {
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
-        {2, 0, 2, 1, 64, 140, 140, 140, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
-        {2, 0, 1, 1, 128, 100, 100, 90, 0, BIAS_NONE, 0, 0, 0, 1, 1},
-        {2, 0, 1, 1, 192, 66, 66, 33, 0, BIAS_STEEP, 1, 1, 9, 1, 1},
-        {2, 0, 4, 2, 64, 520, 520, 2, 0, BIAS_GENTLE, 0, 0, 0, 1, 1},
+        {2, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_RANDOM, 1, 1, 0, 1, 1},
+        {2, 0, 1, 1, 128, 66, 66, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1},
+        {2, 0, 4, 2, 64, 300, 300, 2, 0, BIAS_GENTLE, 0, 0, 0, 1, 1},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++)
@@ -482,15 +486,13 @@ static void test_same_bytes(void **state)
                 if (compare_exact(output_names[o], part.value[o], whole.value[o] + (size_t)last.first * each, each))
                     fail_case("a segment alone has other bytes", sets[s], &cases[i]);
             }
-            for (int seed = 1; seed <= 2; seed++) { /* what the stand-in takes; a GPU has an order of its own */
-                setenv("REACH_CUDA_HOST_SEED", seed == 1 ? "1" : "97", 1);
-                struct results again = run(sets[s], &p);
-                unsetenv("REACH_CUDA_HOST_SEED");
-                for (int o = 0; o < OUTPUTS; o++)
-                    if (compare_exact(output_names[o], again.value[o], whole.value[o], output_count(&p, o)))
-                        fail_case("another order of threads gives other bytes", sets[s], &cases[i]);
-                results_free(&again);
-            }
+            setenv("REACH_CUDA_HOST_SEED", "97", 1); /* what the stand-in takes; a GPU has an order of its own */
+            struct results again = run(sets[s], &p);
+            unsetenv("REACH_CUDA_HOST_SEED");
+            for (int o = 0; o < OUTPUTS; o++)
+                if (compare_exact(output_names[o], again.value[o], whole.value[o], output_count(&p, o)))
+                    fail_case("another order of threads gives other bytes", sets[s], &cases[i]);
+            results_free(&again);
             results_free(&whole);
             results_free(&part);
             problem_free(&p);

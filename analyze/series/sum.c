@@ -11,13 +11,14 @@
 enum {
     HEAD_MAX = 1 << 13,   /* points before Euler-Maclaurin's formula, tried up to this */
     STRIDE = 64,          /* one prefix sum is kept of so many */
+    COARSE_HEAD = 1 << 17, /* points before panels of bounds */
     COARSE_PANELS = 512,
     COARSE_STEPS = 100000, /* nodes times panels */
     FAR_BITS = 40000
 };
 
 /* Work of summing point by point: nodes times points, more at higher precision. */
-static const double POINT_WORK = 2.5e7;
+static const double POINT_WORK = 4e7;
 
 /* Bounds of f on a stretch that is too long to be summed point by point. */
 struct panel {
@@ -292,7 +293,7 @@ static int make_sum(struct sums *s, struct piece_sum *q)
             break;
         }
         if (!q->euler)
-            points = fits ? fmpz_get_ui(length) : most;
+            points = fits ? fmpz_get_ui(length) : most < COARSE_HEAD ? most : COARSE_HEAD;
         failed = sum_points(s, q, points);
         if (!failed && q->euler) {
             arb_add(q->total, q->total, rest, s->prec + 64);

@@ -295,14 +295,17 @@ void do_ballot(fiber *lanes, unsigned mask)
 /* D[16][8] += A[16][depth] B[depth][8], products exact, summed in double, rounded once. */
 void multiply(fiber *lanes, const double (*a)[16], const double (*b)[8], int depth)
 {
+    double d[16][8];
     for (int i = 0; i < 32; i++)
-        for (int j = 0; j < 4; j++) {
-            int row = i / 4 + 8 * (j / 2), column = 2 * (i % 4) + j % 2;
-            double sum = __uint_as_float(lanes[i].slot.in[6 + j]);
-            for (int k = 0; k < depth; k++)
-                sum += a[row][k] * b[k][column];
-            lanes[i].slot.out[j] = __float_as_uint((float)sum);
-        }
+        for (int j = 0; j < 4; j++)
+            d[i / 4 + 8 * (j / 2)][2 * (i % 4) + j % 2] = __uint_as_float(lanes[i].slot.in[6 + j]);
+    for (int row = 0; row < 16; row++)
+        for (int k = 0; k < depth; k++)
+            for (int column = 0; column < 8; column++)
+                d[row][column] += a[row][k] * b[k][column];
+    for (int i = 0; i < 32; i++)
+        for (int j = 0; j < 4; j++)
+            lanes[i].slot.out[j] = __float_as_uint((float)d[i / 4 + 8 * (j / 2)][2 * (i % 4) + j % 2]);
 }
 
 void do_mma_bf16(fiber *lanes, unsigned)

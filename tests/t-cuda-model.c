@@ -1,0 +1,169 @@
+/* Whole models on the cuda set, of random weights in memory, so that this also runs where no checkpoint can be read: against the same engine on the reference
+ * set in double, and bit by bit against itself in other batches, plans and runs. */
+#include "analyze/curve.h"
+#include "model/engine.h"
+#include "tests/memory_decoder.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { SEGMENTS = 3, CASES = 6 };
+
+static const struct model_case {
+    struct memory_shape shape;
+    int positions;
+} cases[CASES] = {
+    /* kind, layers, heads, kv_heads, hidden, mlp, vocabulary, positions, window */
+    {{MEMORY_GPT2, 2, 2, 0, 64, 96, 131, 80, 0}, 67},
+    {{MEMORY_NEOX, 2, 3, 0, 96, 192, 97, 0, 0}, 65},
+    {{MEMORY_LLAMA, 2, 4, 2, 128, 176, 200, 0, 0}, 70},
+    {{MEMORY_LLAMA, 3, 4, 1, 60, 44, 61, 0, 9}, 41},
+    {{MEMORY_ALIBI, 2, 2, 0, 66, 50, 77, 1, 0}, 64},
+    {{MEMORY_NEOX, 2, 1, 0, 16, 16, 5, 0, 0}, 1},
+};
+
+static const struct {
+    const char *dtype;
+    double c; /* the design's figures, for trained models; random ones are rougher: twice that for the rough types */
+} types[] = {{"f32", 1e-5}, {"tf32", 1e-3}, {"bf16", 1e-2}};
+
+static struct kernels *open_set(const char *name, const char *dtype)
+{
+    struct error e;
+    for (int i = 0; i < kernel_set_count; i++) {
+        if (strcmp(kernel_sets[i].name, name) != 0 || strcmp(kernel_sets[i].dtype, dtype) != 0)
+            continue;
+        if (!kernel_sets[i].usable())
+            return NULL;
+        struct kernels *k = kernel_sets[i].open(&e);
+        if (!k)
+            fail_msg("%s %s: %s", name, dtype, e.text);
+        return k;
+    }
+    fail_msg("no kernel set %s %s", name, dtype);
+    return NULL;
+}
+
+static struct decoder *open_decoder(const struct model_case *c)
+{
+    struct error e;
+    struct decoder *d = memory_decoder(&c->shape, &e);
+    if (!d)
+        fail_msg("%s", e.text);
+    return d;
+}
+
+/* [SEGMENTS, n] norms and then [SEGMENTS] log p; the caller frees. */
+static double *measure(struct kernels *k, const struct decoder *d, int positions, struct engine_options o)
+{
+    struct error e;
+    size_t n = (size_t)positions;
+    double *out = calloc(SEGMENTS * (n + 1), sizeof *out);
+    int32_t ids[SEGMENTS * 128];
+    assert_non_null(out);
+    assert_true(n + 1 <= 128);
+    for (size_t i = 0; i < SEGMENTS * (n + 1); i++)
+        ids[i] = (int32_t)(i * i * 31 + i * 7919) % d->vocabulary;
+    o.positions = positions, o.seed = 1, o.memory = (size_t)1 << 30;
+    struct engine *g = engine_create(k, d, &o, &e);
+    if (!g)
+        fail_msg("%s: %s", k->name, e.text);
+    size_t batch = (size_t)engine_plan(g)->batch;
+    for (size_t i = 0; i < SEGMENTS; i += batch)
+        if (engine_measure(g, out + i * n, out + SEGMENTS * n + i, ids + i * (n + 1), (int)(SEGMENTS - i < batch ? SEGMENTS - i : batch), &e))
+            fail_msg("%s: %s", k->name, e.text);
+    engine_close(g);
+    return out;
+}
+
+/* The largest difference of the cumulative curves of any segment. */
+static double curve_difference(const double *a, const double *b, size_t n)
+{
+    double s[128], t[128], c[128], f[128], worst = 0;
+    for (size_t i = 0; i < SEGMENTS; i++) {
+        if (curve_share(s, a + i * n, n) || curve_share(t, b + i * n, n))
+            return NAN;
+        curve_cumulative(c, s, n);
+        curve_cumulative(f, t, n);
+        for (size_t m = 0; m < n; m++)
+            worst = fmax(worst, fabs(c[m] - f[m]));
+    }
+    return worst;
+}
+
+static void test_against_reference(void **state)
+{
+    (void)state;
+    struct kernels *oracle = open_set("reference", "f64");
+    int any = 0;
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        struct kernels *k = open_set("cuda", types[t].dtype);
+        for (int i = 0; k && i < CASES; i++) {
+            size_t n = (size_t)cases[i].positions;
+            struct decoder *d = open_decoder(&cases[i]);
+            struct engine_options o = {.resident = 1};
+            double *want = measure(oracle, d, cases[i].positions, o), *got = measure(k, d, cases[i].positions, o);
+            double difference = curve_difference(got, want, n);
+            if (!(difference <= types[t].c))
+                fail_msg("%s %s, case %d: c differs by %g, expected at most %g", k->name, k->dtype, i, difference, types[t].c);
+            for (size_t s = 0; s < SEGMENTS; s++)
+                if (!(fabs(got[SEGMENTS * n + s] - want[SEGMENTS * n + s]) <= 10 * types[t].c))
+                    fail_msg("%s %s, case %d, segment %zu: log p %g, expected %g", k->name, k->dtype, i, s, got[SEGMENTS * n + s], want[SEGMENTS * n + s]);
+            free(want), free(got);
+            memory_decoder_free(d);
+        }
+        any |= k != NULL;
+        if (k)
+            k->close(k);
+    }
+    oracle->close(oracle);
+    if (!any)
+        skip();
+}
+
+/* Stored or recomputed, weights resident or by layer, any batch, another run: the same bytes. */
+static void test_same_bytes(void **state)
+{
+    const struct engine_options ways[] = {{.keep = KEEP_STORE, .resident = 1, .batch = 1},  {.keep = KEEP_STORE, .resident = 1, .batch = 3},
+                                          {.keep = KEEP_STORE, .resident = 0, .batch = 2},  {.keep = KEEP_RECOMPUTE, .resident = 0, .batch = 1},
+                                          {.keep = KEEP_STORE, .resident = 1, .batch = 1}};
+    int any = 0;
+    (void)state;
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+        struct kernels *k = open_set("cuda", types[t].dtype);
+        for (int i = 0; k && i < CASES; i++) {
+            if (t == 1 && strstr(k->name, "stand-in")) /* which is slow: the types in between are left to the others */
+                break;
+            size_t count = SEGMENTS * ((size_t)cases[i].positions + 1);
+            struct decoder *d = open_decoder(&cases[i]);
+            double *first = measure(k, d, cases[i].positions, ways[0]);
+            for (size_t w = 1; w < sizeof ways / sizeof *ways; w++) {
+                double *again = measure(k, d, cases[i].positions, ways[w]);
+                if (memcmp(first, again, count * sizeof *first) != 0)
+                    fail_msg("%s %s, case %d: other bytes with keep %d, resident %d, batch %d", k->name, k->dtype, i, ways[w].keep, ways[w].resident,
+                             ways[w].batch);
+                free(again);
+            }
+            free(first);
+            memory_decoder_free(d);
+        }
+        any |= k != NULL;
+        if (k)
+            k->close(k);
+    }
+    if (!any)
+        skip();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_reference), cmocka_unit_test(test_same_bytes)};
+    return cmocka_run_group_tests_name("cuda-model", tests, NULL, NULL);
+}
