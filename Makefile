@@ -187,11 +187,11 @@ CUDA_CXX     := $(subst gcc,g++,$(subst clang,clang++,$(firstword $(CC))))
 CUDA_HOST    := $(if $(shell command -v $(CUDA_CXX) 2>/dev/null),$(BUILD)/tests/cuda-host.so)
 CUDA_HOST_FLAGS := -std=c++17 -O2 -g -fPIC -fvisibility=hidden -fopenmp -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-unknown-pragmas \
   $(if $(filter 1,$(werror)),-Werror) $(SANITIZE) $(if $(SANITIZE),-fno-sanitize=vptr) -I. -Itests/cuda_host -D_GNU_SOURCE
-CUDA_CHECKS  := $(if $(CUDA_HOST),$(foreach t,$(patsubst tests/t-%.c,%,$(wildcard tests/t-cuda*.c)) kernels model,REACH_CUDA=$(CUDA_HOST):$(BUILD)/tests/t-$(t)))
+CUDA_CHECKS  := $(if $(CUDA_HOST),$(foreach t,$(patsubst tests/t-%.c,%,$(wildcard tests/t-cuda*.c)) kernels model weights registry,REACH_CUDA=$(CUDA_HOST):$(BUILD)/tests/t-$(t)))
 APT_PACKAGES += g++
 
 all: $(CUDA_PLUGIN) $(if $(CUDA_PLUGIN),reach-cuda.so)
-tests: $(CUDA_HOST)
+tests: $(CUDA_HOST) $(if $(CUDA_HOST),$(BUILD)/tests/cuda-other.so)
 
 $(CUDA_BUILD)/%.cu.o: %.cu
 	@mkdir -p $(@D); printf '  NVCC %s\n' $<
@@ -227,6 +227,11 @@ $(BUILD)/cuda_host/%.c.o: %.c
 $(BUILD)/tests/cuda-host.so: $(patsubst %,$(BUILD)/cuda_host/%.o,$(CUDA_SRC) $(wildcard tests/cuda_host/*.cpp) $(CUDA_C_SRC))
 	@mkdir -p $(@D)
 	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) $(LDFLAGS) -shared -o $@ $^
+
+# of another version, to be refused
+$(BUILD)/tests/cuda-other.so: $(BUILD)/cuda_host/tests/cuda_host/other.c.o
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -shared -o $@ $^
 
 install-cuda: $(CUDA_PLUGIN)
 	install -d $(DESTDIR)$(PREFIX)/lib/reach

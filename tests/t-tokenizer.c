@@ -144,6 +144,9 @@ static void test_words(void **state)
         {"{" MODEL("\"vocab\":{\"a\":0,\"aa\":1,\"aaaa\":2},\"merges\":[\"a a\",\"aa aa\"]") "}", "aaaaaaa", 3, {2, 1, 0}},
         /* ids need not be dense */
         {"{" MODEL("\"vocab\":{\"a\":2147483646},\"merges\":[]") "}", "aa", 2, {2147483646, 2147483646}},
+        /* U+09FE came with Unicode 11: of no combining class for Unicode 9, so that U+09CD stays behind it */
+        {"{" MODEL("\"vocab\":{\"\u09fe\":0,\"\u09cd\":1},\"merges\":[]") ",\"normalizer\":{\"type\":\"NFC\"}}", "\u09fe\u09cd", 2, {0, 1}},
+        {"{" MODEL("\"vocab\":{\"\u0323\":0,\"\u0301\":1},\"merges\":[]") ",\"normalizer\":{\"type\":\"NFC\"}}", "\u0301\u0323", 2, {0, 1}},
         {"{" MODEL(ABC ",\"ignore_merges\":true,\"dropout\":0.0") "}", "ab", 1, {2}},
         /* added tokens: longest first, white space, whole words */
         {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":7,\"content\":\"x\",\"normalized\":false},{\"id\":8,\"content\":\"xx\",\"normalized\":false}]}", "xxxaxx",
@@ -174,6 +177,33 @@ static void test_words(void **state)
         free(ids.id);
         tokenizer_close(t);
     }
+}
+
+/* With ignore_merges a word that is a token is that token; a part of a long word that happens to be one is not. */
+static void test_ignore_merges(void **state)
+{
+    (void)state;
+    enum { LONG = 70 };
+    static const char json[] = "{" MODEL("\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"c\":3,\"x\":4,\"xa\":5,\"xab\":6},\"merges\":[\"x a\",\"xa b\"],\"ignore_merges\":true")
+        ",\"pre_tokenizer\":{\"type\":\"WhitespaceSplit\"}}";
+    struct error e = {""};
+    struct ids ids = {0};
+    char text[LONG + 8];
+    struct tokenizer *t = parse(json, NULL, &e);
+    assert_non_null(t);
+    memset(text, 'c', sizeof text);
+    memcpy(text, "ab ", 3);
+    memcpy(text + LONG, "ab ab", 5);
+    assert_int_equal(tokenizer_encode(t, &ids, text, LONG + 5, &e), 0);
+    assert_int_equal(ids.count, 1 + (LONG - 3) + 2 + 1);
+    assert_int_equal(ids.id[0], 2);
+    for (int i = 1; i <= LONG - 3; i++)
+        assert_int_equal(ids.id[i], 3);
+    assert_int_equal(ids.id[LONG - 2], 0);
+    assert_int_equal(ids.id[LONG - 1], 1);
+    assert_int_equal(ids.id[LONG], 2);
+    free(ids.id);
+    tokenizer_close(t);
 }
 
 static void test_bos(void **state)
@@ -446,6 +476,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_goldens), cmocka_unit_test(test_folders),        cmocka_unit_test(test_words),   cmocka_unit_test(test_bos),
+        cmocka_unit_test(test_ignore_merges),
         cmocka_unit_test(test_refused), cmocka_unit_test(test_refused_merges), cmocka_unit_test(test_damaged), cmocka_unit_test(test_progress),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

@@ -373,7 +373,7 @@ void growth_free(struct growth *g)
 static int deciding_level(const struct growth *g)
 {
     int k = 0;
-    while (k < GROWTH_LEVELS && fmpz_is_one(fmpq_denref(g->exponent[k])) && fmpz_equal_si(fmpq_numref(g->exponent[k]), -1))
+    while (k < GROWTH_LEVELS && fmpq_cmp_si(g->exponent[k], -1) == 0)
         k++;
     return k;
 }

@@ -63,6 +63,9 @@ void head_prove(struct head *h, const char *format, ...) __attribute__((format(p
 /* G with G' = -f where b has a form whose integral is known; *vanishes: G tends to 0. 1, or 0 if there is none. */
 int head_primitive(arb_t out, int *vanishes, const struct head *h, int root, const arb_t t, slong prec);
 
+/* 1 if b = c - ln(1 + (k t)^2); then k. */
+int head_type1(arb_t k, const struct head *h, int root, slong prec);
+
 /* The value of b at a whole t as an expression without t (a node of `to`), whatever the kinks. NODE_NAN if it is no number. */
 int head_value(struct expression_pool *to, const struct head *h, int root, const fmpz_t t);
 

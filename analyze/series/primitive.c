@@ -4,8 +4,6 @@
 #include "analyze/series/evaluate.h"
 #include "analyze/series/head.h"
 
-#include <string.h>
-
 enum { LOGS = 4 };
 
 struct taken {
@@ -82,7 +80,7 @@ static int take(struct taken *k, int n, const fmpq *weight)
         const struct expression *e = &k->p->node[x->child[1]];
         int base = x->child[0];
         if (k->p->node[base].kind == X_LN) {
-            ok = log_depth(k, base) == 1 && e->kind == X_NUMBER && fmpz_is_one(fmpq_denref(e->q)) && fmpz_equal_si(fmpq_numref(e->q), 2);
+            ok = log_depth(k, base) == 1 && e->kind == X_NUMBER && fmpq_cmp_si(e->q, 2) == 0;
             ok &= !k->squares++;
             arb_set(k->square, factor);
         } else {
@@ -101,7 +99,7 @@ static int take(struct taken *k, int n, const fmpq *weight)
 
 static int is_minus_one(const struct taken *k, int i)
 {
-    return k->logs[i] == 1 && fmpz_is_one(fmpq_denref(k->exact[i])) && fmpz_equal_si(fmpq_numref(k->exact[i]), -1);
+    return k->logs[i] == 1 && fmpq_cmp_si(k->exact[i], -1) == 0;
 }
 
 /* z^a0 (ln z)^a1 ...: powers where the last exponent that is there follows only -1. */
@@ -130,10 +128,9 @@ static int integrate_logs(arb_t out, int *vanishes, const struct taken *k, const
         }
     } else if (level == 0 && k->logs[1] && !k->logs[2] && !k->logs[3]) {
         /* z^-p (ln z)^-q = exp(-(p-1) y) y^-q dy: (p-1)^(q-1) Gamma(1-q, (p-1) ln z) */
-        arb_t s, x, one;
+        arb_t s, x;
         arb_init(s);
         arb_init(x);
-        arb_init(one);
         arb_log(y, z, k->prec);
         arb_add_ui(x, k->log[0], 1, k->prec);
         arb_neg(x, x);
@@ -148,7 +145,6 @@ static int integrate_logs(arb_t out, int *vanishes, const struct taken *k, const
         }
         arb_clear(s);
         arb_clear(x);
-        arb_clear(one);
     }
     arb_clear(y);
     arb_clear(a);
@@ -218,46 +214,66 @@ static int integrate_square(arb_t out, const struct taken *k, const arb_t z)
     return known;
 }
 
-/* b = c - ln(u + v z^2): out is everything, the factor exp(c) / slope included. */
+/* b = c - ln(u + v z^2), z = shift + slope t: the node of the logarithm's inside, or -1. */
+static int match_quadratic(arb_t v, arb_t shift, arb_t slope, const struct expression_pool *p, int root, slong prec)
+{
+    const struct expression *b = &p->node[root];
+    if (b->kind != X_LINEAR || b->count != 1 || p->node[b->child[0]].kind != X_LN || fmpq_cmp_si(&b->weight[0], -1) != 0)
+        return -1;
+    int n = p->node[b->child[0]].child[0];
+    const struct expression *inside = &p->node[n];
+    if (inside->kind != X_LINEAR || inside->count != 1 || fmpq_sgn(inside->q) <= 0)
+        return -1;
+    const struct expression *square = &p->node[constant_factor(v, p, inside->child[0], prec)];
+    if (square->kind != X_POWER || p->node[square->child[1]].kind != X_NUMBER || fmpq_cmp_si(p->node[square->child[1]].q, 2) != 0)
+        return -1;
+    arb_mul_fmpz(v, v, fmpq_numref(&inside->weight[0]), prec);
+    arb_div_fmpz(v, v, fmpq_denref(&inside->weight[0]), prec);
+    return arb_is_positive(v) && evaluate_affine(shift, slope, p, square->child[0], prec) && arb_is_positive(slope) ? n : -1;
+}
+
+/* Its integral; out is everything, the factor exp(c) / slope included. */
 static int integrate_quadratic(arb_t out, const struct head *h, int root, const arb_t t, slong prec)
 {
     const struct expression_pool *p = h->pool;
-    const struct expression *b = &p->node[root], *inside = NULL;
-    if (b->kind == X_LINEAR && b->count == 1 && p->node[b->child[0]].kind == X_LN && fmpz_is_one(fmpq_denref(&b->weight[0])) &&
-        fmpz_equal_si(fmpq_numref(&b->weight[0]), -1))
-        inside = &p->node[p->node[b->child[0]].child[0]];
-    if (!inside || inside->kind != X_LINEAR || inside->count != 1 || fmpq_sgn(inside->q) <= 0)
-        return 0;
-    int known = 0;
-    arb_t v, shift, slope, z, root_u, x;
-    arb_ptr own[] = {v, shift, slope, z, root_u, x};
+    arb_t v, shift, slope, z, u, x;
+    arb_ptr own[] = {v, shift, slope, z, u, x};
     enum { OWN = sizeof own / sizeof own[0] };
     for (int i = 0; i < OWN; i++)
         arb_init(own[i]);
-    const struct expression *square = &p->node[constant_factor(v, p, inside->child[0], prec)];
-    const struct expression *two = square->kind == X_POWER ? &p->node[square->child[1]] : NULL;
-    arb_mul_fmpz(v, v, fmpq_numref(&inside->weight[0]), prec);
-    arb_div_fmpz(v, v, fmpq_denref(&inside->weight[0]), prec);
-    if (two && two->kind == X_NUMBER && fmpz_is_one(fmpq_denref(two->q)) && fmpz_equal_si(fmpq_numref(two->q), 2) && arb_is_positive(v) &&
-        evaluate_affine(shift, slope, p, square->child[0], prec) && arb_is_positive(slope)) {
+    int inside = match_quadratic(v, shift, slope, p, root, prec);
+    if (inside >= 0) {
         arb_mul(z, slope, t, prec);
         arb_add(z, z, shift, prec);
-        arb_set_fmpq(root_u, inside->q, prec);
-        arb_div(x, root_u, v, prec);
+        arb_set_fmpq(u, p->node[inside].q, prec);
+        arb_div(x, u, v, prec);
         arb_sqrt(x, x, prec);
         arb_atan2(out, x, z, prec); /* pi/2 - atan(z / x) */
-        arb_mul(x, root_u, v, prec);
+        arb_mul(x, u, v, prec);
         arb_sqrt(x, x, prec);
         arb_mul(x, x, slope, prec);
         arb_div(out, out, x, prec);
-        arb_set_fmpq(x, b->q, prec);
+        arb_set_fmpq(x, p->node[root].q, prec);
         arb_exp(x, x, prec);
         arb_mul(out, out, x, prec);
-        known = 1;
     }
     for (int i = 0; i < OWN; i++)
         arb_clear(own[i]);
-    return known;
+    return inside >= 0;
+}
+
+int head_type1(arb_t k, const struct head *h, int root, slong prec)
+{
+    arb_t v, shift;
+    arb_init(v);
+    arb_init(shift);
+    int inside = match_quadratic(v, shift, k, h->pool, root, prec);
+    int found = inside >= 0 && arb_is_zero(shift) && fmpq_is_one(h->pool->node[inside].q);
+    arb_sqrt(v, v, prec);
+    arb_mul(k, k, v, prec);
+    arb_clear(v);
+    arb_clear(shift);
+    return found;
 }
 
 int head_primitive(arb_t out, int *vanishes, const struct head *h, int root, const arb_t t, slong prec)

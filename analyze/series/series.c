@@ -4,7 +4,6 @@
 #include "analyze/series/evaluate.h"
 #include "analyze/series/search.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -280,53 +279,23 @@ int series_trf_finite(const struct series *s, const char *epsilon, uint64_t leng
 int series_closed_form(const struct series *s, double epsilon, double *value, char text[128])
 {
     const struct head *h = s->head[0];
-    const struct expression_pool *p = h->pool;
+    arb_t shift, k;
+    int known = 0;
     if (s->mean || h->pieces != 1 || s->verdict != SERIES_CONVERGES || !(epsilon > 0 && epsilon < 1))
         return 0;
-    const struct expression *b = &p->node[h->piece[0].root];
-    arb_t shift, slope;
-    int known = 0;
     arb_init(shift);
-    arb_init(slope);
-    if (h->piece[0].kind == PIECE_GEOMETRIC) {
-        evaluate_affine(shift, slope, p, h->piece[0].root, 64);
-        *value = log(1 / epsilon) / -arf_get_d(arb_midref(slope), ARF_RND_NEAR);
+    arb_init(k);
+    if (h->piece[0].kind == PIECE_GEOMETRIC) { /* exp(-m j) < eps */
+        evaluate_affine(shift, k, h->pool, h->piece[0].root, 64);
+        *value = log(1 / epsilon) / -arf_get_d(arb_midref(k), ARF_RND_NEAR);
         snprintf(text, 128, "ln(1/eps) / m");
-        known = isfinite(*value);
-    } else if (b->kind == X_LINEAR && b->count == 1 && p->node[b->child[0]].kind == X_LN && fmpq_cmp_si(&b->weight[0], -1) == 0) {
-        /* -ln(1 + (k t)^2): the inside less 1 over t^2, which is a constant */
-        struct expression_pool *own = h->pool;
-        int inside = expression_subtract(own, p->node[b->child[0]].child[0], NODE_ONE);
-        fmpq_t minus_two;
-        fmpq_init(minus_two);
-        fmpq_set_si(minus_two, -2, 1);
-        int square = -1;
-        const struct expression *x = &own->node[inside];
-        if (x->kind == X_POWER)
-            square = inside;
-        else if (x->kind == X_LINEAR && x->count == 1 && fmpq_is_zero(x->q))
-            square = x->child[0];
-        fmpq_clear(minus_two);
-        arb_one(slope);
-        if (square >= 0 && own->node[inside].kind == X_LINEAR)
-            arb_set_fmpq(slope, &own->node[inside].weight[0], 64);
-        if (square >= 0 && own->node[square].kind == X_MULTIPLY) {
-            const struct expression *product = &own->node[square];
-            int constant = !own->node[product->child[0]].depends ? 0 : 1;
-            evaluate_constant(shift, own, product->child[constant], 64);
-            arb_mul(slope, slope, shift, 64);
-            square = product->child[1 - constant];
-        }
-        if (square >= 0 && own->node[square].kind == X_POWER && own->node[square].child[0] == NODE_T_ITSELF &&
-            own->node[own->node[square].child[1]].kind == X_NUMBER && fmpq_cmp_si(own->node[own->node[square].child[1]].q, 2) == 0) {
-            arb_sqrt(slope, slope, 64);
-            double k = arf_get_d(arb_midref(slope), ARF_RND_NEAR);
-            *value = tan((1 - epsilon) * M_PI / 2) / k;
-            snprintf(text, 128, "tan((1 - eps) pi / 2) / k, about 2 / (pi k eps)");
-            known = k > 0 && isfinite(*value);
-        }
+        known = 1;
+    } else if (head_type1(k, h, h->piece[0].root, 64)) { /* the integral from 0 to j is atan(k j) / k */
+        *value = tan((1 - epsilon) * M_PI / 2) / arf_get_d(arb_midref(k), ARF_RND_NEAR);
+        snprintf(text, 128, "tan((1 - eps) pi / 2) / k, about 2 / (pi k eps)");
+        known = 1;
     }
     arb_clear(shift);
-    arb_clear(slope);
-    return known;
+    arb_clear(k);
+    return known && isfinite(*value);
 }

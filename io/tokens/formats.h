@@ -31,7 +31,7 @@ int stored_header(struct input *in, void *out, size_t size, struct error *e) MUS
 /* Each reads one file, appends its ids and tells its rank and shape. */
 int npy_read(struct ids *a, struct stored_tokens *s, struct input *in, struct error *e) MUST_USE;
 /* Token files of llm.c: magic 20240520, version 1 (uint16), and 20240801, version 7 (uint32). */
-int llmc_read(struct ids *a, struct stored_tokens *s, struct input *in, struct error *e) MUST_USE;
+int llmc_tokens_read(struct ids *a, struct stored_tokens *s, struct input *in, struct error *e) MUST_USE;
 /* The indexed data sets of Megatron, GPT-NeoX and fairseq: an index (MMIDIDX or TNTIDX, .idx) and the tokens of all documents (.bin). */
 int indexed_read(struct ids *a, struct stored_tokens *s, struct input *index, struct input *data, struct error *e) MUST_USE;
 /* A dataset of a HDF5 file: the one at `inside`, or with NULL the one named `tokens`, or the only one of integers in the root group. */

@@ -10,7 +10,7 @@ static uint32_t word(const unsigned char *p)
     return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-int llmc_read(struct ids *a, struct stored_tokens *s, struct input *in, struct error *e)
+int llmc_tokens_read(struct ids *a, struct stored_tokens *s, struct input *in, struct error *e)
 {
     unsigned char header[4 * HEADER_WORDS];
     if (stored_header(in, header, sizeof header, e))

@@ -52,7 +52,7 @@ static int read_format(struct ids *a, struct stored_tokens *s, struct input *in,
         return -1;
     switch (find_format(start, got)) {
     case FORMAT_NPY: return npy_read(a, s, in, e);
-    case FORMAT_LLMC: return llmc_read(a, s, in, e);
+    case FORMAT_LLMC: return llmc_tokens_read(a, s, in, e);
     case FORMAT_INDEX: return read_indexed(a, s, in, file, e);
     case FORMAT_HDF: return hdf_read(a, s, file, NULL, e);
     case FORMAT_UNKNOWN: break;

@@ -98,7 +98,7 @@ def norm_heads(c):
 
 def clip(c):
     shape = (c["rows"], c["width"])
-    x = segment_values(c["segments"], shape, 1, 1).requires_grad_()
+    x = (torch.round(segment_values(c["segments"], shape, 1, 1) * 64) / 64).requires_grad_()
     y = x.clamp(-c["limit"], c["limit"])
     y.backward(segment_values(c["segments"], shape, 2, 1))
     return {"dx": x.grad, "x": y}

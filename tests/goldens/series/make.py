@@ -315,6 +315,20 @@ def shapes():
         emit_series(f, s, epsilons=eps)
 
 
+def near_ties():
+    """eps within 1e-35 of 1 - S(j)/B: below it the TRF is j + 1, above it j."""
+    P = D("1.05")
+    for f, s, j in (("-1.05*ln(1+t+t^0.5)", Series(lambda t: (1 + t + sqrt(t)) ** -P, head=[mpf(1)]), 7),
+                    ("-1.5*ln(1+t)+1/(1+t)", Series(lambda t: (1 + t) ** -mpf("1.5") * exp(1 / (1 + t))), 1000),
+                    ("-0.3*t^0.5", Series(lambda t: exp(-D("0.3") * sqrt(t)), head=[mpf(1)],
+                                          integral=lambda x: 2 * gammainc(mpf(2), D("0.3") * sqrt(x)) / D("0.3") ** 2), 40)):
+        e = s.tail(j) / s.B
+        scaled = int(floor(e * mpf(10) ** 35))
+        for eps, expected in (("0.%035d" % scaled, j + 1), ("0.%035d" % (scaled + 1), j)):
+            assert s.trf(eps) == expected
+            emit(f, "", 1, 8, "inf", 1, eps, "converges", expected, s.B)
+
+
 def depths():
     half = [exp(-mpf(t) / 2) for t in range(120)]
     for layers in (2, 5, 12):
@@ -332,7 +346,7 @@ def depths():
 
 
 if __name__ == "__main__":
-    for part in (presets, bertrand, shapes, depths):
+    for part in (presets, bertrand, shapes, near_ties, depths):
         if len(sys.argv) < 2 or part.__name__ in sys.argv[1:]:
             part()
     if len(sys.argv) < 2:

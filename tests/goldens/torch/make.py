@@ -5,6 +5,7 @@
 
 Every file is written by the library that it belongs to. Beside each stands NAME.json: {tensor: [type, shape, bytes in hex, row after row]}, made from
 the tensors themselves. PyTorch 2.15.0 (CPU), h5py 3.16.0, PyYAML 6.0.3, NumPy 2.4.6; weights come from a generator with a fixed seed.
+A second run changes no tensor; bytes around them differ where Python orders a set or names a storage by its address.
 """
 import argparse
 import collections
@@ -169,7 +170,7 @@ def neox(name, layers, ranks, piped=True, dtype=torch.float32, extra="", configs
                 modules[r][f"sequential.{index}.{key}"] = part
         for r in range(count if piped else 0):
             torch.save(parts[r] if index else dict(parts[r]), at(name, tag, f"layer_{index:02d}-model_{r:02d}-model_states.pt"))
-    for r in range(count):
+    for r in range(0 if piped and count > 1 else count):
         torch.save(dict(training_state(), module=None if piped else modules[r]), at(name, tag, f"mp_rank_{r:02d}_model_states.pt"))
     with open(at(name, "latest"), "w") as f:
         f.write(tag)  # no newline
