@@ -18,6 +18,9 @@ static const struct verb {
 } verbs[] = {
     {"erf", main_erf, "how far back models look on a text: curves, empirical receptive fields, figure"},
     {"ppl", main_ppl, "perplexity at several contexts, by four protocols"},
+    {"trf", main_trf, "from a formula alone: does its series converge, and how far does the field reach"},
+    {"bias", main_bias, "values and pictures of position biases"},
+    {"fit", main_fit, "least squares on a bias or a curve"},
     {"plot", main_plot, "redraw or combine saved results"},
     {"info", main_info, "what a checkpoint is, and what a run on it would take"},
     {"convert", main_convert, "any readable checkpoint as safetensors or HDF5"},

@@ -31,7 +31,7 @@ static void print_choice(const char *dtype)
         printf("  --dtype %s uses %s\n", dtype, k->name);
         k->close(k);
     } else
-        printf("  --dtype %s: %s\n", dtype, e.text);
+        printf("  %s\n", e.text);
 }
 
 int main_version(int argc, char **argv)

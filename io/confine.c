@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -132,4 +133,19 @@ int confine(char **output, size_t *size, int (*work)(FILE *, void *, struct erro
         *size = 0;
     }
     return result;
+}
+
+void *confine_memory(size_t bytes, const char *what, struct error *e)
+{
+    void *memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED)
+        return memory;
+    fail_memory(e, (double)bytes, what);
+    return NULL;
+}
+
+void confine_memory_free(void *memory, size_t bytes)
+{
+    if (memory)
+        munmap(memory, bytes ? bytes : 1);
 }

@@ -3,7 +3,6 @@
 #include "io/file.h"
 
 #include <errno.h>
-#include <hdf5.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,13 +72,13 @@ int hdf_check_memory(const unsigned char *bytes, size_t size, const char *path, 
     return 0;
 }
 
-int hdf_check_file(const char *path, struct error *e)
+int hdf_file_open(struct hdf_file *out, const char *path, struct error *e)
 {
-    size_t size;
-    int descriptor = file_open_regular(path, &size, e);
-    if (descriptor < 0)
+    size_t size = 0;
+    *out = (struct hdf_file){.path = path, .descriptor = file_open_regular(path, &size, e), .size = size};
+    if (out->descriptor < 0)
         return -1;
-    unsigned char *bytes = size ? mmap(NULL, size, PROT_READ, MAP_SHARED, descriptor, 0) : NULL;
+    unsigned char *bytes = size ? mmap(NULL, size, PROT_READ, MAP_SHARED, out->descriptor, 0) : NULL;
     int result;
     if (bytes == MAP_FAILED) {
         result = fail(e, "%s: cannot be mapped (%zu bytes): %s", path, size, strerror(errno));
@@ -88,6 +87,30 @@ int hdf_check_file(const char *path, struct error *e)
         if (size)
             munmap(bytes, size);
     }
-    close(descriptor);
+    if (result)
+        hdf_file_close(out);
     return result;
+}
+
+void hdf_file_close(struct hdf_file *f)
+{
+    close(f->descriptor);
+    f->descriptor = -1;
+}
+
+hid_t hdf_open_descriptor(int descriptor, const char *path, struct error *e)
+{
+    char name[64];
+    hdf_quiet();
+    snprintf(name, sizeof name, "/proc/self/fd/%d", descriptor);
+    hid_t h = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
+    if (h < 0)
+        hdf_fail(e, path, "is not a readable HDF5 file");
+    return h;
+}
+
+int hdf_is_hard_link(hid_t group, const char *name)
+{
+    H5L_info_t info;
+    return H5Lexists(group, name, H5P_DEFAULT) > 0 && H5Lget_info(group, name, &info, H5P_DEFAULT) >= 0 && info.type == H5L_TYPE_HARD;
 }

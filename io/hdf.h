@@ -1,10 +1,15 @@
-/* What every use of HDF5 here shares: its messages as ours. Private to io/. */
+/* What every use of HDF5 here shares: its messages as ours, and reading in a process of its own. Private to io/. */
 #ifndef REACH_IO_HDF_H
 #define REACH_IO_HDF_H
 
 #include "io/error.h"
 
+#include <hdf5.h>
 #include <stddef.h>
+
+/* HDF5 believes what a file says of its own structure, and a changed byte there makes it read beyond its memory or ask for all there is. So it reads
+ * only within confine() of io/confine.h, with this much memory for its own structures, and this much time besides that for the data. */
+enum { HDF_MEMORY = 256 << 20, HDF_SECONDS = 20, HDF_BYTES_A_SECOND = 10 << 20 };
 
 /* Turns HDF5's own printing of errors off; call before the first use in a function. */
 void hdf_quiet(void);
@@ -12,10 +17,25 @@ void hdf_quiet(void);
 /* fail() with the innermost reason that HDF5 gives for the call that has just failed: "FILE: WHAT: reason". */
 int hdf_fail(struct error *e, const char *path, const char *what);
 
+/* A file to read; the descriptor stands for it, whatever has its name later. */
+struct hdf_file {
+    const char *path; /* borrowed, for messages */
+    int descriptor;
+    size_t size;
+};
+
+/* Opens a regular file and checks it as hdf_check_memory does. Caller closes. */
+int hdf_file_open(struct hdf_file *out, const char *path, struct error *e) MUST_USE;
+void hdf_file_close(struct hdf_file *f);
+
+/* Opens it with HDF5, for the child of confine(): nothing is closed there. Negative on failure. */
+hid_t hdf_open_descriptor(int descriptor, const char *path, struct error *e) MUST_USE;
+
+/* 1 if `name` is a hard link in the group: nothing that leads to another file, or nowhere. */
+int hdf_is_hard_link(hid_t group, const char *name);
+
 /* Checks what HDF5 1.10 itself believes unseen and hangs or crashes on when it is wrong: the objects of its global heaps, where variable-length text
- * lies. Files with a user block or sizes other than 64 bits are refused. To be called on any file that comes from outside, before H5Fopen. */
-int hdf_check_file(const char *path, struct error *e) MUST_USE;
-/* The same of a file that is mapped. */
+ * lies. Files with a user block or sizes other than 64 bits are refused. */
 int hdf_check_memory(const unsigned char *bytes, size_t size, const char *path, struct error *e) MUST_USE;
 
 #endif

@@ -8,18 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* HDF5 believes what a file says of its own structure, and a changed byte there makes it read beyond its memory or ask for all there is. So it runs in a
- * process of its own, which tells what it found as a list of rows; the data of plain datasets are then read from the mapping. */
+/* HDF5 runs in a process of its own, which tells what it found as a list of rows; the data of plain datasets are then read from the mapping. */
 
 enum {
     NESTING_MAX = 32,
     OBJECTS_MAX = 100000,
     NAME_BYTES_MAX = 1024,
     CONFIG_BYTES_MAX = 16 << 20,
-    DEFLATE_RATIO_MAX = 1032, /* zlib's bound on how far data shrink */
-    MEMORY = 256 << 20,       /* for HDF5's own structures */
-    SECONDS = 20,
-    BYTES_A_SECOND = 10 << 20 /* that are unpacked at least */
+    DEFLATE_RATIO_MAX = 1032 /* zlib's bound on how far data shrink */
 };
 
 /* One dataset as the child tells it; `name_size` bytes of its name follow. Or the config: no type, `name_size` bytes of text. */
@@ -172,24 +168,12 @@ end:
     return result;
 }
 
-/* The file that is mapped, whatever has its name now. */
-static hid_t open_file(const struct mapped *file, struct error *e)
-{
-    char name[64];
-    hdf_quiet();
-    snprintf(name, sizeof name, "/proc/self/fd/%d", file->descriptor);
-    hid_t h = H5Fopen(name, H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (h < 0)
-        hdf_fail(e, file->path, "is not a readable HDF5 file");
-    return h;
-}
-
 /* Writes a row for every dataset and for the config. */
 static int list_file(FILE *out, void *context, struct error *e)
 {
     struct lister l = {.file = context, .out = out, .prefix = "", .e = e};
     hsize_t at = 0;
-    hid_t file = open_file(l.file, e);
+    hid_t file = hdf_open_descriptor(l.file->descriptor, l.file->path, e);
     if (file < 0)
         return -1;
     if (H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, &at, visit, &l) >= 0 && list_config(&l, file) == 0)
@@ -217,7 +201,7 @@ static int unpack(FILE *out, void *context, struct error *e)
 {
     (void)out;
     const struct unpacker *u = context;
-    hid_t file = open_file(u->file, e);
+    hid_t file = hdf_open_descriptor(u->file->descriptor, u->file->path, e);
     if (file < 0)
         return -1;
     for (size_t i = 0; i < u->count; i++) {
@@ -309,16 +293,16 @@ int hdf_tensors_read(struct tensors *t, const struct mapped *file, struct config
     int checked = hdf_check_memory(file->bytes, file->size, file->path, e);
     tensors_release_pages(file->bytes, file->size); /* all were looked at */
     if (checked ||
-        confine(&rows, &size, list_file, (void *)(uintptr_t)file, MEMORY, SECONDS, file->path, e))
+        confine(&rows, &size, list_file, (void *)(uintptr_t)file, HDF_MEMORY, HDF_SECONDS, file->path, e))
         return -1;
     int result = add_rows(t, &u, rows, size, own, e);
     free(rows);
     rows = NULL;
     /* chunks may be as large as their dataset, and are unpacked through two filters */
-    if (result == 0 && u.count && (size_multiply(&memory, 4, u.largest) || size_add(&memory, memory, MEMORY)))
+    if (result == 0 && u.count && (size_multiply(&memory, 4, u.largest) || size_add(&memory, memory, HDF_MEMORY)))
         result = fail_memory(e, 4 * (double)u.largest, file->path);
     else if (result == 0 && u.count)
-        result = confine(&rows, &size, unpack, &u, memory, SECONDS + u.bytes / BYTES_A_SECOND, file->path, e);
+        result = confine(&rows, &size, unpack, &u, memory, HDF_SECONDS + u.bytes / HDF_BYTES_A_SECOND, file->path, e);
     free(rows);
     free(u.packed);
     return result;

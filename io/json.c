@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONFIG_BYTES_MAX = 16 << 20, KEY_MAX = 128 };
+enum { CONFIG_BYTES_MAX = 16 << 20, KEY_MAX = 128, PARSED_BYTES_MAX = 512 << 20 };
 
 struct config {
     char *path;
@@ -17,9 +17,29 @@ struct config {
     json_t *read; /* object whose keys are the top-level keys that were asked for */
 };
 
+/* At least the memory that Jansson takes for the text: what its objects, lists, members and strings were measured to take, rounded up. Beyond the first
+ * mistake in the text, where Jansson stops, the number means nothing. */
+static size_t parsed_bytes(const char *text, size_t size)
+{
+    static const unsigned short bytes[256] = {['{'] = 256, ['['] = 160, [':'] = 96, [','] = 64, ['"'] = 32};
+    size_t total = size;
+    for (size_t i = 0; i < size; i++) {
+        total += bytes[(unsigned char)text[i]];
+        if (text[i] == '"')
+            for (i++; i < size && text[i] != '"'; i++)
+                i += text[i] == '\\';
+    }
+    return total;
+}
+
 json_t *json_parse_object(const char *path, const char *what, const char *text, size_t size, struct error *e)
 {
     json_error_t problem;
+    size_t bytes = parsed_bytes(text, size);
+    if (bytes > PARSED_BYTES_MAX) {
+        fail(e, "%s: %s holds so many values that they would take about %zu MiB (expected at most %d)", path, what, bytes >> 20, PARSED_BYTES_MAX >> 20);
+        return NULL;
+    }
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
     if (!root) {
         if (json_error_code(&problem) == json_error_invalid_utf8)

@@ -37,8 +37,8 @@ int config_choice_or(struct config *c, const char *key, const char *const *choic
 /* The first top-level key never read, or NULL. A key whose value is null counts as absent. Borrowed. */
 const char *config_first_unread(struct config *c);
 
-/* Parses `size` bytes of text as one JSON object, duplicate keys and broken UTF-8 refused; `what` names the text in the message ("the header").
- * Caller calls json_decref. */
+/* Parses `size` bytes of text as one JSON object, duplicate keys and broken UTF-8 refused, and so is text whose values would take more than 512 MiB: a
+ * list of nothing but {} takes 80 times its text. `what` names the text in the message ("the header"). Caller calls json_decref. */
 json_t *json_parse_object(const char *path, const char *what, const char *text, size_t size, struct error *e) MUST_USE;
 
 #endif

@@ -297,11 +297,16 @@ static void fail_case(const char *what, const struct kernels *k, const struct at
              c->key_bias, c->soft_cap, c->size);
 }
 
-/* On the set with the coarsest arithmetic, which has the most code of its own, and on one of the others in turn. */
+/* 1 for set s if the turn-th case is for it: all are for the last, which is bf16, and each is for one of the others; for time's sake. */
+static int has_turn(int s, int turn)
+{
+    return s == set_count - 1 || s == turn % (set_count - 1);
+}
+
 static void check(const struct problem *p, int turn)
 {
     for (int s = 0; s < set_count; s++) {
-        if (s < set_count - 1 && s != turn % (set_count - 1))
+        if (!has_turn(s, turn))
             continue;
         struct roundings u = roundings_of(sets[s]);
         struct results want = model(p, &u), got = run(sets[s], p);
@@ -410,10 +415,10 @@ static void test_skipping(void **state)
 {
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
-        {1, 0, 2, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 1, 0, 0, 1, 1},
+        {1, 0, 1, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 1, 0, 0, 1, 1},
         {1, 0, 1, 1, 64, 300, 300, 130, 0, BIAS_GENTLE, 1, 1, 0, 8, 1},
         {1, 0, 1, 1, 128, 200, 200, 140, 0, BIAS_STEEP, 1, 2, 30, 4, 1},
-        {1, 0, 1, 1, 192, 130, 130, 100, 0, BIAS_STEEP, 1, 0, 0, 1, 1},
+        {1, 0, 1, 1, 192, 130, 130, 60, 0, BIAS_STEEP, 1, 0, 0, 1, 1},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++) {
@@ -425,6 +430,8 @@ static void test_skipping(void **state)
                 p.bias[j] = -INFINITY;
         }
         for (int s = 0; s < set_count; s++) {
+            if (!has_turn(s, i))
+                continue;
             struct results left_out = run(sets[s], &p), all;
             for (int j = 31; j < p.c.heads * p.c.positions; j++)
                 if (j % p.c.positions % 32 == 31)
@@ -470,12 +477,14 @@ static void test_same_bytes(void **state)
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
         {2, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_RANDOM, 1, 1, 0, 1, 1},
-        {2, 0, 1, 1, 128, 66, 66, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1},
+        {2, 0, 1, 1, 128, 40, 40, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1},
         {2, 0, 4, 2, 64, 300, 300, 2, 0, BIAS_GENTLE, 0, 0, 0, 1, 1},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++)
         for (int s = 0; s < set_count; s++) {
+            if (!has_turn(s, i + 1))
+                continue;
             struct attention_case last = cases[i];
             last.first = last.segments - 1;
             last.segments = 1;

@@ -211,6 +211,45 @@ static void test_refused_files(void **state)
     assert_int_equal(check_message("absent", &e, "absent.json: cannot be opened"), 0);
 }
 
+static size_t allocated;
+
+static void *count_allocation(size_t size)
+{
+    allocated += size;
+    return malloc(size);
+}
+
+/* Text that is within its bounds but would take far more memory is refused before Jansson takes any. */
+static void test_refused_memory(void **state)
+{
+    (void)state;
+    enum { SIZE = 20 << 20 };
+    static const char *const units[] = {"1,", "[],", "{},", "\"\",", "[1],", "{\"\":1},", "[\"a\\\"\",\"\\\\\"],", "\"k\":1,"};
+    /* the same characters, but within text, where they are one value */
+    static const char *const harmless[] = {"[],", "{},", "\\\"", "\\\\", ":"};
+    static char text[SIZE + 64];
+    json_set_alloc_funcs(count_allocation, free);
+    for (size_t i = 0; i < sizeof units / sizeof *units + sizeof harmless / sizeof *harmless; i++) {
+        struct error e = {""};
+        int refused = i < sizeof units / sizeof *units;
+        const char *unit = refused ? units[i] : harmless[i - sizeof units / sizeof *units];
+        size_t size = 6, length = strlen(unit);
+        memcpy(text, refused ? "{\"k\":[" : "{\"k\":\"", size);
+        for (; size < (refused ? SIZE : SIZE / 16); size += length)
+            memcpy(text + size, unit, length);
+        memcpy(text + size, refused ? "1]}" : "\"} ", 3);
+        size += 3;
+        allocated = 0;
+        json_t *root = json_parse_object("model", "the header", text, size, &e);
+        if (refused ? root || allocated > 1000 : !root)
+            fail_msg("%s... is %s, %zu bytes were taken: %s", unit, root ? "accepted" : "refused", allocated, e.text);
+        if (refused)
+            assert_int_equal(check_message(unit, &e, "model: the header holds so many values|expected at most 512"), 0);
+        json_decref(root);
+    }
+    json_set_alloc_funcs(malloc, free);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +257,7 @@ int main(void)
         cmocka_unit_test(test_unread),
         cmocka_unit_test(test_refused_values),
         cmocka_unit_test(test_refused_files),
+        cmocka_unit_test(test_refused_memory),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

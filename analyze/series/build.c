@@ -130,7 +130,7 @@ static int sum_of(struct build *b, const struct formula_node *node)
         return NODE_NAN;
     if (x[first].depends || x[last].depends)
         return expression_opaque(b->p);
-    int span = expression_unary(b->p, X_FLOOR, expression_subtract(b->p, last, first));
+    int span = expression_floor(b->p, expression_subtract(b->p, last, first));
     if (b->p->node[span].kind != X_NUMBER)
         return refuse(b, "the number of terms of a sum cannot be told");
     const fmpz *count = fmpq_numref(b->p->node[span].q);
@@ -221,7 +221,7 @@ static int compute(struct build *b, const struct formula_node *node)
     case NODE_EXP: return expression_unary(p, X_EXP, x);
     case NODE_SQRT: return square_root(p, x);
     case NODE_ABS: return expression_unary(p, X_ABS, x);
-    case NODE_FLOOR: return expression_unary(p, X_FLOOR, x);
+    case NODE_FLOOR: return expression_floor(p, x);
     case NODE_SIN: return expression_unary(p, X_SIN, x);
     case NODE_COS: return expression_unary(p, X_COS, x);
     case NODE_CHOOSE: {

@@ -89,9 +89,11 @@ static void step_real(struct step *s, const struct step *all, const arb_t t, slo
     case X_SIN: arb_sin(out, a, prec); break;
     case X_COS: arb_cos(out, a, prec); break;
     case X_ABS: arb_abs(out, a); break;
-    case X_FLOOR:
+    case X_FRACTION:
         arb_floor(out, a, prec);
-        if (!arb_is_exact(out))
+        if (arb_is_exact(out))
+            arb_sub(out, a, out, prec);
+        else
             arb_indeterminate(out);
         break;
     case X_MIN: arb_min(out, a, b, prec); break;

@@ -61,7 +61,7 @@ static int known_sign(const struct expression_pool *p, int n)
     switch (x->kind) {
     case X_NUMBER: return fmpq_sgn(x->q) > 0 ? 2 : fmpq_sgn(x->q) == 0;
     case X_PI: case X_EXP: return 2;
-    case X_T: case X_ABS: case X_POSITIVE: case X_NONNEGATIVE: case X_ZERO: return 1;
+    case X_T: case X_ABS: case X_FRACTION: case X_POSITIVE: case X_NONNEGATIVE: case X_ZERO: return 1;
     case X_POWER: return known_sign(p, x->child[0]);
     case X_LN: { /* of what is at least 1 */
         const struct expression *inside = &p->node[x->child[0]];
@@ -446,6 +446,30 @@ static int is_monomial(const struct expression *x) /* weight * child */
     return x->kind == X_LINEAR && x->count == 1 && fmpq_is_zero(x->q);
 }
 
+/* x / (q + w x), q not 0, is 1/w - q/w / (q + w x): bounded where x is not. The node of a * b, or -1 if it is no such product. */
+static int divide_out(struct expression_pool *p, int a, int b)
+{
+    for (int swap = 0; swap < 2; swap++) {
+        int n = swap ? a : b, other = swap ? b : a;
+        const struct expression *x = &p->node[n], *sum = x->kind == X_POWER ? &p->node[x->child[0]] : NULL;
+        if (!sum || sum->kind != X_LINEAR || sum->count != 1 || sum->child[0] != other || fmpq_is_zero(sum->q) || fmpq_is_zero(&sum->weight[0]))
+            continue;
+        if (p->node[x->child[1]].kind != X_NUMBER || fmpq_cmp_si(p->node[x->child[1]].q, -1) != 0)
+            continue;
+        fmpq_t constant, weight;
+        fmpq_init(constant);
+        fmpq_init(weight);
+        fmpq_inv(constant, &sum->weight[0]);
+        fmpq_mul(weight, constant, sum->q);
+        fmpq_neg(weight, weight);
+        int result = expression_linear(p, constant, 1, &n, weight);
+        fmpq_clear(constant);
+        fmpq_clear(weight);
+        return result;
+    }
+    return -1;
+}
+
 int expression_multiply(struct expression_pool *p, int a, int b)
 {
     if (kind_of(p, a) == X_NAN || kind_of(p, b) == X_NAN)
@@ -471,6 +495,9 @@ int expression_multiply(struct expression_pool *p, int a, int b)
         if (sign != 2)
             return sign == 0 ? NODE_NAN : (sign > 0) == (infinity == NODE_PLUS_INFINITY) ? NODE_PLUS_INFINITY : NODE_MINUS_INFINITY;
     }
+    int quotient = divide_out(p, a, b);
+    if (quotient >= 0)
+        return quotient;
     if (a == b) {
         fmpq_t two;
         fmpq_init(two);
@@ -623,17 +650,23 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
             return NODE_PLUS_INFINITY;
         return sign == 2 ? -1 : sign >= 0 ? a : expression_subtract(p, NODE_ZERO, a);
     }
-    case X_FLOOR: {
+    case X_FRACTION: {
         fmpq_t q;
+        fmpz_t floor;
         if (infinite)
-            return a;
+            return NODE_NAN;
         fmpq_init(q);
+        fmpz_init(floor);
         if (x->kind == X_NUMBER) {
-            fmpz_fdiv_q(fmpq_numref(q), fmpq_numref(x->q), fmpq_denref(x->q));
+            fmpz_fdiv_r(fmpq_numref(q), fmpq_numref(x->q), fmpq_denref(x->q));
+            fmpz_set(fmpq_denref(q), fmpq_denref(x->q));
+            fmpq_canonicalise(q);
             result = expression_number(p, q);
-        } else if (!x->depends && constant_floor(fmpq_numref(q), p, a)) {
-            result = expression_number(p, q);
+        } else if (!x->depends && constant_floor(floor, p, a)) {
+            fmpq_set_fmpz(q, floor);
+            result = expression_subtract(p, a, expression_number(p, q));
         }
+        fmpz_clear(floor);
         fmpq_clear(q);
         return result;
     }
@@ -648,6 +681,11 @@ int expression_unary(struct expression_pool *p, enum expression_kind kind, int a
 {
     int special = special_value(p, kind, a);
     return special >= 0 ? special : intern(p, &(struct shape){.kind = kind, .count = 1, .child = &a});
+}
+
+int expression_floor(struct expression_pool *p, int a)
+{
+    return kind_of(p, a) == X_INFINITY ? a : expression_subtract(p, a, expression_unary(p, X_FRACTION, a));
 }
 
 static int extremum(struct expression_pool *p, enum expression_kind kind, int a, int b)

@@ -10,7 +10,8 @@ enum expression_kind {
     X_NAN, X_NUMBER, X_INFINITY, X_PI, X_T,
     X_LINEAR,            /* q + sum of weight[i] * child[i] */
     X_MULTIPLY, X_POWER, /* two children */
-    X_LN, X_EXP, X_SIN, X_COS, X_ABS, X_FLOOR,
+    X_LN, X_EXP, X_SIN, X_COS, X_ABS,
+    X_FRACTION,          /* u - floor(u); floor(u) itself is written u - fraction(u), so that what is linear in u cancels */
     X_MIN, X_MAX,        /* child[2] = child[0] - child[1] */
     X_POSITIVE, X_NONNEGATIVE, X_ZERO, /* 1 if the child is > 0, >= 0, == 0, else 0 */
     X_CHOOSE,            /* condition (0 or not), then, else */
@@ -55,8 +56,9 @@ int expression_subtract(struct expression_pool *p, int a, int b);
 int expression_scale(struct expression_pool *p, int a, const fmpq_t factor);
 int expression_multiply(struct expression_pool *p, int a, int b);
 int expression_power(struct expression_pool *p, int base, int exponent);
-/* X_LN ... X_FLOOR and X_POSITIVE ... X_ZERO. */
+/* X_LN ... X_FRACTION and X_POSITIVE ... X_ZERO. */
 int expression_unary(struct expression_pool *p, enum expression_kind kind, int a);
+int expression_floor(struct expression_pool *p, int a);
 int expression_min(struct expression_pool *p, int a, int b);
 int expression_max(struct expression_pool *p, int a, int b);
 int expression_choose(struct expression_pool *p, int condition, int then, int otherwise);

@@ -119,67 +119,85 @@ static int fading(mpfi_t out, const struct growing *g, const struct form *d)
 static int form_of(struct form *out, const struct growing *g, int n);
 static int log_form(struct form *out, const struct growing *g, int n);
 
-/* ln of q + sum of weight * child, all of them of known growth: ln(leading) + ln(1 + the others over the leading one). */
+/* One term of a sum: coefficient * exp(form), the form's rest being part of the coefficient. */
+struct part {
+    struct form form;
+    mpfi_t coefficient;
+};
+
+/* The growth of weight * node; what has none but is bounded, of either sign, counts as a constant. */
+static int part_set(struct part *part, const struct growing *g, int n, const fmpq *weight)
+{
+    const struct range *r = &g->ranges->node[n];
+    mpfi_t w;
+    int ok = log_form(&part->form, g, n);
+    mpfi_init2(w, g->prec);
+    interval_set_fmpq(w, weight);
+    if (ok) {
+        mpfi_exp(part->coefficient, part->form.rest);
+    } else if (r->defined && !r->masked && interval_is_bounded(r->value)) {
+        for (int k = 0; k < GROWTH_LEVELS; k++)
+            fmpq_zero(part->form.a[k]);
+        mpfi_set(part->coefficient, r->value);
+        ok = 1;
+    }
+    mpfi_mul(part->coefficient, part->coefficient, w);
+    mpfi_set_ui(part->form.rest, 0);
+    mpfi_clear(w);
+    return ok && interval_is_bounded(part->coefficient);
+}
+
+/* ln of q + sum of weight * child: with the exponents of the leading term taken out, what is left is the sum of the leading coefficients and of terms
+ * that fade. */
 static int log_of_sum(struct form *out, const struct growing *g, const struct expression *x)
 {
-    int count = x->count + 1, ok = 1, first = -1;
-    struct form *part = calloc((size_t)count, sizeof *part);
-    mpfi_t coefficient, sum, others, ratio;
+    int count = x->count + !fmpq_is_zero(x->q), ok = 1, first = 0;
+    struct part *part = calloc((size_t)count, sizeof *part);
+    struct form difference;
+    mpfi_t sum, ratio;
+    fmpq_t minus;
     if (!part)
         return 0;
-    mpfi_init2(coefficient, g->prec);
+    fmpq_init(minus);
+    fmpq_set_si(minus, -1, 1);
     mpfi_init2(sum, g->prec);
-    mpfi_init2(others, g->prec);
     mpfi_init2(ratio, g->prec);
-    for (int i = 0; i < count; i++)
-        form_init(&part[i], g->prec);
-    for (int i = 0; i < x->count && ok; i++)
-        ok = log_form(&part[i], g, x->child[i]);
-    for (int i = 0; i < count && ok; i++) /* the constant, where there is one, comes last */
-        if ((i < x->count || !fmpq_is_zero(x->q)) && (first < 0 || compare_growth(&part[i], &part[first]) > 0))
-            first = i;
-    mpfi_set_ui(sum, 0);
-    mpfi_set_ui(others, 0);
-    for (int pass = 0; pass < 2 && ok; pass++) /* first the terms that grow as the leading one does, then the others over their sum */
-        for (int i = 0; i < count && ok; i++) {
-            if (i == x->count && fmpq_is_zero(x->q))
-                continue;
-            int same = compare_growth(&part[i], &part[first]) == 0;
-            interval_set_fmpq(coefficient, i < x->count ? &x->weight[i] : x->q);
-            if (same && pass == 0) {
-                mpfi_exp(ratio, part[i].rest);
-                mpfi_mul(ratio, ratio, coefficient);
-                mpfi_add(sum, sum, ratio);
-            } else if (!same && pass == 1) {
-                struct form difference;
-                fmpq_t minus;
-                fmpq_init(minus);
-                fmpq_set_si(minus, -1, 1);
-                form_init(&difference, g->prec);
-                form_set(&difference, &part[i]);
-                form_addmul(&difference, minus, &part[first]);
-                mpfi_set(difference.rest, part[i].rest);
-                ok = fading(ratio, g, &difference);
-                form_clear(&difference);
-                fmpq_clear(minus);
-                mpfi_mul(ratio, ratio, coefficient);
-                mpfi_add(others, others, ratio);
-            }
-        }
-    if (ok) {
-        mpfi_add(sum, sum, others);
-        ok = !mpfi_nan_p(sum) && interval_is_positive(sum) && interval_is_bounded(sum);
+    form_init(&difference, g->prec);
+    for (int i = 0; i < count; i++) {
+        form_init(&part[i].form, g->prec);
+        mpfi_init2(part[i].coefficient, g->prec);
     }
+    for (int i = 0; i < count && ok; i++) {
+        if (i < x->count)
+            ok = part_set(&part[i], g, x->child[i], &x->weight[i]);
+        else
+            interval_set_fmpq(part[i].coefficient, x->q);
+        if (ok && compare_growth(&part[i].form, &part[first].form) > 0)
+            first = i;
+    }
+    mpfi_set_ui(sum, 0);
+    for (int i = 0; i < count && ok; i++) {
+        form_set(&difference, &part[i].form);
+        form_addmul(&difference, minus, &part[first].form);
+        mpfi_set_ui(ratio, 1);
+        if (leading(&difference) >= 0)
+            ok = fading(ratio, g, &difference);
+        mpfi_mul(ratio, ratio, part[i].coefficient);
+        mpfi_add(sum, sum, ratio);
+    }
+    ok = ok && !mpfi_nan_p(sum) && interval_is_positive(sum) && interval_is_bounded(sum);
     if (ok) {
-        form_set(out, &part[first]);
+        form_set(out, &part[first].form);
         mpfi_log(out->rest, sum);
     }
-    for (int i = 0; i < count; i++)
-        form_clear(&part[i]);
+    for (int i = 0; i < count; i++) {
+        form_clear(&part[i].form);
+        mpfi_clear(part[i].coefficient);
+    }
     free(part);
-    mpfi_clear(coefficient);
+    form_clear(&difference);
+    fmpq_clear(minus);
     mpfi_clear(sum);
-    mpfi_clear(others);
     mpfi_clear(ratio);
     return ok;
 }

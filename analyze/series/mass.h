@@ -4,6 +4,10 @@
 
 #include "analyze/series/sum.h"
 
+enum { SERIES_PREC = 128 };
+
+struct masses;
+
 struct series {
     struct head **head;  /* [count] shared between series, counted */
     int count;
@@ -11,10 +15,10 @@ struct series {
     enum series_verdict verdict;
     char *proof;         /* mean only */
     double sum_lo, sum_hi;
+    struct masses *kept; /* of the whole series at SERIES_PREC bits, if it converges */
 };
 
 /* Sums of all heads at one precision. */
-struct masses;
 struct masses *masses_new(const struct series *s, const fmpz *limit, slong prec, int quick, struct formula_error *e);
 void masses_free(struct masses *m);
 

@@ -19,6 +19,24 @@ struct splitting {
     int failed;
 };
 
+/* 1 if floor is the same on the whole range. */
+static int same_floor(fmpz_t floor, const struct range *x)
+{
+    mpz_t least, most;
+    int same = x->defined && !x->masked && interval_is_bounded(x->value);
+    if (!same)
+        return 0;
+    mpz_init(least);
+    mpz_init(most);
+    mpfr_get_z(least, &x->value->left, MPFR_RNDD);
+    mpfr_get_z(most, &x->value->right, MPFR_RNDD);
+    same = mpz_cmp(least, most) == 0;
+    fmpz_set_mpz(floor, least);
+    mpz_clear(least);
+    mpz_clear(most);
+    return same;
+}
+
 /* One bottom-up pass: node `root` with what the ranges decide put in. */
 static int decide(struct expression_pool *p, int root, const struct ranges *r)
 {
@@ -26,12 +44,14 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
     for (int n = 0; n <= root; n++)
         widest = r->needed[n] && p->node[n].count > widest ? p->node[n].count : widest;
     int *child = malloc((size_t)widest * sizeof *child);
+    fmpz_t floor;
     if (!made || !child) {
         free(made);
         free(child);
         p->failed = 1;
         return NODE_NAN;
     }
+    fmpz_init(floor);
     for (int n = 0; n <= root; n++) {
         if (!r->needed[n])
             continue;
@@ -40,7 +60,7 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
         made[n] = n;
         if (!x.depends || x.count == 0)
             continue;
-        int finite = 1, infinite = -1, constant = x.kind == X_POSITIVE || x.kind == X_NONNEGATIVE || x.kind == X_ZERO || x.kind == X_FLOOR;
+        int finite = 1, infinite = -1, test = x.kind == X_POSITIVE || x.kind == X_NONNEGATIVE || x.kind == X_ZERO;
         for (int i = 0; i < x.count; i++) {
             child[i] = made[x.child[i]];
             if (p->node[child[i]].kind == X_INFINITY)
@@ -48,15 +68,13 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
             else
                 finite &= r->node[x.child[i]].defined && !r->node[x.child[i]].masked;
         }
-        if (constant && range->defined && mpfr_equal_p(&range->value->left, &range->value->right)) {
+        if (test && range->defined && mpfr_equal_p(&range->value->left, &range->value->right)) {
+            made[n] = mpfr_zero_p(&range->value->left) ? NODE_ZERO : NODE_ONE;
+        } else if (x.kind == X_FRACTION && same_floor(floor, &r->node[x.child[0]])) {
             fmpq_t q;
             fmpq_init(q);
-            mpz_t z;
-            mpz_init(z);
-            mpfr_get_z(z, &range->value->left, MPFR_RNDN); /* a whole number */
-            fmpz_set_mpz(fmpq_numref(q), z);
-            mpz_clear(z);
-            made[n] = expression_number(p, q);
+            fmpq_set_fmpz(q, floor);
+            made[n] = expression_subtract(p, child[0], expression_number(p, q));
             fmpq_clear(q);
         } else if (x.kind == X_ABS && r->node[x.child[0]].defined && mpfr_sgn(&r->node[x.child[0]].value->left) >= 0) {
             made[n] = child[0];
@@ -76,6 +94,7 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
         }
     }
     result = made[root];
+    fmpz_clear(floor);
     free(made);
     free(child);
     return result;

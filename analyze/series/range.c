@@ -426,33 +426,22 @@ static void rule_either(struct range *out, const struct range *a, const struct r
     mpfi_union(out->elasticity, a->elasticity, b->elasticity);
 }
 
-static void rule_floor(struct range *out, const struct range *a)
+static void rule_fraction(struct range *out, const struct range *a)
 {
-    mpfi_t fraction, least;
-    mpfi_init2(fraction, mpfi_get_prec(out->value));
+    mpfi_t least;
     mpfi_init2(least, mpfi_get_prec(out->value));
     mpfr_floor(&least->left, &a->value->left);
     mpfr_floor(&least->right, &a->value->right);
-    if (mpfr_equal_p(&least->left, &least->right) && interval_is_bounded(least)) {
-        mpfi_set(out->value, least);
-        set_constant(out);
-        out->smooth = 1;
-    } else {
-        mpfi_interv_si(fraction, 0, 1);
-        mpfi_sub(out->value, a->value, fraction);
-        mpfi_sub(out->start, a->start, fraction);
+    if (mpfr_equal_p(&least->left, &least->right) && interval_is_bounded(least)) { /* u - n */
+        mpfi_sub(out->value, a->value, least);
+        mpfi_sub(out->start, a->start, least);
         mpfi_set(out->rate, a->rate);
-        out->smooth = 0;
-        if (a->relative && mpfr_cmp_ui(&a->value->left, 1) > 0) { /* u (1 - fraction / u) */
-            mpfi_div(fraction, fraction, a->value);
-            mpfi_ui_sub(fraction, 1, fraction);
-            mpfi_div(out->elasticity, a->elasticity, fraction);
-            mend(out->elasticity);
-            out->relative = 1;
-        }
         settle(out);
+    } else { /* any constant from 0 to 1 */
+        mpfi_interv_si(out->value, 0, 1);
+        set_constant(out);
+        out->smooth = 0;
     }
-    mpfi_clear(fraction);
     mpfi_clear(least);
 }
 
@@ -538,7 +527,7 @@ static void rule(struct range *out, const struct expression_pool *p, int n, cons
             }
         }
         break;
-    case X_FLOOR: rule_floor(out, a); break;
+    case X_FRACTION: rule_fraction(out, a); break;
     case X_MIN: case X_MAX: {
         const struct range *difference = &all[x->child[2]];
         int a_least = mpfr_sgn(&difference->value->right) <= 0, b_least = mpfr_sgn(&difference->value->left) >= 0;

@@ -1,6 +1,6 @@
 /* Bounds of an expression and of its growth on a whole interval [X, Y], Y may be infinite.
  *
- * Where the expression has kinks or oscillates, the bounds hold for a family: each sine that runs through whole periods, each floor's fraction, each
+ * Where the expression has kinks or oscillates, the bounds hold for a family: each sine that runs through whole periods, each fraction, each
  * choice that cannot be decided is a constant of its own, and the bounds hold for every value of these constants. At every t the expression equals
  * one member of the family, and each member is differentiable on [X, Y]. With u a member and x in [X, Y]:
  *   value       u(x)

@@ -8,7 +8,6 @@
 #include <string.h>
 
 enum {
-    FIRST_PREC = 96,         /* bits, and those of 1/epsilon */
     CLOSED_PREC_MAX = 7200, /* bits; sums in closed form */
     PREC_MAX = 400,         /* others */
     WAVES_MAX = 20000,       /* distances that waves are summed over in balls */
@@ -439,14 +438,15 @@ int search_trf(struct series_count *out, const struct series *s, const fmpq_t ep
         fmpz_set(search.yes, limit);
         search.bounded = 1;
     }
-    slong first = FIRST_PREC + (slong)fmpz_bits(fmpq_denref(epsilon)) - (slong)fmpz_bits(fmpq_numref(epsilon));
-    for (int attempt = waves ? 0 : 1; attempt < 5; attempt++) {
+    slong small = (slong)fmpz_bits(fmpq_denref(epsilon)) - (slong)fmpz_bits(fmpq_numref(epsilon)), first = SERIES_PREC + (small > 32 ? small : 0);
+    for (int attempt = waves && limit ? 0 : 1; attempt < 5; attempt++) {
         slong prec = attempt == 0 ? 64 : attempt == 1 ? first : attempt == 2 ? need + 48 : attempt == 3 ? need + 160 : need + 320;
         if (attempt >= 2 && prec <= first)
             continue;
         if ((attempt == 4 && need > 400) || (attempt > 2 && prec > most))
             break;
-        search.m = masses_new(s, limit, prec > most ? most : prec, attempt == 0, e);
+        int kept = attempt == 1 && !limit && s->kept && first == SERIES_PREC;
+        search.m = kept ? s->kept : masses_new(s, limit, prec > most ? most : prec, attempt == 0, e);
         if (!search.m)
             goto end;
         narrow(&search);
@@ -458,10 +458,12 @@ int search_trf(struct series_count *out, const struct series *s, const fmpq_t ep
             need = needed_precision(&search);
         if (attempt >= 1 && !search.bounded && !limit) {
             failed = report_far(out, &search, e);
-            masses_free(search.m);
+            if (!kept)
+                masses_free(search.m);
             goto end;
         }
-        masses_free(search.m);
+        if (!kept)
+            masses_free(search.m);
         /* in balls a long run of waves would take too long */
         if (settled || (attempt >= 1 && hopeless) || (attempt == 0 && fmpz_cmp_ui(search.yes, WAVES_MAX) > 0))
             break;

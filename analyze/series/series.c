@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SUM_PREC = 96, PARTIAL_LENGTH = 4096 /* distances summed for the lower end of a sum that is undecided */ };
+enum { PARTIAL_LENGTH = 4096 /* distances summed for the lower end of a sum that is undecided */ };
 
 const char *series_verdict_name(enum series_verdict v)
 {
@@ -132,13 +132,16 @@ static int find_sum(struct series *s, struct formula_error *e)
         return 0;
     fmpz_init_set_ui(limit, PARTIAL_LENGTH);
     arb_init(total);
-    struct masses *m = masses_new(s, s->verdict == SERIES_CONVERGES ? NULL : limit, SUM_PREC, series_has_waves(s), e);
+    struct masses *m = masses_new(s, s->verdict == SERIES_CONVERGES ? NULL : limit, SERIES_PREC, series_has_waves(s), e);
     if (m) {
         masses_total(total, m);
         search_doubles(&s->sum_lo, &s->sum_hi, total, h->shift);
         if (s->verdict == SERIES_UNDECIDED)
             s->sum_hi = INFINITY;
-        masses_free(m);
+        if (s->verdict == SERIES_CONVERGES)
+            s->kept = m;
+        else
+            masses_free(m);
     }
     fmpz_clear(limit);
     arb_clear(total);
@@ -214,6 +217,7 @@ void series_free(struct series *s)
 {
     if (!s)
         return;
+    masses_free(s->kept);
     for (int i = 0; s->head && i < s->count; i++)
         head_release(s->head[i]);
     free(s->head);

@@ -1,0 +1,19 @@
+/* What the GPU programs leave out of the build, since a machine with a GPU may lack its libraries: the cpu set (oneDNN), the mapped files. */
+#include "io/tensors.h"
+#include "kernels/cpu/cpu.h"
+
+int cpu_usable(void)
+{
+    return 0;
+}
+
+struct kernels *cpu_open(struct error *e)
+{
+    fail(e, "this build has no cpu set");
+    return NULL;
+}
+
+void tensors_release_pages(const void *data, size_t bytes)
+{
+    (void)data, (void)bytes; /* weights are made in memory here */
+}
