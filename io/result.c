@@ -1,6 +1,7 @@
 #include "io/result.h"
 
 #include "io/atomic.h"
+#include "io/confine.h"
 #include "io/file.h"
 #include "io/hdf.h"
 
@@ -205,15 +206,8 @@ void result_free(struct result *r)
             free((char *)m->attributes[k].value);
         }
         free(m->attributes);
-        free(m->norm);
-        free(m->logprob);
-        free(m->status);
-        free(m->start);
-        free(m->s);
-        free(m->c);
-        free(m->c_lo);
-        free(m->c_hi);
     }
+    confine_memory_free(r->memory, r->memory_bytes);
     free(r->models);
     free(r->version);
     free(r->command);

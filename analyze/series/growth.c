@@ -135,6 +135,17 @@ static int part_set(struct part *part, const struct growing *g, int n, const fmp
     interval_set_fmpq(w, weight);
     if (ok) {
         mpfi_exp(part->coefficient, part->form.rest);
+    } else if (r->defined && !r->masked && r->relative && mpfr_cmp_si(&r->elasticity->right, -1) < 0) { /* at most start (t/X)^-s */
+        long s = mpfr_cmp_si(&r->elasticity->right, -1000) < 0 ? 1000 : -mpfr_get_si(&r->elasticity->right, MPFR_RNDU);
+        for (int k = 0; k < GROWTH_LEVELS; k++)
+            fmpq_zero(part->form.a[k]);
+        fmpq_set_si(part->form.a[0], -s, 1);
+        mpfi_log(part->coefficient, g->level[0]);
+        mpfi_mul_si(part->coefficient, part->coefficient, s);
+        mpfi_exp(part->coefficient, part->coefficient);
+        mpfi_mul(part->coefficient, part->coefficient, r->start);
+        mpfi_put_si(part->coefficient, 0);
+        ok = 1;
     } else if (r->defined && !r->masked && interval_is_bounded(r->value)) {
         for (int k = 0; k < GROWTH_LEVELS; k++)
             fmpq_zero(part->form.a[k]);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    STEPS = 300000,      /* nodes times intervals that are looked at */
+    STEPS = 100000,      /* nodes times intervals that are looked at */
     TAIL_BITS = 33500,   /* a last piece may begin at 2^this, some 10^10000 */
     ROUGH_BITS = 22      /* where none is found, distances are looked at one interval at a time up to 2^this */
 };

@@ -14,6 +14,7 @@ enum {
     COARSE_HEAD = 1 << 17, /* points before panels of bounds */
     COARSE_PANELS = 512,
     COARSE_STEPS = 100000, /* nodes times panels */
+    ROUGH_BITS = 16,        /* a rough last piece is summed up to 2^this */
     FAR_BITS = 40000
 };
 
@@ -430,7 +431,7 @@ static void find_far(struct sums *s)
     arb_add_ui(from, from, 64, 64);
     int closed = last->kind == PIECE_SMOOTH && !h->wild && h->decreasing && head_primitive(value, &vanishes, h, last->root, from, 64) && vanishes;
     arb_clear(value);
-    slong most = last->kind == PIECE_ROUGH || h->wild ? 17 : closed ? FAR_BITS : 2 * s->prec + 64, bits = (slong)fmpz_bits(s->far);
+    slong most = last->kind == PIECE_ROUGH || h->wild ? ROUGH_BITS : closed ? FAR_BITS : 2 * s->prec + 64, bits = (slong)fmpz_bits(s->far);
     int found = 0;
     arb_set_fmpz(from, s->far);
     head_tail(s->tail, h, from, s->prec + 32);

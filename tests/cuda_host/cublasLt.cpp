@@ -131,16 +131,16 @@ static int fits(const struct host_desc *desc, const struct host_layout *a, const
            (a->type == CUDA_R_16BF || d->type == CUDA_R_32F);
 }
 
-/* The split sum comes first: a caller that wants none has to look. */
+/* Where the caller wants no split sums, one comes first all the same: it has to look. */
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                               cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t preference, int wanted,
                                               cublasLtMatmulHeuristicResult_t *results, int *found)
 {
-    (void)handle, (void)preference;
+    (void)handle;
     if (wanted < 2 || !fits(desc, a, b, d) || c->rows != d->rows || c->columns != d->columns)
         return CUBLAS_STATUS_INVALID_VALUE;
     memset(results, 0, 2 * sizeof *results);
-    results[0].algo.data[0] = ALGO_SPLIT;
+    results[0].algo.data[0] = preference->schemes == CUBLASLT_REDUCTION_SCHEME_NONE ? ALGO_SPLIT : ALGO_WHOLE;
     results[1].algo.data[0] = ALGO_WHOLE;
     *found = 2;
     return CUBLAS_STATUS_SUCCESS;
@@ -217,7 +217,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
                               cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t *algo, void *workspace, size_t workspace_bytes, cudaStream_t stream)
 {
     (void)handle, (void)workspace, (void)c_layout;
-    if (algo->data[0] != ALGO_WHOLE || workspace_bytes)
+    if (algo->data[0] != ALGO_WHOLE)
         die("a product by an algorithm with a split sum");
     if (c != d || !fits(desc, a_layout, b_layout, d_layout) || (desc->epilogue == CUBLASLT_EPILOGUE_BIAS && !desc->bias))
         return CUBLAS_STATUS_INVALID_VALUE;
