@@ -262,4 +262,4 @@ help:
 
 FORCE:
 
--include $(shell find build -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

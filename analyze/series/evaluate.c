@@ -8,7 +8,7 @@
 /* One node in the order of evaluation. */
 struct step {
     enum expression_kind kind;
-    int count, depends;
+    int node, count, depends;
     int beside;      /* needed although the waves are added up apart */
     int *child;      /* [count] steps */
     arb_ptr weight;  /* [count] X_LINEAR */
@@ -37,6 +37,7 @@ struct wave {
 };
 
 struct evaluator {
+    const struct expression_pool *p;
     slong prec;
     int steps, terms, bases, waves;
     struct step *step;
@@ -218,7 +219,7 @@ static int make_steps(struct evaluator *v, int *place, const struct expression_p
         const struct expression *x = &p->node[n];
         struct step *s = &v->step[v->steps];
         place[n] = v->steps++;
-        *s = (struct step){.kind = x->kind, .count = x->count, .depends = x->depends};
+        *s = (struct step){.kind = x->kind, .node = n, .count = x->count, .depends = x->depends};
         arb_init(s->q);
         arb_init(s->real);
         acb_init(s->complex);
@@ -403,6 +404,7 @@ struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong
     int *place = malloc((size_t)(root + 1) * sizeof *place), *node_of_term = calloc((size_t)count, sizeof *node_of_term);
     if (!v || !needed || !place || !node_of_term)
         goto end;
+    v->p = p;
     v->prec = prec;
     arb_init(v->q);
     v->term = calloc((size_t)count, sizeof *v->term);
@@ -470,11 +472,37 @@ void evaluator_free(struct evaluator *v)
 
 /* ---- points ---- */
 
+/* The fraction of q + w t in rational numbers, where balls could not tell (t / 7 at t = 14). */
+static void rational_fraction(struct step *s, const struct evaluator *v, const arb_t t)
+{
+    const struct expression *inside = &v->p->node[v->p->node[s->node].child[0]];
+    if (inside->kind != X_LINEAR || inside->count != 1 || inside->child[0] != NODE_T_ITSELF)
+        return;
+    fmpz_t n;
+    fmpq_t q;
+    fmpz_init(n);
+    fmpq_init(q);
+    if (arb_get_unique_fmpz(n, t) && arb_is_exact(t)) {
+        fmpq_mul_fmpz(q, &inside->weight[0], n);
+        fmpq_add(q, q, inside->q);
+        fmpz_fdiv_r(fmpq_numref(q), fmpq_numref(q), fmpq_denref(q));
+        arb_set_fmpz(s->real, fmpq_numref(q));
+        arb_div_fmpz(s->real, s->real, fmpq_denref(q), v->prec);
+    }
+    fmpz_clear(n);
+    fmpq_clear(q);
+}
+
 static void run_real(struct evaluator *v, const arb_t t, int beside_waves)
 {
-    for (int i = 0; i < v->steps; i++)
-        if (v->step[i].depends && (!beside_waves || v->step[i].beside))
-            step_real(&v->step[i], v->step, t, v->prec);
+    for (int i = 0; i < v->steps; i++) {
+        struct step *s = &v->step[i];
+        if (!s->depends || (beside_waves && !s->beside))
+            continue;
+        step_real(s, v->step, t, v->prec);
+        if (s->kind == X_FRACTION && !arb_is_finite(s->real))
+            rational_fraction(s, v, t);
+    }
 }
 
 /* exp(sum) times the powers. */

@@ -264,7 +264,7 @@ static int log_form(struct form *out, const struct growing *g, int n)
         fmpq_one(out->a[0]);
         return 1;
     }
-    if (!r->defined || r->masked || !interval_is_positive(r->value))
+    if (!r->defined || r->masked || !r->positive)
         return 0;
     if (x->kind == X_EXP)
         return form_of(out, g, x->child[0]);

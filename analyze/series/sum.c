@@ -266,13 +266,15 @@ static int make_sum(struct sums *s, struct piece_sum *q)
         evaluate_affine(q->constant, q->slope, p, piece->root, s->prec);
         break;
     case PIECE_SMOOTH: case PIECE_ROUGH: {
-        q->v = evaluator_new(p, piece->root, s->quick ? 64 : s->prec);
+        /* where the tail is known to a few digits only, so are the points */
+        int endless = piece->unbounded && !s->limited, blurred = endless && (piece->kind == PIECE_ROUGH || s->h->wild) && s->exhausted;
+        q->v = evaluator_new(p, piece->root, s->quick || blurred ? 64 : s->prec);
         if (!q->v) {
             failed = -1;
             break;
         }
         ulong most = affordable(s, q), points = 0;
-        int fits = fmpz_cmp_ui(length, most) <= 0, endless = piece->unbounded && !s->limited;
+        int fits = fmpz_cmp_ui(length, most) <= 0;
         if (piece->kind == PIECE_SMOOTH && fmpz_cmp_ui(length, 200) > 0 && !(piece->unbounded && s->h->wild))
             for (ulong head = 0; head <= most && head <= HEAD_MAX && !q->euler; head = head < 16 ? head + 8 : head + head / 4) {
                 points = head;

@@ -1,15 +1,13 @@
-/* Token ids in HDF5. */
+/* Token ids in HDF5. A first process finds the dataset and a second reads it (io/hdf.h says why), so what it leaves open ends with it. */
 #include "io/tokens/formats.h"
 
+#include "io/confine.h"
 #include "io/element.h"
-#include "io/file.h"
 #include "io/hdf.h"
 
-#include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
     PIECE_ELEMENTS = 1 << 16,
@@ -17,20 +15,23 @@ enum {
     DEFLATE_RATIO_MAX = 1032 /* zlib's bound on how far data shrink */
 };
 
+/* What the first process tells of the dataset. */
+struct found {
+    char name[NAME_BYTES_MAX];
+    struct stored_tokens tokens;
+    size_t piece_rows; /* to be read at a time */
+};
+
 struct reader {
-    const char *path;
-    size_t file_bytes;
-    char name[NAME_BYTES_MAX]; /* of the dataset that is read */
-    int found;                 /* datasets of integers met in the root group */
+    const struct hdf_file *file;
+    const char *inside; /* where the dataset is; NULL: to be found */
+    struct found found;
+    int candidates;     /* datasets of integers met in the root group */
+    int32_t *ids;       /* [count], shared with the second process */
     struct error *e;
 };
 
-/* 1 if the link is a hard one: nothing that leads to another file, or nowhere. */
-static int is_hard_link(hid_t group, const char *name)
-{
-    H5L_info_t info;
-    return H5Lexists(group, name, H5P_DEFAULT) > 0 && H5Lget_info(group, name, &info, H5P_DEFAULT) >= 0 && info.type == H5L_TYPE_HARD;
-}
+/* -- in the children -- */
 
 /* Opens what lies at a path of hard links; -1: it is not there. */
 static hid_t open_path(hid_t file, const char *path)
@@ -43,10 +44,11 @@ static hid_t open_path(hid_t file, const char *path)
         length = strcspn(path, "/");
         if (length == 0)
             return at;
-        int written = snprintf(part, sizeof part, "%.*s", (int)(length < INT32_MAX ? length : INT32_MAX), path);
-        hid_t next = H5Iget_type(at) == H5I_GROUP && (size_t)written < sizeof part && is_hard_link(at, part) ? H5Oopen(at, part, H5P_DEFAULT) : -1;
-        H5Oclose(at);
-        at = next;
+        if (length >= sizeof part || H5Iget_type(at) != H5I_GROUP)
+            return -1;
+        memcpy(part, path, length);
+        part[length] = '\0';
+        at = hdf_is_hard_link(at, part) ? H5Oopen(at, part, H5P_DEFAULT) : -1;
         path += length;
     }
     return -1;
@@ -65,12 +67,12 @@ static int is_integers(hid_t dataset)
 static herr_t note_dataset(hid_t group, const char *name, const H5L_info_t *info, void *context)
 {
     struct reader *r = context;
-    if (info->type != H5L_TYPE_HARD || strlen(name) >= sizeof r->name)
+    if (info->type != H5L_TYPE_HARD || strlen(name) >= sizeof r->found.name)
         return 0;
     hid_t object = H5Oopen(group, name, H5P_DEFAULT);
     if (object >= 0 && H5Iget_type(object) == H5I_DATASET && is_integers(object)) {
-        strcpy(r->name, name);
-        r->found++;
+        strcpy(r->found.name, name);
+        r->candidates++;
     }
     if (object >= 0)
         H5Oclose(object);
@@ -80,19 +82,39 @@ static herr_t note_dataset(hid_t group, const char *name, const H5L_info_t *info
 static int choose_dataset(struct reader *r, hid_t file)
 {
     hsize_t at = 0;
-    if (is_hard_link(file, "tokens")) {
-        strcpy(r->name, "tokens");
+    if (r->inside || hdf_is_hard_link(file, "tokens")) {
+        snprintf(r->found.name, sizeof r->found.name, "%s", r->inside ? r->inside : "tokens");
         return 0;
     }
     if (H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, &at, note_dataset, r) < 0)
-        return hdf_fail(r->e, r->path, "its root group");
-    return r->found == 1 ? 0 : fail(r->e, "%s: has no dataset tokens and %d others of integers with 1 or 2 dimensions (expected one, or FILE:/NAME)", r->path,
-                                    r->found);
+        return hdf_fail(r->e, r->file->path, "its root group");
+    return r->candidates == 1 ? 0 : fail(r->e, "%s: has no dataset tokens and %d others of integers with 1 or 2 dimensions (expected one, or FILE:/NAME)",
+                                         r->file->path, r->candidates);
+}
+
+static int read_shape(struct reader *r, hid_t dataset)
+{
+    struct stored_tokens *s = &r->found.tokens;
+    hsize_t dims[2] = {0};
+    hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
+    *s = (struct stored_tokens){.element_bytes = H5Tget_size(type), .is_signed = H5Tget_sign(type) != H5T_SGN_NONE, .rank = H5Sget_simple_extent_ndims(space),
+                                .count = 1};
+    if (H5Sget_simple_extent_dims(space, dims, NULL) != s->rank || s->element_bytes == 0 || s->element_bytes > 8)
+        return fail(r->e, "%s: %s has no shape, or integers of %zu bytes", r->file->path, r->found.name, s->element_bytes);
+    for (int i = 0; i < s->rank; i++) {
+        size_t bytes;
+        s->shape[i] = (size_t)dims[i];
+        if (size_multiply(&s->count, s->count, s->shape[i]) || size_multiply(&bytes, s->count, sizeof(uint64_t)))
+            return fail(r->e, "%s: the shape of %s overflows 64 bits", r->file->path, r->found.name);
+    }
+    return s->count ? 0 : fail(r->e, "%s: %s holds no tokens", r->file->path, r->found.name);
 }
 
 /* Storage in the file itself, by filters that are part of HDF5, at most one of which packs, and enough of it for what the shape claims. */
-static int check_storage(struct reader *r, hid_t dataset, const struct stored_tokens *s, hsize_t *chunk)
+static int check_storage(struct reader *r, hid_t dataset, hsize_t chunk[2])
 {
+    const struct stored_tokens *s = &r->found.tokens;
+    const char *path = r->file->path, *name = r->found.name;
     hid_t list = H5Dget_create_plist(dataset);
     hsize_t stored = H5Dget_storage_size(dataset);
     int packed = 0, chunked = list >= 0 && H5Pget_layout(list) == H5D_CHUNKED;
@@ -104,113 +126,146 @@ static int check_storage(struct reader *r, hid_t dataset, const struct stored_to
         packed += filter == H5Z_FILTER_DEFLATE;
         ok = ok && packed <= 1 && (filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_FLETCHER32);
     }
-    if (chunked && H5Pget_chunk(list, s->rank, chunk) != s->rank)
-        ok = 0;
-    H5Pclose(list);
-    if (!ok)
-        return fail(r->e, "%s: %s is not stored in the file itself, plain or by deflate and shuffle", r->path, r->name);
+    if (!ok || (chunked && H5Pget_chunk(list, s->rank, chunk) != s->rank))
+        return fail(r->e, "%s: %s is not stored in the file itself, plain or by deflate and shuffle", path, name);
     for (int i = 0; chunked && i < s->rank; i++)
-        if (chunk[i] > s->shape[i])
-            return fail(r->e, "%s: %s has chunks larger than itself", r->path, r->name);
-    if (stored == 0 || stored > r->file_bytes || s->count * s->element_bytes / (packed ? DEFLATE_RATIO_MAX : 1) > stored)
-        return fail(r->e, "%s: %s claims %zu elements, more than the file can hold", r->path, r->name, s->count);
+        if (chunk[i] == 0 || chunk[i] > s->shape[i])
+            return fail(r->e, "%s: %s has chunks larger than itself", path, name);
+    if (stored == 0 || stored > r->file->size || s->count * s->element_bytes / (packed ? DEFLATE_RATIO_MAX : 1) > stored)
+        return fail(r->e, "%s: %s claims %zu elements, more than the file can hold", path, name, s->count);
     return 0;
 }
 
-static int read_shape(struct reader *r, struct stored_tokens *s, hid_t dataset)
+/* Writes a struct found. */
+static int find_dataset(FILE *out, void *context, struct error *e)
 {
-    hsize_t dims[2] = {0};
-    size_t bytes;
-    hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
-    *s = (struct stored_tokens){.element_bytes = 8, .is_signed = H5Tget_sign(type) != H5T_SGN_NONE, .rank = H5Sget_simple_extent_ndims(space)};
-    size_t stored_bytes = H5Tget_size(type);
-    int got = H5Sget_simple_extent_dims(space, dims, NULL);
-    H5Sclose(space);
-    H5Tclose(type);
-    if (got != s->rank || stored_bytes == 0 || stored_bytes > 8)
-        return fail(r->e, "%s: %s has no shape, or integers of %zu bytes", r->path, r->name, stored_bytes);
-    s->element_bytes = stored_bytes;
-    s->count = 1;
-    for (int i = 0; i < s->rank; i++) {
-        s->shape[i] = (size_t)dims[i];
-        if (size_multiply(&s->count, s->count, s->shape[i]))
-            return fail(r->e, "%s: the shape of %s overflows 64 bits", r->path, r->name);
-    }
-    if (size_multiply(&bytes, s->count, sizeof(uint64_t)))
-        return fail(r->e, "%s: the shape of %s overflows 64 bits", r->path, r->name);
-    return s->count ? 0 : fail(r->e, "%s: %s holds no tokens", r->path, r->name);
+    struct reader *r = context;
+    struct found *f = &r->found;
+    hsize_t chunk[2] = {1, 1};
+    r->e = e;
+    hid_t file = hdf_open_descriptor(r->file->descriptor, r->file->path, e);
+    if (file < 0 || choose_dataset(r, file))
+        return -1;
+    hid_t dataset = open_path(file, r->inside ? r->inside : f->name);
+    if (dataset < 0 || H5Iget_type(dataset) != H5I_DATASET)
+        return fail(e, "%s: has no dataset at %s", r->file->path, f->name);
+    if (!is_integers(dataset))
+        return fail(e, "%s: %s is no dataset of integers with 1 or 2 dimensions", r->file->path, f->name);
+    if (read_shape(r, dataset) || check_storage(r, dataset, chunk))
+        return -1;
+    /* whole chunks at a time, or each would be unpacked again and again */
+    size_t columns = f->tokens.rank == 2 ? f->tokens.shape[1] : 1, chunk_rows = (size_t)chunk[0];
+    f->piece_rows = PIECE_ELEMENTS / columns / chunk_rows * chunk_rows;
+    f->piece_rows = f->piece_rows ? f->piece_rows : chunk_rows;
+    fwrite(f, sizeof *f, 1, out);
+    return 0;
 }
 
-/* Reads rows [first, first + rows) and appends them. HDF5 would turn what does not fit in 32 bits into what does, so 64 are read. */
-static int read_rows(struct reader *r, struct ids *a, const struct stored_tokens *s, hid_t dataset, hid_t space, uint64_t *piece, size_t first, size_t rows)
+/* Reads rows [first, first + rows). HDF5 would turn what does not fit in 32 bits into what does, so 64 are read. */
+static int read_rows(struct reader *r, hid_t dataset, hid_t space, uint64_t *piece, size_t first, size_t rows)
 {
-    size_t columns = s->rank == 2 ? s->shape[1] : 1, count = rows * columns;
+    const struct stored_tokens *s = &r->found.tokens;
+    size_t columns = s->rank == 2 ? s->shape[1] : 1;
     hsize_t start[2] = {first, 0}, shape[2] = {rows, columns};
     struct stored_tokens wide = *s;
     hid_t memory = H5Screate_simple(s->rank, shape, NULL);
-    herr_t status = H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, shape, NULL);
-    if (status >= 0)
-        status = H5Dread(dataset, s->is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64, memory, space, H5P_DEFAULT, piece);
+    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, shape, NULL) < 0 ||
+        H5Dread(dataset, s->is_signed ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64, memory, space, H5P_DEFAULT, piece) < 0)
+        return hdf_fail(r->e, r->file->path, r->found.name);
     H5Sclose(memory);
-    if (status < 0)
-        return hdf_fail(r->e, r->path, r->name);
-    if (ids_reserve(a, count, r->e))
-        return -1;
     wide.element_bytes = sizeof *piece;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < rows * columns; i++) {
         char text[32];
         int32_t id = stored_id((const unsigned char *)&piece[i], &wide, text);
         if (id < 0)
-            return stored_fail(r->path, s, first * columns + i, text, r->e);
-        a->id[a->count++] = id;
+            return stored_fail(r->file->path, s, first * columns + i, text, r->e);
+        r->ids[first * columns + i] = id;
     }
     return 0;
 }
 
-static int read_dataset(struct reader *r, struct ids *a, struct stored_tokens *s, hid_t dataset)
+/* Fills the shared memory. */
+static int read_dataset(FILE *out, void *context, struct error *e)
 {
-    hsize_t chunk[2] = {1, 1};
-    if (!is_integers(dataset))
-        return fail(r->e, "%s: %s is no dataset of integers with 1 or 2 dimensions", r->path, r->name);
-    if (read_shape(r, s, dataset) || check_storage(r, dataset, s, chunk))
+    (void)out;
+    struct reader *r = context;
+    const struct found *f = &r->found;
+    r->e = e;
+    hid_t file = hdf_open_descriptor(r->file->descriptor, r->file->path, e), dataset = file < 0 ? -1 : open_path(file, r->inside ? r->inside : f->name);
+    if (dataset < 0)
         return -1;
-    /* whole chunks at a time, or each would be unpacked again and again */
-    size_t columns = s->rank == 2 ? s->shape[1] : 1, rows = PIECE_ELEMENTS / columns / (size_t)chunk[0] * (size_t)chunk[0];
-    rows = rows ? rows : (size_t)chunk[0];
-    rows = rows < s->shape[0] ? rows : s->shape[0];
-    uint64_t *piece = malloc(rows * columns * sizeof *piece);
     hid_t space = H5Dget_space(dataset);
-    int result = piece ? 0 : fail_memory(r->e, (double)rows * (double)columns * sizeof *piece, r->path);
-    for (size_t first = 0; result == 0 && first < s->shape[0]; first += rows)
-        result = read_rows(r, a, s, dataset, space, piece, first, rows < s->shape[0] - first ? rows : s->shape[0] - first);
-    H5Sclose(space);
-    free(piece);
+    hssize_t points = H5Sget_simple_extent_npoints(space);
+    if (points < 0 || (size_t)points != f->tokens.count)
+        return fail(e, "%s: is damaged (%s changed its shape)", r->file->path, f->name);
+    size_t rows = f->tokens.shape[0];
+    uint64_t *piece = malloc(f->piece_rows * (f->tokens.count / rows) * sizeof *piece);
+    if (!piece)
+        return fail_memory(e, (double)f->piece_rows * (double)(f->tokens.count / rows) * sizeof *piece, r->file->path);
+    for (size_t first = 0; first < rows; first += f->piece_rows)
+        if (read_rows(r, dataset, space, piece, first, f->piece_rows < rows - first ? f->piece_rows : rows - first))
+            return -1;
+    return 0;
+}
+
+/* -- in the program -- */
+
+/* What the first process told, which counts no more than the file does. */
+static int take_found(struct reader *r, const char *output, size_t size, struct error *e)
+{
+    struct found *f = &r->found;
+    const struct stored_tokens *s = &f->tokens;
+    size_t bytes;
+    if (size != sizeof *f)
+        return fail(e, "%s: is damaged", r->file->path);
+    memcpy(f, output, sizeof *f);
+    f->name[sizeof f->name - 1] = '\0';
+    if ((s->rank != 1 && s->rank != 2) || size_multiply(&bytes, s->shape[0], s->rank == 2 ? s->shape[1] : 1) || bytes != s->count || s->count == 0 ||
+        size_multiply(&bytes, s->count, sizeof(uint64_t)) || bytes / sizeof(uint64_t) / DEFLATE_RATIO_MAX > r->file->size)
+        return fail(e, "%s: is damaged", r->file->path);
+    f->piece_rows = f->piece_rows < s->shape[0] ? f->piece_rows : s->shape[0];
+    return f->piece_rows ? 0 : fail(e, "%s: is damaged", r->file->path);
+}
+
+static int append_shared(struct reader *r, struct ids *a, struct error *e)
+{
+    const struct stored_tokens *s = &r->found.tokens;
+    size_t bytes = s->count * sizeof *r->ids, piece = r->found.piece_rows * (s->count / s->shape[0]) * sizeof(uint64_t), memory, size;
+    char *output = NULL;
+    int result = -1;
+    if (size_multiply(&memory, 4, piece) || size_add(&memory, memory, HDF_MEMORY)) /* chunks are unpacked through two filters */
+        return fail_memory(e, 4 * (double)piece, r->file->path);
+    if (!(r->ids = confine_memory(bytes, r->file->path, e)))
+        return -1;
+    if (confine(&output, &size, read_dataset, r, memory, HDF_SECONDS + bytes / HDF_BYTES_A_SECOND, r->file->path, e) || ids_reserve(a, s->count, e))
+        goto end;
+    for (size_t i = 0; i < s->count; i++) {
+        if (r->ids[i] < 0) {
+            fail(e, "%s: is damaged", r->file->path);
+            goto end;
+        }
+        a->id[a->count++] = r->ids[i];
+    }
+    result = 0;
+end:
+    free(output);
+    confine_memory_free(r->ids, bytes);
     return result;
 }
 
 int hdf_read(struct ids *a, struct stored_tokens *s, const char *path, const char *inside, struct error *e)
 {
-    struct reader r = {.path = path, .e = e};
-    int descriptor = file_open_regular(path, &r.file_bytes, e), result = -1;
-    if (descriptor < 0)
+    struct hdf_file file;
+    struct reader r = {.file = &file, .inside = inside};
+    char *output = NULL;
+    size_t size;
+    if (hdf_file_open(&file, path, e))
         return -1;
-    close(descriptor);
-    if (hdf_check_file(path, e))
-        return -1;
-    hdf_quiet();
-    hid_t file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT), object = -1;
-    if (file < 0)
-        return hdf_fail(e, path, "is not a readable HDF5 file");
-    if (inside ? (snprintf(r.name, sizeof r.name, "%s", inside), 0) : choose_dataset(&r, file))
-        goto end;
-    object = open_path(file, inside ? inside : r.name);
-    if (object < 0 || H5Iget_type(object) != H5I_DATASET)
-        fail(e, "%s: has no dataset at %s", path, r.name);
-    else
-        result = read_dataset(&r, a, s, object);
-end:
-    if (object >= 0)
-        H5Oclose(object);
-    H5Fclose(file);
+    int result = confine(&output, &size, find_dataset, &r, HDF_MEMORY, HDF_SECONDS, path, e);
+    if (result == 0 && (result = take_found(&r, output, size, e)) == 0)
+        result = append_shared(&r, a, e);
+    free(output);
+    hdf_file_close(&file);
+    *s = r.found.tokens;
     return result;
 }

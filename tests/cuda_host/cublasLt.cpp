@@ -216,7 +216,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
                               cublasLtMatrixLayout_t b_layout, const void *beta, const void *c, cublasLtMatrixLayout_t c_layout, void *d,
                               cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t *algo, void *workspace, size_t workspace_bytes, cudaStream_t stream)
 {
-    (void)handle, (void)workspace, (void)c_layout;
+    (void)handle, (void)workspace, (void)workspace_bytes, (void)c_layout;
     if (algo->data[0] != ALGO_WHOLE)
         die("a product by an algorithm with a split sum");
     if (c != d || !fits(desc, a_layout, b_layout, d_layout) || (desc->epilogue == CUBLASLT_EPILOGUE_BIAS && !desc->bias))
