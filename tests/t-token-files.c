@@ -254,7 +254,7 @@ const char *__lsan_default_suppressions(void)
     return "leak:libhdf5";
 }
 
-/* Every byte of the small HDF5 files changed: refused, or read; nothing worse. */
+/* Bytes of the small HDF5 files changed, one at a time: refused, or read; nothing worse. */
 static void test_damaged_hdf(void **state)
 {
     (void)state;
@@ -265,7 +265,7 @@ static void test_damaged_hdf(void **state)
         size_t size;
         unsigned char *bytes = scratch_read(files[k], &size);
         for (size_t i = 0; i < size; i++) {
-            if (bytes[i] == 0 && i % 16) /* most of a file is empty space */
+            if (i % 7 || (bytes[i] == 0 && i % 16)) /* each read takes two processes; and most of a file is empty space */
                 continue;
             unsigned char kept = bytes[i];
             bytes[i] ^= 0x55;

@@ -66,8 +66,8 @@ static int rate_of(struct expression_pool *p, int n)
     return result;
 }
 
-/* 1 if u does not grow on [lo, hi] (hi NULL: unbounded) for certain. */
-static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, const fmpz *hi, long *budget)
+/* 1 if u does not grow on [lo, hi] (hi NULL: unbounded) for certain: at all real t, or, with `whole`, from each whole t to the next. */
+static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, const fmpz *hi, int whole, long *budget)
 {
     struct ranges r;
     if (!p->node[n].depends)
@@ -86,15 +86,15 @@ static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, 
         if (fmpz_bits(lo) < 4096) { /* [lo, 2 lo + 1] and what is beyond, which is looked at first */
             fmpz_mul_ui(middle, lo, fmpz_bits(lo) > 20 ? 1 << 20 : 2);
             fmpz_add_ui(middle, middle, 1);
-            known = never_grows(p, n, middle, NULL, budget) && never_grows(p, n, lo, middle, budget);
+            known = never_grows(p, n, middle, NULL, whole, budget) && never_grows(p, n, lo, middle, whole, budget);
         }
     } else {
         fmpz_sub(span, hi, lo);
         if (fmpz_cmp_ui(span, 1) > 0) {
             fmpz_add(middle, lo, hi);
             fmpz_fdiv_q_2exp(middle, middle, 1);
-            known = never_grows(p, n, lo, middle, budget) && never_grows(p, n, middle, hi, budget);
-        } else if (fmpz_is_one(span)) { /* one step: the two values themselves */
+            known = never_grows(p, n, lo, middle, whole, budget) && never_grows(p, n, middle, hi, whole, budget);
+        } else if (fmpz_is_one(span) && whole) { /* one step: the two values themselves */
             struct expression_pool *q = expression_pool_new();
             if (q) {
                 int change = expression_subtract(q, expression_substitute(q, p, n, hi), expression_substitute(q, p, n, lo));
@@ -158,7 +158,7 @@ static int ratio_falls(struct pair *k, int f, int g)
             if (known && joined) /* `before` was the last distance at which both were positive */
                 known = step_falls(k, f, g, before, from);
             if (known)
-                known = never_grows(k->pool, expression_subtract(k->pool, x->root, y->root), from, unbounded ? NULL : last, &budget);
+                known = never_grows(k->pool, expression_subtract(k->pool, x->root, y->root), from, unbounded ? NULL : last, 1, &budget);
             fmpz_set(before, last);
             joined = 1;
         }
@@ -222,7 +222,7 @@ static int compare_scales(struct pair *k)
     fmpq_init(c);
     fmpz_init(zero);
     if (k->both[0].pieces == 1 && k->both[1].pieces == 1 && k->both[0].piece[0].kind == PIECE_SMOOTH && common_scale(c, k) &&
-        never_grows(k->pool, rate_of(k->pool, k->both[0].root), zero, NULL, &budget) && !k->pool->failed)
+        never_grows(k->pool, rate_of(k->pool, k->both[0].root), zero, NULL, 0, &budget) && !k->pool->failed)
         order = fmpz_cmp(fmpq_numref(c), fmpq_denref(c)) < 0 ? -1 : 1;
     fmpq_clear(c);
     fmpz_clear(zero);

@@ -53,31 +53,30 @@ static int shape_is(const struct shape *s, const struct expression *x)
 
 /* ---- what is known of a node whatever t is ---- */
 
-/* 2: every value is > 0, 1: >= 0, 0: not known. */
-static int known_sign(const struct expression_pool *p, int n)
+/* The sign of a new node, from those of its children. */
+static int known_sign(const struct expression_pool *p, const struct expression *x)
 {
-    const struct expression *x = &p->node[n];
     int least = 2;
     switch (x->kind) {
     case X_NUMBER: return fmpq_sgn(x->q) > 0 ? 2 : fmpq_sgn(x->q) == 0;
     case X_PI: case X_EXP: return 2;
     case X_T: case X_ABS: case X_FRACTION: case X_POSITIVE: case X_NONNEGATIVE: case X_ZERO: return 1;
-    case X_POWER: return known_sign(p, x->child[0]);
+    case X_POWER: return p->node[x->child[0]].sign;
     case X_LN: { /* of what is at least 1 */
         const struct expression *inside = &p->node[x->child[0]];
-        int of_number = inside->kind == X_NUMBER || (inside->kind == X_LINEAR && known_sign(p, x->child[0]) == 2);
+        int of_number = inside->kind == X_NUMBER || (inside->kind == X_LINEAR && inside->sign == 2);
         return of_number && fmpz_cmp(fmpq_numref(inside->q), fmpq_denref(inside->q)) >= 0;
     }
     case X_LINEAR:
         least = fmpq_sgn(x->q) > 0 ? 2 : fmpq_sgn(x->q) == 0;
         for (int i = 0; i < x->count && least; i++) {
-            int sign = fmpq_sgn(&x->weight[i]) > 0 ? known_sign(p, x->child[i]) : 0;
+            int sign = fmpq_sgn(&x->weight[i]) > 0 ? p->node[x->child[i]].sign : 0;
             least = sign == 0 ? 0 : sign > least ? sign : least;
         }
         return least;
     case X_MULTIPLY: case X_CHOOSE:
         for (int i = x->kind == X_CHOOSE; i < x->count; i++) {
-            int sign = known_sign(p, x->child[i]);
+            int sign = p->node[x->child[i]].sign;
             least = sign < least ? sign : least;
         }
         return least;
@@ -92,10 +91,10 @@ static int is_total(const struct expression_pool *p, const struct expression *x)
             return 0;
     switch (x->kind) {
     case X_NAN: case X_INFINITY: case X_OPAQUE: return 0;
-    case X_LN: return known_sign(p, x->child[0]) == 2;
+    case X_LN: return p->node[x->child[0]].sign == 2;
     case X_POWER: {
         const struct expression *e = &p->node[x->child[1]];
-        int sign = known_sign(p, x->child[0]);
+        int sign = p->node[x->child[0]].sign;
         return sign == 2 || (e->kind == X_NUMBER && fmpq_sgn(e->q) >= 0 && (sign == 1 || fmpz_is_one(fmpq_denref(e->q))));
     }
     default: return 1;
@@ -181,6 +180,7 @@ static int intern(struct expression_pool *p, const struct shape *s)
         kinked |= p->node[s->child[i]].kinked;
     }
     x->kinked = kinked || (s->kind >= X_ABS && x->depends);
+    x->sign = (unsigned)known_sign(p, x);
     x->total = is_total(p, x);
     p->bucket[at] = p->count;
     return p->count++;
@@ -583,7 +583,7 @@ int expression_power(struct expression_pool *p, int base, int exponent)
             int first = b->child[0], second = b->child[1];
             first = expression_power(p, first, exponent);
             result = expression_multiply(p, first, expression_power(p, second, exponent));
-        } else if (b->kind == X_POWER && p->node[b->child[1]].kind == X_NUMBER && known_sign(p, b->child[0]) == 2) {
+        } else if (b->kind == X_POWER && p->node[b->child[1]].kind == X_NUMBER && p->node[b->child[0]].sign == 2) {
             int inner = b->child[0];
             fmpq_mul(q, e, p->node[b->child[1]].q);
             result = expression_power(p, inner, expression_number(p, q));
@@ -653,8 +653,8 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
     case X_FRACTION: {
         fmpq_t q;
         fmpz_t floor;
-        if (infinite)
-            return NODE_NAN;
+        if (infinite) /* floor leaves infinities as they are */
+            return NODE_ZERO;
         fmpq_init(q);
         fmpz_init(floor);
         if (x->kind == X_NUMBER) {

@@ -30,6 +30,7 @@ struct expression {
     unsigned kinked : 1;  /* holds a kind from X_ABS on that depends on t */
     unsigned total : 1;   /* proved to be a finite real for every real t >= 0 */
     unsigned opaque : 1;  /* holds X_OPAQUE */
+    unsigned sign : 2;    /* 2: > 0 wherever it has a value, 1: >= 0, 0: not known */
 };
 
 /* Nodes; children come before their parents. Grows only. */

@@ -36,6 +36,11 @@ struct masses *masses_new(const struct series *s, const fmpz *limit, slong prec,
             masses_free(m);
             return NULL;
         }
+        if (arb_is_zero(sums_total(m->sums[i]))) {
+            formula_refuse(e, 0, "head %d has no mass within the length: the bias is -inf at each of its distances", s->head[i]->at.h);
+            masses_free(m);
+            return NULL;
+        }
         m->exhausted |= sums_exhausted(m->sums[i]);
         if (fmpz_cmp(sums_far(m->sums[i]), m->far) > 0)
             fmpz_set(m->far, sums_far(m->sums[i]));

@@ -40,7 +40,7 @@ static int same_floor(fmpz_t floor, const struct range *x)
 /* One bottom-up pass: node `root` with what the ranges decide put in. */
 static int decide(struct expression_pool *p, int root, const struct ranges *r)
 {
-    int *made = malloc((size_t)(root + 1) * sizeof *made), widest = 3, result;
+    int *made = calloc((size_t)root + 1, sizeof *made), widest = 3, result;
     for (int n = 0; n <= root; n++)
         widest = r->needed[n] && p->node[n].count > widest ? p->node[n].count : widest;
     int *child = malloc((size_t)widest * sizeof *child);
@@ -53,11 +53,11 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
     }
     fmpz_init(floor);
     for (int n = 0; n <= root; n++) {
+        made[n] = n;
         if (!r->needed[n])
             continue;
         struct expression x = p->node[n]; /* the pool may move while it grows */
         const struct range *range = &r->node[n];
-        made[n] = n;
         if (!x.depends || x.count == 0)
             continue;
         int finite = 1, infinite = -1, test = x.kind == X_POSITIVE || x.kind == X_NONNEGATIVE || x.kind == X_ZERO;
@@ -261,7 +261,7 @@ int head_split(struct head *h, struct formula_error *e)
     fmpz_init(zero);
     fmpz_init(from);
     s.budget = STEPS / (h->root + 1);
-    s.budget = s.budget < 200 ? 200 : s.budget > 4000 ? 4000 : s.budget;
+    s.budget = s.budget < 50 ? 50 : s.budget > 1500 ? 1500 : s.budget;
     /* a last piece [X, inf): X = 0, then powers of 2, ever farther */
     for (slong bits = -1; bits <= TAIL_BITS && !settled && !h->pool->node[h->root].opaque; bits = bits < 4 ? bits + 1 : bits * 3 / 2) {
         if (bits >= 0)

@@ -2,6 +2,7 @@
 #include "io/tokens.h"
 
 #include "io/atomic.h"
+#include "io/file.h"
 #include "io/hdf.h"
 
 #include <hdf5.h>
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE_IDS = 1 << 15, CHUNK_IDS = 1 << 16, DEFLATE_LEVEL = 4 };
+enum { PIECE_IDS = 1 << 15, CHUNK_IDS = 1 << 16, DEFLATE_LEVEL = 4, IMAGE_STEP = 4 << 20 };
 
 static int fits_16_bits(const struct tokens *t)
 {
@@ -48,7 +49,7 @@ static int fill_hdf(hid_t file, const char *path, const struct tokens *t, size_t
     int result = 0;
     if (H5Pset_chunk(list, 1, &chunk) < 0 || H5Pset_shuffle(list) < 0 || H5Pset_deflate(list, DEFLATE_LEVEL) < 0 || H5Pset_obj_track_times(list, 0) < 0 ||
         (dataset = H5Dcreate2(file, "tokens", width == 2 ? H5T_STD_U16LE : H5T_STD_U32LE, space, H5P_DEFAULT, list, H5P_DEFAULT)) < 0 ||
-        H5Dwrite(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, t->ids) < 0)
+        H5Dwrite(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, t->ids) < 0 || H5Fflush(file, H5F_SCOPE_GLOBAL) < 0)
         result = hdf_fail(e, path, "cannot be written");
     H5Dclose(dataset);
     H5Pclose(list);
@@ -56,26 +57,45 @@ static int fill_hdf(hid_t file, const char *path, const struct tokens *t, size_t
     return result;
 }
 
+/* The bytes of the file; caller frees. */
+static unsigned char *take_image(hid_t file, const char *path, size_t *bytes, struct error *e)
+{
+    ssize_t size = H5Fget_file_image(file, NULL, 0);
+    unsigned char *image = size > 0 ? malloc((size_t)size) : NULL;
+    if (size > 0 && !image) {
+        fail_memory(e, (double)size, path);
+    } else if (!image || H5Fget_file_image(file, image, (size_t)size) < 0) {
+        hdf_fail(e, path, "cannot be written");
+        free(image);
+        image = NULL;
+    }
+    *bytes = (size_t)size;
+    return image;
+}
+
+/* Made in memory, because HDF5 does not survive a write that fails: its exit handler crashes on a full disk. */
 static int write_hdf(const char *path, const struct tokens *t, size_t width, struct error *e)
 {
-    char *temporary = atomic_temporary_name(path, e);
-    if (!temporary)
-        return -1;
+    struct atomic_file f;
+    unsigned char *image = NULL;
+    size_t bytes;
+    int result = -1;
     hdf_quiet();
-    hid_t list = H5Pcreate(H5P_FILE_CREATE), file = -1;
-    int result;
-    if (H5Pset_obj_track_times(list, 0) < 0 || (file = H5Fcreate(temporary, H5F_ACC_TRUNC, list, H5P_DEFAULT)) < 0)
-        result = hdf_fail(e, path, "cannot be written");
-    else
-        result = fill_hdf(file, path, t, width, e);
-    if (file >= 0 && H5Fclose(file) < 0 && result == 0)
-        result = hdf_fail(e, path, "cannot be written");
+    hid_t list = H5Pcreate(H5P_FILE_CREATE), access = H5Pcreate(H5P_FILE_ACCESS), file = -1;
+    /* the earliest format: HDF5 1.10 spoils the checksum of a later superblock when it hands out the image */
+    if (H5Pset_obj_track_times(list, 0) < 0 || H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) < 0 ||
+        H5Pset_fapl_core(access, IMAGE_STEP, 0) < 0 || (file = H5Fcreate(path_base(path), H5F_ACC_TRUNC, list, access)) < 0)
+        hdf_fail(e, path, "cannot be written");
+    else if (fill_hdf(file, path, t, width, e) == 0)
+        image = take_image(file, path, &bytes, e);
+    H5Fclose(file);
+    H5Pclose(access);
     H5Pclose(list);
-    if (result)
-        atomic_discard(temporary);
-    else
-        result = atomic_rename(temporary, path, e);
-    free(temporary);
+    if (image && atomic_open(&f, path, e) == 0) {
+        fwrite(image, 1, bytes, f.stream);
+        result = atomic_commit(&f, e);
+    }
+    free(image);
     return result;
 }
 

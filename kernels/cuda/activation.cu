@@ -64,12 +64,17 @@ __device__ static void activate_reverse_vector(T *d_up, T *d_gate, const T *da, 
     store_floats<N>(d_up + at, u);
 }
 
-/* A thread has 4 elements that lie together; the last ones of an odd total alone. */
+/* A thread has 16 bytes of elements that lie together; the last ones of an odd total alone. */
+template <class T> struct vector_of {
+    static const int count = 16 / sizeof(T);
+};
+
 template <int KIND, int GATED, class T> __global__ void __launch_bounds__(BLOCK) activate_elements(T *a, const T *up, const T *gate, size_t total)
 {
-    size_t at = ((size_t)blockIdx.x * BLOCK + threadIdx.x) * 4;
-    if (at + 4 <= total)
-        activate_vector<KIND, GATED, 4>(a, up, gate, at);
+    const int n = vector_of<T>::count;
+    size_t at = ((size_t)blockIdx.x * BLOCK + threadIdx.x) * n;
+    if (at + n <= total)
+        activate_vector<KIND, GATED, n>(a, up, gate, at);
     else
         for (; at < total; at++)
             activate_vector<KIND, GATED, 1>(a, up, gate, at);
@@ -78,9 +83,10 @@ template <int KIND, int GATED, class T> __global__ void __launch_bounds__(BLOCK)
 template <int KIND, int GATED, class T>
 __global__ void __launch_bounds__(BLOCK) activate_elements_reverse(T *d_up, T *d_gate, const T *da, const T *up, const T *gate, size_t total)
 {
-    size_t at = ((size_t)blockIdx.x * BLOCK + threadIdx.x) * 4;
-    if (at + 4 <= total)
-        activate_reverse_vector<KIND, GATED, 4>(d_up, d_gate, da, up, gate, at);
+    const int n = vector_of<T>::count;
+    size_t at = ((size_t)blockIdx.x * BLOCK + threadIdx.x) * n;
+    if (at + n <= total)
+        activate_reverse_vector<KIND, GATED, n>(d_up, d_gate, da, up, gate, at);
     else
         for (; at < total; at++)
             activate_reverse_vector<KIND, GATED, 1>(d_up, d_gate, da, up, gate, at);
@@ -94,7 +100,7 @@ template <class T> struct operands {
 
 template <int KIND, class T> static void launch_kind(cudaStream_t stream, const struct operands<T> &o, size_t total)
 {
-    dim3 grid((unsigned)cuda_divide_up(total, 4 * BLOCK)), block(BLOCK);
+    dim3 grid((unsigned)cuda_divide_up(total, (size_t)vector_of<T>::count * BLOCK)), block(BLOCK);
     if (o.da && o.gate)
         LAUNCH((activate_elements_reverse<KIND, 1, T>), grid, block, 0, stream, o.out, o.d_gate, o.da, o.up, o.gate, total);
     else if (o.da)

@@ -21,26 +21,34 @@ __device__ static size_t element_step(void)
     return (size_t)gridDim.x * BLOCK;
 }
 
-/* x[R, width] = scale table[token] + positions[first_position + r % count]; `vocabulary` bounds the ids. */
-template <class T, class P>
-__global__ void __launch_bounds__(BLOCK) embed_rows(float *x, const int32_t *tokens, const T *table, float scale, const P *positions, size_t first_position,
-                                                    size_t count, int vocabulary, size_t total, size_t width, struct cuda_fault *fault)
+/* Threads of a block that has a row of so many vectors: no more warps than have work. */
+static unsigned threads_for(size_t vectors)
 {
-    for (size_t i = first_element(); i < total; i += element_step()) {
-        size_t r = i / width, c = i % width;
-        int32_t token = tokens[r];
-        float value = 0;
-        if (token < 0 || token >= vocabulary) {
-            if (c == 0 && atomicCAS(&fault->kind, FAULT_NONE, FAULT_TOKEN) == FAULT_NONE) {
-                fault->value = token;
-                fault->limit = vocabulary - 1;
-            }
-        } else {
-            value = scale * to_float(table[(size_t)token * width + c]);
-            if (positions)
-                value += to_float(positions[(first_position + r % count) * width + c]);
-        }
-        x[i] = value;
+    size_t threads = cuda_divide_up(vectors, WARP) * WARP;
+    return (unsigned)(threads < (size_t)BLOCK ? threads : (size_t)BLOCK);
+}
+
+/* x[r, :] = scale table[token] + positions[first_position + r % count], a block a row; `vocabulary` bounds the ids. */
+template <int N, class T, class P>
+__global__ void __launch_bounds__(BLOCK) embed_rows(float *x, const int32_t *tokens, const T *table, float scale, const P *positions, size_t first_position,
+                                                    size_t count, int vocabulary, size_t width, struct cuda_fault *fault)
+{
+    size_t r = blockIdx.x;
+    int32_t token = tokens[r];
+    int known = token >= 0 && token < vocabulary;
+    if (!known && threadIdx.x == 0 && atomicCAS(&fault->kind, FAULT_NONE, FAULT_TOKEN) == FAULT_NONE) {
+        fault->value = token;
+        fault->limit = vocabulary - 1;
+    }
+    for (size_t c = threadIdx.x * N; c < width; c += blockDim.x * N) {
+        float value[N] = {0}, shift[N] = {0};
+        if (known)
+            load_floats<N>(value, table + (size_t)token * width + c);
+        if (known && positions)
+            load_floats<N>(shift, positions + (first_position + r % count) * width + c);
+        for (int j = 0; j < N; j++)
+            value[j] = scale * value[j] + shift[j];
+        store_floats<N>(x + r * width + c, value);
     }
 }
 
@@ -48,10 +56,18 @@ template <class T, class P>
 static void launch_embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table, double scale, const struct weight *position_rows,
                          int position_count, struct rows rows, int width)
 {
-    size_t w = (size_t)width, total = (size_t)rows.segments * (size_t)rows.count * w;
-    LAUNCH((embed_rows<T, P>), grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (float *)x->data, (const int32_t *)tokens->data,
-           (const T *)cuda_weight_data(k, table), (float)scale, (const P *)cuda_weight_data(k, position_rows), (size_t)(position_count - rows.count),
-           (size_t)rows.count, (int)table->rows, total, w, cuda_state(k)->fault);
+    size_t w = (size_t)width, total = (size_t)rows.segments * (size_t)rows.count;
+    const T *from = (const T *)cuda_weight_data(k, table);
+    const P *positions = (const P *)cuda_weight_data(k, position_rows);
+    size_t first = (size_t)(position_count - rows.count), count = (size_t)rows.count;
+    struct cuda_state *s = cuda_state(k);
+    dim3 grid((unsigned)total);
+    if (w % 4 == 0)
+        LAUNCH((embed_rows<4, T, P>), grid, dim3(threads_for(w / 4)), 0, s->stream, (float *)x->data, (const int32_t *)tokens->data, from, (float)scale, positions,
+               first, count, (int)table->rows, w, s->fault);
+    else
+        LAUNCH((embed_rows<1, T, P>), grid, dim3(threads_for(w)), 0, s->stream, (float *)x->data, (const int32_t *)tokens->data, from, (float)scale, positions, first,
+               count, (int)table->rows, w, s->fault);
 }
 
 static int stored_as_bf16(const struct weight *w)
@@ -116,30 +132,46 @@ struct move {
     size_t to, dst_first, from, src_first, count, width;
 };
 
-template <int ADD, class D, class S> __global__ void __launch_bounds__(BLOCK) move_rows(D *dst, const S *src, struct move m, size_t total)
+/* A block a row. */
+template <int N, int ADD, class D, class S> __global__ void __launch_bounds__(BLOCK) move_rows(D *dst, const S *src, struct move m)
 {
-    for (size_t i = first_element(); i < total; i += element_step()) {
-        size_t row = i / m.width, c = i % m.width, segment = row / m.count, r = row % m.count;
-        size_t at = (segment * m.to + m.dst_first + r) * m.width + c;
-        float x = to_float(src[(segment * m.from + m.src_first + r) * m.width + c]);
-        dst[at] = from_float<D>(ADD ? to_float(dst[at]) + x : x);
+    size_t segment = blockIdx.x / m.count, r = blockIdx.x % m.count;
+    D *to = dst + (segment * m.to + m.dst_first + r) * m.width;
+    const S *from = src + (segment * m.from + m.src_first + r) * m.width;
+    for (size_t c = threadIdx.x * N; c < m.width; c += blockDim.x * N) {
+        float x[N], old[N] = {0};
+        load_floats<N>(x, from + c);
+        if (ADD) {
+            load_floats<N>(old, to + c);
+            for (int j = 0; j < N; j++)
+                x[j] += old[j];
+        }
+        store_floats<N>(to + c, x);
     }
+}
+
+template <int ADD, class D, class S> static void launch_move(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, struct move m)
+{
+    cudaStream_t stream = cuda_state(k)->stream;
+    dim3 grid((unsigned)((size_t)segments * m.count));
+    if (m.width % 4 == 0)
+        LAUNCH((move_rows<4, ADD, D, S>), grid, dim3(threads_for(m.width / 4)), 0, stream, (D *)dst->data, (const S *)src->data, m);
+    else
+        LAUNCH((move_rows<1, ADD, D, S>), grid, dim3(threads_for(m.width)), 0, stream, (D *)dst->data, (const S *)src->data, m);
 }
 
 template <int ADD> static void move(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, struct move m)
 {
-    size_t total = (size_t)segments * m.count * m.width;
-    cudaStream_t stream = cuda_state(k)->stream;
-    if (!total)
+    if (!segments || !m.count || !m.width)
         return;
     if (cuda_is_bf16(k, dst) && cuda_is_bf16(k, src))
-        LAUNCH((move_rows<ADD, bf16, bf16>), grid_over(total), dim3(BLOCK), 0, stream, (bf16 *)dst->data, (const bf16 *)src->data, m, total);
+        launch_move<ADD, bf16, bf16>(k, dst, src, segments, m);
     else if (cuda_is_bf16(k, dst))
-        LAUNCH((move_rows<ADD, bf16, float>), grid_over(total), dim3(BLOCK), 0, stream, (bf16 *)dst->data, (const float *)src->data, m, total);
+        launch_move<ADD, bf16, float>(k, dst, src, segments, m);
     else if (cuda_is_bf16(k, src))
-        LAUNCH((move_rows<ADD, float, bf16>), grid_over(total), dim3(BLOCK), 0, stream, (float *)dst->data, (const bf16 *)src->data, m, total);
+        launch_move<ADD, float, bf16>(k, dst, src, segments, m);
     else
-        LAUNCH((move_rows<ADD, float, float>), grid_over(total), dim3(BLOCK), 0, stream, (float *)dst->data, (const float *)src->data, m, total);
+        launch_move<ADD, float, float>(k, dst, src, segments, m);
 }
 
 static void tail(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width)

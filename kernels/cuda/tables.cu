@@ -62,17 +62,20 @@ static struct attention *attention_create(struct kernels *k, const struct attent
 
 /* Which elements of a row are turned: pair p of a head is (p * step, p * step + apart). */
 struct rotation {
-    size_t first_position, count, heads, head_size, width, pairs, step, apart;
+    size_t first_position, count, width;
+    unsigned turned, pairs, head_size, step, apart; /* turned: pairs of all heads */
     float direction;
 };
 
-/* (u, v) -> (u cos f - v sin f, v cos f + u sin f), a pair a thread. */
-template <class T> __global__ void __launch_bounds__(BLOCK) rotate_pairs(T *x, const float *cosine, const float *sine, struct rotation o, size_t total)
+/* (u, v) -> (u cos f - v sin f, v cos f + u sin f); a block a row. */
+template <class T> __global__ void __launch_bounds__(BLOCK) rotate_rows(T *x, const float *cosine, const float *sine, struct rotation o)
 {
-    for (size_t i = (size_t)blockIdx.x * BLOCK + threadIdx.x; i < total; i += (size_t)gridDim.x * BLOCK) {
-        size_t pair = i % o.pairs, head = i / o.pairs % o.heads, row = i / o.pairs / o.heads;
-        size_t angle = (o.first_position + row % o.count) * o.pairs + pair;
-        T *at = x + row * o.width + head * o.head_size + pair * o.step;
+    size_t position = o.first_position + blockIdx.x % o.count;
+    T *row = x + blockIdx.x * o.width;
+    for (unsigned i = threadIdx.x; i < o.turned; i += blockDim.x) {
+        unsigned pair = i % o.pairs;
+        size_t angle = position * o.pairs + pair;
+        T *at = row + (size_t)(i / o.pairs) * o.head_size + pair * o.step;
         float u = to_float(at[0]), v = to_float(at[o.apart]), turn = o.direction * sine[angle];
         at[0] = from_float<T>(u * cosine[angle] - v * turn);
         at[o.apart] = from_float<T>(v * cosine[angle] + u * turn);
@@ -83,16 +86,16 @@ static void rotate(struct kernels *k, struct buffer *x, const struct attention *
 {
     const struct attention_shape *s = &a->shape;
     const struct cuda_attention *d = cuda_attention(a);
-    size_t pairs = (size_t)s->rotary_size / 2, total = (size_t)rows.segments * (size_t)rows.count * (size_t)heads * pairs, blocks = cuda_divide_up(total, BLOCK);
-    struct rotation o = {(size_t)(s->positions - rows.count), (size_t)rows.count, (size_t)heads, (size_t)s->head_size, (size_t)width, pairs,
-                         s->pairing == PAIRING_HALF ? 1u : 2u, s->pairing == PAIRING_HALF ? pairs : 1u, (float)direction};
-    if (!total)
+    unsigned pairs = (unsigned)s->rotary_size / 2, turned = (unsigned)heads * pairs, half = s->pairing == PAIRING_HALF;
+    struct rotation o = {(size_t)(s->positions - rows.count), (size_t)rows.count, (size_t)width, turned, pairs, (unsigned)s->head_size, half ? 1u : 2u,
+                         half ? pairs : 1u, (float)direction};
+    dim3 grid((unsigned)rows.segments * (unsigned)rows.count), block(turned < BLOCK ? (turned + WARP - 1) / WARP * WARP : (unsigned)BLOCK);
+    if (!turned || !grid.x)
         return;
-    dim3 grid((unsigned)(blocks < 65536 ? blocks : 65536));
     if (cuda_is_bf16(k, x))
-        LAUNCH(rotate_pairs<bf16>, grid, dim3(BLOCK), 0, cuda_state(k)->stream, (bf16 *)x->data, (const float *)d->cosine, (const float *)d->sine, o, total);
+        LAUNCH(rotate_rows<bf16>, grid, block, 0, cuda_state(k)->stream, (bf16 *)x->data, (const float *)d->cosine, (const float *)d->sine, o);
     else
-        LAUNCH(rotate_pairs<float>, grid, dim3(BLOCK), 0, cuda_state(k)->stream, (float *)x->data, (const float *)d->cosine, (const float *)d->sine, o, total);
+        LAUNCH(rotate_rows<float>, grid, block, 0, cuda_state(k)->stream, (float *)x->data, (const float *)d->cosine, (const float *)d->sine, o);
 }
 
 void cuda_fill_tables(struct kernels *k)
