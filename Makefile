@@ -3,6 +3,8 @@
 #   make            build ./reach                       make demo      install what is missing, build, run on the examples
 #   make check      install what is missing, test       make bench     ratios against a peer and the machine's own rate
 #   make deps       install the libraries (apt)         make install   into PREFIX (default /usr/local), DESTDIR honoured
+#   make gpu-check  all kernels on this machine's GPU   make gpu-bench its rates, beside PyTorch
+#   make tokenizer-study   ids of many tokenizers on 7 MB of text against the `tokenizers` package
 #
 # Variables: CC, OPTIMIZE, asan=1 (AddressSanitizer and UBSan), werror=1, PREFIX, DESTDIR, PYTHON (bench only).
 
@@ -93,7 +95,7 @@ LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(KE
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
-.PHONY: all probe clean install deps demo check tests bench help FORCE
+.PHONY: all probe clean install deps demo check tests bench tokenizer-study help FORCE
 .DELETE_ON_ERROR:
 # kept; not `.SECONDARY:` for all, which takes a missing program of one configuration for made when ./reach of another is there
 .SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
@@ -155,6 +157,29 @@ check: deps
 	$(Q)$(MAKE) --no-print-directory probe tests
 	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(TESTS) $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,$(foreach t,kernels cpu model,$(v):$(BUILD)/tests/t-$(t))) $(CUDA_CHECKS)
 
+# ---- fuzzing ----
+# `make fuzz` runs every target of tests/fuzz/targets.h for SECONDS_EACH, FUZZ_JOBS of them at a time; `make fuzz TARGET=pickle SECONDS_EACH=60` one. What is
+# found lies in build/fuzz/found/TARGET, and goes to tests/fuzz/cases/TARGET once it is mended. make check runs the targets on valid inputs and on these cases.
+FUZZ_SRC     := $(filter-out tests/fuzz/entry.c,$(wildcard tests/fuzz/*.c))
+FUZZ_BUILD   := $(dir $(BUILD))fuzz
+SECONDS_EACH ?= 600
+FUZZ_JOBS    ?= 1
+TARGET       ?= $(shell sed -n 's/^TARGET(\([a-z_]*\),.*/\1/p' tests/fuzz/targets.h)
+
+.SECONDARY: $(call object,$(FUZZ_SRC) tests/fuzz/entry.c)
+$(BUILD)/tests/t-fuzz-cases: $(call object,$(FUZZ_SRC))
+
+$(BUILD)/fuzz: $(call object,tests/fuzz/entry.c $(FUZZ_SRC) $(TEST_HELP)) $(BUILD)/libreach.a
+	@printf '  LINK %s\n' $@
+	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ -lcmocka $(LIBS)
+
+fuzz:
+	$(Q)$(MAKE) --no-print-directory CC=clang asan=1 BUILD=$(FUZZ_BUILD) CFLAGS='$(CFLAGS) -fsanitize=fuzzer-no-link' $(FUZZ_BUILD)/fuzz $(FUZZ_BUILD)/tests/t-fuzz-cases
+	$(Q)rm -rf $(FUZZ_BUILD)/seeds $(FUZZ_BUILD)/scratch $(FUZZ_BUILD)/found && $(FUZZ_BUILD)/tests/t-fuzz-cases --seeds $(FUZZ_BUILD)/seeds
+	$(Q)printf '%s\n' $(TARGET) | SECONDS_EACH=$(SECONDS_EACH) xargs -P $(FUZZ_JOBS) -n 1 sh tests/fuzz/run.sh $(FUZZ_BUILD)
+
+.PHONY: fuzz
+
 # ---- the main job on the shipped checkpoints and text ----
 DEMO := reach-demo
 demo: deps
@@ -167,6 +192,10 @@ $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libreach.a
 
 bench: all $(patsubst %.c,$(BUILD)/%,$(wildcard bench/*.c))
 	$(Q)PYTHON=$(PYTHON) BUILD=$(BUILD) sh bench/run.sh
+
+# needs the Python packages tokenizers and numpy
+tokenizer-study: all
+	$(PYTHON) tests/goldens/tokenizer/study.py ./reach
 
 # ---- CUDA ----
 # The plug-in build/cuda/reach-cuda.so is made where nvcc is, once for all configurations, and put beside each program. The same sources compile for the
@@ -250,16 +279,17 @@ deps:
 	@sh .ci/deps $(APT_PACKAGES)
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man7
 	install -m 755 reach $(DESTDIR)$(PREFIX)/bin/reach
 	install -m 644 doc/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 doc/*.7 $(DESTDIR)$(PREFIX)/share/man/man7/
 
 clean:
 	rm -rf build reach
 
 help:
-	@sed -n '1,8s/^# \{0,1\}//p' Makefile
+	@sed -n '1,11s/^# \{0,1\}//p' Makefile
 
 FORCE:
 
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD) $(CUDA_BUILD) -name '*.d' 2>/dev/null)

@@ -416,7 +416,7 @@ static void test_skipping(void **state)
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
         {1, 0, 1, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 1, 0, 0, 1, 1},
-        {1, 0, 1, 1, 64, 420, 420, 20, 0, BIAS_GENTLE, 1, 0, 0, 0.0625, 1}, /* p of every size down to 0 */
+        {1, 0, 1, 1, 64, 467, 467, 20, 0, BIAS_GENTLE, 1, 0, 0, 0.0625, 1}, /* the first 128 keys have p from 2^-108 down to 0 */
         {1, 0, 1, 1, 64, 300, 300, 130, 0, BIAS_GENTLE, 1, 1, 0, 8, 1},
         {1, 0, 1, 1, 128, 200, 200, 140, 0, BIAS_STEEP, 1, 2, 30, 4, 1},
         {1, 0, 1, 1, 192, 130, 130, 60, 0, BIAS_STEEP, 1, 0, 0, 1, 1},

@@ -60,6 +60,12 @@ static struct decoder *open_decoder(const struct model_case *c)
     return d;
 }
 
+/* The stand-in for a GPU is slow: it does a part of the cases, and leaves the type in between to tests of single operations. */
+static int left_out(const struct kernels *k, int i)
+{
+    return strstr(k->name, "stand-in") && (i % 2 || !strcmp(k->dtype, "tf32"));
+}
+
 /* [SEGMENTS, n] norms and then [SEGMENTS] log p; the caller frees. */
 static double *measure(struct kernels *k, const struct decoder *d, int positions, struct engine_options o)
 {
@@ -107,6 +113,8 @@ static void test_against_reference(void **state)
         struct kernels *k = open_set("cuda", types[t].dtype);
         for (int i = 0; k && i < CASES; i++) {
             size_t n = (size_t)cases[i].positions;
+            if (left_out(k, i))
+                continue;
             struct decoder *d = open_decoder(&cases[i]);
             struct engine_options o = {.resident = 1};
             double *want = measure(oracle, d, cases[i].positions, o), *got = measure(k, d, cases[i].positions, o);
@@ -131,17 +139,16 @@ static void test_against_reference(void **state)
 /* Stored or recomputed, weights resident or by layer, any batch, another run: the same bytes. */
 static void test_same_bytes(void **state)
 {
-    const struct engine_options ways[] = {{.keep = KEEP_STORE, .resident = 1, .batch = 1},  {.keep = KEEP_STORE, .resident = 1, .batch = 3},
-                                          {.keep = KEEP_STORE, .resident = 0, .batch = 2},  {.keep = KEEP_RECOMPUTE, .resident = 0, .batch = 1},
-                                          {.keep = KEEP_STORE, .resident = 1, .batch = 1}};
+    const struct engine_options ways[] = {{.keep = KEEP_STORE, .resident = 1, .batch = 3}, {.keep = KEEP_STORE, .resident = 0, .batch = 2},
+                                          {.keep = KEEP_RECOMPUTE, .resident = 0, .batch = 1}, {.keep = KEEP_STORE, .resident = 1, .batch = 3}};
     int any = 0;
     (void)state;
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
         struct kernels *k = open_set("cuda", types[t].dtype);
         for (int i = 0; k && i < CASES; i++) {
-            if (t == 1 && strstr(k->name, "stand-in")) /* which is slow: the types in between are left to the others */
-                break;
             size_t count = SEGMENTS * ((size_t)cases[i].positions + 1);
+            if (left_out(k, i))
+                continue;
             struct decoder *d = open_decoder(&cases[i]);
             double *first = measure(k, d, cases[i].positions, ways[0]);
             for (size_t w = 1; w < sizeof ways / sizeof *ways; w++) {

@@ -247,13 +247,6 @@ static void test_llmc(void **state)
     assert_int_equal(check_message("short", &e, "llmc.bin: ends within its header"), 0);
 }
 
-/* HDF5 itself loses some of its memory when it finds a file damaged; ours is watched all the same. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:libhdf5";
-}
-
 /* Bytes of the small HDF5 files changed, one at a time: refused, or read; nothing worse. */
 static void test_damaged_hdf(void **state)
 {

@@ -133,8 +133,8 @@ static void linear_relative(struct range *out, const struct expression *x, const
 {
     mpfr_prec_t prec = mpfi_get_prec(out->value);
     int leading = -2, usable = 1;
-    mpfi_t w, q, start, value, ratio, difference, sum, product, weighted, zero;
-    mpfi_ptr own[] = {w, q, start, value, ratio, difference, sum, product, weighted, zero};
+    mpfi_t w, q, start, value, ratio, difference, sum, product, weighted, mean, zero;
+    mpfi_ptr own[] = {w, q, start, value, ratio, difference, sum, product, weighted, mean, zero};
     enum { OWN = sizeof own / sizeof own[0] };
     for (int i = 0; i < OWN; i++)
         mpfi_init2(own[i], prec);
@@ -164,6 +164,7 @@ static void linear_relative(struct range *out, const struct expression *x, const
         goto end;
     mpfi_set_ui(sum, 1);
     mpfi_set_ui(weighted, 0);
+    mpfi_set(mean, leading_elasticity);
     for (int i = -1; i < x->count; i++) {
         if (i == leading || (i == -1 && fmpq_is_zero(x->q)))
             continue;
@@ -183,6 +184,11 @@ static void linear_relative(struct range *out, const struct expression *x, const
         mpfi_mul(product, ratio, difference);
         mend(product);
         mpfi_add(weighted, weighted, product);
+        if (i >= 0) {
+            mpfi_mul(product, ratio, all[x->child[i]].elasticity);
+            mend(product);
+            mpfi_add(mean, mean, product);
+        }
     }
     if (mpfi_nan_p(sum) || !interval_is_positive(sum))
         goto end;
@@ -191,6 +197,10 @@ static void linear_relative(struct range *out, const struct expression *x, const
     mpfi_div(weighted, weighted, sum);
     mpfi_add(out->elasticity, leading_elasticity, weighted);
     mend(out->elasticity);
+    mend(mean);
+    mpfi_div(mean, mean, sum); /* the same, written as (E_r + sum of r_i E_i) / (1 + r) */
+    mend(mean);
+    narrow(out->elasticity, mean);
     out->relative = 1;
 end:
     for (int i = 0; i < OWN; i++)

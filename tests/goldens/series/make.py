@@ -97,16 +97,23 @@ class Series:
         return hi
 
 
+ROOTS = {}
+
+
 def taylor_at(f, x, n):
     """Taylor coefficients by Cauchy's integral on a circle of radius x / 3 (trapezoid rule: exponentially accurate)."""
     m, r = 160, x / 3
-    values = [f(x + r * mp.expjpi(mpf(2 * k) / m)) for k in range(m // 2 + 1)]
+    if mp.dps not in ROOTS:
+        ROOTS[mp.dps] = [mp.expjpi(mpf(2 * k) / m) for k in range(m)]
+    roots = ROOTS[mp.dps]
+    values = [mpc(f(x + r * roots[k])) for k in range(m // 2 + 1)]
     out = []
     for order in range(n):
-        s = values[0].real + values[m // 2].real * (-1) ** order if isinstance(values[0], mpc) else values[0] + mp.re(values[m // 2]) * (-1) ** order
+        s = values[0].real + values[m // 2].real * (-1) ** order
         for k in range(1, m // 2):
-            s += 2 * (values[k] * mp.expjpi(-mpf(2 * k * order) / m)).real
-        out.append(mp.re(s) / m / r ** order)
+            w = roots[-k * order % m]
+            s += 2 * (values[k].real * w.real - values[k].imag * w.imag)
+        out.append(s / m / r ** order)
     return out
 
 

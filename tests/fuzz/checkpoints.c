@@ -1,0 +1,210 @@
+/* Targets: containers of tensors. */
+#include "tests/fuzz/fuzz.h"
+
+#include "io/checkpoint.h"
+#include "io/hdf_tensors.h"
+#include "io/index.h"
+#include "io/llmc.h"
+#include "io/safetensors.h"
+#include "io/torch/fairseq.h"
+#include "io/torch/neox.h"
+#include "io/torch/torch.h"
+#include "io/torch/yaml.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A store that one of the readers fills. */
+struct reading {
+    struct tensors *tensors;
+    struct config *own;
+    struct error error;
+};
+
+static struct reading reading_begin(void)
+{
+    struct reading r = {.error = {""}};
+    r.tensors = store_create("fuzz", &r.error);
+    if (!r.tensors)
+        abort();
+    return r;
+}
+
+static int reading_end(struct reading *r, int result)
+{
+    if (result == 0 && (result = store_finish(r->tensors, &r->error)) == 0)
+        fuzz_read_tensors(r->tensors);
+    if (result && !r->error.text[0])
+        abort(); /* refused without a word */
+    config_close(r->own);
+    tensors_close(r->tensors);
+    return result == 0;
+}
+
+static struct mapped in_memory(const uint8_t *data, size_t size)
+{
+    return (struct mapped){.path = (char *)(uintptr_t) "fuzz", .descriptor = -1, .bytes = data, .size = size};
+}
+
+int fuzz_safetensors(const uint8_t *data, size_t size)
+{
+    struct reading r = reading_begin();
+    struct mapped file = in_memory(data, size);
+    return reading_end(&r, safetensors_read(r.tensors, &file, &r.error));
+}
+
+int fuzz_llmc(const uint8_t *data, size_t size)
+{
+    struct reading r = reading_begin();
+    struct mapped file = in_memory(data, size);
+    return reading_end(&r, llmc_read(r.tensors, &file, &r.own, &r.error));
+}
+
+int fuzz_hdf_tensors(const uint8_t *data, size_t size)
+{
+    struct reading r = reading_begin();
+    const struct mapped *file = store_map(r.tensors, fuzz_file(data, size), &r.error);
+    return reading_end(&r, file ? hdf_tensors_read(r.tensors, file, &r.own, &r.error) : -1);
+}
+
+static int no_shard(struct tensors *t, const char *path, struct error *e)
+{
+    (void)t, (void)path, (void)e;
+    return 0;
+}
+
+int fuzz_index(const uint8_t *data, size_t size)
+{
+    struct error e = {""};
+    struct tensors *t = store_create("fuzz", &e);
+    if (!t)
+        abort();
+    /* no shard holds anything: an index that is whole is refused for its first tensor */
+    int accepted = index_read(t, fuzz_file(data, size), no_shard, &e) == 0 || strstr(e.text, "is not in its shard");
+    tensors_close(t);
+    return accepted;
+}
+
+/* -- torch.save -- */
+
+int fuzz_zip(const uint8_t *data, size_t size)
+{
+    struct error e = {""};
+    struct zip z;
+    if (zip_open_memory(&z, "fuzz", data, size, &e))
+        return 0;
+    unsigned sum = 0;
+    for (size_t i = 0; i < z.count; i++) {
+        const struct zip_record *record = &z.records[i];
+        if (zip_find(&z, record->name, record->name_length) != record)
+            abort();
+        sum += zip_check(&z, record, &e) == 0;
+        sum += record->size ? record->data[0] + record->data[record->size - 1] : 0u;
+    }
+    zip_close(&z);
+    return sum > 0;
+}
+
+int fuzz_pickle(const uint8_t *data, size_t size)
+{
+    static const struct pickle_global known[] = {{"collections", "OrderedDict"}, {"torch._utils", "_rebuild_tensor_v2"}, {"torch", "FloatStorage"}};
+    struct error e = {""};
+    struct pickle p;
+    char text[160];
+    if (pickle_load_memory(&p, "fuzz", "the pickle", data, size, known, sizeof known / sizeof *known, &e))
+        return 0;
+    size_t length = strlen(pickle_describe(p.root, text));
+    if (p.used > size || (p.first_unknown && !*pickle_describe(p.first_unknown, text)))
+        abort();
+    for (size_t i = 0; i < p.storage_count; i++)
+        length += strlen(pickle_describe(p.storages[i], text));
+    if (p.root->kind == PICKLE_DICT)
+        for (size_t i = 0; i + 1 < p.root->items.count; i += 2)
+            length += pickle_is_text(p.root->items.item[i], "model") + strlen(pickle_describe(p.root->items.item[i + 1], text));
+    pickle_close(&p);
+    return length > 0;
+}
+
+/* Sets the checksums of all records to 0, which stands for none: a changed byte would otherwise change nothing but the message. */
+static void clear_checksums(uint8_t *data, size_t size)
+{
+    for (size_t i = 0; i + 20 <= size; i++) {
+        if (memcmp(data + i, "PK\3\4", 4) == 0)
+            memset(data + i + 14, 0, 4);
+        if (memcmp(data + i, "PK\1\2", 4) == 0)
+            memset(data + i + 16, 0, 4);
+    }
+}
+
+int fuzz_torch(const uint8_t *data, size_t size)
+{
+    struct reading r = reading_begin();
+    struct torch_file f;
+    uint8_t *copy = (uint8_t *)fuzz_text(data, size);
+    clear_checksums(copy, size);
+    struct mapped file = in_memory(copy, size);
+    int result = torch_open_memory(&f, "fuzz", copy, size, &r.error);
+    if (result == 0) {
+        result = fairseq_recognize(&f) ? fairseq_read(r.tensors, &file, &f, &r.own, &r.error) : torch_read(r.tensors, &file, &f, &r.error);
+        torch_close(&f);
+    }
+    int accepted = reading_end(&r, result);
+    free(copy);
+    return accepted;
+}
+
+int fuzz_yaml(const uint8_t *data, size_t size)
+{
+    struct error e = {""};
+    json_t *root = yaml_load_memory("fuzz", (const char *)data, size, &e);
+    json_decref(root);
+    return root != NULL;
+}
+
+/* The first part names files of the checkpoint, one a line; the parts behind it are what is in them. */
+int fuzz_neox(const uint8_t *data, size_t size)
+{
+    enum { FILES = 24, NAME = 64 };
+    struct fuzz_part parts[FILES + 1];
+    char names[FILES][NAME];
+    size_t files = 0, count = fuzz_split(parts, FILES + 1, data, size), at = 0;
+    const char *folder = fuzz_folder();
+    struct reading r = reading_begin();
+    char path[4096];
+    snprintf(path, sizeof path, "%s/tag", folder);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/tag/configs", folder);
+    mkdir(path, 0700);
+    fuzz_write("latest", (const uint8_t *)"tag", 3);
+    while (files + 1 < count && at < parts[0].size) {
+        char name[NAME - 16] = "";
+        size_t length = 0;
+        for (; at < parts[0].size && parts[0].data[at] != '\n'; at++)
+            if (length + 1 < sizeof name && (isalnum(parts[0].data[at]) || strchr("_-.", parts[0].data[at]) != NULL) && parts[0].data[at])
+                name[length++] = (char)parts[0].data[at];
+        at++;
+        name[length] = '\0';
+        if (length < 4 || *name == '.')
+            break;
+        snprintf(names[files], NAME, "tag/%s%s", strstr(name, ".yml") ? "configs/" : "", name);
+        uint8_t *copy = (uint8_t *)fuzz_text(parts[files + 1].data, parts[files + 1].size);
+        clear_checksums(copy, parts[files + 1].size);
+        fuzz_write(names[files], copy, parts[files + 1].size);
+        free(copy);
+        files++;
+    }
+    int result = neox_recognize(folder) ? neox_read(r.tensors, folder, &r.own, &r.error) : fail(&r.error, "fuzz: not recognized");
+    if (result == 0)
+        fuzz_read_tensors(r.tensors);
+    config_close(r.own);
+    tensors_close(r.tensors);
+    for (size_t i = 0; i < files; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    return result == 0;
+}

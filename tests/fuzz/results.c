@@ -1,0 +1,94 @@
+/* Targets: what reach wrote itself, or anybody in its name. */
+#include "tests/fuzz/fuzz.h"
+
+#include "commands/fit.h"
+#include "io/csv.h"
+#include "io/journal.h"
+#include "io/result.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+int fuzz_result(const uint8_t *data, size_t size)
+{
+    struct error e = {""};
+    struct result r;
+    if (result_read(fuzz_file(data, size), &r, &e)) {
+        if (!e.text[0] || r.models)
+            abort();
+        return 0;
+    }
+    double sum = 0;
+    for (size_t i = 0; i < r.model_count; i++) {
+        const struct result_model *m = &r.models[i];
+        sum += m->norm[m->segments * m->positions - 1] + m->logprob[m->segments - 1] + m->status[m->segments - 1] + (double)m->start[m->segments - 1];
+        sum += m->s[m->positions - 1] + m->c[m->positions - 1] + m->c_lo[m->positions - 1] + m->c_hi[m->positions - 1];
+    }
+    result_free(&r);
+    return sum == sum || sum != sum; /* all was read */
+}
+
+static int add_record(void *context, const struct journal_record *r)
+{
+    double *sum = context;
+    *sum += r->norm[0] + r->norm[2] + r->logprob;
+    return r->status > 2;
+}
+
+/* Checksums are set right first: no input would get behind them. */
+int fuzz_journal(const uint8_t *data, size_t size)
+{
+    enum { FIXED = 48, CHECKSUM = 8, POSITIONS = 3, RECORD = 24 + 8 * POSITIONS + CHECKSUM };
+    static const char settings[] = "seed=1\nlength=4\nmodel=a b\n";
+    struct error e = {""};
+    double sum = 0;
+    int absent;
+    uint8_t *copy = (uint8_t *)fuzz_text(data, size);
+    uint64_t length, digest, checksum;
+    if (size >= FIXED + CHECKSUM) {
+        memcpy(&length, copy + 40, sizeof length);
+        memcpy(&digest, copy + 16, sizeof digest);
+        size_t at = length <= size - FIXED - CHECKSUM ? FIXED + (size_t)length : size - CHECKSUM;
+        checksum = XXH3_64bits(copy, at);
+        memcpy(copy + at, &checksum, sizeof checksum);
+        for (at += CHECKSUM; size - at >= RECORD; at += RECORD) {
+            checksum = XXH3_64bits_withSeed(copy + at, RECORD - CHECKSUM, digest);
+            memcpy(copy + at + RECORD - CHECKSUM, &checksum, sizeof checksum);
+        }
+    }
+    struct journal *j = journal_resume(fuzz_write("erf.part", copy, size), POSITIONS, settings, add_record, &sum, &absent, &e);
+    free(copy);
+    if (!j)
+        return 0;
+    const double norm[POSITIONS] = {1, 2, 3};
+    const struct journal_record record = {.model = 1, .segment = 2, .status = 1, .norm = norm};
+    int result = journal_append(j, &record, &e) || journal_close(j, &e);
+    if (result)
+        abort();
+    return 1;
+}
+
+int fuzz_csv(const uint8_t *data, size_t size)
+{
+    struct error e = {""};
+    struct csv_table table;
+    const char *path = fuzz_file(data, size);
+    if (csv_read(path, &table, &e)) {
+        if (!e.text[0])
+            abort();
+        return 0;
+    }
+    size_t length = 0;
+    for (size_t i = 0; i < table.columns * table.rows; i++)
+        length += strlen(table.cell[i]);
+    if (length > size || csv_column(&table, table.header[0]) != 0)
+        abort();
+    csv_table_free(&table);
+    const struct fit_options options = {.first = 0, .last = -1};
+    struct fit_run run = {.options = &options};
+    if (fit_read_csv(&run, path, &e) && !e.text[0])
+        abort();
+    fit_run_free(&run);
+    return 1;
+}

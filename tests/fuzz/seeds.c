@@ -1,0 +1,394 @@
+/* Valid inputs for every target, to begin with. */
+#include "tests/fuzz/fuzz.h"
+
+#include "io/file.h"
+#include "io/journal.h"
+#include "io/result.h"
+#include "io/torch/zip.h"
+
+#include <glob.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define GOLDENS "tests/goldens/"
+
+enum { PATH_BYTES = 4096, SEED_BYTES_MAX = 1 << 20 };
+
+/* Where seeds go, and the one that is being made. The first failure is kept, and nothing is done from then on. */
+struct sower {
+    const char *folder;
+    uint8_t *bytes; /* [SEED_BYTES_MAX] */
+    size_t size;
+    int failed;
+    struct error *e;
+};
+
+static void add(struct sower *w, const void *bytes, size_t size)
+{
+    if (!w->failed && size > SEED_BYTES_MAX - w->size)
+        w->failed = fail(w->e, "a seed is too large");
+    if (w->failed || !size)
+        return;
+    memcpy(w->bytes + w->size, bytes, size);
+    w->size += size;
+}
+
+static void add_text(struct sower *w, const char *text)
+{
+    add(w, text, strlen(text));
+}
+
+static void begin_part(struct sower *w)
+{
+    add_text(w, FUZZ_BETWEEN);
+}
+
+/* Adds the first `most` bytes of a file. */
+static void add_file(struct sower *w, const char *path, size_t most)
+{
+    size_t size;
+    char *text = w->failed ? NULL : file_read_whole(path, SEED_BYTES_MAX, &size, w->e);
+    if (text)
+        add(w, text, size < most ? size : most);
+    else
+        w->failed = -1;
+    free(text);
+}
+
+static void path_of(char path[PATH_BYTES], struct sower *w, const char *target, const char *name)
+{
+    snprintf(path, PATH_BYTES, "%s/%s", w->folder, target);
+    mkdir(path, 0700);
+    snprintf(path, PATH_BYTES, "%s/%s/%s", w->folder, target, name);
+}
+
+/* Writes what was added. */
+static void sow(struct sower *w, const char *target, const char *name)
+{
+    char path[PATH_BYTES];
+    path_of(path, w, target, name);
+    FILE *f = w->failed ? NULL : fopen(path, "wb");
+    if (!w->failed && (!f || fwrite(w->bytes, 1, w->size, f) != w->size))
+        w->failed = fail(w->e, "%s: cannot be written", path);
+    if (f && fclose(f) && !w->failed)
+        w->failed = fail(w->e, "%s: cannot be written", path);
+    w->size = 0;
+}
+
+static void sow_text(struct sower *w, const char *target, const char *name, const char *text)
+{
+    add_text(w, text);
+    sow(w, target, name);
+}
+
+/* Every file that the pattern names, by itself. */
+static void sow_files(struct sower *w, const char *target, const char *pattern)
+{
+    glob_t found;
+    if (w->failed || glob(pattern, 0, NULL, &found)) {
+        w->failed = w->failed ? w->failed : fail(w->e, "%s: no such file", pattern);
+        return;
+    }
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        add_file(w, found.gl_pathv[i], SIZE_MAX);
+        sow(w, target, path_base(found.gl_pathv[i]));
+    }
+    globfree(&found);
+}
+
+/* -- checkpoints -- */
+
+static void sow_safetensors(struct sower *w)
+{
+    static const char *const headers[] = {
+        ("{\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},\"b\":{\"dtype\":\"BF16\",\"shape\":[],\"data_offsets\":[24,26]},"
+         "\"__metadata__\":{\"format\":\"pt\"}}   "),
+        "{\"m\":{\"dtype\":\"BOOL\",\"shape\":[1,1,4],\"data_offsets\":[0,4]},\"\xCE\xB1\":{\"dtype\":\"F64\",\"shape\":[0,7],\"data_offsets\":[4,4]}}", "{}"};
+    static const size_t data[] = {26, 4, 0};
+    for (size_t i = 0; i < 3; i++) {
+        uint64_t size = strlen(headers[i]);
+        char name[16];
+        add(w, &size, sizeof size);
+        add_text(w, headers[i]);
+        add(w, "abcdefghijklmnopqrstuvwxyz", data[i]);
+        snprintf(name, sizeof name, "%zu", i);
+        sow(w, "safetensors", name);
+    }
+}
+
+/* The pickles of files of torch.save, out of their archives. */
+static void sow_pickles(struct sower *w)
+{
+    static const char *const names[] = {"plain", "nested", "fairseq", "fairseq-object", "opaque", "unknown", "tensor", "list"};
+    for (size_t i = 0; i < sizeof names / sizeof *names && !w->failed; i++) {
+        char path[PATH_BYTES];
+        size_t size;
+        struct zip z;
+        snprintf(path, sizeof path, GOLDENS "torch/%s.pt", names[i]);
+        char *archive = file_read_whole(path, SEED_BYTES_MAX, &size, w->e);
+        w->failed = !archive || zip_open_memory(&z, path, (unsigned char *)archive, size, w->e) ? -1 : 0;
+        for (size_t k = 0; !w->failed && k < z.count; k++)
+            if (z.records[k].name_length > 9 && memcmp(z.records[k].name + z.records[k].name_length - 9, "/data.pkl", 9) == 0) {
+                add(w, z.records[k].data, z.records[k].size);
+                sow(w, "pickle", names[i]);
+            }
+        if (!w->failed)
+            zip_close(&z);
+        free(archive);
+    }
+    sow_text(w, "pickle", "protocol-0", "(dp0\nVa\np1\nI7\nsVb\n(lp2\nF0.5\naI01\naNas.");
+}
+
+static void sow_neox(struct sower *w)
+{
+    static const struct {
+        const char *name, *pattern;
+    } cases[] = {{"ranks", "neox-column/global_step10/mp_*"}, {"layers", "neox-row/global_step10/layer_*"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases && !w->failed; i++) {
+        char pattern[PATH_BYTES];
+        glob_t found;
+        snprintf(pattern, sizeof pattern, GOLDENS "torch/%s", cases[i].pattern);
+        if (glob(pattern, 0, NULL, &found)) {
+            w->failed = fail(w->e, "%s: no such file", pattern);
+            return;
+        }
+        add_text(w, "model.yml\nsetup.yml");
+        for (size_t k = 0; k < found.gl_pathc; k++) {
+            add_text(w, "\n");
+            add_text(w, path_base(found.gl_pathv[k]));
+        }
+        const char *folder = i ? "neox-row" : "neox-column";
+        snprintf(pattern, sizeof pattern, GOLDENS "torch/%s/global_step10/configs/model.yml", folder);
+        begin_part(w);
+        add_file(w, pattern, SIZE_MAX);
+        snprintf(pattern, sizeof pattern, GOLDENS "torch/%s/global_step10/configs/setup.yml", folder);
+        begin_part(w);
+        add_file(w, pattern, SIZE_MAX);
+        for (size_t k = 0; k < found.gl_pathc; k++) {
+            begin_part(w);
+            add_file(w, found.gl_pathv[k], SIZE_MAX);
+        }
+        sow(w, "neox", cases[i].name);
+        globfree(&found);
+    }
+}
+
+/* The documents of yaml.json that are valid. */
+static void sow_yaml(struct sower *w)
+{
+    json_t *cases = json_load_file(GOLDENS "torch/yaml.json", 0, NULL), *one;
+    size_t i;
+    if (!cases && !w->failed)
+        w->failed = fail(w->e, "yaml.json is missing");
+    json_array_foreach(cases, i, one) {
+        char name[16];
+        if (!json_is_object(json_array_get(one, 1)))
+            continue;
+        add_text(w, json_string_value(json_array_get(one, 0)));
+        snprintf(name, sizeof name, "%zu", i);
+        sow(w, "yaml", name);
+    }
+    json_decref(cases);
+}
+
+/* config.json of every model of the goldens, and the header of its tensors. */
+static void sow_families(struct sower *w)
+{
+    glob_t found;
+    if (w->failed || glob(GOLDENS "*/model.safetensors", 0, NULL, &found)) {
+        w->failed = w->failed ? w->failed : fail(w->e, "no goldens of models");
+        return;
+    }
+    for (size_t i = 0; i < found.gl_pathc && !w->failed; i++) {
+        const char *path = found.gl_pathv[i];
+        char config[PATH_BYTES], name[64];
+        size_t size, folder = (size_t)(path_base(path) - path);
+        uint64_t header;
+        snprintf(config, sizeof config, "%.*sconfig.json", (int)folder, path);
+        snprintf(name, sizeof name, "%.*s", (int)(folder - sizeof GOLDENS), path + sizeof GOLDENS - 1);
+        add_file(w, config, SIZE_MAX);
+        if (!strncmp(name, "own", 3))
+            sow(w, "config", name), add_file(w, config, SIZE_MAX);
+        begin_part(w);
+        char *tensors = file_read_whole(path, SEED_BYTES_MAX, &size, w->e);
+        if (tensors) {
+            memcpy(&header, tensors, sizeof header);
+            add(w, tensors + sizeof header, header);
+            sow(w, "family", name);
+        } else {
+            w->failed = -1;
+        }
+        free(tensors);
+    }
+    globfree(&found);
+}
+
+/* -- text and tokens -- */
+
+static void sow_tokenizers(struct sower *w)
+{
+    glob_t found;
+    if (w->failed || glob(GOLDENS "tokenizer/*.json", 0, NULL, &found)) {
+        w->failed = w->failed ? w->failed : fail(w->e, "no goldens of tokenizers");
+        return;
+    }
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        const char *name = path_base(found.gl_pathv[i]);
+        if (strcmp(name, "behaviors.json") == 0 || strcmp(name, "words.json") == 0) /* lists of cases */
+            continue;
+        add_file(w, found.gl_pathv[i], SIZE_MAX);
+        begin_part(w);
+        add_file(w, GOLDENS "tokenizer/text.bin", 300 + 10 * i);
+        begin_part(w);
+        add_text(w, "{\"add_bos_token\": false}");
+        sow(w, "tokenizer", name);
+    }
+    globfree(&found);
+    add_file(w, GOLDENS "tokenizer/two-files/vocab.json", SIZE_MAX);
+    begin_part(w);
+    add_file(w, GOLDENS "tokenizer/two-files/merges.txt", SIZE_MAX);
+    begin_part(w);
+    add_file(w, GOLDENS "tokenizer/text.bin", 400);
+    sow(w, "merges", "two-files");
+}
+
+static void sow_tokens(struct sower *w)
+{
+    static const char *const indexes[] = {"mmididx-1", "mmididx-3", "mmididx-4", "mmididx-5", "mmididx-8", "tntidx-8"};
+    static const char *const headers[] = {"'descr': '<u2', 'fortran_order': False, 'shape': (4,), ", "'descr': '>i8', 'fortran_order': True, 'shape': (1, 1)",
+                                          "'shape': (2, 4), 'fortran_order': True, 'descr': '|u1'"};
+    char path[PATH_BYTES];
+    for (size_t i = 0; i < sizeof indexes / sizeof *indexes; i++) {
+        snprintf(path, sizeof path, GOLDENS "tokens/%s.idx", indexes[i]);
+        add_file(w, path, SIZE_MAX);
+        begin_part(w);
+        snprintf(path, sizeof path, GOLDENS "tokens/%s.bin", indexes[i]);
+        add_file(w, path, SIZE_MAX);
+        sow(w, "indexed", indexes[i]);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        char name[16];
+        const unsigned char start[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(strlen(headers[i]) + 3), 0};
+        add(w, start, sizeof start);
+        add_text(w, "{"), add_text(w, headers[i]), add_text(w, "}\n");
+        add(w, "\0\0\0\0\0\0\1\2", 8);
+        snprintf(name, sizeof name, "%zu", i);
+        sow(w, "npy", name);
+    }
+    sow_files(w, "llmc_tokens", GOLDENS "tokens/llmc-*.bin");
+    sow_files(w, "hdf_tokens", GOLDENS "tokens/named.h5");
+    sow_files(w, "hdf_tokens", GOLDENS "tokens/only.h5");
+    add_file(w, GOLDENS "tokenizer/text.bin", 1000);
+    uint8_t packed[4096];
+    z_stream z = {.next_in = w->bytes, .avail_in = (uInt)w->size, .next_out = packed, .avail_out = sizeof packed};
+    if (!w->failed && (deflateInit2(&z, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY) != Z_OK || deflate(&z, Z_FINISH) != Z_STREAM_END))
+        w->failed = fail(w->e, "zlib");
+    deflateEnd(&z);
+    sow(w, "gzip", "plain");
+    for (int members = 1; members <= 2; members++) {
+        for (int i = 0; i < members; i++)
+            add(w, packed, sizeof packed - z.avail_out);
+        sow(w, "gzip", members == 1 ? "one" : "two");
+    }
+}
+
+/* -- results -- */
+
+static void sow_result(struct sower *w)
+{
+    double norm[6] = {1, 2, 3, 4, 5, 6}, logprob[2] = {-1, -2}, vector[3] = {0.5, 0.25, 0.25};
+    uint8_t status[2] = {SEGMENT_DONE, SEGMENT_EXCLUDED};
+    uint64_t start[2] = {0, 4};
+    struct result_attribute attributes[2] = {{"family", "gpt2"}, {"layers", "12"}};
+    struct result_model models[2];
+    for (int i = 0; i < 2; i++) {
+        models[i] = (struct result_model){.segments = 2, .positions = 3, .wide = i, .norm = norm, .logprob = logprob, .status = status, .start = start,
+                                          .s = vector, .c = vector, .c_lo = vector, .c_hi = vector, .attributes = attributes, .attribute_count = 2};
+        snprintf(models[i].name, sizeof models[i].name, "model %d", i);
+    }
+    for (size_t i = 1; i <= 2 && !w->failed; i++) {
+        char path[PATH_BYTES];
+        const struct result r = {.version = (char[]){"1"}, .command = (char[]){"reach erf"}, .models = models, .model_count = i};
+        path_of(path, w, "result", i == 1 ? "one" : "two");
+        w->failed = result_write(path, &r, w->e);
+    }
+}
+
+static void sow_journal(struct sower *w)
+{
+    static const char *const settings[] = {"seed=1\nlength=4\nmodel=a b\n", "seed=2\nlength=4\nmodel=a b\n"};
+    const double norm[3] = {1, 2, 3};
+    for (uint32_t i = 0; i < 2 && !w->failed; i++) {
+        char path[PATH_BYTES];
+        path_of(path, w, "journal", i ? "refused-other" : "same");
+        struct journal *j = journal_create(path, 3, settings[i], w->e);
+        if (!j) {
+            w->failed = -1;
+            return;
+        }
+        for (uint32_t k = 0; k < 3; k++)
+            w->failed |= journal_append(j, &(struct journal_record){.model = i, .segment = k, .status = 1, .logprob = -1, .norm = norm}, w->e);
+        w->failed |= journal_close(j, w->e);
+    }
+}
+
+static void sow_tables(struct sower *w)
+{
+    add_file(w, GOLDENS "fit/data.csv", 2000);
+    while (w->size && w->bytes[w->size - 1] != '\n')
+        w->size--;
+    sow(w, "csv", "data");
+    sow_text(w, "csv", "curve", "# reach\nmodel,target,layer,distance,s,c\na,1,2,0,0.5,0.5\na,1,2,1,0.5,1\n");
+    sow_text(w, "csv", "quoted", "\xEF\xBB\xBF\"a \"\"b\"\"\",\"c\nd\"\r\n1,inf\r\n\r\n\"2\",-1e-3");
+}
+
+/* -- formulas -- */
+
+static void sow_formulas(struct sower *w)
+{
+    static const char *const formulas[] = {"alibi", "-ln(1 + t^2)", "-0.1*t", "kerple_log", "window(w=8)", "t < 3 ? 0 : -inf", "sandwich", "-t^0.5 - 2*ln(1+t)",
+                                           "sum(k,1,8,cos(t/10^(k/8)))", "-max(1,min(t,h*d/H))", "t5(4,16)", "-floor(t/7)", "type1", "-exp(t)", "-(t == 2) * 3"};
+    for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%zu", i);
+        sow_text(w, "formula", name, formulas[i]);
+        sow_text(w, "series", name, formulas[i]);
+    }
+}
+
+int fuzz_seeds(const char *folder, struct error *e)
+{
+    struct sower w = {.folder = folder, .bytes = malloc(SEED_BYTES_MAX), .e = e};
+    if (!w.bytes)
+        return fail_memory(e, SEED_BYTES_MAX, "seeds");
+    mkdir(folder, 0700);
+    sow_safetensors(&w);
+    sow_pickles(&w);
+    sow_files(&w, "zip", GOLDENS "torch/[tu]*.pt");
+    static const char *const torch[] = {"complex", "expanded", "fairseq", "fairseq-object", "legacy", "nested", "plain"};
+    for (size_t i = 0; i < sizeof torch / sizeof *torch; i++) {
+        char path[PATH_BYTES];
+        snprintf(path, sizeof path, GOLDENS "torch/%s.pt", torch[i]);
+        add_file(&w, path, SIZE_MAX);
+        sow(&w, "torch", torch[i]);
+    }
+    sow_neox(&w);
+    sow_yaml(&w);
+    sow_files(&w, "llmc", GOLDENS "torch/llmc-*.bin");
+    sow_files(&w, "hdf_tensors", GOLDENS "torch/hdf-p*.h5");
+    sow_text(&w, "index", "two", "{\"metadata\": {\"total_size\": 8}, \"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"2.safetensors\", \"c\": \"1.safetensors\"}}");
+    sow_families(&w);
+    sow_tokenizers(&w);
+    sow_tokens(&w);
+    sow_result(&w);
+    sow_journal(&w);
+    sow_tables(&w);
+    sow_formulas(&w);
+    free(w.bytes);
+    return w.failed ? -1 : 0;
+}

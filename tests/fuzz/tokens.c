@@ -1,0 +1,144 @@
+/* Targets: text and token files, and the tokenizers between them. */
+#include "tests/fuzz/fuzz.h"
+
+#include "io/tokenizer/tokenizer.h"
+#include "io/tokens/formats.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Every id that was read is one. */
+static int ids_end(struct ids *a, const struct stored_tokens *s, int result, const struct error *e)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (a->id[i] < 0)
+            abort();
+    if (result ? !e->text[0] : a->count != s->count)
+        abort();
+    free(a->id);
+    return result == 0;
+}
+
+static struct input *memory(const uint8_t *data, size_t size, struct error *e)
+{
+    struct input *in = input_memory(data, size, "fuzz", e);
+    if (!in)
+        abort();
+    return in;
+}
+
+int fuzz_npy(const uint8_t *data, size_t size)
+{
+    struct error e = {""};
+    struct ids a = {0};
+    struct stored_tokens s = {0};
+    struct input *in = memory(data, size, &e);
+    int result = npy_read(&a, &s, in, &e);
+    input_close(in);
+    return ids_end(&a, &s, result, &e);
+}
+
+int fuzz_llmc_tokens(const uint8_t *data, size_t size)
+{
+    struct error e = {""};
+    struct ids a = {0};
+    struct stored_tokens s = {0};
+    struct input *in = memory(data, size, &e);
+    int result = llmc_tokens_read(&a, &s, in, &e);
+    input_close(in);
+    return ids_end(&a, &s, result, &e);
+}
+
+int fuzz_indexed(const uint8_t *data, size_t size)
+{
+    struct error e = {""};
+    struct ids a = {0};
+    struct stored_tokens s = {0};
+    struct fuzz_part parts[2];
+    fuzz_split(parts, 2, data, size);
+    struct input *index = memory(parts[0].data, parts[0].size, &e), *tokens = memory(parts[1].data, parts[1].size, &e);
+    int result = indexed_read(&a, &s, index, tokens, &e);
+    input_close(index);
+    input_close(tokens);
+    return ids_end(&a, &s, result, &e);
+}
+
+int fuzz_hdf_tokens(const uint8_t *data, size_t size)
+{
+    struct error e = {""};
+    struct ids a = {0};
+    struct stored_tokens s = {0};
+    int result = hdf_read(&a, &s, fuzz_file(data, size), NULL, &e);
+    return ids_end(&a, &s, result, &e);
+}
+
+int fuzz_gzip(const uint8_t *data, size_t size)
+{
+    enum { BYTES_MAX = 4 << 20 };
+    struct error e = {""};
+    static unsigned char piece[10000];
+    size_t got = 1, all = 0;
+    struct input *in = input_memory(data, size, "fuzz", &e);
+    if (!in)
+        return 0;
+    int result = input_peek(in, piece, INPUT_PEEK_MAX, &got, &e);
+    while (result == 0 && got && all < BYTES_MAX) {
+        result = input_read(in, piece, 1 + all % sizeof piece, &got, &e);
+        all += got;
+    }
+    input_close(in);
+    return result == 0;
+}
+
+/* -- tokenizers -- */
+
+/* Encodes the text twice, which must give the same ids: the second time its words are remembered. */
+static int encode_twice(struct tokenizer *t, const struct fuzz_part *text, struct error *e)
+{
+    struct ids a = {0}, b = {0};
+    int result = tokenizer_encode(t, &a, text->data, text->size, e), again = tokenizer_encode(t, &b, text->data, text->size, e);
+    if (result != again || (result == 0 && (a.count != b.count || (a.count && memcmp(a.id, b.id, a.count * sizeof *a.id)))))
+        abort();
+    for (size_t i = 0; i < a.count; i++)
+        if (a.id[i] < 0 || (size_t)a.id[i] >= tokenizer_vocabulary(t))
+            abort();
+    if (tokenizer_bos(t) < -1 || (tokenizer_bos(t) >= 0 && (size_t)tokenizer_bos(t) >= tokenizer_vocabulary(t)))
+        abort();
+    free(a.id);
+    free(b.id);
+    return result;
+}
+
+static struct source source_of(const struct fuzz_part *part)
+{
+    return (struct source){"fuzz", (const char *)part->data, part->size};
+}
+
+static int tokenizer_end(struct tokenizer *t, const struct fuzz_part *text, struct error *e)
+{
+    int result = t ? encode_twice(t, text, e) : -1;
+    if (result && !e->text[0])
+        abort();
+    tokenizer_close(t);
+    return result == 0;
+}
+
+/* tokenizer.json, a text, and (if there is a third part) tokenizer_config.json. */
+int fuzz_tokenizer(const uint8_t *data, size_t size)
+{
+    struct error e = {""};
+    struct fuzz_part parts[3];
+    size_t count = fuzz_split(parts, 3, data, size);
+    struct source settings = source_of(&parts[2]);
+    return tokenizer_end(tokenizer_parse(source_of(&parts[0]), count > 2 ? &settings : NULL, &e), &parts[1], &e);
+}
+
+/* vocab.json, merges.txt, a text, and (if there is a fourth part) tokenizer_config.json. */
+int fuzz_merges(const uint8_t *data, size_t size)
+{
+    struct error e = {""};
+    struct fuzz_part parts[4];
+    size_t count = fuzz_split(parts, 4, data, size);
+    struct source settings = source_of(&parts[3]);
+    return tokenizer_end(tokenizer_parse_merges(source_of(&parts[0]), source_of(&parts[1]), count > 3 ? &settings : NULL, &e), &parts[2], &e);
+}
