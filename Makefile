@@ -149,7 +149,7 @@ $(foreach i,$(ISAS),$(eval $(call isa_rule,$(i))))
 
 # ---- tests ----
 $(BUILD)/tests/t-%: $(BUILD)/tests/t-%.o $(call object,$(TEST_HELP)) $(BUILD)/libreach.a
-	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
+	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(LIBS)
 
 tests: $(TESTS) $(BUILD)/reach
 
@@ -247,7 +247,7 @@ $(BUILD)/cuda_host/%.cu.o: %.cu
 
 $(BUILD)/cuda_host/%.cpp.o: %.cpp
 	@mkdir -p $(@D); printf '  CXX  %s\n' $<
-	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) $(if $(SANITIZE),-fno-sanitize=undefined) -MMD -MP -c $< -o $@
 
 $(BUILD)/cuda_host/%.c.o: %.c
 	@mkdir -p $(@D)

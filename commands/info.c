@@ -2,6 +2,7 @@
 #include "commands/commands.h"
 #include "commands/models.h"
 #include "commands/options.h"
+#include "commands/trf.h"
 
 #include "kernels/ops.h"
 #include "model/engine.h"
@@ -179,6 +180,8 @@ static int print_model(const char *path, long length, const char *dtype, size_t 
         printf("train length   %d\n", d->train_length);
     else
         printf("train length   unknown\n");
+    if (trf_print_summary(d, e) != 0)
+        goto end;
     printf("digest         %s\n", digest);
     rc = print_estimate(d, length, dtype, memory, e);
 end:

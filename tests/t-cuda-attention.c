@@ -377,7 +377,8 @@ static void test_masks(void **state)
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
         {1, 0, 1, 1, 64, 130, 130, 130, 1, BIAS_NONE, 0, 0, 0, 1, 1},
-        {1, 0, 1, 1, 64, 257, 257, 257, 64, BIAS_NONE, 0, 0, 0, 1, 1},
+        {1, 0, 1, 1, 64, 130, 130, 130, 127, BIAS_NONE, 0, 0, 0, 1, 1}, /* just one pair of the first tiles is masked */
+        {1, 0, 1, 1, 64, 200, 200, 200, 64, BIAS_NONE, 0, 0, 0, 1, 1},
         {1, 0, 2, 1, 64, 200, 200, 140, 65, BIAS_RANDOM, 0, 0, 0, 1, 1},
         {1, 0, 1, 1, 128, 140, 140, 140, 33, BIAS_NONE, 0, 0, 20, 1, 1},
         {1, 0, 1, 1, 64, 300, 300, 20, 40, BIAS_NONE, 0, 0, 0, 1, 1}, /* keys that no query sees */
@@ -417,7 +418,7 @@ static void test_skipping(void **state)
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
         {1, 0, 1, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 1, 0, 0, 1, 1},
         {1, 0, 1, 1, 64, 467, 467, 20, 0, BIAS_GENTLE, 1, 0, 0, 0.0625, 1}, /* the first 128 keys have p from 2^-108 down to 0 */
-        {1, 0, 1, 1, 64, 300, 300, 130, 0, BIAS_GENTLE, 1, 1, 0, 8, 1},
+        {1, 0, 1, 1, 64, 600, 600, 20, 0, BIAS_GENTLE, 1, 1, 0, 8, 1}, /* scores in the hundreds, against the bias */
         {1, 0, 1, 1, 128, 200, 200, 140, 0, BIAS_STEEP, 1, 2, 30, 4, 1},
         {1, 0, 1, 1, 192, 130, 130, 60, 0, BIAS_STEEP, 1, 0, 0, 1, 1},
     };

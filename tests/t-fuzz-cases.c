@@ -61,7 +61,8 @@ static void test_seeds(void **state)
 {
     (void)state;
     struct error e = {""};
-    const char *folder = scratch_path(scratch_folder, "seeds");
+    char folder[4096];
+    snprintf(folder, sizeof folder, "%s/seeds", scratch_folder);
     if (fuzz_seeds(folder, &e))
         fail_msg("%s", e.text);
     for (size_t i = 0; i < TARGETS; i++)

@@ -124,7 +124,7 @@ static double panel_bound(struct euler *e, const fmpz_t a, const fmpz_t b, doubl
 /* Covers [N, end] with panels and adds up their remainders. 1, or 0 if one is too large; then *needed is an order that might do, or 0. */
 static int make_panels(slong *needed, struct euler *e, const fmpz_t end, slong most)
 {
-    double step = 1, target = (double)e->target + 8; /* a panel ends at its begin times 2^step, or so */
+    double step = 0.5, target = (double)e->target + 8; /* a panel ends at its begin times 2^step, or so */
     int ok = 1;
     arb_t part;
     fmpz_t next, base;
@@ -265,8 +265,9 @@ struct euler *euler_new(const struct head *h, int root, const fmpz_t N, const fm
     if (ok) {
         fmpz_t b;
         fmpz_init(b);
-        fmpz_mul_2exp(b, N, 1);
-        fmpz_add_ui(b, b, 8);
+        fmpz_fdiv_q_2exp(b, N, 2);
+        fmpz_add(b, b, N);
+        fmpz_add_ui(b, b, 4);
         if (fmpz_cmp(b, end) > 0)
             fmpz_set(b, end);
         slong most = prec / 2 + 64, needed = choose_order(e, N, b, (double)target + 8, most);

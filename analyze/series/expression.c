@@ -446,30 +446,6 @@ static int is_monomial(const struct expression *x) /* weight * child */
     return x->kind == X_LINEAR && x->count == 1 && fmpq_is_zero(x->q);
 }
 
-/* x / (q + w x), q not 0, is 1/w - q/w / (q + w x): bounded where x is not. The node of a * b, or -1 if it is no such product. */
-static int divide_out(struct expression_pool *p, int a, int b)
-{
-    for (int swap = 0; swap < 2; swap++) {
-        int n = swap ? a : b, other = swap ? b : a;
-        const struct expression *x = &p->node[n], *sum = x->kind == X_POWER ? &p->node[x->child[0]] : NULL;
-        if (!sum || sum->kind != X_LINEAR || sum->count != 1 || sum->child[0] != other || fmpq_is_zero(sum->q) || fmpq_is_zero(&sum->weight[0]))
-            continue;
-        if (p->node[x->child[1]].kind != X_NUMBER || fmpq_cmp_si(p->node[x->child[1]].q, -1) != 0)
-            continue;
-        fmpq_t constant, weight;
-        fmpq_init(constant);
-        fmpq_init(weight);
-        fmpq_inv(constant, &sum->weight[0]);
-        fmpq_mul(weight, constant, sum->q);
-        fmpq_neg(weight, weight);
-        int result = expression_linear(p, constant, 1, &n, weight);
-        fmpq_clear(constant);
-        fmpq_clear(weight);
-        return result;
-    }
-    return -1;
-}
-
 int expression_multiply(struct expression_pool *p, int a, int b)
 {
     if (kind_of(p, a) == X_NAN || kind_of(p, b) == X_NAN)
@@ -495,9 +471,6 @@ int expression_multiply(struct expression_pool *p, int a, int b)
         if (sign != 2)
             return sign == 0 ? NODE_NAN : (sign > 0) == (infinity == NODE_PLUS_INFINITY) ? NODE_PLUS_INFINITY : NODE_MINUS_INFINITY;
     }
-    int quotient = divide_out(p, a, b);
-    if (quotient >= 0)
-        return quotient;
     if (a == b) {
         fmpq_t two;
         fmpq_init(two);

@@ -267,8 +267,27 @@ static void rule_multiply(struct range *out, const struct range *a, const struct
         mend(out->elasticity);
         out->relative = 1;
     }
-    settle(out);
     mpfi_clear(x);
+}
+
+/* u / (q + w u) = 1 / (w + q / u), which is bounded where u is not: for a product of node a and node b, if it is one of this form. */
+static void narrow_quotient(struct range *out, const struct expression_pool *p, int a, int b, const struct range *all)
+{
+    const struct expression *power = &p->node[b], *sum = power->kind == X_POWER ? &p->node[power->child[0]] : NULL;
+    if (!sum || sum->kind != X_LINEAR || sum->count != 1 || sum->child[0] != a || p->node[power->child[1]].kind != X_NUMBER ||
+        fmpq_cmp_si(p->node[power->child[1]].q, -1) != 0 || mpfr_sgn(&all[a].value->left) < 0 || fmpq_sgn(sum->q) <= 0 || fmpq_sgn(&sum->weight[0]) <= 0)
+        return;
+    mpfi_t x, w;
+    mpfi_init2(x, mpfi_get_prec(out->value));
+    mpfi_init2(w, mpfi_get_prec(out->value));
+    interval_set_fmpq(x, sum->q);
+    interval_set_fmpq(w, &sum->weight[0]);
+    mpfi_div(x, x, all[a].value);
+    mpfi_add(x, x, w);
+    mpfi_inv(x, x);
+    narrow(out->value, x);
+    mpfi_clear(x);
+    mpfi_clear(w);
 }
 
 /* x^n for a whole n. */
@@ -515,7 +534,12 @@ static void rule(struct range *out, const struct expression_pool *p, int n, cons
         mpfi_set_ui(out->elasticity, 1);
         out->relative = 1;
         break;
-    case X_MULTIPLY: rule_multiply(out, a, b); break;
+    case X_MULTIPLY:
+        rule_multiply(out, a, b);
+        narrow_quotient(out, p, x->child[0], x->child[1], all);
+        narrow_quotient(out, p, x->child[1], x->child[0], all);
+        settle(out);
+        break;
     case X_POWER: rule_power(out, a, b, &p->node[x->child[1]]); break;
     case X_LN: rule_ln(out, a); break;
     case X_EXP: rule_exp(out, a); break;

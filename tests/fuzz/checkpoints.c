@@ -67,7 +67,7 @@ int fuzz_llmc(const uint8_t *data, size_t size)
 int fuzz_hdf_tensors(const uint8_t *data, size_t size)
 {
     struct reading r = reading_begin();
-    const struct mapped *file = store_map(r.tensors, fuzz_file(data, size), &r.error);
+    const struct mapped *file = store_map(r.tensors, fuzz_write("input", data, size), &r.error);
     return reading_end(&r, file ? hdf_tensors_read(r.tensors, file, &r.own, &r.error) : -1);
 }
 
@@ -84,7 +84,7 @@ int fuzz_index(const uint8_t *data, size_t size)
     if (!t)
         abort();
     /* no shard holds anything: an index that is whole is refused for its first tensor */
-    int accepted = index_read(t, fuzz_file(data, size), no_shard, &e) == 0 || strstr(e.text, "is not in its shard");
+    int accepted = index_read(t, fuzz_write("input", data, size), no_shard, &e) == 0 || strstr(e.text, "is not in its shard");
     tensors_close(t);
     return accepted;
 }

@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 static void give_up(const char *what)
 {
@@ -48,25 +46,11 @@ char *fuzz_text(const uint8_t *data, size_t size)
 /* Of the sanitizers' runtime, where there is one. */
 extern void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
-/* libFuzzer would keep the input of a child that crashes as a finding. */
+/* Files of HDF5 are read by processes of their own; when one of these crashes, libFuzzer would take that for a finding. */
 static void forget_fuzzer(void)
 {
     if (__sanitizer_set_death_callback)
         __sanitizer_set_death_callback(NULL);
-}
-
-const char *fuzz_file(const uint8_t *data, size_t size)
-{
-    static int descriptor = -1;
-    static char path[64];
-    if (descriptor < 0) {
-        descriptor = memfd_create("fuzz", MFD_CLOEXEC);
-        pthread_atfork(NULL, NULL, forget_fuzzer);
-        snprintf(path, sizeof path, "/proc/self/fd/%d", descriptor);
-    }
-    if (descriptor < 0 || ftruncate(descriptor, 0) || pwrite(descriptor, data, size, 0) != (ssize_t)size)
-        give_up("a file in memory");
-    return path;
 }
 
 static char *folder;
@@ -81,6 +65,7 @@ const char *fuzz_folder(void)
     if (!folder) {
         folder = scratch_make();
         atexit(remove_folder);
+        pthread_atfork(NULL, NULL, forget_fuzzer);
     }
     return folder;
 }

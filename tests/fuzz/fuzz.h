@@ -29,11 +29,7 @@ size_t fuzz_split(struct fuzz_part *parts, size_t most, const uint8_t *data, siz
 /* A copy with a NUL behind it; caller frees. */
 char *fuzz_text(const uint8_t *data, size_t size);
 
-/* The path of a file with these bytes, which lies in memory. Valid until the next call. Files of HDF5 are read by processes of their own: a crash in one
- * of them is not the fuzzer's. */
-const char *fuzz_file(const uint8_t *data, size_t size);
-
-/* A folder of the program's own, removed when it ends; a file in it. */
+/* A folder of the program's own, removed when it ends, and a file written there (whose path is valid as scratch_path's is). */
 const char *fuzz_folder(void);
 const char *fuzz_write(const char *name, const uint8_t *data, size_t size);
 

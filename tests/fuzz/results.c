@@ -14,7 +14,7 @@ int fuzz_result(const uint8_t *data, size_t size)
 {
     struct error e = {""};
     struct result r;
-    if (result_read(fuzz_file(data, size), &r, &e)) {
+    if (result_read(fuzz_write("input", data, size), &r, &e)) {
         if (!e.text[0] || r.models)
             abort();
         return 0;
@@ -73,7 +73,7 @@ int fuzz_csv(const uint8_t *data, size_t size)
 {
     struct error e = {""};
     struct csv_table table;
-    const char *path = fuzz_file(data, size);
+    const char *path = fuzz_write("input", data, size);
     if (csv_read(path, &table, &e)) {
         if (!e.text[0])
             abort();

@@ -141,7 +141,6 @@ static void sow_pickles(struct sower *w)
             zip_close(&z);
         free(archive);
     }
-    sow_text(w, "pickle", "protocol-0", "(dp0\nVa\np1\nI7\nsVb\n(lp2\nF0.5\naI01\naNas.");
 }
 
 static void sow_neox(struct sower *w)
@@ -370,10 +369,10 @@ int fuzz_seeds(const char *folder, struct error *e)
     sow_safetensors(&w);
     sow_pickles(&w);
     sow_files(&w, "zip", GOLDENS "torch/[tu]*.pt");
-    static const char *const torch[] = {"complex", "expanded", "fairseq", "fairseq-object", "legacy", "nested", "plain"};
+    static const char *const torch[] = {"fairseq", "legacy", "nested", "plain", "refused-complex", "refused-expanded", "refused-fairseq-object"};
     for (size_t i = 0; i < sizeof torch / sizeof *torch; i++) {
         char path[PATH_BYTES];
-        snprintf(path, sizeof path, GOLDENS "torch/%s.pt", torch[i]);
+        snprintf(path, sizeof path, GOLDENS "torch/%s.pt", torch[i] + (strncmp(torch[i], "refused-", 8) ? 0 : 8));
         add_file(&w, path, SIZE_MAX);
         sow(&w, "torch", torch[i]);
     }

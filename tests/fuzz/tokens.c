@@ -68,7 +68,7 @@ int fuzz_hdf_tokens(const uint8_t *data, size_t size)
     struct error e = {""};
     struct ids a = {0};
     struct stored_tokens s = {0};
-    int result = hdf_read(&a, &s, fuzz_file(data, size), NULL, &e);
+    int result = hdf_read(&a, &s, fuzz_write("input", data, size), NULL, &e);
     return ids_end(&a, &s, result, &e);
 }
 
