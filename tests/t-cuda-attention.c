@@ -376,8 +376,8 @@ static void test_masks(void **state)
 {
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
-        {1, 0, 1, 1, 64, 130, 130, 130, 1, BIAS_NONE, 0, 0, 0, 1, 1},
         {1, 0, 1, 1, 64, 130, 130, 130, 127, BIAS_NONE, 0, 0, 0, 1, 1}, /* just one pair of the first tiles is masked */
+        {1, 0, 1, 1, 64, 130, 130, 130, 1, BIAS_NONE, 0, 0, 0, 1, 1},
         {1, 0, 1, 1, 64, 200, 200, 200, 64, BIAS_NONE, 0, 0, 0, 1, 1},
         {1, 0, 2, 1, 64, 200, 200, 140, 65, BIAS_RANDOM, 0, 0, 0, 1, 1},
         {1, 0, 1, 1, 128, 140, 140, 140, 33, BIAS_NONE, 0, 0, 20, 1, 1},
@@ -394,6 +394,25 @@ static void test_masks(void **state)
     };
     (void)state;
     check_cases(cases, LENGTH(cases));
+}
+
+/* tf32 rounds its operands to the nearest, not towards 0: where one key is seen, o is the rounded value. */
+static void test_rounding(void **state)
+{
+    struct attention_case c = {1, 0, 1, 1, 64, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1};
+    struct problem p = problem_of(&c);
+    (void)state;
+    for (size_t i = 0; i < 64; i++)
+        p.kv[64 + i] = 1 + 0x1p-11 + 0x1p-13;
+    for (int s = 0; s < set_count; s++) {
+        double want = strcmp(sets[s]->dtype, "f32") ? strcmp(sets[s]->dtype, "tf32") ? 1 : 1 + 0x1p-10 : 1 + 0x1p-11 + 0x1p-13;
+        struct results got = run(sets[s], &p);
+        for (size_t i = 0; i < 64; i++)
+            if (got.value[O][i] != want)
+                fail_msg("%s %s: o[%zu] = %.9g of one value %.9g (expected %.9g)", sets[s]->name, sets[s]->dtype, i, got.value[O][i], p.kv[64 + i], want);
+        results_free(&got);
+    }
+    problem_free(&p);
 }
 
 /* A scale of any sign. */
@@ -418,7 +437,7 @@ static void test_skipping(void **state)
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
         {1, 0, 1, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 1, 0, 0, 1, 1},
         {1, 0, 1, 1, 64, 467, 467, 20, 0, BIAS_GENTLE, 1, 0, 0, 0.0625, 1}, /* the first 128 keys have p from 2^-108 down to 0 */
-        {1, 0, 1, 1, 64, 600, 600, 20, 0, BIAS_GENTLE, 1, 1, 0, 8, 1}, /* scores in the hundreds, against the bias */
+        {1, 0, 1, 1, 64, 800, 800, 20, 0, BIAS_GENTLE, 1, 1, 0, 8, 1}, /* scores in the hundreds, against the bias */
         {1, 0, 1, 1, 128, 200, 200, 140, 0, BIAS_STEEP, 1, 2, 30, 4, 1},
         {1, 0, 1, 1, 192, 130, 130, 60, 0, BIAS_STEEP, 1, 0, 0, 1, 1},
     };
@@ -514,8 +533,8 @@ static void test_same_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_head_sizes), cmocka_unit_test(test_sizes),      cmocka_unit_test(test_masks),      cmocka_unit_test(test_scale),
-        cmocka_unit_test(test_skipping),   cmocka_unit_test(test_not_finite), cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_head_sizes), cmocka_unit_test(test_sizes),    cmocka_unit_test(test_masks),      cmocka_unit_test(test_rounding),
+        cmocka_unit_test(test_scale),      cmocka_unit_test(test_skipping), cmocka_unit_test(test_not_finite), cmocka_unit_test(test_same_bytes),
     };
     return cmocka_run_group_tests(tests, open_sets, close_sets);
 }

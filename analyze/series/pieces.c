@@ -7,8 +7,9 @@
 #include <string.h>
 
 enum {
-    STEPS = 100000,      /* nodes times intervals that are looked at */
+    STEPS = 60000,      /* nodes times intervals that are looked at */
     TAIL_BITS = 33500,   /* a last piece may begin at 2^this, some 10^10000 */
+    PIECES = 200,        /* besides those between breaks that can be read off */
     ROUGH_BITS = 22      /* where none is found, distances are looked at one interval at a time up to 2^this */
 };
 
@@ -16,6 +17,7 @@ struct splitting {
     struct head *h;
     struct formula_error *e;
     long budget;         /* intervals */
+    int most;            /* pieces: what has more is not worth taking apart */
     int failed;
 };
 
@@ -204,8 +206,8 @@ static void split(struct splitting *s, int root, const fmpz_t lo, const fmpz_t e
     int settled, found;
     if (s->failed || h->pool->failed || fmpz_cmp(lo, end) >= 0)
         return;
-    if (s->budget-- <= 0) {
-        append(s, root, lo, end, 0);
+    if (s->budget-- <= 0 || h->pieces > s->most) {
+        append(s, h->root, lo, end, 0);
         return;
     }
     fmpz_t hi, middle;
@@ -253,35 +255,99 @@ int head_value(struct expression_pool *to, const struct head *h, int root, const
     return n;
 }
 
+/* ---- breaks that can be read off: where a test, abs, min or max compares q + w t with 0 ---- */
+
+struct breaks {
+    fmpz *at;
+    int count;
+};
+
+static int by_size(const void *a, const void *b)
+{
+    return fmpz_cmp(a, b);
+}
+
+/* The first whole t at which q + w t has another sign, and the one before it, for every such node. 0 or -1. */
+static int find_breaks(struct breaks *breaks, const struct expression_pool *p)
+{
+    breaks->count = 0;
+    breaks->at = calloc(2 * (size_t)p->count, sizeof *breaks->at);
+    if (!breaks->at)
+        return -1;
+    fmpq_t root;
+    fmpz_t floor;
+    fmpq_init(root);
+    fmpz_init(floor);
+    for (int n = 0; n < p->count; n++) {
+        const struct expression *x = &p->node[n];
+        int decided = x->kind == X_MIN || x->kind == X_MAX ? 2 : 0;
+        if (x->kind < X_ABS || x->kind == X_FRACTION || x->kind == X_CHOOSE || x->kind == X_OPAQUE)
+            continue;
+        const struct expression *inside = &p->node[x->child[decided]];
+        if (x->child[decided] == NODE_T_ITSELF)
+            fmpq_zero(root);
+        else if (inside->kind == X_LINEAR && inside->count == 1 && inside->child[0] == NODE_T_ITSELF && !fmpq_is_zero(&inside->weight[0]))
+            fmpq_div(root, inside->q, &inside->weight[0]);
+        else
+            continue;
+        fmpq_neg(root, root);
+        fmpz_fdiv_q(floor, fmpq_numref(root), fmpq_denref(root));
+        if (fmpz_sgn(floor) < 0)
+            continue;
+        fmpz_set(&breaks->at[breaks->count++], floor);
+        fmpz_add_ui(&breaks->at[breaks->count++], floor, 1);
+    }
+    fmpq_clear(root);
+    fmpz_clear(floor);
+    qsort(breaks->at, (size_t)breaks->count, sizeof *breaks->at, by_size);
+    return 0;
+}
+
 int head_split(struct head *h, struct formula_error *e)
 {
     struct splitting s = {.h = h, .e = e};
-    int settled = 0, tail = -1;
-    fmpz_t zero, from;
-    fmpz_init(zero);
+    struct breaks breaks;
+    int settled = 0, tail = h->root, opaque = h->pool->node[h->root].opaque;
+    fmpz_t lo, from, last;
+    if (find_breaks(&breaks, h->pool))
+        return formula_refuse(e, 0, "out of memory");
+    fmpz_init(lo);
     fmpz_init(from);
+    fmpz_init(last);
     s.budget = STEPS / (h->root + 1);
-    s.budget = s.budget < 50 ? 50 : s.budget > 1500 ? 1500 : s.budget;
-    /* a last piece [X, inf): X = 0, then powers of 2, ever farther */
-    for (slong bits = -1; bits <= TAIL_BITS && !settled && !h->pool->node[h->root].opaque; bits = bits < 4 ? bits + 1 : bits * 3 / 2) {
-        if (bits >= 0)
-            fmpz_one_2exp(from, (ulong)bits);
+    s.budget = s.budget < 50 ? 50 : s.budget > 4000 ? 4000 : s.budget;
+    s.most = PIECES + breaks.count;
+    if (breaks.count)
+        fmpz_set(last, &breaks.at[breaks.count - 1]);
+    /* a last piece [X, inf): X after the last break, then powers of 2, ever farther */
+    for (slong bits = -1; bits <= TAIL_BITS && !settled && !opaque; bits = bits < 4 ? bits + 1 : bits * 3 / 2) {
+        fmpz_one_2exp(from, bits < 0 ? 0 : (ulong)bits);
+        if (bits < 0 || fmpz_cmp(from, last) < 0)
+            fmpz_set(from, last);
         tail = resolve(&settled, h, h->root, from, NULL);
     }
-    if (settled) {
-        split(&s, h->root, zero, from);
-    } else {
+    if (!settled) {
         fmpz_one_2exp(from, ROUGH_BITS);
-        if (h->pool->node[h->root].opaque)
+        if (fmpz_cmp(from, last) < 0)
+            fmpz_set(from, last);
+        if (opaque)
             fmpz_zero(from);
-        split(&s, h->root, zero, from);
         tail = h->root;
+    }
+    for (int i = 0; i <= breaks.count; i++) { /* up to each break, then to the last piece */
+        const fmpz *end = i < breaks.count && fmpz_cmp(&breaks.at[i], from) < 0 ? &breaks.at[i] : from;
+        split(&s, h->root, lo, end);
+        fmpz_set(lo, end);
     }
     if (!s.failed)
         append(&s, tail, from, NULL, settled);
     if (h->pool->failed)
         refuse(&s, "the formula is too large to analyse (or out of memory)");
-    fmpz_clear(zero);
+    for (int i = 0; i < breaks.count; i++)
+        fmpz_clear(&breaks.at[i]);
+    free(breaks.at);
+    fmpz_clear(lo);
     fmpz_clear(from);
+    fmpz_clear(last);
     return s.failed ? -1 : 0;
 }

@@ -433,7 +433,8 @@ static void find_far(struct sums *s)
     arb_add_ui(from, from, 64, 64);
     int closed = last->kind == PIECE_SMOOTH && !h->wild && h->decreasing && head_primitive(value, &vanishes, h, last->root, from, 64) && vanishes;
     arb_clear(value);
-    slong most = last->kind == PIECE_ROUGH || h->wild ? ROUGH_BITS : closed ? FAR_BITS : 2 * s->prec + 64, bits = (slong)fmpz_bits(s->far);
+    slong bits = (slong)fmpz_bits(s->far);
+    slong most = last->kind == PIECE_ROUGH || h->wild ? ROUGH_BITS : closed ? FAR_BITS : bits + 2 * s->prec + 64;
     int found = 0;
     arb_set_fmpz(from, s->far);
     head_tail(s->tail, h, from, s->prec + 32);

@@ -277,11 +277,20 @@ static void try_elastic(struct head *h, const struct piece *last)
                 h->verdict = SERIES_CONVERGES;
                 h->tail = TAIL_ELASTIC;
                 fmpz_set(h->tail_from, X);
+                char exponent[64];
+                mpfi_t excess;
+                mpfi_init2(excess, 96);
+                mpfi_add_si(excess, e.rate, 1);
+                if (s > 1.0001)
+                    snprintf(exponent, sizeof exponent, "%.8g", floor(s * 1e6) / 1e6);
+                else
+                    snprintf(exponent, sizeof exponent, "(1 + %.3g)", -mpfr_get_d(&excess->right, MPFR_RNDU));
+                mpfi_clear(excess);
                 if (s > 1e6)
                     head_prove(h, "converges: t b'(t) < -10^6 for all t >= %s, so f falls faster than t^-1000000 there", distance_text(text, X));
                 else
-                    head_prove(h, "converges: t b'(t) <= -%.12g < -1 for all t >= %s, so f(t) <= f(X) (t/X)^-%.12g with X = %s, whose sum converges",
-                               s, distance_text(text, X), s, text);
+                    head_prove(h, "converges: t b'(t) <= -%s < -1 for all t >= %s, so f(t) <= f(X) (t/X)^-%s with X = %s, whose sum converges",
+                               exponent, distance_text(text, X), exponent, text);
             } else if (mpfr_cmp_si(&e.rate->left, -1) >= 0 && !e.masked && mpfr_number_p(&e.start->left)) {
                 h->verdict = SERIES_DIVERGES;
                 head_prove(h, "diverges: t b'(t) >= -1 for all t >= %s, so f(t) >= f(X) X/t with X = %s, whose sum diverges (harmonic series)",
