@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char plugin_path[4096]; /* what REACH_CUDA named at the start; "" */
 
@@ -35,8 +36,11 @@ static void test_refused(void **state)
     };
     const char *slash = strrchr(plugin_path, '/');
     (void)state;
-    if (slash)
+    if (slash) {
         snprintf(other, sizeof other, "%.*s/cuda-other.so", (int)(slash - plugin_path), plugin_path);
+        if (access(other, F_OK) != 0)
+            other[0] = 0; /* it comes with the stand-in */
+    }
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""}, note;
         if (!*cases[i].path)

@@ -36,9 +36,9 @@ model_objects() {
 find_cmocka() {
     if printf '#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>\nint main(void){return 0;}\n' |
         $CC -x c - -o /dev/null -lcmocka 2>/dev/null; then
-        cmocka_flags= cmocka_library=-lcmocka
+        cmocka_flags= cmocka_library=-lcmocka tests=tests
     else
-        cmocka_flags=-Ibench/gpu/cmocka cmocka_library=
+        cmocka_flags=-Ibench/gpu/cmocka cmocka_library= tests=tests-small
     fi
 }
 
@@ -50,8 +50,8 @@ check() {
         objects=
         kernel_objects
         [ "$test" != cuda-model ] || model_objects
-        objects tests "$cmocka_flags" "tests/t-$test.c" tests/compare.c tests/kernel_run.c tests/kernel_attention.c
-        [ -n "$cmocka_library" ] || objects tests "$cmocka_flags" bench/gpu/cmocka/cmocka.c
+        objects $tests "$cmocka_flags" "tests/t-$test.c" tests/compare.c tests/kernel_run.c tests/kernel_attention.c
+        [ -n "$cmocka_library" ] || objects $tests "$cmocka_flags" bench/gpu/cmocka/cmocka.c
         $CC $flags -o "$out/t-$test" $objects $cmocka_library -ldl -lm
         programs="$programs $out/t-$test"
     done
