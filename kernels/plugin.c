@@ -63,7 +63,8 @@ const struct plugin *plugin_open(int *absent, struct error *e)
     *(void **)&entry = dlsym(library, PLUGIN_SYMBOL);
     p = entry ? entry() : NULL;
     if (!fits(p)) {
-        fail(e, "%s: %s (expected the plug-in of this program's own build; `make` makes both)", path, entry ? "belongs to another version of reach" : "is not a plug-in of reach");
+        fail(e, "%s: %s (expected the plug-in of this program's own build; `make` makes both)", path,
+             entry ? "belongs to another version of reach" : "is not a plug-in of reach");
         dlclose(library);
         return NULL;
     }

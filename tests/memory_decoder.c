@@ -205,7 +205,8 @@ static int set_scores(struct decoder *d, const struct memory_shape *s, struct er
         bias = d->formulas[0];
     }
     for (int l = 0; l < d->layers; l++)
-        d->blocks[l].score = (struct score){.scale = 1 / sqrt((double)d->head_size), .window = s->window, .bias = bias, .key_bias_type = ELEMENT_F64, .key_bias_scale = 1};
+        d->blocks[l].score = (struct score){.scale = 1 / sqrt((double)d->head_size), .window = s->window, .bias = bias, .key_bias_type = ELEMENT_F64,
+                                            .key_bias_scale = 1};
     return 0;
 }
 
@@ -241,7 +242,8 @@ struct decoder *memory_decoder(const struct memory_shape *s, struct error *e)
         goto failed;
     }
     fill(m, s);
-    if ((s->kind == MEMORY_NEOX && set_rotary(d, d->head_size / 4 / 2 * 2, e)) || (s->kind == MEMORY_LLAMA && set_rotary(d, d->head_size / 2 * 2, e)) || set_scores(d, s, e))
+    if ((s->kind == MEMORY_NEOX && set_rotary(d, d->head_size / 4 / 2 * 2, e)) || (s->kind == MEMORY_LLAMA && set_rotary(d, d->head_size / 2 * 2,
+        e)) || set_scores(d, s, e))
         goto failed;
     return d;
 failed:

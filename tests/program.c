@@ -70,14 +70,14 @@ const char *at(const char *format, ...)
 pid_t start(const char *line, const char *path)
 {
     static char copy[4096], variable[4200];
-    char *argv[64], *names[200];
+    char *argv[128], *names[200];
     posix_spawn_file_actions_t actions;
     int argc = 0, count = 0;
     pid_t child;
 
     snprintf(copy, sizeof copy, "%s", line);
     argv[argc++] = getenv("REACH");
-    for (char *word = strtok(copy, " "); word && argc < 63; word = strtok(NULL, " ")) {
+    for (char *word = strtok(copy, " "); word && argc < 127; word = strtok(NULL, " ")) {
         for (char *p = word; *p; p++)
             if (*p == '~')
                 *p = ' ';
@@ -142,8 +142,9 @@ int exists(const char *path)
 void expect(const char *line, int status, const char *said)
 {
     struct outcome o = reach(line);
+    const char *where = status ? o.err : o.out;
 
-    if (o.status != status || (said && !strstr(o.err, said)) || (status != 0 && (lines(o.err) != 1 || *o.out)))
+    if (o.status != status || (said && !strstr(where, said)) || (status != 0 && (lines(o.err) != 1 || *o.out)))
         fail_msg("reach %s\nexit %d (expected %d), expected to be told \"%s\"\nstderr: %s\nstdout: %s", line, o.status, status, said ? said : "", o.err, o.out);
     outcome_free(&o);
 }

@@ -30,7 +30,8 @@ struct outcome reach(const char *line);
 
 int lines(const char *text);
 int exists(const char *path);
-/* Runs LINE, which must end with `status` and, when that is not 0, print nothing but one line that holds `said` on standard error. */
+/* Runs LINE, which must end with `status`: holding `said` in what it prints, or, if `status` is not 0, printing nothing but one line on standard error
+ * that holds `said`. */
 void expect(const char *line, int status, const char *said);
 
 #endif

@@ -6,107 +6,19 @@
 
 #include "analyze/formula.h"
 #include "io/csv.h"
+#include "tests/program.h"
 #include "tests/scratch.h"
 #include "tests/tiny.h"
 
 /* after the project's headers: its macro fail would hide their function */
 #include <cmocka.h>
 
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
-
-static char *base; /* the folder of all tests */
-
-struct outcome {
-    int status; /* exit status; -N: ended by signal N */
-    char *out, *err;
-};
-
-static void outcome_free(struct outcome *o)
-{
-    free(o->out);
-    free(o->err);
-}
-
-/* BASE/NAME in one of a few rotating buffers. */
-static const char *at(const char *name) { return scratch_path(base, name); }
-
-/* Runs `reach LINE` in BASE, LINE divided at blanks (`~` in a word stands for a blank); `path` replaces $PATH unless NULL. */
-static struct outcome reach_with(const char *line, const char *path)
-{
-    static char copy[4096], variable[4200];
-    char *argv[128], *names[200];
-    posix_spawn_file_actions_t actions;
-    struct outcome o = {.status = -1000};
-    int argc = 0, count = 0, status;
-    pid_t child;
-
-    snprintf(copy, sizeof copy, "%s", line);
-    argv[argc++] = getenv("REACH");
-    for (char *word = strtok(copy, " "); word && argc < 127; word = strtok(NULL, " ")) {
-        for (char *p = word; *p; p++)
-            if (*p == '~')
-                *p = ' ';
-        argv[argc++] = word;
-    }
-    argv[argc] = NULL;
-    for (char **p = environ; *p && count < 190; p++)
-        if ((!path || strncmp(*p, "PATH=", 5) != 0) && strncmp(*p, "OMP_", 4) != 0 && strncmp(*p, "REACH_", 6) != 0)
-            names[count++] = *p;
-    names[count++] = "OMP_NUM_THREADS=2";
-    names[count++] = "OMP_WAIT_POLICY=passive";
-    if (path) {
-        snprintf(variable, sizeof variable, "PATH=%s", path);
-        names[count++] = variable;
-    }
-    names[count] = NULL;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&actions, 1, at("stdout"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    posix_spawn_file_actions_addopen(&actions, 2, at("stderr"), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    posix_spawn_file_actions_addchdir_np(&actions, base);
-    if (posix_spawn(&child, argv[0], &actions, NULL, argv, names) == 0 && waitpid(child, &status, 0) == child)
-        o.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-    posix_spawn_file_actions_destroy(&actions);
-    o.out = slurp(at("stdout"), NULL);
-    o.err = slurp(at("stderr"), NULL);
-    assert_non_null(o.out);
-    assert_non_null(o.err);
-    return o;
-}
-
-static int lines(const char *text)
-{
-    int n = 0;
-
-    for (; *text; text++)
-        n += *text == '\n';
-    return n;
-}
-
-/* Runs LINE, which must end with `status`. A failure must print one line that holds `said` on standard error and nothing else; success must hold `said` in
- * what it prints, and be silent on standard error. */
-static void expect(const char *line, int status, const char *said)
-{
-    struct outcome o = reach_with(line, NULL);
-    const char *where = status ? o.err : o.out;
-
-    if (o.status != status || (said && !strstr(where, said)) || (status ? lines(o.err) != 1 || *o.out : *o.err != 0))
-        fail_msg("reach %s\nexit %d (expected %d), expected to be told \"%s\"\nstderr: %s\nstdout: %s", line, o.status, status, said ? said : "", o.err, o.out);
-    outcome_free(&o);
-}
-
-static int exists(const char *path) { return access(path, F_OK) == 0; }
 
 static struct csv_table read_table(const char *path)
 {
@@ -180,7 +92,7 @@ static void help_lists_every_option(void **state)
 
         snprintf(line, sizeof line, "%s --help", options[i][0]);
         snprintf(name, sizeof name, "doc/reach-%s.1", options[i][0]);
-        o = reach_with(line, NULL);
+        o = reach(line);
         assert_int_equal(o.status, 0);
         manual = plain = slurp(name, NULL);
         assert_non_null(manual);
@@ -202,7 +114,7 @@ static void help_lists_every_option(void **state)
 
 static void bias_help_lists_all_presets(void **state)
 {
-    struct outcome o = reach_with("bias --help", NULL);
+    struct outcome o = reach("bias --help");
 
     (void)state;
     for (int i = 0; i < formula_preset_count; i++) {
@@ -335,9 +247,9 @@ static void long_integers_are_whole_in_the_table(void **state)
 
 static void slopes_of_released_code(void **state)
 {
-    struct outcome paper = reach_with("bias alibi type1 --heads 6 --length 2", NULL), press = reach_with("bias alibi type1 --heads 6 --length 2 --slopes press", NULL);
-    struct outcome preset = reach_with("bias alibi=alibi_press type1 --heads 6 --length 2 --slopes press", NULL);
-    struct outcome power = reach_with("bias alibi --heads 4 --slopes press --length 4", NULL), same = reach_with("bias alibi --heads 4 --length 4", NULL);
+    struct outcome paper = reach("bias alibi type1 --heads 6 --length 2"), press = reach("bias alibi type1 --heads 6 --length 2 --slopes press");
+    struct outcome preset = reach("bias alibi=alibi_press type1 --heads 6 --length 2 --slopes press");
+    struct outcome power = reach("bias alibi --heads 4 --slopes press --length 4"), same = reach("bias alibi --heads 4 --length 4");
 
     (void)state;
     assert_int_equal(press.status, 0);
@@ -359,7 +271,7 @@ static void slopes_of_released_code(void **state)
 
 static void depth_cone_and_ranking(void **state)
 {
-    struct outcome o = reach_with("trf window(8) short=-t -2*ln(1+t) none --layers 4 --explain -o deep", NULL);
+    struct outcome o = reach("trf window(8) short=-t -2*ln(1+t) none --layers 4 --explain -o deep");
     struct csv_table t;
 
     (void)state;
@@ -401,7 +313,7 @@ static void checkpoints_have_a_row_a_layer_and_head(void **state)
         {"weighted", "all", "1", "not applicable", ""},
     };
     struct csv_table t;
-    struct outcome o = reach_with("trf m=slopes windows rotary narrow kerple weighted -o models --layers 2", NULL);
+    struct outcome o = reach("trf m=slopes windows rotary narrow kerple weighted -o models --layers 2");
 
     (void)state;
     if (o.status != 0 || !strstr(o.out, "exact cone of its windows: 14 tokens") || !strstr(o.out, "layer 1") || !strstr(o.out, "rotary positions turn") ||
@@ -492,7 +404,7 @@ static void fits_of_every_source(void **state)
     expect("fit rotary", 1, "no bias to fit");
     /* other readings of sandwich are not compared with the printed curve */
     {
-        struct outcome o = reach_with("fit sandwich --set dbar=64", NULL);
+        struct outcome o = reach("fit sandwich --set dbar=64");
 
         assert_int_equal(o.status, 0);
         assert_null(strstr(o.out, "closest"));
@@ -509,7 +421,7 @@ static void nothing_half_written(void **state)
 
     (void)state;
     /* without gnuplot: data and script, a line that says so, and success */
-    o = reach_with("bias alibi --length 32 -o undrawn", empty_path);
+    o = finish(start("bias alibi --length 32 -o undrawn", empty_path));
     if (o.status != 0 || lines(o.err) != 1 || !strstr(o.err, "gnuplot") || !exists(at("undrawn/bias.csv")) || !exists(at("undrawn/matrix.gp")) ||
         exists(at("undrawn/bias.png")))
         fail_msg("exit %d: %s", o.status, o.err);
@@ -532,7 +444,7 @@ static void plot_sets_fields_beside_each_other(void **state)
 
     (void)state;
     expect("trf windows slopes --layers 2 -o theory", 0, NULL);
-    o = reach_with("erf windows slopes --text text --length 48 --segments 4 --bootstrap 20 -o measured --quiet", NULL);
+    o = reach("erf windows slopes --text text --length 48 --segments 4 --bootstrap 20 -o measured --quiet");
     assert_int_equal(o.status, 0);
     outcome_free(&o);
     expect("plot theory/trf.csv measured -o both", 0, "both/fields.png");
@@ -562,12 +474,7 @@ static int make_inputs(void **state)
     };
 
     (void)state;
-    if (!getenv("REACH")) {
-        print_error("REACH is not set (expected the path of the program)\n");
-        return -1;
-    }
-    base = scratch_make();
-    if (!base)
+    if (program_open() != 0)
         return -1;
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         struct tiny t = {.settings = models[i].settings, .seed = i + 1};
@@ -591,7 +498,7 @@ static int make_inputs(void **state)
 static int remove_inputs(void **state)
 {
     (void)state;
-    scratch_remove(base);
+    program_close();
     return 0;
 }
 

@@ -72,7 +72,8 @@ static int run(struct kernels *k, const struct decoder *d, int length, int repea
         perror("NORMS");
         goto end;
     }
-    printf("kernels=%s %s\nplan=%s\nbatch=%d\nseconds=%.6f\ntflops=%.2f\nlogprob=%.9g\n", k->name, k->dtype, memory_plan_text(text, engine_plan(g)), batch, best,
+    printf("kernels=%s %s\nplan=%s\nbatch=%d\nseconds=%.6f\ntflops=%.2f\nlogprob=%.9g\n", k->name, k->dtype, memory_plan_text(text, engine_plan(g)),
+           batch, best,
            engine_plan(g)->flops / best * 1e-12, logprob[0]);
     rc = 0;
 end:

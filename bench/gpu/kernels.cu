@@ -122,7 +122,8 @@ static double library_rate(const char *dtype, size_t rows, size_t out, size_t in
     check(cudaStreamSynchronize(stream));
     free(host);
     if (cublasLtCreate(&library) || cublasLtMatmulDescCreate(&desc, compute, CUDA_R_32F) ||
-        cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &transpose, sizeof transpose) || cublasLtMatrixLayoutCreate(&a, type, in, out, (int64_t)in) ||
+        cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &transpose, sizeof transpose) || cublasLtMatrixLayoutCreate(&a, type, in,
+            out, (int64_t)in) ||
         cublasLtMatrixLayoutCreate(&b, type, in, rows, (int64_t)in) || cublasLtMatrixLayoutCreate(&c, type, out, rows, (int64_t)out) ||
         cublasLtMatmulPreferenceCreate(&preference) ||
         cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes, sizeof workspace_bytes) ||
@@ -241,8 +242,10 @@ static void attention_case(struct kernels *k, int heads, int kv_heads, int size,
     if (!a)
         die(e.text);
     size_t q_count = (size_t)segments * (size_t)queries * width, kv_count = (size_t)segments * (size_t)keys * kv_width;
-    struct buffer *q = buffer_of(k, ROLE_ACTIVATION, q_count, 1), *kv = buffer_of(k, ROLE_ACTIVATION, kv_count, 1), *o = buffer_of(k, ROLE_ACTIVATION, q_count, 1);
-    struct buffer *d_o = buffer_of(k, ROLE_ACTIVATION, q_count, 1), *dq = buffer_of(k, ROLE_ACTIVATION, q_count, 1), *dkv = buffer_of(k, ROLE_ACTIVATION, kv_count, 1);
+    struct buffer *q = buffer_of(k, ROLE_ACTIVATION, q_count, 1), *kv = buffer_of(k, ROLE_ACTIVATION, kv_count, 1), *o = buffer_of(k,
+        ROLE_ACTIVATION, q_count, 1);
+    struct buffer *d_o = buffer_of(k, ROLE_ACTIVATION, q_count, 1), *dq = buffer_of(k, ROLE_ACTIVATION, q_count, 1), *dkv = buffer_of(k,
+        ROLE_ACTIVATION, kv_count, 1);
     struct buffer *lse = buffer_of(k, ROLE_STATISTIC, (size_t)segments * (size_t)heads * (size_t)queries, 1);
     double flops = 4.0 * segments * heads * size * pairs;
     char what[80];
@@ -280,7 +283,8 @@ static void row_cases(struct kernels *k, int width, int inner)
     report_bytes(what, seconds(k, [&] { k->row_norms(k, statistics, x, 1, rows, width); }), (double)n * 4);
     snprintf(what, sizeof what, "GELU (tanh) of %d", inner);
     report_bytes(what, seconds(k, [&] { k->activate(k, a, up, NULL, ACTIVATION_GELU_TANH, rows, inner); }), (double)m * 2 * activation);
-    report_bytes("  reverse", seconds(k, [&] { k->activate_reverse(k, a, NULL, a, up, NULL, ACTIVATION_GELU_TANH, rows, inner); }), (double)m * 3 * activation);
+    report_bytes("  reverse", seconds(k, [&] { k->activate_reverse(k, a, NULL, a, up, NULL, ACTIVATION_GELU_TANH, rows, inner); }),
+                 (double)m * 3 * activation);
     snprintf(what, sizeof what, "gated SiLU of %d", inner);
     report_bytes(what, seconds(k, [&] { k->activate(k, a, up, gate, ACTIVATION_SILU, rows, inner); }), (double)m * 3 * activation);
     k->destroy(k, x), k->destroy(k, dx), k->destroy(k, y), k->destroy(k, up), k->destroy(k, gate), k->destroy(k, a), k->destroy(k, statistics);
@@ -290,7 +294,8 @@ static void row_cases(struct kernels *k, int width, int inner)
 static void head_case(struct kernels *k, int width, int vocabulary)
 {
     struct error e;
-    struct buffer *x = buffer_of(k, ROLE_ACTIVATION, (size_t)segments * (size_t)width, 1), *dx = buffer_of(k, ROLE_ACTIVATION, (size_t)segments * (size_t)width, 1);
+    struct buffer *x = buffer_of(k, ROLE_ACTIVATION, (size_t)segments * (size_t)width, 1), *dx = buffer_of(k, ROLE_ACTIVATION,
+                                                                                                           (size_t)segments * (size_t)width, 1);
     struct buffer *logprob = buffer_of(k, ROLE_STATISTIC, (size_t)segments, 1), *targets = k->create(k, ROLE_INDEX, (size_t)segments, &e);
     struct weight *w = weight_of(k, WEIGHT_TABLE, (size_t)vocabulary, (size_t)width, 0.05);
     int32_t ids[64] = {0};

@@ -134,7 +134,8 @@ static void run(struct kernels *k, struct buffer *out, struct buffer *d_gate, co
     launch(cuda_state(k)->stream, o, kind, (size_t)rows.segments * (size_t)rows.count * (size_t)width);
 }
 
-static void activate(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows, int width)
+static void activate(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows,
+                     int width)
 {
     if (cuda_is_bf16(k, a))
         run<bf16>(k, a, NULL, NULL, up, gate, kind, rows, width);

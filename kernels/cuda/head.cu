@@ -24,7 +24,8 @@ static size_t chunk_of(size_t vocabulary)
 
 /* z[some, vocabulary] = x[some, width] w^T + bias, capped; a warp for each row of w. some <= GROUP. */
 template <class T, class W>
-__global__ void __launch_bounds__(BLOCK) head_logits(float *z, const T *x, const W *w, const float *bias, float soft_cap, int some, size_t vocabulary, size_t width)
+__global__ void __launch_bounds__(BLOCK) head_logits(float *z, const T *x, const W *w, const float *bias, float soft_cap, int some,
+                                                     size_t vocabulary, size_t width)
 {
     size_t v = (size_t)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP, lane = threadIdx.x % WARP;
     float sum[GROUP];
@@ -156,23 +157,29 @@ template <class T, class W> static void head_group(struct kernels *k, T *dx, flo
         return;
     float *part = z + cuda_divide_up((size_t)some * h->vocabulary, 64) * 64;
     const W *table = (const W *)h->table;
-    LAUNCH((head_logits<T, W>), dim3((unsigned)cuda_divide_up(h->vocabulary, BLOCK / WARP)), dim3(BLOCK), 0, state->stream, z, x + at, table, h->bias, h->soft_cap, some,
+    LAUNCH((head_logits<T, W>), dim3((unsigned)cuda_divide_up(h->vocabulary, BLOCK / WARP)), dim3(BLOCK), 0, state->stream, z, x + at, table,
+           h->bias, h->soft_cap, some,
            h->vocabulary, h->width);
-    LAUNCH(head_softmax, dim3((unsigned)some), dim3(1024), 0, state->stream, z, logprob + first, h->targets + first, h->soft_cap, h->seed, h->vocabulary, state->fault);
-    LAUNCH(head_gradient<W>, dim3((unsigned)cuda_divide_up(h->width, BLOCK), (unsigned)chunks), dim3(BLOCK), 0, state->stream, part, z, table, some, h->vocabulary,
+    LAUNCH(head_softmax, dim3((unsigned)some), dim3(1024), 0, state->stream, z, logprob + first, h->targets + first, h->soft_cap, h->seed,
+           h->vocabulary, state->fault);
+    LAUNCH(head_gradient<W>, dim3((unsigned)cuda_divide_up(h->width, BLOCK), (unsigned)chunks), dim3(BLOCK), 0, state->stream, part, z, table, some,
+           h->vocabulary,
            h->width, chunk);
     LAUNCH(head_combine<T>, dim3((unsigned)cuda_divide_up(total, BLOCK)), dim3(BLOCK), 0, state->stream, dx + at, part, chunks, total);
 }
 
-template <class T, class W> static void head_all(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x, const struct head_call *h, int segments)
+template <class T, class W> static void head_all(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x,
+                                                 const struct head_call *h, int segments)
 {
     for (int first = 0; first < segments; first += GROUP)
         head_group<T, W>(k, (T *)dx->data, (float *)logprob->data, (const T *)x->data, h, first, segments - first < GROUP ? segments - first : GROUP);
 }
 
-static struct head_call call_of(struct kernels *k, const struct weight *w, const struct weight *bias, const struct buffer *targets, double soft_cap, double seed, int width)
+static struct head_call call_of(struct kernels *k, const struct weight *w, const struct weight *bias, const struct buffer *targets, double soft_cap,
+                                double seed, int width)
 {
-    struct head_call h = {cuda_weight_data(k, w), (const float *)cuda_weight_data(k, bias), (const int32_t *)targets->data, (float)soft_cap, (float)seed, w->rows,
+    struct head_call h = {cuda_weight_data(k, w), (const float *)cuda_weight_data(k, bias), (const int32_t *)targets->data, (float)soft_cap,
+                          (float)seed, w->rows,
                           (size_t)width};
     return h;
 }
@@ -200,7 +207,8 @@ struct running {
 
 /* Folds logits z[rows, columns] of vocabulary first .. first + columns - 1 into running[rows]; a warp a row. At the end (columns behind the last of
  * the vocabulary) it writes logprob. */
-__global__ void __launch_bounds__(BLOCK) head_fold(struct running *running, float *logprob, const float *z, const float *bias, const int32_t *targets, float soft_cap,
+__global__ void __launch_bounds__(BLOCK) head_fold(struct running *running, float *logprob, const float *z, const float *bias,
+                                                   const int32_t *targets, float soft_cap,
                                                    size_t rows, size_t first, size_t columns, size_t vocabulary, struct cuda_fault *fault)
 {
     size_t row = (size_t)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP, lane = threadIdx.x % WARP;
@@ -252,10 +260,12 @@ static void head_rows(struct kernels *k, struct buffer *logprob, const struct bu
     struct cuda_state *s = cuda_state(k);
     struct head_call h = call_of(k, w, bias, targets, soft_cap, 1, width);
     int is_bf16 = cuda_is_bf16(k, x), table_bf16 = ((const struct cuda_weight *)w->fast)->type == ELEMENT_BF16;
-    size_t total = (size_t)rows.segments * (size_t)rows.count, size = is_bf16 ? sizeof(bf16) : sizeof(float), table_size = table_bf16 ? sizeof(bf16) : sizeof(float);
+    size_t total = (size_t)rows.segments * (size_t)rows.count, size = is_bf16 ? sizeof(bf16) : sizeof(float),
+        table_size = table_bf16 ? sizeof(bf16) : sizeof(float);
     size_t columns = cuda_divide_up(TABLE_BYTES / (h.width * sizeof(float)) + 1, 64) * 64, at_once = total < ROWS_MOST ? total : ROWS_MOST;
     columns = columns < h.vocabulary ? columns : h.vocabulary;
-    size_t running_bytes = cuda_divide_up(total * sizeof(struct running), 256) * 256, logits_bytes = cuda_divide_up(at_once * columns * sizeof(float), 256) * 256;
+    size_t running_bytes = cuda_divide_up(total * sizeof(struct running), 256) * 256,
+        logits_bytes = cuda_divide_up(at_once * columns * sizeof(float), 256) * 256;
     char *scratch = (char *)cuda_scratch(k, running_bytes + logits_bytes + columns * h.width * size, "the head");
     if (!scratch)
         return;
@@ -274,7 +284,8 @@ static void head_rows(struct kernels *k, struct buffer *logprob, const struct bu
             size_t count = total - row < at_once ? total - row : at_once;
             p.x = (const char *)x->data + row * h.width * size;
             cuda_multiply(k, &p, count);
-            LAUNCH(head_fold, dim3((unsigned)cuda_divide_up(count, BLOCK / WARP)), dim3(BLOCK), 0, s->stream, running + row, (float *)logprob->data + row, z, h.bias,
+            LAUNCH(head_fold, dim3((unsigned)cuda_divide_up(count, BLOCK / WARP)), dim3(BLOCK), 0, s->stream, running + row,
+                   (float *)logprob->data + row, z, h.bias,
                    h.targets + row, h.soft_cap, count, first, some, h.vocabulary, s->fault);
         }
     }

@@ -91,7 +91,8 @@ static int choose_algorithm(struct kernels *k, struct plan *plan, cublasLtMatmul
         check(k, cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes), "choice", p) ||
         layouts_make(k, &l, p, rows_for_choice(p->count)))
         return -1;
-    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(cuda_state(k)->products->library, plan->desc, l.w, l.x, l.d, l.d, preference, CANDIDATES, found, &count);
+    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(cuda_state(k)->products->library, plan->desc, l.w, l.x, l.d, l.d, preference, CANDIDATES,
+                                                           found, &count);
     layouts_free(&l);
     if (check(k, status, "no algorithm", p))
         return -1;
@@ -159,11 +160,13 @@ void cuda_multiply(struct kernels *k, const struct product *p, size_t rows)
     struct layouts l;
     if (!plan || !rows || set_bias(k, plan, p) || layouts_make(k, &l, p, rows))
         return;
-    check(k, cublasLtMatmul(s->products->library, plan->desc, &one, p->w, l.w, p->x, l.x, &beta, p->d, l.d, p->d, l.d, &plan->algo, NULL, 0, s->stream), "run", p);
+    check(k, cublasLtMatmul(s->products->library, plan->desc, &one, p->w, l.w, p->x, l.x, &beta, p->d, l.d, p->d, l.d, &plan->algo, NULL, 0,
+                            s->stream), "run", p);
     layouts_free(&l);
 }
 
-static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias, struct rows rows, int accumulate)
+static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias, struct rows rows,
+                   int accumulate)
 {
     int out_bf16 = cuda_is_bf16(k, y);
     struct product p = {y->data, x->data, cuda_weight_data(k, w), out_bf16 ? cuda_weight_bf16(k, bias) : cuda_weight_data(k, bias), w->rows, w->columns,

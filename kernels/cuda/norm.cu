@@ -128,7 +128,8 @@ __device__ static void norm_row(Y *y, float *kept, const X *x, const struct norm
 
 /* dx[width] (+)= of dy[width] and x[width]; dx may be dy where one thread reads and writes the same elements, as here. */
 template <int N, int THREADS, class D, class G, class X>
-__device__ static void norm_row_reverse(D *dx, const G *dy, const X *x, const float *kept, const struct norm_arguments &a, int width, int accumulate, int thread,
+__device__ static void norm_row_reverse(D *dx, const G *dy, const X *x, const float *kept, const struct norm_arguments &a, int width, int accumulate,
+                                        int thread,
                                         float *space)
 {
     struct held_row<N, G> g_held;
@@ -174,7 +175,8 @@ __global__ void __launch_bounds__(BLOCK) norm_rows(Y *y, float *statistics, cons
 }
 
 template <int N, int THREADS, class G>
-__global__ void __launch_bounds__(BLOCK) norm_rows_reverse(float *dx, const G *dy, const float *x, const float *statistics, struct norm_arguments a, int rows,
+__global__ void __launch_bounds__(BLOCK) norm_rows_reverse(float *dx, const G *dy, const float *x, const float *statistics, struct norm_arguments a,
+                                                           int rows,
                                                            int width, int accumulate)
 {
     __shared__ float space[WARP];
@@ -187,7 +189,8 @@ __global__ void __launch_bounds__(BLOCK) norm_rows_reverse(float *dx, const G *d
 
 /* A warp for each head of each row. */
 template <class T>
-__global__ void __launch_bounds__(BLOCK) norm_head_rows(T *y, float *statistics, const T *x, struct norm_arguments a, long tasks, int heads, int head_size, int width)
+__global__ void __launch_bounds__(BLOCK) norm_head_rows(T *y, float *statistics, const T *x, struct norm_arguments a, long tasks, int heads,
+                                                        int head_size, int width)
 {
     long task = (long)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP;
     if (task >= tasks)
@@ -197,7 +200,8 @@ __global__ void __launch_bounds__(BLOCK) norm_head_rows(T *y, float *statistics,
 }
 
 template <class T>
-__global__ void __launch_bounds__(BLOCK) norm_head_rows_reverse(T *dx, const T *dy, const T *x, const float *statistics, struct norm_arguments a, long tasks,
+__global__ void __launch_bounds__(BLOCK) norm_head_rows_reverse(T *dx, const T *dy, const T *x, const float *statistics, struct norm_arguments a,
+                                                                long tasks,
                                                                 int heads, int head_size, int width)
 {
     long task = (long)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP;
@@ -243,7 +247,8 @@ template <class Y> static void launch_norm(struct kernels *k, Y *y, float *stati
 }
 
 template <class G>
-static void launch_norm_reverse(struct kernels *k, float *dx, const G *dy, const float *x, const float *statistics, const struct norm *norm, int rows, int width,
+static void launch_norm_reverse(struct kernels *k, float *dx, const G *dy, const float *x, const float *statistics, const struct norm *norm,
+                                int rows, int width,
                                 int accumulate)
 {
     cudaStream_t stream = cuda_state(k)->stream;
@@ -254,7 +259,8 @@ static void launch_norm_reverse(struct kernels *k, float *dx, const G *dy, const
 #undef REVERSE
 }
 
-static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm, struct rows rows, int width)
+static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm,
+                         struct rows rows, int width)
 {
     int total = rows.segments * rows.count;
     if (y && cuda_is_bf16(k, y))
@@ -268,9 +274,11 @@ static void norm_reverse(struct kernels *k, struct buffer *dx, const struct buff
 {
     int total = rows.segments * rows.count;
     if (cuda_is_bf16(k, dy))
-        launch_norm_reverse(k, (float *)dx->data, (const bf16 *)dy->data, (const float *)x->data, (const float *)statistics->data, norm, total, width, accumulate);
+        launch_norm_reverse(k, (float *)dx->data, (const bf16 *)dy->data, (const float *)x->data, (const float *)statistics->data, norm, total,
+                            width, accumulate);
     else
-        launch_norm_reverse(k, (float *)dx->data, (const float *)dy->data, (const float *)x->data, (const float *)statistics->data, norm, total, width, accumulate);
+        launch_norm_reverse(k, (float *)dx->data, (const float *)dy->data, (const float *)x->data, (const float *)statistics->data, norm, total,
+                            width, accumulate);
 }
 
 static dim3 head_grid(long tasks)
@@ -278,17 +286,20 @@ static dim3 head_grid(long tasks)
     return dim3((unsigned)cuda_divide_up((size_t)tasks, BLOCK / WARP));
 }
 
-static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm, struct rows rows, int heads,
+static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm,
+                       struct rows rows, int heads,
                        int head_size, int width)
 {
     long tasks = (long)rows.segments * rows.count * heads;
     cudaStream_t stream = cuda_state(k)->stream;
     struct norm_arguments a = arguments_of(k, norm);
     if (cuda_is_bf16(k, x))
-        LAUNCH(norm_head_rows<bf16>, head_grid(tasks), dim3(BLOCK), 0, stream, (bf16 *)y->data, (float *)statistics->data, (const bf16 *)x->data, a, tasks, heads,
+        LAUNCH(norm_head_rows<bf16>, head_grid(tasks), dim3(BLOCK), 0, stream, (bf16 *)y->data, (float *)statistics->data, (const bf16 *)x->data, a,
+               tasks, heads,
                head_size, width);
     else
-        LAUNCH(norm_head_rows<float>, head_grid(tasks), dim3(BLOCK), 0, stream, (float *)y->data, (float *)statistics->data, (const float *)x->data, a, tasks, heads,
+        LAUNCH(norm_head_rows<float>, head_grid(tasks), dim3(BLOCK), 0, stream, (float *)y->data, (float *)statistics->data, (const float *)x->data,
+               a, tasks, heads,
                head_size, width);
 }
 

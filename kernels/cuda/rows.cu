@@ -30,7 +30,8 @@ static unsigned threads_for(size_t vectors)
 
 /* x[r, :] = scale table[token] + positions[first_position + r % count], a block a row; `vocabulary` bounds the ids. */
 template <int N, class T, class P>
-__global__ void __launch_bounds__(BLOCK) embed_rows(float *x, const int32_t *tokens, const T *table, float scale, const P *positions, size_t first_position,
+__global__ void __launch_bounds__(BLOCK) embed_rows(float *x, const int32_t *tokens, const T *table, float scale, const P *positions,
+                                                    size_t first_position,
                                                     size_t count, int vocabulary, size_t width, struct cuda_fault *fault)
 {
     size_t r = blockIdx.x;
@@ -53,7 +54,8 @@ __global__ void __launch_bounds__(BLOCK) embed_rows(float *x, const int32_t *tok
 }
 
 template <class T, class P>
-static void launch_embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table, double scale, const struct weight *position_rows,
+static void launch_embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table, double scale,
+                         const struct weight *position_rows,
                          int position_count, struct rows rows, int width)
 {
     size_t w = (size_t)width, total = (size_t)rows.segments * (size_t)rows.count;
@@ -63,10 +65,12 @@ static void launch_embed(struct kernels *k, struct buffer *x, const struct buffe
     struct cuda_state *s = cuda_state(k);
     dim3 grid((unsigned)total);
     if (w % 4 == 0)
-        LAUNCH((embed_rows<4, T, P>), grid, dim3(threads_for(w / 4)), 0, s->stream, (float *)x->data, (const int32_t *)tokens->data, from, (float)scale, positions,
+        LAUNCH((embed_rows<4, T, P>), grid, dim3(threads_for(w / 4)), 0, s->stream, (float *)x->data, (const int32_t *)tokens->data, from,
+               (float)scale, positions,
                first, count, (int)table->rows, w, s->fault);
     else
-        LAUNCH((embed_rows<1, T, P>), grid, dim3(threads_for(w)), 0, s->stream, (float *)x->data, (const int32_t *)tokens->data, from, (float)scale, positions, first,
+        LAUNCH((embed_rows<1, T, P>), grid, dim3(threads_for(w)), 0, s->stream, (float *)x->data, (const int32_t *)tokens->data, from, (float)scale,
+               positions, first,
                count, (int)table->rows, w, s->fault);
 }
 
@@ -75,7 +79,8 @@ static int stored_as_bf16(const struct weight *w)
     return w && ((const struct cuda_weight *)w->fast)->type == ELEMENT_BF16;
 }
 
-static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table, double scale, const struct weight *position_rows,
+static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table, double scale,
+                  const struct weight *position_rows,
                   int position_count, struct rows rows, int width)
 {
     int positions_bf16 = stored_as_bf16(position_rows);
@@ -122,9 +127,11 @@ static void clip_reverse(struct kernels *k, struct buffer *dx, const struct buff
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
     if (cuda_is_bf16(k, x))
-        LAUNCH(clip_elements_reverse<bf16>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (bf16 *)dx->data, (const bf16 *)x->data, (float)limit, total);
+        LAUNCH(clip_elements_reverse<bf16>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (bf16 *)dx->data, (const bf16 *)x->data,
+               (float)limit, total);
     else
-        LAUNCH(clip_elements_reverse<float>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (float *)dx->data, (const float *)x->data, (float)limit, total);
+        LAUNCH(clip_elements_reverse<float>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (float *)dx->data, (const float *)x->data,
+               (float)limit, total);
 }
 
 /* dst rows of segments of `to` rows, of which this copies `count` from row dst_first on; src likewise from src_first of segments of `from`. */
@@ -215,9 +222,11 @@ static void row_norms(struct kernels *k, struct buffer *norms, const struct buff
     size_t total = (size_t)rows.segments * (size_t)rows.count;
     dim3 grid((unsigned)cuda_divide_up(total, BLOCK / WARP));
     if (cuda_is_bf16(k, dx))
-        LAUNCH(norms_of_rows<bf16>, grid, dim3(BLOCK), 0, cuda_state(k)->stream, (float *)norms->data, (const bf16 *)dx->data, factor, total, (size_t)width);
+        LAUNCH(norms_of_rows<bf16>, grid, dim3(BLOCK), 0, cuda_state(k)->stream, (float *)norms->data, (const bf16 *)dx->data, factor, total,
+               (size_t)width);
     else
-        LAUNCH(norms_of_rows<float>, grid, dim3(BLOCK), 0, cuda_state(k)->stream, (float *)norms->data, (const float *)dx->data, factor, total, (size_t)width);
+        LAUNCH(norms_of_rows<float>, grid, dim3(BLOCK), 0, cuda_state(k)->stream, (float *)norms->data, (const float *)dx->data, factor, total,
+               (size_t)width);
 }
 
 template <class D, class S> __global__ void __launch_bounds__(BLOCK) convert_elements(D *out, const S *in, size_t total)

@@ -119,7 +119,8 @@ template <class T> static int upload_piece(struct kernels *k, T *out, const stru
     pack(g->pinned, r, piece->run, piece->count, piece->first, piece->length);
     if (cuda_check_now(cudaMemcpyAsync(g->device, g->pinned, bytes, cudaMemcpyHostToDevice, s->copies), "upload", e))
         return -1;
-    LAUNCH(place_elements<T>, dim3((unsigned)(blocks < 4096 ? blocks : 4096)), dim3(256), 0, s->copies, out, g->device, (int)r->part->type, r->part->offset,
+    LAUNCH(place_elements<T>, dim3((unsigned)(blocks < 4096 ? blocks : 4096)), dim3(256), 0, s->copies, out, g->device, (int)r->part->type,
+           r->part->offset,
            *piece);
     return cuda_check_now(cudaEventRecord(g->empty, s->copies), "upload", e);
 }

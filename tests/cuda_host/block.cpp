@@ -96,7 +96,8 @@ size_t scheduler_size;
 
 [[noreturn]] void die(const char *what)
 {
-    fprintf(stderr, "cuda stand-in: %s (block %u,%u,%u, thread %u,%u,%u)\n", what, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y, threadIdx.z);
+    fprintf(stderr, "cuda stand-in: %s (block %u,%u,%u, thread %u,%u,%u)\n", what, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y,
+            threadIdx.z);
     abort();
 }
 
