@@ -175,7 +175,7 @@ $(BUILD)/fuzz: $(call object,tests/fuzz/entry.c $(FUZZ_SRC) $(TEST_HELP)) $(BUIL
 
 fuzz:
 	$(Q)$(MAKE) --no-print-directory CC=clang asan=1 BUILD=$(FUZZ_BUILD) CFLAGS='$(CFLAGS) -fsanitize=fuzzer-no-link' $(FUZZ_BUILD)/fuzz $(FUZZ_BUILD)/tests/t-fuzz-cases
-	$(Q)rm -rf $(FUZZ_BUILD)/seeds $(FUZZ_BUILD)/scratch $(FUZZ_BUILD)/found && $(FUZZ_BUILD)/tests/t-fuzz-cases --seeds $(FUZZ_BUILD)/seeds
+	$(Q)rm -rf $(FUZZ_BUILD)/seeds $(FUZZ_BUILD)/found && $(FUZZ_BUILD)/tests/t-fuzz-cases --seeds $(FUZZ_BUILD)/seeds
 	$(Q)printf '%s\n' $(TARGET) | SECONDS_EACH=$(SECONDS_EACH) xargs -P $(FUZZ_JOBS) -n 1 sh tests/fuzz/run.sh $(FUZZ_BUILD)
 
 .PHONY: fuzz

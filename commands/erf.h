@@ -9,12 +9,14 @@
 #include "commands/progress.h"
 #include "io/tokens.h"
 #include "kernels/ops.h"
+#include "model/attribution.h"
 #include "model/decoder.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { THRESHOLDS_MAX = 64 };
+enum { THRESHOLDS_MAX = 64, TARGETS_MAX = 256 };
+enum { LAYER_NONE = -1, LAYER_ALL = -2 };
 
 extern const struct verb_help erf_help;
 
@@ -30,6 +32,11 @@ struct erf_options {
     const char *device, *dtype, *bias, *log, *formats;
     int positions_none, window; /* window -1: as the checkpoint says */
     size_t memory; /* bytes; 0: most of what is free */
+    int layer;     /* LAYER_NONE: the embeddings alone; LAYER_ALL; else also the input of this block, from 0 */
+    size_t targets[TARGETS_MAX]; /* further lengths that segments are cut to, ascending */
+    size_t target_count;
+    int attention;
+    enum attribution attribution;
     int resume, force, quiet;
 };
 
@@ -42,7 +49,41 @@ void erf_options_free(struct erf_options *o);
  * --resume, or two runs into different folders, record the same. Caller frees; NULL when memory runs out. */
 char *erf_options_command(const struct erf_options *o);
 
-/* One model of a run. Arrays are owned. */
+/* grad, inputxgrad, ig, smoothgrad. */
+const char *erf_attribution_name(enum attribution a);
+
+/* What is measured at the embeddings, or at the input of a block. Arrays are owned, here and below. */
+struct erf_field {
+    int layer;         /* 0: the embeddings */
+    double *norm;      /* [segments, length - 1] */
+    uint8_t *status;   /* [segments] 0: not measured, else enum segment_status; of layers above 0 only once they are reduced */
+    struct erf_summary summary;
+};
+
+/* The segments cut to their first `length` tokens, the last of them the target. */
+struct erf_target {
+    size_t length;
+    double *logprob;   /* [segments] */
+    struct completeness *completeness; /* [segments] with --attribution ig, else NULL */
+    struct erf_field *fields; /* [field_count of the model], layer 0 first */
+};
+
+/* The attention ERF of one head at one threshold, beside the TRF. */
+struct attention_row {
+    size_t erf;        /* tokens; 0: no attention was measured */
+    char trf[64];      /* of the series: digits, "10^40.1" where they are many, inf where it diverges; empty: none */
+    size_t trf_length; /* of as many distances as a segment has; 0: none */
+    const char *verdict;
+};
+
+struct erf_attention {
+    double *mass;      /* [layers, heads, positions] sum, in the end mean, over segments of the attention at each distance */
+    size_t measured, used; /* segments so far, and those of them whose mass is finite */
+    struct attention_row *rows; /* [layers, heads, thresholds] */
+    double correlation; /* rank correlation of erf and trf_length over all heads, at the main threshold; NaN: none */
+};
+
+/* One model of a run. */
 struct erf_model {
     struct model_argument *argument; /* borrowed */
     struct decoder *decoder;
@@ -51,11 +92,14 @@ struct erf_model {
     int bos, bos_id;   /* 1: that token stands before each segment */
     char digest[33], tokens_digest[33];
     int train_length;  /* 0: unknown */
-    double *norm;      /* [segments, positions] */
-    double *logprob;   /* [segments] */
-    uint8_t *status;   /* [segments] 0: not measured, else enum segment_status */
-    struct erf_summary summary;
+    int field_count;   /* layers that are measured at each target */
+    struct erf_target *targets; /* [target_count of the run]: the whole segment first, then those asked for, ascending */
+    struct erf_attention attention; /* with --attention */
+    double noise;      /* of smoothgrad: the standard deviation */
 };
+
+/* The field that every run has: the whole segment's, at the embeddings. */
+static inline struct erf_field *erf_main(const struct erf_model *m) { return &m->targets[0].fields[0]; }
 
 /* A whole run. */
 struct erf_run {
@@ -65,6 +109,8 @@ struct erf_run {
     struct erf_model *models;
     size_t count;
     size_t positions; /* L-1 */
+    size_t target_count;
+    size_t record_values; /* of a record of the journal */
     char *command;
     struct kernels *kernels;
     size_t main_row;  /* index of the main threshold in a summary's rows */
@@ -75,6 +121,22 @@ int erf_prepare(struct erf_run *r, struct error *e) MUST_USE;
 /* Measures all segments that `journal` (a path) does not hold, and reduces them. 0, or -1. */
 int erf_measure(struct erf_run *r, const char *journal, struct error *e) MUST_USE;
 void erf_run_free(struct erf_run *r);
+/* `key=value` lines: everything that results depend on. NULL when memory runs out; the caller frees. */
+char *erf_settings(const struct erf_run *r);
+/* How an engine is asked for to measure segments of this length; its decoder's model. */
+struct engine_options erf_engine_options(const struct erf_run *r, const struct erf_model *m, size_t length);
+
+/* --attention: what is kept of an earlier run in PATH is taken over; measures the rest (a message when interrupted) and reduces it. 0 or -1. */
+int erf_attention_resume(struct erf_run *r, const char *path, struct error *e) MUST_USE;
+int erf_attention_measure(struct erf_run *r, const char *path, struct error *e) MUST_USE;
+struct engine_options erf_attention_options(const struct erf_run *r, const struct erf_model *m);
+int erf_attention_print(const struct erf_run *r, struct error *e) MUST_USE;
+/* Writes attention.csv, and attention.gp with its pictures, which returns as figure_draw does. */
+int erf_attention_write(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
+int erf_attention_draw(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
+void erf_attention_free(struct erf_attention *a);
+/* eps = 1 - threshold as the decimal that it is: 0.01 for 0.99. */
+void erf_epsilon_text(char out[32], double threshold);
 
 /* 1 and a message if FOLDER holds results. */
 int erf_results_exist(const char *folder, struct error *e);
@@ -82,6 +144,9 @@ int erf_results_exist(const char *folder, struct error *e);
 int erf_write(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
 /* The table, the paired differences and notes, to standard output. */
 int erf_print(const struct erf_run *r, struct error *e) MUST_USE;
+/* The figures of --layer and --target-position; return as figure_draw does. */
+int erf_layers_draw(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
+int erf_targets_draw(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
 /* Reruns the first segments of each model in the float64 reference set and prints the largest deviations. */
 int erf_check_precision(const struct erf_run *r, struct error *e) MUST_USE;
 

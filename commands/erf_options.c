@@ -11,7 +11,8 @@
 
 enum option {
     OPTION_TEXT, OPTION_TOKENS, OPTION_FOLDER, OPTION_LENGTH, OPTION_SEGMENTS, OPTION_STRIDE, OPTION_OFFSET, OPTION_BOS, OPTION_THRESHOLD, OPTION_SINK,
-    OPTION_BOOTSTRAP, OPTION_SEED, OPTION_TRAIN_LENGTH, OPTION_BIAS, OPTION_POSITIONS, OPTION_WINDOW, OPTION_DEVICE, OPTION_DTYPE, OPTION_CHECK_PRECISION,
+    OPTION_BOOTSTRAP, OPTION_SEED, OPTION_TRAIN_LENGTH, OPTION_BIAS, OPTION_POSITIONS, OPTION_WINDOW, OPTION_LAYER, OPTION_TARGET, OPTION_ATTENTION,
+    OPTION_ATTRIBUTION, OPTION_DEVICE, OPTION_DTYPE, OPTION_CHECK_PRECISION,
     OPTION_MEMORY, OPTION_THREADS, OPTION_RESUME, OPTION_FORCE, OPTION_FORMAT, OPTION_QUIET, OPTION_LOG, OPTION_COUNT
 };
 
@@ -37,6 +38,16 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_BIAS] = BIAS_ROW,
     [OPTION_POSITIONS] = POSITIONS_ROW,
     [OPTION_WINDOW] = {"window", "N", "let every layer attend to the last N keys only, its own included (0: no window)"},
+    [OPTION_LAYER] = {"layer", "K", "also measure the gradient with respect to the input of block K, from 0, or of every block: all (0 is the embeddings, which are "
+                                    "always measured); in the results its rows have K as their layer, and layers.gp shows the field growing from layer to layer"},
+    [OPTION_TARGET] = {"target-position", "P", "also measure with the segments cut to their first P tokens, the last of which is the target then; several with "
+                                               "commas, or repeated; targets.gp shows the ERF over the position"},
+    [OPTION_ATTENTION] = {"attention", NULL, "also measure how far each head attends: the smallest window that holds a share Q of its attention, over the queries "
+                                             "of the second half of the segment, for every threshold Q, beside the TRF of its position bias at eps = 1 - Q "
+                                             "(attention.csv, attention.gp)"},
+    [OPTION_ATTRIBUTION] = {"attribution", "KIND", "what stands for position m in place of its gradient g_m (default grad): inputxgrad, e_m g_m element by element; ig, "
+                                                   "integrated gradients (50 points, baseline of zero rows; 50 times the work); smoothgrad, the mean gradient over 50 samples "
+                                                   "of noise (seeded by --seed; a tenth of the root mean square of the embedding's elements)"},
     [OPTION_DEVICE] = DEVICE_ROW,
     [OPTION_DTYPE] = DTYPE_ROW,
     [OPTION_CHECK_PRECISION] = {"check-precision", "N", "afterwards, run N segments again in f64 and report the largest deviations of s, c, log p and ERF"},
@@ -65,13 +76,15 @@ const struct verb_help erf_help = {
         "  erf.h5       norms, log p, s and c of every model and segment, with the settings\n"
         "  curve.csv    s, c and its interval at every position\n"
         "  summary.csv  ERF at every threshold, quantiles over segments, sink share, perplexity\n"
+        "  layers.gp, targets.gp, attention.gp, attention.csv  what --layer, --target-position and --attention add\n"
         "  erf.gp       the figure as a gnuplot script that holds its data, and its pictures\n"
         "  erf.part     while the run goes on: finished segments, for --resume\n",
     .options = rows,
     .option_count = OPTION_COUNT,
     .examples = "  reach erf examples/models/alibi --text examples/text/moby-dick.txt.gz\n"
                 "  reach erf old=runs/7 new=runs/8 --text a.txt --text b.txt.gz --segments 200 --length 4096 -o compare\n"
-                "  reach erf runs/8 --tokens valid.npy --threshold 0.8 --format png,pdf --resume -o runs-8-erf\n",
+                "  reach erf runs/8 --tokens valid.npy --threshold 0.8 --format png,pdf --resume -o runs-8-erf\n"
+                "  reach erf examples/models/alibi --text examples/text/moby-dick.txt.gz --layer all --target-position 64,128,256,512,1024 --attention\n",
 };
 
 static int by_value(const void *a, const void *b)
@@ -92,6 +105,68 @@ static int add_threshold(struct erf_options *o, double q, struct error *e)
     o->thresholds[o->threshold_count++] = q;
     qsort(o->thresholds, o->threshold_count, sizeof *o->thresholds, by_value);
     return 0;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* P[,P...], each once. */
+static int add_targets(struct erf_options *o, const char *value, struct error *e)
+{
+    for (const char *rest = value; rest; rest = strchr(rest, ',') ? strchr(rest, ',') + 1 : NULL) {
+        size_t length = strcspn(rest, ","), known = 0;
+        char one[32];
+        long whole;
+
+        snprintf(one, sizeof one, "%.*s", (int)(length < sizeof one ? length : sizeof one - 1), rest);
+        if (read_whole("--target-position", one, 2, 1L << 30, &whole, e) != 0)
+            return -1;
+        while (known < o->target_count && o->targets[known] != (size_t)whole)
+            known++;
+        if (known < o->target_count)
+            continue;
+        if (o->target_count == TARGETS_MAX)
+            return fail(e, "--target-position: too many (expected at most %d in all)", TARGETS_MAX);
+        o->targets[o->target_count++] = (size_t)whole;
+    }
+    qsort(o->targets, o->target_count, sizeof *o->targets, by_size);
+    return 0;
+}
+
+static int read_layer(struct erf_options *o, const char *value, struct error *e)
+{
+    long whole;
+
+    if (strcmp(value, "all") == 0) {
+        o->layer = LAYER_ALL;
+        return 0;
+    }
+    if (read_whole("--layer", value, 0, 1L << 20, &whole, e) != 0)
+        return fail(e, "--layer: \"%s\" will not do (expected all, or the number of a block from 0)", value);
+    o->layer = (int)whole;
+    return 0;
+}
+
+static const char *const attributions[] = {
+    [ATTRIBUTION_GRAD] = "grad", [ATTRIBUTION_INPUT] = "inputxgrad", [ATTRIBUTION_INTEGRATED] = "ig", [ATTRIBUTION_SMOOTH] = "smoothgrad"};
+
+const char *erf_attribution_name(enum attribution a)
+{
+    return attributions[a];
+}
+
+static int read_attribution(struct erf_options *o, const char *value, struct error *e)
+{
+    for (size_t i = 0; i < sizeof attributions / sizeof *attributions; i++)
+        if (strcmp(value, attributions[i]) == 0) {
+            o->attribution = (enum attribution)i;
+            return 0;
+        }
+    return fail(e, "--attribution: \"%s\" will not do (expected grad, inputxgrad, ig or smoothgrad)", value);
 }
 
 int erf_options_available(const struct erf_options *o, struct error *e)
@@ -148,6 +223,10 @@ static int parse_one(struct erf_options *o, int option, const char *value, int *
         rc = read_whole("--window", value, 0, 1L << 30, &whole, e);
         o->window = (int)whole;
         return rc;
+    case OPTION_LAYER: return read_layer(o, value, e);
+    case OPTION_TARGET: return add_targets(o, value, e);
+    case OPTION_ATTENTION: o->attention = 1; return 0;
+    case OPTION_ATTRIBUTION: return read_attribution(o, value, e);
     case OPTION_DEVICE:
         o->device = value;
         return read_device(value, e);
@@ -182,6 +261,7 @@ int erf_options_parse(struct erf_options *o, int argc, char **argv, struct error
     o->dtype = "f32";
     o->formats = "png";
     o->window = -1;
+    o->layer = LAYER_NONE;
     memcpy(o->thresholds, standard, sizeof standard);
     o->threshold_count = sizeof standard / sizeof *standard;
 
@@ -202,6 +282,9 @@ int erf_options_parse(struct erf_options *o, int argc, char **argv, struct error
         return fail(e, "nothing to read is given (expected --text FILE or --tokens FILE)");
     if (o->text.count && o->tokens.count)
         return fail(e, "--text and --tokens are both given (expected one of them)");
+    if (o->attribution != ATTRIBUTION_GRAD && o->layer != LAYER_NONE)
+        return fail(e, "--attribution %s and --layer are both given (expected --attribution grad with --layer: the others are of the embeddings)",
+                    erf_attribution_name(o->attribution));
     return 0;
 }
 
@@ -267,6 +350,16 @@ char *erf_options_command(const struct erf_options *o)
         fputs(" --positions none", f);
     if (o->window >= 0)
         fprintf(f, " --window %d", o->window);
+    if (o->layer == LAYER_ALL)
+        fputs(" --layer all", f);
+    else if (o->layer != LAYER_NONE)
+        fprintf(f, " --layer %d", o->layer);
+    for (size_t i = 0; i < o->target_count; i++)
+        fprintf(f, "%s%zu", i ? "," : " --target-position ", o->targets[i]);
+    if (o->attention)
+        fputs(" --attention", f);
+    if (o->attribution != ATTRIBUTION_GRAD)
+        fprintf(f, " --attribution %s", erf_attribution_name(o->attribution));
     if (strcmp(o->dtype, "f32") != 0)
         fprintf(f, " --dtype %s", o->dtype);
     failed = ferror(f);

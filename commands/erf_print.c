@@ -39,7 +39,7 @@ static void print_header(struct table *t, const struct erf_run *r)
 static void print_model(struct table *t, const struct erf_run *r, const struct erf_model *m)
 {
     const struct erf_options *o = r->options;
-    const struct erf_summary *u = &m->summary;
+    const struct erf_summary *u = &erf_main(m)->summary;
     const struct erf_row *row = &u->rows[r->main_row];
     enum { ENCODING = 36 };
 
@@ -71,6 +71,7 @@ static int print_differences(const struct erf_run *r)
 {
     struct table *t = table_create("lrrl");
     const struct erf_model *first = &r->models[0];
+    const struct erf_summary *base = &erf_main(first)->summary;
     char q[32];
     int rc;
 
@@ -83,22 +84,23 @@ static int print_differences(const struct erf_run *r)
     table_cell(t, "%s", "");
     for (size_t i = 1; i < r->count; i++) {
         const struct erf_model *m = &r->models[i];
+        const struct erf_summary *u = &erf_main(m)->summary;
         double difference, lo, hi;
-        int saturated = m->summary.rows[r->main_row].saturated + 2 * first->summary.rows[r->main_row].saturated;
+        int saturated = u->rows[r->main_row].saturated + 2 * base->rows[r->main_row].saturated;
         static const char *const notes[] = {"", "at least: saturated", "at most: the first is saturated", "unknown: both are saturated"};
 
         int same_text = strcmp(m->tokens_digest, first->tokens_digest) == 0 && m->bos == first->bos;
 
         table_cell(t, "%s", m->argument->name);
-        if (same_text && erf_difference(&difference, &lo, &hi, &m->summary, &first->summary, r->main_row) == 0) {
+        if (same_text && erf_difference(&difference, &lo, &hi, u, base, r->main_row) == 0) {
             table_cell(t, "%+.0f", difference);
-            if (m->summary.segments - m->summary.excluded > 1)
+            if (u->segments - u->excluded > 1)
                 table_cell(t, "[%+.0f, %+.0f]", lo, hi);
             else
                 table_cell(t, "-");
             table_cell(t, "%s", notes[saturated]);
         } else {
-            table_cell(t, "%+.0f", (double)m->summary.rows[r->main_row].erf - (double)first->summary.rows[r->main_row].erf);
+            table_cell(t, "%+.0f", (double)u->rows[r->main_row].erf - (double)base->rows[r->main_row].erf);
             table_cell(t, "-");
             table_cell(t, "%s", !same_text ? "not paired: other tokens" : r->options->bootstrap ? "not paired: other segments are excluded" : notes[saturated]);
         }
@@ -108,25 +110,118 @@ static int print_differences(const struct erf_run *r)
     return rc;
 }
 
+/* What integrated gradients leave out of log p - log p(baseline). */
+static void print_completeness(const struct erf_model *m)
+{
+    double largest = 0, mean = 0, difference = 0, used = 0;
+
+    for (size_t i = 0; i < m->segments.count; i++) {
+        const struct completeness *c = &m->targets[0].completeness[i];
+        double whole = m->targets[0].logprob[i] - c->baseline, gap = fabs(c->sum - whole);
+
+        if (erf_main(m)->status[i] != SEGMENT_DONE)
+            continue;
+        largest = fmax(largest, gap);
+        mean += gap;
+        difference += fabs(whole);
+        used++;
+    }
+    printf("%s: completeness: the attributions' sum misses log p - log p(baseline) by %.3g in the mean, %.3g at most (mean |log p - log p(baseline)| %.3g)\n",
+           m->argument->name, mean / used, largest, difference / used);
+}
+
 /* Lines under the table that a reader needs to take it right. */
 static void print_notes(const struct erf_run *r)
 {
+    static const char *const quantities[] = {[ATTRIBUTION_GRAD] = "gradient of", [ATTRIBUTION_INPUT] = "embedding rows times the gradient of",
+                                             [ATTRIBUTION_INTEGRATED] = "integrated gradients (50 points, baseline of zero rows) of",
+                                             [ATTRIBUTION_SMOOTH] = "mean over 50 noisy samples of the gradient of"};
     const struct segments *cut = &r->models[0].segments;
     int saturated = 0;
 
-    printf("\ntarget: gradient of log p(target) with respect to the token embedding rows; target = token %zu of %zu\n", cut->length, cut->length);
+    printf("\ntarget: %s log p(target) with respect to the token embedding rows; target = token %zu of %zu\n", quantities[r->options->attribution],
+           cut->length, cut->length);
+    if (r->options->attribution == ATTRIBUTION_SMOOTH)
+        for (size_t i = 0; i < r->count; i++)
+            printf("%s: noise of standard deviation %.4g\n", r->models[i].argument->name, r->models[i].noise);
     if (cut->overlapping)
         printf("intervals are too narrow: segments overlap (stride %zu < length %zu)\n", cut->stride, cut->length);
     for (size_t i = 0; i < r->count; i++) {
         const struct erf_model *m = &r->models[i];
 
-        saturated |= m->summary.rows[r->main_row].saturated;
-        if (m->summary.excluded)
-            printf("%s: %zu of %zu segments are excluded (norms that are not finite, or sum to zero)\n", m->argument->name, m->summary.excluded,
+        saturated |= erf_main(m)->summary.rows[r->main_row].saturated;
+        if (erf_main(m)->summary.excluded)
+            printf("%s: %zu of %zu segments are excluded (norms that are not finite, or sum to zero)\n", m->argument->name, erf_main(m)->summary.excluded,
                    m->segments.count);
+        if (m->targets[0].completeness)
+            print_completeness(m);
     }
     if (saturated)
         printf(">= %zu: saturated, all tokens are needed, so the field is not measured (a larger --length may do)\n", r->positions);
+}
+
+/* One row of a table of fields. */
+static void print_field(struct table *t, const struct erf_run *r, const struct erf_summary *u)
+{
+    const struct erf_row *row = &u->rows[r->main_row];
+
+    table_cell(t, "%s%zu", row->saturated ? ">= " : "", row->erf);
+    if (r->options->bootstrap && u->segments - u->excluded > 1)
+        table_cell(t, "[%zu, %zu]", row->erf_lo, row->erf_hi);
+    else
+        table_cell(t, "-");
+    for (size_t i = 0; i < u->threshold_count; i++)
+        if (i != r->main_row)
+            table_cell(t, "%s%zu", u->rows[i].saturated ? ">= " : "", u->rows[i].erf);
+    table_cell(t, "%zu/%zu/%zu", row->q10, row->median, row->q90);
+}
+
+/* ERF by layer (`by_target` 0), of the whole segments, or by target position, at the embeddings; rows of all models. */
+static int print_fields(const struct erf_run *r, int by_target)
+{
+    const struct erf_options *o = r->options;
+    char alignment[THRESHOLDS_MAX + 16] = "lrrr", q[32];
+    struct table *t;
+    int rc;
+
+    for (size_t i = 0; i + 1 < o->threshold_count; i++)
+        strcat(alignment, "r");
+    strcat(alignment, by_target ? "rr" : "r");
+    t = table_create(alignment);
+    if (!t)
+        return -1;
+    table_cell(t, "model");
+    table_cell(t, by_target ? "target" : "layer");
+    table_cell(t, "ERF(%s)", threshold_text(q, o->main_threshold));
+    table_cell(t, "95 %% interval");
+    for (size_t i = 0; i < o->threshold_count; i++)
+        if (i != r->main_row)
+            table_cell(t, "(%s)", threshold_text(q, o->thresholds[i]));
+    table_cell(t, "q10/median/q90");
+    if (by_target)
+        table_cell(t, "PPL");
+    for (size_t i = 0; i < r->count; i++) {
+        const struct erf_model *m = &r->models[i];
+        size_t count = by_target ? r->target_count : (size_t)m->field_count;
+
+        for (size_t k = 0; k < count; k++) { /* targets ascending: the whole segment is the first of them, and the longest */
+            const struct erf_target *target = &m->targets[by_target ? (k + 1) % count : 0];
+            const struct erf_field *field = &target->fields[by_target ? 0 : k];
+
+            table_cell(t, "%s", m->argument->name);
+            if (by_target)
+                table_cell(t, "%zu", target->length);
+            else
+                table_cell(t, "%d", field->layer);
+            print_field(t, r, &field->summary);
+            if (by_target)
+                table_cell(t, "%.4g", field->summary.perplexity);
+        }
+    }
+    printf(by_target ? "\nby target position (segments cut to their first tokens):\n" : "\nby layer (gradient with respect to the input of block K; 0: the embeddings):\n");
+    rc = table_print(stdout, t);
+    table_free(t);
+    return rc;
 }
 
 int erf_print(const struct erf_run *r, struct error *e)
@@ -148,8 +243,14 @@ int erf_print(const struct erf_run *r, struct error *e)
     table_free(t);
     if (rc == 0 && r->count > 1)
         rc = print_differences(r);
+    if (rc == 0 && r->options->layer != LAYER_NONE)
+        rc = print_fields(r, 0);
+    if (rc == 0 && r->target_count > 1)
+        rc = print_fields(r, 1);
     if (rc != 0)
         return fail(e, "out of memory for the table");
+    if (r->options->attention && erf_attention_print(r, e) != 0)
+        return -1;
     print_notes(r);
     return 0;
 }
@@ -199,12 +300,15 @@ static void compare(struct deviation *out, const double *norm, double logprob, c
 
 static int check_model(struct deviation *out, const struct erf_run *r, const struct erf_model *m, struct kernels *oracle, double tolerance, struct error *e)
 {
-    struct engine_options options = {.positions = (int)r->positions, .memory = r->options->memory, .batch = 1, .keep = KEEP_AUTO, .resident = -1, .seed = 1};
+    struct engine_options options = erf_engine_options(r, m, r->positions + 1);
+    struct completeness unused;
     size_t n = r->positions, count = (size_t)r->options->check_precision;
     double *norm = calloc(n, 5 * sizeof *norm), logprob;
     struct engine *g = NULL;
     int rc = -1;
 
+    options.batch = 1;
+    options.by_layer = 0;
     count = count < m->segments.count ? count : m->segments.count;
     memset(out, 0, sizeof *out);
     if (!norm) {
@@ -215,11 +319,14 @@ static int check_model(struct deviation *out, const struct erf_run *r, const str
     if (!g)
         goto end;
     for (size_t i = 0; i < count; i++) {
-        if (m->status[i] != SEGMENT_DONE)
+        const int32_t *ids = m->segments.ids + i * (n + 1);
+
+        if (erf_main(m)->status[i] != SEGMENT_DONE)
             continue;
-        if (engine_measure(g, norm, &logprob, m->segments.ids + i * (n + 1), 1, e) != 0)
+        if (options.attribution == ATTRIBUTION_GRAD ? engine_measure(g, norm, &logprob, ids, 1, e)
+                                                    : engine_attribute(g, norm, &logprob, &unused, ids, i, 1, e))
             goto end;
-        compare(out, m->norm + i * n, m->logprob[i], norm, logprob, n, r->options->main_threshold, tolerance, norm + n);
+        compare(out, erf_main(m)->norm + i * n, m->targets[0].logprob[i], norm, logprob, n, r->options->main_threshold, tolerance, norm + n);
     }
     rc = 0;
 end:

@@ -52,6 +52,30 @@ static void put_thresholds(struct attributes *a, const struct erf_options *o)
     put(a, "thresholds", "%s", text);
 }
 
+/* What stands for a position, and of which target. */
+static void put_target(struct attributes *a, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t, const struct erf_field *f)
+{
+    static const char *const quantities[] = {[ATTRIBUTION_GRAD] = "gradient", [ATTRIBUTION_INPUT] = "input times gradient", [ATTRIBUTION_INTEGRATED] = "integrated gradients",
+                                             [ATTRIBUTION_SMOOTH] = "mean gradient over noisy samples"};
+    enum attribution kind = r->options->attribution;
+    char number[32];
+
+    if (f->layer)
+        put(a, "target", "log p of token %zu, gradient with respect to the input of block %d, counted from 0", t->length, f->layer);
+    else
+        put(a, "target", "log p of token %zu, %s with respect to the token embedding rows", t->length, quantities[kind]);
+    put(a, "target_position", "%zu", t->length);
+    put(a, "layer", "%d", f->layer);
+    put(a, "attribution", "%s", erf_attribution_name(kind));
+    if (kind == ATTRIBUTION_INTEGRATED) {
+        put(a, "attribution_steps", "%d", INTEGRATED_STEPS);
+        put(a, "attribution_baseline", "rows of zeros");
+    } else if (kind == ATTRIBUTION_SMOOTH) {
+        put(a, "attribution_samples", "%d", SMOOTH_SAMPLES);
+        put(a, "attribution_noise", "%s", csv_format_real(number, m->noise));
+    }
+}
+
 static int describe(struct attributes *a, const struct erf_run *r, const struct erf_model *m, struct error *e)
 {
     const struct erf_options *o = r->options;
@@ -74,13 +98,10 @@ static int describe(struct attributes *a, const struct erf_run *r, const struct 
     put(a, "dtype", "%s", r->kernels->dtype);
     put(a, "device", "%s", strcmp(device, "reference") == 0 ? "cpu" : device);
     put(a, "kernels", "%s", r->kernels->name);
-    put(a, "target", "log p of token %zu, gradient with respect to the token embedding rows", cut->length);
-    put(a, "target_position", "%zu", cut->length);
-    put(a, "layer", "0");
-    put(a, "attribution", "grad");
+    put_target(a, r, m, &m->targets[0], erf_main(m));
     put(a, "length", "%zu", cut->length);
-    put(a, "segments", "%zu", m->summary.segments);
-    put(a, "excluded", "%zu", m->summary.excluded);
+    put(a, "segments", "%zu", erf_main(m)->summary.segments);
+    put(a, "excluded", "%zu", erf_main(m)->summary.excluded);
     put(a, "stride", "%zu", cut->stride);
     put(a, "offset", "%zu", o->cut.offset);
     put(a, "overlapping", "%d", cut->overlapping);
@@ -95,41 +116,77 @@ static int describe(struct attributes *a, const struct erf_run *r, const struct 
     return a->failed ? fail(e, "%s: out of memory for the attributes", m->argument->path) : 0;
 }
 
+/* The attributes of a group below the model's. */
+static int describe_field(struct attributes *a, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t, const struct erf_field *f,
+                          struct error *e)
+{
+    put_target(a, r, m, t, f);
+    put(a, "segments", "%zu", f->summary.segments);
+    put(a, "excluded", "%zu", f->summary.excluded);
+    return a->failed ? fail(e, "%s: out of memory for the attributes", m->argument->path) : 0;
+}
+
+/* Fields of all models. */
+static size_t count_all(const struct erf_run *r)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < r->count; i++)
+        count += r->target_count * (size_t)r->models[i].field_count;
+    return count;
+}
+
 static int write_h5(const struct erf_run *r, const char *path, struct error *e)
 {
-    struct result result = {.version = (char[]){REACH_VERSION}, .command = r->command, .model_count = r->count};
-    struct attributes *attributes = calloc(r->count, sizeof *attributes);
+    size_t count = count_all(r), at = 0;
+    struct result result = {.version = (char[]){REACH_VERSION}, .command = r->command, .model_count = count};
+    struct attributes *attributes = calloc(count, sizeof *attributes);
     int rc = -1;
 
-    result.models = calloc(r->count, sizeof *result.models);
+    result.models = calloc(count, sizeof *result.models);
     if (!attributes || !result.models) {
         fail(e, "%s: out of memory for the results", path);
         goto end;
     }
     for (size_t i = 0; i < r->count; i++) {
         const struct erf_model *m = &r->models[i];
-        struct result_model *out = &result.models[i];
 
-        if (describe(&attributes[i], r, m, e) != 0)
-            goto end;
-        snprintf(out->name, sizeof out->name, "%s", m->argument->name);
-        out->segments = m->segments.count;
-        out->positions = r->positions;
-        out->wide = strcmp(r->options->dtype, "f64") == 0;
-        out->norm = m->norm;
-        out->logprob = m->logprob;
-        out->status = m->status;
-        out->start = m->segments.start;
-        out->s = m->summary.s;
-        out->c = m->summary.c;
-        out->c_lo = m->summary.c_lo;
-        out->c_hi = m->summary.c_hi;
-        out->attributes = attributes[i].list;
-        out->attribute_count = attributes[i].count;
+        for (size_t t = 0; t < r->target_count; t++)
+            for (int k = 0; k < m->field_count; k++, at++) {
+                const struct erf_target *target = &m->targets[t];
+                const struct erf_field *field = &target->fields[k];
+                struct result_model *out = &result.models[at];
+                int is_main = t == 0 && k == 0;
+
+                if ((is_main ? describe(&attributes[at], r, m, e) : describe_field(&attributes[at], r, m, target, field, e)) != 0)
+                    goto end;
+                snprintf(out->name, sizeof out->name, "%s", m->argument->name);
+                out->target = is_main ? 0 : target->length;
+                out->layer = (size_t)field->layer;
+                out->segments = m->segments.count;
+                out->positions = target->length - 1;
+                out->wide = strcmp(r->options->dtype, "f64") == 0;
+                out->norm = field->norm;
+                out->logprob = target->logprob;
+                out->status = field->status;
+                out->start = m->segments.start;
+                out->s = field->summary.s;
+                out->c = field->summary.c;
+                out->c_lo = field->summary.c_lo;
+                out->c_hi = field->summary.c_hi;
+                out->completeness = (const double *)target->completeness;
+                if (is_main && m->attention.mass) {
+                    out->attention = m->attention.mass;
+                    out->layers = (size_t)m->decoder->layers;
+                    out->heads = (size_t)m->decoder->heads;
+                }
+                out->attributes = attributes[at].list;
+                out->attribute_count = attributes[at].count;
+            }
     }
     rc = result_write(path, &result, e);
 end:
-    for (size_t i = 0; attributes && i < r->count; i++)
+    for (size_t i = 0; attributes && i < count; i++)
         free_attributes(&attributes[i]);
     free(attributes);
     free(result.models);
@@ -146,6 +203,26 @@ static char *command_comment(const struct erf_run *r)
 
 static const char overlap_comment[] = "segments overlap (stride below length): the intervals are too narrow";
 
+static void write_curve_of(struct csv *csv, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t, const struct erf_field *f)
+{
+    const struct erf_summary *u = &f->summary;
+    size_t n = t->length - 1;
+
+    for (size_t i = 0; i < n; i++) {
+        csv_text(csv, m->argument->name);
+        csv_whole(csv, (long long)i + 1);
+        csv_whole(csv, (long long)(n - 1 - i));
+        csv_real(csv, u->s[i]);
+        csv_real(csv, u->c[i]);
+        csv_real(csv, u->c_lo[i]);
+        csv_real(csv, u->c_hi[i]);
+        csv_whole(csv, (long long)t->length);
+        csv_whole(csv, f->layer);
+        csv_text(csv, erf_attribution_name(r->options->attribution));
+        csv_end_row(csv);
+    }
+}
+
 static int write_curve(const struct erf_run *r, const char *path, struct error *e)
 {
     char *command = command_comment(r);
@@ -154,7 +231,6 @@ static int write_curve(const struct erf_run *r, const char *path, struct error *
                               "c_lo, c_hi: 95 % bootstrap interval over segments",
                               r->models[0].segments.overlapping ? overlap_comment : NULL, NULL};
     struct csv *csv = command ? csv_create(path, comments, "model,position,distance,s,c,c_lo,c_hi,target,layer,attribution", e) : NULL;
-    size_t n = r->positions;
 
     if (!command)
         fail(e, "%s: out of memory", path);
@@ -162,23 +238,43 @@ static int write_curve(const struct erf_run *r, const char *path, struct error *
     if (!csv)
         return -1;
     for (size_t i = 0; i < r->count; i++) {
-        const struct erf_summary *u = &r->models[i].summary;
+        const struct erf_model *m = &r->models[i];
 
-        for (size_t m = 0; m < n; m++) {
-            csv_text(csv, r->models[i].argument->name);
-            csv_whole(csv, (long long)m + 1);
-            csv_whole(csv, (long long)(n - 1 - m));
-            csv_real(csv, u->s[m]);
-            csv_real(csv, u->c[m]);
-            csv_real(csv, u->c_lo[m]);
-            csv_real(csv, u->c_hi[m]);
-            csv_whole(csv, (long long)n + 1);
-            csv_whole(csv, 0);
-            csv_text(csv, "grad");
-            csv_end_row(csv);
-        }
+        for (size_t t = 0; t < r->target_count; t++)
+            for (int k = 0; k < m->field_count; k++)
+                write_curve_of(csv, r, m, &m->targets[t], &m->targets[t].fields[k]);
     }
     return csv_close(csv, e);
+}
+
+static void write_summary_of(struct csv *csv, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t, const struct erf_field *f)
+{
+    const struct erf_summary *u = &f->summary;
+
+    for (size_t j = 0; j < u->threshold_count; j++) {
+        const struct erf_row *row = &u->rows[j];
+
+        csv_text(csv, m->argument->name);
+        csv_whole(csv, (long long)u->segments);
+        csv_whole(csv, (long long)u->excluded);
+        csv_whole(csv, (long long)t->length);
+        csv_real(csv, row->threshold);
+        csv_whole(csv, (long long)row->erf);
+        csv_whole(csv, (long long)row->erf_lo);
+        csv_whole(csv, (long long)row->erf_hi);
+        csv_whole(csv, row->saturated);
+        csv_whole(csv, (long long)row->q10);
+        csv_whole(csv, (long long)row->median);
+        csv_whole(csv, (long long)row->q90);
+        csv_real(csv, u->sink_share);
+        csv_whole(csv, (long long)row->without_sink);
+        csv_real(csv, u->mean_logprob);
+        csv_real(csv, u->perplexity);
+        csv_whole(csv, (long long)t->length);
+        csv_whole(csv, f->layer);
+        csv_text(csv, erf_attribution_name(r->options->attribution));
+        csv_end_row(csv);
+    }
 }
 
 static int write_summary(const struct erf_run *r, const char *path, struct error *e)
@@ -200,32 +296,11 @@ static int write_summary(const struct erf_run *r, const char *path, struct error
     if (!csv)
         return -1;
     for (size_t i = 0; i < r->count; i++) {
-        const struct erf_summary *u = &r->models[i].summary;
+        const struct erf_model *m = &r->models[i];
 
-        for (size_t j = 0; j < u->threshold_count; j++) {
-            const struct erf_row *row = &u->rows[j];
-
-            csv_text(csv, r->models[i].argument->name);
-            csv_whole(csv, (long long)u->segments);
-            csv_whole(csv, (long long)u->excluded);
-            csv_whole(csv, (long long)r->positions + 1);
-            csv_real(csv, row->threshold);
-            csv_whole(csv, (long long)row->erf);
-            csv_whole(csv, (long long)row->erf_lo);
-            csv_whole(csv, (long long)row->erf_hi);
-            csv_whole(csv, row->saturated);
-            csv_whole(csv, (long long)row->q10);
-            csv_whole(csv, (long long)row->median);
-            csv_whole(csv, (long long)row->q90);
-            csv_real(csv, u->sink_share);
-            csv_whole(csv, (long long)row->without_sink);
-            csv_real(csv, u->mean_logprob);
-            csv_real(csv, u->perplexity);
-            csv_whole(csv, (long long)r->positions + 1);
-            csv_whole(csv, 0);
-            csv_text(csv, "grad");
-            csv_end_row(csv);
-        }
+        for (size_t t = 0; t < r->target_count; t++)
+            for (int k = 0; k < m->field_count; k++)
+                write_summary_of(csv, r, m, &m->targets[t], &m->targets[t].fields[k]);
     }
     return csv_close(csv, e);
 }
@@ -250,13 +325,14 @@ static int write_figure(const struct erf_run *r, const char *folder, struct erro
             thresholds[count++] = o->thresholds[i];
     for (size_t i = 0; i < r->count; i++) {
         const struct erf_model *m = &r->models[i];
-        const struct erf_row *row = &m->summary.rows[r->main_row];
+        const struct erf_summary *u = &erf_main(m)->summary;
+        const struct erf_row *row = &u->rows[r->main_row];
 
-        curves[i] = (struct figure_curve){.label = m->argument->name, .c = m->summary.c, .positions = r->positions, .train_length = m->train_length,
+        curves[i] = (struct figure_curve){.label = m->argument->name, .c = u->c, .positions = r->positions, .train_length = m->train_length,
                                           .erf = row->erf, .saturated = row->saturated};
         if (o->bootstrap) {
-            curves[i].c_lo = m->summary.c_lo;
-            curves[i].c_hi = m->summary.c_hi;
+            curves[i].c_lo = u->c_lo;
+            curves[i].c_hi = u->c_hi;
         }
     }
     rc = figure_erf(folder, "erf", curves, r->count, thresholds, count, comments, o->formats, e);
@@ -268,7 +344,7 @@ end:
 
 int erf_results_exist(const char *folder, struct error *e)
 {
-    static const char *const names[] = {"erf.h5", "curve.csv", "summary.csv", "erf.gp"};
+    static const char *const names[] = {"erf.h5", "curve.csv", "summary.csv", "erf.gp", "layers.gp", "targets.gp", "attention.csv", "attention.gp"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *path = erf_path(folder, names[i], e);
@@ -286,18 +362,58 @@ int erf_results_exist(const char *folder, struct error *e)
     return 0;
 }
 
+/* What an earlier run with other options left, and would be taken for this one's. */
+static int remove_stale(const struct erf_run *r, const char *folder, struct error *e)
+{
+    const struct {
+        const char *stem;
+        int wanted;
+    } extras[] = {{"layers", r->options->layer != LAYER_NONE}, {"targets", r->target_count > 1}, {"attention", r->options->attention}};
+    static const char *const ends[] = {"gp", "png", "svg", "pdf", "csv"};
+
+    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
+        for (size_t k = 0; k < sizeof ends / sizeof *ends && !extras[i].wanted; k++) {
+            char name[32], *path;
+
+            snprintf(name, sizeof name, "%s.%s", extras[i].stem, ends[k]);
+            path = erf_path(folder, name, e);
+            if (!path)
+                return -1;
+            unlink(path);
+            free(path);
+        }
+    return 0;
+}
+
 int erf_write(const struct erf_run *r, const char *folder, struct error *e)
 {
-    static int (*const writers[])(const struct erf_run *, const char *, struct error *) = {write_h5, write_curve, write_summary};
-    static const char *const names[] = {"erf.h5", "curve.csv", "summary.csv"};
+    const struct {
+        const char *name;
+        int (*write)(const struct erf_run *, const char *, struct error *);
+    } files[] = {{"erf.h5", write_h5}, {"curve.csv", write_curve}, {"summary.csv", write_summary}};
+    const struct {
+        int wanted;
+        int (*draw)(const struct erf_run *, const char *, struct error *);
+    } figures[] = {{1, write_figure}, {r->options->layer != LAYER_NONE, erf_layers_draw}, {r->target_count > 1, erf_targets_draw},
+                   {r->options->attention, erf_attention_draw}};
+    int missing = 0;
 
-    for (size_t i = 0; i < sizeof writers / sizeof *writers; i++) {
-        char *path = erf_path(folder, names[i], e);
-        int rc = path ? writers[i](r, path, e) : -1;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char *path = erf_path(folder, files[i].name, e);
+        int rc = path ? files[i].write(r, path, e) : -1;
 
         free(path);
         if (rc != 0)
             return -1;
     }
-    return write_figure(r, folder, e);
+    if (remove_stale(r, folder, e) != 0 || (r->options->attention && erf_attention_write(r, folder, e) != 0))
+        return -1;
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) { /* the scripts are written also where pictures cannot be drawn */
+        int rc = figures[i].wanted ? figures[i].draw(r, folder, e) : 0;
+
+        if (rc < 0)
+            return -1;
+        missing |= rc;
+    }
+    return missing;
 }

@@ -165,7 +165,8 @@ static int read_pairs(struct fit_run *r, const struct csv_table *t, const char *
     if (!whole.cell)
         return fail_memory(e, (double)whole.rows * 2 * sizeof *whole.cell, path);
     memcpy(whole.cell, t->header, 2 * sizeof *whole.cell);
-    memcpy(whole.cell + 2, t->cell, t->rows * 2 * sizeof *whole.cell);
+    if (t->rows)
+        memcpy(whole.cell + 2, t->cell, t->rows * 2 * sizeof *whole.cell);
     rc = add_set(r, &whole, 0, whole.rows, 0, 1, name ? name + 1 : path, path, e);
     free(whole.cell);
     return rc;

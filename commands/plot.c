@@ -96,6 +96,9 @@ static int collect_h5(struct collection *all, const char *path, struct error *e)
         return -1;
     for (size_t i = 0; i < result.model_count; i++) {
         const struct result_model *m = &result.models[i];
+
+        if (m->target)
+            continue; /* layers and shorter targets have figures of their own */
         const char *train_length = result_attribute(m, "train_length"), *threshold = result_attribute(m, "main_threshold"), *cone = result_attribute(m, "cone");
         double *c = add_curve(all, m->name, path, m->positions, e);
 
@@ -129,6 +132,20 @@ static int share_cell(const struct csv_table *t, size_t row, int column, double 
     return 0;
 }
 
+/* 1 if the curve from row `first` on is of another layer or target than that of the same model from row `main` on. */
+static int is_other_field(const struct csv_table *t, size_t main, size_t first)
+{
+    static const char *const names[] = {"target", "layer"};
+
+    for (int i = 0; i < 2; i++) {
+        int column = csv_column(t, names[i]);
+
+        if (column >= 0 && strcmp(t->cell[main * t->columns + (size_t)column], t->cell[first * t->columns + (size_t)column]) != 0)
+            return 1;
+    }
+    return 0;
+}
+
 static int collect_csv(struct collection *all, const char *path, struct error *e)
 {
     static const char *const names[] = {"model", "position", "c", "c_lo", "c_hi"};
@@ -142,7 +159,7 @@ static int collect_csv(struct collection *all, const char *path, struct error *e
             fail(e, "%s: has no column %s (expected curve.csv of `reach erf`)", path, names[i]);
             goto end;
         }
-    for (size_t first = 0, last; first < t.rows; first = last) { /* rows first..last-1 are one curve */
+    for (size_t first = 0, last, main = 0; first < t.rows; first = last) { /* rows first..last-1 are one curve, and `main` on the first of its model */
         const char *name = t.cell[first * t.columns + (size_t)column[0]];
         double *c;
         size_t n;
@@ -160,6 +177,9 @@ static int collect_csv(struct collection *all, const char *path, struct error *e
             }
         }
         n = last - first;
+        if (first && strcmp(t.cell[(first - 1) * t.columns + (size_t)column[0]], name) == 0 && is_other_field(&t, main, first))
+            continue; /* layers and shorter targets have figures of their own */
+        main = first;
         c = add_curve(all, name, path, n, e);
         if (!c)
             goto end;

@@ -1,5 +1,6 @@
 #include "io/hdf.h"
 
+#include "io/element.h"
 #include "io/file.h"
 
 #include <errno.h>
@@ -113,4 +114,47 @@ int hdf_is_hard_link(hid_t group, const char *name)
 {
     H5L_info_t info;
     return H5Lexists(group, name, H5P_DEFAULT) > 0 && H5Lget_info(group, name, &info, H5P_DEFAULT) >= 0 && info.type == H5L_TYPE_HARD;
+}
+
+/* Filters that are part of HDF5; *packs tells whether one is deflate. */
+static int filters_are_known(hid_t list, int *packs)
+{
+    *packs = 0;
+    for (int i = 0, n = H5Pget_nfilters(list); i < n; i++) {
+        unsigned flags, configuration;
+        size_t values = 0;
+        H5Z_filter_t filter = H5Pget_filter2(list, (unsigned)i, &flags, &values, NULL, 0, NULL, &configuration);
+        if ((filter == H5Z_FILTER_DEFLATE && (*packs)++) ||
+            (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE && filter != H5Z_FILTER_FLETCHER32))
+            return 0;
+    }
+    return 1;
+}
+
+int hdf_check_storage(hid_t dataset, const char *name, const char *path, size_t file_bytes, struct error *e)
+{
+    hsize_t shape[H5S_MAX_RANK], chunk[H5S_MAX_RANK];
+    hid_t list = H5Dget_create_plist(dataset), space = H5Dget_space(dataset), type = H5Dget_type(dataset);
+    int rank = H5Sget_simple_extent_dims(space, shape, NULL), packs = 0;
+    H5D_layout_t layout = H5Pget_layout(list);
+    size_t bytes = H5Tget_size(type);
+    hsize_t stored = H5Dget_storage_size(dataset);
+    int overflow = rank < 0 || bytes == 0, own = layout != H5D_VIRTUAL && H5Pget_external_count(list) == 0 && filters_are_known(list, &packs);
+    int chunked = layout == H5D_CHUNKED, within = !chunked || H5Pget_chunk(list, H5S_MAX_RANK, chunk) == rank;
+    for (int i = 0; i < rank; i++) {
+        overflow |= size_multiply(&bytes, bytes, (size_t)shape[i]);
+        within = within && (!chunked || chunk[i] <= shape[i] || shape[i] == 0);
+    }
+    H5Tclose(type);
+    H5Sclose(space);
+    H5Pclose(list);
+    if (overflow)
+        return fail(e, "%s: %s has no shape, or one that overflows 64 bits", path, name);
+    if (!own)
+        return fail(e, "%s: %s is not stored in the file itself, plain or by deflate and shuffle", path, name);
+    if (!within)
+        return fail(e, "%s: %s has chunks larger than itself", path, name);
+    if (bytes && (stored == 0 || stored > file_bytes || bytes / (packs ? HDF_DEFLATE_RATIO_MAX : 1) > stored))
+        return fail(e, "%s: %s claims %zu bytes, more than the file can hold (%llu are stored)", path, name, bytes, (unsigned long long)stored);
+    return 0;
 }

@@ -14,8 +14,7 @@ enum {
     NESTING_MAX = 32,
     OBJECTS_MAX = 100000,
     NAME_BYTES_MAX = 1024,
-    CONFIG_BYTES_MAX = 16 << 20,
-    DEFLATE_RATIO_MAX = 1032 /* zlib's bound on how far data shrink */
+    CONFIG_BYTES_MAX = 16 << 20
 };
 
 /* One dataset as the child tells it; `name_size` bytes of its name follow. Or the config: no type, `name_size` bytes of text. */
@@ -39,29 +38,11 @@ struct lister {
     struct error *e;
 };
 
-/* Storage in this file, by filters that are part of HDF5, in chunks no larger than the dataset. */
-static int check_storage(struct lister *l, hid_t list, const struct row *row, const char *name)
-{
-    hsize_t chunk[H5S_MAX_RANK];
-    int ok = H5Pget_layout(list) != H5D_VIRTUAL && H5Pget_external_count(list) == 0, chunked = H5Pget_layout(list) == H5D_CHUNKED;
-    for (int i = 0, n = ok ? H5Pget_nfilters(list) : 0; i < n; i++) {
-        unsigned flags, configuration;
-        size_t values = 0;
-        H5Z_filter_t filter = H5Pget_filter2(list, (unsigned)i, &flags, &values, NULL, 0, NULL, &configuration);
-        ok = ok && (filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_FLETCHER32);
-    }
-    if (!ok)
-        return fail(l->e, "%s: tensor %s is not stored in the file itself, plain or by deflate and shuffle", l->file->path, name);
-    ok = !chunked || H5Pget_chunk(list, (int)row->rank, chunk) == (int)row->rank;
-    for (uint64_t i = 0; ok && chunked && i < row->rank; i++)
-        ok = chunk[i] <= row->shape[i];
-    return ok ? 0 : fail(l->e, "%s: tensor %s has chunks larger than itself", l->file->path, name);
-}
-
 static int list_dataset(struct lister *l, hid_t dataset, const char *name)
 {
     hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset), list = H5Dget_create_plist(dataset);
     struct row row = {.name_size = strlen(name)};
+    char label[NAME_BYTES_MAX + 16];
     hsize_t shape[H5S_MAX_RANK];
     H5O_info_t info;
     int result = -1, rank = space >= 0 && H5Sget_simple_extent_type(space) != H5S_NULL ? H5Sget_simple_extent_dims(space, shape, NULL) : -1;
@@ -82,7 +63,8 @@ static int list_dataset(struct lister *l, hid_t dataset, const char *name)
              name);
         goto end;
     }
-    if (check_storage(l, list, &row, name))
+    snprintf(label, sizeof label, "tensor %s", name);
+    if (hdf_check_storage(dataset, label, l->file->path, l->file->size, l->e))
         goto end;
     snprintf(row.type, sizeof row.type, "%s", stored->name);
     row.packed = H5Pget_layout(list) != H5D_CONTIGUOUS;
@@ -254,7 +236,7 @@ static int add_row(struct tensors *t, struct unpacker *u, const struct row *row,
     tensor->data = file->bytes;
     if (tensor->bytes == 0)
         return 0;
-    if (row->stored == 0 || row->stored > file->size || tensor->bytes / DEFLATE_RATIO_MAX > row->stored)
+    if (row->stored == 0 || row->stored > file->size || tensor->bytes / HDF_DEFLATE_RATIO_MAX > row->stored)
         return fail(e, "%s: tensor %s claims %zu bytes, but %llu are stored", file->path, tensor->name, tensor->bytes, (unsigned long long)row->stored);
     if (row->packed)
         return add_packed(t, u, tensor, row->address, e);

@@ -193,6 +193,11 @@ int config_has(struct config *c, const char *key)
     return look_up(c, key, &value, blocked) == 0 && value != NULL;
 }
 
+int config_absent(const struct config *c, const char *key)
+{
+    return json_object_get(c->root, key) == NULL;
+}
+
 /* look_up for the typed getters: a parent of the wrong type is an error rather than an absent key. */
 static int get(struct config *c, const char *key, json_t **value, struct error *e)
 {
@@ -290,6 +295,8 @@ int config_bool_or(struct config *c, const char *key, int fallback, int *out, st
     if (get(c, key, &value, e))
         return -1;
     *out = fallback;
+    if (!value && fallback && !config_absent(c, key) && !strchr(key, '.')) /* in Python null is as good as false */
+        return fail(e, "%s: %s is null (expected true or false)", c->path, key);
     if (!value)
         return 0;
     char text[64];

@@ -22,12 +22,15 @@ const char *config_text(const struct config *c, size_t *size);
  * is no object). Borrowed. */
 json_t *config_get(struct config *c, const char *key);
 int config_has(struct config *c, const char *key); /* present and not null; does not mark it as read */
+/* Not there at all: null counts as there. For settings that null turns off, and whose absence means a default; a top-level key. */
+int config_absent(const struct config *c, const char *key);
 
 /* Typed getters: on success 0 and *out. When the key is absent or null: *out = fallback for the *_or forms, an error for the others.
  * A wrong type, a fraction where a whole number is due, or a value outside [low, high] is an error that names the key and the range. */
 int config_int(struct config *c, const char *key, long low, long high, long *out, struct error *e) MUST_USE;
 int config_int_or(struct config *c, const char *key, long low, long high, long fallback, long *out, struct error *e) MUST_USE;
 int config_real_or(struct config *c, const char *key, double low, double high, double fallback, double *out, struct error *e) MUST_USE;
+/* A null where true is the fallback is refused: Python takes it for false. */
 int config_bool_or(struct config *c, const char *key, int fallback, int *out, struct error *e) MUST_USE;
 /* *out is borrowed from the config. */
 int config_string_or(struct config *c, const char *key, const char *fallback, const char **out, struct error *e) MUST_USE;

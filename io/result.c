@@ -58,11 +58,11 @@ end:
     return ok ? 0 : -1;
 }
 
-/* One dataset: `rows` 0 makes a vector of `columns`. A chunk is (a part of) one row. */
-static int write_dataset(struct writer *w, hid_t group, const char *name, hid_t stored, hid_t native, const void *data, size_t rows, size_t columns)
+/* One dataset [blocks, rows, columns]; blocks, or blocks and rows, may be 0: there are fewer dimensions then. A chunk is (a part of) one row. */
+static int write_dataset(struct writer *w, hid_t group, const char *name, hid_t stored, hid_t native, const void *data, size_t blocks, size_t rows, size_t columns)
 {
-    hsize_t shape[2] = {rows, columns}, chunk[2] = {1, columns < CHUNK_ELEMENTS_MAX ? columns : CHUNK_ELEMENTS_MAX};
-    int rank = rows ? 2 : 1, ok = 0, first = rows ? 0 : 1;
+    hsize_t shape[3] = {blocks, rows, columns}, chunk[3] = {1, 1, columns < CHUNK_ELEMENTS_MAX ? columns : CHUNK_ELEMENTS_MAX};
+    int rank = blocks ? 3 : rows ? 2 : 1, ok = 0, first = 3 - rank;
     hid_t dataset = -1, space = H5Screate_simple(rank, shape + first, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
     if (!is_ok(w, space) || !is_ok(w, list) || !is_ok(w, H5Pset_chunk(list, rank, chunk + first)) || !is_ok(w, H5Pset_shuffle(list)) ||
         !is_ok(w, H5Pset_deflate(list, DEFLATE_LEVEL)) || !is_ok(w, H5Pset_obj_track_times(list, 0)))
@@ -75,6 +75,26 @@ end:
     H5Pclose(list);
     H5Sclose(space);
     return ok ? 0 : -1;
+}
+
+/* The group of a model, target and layer; that of the target is made with the first of its layers. */
+static hid_t create_group(struct writer *w, hid_t models, const struct result_model *m)
+{
+    char name[sizeof m->name + 64];
+    hid_t target, group;
+    if (m->target) {
+        snprintf(name, sizeof name, "%s/target-%zu", m->name, m->target);
+        target = H5Lexists(models, name, H5P_DEFAULT) > 0 ? H5Gopen2(models, name, H5P_DEFAULT)
+                                                          : H5Gcreate2(models, name, H5P_DEFAULT, w->group_list, H5P_DEFAULT);
+        if (!is_ok(w, target))
+            return -1;
+        snprintf(name, sizeof name, "layer-%zu", m->layer);
+        group = H5Gcreate2(target, name, H5P_DEFAULT, w->group_list, H5P_DEFAULT);
+        H5Gclose(target);
+    } else {
+        group = H5Gcreate2(models, m->name, H5P_DEFAULT, w->group_list, H5P_DEFAULT);
+    }
+    return is_ok(w, group) ? group : -1;
 }
 
 static int write_model(struct writer *w, hid_t models, const struct result_model *m)
@@ -95,15 +115,19 @@ static int write_model(struct writer *w, hid_t models, const struct result_model
         {"c_lo", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, m->c_lo, 0, columns},
         {"c_hi", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, m->c_hi, 0, columns},
     };
-    hid_t group = H5Gcreate2(models, m->name, H5P_DEFAULT, w->group_list, H5P_DEFAULT);
-    if (!is_ok(w, group))
+    hid_t group = create_group(w, models, m);
+    if (group < 0)
         return -1;
     int result = 0;
     for (size_t i = 0; result == 0 && i < m->attribute_count; i++)
         result = write_attribute(w, group, m->attributes[i].name, m->attributes[i].value);
     for (size_t i = 0; result == 0 && i < sizeof datasets / sizeof *datasets; i++)
-        result = write_dataset(w, group, datasets[i].name, datasets[i].stored, datasets[i].native, datasets[i].data, datasets[i].rows,
+        result = write_dataset(w, group, datasets[i].name, datasets[i].stored, datasets[i].native, datasets[i].data, 0, datasets[i].rows,
                                datasets[i].columns);
+    if (result == 0 && m->completeness)
+        result = write_dataset(w, group, "completeness", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, m->completeness, 0, rows, 2);
+    if (result == 0 && m->attention)
+        result = write_dataset(w, group, "attention", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, m->attention, m->layers, m->heads, columns);
     H5Gclose(group);
     return result;
 }
@@ -170,8 +194,10 @@ static int check_models(const char *path, const struct result *r, struct error *
             return fail(e, "%s: '%s' cannot name a model (expected a name without /)", path, m->name);
         if (m->segments == 0 || m->positions == 0)
             return fail(e, "%s: model %s has %zu segments of %zu positions (expected at least one)", path, m->name, m->segments, m->positions);
+        if (m->target && (i == 0 || strcmp(m->name, r->models[i - 1].name) != 0))
+            return fail(e, "%s: target %zu of %s stands before its main field", path, m->target, m->name);
         for (size_t k = 0; k < i; k++)
-            if (strcmp(m->name, r->models[k].name) == 0)
+            if (strcmp(m->name, r->models[k].name) == 0 && m->target == r->models[k].target && m->layer == r->models[k].layer)
                 return fail(e, "%s: two models are named %s", path, m->name);
     }
     return 0;

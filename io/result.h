@@ -15,9 +15,11 @@ struct result_attribute {
     const char *value;
 };
 
-/* What is stored for one model, target and layer. Arrays are borrowed when writing and owned by the result when read. */
+/* What is stored for one model, target and layer. Arrays are borrowed when writing and owned by the result when read. Those of one model stand together, its main
+ * one (the whole segment, at the embeddings) first. */
 struct result_model {
     char name[128];
+    size_t target, layer;           /* 0, 0: the main one, in /models/NAME; else in /models/NAME/target-P/layer-K */
     size_t segments, positions;     /* S, L-1 */
     int wide;                       /* 1: norm is stored as float64, 0: float32 */
     double *norm;                   /* [segments, positions] raw ||g_m|| */
@@ -25,6 +27,10 @@ struct result_model {
     uint8_t *status;                /* [segments] enum segment_status */
     uint64_t *start;                /* [segments] */
     double *s, *c, *c_lo, *c_hi;    /* [positions] */
+    /* written only, each where it is not NULL */
+    const double *completeness;     /* [segments, 2] of integrated gradients: the sum of the attributions, log p of the baseline */
+    const double *attention;        /* [layers, heads, positions] mean attention by distance */
+    size_t layers, heads;
     struct result_attribute *attributes; /* path, digest, family, layers, heads, hidden, position_encoding, dtype, device, target, train_length ... */
     size_t attribute_count;
 };
@@ -32,7 +38,7 @@ struct result_model {
 struct result {
     char *version, *command; /* root attributes */
     struct result_model *models;
-    size_t model_count;
+    size_t model_count;      /* of all targets and layers */
     void *memory; /* of all arrays of a result that was read; NULL when writing */
     size_t memory_bytes;
 };

@@ -14,7 +14,6 @@
 
 enum {
     TEXT_BYTES_MAX = 1 << 20,
-    DEFLATE_RATIO_MAX = 1032, /* zlib's bound on how far data shrink */
     MODELS_MAX = 100000
 };
 
@@ -34,6 +33,7 @@ static const struct {
  * (uint64_t) and the bytes. Before the models stand version and command. */
 struct row {
     char name[sizeof ((struct result_model *)0)->name];
+    uint64_t target, layer; /* 0, 0: the main group */
     uint64_t segments, positions, wide;
     uint64_t address[DATASETS]; /* in the file */
 };
@@ -45,6 +45,7 @@ struct lister {
     size_t file_bytes;
     FILE *out;
     size_t models;
+    const struct row *model; /* of the groups inside a model's that are being listed */
     struct error *e;
 };
 
@@ -151,38 +152,6 @@ static herr_t list_attribute(hid_t object, const char *name, const H5A_info_t *i
     return result;
 }
 
-/* Storage that stays in this file, by filters that are part of HDF5, and enough of it for `bytes`. */
-static int check_storage(struct lister *r, hid_t dataset, const char *model, const char *name, size_t bytes)
-{
-    hid_t list = H5Dget_create_plist(dataset);
-    int ok = list >= 0 && H5Pget_layout(list) != H5D_VIRTUAL && H5Pget_external_count(list) == 0;
-    for (int i = 0, n = ok ? H5Pget_nfilters(list) : 0; i < n; i++) {
-        unsigned flags, configuration;
-        size_t values = 0;
-        H5Z_filter_t filter = H5Pget_filter2(list, (unsigned)i, &flags, &values, NULL, 0, NULL, &configuration);
-        ok = ok && (filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_FLETCHER32);
-    }
-    H5Pclose(list);
-    if (!ok)
-        return fail(r->e, "%s: %s/%s is not stored in the file itself by deflate and shuffle", r->path, model, name);
-    hsize_t stored = H5Dget_storage_size(dataset);
-    if (stored == 0 || stored > r->file_bytes || bytes / DEFLATE_RATIO_MAX > stored)
-        return fail(r->e, "%s: %s/%s claims %zu bytes, more than the file can hold", r->path, model, name, bytes);
-    return 0;
-}
-
-/* A chunk beyond the dataset's own size would be a way to ask for memory. */
-static int check_chunk(struct lister *r, hid_t dataset, const char *model, const char *name, int rank, const hsize_t *shape)
-{
-    hsize_t chunk[2];
-    hid_t list = H5Dget_create_plist(dataset);
-    int ok = list >= 0 && (H5Pget_layout(list) != H5D_CHUNKED || H5Pget_chunk(list, rank, chunk) == rank);
-    for (int i = 0; ok && H5Pget_layout(list) == H5D_CHUNKED && i < rank; i++)
-        ok = chunk[i] <= shape[i];
-    H5Pclose(list);
-    return ok ? 0 : fail(r->e, "%s: %s/%s has chunks larger than itself", r->path, model, name);
-}
-
 /* Checks one dataset of the model and fills in its address. Sizes of 0 in the row are filled in, others must agree. `stored` and `other` are the types it
  * may have; *is_other tells which. */
 static int list_dataset(struct lister *r, hid_t group, struct row *row, int which, hid_t stored, hid_t other, uint64_t *is_other)
@@ -190,7 +159,7 @@ static int list_dataset(struct lister *r, hid_t group, struct row *row, int whic
     const char *model = row->name, *name = datasets[which].name;
     uint64_t *sizes[2];
     int rank = 0, result = -1;
-    size_t count = 1, bytes;
+    char label[sizeof row->name + 16];
     hsize_t dims[2] = {0};
     H5O_info_t info;
     if (datasets[which].by_segment)
@@ -217,21 +186,14 @@ static int list_dataset(struct lister *r, hid_t group, struct row *row, int whic
             goto end;
         }
         *sizes[i] = dims[i];
-        if (size_multiply(&count, count, (size_t)dims[i])) {
-            fail(r->e, "%s: %s/%s has a shape that overflows 64 bits", r->path, model, name);
-            goto end;
-        }
-    }
-    if (size_multiply(&bytes, count, H5Tget_size(type))) {
-        fail(r->e, "%s: %s/%s has a shape that overflows 64 bits", r->path, model, name);
-        goto end;
     }
     if (H5Oget_info(dataset, &info) < 0) {
         hdf_fail(r->e, r->path, name);
         goto end;
     }
     row->address[which] = info.addr;
-    result = check_storage(r, dataset, model, name, bytes) || check_chunk(r, dataset, model, name, rank, dims) ? -1 : 0;
+    snprintf(label, sizeof label, "%s/%s", model, name);
+    result = hdf_check_storage(dataset, label, r->path, r->file_bytes, r->e);
 end:
     H5Sclose(space);
     H5Tclose(type);
@@ -263,23 +225,86 @@ static int list_attributes(struct lister *r, hid_t group)
     return 0;
 }
 
+/* Calls `each` for the links of a group, in the order they were made in where that is kept. */
+static herr_t iterate(hid_t group, H5L_iterate_t each, struct lister *r)
+{
+    unsigned tracked = 0;
+    hsize_t at = 0;
+    hid_t list = H5Gget_create_plist(group);
+    H5Pget_link_creation_order(list, &tracked);
+    H5Pclose(list);
+    return H5Literate(group, tracked & H5P_CRT_ORDER_INDEXED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME, H5_ITER_INC, &at, each, r);
+}
+
+/* The number behind `stem` in a name that is nothing else, as it would be written; 0, or -1. */
+static int number_behind(const char *name, const char *stem, uint64_t *out)
+{
+    char again[64];
+    size_t length = strlen(stem);
+    if (strncmp(name, stem, length) || strlen(name) > 40)
+        return -1;
+    *out = strtoull(name + length, NULL, 10);
+    snprintf(again, sizeof again, "%s%llu", stem, (unsigned long long)*out);
+    return strcmp(again, name) ? -1 : 0;
+}
+
+/* Lists what is in the group of a model, target and layer, whose row says which. */
+static int list_group(struct lister *r, hid_t group, struct row *row)
+{
+    if (r->models++ >= MODELS_MAX)
+        return fail(r->e, "%s: has more than %d models, targets and layers", r->path, MODELS_MAX);
+    if (list_datasets(r, group, row))
+        return -1;
+    fwrite(row, sizeof *row, 1, r->out);
+    return list_attributes(r, group);
+}
+
+static herr_t list_layer(hid_t target, const char *name, const H5L_info_t *info, void *context)
+{
+    struct lister *r = context;
+    struct row row = {.target = r->model->target};
+    if (info->type != H5L_TYPE_HARD || number_behind(name, "layer-", &row.layer))
+        return 0;
+    hid_t group = H5Gopen2(target, name, H5P_DEFAULT);
+    if (group < 0)
+        return fail(r->e, "%s: models/%s/target-%llu/%s is not a group", r->path, r->model->name, (unsigned long long)row.target, name);
+    memcpy(row.name, r->model->name, sizeof row.name);
+    int result = list_group(r, group, &row);
+    H5Gclose(group);
+    return result;
+}
+
+static herr_t list_target(hid_t model, const char *name, const H5L_info_t *info, void *context)
+{
+    struct lister *r = context;
+    const struct row *above = r->model;
+    struct row row = *above;
+    if (info->type != H5L_TYPE_HARD || number_behind(name, "target-", &row.target) || row.target == 0)
+        return 0;
+    hid_t group = H5Gopen2(model, name, H5P_DEFAULT);
+    if (group < 0)
+        return fail(r->e, "%s: models/%s/%s is not a group", r->path, row.name, name);
+    r->model = &row;
+    herr_t result = iterate(group, list_layer, r);
+    r->model = above;
+    H5Gclose(group);
+    return result;
+}
+
 static herr_t list_model(hid_t models, const char *name, const H5L_info_t *info, void *context)
 {
     struct lister *r = context;
     struct row row = {0};
     if (info->type != H5L_TYPE_HARD)
         return fail(r->e, "%s: models/%s is a link to elsewhere (expected a group in the file)", r->path, name);
-    if (strlen(name) >= sizeof row.name || r->models++ >= MODELS_MAX)
-        return fail(r->e, "%s: the name of model %.40s... is too long, or there are too many", r->path, name);
+    if (strlen(name) >= sizeof row.name)
+        return fail(r->e, "%s: the name of model %.40s... is too long", r->path, name);
     hid_t group = H5Gopen2(models, name, H5P_DEFAULT);
     if (group < 0)
         return fail(r->e, "%s: models/%s is not a group", r->path, name);
     strcpy(row.name, name);
-    int result = list_datasets(r, group, &row);
-    if (result == 0) {
-        fwrite(&row, sizeof row, 1, r->out);
-        result = list_attributes(r, group);
-    }
+    r->model = &row;
+    herr_t result = list_group(r, group, &row) || iterate(group, list_target, r) < 0 ? -1 : 0;
     H5Gclose(group);
     return result;
 }
@@ -289,13 +314,7 @@ static int list_models(struct lister *r, hid_t file)
     hid_t models = hdf_is_hard_link(file, "models") ? H5Gopen2(file, "models", H5P_DEFAULT) : -1;
     if (models < 0)
         return fail(r->e, "%s: has no group models (expected a result of reach erf)", r->path);
-    unsigned tracked = 0;
-    hsize_t at = 0;
-    hid_t list = H5Gget_create_plist(models);
-    H5Pget_link_creation_order(list, &tracked);
-    H5Pclose(list);
-    H5_index_t order = tracked & H5P_CRT_ORDER_INDEXED ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
-    if (H5Literate(models, order, H5_ITER_INC, &at, list_model, r) < 0)
+    if (iterate(models, list_model, r) < 0)
         return -1;
     return r->models ? 0 : fail(r->e, "%s: holds no models", r->path);
 }
@@ -447,7 +466,7 @@ static int take_models(struct cursor *c, struct result *out, uint64_t (**address
             return fail_memory(c->e, (double)(out->model_count + 1) * (sizeof *models + sizeof *grown), "models");
         struct result_model *m = &models[out->model_count];
         memcpy(grown[out->model_count++], row.address, sizeof row.address);
-        *m = (struct result_model){.segments = row.segments, .positions = row.positions, .wide = row.wide != 0};
+        *m = (struct result_model){.target = row.target, .layer = row.layer, .segments = row.segments, .positions = row.positions, .wide = row.wide != 0};
         memcpy(m->name, row.name, sizeof m->name);
         m->name[sizeof m->name - 1] = '\0';
         if (take_attributes(c, m))

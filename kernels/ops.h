@@ -161,6 +161,10 @@ struct kernels {
     void (*attention_reverse)(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o, const struct buffer *q,
                               const struct buffer *kv, const struct buffer *o, const struct buffer *lse, const struct attention *a, int segments, int queries,
                               int keys);
+    /* What the last `counted` queries pay attention to: mass[segments, heads, keys] = the sum over them of p(i, i - t) at distance t = 0 .. keys - 1, summed in
+     * double; 0 at distances that no query sees. mass ROLE_STATISTIC; the others as `attention` took and left them. NULL in a set without it. */
+    void (*attention_mass)(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv, const struct buffer *lse,
+                           const struct attention *a, int segments, int queries, int keys, int counted);
     /* dst[segments*to, W] = the last `to` rows of each segment's `from` rows of src. The roles may differ. */
     void (*tail)(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width);
     /* The reverse of tail: dst[segments*from, W]: its last `to` rows a segment += src[segments*to, W]. The roles may differ. */

@@ -102,8 +102,20 @@ static int make_buffers(struct engine *g, struct error *e)
             return -1;
     if (g->carry && make(g, &g->fresh, ROLE_ACTIVATION, rows * kv_width, e))
         return -1;
+    if (g->options.attention && make(g, &g->mass, ROLE_STATISTIC, b * (size_t)d->heads * (size_t)g->keys[0], e))
+        return -1;
     if (forward)
         return make_kept(g, batch, e);
+    for (int l = 1; g->layer_norms && l < d->layers; l++)
+        if (make(g, &g->layer_norms[l], ROLE_STATISTIC, b * (size_t)g->keys[l], e))
+            return -1;
+    if (g->options.attribution != ATTRIBUTION_GRAD) {
+        size_t elements = (size_t)g->keys[0] * embedding;
+        if (make(g, &g->mean, ROLE_RESIDUAL, b * elements, e))
+            return -1;
+        if (!(g->host = calloc(elements + embedding, sizeof *g->host)))
+            return fail_memory(e, 8.0 * (double)elements, "a segment's embeddings");
+    }
     if (make(g, &g->s, ROLE_RESIDUAL, pruned * hidden, e) || (gated && make(g, &g->da_gate, ROLE_ACTIVATION, queries_most * (size_t)d->mlp, e)) ||
         make(g, &g->dq, ROLE_ACTIVATION, queries_most * q_width, e) || make(g, &g->dkv, ROLE_ACTIVATION, rows * kv_width, e) ||
         make(g, &g->g[0], ROLE_RESIDUAL, rows * hidden, e) || make(g, &g->g[1], ROLE_RESIDUAL, rows * hidden, e) ||
@@ -120,7 +132,7 @@ struct engine *engine_create(struct kernels *k, const struct decoder *d, const s
         fail_memory(e, sizeof *g, "engine");
         return NULL;
     }
-    g->k = k, g->d = d, g->options = *o, g->n = o->positions;
+    g->k = k, g->d = d, g->options = *o, g->n = o->positions, g->input_scale = 1;
     if (o->positions < 1) {
         fail(e, "a segment needs at least 2 tokens: one input and the target");
         goto failed;
@@ -139,7 +151,8 @@ struct engine *engine_create(struct kernels *k, const struct decoder *d, const s
     g->x = calloc(layers + 1, sizeof *g->x);
     g->kept = calloc(layers, sizeof *g->kept);
     g->carry = o->carry ? calloc(layers, sizeof *g->carry) : NULL;
-    if ((o->carry && !g->carry) || !g->keys || !g->queries || !g->blocks || !g->attention || !g->x || !g->kept) {
+    g->layer_norms = o->by_layer ? calloc(layers, sizeof *g->layer_norms) : NULL;
+    if ((o->carry && !g->carry) || (o->by_layer && !g->layer_norms) || !g->keys || !g->queries || !g->blocks || !g->attention || !g->x || !g->kept) {
         fail_memory(e, (double)layers * sizeof *g->blocks, "engine");
         goto failed;
     }
@@ -177,15 +190,19 @@ void engine_close(struct engine *g)
         k->destroy(k, g->x[l]);
     for (int l = 0; g->carry && l < layers; l++)
         k->destroy(k, g->carry[l]);
+    for (int l = 0; g->layer_norms && l < layers; l++)
+        k->destroy(k, g->layer_norms[l]);
     for (int l = 0; g->kept && l < layers; l++)
         if (l >= layers - g->plan.stored_layers)
             destroy_kept(g, &g->kept[l]);
     destroy_kept(g, &g->scratch);
     struct buffer *all[] = {g->tokens, g->targets, g->raw, g->raw_statistics, g->narrow, g->places, g->y,      g->t,                g->r,       g->s,     g->a,
-                            g->da_gate, g->dq,     g->dkv, g->g[0],           g->g[1],   g->last,   g->d_last, g->final_statistics, g->logprob, g->norms, g->fresh};
+                            g->da_gate, g->dq,     g->dkv, g->g[0],           g->g[1],   g->last,   g->d_last, g->final_statistics, g->logprob, g->norms, g->fresh,
+                            g->mean,    g->mass};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         k->destroy(k, all[i]);
     free(g->keys), free(g->queries), free(g->blocks), free(g->attention), free(g->x), free(g->kept), free(g->carry);
+    free(g->layer_norms), free(g->host);
     free(g);
 }
 
@@ -206,11 +223,12 @@ int engine_check_ids(const struct engine *g, const int32_t *ids, size_t count, s
     return 0;
 }
 
-/* The inputs that matter and the target of each segment, checked against the vocabulary. */
-static int upload(struct engine *g, const int32_t *ids, int count, struct error *e)
+int engine_upload(struct engine *g, const int32_t *ids, int count, struct error *e)
 {
     struct kernels *k = g->k;
     size_t n = (size_t)g->n, rows = (size_t)g->keys[0];
+    if (count < 1 || count > g->plan.batch)
+        return fail(e, "%d segments at once, planned for %d", count, g->plan.batch);
     if (engine_check_ids(g, ids, (size_t)count * (n + 1), e))
         return -1;
     for (size_t b = 0; b < (size_t)count; b++) {
@@ -224,33 +242,18 @@ static int upload(struct engine *g, const int32_t *ids, int count, struct error 
 int engine_measure(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count, struct error *e)
 {
     struct kernels *k = g->k;
-    int layers = g->d->layers, first_stored = layers - g->plan.stored_layers;
-    size_t n = (size_t)g->n, rows = (size_t)g->keys[0];
-    if (count < 1 || count > g->plan.batch)
-        return fail(e, "%d segments at once, planned for %d", count, g->plan.batch);
-    if (upload(g, ids, count, e))
+    size_t n = (size_t)g->n, layers = g->layer_norms ? (size_t)g->d->layers : 1;
+    struct buffer *gradient;
+    if (engine_upload(g, ids, count, e) || reverse_pass(g, &gradient, count, e))
         return -1;
-    if (forward_blocks(g, count, e))
-        return -1;
-    struct buffer *dy = g->g[0], *dx = g->g[1];
-    reverse_head(g, dy, count);
-    for (int l = layers - 1; l >= 0; l--) {
-        if (weights_need(g, l, e))
-            return -1;
-        if (l < first_stored)
-            forward_block(g, l, count, 1);
-        reverse_block(g, l, dx, dy, count);
-        if (!g->plan.resident && k->synchronize(k, e))
-            return -1;
-        weights_done(g, l);
-        struct buffer *swap = dx;
-        dx = dy, dy = swap;
-    }
-    reverse_embed(g, dy, count);
-    for (size_t b = 0; b < (size_t)count; b++) {
-        memset(norm + b * n, 0, (n - rows) * sizeof *norm); /* outside the cone */
-        k->read(k, norm + b * n + (n - rows), g->norms, b * rows, rows);
-    }
+    reverse_norms(g, gradient, count);
+    for (size_t b = 0; b < (size_t)count; b++)
+        for (size_t l = 0; l < layers; l++) {
+            size_t rows = (size_t)g->keys[l];
+            double *to = norm + (b * layers + l) * n;
+            memset(to, 0, (n - rows) * sizeof *norm); /* outside the cone */
+            k->read(k, to + (n - rows), l ? g->layer_norms[l] : g->norms, b * rows, rows);
+        }
     k->read(k, logprob, g->logprob, 0, (size_t)count);
     return k->synchronize(k, e);
 }
@@ -273,7 +276,7 @@ int engine_first_nonfinite(struct engine *g, const int32_t *ids, int *layer, str
 {
     int layers = g->d->layers, finite;
     size_t hidden = (size_t)g->d->hidden;
-    if (upload(g, ids, 1, e))
+    if (engine_upload(g, ids, 1, e))
         return -1;
     forward_embed(g, 1);
     for (*layer = -1; *layer < layers; ++*layer) {

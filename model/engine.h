@@ -15,6 +15,9 @@ enum keep_mode {
     KEEP_RECOMPUTE /* only each layer's input is kept; the rest is computed again in reverse */
 };
 
+/* What the norms are taken of: model/attribution.h for all but the first. */
+enum attribution { ATTRIBUTION_GRAD, ATTRIBUTION_INPUT, ATTRIBUTION_INTEGRATED, ATTRIBUTION_SMOOTH };
+
 struct engine_options {
     int positions;       /* n = L-1 */
     int outputs;         /* forward alone (model/score.h): the last positions whose next token is scored; 0: the last one, and in reverse */
@@ -26,6 +29,11 @@ struct engine_options {
     enum keep_mode keep;
     int resident;        /* widened weights stay in memory: 1 yes, 0 no, -1 chosen by the plan */
     double seed;         /* factor on the gradient of log p; 1 in all measurements */
+    int by_layer;        /* engine_measure: norms at the input of every block, as the one reverse pass goes by */
+    enum attribution attribution; /* other than ATTRIBUTION_GRAD: for engine_attribute */
+    double noise;        /* ATTRIBUTION_SMOOTH: standard deviation of what is added to an element of the embedding */
+    uint64_t noise_seed;
+    int attention;       /* forward alone, for engine_attention (model/attention.h) */
 };
 
 /* The memory plan: what a run will take, before it takes it. Bytes. */
@@ -50,7 +58,8 @@ char *memory_plan_text(char text[256], const struct memory_plan *p);
 /* Plans only. */
 int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d, const struct engine_options *o, struct error *e) MUST_USE;
 
-/* Measures `count` segments (at most plan.batch) of ids [count, n + 1]: norm [count, n] = ||d log p / d e_m||_2, logprob [count]. */
+/* Measures `count` segments (at most plan.batch) of ids [count, n + 1]: norm [count, n] = ||d log p / d e_m||_2, logprob [count]. With options.by_layer norm is
+ * [count, layers, n]: those, and from layer 1 on the norms of the gradient with respect to the input of block l, x[l]. */
 int engine_measure(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count, struct error *e) MUST_USE;
 
 /* For a segment whose norms are unusable: the first layer whose output is not finite: -1 the embedding, 0..layers-1 a block, layers the head; layers + 1 if all

@@ -74,6 +74,13 @@ struct engine {
     struct buffer *dq, *dkv;
     struct buffer *g[2];  /* gradient of the residual stream, two in turn */
     struct buffer *last, *d_last, *final_statistics, *logprob, *norms;
+    struct buffer **layer_norms; /* with by_layer: [layers] [B keys]; none at 0, which is g->norms */
+    struct buffer *mean;   /* mean gradient of several passes [B n, E], for attributions */
+    double *host;          /* of attributions: [n, E] of one segment, and one more row */
+    double input_scale;    /* factor on embedding rows: 1, but on the way of integrated gradients */
+    int noisy;             /* 1: forward_embed adds noise, of this sample and from this segment on */
+    uint64_t sample, first_segment;
+    struct buffer *mass;   /* with options.attention: [B, H, n] */
     struct buffer **carry; /* [layers] [B min(carried, window - 1), 2, KV hd]: keys, not yet rotated, and values of the positions before x[0]'s */
     struct buffer *fresh;  /* [B outputs, 2, KV hd]: those of x[l]'s positions */
     long carried;          /* positions before x[0]'s so far */
@@ -88,7 +95,15 @@ int plan_carry(const struct decoder *d, const struct engine_options *o, int l);
 void plan_kept(size_t elements[KEPT_BUFFERS], const struct decoder *d, int l, int keys, int queries, int batch);
 enum buffer_role plan_kept_role(int member);
 
+/* -- attribution.c -- */
+/* Adds the noise of g->sample, times the embedding's scale, to rows x [B rows, E]. */
+void attribution_noise(struct engine *g, struct buffer *x, struct rows rows);
+/* Forward and reverse passes that a segment takes. */
+int attribution_passes(enum attribution a);
+
 /* -- engine.c -- */
+/* The inputs that matter and the target of each segment go to g->tokens and g->targets, checked against the vocabulary. */
+int engine_upload(struct engine *g, const int32_t *ids, int count, struct error *e) MUST_USE;
 /* Every id is in the vocabulary and none is padding; else an error that names it. */
 int engine_check_ids(const struct engine *g, const int32_t *ids, size_t count, struct error *e) MUST_USE;
 
@@ -113,7 +128,7 @@ size_t weights_block_bytes(struct kernels *k, const struct decoder *d, int l);
 size_t weights_shared_bytes(struct kernels *k, const struct decoder *d, int n);
 
 /* -- forward.c -- */
-/* Embeddings and norms below block 0: fills x[0] from g->tokens. */
+/* Embeddings and norms below block 0: fills x[0] from g->tokens, with g->input_scale and noise. */
 void forward_embed(struct engine *g, int batch);
 /* Block l: x[l] -> kept, and x[l + 1] unless `only_kept`. */
 void forward_block(struct engine *g, int l, int batch, int only_kept);
@@ -132,7 +147,11 @@ int score_join(struct engine *g, int l, int batch);
 void reverse_head(struct engine *g, struct buffer *dx, int batch);
 /* Block l: gradient of its output `dy` (destroyed) -> gradient of its input `dx`. */
 void reverse_block(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch);
-/* Gradient of x[0] -> norms. */
-void reverse_embed(struct engine *g, struct buffer *dx, int batch);
+/* Gradient of x[0] -> that of the scaled embedding rows [B n, E], in a buffer of the engine. */
+struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch);
+/* Gradient of the scaled embedding rows -> norms of the gradient of the rows: g->norms. */
+void reverse_norms(struct engine *g, const struct buffer *gradient, int batch);
+/* Forward and in reverse from g->tokens and g->targets: *gradient of the scaled embedding rows, g->logprob; with by_layer also g->layer_norms. */
+int reverse_pass(struct engine *g, struct buffer **gradient, int batch, struct error *e) MUST_USE;
 
 #endif

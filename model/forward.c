@@ -17,14 +17,19 @@ void forward_embed(struct engine *g, int batch)
     struct rows rows = {batch, g->keys[0]};
     int norm = g->embedding_norm.present;
     struct buffer *to = norm ? g->raw : g->x[0];
+    double scale = d->embedding_scale * g->input_scale;
     if (g->project_in.weight) {
-        k->embed(k, g->narrow, g->tokens, g->embedding, d->embedding_scale, NULL, g->n, rows, d->embedding_width);
+        k->embed(k, g->narrow, g->tokens, g->embedding, scale, NULL, g->n, rows, d->embedding_width);
+        if (g->noisy)
+            attribution_noise(g, g->narrow, rows);
         k->tail(k, g->y, g->narrow, batch, rows.count, rows.count, d->embedding_width);
         if (g->position_rows)
             k->embed(k, to, g->places, g->position_rows, 1, NULL, g->n, rows, d->hidden);
         k->linear(k, to, g->y, g->project_in.weight, g->project_in.bias, rows, g->position_rows != NULL);
     } else {
-        k->embed(k, to, g->tokens, g->embedding, d->embedding_scale, g->position_rows, g->n, rows, d->hidden);
+        k->embed(k, to, g->tokens, g->embedding, scale, g->position_rows, g->n, rows, d->hidden);
+        if (g->noisy)
+            attribution_noise(g, to, rows);
     }
     if (norm)
         k->norm(k, g->x[0], g->raw_statistics, g->raw, &g->embedding_norm.norm, rows, d->hidden);

@@ -83,6 +83,12 @@ static double common_bytes(struct kernels *k, const struct decoder *d, const str
     bytes += activation * rows * (2 * widest + (gated && !o->outputs ? 2.0 : 1.0) * d->mlp + (o->outputs ? 0.0 : q_width) + (o->outputs && !o->carry ? 0.0 : kv_width));
     bytes += (activation + residual) * batch * queries[d->layers - 1] * d->hidden;
     bytes += residual * rows * d->hidden * (2 + d->embedding_norm.present);
+    if (o->attribution != ATTRIBUTION_GRAD)
+        bytes += rows * d->embedding_width * (residual + 8.0 / batch);
+    for (int l = 1; o->by_layer && l < d->layers; l++)
+        bytes += (double)k->role_size[ROLE_STATISTIC] * batch * keys[l];
+    if (o->attention)
+        bytes += (double)k->role_size[ROLE_STATISTIC] * batch * d->heads * keys[0];
     if (d->project_in.weight.data)
         bytes += rows * (residual * d->embedding_width + (double)k->role_size[ROLE_INDEX]);
     for (int l = 0; l < d->layers; l++)
@@ -227,6 +233,10 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
 {
     int *keys = calloc((size_t)d->layers, sizeof *keys), *queries = calloc((size_t)d->layers, sizeof *queries), n = o->positions, result = -1;
     struct sizes w = {.shared = (double)weights_shared_bytes(k, d, n)};
+    if (o->attention && !k->attention_mass) {
+        fail(e, "%s: cannot sum attention by distance (expected --device cpu with --attention)", k->name);
+        goto end;
+    }
     *plan = (struct memory_plan){.positions = n, .layers = d->layers, .budget = o->memory ? (double)o->memory : default_budget(k)};
     if (!keys || !queries) {
         fail_memory(e, 8.0 * d->layers, "memory plan");
@@ -248,7 +258,7 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
             break;
         batch /= 2;
     }
-    plan->flops = needed_flops(d, o, n, keys, queries);
+    plan->flops = needed_flops(d, o, n, keys, queries) * attribution_passes(o->attribution);
     plan->forward = o->outputs > 0;
     if (plan->total > plan->budget) {
         double total = plan->total, budget = plan->budget;

@@ -164,7 +164,7 @@ void reverse_block(struct engine *g, int l, struct buffer *dx, struct buffer *dy
     }
 }
 
-void reverse_embed(struct engine *g, struct buffer *dx, int batch)
+struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch)
 {
     struct kernels *k = g->k;
     const struct decoder *d = g->d;
@@ -178,5 +178,36 @@ void reverse_embed(struct engine *g, struct buffer *dx, int batch)
         k->linear_reverse(k, g->narrow, at, g->project_in.weight, rows, 0);
         at = g->narrow;
     }
-    k->row_norms(k, g->norms, at, d->embedding_scale, rows, d->embedding_width);
+    return at;
+}
+
+void reverse_norms(struct engine *g, const struct buffer *gradient, int batch)
+{
+    g->k->row_norms(g->k, g->norms, gradient, g->d->embedding_scale, (struct rows){batch, g->keys[0]}, g->d->embedding_width);
+}
+
+int reverse_pass(struct engine *g, struct buffer **gradient, int batch, struct error *e)
+{
+    struct kernels *k = g->k;
+    int layers = g->d->layers, first_stored = layers - g->plan.stored_layers;
+    struct buffer *dy = g->g[0], *dx = g->g[1];
+    if (forward_blocks(g, batch, e))
+        return -1;
+    reverse_head(g, dy, batch);
+    for (int l = layers - 1; l >= 0; l--) {
+        if (weights_need(g, l, e))
+            return -1;
+        if (l < first_stored)
+            forward_block(g, l, batch, 1);
+        reverse_block(g, l, dx, dy, batch);
+        if (g->layer_norms && l > 0)
+            k->row_norms(k, g->layer_norms[l], dx, 1, (struct rows){batch, g->keys[l]}, g->d->hidden);
+        if (!g->plan.resident && k->synchronize(k, e))
+            return -1;
+        weights_done(g, l);
+        struct buffer *swap = dx;
+        dx = dy, dy = swap;
+    }
+    *gradient = reverse_embed(g, dy, batch);
+    return 0;
 }

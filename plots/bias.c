@@ -11,7 +11,7 @@
 #define RIGHT_PANEL_LEFT 0.570
 #define RIGHT_PANEL_RIGHT 0.975
 enum { PANELS = 580, ABOVE = 74, BELOW = 72 }; /* pixels of the panels, of their titles, of their axes */
-#define DEPTH_SHOWN 20.0 /* biases so far below the largest one of all are cut: e^-20 is 2e-9 */
+#define DEPTH_SHOWN 40.0 /* biases so far below the largest one of all are cut: e^-40 is 4e-18 */
 
 /* Points that are drawn of many: all near ones, then every so many. */
 static int is_drawn(size_t i, size_t count)
@@ -84,7 +84,10 @@ static int write_bias(FILE *f, const char *stem, const void *figure, struct erro
     fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
     fprintf(f, "set tmargin at screen %.4f\nset bmargin at screen %.4f\nset yrange [%.6g:%.6g]\n", 1 - ABOVE / height, foot / height, least - 0.03 * (most - least),
             most + 0.03 * (most - least));
-    fprintf(f, "set ylabel \"bias b(t)%s\" offset 0.5,0\n", cut ? ", cut 20 below its largest" : "");
+    fputs("set ylabel \"bias b(t)", f);
+    if (cut)
+        fprintf(f, ", cut %.0f below its largest", DEPTH_SHOWN);
+    fputs("\" offset 0.5,0\n", f);
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", LEFT_PANEL_LEFT, LEFT_PANEL_RIGHT);
     script_key_place(f, &key, height);
     fputs("set label 1 \"Last row of the bias matrix\" at graph 0, graph 1.055 left font title_font\n", f);
@@ -128,6 +131,8 @@ static void write_fits(FILE *f, const struct fits_figure *u, int logarithmic, in
                 u->count == 1 ? "#0072B2" : script_colour(i));
         joint = ", \\\n    ";
     }
+    if (u->count == 1 && !residuals && !logarithmic)
+        fprintf(f, "%s keyentry with lines lw 1.4 lc rgb \"#0072B2\" title '%s'", joint, u->quantity);
     for (size_t i = 0; i < u->count && !residuals; i++) {
         const char *colour = u->count == 1 ? "#D55E00" : script_colour(i);
 
@@ -146,7 +151,7 @@ static void write_fits(FILE *f, const struct fits_figure *u, int logarithmic, in
 static int write_fit(FILE *f, const char *stem, const void *figure, struct error *e)
 {
     const struct fits_figure *u = figure;
-    double first = INFINITY, last = -INFINITY, height = 850 + 30 * (double)u->count, key = (30 + 30 * (double)u->count) / height, upper, lower;
+    double first = INFINITY, last = -INFINITY, height = 850 + 30 * (double)(u->count + (u->count == 1)), key = (30 + 30 * (double)(u->count + (u->count == 1))) / height, upper, lower;
 
     (void)e;
     for (size_t i = 0; i < u->count; i++) {

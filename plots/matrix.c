@@ -8,7 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CELLS_MAX = 256, WIDTH = 1600 };
+enum {
+    CELLS_MAX = 256,
+    WIDTH = 1600,
+    LEFT = 115, RIGHT = 140, GAP = 44, /* pixels beside the panels of a grid and between them; axes are labelled on the left, colours on the right */
+    CHARACTER = 9                      /* pixels of a letter in a panel's title, at most */
+};
 #define BIAS_DEPTH 12.0      /* the colours of biases end so far below the largest: e^-12 is 6e-6 */
 #define DECADES_MAX 5        /* and those of attention at 1e-5 */
 
@@ -96,11 +101,11 @@ static void write_panel(FILE *f, const struct matrix_figure *u, size_t i, int at
     fprintf(f, "\nunset label\nunset object\nset lmargin at screen %.4f\nset rmargin at screen %.4f\n", left / WIDTH, (left + size) / WIDTH);
     fprintf(f, "set tmargin at screen %.4f\nset bmargin at screen %.4f\n", 1 - top / height, 1 - (top + size) / height);
     fputs("set label 1 '", f);
-    script_quoted(f, u->biases[i].label, SCRIPT_LABEL_CHARACTERS);
+    script_quoted(f, u->biases[i].label, u->count <= 3 || size > CHARACTER * SCRIPT_LABEL_CHARACTERS ? SCRIPT_LABEL_CHARACTERS : (size_t)(size / CHARACTER));
     fprintf(f, "%s' at graph 0.5, graph 1.0 offset 0,0.9 center noenhanced%s\n", attention ? ": attention" : u->count <= 3 ? ": bias" : "",
             u->count <= 3 ? " font title_font" : "");
     fprintf(f, "set object 1 polygon from 0,0 to 0,%zu to %zu,%zu to 0,0 fs solid noborder fc rgb \"#DDDDDD\" behind\n", u->length, u->length, u->length);
-    fprintf(f, "set xtics %.0f\nset ytics %.0f\n", tick, tick);
+    fprintf(f, "set xtics %.0f format \"%s\"\nset ytics %.0f format \"%s\"\n", tick, with_key_axis ? "% h" : "", tick, with_query_axis ? "% h" : "");
     fputs(with_key_axis ? "set xlabel \"key position\" offset 0,0.3\n" : "unset xlabel\n", f);
     fputs(with_query_axis ? "set ylabel \"query position\" offset 0.8,0\n" : "unset ylabel\n", f);
     if (with_scale) {
@@ -113,8 +118,8 @@ static void write_panel(FILE *f, const struct matrix_figure *u, size_t i, int at
     if (attention) {
         fprintf(f, "set logscale cb\nset cbrange [1e-%d:1]\nset cbtics (\"1\" 1", u->decades);
         for (int k = 1; k <= u->decades; k++)
-            fprintf(f, ", \"%.*f\" 1e-%d", k, pow(10, -k), k);
-        fputs(")\n", f);
+            fprintf(f, ", \"10^{-%d}\" 1e-%d", k, k);
+        fputs(") enhanced\n", f);
     } else {
         fprintf(f, "unset logscale cb\nset cbrange [%.6g:0]\nset cbtics autofreq format \"%%g\"\n", -u->depth);
     }
@@ -131,8 +136,8 @@ static int write_matrix(FILE *f, const char *stem, const void *figure, struct er
     const struct matrix_figure *u = figure;
     int pairs = u->count <= 3;
     size_t columns = pairs ? 2 : u->count <= 6 ? 3 : 4, rows = pairs ? u->count : (u->count + columns - 1) / columns;
-    double size = pairs ? 550 : columns == 3 ? 420 : 305, across = pairs ? 800 : columns == 3 ? 485 : 365, down = size + (pairs ? 140 : 95);
-    double height = 30 + down * (double)rows + (pairs ? 0 : 20);
+    double size = pairs ? 535 : (double)(WIDTH - LEFT - RIGHT - GAP * (columns - 1)) / (double)columns, across = pairs ? 790 : size + GAP, down = size + (pairs ? 140 : 60);
+    double height = 30 + down * (double)rows + (pairs ? 0 : 75);
 
     for (size_t i = 0; i < u->count; i++)
         if (write_arrays(f, u, i, e) != 0)
@@ -143,14 +148,14 @@ static int write_matrix(FILE *f, const char *stem, const void *figure, struct er
     fprintf(f, "share(value, distance) = distance < 0 ? NaN : value != value ? NaN : value < 1e-%d ? 1e-%d : value\n", u->decades, u->decades);
     fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.6\n", f);
     fprintf(f, "set xrange [0:%zu]\nset yrange [%zu:0]\nunset key\nset autoscale noextend\n", u->length, u->length);
-    fputs("set palette defined (0 '#440154', 1 '#472D7B', 2 '#3B528B', 3 '#2C728E', 4 '#21918C', 5 '#28AE80', 6 '#5EC962', 7 '#ADDC30', 8 '#FDE725')\n", f);
+    script_palette(f);
     for (size_t i = 0; i < u->count; i++) {
-        double top = 60 + down * (double)(pairs ? i : i / columns), left = 95 + across * (double)(pairs ? 0 : i % columns);
+        double top = 60 + down * (double)(pairs ? i : i / columns), left = LEFT + across * (double)(pairs ? 0 : i % columns);
 
         write_panel(f, u, i, 0, left, top, size, height, pairs || i + columns >= u->count, pairs || i % columns == 0,
                     pairs || i % columns + 1 == columns || i + 1 == u->count);
         if (pairs)
-            write_panel(f, u, i, 1, left + across, top, size, height, 1, 0, 1);
+            write_panel(f, u, i, 1, left + across, top, size, height, 1, 1, 1);
     }
     fputs("unset multiplot\nunset output\n", f);
     return 0;

@@ -60,6 +60,11 @@ void script_head(FILE *f, const char *stem, double height)
     fputs("mark = format eq \"svg\" ? 0.9 : 1.7\nset output output\nset encoding utf8\n", f);
 }
 
+void script_palette(FILE *f)
+{
+    fputs("set palette defined (0 '#440154', 1 '#472D7B', 2 '#3B528B', 3 '#2C728E', 4 '#21918C', 5 '#28AE80', 6 '#5EC962', 7 '#ADDC30', 8 '#FDE725')\n", f);
+}
+
 void script_log_ticks(FILE *f, double n)
 {
     static const int leading[] = {1, 2, 5};

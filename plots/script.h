@@ -24,6 +24,9 @@ void script_line(FILE *f, size_t i);
 /* Point type i: beyond the eighth, another one for the same colour. */
 int script_point(size_t i);
 
+/* `set palette` of the heat maps, dark to light and even in lightness. */
+void script_palette(FILE *f);
+
 /* Ticks 1 2 5 10 ... n of a logarithmic x axis; powers of ten alone where there are many. */
 void script_log_ticks(FILE *f, double n);
 

@@ -370,11 +370,27 @@ static void test_waves(void **state)
     }
 }
 
+/* Frequencies so large that 160 bits do not tell where in its period a wave is after a few steps: no block may claim to know, not even the first. */
+static void test_waves_unknown(void **state)
+{
+    (void)state;
+    struct built b = build("sum(i,1,10,cos(sqrt(2)*1e45*t*i))/2");
+    struct evaluator *quick = evaluator_new(b.pool, b.root, 64);
+    arb_ptr block = _arb_vec_init(EVALUATE_BLOCK);
+    assert_true(evaluator_has_waves(quick));
+    assert_int_equal(evaluator_block(block, quick, 0, EVALUATE_BLOCK), -1);
+    assert_int_equal(evaluator_block(block, quick, 256, EVALUATE_BLOCK), -1);
+    _arb_vec_clear(block, EVALUATE_BLOCK);
+    evaluator_free(quick);
+    demolish(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values), cmocka_unit_test(test_ranges), cmocka_unit_test(test_growth),
         cmocka_unit_test(test_euler),  cmocka_unit_test(test_primitive), cmocka_unit_test(test_waves),
+        cmocka_unit_test(test_waves_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,6 +34,7 @@ struct wave {
     arb_t shift, frequency;
     double weight;
     double cosine[EVALUATE_BLOCK], sine[EVALUATE_BLOCK]; /* of frequency * i */
+    int sharp;                                           /* these are known to half a unit in their last place */
 };
 
 struct evaluator {
@@ -555,6 +556,13 @@ int evaluator_has_waves(const struct evaluator *v)
     return v->waves >= 8;
 }
 
+/* The error bound of waves holds for sines and cosines known to 2^-70 before they become doubles; a frequency that is large and not rational may be
+ * known to less. */
+static int is_sharp(const arb_t sine, const arb_t cosine)
+{
+    return mag_cmp_2exp_si(arb_radref(sine), -70) <= 0 && mag_cmp_2exp_si(arb_radref(cosine), -70) <= 0;
+}
+
 /* The table of a wave, done once: powers of exp(i frequency), each from the one before. */
 static void wave_tables(struct wave *w)
 {
@@ -566,6 +574,7 @@ static void wave_tables(struct wave *w)
     for (int i = 0; i < EVALUATE_BLOCK; i++) {
         w->cosine[i] = arf_get_d(arb_midref(acb_realref(power)), ARF_RND_NEAR);
         w->sine[i] = arf_get_d(arb_midref(acb_imagref(power)), ARF_RND_NEAR);
+        w->sharp = is_sharp(acb_imagref(power), acb_realref(power)); /* the last is the least known */
         acb_mul(power, power, step, 128);
     }
     acb_clear(step);
@@ -589,8 +598,7 @@ int evaluator_block(arb_ptr out, struct evaluator *v, ulong first, int count)
         arb_mul_ui(angle, w->frequency, first, 160);
         arb_add(angle, angle, w->shift, 160);
         arb_sin_cos(sine, cosine, angle, 96);
-        /* the error bound holds for angles known to 2^-70 */
-        if (mag_cmp_2exp_si(arb_radref(sine), -70) > 0 || mag_cmp_2exp_si(arb_radref(cosine), -70) > 0)
+        if (!w->sharp || !is_sharp(sine, cosine))
             status = -1;
         double s = arf_get_d(arb_midref(sine), ARF_RND_NEAR), c = arf_get_d(arb_midref(cosine), ARF_RND_NEAR);
         if (w->is_sine)

@@ -421,6 +421,8 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
     arb_t level[GROWTH_LEVELS + 1], term, integral, q, weight, least, greatest, product, other;
     arb_ptr own[] = {term, integral, q, weight, least, greatest, product, other};
     enum { OWN = sizeof own / sizeof own[0] };
+    fmpq_t first;
+    fmpq_init(first);
     for (int i = 0; i < OWN; i++)
         arb_init(own[i]);
     for (int i = 0; i <= GROWTH_LEVELS; i++) {
@@ -431,7 +433,7 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
             arb_log(level[i], level[i - 1], prec);
     }
     /* y = level[k]: the integral over t of the growth is that over y of y^a ..., whose elasticity lies between -greatest and -least from here on;
-     * it is therefore between y^(1+a) ... / (greatest - 1) and the same over (least - 1) */
+     * it is therefore between y^(1+a) ... / (greatest - 1) and the same over (least - 1); `least` and `greatest` are kept less 1 */
     arb_one(weight);
     arb_one(product); /* the growth over t level[1] ... level[k-1], without those factors */
     arb_zero(term);
@@ -452,12 +454,14 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
             arb_div(weight, weight, level[i], prec);
         if (fmpq_is_zero(g->exponent[i]))
             continue;
-        arb_set_fmpq(q, g->exponent[i], prec);
-        arb_neg(q, q);
-        if (i == k) {
-            arb_set(least, q);
-            arb_set(greatest, q);
+        if (i == k) { /* - exponent - 1, exactly: it may be very small */
+            fmpq_add_si(first, g->exponent[i], 1);
+            arb_set_fmpq(least, first, prec);
+            arb_neg(least, least);
+            arb_set(greatest, least);
         } else {
+            arb_set_fmpq(q, g->exponent[i], prec);
+            arb_neg(q, q);
             arb_mul(q, q, weight, prec);
             if (arb_is_negative(q))
                 arb_add(least, least, q, prec);
@@ -465,8 +469,6 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
                 arb_add(greatest, greatest, q, prec);
         }
     }
-    arb_sub_ui(least, least, 1, prec);
-    arb_sub_ui(greatest, greatest, 1, prec);
     arb_mul(product, product, level[k], prec);
     arb_exp(term, term, prec);
     if (arb_is_positive(least) && arb_is_positive(level[k])) {
@@ -480,6 +482,7 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
     } else {
         arb_indeterminate(out);
     }
+    fmpq_clear(first);
     for (int i = 0; i < OWN; i++)
         arb_clear(own[i]);
     for (int i = 0; i <= GROWTH_LEVELS; i++)

@@ -84,11 +84,31 @@ static void set_constant(struct range *r)
     r->relative = 1;
 }
 
+/* The value, as far as it follows from its own at X: what never grows stays below that, and with an elasticity that is never positive it stays between
+ * that and 0. */
+static void settle_value(struct range *r, mpfi_t x)
+{
+    mpfi_set(x, r->start);
+    if (mpfr_sgn(&r->rate->right) <= 0) {
+        mpfr_set_inf(&x->left, -1);
+        narrow(r->value, x);
+    } else if (mpfr_sgn(&r->rate->left) >= 0) {
+        mpfr_set_inf(&x->right, 1);
+        narrow(r->value, x);
+    }
+    if (r->relative && mpfr_sgn(&r->elasticity->right) <= 0) {
+        mpfi_set(x, r->start);
+        mpfi_put_si(x, 0);
+        narrow(r->value, x);
+    }
+}
+
 /* The elasticity from rate and value where there is none yet, then each from the others. */
 static void settle(struct range *r)
 {
     mpfi_t x;
     mpfi_init2(x, mpfi_get_prec(r->value));
+    settle_value(r, x);
     if (!r->relative && !has_zero(r->value)) {
         mpfi_div(r->elasticity, r->rate, r->value);
         mend(r->elasticity);
@@ -407,6 +427,7 @@ static void rule_exp(struct range *out, const struct range *a)
     out->relative = 1;
     mpfi_mul(out->rate, out->value, a->rate);
     mend(out->rate);
+    settle(out);
 }
 
 static void rule_wave(struct range *out, const struct range *a, int is_sine)

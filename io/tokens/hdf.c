@@ -9,11 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PIECE_ELEMENTS = 1 << 16,
-    NAME_BYTES_MAX = 1024,
-    DEFLATE_RATIO_MAX = 1032 /* zlib's bound on how far data shrink */
-};
+enum { PIECE_ELEMENTS = 1 << 16, NAME_BYTES_MAX = 1024 };
 
 /* What the first process tells of the dataset. */
 struct found {
@@ -110,30 +106,14 @@ static int read_shape(struct reader *r, hid_t dataset)
     return s->count ? 0 : fail(r->e, "%s: %s holds no tokens", r->file->path, r->found.name);
 }
 
-/* Storage in the file itself, by filters that are part of HDF5, at most one of which packs, and enough of it for what the shape claims. */
-static int check_storage(struct reader *r, hid_t dataset, hsize_t chunk[2])
+/* Rows of a chunk; 1 where there are none. */
+static size_t rows_of_chunk(hid_t dataset)
 {
-    const struct stored_tokens *s = &r->found.tokens;
-    const char *path = r->file->path, *name = r->found.name;
+    hsize_t chunk[2] = {1, 1};
     hid_t list = H5Dget_create_plist(dataset);
-    hsize_t stored = H5Dget_storage_size(dataset);
-    int packed = 0, chunked = list >= 0 && H5Pget_layout(list) == H5D_CHUNKED;
-    int ok = list >= 0 && H5Pget_layout(list) != H5D_VIRTUAL && H5Pget_external_count(list) == 0;
-    for (int i = 0, n = ok ? H5Pget_nfilters(list) : 0; i < n; i++) {
-        unsigned flags, configuration;
-        size_t values = 0;
-        H5Z_filter_t filter = H5Pget_filter2(list, (unsigned)i, &flags, &values, NULL, 0, NULL, &configuration);
-        packed += filter == H5Z_FILTER_DEFLATE;
-        ok = ok && packed <= 1 && (filter == H5Z_FILTER_DEFLATE || filter == H5Z_FILTER_SHUFFLE || filter == H5Z_FILTER_FLETCHER32);
-    }
-    if (!ok || (chunked && H5Pget_chunk(list, s->rank, chunk) != s->rank))
-        return fail(r->e, "%s: %s is not stored in the file itself, plain or by deflate and shuffle", path, name);
-    for (int i = 0; chunked && i < s->rank; i++)
-        if (chunk[i] == 0 || chunk[i] > s->shape[i])
-            return fail(r->e, "%s: %s has chunks larger than itself", path, name);
-    if (stored == 0 || stored > r->file->size || s->count * s->element_bytes / (packed ? DEFLATE_RATIO_MAX : 1) > stored)
-        return fail(r->e, "%s: %s claims %zu elements, more than the file can hold", path, name, s->count);
-    return 0;
+    int chunked = H5Pget_layout(list) == H5D_CHUNKED && H5Pget_chunk(list, 2, chunk) > 0;
+    H5Pclose(list);
+    return chunked && chunk[0] ? (size_t)chunk[0] : 1;
 }
 
 /* Writes a struct found. */
@@ -141,7 +121,6 @@ static int find_dataset(FILE *out, void *context, struct error *e)
 {
     struct reader *r = context;
     struct found *f = &r->found;
-    hsize_t chunk[2] = {1, 1};
     r->e = e;
     hid_t file = hdf_open_descriptor(r->file->descriptor, r->file->path, e);
     if (file < 0 || choose_dataset(r, file))
@@ -151,10 +130,10 @@ static int find_dataset(FILE *out, void *context, struct error *e)
         return fail(e, "%s: has no dataset at %s", r->file->path, f->name);
     if (!is_integers(dataset))
         return fail(e, "%s: %s is no dataset of integers with 1 or 2 dimensions", r->file->path, f->name);
-    if (read_shape(r, dataset) || check_storage(r, dataset, chunk))
+    if (read_shape(r, dataset) || hdf_check_storage(dataset, f->name, r->file->path, r->file->size, e))
         return -1;
     /* whole chunks at a time, or each would be unpacked again and again */
-    size_t columns = f->tokens.rank == 2 ? f->tokens.shape[1] : 1, chunk_rows = (size_t)chunk[0];
+    size_t columns = f->tokens.rank == 2 ? f->tokens.shape[1] : 1, chunk_rows = rows_of_chunk(dataset);
     f->piece_rows = PIECE_ELEMENTS / columns / chunk_rows * chunk_rows;
     f->piece_rows = f->piece_rows ? f->piece_rows : chunk_rows;
     fwrite(f, sizeof *f, 1, out);
@@ -221,7 +200,7 @@ static int take_found(struct reader *r, const char *output, size_t size, struct 
     memcpy(f, output, sizeof *f);
     f->name[sizeof f->name - 1] = '\0';
     if ((s->rank != 1 && s->rank != 2) || size_multiply(&bytes, s->shape[0], s->rank == 2 ? s->shape[1] : 1) || bytes != s->count || s->count == 0 ||
-        size_multiply(&bytes, s->count, sizeof(uint64_t)) || bytes / sizeof(uint64_t) / DEFLATE_RATIO_MAX > r->file->size)
+        size_multiply(&bytes, s->count, sizeof(uint64_t)) || bytes / sizeof(uint64_t) / HDF_DEFLATE_RATIO_MAX > r->file->size)
         return fail(e, "%s: is damaged", r->file->path);
     f->piece_rows = f->piece_rows < s->shape[0] ? f->piece_rows : s->shape[0];
     return f->piece_rows ? 0 : fail(e, "%s: is damaged", r->file->path);

@@ -212,6 +212,30 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
         sum_groups(cpu_state(k)->vector, dkv->data, partial, s, (size_t)segments, (size_t)keys);
 }
 
+static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv, const struct buffer *lse,
+                           const struct attention *a, int segments, int queries, int keys, int counted)
+{
+    const struct attention_shape *s = &a->shape;
+    size_t heads = (size_t)s->heads, n = (size_t)keys, share = thread_floats(k, s, counted, keys, 0), sums = (n * sizeof(double) / sizeof(float) + 15) / 16 * 16;
+    float *scratch = cpu_scratch(k, (share + sums) * (size_t)omp_get_max_threads() * sizeof(float), "attention");
+    if (!scratch)
+        return;
+#pragma omp parallel for schedule(dynamic)
+    for (size_t task = 0; task < (size_t)segments * heads; task++) {
+        size_t g = task / heads, h = task % heads, before = (size_t)(queries - counted);
+        struct attention_task t = task_of(k, a, q->data, kv->data, g, h, queries, keys);
+        float *out = (float *)mass->data + task * n; /* [keys] */
+        t.q += before * t.q_stride;
+        t.queries = counted;
+        t.lse = (float *)lse->data + task * (size_t)queries + before;
+        t.scratch = scratch + (share + sums) * (size_t)omp_get_thread_num();
+        t.mass = (double *)(t.scratch + share);
+        cpu_state(k)->vector->attention_mass(&t);
+        for (size_t i = 0; i < n; i++)
+            out[i] = (float)t.mass[i];
+    }
+}
+
 static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows)
 {
     size_t threads = (size_t)omp_get_max_threads(), segments = (size_t)rows.segments, logits = (size_t)1 << 19; /* the head's, for a large vocabulary */
@@ -227,5 +251,6 @@ void cpu_fill_attention(struct kernels *k)
     k->attention_free = attention_free;
     k->attention = attention;
     k->attention_reverse = attention_reverse;
+    k->attention_mass = attention_mass;
     k->scratch_bytes = scratch_bytes;
 }

@@ -203,6 +203,41 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
     free(scratch);
 }
 
+static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv, const struct buffer *lse,
+                           const struct attention *a, int segments, int queries, int keys, int counted)
+{
+    const struct attention_shape *s = &a->shape;
+    size_t n = (size_t)keys, heads = (size_t)s->heads;
+    int threads = omp_get_max_threads();
+    double *scratch = calloc((size_t)threads * 2 * n, sizeof *scratch); /* [threads, 2, keys] */
+    (void)lse; /* probabilities are made again in double, as in reverse */
+    if (!scratch) {
+        kernels_keep_error(k, "out of memory (scores of %d keys)", keys);
+        return;
+    }
+#pragma omp parallel for collapse(2) schedule(dynamic) num_threads(threads)
+    for (int segment = 0; segment < segments; segment++) {
+        for (int head = 0; head < s->heads; head++) {
+            struct view v = head_view(a, kv, segment, head, queries, keys);
+            double *p = scratch + (size_t)omp_get_thread_num() * 2 * n, *sum = p + n;
+            real *out = (real *)mass->data + ((size_t)segment * heads + (size_t)head) * n; /* [keys] */
+            for (size_t t = 0; t < n; t++)
+                sum[t] = 0;
+            for (int r = queries - counted; r < queries; r++) {
+                size_t at = (((size_t)segment * (size_t)queries + (size_t)r) * heads + (size_t)head) * (size_t)s->head_size;
+                int first, end;
+                probabilities(p, NULL, &v, (const real *)q->data + at, r);
+                key_range(&first, &end, &v, r);
+                for (int j = first; j < end; j++)
+                    sum[end - 1 - j] += p[j];
+            }
+            for (size_t t = 0; t < n; t++)
+                out[t] = (real)sum[t];
+        }
+    }
+    free(scratch);
+}
+
 static struct attention *attention_create(struct kernels *k, const struct attention_shape *shape, struct error *e)
 {
     return kernels_take_error(k, e) ? NULL : attention_copy(shape, e);
@@ -220,4 +255,5 @@ void fill_attention(struct kernels *k)
     k->attention_free = attention_free;
     k->attention = attention_forward;
     k->attention_reverse = attention_reverse;
+    k->attention_mass = attention_mass;
 }

@@ -101,7 +101,7 @@ void fill_rows(struct kernels *k);       /* embed, rotate, clip, clip_reverse, r
 void fill_linear(struct kernels *k);     /* linear, linear_reverse */
 void fill_norm(struct kernels *k);       /* norm, norm_reverse, norm_heads, norm_heads_reverse */
 void fill_activation(struct kernels *k); /* activate, activate_reverse */
-void fill_attention(struct kernels *k);  /* attention_create, attention_free, attention, attention_reverse */
+void fill_attention(struct kernels *k);  /* attention_create, attention_free, attention, attention_reverse, attention_mass */
 void fill_head(struct kernels *k);       /* head, head_rows */
 #endif
 

@@ -16,6 +16,8 @@ static int read_gptj(struct decoder *d, struct error *e)
         config_bool_or(c, "tie_word_embeddings", 0, &d->tied, e) || family_activation(&activation, d, "activation_function", "gelu_new", e) ||
         family_bos(d, "bos_token_id", e))
         return -1;
+    if (!config_has(c, "rotary_dim") && !config_absent(c, "rotary_dim"))
+        return fail(e, "%s: rotary_dim null is not supported (expected an even number up to the head size, %d)", config_path(c), d->head_size);
     if (rotated % 2 || rotated > d->head_size)
         return fail(e, "%s: rotary_dim %ld is not supported (expected an even number up to the head size, %d)", config_path(c), rotated, d->head_size);
     d->mlp = (int)inner;

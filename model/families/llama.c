@@ -2,7 +2,6 @@
  * Source: huggingface/transformers, models/llama, mistral, qwen2, qwen3. */
 #include "model/family.h"
 
-
 /* What stands in the places where the families differ. */
 struct relative {
     int qkv_bias, output_bias, mlp_bias;
@@ -65,19 +64,23 @@ static int read_llama(struct decoder *d, struct error *e)
     return read_relative(d, &r, e);
 }
 
+/* A window that the configuration does not name is 4096 keys, as in the library whose format this is; null means none. */
+static int read_window(struct relative *r, struct decoder *d, struct error *e)
+{
+    return config_int_or(d->config, "sliding_window", 1, 1 << 30, config_absent(d->config, "sliding_window") ? 4096 : 0, &r->window, e);
+}
+
 static int read_mistral(struct decoder *d, struct error *e)
 {
     struct relative r = {0};
-    if (config_int_or(d->config, "sliding_window", 1, 1 << 30, 0, &r.window, e))
-        return -1;
-    return read_relative(d, &r, e);
+    return read_window(&r, d, e) ? -1 : read_relative(d, &r, e);
 }
 
 /* The window of Qwen configs, which is off unless use_sliding_window is set, whatever sliding_window says. */
 static int read_qwen_window(struct relative *r, struct decoder *d, struct error *e)
 {
     int on;
-    if (config_bool_or(d->config, "use_sliding_window", 0, &on, e) || config_int_or(d->config, "sliding_window", 1, 1 << 30, 0, &r->window, e) ||
+    if (config_bool_or(d->config, "use_sliding_window", 0, &on, e) || read_window(r, d, e) ||
         config_int_or(d->config, "max_window_layers", 0, 10000, 28, &r->first_windowed, e))
         return -1;
     r->window = on ? r->window : 0;

@@ -4,6 +4,7 @@
 #include "io/tensors.h"
 #include "tests/scratch.h"
 
+#include <hdf5.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,6 +67,7 @@ const char *fuzz_folder(void)
         folder = scratch_make();
         atexit(remove_folder);
         pthread_atfork(NULL, NULL, forget_fuzzer);
+        H5open(); /* once, rather than in every child */
     }
     return folder;
 }

@@ -5,11 +5,15 @@ set -u
 folder=$1 target=$2 here=$(dirname "$0")
 bytes=$(sed -n "s/^TARGET($target, *\([0-9]*\))/\1/p" "$here/targets.h")
 [ -n "$bytes" ] || { echo "$target is no target of tests/fuzz/targets.h" >&2; exit 1; }
-mkdir -p "$folder/corpus/$target" "$folder/found/$target" "$folder/scratch"
+mkdir -p "$folder/corpus/$target" "$folder/found/$target"
+# inputs that are files are written again and again: not to a disk where memory will do
+scratch=$(mktemp -d /dev/shm/reach-fuzz-XXXXXX 2>/dev/null || mktemp -d) || exit 1
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
 dictionary=
 [ ! -f "$here/$target.dict" ] || dictionary=-dict=$here/$target.dict
 # files of HDF5 are read by child processes, whose crashes are expected: only what ends this process counts
-FUZZ_TARGET=$target TMPDIR=$folder/scratch OMP_NUM_THREADS=1 ASAN_OPTIONS=${ASAN_OPTIONS-allocator_may_return_null=1} UBSAN_OPTIONS=print_stacktrace=1 \
+FUZZ_TARGET=$target TMPDIR=$scratch OMP_NUM_THREADS=1 ASAN_OPTIONS=${ASAN_OPTIONS-allocator_may_return_null=1:quarantine_size_mb=16} UBSAN_OPTIONS=print_stacktrace=1 \
   "$folder/fuzz" -max_total_time="$SECONDS_EACH" -max_len="$bytes" -timeout=60 -rss_limit_mb=3072 -malloc_limit_mb=2048 -print_final_stats=1 \
   -artifact_prefix="$folder/found/$target/" $dictionary "$folder/corpus/$target" "$folder/seeds/$target" $(ls -d "$here/cases/$target" 2>/dev/null) \
   >"$folder/$target.log" 2>&1

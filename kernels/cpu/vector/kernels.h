@@ -24,6 +24,7 @@ struct attention_task {
     const float *d_o;                  /* reverse: [queries, head_size] */
     float *dq;                         /* reverse: [queries, head_size] */
     float *d_key, *d_value;            /* reverse: [keys, head_size], d_kv_stride apart */
+    double *mass;                      /* mass: [keys] by distance */
     size_t q_stride, kv_stride, d_kv_stride;
     int head_size, queries, keys, positions, window;
     float scale, soft_cap;
@@ -42,6 +43,8 @@ struct vector_kernels {
     /* Attention with online softmax (Milakov, Gimelshein 2018; Dao et al. 2022) and its reverse by recomputation. */
     void (*attention)(const struct attention_task *task);
     void (*attention_reverse)(const struct attention_task *task);
+    /* mass[t] = sum over the queries of their probabilities at distance t, from lse; scratch as forward. */
+    void (*attention_mass)(const struct attention_task *task);
     size_t (*attention_scratch)(int head_size, int queries, int keys, int reverse); /* floats */
 
     /* One row of a norm; y may be NULL. statistics = mean (0 for all but LAYER), factor on x - mean, summed in double. In reverse dx may be dy. */
@@ -80,6 +83,7 @@ extern const struct vector_kernels vector_kernels_avx512;
 #define VECTOR_NAME(name) VECTOR_NAME_OF(name, VECTOR_ISA)
 #define attention_forward VECTOR_NAME(attention_forward)
 #define attention_reverse_head VECTOR_NAME(attention_reverse_head)
+#define attention_mass_head VECTOR_NAME(attention_mass_head)
 #define attention_scratch_floats VECTOR_NAME(attention_scratch_floats)
 #define norm_row VECTOR_NAME(norm_row)
 #define norm_row_reverse VECTOR_NAME(norm_row_reverse)
@@ -97,6 +101,7 @@ extern const struct vector_kernels vector_kernels_avx512;
 
 void attention_forward(const struct attention_task *t);
 void attention_reverse_head(const struct attention_task *t);
+void attention_mass_head(const struct attention_task *t);
 size_t attention_scratch_floats(int head_size, int queries, int keys, int reverse);
 void norm_row(float *y, float *statistics, const float *x, const float *scale, const float *shift, enum norm_kind kind, double epsilon, size_t width);
 void norm_row_reverse(float *dx, const float *dy, const float *x, const float *scale, enum norm_kind kind, double epsilon, size_t width, int accumulate);

@@ -8,6 +8,7 @@ const struct vector_kernels VECTOR_NAME(vector_kernels) = {
     .isa = TEXT(VECTOR_ISA),
     .attention = attention_forward,
     .attention_reverse = attention_reverse_head,
+    .attention_mass = attention_mass_head,
     .attention_scratch = attention_scratch_floats,
     .norm = norm_row,
     .norm_reverse = norm_row_reverse,

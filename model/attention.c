@@ -1,0 +1,45 @@
+/* Attention by distance: forward alone, every layer's mass read as the pass goes by. */
+#include "model/attention.h"
+
+#include "model/engine_parts.h"
+
+#include <string.h>
+
+int attention_queries(int n)
+{
+    return n - n / 2;
+}
+
+/* One layer's mass of all heads of all segments, of g->mass, into mass [count, layers, heads, n]. */
+static void take_layer(struct engine *g, double *mass, int l, int kv_rows, int counted, int count)
+{
+    size_t n = (size_t)g->n, heads = (size_t)g->d->heads, layers = (size_t)g->d->layers, keys = (size_t)kv_rows;
+    for (size_t b = 0; b < (size_t)count; b++)
+        for (size_t h = 0; h < heads; h++) {
+            double *to = mass + ((b * layers + (size_t)l) * heads + h) * n; /* [n] */
+            g->k->read(g->k, to, g->mass, (b * heads + h) * keys, keys);
+            for (size_t t = 0; t < keys; t++)
+                to[t] /= counted;
+            memset(to + keys, 0, (n - keys) * sizeof *to);
+        }
+}
+
+int engine_attention(struct engine *g, double *mass, const int32_t *ids, int count, struct error *e)
+{
+    struct kernels *k = g->k;
+    int layers = g->d->layers, counted = g->queries[layers - 1];
+    if (engine_upload(g, ids, count, e))
+        return -1;
+    forward_embed(g, count);
+    for (int l = 0; l < layers; l++) {
+        if (weights_need(g, l, e))
+            return -1;
+        forward_block(g, l, count, l + 1 == layers);
+        k->attention_mass(k, g->mass, g->kept[l].q, g->kept[l].kv, g->kept[l].lse, g->attention[l], count, g->queries[l], g->keys[l], counted);
+        take_layer(g, mass, l, g->keys[l], counted, count);
+        if (k->synchronize(k, e))
+            return -1;
+        weights_done(g, l);
+    }
+    return 0;
+}

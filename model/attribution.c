@@ -1,0 +1,161 @@
+/* Attributions: passes with scaled or noisy embedding rows, their gradients summed on the device; the element-wise products on the host, in double. */
+#include "model/attribution.h"
+
+#include "analyze/attribution.h"
+#include "analyze/curve.h"
+#include "kernels/reference/reference.h"
+#include "model/engine_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int attribution_passes(enum attribution a)
+{
+    return a == ATTRIBUTION_INTEGRATED ? INTEGRATED_STEPS : a == ATTRIBUTION_SMOOTH ? SMOOTH_SAMPLES : 1;
+}
+
+double attribution_embedding_size(const struct decoder *d)
+{
+    size_t rows = (size_t)d->vocabulary, width = (size_t)d->embedding_width;
+    double *row = malloc(width * sizeof *row), total = 0, usable = 0;
+    if (!row)
+        return NAN;
+    for (size_t r = 0; r < rows; r++) {
+        double sum = 0;
+        weight_parts_read_f64(row, &d->embedding, r, 0, width);
+        for (size_t c = 0; c < width; c++)
+            sum += row[c] * row[c];
+        total += isfinite(sum) ? sum : 0;
+        usable += isfinite(sum) != 0;
+    }
+    free(row);
+    return usable > 0 ? sqrt(total / (usable * (double)width)) : 0;
+}
+
+void attribution_noise(struct engine *g, struct buffer *x, struct rows rows)
+{
+    size_t width = (size_t)g->d->embedding_width, count = (size_t)rows.count, each = count * width, before = (size_t)g->n - count;
+    double factor = g->d->embedding_scale * g->options.noise;
+    for (size_t b = 0; b < (size_t)rows.segments; b++) {
+        uint64_t stream = random_at(g->options.noise_seed, (g->first_segment + b) * SMOOTH_SAMPLES + g->sample);
+        g->k->read(g->k, g->host, x, b * each, each);
+#pragma omp parallel for
+        for (size_t i = 0; i < each; i++)
+            g->host[i] += factor * random_normal(stream, before * width + i);
+        g->k->write(g->k, x, b * each, g->host, each);
+    }
+}
+
+/* The sum over passes of their gradients, times the seeds, in g->mean. */
+static int add_pass(struct engine *g, double seed, int is_first, int count, struct error *e)
+{
+    struct kernels *k = g->k;
+    struct buffer *gradient;
+    double own = g->options.seed;
+    int rows = g->keys[0], rc;
+    g->options.seed = own * seed;
+    rc = reverse_pass(g, &gradient, count, e);
+    g->options.seed = own;
+    if (rc)
+        return -1;
+    (is_first ? k->tail : k->tail_reverse)(k, g->mean, gradient, count, rows, rows, g->d->embedding_width);
+    return 0;
+}
+
+static int sum_passes(struct engine *g, size_t first, int count, struct error *e)
+{
+    double node[INTEGRATED_STEPS], weight[INTEGRATED_STEPS];
+    int rc = 0;
+    switch (g->options.attribution) {
+    case ATTRIBUTION_GRAD:
+    case ATTRIBUTION_INPUT:
+        return add_pass(g, 1, 1, count, e);
+    case ATTRIBUTION_INTEGRATED:
+        gauss_legendre(node, weight, INTEGRATED_STEPS);
+        for (int i = 0; i < INTEGRATED_STEPS && rc == 0; i++) {
+            g->input_scale = node[i];
+            rc = add_pass(g, weight[i], i == 0, count, e);
+        }
+        g->input_scale = 1;
+        return rc;
+    case ATTRIBUTION_SMOOTH:
+        g->noisy = 1;
+        g->first_segment = first;
+        for (g->sample = 0; g->sample < SMOOTH_SAMPLES && rc == 0; g->sample++)
+            rc = add_pass(g, 1.0 / SMOOTH_SAMPLES, g->sample == 0, count, e);
+        g->noisy = 0;
+        return rc;
+    }
+    return -1;
+}
+
+/* log p of each target where the rows are scaled. */
+static int forward_logprob(struct engine *g, double *logprob, double scale, int count, struct error *e)
+{
+    int rc;
+    g->input_scale = scale;
+    rc = forward_blocks(g, count, e);
+    g->input_scale = 1;
+    if (rc)
+        return -1;
+    reverse_head(g, g->g[0], count);
+    g->k->read(g->k, logprob, g->logprob, 0, (size_t)count);
+    return g->k->synchronize(g->k, e);
+}
+
+/* Norms [n] of one segment's attributions, and the sum of their elements. ids [n + 1]. */
+static void reduce(struct engine *g, double *norm, double *sum, const int32_t *ids, int b)
+{
+    const struct decoder *d = g->d;
+    size_t n = (size_t)g->n, rows = (size_t)g->keys[0], width = (size_t)d->embedding_width;
+    double *gradient = g->host, *row = g->host + rows * width; /* [rows, E]; [E] */
+    int by_input = g->options.attribution != ATTRIBUTION_SMOOTH;
+    *sum = 0;
+    memset(norm, 0, (n - rows) * sizeof *norm); /* outside the cone */
+    g->k->read(g->k, gradient, g->mean, (size_t)b * rows * width, rows * width);
+    for (size_t m = 0; m < rows; m++) {
+        double squares = 0, total = 0;
+        if (by_input)
+            weight_parts_read_f64(row, &d->embedding, (size_t)ids[n - rows + m], 0, width);
+        for (size_t c = 0; c < width; c++) {
+            double a = d->embedding_scale * gradient[m * width + c] * (by_input ? row[c] : 1);
+            squares += a * a;
+            total += a;
+        }
+        norm[n - rows + m] = sqrt(squares);
+        *sum += total;
+    }
+}
+
+int engine_attribute(struct engine *g, double *norm, double *logprob, struct completeness *completeness, const int32_t *ids, size_t first, int count,
+                     struct error *e)
+{
+    enum attribution kind = g->options.attribution;
+    size_t n = (size_t)g->n;
+    double *baseline = NULL, sum;
+    int rc = -1;
+    if (engine_upload(g, ids, count, e) || sum_passes(g, first, count, e))
+        return -1;
+    for (int b = 0; b < count; b++) {
+        reduce(g, norm + (size_t)b * n, &sum, ids + (size_t)b * (n + 1), b);
+        if (kind == ATTRIBUTION_INTEGRATED)
+            completeness[b].sum = sum;
+    }
+    if (kind == ATTRIBUTION_INPUT) { /* its one pass was of the segment as it is */
+        g->k->read(g->k, logprob, g->logprob, 0, (size_t)count);
+        return g->k->synchronize(g->k, e);
+    }
+    if (kind == ATTRIBUTION_INTEGRATED) {
+        if (!(baseline = calloc((size_t)count, sizeof *baseline)))
+            return fail_memory(e, 8.0 * count, "the baselines");
+        if (forward_logprob(g, baseline, 0, count, e))
+            goto end;
+        for (int b = 0; b < count; b++)
+            completeness[b].baseline = baseline[b];
+    }
+    rc = forward_logprob(g, logprob, 1, count, e);
+end:
+    free(baseline);
+    return rc;
+}
