@@ -479,7 +479,7 @@ static int make_inputs(void **state)
     for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
         struct tiny t = {.settings = models[i].settings, .seed = i + 1};
 
-        if (tiny_checkpoint(at(models[i].name), &t) != 0)
+        if (tiny_checkpoint(at("%s", models[i].name), &t) != 0)
             return -1;
     }
     if (mkdir(at("folder"), 0777) != 0 || tiny_text(at("text"), 4096, 1) != 0)
