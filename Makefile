@@ -158,8 +158,9 @@ check: deps
 	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(TESTS) $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,$(foreach t,kernels cpu model,$(v):$(BUILD)/tests/t-$(t))) $(CUDA_CHECKS)
 
 # ---- fuzzing ----
-# `make fuzz` runs every target of tests/fuzz/targets.h for SECONDS_EACH, FUZZ_JOBS of them at a time; `make fuzz TARGET=pickle SECONDS_EACH=60` one. What is
-# found lies in build/fuzz/found/TARGET, and goes to tests/fuzz/cases/TARGET once it is mended. make check runs the targets on valid inputs and on these cases.
+# `make fuzz` runs every target of tests/fuzz/targets.h for SECONDS_EACH, FUZZ_JOBS of them at a time; `make fuzz TARGET=pickle SECONDS_EACH=60` one;
+# `make fuzz-short` each for three seconds, for continuous integration. What is found fails the run and lies in build/fuzz/found/TARGET; it goes to
+# tests/fuzz/cases/TARGET once it is mended. make check runs the targets on valid inputs and on these cases.
 FUZZ_SRC     := $(filter-out tests/fuzz/entry.c,$(wildcard tests/fuzz/*.c))
 FUZZ_BUILD   := $(dir $(BUILD))fuzz
 SECONDS_EACH ?= 600
@@ -175,10 +176,13 @@ $(BUILD)/fuzz: $(call object,tests/fuzz/entry.c $(FUZZ_SRC) $(TEST_HELP)) $(BUIL
 
 fuzz:
 	$(Q)$(MAKE) --no-print-directory CC=clang asan=1 BUILD=$(FUZZ_BUILD) CFLAGS='$(CFLAGS) -fsanitize=fuzzer-no-link' $(FUZZ_BUILD)/fuzz $(FUZZ_BUILD)/tests/t-fuzz-cases
-	$(Q)rm -rf $(FUZZ_BUILD)/seeds $(FUZZ_BUILD)/found && $(FUZZ_BUILD)/tests/t-fuzz-cases --seeds $(FUZZ_BUILD)/seeds
+	$(Q)rm -rf $(FUZZ_BUILD)/seeds && $(FUZZ_BUILD)/tests/t-fuzz-cases --seeds $(FUZZ_BUILD)/seeds
 	$(Q)printf '%s\n' $(TARGET) | SECONDS_EACH=$(SECONDS_EACH) xargs -P $(FUZZ_JOBS) -n 1 sh tests/fuzz/run.sh $(FUZZ_BUILD)
 
-.PHONY: fuzz
+fuzz-short:
+	$(Q)$(MAKE) --no-print-directory fuzz SECONDS_EACH=3 FUZZ_JOBS=2
+
+.PHONY: fuzz fuzz-short
 
 # ---- the main job on the shipped checkpoints and text ----
 DEMO := reach-demo

@@ -1,5 +1,6 @@
 /* `reach convert`: any readable checkpoint as safetensors or HDF5. */
 #include "commands/commands.h"
+#include "commands/interrupt.h"
 #include "commands/options.h"
 
 #include "io/atomic.h"
@@ -122,5 +123,6 @@ int main_convert(int argc, char **argv)
         rc = fail(&e, "%s is missing (expected MODEL and OUT)", count ? "OUT" : "MODEL");
     if (rc != 0)
         return print_usage_error("convert", &e);
+    interrupt_end();
     return convert(paths[0], paths[1], force, &e) == 0 ? EXIT_DONE : print_failure("convert", &e);
 }

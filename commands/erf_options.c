@@ -33,7 +33,7 @@ static const struct option_row rows[OPTION_COUNT] = {
                                         "the first one given leads the table and the figure, else 0.99"},
     [OPTION_SINK] = {"sink", "K", "first tokens counted as the sink (default 4)"},
     [OPTION_BOOTSTRAP] = {"bootstrap", "N", "resamplings of the segments behind the 95 % intervals (default 1000; 0: no intervals)"},
-    [OPTION_SEED] = {"seed", "N", "seed of the resampling (default 0)"},
+    [OPTION_SEED] = {"seed", "N", "seed of the resampling, and of the noise of --attribution smoothgrad (default 0)"},
     [OPTION_TRAIN_LENGTH] = {"train-length", "N", "tokens the models were trained on, marked in the figure, where a checkpoint does not say it"},
     [OPTION_BIAS] = BIAS_ROW,
     [OPTION_POSITIONS] = POSITIONS_ROW,

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <omp.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -25,7 +26,7 @@ static const struct option_row rows[OPTION_COUNT] = {
 static const struct verb_help help = {
     .verb = "info",
     .synopsis = "MODEL [options]",
-    .description = "Prints what a checkpoint folder holds: family, sizes, position encoding, windows of the layers and the cone (the inputs that can reach "
+    .description = "Prints what a checkpoint holds: family, sizes, norms and caps, position encoding, windows of the layers and the cone (the inputs that can reach "
                    "the last output through them), the length it was trained on, element types and digest; then what one segment of `reach erf` would take "
                    "in memory and time. The time is the arithmetic of the matrix products at the rate that this machine reaches now on a product of the "
                    "model's own size; real runs take somewhat more.\n",
@@ -55,6 +56,49 @@ static void print_windows(const struct decoder *d)
         if (first > 0 || last + 1 < d->layers)
             printf(first == last ? " (layer %d)" : " (layers %d-%d)", first + 1, last + 1);
     }
+    putchar('\n');
+}
+
+/* One setting of the blocks behind those before it. */
+static void print_setting(int *first, const char *format, ...)
+{
+    va_list arguments;
+
+    printf("%s", *first ? "" : ", ");
+    *first = 0;
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+}
+
+/* What blocks do beside attention and MLP; one line stands for all, as families have it. */
+static void print_blocks(const struct decoder *d)
+{
+    static const char *const residuals[] = {[RESIDUAL_SEQUENTIAL] = "sequential", [RESIDUAL_PARALLEL] = "parallel", [RESIDUAL_POST] = "norms behind"};
+    static const char *const norms[] = {[NORM_LAYER] = "layer norm", [NORM_RMS] = "rms norm", [NORM_RMS_OUTSIDE] = "rms norm", [NORM_LENGTH] = "scale norm"};
+    const struct block *b = &d->blocks[0];
+    int first = 1;
+
+    printf("blocks         ");
+    if (b->attention_norm.present || b->attention_post_norm.present)
+        print_setting(&first, "%s", norms[b->attention_norm.present ? b->attention_norm.kind : b->attention_post_norm.kind]);
+    else
+        print_setting(&first, "no norms");
+    print_setting(&first, "%s", residuals[b->residual]);
+    if (b->residual_from_norm)
+        print_setting(&first, "residual from the norm");
+    if (b->residual != RESIDUAL_POST && b->attention_post_norm.present)
+        print_setting(&first, "norms before and behind");
+    if (b->query_norm.present)
+        print_setting(&first, "norms of heads");
+    if (b->query.bias.data || b->up.bias.data || b->output.bias.data)
+        print_setting(&first, "biases");
+    if (b->clip > 0)
+        print_setting(&first, "queries, keys and values within %g", b->clip);
+    if (b->score.soft_cap > 0)
+        print_setting(&first, "scores capped at %g", b->score.soft_cap);
+    if (d->head_soft_cap > 0)
+        print_setting(&first, "logits capped at %g", d->head_soft_cap);
     putchar('\n');
 }
 
@@ -167,11 +211,15 @@ static int print_model(const char *path, long length, const char *dtype, size_t 
         length = d->position_limit && d->position_limit < 2047 ? d->position_limit + 1 : 2048;
     printf("model          %s\nfamily         %s\n", d->path, d->family);
     print_types(d->tensors);
-    printf("vocabulary     %d%s\n", d->vocabulary, d->vocabulary == 256 ? " (text is read as bytes)" : "");
+    printf("vocabulary     %d%s", d->vocabulary, d->vocabulary == 256 ? " (text is read as bytes)" : "");
+    if (d->bos >= 0)
+        printf(", %d begins a text", d->bos);
+    putchar('\n');
     printf("layers         %d\nhidden         %d\nheads          %d of size %d", d->layers, d->hidden, d->heads, d->head_size);
     if (d->kv_heads != d->heads)
         printf(", %d for keys and values", d->kv_heads);
     printf("\nmlp            %d, %s%s\n", d->mlp, activation_names[d->blocks[0].activation], d->blocks[0].gate.weight.data ? ", gated" : "");
+    print_blocks(d);
     printf("head           %s\n", d->tied ? "tied to the embedding" : "of its own");
     printf("positions      %s\n", d->position_text);
     print_windows(d);

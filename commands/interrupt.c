@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t signals_seen;
+static volatile sig_atomic_t signals_seen, at_once;
 
 static void on_signal(int number)
 {
     (void)number;
-    if (signals_seen++ == 0)
+    if (signals_seen++ == 0 && !at_once)
         return;
     atomic_remove_all();
     _exit(1);
@@ -30,6 +30,12 @@ void interrupt_watch(void)
     sigaction(SIGTERM, &action, NULL);
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN) /* nohup stays in force */
         sigaction(SIGHUP, &action, NULL);
+}
+
+void interrupt_end(void)
+{
+    at_once = 1;
+    interrupt_watch();
 }
 
 int interrupt_wanted(void)

@@ -1,5 +1,6 @@
 /* reach: dispatch to the verbs. */
 #include "commands/commands.h"
+#include "commands/fault.h"
 #include "commands/options.h"
 
 #include <errno.h>
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <unistd.h>
 
 static const struct verb {
@@ -63,6 +63,7 @@ int main(int argc, char **argv)
     int status = EXIT_USAGE;
 
     hold_closed_streams();
+    fault_watch();
 
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is told like any other write that fails */
     if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {

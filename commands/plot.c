@@ -2,6 +2,7 @@
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "commands/plot_fields.h"
+#include "commands/plot_tables.h"
 
 #include "analyze/curve.h"
 #include "io/atomic.h"
@@ -17,11 +18,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum option { OPTION_FOLDER, OPTION_THRESHOLD, OPTION_FORMAT, OPTION_FORCE, OPTION_COUNT };
+enum option { OPTION_FOLDER, OPTION_THRESHOLD, OPTION_TRAIN_LENGTH, OPTION_FORMAT, OPTION_FORCE, OPTION_COUNT };
 
 static const struct option_row rows[OPTION_COUNT] = {
-    [OPTION_FOLDER] = {"o", "DIR", "folder for erf.gp, or fields.gp, and the pictures (default reach-plot)"},
+    [OPTION_FOLDER] = {"o", "DIR", "folder for the script and the pictures (default reach-plot)"},
     [OPTION_THRESHOLD] = {"threshold", "Q", "the threshold whose ERF is marked, 0 < Q < 1 (default: that of the first result, or 0.99)"},
+    [OPTION_TRAIN_LENGTH] = {"train-length", "N", "tokens the models were trained on, marked in the figures of summary.csv and ppl.csv, which do not say it"},
     [OPTION_FORMAT] = {"format", "LIST", "pictures to draw: png, svg, pdf, several with commas (default png)"},
     [OPTION_FORCE] = {"force", NULL, "overwrite the figure in DIR"},
 };
@@ -29,14 +31,23 @@ static const struct option_row rows[OPTION_COUNT] = {
 static const struct verb_help help = {
     .verb = "plot",
     .synopsis = "RESULT... [-o DIR] [options]",
-    .description = "Draws the curves of saved results into one figure: each RESULT is a folder that `reach erf` wrote, its erf.h5, or its curve.csv. Models of "
-                   "the same name in several results are told apart by their folders. Curves of different lengths are set at the same target, on the right.\n"
+    .description = "Draws saved results into one figure. What is drawn follows from the RESULTs:\n"
                    "\n"
-                   "With a trf.csv of `reach trf` among them, theoretical fields are drawn beside the measured ones instead, matched by name (fields.gp): TRF(eps) "
-                   "with eps nearest to 1 - Q beside ERF(Q), whose interval is that of the curve's band.\n",
+                   "  a folder of `reach erf`, its erf.h5 or curve.csv\n"
+                   "        the curves (erf.gp). Models of the same name in several results are told apart by their folders. Curves of different lengths are set "
+                   "at the same target, on the right.\n"
+                   "  summary.csv of `reach erf`\n"
+                   "        a ladder: ERF at every threshold, a row a model (ladder.gp)\n"
+                   "  ppl.csv of `reach ppl`\n"
+                   "        perplexity over the context, a line a model (ppl.gp)\n"
+                   "  trf.csv of `reach trf`, with results of `reach erf`\n"
+                   "        theoretical fields beside the measured ones, matched by name (fields.gp): TRF(eps) with eps nearest to 1 - Q beside ERF(Q), whose interval "
+                   "is that of the curve's band\n",
     .options = rows,
     .option_count = OPTION_COUNT,
-    .examples = "  reach plot reach-erf --format svg,pdf\n  reach plot runs/7-erf runs/8-erf/erf.h5 old/curve.csv -o compare\n",
+    .examples = "  reach plot reach-erf --format svg,pdf\n  reach plot runs/7-erf runs/8-erf/erf.h5 old/curve.csv -o compare\n"
+                "  reach plot windows/summary.csv slopes/summary.csv --train-length 128 -o ladder\n"
+                "  reach plot theory/trf.csv reach-erf -o fields\n",
 };
 
 /* Curves collected from all results; labels and arrays are owned. */
@@ -45,7 +56,8 @@ struct collection {
     char **folders; /* where each one came from */
     size_t count;
     double threshold; /* of the first result; 0: none */
-    struct text_list tables; /* paths of trf.csv */
+    struct text_list tables; /* paths of tables that are not curves */
+    enum table_kind kind;    /* of all of them */
 };
 
 /* Room for one more curve of n positions; NULL on failure. The three arrays lie in one block, c first. */
@@ -203,11 +215,17 @@ static int collect(struct collection *all, const char *result, struct error *e)
     int rc = -1;
 
     if (stat(result, &found) != 0)
-        return fail(e, "%s: %s (expected a folder of `reach erf`, an erf.h5, a curve.csv or a trf.csv)", result, strerror(errno));
-    if (!S_ISDIR(found.st_mode) && is_trf_csv(result))
+        return fail(e, "%s: %s (expected a folder of `reach erf`, an erf.h5 or a CSV)", result, strerror(errno));
+    if (!S_ISDIR(found.st_mode)) {
+        enum table_kind kind = table_kind_of(result);
+
+        if (kind == TABLE_CURVES)
+            return length > 4 && strcmp(result + length - 4, ".csv") == 0 ? collect_csv(all, result, e) : collect_h5(all, result, e);
+        if (all->tables.count && kind != all->kind)
+            return fail(e, "%s: is another kind of table than %s (expected tables of one kind)", result, all->tables.item[0]);
+        all->kind = kind;
         return text_list_add(&all->tables, result, e);
-    if (!S_ISDIR(found.st_mode))
-        return length > 4 && strcmp(result + length - 4, ".csv") == 0 ? collect_csv(all, result, e) : collect_h5(all, result, e);
+    }
     if (asprintf(&path, "%s/erf.h5", result) < 0 || asprintf(&table, "%s/curve.csv", result) < 0)
         fail(e, "%s: out of memory", result);
     else
@@ -251,10 +269,13 @@ static int tell_apart(struct collection *all, struct error *e)
 /* How the figure is called. */
 static const char *stem_of(const struct collection *all)
 {
-    return all->tables.count ? "fields" : "erf";
+    static const char *const stems[] = {[TABLE_CURVES] = "erf", [TABLE_FIELDS] = "fields", [TABLE_LADDER] = "ladder", [TABLE_PERPLEXITY] = "ppl"};
+
+    return stems[all->tables.count ? all->kind : TABLE_CURVES];
 }
 
-static int draw(struct collection *all, const char *folder, double threshold, const char *formats, int force, const struct text_list *results, struct error *e)
+static int draw(struct collection *all, const char *folder, double threshold, int train_length, const char *formats, int force, const struct text_list *results,
+                struct error *e)
 {
     static const double standard[] = {0.5, 0.9, 0.95, 0.99, 0.999};
     double thresholds[6];
@@ -296,8 +317,16 @@ static int draw(struct collection *all, const char *folder, double threshold, co
         fail(e, "%s: exists (expected --force to overwrite it, or another folder with -o)", script);
         goto end;
     }
-    rc = all->tables.count ? plot_fields(folder, &all->tables, all->curves, all->count, thresholds[0], comments, formats, e)
-                           : figure_erf(folder, "erf", all->curves, all->count, thresholds, count, comments, formats, e);
+    if (!all->tables.count)
+        rc = figure_erf(folder, "erf", all->curves, all->count, thresholds, count, comments, formats, e);
+    else if (all->kind == TABLE_FIELDS)
+        rc = plot_fields(folder, &all->tables, all->curves, all->count, thresholds[0], comments, formats, e);
+    else if (all->count)
+        rc = fail(e, "%s: cannot be drawn with curves (expected tables of one kind, or results of `reach erf`)", all->tables.item[0]);
+    else if (all->kind == TABLE_LADDER)
+        rc = plot_ladder(folder, &all->tables, thresholds[0], train_length, comments, formats, e);
+    else
+        rc = plot_perplexity(folder, &all->tables, train_length, comments, formats, e);
 end:
     if (lock >= 0)
         folder_unlock(lock, folder);
@@ -314,6 +343,7 @@ int main_plot(int argc, char **argv)
     const char *value, *folder = "reach-plot", *formats = "png";
     double threshold = 0;
     struct error e = {""};
+    long train_length = 0;
     int option, force = 0, rc = 0, status = EXIT_DONE;
 
     while (rc == 0 && (option = arguments_next(&a, &help, &value, &e)) != ARGUMENT_END)
@@ -325,12 +355,13 @@ int main_plot(int argc, char **argv)
             rc = *value ? 0 : fail(&e, "-o: is empty (expected a folder)");
             break;
         case OPTION_THRESHOLD: rc = read_between("--threshold", value, 0, 1, &threshold, &e); break;
+        case OPTION_TRAIN_LENGTH: rc = read_whole("--train-length", value, 1, 1L << 30, &train_length, &e); break;
         case OPTION_FORMAT: formats = value; rc = figure_check_formats(value, &e); break;
         case OPTION_FORCE: force = 1; break;
         default: rc = -1; break;
         }
     if (rc == 0 && results.count == 0)
-        rc = fail(&e, "no RESULT is given (expected a folder of `reach erf`, an erf.h5 or a curve.csv)");
+        rc = fail(&e, "no RESULT is given (expected a folder of `reach erf`, an erf.h5 or a CSV)");
     if (rc != 0) {
         status = print_usage_error("plot", &e);
         goto end;
@@ -340,7 +371,7 @@ int main_plot(int argc, char **argv)
     if (rc == 0)
         rc = tell_apart(&all, &e);
     if (rc == 0)
-        rc = draw(&all, folder, threshold, formats, force, &results, &e);
+        rc = draw(&all, folder, threshold, (int)train_length, formats, force, &results, &e);
     if (rc < 0)
         status = print_failure("plot", &e);
     else if (rc > 0)

@@ -9,20 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int is_trf_csv(const char *path)
-{
-    size_t length = strlen(path);
-    struct csv_table t;
-    struct error ignored;
-    int rc;
-
-    if (length < 4 || strcmp(path + length - 4, ".csv") != 0 || csv_read(path, &t, &ignored) != 0)
-        return 0;
-    rc = csv_column(&t, "verdict") >= 0 && csv_column(&t, "trf_hi") >= 0;
-    csv_table_free(&t);
-    return rc;
-}
-
 /* Rows of the figure while they are collected. Labels are owned. */
 struct fields {
     struct field_row *rows;

@@ -160,18 +160,19 @@ struct tensors *checkpoint_tensors(const char *path, struct config **own, struct
 static struct config *open_config(const char *path, struct error *e)
 {
     struct stat st;
-    char *folder = strdup(path), *file = NULL;
     struct config *c = NULL;
-    if (!folder) {
-        fail_memory(e, (double)strlen(path) + 1, "a path");
-        return NULL;
+    char *file = NULL;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        file = join(path, "config.json", e);
+    else if (asprintf(&file, "%.*sconfig.json", (int)(path_base(path) - path), path) < 0) {
+        file = NULL;
+        fail_memory(e, (double)strlen(path), "a path");
     }
-    if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
-        folder[path_base(path) - path] = '\0';
-    if (*folder ? (file = join(folder, "config.json", e)) != NULL : (file = strdup("config.json")) != NULL)
+    if (file && access(file, F_OK))
+        fail(e, "%s: has no configuration (expected %s, which says what the tensors are)", path, file);
+    else if (file)
         c = config_open(file, e);
     free(file);
-    free(folder);
     return c;
 }
 

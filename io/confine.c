@@ -1,6 +1,7 @@
 #include "io/confine.h"
 
 #include "io/element.h"
+#include "io/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -137,6 +138,8 @@ int confine(char **output, size_t *size, int (*work)(FILE *, void *, struct erro
 
 void *confine_memory(size_t bytes, const char *what, struct error *e)
 {
+    if (memory_check(bytes, what, e))
+        return NULL;
     void *memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory != MAP_FAILED)
         return memory;

@@ -16,7 +16,8 @@ enum { CONFINE_OUTPUT_MAX = 256 << 20 };
 int confine(char **output, size_t *size, int (*work)(FILE *out, void *context, struct error *e), void *context, size_t memory, size_t seconds,
             const char *path, struct error *e) MUST_USE;
 
-/* Zeroed memory that such a child shares, for much output. Takes no room until it is written to. NULL on failure; ended by confine_memory_free. */
+/* Zeroed memory that such a child shares, for much output. Takes no room until it is written to. NULL on failure, also when the
+ * system has not so much; ended by confine_memory_free. */
 void *confine_memory(size_t bytes, const char *what, struct error *e) MUST_USE;
 void confine_memory_free(void *memory, size_t bytes);
 

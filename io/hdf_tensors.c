@@ -3,6 +3,7 @@
 #include "io/confine.h"
 #include "io/hdf.h"
 #include "io/hdf_types.h"
+#include "io/memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -283,7 +284,7 @@ int hdf_tensors_read(struct tensors *t, const struct mapped *file, struct config
     /* chunks may be as large as their dataset, and are unpacked through two filters */
     if (result == 0 && u.count && (size_multiply(&memory, 4, u.largest) || size_add(&memory, memory, HDF_MEMORY)))
         result = fail_memory(e, 4 * (double)u.largest, file->path);
-    else if (result == 0 && u.count)
+    else if (result == 0 && u.count && (result = memory_check(u.bytes, file->path, e)) == 0)
         result = confine(&rows, &size, unpack, &u, memory, HDF_SECONDS + u.bytes / HDF_BYTES_A_SECOND, file->path, e);
     free(rows);
     free(u.packed);

@@ -28,10 +28,10 @@ struct tensor *store_add(struct tensors *t, const struct mapped *file, const cha
  * bits are errors that name PATH and the tensor. */
 int store_shape(struct tensor *t, const struct stored_type *stored, int rank, const size_t *shape, const char *path, struct error *e) MUST_USE;
 
-/* Zeroed memory that lives as long as the store. It is shared memory of the kernel's, which tensors_release_pages does not lose. */
+/* Zeroed memory that lives as long as the store; more than the system has is refused, with `what` in the message. It is shared memory of the kernel's, which tensors_release_pages does not lose. */
 void *store_memory(struct tensors *t, size_t bytes, const char *what, struct error *e) MUST_USE;
 
-/* Sorts by name and refuses a name that is there twice. After it tensors may be found, and none added. */
+/* Sorts by name and refuses a name that is there twice, and tensors that share data so often that they claim 64 times what the files hold. After it tensors may be found, and none added. */
 int store_finish(struct tensors *t, struct error *e) MUST_USE;
 
 /* Writes all elements, row after row. -1 when the stream takes no more. */

@@ -1,6 +1,7 @@
 #include "io/tensors.h"
 
 #include "io/file.h"
+#include "io/memory.h"
 #include "io/store.h"
 
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+enum { SHARED_MAX = 64 /* names that tensors of the same data have, on average */ };
 enum { NAME_BYTES_MAX = 1024, DIGEST_PIECE = 1 << 20, WRITE_PIECE = 1 << 16 };
 
 struct entry {
@@ -161,6 +163,8 @@ void *store_memory(struct tensors *t, size_t bytes, const char *what, struct err
         return NULL;
     }
     t->owned = grown;
+    if (memory_check(bytes, what, e))
+        return NULL;
     /* shared: private pages would be lost in MADV_DONTNEED */
     void *memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
@@ -177,8 +181,24 @@ static int by_name(const void *a, const void *b)
     return strcmp(x->tensor.name, y->tensor.name);
 }
 
+/* Tensors may share their data, but a small file that stands for a large one would fill a disk when it is converted. */
+static int check_sharing(const struct tensors *t, struct error *e)
+{
+    size_t held = t->file_count || !t->entry_count ? 0 : t->entries[0].file->size, claimed = 0; /* without files of its own it is a part of one */
+    for (size_t i = 0; i < t->file_count; i++)
+        held += t->files[i]->size;
+    for (size_t i = 0; i < t->owned_count; i++)
+        held += t->owned[i].bytes;
+    for (size_t i = 0; i < t->entry_count; i++)
+        if (size_add(&claimed, claimed, t->entries[i].tensor.bytes) || claimed / SHARED_MAX > held)
+            return fail(e, "%s: its tensors claim more than %d times the bytes that it holds", t->path, SHARED_MAX);
+    return 0;
+}
+
 int store_finish(struct tensors *t, struct error *e)
 {
+    if (check_sharing(t, e))
+        return -1;
     if (t->entry_count)
         qsort(t->entries, t->entry_count, sizeof *t->entries, by_name);
     for (size_t i = 1; i < t->entry_count; i++) {

@@ -3,6 +3,7 @@
 #include "io/element.h"
 #include "io/ids.h"
 #include "io/input.h"
+#include "io/memory.h"
 #include "io/tokenizer/text.h"
 #include "io/tokenizer/tokenizer.h"
 
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LENGTH_DEFAULT = 2048, TEXT_PIECE = 1 << 16 };
+enum { LENGTH_DEFAULT = 2048, TEXT_PIECE = 1 << 16, GROWTH_ASKED = 64 << 20 /* bytes; packed data may stand for any number of them */ };
 
 int ids_reserve(struct ids *a, size_t extra, struct error *e)
 {
@@ -22,6 +23,9 @@ int ids_reserve(struct ids *a, size_t extra, struct error *e)
     size_t capacity = a->capacity < SIZE_MAX / (2 * sizeof *a->id) ? 2 * a->capacity : needed;
     if (capacity < needed)
         capacity = needed;
+    size_t growth = (capacity - a->capacity) * sizeof *a->id;
+    if (growth >= GROWTH_ASKED && memory_check(growth, "token ids", e))
+        return -1;
     int32_t *grown = realloc(a->id, capacity * sizeof *a->id);
     if (!grown)
         return fail_memory(e, (double)capacity * sizeof *a->id, "token ids");
@@ -59,6 +63,10 @@ static int append_file(struct buffer *b, const char *file, struct error *e)
     struct input *in = input_open(file, e);
     int result = in ? 0 : -1;
     for (size_t got = TEXT_PIECE; result == 0 && got == TEXT_PIECE;) {
+        if (b->room >= GROWTH_ASKED && b->room - b->size < TEXT_PIECE && memory_check(b->room, input_name(in), e)) {
+            result = -1;
+            break;
+        }
         result = buffer_reserve(b, TEXT_PIECE, e) || input_read(in, b->text + b->size, TEXT_PIECE, &got, e) ? -1 : 0;
         b->size += result ? 0 : got;
     }
@@ -146,8 +154,8 @@ static int plan_cut(struct cut *cut, const struct tokens *t, const struct segmen
     cut->available = all - r->offset;
     cut->unit = table ? 1 : length;
     if (cut->available < cut->unit)
-        return fail(e, "%s: there are %zu tokens behind offset %zu (expected at least %zu for one segment; give more text or a smaller --length)", name_of(t),
-                    cut->available, r->offset, cut->unit);
+        return fail(e, "%s: there are %zu tokens behind offset %zu (expected at least %zu for one segment; give more text or a smaller --length)",
+                    name_of(t), cut->available, r->offset, cut->unit);
     size_t most = r->stride ? (cut->available - cut->unit) / r->stride + 1 : cut->available / cut->unit;
     cut->count = r->segments < most ? r->segments : most;
     cut->stride = r->stride ? r->stride : cut->count > 1 ? (cut->available - cut->unit) / (cut->count - 1) : 0;

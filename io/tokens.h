@@ -35,13 +35,13 @@ void text_free(struct text *t);
 int tokens_from_text(struct tokens *out, const struct text *text, struct tokenizer *tokenizer, struct error *e) MUST_USE;
 
 /* Reads token FILES, told apart by their content: NumPy's .npy and llm.c's files ("-" and gzip as above), the .idx of an indexed data set (MMIDIDX or
- * TNTIDX; its .bin beside it), HDF5 (its dataset `tokens`, or the only one of integers; FILE:/NAME names another). 1-D (joined in order) or 2-D (several:
- * equal columns, rows joined; Fortran order is honoured). Integer types of any width and sign; a value outside 0..2^31-1 is an error that gives its index.
- * Other types, pickled objects, trailing bytes, and what leads out of a file are refused. */
+ * TNTIDX; its .bin beside it), HDF5 (its dataset `tokens`, or the only one of integers; FILE:/NAME names another). 1-D (joined in order) or 2-D
+ * (several: equal columns, rows joined; Fortran order is honoured). Integer types of any width and sign; a value outside 0..2^31-1 is an error that
+ * gives its index. Other types, pickled objects, trailing bytes, and what leads out of a file are refused. */
 int tokens_read_files(struct tokens *out, const char *const *files, int count, struct error *e) MUST_USE;
 
-/* Writes a stream to PATH: beside it first, renamed into place. HDF5 where the name ends in .h5 or .hdf5 (dataset `tokens`), else .npy; uint16 where all
- * ids fit, else uint32. */
+/* Writes a stream to PATH: beside it first, renamed into place. HDF5 where the name ends in .h5 or .hdf5 (dataset `tokens`), else .npy; uint16 where
+ * all ids fit, else uint32. */
 int tokens_write(const char *path, const struct tokens *t, struct error *e) MUST_USE;
 int tokens_is_hdf_name(const char *path);
 
@@ -63,9 +63,9 @@ struct segments {
     int overlapping;  /* stride < length on a stream */
 };
 
-/* Cuts segments: S = min(request.segments, floor(T/L)); stride = floor((T-L)/(S-1)) unless given. With bos, L still counts all tokens of a
- * segment, so L-1 come from the stream. Every id must be < vocabulary (error: which id, where, and the vocabulary). Too little text is an error that says
- * how many tokens there are, how many are needed. Caller frees with segments_free. */
+/* Cuts segments: S = min(request.segments, floor(T/L)); stride = floor((T-L)/(S-1)) unless given. With bos, L still counts all tokens of a segment,
+ * so L-1 come from the stream. Every id must be < vocabulary (error: which id, where, and the vocabulary). Too little text is an error that says how
+ * many tokens there are, how many are needed. Caller frees with segments_free. */
 int segments_cut(struct segments *out, const struct tokens *t, const struct segments_request *r, size_t vocabulary, struct error *e) MUST_USE;
 void segments_free(struct segments *s);
 

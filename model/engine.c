@@ -231,29 +231,48 @@ int engine_upload(struct engine *g, const int32_t *ids, int count, struct error 
         return fail(e, "%d segments at once, planned for %d", count, g->plan.batch);
     if (engine_check_ids(g, ids, (size_t)count * (n + 1), e))
         return -1;
+    int32_t *inputs = malloc((size_t)count * (rows + 1) * sizeof *inputs), *targets;
+    if (!inputs)
+        return fail_memory(e, 4.0 * count * ((double)rows + 1), "token ids");
+    targets = inputs + (size_t)count * rows;
     for (size_t b = 0; b < (size_t)count; b++) {
-        const int32_t *segment = ids + b * (n + 1);
-        k->write_index(k, g->tokens, b * rows, segment + (n - rows), rows);
-        k->write_index(k, g->targets, b, segment + n, 1);
+        memcpy(inputs + b * rows, ids + b * (n + 1) + (n - rows), rows * sizeof *inputs);
+        targets[b] = ids[b * (n + 1) + n];
     }
+    k->write_index(k, g->tokens, 0, inputs, (size_t)count * rows); /* at once: on a device each write waits */
+    k->write_index(k, g->targets, 0, targets, (size_t)count);
+    free(inputs);
+    return 0;
+}
+
+/* Norms of layer l [count, keys] into norm [count, layers, n], 0 outside the cone. */
+static int read_norms(struct engine *g, double *norm, size_t l, size_t layers, size_t count, struct error *e)
+{
+    size_t n = (size_t)g->n, rows = (size_t)g->keys[l];
+    double *values = malloc(count * rows * sizeof *values);
+    if (!values)
+        return fail_memory(e, 8.0 * (double)count * (double)rows, "norms");
+    g->k->read(g->k, values, l ? g->layer_norms[l] : g->norms, 0, count * rows);
+    for (size_t b = 0; b < count; b++) {
+        double *to = norm + (b * layers + l) * n;
+        memset(to, 0, (n - rows) * sizeof *to);
+        memcpy(to + (n - rows), values + b * rows, rows * sizeof *to);
+    }
+    free(values);
     return 0;
 }
 
 int engine_measure(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count, struct error *e)
 {
     struct kernels *k = g->k;
-    size_t n = (size_t)g->n, layers = g->layer_norms ? (size_t)g->d->layers : 1;
+    size_t layers = g->layer_norms ? (size_t)g->d->layers : 1;
     struct buffer *gradient;
     if (engine_upload(g, ids, count, e) || reverse_pass(g, &gradient, count, e))
         return -1;
     reverse_norms(g, gradient, count);
-    for (size_t b = 0; b < (size_t)count; b++)
-        for (size_t l = 0; l < layers; l++) {
-            size_t rows = (size_t)g->keys[l];
-            double *to = norm + (b * layers + l) * n;
-            memset(to, 0, (n - rows) * sizeof *norm); /* outside the cone */
-            k->read(k, to + (n - rows), l ? g->layer_norms[l] : g->norms, b * rows, rows);
-        }
+    for (size_t l = 0; l < layers; l++)
+        if (read_norms(g, norm, l, layers, (size_t)count, e))
+            return -1;
     k->read(k, logprob, g->logprob, 0, (size_t)count);
     return k->synchronize(k, e);
 }

@@ -122,6 +122,11 @@ int weights_load_positions(struct engine *g, long first, struct error *e) MUST_U
 /* Makes block l's parameters ready; weights_done gives them back unless they are resident. */
 int weights_need(struct engine *g, int l, struct error *e) MUST_USE;
 void weights_done(struct engine *g, int l);
+/* Before a pass: of the blocks that the last one left loaded, only the first stays. */
+void weights_begin(struct engine *g);
+/* Between two blocks: all that uses block l is enqueued, and block `next` comes after it (l: it stays). Gives l back; where the set prefetches, next is on its
+ * way before and nothing waits, else what is enqueued ends first. */
+int weights_turn(struct engine *g, int l, int next, struct error *e) MUST_USE;
 /* Bytes of the set's memory for block l. */
 size_t weights_block_bytes(struct kernels *k, const struct decoder *d, int l);
 /* Bytes of the set's memory for all that is not a block. */

@@ -162,14 +162,14 @@ void forward_block(struct engine *g, int l, int batch, int only_kept)
 
 int forward_blocks(struct engine *g, int batch, struct error *e)
 {
+    weights_begin(g);
     forward_embed(g, batch);
-    for (int l = 0; l < g->d->layers; l++) {
+    for (int l = 0, layers = g->d->layers; l < layers; l++) {
         if (weights_need(g, l, e))
             return -1;
         forward_block(g, l, batch, 0);
-        if (!g->plan.resident && g->k->synchronize(g->k, e))
+        if (weights_turn(g, l, l + 1 < layers ? l + 1 : l, e)) /* reverse begins with the last one */
             return -1;
-        weights_done(g, l);
     }
     return 0;
 }

@@ -145,7 +145,7 @@ static double default_budget(struct kernels *k)
 }
 
 struct sizes {
-    double shared, blocks, largest_block;
+    double shared, blocks, largest_block, at_once; /* weights: of all but blocks, all blocks, one, those in memory where they are not resident */
 };
 
 /* Fills the plan for this n and batch: the best of what fits, in the order resident and stored, stored, as many stored as possible. Returns 0, or -1 when
@@ -164,7 +164,7 @@ static int plan_for(struct memory_plan *p, struct kernels *k, const struct decod
     int resident = o->resident != 0;
     if (o->resident < 0 && common + w->blocks + (keep == KEEP_RECOMPUTE ? largest_kept : stored_all) > p->budget)
         resident = 0;
-    p->weights = w->shared + (resident ? w->blocks : w->largest_block);
+    p->weights = w->shared + (resident ? w->blocks : w->at_once);
     p->resident = resident;
     double base = common - w->shared + p->weights, activations = stored_all;
     p->stored_layers = d->layers;
@@ -203,12 +203,12 @@ static int longest_fit(const struct memory_plan *p, struct kernels *k, const str
     return low;
 }
 
-/* Segments at once when there is room: enough (segment, head) pairs for every worker, and enough numbers in an operation (half a million) that starting
- * the workers does not show: a small model, or a narrow cone, takes many. */
+/* Segments at once when there is room: enough (segment, head) pairs for every worker, and enough numbers in an operation (half a million, or 2^15 for each
+ * worker) that starting the workers does not show: a small model, or a narrow cone, takes many. */
 static int wanted_batch(struct kernels *k, const struct decoder *d, const struct engine_options *o, int *keys, int *queries)
 {
-    const double busy = 1 << 19, most = 32;
     int workers = k->workers > 0 ? k->workers : 1;
+    const double busy = fmax(1 << 19, ldexp(workers, 15)), most = 32;
     if (workers == 1)
         return 1;
     plan_rows(d, o, o->positions, keys, queries);
@@ -247,6 +247,7 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
         w.blocks += one;
         w.largest_block = fmax(w.largest_block, one);
     }
+    w.at_once = fmin(w.blocks, k->prefetches ? 2 * w.largest_block : w.largest_block);
     int batch = o->batch ? o->batch : wanted_batch(k, d, o, keys, queries);
     if (!o->batch && plan_for(plan, k, d, o, &w, n, batch, keys, queries) == 0 && !plan->resident && w.blocks > 0)
         batch = batch > 4 ? batch : 4; /* where weights are loaded again for each pass, a few segments share it */

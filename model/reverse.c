@@ -202,9 +202,8 @@ int reverse_pass(struct engine *g, struct buffer **gradient, int batch, struct e
         reverse_block(g, l, dx, dy, batch);
         if (g->layer_norms && l > 0)
             k->row_norms(k, g->layer_norms[l], dx, 1, (struct rows){batch, g->keys[l]}, g->d->hidden);
-        if (!g->plan.resident && k->synchronize(k, e))
+        if (weights_turn(g, l, l > 0 ? l - 1 : l, e)) /* the next pass begins with the first one */
             return -1;
-        weights_done(g, l);
         struct buffer *swap = dx;
         dx = dy, dy = swap;
     }

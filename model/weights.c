@@ -101,6 +101,23 @@ void weights_done(struct engine *g, int l)
         release_pages(&linears[i]->weight);
 }
 
+void weights_begin(struct engine *g)
+{
+    for (int l = 1; l < g->d->layers && !g->plan.resident; l++)
+        if (g->blocks[l].loaded)
+            weights_done(g, l);
+}
+
+int weights_turn(struct engine *g, int l, int next, struct error *e)
+{
+    if (g->plan.resident || next == l)
+        return 0;
+    if (g->k->prefetches ? weights_need(g, next, e) : g->k->synchronize(g->k, e))
+        return -1;
+    weights_done(g, l);
+    return 0;
+}
+
 /* Rows of positions first .. first + n - 1. */
 static double *sinusoidal_rows(const struct sinusoid *s, long first, int n, int width)
 {

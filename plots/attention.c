@@ -64,7 +64,7 @@ static void write_panel(FILE *f, const struct attentions_figure *u, size_t i, in
 static int write_attention(FILE *f, const char *stem, const void *figure, struct error *e)
 {
     const struct attentions_figure *u = figure;
-    size_t columns = u->count < COLUMNS_MAX ? u->count : COLUMNS_MAX, rows = (u->count + columns - 1) / columns;
+    size_t columns = u->count == 4 ? 2 : u->count < COLUMNS_MAX ? u->count : COLUMNS_MAX, rows = (u->count + columns - 1) / columns;
     double width = (double)(WIDTH - LEFT - RIGHT - GAP * (int)(columns - 1)) / (double)columns;
     double height = ABOVE + PANEL * (double)rows + BETWEEN * (double)(rows - 1) + BELOW;
     int layers = 1;

@@ -438,7 +438,9 @@ static void plot_combines_results(void **state)
     free(script);
     expect("plot plot-a -o plotted", 1, "--force");
     expect("plot text -o plotted --force", 1, "text");
-    expect("plot plot-a/summary.csv -o plotted --force", 1, "position");
+    expect("plot plot-a/summary.csv plot-b/summary.csv -o plotted --format svg --train-length 32", 0, "plotted/ladder.svg");
+    assert_true(exists(at("plotted/ladder.svg")));
+    expect("plot plot-a/summary.csv plot-b -o plotted --force", 1, "with curves");
 }
 
 /* ---- interruption ---- */

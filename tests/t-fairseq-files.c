@@ -97,6 +97,18 @@ static void test_refused(void **state)
     }
     bomb[n++] = 'u';
     refused_by_hand("a bomb", "}", 1, bomb, n, "nested too deeply, or too large");
+    /* a list that holds one text of 2^16 bytes a hundred times */
+    char *texts = malloc(1 << 17);
+    n = (size_t)sprintf(texts, "}(U\1a](X");
+    memcpy(texts + n, "\0\0\1\0", 4);
+    memset(texts + n + 4, 'a', 1 << 16);
+    n += 4 + (1 << 16);
+    n += (size_t)sprintf(texts + n, "q\1");
+    for (int i = 0; i < 100; i++)
+        n += (size_t)sprintf(texts + n, "h\1");
+    texts[n++] = 'e', texts[n++] = 'u';
+    refused_by_hand("a text again and again", "}", 1, texts, n, "nested too deeply, or too large");
+    free(texts);
 }
 
 int main(void)

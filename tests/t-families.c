@@ -100,6 +100,8 @@ static void test_refused(void **state)
         {"falcon-queries", "rope_scaling.type", "\"ntk\"", "rotary scaling 'ntk' is not supported"},
         {"gptj", "rotary_dim", "5", "rotary_dim 5 is not supported"},
         {"gptj", "rotary_dim", "12", "rotary_dim is 12"},
+        {"gptj", "rotary_dim", "null", "rotary_dim null is not supported (expected an even number"},
+        {"gpt-neox-plain", "use_parallel_residual", "null", "use_parallel_residual is null (expected true or false)"},
         {"phi", "qk_layernorm", "true", "q_layernorm.weight' is missing"},
         {"phi-head-norms", "qk_layernorm", "false", "k_layernorm.bias' has no place"},
         {"neox-none", "pos_emb", "\"xpos\"", "pos_emb 'xpos' is not supported|kerple_power_*"},
@@ -148,6 +150,42 @@ static void test_refused(void **state)
     }
     if (other)
         fail_msg("%d other messages than expected", other);
+}
+
+/* Settings that are not named are the defaults of the library whose format a configuration is; null turns them off. */
+static void test_absent(void **state)
+{
+    static const struct {
+        const char *golden, *path, *value;
+        double cap, head_cap;
+        int window; /* of the last layer */
+    } rows[] = {
+        {"gemma2", "model_type", "\"gemma2\"", 4, 2.5, 5},
+        {"gemma2", "attn_logit_softcapping", "", 50, 2.5, 5},
+        {"gemma2", "attn_logit_softcapping", "null", 0, 2.5, 5},
+        {"gemma2", "final_logit_softcapping", "", 4, 30, 5},
+        {"gemma2", "final_logit_softcapping", "null", 4, 0, 5},
+        {"gemma2", "sliding_window", "", 4, 2.5, 4096},
+        {"gemma2", "sliding_window", "null", 4, 2.5, 0},
+        {"gemma2", "hidden_activation", "", 4, 2.5, 5}, /* hidden_act is not what Gemma 2 goes by */
+        {"mistral-window", "sliding_window", "", 0, 0, 4096},
+        {"mistral-window", "sliding_window", "null", 0, 0, 0},
+        {"qwen2-window", "sliding_window", "", 0, 0, 4096},
+        {"qwen2-window", "sliding_window", "null", 0, 0, 0},
+    };
+    struct error e;
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct decoder *d = decoder_open(changed(rows[i].golden, rows[i].path, rows[i].value), &e);
+        if (!d)
+            fail_msg("%s, %s = %s: %s", rows[i].golden, rows[i].path, rows[i].value, e.text);
+        const struct block *last = &d->blocks[d->layers - 1];
+        enum activation activation = i < 8 ? ACTIVATION_GELU_TANH : ACTIVATION_SILU;
+        if (last->score.soft_cap != rows[i].cap || d->head_soft_cap != rows[i].head_cap || last->score.window != rows[i].window || last->activation != activation)
+            fail_msg("%s, %s = '%s': caps %g and %g, window %d, activation %d", rows[i].golden, rows[i].path, rows[i].value, last->score.soft_cap,
+                     d->head_soft_cap, last->score.window, (int)last->activation);
+        decoder_close(d);
+    }
 }
 
 static void test_position_text(void **state)
@@ -275,7 +313,7 @@ static void test_offset_positions(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused), cmocka_unit_test(test_position_text), cmocka_unit_test(test_shared_formulas),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused), cmocka_unit_test(test_absent), cmocka_unit_test(test_position_text), cmocka_unit_test(test_shared_formulas),
                                        cmocka_unit_test(test_padding), cmocka_unit_test(test_offset_positions)};
     return cmocka_run_group_tests_name("families", tests, scratch_setup, scratch_teardown);
 }

@@ -117,7 +117,7 @@ static void test_refused(void **state)
         {"config", "the attribute config is not text"},
         {"json", "its config is not valid JSON"},
         {"filter", "tensor w is not stored in the file itself, plain or by deflate"},
-        {"unwritten", "tensor w claims 16 bytes, but 0 are stored"},
+        {"unwritten", "tensor w claims 16 bytes, more than the file can hold (0 are stored)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char path[256];

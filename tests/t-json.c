@@ -70,6 +70,8 @@ static void test_getters(void **state)
     assert_int_equal(config_has(c, "spare"), 1);
     assert_int_equal(config_has(c, "nothing"), 0);
     assert_int_equal(config_has(c, "inner.deeper.x"), 1);
+    assert_int_equal(config_absent(c, "nothing"), 0);
+    assert_int_equal(config_absent(c, "neither"), 1);
     assert_string_equal(e.text, "");
     /* looking whether a key is there does not count as reading it */
     assert_string_equal(config_first_unread(c), "spare");
@@ -119,6 +121,7 @@ static void test_refused_values(void **state)
         {"false", REAL, "k is false"},
         {"1", FLAG, "k is 1 (expected true or false)"},
         {"\"true\"", FLAG, "k is 'true' (expected true or false)"},
+        {"null", FLAG, "k is null (expected true or false)"}, /* the fallback is true, and Python takes null for false */
         {"7", TEXT, "k is 7 (expected text in quotes)"},
         {"\"tanh\"", CHOICE, "k is 'tanh' (expected one of relu, gelu)"},
         {"3", CHOICE, "k is 3 (expected one of relu, gelu)"},

@@ -257,6 +257,17 @@ static void test_budgets(void **state)
     assert_int_equal(load(&p, bytes, size, &e), -1);
     assert_int_equal(check_message("tuples in tuples", &e, "holds more than 2097152 values"), 0);
     free(bytes);
+    /* dicts made again and again of one list of 1000 pairs */
+    static const char again[] = "h\2h\0\x85R", pair[] = "NN\x86q\1", dict[] = "ccollections\nOrderedDict\nq\2";
+    char *bomb = malloc(1 << 16), *at = mempcpy(mempcpy(bomb, P "]q\0(", 6), pair, sizeof pair - 1);
+    for (int i = 1; i < 1000; i++)
+        at = mempcpy(at, "h\1", 2);
+    at = mempcpy(mempcpy(at, "e", 1), dict, sizeof dict - 1);
+    for (int i = 0; i < 5000; i++)
+        at = mempcpy(at, again, sizeof again - 1);
+    assert_int_equal(load(&p, bomb, (size_t)(at - bomb), &e), -1);
+    assert_int_equal(check_message("dicts of one list", &e, "holds more than 8388608 items"), 0);
+    free(bomb);
     char global[1200] = P "c";
     memset(global + 3, 'm', 513);
     strcpy(global + 3 + 513, "\nname\n.");

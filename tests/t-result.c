@@ -204,6 +204,98 @@ static void test_refused_writing(void **state)
     unlink(path);
 }
 
+/* Three models, the second with fields of other targets and layers, in an order that is not that of their names. */
+static struct result fill_fields(void)
+{
+    static struct result_model models[8];
+    static const size_t fields[8][2] = {{0, 0}, {0, 0}, {8, 10}, {8, 2}, {5, 0}, {5, 10}, {5, 2}, {0, 0}};
+    static double completeness[2 * SEGMENTS] = {1, 2, 3, 4, 5, 6}, attention[2 * 3 * POSITIONS] = {0.5, 0.25};
+    fill_example();
+    for (int i = 0; i < 8; i++) {
+        models[i] = example.models[i == 0 ? 0 : i == 7 ? 2 : 1];
+        models[i].target = fields[i][0], models[i].layer = fields[i][1];
+        models[i].positions = fields[i][0] == 5 ? 4 : POSITIONS;
+        models[i].s = example.vector + (models[i].positions == 4 ? i - 4 : 0); /* one can be told from another */
+    }
+    models[1].completeness = models[4].completeness = completeness;
+    models[1].attention = attention, models[1].layers = 2, models[1].heads = 3;
+    return (struct result){.version = (char *)"0.1.0", .command = (char *)"reach erf", .models = models, .model_count = 8};
+}
+
+static void test_fields(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    struct result want = fill_fields(), got;
+    const char *path = scratch_path(scratch_folder, "fields.h5");
+    assert_int_equal(result_write(path, &want, &e), 0);
+    if (result_read(path, &got, &e)) {
+        print_error("%s\n", e.text);
+        fail();
+    }
+    assert_int_equal(got.model_count, 8);
+    for (int i = 0; i < 8; i++) {
+        const struct result_model *m = &got.models[i], *w = &want.models[i];
+        assert_string_equal(m->name, w->name);
+        assert_true(m->target == w->target && m->layer == w->layer && m->positions == w->positions && m->segments == SEGMENTS);
+        assert_memory_equal(m->s, w->s, m->positions * sizeof *m->s);
+        assert_null(m->completeness);
+        assert_null(m->attention);
+    }
+    result_free(&got);
+
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    const struct {
+        const char *name;
+        int rank;
+        hsize_t shape[3];
+    } stored[] = {
+        {"models/y model 1/completeness", 2, {SEGMENTS, 2}},         {"models/y model 1/attention", 3, {2, 3, POSITIONS}},
+        {"models/y model 1/target-5/layer-0/completeness", 2, {SEGMENTS, 2}}, {"models/y model 1/target-5/layer-2/norm", 2, {SEGMENTS, 4}},
+        {"models/y model 1/target-8/layer-10/c", 1, {POSITIONS}},
+    };
+    for (size_t i = 0; i < sizeof stored / sizeof *stored; i++) {
+        hsize_t shape[3];
+        hid_t dataset = H5Dopen2(file, stored[i].name, H5P_DEFAULT), space = H5Dget_space(dataset);
+        assert_int_equal(H5Sget_simple_extent_dims(space, shape, NULL), stored[i].rank);
+        assert_memory_equal(shape, stored[i].shape, (size_t)stored[i].rank * sizeof *shape);
+        H5Sclose(space);
+        H5Dclose(dataset);
+    }
+
+    /* what is no field is passed over; a group that contains itself has an end */
+    hid_t model = H5Gopen2(file, "models/z model 0", H5P_DEFAULT);
+    const char *const others[] = {"target-", "target-05", "target-0", "target--1", "target-99999999999999999999999", "layer-1", "notes"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        H5Gclose(H5Gcreate2(model, others[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Lcreate_external("erf.h5", "/models", model, "target-7", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_soft("/models", model, "target-6", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_hard(file, "models/z model 0", model, "target-9", H5P_DEFAULT, H5P_DEFAULT);
+    H5Gclose(H5Gcreate2(file, "models/z model 0/target-8", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Gclose(model);
+    H5Lcreate_hard(file, "models/z model 0", file, "models/z model 0/target-8/layer-3", H5P_DEFAULT, H5P_DEFAULT);
+    H5Fclose(file);
+    assert_int_equal(result_read(path, &got, &e), -1); /* target-9 is the model, and its layer-1 has no datasets */
+    assert_int_equal(check_message("empty layer", &e, "fields.h5: |z model 0|has no dataset norm"), 0);
+    file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    H5Ldelete(file, "models/z model 0/layer-1", H5P_DEFAULT);
+    H5Fclose(file);
+    assert_int_equal(result_read(path, &got, &e), 0);
+    assert_int_equal(got.model_count, 9);
+    assert_true(got.models[1].target == 8 && got.models[1].layer == 3);
+    result_free(&got);
+    unlink(path);
+
+    want = fill_fields();
+    want.models[2].layer = want.models[3].layer;
+    assert_int_equal(result_write(path, &want, &e), -1);
+    assert_int_equal(check_message("twice", &e, "two models are named y model 1"), 0);
+    want = fill_fields();
+    want.models[7].target = 3;
+    assert_int_equal(result_write(path, &want, &e), -1);
+    assert_int_equal(check_message("no main field", &e, "target 3 of x model 2|before its main field"), 0);
+}
+
 /* -- files that others made -- */
 
 /* Replaces a dataset of the model by one of another shape or type, filled with zeros; deflated as ours are, or with no data at all. */
@@ -500,6 +592,7 @@ int main(void)
         cmocka_unit_test(test_stored_types),
         cmocka_unit_test(test_same_bytes),
         cmocka_unit_test(test_refused_writing),
+        cmocka_unit_test(test_fields),
         cmocka_unit_test(test_refused_reading),
         cmocka_unit_test(test_damaged),
     };

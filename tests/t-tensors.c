@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,7 +104,7 @@ static void test_store(void **state)
     assert_int_equal(none->size, 0);
     assert_null(store_map(t, scratch_path(scratch_folder, "absent"), &e));
     assert_int_equal(check_message("absent", &e, "absent: cannot be opened"), 0);
-    const size_t shape[] = {100000};
+    const size_t shape[] = {1000};
     float *memory = store_memory(t, 400000, "test", &e);
     for (size_t i = 0; i < 200; i++) {
         char name[16];
@@ -138,6 +139,34 @@ static void test_store(void **state)
     tensors_close(t);
 }
 
+/* Tensors may share data, but not so that a small file stands for a large one; more memory than there is is refused. */
+static void test_claims(void **state)
+{
+    (void)state;
+    for (size_t count = 64; count <= 66; count += 2)
+        for (int file = 0; file < 2; file++) { /* the data in a file, or in memory that the store owns */
+            struct error e = {""};
+            struct tensors *t = store_create("somewhere", &e);
+            static const unsigned char data[4096] = {1};
+            const size_t shape[] = {1024};
+            const struct mapped *one = store_map(t, scratch_write(scratch_folder, "one", data, file ? sizeof data : 1), &e);
+            const void *bytes = file ? one->bytes : store_memory(t, sizeof data, "test", &e);
+            for (size_t i = 0; i < count; i++) {
+                char name[16];
+                snprintf(name, sizeof name, "t%zu", i);
+                struct tensor *added = store_add(t, one, name, strlen(name), &e);
+                assert_int_equal(store_shape(added, stored_type_find("F32"), 1, shape, "f", &e), 0);
+                added->data = bytes;
+            }
+            assert_int_equal(store_finish(t, &e), count == 64 ? 0 : -1);
+            if (count > 64)
+                assert_int_equal(check_message("shared", &e, "somewhere: its tensors claim more than 64 times the bytes"), 0);
+            assert_null(store_memory(t, (size_t)1 << 50, "a bomb", &e));
+            assert_int_equal(check_message("memory", &e, "a bomb: needs 1125899906842624 bytes of memory, and|are free"), 0);
+            tensors_close(t);
+        }
+}
+
 static void test_twice(void **state)
 {
     (void)state;
@@ -156,6 +185,7 @@ static void test_twice(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_copy), cmocka_unit_test(test_shape), cmocka_unit_test(test_store), cmocka_unit_test(test_twice)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_copy), cmocka_unit_test(test_shape), cmocka_unit_test(test_store), cmocka_unit_test(test_claims),
+                                       cmocka_unit_test(test_twice)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -30,8 +30,8 @@ static void test_goldens(void **state)
     } cases[] = {
         {GOLDENS "mmididx-1.idx", 0, 100}, {GOLDENS "mmididx-3.idx", 0, 1000}, {GOLDENS "mmididx-4.idx", 0, 1000}, {GOLDENS "mmididx-5.idx", 0, 1000},
         {GOLDENS "mmididx-8.idx", 0, 1000}, {GOLDENS "tntidx-8.idx", 0, 1000}, {GOLDENS "llmc-1.bin", 0, 1000},    {GOLDENS "llmc-7.bin", 0, 1000},
-        {GOLDENS "named.h5", 0, 1000},      {GOLDENS "only.h5", 0, 1000},      {GOLDENS "only.h5:/ids", 0, 1000},  {GOLDENS "table.h5:/split/valid", 5, 1000},
-        {GOLDENS "two.h5:/b", 0, 1000},     {GOLDENS "refused.h5:/group//inner/", 0, 1000},
+        {GOLDENS "named.h5", 0, 1000},      {GOLDENS "only.h5", 0, 1000},      {GOLDENS "only.h5:/ids", 0, 1000},
+        {GOLDENS "table.h5:/split/valid", 5, 1000}, {GOLDENS "two.h5:/b", 0, 1000}, {GOLDENS "refused.h5:/group//inner/", 0, 1000},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
@@ -83,7 +83,7 @@ static void test_refused(void **state)
         {GOLDENS "refused.h5:/negative", "element 1 is -1 (expected a token id from 0 to 2147483647)"},
         {GOLDENS "refused.h5:/large", "element 1 is 2147483648 (expected"},
         {GOLDENS "refused.h5:/huge", "element 0 is 9223372036854775808 (expected"},
-        {GOLDENS "refused.h5:/bomb", "/bomb claims 1099511627776 elements, more than the file can hold"},
+        {GOLDENS "refused.h5:/bomb", "/bomb claims|more than the file can hold"},
         {GOLDENS "refused.h5:/soft", "has no dataset at /soft"},
         {GOLDENS "refused.h5:/away", "has no dataset at /away"},
         {GOLDENS "refused.h5:/outside", "/outside is not stored in the file itself"},

@@ -46,7 +46,8 @@ static void write_text(const char *path, const char *text)
 
 static int setup(void **state)
 {
-    struct tiny bytes = {.seed = 1}, llama = {.seed = 2, .vocabulary = 800, .settings = "\"bos\": 1,"}, gpt2 = {.seed = 3, .vocabulary = 512}, none = gpt2;
+    struct tiny bytes = {.seed = 1}, llama = {.seed = 2, .vocabulary = 800, .settings = "\"bos\": 1,"};
+    struct tiny gpt2 = {.seed = 3, .vocabulary = 512}, none = gpt2;
     size_t size;
     char *text;
     gzFile packed;

@@ -1,5 +1,5 @@
-/* Tokenizers against the ids that the `tokenizers` library finds, beginning-of-text tokens, and files that must be refused. Goldens and the script that
- * makes them: tests/goldens/tokenizer. */
+/* Tokenizers against the ids that the `tokenizers` library finds, beginning-of-text tokens, and files that must be refused. Goldens and the script
+ * that makes them: tests/goldens/tokenizer. */
 #include "io/tokenizer/tokenizer.h"
 #include "io/tokens.h"
 #include "tests/scratch.h"
@@ -59,8 +59,9 @@ static void compare(const char *name, struct tokenizer *t, const unsigned char *
 static void test_goldens(void **state)
 {
     (void)state;
-    static const char *const names[] = {"gpt2",   "gpt2-added", "gpt-neox", "llama3",       "qwen2",            "cased",     "possessive", "bloom", "falcon",   "starcoder",
-                                        "chain",  "llama2",     "llama2-added", "llama2-metaspace", "metaspace", "some-bytes", "gemma", "words",    "behaviors"};
+    static const char *const names[] = {"gpt2",         "gpt2-added",       "gpt-neox",  "llama3",     "qwen2", "cased", "possessive",
+                                        "bloom",        "falcon",           "starcoder", "chain",      "llama2",
+                                        "llama2-added", "llama2-metaspace", "metaspace", "some-bytes", "gemma", "words", "behaviors"};
     size_t size, json_size;
     unsigned char *text = scratch_read(GOLDENS "text.bin", &size);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -149,11 +150,13 @@ static void test_words(void **state)
         {"{" MODEL("\"vocab\":{\"\u0323\":0,\"\u0301\":1},\"merges\":[]") ",\"normalizer\":{\"type\":\"NFC\"}}", "\u0301\u0323", 2, {0, 1}},
         {"{" MODEL(ABC ",\"ignore_merges\":true,\"dropout\":0.0") "}", "ab", 1, {2}},
         /* added tokens: longest first, white space, whole words */
-        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":7,\"content\":\"x\",\"normalized\":false},{\"id\":8,\"content\":\"xx\",\"normalized\":false}]}", "xxxaxx",
+        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":7,\"content\":\"x\",\"normalized\":false},"
+         "{\"id\":8,\"content\":\"xx\",\"normalized\":false}]}", "xxxaxx",
          4, {8, 7, 0, 8}},
         {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":4,\"content\":\"<s>\",\"special\":true,\"lstrip\":true,\"rstrip\":true}]}", "a  <s>\n b<s><s>", 5,
          {0, 4, 1, 4, 4}},
-        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":0,\"content\":\"a\",\"single_word\":true},{\"id\":7,\"content\":\"-\",\"normalized\":true}]}", "a-ab ba a", 8,
+        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":0,\"content\":\"a\",\"single_word\":true},"
+         "{\"id\":7,\"content\":\"-\",\"normalized\":true}]}", "a-ab ba a", 8,
          {0, 7, 2, 3, 1, 0, 3, 0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -184,7 +187,8 @@ static void test_ignore_merges(void **state)
 {
     (void)state;
     enum { LONG = 70 };
-    static const char json[] = "{" MODEL("\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"c\":3,\"x\":4,\"xa\":5,\"xab\":6},\"merges\":[\"x a\",\"xa b\"],\"ignore_merges\":true")
+    static const char json[] = "{" MODEL("\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"c\":3,\"x\":4,\"xa\":5,\"xab\":6},"
+                                         "\"merges\":[\"x a\",\"xa b\"],\"ignore_merges\":true")
         ",\"pre_tokenizer\":{\"type\":\"WhitespaceSplit\"}}";
     struct error e = {""};
     struct ids ids = {0};
@@ -292,9 +296,11 @@ static void test_refused(void **state)
         {SPLITTER("{\"type\":\"Metaspace\"}"), NULL, "replacement is missing or no text"},
         {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"__\"}"), NULL, "the replacement of Metaspace is not one character"},
         {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"last\"}"), NULL, "the prepend_scheme last is not supported"},
-        {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"first\",\"add_prefix_space\":false}"), NULL, "no prefix by add_prefix_space"},
+        {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"first\",\"add_prefix_space\":false}"), NULL,
+         "no prefix by add_prefix_space"},
         {SPLITTER("{\"type\":\"ByteLevel\",\"use_regex\":\"yes\"}"), NULL, "use_regex is neither true nor false"},
-        {SPLITTER("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"ByteLevel\"},{\"type\":\"ByteLevel\"}]}"), NULL, "a second ByteLevel is not supported"},
+        {SPLITTER("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"ByteLevel\"},{\"type\":\"ByteLevel\"}]}"), NULL,
+         "a second ByteLevel is not supported"},
         {REGEX(""), NULL, "a pattern has 0 bytes"},
         {REGEX("a\\\\b"), NULL, "the pattern has \\b, which is not supported"},
         {REGEX("\\\\h"), NULL, "the pattern has \\h, which is not supported"},
@@ -324,7 +330,8 @@ static void test_refused(void **state)
         {TOKEN("{\"id\":7,\"content\":\"x\"},{\"id\":8,\"content\":\"x\"}"), NULL, "the added token 'x' is there twice"},
         {TOKEN("{\"id\":7,\"content\":\"x\",\"lstrip\":2}"), NULL, "lstrip is neither true nor false"},
         {"{" MODEL(ABC) ",\"added_tokens\":{}}", NULL, "added_tokens is no list"},
-        {"{" MODEL(ABC) ",\"normalizer\":{\"type\":\"Lowercase\"},\"added_tokens\":[{\"id\":7,\"content\":\"X\"},{\"id\":8,\"content\":\"x\"}]}", NULL,
+        {"{" MODEL(ABC) ",\"normalizer\":{\"type\":\"Lowercase\"},\"added_tokens\":[{\"id\":7,\"content\":\"X\"},"
+         "{\"id\":8,\"content\":\"x\"}]}", NULL,
          "two added tokens are found as 'x'"},
         {"{" MODEL(ABC) ",\"post_processor\":{\"type\":\"RobertaProcessing\"}}", NULL, "the post-processor RobertaProcessing is not supported"},
         {"{" MODEL(ABC) ",\"post_processor\":{\"type\":\"TemplateProcessing\"}}", NULL, "TemplateProcessing has no list named single"},

@@ -221,8 +221,8 @@ static void test_cutting(void **state)
         }
         if (s.count != cases[i].count || s.length != cases[i].length || s.stride != cases[i].stride || s.overlapping != cases[i].overlapping ||
             s.start[s.count - 1] != cases[i].last_start || s.start[0] != cases[i].request.offset) {
-            print_error("case %zu: count %zu, length %zu, stride %zu, overlapping %d, last start %zu\n", i, s.count, s.length, s.stride, s.overlapping,
-                        (size_t)s.start[s.count - 1]);
+            print_error("case %zu: count %zu, length %zu, stride %zu, overlapping %d, last start %zu\n", i, s.count, s.length, s.stride,
+                        s.overlapping, (size_t)s.start[s.count - 1]);
             fail();
         }
         size_t bos = cases[i].request.bos ? 1 : 0, taken = s.length - bos;

@@ -34,7 +34,7 @@ struct wave {
     arb_t shift, frequency;
     double weight;
     double cosine[EVALUATE_BLOCK], sine[EVALUATE_BLOCK]; /* of frequency * i */
-    int sharp;                                           /* these are known to half a unit in their last place */
+    int sharp;                                           /* all of these are known to 2^-70 before rounding */
 };
 
 struct evaluator {
@@ -563,22 +563,24 @@ static int is_sharp(const arb_t sine, const arb_t cosine)
     return mag_cmp_2exp_si(arb_radref(sine), -70) <= 0 && mag_cmp_2exp_si(arb_radref(cosine), -70) <= 0;
 }
 
-/* The table of a wave, done once: powers of exp(i frequency), each from the one before. */
+/* The table of a wave, done once: powers of exp(i frequency), each the product of two lower ones, so that balls stay narrow. */
 static void wave_tables(struct wave *w)
 {
-    acb_t step, power;
-    acb_init(step);
-    acb_init(power);
-    arb_sin_cos(acb_imagref(step), acb_realref(step), w->frequency, 128);
-    acb_one(power);
+    acb_ptr power = _acb_vec_init(EVALUATE_BLOCK);
+    w->sharp = 1;
     for (int i = 0; i < EVALUATE_BLOCK; i++) {
-        w->cosine[i] = arf_get_d(arb_midref(acb_realref(power)), ARF_RND_NEAR);
-        w->sine[i] = arf_get_d(arb_midref(acb_imagref(power)), ARF_RND_NEAR);
-        w->sharp = is_sharp(acb_imagref(power), acb_realref(power)); /* the last is the least known */
-        acb_mul(power, power, step, 128);
+        int lowest = i & -i, half = i == lowest ? i / 2 : i - lowest;
+        if (i == 0)
+            acb_one(power);
+        else if (i == 1)
+            arb_sin_cos(acb_imagref(power + 1), acb_realref(power + 1), w->frequency, 128);
+        else
+            acb_mul(power + i, power + half, power + i - half, 128);
+        w->cosine[i] = arf_get_d(arb_midref(acb_realref(power + i)), ARF_RND_NEAR);
+        w->sine[i] = arf_get_d(arb_midref(acb_imagref(power + i)), ARF_RND_NEAR);
+        w->sharp &= is_sharp(acb_imagref(power + i), acb_realref(power + i));
     }
-    acb_clear(step);
-    acb_clear(power);
+    _acb_vec_clear(power, EVALUATE_BLOCK);
 }
 
 int evaluator_block(arb_ptr out, struct evaluator *v, ulong first, int count)

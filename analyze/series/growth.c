@@ -421,7 +421,7 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
     arb_t level[GROWTH_LEVELS + 1], term, integral, q, weight, least, greatest, product, other;
     arb_ptr own[] = {term, integral, q, weight, least, greatest, product, other};
     enum { OWN = sizeof own / sizeof own[0] };
-    fmpq_t first;
+    fmpq_t first; /* the deciding exponent plus 1, which may be very small */
     fmpq_init(first);
     for (int i = 0; i < OWN; i++)
         arb_init(own[i]);
@@ -435,7 +435,7 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
     /* y = level[k]: the integral over t of the growth is that over y of y^a ..., whose elasticity lies between -greatest and -least from here on;
      * it is therefore between y^(1+a) ... / (greatest - 1) and the same over (least - 1); `least` and `greatest` are kept less 1 */
     arb_one(weight);
-    arb_one(product); /* the growth over t level[1] ... level[k-1], without those factors */
+    arb_one(product); /* the growth over t level[1] ... level[k-1], without those factors, times y */
     arb_zero(term);
     for (int i = 0; i < GROWTH_LEVELS; i++) {
         if (fmpq_is_zero(g->exponent[i]))
@@ -444,6 +444,10 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
         arb_log(other, level[i], prec);
         arb_addmul(term, q, other, prec); /* ln of the growth at `from` */
         if (i >= k) {
+            if (i == k) { /* times y */
+                fmpq_add_si(first, g->exponent[i], 1);
+                arb_set_fmpq(q, first, prec);
+            }
             arb_mul(other, other, q, prec);
             arb_exp(other, other, prec);
             arb_mul(product, product, other, prec);
@@ -454,8 +458,7 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
             arb_div(weight, weight, level[i], prec);
         if (fmpq_is_zero(g->exponent[i]))
             continue;
-        if (i == k) { /* - exponent - 1, exactly: it may be very small */
-            fmpq_add_si(first, g->exponent[i], 1);
+        if (i == k) {
             arb_set_fmpq(least, first, prec);
             arb_neg(least, least);
             arb_set(greatest, least);
@@ -469,7 +472,6 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
                 arb_add(greatest, greatest, q, prec);
         }
     }
-    arb_mul(product, product, level[k], prec);
     arb_exp(term, term, prec);
     if (arb_is_positive(least) && arb_is_positive(level[k])) {
         arb_div(integral, product, greatest, prec);

@@ -29,7 +29,6 @@ struct head {
     struct formula_point at;
     struct expression_pool *pool;
     fmpz_t shift;                /* whole number taken off the bias, so that the largest terms are near 1 */
-    double peak;                 /* where about the bias is largest: a guess, which only effort depends on */
     int root;                    /* the bias less the shift */
     struct piece *piece;
     int pieces, capacity;

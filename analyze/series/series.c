@@ -49,42 +49,25 @@ static void head_release(struct head *h)
     free(h);
 }
 
-static double bias_at(const struct head *h, double t)
-{
-    struct formula_point point = h->at;
-    point.t = t;
-    return formula_evaluate(h->formula, &point);
-}
-
-/* Finds about where the bias is largest: among powers of 2, then between them. A whole number near it (near the first, where the bias grows to the end)
- * becomes the shift: taking it off changes no TRF and keeps the terms near 1. */
-static void choose_shift(struct head *h)
+/* A whole number near the largest bias of a few distances (near the first, where it grows to the end): taking it off changes no TRF and keeps the
+ * terms near 1. */
+static void choose_shift(fmpz_t shift, const struct formula *f, const struct formula_point *at)
 {
     double largest = -INFINITY, first = NAN, last = -INFINITY;
     for (double t = 0; t <= 0x1p40; t = t < 8 ? t + 1 : 2 * t) {
-        last = bias_at(h, t);
-        if (isnan(first) && isfinite(last))
-            first = last;
-        if (isfinite(last) && last > largest) {
-            largest = last;
-            h->peak = t;
-        }
-    }
-    for (double lo = floor(h->peak / 2), hi = 2 * h->peak; hi - lo > 2 && last < largest;) { /* towards the larger of two points within */
-        double left = floor(lo + (hi - lo) * 0.382), right = ceil(lo + (hi - lo) * 0.618), at_left = bias_at(h, left), at_right = bias_at(h, right);
-        int left_larger = at_left >= at_right;
-        double b = left_larger ? at_left : at_right;
-        if (isfinite(b) && b > largest) {
+        struct formula_point point = *at;
+        point.t = t;
+        double b = formula_evaluate(f, &point);
+        last = b;
+        if (isnan(first) && isfinite(b))
+            first = b;
+        if (isfinite(b) && b > largest)
             largest = b;
-            h->peak = left_larger ? left : right;
-        }
-        if (left_larger ? right == hi : left == lo)
-            break;
-        *(left_larger ? &hi : &lo) = left_larger ? right : left;
     }
     double b = last < largest || (isinf(last) && last < 0) ? largest : first;
+    fmpz_zero(shift);
     if (isfinite(b) && fabs(b) < 1e300)
-        fmpz_set_d(h->shift, floor(b));
+        fmpz_set_d(shift, floor(b));
 }
 
 static struct head *head_open(const struct formula *f, const struct formula_point *at, struct formula_error *e)
@@ -109,7 +92,7 @@ static struct head *head_open(const struct formula *f, const struct formula_poin
     h->root = expression_build(h->pool, f, at, NULL, e);
     if (h->root < 0)
         goto failed;
-    choose_shift(h);
+    choose_shift(h->shift, f, at);
     fmpq_init(shift);
     fmpq_set_fmpz(shift, h->shift);
     h->root = expression_subtract(h->pool, h->root, expression_number(h->pool, shift));

@@ -274,8 +274,8 @@ static int make_sum(struct sums *s, struct piece_sum *q)
             break;
         }
         ulong most = affordable(s, q), points = 0;
-        int fits = fmpz_cmp_ui(length, most) <= 0;
-        if (piece->kind == PIECE_SMOOTH && fmpz_cmp_ui(length, 200) > 0 && !(piece->unbounded && s->h->wild))
+        int fits = fmpz_cmp_ui(length, most) <= 0, blocks = s->quick && fits && evaluator_has_waves(q->v); /* cheaper than Euler-Maclaurin */
+        if (piece->kind == PIECE_SMOOTH && !blocks && fmpz_cmp_ui(length, 200) > 0 && !(piece->unbounded && s->h->wild))
             for (ulong head = 0; head <= most && head <= HEAD_MAX && !q->euler; head = head < 16 ? head + 8 : head + head / 4) {
                 points = head;
                 fmpz_add_ui(N, piece->first, head);
@@ -380,7 +380,7 @@ static void piece_below(arb_t out, struct sums *s, struct piece_sum *q, const fm
 
 /* ---- all of them ---- */
 
-/* log2 of about the sum: the largest of t f(t) over powers of 2, or f at its peak. Only how far to go depends on it. */
+/* log2 of about the sum: the largest of t f(t) over powers of 2. Only how far to go depends on it. */
 static slong estimate(const struct head *h, const fmpz *limit)
 {
     struct evaluator *v = evaluator_new(h->pool, h->root, 64);
@@ -389,11 +389,11 @@ static slong estimate(const struct head *h, const fmpz *limit)
     arb_t t, f;
     arb_init(t);
     arb_init(f);
-    for (slong bits = -2; v && bits <= most; bits = bits < 32 ? bits + 1 : bits + bits / 16) {
-        arb_set_d(t, bits == -2 ? h->peak : bits == -1 ? 0 : 1);
+    for (slong bits = -1; v && bits <= most; bits = bits < 32 ? bits + 1 : bits + bits / 16) {
+        arb_zero(t);
+        if (bits >= 0)
+            arb_one(t);
         arb_mul_2exp_si(t, t, bits < 0 ? 0 : bits);
-        if (bits == -2 && limit && arf_cmpabs_2exp_si(arb_midref(t), most) >= 0)
-            continue;
         if (evaluator_point(f, v, t) || arb_is_zero(f) || arf_is_zero(arb_midref(f)))
             continue;
         if (bits > 0)

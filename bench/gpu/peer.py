@@ -1,10 +1,10 @@
 """The peer on a GPU: the best script a PyTorch user would write for the same numbers.
 
-    python3 bench/gpu/peer.py SHAPE LENGTH DTYPE REPEATS [NORMS_FILE] [--device cpu] [--compile]
+    python3 bench/gpu/peer.py SHAPE LENGTH DTYPE REPEATS [NORMS_FILE] [--device cpu] [--compile] [--batch N]
 
 The models of shapes.h with the random weights of tests/memory_decoder.c. Frozen weights, SDPA (flash attention where PyTorch has it), the head on the last row
-only, autograd.grad to the input embeddings; the batch is doubled until a segment no longer gets faster or memory is out. DTYPE: f32, tf32 or bf16. Prints
-key=value lines like erf.c and writes the norms of the first segment as float64.
+only, autograd.grad to the input embeddings; the batch is doubled until a segment no longer gets faster or memory is out (--batch N: that one only). DTYPE: f64
+(the oracle), f32, tf32 or bf16. Prints key=value lines like erf.c and writes the norms of the first segment as float64.
 """
 import argparse
 import time
@@ -84,7 +84,7 @@ def make_model(shape, length, dtype, device):
                              intermediate_size=mlp, rms_norm_eps=1e-5, max_position_embeddings=max(4096, length), tie_word_embeddings=False)
         build = LlamaForCausalLM
     config._attn_implementation = "sdpa"
-    torch.set_default_dtype(torch.bfloat16 if dtype == "bf16" else torch.float32)
+    torch.set_default_dtype({"bf16": torch.bfloat16, "f64": torch.float64}.get(dtype, torch.float32))
     with torch.device(device):
         model = build(config).eval()
     torch.set_default_dtype(torch.float32)
@@ -108,11 +108,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("shape", choices=SHAPES)
     parser.add_argument("length", type=int)
-    parser.add_argument("dtype", choices=["f32", "tf32", "bf16"])
+    parser.add_argument("dtype", choices=["f64", "f32", "tf32", "bf16"])
     parser.add_argument("repeats", type=int)
     parser.add_argument("norms", nargs="?")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--batch", type=int, default=0)
     a = parser.parse_args()
     if a.dtype == "tf32":
         torch.set_float32_matmul_precision("high")
@@ -124,18 +125,19 @@ def main():
     def measure(ids):
         rows = table[ids[:, :-1]].requires_grad_(True)
         hidden = run(inputs_embeds=rows, use_cache=False).last_hidden_state[:, -1]
-        logprob = torch.log_softmax(head(hidden).float(), dim=-1).gather(1, ids[:, -1:]).squeeze(1)
+        logits = head(hidden)
+        logprob = torch.log_softmax(logits if a.dtype == "f64" else logits.float(), dim=-1).gather(1, ids[:, -1:]).squeeze(1)
         (gradient,) = torch.autograd.grad(logprob.sum(), rows)
-        return gradient.float().norm(dim=-1), logprob
+        return (gradient if a.dtype == "f64" else gradient.float()).norm(dim=-1), logprob
 
     best, best_batch, norms, logprob = float("inf"), 0, None, None
-    batch = 1
-    while batch <= 64:
+    batch = a.batch or 1
+    while batch <= max(64, a.batch):
         position, segment = torch.arange(a.length, device=a.device), torch.arange(batch, device=a.device)
         ids = (position[None, :] + 13 * segment[:, None]) * 7919 % vocabulary
         try:
             fastest = float("inf")
-            for repeat in range(-2, a.repeats):  # two to warm up
+            for repeat in range(-2 if a.repeats > 1 else 0, a.repeats):  # two to warm up
                 wait()
                 start = time.perf_counter()
                 found = measure(ids)
@@ -150,7 +152,13 @@ def main():
         if fastest > 0.98 * best:
             break
         best, best_batch = fastest, batch
+        if a.batch:
+            break
         batch *= 2
+    if norms is None:
+        raise SystemExit("out of memory with one segment")
+    if a.device == "cuda":
+        print(f"memory={torch.cuda.max_memory_allocated() * 1e-9:.2f}")
     if a.norms:
         norms.double().cpu().numpy().tofile(a.norms)
     print(f"peer=torch {torch.__version__}{', compiled' if a.compile else ''}\nbatch={best_batch}\nseconds={best:.6f}\nlogprob={float(logprob):.9g}")

@@ -1,15 +1,21 @@
 #!/bin/sh
-# make gpu-check, make gpu-bench: on a machine with a GPU. nvcc, cuBLAS and gcc are enough to build; the peer needs PyTorch with transformers.
-#   NVCC, PLUGIN (reach-cuda.so), PYTHON from make; TOOLS="memcheck racecheck synccheck": compute-sanitizer's tools for `check` (empty: none).
-#   CASES="gpt2-small:2048:bf16 ..." for `bench`: SHAPE:LENGTH:DTYPE of bench/gpu/shapes.h; COMPILE=0 leaves torch.compile out; KERNELS=0 the kernels.
+# make gpu-check, make gpu-bench: on a machine with a GPU. nvcc, cuBLAS and gcc are enough; the peer needs PyTorch with transformers.
+#
+#   run.sh build    the programs of both, into build/gpu        run.sh check    tests        run.sh bench    figures, also as build/gpu/bench.md
+#
+# Programs that bench/gpu/carry.sh packed elsewhere are taken from CARRY (default build/carry.tgz) when it is there; then nothing is compiled.
+# NVCC, PLUGIN (reach-cuda.so), PYTHON come from make. For `check`: TOOLS="memcheck racecheck synccheck", compute-sanitizer's (empty: none), each test at most
+# TOOL_SECONDS. For `bench`: CASES="gpt2-small:2048:bf16 ..." are SHAPE:LENGTH:DTYPE of bench/gpu/shapes.h; COMPILED those with torch.compile (empty: none);
+# KERNELS=0 and ORACLE=0 leave the single operations and the comparison with float64 out; DEVICE=cpu rehearses the peer without a GPU.
 set -eu
-: "${PLUGIN:=build/gcc/reach-cuda.so}" "${PYTHON:=python3}" "${NVCC:=nvcc}" "${CC:=gcc}"
-: "${TOOLS=memcheck racecheck synccheck}" "${COMPILE:=1}" "${KERNELS:=1}"
-: "${CASES:=gpt2-small:2048:bf16 gpt2-small:2048:tf32 gpt2-xl:2048:bf16 pythia-1.4b:2048:bf16 pythia-1.4b:2048:tf32 llama-7b:2048:bf16 gpt2-small:8192:bf16 gpt2-small:32768:bf16}"
-out=${GPU_BUILD:-build/gpu}
+: "${PLUGIN:=build/gcc/reach-cuda.so}" "${PYTHON:=python3}" "${NVCC:=nvcc}" "${CC:=gcc}" "${CARRY=build/carry.tgz}" "${DEVICE:=cuda}"
+: "${TOOLS=memcheck racecheck synccheck}" "${TOOL_SECONDS:=150}" "${KERNELS:=1}" "${ORACLE:=1}" "${REPEATS:=3}"
+: "${CASES:=gpt2-small:2048:bf16 gpt2-small:2048:tf32 pythia-1.4b:2048:bf16 llama-7b:2048:bf16 gpt2-xl:2048:bf16 gpt2-small:8192:bf16 gpt2-small:32768:bf16 pythia-1.4b:2048:tf32}"
+: "${COMPILED=$CASES}"
+out=${GPU_BUILD:-build/gpu} carried=
 flags="-std=gnu11 -O2 -g -Wall -Wextra -fopenmp -ffp-contract=off -fno-math-errno -I. -D_GNU_SOURCE"
-export REACH_CUDA="$PLUGIN" OMP_WAIT_POLICY=passive
-case $REACH_CUDA in /*) ;; *) REACH_CUDA=$PWD/$REACH_CUDA ;; esac
+tests="kernels weights attention-mass cuda cuda-attention cuda-model"
+export OMP_WAIT_POLICY=passive
 value() { sed -n "s/^$1=//p" "$2"; }
 
 # objects NAME FLAGS FILE...: compiles into $out/NAME and adds to $objects
@@ -29,84 +35,168 @@ kernel_objects() {
     objects f64 -DREFERENCE_F64 kernels/reference/*.c
 }
 model_objects() {
-    objects plain "" model/engine.c model/forward.c model/reverse.c model/plan.c model/weights.c model/score.c model/scores.c analyze/formula*.c analyze/presets.c \
-        analyze/curve.c tests/memory_decoder.c
+    objects plain "" model/engine.c model/forward.c model/reverse.c model/plan.c model/weights.c model/score.c model/scores.c model/attribution.c model/attention.c \
+        analyze/formula*.c analyze/presets.c analyze/curve.c analyze/attribution.c analyze/bootstrap.c tests/memory_decoder.c
 }
 # The real cmocka where it is.
 find_cmocka() {
     if printf '#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>\nint main(void){return 0;}\n' |
-        $CC -x c - -o /dev/null -lcmocka 2>/dev/null; then
-        cmocka_flags= cmocka_library=-lcmocka tests=tests
+        $CC -x c - -o /dev/null -lcmocka 2>/dev/null && [ "${SMALL_CMOCKA:-0}" = 0 ]; then
+        cmocka_flags= cmocka_library=-lcmocka test_objects=tests
     else
-        cmocka_flags=-Ibench/gpu/cmocka cmocka_library= tests=tests-small
+        cmocka_flags=-Ibench/gpu/cmocka cmocka_library= test_objects=tests-small
     fi
 }
 
-check() {
+build_tests() {
     find_cmocka
-    programs=
-    for test in kernels weights cuda cuda-attention cuda-model; do
-        [ -f "tests/t-$test.c" ] || continue
+    for test in $tests; do
         objects=
         kernel_objects
         [ "$test" != cuda-model ] || model_objects
-        objects $tests "$cmocka_flags" "tests/t-$test.c" tests/compare.c tests/kernel_run.c tests/kernel_attention.c
-        [ -n "$cmocka_library" ] || objects $tests "$cmocka_flags" bench/gpu/cmocka/cmocka.c
+        objects $test_objects "$cmocka_flags" "tests/t-$test.c" tests/compare.c tests/kernel_run.c tests/kernel_attention.c
+        [ -n "$cmocka_library" ] || objects $test_objects "$cmocka_flags" bench/gpu/cmocka/cmocka.c
         $CC $flags -o "$out/t-$test" $objects $cmocka_library -ldl -lm
-        programs="$programs $out/t-$test"
-    done
-    sh tests/run.sh $programs
-    for tool in $TOOLS; do
-        for program in $out/t-cuda $out/t-cuda-model $out/t-cuda-attention; do
-            [ -x "$program" ] || continue
-            echo "== compute-sanitizer --tool $tool $program"
-            compute-sanitizer --tool "$tool" --error-exitcode 3 "$program" >"$out/sanitizer.txt" 2>&1 || { tail -n 40 "$out/sanitizer.txt"; exit 1; }
-            tail -n 1 "$out/sanitizer.txt"
-        done
     done
 }
-
-bench() {
+build_bench() {
     objects=
     kernel_objects
     if [ "$KERNELS" = 1 ]; then
         $NVCC -std=c++17 -O2 -I. -D_GNU_SOURCE -Xcompiler -fopenmp -o "$out/kernels" bench/gpu/kernels.cu $objects -L"$(dirname "$NVCC")/../lib64" -lcublasLt -ldl
-        "$out/kernels"
     fi
     model_objects
     objects plain "" bench/gpu/erf.c
     $CC $flags -o "$out/erf" $objects -ldl -lm
-    peer=1
-    "$PYTHON" -c 'import torch, transformers; assert torch.cuda.is_available()' 2>/dev/null || { peer=0; echo "(no PyTorch with transformers and a GPU in $PYTHON: no peer)"; }
-    modes=eager
-    [ "$COMPILE" = 0 ] || modes="eager compiled"
-    printf '%-12s %6s %-5s %10s %9s %6s | %-9s %10s %6s %6s %9s\n' shape length type 's/segment' TFLOP/s batch peer 's/segment' batch ratio 'max |dc|'
-    for case in $CASES; do
-        shape=${case%%:*} dtype=${case##*:} length=${case#*:}
-        length=${length%%:*}
-        if ! NORMS=$out/reach.norm "$out/erf" "$shape" "$length" "$dtype" 3 >"$out/reach.txt" 2>&1; then
-            printf '%-12s %6s %-5s failed: %s\n' "$shape" "$length" "$dtype" "$(tail -n 1 "$out/reach.txt")"
-            continue
-        fi
-        line=$(printf '%-12s %6s %-5s %10s %9s %6s' "$shape" "$length" "$dtype" "$(value seconds "$out/reach.txt")" "$(value tflops "$out/reach.txt")" "$(value batch "$out/reach.txt")")
-        for mode in $modes; do
-            [ $peer = 1 ] || { echo "$line"; break; }
-            option=
-            [ $mode = eager ] || option=--compile
-            if "$PYTHON" bench/gpu/peer.py "$shape" "$length" "$dtype" 3 "$out/peer.norm" $option >"$out/peer.txt" 2>"$out/peer.err"; then
-                ratio=$(awk -v a="$(value seconds "$out/reach.txt")" -v b="$(value seconds "$out/peer.txt")" 'BEGIN { printf "%.2f", a / b }')
-                printf '%s | %-9s %10s %6s %6s %9s\n' "$line" $mode "$(value seconds "$out/peer.txt")" "$(value batch "$out/peer.txt")" "$ratio" \
-                    "$("$PYTHON" bench/compare.py "$out/reach.norm" "$out/peer.norm")"
-            else
-                printf '%s | %-9s failed: %s\n' "$line" $mode "$(tail -n 1 "$out/peer.err")"
-            fi
+}
+
+# Programs out of CARRY, with their libraries; the plug-in with them.
+unpack() {
+    if [ -n "$CARRY" ] && [ -f "$CARRY" ]; then
+        carried=$out/carried
+        mkdir -p "$carried"
+        tar xzf "$CARRY" -C "$carried"
+        [ ! -f "$carried/reach-cuda.so" ] || PLUGIN=$carried/reach-cuda.so
+    fi
+    export REACH_CUDA="$PLUGIN"
+    case $REACH_CUDA in /*) ;; *) REACH_CUDA=$PWD/$REACH_CUDA ;; esac
+}
+# Runs a program that was built here or carried.
+run() {
+    program=$1
+    shift
+    if [ -n "$carried" ]; then
+        LD_LIBRARY_PATH=$carried/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} "$carried/$program" "$@"
+    else
+        "$out/$program" "$@"
+    fi
+}
+
+check() {
+    if [ -n "$carried" ]; then
+        programs=
+        for test in "$carried"/t-*; do
+            programs="$programs $test"
         done
-        echo "  $(value plan "$out/reach.txt")"
+        export LD_LIBRARY_PATH="$carried/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+    else
+        build_tests
+        programs=$(for test in $tests; do echo "$out/t-$test"; done)
+    fi
+    sh tests/run.sh $programs
+    for tool in $TOOLS; do
+        for test in cuda cuda-model cuda-attention; do
+            program=${carried:-$out}/t-$test rc=0
+            echo "== compute-sanitizer --tool $tool $program"
+            timeout "$TOOL_SECONDS" compute-sanitizer --tool "$tool" --error-exitcode 3 "$program" >"$out/sanitizer.txt" 2>&1 || rc=$?
+            case $rc in
+            0) tail -n 1 "$out/sanitizer.txt" ;;
+            124) echo "not at its end after $TOOL_SECONDS s; nothing found up to there: $(grep -c '^\[       OK' "$out/sanitizer.txt") tests" ;;
+            *) tail -n 40 "$out/sanitizer.txt"; exit 1 ;;
+            esac
+        done
     done
 }
 
+# peer MODE OPTION...: one run of the peer of this case; its figures in $out/peer-MODE.txt
+peer() {
+    mode=$1
+    shift
+    "$PYTHON" bench/gpu/peer.py "$shape" "$length" "$@" --device "$DEVICE" >"$out/peer-$mode.txt" 2>"$out/peer-$mode.err"
+}
+difference() { "$PYTHON" bench/compare.py "$1" "$2" 2>/dev/null || echo -; }
+ratio() { awk -v a="$1" -v b="$2" 'BEGIN { if (a > 0 && b > 0) printf "%.2f", a / b; else printf "-" }'; }
+row() { printf '| %s | %s | %s | %s | %s | %s | %s | %s | %s | %s | %s |\n' "$@" | tee -a "$out/bench.md"; }
+
+one_case() {
+    shape=${1%%:*} dtype=${1##*:} length=${1#*:}
+    length=${length%%:*}
+    if ! NORMS=$out/reach.norm run erf "$shape" "$length" "$dtype" "$REPEATS" >"$out/reach.txt" 2>&1; then
+        row "$shape" "$length" "$dtype" "reach failed: $(tail -n 1 "$out/reach.txt")" - - - - - - -
+        return
+    fi
+    rm -f "$out/oracle.norm"
+    oracle=
+    if [ "$ORACLE" = 1 ] && [ $with_peer = 1 ]; then # float64 where it fits
+        for type in f64 f32; do
+            if peer oracle $type 1 "$out/oracle.norm" --batch 1; then
+                oracle=$type
+                break
+            fi
+        done
+    fi
+    seconds=$(value seconds "$out/reach.txt") memory=$(value memory "$out/reach.txt")
+    row "$shape" "$length" "$dtype" "reach" "$(value batch "$out/reach.txt")" "$seconds" "$(value tflops "$out/reach.txt")" "$memory" - - \
+        "$(difference "$out/reach.norm" "$out/oracle.norm")${oracle:+ ($oracle)}"
+    [ $with_peer = 1 ] || return 0
+    for mode in eager compiled; do
+        case "$mode $COMPILED " in
+        eager*) options= ;;
+        *" $1 "*) options="--compile --batch $(value batch "$out/peer-eager.txt")" ;;
+        *) continue ;;
+        esac
+        if peer $mode "$dtype" "$REPEATS" "$out/peer.norm" $options; then
+            took=$(value seconds "$out/peer-$mode.txt") held=$(value memory "$out/peer-$mode.txt")
+            row "$shape" "$length" "$dtype" "PyTorch, $mode" "$(value batch "$out/peer-$mode.txt")" "$took" "$(awk -v f="$(value flops "$out/reach.txt")" -v s="$took" 'BEGIN { printf "%.2f", f / s * 1e-12 }')" \
+                "$held" "$(ratio "$seconds" "$took")" "$(ratio "$memory" "$held")" "$(difference "$out/peer.norm" "$out/oracle.norm")"
+        else
+            row "$shape" "$length" "$dtype" "PyTorch, $mode: $(tail -n 1 "$out/peer-$mode.err" | cut -c 1-80)" - - - - - - -
+            [ $mode = compiled ] || break
+        fi
+    done
+}
+
+bench() {
+    [ -n "$carried" ] || build_bench
+    {
+        echo "$(date -u +%Y-%m-%d), $(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader 2>/dev/null || echo 'no GPU: a rehearsal')"
+        echo
+    } | tee "$out/bench.md"
+    if [ "$KERNELS" = 1 ]; then
+        { echo '```'; run kernels; echo '```'; } | tee -a "$out/bench.md"
+    fi
+    with_peer=1
+    "$PYTHON" -c 'import sys, torch, transformers; assert sys.argv[1] == "cpu" or torch.cuda.is_available()' "$DEVICE" 2>/dev/null || with_peer=0
+    if [ $with_peer = 0 ]; then
+        echo "(no PyTorch with transformers and a GPU in $PYTHON: no peer)" | tee -a "$out/bench.md"
+    elif [ "$KERNELS" = 1 ]; then
+        { echo '```'; "$PYTHON" bench/gpu/attention.py --device "$DEVICE" 2>&1 || true; echo '```'; } | tee -a "$out/bench.md"
+    fi
+    {
+        echo
+        echo '| shape | length | type | program | batch | s/segment | TFLOP/s | GB | reach / PyTorch, time | memory | max abs. difference of c from the oracle |'
+        echo '|---|---|---|---|---|---|---|---|---|---|---|'
+    } | tee -a "$out/bench.md"
+    for case in $CASES; do
+        one_case "$case"
+    done
+}
+
+mkdir -p "$out"
+unpack
 case ${1:-} in
+build) build_tests && build_bench ;;
 check) check ;;
 bench) bench ;;
-*) echo "usage: run.sh check|bench" >&2; exit 2 ;;
+*) echo "usage: run.sh build|check|bench" >&2; exit 2 ;;
 esac

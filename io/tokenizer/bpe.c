@@ -105,8 +105,8 @@ int bpe_add_token(struct bpe *b, struct span token, int64_t id, struct error *e)
 
 /* -- where a long word may be cut --
  *
- * A merge joins the last character of its left part with the first of its right part. Where no merge joins two neighbours so, none can ever reach across:
- * cut there, a word gives the same tokens. That finds the words of texts that are not split beforehand (Llama-2, Gemma). */
+ * A merge joins the last character of its left part with the first of its right part. Where no merge joins two neighbours so, none can ever reach
+ * across: cut there, a word gives the same tokens. That finds the words of texts that are not split beforehand (Llama-2, Gemma). */
 
 static uint64_t pair_bit(const struct bpe_tables *t, uint32_t left, uint32_t right, size_t *word)
 {

@@ -1,5 +1,5 @@
-/* Byte pair encoding of words. Source: Sennrich et al. 2016, algorithm 1, as the `tokenizers` library does it: the pair with the lowest rank is merged
- * first, the leftmost of equals. Private to io/tokenizer/. */
+/* Byte pair encoding of words. Source: Sennrich et al. 2016, algorithm 1, as the `tokenizers` library does it: the pair with the lowest rank is
+ * merged first, the leftmost of equals. Private to io/tokenizer/. */
 #ifndef REACH_IO_TOKENIZER_BPE_H
 #define REACH_IO_TOKENIZER_BPE_H
 

@@ -10,8 +10,8 @@ enum { EXPANSION_FREE = 1 << 10 }; /* bytes added to every text before its growt
 
 /* -- Unicode forms -- */
 
-/* The library by which published tokenizers are made knows Unicode 9. These characters came later and have a decomposition or a combining class, which
- * it does not know: nothing happens to them, or across them. Found by comparing its four forms of every character with those of Unicode 18. */
+/* The library by which published tokenizers are made knows Unicode 9. These characters came later and have a decomposition or a combining class,
+ * which it does not know: nothing happens to them, or across them. Found by comparing its four forms of every character with those of Unicode 18. */
 static const struct range {
     uint32_t first, last;
 } later[] = {
@@ -77,7 +77,8 @@ static int add_forms(struct normal_step *s, struct span part, utf8proc_option_t 
     size_t start = 0, size;
     for (size_t at = 0; at < part.size; at += size)
         if (is_later(character_at(part.text + at, &size))) {
-            if ((start < at && add_form(s, (struct span){part.text + start, at - start}, options, e)) || buffer_add(&s->made, part.text + at, size, e))
+            if ((start < at && add_form(s, (struct span){part.text + start, at - start}, options, e)) ||
+                buffer_add(&s->made, part.text + at, size, e))
                 return -1;
             start = at + size;
         }
@@ -142,7 +143,8 @@ static int replace(struct normal_step *s, struct span text, struct error *e)
     size_t done = 0, start, end;
     int found;
     while ((found = pattern_next(s->pattern, &search, text, &start, &end, e)) == 1) {
-        if (buffer_add(&s->made, text.text + done, start - done, e) || buffer_add(&s->made, s->content.text, s->content.size, e) || check_growth(s, e))
+        if (buffer_add(&s->made, text.text + done, start - done, e) || buffer_add(&s->made, s->content.text, s->content.size, e) ||
+            check_growth(s, e))
             return -1;
         done = end;
     }

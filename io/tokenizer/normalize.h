@@ -24,8 +24,8 @@ struct normalizer {
     int count;
 };
 
-/* The text after all steps: `text` itself where there are none, else memory of the normalizer's that lives until the next call. Text that grows to more than
- * EXPANSION_MAX times its size is an error: no published normalizer does that to any text, and repeated replacements could fill the memory. */
+/* The text after all steps: `text` itself where there are none, else memory of the normalizer's that lives until the next call. Text that grows to
+ * more than EXPANSION_MAX times its size is an error: no published normalizer does that to any text, and repeated replacements could fill memory. */
 enum { EXPANSION_MAX = 64 };
 int normalize(struct normalizer *n, struct span *out, struct span text, struct error *e) MUST_USE;
 void normalizer_free(struct normalizer *n);

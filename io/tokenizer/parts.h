@@ -34,7 +34,8 @@ struct tokenizer {
     void *context;
 };
 
-/* An added token that is found in the text, or in its normalized form. Its id is that of the vocabulary, else `id`; both there and different: an error. */
+/* An added token that is found in the text, or in its normalized form. Its id is that of the vocabulary, else `id`; both there and different: an
+ * error. */
 int tokenizer_add(struct tokenizer *t, struct span content, struct added_token token, int is_normalized, struct error *e) MUST_USE;
 /* The id of a token, added or not; -1: there is none. */
 int tokenizer_find(const struct tokenizer *t, struct span content);

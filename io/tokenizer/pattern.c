@@ -20,8 +20,8 @@ struct pattern {
 
 /* -- Oniguruma's Ruby syntax to PCRE2's -- */
 
-/* Between [ and ]. PCRE2's own \s takes U+180E for white space, and its \w knows no marks; Oniguruma's \w has the superscripts and fractions of Latin-1,
- * though no others. */
+/* Between [ and ]. PCRE2's own \s takes U+180E for white space, and its \w knows no marks; Oniguruma's \w has the superscripts and fractions of
+ * Latin-1, though no others. */
 #define SPACE "\\t-\\r\\x{85}\\p{Z}"
 #define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\xB2\\xB3\\xB9\\xBC-\\xBE"
 
@@ -229,7 +229,8 @@ static struct pattern *compile(struct span text, uint32_t options, struct error 
     if (!p->code) {
         PCRE2_UCHAR message[128];
         pcre2_get_error_message(problem, message, sizeof message);
-        fail(e, "the pattern '%.*s' is not understood: %s (at byte %zu of it)", (int)(text.size < 200 ? text.size : 200), text.text, (const char *)message, at);
+        fail(e, "the pattern '%.*s' is not understood: %s (at byte %zu of it)", (int)(text.size < 200 ? text.size : 200), text.text,
+             (const char *)message, at);
         goto failed;
     }
     p->compiled = pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE) == 0; /* without it the interpreter does the same */

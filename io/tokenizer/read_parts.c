@@ -36,7 +36,8 @@ int member_text(const json_t *object, const char *key, struct span *out, struct 
     return 0;
 }
 
-int read_part(struct tokenizer *t, const struct part_reader *readers, size_t count, const char *kind, const json_t *object, int depth, struct error *e)
+int read_part(struct tokenizer *t, const struct part_reader *readers, size_t count, const char *kind, const json_t *object, int depth,
+              struct error *e)
 {
     const char *type = json_string_value(json_object_get(object, "type"));
     if (!type)
@@ -207,9 +208,9 @@ static int read_split(struct tokenizer *t, const json_t *object, int depth, stru
 {
     struct split_step *s = next_split(t, SPLIT_PATTERN, e);
     (void)depth;
-    return s && read_behavior(object, &s->behavior, e) == 0 && member_flag(object, "invert", 0, &s->invert, e) == 0 && (s->pattern = read_pattern(object, e))
-               ? 0
-               : -1;
+    if (!s || read_behavior(object, &s->behavior, e) || member_flag(object, "invert", 0, &s->invert, e))
+        return -1;
+    return (s->pattern = read_pattern(object, e)) ? 0 : -1;
 }
 
 /* Blanks become a mark, which begins words. */
@@ -276,7 +277,9 @@ static int read_whitespace(struct tokenizer *t, const json_t *object, int depth,
 {
     (void)object;
     (void)depth;
-    return add_pattern(t, "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]+|[^\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}\\t-\\r\\x{85}\\p{Z}]+",
+    return add_pattern(t,
+                       "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]+"
+                       "|[^\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}\\t-\\r\\x{85}\\p{Z}]+",
                        BEHAVIOR_REMOVED, 1, e);
 }
 
@@ -320,7 +323,8 @@ static int read_nothing(struct tokenizer *t, const json_t *object, int depth, st
 static int read_special(struct tokenizer *t, const json_t *object, const json_t *special, struct error *e)
 {
     const char *name = json_string_value(json_object_get(special, "id"));
-    const json_t *ids = json_object_get(json_object_get(json_object_get(object, "special_tokens"), name ? name : ""), "ids"), *id = json_array_get(ids, 0);
+    const json_t *described = json_object_get(json_object_get(object, "special_tokens"), name ? name : "");
+    const json_t *ids = json_object_get(described, "ids"), *id = json_array_get(ids, 0);
     if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= INT32_MAX)
         return fail(e, "the special token %.60s of the post-processor has no id", name ? name : "(without a name)");
     if (json_array_size(ids) > 1 || t->adds_bos)
@@ -352,7 +356,8 @@ static int read_template(struct tokenizer *t, const json_t *object, int depth, s
 
 static int read_post_sequence(struct tokenizer *t, const json_t *object, int depth, struct error *e);
 
-static const struct part_reader post_processors[] = {{"ByteLevel", read_nothing}, {"TemplateProcessing", read_template}, {"Sequence", read_post_sequence}};
+static const struct part_reader post_processors[] = {
+    {"ByteLevel", read_nothing}, {"TemplateProcessing", read_template}, {"Sequence", read_post_sequence}};
 
 static int read_post_sequence(struct tokenizer *t, const json_t *object, int depth, struct error *e)
 {

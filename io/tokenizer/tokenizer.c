@@ -168,8 +168,8 @@ static int read_added(struct tokenizer *t, const json_t *object, int64_t *next, 
     if (map_find(&t->added, content.text, content.size) != MAP_ABSENT)
         return fail(e, "the added token '%.60s' is there twice", content.text);
     if (map_find(&t->bpe.vocabulary, content.text, content.size) == MAP_ABSENT && (*next)++ != token.id)
-        return fail(e, "the added token '%.60s' has the id %d (expected %lld: ids of added tokens follow the vocabulary in their order)", content.text,
-                    token.id, (long long)*next - 1);
+        return fail(e, "the added token '%.60s' has the id %d (expected %lld: ids of added tokens follow the vocabulary in their order)",
+                    content.text, token.id, (long long)*next - 1);
     return tokenizer_add(t, content, token, is_normalized, e);
 }
 
@@ -371,7 +371,8 @@ int tokenizer_open(struct tokenizer **out, const char *model, struct error *e)
     struct source json = {0}, vocabulary = {0}, merges = {0}, settings = {0};
     int result = -1;
     *out = NULL;
-    if (read_source(&json, model, "tokenizer.json", FILE_BYTES_MAX, e) || read_source(&settings, model, "tokenizer_config.json", SETTINGS_BYTES_MAX, e))
+    if (read_source(&json, model, "tokenizer.json", FILE_BYTES_MAX, e) ||
+        read_source(&settings, model, "tokenizer_config.json", SETTINGS_BYTES_MAX, e))
         goto end;
     if (json.text) {
         *out = tokenizer_parse(json, settings.text ? &settings : NULL, e);

@@ -84,8 +84,10 @@ static int choose_dataset(struct reader *r, hid_t file)
     }
     if (H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, &at, note_dataset, r) < 0)
         return hdf_fail(r->e, r->file->path, "its root group");
-    return r->candidates == 1 ? 0 : fail(r->e, "%s: has no dataset tokens and %d others of integers with 1 or 2 dimensions (expected one, or FILE:/NAME)",
-                                         r->file->path, r->candidates);
+    if (r->candidates == 1)
+        return 0;
+    return fail(r->e, "%s: has no dataset tokens and %d others of integers with 1 or 2 dimensions (expected one, or FILE:/NAME)", r->file->path,
+                r->candidates);
 }
 
 static int read_shape(struct reader *r, hid_t dataset)
@@ -93,8 +95,8 @@ static int read_shape(struct reader *r, hid_t dataset)
     struct stored_tokens *s = &r->found.tokens;
     hsize_t dims[2] = {0};
     hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
-    *s = (struct stored_tokens){.element_bytes = H5Tget_size(type), .is_signed = H5Tget_sign(type) != H5T_SGN_NONE, .rank = H5Sget_simple_extent_ndims(space),
-                                .count = 1};
+    *s = (struct stored_tokens){.element_bytes = H5Tget_size(type), .is_signed = H5Tget_sign(type) != H5T_SGN_NONE, .count = 1};
+    s->rank = H5Sget_simple_extent_ndims(space);
     if (H5Sget_simple_extent_dims(space, dims, NULL) != s->rank || s->element_bytes == 0 || s->element_bytes > 8)
         return fail(r->e, "%s: %s has no shape, or integers of %zu bytes", r->file->path, r->found.name, s->element_bytes);
     for (int i = 0; i < s->rank; i++) {
@@ -170,7 +172,8 @@ static int read_dataset(FILE *out, void *context, struct error *e)
     struct reader *r = context;
     const struct found *f = &r->found;
     r->e = e;
-    hid_t file = hdf_open_descriptor(r->file->descriptor, r->file->path, e), dataset = file < 0 ? -1 : open_path(file, r->inside ? r->inside : f->name);
+    hid_t file = hdf_open_descriptor(r->file->descriptor, r->file->path, e);
+    hid_t dataset = file < 0 ? -1 : open_path(file, r->inside ? r->inside : f->name);
     if (dataset < 0)
         return -1;
     hid_t space = H5Dget_space(dataset);

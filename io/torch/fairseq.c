@@ -3,12 +3,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { NESTING_MAX = 16, VALUES_MAX = 100000 };
+enum { NESTING_MAX = 16, BYTES_MAX = 4 << 20, VALUE_BYTES = 32 };
 
-/* Values that JSON shares become copies: both depth and number are bounded. */
+/* Values that a pickle shares become copies in JSON: both depth and size are bounded. */
 struct converter {
     const char *path;
-    size_t left;
+    size_t left; /* bytes, each value counted as VALUE_BYTES and its text */
     struct error *e;
 };
 
@@ -19,6 +19,15 @@ int fairseq_recognize(const struct torch_file *f)
         return 0;
     int trained = pickle_get(root, "optimizer_history") || pickle_get(root, "extra_state") || pickle_get(root, "last_optimizer_state");
     return pickle_get(root, "cfg") != NULL || (pickle_get(root, "args") != NULL && trained);
+}
+
+/* -1 when a value with `text` bytes of text is more than what is left. */
+static int spend(struct converter *c, size_t text)
+{
+    if (c->left < VALUE_BYTES || c->left - VALUE_BYTES < text)
+        return -1;
+    c->left -= VALUE_BYTES + text;
+    return 0;
 }
 
 static json_t *convert(struct converter *c, const struct pickle_value *v, int depth);
@@ -41,9 +50,9 @@ static json_t *convert_dict(struct converter *c, const struct pickle_value *v, i
     json_t *object = json_object();
     for (size_t i = 0; object && i < v->items.count; i += 2) {
         const struct pickle_value *key = v->items.item[i];
-        json_t *value = NULL, *name = key->kind == PICKLE_TEXT ? json_stringn(key->text.bytes, key->text.size) : NULL;
+        json_t *value = NULL, *name = key->kind == PICKLE_TEXT && spend(c, key->text.size) == 0 ? json_stringn(key->text.bytes, key->text.size) : NULL;
         if (!name || strlen(json_string_value(name)) != key->text.size)
-            fail(c->e, "%s: a field of cfg[\"model\"] has no name in text", c->path);
+            fail(c->e, "%s: a field of cfg[\"model\"] has no name in text, or one that is too long", c->path);
         else
             value = convert(c, v->items.item[i + 1], depth + 1);
         int failed = !value || json_object_set_new(object, json_string_value(name), value);
@@ -60,7 +69,7 @@ static json_t *convert(struct converter *c, const struct pickle_value *v, int de
 {
     char text[160];
     json_t *value = NULL;
-    if (depth > NESTING_MAX || c->left-- == 0) {
+    if (depth > NESTING_MAX || spend(c, v->kind == PICKLE_TEXT ? v->text.size : 0)) {
         fail(c->e, "%s: cfg[\"model\"] is nested too deeply, or too large", c->path);
         return NULL;
     }
@@ -83,7 +92,7 @@ static json_t *convert(struct converter *c, const struct pickle_value *v, int de
 int fairseq_read(struct tensors *t, const struct mapped *file, const struct torch_file *f, struct config **own, struct error *e)
 {
     const struct pickle_value *model = pickle_get(f->pickle.root, "model"), *cfg = pickle_get(f->pickle.root, "cfg"), *arguments = pickle_get(cfg, "model");
-    struct converter c = {file->path, VALUES_MAX, e};
+    struct converter c = {file->path, BYTES_MAX, e};
     char text[160];
     if (!arguments)
         return fail(e, "%s: holds no cfg[\"model\"], so that the position encoding is unknown (the weights do not tell it)", file->path);

@@ -4,8 +4,8 @@
 #include <string.h>
 
 enum {
-    PICKLE_BYTES_MAX = 64 << 20,
     VALUES_MAX = 1 << 21,
+    ITEMS_MAX = 1 << 23, /* of all containers: a list that is copied again and again counts each time */
     STACK_MAX = 1 << 20,
     MARKS_MAX = 256, /* nesting of open containers */
     GLOBAL_BYTES_MAX = 512,
@@ -64,7 +64,7 @@ struct machine {
     const struct pickle_global *known;
     size_t known_count;
     struct pickle *out;
-    size_t value_count;
+    size_t value_count, item_count;
     struct pickle_value **stack;
     size_t depth, stack_capacity;
     size_t marks[MARKS_MAX]; /* depths of the stack */
@@ -118,8 +118,19 @@ static struct pickle_value *new_value(struct machine *m, enum pickle_kind kind)
     return v;
 }
 
+/* Counts items that go into containers; small files could otherwise stand for any number of them. */
+static int count_items(struct machine *m, size_t count)
+{
+    if (count > ITEMS_MAX - m->item_count)
+        return fail(m->e, "%s: %s holds more than %d items in its lists and dicts", m->path, m->what, ITEMS_MAX);
+    m->item_count += count;
+    return 0;
+}
+
 static int add_item(struct machine *m, struct pickle_value *container, struct pickle_value *item)
 {
+    if (count_items(m, 1))
+        return -1;
     struct pickle_value **grown = grow(container->items.item, container->items.count, &container->items.capacity, m->e);
     if (!grown)
         return -1;
@@ -344,7 +355,7 @@ static int read_global(struct machine *m)
 static int make_tuple(struct machine *m, struct pickle_value **items, size_t count)
 {
     struct pickle_value *v = new_value(m, PICKLE_TUPLE);
-    if (!v)
+    if (!v || count_items(m, count))
         return -1;
     if (count && !(v->items.item = malloc(count * sizeof *items)))
         return fail_memory(m->e, (double)count * sizeof *items, "a pickle's values");

@@ -52,6 +52,8 @@ struct pickle_value {
     };
 };
 
+enum { PICKLE_BYTES_MAX = 64 << 20 };
+
 /* A global that a format knows. */
 struct pickle_global {
     const char *module, *name;

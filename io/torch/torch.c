@@ -96,6 +96,8 @@ static int open_zip(struct torch_file *f, const unsigned char *bytes, size_t siz
         return fail(e, "%s: is a zip archive without the record data.pkl (expected what torch.save writes)", f->path);
     if (record_named(&f->zip, "constants.pkl", 13))
         return fail(e, "%s: is a TorchScript program (expected a state dict; nothing in a checkpoint is ever run)", f->path);
+    if (object->size > PICKLE_BYTES_MAX)
+        return fail(e, "%s: the pickle data.pkl has %zu bytes (expected at most %d)", f->path, object->size, PICKLE_BYTES_MAX);
     if (check_version(f, e) || zip_check(&f->zip, object, e) ||
         pickle_load_memory(&f->pickle, f->path, "the pickle data.pkl", object->data, object->size, known, sizeof known / sizeof *known, e))
         return -1;

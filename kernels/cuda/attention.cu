@@ -253,6 +253,20 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
     cuda_check(k, cudaGetLastError(), "attention");
 }
 
+static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv, const struct buffer *lse,
+                           const struct attention *attention, int segments, int queries, int keys, int counted)
+{
+    enum cuda_arithmetic arithmetic = cuda_state(k)->arithmetic;
+    struct attention_arguments a = {};
+    if (begin(&a, k, attention, segments, queries, keys, 0))
+        return;
+    a.q = q->data;
+    a.kv = kv->data;
+    a.lse = (float *)lse->data;
+    attention_sum_by_distance(&a, (float *)mass->data, counted, arithmetic == ARITHMETIC_BF16, arithmetic == ARITHMETIC_TF32, cuda_state(k)->stream);
+    cuda_check(k, cudaGetLastError(), "attention by distance");
+}
+
 size_t cuda_attention_scratch(enum cuda_arithmetic, const struct attention_shape *shape, struct rows rows)
 {
     struct attention_arguments a = {};
@@ -269,4 +283,5 @@ void cuda_fill_attention(struct kernels *k)
 {
     k->attention = attention_forward;
     k->attention_reverse = attention_reverse;
+    k->attention_mass = attention_mass;
 }

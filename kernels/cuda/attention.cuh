@@ -64,6 +64,8 @@ void attention_reverse_f32(const struct attention_arguments *a, enum attention_f
 /* attention_few.cu: at most FEW_QUERIES queries; sums in float. `half`: elements are bf16. */
 void attention_forward_few(const struct attention_arguments *a, bool half, cudaStream_t stream);
 void attention_reverse_few(const struct attention_arguments *a, bool half, cudaStream_t stream);
+/* attention_mass.cu: mass as in ops.h; q, kv, lse are set. `tf32`: operands are rounded as `attention` rounds them. */
+void attention_sum_by_distance(const attention_arguments *a, float *mass, int counted, bool half, bool tf32, cudaStream_t stream);
 /* attention_prepare.cu: query_norm, key_norm and `least`; lse2 and delta. */
 void attention_norms(const struct attention_arguments *a, bool half, bool reverse, cudaStream_t stream);
 void attention_rows(const struct attention_arguments *a, bool half, cudaStream_t stream);

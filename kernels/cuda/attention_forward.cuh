@@ -24,18 +24,20 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_forward_kernel(c
     char *shared = (char *)memory;
     const bool skip = FEATURE != FEATURE_PLAIN && a.skip;
     query_block<P> block(a, blockIdx.x);
-    int first = block.first, rows = block.rows, head = block.head, offset = a.keys - a.queries;
-    attention_task<T> task(a, block.segment, head, kv_head_of(a, head));
-    int end = (first + rows + offset + P::COLUMNS - 1) / P::COLUMNS;
+    int first = block.first, head = block.head, offset = a.keys - a.queries;
+    int kv_head = kv_head_of(a, head);
+    attention_task<T> task(a, block.segment, head, kv_head);
+    int end = (first + block.rows + offset + P::COLUMNS - 1) / P::COLUMNS;
     int begin = a.window > 0 ? max(first + offset - a.window + 1, 0) / P::COLUMNS : 0;
     unsigned char *list = memory + L::LIST;
 
     auto load = [&](int tile, int stage) {
         char *to = shared + L::STAGE + stage * L::STAGE_BYTES;
         size_t row = (size_t)tile * P::COLUMNS;
+        attention_task<T> keys(a, (int)not_before((unsigned)block.segment), head, (int)not_before((unsigned)kv_head));
         int there = a.keys - tile * P::COLUMNS;
-        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, task.at(a.kv, task.key_row, row, task.kv_stride), (int)task.kv_stride, there, a.head_size, a.aligned);
-        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, task.at(a.kv, task.value_row, row, task.kv_stride), (int)task.kv_stride, there, a.head_size,
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, keys.at(a.kv, keys.key_row, row, keys.kv_stride), (int)keys.kv_stride, there, a.head_size, a.aligned);
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, keys.at(a.kv, keys.value_row, row, keys.kv_stride), (int)keys.kv_stride, there, a.head_size,
                                                       a.aligned);
         scores::slices::load((float *)(to + L::SLICES), a, head, scores::least_distance(first + offset, tile * P::COLUMNS), tile * P::COLUMNS);
     };
@@ -46,7 +48,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_forward_kernel(c
         return tile;
     };
 
-    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::QUERY, task.at(a.q, task.q_row, (size_t)first, task.q_stride), (int)task.q_stride, rows, a.head_size, a.aligned);
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::QUERY, task.at(a.q, task.q_row, (size_t)first, task.q_stride), (int)task.q_stride, block.rows, a.head_size, a.aligned);
     if (skip) {
         list_tiles<P>(list, a, block, task.kv_head, begin, end);
         __syncthreads();
@@ -85,13 +87,12 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_forward_kernel(c
         float s[P::R][P::C], unused;
         P::multiply(s, query, shared, key);
         score.begin(a, (const float *)(shared + key + L::SLICES), first + offset, tile * P::COLUMNS);
-        if (FEATURE != FEATURE_PLAIN || score.masked) {
+        score.mask(s);
 #pragma unroll
-            for (int i = 0; i < P::R; i++)
+        for (int i = 0; i < P::R; i++)
 #pragma unroll
-                for (int j = 0; j < P::C; j++)
-                    s[i][j] = score.get(&unused, s[i][j], i, j);
-        }
+            for (int j = 0; j < P::C; j++)
+                s[i][j] = score.get(&unused, s[i][j], i, j);
         float change[P::R];
         bool same = true;
 #pragma unroll

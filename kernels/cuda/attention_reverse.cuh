@@ -17,24 +17,21 @@ template <class P, int FEATURE, int STAGES, bool KEY_ROWS> struct reverse_layout
     static constexpr int FIRST = 0, SECOND = P::ROWS * P::ROW_BYTES, STAGE = 2 * SECOND;
     static constexpr int TILE = P::COLUMNS * P::ROW_BYTES, LSE = 2 * TILE, DELTA = LSE + (KEY_ROWS ? P::COLUMNS * 4 : 0);
     static constexpr int SLICES = DELTA + (KEY_ROWS ? P::COLUMNS * 4 : 0), STAGE_BYTES = (SLICES + scores::slices::FLOATS * 4 + 127) / 128 * 128;
-    static constexpr int STRIPS = STAGE + STAGES * STAGE_BYTES;
+    static constexpr int ROW_LSE = STAGE + STAGES * STAGE_BYTES, ROW_DELTA = ROW_LSE + (KEY_ROWS ? 0 : P::ROWS * 4);
+    static constexpr int STRIPS = ROW_DELTA + (KEY_ROWS ? 0 : P::ROWS * 4);
     static constexpr int LIST = STRIPS + P::WARPS * P::STRIP_BYTES; /* a byte for each step: 1 if it is to be made */
 };
 
-/* N numbers of a row in shared memory, those of the thread's columns. */
-template <class P> __device__ inline void load_columns(float (&out)[P::C], const float *row)
-{
-    row += P::column();
-    if constexpr (P::column_offset(1) == 1) {
-#pragma unroll
-        for (int j = 0; j < P::C; j += 2)
-            load_floats<2>(out + j, row + P::column_offset(j));
-    } else {
-#pragma unroll
-        for (int j = 0; j < P::C; j++)
-            out[j] = row[P::column_offset(j)];
+/* Numbers of a row in shared memory for the thread's column j and, where two lie side by side, j + 1. */
+template <class P> struct column_numbers {
+    static constexpr int EACH = P::column_offset(1) == 1 ? 2 : 1;
+    float value[EACH];
+
+    __device__ inline column_numbers(const float *row, int j)
+    {
+        load_floats<EACH>(value, row + P::column() + P::column_offset(j));
     }
-}
+};
 
 /* The rows of keys that a block of threads has: `first` .. + `rows` of one kv head; and its part of their columns. The first keys have the most queries. */
 template <class P> struct key_block {
@@ -62,6 +59,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
 {
     typedef typename P::element T;
     typedef reverse_layout<P, FEATURE, STAGES, true> L;
+    typedef column_numbers<P> columns;
     typedef tile_scores<P, FEATURE, true> scores;
     SHARED_MEMORY(memory);
     char *shared = (char *)memory;
@@ -77,14 +75,14 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
     unsigned char *list = memory + L::LIST;
     attention_task<T> keys(a, segment, first_head, kv_head);
 
-    struct place {
-        int step, head, query;
-    };
-    auto load = [&](const place &p, int stage) {
+    /* Step after step: the tiles of queries begin .. end - 1 of the first head, then of the next. */
+    auto head_of = [&](int step) { return first_head + (int)((unsigned)step / (unsigned)each); };
+    auto query_of = [&](int step) { return (begin + (int)((unsigned)step % (unsigned)each)) * P::COLUMNS; };
+    auto load = [&](int step, int stage) {
         char *to = shared + L::STAGE + stage * L::STAGE_BYTES;
-        int head = p.head, query = p.query;
-        attention_task<T> task(a, segment, head, kv_head);
-        size_t row = ((size_t)segment * (size_t)a.heads + (size_t)head) * (size_t)a.padded_queries + (size_t)query;
+        int head = head_of(step), query = query_of(step), at = (int)not_before((unsigned)segment);
+        attention_task<T> task(a, at, head, kv_head);
+        size_t row = ((size_t)at * (size_t)a.heads + (size_t)head) * (size_t)a.padded_queries + (size_t)query;
         tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, task.at(a.q, task.q_row, (size_t)query, task.q_stride), (int)task.q_stride, a.queries - query,
                                                       a.head_size, a.aligned);
         tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, task.at(a.d_o, task.q_row, (size_t)query, task.q_stride), (int)task.q_stride,
@@ -95,16 +93,11 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
         }
         scores::slices::load((float *)(to + L::SLICES), a, head, scores::least_distance(query + offset, first), first);
     };
-    auto next = [&](place p) {
-        do {
-            p.step++;
-            p.query += P::COLUMNS;
-            if (p.query >= end * P::COLUMNS) {
-                p.query = begin * P::COLUMNS;
-                p.head++;
-            }
-        } while (skip && p.step < steps && !list[p.step]);
-        return p;
+    auto next = [&](int step) {
+        step++;
+        while (skip && step < steps && !list[step])
+            step++;
+        return step;
     };
 
     tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::FIRST, keys.at(a.kv, keys.key_row, (size_t)first, keys.kv_stride), (int)keys.kv_stride, rows, a.head_size,
@@ -113,19 +106,20 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
                                                a.aligned);
     if (skip) {
         for (int step = (int)threadIdx.x; step < steps; step += P::THREADS) {
-            int head = first_head + step / each, query = (begin + step % each) * P::COLUMNS, last = min(query + P::COLUMNS, a.queries) - 1;
+            int head = head_of(step), query = query_of(step), last = min(query + P::COLUMNS, a.queries) - 1;
             const float *least = a.least + ((size_t)segment * (size_t)a.heads + (size_t)head) * (size_t)a.query_norms;
             list[step] = !all_zero(scores_below(a, segment, head, kv_head, query, last, first, first + rows - 1), least_over(least, query, last));
         }
         __syncthreads();
     }
-    place at = next({-1, first_head, (begin - 1) * P::COLUMNS}), after;
-    if (at.step < steps)
-        load(at, 0);
+    int step = next(-1);
+    if (step < steps)
+        load(step, 0);
     cp_async_commit();
     cp_async_wait<0>();
     tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(shared + L::FIRST);
     tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(shared + L::SECOND);
+    __syncthreads(); /* also where there is no step: then these tiles' rows are written over at once */
 
     row_operand<P, false> key, value;
     key.begin(shared, L::FIRST);
@@ -137,33 +131,37 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
 #pragma unroll
         for (int j = 0; j < P::OC; j++)
             dk[i][j] = dv[i][j] = 0;
-    for (int stage = 0; at.step < steps; at = after) {
+    for (int stage = 0, after; step < steps; step = after) {
         int query = L::STAGE + stage * L::STAGE_BYTES, d_o = query + L::TILE;
         cp_async_wait<0>();
         tile_finish<typename P::type, P::COLUMNS, P::SIZE, P::THREADS>(shared + query);
         tile_finish<typename P::type, P::COLUMNS, P::SIZE, P::THREADS>(shared + d_o);
         __syncthreads(); /* this tile is there, and the one before is done with */
-        after = next(at);
-        if (STAGES == 2 && after.step < steps)
+        after = next(step);
+        if (STAGES == 2 && after < steps)
             load(after, stage ^ 1);
         cp_async_commit();
 
-        float s[P::R][P::C], ds[P::R][P::C], lse[P::C], delta[P::C], slope;
+        float s[P::R][P::C], ds[P::R][P::C], slope;
         P::multiply(s, key, shared, query);
         P::multiply(ds, value, shared, d_o);
-        load_columns<P>(lse, (const float *)(shared + query + L::LSE));
-        load_columns<P>(delta, (const float *)(shared + query + L::DELTA));
-        score.begin(a, (const float *)(shared + query + L::SLICES), at.query + offset, first);
+        score.begin(a, (const float *)(shared + query + L::SLICES), query_of(step) + offset, first);
+        score.mask(s);
 #pragma unroll
-        for (int i = 0; i < P::R; i++)
+        for (int first_column = 0; first_column < P::C; first_column += columns::EACH) {
+            columns lse((const float *)(shared + query + L::LSE), first_column), delta((const float *)(shared + query + L::DELTA), first_column);
 #pragma unroll
-            for (int j = 0; j < P::C; j++) {
-                s[i][j] = exp2_fast(fmaf(score.get(&slope, s[i][j], i, j), score.factor(), -lse[j]));
-                ds[i][j] = s[i][j] * (ds[i][j] - delta[j]) * slope;
-            }
+            for (int i = 0; i < P::R; i++)
+#pragma unroll
+                for (int e = 0; e < columns::EACH; e++) {
+                    int j = first_column + e;
+                    s[i][j] = exp2_fast(fmaf(score.get(&slope, s[i][j], i, j), score.factor(), -lse.value[e]));
+                    ds[i][j] = s[i][j] * (ds[i][j] - delta.value[e]) * slope;
+                }
+        }
         P::accumulate(dv, s, shared, d_o, block.part * P::OUT, L::STRIPS);
         P::accumulate(dk, ds, shared, query, block.part * P::OUT, L::STRIPS);
-        if (STAGES == 1 && after.step < steps) {
+        if (STAGES == 1 && after < steps) {
             __syncthreads(); /* all are done with the tile */
             load(after, 0);
             cp_async_commit();
@@ -196,7 +194,8 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_
     const bool skip = FEATURE != FEATURE_PLAIN && a.skip;
     query_block<P> block(a, blockIdx.x);
     int first = block.first, rows = block.rows, head = block.head, offset = a.keys - a.queries;
-    attention_task<T> task(a, block.segment, head, kv_head_of(a, head));
+    int kv_head = kv_head_of(a, head);
+    attention_task<T> task(a, block.segment, head, kv_head);
     int end = (first + rows + offset + P::COLUMNS - 1) / P::COLUMNS;
     int begin = a.window > 0 ? max(first + offset - a.window + 1, 0) / P::COLUMNS : 0;
     unsigned char *list = memory + L::LIST;
@@ -205,9 +204,10 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_
     auto load = [&](int tile, int stage) {
         char *to = shared + L::STAGE + stage * L::STAGE_BYTES;
         size_t row = (size_t)tile * P::COLUMNS;
+        attention_task<T> keys(a, (int)not_before((unsigned)block.segment), head, (int)not_before((unsigned)kv_head));
         int there = a.keys - tile * P::COLUMNS;
-        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, task.at(a.kv, task.key_row, row, task.kv_stride), (int)task.kv_stride, there, a.head_size, a.aligned);
-        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, task.at(a.kv, task.value_row, row, task.kv_stride), (int)task.kv_stride, there, a.head_size,
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, keys.at(a.kv, keys.key_row, row, keys.kv_stride), (int)keys.kv_stride, there, a.head_size, a.aligned);
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, keys.at(a.kv, keys.value_row, row, keys.kv_stride), (int)keys.kv_stride, there, a.head_size,
                                                       a.aligned);
         scores::slices::load((float *)(to + L::SLICES), a, head, scores::least_distance(first + offset, tile * P::COLUMNS), tile * P::COLUMNS);
     };
@@ -220,6 +220,11 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_
 
     tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::FIRST, task.at(a.q, task.q_row, (size_t)first, task.q_stride), (int)task.q_stride, rows, a.head_size, a.aligned);
     tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::SECOND, task.at(a.d_o, task.q_row, (size_t)first, task.q_stride), (int)task.q_stride, rows, a.head_size, a.aligned);
+    if (threadIdx.x < P::ROWS / 4) {
+        size_t row = number * (size_t)a.padded_queries + (size_t)first + 4 * threadIdx.x;
+        cp_async_16(shared + L::ROW_LSE + 16 * threadIdx.x, a.lse2 + row, 1);
+        cp_async_16(shared + L::ROW_DELTA + 16 * threadIdx.x, a.delta + row, 1);
+    }
     if (skip) {
         list_tiles<P>(list, a, block, task.kv_head, begin, end);
         __syncthreads();
@@ -237,15 +242,12 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_
     query.begin(shared, L::FIRST);
     d_o.begin(shared, L::SECOND);
     scores score(a);
-    float dq[P::R][P::OC], lse[P::R], delta[P::R];
+    float dq[P::R][P::OC];
 #pragma unroll
-    for (int i = 0; i < P::R; i++) {
-        lse[i] = a.lse2[number * (size_t)a.padded_queries + (size_t)(first + P::row() + P::row_offset(i))];
-        delta[i] = a.delta[number * (size_t)a.padded_queries + (size_t)(first + P::row() + P::row_offset(i))];
+    for (int i = 0; i < P::R; i++)
 #pragma unroll
         for (int j = 0; j < P::OC; j++)
             dq[i][j] = 0;
-    }
     for (int stage = 0, after; tile >= begin; tile = after) {
         int key = L::STAGE + stage * L::STAGE_BYTES, value = key + L::TILE;
         cp_async_wait<0>();
@@ -261,13 +263,17 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_
         P::multiply(s, query, shared, key);
         P::multiply(ds, d_o, shared, value);
         score.begin(a, (const float *)(shared + key + L::SLICES), first + offset, tile * P::COLUMNS);
+        score.mask(s);
 #pragma unroll
-        for (int i = 0; i < P::R; i++)
+        for (int i = 0; i < P::R; i++) {
+            float lse = ((const float *)(shared + L::ROW_LSE))[P::row() + P::row_offset(i)];
+            float delta = ((const float *)(shared + L::ROW_DELTA))[P::row() + P::row_offset(i)];
 #pragma unroll
             for (int j = 0; j < P::C; j++) {
-                float p = exp2_fast(fmaf(score.get(&slope, s[i][j], i, j), score.factor(), -lse[i]));
-                ds[i][j] = p * (ds[i][j] - delta[i]) * slope;
+                float p = exp2_fast(fmaf(score.get(&slope, s[i][j], i, j), score.factor(), -lse));
+                ds[i][j] = p * (ds[i][j] - delta) * slope;
             }
+        }
         P::accumulate(dq, ds, shared, key, 0, L::STRIPS);
         if (STAGES == 1 && after >= begin) {
             __syncthreads(); /* all are done with the tile */

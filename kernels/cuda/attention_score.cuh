@@ -121,6 +121,20 @@ template <class P, int FEATURE, bool KEY_ROWS> struct tile_scores {
             }
         }
     }
+    /* Without tables: masked products become -inf. The others' tables do that. */
+    __device__ inline void mask(float (&s)[P::R][P::C]) const
+    {
+        if constexpr (FEATURE == FEATURE_PLAIN) {
+            if (!masked)
+                return;
+#pragma unroll
+            for (int i = 0; i < P::R; i++)
+#pragma unroll
+                for (int j = 0; j < P::C; j++)
+                    if ((unsigned)(distance + SIGN * (P::row_offset(i) - P::column_offset(j))) >= limit)
+                        s[i][j] = -INFINITY;
+        }
+    }
     /* x = factor() * get(); get's slope is dz / d(scale q.k). */
     __device__ inline float factor() const
     {
@@ -131,7 +145,7 @@ template <class P, int FEATURE, bool KEY_ROWS> struct tile_scores {
         int at = SIGN * (P::row_offset(i) - P::column_offset(j));
         *slope = 1;
         if constexpr (FEATURE == FEATURE_PLAIN)
-            return masked && (unsigned)(distance + at) >= limit ? -INFINITY : s;
+            return s;
         if constexpr (FEATURE == FEATURE_BIAS)
             return fmaf(s, scale2, bias[at]);
         float x = s * scale2;

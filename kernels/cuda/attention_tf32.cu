@@ -16,7 +16,7 @@ template <int FEATURE> static void forward(const attention_arguments *a, cudaStr
 template <int FEATURE> static void reverse(const attention_arguments *a, cudaStream_t stream)
 {
     if (a->head_size <= 64) {
-        attention_reverse_keys_launch<products<64, 64, 2, 32>, FEATURE, 2, 2>(a, stream);
+        attention_reverse_keys_launch<products<64, 64, FEATURE == FEATURE_GENERAL ? 1 : 2, FEATURE == FEATURE_GENERAL ? 64 : 32>, FEATURE, 2, 2>(a, stream);
         attention_reverse_queries_launch<products<64, 64, 2, 32>, FEATURE, 2, false, 2>(a, stream);
     } else {
         attention_reverse_keys_launch<products<128, 128, 1, 32>, FEATURE, 1, 2>(a, stream);

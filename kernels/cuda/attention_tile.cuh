@@ -279,7 +279,7 @@ template <class TYPE, int SIZE_, int OUT_, int COLUMNS_, int WARPS_> struct fuse
 #pragma unroll
             for (int j = 0; j < C; j++)
                 s[i][j] = 0;
-#pragma unroll 4
+#pragma unroll 2
         for (int chunk = 0; chunk < SIZE / 4; chunk++) {
             float4 a[R], b[C];
 #pragma unroll
@@ -309,7 +309,7 @@ template <class TYPE, int SIZE_, int OUT_, int COLUMNS_, int WARPS_> struct fuse
             for (int j = 0; j < C; j++)
                 weight[i * STRIP + column() + 16 * j] = w[i][j];
         __syncwarp();
-#pragma unroll 2
+#pragma unroll 1
         for (int from = 0; from < COLUMNS; from += 4) {
             float4 a[R];
 #pragma unroll

@@ -13,8 +13,8 @@ enum {
     CHUNK_LEAST = 64 /* rows of the table of one sum of the gradient, at least */
 };
 static const size_t CHUNKS_MOST = 128;
-static const size_t TABLE_BYTES = 16 << 20; /* head_rows: a block of the table in the products' type */
-static const size_t ROWS_MOST = 1024;       /* head_rows: rows of a product */
+/* head_rows: a block of the table in float, a block of logits, rows of a product at most */
+static const size_t TABLE_BYTES = 16 << 20, LOGITS_BYTES = 32 << 20, ROWS_MOST = 1024;
 
 static size_t chunk_of(size_t vocabulary)
 {
@@ -199,6 +199,14 @@ static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, c
         head_all<float, float>(k, dx, logprob, x, &h, segments);
 }
 
+/* head_rows: rows of the table that go into one product; they do not depend on the batch. */
+static size_t columns_at_once(size_t vocabulary, size_t width)
+{
+    size_t by_table = cuda_divide_up(TABLE_BYTES / (width * sizeof(float)) + 1, 64) * 64, by_logits = LOGITS_BYTES / (ROWS_MOST * sizeof(float));
+    size_t columns = by_table < by_logits ? by_table : by_logits;
+    return columns < vocabulary ? columns : vocabulary;
+}
+
 /* The running softmax of a row: its largest logit so far, the sum of exp(logit - largest), and the target's logit. */
 struct running {
     float largest, at_target;
@@ -254,6 +262,24 @@ __global__ void __launch_bounds__(BLOCK) head_fold(struct running *running, floa
     }
 }
 
+/* Where head_rows has its parts in scratch. */
+struct rows_scratch {
+    size_t logits, table, bytes; /* the running softmaxes come first */
+};
+
+static struct rows_scratch rows_scratch_of(size_t rows, size_t columns, size_t width)
+{
+    size_t at_once = rows < ROWS_MOST ? rows : ROWS_MOST, running = cuda_divide_up(rows * sizeof(struct running), 256) * 256;
+    size_t logits = cuda_divide_up(at_once * columns * sizeof(float), 256) * 256;
+    struct rows_scratch s = {running, running + logits, running + logits + columns * width * sizeof(float)};
+    return s;
+}
+
+size_t cuda_head_rows_scratch(struct rows rows, size_t vocabulary, size_t width)
+{
+    return rows_scratch_of((size_t)rows.segments * (size_t)rows.count, columns_at_once(vocabulary, width), width).bytes;
+}
+
 static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct weight *w, const struct weight *bias,
                       const struct buffer *targets, double soft_cap, struct rows rows, int width)
 {
@@ -262,16 +288,14 @@ static void head_rows(struct kernels *k, struct buffer *logprob, const struct bu
     int is_bf16 = cuda_is_bf16(k, x), table_bf16 = ((const struct cuda_weight *)w->fast)->type == ELEMENT_BF16;
     size_t total = (size_t)rows.segments * (size_t)rows.count, size = is_bf16 ? sizeof(bf16) : sizeof(float),
         table_size = table_bf16 ? sizeof(bf16) : sizeof(float);
-    size_t columns = cuda_divide_up(TABLE_BYTES / (h.width * sizeof(float)) + 1, 64) * 64, at_once = total < ROWS_MOST ? total : ROWS_MOST;
-    columns = columns < h.vocabulary ? columns : h.vocabulary;
-    size_t running_bytes = cuda_divide_up(total * sizeof(struct running), 256) * 256,
-        logits_bytes = cuda_divide_up(at_once * columns * sizeof(float), 256) * 256;
-    char *scratch = (char *)cuda_scratch(k, running_bytes + logits_bytes + columns * h.width * size, "the head");
+    size_t columns = columns_at_once(h.vocabulary, h.width), at_once = total < ROWS_MOST ? total : ROWS_MOST;
+    struct rows_scratch places = rows_scratch_of(total, columns, h.width);
+    char *scratch = (char *)cuda_scratch(k, places.bytes, "the head");
     if (!scratch)
         return;
     struct running *running = (struct running *)scratch;
-    float *z = (float *)(scratch + running_bytes);
-    void *converted = scratch + running_bytes + logits_bytes;
+    float *z = (float *)(scratch + places.logits);
+    void *converted = scratch + places.table;
     for (size_t first = 0; first < h.vocabulary; first += columns) {
         size_t some = h.vocabulary - first < columns ? h.vocabulary - first : columns;
         const void *table = (const char *)h.table + first * h.width * table_size;

@@ -220,9 +220,11 @@ static size_t scratch_bytes(struct kernels *k, const struct attention_shape *sha
 {
     const size_t vocabulary = 1 << 18; /* not known here: more than any model has */
     size_t width = (size_t)shape->heads * (size_t)shape->head_size, most = cuda_attention_scratch(cuda_state(k)->arithmetic, shape, rows);
-    size_t head = cuda_head_scratch(rows.segments, vocabulary, width), narrow = (size_t)rows.segments * (size_t)rows.count * width * sizeof(bf16);
-    most = head > most ? head : most;
-    return (narrow > most ? narrow : most) + STAGING_COUNT * CUDA_STAGING_BYTES;
+    const size_t others[] = {cuda_head_scratch(rows.segments, vocabulary, width), cuda_head_rows_scratch(rows, vocabulary, width),
+                             (size_t)rows.segments * (size_t)rows.count * width * sizeof(bf16)}; /* the last: a gradient in bf16 */
+    for (int i = 0; i < 3; i++)
+        most = others[i] > most ? others[i] : most;
+    return most + STAGING_COUNT * CUDA_STAGING_BYTES;
 }
 
 void cuda_memory_close(struct cuda_state *s)

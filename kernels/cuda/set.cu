@@ -51,6 +51,7 @@ static int start(struct kernels *k, struct error *e)
 {
     struct cuda_state *s = cuda_state(k);
     struct cudaDeviceProp properties;
+    int least, greatest;
     if (cuda_check_now(cudaSetDevice(s->device), "choice of the device", e) ||
         cuda_check_now(cudaGetDeviceProperties(&properties, s->device), "properties of the device", e))
         return -1;
@@ -62,7 +63,9 @@ static int start(struct kernels *k, struct error *e)
     snprintf(k->name, sizeof k->name, "cuda (%.38s, cuBLASLt %d.%d.%d)", properties.name, (int)(cublasLtGetVersion() / 10000),
              (int)(cublasLtGetVersion() / 100 % 100), (int)(cublasLtGetVersion() % 100));
     if (cuda_check_now(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking), "stream", e) ||
-        cuda_check_now(cudaStreamCreateWithFlags(&s->copies, cudaStreamNonBlocking), "stream", e) ||
+        cuda_check_now(cudaDeviceGetStreamPriorityRange(&least, &greatest), "stream", e) ||
+        /* its small kernels go first: whatever computes next waits for them */
+        cuda_check_now(cudaStreamCreateWithPriority(&s->copies, cudaStreamNonBlocking, greatest), "stream", e) ||
         cuda_check_now(cudaMalloc((void **)&s->fault, sizeof *s->fault), "memory", e) ||
         cuda_check_now(cudaMemsetAsync(s->fault, 0, sizeof *s->fault, s->stream), "memory", e))
         return -1;

@@ -143,13 +143,15 @@ void cuda_fill_rows(struct kernels *k);
 void cuda_fill_head(struct kernels *k);
 /* Bytes of scratch of a head over this many segments, `width` wide. */
 size_t cuda_head_scratch(int segments, size_t vocabulary, size_t width);
+/* The same of head_rows. */
+size_t cuda_head_rows_scratch(struct rows rows, size_t vocabulary, size_t width);
 
 /* -- attention.cu -- */
 /* The tables of scores in the form that its kernels read: attention_create keeps them in cuda_attention.scores, attention_free frees them (NULL is
  * allowed). NULL with *e on failure. */
 struct attention_tables *cuda_attention_tables(struct kernels *k, const struct attention_shape *shape, struct error *e) MUST_USE;
 void cuda_attention_tables_free(struct kernels *k, struct attention_tables *t);
-/* Sets attention and attention_reverse. */
+/* Sets attention, attention_reverse and attention_mass. */
 void cuda_fill_attention(struct kernels *k);
 /* Bytes that they take by cuda_scratch at most. */
 size_t cuda_attention_scratch(enum cuda_arithmetic arithmetic, const struct attention_shape *shape, struct rows rows);

@@ -133,6 +133,8 @@ int fuzz_pickle(const uint8_t *data, size_t size)
 static void clear_checksums(uint8_t *data, size_t size)
 {
     for (size_t i = 0; i + 20 <= size; i++) {
+        if (data[i] != 'P') /* comparing costs much under AddressSanitizer */
+            continue;
         if (memcmp(data + i, "PK\3\4", 4) == 0)
             memset(data + i + 14, 0, 4);
         if (memcmp(data + i, "PK\1\2", 4) == 0)

@@ -13,7 +13,8 @@ trap 'exit 1' HUP INT TERM
 dictionary=
 [ ! -f "$here/$target.dict" ] || dictionary=-dict=$here/$target.dict
 # files of HDF5 are read by child processes, whose crashes are expected: only what ends this process counts
-FUZZ_TARGET=$target TMPDIR=$scratch OMP_NUM_THREADS=1 ASAN_OPTIONS=${ASAN_OPTIONS-allocator_may_return_null=1:quarantine_size_mb=16} UBSAN_OPTIONS=print_stacktrace=1 \
+FUZZ_TARGET=$target TMPDIR=$scratch OMP_NUM_THREADS=1 LD_BIND_NOW=1 UBSAN_OPTIONS=print_stacktrace=1 \
+  ASAN_OPTIONS=${ASAN_OPTIONS-allocator_may_return_null=1:quarantine_size_mb=16} \
   "$folder/fuzz" -max_total_time="$SECONDS_EACH" -max_len="$bytes" -timeout=60 -rss_limit_mb=3072 -malloc_limit_mb=2048 -print_final_stats=1 \
   -artifact_prefix="$folder/found/$target/" $dictionary "$folder/corpus/$target" "$folder/seeds/$target" $(ls -d "$here/cases/$target" 2>/dev/null) \
   >"$folder/$target.log" 2>&1

@@ -80,6 +80,17 @@ static void sow(struct sower *w, const char *target, const char *name)
     w->size = 0;
 }
 
+/* Files that their reader refuses, named so. */
+static void sow_refused(struct sower *w, const char *target, const char *const *paths, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char name[128];
+        snprintf(name, sizeof name, "refused-%s", path_base(paths[i]));
+        add_file(w, paths[i], SIZE_MAX);
+        sow(w, target, name);
+    }
+}
+
 static void sow_text(struct sower *w, const char *target, const char *name, const char *text)
 {
     add_text(w, text);
@@ -261,7 +272,8 @@ static void sow_tokenizers(struct sower *w)
 static void sow_tokens(struct sower *w)
 {
     static const char *const indexes[] = {"mmididx-1", "mmididx-3", "mmididx-4", "mmididx-5", "mmididx-8", "tntidx-8"};
-    static const char *const headers[] = {"'descr': '<u2', 'fortran_order': False, 'shape': (4,), ", "'descr': '>i8', 'fortran_order': True, 'shape': (1, 1)",
+    static const char *const headers[] = {"'descr': '<u2', 'fortran_order': False, 'shape': (4,), ",
+                                          "'descr': '>i8', 'fortran_order': True, 'shape': (1, 1)",
                                           "'shape': (2, 4), 'fortran_order': True, 'descr': '|u1'"};
     char path[PATH_BYTES];
     for (size_t i = 0; i < sizeof indexes / sizeof *indexes; i++) {
@@ -284,6 +296,8 @@ static void sow_tokens(struct sower *w)
     sow_files(w, "llmc_tokens", GOLDENS "tokens/llmc-*.bin");
     sow_files(w, "hdf_tokens", GOLDENS "tokens/named.h5");
     sow_files(w, "hdf_tokens", GOLDENS "tokens/only.h5");
+    static const char *const refused[] = {GOLDENS "tokens/table.h5", GOLDENS "tokens/two.h5", GOLDENS "tokens/virtual.h5"};
+    sow_refused(w, "hdf_tokens", refused, sizeof refused / sizeof *refused);
     add_file(w, GOLDENS "tokenizer/text.bin", 1000);
     uint8_t packed[4096];
     z_stream z = {.next_in = w->bytes, .avail_in = (uInt)w->size, .next_out = packed, .avail_out = sizeof packed};
@@ -308,7 +322,8 @@ static void sow_result(struct sower *w)
     struct result_attribute attributes[2] = {{"family", "gpt2"}, {"layers", "12"}};
     struct result_model models[2];
     for (int i = 0; i < 2; i++) {
-        models[i] = (struct result_model){.segments = 2, .positions = 3, .wide = i, .norm = norm, .logprob = logprob, .status = status, .start = start,
+        models[i] = (struct result_model){.segments = 2, .positions = 3, .wide = i, .norm = norm, .logprob = logprob, .status = status,
+                                          .start = start,
                                           .s = vector, .c = vector, .c_lo = vector, .c_hi = vector, .attributes = attributes, .attribute_count = 2};
         snprintf(models[i].name, sizeof models[i].name, "model %d", i);
     }
@@ -382,7 +397,11 @@ int fuzz_seeds(const char *folder, struct error *e)
     sow_yaml(&w);
     sow_files(&w, "llmc", GOLDENS "torch/llmc-*.bin");
     sow_files(&w, "hdf_tensors", GOLDENS "torch/hdf-p*.h5");
-    sow_text(&w, "index", "two", "{\"metadata\": {\"total_size\": 8}, \"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"2.safetensors\", \"c\": \"1.safetensors\"}}");
+    static const char *const bad[] = {GOLDENS "torch/hdf-bad-cycle.h5", GOLDENS "torch/hdf-bad-filter.h5", GOLDENS "torch/hdf-bad-json.h5",
+                                      GOLDENS "torch/hdf-bad-link.h5",  GOLDENS "torch/hdf-bad-storage.h5", GOLDENS "torch/hdf-bad-type.h5"};
+    sow_refused(&w, "hdf_tensors", bad, sizeof bad / sizeof *bad);
+    sow_text(&w, "index", "two",
+             "{\"metadata\": {\"total_size\": 8}, \"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"2.safetensors\", \"c\": \"1.safetensors\"}}");
     sow_families(&w);
     sow_tokenizers(&w);
     sow_tokens(&w);

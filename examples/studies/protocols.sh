@@ -1,0 +1,41 @@
+# Inference protocols: perplexity and cost ([B] figure 1 and table 1; [A] appendix B and table 5).
+. examples/studies/common.sh
+study protocols "Nonoverlapping, sliding and cached inference: perplexity and cost"
+gzip -dc $NOVEL | head -c 65537 >"$work/text"
+say <<'T'
+A model can be kept within its training length on a long text in several ways. Nonoverlapping blocks cost least, but the first tokens of each block see almost nothing. Sliding windows
+see enough and encode every token many times (*Exploring Transformer Extrapolation*, table 1 and figure 1). With a window on its attention and its keys cached, a model reads the
+text once (*Dissecting Transformer Length Extrapolation*, appendix B and table 5). The same 65536 bytes of Moby-Dick for all; every byte but the first is scored once.
+
+Blocks and windows of 32 to 512 bytes, for ALiBi and for rotary positions, which fail beyond 128:
+T
+run ppl $(paths alibi rotary) --text "$work/text" --protocol nonoverlapping --context 32,64,128,256,512 --timing -o "$work/blocks" --quiet --force
+run ppl $(paths alibi rotary) --text "$work/text" --protocol sliding --stride 4 --context 32,64,128 --timing -o "$work/sliding" --quiet --force
+run ppl $(paths alibi rotary) --text "$work/text" --protocol sliding --stride 64 --context 256,512 --timing -o "$work/sliding-far" --quiet --force
+{ printf 'model\tprotocol\tcontext\tstride\tPPL\ttime per byte, us\n'
+  for f in blocks sliding sliding-far; do columns "$work/$f/ppl.csv" model protocol context stride ppl seconds_per_token; done | sort -t "$(printf '\t')" -k1,1 -k2,2 -k3,3n |
+      awk -F '\t' '{ printf "%s\t%s\t%d\t%s\t%.4g\t%.3g\n", $1, $2, $3, $4 == "" ? "-" : $4, $5, $6 * 1e6 }'; } | table
+"$REACH" plot "$work/blocks/ppl.csv" "$work/sliding/ppl.csv" --train-length 128 -o "$work/plot" --force >/dev/null
+figure "$work/plot/ppl.png" "Perplexity against the size of blocks and windows"
+say <<'T'
+Times are of one run on a machine with two cores, and vary. Cached inference: one pass over the text, 512 times the training length, every layer attending to the last w keys.
+T
+for w in 16 32 64 128 256; do
+    run ppl $(paths window-16 alibi sandwich kerple-log rotary none) --text "$work/text" --protocol cached --window $w --timing -o "$work/cached-$w" --quiet --force
+done
+{ printf 'model\tw\tPPL\ttime per byte, us\n'
+  for w in 16 32 64 128 256; do columns "$work/cached-$w/ppl.csv" model window ppl seconds_per_token; done | sort -t "$(printf '\t')" -k1,1 -k2,2n |
+      awk -F '\t' '{ printf "%s\t%d\t%.4g\t%.3g\n", $1, $2, $3, $4 * 1e6 }'; } | table
+"$REACH" plot "$work"/cached-*/ppl.csv --train-length 128 -o "$work/cached" --force >/dev/null
+figure "$work/cached/ppl.png" "Perplexity of cached inference against the window"
+say <<'T'
+The same at lengths of 1 to 16 times the training length: the perplexity of the last byte of 200 segments, with a window of 128 put on models that were trained
+without one, and without it.
+T
+run ppl $(paths alibi sandwich kerple-log rotary none) --text $NOVEL --window 128 --segments $TARGETS -o "$work/windowed" --quiet --force
+run ppl $(paths alibi sandwich kerple-log rotary none) --text $NOVEL --segments $TARGETS -o "$work/whole" --quiet --force
+{ printf 'model\twindow'
+  columns "$work/whole/ppl.csv" context | sort -nu | awk '{ printf "\tPPL %d", $1 } END { print "" }'
+  for f in whole windowed; do columns "$work/$f/ppl.csv" model window ppl context; done | awk -F '\t' '
+      { k = $1 "\t" ($2 == "" ? "-" : $2); if (!(k in row)) order[++n] = k; row[k] = row[k] sprintf("\t%.4g", $3) } END { for (i = 1; i <= n; i++) print order[i] row[order[i]] }' | sort
+} | table

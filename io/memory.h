@@ -1,0 +1,15 @@
+/* How much memory there is, so that a file which stands for more than that is refused before the system ends the program for it. */
+#ifndef REACH_IO_MEMORY_H
+#define REACH_IO_MEMORY_H
+
+#include "io/error.h"
+
+#include <stddef.h>
+
+/* Bytes that the system says it can still give; SIZE_MAX when it does not say. */
+size_t memory_available(void);
+
+/* -1 when `bytes` are more than that; `what` they are for. Asks the system each time: not for small amounts. */
+int memory_check(size_t bytes, const char *what, struct error *e) MUST_USE;
+
+#endif

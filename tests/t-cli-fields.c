@@ -1,0 +1,496 @@
+/* What --layer, --target-position, --attention and --attribution add to `reach erf`, as a user meets it; see program.h. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "io/csv.h"
+#include "io/result.h"
+#include "tests/program.h"
+#include "tests/tiny.h"
+
+/* after the project's headers: its macro fail would hide their function */
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LENGTH = 64, N = LENGTH - 1, SEGMENTS = 6, LAYERS = 3, WINDOW = 5 };
+
+static void assert_same_file(const char *a, const char *b)
+{
+    size_t size_a, size_b;
+    char *text_a = slurp(a, &size_a), *text_b = slurp(b, &size_b);
+
+    if (!text_a || !text_b || size_a != size_b || memcmp(text_a, text_b, size_a) != 0)
+        fail_msg("%s (%zu bytes) and %s (%zu bytes) differ", a, text_a ? size_a : 0, b, text_b ? size_b : 0);
+    free(text_a);
+    free(text_b);
+}
+
+/* Runs LINE, which must succeed, and returns what it printed. Caller frees. */
+static char *printed(const char *line)
+{
+    struct outcome o = reach(line);
+
+    if (o.status != 0 || *o.err)
+        fail_msg("reach %s: exit %d: %s", line, o.status, o.err);
+    free(o.err);
+    return o.out;
+}
+
+static void run(const char *line)
+{
+    free(printed(line));
+}
+
+static void assert_said(const char *text, const char *said)
+{
+    if (!strstr(text, said))
+        fail_msg("\"%s\" is not in:\n%s", said, text);
+}
+
+static struct result read_result(const char *folder)
+{
+    struct result r;
+    struct error e;
+
+    if (result_read(at("%s/erf.h5", folder), &r, &e) != 0)
+        fail_msg("%s", e.text);
+    return r;
+}
+
+/* The field of a model, target and layer; 0, 0 the main one. */
+static const struct result_model *field(const struct result *r, const char *model, size_t target, size_t layer)
+{
+    for (size_t i = 0; i < r->model_count; i++)
+        if (strcmp(r->models[i].name, model) == 0 && r->models[i].target == target && r->models[i].layer == layer)
+            return &r->models[i];
+    fail_msg("no field of %s, target %zu, layer %zu", model, target, layer);
+    return NULL;
+}
+
+static void assert_same_field(const struct result_model *a, const struct result_model *b)
+{
+    size_t n = a->positions;
+
+    assert_int_equal(n, b->positions);
+    assert_int_equal(a->segments, b->segments);
+    assert_memory_equal(a->norm, b->norm, a->segments * n * sizeof(double));
+    assert_memory_equal(a->logprob, b->logprob, a->segments * sizeof(double));
+    assert_memory_equal(a->status, b->status, a->segments);
+    assert_memory_equal(a->s, b->s, n * sizeof(double));
+    assert_memory_equal(a->c, b->c, n * sizeof(double));
+    assert_memory_equal(a->c_lo, b->c_lo, n * sizeof(double));
+    assert_memory_equal(a->c_hi, b->c_hi, n * sizeof(double));
+}
+
+/* Rows of a table where the columns target and layer hold these. */
+static size_t count_rows(const struct csv_table *t, const char *target, const char *layer)
+{
+    int by_target = csv_column(t, "target"), by_layer = csv_column(t, "layer");
+    size_t count = 0;
+
+    for (size_t i = 0; i < t->rows; i++)
+        count += strcmp(t->cell[i * t->columns + (size_t)by_target], target) == 0 && strcmp(t->cell[i * t->columns + (size_t)by_layer], layer) == 0;
+    return count;
+}
+
+/* ---- layers ---- */
+
+static void layers_grow_by_the_window(void **state)
+{
+    struct result plain, all, one;
+    struct csv_table curve, summary;
+    struct error e;
+    char *out, *base_curve, *curve_text;
+
+    (void)state;
+    run("erf window none --text text --length 64 --segments 6 --quiet -o plain");
+    out = printed("erf window none --text text --length 64 --segments 6 --quiet --layer all -o layers");
+    assert_said(out, "by layer");
+    free(out);
+    run("erf window none --text text --length 64 --segments 6 --quiet --layer 1 -o layer-1");
+    plain = read_result("plain");
+    all = read_result("layers");
+    one = read_result("layer-1");
+    assert_int_equal(plain.model_count, 2);
+    assert_int_equal(all.model_count, 2 * LAYERS);
+    assert_int_equal(one.model_count, 4);
+    assert_same_field(field(&plain, "window", 0, 0), field(&all, "window", 0, 0));
+    assert_same_field(field(&plain, "none", 0, 0), field(&all, "none", 0, 0));
+    assert_same_field(field(&one, "window", LENGTH, 1), field(&all, "window", LENGTH, 1));
+    for (size_t layer = 0; layer < LAYERS; layer++) {
+        const struct result_model *m = field(&all, "window", layer ? LENGTH : 0, layer);
+        size_t cone = 1 + (LAYERS - layer) * (WINDOW - 1);
+
+        assert_int_equal(atoi(result_attribute(m, "layer")), layer);
+        assert_int_equal(m->segments, SEGMENTS);
+        for (size_t i = 0; i < SEGMENTS; i++)
+            for (size_t k = 0; k < N; k++) /* exactly the cone */
+                if ((m->norm[i * N + k] != 0) != (k >= N - cone))
+                    fail_msg("layer %zu, segment %zu, position %zu: norm %g, cone %zu", layer, i, k, m->norm[i * N + k], cone);
+        assert_int_equal(field(&all, "none", layer ? LENGTH : 0, layer)->positions, N);
+    }
+    assert_non_null(strstr(result_attribute(field(&all, "none", LENGTH, 2), "target"), "input of block 2"));
+
+    /* the tables hold the same rows, and those of the layers */
+    assert_int_equal(csv_read(at("layers/curve.csv"), &curve, &e), 0);
+    assert_int_equal(csv_read(at("layers/summary.csv"), &summary, &e), 0);
+    assert_int_equal(curve.rows, 2 * LAYERS * N);
+    assert_int_equal(count_rows(&curve, "64", "2"), 2 * N);
+    assert_int_equal(count_rows(&summary, "64", "0"), 2 * 5);
+    assert_int_equal(count_rows(&summary, "64", "1"), 2 * 5);
+    base_curve = slurp(at("plain/curve.csv"), NULL);
+    curve_text = slurp(at("layers/curve.csv"), NULL);
+    assert_memory_equal(strstr(base_curve, "\nmodel,"), strstr(curve_text, "\nmodel,"), strstr(base_curve, "\nnone,") - strstr(base_curve, "\nmodel,"));
+    assert_true(exists(at("layers/layers.gp")) && exists(at("layers/layers.png")) && !exists(at("plain/layers.gp")));
+    csv_table_free(&curve);
+    csv_table_free(&summary);
+    free(base_curve);
+    free(curve_text);
+    result_free(&plain);
+    result_free(&all);
+    result_free(&one);
+    expect("erf window --text text --length 64 --segments 2 --quiet --layer 0 -o layer-0", 0, NULL);
+    expect("erf window deep --text text --length 64 --layer 3 -o x", 1, "reach erf: window: has 3 layers");
+    expect("erf window --text text --layer -1", 2, "--layer");
+    expect("erf window --text text --layer every", 2, "--layer: \"every\"");
+    assert_false(exists(at("x")));
+}
+
+/* ---- targets ---- */
+
+static void targets_are_prefixes(void **state)
+{
+    struct result cut, all;
+    struct csv_table summary;
+    struct error e;
+    char *out;
+
+    (void)state;
+    run("erf window learned --tokens prefix.npy --quiet -o cut");
+    out = printed("erf window learned --tokens rows.npy --quiet --target-position 33,64 --target-position 20,33 -o targets");
+    assert_said(out, "by target position");
+    free(out);
+    cut = read_result("cut");
+    all = read_result("targets");
+    assert_int_equal(all.model_count, 2 * 3); /* 64 is the whole segment, once */
+    assert_same_field(field(&cut, "window", 0, 0), field(&all, "window", 33, 0));
+    assert_same_field(field(&cut, "learned", 0, 0), field(&all, "learned", 33, 0));
+    assert_int_equal(field(&all, "window", 20, 0)->positions, 19);
+    assert_string_equal(result_attribute(field(&all, "window", 20, 0), "target_position"), "20");
+    assert_int_equal(csv_read(at("targets/summary.csv"), &summary, &e), 0);
+    assert_int_equal(count_rows(&summary, "33", "0"), 2 * 5);
+    assert_int_equal(count_rows(&summary, "64", "0"), 2 * 5);
+    csv_table_free(&summary);
+    result_free(&cut);
+    result_free(&all);
+    assert_true(exists(at("targets/targets.gp")) && exists(at("targets/targets.png")));
+
+    /* both at once: a layer of a shorter target */
+    run("erf window --tokens rows.npy --quiet --target-position 33 --layer all -o both");
+    run("erf window --tokens prefix.npy --quiet --layer all -o cut-layers");
+    cut = read_result("cut-layers");
+    all = read_result("both");
+    assert_int_equal(all.model_count, 2 * LAYERS);
+    for (size_t layer = 1; layer < LAYERS; layer++)
+        assert_same_field(field(&cut, "window", 33, layer), field(&all, "window", 33, layer));
+    result_free(&cut);
+    result_free(&all);
+    expect("erf window --text text --length 64 --target-position 65 -o x", 1, "--target-position 65: segments have 64 tokens");
+    expect("erf window --text text --length 64 --target-position 1 -o x", 2, "--target-position");
+    expect("erf window --text text --length 64 --target-position 9,,10 -o x", 2, "--target-position");
+    assert_false(exists(at("x")));
+}
+
+/* ---- attention ---- */
+
+static void attention_stands_beside_theory(void **state)
+{
+    struct csv_table t;
+    struct error e;
+    char *out = printed("erf window alibi rotary --text text --length 64 --segments 6 --quiet --attention --threads 1 -o attention");
+    int column[5];
+    static const char *const names[] = {"epsilon", "attention_erf", "trf", "trf_length", "verdict"};
+
+    (void)state;
+    assert_said(out, "attention ERF(0.01) of window by layer and head");
+    assert_said(out, "not applicable");
+    assert_said(out, "rank correlation");
+    free(out);
+    assert_int_equal(csv_read(at("attention/attention.csv"), &t, &e), 0);
+    for (int i = 0; i < 5; i++)
+        assert_true((column[i] = csv_column(&t, names[i])) >= 0);
+    assert_int_equal(t.rows, 3 * LAYERS * 2 * 5);
+    for (size_t i = 0; i < t.rows; i++) {
+        char **row = t.cell + i * t.columns;
+        long erf = strtol(row[column[1]], NULL, 10);
+        double epsilon = strtod(row[column[0]], NULL);
+
+        assert_true(erf >= 1 && erf <= N && atoi(row[1]) >= 1 && atoi(row[1]) <= LAYERS && atoi(row[2]) >= 1 && atoi(row[2]) <= 2);
+        if (strcmp(row[0], "window") == 0) { /* nothing lies beyond it */
+            assert_true(erf <= WINDOW);
+            assert_string_equal(row[column[2]], epsilon > 0.3 ? "3" : "5");
+            assert_string_equal(row[column[3]], row[column[2]]);
+            assert_string_equal(row[column[4]], "converges");
+        } else if (strcmp(row[0], "alibi") == 0) {
+            assert_string_equal(row[column[4]], "converges");
+            assert_true(atoi(row[column[3]]) <= N && atoi(row[column[3]]) <= atoi(row[column[2]]));
+        } else {
+            assert_string_equal(row[column[2]], "");
+            assert_string_equal(row[column[3]], "");
+            assert_string_equal(row[column[4]], "not applicable");
+        }
+    }
+    csv_table_free(&t);
+    assert_true(exists(at("attention/attention.gp")) && exists(at("attention/attention.png")) && exists(at("attention/erf.png")));
+    assert_false(exists(at("attention/erf.part.attention")));
+    run("erf window alibi rotary --text text --length 64 --segments 6 --quiet --attention --threads 2 -o attention-2");
+    assert_same_file(at("attention/attention.csv"), at("attention-2/attention.csv"));
+    assert_same_file(at("attention/erf.h5"), at("attention-2/erf.h5"));
+    assert_same_file(at("attention/attention.gp"), at("attention-2/attention.gp"));
+}
+
+/* ---- attribution ---- */
+
+static void attributions_are_named(void **state)
+{
+    static const char *const kinds[] = {"inputxgrad", "ig", "smoothgrad"};
+    char line[256], *out;
+    struct csv_table t;
+    struct error e;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct result r;
+
+        snprintf(line, sizeof line, "erf window none --text text --length 64 --segments 2 --quiet --attribution %s --target-position 20 --check-precision 1 --threads 1 -o %s",
+                 kinds[i], kinds[i]);
+        out = printed(line);
+        assert_null(strstr(out, "!\n"));
+        if (i == 1)
+            assert_said(out, "window: completeness: the attributions' sum misses");
+        if (i == 2)
+            assert_said(out, "window: noise of standard deviation");
+        free(out);
+        r = read_result(kinds[i]);
+        assert_string_equal(result_attribute(field(&r, "none", 0, 0), "attribution"), kinds[i]);
+        assert_string_equal(result_attribute(field(&r, "none", 20, 0), "attribution"), kinds[i]);
+        assert_non_null(result_attribute(field(&r, "none", 0, 0), i == 2 ? "attribution_noise" : "layer"));
+        for (size_t k = 0; k < N - (1 + LAYERS * (WINDOW - 1)); k++)
+            assert_true(field(&r, "window", 0, 0)->norm[k] == 0);
+        result_free(&r);
+        assert_int_equal(csv_read(at("%s/summary.csv", kinds[i]), &t, &e), 0);
+        assert_string_equal(t.cell[(size_t)csv_column(&t, "attribution")], kinds[i]);
+        csv_table_free(&t);
+        snprintf(line, sizeof line, "erf window none --text text --length 64 --segments 2 --quiet --attribution %s --target-position 20 --threads 3 -o %s-3", kinds[i],
+                 kinds[i]);
+        run(line);
+        assert_same_file(at("%s/erf.h5", kinds[i]), at("%s-3/erf.h5", kinds[i]));
+    }
+    run("erf window none --text text --length 64 --segments 2 --quiet --attribution smoothgrad --seed 1 --target-position 20 -o seed-1");
+    {
+        struct result a = read_result("smoothgrad"), b = read_result("seed-1");
+
+        assert_memory_not_equal(field(&a, "none", 0, 0)->norm, field(&b, "none", 0, 0)->norm, N * sizeof(double));
+        result_free(&a);
+        result_free(&b);
+    }
+    run("erf window --text text --length 64 --segments 2 --quiet --attribution grad -o grad");
+    run("erf window --text text --length 64 --segments 2 --quiet -o none-given");
+    assert_same_file(at("grad/erf.h5"), at("none-given/erf.h5"));
+    expect("erf window --text text --attribution gradient", 2, "--attribution: \"gradient\"");
+    expect("erf window --text text --attribution ig --layer all", 2, "--attribution ig and --layer are both given");
+}
+
+/* ---- other verbs and other runs ---- */
+
+static void earlier_extras_do_not_stay(void **state)
+{
+    static const char *const extras[] = {"layers.gp", "layers.png", "targets.gp", "targets.png", "attention.csv", "attention.gp", "attention.png"};
+    char *script;
+
+    (void)state;
+    run("erf window --text text --length 64 --segments 3 --quiet --layer all --target-position 20 --attention -o stale");
+    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
+        assert_true(exists(at("stale/%s", extras[i])));
+    run("plot stale -o stale-plot");
+    script = slurp(at("stale-plot/erf.gp"), NULL);
+    assert_non_null(strstr(script, "$curve1 "));
+    assert_null(strstr(script, "$curve2 ")); /* the whole segment's curve alone */
+    free(script);
+    run("plot stale/curve.csv -o stale-plot-csv");
+    script = slurp(at("stale-plot-csv/erf.gp"), NULL);
+    assert_non_null(strstr(script, "$curve1 "));
+    assert_null(strstr(script, "$curve2 "));
+    free(script);
+    expect("erf window --text text --length 64 --segments 3 --quiet -o stale", 1, "--force");
+    run("erf window --text text --length 64 --segments 3 --quiet -o stale --force");
+    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
+        if (exists(at("stale/%s", extras[i])))
+            fail_msg("%s of an earlier run is still there", extras[i]);
+}
+
+static void overrides_are_recorded(void **state)
+{
+    struct result r;
+    const char *text;
+
+    (void)state;
+    run("erf rotary --text text --length 64 --segments 3 --quiet --bias alibi(delta=2) --positions none --window 7 -o override");
+    r = read_result("override");
+    text = result_attribute(&r.models[0], "position_encoding");
+    assert_true(strstr(text, "alibi(delta=2)") && strstr(text, "7") && strstr(text, "none"));
+    assert_non_null(strstr(r.command, "--bias 'alibi(delta=2)' --positions none --window 7"));
+    result_free(&r);
+}
+
+/* ---- interruption ---- */
+
+static const struct {
+    const char *options;
+    size_t values; /* of a record of the journal */
+} runs[] = {
+    {"--layer all --target-position 40 --attention", LAYERS * N},
+    {"--attribution ig --target-position 40", N + 2},
+    {"--attribution smoothgrad", N},
+};
+
+static void run_line(char line[512], size_t i, const char *folder, const char *more)
+{
+    snprintf(line, 512, "erf window none --text text --length 64 --segments %d --stride 64 --dtype f64 --bootstrap 10 --quiet %s -o %s %s", i == 0 ? 60 : 12,
+             runs[i].options, folder, more);
+}
+
+static size_t size_of(const char *path)
+{
+    struct stat found;
+
+    return stat(path, &found) == 0 ? (size_t)found.st_size : 0;
+}
+
+/* Starts run i and sends `number` once so many records are there. */
+static struct outcome interrupted(size_t i, const char *folder, int number, size_t records)
+{
+    char line[512], journal[4200];
+    struct timespec pause = {0, 200000};
+    pid_t child;
+    int status;
+
+    run_line(line, i, folder, "");
+    snprintf(journal, sizeof journal, "%s", at("%s/erf.part", folder));
+    child = start(line, NULL);
+    for (int k = 0; k < 100000 && size_of(journal) < records * (runs[i].values + 4) * sizeof(double); k++) {
+        if (waitpid(child, &status, WNOHANG) == child)
+            fail_msg("the run ended by itself: %s", slurp(at("stderr"), NULL));
+        nanosleep(&pause, NULL);
+    }
+    kill(child, number);
+    return finish(child);
+}
+
+static void assert_same_runs(const char *a, const char *b, int with_attention)
+{
+    static const char *const names[] = {"erf.h5", "curve.csv", "summary.csv", "erf.gp", "attention.csv", "attention.gp", "layers.gp", "targets.gp"};
+
+    for (size_t i = 0; i < (with_attention ? sizeof names / sizeof *names : 4); i++)
+        assert_same_file(at("%s/%s", a, names[i]), at("%s/%s", b, names[i]));
+    assert_false(exists(at("%s/erf.part", b)) || exists(at("%s/erf.part.attention", b)));
+}
+
+static void interrupted_runs_go_on(void **state)
+{
+    char line[512], whole[16], stopped[16];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        struct outcome o;
+
+        snprintf(whole, sizeof whole, "whole-%zu", i);
+        snprintf(stopped, sizeof stopped, "stopped-%zu", i);
+        run_line(line, i, whole, "");
+        run(line);
+        o = interrupted(i, stopped, SIGKILL, 5);
+        assert_int_equal(o.status, -SIGKILL);
+        outcome_free(&o);
+        run_line(line, i, stopped, i == 1 ? "--resume --seed 1" : i == 2 ? "--resume --attribution grad" : "--resume --layer 1");
+        expect(line, 1, i == 1 ? "seed" : i == 2 ? "attribution is smoothgrad there" : "layer is all there");
+        run_line(line, i, stopped, "--resume --threads 1");
+        run(line);
+        assert_same_runs(whole, stopped, i == 0);
+    }
+}
+
+/* Asked to stop while attention is summed: the sums are kept, and go on to the same bytes. */
+static void interrupted_attention_goes_on(void **state)
+{
+    char line[512];
+    struct outcome o;
+
+    (void)state;
+    o = interrupted(0, "stopped-late", SIGINT, 2 * 2 * 60);
+    if (o.status != 1 || !strstr(o.err, "--resume"))
+        fail_msg("exit %d: %s", o.status, o.err);
+    outcome_free(&o);
+    assert_true(exists(at("stopped-late/erf.part")) && exists(at("stopped-late/erf.part.attention")) && !exists(at("stopped-late/erf.part.attention.new")));
+    run_line(line, 0, "stopped-late", "--resume");
+    run(line);
+    assert_same_runs("whole-0", "stopped-late", 1);
+}
+
+static int make_inputs(void **state)
+{
+    static const struct row {
+        const char *name;
+        struct tiny shape;
+    } models[] = {
+        {"none", {.seed = 1, .layers = LAYERS}},
+        {"deep", {.seed = 9, .layers = LAYERS + 2}},
+        {"window", {.seed = 2, .layers = LAYERS, .settings = "\"window\": 5, \"train_length\": 16,"}},
+        {"alibi", {.seed = 3, .layers = LAYERS, .settings = "\"position_bias\": \"alibi(delta=0)\","}},
+        {"rotary", {.seed = 4, .layers = LAYERS, .settings = "\"position\": {\"kind\": \"rotary\"},"}},
+        {"learned", {.seed = 5, .layers = LAYERS, .learned = LENGTH}},
+    };
+    int32_t ids[4 * LENGTH], prefix[4 * 33];
+    char *text;
+
+    (void)state;
+    if (program_open() != 0)
+        return -1;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (tiny_checkpoint(at("%s", models[i].name), &models[i].shape) != 0)
+            return -1;
+    if (tiny_text(at("text"), 20000, 7) != 0 || !(text = slurp(at("text"), NULL)))
+        return -1;
+    for (int i = 0; i < 4 * LENGTH; i++)
+        ids[i] = (unsigned char)text[i];
+    for (int i = 0; i < 4; i++)
+        memcpy(prefix + i * 33, ids + i * LENGTH, 33 * sizeof *ids);
+    free(text);
+    return tiny_npy(at("rows.npy"), ids, 4, LENGTH) != 0 || tiny_npy(at("prefix.npy"), prefix, 4, 33) != 0 ? -1 : 0;
+}
+
+static int remove_inputs(void **state)
+{
+    (void)state;
+    program_close();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers_grow_by_the_window),      cmocka_unit_test(targets_are_prefixes),   cmocka_unit_test(attention_stands_beside_theory),
+        cmocka_unit_test(attributions_are_named),         cmocka_unit_test(earlier_extras_do_not_stay), cmocka_unit_test(overrides_are_recorded),
+        cmocka_unit_test(interrupted_runs_go_on),         cmocka_unit_test(interrupted_attention_goes_on),
+    };
+
+    return cmocka_run_group_tests_name("fields", tests, make_inputs, remove_inputs);
+}
