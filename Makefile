@@ -4,6 +4,7 @@
 #   make check      install what is missing, test       make bench     ratios against a peer and the machine's own rate
 #   make deps       install the libraries (apt)         make install   into PREFIX (default /usr/local), DESTDIR honoured
 #   make gpu-check  all kernels on this machine's GPU   make gpu-bench its rates, beside PyTorch
+#   make studies           both papers on the example models: tables and figures in doc/studies/ (about 20 minutes)
 #   make tokenizer-study   ids of many tokenizers on 7 MB of text against the `tokenizers` package
 #
 # Variables: CC, OPTIMIZE, asan=1 (AddressSanitizer and UBSan), werror=1, PREFIX, DESTDIR, PYTHON (bench only).
@@ -95,7 +96,7 @@ LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(KE
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
-.PHONY: all probe clean install deps demo check tests bench tokenizer-study help FORCE
+.PHONY: all probe clean install deps demo check tests bench studies tokenizer-study help FORCE
 .DELETE_ON_ERROR:
 # kept; not `.SECONDARY:` for all, which takes a missing program of one configuration for made when ./reach of another is there
 .SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
@@ -165,7 +166,7 @@ FUZZ_SRC     := $(filter-out tests/fuzz/entry.c,$(wildcard tests/fuzz/*.c))
 FUZZ_BUILD   := $(dir $(BUILD))fuzz
 SECONDS_EACH ?= 600
 FUZZ_JOBS    ?= 1
-TARGET       ?= $(shell sed -n 's/^TARGET(\([a-z_]*\),.*/\1/p' tests/fuzz/targets.h)
+TARGET       ?= $(shell sed -n 's/^TARGET.\([a-z_]*\),.*/\1/p' tests/fuzz/targets.h)
 
 .SECONDARY: $(call object,$(FUZZ_SRC) tests/fuzz/entry.c)
 $(BUILD)/tests/t-fuzz-cases: $(call object,$(FUZZ_SRC))
@@ -198,6 +199,9 @@ bench: all $(patsubst %.c,$(BUILD)/%,$(wildcard bench/*.c))
 	$(Q)PYTHON=$(PYTHON) BUILD=$(BUILD) sh bench/run.sh
 
 # needs the Python packages tokenizers and numpy
+studies: all
+	$(Q)sh examples/studies/run.sh
+
 tokenizer-study: all
 	$(PYTHON) tests/goldens/tokenizer/study.py ./reach
 

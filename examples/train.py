@@ -6,6 +6,7 @@ the same order, and exported in the layout of doc/checkpoint.md (bfloat16
 safetensors and config.json), together with its loss curve (training.csv).
 
     python3 examples/train.py --corpus DIR --out examples/models
+    python3 examples/train.py --corpus DIR --out DIR --size paper --device cuda --epochs 3 --only window-40 alibi
 
 DIR/train/*.txt.gz is trained on; DIR/valid/*.txt.gz is only measured.
 Needs PyTorch, NumPy and safetensors. See examples/README.md.
@@ -18,8 +19,9 @@ import gzip
 import json
 import math
 import os
+import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
@@ -31,6 +33,12 @@ LAYERS, HEADS, HIDDEN, MLP, VOCABULARY = 4, 4, 80, 320, 256
 STEP_BYTES, TRAIN_LENGTH = 32 * 128, 128
 PEAK_RATE, WARMUP, WEIGHT_DECAY, CLIP = 3e-3, 100, 0.05, 1.0
 NORM_EPSILON = 1e-5
+
+# --size puts these in place of the above: the size of the models of "Receptive Field Alignment" (12 layers, 12 heads, 768, L_tr = 512)
+SIZES = {
+    "small": {},
+    "paper": {"LAYERS": 12, "HEADS": 12, "HIDDEN": 768, "MLP": 3072, "STEP_BYTES": 64 * 512, "TRAIN_LENGTH": 512, "PEAK_RATE": 6e-4},
+}
 
 
 # --- position encodings -------------------------------------------------------------------------
@@ -186,9 +194,13 @@ class Block(nn.Module):
         q, k, v = joined.view(batch, length, 3, HEADS, -1).permute(2, 0, 3, 1, 4)
         if rotate is not None:
             q, k = rotate(q), rotate(k)
-        scores = torch.baddbmm(mask.expand(batch, HEADS, length, length).flatten(0, 1), q.flatten(0, 1),
-                               k.flatten(0, 1).transpose(1, 2), alpha=q.shape[-1] ** -0.5)
-        y = (scores.softmax(-1) @ v.flatten(0, 1)).view_as(v)
+        if x.is_cuda:
+            with torch.autocast("cuda", enabled=False):
+                y = F.scaled_dot_product_attention(*(part.to(mask.dtype) for part in (q, k, v)), attn_mask=mask[None])
+        else:
+            scores = torch.baddbmm(mask.expand(batch, HEADS, length, length).flatten(0, 1), q.flatten(0, 1),
+                                   k.flatten(0, 1).transpose(1, 2), alpha=q.shape[-1] ** -0.5)
+            y = (scores.softmax(-1) @ v.flatten(0, 1)).view_as(v)
         x = x + self.output(y.transpose(1, 2).reshape(batch, length, -1))
         return x + self.down(F.gelu(self.up(self.mlp_norm(x))))
 
@@ -259,7 +271,10 @@ class Decoder(nn.Module):
         if key not in self.cache or self.bias_parameters:
             sinusoidal = self.encoding.position["kind"] == "sinusoidal"
             rows = sinusoidal_rows(length, HIDDEN, dtype) if sinusoidal else None
-            self.cache[key] = rows, self.mask(length, dtype), self.rotation(length, dtype)
+            mask = self.mask(length, dtype)
+            if mask.is_cuda and self.encoding.bias is None:  # 0 and -inf are exact; a bias would not be
+                mask = mask.bfloat16()
+            self.cache[key] = rows, mask, self.rotation(length, dtype)
         return self.cache[key]
 
     def forward(self, tokens):
@@ -297,7 +312,8 @@ def gather_segments(data, starts, length):
 
 def loss_of(model, segments):
     """Mean cross-entropy, in nats a byte, of every next byte of the segments."""
-    logits = model(segments[:, :-1])
+    with torch.autocast("cuda", torch.bfloat16, enabled=segments.is_cuda):
+        logits = model(segments[:, :-1])
     return F.cross_entropy(logits.flatten(0, 1), segments[:, 1:].flatten())
 
 
@@ -336,7 +352,7 @@ def train(encoding, data, steps, seed):
     for step in range(steps):
         for group in optimiser.param_groups:
             group["lr"] = rate_at(step, steps)
-        starts = torch.randint(len(data) - length - 1, (STEP_BYTES // length,), generator=batches)
+        starts = torch.randint(len(data) - length - 1, (STEP_BYTES // length,), generator=batches, device="cpu").to(data.device)
         loss = loss_of(model, gather_segments(data, starts, length))
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
@@ -448,20 +464,33 @@ def main():
     parser = argparse.ArgumentParser(description="train the example models")
     parser.add_argument("--corpus", required=True, metavar="DIR", help="folder with train/*.txt.gz and valid/*.txt.gz")
     parser.add_argument("--out", required=True, metavar="DIR", help="where the model folders go")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="names of ENCODINGS rows; default: all")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="names of ENCODINGS rows, or window-N; default: all rows")
+    parser.add_argument("--size", choices=SIZES, default="small")
     parser.add_argument("--steps", type=int, default=1300)
+    parser.add_argument("--epochs", type=float, help="in place of --steps: times that the training text is read")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="cuda: matrix products in bfloat16")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
+    globals().update(SIZES[options.size])
     table = {encoding.name: encoding for encoding in ENCODINGS}
     names = options.only or list(table)
-    unknown = [name for name in names if name not in table]
-    if unknown:
-        parser.error(f"unknown model {unknown[0]} (known: {', '.join(table)})")
-    torch.set_num_threads(options.threads)
-    splits = {split: read_split(options.corpus, split) for split in ("train", "valid")}
     for name in names:
-        run(table[name], splits, options)
+        window = re.fullmatch(r"window-([1-9]\d*)", name)
+        if name not in table and not window:
+            parser.error(f"unknown model {name} (known: window-N, {', '.join(table)})")
+        if name not in table:
+            table[name] = Encoding(name, window=int(window[1]))
+    torch.set_num_threads(options.threads)
+    torch.set_default_device(options.device)
+    splits = {split: read_split(options.corpus, split).to(options.device) for split in ("train", "valid")}
+    if options.epochs:
+        options.steps = round(options.epochs * len(splits["train"]) / STEP_BYTES)
+    for name in names:
+        encoding = table[name]
+        if encoding.train_length == Encoding.train_length:  # not a length of its own
+            encoding = replace(encoding, train_length=TRAIN_LENGTH)
+        run(encoding, splits, options)
 
 
 if __name__ == "__main__":

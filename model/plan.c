@@ -1,7 +1,10 @@
 /* The memory plan: sizes of everything before anything is allocated, and the choice between storing and recomputing. */
 #include "model/engine_parts.h"
 
+#include "io/memory.h"
+
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,16 +135,8 @@ static double default_budget(struct kernels *k)
 {
     if (k->memory_free)
         return 0.9 * (double)k->memory_free(k);
-    FILE *f = fopen("/proc/meminfo", "re");
-    char line[128];
-    unsigned long long kilobytes = 0;
-    if (!f)
-        return INFINITY;
-    while (fgets(line, sizeof line, f))
-        if (sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1)
-            break;
-    fclose(f);
-    return kilobytes ? 0.8 * 1024.0 * (double)kilobytes : INFINITY;
+    size_t available = memory_available();
+    return available == SIZE_MAX ? INFINITY : 0.8 * (double)available;
 }
 
 struct sizes {

@@ -45,20 +45,21 @@ static int write_data(FILE *f, const struct attention_figure *m, size_t number)
 static void write_panel(FILE *f, const struct attentions_figure *u, size_t i, int bars, double left, double top, double width, double height, int is_first)
 {
     const struct attention_figure *m = &u->models[i];
+    double apart = 0.56 * width / (m->heads + 0.2) / m->layers, size = fmin(0.9, fmax(0.3, apart / 12)); /* pixels between layers; of a point, in marks */
 
     fprintf(f, "\nset lmargin at screen %.4f\nset rmargin at screen %.4f\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n", left / WIDTH,
             (left + width) / WIDTH, 1 - top / height, 1 - (top + PANEL) / height);
     fputs("set label 1 '", f);
     script_quoted(f, m->label, SCRIPT_LABEL_CHARACTERS);
     fprintf(f, "%s' at graph 0, graph 1.05 left noenhanced\n", bars ? "" : " (no TRF)");
-    fprintf(f, "set xrange [0.4:%.1f]\nset xtics %d\nset yrange [%.4g:%.0f]\nset xlabel \"head\" offset 0,0.3\n", m->heads + 0.6, m->heads / 12 + 1, u->low,
+    fprintf(f, "set xrange [0.4:%.1f]\nset xtics %d\nset yrange [%.4g:%.0f]\nset xlabel \"head\" offset 0,0.3\n", m->heads + 0.6, m->heads / 17 + 1, u->low,
             1.15 * (double)m->positions + 1);
     fputs(is_first ? "set ylabel \"tokens\" offset 0.6,0\n" : "unset ylabel\n", f);
     fputs("plot ", f);
     if (bars)
         fprintf(f, "$fields%zu using 1:2:3:4 with vectors nohead lw 3 lc rgb \"#000000\" notitle, \\\n     ", i + 1);
-    fprintf(f, "$heads%zu using 1:2 with points pt 7 ps 1.1*mark lc rgb \"#FFFFFF\" notitle, \\\n     ", i + 1);
-    fprintf(f, "$heads%zu using 1:2:3 with points pt 7 ps 0.9*mark lc palette notitle\n", i + 1);
+    fprintf(f, "$heads%zu using 1:2 with points pt 7 ps %.2f*mark lc rgb \"#FFFFFF\" notitle, \\\n     ", i + 1, size + 0.2);
+    fprintf(f, "$heads%zu using 1:2:3 with points pt 7 ps %.2f*mark lc palette notitle\n", i + 1, size);
 }
 
 static int write_attention(FILE *f, const char *stem, const void *figure, struct error *e)

@@ -218,6 +218,14 @@ static void test_ranks(void **state)
     refused(folder, "fewer tensors", "rank 1 holds 2 tensors, rank 0 14");
     unlink(scratch_path(step, second));
     assert_int_equal(rename(scratch_path(step, "kept"), scratch_path(step, second)), 0);
+    const char *first = "layer_00-model_01-model_states.pt";
+    assert_int_equal(rename(scratch_path(step, first), scratch_path(step, "kept")), 0);
+    other = scratch_read(scratch_path(step, "layer_06-model_01-model_states.pt"), &size);
+    scratch_write(step, first, other, size);
+    free(other);
+    refused(folder, "another tensor", "tensor sequential.0.word_embeddings.weight is missing in rank 1");
+    unlink(scratch_path(step, first));
+    assert_int_equal(rename(scratch_path(step, "kept"), scratch_path(step, first)), 0);
     SPOIL(folder, "global_step10/configs/setup.yml", "num_kv_heads: 2\n");
     refused(folder, "grouped heads", "joining grouped keys and values over model-parallel ranks is not supported");
     SPOIL(folder, "global_step10/configs/setup.yml", "output_layer_parallelism: diagonal\n");

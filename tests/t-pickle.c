@@ -153,6 +153,7 @@ static void test_refused(void **state)
         CASE(P "\x85.", "empty stack"),
         CASE(P "N\x86.", "empty stack"),
         CASE(P "N(N\x86.", "empty stack"),
+        CASE(P "cos\nsys tem\n.", "the name of a global is no name"),
         CASE(P "t.", "never begun"),
         CASE(P "Nu.", "never begun"),
         CASE(P "e.", "never begun"),

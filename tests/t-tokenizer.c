@@ -248,6 +248,10 @@ static void test_bos(void **state)
 #define SPLITTER(text) "{" MODEL(ABC) ",\"pre_tokenizer\":" text "}"
 #define REGEX(text) SPLITTER("{\"type\":\"Split\",\"pattern\":{\"Regex\":\"" text "\"},\"behavior\":\"Isolated\"}")
 #define TOKEN(text) "{" MODEL(ABC) ",\"added_tokens\":[" text "]}"
+#define FOUR(text) text "," text "," text "," text ","
+#define THIRTY_TWO(text) FOUR(text) FOUR(text) FOUR(text) FOUR(text) FOUR(text) FOUR(text) FOUR(text) FOUR(text)
+#define NFC "{\"type\":\"NFC\"}"
+#define DIGITS "{\"type\":\"Digits\"}"
 #define SEQUENCE_OF(text) "{\"type\":\"Sequence\",\"normalizers\":[" text "]}"
 
 static void test_refused(void **state)
@@ -301,6 +305,9 @@ static void test_refused(void **state)
         {SPLITTER("{\"type\":\"ByteLevel\",\"use_regex\":\"yes\"}"), NULL, "use_regex is neither true nor false"},
         {SPLITTER("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"ByteLevel\"},{\"type\":\"ByteLevel\"}]}"), NULL,
          "a second ByteLevel is not supported"},
+        {NORMALIZER("{\"type\":\"Sequence\",\"normalizers\":[" THIRTY_TWO(NFC) NFC "]}"), NULL, "there are more than 32 normalizers"},
+        {SPLITTER("{\"type\":\"Sequence\",\"pretokenizers\":[" THIRTY_TWO(DIGITS) THIRTY_TWO(DIGITS) DIGITS "]}"), NULL,
+         "there are more than 64 pre-tokenizers"},
         {REGEX(""), NULL, "a pattern has 0 bytes"},
         {REGEX("a\\\\b"), NULL, "the pattern has \\b, which is not supported"},
         {REGEX("\\\\h"), NULL, "the pattern has \\h, which is not supported"},

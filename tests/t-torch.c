@@ -235,6 +235,8 @@ static void test_refused_by_hand(void **state)
 #define MAGIC "\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
 #define SYSTEM "\x80\2M\xe9\3.\x80\2}U\x0dlittle_endian\x88s."
 #define OLD_STORAGE(view) "(U\7storage" "ctorch\nFloatStorage\nU\1" "0U\3cpuK\4" view "tQ"
+#define OLD_PAIR "\x80\2}(U\1w" TENSOR(OLD_STORAGE("N"), "K\0", "K\2\x85", "K\1\x85") "U\1x" \
+    TENSOR("(U\7storage" "ctorch\nHalfStorage\nU\1" "0U\3cpuK\4" "NtQ", "K\0", "K\2\x85", "K\1\x85") "u."
 #define OLD_DATA "\4\0\0\0\0\0\0\0" "0123456789abcdef"
 
 static void test_older(void **state)
@@ -265,6 +267,8 @@ static void test_older(void **state)
         OLD("negative count", SYSTEM, OLD_STORAGE("N"), "\x80\2]U\1" "0a.", "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", "states -1 elements"),
         OLD("cut off", SYSTEM, OLD_STORAGE("N"), "\x80\2]U\1" "0a.", "\4\0\0\0\0\0\0\0" "0123456789abcde", "more than the file holds"),
         OLD("cut off before", SYSTEM, OLD_STORAGE("N"), "\x80\2]U\1" "0a.", "\4\0\0\0", "cut off before storage 0"),
+        {"two types", MAGIC SYSTEM OLD_PAIR "\x80\2]U\1" "0a." OLD_DATA, sizeof(MAGIC SYSTEM OLD_PAIR "\x80\2]U\1" "0a." OLD_DATA) - 1,
+         "storage 0 is of two types or sizes"},
         OLD("bytes behind", SYSTEM, OLD_STORAGE("N"), "\x80\2]U\1" "0a.", OLD_DATA "x", "1 bytes lie behind its last storage"),
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -128,7 +128,7 @@ def main():
         logits = head(hidden)
         logprob = torch.log_softmax(logits if a.dtype == "f64" else logits.float(), dim=-1).gather(1, ids[:, -1:]).squeeze(1)
         (gradient,) = torch.autograd.grad(logprob.sum(), rows)
-        return (gradient if a.dtype == "f64" else gradient.float()).norm(dim=-1), logprob
+        return (gradient if a.dtype == "f64" else gradient.float()).norm(dim=-1), logprob.detach()
 
     best, best_batch, norms, logprob = float("inf"), 0, None, None
     batch = a.batch or 1

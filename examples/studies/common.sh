@@ -95,3 +95,15 @@ every() {
         for f in "$RESULTS/$s"/*/"$1"; do case $f in */far/*) ;; *) echo "$f" ;; esac; done
     done
 }
+
+# spearman: rank correlation of the two columns of standard input (ties share their mean rank), as "RHO over N".
+spearman() {
+    awk -F '\t' '
+        { x[NR] = $1 + 0; y[NR] = $2 + 0 }
+        function rank(v, r,   i, j, less, same) {
+            for (i = 1; i <= NR; i++) { less = same = 0; for (j = 1; j <= NR; j++) { less += v[j] < v[i]; same += v[j] == v[i] }; r[i] = less + (same + 1) / 2 } }
+        END { if (NR < 3) { print "too few"; exit }
+              rank(x, a); rank(y, b); m = (NR + 1) / 2
+              for (i = 1; i <= NR; i++) { xy += (a[i] - m) * (b[i] - m); xx += (a[i] - m) ^ 2; yy += (b[i] - m) ^ 2 }
+              printf "%.3f over %d\n", xx && yy ? xy / sqrt(xx * yy) : 0, NR }'
+}

@@ -323,14 +323,19 @@ static void sow_result(struct sower *w)
     struct result_model models[2];
     for (int i = 0; i < 2; i++) {
         models[i] = (struct result_model){.segments = 2, .positions = 3, .wide = i, .norm = norm, .logprob = logprob, .status = status,
-                                          .start = start,
-                                          .s = vector, .c = vector, .c_lo = vector, .c_hi = vector, .attributes = attributes, .attribute_count = 2};
+                                          .start = start, .s = vector, .c = vector, .c_lo = vector, .c_hi = vector, .attributes = attributes,
+                                          .attribute_count = 2};
         snprintf(models[i].name, sizeof models[i].name, "model %d", i);
     }
-    for (size_t i = 1; i <= 2 && !w->failed; i++) {
+    static const char *const names[] = {"one", "two", "layer"}; /* the last: one model, with a layer of another target */
+    for (size_t i = 0; i < 3 && !w->failed; i++) {
         char path[PATH_BYTES];
-        const struct result r = {.version = (char[]){"1"}, .command = (char[]){"reach erf"}, .models = models, .model_count = i};
-        path_of(path, w, "result", i == 1 ? "one" : "two");
+        const struct result r = {.version = (char[]){"1"}, .command = (char[]){"reach erf"}, .models = models, .model_count = i ? 2 : 1};
+        path_of(path, w, "result", names[i]);
+        if (i == 2) {
+            strcpy(models[1].name, models[0].name);
+            models[1].target = 3, models[1].layer = 1;
+        }
         w->failed = result_write(path, &r, w->e);
     }
 }

@@ -1,0 +1,39 @@
+# Where in the network, and where in the segment: fields layer by layer and target by target; other encodings put on a trained model.
+. examples/studies/common.sh
+study layers "The field layer by layer, along the text, and under another encoding"
+say <<'T'
+The gradient can be taken with respect to the input of any layer. At the last one only its own attention lies between a token and the target; the field grows layer by layer down to
+the embedding, which is the ERF.
+T
+run erf $(paths window-32 alibi sandwich rotary) --text $NOVEL --segments 32 --layer all -o "$work/layers" --quiet --force
+{ printf 'model\tlayer 3 (the last)\tlayer 2\tlayer 1\tlayer 0 (embedding)\n'
+  columns "$work/layers/summary.csv" model layer threshold erf saturated | awk -F '\t' '$3 == 0.99 { if (!($1 in n)) order[++models] = $1; n[$1]; erf[$1, $2] = ($5 == 1 ? ">= " : "") $4 }
+      END { for (i = 1; i <= models; i++) { m = order[i]; printf "%s\t%s\t%s\t%s\t%s\n", m, erf[m, 3], erf[m, 2], erf[m, 1], erf[m, 0] } }'; } | table
+figure "$work/layers/layers.png" "ERF layer by layer"
+say <<'T'
+## Along the text
+
+The same segments cut to their first p bytes, so that the target is byte p: how the field grows with the text before it.
+T
+run erf $(paths window-32 alibi sandwich rotary) --text $NOVEL --segments 32 --target-position 64 --target-position 128 --target-position 256 --target-position 512 --target-position 1024 --target-position 2048 -o "$work/targets" --quiet --force
+{ printf 'model\ttarget 64\t128\t256\t512\t1024\t2048\n'
+  columns "$work/targets/summary.csv" model target threshold erf saturated | awk -F '\t' '$3 == 0.99 { if (!($1 in n)) order[++models] = $1; n[$1]; erf[$1, $2] = ($5 == 1 ? ">= " : "") $4 }
+      END { for (i = 1; i <= models; i++) { m = order[i]; printf "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m, erf[m, 64], erf[m, 128], erf[m, 256], erf[m, 512], erf[m, 1024], erf[m, 2048] } }'; } | table
+figure "$work/targets/targets.png" "ERF against the position of the target"
+say <<'T'
+## Another encoding on a trained model
+
+`--bias` and `--window` replace what a checkpoint was trained with, without training. ALiBi with its slopes shifted, and with a window:
+T
+alibi=$MODELS/alibi
+for b in 'alibi(delta=-2)' 'alibi(delta=0)' 'alibi(delta=2)' 'alibi(delta=4)'; do
+    run erf "$alibi" --bias "$b" --text $NOVEL --segments 32 -o "$work/bias" --quiet --force
+    run ppl "$alibi" --bias "$b" --context 128,2048 --segments $TARGETS --text $NOVEL -o "$work/bias" --quiet --force
+    printf '%s\t%s\t%s\n' "$b" "$(columns "$work/bias/summary.csv" threshold erf | awk '$1 == 0.99 { print $2 }')" "$(columns "$work/bias/ppl.csv" ppl | awk '{ printf "%s%.4g", NR > 1 ? "\t" : "", $1 }')"
+done >"$work/changed"
+for w in 16 32 64 128; do
+    run erf "$alibi" --window $w --text $NOVEL --segments 32 -o "$work/bias" --quiet --force
+    run ppl "$alibi" --window $w --context 128,2048 --segments $TARGETS --text $NOVEL -o "$work/bias" --quiet --force
+    printf 'window %s\t%s\t%s\n' "$w" "$(columns "$work/bias/summary.csv" threshold erf | awk '$1 == 0.99 { print $2 }')" "$(columns "$work/bias/ppl.csv" ppl | awk '{ printf "%s%.4g", NR > 1 ? "\t" : "", $1 }')"
+done >>"$work/changed"
+{ printf 'alibi with\tERF(0.99)\tPPL 128\tPPL 2048\n'; cat "$work/changed"; } | table
