@@ -261,6 +261,21 @@ static void sow_tokenizers(struct sower *w)
         sow(w, "tokenizer", name);
     }
     globfree(&found);
+    /* small ones, which take a tenth of the time, with the parts that those lack */
+    sow_text(w, "tokenizer", "small-bytes",
+             "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"abb\":3,\"c\":4},\"merges\":[\"a b\",[\"ab\",\"b\"]],\"ignore_merges\":true},"
+             "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFKC\"},{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"[ x]{1,2}\"},"
+             "\"content\":\"b\"},{\"type\":\"Lowercase\"}]},\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":"
+             "{\"Regex\":\"\\\\s+(?!\\\\S)|[a\\\\p{L}]?c\"},\"behavior\":\"MergedWithNext\"},{\"type\":\"Digits\",\"individual_digits\":true},"
+             "{\"type\":\"ByteLevel\",\"add_prefix_space\":true}]}}" FUZZ_BETWEEN "abbx ac  \xC3\x84 a12 \xFF");
+    sow_text(w, "tokenizer", "small-fallback",
+             "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"_\":1,\"_a\":2,\"<0x62>\":3,\"<s>\":4,\"<u>\":5},\"merges\":[\"_ a\"],\"byte_fallback\":true,"
+             "\"unk_token\":\"<u>\",\"fuse_unk\":true},\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"first\"},"
+             "\"added_tokens\":[{\"id\":4,\"content\":\"<s>\",\"special\":true,\"lstrip\":true},{\"id\":6,\"content\":\"xy\",\"single_word\":true}],"
+             "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<s>\",\"type_id\":0}},{\"Sequence\":{\"id\":\"A\","
+             "\"type_id\":0}}],\"special_tokens\":{\"<s>\":{\"id\":\"<s>\",\"ids\":[4],\"tokens\":[\"<s>\"]}}}}" FUZZ_BETWEEN
+             "a aba <s>xy xyz?" FUZZ_BETWEEN "{\"bos_token\":\"<s>\",\"add_bos_token\":true}");
+    sow_text(w, "merges", "small", "{\"a\":0,\"b\":1,\"ab\":2}" FUZZ_BETWEEN "#version: 0.2\na b\n" FUZZ_BETWEEN "ab ba");
     add_file(w, GOLDENS "tokenizer/two-files/vocab.json", SIZE_MAX);
     begin_part(w);
     add_file(w, GOLDENS "tokenizer/two-files/merges.txt", SIZE_MAX);
