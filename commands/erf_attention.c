@@ -365,9 +365,9 @@ int erf_attention_write(const struct erf_run *r, const char *folder, struct erro
     }
     if (path && command) {
         const char *comments[] = {"reach " REACH_VERSION, command,
-                                  "units: layer and head from 1; attention_erf, trf, trf_length in tokens: the smallest windows that hold a share above 1 - epsilon of "
-                                  "the attention (its mean over segments and the queries of their second half, by distance), of the series of exp(bias), and of its first "
-                                  "L-1 terms; trf: an upper end where it is no exact integer",
+                                  "units: layer and head from 1; attention_erf, trf, trf_length in tokens: the smallest windows that hold a share "
+                                  "above 1 - epsilon of the attention (its mean over segments and the queries of their second half, by distance), of "
+                                  "the series of exp(bias), and of its first L-1 terms; trf: an upper end where it is no exact integer",
                                   NULL};
 
         csv = csv_create(path, comments, "model,layer,head,epsilon,attention_erf,trf,trf_length,verdict,segments,excluded", e);

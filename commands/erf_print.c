@@ -218,7 +218,8 @@ static int print_fields(const struct erf_run *r, int by_target)
                 table_cell(t, "%.4g", field->summary.perplexity);
         }
     }
-    printf(by_target ? "\nby target position (segments cut to their first tokens):\n" : "\nby layer (gradient with respect to the input of block K; 0: the embeddings):\n");
+    puts(by_target ? "\nby target position (segments cut to their first tokens):"
+                   : "\nby layer (gradient with respect to the input of block K; 0: the embeddings):");
     rc = table_print(stdout, t);
     table_free(t);
     return rc;

@@ -55,8 +55,8 @@ static void put_thresholds(struct attributes *a, const struct erf_options *o)
 /* What stands for a position, and of which target. */
 static void put_target(struct attributes *a, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t, const struct erf_field *f)
 {
-    static const char *const quantities[] = {[ATTRIBUTION_GRAD] = "gradient", [ATTRIBUTION_INPUT] = "input times gradient", [ATTRIBUTION_INTEGRATED] = "integrated gradients",
-                                             [ATTRIBUTION_SMOOTH] = "mean gradient over noisy samples"};
+    static const char *const quantities[] = {[ATTRIBUTION_GRAD] = "gradient", [ATTRIBUTION_INPUT] = "input times gradient",
+                                             [ATTRIBUTION_INTEGRATED] = "integrated gradients", [ATTRIBUTION_SMOOTH] = "mean gradient over noisy samples"};
     enum attribution kind = r->options->attribution;
     char number[32];
 

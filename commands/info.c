@@ -26,10 +26,10 @@ static const struct option_row rows[OPTION_COUNT] = {
 static const struct verb_help help = {
     .verb = "info",
     .synopsis = "MODEL [options]",
-    .description = "Prints what a checkpoint holds: family, sizes, norms and caps, position encoding, windows of the layers and the cone (the inputs that can reach "
-                   "the last output through them), the length it was trained on, element types and digest; then what one segment of `reach erf` would take "
-                   "in memory and time. The time is the arithmetic of the matrix products at the rate that this machine reaches now on a product of the "
-                   "model's own size; real runs take somewhat more.\n",
+    .description = "Prints what a checkpoint holds: family, sizes, norms and caps, position encoding, windows of the layers and the cone (the inputs "
+                   "that can reach the last output through them), the length it was trained on, element types and digest; then what one segment of "
+                   "`reach erf` would take in memory and time. The time is the arithmetic of the matrix products at the rate that this machine reaches "
+                   "now on a product of the model's own size; real runs take somewhat more.\n",
     .options = rows,
     .option_count = OPTION_COUNT,
     .examples = "  reach info examples/models/window-32\n  reach info runs/8 --length 8192 --memory 16G\n",
@@ -75,7 +75,8 @@ static void print_setting(int *first, const char *format, ...)
 static void print_blocks(const struct decoder *d)
 {
     static const char *const residuals[] = {[RESIDUAL_SEQUENTIAL] = "sequential", [RESIDUAL_PARALLEL] = "parallel", [RESIDUAL_POST] = "norms behind"};
-    static const char *const norms[] = {[NORM_LAYER] = "layer norm", [NORM_RMS] = "rms norm", [NORM_RMS_OUTSIDE] = "rms norm", [NORM_LENGTH] = "scale norm"};
+    static const char *const norms[] = {
+        [NORM_LAYER] = "layer norm", [NORM_RMS] = "rms norm", [NORM_RMS_OUTSIDE] = "rms norm", [NORM_LENGTH] = "scale norm"};
     const struct block *b = &d->blocks[0];
     int first = 1;
 

@@ -115,7 +115,8 @@ static void check_case(struct kernels *k, size_t number)
     plain(want, c, counted, q, kv, bias, multiplier, key_bias);
     for (size_t i = 0; i < count; i++)
         if (!(fabs(got[i] - want[i]) <= tolerance * (1 + want[i])) || (want[i] == 0 && got[i] != 0))
-            fail_msg("%s %s, case %zu, head %zu, distance %zu: %.10g, expected %.10g", k->name, k->dtype, number, i / (size_t)c->keys, i % (size_t)c->keys, got[i], want[i]);
+            fail_msg("%s %s, case %zu, head %zu, distance %zu: %.10g, expected %.10g", k->name, k->dtype, number, i / (size_t)c->keys, i % (size_t)c->keys,
+                     got[i], want[i]);
     omp_set_num_threads(1);
     double *again = run(k, m, q, kv, &shape);
     omp_set_num_threads(threads);

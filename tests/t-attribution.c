@@ -390,7 +390,8 @@ static void test_attention_erf(void **state)
 
 static void test_rank_correlation(void **state)
 {
-    const double x[] = {1, 2, 3, 4, 5}, up[] = {1, 10, 100, 1000, 10000}, down[] = {5, 3, 2, 1, 0}, ties[] = {1, 1, 2, 3, 3}, flat[] = {2, 2, 2, 2, 2}, mixed[] = {2, 1, 4, 3, 5};
+    const double x[] = {1, 2, 3, 4, 5}, up[] = {1, 10, 100, 1000, 10000}, down[] = {5, 3, 2, 1, 0};
+    const double ties[] = {1, 1, 2, 3, 3}, flat[] = {2, 2, 2, 2, 2}, mixed[] = {2, 1, 4, 3, 5};
     double r;
     (void)state;
     assert_int_equal(rank_correlation(&r, x, up, 5), 0);
@@ -410,8 +411,9 @@ static void test_rank_correlation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens_f64), cmocka_unit_test(test_goldens_f32), cmocka_unit_test(test_threads_and_memory), cmocka_unit_test(test_completeness), cmocka_unit_test(test_quadrature),
-        cmocka_unit_test(test_noise),       cmocka_unit_test(test_attention_erf), cmocka_unit_test(test_rank_correlation),
+        cmocka_unit_test(test_goldens_f64),  cmocka_unit_test(test_goldens_f32), cmocka_unit_test(test_threads_and_memory),
+        cmocka_unit_test(test_completeness), cmocka_unit_test(test_quadrature),  cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_attention_erf), cmocka_unit_test(test_rank_correlation),
     };
     return cmocka_run_group_tests_name("attribution", tests, open_cases, close_cases);
 }

@@ -271,8 +271,8 @@ static void attributions_are_named(void **state)
     for (size_t i = 0; i < 3; i++) {
         struct result r;
 
-        snprintf(line, sizeof line, "erf window none --text text --length 64 --segments 1 --quiet --attribution %s --target-position 20 --check-precision 1 --threads 1 -o %s",
-                 kinds[i], kinds[i]);
+        snprintf(line, sizeof line, "erf window none --text text --length 64 --segments 1 --quiet --attribution %s %s --check-precision 1 --threads 1 -o %s",
+                 kinds[i], i == 0 ? "--target-position 20" : "", kinds[i]);
         out = printed(line, 0);
         assert_null(strstr(out, "!\n"));
         if (i == 1)
@@ -282,7 +282,8 @@ static void attributions_are_named(void **state)
         free(out);
         r = read_result(kinds[i]);
         assert_string_equal(result_attribute(field(&r, "none", 0, 0), "attribution"), kinds[i]);
-        assert_string_equal(result_attribute(field(&r, "none", 20, 0), "attribution"), kinds[i]);
+        if (i == 0)
+            assert_string_equal(result_attribute(field(&r, "none", 20, 0), "attribution"), kinds[i]);
         assert_non_null(result_attribute(field(&r, "none", 0, 0), i == 2 ? "attribution_noise" : "layer"));
         for (size_t k = 0; k < N - (1 + LAYERS * (WINDOW - 1)); k++)
             assert_true(field(&r, "window", 0, 0)->norm[k] == 0);
@@ -290,8 +291,8 @@ static void attributions_are_named(void **state)
         assert_int_equal(csv_read(at("%s/summary.csv", kinds[i]), &t, &e), 0);
         assert_string_equal(t.cell[(size_t)csv_column(&t, "attribution")], kinds[i]);
         csv_table_free(&t);
-        snprintf(line, sizeof line, "erf window none --text text --length 64 --segments 1 --quiet --attribution %s --target-position 20 --threads 3 -o %s-3", kinds[i],
-                 kinds[i]);
+        snprintf(line, sizeof line, "erf window none --text text --length 64 --segments 1 --quiet --attribution %s %s --threads 3 -o %s-3", kinds[i],
+                 i == 0 ? "--target-position 20" : "", kinds[i]);
         run(line);
         assert_same_file(at("%s/erf.h5", kinds[i]), at("%s-3/erf.h5", kinds[i]));
     }
@@ -382,10 +383,11 @@ static const struct {
     {"--attribution smoothgrad", N},
 };
 
+/* The reference set takes one segment at a time, so that there is always a next one to be killed in. */
 static void run_line(char line[512], size_t i, const char *folder, const char *more)
 {
-    snprintf(line, 512, "erf window none --text text --length 64 --segments %d --stride 64 --dtype f64 --bootstrap 10 --quiet %s -o %s %s", i == 0 ? 30 : 3,
-             runs[i].options, folder, more);
+    snprintf(line, 512, "erf window %s --text text --length 64 --segments %d --stride 64 --dtype f64 --bootstrap 10 --quiet %s -o %s %s", i == 0 ? "none" : "",
+             i == 0 ? 30 : 3, runs[i].options, folder, more);
 }
 
 static size_t size_of(const char *path)

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,8 +67,8 @@ static int left_out(const struct kernels *k, int i)
     return strstr(k->name, "stand-in") && (i % 2 || !strcmp(k->dtype, "tf32"));
 }
 
-/* [SEGMENTS, n] norms and then [SEGMENTS] log p; the caller frees. */
-static double *measure(struct kernels *k, const struct decoder *d, int positions, struct engine_options o)
+/* [SEGMENTS, n] norms and then [SEGMENTS] log p; the caller frees. *plan (may be NULL): the plan that it ran by. */
+static double *measure_by(struct memory_plan *plan, struct kernels *k, const struct decoder *d, int positions, struct engine_options o)
 {
     struct error e;
     size_t n = (size_t)positions;
@@ -77,16 +78,24 @@ static double *measure(struct kernels *k, const struct decoder *d, int positions
     assert_true(n + 1 <= 128);
     for (size_t i = 0; i < SEGMENTS * (n + 1); i++)
         ids[i] = (int32_t)(i * i * 31 + i * 7919) % d->vocabulary;
-    o.positions = positions, o.seed = 1, o.memory = (size_t)1 << 30;
+    o.positions = positions, o.seed = 1;
     struct engine *g = engine_create(k, d, &o, &e);
     if (!g)
         fail_msg("%s: %s", k->name, e.text);
     size_t batch = (size_t)engine_plan(g)->batch;
+    if (plan)
+        *plan = *engine_plan(g);
     for (size_t i = 0; i < SEGMENTS; i += batch)
         if (engine_measure(g, out + i * n, out + SEGMENTS * n + i, ids + i * (n + 1), (int)(SEGMENTS - i < batch ? SEGMENTS - i : batch), &e))
             fail_msg("%s: %s", k->name, e.text);
     engine_close(g);
     return out;
+}
+
+static double *measure(struct kernels *k, const struct decoder *d, int positions, struct engine_options o)
+{
+    o.memory = (size_t)1 << 30;
+    return measure_by(NULL, k, d, positions, o);
 }
 
 /* The largest difference of the cumulative curves of any segment. */
@@ -169,8 +178,60 @@ static void test_same_bytes(void **state)
         skip();
 }
 
+static void set_device_memory(size_t bytes)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%zu", bytes);
+    setenv("REACH_CUDA_HOST_MEMORY", text, 1);
+}
+
+/* On a device whose memory holds two blocks but not all: weights come and go by layer, within that memory and to the same bytes; on a smaller one the run is
+ * refused. The stand-in alone can be made small. */
+static void test_small_device(void **state)
+{
+    const struct model_case c = {{MEMORY_GPT2, 8, 2, 0, 64, 2048, 50, 16, 0}, 9};
+    const struct engine_options o = {.batch = 2, .keep = KEEP_STORE, .resident = -1, .positions = 9, .seed = 1};
+    struct memory_plan resident, by_layer;
+    struct error e;
+    struct kernels *k = open_set("cuda", "bf16");
+    (void)state;
+    if (!k)
+        skip();
+    if (!strstr(k->name, "stand-in")) {
+        k->close(k);
+        skip();
+    }
+    struct decoder *d = open_decoder(&c);
+    double *want = measure_by(&resident, k, d, c.positions, o);
+    assert_true(resident.resident);
+    struct engine_options streamed = o;
+    streamed.resident = 0;
+    if (engine_estimate(&by_layer, k, d, &streamed, &e))
+        fail_msg("%s", e.text);
+    assert_true(by_layer.total < resident.total);
+    k->close(k);
+    k = open_set("cuda", "bf16"); /* a fresh one, with nothing in its pool */
+    set_device_memory((size_t)((by_layer.total + resident.total) / 2 / 0.9));
+    struct memory_plan plan;
+    double *got = measure_by(&plan, k, d, c.positions, o);
+    assert_false(plan.resident);
+    if (memcmp(want, got, SEGMENTS * ((size_t)c.positions + 1) * sizeof *want) != 0)
+        fail_msg("weights by layer: other bytes");
+    k->close(k);
+    k = open_set("cuda", "bf16");
+    set_device_memory((size_t)(0.5 * by_layer.total));
+    struct engine *g = engine_create(k, d, &o, &e);
+    assert_null(g);
+    if (!strstr(e.text, "may be used") || strchr(e.text, '\n'))
+        fail_msg("\"%s\" (expected one line with what may be used)", e.text);
+    unsetenv("REACH_CUDA_HOST_MEMORY");
+    free(want), free(got);
+    memory_decoder_free(d);
+    k->close(k);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_reference), cmocka_unit_test(test_same_bytes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_reference), cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_small_device)};
     return cmocka_run_group_tests_name("cuda-model", tests, NULL, NULL);
 }

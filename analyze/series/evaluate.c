@@ -129,7 +129,7 @@ static void step_complex(struct step *s, const struct step *all, const acb_t z, 
         const struct step *e = &all[s->child[1]];
         fmpz_t power;
         fmpz_init(power);
-        if (!e->depends && arb_is_exact(e->real) && arb_get_unique_fmpz(power, e->real) && fmpz_bits(power) < 16) {
+        if (!e->depends && arf_cmpabs_2exp_si(arb_midref(e->real), 15) < 0 && arb_is_exact(e->real) && arb_get_unique_fmpz(power, e->real)) {
             acb_pow_fmpz(out, a, power, prec);
         } else {
             acb_t log;
@@ -247,6 +247,10 @@ static int make_steps(struct evaluator *v, int *place, const struct expression_p
         }
         if (!x->depends) {
             step_real(s, v->step, NULL, v->prec);
+            if (x->kind == X_FRACTION && !arb_is_finite(s->real) && arb_is_finite(v->step[s->child[0]].real)) { /* somewhere between 0 and 1 */
+                arb_set_d(s->real, 0.5);
+                mag_set_d(arb_radref(s->real), 0.5);
+            }
             acb_set_arb(s->complex, s->real);
             arb_poly_set_arb(s->series, s->real);
         }

@@ -585,7 +585,7 @@ static int constant_floor(fmpz_t out, struct expression_pool *p, int n)
     for (slong prec = 128; prec <= 8192 && !found; prec *= 4) {
         evaluate_constant(v, p, n, prec);
         arb_floor(v, v, prec);
-        found = arb_is_finite(v) && arb_get_unique_fmpz(out, v);
+        found = arb_is_finite(v) && arf_cmpabs_2exp_si(arb_midref(v), EXACT_BITS_MAX) < 0 && arb_get_unique_fmpz(out, v);
     }
     arb_clear(v);
     return found;

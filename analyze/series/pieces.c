@@ -9,6 +9,7 @@
 enum {
     STEPS = 60000,      /* nodes times intervals that are looked at */
     TAIL_BITS = 33500,   /* a last piece may begin at 2^this, some 10^10000 */
+    WHOLE_BITS = 200000, /* whole parts of larger values are not told apart */
     PIECES = 200,        /* besides those between breaks that can be read off */
     ROUGH_BITS = 22      /* where none is found, distances are looked at one interval at a time up to 2^this */
 };
@@ -25,7 +26,7 @@ struct splitting {
 static int same_floor(fmpz_t floor, const struct range *x)
 {
     mpz_t least, most;
-    int same = x->defined && !x->masked && interval_is_bounded(x->value);
+    int same = x->defined && !x->masked && interval_is_bounded(x->value) && !interval_is_beyond(x->value, WHOLE_BITS);
     if (!same)
         return 0;
     mpz_init(least);

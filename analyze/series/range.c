@@ -32,6 +32,11 @@ int interval_is_bounded(const mpfi_t x)
     return mpfr_number_p(&x->left) && mpfr_number_p(&x->right);
 }
 
+int interval_is_beyond(const mpfi_t x, long bits)
+{
+    return (mpfr_regular_p(&x->left) && mpfr_get_exp(&x->left) > bits) || (mpfr_regular_p(&x->right) && mpfr_get_exp(&x->right) > bits);
+}
+
 static int has_zero(const mpfi_t x)
 {
     return !interval_is_positive(x) && !interval_is_negative(x);
@@ -432,7 +437,9 @@ static void rule_exp(struct range *out, const struct range *a)
 
 static void rule_wave(struct range *out, const struct range *a, int is_sine)
 {
-    if (!interval_is_bounded(a->value) || !interval_is_bounded(a->start) || !interval_is_bounded(a->rate)) { /* any constant from -1 to 1 */
+    long bits = (long)mpfi_get_prec(out->value); /* beyond, an interval that is no single number is longer than a period */
+    if (!interval_is_bounded(a->value) || !interval_is_bounded(a->start) || !interval_is_bounded(a->rate) || interval_is_beyond(a->value, bits) ||
+        interval_is_beyond(a->start, bits)) { /* any constant from -1 to 1 */
         mpfi_interv_si(out->value, -1, 1);
         set_constant(out);
         out->smooth = 0;

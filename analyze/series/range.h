@@ -47,5 +47,7 @@ void interval_set_fmpq(mpfi_t out, const fmpq_t q);
 int interval_is_positive(const mpfi_t x);
 int interval_is_negative(const mpfi_t x);
 int interval_is_bounded(const mpfi_t x);
+/* 1 if an end is finite and at least 2^bits in size: what works with its digits would take long. */
+int interval_is_beyond(const mpfi_t x, long bits);
 
 #endif

@@ -156,13 +156,4 @@ void cuda_fill_attention(struct kernels *k);
 /* Bytes that they take by cuda_scratch at most. */
 size_t cuda_attention_scratch(enum cuda_arithmetic arithmetic, const struct attention_shape *shape, struct rows rows);
 
-/* -- set.cu -- */
-/* Makes sure that a kernel may have this much dynamic shared memory; 0, or -1 with the error kept. */
-template <class... P> int cuda_allow_shared(struct kernels *k, void (*kernel)(P...), size_t bytes)
-{
-    if (bytes <= (48 << 10))
-        return 0;
-    return cuda_check(k, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes), "shared memory");
-}
-
 #endif
