@@ -386,7 +386,7 @@ static void fits_of_every_source(void **state)
     expect("fit logs/bias.csv -o logs-fit", 0, "head 3");
     t = read_table(at("logs-fit/fit.csv"));
     for (int h = 1; h <= 3; h++) {
-        char head[8];
+        char head[16];
 
         snprintf(head, sizeof head, "%d", h);
         row = find_row(&t, "-0.5*ln(1+t)*h+0.25", head, NULL, NULL, NULL, NULL);

@@ -30,7 +30,7 @@ objects() {
     done
 }
 kernel_objects() {
-    objects plain "" kernels/registry.c kernels/plugin.c kernels/shared.c io/error.c io/element.c bench/gpu/stubs.c
+    objects plain "" kernels/registry.c kernels/plugin.c kernels/shared.c io/error.c io/element.c io/memory.c bench/gpu/stubs.c
     objects f32 -DREFERENCE_F32 kernels/reference/*.c
     objects f64 -DREFERENCE_F64 kernels/reference/*.c
 }
@@ -38,10 +38,17 @@ model_objects() {
     objects plain "" model/engine.c model/forward.c model/reverse.c model/plan.c model/weights.c model/score.c model/scores.c model/attribution.c model/attention.c \
         analyze/formula*.c analyze/presets.c analyze/curve.c analyze/attribution.c analyze/bootstrap.c tests/memory_decoder.c
 }
+# Whether a program of one line with this header, and these options, can be made. BARE=1: as if there were neither cmocka nor Jansson.
+have() {
+    header=$1
+    shift
+    [ "${BARE:-0}" = 0 ] && printf '#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <%s>\nint main(void){return 0;}\n' "$header" |
+        $CC -x c - -o /dev/null "$@" 2>/dev/null
+}
+have jansson.h || flags="$flags -Ibench/gpu/bare"
 # The real cmocka where it is.
 find_cmocka() {
-    if printf '#include <stdarg.h>\n#include <stddef.h>\n#include <setjmp.h>\n#include <stdint.h>\n#include <cmocka.h>\nint main(void){return 0;}\n' |
-        $CC -x c - -o /dev/null -lcmocka 2>/dev/null && [ "${SMALL_CMOCKA:-0}" = 0 ]; then
+    if have cmocka.h -lcmocka; then
         cmocka_flags= cmocka_library=-lcmocka test_objects=tests
     else
         cmocka_flags=-Ibench/gpu/cmocka cmocka_library= test_objects=tests-small
