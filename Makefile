@@ -189,9 +189,10 @@ fuzz-short:
 
 # ---- the main job on the shipped checkpoints and text ----
 DEMO := reach-demo
+DEMO_MODELS := window-8 window-16 window-32 window-64 window-128 alibi rotary sinusoidal
 demo: deps
 	$(Q)$(MAKE) --no-print-directory all
-	./reach erf $$(ls -dv examples/models/window-*/ && ls -d examples/models/*/ | grep -v /window-) --text examples/text/moby-dick.txt.gz --segments 16 --length 2048 -o $(DEMO) --force
+	./reach erf $(DEMO_MODELS:%=examples/models/%) --text examples/text/moby-dick.txt.gz --segments 16 --length 2048 -o $(DEMO) --force
 	@echo "figure: $(DEMO)/erf.png   table: $(DEMO)/summary.csv   data: $(DEMO)/erf.h5"
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libreach.a

@@ -71,6 +71,36 @@ static void test(arb_t out, enum expression_kind kind, const arb_t x)
         arb_set_si(out, kind == X_POSITIVE ? arb_is_positive(x) : kind == X_NONNEGATIVE ? arb_is_nonnegative(x) : arb_is_zero(x));
 }
 
+/* 1 if a ball is a whole number below 2^bits; larger ones are no good as exponents in whole arithmetic. */
+static int is_small_whole(const arb_t x, slong bits)
+{
+    return arb_is_int(x) && arf_cmpabs_2exp_si(arb_midref(x), bits) < 0;
+}
+
+static void power_real(arb_t out, const arb_t a, const arb_t b, slong prec)
+{
+    if (!arb_is_int(b) || is_small_whole(b, 62)) {
+        arb_pow(out, a, b, prec);
+    } else if (arb_is_positive(a)) {
+        arb_log(out, a, prec);
+        arb_mul(out, out, b, prec);
+        arb_exp(out, out, prec);
+    } else {
+        arb_indeterminate(out);
+    }
+}
+
+static void power_series(arb_poly_t out, const arb_poly_t a, const arb_t b, slong length, slong prec)
+{
+    if (!arb_is_int(b) || is_small_whole(b, 62)) {
+        arb_poly_pow_arb_series(out, a, b, length, prec);
+    } else {
+        arb_poly_log_series(out, a, length, prec);
+        arb_poly_scalar_mul(out, out, b, prec);
+        arb_poly_exp_series(out, out, length, prec);
+    }
+}
+
 static void step_real(struct step *s, const struct step *all, const arb_t t, slong prec)
 {
     const arb_struct *a = s->count ? all[s->child[0]].real : NULL, *b = s->count > 1 ? all[s->child[1]].real : NULL;
@@ -85,7 +115,7 @@ static void step_real(struct step *s, const struct step *all, const arb_t t, slo
             arb_addmul(out, &s->weight[i], all[s->child[i]].real, prec);
         break;
     case X_MULTIPLY: arb_mul(out, a, b, prec); break;
-    case X_POWER: arb_pow(out, a, b, prec); break;
+    case X_POWER: power_real(out, a, b, prec); break;
     case X_LN: arb_log(out, a, prec); break;
     case X_EXP: arb_exp(out, a, prec); break;
     case X_SIN: arb_sin(out, a, prec); break;
@@ -127,10 +157,8 @@ static void step_complex(struct step *s, const struct step *all, const acb_t z, 
     case X_MULTIPLY: acb_mul(out, a, b, prec); break;
     case X_POWER: {
         const struct step *e = &all[s->child[1]];
-        fmpz_t power;
-        fmpz_init(power);
-        if (!e->depends && arf_cmpabs_2exp_si(arb_midref(e->real), 15) < 0 && arb_is_exact(e->real) && arb_get_unique_fmpz(power, e->real)) {
-            acb_pow_fmpz(out, a, power, prec);
+        if (!e->depends && is_small_whole(e->real, 15)) {
+            acb_pow_si(out, a, arf_get_si(arb_midref(e->real), ARF_RND_DOWN), prec);
         } else {
             acb_t log;
             acb_init(log);
@@ -139,7 +167,6 @@ static void step_complex(struct step *s, const struct step *all, const acb_t z, 
             acb_exp(out, log, prec);
             acb_clear(log);
         }
-        fmpz_clear(power);
         break;
     }
     case X_LN: acb_log_analytic(out, a, 1, prec); break;
@@ -176,7 +203,7 @@ static void step_series(struct step *s, const struct step *all, const arb_t t, s
     case X_MULTIPLY: arb_poly_mullow(out, a, b, length, prec); break;
     case X_POWER:
         if (!all[s->child[1]].depends)
-            arb_poly_pow_arb_series(out, a, all[s->child[1]].real, length, prec);
+            power_series(out, a, all[s->child[1]].real, length, prec);
         else
             arb_poly_pow_series(out, a, b, length, prec);
         break;
@@ -530,7 +557,7 @@ static int finish(arb_t out, struct evaluator *v, const arb_t sum)
             if (base->whole)
                 arb_pow_ui(factor, u, (ulong)base->power, v->prec);
             else
-                arb_pow(factor, u, base->weight, v->prec);
+                power_real(factor, u, base->weight, v->prec);
             arb_mul(out, out, factor, v->prec);
         }
     }
@@ -694,7 +721,7 @@ void evaluator_taylor(arb_poly_t out, struct evaluator *v, const arb_t t, slong 
         arb_clear(q);
     }
     for (int i = 0; i < v->bases; i++) {
-        arb_poly_pow_arb_series(factor, v->step[v->base[i].step].series, v->base[i].weight, length, v->prec);
+        power_series(factor, v->step[v->base[i].step].series, v->base[i].weight, length, v->prec);
         arb_poly_mullow(out, out, factor, length, v->prec);
     }
     arb_poly_clear(factor);

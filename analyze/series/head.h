@@ -52,8 +52,8 @@ int head_split(struct head *h, struct formula_error *e);
 
 /* Decides the verdict from the last piece and writes the proof. 0, or -1 with *e: no mass at all, memory. */
 int head_decide(struct head *h, struct formula_error *e);
-/* Bounds of the sum of f over all t >= from, as a ball; from is a whole number, at least tail_from, possibly far beyond any machine word. Converging
- * heads only; indeterminate where nothing is known. */
+/* Bounds of the sum of f over all t >= from, as a ball; from is a whole number within the last piece, possibly far beyond any machine word. Converging
+ * heads only; indeterminate where nothing is known, as may be the case before tail_from. */
 void head_tail(arb_t out, const struct head *h, const arb_t from, slong prec);
 /* Adds a line to the proof. */
 void head_prove(struct head *h, const char *format, ...) __attribute__((format(printf, 2, 3)));

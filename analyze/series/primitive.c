@@ -4,7 +4,10 @@
 #include "analyze/series/evaluate.h"
 #include "analyze/series/head.h"
 
-enum { LOGS = 4 };
+enum {
+    LOGS = 4,
+    EXPONENT_BITS = 40 /* constants from 2^this on are left to other means */
+};
 
 struct taken {
     const struct expression_pool *p;
@@ -91,6 +94,7 @@ static int take(struct taken *k, int n, const fmpq *weight)
     } else {
         ok = 0;
     }
+    ok &= arf_cmpabs_2exp_si(arb_midref(factor), EXPONENT_BITS) < 0 && arf_cmpabs_2exp_si(arb_midref(k->power), EXPONENT_BITS) < 0;
     arb_clear(factor);
     arb_clear(a);
     arb_clear(b);

@@ -417,7 +417,20 @@ static void find_far(struct sums *s)
     arb_t from, tail;
     arb_init(from);
     arb_init(tail);
-    fmpz_set(s->far, fmpz_cmp(h->tail_from, last->first) > 0 ? h->tail_from : last->first);
+    /* falling integrals with a closed form cost little however far they go, and hold from where f falls */
+    int closed = 0;
+    if (last->kind == PIECE_SMOOTH && !h->wild && h->decreasing) {
+        arb_t value;
+        int vanishes;
+        arb_init(value);
+        fmpz_set(s->far, fmpz_cmp(h->decreasing_from, last->first) > 0 ? h->decreasing_from : last->first);
+        arb_set_fmpz(from, s->far);
+        arb_add_ui(from, from, 64, 64);
+        closed = head_primitive(value, &vanishes, h, last->root, from, 64) && vanishes;
+        arb_clear(value);
+    }
+    if (!closed)
+        fmpz_set(s->far, fmpz_cmp(h->tail_from, last->first) > 0 ? h->tail_from : last->first);
     if (h->tail == TAIL_ZERO || h->tail == TAIL_GEOMETRIC) {
         arb_set_fmpz(from, s->far);
         head_tail(s->tail, h, from, s->prec + 32);
@@ -425,14 +438,6 @@ static void find_far(struct sums *s)
         arb_clear(tail);
         return;
     }
-    /* falling integrals with a closed form cost little however far they go */
-    arb_t value;
-    int vanishes;
-    arb_init(value);
-    arb_set_fmpz(from, s->far);
-    arb_add_ui(from, from, 64, 64);
-    int closed = last->kind == PIECE_SMOOTH && !h->wild && h->decreasing && head_primitive(value, &vanishes, h, last->root, from, 64) && vanishes;
-    arb_clear(value);
     slong bits = (slong)fmpz_bits(s->far);
     slong most = last->kind == PIECE_ROUGH || h->wild ? ROUGH_BITS : closed ? FAR_BITS : bits + 2 * s->prec + 64;
     int found = 0;

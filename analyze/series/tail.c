@@ -12,8 +12,8 @@
 enum {
     SCAN_MAX = 20000,     /* distances that are looked at one by one */
     FAR_BITS = 40000,     /* tails beyond 2^this follow from the one at 2^this */
-    SEARCH_BITS = 33500,  /* proofs are tried from X = 2^0 to 2^this on */
-    GROWTH_BITS = 1 << 24 /* the same on the logarithmic scale: ln ln ln X must reach e */
+    SEARCH_BITS = 1 << 24, /* proofs are tried from X = 2^0 to 2^this on; */
+    GROWTH_BITS = 1 << 24 /* on the logarithmic scale ln ln ln X must reach e */
 };
 
 void head_prove(struct head *h, const char *format, ...)
@@ -191,9 +191,12 @@ void head_tail(arb_t out, const struct head *h, const arb_t from, slong prec)
             elastic_tail(out, &e, start, from, prec);
         elastic_clear(&e);
     } else {
-        struct growth *closer = near && fmpz_cmp(X, h->growth->from) > 0 ? growth_new(h->pool, last->root, X) : NULL;
-        growth_tail(out, closer ? closer : h->growth, from, prec);
-        growth_free(closer);
+        arb_set_fmpz(start, h->growth->from);
+        if (arb_ge(from, start)) {
+            struct growth *closer = near ? growth_new(h->pool, last->root, X) : NULL;
+            growth_tail(out, closer ? closer : h->growth, from, prec);
+            growth_free(closer);
+        }
     }
     fmpz_clear(X);
     arb_clear(start);

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Packs what a machine with a GPU but without this project's libraries needs into build/carry.tgz: the plug-in, the tests, reach and the benchmark programs, each
+# Packs what a machine with a GPU but without this project's libraries needs into build/carry.tar.xz: the plug-in, the tests, reach and the benchmark programs, each
 # stripped, with every library that they load and that belongs neither to the C library nor to CUDA. Run where `make tests` and nvcc work; bench/gpu/run.sh
 # there unpacks it. Arguments are more files or folders to pack (a corpus).
-#   BUILD (default build/gcc), PLUGIN (default $BUILD/reach-cuda.so), CARRY (default build/carry.tgz); KERNELS=0 as in run.sh
+#   BUILD (default build/gcc), PLUGIN (default $BUILD/reach-cuda.so), CARRY (default build/carry.tar.xz); KERNELS=0 as in run.sh
 set -eu
-: "${BUILD:=build/gcc}" "${CARRY:=build/carry.tgz}" "${GPU_BUILD:=build/gpu}"
+: "${BUILD:=build/gcc}" "${CARRY:=build/carry.tar.xz}" "${GPU_BUILD:=build/gpu}"
 : "${PLUGIN:=$BUILD/reach-cuda.so}"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -27,5 +27,5 @@ for more in "$@"; do
     cp -r "$more" "$folder/"
 done
 mkdir -p "$(dirname "$CARRY")"
-tar czf "$CARRY" -C "$folder" .
+tar cJf "$CARRY" -C "$folder" .
 ls -l "$CARRY" | awk -v programs="$(ls "$folder" | tr '\n' ' ')" '{ printf "%s: %.1f MiB (%s)\n", $NF, $5 / 1048576, programs }'

@@ -3,12 +3,12 @@
 #
 #   run.sh build    the programs of both, into build/gpu        run.sh check    tests        run.sh bench    figures, also as build/gpu/bench.md
 #
-# Programs that bench/gpu/carry.sh packed elsewhere are taken from CARRY (default build/carry.tgz) when it is there; then nothing is compiled.
+# Programs that bench/gpu/carry.sh packed elsewhere are taken from CARRY (default build/carry.tar.xz) when it is there; then nothing is compiled.
 # NVCC, PLUGIN (reach-cuda.so), PYTHON come from make. For `check`: TOOLS="memcheck racecheck synccheck", compute-sanitizer's (empty: none), each test at most
 # TOOL_SECONDS. For `bench`: CASES="gpt2-small:2048:bf16 ..." are SHAPE:LENGTH:DTYPE of bench/gpu/shapes.h; COMPILED those with torch.compile (empty: none);
 # KERNELS=0 and ORACLE=0 leave the single operations and the comparison with float64 out; DEVICE=cpu rehearses the peer without a GPU.
 set -eu
-: "${PLUGIN:=build/gcc/reach-cuda.so}" "${PYTHON:=python3}" "${NVCC:=nvcc}" "${CC:=gcc}" "${CARRY=build/carry.tgz}" "${DEVICE:=cuda}"
+: "${PLUGIN:=build/gcc/reach-cuda.so}" "${PYTHON:=python3}" "${NVCC:=nvcc}" "${CC:=gcc}" "${CARRY=build/carry.tar.xz}" "${DEVICE:=cuda}"
 : "${TOOLS=memcheck racecheck synccheck}" "${TOOL_SECONDS:=150}" "${KERNELS:=1}" "${ORACLE:=1}" "${REPEATS:=3}"
 : "${CASES:=gpt2-small:2048:bf16 gpt2-small:2048:tf32 pythia-1.4b:2048:bf16 llama-7b:2048:bf16 gpt2-xl:2048:bf16 gpt2-small:8192:bf16 gpt2-small:32768:bf16 pythia-1.4b:2048:tf32}"
 : "${COMPILED=$CASES}"
@@ -82,7 +82,8 @@ unpack() {
     if [ -n "$CARRY" ] && [ -f "$CARRY" ]; then
         carried=$out/carried
         mkdir -p "$carried"
-        tar xzf "$CARRY" -C "$carried"
+        # Python unpacks it where there is no xz
+        tar xJf "$CARRY" -C "$carried" 2>/dev/null || "$PYTHON" -c 'import sys, tarfile; tarfile.open(sys.argv[1]).extractall(sys.argv[2])' "$CARRY" "$carried"
         [ ! -f "$carried/reach-cuda.so" ] || PLUGIN=$carried/reach-cuda.so
     fi
     export REACH_CUDA="$PLUGIN"
