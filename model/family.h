@@ -73,7 +73,7 @@ int family_windows(struct decoder *d, long window, long first, long step, struct
 /* Rotary positions of Hugging Face configs, old (`rope_theta`, `rope_scaling`) and new (`rope_parameters`) style: sets d->position and d->rotary.
  * `theta_key` and `fraction_key` are the family's old names. Types default, linear, dynamic, llama3 and yarn are done, others refused by name. */
 int family_rope(struct decoder *d, const char *theta_key, const char *fraction_key, double fraction, struct error *e) MUST_USE;
-/* frequency[i] = base^(-2i/size), i < size/2. Sets kind, size, pairing. */
+/* frequency[i] = base^(-2i/size), i < size/2. Sets kind (none where size is less than a pair), size, pairing. */
 int family_rotary_plain(struct decoder *d, int size, double base, enum rotary_pairing pairing, struct error *e) MUST_USE;
 /* Sinusoidal positions: frequency[i] = base^(-i/steps), i < ceil(hidden/2). Sets kind, layout and `first` (see struct sinusoid). */
 int family_sinusoidal(struct decoder *d, double base, double steps, int halves, int first, struct error *e) MUST_USE;

@@ -8,15 +8,16 @@
 
 int family_rotary_plain(struct decoder *d, int size, double base, enum rotary_pairing pairing, struct error *e)
 {
-    d->position = POSITION_ROTARY;
+    size_t pairs = size < 2 ? 0 : (size_t)size / 2;
+    d->position = pairs ? POSITION_ROTARY : POSITION_NONE;
     d->rotary.size = size;
     d->rotary.pairing = pairing;
     d->rotary.factor = 1;
-    d->rotary.frequency = calloc((size_t)(size / 2 ? size / 2 : 1), sizeof *d->rotary.frequency);
+    d->rotary.frequency = calloc(pairs ? pairs : 1, sizeof *d->rotary.frequency);
     if (!d->rotary.frequency)
-        return fail_memory(e, size / 2 * 8.0, "rotary frequencies");
-    for (int i = 0; i < size / 2; i++)
-        d->rotary.frequency[i] = pow(base, -2.0 * i / size);
+        return fail_memory(e, (double)pairs * 8, "rotary frequencies");
+    for (size_t i = 0; i < pairs; i++)
+        d->rotary.frequency[i] = pow(base, -2.0 * (double)i / size);
     return 0;
 }
 
@@ -170,7 +171,9 @@ int family_rope(struct decoder *d, const char *theta_key, const char *fraction_k
         i++;
     if (i == SCALINGS)
         return fail(e, "%s: rotary scaling '%s' is not supported (supported: default, linear, dynamic, llama3, yarn)", config_path(c), r.type);
-    size -= size % 2;
+    if (size % 2)
+        return fail(e, "%s: %s %g turns %d of the %d dimensions of a head (expected an even number)", config_path(c), fraction_key, fraction, size,
+                    d->head_size);
     if (family_rotary_plain(d, size, r.base, PAIRING_HALF, e) || (scalings[i].scale && scalings[i].scale(d, &r, e)))
         return -1;
     snprintf(d->position_text, sizeof d->position_text, "rotary, base %.10g", r.base);

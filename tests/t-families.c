@@ -98,6 +98,7 @@ static void test_refused(void **state)
         {"falcon-groups", "num_kv_heads", "3", "query_key_value.weight' has shape"},
         {"falcon-heads", "parallel_attn", "false", "post_attention_layernorm.weight' is missing"},
         {"falcon-queries", "rope_scaling.type", "\"ntk\"", "rotary scaling 'ntk' is not supported"},
+        {"gpt-neox-parallel", "rotary_pct", "0.2", "rotary_pct 0.2 turns 3 of the 16 dimensions of a head (expected an even number)"},
         {"gptj", "rotary_dim", "5", "rotary_dim 5 is not supported"},
         {"gptj", "rotary_dim", "12", "rotary_dim is 12"},
         {"gptj", "rotary_dim", "null", "rotary_dim null is not supported (expected an even number"},
@@ -219,6 +220,28 @@ static void test_absent(void **state)
                      d->head_soft_cap, last->score.window, (int)last->activation);
         decoder_close(d);
     }
+}
+
+/* A rotated part of less than two dimensions turns nothing, and there are no angles to turn by. */
+static void test_nothing_rotated(void **state)
+{
+    struct error e = {""};
+    double norm[2], logprob;
+    const int32_t ids[3] = {1, 2, 3};
+    (void)state;
+    struct decoder *d = decoder_open(changed("gpt-neox-parallel", "rotary_pct", "0.05"), &e);
+    struct kernels *k = kernels_open("f64", &e);
+    if (!d || !k)
+        fail_msg("%s", e.text);
+    assert_int_equal(d->position, POSITION_NONE);
+    struct engine_options o = {.positions = 2, .resident = 1, .seed = 1, .memory = 1u << 28};
+    struct engine *g = engine_create(k, d, &o, &e);
+    assert_non_null(g);
+    assert_int_equal(engine_measure(g, norm, &logprob, ids, 1, &e), 0);
+    assert_true(isfinite(logprob) && norm[0] > 0);
+    engine_close(g);
+    decoder_close(d);
+    k->close(k);
 }
 
 static void test_position_text(void **state)
@@ -346,7 +369,8 @@ static void test_offset_positions(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused), cmocka_unit_test(test_absent), cmocka_unit_test(test_position_text), cmocka_unit_test(test_shared_formulas),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused), cmocka_unit_test(test_absent),
+                                       cmocka_unit_test(test_nothing_rotated), cmocka_unit_test(test_position_text), cmocka_unit_test(test_shared_formulas),
                                        cmocka_unit_test(test_padding), cmocka_unit_test(test_offset_positions)};
     return cmocka_run_group_tests_name("families", tests, scratch_setup, scratch_teardown);
 }

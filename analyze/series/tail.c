@@ -12,8 +12,7 @@
 enum {
     SCAN_MAX = 20000,     /* distances that are looked at one by one */
     FAR_BITS = 40000,     /* tails beyond 2^this follow from the one at 2^this */
-    SEARCH_BITS = 1 << 24, /* proofs are tried from X = 2^0 to 2^this on; */
-    GROWTH_BITS = 1 << 24 /* on the logarithmic scale ln ln ln X must reach e */
+    SEARCH_BITS = 1 << 24 /* proofs are tried from X = 2^0 to 2^this on; ln ln ln X may have to reach e */
 };
 
 void head_prove(struct head *h, const char *format, ...)
@@ -184,10 +183,13 @@ void head_tail(arb_t out, const struct head *h, const arb_t from, slong prec)
     int near = arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), FAR_BITS) <= 0 && arb_get_unique_fmpz(X, from);
     if (h->tail == TAIL_ELASTIC) {
         struct elastic e;
-        if (!near)
+        if (!near) {
             fmpz_one_2exp(X, FAR_BITS);
+            if (fmpz_cmp(X, h->tail_from) < 0)
+                fmpz_set(X, h->tail_from);
+        }
         arb_set_fmpz(start, X);
-        if (elastic_at(&e, h, last->root, X, prec + 32) == 0)
+        if (elastic_at(&e, h, last->root, X, prec + 32) == 0 && arb_ge(from, start))
             elastic_tail(out, &e, start, from, prec);
         elastic_clear(&e);
     } else {
@@ -313,7 +315,7 @@ static void try_growth(struct head *h, const struct piece *last)
     slong bits = -1;
     fmpz_t X;
     fmpz_init(X);
-    while (h->verdict == SERIES_UNDECIDED && next_start(X, &bits, last->first, GROWTH_BITS)) {
+    while (h->verdict == SERIES_UNDECIDED && next_start(X, &bits, last->first, SEARCH_BITS)) {
         struct growth *g = growth_new(h->pool, last->root, X);
         arb_t from, tail;
         arb_init(from);

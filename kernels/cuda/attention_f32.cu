@@ -17,7 +17,7 @@ void attention_forward_f32(const attention_arguments *a, enum attention_feature,
 void attention_reverse_f32(const attention_arguments *a, enum attention_feature, cudaStream_t stream)
 {
     if (a->head_size <= 64) {
-        attention_reverse_keys_launch<products<64, 64, 8>, FEATURE_GENERAL, 1, 2>(a, stream);
+        attention_reverse_keys_launch<products<64, 32, 8>, FEATURE_GENERAL, 1, 2>(a, stream);
         attention_reverse_queries_launch<products<64, 64, 8>, FEATURE_GENERAL, 1, false, 2>(a, stream);
     } else if (a->head_size <= 128) {
         attention_reverse_keys_launch<products<128, 32, 8>, FEATURE_GENERAL, 1, 2>(a, stream);
