@@ -55,6 +55,11 @@ static void test_converges(void **state)
         "ln(t)-t", "ln(exp(-t)+exp(-2*t))", "ln(exp(-t)+1/(1+t)^2)", "ln(1/(1+t)^2+1/(1+t)^3)", "-ln(1+t+t^2)", "-2*ln(1+t-sqrt(t))",
         "-ln(1+t^2)+cos(1/(1+t))", "sqrt(t)-t", "-(t-10^6)^2/10^8", "-t*(1+sin(t)/2)", "-t-t*sin(t)/2", "window(5)+sandwich", "-pi*ln(1+t)",
         "-sqrt(2)*ln(1+t)", "0*t-ln(4+t)*2", "-(1+0.001)*ln(1+t)", "t<5?-inf:-t", "-min(t,t+1)",
+        /* however near the border, however slow, whatever fades */
+        "-(1+10^-30)*ln(1+t)", "-(1+10^-200)*ln(1+t)", "-ln(3+t)-(1+10^-50)*ln(ln(3+t))", "-2*t^0.00001", "-10^-7*ln(3+t)^2",
+        "-2*ln(1+t)-t*exp(-t)", "-2*ln(1+t)-t^2*exp(-t/1000)", "t<3?-t:-inf*t", "t<3?-t:-inf/(1+t)",
+        /* values that no memory holds */
+        "-floor(exp(10^6*t))", "-floor(10^(300*t))", "sin(exp(10^6*t))-t", "-t^(2^(2^40))", "-2^(2^40)*ln(1+t)", "-exp(-2^(2^40))-t",
     };
     for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; i++)
         check(formulas[i], 1, SERIES_CONVERGES);
@@ -83,7 +88,7 @@ static void test_undecided(void **state)
     static const char *const formulas[] = {
         "-ln(1+t)*(1+0.2*sin(t))", "sin(t)*t^2", "-t*(1+sin(t))", "sin(t)>0?0:-inf", "sin(t)>0?-2*ln(1+t):0", "-ln(1+t)*floor(1+sin(t))*2",
         "-2*ln(1+t)*abs(sin(t))", "-(1+1/ln(ln(30+t)))*ln(1+t)", "sum(i,0,t,-1)", "t*sin(t)", "-t*cos(t)^2", "t<10^10000000?-t:0",
-        "-(2^0.5*3^0.5-6^0.5+1)*ln(1+t)", /* a coefficient of exactly -1 that no finite precision tells from its neighbours */
+        "(1+1/(1+t))^(2^(2^40))-t", "-(2^0.5*3^0.5-6^0.5+1)*ln(1+t)", /* a coefficient of exactly -1 that no finite precision tells from its neighbours */
     };
     for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; i++)
         check(formulas[i], 1, SERIES_UNDECIDED);

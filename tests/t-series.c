@@ -217,6 +217,18 @@ static void test_huge(void **state)
     assert_true(c.log10_lo > 8.3e46 && c.log10_hi < 8.4e46 && c.log10_lo <= c.log10_hi);
     series_count_free(&c);
     close_series(&o);
+    /* exp(-2 t^p): eps = Q(1/p, 2 t^p), the 0.99 quantile of a gamma distribution of shape 10^5, which is 100737.1 */
+    o = open_series("kerple_power", "p=0.00001 a=2", 1, 8);
+    assert_int_equal(series_trf(o.series, "0.01", &c, &e), 0);
+    assert_true(c.log10_lo > 470215.9 && c.log10_hi < 470216.0 && c.log10_lo <= c.log10_hi);
+    series_count_free(&c);
+    close_series(&o);
+    /* p - 1 = 10^-30: log10 TRF = 2 / (p - 1), but for some 10^-30 of it */
+    o = open_series("kerple_log", "p=1.000000000000000000000000000001 a=1", 1, 8);
+    assert_int_equal(series_trf(o.series, "0.01", &c, &e), 0);
+    assert_true(c.log10_lo > 1.999999e30 && c.log10_lo <= 2e30 && c.log10_hi >= 1.9999999999999999e30 && c.log10_hi < 2.000001e30);
+    series_count_free(&c);
+    close_series(&o);
     /* a huge window is exact, and so is what comes after a huge break */
     o = open_series("t<10^30?0:-2*ln(1+t)", "-", 1, 8);
     assert_string_equal(trf(o.series, "0.1", 0, 1), "900000000000000000000000000001");

@@ -92,6 +92,9 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
             for (int i = 0; i < x.count; i++)
                 infinities += p->node[child[i]].kind == X_INFINITY;
             made[n] = infinities > 1 ? expression_rebuild(p, &x, child) : sign == 0 ? NODE_NAN : sign > 0 ? NODE_PLUS_INFINITY : NODE_MINUS_INFINITY;
+        } else if (x.kind == X_MULTIPLY && infinite >= 0 && finite &&
+                   (r->node[x.child[1 - infinite]].positive || interval_is_negative(r->node[x.child[1 - infinite]].value))) {
+            made[n] = r->node[x.child[1 - infinite]].positive == (child[infinite] == NODE_PLUS_INFINITY) ? NODE_PLUS_INFINITY : NODE_MINUS_INFINITY;
         } else {
             made[n] = expression_rebuild(p, &x, child);
         }
