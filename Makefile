@@ -226,8 +226,8 @@ CUDA_PLUGIN  := $(if $(NVCC),$(BUILD)/reach-cuda.so)
 CUDA_CXX     := $(subst gcc,g++,$(subst clang,clang++,$(firstword $(CC))))
 CUDA_HOST    := $(if $(shell command -v $(CUDA_CXX) 2>/dev/null),$(BUILD)/tests/cuda-host.so)
 CUDA_HOST_FLAGS := -std=c++17 -O2 -g -fPIC -fvisibility=hidden -fopenmp -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-unknown-pragmas \
-  $(if $(filter 1,$(werror)),-Werror) $(SANITIZE) $(if $(SANITIZE),-fno-sanitize=vptr) -I. -Itests/cuda_host -D_GNU_SOURCE
-CUDA_CHECKS  := $(if $(CUDA_HOST),$(foreach t,$(patsubst tests/t-%.c,%,$(wildcard tests/t-cuda*.c)) kernels model weights registry,REACH_CUDA=$(CUDA_HOST):$(BUILD)/tests/t-$(t)))
+  $(if $(filter 1,$(werror)),-Werror) $(SANITIZE) $(if $(SANITIZE),-fno-sanitize=vptr $(if $(findstring clang,$(CC)),-fno-sanitize=function)) -I. -Itests/cuda_host -D_GNU_SOURCE
+CUDA_CHECKS  := $(if $(CUDA_HOST),$(foreach t,$(patsubst tests/t-%.c,%,$(wildcard tests/t-cuda*.c)) kernels model weights registry attention-mass,REACH_CUDA=$(CUDA_HOST):$(BUILD)/tests/t-$(t)))
 APT_PACKAGES += g++
 
 all: $(CUDA_PLUGIN) $(if $(CUDA_PLUGIN),reach-cuda.so)

@@ -34,7 +34,7 @@ STEP_BYTES, TRAIN_LENGTH = 32 * 128, 128
 PEAK_RATE, WARMUP, WEIGHT_DECAY, CLIP = 3e-3, 100, 0.05, 1.0
 NORM_EPSILON = 1e-5
 
-# --size puts these in place of the above: the size of the models of "Receptive Field Alignment" (12 layers, 12 heads, 768, L_tr = 512)
+# --size puts these in place of the above: the size of the models of "Dissecting Transformer Length Extrapolation" (12 layers, 12 heads, 768, L_tr = 512)
 SIZES = {
     "small": {},
     "paper": {"LAYERS": 12, "HEADS": 12, "HIDDEN": 768, "MLP": 3072, "STEP_BYTES": 64 * 512, "TRAIN_LENGTH": 512, "PEAK_RATE": 6e-4},

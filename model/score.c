@@ -50,8 +50,6 @@ int score_carry_check(const struct decoder *d, struct error *e)
         return fail(e, "%s: has learned positions, %d of them, and a pass over a whole text needs one for each of its tokens", d->path, d->position_limit);
     if (d->position == POSITION_ROTARY && d->rotary.stretch > 0)
         return fail(e, "%s: its rotary frequencies depend on the length (dynamic scaling), which a pass in pieces does not have", d->path);
-    if (d->position == POSITION_ROTARY && d->rotary.stretch > 0)
-        return fail(e, "%s: its rotary frequencies depend on the length of the segment, which a pass in pieces does not have", d->path);
     for (int l = 0; l < d->layers; l++) {
         const struct score *s = &d->blocks[l].score;
         if (s->window < 1)

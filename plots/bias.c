@@ -151,7 +151,8 @@ static void write_fits(FILE *f, const struct fits_figure *u, int logarithmic, in
 static int write_fit(FILE *f, const char *stem, const void *figure, struct error *e)
 {
     const struct fits_figure *u = figure;
-    double first = INFINITY, last = -INFINITY, height = 850 + 30 * (double)(u->count + (u->count == 1)), key = (30 + 30 * (double)(u->count + (u->count == 1))) / height, upper, lower;
+    double entries = u->count == 1 ? 2 : (double)u->count; /* in the key: of one fit the points, too */
+    double first = INFINITY, last = -INFINITY, height = 850 + 30 * entries, key = (30 + 30 * entries) / height, upper, lower;
 
     (void)e;
     for (size_t i = 0; i < u->count; i++) {

@@ -180,6 +180,13 @@ static int ratio_falls(struct pair *k, int f, int g)
 
 /* ---- the same shape at two scales ---- */
 
+/* 1 if a difference of biases is one number whatever t is. */
+static int is_constant(const struct expression_pool *p, int difference)
+{
+    const struct expression *x = &p->node[difference];
+    return !x->depends && x->kind != X_NAN && x->kind != X_INFINITY;
+}
+
 /* c with f(c t) = g(t) up to a factor, for some rational c > 0. 1 or 0. */
 static int common_scale(fmpq_t c, struct pair *k)
 {
@@ -206,7 +213,7 @@ static int common_scale(fmpq_t c, struct pair *k)
                 continue;
             }
             int scaled = expression_replace(p, p, k->both[0].root, expression_scale(p, NODE_T_ITSELF, c));
-            found = !p->node[expression_subtract(p, scaled, k->both[1].root)].depends;
+            found = is_constant(p, expression_subtract(p, scaled, k->both[1].root));
         }
     fmpq_clear(power);
     return found && !p->failed;
@@ -267,8 +274,7 @@ int series_compare(const struct series *f, const struct series *g, int *order, c
         failed = k.both[i].root < 0 ? -1 : 0;
     }
     if (!failed) {
-        const struct expression *difference = &k.pool->node[expression_subtract(k.pool, k.both[0].root, k.both[1].root)];
-        if (k.both[0].root == k.both[1].root || (!difference->depends && difference->kind != X_NAN && difference->kind != X_INFINITY)) {
+        if (k.both[0].root == k.both[1].root || is_constant(k.pool, expression_subtract(k.pool, k.both[0].root, k.both[1].root))) {
             *order = -1;
             snprintf(why, 256, "f and g are proportional: the same TRF for every epsilon");
             goto end;

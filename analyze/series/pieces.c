@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum {
-    STEPS = 60000,      /* nodes times intervals that are looked at */
+    STEPS = 60000,       /* nodes times intervals that are looked at */
     TAIL_BITS = 33500,   /* a last piece may begin at 2^this, some 10^10000 */
     WHOLE_BITS = 200000, /* whole parts of larger values are not told apart */
     PIECES = 200,        /* besides those between breaks that can be read off */
