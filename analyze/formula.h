@@ -108,6 +108,18 @@ double formula_evaluate(const struct formula *f, const struct formula_point *at)
  * mask. Also errors: a parameter without a value or with neither 1 nor `heads` values, too many steps, memory. Returns 0 or -1. */
 int formula_table(double *table, const struct formula *f, int heads, int head_size, size_t distances, double length, struct formula_error *e);
 
+/* How a program computes a formula in a narrower type: round(x, type) is the nearest number of that type. */
+struct formula_rounding {
+    double (*round)(double x, int type);
+    int type;
+};
+/* The same two, rounding as such a program does; NULL: not at all. The distance, the result of every operation with it, and each part of the formula without it
+ * (a slope, a parameter), which is computed in double, are rounded, each once. So are the terms of a sum and their total, which is added up in double. Conditions
+ * (of ?: and in comparisons) and what floor is of are not: programs choose windows and buckets in whole numbers. */
+double formula_evaluate_rounded(const struct formula *f, const struct formula_point *at, const struct formula_rounding *rounding);
+int formula_table_rounded(double *table, const struct formula *f, int heads, int head_size, size_t distances, double length,
+                          const struct formula_rounding *rounding, struct formula_error *e);
+
 /* Presets, written in the language. */
 struct formula_preset {
     const char *name;

@@ -18,7 +18,10 @@ struct shared {
 struct evaluation {
     const struct formula *f;
     const struct formula_point *at;
-    struct shared *shared; /* [nodes], or NULL */
+    struct shared *shared; /* [nodes], or NULL; not with rounding: a node may have one value inside a condition and another outside */
+    const struct formula_rounding *rounding; /* or NULL */
+    const unsigned char *uses_t; /* [nodes] with rounding */
+    int exact; /* > 0: inside of what is not rounded */
     size_t stamp;
     long steps; /* left */
     double index[FORMULA_SUMS_MAX];
@@ -28,10 +31,23 @@ _Static_assert(FORMULA_SUMS_MAX <= 64, "one bit a sum in struct shared");
 
 static double value_of(struct evaluation *v, int n);
 
+static double exact_of(struct evaluation *v, int n)
+{
+    v->exact++;
+    double value = value_of(v, n);
+    v->exact--;
+    return value;
+}
+
+static int is_comparison(enum formula_node_kind kind)
+{
+    return kind >= NODE_LESS && kind <= NODE_NOT_EQUAL;
+}
+
 /* first, first + 1, ... while <= last. */
 static double sum_of(struct evaluation *v, const struct formula_node *node)
 {
-    double first = value_of(v, node->child[0]), last = value_of(v, node->child[1]), sum = 0;
+    double first = exact_of(v, node->child[0]), last = exact_of(v, node->child[1]), sum = 0;
     if (!isfinite(first) || !isfinite(last))
         return NAN;
     for (double k = 0; first + k <= last && v->steps >= 0; k++) {
@@ -75,7 +91,8 @@ static double compute(struct evaluation *v, const struct formula_node *node)
     case NODE_SUM: return sum_of(v, node);
     default: break;
     }
-    double a = value_of(v, node->child[0]);
+    int decides = is_comparison(node->kind) || node->kind == NODE_CHOOSE || node->kind == NODE_FLOOR;
+    double a = decides ? exact_of(v, node->child[0]) : value_of(v, node->child[0]);
     switch (node->kind) {
     case NODE_NEGATE: return -a;
     case NODE_LN: return log(a);
@@ -88,7 +105,7 @@ static double compute(struct evaluation *v, const struct formula_node *node)
     case NODE_CHOOSE: return isnan(a) ? NAN : value_of(v, node->child[a != 0 ? 1 : 2]);
     default: break;
     }
-    double b = value_of(v, node->child[1]);
+    double b = decides ? exact_of(v, node->child[1]) : value_of(v, node->child[1]);
     switch (node->kind) {
     case NODE_ADD: return a + b;
     case NODE_SUBTRACT: return a - b;
@@ -112,9 +129,21 @@ static double compute(struct evaluation *v, const struct formula_node *node)
     }
 }
 
+static double rounded_value(struct evaluation *v, int n)
+{
+    const struct formula_node *node = &v->f->nodes[n];
+    int within = v->exact || !v->uses_t[n];
+    v->exact += within;
+    double value = --v->steps < 0 ? NAN : compute(v, node);
+    v->exact -= within;
+    return v->exact ? value : v->rounding->round(value, v->rounding->type);
+}
+
 static double value_of(struct evaluation *v, int n)
 {
     const struct formula_node *node = &v->f->nodes[n];
+    if (v->rounding)
+        return rounded_value(v, n);
     if (!v->shared || !v->shared[n].usable)
         return --v->steps < 0 ? NAN : compute(v, node);
     struct shared *kept = &v->shared[n];
@@ -134,7 +163,27 @@ static double value_of(struct evaluation *v, int n)
 
 double formula_evaluate(const struct formula *f, const struct formula_point *at)
 {
-    struct evaluation v = {.f = f, .at = at, .steps = FORMULA_STEPS_MAX};
+    return formula_evaluate_rounded(f, at, NULL);
+}
+
+/* uses_t[n] = 1 where the value depends on the distance. */
+static void mark_distance(unsigned char *uses_t, const struct formula *f)
+{
+    for (int n = 0; n < f->node_count; n++) {
+        const struct formula_node *node = &f->nodes[n];
+        int set = node->kind == NODE_PARAMETER && f->parameters[node->slot].count > 0;
+        uses_t[n] = node->kind == NODE_VARIABLE && node->slot == VARIABLE_T;
+        for (int i = 0; i < 3 && !set; i++)
+            uses_t[n] |= node->child[i] >= 0 && uses_t[node->child[i]];
+    }
+}
+
+double formula_evaluate_rounded(const struct formula *f, const struct formula_point *at, const struct formula_rounding *rounding)
+{
+    unsigned char uses_t[FORMULA_NODES_MAX];
+    struct evaluation v = {.f = f, .at = at, .steps = FORMULA_STEPS_MAX, .rounding = rounding, .uses_t = uses_t};
+    if (rounding)
+        mark_distance(uses_t, f);
     double value = value_of(&v, f->root);
     return v.steps < 0 ? NAN : value + 0.0; /* no -0 */
 }
@@ -160,6 +209,13 @@ static void mark_shared(struct shared *shared, const struct formula *f)
 
 int formula_table(double *table, const struct formula *f, int heads, int head_size, size_t distances, double length, struct formula_error *e)
 {
+    return formula_table_rounded(table, f, heads, head_size, distances, length, NULL, e);
+}
+
+int formula_table_rounded(double *table, const struct formula *f, int heads, int head_size, size_t distances, double length,
+                          const struct formula_rounding *rounding, struct formula_error *e)
+{
+    unsigned char uses_t[FORMULA_NODES_MAX];
     const char *missing = formula_missing(f);
     if (missing)
         return formula_refuse(e, 0, "parameter '%s' has no value", missing);
@@ -170,11 +226,13 @@ int formula_table(double *table, const struct formula *f, int heads, int head_si
     if (!shared)
         return formula_refuse(e, 0, "out of memory");
     mark_shared(shared, f);
+    mark_distance(uses_t, f);
     int failed = 0;
     for (size_t t = 0; t < distances && !failed; t++)
         for (int h = 1; h <= heads && !failed; h++) {
             const struct formula_point at = {(double)t, h, heads, head_size, length};
-            struct evaluation v = {.f = f, .at = &at, .shared = shared, .stamp = t + 1, .steps = FORMULA_STEPS_MAX};
+            struct evaluation v = {.f = f, .at = &at, .shared = rounding ? NULL : shared, .stamp = t + 1, .steps = FORMULA_STEPS_MAX, .rounding = rounding,
+                                   .uses_t = uses_t};
             double value = value_of(&v, f->root) + 0.0;
             table[(size_t)(h - 1) * distances + t] = value;
             if (v.steps < 0)

@@ -7,6 +7,7 @@ int main_convert(int argc, char **argv);
 int main_erf(int argc, char **argv);
 int main_fit(int argc, char **argv);
 int main_info(int argc, char **argv);
+int main_merge(int argc, char **argv);
 int main_plot(int argc, char **argv);
 int main_ppl(int argc, char **argv);
 int main_trf(int argc, char **argv);

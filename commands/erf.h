@@ -29,7 +29,7 @@ struct erf_options {
     double main_threshold; /* of the table and the figure: 0.99, or the first --threshold */
     long sink, bootstrap, train_length, check_precision, threads; /* train_length 0: as the checkpoint says; threads 0: all; check 0: none */
     uint64_t seed;
-    const char *device, *dtype, *bias, *log, *formats;
+    const char *device, *dtype, *bias, *bias_dtype, *log, *formats; /* bias_dtype NULL: none */
     int positions_none, window; /* window -1: as the checkpoint says */
     size_t memory; /* bytes; 0: most of what is free */
     int layer;     /* LAYER_NONE: the embeddings alone; LAYER_ALL; else also the input of this block, from 0 */
@@ -37,7 +37,8 @@ struct erf_options {
     size_t target_count;
     int attention;
     enum attribution attribution;
-    int resume, force, quiet;
+    long shard, shards; /* measure the shard-th of as many parts of the segments; shards 0: all */
+    int verify, resume, force, quiet;
 };
 
 /* Parses; 0, ARGUMENT_HELP, or -1 with a message (wrong usage). */
@@ -77,7 +78,9 @@ struct attention_row {
 };
 
 struct erf_attention {
-    double *mass;      /* [layers, heads, positions] sum, in the end mean, over segments of the attention at each distance */
+    unsigned __int128 *sum; /* [layers, heads, positions] over segments of the attention at each distance, in units of 2^-96: exact, so that the order of
+                             * segments and their division into shards change nothing */
+    double *mass;      /* [layers, heads, positions] the mean */
     size_t measured, used; /* segments so far, and those of them whose mass is finite */
     struct attention_row *rows; /* [layers, heads, thresholds] */
     double correlation; /* rank correlation of erf and trf_length over all heads, at the main threshold; NaN: none */
@@ -88,7 +91,9 @@ struct erf_model {
     struct model_argument *argument; /* borrowed */
     struct decoder *decoder;
     struct model_text text; /* until the segments are cut */
-    struct segments segments;
+    struct segments segments; /* that this run measures */
+    size_t first, run_segments; /* the index of the first of them among all of the run without --shard */
+    long cone;
     int bos, bos_id;   /* 1: that token stands before each segment */
     char digest[33], tokens_digest[33];
     int train_length;  /* 0: unknown */
@@ -116,10 +121,17 @@ struct erf_run {
     size_t main_row;  /* index of the main threshold in a summary's rows */
 };
 
+/* The segments of shard I of N: [*first, *first + count) of `segments`; returns count, which may be 0. */
+size_t erf_shard(size_t *first, size_t segments, long shard, long shards);
+/* Targets, fields and room for what is measured, for models whose segments, and layers of the decoder, are known. */
+int erf_lay_out(struct erf_run *r, struct error *e) MUST_USE;
 /* Opens models and text and cuts the segments; everything that can be refused before the work is refused here. */
 int erf_prepare(struct erf_run *r, struct error *e) MUST_USE;
 /* Measures all segments that `journal` (a path) does not hold, and reduces them. 0, or -1. */
 int erf_measure(struct erf_run *r, const char *journal, struct error *e) MUST_USE;
+/* Summaries of all fields of target `target` from their norms. 0, -1, or ERF_UNUSABLE when every segment of one is excluded. */
+enum { ERF_UNUSABLE = -2 };
+int erf_reduce(struct erf_run *r, struct erf_model *m, size_t target, struct error *e) MUST_USE;
 void erf_run_free(struct erf_run *r);
 /* `key=value` lines: everything that results depend on. NULL when memory runs out; the caller frees. */
 char *erf_settings(const struct erf_run *r);
@@ -129,6 +141,13 @@ struct engine_options erf_engine_options(const struct erf_run *r, const struct e
 /* --attention: what is kept of an earlier run in PATH is taken over; measures the rest (a message when interrupted) and reduces it. 0 or -1. */
 int erf_attention_resume(struct erf_run *r, const char *path, struct error *e) MUST_USE;
 int erf_attention_measure(struct erf_run *r, const char *path, struct error *e) MUST_USE;
+/* From the sums to means, attention ERFs and TRFs; the TRFs of the rows that `theory` holds (see erf_attention_theory), or (NULL) computed. */
+int erf_attention_reduce(const struct erf_run *r, struct erf_model *m, const char *theory, struct error *e) MUST_USE;
+/* Room for the sums of every model. */
+int erf_attention_room(struct erf_run *r, struct error *e) MUST_USE;
+/* The TRFs of all rows as text, for a shard's results: a line a layer and head, `trf trf_length verdict` of each threshold with `;` between; `=` for a layer
+ * as the one before. Caller frees; NULL when memory runs out. */
+char *erf_attention_theory(const struct erf_run *r, const struct erf_model *m);
 struct engine_options erf_attention_options(const struct erf_run *r, const struct erf_model *m);
 int erf_attention_print(const struct erf_run *r, struct error *e) MUST_USE;
 /* Writes attention.csv, and attention.gp with its pictures, which returns as figure_draw does. */

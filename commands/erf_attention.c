@@ -24,6 +24,7 @@ static const double saved_every = 10;
 
 void erf_attention_free(struct erf_attention *a)
 {
+    free(a->sum);
     free(a->mass);
     free(a->rows);
     memset(a, 0, sizeof *a);
@@ -43,31 +44,34 @@ static size_t mass_count(const struct erf_run *r, const struct erf_model *m)
     return (size_t)m->decoder->layers * (size_t)m->decoder->heads * r->positions;
 }
 
-static int make_mass(struct erf_run *r, struct error *e)
+int erf_attention_room(struct erf_run *r, struct error *e)
 {
     for (size_t i = 0; i < r->count; i++) {
         struct erf_model *m = &r->models[i];
 
-        if (!m->attention.mass && !(m->attention.mass = calloc(mass_count(r, m), sizeof *m->attention.mass)))
-            return fail_memory(e, (double)mass_count(r, m) * sizeof *m->attention.mass, "the attention of all heads");
+        if (!m->attention.sum && !(m->attention.sum = calloc(mass_count(r, m), sizeof *m->attention.sum)))
+            return fail_memory(e, (double)mass_count(r, m) * sizeof *m->attention.sum, "the attention of all heads");
     }
     return 0;
 }
 
-static size_t largest_mass(const struct erf_run *r)
+enum { SUM_DOUBLES = sizeof *((struct erf_attention *)0)->sum / sizeof(double) };
+
+/* Values of the longest record: the bytes of a model's sums. */
+static size_t longest_record(const struct erf_run *r)
 {
     size_t most = 0;
 
     for (size_t i = 0; i < r->count; i++)
         most = mass_count(r, &r->models[i]) > most ? mass_count(r, &r->models[i]) : most;
-    return most;
+    return SUM_DOUBLES * most;
 }
 
 /* Keeps the sums so far in PATH, whole or not at all: a journal with one record a model, whose number is that of the segments that are in the sums, whose log p
- * that of those that were usable, and whose values are the sums. */
+ * that of those that were usable, and whose values are the bytes of the sums. */
 static int save(const struct erf_run *r, const char *path, struct error *e)
 {
-    size_t values = largest_mass(r);
+    size_t values = longest_record(r);
     double *record = calloc(values, sizeof *record);
     char *fresh = NULL, *settings = erf_settings(r);
     struct journal *j = NULL;
@@ -85,7 +89,7 @@ static int save(const struct erf_run *r, const char *path, struct error *e)
         struct journal_record one = {.model = (uint32_t)i, .segment = (uint32_t)a->measured, .status = SEGMENT_DONE, .logprob = (double)a->used, .norm = record};
 
         memset(record, 0, values * sizeof *record);
-        memcpy(record, a->mass, mass_count(r, &r->models[i]) * sizeof *record);
+        memcpy(record, a->sum, mass_count(r, &r->models[i]) * sizeof *a->sum);
         rc = journal_append(j, &one, e);
     }
     if (j && journal_close(j, rc == 0 ? e : NULL) != 0)
@@ -111,7 +115,7 @@ static int take_sums(void *context, const struct journal_record *record)
     m = &r->models[record->model];
     if (record->segment > m->segments.count || !(record->logprob >= 0 && record->logprob <= record->segment))
         return -1;
-    memcpy(m->attention.mass, record->norm, mass_count(r, m) * sizeof *record->norm);
+    memcpy(m->attention.sum, record->norm, mass_count(r, m) * sizeof *m->attention.sum);
     m->attention.measured = record->segment;
     m->attention.used = (size_t)record->logprob;
     return 0;
@@ -125,28 +129,30 @@ int erf_attention_resume(struct erf_run *r, const char *path, struct error *e)
 
     if (!settings)
         return fail(e, "out of memory for the settings");
-    if (make_mass(r, e) != 0) {
+    if (erf_attention_room(r, e) != 0) {
         free(settings);
         return -1;
     }
-    j = journal_resume(path, largest_mass(r), settings, take_sums, r, &absent, e);
+    j = journal_resume(path, longest_record(r), settings, take_sums, r, &absent, e);
     free(settings);
     return j ? journal_close(j, e) : absent ? 0 : -1;
 }
 
-/* Adds one segment's mass unless a number of it is not finite. */
+enum { SUM_BITS = 96 }; /* behind the point: no double from 2^-43 up is cut, and 2^32 segments fit */
+
+/* Adds one segment's mass, shares between 0 and (but for rounding) 1, unless a number of it is not finite. */
 static void add_segment(struct erf_attention *a, const double *mass, size_t count)
 {
-    double total = 0;
+    int usable = 1;
 
     for (size_t i = 0; i < count; i++)
-        total += mass[i];
+        usable &= mass[i] >= 0 && mass[i] < 2;
     a->measured++;
-    if (!isfinite(total))
+    if (!usable)
         return;
     a->used++;
     for (size_t i = 0; i < count; i++)
-        a->mass[i] += mass[i];
+        a->sum[i] += (unsigned __int128)ldexp(mass[i], SUM_BITS);
 }
 
 static int measure_model(struct erf_run *r, struct erf_model *m, const char *path, double *saved, struct error *e)
@@ -313,7 +319,84 @@ static int correlate(const struct erf_run *r, struct erf_model *m, struct error 
     return rc == 0 ? 0 : fail_memory(e, 2 * (double)all * sizeof *x, "the rank correlation");
 }
 
-static int reduce(const struct erf_run *r, struct erf_model *m, struct error *e)
+char *erf_attention_theory(const struct erf_run *r, const struct erf_model *m)
+{
+    char *text = NULL;
+    size_t size, heads = (size_t)m->decoder->heads, thresholds = r->options->threshold_count;
+    FILE *f = open_memstream(&text, &size);
+    int failed;
+
+    if (!f)
+        return NULL;
+    for (int l = 0; l < m->decoder->layers; l++) {
+        int same = l > 0;
+
+        for (size_t k = 0; k < heads * thresholds && same; k++) {
+            const struct attention_row *row = row_at(r, m, l, 0, k), *before = row_at(r, m, l - 1, 0, k);
+
+            same = strcmp(row->trf, before->trf) == 0 && row->trf_length == before->trf_length && strcmp(row->verdict, before->verdict) == 0;
+        }
+        if (same)
+            fputs("=\n", f);
+        for (size_t h = 0; h < heads && !same; h++)
+            for (size_t q = 0; q < thresholds; q++) {
+                const struct attention_row *row = row_at(r, m, l, (int)h, q);
+
+                fprintf(f, "%s %zu %s%c", *row->trf ? row->trf : "-", row->trf_length, row->verdict, q + 1 < thresholds ? ';' : '\n');
+            }
+    }
+    failed = ferror(f);
+    if (fclose(f) != 0 || failed) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* One entry of erf_attention_theory's text; what lies behind it, or NULL. */
+static const char *take_row(struct attention_row *row, const char *text)
+{
+    static const char *const verdicts[] = {"converges", "diverges", "undecided", "not applicable"};
+    unsigned long length;
+    int used = 0;
+
+    if (sscanf(text, "%63s %lu %n", row->trf, &length, &used) != 2 || !used)
+        return NULL;
+    if (strcmp(row->trf, "-") == 0)
+        *row->trf = 0;
+    row->trf_length = length;
+    text += used;
+    for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++)
+        if (strncmp(text, verdicts[i], strlen(verdicts[i])) == 0) {
+            row->verdict = verdicts[i];
+            return text + strlen(verdicts[i]);
+        }
+    return NULL;
+}
+
+static int take_theory(const struct erf_run *r, struct erf_model *m, const char *text, struct error *e)
+{
+    size_t heads = (size_t)m->decoder->heads, thresholds = r->options->threshold_count;
+
+    for (int l = 0; l < m->decoder->layers; l++) {
+        int same = l > 0 && strncmp(text, "=\n", 2) == 0;
+
+        text += same ? 2 : 0;
+        for (size_t k = 0; k < heads * thresholds; k++) {
+            struct attention_row *row = row_at(r, m, l, 0, k);
+            size_t erf = row->erf;
+
+            if (same) {
+                *row = *row_at(r, m, l - 1, 0, k);
+                row->erf = erf;
+            } else if (!(text = take_row(row, text)) || *text++ != ((k + 1) % thresholds ? ';' : '\n'))
+                return fail(e, "%s: attention_trf is damaged", m->argument->name);
+        }
+    }
+    return *text ? fail(e, "%s: attention_trf is damaged", m->argument->name) : 0;
+}
+
+int erf_attention_reduce(const struct erf_run *r, struct erf_model *m, const char *known, struct error *e)
 {
     struct erf_attention *a = &m->attention;
     int layers = m->decoder->layers, heads = m->decoder->heads;
@@ -321,8 +404,11 @@ static int reduce(const struct erf_run *r, struct erf_model *m, struct error *e)
 
     if (a->used == 0)
         return fail(e, "%s: the attention of none of %zu segments is finite (expected finite numbers)", m->argument->path, m->segments.count);
+    a->mass = calloc(mass_count(r, m), sizeof *a->mass);
+    if (!a->mass)
+        return fail_memory(e, (double)mass_count(r, m) * sizeof *a->mass, "the attention of all heads");
     for (size_t i = 0; i < mass_count(r, m); i++)
-        a->mass[i] /= (double)a->used;
+        a->mass[i] = ldexp((double)a->sum[i], -SUM_BITS) / (double)a->used;
     a->rows = calloc((size_t)layers * (size_t)heads, thresholds * sizeof *a->rows);
     if (!a->rows)
         return fail_memory(e, (double)layers * heads * (double)thresholds * sizeof *a->rows, "the attention fields");
@@ -334,20 +420,20 @@ static int reduce(const struct erf_run *r, struct erf_model *m, struct error *e)
                 erf_epsilon_text(epsilon, r->options->thresholds[q]);
                 row_at(r, m, l, h, q)->erf = attention_erf(a->mass + ((size_t)l * (size_t)heads + (size_t)h) * r->positions, r->positions, strtod(epsilon, NULL));
             }
-    return theory(r, m, e) != 0 || correlate(r, m, e) != 0 ? -1 : 0;
+    return (known ? take_theory(r, m, known, e) : theory(r, m, e)) != 0 || correlate(r, m, e) != 0 ? -1 : 0;
 }
 
 int erf_attention_measure(struct erf_run *r, const char *path, struct error *e)
 {
     double saved = progress_seconds(r->progress);
 
-    if (make_mass(r, e) != 0)
+    if (erf_attention_room(r, e) != 0)
         return -1;
     for (size_t i = 0; i < r->count; i++)
         if (measure_model(r, &r->models[i], path, &saved, e) != 0)
             return -1;
     for (size_t i = 0; i < r->count; i++)
-        if (reduce(r, &r->models[i], e) != 0)
+        if (erf_attention_reduce(r, &r->models[i], NULL, e) != 0)
             return -1;
     return 0;
 }

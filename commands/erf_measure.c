@@ -161,45 +161,57 @@ static void take_measured(struct batch *b, struct erf_model *m, struct erf_targe
     }
 }
 
-/* Measures what is missing of one target of model `index`. 0; -1 on failure or interruption. */
+/* The segments of a batch that is begun. */
+struct span {
+    size_t first;
+    int count;
+};
+
+/* Measures what is missing of one target of model `index`, where the engine lets us with the next batch begun before this one is ended. After an interruption
+ * what is begun is still kept. 0; -1 on failure or interruption. */
 static int measure_target(struct erf_run *r, size_t index, size_t target, struct journal *journal, struct engine *g, struct error *e)
 {
     struct erf_model *m = &r->models[index];
     struct erf_target *t = &m->targets[target];
+    int plain = r->options->attribution == ATTRIBUTION_GRAD, ahead = plain ? engine_ahead(g) : 1, begun = 0, count, rc = -1;
     size_t length = t->length, whole = r->positions + 1, first = 0;
+    struct span spans[ENGINE_AHEAD], now;
     struct batch b;
-    int count, rc = -1;
 
     if (batch_open(&b, r, m, t, (size_t)engine_plan(g)->batch, e) != 0)
         goto end;
-    while ((count = next_batch(m, t, &first, engine_plan(g)->batch)) > 0) {
-        if (interrupt_wanted()) {
-            fail(e, "interrupted");
-            goto end;
+    for (;;) {
+        while (begun < ahead && !interrupt_wanted() && (count = next_batch(m, t, &first, engine_plan(g)->batch)) > 0) {
+            for (size_t i = 0; i < (size_t)count; i++)
+                memcpy(b.ids + i * length, m->segments.ids + (first + i) * whole, length * sizeof *b.ids);
+            if (plain && engine_begin(g, b.ids, count, e) != 0)
+                goto end;
+            spans[begun++] = (struct span){first, count};
+            first += (size_t)count;
         }
-        for (size_t i = 0; i < (size_t)count; i++)
-            memcpy(b.ids + i * length, m->segments.ids + (first + i) * whole, length * sizeof *b.ids);
-        if (r->options->attribution == ATTRIBUTION_GRAD ? engine_measure(g, b.norm, b.logprob, b.ids, count, e)
-                                                        : engine_attribute(g, b.norm, b.logprob, b.completeness, b.ids, first, count, e))
+        if (begun == 0)
+            break;
+        now = spans[0];
+        spans[0] = spans[--begun];
+        if (plain ? engine_end(g, b.norm, b.logprob, e) : engine_attribute(g, b.norm, b.logprob, b.completeness, b.ids, m->first + now.first, now.count, e))
             goto end;
-        for (size_t i = 0; i < (size_t)count; i++, first++) {
-            struct journal_record record = {.model = (uint32_t)index, .segment = (uint32_t)(target * m->segments.count + first), .norm = b.record};
+        for (size_t i = 0; i < (size_t)now.count; i++) {
+            size_t segment = now.first + i;
+            struct journal_record record = {.model = (uint32_t)index, .segment = (uint32_t)(target * m->segments.count + segment), .norm = b.record};
 
-            take_measured(&b, m, t, first, i);
-            record.logprob = t->logprob[first];
-            record.status = t->fields[0].status[first];
+            take_measured(&b, m, t, segment, i);
+            record.logprob = t->logprob[segment];
+            record.status = t->fields[0].status[segment];
             if (journal_append(journal, &record, e) != 0)
                 goto end;
         }
-        progress_step(r->progress, (size_t)count, m->argument->name);
+        progress_step(r->progress, (size_t)now.count, m->argument->name);
     }
-    rc = 0;
+    rc = next_batch(m, t, &first, 1) > 0 ? fail(e, "interrupted") : 0;
 end:
     batch_close(&b);
     return rc;
 }
-
-enum { UNUSABLE = -2 }; /* every segment of a model is excluded */
 
 static int reduce_field(struct erf_run *r, struct erf_model *m, struct erf_target *t, struct erf_field *f, struct error *e)
 {
@@ -214,10 +226,20 @@ static int reduce_field(struct erf_run *r, struct erf_model *m, struct erf_targe
     rc = erf_summarize(&f->summary, f->status, f->norm, t->logprob, m->segments.count, t->length - 1, &settings);
     if (rc == -2)
         return fail_memory(e, (double)o->bootstrap * (double)o->threshold_count * sizeof(size_t), "the bootstrap");
-    return rc == 0 ? 0 : UNUSABLE;
+    return rc == 0 ? 0 : ERF_UNUSABLE;
 }
 
-/* One target of a model from segments to summaries. 0, -1, or UNUSABLE when every segment is excluded. */
+int erf_reduce(struct erf_run *r, struct erf_model *m, size_t target, struct error *e)
+{
+    struct erf_target *t = &m->targets[target];
+    int rc = 0;
+
+    for (int i = 0; i < m->field_count && rc == 0; i++)
+        rc = reduce_field(r, m, t, &t->fields[i], e);
+    return rc;
+}
+
+/* One target of a model from segments to summaries. 0, -1, or ERF_UNUSABLE when every segment is excluded. */
 static int finish_target(struct erf_run *r, size_t index, size_t target, struct journal *journal, struct error *e)
 {
     struct erf_model *m = &r->models[index];
@@ -237,10 +259,8 @@ static int finish_target(struct erf_run *r, size_t index, size_t target, struct 
             goto end;
         progress_log(r->progress, "%s: target %zu is measured", m->argument->name, t->length);
     }
-    rc = 0;
-    for (int i = 0; i < m->field_count && rc == 0; i++)
-        rc = reduce_field(r, m, t, &t->fields[i], e);
-    if (rc == UNUSABLE) {
+    rc = erf_reduce(r, m, target, e);
+    if (rc == ERF_UNUSABLE) {
         if (!g)
             g = create_engine(r, m, t, e);
         if (g)
@@ -293,7 +313,7 @@ int erf_measure(struct erf_run *r, const char *path, struct error *e)
         struct memory_plan plan;
 
         if (engine_estimate(&plan, r->kernels, m->decoder, &options, e) != 0 ||
-            (r->options->attention && engine_estimate(&plan, r->kernels, m->decoder, &attention, e) != 0) || model_digest(m->digest, m->decoder, e) != 0)
+            (r->options->attention && engine_estimate(&plan, r->kernels, m->decoder, &attention, e) != 0) || (!*m->digest && model_digest(m->digest, m->decoder, e) != 0))
             return -1;
     }
     if (asprintf(&attention_path, "%s.attention", path) < 0)
@@ -317,7 +337,7 @@ int erf_measure(struct erf_run *r, const char *path, struct error *e)
     count_work(r, &total, &done);
     if (rc == -1 && interrupt_wanted())
         fail(e, "%s: interrupted; %zu of %zu segments are kept (go on with --resume)", path, done, total);
-    if (rc == UNUSABLE || done == 0) { /* --resume would find nothing to go on with */
+    if (rc == ERF_UNUSABLE || done == 0) { /* --resume would find nothing to go on with */
         unlink(path);
         unlink(attention_path);
     }

@@ -11,9 +11,9 @@
 
 enum option {
     OPTION_TEXT, OPTION_TOKENS, OPTION_FOLDER, OPTION_LENGTH, OPTION_SEGMENTS, OPTION_STRIDE, OPTION_OFFSET, OPTION_BOS, OPTION_THRESHOLD, OPTION_SINK,
-    OPTION_BOOTSTRAP, OPTION_SEED, OPTION_TRAIN_LENGTH, OPTION_BIAS, OPTION_POSITIONS, OPTION_WINDOW, OPTION_LAYER, OPTION_TARGET, OPTION_ATTENTION,
+    OPTION_BOOTSTRAP, OPTION_SEED, OPTION_TRAIN_LENGTH, OPTION_BIAS, OPTION_BIAS_DTYPE, OPTION_POSITIONS, OPTION_WINDOW, OPTION_LAYER, OPTION_TARGET, OPTION_ATTENTION,
     OPTION_ATTRIBUTION, OPTION_DEVICE, OPTION_DTYPE, OPTION_CHECK_PRECISION,
-    OPTION_MEMORY, OPTION_THREADS, OPTION_RESUME, OPTION_FORCE, OPTION_FORMAT, OPTION_QUIET, OPTION_LOG, OPTION_COUNT
+    OPTION_MEMORY, OPTION_THREADS, OPTION_VERIFY, OPTION_SHARD, OPTION_RESUME, OPTION_FORCE, OPTION_FORMAT, OPTION_QUIET, OPTION_LOG, OPTION_COUNT
 };
 
 static const struct option_row rows[OPTION_COUNT] = {
@@ -36,6 +36,7 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_SEED] = {"seed", "N", "seed of the resampling, and of the noise of --attribution smoothgrad (default 0)"},
     [OPTION_TRAIN_LENGTH] = {"train-length", "N", "tokens the models were trained on, marked in the figure, where a checkpoint does not say it"},
     [OPTION_BIAS] = BIAS_ROW,
+    [OPTION_BIAS_DTYPE] = BIAS_DTYPE_ROW,
     [OPTION_POSITIONS] = POSITIONS_ROW,
     [OPTION_WINDOW] = {"window", "N", "let every layer attend to the last N keys only, its own included (0: no window)"},
     [OPTION_LAYER] = {"layer", "K", "also measure the gradient with respect to the input of block K, from 0, or of every block: all (0 is the embeddings, which are "
@@ -53,6 +54,10 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_CHECK_PRECISION] = {"check-precision", "N", "afterwards, run N segments again in f64 and report the largest deviations of s, c, log p and ERF"},
     [OPTION_MEMORY] = MEMORY_ROW,
     [OPTION_THREADS] = THREADS_ROW,
+    [OPTION_VERIFY] = {"verify", NULL, "before measuring, read each checkpoint once and check it: the checksums of .pt and .bin archives (those of HDF5 are always checked), "
+                                       "that every weight is finite, and the bytes of all shards against the index; says so in one line a model, with its digest"},
+    [OPTION_SHARD] = {"shard", "I/N", "measure only the I-th of N parts of the segments (I from 1), which are the same as without --shard; `reach merge` makes one "
+                                      "result of all N, the same as that of one run. Shards may run at the same time, into different folders"},
     [OPTION_RESUME] = {"resume", NULL, "go on with an interrupted run: segments in DIR/erf.part are not measured again; without one the run starts afresh"},
     [OPTION_FORCE] = {"force", NULL, "overwrite results, or start afresh over an unfinished run"},
     [OPTION_FORMAT] = {"format", "LIST", "pictures to draw: png, svg, pdf, several with commas (default png)"},
@@ -151,6 +156,18 @@ static int read_layer(struct erf_options *o, const char *value, struct error *e)
     return 0;
 }
 
+/* I/N */
+static int read_shard(struct erf_options *o, const char *value, struct error *e)
+{
+    const char *slash = strchr(value, '/');
+    char first[32];
+
+    snprintf(first, sizeof first, "%.*s", slash && slash - value < 31 ? (int)(slash - value) : 0, value);
+    if (!slash || read_whole("--shard", slash + 1, 1, 1L << 31, &o->shards, e) != 0 || read_whole("--shard", first, 1, o->shards, &o->shard, e) != 0)
+        return fail(e, "--shard: \"%s\" will not do (expected I/N, the I-th of N parts, as 1/4)", value);
+    return 0;
+}
+
 static const char *const attributions[] = {
     [ATTRIBUTION_GRAD] = "grad", [ATTRIBUTION_INPUT] = "inputxgrad", [ATTRIBUTION_INTEGRATED] = "ig", [ATTRIBUTION_SMOOTH] = "smoothgrad"};
 
@@ -216,6 +233,7 @@ static int parse_one(struct erf_options *o, int option, const char *value, int *
     case OPTION_SEED: return read_unsigned("--seed", value, &o->seed, e);
     case OPTION_TRAIN_LENGTH: return read_whole("--train-length", value, 1, 1L << 30, &o->train_length, e);
     case OPTION_BIAS: o->bias = value; return read_bias(value, e);
+    case OPTION_BIAS_DTYPE: o->bias_dtype = value; return read_bias_dtype(value, e);
     case OPTION_POSITIONS:
         o->positions_none = 1;
         return read_positions(value, e);
@@ -234,6 +252,8 @@ static int parse_one(struct erf_options *o, int option, const char *value, int *
     case OPTION_CHECK_PRECISION: return read_whole("--check-precision", value, 1, 1L << 31, &o->check_precision, e);
     case OPTION_MEMORY: return read_size("--memory", value, &o->memory, e);
     case OPTION_THREADS: return read_whole("--threads", value, 1, 4096, &o->threads, e);
+    case OPTION_VERIFY: o->verify = 1; return 0;
+    case OPTION_SHARD: return read_shard(o, value, e);
     case OPTION_RESUME: o->resume = 1; return 0;
     case OPTION_FORCE: o->force = 1; return 0;
     case OPTION_FORMAT: o->formats = value; return figure_check_formats(value, e);
@@ -346,6 +366,8 @@ char *erf_options_command(const struct erf_options *o)
         fputs(" --bias", f);
         command_word(f, o->bias);
     }
+    if (o->bias_dtype)
+        fprintf(f, " --bias-dtype %s", o->bias_dtype);
     if (o->positions_none)
         fputs(" --positions none", f);
     if (o->window >= 0)
@@ -362,6 +384,8 @@ char *erf_options_command(const struct erf_options *o)
         fprintf(f, " --attribution %s", erf_attribution_name(o->attribution));
     if (strcmp(o->dtype, "f32") != 0)
         fprintf(f, " --dtype %s", o->dtype);
+    if (o->shards)
+        fprintf(f, " --shard %ld/%ld", o->shard, o->shards);
     failed = ferror(f);
     if (fclose(f) != 0 || failed) {
         free(text);

@@ -22,7 +22,7 @@ static int open_model(struct erf_model *m, const struct erf_options *o, struct e
 {
     struct decoder *d = m->decoder = decoder_open(m->argument->path, e);
 
-    if (!d || run_override(d, o->bias, o->positions_none, o->window, e) != 0)
+    if (!d || run_override(d, o->bias, o->bias_dtype, o->positions_none, o->window, e) != 0)
         return -1;
     if (model_text_open(&m->text, d, m->argument->path, o->text.count > 0, e) != 0)
         return -1;
@@ -30,6 +30,45 @@ static int open_model(struct erf_model *m, const struct erf_options *o, struct e
     if (m->bos && m->text.bos < 0)
         return fail(e, "%s: names no beginning-of-text token for --bos (expected bos_token_id, or bos in our own layout, in config.json)", m->argument->path);
     m->train_length = o->train_length && !d->train_length ? (int)o->train_length : d->train_length;
+    return 0;
+}
+
+size_t erf_shard(size_t *first, size_t segments, long shard, long shards)
+{
+    unsigned __int128 s = segments, n = (unsigned long)shards;
+    size_t end = (size_t)(s * (unsigned long)shard / n);
+
+    *first = (size_t)(s * (unsigned long)(shard - 1) / n);
+    return end - *first;
+}
+
+/* Keeps the segments of this shard. */
+static int take_shard(struct erf_model *m, const struct erf_options *o, struct error *e)
+{
+    struct segments *s = &m->segments;
+    size_t count;
+
+    m->run_segments = s->count;
+    if (!o->shards)
+        return 0;
+    count = erf_shard(&m->first, s->count, o->shard, o->shards);
+    if (!count)
+        return fail(e, "%s: shard %ld/%ld holds no segment, for there are %zu (expected at most as many shards)", m->argument->path, o->shard, o->shards,
+                    s->count);
+    memmove(s->ids, s->ids + m->first * s->length, count * s->length * sizeof *s->ids);
+    memmove(s->start, s->start + m->first, count * sizeof *s->start);
+    s->count = count;
+    return 0;
+}
+
+static int verify_model(struct erf_model *m, struct progress *p, struct error *e)
+{
+    char *line;
+
+    if (model_verify(&line, m->digest, m->decoder, e) != 0)
+        return -1;
+    progress_message(p, "%s: verified: %s", m->argument->name, line);
+    free(line);
     return 0;
 }
 
@@ -53,7 +92,8 @@ static int cut_segments(struct erf_model *m, const struct erf_options *o, const 
     if (d->position_limit > 0 && n > (size_t)d->position_limit)
         return fail(e, "%s: has learned positions for %d inputs, and a segment of %zu tokens has %zu (expected --length %d at most)", m->argument->path,
                     d->position_limit, n + 1, n, d->position_limit + 1);
-    return 0;
+    m->cone = decoder_cone(d, (long)n);
+    return take_shard(m, o, e);
 }
 
 /* Layers that are measured: the embeddings, then those asked for. */
@@ -107,17 +147,17 @@ static int make_targets(struct erf_model *m, const struct erf_run *r, struct err
     for (size_t i = 0; i < o->target_count; i++)
         if (o->targets[i] != length && make_target(&m->targets[at++], m, o, o->targets[i], e) != 0)
             return -1;
-    if (o->attribution == ATTRIBUTION_SMOOTH && !isfinite(m->noise = SMOOTH_NOISE * attribution_embedding_size(m->decoder)))
-        return fail_memory(e, (double)m->decoder->embedding_width * 8, "a row of the embedding");
     return 0;
 }
 
-/* Targets and what a record of the journal holds: the norms of all layers, and two numbers more of integrated gradients. */
-static int lay_out(struct erf_run *r, struct error *e)
+/* Also how much a record of the journal holds: the norms of all layers, and two numbers more of integrated gradients. */
+int erf_lay_out(struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;
     size_t length = r->positions + 1;
 
+    for (r->main_row = 0; o->thresholds[r->main_row] != o->main_threshold; r->main_row++)
+        ;
     r->target_count = 1;
     for (size_t i = 0; i < o->target_count; i++) {
         if (o->targets[i] > length)
@@ -153,7 +193,7 @@ int erf_prepare(struct erf_run *r, struct error *e)
     }
     for (size_t i = 0; i < r->count; i++) {
         r->models[i].argument = &r->arguments[i];
-        if (open_model(&r->models[i], o, e) != 0)
+        if (open_model(&r->models[i], o, e) != 0 || (o->verify && verify_model(&r->models[i], r->progress, e) != 0))
             goto end;
     }
     if (run_text_read(&text, &o->text, &o->tokens, e) != 0)
@@ -164,9 +204,13 @@ int erf_prepare(struct erf_run *r, struct error *e)
         model_text_close(&r->models[i].text); /* its segments are all that is needed */
     }
     r->positions = r->models[0].segments.length - 1;
-    for (r->main_row = 0; o->thresholds[r->main_row] != o->main_threshold; r->main_row++)
-        ;
-    rc = lay_out(r, e);
+    rc = erf_lay_out(r, e);
+    for (size_t i = 0; i < r->count && rc == 0 && o->attribution == ATTRIBUTION_SMOOTH; i++) {
+        struct erf_model *m = &r->models[i];
+
+        if (!isfinite(m->noise = SMOOTH_NOISE * attribution_embedding_size(m->decoder)))
+            rc = fail_memory(e, (double)m->decoder->embedding_width * 8, "a row of the embedding");
+    }
 end:
     run_text_free(&text);
     return rc;
@@ -214,7 +258,7 @@ char *erf_settings(const struct erf_run *r)
         const struct erf_model *m = &r->models[i];
 
         fprintf(f, "model %zu name=%s\nmodel %zu digest=%s\n", i + 1, m->argument->name, i + 1, m->digest);
-        fprintf(f, "model %zu tokens=%s\nmodel %zu segments=%zu\nmodel %zu stride=%zu\n", i + 1, m->tokens_digest, i + 1, m->segments.count, i + 1,
+        fprintf(f, "model %zu tokens=%s\nmodel %zu segments=%zu\nmodel %zu stride=%zu\n", i + 1, m->tokens_digest, i + 1, m->run_segments, i + 1,
                 m->segments.stride);
         fprintf(f, "model %zu bos=%d\n", i + 1, m->bos ? m->bos_id : -1);
     }
@@ -232,6 +276,8 @@ char *erf_settings(const struct erf_run *r)
     for (size_t i = 0; i < o->target_count; i++)
         fprintf(f, "%s%zu", i ? "," : "", o->targets[i]);
     fprintf(f, "\nattention=%s\nattribution=%s\n", o->attention ? "yes" : "no", erf_attribution_name(o->attribution));
+    fprintf(f, "bias_dtype=%s\n", o->bias_dtype ? o->bias_dtype : "");
+    fprintf(f, "shard=%ld/%ld\n", o->shards ? o->shard : 1, o->shards ? o->shards : 1);
     failed = ferror(f);
     if (fclose(f) != 0 || failed) {
         free(text);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ATTRIBUTES_MAX = 40 };
+enum { ATTRIBUTES_MAX = 48 };
 
 /* The attributes of one model, their values owned. */
 struct attributes {
@@ -76,6 +76,27 @@ static void put_target(struct attributes *a, const struct erf_run *r, const stru
     }
 }
 
+/* What `reach merge` needs of a part of a run. */
+static void put_shard(struct attributes *a, const struct erf_run *r, const struct erf_model *m)
+{
+    const struct erf_options *o = r->options;
+    char *theory;
+
+    if (!o->shards)
+        return;
+    put(a, "shard", "%ld/%ld", o->shard, o->shards);
+    put(a, "shard_first", "%zu", m->first);
+    put(a, "run_segments", "%zu", m->run_segments);
+    if (!o->attention)
+        return;
+    theory = erf_attention_theory(r, m);
+    put(a, "attention_segments", "%zu", m->attention.measured);
+    put(a, "attention_used", "%zu", m->attention.used);
+    put(a, "attention_trf", "%s", theory ? theory : "");
+    a->failed |= !theory;
+    free(theory);
+}
+
 static int describe(struct attributes *a, const struct erf_run *r, const struct erf_model *m, struct error *e)
 {
     const struct erf_options *o = r->options;
@@ -94,7 +115,7 @@ static int describe(struct attributes *a, const struct erf_run *r, const struct 
     put(a, "hidden", "%d", d->hidden);
     put(a, "vocabulary", "%d", d->vocabulary);
     put(a, "position_encoding", "%s", d->position_text);
-    put(a, "cone", "%ld", decoder_cone(d, (long)r->positions));
+    put(a, "cone", "%ld", m->cone);
     put(a, "dtype", "%s", r->kernels->dtype);
     put(a, "device", "%s", strcmp(device, "reference") == 0 ? "cpu" : device);
     put(a, "kernels", "%s", r->kernels->name);
@@ -113,6 +134,9 @@ static int describe(struct attributes *a, const struct erf_run *r, const struct 
     put(a, "sink", "%ld", o->sink);
     put(a, "bootstrap", "%ld", o->bootstrap);
     put(a, "seed", "%llu", (unsigned long long)o->seed);
+    if (o->bias_dtype)
+        put(a, "bias_dtype", "%s", o->bias_dtype);
+    put_shard(a, r, m);
     return a->failed ? fail(e, "%s: out of memory for the attributes", m->argument->path) : 0;
 }
 
@@ -136,15 +160,37 @@ static size_t count_all(const struct erf_run *r)
     return count;
 }
 
+/* The attention of a model: its mean, and of a shard the sums; *words is theirs, which the caller frees. */
+static int put_attention(struct result_model *out, uint64_t **words, const struct erf_run *r, const struct erf_model *m, struct error *e)
+{
+    const struct erf_attention *a = &m->attention;
+    size_t count = (size_t)m->decoder->layers * (size_t)m->decoder->heads * r->positions;
+
+    out->attention = a->mass;
+    out->layers = (size_t)m->decoder->layers;
+    out->heads = (size_t)m->decoder->heads;
+    if (!r->options->shards)
+        return 0;
+    *words = calloc(count, 2 * sizeof **words);
+    if (!*words)
+        return fail_memory(e, 2 * (double)count * sizeof **words, "the attention of all heads");
+    out->attention_high = *words;
+    out->attention_low = *words + count;
+    for (size_t i = 0; i < count; i++)
+        out->attention_high[i] = (uint64_t)(a->sum[i] >> 64), out->attention_low[i] = (uint64_t)a->sum[i];
+    return 0;
+}
+
 static int write_h5(const struct erf_run *r, const char *path, struct error *e)
 {
     size_t count = count_all(r), at = 0;
     struct result result = {.version = (char[]){REACH_VERSION}, .command = r->command, .model_count = count};
     struct attributes *attributes = calloc(count, sizeof *attributes);
+    uint64_t **words = calloc(r->count, sizeof *words);
     int rc = -1;
 
     result.models = calloc(count, sizeof *result.models);
-    if (!attributes || !result.models) {
+    if (!attributes || !words || !result.models) {
         fail(e, "%s: out of memory for the results", path);
         goto end;
     }
@@ -174,12 +220,9 @@ static int write_h5(const struct erf_run *r, const char *path, struct error *e)
                 out->c = field->summary.c;
                 out->c_lo = field->summary.c_lo;
                 out->c_hi = field->summary.c_hi;
-                out->completeness = (const double *)target->completeness;
-                if (is_main && m->attention.mass) {
-                    out->attention = m->attention.mass;
-                    out->layers = (size_t)m->decoder->layers;
-                    out->heads = (size_t)m->decoder->heads;
-                }
+                out->completeness = (double *)target->completeness;
+                if (is_main && m->attention.mass && put_attention(out, &words[i], r, m, e) != 0)
+                    goto end;
                 out->attributes = attributes[at].list;
                 out->attribute_count = attributes[at].count;
             }
@@ -189,6 +232,9 @@ end:
     for (size_t i = 0; attributes && i < count; i++)
         free_attributes(&attributes[i]);
     free(attributes);
+    for (size_t i = 0; words && i < r->count; i++)
+        free(words[i]);
+    free(words);
     free(result.models);
     return rc;
 }

@@ -14,13 +14,14 @@
 #include <string.h>
 #include <time.h>
 
-enum option { OPTION_LENGTH, OPTION_DTYPE, OPTION_MEMORY, OPTION_THREADS, OPTION_COUNT };
+enum option { OPTION_LENGTH, OPTION_DTYPE, OPTION_MEMORY, OPTION_THREADS, OPTION_VERIFY, OPTION_COUNT };
 
 static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_LENGTH] = {"length", "L", "tokens of a segment for the estimate (default 2048, or what learned positions allow)"},
     [OPTION_DTYPE] = {"dtype", "TYPE", "f32 or f64: arithmetic for the estimate (default f32)"},
     [OPTION_MEMORY] = {"memory", "SIZE", "bytes a run may take, as 800M or 16G (default: most of what is free)"},
     [OPTION_THREADS] = {"threads", "N", "threads for the estimate (default: all cores)"},
+    [OPTION_VERIFY] = {"verify", NULL, "read the whole checkpoint and check it, as `reach erf --verify` does; says so in a line of its own"},
 };
 
 static const struct verb_help help = {
@@ -200,13 +201,13 @@ end:
     return rc;
 }
 
-static int print_model(const char *path, long length, const char *dtype, size_t memory, struct error *e)
+static int print_model(const char *path, long length, const char *dtype, size_t memory, int verify, struct error *e)
 {
     struct decoder *d = decoder_open(path, e);
-    char digest[33];
+    char digest[33], *line = NULL;
     int rc = -1;
 
-    if (!d || model_digest(digest, d, e) != 0)
+    if (!d || (verify ? model_verify(&line, digest, d, e) : model_digest(digest, d, e)) != 0)
         goto end;
     if (!length)
         length = d->position_limit && d->position_limit < 2047 ? d->position_limit + 1 : 2048;
@@ -232,8 +233,11 @@ static int print_model(const char *path, long length, const char *dtype, size_t 
     if (trf_print_summary(d, e) != 0)
         goto end;
     printf("digest         %s\n", digest);
+    if (line)
+        printf("verified       %s\n", line);
     rc = print_estimate(d, length, dtype, memory, e);
 end:
+    free(line);
     decoder_close(d);
     return rc;
 }
@@ -247,7 +251,7 @@ int main_info(int argc, char **argv)
     long length = 0, threads = 0;
     size_t memory = 0;
     struct error e = {""};
-    int option, rc = 0, status = EXIT_DONE;
+    int option, verify = 0, rc = 0, status = EXIT_DONE;
 
     while (rc == 0 && (option = arguments_next(&a, &help, &value, &e)) != ARGUMENT_END)
         switch (option) {
@@ -263,6 +267,7 @@ int main_info(int argc, char **argv)
             break;
         case OPTION_MEMORY: rc = read_size("--memory", value, &memory, &e); break;
         case OPTION_THREADS: rc = read_whole("--threads", value, 1, 4096, &threads, &e); break;
+        case OPTION_VERIFY: verify = 1; break;
         default: rc = -1; break;
         }
     if (rc == 0)
@@ -273,7 +278,7 @@ int main_info(int argc, char **argv)
     }
     if (threads)
         omp_set_num_threads((int)threads);
-    if (print_model(model->path, length, dtype, memory, &e) != 0)
+    if (print_model(model->path, length, dtype, memory, verify, &e) != 0)
         status = print_failure("info", &e);
 end:
     free(model);

@@ -17,6 +17,7 @@ static const struct verb {
     const char *summary;
 } verbs[] = {
     {"erf", main_erf, "how far back models look on a text: curves, empirical receptive fields, figure"},
+    {"merge", main_merge, "shards of one run of erf as one result"},
     {"ppl", main_ppl, "perplexity at several contexts, by four protocols"},
     {"trf", main_trf, "from a formula alone: does its series converge, and how far does the field reach"},
     {"bias", main_bias, "values and pictures of position biases"},

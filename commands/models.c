@@ -1,6 +1,8 @@
 /* MODEL arguments. */
 #include "commands/models.h"
 
+#include "io/verify.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -135,5 +137,25 @@ int model_digest(char digest[33], const struct decoder *d, struct error *e)
     for (int i = 0; i < 16; i++)
         snprintf(digest + 2 * i, 3, "%02x", canonical.digest[i]);
     XXH3_freeState(state);
+    return 0;
+}
+
+int model_verify(char **line, char digest[33], const struct decoder *d, struct error *e)
+{
+    struct verified v;
+    char checksums[80] = "";
+
+    *line = NULL;
+    if (tensors_verify(&v, d->tensors, e) != 0 || model_digest(digest, d, e) != 0)
+        return -1;
+    if (v.right)
+        snprintf(checksums, sizeof checksums, ", %zu checksum%s right", v.right, v.right == 1 ? " is" : "s are");
+    if (v.unguarded)
+        snprintf(checksums + strlen(checksums), sizeof checksums - strlen(checksums), ", %zu without one", v.unguarded);
+    if (asprintf(line, "%zu file%s of %.1f MB read, all numbers of %zu tensors are finite%s; digest %s", v.files, v.files == 1 ? "" : "s", (double)v.bytes / 1e6,
+                 v.tensors, checksums, digest) < 0) {
+        *line = NULL;
+        return fail(e, "%s: out of memory", d->path);
+    }
     return 0;
 }

@@ -17,4 +17,7 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
 /* XXH3-128 of the tensors' digest and the text of the config, as 32 hex digits. */
 int model_digest(char digest[33], const struct decoder *d, struct error *e) MUST_USE;
 
+/* Reads the whole checkpoint and checks it (io/verify.h); *line is what was found, with the digest, which model_digest gives; the caller frees it. */
+int model_verify(char **line, char digest[33], const struct decoder *d, struct error *e) MUST_USE;
+
 #endif

@@ -30,7 +30,7 @@ struct ppl_options {
     size_t stride;                         /* of sliding; 0: half of each context */
     size_t segments;                       /* of last, at most */
     long train_length, threads;            /* train_length 0: as the checkpoint says; threads 0: all */
-    const char *device, *dtype, *bias, *formats;
+    const char *device, *dtype, *bias, *bias_dtype, *formats; /* bias_dtype NULL: none */
     int positions_none, window;            /* window -1: as the checkpoint says */
     size_t memory;                         /* bytes; 0: most of what is free */
     int force, quiet, timing;

@@ -15,7 +15,7 @@ enum { DEFAULT_CONTEXTS = sizeof default_contexts / sizeof *default_contexts };
 
 enum option {
     OPTION_TEXT, OPTION_TOKENS, OPTION_FOLDER, OPTION_PROTOCOL, OPTION_CONTEXT, OPTION_STRIDE, OPTION_WINDOW, OPTION_SEGMENTS, OPTION_TRAIN_LENGTH,
-    OPTION_BIAS, OPTION_POSITIONS, OPTION_DEVICE, OPTION_DTYPE, OPTION_MEMORY, OPTION_THREADS, OPTION_TIMING, OPTION_FORCE, OPTION_FORMAT, OPTION_QUIET,
+    OPTION_BIAS, OPTION_BIAS_DTYPE, OPTION_POSITIONS, OPTION_DEVICE, OPTION_DTYPE, OPTION_MEMORY, OPTION_THREADS, OPTION_TIMING, OPTION_FORCE, OPTION_FORMAT, OPTION_QUIET,
     OPTION_COUNT
 };
 
@@ -31,6 +31,7 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_SEGMENTS] = {"segments", "N", "of last: targets at most (default 1000; fewer when the text is shorter)"},
     [OPTION_TRAIN_LENGTH] = {"train-length", "N", "tokens the models were trained on, marked in the figure, where a checkpoint does not say it"},
     [OPTION_BIAS] = BIAS_ROW,
+    [OPTION_BIAS_DTYPE] = BIAS_DTYPE_ROW,
     [OPTION_POSITIONS] = POSITIONS_ROW,
     [OPTION_DEVICE] = DEVICE_ROW,
     [OPTION_DTYPE] = DTYPE_ROW,
@@ -147,6 +148,7 @@ static int parse_one(struct ppl_options *o, int option, const char *value, struc
         return rc;
     case OPTION_TRAIN_LENGTH: return read_whole("--train-length", value, 1, 1L << 30, &o->train_length, e);
     case OPTION_BIAS: o->bias = value; return read_bias(value, e);
+    case OPTION_BIAS_DTYPE: o->bias_dtype = value; return read_bias_dtype(value, e);
     case OPTION_POSITIONS: o->positions_none = 1; return read_positions(value, e);
     case OPTION_DEVICE: o->device = value; return read_device(value, e);
     case OPTION_DTYPE: o->dtype = value; return read_dtype(value, e);
@@ -250,6 +252,8 @@ char *ppl_options_command(const struct ppl_options *o)
         fputs(" --bias", f);
         command_word(f, o->bias);
     }
+    if (o->bias_dtype)
+        fprintf(f, " --bias-dtype %s", o->bias_dtype);
     if (o->positions_none)
         fputs(" --positions none", f);
     if (strcmp(o->dtype, "f32") != 0)

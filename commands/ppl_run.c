@@ -22,7 +22,7 @@ static int open_model(struct ppl_model *m, const struct ppl_options *o, struct e
 {
     struct decoder *d = m->decoder = decoder_open(m->argument->path, e);
 
-    if (!d || run_override(d, o->bias, o->positions_none, o->window, e) != 0)
+    if (!d || run_override(d, o->bias, o->bias_dtype, o->positions_none, o->window, e) != 0)
         return -1;
     if (model_text_open(&m->text, d, m->argument->path, o->text.count > 0, e) != 0)
         return -1;

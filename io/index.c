@@ -88,6 +88,9 @@ int index_read(struct tensors *t, const char *path, int (*read)(struct tensors *
             goto end;
         }
     }
+    const json_t *total = json_object_get(json_object_get(root, "metadata"), "total_size");
+    if (json_is_number(total) && json_number_value(total) >= 0 && json_number_value(total) < 0x1p63)
+        store_state(t, json_is_integer(total) ? (size_t)json_integer_value(total) : (size_t)json_number_value(total));
     result = 0;
 end:
     json_decref(root);

@@ -128,6 +128,10 @@ static int write_model(struct writer *w, hid_t models, const struct result_model
         result = write_dataset(w, group, "completeness", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, m->completeness, 0, rows, 2);
     if (result == 0 && m->attention)
         result = write_dataset(w, group, "attention", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, m->attention, m->layers, m->heads, columns);
+    if (result == 0 && m->attention_high)
+        result = write_dataset(w, group, "attention_high", H5T_STD_U64LE, H5T_NATIVE_UINT64, m->attention_high, m->layers, m->heads, columns);
+    if (result == 0 && m->attention_low)
+        result = write_dataset(w, group, "attention_low", H5T_STD_U64LE, H5T_NATIVE_UINT64, m->attention_low, m->layers, m->heads, columns);
     H5Gclose(group);
     return result;
 }

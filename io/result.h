@@ -27,10 +27,11 @@ struct result_model {
     uint8_t *status;                /* [segments] enum segment_status */
     uint64_t *start;                /* [segments] */
     double *s, *c, *c_lo, *c_hi;    /* [positions] */
-    /* written only, each where it is not NULL */
-    const double *completeness;     /* [segments, 2] of integrated gradients: the sum of the attributions, log p of the baseline */
-    const double *attention;        /* [layers, heads, positions] mean attention by distance */
-    size_t layers, heads;
+    /* each where it is not NULL */
+    double *completeness;           /* [segments, 2] of integrated gradients: the sum of the attributions, log p of the baseline */
+    uint64_t *attention_high, *attention_low; /* [layers, heads, positions] of a shard: the sums over its segments in units of 2^-96, as two words */
+    const double *attention;        /* written only: [layers, heads, positions] mean attention by distance */
+    size_t layers, heads;           /* of attention */
     struct result_attribute *attributes; /* path, digest, family, layers, heads, hidden, position_encoding, dtype, device, target, train_length ... */
     size_t attribute_count;
 };
@@ -49,6 +50,8 @@ int result_write(const char *path, const struct result *r, struct error *e) MUST
 /* Reads PATH in processes of their own (io/confine.h); every size is checked. Caller frees with result_free. External links, unknown formats and wrong
  * shapes are refused. */
 int result_read(const char *path, struct result *out, struct error *e) MUST_USE;
+/* The same without the data: arrays stay NULL. */
+int result_read_heads(const char *path, struct result *out, struct error *e) MUST_USE;
 void result_free(struct result *r);
 /* The attribute's value, or NULL. */
 const char *result_attribute(const struct result_model *m, const char *name);

@@ -17,16 +17,25 @@ enum {
     MODELS_MAX = 100000
 };
 
-/* The datasets of a model: where they belong, and which sizes they have. */
-enum { NORM, LOGPROB, STATUS, START, S, C, C_LO, C_HI, DATASETS };
+/* The datasets of a model: their dimensions, in this order, and those that need not be there. */
+enum { NORM, LOGPROB, STATUS, START, S, C, C_LO, C_HI, COMPLETENESS, ATTENTION_HIGH, ATTENTION_LOW, DATASETS };
+enum { BY_HEAD = 1 /* layers, heads */, BY_SEGMENT = 2, BY_POSITION = 4, PAIRS = 8, OPTIONAL = 16 };
 static const struct {
     const char *name;
-    int by_segment, by_position;
+    int dimensions;
     size_t element_bytes; /* in memory */
 } datasets[DATASETS] = {
-    [NORM] = {"norm", 1, 1, sizeof(double)}, [LOGPROB] = {"logprob", 1, 0, sizeof(double)}, [STATUS] = {"status", 1, 0, sizeof(uint8_t)},
-    [START] = {"start", 1, 0, sizeof(uint64_t)}, [S] = {"s", 0, 1, sizeof(double)}, [C] = {"c", 0, 1, sizeof(double)},
-    [C_LO] = {"c_lo", 0, 1, sizeof(double)}, [C_HI] = {"c_hi", 0, 1, sizeof(double)},
+    [NORM] = {"norm", BY_SEGMENT | BY_POSITION, sizeof(double)},
+    [LOGPROB] = {"logprob", BY_SEGMENT, sizeof(double)},
+    [STATUS] = {"status", BY_SEGMENT, sizeof(uint8_t)},
+    [START] = {"start", BY_SEGMENT, sizeof(uint64_t)},
+    [S] = {"s", BY_POSITION, sizeof(double)},
+    [C] = {"c", BY_POSITION, sizeof(double)},
+    [C_LO] = {"c_lo", BY_POSITION, sizeof(double)},
+    [C_HI] = {"c_hi", BY_POSITION, sizeof(double)},
+    [COMPLETENESS] = {"completeness", BY_SEGMENT | PAIRS | OPTIONAL, sizeof(double)},
+    [ATTENTION_HIGH] = {"attention_high", BY_HEAD | BY_POSITION | OPTIONAL, sizeof(uint64_t)},
+    [ATTENTION_LOW] = {"attention_low", BY_HEAD | BY_POSITION | OPTIONAL, sizeof(uint64_t)},
 };
 
 /* What the first process tells of a model. Its attributes follow, names and values, and behind them a text of no bytes as a name. All texts are their size
@@ -34,8 +43,8 @@ static const struct {
 struct row {
     char name[sizeof ((struct result_model *)0)->name];
     uint64_t target, layer; /* 0, 0: the main group */
-    uint64_t segments, positions, wide;
-    uint64_t address[DATASETS]; /* in the file */
+    uint64_t segments, positions, layers, heads, wide;
+    uint64_t address[DATASETS]; /* in the file; 0: not there */
 };
 
 /* -- in the first child: what there is -- */
@@ -157,15 +166,21 @@ static herr_t list_attribute(hid_t object, const char *name, const H5A_info_t *i
 static int list_dataset(struct lister *r, hid_t group, struct row *row, int which, hid_t stored, hid_t other, uint64_t *is_other)
 {
     const char *model = row->name, *name = datasets[which].name;
-    uint64_t *sizes[2];
-    int rank = 0, result = -1;
+    uint64_t *sizes[3], two = 2;
+    int dimensions = datasets[which].dimensions, rank = 0, result = -1;
     char label[sizeof row->name + 16];
-    hsize_t dims[2] = {0};
+    hsize_t dims[3] = {0};
     H5O_info_t info;
-    if (datasets[which].by_segment)
+    if (dimensions & BY_HEAD)
+        sizes[rank++] = &row->layers, sizes[rank++] = &row->heads;
+    if (dimensions & BY_SEGMENT)
         sizes[rank++] = &row->segments;
-    if (datasets[which].by_position)
+    if (dimensions & BY_POSITION)
         sizes[rank++] = &row->positions;
+    if (dimensions & PAIRS)
+        sizes[rank++] = &two;
+    if (dimensions & OPTIONAL && H5Lexists(group, name, H5P_DEFAULT) <= 0)
+        return 0;
     hid_t dataset = hdf_is_hard_link(group, name) ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
     if (dataset < 0)
         return fail(r->e, "%s: %s has no dataset %s (expected a result of reach erf)", r->path, model, name);
@@ -203,7 +218,8 @@ end:
 
 static int list_datasets(struct lister *r, hid_t group, struct row *row)
 {
-    const hid_t real = H5T_IEEE_F64LE, types[DATASETS] = {H5T_IEEE_F32LE, real, H5T_STD_U8LE, H5T_STD_U64LE, real, real, real, real};
+    const hid_t real = H5T_IEEE_F64LE, word = H5T_STD_U64LE,
+                types[DATASETS] = {H5T_IEEE_F32LE, real, H5T_STD_U8LE, word, real, real, real, real, real, word, word};
     uint64_t unused;
     for (int i = 0; i < DATASETS; i++)
         if (list_dataset(r, group, row, i, types[i], i == NORM ? real : types[i], i == NORM ? &row->wide : &unused))
@@ -343,14 +359,27 @@ struct data {
 static void **array_of(struct result_model *m, int which)
 {
     void **const arrays[DATASETS] = {(void **)&m->norm, (void **)&m->logprob, (void **)&m->status, (void **)&m->start,
-                                     (void **)&m->s,    (void **)&m->c,       (void **)&m->c_lo,   (void **)&m->c_hi};
+                                     (void **)&m->s,    (void **)&m->c,       (void **)&m->c_lo,   (void **)&m->c_hi,
+                                     (void **)&m->completeness, (void **)&m->attention_high, (void **)&m->attention_low};
     return arrays[which];
 }
 
-/* Elements of an array of the model, which do not overflow once the model is listed. */
+/* Elements of an array of the model; -1 beyond 64 bits. */
+static int count_elements(size_t *out, const struct result_model *m, int which)
+{
+    int dimensions = datasets[which].dimensions;
+    *out = dimensions & PAIRS ? 2 : 1;
+    return (dimensions & BY_HEAD && (size_multiply(out, *out, m->layers) || size_multiply(out, *out, m->heads))) ||
+                   (dimensions & BY_SEGMENT && size_multiply(out, *out, m->segments)) || (dimensions & BY_POSITION && size_multiply(out, *out, m->positions))
+               ? -1
+               : 0;
+}
+
+/* The same of a model that has its memory: nothing overflows. */
 static size_t elements_of(const struct result_model *m, int which)
 {
-    return (datasets[which].by_segment ? m->segments : 1) * (datasets[which].by_position ? m->positions : 1);
+    size_t count = 0;
+    return count_elements(&count, m, which) ? 0 : count;
 }
 
 static int read_data(FILE *out, void *context, struct error *e)
@@ -361,10 +390,13 @@ static int read_data(FILE *out, void *context, struct error *e)
     hid_t file = hdf_open_descriptor(d->file->descriptor, path, e);
     if (file < 0)
         return -1;
-    const hid_t real = H5T_NATIVE_DOUBLE, types[DATASETS] = {real, real, H5T_NATIVE_UINT8, H5T_NATIVE_UINT64, real, real, real, real};
+    const hid_t real = H5T_NATIVE_DOUBLE, word = H5T_NATIVE_UINT64,
+                types[DATASETS] = {real, real, H5T_NATIVE_UINT8, word, real, real, real, real, real, word, word};
     for (size_t i = 0; i < d->out->model_count; i++)
         for (int k = 0; k < DATASETS; k++) {
             struct result_model *m = &d->out->models[i];
+            if (!d->address[i][k])
+                continue;
             hid_t dataset = H5Oopen_by_addr(file, d->address[i][k]), space = H5Dget_space(dataset);
             hssize_t count = H5Sget_simple_extent_npoints(space);
             if (count < 0 || (size_t)count != elements_of(m, k))
@@ -435,14 +467,17 @@ static int take_attributes(struct cursor *c, struct result_model *m)
     }
 }
 
-/* Adds the bytes of the model's arrays, each on a multiple of 8, to *total, and the largest to *largest. */
-static int add_bytes(size_t *total, size_t *largest, const struct result_model *m)
+/* Adds the bytes of the model's arrays that are there, each on a multiple of 8, to *total, and the largest to *largest. */
+static int add_bytes(size_t *total, size_t *largest, const struct result_model *m, const uint64_t *address)
 {
     size_t count, bytes;
-    if (m->segments == 0 || m->positions == 0 || size_multiply(&count, m->segments, m->positions))
+    if (m->segments == 0 || m->positions == 0)
         return -1;
     for (int k = 0; k < DATASETS; k++) {
-        if (size_multiply(&bytes, elements_of(m, k), datasets[k].element_bytes) || size_add(&bytes, bytes, 7) || size_add(total, *total, bytes / 8 * 8))
+        if (!address[k])
+            continue;
+        if (count_elements(&count, m, k) || size_multiply(&bytes, count, datasets[k].element_bytes) || size_add(&bytes, bytes, 7) ||
+            size_add(total, *total, bytes / 8 * 8))
             return -1;
         *largest = bytes > *largest ? bytes : *largest;
     }
@@ -466,7 +501,8 @@ static int take_models(struct cursor *c, struct result *out, uint64_t (**address
             return fail_memory(c->e, (double)(out->model_count + 1) * (sizeof *models + sizeof *grown), "models");
         struct result_model *m = &models[out->model_count];
         memcpy(grown[out->model_count++], row.address, sizeof row.address);
-        *m = (struct result_model){.target = row.target, .layer = row.layer, .segments = row.segments, .positions = row.positions, .wide = row.wide != 0};
+        *m = (struct result_model){.target = row.target, .layer = row.layer, .segments = row.segments, .positions = row.positions, .layers = row.layers,
+                                   .heads = row.heads, .wide = row.wide != 0};
         memcpy(m->name, row.name, sizeof m->name);
         m->name[sizeof m->name - 1] = '\0';
         if (take_attributes(c, m))
@@ -476,12 +512,12 @@ static int take_models(struct cursor *c, struct result *out, uint64_t (**address
 }
 
 /* Memory for the arrays of all models; *largest is the size of the largest. */
-static int give_memory(struct result *out, size_t *largest, const char *path, struct error *e)
+static int give_memory(struct result *out, uint64_t (*address)[DATASETS], size_t *largest, const char *path, struct error *e)
 {
     size_t total = 0;
     *largest = 0;
     for (size_t i = 0; i < out->model_count; i++)
-        if (add_bytes(&total, largest, &out->models[i]))
+        if (add_bytes(&total, largest, &out->models[i], address[i]))
             return fail(e, "%s: its shapes overflow 64 bits", path);
     if (!(out->memory = confine_memory(total, path, e)))
         return -1;
@@ -489,6 +525,8 @@ static int give_memory(struct result *out, size_t *largest, const char *path, st
     unsigned char *at = out->memory;
     for (size_t i = 0; i < out->model_count; i++)
         for (int k = 0; k < DATASETS; k++) {
+            if (!address[i][k])
+                continue;
             *array_of(&out->models[i], k) = at;
             at += (elements_of(&out->models[i], k) * datasets[k].element_bytes + 7) / 8 * 8;
         }
@@ -503,39 +541,60 @@ static int check_status(const struct result_model *m, const char *path, struct e
     return 0;
 }
 
-int result_read(const char *path, struct result *out, struct error *e)
+/* All that the first child tells. */
+static int read_heads(struct data *d, struct error *e)
+{
+    const char *path = d->file->path;
+    char *rows = NULL, *format = NULL;
+    size_t size;
+    if (confine(&rows, &size, list_file, (void *)(uintptr_t)d->file, HDF_MEMORY, HDF_SECONDS, path, e))
+        return -1;
+    struct cursor c = {rows, size, path, e};
+    int result = take_text(&c, &format) || take_text(&c, &d->out->version) || take_text(&c, &d->out->command) || take_models(&c, d->out, &d->address) ? -1 : 0;
+    free(format);
+    free(rows);
+    return result;
+}
+
+static int read_arrays(struct data *d, struct error *e)
+{
+    struct result *out = d->out;
+    const char *path = d->file->path;
+    char *none = NULL;
+    size_t size, largest, memory;
+    if (give_memory(out, d->address, &largest, path, e))
+        return -1;
+    /* chunks may be as large as their dataset, and are unpacked through two filters */
+    if (size_multiply(&memory, 4, largest) || size_add(&memory, memory, HDF_MEMORY))
+        return fail_memory(e, 4 * (double)largest, path);
+    int result = confine(&none, &size, read_data, d, memory, HDF_SECONDS + out->memory_bytes / HDF_BYTES_A_SECOND, path, e);
+    free(none);
+    for (size_t i = 0; result == 0 && i < out->model_count; i++)
+        result = check_status(&out->models[i], path, e);
+    return result;
+}
+
+static int read_result(const char *path, struct result *out, int with_arrays, struct error *e)
 {
     struct hdf_file file;
     struct data data = {.file = &file, .out = out};
-    char *rows = NULL, *none = NULL, *format = NULL;
-    size_t size, largest, memory;
-    int result = -1;
     *out = (struct result){0};
     if (hdf_file_open(&file, path, e))
         return -1;
-    if (confine(&rows, &size, list_file, &file, HDF_MEMORY, HDF_SECONDS, path, e))
-        goto end;
-    struct cursor c = {rows, size, path, e};
-    if (take_text(&c, &format) || take_text(&c, &out->version) || take_text(&c, &out->command) || take_models(&c, out, &data.address) ||
-        give_memory(out, &largest, path, e))
-        goto end;
-    /* chunks may be as large as their dataset, and are unpacked through two filters */
-    if (size_multiply(&memory, 4, largest) || size_add(&memory, memory, HDF_MEMORY)) {
-        fail_memory(e, 4 * (double)largest, path);
-        goto end;
-    }
-    if (confine(&none, &size, read_data, &data, memory, HDF_SECONDS + out->memory_bytes / HDF_BYTES_A_SECOND, path, e))
-        goto end;
-    result = 0;
-    for (size_t i = 0; result == 0 && i < out->model_count; i++)
-        result = check_status(&out->models[i], path, e);
-end:
-    free(none);
-    free(format);
-    free(rows);
+    int result = read_heads(&data, e) || (with_arrays && read_arrays(&data, e)) ? -1 : 0;
     free(data.address);
     hdf_file_close(&file);
     if (result)
         result_free(out);
     return result;
+}
+
+int result_read(const char *path, struct result *out, struct error *e)
+{
+    return read_result(path, out, 1, e);
+}
+
+int result_read_heads(const char *path, struct result *out, struct error *e)
+{
+    return read_result(path, out, 0, e);
 }

@@ -37,6 +37,13 @@ int store_finish(struct tensors *t, struct error *e) MUST_USE;
 /* Writes all elements, row after row. -1 when the stream takes no more. */
 int store_write(FILE *out, const struct tensor *tensor) MUST_USE;
 
+/* Keeps how many bytes an index states for all tensors together; *bytes of it, 0 when there is no such statement. */
+void store_state(struct tensors *t, size_t bytes);
+int store_stated(const struct tensors *t, size_t *bytes);
+
+/* The mapped files. */
+size_t store_files(const struct tensors *t);
+const struct mapped *store_file_at(const struct tensors *t, size_t index);
 /* The file that holds a tensor of a finished store. */
 const struct mapped *store_file(const struct tensor *tensor);
 

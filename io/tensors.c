@@ -34,6 +34,8 @@ struct tensors {
     size_t entry_count, entry_capacity;
     struct owned *owned;
     size_t owned_count;
+    size_t stated; /* bytes of all tensors by the index; valid where is_stated */
+    int is_stated;
 };
 
 static const struct stored_type types[] = {
@@ -210,6 +212,28 @@ int store_finish(struct tensors *t, struct error *e)
         return fail(e, "%s: tensor %s is also in %s (expected it in one shard)", other->file->path, other->tensor.name, path_base(one->file->path));
     }
     return 0;
+}
+
+void store_state(struct tensors *t, size_t bytes)
+{
+    t->stated = bytes;
+    t->is_stated = 1;
+}
+
+int store_stated(const struct tensors *t, size_t *bytes)
+{
+    *bytes = t->stated;
+    return t->is_stated;
+}
+
+size_t store_files(const struct tensors *t)
+{
+    return t->file_count;
+}
+
+const struct mapped *store_file_at(const struct tensors *t, size_t index)
+{
+    return t->files[index];
 }
 
 const struct mapped *store_file(const struct tensor *tensor)

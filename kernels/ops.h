@@ -22,6 +22,7 @@
 struct buffer;    /* memory of a set */
 struct weight;    /* a parameter tensor in the set's own form */
 struct attention; /* shape, scale, position tables of one kind of attention layer */
+struct reading;   /* values on their way to the host */
 
 /* What a buffer is for; a set chooses the element type of each role. */
 enum buffer_role {
@@ -96,10 +97,15 @@ struct kernels {
     /* `count` elements, contents undefined; NULL with *e on failure. The caller destroys. */
     struct buffer *(*create)(struct kernels *k, enum buffer_role role, size_t count, struct error *e);
     void (*destroy)(struct kernels *k, struct buffer *b); /* NULL is allowed */
-    /* Host to buffer and back; they synchronize. ROLE_INDEX buffers take write_index only. */
+    /* Host to buffer and back. ROLE_INDEX buffers take write_index only. write and read synchronize; write_index has taken the values when it returns. */
     void (*write)(struct kernels *k, struct buffer *b, size_t at, const double *values, size_t count);
     void (*read)(struct kernels *k, double *values, const struct buffer *b, size_t at, size_t count);
     void (*write_index)(struct kernels *k, struct buffer *b, size_t at, const int32_t *values, size_t count);
+    /* read in two steps, so that the host can enqueue more while these values are made: read_begin enqueues a copy of what is enqueued up to now; read_end
+     * waits for that alone and ends the reading, with the values (NULL: for nobody), or with -1 and the first thing that went wrong since an error was last
+     * taken. Readings are ended before their set is closed. Both NULL in a set whose operations are done when they return. */
+    struct reading *(*read_begin)(struct kernels *k, const struct buffer *b, size_t at, size_t count, struct error *e);
+    int (*read_end)(struct kernels *k, double *values, struct reading *r, struct error *e);
     /* Waits for all that was enqueued; -1 with the first thing that went wrong since the last call. */
     int (*synchronize)(struct kernels *k, struct error *e);
     /* Bytes of scratch the set itself needs at most for these rows and this attention (for the memory plan). */

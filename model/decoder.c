@@ -135,11 +135,15 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
     }
     for (int l = 0; l < d->layers && o->window >= 0; l++)
         d->blocks[l].score.window = o->window;
+    for (int l = 0; l < d->layers && o->bias_type != ELEMENT_F64; l++)
+        d->blocks[l].score.bias_type = d->blocks[l].score.key_bias_type = o->bias_type;
     /* what was changed first: tables cut long texts at their end */
     if (o->bias)
         at += (size_t)snprintf(text, room, "--bias %s, ", o->bias->source);
     if (o->window >= 0 && at < room)
         at += (size_t)snprintf(text + at, room - at, "--window %d, ", o->window);
+    if (o->bias_type != ELEMENT_F64 && at < room)
+        at += (size_t)snprintf(text + at, room - at, "--bias-dtype %s, ", element_name(o->bias_type));
     if (o->positions_none && at < room)
         at += (size_t)snprintf(text + at, room - at, "--positions none, ");
     if (at < room)

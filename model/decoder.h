@@ -39,7 +39,8 @@ struct score {
     double scale, soft_cap;
     int window; /* 0: none */
     const struct formula *bias, *multiplier, *key_bias; /* key_bias by the position of the key, from 0 */
-    enum element key_bias_type; /* the key's position, and then its bias, are rounded to this type before key_bias_scale; ELEMENT_F64: not */
+    /* The type that bias and multiplier, and key_bias before its scale, are computed in (analyze/formula.h, struct formula_rounding); ELEMENT_F64: not rounded. */
+    enum element bias_type, key_bias_type;
     double key_bias_scale;      /* factor on key_bias */
 };
 
@@ -115,6 +116,7 @@ struct position_override {
     struct formula *bias;
     int positions_none;
     int window; /* -1: as the checkpoint says */
+    enum element bias_type; /* type that biases of every layer are computed in; ELEMENT_F64: as the checkpoint says */
 };
 int decoder_override(struct decoder *d, struct position_override *o, struct error *e) MUST_USE;
 

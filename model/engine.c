@@ -157,7 +157,7 @@ struct engine *engine_create(struct kernels *k, const struct decoder *d, const s
         goto failed;
     }
     plan_rows(d, o, g->n, g->keys, g->queries);
-    if (scores_create(g, e) || weights_load_shared(g, e) || make_buffers(g, e))
+    if (scores_create(g, e) || weights_load_shared(g, e) || make_buffers(g, e) || measure_open(g, e))
         goto failed;
     return g;
 failed:
@@ -177,6 +177,7 @@ void engine_close(struct engine *g)
         return;
     struct kernels *k = g->k;
     int layers = g->d->layers;
+    measure_close(g);
     if (g->blocks)
         weights_free_all(g);
     for (int l = 0; g->attention && l < layers; l++) {
@@ -243,38 +244,6 @@ int engine_upload(struct engine *g, const int32_t *ids, int count, struct error 
     k->write_index(k, g->targets, 0, targets, (size_t)count);
     free(inputs);
     return 0;
-}
-
-/* Norms of layer l [count, keys] into norm [count, layers, n], 0 outside the cone. */
-static int read_norms(struct engine *g, double *norm, size_t l, size_t layers, size_t count, struct error *e)
-{
-    size_t n = (size_t)g->n, rows = (size_t)g->keys[l];
-    double *values = malloc(count * rows * sizeof *values);
-    if (!values)
-        return fail_memory(e, 8.0 * (double)count * (double)rows, "norms");
-    g->k->read(g->k, values, l ? g->layer_norms[l] : g->norms, 0, count * rows);
-    for (size_t b = 0; b < count; b++) {
-        double *to = norm + (b * layers + l) * n;
-        memset(to, 0, (n - rows) * sizeof *to);
-        memcpy(to + (n - rows), values + b * rows, rows * sizeof *to);
-    }
-    free(values);
-    return 0;
-}
-
-int engine_measure(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count, struct error *e)
-{
-    struct kernels *k = g->k;
-    size_t layers = g->layer_norms ? (size_t)g->d->layers : 1;
-    struct buffer *gradient;
-    if (engine_upload(g, ids, count, e) || reverse_pass(g, &gradient, count, e))
-        return -1;
-    reverse_norms(g, gradient, count);
-    for (size_t l = 0; l < layers; l++)
-        if (read_norms(g, norm, l, layers, (size_t)count, e))
-            return -1;
-    k->read(k, logprob, g->logprob, 0, (size_t)count);
-    return k->synchronize(k, e);
 }
 
 /* *finite = 1 if the first `count` elements are; -1 on failure. */

@@ -62,6 +62,14 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
  * [count, layers, n]: those, and from layer 1 on the norms of the gradient with respect to the input of block l, x[l]. */
 int engine_measure(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count, struct error *e) MUST_USE;
 
+/* The same in two steps, so that a device can be given more before it is done: engine_begin enqueues a batch (where the kernel set computes at once, it does so
+ * here), and engine_end waits for the oldest that is begun. At most engine_ahead may be begun at a time, 1 or ENGINE_AHEAD, and none when another
+ * function of the engine is called. After a failure only engine_close is left. */
+enum { ENGINE_AHEAD = 2 };
+int engine_ahead(const struct engine *g);
+int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *e) MUST_USE;
+int engine_end(struct engine *g, double *norm, double *logprob, struct error *e) MUST_USE;
+
 /* For a segment whose norms are unusable: the first layer whose output is not finite: -1 the embedding, 0..layers-1 a block, layers the head; layers + 1 if all
  * are finite. */
 int engine_first_nonfinite(struct engine *g, const int32_t *ids, int *layer, struct error *e) MUST_USE;

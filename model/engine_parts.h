@@ -45,6 +45,12 @@ struct kept {
 };
 enum { KEPT_BUFFERS = 17 };
 
+/* A batch that is enqueued. */
+struct begun {
+    int count;                 /* segments */
+    struct reading **readings; /* [layers measured + 1]: norms of each layer, log p; NULL where the set computes at once */
+};
+
 struct engine {
     struct kernels *k;
     const struct decoder *d;
@@ -74,6 +80,8 @@ struct engine {
     struct buffer *dq, *dkv;
     struct buffer *g[2];  /* gradient of the residual stream, two in turn */
     struct buffer *last, *d_last, *final_statistics, *logprob, *norms;
+    struct begun begun[ENGINE_AHEAD]; /* begun_count of them from begun_first on, in a ring */
+    int begun_first, begun_count;
     struct buffer **layer_norms; /* with by_layer: [layers] [B keys]; none at 0, which is g->norms */
     struct buffer *mean;   /* mean gradient of several passes [B n, E], for attributions */
     double *host;          /* of attributions: [n, E] of one segment, and one more row */
@@ -106,6 +114,11 @@ int attribution_passes(enum attribution a);
 int engine_upload(struct engine *g, const int32_t *ids, int count, struct error *e) MUST_USE;
 /* Every id is in the vocabulary and none is padding; else an error that names it. */
 int engine_check_ids(const struct engine *g, const int32_t *ids, size_t count, struct error *e) MUST_USE;
+
+/* -- measure.c -- */
+int measure_open(struct engine *g, struct error *e) MUST_USE;
+/* Waits for what is begun and gives it up. */
+void measure_close(struct engine *g);
 
 /* -- scores.c -- */
 /* Creates g->attention for every layer. */

@@ -211,6 +211,22 @@ static int wanted_batch(struct kernels *k, const struct decoder *d, const struct
     return (int)fmin(most, fmax(by_heads, by_size));
 }
 
+/* The largest batch of at most `batch` that fits with every layer stored: recomputing costs a third of the time, so a smaller batch comes before it. And where a
+ * quarter of `batch` fits beside resident weights, those come before a larger batch. 1 when none fits. */
+static int largest_batch(struct memory_plan *p, struct kernels *k, const struct decoder *d, const struct engine_options *o, const struct sizes *w, int n,
+                         int batch, int *keys, int *queries)
+{
+    int found = 0;
+    for (int b = batch; b > 1 && (!found || 4 * b >= batch); b--) {
+        if (plan_for(p, k, d, o, w, n, b, keys, queries) || (p->stored_layers < d->layers && o->keep == KEEP_AUTO && !o->outputs))
+            continue;
+        if (p->resident)
+            return b;
+        found = found ? found : b;
+    }
+    return found ? found : 1;
+}
+
 /* Bytes for a message: 1.23 GB, 1.2 MB, 12 kB. */
 static char *bytes_text(char out[16], double bytes)
 {
@@ -248,11 +264,13 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
         batch = batch > 4 ? batch : 4; /* where weights are loaded again for each pass, a few segments share it */
     if (o->segments && (size_t)batch > o->segments)
         batch = (int)o->segments;
-    /* a smaller batch before recomputing: recomputing costs a third of the time */
-    while (plan_for(plan, k, d, o, &w, n, batch, keys, queries) || (plan->stored_layers < d->layers && o->keep == KEEP_AUTO && !o->outputs)) {
-        if (o->batch || batch == 1)
-            break;
-        batch /= 2;
+    if (!o->batch)
+        batch = largest_batch(plan, k, d, o, &w, n, batch, keys, queries);
+    plan_for(plan, k, d, o, &w, n, batch, keys, queries);
+    if (!o->batch && o->segments > (size_t)batch) { /* as many passes, and about the same in each: 5 and 5 segments rather than 8 and 2 */
+        size_t passes = (o->segments + (size_t)batch - 1) / (size_t)batch;
+        batch = (int)((o->segments + passes - 1) / passes);
+        plan_for(plan, k, d, o, &w, n, batch, keys, queries);
     }
     plan->flops = needed_flops(d, o, n, keys, queries) * attribution_passes(o->attribution);
     plan->forward = o->outputs > 0;

@@ -18,9 +18,15 @@ struct attention_shape scores_shape(const struct decoder *d, int l, int n)
                                     .pairing = d->rotary.pairing};
 }
 
-/* table[heads, n] of a formula; *out stays NULL without one. */
-static int evaluate(double **out, const struct engine *g, const struct formula *f, struct error *e)
+static double round_to(double x, int type)
 {
+    return element_round(x, (enum element)type);
+}
+
+/* table[heads, n] of a formula that is computed in `type`; *out stays NULL without one. */
+static int evaluate(double **out, const struct engine *g, const struct formula *f, enum element type, struct error *e)
+{
+    const struct formula_rounding rounding = {round_to, (int)type};
     *out = NULL;
     if (!f)
         return 0;
@@ -28,7 +34,7 @@ static int evaluate(double **out, const struct engine *g, const struct formula *
     if (size_multiply(&bytes, (size_t)g->d->heads * sizeof **out, (size_t)g->n) || !(*out = malloc(bytes)))
         return fail_memory(e, 8.0 * g->d->heads * g->n, "position bias table");
     struct formula_error problem;
-    if (formula_table(*out, f, g->d->heads, g->d->head_size, (size_t)g->n, (double)g->n + 1, &problem))
+    if (formula_table_rounded(*out, f, g->d->heads, g->d->head_size, (size_t)g->n, (double)g->n + 1, type == ELEMENT_F64 ? NULL : &rounding, &problem))
         return fail(e, "%s: formula '%s': %s", g->d->path, f->source, problem.message);
     return 0;
 }
@@ -65,25 +71,17 @@ static double rotary_frequency(const struct rotary *r, int i, int n)
 /* The table by key position of a score's key_bias; *out stays NULL without one. */
 static int evaluate_key_bias(double **out, const struct engine *g, const struct score *s, struct error *e)
 {
-    struct formula_point at = {.heads = g->d->heads, .head_size = g->d->head_size, .length = (double)g->n + 1};
-    if (evaluate(out, g, s->key_bias, e))
+    if (evaluate(out, g, s->key_bias, s->key_bias_type, e))
         return -1;
-    for (int h = 0; *out && h < g->d->heads; h++)
-        for (int j = 0; j < g->n; j++) {
-            double *bias = &(*out)[(size_t)h * (size_t)g->n + (size_t)j];
-            if (s->key_bias_type != ELEMENT_F64) {
-                at.h = h + 1, at.t = element_round(j, s->key_bias_type);
-                *bias = element_round(formula_evaluate(s->key_bias, &at), s->key_bias_type);
-            }
-            *bias *= s->key_bias_scale;
-        }
+    for (size_t i = 0; *out && i < (size_t)g->d->heads * (size_t)g->n; i++)
+        (*out)[i] *= s->key_bias_scale;
     return 0;
 }
 
 static int same_score(const struct score *a, const struct score *b)
 {
     return a->scale == b->scale && a->soft_cap == b->soft_cap && a->window == b->window && a->bias == b->bias && a->multiplier == b->multiplier &&
-           a->key_bias == b->key_bias && a->key_bias_type == b->key_bias_type && a->key_bias_scale == b->key_bias_scale;
+           a->bias_type == b->bias_type && a->key_bias == b->key_bias && a->key_bias_type == b->key_bias_type && a->key_bias_scale == b->key_bias_scale;
 }
 
 int scores_create(struct engine *g, struct error *e)
@@ -112,7 +110,7 @@ int scores_create(struct engine *g, struct error *e)
         if (g->attention[l])
             continue;
         struct attention_shape shape = scores_shape(d, l, g->n);
-        if (evaluate(&bias, g, score->bias, e) || evaluate(&multiplier, g, score->multiplier, e) || evaluate_key_bias(&key_bias, g, score, e) ||
+        if (evaluate(&bias, g, score->bias, score->bias_type, e) || evaluate(&multiplier, g, score->multiplier, score->bias_type, e) || evaluate_key_bias(&key_bias, g, score, e) ||
             check_seen(g, score->window, bias, key_bias, e))
             goto end;
         shape.bias = bias, shape.multiplier = multiplier, shape.key_bias = key_bias, shape.cosine = cosine, shape.sine = sine;

@@ -52,7 +52,8 @@ static void assert_same_results(const char *a, const char *b)
 static void help_lists_every_option(void **state)
 {
     static const char *const others[][8] = {
-        {"info", "--length", "--dtype", "--memory", "--threads", "--help", NULL},
+        {"info", "--length", "--dtype", "--memory", "--threads", "--verify", "--help", NULL},
+        {"merge", "-o DIR", "--force", "--format", "--quiet", "--help", NULL},
         {"plot", "-o DIR", "--threshold", "--format", "--force", "--help", NULL},
         {"version", "--help", NULL},
     };

@@ -4,6 +4,7 @@
 #include "model/engine.h"
 #include "tests/memory_decoder.h"
 
+#include <dlfcn.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -230,8 +231,87 @@ static void test_small_device(void **state)
     k->close(k);
 }
 
+/* How often the host has waited for the stand-in; 0 on a device, which does not count. */
+static long host_waits(void)
+{
+    const char *path = getenv("REACH_CUDA");
+    void *plugin = path && *path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL;
+    long (*waits)(void) = NULL;
+    if (plugin)
+        *(void **)&waits = dlsym(plugin, "cuda_host_waits");
+    long count = waits ? waits() : 0;
+    if (plugin)
+        dlclose(plugin);
+    return count;
+}
+
+/* Two batches at a time: the second begins without a wait, results are those of one batch after the other, and nothing is lost or leaked on the way out. */
+static void test_two_at_a_time(void **state)
+{
+    enum { BATCHES = 5 };
+    const struct model_case *c = &cases[2];
+    size_t n = (size_t)c->positions, layers = (size_t)c->shape.layers;
+    int any = 0;
+    (void)state;
+    for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+        for (int by_layer = 0; by_layer < 2; by_layer++) {
+            struct error e;
+            struct kernels *k = open_set("cuda", types[t].dtype);
+            if (!k || left_out(k, 2)) {
+                if (k)
+                    k->close(k);
+                continue;
+            }
+            struct decoder *d = open_decoder(c);
+            struct engine_options o = {.positions = c->positions, .seed = 1, .batch = 2, .resident = by_layer ? 0 : 1, .by_layer = by_layer, .memory = (size_t)1 << 30};
+            struct engine *g = engine_create(k, d, &o, &e);
+            if (!g)
+                fail_msg("%s", e.text);
+            size_t each = 2 * (by_layer ? layers : 1) * n;
+            double *norm[2] = {calloc(BATCHES * each, sizeof(double)), calloc(BATCHES * each, sizeof(double))}, logprob[2][2 * BATCHES];
+            int32_t ids[BATCHES][2 * 128];
+            memset(logprob, 0, sizeof logprob);
+            assert_true(norm[0] && norm[1]);
+            for (int b = 0; b < BATCHES; b++) {
+                int count = b == 3 ? 1 : 2; /* one in between is short */
+                for (size_t i = 0; i < 2 * (n + 1); i++)
+                    ids[b][i] = (int32_t)((i * i * 31 + i * 7919 + 17 * (size_t)b) % (size_t)d->vocabulary);
+                assert_int_equal(engine_measure(g, norm[0] + (size_t)b * each, logprob[0] + 2 * b, ids[b], count, &e), 0);
+            }
+            assert_int_equal(engine_ahead(g), 2);
+            assert_int_equal(engine_end(g, norm[1], logprob[1], &e), -1); /* none is begun */
+            for (int b = 0; b < BATCHES; b++) {
+                long before = host_waits();
+                if (engine_begin(g, ids[b], b == 3 ? 1 : 2, &e))
+                    fail_msg("%s", e.text);
+                if (!by_layer)
+                    assert_int_equal(host_waits(), before);
+                if (b == 0)
+                    continue;
+                assert_int_equal(engine_begin(g, ids[b], 1, &e), -1); /* a third one is refused */
+                if (engine_end(g, norm[1] + (size_t)(b - 1) * each, logprob[1] + 2 * (b - 1), &e))
+                    fail_msg("%s", e.text);
+            }
+            ids[0][5] = d->vocabulary; /* refused, and the one before goes on to its end */
+            assert_int_equal(engine_begin(g, ids[0], 2, &e), -1);
+            assert_int_equal(engine_end(g, norm[1] + (BATCHES - 1) * each, logprob[1] + 2 * (BATCHES - 1), &e), 0);
+            if (memcmp(norm[0], norm[1], BATCHES * each * sizeof(double)) != 0 || memcmp(logprob[0], logprob[1], sizeof logprob[0]) != 0)
+                fail_msg("%s %s, by layer %d: other bytes with two batches at a time", k->name, k->dtype, by_layer);
+            assert_int_equal(engine_begin(g, ids[1], 2, &e), 0); /* and given up */
+            assert_int_equal(engine_begin(g, ids[2], 2, &e), 0);
+            engine_close(g);
+            free(norm[0]), free(norm[1]);
+            memory_decoder_free(d);
+            k->close(k);
+            any = 1;
+        }
+    if (!any)
+        skip();
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_reference), cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_small_device)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_reference), cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_small_device),
+                                       cmocka_unit_test(test_two_at_a_time)};
     return cmocka_run_group_tests_name("cuda-model", tests, NULL, NULL);
 }

@@ -208,6 +208,61 @@ static void test_kept_error(void **state)
     k->close(k);
 }
 
+/* Readings give what was there when they were begun, whatever came later and whichever is ended first; a fault is told by the first reading behind it. */
+static void test_readings(void **state)
+{
+    enum { COUNT = 3 };
+    static const double table[] = {1, 2, 3};
+    static const int32_t right[2] = {2, 0}, wrong[2] = {1, 7};
+    struct kernels *k = open_cuda("f32");
+    struct reading *readings[COUNT];
+    struct error e;
+    double x[2];
+    (void)state;
+    struct weight *w = weight_of(k, WEIGHT_TABLE, table, 3, 1);
+    struct buffer *tokens = index_of(k, right, 2), *out = buffer_new(k, ROLE_RESIDUAL, 2);
+    for (int i = 0; i < COUNT; i++) {
+        int32_t ids[2]; /* taken at once: gone, and another, before the copy is made */
+        memcpy(ids, i == 1 ? wrong : right, sizeof ids);
+        k->write_index(k, tokens, 0, ids, 2);
+        memset(ids, 0x55, sizeof ids);
+        k->embed(k, out, tokens, w, 1 + i, NULL, 2, (struct rows){1, 2}, 1);
+        readings[i] = k->read_begin(k, out, 0, 2, &e);
+        assert_non_null(readings[i]);
+    }
+    assert_int_equal(k->read_end(k, x, readings[0], &e), 0);
+    assert_true(x[0] == 3 && x[1] == 1);
+    assert_int_equal(k->read_end(k, x, readings[1], &e), -1);
+    require_error("the second", e.text, "token id 7");
+    k->read_end(k, NULL, readings[2], &e); /* the record still held it */
+    readings[0] = k->read_begin(k, out, 1, 1, &e);
+    readings[1] = k->read_begin(k, out, 0, 1, &e);
+    assert_int_equal(k->read_end(k, x, readings[1], &e), 0);
+    assert_int_equal(k->read_end(k, x + 1, readings[0], &e), 0);
+    assert_true(x[0] == 9 && x[1] == 3);
+    for (int i = 0; i < 20; i++) { /* more letters than there are, larger and larger */
+        int32_t ids[64];
+        for (int j = 0; j < 64; j++)
+            ids[j] = (i + j) % 3;
+        struct buffer *many = buffer_new(k, ROLE_INDEX, 64), *rows = buffer_new(k, ROLE_RESIDUAL, 64);
+        size_t count = (size_t)(1 + 3 * i);
+        double got[64];
+        k->write_index(k, many, 0, ids, count);
+        memset(ids, 0x55, sizeof ids);
+        k->embed(k, rows, many, w, 1, NULL, 64, (struct rows){1, (int)count}, 1);
+        k->destroy(k, many);
+        readings[0] = k->read_begin(k, rows, 0, count, &e);
+        k->destroy(k, rows);
+        assert_int_equal(k->read_end(k, got, readings[0], &e), 0);
+        for (size_t j = 0; j < count; j++)
+            assert_true(got[j] == (double)((size_t)i + j) - 3 * (double)(((size_t)i + j) / 3) + 1);
+    }
+    k->destroy(k, tokens);
+    k->destroy(k, out);
+    k->weight_free(k, w);
+    k->close(k);
+}
+
 /* Halves: infinities, NaN and denormals survive. */
 static void test_halves(void **state)
 {
@@ -316,7 +371,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refused), cmocka_unit_test(test_wrong_pairs), cmocka_unit_test(test_names),         cmocka_unit_test(test_no_device),
-        cmocka_unit_test(test_memory),  cmocka_unit_test(test_kept_error),  cmocka_unit_test(test_halves),
+        cmocka_unit_test(test_memory),  cmocka_unit_test(test_kept_error),  cmocka_unit_test(test_readings),    cmocka_unit_test(test_halves),
         cmocka_unit_test(test_large_weights), cmocka_unit_test(test_prefetch),
     };
     const char *named = getenv("REACH_CUDA");

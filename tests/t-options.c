@@ -244,7 +244,7 @@ static void wrong_usage_is_refused(void **state)
         "m --text t --memory lots",        "m --text t --threads 0",         "m --text t --format gif",
         "m --text t --format png,,svg",    "m --text t --format png,",       "m --text t --bias 2+",
         "m --text t --bias kerple_log",    "m --text t --bootstrap 1e3",     "m --text t --check-precision 0",
-        "m --text t --bias-dtype f32",     "m --text t --resume=yes",        "m --text t -o",
+        "m --text t --bias-dtype f64",     "m --text t --resume=yes",        "m --text t -o",
     };
 
     (void)state;

@@ -210,6 +210,7 @@ static struct result fill_fields(void)
     static struct result_model models[8];
     static const size_t fields[8][2] = {{0, 0}, {0, 0}, {8, 10}, {8, 2}, {5, 0}, {5, 10}, {5, 2}, {0, 0}};
     static double completeness[2 * SEGMENTS] = {1, 2, 3, 4, 5, 6}, attention[2 * 3 * POSITIONS] = {0.5, 0.25};
+    static uint64_t words[2 * 2 * 3 * POSITIONS];
     fill_example();
     for (int i = 0; i < 8; i++) {
         models[i] = example.models[i == 0 ? 0 : i == 7 ? 2 : 1];
@@ -219,6 +220,9 @@ static struct result fill_fields(void)
     }
     models[1].completeness = models[4].completeness = completeness;
     models[1].attention = attention, models[1].layers = 2, models[1].heads = 3;
+    for (int i = 0; i < 2 * 3 * POSITIONS; i++)
+        words[i] = UINT64_MAX - (uint64_t)i, words[2 * 3 * POSITIONS + i] = (uint64_t)i << 40;
+    models[1].attention_high = words, models[1].attention_low = words + 2 * 3 * POSITIONS;
     return (struct result){.version = (char *)"0.1.0", .command = (char *)"reach erf", .models = models, .model_count = 8};
 }
 
@@ -239,8 +243,24 @@ static void test_fields(void **state)
         assert_string_equal(m->name, w->name);
         assert_true(m->target == w->target && m->layer == w->layer && m->positions == w->positions && m->segments == SEGMENTS);
         assert_memory_equal(m->s, w->s, m->positions * sizeof *m->s);
-        assert_null(m->completeness);
+        assert_int_equal(!m->completeness, !w->completeness);
+        if (m->completeness)
+            assert_memory_equal(m->completeness, w->completeness, 2 * SEGMENTS * sizeof *m->completeness);
+        assert_int_equal(!m->attention_high, i != 1);
         assert_null(m->attention);
+    }
+    assert_true(got.models[1].layers == 2 && got.models[1].heads == 3);
+    assert_memory_equal(got.models[1].attention_high, want.models[1].attention_high, 2 * 3 * POSITIONS * sizeof(uint64_t));
+    assert_memory_equal(got.models[1].attention_low, want.models[1].attention_low, 2 * 3 * POSITIONS * sizeof(uint64_t));
+    result_free(&got);
+    assert_int_equal(result_read_heads(path, &got, &e), 0);
+    assert_int_equal(got.model_count, 8);
+    for (int i = 0; i < 8; i++) {
+        const struct result_model *m = &got.models[i], *w = &want.models[i];
+        assert_string_equal(m->name, w->name);
+        assert_true(m->target == w->target && m->layer == w->layer && m->positions == w->positions && m->segments == SEGMENTS);
+        assert_int_equal(m->attribute_count, w->attribute_count);
+        assert_true(!m->norm && !m->s && !m->completeness && !m->attention_low);
     }
     result_free(&got);
 

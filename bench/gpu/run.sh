@@ -8,7 +8,7 @@
 # TOOL_SECONDS. For `bench`: CASES="gpt2-small:2048:bf16 ..." are SHAPE:LENGTH:DTYPE of bench/gpu/shapes.h; COMPILED those with torch.compile (empty: none);
 # KERNELS=0 and ORACLE=0 leave the single operations and the comparison with float64 out; DEVICE=cpu rehearses the peer without a GPU.
 set -eu
-: "${PLUGIN:=build/gcc/reach-cuda.so}" "${PYTHON:=python3}" "${NVCC:=nvcc}" "${CC:=gcc}" "${CARRY=build/carry.tar.xz}" "${DEVICE:=cuda}"
+: "${PLUGIN:=build/gcc/reach-cuda.so}" "${PYTHON:=python3}" "${NVCC:=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}" "${CC:=gcc}" "${CARRY=build/carry.tar.xz}" "${DEVICE:=cuda}"
 : "${TOOLS=memcheck racecheck synccheck}" "${TOOL_SECONDS:=150}" "${KERNELS:=1}" "${ORACLE:=1}" "${REPEATS:=3}"
 : "${CASES:=gpt2-small:2048:bf16 gpt2-small:2048:tf32 pythia-1.4b:2048:bf16 llama-7b:2048:bf16 gpt2-xl:2048:bf16 gpt2-small:8192:bf16 gpt2-small:32768:bf16 pythia-1.4b:2048:tf32}"
 : "${COMPILED=$CASES}"
@@ -35,7 +35,7 @@ kernel_objects() {
     objects f64 -DREFERENCE_F64 kernels/reference/*.c
 }
 model_objects() {
-    objects plain "" model/engine.c model/forward.c model/reverse.c model/plan.c model/weights.c model/score.c model/scores.c model/attribution.c model/attention.c \
+    objects plain "" model/engine.c model/measure.c model/forward.c model/reverse.c model/plan.c model/weights.c model/score.c model/scores.c model/attribution.c model/attention.c \
         analyze/formula*.c analyze/presets.c analyze/curve.c analyze/attribution.c analyze/bootstrap.c tests/memory_decoder.c
 }
 # Whether a program of one line with this header, and these options, can be made. BARE=1: as if there were neither cmocka nor Jansson.

@@ -18,6 +18,8 @@ Figure 7 of the paper: sinusoidal models with training lengths of 128 and 512. H
 jump stands at L_tr.
 T
 erf jump sinusoidal sinusoidal-train-256
+ppl jump-ppl sinusoidal sinusoidal-train-256
+fields "$work/jump/summary.csv" "$work/jump-ppl/ppl.csv" | table
 figure "$work/jump/erf.png" "Cumulative gradients of sinusoidal models with two training lengths"
 say <<'T'
 Where the share of a position is largest, averaged over 17 neighbours, against the training length:

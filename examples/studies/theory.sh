@@ -40,5 +40,7 @@ say <<T
 Rank correlation of ERF with the TRF of the mean kernel, over the models whose sum converges: $(awk -F '\t' 'NR > 1 && $3 != "none" { sub(/>= /, "", $5); print $3 "\t" $5 }' "$work/models" | spearman) models;
 with that of the widest head: $(awk -F '\t' 'NR > 1 && $4 != "none" { sub(/>= /, "", $5); print $4 "\t" $5 }' "$work/models" | spearman).
 T
-"$REACH" plot "$trf" $(every summary.csv | sed 's|/summary.csv||' | grep -v /jump) -o "$work/plot" --force >/dev/null
+awk '/^#/ { next } FNR < 5 && /^model,/ { if (!header++) print; next }
+    { m = $0; sub(/,.*/, "", m); if (!(m in from)) from[m] = FILENAME; if (from[m] == FILENAME) print }' $(every curve.csv) >"$work/curve.csv" # some models are measured twice
+"$REACH" plot "$trf" "$work/curve.csv" -o "$work/plot" --force >/dev/null
 figure "$work/plot/fields.png" "Theoretical beside measured fields"

@@ -190,29 +190,139 @@ static void read(struct kernels *k, double *values, const struct buffer *b, size
     free(packed);
 }
 
-static void write_index(struct kernels *k, struct buffer *b, size_t at, const int32_t *values, size_t count)
-{
-    transfer(k, (void *)values, b, at, count, sizeof *values, 1);
-}
-
-static void report_fault(struct kernels *k)
+/* A letter of at least so many bytes whose last copy is over; NULL with the error kept. */
+static struct cuda_letter *letter_next(struct kernels *k, size_t bytes)
 {
     struct cuda_state *s = cuda_state(k);
-    struct cuda_fault fault = {FAULT_NONE, 0, 0};
-    if (cuda_check(k, cudaMemcpyAsync(&fault, s->fault, sizeof fault, cudaMemcpyDeviceToHost, s->stream), "copy") ||
-        cuda_check(k, cudaStreamSynchronize(s->stream), "run") || fault.kind == FAULT_NONE)
+    struct cuda_letter *l = &s->letters[s->next_letter];
+    s->next_letter = (s->next_letter + 1) % LETTER_COUNT;
+    if (!l->sent ? cuda_check(k, cudaEventCreateWithFlags(&l->sent, cudaEventDisableTiming), "event") : cuda_check(k, cudaEventSynchronize(l->sent), "copy"))
+        return NULL;
+    if (bytes > l->bytes) {
+        cudaFreeHost(l->pinned);
+        l->pinned = NULL;
+        l->bytes = 0;
+        if (cuda_check(k, cudaMallocHost(&l->pinned, bytes), "pinned memory")) {
+            (void)cudaGetLastError();
+            return NULL;
+        }
+        l->bytes = bytes;
+    }
+    return l;
+}
+
+static void write_index(struct kernels *k, struct buffer *b, size_t at, const int32_t *values, size_t count)
+{
+    size_t bytes = count * sizeof *values;
+    struct cuda_letter *l = bytes ? letter_next(k, bytes) : NULL;
+    cudaStream_t stream = cuda_state(k)->stream;
+    if (!l)
         return;
-    kernels_keep_error(k, fault.kind == FAULT_TOKEN ? "embedding: token id %d (expected 0 to %d)" : "head: target id %d (expected 0 to %d)", fault.value,
-                       fault.limit);
+    memcpy(l->pinned, values, bytes);
+    cuda_check(k, cudaMemcpyAsync((int32_t *)b->data + at, l->pinned, bytes, cudaMemcpyHostToDevice, stream), "copy");
+    cuda_check(k, cudaEventRecord(l->sent, stream), "copy");
+}
+
+static void report_fault(struct kernels *k, const struct cuda_fault *fault)
+{
+    struct cuda_state *s = cuda_state(k);
+    if (fault->kind == FAULT_NONE)
+        return;
+    kernels_keep_error(k, fault->kind == FAULT_TOKEN ? "embedding: token id %d (expected 0 to %d)" : "head: target id %d (expected 0 to %d)", fault->value,
+                       fault->limit);
     cuda_check(k, cudaMemsetAsync(s->fault, 0, sizeof *s->fault, s->stream), "run");
+}
+
+/* Values on their way down: the fault record as it was then, and behind it the values, in pinned memory. */
+struct reading {
+    char *pinned;
+    size_t bytes, count; /* of pinned memory; values */
+    enum element type;
+    cudaEvent_t done;
+    struct reading *next;
+};
+enum { READING_VALUES = 64 }; /* where the values begin */
+
+static void reading_free(struct reading *r)
+{
+    if (!r)
+        return;
+    if (r->done)
+        cudaEventDestroy(r->done);
+    cudaFreeHost(r->pinned);
+    free(r);
+}
+
+/* An unused reading with room for so many bytes, or a new one. */
+static struct reading *reading_take(struct kernels *k, size_t bytes, struct error *e)
+{
+    struct cuda_state *s = cuda_state(k);
+    for (struct reading **at = &s->readings; *at; at = &(*at)->next)
+        if ((*at)->bytes >= bytes) {
+            struct reading *r = *at;
+            *at = r->next;
+            return r;
+        }
+    struct reading *r = (struct reading *)calloc(1, sizeof *r);
+    if (!r) {
+        fail_memory(e, sizeof *r, "a copy from the GPU");
+        return NULL;
+    }
+    if (cuda_check_now(cudaMallocHost((void **)&r->pinned, bytes), "pinned memory", e) ||
+        cuda_check_now(cudaEventCreateWithFlags(&r->done, cudaEventDisableTiming), "event", e)) {
+        (void)cudaGetLastError();
+        reading_free(r);
+        return NULL;
+    }
+    r->bytes = bytes;
+    return r;
+}
+
+static struct reading *read_begin(struct kernels *k, const struct buffer *b, size_t at, size_t count, struct error *e)
+{
+    struct cuda_state *s = cuda_state(k);
+    size_t size = k->role_size[b->role];
+    struct reading *r = reading_take(k, READING_VALUES + count * size, e);
+    if (!r)
+        return NULL;
+    r->count = count;
+    r->type = cuda_is_bf16(k, b) ? ELEMENT_BF16 : ELEMENT_F32;
+    memset(r->pinned, 0, READING_VALUES);
+    if (cuda_check_now(cudaMemcpyAsync(r->pinned, s->fault, sizeof *s->fault, cudaMemcpyDeviceToHost, s->stream), "copy", e) ||
+        cuda_check_now(cudaMemcpyAsync(r->pinned + READING_VALUES, (const char *)b->data + at * size, count * size, cudaMemcpyDeviceToHost, s->stream),
+                       "copy", e) ||
+        cuda_check_now(cudaEventRecord(r->done, s->stream), "copy", e)) {
+        cudaStreamSynchronize(s->stream); /* no copy may be under way to what is freed */
+        (void)cudaGetLastError();
+        reading_free(r);
+        return NULL;
+    }
+    return r;
+}
+
+static int read_end(struct kernels *k, double *values, struct reading *r, struct error *e)
+{
+    struct cuda_state *s = cuda_state(k);
+    if (cuda_check(k, cudaEventSynchronize(r->done), "run") == 0 && cuda_check(k, cudaGetLastError(), "launch") == 0) {
+        report_fault(k, (const struct cuda_fault *)r->pinned);
+        if (values)
+            element_widen_f64(values, r->pinned + READING_VALUES, r->type, r->count);
+    }
+    r->next = s->readings;
+    s->readings = r;
+    return kernels_take_error(k, e);
 }
 
 static int synchronize(struct kernels *k, struct error *e)
 {
     struct cuda_state *s = cuda_state(k);
     if (cuda_check(k, cudaStreamSynchronize(s->stream), "run") == 0 && cuda_check(k, cudaStreamSynchronize(s->copies), "copy") == 0 &&
-        cuda_check(k, cudaGetLastError(), "launch") == 0)
-        report_fault(k);
+        cuda_check(k, cudaGetLastError(), "launch") == 0) {
+        struct cuda_fault fault = {FAULT_NONE, 0, 0};
+        cuda_check(k, cudaMemcpyAsync(&fault, s->fault, sizeof fault, cudaMemcpyDeviceToHost, s->stream), "copy");
+        cuda_check(k, cudaStreamSynchronize(s->stream), "run");
+        report_fault(k, &fault);
+    }
     return kernels_take_error(k, e);
 }
 
@@ -235,6 +345,16 @@ void cuda_memory_close(struct cuda_state *s)
         if (s->staging[i].empty)
             cudaEventDestroy(s->staging[i].empty);
     }
+    for (int i = 0; i < LETTER_COUNT; i++) {
+        cudaFreeHost(s->letters[i].pinned);
+        if (s->letters[i].sent)
+            cudaEventDestroy(s->letters[i].sent);
+    }
+    while (s->readings) {
+        struct reading *r = s->readings;
+        s->readings = r->next;
+        reading_free(r);
+    }
     free_blocks(s);
     cudaFree(s->scratch);
     cudaFree(s->fault);
@@ -247,6 +367,8 @@ void cuda_fill_memory(struct kernels *k)
     k->write = write;
     k->read = read;
     k->write_index = write_index;
+    k->read_begin = read_begin;
+    k->read_end = read_end;
     k->synchronize = synchronize;
     k->scratch_bytes = scratch_bytes;
     k->memory_free = memory_free;

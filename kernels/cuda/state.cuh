@@ -2,7 +2,7 @@
  * lie on the device here.
  *
  * Two streams. Everything of forward and reverse goes to `stream`, in order, without waiting; weights go up on `copies`, and a weight's first use makes
- * `stream` wait for it. The host waits only in write, read and synchronize, and when a staging buffer is still on its way. */
+ * `stream` wait for it. The host waits only in write, read, read_end and synchronize, and when a staging buffer is still on its way. */
 #ifndef REACH_KERNELS_CUDA_STATE_CUH
 #define REACH_KERNELS_CUDA_STATE_CUH
 
@@ -18,12 +18,19 @@ extern "C" {
  * are always float. */
 enum cuda_arithmetic { ARITHMETIC_F32, ARITHMETIC_TF32, ARITHMETIC_BF16 };
 
-enum { STAGING_COUNT = 2, CUDA_STAGING_BYTES = 8 << 20 };
+enum { STAGING_COUNT = 2, CUDA_STAGING_BYTES = 8 << 20, LETTER_COUNT = 4 };
 
 /* Where uploads pass through: filled by the host, emptied by `copies`. */
 struct cuda_staging {
     char *pinned, *device;
     cudaEvent_t empty; /* the device has converted what was in it */
+};
+
+/* Where indices pass through on their way up `stream`: two batches of tokens and targets, so that the second does not wait for the first. */
+struct cuda_letter {
+    void *pinned;
+    size_t bytes;
+    cudaEvent_t sent; /* NULL: never used */
 };
 
 /* A piece of device memory that is not in use; its last use is over at `free`. */
@@ -44,6 +51,9 @@ struct cuda_state {
     struct cuda_block *blocks; /* oldest first */
     struct cuda_staging staging[STAGING_COUNT];
     int next_staging;
+    struct cuda_letter letters[LETTER_COUNT];
+    int next_letter;
+    struct reading *readings; /* that nobody uses */
     void *scratch;
     size_t scratch_bytes;
     struct cuda_fault *fault; /* on the device */
@@ -102,7 +112,7 @@ void cuda_give(struct kernels *k, void *memory, size_t bytes);
 /* Work space for one operation on `stream`: valid until the next call. NULL when there is no memory; the error is kept. */
 void *cuda_scratch(struct kernels *k, size_t bytes, const char *what);
 void cuda_fill_memory(struct kernels *k);
-/* Frees blocks, staging and scratch. */
+/* Frees blocks, staging, letters, readings and scratch. */
 void cuda_memory_close(struct cuda_state *s);
 
 /* -- weight.cu -- */

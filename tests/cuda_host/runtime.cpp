@@ -1,7 +1,8 @@
 /* Devices, memory, streams and events of the stand-in. See cuda_runtime.h.
  *
  * For tests, the environment: REACH_CUDA_HOST_SEED shuffles threads and blocks (0 or unset: in order); REACH_CUDA_HOST_DEVICES is the number of devices
- * (default 1; -1: a driver that is too old); REACH_CUDA_HOST_MEMORY the bytes of each (default 1 GB). */
+ * (default 1; -1: a driver that is too old); REACH_CUDA_HOST_MEMORY the bytes of each (default 1 GB). And a function that the plug-in exports,
+ * `long cuda_host_waits(void)`: how often the host has waited for work that was not done. */
 #include "tests/cuda_host/host.h"
 
 #include <deque>
@@ -28,6 +29,7 @@ std::vector<cudaStream_t> streams;
 std::map<const char *, size_t> device_memory, pinned_memory; /* start, bytes */
 std::map<const void *, int> shared_limits;
 size_t device_used;
+long waits;
 cudaError_t last_error = cudaSuccess;
 
 [[noreturn]] void die(const char *what)
@@ -67,10 +69,17 @@ void drain(cudaStream_t s, uint64_t upto)
     }
 }
 
+/* The host's own waiting. */
+void wait_for(cudaStream_t s, uint64_t upto)
+{
+    waits += s->done < upto;
+    drain(s, upto);
+}
+
 void drain_all(void)
 {
     for (cudaStream_t s : streams)
-        drain(s, s->enqueued);
+        wait_for(s, s->enqueued);
 }
 
 /* 1 if [memory, memory + bytes) lies inside one of the allocations. */
@@ -104,6 +113,11 @@ void release(void *memory, std::map<const char *, size_t> *allocations, const ch
 }
 
 } // namespace
+
+extern "C" __attribute__((visibility("default"))) long cuda_host_waits(void)
+{
+    return waits;
+}
 
 cudaError_t cudaGetDeviceCount(int *count)
 {
@@ -227,7 +241,7 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
     }
     host_enqueue(stream, [=] { memcpy(to, from, bytes); });
     if (!to_device && !inside(pinned_memory, to, bytes))
-        drain(stream, stream->enqueued);
+        wait_for(stream, stream->enqueued);
     return cudaSuccess;
 }
 
@@ -271,7 +285,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    drain(stream, stream->enqueued);
+    wait_for(stream, stream->enqueued);
     return cudaSuccess;
 }
 
@@ -308,7 +322,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
     if (event->stream)
-        drain(event->stream, event->after);
+        wait_for(event->stream, event->after);
     return cudaSuccess;
 }
 

@@ -24,6 +24,9 @@ int fuzz_result(const uint8_t *data, size_t size)
         const struct result_model *m = &r.models[i];
         sum += m->norm[m->segments * m->positions - 1] + m->logprob[m->segments - 1] + m->status[m->segments - 1] + (double)m->start[m->segments - 1];
         sum += m->s[m->positions - 1] + m->c[m->positions - 1] + m->c_lo[m->positions - 1] + m->c_hi[m->positions - 1];
+        sum += m->completeness ? m->completeness[2 * m->segments - 1] : 0;
+        sum += m->attention_high ? (double)m->attention_high[m->layers * m->heads * m->positions - 1] : 0;
+        sum += m->attention_low ? (double)m->attention_low[m->layers * m->heads * m->positions - 1] : 0;
     }
     result_free(&r);
     return sum == sum || sum != sum; /* all was read */

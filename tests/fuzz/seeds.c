@@ -333,7 +333,7 @@ static void sow_result(struct sower *w)
 {
     double norm[6] = {1, 2, 3, 4, 5, 6}, logprob[2] = {-1, -2}, vector[3] = {0.5, 0.25, 0.25};
     uint8_t status[2] = {SEGMENT_DONE, SEGMENT_EXCLUDED};
-    uint64_t start[2] = {0, 4};
+    uint64_t start[2] = {0, 4}, words[3] = {1, 2, 3};
     struct result_attribute attributes[2] = {{"family", "gpt2"}, {"layers", "12"}};
     struct result_model models[2];
     for (int i = 0; i < 2; i++) {
@@ -342,14 +342,19 @@ static void sow_result(struct sower *w)
                                           .attribute_count = 2};
         snprintf(models[i].name, sizeof models[i].name, "model %d", i);
     }
-    static const char *const names[] = {"one", "two", "layer"}; /* the last: one model, with a layer of another target */
-    for (size_t i = 0; i < 3 && !w->failed; i++) {
+    static const char *const names[] = {"one", "two", "layer", "shard"}; /* layer: one model, with a layer of another target */
+    for (size_t i = 0; i < 4 && !w->failed; i++) {
         char path[PATH_BYTES];
-        const struct result r = {.version = (char[]){"1"}, .command = (char[]){"reach erf"}, .models = models, .model_count = i ? 2 : 1};
+        const struct result r = {.version = (char[]){"1"}, .command = (char[]){"reach erf"}, .models = models, .model_count = i == 1 || i == 2 ? 2 : 1};
         path_of(path, w, "result", names[i]);
         if (i == 2) {
             strcpy(models[1].name, models[0].name);
             models[1].target = 3, models[1].layer = 1;
+        }
+        if (i == 3) {
+            models[0].completeness = norm;
+            models[0].attention_high = models[0].attention_low = words;
+            models[0].layers = models[0].heads = 1;
         }
         w->failed = result_write(path, &r, w->e);
     }

@@ -1,0 +1,267 @@
+/* The run that was divided into shards, made again from what the results say: no model and no text is needed. */
+#include "commands/merge.h"
+
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the command ---- */
+
+int command_words(char ***words, int *count, const char *command, struct error *e)
+{
+    size_t length = strlen(command), most = length / 2 + 2; /* a word and a blank */
+    char *to;
+
+    *count = 0;
+    *words = malloc(most * sizeof **words + length + 1);
+    if (!*words)
+        return fail_memory(e, (double)(most * sizeof **words), "a command");
+    to = (char *)(*words + most);
+    while (*command) {
+        int quoted = 0;
+
+        command += strspn(command, " ");
+        if (!*command)
+            break;
+        (*words)[(*count)++] = to;
+        for (; *command && (quoted || *command != ' '); command++) {
+            if (*command == '\'')
+                quoted = !quoted;
+            else if (*command == '\\' && !quoted && command[1])
+                *to++ = *++command;
+            else
+                *to++ = *command;
+        }
+        *to++ = 0;
+    }
+    return 0;
+}
+
+/* ---- the models ---- */
+
+static void close_nothing(struct kernels *k)
+{
+    free(k);
+}
+
+/* Stands for the kernels that the shards were measured with: their name and type. */
+static struct kernels *named_kernels(const struct shard *s, struct error *e)
+{
+    const struct result_model *m = &s->heads.models[0];
+    const char *name = shard_text(s, m, "kernels", e), *dtype = name ? shard_text(s, m, "dtype", e) : NULL;
+    struct kernels *k = dtype ? calloc(1, sizeof *k) : NULL;
+
+    if (!k) {
+        if (dtype)
+            fail(e, "out of memory");
+        return NULL;
+    }
+    snprintf(k->name, sizeof k->name, "%s", name);
+    snprintf(k->dtype, sizeof k->dtype, "%s", dtype);
+    k->close = close_nothing;
+    return k;
+}
+
+static int copy_text(char *out, size_t size, const struct shard *s, const struct result_model *m, const char *name, struct error *e)
+{
+    const char *value = shard_text(s, m, name, e);
+
+    if (!value)
+        return -1;
+    if (strlen(value) >= size)
+        return fail(e, "%s: the attribute %s of %s is too long", s->path, name, m->name);
+    memcpy(out, value, strlen(value) + 1);
+    return 0;
+}
+
+static int copy_whole(int *out, const struct shard *s, const struct result_model *m, const char *name, long low, struct error *e)
+{
+    long value;
+
+    if (shard_whole(&value, s, m, name, low, 1L << 30, e) != 0)
+        return -1;
+    *out = (int)value;
+    return 0;
+}
+
+/* A decoder of which only the description is there. */
+static struct decoder *describe_decoder(const struct shard *s, const struct result_model *m, struct error *e)
+{
+    struct decoder *d = calloc(1, sizeof *d);
+
+    if (!d)
+        fail(e, "out of memory");
+    else if (copy_text(d->family, sizeof d->family, s, m, "family", e) == 0 && copy_text(d->position_text, sizeof d->position_text, s, m, "position_encoding", e) == 0 &&
+             copy_whole(&d->layers, s, m, "layers", 1, e) == 0 && copy_whole(&d->heads, s, m, "heads", 1, e) == 0 &&
+             copy_whole(&d->kv_heads, s, m, "kv_heads", 1, e) == 0 && copy_whole(&d->head_size, s, m, "head_size", 1, e) == 0 &&
+             copy_whole(&d->hidden, s, m, "hidden", 1, e) == 0 && copy_whole(&d->vocabulary, s, m, "vocabulary", 1, e) == 0)
+        return d;
+    decoder_close(d);
+    return NULL;
+}
+
+static int open_model(struct erf_model *m, const struct erf_options *o, const struct shard *s, const struct result_model *from, struct error *e)
+{
+    struct segments *cut = &m->segments;
+    long length, stride, segments;
+    const char *noise;
+
+    if (!(m->decoder = describe_decoder(s, from, e)) || copy_text(m->digest, sizeof m->digest, s, from, "digest", e) != 0 ||
+        copy_text(m->tokens_digest, sizeof m->tokens_digest, s, from, "tokens_digest", e) != 0 || copy_whole(&m->bos, s, from, "bos", 0, e) != 0 ||
+        copy_whole(&m->train_length, s, from, "train_length", 0, e) != 0 || shard_whole(&m->cone, s, from, "cone", 0, 1L << 40, e) != 0 ||
+        copy_whole(&cut->overlapping, s, from, "overlapping", 0, e) != 0 || shard_whole(&stride, s, from, "stride", 0, 1L << 40, e) != 0 ||
+        shard_whole(&length, s, from, "length", 2, 1L << 30, e) != 0 || shard_whole(&segments, s, from, "run_segments", 1, 1L << 40, e) != 0)
+        return -1;
+    cut->length = (size_t)length;
+    cut->stride = (size_t)stride;
+    cut->count = m->run_segments = (size_t)segments;
+    if ((o->layer == LAYER_ALL && (size_t)m->decoder->layers > s->heads.model_count) ||
+        (o->attention && (from->layers != (size_t)m->decoder->layers || from->heads != (size_t)m->decoder->heads)))
+        return fail(e, "%s: does not hold what its command says of the %d layers and %d heads of %s", s->path, m->decoder->layers, m->decoder->heads, from->name);
+    if (from->positions != cut->length - 1)
+        return fail(e, "%s: %s has norms of %zu positions (expected %zu)", s->path, from->name, from->positions, cut->length - 1);
+    if (!(cut->start = calloc(cut->count, sizeof *cut->start)))
+        return fail_memory(e, (double)cut->count * sizeof *cut->start, "the segments");
+    if (o->attribution == ATTRIBUTION_SMOOTH) {
+        if (!(noise = shard_text(s, from, "attribution_noise", e)))
+            return -1;
+        m->noise = strtod(noise, NULL);
+    }
+    return 0;
+}
+
+/* The main field of model i, the fields of the models before it being passed over. */
+static const struct result_model *main_of(const struct result *r, size_t i)
+{
+    for (size_t k = 0; k < r->model_count; k++)
+        if (!r->models[k].target && i-- == 0)
+            return &r->models[k];
+    return NULL;
+}
+
+int merge_open(struct erf_run *r, struct erf_options *o, char ***words, const struct shard *s, struct error *e)
+{
+    int count;
+
+    *words = NULL;
+    if (command_words(words, &count, s->heads.command, e) != 0)
+        return -1;
+    if (count < 2 || erf_options_parse(o, count - 2, *words + 2, e) != 0 || model_arguments(&r->arguments, &o->models, e) != 0)
+        return fail(e, "%s: its command is not understood: %.200s", s->path, s->heads.command);
+    o->shard = o->shards = 0;
+    r->count = (size_t)o->models.count;
+    r->command = erf_options_command(o);
+    r->models = calloc(r->count, sizeof *r->models);
+    if (!r->command || !r->models)
+        return fail(e, "out of memory for the run");
+    if (!(r->kernels = named_kernels(s, e)))
+        return -1;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct result_model *from = main_of(&s->heads, i);
+
+        if (!from || strcmp(from->name, r->arguments[i].name) != 0)
+            return fail(e, "%s: its models are not those of its command (expected %s)", s->path, r->arguments[i].name);
+        r->models[i].argument = &r->arguments[i];
+        if (open_model(&r->models[i], o, s, from, e) != 0)
+            return -1;
+        if (r->models[i].segments.length != r->models[0].segments.length)
+            return fail(e, "%s: its models have segments of different lengths", s->path);
+    }
+    r->positions = r->models[0].segments.length - 1;
+    return erf_lay_out(r, e) != 0 || (o->attention && erf_attention_room(r, e) != 0) ? -1 : 0;
+}
+
+/* ---- the data ---- */
+
+/* Copies one field of a shard to its place. */
+static int take_field(struct erf_model *m, struct erf_target *t, struct erf_field *f, const struct result_model *from, size_t first)
+{
+    size_t n = t->length - 1;
+
+    memcpy(f->norm + first * n, from->norm, from->segments * n * sizeof *f->norm);
+    memcpy(t->logprob + first, from->logprob, from->segments * sizeof *t->logprob);
+    memcpy(m->segments.start + first, from->start, from->segments * sizeof *from->start);
+    if (!t->completeness)
+        return 0;
+    if (!from->completeness)
+        return -1;
+    memcpy(t->completeness + first, from->completeness, from->segments * sizeof *t->completeness);
+    return 0;
+}
+
+static int take_attention(struct erf_model *m, const struct shard *s, const struct result_model *from, struct error *e)
+{
+    struct erf_attention *a = &m->attention;
+    size_t count = from->layers * from->heads * from->positions;
+    long measured, used;
+
+    if (!from->attention_high || !from->attention_low || from->layers != (size_t)m->decoder->layers || from->heads != (size_t)m->decoder->heads)
+        return fail(e, "%s: %s lacks the attention of its %d layers and %d heads", s->path, from->name, m->decoder->layers, m->decoder->heads);
+    if (shard_whole(&measured, s, from, "attention_segments", 0, (long)from->segments, e) != 0 || shard_whole(&used, s, from, "attention_used", 0, measured, e) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        a->sum[i] += (unsigned __int128)from->attention_high[i] << 64 | from->attention_low[i];
+    a->measured += (size_t)measured;
+    a->used += (size_t)used;
+    return 0;
+}
+
+static int fill_from(struct erf_run *r, const struct shard *s, struct error *e)
+{
+    struct result in;
+    size_t at = 0;
+    int rc = -1;
+
+    if (result_read(s->path, &in, e) != 0)
+        return -1;
+    for (size_t i = 0; i < r->count; i++) {
+        struct erf_model *m = &r->models[i];
+        size_t first, count = erf_shard(&first, m->run_segments, s->number, s->of);
+
+        for (size_t t = 0; t < r->target_count; t++)
+            for (int k = 0; k < m->field_count; k++, at++) {
+                struct erf_target *target = &m->targets[t];
+                const struct result_model *from = at < in.model_count ? &in.models[at] : NULL;
+                int is_main = t == 0 && k == 0;
+
+                if (!from || strcmp(from->name, m->argument->name) != 0 || from->target != (is_main ? 0 : target->length) ||
+                    from->layer != (size_t)target->fields[k].layer || from->positions != target->length - 1 || from->segments != count ||
+                    take_field(m, target, &target->fields[k], from, first) != 0) {
+                    fail(e, "%s: does not hold what its command says of %s, target %zu, layer %d", s->path, m->argument->name, target->length, target->fields[k].layer);
+                    goto end;
+                }
+                if (is_main && r->options->attention && take_attention(m, s, from, e) != 0)
+                    goto end;
+            }
+    }
+    rc = at == in.model_count ? 0 : fail(e, "%s: holds more than its command says", s->path);
+end:
+    result_free(&in);
+    return rc;
+}
+
+int merge_fill(struct erf_run *r, const struct shard *shards, int count, struct error *e)
+{
+    for (int i = 0; i < count; i++)
+        if (fill_from(r, &shards[i], e) != 0)
+            return -1;
+    for (size_t i = 0; i < r->count; i++) {
+        struct erf_model *m = &r->models[i];
+        const char *theory;
+
+        for (size_t t = 0; t < r->target_count; t++) {
+            int rc = erf_reduce(r, m, t, e);
+
+            if (rc == ERF_UNUSABLE)
+                return fail(e, "%s: none of %zu segments is usable", m->argument->name, m->segments.count);
+            if (rc != 0)
+                return -1;
+        }
+        if (!r->options->attention)
+            continue;
+        theory = shard_text(&shards[0], main_of(&shards[0].heads, i), "attention_trf", e);
+        if (!theory || erf_attention_reduce(r, m, theory, e) != 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,141 @@
+/* `reach erf --device cuda` as a user meets it, on the stand-in that REACH_CUDA names: batches of any size, interruption and resumption give the same files. Without
+ * the stand-in there is nothing to do here. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tests/program.h"
+#include "tests/tiny.h"
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LENGTH = 24, SEGMENTS = 60 };
+#define FEW "--memory 20M" /* two segments or so at a time, of the 32 that there is room for otherwise */
+
+static int with_stand_in(void)
+{
+    const char *plugin = getenv("REACH_CUDA");
+
+    return plugin && strstr(plugin, "cuda-host");
+}
+
+static void assert_same_results(const char *a, const char *b)
+{
+    static const char *const names[] = {"erf.h5", "curve.csv", "summary.csv", "erf.gp"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t sizes[2];
+        char *texts[2] = {slurp(at("%s/%s", a, names[i]), &sizes[0]), slurp(at("%s/%s", b, names[i]), &sizes[1])};
+
+        if (!texts[0] || !texts[1] || sizes[0] != sizes[1] || memcmp(texts[0], texts[1], sizes[0]) != 0)
+            fail_msg("%s of %s and %s differ", names[i], a, b);
+        free(texts[0]);
+        free(texts[1]);
+    }
+}
+
+static void run(const char *folder, const char *dtype, const char *more)
+{
+    char line[512];
+    struct outcome o;
+
+    snprintf(line, sizeof line, "erf window none --text text --length %d --segments %d --device cuda --dtype %s --bootstrap 10 --quiet -o %s %s", LENGTH,
+             SEGMENTS, dtype, folder, more);
+    o = reach(line);
+    if (o.status != 0)
+        fail_msg("%s: exit %d: %s", line, o.status, o.err);
+    outcome_free(&o);
+}
+
+static size_t size_of(const char *path)
+{
+    struct stat found;
+
+    return stat(path, &found) == 0 ? (size_t)found.st_size : 0;
+}
+
+/* Starts the run in FOLDER, sends `number` once a few records are there, and returns how it ended. */
+static struct outcome interrupted(const char *folder, const char *dtype, int number)
+{
+    char line[512], journal[4200];
+    struct timespec pause = {0, 1000000};
+    pid_t child;
+    int status;
+
+    snprintf(line, sizeof line, "erf window none --text text --length %d --segments %d --device cuda --dtype %s --bootstrap 10 --quiet -o %s " FEW, LENGTH,
+             SEGMENTS, dtype, folder);
+    snprintf(journal, sizeof journal, "%s", at("%s/erf.part", folder));
+    child = start(line, NULL);
+    for (int i = 0; i < 60000 && size_of(journal) < 12 * LENGTH * sizeof(double); i++) {
+        if (waitpid(child, &status, WNOHANG) == child)
+            fail_msg("the run ended by itself: %s", slurp(at("stderr"), NULL));
+        nanosleep(&pause, NULL);
+    }
+    kill(child, number);
+    return finish(child);
+}
+
+static void any_batch_gives_the_same_files(void **state)
+{
+    (void)state;
+    if (!with_stand_in())
+        skip();
+    run("whole", "bf16", "");
+    run("small", "bf16", FEW);
+    assert_same_results("whole", "small");
+}
+
+static void interrupted_runs_go_on(void **state)
+{
+    struct outcome o;
+
+    (void)state;
+    if (!with_stand_in())
+        skip();
+    o = interrupted("stopped", "bf16", SIGINT);
+    if (o.status != 1 || lines(o.err) != 1 || !strstr(o.err, "--resume") || !strstr(o.err, "segments are kept"))
+        fail_msg("exit %d: %s", o.status, o.err);
+    outcome_free(&o);
+    assert_true(exists(at("stopped/erf.part")));
+    run("stopped", "bf16", "--resume");
+    assert_same_results("whole", "stopped");
+    o = interrupted("killed", "bf16", SIGKILL);
+    assert_int_equal(o.status, -SIGKILL);
+    outcome_free(&o);
+    assert_int_equal(truncate(at("killed/erf.part"), (off_t)size_of(at("killed/erf.part")) - 50), 0);
+    run("killed", "bf16", "--resume");
+    assert_same_results("whole", "killed");
+}
+
+static int make_inputs(void **state)
+{
+    (void)state;
+    return program_open() != 0 || tiny_checkpoint(at("none"), &(struct tiny){.seed = 1}) != 0 ||
+                   tiny_checkpoint(at("window"), &(struct tiny){.seed = 2, .settings = "\"window\": 5, \"train_length\": 16,"}) != 0 || tiny_text(at("text"), 40000, 7) != 0
+               ? -1
+               : 0;
+}
+
+static int remove_inputs(void **state)
+{
+    (void)state;
+    program_close();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_batch_gives_the_same_files), cmocka_unit_test(interrupted_runs_go_on)};
+
+    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+}

@@ -1,0 +1,113 @@
+/* The memory plan's choice of a batch: the largest that fits, and then as even as the segments allow. */
+#include "model/engine.h"
+#include "tests/memory_decoder.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { POSITIONS = 63, WANTED = 32 }; /* the most that a small model takes */
+
+static struct kernels *k;
+static struct decoder *d;
+
+static struct memory_plan estimate(struct engine_options o)
+{
+    struct memory_plan plan;
+    struct error e;
+    o.positions = POSITIONS, o.seed = 1, o.resident = 1;
+    if (engine_estimate(&plan, k, d, &o, &e))
+        fail_msg("batch %d, %zu segments, %zu bytes: %s", o.batch, o.segments, o.memory, e.text);
+    return plan;
+}
+
+/* For every number of segments at once the memory that it takes and one byte less. */
+static void test_largest(void **state)
+{
+    (void)state;
+    assert_int_equal(estimate((struct engine_options){.memory = (size_t)1 << 40}).batch, WANTED);
+    for (int batch = 1; batch <= WANTED; batch++) {
+        double total = estimate((struct engine_options){.batch = batch, .memory = (size_t)1 << 40}).total;
+        for (int less = 0; less <= (batch > 1); less++) {
+            struct memory_plan p = estimate((struct engine_options){.memory = (size_t)total + 1 - 2 * (size_t)less});
+            if (p.batch != batch - less || p.stored_layers != p.layers || !(p.total <= p.budget))
+                fail_msg("room for %d: %d at once, %d of %d layers stored, %g of %g bytes", batch - less, p.batch, p.stored_layers, p.layers, p.total, p.budget);
+        }
+    }
+}
+
+static void test_even(void **state)
+{
+    static const struct {
+        int most;
+        size_t segments;
+        int want;
+    } cases[] = {{8, 10, 5}, {8, 8, 8}, {8, 9, 5}, {8, 17, 6}, {8, 1000, 8}, {8, 3, 3}, {5, 1001, 5}, {1, 7, 1}, {WANTED, 1000, WANTED}, {WANTED, 33, 17}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double total = estimate((struct engine_options){.batch = cases[i].most, .memory = (size_t)1 << 40}).total;
+        struct memory_plan p = estimate((struct engine_options){.segments = cases[i].segments, .memory = (size_t)total + 1});
+        if (p.batch != cases[i].want || p.stored_layers != p.layers || !(p.total <= p.budget))
+            fail_msg("%zu segments, at most %d at once: %d (expected %d)", cases[i].segments, cases[i].most, p.batch, cases[i].want);
+    }
+}
+
+/* Weights that the set widens stay in memory as long as a quarter of the largest batch fits beside them. */
+static void test_resident(void **state)
+{
+    const struct memory_shape shape = {MEMORY_LLAMA, 8, 2, 2, 32, 96, 131, 0, 0};
+    struct error e;
+    struct decoder *narrow = memory_decoder(&shape, &e);
+    (void)state;
+    assert_non_null(narrow);
+    for (int batch = 1; batch <= WANTED; batch++) {
+        struct memory_plan p;
+        struct engine_options o = {.positions = POSITIONS, .seed = 1, .batch = batch, .resident = 1, .memory = (size_t)1 << 40};
+        assert_int_equal(engine_estimate(&p, k, narrow, &o, &e), 0);
+        o.batch = 0, o.resident = -1, o.memory = (size_t)p.total + 1;
+        assert_int_equal(engine_estimate(&p, k, narrow, &o, &e), 0);
+        if (4 * batch >= WANTED ? !p.resident || p.batch != batch : p.batch < batch || p.stored_layers != p.layers)
+            fail_msg("room for %d beside the weights: %d at once, resident %d", batch, p.batch, p.resident);
+    }
+    memory_decoder_free(narrow);
+}
+
+/* A batch that the caller names is not touched. */
+static void test_named(void **state)
+{
+    (void)state;
+    assert_int_equal(estimate((struct engine_options){.batch = 8, .segments = 10, .memory = (size_t)1 << 40}).batch, 8);
+}
+
+static int setup(void **state)
+{
+    const struct memory_shape shape = {MEMORY_GPT2, 3, 2, 0, 32, 96, 131, 80, 0};
+    struct error e;
+    (void)state;
+    d = memory_decoder(&shape, &e);
+    for (int i = 0; i < kernel_set_count && !k; i++)
+        if (strcmp(kernel_sets[i].name, "reference") == 0 && strcmp(kernel_sets[i].dtype, "f32") == 0)
+            k = kernel_sets[i].open(&e);
+    if (k)
+        k->workers = 16;
+    return d && k ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    memory_decoder_free(d);
+    k->close(k);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_largest), cmocka_unit_test(test_even), cmocka_unit_test(test_resident), cmocka_unit_test(test_named)};
+    return cmocka_run_group_tests_name("plan", tests, setup, teardown);
+}
