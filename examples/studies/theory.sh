@@ -31,10 +31,11 @@ trf=$RESULTS/rules/trf/trf.csv
   { columns "$trf" formula head length layers layer verdict trf_lo | awk -F '\t' '$3 == "inf" && $4 == 1 && $5 == 1' | sed 's/^/trf\t/'
     for f in $(every summary.csv); do columns "$f" model threshold erf saturated | awk -F '\t' '$2 == 0.99' | sed 's/^/erf\t/'; done; } | awk -F '\t' '
       $1 == "trf" { if (!($2 in n)) { n[$2] = ++models; order[models] = $2 }
-                    if ($3 == "all") { verdict[$2] = $7; mean[$2] = $8 } if ($8 != "" && $8 + 0 > widest[$2] + 0) widest[$2] = $8 }
+                    if ($3 == "all") { verdict[$2] = $7; mean[$2] = $8 } else if ($8 == "") endless[$2] = 1
+                    if ($8 != "" && $8 + 0 > widest[$2] + 0) widest[$2] = $8 }
       $1 == "erf" { erf[$2] = ($5 == 1 ? ">= " : "") $4 }
       function show(v) { return v == "" ? "none" : length(v) > 9 ? sprintf("%.3g", v) : v }
-      END { for (i = 1; i <= models; i++) { m = order[i]; printf "%s\t%s\t%s\t%s\t%s\n", m, verdict[m], show(mean[m]), show(widest[m]), erf[m] } }'; } >"$work/models"
+      END { for (i = 1; i <= models; i++) { m = order[i]; printf "%s\t%s\t%s\t%s\t%s\n", m, verdict[m], show(mean[m]), show(m in endless ? "" : widest[m]), erf[m] } }'; } >"$work/models"
 table <"$work/models"
 say <<T
 Rank correlation of ERF with the TRF of the mean kernel, over the models whose sum converges: $(awk -F '\t' 'NR > 1 && $3 != "none" { sub(/>= /, "", $5); print $3 "\t" $5 }' "$work/models" | spearman) models;
@@ -44,3 +45,17 @@ awk '/^#/ { next } FNR < 5 && /^model,/ { if (!header++) print; next }
     { m = $0; sub(/,.*/, "", m); if (!(m in from)) from[m] = FILENAME; if (from[m] == FILENAME) print }' $(every curve.csv) >"$work/curve.csv" # some models are measured twice
 "$REACH" plot "$trf" "$work/curve.csv" -o "$work/plot" --force >/dev/null
 figure "$work/plot/fields.png" "Theoretical beside measured fields"
+say <<'T'
+## What was found
+
+Theory predicts the order of measured fields nearly without fault, for heads and for whole models: rank correlations of 0.96 and 0.98.
+
+A head attends as far as its bias allows, hardly ever farther, and in most encodings to within a few tokens: the four heads of ALiBi have theoretical fields of 19, 74, 295 and 1179, and measured ones of 18 to 19, 72 to 75, 295 to 300 and
+1085 to 1088, in every layer (the last one is cut by the text: over 2047 tokens, for queries of its second half). The content of the text adds little. Where it adds, the bias is weak or learned: heads of KERPLE
+reach about 27 tokens where their bias alone would give 11, the second head of Sandwich 157 to 182 where it would give 78; and without a bias, or with a weak one, the third and fourth layer attend to less than
+the bias would let through.
+
+From head to model the field grows with depth, 1.3 to 3.4 times where the heads are alike (four layers), and then the text ends: where TRF is above 2047, ERF is just below. Of the mean kernel and the widest head, the mean ranks better.
+
+Departures. None in direction. The second paper's measured field is that of attention; the gradient through all layers is set beside it here, and is another quantity.
+T
