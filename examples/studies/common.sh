@@ -22,11 +22,14 @@ say() {
     { echo && cat; } >>"$page"
 }
 
-# run VERB ARGUMENTS...: shows the command on the page and runs it; what it prints goes to a file beside its results.
-run() {
-    printf '\n    ./reach %s\n' "$(echo "$*" | sed 's/ --quiet//; s/ --force//')" >>"$page"
+# quietly VERB ARGUMENTS...: runs reach; what it prints goes to a file beside its results. run: and shows the command on the page.
+quietly() {
     echo "reach $*" >>"$work/log"
     "$REACH" "$@" >"$work/stdout" 2>>"$work/log" || { tail -n 1 "$work/log" >&2 && exit 1; }
+}
+run() {
+    printf '\n    ./reach %s\n' "$(echo "$*" | sed 's/ --quiet//; s/ --force//')" >>"$page"
+    quietly "$@"
 }
 
 # erf DIR MODEL...: the fields of these examples, in $work/DIR. ppl DIR MODEL...: the perplexity of their last token.

@@ -24,16 +24,21 @@ say <<'T'
 ## Another encoding on a trained model
 
 `--bias` and `--window` replace what a checkpoint was trained with, without training. ALiBi with its slopes shifted, and with a window:
+
+    for bias in 'alibi(delta=-2)' 'alibi(delta=0)' 'alibi(delta=2)' 'alibi(delta=4)'; do
+        ./reach erf examples/models/alibi --bias "$bias" --text examples/text/moby-dick.txt.gz --segments 32 --force
+        ./reach ppl examples/models/alibi --bias "$bias" --text examples/text/moby-dick.txt.gz --context 128,2048 --segments 200
+    done
+
+and `--window 16`, 32, 64, 128 in its place. Delta 0 is what the model was trained with.
 T
-alibi=$MODELS/alibi
-for b in 'alibi(delta=-2)' 'alibi(delta=0)' 'alibi(delta=2)' 'alibi(delta=4)'; do
-    run erf "$alibi" --bias "$b" --text $NOVEL --segments 32 -o "$work/bias" --quiet --force
-    run ppl "$alibi" --bias "$b" --context 128,2048 --segments $TARGETS --text $NOVEL -o "$work/bias" --quiet --force
-    printf '%s\t%s\t%s\n' "$b" "$(columns "$work/bias/summary.csv" threshold erf | awk '$1 == 0.99 { print $2 }')" "$(columns "$work/bias/ppl.csv" ppl | awk '{ printf "%s%.4g", NR > 1 ? "\t" : "", $1 }')"
-done >"$work/changed"
-for w in 16 32 64 128; do
-    run erf "$alibi" --window $w --text $NOVEL --segments 32 -o "$work/bias" --quiet --force
-    run ppl "$alibi" --window $w --context 128,2048 --segments $TARGETS --text $NOVEL -o "$work/bias" --quiet --force
-    printf 'window %s\t%s\t%s\n' "$w" "$(columns "$work/bias/summary.csv" threshold erf | awk '$1 == 0.99 { print $2 }')" "$(columns "$work/bias/ppl.csv" ppl | awk '{ printf "%s%.4g", NR > 1 ? "\t" : "", $1 }')"
-done >>"$work/changed"
-{ printf 'alibi with\tERF(0.99)\tPPL 128\tPPL 2048\n'; cat "$work/changed"; } | table
+# changed NAME OPTION VALUE: ERF and perplexity of the ALiBi model under that option, as a row
+changed() {
+    quietly erf "$MODELS/alibi" "$2" "$3" --text $NOVEL --segments 32 -o "$work/bias" --quiet --force
+    quietly ppl "$MODELS/alibi" "$2" "$3" --context 128,2048 --segments $TARGETS --text $NOVEL -o "$work/bias" --quiet --force
+    printf '%s\t%s%s\n' "$1" "$(columns "$work/bias/summary.csv" threshold erf | awk '$1 == 0.99 { print $2 }')" "$(columns "$work/bias/ppl.csv" ppl | awk '{ printf "\t%.4g", $1 }')"
+}
+{ printf 'alibi with\tERF(0.99)\tPPL 128\tPPL 2048\n'
+  for b in -2 0 2 4; do changed "slopes shifted by $b" --bias "alibi(delta=$b)"; done
+  for w in 16 32 64 128; do changed "window $w" --window $w; done; } >"$work/changed"
+table <"$work/changed"
