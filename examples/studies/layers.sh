@@ -27,7 +27,7 @@ say <<'T'
 
     for bias in 'alibi(delta=-2)' 'alibi(delta=0)' 'alibi(delta=2)' 'alibi(delta=4)'; do
         ./reach erf examples/models/alibi --bias "$bias" --text examples/text/moby-dick.txt.gz --segments 32 --force
-        ./reach ppl examples/models/alibi --bias "$bias" --text examples/text/moby-dick.txt.gz --context 128,2048 --segments 200
+        ./reach ppl examples/models/alibi --bias "$bias" --text examples/text/moby-dick.txt.gz --context 128,2048 --segments 100
     done
 
 and `--window 16`, 32, 64, 128 in its place. Delta 0 is what the model was trained with.
@@ -35,7 +35,7 @@ T
 # changed NAME OPTION VALUE: ERF and perplexity of the ALiBi model under that option, as a row
 changed() {
     quietly erf "$MODELS/alibi" "$2" "$3" --text $NOVEL --segments 32 -o "$work/bias" --quiet --force
-    quietly ppl "$MODELS/alibi" "$2" "$3" --context 128,2048 --segments $TARGETS --text $NOVEL -o "$work/bias" --quiet --force
+    quietly ppl "$MODELS/alibi" "$2" "$3" --context 128,2048 --segments $((TARGETS / 2)) --text $NOVEL -o "$work/bias" --quiet --force
     printf '%s\t%s%s\n' "$1" "$(columns "$work/bias/summary.csv" threshold erf | awk '$1 == 0.99 { print $2 }')" "$(columns "$work/bias/ppl.csv" ppl | awk '{ printf "\t%.4g", $1 }')"
 }
 { printf 'alibi with\tERF(0.99)\tPPL 128\tPPL 2048\n'
