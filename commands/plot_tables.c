@@ -257,7 +257,8 @@ static int add_perplexities(struct ppl_data *d, const struct table *t, int train
         if (!line || number_cell(t, i, PPL_CONTEXT, 1, 0, &p.context, e) != 0 || number_cell(t, i, PPL_NLL, 0, NAN, &p.nll, e) != 0 ||
             number_cell(t, i, PPL_ERROR, 0, NAN, &p.std_error, e) != 0)
             return -1;
-        if (p.context == 0 && number_cell(t, i, PPL_WINDOW, 1, 0, &p.context, e) != 0)
+        int cached = strcmp(cell(t, i, PPL_PROTOCOL), "cached") == 0; /* one pass over a whole text: the window is what bounds the context */
+        if ((cached || p.context == 0) && number_cell(t, i, PPL_WINDOW, 1, p.context, &p.context, e) != 0)
             return -1;
         if (p.context > 0 && add_point(line, p, e) != 0)
             return -1;
@@ -266,12 +267,15 @@ static int add_perplexities(struct ppl_data *d, const struct table *t, int train
 }
 
 /* With several protocols, each line says its own. */
-static int name_protocols(struct ppl_data *d, const char **title, struct error *e)
+static int name_protocols(struct ppl_data *d, const char **title, const char **axis, struct error *e)
 {
-    int several = 0;
+    int several = 0, cached = 0;
 
-    for (size_t i = 1; i < d->count; i++)
+    for (size_t i = 0; i < d->count; i++) {
         several |= strcmp(d->protocols[i], d->protocols[0]) != 0;
+        cached |= strcmp(d->protocols[i], "cached") == 0;
+    }
+    *axis = !cached ? "context (input tokens)" : several ? "context, or window (tokens)" : "window (keys)";
     for (size_t i = 0; several && i < d->count; i++) {
         char *label;
 
@@ -291,7 +295,7 @@ static int name_protocols(struct ppl_data *d, const char **title, struct error *
 int plot_perplexity(const char *folder, const struct text_list *tables, int train_length, const char *const *comments, const char *formats, struct error *e)
 {
     struct ppl_data d = {0};
-    const char *title = "";
+    const char *title = "", *axis = "";
     int rc = 0;
 
     for (int i = 0; i < tables->count && rc == 0; i++) {
@@ -303,8 +307,8 @@ int plot_perplexity(const char *folder, const struct text_list *tables, int trai
             csv_table_free(&t.csv);
         }
     }
-    if (rc == 0 && (rc = name_protocols(&d, &title, e)) == 0)
-        rc = figure_ppl(folder, "ppl", d.lines, d.count, title, comments, formats, e);
+    if (rc == 0 && (rc = name_protocols(&d, &title, &axis, e)) == 0)
+        rc = figure_ppl(folder, "ppl", d.lines, d.count, title, axis, comments, formats, e);
     for (size_t i = 0; i < d.count; i++) {
         free((char *)d.lines[i].label);
         free((struct ppl_point *)d.lines[i].points);

@@ -87,6 +87,7 @@ static int write_figure(const struct ppl_run *r, const char *folder, const char 
     struct ppl_point *points = calloc(r->count * r->result_count, sizeof *points);
     const char *comments[] = {"reach " REACH_VERSION, command, NULL};
     char *title = title_of(r);
+    int cached = r->options->protocol == PROTOCOL_CACHED;
     int rc = -1;
 
     if (!lines || !points || !title) {
@@ -98,10 +99,10 @@ static int write_figure(const struct ppl_run *r, const char *folder, const char 
         struct ppl_point *p = points + i * r->result_count;
 
         for (size_t j = 0; j < r->result_count; j++)
-            p[j] = (struct ppl_point){(double)m->results[j].context, m->results[j].perplexity.nll, m->results[j].perplexity.std_error};
+            p[j] = (struct ppl_point){cached ? m->window : (double)m->results[j].context, m->results[j].perplexity.nll, m->results[j].perplexity.std_error};
         lines[i] = (struct ppl_line){m->argument->name, p, r->result_count, m->train_length};
     }
-    rc = figure_ppl(folder, "ppl", lines, r->count, title, comments, r->options->formats, e);
+    rc = figure_ppl(folder, "ppl", lines, r->count, title, cached ? "window (keys)" : "context (input tokens)", comments, r->options->formats, e);
 end:
     free(lines);
     free(points);

@@ -18,7 +18,7 @@ static const double most_nll = 200;
 struct ppl_figure {
     const struct ppl_line *lines;
     size_t count;
-    const char *title;
+    const char *title, *axis;
 };
 
 /* Ranges of what is drawn. */
@@ -140,7 +140,7 @@ static int write_ppl(FILE *f, const char *stem, const void *context, struct erro
     fputs("set label 1 '", f);
     script_quoted(f, figure->title, 200);
     fputs("' at graph 0, graph 1.1 left noenhanced font title_font\n", f);
-    fprintf(f, "set logscale x\nset xrange [%.10g:%.10g]\nset xlabel \"context (input tokens)\"\n", u.left / room, u.right * room);
+    fprintf(f, "set logscale x\nset xrange [%.10g:%.10g]\nset xlabel \"%s\"\n", u.left / room, u.right * room, figure->axis);
     write_contexts(f, &u);
     if (steep) {
         span = pow(u.high / u.low, 0.05);
@@ -170,10 +170,10 @@ static int write_ppl(FILE *f, const char *stem, const void *context, struct erro
     return 0;
 }
 
-int figure_ppl(const char *folder, const char *stem, const struct ppl_line *lines, size_t count, const char *title, const char *const *comments,
-               const char *formats, struct error *e)
+int figure_ppl(const char *folder, const char *stem, const struct ppl_line *lines, size_t count, const char *title, const char *axis,
+               const char *const *comments, const char *formats, struct error *e)
 {
-    struct ppl_figure figure = {lines, count, title};
+    struct ppl_figure figure = {lines, count, title, axis};
 
     for (size_t i = 0; i < count; i++)
         if (lines[i].count == 0)

@@ -42,3 +42,14 @@ changed() {
   for b in -2 0 2 4; do changed "slopes shifted by $b" --bias "alibi(delta=$b)"; done
   for w in 16 32 64 128; do changed "window $w" --window $w; done; } >"$work/changed"
 table <"$work/changed"
+say <<'T'
+## What was found
+
+The field of the last layer alone is 41 % of the whole for window 32 (32 of 77, its window), 82 % for ALiBi and 90 % for Sandwich: where heads are wide, one layer reaches nearly as far as four. The rest of the growth of a
+window is steady, about 15 tokens a layer.
+
+Along the text the field of the window is the same from the training length on; that of ALiBi slows down and ends near 670; those of Sandwich and rotary grow with the text, to 89 and 100 % of it, wherever one looks.
+
+A trained model does not bear other slopes: shifted by 2, the perplexity of ALiBi is four times as high at 128 already, where a model trained with those slopes has 5.9 (the page on slopes). Sharper slopes hurt too. Its field follows the new slopes all the same, 186 to 1944.
+A window of 16 to 128 tokens costs it nothing that 100 targets could show: the far part of its field, 673 tokens, carries little for the next byte.
+T

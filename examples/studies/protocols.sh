@@ -53,7 +53,7 @@ run ppl $(paths $cached) --text $NOVEL --window 128 --segments $TARGETS -o "$wor
 say <<'T'
 ## What was found
 
-Sliding windows give the lowest perplexity and cost by far the most: in steps of 4, 8 times the time of blocks at a window of 32 and 12 times at 64. Blocks of 32 cost ALiBi 7 % in perplexity, blocks of 512 less than 1 %. For
+Sliding windows give the lowest perplexity and cost by far the most: in steps of 4, about 8 times the time of blocks at a window of 32 and 10 to 13 times at 64. Blocks of 32 cost ALiBi 7 % in perplexity, blocks of 512 less than 1 %. For
 rotary positions the window must stay within the training length, 128: at 256 perplexity is eight times as high.
 
 A cached window has the perplexity of sliding (4.80 for rotary at 64, 5.05 for ALiBi at 32) at the price of blocks: the text is read once. And it makes rotary positions work at any length: on a text 512 times the training
