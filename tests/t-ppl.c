@@ -371,6 +371,30 @@ static void screen_and_files(void **state)
     assert_true(exists(at("bare/ppl.csv")) && exists(at("bare/ppl.gp")));
 }
 
+/* Cached inference reads a whole text: its figures count windows, and those of several runs become one line. */
+static void cached_figure_counts_windows(void **state)
+{
+    char *text;
+
+    (void)state;
+    for (int w = 3; w <= 5; w += 2)
+        run("ppl none --text middle --protocol cached --window %d --quiet -o cached-%d", w, w);
+    run("plot cached-3/ppl.csv cached-5/ppl.csv -o cached-both");
+    for (size_t i = 0; i < 3; i++) {
+        static const struct {
+            const char *folder, *points[2];
+        } rows[] = {{"cached-3", {"\n3 "}}, {"cached-5", {"\n5 "}}, {"cached-both", {"\n3 ", "\n5 "}}};
+
+        text = slurp(at("%s/ppl.gp", rows[i].folder), NULL);
+        if (!strstr(text, "set xlabel \"window (keys)\"") || !strstr(text, rows[i].points[0]) || (rows[i].points[1] && !strstr(text, rows[i].points[1])))
+            fail_msg("%s: not over its windows:\n%s", rows[i].folder, text);
+        free(text);
+    }
+    text = slurp(at("files/ppl.gp"), NULL);
+    assert_non_null(strstr(text, "set xlabel \"context (input tokens)\""));
+    free(text);
+}
+
 static void interrupted_leaves_nothing(void **state)
 {
     pid_t child = start("ppl none --text text --protocol sliding --context 64 --stride 1 --dtype f64 --quiet -o long", NULL);
@@ -459,7 +483,8 @@ int main(void)
         cmocka_unit_test(help_lists_every_option), cmocka_unit_test(wrong_usage_exits_2), cmocka_unit_test(bad_input_is_named),
         cmocka_unit_test(numbers_are_those_of_the_oracle), cmocka_unit_test(differences_are_paired), cmocka_unit_test(last_is_the_target_of_erf),
         cmocka_unit_test(rows_are_streams),
-        cmocka_unit_test(equal_runs_give_equal_bytes), cmocka_unit_test(screen_and_files), cmocka_unit_test(interrupted_leaves_nothing),
+        cmocka_unit_test(equal_runs_give_equal_bytes), cmocka_unit_test(screen_and_files),
+        cmocka_unit_test(cached_figure_counts_windows), cmocka_unit_test(interrupted_leaves_nothing),
         cmocka_unit_test(odd_figures_are_drawn),
     };
     return cmocka_run_group_tests_name("ppl", tests, make_inputs, remove_inputs);
