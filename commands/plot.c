@@ -39,7 +39,7 @@ static const struct verb_help help = {
                    "  summary.csv of `reach erf`\n"
                    "        a ladder: ERF at every threshold, a row a model (ladder.gp)\n"
                    "  ppl.csv of `reach ppl`\n"
-                   "        perplexity over the context, a line a model (ppl.gp)\n"
+                   "        perplexity over the context, or the window of cached inference, a line a model (ppl.gp)\n"
                    "  trf.csv of `reach trf`, with results of `reach erf`\n"
                    "        theoretical fields beside the measured ones, matched by name (fields.gp): TRF(eps) with eps nearest to 1 - Q beside ERF(Q), whose interval "
                    "is that of the curve's band\n",

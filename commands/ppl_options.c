@@ -69,7 +69,7 @@ const struct verb_help ppl_help = {
         "\n"
         "Written to DIR:\n"
         "  ppl.csv  the table and the differences\n"
-        "  ppl.gp   perplexity over the context as a gnuplot script, and its pictures\n",
+        "  ppl.gp   perplexity over the context (cached: the window) as a gnuplot script, and its pictures\n",
     .options = rows,
     .option_count = OPTION_COUNT,
     .examples = "  reach ppl examples/models/alibi examples/models/rotary --text examples/text/moby-dick.txt.gz -o reach-ppl\n"
