@@ -135,6 +135,11 @@ static int remove_inputs(void **state)
 
 int main(void)
 {
+    char *plugin = getenv("REACH_CUDA") ? realpath(getenv("REACH_CUDA"), NULL) : NULL; /* the program is started in another folder */
+
+    if (plugin)
+        setenv("REACH_CUDA", plugin, 1);
+    free(plugin);
     const struct CMUnitTest tests[] = {cmocka_unit_test(any_batch_gives_the_same_files), cmocka_unit_test(interrupted_runs_go_on)};
 
     return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
