@@ -17,12 +17,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
 
 char *base;
+
+/* A copy of the program in a folder of its own: a plug-in beside the program does not come along, so that a test runs on the processor, whether this
+   machine has nvcc or a GPU, unless it names a device. REACH_CUDA names a plug-in that all the same is to be used. Returns its path, which the caller frees. */
+static char *copy_program(const char *from)
+{
+    size_t size = 0;
+    char folder[4096], *path = NULL;
+    unsigned char *bytes = scratch_read(from, &size);
+
+    snprintf(folder, sizeof folder, "%s/.program", base);
+    if (bytes && mkdir(folder, 0700) == 0 && (path = strdup(scratch_write(folder, "reach", bytes, size))) && chmod(path, 0700) != 0) {
+        free(path);
+        path = NULL;
+    }
+    free(bytes);
+    return path;
+}
 
 int program_open(void)
 {
@@ -31,14 +49,10 @@ int program_open(void)
         fprintf(stderr, "REACH names no program\n");
         return -1;
     }
-    if (getenv("REACH")[0] != '/') { /* the program is run in another folder */
-        char *real = realpath(getenv("REACH"), NULL);
-
-        if (!real || setenv("REACH", real, 1) != 0)
-            return -1;
-        free(real);
-    }
-    return 0;
+    char *copy = copy_program(getenv("REACH"));
+    int result = copy ? setenv("REACH", copy, 1) : -1;
+    free(copy);
+    return result;
 }
 
 void program_close(void)
