@@ -16,9 +16,13 @@ static int run(struct ppl_run *r, struct error *e)
     struct results results = {.lock = -1};
     int rc, drawn;
 
-    if (ppl_prepare(r, e) != 0 || (o->folder && results_open(&results, o->folder, names, o->force, e) != 0))
+    if (ppl_prepare(r, e) != 0 || ppl_tokens_open(r, e) != 0)
         return -1;
-    rc = ppl_measure(r, e);
+    rc = o->folder ? results_open(&results, o->folder, names, o->force, e) : 0;
+    if (rc == 0)
+        rc = ppl_measure(r, e);
+    if (ppl_tokens_close(r, rc == 0, e) != 0)
+        rc = -1;
     if (rc == 0 && o->folder) {
         drawn = ppl_write(r, o->folder, e);
         rc = drawn < 0 ? -1 : 0;

@@ -24,10 +24,11 @@ enum { CONTEXTS_MAX = 64, SEGMENTS_DEFAULT = 1000 };
 struct ppl_options {
     struct text_list models, text, tokens; /* arguments, borrowed */
     const char *folder;                    /* NULL: nothing is written */
+    const char *per_token;                 /* NULL: not written */
     enum protocol protocol;
     size_t contexts[CONTEXTS_MAX];         /* inputs, ascending; none for cached */
     size_t context_count;
-    size_t stride;                         /* of sliding; 0: half of each context */
+    size_t stride;                         /* sliding: 0 is half of each context; last: between segments, 0 spreads them over the text */
     size_t segments;                       /* of last, at most */
     long train_length, threads;            /* train_length 0: as the checkpoint says; threads 0: all */
     const char *device, *dtype, *bias, *bias_dtype, *formats; /* bias_dtype NULL: none */
@@ -44,7 +45,7 @@ char *ppl_options_command(const struct ppl_options *o);
 
 /* One model at one context. */
 struct ppl_result {
-    size_t context, stride; /* inputs; stride 0: not of this protocol */
+    size_t context, stride; /* inputs; stride 0: none was given, or not of this protocol */
     struct perplexity perplexity;
     double seconds;         /* of the forward passes */
     int paired;             /* 1: `difference` to the first model is there */
@@ -74,6 +75,7 @@ struct ppl_run {
     size_t result_count;        /* of each model: contexts, or 1 */
     char *command;
     struct kernels *kernels;
+    struct csv *per_token;      /* while measuring; NULL: not wanted */
 };
 
 /* Opens models and text; everything that can be refused before the work is refused here. */
@@ -81,6 +83,12 @@ int ppl_prepare(struct ppl_run *r, struct error *e) MUST_USE;
 /* Scores all targets of all models and contexts, and reduces them. */
 int ppl_measure(struct ppl_run *r, struct error *e) MUST_USE;
 void ppl_run_free(struct ppl_run *r);
+
+/* The file of --per-token: begins it (what is there already is refused), adds the targets of a model at a context, and ends it: kept or not. Without the option
+ * nothing is done. */
+int ppl_tokens_open(struct ppl_run *r, struct error *e) MUST_USE;
+void ppl_tokens_add(struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at, const double *nll);
+int ppl_tokens_close(struct ppl_run *r, int keep, struct error *e) MUST_USE;
 
 /* Writes ppl.csv, ppl.gp and the pictures. 0; 1 when only the pictures are missing (message); -1. */
 int ppl_write(const struct ppl_run *r, const char *folder, struct error *e) MUST_USE;

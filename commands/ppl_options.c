@@ -14,7 +14,7 @@ static const size_t default_contexts[] = {128, 256, 512, 1024, 2048};
 enum { DEFAULT_CONTEXTS = sizeof default_contexts / sizeof *default_contexts };
 
 enum option {
-    OPTION_TEXT, OPTION_TOKENS, OPTION_FOLDER, OPTION_PROTOCOL, OPTION_CONTEXT, OPTION_STRIDE, OPTION_WINDOW, OPTION_SEGMENTS, OPTION_TRAIN_LENGTH,
+    OPTION_TEXT, OPTION_TOKENS, OPTION_FOLDER, OPTION_PER_TOKEN, OPTION_PROTOCOL, OPTION_CONTEXT, OPTION_STRIDE, OPTION_WINDOW, OPTION_SEGMENTS, OPTION_TRAIN_LENGTH,
     OPTION_BIAS, OPTION_BIAS_DTYPE, OPTION_POSITIONS, OPTION_DEVICE, OPTION_DTYPE, OPTION_MEMORY, OPTION_THREADS, OPTION_TIMING, OPTION_FORCE, OPTION_FORMAT, OPTION_QUIET,
     OPTION_COUNT
 };
@@ -23,9 +23,11 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_TEXT] = {"text", "FILE", "text, read as `reach erf` reads it; .gz is unpacked, - is standard input; may be repeated: files are joined in order"},
     [OPTION_TOKENS] = {"tokens", "FILE", "token ids instead of text: a file as `reach erf` takes it; 1-D is one stream (may be repeated), 2-D has a stream a row"},
     [OPTION_FOLDER] = {"o", "DIR", "write ppl.csv and the figure there (default: nothing is written)"},
+    [OPTION_PER_TOKEN] = {"per-token", "FILE", "write the NLL of every target at every context there, as CSV"},
     [OPTION_PROTOCOL] = {"protocol", "NAME", "last, nonoverlapping, sliding or cached, see above (default last)"},
     [OPTION_CONTEXT] = {"context", "N,N,...", "input tokens, several with commas (default 128,256,512,1024,2048); cached has none"},
-    [OPTION_STRIDE] = {"stride", "S", "of sliding: tokens that each window scores anew, at most the context (default half the context)"},
+    [OPTION_STRIDE] = {"stride", "S", "of sliding: tokens that each window scores anew, at most the context (default half the context); of last: tokens between the targets, "
+                                       "which below the longest context lets segments overlap (default: spread over the text, without overlap)"},
     [OPTION_WINDOW] = {"window", "N", "let every layer attend to the last N keys only, its own included (0: no window); what cached needs, "
                                        "unless the model has windows"},
     [OPTION_SEGMENTS] = {"segments", "N", "of last: targets at most (default 1000; fewer when the text is shorter)"},
@@ -132,6 +134,9 @@ static int parse_one(struct ppl_options *o, int option, const char *value, struc
     case OPTION_FOLDER:
         o->folder = value;
         return *value ? 0 : fail(e, "-o: is empty (expected a folder)");
+    case OPTION_PER_TOKEN:
+        o->per_token = value;
+        return *value ? 0 : fail(e, "--per-token: is empty (expected a file)");
     case OPTION_PROTOCOL: return read_protocol(o, value, e);
     case OPTION_CONTEXT: return read_contexts(o, value, e);
     case OPTION_STRIDE:
@@ -172,15 +177,15 @@ static int check_together(const struct ppl_options *o, struct error *e)
         return fail(e, "nothing to read is given (expected --text FILE or --tokens FILE)");
     if (o->text.count && o->tokens.count)
         return fail(e, "--text and --tokens are both given (expected one of them)");
-    if (o->stride && o->protocol != PROTOCOL_SLIDING)
-        return fail(e, "--stride: is of --protocol sliding alone (the protocol is %s)", protocol_names[o->protocol]);
+    if (o->stride && o->protocol != PROTOCOL_SLIDING && o->protocol != PROTOCOL_LAST)
+        return fail(e, "--stride: is of --protocol sliding and last (the protocol is %s)", protocol_names[o->protocol]);
     if (o->segments && o->protocol != PROTOCOL_LAST)
         return fail(e, "--segments: is of --protocol last alone (the protocol is %s, which scores the whole text)", protocol_names[o->protocol]);
     if (o->context_count && o->protocol == PROTOCOL_CACHED)
         return fail(e, "--context: --protocol cached is one pass over the whole text (expected --window N, the keys that each layer attends to)");
     if (o->window == 0 && o->protocol == PROTOCOL_CACHED)
         return fail(e, "--window: \"0\" will not do for --protocol cached (expected a whole number from 1 on)");
-    for (size_t i = 0; i < o->context_count; i++)
+    for (size_t i = 0; o->protocol == PROTOCOL_SLIDING && i < o->context_count; i++)
         if (o->stride > o->contexts[i])
             return fail(e, "--stride: %zu is more than the context of %zu, so some tokens would not be scored (expected at most the context)", o->stride,
                         o->contexts[i]);

@@ -98,7 +98,8 @@ static void print_notes(const struct ppl_run *r)
 
     switch (r->options->protocol) {
     case PROTOCOL_LAST:
-        printf("\ntargets: the last tokens of %zu segments of %zu tokens, the same for every context\n", cut->count, cut->length);
+        printf("\ntargets: the last tokens of %zu segments of %zu tokens, the same for every context%s\n", cut->count, cut->length,
+               cut->overlapping ? "; segments overlap" : "");
         break;
     case PROTOCOL_NONOVERLAPPING:
         printf("\ntargets: every token of the text but the first, the same for every context; the first ones of a block see few tokens\n");

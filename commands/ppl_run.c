@@ -50,7 +50,7 @@ static int take_tokens(struct ppl_model *m, const struct ppl_run *r, struct erro
     length = t->columns ? t->columns : t->total;
     name = t->name ? t->name : "tokens";
     if (o->protocol == PROTOCOL_LAST) {
-        struct segments_request request = {.length = longest + 1, .segments = o->segments ? o->segments : SEGMENTS_DEFAULT};
+        struct segments_request request = {.length = longest + 1, .segments = o->segments ? o->segments : SEGMENTS_DEFAULT, .stride = o->stride};
 
         if (length < longest + 1)
             return fail(e, "%s: there are %zu tokens%s (expected at least %zu: a context of %zu and its target; give more text or a smaller --context)", name,
@@ -80,6 +80,8 @@ static int make_results(struct ppl_model *m, struct ppl_run *r, struct error *e)
         at->context = o->protocol == PROTOCOL_CACHED ? (m->tokens->columns ? m->tokens->columns : m->tokens->total) - 1 : o->contexts[i];
         if (o->protocol == PROTOCOL_SLIDING)
             at->stride = o->stride ? o->stride : (at->context + 1) / 2;
+        else
+            at->stride = o->stride;
     }
     return 0;
 }
@@ -145,6 +147,7 @@ static int measure_context(struct ppl_run *r, size_t which, double *first, doubl
         if (score_run(nll, at, r, m, e) != 0)
             return -1;
         at->perplexity = perplexity_of(nll, targets);
+        ppl_tokens_add(r, m, at, nll);
         if (i && strcmp(m->tokens_digest, r->models[0].tokens_digest) == 0) {
             at->paired = 1;
             at->difference = perplexity_compare(nll, first, targets);

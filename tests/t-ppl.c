@@ -116,7 +116,8 @@ static void wrong_usage_exits_2(void **state)
         {"ppl none --text text --context 64,,32", "--context"},
         {"ppl none --text text --context 64x", "--context"},
         {"ppl none --text text --context 99999999999999999999999999999999999999999999", "--context"},
-        {"ppl none --text text --stride 4", "--protocol sliding"},
+        {"ppl none --text text --protocol cached --window 4 --stride 4", "--protocol sliding and last"},
+        {"ppl none --text text --protocol nonoverlapping --stride 4", "--protocol sliding and last"},
         {"ppl none --text text --protocol sliding --context 8,4 --stride 5", "would not be scored"},
         {"ppl none --text text --protocol sliding --stride 0", "--stride"},
         {"ppl none --text text --protocol nonoverlapping --segments 4", "--protocol last"},
@@ -307,6 +308,66 @@ static void rows_are_streams(void **state)
     }
 }
 
+/* --per-token: the means are those of the table, the ids are the text's bytes, and a target has the same NLL whichever protocol gives it a context. */
+static void per_token_is_what_the_table_averages(void **state)
+{
+    enum { CONTEXT = 12 };
+    struct csv_table t, each, other;
+    struct error e;
+    size_t size, next = 0;
+    unsigned char *text = scratch_read(at("short"), &size);
+    double *by_position = calloc(size + 1, sizeof *by_position);
+
+    (void)state;
+    assert_non_null(by_position);
+    run("ppl none --text short --protocol sliding --context %d --stride 1 --quiet --per-token sliding.csv", CONTEXT);
+    assert_int_equal(csv_read(at("sliding.csv"), &other, &e), 0);
+    assert_int_equal(other.rows, size - 1);
+    for (size_t i = 0; i < other.rows; i++)
+        by_position[(size_t)number(&other, i, "position")] = number(&other, i, "nll");
+    run("ppl none window --text short --context %d,5 --stride 3 --segments 1000 --quiet --force -o overlapping --per-token each.csv", CONTEXT);
+    t = read_table("overlapping");
+    assert_int_equal(csv_read(at("each.csv"), &each, &e), 0);
+    for (size_t c = 0; c < 2; c++) /* contexts, the short one first, in each both models */
+        for (size_t m = 0; m < 2; m++) {
+            size_t row = m * 2 + c, count = (size_t)number(&t, row, "tokens");
+            double sum = 0;
+
+            assert_int_equal(count, (size - CONTEXT - 1) / 3 + 1);
+            assert_string_equal(cell(&t, row, "stride"), "3");
+            for (size_t i = 0; i < count; i++, next++) {
+                size_t position = (size_t)number(&each, next, "position");
+                double nll = number(&each, next, "nll");
+
+                assert_string_equal(cell(&each, next, "model"), cell(&t, row, "model"));
+                assert_string_equal(cell(&each, next, "context"), cell(&t, row, "context"));
+                assert_string_equal(cell(&each, next, "row"), "");
+                assert_int_equal(position, CONTEXT + 1 + 3 * i);
+                assert_int_equal((int)number(&each, next, "id"), text[position - 1]);
+                if (m == 0 && c == 1 && !(fabs(nll - by_position[position]) <= 1e-5))
+                    fail_msg("position %zu: NLL %.9g, in sliding windows %.9g", position, nll, by_position[position]);
+                sum += nll;
+            }
+            if (!(fabs(sum / (double)count - number(&t, row, "nll")) <= 1e-12))
+                fail_msg("row %zu: NLL %s, of the targets %.17g", row, cell(&t, row, "nll"), sum / (double)count);
+        }
+    assert_int_equal(next, each.rows);
+    csv_table_free(&other);
+    run("ppl none --tokens rows.npy --protocol nonoverlapping --context 9 --quiet --per-token rows.csv");
+    assert_int_equal(csv_read(at("rows.csv"), &other, &e), 0);
+    assert_int_equal(other.rows, 252);
+    assert_string_equal(cell(&other, 63, "row"), "2");
+    assert_string_equal(cell(&other, 63, "position"), "2");
+    assert_string_equal(cell(&other, 62, "position"), "64");
+    expect("ppl none --text short --context 8 --per-token rows.csv", 1, "rows.csv: is there already");
+    expect("ppl none --text short --context 8 --per-token nowhere/rows.csv", 1, "nowhere/rows.csv");
+    csv_table_free(&other);
+    csv_table_free(&each);
+    csv_table_free(&t);
+    free(by_position);
+    free(text);
+}
+
 static void assert_same_csv(const char *a, const char *b)
 {
     char *one = slurp(at("%s/ppl.csv", a), NULL), *two = slurp(at("%s/ppl.csv", b), NULL);
@@ -482,7 +543,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(help_lists_every_option), cmocka_unit_test(wrong_usage_exits_2), cmocka_unit_test(bad_input_is_named),
         cmocka_unit_test(numbers_are_those_of_the_oracle), cmocka_unit_test(differences_are_paired), cmocka_unit_test(last_is_the_target_of_erf),
-        cmocka_unit_test(rows_are_streams),
+        cmocka_unit_test(rows_are_streams), cmocka_unit_test(per_token_is_what_the_table_averages),
         cmocka_unit_test(equal_runs_give_equal_bytes), cmocka_unit_test(screen_and_files),
         cmocka_unit_test(cached_figure_counts_windows), cmocka_unit_test(interrupted_leaves_nothing),
         cmocka_unit_test(odd_figures_are_drawn),
