@@ -1,33 +1,55 @@
 #!/bin/sh
-# Runs the test programs given as arguments and adds up what cmocka reports. Exit 1 if any test failed, any program crashed, or none ran.
-# NAME=VALUE:PROGRAM runs a program with that in its environment.
-# waiting threads sleep: tests run on busy machines, and with more threads than processors
-export OMP_WAIT_POLICY=passive
-passed=0 failed=0 skipped=0 broken=
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
-for t in "$@"; do
+# Runs the test programs given as arguments, JOBS of them at a time (default: one a processor), and adds up what cmocka reports: a line each as it ends, and below it
+# what failed. Exit 1 if any test failed, any program crashed, or none ran. NAME=VALUE:PROGRAM runs a program with that in its environment.
+# The slowest of the last run begin first: TIMES is where it is noted.
+
+# run_one FOLDER PROGRAM: one line, and the counts for the sum
+run_one() {
+    # waiting threads sleep: tests run on busy machines, and with more threads than processors
+    export OMP_WAIT_POLICY=passive
+    log=$(mktemp "$1/log.XXXXXX")
     start=$(date +%s)
-    case $t in
-    *:*) env "${t%%:*}" "${t#*:}" >"$log" 2>&1 ;;
-    *) "$t" >"$log" 2>&1 ;;
+    case $2 in
+    *:*) env "${2%%:*}" "${2#*:}" >"$log" 2>&1 ;;
+    *) "$2" >"$log" 2>&1 ;;
     esac
     rc=$?
+    seconds=$(($(date +%s) - start))
     p=$(grep -c '^\[       OK \]' "$log")
     # cmocka lists a failed test twice: when it fails and in its closing list
     f=$(grep '^\[  FAILED  \] [^0-9]' "$log" | sort -u | wc -l)
     s=$(grep '^\[  SKIPPED \] [^0-9]' "$log" | sort -u | wc -l)
-    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
-    name=${t##*/}
-    case $t in *:*) name="$name ${t%%:*}" ;; esac
-    printf '%-40s %4d passed %3d failed %3d skipped %4d s\n' "$name" "$p" "$f" "$s" "$(($(date +%s) - start))"
-    if [ $rc -ne 0 ] || [ $f -ne 0 ]; then
-        grep -v '^\[ RUN  \|^\[       OK' "$log" | head -n 60
-        [ $f -ne 0 ] || { broken="$broken $name (exit $rc)"; failed=$((failed + 1)); }
-    elif [ "$p" -eq 0 ] && [ "$s" -eq 0 ]; then
-        broken="$broken $name (no test ran)"; failed=$((failed + 1))
+    name=${2##*/} broken=
+    case $2 in *:*) name="$name ${2%%:*}" ;; esac
+    if [ $rc -ne 0 ] && [ "$f" -eq 0 ]; then
+        broken="exit $rc" f=1
+    elif [ "$p" -eq 0 ] && [ "$f" -eq 0 ] && [ "$s" -eq 0 ]; then
+        broken='no test ran' f=1
     fi
-done
-[ -z "$broken" ] || echo "broken:$broken"
-echo "$passed passed, $failed failed, $skipped skipped"
-[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
+    shown=
+    [ "$f" -eq 0 ] || shown=$(grep -v '^\[ RUN  \|^\[       OK' "$log" | head -n 60)
+    # one write: several programs end at a time
+    printf '%-40s %4d passed %3d failed %3d skipped %4d s\n%s' "$name" "$p" "$f" "$s" "$seconds" "${broken:+broken: $name ($broken)
+}${shown:+$shown
+}"
+    printf '%s %s %s %s %s\n' "$p" "$f" "$s" "$seconds" "$2" >>"$1/counts"
+}
+
+if [ "${1:-}" = --one ]; then
+    run_one "$2" "$3"
+    exit 0
+fi
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
+: >"$folder/counts"
+for t in "$@"; do
+    seconds=$([ ! -f "${TIMES:-}" ] || grep -F -x -m 1 -e "$t" -A 1 "$TIMES" | tail -n 1)
+    printf '%s %s\n' "${seconds:-999}" "$t"
+done | sort -s -n -r | cut -d ' ' -f 2- | xargs -P "${JOBS:-$(nproc)}" -I '{}' sh "$0" --one "$folder" '{}'
+[ -z "${TIMES:-}" ] || awk '{ print $5; print $4 }' "$folder/counts" >"$TIMES"
+awk -v programs=$# '
+    { passed += $1; failed += $2; skipped += $3 }
+    END { if (NR != programs) { printf "broken: %d of %d programs ended\n", NR, programs; failed += programs - NR }
+          printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped
+          exit failed > 0 || passed == 0 }' "$folder/counts"
