@@ -3,6 +3,7 @@
 #   make            build ./reach                       make demo      install what is missing, build, run on the examples
 #   make check      install what is missing, test       make bench     ratios against a peer and the machine's own rate
 #   make deps       install the libraries (apt)         make install   into PREFIX (default /usr/local), DESTDIR honoured
+#   make cuda       the CUDA plug-in (`make` does where a GPU is found)
 #   make gpu-check  all kernels on this machine's GPU   make gpu-bench its rates, beside PyTorch
 #   make studies           both papers on the example models: tables and figures in doc/studies/ (about 20 minutes)
 #   make tokenizer-study   ids of many tokenizers on 7 MB of text against the `tokenizers` package
@@ -26,22 +27,30 @@ V        ?= 0
 
 VERSION := 0.1.0
 MACHINE := $(shell uname -m)
+# for the makes that a target calls: all processors, unless make was told how many jobs to run
+JOBS     = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # ---- where things go: one folder a configuration, so that none spoils another's objects ----
 CONFIG := $(notdir $(firstword $(CC)))$(if $(filter 1,$(asan)),-asan)$(if $(filter 1,$(werror)),-werror)
 BUILD  := build/$(CONFIG)
 Q      := $(if $(filter 1,$(V)),,@)
 
-# ---- libraries: probed once a configuration ----
+# ---- libraries: probed once a configuration and kept in $(FOUND) when all are there; a newer Makefile probes again ----
 PKG_CONFIG ?= pkg-config
-HDF5_PKG   := $(firstword $(foreach p,hdf5-serial hdf5,$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null && echo $(p))) none)
+FOUND      := $(BUILD)/libraries.mk
 probe       = $(shell printf '\043include <$(1)>\nint main(void){return 0;}\n' | $(CC) $(CPPFLAGS) $(4) -x c - -o /dev/null $(3) 2>/dev/null && echo found || echo missing)
+LIBRARIES  := HDF5 JANSSON ZLIB XXHASH ONEDNN FLINT MPFI LAPACKE YAML PCRE2 UTF8PROC OPENMP
+KEPT       := HDF5_PKG ARB_LIBS HDF5_CFLAGS HDF5_LIBS $(LIBRARIES:%=HAVE_%) HAVE_CMOCKA HAVE_GNUPLOT
+
+ifeq ($(filter clean deps help,$(MAKECMDGOALS)),)
+ifneq ($(shell [ $(FOUND) -nt Makefile ] && echo newer),)
+include $(FOUND)
+else
+HDF5_PKG   := $(firstword $(foreach p,hdf5-serial hdf5,$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null && echo $(p))) none)
 # Arb is part of FLINT from version 3 on, a library of its own (libarb, on Debian libflint-arb) before
 ARB_LIBS    := $(firstword $(foreach l,flint-arb arb,$(if $(shell $(CC) -x c /dev/null -shared -o /dev/null -l$(l) 2>/dev/null && echo 1),-l$(l)))) -lflint
 HDF5_CFLAGS := $(if $(filter none,$(HDF5_PKG)),,$(shell $(PKG_CONFIG) --cflags $(HDF5_PKG) 2>/dev/null))
 HDF5_LIBS   := $(if $(filter none,$(HDF5_PKG)),-lhdf5,$(shell $(PKG_CONFIG) --libs $(HDF5_PKG) 2>/dev/null))
-
-ifeq ($(filter clean deps help,$(MAKECMDGOALS)),)
 HAVE_HDF5    := $(call probe,hdf5.h,,$(HDF5_LIBS),$(HDF5_CFLAGS))
 HAVE_JANSSON := $(call probe,jansson.h,,-ljansson,)
 HAVE_ZLIB    := $(call probe,zlib.h,,-lz,)
@@ -56,9 +65,16 @@ HAVE_UTF8PROC := $(call probe,utf8proc.h,,-lutf8proc,)
 HAVE_OPENMP  := $(call probe,omp.h,,-fopenmp,)
 HAVE_CMOCKA  := $(shell printf '\043include <stdarg.h>\n\043include <stddef.h>\n\043include <setjmp.h>\n\043include <stdint.h>\n\043include <cmocka.h>\nint main(void){return 0;}\n' | $(CC) -x c - -o /dev/null -lcmocka 2>/dev/null && echo found || echo missing)
 HAVE_GNUPLOT := $(shell command -v gnuplot >/dev/null 2>&1 && echo found || echo missing)
+ifeq ($(filter missing,$(foreach v,$(KEPT),$($(v)))),)
+$(shell mkdir -p $(BUILD))
+$(file >$(FOUND).new,# what was found here; made by the Makefile)
+$(foreach v,$(KEPT),$(file >>$(FOUND).new,$(v) := $($(v))))
+$(shell mv $(FOUND).new $(FOUND))
+endif
+endif
 endif
 
-REQUIRED := $(foreach l,HDF5 JANSSON ZLIB XXHASH ONEDNN FLINT MPFI LAPACKE YAML PCRE2 UTF8PROC OPENMP,$(if $(filter missing,$(HAVE_$(l))),$(l)))
+REQUIRED := $(foreach l,$(LIBRARIES),$(if $(filter missing,$(HAVE_$(l))),$(l)))
 APT_PACKAGES := gcc make pkg-config libhdf5-dev libjansson-dev zlib1g-dev libxxhash-dev libdnnl-dev libflint-dev libflint-arb-dev libmpfi-dev liblapacke-dev libyaml-dev libpcre2-dev libutf8proc-dev \
   libcmocka-dev gnuplot-nox
 
@@ -157,8 +173,8 @@ $(BUILD)/tests/t-%: $(BUILD)/tests/t-%.o $(call object,$(TEST_HELP)) $(BUILD)/li
 tests: $(TESTS) $(BUILD)/reach
 
 check: deps
-	$(Q)$(MAKE) --no-print-directory probe tests
-	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(TESTS) $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,$(foreach t,kernels cpu model,$(v):$(BUILD)/tests/t-$(t))) $(CUDA_CHECKS)
+	$(Q)$(MAKE) --no-print-directory $(JOBS) probe tests
+	$(Q)REACH=$(BUILD)/reach TIMES=$(BUILD)/tests/times sh tests/run.sh $(TESTS) $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,$(foreach t,kernels cpu model,$(v):$(BUILD)/tests/t-$(t))) $(CUDA_CHECKS)
 
 # ---- fuzzing ----
 # `make fuzz` runs every target of tests/fuzz/targets.h for SECONDS_EACH, FUZZ_JOBS of them at a time; `make fuzz TARGET=pickle SECONDS_EACH=60` one;
@@ -178,7 +194,7 @@ $(BUILD)/fuzz: $(call object,tests/fuzz/entry.c $(FUZZ_SRC) $(TEST_HELP)) $(BUIL
 	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ -lcmocka $(LIBS)
 
 fuzz:
-	$(Q)$(MAKE) --no-print-directory CC=clang asan=1 BUILD=$(FUZZ_BUILD) CFLAGS='$(CFLAGS) -fsanitize=fuzzer-no-link' $(FUZZ_BUILD)/fuzz $(FUZZ_BUILD)/tests/t-fuzz-cases
+	$(Q)$(MAKE) --no-print-directory $(JOBS) CC=clang asan=1 BUILD=$(FUZZ_BUILD) CFLAGS='$(CFLAGS) -fsanitize=fuzzer-no-link' $(FUZZ_BUILD)/fuzz $(FUZZ_BUILD)/tests/t-fuzz-cases
 	$(Q)rm -rf $(FUZZ_BUILD)/seeds && $(FUZZ_BUILD)/tests/t-fuzz-cases --seeds $(FUZZ_BUILD)/seeds
 	$(Q)printf '%s\n' $(TARGET) | SECONDS_EACH=$(SECONDS_EACH) xargs -P $(FUZZ_JOBS) -n 1 sh tests/fuzz/run.sh $(FUZZ_BUILD)
 
@@ -191,7 +207,7 @@ fuzz-short:
 DEMO := reach-demo
 DEMO_MODELS := window-8 window-16 window-32 window-64 window-128 alibi rotary sinusoidal
 demo: deps
-	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory $(JOBS) all
 	./reach erf $(DEMO_MODELS:%=examples/models/%) --text examples/text/moby-dick.txt.gz --segments 16 --length 2048 -o $(DEMO) --force
 	@echo "figure: $(DEMO)/erf.png   table: $(DEMO)/summary.csv   data: $(DEMO)/erf.h5"
 
@@ -209,7 +225,8 @@ tokenizer-study: all
 	$(PYTHON) tests/goldens/tokenizer/study.py ./reach
 
 # ---- CUDA ----
-# The plug-in build/cuda/reach-cuda.so is made where nvcc is, once for all configurations, and put beside each program. The same sources compile for the
+# The plug-in build/cuda/reach-cuda.so is made by `make cuda`, once for all configurations, and put beside each program; by `make` alone where a GPU is found, or it was
+# made before. The same sources compile for the
 # host against tests/cuda_host, as a plug-in that tests name by REACH_CUDA. CUDA: where the toolkit is; CUDA_ARCHITECTURES: machine code for these,
 # PTX for the last.
 CUDA               ?= /usr/local/cuda
@@ -230,7 +247,13 @@ CUDA_HOST_FLAGS := -std=c++17 -O2 -g -fPIC -fvisibility=hidden -fopenmp -ffp-con
 CUDA_CHECKS  := $(if $(CUDA_HOST),$(foreach t,$(patsubst tests/t-%.c,%,$(wildcard tests/t-cuda*.c)) kernels model weights registry attention-mass,REACH_CUDA=$(CUDA_HOST):$(BUILD)/tests/t-$(t)))
 APT_PACKAGES += g++
 
-all: $(CUDA_PLUGIN) $(if $(CUDA_PLUGIN),reach-cuda.so)
+CUDA_WANTED  := $(if $(CUDA_PLUGIN),$(if $(wildcard reach-cuda.so)$(shell nvidia-smi -L 2>/dev/null),cuda))
+
+all: $(CUDA_WANTED)
+
+cuda: $(if $(CUDA_PLUGIN),reach-cuda.so)
+	@[ -n '$(CUDA_PLUGIN)' ] || { echo 'cuda: there is no nvcc (expected it in PATH, or CUDA=FOLDER of the toolkit)' >&2; exit 1; }
+
 tests: $(CUDA_HOST) $(if $(CUDA_HOST),$(BUILD)/tests/cuda-other.so)
 
 $(CUDA_BUILD)/%.cu.o: %.cu
@@ -277,13 +300,13 @@ install-cuda: $(CUDA_PLUGIN)
 	install -d $(DESTDIR)$(PREFIX)/lib/reach
 	install -m 755 $(CUDA_PLUGIN) $(DESTDIR)$(PREFIX)/lib/reach/
 
-install: $(if $(CUDA_PLUGIN),install-cuda)
+install: $(if $(CUDA_WANTED),install-cuda)
 
 # On a machine with a GPU; nvcc, cuBLAS and gcc are enough (bench: and PyTorch).
 gpu-check gpu-bench: $(CUDA_PLUGIN)
 	$(Q)NVCC=$(NVCC) PLUGIN=$(CUDA_PLUGIN) PYTHON=$(PYTHON) sh bench/gpu/run.sh $(@:gpu-%=%)
 
-.PHONY: install-cuda gpu-check gpu-bench
+.PHONY: cuda install-cuda gpu-check gpu-bench
 
 # ---- libraries from the distribution; nothing to do when all are there ----
 deps:
@@ -296,10 +319,10 @@ install: all
 	install -m 644 doc/*.7 $(DESTDIR)$(PREFIX)/share/man/man7/
 
 clean:
-	rm -rf build reach
+	rm -rf build reach reach-cuda.so
 
 help:
-	@sed -n '1,11s/^# \{0,1\}//p' Makefile
+	@sed -n '1,12s/^# \{0,1\}//p' Makefile
 
 FORCE:
 

@@ -51,7 +51,7 @@ const struct plugin *plugin_open(int *absent, struct error *e)
     if (!find(path, sizeof path)) {
         if (absent)
             *absent = 1;
-        fail(e, "there is no reach-cuda.so beside this program or in ../lib/reach (expected: `make` builds it where CUDA's nvcc is; REACH_CUDA names another file)");
+        fail(e, "there is no reach-cuda.so beside this program or in ../lib/reach (expected: `make cuda` builds it where CUDA's nvcc is; REACH_CUDA names another file)");
         return NULL;
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

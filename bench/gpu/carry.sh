@@ -1,6 +1,6 @@
 #!/bin/sh
 # Packs what a machine with a GPU but without this project's libraries needs into build/carry.tar.xz: the plug-in, the tests, reach and the benchmark programs, each
-# stripped, with every library that they load and that belongs neither to the C library nor to CUDA. Run where `make tests` and nvcc work; bench/gpu/run.sh
+# stripped, with every library that they load and that belongs neither to the C library nor to CUDA. Run after `make tests all cuda`; bench/gpu/run.sh
 # there unpacks it. Arguments are more files or folders to pack (a corpus).
 #   BUILD (default build/gcc), PLUGIN (default $BUILD/reach-cuda.so), CARRY (default build/carry.tar.xz); KERNELS=0 as in run.sh
 set -eu
