@@ -2,7 +2,7 @@
 #
 #   make            build ./reach                       make demo      install what is missing, build, run on the examples
 #   make check      install what is missing, test       make bench     ratios against a peer and the machine's own rate
-#   make deps       install the libraries (apt)         make install   into PREFIX (default /usr/local), DESTDIR honoured
+#   make deps       install the libraries (apt)         make install   into PREFIX (default /usr/local), DESTDIR honoured; uninstall
 #   make cuda       the CUDA plug-in (`make` does where a GPU is found)
 #   make gpu-check  all kernels on this machine's GPU   make gpu-bench its rates, beside PyTorch
 #   make studies           both papers on the example models: tables and figures in doc/studies/ (about 20 minutes)
@@ -40,7 +40,7 @@ PKG_CONFIG ?= pkg-config
 FOUND      := $(BUILD)/libraries.mk
 probe       = $(shell printf '\043include <$(1)>\nint main(void){return 0;}\n' | $(CC) $(CPPFLAGS) $(4) -x c - -o /dev/null $(3) 2>/dev/null && echo found || echo missing)
 LIBRARIES  := HDF5 JANSSON ZLIB XXHASH ONEDNN FLINT MPFI LAPACKE YAML PCRE2 UTF8PROC OPENMP
-KEPT       := HDF5_PKG ARB_LIBS HDF5_CFLAGS HDF5_LIBS $(LIBRARIES:%=HAVE_%) HAVE_CMOCKA HAVE_GNUPLOT
+KEPT       := HDF5_PKG ARB_LIBS HDF5_CFLAGS HDF5_LIBS $(LIBRARIES:%=HAVE_%) HAVE_CMOCKA HAVE_GNUPLOT HAVE_CXX
 
 ifeq ($(filter clean deps help,$(MAKECMDGOALS)),)
 ifneq ($(shell [ $(FOUND) -nt Makefile ] && echo newer),)
@@ -65,6 +65,7 @@ HAVE_UTF8PROC := $(call probe,utf8proc.h,,-lutf8proc,)
 HAVE_OPENMP  := $(call probe,omp.h,,-fopenmp,)
 HAVE_CMOCKA  := $(shell printf '\043include <stdarg.h>\n\043include <stddef.h>\n\043include <setjmp.h>\n\043include <stdint.h>\n\043include <cmocka.h>\nint main(void){return 0;}\n' | $(CC) -x c - -o /dev/null -lcmocka 2>/dev/null && echo found || echo missing)
 HAVE_GNUPLOT := $(shell command -v gnuplot >/dev/null 2>&1 && echo found || echo missing)
+HAVE_CXX     := $(shell command -v g++ >/dev/null 2>&1 && echo found || echo missing)
 ifeq ($(filter missing,$(foreach v,$(KEPT),$($(v)))),)
 $(shell mkdir -p $(BUILD))
 $(file >$(FOUND).new,# what was found here; made by the Makefile)
@@ -114,7 +115,7 @@ LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(KE
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
-.PHONY: all probe clean install deps demo check tests bench studies tokenizer-study help FORCE
+.PHONY: all probe ready clean install uninstall deps demo check tests bench studies tokenizer-study help FORCE
 .DELETE_ON_ERROR:
 # kept; not `.SECONDARY:` for all, which takes a missing program of one configuration for made when ./reach of another is there
 .SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
@@ -308,15 +309,24 @@ gpu-check gpu-bench: $(CUDA_PLUGIN)
 
 .PHONY: cuda install-cuda gpu-check gpu-bench
 
-# ---- libraries from the distribution; nothing to do when all are there ----
+# ---- libraries from the distribution; nothing to do, and no privilege asked for, when all were found, whatever their packages are called ----
 deps:
-	@sh .ci/deps $(APT_PACKAGES)
+	@$(MAKE) --no-print-directory -s ready 2>/dev/null || sh .ci/deps $(APT_PACKAGES)
+
+ready:
+	@[ -f $(FOUND) ]
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man7
 	install -m 755 reach $(DESTDIR)$(PREFIX)/bin/reach
 	install -m 644 doc/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 doc/*.7 $(DESTDIR)$(PREFIX)/share/man/man7/
+	install -d $(DESTDIR)$(PREFIX)/share/doc/reach
+	install -m 644 LICENSE README.md $(DESTDIR)$(PREFIX)/share/doc/reach/
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/reach $(patsubst doc/%,$(DESTDIR)$(PREFIX)/share/man/man1/%,$(wildcard doc/*.1)) $(patsubst doc/%,$(DESTDIR)$(PREFIX)/share/man/man7/%,$(wildcard doc/*.7))
+	rm -rf $(DESTDIR)$(PREFIX)/lib/reach $(DESTDIR)$(PREFIX)/share/doc/reach
 
 clean:
 	rm -rf build reach reach-cuda.so
