@@ -1,12 +1,13 @@
 /* Matrix products of the cpu set: oneDNN on fixed tiles.
  *
- * oneDNN divides a product among threads in ways that change its sums, so each call gets one tile and one thread: inside a parallel region oneDNN starts
- * no threads of its own. Tiles are cut from each segment's rows alike, so neither threads nor neighbours change a segment's bytes. Measured on AVX2,
- * oneDNN reaches its full rate from about TILE_AREA results a call on; below that, one of its two kernels is up to half as fast.
+ * oneDNN divides a product among threads in ways that change its sums, so each call gets one tile and one thread. Tiles are cut from each segment's rows
+ * alike, so neither threads nor neighbours change a segment's bytes. Measured on AVX2, oneDNN reaches its full rate from about TILE_AREA results a call
+ * on; below that, one of its two kernels is up to half as fast.
  * A few rows a segment (the last block's one) are read-bound: each weight is read once, and each row has its own sums. */
 #include "kernels/cpu/state.h"
 
 #include <dnnl.h>
+#include <omp.h>
 
 enum { TILE_ROWS = 1024, TILE_COLUMNS = 384, TILE_AREA = TILE_ROWS * TILE_COLUMNS, FEW_ROWS = 8, FEW_COLUMNS = 128, GROUP = 8 };
 
@@ -38,8 +39,13 @@ static struct tiling tiling_of(size_t count)
 void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed, size_t m, size_t n,
                   size_t depth, float beta)
 {
+    /* Inside an active parallel region oneDNN starts no threads. A team of one is none to it (a limit on threads, dynamic teams, no active levels): it would
+     * then divide the product by the threads that might be had, and where fewer are granted oneDNN 2.6 leaves their parts out. */
+    int threads = omp_get_max_threads();
+    omp_set_num_threads(1);
     dnnl_status_t status = dnnl_sgemm('N', transposed ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n, (dnnl_dim_t)depth, 1.0f, a, (dnnl_dim_t)lda, b,
                                       (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)ldc);
+    omp_set_num_threads(threads);
     if (status != dnnl_success)
         kernels_keep_error(k, "oneDNN: a product [%zu, %zu] x [%zu, %zu] failed (status %d)", m, depth, depth, n, (int)status);
 }

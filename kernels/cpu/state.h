@@ -66,7 +66,7 @@ struct cpu_attention {
 };
 
 /* One product by oneDNN in the calling thread: c[m, n] = beta c + a[m, depth] b; b is [depth, n], or [n, depth] when transposed. Rows ldc, lda, ldb
- * floats apart. To be called inside a parallel region, where oneDNN starts no threads of its own (linear.c says why). */
+ * floats apart. oneDNN starts no threads for it, whatever the team and its limits (linear.c says why). */
 void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed, size_t m, size_t n,
                   size_t depth, float beta);
 
