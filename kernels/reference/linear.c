@@ -4,6 +4,8 @@
  * and the result is rounded once. Tiles only change which outputs are worked on together. */
 #include "kernels/reference/reference.h"
 
+#include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { TILE_ROWS = 64, TILE_COLUMNS = 64, TILE_DEPTH = 128, UNIT = 4 };
@@ -45,45 +47,50 @@ static void multiply_tile(struct tile *t, int rows, int columns, int depth)
 }
 
 /* y[rows, columns] (+)= x[rows, depth] b + bias[columns], where b(k, c) is w[c, k] (forward: w is [columns, depth]) or w[k, c] (reverse). */
-static void product(real *y, const real *x, const real *w, const real *bias, int rows, int columns, int depth, int forward, int accumulate)
+static void product(struct kernels *k, real *y, const real *x, const real *w, const real *bias, int rows, int columns, int depth, int forward, int accumulate)
 {
-#pragma omp parallel for collapse(2) schedule(dynamic)
+    int threads = omp_get_max_threads();
+    struct tile *tiles = malloc((size_t)threads * sizeof *tiles); /* too large for a thread's stack */
+    if (!tiles) {
+        kernels_keep_error(k, "out of memory (tiles of %d threads)", threads);
+        return;
+    }
+#pragma omp parallel for collapse(2) schedule(dynamic) num_threads(threads)
     for (int c0 = 0; c0 < columns; c0 += TILE_COLUMNS) {
         for (int r0 = 0; r0 < rows; r0 += TILE_ROWS) {
-            struct tile t;
+            struct tile *t = &tiles[omp_get_thread_num()];
             int row_count = smaller(rows - r0, TILE_ROWS), column_count = smaller(columns - c0, TILE_COLUMNS);
-            memset(&t, 0, sizeof t); /* the rest of a unit is then 0 */
+            memset(t, 0, sizeof *t); /* the rest of a unit is then 0 */
             for (int k0 = 0; k0 < depth; k0 += TILE_DEPTH) {
                 int depth_count = smaller(depth - k0, TILE_DEPTH);
                 for (int r = 0; r < row_count; r++)
-                    for (int k = 0; k < depth_count; k++)
-                        t.a[r][k] = x[(size_t)(r0 + r) * (size_t)depth + (size_t)(k0 + k)];
-                for (int k = 0; k < depth_count; k++)
+                    for (int i = 0; i < depth_count; i++)
+                        t->a[r][i] = x[(size_t)(r0 + r) * (size_t)depth + (size_t)(k0 + i)];
+                for (int i = 0; i < depth_count; i++)
                     for (int c = 0; c < column_count; c++)
-                        t.b[k][c] = forward ? w[(size_t)(c0 + c) * (size_t)depth + (size_t)(k0 + k)]
-                                            : w[(size_t)(k0 + k) * (size_t)columns + (size_t)(c0 + c)];
-                multiply_tile(&t, row_count, column_count, depth_count);
+                        t->b[i][c] = forward ? w[(size_t)(c0 + c) * (size_t)depth + (size_t)(k0 + i)]
+                                             : w[(size_t)(k0 + i) * (size_t)columns + (size_t)(c0 + c)];
+                multiply_tile(t, row_count, column_count, depth_count);
             }
             for (int r = 0; r < row_count; r++) {
                 real *out = y + (size_t)(r0 + r) * (size_t)columns + (size_t)c0; /* [column_count] */
                 for (int c = 0; c < column_count; c++)
-                    out[c] = (real)(t.sum[r][c] + (bias ? (double)bias[c0 + c] : 0.0) + (accumulate ? (double)out[c] : 0.0));
+                    out[c] = (real)(t->sum[r][c] + (bias ? (double)bias[c0 + c] : 0.0) + (accumulate ? (double)out[c] : 0.0));
             }
         }
     }
+    free(tiles);
 }
 
 static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias, struct rows rows,
                    int accumulate)
 {
-    (void)k;
-    product(y->data, x->data, w->data, bias ? bias->data : NULL, rows.segments * rows.count, (int)w->rows, (int)w->columns, 1, accumulate);
+    product(k, y->data, x->data, w->data, bias ? bias->data : NULL, rows.segments * rows.count, (int)w->rows, (int)w->columns, 1, accumulate);
 }
 
 static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w, struct rows rows, int accumulate)
 {
-    (void)k;
-    product(dx->data, dy->data, w->data, NULL, rows.segments * rows.count, (int)w->columns, (int)w->rows, 0, accumulate);
+    product(k, dx->data, dy->data, w->data, NULL, rows.segments * rows.count, (int)w->columns, (int)w->rows, 0, accumulate);
 }
 
 void fill_linear(struct kernels *k)
