@@ -302,7 +302,7 @@ int erf_measure(struct erf_run *r, const char *path, struct error *e)
     int rc = 0;
 
     r->kernels = kernels_open_on(r->options->device, r->options->dtype, &note, e);
-    if (!r->kernels)
+    if (!r->kernels || kernels_check(r->kernels, e) != 0)
         return -1;
     if (*note.text)
         progress_message(r->progress, "%s", note.text);

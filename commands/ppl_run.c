@@ -104,7 +104,7 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
     if (run_text_read(&r->text, &o->text, &o->tokens, e) != 0)
         return -1;
     r->kernels = kernels_open_on(o->device, o->dtype, &note, e);
-    if (!r->kernels)
+    if (!r->kernels || kernels_check(r->kernels, e) != 0)
         return -1;
     if (*note.text)
         progress_message(r->progress, "%s", note.text);

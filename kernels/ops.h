@@ -208,6 +208,9 @@ struct kernels *kernels_open(const char *dtype, struct error *e) MUST_USE;
 struct kernels *kernels_open_on(const char *device, const char *dtype, struct error *note, struct error *e) MUST_USE;
 /* 0 if a device of this kind and the dtype go together and are here, without opening anything; else -1. */
 int kernels_available(const char *device, const char *dtype, struct error *e) MUST_USE;
+/* Compares a matrix product of the set, forward and reverse, with plain loops (some milliseconds); -1 when they differ. Before a run, once all about threads
+ * is settled. */
+int kernels_check(struct kernels *k, struct error *e) MUST_USE;
 
 /* Table fillers: the reference set fills every entry; a faster set starts from it and overrides. */
 void reference_fill_f32(struct kernels *k);
