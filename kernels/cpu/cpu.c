@@ -5,6 +5,7 @@
 #include <dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void close_set(struct kernels *k)
 {
@@ -19,6 +20,30 @@ static void close_set(struct kernels *k)
 int cpu_usable(void)
 {
     return 1;
+}
+
+/* What oneDNN computes with, in the words of the vector variants: it can be held below them (ONEDNN_MAX_CPU_ISA). NULL: it does not say. */
+static const char *library_isa(void)
+{
+    static const struct {
+        dnnl_cpu_isa_t isa;
+        const char *name;
+    } names[] = {{dnnl_cpu_isa_avx512_core, "avx512"}, {dnnl_cpu_isa_avx2, "avx2"}, {dnnl_cpu_isa_avx, "avx"}, {dnnl_cpu_isa_sse41, "sse41"}};
+    unsigned isa = (unsigned)dnnl_get_effective_cpu_isa();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if ((isa & (unsigned)names[i].isa) == (unsigned)names[i].isa)
+            return names[i].name;
+    return NULL;
+}
+
+/* The name says all that decides the bytes of a result: what was begun under one is not resumed or merged under another. */
+static void set_name(struct kernels *k, const char *isa)
+{
+    const dnnl_version_t *library = dnnl_version();
+    const char *other = library_isa();
+    int is_other = other && strcmp(other, isa) != 0;
+    snprintf(k->name, sizeof k->name, "cpu (%s, oneDNN %d.%d.%d%s%s)", isa, library->major, library->minor, library->patch, is_other ? " " : "",
+             is_other ? other : "");
 }
 
 struct kernels *cpu_open(struct error *e)
@@ -42,8 +67,8 @@ struct kernels *cpu_open(struct error *e)
     s->skip = 1;
     s->base = *k;
     ((struct kernels_state *)k->state)->fast = s;
-    const dnnl_version_t *library = dnnl_version();
-    snprintf(k->name, sizeof k->name, "cpu (%s, oneDNN %d.%d.%d)", vector->isa, library->major, library->minor, library->patch);
+    set_name(k, vector->isa);
+    (void)!dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_strict); /* float is float, whatever ONEDNN_DEFAULT_FPMATH_MODE allows */
     cpu_fill_memory(k);
     k->close = close_set;
     cpu_fill_weight(k);
