@@ -5,6 +5,7 @@
 #   make deps       install the libraries (apt)         make install   into PREFIX (default /usr/local), DESTDIR honoured; uninstall
 #   make cuda       the CUDA plug-in (`make` does where a GPU is found)
 #   make gpu-check  all kernels on this machine's GPU   make gpu-bench its rates, beside PyTorch
+#   make check-environments   kernels and verbs once more under OpenMP settings that grant fewer threads than are asked for
 #   make studies           both papers on the example models: tables and figures in doc/studies/ (about 20 minutes)
 #   make tokenizer-study   ids of many tokenizers on 7 MB of text against the `tokenizers` package
 #
@@ -115,7 +116,7 @@ LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(KE
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
-.PHONY: all probe ready clean install uninstall deps demo check tests bench studies tokenizer-study help FORCE
+.PHONY: all probe ready clean install uninstall deps demo check check-environments tests bench studies tokenizer-study help FORCE
 .DELETE_ON_ERROR:
 # kept; not `.SECONDARY:` for all, which takes a missing program of one configuration for made when ./reach of another is there
 .SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
@@ -171,11 +172,20 @@ $(foreach i,$(ISAS),$(eval $(call isa_rule,$(i))))
 $(BUILD)/tests/t-%: $(BUILD)/tests/t-%.o $(call object,$(TEST_HELP)) $(BUILD)/libreach.a
 	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(LIBS)
 
-tests: $(TESTS) $(BUILD)/reach
+# stands before oneDNN in a test
+$(BUILD)/tests/wrong-sgemm.so: tests/wrong_library/sgemm.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(WARNINGS) -Wno-missing-prototypes -fPIC -shared -o $@ $<
+
+tests: $(TESTS) $(BUILD)/reach $(BUILD)/tests/wrong-sgemm.so
 
 check: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) probe tests
-	$(Q)REACH=$(BUILD)/reach TIMES=$(BUILD)/tests/times sh tests/run.sh $(TESTS) $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,$(foreach t,kernels cpu model,$(v):$(BUILD)/tests/t-$(t))) $(CUDA_CHECKS)
+	$(Q)REACH=$(BUILD)/reach TIMES=$(BUILD)/tests/times sh tests/run.sh $(TESTS) $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,$(foreach t,kernels cpu model,$(v):$(BUILD)/tests/t-$(t))) OMP_THREAD_LIMIT=1:$(BUILD)/tests/t-cpu $(CUDA_CHECKS)
+
+check-environments: deps
+	$(Q)$(MAKE) --no-print-directory $(JOBS) tests
+	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(foreach v,OMP_THREAD_LIMIT=1 OMP_DYNAMIC=true,$(foreach t,kernels cpu model cli cli-fields cli-merge ppl,$(v):$(BUILD)/tests/t-$(t)))
 
 # ---- fuzzing ----
 # `make fuzz` runs every target of tests/fuzz/targets.h for SECONDS_EACH, FUZZ_JOBS of them at a time; `make fuzz TARGET=pickle SECONDS_EACH=60` one;
@@ -332,7 +342,7 @@ clean:
 	rm -rf build reach reach-cuda.so
 
 help:
-	@sed -n '1,12s/^# \{0,1\}//p' Makefile
+	@sed -n '1,13s/^# \{0,1\}//p' Makefile
 
 FORCE:
 

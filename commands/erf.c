@@ -1,10 +1,10 @@
 /* `reach erf`: the empirical receptive field ([A] section 5.1). */
 #include "commands/commands.h"
 #include "commands/erf.h"
+#include "commands/threads.h"
 
 #include "io/atomic.h"
 
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -80,9 +80,7 @@ int main_erf(int argc, char **argv)
         goto end;
     }
     r.count = (size_t)options.models.count;
-    if (options.threads)
-        omp_set_num_threads((int)options.threads);
-    if (erf_options_available(&options, &e) != 0 || progress_open(&progress, "erf", options.quiet, options.log, &e) != 0) {
+    if (threads_open(options.threads, &e) != 0 || erf_options_available(&options, &e) != 0 || progress_open(&progress, "erf", options.quiet, options.log, &e) != 0) {
         status = print_failure("erf", &e);
         goto end;
     }

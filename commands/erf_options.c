@@ -3,6 +3,7 @@
 
 #include "commands/results.h"
 #include "commands/run_options.h"
+#include "commands/threads.h"
 #include "io/csv.h"
 #include "plots/figure.h"
 
@@ -251,7 +252,7 @@ static int parse_one(struct erf_options *o, int option, const char *value, int *
     case OPTION_DTYPE: o->dtype = value; return read_dtype(value, e);
     case OPTION_CHECK_PRECISION: return read_whole("--check-precision", value, 1, 1L << 31, &o->check_precision, e);
     case OPTION_MEMORY: return read_size("--memory", value, &o->memory, e);
-    case OPTION_THREADS: return read_whole("--threads", value, 1, 4096, &o->threads, e);
+    case OPTION_THREADS: return read_whole("--threads", value, 1, THREADS_MOST, &o->threads, e);
     case OPTION_VERIFY: o->verify = 1; return 0;
     case OPTION_SHARD: return read_shard(o, value, e);
     case OPTION_RESUME: o->resume = 1; return 0;

@@ -2,13 +2,13 @@
 #include "commands/commands.h"
 #include "commands/models.h"
 #include "commands/options.h"
+#include "commands/threads.h"
 #include "commands/trf.h"
 
 #include "kernels/ops.h"
 #include "model/engine.h"
 
 #include <math.h>
-#include <omp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,7 +266,7 @@ int main_info(int argc, char **argv)
                 rc = fail(&e, "--dtype: \"%s\" will not do (expected f32 or f64)", value);
             break;
         case OPTION_MEMORY: rc = read_size("--memory", value, &memory, &e); break;
-        case OPTION_THREADS: rc = read_whole("--threads", value, 1, 4096, &threads, &e); break;
+        case OPTION_THREADS: rc = read_whole("--threads", value, 1, THREADS_MOST, &threads, &e); break;
         case OPTION_VERIFY: verify = 1; break;
         default: rc = -1; break;
         }
@@ -276,9 +276,7 @@ int main_info(int argc, char **argv)
         status = print_usage_error("info", &e);
         goto end;
     }
-    if (threads)
-        omp_set_num_threads((int)threads);
-    if (print_model(model->path, length, dtype, memory, verify, &e) != 0)
+    if (threads_choose(threads, &e) != 0 || print_model(model->path, length, dtype, memory, verify, &e) != 0)
         status = print_failure("info", &e);
 end:
     free(model);

@@ -2,6 +2,7 @@
 #include "commands/commands.h"
 #include "commands/merge.h"
 #include "commands/results.h"
+#include "commands/threads.h"
 
 #include "plots/figure.h"
 
@@ -157,7 +158,7 @@ int main_merge(int argc, char **argv)
         help_print(stdout, &help);
     else if (parsed != 0)
         status = print_usage_error("merge", &e);
-    else if (merge(&o, &e) != 0)
+    else if (threads_open(0, &e) != 0 || merge(&o, &e) != 0)
         status = print_failure("merge", &e);
     text_list_free(&o.folders);
     return status;

@@ -4,8 +4,8 @@
 
 #include "commands/results.h"
 #include "commands/run_options.h"
+#include "commands/threads.h"
 
-#include <omp.h>
 #include <stdlib.h>
 
 /* Measures and writes; the folder is checked before the work. */
@@ -52,9 +52,7 @@ int main_ppl(int argc, char **argv)
         goto end;
     }
     r.count = (size_t)options.models.count;
-    if (options.threads)
-        omp_set_num_threads((int)options.threads);
-    if (run_available(options.device, options.dtype, &e) != 0 || progress_open(&progress, "ppl", options.quiet, NULL, &e) != 0) {
+    if (threads_open(options.threads, &e) != 0 || run_available(options.device, options.dtype, &e) != 0 || progress_open(&progress, "ppl", options.quiet, NULL, &e) != 0) {
         status = print_failure("ppl", &e);
         goto end;
     }

@@ -3,6 +3,7 @@
 
 #include "commands/results.h"
 #include "commands/run_options.h"
+#include "commands/threads.h"
 #include "plots/figure.h"
 
 #include <stdlib.h>
@@ -158,7 +159,7 @@ static int parse_one(struct ppl_options *o, int option, const char *value, struc
     case OPTION_DEVICE: o->device = value; return read_device(value, e);
     case OPTION_DTYPE: o->dtype = value; return read_dtype(value, e);
     case OPTION_MEMORY: return read_size("--memory", value, &o->memory, e);
-    case OPTION_THREADS: return read_whole("--threads", value, 1, 4096, &o->threads, e);
+    case OPTION_THREADS: return read_whole("--threads", value, 1, THREADS_MOST, &o->threads, e);
     case OPTION_TIMING: o->timing = 1; return 0;
     case OPTION_FORCE: o->force = 1; return 0;
     case OPTION_FORMAT: o->formats = value; return figure_check_formats(value, e);

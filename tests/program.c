@@ -99,11 +99,13 @@ pid_t start(const char *line, const char *path)
     }
     argv[argc] = NULL;
     for (char **p = environ; *p && count < 190; p++)
-        if ((!path || strncmp(*p, "PATH=", 5) != 0) && strncmp(*p, "OMP_", 4) != 0 &&
+        if ((!path || strncmp(*p, "PATH=", 5) != 0) &&
             (strncmp(*p, "REACH_", 6) != 0 || strncmp(*p, "REACH_CUDA=", 11) == 0))
             names[count++] = *p;
-    names[count++] = "OMP_NUM_THREADS=2";
-    names[count++] = "OMP_WAIT_POLICY=passive"; /* tiny models on a busy machine: threads that spin would take turns */
+    if (!getenv("OMP_NUM_THREADS"))
+        names[count++] = "OMP_NUM_THREADS=2";
+    if (!getenv("OMP_WAIT_POLICY"))
+        names[count++] = "OMP_WAIT_POLICY=passive"; /* tiny models on a busy machine: threads that spin would take turns */
     if (path) {
         snprintf(variable, sizeof variable, "PATH=%s", path);
         names[count++] = variable;

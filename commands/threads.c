@@ -1,0 +1,156 @@
+/* Threads are started for a trial, all at once, with the stack that OpenMP will give them. */
+#include "commands/threads.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a thread's stack. The kernels and oneDNN were seen to need up to half of it, what libraries keep for each thread included. */
+enum { STACK_LEAST = 64 << 10 };
+
+/* LLVM's library says what it made of its environment; GNU's does not. */
+extern size_t kmp_get_stacksize_s(void) __attribute__((weak));
+
+/* The stack that OpenMP gives its threads. */
+struct stack {
+    const char *name, *text; /* the variable that sets it and its value, or the limit that does and NULL */
+    size_t size;             /* 0: the system's default */
+};
+
+int threads_choose(long asked, struct error *e)
+{
+    int count = asked ? (int)asked : omp_get_max_threads();
+
+    if (omp_get_max_active_levels() < 1)
+        count = 1;
+    if (count > omp_get_thread_limit())
+        count = omp_get_thread_limit();
+    if (count > THREADS_MOST)
+        return fail(e, "OMP_NUM_THREADS: %d threads (expected at most %d)", count, THREADS_MOST);
+    omp_set_num_threads(count);
+    return 0;
+}
+
+/* A size as OpenMP writes it: a whole number and B, K, M or G; K where there is none. */
+static int read_stack(size_t *size, const char *text)
+{
+    static const char units[] = "bkmg";
+    const char *unit = units + 1;
+    unsigned long long value;
+    char *end;
+
+    text += strspn(text, " \t");
+    errno = 0;
+    value = strtoull(text, &end, 10);
+    if (errno || !isdigit((unsigned char)*text))
+        return -1;
+    end += strspn(end, " \t");
+    if (*end) {
+        unit = strchr(units, tolower((unsigned char)*end++));
+        end += strspn(end, " \t");
+    }
+    if (!unit || *end || value > SIZE_MAX >> 10 * (unit - units))
+        return -1;
+    *size = (size_t)value << 10 * (unit - units);
+    return 0;
+}
+
+static int stack_read(struct stack *s, struct error *e)
+{
+    static const char *const names[] = {"KMP_STACKSIZE", "OMP_STACKSIZE", "GOMP_STACKSIZE"};
+    int llvm = kmp_get_stacksize_s != NULL;
+
+    *s = (struct stack){.name = "ulimit -s"};
+    for (size_t i = llvm ? 0 : 1; i < sizeof names / sizeof *names && !s->text; i++) {
+        const char *text = getenv(names[i]);
+
+        if (!text || !*text)
+            continue;
+        *s = (struct stack){.name = names[i], .text = text};
+        if (read_stack(&s->size, text) != 0)
+            return fail(e, "%s=%s: not a size (expected a whole number with B, K, M or G behind it)", s->name, text);
+    }
+    if (llvm)
+        s->size = kmp_get_stacksize_s();
+    return 0;
+}
+
+/* Threads that wait for each other's start. */
+struct trial {
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    int over;
+};
+
+static void *wait_for_end(void *argument)
+{
+    struct trial *t = argument;
+
+    pthread_mutex_lock(&t->lock);
+    while (!t->over)
+        pthread_cond_wait(&t->change, &t->lock);
+    pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+/* Starts `count` threads, then ends them. Returns what pthread_create says. */
+static int try_threads(struct trial *t, pthread_t *threads, int count, const pthread_attr_t *attributes)
+{
+    int started = 0, rc = 0;
+
+    while (started < count && (rc = pthread_create(&threads[started], attributes, wait_for_end, t)) == 0)
+        started++;
+    pthread_mutex_lock(&t->lock);
+    t->over = 1;
+    pthread_cond_broadcast(&t->change);
+    pthread_mutex_unlock(&t->lock);
+    while (started-- > 0)
+        pthread_join(threads[started], NULL);
+    return rc;
+}
+
+/* Sets *attributes to the stack of OpenMP's threads. */
+static int stack_apply(pthread_attr_t *attributes, const struct stack *s, struct error *e)
+{
+    const char *sign = s->text ? "=" : "", *text = s->text ? s->text : "";
+    size_t size = s->size;
+
+    if (!s->text && !size)
+        pthread_attr_getstacksize(attributes, &size);
+    if (size < STACK_LEAST)
+        return fail(e, "%s%s%s: too little stack for a thread (expected at least %dK)", s->name, sign, text, STACK_LEAST >> 10);
+    return pthread_attr_setstacksize(attributes, size) == 0 ? 0 : fail(e, "%s%s%s: too much stack for a thread (expected less)", s->name, sign, text);
+}
+
+static int try_team(const struct stack *s, int count, struct error *e)
+{
+    struct trial t = {.lock = PTHREAD_MUTEX_INITIALIZER, .change = PTHREAD_COND_INITIALIZER};
+    pthread_t *threads = calloc((size_t)count, sizeof *threads);
+    pthread_attr_t attributes;
+    int rc, why = 0;
+
+    if (!threads || pthread_attr_init(&attributes) != 0) {
+        free(threads);
+        return fail_memory(e, (double)count * sizeof *threads, "threads");
+    }
+    rc = stack_apply(&attributes, s, e);
+    if (rc == 0 && (why = try_threads(&t, threads, count - 1, &attributes)) != 0) /* the first of a team is there */
+        rc = fail(e, "%d threads cannot be started: %s (expected fewer threads, a smaller OMP_STACKSIZE, or higher limits of processes and memory)", count,
+                  strerror(why));
+    pthread_attr_destroy(&attributes);
+    free(threads);
+    return rc;
+}
+
+int threads_open(long asked, struct error *e)
+{
+    struct stack s;
+
+    if (threads_choose(asked, e) != 0 || stack_read(&s, e) != 0)
+        return -1;
+    return omp_get_max_threads() > 1 ? try_team(&s, omp_get_max_threads(), e) : 0;
+}

@@ -1,0 +1,16 @@
+/* The threads of a run. */
+#ifndef REACH_COMMANDS_THREADS_H
+#define REACH_COMMANDS_THREADS_H
+
+#include "io/error.h"
+
+enum { THREADS_MOST = 4096 };
+
+/* Lets OpenMP use `asked` threads, or 0: as many as its environment says; fewer where a limit of its own stands below. Returns 0, or -1 for more than
+ * THREADS_MOST. */
+int threads_choose(long asked, struct error *e) MUST_USE;
+/* The same, and -1 when that many cannot be started, or have too little stack: OpenMP's libraries then end the program, or it crashes. To be called before
+ * the first parallel region. */
+int threads_open(long asked, struct error *e) MUST_USE;
+
+#endif
