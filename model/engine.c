@@ -70,7 +70,8 @@ static int make_buffers(struct engine *g, struct error *e)
     int batch = g->plan.batch, gated = 0, forward = g->options.outputs > 0;
     size_t b = (size_t)batch, hidden = (size_t)d->hidden, embedding = (size_t)d->embedding_width, rows = b * (size_t)g->keys[0];
     size_t q_width = (size_t)d->heads * (size_t)d->head_size, kv_width = 2 * (size_t)d->kv_heads * (size_t)d->head_size;
-    size_t widest = hidden > q_width ? hidden : q_width, pruned = 0, queries_most = 0, outputs = b * (size_t)g->queries[d->layers - 1];
+    size_t inner = hidden > q_width ? hidden : q_width, widest = embedding > inner ? embedding : inner;
+    size_t pruned = 0, queries_most = 0, outputs = b * (size_t)g->queries[d->layers - 1];
     for (int l = 0; l < d->layers; l++) {
         size_t queries = b * (size_t)g->queries[l];
         gated |= d->blocks[l].gate.weight.data != NULL;
@@ -87,7 +88,7 @@ static int make_buffers(struct engine *g, struct error *e)
     else if (make(g, &g->x[d->layers], ROLE_RESIDUAL, outputs * hidden, e))
         return -1;
     if (make(g, &g->tokens, ROLE_INDEX, rows, e) || make(g, &g->targets, ROLE_INDEX, outputs, e) ||
-        make(g, &g->y, ROLE_ACTIVATION, rows * widest, e) || make(g, &g->t, ROLE_ACTIVATION, rows * widest, e) ||
+        make(g, &g->y, ROLE_ACTIVATION, rows * widest, e) || make(g, &g->t, ROLE_ACTIVATION, rows * inner, e) ||
         make(g, &g->r, ROLE_RESIDUAL, pruned * hidden, e) || make(g, &g->a, ROLE_ACTIVATION, queries_most * (size_t)d->mlp, e) ||
         make(g, &g->last, ROLE_ACTIVATION, outputs * embedding, e) || make(g, &g->final_statistics, ROLE_STATISTIC, 2 * outputs, e) ||
         make(g, &g->logprob, ROLE_STATISTIC, outputs, e))

@@ -77,14 +77,14 @@ static double common_bytes(struct kernels *k, const struct decoder *d, const str
 {
     double activation = (double)k->role_size[ROLE_ACTIVATION], residual = (double)k->role_size[ROLE_RESIDUAL];
     double rows = (double)batch * keys[0], q_width = (double)d->heads * d->head_size, kv_width = 2.0 * d->kv_heads * d->head_size;
-    double widest = fmax(d->hidden, q_width), bytes = 0;
+    double inner = fmax(d->hidden, q_width), widest = fmax(inner, d->embedding_width), bytes = 0;
     int gated = 0;
     for (int l = 0; l < d->layers; l++) {
         bytes += o->outputs ? activation * batch * plan_carry(d, o, l) * kv_width : residual * batch * keys[l] * d->hidden;
         gated |= d->blocks[l].gate.weight.data != NULL;
     }
-    bytes += activation * rows * (2 * widest + (gated && !o->outputs ? 2.0 : 1.0) * d->mlp + (o->outputs ? 0.0 : q_width) + (o->outputs && !o->carry ? 0.0 : kv_width));
-    bytes += (activation + residual) * batch * queries[d->layers - 1] * d->hidden;
+    bytes += activation * rows * (widest + inner + (gated && !o->outputs ? 2.0 : 1.0) * d->mlp + (o->outputs ? 0.0 : q_width) + (o->outputs && !o->carry ? 0.0 : kv_width));
+    bytes += batch * queries[d->layers - 1] * (activation * d->embedding_width + residual * d->hidden);
     bytes += residual * rows * d->hidden * (2 + d->embedding_norm.present);
     if (o->attribution != ATTRIBUTION_GRAD)
         bytes += rows * d->embedding_width * (residual + 8.0 / batch);

@@ -429,6 +429,7 @@ FAIRSEQ_CASES += [
     fairseq_case("sincos", dict(sincos=True, activation_fn="silu", layernorm_embedding=True, embdding_layernorm="simplermsnorm", final_layernorm="simplermsnorm"),
                  "sinusoidal rows from 2 on; silu; simplermsnorm on embeddings and at the end"),
     fairseq_case("learned", dict(decoder_learned_pos=True, decoder_input_dim=8), "learned rows from 2 on; embeddings of 8 between two projections", length=30),
+    fairseq_case("wide", dict(use_alibi=True, decoder_input_dim=24), "embeddings wider than the model, between two projections"),
     fairseq_case("alibi", dict(use_alibi=True, no_decoder_final_norm=True), "use_alibi; no_decoder_final_norm"),
     fairseq_case("version-2", dict(sincos=True, version=2.0), "an older file: no final norm", without=("decoder.layer_norm",)),
 ]
