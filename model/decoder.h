@@ -104,6 +104,7 @@ struct decoder {
     struct tensors *tensors;  /* owned */
     struct config *config;    /* owned */
     char position_text[256];  /* "alibi(delta=0)", "rotary, base 10000", "window 32": for people and files */
+    char notes[512];          /* lines that whoever runs the model should see: where the checkpoint contradicts itself, and what was done; "": none */
 };
 
 /* Opens a checkpoint folder and reads it by its family. NULL on failure: a missing or misshapen tensor, an unknown option are named. Caller closes. */

@@ -11,7 +11,8 @@ enum { NAME_MAX_LENGTH = 256 };
 
 const char *family_either(const struct decoder *d, const char *key, const char *older)
 {
-    return config_has(d->config, key) ? key : older;
+    (void)config_get(d->config, older); /* asked for, so that it counts as understood */
+    return config_get(d->config, key) ? key : older;
 }
 
 int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *e)
@@ -62,6 +63,17 @@ void family_describe(struct decoder *d, const char *format, ...)
         at += (size_t)snprintf(d->position_text + at, room - at, ", ");
     va_start(arguments, format);
     vsnprintf(d->position_text + at, room - at, format, arguments);
+    va_end(arguments);
+}
+
+void family_note(struct decoder *d, const char *format, ...)
+{
+    size_t at = strlen(d->notes), room = sizeof d->notes;
+    va_list arguments;
+    if (at && at + 1 < room)
+        at += (size_t)snprintf(d->notes + at, room - at, "\n");
+    va_start(arguments, format);
+    vsnprintf(d->notes + at, room - at, format, arguments);
     va_end(arguments);
 }
 
@@ -281,13 +293,14 @@ view view_interleaved(view v, size_t groups, size_t parts, size_t which, size_t 
 
 int family_activation(enum activation *out, const struct decoder *d, const char *key, const char *fallback, struct error *e)
 {
-    /* gelu_fast writes sqrt(2/pi) with ten digits: the difference is below a float's last place. */
+    /* gelu_fast is gelu_new with sqrt(2/pi) in ten digits, which is 4e-12 of it less. */
     static const struct {
         const char *name;
         enum activation kind;
     } known[] = {{"gelu", ACTIVATION_GELU},
                  {"gelu_new", ACTIVATION_GELU_TANH},
                  {"gelu_pytorch_tanh", ACTIVATION_GELU_TANH},
+                 {"gelu_fast", ACTIVATION_GELU_TANH},
                  {"quick_gelu", ACTIVATION_QUICK_GELU},
                  {"relu", ACTIVATION_RELU},
                  {"silu", ACTIVATION_SILU},
@@ -300,7 +313,7 @@ int family_activation(enum activation *out, const struct decoder *d, const char 
             *out = known[i].kind;
             return 0;
         }
-    return fail(e, "%s: %s '%s' is not supported (supported: gelu, gelu_new, gelu_pytorch_tanh, quick_gelu, relu, silu)", config_path(d->config), key,
+    return fail(e, "%s: %s '%s' is not supported (supported: gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, quick_gelu, relu, silu)", config_path(d->config), key,
                 name);
 }
 

@@ -19,7 +19,7 @@ extern const struct family family_reach, family_gpt2, family_gpt_neox, family_bl
 struct size_keys {
     const char *vocabulary, *hidden, *layers, *heads, *kv_heads, *head_size;
 };
-/* The first key if config.json has it, else the second: families whose keys were renamed. */
+/* The first key if config.json has it, else the second: families whose keys have two names. The other one is understood too. */
 const char *family_either(const struct decoder *d, const char *key, const char *older);
 /* Reads the sizes and allocates d->blocks, zeroed, with scores scaled by head_size^-1/2. */
 int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *e) MUST_USE;
@@ -27,6 +27,8 @@ int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *
 int family_only(struct decoder *d, const char *key, int only, int absent, struct error *e) MUST_USE;
 /* Adds ", ..." to d->position_text. */
 void family_describe(struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Adds a line to d->notes. */
+void family_note(struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* `prefix` if a tensor named prefix + name is stored, else "": published files come with and without "transformer." or "model.". */
 const char *family_prefix(const struct decoder *d, const char *prefix, const char *name);
@@ -70,9 +72,14 @@ int family_activation(enum activation *out, const struct decoder *d, const char 
  * window 0: there is none to give. */
 int family_windows(struct decoder *d, long window, long first, long step, struct error *e) MUST_USE;
 
-/* Rotary positions of Hugging Face configs, old (`rope_theta`, `rope_scaling`) and new (`rope_parameters`) style: sets d->position and d->rotary.
- * `theta_key` and `fraction_key` are the family's old names. Types default, linear, dynamic, llama3 and yarn are done, others refused by name. */
-int family_rope(struct decoder *d, const char *theta_key, const char *fraction_key, double fraction, struct error *e) MUST_USE;
+/* Rotary positions of Hugging Face configs, old (`rope_theta`, `rope_scaling`) and new (`rope_parameters`) style: sets d->position and d->rotary. Types
+ * default, linear, dynamic, llama3 and yarn are done, others refused by name. */
+struct rope_keys {
+    const char *theta, *fraction; /* the family's names at the top level */
+    double fraction_default;
+    int whole_heads; /* 1: the model's code turns whole heads, whatever the fraction */
+};
+int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e) MUST_USE;
 /* frequency[i] = base^(-2i/size), i < size/2. Sets kind (none where size is less than a pair), size, pairing. */
 int family_rotary_plain(struct decoder *d, int size, double base, enum rotary_pairing pairing, struct error *e) MUST_USE;
 /* Sinusoidal positions: frequency[i] = base^(-i/steps), i < ceil(hidden/2). Sets kind, layout and `first` (see struct sinusoid). */

@@ -36,7 +36,7 @@ int family_sinusoidal(struct decoder *d, double base, double steps, int halves, 
 /* The rotary settings of a config: where they stand, and what every scaling may need. */
 struct rope {
     struct config *config;
-    const char *root; /* "rope_parameters" or, in older files, "rope_scaling" */
+    const char *root; /* "rope_parameters" or "rope_scaling" */
     const char *type;
     double base, limit; /* limit: max_position_embeddings, NAN when absent */
 };
@@ -47,6 +47,13 @@ static int setting(double *out, const struct rope *r, const char *name, double l
     char key[96];
     snprintf(key, sizeof key, "%s.%s", r->root, name);
     return config_real_or(r->config, key, low, high, fallback, out, e);
+}
+
+/* The length that the model was trained for before it was scaled; NAN when nothing says it. */
+static int original_length(double *out, const struct rope *r, struct error *e)
+{
+    return setting(out, r, "original_max_position_embeddings", 1, 1e9, r->limit, e) ||
+           config_real_or(r->config, "original_max_position_embeddings", 1, 1e9, *out, out, e);
 }
 
 static int missing(const struct rope *r, const char *needs, struct error *e)
@@ -84,10 +91,10 @@ static int scale_llama3(struct decoder *d, const struct rope *r, struct error *e
 {
     double factor, low, high, original;
     if (setting(&factor, r, "factor", 1e-6, 1e6, NAN, e) || setting(&low, r, "low_freq_factor", 1e-6, 1e6, NAN, e) ||
-        setting(&high, r, "high_freq_factor", 1e-6, 1e6, NAN, e) || setting(&original, r, "original_max_position_embeddings", 1, 1e9, NAN, e))
+        setting(&high, r, "high_freq_factor", 1e-6, 1e6, NAN, e) || original_length(&original, r, e))
         return -1;
     if (isnan(factor) || isnan(low) || isnan(high) || isnan(original) || low == high)
-        return missing(r, "factor, low_freq_factor, high_freq_factor and original_max_position_embeddings", e);
+        return missing(r, "factor, low_freq_factor, high_freq_factor and original_max_position_embeddings (or max_position_embeddings)", e);
     for (int i = 0; i < d->rotary.size / 2; i++) {
         double f = d->rotary.frequency[i], wavelength = 2 * M_PI / f;
         if (wavelength > original / low)
@@ -108,7 +115,7 @@ static int scale_yarn(struct decoder *d, const struct rope *r, struct error *e)
     int truncate, size = d->rotary.size;
     char key[96];
     snprintf(key, sizeof key, "%s.truncate", r->root);
-    if (setting(&factor, r, "factor", 1e-6, 1e6, NAN, e) || setting(&original, r, "original_max_position_embeddings", 1, 1e9, r->limit, e) ||
+    if (setting(&factor, r, "factor", 1e-6, 1e6, NAN, e) || original_length(&original, r, e) ||
         setting(&attention, r, "attention_factor", 1e-6, 1e6, NAN, e) || setting(&fast, r, "beta_fast", 1e-6, 1e6, 32, e) ||
         setting(&slow, r, "beta_slow", 1e-6, 1e6, 1, e) || setting(&mscale, r, "mscale", 0, 1e6, 0, e) || setting(&all_dim, r, "mscale_all_dim", 0, 1e6, 0, e) ||
         config_bool_or(r->config, key, 1, &truncate, e))
@@ -141,38 +148,52 @@ static const struct {
 } scalings[] = {{"default", NULL}, {"linear", scale_linear}, {"dynamic", scale_dynamic}, {"llama3", scale_llama3}, {"yarn", scale_yarn}};
 enum { SCALINGS = sizeof scalings / sizeof scalings[0] };
 
-/* Where the settings stand and which scaling they name. */
+/* Which of the two objects holds the settings, and which scaling it names: rope_scaling, unless it is empty. */
 static int find_rope(struct rope *r, struct config *c, struct error *e)
 {
-    const char *old = "default";
-    char key[64];
+    static const char *const roots[] = {"rope_parameters", "rope_scaling"};
+    char key[64], older[64];
     const char *name;
     json_t *member;
-    *r = (struct rope){.config = c, .root = config_has(c, "rope_parameters") ? "rope_parameters" : "rope_scaling"};
-    if (config_string_or(c, "rope_scaling.type", "default", &old, e))
-        return -1;
+    *r = (struct rope){.config = c, .root = roots[0]};
+    for (int i = 0; i < 2; i++) {
+        const json_t *object = config_get(c, roots[i]);
+        if (object && !json_is_object(object))
+            return fail(e, "%s: %s is no object (expected {...} with rope_type in it)", config_path(c), roots[i]);
+        if (json_object_size(object))
+            r->root = roots[i];
+    }
     json_object_foreach(config_get(c, r->root), name, member)
         if (json_is_object(member))
             return fail(e, "%s: %s.%s: settings by kind of layer are not supported (expected one set for all layers)", config_path(c), r->root, name);
     snprintf(key, sizeof key, "%s.rope_type", r->root);
-    return config_string_or(c, key, old, &r->type, e) || config_real_or(c, "max_position_embeddings", 1, 1e9, NAN, &r->limit, e);
+    snprintf(older, sizeof older, "%s.type", r->root);
+    return config_string_or(c, older, "default", &r->type, e) || config_string_or(c, key, r->type, &r->type, e) ||
+           config_real_or(c, "max_position_embeddings", 1, 1e9, NAN, &r->limit, e);
 }
 
-int family_rope(struct decoder *d, const char *theta_key, const char *fraction_key, double fraction, struct error *e)
+int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e)
 {
     struct config *c = d->config;
     struct rope r;
-    if (find_rope(&r, c, e) || config_real_or(c, theta_key, 1e-6, 1e12, 10000, &r.base, e) ||
-        config_real_or(c, "rope_parameters.rope_theta", 1e-6, 1e12, r.base, &r.base, e) || config_real_or(c, fraction_key, 0, 1, fraction, &fraction, e) ||
-        config_real_or(c, "rope_parameters.partial_rotary_factor", 0, 1, fraction, &fraction, e))
+    double fraction;
+    if (find_rope(&r, c, e) || config_real_or(c, keys->theta, 1e-6, 1e12, 10000, &r.base, e) || setting(&r.base, &r, "rope_theta", 1e-6, 1e12, r.base, e) ||
+        config_real_or(c, keys->fraction, 0, 1, keys->fraction_default, &fraction, e) || setting(&fraction, &r, "partial_rotary_factor", 0, 1, fraction, e))
         return -1;
-    int i = 0, size = (int)(d->head_size * fraction);
+    int i = 0;
     while (i < SCALINGS && strcmp(scalings[i].type, r.type) != 0)
         i++;
     if (i == SCALINGS)
         return fail(e, "%s: rotary scaling '%s' is not supported (supported: default, linear, dynamic, llama3, yarn)", config_path(c), r.type);
+    if (keys->whole_heads && fraction != 1) {
+        if (scalings[i].scale)
+            return fail(e, "%s: %s %g with %s scaling is not supported in a %s model (expected 1)", config_path(c), keys->fraction, fraction, r.type, d->family);
+        family_note(d, "%s: %s %g has no effect in a %s model, which turns whole heads", config_path(c), keys->fraction, fraction, d->family);
+        fraction = 1;
+    }
+    int size = (int)(d->head_size * fraction);
     if (size % 2)
-        return fail(e, "%s: %s %g turns %d of the %d dimensions of a head (expected an even number)", config_path(c), fraction_key, fraction, size,
+        return fail(e, "%s: %s %g turns %d of the %d dimensions of a head (expected an even number)", config_path(c), keys->fraction, fraction, size,
                     d->head_size);
     if (family_rotary_plain(d, size, r.base, PAIRING_HALF, e) || (scalings[i].scale && scalings[i].scale(d, &r, e)))
         return -1;

@@ -8,9 +8,9 @@ static int read_bloom(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
     const struct size_keys keys = {.vocabulary = "vocab_size",
-                                   .hidden = family_either(d, "hidden_size", "n_embed"),
-                                   .layers = family_either(d, "n_layer", "num_hidden_layers"),
-                                   .heads = family_either(d, "n_head", "num_attention_heads")};
+                                   .hidden = family_either(d, "n_embed", "hidden_size"),
+                                   .layers = family_either(d, "num_hidden_layers", "n_layer"),
+                                   .heads = family_either(d, "num_attention_heads", "n_head")};
     double epsilon;
     int from_norm, slow;
     if (family_sizes(d, &keys, e) || config_real_or(c, "layer_norm_epsilon", 0, 1, 1e-5, &epsilon, e) ||

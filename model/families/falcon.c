@@ -44,8 +44,9 @@ static int read_alibi(struct decoder *d, struct error *e)
 static int read_falcon(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
+    const struct rope_keys rope = {.theta = "rope_theta", .fraction = "partial_rotary_factor", .fraction_default = 1, .whole_heads = 1};
     struct size_keys keys = {.vocabulary = "vocab_size",
-                             .hidden = family_either(d, "hidden_size", "n_embed"),
+                             .hidden = family_either(d, "n_embed", "hidden_size"),
                              .layers = family_either(d, "num_hidden_layers", "n_layer"),
                              .heads = family_either(d, "num_attention_heads", "n_head")};
     int grouped, single, parallel, biased, alibi;
@@ -55,7 +56,8 @@ static int read_falcon(struct decoder *d, struct error *e)
     if (config_bool_or(c, "new_decoder_architecture", 0, &grouped, e) || config_bool_or(c, "multi_query", 1, &single, e) ||
         config_bool_or(c, "parallel_attn", 1, &parallel, e) || config_bool_or(c, "bias", 0, &biased, e) || config_bool_or(c, "alibi", 0, &alibi, e))
         return -1;
-    keys.kv_heads = grouped ? family_either(d, "num_kv_heads", "n_head_kv") : NULL;
+    const char *kv_heads = family_either(d, "num_kv_heads", "n_head_kv");
+    keys.kv_heads = grouped ? kv_heads : NULL;
     if (family_sizes(d, &keys, e) || config_int_or(c, "ffn_hidden_size", 1, 1 << 24, 4L * d->hidden, &inner, e) ||
         config_int_or(c, "num_ln_in_parallel_attn", 1, 2, grouped ? 2 : 1, &norms, e) || config_real_or(c, "layer_norm_epsilon", 0, 1, 1e-5, &epsilon, e) ||
         config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) || family_activation(&activation, d, "activation", "gelu", e) ||
@@ -65,7 +67,7 @@ static int read_falcon(struct decoder *d, struct error *e)
     d->kv_heads = layout == LAYOUT_QUERIES ? 1 : d->kv_heads;
     d->mlp = (int)inner;
     parallel |= grouped;
-    if (alibi ? read_alibi(d, e) : family_rope(d, "rope_theta", "partial_rotary_factor", 1, e))
+    if (alibi ? read_alibi(d, e) : family_rope(d, &rope, e))
         return -1;
 
     size_t width = (size_t)d->hidden, rows = (size_t)(d->heads + 2 * d->kv_heads) * (size_t)d->head_size;

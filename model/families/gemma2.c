@@ -23,6 +23,7 @@ static int read_gemma2(struct decoder *d, struct error *e)
                                    .heads = "num_attention_heads",
                                    .kv_heads = "num_key_value_heads",
                                    .head_size = "head_dim"};
+    const struct rope_keys rope = {.theta = "rope_theta", .fraction = "partial_rotary_factor", .fraction_default = 1, .whole_heads = 1};
     long inner, window;
     double epsilon, scalar, soft_cap;
     int biased;
@@ -36,7 +37,7 @@ static int read_gemma2(struct decoder *d, struct error *e)
         config_real_or(c, "final_logit_softcapping", 0, 1e9, default_head_cap, &d->head_soft_cap, e) ||
         config_int_or(c, "sliding_window", 1, 1 << 30, default_window, &window, e) || config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) ||
         family_only(d, "use_bidirectional_attention", 0, 0, e) || family_activation(&activation, d, "hidden_activation", "gelu_pytorch_tanh", e) ||
-        family_rope(d, "rope_theta", "partial_rotary_factor", 1, e) || family_windows(d, window, 0, 2, e) || family_bos(d, "bos_token_id", e))
+        family_rope(d, &rope, e) || family_windows(d, window, 0, 2, e) || family_bos(d, "bos_token_id", e))
         return -1;
     d->mlp = (int)inner;
 

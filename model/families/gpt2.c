@@ -15,13 +15,17 @@ static int conv1d(struct linear *out, const struct decoder *d, size_t rows, size
 static int read_gpt2(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
-    const struct size_keys keys = {.vocabulary = "vocab_size", .hidden = "n_embd", .layers = "n_layer", .heads = "n_head"};
+    const struct size_keys keys = {.vocabulary = "vocab_size",
+                                   .hidden = family_either(d, "hidden_size", "n_embd"),
+                                   .layers = family_either(d, "num_hidden_layers", "n_layer"),
+                                   .heads = family_either(d, "num_attention_heads", "n_head")};
     long inner, limit;
     double epsilon;
     int scaled, by_layer;
     enum activation activation;
     if (family_sizes(d, &keys, e) || config_int_or(c, "n_inner", 1, 1 << 24, 4L * d->hidden, &inner, e) ||
-        config_int(c, "n_positions", 1, 1 << 30, &limit, e) || config_real_or(c, "layer_norm_epsilon", 0, 1, 1e-5, &epsilon, e) ||
+        config_int(c, family_either(d, "max_position_embeddings", "n_positions"), 1, 1 << 30, &limit, e) ||
+        config_real_or(c, "layer_norm_epsilon", 0, 1, 1e-5, &epsilon, e) ||
         config_bool_or(c, "scale_attn_weights", 1, &scaled, e) || config_bool_or(c, "scale_attn_by_inverse_layer_idx", 0, &by_layer, e) ||
         family_only(d, "add_cross_attention", 0, 0, e) || config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) ||
         family_activation(&activation, d, "activation_function", "gelu_new", e) || family_bos(d, "bos_token_id", e))

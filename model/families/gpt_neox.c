@@ -6,6 +6,7 @@ static int read_gpt_neox(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
     const struct size_keys keys = {.vocabulary = "vocab_size", .hidden = "hidden_size", .layers = "num_hidden_layers", .heads = "num_attention_heads"};
+    const struct rope_keys rope = {.theta = "rotary_emb_base", .fraction = "rotary_pct", .fraction_default = 0.25};
     long inner;
     double epsilon;
     int parallel, biased;
@@ -13,7 +14,7 @@ static int read_gpt_neox(struct decoder *d, struct error *e)
     if (family_sizes(d, &keys, e) || config_int(c, "intermediate_size", 1, 1 << 24, &inner, e) ||
         config_real_or(c, "layer_norm_eps", 0, 1, 1e-5, &epsilon, e) || config_bool_or(c, "use_parallel_residual", 1, &parallel, e) ||
         config_bool_or(c, "attention_bias", 1, &biased, e) || config_bool_or(c, "tie_word_embeddings", 0, &d->tied, e) ||
-        family_activation(&activation, d, "hidden_act", "gelu", e) || family_rope(d, "rotary_emb_base", "rotary_pct", 0.25, e) ||
+        family_activation(&activation, d, "hidden_act", "gelu", e) || family_rope(d, &rope, e) ||
         family_bos(d, "bos_token_id", e))
         return -1;
     d->mlp = (int)inner;

@@ -7,7 +7,10 @@
 static int read_gptj(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
-    const struct size_keys keys = {.vocabulary = "vocab_size", .hidden = "n_embd", .layers = "n_layer", .heads = "n_head"};
+    const struct size_keys keys = {.vocabulary = "vocab_size",
+                                   .hidden = family_either(d, "hidden_size", "n_embd"),
+                                   .layers = family_either(d, "num_hidden_layers", "n_layer"),
+                                   .heads = family_either(d, "num_attention_heads", "n_head")};
     long inner, rotated;
     double epsilon;
     enum activation activation;

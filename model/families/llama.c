@@ -18,12 +18,13 @@ static int read_relative(struct decoder *d, const struct relative *r, struct err
                                    .heads = "num_attention_heads",
                                    .kv_heads = "num_key_value_heads",
                                    .head_size = "head_dim"};
+    const struct rope_keys rope = {.theta = "rope_theta", .fraction = "partial_rotary_factor", .fraction_default = 1, .whole_heads = 1};
     long inner;
     double epsilon;
     enum activation activation;
     if (family_sizes(d, &keys, e) || config_int(c, "intermediate_size", 1, 1 << 24, &inner, e) ||
         config_real_or(c, "rms_norm_eps", 0, 1, 1e-6, &epsilon, e) || config_bool_or(c, "tie_word_embeddings", 0, &d->tied, e) ||
-        family_activation(&activation, d, "hidden_act", "silu", e) || family_rope(d, "rope_theta", "partial_rotary_factor", 1, e) ||
+        family_activation(&activation, d, "hidden_act", "silu", e) || family_rope(d, &rope, e) ||
         family_windows(d, r->window, r->first_windowed, 1, e) || family_bos(d, "bos_token_id", e))
         return -1;
     d->mlp = (int)inner;

@@ -20,7 +20,10 @@ static int only_text(struct decoder *d, const char *key, const char *expected, c
 static int read_mpt(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
-    const struct size_keys keys = {.vocabulary = "vocab_size", .hidden = "d_model", .layers = "n_layers", .heads = "n_heads"};
+    const struct size_keys keys = {.vocabulary = "vocab_size",
+                                   .hidden = family_either(d, "hidden_size", "d_model"),
+                                   .layers = family_either(d, "num_hidden_layers", "n_layers"),
+                                   .heads = family_either(d, "num_attention_heads", "n_heads")};
     long ratio, window;
     double epsilon, clip, scale, most;
     if (family_sizes(d, &keys, e) || config_int_or(c, "expansion_ratio", 1, 1 << 10, 4, &ratio, e) ||

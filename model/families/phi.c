@@ -10,13 +10,14 @@ static int read_phi(struct decoder *d, struct error *e)
                                    .layers = "num_hidden_layers",
                                    .heads = "num_attention_heads",
                                    .kv_heads = "num_key_value_heads"};
+    const struct rope_keys rope = {.theta = "rope_theta", .fraction = "partial_rotary_factor", .fraction_default = 0.5};
     long inner;
     double epsilon;
     int head_norms;
     enum activation activation;
     if (family_sizes(d, &keys, e) || config_int(c, "intermediate_size", 1, 1 << 24, &inner, e) || config_real_or(c, "layer_norm_eps", 0, 1, 1e-5, &epsilon, e) ||
         config_bool_or(c, "qk_layernorm", 0, &head_norms, e) || config_bool_or(c, "tie_word_embeddings", 0, &d->tied, e) ||
-        family_activation(&activation, d, "hidden_act", "gelu_new", e) || family_rope(d, "rope_theta", "partial_rotary_factor", 0.5, e) ||
+        family_activation(&activation, d, "hidden_act", "gelu_new", e) || family_rope(d, &rope, e) ||
         family_bos(d, "bos_token_id", e))
         return -1;
     d->mlp = (int)inner;

@@ -19,7 +19,7 @@ class FamilyCase:
     stored: torch.dtype = torch.float32
     published: bool = False      # names and config keys as in older published files
     attention: str = "eager"     # the implementation that computes what the family's published code does
-    written: dict = field(default_factory=dict)      # keys of config.json that published files have and transformers does not write
+    written: dict = field(default_factory=dict)      # keys of config.json in place of those that transformers writes, and beside them
     reload: bool = True          # False: transformers, loading the file in float32, computes something else
     shard_size: str = "1GB"
 
@@ -136,6 +136,33 @@ FAMILY_CASES = [
     FamilyCase("llama-rope-yarn-factor", "llama",
                grouped(head_dim=8, max_position_embeddings=40, rope_parameters=rope("yarn", 2.5, factor=2.0, attention_factor=1.3)),
                "rope scaling yarn with an attention factor and a range cut at both ends, older keys, original length by default; bf16 weights", stored=BF16, published=True),
+    FamilyCase("llama-rope-scaling-theta", "llama", grouped(),
+               "rope_scaling with rope_theta, beside another rope_theta and other rope_parameters: what rope_scaling says; bf16 weights", stored=BF16,
+               written={"rope_theta": 90.0, "rope_scaling": {"type": "linear", "factor": 2.0, "rope_theta": 300.0},
+                        "rope_parameters": {"rope_type": "yarn", "factor": 4.0, "rope_theta": 40.0}}),
+    FamilyCase("llama-rope-parameters-type", "llama", grouped(),
+               "rope_parameters that say type in place of rope_type; rope_scaling empty; bf16 weights", stored=BF16,
+               written={"rope_parameters": {"type": "linear", "factor": 3.0, "rope_theta": 700.0}, "rope_scaling": {}}),
+    FamilyCase("llama-rope-yarn-original", "llama", grouped(head_dim=12, rope_parameters=rope("yarn", 100.0, factor=4.0, original_max_position_embeddings=60)),
+               "original_max_position_embeddings at the top of the config, which wins over that of rope_parameters; bf16 weights", stored=BF16,
+               written={"original_max_position_embeddings": 12}),
+    FamilyCase("llama-rope-llama3-original", "llama", grouped(),
+               "rope scaling llama3 with its original length at the top of the config alone; bf16 weights", stored=BF16,
+               written={"rope_parameters": rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0), "original_max_position_embeddings": 48}),
+    FamilyCase("llama-rope-llama3-default", "llama", grouped(max_position_embeddings=56),
+               "rope scaling llama3 without an original length, in rope_scaling beside empty rope_parameters; bf16 weights", stored=BF16,
+               written={"rope_parameters": {}, "rope_scaling": {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}}),
+    FamilyCase("llama-rope-part", "llama", grouped(),
+               "a partial_rotary_factor, which this family does not follow; bf16 weights", stored=BF16, written={"partial_rotary_factor": 0.5}),
+    FamilyCase("phi-rope-scaling-part", "phi",
+               small(num_attention_heads=2, intermediate_size=24),
+               "partial_rotary_factor in rope_scaling; bf16 weights", stored=BF16,
+               written={"rope_parameters": None, "rope_theta": 50.0, "rope_scaling": {"rope_type": "linear", "factor": 2.0, "partial_rotary_factor": 0.75}}),
+    FamilyCase("gpt-neox-gelu-fast", "gpt_neox",
+               small(intermediate_size=24, hidden_act="gelu_fast", rope_parameters=rope(partial_rotary_factor=0.5)),
+               "gelu_fast; bf16 weights", stored=BF16),
+    FamilyCase("gpt2-two-names", "gpt2", dict(vocab_size=53, n_positions=64, n_embd=16, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=0),
+               "num_attention_heads, which wins over n_head; bf16 weights", stored=BF16, written={"n_head": 2, "num_attention_heads": 4}),
     FamilyCase("qwen2", "qwen2", grouped(use_sliding_window=False),
                "q, k, v biases, none on the output; a sliding_window that is off; published style; bf16 weights", published=True, stored=BF16,
                written={"sliding_window": 6, "max_window_layers": 0}),

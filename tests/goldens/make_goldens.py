@@ -241,11 +241,12 @@ def write_family_checkpoint(case, folder, rng):
     extra = os.path.join(folder, "generation_config.json")
     if os.path.exists(extra):
         os.remove(extra)
-    if case.published:
+    if case.published or case.written:
         path = os.path.join(folder, "config.json")
         with open(path) as file:
             written = json.load(file)
-        write_json(path, {**published_config(written), **case.written})
+        write_json(path, {**(published_config(written) if case.published else written), **case.written})
+    if case.published:
         names = published_names(case, load_file(os.path.join(folder, "model.safetensors")), config)
         save_file(names, os.path.join(folder, "model.safetensors"), metadata={"format": "pt"})
     return state
