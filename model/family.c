@@ -255,6 +255,35 @@ int family_values(double *out, const struct decoder *d, size_t count, struct err
     return 0;
 }
 
+/* The same numbers, in whatever types; rows of the same bytes are not looked at twice. */
+static int is_same_matrix(const view *a, const view *b)
+{
+    int plain = a->type == b->type && a->column_stride == 1 && b->column_stride == 1;
+    for (size_t r = 0; r < a->rows; r++) {
+        const char *x = (const char *)a->data + r * a->row_stride * element_size(a->type), *y = (const char *)b->data + r * b->row_stride * element_size(b->type);
+        if (plain && memcmp(x, y, a->columns * element_size(a->type)) == 0)
+            continue;
+        for (size_t c = 0; c < a->columns; c++)
+            if (element_read(x, a->type, c * a->column_stride) != element_read(y, b->type, c * b->column_stride))
+                return 0;
+    }
+    return 1;
+}
+
+int family_head(struct decoder *d, int with_bias, struct error *e, const char *stem)
+{
+    size_t width = d->embedding.columns, vocabulary = (size_t)d->vocabulary;
+    if ((!d->tied || family_has(d, "%s.weight", stem)) && family_matrix(&d->head.weight, d, vocabulary, width, e, "%s.weight", stem))
+        return -1;
+    if (with_bias && family_vector(&d->head.bias, d, vocabulary, e, "%s.bias", stem))
+        return -1;
+    if (d->tied && d->head.weight.data && !is_same_matrix(&d->head.weight, &d->embedding)) {
+        d->tied = 0;
+        family_note(d, "%s: the stored %s.weight differs from the embedding and is used, although the configuration ties the two", d->path, stem);
+    }
+    return 0;
+}
+
 void family_ignore(const struct decoder *d, const char *format, ...)
 {
     FORMAT_NAME(name, format);

@@ -55,6 +55,10 @@ int family_norm_named(struct norm_view *out, const struct decoder *d, enum norm_
                       struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(9, 10);
 /* The numbers of a tensor of `count` elements of any shape, in row-major order. */
 int family_values(double *out, const struct decoder *d, size_t count, struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);
+/* STEM.weight [vocabulary, embedding width] and, if with_bias, STEM.bias. Where the configuration ties the head to the embedding (d->tied) the weight may be
+ * missing; one that is stored and differs is used all the same, as the library does whose format this is, and d->tied and a note say so. After the
+ * embedding. */
+int family_head(struct decoder *d, int with_bias, struct error *e, const char *stem) MUST_USE;
 /* Counts a stored tensor that the model does not use, if it is there, as asked for. */
 void family_ignore(const struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 

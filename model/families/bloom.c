@@ -49,7 +49,7 @@ static int read_bloom(struct decoder *d, struct error *e)
     }
     if (family_norm(&d->final_norm, d, NORM_LAYER, epsilon, 1, e, "%sln_f", p))
         return -1;
-    return d->tied ? 0 : family_linear(&d->head, d, (size_t)d->vocabulary, width, 0, e, "lm_head");
+    return family_head(d, 0, e, "lm_head");
 }
 
 const struct family family_bloom = {.name = "bloom", .model_types = {"bloom"}, .read = read_bloom, .ignored_suffixes = {"lm_head.weight"}};

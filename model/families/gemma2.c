@@ -67,7 +67,7 @@ static int read_gemma2(struct decoder *d, struct error *e)
     if (family_norm(&d->final_norm, d, NORM_RMS, epsilon, 0, e, "%snorm", p))
         return -1;
     d->final_norm.scale.offset = 1;
-    return d->tied ? 0 : family_linear(&d->head, d, (size_t)d->vocabulary, width, 0, e, "lm_head");
+    return family_head(d, 0, e, "lm_head");
 }
 
 const struct family family_gemma2 = {

@@ -45,9 +45,7 @@ static int read_gpt_neox(struct decoder *d, struct error *e)
     if (family_norm(&d->final_norm, d, NORM_LAYER, epsilon, 1, e, "%sfinal_layer_norm", p))
         return -1;
     /* transformers 5 renames the head on save */
-    if (d->tied)
-        return 0;
-    return family_linear(&d->head, d, (size_t)d->vocabulary, width, 0, e, family_has(d, "embed_out.weight") ? "embed_out" : "lm_head");
+    return family_head(d, 0, e, family_has(d, "embed_out.weight") ? "embed_out" : "lm_head");
 }
 
 const struct family family_gpt_neox = {

@@ -53,7 +53,7 @@ static int read_relative(struct decoder *d, const struct relative *r, struct err
     }
     if (family_norm(&d->final_norm, d, NORM_RMS, epsilon, 0, e, "%snorm", p))
         return -1;
-    return d->tied ? 0 : family_linear(&d->head, d, (size_t)d->vocabulary, width, 0, e, "lm_head");
+    return family_head(d, 0, e, "lm_head");
 }
 
 static int read_llama(struct decoder *d, struct error *e)

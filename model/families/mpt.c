@@ -69,7 +69,7 @@ static int read_mpt(struct decoder *d, struct error *e)
     }
     if (family_norm(&d->final_norm, d, NORM_LAYER, epsilon, 0, e, "%snorm_f", p))
         return -1;
-    return d->tied ? 0 : family_linear(&d->head, d, (size_t)d->vocabulary, width, 0, e, "lm_head");
+    return family_head(d, 0, e, "lm_head");
 }
 
 const struct family family_mpt = {.name = "mpt", .model_types = {"mpt"}, .read = read_mpt, .ignored_suffixes = {"lm_head.weight"}};

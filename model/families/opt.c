@@ -54,7 +54,7 @@ static int read_opt(struct decoder *d, struct error *e)
     if (before && !removed &&
         family_norm_named(&d->final_norm, d, NORM_LAYER, 1e-5, width, affine ? "weight" : NULL, affine ? "bias" : NULL, e, "%sfinal_layer_norm", p))
         return -1;
-    return d->tied ? 0 : family_linear(&d->head, d, (size_t)d->vocabulary, embedding, 0, e, "lm_head");
+    return family_head(d, 0, e, "lm_head");
 }
 
 const struct family family_opt = {.name = "opt", .model_types = {"opt"}, .read = read_opt, .ignored_suffixes = {"lm_head.weight"}};

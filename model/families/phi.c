@@ -46,8 +46,7 @@ static int read_phi(struct decoder *d, struct error *e)
     }
     if (family_norm(&d->final_norm, d, NORM_LAYER, epsilon, 1, e, "%sfinal_layernorm", p))
         return -1;
-    return d->tied ? family_vector(&d->head.bias, d, (size_t)d->vocabulary, e, "lm_head.bias")
-                   : family_linear(&d->head, d, (size_t)d->vocabulary, width, 1, e, "lm_head");
+    return family_head(d, 1, e, "lm_head");
 }
 
 const struct family family_phi = {
