@@ -14,7 +14,7 @@ struct config {
     char *text;
     size_t size;
     json_t *root;
-    json_t *read; /* object whose keys are the top-level keys that were asked for */
+    json_t *read; /* object whose keys are the keys that were asked for, dotted ones and what they begin with */
 };
 
 /* At least the memory that Jansson takes for the text: what its objects, lists, members and strings were measured to take, rounded up. Beyond the first
@@ -168,7 +168,7 @@ static int look_up(const struct config *c, const char *key, json_t **value, char
     }
 }
 
-/* look_up() that remembers the top-level key. If memory runs out it stays unread, which refuses the file: nothing goes unnoticed. */
+/* look_up() that remembers the key and the one it begins with. If memory runs out they stay unread, which names or refuses them: nothing goes unnoticed. */
 static int look_up_and_mark(struct config *c, const char *key, json_t **value, char blocked[KEY_MAX])
 {
     if (look_up(c, key, value, blocked))
@@ -176,6 +176,7 @@ static int look_up_and_mark(struct config *c, const char *key, json_t **value, c
     char name[KEY_MAX];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(key, "."), key);
     json_object_set_new(c->read, name, json_true());
+    json_object_set_new(c->read, key, json_true());
     return 0;
 }
 
@@ -340,6 +341,16 @@ int config_choice_or(struct config *c, const char *key, const char *const *choic
     }
     char text[64];
     return fail(e, "%s: %s is %s (expected one of %s)", c->path, key, describe(value, text), list);
+}
+
+int config_asked(const struct config *c, const char *key)
+{
+    return json_object_get(c->read, key) != NULL;
+}
+
+json_t *config_root(const struct config *c)
+{
+    return c->root;
 }
 
 const char *config_first_unread(struct config *c)

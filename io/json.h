@@ -37,6 +37,11 @@ int config_string_or(struct config *c, const char *key, const char *fallback, co
 /* Index of the string in a NULL-terminated list of choices; the error lists them. */
 int config_choice_or(struct config *c, const char *key, const char *const *choices, int fallback, int *out, struct error *e) MUST_USE;
 
+/* A getter was asked for the key (dotted, or what a dotted one begins with), whether it is there or not. */
+int config_asked(const struct config *c, const char *key);
+/* The parsed object itself, for a look at all its members. Borrowed; marks nothing as read. */
+json_t *config_root(const struct config *c);
+
 /* The first top-level key never read, or NULL. A key whose value is null counts as absent. Borrowed. */
 const char *config_first_unread(struct config *c);
 

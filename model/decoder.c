@@ -2,7 +2,7 @@
 #include "model/decoder.h"
 
 #include "io/checkpoint.h"
-#include "model/family.h"
+#include "model/config_keys.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ struct decoder *decoder_open(const char *path, struct error *e)
     if (!family)
         goto failed;
     snprintf(d->family, sizeof d->family, "%s", family->name);
-    if (family->read(d, e))
+    if (config_keys_refuse(d, family, e) || family->read(d, e) || config_keys_check(d, family, e))
         goto failed;
     if (!d->embedding_width)
         d->embedding_width = d->hidden;

@@ -27,6 +27,10 @@ int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *
     if ((keys->kv_heads && config_int_or(c, keys->kv_heads, 1, 1 << 16, heads, &kv_heads, e)) ||
         (keys->head_size && config_int_or(c, keys->head_size, 1, 256, 0, &head_size, e)))
         return -1;
+    if (!keys->head_size && config_int_or(c, "head_dim", 1, 256, 0, &head_size, e)) /* only where it says what is so anyway */
+        return -1;
+    if (!keys->head_size && head_size && (hidden % heads || head_size != hidden / heads))
+        return fail(e, "%s: head_dim %ld is not supported (expected %s %ld over %s %ld)", config_path(c), head_size, keys->hidden, hidden, keys->heads, heads);
     if (!head_size) {
         head_size = hidden / heads;
         if (hidden % heads || head_size > 256)

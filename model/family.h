@@ -10,6 +10,9 @@ struct family {
     int (*read)(struct decoder *d, struct error *e);
     /* Stored tensors that carry no parameter (masks, caches), by the end of their names; NULL-terminated. */
     const char *ignored_suffixes[8];
+    /* Keys of config.json, beside those of every family (config_keys.c): those that change no number, and those whose null is absence; NULL-terminated.
+     * harmless NULL: keys are not looked at. */
+    const char *const *harmless, *const *nullable;
 };
 
 extern const struct family family_reach, family_gpt2, family_gpt_neox, family_bloom, family_mpt, family_llama, family_mistral, family_qwen2, family_qwen3,

@@ -1,6 +1,8 @@
 /* What families say and refuse: every option that is not done is refused by its name, every encoding is described. Numbers: t-model.c. */
+#include "kernels/reference/reference.h"
 #include "model/engine.h"
 #include "model/family.h"
+#include "tests/changed.h"
 #include "tests/scratch.h"
 
 #include <math.h>
@@ -15,45 +17,6 @@
 #include <cmocka.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
-
-/* Sets the member at a dotted path to a value in JSON; an empty value takes it away. */
-static void change(json_t *config, const char *path, const char *value)
-{
-    char step[64];
-    const char *dot;
-    json_t *at = config;
-    while ((dot = strchr(path, '.'))) {
-        snprintf(step, sizeof step, "%.*s", (int)(dot - path), path);
-        if (!json_is_object(json_object_get(at, step)))
-            json_object_set_new(at, step, json_object());
-        at = json_object_get(at, step);
-        path = dot + 1;
-    }
-    if (*value)
-        assert_int_equal(json_object_set_new(at, path, json_loads(value, JSON_DECODE_ANY, NULL)), 0);
-    else
-        json_object_del(at, path);
-}
-
-/* The golden checkpoint with its config changed, in the scratch folder. */
-static const char *changed(const char *golden, const char *path, const char *value)
-{
-    char name[256];
-    size_t size;
-    snprintf(name, sizeof name, "tests/goldens/%s/config.json", golden);
-    json_t *config = json_load_file(name, JSON_REJECT_DUPLICATES, NULL);
-    assert_non_null(config);
-    change(config, path, value);
-    char *text = json_dumps(config, 0);
-    scratch_write(scratch_folder, "config.json", text, strlen(text));
-    free(text);
-    json_decref(config);
-    snprintf(name, sizeof name, "tests/goldens/%s/model.safetensors", golden);
-    unsigned char *file = scratch_read(name, &size);
-    scratch_write(scratch_folder, "model.safetensors", file, size);
-    free(file);
-    return scratch_folder;
-}
 
 static void test_refused(void **state)
 {
@@ -105,6 +68,32 @@ static void test_refused(void **state)
         {"gpt-neox-plain", "use_parallel_residual", "null", "use_parallel_residual is null (expected true or false)"},
         {"phi", "qk_layernorm", "true", "q_layernorm.weight' is missing"},
         {"phi-head-norms", "qk_layernorm", "false", "k_layernorm.bias' has no place"},
+        /* what makes another model of it */
+        {"qwen2", "is_causal", "false", "is_causal false is not supported (expected true)"},
+        {"gpt2-unscaled", "is_causal", "null", "is_causal is not supported (expected true)"},
+        {"qwen2", "quantization_config", "{\"quant_method\": \"gptq\", \"bits\": 4}", "quantization_config is not supported"},
+        {"qwen2", "per_layer_config", "{\"0\": {\"num_key_value_heads\": 1}}", "per_layer_config is not supported"},
+        {"opt", "pruned_heads", "{\"0\": [1]}", "pruned_heads is not supported (expected none)"},
+        {"phi", "is_encoder_decoder", "true", "is_encoder_decoder true is not supported (expected false)"},
+        {"qwen2", "transformers_weights", "\"other.safetensors\"", "transformers_weights is not supported"},
+        {"falcon-queries", "apply_residual_connection_post_layernorm", "true", "apply_residual_connection_post_layernorm true is not supported"},
+        {"mistral-window", "layer_types", "[\"sliding_attention\", \"full_attention\", \"sliding_attention\"]", "layer_types, entry 2|same window in every layer"},
+        {"phi", "head_dim", "16", "head_dim 16 is not supported (expected hidden_size 16 over num_attention_heads 2)"},
+        /* rotary settings */
+        {"llama-rope-linear", "partial_rotary_factor", "0.5", "partial_rotary_factor 0.5 with linear scaling is not supported in a llama model (expected 1)"},
+        {"falcon-queries", "rope_scaling.partial_rotary_factor", "0.5", "partial_rotary_factor 0.5 with linear scaling is not supported in a falcon model"},
+        {"qwen3", "rope_parameters", "\"yarn\"", "rope_parameters is no object"},
+        /* null is absence only where the library's default is null */
+        {"qwen2", "rms_norm_eps", "null", "rms_norm_eps is null"},
+        {"gpt2-unscaled", "layer_norm_epsilon", "null", "layer_norm_epsilon is null"},
+        {"gpt2-unscaled", "activation_function", "null", "activation_function is null"},
+        {"falcon-heads", "activation", "null", "activation is null"},
+        {"qwen2", "tie_word_embeddings", "null", "tie_word_embeddings is null"},
+        {"qwen2", "rope_theta", "null", "rope_theta is null"},
+        {"qwen3", "rope_parameters.rope_theta", "null", "rope_parameters.rope_theta is null"},
+        {"qwen3", "max_position_embeddings", "null", "max_position_embeddings is null"},
+        {"phi", "partial_rotary_factor", "null", "partial_rotary_factor is null"},
+        {"mpt", "attn_config.alibi", "null", "attn_config.alibi is null"},
         {"neox-none", "pos_emb", "\"xpos\"", "pos_emb 'xpos' is not supported|kerple_power_*"},
         {"neox-none", "pos_emb", "\"kerple_power\"", "pos_emb 'kerple_power' is not supported"},
         {"neox-none", "pos_emb", "\"kerple_log\"", "rpe.bias_p' is missing"},
@@ -184,6 +173,134 @@ static void test_refused(void **state)
     }
     if (other)
         fail_msg("%d other messages than expected", other);
+}
+
+/* Two keys that together are refused, and an adapter beside the model. */
+static void test_refused_together(void **state)
+{
+    struct error e;
+    (void)state;
+    changed("bloom-4-heads", "slow_but_exact", "true");
+    struct decoder *d = decoder_open(scratch_folder, &e);
+    assert_non_null(d);
+    decoder_close(d);
+    change_again("pretraining_tp", "4");
+    assert_null(decoder_open(scratch_folder, &e));
+    assert_int_equal(check_message("bloom", &e, "slow_but_exact with pretraining_tp 4|not supported (expected pretraining_tp 1)"), 0);
+    const char *adapter = scratch_write(scratch_folder, "adapter_config.json", "{}", 2);
+    changed("qwen2", "model_type", "\"qwen2\"");
+    assert_null(decoder_open(scratch_folder, &e));
+    assert_int_equal(check_message("adapter", &e, "adapter_config.json: an adapter beside the model is not applied"), 0);
+    assert_int_equal(remove(adapter), 0);
+}
+
+/* A null that says what absence says, and a factor that these families do not follow. */
+static void test_taken(void **state)
+{
+    static const struct {
+        const char *golden, *path, *value, *note;
+    } rows[] = {
+        {"llama-tied", "head_dim", "null", ""},
+        {"llama-tied", "partial_rotary_factor", "null", ""},
+        {"llama-tied", "rope_scaling", "null", ""},
+        {"gpt2", "n_inner", "null", ""},
+        {"gpt2", "bos_token_id", "null", ""},
+        {"falcon-queries", "ffn_hidden_size", "null", ""},
+        {"opt", "word_embed_proj_dim", "null", ""},
+        {"mpt", "logit_scale", "null", ""},
+        {"qwen2", "is_causal", "true", ""},
+        {"qwen2", "quantization_config", "null", ""},
+        {"qwen2", "per_layer_config", "{}", ""},
+        {"phi", "head_dim", "8", ""},
+        {"mistral-window", "layer_types", "[\"sliding_attention\", \"sliding_attention\", \"sliding_attention\"]", ""},
+        {"llama-tied", "partial_rotary_factor", "0.5", "partial_rotary_factor 0.5 has no effect in a llama model"},
+        {"mistral-full", "partial_rotary_factor", "0.5", "partial_rotary_factor 0.5 has no effect in a mistral model"},
+        {"qwen2", "partial_rotary_factor", "0.5", "partial_rotary_factor 0.5 has no effect in a qwen2 model"},
+        {"qwen3", "rope_parameters.partial_rotary_factor", "0.5", "partial_rotary_factor 0.5 has no effect in a qwen3 model"},
+        {"gemma2", "partial_rotary_factor", "0.25", "partial_rotary_factor 0.25 has no effect in a gemma2 model"},
+        {"falcon-heads", "partial_rotary_factor", "0.5", "partial_rotary_factor 0.5 has no effect in a falcon model"},
+    };
+    struct error e;
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct decoder *d = decoder_open(changed(rows[i].golden, rows[i].path, rows[i].value), &e);
+        if (!d)
+            fail_msg("%s, %s = %s: %s", rows[i].golden, rows[i].path, rows[i].value, e.text);
+        if (*rows[i].note ? !strstr(d->notes, rows[i].note) : *d->notes)
+            fail_msg("%s, %s = %s: notes '%s'", rows[i].golden, rows[i].path, rows[i].value, d->notes);
+        if (*rows[i].note && d->rotary.size != d->head_size)
+            fail_msg("%s: turns %d of %d dimensions", rows[i].golden, d->rotary.size, d->head_size);
+        decoder_close(d);
+    }
+}
+
+/* A head that is stored and differs from the embedding is used, whatever the configuration says; one with the same numbers is the embedding. */
+static void test_stored_head(void **state)
+{
+    static const char *const goldens[] = {"gpt2-unscaled", "mistral-full", "qwen2", "qwen3", "mpt-6-heads", "gptj", "phi", "falcon-groups-one-norm", "gpt-neox-plain",
+                                          "gpt-neox-parallel", "llama-rope-linear"};
+    struct error e;
+    (void)state;
+    for (size_t i = 0; i < LENGTH(goldens); i++) {
+        struct decoder *untied = decoder_open(changed(goldens[i], "tie_word_embeddings", "false"), &e), *d;
+        if (!untied)
+            fail_msg("%s: %s", goldens[i], e.text);
+        if (!(d = decoder_open(changed(goldens[i], "tie_word_embeddings", "true"), &e)))
+            fail_msg("%s: %s", goldens[i], e.text);
+        if (d->tied || *untied->notes || !strstr(d->notes, ".weight differs from the embedding and is used"))
+            fail_msg("%s: tied %d, notes '%s'", goldens[i], d->tied, d->notes);
+        double a[64], b[64];
+        weight_parts_read_f64(a, &d->head.weight, 5, 0, d->head.weight.columns);
+        weight_parts_read_f64(b, &untied->head.weight, 5, 0, d->head.weight.columns);
+        assert_memory_equal(a, b, d->head.weight.columns * sizeof *a);
+        assert_true((d->head.bias.data != NULL) == (untied->head.bias.data != NULL));
+        decoder_close(d);
+        decoder_close(untied);
+    }
+}
+
+/* llama-tied with its embedding stored once more, as the head; its last byte changed by `change`. */
+static void write_stored_twice(unsigned char change)
+{
+    size_t size;
+    uint64_t header_size = 0;
+    changed("llama-tied", "model_type", "\"llama\"");
+    unsigned char *file = scratch_read("tests/goldens/llama-tied/model.safetensors", &size);
+    memcpy(&header_size, file, 8);
+    json_t *header = json_loadb((char *)file + 8, header_size, 0, NULL), *head = json_deep_copy(json_object_get(header, "model.embed_tokens.weight"));
+    assert_non_null(head);
+    size_t data = 8 + header_size, from = (size_t)json_integer_value(json_array_get(json_object_get(head, "data_offsets"), 0));
+    size_t bytes = (size_t)json_integer_value(json_array_get(json_object_get(head, "data_offsets"), 1)) - from;
+    json_object_set_new(head, "data_offsets", json_pack("[I, I]", (json_int_t)(size - data), (json_int_t)(size - data + bytes)));
+    json_object_set_new(header, "lm_head.weight", head);
+    char *text = json_dumps(header, 0);
+    uint64_t length = strlen(text);
+    unsigned char *whole = malloc(8 + length + size - data + bytes);
+    assert_non_null(whole);
+    memcpy(whole, &length, 8);
+    memcpy(whole + 8, text, length);
+    memcpy(whole + 8 + length, file + data, size - data);
+    memcpy(whole + 8 + length + size - data, file + data + from, bytes);
+    whole[8 + length + size - data + bytes - 1] ^= change;
+    scratch_write(scratch_folder, "model.safetensors", whole, 8 + length + size - data + bytes);
+    json_decref(header);
+    free(text), free(whole), free(file);
+}
+
+static void test_stored_twice(void **state)
+{
+    struct error e;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        write_stored_twice(i ? 0x80 : 0);
+        struct decoder *d = decoder_open(scratch_folder, &e);
+        if (!d)
+            fail_msg("%s", e.text);
+        assert_int_equal(d->tied, !i);
+        assert_int_equal(*d->notes != 0, i);
+        assert_true((d->head.weight.data == d->embedding.data) == !i);
+        decoder_close(d);
+    }
 }
 
 /* Settings that are not named are the defaults of the library whose format a configuration is; null turns them off. */
@@ -369,7 +486,8 @@ static void test_offset_positions(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused), cmocka_unit_test(test_absent),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused), cmocka_unit_test(test_refused_together), cmocka_unit_test(test_taken),
+                                       cmocka_unit_test(test_stored_head), cmocka_unit_test(test_stored_twice), cmocka_unit_test(test_absent),
                                        cmocka_unit_test(test_nothing_rotated), cmocka_unit_test(test_position_text), cmocka_unit_test(test_shared_formulas),
                                        cmocka_unit_test(test_padding), cmocka_unit_test(test_offset_positions)};
     return cmocka_run_group_tests_name("families", tests, scratch_setup, scratch_teardown);

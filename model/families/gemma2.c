@@ -70,5 +70,12 @@ static int read_gemma2(struct decoder *d, struct error *e)
     return family_head(d, 0, e, "lm_head");
 }
 
-const struct family family_gemma2 = {
-    .name = "gemma2", .model_types = {"gemma2"}, .read = read_gemma2, .ignored_suffixes = {".rotary_emb.inv_freq", "lm_head.weight"}};
+static const char *const harmless[] = {"cache_implementation", "hidden_act", NULL}; /* its activation is hidden_activation */
+static const char *const nullable[] = {"partial_rotary_factor", "use_bidirectional_attention", NULL};
+
+const struct family family_gemma2 = {.name = "gemma2",
+                                     .model_types = {"gemma2"},
+                                     .read = read_gemma2,
+                                     .ignored_suffixes = {".rotary_emb.inv_freq"},
+                                     .harmless = harmless,
+                                     .nullable = nullable};

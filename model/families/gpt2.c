@@ -27,7 +27,7 @@ static int read_gpt2(struct decoder *d, struct error *e)
         config_int(c, family_either(d, "max_position_embeddings", "n_positions"), 1, 1 << 30, &limit, e) ||
         config_real_or(c, "layer_norm_epsilon", 0, 1, 1e-5, &epsilon, e) ||
         config_bool_or(c, "scale_attn_weights", 1, &scaled, e) || config_bool_or(c, "scale_attn_by_inverse_layer_idx", 0, &by_layer, e) ||
-        family_only(d, "add_cross_attention", 0, 0, e) || config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) ||
+        config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) ||
         family_activation(&activation, d, "activation_function", "gelu_new", e) || family_bos(d, "bos_token_id", e))
         return -1;
     d->mlp = (int)inner, d->position = POSITION_LEARNED, d->position_limit = (int)limit;
@@ -59,5 +59,8 @@ static int read_gpt2(struct decoder *d, struct error *e)
     return family_head(d, 0, e, "lm_head");
 }
 
+static const char *const harmless[] = {"n_ctx", "output_past", "predict_special_tokens", "reorder_and_upcast_attn", "summary_activation", "summary_first_dropout",
+                                       "summary_proj_to_labels", "summary_type", "summary_use_proj", NULL};
+
 const struct family family_gpt2 = {
-    .name = "gpt2", .model_types = {"gpt2"}, .read = read_gpt2, .ignored_suffixes = {".attn.bias", ".attn.masked_bias", "lm_head.weight"}};
+    .name = "gpt2", .model_types = {"gpt2"}, .read = read_gpt2, .ignored_suffixes = {".attn.bias", ".attn.masked_bias"}, .harmless = harmless};

@@ -48,8 +48,12 @@ static int read_gpt_neox(struct decoder *d, struct error *e)
     return family_head(d, 0, e, family_has(d, "embed_out.weight") ? "embed_out" : "lm_head");
 }
 
+/* its class takes the rotary settings by other names and leaves these */
+static const char *const harmless[] = {"partial_rotary_factor", "rope_theta", NULL};
+
 const struct family family_gpt_neox = {
     .name = "gpt_neox",
     .model_types = {"gpt_neox"},
     .read = read_gpt_neox,
-    .ignored_suffixes = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq", "embed_out.weight", "lm_head.weight"}};
+    .ignored_suffixes = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
+    .harmless = harmless};

@@ -52,7 +52,12 @@ static int read_gptj(struct decoder *d, struct error *e)
     return family_head(d, 1, e, "lm_head");
 }
 
+/* rotary positions have no limit, and there are no others */
+static const char *const harmless[] = {"max_position_embeddings", "n_ctx", "n_positions", "rotary", "scale_attn_weights", "summary_activation",
+                                       "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj", NULL};
+
 const struct family family_gptj = {.name = "gptj",
                                    .model_types = {"gptj"},
                                    .read = read_gptj,
-                                   .ignored_suffixes = {".attn.bias", ".attn.masked_bias", ".attn.embed_positions", "lm_head.weight"}};
+                                   .ignored_suffixes = {".attn.bias", ".attn.masked_bias", ".attn.embed_positions"},
+                                   .harmless = harmless};

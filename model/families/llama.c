@@ -74,7 +74,13 @@ static int read_window(struct relative *r, struct decoder *d, struct error *e)
 static int read_mistral(struct decoder *d, struct error *e)
 {
     struct relative r = {0};
-    return read_window(&r, d, e) ? -1 : read_relative(d, &r, e);
+    if (read_window(&r, d, e) || read_relative(d, &r, e))
+        return -1;
+    for (int l = 0; l < d->layers; l++)
+        if (d->blocks[l].score.window != r.window)
+            return fail(e, "%s: layer_types, entry %d: a mistral model has the same window in every layer (expected sliding_attention)",
+                        config_path(d->config), l + 1);
+    return 0;
 }
 
 /* The window of Qwen configs, which is off unless use_sliding_window is set, whatever sliding_window says. */
@@ -103,8 +109,15 @@ static int read_qwen3(struct decoder *d, struct error *e)
     return read_relative(d, &r, e);
 }
 
-#define IGNORED {".rotary_emb.inv_freq", "lm_head.weight"}
-const struct family family_llama = {.name = "llama", .model_types = {"llama"}, .read = read_llama, .ignored_suffixes = IGNORED};
-const struct family family_mistral = {.name = "mistral", .model_types = {"mistral"}, .read = read_mistral, .ignored_suffixes = IGNORED};
-const struct family family_qwen2 = {.name = "qwen2", .model_types = {"qwen2"}, .read = read_qwen2, .ignored_suffixes = IGNORED};
-const struct family family_qwen3 = {.name = "qwen3", .model_types = {"qwen3"}, .read = read_qwen3, .ignored_suffixes = IGNORED};
+#define IGNORED {".rotary_emb.inv_freq"}
+static const char *const harmless[] = {"pretraining_tp", NULL}; /* only of matrix products in parts */
+static const char *const nullable[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
+static const char *const nullable_qwen3[] = {"num_key_value_heads", "partial_rotary_factor", NULL};
+const struct family family_llama = {
+    .name = "llama", .model_types = {"llama"}, .read = read_llama, .ignored_suffixes = IGNORED, .harmless = harmless, .nullable = nullable};
+const struct family family_mistral = {
+    .name = "mistral", .model_types = {"mistral"}, .read = read_mistral, .ignored_suffixes = IGNORED, .harmless = harmless, .nullable = nullable};
+const struct family family_qwen2 = {
+    .name = "qwen2", .model_types = {"qwen2"}, .read = read_qwen2, .ignored_suffixes = IGNORED, .harmless = harmless, .nullable = nullable};
+const struct family family_qwen3 = {
+    .name = "qwen3", .model_types = {"qwen3"}, .read = read_qwen3, .ignored_suffixes = IGNORED, .harmless = harmless, .nullable = nullable_qwen3};

@@ -36,7 +36,7 @@ static int read_mpt(struct decoder *d, struct error *e)
         only_text(d, "attn_config.attn_type", "multihead_attention", "", e) || only_text(d, "ffn_config.ffn_type", "mptmlp", "", e) ||
         only_text(d, "norm_type", "low_precision_layernorm", "layernorm", e) || family_bos(d, "bos_token_id", e))
         return -1;
-    if (config_has(c, "logit_scale"))
+    if (config_get(c, "logit_scale"))
         return fail(e, "%s: logit_scale is not supported (expected null)", config_path(c));
     d->mlp = (int)ratio * d->hidden;
     const struct formula *bias = most == 8 ? family_formula(d, "alibi_press", e) : family_slope_formula(d, "-k*t", most, ELEMENT_F64, e);
@@ -72,4 +72,9 @@ static int read_mpt(struct decoder *d, struct error *e)
     return family_head(d, 0, e, "lm_head");
 }
 
-const struct family family_mpt = {.name = "mpt", .model_types = {"mpt"}, .read = read_mpt, .ignored_suffixes = {"lm_head.weight"}};
+static const char *const harmless[] = {"attn_config.attn_impl", "attn_config.attn_pdrop", "attn_config.attn_uses_sequence_id", "attn_config.is_encoder_decoder",
+                                       "emb_pdrop", "embedding_fraction", "fc_type", "ffn_config.fc_type", "init_config", "init_device", "learned_pos_emb",
+                                       "max_seq_len", "tokenizer_name", "use_pad_tok_in_ffn", "verbose", NULL};
+static const char *const nullable[] = {"attn_config", "attn_config.clip_qkv", "attn_config.softmax_scale", "ffn_config", "logit_scale", NULL};
+
+const struct family family_mpt = {.name = "mpt", .model_types = {"mpt"}, .read = read_mpt, .harmless = harmless, .nullable = nullable};

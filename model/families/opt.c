@@ -57,4 +57,6 @@ static int read_opt(struct decoder *d, struct error *e)
     return family_head(d, 0, e, "lm_head");
 }
 
-const struct family family_opt = {.name = "opt", .model_types = {"opt"}, .read = read_opt, .ignored_suffixes = {"lm_head.weight"}};
+static const char *const harmless[] = {"activation_dropout", "dropout", "init_std", "layerdrop", NULL};
+
+const struct family family_opt = {.name = "opt", .model_types = {"opt"}, .read = read_opt, .harmless = harmless};

@@ -49,5 +49,7 @@ static int read_phi(struct decoder *d, struct error *e)
     return family_head(d, 1, e, "lm_head");
 }
 
+static const char *const none[] = {NULL}, *const nullable[] = {"num_key_value_heads", NULL};
+
 const struct family family_phi = {
-    .name = "phi", .model_types = {"phi"}, .read = read_phi, .ignored_suffixes = {".rotary_emb.inv_freq", "lm_head.weight"}};
+    .name = "phi", .model_types = {"phi"}, .read = read_phi, .ignored_suffixes = {".rotary_emb.inv_freq"}, .harmless = none, .nullable = nullable};

@@ -1,0 +1,256 @@
+#!/usr/bin/env python3
+"""The keys that transformers takes from config.json for each family, so that no key is passed over.
+
+    python3 tests/goldens/config_keys.py             write config_keys.csv
+    python3 tests/goldens/config_keys.py --compare   what the installed transformers has otherwise; exit 1 if anything
+    python3 tests/goldens/config_keys.py --try       change every harmless key and compare the logits; exit 1 if any differ
+
+A row is a family, a key, its default in the library ("" where it has none) and its class in model/config_keys.c: used,
+harmless or refused. The class is kept from the file when it is written again; a key that is new to it gets "new",
+which tests/t-config-keys.c does not accept. The keys of a family are
+
+- the fields of its configuration class and of the classes above it, other names that it gives them, and what it takes
+  out of the arguments that are no fields;
+- what the library asks a configuration for while it loads a small model and runs it;
+- members of rope_parameters, rope_scaling (the same object's older name) and attn_config.
+"""
+
+import argparse
+import ast
+import csv
+import dataclasses
+import inspect
+import json
+import os
+import re
+import sys
+import tempfile
+import warnings
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, PreTrainedConfig, __version__
+from transformers.modeling_rope_utils import RopeParameters
+from transformers.utils import logging
+
+from family_cases import FAMILY_CASES
+
+TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "config_keys.csv")
+FAMILIES = sorted({case.family for case in FAMILY_CASES})
+ROPE = ("rope_scaling", "rope_theta", "partial_rotary_factor", "rotary_emb_base", "rotary_pct")
+
+
+def small_config(family):
+    """The arguments of the family's first golden case, without its rotary settings: they are what keys are tried beside."""
+    case = next(case for case in FAMILY_CASES if case.family == family)
+    return {key: value for key, value in case.config.items() if key != "rope_parameters"}
+
+
+def literal(text):
+    """The default that stands in the source, as text; "" for an expression."""
+    try:
+        return repr(ast.literal_eval(text))
+    except (SyntaxError, ValueError):
+        return ""
+
+
+def field_defaults(cls):
+    """{field: default} of a configuration class and those above it."""
+    found = {}
+    for field in dataclasses.fields(cls):
+        if field.default is not dataclasses.MISSING:
+            found[field.name] = repr(field.default)
+        elif field.default_factory is not dataclasses.MISSING:
+            found[field.name] = repr(field.default_factory())
+        else:
+            found[field.name] = ""
+    return found
+
+
+def taken_arguments(cls):
+    """{key: default} that the class takes from arguments which are no fields of it."""
+    functions = [vars(one)["__post_init__"] for one in cls.__mro__ if "__post_init__" in vars(one)]
+    functions += [cls.convert_rope_params_to_dict, cls.standardize_rope_params]
+    rotary, found = hasattr(cls, "rope_parameters"), {}
+    for function in functions:
+        source = inspect.getsource(function)
+        for key, _, default in re.findall(r'kwargs\.(?:pop|get|setdefault)\(\s*"(\w+)"(,\s*([^()\n]+)\))?', source):
+            if rotary or key not in ROPE:
+                found.setdefault(key, literal(default) if default else "")
+        for key in re.findall(r'(?:hasattr|getattr)\(self, "(original_\w+)"', source):
+            if rotary:
+                found.setdefault(key, "")
+    return found
+
+
+def asked_names(family):
+    """Names that the library asks the configuration for while it loads a model and runs it."""
+    asked = set()
+    cls, original = type(AutoConfig.for_model(family)), PreTrainedConfig.__getattribute__
+
+    def recording(self, name):
+        if type(self) is cls:
+            asked.add(name)
+        return original(self, name)
+    with tempfile.TemporaryDirectory() as folder:
+        AutoModelForCausalLM.from_config(AutoConfig.for_model(family, **small_config(family))).save_pretrained(folder)
+        PreTrainedConfig.__getattribute__ = recording
+        try:
+            model = AutoModelForCausalLM.from_pretrained(folder).eval()
+            with torch.no_grad():
+                model(input_ids=torch.arange(8)[None])
+        finally:
+            PreTrainedConfig.__getattribute__ = original
+    # what is no key: methods and constants of the class, and what it keeps for itself
+    return {name for name in asked if not name.startswith("_") and name not in dir(PreTrainedConfig) and not is_computed(cls, name)}
+
+
+def is_computed(cls, name):
+    """A property of the class, which no file can set."""
+    found = inspect.getattr_static(cls, name, None)
+    return isinstance(found, property) and found.fset is None
+
+
+def keys_of(family):
+    """{key: default} of a family."""
+    cls = type(AutoConfig.for_model(family))
+    rotary = hasattr(cls, "rope_parameters")
+    found = {key: "" for key in asked_names(family) if rotary or not key.startswith("rope_")}
+    found |= {key: "" for key in GenerationConfig._get_default_generation_params()}
+    found |= taken_arguments(cls)
+    found |= {key: f"alias of {name}" for key, name in cls.attribute_map.items()}
+    found |= field_defaults(cls)
+    found["model_type"] = repr(family)
+    found["quantization_config"] = ""
+    if rotary:
+        for root in ("rope_parameters", "rope_scaling"):
+            found |= {f"{root}.{key}": "" for key in (*RopeParameters.__annotations__, "type")}
+    for name, inner in cls.sub_configs.items():
+        found |= {f"{name}.{key}": default for key, default in field_defaults(inner).items()}
+    return found
+
+
+def read_table():
+    """{(family, key): (default, class)} of the committed table."""
+    if not os.path.exists(TABLE):
+        return {}
+    with open(TABLE, newline="") as file:
+        return {(row["family"], row["key"]): (row["default"], row["class"]) for row in csv.DictReader(file)}
+
+
+def current_table(old):
+    """The same of the installed library."""
+    return {(family, key): (default, old.get((family, key), ("", "new"))[1])
+            for family in FAMILIES for key, default in sorted(keys_of(family).items())}
+
+
+def write_table(table):
+    with open(TABLE, "w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("family", "key", "default", "class"))
+        writer.writerows((*at, *table[at]) for at in sorted(table))
+
+
+def compare(old, new):
+    """Print the differences; 1 if there are any."""
+    for at in sorted(old.keys() | new.keys()):
+        before, now = old.get(at), new.get(at)
+        if before is None:
+            print(f"+ {at[0]},{at[1]}: default {now[0]}")
+        elif now is None:
+            print(f"- {at[0]},{at[1]}")
+        elif before[0] != now[0]:
+            print(f"  {at[0]},{at[1]}: default {before[0]}, now {now[0]}")
+    return int(any(old.get(at, ("",))[0] != new.get(at, (None,))[0] or at not in old for at in old.keys() | new.keys()))
+
+
+# --- do harmless keys change nothing? -------------------------------------------------------------
+
+def other_values(default):
+    """Values to try in place of a default, the likeliest first."""
+    value = ast.literal_eval(default) if default and not default.startswith("alias") else None
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [value + 3, value + 1]
+    if isinstance(value, float):
+        return [value + 0.25]
+    if isinstance(value, str):
+        return ["float64" if "float" in value else "other"]
+    return [True, 3, 0.5, "float64", "other", [0], {"0": "a"}]
+
+
+def logits_of(config, state):
+    """Logits of the model with these keys in config.json, in float64."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "config.json"), "w") as file:
+            json.dump(config, file)
+        settings = AutoConfig.from_pretrained(folder)
+    model = AutoModelForCausalLM.from_config(settings, dtype=torch.float64).eval()
+    model.load_state_dict(state, strict=False)
+    with torch.no_grad():
+        result = model(input_ids=torch.tensor([[3, 1, 4, 1, 5, 9, 2, 6]]), return_dict=True)
+    return result.logits
+
+
+def changed_config(base, key, value):
+    """A copy of the keys with one set, below an object where it has a dot."""
+    config = json.loads(json.dumps(base))
+    at = config
+    *above, last = key.split(".")
+    for name in above:
+        at[name] = at.get(name) or {}
+        at = at[name]
+    at[last] = value
+    return config
+
+
+def try_family(family, keys):
+    """Change each key; returns those that changed the logits."""
+    torch.manual_seed(1)
+    base = json.loads(AutoConfig.for_model(family, **small_config(family)).to_json_string(use_diff=False))
+    base = {key: value for key, value in base.items() if value is not None}
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(family, **small_config(family)), dtype=torch.float64)
+    state = {name: value + 0.3 * torch.randn_like(value) for name, value in model.state_dict().items()}
+    expected, changed, refused = logits_of(base, state), [], []
+    for key, default in keys:
+        for value in other_values(default):
+            try:
+                same = torch.allclose(logits_of(changed_config(base, key, value), state), expected, rtol=0, atol=1e-6)     # other code, same sums
+            except Exception:       # the class takes no such value
+                continue
+            if not same:
+                changed.append(f"{family},{key} = {value}")
+            break
+        else:
+            refused.append(key)
+    print(f"{family}: {len(keys) - len(refused)} of {len(keys)} harmless keys tried, {len(changed)} of them changed the logits; "
+          f"no value of these was taken: {', '.join(refused) or 'none'}")
+    return changed
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--compare", action="store_true", help="print what the installed transformers has otherwise")
+    parser.add_argument("--try", dest="attempt", action="store_true", help="change harmless keys and compare the logits")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    warnings.filterwarnings("ignore")
+    logging.set_verbosity_error()
+    old = read_table()
+    if options.attempt:
+        changed = []
+        for family in FAMILIES:
+            changed += try_family(family, [(key, default) for (one, key), (default, kind) in sorted(old.items())
+                                           if one == family and kind == "harmless" and key != "model_type"])
+        print("\n".join(changed))
+        return int(bool(changed))
+    new = current_table(old)
+    if options.compare:
+        print(f"transformers {__version__}")
+        return compare(old, new)
+    write_table(new)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
