@@ -67,7 +67,7 @@ int index_read(struct tensors *t, const char *path, int (*read)(struct tensors *
     char *text = file_read_whole(path, INDEX_BYTES_MAX, &size, e);
     if (!text)
         return -1;
-    json_t *root = json_parse_object(path, "the index", text, size, e);
+    json_t *root = json_parse_lenient(path, "the index", text, size, e);
     free(text);
     if (!root)
         return -1;

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONFIG_BYTES_MAX = 16 << 20, KEY_MAX = 128, PARSED_BYTES_MAX = 512 << 20 };
+enum { CONFIG_BYTES_MAX = 16 << 20, KEY_MAX = 128 };
 
 struct config {
     char *path;
@@ -16,45 +16,6 @@ struct config {
     json_t *root;
     json_t *read; /* object whose keys are the keys that were asked for, dotted ones and what they begin with */
 };
-
-/* At least the memory that Jansson takes for the text: what its objects, lists, members and strings were measured to take, rounded up. Beyond the first
- * mistake in the text, where Jansson stops, the number means nothing. */
-static size_t parsed_bytes(const char *text, size_t size)
-{
-    static const unsigned short bytes[256] = {['{'] = 256, ['['] = 160, [':'] = 96, [','] = 64, ['"'] = 32};
-    size_t total = size;
-    for (size_t i = 0; i < size; i++) {
-        total += bytes[(unsigned char)text[i]];
-        if (text[i] == '"')
-            for (i++; i < size && text[i] != '"'; i++)
-                i += text[i] == '\\';
-    }
-    return total;
-}
-
-json_t *json_parse_object(const char *path, const char *what, const char *text, size_t size, struct error *e)
-{
-    json_error_t problem;
-    size_t bytes = parsed_bytes(text, size);
-    if (bytes > PARSED_BYTES_MAX) {
-        fail(e, "%s: %s holds so many values that they would take about %zu MiB (expected at most %d)", path, what, bytes >> 20, PARSED_BYTES_MAX >> 20);
-        return NULL;
-    }
-    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &problem);
-    if (!root) {
-        if (json_error_code(&problem) == json_error_invalid_utf8)
-            fail(e, "%s: %s is not UTF-8 (line %d)", path, what, problem.line);
-        else
-            fail(e, "%s: %s is not valid JSON: %s (line %d, column %d)", path, what, problem.text, problem.line, problem.column);
-        return NULL;
-    }
-    if (!json_is_object(root)) {
-        fail(e, "%s: %s is not a JSON object (expected {...})", path, what);
-        json_decref(root);
-        return NULL;
-    }
-    return root;
-}
 
 /* A config without its root. Takes `text` over, on failure too. */
 static struct config *create(const char *path, char *text, size_t size, struct error *e)
@@ -78,7 +39,7 @@ struct config *config_open(const char *path, struct error *e)
     size_t size;
     char *text = file_read_whole(path, CONFIG_BYTES_MAX, &size, e);
     struct config *c = text ? create(path, text, size, e) : NULL;
-    if (c && !(c->root = json_parse_object(path, "the file", text, size, e))) {
+    if (c && !(c->root = json_parse_lenient(path, "the file", text, size, e))) {
         config_close(c);
         c = NULL;
     }
@@ -98,7 +59,7 @@ struct config *config_from_text(const char *path, const char *text, size_t size,
     }
     memcpy(copy, text, size);
     struct config *c = create(path, copy, size, e);
-    if (c && !(c->root = json_parse_object(path, "its config", copy, size, e))) {
+    if (c && !(c->root = json_parse_lenient(path, "its config", copy, size, e))) {
         config_close(c);
         c = NULL;
     }
@@ -226,7 +187,10 @@ static const char *describe(const json_t *value, char out[64])
         snprintf(out, 64, "%s", json_is_true(value) ? "true" : "false");
         break;
     default:
-        snprintf(out, 64, "%s", json_is_object(value) ? "an object" : "a list");
+        if (json_not_finite(value))
+            snprintf(out, 64, "%.40s", json_not_finite(value));
+        else
+            snprintf(out, 64, "%s", json_is_object(value) ? "an object" : "a list");
     }
     return out;
 }

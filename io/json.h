@@ -46,7 +46,14 @@ json_t *config_root(const struct config *c);
 const char *config_first_unread(struct config *c);
 
 /* Parses `size` bytes of text as one JSON object, duplicate keys and broken UTF-8 refused, and so is text whose values would take more than 512 MiB: a
- * list of nothing but {} takes 80 times its text. `what` names the text in the message ("the header"). Caller calls json_decref. */
+ * list of nothing but {} takes 80 times its text. `what` names the text in the message ("the header"). Whole numbers beyond 64 bits and numbers beyond
+ * doubles are refused wherever they stand: for files whose every number counts. Caller calls json_decref. */
 json_t *json_parse_object(const char *path, const char *what, const char *text, size_t size, struct error *e) MUST_USE;
+/* The same for settings and tables, where such a number may stand under a key that nobody reads, and so may the NaN, Infinity and -Infinity that
+ * Python writes. A whole number beyond 64 bits becomes a real. What is not finite becomes a list that no reader takes for anything: whoever does read
+ * the key refuses it. */
+json_t *json_parse_lenient(const char *path, const char *what, const char *text, size_t size, struct error *e) MUST_USE;
+/* How a value that is not finite stands in the text; NULL of all other values. Borrowed. */
+const char *json_not_finite(const json_t *value);
 
 #endif

@@ -186,8 +186,17 @@ static void test_refused_files(void **state)
         {"{\"a\": {\"b\": 1, \"b\": 1}}", "duplicate"},
         {"[1]", "not a JSON object"},
         {"{\"a\": \"\xFF\"}", "not UTF-8"},
-        {"{\"a\": 99999999999999999999}", "not valid JSON|too big"},
-        {"{\"a\": NaN}", "not valid JSON"},
+        {"{\"a\": 099999999999999999999}", "not valid JSON"},
+        {"{\"a\": 99999999999999999999.}", "not valid JSON"},
+        {"{\"a\": 1.e999}", "not valid JSON"},
+        {"{\"a\": +1e999}", "not valid JSON"},
+        {"{\"a\": 1e999 2}", "not valid JSON"},
+        {"{\"a\": nan}", "not valid JSON"},
+        {"{\"a\": NaNs}", "not valid JSON"},
+        {"{\"a\": +Infinity}", "not valid JSON"},
+        {"{NaN: 1}", "not valid JSON"},
+        {"{\"a\": NaN", "not valid JSON"},
+        {"{\"b\": NaN, \"a\": 1, \"a\": 99999999999999999999}", "duplicate"},
     };
     struct error e = {""};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -212,6 +221,80 @@ static void test_refused_files(void **state)
     assert_int_equal(check_message("folder", &e, "is a folder"), 0);
     assert_null(config_open(scratch_path(scratch_folder, "absent.json"), &e));
     assert_int_equal(check_message("absent", &e, "absent.json: cannot be opened"), 0);
+}
+
+/* Numbers that Jansson does not hold: they stop a reader of their key, and nobody else. */
+static void test_numbers_out_of_reach(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *literal, *shown; /* shown NULL: a number, which reads as a real */
+        double value;
+    } rows[] = {
+        {"1000000000000000019884624838656", NULL, 1e30},
+        {"9223372036854775808", NULL, 0x1p63},
+        {"-9223372036854775809", NULL, -0x1p63},
+        {"18446744073709551615", NULL, 0x1p64},
+        {"NaN", "NaN", 0},
+        {"Infinity", "Infinity", 0},
+        {"-Infinity", "-Infinity", 0},
+        {"1e999", "1e999", 0},
+        {"-1.5E+400", "-1.5E+400", 0},
+    };
+    enum { DIGITS = 400 };
+    static char digits[DIGITS + 1];
+    memset(digits, '7', DIGITS);
+    for (size_t i = 0; i <= sizeof rows / sizeof *rows; i++) {
+        const char *literal = i < sizeof rows / sizeof *rows ? rows[i].literal : digits;
+        const char *shown = i < sizeof rows / sizeof *rows ? rows[i].shown : "7777777777777777777777777777777777777777";
+        struct error e = {""};
+        char text[5 * DIGITS], words[128];
+        long whole;
+        double real;
+        int flag;
+        const char *string;
+        const char *const choices[] = {"NaN", "Infinity", NULL};
+        snprintf(text, sizeof text,
+                 "{\"text\": \"NaN, \\\"1e999\\\", %s]\", \"k\":%s,\"list\": [1, %s], \"inner\": {\"k\": %s\n}, \"after\": 9223372036854775807}", literal,
+                 literal, literal, literal);
+        struct config *c = open_text(text, &e);
+        if (!c)
+            fail_msg("%s: %s", literal, e.text);
+        snprintf(text, sizeof text, "NaN, \"1e999\", %s]", literal); /* in text they are text */
+        assert_int_equal(config_string_or(c, "text", "", &string, &e), 0);
+        assert_string_equal(string, text);
+        assert_int_equal(config_int(c, "after", 0, INT64_MAX, &whole, &e), 0);
+        assert_true(whole == INT64_MAX);
+        snprintf(words, sizeof words, "k is %s (expected a whole number", shown ? shown : "");
+        assert_int_equal(config_int_or(c, "k", INT64_MIN, INT64_MAX, 0, &whole, &e), -1);
+        assert_int_equal(check_message(literal, &e, shown ? words : "k is |e+|(expected a whole number"), 0);
+        assert_int_equal(config_int_or(c, "inner.k", INT64_MIN, INT64_MAX, 0, &whole, &e), -1);
+        snprintf(words, sizeof words, "k is %s (expected a number", shown ? shown : "");
+        assert_int_equal(config_real_or(c, "k", -1e308, 1e308, 0, &real, &e), shown ? -1 : 0);
+        if (shown)
+            assert_int_equal(check_message(literal, &e, words), 0);
+        else
+            assert_true(real == rows[i].value);
+        assert_int_equal(config_string_or(c, "k", "", &string, &e), -1);
+        assert_int_equal(config_choice_or(c, "k", choices, 0, &flag, &e), -1);
+        assert_int_equal(config_bool_or(c, "k", 0, &flag, &e), -1);
+        assert_int_equal(config_real_or(c, "k.part", 0, 1, 0, &real, &e), -1);
+        assert_int_equal(check_message(literal, &e, "k is no object"), 0);
+        config_close(c);
+        snprintf(text, sizeof text, "{\"k\": %s}", literal);
+        assert_null(json_parse_object("model", "the header", text, strlen(text), &e)); /* a safetensors header has no such leeway */
+        assert_int_equal(check_message(literal, &e, "model: the header is not valid JSON"), 0);
+    }
+    struct error e = {""};
+    double real;
+    struct config *c = open_text("{\"zero\": -0, \"real\": -0.0, \"small\": 1e-999}", &e);
+    assert_non_null(c);
+    const char *const keys[] = {"zero", "real", "small"};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(config_real_or(c, keys[i], -1, 1, 9, &real, &e), 0);
+        assert_true(real == 0);
+    }
+    config_close(c);
 }
 
 static size_t allocated;
@@ -260,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_unread),
         cmocka_unit_test(test_refused_values),
         cmocka_unit_test(test_refused_files),
+        cmocka_unit_test(test_numbers_out_of_reach),
         cmocka_unit_test(test_refused_memory),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

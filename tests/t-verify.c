@@ -158,7 +158,7 @@ static void an_index_states_the_bytes(void **state)
     static const struct {
         const char *total, *said;
     } rows[] = {{"42", NULL}, {"42.0", NULL}, {"43", "the index states tensors of 43 bytes in all, and its shards hold 42 (expected the same)"}, {"0", "states tensors of 0 bytes"},
-                {"\"42\"", NULL}, {"-1", NULL}};
+                {"\"42\"", NULL}, {"-1", NULL}, {"1000000000000000019884624838656", NULL}, {"Infinity", NULL}};
     size_t size;
     unsigned char *index = scratch_read(GOLDENS "shards/pytorch_model.bin.index.json", &size);
     size_t at = find(index, size, "42", 0);

@@ -216,7 +216,7 @@ struct tokenizer *tokenizer_parse(struct source json, const struct source *setti
 {
     struct error inner = {""};
     struct tokenizer *t = NULL;
-    json_t *root = json_parse_object(json.path, "the file", json.text, json.size, e), *other = NULL;
+    json_t *root = json_parse_lenient(json.path, "the file", json.text, json.size, e), *other = NULL;
     if (!root)
         return NULL;
     const json_t *merges = member(member(root, "model"), "merges");
@@ -229,7 +229,7 @@ struct tokenizer *tokenizer_parse(struct source json, const struct source *setti
         goto failed;
     }
     if (settings) {
-        if (!(other = json_parse_object(settings->path, "the file", settings->text, settings->size, e)))
+        if (!(other = json_parse_lenient(settings->path, "the file", settings->text, settings->size, e)))
             goto failed;
         if (read_settings(t, other, &inner)) {
             name_file(settings->path, &inner, e);
@@ -306,8 +306,8 @@ struct tokenizer *tokenizer_parse_merges(struct source vocabulary, struct source
 {
     struct error inner = {""};
     struct tokenizer *t = NULL;
-    json_t *other = NULL, *root = json_parse_object(vocabulary.path, "the file", vocabulary.text, vocabulary.size, e);
-    if (!root || (settings && !(other = json_parse_object(settings->path, "the file", settings->text, settings->size, e))))
+    json_t *other = NULL, *root = json_parse_lenient(vocabulary.path, "the file", vocabulary.text, vocabulary.size, e);
+    if (!root || (settings && !(other = json_parse_lenient(settings->path, "the file", settings->text, settings->size, e))))
         goto failed;
     if (!(t = create(merges.size / 8, &inner)) || read_vocabulary(t, root, &inner)) {
         name_file(vocabulary.path, &inner, e);
