@@ -100,7 +100,7 @@ struct formula_point {
     double length;
 };
 
-/* Value at one point in double. Division by zero and logs of non-positives follow IEEE (inf, nan); the caller decides. NaN also when a parameter has
+/* Value at one point in double. Infinities and what is not a number follow doc/formula.md; the caller decides. NaN also when a parameter has
  * no value (for this head), and beyond FORMULA_STEPS_MAX. */
 double formula_evaluate(const struct formula *f, const struct formula_point *at);
 

@@ -79,6 +79,20 @@ static double parameter(struct evaluation *v, const struct formula_node *node)
     return v->at->h >= 1 && v->at->h <= p->count ? p->value[v->at->h - 1] : NAN;
 }
 
+/* Zero has no sign here: what is divided by it is an infinity with the sign of the dividend. */
+static double quotient(double a, double b)
+{
+    return a / (b == 0 ? 0.0 : b);
+}
+
+/* Of a negative base only whole powers; no value comes from what is not a number. */
+static double power(double a, double b)
+{
+    if (isnan(a) || isnan(b) || (a < 0 && (isinf(b) || b != floor(b))))
+        return NAN;
+    return pow(a == 0 ? 0.0 : a, b);
+}
+
 static double compute(struct evaluation *v, const struct formula_node *node)
 {
     switch (node->kind) {
@@ -110,8 +124,8 @@ static double compute(struct evaluation *v, const struct formula_node *node)
     case NODE_ADD: return a + b;
     case NODE_SUBTRACT: return a - b;
     case NODE_MULTIPLY: return a * b;
-    case NODE_DIVIDE: return a / b;
-    case NODE_POWER: return pow(a, b);
+    case NODE_DIVIDE: return quotient(a, b);
+    case NODE_POWER: return power(a, b);
     default: break;
     }
     if (isnan(a) || isnan(b))

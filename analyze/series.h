@@ -47,7 +47,8 @@ void series_sum(const struct series *s, double *lo, double *hi);
 /* TRF(eps) of the whole series, eps a decimal text in (0, 1). 0, or -1 with *e (malformed eps, memory). When the series does not converge, the
  * count has no ends (log10 NaN). */
 int series_trf(const struct series *s, const char *epsilon, struct series_count *out, struct formula_error *e);
-/* TRF(eps) of the first `length` distances, which always exists; also *sum_lo, *sum_hi of those (may be NULL). length >= 1. */
+/* TRF(eps) of the first `length` distances, whatever the verdict; also *sum_lo, *sum_hi of those (may be NULL). length >= 1. Where it cannot be told
+ * whether some value is a number the count has no ends and the sum is [0, inf]. */
 int series_trf_finite(const struct series *s, const char *epsilon, uint64_t length, struct series_count *out, double *sum_lo, double *sum_hi,
                       struct formula_error *e);
 /* Across depth: the distance reached after `layers` layers is the layers-fold convolution of f / B; the least j with P(distance < j) > 1 - eps.

@@ -229,6 +229,37 @@ static void known_fields(void **state)
     expect("trf alibi --heads 2 -o fields --force", 0, "alibi, 2 heads");
 }
 
+/* What `bias` refuses `trf` refuses, in the same words. */
+static void refused_alike(void **state)
+{
+    static const struct {
+        const char *formula, *said;
+    } table[] = {
+        {"t<40?sqrt(1-pi):-inf", "distance 0 is not a number"},          {"(-pi)^0.5", "distance 0 is not a number"},
+        {"t<5?sqrt(0.5+sin(t)):-2*ln(t)", "distance 4 is not a number"}, {"1/(0-t)-2*ln(1+t)", "distance 0 is +inf"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        for (int k = 0; k < 2; k++) {
+            char line[128];
+
+            snprintf(line, sizeof line, "%s %s --length 40", k ? "trf" : "bias", table[i].formula);
+            expect(line, 1, table[i].said);
+        }
+    expect("trf 1/(0-t)-2*ln(1+t)", 1, "distance 0 is +inf");
+    expect("bias ln(t)>-inf?-2*ln(t):0 --length 40", 0, "");
+    struct outcome o = reach("trf ln(t)>-inf?-2*ln(t):0 --length 40 --explain");
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.out, "converges  2.644934067"));
+    outcome_free(&o);
+    o = reach("trf t<40?0:ln(sqrt(2)*sqrt(3)-sqrt(6)) --length 40 --length 50 --layers 2 --explain");
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.out, "undecided"));
+    assert_non_null(strstr(o.out, "at t = 40 is a number, an infinity or none cannot be told"));
+    outcome_free(&o);
+}
+
 static void long_integers_are_whole_in_the_table(void **state)
 {
     struct csv_table t;
@@ -509,7 +540,7 @@ int main(void)
         cmocka_unit_test(bias_help_lists_all_presets),
         cmocka_unit_test(errors_are_one_line),
         cmocka_unit_test(known_fields),
-        cmocka_unit_test(long_integers_are_whole_in_the_table),
+        cmocka_unit_test(refused_alike), cmocka_unit_test(long_integers_are_whole_in_the_table),
         cmocka_unit_test(slopes_of_released_code),
         cmocka_unit_test(depth_cone_and_ranking),
         cmocka_unit_test(checkpoints_have_a_row_a_layer_and_head),

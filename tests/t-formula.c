@@ -355,8 +355,20 @@ static void test_special_values(void **state)
     assert_true(value_at("0 ? ln(-1) : 3", 0) == 3); /* the other branch is not evaluated */
     assert_true(value_at("1 ? 3 : sum(i,1,1e9,i)", 0) == 3);
     assert_false(signbit(value_at("-t", 0)));
+    /* zero has no sign */
+    assert_true(value_at("1/(-t)", 0) == INFINITY);
+    assert_true(value_at("1/(0*-1)", 0) == INFINITY);
+    assert_true(value_at("-1/t", 0) == -INFINITY);
+    assert_true(value_at("(-t)^-1", 0) == INFINITY);
+    assert_true(value_at("(-inf)^-1+1/(1/-inf)", 0) == INFINITY);
+    /* infinities compare as IEEE has it */
+    assert_true(value_at("ln(0)>-inf", 0) == 0);
+    assert_true(value_at("ln(0)<=-inf", 0) == 1);
+    assert_true(value_at("(inf==inf)+(inf!=inf)+(inf>-inf)", 0) == 2);
+    assert_true(value_at("inf^0+(-inf)^2+0^0", 0) == INFINITY);
     static const char *const not_numbers[] = {"ln(-1)", "inf-inf", "0*inf", "sqrt(-1)", "ln(-1)<0", "0==ln(-1)", "ln(-1)!=0", "ln(-1)?1:2",
-                                              "min(1,ln(-1))", "max(ln(-1),1)", "sum(i,ln(-1),2,1)", "(-1)^0.5"};
+                                              "min(1,ln(-1))", "max(ln(-1),1)", "sum(i,ln(-1),2,1)", "(-1)^0.5",
+                                              "0/0", "inf/inf", "(0/0)^0", "1^(0/0)", "(-inf)^0.5", "(-1)^inf", "(-2)^-inf", "sqrt(-inf)", "sin(inf)"};
     for (size_t i = 0; i < sizeof not_numbers / sizeof not_numbers[0]; i++)
         if (!isnan(value_at(not_numbers[i], 0)))
             fail_msg("%s is a number", not_numbers[i]);
@@ -525,7 +537,7 @@ static double write_expression(struct writer *w, enum level least, int budget)
         a = write_expression(w, PRODUCT, budget - 1);
         put(w, (which = below(&w->random, 2)) ? "*" : "/");
         b = write_expression(w, UNARY, budget - 1);
-        result = which ? a * b : a / b;
+        result = which ? a * b : a / (b == 0 ? 0.0 : b); /* zero has no sign */
         break;
     case UNARY:
         put(w, "-");
@@ -535,7 +547,7 @@ static double write_expression(struct writer *w, enum level least, int budget)
         a = write_expression(w, VALUE, budget - 1);
         put(w, "^");
         b = write_expression(w, UNARY, budget - 1);
-        result = pow(a, b);
+        result = isnan(a) || isnan(b) || (a < 0 && (isinf(b) || b != floor(b))) ? NAN : pow(a == 0 ? 0.0 : a, b);
         break;
     case VALUE:
         which = below(&w->random, budget > 0 ? 6 : 4);

@@ -582,6 +582,16 @@ static void test_refused(void **state)
         {"-inf", "no mass"},         {"t<0?0:-inf", "no mass"}, {"t<10^30?-t:ln(-1)", "not a number"}, {"p*t", "'p' has no value"},
         {"t==77?inf:-t", "distance 77 is +inf"},               {"0/0", "not a number"},               {"-inf*(t>40)", "distance 0 is not a number"},
         {"sum(i,0,9999999,t)", "too many steps"},
+        {"t<40?sqrt(1-pi):-inf", "distance 0 is not a number"},                       {"t<40?0:sqrt(1-pi)", "distance 40 is not a number"},
+        {"(-pi)^0.5", "distance 0 is not a number"},                                  {"(1-pi)^pi*t", "distance 0 is not a number"},
+        {"t<5?sqrt(0.5+sin(t)):-2*ln(t)", "distance 4 is not a number"},              {"1/(0-t)-2*ln(1+t)", "distance 0 is +inf"},
+        {"1/(-t)-t", "distance 0 is +inf"},                                           {"(-3*t)^-1-t", "distance 0 is +inf"},
+        {"t==3?(-2*(t-3))^-3:-t", "distance 3 is +inf"},                              {"t==3?(-inf)^0.5:-t", "distance 3 is not a number"},
+        {"t==3?sqrt(-inf):-t", "distance 3 is not a number"},                         {"t==3?(-1)^inf:-t", "distance 3 is not a number"},
+        {"2*ln(t)-ln(t)-t", "distance 0 is not a number"},                            {"ln(-t)^0-t", "distance 1 is not a number"},
+        {"((0-t)/0)^0-t", "distance 0 is not a number"},                              {"abs(sin(t)>0?t:-inf)", "distance 0 is +inf"},
+        {"max(abs(t>=3?(sin(t)>-2?t:-inf):-inf),t)-t", "distance 0 is +inf"},         {"1^ln(-1-t)-t", "distance 0 is not a number"},
+        {"t==9?inf*(t-9):-t", "distance 9 is not a number"},                          {"t<40?0:ln(-t)", "distance 40 is not a number"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct formula *f = formula_of(bad[i].formula, "-");

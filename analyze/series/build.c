@@ -163,7 +163,7 @@ static int sum_of(struct build *b, const struct formula_node *node)
     return result;
 }
 
-/* a < b and the like; infinities are compared as they are, other values by their difference. */
+/* a < b and the like. */
 static int compare(struct expression_pool *p, enum formula_node_kind kind, int a, int b)
 {
     if (kind == NODE_GREATER || kind == NODE_GREATER_EQUAL) {
@@ -172,12 +172,9 @@ static int compare(struct expression_pool *p, enum formula_node_kind kind, int a
         b = swap;
         kind = kind == NODE_GREATER ? NODE_LESS : NODE_LESS_EQUAL;
     }
-    if (p->node[a].kind == X_NAN || p->node[b].kind == X_NAN)
-        return NODE_NAN;
-    int difference = a == b && p->node[a].kind == X_INFINITY ? NODE_ZERO : expression_subtract(p, b, a);
     if (kind == NODE_LESS || kind == NODE_LESS_EQUAL)
-        return expression_unary(p, kind == NODE_LESS ? X_POSITIVE : X_NONNEGATIVE, difference);
-    int equal = expression_unary(p, X_ZERO, difference);
+        return expression_compare(p, kind == NODE_LESS ? X_POSITIVE : X_NONNEGATIVE, b, a);
+    int equal = expression_compare(p, X_ZERO, b, a);
     return kind == NODE_EQUAL ? equal : expression_subtract(p, NODE_ONE, equal);
 }
 

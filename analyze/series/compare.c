@@ -184,7 +184,7 @@ static int ratio_falls(struct pair *k, int f, int g)
 static int is_constant(const struct expression_pool *p, int difference)
 {
     const struct expression *x = &p->node[difference];
-    return !x->depends && x->kind != X_NAN && x->kind != X_INFINITY;
+    return !x->depends && x->total;
 }
 
 /* c with f(c t) = g(t) up to a factor, for some rational c > 0. 1 or 0. */

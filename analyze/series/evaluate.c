@@ -79,7 +79,9 @@ static int is_small_whole(const arb_t x, slong bits)
 
 static void power_real(arb_t out, const arb_t a, const arb_t b, slong prec)
 {
-    if (!arb_is_int(b) || is_small_whole(b, 62)) {
+    if (!arb_is_finite(a) || !arb_is_finite(b)) { /* Arb has a value for u^0 whatever u is */
+        arb_indeterminate(out);
+    } else if (!arb_is_int(b) || is_small_whole(b, 62)) {
         arb_pow(out, a, b, prec);
     } else if (arb_is_positive(a)) {
         arb_log(out, a, prec);
@@ -101,10 +103,21 @@ static void power_series(arb_poly_t out, const arb_poly_t a, const arb_t b, slon
     }
 }
 
+/* 1 if a ball holds what is not a number, or an infinity among other values: Arb has finite sines and signs of some of these. */
+static int is_lost(const arb_t x)
+{
+    return arf_is_nan(arb_midref(x)) || (arf_is_inf(arb_midref(x)) && !mag_is_zero(arb_radref(x)));
+}
+
 static void step_real(struct step *s, const struct step *all, const arb_t t, slong prec)
 {
     const arb_struct *a = s->count ? all[s->child[0]].real : NULL, *b = s->count > 1 ? all[s->child[1]].real : NULL;
     arb_ptr out = s->real;
+    for (int i = 0; i < (s->kind == X_CHOOSE ? 1 : s->count); i++)
+        if (is_lost(all[s->child[i]].real)) {
+            arb_indeterminate(out);
+            return;
+        }
     switch (s->kind) {
     case X_NUMBER: case X_INFINITY: arb_set(out, s->q); break;
     case X_PI: arb_const_pi(out, prec); break;
@@ -118,8 +131,12 @@ static void step_real(struct step *s, const struct step *all, const arb_t t, slo
     case X_POWER: power_real(out, a, b, prec); break;
     case X_LN: arb_log(out, a, prec); break;
     case X_EXP: arb_exp(out, a, prec); break;
-    case X_SIN: arb_sin(out, a, prec); break;
-    case X_COS: arb_cos(out, a, prec); break;
+    case X_SIN: case X_COS:
+        if (arf_is_inf(arb_midref(a)))
+            arb_indeterminate(out);
+        else
+            (s->kind == X_SIN ? arb_sin : arb_cos)(out, a, prec);
+        break;
     case X_ABS: arb_abs(out, a); break;
     case X_FRACTION:
         arb_floor(out, a, prec);
@@ -232,6 +249,20 @@ static void step_clear(struct step *s)
     arb_poly_clear(s->series);
 }
 
+/* A constant that its ball cannot tell is one of few values where what it is of is finite. */
+static void hull(struct step *s, const struct step *all)
+{
+    for (int i = 0; i < s->count; i++)
+        if (!arb_is_finite(all[s->child[i]].real))
+            return;
+    if (s->kind == X_CHOOSE) {
+        arb_union(s->real, all[s->child[1]].real, all[s->child[2]].real, 64);
+    } else if (s->kind == X_FRACTION || s->kind == X_POSITIVE || s->kind == X_NONNEGATIVE || s->kind == X_ZERO) {
+        arb_set_d(s->real, 0.5);
+        mag_set_d(arb_radref(s->real), 0.5);
+    }
+}
+
 /* Steps for the marked nodes in order; place[n] = step of node n. 0 or -1. */
 static int make_steps(struct evaluator *v, int *place, const struct expression_pool *p, const unsigned char *needed, int last)
 {
@@ -274,10 +305,8 @@ static int make_steps(struct evaluator *v, int *place, const struct expression_p
         }
         if (!x->depends) {
             step_real(s, v->step, NULL, v->prec);
-            if (x->kind == X_FRACTION && !arb_is_finite(s->real) && arb_is_finite(v->step[s->child[0]].real)) { /* somewhere between 0 and 1 */
-                arb_set_d(s->real, 0.5);
-                mag_set_d(arb_radref(s->real), 0.5);
-            }
+            if (!arb_is_finite(s->real))
+                hull(s, v->step);
             acb_set_arb(s->complex, s->real);
             arb_poly_set_arb(s->series, s->real);
         }

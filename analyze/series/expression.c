@@ -84,11 +84,8 @@ static int known_sign(const struct expression_pool *p, const struct expression *
     }
 }
 
-static int is_total(const struct expression_pool *p, const struct expression *x)
+static int rule_total(const struct expression_pool *p, const struct expression *x)
 {
-    for (int i = 0; i < x->count; i++)
-        if (!p->node[x->child[i]].total)
-            return 0;
     switch (x->kind) {
     case X_NAN: case X_INFINITY: case X_OPAQUE: return 0;
     case X_LN: return p->node[x->child[0]].sign == 2;
@@ -99,6 +96,36 @@ static int is_total(const struct expression_pool *p, const struct expression *x)
     }
     default: return 1;
     }
+}
+
+/* A ball that is finite is a proof; that of ln, 1/u or a root of what may be 0 never is. */
+static int is_finite_constant(const struct expression_pool *p, int n)
+{
+    int finite = 0;
+    arb_t v;
+    arb_init(v);
+    for (slong prec = 64; prec <= 4096 && !finite; prec *= 4) {
+        evaluate_constant(v, p, n, prec);
+        finite = arb_is_finite(v);
+    }
+    arb_clear(v);
+    return finite;
+}
+
+/* Of the node n, the newest of the pool. */
+static int is_total(const struct expression_pool *p, int n)
+{
+    const struct expression *x = &p->node[n];
+    for (int i = 0; i < x->count; i++)
+        if (!p->node[x->child[i]].total)
+            return 0;
+    return rule_total(p, x) || ((x->kind == X_LN || x->kind == X_POWER) && !x->depends && is_finite_constant(p, n));
+}
+
+int expression_is_known(const struct expression_pool *p, int n)
+{
+    const struct expression *x = &p->node[n];
+    return !x->depends && (x->kind == X_NAN || x->kind == X_INFINITY || x->total);
 }
 
 /* ---- the pool ---- */
@@ -181,7 +208,7 @@ static int intern(struct expression_pool *p, const struct shape *s)
     }
     x->kinked = kinked || (s->kind >= X_ABS && x->depends);
     x->sign = (unsigned)known_sign(p, x);
-    x->total = is_total(p, x);
+    x->total = (unsigned)is_total(p, p->count);
     p->bucket[at] = p->count;
     return p->count++;
 }
@@ -263,7 +290,7 @@ int expression_sign(struct expression_pool *p, int n)
     arb_init(v);
     for (slong prec = 64; prec <= 4096 && sign == 2; prec *= 4) {
         evaluate_constant(v, p, n, prec);
-        sign = arb_is_positive(v) ? 1 : arb_is_negative(v) ? -1 : 2;
+        sign = !arb_is_finite(v) ? 2 : arb_is_positive(v) ? 1 : arb_is_negative(v) ? -1 : 2;
     }
     arb_clear(v);
     return sign;
@@ -325,29 +352,35 @@ static int by_node(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Adds up equal terms. A weight of 0 stays where the term may be infinite or not a number somewhere. */
+/* Adds up equal terms. Where one may be infinite or not a number somewhere, 0 * u stays, beside what is left of it after u has been taken off:
+ * 2 u - u is not a number where u is infinite. */
 static void terms_collect(struct expression_pool *p, struct terms *s)
 {
     int kept = 0;
+    fmpq_t sum;
+    fmpq_init(sum);
     if (s->count)
         qsort(s->term, (size_t)s->count, sizeof *s->term, by_node);
-    for (int i = 0; i < s->count; i++) {
-        if (kept && s->term[kept - 1].node == s->term[i].node)
-            fmpq_add(s->term[kept - 1].weight, s->term[kept - 1].weight, s->term[i].weight);
-        else {
-            if (kept != i) {
-                s->term[kept].node = s->term[i].node;
-                fmpq_set(s->term[kept].weight, s->term[i].weight);
-            }
-            kept++;
+    for (int i = 0, next; i < s->count; i = next) {
+        int n = s->term[i].node, signs = 0; /* bits: < 0, 0, > 0 */
+        fmpq_zero(sum);
+        for (next = i; next < s->count && s->term[next].node == n; next++) {
+            fmpq_add(sum, sum, s->term[next].weight);
+            signs |= 1 << (fmpq_sgn(s->term[next].weight) + 1);
         }
-        if (kept && (i + 1 == s->count || s->term[i + 1].node != s->term[kept - 1].node) && fmpq_is_zero(s->term[kept - 1].weight) &&
-            p->node[s->term[kept - 1].node].total)
-            kept--;
+        if (!fmpq_is_zero(sum)) {
+            s->term[kept].node = n;
+            fmpq_set(s->term[kept++].weight, sum);
+        }
+        if (!p->node[n].total && (signs & 2 || signs == 5)) { /* as many as there were at most: two signs are two terms */
+            s->term[kept].node = n;
+            fmpq_zero(s->term[kept++].weight);
+        }
     }
     for (int i = kept; i < s->count; i++)
         fmpq_clear(s->term[i].weight);
     s->count = kept;
+    fmpq_clear(sum);
 }
 
 static int terms_node(struct expression_pool *p, struct terms *s)
@@ -507,17 +540,42 @@ static int rational_power(fmpq_t out, const fmpq_t q, const fmpq_t e)
     return exact;
 }
 
-/* Powers of 0 and of infinities, as IEEE defines them; -1 if this is none. */
+/* Whether a node without t is a whole number: 1, 0, or 2 when it cannot be told. */
+static int is_whole(const struct expression_pool *p, int n)
+{
+    const struct expression *x = &p->node[n];
+    if (x->kind == X_NUMBER)
+        return fmpz_is_one(fmpq_denref(x->q));
+    if (x->kind == X_INFINITY)
+        return 0;
+    int whole = 2;
+    arb_t v;
+    arb_init(v);
+    for (slong prec = 64; prec <= 4096 && whole == 2; prec *= 4) {
+        evaluate_constant(v, p, n, prec);
+        if (arb_is_finite(v) && !arb_contains_int(v))
+            whole = 0;
+    }
+    arb_clear(v);
+    return whole;
+}
+
+/* Powers of 0, of infinities and of negative numbers: IEEE's, but 0 has no sign and a negative base has whole powers only. -1 if this is none. */
 static int special_power(struct expression_pool *p, int base, int exponent)
 {
     const struct expression *b = &p->node[base], *e = &p->node[exponent];
-    if (e->kind == X_NUMBER && fmpq_is_zero(e->q))
-        return NODE_ONE;
     if (b->kind == X_NAN || e->kind == X_NAN)
         return NODE_NAN;
-    int e_sign = e->depends ? 2 : expression_sign(p, exponent);
+    if (e->kind == X_NUMBER && fmpq_is_zero(e->q))
+        return b->total || b->kind == X_INFINITY ? NODE_ONE : -1;
+    int e_sign = e->depends ? 2 : expression_sign(p, exponent), b_sign = b->depends ? 2 : expression_sign(p, base);
+    if (b_sign == -1 && !e->depends) {
+        int whole = is_whole(p, exponent);
+        if (whole != 1)
+            return whole == 0 ? NODE_NAN : -1;
+    }
     if (b->kind == X_INFINITY) {
-        int odd = e->kind == X_NUMBER && fmpz_is_one(fmpq_denref(e->q)) && fmpz_is_odd(fmpq_numref(e->q));
+        int odd = e->kind == X_NUMBER && fmpz_is_odd(fmpq_numref(e->q)); /* whole if the base is negative */
         return e_sign == 2 ? -1 : e_sign < 0 ? NODE_ZERO : base == NODE_MINUS_INFINITY && odd ? NODE_MINUS_INFINITY : NODE_PLUS_INFINITY;
     }
     if (e->kind == X_INFINITY && !b->depends) {
@@ -530,8 +588,6 @@ static int special_power(struct expression_pool *p, int base, int exponent)
         return e_sign > 0 ? NODE_ZERO : NODE_PLUS_INFINITY;
     if (b->kind == X_NUMBER && fmpq_is_one(b->q) && e->total)
         return NODE_ONE;
-    if (b->kind == X_NUMBER && fmpq_sgn(b->q) < 0 && e->kind == X_NUMBER && !fmpz_is_one(fmpq_denref(e->q)))
-        return NODE_NAN;
     return -1;
 }
 
@@ -547,12 +603,14 @@ int expression_power(struct expression_pool *p, int base, int exponent)
             return base;
         fmpq_init(q);
         int whole = fmpz_is_one(fmpq_denref(e)), result = -1;
+        /* a factor below 0 must not be taken out of 1/0, which has no sign; (0 inf)^0 is not a number */
+        int signless = whole && (fmpq_sgn(e) > 0 || (fmpq_sgn(e) < 0 && fmpz_is_even(fmpq_numref(e))));
         const struct expression *b = &p->node[base];
         if (b->kind == X_NUMBER && rational_power(q, b->q, e)) {
             result = expression_number(p, q);
-        } else if (is_monomial(b) && (whole || fmpq_sgn(&b->weight[0]) > 0) && rational_power(q, &b->weight[0], e)) {
+        } else if (is_monomial(b) && fmpq_sgn(e) != 0 && (signless || fmpq_sgn(&b->weight[0]) > 0) && rational_power(q, &b->weight[0], e)) {
             result = expression_scale(p, expression_power(p, b->child[0], exponent), q);
-        } else if (b->kind == X_MULTIPLY && whole && (!p->node[b->child[0]].depends || !p->node[b->child[1]].depends)) {
+        } else if (b->kind == X_MULTIPLY && signless && (!p->node[b->child[0]].depends || !p->node[b->child[1]].depends)) {
             int first = b->child[0], second = b->child[1];
             first = expression_power(p, first, exponent);
             result = expression_multiply(p, first, expression_power(p, second, exponent));
@@ -643,10 +701,7 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
         fmpq_clear(q);
         return result;
     }
-    default: {
-        int sign = x->depends ? 2 : expression_sign(p, a);
-        return sign == 2 ? -1 : test_sign(kind, sign);
-    }
+    default: return -1;
     }
 }
 
@@ -654,6 +709,26 @@ int expression_unary(struct expression_pool *p, enum expression_kind kind, int a
 {
     int special = special_value(p, kind, a);
     return special >= 0 ? special : intern(p, &(struct shape){.kind = kind, .count = 1, .child = &a});
+}
+
+/* expression_compare with difference = a - b, of which more may be known. */
+static int compare(struct expression_pool *p, enum expression_kind kind, int difference, int a, int b)
+{
+    const struct expression *x = &p->node[a], *y = &p->node[b];
+    if (x->kind == X_NAN || y->kind == X_NAN)
+        return NODE_NAN;
+    if (x->kind == X_INFINITY && y->kind == X_INFINITY)
+        return test_sign(kind, fmpq_cmp(x->q, y->q));
+    int sign = p->node[difference].depends ? 2 : expression_sign(p, difference);
+    if (sign != 2)
+        return test_sign(kind, sign);
+    int apart = x->total || y->total; /* they are not the same infinity */
+    return intern(p, &(struct shape){.kind = kind, .count = apart ? 1 : 3, .child = (const int[]){difference, a, b}});
+}
+
+int expression_compare(struct expression_pool *p, enum expression_kind kind, int a, int b)
+{
+    return compare(p, kind, expression_subtract(p, a, b), a, b);
 }
 
 int expression_floor(struct expression_pool *p, int a)
@@ -713,6 +788,8 @@ int expression_rebuild(struct expression_pool *p, const struct expression *like,
     case X_MIN: return expression_min(p, child[0], child[1]);
     case X_MAX: return expression_max(p, child[0], child[1]);
     case X_CHOOSE: return expression_choose(p, child[0], child[1], child[2]);
+    case X_POSITIVE: case X_NONNEGATIVE: case X_ZERO:
+        return like->count == 1 ? compare(p, like->kind, child[0], child[0], NODE_ZERO) : compare(p, like->kind, child[0], child[1], child[2]);
     default: return expression_unary(p, like->kind, child[0]);
     }
 }

@@ -13,7 +13,8 @@ enum expression_kind {
     X_LN, X_EXP, X_SIN, X_COS, X_ABS,
     X_FRACTION,          /* u - floor(u); floor(u) itself is written u - fraction(u), so that what is linear in u cancels */
     X_MIN, X_MAX,        /* child[2] = child[0] - child[1] */
-    X_POSITIVE, X_NONNEGATIVE, X_ZERO, /* 1 if the child is > 0, >= 0, == 0, else 0 */
+    X_POSITIVE, X_NONNEGATIVE, X_ZERO, /* 1 if child[0] is > 0, >= 0, == 0, else 0. With three children, child[0] = child[1] - child[2] and these two
+                                        * are compared: both may be the same infinity, whose difference is not a number. */
     X_CHOOSE,            /* condition (0 or not), then, else */
     X_OPAQUE             /* a sum whose bounds depend on t: has a value at a given t only */
 };
@@ -24,11 +25,11 @@ struct expression {
     enum expression_kind kind;
     int count;            /* children */
     int *child;           /* [count] indices below this node's */
-    fmpq *weight;         /* [count] X_LINEAR, none of them 0 */
+    fmpq *weight;         /* [count] X_LINEAR; 0 * u is kept where u may be infinite or not a number */
     fmpq_t q;             /* X_NUMBER: its value; X_LINEAR: the constant */
     unsigned depends : 1; /* on t */
     unsigned kinked : 1;  /* holds a kind from X_ABS on that depends on t */
-    unsigned total : 1;   /* proved to be a finite real for every real t >= 0 */
+    unsigned total : 1;   /* proved to be a finite real for every real t >= 0 (that of a node without t: proved to be one) */
     unsigned opaque : 1;  /* holds X_OPAQUE */
     unsigned sign : 2;    /* 2: > 0 wherever it has a value, 1: >= 0, 0: not known */
 };
@@ -57,8 +58,10 @@ int expression_subtract(struct expression_pool *p, int a, int b);
 int expression_scale(struct expression_pool *p, int a, const fmpq_t factor);
 int expression_multiply(struct expression_pool *p, int a, int b);
 int expression_power(struct expression_pool *p, int base, int exponent);
-/* X_LN ... X_FRACTION and X_POSITIVE ... X_ZERO. */
+/* X_LN ... X_FRACTION. */
 int expression_unary(struct expression_pool *p, enum expression_kind kind, int a);
+/* X_POSITIVE ... X_ZERO: whether a > b, a >= b, a == b. */
+int expression_compare(struct expression_pool *p, enum expression_kind kind, int a, int b);
 int expression_floor(struct expression_pool *p, int a);
 int expression_min(struct expression_pool *p, int a, int b);
 int expression_max(struct expression_pool *p, int a, int b);
@@ -67,6 +70,8 @@ int expression_opaque(struct expression_pool *p);
 /* A node of that kind with other children (as many as it has): the constructor of its kind. */
 int expression_rebuild(struct expression_pool *p, const struct expression *like, const int *child);
 
+/* 1 if a node without t is known to be a finite number, an infinity, or not a number; 0 if it cannot be told which: ln of what may be 0. */
+int expression_is_known(const struct expression_pool *p, int n);
 /* Sign of a node that does not depend on t: -1, 0, 1; 2 when it cannot be told (or is not a number). */
 int expression_sign(struct expression_pool *p, int n);
 

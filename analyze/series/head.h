@@ -66,7 +66,8 @@ int head_primitive(arb_t out, int *vanishes, const struct head *h, int root, con
 /* 1 if b = c - ln(1 + (k t)^2); then k. */
 int head_type1(arb_t k, const struct head *h, int root, slong prec);
 
-/* The value of b at a whole t as an expression without t (a node of `to`), whatever the kinks. NODE_NAN if it is no number. */
+/* The value of b at a whole t as an expression without t (a node of `to`), whatever the kinks. NODE_NAN if it is no number; where
+ * expression_is_known does not hold it may be one, an infinity, or none. */
 int head_value(struct expression_pool *to, const struct head *h, int root, const fmpz_t t);
 
 #endif

@@ -8,7 +8,7 @@
 struct masses {
     const struct series *s;
     slong prec;
-    int limited, exhausted;
+    int limited, exhausted, unknown;
     fmpz_t limit, far;
     struct sums **sums; /* [heads] */
 };
@@ -42,6 +42,7 @@ struct masses *masses_new(const struct series *s, const fmpz *limit, slong prec,
             return NULL;
         }
         m->exhausted |= sums_exhausted(m->sums[i]);
+        m->unknown |= sums_unknown(m->sums[i]);
         if (fmpz_cmp(sums_far(m->sums[i]), m->far) > 0)
             fmpz_set(m->far, sums_far(m->sums[i]));
     }
@@ -68,6 +69,11 @@ const fmpz *masses_far(const struct masses *m)
 int masses_exhausted(const struct masses *m)
 {
     return m->exhausted;
+}
+
+int masses_unknown(const struct masses *m)
+{
+    return m->unknown;
 }
 
 void masses_total(arb_t out, const struct masses *m)

@@ -34,6 +34,8 @@ void masses_term(arb_t out, struct masses *m, const fmpz_t j);
 /* The sum of f itself, one head only. */
 void masses_total(arb_t out, const struct masses *m);
 int masses_exhausted(const struct masses *m);
+/* 1 if some head's values are not all known to be numbers or -inf: there may be no mass to share. */
+int masses_unknown(const struct masses *m);
 /* 1 if some head's bias is a combination of many waves. */
 int series_has_waves(const struct series *s);
 

@@ -40,6 +40,27 @@ static int same_floor(fmpz_t floor, const struct range *x)
     return same;
 }
 
+/* A linear combination without the terms 0 * u whose u is a number throughout. */
+static int drop_zeros(struct expression_pool *p, const struct expression *x, int *child, const struct ranges *r)
+{
+    int count = 0;
+    fmpq *weight = malloc((size_t)x->count * sizeof *weight);
+    if (!weight) {
+        p->failed = 1;
+        return NODE_NAN;
+    }
+    for (int i = 0; i < x->count; i++) {
+        const struct range *u = &r->node[x->child[i]];
+        if (fmpq_is_zero(&x->weight[i]) && u->defined && !u->masked)
+            continue;
+        child[count] = child[i];
+        weight[count++] = x->weight[i];
+    }
+    int made = expression_linear(p, x->q, count, child, weight);
+    free(weight);
+    return made;
+}
+
 /* One bottom-up pass: node `root` with what the ranges decide put in. */
 static int decide(struct expression_pool *p, int root, const struct ranges *r)
 {
@@ -79,11 +100,13 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
             fmpq_set_fmpz(q, floor);
             made[n] = expression_subtract(p, child[0], expression_number(p, q));
             fmpq_clear(q);
-        } else if (x.kind == X_ABS && r->node[x.child[0]].defined && mpfr_sgn(&r->node[x.child[0]].value->left) >= 0) {
+        } else if (x.kind == X_ABS && range->defined && mpfr_sgn(&r->node[x.child[0]].value->left) >= 0) {
             made[n] = child[0];
-        } else if (x.kind == X_ABS && r->node[x.child[0]].defined && mpfr_sgn(&r->node[x.child[0]].value->right) <= 0) {
+        } else if (x.kind == X_ABS && range->defined && mpfr_sgn(&r->node[x.child[0]].value->right) <= 0) {
             made[n] = expression_subtract(p, NODE_ZERO, child[0]);
-        } else if ((x.kind == X_MIN || x.kind == X_MAX) && infinite < 0 && r->node[x.child[2]].defined &&
+        } else if ((x.kind == X_MIN || x.kind == X_MAX) && p->node[child[2]].kind == X_INFINITY) { /* they are infinitely far apart */
+            made[n] = (x.kind == X_MIN) == (child[2] == NODE_MINUS_INFINITY) ? child[0] : child[1];
+        } else if ((x.kind == X_MIN || x.kind == X_MAX) && infinite < 0 && r->node[x.child[2]].defined && !r->node[x.child[2]].masked &&
                    (mpfr_sgn(&r->node[x.child[2]].value->left) >= 0 || mpfr_sgn(&r->node[x.child[2]].value->right) <= 0)) {
             int a_least = mpfr_sgn(&r->node[x.child[2]].value->right) <= 0;
             made[n] = (x.kind == X_MIN) == a_least ? child[0] : child[1];
@@ -95,6 +118,10 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
         } else if (x.kind == X_MULTIPLY && infinite >= 0 && finite &&
                    (r->node[x.child[1 - infinite]].positive || interval_is_negative(r->node[x.child[1 - infinite]].value))) {
             made[n] = r->node[x.child[1 - infinite]].positive == (child[infinite] == NODE_PLUS_INFINITY) ? NODE_PLUS_INFINITY : NODE_MINUS_INFINITY;
+        } else if (x.kind == X_LINEAR) {
+            made[n] = drop_zeros(p, &x, child, r);
+        } else if (x.kind == X_POWER && child[1] == NODE_ZERO && r->node[x.child[0]].defined && !r->node[x.child[0]].masked) {
+            made[n] = NODE_ONE;
         } else {
             made[n] = expression_rebuild(p, &x, child);
         }
@@ -107,14 +134,14 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
 }
 
 /* The expression that the bias is on [lo, hi] (hi NULL: unbounded); *settled: no kinks are left and it is a number throughout, or an infinity, or
- * not-a-number. */
+ * not-a-number. What does not depend on t and is not settled never will be. */
 static int resolve(int *settled, struct head *h, int root, const fmpz_t lo, const fmpz *hi)
 {
     struct ranges r;
     *settled = 0;
     for (int pass = 0; pass < 6; pass++) {
         if (!h->pool->node[root].depends) {
-            *settled = 1;
+            *settled = expression_is_known(h->pool, root);
             return root;
         }
         /* an X that is no power of 2 must be told from its neighbours */
@@ -160,7 +187,7 @@ static void append(struct splitting *s, int root, const fmpz_t first, const fmpz
         arb_t shift, slope;
         arb_init(shift);
         arb_init(slope);
-        if (evaluate_affine(shift, slope, h->pool, root, 256) && arb_is_nonzero(slope))
+        if (evaluate_affine(shift, slope, h->pool, root, 256) && arb_is_nonzero(slope) && arb_rel_accuracy_bits(slope) > 64)
             kind = PIECE_GEOMETRIC;
         arb_clear(shift);
         arb_clear(slope);
@@ -221,9 +248,9 @@ static void split(struct splitting *s, int root, const fmpz_t lo, const fmpz_t e
     found = resolve(&settled, h, root, lo, hi);
     if (!settled && fmpz_equal(lo, hi)) {
         found = head_value(h->pool, h, root, lo);
-        settled = !h->pool->node[found].kinked;
+        settled = expression_is_known(h->pool, found);
     }
-    if (settled || fmpz_equal(lo, hi)) {
+    if (settled || fmpz_equal(lo, hi) || !h->pool->node[found].depends) {
         append(s, found, lo, end, settled);
     } else {
         fmpz_mul_ui(middle, lo, 4);
@@ -250,7 +277,7 @@ int head_value(struct expression_pool *to, const struct head *h, int root, const
     struct formula_error ignored;
     int n = expression_build(to, h->formula, &h->at, t, &ignored);
     if (n < 0)
-        return NODE_NAN;
+        return expression_opaque(to);
     fmpq_t shift;
     fmpq_init(shift);
     fmpq_set_fmpz(shift, h->shift);
@@ -329,8 +356,10 @@ int head_split(struct head *h, struct formula_error *e)
         if (bits < 0 || fmpz_cmp(from, last) < 0)
             fmpz_set(from, last);
         tail = resolve(&settled, h, h->root, from, NULL);
+        if (!h->pool->node[tail].depends)
+            break;
     }
-    if (!settled) {
+    if (!settled && h->pool->node[tail].depends) {
         fmpz_one_2exp(from, ROUGH_BITS);
         if (fmpz_cmp(from, last) < 0)
             fmpz_set(from, last);

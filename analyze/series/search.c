@@ -449,6 +449,16 @@ int search_trf(struct series_count *out, const struct series *s, const fmpq_t ep
         search.m = kept ? s->kept : masses_new(s, limit, prec > most ? most : prec, attempt == 0, e);
         if (!search.m)
             goto end;
+        if (masses_unknown(search.m)) {
+            if (sum_lo) {
+                *sum_lo = 0;
+                *sum_hi = INFINITY;
+            }
+            if (!kept)
+                masses_free(search.m);
+            failed = 0;
+            goto end;
+        }
         narrow(&search);
         if (sum_lo)
             report_sum(sum_lo, sum_hi, search.m, s);

@@ -51,6 +51,7 @@ struct sums {
     fmpz_t limit, far;
     arb_t total, tail;
     int exhausted;
+    int unknown;            /* a value may be a number, an infinity or none: no sum exists for certain */
     char problem[200];      /* why a term is not a number; empty: none was met */
 };
 
@@ -67,6 +68,8 @@ static int exact_term(arb_t out, struct sums *s, const struct piece *piece, cons
             snprintf(s->problem, sizeof s->problem, "the value at head %d, distance %.60s is %s (expected a number or -inf)", s->h->at.h, digits,
                      n == NODE_PLUS_INFINITY ? "+inf" : "not a number");
             flint_free(digits);
+        } else if (!expression_is_known(p, n)) {
+            s->unknown = 1;
         } else {
             evaluate_exp_constant(out, p, n, s->prec);
             status = arb_is_finite(out) ? 0 : -1;
@@ -148,7 +151,7 @@ static int sum_points(struct sums *s, struct piece_sum *q, ulong points)
     arb_ptr block = _arb_vec_init(EVALUATE_BLOCK);
     int blocks = s->quick && evaluator_has_waves(q->v) && fmpz_cmp_ui(t, (ulong)1 << 51) < 0;
     ulong done = 0;
-    while (done < points && !s->problem[0]) {
+    while (done < points && !s->problem[0] && !s->unknown) {
         int n = points - done < EVALUATE_BLOCK ? (int)(points - done) : EVALUATE_BLOCK;
         if (!blocks || evaluator_block(block, q->v, fmpz_get_ui(t), n)) {
             n = 1;
@@ -180,6 +183,7 @@ static int coarse_bounds(arb_t out, struct sums *s, const struct piece *piece, c
     if (ranges_compute(&r, s->h->pool, piece->root, first, last, 64))
         return -1;
     const struct range *x = &r.node[piece->root];
+    s->unknown |= !x->defined;
     arb_init(high);
     if (x->defined && interval_is_bounded(x->value)) {
         interval_get_lower(out, x->value, 64);
@@ -300,7 +304,7 @@ static int make_sum(struct sums *s, struct piece_sum *q)
         failed = sum_points(s, q, points);
         if (!failed && q->euler) {
             arb_add(q->total, q->total, rest, s->prec + 64);
-        } else if (!failed && !fits) {
+        } else if (!failed && !fits && !s->unknown) {
             fmpz_add_ui(N, piece->first, points);
             failed = sum_coarsely(s, q, N);
         }
@@ -508,6 +512,8 @@ struct sums *sums_new(struct head *h, const fmpz *limit, slong prec, int quick, 
             return sums_new(h, limit, prec, quick, e);
         }
         failed = failed || s->problem[0] ? -1 : 0;
+        if (s->unknown)
+            arb_indeterminate(s->total);
     }
     if (!limit)
         arb_add(s->total, s->total, s->tail, prec + 64);
@@ -553,6 +559,11 @@ void sums_free(struct sums *s)
 const arb_struct *sums_total(const struct sums *s)
 {
     return s->total;
+}
+
+int sums_unknown(const struct sums *s)
+{
+    return s->unknown;
 }
 
 const fmpz *sums_far(const struct sums *s)

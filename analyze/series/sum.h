@@ -21,6 +21,8 @@ const fmpz *sums_far(const struct sums *s);
 void sums_above(arb_t out, struct sums *s, const arb_t j);
 /* f(j). 0, or -1 where it is not known (then it is indeterminate). */
 int sums_term(arb_t out, struct sums *s, const fmpz_t j);
+/* 1 if a value may be a number, an infinity or none: there may be no sum. */
+int sums_unknown(const struct sums *s);
 /* 1 if more precision would not make the balls narrower. */
 int sums_exhausted(const struct sums *s);
 

@@ -206,22 +206,25 @@ void head_tail(arb_t out, const struct head *h, const arb_t from, slong prec)
 
 /* ---- verdict ---- */
 
-/* Looks at every distance of a piece that is not proved to be a number throughout. 1: it is, 0: not known, -1 with *e: it is not. */
-static int scan(const struct head *h, const struct piece *piece, const fmpz_t end, struct formula_error *e)
+/* Looks at every distance of a piece that is not proved to be a number throughout. 1: it is one or -inf, 0: not known, and then *unknown is the distance
+ * (-1: there are too many), -1 with *e: it is not. */
+static int scan(const struct head *h, const struct piece *piece, const fmpz_t end, fmpz_t unknown, struct formula_error *e)
 {
     fmpz_t count, t;
     int known = 1;
     fmpz_init(count);
     fmpz_init_set(t, piece->first);
     fmpz_sub(count, end, piece->first);
+    fmpz_set_si(unknown, -1);
     if (fmpz_cmp_ui(count, h->pool->node[piece->root].opaque ? SCAN_MAX / 100 : SCAN_MAX) > 0)
         known = 0;
     for (; known == 1 && fmpz_cmp(t, end) < 0; fmpz_add_ui(t, t, 1)) {
         struct expression_pool *p = expression_pool_new();
         int n = p ? head_value(p, h, piece->root, t) : NODE_NAN;
-        if (!p || p->failed)
+        if (!p || p->failed || !expression_is_known(p, n)) {
             known = 0;
-        else if (p->node[n].kind == X_NAN || n == NODE_PLUS_INFINITY) {
+            fmpz_set(unknown, t);
+        } else if (p->node[n].kind == X_NAN || n == NODE_PLUS_INFINITY) {
             char *digits = fmpz_get_str(NULL, 10, t);
             known = formula_refuse(e, 0, "the value at head %d, distance %.60s is %s (expected a number or -inf)", h->at.h, digits,
                                    n == NODE_PLUS_INFINITY ? "+inf" : "not a number");
@@ -235,7 +238,7 @@ static int scan(const struct head *h, const struct piece *piece, const fmpz_t en
 }
 
 /* 1 if the bias is a number or -inf at every t of [first, from) of the last piece, as scan. */
-static int defined_before(const struct head *h, const struct piece *last, const fmpz_t from, struct formula_error *e)
+static int defined_before(const struct head *h, const struct piece *last, const fmpz_t from, fmpz_t unknown, struct formula_error *e)
 {
     struct ranges r;
     if (last->defined || fmpz_cmp(from, last->first) <= 0)
@@ -246,7 +249,18 @@ static int defined_before(const struct head *h, const struct piece *last, const 
         if (defined)
             return 1;
     }
-    return scan(h, last, from, e);
+    return scan(h, last, from, unknown, e);
+}
+
+/* Why nothing is decided where the value at a distance (-1: at many) may be none. */
+static void prove_unknown(struct head *h, const char *begin, const fmpz_t unknown)
+{
+    char text[64];
+    if (fmpz_sgn(unknown) < 0)
+        head_prove(h, "%s: the bias is not proved to be a number at every distance", begin);
+    else
+        head_prove(h, "%s: whether the bias at t = %s is a number, an infinity or none cannot be told (a part of it is 0, or too near it)", begin,
+                   distance_text(text, unknown));
 }
 
 /* The next X to try: the piece's first distance, then powers of 2. */
@@ -373,26 +387,12 @@ static int has_mass(const struct head *h)
     return 0;
 }
 
-int head_decide(struct head *h, struct formula_error *e)
+/* The verdict where the bias is known to be a number or -inf before the last piece. 0 or -1 with *e. */
+static int decide_tail(struct head *h, const struct piece *last, struct formula_error *e)
 {
-    const struct piece *last = &h->piece[h->pieces - 1];
     char text[64];
-    int known = 1;
-    h->verdict = SERIES_UNDECIDED;
-    fmpz_set(h->tail_from, last->first);
-    if (!has_mass(h))
-        return formula_refuse(e, 0, "the bias is -inf at every distance of head %d: there is no mass at all", h->at.h);
-    for (int i = 0; i + 1 < h->pieces && known >= 0; i++)
-        if (!h->piece[i].defined) {
-            int defined = scan(h, &h->piece[i], h->piece[i].end, e);
-            known = defined < 1 ? defined : known;
-        }
-    if (known < 0)
-        return -1;
-    if (!known) {
-        head_prove(h, "undecided: the bias is not proved to be a number at every distance");
-        return 0;
-    }
+    int known;
+    fmpz_t unknown;
     switch (last->kind) {
     case PIECE_ZERO:
         h->verdict = SERIES_CONVERGES;
@@ -432,17 +432,50 @@ int head_decide(struct head *h, struct formula_error *e)
             head_prove(h, "undecided: neither t b'(t) stays on one side of -1, nor is f(t) bounded by powers of t, ln t, ln ln t, ...");
             break;
         }
-        known = defined_before(h, last, h->tail_from, e);
-        if (known < 0)
-            return -1;
-        if (!known) {
+        fmpz_init(unknown);
+        known = defined_before(h, last, h->tail_from, unknown, e);
+        if (known == 0) {
             h->verdict = SERIES_UNDECIDED;
             h->tail = TAIL_NONE;
-            head_prove(h, "undecided all the same: the bias is not proved to be a number at every distance before that");
-        } else if (h->verdict == SERIES_CONVERGES) {
-            find_decreasing(h, last);
+            prove_unknown(h, "undecided all the same", unknown);
         }
+        fmpz_clear(unknown);
+        if (known < 0)
+            return -1;
+        if (h->verdict == SERIES_CONVERGES)
+            find_decreasing(h, last);
         break;
     }
     return 0;
+}
+
+int head_decide(struct head *h, struct formula_error *e)
+{
+    const struct piece *last = &h->piece[h->pieces - 1];
+    int known = 1;
+    h->verdict = SERIES_UNDECIDED;
+    fmpz_set(h->tail_from, last->first);
+    if (!has_mass(h))
+        return formula_refuse(e, 0, "the bias is -inf at every distance of head %d: there is no mass at all", h->at.h);
+    fmpz_t unknown, first;
+    fmpz_init(unknown);
+    fmpz_init(first);
+    for (int i = 0; i + 1 < h->pieces && known >= 0; i++)
+        if (!h->piece[i].defined) {
+            int defined = scan(h, &h->piece[i], h->piece[i].end, unknown, e);
+            if (defined == 0 && known == 1)
+                fmpz_set(first, unknown);
+            known = defined < 1 ? defined : known;
+        }
+    if (known == 1 && !h->pool->node[last->root].depends && !expression_is_known(h->pool, last->root)) {
+        known = 0;
+        fmpz_set(first, last->first);
+    }
+    if (known == 0)
+        prove_unknown(h, "undecided", first);
+    if (known == 1)
+        known = decide_tail(h, last, e);
+    fmpz_clear(unknown);
+    fmpz_clear(first);
+    return known < 0 ? -1 : 0;
 }
