@@ -22,7 +22,7 @@ static int run_in_folder(struct erf_run *r, struct error *e)
     /* an unfinished run may have been killed between two of its results */
     if (!o->force && !(o->resume && access(journal, F_OK) == 0) && erf_results_exist(o->folder, e))
         goto end;
-    if (erf_measure(r, journal, e) != 0)
+    if (erf_measure(r, journal, e) != 0 || erf_unchanged(r, e) != 0)
         goto end;
     drawn = erf_write(r, o->folder, e);
     if (drawn < 0)

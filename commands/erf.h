@@ -129,6 +129,8 @@ int erf_lay_out(struct erf_run *r, struct error *e) MUST_USE;
 int erf_prepare(struct erf_run *r, struct error *e) MUST_USE;
 /* Measures all segments that `journal` (a path) does not hold, and reduces them. 0, or -1. */
 int erf_measure(struct erf_run *r, const char *journal, struct error *e) MUST_USE;
+/* An error that names a file of a model that was written to while the run read from it: what was computed last is of no one model. */
+int erf_unchanged(const struct erf_run *r, struct error *e) MUST_USE;
 /* Summaries of all fields of target `target` from their norms. 0, -1, or ERF_UNUSABLE when every segment of one is excluded. */
 enum { ERF_UNUSABLE = -2 };
 int erf_reduce(struct erf_run *r, struct erf_model *m, size_t target, struct error *e) MUST_USE;

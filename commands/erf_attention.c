@@ -187,7 +187,7 @@ static int measure_model(struct erf_run *r, struct erf_model *m, const char *pat
             fail(e, "interrupted");
             goto end;
         }
-        if (engine_attention(g, mass, m->segments.ids + a->measured * length, (int)now, e) != 0)
+        if (engine_attention(g, mass, m->segments.ids + a->measured * length, (int)now, e) != 0 || erf_unchanged(r, e) != 0)
             goto end;
         for (size_t i = 0; i < now; i++)
             add_segment(a, mass + i * count, count);

@@ -161,6 +161,14 @@ static void take_measured(struct batch *b, struct erf_model *m, struct erf_targe
     }
 }
 
+int erf_unchanged(const struct erf_run *r, struct error *e)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (tensors_unchanged(r->models[i].decoder->tensors, e) != 0)
+            return -1;
+    return 0;
+}
+
 /* The segments of a batch that is begun. */
 struct span {
     size_t first;
@@ -194,6 +202,8 @@ static int measure_target(struct erf_run *r, size_t index, size_t target, struct
         now = spans[0];
         spans[0] = spans[--begun];
         if (plain ? engine_end(g, b.norm, b.logprob, e) : engine_attribute(g, b.norm, b.logprob, b.completeness, b.ids, m->first + now.first, now.count, e))
+            goto end;
+        if (erf_unchanged(r, e) != 0) /* behind the work on the batch, before anything of it is kept */
             goto end;
         for (size_t i = 0; i < (size_t)now.count; i++) {
             size_t segment = now.first + i;

@@ -373,7 +373,7 @@ int erf_check_precision(const struct erf_run *r, struct error *e)
     for (size_t i = 0; i < r->count; i++) {
         struct deviation d;
 
-        if (check_model(&d, r, &r->models[i], oracle, allowed_c, e) != 0)
+        if (check_model(&d, r, &r->models[i], oracle, allowed_c, e) != 0 || erf_unchanged(r, e) != 0)
             goto end;
         table_cell(t, "%s", r->models[i].argument->name);
         table_cell(t, "%zu", d.segments);

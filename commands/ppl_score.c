@@ -159,7 +159,7 @@ static int run_windows(double *nll, struct ppl_result *at, const struct ppl_run 
         for (size_t b = 0; b < count; b++)
             memcpy(ids + b * each, find_window(r, m, at, p, i + b).ids, each * sizeof *ids);
         started = now();
-        if (engine_score(g, logprob, ids, (int)count, e) != 0)
+        if (engine_score(g, logprob, ids, (int)count, e) != 0 || tensors_unchanged(m->decoder->tensors, e) != 0)
             goto end;
         at->seconds += now() - started;
         for (size_t b = 0; b < count; b++) {
@@ -193,7 +193,7 @@ static int run_cached(double *nll, struct ppl_result *at, const struct ppl_run *
             if (interrupt_wanted())
                 return fail(e, "interrupted");
             started = now();
-            if (engine_score_next(g, to + i, m->tokens->ids + stream * length + i, (int)count, e) != 0)
+            if (engine_score_next(g, to + i, m->tokens->ids + stream * length + i, (int)count, e) != 0 || tensors_unchanged(m->decoder->tensors, e) != 0)
                 return -1;
             at->seconds += now() - started;
             for (size_t j = i; j < i + count; j++)

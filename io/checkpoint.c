@@ -157,7 +157,7 @@ struct tensors *checkpoint_tensors(const char *path, struct config **own, struct
 }
 
 /* config.json in the folder, or beside the file. */
-static struct config *open_config(const char *path, struct error *e)
+static struct config *open_config(struct tensors *t, const char *path, struct error *e)
 {
     struct stat st;
     struct config *c = NULL;
@@ -170,7 +170,7 @@ static struct config *open_config(const char *path, struct error *e)
     }
     if (file && access(file, F_OK))
         fail(e, "%s: has no configuration (expected %s, which says what the tensors are)", path, file);
-    else if (file)
+    else if (file && store_watch(t, file, e) == 0)
         c = config_open(file, e);
     free(file);
     return c;
@@ -181,7 +181,7 @@ int checkpoint_open(struct checkpoint *out, const char *path, struct error *e)
     *out = (struct checkpoint){0};
     out->tensors = checkpoint_tensors(path, &out->config, e);
     if (out->tensors && !out->config)
-        out->config = open_config(path, e);
+        out->config = open_config(out->tensors, path, e);
     if (out->config)
         return 0;
     checkpoint_close(out);

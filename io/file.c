@@ -1,5 +1,7 @@
 #include "io/file.h"
 
+#include "io/watch.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -50,6 +52,7 @@ int file_read_at(int descriptor, const char *path, void *out, size_t size, size_
 char *file_read_whole(const char *path, size_t limit, size_t *size, struct error *e)
 {
     char *text = NULL;
+    struct stamp stamp;
     int descriptor = file_open_regular(path, size, e);
     if (descriptor < 0)
         return NULL;
@@ -57,7 +60,7 @@ char *file_read_whole(const char *path, size_t limit, size_t *size, struct error
         fail(e, "%s: has %zu bytes (expected at most %zu)", path, *size, limit);
     } else if (!(text = malloc(*size + 1))) {
         fail_memory(e, (double)*size + 1, path);
-    } else if (file_read_at(descriptor, path, text, *size, 0, e)) {
+    } else if (stamp_take(&stamp, descriptor, path, e) || file_read_at(descriptor, path, text, *size, 0, e) || stamp_check(&stamp, descriptor, path, e)) {
         free(text);
         text = NULL;
     } else {

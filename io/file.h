@@ -12,7 +12,7 @@ int file_open_regular(const char *path, size_t *size, struct error *e) MUST_USE;
 /* Reads exactly `size` bytes at `offset`; a file that ends before is an error. */
 int file_read_at(int descriptor, const char *path, void *out, size_t size, size_t offset, struct error *e) MUST_USE;
 
-/* The whole file, at most `limit` bytes, with a NUL behind it. Caller frees. */
+/* The whole file, at most `limit` bytes, with a NUL behind it. A file that is written to meanwhile is an error. Caller frees. */
 char *file_read_whole(const char *path, size_t limit, size_t *size, struct error *e) MUST_USE;
 
 /* Writes all bytes, going on after interruptions and short writes. errno tells why on -1. */

@@ -79,6 +79,10 @@ int hdf_file_open(struct hdf_file *out, const char *path, struct error *e)
     *out = (struct hdf_file){.path = path, .descriptor = file_open_regular(path, &size, e), .size = size};
     if (out->descriptor < 0)
         return -1;
+    if (stamp_take(&out->stamp, out->descriptor, path, e)) {
+        hdf_file_close(out);
+        return -1;
+    }
     unsigned char *bytes = size ? mmap(NULL, size, PROT_READ, MAP_SHARED, out->descriptor, 0) : NULL;
     int result;
     if (bytes == MAP_FAILED) {
@@ -91,6 +95,11 @@ int hdf_file_open(struct hdf_file *out, const char *path, struct error *e)
     if (result)
         hdf_file_close(out);
     return result;
+}
+
+int hdf_file_unchanged(struct hdf_file *f, struct error *e)
+{
+    return stamp_check(&f->stamp, f->descriptor, f->path, e);
 }
 
 void hdf_file_close(struct hdf_file *f)

@@ -3,6 +3,7 @@
 #define REACH_IO_HDF_H
 
 #include "io/error.h"
+#include "io/watch.h"
 
 #include <hdf5.h>
 #include <stddef.h>
@@ -23,10 +24,13 @@ struct hdf_file {
     const char *path; /* borrowed, for messages */
     int descriptor;
     size_t size;
+    struct stamp stamp;
 };
 
 /* Opens a regular file and checks it as hdf_check_memory does. Caller closes. */
 int hdf_file_open(struct hdf_file *out, const char *path, struct error *e) MUST_USE;
+/* An error if the file was written to since it was opened. */
+int hdf_file_unchanged(struct hdf_file *f, struct error *e) MUST_USE;
 void hdf_file_close(struct hdf_file *f);
 
 /* Opens it with HDF5, for the child of confine(): nothing is closed there. Negative on failure. */

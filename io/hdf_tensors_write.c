@@ -113,7 +113,7 @@ int hdf_tensors_write(const char *path, struct tensors *t, const struct config *
     if (!temporary)
         return -1;
     if (confine(&offsets, &size, make_frame, &frame, MEMORY, SECONDS, path, e) == 0 && size == tensors_count(t) * sizeof(uint64_t) &&
-        write_data(&frame, offsets, e) == 0)
+        write_data(&frame, offsets, e) == 0 && tensors_unchanged(t, e) == 0)
         result = atomic_rename(temporary, path, e);
     else
         atomic_discard(temporary);

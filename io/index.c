@@ -64,7 +64,7 @@ end:
 int index_read(struct tensors *t, const char *path, int (*read)(struct tensors *, const char *, struct error *), struct error *e)
 {
     size_t size;
-    char *text = file_read_whole(path, INDEX_BYTES_MAX, &size, e);
+    char *text = store_watch(t, path, e) ? NULL : file_read_whole(path, INDEX_BYTES_MAX, &size, e);
     if (!text)
         return -1;
     json_t *root = json_parse_lenient(path, "the index", text, size, e);

@@ -1,5 +1,7 @@
 #include "io/input.h"
 
+#include "io/watch.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -13,6 +15,8 @@ enum { RAW_BYTES = 1 << 16, OUT_BYTES_MAX = 1 << 30 };
 struct input {
     char *name;
     int descriptor;              /* -1: the data are in memory */
+    int is_file;                 /* a regular file, which must stay as it is until its end is read */
+    struct stamp stamp;
     const unsigned char *memory; /* what is left of them */
     size_t memory_left;
     unsigned char ahead[INPUT_PEEK_MAX]; /* unpacked already, by input_peek: ahead[ahead_at..ahead_have) */
@@ -59,7 +63,7 @@ static int refill(struct input *in, int *ended, struct error *e)
         return fail(e, "%s: cannot be read: %s", in->name, strerror(errno));
     *ended = n == 0;
     in->have += (size_t)n;
-    return 0;
+    return *ended && in->is_file ? stamp_check(&in->stamp, in->descriptor, in->name, e) : 0;
 }
 
 /* Sets unpacking up where the data begin as gzip does. */
@@ -95,7 +99,8 @@ struct input *input_open(const char *path, struct error *e)
         fail(e, "%s: is a folder (expected a file)", in->name);
         goto failed;
     }
-    if (detect_gzip(in, e) == 0)
+    in->is_file = S_ISREG(st.st_mode);
+    if (stamp_take(&in->stamp, in->descriptor, in->name, e) == 0 && detect_gzip(in, e) == 0)
         return in;
 failed:
     input_close(in);

@@ -583,6 +583,8 @@ static int read_result(const char *path, struct result *out, int with_arrays, st
         return -1;
     int result = read_heads(&data, e) || (with_arrays && read_arrays(&data, e)) ? -1 : 0;
     free(data.address);
+    if (hdf_file_unchanged(&file, e)) /* also the cause of what else went wrong */
+        result = -1;
     hdf_file_close(&file);
     if (result)
         result_free(out);

@@ -245,7 +245,7 @@ int safetensors_write(const char *path, struct tensors *t, struct error *e)
     int written = fwrite(&header_bytes, sizeof header_bytes, 1, file.stream) == 1 && fputs(header, file.stream) >= 0;
     for (size_t i = 0; written && i < count; i++)
         written = store_write(file.stream, order[i]) == 0;
-    result = atomic_commit(&file, e); /* which tells why a write failed */
+    result = tensors_unchanged(t, e) ? -1 : atomic_commit(&file, e); /* which tells why a write failed */
 end:
     atomic_abandon(&file);
     free(header);

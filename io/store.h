@@ -9,7 +9,7 @@
 /* One mapped file of a store. */
 struct mapped {
     char *path;
-    int descriptor;
+    int descriptor; /* the store's */
     const unsigned char *bytes; /* never NULL, also for an empty file */
     size_t size;
 };
@@ -19,6 +19,9 @@ struct tensors *store_create(const char *path, struct error *e) MUST_USE;
 
 /* Maps a regular file; it belongs to the store and counts in its digest, in the order of these calls. */
 const struct mapped *store_map(struct tensors *t, const char *path, struct error *e) MUST_USE;
+
+/* A regular file that says what the model is, and is about to be read: it is no part of the digest, and must stay as it is like the mapped files. */
+int store_watch(struct tensors *t, const char *path, struct error *e) MUST_USE;
 
 /* Adds a zeroed tensor named by `length` bytes (refused: more than 1024, none, or a NUL among them). `file` is the one that messages name. Valid until the
  * next is added. */

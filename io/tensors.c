@@ -3,6 +3,7 @@
 #include "io/file.h"
 #include "io/memory.h"
 #include "io/store.h"
+#include "io/watch.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -30,6 +31,7 @@ struct tensors {
     char *path;
     struct mapped **files; /* each allocated by itself: entries point to them */
     size_t file_count;
+    struct watch watch; /* of these, and of all others that say what the model is */
     struct entry *entries; /* sorted by name once the store is finished */
     size_t entry_count, entry_capacity;
     struct owned *owned;
@@ -83,7 +85,7 @@ const struct mapped *store_map(struct tensors *t, const char *path, struct error
     }
     t->files[t->file_count++] = file;
     file->bytes = (const unsigned char *)"";
-    file->descriptor = file_open_regular(path, &file->size, e);
+    file->descriptor = watch_open(&t->watch, path, &file->size, e);
     if (file->descriptor < 0) {
         file->size = 0;
         return NULL;
@@ -98,6 +100,12 @@ const struct mapped *store_map(struct tensors *t, const char *path, struct error
     }
     file->bytes = map;
     return file;
+}
+
+int store_watch(struct tensors *t, const char *path, struct error *e)
+{
+    size_t size;
+    return watch_open(&t->watch, path, &size, e) < 0 || watch_settle(&t->watch, e) ? -1 : 0;
 }
 
 struct tensor *store_add(struct tensors *t, const struct mapped *file, const char *name, size_t length, struct error *e)
@@ -251,13 +259,12 @@ void tensors_close(struct tensors *t)
         struct mapped *file = t->files[i];
         if (file->size)
             munmap((void *)file->bytes, file->size);
-        if (file->descriptor >= 0)
-            close(file->descriptor);
         free(file->path);
         free(file);
     }
     for (size_t i = 0; i < t->owned_count; i++)
         munmap(t->owned[i].memory, t->owned[i].bytes);
+    watch_close(&t->watch);
     free(t->owned);
     free(t->entries);
     free(t->files);
@@ -294,8 +301,15 @@ const char *tensors_path(const struct tensors *t)
     return t->path;
 }
 
+int tensors_unchanged(struct tensors *t, struct error *e)
+{
+    return watch_check(&t->watch, e);
+}
+
 int tensors_digest(struct tensors *t, char digest[33], struct error *e)
 {
+    if (watch_settle(&t->watch, e))
+        return -1;
     XXH3_state_t *state = XXH3_createState();
     unsigned char *piece = malloc(DIGEST_PIECE);
     int result = -1;
@@ -313,6 +327,8 @@ int tensors_digest(struct tensors *t, char digest[33], struct error *e)
             at += n;
         }
     }
+    if (tensors_unchanged(t, e))
+        goto end;
     XXH128_hash_t hash = XXH3_128bits_digest(state);
     snprintf(digest, 33, "%016llx%016llx", (unsigned long long)hash.high64, (unsigned long long)hash.low64);
     result = 0;

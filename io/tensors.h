@@ -53,6 +53,10 @@ struct tensor *tensors_find(struct tensors *t, const char *name);
 struct tensor *tensors_find_any(struct tensors *t, const char *name);
 const char *tensors_path(const struct tensors *t);
 
+/* An error that names the first of the files that the store was read from (and of those that describe it: index, settings) that was written to since it was
+ * opened. Whoever keeps what was computed from the tensors asks first. A file that another was renamed over, or that is removed, is still what it was. */
+int tensors_unchanged(struct tensors *t, struct error *e) MUST_USE;
+
 /* XXH3-128 of the bytes of every file of the store, shards in the order of their names, as 32 hex digits. Reads the files once, in pieces, and does
  * not keep them in memory. */
 int tensors_digest(struct tensors *t, char digest[33], struct error *e) MUST_USE;

@@ -247,6 +247,8 @@ int hdf_read(struct ids *a, struct stored_tokens *s, const char *path, const cha
     if (result == 0 && (result = take_found(&r, output, size, e)) == 0)
         result = append_shared(&r, a, e);
     free(output);
+    if (hdf_file_unchanged(&file, e)) /* also the cause of what else went wrong */
+        result = -1;
     hdf_file_close(&file);
     *s = r.found.tokens;
     return result;

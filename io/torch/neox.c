@@ -130,7 +130,7 @@ int neox_recognize(const char *folder)
 }
 
 /* The folder with the model's files: `folder` itself, or the one that `latest` in it names. Caller frees. */
-static char *find_step(const char *folder, struct error *e)
+static char *find_step(struct tensors *t, const char *folder, struct error *e)
 {
     struct part part;
     struct names names;
@@ -143,7 +143,7 @@ static char *find_step(const char *folder, struct error *e)
     names_free(&names);
     if (here)
         return join_path(folder, "", e);
-    char *latest = join_path(folder, "latest", e), *tag = latest ? file_read_whole(latest, TAG_BYTES_MAX, &size, e) : NULL, *step = NULL;
+    char *latest = join_path(folder, "latest", e), *tag = latest && store_watch(t, latest, e) == 0 ? file_read_whole(latest, TAG_BYTES_MAX, &size, e) : NULL, *step = NULL;
     if (tag) {
         while (size && isspace((unsigned char)tag[size - 1]))
             tag[--size] = '\0';
@@ -264,11 +264,11 @@ static int is_yaml(const char *name)
     return *name != '.' && ((n > 4 && strcmp(name + n - 4, ".yml") == 0) || (n > 5 && strcmp(name + n - 5, ".yaml") == 0));
 }
 
-static int read_settings_file(json_t *all, const char *folder, const char *name, struct error *e)
+static int read_settings_file(struct tensors *t, json_t *all, const char *folder, const char *name, struct error *e)
 {
     size_t size;
     int result = -1;
-    char *path = join_path(folder, name, e), *text = path ? file_read_whole(path, YAML_BYTES_MAX, &size, e) : NULL;
+    char *path = join_path(folder, name, e), *text = path && store_watch(t, path, e) == 0 ? file_read_whole(path, YAML_BYTES_MAX, &size, e) : NULL;
     json_t *file = text ? yaml_load_memory(path, text, size, e) : NULL;
     if (file)
         result = add_settings(all, file, name, path, e);
@@ -279,7 +279,7 @@ static int read_settings_file(json_t *all, const char *folder, const char *name,
 }
 
 /* The settings in FOLDER/configs, in the order of the files' names. */
-static struct config *read_settings(const char *folder, struct error *e)
+static struct config *read_settings(struct tensors *t, const char *folder, struct error *e)
 {
     struct names names = {0};
     struct config *c = NULL;
@@ -288,7 +288,7 @@ static struct config *read_settings(const char *folder, struct error *e)
     if (!all || list_folder(&names, folder, e))
         goto end;
     for (size_t i = 0; i < names.count; i++)
-        if (is_yaml(names.name[i]) && (++count > CONFIGS_MAX || read_settings_file(all, folder, names.name[i], e))) {
+        if (is_yaml(names.name[i]) && (++count > CONFIGS_MAX || read_settings_file(t, all, folder, names.name[i], e))) {
             if (count > CONFIGS_MAX)
                 fail(e, "%s: holds more than %d files of settings", folder, CONFIGS_MAX);
             goto end;
@@ -309,7 +309,7 @@ end:
 }
 
 /* configs/ in the folder of the step, or beside that folder. */
-static struct config *find_settings(const char *step, struct error *e)
+static struct config *find_settings(struct tensors *t, const char *step, struct error *e)
 {
     struct stat st;
     char *folder = join_path(step, "configs", e);
@@ -326,7 +326,7 @@ static struct config *find_settings(const char *step, struct error *e)
             return NULL;
         }
     }
-    c = folder ? read_settings(folder, e) : NULL;
+    c = folder ? read_settings(t, folder, e) : NULL;
     free(folder);
     return c;
 }
@@ -398,8 +398,8 @@ int neox_read(struct tensors *t, const char *folder, struct config **own, struct
     struct neox_settings settings = {0};
     size_t ranks = 1;
     int result = -1;
-    char *step = find_step(folder, e);
-    if (!step || list_parts(&parts, &ranks, step, e) || !(*own = find_settings(step, e)) || (ranks > 1 && read_merging(&settings, *own, e)))
+    char *step = find_step(t, folder, e);
+    if (!step || list_parts(&parts, &ranks, step, e) || !(*own = find_settings(t, step, e)) || (ranks > 1 && read_merging(&settings, *own, e)))
         goto end;
     for (size_t i = 0; i < parts.count; i += ranks) {
         const struct mapped *file = ranks == 1 ? store_map(t, parts.part[i].path, e) : NULL;
