@@ -14,10 +14,10 @@
 static int run_in_folder(struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;
-    char *journal = erf_path(o->folder, "erf.part", e), *attention = erf_path(o->folder, "erf.part.attention", e);
+    char *journal = erf_path(o->folder, "erf.part", e);
     int rc = -1, drawn;
 
-    if (!journal || !attention)
+    if (!journal)
         goto end;
     /* an unfinished run may have been killed between two of its results */
     if (!o->force && !(o->resume && access(journal, F_OK) == 0) && erf_results_exist(o->folder, e))
@@ -31,8 +31,7 @@ static int run_in_folder(struct erf_run *r, struct error *e)
         progress_clear(r->progress);
         fprintf(stderr, "reach erf: %s\n", e->text);
     }
-    unlink(journal);
-    unlink(attention);
+    erf_journal_remove(journal);
     progress_message(r->progress, "results are in %s", o->folder);
     rc = erf_print(r, e);
     if (rc == 0 && o->check_precision) {
@@ -41,7 +40,6 @@ static int run_in_folder(struct erf_run *r, struct error *e)
     }
 end:
     free(journal);
-    free(attention);
     return rc;
 }
 

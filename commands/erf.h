@@ -127,8 +127,14 @@ size_t erf_shard(size_t *first, size_t segments, long shard, long shards);
 int erf_lay_out(struct erf_run *r, struct error *e) MUST_USE;
 /* Opens models and text and cuts the segments; everything that can be refused before the work is refused here. */
 int erf_prepare(struct erf_run *r, struct error *e) MUST_USE;
+/* Says what of a journal could not be taken over. */
+struct journal_found;
+void erf_tell_found(const struct erf_run *r, const char *path, const struct journal_found *found);
 /* Measures all segments that `journal` (a path) does not hold, and reduces them. 0, or -1. */
 int erf_measure(struct erf_run *r, const char *journal, struct error *e) MUST_USE;
+/* Removes the sums of --attention that are kept beside the journal PATH; and the journal, last, so that it is never missing beside them. */
+void erf_sums_remove(const char *path);
+void erf_journal_remove(const char *path);
 /* An error that names a file of a model that was written to while the run read from it: what was computed last is of no one model. */
 int erf_unchanged(const struct erf_run *r, struct error *e) MUST_USE;
 /* Summaries of all fields of target `target` from their norms. 0, -1, or ERF_UNUSABLE when every segment of one is excluded. */

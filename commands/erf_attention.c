@@ -125,7 +125,7 @@ int erf_attention_resume(struct erf_run *r, const char *path, struct error *e)
 {
     char *settings = erf_settings(r);
     struct journal *j;
-    int absent = 0;
+    struct journal_found found;
 
     if (!settings)
         return fail(e, "out of memory for the settings");
@@ -133,9 +133,12 @@ int erf_attention_resume(struct erf_run *r, const char *path, struct error *e)
         free(settings);
         return -1;
     }
-    j = journal_resume(path, longest_record(r), settings, take_sums, r, &absent, e);
+    j = journal_resume(path, longest_record(r), settings, take_sums, r, &found, e);
     free(settings);
-    return j ? journal_close(j, e) : absent ? 0 : -1;
+    if (!j)
+        return found.absent ? 0 : -1;
+    erf_tell_found(r, path, &found);
+    return journal_close(j, e);
 }
 
 enum { SUM_BITS = 96 }; /* behind the point: no double from 2^-43 up is cut, and 2^32 segments fit */

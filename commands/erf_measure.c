@@ -281,24 +281,58 @@ end:
     return rc;
 }
 
+void erf_tell_found(const struct erf_run *r, const char *path, const struct journal_found *found)
+{
+    if (found->damaged)
+        progress_warning(r->progress, "%s: %zu of %zu records %s passed over: %s (what %s held is measured again)", path, found->damaged, found->damaged + found->records,
+                         found->damaged == 1 ? "is" : "are", found->damaged == 1 ? "its checksum is wrong" : "their checksums are wrong",
+                         found->damaged == 1 ? "it" : "they");
+    if (found->torn)
+        progress_message(r->progress, "%s: the last record is dropped: it was not written to its end (what it held is measured again)", path);
+}
+
+void erf_sums_remove(const char *path)
+{
+    static const char *const ends[] = {"attention.new", "attention"};
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char *name;
+
+        if (asprintf(&name, "%s.%s", path, ends[i]) < 0)
+            return; /* they would be refused, or taken for what they are */
+        unlink(name);
+        free(name);
+    }
+}
+
+void erf_journal_remove(const char *path)
+{
+    erf_sums_remove(path);
+    unlink(path);
+}
+
 static struct journal *open_journal(struct erf_run *r, const char *path, struct error *e)
 {
     char *settings = erf_settings(r);
+    struct journal_found found = {.absent = 1};
     struct journal *j = NULL;
-    int absent = 1;
 
     if (!settings) {
         fail(e, "out of memory for the settings");
         return NULL;
     }
     if (r->options->resume)
-        j = journal_resume(path, r->record_values, settings, take_record, r, &absent, e);
+        j = journal_resume(path, r->record_values, settings, take_record, r, &found, e);
     else if (!r->options->force && access(path, F_OK) == 0) {
         fail(e, "%s: an unfinished run is kept here (expected --resume to go on with it, or --force to start afresh)", path);
-        absent = 0;
+        found.absent = 0;
     }
-    if (!j && absent)
+    if (j)
+        erf_tell_found(r, path, &found);
+    else if (found.absent) {
+        erf_sums_remove(path); /* of a run whose journal is gone */
         j = journal_create(path, r->record_values, settings, e);
+    }
     free(settings);
     return j;
 }
@@ -347,10 +381,8 @@ int erf_measure(struct erf_run *r, const char *path, struct error *e)
     count_work(r, &total, &done);
     if (rc == -1 && interrupt_wanted())
         fail(e, "%s: interrupted; %zu of %zu segments are kept (go on with --resume)", path, done, total);
-    if (rc == ERF_UNUSABLE || done == 0) { /* --resume would find nothing to go on with */
-        unlink(path);
-        unlink(attention_path);
-    }
+    if (rc == ERF_UNUSABLE || done == 0) /* --resume would find nothing to go on with */
+        erf_journal_remove(path);
 end:
     if (journal_close(journal, rc == 0 ? e : &closing) != 0)
         rc = rc == 0 ? -1 : rc;

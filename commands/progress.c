@@ -45,38 +45,55 @@ void progress_clear(struct progress *p)
     p->drawn = 0;
 }
 
+static void write_log(struct progress *p, const char *format, va_list arguments)
+{
+    if (!p->log)
+        return;
+    fprintf(p->log, "%10.2f  ", progress_seconds(p));
+    vfprintf(p->log, format, arguments);
+    fputc('\n', p->log);
+}
+
+static void write_error(struct progress *p, const char *format, va_list arguments)
+{
+    progress_clear(p);
+    fprintf(stderr, "reach %s: ", p->verb);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+}
+
 void progress_message(struct progress *p, const char *format, ...)
 {
-    va_list arguments;
+    va_list arguments, again;
 
-    if (!p->quiet) {
-        progress_clear(p);
-        fprintf(stderr, "reach %s: ", p->verb);
-        va_start(arguments, format);
-        vfprintf(stderr, format, arguments);
-        va_end(arguments);
-        fputc('\n', stderr);
-    }
-    if (p->log) {
-        fprintf(p->log, "%10.2f  ", progress_seconds(p));
-        va_start(arguments, format);
-        vfprintf(p->log, format, arguments);
-        va_end(arguments);
-        fputc('\n', p->log);
-    }
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    if (!p->quiet)
+        write_error(p, format, arguments);
+    write_log(p, format, again);
+    va_end(again);
+    va_end(arguments);
+}
+
+void progress_warning(struct progress *p, const char *format, ...)
+{
+    va_list arguments, again;
+
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    write_error(p, format, arguments);
+    write_log(p, format, again);
+    va_end(again);
+    va_end(arguments);
 }
 
 void progress_log(struct progress *p, const char *format, ...)
 {
     va_list arguments;
 
-    if (!p->log)
-        return;
-    fprintf(p->log, "%10.2f  ", progress_seconds(p));
     va_start(arguments, format);
-    vfprintf(p->log, format, arguments);
+    write_log(p, format, arguments);
     va_end(arguments);
-    fputc('\n', p->log);
 }
 
 void progress_start(struct progress *p, size_t total, size_t done)

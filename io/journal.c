@@ -167,7 +167,7 @@ static int check_header(struct journal *j, size_t file_bytes, const char *settin
     if (memcmp(fixed, magic, sizeof magic))
         return fail(e, "%s: is no journal of reach (remove it to start afresh)", j->path);
     if (get32(fixed + 8) != VERSION)
-        return fail(e, "%s: is a journal of version %u (expected %d)", j->path, get32(fixed + 8), VERSION);
+        return fail(e, "%s: is a journal of version %u (expected %d; remove it to start afresh)", j->path, get32(fixed + 8), VERSION);
     uint64_t length = get64(fixed + 40);
     if (length > SETTINGS_BYTES_MAX || length > file_bytes - FIXED_BYTES - CHECKSUM_BYTES)
         return fail(e, "%s: its header is damaged (remove it to start afresh)", j->path);
@@ -234,21 +234,23 @@ failed:
     return NULL;
 }
 
-/* Passes valid records on; the first that is torn or damaged ends them, and is cut off with all behind it. */
+/* Passes valid records on, over those that are damaged; what is damaged or torn at the end is cut off. */
 static int read_records(struct journal *j, size_t file_bytes, int (*each)(void *context, const struct journal_record *r), void *context,
-                        struct error *e)
+                        struct journal_found *found, struct error *e)
 {
     double *norm = calloc(j->positions ? j->positions : 1, sizeof *norm);
     if (!norm)
         return fail_memory(e, (double)j->positions * sizeof *norm, "a record of the journal");
     int result = 0;
-    size_t body = j->record_bytes - CHECKSUM_BYTES;
-    while (file_bytes - j->size >= j->record_bytes) {
+    size_t body = j->record_bytes - CHECKSUM_BYTES, at = j->size;
+    for (; file_bytes - at >= j->record_bytes; at += j->record_bytes) {
         const unsigned char *p = j->record;
-        if ((result = file_read_at(j->descriptor, j->path, j->record, j->record_bytes, j->size, e)))
+        if ((result = file_read_at(j->descriptor, j->path, j->record, j->record_bytes, at, e)))
             goto end;
-        if (get64(p + body) != XXH3_64bits_withSeed(p, body, j->digest))
-            break;
+        if (get64(p + body) != XXH3_64bits_withSeed(p, body, j->digest)) {
+            found->damaged++;
+            continue;
+        }
         struct journal_record r = {.model = get32(p), .segment = get32(p + 4), .status = p[8], .norm = norm};
         memcpy(&r.logprob, p + 16, sizeof r.logprob);
         memcpy(norm, p + RECORD_FIXED_BYTES, j->positions * sizeof *norm);
@@ -256,8 +258,10 @@ static int read_records(struct journal *j, size_t file_bytes, int (*each)(void *
             result = e && e->text[0] ? -1 : fail(e, "%s: the record of model %u, segment %u does not fit this run", j->path, r.model, r.segment);
             goto end;
         }
-        j->size += j->record_bytes;
+        found->records++;
+        j->size = at + j->record_bytes;
     }
+    found->torn = file_bytes - at;
     if (j->size < file_bytes && (ftruncate(j->descriptor, (off_t)j->size) || fsync(j->descriptor)))
         result = fail(e, "%s: its torn end cannot be cut off: %s", j->path, strerror(errno));
 end:
@@ -266,9 +270,9 @@ end:
 }
 
 struct journal *journal_resume(const char *path, size_t positions, const char *settings,
-                               int (*each)(void *context, const struct journal_record *r), void *context, int *absent, struct error *e)
+                               int (*each)(void *context, const struct journal_record *r), void *context, struct journal_found *found, struct error *e)
 {
-    *absent = 0;
+    *found = (struct journal_found){0};
     if (e)
         e->text[0] = '\0';
     struct journal *j = prepare(path, positions, settings, e);
@@ -277,11 +281,11 @@ struct journal *journal_resume(const char *path, size_t positions, const char *s
     struct stat st;
     j->descriptor = open(path, O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (j->descriptor < 0 || fstat(j->descriptor, &st)) {
-        *absent = errno == ENOENT;
+        found->absent = errno == ENOENT;
         fail(e, "%s: cannot be opened: %s", path, strerror(errno));
     } else if (!S_ISREG(st.st_mode)) {
         fail(e, "%s: is no journal of reach (expected a regular file)", path);
-    } else if (check_header(j, (size_t)st.st_size, settings, e) == 0 && read_records(j, (size_t)st.st_size, each, context, e) == 0) {
+    } else if (check_header(j, (size_t)st.st_size, settings, e) == 0 && read_records(j, (size_t)st.st_size, each, context, found, e) == 0) {
         j->synced = seconds_now();
         return j;
     }

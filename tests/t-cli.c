@@ -520,6 +520,44 @@ static void interrupted_runs_go_on(void **state)
     assert_same_results("run-whole", "run-killed");
 }
 
+/* A flipped byte in the middle of the journal costs one record, and a line says so. */
+static void a_damaged_record_is_told(void **state)
+{
+    char line[512], byte = 0;
+    struct outcome o = interrupted("run-flipped", SIGKILL);
+    int journal = open(at("run-flipped/erf.part"), O_RDWR);
+    off_t middle = (off_t)size_of(at("run-flipped/erf.part")) / 2;
+
+    (void)state;
+    outcome_free(&o);
+    assert_true(journal >= 0);
+    assert_int_equal(pread(journal, &byte, 1, middle), 1);
+    byte ^= 4;
+    assert_int_equal(pwrite(journal, &byte, 1, middle), 1);
+    close(journal);
+    snprintf(line, sizeof line, long_run, "run-flipped", "--resume");
+    o = reach(line);
+    if (o.status != 0 || lines(o.err) != 1 || !strstr(o.err, "run-flipped/erf.part: 1 of ") || !strstr(o.err, "records is passed over: its checksum is wrong"))
+        fail_msg("exit %d: %s", o.status, o.err);
+    outcome_free(&o);
+    assert_same_results("run-whole", "run-flipped");
+}
+
+/* Sums of attention whose journal is gone are of no run. */
+static void sums_without_a_journal_are_dropped(void **state)
+{
+    FILE *f;
+
+    (void)state;
+    expect("erf window --text text --length 64 --segments 3 --quiet -o sums", 0, NULL);
+    f = fopen(at("sums/erf.part.attention"), "w");
+    assert_non_null(f);
+    fputs("of another run", f);
+    fclose(f);
+    expect("erf window --text text --length 64 --segments 3 --attention --quiet -o sums --force --resume", 0, NULL);
+    assert_false(exists(at("sums/erf.part.attention")));
+}
+
 static void resume_without_a_journal_starts_afresh(void **state)
 {
     (void)state;
@@ -593,6 +631,8 @@ int main(void)
         cmocka_unit_test(without_gnuplot),
         cmocka_unit_test(plot_combines_results),
         cmocka_unit_test(interrupted_runs_go_on),
+        cmocka_unit_test(a_damaged_record_is_told),
+        cmocka_unit_test(sums_without_a_journal_are_dropped),
         cmocka_unit_test(resume_without_a_journal_starts_afresh),
     };
 

@@ -28,9 +28,9 @@ static struct journal_record record_of(uint32_t k, double norm[POSITIONS])
     return (struct journal_record){.model = k % 2, .segment = 100 + k, .status = (uint8_t)(1 + k % 2), .logprob = -0.3 * k, .norm = norm};
 }
 
-/* Counts the records and compares them with record_of; stops at `stop_at`. */
+/* Counts the records and compares them with record_of, `missing` of which from `gap` on are left out; stops at `stop_at`. */
 struct seen {
-    uint32_t count, stop_at;
+    uint32_t count, stop_at, gap, missing;
     int wrong;
 };
 
@@ -38,6 +38,8 @@ static int look(void *context, const struct journal_record *r)
 {
     struct seen *seen = context;
     double norm[POSITIONS];
+    if (seen->missing && seen->count == seen->gap)
+        seen->count += seen->missing;
     struct journal_record want = record_of(seen->count, norm);
     if (seen->count == seen->stop_at)
         return 1;
@@ -69,12 +71,22 @@ static unsigned char *whole_journal(size_t *size)
     return scratch_read(path, size);
 }
 
+static struct journal_found found; /* by resume */
+
 static struct journal *resume(const char *path, struct seen *seen, struct error *e)
 {
-    int absent = 7;
     *seen = (struct seen){.stop_at = UINT32_MAX};
-    struct journal *j = journal_resume(path, POSITIONS, settings, look, seen, &absent, e);
-    assert_int_equal(absent, 0);
+    struct journal *j = journal_resume(path, POSITIONS, settings, look, seen, &found, e);
+    assert_int_equal(found.absent, 0);
+    return j;
+}
+
+static struct journal *resume_without(const char *path, uint32_t gap, uint32_t missing, struct seen *seen, struct error *e)
+{
+    *seen = (struct seen){.stop_at = UINT32_MAX, .gap = gap, .missing = missing};
+    struct journal *j = journal_resume(path, POSITIONS, settings, look, seen, &found, e);
+    if (seen->count == gap)
+        seen->count += missing; /* nothing came behind the gap */
     return j;
 }
 
@@ -130,7 +142,7 @@ static void test_torn(void **state)
     free(good);
 }
 
-/* A changed byte in record k, or zeros as a power cut leaves them: records before k are kept, the rest is cut off. */
+/* A changed byte in record k, or zeros as a power cut leaves them: that record is passed over, and cut off where it is the last. All others are kept. */
 static void test_damaged(void **state)
 {
     (void)state;
@@ -147,14 +159,33 @@ static void test_damaged(void **state)
         else
             memset(bad + start + k * RECORD_BYTES, 0, RECORD_BYTES);
         const char *path = scratch_write(scratch_folder, "bad.part", bad, size);
-        struct journal *j = resume(path, &seen, &e);
+        struct journal *j = resume_without(path, k, 1, &seen, &e);
         assert_non_null(j);
-        assert_int_equal(seen.count, k);
+        assert_int_equal(seen.count, RECORDS);
         assert_int_equal(seen.wrong, 0);
+        assert_int_equal(found.records, RECORDS - 1);
+        assert_int_equal(found.damaged, 1);
+        assert_int_equal(found.torn, 0);
+        append(j, k, k + 1);
         assert_int_equal(journal_close(j, &e), 0);
         free(scratch_read(path, &now));
-        assert_int_equal(now, start + k * RECORD_BYTES);
+        assert_int_equal(now, k == RECORDS - 1 ? size : size + RECORD_BYTES);
     }
+    /* several at the end, and half a record behind them, are cut off together */
+    memcpy(bad, good, size);
+    memset(bad + size - 2 * RECORD_BYTES, 0, 2 * RECORD_BYTES);
+    const char *path = scratch_write(scratch_folder, "bad.part", bad, size - 3);
+    struct journal *j = resume_without(path, RECORDS - 2, 2, &seen, &e);
+    assert_non_null(j);
+    assert_int_equal(found.records, RECORDS - 2);
+    assert_int_equal(found.damaged, 1);
+    assert_int_equal(found.torn, RECORD_BYTES - 3);
+    append(j, RECORDS - 2, RECORDS);
+    assert_int_equal(journal_close(j, &e), 0);
+    unsigned char *bytes = scratch_read(path, &now);
+    assert_int_equal(now, size);
+    assert_memory_equal(bytes, good, size);
+    free(bytes);
     free(good);
     free(bad);
 }
@@ -206,9 +237,8 @@ static void test_settings(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
         struct seen seen = {.stop_at = UINT32_MAX};
-        int absent;
-        assert_null(journal_resume(path, cases[i].positions, cases[i].settings, look, &seen, &absent, &e));
-        assert_int_equal(absent, 0);
+        assert_null(journal_resume(path, cases[i].positions, cases[i].settings, look, &seen, &found, &e));
+        assert_int_equal(found.absent, 0);
         assert_int_equal(seen.count, 0);
         assert_int_equal(check_message(cases[i].what, &e, cases[i].words), 0);
     }
@@ -234,17 +264,16 @@ static void test_absent_and_stopped(void **state)
     (void)state;
     struct error e = {""};
     struct seen seen = {.stop_at = 2};
-    int absent = 0;
     size_t size;
-    assert_null(journal_resume(scratch_path(scratch_folder, "absent.part"), POSITIONS, settings, look, &seen, &absent, &e));
-    assert_int_equal(absent, 1);
+    assert_null(journal_resume(scratch_path(scratch_folder, "absent.part"), POSITIONS, settings, look, &seen, &found, &e));
+    assert_int_equal(found.absent, 1);
     free(whole_journal(&size));
-    assert_null(journal_resume(scratch_path(scratch_folder, "whole.part"), POSITIONS, settings, look, &seen, &absent, &e));
-    assert_int_equal(absent, 0);
+    assert_null(journal_resume(scratch_path(scratch_folder, "whole.part"), POSITIONS, settings, look, &seen, &found, &e));
+    assert_int_equal(found.absent, 0);
     assert_int_equal(seen.count, 2);
     assert_int_equal(check_message("stopped", &e, "model 0, segment 102 does not fit"), 0);
-    assert_null(journal_resume(scratch_folder, POSITIONS, settings, look, &seen, &absent, &e));
-    assert_int_equal(absent, 0);
+    assert_null(journal_resume(scratch_folder, POSITIONS, settings, look, &seen, &found, &e));
+    assert_int_equal(found.absent, 0);
     assert_int_equal(check_message("folder", &e, "cannot be opened: Is a directory"), 0);
     assert_null(journal_create(scratch_path(scratch_folder, "no/x.part"), POSITIONS, settings, &e));
     assert_int_equal(check_message("no folder", &e, "x.part: cannot be written"), 0);

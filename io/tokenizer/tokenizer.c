@@ -3,6 +3,7 @@
 #include "io/element.h"
 #include "io/file.h"
 #include "io/json.h"
+#include "io/watch.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -349,7 +350,7 @@ static char *path_in(const char *model, const char *name, struct error *e)
 }
 
 /* The file beside the model, or text NULL when it is not there. Caller frees path and text. */
-static int read_source(struct source *out, const char *model, const char *name, size_t limit, struct error *e)
+static int read_source(struct source *out, struct watch *w, const char *model, const char *name, size_t limit, struct error *e)
 {
     char *path = path_in(model, name, e);
     *out = (struct source){.path = path};
@@ -357,7 +358,7 @@ static int read_source(struct source *out, const char *model, const char *name, 
         return -1;
     if (access(path, F_OK) != 0)
         return 0;
-    return (out->text = file_read_whole(path, limit, &out->size, e)) ? 0 : -1;
+    return watch_open(w, path, &out->size, e) >= 0 && (out->text = file_read_whole(path, limit, &out->size, e)) ? 0 : -1;
 }
 
 static void free_source(struct source *s)
@@ -369,17 +370,18 @@ static void free_source(struct source *s)
 int tokenizer_open(struct tokenizer **out, const char *model, struct error *e)
 {
     struct source json = {0}, vocabulary = {0}, merges = {0}, settings = {0};
+    struct watch w = {0};
     int result = -1;
     *out = NULL;
-    if (read_source(&json, model, "tokenizer.json", FILE_BYTES_MAX, e) ||
-        read_source(&settings, model, "tokenizer_config.json", SETTINGS_BYTES_MAX, e))
+    if (read_source(&json, &w, model, "tokenizer.json", FILE_BYTES_MAX, e) ||
+        read_source(&settings, &w, model, "tokenizer_config.json", SETTINGS_BYTES_MAX, e))
         goto end;
     if (json.text) {
         *out = tokenizer_parse(json, settings.text ? &settings : NULL, e);
         result = *out ? 0 : -1;
         goto end;
     }
-    if (read_source(&vocabulary, model, "vocab.json", FILE_BYTES_MAX, e) || read_source(&merges, model, "merges.txt", FILE_BYTES_MAX, e))
+    if (read_source(&vocabulary, &w, model, "vocab.json", FILE_BYTES_MAX, e) || read_source(&merges, &w, model, "merges.txt", FILE_BYTES_MAX, e))
         goto end;
     result = 0;
     if (vocabulary.text && merges.text) {
@@ -387,6 +389,12 @@ int tokenizer_open(struct tokenizer **out, const char *model, struct error *e)
         result = *out ? 0 : -1;
     }
 end:
+    if (result == 0 && watch_check(&w, e)) { /* files of two tokenizers would be taken for one */
+        tokenizer_close(*out);
+        *out = NULL;
+        result = -1;
+    }
+    watch_close(&w);
     free_source(&json);
     free_source(&settings);
     free_source(&vocabulary);

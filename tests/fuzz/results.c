@@ -46,7 +46,7 @@ int fuzz_journal(const uint8_t *data, size_t size)
     static const char settings[] = "seed=1\nlength=4\nmodel=a b\n";
     struct error e = {""};
     double sum = 0;
-    int absent;
+    struct journal_found found;
     uint8_t *copy = (uint8_t *)fuzz_text(data, size);
     uint64_t length, digest, checksum;
     if (size >= FIXED + CHECKSUM) {
@@ -60,7 +60,7 @@ int fuzz_journal(const uint8_t *data, size_t size)
             memcpy(copy + at + RECORD - CHECKSUM, &checksum, sizeof checksum);
         }
     }
-    struct journal *j = journal_resume(fuzz_write("erf.part", copy, size), POSITIONS, settings, add_record, &sum, &absent, &e);
+    struct journal *j = journal_resume(fuzz_write("erf.part", copy, size), POSITIONS, settings, add_record, &sum, &found, &e);
     free(copy);
     if (!j)
         return 0;
