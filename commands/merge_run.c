@@ -1,7 +1,9 @@
 /* The run that was divided into shards, made again from what the results say: no model and no text is needed. */
 #include "commands/merge.h"
 
+#include "analyze/curve.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -189,6 +191,24 @@ static int take_field(struct erf_model *m, struct erf_target *t, struct erf_fiel
     return 0;
 }
 
+/* Each segment is usable or not as its shard found it: other numbers stand there now, or none. */
+static int check_segments(const struct shard *s, const struct result_model *from, struct error *e)
+{
+    size_t n = from->positions;
+    double *share = calloc(n, sizeof *share);
+    int rc = share ? 0 : fail_memory(e, (double)n * sizeof *share, "a segment");
+
+    for (size_t i = 0; i < from->segments && rc == 0; i++) {
+        int usable = isfinite(from->logprob[i]) && curve_share(share, from->norm + i * n, n) == 0;
+
+        if (usable != (from->status[i] == SEGMENT_DONE))
+            rc = fail(e, "%s: %s, target %zu, layer %zu: the status of segment %zu is %d, and its norms and log p are%s such as are used (expected %s)", s->path,
+                      from->name, n + 1, from->layer, i, from->status[i], usable ? "" : " not", usable ? "1" : "2");
+    }
+    free(share);
+    return rc;
+}
+
 static int take_attention(struct erf_model *m, const struct shard *s, const struct result_model *from, struct error *e)
 {
     struct erf_attention *a = &m->attention;
@@ -230,7 +250,7 @@ static int fill_from(struct erf_run *r, const struct shard *s, struct error *e)
                     fail(e, "%s: does not hold what its command says of %s, target %zu, layer %d", s->path, m->argument->name, target->length, target->fields[k].layer);
                     goto end;
                 }
-                if (is_main && r->options->attention && take_attention(m, s, from, e) != 0)
+                if (check_segments(s, from, e) != 0 || (is_main && r->options->attention && take_attention(m, s, from, e) != 0))
                     goto end;
             }
     }

@@ -119,6 +119,11 @@ static int add_table(struct fields *all, const char *path, double *epsilon, long
         if (has_all_heads(&t, name) && strcmp(cell(&t, row, COLUMN_HEAD), "all") != 0)
             continue;
         value = field_of_row(&t, row);
+        if (isnan(value)) {
+            fail(e, "%s: row %zu has \"%s\" as trf_hi and \"%s\" as log10_trf_hi (expected numbers, or inf)", path, row + 1, cell(&t, row, COLUMN_TRF_HI),
+                 cell(&t, row, COLUMN_LOG10_TRF_HI));
+            goto end;
+        }
         if (depth > 1) {
             field->trf_depth = fmax(field->trf_depth, value);
             *layers = depth;

@@ -541,6 +541,18 @@ static int check_status(const struct result_model *m, const char *path, struct e
     return 0;
 }
 
+/* No run writes other curves: of these the figures would show nothing, without a word. */
+static int check_curves(const struct result_model *m, const char *path, struct error *e)
+{
+    static const char *const names[] = {"s", "c", "c_lo", "c_hi"};
+    const double *const curves[] = {m->s, m->c, m->c_lo, m->c_hi};
+    for (int k = 0; k < 4; k++)
+        for (size_t i = 0; i < m->positions; i++)
+            if (!(curves[k][i] >= 0 && curves[k][i] <= 1 + 1e-9)) /* up to rounding */
+                return fail(e, "%s: %s/%s at position %zu is %g (expected a share from 0 to 1)", path, m->name, names[k], i + 1, curves[k][i]);
+    return 0;
+}
+
 /* All that the first child tells. */
 static int read_heads(struct data *d, struct error *e)
 {
@@ -570,7 +582,7 @@ static int read_arrays(struct data *d, struct error *e)
     int result = confine(&none, &size, read_data, d, memory, HDF_SECONDS + out->memory_bytes / HDF_BYTES_A_SECOND, path, e);
     free(none);
     for (size_t i = 0; result == 0 && i < out->model_count; i++)
-        result = check_status(&out->models[i], path, e);
+        result = check_status(&out->models[i], path, e) || check_curves(&out->models[i], path, e) ? -1 : 0;
     return result;
 }
 

@@ -317,6 +317,18 @@ static void set_text(hid_t object, const char *name, const char *value)
     H5Aclose(a);
 }
 
+/* All numbers of a dataset become NaN. */
+static void set_nan(hid_t model, const char *name)
+{
+    double values[64];
+    hid_t set = H5Dopen2(model, name, H5P_DEFAULT);
+
+    for (size_t i = 0; i < 64; i++)
+        values[i] = NAN;
+    assert_true(set >= 0 && H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    H5Dclose(set);
+}
+
 static void forge(hid_t file, hid_t model, size_t which)
 {
     switch (which) {
@@ -333,6 +345,8 @@ static void forge(hid_t file, hid_t model, size_t which)
     case 10: set_whole(model, "attention_used", 99); break;
     case 11: set_text(model, "attention_trf", "= 1 1 1"); break;
     case 12: set_text(model, "shard", "9223372036854775807/9223372036854775807"); break;
+    case 13: set_nan(model, "logprob"); break;
+    case 14: set_nan(model, "c_lo"); break;
     }
 }
 
@@ -342,7 +356,8 @@ static void forged_shards_are_refused(void **state)
                                        "has norms of 63 positions (expected 29)", "window lacks the attention of its 3 layers and 2 heads",
                                        "attention_trf is damaged", "its command is not understood: reach erf window alibi", "its models are not those of its command",
                                        "does not hold what its command says", "the attribute shard of window is \"1\"", "attention_used", "attention_trf is damaged",
-                                       "which are not those of shard"};
+                                       "which are not those of shard",
+                                       "forged/erf.h5: window, target 64, layer 0: the status of segment 0 is 1", "forged/erf.h5: window/c_lo at position 1 is nan"};
 
     (void)state;
     run("erf window alibi rotary --text text --length 64 --segments 7 --bootstrap 20 --attention --quiet --shard 1/1 -o lone");
@@ -368,6 +383,7 @@ static void forged_shards_are_refused(void **state)
         expect("merge forged -o m", 1, said[i]);
         assert_false(exists(at("m/erf.h5")));
     }
+    expect("plot forged -o m", 1, "forged/erf.h5: window/c_lo at position 1 is nan");
 }
 
 /* Words come back from a command as a shell would read them. */

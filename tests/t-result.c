@@ -564,6 +564,30 @@ static void test_refused_reading(void **state)
 }
 
 /* Bytes changed anywhere, one at a time: the file is refused or read, and what is read has its shapes. HDF5 itself would crash on some of them. */
+/* A curve that no run writes is refused with its place. */
+static void test_refused_curves(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"s", "c", "c_lo", "c_hi"};
+    static const double values[] = {NAN, INFINITY, -INFINITY, -0.1, 1.1};
+    for (size_t i = 0; i < 4 * sizeof values / sizeof *values; i++) {
+        struct error e = {""};
+        struct result got, r = *fill_example();
+        double spoiled[POSITIONS];
+        struct result_model *m = &example.models[MODELS - 1];
+        memcpy(spoiled, example.vector, sizeof spoiled);
+        spoiled[POSITIONS - 1] = values[i / 4];
+        *(i % 4 == 0 ? &m->s : i % 4 == 1 ? &m->c : i % 4 == 2 ? &m->c_lo : &m->c_hi) = spoiled;
+        const char *path = scratch_path(scratch_folder, "curves.h5");
+        assert_int_equal(result_write(path, &r, &e), 0);
+        assert_int_equal(result_read(path, &got, &e), -1);
+        char words[200];
+        snprintf(words, sizeof words, "curves.h5: %s/%s at position %d is |expected a share from 0 to 1", m->name, names[i % 4], POSITIONS);
+        assert_int_equal(check_message("curve", &e, words), 0);
+    }
+    unlink(scratch_path(scratch_folder, "curves.h5"));
+}
+
 static void test_damaged(void **state)
 {
     (void)state;
@@ -614,7 +638,7 @@ int main(void)
         cmocka_unit_test(test_refused_writing),
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_refused_reading),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_refused_curves), cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
