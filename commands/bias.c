@@ -240,7 +240,7 @@ static char *command_text(const struct bias_options *o)
     return text;
 }
 
-static int write_csv(const struct bias_run *r, const char *const *comments, const char *path, struct error *e)
+static int write_csv(const struct bias_run *r, const char *const *comments, const char *path, struct atomic_file *out, struct error *e)
 {
     struct csv *csv = csv_create(path, comments, "formula,head,distance,bias,layer", e);
     size_t length = (size_t)r->options->length;
@@ -268,7 +268,7 @@ static int write_csv(const struct bias_run *r, const char *const *comments, cons
                     csv_end_row(csv);
                 }
     }
-    return csv_close(csv, e);
+    return csv_stage(csv, out, e);
 }
 
 static int add_drawn(struct matrix_bias *out, const struct bias_values *v, int row, size_t length, struct error *e)
@@ -302,7 +302,7 @@ static int write_figures(const struct bias_run *r, const char *const *comments, 
 
         drawn_rc = figure_bias(o->folder, "bias", drawn, (size_t)count, length, comments, o->formats, e);
         rc = drawn_rc < 0 ? -1 : figure_matrix(o->folder, "matrix", drawn + (heads > 1 ? count - 1 : 0), (size_t)panels, length, comments, o->formats, e);
-        rc = rc == 0 ? drawn_rc : rc;
+        rc = rc >= 0 && drawn_rc > rc ? drawn_rc : rc;
     }
     for (int i = 0; i < count; i++)
         free((char *)drawn[i].label);
@@ -311,6 +311,8 @@ static int write_figures(const struct bias_run *r, const char *const *comments, 
 
 static int write_all(const struct bias_run *r, struct error *e)
 {
+    static const char *const names[] = {"bias.csv", NULL}, *const stems[] = {"bias", "matrix", NULL};
+    struct results_files ready = {.count = 1};
     char *command = command_text(r->options), *path = results_path(r->options->folder, "bias.csv", e);
     const char *comments[] = {"reach " REACH_VERSION, command,
                               "units: distance in tokens, bias in natural logarithms of attention weight; head all: all heads alike; layer of a checkpoint, from 1", NULL};
@@ -318,7 +320,7 @@ static int write_all(const struct bias_run *r, struct error *e)
 
     if (!command)
         fail(e, "%s: out of memory", r->options->folder);
-    else if (path && write_csv(r, comments, path, e) == 0) {
+    else if (path && write_csv(r, comments, path, &ready.file[0], e) == 0 && results_place(&ready, r->options->folder, names, stems, e) == 0) {
         comments[2] = NULL;
         rc = write_figures(r, comments, e);
     }
@@ -334,7 +336,7 @@ static int run(struct bias_run *r, struct error *e)
     static const char *const names[] = {"bias.csv", "bias.gp", "matrix.gp", NULL};
     const struct bias_options *o = r->options;
     struct results results = {.lock = -1};
-    int status = formula_arguments_read(&r->arguments, &o->arguments, &o->formulas, e), rc = 0;
+    int status = formula_arguments_read(&r->arguments, &o->arguments, &o->formulas, e), drawn = 0, rc = 0;
 
     if (status != EXIT_DONE)
         return status;
@@ -343,16 +345,15 @@ static int run(struct bias_run *r, struct error *e)
     if (rc == 0)
         rc = evaluate(r, e);
     if (rc == 0 && o->folder) {
-        rc = write_all(r, e);
-        if (rc > 0) {
+        drawn = write_all(r, e);
+        rc = drawn < 0 ? -1 : 0;
+        if (drawn == FIGURE_NO_GNUPLOT)
             fprintf(stderr, "reach bias: %s\n", e->text);
-            rc = 0;
-        }
     }
     results_close(&results);
     if (rc == 0)
         rc = print_all(r, e);
-    return rc == 0 ? EXIT_DONE : EXIT_FAILED;
+    return rc == 0 && drawn != FIGURE_NOT_DRAWN /* its message is there still */ ? EXIT_DONE : EXIT_FAILED;
 }
 
 int main_bias(int argc, char **argv)

@@ -4,6 +4,7 @@
 #include "commands/threads.h"
 
 #include "io/atomic.h"
+#include "plots/figure.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ static int run_in_folder(struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;
     char *journal = erf_path(o->folder, "erf.part", e);
+    struct error why; /* there are no pictures */
     int rc = -1, drawn;
 
     if (!journal)
@@ -27,9 +29,10 @@ static int run_in_folder(struct erf_run *r, struct error *e)
     drawn = erf_write(r, o->folder, e);
     if (drawn < 0)
         goto end;
-    if (drawn > 0) {
+    why = *e;
+    if (drawn == FIGURE_NO_GNUPLOT) {
         progress_clear(r->progress);
-        fprintf(stderr, "reach erf: %s\n", e->text);
+        fprintf(stderr, "reach erf: %s\n", why.text);
     }
     erf_journal_remove(journal);
     progress_message(r->progress, "results are in %s", o->folder);
@@ -38,6 +41,8 @@ static int run_in_folder(struct erf_run *r, struct error *e)
         fflush(stdout);
         rc = erf_check_precision(r, e);
     }
+    if (rc == 0 && drawn == FIGURE_NOT_DRAWN)
+        rc = fail(e, "%s", why.text);
 end:
     free(journal);
     return rc;

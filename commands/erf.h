@@ -7,6 +7,7 @@
 #include "commands/models.h"
 #include "commands/options.h"
 #include "commands/progress.h"
+#include "io/atomic.h"
 #include "io/tokens.h"
 #include "kernels/ops.h"
 #include "model/attribution.h"
@@ -158,8 +159,8 @@ int erf_attention_room(struct erf_run *r, struct error *e) MUST_USE;
 char *erf_attention_theory(const struct erf_run *r, const struct erf_model *m);
 struct engine_options erf_attention_options(const struct erf_run *r, const struct erf_model *m);
 int erf_attention_print(const struct erf_run *r, struct error *e) MUST_USE;
-/* Writes attention.csv, and attention.gp with its pictures, which returns as figure_draw does. */
-int erf_attention_write(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
+/* Writes attention.csv at PATH, but for the renaming, and attention.gp with its pictures, which returns as figure_draw does. */
+int erf_attention_write(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
 int erf_attention_draw(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
 void erf_attention_free(struct erf_attention *a);
 /* eps = 1 - threshold as the decimal that it is: 0.01 for 0.99. */
@@ -167,7 +168,7 @@ void erf_epsilon_text(char out[32], double threshold);
 
 /* 1 and a message if FOLDER holds results. */
 int erf_results_exist(const char *folder, struct error *e);
-/* Writes erf.h5, curve.csv, summary.csv, erf.gp and the pictures. 0; 1 when only the pictures are missing (message); -1. */
+/* Writes erf.h5, curve.csv, summary.csv, erf.gp and the pictures. Returns as figure_draw does. */
 int erf_write(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
 /* The table, the paired differences and notes, to standard output. */
 int erf_print(const struct erf_run *r, struct error *e) MUST_USE;

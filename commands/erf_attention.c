@@ -443,16 +443,16 @@ int erf_attention_measure(struct erf_run *r, const char *path, struct error *e)
 
 /* ---- what is said of it ---- */
 
-int erf_attention_write(const struct erf_run *r, const char *folder, struct error *e)
+int erf_attention_write(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
 {
-    char *path = erf_path(folder, "attention.csv", e), *command = NULL;
+    char *command = NULL;
     struct csv *csv = NULL;
 
-    if (path && asprintf(&command, "command: %s", r->command) < 0) {
+    if (asprintf(&command, "command: %s", r->command) < 0) {
         command = NULL;
         fail(e, "%s: out of memory", path);
     }
-    if (path && command) {
+    if (command) {
         const char *comments[] = {"reach " REACH_VERSION, command,
                                   "units: layer and head from 1; attention_erf, trf, trf_length in tokens: the smallest windows that hold a share "
                                   "above 1 - epsilon of the attention (its mean over segments and the queries of their second half, by distance), of "
@@ -461,7 +461,6 @@ int erf_attention_write(const struct erf_run *r, const char *folder, struct erro
 
         csv = csv_create(path, comments, "model,layer,head,epsilon,attention_erf,trf,trf_length,verdict,segments,excluded", e);
     }
-    free(path);
     free(command);
     if (!csv)
         return -1;
@@ -491,7 +490,7 @@ int erf_attention_write(const struct erf_run *r, const char *folder, struct erro
                     csv_end_row(csv);
                 }
     }
-    return csv_close(csv, e);
+    return csv_stage(csv, out, e);
 }
 
 /* The TRF of each head, one row a bias: cells behind the first one. Layers that share the bias of the one before are left out; the last row is for l = 0. */

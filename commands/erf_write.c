@@ -1,6 +1,7 @@
 /* Results of `reach erf` on disk. */
 #include "commands/erf.h"
 
+#include "commands/results.h"
 #include "io/csv.h"
 #include "io/result.h"
 #include "plots/figure.h"
@@ -181,7 +182,7 @@ static int put_attention(struct result_model *out, uint64_t **words, const struc
     return 0;
 }
 
-static int write_h5(const struct erf_run *r, const char *path, struct error *e)
+static int write_h5(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
 {
     size_t count = count_all(r), at = 0;
     struct result result = {.version = (char[]){REACH_VERSION}, .command = r->command, .model_count = count};
@@ -201,33 +202,33 @@ static int write_h5(const struct erf_run *r, const char *path, struct error *e)
             for (int k = 0; k < m->field_count; k++, at++) {
                 const struct erf_target *target = &m->targets[t];
                 const struct erf_field *field = &target->fields[k];
-                struct result_model *out = &result.models[at];
+                struct result_model *model = &result.models[at];
                 int is_main = t == 0 && k == 0;
 
                 if ((is_main ? describe(&attributes[at], r, m, e) : describe_field(&attributes[at], r, m, target, field, e)) != 0)
                     goto end;
-                snprintf(out->name, sizeof out->name, "%s", m->argument->name);
-                out->target = is_main ? 0 : target->length;
-                out->layer = (size_t)field->layer;
-                out->segments = m->segments.count;
-                out->positions = target->length - 1;
-                out->wide = strcmp(r->options->dtype, "f64") == 0;
-                out->norm = field->norm;
-                out->logprob = target->logprob;
-                out->status = field->status;
-                out->start = m->segments.start;
-                out->s = field->summary.s;
-                out->c = field->summary.c;
-                out->c_lo = field->summary.c_lo;
-                out->c_hi = field->summary.c_hi;
-                out->completeness = (double *)target->completeness;
-                if (is_main && m->attention.mass && put_attention(out, &words[i], r, m, e) != 0)
+                snprintf(model->name, sizeof model->name, "%s", m->argument->name);
+                model->target = is_main ? 0 : target->length;
+                model->layer = (size_t)field->layer;
+                model->segments = m->segments.count;
+                model->positions = target->length - 1;
+                model->wide = strcmp(r->options->dtype, "f64") == 0;
+                model->norm = field->norm;
+                model->logprob = target->logprob;
+                model->status = field->status;
+                model->start = m->segments.start;
+                model->s = field->summary.s;
+                model->c = field->summary.c;
+                model->c_lo = field->summary.c_lo;
+                model->c_hi = field->summary.c_hi;
+                model->completeness = (double *)target->completeness;
+                if (is_main && m->attention.mass && put_attention(model, &words[i], r, m, e) != 0)
                     goto end;
-                out->attributes = attributes[at].list;
-                out->attribute_count = attributes[at].count;
+                model->attributes = attributes[at].list;
+                model->attribute_count = attributes[at].count;
             }
     }
-    rc = result_write(path, &result, e);
+    rc = result_stage(path, &result, out, e);
 end:
     for (size_t i = 0; attributes && i < count; i++)
         free_attributes(&attributes[i]);
@@ -269,7 +270,7 @@ static void write_curve_of(struct csv *csv, const struct erf_run *r, const struc
     }
 }
 
-static int write_curve(const struct erf_run *r, const char *path, struct error *e)
+static int write_curve(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
 {
     char *command = command_comment(r);
     const char *comments[] = {"reach " REACH_VERSION, command,
@@ -290,7 +291,7 @@ static int write_curve(const struct erf_run *r, const char *path, struct error *
             for (int k = 0; k < m->field_count; k++)
                 write_curve_of(csv, r, m, &m->targets[t], &m->targets[t].fields[k]);
     }
-    return csv_close(csv, e);
+    return csv_stage(csv, out, e);
 }
 
 static void write_summary_of(struct csv *csv, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t, const struct erf_field *f)
@@ -323,7 +324,7 @@ static void write_summary_of(struct csv *csv, const struct erf_run *r, const str
     }
 }
 
-static int write_summary(const struct erf_run *r, const char *path, struct error *e)
+static int write_summary(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
 {
     char *command = command_comment(r);
     const char *comments[] = {"reach " REACH_VERSION, command,
@@ -348,7 +349,7 @@ static int write_summary(const struct erf_run *r, const char *path, struct error
             for (int k = 0; k < m->field_count; k++)
                 write_summary_of(csv, r, m, &m->targets[t], &m->targets[t].fields[k]);
     }
-    return csv_close(csv, e);
+    return csv_stage(csv, out, e);
 }
 
 static int write_figure(const struct erf_run *r, const char *folder, struct error *e)
@@ -408,58 +409,45 @@ int erf_results_exist(const char *folder, struct error *e)
     return 0;
 }
 
-/* What an earlier run with other options left, and would be taken for this one's. */
-static int remove_stale(const struct erf_run *r, const char *folder, struct error *e)
-{
-    const struct {
-        const char *stem;
-        int wanted;
-    } extras[] = {{"layers", r->options->layer != LAYER_NONE}, {"targets", r->target_count > 1}, {"attention", r->options->attention}};
-    static const char *const ends[] = {"gp", "png", "svg", "pdf", "csv"};
-
-    for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
-        for (size_t k = 0; k < sizeof ends / sizeof *ends && !extras[i].wanted; k++) {
-            char name[32], *path;
-
-            snprintf(name, sizeof name, "%s.%s", extras[i].stem, ends[k]);
-            path = erf_path(folder, name, e);
-            if (!path)
-                return -1;
-            unlink(path);
-            free(path);
-        }
-    return 0;
-}
-
 int erf_write(const struct erf_run *r, const char *folder, struct error *e)
 {
     const struct {
         const char *name;
-        int (*write)(const struct erf_run *, const char *, struct error *);
-    } files[] = {{"erf.h5", write_h5}, {"curve.csv", write_curve}, {"summary.csv", write_summary}};
+        int wanted;
+        int (*write)(const struct erf_run *, const char *, struct atomic_file *, struct error *);
+    } files[] = {{"erf.h5", 1, write_h5}, {"curve.csv", 1, write_curve}, {"summary.csv", 1, write_summary}, {"attention.csv", r->options->attention, erf_attention_write}};
     const struct {
+        const char *stem;
         int wanted;
         int (*draw)(const struct erf_run *, const char *, struct error *);
-    } figures[] = {{1, write_figure}, {r->options->layer != LAYER_NONE, erf_layers_draw}, {r->target_count > 1, erf_targets_draw},
-                   {r->options->attention, erf_attention_draw}};
+    } figures[] = {{"erf", 1, write_figure}, {"layers", r->options->layer != LAYER_NONE, erf_layers_draw}, {"targets", r->target_count > 1, erf_targets_draw},
+                   {"attention", r->options->attention, erf_attention_draw}};
+    enum { FILES = sizeof files / sizeof *files, FIGURES = sizeof figures / sizeof *figures };
+    const char *names[FILES + 1] = {NULL}, *stems[FIGURES + 1] = {NULL}; /* of this run or an earlier one */
+    struct results_files ready = {.count = 0};
     int missing = 0;
 
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        char *path = erf_path(folder, files[i].name, e);
-        int rc = path ? files[i].write(r, path, e) : -1;
+    for (int i = 0; i < FILES; i++) {
+        char *path = erf_path(folder, names[i] = files[i].name, e);
+        int rc = !path ? -1 : files[i].wanted ? files[i].write(r, path, &ready.file[ready.count], e) : 0;
 
         free(path);
-        if (rc != 0)
+        if (rc != 0) {
+            results_abandon(&ready);
             return -1;
+        }
+        ready.count += files[i].wanted;
     }
-    if (remove_stale(r, folder, e) != 0 || (r->options->attention && erf_attention_write(r, folder, e) != 0))
+    for (int i = 0; i < FIGURES; i++)
+        stems[i] = figures[i].stem;
+    if (results_place(&ready, folder, names, stems, e) != 0)
         return -1;
-    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) { /* the scripts are written also where pictures cannot be drawn */
+    for (int i = 0; i < FIGURES; i++) { /* the scripts are written also where pictures cannot be drawn */
         int rc = figures[i].wanted ? figures[i].draw(r, folder, e) : 0;
 
         if (rc < 0)
             return -1;
-        missing |= rc;
+        missing = rc > missing ? rc : missing;
     }
     return missing;
 }

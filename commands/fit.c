@@ -304,7 +304,7 @@ static int run(struct fit_run *r, struct error *e)
     const struct fit_options *o = r->options;
     struct results results = {.lock = -1};
     struct formula_error problem;
-    int status, rc = 0;
+    int status, drawn = 0, rc = 0;
 
     if (fit_form_parse(&r->form, o->form, &problem) != 0) {
         fail(e, "--form: \"%s\", at character %zu: %s", o->form, problem.at + 1, problem.message);
@@ -318,18 +318,17 @@ static int run(struct fit_run *r, struct error *e)
     if (rc == 0)
         rc = solve(r, e);
     if (rc == 0 && o->folder) {
-        rc = fit_write(r, e);
-        if (rc > 0) {
+        drawn = fit_write(r, e);
+        rc = drawn < 0 ? -1 : 0;
+        if (drawn == FIGURE_NO_GNUPLOT)
             fprintf(stderr, "reach fit: %s\n", e->text);
-            rc = 0;
-        }
     }
     results_close(&results);
     if (rc == 0)
         rc = print_fits(r, e);
     if (rc == 0 && r->is_sandwich)
         rc = print_sandwich(r, e);
-    return rc == 0 ? EXIT_DONE : EXIT_FAILED;
+    return rc == 0 && drawn != FIGURE_NOT_DRAWN /* its message is there still */ ? EXIT_DONE : EXIT_FAILED;
 }
 
 int main_fit(int argc, char **argv)

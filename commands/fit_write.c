@@ -54,7 +54,7 @@ static void write_rows(struct csv *csv, const struct fit_run *r, const struct fi
     }
 }
 
-static int write_csv(const struct fit_run *r, const char *const *comments, const char *path, struct error *e)
+static int write_csv(const struct fit_run *r, const char *const *comments, const char *path, struct atomic_file *out, struct error *e)
 {
     struct csv *csv = csv_create(path, comments, "formula,head,form,first,last,coefficient,value,std_error,r2,layer", e);
 
@@ -63,7 +63,7 @@ static int write_csv(const struct fit_run *r, const char *const *comments, const
     for (size_t i = 0; i < r->count; i++)
         for (int member = 0; member < (r->points[i].members ? r->points[i].member_count : 1); member++)
             write_rows(csv, r, &r->points[i], member);
-    return csv_close(csv, e);
+    return csv_stage(csv, out, e);
 }
 
 /* What the key of the figure says of a fit: "y = a + b*ln(1+t), a = -0.794, b = -0.832, R^2 = 0.723". Caller frees. */
@@ -119,6 +119,8 @@ static int write_figure(const struct fit_run *r, const char *const *comments, st
 
 int fit_write(const struct fit_run *r, struct error *e)
 {
+    static const char *const names[] = {"fit.csv", NULL}, *const stems[] = {"fit", NULL};
+    struct results_files ready = {.count = 1};
     char *command = command_text(r->options), *path = results_path(r->options->folder, "fit.csv", e);
     const char *comments[] = {"reach " REACH_VERSION, command,
                               "units: first, last in tokens of distance; value and std_error of the coefficients by ordinary least squares; r2 = 1 - RSS / sum of "
@@ -128,7 +130,7 @@ int fit_write(const struct fit_run *r, struct error *e)
 
     if (!command)
         fail(e, "%s: out of memory", r->options->folder);
-    else if (path && write_csv(r, comments, path, e) == 0) {
+    else if (path && write_csv(r, comments, path, &ready.file[0], e) == 0 && results_place(&ready, r->options->folder, names, stems, e) == 0) {
         comments[2] = NULL;
         rc = write_figure(r, comments, e);
     }

@@ -67,6 +67,7 @@ int main(int argc, char **argv)
     fault_watch();
 
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is told like any other write that fails */
+    signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow further */
     if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
         print_help(stdout);
         status = EXIT_DONE;

@@ -110,6 +110,7 @@ static int clear_place(const struct merge_options *o, struct error *e)
 
 static int merge_in_folder(struct erf_run *r, const struct merge_options *o, const struct shard *shards, struct error *e)
 {
+    struct error why; /* there are no pictures */
     int drawn;
 
     if ((!o->force && clear_place(o, e) != 0) || merge_fill(r, shards, o->folders.count, e) != 0 || clear_place(o, e) != 0)
@@ -117,10 +118,13 @@ static int merge_in_folder(struct erf_run *r, const struct merge_options *o, con
     drawn = erf_write(r, o->folder, e);
     if (drawn < 0)
         return -1;
-    if (drawn > 0)
-        fprintf(stderr, "reach merge: %s\n", e->text);
+    why = *e;
+    if (drawn == FIGURE_NO_GNUPLOT)
+        fprintf(stderr, "reach merge: %s\n", why.text);
     progress_message(r->progress, "results are in %s", o->folder);
-    return erf_print(r, e);
+    if (erf_print(r, e) != 0)
+        return -1;
+    return drawn == FIGURE_NOT_DRAWN ? fail(e, "%s", why.text) : 0;
 }
 
 static int merge(const struct merge_options *o, struct error *e)

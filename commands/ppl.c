@@ -5,6 +5,7 @@
 #include "commands/results.h"
 #include "commands/run_options.h"
 #include "commands/threads.h"
+#include "plots/figure.h"
 
 #include <stdlib.h>
 
@@ -14,7 +15,7 @@ static int run(struct ppl_run *r, struct error *e)
     static const char *const names[] = {"ppl.csv", "ppl.gp", NULL};
     const struct ppl_options *o = r->options;
     struct results results = {.lock = -1};
-    int rc, drawn;
+    int rc, drawn = 0;
 
     if (ppl_prepare(r, e) != 0 || ppl_tokens_open(r, e) != 0)
         return -1;
@@ -26,13 +27,15 @@ static int run(struct ppl_run *r, struct error *e)
     if (rc == 0 && o->folder) {
         drawn = ppl_write(r, o->folder, e);
         rc = drawn < 0 ? -1 : 0;
-        if (drawn > 0)
+        if (drawn == FIGURE_NO_GNUPLOT)
             fprintf(stderr, "reach ppl: %s\n", e->text);
         if (rc == 0)
             progress_message(r->progress, "results are in %s", o->folder);
     }
     results_close(&results);
-    return rc == 0 ? ppl_print(r, e) : -1;
+    if (rc != 0 || ppl_print(r, e) != 0)
+        return -1;
+    return drawn == FIGURE_NOT_DRAWN ? -1 : 0; /* its message is there still */
 }
 
 int main_ppl(int argc, char **argv)

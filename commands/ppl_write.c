@@ -43,7 +43,7 @@ static void write_row(struct csv *csv, const struct ppl_run *r, const struct ppl
     csv_end_row(csv);
 }
 
-static int write_csv(const struct ppl_run *r, const char *path, const char *command, struct error *e)
+static int write_csv(const struct ppl_run *r, const char *path, const char *command, struct atomic_file *out, struct error *e)
 {
     const char *comments[] = {"reach " REACH_VERSION, command,
                               "units: context (inputs), stride, window (keys that every layer attends to; empty: all, or layers differ), tokens (scored "
@@ -57,7 +57,7 @@ static int write_csv(const struct ppl_run *r, const char *path, const char *comm
     for (size_t i = 0; i < r->count; i++)
         for (size_t j = 0; j < r->result_count; j++)
             write_row(csv, r, &r->models[i], &r->models[i].results[j]);
-    return csv_close(csv, e);
+    return csv_stage(csv, out, e);
 }
 
 /* What the protocol is, as the figure's title says it. */
@@ -112,6 +112,8 @@ end:
 
 int ppl_write(const struct ppl_run *r, const char *folder, struct error *e)
 {
+    static const char *const names[] = {"ppl.csv", NULL}, *const stems[] = {"ppl", NULL};
+    struct results_files ready = {.count = 1};
     char *path = results_path(folder, "ppl.csv", e), *command = NULL;
     int rc = -1;
 
@@ -119,7 +121,7 @@ int ppl_write(const struct ppl_run *r, const char *folder, struct error *e)
         command = NULL;
         fail(e, "%s: out of memory", folder);
     }
-    if (command && write_csv(r, path, command, e) == 0)
+    if (command && write_csv(r, path, command, &ready.file[0], e) == 0 && results_place(&ready, folder, names, stems, e) == 0)
         rc = write_figure(r, folder, command, e);
     free(command);
     free(path);

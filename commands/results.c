@@ -3,6 +3,8 @@
 
 #include "io/atomic.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -48,6 +50,80 @@ void results_close(struct results *r)
     r->lock = -1;
     if (r->is_new)
         rmdir(r->folder); /* only where nothing was left in it */
+}
+
+/* 1 if the name is that of a file of these which a killed run had not written to its end. */
+static int is_unfinished(const char *name, const char *const *names, const char *const *stems)
+{
+    const char *end = strstr(name, ".tmp-");
+    size_t length = *name == '.' && end ? (size_t)(end - name) - 1 : 0;
+
+    for (; length && *names; names++)
+        if (strlen(*names) == length && memcmp(name + 1, *names, length) == 0)
+            return 1;
+    for (; length && *stems; stems++)
+        if (strncmp(name + 1, *stems, strlen(*stems)) == 0 && name[1 + strlen(*stems)] == '.')
+            return 1;
+    return 0;
+}
+
+/* The folder is locked, so nobody else is writing them. */
+static void remove_unfinished(const char *folder, const char *const *names, const char *const *stems)
+{
+    DIR *d = opendir(folder);
+
+    for (struct dirent *entry; d && (entry = readdir(d));)
+        if (is_unfinished(entry->d_name, names, stems))
+            unlinkat(dirfd(d), entry->d_name, 0);
+    if (d)
+        closedir(d);
+}
+
+static int remove_old(const char *folder, const char *name, struct error *e)
+{
+    char *path = results_path(folder, name, e);
+    int rc = path ? 0 : -1;
+
+    if (path && unlink(path) != 0 && errno != ENOENT)
+        rc = fail(e, "%s: cannot be removed: %s (expected a file of an earlier result, or nothing)", path, strerror(errno));
+    free(path);
+    return rc;
+}
+
+static int remove_figure(const char *folder, const char *stem, struct error *e)
+{
+    static const char *const ends[] = {"gp", "png", "svg", "pdf"};
+    char name[64];
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        snprintf(name, sizeof name, "%s.%s", stem, ends[i]);
+        if (remove_old(folder, name, e) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int results_place(struct results_files *r, const char *folder, const char *const *names, const char *const *stems, struct error *e)
+{
+    int rc = 0;
+
+    for (int i = 0; rc == 0 && r->count > 1 && names[i]; i++) /* a single file takes the place of the old one */
+        rc = remove_old(folder, names[i], e);
+    for (int i = 0; rc == 0 && stems[i]; i++)
+        rc = remove_figure(folder, stems[i], e);
+    if (rc == 0)
+        rc = folder_sync(folder, e);
+    while (rc == 0 && r->count > 0)
+        rc = atomic_place(&r->file[--r->count], e);
+    results_abandon(r);
+    remove_unfinished(folder, names, stems);
+    return rc;
+}
+
+void results_abandon(struct results_files *r)
+{
+    while (r->count > 0)
+        atomic_abandon(&r->file[--r->count]);
 }
 
 void command_word(FILE *f, const char *word)

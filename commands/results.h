@@ -3,6 +3,7 @@
 #define REACH_COMMANDS_RESULTS_H
 
 #include "commands/options.h"
+#include "io/atomic.h"
 
 struct results {
     const char *folder; /* borrowed */
@@ -13,6 +14,20 @@ struct results {
 int results_open(struct results *r, const char *folder, const char *const *names, int force, struct error *e) MUST_USE;
 /* Unlocks; a folder that was made for nothing is removed. */
 void results_close(struct results *r);
+
+/* The files of one result, each written whole under a temporary name; the first one is what makes them a result. Zeroed: none. */
+enum { RESULTS_FILES_MAX = 4 };
+struct results_files {
+    struct atomic_file file[RESULTS_FILES_MAX];
+    int count;
+};
+
+/* Puts them in their places in FOLDER, so that a kill at any moment leaves the files of one run or of the other, never of both: removed is first what was there
+ * (`names`, and scripts and pictures of the figures `stems`, NULL-terminated lists, the file that makes them a result first of all), and the new file
+ * that makes them a result comes last. 0 or -1. */
+int results_place(struct results_files *r, const char *folder, const char *const *names, const char *const *stems, struct error *e) MUST_USE;
+void results_abandon(struct results_files *r);
+
 /* FOLDER/NAME; NULL with *e when memory runs out. Caller frees. */
 char *results_path(const char *folder, const char *name, struct error *e);
 

@@ -110,7 +110,7 @@ static int run(struct trf_run *r, struct error *e)
     static const char *const names[] = {"trf.csv", "trf.gp", NULL};
     const struct trf_options *o = r->options;
     struct results results = {.lock = -1};
-    int status, written;
+    int status, drawn = 0;
 
     status = formula_arguments_read(&r->arguments, &o->arguments, &o->formulas, e);
     if (status == EXIT_DONE && o->folder && results_open(&results, o->folder, names, o->force, e) != 0)
@@ -118,13 +118,13 @@ static int run(struct trf_run *r, struct error *e)
     if (status == EXIT_DONE)
         status = trf_analyze(r, e);
     if (status == EXIT_DONE && o->folder) {
-        written = trf_write(r, e);
-        status = written < 0 ? EXIT_FAILED : EXIT_DONE;
-        if (written > 0)
+        drawn = trf_write(r, e);
+        status = drawn < 0 ? EXIT_FAILED : EXIT_DONE;
+        if (drawn == FIGURE_NO_GNUPLOT)
             fprintf(stderr, "reach trf: %s\n", e->text);
     }
     results_close(&results);
-    if (status == EXIT_DONE && trf_print(r, e) != 0)
+    if (status == EXIT_DONE && (trf_print(r, e) != 0 || drawn == FIGURE_NOT_DRAWN)) /* its message is there still */
         status = EXIT_FAILED;
     return status;
 }

@@ -98,7 +98,7 @@ static void write_head(struct csv *csv, const struct trf_run *r, const struct tr
                 write_row(csv, r, head, layer, length, depth, i);
 }
 
-static int write_csv(const struct trf_run *r, const char *command, const char *path, struct error *e)
+static int write_csv(const struct trf_run *r, const char *command, const char *path, struct atomic_file *out, struct error *e)
 {
     const char *comments[] = {"reach " REACH_VERSION, command,
                               "units: trf_lo, trf_hi in tokens, equal when exact; sum_lo, sum_hi bounds of the sum of exp(b) over all (length inf) or the first `length` "
@@ -120,7 +120,7 @@ static int write_csv(const struct trf_run *r, const char *command, const char *p
                     write_head(csv, r, head, a->layers ? layer + 1 : 0);
             }
     }
-    return csv_close(csv, e);
+    return csv_stage(csv, out, e);
 }
 
 /* ---- figure ---- */
@@ -262,12 +262,14 @@ static int write_figure(const struct trf_run *r, const char *command, struct err
 
 int trf_write(const struct trf_run *r, struct error *e)
 {
+    static const char *const names[] = {"trf.csv", NULL}, *const stems[] = {"trf", NULL};
+    struct results_files ready = {.count = 1};
     char *command = command_text(r), *path = results_path(r->options->folder, "trf.csv", e);
     int rc = -1;
 
     if (!command)
         fail(e, "%s: out of memory", r->options->folder);
-    else if (path && write_csv(r, command, path, e) == 0)
+    else if (path && write_csv(r, command, path, &ready.file[0], e) == 0 && results_place(&ready, r->options->folder, names, stems, e) == 0)
         rc = write_figure(r, command, e);
     free(command);
     free(path);

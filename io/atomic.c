@@ -97,19 +97,25 @@ void atomic_discard(const char *temporary)
     slot_release(temporary);
 }
 
-/* Makes a rename last through a power cut. Some file systems cannot sync a folder and say EINVAL. */
+/* Some file systems cannot sync a folder and say EINVAL. */
+int folder_sync(const char *path, struct error *e)
+{
+    int descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), result = 0;
+    if (descriptor >= 0 && fsync(descriptor) && errno != EINVAL)
+        result = fail(e, "%s: cannot be synced to disk: %s", path, strerror(errno));
+    if (descriptor >= 0)
+        close(descriptor);
+    return result;
+}
+
+/* The folder that a file lies in. */
 static int sync_folder(const char *path, struct error *e)
 {
     size_t length = (size_t)(path_base(path) - path);
     char *folder = length ? strndup(path, length) : strdup(".");
     if (!folder)
         return fail_memory(e, (double)length + 1, "a path");
-    int descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int result = 0;
-    if (descriptor >= 0 && fsync(descriptor) && errno != EINVAL)
-        result = fail(e, "%s: cannot be synced to disk: %s", folder, strerror(errno));
-    if (descriptor >= 0)
-        close(descriptor);
+    int result = folder_sync(folder, e);
     free(folder);
     return result;
 }
@@ -170,7 +176,7 @@ static const char *reason_of_failed_write(FILE *stream)
     return write(fileno(stream), "", 1) < 0 ? strerror(errno) : "a write failed";
 }
 
-int atomic_commit(struct atomic_file *f, struct error *e)
+int atomic_stage(struct atomic_file *f, struct error *e)
 {
     if (ferror(f->stream)) {
         fail(e, "%s: cannot be written: %s", f->path, reason_of_failed_write(f->stream));
@@ -189,11 +195,21 @@ int atomic_commit(struct atomic_file *f, struct error *e)
         atomic_abandon(f);
         return -1;
     }
+    return 0;
+}
+
+int atomic_place(struct atomic_file *f, struct error *e)
+{
     int result = put_in_place(f->temporary, f->path, e);
     free(f->temporary);
     f->temporary = NULL;
     atomic_abandon(f);
     return result;
+}
+
+int atomic_commit(struct atomic_file *f, struct error *e)
+{
+    return atomic_stage(f, e) || atomic_place(f, e) ? -1 : 0;
 }
 
 void atomic_abandon(struct atomic_file *f)

@@ -15,6 +15,9 @@ struct atomic_file {
 int atomic_open(struct atomic_file *f, const char *path, struct error *e) MUST_USE;
 /* Checks every write, fsyncs file and folder, renames. On failure the temporary file is removed and PATH is as before. */
 int atomic_commit(struct atomic_file *f, struct error *e) MUST_USE;
+/* Its two halves, for files that only mean something together: the first checks, fsyncs and closes, the second renames. */
+int atomic_stage(struct atomic_file *f, struct error *e) MUST_USE;
+int atomic_place(struct atomic_file *f, struct error *e) MUST_USE;
 /* Closes and removes the temporary file; no-op on a committed or zeroed struct. */
 void atomic_abandon(struct atomic_file *f);
 
@@ -28,6 +31,8 @@ void atomic_discard(const char *temporary);
 /* Removes every temporary file that is open now; async-signal-safe, for a handler of SIGINT or SIGTERM. */
 void atomic_remove_all(void);
 
+/* Makes renames and removals in the folder last through a power cut, before any that come later. */
+int folder_sync(const char *path, struct error *e) MUST_USE;
 /* Makes PATH and its parents. A file in the way, or a folder that cannot be written to, is an error. */
 int folder_make(const char *path, struct error *e) MUST_USE;
 /* Locks the folder (flock on a lock file in it) and returns a descriptor to keep open, or -1: "in use by another reach". */

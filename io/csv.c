@@ -112,7 +112,7 @@ void csv_end_row(struct csv *c)
     c->fields = 0;
 }
 
-int csv_close(struct csv *c, struct error *e)
+int csv_stage(struct csv *c, struct atomic_file *out, struct error *e)
 {
     int result;
     if (c->fields)
@@ -121,10 +121,17 @@ int csv_close(struct csv *c, struct error *e)
         result = fail(e, "%s: row %zu has %zu fields (expected %zu)", c->file.path, c->bad_row, c->bad_fields, c->columns);
         atomic_abandon(&c->file);
     } else {
-        result = atomic_commit(&c->file, e);
+        result = atomic_stage(&c->file, e);
     }
+    *out = c->file;
     free(c);
     return result;
+}
+
+int csv_close(struct csv *c, struct error *e)
+{
+    struct atomic_file file;
+    return csv_stage(c, &file, e) || atomic_place(&file, e) ? -1 : 0;
 }
 
 void csv_abandon(struct csv *c)

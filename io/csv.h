@@ -20,6 +20,9 @@ void csv_empty(struct csv *c);
 void csv_end_row(struct csv *c);
 /* Checks the number of fields of every row and all writes, syncs, renames and frees. On failure nothing is left behind. */
 int csv_close(struct csv *c, struct error *e) MUST_USE;
+/* The same but for the renaming, which atomic_place does. */
+struct atomic_file;
+int csv_stage(struct csv *c, struct atomic_file *out, struct error *e) MUST_USE;
 /* Gives up: removes the temporary file and frees. */
 void csv_abandon(struct csv *c);
 

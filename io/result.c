@@ -207,24 +207,30 @@ static int check_models(const char *path, const struct result *r, struct error *
     return 0;
 }
 
-int result_write(const char *path, const struct result *r, struct error *e)
+int result_stage(const char *path, const struct result *r, struct atomic_file *out, struct error *e)
 {
+    *out = (struct atomic_file){0};
     if (check_models(path, r, e))
         return -1;
     hdf_quiet();
     struct writer w = {.path = path, .e = e};
-    struct atomic_file f;
     size_t bytes = 0;
     unsigned char *image = make_image(&w, r, &bytes);
     if (!image)
         return -1;
-    int result = atomic_open(&f, path, e);
+    int result = atomic_open(out, path, e);
     if (result == 0) {
-        fwrite(image, 1, bytes, f.stream);
-        result = atomic_commit(&f, e);
+        fwrite(image, 1, bytes, out->stream);
+        result = atomic_stage(out, e);
     }
     free(image);
     return result;
+}
+
+int result_write(const char *path, const struct result *r, struct error *e)
+{
+    struct atomic_file f;
+    return result_stage(path, r, &f, e) || atomic_place(&f, e) ? -1 : 0;
 }
 
 void result_free(struct result *r)

@@ -47,6 +47,9 @@ struct result {
 /* Writes PATH: beside it first, fsync, rename; nothing half-written stays. Datasets are chunked by segment, shuffled and deflated. No times are
  * stored: the same run gives the same bytes. */
 int result_write(const char *path, const struct result *r, struct error *e) MUST_USE;
+/* The same but for the renaming, which atomic_place does. */
+struct atomic_file;
+int result_stage(const char *path, const struct result *r, struct atomic_file *out, struct error *e) MUST_USE;
 /* Reads PATH in processes of their own (io/confine.h); every size is checked. Caller frees with result_free. External links, unknown formats and wrong
  * shapes are refused. */
 int result_read(const char *path, struct result *out, struct error *e) MUST_USE;

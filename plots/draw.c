@@ -1,6 +1,7 @@
 /* The gnuplot process: started with an argument vector (no shell), ended when it takes too long, what it says is kept for the message. */
 #include "plots/figure.h"
 
+#include "io/atomic.h"
 #include "io/error.h"
 
 #include <errno.h>
@@ -91,7 +92,35 @@ static int collect(int descriptor, char *said, size_t size)
     return in_time ? 0 : -1;
 }
 
-/* Runs `gnuplot -d -e ASSIGNMENTS SCRIPT` in FOLDER. 0, or 1 with a message. */
+/* 1 for what tells gnuplot to do other things than its script says: another terminal to begin with, files to load, a log of fits. */
+static int is_influence(const char *variable)
+{
+    static const char *const names[] = {"GNUTERM=", "GNUHELP=", "GNUFITLOG=", "GNUPLOT_", "FIT_LOG=", "FIT_SCRIPT="};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(variable, names[i], strlen(names[i])) == 0)
+            return 1;
+    return 0;
+}
+
+/* The environment without these, and with no terminal until the script sets one, so that no display is asked for. Caller frees; NULL without memory. */
+static char **make_environment(void)
+{
+    size_t count = 0, used = 0;
+    char **made;
+
+    while (environ[count])
+        count++;
+    made = calloc(count + 2, sizeof *made);
+    for (size_t i = 0; made && i < count; i++)
+        if (!is_influence(environ[i]))
+            made[used++] = environ[i];
+    if (made)
+        made[used] = (char[]){"GNUTERM=unknown"};
+    return made;
+}
+
+/* Runs `gnuplot -d -e ASSIGNMENTS SCRIPT` in FOLDER: without the files of its user's own. 0, or why there are no pictures. */
 static int run_gnuplot(const char *folder, const char *script, const char *assignments, struct error *e)
 {
     const char *argv[] = {"gnuplot", "-d", "-e", assignments, script, NULL};
@@ -99,16 +128,23 @@ static int run_gnuplot(const char *folder, const char *script, const char *assig
     int ends[2], status, late, rc;
     char said[400];
     pid_t child;
+    char **environment = make_environment();
 
+    if (!environment) {
+        fail(e, "gnuplot: cannot be started: out of memory");
+        return FIGURE_NOT_DRAWN;
+    }
     if (pipe2(ends, O_CLOEXEC) != 0) {
         fail(e, "gnuplot: cannot be started: %s", strerror(errno));
-        return 1;
+        free(environment);
+        return FIGURE_NOT_DRAWN;
     }
     if (posix_spawn_file_actions_init(&actions) != 0) {
         close(ends[0]);
         close(ends[1]);
+        free(environment);
         fail(e, "gnuplot: cannot be started: out of memory");
-        return 1;
+        return FIGURE_NOT_DRAWN;
     }
     rc = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (rc == 0)
@@ -118,7 +154,8 @@ static int run_gnuplot(const char *folder, const char *script, const char *assig
     if (rc == 0)
         rc = posix_spawn_file_actions_addchdir_np(&actions, folder);
     if (rc == 0)
-        rc = posix_spawnp(&child, "gnuplot", &actions, NULL, (char *const *)argv, environ);
+        rc = posix_spawnp(&child, "gnuplot", &actions, NULL, (char *const *)argv, environment);
+    free(environment);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
     if (rc != 0) {
@@ -127,7 +164,7 @@ static int run_gnuplot(const char *folder, const char *script, const char *assig
             fail(e, "gnuplot: not found; the script is written, `gnuplot %s` in that folder draws it (expected gnuplot 5.4 or later on PATH)", script);
         else
             fail(e, "gnuplot: cannot be started: %s", strerror(rc));
-        return 1;
+        return rc == ENOENT ? FIGURE_NO_GNUPLOT : FIGURE_NOT_DRAWN;
     }
     late = collect(ends[0], said, sizeof said);
     if (late)
@@ -136,7 +173,7 @@ static int run_gnuplot(const char *folder, const char *script, const char *assig
     while (waitpid(child, &status, 0) < 0)
         if (errno != EINTR) {
             fail(e, "gnuplot: lost: %s", strerror(errno));
-            return 1;
+            return FIGURE_NOT_DRAWN;
         }
     if (!late && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
@@ -146,15 +183,15 @@ static int run_gnuplot(const char *folder, const char *script, const char *assig
         fail(e, "gnuplot: ended by signal %d while drawing %s/%s", WTERMSIG(status), folder, script);
     else
         fail(e, "gnuplot: cannot draw %s/%s: %s", folder, script, said[0] ? said : "it gives no reason");
-    return 1;
+    return FIGURE_NOT_DRAWN;
 }
 
-/* FOLDER/[.]STEM.FORMAT[.part]; NULL when memory runs out. Caller frees. */
-static char *picture_name(const char *folder, const char *stem, const char *format, int temporary)
+/* FOLDER/STEM.FORMAT; NULL when memory runs out. Caller frees. */
+static char *picture_name(const char *folder, const char *stem, const char *format)
 {
     char *name;
 
-    return asprintf(&name, temporary ? "%s/.%s.%s.part" : "%s/%s.%s", folder, stem, format) < 0 ? NULL : name;
+    return asprintf(&name, "%s/%s.%s", folder, stem, format) < 0 ? NULL : name;
 }
 
 /* 1 if the picture's last bytes are those of its format: gnuplot says nothing when a disk is full. */
@@ -175,34 +212,68 @@ static int is_whole(const char *path, const char *format)
     return 0;
 }
 
+/* gnuplot opens its output by name, and would follow a link or wait for a pipe: it gets the name of a file that is made here. */
+static char *make_output(const char *picture, struct error *e)
+{
+    char *drawn = atomic_temporary_name(picture, e);
+    int descriptor = drawn ? open(drawn, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666) : -1;
+
+    if (descriptor >= 0) {
+        close(descriptor);
+        return drawn;
+    }
+    if (drawn) {
+        fail(e, "%s: cannot be written: %s", picture, strerror(errno));
+        atomic_discard(drawn);
+        free(drawn);
+    }
+    return NULL;
+}
+
 static int draw_one(const char *script, const char *folder, const char *stem, const char *format, struct error *e)
 {
-    char *drawn = picture_name(folder, stem, format, 1), *picture = picture_name(folder, stem, format, 0);
+    char *picture = picture_name(folder, stem, format), *drawn = picture ? make_output(picture, e) : NULL;
     char assignments[256];
     struct stat found;
     int rc = -1;
 
-    if (!drawn || !picture) {
+    if (!picture)
         fail(e, "%s: out of memory", folder);
+    if (!drawn)
         goto end;
-    }
-    snprintf(assignments, sizeof assignments, "format='%s'; output='.%s.%s.part'", format, stem, format);
+    snprintf(assignments, sizeof assignments, "format='%s'; output='%s'", format, strrchr(drawn, '/') + 1);
     rc = run_gnuplot(folder, script, assignments, e);
-    if (rc == 0 && (stat(drawn, &found) != 0 || found.st_size == 0)) {
+    if (rc == 0 && (lstat(drawn, &found) != 0 || !S_ISREG(found.st_mode) || found.st_size == 0)) {
         fail(e, "gnuplot: drew nothing from %s/%s (expected a gnuplot with the cairo terminals, and room for %s)", folder, script, picture);
-        rc = 1;
+        rc = FIGURE_NOT_DRAWN;
     } else if (rc == 0 && !is_whole(drawn, format)) {
         fail(e, "gnuplot: left %s unfinished at %lld bytes (expected a whole picture; is the disk full?)", picture, (long long)found.st_size);
-        rc = 1;
+        rc = FIGURE_NOT_DRAWN;
     }
-    if (rc == 0 && rename(drawn, picture) != 0)
-        rc = fail(e, "%s: cannot be written: %s", picture, strerror(errno));
-    if (rc != 0)
-        unlink(drawn);
+    if (rc == 0)
+        rc = atomic_rename(drawn, picture, e);
+    else
+        atomic_discard(drawn);
 end:
     free(drawn);
     free(picture);
     return rc;
+}
+
+int figure_remove(const char *folder, const char *stem, struct error *e)
+{
+    for (int i = 0; i < KNOWN_FORMATS; i++) {
+        char *old = picture_name(folder, stem, known_formats[i]);
+        int rc;
+
+        if (!old)
+            return fail(e, "%s: out of memory", folder);
+        rc = unlink(old) == 0 || errno == ENOENT ? 0 : fail(e, "%s: cannot be removed: %s (expected an earlier picture, or nothing)", old, strerror(errno));
+        free(old);
+        if (rc != 0)
+            return -1;
+    }
+    return 0;
 }
 
 int figure_draw(const char *script, const char *folder, const char *stem, const char *formats, struct error *e)
@@ -212,15 +283,8 @@ int figure_draw(const char *script, const char *folder, const char *stem, const 
     if (strlen(stem) > 64 || strpbrk(stem, "'/\\"))
         return fail(e, "\"%s\" cannot name a picture (expected a short name without quotes and slashes)", stem);
 
-    /* a picture of older data beside a new script would mislead */
-    for (int i = 0; i < KNOWN_FORMATS; i++) {
-        char *old = picture_name(folder, stem, known_formats[i], 0);
-
-        if (!old)
-            return fail(e, "%s: out of memory", folder);
-        unlink(old);
-        free(old);
-    }
+    if (figure_remove(folder, stem, e) != 0)
+        return -1;
     for (const char *rest = formats; rest;) {
         char entry[8];
         int rc;

@@ -8,6 +8,9 @@
 
 #include <stddef.h>
 
+/* What drawing returns beside 0 and -1: the script is written, and there are no pictures, for gnuplot is not there, or has failed; the message says why. */
+enum { FIGURE_NO_GNUPLOT = 1, FIGURE_NOT_DRAWN = 2 };
+
 /* One cumulative curve with its band. */
 struct figure_curve {
     const char *label;
@@ -22,13 +25,15 @@ struct figure_curve {
 /* The cumulative curves c_m of several models over the position m, as in Figures 4 to 7 of [A] (one line a model, band = interval, thresholds
  * and L_tr marked), and beside them the share 1 - c that lies beyond the most recent tokens, on logarithmic axes, where short fields can be
  * told apart. thresholds[0] is the main one. Writes FOLDER/STEM.gp, then draws FOLDER/STEM.{png,svg,pdf} as `formats` (comma-separated) asks;
- * pictures of an earlier drawing are removed. Returns 0; 1 when the script was written but gnuplot is missing or failed (the message says so);
- * -1 on failure. */
+ * pictures of an earlier drawing are removed. Returns 0, one of the two above, or -1. */
 int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds, size_t threshold_count,
                const char *const *comments, const char *formats, struct error *e) MUST_USE;
 
 /* Runs gnuplot on FOLDER/SCRIPT once for each format, with `format` and `output` set for it; the pictures are FOLDER/STEM.FORMAT. Same returns. */
 int figure_draw(const char *script, const char *folder, const char *stem, const char *formats, struct error *e) MUST_USE;
+
+/* Removes FOLDER/STEM.{png,svg,pdf}. */
+int figure_remove(const char *folder, const char *stem, struct error *e) MUST_USE;
 
 /* 0 if every entry of the comma-separated list is png, svg or pdf. */
 int figure_check_formats(const char *formats, struct error *e) MUST_USE;

@@ -57,7 +57,7 @@ static int write_ladder(FILE *f, const char *stem, const void *figure, struct er
     fputs("set ytics scale 0 (", f);
     for (size_t i = 0; i < u->count; i++) {
         fputs(i ? ", '" : "'", f);
-        script_quoted(f, u->rows[i].label, SCRIPT_LABEL_CHARACTERS);
+        script_quoted_tick(f, u->rows[i].label, SCRIPT_LABEL_CHARACTERS);
         fprintf(f, "' %zu", u->count - i);
     }
     fputs(") noenhanced\nset label 1 '", f);

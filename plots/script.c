@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <utf8proc.h>
 
 /* Okabe and Ito's colour-blind-safe palette, its yellow (too light for a line on white) replaced by a grey. With three dash types and eight point
  * types the first 24 lines differ, also in black and white. */
@@ -23,20 +24,49 @@ void script_line(FILE *f, size_t i)
     fprintf(f, "lw 2.6 dt %s lc rgb \"%s\"", dashes[i % DASHES], script_colour(i));
 }
 
-size_t script_quoted(FILE *f, const char *text, size_t limit)
+/* The bytes of the UTF-8 character at `text`; 0 if there is none. */
+static int character_bytes(const unsigned char *text)
+{
+    utf8proc_int32_t point;
+    utf8proc_ssize_t bytes = utf8proc_iterate(text, -1, &point);
+
+    return bytes > 0 && point != 0xFFFE && point != 0xFFFF ? (int)bytes : 0; /* those two are in no SVG */
+}
+
+static size_t write_quoted(FILE *f, const char *text, size_t limit, int is_format)
 {
     size_t characters = 0;
 
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
-        if ((*p & 0xc0) != 0x80 && characters++ == limit) {
+    for (const unsigned char *p = (const unsigned char *)text; *p; characters++) {
+        int bytes = character_bytes(p);
+
+        if (characters == limit) {
             fputs("\xe2\x80\xa6", f);
             break;
         }
-        if (*p == '\'')
-            fputc('\'', f);
-        fputc(*p < 0x20 || *p == 0x7f ? ' ' : *p, f);
+        if (*p == '\'') /* of two of them, and of one at the beginning, gnuplot 5.4 does not read the doubled form */
+            fputs("'.\"'\".'", f);
+        else if (bytes == 0)
+            fputs("\xef\xbf\xbd", f);
+        else if (*p < 0x20 || *p == 0x7f)
+            fputc(' ', f);
+        else if (*p == '%' && is_format)
+            fputs("%%", f);
+        else
+            fwrite(p, 1, (size_t)bytes, f);
+        p += bytes ? bytes : 1;
     }
     return characters;
+}
+
+size_t script_quoted(FILE *f, const char *text, size_t limit)
+{
+    return write_quoted(f, text, limit, 0);
+}
+
+size_t script_quoted_tick(FILE *f, const char *text, size_t limit)
+{
+    return write_quoted(f, text, limit, 1);
 }
 
 /* A comment line: one line only, and no backslash at its end, which would continue it. */
@@ -126,7 +156,8 @@ int script_make(const char *folder, const char *stem, const char *const *comment
         goto end;
     for (size_t i = 0; comments && comments[i]; i++)
         write_comment(file.stream, comments[i]);
-    if (write(file.stream, stem, figure, e) != 0 || atomic_commit(&file, e) != 0)
+    /* pictures of other data never lie beside the new script */
+    if (write(file.stream, stem, figure, e) != 0 || atomic_stage(&file, e) != 0 || figure_remove(folder, stem, e) != 0 || atomic_place(&file, e) != 0)
         goto end;
     rc = figure_draw(strrchr(path, '/') + 1, folder, stem, formats, e);
 end:

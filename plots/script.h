@@ -9,9 +9,11 @@
 
 enum { SCRIPT_LABEL_CHARACTERS = 48 };
 
-/* TEXT for a '...' string of gnuplot: quotes doubled, control characters blanked, cut after `limit` characters (not bytes) with an ellipsis.
- * Single quotes keep backslashes, backquotes and `@` as they are. Returns the characters written. */
+/* TEXT for a '...' string of gnuplot: quotes by concatenation with the operator `.`, control characters blanked, what is no UTF-8 replaced by U+FFFD, cut
+ * after `limit` characters (not bytes) with an ellipsis. Single quotes keep backslashes, backquotes and `@` as they are. Returns the characters written. */
 size_t script_quoted(FILE *f, const char *text, size_t limit);
+/* The same for the label of a tick, which is a format: `%` doubled. */
+size_t script_quoted_tick(FILE *f, const char *text, size_t limit);
 
 /* Terminal, output and font of a picture 1600 wide and `height` high (png pixels; other formats in proportion), for SCRIPT = STEM.gp. `format` and
  * `output` may be set from outside. Defines title_font and mark (a point size). */

@@ -418,6 +418,53 @@ static void without_gnuplot(void **state)
     outcome_free(&o);
 }
 
+/* gnuplot is there and fails: the results are written and printed, and the exit status says that something is missing. */
+static void pictures_that_fail_are_told(void **state)
+{
+    FILE *f;
+    struct outcome o;
+
+    (void)state;
+    assert_int_equal(mkdir(at("bin"), 0777), 0);
+    assert_non_null(f = fopen(at("bin/gnuplot"), "w"));
+    fputs("#!/bin/sh\necho no such font >&2\nexit 3\n", f);
+    fclose(f);
+    assert_int_equal(chmod(at("bin/gnuplot"), 0777), 0);
+    o = finish(start("erf window --text text --length 64 --segments 3 --quiet --check-precision 1 -o undrawn", at("bin")));
+    if (o.status != 1 || lines(o.err) != 1 || !strstr(o.err, "reach erf: gnuplot: cannot draw undrawn/erf.gp: no such font") || !strstr(o.out, "largest deviations"))
+        fail_msg("exit %d: %s%s", o.status, o.err, o.out);
+    outcome_free(&o);
+    assert_true(exists(at("undrawn/erf.gp")) && exists(at("undrawn/erf.h5")));
+    assert_false(exists(at("undrawn/erf.png")) || exists(at("undrawn/erf.part")));
+    static const char *const others[] = {"ppl window --text text --context 8 --segments 3 --quiet -o undrawn", "trf alibi --heads 2 --length 64 -o undrawn",
+                                         "bias alibi --heads 2 --length 16 -o undrawn", "fit alibi --heads 2 --form a+b*t --range 0:9 -o undrawn", "plot undrawn -o undrawn-again"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        o = finish(start(others[i], at("bin")));
+        if (o.status != 1 || lines(o.err) != 1 || !strstr(o.err, ": no such font"))
+            fail_msg("reach %s\nexit %d: %s", others[i], o.status, o.err);
+        outcome_free(&o);
+        o = finish(start(others[i], "/nonexistent"));
+        outcome_free(&o);
+    }
+}
+
+/* A file that may not grow further is told like a full disk, and what was measured is kept. */
+static void a_limit_on_files_is_told(void **state)
+{
+    char command[9000];
+    struct outcome o;
+
+    (void)state;
+    snprintf(command, sizeof command, "cd '%s' && ulimit -f 8 && '%s' erf window --text text --length 64 --segments 40 --stride 64 --quiet -o limited >stdout 2>stderr", base,
+             getenv("REACH"));
+    int status = system(command);
+    o = finish(-1);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 1 || lines(o.err) != 1 || !strstr(o.err, "limited/erf.part: cannot be written: File too large"))
+        fail_msg("status %#x: %s", (unsigned)status, o.err);
+    outcome_free(&o);
+    expect("erf window --text text --length 64 --segments 40 --stride 64 --quiet -o limited --resume", 0, NULL);
+}
+
 static void plot_combines_results(void **state)
 {
     struct outcome o;
@@ -629,6 +676,8 @@ int main(void)
         cmocka_unit_test(one_segment_has_no_interval),
         cmocka_unit_test(overlap_saturation_and_overrides_are_told),
         cmocka_unit_test(without_gnuplot),
+        cmocka_unit_test(pictures_that_fail_are_told),
+        cmocka_unit_test(a_limit_on_files_is_told),
         cmocka_unit_test(plot_combines_results),
         cmocka_unit_test(interrupted_runs_go_on),
         cmocka_unit_test(a_damaged_record_is_told),

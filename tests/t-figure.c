@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "plots/figure.h"
+#include "plots/ladder.h"
 #include "tests/scratch.h"
 #include "tests/tiny.h"
 
@@ -117,10 +118,19 @@ static void script_stands_alone(void **state)
     assert_true(file_size(folder, "moved/erf.png") > 10000);
 }
 
+static int draw_ladder(const char *folder, const char *name, struct error *e)
+{
+    double field[1] = {3};
+    unsigned char saturated[1] = {0};
+    struct ladder_row row = {name, field, field, field, saturated};
+
+    return figure_ladder(folder, "ladder", &row, 1, thresholds, 1, 0, 0, name, NULL, "svg", e);
+}
+
 /* Nothing in a name or a comment is run, or ends the string or line it stands in. */
 static void names_are_only_names(void **state)
 {
-    static const char *const names[] = {"it's", "`touch ran`", "a\"b", "back\\", "@x", "$curve1", "line\nbreak", "_a^b {/Symbol a}", "#", "EOD", "%s%n",
+    static const char *const names[] = {"it's", "it''s", "'", "''", "'''''", "'a'", "''50%d %s", "b''", "\xff\xc3(", "\xef\xbf\xbe", "\xed\xa0\x80", "`touch ran`", "a\"b", "back\\", "@x", "$curve1", "line\nbreak", "_a^b {/Symbol a}", "#", "EOD", "%s%n",
                                         "\xce\xb1\xce\xb2 and a very long name that cannot be shown whole in the key", ""};
     char *folder = *state;
     struct error e = {""};
@@ -135,6 +145,9 @@ static void names_are_only_names(void **state)
 
         if (rc != 0)
             fail_msg("\"%s\": %d, %s", names[i], rc, e.text);
+        rc = draw_ladder(folder, names[i], &e);
+        if (rc != 0)
+            fail_msg("\"%s\" beside a tick: %d, %s", names[i], rc, e.text);
         if (file_size(folder, "ran") >= 0)
             fail_msg("\"%s\": something in the script was run", names[i]);
     }
@@ -184,7 +197,7 @@ static void failures_of_gnuplot_are_told(void **state)
 
     assert_non_null(saved);
     setenv("PATH", "/nonexistent", 1);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "png", &e), 1);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "png", &e), FIGURE_NO_GNUPLOT);
     setenv("PATH", saved, 1);
     assert_non_null(strstr(e.text, "gnuplot: not found"));
     assert_true(file_size(folder, "erf.gp") > 1000);
@@ -196,7 +209,7 @@ static void failures_of_gnuplot_are_told(void **state)
         assert_non_null(f);
         fputs("this is no command\n", f);
         fclose(f);
-        assert_int_equal(figure_draw("wrong.gp", folder, "wrong", "png", &e), 1);
+        assert_int_equal(figure_draw("wrong.gp", folder, "wrong", "png", &e), FIGURE_NOT_DRAWN);
         assert_non_null(strstr(e.text, "wrong.gp"));
         assert_non_null(strstr(e.text, "invalid command"));
         assert_int_equal(file_size(folder, "wrong.png"), -1);
@@ -217,19 +230,111 @@ static void cut_off_pictures_are_dropped(void **state)
     snprintf(path, sizeof path, "%s/gnuplot", folder);
     f = fopen(path, "w");
     assert_non_null(f);
-    fputs("#!/bin/sh\nfor end in png svg; do echo 'only the first bytes of a picture' > .erf.$end.part; done\n", f);
+    fputs("#!/bin/sh\neval \"$3\"\necho 'only the first bytes of a picture' > \"$output\"\n", f);
     fclose(f);
     chmod(path, 0700);
     snprintf(path, sizeof path, "%s:%s", folder, saved);
     setenv("PATH", path, 1);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "png", &e), 1);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "svg", &e), 1);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "png", &e), FIGURE_NOT_DRAWN);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "svg", &e), FIGURE_NOT_DRAWN);
     setenv("PATH", saved, 1);
     assert_non_null(strstr(e.text, "unfinished"));
     assert_int_equal(file_size(folder, "erf.png"), -1);
     assert_int_equal(file_size(folder, "erf.svg"), -1);
-    assert_int_equal(file_size(folder, ".erf.svg.part"), -1);
+    assert_int_equal(scratch_count(folder), 2); /* the script and this gnuplot */
     free(saved);
+}
+
+/* A name that either kind of gnuplot's strings would change is drawn as it is. */
+static void names_are_shown_as_they_are(void **state)
+{
+    static const char name[] = "''5%d it''s 100% \\n {^a}_b \xff", shown[] = "''5%d it''s 100% \\n {^a}_b \xef\xbf\xbd";
+    char *folder = *state;
+    double c[POSITIONS];
+    struct figure_curve curve = make_curve(c, POSITIONS, 0.1, name);
+    struct error e = {""};
+
+    if (!have_gnuplot())
+        skip();
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "svg", &e), 0);
+    assert_int_equal(draw_ladder(folder, name, &e), 0);
+    for (int i = 0; i < 2; i++) {
+        char *picture = slurp(scratch_path(folder, i ? "ladder.svg" : "erf.svg"), NULL);
+
+        if (!picture || !strstr(picture, shown))
+            fail_msg("%s.svg does not show \"%s\"", i ? "ladder" : "erf", shown);
+        free(picture);
+    }
+}
+
+/* What a user has set for gnuplot changes nothing. */
+static void settings_of_gnuplot_do_not_count(void **state)
+{
+    static const char *const settings[][2] = {{"GNUTERM", "nonsense"},        {"GNUTERM", "dumb"}, {"GNUPLOT_LIB", "/nonexistent"},
+                                              {"GNUPLOT_PS_DIR", "/nonexistent"}, {"DISPLAY", ":99"}, {"LC_ALL", "de_DE.UTF-8"}};
+    char *folder = *state, *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL, *plain, *other;
+    static const char startup[] = "set terminal dumb\nsystem('touch ran')\n";
+    double c[POSITIONS];
+    struct figure_curve curve = make_curve(c, POSITIONS, 0.1, "one");
+    struct error e = {""};
+    size_t size, size_now;
+
+    if (!have_gnuplot())
+        skip();
+    scratch_write(folder, ".gnuplot", startup, strlen(startup));
+    setenv("HOME", folder, 1);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "svg", &e), 0);
+    plain = slurp(scratch_path(folder, "erf.svg"), &size);
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        char *before = getenv(settings[i][0]) ? strdup(getenv(settings[i][0])) : NULL;
+
+        setenv(settings[i][0], settings[i][1], 1);
+        if (figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "svg", &e) != 0)
+            fail_msg("%s=%s: %s", settings[i][0], settings[i][1], e.text);
+        unsetenv(settings[i][0]);
+        if (before)
+            setenv(settings[i][0], before, 1);
+        free(before);
+        other = slurp(scratch_path(folder, "erf.svg"), &size_now);
+        if (!plain || !other || size != size_now || memcmp(plain, other, size) != 0)
+            fail_msg("%s=%s draws another picture", settings[i][0], settings[i][1]);
+        free(other);
+    }
+    assert_int_equal(file_size(folder, "ran"), -1);
+    free(plain);
+    if (home)
+        setenv("HOME", home, 1);
+    free(home);
+}
+
+/* Links and pipes under the names that pictures have while they are drawn are not gone through. */
+static void nothing_is_drawn_through_a_link(void **state)
+{
+    char *folder = *state, name[64];
+    double c[POSITIONS];
+    struct figure_curve curve = make_curve(c, POSITIONS, 0.1, "one");
+    struct error e = {""};
+
+    if (!have_gnuplot())
+        skip();
+    scratch_write(folder, "precious", "kept", 4);
+    snprintf(name, sizeof name, ".erf.png.tmp-%ld", (long)getpid());
+    assert_int_equal(symlink("precious", scratch_path(folder, name)), 0);
+    assert_int_equal(symlink("precious", scratch_path(folder, ".erf.png.part")), 0);
+    snprintf(name, sizeof name, ".erf.svg.tmp-%ld", (long)getpid());
+    assert_int_equal(mkfifo(scratch_path(folder, name), 0666), 0);
+    assert_int_equal(mkfifo(scratch_path(folder, ".erf.svg.part"), 0666), 0);
+    assert_int_equal(symlink("precious", scratch_path(folder, "erf.pdf")), 0);
+    alarm(100);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "png,svg,pdf", &e), 0);
+    alarm(0);
+    assert_int_equal(file_size(folder, "precious"), 4);
+    assert_true(file_size(folder, "erf.pdf") > 1000);
+    assert_int_equal(scratch_count(folder), 7); /* these three pictures, the script, the file, and two names that nobody uses */
+    unlink(scratch_path(folder, "erf.png"));
+    assert_int_equal(mkdir(scratch_path(folder, "erf.png"), 0777), 0);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "png", &e), -1);
+    assert_non_null(strstr(e.text, "erf.png: cannot be removed"));
 }
 
 static void refusals(void **state)
@@ -268,7 +373,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_are_checked), WITH_FOLDER(all_formats_are_drawn), WITH_FOLDER(script_stands_alone), WITH_FOLDER(names_are_only_names),
         WITH_FOLDER(awkward_curves), WITH_FOLDER(failures_of_gnuplot_are_told),
-        WITH_FOLDER(cut_off_pictures_are_dropped), WITH_FOLDER(refusals),
+        WITH_FOLDER(cut_off_pictures_are_dropped), WITH_FOLDER(refusals), WITH_FOLDER(names_are_shown_as_they_are),
+        WITH_FOLDER(settings_of_gnuplot_do_not_count), WITH_FOLDER(nothing_is_drawn_through_a_link),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,278 @@
+/* Killed at every renaming and removing of a file: a folder of results is never of two runs, and a run goes on to the same bytes. */
+#include "tests/program.h"
+#include "tests/tiny.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* after the project's headers: its macro fail would hide their function */
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* as in linux/ptrace.h, which cannot be included beside sys/ptrace.h */
+enum { SYSCALL_ENTRY = 1, GET_SYSCALL_INFO = 0x420e };
+struct syscall_info {
+    uint8_t op, pad[3];
+    uint32_t arch;
+    uint64_t instruction_pointer, stack_pointer, number, arguments[6];
+};
+
+/* 1 if the process is about to rename or remove a file. */
+static int is_at_point(pid_t child)
+{
+    static const long calls[] = {
+#ifdef SYS_rename
+        SYS_rename,
+#endif
+#ifdef SYS_renameat
+        SYS_renameat,
+#endif
+#ifdef SYS_unlink
+        SYS_unlink,
+#endif
+        SYS_renameat2, SYS_unlinkat};
+    struct syscall_info info;
+
+    if (ptrace((enum __ptrace_request)GET_SYSCALL_INFO, child, sizeof info, &info) <= 0 || info.op != SYSCALL_ENTRY)
+        return 0;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (info.number == (uint64_t)calls[i])
+            return 1;
+    return 0;
+}
+
+/* Runs `reach LINE` and kills it at the n-th such point. 1 if it was; 0 if it ended before, well; -1 where processes cannot be watched. */
+static int kill_at(const char *line, int n)
+{
+    pid_t child = start(line, at("bin:/usr/bin:/bin"));
+    int status, points = 0;
+
+    if (ptrace(PTRACE_SEIZE, child, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) != 0 || ptrace(PTRACE_INTERRUPT, child, NULL, NULL) != 0) {
+        waitpid(child, &status, 0);
+        return -1;
+    }
+    while (waitpid(child, &status, __WALL) == child && WIFSTOPPED(status)) {
+        int number = WSTOPSIG(status), passed = 0;
+
+        if (number == (SIGTRAP | 0x80)) {
+            if (is_at_point(child) && ++points == n)
+                kill(child, SIGKILL);
+        } else if (status >> 16 == 0) {
+            passed = number;
+        }
+        ptrace(PTRACE_SYSCALL, child, NULL, (void *)(intptr_t)passed);
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
+        fail_msg("reach %s\nexit %d: %s", line, WEXITSTATUS(status), slurp(at("stderr"), NULL));
+    return WIFSIGNALED(status);
+}
+
+static void run(const char *line)
+{
+    struct outcome o = finish(start(line, at("bin:/usr/bin:/bin")));
+
+    if (o.status != 0)
+        fail_msg("reach %s\nexit %d: %s", line, o.status, o.err);
+    outcome_free(&o);
+}
+
+/* 1 or 2: the run that a file is of, by the text in the command that it records. */
+static int run_of(const char *path)
+{
+    size_t size;
+    char *bytes = slurp(path, &size);
+    int first = memmem(bytes, size, "first-text", 10) != NULL, second = memmem(bytes, size, "second-text", 11) != NULL;
+
+    free(bytes);
+    if (first == second)
+        fail_msg("%s is of %s", path, first ? "both runs" : "no run");
+    return first ? 1 : 2;
+}
+
+/* Files with a name of their own in the folder, and whether they are of the first run, the second, or (3) both. */
+static int count_files(const char *folder, int *runs)
+{
+    DIR *d = opendir(at("%s", folder));
+    int count = 0;
+
+    *runs = 0;
+    assert_non_null(d);
+    for (struct dirent *entry; (entry = readdir(d));)
+        if (entry->d_name[0] != '.' && strncmp(entry->d_name, "erf.part", 8) != 0) {
+            *runs |= run_of(at("%s/%s", folder, entry->d_name));
+            count++;
+        }
+    closedir(d);
+    return count;
+}
+
+static void copy_folder(const char *to, const char *from)
+{
+    char command[9000];
+
+    snprintf(command, sizeof command, "rm -rf '%s/%s' && cp -r '%s/%s' '%s/%s'", base, to, base, from, base, to);
+    assert_int_equal(system(command), 0);
+}
+
+static void assert_same_folder(const char *a, const char *b)
+{
+    char command[9000];
+
+    snprintf(command, sizeof command, "cd '%s' && diff -r '%s' '%s' >&2", base, a, b);
+    if (system(command) != 0)
+        fail_msg("%s and %s differ", a, b);
+}
+
+struct verb {
+    const char *name, *line; /* text, folder, more options */
+    const char *result;      /* the file that makes the others a result */
+    const char *again;       /* options with which it goes on after a kill */
+};
+
+static void kill_everywhere(const struct verb *v)
+{
+    char line[512], first[32], second[32], place[32];
+    int ended, state, before = 0, runs;
+
+    snprintf(first, sizeof first, "%s-first", v->name);
+    snprintf(second, sizeof second, "%s-second", v->name);
+    snprintf(place, sizeof place, "%s-place", v->name);
+    snprintf(line, sizeof line, v->line, "first", first, "");
+    run(line);
+    snprintf(line, sizeof line, v->line, "second", second, "");
+    run(line);
+    assert_true(count_files(first, &runs) >= 3);
+    assert_int_equal(runs, 1);
+    for (int n = 1; n < 200; n++) {
+        copy_folder(place, first);
+        snprintf(line, sizeof line, v->line, "second", place, "--force");
+        ended = kill_at(line, n);
+        if (ended < 0)
+            skip();
+        count_files(place, &runs);
+        if (runs == 3)
+            fail_msg("%s killed at point %d leaves files of two runs", v->name, n);
+        state = 2 * runs + exists(at("%s/erf.part", place));
+        if (state != before && state & 1) {
+            snprintf(line, sizeof line, "plot %s -o drawn", place);
+            expect(line, 1, "holds an unfinished run");
+            snprintf(line, sizeof line, "plot %s/summary.csv -o drawn", place);
+            if (exists(at("%s/summary.csv", place)))
+                expect(line, 1, "holds an unfinished run");
+        }
+        if (ended && state != before) { /* the first point with the old files, with none and with new ones, beside a journal or not */
+            snprintf(line, sizeof line, v->line, "second", place, v->again);
+            run(line);
+            assert_same_folder(place, second);
+        }
+        before = state;
+        if (!ended) {
+            assert_true(n > 4 && exists(at("%s/%s", place, v->result)));
+            assert_same_folder(place, second);
+            return;
+        }
+    }
+    fail_msg("%s does not end", v->name);
+}
+
+static const struct verb verbs[] = {
+    {"erf", "erf model --text %s-text --length 32 --segments 3 --bootstrap 9 --quiet --format svg --attention --layer all --target-position 16 -o %s %s", "erf.h5",
+     "--resume --force"},
+    {"merge", "merge %s-1 %1$s-2 --format svg --quiet -o %s %s", "erf.h5", "--force"},
+    {"ppl", "ppl model --text %s-text --context 8,16 --segments 3 --quiet --format svg -o %s %s", "ppl.csv", "--force"},
+};
+
+static void results_of_erf(void **state)
+{
+    (void)state;
+    kill_everywhere(&verbs[0]);
+}
+
+static void results_of_merge(void **state)
+{
+    char line[512];
+
+    (void)state;
+    for (int text = 0; text < 2; text++)
+        for (int i = 1; i <= 2; i++) {
+            const char *name = text ? "second" : "first";
+
+            snprintf(line, sizeof line, "erf model --text %s-text --length 32 --segments 4 --bootstrap 9 --quiet --format svg --shard %d/2 -o %s-%d", name, i, name, i);
+            run(line);
+        }
+    kill_everywhere(&verbs[1]);
+}
+
+static void results_of_ppl(void **state)
+{
+    (void)state;
+    kill_everywhere(&verbs[2]);
+}
+
+/* Other options leave fewer files: none of the run before are left beside them, and nothing of a killed one. */
+static void nothing_stale_is_left(void **state)
+{
+    int runs;
+
+    (void)state;
+    copy_folder("stale", "erf-first");
+    for (int i = 0; i < 3; i++) {
+        int descriptor = open(at("stale/%s", i == 0 ? ".erf.h5.tmp-1" : i == 1 ? ".erf.svg.tmp-22" : ".mine.tmp-1"), O_WRONLY | O_CREAT, 0666);
+
+        assert_true(descriptor >= 0);
+        close(descriptor);
+    }
+    run("erf model --text second-text --length 32 --segments 3 --bootstrap 9 --quiet --format png -o stale --force");
+    assert_int_equal(count_files("stale", &runs), 5);
+    assert_int_equal(runs, 2);
+    assert_false(exists(at("stale/.erf.h5.tmp-1")) || exists(at("stale/.erf.svg.tmp-22")) || exists(at("stale/erf.svg")));
+    assert_true(exists(at("stale/.mine.tmp-1")));
+}
+
+static int make_inputs(void **state)
+{
+    FILE *f;
+
+    (void)state;
+    if (program_open() != 0 || tiny_checkpoint(at("model"), &(struct tiny){.seed = 1}) != 0 || tiny_text(at("first-text"), 5000, 7) != 0 ||
+        tiny_text(at("second-text"), 5000, 8) != 0 || mkdir(at("bin"), 0777) != 0)
+        return -1;
+    f = fopen(at("bin/gnuplot"), "w"); /* quick, and its pictures say what they are of */
+    if (!f)
+        return -1;
+    fputs("#!/bin/sh\neval \"$3\"\nend='</svg>'\n[ $format = png ] && end=IEND\n{ grep command: \"$4\"; echo \"$end\"; } > \"$output\"\n", f);
+    return fclose(f) != 0 || chmod(at("bin/gnuplot"), 0777) != 0 ? -1 : 0;
+}
+
+static int remove_inputs(void **state)
+{
+    (void)state;
+    program_close();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(results_of_erf),
+        cmocka_unit_test(results_of_merge),
+        cmocka_unit_test(results_of_ppl),
+        cmocka_unit_test(nothing_stale_is_left),
+    };
+
+    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+}
