@@ -199,14 +199,17 @@ def draw_gemma2(d, layers, length):
     config.setdefault("num_key_value_heads", config["num_attention_heads"])
     if config["num_key_value_heads"] is None:
         config["num_key_value_heads"] = config["num_attention_heads"]
-    config["head_dim"] = config.get("head_dim") or d.pick(2, 4, 8)
+    if d.chance(0.05):
+        config.pop("head_dim", None)         # 256
+    else:
+        config["head_dim"] = config.get("head_dim") or d.pick(2, 4, 8)
     config.pop("hidden_act", None)
     d.put(config, "hidden_activation", 0.6, d.activation(), "gelu_pytorch_tanh")
     d.put(config, "hidden_act", 0.2, "gelu_pytorch_tanh", "gelu")        # which Gemma 2 does not read
     d.put(config, "query_pre_attn_scalar", 0.8, 1, 4, 20, 256)
     d.put(config, "attn_logit_softcapping", 0.7, 50.0, 4.0, 1.5, None)
     d.put(config, "final_logit_softcapping", 0.7, 30.0, 2.5, 5.0, None)
-    d.put(config, "sliding_window", 0.8, 1, 3, 5, 30, 4096)
+    d.put(config, "sliding_window", 0.8, 1, 3, 5, 30, 4096, None)
     d.put(config, "layer_types", 0.3, [d.pick("full_attention", "sliding_attention") for _ in range(layers)], None)
     d.put(config, "attention_bias", 0.4, True, False)
     d.put(config, "use_bidirectional_attention", 0.1, None, False, True)
