@@ -25,7 +25,7 @@ int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *
         return -1;
     kv_heads = heads;
     if ((keys->kv_heads && config_int_or(c, keys->kv_heads, 1, 1 << 16, heads, &kv_heads, e)) ||
-        (keys->head_size && config_int_or(c, keys->head_size, 1, 256, 0, &head_size, e)))
+        (keys->head_size && config_int_or(c, keys->head_size, 1, 256, keys->head_size_default, &head_size, e)))
         return -1;
     if (!keys->head_size && config_int_or(c, "head_dim", 1, 256, 0, &head_size, e)) /* only where it says what is so anyway */
         return -1;

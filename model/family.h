@@ -21,6 +21,7 @@ extern const struct family family_reach, family_gpt2, family_gpt_neox, family_bl
 /* The config keys of a family's sizes; vocabulary NULL: the family sets it; kv_heads and head_size NULL: as many as heads, hidden / heads. */
 struct size_keys {
     const char *vocabulary, *hidden, *layers, *heads, *kv_heads, *head_size;
+    long head_size_default; /* where the configuration does not have it; 0: hidden / heads */
 };
 /* The first key if config.json has it, else the second: families whose keys have two names. The other one is understood too. */
 const char *family_either(const struct decoder *d, const char *key, const char *older);

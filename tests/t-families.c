@@ -42,7 +42,7 @@ static void test_refused(void **state)
         {"qwen3", "head_dim", "300", "head_dim is 300"},
         {"qwen3", "attention_bias", "false", "self_attn.k_proj.bias' has no place"},
         {"qwen3", "model_type", "\"qwen2\"", "k_norm.weight' has no place"},
-        {"qwen2", "model_type", "\"qwen3\"", "q_norm|missing"},
+        {"llama-rope-linear", "model_type", "\"qwen3\"", "q_norm|missing"},
         {"gemma2", "use_bidirectional_attention", "true", "use_bidirectional_attention true is not supported"},
         {"gpt2-unscaled", "add_cross_attention", "true", "add_cross_attention true is not supported"},
         {"mpt", "attn_config.qk_ln", "true", "attn_config.qk_ln true is not supported (expected false)"},
@@ -78,6 +78,8 @@ static void test_refused(void **state)
         {"qwen2", "transformers_weights", "\"other.safetensors\"", "transformers_weights is not supported"},
         {"falcon-queries", "apply_residual_connection_post_layernorm", "true", "apply_residual_connection_post_layernorm true is not supported"},
         {"mistral-window", "layer_types", "[\"sliding_attention\", \"full_attention\", \"sliding_attention\"]", "layer_types, entry 2|same window in every layer"},
+        {"qwen3", "head_dim", "", "q_proj.weight' has shape [24, 16] (expected [512, 16]"}, /* the library's default is 128 */
+        {"gemma2", "head_dim", "", "q_proj.weight' has shape [32, 16] (expected [1024, 16]"},
         {"phi", "head_dim", "16", "head_dim 16 is not supported (expected hidden_size 16 over num_attention_heads 2)"},
         /* rotary settings */
         {"llama-rope-linear", "partial_rotary_factor", "0.5", "partial_rotary_factor 0.5 with linear scaling is not supported in a llama model (expected 1)"},
@@ -123,6 +125,7 @@ static void test_refused(void **state)
         {"fairseq-alibi", "quant_noise_pq", "0.1", "quant_noise_pq 0.1 is not supported"},
         {"fairseq-alibi", "activation_fn", "\"tanh\"", "activation_fn|tanh|gelu_accurate"},
         {"fairseq-alibi", "kerple_log", "1", "more than one of"},
+        {"fairseq-alibi", "share_decoder_input_output_embed", "true", "output_projection.weight differs from the embedding"},
         {"fairseq-learned", "decoder_output_dim", "12", "decoder_input_dim 8 is not decoder_output_dim 12"},
         {"fairseq-sincos", "final_layernorm", "\"rmsnorm\"", "final_layernorm|rmsnorm|simplermsnorm"},
         {"fairseq-rpe-7", "kerple_power", "1", "more than one of"},

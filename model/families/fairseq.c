@@ -228,6 +228,7 @@ static int read_fairseq(struct decoder *d, struct error *e)
         return fail(e, "%s: decoder_input_dim %ld is not decoder_output_dim %ld, which is not supported", config_path(c), in, out);
     if (!*d->position_text)
         snprintf(d->position_text, sizeof d->position_text, "none");
+    const int shared = d->tied;
     d->mlp = (int)inner, d->embedding_width = (int)in, d->vocabulary = (int)family_rows(d, "decoder.embed_tokens.weight");
     d->embedding_scale = unscaled ? 1 : sqrt(d->hidden);
 
@@ -252,9 +253,11 @@ static int read_fairseq(struct decoder *d, struct error *e)
     }
     if (final && read_norm(&d->final_norm, d, "final_layernorm", "decoder.layer_norm", e))
         return -1;
-    if (!d->tied)
-        return family_matrix(&d->head.weight, d, (size_t)d->vocabulary, embedding, e, "decoder.output_projection.weight");
-    family_ignore(d, "decoder.output_projection.weight"); /* the embedding, stored a second time */
+    if (family_head(d, 0, e, "decoder.output_projection"))
+        return -1;
+    if (shared && !d->tied) /* the code would load one over the other */
+        return fail(e, "%s: decoder.output_projection.weight differs from the embedding, and share_decoder_input_output_embed is true (expected the same numbers)",
+                    d->path);
     return 0;
 }
 

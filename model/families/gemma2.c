@@ -22,7 +22,8 @@ static int read_gemma2(struct decoder *d, struct error *e)
                                    .layers = "num_hidden_layers",
                                    .heads = "num_attention_heads",
                                    .kv_heads = "num_key_value_heads",
-                                   .head_size = "head_dim"};
+                                   .head_size = "head_dim",
+                                   .head_size_default = 256};
     const struct rope_keys rope = {.theta = "rope_theta", .fraction = "partial_rotary_factor", .fraction_default = 1, .whole_heads = 1};
     long inner, window;
     double epsilon, scalar, soft_cap;

@@ -6,6 +6,7 @@
 struct relative {
     int qkv_bias, output_bias, mlp_bias;
     int head_norms;
+    long head_size; /* where the configuration does not have it; 0: hidden / heads */
     long window, first_windowed; /* window 0: none; layers from first_windowed on have it */
 };
 
@@ -17,7 +18,8 @@ static int read_relative(struct decoder *d, const struct relative *r, struct err
                                    .layers = "num_hidden_layers",
                                    .heads = "num_attention_heads",
                                    .kv_heads = "num_key_value_heads",
-                                   .head_size = "head_dim"};
+                                   .head_size = "head_dim",
+                                   .head_size_default = r->head_size};
     const struct rope_keys rope = {.theta = "rope_theta", .fraction = "partial_rotary_factor", .fraction_default = 1, .whole_heads = 1};
     long inner;
     double epsilon;
@@ -102,7 +104,7 @@ static int read_qwen2(struct decoder *d, struct error *e)
 
 static int read_qwen3(struct decoder *d, struct error *e)
 {
-    struct relative r = {.head_norms = 1};
+    struct relative r = {.head_norms = 1, .head_size = 128};
     if (config_bool_or(d->config, "attention_bias", 0, &r.qkv_bias, e) || read_qwen_window(&r, d, e))
         return -1;
     r.output_bias = r.qkv_bias;
