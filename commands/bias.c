@@ -1,6 +1,7 @@
 /* `reach bias`: position biases as tables, heat maps and curves. */
 #include "commands/commands.h"
 #include "commands/formula_arguments.h"
+#include "commands/models.h"
 #include "commands/results.h"
 #include "commands/table.h"
 
@@ -15,13 +16,14 @@
 
 enum { LENGTH_DEFAULT = 2048, LENGTH_MAX = 1 << 24, HEADS_SHOWN = 8, CURVES_MAX = 24, PANELS_MAX = 16 };
 
-enum option { OPTION_LENGTH, OPTION_HEADS, OPTION_SET, OPTION_SLOPES, OPTION_FOLDER, OPTION_FORCE, OPTION_FORMAT, OPTION_COUNT };
+enum option { OPTION_LENGTH, OPTION_HEADS, OPTION_SET, OPTION_SLOPES, OPTION_STRICT, OPTION_FOLDER, OPTION_FORCE, OPTION_FORMAT, OPTION_COUNT };
 
 static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_LENGTH] = {"length", "N", "distances 0 to N-1 (default 2048)"},
     [OPTION_HEADS] = HEADS_ROW,
     [OPTION_SET] = SET_ROW,
     [OPTION_SLOPES] = SLOPES_ROW,
+    [OPTION_STRICT] = STRICT_ROW,
     [OPTION_FOLDER] = {"o", "DIR", "write bias.csv and the figures there (default: nothing is written)"},
     [OPTION_FORCE] = {"force", NULL, "overwrite results in DIR"},
     [OPTION_FORMAT] = {"format", "LIST", "pictures to draw: png, svg, pdf, several with commas (default png)"},
@@ -97,7 +99,7 @@ static int parse(struct bias_options *o, int argc, char **argv, struct error *e)
     const char *value;
     int option, rc = 0;
 
-    *o = (struct bias_options){.formulas = {.heads = HEADS_DEFAULT}, .length = LENGTH_DEFAULT, .formats = "png"};
+    *o = (struct bias_options){.formulas = {.heads = HEADS_DEFAULT, .verb = "bias"}, .length = LENGTH_DEFAULT, .formats = "png"};
     while (rc == 0 && (option = arguments_next(&a, &help, &value, e)) != ARGUMENT_END)
         switch (option) {
         case ARGUMENT_HELP: return ARGUMENT_HELP;
@@ -106,6 +108,7 @@ static int parse(struct bias_options *o, int argc, char **argv, struct error *e)
         case OPTION_HEADS: rc = read_heads(&o->formulas, value, e); break;
         case OPTION_SET: rc = text_list_add(&o->formulas.sets, value, e); break;
         case OPTION_SLOPES: rc = read_slopes(&o->formulas, value, e); break;
+        case OPTION_STRICT: o->formulas.strict = 1; break;
         case OPTION_FOLDER:
             o->folder = value;
             rc = *value ? 0 : fail(e, "-o: is empty (expected a folder)");

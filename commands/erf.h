@@ -39,7 +39,7 @@ struct erf_options {
     int attention;
     enum attribution attribution;
     long shard, shards; /* measure the shard-th of as many parts of the segments; shards 0: all */
-    int verify, resume, force, quiet;
+    int strict, verify, resume, force, quiet;
 };
 
 /* Parses; 0, ARGUMENT_HELP, or -1 with a message (wrong usage). */

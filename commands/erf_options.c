@@ -14,7 +14,7 @@ enum option {
     OPTION_TEXT, OPTION_TOKENS, OPTION_FOLDER, OPTION_LENGTH, OPTION_SEGMENTS, OPTION_STRIDE, OPTION_OFFSET, OPTION_BOS, OPTION_THRESHOLD, OPTION_SINK,
     OPTION_BOOTSTRAP, OPTION_SEED, OPTION_TRAIN_LENGTH, OPTION_BIAS, OPTION_BIAS_DTYPE, OPTION_POSITIONS, OPTION_WINDOW, OPTION_LAYER, OPTION_TARGET, OPTION_ATTENTION,
     OPTION_ATTRIBUTION, OPTION_DEVICE, OPTION_DTYPE, OPTION_CHECK_PRECISION,
-    OPTION_MEMORY, OPTION_THREADS, OPTION_VERIFY, OPTION_SHARD, OPTION_RESUME, OPTION_FORCE, OPTION_FORMAT, OPTION_QUIET, OPTION_LOG, OPTION_COUNT
+    OPTION_MEMORY, OPTION_THREADS, OPTION_STRICT, OPTION_VERIFY, OPTION_SHARD, OPTION_RESUME, OPTION_FORCE, OPTION_FORMAT, OPTION_QUIET, OPTION_LOG, OPTION_COUNT
 };
 
 static const struct option_row rows[OPTION_COUNT] = {
@@ -55,6 +55,7 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_CHECK_PRECISION] = {"check-precision", "N", "afterwards, run N segments again in f64 and report the largest deviations of s, c, log p and ERF"},
     [OPTION_MEMORY] = MEMORY_ROW,
     [OPTION_THREADS] = THREADS_ROW,
+    [OPTION_STRICT] = STRICT_ROW,
     [OPTION_VERIFY] = {"verify", NULL, "before measuring, read each checkpoint once and check it: the checksums of .pt and .bin archives (those of HDF5 are always checked), "
                                        "that every weight is finite, and the bytes of all shards against the index; says so in one line a model, with its digest"},
     [OPTION_SHARD] = {"shard", "I/N", "measure only the I-th of N parts of the segments (I from 1), which are the same as without --shard; `reach merge` makes one "
@@ -253,6 +254,7 @@ static int parse_one(struct erf_options *o, int option, const char *value, int *
     case OPTION_CHECK_PRECISION: return read_whole("--check-precision", value, 1, 1L << 31, &o->check_precision, e);
     case OPTION_MEMORY: return read_size("--memory", value, &o->memory, e);
     case OPTION_THREADS: return read_whole("--threads", value, 1, THREADS_MOST, &o->threads, e);
+    case OPTION_STRICT: o->strict = 1; return 0;
     case OPTION_VERIFY: o->verify = 1; return 0;
     case OPTION_SHARD: return read_shard(o, value, e);
     case OPTION_RESUME: o->resume = 1; return 0;

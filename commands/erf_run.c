@@ -18,9 +18,9 @@ char *erf_path(const char *folder, const char *name, struct error *e)
     return NULL;
 }
 
-static int open_model(struct erf_model *m, const struct erf_options *o, struct error *e)
+static int open_model(struct erf_model *m, const struct erf_options *o, struct progress *p, struct error *e)
 {
-    struct decoder *d = m->decoder = decoder_open(m->argument->path, e);
+    struct decoder *d = m->decoder = model_open(m->argument->path, o->strict, p, e);
 
     if (!d || run_override(d, o->bias, o->bias_dtype, o->positions_none, o->window, e) != 0)
         return -1;
@@ -193,7 +193,7 @@ int erf_prepare(struct erf_run *r, struct error *e)
     }
     for (size_t i = 0; i < r->count; i++) {
         r->models[i].argument = &r->arguments[i];
-        if (open_model(&r->models[i], o, e) != 0 || (o->verify && verify_model(&r->models[i], r->progress, e) != 0))
+        if (open_model(&r->models[i], o, r->progress, e) != 0 || (o->verify && verify_model(&r->models[i], r->progress, e) != 0))
             goto end;
     }
     if (run_text_read(&text, &o->text, &o->tokens, e) != 0)

@@ -137,6 +137,8 @@ static int describe(struct attributes *a, const struct erf_run *r, const struct 
     put(a, "seed", "%llu", (unsigned long long)o->seed);
     if (o->bias_dtype)
         put(a, "bias_dtype", "%s", o->bias_dtype);
+    if (*d->not_understood)
+        put(a, "not_understood", "%s", d->not_understood);
     put_shard(a, r, m);
     return a->failed ? fail(e, "%s: out of memory for the attributes", m->argument->path) : 0;
 }

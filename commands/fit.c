@@ -1,6 +1,7 @@
 /* `reach fit`: least squares of a bias or a curve on functions of the distance ([A] section 6, figure 9). */
 #include "commands/commands.h"
 #include "commands/fit.h"
+#include "commands/models.h"
 #include "commands/results.h"
 #include "commands/table.h"
 
@@ -13,7 +14,7 @@
 static const char default_form[] = "a + b*ln(1+t)";
 enum { LAST_DEFAULT = 8191, MODEL_LAST_DEFAULT = 2047, LAST_MAX = 1 << 24 };
 
-enum option { OPTION_FORM, OPTION_RANGE, OPTION_HEADS, OPTION_SET, OPTION_SLOPES, OPTION_FOLDER, OPTION_FORCE, OPTION_FORMAT, OPTION_COUNT };
+enum option { OPTION_FORM, OPTION_RANGE, OPTION_HEADS, OPTION_SET, OPTION_SLOPES, OPTION_STRICT, OPTION_FOLDER, OPTION_FORCE, OPTION_FORMAT, OPTION_COUNT };
 
 static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_FORM] = {"form", "FORM", "a formula of t whose parameters are the coefficients (default 'a + b*ln(1+t)'): linear in them, save for one that may be "
@@ -22,6 +23,7 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_HEADS] = HEADS_ROW,
     [OPTION_SET] = SET_ROW,
     [OPTION_SLOPES] = SLOPES_ROW,
+    [OPTION_STRICT] = STRICT_ROW,
     [OPTION_FOLDER] = {"o", "DIR", "write fit.csv and the figure, with residuals, there (default: nothing is written)"},
     [OPTION_FORCE] = {"force", NULL, "overwrite results in DIR"},
     [OPTION_FORMAT] = {"format", "LIST", "pictures to draw: png, svg, pdf, several with commas (default png)"},
@@ -66,7 +68,7 @@ static int parse(struct fit_options *o, int argc, char **argv, struct error *e)
     const char *value;
     int option, rc = 0;
 
-    *o = (struct fit_options){.formulas = {.heads = HEADS_DEFAULT}, .form = default_form, .last = -1, .formats = "png"};
+    *o = (struct fit_options){.formulas = {.heads = HEADS_DEFAULT, .verb = "fit"}, .form = default_form, .last = -1, .formats = "png"};
     while (rc == 0 && (option = arguments_next(&a, &help, &value, e)) != ARGUMENT_END)
         switch (option) {
         case ARGUMENT_HELP: return ARGUMENT_HELP;
@@ -79,6 +81,7 @@ static int parse(struct fit_options *o, int argc, char **argv, struct error *e)
         case OPTION_HEADS: rc = read_heads(&o->formulas, value, e); break;
         case OPTION_SET: rc = text_list_add(&o->formulas.sets, value, e); break;
         case OPTION_SLOPES: rc = read_slopes(&o->formulas, value, e); break;
+        case OPTION_STRICT: o->formulas.strict = 1; break;
         case OPTION_FOLDER:
             o->folder = value;
             rc = *value ? 0 : fail(e, "-o: is empty (expected a folder)");

@@ -378,9 +378,10 @@ int formula_argument_of_decoder(struct formula_argument *out, const struct decod
     return 0;
 }
 
-static int read_model(struct formula_argument *out, const char *path, struct error *e)
+static int read_model(struct formula_argument *out, const char *path, const struct formula_options *o, struct error *e)
 {
-    struct decoder *d = decoder_open(path, e);
+    struct progress progress = {.verb = o->verb};
+    struct decoder *d = model_open(path, o->strict, &progress, e);
     int rc = d && formula_argument_of_decoder(out, d, e) == 0 ? EXIT_DONE : EXIT_FAILED;
 
     decoder_close(d);
@@ -414,7 +415,7 @@ int formula_argument_read(struct formula_argument *out, const char *text, const 
         if (model_arguments(&named, &one, e) != 0)
             return EXIT_USAGE;
         out->label = strdup(named->name);
-        rc = out->label ? read_model(out, named->path, e) : EXIT_FAILED;
+        rc = out->label ? read_model(out, named->path, o, e) : EXIT_FAILED;
         free(named);
     } else {
         out->label = name_length ? strndup(text, name_length) : strdup(body);

@@ -13,6 +13,8 @@ struct formula_options {
     long heads;            /* of formulas; a checkpoint has its own */
     struct text_list sets; /* NAME=VALUE each, borrowed */
     int press;             /* 1: slopes of released code */
+    const char *verb;      /* that messages on a checkpoint come from */
+    int strict;            /* of checkpoints: see model_open */
 };
 
 /* A bias by distance, and the layers of a checkpoint that share it. */

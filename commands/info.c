@@ -14,13 +14,14 @@
 #include <string.h>
 #include <time.h>
 
-enum option { OPTION_LENGTH, OPTION_DTYPE, OPTION_MEMORY, OPTION_THREADS, OPTION_VERIFY, OPTION_COUNT };
+enum option { OPTION_LENGTH, OPTION_DTYPE, OPTION_MEMORY, OPTION_THREADS, OPTION_STRICT, OPTION_VERIFY, OPTION_COUNT };
 
 static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_LENGTH] = {"length", "L", "tokens of a segment for the estimate (default 2048, or what learned positions allow)"},
     [OPTION_DTYPE] = {"dtype", "TYPE", "f32 or f64: arithmetic for the estimate (default f32)"},
     [OPTION_MEMORY] = {"memory", "SIZE", "bytes a run may take, as 800M or 16G (default: most of what is free)"},
     [OPTION_THREADS] = {"threads", "N", "threads for the estimate (default: all cores)"},
+    [OPTION_STRICT] = STRICT_ROW,
     [OPTION_VERIFY] = {"verify", NULL, "read the whole checkpoint and check it, as `reach erf --verify` does; says so in a line of its own"},
 };
 
@@ -201,9 +202,10 @@ end:
     return rc;
 }
 
-static int print_model(const char *path, long length, const char *dtype, size_t memory, int verify, struct error *e)
+static int print_model(const char *path, long length, const char *dtype, size_t memory, int strict, int verify, struct error *e)
 {
-    struct decoder *d = decoder_open(path, e);
+    struct progress progress = {.verb = "info"};
+    struct decoder *d = model_open(path, strict, &progress, e);
     char digest[33], *line = NULL;
     int rc = -1;
 
@@ -226,6 +228,8 @@ static int print_model(const char *path, long length, const char *dtype, size_t 
     printf("positions      %s\n", d->position_text);
     print_windows(d);
     printf("cone           %ld of %ld inputs\n", decoder_cone(d, length - 1), length - 1);
+    if (*d->not_understood)
+        printf("not understood %s\n", d->not_understood);
     if (d->train_length)
         printf("train length   %d\n", d->train_length);
     else
@@ -251,7 +255,7 @@ int main_info(int argc, char **argv)
     long length = 0, threads = 0;
     size_t memory = 0;
     struct error e = {""};
-    int option, verify = 0, rc = 0, status = EXIT_DONE;
+    int option, strict = 0, verify = 0, rc = 0, status = EXIT_DONE;
 
     while (rc == 0 && (option = arguments_next(&a, &help, &value, &e)) != ARGUMENT_END)
         switch (option) {
@@ -267,6 +271,7 @@ int main_info(int argc, char **argv)
             break;
         case OPTION_MEMORY: rc = read_size("--memory", value, &memory, &e); break;
         case OPTION_THREADS: rc = read_whole("--threads", value, 1, THREADS_MOST, &threads, &e); break;
+        case OPTION_STRICT: strict = 1; break;
         case OPTION_VERIFY: verify = 1; break;
         default: rc = -1; break;
         }
@@ -276,7 +281,7 @@ int main_info(int argc, char **argv)
         status = print_usage_error("info", &e);
         goto end;
     }
-    if (threads_choose(threads, &e) != 0 || print_model(model->path, length, dtype, memory, verify, &e) != 0)
+    if (threads_choose(threads, &e) != 0 || print_model(model->path, length, dtype, memory, strict, verify, &e) != 0)
         status = print_failure("info", &e);
 end:
     free(model);

@@ -96,7 +96,8 @@ static struct decoder *describe_decoder(const struct shard *s, const struct resu
     else if (copy_text(d->family, sizeof d->family, s, m, "family", e) == 0 && copy_text(d->position_text, sizeof d->position_text, s, m, "position_encoding", e) == 0 &&
              copy_whole(&d->layers, s, m, "layers", 1, e) == 0 && copy_whole(&d->heads, s, m, "heads", 1, e) == 0 &&
              copy_whole(&d->kv_heads, s, m, "kv_heads", 1, e) == 0 && copy_whole(&d->head_size, s, m, "head_size", 1, e) == 0 &&
-             copy_whole(&d->hidden, s, m, "hidden", 1, e) == 0 && copy_whole(&d->vocabulary, s, m, "vocabulary", 1, e) == 0)
+             copy_whole(&d->hidden, s, m, "hidden", 1, e) == 0 && copy_whole(&d->vocabulary, s, m, "vocabulary", 1, e) == 0 &&
+             (!result_attribute(m, "not_understood") || copy_text(d->not_understood, sizeof d->not_understood, s, m, "not_understood", e) == 0))
         return d;
     decoder_close(d);
     return NULL;

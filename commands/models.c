@@ -118,6 +118,28 @@ end:
     return rc;
 }
 
+struct decoder *model_open(const char *path, int strict, struct progress *p, struct error *e)
+{
+    struct decoder *d = decoder_open(path, e);
+
+    if (!d)
+        return NULL;
+    if (strict && *d->not_understood) {
+        fail(e, "%s: not understood: %s (expected, with --strict, no such key)", config_path(d->config), d->not_understood);
+        decoder_close(d);
+        return NULL;
+    }
+    for (const char *line = d->notes; *line;) {
+        size_t length = strcspn(line, "\n");
+
+        progress_message(p, "%.*s", (int)length, line);
+        line += length + (line[length] != 0);
+    }
+    if (*d->not_understood)
+        progress_message(p, "%s: not understood: %s", config_path(d->config), d->not_understood);
+    return d;
+}
+
 int model_digest(char digest[33], const struct decoder *d, struct error *e)
 {
     XXH3_state_t *state;

@@ -34,7 +34,7 @@ struct ppl_options {
     const char *device, *dtype, *bias, *bias_dtype, *formats; /* bias_dtype NULL: none */
     int positions_none, window;            /* window -1: as the checkpoint says */
     size_t memory;                         /* bytes; 0: most of what is free */
-    int force, quiet, timing;
+    int strict, force, quiet, timing;
 };
 
 /* Parses; 0, ARGUMENT_HELP, or -1 with a message (wrong usage). */

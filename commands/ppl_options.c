@@ -16,7 +16,7 @@ enum { DEFAULT_CONTEXTS = sizeof default_contexts / sizeof *default_contexts };
 
 enum option {
     OPTION_TEXT, OPTION_TOKENS, OPTION_FOLDER, OPTION_PER_TOKEN, OPTION_PROTOCOL, OPTION_CONTEXT, OPTION_STRIDE, OPTION_WINDOW, OPTION_SEGMENTS, OPTION_TRAIN_LENGTH,
-    OPTION_BIAS, OPTION_BIAS_DTYPE, OPTION_POSITIONS, OPTION_DEVICE, OPTION_DTYPE, OPTION_MEMORY, OPTION_THREADS, OPTION_TIMING, OPTION_FORCE, OPTION_FORMAT, OPTION_QUIET,
+    OPTION_BIAS, OPTION_BIAS_DTYPE, OPTION_POSITIONS, OPTION_DEVICE, OPTION_DTYPE, OPTION_MEMORY, OPTION_THREADS, OPTION_STRICT, OPTION_TIMING, OPTION_FORCE, OPTION_FORMAT, OPTION_QUIET,
     OPTION_COUNT
 };
 
@@ -40,6 +40,7 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_DTYPE] = DTYPE_ROW,
     [OPTION_MEMORY] = MEMORY_ROW,
     [OPTION_THREADS] = THREADS_ROW,
+    [OPTION_STRICT] = STRICT_ROW,
     [OPTION_TIMING] = {"timing", NULL, "also write seconds_per_token to ppl.csv, which then differs from run to run (the screen always has the time)"},
     [OPTION_FORCE] = {"force", NULL, "overwrite results in DIR"},
     [OPTION_FORMAT] = {"format", "LIST", "pictures to draw: png, svg, pdf, several with commas (default png)"},
@@ -161,6 +162,7 @@ static int parse_one(struct ppl_options *o, int option, const char *value, struc
     case OPTION_MEMORY: return read_size("--memory", value, &o->memory, e);
     case OPTION_THREADS: return read_whole("--threads", value, 1, THREADS_MOST, &o->threads, e);
     case OPTION_TIMING: o->timing = 1; return 0;
+    case OPTION_STRICT: o->strict = 1; return 0;
     case OPTION_FORCE: o->force = 1; return 0;
     case OPTION_FORMAT: o->formats = value; return figure_check_formats(value, e);
     case OPTION_QUIET: o->quiet = 1; return 0;

@@ -18,9 +18,9 @@ static int uniform_window(const struct decoder *d)
     return d->blocks[0].score.window;
 }
 
-static int open_model(struct ppl_model *m, const struct ppl_options *o, struct error *e)
+static int open_model(struct ppl_model *m, const struct ppl_options *o, struct progress *p, struct error *e)
 {
-    struct decoder *d = m->decoder = decoder_open(m->argument->path, e);
+    struct decoder *d = m->decoder = model_open(m->argument->path, o->strict, p, e);
 
     if (!d || run_override(d, o->bias, o->bias_dtype, o->positions_none, o->window, e) != 0)
         return -1;
@@ -98,7 +98,7 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
         return fail(e, "out of memory for the run");
     for (size_t i = 0; i < r->count; i++) {
         r->models[i].argument = &r->arguments[i];
-        if (open_model(&r->models[i], o, e) != 0)
+        if (open_model(&r->models[i], o, r->progress, e) != 0)
             return -1;
     }
     if (run_text_read(&r->text, &o->text, &o->tokens, e) != 0)

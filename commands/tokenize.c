@@ -2,6 +2,7 @@
 #include "commands/commands.h"
 #include "commands/interrupt.h"
 #include "commands/model_text.h"
+#include "commands/models.h"
 #include "commands/options.h"
 #include "commands/progress.h"
 
@@ -9,9 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum option { OPTION_FORCE, OPTION_QUIET, OPTION_COUNT };
+enum option { OPTION_STRICT, OPTION_FORCE, OPTION_QUIET, OPTION_COUNT };
 
 static const struct option_row rows[OPTION_COUNT] = {
+    [OPTION_STRICT] = STRICT_ROW,
     [OPTION_FORCE] = {"force", NULL, "overwrite OUT if it exists"},
     [OPTION_QUIET] = {"quiet", NULL, "no progress"},
 };
@@ -32,7 +34,7 @@ static const struct verb_help help = {
 
 struct tokenize_options {
     const char *model, *file, *out; /* arguments, borrowed */
-    int force, quiet;
+    int strict, force, quiet;
 };
 
 static int parse(struct tokenize_options *o, int argc, char **argv, struct error *e)
@@ -47,7 +49,9 @@ static int parse(struct tokenize_options *o, int argc, char **argv, struct error
             return ARGUMENT_HELP;
         if (option == ARGUMENT_ERROR)
             return -1;
-        if (option == OPTION_FORCE)
+        if (option == OPTION_STRICT)
+            o->strict = 1;
+        else if (option == OPTION_FORCE)
             o->force = 1;
         else if (option == OPTION_QUIET)
             o->quiet = 1;
@@ -76,14 +80,14 @@ static int tell_progress(void *context, size_t done, struct error *e)
 }
 
 /* The tokenizer, or the model that does without one. */
-static int open_reader(struct model_text *m, const struct tokenize_options *o, struct error *e)
+static int open_reader(struct model_text *m, const struct tokenize_options *o, struct progress *p, struct error *e)
 {
     struct decoder *d;
     int rc;
 
     if (tokenizer_open(&m->tokenizer, o->model, e) != 0 || m->tokenizer)
         return m->tokenizer ? 0 : -1;
-    d = decoder_open(o->model, e);
+    d = model_open(o->model, o->strict, p, e);
     rc = d ? model_text_open(m, d, o->model, 1, e) : -1;
     decoder_close(d);
     return rc;
@@ -100,7 +104,7 @@ static int tokenize(const struct tokenize_options *o, struct progress *p, struct
 
     if (!o->force && access(o->out, F_OK) == 0)
         return fail(e, "%s: exists (expected --force to overwrite it, or another name)", o->out);
-    if (open_reader(&reader, o, e) != 0 || run_text_read(&text, &files, &none, e) != 0)
+    if (open_reader(&reader, o, p, e) != 0 || run_text_read(&text, &files, &none, e) != 0)
         goto end;
     interrupt_watch();
     progress_start(p, text.text.size, 0);

@@ -1,5 +1,6 @@
 /* `reach trf`: the theoretical receptive field of position biases ([B] theorem 0.4, eq. 22). */
 #include "commands/commands.h"
+#include "commands/models.h"
 #include "commands/results.h"
 #include "commands/trf.h"
 
@@ -10,7 +11,7 @@
 #include <string.h>
 
 enum option {
-    OPTION_HEADS, OPTION_EPSILON, OPTION_SET, OPTION_LENGTH, OPTION_LAYERS, OPTION_SLOPES, OPTION_EXPLAIN, OPTION_FOLDER, OPTION_FORCE, OPTION_FORMAT, OPTION_COUNT
+    OPTION_HEADS, OPTION_EPSILON, OPTION_SET, OPTION_LENGTH, OPTION_LAYERS, OPTION_SLOPES, OPTION_STRICT, OPTION_EXPLAIN, OPTION_FOLDER, OPTION_FORCE, OPTION_FORMAT, OPTION_COUNT
 };
 
 static const struct option_row rows[OPTION_COUNT] = {
@@ -21,6 +22,7 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_LAYERS] = {"layers", "R", "also the field across R such layers: of the R-fold convolution of the normalized kernel; with a window beside "
                                       "the bound w R and the exact cone R(w-1)+1"},
     [OPTION_SLOPES] = SLOPES_ROW,
+    [OPTION_STRICT] = STRICT_ROW,
     [OPTION_EXPLAIN] = {"explain", NULL, "print how each verdict was proved"},
     [OPTION_FOLDER] = {"o", "DIR", "write trf.csv and the figure there (default: nothing is written)"},
     [OPTION_FORCE] = {"force", NULL, "overwrite results in DIR"},
@@ -77,7 +79,7 @@ static int parse(struct trf_options *o, int argc, char **argv, struct error *e)
     const char *value;
     int option, rc = 0;
 
-    *o = (struct trf_options){.formulas = {.heads = HEADS_DEFAULT}, .layers = 1, .formats = "png"};
+    *o = (struct trf_options){.formulas = {.heads = HEADS_DEFAULT, .verb = "trf"}, .layers = 1, .formats = "png"};
     while (rc == 0 && (option = arguments_next(&a, &help, &value, e)) != ARGUMENT_END)
         switch (option) {
         case ARGUMENT_HELP: return ARGUMENT_HELP;
@@ -88,6 +90,7 @@ static int parse(struct trf_options *o, int argc, char **argv, struct error *e)
         case OPTION_LENGTH: rc = add_length(o, value, e); break;
         case OPTION_LAYERS: rc = read_whole("--layers", value, 1, LAYERS_MAX, &o->layers, e); break;
         case OPTION_SLOPES: rc = read_slopes(&o->formulas, value, e); break;
+        case OPTION_STRICT: o->formulas.strict = 1; break;
         case OPTION_EXPLAIN: o->explain = 1; break;
         case OPTION_FOLDER:
             o->folder = value;

@@ -207,7 +207,7 @@ static void thresholds_are_added_in_order(void **state)
 static void recorded_commands(void **state)
 {
     static const char *const cases[][2] = {
-        {"m --text t --threads 2 --quiet --log l --force --resume --memory 1G -o d --format svg --check-precision 3 --device cpu --length 2048",
+        {"m --text t --threads 2 --strict --quiet --log l --force --resume --memory 1G -o d --format svg --check-precision 3 --device cpu --length 2048",
          "reach erf m --text t"},
         {"--segments 7 m --bos --text t --window 0 --seed 9 --positions none --bias -t --dtype f64",
          "reach erf m --text t --segments 7 --bos --seed 9 --bias -t --positions none --window 0 --dtype f64"},
