@@ -1,5 +1,6 @@
 /* Points for `reach fit` out of CSV files. */
 #include "commands/fit.h"
+#include "commands/results.h"
 
 #include "io/csv.h"
 
@@ -53,11 +54,12 @@ struct layout {
     const char *groups[4]; /* a new value in one of them begins a new set; the first is the label */
     const char *head, *layer;
     const char *quantity;
+    int is_measured; /* a result of `reach erf` */
 };
 
 static const struct layout layouts[] = {
-    {"distance", "c", {"model", "target", "layer", "attribution"}, NULL, NULL, "share c of the most recent tokens"},
-    {"distance", "bias", {"formula", "head", "layer", NULL}, "head", "layer", "bias b(t)"},
+    {"distance", "c", {"model", "target", "layer", "attribution"}, NULL, NULL, "share c of the most recent tokens", 1},
+    {"distance", "bias", {"formula", "head", "layer", NULL}, "head", "layer", "bias b(t)", 0},
 };
 enum { LAYOUTS = sizeof layouts / sizeof layouts[0] };
 
@@ -181,6 +183,8 @@ int fit_read_csv(struct fit_run *r, const char *path, struct error *e)
         return -1;
     for (int i = 0; i < LAYOUTS; i++)
         if (csv_column(&t, layouts[i].t) >= 0 && csv_column(&t, layouts[i].y) >= 0) {
+            if (layouts[i].is_measured && results_check_finished(path, e) != 0)
+                goto end;
             rc = t.rows ? read_layout(r, &t, &layouts[i], path, e) : fail(e, "%s: has no rows", path);
             goto end;
         }

@@ -63,22 +63,15 @@ static int read_number(struct shard *s, struct error *e)
 static int open_shard(struct shard *s, struct error *e)
 {
     struct stat found;
-    char *part;
-    int unfinished;
 
     if (stat(s->folder, &found) == 0 && !S_ISDIR(found.st_mode))
         s->path = strdup(s->folder);
     else
         s->path = results_path(s->folder, "erf.h5", e);
-    part = results_path(s->folder, "erf.part", e);
-    if (!s->path || !part) {
-        free(part);
+    if (!s->path)
         return fail(e, "%s: out of memory", s->folder);
-    }
-    unfinished = access(part, F_OK) == 0;
-    free(part);
-    if (unfinished)
-        return fail(e, "%s: holds an unfinished run (expected a finished shard: go on with reach erf --resume)", s->folder);
+    if (results_check_finished(s->folder, e) != 0)
+        return -1;
     return result_read_heads(s->path, &s->heads, e) != 0 || read_number(s, e) != 0 ? -1 : 0;
 }
 

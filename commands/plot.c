@@ -3,6 +3,7 @@
 #include "commands/options.h"
 #include "commands/plot_fields.h"
 #include "commands/plot_tables.h"
+#include "commands/results.h"
 
 #include "analyze/curve.h"
 #include "io/atomic.h"
@@ -206,19 +207,6 @@ end:
     return rc;
 }
 
-/* Results beside the journal of a run that is to overwrite them may be of either. */
-static int refuse_unfinished(const char *folder, size_t length, struct error *e)
-{
-    char *part;
-    int there;
-
-    if (asprintf(&part, "%.*s/erf.part", (int)length, folder) < 0)
-        return fail(e, "%s: out of memory", folder);
-    there = access(part, F_OK) == 0;
-    free(part);
-    return there ? fail(e, "%.*s: holds an unfinished run (expected a finished one: go on with reach erf --resume)", (int)length, folder) : 0;
-}
-
 /* A folder stands for its erf.h5, or its curve.csv where there is none. */
 static int collect(struct collection *all, const char *result, struct error *e)
 {
@@ -231,9 +219,8 @@ static int collect(struct collection *all, const char *result, struct error *e)
         return fail(e, "%s: %s (expected a folder of `reach erf`, an erf.h5 or a CSV)", result, strerror(errno));
     if (!S_ISDIR(found.st_mode)) {
         enum table_kind kind = table_kind_of(result);
-        const char *slash = strrchr(result, '/');
 
-        if ((kind == TABLE_CURVES || kind == TABLE_LADDER) && refuse_unfinished(slash ? result : ".", slash ? (size_t)(slash - result) : 1, e) != 0)
+        if ((kind == TABLE_CURVES || kind == TABLE_LADDER) && results_check_finished(result, e) != 0)
             return -1;
         if (kind == TABLE_CURVES)
             return length > 4 && strcmp(result + length - 4, ".csv") == 0 ? collect_csv(all, result, e) : collect_h5(all, result, e);
@@ -242,7 +229,7 @@ static int collect(struct collection *all, const char *result, struct error *e)
         all->kind = kind;
         return text_list_add(&all->tables, result, e);
     }
-    if (refuse_unfinished(result, length, e) != 0)
+    if (results_check_finished(result, e) != 0)
         return -1;
     if (asprintf(&path, "%s/erf.h5", result) < 0 || asprintf(&table, "%s/curve.csv", result) < 0)
         fail(e, "%s: out of memory", result);

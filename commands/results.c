@@ -126,6 +126,24 @@ void results_abandon(struct results_files *r)
         atomic_abandon(&r->file[--r->count]);
 }
 
+int results_check_finished(const char *path, struct error *e)
+{
+    struct stat found;
+    const char *slash = strrchr(path, '/');
+    int is_folder = stat(path, &found) == 0 && S_ISDIR(found.st_mode), there;
+    char *part, *folder = is_folder ? strdup(path) : slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+
+    part = folder ? results_path(folder, "erf.part", e) : NULL;
+    there = part && access(part, F_OK) == 0;
+    if (!folder)
+        fail(e, "%s: out of memory", path);
+    else if (there)
+        fail(e, "%s: holds an unfinished run (expected a finished one: go on with reach erf --resume)", folder);
+    free(folder);
+    free(part);
+    return part && !there ? 0 : -1;
+}
+
 void command_word(FILE *f, const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";

@@ -31,6 +31,9 @@ void results_abandon(struct results_files *r);
 /* FOLDER/NAME; NULL with *e when memory runs out. Caller frees. */
 char *results_path(const char *folder, const char *name, struct error *e);
 
+/* An error where PATH, a folder of `reach erf` or a file in one, lies beside the journal of an unfinished run: which run it is of nobody can tell. */
+int results_check_finished(const char *path, struct error *e) MUST_USE;
+
 /* A blank, and the word as a shell reads it back. */
 void command_word(FILE *f, const char *word);
 

@@ -173,6 +173,9 @@ static void kill_everywhere(const struct verb *v)
             snprintf(line, sizeof line, "plot %s/summary.csv -o drawn", place);
             if (exists(at("%s/summary.csv", place)))
                 expect(line, 1, "holds an unfinished run");
+            snprintf(line, sizeof line, "fit %s/curve.csv --form a+b*t", place);
+            if (exists(at("%s/curve.csv", place)))
+                expect(line, 1, "holds an unfinished run");
         }
         if (ended && state != before) { /* the first point with the old files, with none and with new ones, beside a journal or not */
             snprintf(line, sizeof line, v->line, "second", place, v->again);

@@ -218,7 +218,8 @@ static void shards_resume(void **state)
     o = finish(child);
     assert_int_equal(o.status, -SIGKILL);
     outcome_free(&o);
-    expect("merge half-1 -o half", 1, "half-1: holds an unfinished run (expected a finished shard: go on with reach erf --resume)");
+    expect("merge half-1 -o half", 1, "half-1: holds an unfinished run (expected a finished one: go on with reach erf --resume)");
+    expect("merge half-1/erf.h5 -o half", 1, "half-1/: holds an unfinished run");
     snprintf(line, sizeof line, "erf %s --shard 2/2 -o half-1 --resume", options);
     expect(line, 1, "shard is 1/2 there, 2/2 in this run");
     snprintf(line, sizeof line, "erf %s --shard 2/2 -o half-2", options);
