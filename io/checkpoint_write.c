@@ -4,6 +4,7 @@
 #include "io/hdf_tensors.h"
 #include "io/safetensors.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +40,21 @@ static int holds_text(const char *path, const char *text, size_t size)
     return same;
 }
 
-static int write_text(const char *path, const char *text, size_t size, struct error *e)
+static int stage_text(const char *path, const char *text, size_t size, struct atomic_file *out, struct error *e)
 {
-    struct atomic_file f;
-    if (atomic_open(&f, path, e))
+    if (atomic_open(out, path, e))
         return -1;
-    fwrite(text, 1, size, f.stream);
-    return atomic_commit(&f, e);
+    fwrite(text, 1, size, out->stream);
+    return atomic_stage(out, e);
+}
+
+/* Both get their names when both are complete, and the old configuration goes before that: weights without one are no checkpoint, and those of
+ * another would be taken for one. */
+static int place_pair(struct atomic_file *weights, struct atomic_file *config, struct error *e)
+{
+    if (config->path && unlink(config->path) && errno != ENOENT)
+        return fail(e, "%s: cannot be replaced: %s", config->path, strerror(errno));
+    return atomic_place(weights, e) || (config->path && atomic_place(config, e)) ? -1 : 0;
 }
 
 /* Tensors at PATH and config.json beside it. */
@@ -53,15 +62,28 @@ static int write_pair(struct checkpoint *c, const char *path, int force, struct 
 {
     size_t size;
     const char *text = config_text(c->config, &size);
+    struct atomic_file weights = {0}, description = {0};
     char *config;
     if (asprintf(&config, "%.*sconfig.json", (int)(path_base(path) - path), path) < 0)
         return fail_memory(e, (double)strlen(path), "a path");
-    int same = holds_text(config, text, size);
-    int result = check_way(path, force, e) || (!same && check_way(config, force, e)) || safetensors_write(path, c->tensors, e) ||
-                         (!same && write_text(config, text, size, e))
-                     ? -1
-                     : 0;
+    int same = holds_text(config, text, size), result = -1;
+    if (check_way(path, force, e) == 0 && (same || check_way(config, force, e) == 0) && safetensors_stage(path, c->tensors, &weights, e) == 0 &&
+        (same || stage_text(config, text, size, &description, e) == 0))
+        result = place_pair(&weights, &description, e);
+    atomic_abandon(&weights);
+    atomic_abandon(&description);
     free(config);
+    return result;
+}
+
+/* What is read from a folder before model.safetensors. */
+static int check_index(const char *folder, struct error *e)
+{
+    char *index;
+    if (asprintf(&index, "%s/model.safetensors.index.json", folder) < 0)
+        return fail_memory(e, (double)strlen(folder), "a path");
+    int result = access(index, F_OK) ? 0 : fail(e, "%s: would be read instead of what is written beside it (expected a folder without it)", index);
+    free(index);
     return result;
 }
 
@@ -74,7 +96,7 @@ int checkpoint_write(struct checkpoint *c, const char *out, int force, struct er
     case CHECKPOINT_SAFETENSORS: return write_pair(c, out, force, e);
     default: break;
     }
-    if (folder_make(out, e))
+    if (folder_make(out, e) || check_index(out, e))
         return -1;
     if (asprintf(&path, "%s/model.safetensors", out) < 0)
         return fail_memory(e, (double)strlen(out), "a path");

@@ -227,27 +227,28 @@ end:
     return padded;
 }
 
-int safetensors_write(const char *path, struct tensors *t, struct error *e)
+int safetensors_stage(const char *path, struct tensors *t, struct atomic_file *out, struct error *e)
 {
     size_t count = tensors_count(t);
     struct tensor **order = calloc(count ? count : 1, sizeof *order);
-    struct atomic_file file = {0};
     char *header = NULL;
     int result = -1;
+    *out = (struct atomic_file){0};
     if (!order)
         return fail_memory(e, (double)count * sizeof *order, path);
     for (size_t i = 0; i < count; i++)
         order[i] = tensors_at(t, i);
     qsort(order, count, sizeof *order, by_width);
-    if (!(header = make_header(path, order, count, e)) || atomic_open(&file, path, e))
+    if (!(header = make_header(path, order, count, e)) || atomic_open(out, path, e))
         goto end;
     uint64_t header_bytes = strlen(header);
-    int written = fwrite(&header_bytes, sizeof header_bytes, 1, file.stream) == 1 && fputs(header, file.stream) >= 0;
+    int written = fwrite(&header_bytes, sizeof header_bytes, 1, out->stream) == 1 && fputs(header, out->stream) >= 0;
     for (size_t i = 0; written && i < count; i++)
-        written = store_write(file.stream, order[i]) == 0;
-    result = tensors_unchanged(t, e) ? -1 : atomic_commit(&file, e); /* which tells why a write failed */
+        written = store_write(out->stream, order[i]) == 0;
+    result = tensors_unchanged(t, e) ? -1 : atomic_stage(out, e); /* which tells why a write failed */
 end:
-    atomic_abandon(&file);
+    if (result)
+        atomic_abandon(out);
     free(header);
     free(order);
     return result;

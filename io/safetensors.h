@@ -10,7 +10,9 @@
 /* Adds the file's tensors; they point into the mapping. */
 int safetensors_read(struct tensors *t, const struct mapped *file, struct error *e) MUST_USE;
 
-/* Writes all tensors, dense and in the reference writer's order (widest type first, then by name), as PATH, which is there whole or not at all. */
-int safetensors_write(const char *path, struct tensors *t, struct error *e) MUST_USE;
+/* Writes all tensors, dense and in the reference writer's order (widest type first, then by name), for PATH, where
+ * atomic_place puts them. Nothing is left behind on failure. */
+struct atomic_file;
+int safetensors_stage(const char *path, struct tensors *t, struct atomic_file *out, struct error *e) MUST_USE;
 
 #endif

@@ -226,6 +226,53 @@ static void results_of_ppl(void **state)
     kill_everywhere(&verbs[2]);
 }
 
+static int same_file(const char *a, const char *b)
+{
+    size_t size_a, size_b;
+    char *x = slurp(a, &size_a), *y = slurp(b, &size_b);
+    int same = x && y && size_a == size_b && memcmp(x, y, size_a) == 0;
+
+    free(x);
+    free(y);
+    return same;
+}
+
+/* Weights never lie beside the configuration of another model. */
+static void converted_models(void **state)
+{
+    static const char *const names[] = {"first-model", "second-model"};
+    int ended = 1;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        char line[256];
+
+        assert_int_equal(tiny_checkpoint(at("%s", names[i]), &(struct tiny){.seed = (uint64_t)i + 1, .settings = i ? "\"window\": 5," : "\"window\": 6,"}), 0);
+        snprintf(line, sizeof line, "convert %s converted-%s", names[i], names[i]);
+        run(line);
+    }
+    for (int n = 1; ended && n < 20; n++) {
+        int of[2][2];
+
+        copy_folder("place", "converted-first-model");
+        ended = kill_at("convert second-model place --force", n);
+        if (ended < 0)
+            skip();
+        for (int i = 0; i < 2; i++) {
+            of[i][0] = same_file(at("place/model.safetensors"), at("converted-%s/model.safetensors", names[i]));
+            of[i][1] = same_file(at("place/config.json"), at("converted-%s/config.json", names[i]));
+        }
+        if ((of[0][0] && of[1][1]) || (of[1][0] && of[0][1]))
+            fail_msg("killed at point %d it leaves the weights of one model and the configuration of another", n);
+        if (!ended)
+            assert_true(n > 3 && of[1][0] && of[1][1]);
+    }
+    assert_int_equal(ended, 0);
+    /* an index would be read first */
+    fclose(fopen(at("place/model.safetensors.index.json"), "w"));
+    expect("convert first-model place --force", 1, "model.safetensors.index.json: would be read instead");
+}
+
 /* Other options leave fewer files: none of the run before are left beside them, and nothing of a killed one. */
 static void nothing_stale_is_left(void **state)
 {
@@ -274,6 +321,7 @@ int main(void)
         cmocka_unit_test(results_of_erf),
         cmocka_unit_test(results_of_merge),
         cmocka_unit_test(results_of_ppl),
+        cmocka_unit_test(converted_models),
         cmocka_unit_test(nothing_stale_is_left),
     };
 
