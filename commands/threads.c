@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a thread's stack. The kernels and oneDNN were seen to need up to half of it, what libraries keep for each thread included. */
-enum { STACK_LEAST = 64 << 10 };
-
 /* LLVM's library says what it made of its environment; GNU's does not. */
 extern size_t kmp_get_stacksize_s(void) __attribute__((weak));
 
@@ -121,8 +118,8 @@ static int stack_apply(pthread_attr_t *attributes, const struct stack *s, struct
 
     if (!s->text && !size)
         pthread_attr_getstacksize(attributes, &size);
-    if (size < STACK_LEAST)
-        return fail(e, "%s%s%s: too little stack for a thread (expected at least %dK)", s->name, sign, text, STACK_LEAST >> 10);
+    if (size < THREADS_STACK_LEAST)
+        return fail(e, "%s%s%s: too little stack for a thread (expected at least %dK)", s->name, sign, text, THREADS_STACK_LEAST >> 10);
     return pthread_attr_setstacksize(attributes, size) == 0 ? 0 : fail(e, "%s%s%s: too much stack for a thread (expected less)", s->name, sign, text);
 }
 

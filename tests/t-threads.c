@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "commands/threads.h"
 #include "tests/program.h"
 #include "tests/tiny.h"
 
@@ -214,9 +215,12 @@ static void least_stack_is_enough(void **state)
 {
     static const char *const lines[] = {ERF " -o other", ERF " -o other --dtype f64", ERF " -o other --attention --attribution ig", PPL " -o other"};
 
+    char settings[64];
+
     (void)state;
+    snprintf(settings, sizeof settings, "OMP_STACKSIZE=%dK OMP_NUM_THREADS=4", THREADS_STACK_LEAST >> 10);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        struct outcome o = run("OMP_STACKSIZE=64K OMP_NUM_THREADS=4", lines[i]);
+        struct outcome o = run(settings, lines[i]);
 
         outcome_free(&o);
     }
