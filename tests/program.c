@@ -23,7 +23,7 @@
 
 extern char **environ;
 
-char *base;
+char *base, *built;
 
 /* A copy of the program in a folder of its own: a plug-in beside the program does not come along, so that a test runs on the processor, whether this
    machine has nvcc or a GPU, unless it names a device. REACH_CUDA names a plug-in that all the same is to be used. Returns its path, which the caller frees. */
@@ -49,8 +49,10 @@ int program_open(void)
         fprintf(stderr, "REACH names no program\n");
         return -1;
     }
-    char *copy = copy_program(getenv("REACH"));
-    int result = copy ? setenv("REACH", copy, 1) : -1;
+    char *copy = copy_program(getenv("REACH")), *slash;
+    int result = copy && (built = realpath(getenv("REACH"), NULL)) && (slash = strrchr(built, '/')) ? setenv("REACH", copy, 1) : -1;
+    if (result == 0)
+        *slash = 0;
     free(copy);
     return result;
 }
@@ -58,6 +60,7 @@ int program_open(void)
 void program_close(void)
 {
     scratch_remove(base);
+    free(built);
 }
 
 void outcome_free(struct outcome *o)

@@ -6,7 +6,8 @@
 
 #include <sys/types.h>
 
-extern char *base; /* the folder of all tests: models, texts, results */
+extern char *base;  /* the folder of all tests: models, texts, results */
+extern char *built; /* the folder that $REACH was built in */
 
 struct outcome {
     int status;      /* exit status; -N: ended by signal N */
@@ -14,7 +15,7 @@ struct outcome {
 };
 void outcome_free(struct outcome *o);
 
-/* Makes `base` and finds $REACH, for a group's setup: 0 or -1. program_close removes `base`. */
+/* Makes `base` and copies $REACH into it, for a group's setup: 0 or -1. program_close removes `base`. */
 int program_open(void);
 void program_close(void);
 

@@ -230,10 +230,9 @@ static void least_stack_is_enough(void **state)
 static void wrong_products_end_the_run(void **state)
 {
     char settings[4400];
-    const char *program = getenv("REACH"), *slash = strrchr(program, '/');
 
     (void)state;
-    snprintf(settings, sizeof settings, "ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=%.*s/tests/wrong-sgemm.so", (int)(slash - program), program);
+    snprintf(settings, sizeof settings, "ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=%s/tests/wrong-sgemm.so", built);
     refuse(settings, ERF " -o refused", "results of a matrix product are wrong");
     refuse(settings, PPL " -o refused", "results of a matrix product are wrong");
     assert_false(exists(at("refused")));
