@@ -278,8 +278,8 @@ def check(reach, text):
     for epsilon, cell in zip(EPSILONS, finite):
         lo, hi = field(values, epsilon)
         ends = [int(x) for x in re.findall(r"\d+", cell)]
-        if not ends or ends[0] > hi or ends[-1] < lo or (len(ends) == 1 and lo == hi and ends[0] != lo):
-            return verdict, "eps %s: expected %d..%d\n%s" % (epsilon, lo, hi, done.stdout)
+        if not ends or lo is None or ends[0] > hi or ends[-1] < lo or (len(ends) == 1 and lo == hi and ends[0] != lo):
+            return verdict, "eps %s: expected %s..%s\n%s" % (epsilon, lo, hi, done.stdout)
     return verdict, None
 
 
