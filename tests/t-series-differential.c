@@ -411,6 +411,8 @@ static void check_finite(const struct exact *x, const struct series *s)
         return;
     if (broken)
         fail_msg("%s: a finite field although a value may be none", text);
+    if (!unsure && (!c.lo || !c.hi))
+        fail_msg("%s: no finite field", text);
     if (!unsure) {
         arb_t sum, term, target;
         arb_init(sum);
