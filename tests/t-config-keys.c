@@ -189,7 +189,7 @@ static void test_unknown(void **state)
 static void test_many(void **state)
 {
     struct error e;
-    char key[300] = "", text[16];
+    char key[300] = "", text[32];
     (void)state;
     memset(key, 'k', sizeof key - 1);
     changed("llama-tied", key, "1");
