@@ -238,11 +238,24 @@ static void wrong_products_end_the_run(void **state)
     assert_false(exists(at("refused")));
 }
 
+/* Instructions that oneDNN is held to change last places, so the name that results keep tells them. */
+static void instructions_are_named(void **state)
+{
+    struct outcome o = run("ONEDNN_MAX_CPU_ISA=SSE41", "version");
+
+    (void)state;
+#if defined(__x86_64__)
+    assert_non_null(strstr(o.out, " sse41)"));
+#endif
+    outcome_free(&o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(environments_change_no_byte), cmocka_unit_test(one_processor_changes_no_byte), cmocka_unit_test(perplexity_stays),
         cmocka_unit_test(stacks_are_checked),          cmocka_unit_test(least_stack_is_enough),         cmocka_unit_test(wrong_products_end_the_run),
+        cmocka_unit_test(instructions_are_named),
     };
     return cmocka_run_group_tests_name("threads", tests, setup, teardown);
 }
