@@ -6,7 +6,7 @@
 
 corpus.csv holds, for each package, its version, licence, the SHA-256 of the wheel as `pip download` gets it, the number of files and bytes taken,
 and the split. All are pure Python, so that every machine gets the same bytes. DIR/valid.txt is one project that training never sees; its
-gzip is examples/text/sqlalchemy.py.gz. Needs pip, nothing else.
+gzip is examples/text/sqlalchemy.py.gz. The wheels are kept in DIR-wheels. Needs pip, nothing else.
 """
 
 import argparse
@@ -98,10 +98,11 @@ def main():
     options = parser.parse_args()
     known = {} if options.renew else read_table()
     rows, texts, seen = [], {"train": [], "valid": []}, set()
+    os.makedirs(options.out, exist_ok=True)
     for package in VALID + TRAIN:       # first what is kept aside: a file that it shares with another package is not trained on
         split = "valid" if package in VALID else "train"
         requirement = package if options.renew else f"{package}=={known[package]['version']}"
-        path = fetch(requirement, os.path.join(options.out, "wheels", requirement))
+        path = fetch(requirement, os.path.join(os.path.normpath(options.out) + "-wheels", requirement))
         with open(path, "rb") as file:
             data = file.read()
         if not options.renew and digest(data) != known[package]["sha256"]:
