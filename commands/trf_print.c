@@ -69,7 +69,8 @@ static void sum_text(char out[64], double lo, double hi)
     } else if (lo == INFINITY) {
         snprintf(out, 64, "inf");
     } else if (hi == INFINITY) {
-        snprintf(out, 64, ">= %.6g", lo);
+        char least[32];
+        snprintf(out, 64, ">= %s", series_bound_text(least, lo, 0));
     } else {
         for (int digits = 10; digits >= 4; digits--) {
             snprintf(out, 64, "%.*g", digits, lo);
@@ -77,7 +78,8 @@ static void sum_text(char out[64], double lo, double hi)
             if (strcmp(out, other) == 0)
                 return;
         }
-        snprintf(out, 64, "[%.6g, %.6g]", lo, hi);
+        char least[32], greatest[32];
+        snprintf(out, 64, "[%s, %s]", series_bound_text(least, lo, 0), series_bound_text(greatest, hi, 1));
     }
 }
 

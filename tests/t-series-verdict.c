@@ -186,6 +186,8 @@ static void test_proofs(void **state)
         {"alibi", {"geometric", "ratio exp(-0.5)", "t >= 0"}, SERIES_CONVERGES},
         {"window(40)", {"f(t) = 0", "t >= 40", ""}, SERIES_CONVERGES},
         {"kerple_log(1.5,1)", {"t b'(t) <= -1.", "(t/X)^-1.", "t >= 4"}, SERIES_CONVERGES},
+        {"t<1?0:-123.456789*ln(t)", {"t b'(t) <= -123.45678 < -1", "(t/X)^-123.45678 ", "t >= 1"}, SERIES_CONVERGES}, /* 123.45679 is not proved */
+        {"t<3?0:-ln(t)-123.456789*ln(ln(t))", {"between 1 and 1 times", "Bertrand", ""}, SERIES_CONVERGES},
         {"divergent_a", {"t b'(t) >= -1", "harmonic", ""}, SERIES_DIVERGES},
         {"-ln(2+t)-2*ln(ln(2+t))", {"t^-1 (ln t)^-2", "Bertrand", "t >= 16"}, SERIES_CONVERGES},
         {"divergent_b", {"t^-1 (ln t)^-1", "diverges", ""}, SERIES_DIVERGES},

@@ -292,20 +292,22 @@ static void try_elastic(struct head *h, const struct piece *last)
         struct elastic e;
         if (elastic_at(&e, h, last->root, X, 96) == 0 && e.defined) {
             if (mpfr_cmp_si(&e.rate->right, -1) < 0 && !mpfr_inf_p(&e.start->right)) {
-                double s = -mpfr_get_d(&e.rate->right, MPFR_RNDU);
+                mpfr_t s; /* exact, and printed downwards: no more than what is proved */
+                mpfr_init2(s, 96);
+                mpfr_neg(s, &e.rate->right, MPFR_RNDD);
                 h->verdict = SERIES_CONVERGES;
                 h->tail = TAIL_ELASTIC;
                 fmpz_set(h->tail_from, X);
                 char exponent[64];
-                mpfi_t excess;
-                mpfi_init2(excess, 96);
-                mpfi_add_si(excess, e.rate, 1);
-                if (s > 1.0001)
-                    snprintf(exponent, sizeof exponent, "%.8g", floor(s * 1e6) / 1e6);
-                else
-                    snprintf(exponent, sizeof exponent, "(1 + %.3g)", -mpfr_get_d(&excess->right, MPFR_RNDU));
-                mpfi_clear(excess);
-                if (s > 1e6)
+                int large = mpfr_cmp_ui(s, 1000000) > 0;
+                if (mpfr_cmp_d(s, 1.0001) > 0) {
+                    mpfr_snprintf(exponent, sizeof exponent, "%.8RDg", s);
+                } else {
+                    mpfr_sub_ui(s, s, 1, MPFR_RNDD);
+                    mpfr_snprintf(exponent, sizeof exponent, "(1 + %.3RDg)", s);
+                }
+                mpfr_clear(s);
+                if (large)
                     head_prove(h, "converges: t b'(t) < -10^6 for all t >= %s, so f falls faster than t^-1000000 there", distance_text(text, X));
                 else
                     head_prove(h, "converges: t b'(t) <= -%s < -1 for all t >= %s, so f(t) <= f(X) (t/X)^-%s with X = %s, whose sum converges",
@@ -321,6 +323,16 @@ static void try_elastic(struct head *h, const struct piece *last)
         elastic_clear(&e);
     }
     fmpz_clear(X);
+}
+
+/* exp(x) to six digits, rounded outwards. */
+static void bound_text(char text[64], const mpfr_t x, mpfr_rnd_t away)
+{
+    mpfr_t value;
+    mpfr_init2(value, 64);
+    mpfr_exp(value, x, away);
+    mpfr_snprintf(text, 64, away == MPFR_RNDD ? "%.6RDg" : "%.6RUg", value);
+    mpfr_clear(value);
 }
 
 static void try_growth(struct head *h, const struct piece *last)
@@ -344,11 +356,13 @@ static void try_growth(struct head *h, const struct piece *last)
         }
         if (h->verdict != SERIES_UNDECIDED) {
             int converges = h->verdict == SERIES_CONVERGES;
+            char least[64], greatest[64];
+            bound_text(least, &g->rest->left, MPFR_RNDD);
+            bound_text(greatest, &g->rest->right, MPFR_RNDU);
             growth_text(growth, sizeof growth, g);
             fmpz_set(h->tail_from, X);
-            head_prove(h, "%s: f(t) is between %.6g and %.6g times %s for all t >= %s, whose sum %s (Bertrand's series)", series_verdict_name(h->verdict),
-                       exp(mpfr_get_d(&g->rest->left, MPFR_RNDD)), exp(mpfr_get_d(&g->rest->right, MPFR_RNDU)), growth, distance_text(text, X),
-                       series_verdict_name(h->verdict));
+            head_prove(h, "%s: f(t) is between %s and %s times %s for all t >= %s, whose sum %s (Bertrand's series)", series_verdict_name(h->verdict), least,
+                       greatest, growth, distance_text(text, X), series_verdict_name(h->verdict));
             if (converges) {
                 h->tail = TAIL_GROWTH;
                 h->growth = g;
