@@ -369,7 +369,7 @@ int erf_measure(struct erf_run *r, const char *path, struct error *e)
     }
     count_work(r, &total, &done);
     if (done)
-        progress_message(r->progress, "goes on with %zu of %zu segments from %s", done, total, path);
+        progress_message(r->progress, "resuming: %zu of %zu segments are in %s", done, total, path);
     progress_start(r->progress, total, done);
     interrupt_watch();
     for (size_t i = 0; i < r->count && rc == 0; i++)

@@ -153,7 +153,7 @@ static int read_layer(struct erf_options *o, const char *value, struct error *e)
         return 0;
     }
     if (read_whole("--layer", value, 0, 1L << 20, &whole, e) != 0)
-        return fail(e, "--layer: \"%s\" will not do (expected all, or the number of a block from 0)", value);
+        return fail(e, "--layer: \"%s\" is not valid (expected all, or the number of a block from 0)", value);
     o->layer = (int)whole;
     return 0;
 }
@@ -166,7 +166,7 @@ static int read_shard(struct erf_options *o, const char *value, struct error *e)
 
     snprintf(first, sizeof first, "%.*s", slash && slash - value < 31 ? (int)(slash - value) : 0, value);
     if (!slash || read_whole("--shard", slash + 1, 1, 1L << 31, &o->shards, e) != 0 || read_whole("--shard", first, 1, o->shards, &o->shard, e) != 0)
-        return fail(e, "--shard: \"%s\" will not do (expected I/N, the I-th of N parts, as 1/4)", value);
+        return fail(e, "--shard: \"%s\" is not valid (expected I/N, the I-th of N parts, as 1/4)", value);
     return 0;
 }
 
@@ -185,7 +185,7 @@ static int read_attribution(struct erf_options *o, const char *value, struct err
             o->attribution = (enum attribution)i;
             return 0;
         }
-    return fail(e, "--attribution: \"%s\" will not do (expected grad, inputxgrad, ig or smoothgrad)", value);
+    return fail(e, "--attribution: \"%s\" is not valid (expected grad, inputxgrad, ig or smoothgrad)", value);
 }
 
 int erf_options_available(const struct erf_options *o, struct error *e)

@@ -55,11 +55,11 @@ static int read_range(struct fit_options *o, const char *value, struct error *e)
     char first[24];
 
     if (!colon || (size_t)(colon - value) >= sizeof first)
-        return fail(e, "--range: \"%s\" will not do (expected FIRST:LAST, as 0:8191)", value);
+        return fail(e, "--range: \"%s\" is not valid (expected FIRST:LAST, as 0:8191)", value);
     snprintf(first, sizeof first, "%.*s", (int)(colon - value), value);
     if (read_whole("--range", first, 0, LAST_MAX, &o->first, e) != 0 || read_whole("--range", colon + 1, 0, LAST_MAX, &o->last, e) != 0)
         return -1;
-    return o->last >= o->first ? 0 : fail(e, "--range: \"%s\" will not do (expected FIRST not above LAST)", value);
+    return o->last >= o->first ? 0 : fail(e, "--range: \"%s\" is not valid (expected FIRST not above LAST)", value);
 }
 
 static int parse(struct fit_options *o, int argc, char **argv, struct error *e)

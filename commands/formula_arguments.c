@@ -19,7 +19,7 @@ int read_heads(struct formula_options *o, const char *value, struct error *e)
 int read_slopes(struct formula_options *o, const char *value, struct error *e)
 {
     o->press = strcmp(value, "press") == 0;
-    return o->press || strcmp(value, "paper") == 0 ? 0 : fail(e, "--slopes: \"%s\" will not do (expected paper or press)", value);
+    return o->press || strcmp(value, "paper") == 0 ? 0 : fail(e, "--slopes: \"%s\" is not valid (expected paper or press)", value);
 }
 
 void formula_options_write(FILE *f, const struct formula_options *o)

@@ -267,7 +267,7 @@ int main_info(int argc, char **argv)
         case OPTION_DTYPE:
             dtype = value;
             if (strcmp(value, "f32") != 0 && strcmp(value, "f64") != 0)
-                rc = fail(&e, "--dtype: \"%s\" will not do (expected f32 or f64)", value);
+                rc = fail(&e, "--dtype: \"%s\" is not valid (expected f32 or f64)", value);
             break;
         case OPTION_MEMORY: rc = read_size("--memory", value, &memory, &e); break;
         case OPTION_THREADS: rc = read_whole("--threads", value, 1, THREADS_MOST, &threads, &e); break;

@@ -152,7 +152,7 @@ int read_whole(const char *option, const char *text, long low, long high, long *
     errno = 0;
     value = strtol(text, &end, 10);
     if (!(isdigit((unsigned char)text[0]) || (text[0] == '-' && isdigit((unsigned char)text[1]))) || *end || errno == ERANGE || value < low || value > high)
-        return fail(e, "%s: \"%s\" will not do (expected a whole number from %ld to %ld)", option, text, low, high);
+        return fail(e, "%s: \"%s\" is not valid (expected a whole number from %ld to %ld)", option, text, low, high);
     *out = value;
     return 0;
 }
@@ -165,7 +165,7 @@ int read_unsigned(const char *option, const char *text, uint64_t *out, struct er
     errno = 0;
     value = strtoull(text, &end, 10);
     if (!isdigit((unsigned char)text[0]) || *end || errno == ERANGE)
-        return fail(e, "%s: \"%s\" will not do (expected a whole number from 0 to %llu)", option, text, ~0ULL);
+        return fail(e, "%s: \"%s\" is not valid (expected a whole number from 0 to %llu)", option, text, ~0ULL);
     *out = value;
     return 0;
 }
@@ -176,7 +176,7 @@ int read_between(const char *option, const char *text, double low, double high, 
     double value = strtod(text, &end);
 
     if (!(isdigit((unsigned char)text[0]) || text[0] == '.' || text[0] == '-') || text[strcspn(text, "xX")] || *end || !(value > low && value < high))
-        return fail(e, "%s: \"%s\" will not do (expected a number above %g and below %g)", option, text, low, high);
+        return fail(e, "%s: \"%s\" is not valid (expected a number above %g and below %g)", option, text, low, high);
     *out = value;
     return 0;
 }
@@ -201,7 +201,7 @@ int read_size(const char *option, const char *text, size_t *out, struct error *e
     *out = (size_t)value;
     return 0;
 refuse:
-    return fail(e, "%s: \"%s\" will not do (expected bytes, as 800M or 16G)", option, text);
+    return fail(e, "%s: \"%s\" is not valid (expected bytes, as 800M or 16G)", option, text);
 }
 
 int text_list_add(struct text_list *l, const char *item, struct error *e)

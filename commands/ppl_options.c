@@ -122,7 +122,7 @@ static int read_protocol(struct ppl_options *o, const char *text, struct error *
             o->protocol = (enum protocol)i;
             return 0;
         }
-    return fail(e, "--protocol: \"%s\" will not do (expected last, nonoverlapping, sliding or cached)", text);
+    return fail(e, "--protocol: \"%s\" is not valid (expected last, nonoverlapping, sliding or cached)", text);
 }
 
 static int parse_one(struct ppl_options *o, int option, const char *value, struct error *e)
@@ -187,7 +187,7 @@ static int check_together(const struct ppl_options *o, struct error *e)
     if (o->context_count && o->protocol == PROTOCOL_CACHED)
         return fail(e, "--context: --protocol cached is one pass over the whole text (expected --window N, the keys that each layer attends to)");
     if (o->window == 0 && o->protocol == PROTOCOL_CACHED)
-        return fail(e, "--window: \"0\" will not do for --protocol cached (expected a whole number from 1 on)");
+        return fail(e, "--window: \"0\" is not valid for --protocol cached (expected a whole number from 1 on)");
     for (size_t i = 0; o->protocol == PROTOCOL_SLIDING && i < o->context_count; i++)
         if (o->stride > o->contexts[i])
             return fail(e, "--stride: %zu is more than the context of %zu, so some tokens would not be scored (expected at most the context)", o->stride,

@@ -23,7 +23,7 @@ struct progress {
 int progress_open(struct progress *p, const char *verb, int quiet, const char *log_path, struct error *e) MUST_USE;
 /* A line to standard error (unless quiet) and to the log. */
 void progress_message(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
-/* The same, also where it is quiet: what went wrong and was mended. */
+/* The same, also where it is quiet: what went wrong and was put right. */
 void progress_warning(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
 /* A line to the log alone, with the seconds since the start. */
 void progress_log(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);

@@ -34,12 +34,12 @@ static enum element bias_type(const char *name)
 
 int read_bias_dtype(const char *text, struct error *e)
 {
-    return bias_type(text) != ELEMENT_F64 ? 0 : fail(e, "--bias-dtype: \"%s\" will not do (expected f32, bf16 or f16)", text);
+    return bias_type(text) != ELEMENT_F64 ? 0 : fail(e, "--bias-dtype: \"%s\" is not valid (expected f32, bf16 or f16)", text);
 }
 
 int read_positions(const char *text, struct error *e)
 {
-    return strcmp(text, "none") == 0 ? 0 : fail(e, "--positions: \"%s\" will not do (expected none)", text);
+    return strcmp(text, "none") == 0 ? 0 : fail(e, "--positions: \"%s\" is not valid (expected none)", text);
 }
 
 static int choose(const char *option, const char *value, const char *const *choices, const char *expected, struct error *e)
@@ -47,7 +47,7 @@ static int choose(const char *option, const char *value, const char *const *choi
     for (; *choices; choices++)
         if (strcmp(value, *choices) == 0)
             return 0;
-    return fail(e, "%s: \"%s\" will not do (expected %s)", option, value, expected);
+    return fail(e, "%s: \"%s\" is not valid (expected %s)", option, value, expected);
 }
 
 /* cuda or cuda:N */

@@ -69,7 +69,7 @@ static int add_length(struct trf_options *o, const char *value, struct error *e)
         return fail(e, "--length: too many (expected at most %d)", LENGTHS_MAX);
     if (read_unsigned("--length", value, &o->lengths[o->length_count], e) != 0)
         return -1;
-    return o->lengths[o->length_count++] ? 0 : fail(e, "--length: \"%s\" will not do (expected a whole number from 1 on)", value);
+    return o->lengths[o->length_count++] ? 0 : fail(e, "--length: \"%s\" is not valid (expected a whole number from 1 on)", value);
 }
 
 /* 0, ARGUMENT_HELP, or -1 with a message. */

@@ -158,6 +158,6 @@ struct kernels *kernels_open_on(const char *device, const char *dtype, struct er
     if (!strcmp(device, "cpu"))
         return open_best(dtype, "cuda", e);
     if (!forced_set() && strcmp(dtype, "f64") && !plugin_devices(&why) && (plugin_open(&absent, NULL) || !absent))
-        fail(note, "%s: goes on with the processor", why.text);
+        fail(note, "%s: using the processor", why.text);
     return open_best(dtype, NULL, e);
 }

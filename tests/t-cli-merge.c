@@ -262,14 +262,14 @@ static const struct {
     {"merge shard-0-1 shard-0-2 shard-0-3 -o shard-0-2 --force", 1, "shard-0-2: is one of the shards"},
     {"merge shard-0-1 shard-0-2 shard-0-3 -o whole-0", 1, "whole-0/erf.h5: exists (expected --force"},
     {"merge shard-0-1 shard-0-2 shard-0-3 -o begun", 1, "begun/erf.part: an unfinished run is kept here"},
-    {"erf window --text text --length 64 --segments 3 --shard 2/4 -o m --quiet --shard 4/3", 2, "--shard: \"4/3\" will not do (expected I/N"},
-    {"erf window --text text --shard 0/3", 2, "--shard: \"0/3\" will not do"},
-    {"erf window --text text --shard 3", 2, "--shard: \"3\" will not do"},
-    {"erf window --text text --shard /3", 2, "--shard: \"/3\" will not do"},
-    {"erf window --text text --shard 1/", 2, "--shard: \"1/\" will not do"},
+    {"erf window --text text --length 64 --segments 3 --shard 2/4 -o m --quiet --shard 4/3", 2, "--shard: \"4/3\" is not valid (expected I/N"},
+    {"erf window --text text --shard 0/3", 2, "--shard: \"0/3\" is not valid"},
+    {"erf window --text text --shard 3", 2, "--shard: \"3\" is not valid"},
+    {"erf window --text text --shard /3", 2, "--shard: \"/3\" is not valid"},
+    {"erf window --text text --shard 1/", 2, "--shard: \"1/\" is not valid"},
     {"erf window --text text --length 64 --segments 3 --shard 1/4 -o m --quiet", 1, "shard 1/4 holds no segment, for there are 3"},
-    {"erf window --text text --bias-dtype f64", 2, "--bias-dtype: \"f64\" will not do (expected f32, bf16 or f16)"},
-    {"ppl window --text text --bias-dtype half", 2, "--bias-dtype: \"half\" will not do (expected f32, bf16 or f16)"},
+    {"erf window --text text --bias-dtype f64", 2, "--bias-dtype: \"f64\" is not valid (expected f32, bf16 or f16)"},
+    {"ppl window --text text --bias-dtype half", 2, "--bias-dtype: \"half\" is not valid (expected f32, bf16 or f16)"},
 };
 
 static void wrong_shards_are_named(void **state)

@@ -143,7 +143,7 @@ static void test_no_device(void **state)
         struct kernels *k = kernels_open_on("auto", "f32", &note, &e);
         assert_non_null(k);
         require_error("auto", note.text, cases[i].message);
-        require_error("auto", note.text, "goes on with the processor");
+        require_error("auto", note.text, "using the processor");
         assert_int_not_equal(strncmp(k->name, "cuda", 4), 0);
         k->close(k);
         unsetenv("REACH_CUDA_HOST_DEVICES");

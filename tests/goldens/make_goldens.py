@@ -14,7 +14,6 @@ respect to the row that the token table gives for position m. See README.md.
 import argparse
 import csv
 import gzip
-import importlib.util
 import json
 import os
 import shutil
@@ -36,7 +35,7 @@ from family_cases import FAMILY_CASES
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-DEMO_TEXT = os.path.join("examples", "text", "moby-dick.txt.gz")
+DEMO_TEXT = os.path.join("examples", "text", "sqlalchemy.py.gz")
 EXAMPLES = ("window-8", "window-32", "alibi")
 EXAMPLE_OFFSET, EXAMPLE_LENGTH = 250000, 512
 QK_GAIN = 2.0       # on weights of unit gain: scores with a standard deviation near 4, far from flat
@@ -464,18 +463,19 @@ def make_trainer_case(case, maker):
 
 # --- trained examples ---------------------------------------------------------------------------
 
-def demo_tokens():
-    """One segment of the demo text, int32 [1, 512]."""
-    with gzip.open(os.path.join(ROOT, DEMO_TEXT)) as file:
-        data = file.read()[EXAMPLE_OFFSET:EXAMPLE_OFFSET + EXAMPLE_LENGTH]
-    return np.frombuffer(data, dtype=np.uint8).astype(np.int32)[None]
+def demo_tokens(folder):
+    """One segment of the demo text by the model's own tokenizer, int32 [1, 512]."""
+    from tokenizers import Tokenizer
+    with gzip.open(os.path.join(ROOT, DEMO_TEXT), "rt", encoding="utf-8", newline="") as file:
+        text = file.read(EXAMPLE_OFFSET + 16 * EXAMPLE_LENGTH)[EXAMPLE_OFFSET:]
+    return np.array(Tokenizer.from_file(os.path.join(folder, "tokenizer.json")).encode(text).ids[:EXAMPLE_LENGTH], dtype=np.int32)[None]
 
 
 def make_example_case(name):
     """Write the expected values of a trained example model; its checkpoint stays where it is."""
     rng, folder = generator("example " + name), fresh_folder("example-" + name)
     model = oracle.Decoder.read(os.path.join(ROOT, "examples", "models", name))
-    window, layers, tokens = model.config["window"], model.config["layers"], demo_tokens()
+    window, layers, tokens = model.config["window"], model.config["layers"], demo_tokens(os.path.join(ROOT, "examples", "models", name))
     cone = 1 + sum(w - 1 for w in window) if all(window) else 10 ** 9
     norm, logprob = expected_of(model.log_probability, model.tensors["embedding.weight"], tokens, cone, rng, name)
     check_against_training_code(name, model, tokens, norm, logprob)
@@ -485,14 +485,12 @@ def make_example_case(name):
 
 
 def check_against_training_code(name, model, tokens, norm, logprob):
-    """The model code of examples/train.py, in float64, must give the same values."""
-    spec = importlib.util.spec_from_file_location("train", os.path.join(ROOT, "examples", "train.py"))
-    train = importlib.util.module_from_spec(spec)
-    sys.modules["train"] = train
-    spec.loader.exec_module(train)
-    encoding = next(encoding for encoding in train.ENCODINGS if encoding.name == name)
-    other = train.Decoder(encoding).double().requires_grad_(False)
-    names = train.export_tensors(other)
+    """The model code of examples/, in float64, must give the same values."""
+    sys.path.insert(0, os.path.join(ROOT, "examples"))
+    import decoder as training
+    from position_encodings import encoding_of
+    other = training.Decoder(encoding_of(name), training.SHAPES["small"]).double().requires_grad_(False)
+    names = training.export_tensors(other)
     assert set(names) == set(model.tensors)
     other.embedding.weight.copy_(model.tensors["embedding.weight"])
     for part in ("weight", "bias"):
