@@ -36,7 +36,7 @@ from family_cases import FAMILY_CASES
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DEMO_TEXT = os.path.join("examples", "text", "sqlalchemy.py.gz")
-EXAMPLES = ("window-8", "window-32", "alibi")
+EXAMPLES = ("alibi", "rotary")
 EXAMPLE_OFFSET, EXAMPLE_LENGTH = 250000, 512
 QK_GAIN = 2.0       # on weights of unit gain: scores with a standard deviation near 4, far from flat
 NARROW = (torch.float32, torch.float16, torch.bfloat16)
@@ -474,14 +474,14 @@ def demo_tokens(folder):
 def make_example_case(name):
     """Write the expected values of a trained example model; its checkpoint stays where it is."""
     rng, folder = generator("example " + name), fresh_folder("example-" + name)
-    model = oracle.Decoder.read(os.path.join(ROOT, "examples", "models", name))
-    window, layers, tokens = model.config["window"], model.config["layers"], demo_tokens(os.path.join(ROOT, "examples", "models", name))
+    model = oracle.Decoder.read(os.path.join(ROOT, "examples", "models-code", name))
+    window, layers, tokens = model.config["window"], model.config["layers"], demo_tokens(os.path.join(ROOT, "examples", "models-code", name))
     cone = 1 + sum(w - 1 for w in window) if all(window) else 10 ** 9
     norm, logprob = expected_of(model.log_probability, model.tensors["embedding.weight"], tokens, cone, rng, name)
     check_against_training_code(name, model, tokens, norm, logprob)
     write_expected(folder, tokens, norm, logprob)
     notes = f"trained example, {layers} layers, one segment of the demo text"
-    return describe("example-" + name, "reach", notes, f"examples/models/{name}", norm)
+    return describe("example-" + name, "reach", notes, f"examples/models-code/{name}", norm)
 
 
 def check_against_training_code(name, model, tokens, norm, logprob):
