@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Measure the example models and hold them to their gates.
+
+    python3 examples/gates.py examples/models/*          measure those that are not yet, and print the table of all
+    python3 examples/gates.py --readme examples/models/* put the table into examples/README.md
+
+For each model `reach ppl` scores the same targets of a project that training never saw at every
+context, and `reach erf` measures the field; the means and the paired differences go to
+MODEL/measured.csv, which is made once. The gates:
+
+uses its context    the least NLL over contexts up to L_tr lies at least 0.1 nats below that at 16 inputs, p < 0.01, paired by target; asked of
+                    all models but those of SHORT, which cannot
+trained enough      NLL at L_tr falls by less than 3 % with half as many steps again (the models NAME-tokens-N)
+extrapolates        said, not asked: the difference of NLL at 2, 4 and 16 times L_tr to that at L_tr, paired, with its 95 % interval; "yes" where
+                    none of the intervals lies above 2 % of the NLL at L_tr
+
+Needs nothing but `reach` (--reach, default ./reach).
+"""
+
+import argparse
+import csv
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TEXT = os.path.join(HERE, "text", "sqlalchemy.py.gz")
+TARGETS, STRIDE = 4000, 524         # 4000 x 524 tokens of the text's 2.1 million; segments of 2049 overlap
+SEGMENTS, LENGTH = 400, 1025        # of the field: 1024 inputs
+CONTEXTS = (8, 16, 32, 64, 96, 128)
+LEAST_GAIN, SIGNIFICANCE, LEAST_FALL, RISE = 0.1, 0.01, 0.03, 0.02
+
+# short by construction, written down before any was trained: at slope 1 or 1/4 a token 16 back has the weight exp(-16) or exp(-4); 16 keys a layer
+SHORT = ("alibi-equal-0", "alibi-equal-2", "window-16")
+
+
+def base_of(name):
+    """The row of position_encodings.py that a name was made from."""
+    return re.sub(r"(-train-\d+)?(-tokens-\d+)?(-seed-\d+)?$", "", name)
+
+
+def run(*arguments):
+    subprocess.run([str(a) for a in arguments], check=True, stdout=subprocess.DEVNULL)
+
+
+def read_csv(path):
+    with open(path, newline="") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def mean_and_error(values):
+    """Mean, and its standard error, of independent values."""
+    n = len(values)
+    mean = math.fsum(values) / n
+    return mean, math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1) / n)
+
+
+def measure(folder, reach):
+    """Write FOLDER/measured.csv: a row a context, then a row a threshold of the field."""
+    with open(os.path.join(folder, "config.json")) as file:
+        config = json.load(file)
+    trained, rows = config["train_length"], config["position"].get("length", 1 << 30)
+    contexts = sorted({*CONTEXTS, trained, 2 * trained, 4 * trained, 16 * trained})
+    contexts = [c for c in contexts if c <= rows]
+    with tempfile.TemporaryDirectory() as scratch:
+        each, field = os.path.join(scratch, "each.csv"), os.path.join(scratch, "erf")
+        run(reach, "ppl", folder, "--text", TEXT, "--context", ",".join(map(str, contexts)), "--segments", TARGETS, "--stride", STRIDE, "--per-token", each,
+            "--device", "cpu", "--quiet")
+        run(reach, "erf", folder, "--text", TEXT, "--length", min(LENGTH, rows + 1), "--segments", SEGMENTS, "-o", field, "--device", "cpu", "--quiet")
+        nll = {c: [] for c in contexts}
+        for row in read_csv(each):
+            nll[int(row["context"])].append(float(row["nll"]))
+        summary = read_csv(os.path.join(field, "summary.csv"))
+    path = os.path.join(folder, "measured.csv")
+    with open(path + ".part", "w", newline="") as file:
+        file.write(f"# made by examples/gates.py: NLL of {len(nll[contexts[0]])} targets of {os.path.basename(TEXT)}, {STRIDE} tokens apart, the same at every context; the field "
+                   f"of {summary[0]['segments']} segments of {summary[0]['length']} tokens\n"
+                   "# units: context, field in tokens; nll in nats a token; from_16, from_L_tr: nll less that at 16 and at L_tr inputs, paired by target; _se: "
+                   "standard errors; field_lo, field_hi: 95 % bootstrap interval\n")
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(["context", "targets", "nll", "nll_se", "from_16", "from_16_se", "from_L_tr", "from_L_tr_se", "threshold", "field", "field_lo", "field_hi", "saturated"])
+        for c in contexts:
+            pairs = [mean_and_error(nll[c])] + [mean_and_error([a - b for a, b in zip(nll[c], nll[base])]) for base in (16, trained)]
+            out.writerow([c, len(nll[c]), *(f"{value:.5f}" for pair in pairs for value in pair), *[""] * 5])
+        for row in summary:
+            out.writerow([""] * 8 + [row["threshold"], row["erf"], row["erf_lo"], row["erf_hi"], row["saturated"]])
+    os.rename(path + ".part", path)
+
+
+class Measured:
+    """What measured.csv says of one model."""
+
+    def __init__(self, folder):
+        self.name = os.path.basename(os.path.normpath(folder))
+        with open(os.path.join(folder, "config.json")) as file:
+            config = json.load(file)
+        self.trained, self.config = config["train_length"], config
+        rows = read_csv(os.path.join(folder, "measured.csv"))
+        self.at = {int(row["context"]): {k: float(row[k]) for k in ("nll", "from_16", "from_16_se", "from_L_tr", "from_L_tr_se")} for row in rows if row["context"]}
+        self.targets = next(row["targets"] for row in rows if row["context"])
+        self.field = {row["threshold"]: (">= " if row["saturated"] == "1" else "") + row["field"] for row in rows if row["threshold"]}
+
+    def best(self):
+        """The context up to L_tr with the least NLL."""
+        return min((c for c in self.at if c <= self.trained), key=lambda c: self.at[c]["nll"])
+
+    def gain(self):
+        """By how much that lies below the NLL at 16 inputs, its standard error, and p (two-sided, normal: there are thousands of targets)."""
+        row = self.at[self.best()]
+        error = row["from_16_se"]
+        return -row["from_16"], error, math.erfc(abs(row["from_16"]) / error / math.sqrt(2)) if error else 1.0
+
+    def uses(self):
+        gain, _, p = self.gain()
+        if gain >= LEAST_GAIN and p < SIGNIFICANCE:
+            return "yes"
+        return "short" if base_of(self.name) in SHORT else "missed"
+
+    def rises(self):
+        """[(multiple of L_tr, difference, 95 % half width)]."""
+        return [(k, self.at[k * self.trained]["from_L_tr"], 1.96 * self.at[k * self.trained]["from_L_tr_se"]) for k in (2, 4, 16) if k * self.trained in self.at]
+
+    def extrapolates(self):
+        return "yes" if all(d - half <= RISE * self.at[self.trained]["nll"] for _, d, half in self.rises()) else "no"
+
+
+def table(models):
+    """The gates as a table in Markdown."""
+    by_name = {m.name: m for m in models}
+    lines = ["| model | NLL at 16 | 128 or L_tr | least, where | gain over 16 | uses its context | 2 L_tr | 4 L_tr | 16 L_tr | extrapolates | ERF(0.5) | ERF(0.99) |",
+             "|" + "---|" * 12]
+    for m in models:
+        gain, error, _ = m.gain()
+        rises = {k: f"{d:+.3f} ± {half:.3f}" for k, d, half in m.rises()}
+        lines.append(f"| `{m.name}` | {m.at[16]['nll']:.3f} | {m.at[m.trained]['nll']:.3f} | {m.at[m.best()]['nll']:.3f}, {m.best()} | {gain:.3f} ± {1.96 * error:.3f} | {m.uses()} | "
+                     + " | ".join(rises.get(k, "no rows") for k in (2, 4, 16)) + f" | {m.extrapolates()} | {m.field['0.5']} | {m.field['0.99']} |")
+    longer = [(m, by_name[re.sub(r"-tokens-\d+$", "", m.name)]) for m in models if re.search(r"-tokens-\d+$", m.name) and re.sub(r"-tokens-\d+$", "", m.name) in by_name]
+    if longer:
+        lines += ["", "| half as many steps again | NLL at L_tr | with more | falls by | trained enough |", "|---|---|---|---|---|"]
+    for more, m in longer:
+        before, after = m.at[m.trained]["nll"], more.at[more.trained]["nll"]
+        fall = (before - after) / before
+        lines.append(f"| `{m.name}` | {before:.3f} | {after:.3f} | {100 * fall:.1f} % | {'yes' if fall < LEAST_FALL else 'missed'} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description="measure the example models and hold them to their gates")
+    parser.add_argument("models", nargs="+", metavar="MODEL", help="folders of models")
+    parser.add_argument("--reach", default="./reach")
+    parser.add_argument("--readme", action="store_true", help="put the table into examples/README.md, between its two marks")
+    options = parser.parse_args()
+    for folder in options.models:
+        if not os.path.exists(os.path.join(folder, "measured.csv")):
+            print(f"measuring {folder}", file=sys.stderr, flush=True)
+            measure(folder, options.reach)
+    text = table([Measured(folder) for folder in options.models])
+    if not options.readme:
+        print(text, end="")
+        return
+    path = os.path.join(HERE, "README.md")
+    with open(path) as file:
+        before, _, after = re.split(r"(?s)(?<=<!-- gates -->\n)(.*)(?=<!-- end of gates -->)", file.read())
+    with open(path, "w") as file:
+        file.write(before + text + after)
+
+
+if __name__ == "__main__":
+    main()
