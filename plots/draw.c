@@ -106,6 +106,7 @@ static int is_influence(const char *variable)
 /* The environment without these, and with no terminal until the script sets one, so that no display is asked for. Caller frees; NULL without memory. */
 static char **make_environment(void)
 {
+    static char no_terminal[] = "GNUTERM=unknown";
     size_t count = 0, used = 0;
     char **made;
 
@@ -116,7 +117,7 @@ static char **make_environment(void)
         if (!is_influence(environ[i]))
             made[used++] = environ[i];
     if (made)
-        made[used] = (char[]){"GNUTERM=unknown"};
+        made[used] = no_terminal;
     return made;
 }
 
