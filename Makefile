@@ -185,7 +185,7 @@ check: deps
 
 check-environments: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) tests
-	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(foreach v,OMP_THREAD_LIMIT=1 OMP_DYNAMIC=true,$(foreach t,kernels cpu model cli cli-fields cli-merge ppl,$(v):$(BUILD)/tests/t-$(t)))
+	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(foreach v,OMP_THREAD_LIMIT=1 OMP_DYNAMIC=true,$(foreach t,kernels cpu model ppl $(patsubst tests/t-%.c,%,$(wildcard tests/t-cli*.c)),$(v):$(BUILD)/tests/t-$(t)))
 
 # ---- fuzzing ----
 # `make fuzz` runs every target of tests/fuzz/targets.h for SECONDS_EACH, FUZZ_JOBS of them at a time; `make fuzz TARGET=pickle SECONDS_EACH=60` one;
