@@ -281,7 +281,7 @@ int main_info(int argc, char **argv)
         status = print_usage_error("info", &e);
         goto end;
     }
-    if (threads_choose(threads, &e) != 0 || print_model(model->path, length, dtype, memory, strict, verify, &e) != 0)
+    if (threads_open(threads, &e) != 0 || print_model(model->path, length, dtype, memory, strict, verify, &e) != 0)
         status = print_failure("info", &e);
 end:
     free(model);

@@ -18,7 +18,8 @@ struct stack {
     size_t size;             /* 0: the system's default */
 };
 
-int threads_choose(long asked, struct error *e)
+/* Lets OpenMP use `asked` threads, or 0: as many as its environment says; fewer where a limit of its own stands below. */
+static int choose(long asked, struct error *e)
 {
     int count = asked ? (int)asked : omp_get_max_threads();
 
@@ -147,7 +148,7 @@ int threads_open(long asked, struct error *e)
 {
     struct stack s;
 
-    if (threads_choose(asked, e) != 0 || stack_read(&s, e) != 0)
+    if (choose(asked, e) != 0 || stack_read(&s, e) != 0)
         return -1;
     return omp_get_max_threads() > 1 ? try_team(&s, omp_get_max_threads(), e) : 0;
 }

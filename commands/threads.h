@@ -19,11 +19,9 @@ enum { THREADS_MOST = 4096 };
 #define THREADS_STACK_LEAST (64 << 10)
 #endif
 
-/* Lets OpenMP use `asked` threads, or 0: as many as its environment says; fewer where a limit of its own stands below. Returns 0, or -1 for more than
- * THREADS_MOST. */
-int threads_choose(long asked, struct error *e) MUST_USE;
-/* The same, and -1 when that many cannot be started, or have too little stack: OpenMP's libraries then end the program, or it crashes. To be called before
- * the first parallel region. */
+/* Lets OpenMP use `asked` threads, or 0: as many as its environment says; fewer where a limit of its own stands below. -1 for more than THREADS_MOST, and when
+ * that many cannot be started, or have too little stack: OpenMP's libraries then end the program, or it crashes. To be called before the first
+ * parallel region, by every verb that has one. */
 int threads_open(long asked, struct error *e) MUST_USE;
 
 #endif

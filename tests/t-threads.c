@@ -184,7 +184,7 @@ static void refuse(const char *settings, const char *line, const char *said)
 
 static void stacks_are_checked(void **state)
 {
-    static const char *const verbs[] = {ERF " -o refused", PPL " -o refused", "merge plain -o refused"};
+    static const char *const verbs[] = {ERF " -o refused", PPL " -o refused", "merge plain -o refused", "info window"};
     static const struct {
         const char *settings, *said;
     } cases[] = {
@@ -213,7 +213,7 @@ static void stacks_are_checked(void **state)
 /* The least stack that is accepted is enough, for every kind of work. */
 static void least_stack_is_enough(void **state)
 {
-    static const char *const lines[] = {ERF " -o other", ERF " -o other --dtype f64", ERF " -o other --attention --attribution ig", PPL " -o other"};
+    static const char *const lines[] = {ERF " -o other", ERF " -o other --dtype f64", ERF " -o other --attention --attribution ig", PPL " -o other", "info window", "info window --dtype f64"};
 
     char settings[64];
 
