@@ -2,6 +2,7 @@
 #include "commands/results.h"
 
 #include "io/atomic.h"
+#include "plots/figure.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -92,15 +93,10 @@ static int remove_old(const char *folder, const char *name, struct error *e)
 
 static int remove_figure(const char *folder, const char *stem, struct error *e)
 {
-    static const char *const ends[] = {"gp", "png", "svg", "pdf"};
     char name[64];
 
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        snprintf(name, sizeof name, "%s.%s", stem, ends[i]);
-        if (remove_old(folder, name, e) != 0)
-            return -1;
-    }
-    return 0;
+    snprintf(name, sizeof name, "%s.gp", stem);
+    return remove_old(folder, name, e) != 0 || figure_remove(folder, stem, e) != 0 ? -1 : 0;
 }
 
 int results_place(struct results_files *r, const char *folder, const char *const *names, const char *const *stems, struct error *e)
