@@ -57,10 +57,12 @@ int program_open(void)
     return result;
 }
 
-void program_close(void)
+int program_close(void **state)
 {
+    (void)state;
     scratch_remove(base);
     free(built);
+    return 0;
 }
 
 void outcome_free(struct outcome *o)

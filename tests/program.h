@@ -15,9 +15,9 @@ struct outcome {
 };
 void outcome_free(struct outcome *o);
 
-/* Makes `base` and copies $REACH into it, for a group's setup: 0 or -1. program_close removes `base`. */
+/* Makes `base` and copies $REACH into it, for a group's setup: 0 or -1. program_close, a group's teardown, removes `base`. */
 int program_open(void);
-void program_close(void);
+int program_close(void **state);
 
 /* BASE/NAME in one of a few rotating buffers. */
 const char *at(const char *format, ...) PRINTF_LIKE(1, 2);

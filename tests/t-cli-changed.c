@@ -198,13 +198,6 @@ static int make_inputs(void **state)
     return tiny_text(at("text"), 40000, 7);
 }
 
-static int remove_inputs(void **state)
-{
-    (void)state;
-    program_close();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,5 +207,5 @@ int main(void)
         cmocka_unit_test(the_check_of_precision_stops),
     };
 
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+    return cmocka_run_group_tests(tests, make_inputs, program_close);
 }

@@ -498,13 +498,6 @@ static int make_inputs(void **state)
     return tiny_npy(at("rows.npy"), ids, 4, LENGTH) != 0 || tiny_npy(at("prefix.npy"), prefix, 4, 33) != 0 ? -1 : 0;
 }
 
-static int remove_inputs(void **state)
-{
-    (void)state;
-    program_close();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -513,5 +506,5 @@ int main(void)
         cmocka_unit_test(pictures_are_drawn),             cmocka_unit_test(interrupted_runs_go_on),         cmocka_unit_test(interrupted_attention_goes_on),
     };
 
-    return cmocka_run_group_tests_name("fields", tests, make_inputs, remove_inputs);
+    return cmocka_run_group_tests_name("fields", tests, make_inputs, program_close);
 }

@@ -29,8 +29,7 @@ static int open_all(void **state)
 
 static int close_all(void **state)
 {
-    program_close();
-    return scratch_teardown(state);
+    return program_close(state) != 0 ? -1 : scratch_teardown(state);
 }
 
 static void make_model(const char *key, const char *value)

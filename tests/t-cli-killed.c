@@ -308,13 +308,6 @@ static int make_inputs(void **state)
     return fclose(f) != 0 || chmod(at("bin/gnuplot"), 0777) != 0 ? -1 : 0;
 }
 
-static int remove_inputs(void **state)
-{
-    (void)state;
-    program_close();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,5 +319,5 @@ int main(void)
     };
 
     setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* the search for leaks does not work in a process that is watched */
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+    return cmocka_run_group_tests(tests, make_inputs, program_close);
 }

@@ -492,13 +492,6 @@ static int make_inputs(void **state)
     return f && fwrite(bytes, 1, sizeof bytes, f) == sizeof bytes && fclose(f) == 0 ? tiny_text(at("text"), 5000, 7) : -1;
 }
 
-static int remove_inputs(void **state)
-{
-    (void)state;
-    program_close();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -507,5 +500,5 @@ int main(void)
         cmocka_unit_test(checkpoints_are_verified),  cmocka_unit_test(commands_are_read_back),  cmocka_unit_test(attention_is_a_mean),
     };
 
-    return cmocka_run_group_tests_name("reach merge", tests, make_inputs, remove_inputs);
+    return cmocka_run_group_tests_name("reach merge", tests, make_inputs, program_close);
 }

@@ -526,13 +526,6 @@ static int make_inputs(void **state)
     return 0;
 }
 
-static int remove_inputs(void **state)
-{
-    (void)state;
-    program_close();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -550,5 +543,5 @@ int main(void)
         cmocka_unit_test(plot_sets_fields_beside_each_other),
     };
 
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+    return cmocka_run_group_tests(tests, make_inputs, program_close);
 }

@@ -649,13 +649,6 @@ static int make_inputs(void **state)
     return tiny_npy(at("outside.npy"), ids, 0, 300);
 }
 
-static int remove_inputs(void **state)
-{
-    (void)state;
-    program_close();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -685,5 +678,5 @@ int main(void)
         cmocka_unit_test(resume_without_a_journal_starts_afresh),
     };
 
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+    return cmocka_run_group_tests(tests, make_inputs, program_close);
 }

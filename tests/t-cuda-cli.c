@@ -126,13 +126,6 @@ static int make_inputs(void **state)
                : 0;
 }
 
-static int remove_inputs(void **state)
-{
-    (void)state;
-    program_close();
-    return 0;
-}
-
 int main(void)
 {
     char *plugin = getenv("REACH_CUDA") ? realpath(getenv("REACH_CUDA"), NULL) : NULL; /* the program is started in another folder */
@@ -142,5 +135,5 @@ int main(void)
     free(plugin);
     const struct CMUnitTest tests[] = {cmocka_unit_test(any_batch_gives_the_same_files), cmocka_unit_test(interrupted_runs_go_on)};
 
-    return cmocka_run_group_tests(tests, make_inputs, remove_inputs);
+    return cmocka_run_group_tests(tests, make_inputs, program_close);
 }

@@ -531,13 +531,6 @@ static int make_inputs(void **state)
     return tiny_npy(at("outside.npy"), ids, 0, 256);
 }
 
-static int remove_inputs(void **state)
-{
-    (void)state;
-    program_close();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -548,5 +541,5 @@ int main(void)
         cmocka_unit_test(cached_figure_counts_windows), cmocka_unit_test(interrupted_leaves_nothing),
         cmocka_unit_test(odd_figures_are_drawn),
     };
-    return cmocka_run_group_tests_name("ppl", tests, make_inputs, remove_inputs);
+    return cmocka_run_group_tests_name("ppl", tests, make_inputs, program_close);
 }

@@ -30,13 +30,6 @@ static int setup(void **state)
     return program_open() != 0 || !realpath("tests/goldens/saved", saved) ? -1 : 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    program_close();
-    return 0;
-}
-
 static void run(const char *line)
 {
     struct outcome o = reach(line);
@@ -105,5 +98,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(text_is_read_as_its_tokenizer_reads_it), cmocka_unit_test(norms_are_those_of_the_writer)};
 
-    return cmocka_run_group_tests_name("saved", tests, setup, teardown);
+    return cmocka_run_group_tests_name("saved", tests, setup, program_close);
 }

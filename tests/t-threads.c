@@ -62,13 +62,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    program_close();
-    return 0;
-}
-
 /* The files of BASE/other are those of BASE/plain. */
 static void compare(const char *settings, const char *const *files)
 {
@@ -257,5 +250,5 @@ int main(void)
         cmocka_unit_test(stacks_are_checked),          cmocka_unit_test(least_stack_is_enough),         cmocka_unit_test(wrong_products_end_the_run),
         cmocka_unit_test(instructions_are_named),
     };
-    return cmocka_run_group_tests_name("threads", tests, setup, teardown);
+    return cmocka_run_group_tests_name("threads", tests, setup, program_close);
 }

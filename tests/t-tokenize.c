@@ -69,13 +69,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    program_close();
-    return 0;
-}
-
 static void assert_same_tokens(const char *a, const char *b)
 {
     struct error e = {""};
@@ -242,5 +235,5 @@ int main(void)
         cmocka_unit_test(tokens_of_a_text), cmocka_unit_test(tokens_refused), cmocka_unit_test(erf_of_a_text), cmocka_unit_test(several_tokenizers),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, program_close);
 }
