@@ -175,20 +175,20 @@ def draw_mistral(d, layers, length):
     return config
 
 
-def draw_qwen2(d, layers, length):
+def draw_qwen(d, layers, length, biased):
     config = grouped(d, length, loose=True)
     put_window(d, config, layers)
-    d.put(config, "attention_bias", 0.05, True, False)
+    d.put(config, "attention_bias", biased, True, False)
     config.setdefault("num_key_value_heads", config["num_attention_heads"])
     return config
+
+
+def draw_qwen2(d, layers, length):
+    return draw_qwen(d, layers, length, 0.05)
 
 
 def draw_qwen3(d, layers, length):
-    config = grouped(d, length, loose=True)
-    put_window(d, config, layers)
-    d.put(config, "attention_bias", 0.6, True, False)
-    config.setdefault("num_key_value_heads", config["num_attention_heads"])
-    return config
+    return draw_qwen(d, layers, length, 0.6)
 
 
 def draw_gemma2(d, layers, length):
