@@ -132,7 +132,7 @@ struct decoder *model_open(const char *path, int strict, struct progress *p, str
     for (const char *line = d->notes; *line;) {
         size_t length = strcspn(line, "\n");
 
-        progress_message(p, "%.*s", (int)length, line);
+        progress_message(p, "%s: %.*s", path, (int)length, line);
         line += length + (line[length] != 0);
     }
     if (*d->not_understood)

@@ -104,7 +104,7 @@ struct decoder {
     struct tensors *tensors;  /* owned */
     struct config *config;    /* owned */
     char position_text[256];  /* "alibi(delta=0)", "rotary, base 10000", "window 32": for people and files */
-    char notes[512];          /* lines that whoever runs the model should see: where the checkpoint contradicts itself, and what was done; "": none */
+    char notes[512];          /* lines, without the path, that whoever runs the model should see: where the checkpoint contradicts itself, and what was done; "": none */
     char not_understood[1024]; /* keys of the configuration that no one knows, ", " between them, printable ASCII; "": none */
 };
 

@@ -59,25 +59,28 @@ int family_only(struct decoder *d, const char *key, int only, int absent, struct
     return fail(e, "%s: %s %s is not supported (expected %s)", config_path(d->config), key, value ? "true" : "false", only ? "true" : "false");
 }
 
+/* Adds to a text of `size` bytes what still fits, a separator first where something is there. */
+static void append(char *text, size_t size, const char *separator, const char *format, va_list arguments)
+{
+    size_t at = strlen(text);
+    if (at && at + strlen(separator) < size)
+        at += (size_t)snprintf(text + at, size - at, "%s", separator);
+    vsnprintf(text + at, size - at, format, arguments);
+}
+
 void family_describe(struct decoder *d, const char *format, ...)
 {
-    size_t at = strlen(d->position_text), room = sizeof d->position_text;
     va_list arguments;
-    if (at && at + 2 < room)
-        at += (size_t)snprintf(d->position_text + at, room - at, ", ");
     va_start(arguments, format);
-    vsnprintf(d->position_text + at, room - at, format, arguments);
+    append(d->position_text, sizeof d->position_text, ", ", format, arguments);
     va_end(arguments);
 }
 
 void family_note(struct decoder *d, const char *format, ...)
 {
-    size_t at = strlen(d->notes), room = sizeof d->notes;
     va_list arguments;
-    if (at && at + 1 < room)
-        at += (size_t)snprintf(d->notes + at, room - at, "\n");
     va_start(arguments, format);
-    vsnprintf(d->notes + at, room - at, format, arguments);
+    append(d->notes, sizeof d->notes, "\n", format, arguments);
     va_end(arguments);
 }
 
@@ -283,7 +286,7 @@ int family_head(struct decoder *d, int with_bias, struct error *e, const char *s
         return -1;
     if (d->tied && d->head.weight.data && !is_same_matrix(&d->head.weight, &d->embedding)) {
         d->tied = 0;
-        family_note(d, "%s: the stored %s.weight differs from the embedding and is used, although the configuration ties the two", d->path, stem);
+        family_note(d, "the stored %s.weight differs from the embedding and is used, although the configuration ties the two", stem);
     }
     return 0;
 }

@@ -188,7 +188,7 @@ int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e
     if (keys->whole_heads && fraction != 1) {
         if (scalings[i].scale)
             return fail(e, "%s: %s %g with %s scaling is not supported in a %s model (expected 1)", config_path(c), keys->fraction, fraction, r.type, d->family);
-        family_note(d, "%s: %s %g has no effect in a %s model, which turns whole heads", config_path(c), keys->fraction, fraction, d->family);
+        family_note(d, "%s %g has no effect in a %s model, which turns whole heads", keys->fraction, fraction, d->family);
         fraction = 1;
     }
     int size = (int)(d->head_size * fraction);
