@@ -359,6 +359,14 @@ static void per_token_is_what_the_table_averages(void **state)
     assert_string_equal(cell(&other, 63, "row"), "2");
     assert_string_equal(cell(&other, 63, "position"), "2");
     assert_string_equal(cell(&other, 62, "position"), "64");
+    csv_table_free(&other);
+    run("ppl none --tokens rows.npy --context 9 --quiet --force --per-token rows.csv"); /* a target a row: its last token */
+    assert_int_equal(csv_read(at("rows.csv"), &other, &e), 0);
+    assert_int_equal(other.rows, 4);
+    for (size_t i = 0; i < other.rows; i++) {
+        assert_int_equal((size_t)number(&other, i, "row"), i + 1);
+        assert_string_equal(cell(&other, i, "position"), "64");
+    }
     expect("ppl none --text short --context 8 --per-token rows.csv", 1, "rows.csv: is there already");
     expect("ppl none --text short --context 8 --per-token nowhere/rows.csv", 1, "nowhere/rows.csv");
     csv_table_free(&other);
