@@ -73,14 +73,14 @@ static void random_formula(char *text, int depth)
 
 /* ---- the evaluator with bounds ---- */
 
-enum class { NUMBER, PLUS, MINUS, NONE, UNSURE };
+enum value_class { NUMBER, PLUS, MINUS, NONE, UNSURE };
 
 struct value {
-    enum class class;
+    enum value_class class;
     double v, error; /* NUMBER: within this; 0: exact */
 };
 
-static struct value of_class(enum class class)
+static struct value of_class(enum value_class class)
 {
     return (struct value){.class = class};
 }
@@ -300,7 +300,7 @@ static const char *text; /* the formula in hand */
 
 static const char *const class_names[] = {"a number", "+inf", "-inf", "not a number", "not sure"};
 
-static enum class class_of(const struct expression_pool *p, int n)
+static enum value_class class_of(const struct expression_pool *p, int n)
 {
     if (!expression_is_known(p, n))
         return UNSURE;
@@ -309,12 +309,12 @@ static enum class class_of(const struct expression_pool *p, int n)
 
 /* What the exact evaluator says at each t. */
 struct exact {
-    enum class class[DISTANCES];
+    enum value_class class[DISTANCES];
     arb_struct b[DISTANCES];
     int certain; /* no value is unsure */
 };
 
-static void check_class(int t, const char *what, enum class found, enum class expected)
+static void check_class(int t, const char *what, enum value_class found, enum value_class expected)
 {
     if (found != expected && found != UNSURE && expected != UNSURE)
         fail_msg("%s at t = %d: %s, expected %s", text, t, what, class_names[expected]);
@@ -343,7 +343,7 @@ static void check_points(struct exact *x, const struct formula *f, const struct 
         /* this file's, where it is sure */
         struct value v = evaluate(f, f->root, t);
         double d = formula_evaluate(f, &at);
-        enum class of_double = isnan(d) ? NONE : d == INFINITY ? PLUS : d == -INFINITY ? MINUS : NUMBER;
+        enum value_class of_double = isnan(d) ? NONE : d == INFINITY ? PLUS : d == -INFINITY ? MINUS : NUMBER;
         check_class(t, "exact value", x->class[t], v.class);
         check_class(t, "double", of_double, v.class);
         if (v.class == NUMBER) {
@@ -486,7 +486,7 @@ static void check(const char *formula)
     if (!s) {
         const char *at = strstr(e.message, "no mass") ? NULL : strstr(e.message, "distance ");
         long t = at ? strtol(at + 9, NULL, 10) : 0;
-        enum class expected = strstr(e.message, "+inf (") ? PLUS : NONE;
+        enum value_class expected = strstr(e.message, "+inf (") ? PLUS : NONE;
         refused++;
         if (at && t < DISTANCES && x.class[t] != expected)
             fail_msg("%s: %s (expected %s)", formula, e.message, class_names[x.class[t]]);
