@@ -27,7 +27,8 @@ void gauss_legendre(double *node, double *weight, int n)
 
 double random_normal(uint64_t seed, uint64_t i)
 {
-    double u = (double)((random_at(seed, 2 * i) >> 11) + 1) * 0x1p-53, v = (double)(random_at(seed, 2 * i + 1) >> 11) * 0x1p-53; /* (0, 1], [0, 1) */
+    double u = (double)((random_at(seed, 2 * i) >> 11) + 1) * 0x1p-53,
+           v = (double)(random_at(seed, 2 * i + 1) >> 11) * 0x1p-53; /* (0, 1], [0, 1) */
     return sqrt(-2 * log(u)) * cos(2 * M_PI * v);
 }
 

@@ -5,18 +5,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Nodes and weights of the n-point Gauss-Legendre rule on [0, 1], nodes ascending: exact for polynomials of degree 2n - 1. The weights sum to 1. */
+/* Nodes and weights of the n-point Gauss-Legendre rule on [0, 1], nodes ascending: exact for polynomials of degree 2n - 1. The
+ * weights sum to 1. */
 void gauss_legendre(double *node, double *weight, int n);
 
-/* Standard normal deviate i (from 0) of stream `seed`, by Box and Muller's transform of two of its random_at (analyze/curve.h). */
+/* Standard normal deviate i (from 0) of stream `seed`, by Box and Muller's transform of two of its random_at (analyze/curve.h).
+ */
 double random_normal(uint64_t seed, uint64_t i);
 
-/* The attention ERF of [B] (the definition before eq. 22): the smallest j with mass[0] + ... + mass[j - 1] > (1 - epsilon) sum of all, mass [n] >= 0 by
- * distance. 0 if there is no mass or a number is not finite. 0 < epsilon < 1. */
+/* The attention ERF of [B] (the definition before eq. 22): the smallest j with mass[0] + ... + mass[j - 1] > (1 - epsilon) sum of
+ * all, mass [n] >= 0 by distance. 0 if there is no mass or a number is not finite. 0 < epsilon < 1. */
 size_t attention_erf(const double *mass, size_t n, double epsilon);
 
-/* Spearman's rank correlation of x and y [n], ties at their mean rank; NaN for fewer than 3 or when either is constant. Returns 0, or -1 when memory runs
- * out. */
+/* Spearman's rank correlation of x and y [n], ties at their mean rank; NaN for fewer than 3 or when either is constant. Returns
+ * 0, or -1 when memory runs out. */
 int rank_correlation(double *out, const double *x, const double *y, size_t n);
 
 #endif

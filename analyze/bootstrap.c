@@ -1,17 +1,19 @@
-/* Bootstrap over segments: a matrix product, replicates x segments by segments x positions, done in blocks of positions so that neither matrix of
- * replicates is ever whole in memory. Weights are drawn anew for each block: that costs a hundredth of the product. */
+/* Bootstrap over segments: a matrix product, replicates x segments by segments x positions, done in blocks of positions so that
+ * neither matrix of replicates is ever whole in memory. Weights are drawn anew for each block: that costs a hundredth of the
+ * product. */
 #include "analyze/bootstrap.h"
 
 #include <stdlib.h>
 
 enum {
-    LANES = 8,             /* positions done at once */
-    TILE = 2,              /* replicates done at once: with LANES, what the registers of plain x86-64 hold */
-    BLOCK_MAX = 256,       /* positions a block */
+    LANES = 8, /* positions done at once */
+    TILE = 2, /* replicates done at once: with LANES, what the registers of plain x86-64 hold */
+    BLOCK_MAX = 256, /* positions a block */
     BLOCK_VALUES = 4 << 20 /* segments x positions a block, where there are very many segments */
 };
 
-/* Two doubles: every machine this runs on has such registers, and one operation is done on each lane alone, so the result is that of plain loops. */
+/* Two doubles: every machine this runs on has such registers, and one operation is done on each lane alone, so the result is that
+ * of plain loops. */
 typedef double pair __attribute__((vector_size(16)));
 enum { PAIRS = LANES / 2 };
 
@@ -23,7 +25,8 @@ uint64_t random_at(uint64_t seed, uint64_t i)
     return z ^ z >> 31;
 }
 
-/* How often replicate b draws each of the `used` segments: weight[i * TILE]. The high half of the product has a bias below used / 2^64. */
+/* How often replicate b draws each of the `used` segments: weight[i * TILE]. The high half of the product has a bias below used /
+ * 2^64. */
 static void draw(double *weight, uint64_t seed, size_t b, size_t used)
 {
     for (size_t i = 0; i < used; i++)
@@ -34,9 +37,10 @@ static void draw(double *weight, uint64_t seed, size_t b, size_t used)
 
 /* A range of positions, start..end, with width a multiple of LANES. */
 struct block {
-    double *c;       /* [groups, used, LANES] each segment's cumulative sum at position start + group LANES + lane (beyond `end`: not used) */
-    double *carry;   /* [used] sum of what is to the right of the block */
-    double *curve;   /* [replicates, width] */
+    double *c; /* [groups, used, LANES] each segment's cumulative sum at position start + group LANES + lane (beyond `end`: not
+                  used) */
+    double *carry; /* [used] sum of what is to the right of the block */
+    double *curve; /* [replicates, width] */
     size_t start, end, width;
 };
 
@@ -72,8 +76,9 @@ static void weighted_sums(double out[TILE][LANES], const double *weight, const d
             out[r][lane] = sum[r][lane / 2][lane % 2];
 }
 
-/* The curves of replicates first..first+TILE in this block, and their ERFs where the curve first passes a threshold here. whole [used]: the sum of
- * each segment's shares in the order of the curve, so that the curve at position 0 is exactly 1. Returns 0, or -1 when memory runs out. */
+/* The curves of replicates first..first+TILE in this block, and their ERFs where the curve first passes a threshold here. whole
+ * [used]: the sum of each segment's shares in the order of the curve, so that the curve at position 0 is exactly 1. Returns 0, or
+ * -1 when memory runs out. */
 static int replicate_block(const struct block *k, const double *whole, size_t *erf, size_t first, size_t used, size_t positions,
                            const struct erf_settings *settings)
 {
@@ -117,8 +122,8 @@ static int position_interval(double *c_lo, double *c_hi, const struct block *k, 
     return 0;
 }
 
-int bootstrap_curves(double *c_lo, double *c_hi, size_t *erf, const double *share, const size_t *row, size_t used, size_t positions,
-                     const struct erf_settings *settings)
+int bootstrap_curves(double *c_lo, double *c_hi, size_t *erf, const double *share, const size_t *row, size_t used,
+                     size_t positions, const struct erf_settings *settings)
 {
     size_t replicates = settings->bootstrap, block_values, curve_values;
     struct block k = {.width = BLOCK_VALUES / used / LANES * LANES};

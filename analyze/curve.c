@@ -73,8 +73,8 @@ static int compare_values(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The smallest k with k/count >= p, 1..count. Not ceil(p * count): that product is rounded, and 0.1 * 30 need not be 3, while the quotient of two
- * integers is the double nearest to it, as p is to its decimal. */
+/* The smallest k with k/count >= p, 1..count. Not ceil(p * count): that product is rounded, and 0.1 * 30 need not be 3, while the
+ * quotient of two integers is the double nearest to it, as p is to its decimal. */
 static size_t quantile_rank(size_t count, double p)
 {
     double n = (double)count;

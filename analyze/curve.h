@@ -1,15 +1,15 @@
 /* From gradient norms to curves and receptive fields ([A] section 5.1).
  *
- * Positions are array indices 0..n-1, n = L-1 inputs; index n-1 is the last input. Sums run over m from the end to the start in double, in that
- * order, whatever the machine. */
+ * Positions are array indices 0..n-1, n = L-1 inputs; index n-1 is the last input. Sums run over m from the end to the start in
+ * double, in that order, whatever the machine. */
 #ifndef REACH_ANALYZE_CURVE_H
 #define REACH_ANALYZE_CURVE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* s[m] = norm[m] / sum_n norm[n]. Returns 0, or -1 (s untouched) if the sum is zero or any norm is not finite or negative: an excluded segment.
- * s may be norm. */
+/* s[m] = norm[m] / sum_n norm[n]. Returns 0, or -1 (s untouched) if the sum is zero or any norm is not finite or negative: an
+ * excluded segment. s may be norm. */
 int curve_share(double *s, const double *norm, size_t n);
 
 /* c[m] = sum_{k >= m} s[k], scaled so that c[0] is exactly 1. The sum must not be zero. c may be s. */
@@ -19,60 +19,64 @@ void curve_cumulative(double *c, const double *s, size_t n);
  * 0 < q < 1. [A] prints min{m | c_m > 0.99}; its figures mean this. */
 size_t curve_erf(const double *c, size_t n, double q);
 
-/* Mean of the used rows: mean[m] = (1/S') sum_i s[i, m] over rows with use[i] != 0, summed in row order; zeros if there are none. Returns S'. */
+/* Mean of the used rows: mean[m] = (1/S') sum_i s[i, m] over rows with use[i] != 0, summed in row order; zeros if there are none.
+ * Returns S'. */
 size_t curve_mean(double *mean, const double *s, const uint8_t *use, size_t rows, size_t n);
 
 /* Share of the first k positions of s (the sink), summed from the start. */
 double curve_sink_share(const double *s, size_t n, size_t k);
 
-/* Inverse empirical CDF of `count` values (sorted in place): the smallest value v with at least p*count values <= v. 0 < p <= 1. */
+/* Inverse empirical CDF of `count` values (sorted in place): the smallest value v with at least p*count values <= v. 0 < p <= 1.
+ */
 double quantile(double *values, size_t count, double p);
 
 /* Everything the table and files say about one model at several thresholds. */
 struct erf_row {
     double threshold;
-    size_t erf, erf_lo, erf_hi;        /* tokens; interval: 95 % percentile bootstrap over segments */
-    int saturated;                     /* erf = n: all tokens needed, not measured */
-    size_t q10, median, q90;           /* per-segment ERF */
-    size_t without_sink;               /* with the first k norms set to 0 and the rest of each segment renormalised, over the segments that have
-                                        * such a rest; 0 if none has */
+    size_t erf, erf_lo, erf_hi; /* tokens; interval: 95 % percentile bootstrap over segments */
+    int saturated; /* erf = n: all tokens needed, not measured */
+    size_t q10, median, q90; /* per-segment ERF */
+    size_t without_sink; /* with the first k norms set to 0 and the rest of each segment renormalised, over the segments that have
+                          * such a rest; 0 if none has */
 };
 
 struct erf_summary {
     size_t segments, excluded, positions;
     double sink_share, mean_logprob, perplexity; /* over usable segments; perplexity = exp(-mean_logprob) */
-    double *s, *c, *c_lo, *c_hi;       /* [positions]; owned */
-    struct erf_row *rows;              /* [thresholds]; owned */
+    double *s, *c, *c_lo, *c_hi; /* [positions]; owned */
+    struct erf_row *rows; /* [thresholds]; owned */
     size_t threshold_count;
-    size_t *replicates;                /* [thresholds, replicate_count] bootstrap ERFs, for paired differences; owned */
+    size_t *replicates; /* [thresholds, replicate_count] bootstrap ERFs, for paired differences; owned */
     size_t replicate_count;
-    uint64_t pairing;                  /* equal for equal seed and equal sets of usable segments: replicate b then draws the same segments */
+    uint64_t pairing; /* equal for equal seed and equal sets of usable segments: replicate b then draws the same segments */
 };
 
 struct erf_settings {
     const double *thresholds;
     size_t threshold_count;
-    size_t sink;                       /* k */
-    size_t bootstrap;                  /* replicates; 0: no interval (lo = hi = the value) */
+    size_t sink; /* k */
+    size_t bootstrap; /* replicates; 0: no interval (lo = hi = the value) */
     uint64_t seed;
 };
 
-/* Reduces norms [segments, positions]; norms need not be scaled. Segments whose norms or logprob are unusable are found here: status[i] = 1 used,
- * 2 excluded. Returns 0, -1 when no segment is usable, -2 when memory runs out (about the size of the norms is needed); *out is empty then. Free with
- * erf_summary_free. Equal input gives equal bytes for every number of threads.
+/* Reduces norms [segments, positions]; norms need not be scaled. Segments whose norms or logprob are unusable are found here:
+ * status[i] = 1 used, 2 excluded. Returns 0, -1 when no segment is usable, -2 when memory runs out (about the size of the norms
+ * is needed); *out is empty then. Free with erf_summary_free. Equal input gives equal bytes for every number of threads.
  *
- * The interval: replicate b is the mean over S' segments drawn with replacement from the S' usable ones, draw i being the usable segment number
- * floor(random_at(seed, b S' + i) S' / 2^64); lo and hi are the 2.5 % and 97.5 % quantiles (inverse empirical CDF) over replicates, of c at each
- * position and of the ERF of each replicate's curve. */
-int erf_summarize(struct erf_summary *out, uint8_t *status, const double *norm, const double *logprob, size_t segments, size_t positions,
-                  const struct erf_settings *settings);
+ * The interval: replicate b is the mean over S' segments drawn with replacement from the S' usable ones, draw i being the usable
+ * segment number floor(random_at(seed, b S' + i) S' / 2^64); lo and hi are the 2.5 % and 97.5 % quantiles (inverse empirical CDF)
+ * over replicates, of c at each position and of the ERF of each replicate's curve. */
+int erf_summarize(struct erf_summary *out, uint8_t *status, const double *norm, const double *logprob, size_t segments,
+                  size_t positions, const struct erf_settings *settings);
 void erf_summary_free(struct erf_summary *s);
 
-/* ERF_a - ERF_b at threshold index q, and its 95 % percentile interval over paired replicates. Returns 0, -1 when the two are not paired (other seed,
- * usable segments, threshold or number of replicates; no replicates), -2 when memory runs out. */
-int erf_difference(double *difference, double *lo, double *hi, const struct erf_summary *a, const struct erf_summary *b, size_t q);
+/* ERF_a - ERF_b at threshold index q, and its 95 % percentile interval over paired replicates. Returns 0, -1 when the two are not
+ * paired (other seed, usable segments, threshold or number of replicates; no replicates), -2 when memory runs out. */
+int erf_difference(double *difference, double *lo, double *hi, const struct erf_summary *a, const struct erf_summary *b,
+                   size_t q);
 
-/* Counter-based random numbers: element i (from 0) of stream `seed`, uniform on 0..2^64-1 (SplitMix64; Steele, Lea, Flood 2014). */
+/* Counter-based random numbers: element i (from 0) of stream `seed`, uniform on 0..2^64-1 (SplitMix64; Steele, Lea, Flood 2014).
+ */
 uint64_t random_at(uint64_t seed, uint64_t i);
 
 #endif

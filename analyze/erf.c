@@ -26,7 +26,8 @@ void erf_summary_free(struct erf_summary *s)
 }
 
 /* Shares of the usable segments: share[i, :], and row[0..S') = their indices. Returns S'. */
-static size_t find_usable(double *share, size_t *row, uint8_t *status, const double *norm, const double *logprob, size_t segments, size_t positions)
+static size_t find_usable(double *share, size_t *row, uint8_t *status, const double *norm, const double *logprob, size_t segments,
+                          size_t positions)
 {
     size_t used = 0;
     for (size_t i = 0; i < segments; i++) {
@@ -39,7 +40,8 @@ static size_t find_usable(double *share, size_t *row, uint8_t *status, const dou
 }
 
 /* q10, median and q90 of the ERFs of single segments. c [positions] and erf [thresholds, used] are scratch. */
-static void segment_quantiles(struct erf_summary *out, double *c, double *erf, const double *share, const size_t *row, size_t used)
+static void segment_quantiles(struct erf_summary *out, double *c, double *erf, const double *share, const size_t *row,
+                              size_t used)
 {
     for (size_t i = 0; i < used; i++) {
         curve_cumulative(c, share + row[i] * out->positions, out->positions);
@@ -54,7 +56,8 @@ static void segment_quantiles(struct erf_summary *out, double *c, double *erf, c
 }
 
 /* ERFs with the first `sink` positions taken away. rest, c [positions] are scratch. */
-static void without_sink(struct erf_summary *out, double *rest, double *c, const double *share, const size_t *row, size_t used, size_t sink)
+static void without_sink(struct erf_summary *out, double *rest, double *c, const double *share, const size_t *row, size_t used,
+                         size_t sink)
 {
     size_t n = out->positions, count = 0;
     memset(c, 0, n * sizeof *c);
@@ -97,21 +100,26 @@ static int intervals(struct erf_summary *out, double *values, const double *shar
     return 0;
 }
 
-int erf_summarize(struct erf_summary *out, uint8_t *status, const double *norm, const double *logprob, size_t segments, size_t positions,
-                  const struct erf_settings *settings)
+int erf_summarize(struct erf_summary *out, uint8_t *status, const double *norm, const double *logprob, size_t segments,
+                  size_t positions, const struct erf_settings *settings)
 {
     size_t replicates = settings->bootstrap, thresholds = settings->threshold_count;
     int result = -2;
     double *share = NULL, *scratch = NULL, *other = NULL, *erf = NULL;
     size_t *row = NULL;
     uint8_t *use = NULL;
-    *out = (struct erf_summary){.segments = segments, .positions = positions, .threshold_count = thresholds, .replicate_count = replicates,
+    *out = (struct erf_summary){.segments = segments,
+                                .positions = positions,
+                                .threshold_count = thresholds,
+                                .replicate_count = replicates,
                                 .pairing = settings->seed};
-    if (!(share = array(segments, positions, sizeof *share)) || !(out->replicates = array(thresholds, replicates, sizeof *out->replicates)) ||
+    if (!(share = array(segments, positions, sizeof *share)) ||
+        !(out->replicates = array(thresholds, replicates, sizeof *out->replicates)) ||
         !(out->s = array(positions, 1, sizeof *out->s)) || !(out->c = array(positions, 1, sizeof *out->c)) ||
         !(out->c_lo = array(positions, 1, sizeof *out->c_lo)) || !(out->c_hi = array(positions, 1, sizeof *out->c_hi)) ||
         !(out->rows = array(thresholds, 1, sizeof *out->rows)) || !(erf = array(thresholds, segments, sizeof *erf)) ||
-        !(row = array(segments, 1, sizeof *row)) || !(use = array(segments, 1, sizeof *use)) || !(other = array(positions, 1, sizeof *other)) ||
+        !(row = array(segments, 1, sizeof *row)) || !(use = array(segments, 1, sizeof *use)) ||
+        !(other = array(positions, 1, sizeof *other)) ||
         !(scratch = array(positions > replicates ? positions : replicates, 1, sizeof *scratch)))
         goto end;
 
@@ -155,8 +163,9 @@ end:
 int erf_difference(double *difference, double *lo, double *hi, const struct erf_summary *a, const struct erf_summary *b, size_t q)
 {
     size_t replicates = a->replicate_count;
-    if (replicates == 0 || b->replicate_count != replicates || a->pairing != b->pairing || a->segments - a->excluded != b->segments - b->excluded ||
-        q >= a->threshold_count || q >= b->threshold_count || a->rows[q].threshold != b->rows[q].threshold)
+    if (replicates == 0 || b->replicate_count != replicates || a->pairing != b->pairing ||
+        a->segments - a->excluded != b->segments - b->excluded || q >= a->threshold_count || q >= b->threshold_count ||
+        a->rows[q].threshold != b->rows[q].threshold)
         return -1;
     double *values = calloc(replicates, sizeof *values);
     if (!values)

@@ -1,6 +1,6 @@
-/* Ordinary least squares of a form. Columns are made by evaluating the form at unit coefficients; LAPACK's pivoted QR solves and tells columns that
- * depend on each other. A coefficient inside (c of ln(1+c*t)) is searched for alone: for each of its values the others follow by linear least squares
- * (Golub and Pereyra 1973), so that the search has one dimension and needs no start. */
+/* Ordinary least squares of a form. Columns are made by evaluating the form at unit coefficients; LAPACK's pivoted QR solves and
+ * tells columns that depend on each other. A coefficient inside (c of ln(1+c*t)) is searched for alone: for each of its values
+ * the others follow by linear least squares (Golub and Pereyra 1973), so that the search has one dimension and needs no start. */
 #include "analyze/fit.h"
 
 #include "analyze/formula_private.h"
@@ -33,7 +33,8 @@ static enum dependence form_dependence(const struct formula *f, int inner)
 
     for (int n = 0; n <= f->root; n++) {
         const struct formula_node *node = &f->nodes[n];
-        enum dependence a = node->child[0] >= 0 ? of[node->child[0]] : CONSTANT, b = node->child[1] >= 0 ? of[node->child[1]] : CONSTANT;
+        enum dependence a = node->child[0] >= 0 ? of[node->child[0]] : CONSTANT,
+                        b = node->child[1] >= 0 ? of[node->child[1]] : CONSTANT;
         enum dependence c = node->child[2] >= 0 ? of[node->child[2]] : CONSTANT;
 
         switch (node->kind) {
@@ -51,7 +52,8 @@ static enum dependence form_dependence(const struct formula *f, int inner)
     return of[f->root];
 }
 
-/* The formula's parameter of each coefficient, in the order of first appearance; returns how many there are (more than fit are not listed). */
+/* The formula's parameter of each coefficient, in the order of first appearance; returns how many there are (more than fit are
+ * not listed). */
 static int find_coefficients(int slot[FIT_COEFFICIENTS_MAX], const struct formula *f)
 {
     int count = 0;
@@ -84,14 +86,17 @@ int fit_form_parse(struct fit_form *out, const char *text, struct formula_error 
         }
     count = find_coefficients(slot, f);
     if (count == 0 || count > FIT_COEFFICIENTS_MAX) {
-        formula_refuse(e, 0, count ? "the form has %d coefficients (expected at most %d)" : "the form has %d coefficients (expected names, as in a + b*ln(1+t); at most %d)",
+        formula_refuse(e, 0,
+                       count ? "the form has %d coefficients (expected at most %d)"
+                             : "the form has %d coefficients (expected names, as in a + b*ln(1+t); at most %d)",
                        count, FIT_COEFFICIENTS_MAX);
         goto failed;
     }
     out->nonlinear = -1;
     for (int i = -1; form_dependence(f, i < 0 ? -1 : slot[i]) == OTHER; out->nonlinear = ++i)
         if (i + 1 == count) {
-            formula_refuse(e, 0, "the form is not linear in its coefficients, nor with one of them held fixed (as c of a + b*ln(1+c*t))");
+            formula_refuse(
+                e, 0, "the form is not linear in its coefficients, nor with one of them held fixed (as c of a + b*ln(1+c*t))");
             goto failed;
         }
     for (int i = 0; i < count; i++)
@@ -133,16 +138,16 @@ struct problem {
     const struct fit_form *form;
     const double *t, *y; /* [points] */
     size_t points;
-    int columns;         /* linear coefficients, and in the Jacobian one more */
-    double *x;           /* [columns, points] */
-    double *offset;      /* [points] the form at coefficients 0: what no coefficient moves */
-    double *factor;      /* [columns, points] x scaled, then its QR factors */
-    double *right;       /* [points] */
+    int columns; /* linear coefficients, and in the Jacobian one more */
+    double *x; /* [columns, points] */
+    double *offset; /* [points] the form at coefficients 0: what no coefficient moves */
+    double *factor; /* [columns, points] x scaled, then its QR factors */
+    double *right; /* [points] */
     struct formula_error *e;
 };
 
-/* Minimises |right side - x b|^2, the right side given in p->right. Writes b, the diagonal of (X'X)^-1 and the minimum itself; the residuals stay in
- * p->right. Returns 0; 1 when columns depend on each other to a relative `tolerance`; -1 with p->e. */
+/* Minimises |right side - x b|^2, the right side given in p->right. Writes b, the diagonal of (X'X)^-1 and the minimum itself;
+ * the residuals stay in p->right. Returns 0; 1 when columns depend on each other to a relative `tolerance`; -1 with p->e. */
 static int solve_linear(double *b, double *inverse, double *rss, struct problem *p, double tolerance)
 {
     int n = p->columns, pivot[FIT_COEFFICIENTS_MAX] = {0};
@@ -200,8 +205,8 @@ static int solve_linear(double *b, double *inverse, double *rss, struct problem 
     return 0;
 }
 
-/* Fills x and offset for a value of the inner coefficient (unused without one). 0, or -1 when the form has no finite value at a point, which is
- * told if `tell`. */
+/* Fills x and offset for a value of the inner coefficient (unused without one). 0, or -1 when the form has no finite value at a
+ * point, which is told if `tell`. */
 static int make_columns(struct problem *p, double inner, int tell)
 {
     const struct fit_form *form = p->form;
@@ -220,18 +225,23 @@ static int make_columns(struct problem *p, double inner, int tell)
             p->x[(size_t)k * p->points + i] = value_at(form, coefficient, p->t[i]) - p->offset[i];
             coefficient[c] = 0;
             if (!isfinite(p->x[(size_t)k++ * p->points + i]))
-                return tell ? formula_refuse(p->e, 0, "the form has no finite value at t = %.10g (expected a range without it)", p->t[i]) : -1;
+                return tell ? formula_refuse(p->e, 0, "the form has no finite value at t = %.10g (expected a range without it)",
+                                             p->t[i])
+                            : -1;
         }
         if (!isfinite(p->offset[i]))
-            return tell ? formula_refuse(p->e, 0, "the form has no finite value at t = %.10g (expected a range without it)", p->t[i]) : -1;
+            return tell ? formula_refuse(p->e, 0, "the form has no finite value at t = %.10g (expected a range without it)",
+                                         p->t[i])
+                        : -1;
     }
     p->columns = form->nonlinear >= 0 ? form->count - 1 : form->count;
     return 0;
 }
 
-/* The best fit with the inner coefficient held at `inner`: all coefficients to value[count], inverse as solve_linear has it. Returns what that returns, 1
- * also where the form has no value; *rss is +inf then. */
-static int solve_at(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFFICIENTS_MAX], double *rss, struct problem *p, double inner, int tell)
+/* The best fit with the inner coefficient held at `inner`: all coefficients to value[count], inverse as solve_linear has it.
+ * Returns what that returns, 1 also where the form has no value; *rss is +inf then. */
+static int solve_at(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFFICIENTS_MAX], double *rss, struct problem *p,
+                    double inner, int tell)
 {
     double b[FIT_COEFFICIENTS_MAX];
     int rc, k = 0;
@@ -258,11 +268,13 @@ static int solve_at(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFF
 
 enum { DECADES = 9, PER_DECADE = 6, GRID = 2 * DECADES * PER_DECADE + 1, STARTS = 3 };
 
-/* RSS as a function of ln |c| on one sign of c, minimised on [low, high] by the golden section. *failed is set when a solve fails. */
+/* RSS as a function of ln |c| on one sign of c, minimised on [low, high] by the golden section. *failed is set when a solve
+ * fails. */
 static double refine(struct problem *p, double sign, double low, double high, int *failed)
 {
     const double golden = 0.6180339887498949;
-    double value[FIT_COEFFICIENTS_MAX], inverse[FIT_COEFFICIENTS_MAX], a = high - golden * (high - low), b = low + golden * (high - low), at_a, at_b;
+    double value[FIT_COEFFICIENTS_MAX], inverse[FIT_COEFFICIENTS_MAX], a = high - golden * (high - low),
+                                                                       b = low + golden * (high - low), at_a, at_b;
 
     *failed |= solve_at(value, inverse, &at_a, p, sign * exp(a), 0) < 0;
     *failed |= solve_at(value, inverse, &at_b, p, sign * exp(b), 0) < 0;
@@ -280,10 +292,12 @@ static double refine(struct problem *p, double sign, double low, double high, in
     return sign * exp(0.5 * (low + high));
 }
 
-/* Adds the derivative of the form by its inner coefficient to x as one more column, by central differences (relative error about 1e-10). */
+/* Adds the derivative of the form by its inner coefficient to x as one more column, by central differences (relative error about
+ * 1e-10). */
 static int add_derivative(struct problem *p, const double value[FIT_COEFFICIENTS_MAX])
 {
-    double moved[FIT_COEFFICIENTS_MAX], step = 6e-6 * fabs(value[p->form->nonlinear]), *column = p->x + (size_t)p->columns * p->points;
+    double moved[FIT_COEFFICIENTS_MAX], step = 6e-6 * fabs(value[p->form->nonlinear]),
+                                        *column = p->x + (size_t)p->columns * p->points;
 
     memcpy(moved, value, sizeof moved);
     for (size_t i = 0; i < p->points; i++) {
@@ -295,7 +309,8 @@ static int add_derivative(struct problem *p, const double value[FIT_COEFFICIENTS
         below = value_at(p->form, moved, p->t[i]);
         column[i] = (above - below) / (2 * step);
         if (!isfinite(column[i]))
-            return formula_refuse(p->e, 0, "the form has no finite derivative at t = %.10g (expected a range without it)", p->t[i]);
+            return formula_refuse(p->e, 0, "the form has no finite derivative at t = %.10g (expected a range without it)",
+                                  p->t[i]);
     }
     p->columns++;
     return 0;
@@ -304,9 +319,10 @@ static int add_derivative(struct problem *p, const double value[FIT_COEFFICIENTS
 #define JACOBIAN_TOLERANCE 1e-8 /* above the error of its last column */
 enum { ROUNDS_MAX = 50 };
 
-/* Newton's steps of Gauss for all coefficients, from the golden section's answer to the last digits: there the squares are too flat for it. Then
- * inverse is that of the Jacobian, the inner coefficient's entry last. */
-static int polish(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFFICIENTS_MAX], double *rss, struct problem *p, double inner)
+/* Newton's steps of Gauss for all coefficients, from the golden section's answer to the last digits: there the squares are too
+ * flat for it. Then inverse is that of the Jacobian, the inner coefficient's entry last. */
+static int polish(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_COEFFICIENTS_MAX], double *rss, struct problem *p,
+                  double inner)
 {
     double ignored[FIT_COEFFICIENTS_MAX], step[FIT_COEFFICIENTS_MAX], unused, next;
     int rc = solve_at(value, ignored, rss, p, inner, 1);
@@ -355,8 +371,8 @@ static int solve_inner(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_CO
             double here;
 
             for (int i = 1; i + 1 < GRID; i++)
-                if (isfinite(grid[i]) && grid[i] <= grid[i - 1] && grid[i] <= grid[i + 1] && (grid[i] < grid[i - 1] || grid[i] < grid[i + 1]) &&
-                    (lowest < 0 || grid[i] < grid[lowest]))
+                if (isfinite(grid[i]) && grid[i] <= grid[i - 1] && grid[i] <= grid[i + 1] &&
+                    (grid[i] < grid[i - 1] || grid[i] < grid[i + 1]) && (lowest < 0 || grid[i] < grid[lowest]))
                     lowest = i;
             if (lowest < 0)
                 break;
@@ -376,7 +392,9 @@ static int solve_inner(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_CO
         }
     }
     if (!found || !(*rss <= edge_rss))
-        return formula_refuse(p->e, 0, "the squares have no minimum for %s between 1e-%d and 1e%d in size (the data do not determine it)", name, DECADES, DECADES);
+        return formula_refuse(p->e, 0,
+                              "the squares have no minimum for %s between 1e-%d and 1e%d in size (the data do not determine it)",
+                              name, DECADES, DECADES);
     /* errors come with the inner coefficient last */
     double last = inverse[p->form->count - 1];
     for (int c = p->form->count - 1; c > p->form->nonlinear; c--)
@@ -387,7 +405,8 @@ static int solve_inner(double value[FIT_COEFFICIENTS_MAX], double inverse[FIT_CO
 
 /* ---- the whole ---- */
 
-int fit_solve(struct fit_result *out, const struct fit_form *form, const double *t, const double *y, size_t count, struct formula_error *e)
+int fit_solve(struct fit_result *out, const struct fit_form *form, const double *t, const double *y, size_t count,
+              struct formula_error *e)
 {
     struct problem p = {.form = form, .t = t, .y = y, .points = count, .e = e};
     double inverse[FIT_COEFFICIENTS_MAX] = {0}, rss = 0, mean = 0, total = 0;
@@ -396,7 +415,8 @@ int fit_solve(struct fit_result *out, const struct fit_form *form, const double 
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < count; i++)
         if (!isfinite(t[i]) || !isfinite(y[i]))
-            return formula_refuse(e, 0, "the value at t = %.10g is %g (expected finite values, or a range without it)", t[i], y[i]);
+            return formula_refuse(e, 0, "the value at t = %.10g is %g (expected finite values, or a range without it)", t[i],
+                                  y[i]);
     if (count < (size_t)form->count)
         return formula_refuse(e, 0, "%zu points do not determine %d coefficients", count, form->count);
     if (count > INT32_MAX / 2)

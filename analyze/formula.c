@@ -64,7 +64,8 @@ const char *formula_missing(const struct formula *f)
     formula_reach(reached, f);
     for (int n = 0; n <= f->root; n++) {
         const struct formula_node *node = &f->nodes[n];
-        if (reached[n] && node->kind == NODE_PARAMETER && node->child[0] < 0 && f->parameters[node->slot].count == 0 && node->slot < first)
+        if (reached[n] && node->kind == NODE_PARAMETER && node->child[0] < 0 && f->parameters[node->slot].count == 0 &&
+            node->slot < first)
             first = node->slot;
     }
     return first < f->parameter_count ? f->parameters[first].name : NULL;
@@ -97,7 +98,8 @@ static void replace_values(struct formula *f, struct formula_parameter *p, doubl
 }
 
 /* formula_set; *bad is the index of the decimal that was refused, or -1. */
-static int set_decimals(struct formula *f, const char *name, const char *const *decimals, int count, struct formula_error *e, int *bad)
+static int set_decimals(struct formula *f, const char *name, const char *const *decimals, int count, struct formula_error *e,
+                        int *bad)
 {
     *bad = -1;
     struct formula_parameter *p = find_parameter(f, name, e);

@@ -7,18 +7,19 @@
 
 /* A value that is the same for all heads, kept from one head to the next at one distance. */
 struct shared {
-    int usable;   /* 1: an operation that depends on neither head nor the index of a sum around it */
+    int usable; /* 1: an operation that depends on neither head nor the index of a sum around it */
     int uses_head;
     uint64_t uses_index; /* bit s: index of sum s, bound outside this node */
     size_t stamp; /* distance + 1 it was computed for; 0: never */
     double value;
-    long steps;   /* it took; charged again at each use, so that the bound does not depend on what is kept */
+    long steps; /* it took; charged again at each use, so that the bound does not depend on what is kept */
 };
 
 struct evaluation {
     const struct formula *f;
     const struct formula_point *at;
-    struct shared *shared; /* [nodes], or NULL; not with rounding: a node may have one value inside a condition and another outside */
+    struct shared
+        *shared; /* [nodes], or NULL; not with rounding: a node may have one value inside a condition and another outside */
     const struct formula_rounding *rounding; /* or NULL */
     const unsigned char *uses_t; /* [nodes] with rounding */
     int exact; /* > 0: inside of what is not rounded */
@@ -221,7 +222,8 @@ static void mark_shared(struct shared *shared, const struct formula *f)
     }
 }
 
-int formula_table(double *table, const struct formula *f, int heads, int head_size, size_t distances, double length, struct formula_error *e)
+int formula_table(double *table, const struct formula *f, int heads, int head_size, size_t distances, double length,
+                  struct formula_error *e)
 {
     return formula_table_rounded(table, f, heads, head_size, distances, length, NULL, e);
 }
@@ -235,7 +237,8 @@ int formula_table_rounded(double *table, const struct formula *f, int heads, int
         return formula_refuse(e, 0, "parameter '%s' has no value", missing);
     for (int i = 0; i < f->parameter_count; i++)
         if (f->parameters[i].count > 1 && f->parameters[i].count != heads)
-            return formula_refuse(e, 0, "parameter '%s' has %d values, but there are %d heads", f->parameters[i].name, f->parameters[i].count, heads);
+            return formula_refuse(e, 0, "parameter '%s' has %d values, but there are %d heads", f->parameters[i].name,
+                                  f->parameters[i].count, heads);
     struct shared *shared = calloc((size_t)f->node_count, sizeof *shared);
     if (!shared)
         return formula_refuse(e, 0, "out of memory");
@@ -245,12 +248,18 @@ int formula_table_rounded(double *table, const struct formula *f, int heads, int
     for (size_t t = 0; t < distances && !failed; t++)
         for (int h = 1; h <= heads && !failed; h++) {
             const struct formula_point at = {(double)t, h, heads, head_size, length};
-            struct evaluation v = {.f = f, .at = &at, .shared = rounding ? NULL : shared, .stamp = t + 1, .steps = FORMULA_STEPS_MAX, .rounding = rounding,
+            struct evaluation v = {.f = f,
+                                   .at = &at,
+                                   .shared = rounding ? NULL : shared,
+                                   .stamp = t + 1,
+                                   .steps = FORMULA_STEPS_MAX,
+                                   .rounding = rounding,
                                    .uses_t = uses_t};
             double value = value_of(&v, f->root) + 0.0;
             table[(size_t)(h - 1) * distances + t] = value;
             if (v.steps < 0)
-                failed = formula_refuse(e, 0, "the formula takes too many steps at head %d, distance %zu (more than %d)", h, t, FORMULA_STEPS_MAX);
+                failed = formula_refuse(e, 0, "the formula takes too many steps at head %d, distance %zu (more than %d)", h, t,
+                                        FORMULA_STEPS_MAX);
             else if (isnan(value) || value == INFINITY)
                 failed = formula_refuse(e, 0, "the value at head %d, distance %zu is %s (expected a number or -inf)", h, t,
                                         isnan(value) ? "not a number" : "+inf");

@@ -77,8 +77,8 @@ static int parse_arguments(struct reader *r, int *given, const struct formula_pr
             for (i = 0; i < s->count && !same(s->parameter[i].name, s->parameter[i].length, name, length);)
                 i++;
             if (i == s->count)
-                return reader_refuse(r, start, "%s has no parameter '%.*s' (it takes: %.150s)", preset->name, length > 31 ? 31 : (int)length, name,
-                                     takes);
+                return reader_refuse(r, start, "%s has no parameter '%.*s' (it takes: %.150s)", preset->name,
+                                     length > 31 ? 31 : (int)length, name, takes);
             if (given[i] >= 0)
                 return reader_refuse(r, start, "parameter '%.*s' of %s is given twice", (int)length, name, preset->name);
             r->at = equals;
@@ -102,7 +102,8 @@ static int parse_arguments(struct reader *r, int *given, const struct formula_pr
 /* A preset's text read as part of the formula, seeing only the names in `scope`. */
 static int parse_preset_text(struct reader *r, size_t at, const char *text, size_t length, const struct scope *scope)
 {
-    struct reader inner = {.b = r->b, .text = text, .end = length, .scope = scope, .in_preset = 1, .origin = r->in_preset ? r->origin : at};
+    struct reader inner = {
+        .b = r->b, .text = text, .end = length, .scope = scope, .in_preset = 1, .origin = r->in_preset ? r->origin : at};
     return parse_choice(&inner);
 }
 
@@ -209,7 +210,8 @@ static int parse_call(struct reader *r, const struct formula_function *function,
         return parse_sum(r, at);
     do {
         if (count == function->most)
-            return reader_refuse(r, r->last, "%s takes %d argument%s", function->name, function->most, function->most == 1 ? "" : "s");
+            return reader_refuse(r, r->last, "%s takes %d argument%s", function->name, function->most,
+                                 function->most == 1 ? "" : "s");
         int argument = parse_choice(r);
         if (argument < 0)
             return -1;

@@ -9,11 +9,12 @@
 /* Writes *e (which may be NULL) and returns -1. */
 int formula_refuse(struct formula_error *e, size_t at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Bytes of the unsigned decimal number that TEXT begins with (12, 12., 1.5e-3, .5), 0 if it begins with none. An exponent without digits is not part
- * of the number. */
+/* Bytes of the unsigned decimal number that TEXT begins with (12, 12., 1.5e-3, .5), 0 if it begins with none. An exponent without
+ * digits is not part of the number. */
 size_t decimal_length(const char *text);
 
-/* Nearest double of a whole decimal, sign allowed. -1 if it is beyond the largest double, or is not zero and below the smallest. */
+/* Nearest double of a whole decimal, sign allowed. -1 if it is beyond the largest double, or is not zero and below the smallest.
+ */
 int decimal_value(double *value, const char *decimal);
 
 /* Bytes of the name that TEXT begins with, 0 if it begins with none. */
@@ -41,11 +42,11 @@ struct builder {
 /* A reader of one text: the user's, or a preset's. */
 struct reader {
     struct builder *b;
-    const char *text;         /* readable past `end`, where it has '\0' or ',' */
+    const char *text; /* readable past `end`, where it has '\0' or ',' */
     size_t at, end;
     size_t last, last_length; /* the token read last, for messages */
     const struct scope *scope;
-    int in_preset;            /* 1: everything is reported at `origin`, where the user wrote the preset's name */
+    int in_preset; /* 1: everything is reported at `origin`, where the user wrote the preset's name */
     size_t origin;
 };
 

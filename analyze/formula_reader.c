@@ -7,9 +7,9 @@
 #include <string.h>
 
 static const struct formula_function functions[] = {
-    {"ln", NODE_LN, 1, 1},       {"log", NODE_LN, 1, 1},      {"exp", NODE_EXP, 1, 1},      {"sqrt", NODE_SQRT, 1, 1},
-    {"abs", NODE_ABS, 1, 1},     {"min", NODE_MIN, 2, 10000}, {"max", NODE_MAX, 2, 10000},  {"floor", NODE_FLOOR, 1, 1},
-    {"sin", NODE_SIN, 1, 1},     {"cos", NODE_COS, 1, 1},     {"pow", NODE_POWER, 2, 2},    {"sum", NODE_SUM, 4, 4},
+    {"ln", NODE_LN, 1, 1},   {"log", NODE_LN, 1, 1},      {"exp", NODE_EXP, 1, 1},     {"sqrt", NODE_SQRT, 1, 1},
+    {"abs", NODE_ABS, 1, 1}, {"min", NODE_MIN, 2, 10000}, {"max", NODE_MAX, 2, 10000}, {"floor", NODE_FLOOR, 1, 1},
+    {"sin", NODE_SIN, 1, 1}, {"cos", NODE_COS, 1, 1},     {"pow", NODE_POWER, 2, 2},   {"sum", NODE_SUM, 4, 4},
 };
 static const int function_count = sizeof functions / sizeof functions[0];
 
@@ -64,7 +64,8 @@ int reader_add(struct reader *r, enum formula_node_kind kind, size_t at, int fir
     if (depth > FORMULA_DEPTH_MAX)
         return reader_refuse(r, at, "the formula is too deep (more than %d operations one inside the other)", FORMULA_DEPTH_MAX);
     b->depth[n] = depth;
-    b->f->nodes[n] = (struct formula_node){.kind = kind, .child = {first, second, third}, .slot = -1, .at = r->in_preset ? r->origin : at};
+    b->f->nodes[n] =
+        (struct formula_node){.kind = kind, .child = {first, second, third}, .slot = -1, .at = r->in_preset ? r->origin : at};
     b->f->node_count = n + 1;
     return n;
 }
@@ -214,7 +215,8 @@ int reader_refuse_function(struct reader *r, const char *name, size_t length, si
                 used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? " " : "", known);
         }
     }
-    return reader_refuse(r, at, "unknown function '%.*s'; %s: %s", length > 31 ? 31 : (int)length, name, near ? "did you mean" : "known are", list);
+    return reader_refuse(r, at, "unknown function '%.*s'; %s: %s", length > 31 ? 31 : (int)length, name,
+                         near ? "did you mean" : "known are", list);
 }
 
 const struct formula_function *name_function(const char *name, size_t length)
@@ -243,5 +245,6 @@ int name_variable(const char *name, size_t length)
 
 int name_is_reserved(const char *name, size_t length)
 {
-    return name_variable(name, length) >= 0 || name_is(name, length, "pi") || name_is(name, length, "inf") || name_function(name, length);
+    return name_variable(name, length) >= 0 || name_is(name, length, "pi") || name_is(name, length, "inf") ||
+           name_function(name, length);
 }

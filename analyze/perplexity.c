@@ -59,8 +59,8 @@ struct window window_at(size_t index, size_t tokens, size_t context, size_t stri
     return (struct window){end - context, context, index ? end - (context + (index - 1) * stride) : context};
 }
 
-/* ln(Gamma(a + 1/2) / Gamma(a)): from the gamma function, or where its logarithms would cancel by the asymptotic series (DLMF 5.11.13), whose next term
- * is below 2e-13. */
+/* ln(Gamma(a + 1/2) / Gamma(a)): from the gamma function, or where its logarithms would cancel by the asymptotic series
+ * (DLMF 5.11.13), whose next term is below 2e-13. */
 static double log_half_step(double a)
 {
     if (a < 100)
@@ -69,7 +69,8 @@ static double log_half_step(double a)
     return 0.5 * log(a) - u / 8 + u * u * u / 192;
 }
 
-/* The continued fraction of the incomplete beta function (DLMF 8.17.22) by the modified method of Lentz; x below (a + 1) / (a + b + 2). */
+/* The continued fraction of the incomplete beta function (DLMF 8.17.22) by the modified method of Lentz; x below (a + 1) / (a + b
+ * + 2). */
 static double beta_fraction(double a, double b, double x)
 {
     const double tiny = 1e-300, precision = 1e-15;
@@ -78,7 +79,8 @@ static double beta_fraction(double a, double b, double x)
     d = 1 / (fabs(d) < tiny ? tiny : d);
     value = d;
     for (int m = 1; m < most; m++) {
-        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)), odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+        double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+               odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
         double before = value;
         for (int i = 0; i < 2; i++) {
             double term = i ? odd : even;
@@ -96,7 +98,8 @@ static double beta_fraction(double a, double b, double x)
 
 double student_two_sided(double t, double degrees)
 {
-    double a = degrees / 2, square = t * t / degrees, x = 1 / (1 + square), y = square / (1 + square); /* y = 1 - x without its rounding */
+    double a = degrees / 2, square = t * t / degrees, x = 1 / (1 + square),
+           y = square / (1 + square); /* y = 1 - x without its rounding */
     if (!(t == t && degrees > 0))
         return NAN;
     if (t == 0)

@@ -1,9 +1,10 @@
-/* The theoretical receptive field (TRF) of a position bias: whether sum over t >= 0 of f(t) = exp(b(t)) converges, its value B, and
- * TRF(eps) = min{ j : sum over t < j of f(t) > (1 - eps) B }, a count of tokens ([B] theorem 0.4, eq. 22).
+/* The theoretical receptive field (TRF) of a position bias: whether sum over t >= 0 of f(t) = exp(b(t)) converges, its value B,
+ * and TRF(eps) = min{ j : sum over t < j of f(t) > (1 - eps) B }, a count of tokens ([B] theorem 0.4, eq. 22).
  *
- * Everything here is certain: a verdict is `converges` or `diverges` only when proved, bounds are rounded outwards, an integer is exact or an interval
- * that contains it. Nothing is sampled and nothing is extrapolated from floating-point sums. Literals, parameters given as decimals and eps
- * are read as the exact decimals they are; values from a checkpoint as the exact binary numbers. */
+ * Everything here is certain: a verdict is `converges` or `diverges` only when proved, bounds are rounded outwards, an integer is
+ * exact or an interval that contains it. Nothing is sampled and nothing is extrapolated from floating-point sums. Literals,
+ * parameters given as decimals and eps are read as the exact decimals they are; values from a checkpoint as the exact binary
+ * numbers. */
 #ifndef REACH_ANALYZE_SERIES_H
 #define REACH_ANALYZE_SERIES_H
 
@@ -20,8 +21,9 @@ enum { SERIES_DIGITS_MAX = 10000 };
 
 /* A count of tokens that may be far beyond any machine word: lo <= TRF <= hi, equal when exact. */
 struct series_count {
-    char *lo, *hi;                 /* decimal digits; owned; NULL: none, or more than SERIES_DIGITS_MAX digits (the logarithms hold) */
-    double log10_lo, log10_hi;     /* of the two ends, rounded outwards; hi is +inf when no upper end is known; NaN when there is no TRF at all */
+    char *lo, *hi; /* decimal digits; owned; NULL: none, or more than SERIES_DIGITS_MAX digits (the logarithms hold) */
+    double log10_lo,
+        log10_hi; /* of the two ends, rounded outwards; hi is +inf when no upper end is known; NaN when there is no TRF at all */
 };
 void series_count_free(struct series_count *c);
 /* 1 if lo and hi are the same integer. */
@@ -30,16 +32,18 @@ int series_count_exact(const struct series_count *c);
 /* The analysis of one head. */
 struct series;
 
-/* Analyses f for the head, heads, head_size and length in `at` (t is not used). The formula must outlive the series and all its parameters must be
- * set. NULL with *e on failure: a bias that is NaN or +inf somewhere that is reached, no mass at all, memory. Undecided is no failure. Bounded
- * effort (a second or so). Caller frees. */
+/* Analyses f for the head, heads, head_size and length in `at` (t is not used). The formula must outlive the series and all its
+ * parameters must be set. NULL with *e on failure: a bias that is NaN or +inf somewhere that is reached, no mass at all, memory.
+ * Undecided is no failure. Bounded effort (a second or so). Caller frees. */
 struct series *series_open(const struct formula *f, const struct formula_point *at, struct formula_error *e);
-/* The same for the mean kernel of several heads, (1/H) sum of f_h / B_h over all heads (each head's kernel normalised): `head=all`. Converges when every head does. */
+/* The same for the mean kernel of several heads, (1/H) sum of f_h / B_h over all heads (each head's kernel normalised):
+ * `head=all`. Converges when every head does. */
 struct series *series_open_mean(struct series *const *heads, int count, struct formula_error *e);
 void series_free(struct series *s);
 
 enum series_verdict series_verdict(const struct series *s);
-/* How it was proved, for people: the comparison series, from which distance on, with which exponent. Lines without a final newline. Borrowed. */
+/* How it was proved, for people: the comparison series, from which distance on, with which exponent. Lines without a final
+ * newline. Borrowed. */
 const char *series_proof(const struct series *s);
 /* B within [lo, hi], doubles rounded outwards; both +inf on divergence; [partial sum, +inf] when undecided. */
 void series_sum(const struct series *s, double *lo, double *hi);
@@ -47,23 +51,26 @@ void series_sum(const struct series *s, double *lo, double *hi);
 /* A bound to six digits, rounded down (up 0) or up (1), so that what is printed is no more than what is proved. Returns `out`. */
 const char *series_bound_text(char out[32], double bound, int up);
 
-/* TRF(eps) of the whole series, eps a decimal text in (0, 1). 0, or -1 with *e (malformed eps, memory). When the series does not converge, the
- * count has no ends (log10 NaN). */
+/* TRF(eps) of the whole series, eps a decimal text in (0, 1). 0, or -1 with *e (malformed eps, memory). When the series does not
+ * converge, the count has no ends (log10 NaN). */
 int series_trf(const struct series *s, const char *epsilon, struct series_count *out, struct formula_error *e);
-/* TRF(eps) of the first `length` distances, whatever the verdict; also *sum_lo, *sum_hi of those (may be NULL). length >= 1. Where it cannot be told
- * whether some value is a number the count has no ends and the sum is [0, inf]. */
-int series_trf_finite(const struct series *s, const char *epsilon, uint64_t length, struct series_count *out, double *sum_lo, double *sum_hi,
-                      struct formula_error *e);
-/* Across depth: the distance reached after `layers` layers is the layers-fold convolution of f / B; the least j with P(distance < j) > 1 - eps.
- * length 0: of the whole series (must converge), else of its first `length` distances. Certain bounds; exact wherever bounded effort can prove it. */
-int series_trf_depth(const struct series *s, const char *epsilon, int layers, uint64_t length, struct series_count *out, struct formula_error *e);
+/* TRF(eps) of the first `length` distances, whatever the verdict; also *sum_lo, *sum_hi of those (may be NULL). length >= 1.
+ * Where it cannot be told whether some value is a number the count has no ends and the sum is [0, inf]. */
+int series_trf_finite(const struct series *s, const char *epsilon, uint64_t length, struct series_count *out, double *sum_lo,
+                      double *sum_hi, struct formula_error *e);
+/* Across depth: the distance reached after `layers` layers is the layers-fold convolution of f / B; the least j with P(distance <
+ * j) > 1 - eps. length 0: of the whole series (must converge), else of its first `length` distances. Certain bounds; exact
+ * wherever bounded effort can prove it. */
+int series_trf_depth(const struct series *s, const char *epsilon, int layers, uint64_t length, struct series_count *out,
+                     struct formula_error *e);
 
-/* Compares two encodings: if f/g never increases with t, then TRF_f(eps) <= TRF_g(eps) for every eps ([B] theorem 0.5 in this form).
- * *order = -1: proved that f's is never larger; +1: g's is never larger; 0: neither could be proved. `why` is a line for people. */
+/* Compares two encodings: if f/g never increases with t, then TRF_f(eps) <= TRF_g(eps) for every eps ([B] theorem 0.5 in this
+ * form). *order = -1: proved that f's is never larger; +1: g's is never larger; 0: neither could be proved. `why` is a line for
+ * people. */
 int series_compare(const struct series *f, const struct series *g, int *order, char why[256], struct formula_error *e);
 
-/* Closed or asymptotic forms of [B] for TRF(eps), where there is one: ALiBi (geometric) and Type 1 (eq. 29, appendix C). Writes a value and the
- * formula's text; returns 1, or 0 if this head has none. */
+/* Closed or asymptotic forms of [B] for TRF(eps), where there is one: ALiBi (geometric) and Type 1 (eq. 29, appendix C). Writes a
+ * value and the formula's text; returns 1, or 0 if this head has none. */
 int series_closed_form(const struct series *s, double epsilon, double *value, char text[128]);
 
 #endif

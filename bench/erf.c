@@ -2,9 +2,9 @@
  *
  *   erf CHECKPOINT LENGTH REPEATS [MEMORY_GB]
  *
- * Prints key=value lines: seconds (best), needed_tflop, gemm_gflops, ratio = seconds / (needed / gemm), peak_mb (resident, mapped files included),
- * anonymous_mb. With NORMS=FILE in the environment the norms of the segment go there as doubles, for comparing curves. Tokens are i * 7919 mod the
- * vocabulary. */
+ * Prints key=value lines: seconds (best), needed_tflop, gemm_gflops, ratio = seconds / (needed / gemm), peak_mb (resident, mapped
+ * files included), anonymous_mb. With NORMS=FILE in the environment the norms of the segment go there as doubles, for comparing
+ * curves. Tokens are i * 7919 mod the vocabulary. */
 #include "model/engine.h"
 
 #include <dnnl.h>
@@ -69,7 +69,10 @@ int main(int argc, char **argv)
     double rate = gemm_rate(), best = 1e30, anonymous = 0;
     struct kernels *k = kernels_open("f32", &e);
     struct decoder *d = k ? decoder_open(argv[1], &e) : NULL;
-    struct engine_options o = {.positions = length - 1, .resident = -1, .seed = 1, .memory = argc > 4 ? (size_t)(atof(argv[4]) * 1e9) : 0};
+    struct engine_options o = {.positions = length - 1,
+                               .resident = -1,
+                               .seed = 1,
+                               .memory = argc > 4 ? (size_t)(atof(argv[4]) * 1e9) : 0};
     struct engine *g = d ? engine_create(k, d, &o, &e) : NULL;
     if (!g) {
         fprintf(stderr, "%s\n", e.text);
@@ -98,9 +101,10 @@ int main(int argc, char **argv)
         fwrite(norm, sizeof *norm, (size_t)length - 1, f);
         fclose(f);
     }
-    printf("plan=%s\nkernels=%s\nlength=%d\nseconds=%.3f\nneeded_tflop=%.4f\ngemm_gflops=%.1f\nratio=%.3f\npeak_mb=%.0f\nanonymous_mb=%.0f\nlogprob=%.9g\n",
-           memory_plan_text(text, engine_plan(g)), k->name, length, best, engine_plan(g)->flops * 1e-12, rate * 1e-9, best / (engine_plan(g)->flops / rate),
-           status_mb("VmHWM:"), anonymous, logprob[0]);
+    printf("plan=%s\nkernels=%s\nlength=%d\nseconds=%.3f\nneeded_tflop=%.4f\ngemm_gflops=%.1f\nratio=%.3f\npeak_mb=%."
+           "0f\nanonymous_mb=%.0f\nlogprob=%.9g\n",
+           memory_plan_text(text, engine_plan(g)), k->name, length, best, engine_plan(g)->flops * 1e-12, rate * 1e-9,
+           best / (engine_plan(g)->flops / rate), status_mb("VmHWM:"), anonymous, logprob[0]);
     engine_close(g);
     decoder_close(d);
     k->close(k);

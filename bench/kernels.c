@@ -1,6 +1,7 @@
-/* The cpu kernel set beside this machine's own rates, in one process: matrix products and attention against oneDNN's fp32 product, operations on
- * elements against copying memory. Best of several; a rate and its reference are measured in turns, so that a busy machine slows both. One thread is
- * timed by its own processor time, which a busy machine disturbs less than the clock on the wall.
+/* The cpu kernel set beside this machine's own rates, in one process: matrix products and attention against oneDNN's fp32
+ * product, operations on elements against copying memory. Best of several; a rate and its reference are measured in turns, so
+ * that a busy machine slows both. One thread is timed by its own processor time, which a busy machine disturbs less than the
+ * clock on the wall.
  *
  *   kernels [THREADS]      (default: one, then all) */
 #include "kernels/cpu/cpu.h"
@@ -96,16 +97,38 @@ struct subject {
     int width, positions;
 };
 
-static void run_linear(struct subject *s) { s->k->linear(s->k, s->out, s->in, s->weight, NULL, s->rows, 0); }
-static void run_linear_reverse(struct subject *s) { s->k->linear_reverse(s->k, s->in, s->out, s->weight, s->rows, 0); }
-static void run_norm(struct subject *s) { s->k->norm(s->k, s->out, s->statistics, s->in, &s->norm, s->rows, s->width); }
-static void run_norm_reverse(struct subject *s) { s->k->norm_reverse(s->k, s->extra, s->out, s->in, s->statistics, &s->norm, s->rows, s->width, 1); }
-static void run_gelu(struct subject *s) { s->k->activate(s->k, s->out, s->in, NULL, ACTIVATION_GELU, s->rows, s->width); }
-static void run_gelu_reverse(struct subject *s) { s->k->activate_reverse(s->k, s->out, NULL, s->extra, s->in, NULL, ACTIVATION_GELU, s->rows, s->width); }
-static void run_attention(struct subject *s) { s->k->attention(s->k, s->out, s->lse, s->in, s->extra, s->attention, 1, s->positions, s->positions); }
+static void run_linear(struct subject *s)
+{
+    s->k->linear(s->k, s->out, s->in, s->weight, NULL, s->rows, 0);
+}
+static void run_linear_reverse(struct subject *s)
+{
+    s->k->linear_reverse(s->k, s->in, s->out, s->weight, s->rows, 0);
+}
+static void run_norm(struct subject *s)
+{
+    s->k->norm(s->k, s->out, s->statistics, s->in, &s->norm, s->rows, s->width);
+}
+static void run_norm_reverse(struct subject *s)
+{
+    s->k->norm_reverse(s->k, s->extra, s->out, s->in, s->statistics, &s->norm, s->rows, s->width, 1);
+}
+static void run_gelu(struct subject *s)
+{
+    s->k->activate(s->k, s->out, s->in, NULL, ACTIVATION_GELU, s->rows, s->width);
+}
+static void run_gelu_reverse(struct subject *s)
+{
+    s->k->activate_reverse(s->k, s->out, NULL, s->extra, s->in, NULL, ACTIVATION_GELU, s->rows, s->width);
+}
+static void run_attention(struct subject *s)
+{
+    s->k->attention(s->k, s->out, s->lse, s->in, s->extra, s->attention, 1, s->positions, s->positions);
+}
 static void run_attention_reverse(struct subject *s)
 {
-    s->k->attention_reverse(s->k, s->d_in, s->d_extra, s->other, s->in, s->extra, s->out, s->lse, s->attention, 1, s->positions, s->positions);
+    s->k->attention_reverse(s->k, s->d_in, s->d_extra, s->other, s->in, s->extra, s->out, s->lse, s->attention, 1, s->positions,
+                            s->positions);
 }
 
 /* Best seconds of the subject, and in *unit the best seconds a unit of the reference, in turns. */
@@ -126,13 +149,15 @@ static double best(struct subject *s, void (*run)(struct subject *), double (*re
 static void report(const char *name, struct subject *s, void (*run)(struct subject *), double flops)
 {
     double unit, took = best(s, run, gemm_once, &unit);
-    printf("  %-44s %8.2f ms %8.1f GFLOP/s  %5.2f of GEMM (%.1f)\n", name, 1e3 * took, 1e-9 * flops / took, flops * unit / took, 1e-9 / unit);
+    printf("  %-44s %8.2f ms %8.1f GFLOP/s  %5.2f of GEMM (%.1f)\n", name, 1e3 * took, 1e-9 * flops / took, flops * unit / took,
+           1e-9 / unit);
 }
 
 static void report_bytes(const char *name, struct subject *s, void (*run)(struct subject *), double bytes)
 {
     double unit, took = best(s, run, copy_once, &unit);
-    printf("  %-44s %8.2f ms %8.1f GB/s     %5.2f of copying (%.1f)\n", name, 1e3 * took, 1e-9 * bytes / took, bytes * unit / took, 1e-9 / unit);
+    printf("  %-44s %8.2f ms %8.1f GB/s     %5.2f of copying (%.1f)\n", name, 1e3 * took, 1e-9 * bytes / took,
+           bytes * unit / took, 1e-9 / unit);
 }
 
 static void products(struct kernels *k)
@@ -167,7 +192,8 @@ static void one_attention(struct kernels *k, int head_size, int positions, int s
 {
     int heads = positions > 4096 ? 2 : 4;
     size_t n = (size_t)positions, width = (size_t)heads * (size_t)head_size;
-    struct attention_shape shape = {.heads = heads, .kv_heads = heads, .head_size = head_size, .positions = positions, .scale = 1 / sqrt(head_size)};
+    struct attention_shape shape = {
+        .heads = heads, .kv_heads = heads, .head_size = head_size, .positions = positions, .scale = 1 / sqrt(head_size)};
     struct subject s = {.k = k, .positions = positions};
     struct error e;
     char name[64];
@@ -201,7 +227,8 @@ static void elements(struct kernels *k)
     struct error e;
     size_t count = (size_t)ROWS * MLP;
     float *ones = random_floats(MLP);
-    struct weight_part part = {.data = ones, .type = ELEMENT_F32, .groups = 1, .rows = HIDDEN, .columns = 1, .row_stride = 1, .column_stride = 1};
+    struct weight_part part = {
+        .data = ones, .type = ELEMENT_F32, .groups = 1, .rows = HIDDEN, .columns = 1, .row_stride = 1, .column_stride = 1};
     struct weight *vector = need(k->weight_load(k, WEIGHT_VECTOR, &part, 1, &e));
     s.norm = (struct norm){NORM_LAYER, 1e-5, vector, vector};
     s.in = filled(k, ROLE_ACTIVATION, count);

@@ -66,8 +66,8 @@ static int write_tensors(const char *folder)
         size_t bytes = (size_t)e->rows * (size_t)(e->columns ? e->columns : 1) * size;
         char shape[64];
         snprintf(shape, sizeof shape, e->columns ? "%ld,%ld" : "%ld", e->rows, e->columns);
-        at += (size_t)snprintf(header + at, room - at, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}", i ? "," : "", e->name,
-                               half ? "BF16" : "F32", shape, offset, offset + bytes);
+        at += (size_t)snprintf(header + at, room - at, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}",
+                               i ? "," : "", e->name, half ? "BF16" : "F32", shape, offset, offset + bytes);
         offset += bytes;
     }
     at += (size_t)snprintf(header + at, room - at, "}");
@@ -104,8 +104,10 @@ static void gpt2(FILE *config, char **v)
 {
     long layers = atol(v[0]), heads = atol(v[1]), d = atol(v[2]), vocabulary = atol(v[3]), positions = atol(v[4]);
     fprintf(config,
-            "{\"model_type\": \"gpt2\", \"architectures\": [\"GPT2LMHeadModel\"], \"vocab_size\": %ld, \"n_positions\": %ld, \"n_ctx\": %ld, \"n_embd\": %ld,\n"
-            " \"n_layer\": %ld, \"n_head\": %ld, \"activation_function\": \"gelu_new\", \"layer_norm_epsilon\": 1e-05, \"bos_token_id\": 0, \"eos_token_id\": 0}\n",
+            "{\"model_type\": \"gpt2\", \"architectures\": [\"GPT2LMHeadModel\"], \"vocab_size\": %ld, \"n_positions\": %ld, "
+            "\"n_ctx\": %ld, \"n_embd\": %ld,\n"
+            " \"n_layer\": %ld, \"n_head\": %ld, \"activation_function\": \"gelu_new\", \"layer_norm_epsilon\": 1e-05, "
+            "\"bos_token_id\": 0, \"eos_token_id\": 0}\n",
             vocabulary, positions, positions, d, layers, heads);
     float w = 1.7f / sqrtf((float)d);
     add("transformer.wte.weight", vocabulary, d, 0, 0.05f);
@@ -133,9 +135,12 @@ static void llama(FILE *config, char **v)
     long layers = atol(v[0]), heads = atol(v[1]), d = atol(v[2]), mlp = atol(v[3]), vocabulary = atol(v[4]);
     half = 1;
     fprintf(config,
-            "{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], \"vocab_size\": %ld, \"hidden_size\": %ld, \"intermediate_size\": %ld,\n"
-            " \"num_hidden_layers\": %ld, \"num_attention_heads\": %ld, \"num_key_value_heads\": %ld, \"hidden_act\": \"silu\", \"rms_norm_eps\": 1e-05,\n"
-            " \"rope_theta\": 10000.0, \"tie_word_embeddings\": false, \"max_position_embeddings\": 4096, \"torch_dtype\": \"bfloat16\"}\n",
+            "{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], \"vocab_size\": %ld, \"hidden_size\": %ld, "
+            "\"intermediate_size\": %ld,\n"
+            " \"num_hidden_layers\": %ld, \"num_attention_heads\": %ld, \"num_key_value_heads\": %ld, \"hidden_act\": \"silu\", "
+            "\"rms_norm_eps\": 1e-05,\n"
+            " \"rope_theta\": 10000.0, \"tie_word_embeddings\": false, \"max_position_embeddings\": 4096, \"torch_dtype\": "
+            "\"bfloat16\"}\n",
             vocabulary, d, mlp, layers, heads, heads);
     float w = 1.7f / sqrtf((float)d);
     add("model.embed_tokens.weight", vocabulary, d, 0, 0.05f);

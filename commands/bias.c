@@ -16,7 +16,17 @@
 
 enum { LENGTH_DEFAULT = 2048, LENGTH_MAX = 1 << 24, HEADS_SHOWN = 8, CURVES_MAX = 24, PANELS_MAX = 16 };
 
-enum option { OPTION_LENGTH, OPTION_HEADS, OPTION_SET, OPTION_SLOPES, OPTION_STRICT, OPTION_FOLDER, OPTION_FORCE, OPTION_FORMAT, OPTION_COUNT };
+enum option {
+    OPTION_LENGTH,
+    OPTION_HEADS,
+    OPTION_SET,
+    OPTION_SLOPES,
+    OPTION_STRICT,
+    OPTION_FOLDER,
+    OPTION_FORCE,
+    OPTION_FORMAT,
+    OPTION_COUNT
+};
 
 static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_LENGTH] = {"length", "N", "distances 0 to N-1 (default 2048)"},
@@ -32,14 +42,16 @@ static const struct option_row rows[OPTION_COUNT] = {
 static const struct verb_help help = {
     .verb = "bias",
     .synopsis = "(FORMULA | PRESET | MODEL)... [-o DIR] [options]",
-    .description =
-        "Prints the bias b(t) that is added to the attention logits at distance t, for each head. An argument is a preset if it names one, else a checkpoint if it is a path "
-        "that exists, else a formula (`man reach-formula`); one that begins with a dash is a formula, one that begins with ./ or / a path. NAME=ARGUMENT names it.\n"
-        "\n"
-        "Written to DIR:\n"
-        "  bias.csv    b(t) of every head at every distance\n"
-        "  bias.gp     the last row of the bias matrix, of all heads of one argument or the last head of several, and its pictures\n"
-        "  matrix.gp   heat maps of the last head's bias matrix and of the attention it makes alone; of more than three biases a grid\n",
+    .description = "Prints the bias b(t) that is added to the attention logits at distance t, for each head. An argument is a "
+                   "preset if it names one, else a checkpoint if it is a path that exists, else a formula (`man reach-formula`); "
+                   "one that begins with a dash is a formula, one that begins with ./ or / a path. NAME=ARGUMENT names it.\n"
+                   "\n"
+                   "Written to DIR:\n"
+                   "  bias.csv    b(t) of every head at every distance\n"
+                   "  bias.gp     the last row of the bias matrix, of all heads of one argument or the last head of several, and "
+                   "its pictures\n"
+                   "  matrix.gp   heat maps of the last head's bias matrix and of the attention it makes alone; of more than "
+                   "three biases a grid\n",
     .options = rows,
     .option_count = OPTION_COUNT,
     .examples = "  reach bias alibi --heads 4\n"
@@ -114,7 +126,10 @@ static int parse(struct bias_options *o, int argc, char **argv, struct error *e)
             rc = *value ? 0 : fail(e, "-o: is empty (expected a folder)");
             break;
         case OPTION_FORCE: o->force = 1; break;
-        case OPTION_FORMAT: o->formats = value; rc = figure_check_formats(value, e); break;
+        case OPTION_FORMAT:
+            o->formats = value;
+            rc = figure_check_formats(value, e);
+            break;
         default: rc = -1; break;
         }
     if (rc == 0 && o->arguments.count == 0)
@@ -209,7 +224,8 @@ static int print_all(const struct bias_run *r, struct error *e)
                 char layers[128];
 
                 bias_layers_text(layers, sizeof layers, &r->arguments[i], b);
-                printf("%s%s%s%s: no bias: %s\n", printed++ ? "\n" : "", r->arguments[i].label, layers[0] ? ", " : "", layers, r->arguments[i].biases[b].reason);
+                printf("%s%s%s%s: no bias: %s\n", printed++ ? "\n" : "", r->arguments[i].label, layers[0] ? ", " : "", layers,
+                       r->arguments[i].biases[b].reason);
             }
     for (int i = 0; i < r->value_count; i++) {
         if (printed++)
@@ -243,7 +259,8 @@ static char *command_text(const struct bias_options *o)
     return text;
 }
 
-static int write_csv(const struct bias_run *r, const char *const *comments, const char *path, struct atomic_file *out, struct error *e)
+static int write_csv(const struct bias_run *r, const char *const *comments, const char *path, struct atomic_file *out,
+                     struct error *e)
 {
     struct csv *csv = csv_create(path, comments, "formula,head,distance,bias,layer", e);
     size_t length = (size_t)r->options->length;
@@ -279,8 +296,9 @@ static int add_drawn(struct matrix_bias *out, const struct bias_values *v, int r
     char layers[64], *label = NULL;
 
     bias_layers_text(layers, sizeof layers, v->argument, v->bias);
-    if ((v->rows > 1 ? asprintf(&label, "%s%s%s, head %d of %d", v->argument->label, layers[0] ? ", " : "", layers, row + 1, v->rows)
-                     : asprintf(&label, "%s%s%s", v->argument->label, layers[0] ? ", " : "", layers)) < 0)
+    if ((v->rows > 1
+             ? asprintf(&label, "%s%s%s, head %d of %d", v->argument->label, layers[0] ? ", " : "", layers, row + 1, v->rows)
+             : asprintf(&label, "%s%s%s", v->argument->label, layers[0] ? ", " : "", layers)) < 0)
         return fail(e, "out of memory for the figure");
     *out = (struct matrix_bias){label, v->table + (size_t)row * length};
     return 0;
@@ -291,7 +309,8 @@ static int write_figures(const struct bias_run *r, const char *const *comments, 
     const struct bias_options *o = r->options;
     struct matrix_bias drawn[CURVES_MAX] = {{0}};
     size_t length = (size_t)o->length;
-    int heads = r->value_count == 1 ? (r->values[0].rows < HEADS_SHOWN ? r->values[0].rows : HEADS_SHOWN) : 1, count = 0, rc = 0, drawn_rc = 0;
+    int heads = r->value_count == 1 ? (r->values[0].rows < HEADS_SHOWN ? r->values[0].rows : HEADS_SHOWN) : 1, count = 0, rc = 0,
+        drawn_rc = 0;
 
     for (int i = 0; i < r->value_count && count < CURVES_MAX && rc == 0; i++)
         for (int k = 0; k < heads && rc == 0; k++) {
@@ -304,7 +323,9 @@ static int write_figures(const struct bias_run *r, const char *const *comments, 
         int panels = heads > 1 ? 1 : count < PANELS_MAX ? count : PANELS_MAX;
 
         drawn_rc = figure_bias(o->folder, "bias", drawn, (size_t)count, length, comments, o->formats, e);
-        rc = drawn_rc < 0 ? -1 : figure_matrix(o->folder, "matrix", drawn + (heads > 1 ? count - 1 : 0), (size_t)panels, length, comments, o->formats, e);
+        rc = drawn_rc < 0 ? -1
+                          : figure_matrix(o->folder, "matrix", drawn + (heads > 1 ? count - 1 : 0), (size_t)panels, length,
+                                          comments, o->formats, e);
         rc = rc >= 0 && drawn_rc > rc ? drawn_rc : rc;
     }
     for (int i = 0; i < count; i++)
@@ -318,12 +339,15 @@ static int write_all(const struct bias_run *r, struct error *e)
     struct results_files ready = {.count = 1};
     char *command = command_text(r->options), *path = results_path(r->options->folder, "bias.csv", e);
     const char *comments[] = {"reach " REACH_VERSION, command,
-                              "units: distance in tokens, bias in natural logarithms of attention weight; head all: all heads alike; layer of a checkpoint, from 1", NULL};
+                              "units: distance in tokens, bias in natural logarithms of attention weight; head all: all heads "
+                              "alike; layer of a checkpoint, from 1",
+                              NULL};
     int rc = -1;
 
     if (!command)
         fail(e, "%s: out of memory", r->options->folder);
-    else if (path && write_csv(r, comments, path, &ready.file[0], e) == 0 && results_place(&ready, r->options->folder, names, stems, e) == 0) {
+    else if (path && write_csv(r, comments, path, &ready.file[0], e) == 0 &&
+             results_place(&ready, r->options->folder, names, stems, e) == 0) {
         comments[2] = NULL;
         rc = write_figures(r, comments, e);
     }

@@ -23,12 +23,13 @@ static const struct option_row rows[OPTION_COUNT] = {
 static const struct verb_help help = {
     .verb = "convert",
     .synopsis = "MODEL OUT [options]",
-    .description = "Writes a checkpoint anew, with every tensor, its type and its values as they are. OUT is a folder (model.safetensors and "
-                   "config.json, and the tokenizer's files of a MODEL that is a folder), a file ending in .safetensors (config.json beside it), or "
-                   "one ending in .h5 or .hdf5 (the config in its attribute `config`).\n\nMODEL is whatever the other verbs read: a folder of Hugging "
-                   "Face's with safetensors or pytorch_model.bin, a directory of GPT-NeoX, a file of fairseq's transformer_rpe_lm, llm.c's GPT-2, "
-                   "safetensors, HDF5, or a state dict of PyTorch with config.json beside it. What has no config.json gets one that says how it is "
-                   "understood here.\n",
+    .description =
+        "Writes a checkpoint anew, with every tensor, its type and its values as they are. OUT is a folder (model.safetensors "
+        "and config.json, and the tokenizer's files of a MODEL that is a folder), a file ending in .safetensors (config.json "
+        "beside it), or one ending in .h5 or .hdf5 (the config in its attribute `config`).\n\nMODEL is whatever the other verbs "
+        "read: a folder of Hugging Face's with safetensors or pytorch_model.bin, a directory of GPT-NeoX, a file of fairseq's "
+        "transformer_rpe_lm, llm.c's GPT-2, safetensors, HDF5, or a state dict of PyTorch with config.json beside it. What has "
+        "no config.json gets one that says how it is understood here.\n",
     .options = rows,
     .option_count = OPTION_COUNT,
     .examples = "  reach convert runs/kerple-log/global_step50000 kerple-log\n  reach convert gpt2_124M.bin gpt2.h5\n",
@@ -71,7 +72,8 @@ static int copy_tokenizer(const char *model, const char *out, int force, struct 
     static const char *const names[] = {"tokenizer.json", "tokenizer_config.json", "vocab.json", "merges.txt"};
     struct stat a, b;
 
-    if (stat(model, &a) != 0 || !S_ISDIR(a.st_mode) || stat(out, &b) != 0 || !S_ISDIR(b.st_mode) || (a.st_dev == b.st_dev && a.st_ino == b.st_ino))
+    if (stat(model, &a) != 0 || !S_ISDIR(a.st_mode) || stat(out, &b) != 0 || !S_ISDIR(b.st_mode) ||
+        (a.st_dev == b.st_dev && a.st_ino == b.st_ino))
         return 0;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (copy_file(model, out, names[i], force, e) != 0)
@@ -112,7 +114,8 @@ int main_convert(int argc, char **argv)
             if (count == 2)
                 rc = fail(&e, "%s: one argument too many (expected MODEL and OUT)", value);
             else if (*value == '\0' || *value == '-')
-                rc = fail(&e, "%s: is no name of a file (expected MODEL and OUT; options have two dashes)", *value ? value : "an empty argument");
+                rc = fail(&e, "%s: is no name of a file (expected MODEL and OUT; options have two dashes)",
+                          *value ? value : "an empty argument");
             else
                 paths[count++] = value;
             break;

@@ -83,7 +83,8 @@ int main_erf(int argc, char **argv)
         goto end;
     }
     r.count = (size_t)options.models.count;
-    if (threads_open(options.threads, &e) != 0 || erf_options_available(&options, &e) != 0 || progress_open(&progress, "erf", options.quiet, options.log, &e) != 0) {
+    if (threads_open(options.threads, &e) != 0 || erf_options_available(&options, &e) != 0 ||
+        progress_open(&progress, "erf", options.quiet, options.log, &e) != 0) {
         status = print_failure("erf", &e);
         goto end;
     }

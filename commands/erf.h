@@ -28,12 +28,13 @@ struct erf_options {
     double thresholds[THRESHOLDS_MAX]; /* ascending */
     size_t threshold_count;
     double main_threshold; /* of the table and the figure: 0.99, or the first --threshold */
-    long sink, bootstrap, train_length, check_precision, threads; /* train_length 0: as the checkpoint says; threads 0: all; check 0: none */
+    long sink, bootstrap, train_length, check_precision,
+        threads; /* train_length 0: as the checkpoint says; threads 0: all; check 0: none */
     uint64_t seed;
     const char *device, *dtype, *bias, *bias_dtype, *log, *formats; /* bias_dtype NULL: none */
     int positions_none, window; /* window -1: as the checkpoint says */
     size_t memory; /* bytes; 0: most of what is free */
-    int layer;     /* LAYER_NONE: the embeddings alone; LAYER_ALL; else also the input of this block, from 0 */
+    int layer; /* LAYER_NONE: the embeddings alone; LAYER_ALL; else also the input of this block, from 0 */
     size_t targets[TARGETS_MAX]; /* further lengths that segments are cut to, ascending */
     size_t target_count;
     int attention;
@@ -47,7 +48,8 @@ int erf_options_parse(struct erf_options *o, int argc, char **argv, struct error
 /* 0, or -1 when a device or type that was asked for is not here. */
 int erf_options_available(const struct erf_options *o, struct error *e) MUST_USE;
 void erf_options_free(struct erf_options *o);
-/* The command as it is recorded in results: models, text and all options that can change a number, in one order, defaults left out; so a run and its
+/* The command as it is recorded in results: models, text and all options that can change a number, in one order, defaults left
+ * out; so a run and its
  * --resume, or two runs into different folders, record the same. Caller frees; NULL when memory runs out. */
 char *erf_options_command(const struct erf_options *o);
 
@@ -56,32 +58,32 @@ const char *erf_attribution_name(enum attribution a);
 
 /* What is measured at the embeddings, or at the input of a block. Arrays are owned, here and below. */
 struct erf_field {
-    int layer;         /* 0: the embeddings */
-    double *norm;      /* [segments, length - 1] */
-    uint8_t *status;   /* [segments] 0: not measured, else enum segment_status; of layers above 0 only once they are reduced */
+    int layer; /* 0: the embeddings */
+    double *norm; /* [segments, length - 1] */
+    uint8_t *status; /* [segments] 0: not measured, else enum segment_status; of layers above 0 only once they are reduced */
     struct erf_summary summary;
 };
 
 /* The segments cut to their first `length` tokens, the last of them the target. */
 struct erf_target {
     size_t length;
-    double *logprob;   /* [segments] */
+    double *logprob; /* [segments] */
     struct completeness *completeness; /* [segments] with --attribution ig, else NULL */
     struct erf_field *fields; /* [field_count of the model], layer 0 first */
 };
 
 /* The attention ERF of one head at one threshold, beside the TRF. */
 struct attention_row {
-    size_t erf;        /* tokens; 0: no attention was measured */
-    char trf[64];      /* of the series: digits, "10^40.1" where they are many, inf where it diverges; empty: none */
+    size_t erf; /* tokens; 0: no attention was measured */
+    char trf[64]; /* of the series: digits, "10^40.1" where they are many, inf where it diverges; empty: none */
     size_t trf_length; /* of as many distances as a segment has; 0: none */
     const char *verdict;
 };
 
 struct erf_attention {
-    unsigned __int128 *sum; /* [layers, heads, positions] over segments of the attention at each distance, in units of 2^-96: exact, so that the order of
-                             * segments and their division into shards change nothing */
-    double *mass;      /* [layers, heads, positions] the mean */
+    unsigned __int128 *sum; /* [layers, heads, positions] over segments of the attention at each distance, in units of 2^-96:
+                             * exact, so that the order of segments and their division into shards change nothing */
+    double *mass; /* [layers, heads, positions] the mean */
     size_t measured, used; /* segments so far, and those of them whose mass is finite */
     struct attention_row *rows; /* [layers, heads, thresholds] */
     double correlation; /* rank correlation of erf and trf_length over all heads, at the main threshold; NaN: none */
@@ -95,17 +97,20 @@ struct erf_model {
     struct segments segments; /* that this run measures */
     size_t first, run_segments; /* the index of the first of them among all of the run without --shard */
     long cone;
-    int bos, bos_id;   /* 1: that token stands before each segment */
+    int bos, bos_id; /* 1: that token stands before each segment */
     char digest[33], tokens_digest[33];
-    int train_length;  /* 0: unknown */
-    int field_count;   /* layers that are measured at each target */
+    int train_length; /* 0: unknown */
+    int field_count; /* layers that are measured at each target */
     struct erf_target *targets; /* [target_count of the run]: the whole segment first, then those asked for, ascending */
     struct erf_attention attention; /* with --attention */
-    double noise;      /* of smoothgrad: the standard deviation */
+    double noise; /* of smoothgrad: the standard deviation */
 };
 
 /* The field that every run has: the whole segment's, at the embeddings. */
-static inline struct erf_field *erf_main(const struct erf_model *m) { return &m->targets[0].fields[0]; }
+static inline struct erf_field *erf_main(const struct erf_model *m)
+{
+    return &m->targets[0].fields[0];
+}
 
 /* A whole run. */
 struct erf_run {
@@ -119,7 +124,7 @@ struct erf_run {
     size_t record_values; /* of a record of the journal */
     char *command;
     struct kernels *kernels;
-    size_t main_row;  /* index of the main threshold in a summary's rows */
+    size_t main_row; /* index of the main threshold in a summary's rows */
 };
 
 /* The segments of shard I of N: [*first, *first + count) of `segments`; returns count, which may be 0. */
@@ -133,10 +138,12 @@ struct journal_found;
 void erf_tell_found(const struct erf_run *r, const char *path, const struct journal_found *found);
 /* Measures all segments that `journal` (a path) does not hold, and reduces them. 0, or -1. */
 int erf_measure(struct erf_run *r, const char *journal, struct error *e) MUST_USE;
-/* Removes the sums of --attention that are kept beside the journal PATH; and the journal, last, so that it is never missing beside them. */
+/* Removes the sums of --attention that are kept beside the journal PATH; and the journal, last, so that it is never missing
+ * beside them. */
 void erf_sums_remove(const char *path);
 void erf_journal_remove(const char *path);
-/* An error that names a file of a model that was written to while the run read from it: what was computed last is of no one model. */
+/* An error that names a file of a model that was written to while the run read from it: what was computed last is of no one
+ * model. */
 int erf_unchanged(const struct erf_run *r, struct error *e) MUST_USE;
 /* Summaries of all fields of target `target` from their norms. 0, -1, or ERF_UNUSABLE when every segment of one is excluded. */
 enum { ERF_UNUSABLE = -2 };
@@ -147,15 +154,17 @@ char *erf_settings(const struct erf_run *r);
 /* How an engine is asked for to measure segments of this length; its decoder's model. */
 struct engine_options erf_engine_options(const struct erf_run *r, const struct erf_model *m, size_t length);
 
-/* --attention: what is kept of an earlier run in PATH is taken over; measures the rest (a message when interrupted) and reduces it. 0 or -1. */
+/* --attention: what is kept of an earlier run in PATH is taken over; measures the rest (a message when interrupted) and reduces
+ * it. 0 or -1. */
 int erf_attention_resume(struct erf_run *r, const char *path, struct error *e) MUST_USE;
 int erf_attention_measure(struct erf_run *r, const char *path, struct error *e) MUST_USE;
-/* From the sums to means, attention ERFs and TRFs; the TRFs of the rows that `theory` holds (see erf_attention_theory), or (NULL) computed. */
+/* From the sums to means, attention ERFs and TRFs; the TRFs of the rows that `theory` holds (see erf_attention_theory), or (NULL)
+ * computed. */
 int erf_attention_reduce(const struct erf_run *r, struct erf_model *m, const char *theory, struct error *e) MUST_USE;
 /* Room for the sums of every model. */
 int erf_attention_room(struct erf_run *r, struct error *e) MUST_USE;
-/* The TRFs of all rows as text, for a shard's results: a line a layer and head, `trf trf_length verdict` of each threshold with `;` between; `=` for a layer
- * as the one before. Caller frees; NULL when memory runs out. */
+/* The TRFs of all rows as text, for a shard's results: a line a layer and head, `trf trf_length verdict` of each threshold with
+ * `;` between; `=` for a layer as the one before. Caller frees; NULL when memory runs out. */
 char *erf_attention_theory(const struct erf_run *r, const struct erf_model *m);
 struct engine_options erf_attention_options(const struct erf_run *r, const struct erf_model *m);
 int erf_attention_print(const struct erf_run *r, struct error *e) MUST_USE;

@@ -32,8 +32,13 @@ void erf_attention_free(struct erf_attention *a)
 
 struct engine_options erf_attention_options(const struct erf_run *r, const struct erf_model *m)
 {
-    return (struct engine_options){.positions = (int)r->positions, .outputs = attention_queries((int)r->positions), .memory = r->options->memory,
-                                   .segments = m->segments.count, .keep = KEEP_AUTO, .resident = -1, .attention = 1};
+    return (struct engine_options){.positions = (int)r->positions,
+                                   .outputs = attention_queries((int)r->positions),
+                                   .memory = r->options->memory,
+                                   .segments = m->segments.count,
+                                   .keep = KEEP_AUTO,
+                                   .resident = -1,
+                                   .attention = 1};
 }
 
 /* ---- what is measured, and kept while the run goes on ---- */
@@ -67,8 +72,8 @@ static size_t longest_record(const struct erf_run *r)
     return SUM_DOUBLES * most;
 }
 
-/* Keeps the sums so far in PATH, whole or not at all: a journal with one record a model, whose number is that of the segments that are in the sums, whose log p
- * that of those that were usable, and whose values are the bytes of the sums. */
+/* Keeps the sums so far in PATH, whole or not at all: a journal with one record a model, whose number is that of the segments
+ * that are in the sums, whose log p that of those that were usable, and whose values are the bytes of the sums. */
 static int save(const struct erf_run *r, const char *path, struct error *e)
 {
     size_t values = longest_record(r);
@@ -86,7 +91,11 @@ static int save(const struct erf_run *r, const char *path, struct error *e)
     rc = j ? 0 : -1;
     for (size_t i = 0; i < r->count && rc == 0; i++) {
         const struct erf_attention *a = &r->models[i].attention;
-        struct journal_record one = {.model = (uint32_t)i, .segment = (uint32_t)a->measured, .status = SEGMENT_DONE, .logprob = (double)a->used, .norm = record};
+        struct journal_record one = {.model = (uint32_t)i,
+                                     .segment = (uint32_t)a->measured,
+                                     .status = SEGMENT_DONE,
+                                     .logprob = (double)a->used,
+                                     .norm = record};
 
         memset(record, 0, values * sizeof *record);
         memcpy(record, a->sum, mass_count(r, &r->models[i]) * sizeof *a->sum);
@@ -208,7 +217,8 @@ end:
 
 static struct attention_row *row_at(const struct erf_run *r, const struct erf_model *m, int layer, int head, size_t threshold)
 {
-    return &m->attention.rows[((size_t)layer * (size_t)m->decoder->heads + (size_t)head) * r->options->threshold_count + threshold];
+    return &m->attention
+                .rows[((size_t)layer * (size_t)m->decoder->heads + (size_t)head) * r->options->threshold_count + threshold];
 }
 
 void erf_epsilon_text(char out[32], double threshold)
@@ -230,10 +240,11 @@ static void count_text(char out[64], const struct series_count *c)
 }
 
 /* The fields of one head's bias at all thresholds; `rows` of layer `layer`, head `head`. */
-static int fill_fields(const struct erf_run *r, const struct erf_model *m, const struct formula_argument *a, const struct formula *f, int layer, int head,
-                       struct formula_error *problem)
+static int fill_fields(const struct erf_run *r, const struct erf_model *m, const struct formula_argument *a,
+                       const struct formula *f, int layer, int head, struct formula_error *problem)
 {
-    struct formula_point at = {.t = 0, .h = head + 1, .heads = a->heads, .head_size = a->head_size, .length = (double)r->positions + 1};
+    struct formula_point at = {
+        .t = 0, .h = head + 1, .heads = a->heads, .head_size = a->head_size, .length = (double)r->positions + 1};
     struct series *s = series_open(f, &at, problem);
     int rc = s ? 0 : -1;
 
@@ -243,7 +254,8 @@ static int fill_fields(const struct erf_run *r, const struct erf_model *m, const
         char epsilon[32];
 
         erf_epsilon_text(epsilon, r->options->thresholds[q]);
-        if ((!a->uses_length && series_trf(s, epsilon, &whole, problem) != 0) || series_trf_finite(s, epsilon, r->positions, &cut, NULL, NULL, problem) != 0)
+        if ((!a->uses_length && series_trf(s, epsilon, &whole, problem) != 0) ||
+            series_trf_finite(s, epsilon, r->positions, &cut, NULL, NULL, problem) != 0)
             rc = -1;
         if (rc == 0) {
             row->verdict = a->uses_length ? "undecided" : series_verdict_name(series_verdict(s));
@@ -337,7 +349,8 @@ char *erf_attention_theory(const struct erf_run *r, const struct erf_model *m)
         for (size_t k = 0; k < heads * thresholds && same; k++) {
             const struct attention_row *row = row_at(r, m, l, 0, k), *before = row_at(r, m, l - 1, 0, k);
 
-            same = strcmp(row->trf, before->trf) == 0 && row->trf_length == before->trf_length && strcmp(row->verdict, before->verdict) == 0;
+            same = strcmp(row->trf, before->trf) == 0 && row->trf_length == before->trf_length &&
+                   strcmp(row->verdict, before->verdict) == 0;
         }
         if (same)
             fputs("=\n", f);
@@ -345,7 +358,8 @@ char *erf_attention_theory(const struct erf_run *r, const struct erf_model *m)
             for (size_t q = 0; q < thresholds; q++) {
                 const struct attention_row *row = row_at(r, m, l, (int)h, q);
 
-                fprintf(f, "%s %zu %s%c", *row->trf ? row->trf : "-", row->trf_length, row->verdict, q + 1 < thresholds ? ';' : '\n');
+                fprintf(f, "%s %zu %s%c", *row->trf ? row->trf : "-", row->trf_length, row->verdict,
+                        q + 1 < thresholds ? ';' : '\n');
             }
     }
     failed = ferror(f);
@@ -406,7 +420,8 @@ int erf_attention_reduce(const struct erf_run *r, struct erf_model *m, const cha
     size_t thresholds = r->options->threshold_count;
 
     if (a->used == 0)
-        return fail(e, "%s: the attention of none of %zu segments is finite (expected finite numbers)", m->argument->path, m->segments.count);
+        return fail(e, "%s: the attention of none of %zu segments is finite (expected finite numbers)", m->argument->path,
+                    m->segments.count);
     a->mass = calloc(mass_count(r, m), sizeof *a->mass);
     if (!a->mass)
         return fail_memory(e, (double)mass_count(r, m) * sizeof *a->mass, "the attention of all heads");
@@ -421,7 +436,8 @@ int erf_attention_reduce(const struct erf_run *r, struct erf_model *m, const cha
                 char epsilon[32];
 
                 erf_epsilon_text(epsilon, r->options->thresholds[q]);
-                row_at(r, m, l, h, q)->erf = attention_erf(a->mass + ((size_t)l * (size_t)heads + (size_t)h) * r->positions, r->positions, strtod(epsilon, NULL));
+                row_at(r, m, l, h, q)->erf = attention_erf(a->mass + ((size_t)l * (size_t)heads + (size_t)h) * r->positions,
+                                                           r->positions, strtod(epsilon, NULL));
             }
     return (known ? take_theory(r, m, known, e) : theory(r, m, e)) != 0 || correlate(r, m, e) != 0 ? -1 : 0;
 }
@@ -453,11 +469,12 @@ int erf_attention_write(const struct erf_run *r, const char *path, struct atomic
         fail(e, "%s: out of memory", path);
     }
     if (command) {
-        const char *comments[] = {"reach " REACH_VERSION, command,
-                                  "units: layer and head from 1; attention_erf, trf, trf_length in tokens: the smallest windows that hold a share "
-                                  "above 1 - epsilon of the attention (its mean over segments and the queries of their second half, by distance), of "
-                                  "the series of exp(bias), and of its first L-1 terms; trf: an upper end where it is no exact integer",
-                                  NULL};
+        const char *comments[] = {
+            "reach " REACH_VERSION, command,
+            "units: layer and head from 1; attention_erf, trf, trf_length in tokens: the smallest windows that hold a share "
+            "above 1 - epsilon of the attention (its mean over segments and the queries of their second half, by distance), of "
+            "the series of exp(bias), and of its first L-1 terms; trf: an upper end where it is no exact integer",
+            NULL};
 
         csv = csv_create(path, comments, "model,layer,head,epsilon,attention_erf,trf,trf_length,verdict,segments,excluded", e);
     }
@@ -493,7 +510,8 @@ int erf_attention_write(const struct erf_run *r, const char *path, struct atomic
     return csv_stage(csv, out, e);
 }
 
-/* The TRF of each head, one row a bias: cells behind the first one. Layers that share the bias of the one before are left out; the last row is for l = 0. */
+/* The TRF of each head, one row a bias: cells behind the first one. Layers that share the bias of the one before are left out;
+ * the last row is for l = 0. */
 static void print_theory(struct table *t, const struct erf_run *r, const struct erf_model *m, int layer, int shown)
 {
     int same = 1;
@@ -542,7 +560,8 @@ static int print_model(const struct erf_run *r, const struct erf_model *m)
         return -1;
     }
     erf_epsilon_text(epsilon, r->options->main_threshold);
-    printf("\nattention ERF(%s) of %s by layer and head%s:\n", epsilon, m->argument->name, shown < heads ? ", the first ones" : "");
+    printf("\nattention ERF(%s) of %s by layer and head%s:\n", epsilon, m->argument->name,
+           shown < heads ? ", the first ones" : "");
     table_cell(t, "layer");
     for (int h = 0; h < shown; h++)
         table_cell(t, "%d", h + 1);
@@ -569,7 +588,8 @@ static int print_model(const struct erf_run *r, const struct erf_model *m)
     if (isfinite(m->attention.correlation))
         printf("rank correlation of attention ERF and TRF over all heads: %.3f\n", m->attention.correlation);
     if (m->attention.used < m->attention.measured)
-        printf("%zu of %zu segments are left out: their attention is not finite\n", m->attention.measured - m->attention.used, m->attention.measured);
+        printf("%zu of %zu segments are left out: their attention is not finite\n", m->attention.measured - m->attention.used,
+               m->attention.measured);
     return rc;
 }
 

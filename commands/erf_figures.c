@@ -40,12 +40,18 @@ int erf_layers_draw(const struct erf_run *r, const char *folder, struct error *e
     for (size_t i = 0; i < r->count; i++) {
         const struct erf_model *m = &r->models[i];
 
-        models[i] = (struct layer_figure){.label = m->argument->name, .layers = curves + at, .count = (size_t)m->field_count, .positions = r->positions,
+        models[i] = (struct layer_figure){.label = m->argument->name,
+                                          .layers = curves + at,
+                                          .count = (size_t)m->field_count,
+                                          .positions = r->positions,
                                           .train_length = m->train_length};
         for (int k = 0; k < m->field_count; k++) {
             const struct erf_field *f = &m->targets[0].fields[k];
 
-            curves[at++] = (struct layer_curve){.layer = f->layer, .s = f->summary.s, .c = f->summary.c, .erf = f->summary.rows[r->main_row].erf};
+            curves[at++] = (struct layer_curve){.layer = f->layer,
+                                                .s = f->summary.s,
+                                                .c = f->summary.c,
+                                                .erf = f->summary.rows[r->main_row].erf};
         }
     }
     rc = figure_layers(folder, "layers", models, r->count, r->options->main_threshold, comments, r->options->formats, e);
@@ -74,12 +80,18 @@ int erf_targets_draw(const struct erf_run *r, const char *folder, struct error *
     for (size_t i = 0; i < r->count; i++) {
         const struct erf_model *m = &r->models[i];
 
-        lines[i] = (struct target_line){.label = m->argument->name, .points = points + at, .count = r->target_count, .train_length = m->train_length};
+        lines[i] = (struct target_line){.label = m->argument->name,
+                                        .points = points + at,
+                                        .count = r->target_count,
+                                        .train_length = m->train_length};
         for (size_t t = 0; t < r->target_count; t++) { /* the whole segment, which is the first, last */
             const struct erf_target *target = &m->targets[(t + 1) % r->target_count];
             const struct erf_row *row = &target->fields[0].summary.rows[r->main_row];
 
-            points[at++] = (struct target_point){.target = (double)target->length, .erf = (double)row->erf, .lo = (double)row->erf_lo, .hi = (double)row->erf_hi,
+            points[at++] = (struct target_point){.target = (double)target->length,
+                                                 .erf = (double)row->erf,
+                                                 .lo = (double)row->erf_lo,
+                                                 .hi = (double)row->erf_hi,
                                                  .saturated = row->saturated};
         }
     }
@@ -121,7 +133,11 @@ int erf_attention_draw(const struct erf_run *r, const char *folder, struct error
             trf[h] = (double)row->trf_length;
         }
         at += 2 * heads;
-        models[i] = (struct attention_figure){.label = m->argument->name, .layers = m->decoder->layers, .heads = m->decoder->heads, .erf = erf, .trf = trf,
+        models[i] = (struct attention_figure){.label = m->argument->name,
+                                              .layers = m->decoder->layers,
+                                              .heads = m->decoder->heads,
+                                              .erf = erf,
+                                              .trf = trf,
                                               .positions = r->positions};
     }
     erf_epsilon_text(epsilon, r->options->main_threshold);

@@ -12,8 +12,15 @@
 
 struct engine_options erf_engine_options(const struct erf_run *r, const struct erf_model *m, size_t length)
 {
-    return (struct engine_options){.positions = (int)(length - 1), .memory = r->options->memory, .segments = m->segments.count, .keep = KEEP_AUTO,
-                                   .resident = -1, .seed = 1, .by_layer = m->field_count > 1, .attribution = r->options->attribution, .noise = m->noise,
+    return (struct engine_options){.positions = (int)(length - 1),
+                                   .memory = r->options->memory,
+                                   .segments = m->segments.count,
+                                   .keep = KEEP_AUTO,
+                                   .resident = -1,
+                                   .seed = 1,
+                                   .by_layer = m->field_count > 1,
+                                   .attribution = r->options->attribution,
+                                   .noise = m->noise,
                                    .noise_seed = r->options->seed};
 }
 
@@ -23,8 +30,8 @@ static uint8_t status_of(double *scratch, const double *norm, size_t n)
     return curve_share(scratch, norm, n) == 0 ? SEGMENT_DONE : SEGMENT_EXCLUDED;
 }
 
-/* Takes one record of an earlier run over. Its number is that of the target, times the segments, plus that of the segment; its values are the norms of all layers,
- * then the two of struct completeness, then nothing up to the run's record_values. */
+/* Takes one record of an earlier run over. Its number is that of the target, times the segments, plus that of the segment; its
+ * values are the norms of all layers, then the two of struct completeness, then nothing up to the run's record_values. */
 static int take_record(void *context, const struct journal_record *record)
 {
     struct erf_run *r = context;
@@ -35,7 +42,8 @@ static int take_record(void *context, const struct journal_record *record)
     if (record->model >= r->count)
         return -1;
     m = &r->models[record->model];
-    if (record->segment / m->segments.count >= r->target_count || (record->status != SEGMENT_DONE && record->status != SEGMENT_EXCLUDED))
+    if (record->segment / m->segments.count >= r->target_count ||
+        (record->status != SEGMENT_DONE && record->status != SEGMENT_EXCLUDED))
         return -1;
     t = &m->targets[record->segment / m->segments.count];
     i = record->segment % m->segments.count;
@@ -71,7 +79,8 @@ static void count_work(const struct erf_run *r, size_t *total, size_t *done)
     }
 }
 
-static struct engine *create_engine(const struct erf_run *r, const struct erf_model *m, const struct erf_target *t, struct error *e)
+static struct engine *create_engine(const struct erf_run *r, const struct erf_model *m, const struct erf_target *t,
+                                    struct error *e)
 {
     struct engine_options options = erf_engine_options(r, m, t->length);
 
@@ -87,15 +96,22 @@ static int explain_unusable(const struct erf_model *m, struct engine *g, struct 
     if (engine_first_nonfinite(g, m->segments.ids, &layer, e) != 0)
         return -1;
     if (layer > layers)
-        return fail(e, "%s: none of %zu segments is usable: no gradient reaches the input embeddings (expected norms with a positive, finite sum)", path,
-                    m->segments.count);
+        return fail(e,
+                    "%s: none of %zu segments is usable: no gradient reaches the input embeddings (expected norms with a "
+                    "positive, finite sum)",
+                    path, m->segments.count);
     if (layer == layers)
-        return fail(e, "%s: none of %zu segments is usable: the output of the head is not finite, all layers before it are (expected finite numbers)", path,
-                    m->segments.count);
+        return fail(e,
+                    "%s: none of %zu segments is usable: the output of the head is not finite, all layers before it are "
+                    "(expected finite numbers)",
+                    path, m->segments.count);
     if (layer < 0)
-        return fail(e, "%s: none of %zu segments is usable: the output of the embedding is not finite (expected finite numbers)", path, m->segments.count);
-    return fail(e, "%s: none of %zu segments is usable: the output of layer %d of %d is not finite, the first to be so (expected finite numbers)", path,
-                m->segments.count, layer + 1, layers);
+        return fail(e, "%s: none of %zu segments is usable: the output of the embedding is not finite (expected finite numbers)",
+                    path, m->segments.count);
+    return fail(e,
+                "%s: none of %zu segments is usable: the output of layer %d of %d is not finite, the first to be so (expected "
+                "finite numbers)",
+                path, m->segments.count, layer + 1, layers);
 }
 
 /* The next segments that are not done, at most `most`, as a run without gaps: *first and the number of them; 0 at the end. */
@@ -113,22 +129,28 @@ static int next_batch(const struct erf_model *m, const struct erf_target *t, siz
 
 /* Room for a batch: what the engine takes and gives. */
 struct batch {
-    int32_t *ids;      /* [most, length] */
-    double *norm;      /* [most, layers, length - 1], or without layers between */
-    double *logprob;   /* [most] */
+    int32_t *ids; /* [most, length] */
+    double *norm; /* [most, layers, length - 1], or without layers between */
+    double *logprob; /* [most] */
     struct completeness *completeness; /* [most] */
-    double *record;    /* [record_values] */
-    double *scratch;   /* [length - 1] */
+    double *record; /* [record_values] */
+    double *scratch; /* [length - 1] */
 };
 
-static int batch_open(struct batch *b, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t, size_t most, struct error *e)
+static int batch_open(struct batch *b, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t,
+                      size_t most, struct error *e)
 {
     size_t each = (m->field_count > 1 ? (size_t)m->decoder->layers : 1) * (t->length - 1);
 
-    *b = (struct batch){.ids = calloc(most * t->length, sizeof *b->ids), .norm = calloc(most * each, sizeof *b->norm), .logprob = calloc(most, sizeof *b->logprob),
-                        .completeness = calloc(most, sizeof *b->completeness), .record = calloc(r->record_values, sizeof *b->record),
+    *b = (struct batch){.ids = calloc(most * t->length, sizeof *b->ids),
+                        .norm = calloc(most * each, sizeof *b->norm),
+                        .logprob = calloc(most, sizeof *b->logprob),
+                        .completeness = calloc(most, sizeof *b->completeness),
+                        .record = calloc(r->record_values, sizeof *b->record),
                         .scratch = calloc(t->length, sizeof *b->scratch)};
-    return b->ids && b->norm && b->logprob && b->completeness && b->record && b->scratch ? 0 : fail_memory(e, (double)(most * each) * sizeof *b->norm, "a batch");
+    return b->ids && b->norm && b->logprob && b->completeness && b->record && b->scratch
+               ? 0
+               : fail_memory(e, (double)(most * each) * sizeof *b->norm, "a batch");
 }
 
 static void batch_close(struct batch *b)
@@ -175,9 +197,10 @@ struct span {
     int count;
 };
 
-/* Measures what is missing of one target of model `index`, where the engine lets us with the next batch begun before this one is ended. After an interruption
- * what is begun is still kept. 0; -1 on failure or interruption. */
-static int measure_target(struct erf_run *r, size_t index, size_t target, struct journal *journal, struct engine *g, struct error *e)
+/* Measures what is missing of one target of model `index`, where the engine lets us with the next batch begun before this one is
+ * ended. After an interruption what is begun is still kept. 0; -1 on failure or interruption. */
+static int measure_target(struct erf_run *r, size_t index, size_t target, struct journal *journal, struct engine *g,
+                          struct error *e)
 {
     struct erf_model *m = &r->models[index];
     struct erf_target *t = &m->targets[target];
@@ -201,13 +224,16 @@ static int measure_target(struct erf_run *r, size_t index, size_t target, struct
             break;
         now = spans[0];
         spans[0] = spans[--begun];
-        if (plain ? engine_end(g, b.norm, b.logprob, e) : engine_attribute(g, b.norm, b.logprob, b.completeness, b.ids, m->first + now.first, now.count, e))
+        if (plain ? engine_end(g, b.norm, b.logprob, e)
+                  : engine_attribute(g, b.norm, b.logprob, b.completeness, b.ids, m->first + now.first, now.count, e))
             goto end;
         if (erf_unchanged(r, e) != 0) /* behind the work on the batch, before anything of it is kept */
             goto end;
         for (size_t i = 0; i < (size_t)now.count; i++) {
             size_t segment = now.first + i;
-            struct journal_record record = {.model = (uint32_t)index, .segment = (uint32_t)(target * m->segments.count + segment), .norm = b.record};
+            struct journal_record record = {.model = (uint32_t)index,
+                                            .segment = (uint32_t)(target * m->segments.count + segment),
+                                            .norm = b.record};
 
             take_measured(&b, m, t, segment, i);
             record.logprob = t->logprob[segment];
@@ -226,8 +252,11 @@ end:
 static int reduce_field(struct erf_run *r, struct erf_model *m, struct erf_target *t, struct erf_field *f, struct error *e)
 {
     const struct erf_options *o = r->options;
-    struct erf_settings settings = {.thresholds = o->thresholds, .threshold_count = o->threshold_count, .sink = (size_t)o->sink,
-                                    .bootstrap = (size_t)o->bootstrap, .seed = o->seed};
+    struct erf_settings settings = {.thresholds = o->thresholds,
+                                    .threshold_count = o->threshold_count,
+                                    .sink = (size_t)o->sink,
+                                    .bootstrap = (size_t)o->bootstrap,
+                                    .seed = o->seed};
     int rc;
 
     if (strcmp(o->dtype, "f64") != 0) /* results follow from the norms as they are stored, in float */
@@ -284,11 +313,13 @@ end:
 void erf_tell_found(const struct erf_run *r, const char *path, const struct journal_found *found)
 {
     if (found->damaged)
-        progress_warning(r->progress, "%s: %zu of %zu records %s passed over: %s (what %s held is measured again)", path, found->damaged, found->damaged + found->records,
-                         found->damaged == 1 ? "is" : "are", found->damaged == 1 ? "its checksum is wrong" : "their checksums are wrong",
+        progress_warning(r->progress, "%s: %zu of %zu records %s passed over: %s (what %s held is measured again)", path,
+                         found->damaged, found->damaged + found->records, found->damaged == 1 ? "is" : "are",
+                         found->damaged == 1 ? "its checksum is wrong" : "their checksums are wrong",
                          found->damaged == 1 ? "it" : "they");
     if (found->torn)
-        progress_message(r->progress, "%s: the last record is dropped: it was not written to its end (what it held is measured again)", path);
+        progress_message(r->progress,
+                         "%s: the last record is dropped: it was not written to its end (what it held is measured again)", path);
 }
 
 void erf_sums_remove(const char *path)
@@ -357,7 +388,8 @@ int erf_measure(struct erf_run *r, const char *path, struct error *e)
         struct memory_plan plan;
 
         if (engine_estimate(&plan, r->kernels, m->decoder, &options, e) != 0 ||
-            (r->options->attention && engine_estimate(&plan, r->kernels, m->decoder, &attention, e) != 0) || (!*m->digest && model_digest(m->digest, m->decoder, e) != 0))
+            (r->options->attention && engine_estimate(&plan, r->kernels, m->decoder, &attention, e) != 0) ||
+            (!*m->digest && model_digest(m->digest, m->decoder, e) != 0))
             return -1;
     }
     if (asprintf(&attention_path, "%s.attention", path) < 0)

@@ -11,56 +11,109 @@
 #include <string.h>
 
 enum option {
-    OPTION_TEXT, OPTION_TOKENS, OPTION_FOLDER, OPTION_LENGTH, OPTION_SEGMENTS, OPTION_STRIDE, OPTION_OFFSET, OPTION_BOS, OPTION_THRESHOLD, OPTION_SINK,
-    OPTION_BOOTSTRAP, OPTION_SEED, OPTION_TRAIN_LENGTH, OPTION_BIAS, OPTION_BIAS_DTYPE, OPTION_POSITIONS, OPTION_WINDOW, OPTION_LAYER, OPTION_TARGET, OPTION_ATTENTION,
-    OPTION_ATTRIBUTION, OPTION_DEVICE, OPTION_DTYPE, OPTION_CHECK_PRECISION,
-    OPTION_MEMORY, OPTION_THREADS, OPTION_STRICT, OPTION_VERIFY, OPTION_SHARD, OPTION_RESUME, OPTION_FORCE, OPTION_FORMAT, OPTION_QUIET, OPTION_LOG, OPTION_COUNT
+    OPTION_TEXT,
+    OPTION_TOKENS,
+    OPTION_FOLDER,
+    OPTION_LENGTH,
+    OPTION_SEGMENTS,
+    OPTION_STRIDE,
+    OPTION_OFFSET,
+    OPTION_BOS,
+    OPTION_THRESHOLD,
+    OPTION_SINK,
+    OPTION_BOOTSTRAP,
+    OPTION_SEED,
+    OPTION_TRAIN_LENGTH,
+    OPTION_BIAS,
+    OPTION_BIAS_DTYPE,
+    OPTION_POSITIONS,
+    OPTION_WINDOW,
+    OPTION_LAYER,
+    OPTION_TARGET,
+    OPTION_ATTENTION,
+    OPTION_ATTRIBUTION,
+    OPTION_DEVICE,
+    OPTION_DTYPE,
+    OPTION_CHECK_PRECISION,
+    OPTION_MEMORY,
+    OPTION_THREADS,
+    OPTION_STRICT,
+    OPTION_VERIFY,
+    OPTION_SHARD,
+    OPTION_RESUME,
+    OPTION_FORCE,
+    OPTION_FORMAT,
+    OPTION_QUIET,
+    OPTION_LOG,
+    OPTION_COUNT
 };
 
 static const struct option_row rows[OPTION_COUNT] = {
-    [OPTION_TEXT] = {"text", "FILE", "text, read through each model's own tokenizer, or as bytes where there is none and the vocabulary is 256; .gz is unpacked, - is "
-                                     "standard input; may be repeated: files are joined in order"},
-    [OPTION_TOKENS] = {"tokens", "FILE", "token ids instead of text, 1-D (a stream; may be repeated) or 2-D (one segment a row): .npy of integers, .h5 (its dataset "
-                                         "tokens, or FILE:/NAME), the .idx of an indexed data set, or a token file of llm.c"},
+    [OPTION_TEXT] = {"text", "FILE",
+                     "text, read through each model's own tokenizer, or as bytes where there is none and the vocabulary is 256; "
+                     ".gz is unpacked, - is standard input; may be repeated: files are joined in order"},
+    [OPTION_TOKENS] = {"tokens", "FILE",
+                       "token ids instead of text, 1-D (a stream; may be repeated) or 2-D (one segment a row): .npy of integers, "
+                       ".h5 (its dataset tokens, or FILE:/NAME), the .idx of an indexed data set, or a token file of llm.c"},
     [OPTION_FOLDER] = {"o", "DIR", "folder for the results (default reach-erf)"},
-    [OPTION_LENGTH] = {"length", "L", "tokens of a segment, the target included (default 2048, or the row length of a 2-D token file)"},
+    [OPTION_LENGTH] = {"length", "L",
+                       "tokens of a segment, the target included (default 2048, or the row length of a 2-D token file)"},
     [OPTION_SEGMENTS] = {"segments", "N", "segments at most (default 1000; fewer when the text is shorter)"},
-    [OPTION_STRIDE] = {"stride", "N", "tokens between the starts of segments (default: spread over the whole text); "
-                                         "below L segments overlap, and intervals are marked as too narrow"},
+    [OPTION_STRIDE] = {"stride", "N",
+                       "tokens between the starts of segments (default: spread over the whole text); below L segments overlap, "
+                       "and intervals are marked as too narrow"},
     [OPTION_OFFSET] = {"offset", "N", "tokens of the text to skip first (default 0); rows for a 2-D token file"},
-    [OPTION_BOS] = {"bos", NULL, "put the model's beginning-of-text token before each segment; it counts as position 1. Done anyway with --text where the tokenizer says so "
-                                "(add_bos_token in tokenizer_config.json, else its post-processor)"},
-    [OPTION_THRESHOLD] = {"threshold", "Q", "also report ERF(Q), 0 < Q < 1 (always reported: .5 .9 .95 .99 .999); may be repeated; "
-                                        "the first one given leads the table and the figure, else 0.99"},
+    [OPTION_BOS] = {"bos", NULL,
+                    "put the model's beginning-of-text token before each segment; it counts as position 1. Done anyway with "
+                    "--text where the tokenizer says so (add_bos_token in tokenizer_config.json, else its post-processor)"},
+    [OPTION_THRESHOLD] = {"threshold", "Q",
+                          "also report ERF(Q), 0 < Q < 1 (always reported: .5 .9 .95 .99 .999); may be repeated; the first one "
+                          "given leads the table and the figure, else 0.99"},
     [OPTION_SINK] = {"sink", "K", "first tokens counted as the sink (default 4)"},
-    [OPTION_BOOTSTRAP] = {"bootstrap", "N", "resamplings of the segments behind the 95 % intervals (default 1000; 0: no intervals)"},
+    [OPTION_BOOTSTRAP] = {"bootstrap", "N",
+                          "resamplings of the segments behind the 95 % intervals (default 1000; 0: no intervals)"},
     [OPTION_SEED] = {"seed", "N", "seed of the resampling, and of the noise of --attribution smoothgrad (default 0)"},
-    [OPTION_TRAIN_LENGTH] = {"train-length", "N", "tokens the models were trained on, marked in the figure, where a checkpoint does not say it"},
+    [OPTION_TRAIN_LENGTH] = {"train-length", "N",
+                             "tokens the models were trained on, marked in the figure, where a checkpoint does not say it"},
     [OPTION_BIAS] = BIAS_ROW,
     [OPTION_BIAS_DTYPE] = BIAS_DTYPE_ROW,
     [OPTION_POSITIONS] = POSITIONS_ROW,
     [OPTION_WINDOW] = {"window", "N", "let every layer attend to the last N keys only, its own included (0: no window)"},
-    [OPTION_LAYER] = {"layer", "K", "also measure the gradient with respect to the input of block K, from 0, or of every block: all (0 is the embeddings, which are "
-                                    "always measured); in the results its rows have K as their layer, and layers.gp shows the field growing from layer to layer"},
-    [OPTION_TARGET] = {"target-position", "P", "also measure with the segments cut to their first P tokens, the last of which is the target then; several with "
-                                               "commas, or repeated; targets.gp shows the ERF over the position"},
-    [OPTION_ATTENTION] = {"attention", NULL, "also measure how far each head attends: the smallest window that holds a share Q of its attention, over the queries "
-                                             "of the second half of the segment, for every threshold Q, beside the TRF of its position bias at eps = 1 - Q "
-                                             "(attention.csv, attention.gp)"},
-    [OPTION_ATTRIBUTION] = {"attribution", "KIND", "what stands for position m in place of its gradient g_m (default grad): inputxgrad, e_m g_m element by element; ig, "
-                                                   "integrated gradients (50 points, baseline of zero rows; 50 times the work); smoothgrad, the mean gradient over 50 samples "
-                                                   "of noise (seeded by --seed; a tenth of the root mean square of the embedding's elements)"},
+    [OPTION_LAYER] = {"layer", "K",
+                      "also measure the gradient with respect to the input of block K, from 0, or of every block: all (0 is the "
+                      "embeddings, which are always measured); in the results its rows have K as their layer, and layers.gp "
+                      "shows the field growing from layer to layer"},
+    [OPTION_TARGET] = {"target-position", "P",
+                       "also measure with the segments cut to their first P tokens, the last of which is the target then; "
+                       "several with commas, or repeated; targets.gp shows the ERF over the position"},
+    [OPTION_ATTENTION] = {"attention", NULL,
+                          "also measure how far each head attends: the smallest window that holds a share Q of its attention, "
+                          "over the queries of the second half of the segment, for every threshold Q, beside the TRF of its "
+                          "position bias at eps = 1 - Q (attention.csv, attention.gp)"},
+    [OPTION_ATTRIBUTION] =
+        {"attribution", "KIND",
+         "what stands for position m in place of its gradient g_m (default grad): inputxgrad, e_m g_m element by element; ig, "
+         "integrated gradients (50 points, baseline of zero rows; 50 times the work); smoothgrad, the mean gradient over 50 "
+         "samples of noise (seeded by --seed; a tenth of the root mean square of the embedding's elements)"},
     [OPTION_DEVICE] = DEVICE_ROW,
     [OPTION_DTYPE] = DTYPE_ROW,
-    [OPTION_CHECK_PRECISION] = {"check-precision", "N", "afterwards, run N segments again in f64 and report the largest deviations of s, c, log p and ERF"},
+    [OPTION_CHECK_PRECISION] =
+        {"check-precision", "N",
+         "afterwards, run N segments again in f64 and report the largest deviations of s, c, log p and ERF"},
     [OPTION_MEMORY] = MEMORY_ROW,
     [OPTION_THREADS] = THREADS_ROW,
     [OPTION_STRICT] = STRICT_ROW,
-    [OPTION_VERIFY] = {"verify", NULL, "before measuring, read each checkpoint once and check it: the checksums of .pt and .bin archives (those of HDF5 are always checked), "
-                                       "that every weight is finite, and the bytes of all shards against the index; says so in one line a model, with its digest"},
-    [OPTION_SHARD] = {"shard", "I/N", "measure only the I-th of N parts of the segments (I from 1), which are the same as without --shard; `reach merge` makes one "
-                                      "result of all N, the same as that of one run. Shards may run at the same time, into different folders"},
-    [OPTION_RESUME] = {"resume", NULL, "go on with an interrupted run: segments in DIR/erf.part are not measured again; without one the run starts afresh"},
+    [OPTION_VERIFY] = {"verify", NULL,
+                       "before measuring, read each checkpoint once and check it: the checksums of .pt and .bin archives (those "
+                       "of HDF5 are always checked), that every weight is finite, and the bytes of all shards against the index; "
+                       "says so in one line a model, with its digest"},
+    [OPTION_SHARD] =
+        {"shard", "I/N",
+         "measure only the I-th of N parts of the segments (I from 1), which are the same as without --shard; `reach merge` "
+         "makes one result of all N, the same as that of one run. Shards may run at the same time, into different folders"},
+    [OPTION_RESUME] =
+        {"resume", NULL,
+         "go on with an interrupted run: segments in DIR/erf.part are not measured again; without one the run starts afresh"},
     [OPTION_FORCE] = {"force", NULL, "overwrite results, or start afresh over an unfinished run"},
     [OPTION_FORMAT] = {"format", "LIST", "pictures to draw: png, svg, pdf, several with commas (default png)"},
     [OPTION_QUIET] = {"quiet", NULL, "no progress and no messages but errors"},
@@ -71,13 +124,15 @@ const struct verb_help erf_help = {
     .verb = "erf",
     .synopsis = "MODEL... (--text FILE | --tokens FILE)... [-o DIR] [options]",
     .description =
-        "Measures how far back language models look: their empirical receptive field (ERF). Each MODEL reads segments of L tokens; the gradient of "
-        "log p of the last token (the target) is taken with respect to the token embedding row of every input position. s_m is the share of position m "
-        "in the sum of the gradients' norms, averaged over the segments, and c_m the sum of the shares from m on. ERF(q) is the smallest number of most "
-        "recent tokens whose share is above q. If all L-1 tokens are needed the field is saturated and shown as `>= L-1`: make L longer.\n"
+        "Measures how far back language models look: their empirical receptive field (ERF). Each MODEL reads segments of L "
+        "tokens; the gradient of log p of the last token (the target) is taken with respect to the token embedding row of every "
+        "input position. s_m is the share of position m in the sum of the gradients' norms, averaged over the segments, and c_m "
+        "the sum of the shares from m on. ERF(q) is the smallest number of most recent tokens whose share is above q. If all L-1 "
+        "tokens are needed the field is saturated and shown as `>= L-1`: make L longer.\n"
         "\n"
-        "MODEL is a checkpoint folder, or a .safetensors file beside its config.json; NAME=MODEL sets its name in the results. Standard output is a table: one row a model, with 95 % bootstrap "
-        "intervals over segments, and the differences of ERF against the first model, paired by segment.\n"
+        "MODEL is a checkpoint folder, or a .safetensors file beside its config.json; NAME=MODEL sets its name in the results. "
+        "Standard output is a table: one row a model, with 95 % bootstrap intervals over segments, and the differences of ERF "
+        "against the first model, paired by segment.\n"
         "\n"
         "Written to DIR:\n"
         "  erf.h5       norms, log p, s and c of every model and segment, with the settings\n"
@@ -91,7 +146,8 @@ const struct verb_help erf_help = {
     .examples = "  reach erf examples/models/alibi --text examples/text/moby-dick.txt.gz\n"
                 "  reach erf old=runs/7 new=runs/8 --text a.txt --text b.txt.gz --segments 200 --length 4096 -o compare\n"
                 "  reach erf runs/8 --tokens valid.npy --threshold 0.8 --format png,pdf --resume -o runs-8-erf\n"
-                "  reach erf examples/models/alibi --text examples/text/moby-dick.txt.gz --layer all --target-position 64,128,256,512,1024 --attention\n",
+                "  reach erf examples/models/alibi --text examples/text/moby-dick.txt.gz --layer all --target-position "
+                "64,128,256,512,1024 --attention\n",
 };
 
 static int by_value(const void *a, const void *b)
@@ -165,13 +221,16 @@ static int read_shard(struct erf_options *o, const char *value, struct error *e)
     char first[32];
 
     snprintf(first, sizeof first, "%.*s", slash && slash - value < 31 ? (int)(slash - value) : 0, value);
-    if (!slash || read_whole("--shard", slash + 1, 1, 1L << 31, &o->shards, e) != 0 || read_whole("--shard", first, 1, o->shards, &o->shard, e) != 0)
+    if (!slash || read_whole("--shard", slash + 1, 1, 1L << 31, &o->shards, e) != 0 ||
+        read_whole("--shard", first, 1, o->shards, &o->shard, e) != 0)
         return fail(e, "--shard: \"%s\" is not valid (expected I/N, the I-th of N parts, as 1/4)", value);
     return 0;
 }
 
-static const char *const attributions[] = {
-    [ATTRIBUTION_GRAD] = "grad", [ATTRIBUTION_INPUT] = "inputxgrad", [ATTRIBUTION_INTEGRATED] = "ig", [ATTRIBUTION_SMOOTH] = "smoothgrad"};
+static const char *const attributions[] = {[ATTRIBUTION_GRAD] = "grad",
+                                           [ATTRIBUTION_INPUT] = "inputxgrad",
+                                           [ATTRIBUTION_INTEGRATED] = "ig",
+                                           [ATTRIBUTION_SMOOTH] = "smoothgrad"};
 
 const char *erf_attribution_name(enum attribution a)
 {
@@ -203,9 +262,7 @@ static int parse_one(struct erf_options *o, int option, const char *value, int *
     switch ((enum option)option) {
     case OPTION_TEXT: return text_list_add(&o->text, value, e);
     case OPTION_TOKENS: return text_list_add(&o->tokens, value, e);
-    case OPTION_FOLDER:
-        o->folder = value;
-        return *value ? 0 : fail(e, "-o: is empty (expected a folder)");
+    case OPTION_FOLDER: o->folder = value; return *value ? 0 : fail(e, "-o: is empty (expected a folder)");
     case OPTION_LENGTH:
         rc = read_whole("--length", value, 2, 1L << 30, &whole, e);
         o->cut.length = (size_t)whole;
@@ -236,9 +293,7 @@ static int parse_one(struct erf_options *o, int option, const char *value, int *
     case OPTION_TRAIN_LENGTH: return read_whole("--train-length", value, 1, 1L << 30, &o->train_length, e);
     case OPTION_BIAS: o->bias = value; return read_bias(value, e);
     case OPTION_BIAS_DTYPE: o->bias_dtype = value; return read_bias_dtype(value, e);
-    case OPTION_POSITIONS:
-        o->positions_none = 1;
-        return read_positions(value, e);
+    case OPTION_POSITIONS: o->positions_none = 1; return read_positions(value, e);
     case OPTION_WINDOW:
         rc = read_whole("--window", value, 0, 1L << 30, &whole, e);
         o->window = (int)whole;
@@ -247,9 +302,7 @@ static int parse_one(struct erf_options *o, int option, const char *value, int *
     case OPTION_TARGET: return add_targets(o, value, e);
     case OPTION_ATTENTION: o->attention = 1; return 0;
     case OPTION_ATTRIBUTION: return read_attribution(o, value, e);
-    case OPTION_DEVICE:
-        o->device = value;
-        return read_device(value, e);
+    case OPTION_DEVICE: o->device = value; return read_device(value, e);
     case OPTION_DTYPE: o->dtype = value; return read_dtype(value, e);
     case OPTION_CHECK_PRECISION: return read_whole("--check-precision", value, 1, 1L << 31, &o->check_precision, e);
     case OPTION_MEMORY: return read_size("--memory", value, &o->memory, e);
@@ -306,7 +359,9 @@ int erf_options_parse(struct erf_options *o, int argc, char **argv, struct error
     if (o->text.count && o->tokens.count)
         return fail(e, "--text and --tokens are both given (expected one of them)");
     if (o->attribution != ATTRIBUTION_GRAD && o->layer != LAYER_NONE)
-        return fail(e, "--attribution %s and --layer are both given (expected --attribution grad with --layer: the others are of the embeddings)",
+        return fail(e,
+                    "--attribution %s and --layer are both given (expected --attribution grad with --layer: the others are of "
+                    "the embeddings)",
                     erf_attribution_name(o->attribution));
     return 0;
 }

@@ -87,7 +87,8 @@ static int print_differences(const struct erf_run *r)
         const struct erf_summary *u = &erf_main(m)->summary;
         double difference, lo, hi;
         int saturated = u->rows[r->main_row].saturated + 2 * base->rows[r->main_row].saturated;
-        static const char *const notes[] = {"", "at least: saturated", "at most: the first is saturated", "unknown: both are saturated"};
+        static const char *const notes[] = {"", "at least: saturated", "at most: the first is saturated",
+                                            "unknown: both are saturated"};
 
         int same_text = strcmp(m->tokens_digest, first->tokens_digest) == 0 && m->bos == first->bos;
 
@@ -102,7 +103,10 @@ static int print_differences(const struct erf_run *r)
         } else {
             table_cell(t, "%+.0f", (double)u->rows[r->main_row].erf - (double)base->rows[r->main_row].erf);
             table_cell(t, "-");
-            table_cell(t, "%s", !same_text ? "not paired: other tokens" : r->options->bootstrap ? "not paired: other segments are excluded" : notes[saturated]);
+            table_cell(t, "%s",
+                       !same_text              ? "not paired: other tokens"
+                       : r->options->bootstrap ? "not paired: other segments are excluded"
+                                               : notes[saturated]);
         }
     }
     rc = table_print(stdout, t);
@@ -126,29 +130,32 @@ static void print_completeness(const struct erf_model *m)
         difference += fabs(whole);
         used++;
     }
-    printf("%s: completeness: the attributions' sum misses log p - log p(baseline) by %.3g in the mean, %.3g at most (mean |log p - log p(baseline)| %.3g)\n",
+    printf("%s: completeness: the attributions' sum misses log p - log p(baseline) by %.3g in the mean, %.3g at most (mean |log "
+           "p - log p(baseline)| %.3g)\n",
            m->argument->name, mean / used, largest, difference / used);
 }
 
 /* Lines under the table that a reader needs to take it right. */
 static void print_notes(const struct erf_run *r)
 {
-    static const char *const quantities[] = {[ATTRIBUTION_GRAD] = "gradient of", [ATTRIBUTION_INPUT] = "embedding rows times the gradient of",
-                                             [ATTRIBUTION_INTEGRATED] = "integrated gradients (50 points, baseline of zero rows) of",
+    static const char *const quantities[] = {[ATTRIBUTION_GRAD] = "gradient of",
+                                             [ATTRIBUTION_INPUT] = "embedding rows times the gradient of",
+                                             [ATTRIBUTION_INTEGRATED] =
+                                                 "integrated gradients (50 points, baseline of zero rows) of",
                                              [ATTRIBUTION_SMOOTH] = "mean over 50 noisy samples of the gradient of"};
     const struct segments *cut = &r->models[0].segments;
     int saturated = 0;
 
-    printf("\ntarget: %s log p(target) with respect to the token embedding rows; target = token %zu of %zu\n", quantities[r->options->attribution],
-           cut->length, cut->length);
+    printf("\ntarget: %s log p(target) with respect to the token embedding rows; target = token %zu of %zu\n",
+           quantities[r->options->attribution], cut->length, cut->length);
     if (r->options->attribution == ATTRIBUTION_SMOOTH)
         for (size_t i = 0; i < r->count; i++)
             printf("%s: noise of standard deviation %.4g\n", r->models[i].argument->name, r->models[i].noise);
     for (size_t i = 0; i < r->count && r->options->shards; i++) {
         const struct erf_model *m = &r->models[i];
 
-        printf("%s: shard %ld of %ld: segments %zu to %zu of %zu (`reach merge` joins the shards)\n", m->argument->name, r->options->shard, r->options->shards,
-               m->first + 1, m->first + m->segments.count, m->run_segments);
+        printf("%s: shard %ld of %ld: segments %zu to %zu of %zu (`reach merge` joins the shards)\n", m->argument->name,
+               r->options->shard, r->options->shards, m->first + 1, m->first + m->segments.count, m->run_segments);
     }
     if (cut->overlapping)
         printf("intervals are too narrow: segments overlap (stride %zu < length %zu)\n", cut->stride, cut->length);
@@ -157,13 +164,14 @@ static void print_notes(const struct erf_run *r)
 
         saturated |= erf_main(m)->summary.rows[r->main_row].saturated;
         if (erf_main(m)->summary.excluded)
-            printf("%s: %zu of %zu segments are excluded (norms that are not finite, or sum to zero)\n", m->argument->name, erf_main(m)->summary.excluded,
-                   m->segments.count);
+            printf("%s: %zu of %zu segments are excluded (norms that are not finite, or sum to zero)\n", m->argument->name,
+                   erf_main(m)->summary.excluded, m->segments.count);
         if (m->targets[0].completeness)
             print_completeness(m);
     }
     if (saturated)
-        printf(">= %zu: saturated, all tokens are needed, so the field is not measured (a larger --length may do)\n", r->positions);
+        printf(">= %zu: saturated, all tokens are needed, so the field is not measured (a larger --length may do)\n",
+               r->positions);
 }
 
 /* One row of a table of fields. */
@@ -265,7 +273,7 @@ int erf_print(const struct erf_run *r, struct error *e)
 /* The largest deviations of one model from the oracle. */
 struct deviation {
     double s, c, logprob; /* s relative, where the oracle's s > 1e-6 */
-    size_t erf, outside;  /* largest difference of ERF in tokens; segments outside what the allowed error of c permits */
+    size_t erf, outside; /* largest difference of ERF in tokens; segments outside what the allowed error of c permits */
     size_t segments;
 };
 
@@ -280,8 +288,8 @@ static struct kernels *open_oracle(struct error *e)
 }
 
 /* Compares one segment; `work` [4, positions]. */
-static void compare(struct deviation *out, const double *norm, double logprob, const double *oracle_norm, double oracle_logprob, size_t n, double q,
-                    double tolerance, double *work)
+static void compare(struct deviation *out, const double *norm, double logprob, const double *oracle_norm, double oracle_logprob,
+                    size_t n, double q, double tolerance, double *work)
 {
     double *s = work, *c = work + n, *oracle_s = work + 2 * n, *oracle_c = work + 3 * n;
     size_t erf, oracle_erf, low, high;
@@ -300,12 +308,14 @@ static void compare(struct deviation *out, const double *norm, double logprob, c
     oracle_erf = curve_erf(oracle_c, n, q);
     low = curve_erf(oracle_c, n, fmax(q - tolerance, 0x1p-53));
     high = curve_erf(oracle_c, n, fmin(q + tolerance, 1 - 0x1p-53));
-    out->erf = erf > oracle_erf ? (erf - oracle_erf > out->erf ? erf - oracle_erf : out->erf) : (oracle_erf - erf > out->erf ? oracle_erf - erf : out->erf);
+    out->erf = erf > oracle_erf ? (erf - oracle_erf > out->erf ? erf - oracle_erf : out->erf)
+                                : (oracle_erf - erf > out->erf ? oracle_erf - erf : out->erf);
     out->outside += erf < low || erf > high;
     out->segments++;
 }
 
-static int check_model(struct deviation *out, const struct erf_run *r, const struct erf_model *m, struct kernels *oracle, double tolerance, struct error *e)
+static int check_model(struct deviation *out, const struct erf_run *r, const struct erf_model *m, struct kernels *oracle,
+                       double tolerance, struct error *e)
 {
     struct engine_options options = erf_engine_options(r, m, r->positions + 1);
     struct completeness unused;
@@ -333,7 +343,8 @@ static int check_model(struct deviation *out, const struct erf_run *r, const str
         if (options.attribution == ATTRIBUTION_GRAD ? engine_measure(g, norm, &logprob, ids, 1, e)
                                                     : engine_attribute(g, norm, &logprob, &unused, ids, m->first + i, 1, e))
             goto end;
-        compare(out, erf_main(m)->norm + i * n, m->targets[0].logprob[i], norm, logprob, n, r->options->main_threshold, tolerance, norm + n);
+        compare(out, erf_main(m)->norm + i * n, m->targets[0].logprob[i], norm, logprob, n, r->options->main_threshold, tolerance,
+                norm + n);
     }
     rc = 0;
 end:
@@ -352,8 +363,12 @@ static void allowed_cell(struct table *t, double allowed)
 
 int erf_check_precision(const struct erf_run *r, struct error *e)
 {
-    int wide = strcmp(r->options->dtype, "f64") == 0, tf32 = strcmp(r->options->dtype, "tf32") == 0, bf16 = strcmp(r->options->dtype, "bf16") == 0, rc = -1;
-    double allowed_s = wide ? 1e-9 : tf32 || bf16 ? INFINITY : 1e-4, allowed_logprob = allowed_s == 1e-4 ? 1e-5 : allowed_s; /* those have one figure, for c */
+    int wide = strcmp(r->options->dtype, "f64") == 0, tf32 = strcmp(r->options->dtype, "tf32") == 0,
+        bf16 = strcmp(r->options->dtype, "bf16") == 0, rc = -1;
+    double allowed_s = wide           ? 1e-9
+                       : tf32 || bf16 ? INFINITY
+                                      : 1e-4,
+           allowed_logprob = allowed_s == 1e-4 ? 1e-5 : allowed_s; /* those have one figure, for c */
     double allowed_c = wide ? 1e-9 : tf32 ? 5e-4 : bf16 ? 5e-3 : 1e-5;
     struct kernels *oracle = open_oracle(e);
     struct table *t = table_create("lrrrrrr");
@@ -382,8 +397,10 @@ int erf_check_precision(const struct erf_run *r, struct error *e)
         table_cell(t, "%.2g%s", d.logprob, d.logprob > allowed_logprob ? " !" : "");
         table_cell(t, "%zu", d.erf);
         table_cell(t, "%zu%s", d.outside, d.outside ? " !" : "");
-        progress_log(r->progress, "%s: largest deviations from float64 over %zu segments: s %.3g, c %.3g, log p %.3g, ERF %zu tokens, %zu outside",
-                     r->models[i].argument->name, d.segments, d.s, d.c, d.logprob, d.erf, d.outside);
+        progress_log(
+            r->progress,
+            "%s: largest deviations from float64 over %zu segments: s %.3g, c %.3g, log p %.3g, ERF %zu tokens, %zu outside",
+            r->models[i].argument->name, d.segments, d.s, d.c, d.logprob, d.erf, d.outside);
     }
     table_cell(t, "allowed");
     table_cell(t, "%s", "");
@@ -392,7 +409,8 @@ int erf_check_precision(const struct erf_run *r, struct error *e)
     allowed_cell(t, allowed_logprob);
     table_cell(t, "%s", "");
     table_cell(t, "0");
-    printf("\nlargest deviations from the float64 reference, segment by segment (s where it is above 1e-6; ERF in tokens; ! beyond what is allowed;\n"
+    printf("\nlargest deviations from the float64 reference, segment by segment (s where it is above 1e-6; ERF in tokens; ! "
+           "beyond what is allowed;\n"
            "ERF outside: segments whose ERF is not between the reference's ERF(q - %.0e) and ERF(q + %.0e)):\n",
            allowed_c, allowed_c);
     rc = table_print(stdout, t);

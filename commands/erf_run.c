@@ -28,7 +28,9 @@ static int open_model(struct erf_model *m, const struct erf_options *o, struct p
         return -1;
     m->bos = o->cut.bos || m->text.adds_bos;
     if (m->bos && m->text.bos < 0)
-        return fail(e, "%s: names no beginning-of-text token for --bos (expected bos_token_id, or bos in our own layout, in config.json)", m->argument->path);
+        return fail(
+            e, "%s: names no beginning-of-text token for --bos (expected bos_token_id, or bos in our own layout, in config.json)",
+            m->argument->path);
     m->train_length = o->train_length && !d->train_length ? (int)o->train_length : d->train_length;
     return 0;
 }
@@ -53,8 +55,8 @@ static int take_shard(struct erf_model *m, const struct erf_options *o, struct e
         return 0;
     count = erf_shard(&m->first, s->count, o->shard, o->shards);
     if (!count)
-        return fail(e, "%s: shard %ld/%ld holds no segment, for there are %zu (expected at most as many shards)", m->argument->path, o->shard, o->shards,
-                    s->count);
+        return fail(e, "%s: shard %ld/%ld holds no segment, for there are %zu (expected at most as many shards)",
+                    m->argument->path, o->shard, o->shards, s->count);
     memmove(s->ids, s->ids + m->first * s->length, count * s->length * sizeof *s->ids);
     memmove(s->start, s->start + m->first, count * sizeof *s->start);
     s->count = count;
@@ -90,8 +92,9 @@ static int cut_segments(struct erf_model *m, const struct erf_options *o, const 
     if (n < 1 || n > (1UL << 30))
         return fail(e, "segments of %zu tokens (expected 2 to %lu)", m->segments.length, 1UL << 30);
     if (d->position_limit > 0 && n > (size_t)d->position_limit)
-        return fail(e, "%s: has learned positions for %d inputs, and a segment of %zu tokens has %zu (expected --length %d at most)", m->argument->path,
-                    d->position_limit, n + 1, n, d->position_limit + 1);
+        return fail(e,
+                    "%s: has learned positions for %d inputs, and a segment of %zu tokens has %zu (expected --length %d at most)",
+                    m->argument->path, d->position_limit, n + 1, n, d->position_limit + 1);
     m->cone = decoder_cone(d, (long)n);
     return take_shard(m, o, e);
 }
@@ -102,13 +105,14 @@ static int count_fields(struct erf_model *m, const struct erf_options *o, struct
     int layers = m->decoder->layers;
 
     if (o->layer >= layers)
-        return fail(e, "%s: has %d layers, and the inputs of blocks are counted from 0 (expected --layer 0 to %d, or all)", m->argument->path, layers,
-                    layers - 1);
+        return fail(e, "%s: has %d layers, and the inputs of blocks are counted from 0 (expected --layer 0 to %d, or all)",
+                    m->argument->path, layers, layers - 1);
     m->field_count = o->layer == LAYER_ALL ? layers : o->layer > 0 ? 2 : 1;
     return 0;
 }
 
-static int make_target(struct erf_target *t, const struct erf_model *m, const struct erf_options *o, size_t length, struct error *e)
+static int make_target(struct erf_target *t, const struct erf_model *m, const struct erf_options *o, size_t length,
+                       struct error *e)
 {
     size_t segments = m->segments.count, cells;
 
@@ -258,15 +262,15 @@ char *erf_settings(const struct erf_run *r)
         const struct erf_model *m = &r->models[i];
 
         fprintf(f, "model %zu name=%s\nmodel %zu digest=%s\n", i + 1, m->argument->name, i + 1, m->digest);
-        fprintf(f, "model %zu tokens=%s\nmodel %zu segments=%zu\nmodel %zu stride=%zu\n", i + 1, m->tokens_digest, i + 1, m->run_segments, i + 1,
-                m->segments.stride);
+        fprintf(f, "model %zu tokens=%s\nmodel %zu segments=%zu\nmodel %zu stride=%zu\n", i + 1, m->tokens_digest, i + 1,
+                m->run_segments, i + 1, m->segments.stride);
         fprintf(f, "model %zu bos=%d\n", i + 1, m->bos ? m->bos_id : -1);
     }
     fprintf(f, "length=%zu\noffset=%zu\n", r->models[0].segments.length, o->cut.offset);
     fprintf(f, "dtype=%s\nkernels=%s\n", o->dtype, r->kernels->name);
     fprintf(f, "bias=%s\npositions=%s\nwindow=%d\n", o->bias ? o->bias : "", o->positions_none ? "none" : "", o->window);
-    fprintf(f, "train_length=%ld\nsink=%ld\nbootstrap=%ld\nseed=%llu\nmain_threshold=%.17g\nthresholds=", o->train_length, o->sink, o->bootstrap,
-            (unsigned long long)o->seed, o->main_threshold);
+    fprintf(f, "train_length=%ld\nsink=%ld\nbootstrap=%ld\nseed=%llu\nmain_threshold=%.17g\nthresholds=", o->train_length,
+            o->sink, o->bootstrap, (unsigned long long)o->seed, o->main_threshold);
     for (size_t i = 0; i < o->threshold_count; i++)
         fprintf(f, "%s%.17g", i ? "," : "", o->thresholds[i]);
     if (o->layer >= 0)

@@ -49,20 +49,25 @@ static void put_thresholds(struct attributes *a, const struct erf_options *o)
     size_t used = 0;
 
     for (size_t i = 0; i < o->threshold_count; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? "," : "", csv_format_real(number, o->thresholds[i]));
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? "," : "",
+                                 csv_format_real(number, o->thresholds[i]));
     put(a, "thresholds", "%s", text);
 }
 
 /* What stands for a position, and of which target. */
-static void put_target(struct attributes *a, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t, const struct erf_field *f)
+static void put_target(struct attributes *a, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t,
+                       const struct erf_field *f)
 {
-    static const char *const quantities[] = {[ATTRIBUTION_GRAD] = "gradient", [ATTRIBUTION_INPUT] = "input times gradient",
-                                             [ATTRIBUTION_INTEGRATED] = "integrated gradients", [ATTRIBUTION_SMOOTH] = "mean gradient over noisy samples"};
+    static const char *const quantities[] = {[ATTRIBUTION_GRAD] = "gradient",
+                                             [ATTRIBUTION_INPUT] = "input times gradient",
+                                             [ATTRIBUTION_INTEGRATED] = "integrated gradients",
+                                             [ATTRIBUTION_SMOOTH] = "mean gradient over noisy samples"};
     enum attribution kind = r->options->attribution;
     char number[32];
 
     if (f->layer)
-        put(a, "target", "log p of token %zu, gradient with respect to the input of block %d, counted from 0", t->length, f->layer);
+        put(a, "target", "log p of token %zu, gradient with respect to the input of block %d, counted from 0", t->length,
+            f->layer);
     else
         put(a, "target", "log p of token %zu, %s with respect to the token embedding rows", t->length, quantities[kind]);
     put(a, "target_position", "%zu", t->length);
@@ -144,8 +149,8 @@ static int describe(struct attributes *a, const struct erf_run *r, const struct 
 }
 
 /* The attributes of a group below the model's. */
-static int describe_field(struct attributes *a, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t, const struct erf_field *f,
-                          struct error *e)
+static int describe_field(struct attributes *a, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t,
+                          const struct erf_field *f, struct error *e)
 {
     put_target(a, r, m, t, f);
     put(a, "segments", "%zu", f->summary.segments);
@@ -164,7 +169,8 @@ static size_t count_all(const struct erf_run *r)
 }
 
 /* The attention of a model: its mean, and of a shard the sums; *words is theirs, which the caller frees. */
-static int put_attention(struct result_model *out, uint64_t **words, const struct erf_run *r, const struct erf_model *m, struct error *e)
+static int put_attention(struct result_model *out, uint64_t **words, const struct erf_run *r, const struct erf_model *m,
+                         struct error *e)
 {
     const struct erf_attention *a = &m->attention;
     size_t count = (size_t)m->decoder->layers * (size_t)m->decoder->heads * r->positions;
@@ -252,7 +258,8 @@ static char *command_comment(const struct erf_run *r)
 
 static const char overlap_comment[] = "segments overlap (stride below length): the intervals are too narrow";
 
-static void write_curve_of(struct csv *csv, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t, const struct erf_field *f)
+static void write_curve_of(struct csv *csv, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t,
+                           const struct erf_field *f)
 {
     const struct erf_summary *u = &f->summary;
     size_t n = t->length - 1;
@@ -276,10 +283,11 @@ static int write_curve(const struct erf_run *r, const char *path, struct atomic_
 {
     char *command = command_comment(r);
     const char *comments[] = {"reach " REACH_VERSION, command,
-                              "units: position, distance, target in tokens (position 1 is the first; distance = L-1-position); s, c, c_lo, c_hi shares of 1; "
-                              "c_lo, c_hi: 95 % bootstrap interval over segments",
+                              "units: position, distance, target in tokens (position 1 is the first; distance = L-1-position); "
+                              "s, c, c_lo, c_hi shares of 1; c_lo, c_hi: 95 % bootstrap interval over segments",
                               r->models[0].segments.overlapping ? overlap_comment : NULL, NULL};
-    struct csv *csv = command ? csv_create(path, comments, "model,position,distance,s,c,c_lo,c_hi,target,layer,attribution", e) : NULL;
+    struct csv *csv = command ? csv_create(path, comments, "model,position,distance,s,c,c_lo,c_hi,target,layer,attribution", e)
+                              : NULL;
 
     if (!command)
         fail(e, "%s: out of memory", path);
@@ -296,7 +304,8 @@ static int write_curve(const struct erf_run *r, const char *path, struct atomic_
     return csv_stage(csv, out, e);
 }
 
-static void write_summary_of(struct csv *csv, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t, const struct erf_field *f)
+static void write_summary_of(struct csv *csv, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t,
+                             const struct erf_field *f)
 {
     const struct erf_summary *u = &f->summary;
 
@@ -329,13 +338,14 @@ static void write_summary_of(struct csv *csv, const struct erf_run *r, const str
 static int write_summary(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
 {
     char *command = command_comment(r);
-    const char *comments[] = {"reach " REACH_VERSION, command,
-                              "units: length, erf (and its interval, quantiles, without sink), target in tokens; threshold, sink_share shares of 1; "
-                              "mean_logprob natural log; saturated 1: all L-1 tokens are needed, the field is at least that",
-                              r->models[0].segments.overlapping ? overlap_comment : NULL, NULL};
+    const char *comments[] = {
+        "reach " REACH_VERSION, command,
+        "units: length, erf (and its interval, quantiles, without sink), target in tokens; threshold, sink_share shares of 1; "
+        "mean_logprob natural log; saturated 1: all L-1 tokens are needed, the field is at least that",
+        r->models[0].segments.overlapping ? overlap_comment : NULL, NULL};
     struct csv *csv = command ? csv_create(path, comments,
-                                           "model,segments,excluded,length,threshold,erf,erf_lo,erf_hi,saturated,erf_q10,erf_median,erf_q90,sink_share,"
-                                           "erf_without_sink,mean_logprob,ppl,target,layer,attribution",
+                                           "model,segments,excluded,length,threshold,erf,erf_lo,erf_hi,saturated,erf_q10,erf_"
+                                           "median,erf_q90,sink_share,erf_without_sink,mean_logprob,ppl,target,layer,attribution",
                                            e)
                               : NULL;
 
@@ -377,8 +387,12 @@ static int write_figure(const struct erf_run *r, const char *folder, struct erro
         const struct erf_summary *u = &erf_main(m)->summary;
         const struct erf_row *row = &u->rows[r->main_row];
 
-        curves[i] = (struct figure_curve){.label = m->argument->name, .c = u->c, .positions = r->positions, .train_length = m->train_length,
-                                          .erf = row->erf, .saturated = row->saturated};
+        curves[i] = (struct figure_curve){.label = m->argument->name,
+                                          .c = u->c,
+                                          .positions = r->positions,
+                                          .train_length = m->train_length,
+                                          .erf = row->erf,
+                                          .saturated = row->saturated};
         if (o->bootstrap) {
             curves[i].c_lo = u->c_lo;
             curves[i].c_hi = u->c_hi;
@@ -393,7 +407,8 @@ end:
 
 int erf_results_exist(const char *folder, struct error *e)
 {
-    static const char *const names[] = {"erf.h5", "curve.csv", "summary.csv", "erf.gp", "layers.gp", "targets.gp", "attention.csv", "attention.gp"};
+    static const char *const names[] = {"erf.h5",    "curve.csv",  "summary.csv",   "erf.gp",
+                                        "layers.gp", "targets.gp", "attention.csv", "attention.gp"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *path = erf_path(folder, names[i], e);
@@ -417,12 +432,17 @@ int erf_write(const struct erf_run *r, const char *folder, struct error *e)
         const char *name;
         int wanted;
         int (*write)(const struct erf_run *, const char *, struct atomic_file *, struct error *);
-    } files[] = {{"erf.h5", 1, write_h5}, {"curve.csv", 1, write_curve}, {"summary.csv", 1, write_summary}, {"attention.csv", r->options->attention, erf_attention_write}};
+    } files[] = {{"erf.h5", 1, write_h5},
+                 {"curve.csv", 1, write_curve},
+                 {"summary.csv", 1, write_summary},
+                 {"attention.csv", r->options->attention, erf_attention_write}};
     const struct {
         const char *stem;
         int wanted;
         int (*draw)(const struct erf_run *, const char *, struct error *);
-    } figures[] = {{"erf", 1, write_figure}, {"layers", r->options->layer != LAYER_NONE, erf_layers_draw}, {"targets", r->target_count > 1, erf_targets_draw},
+    } figures[] = {{"erf", 1, write_figure},
+                   {"layers", r->options->layer != LAYER_NONE, erf_layers_draw},
+                   {"targets", r->target_count > 1, erf_targets_draw},
                    {"attention", r->options->attention, erf_attention_draw}};
     enum { FILES = sizeof files / sizeof *files, FIGURES = sizeof figures / sizeof *figures };
     const char *names[FILES + 1] = {NULL}, *stems[FIGURES + 1] = {NULL}; /* of this run or an earlier one */

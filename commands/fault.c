@@ -66,7 +66,8 @@ static void say(const char *text, size_t length)
 
 static void on_fault(int number, siginfo_t *info, void *context)
 {
-    static const char before[] = "reach: ", after[] = ": cannot be read: the file became shorter while it was in use, or its disk failed\n";
+    static const char before[] = "reach: ",
+                      after[] = ": cannot be read: the file became shorter while it was in use, or its disk failed\n";
     struct line file;
     (void)number, (void)context;
     find_file(&file, (uintptr_t)info->si_addr);

@@ -2,7 +2,8 @@
 #ifndef REACH_COMMANDS_FAULT_H
 #define REACH_COMMANDS_FAULT_H
 
-/* From now on a read of mapped bytes that are no longer there (SIGBUS) ends the program with one line that names the file, and exit status 1. */
+/* From now on a read of mapped bytes that are no longer there (SIGBUS) ends the program with one line that names the file, and
+ * exit status 1. */
 void fault_watch(void);
 
 #endif

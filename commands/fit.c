@@ -14,12 +14,26 @@
 static const char default_form[] = "a + b*ln(1+t)";
 enum { LAST_DEFAULT = 8191, MODEL_LAST_DEFAULT = 2047, LAST_MAX = 1 << 24 };
 
-enum option { OPTION_FORM, OPTION_RANGE, OPTION_HEADS, OPTION_SET, OPTION_SLOPES, OPTION_STRICT, OPTION_FOLDER, OPTION_FORCE, OPTION_FORMAT, OPTION_COUNT };
+enum option {
+    OPTION_FORM,
+    OPTION_RANGE,
+    OPTION_HEADS,
+    OPTION_SET,
+    OPTION_SLOPES,
+    OPTION_STRICT,
+    OPTION_FOLDER,
+    OPTION_FORCE,
+    OPTION_FORMAT,
+    OPTION_COUNT
+};
 
 static const struct option_row rows[OPTION_COUNT] = {
-    [OPTION_FORM] = {"form", "FORM", "a formula of t whose parameters are the coefficients (default 'a + b*ln(1+t)'): linear in them, save for one that may be "
-                                     "inside, as c in 'a + b*ln(1+c*t)'"},
-    [OPTION_RANGE] = {"range", "FIRST:LAST", "distances to fit, both included (default 0:8191; for a checkpoint up to its training length; for a file all rows)"},
+    [OPTION_FORM] = {"form", "FORM",
+                     "a formula of t whose parameters are the coefficients (default 'a + b*ln(1+t)'): linear in them, save for "
+                     "one that may be inside, as c in 'a + b*ln(1+c*t)'"},
+    [OPTION_RANGE] =
+        {"range", "FIRST:LAST",
+         "distances to fit, both included (default 0:8191; for a checkpoint up to its training length; for a file all rows)"},
     [OPTION_HEADS] = HEADS_ROW,
     [OPTION_SET] = SET_ROW,
     [OPTION_SLOPES] = SLOPES_ROW,
@@ -32,14 +46,15 @@ static const struct option_row rows[OPTION_COUNT] = {
 static const struct verb_help help = {
     .verb = "fit",
     .synopsis = "(FORMULA | PRESET | MODEL | CSV) [-o DIR] [options]",
-    .description =
-        "Fits a form to position biases over the distance t by ordinary least squares, for each head, and prints the coefficients with their standard errors, R^2 and "
-        "the standard deviation of the residuals.\n"
-        "\n"
-        "The argument is a preset if it names one, else a file or checkpoint if it is a path that exists, else a formula (`man reach-formula`); one that begins with a "
-        "dash is a formula, one that begins with ./ or / a path. A CSV file is bias.csv, curve.csv (of which c is fitted), or two columns t, y.\n"
-        "\n"
-        "For the preset sandwich, the log curve that Chi et al. (2023) print for it is compared with what each reading of its definition gives.\n",
+    .description = "Fits a form to position biases over the distance t by ordinary least squares, for each head, and prints the "
+                   "coefficients with their standard errors, R^2 and the standard deviation of the residuals.\n"
+                   "\n"
+                   "The argument is a preset if it names one, else a file or checkpoint if it is a path that exists, else a "
+                   "formula (`man reach-formula`); one that begins with a dash is a formula, one that begins with ./ or / a "
+                   "path. A CSV file is bias.csv, curve.csv (of which c is fitted), or two columns t, y.\n"
+                   "\n"
+                   "For the preset sandwich, the log curve that Chi et al. (2023) print for it is compared with what each "
+                   "reading of its definition gives.\n",
     .options = rows,
     .option_count = OPTION_COUNT,
     .examples = "  reach fit sandwich --range 0:8191 --heads 1 -o sandwich-fit\n"
@@ -57,7 +72,8 @@ static int read_range(struct fit_options *o, const char *value, struct error *e)
     if (!colon || (size_t)(colon - value) >= sizeof first)
         return fail(e, "--range: \"%s\" is not valid (expected FIRST:LAST, as 0:8191)", value);
     snprintf(first, sizeof first, "%.*s", (int)(colon - value), value);
-    if (read_whole("--range", first, 0, LAST_MAX, &o->first, e) != 0 || read_whole("--range", colon + 1, 0, LAST_MAX, &o->last, e) != 0)
+    if (read_whole("--range", first, 0, LAST_MAX, &o->first, e) != 0 ||
+        read_whole("--range", colon + 1, 0, LAST_MAX, &o->last, e) != 0)
         return -1;
     return o->last >= o->first ? 0 : fail(e, "--range: \"%s\" is not valid (expected FIRST not above LAST)", value);
 }
@@ -68,7 +84,10 @@ static int parse(struct fit_options *o, int argc, char **argv, struct error *e)
     const char *value;
     int option, rc = 0;
 
-    *o = (struct fit_options){.formulas = {.heads = HEADS_DEFAULT, .verb = "fit"}, .form = default_form, .last = -1, .formats = "png"};
+    *o = (struct fit_options){.formulas = {.heads = HEADS_DEFAULT, .verb = "fit"},
+                              .form = default_form,
+                              .last = -1,
+                              .formats = "png"};
     while (rc == 0 && (option = arguments_next(&a, &help, &value, e)) != ARGUMENT_END)
         switch (option) {
         case ARGUMENT_HELP: return ARGUMENT_HELP;
@@ -87,7 +106,10 @@ static int parse(struct fit_options *o, int argc, char **argv, struct error *e)
             rc = *value ? 0 : fail(e, "-o: is empty (expected a folder)");
             break;
         case OPTION_FORCE: o->force = 1; break;
-        case OPTION_FORMAT: o->formats = value; rc = figure_check_formats(value, e); break;
+        case OPTION_FORMAT:
+            o->formats = value;
+            rc = figure_check_formats(value, e);
+            break;
         default: rc = -1; break;
         }
     if (rc == 0 && !o->argument)
@@ -102,7 +124,10 @@ static int add_bias(struct fit_run *r, const struct formula_argument *a, int bia
 {
     const struct fit_options *o = r->options;
     const struct layer_bias *b = &a->biases[bias];
-    long last = o->last >= 0 ? o->last : !a->is_model ? LAST_DEFAULT : a->train_length > 1 ? a->train_length - 1 : MODEL_LAST_DEFAULT;
+    long last = o->last >= 0          ? o->last
+                : !a->is_model        ? LAST_DEFAULT
+                : a->train_length > 1 ? a->train_length - 1
+                                      : MODEL_LAST_DEFAULT;
     size_t count = (size_t)(last - o->first) + 1, distances = (size_t)last + 1, bytes;
     int heads = bias_rows(a, b), rc = 0;
     double *table;
@@ -176,7 +201,8 @@ static void point_name(char *out, size_t size, const struct fit_points *p)
 {
     int is_number = p->head[0] && strcmp(p->head, "all") != 0;
 
-    snprintf(out, size, "%.200s%s%s%s%s", p->label, p->layers[0] ? ", " : "", p->layers, is_number ? ", head " : "", is_number ? p->head : "");
+    snprintf(out, size, "%.200s%s%s%s%s", p->label, p->layers[0] ? ", " : "", p->layers, is_number ? ", head " : "",
+             is_number ? p->head : "");
 }
 
 static int solve(struct fit_run *r, struct error *e)
@@ -237,7 +263,8 @@ static int print_fits(const struct fit_run *r, struct error *e)
     return rc == 0 ? 0 : fail(e, "out of memory for the table");
 }
 
-/* [A] prints one curve for h' = 8, dbar = 128 and 8192 tokens, and two places of it leave open how the index runs and which points were used. */
+/* [A] prints one curve for h' = 8, dbar = 128 and 8192 tokens, and two places of it leave open how the index runs and which
+ * points were used. */
 static int print_sandwich(const struct fit_run *r, struct error *e)
 {
     static const double slope = -0.825, intercept = -0.8;
@@ -245,7 +272,10 @@ static int print_sandwich(const struct fit_run *r, struct error *e)
         const char *formula;
         int first;
         size_t points;
-    } readings[] = {{"sandwich(first=0)", 0, 8192}, {"sandwich(first=0)", 0, 50}, {"sandwich(first=1)", 1, 8192}, {"sandwich(first=1)", 1, 50}};
+    } readings[] = {{"sandwich(first=0)", 0, 8192},
+                    {"sandwich(first=0)", 0, 50},
+                    {"sandwich(first=1)", 1, 8192},
+                    {"sandwich(first=1)", 1, 50}};
     enum { READINGS = sizeof readings / sizeof readings[0], POINTS = 8192 };
     double *t = malloc(POINTS * sizeof *t), *y = malloc(POINTS * sizeof *y), away[READINGS];
     struct fit_result results[READINGS];
@@ -271,8 +301,9 @@ static int print_sandwich(const struct fit_run *r, struct error *e)
         away[i] = hypot(results[i].value[1] - slope, results[i].value[0] - intercept);
         closest = away[i] < away[closest] ? i : closest;
     }
-    printf("\nChi et al. (2023) print %g ln(1+t) - %g for h' = 8 (the last head), dbar = 128, 8192 tokens. By each reading of the index i and of the points used:\n", slope,
-           -intercept);
+    printf("\nChi et al. (2023) print %g ln(1+t) - %g for h' = 8 (the last head), dbar = 128, 8192 tokens. By each reading of "
+           "the index i and of the points used:\n",
+           slope, -intercept);
     table = table_create("rlrrrrrrl");
     if (table) {
         static const char *const titles[] = {"i from", "points", "slope", "off by", "intercept", "off by", "R^2", "distance", ""};

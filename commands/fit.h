@@ -9,22 +9,22 @@
 
 struct fit_options {
     struct formula_options formulas;
-    const char *argument;  /* borrowed */
+    const char *argument; /* borrowed */
     const char *form;
-    long first, last;      /* distances, both included; last -1: the default of the argument */
+    long first, last; /* distances, both included; last -1: the default of the argument */
     const char *folder, *formats;
     int force;
 };
 
 /* The points of one fit, and the fit. */
 struct fit_points {
-    char *label;           /* as in the column `formula`; owned */
-    char head[16];         /* "3", "all", or empty */
-    char layer[16];        /* of a bias.csv, or empty */
-    int *members;          /* [member_count] layers of a checkpoint that share the bias, from 1; owned */
+    char *label; /* as in the column `formula`; owned */
+    char head[16]; /* "3", "all", or empty */
+    char layer[16]; /* of a bias.csv, or empty */
+    int *members; /* [member_count] layers of a checkpoint that share the bias, from 1; owned */
     int member_count;
-    char layers[128];      /* for the screen: "layers 1-4"; empty when there is nothing to tell apart */
-    double *t, *y;         /* [count], t ascending; owned */
+    char layers[128]; /* for the screen: "layers 1-4"; empty when there is nothing to tell apart */
+    double *t, *y; /* [count], t ascending; owned */
     size_t count;
     struct fit_result result;
 };
@@ -34,16 +34,16 @@ struct fit_run {
     struct fit_form form;
     struct fit_points *points;
     size_t count;
-    const char *quantity;  /* what y is, for the figure */
-    int is_sandwich;       /* 1: the preset as [A] fits it */
+    const char *quantity; /* what y is, for the figure */
+    int is_sandwich; /* 1: the preset as [A] fits it */
 };
 
 /* Room for one more set of points of `count` values; NULL with *e. */
 struct fit_points *fit_points_add(struct fit_run *r, const char *label, size_t count, struct error *e);
 void fit_run_free(struct fit_run *r);
 
-/* Points of a CSV file: curve.csv (c over the distance, a set for each model, target, layer and attribution), bias.csv (a set for each formula, head and
- * layer), or two columns t, y. Rows outside the range of the options are left out. 0 or -1. */
+/* Points of a CSV file: curve.csv (c over the distance, a set for each model, target, layer and attribution), bias.csv (a set for
+ * each formula, head and layer), or two columns t, y. Rows outside the range of the options are left out. 0 or -1. */
 int fit_read_csv(struct fit_run *r, const char *path, struct error *e) MUST_USE;
 
 /* Writes fit.csv and the figure. 0; 1 when only pictures are missing (message); -1. */

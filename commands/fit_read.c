@@ -89,8 +89,8 @@ static int by_distance(const void *a, const void *b)
 }
 
 /* Rows first .. last-1 are one set. */
-static int add_set(struct fit_run *r, const struct csv_table *t, size_t first, size_t last, int t_column, int y_column, const char *label, const char *path,
-                   struct error *e)
+static int add_set(struct fit_run *r, const struct csv_table *t, size_t first, size_t last, int t_column, int y_column,
+                   const char *label, const char *path, struct error *e)
 {
     const struct fit_options *o = r->options;
     struct point *all = calloc(last - first, sizeof *all);
@@ -103,7 +103,8 @@ static int add_set(struct fit_run *r, const struct csv_table *t, size_t first, s
         struct point *at = &all[count];
 
         if (read_number(cell(t, row, t_column), &at->t) != 0 || read_number(cell(t, row, y_column), &at->y) != 0) {
-            fail(e, "%s: row %zu has \"%s\", \"%s\" (expected two numbers)", path, row + 1, cell(t, row, t_column), cell(t, row, y_column));
+            fail(e, "%s: row %zu has \"%s\", \"%s\" (expected two numbers)", path, row + 1, cell(t, row, t_column),
+                 cell(t, row, y_column));
             goto end;
         }
         count += o->last < 0 || (at->t >= (double)o->first && at->t <= (double)o->last);
@@ -191,7 +192,8 @@ int fit_read_csv(struct fit_run *r, const char *path, struct error *e)
     if (t.columns == 2)
         rc = read_pairs(r, &t, path, e);
     else
-        fail(e, "%s: has %zu columns, and not those of curve.csv or bias.csv (expected one of these, or two columns t, y)", path, t.columns);
+        fail(e, "%s: has %zu columns, and not those of curve.csv or bias.csv (expected one of these, or two columns t, y)", path,
+             t.columns);
 end:
     csv_table_free(&t);
     return rc;

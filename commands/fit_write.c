@@ -54,7 +54,8 @@ static void write_rows(struct csv *csv, const struct fit_run *r, const struct fi
     }
 }
 
-static int write_csv(const struct fit_run *r, const char *const *comments, const char *path, struct atomic_file *out, struct error *e)
+static int write_csv(const struct fit_run *r, const char *const *comments, const char *path, struct atomic_file *out,
+                     struct error *e)
 {
     struct csv *csv = csv_create(path, comments, "formula,head,form,first,last,coefficient,value,std_error,r2,layer", e);
 
@@ -98,8 +99,8 @@ static int write_figure(const struct fit_run *r, const char *const *comments, st
         char *label = NULL;
 
         drawn[i] = (struct fit_figure){.t = p->t, .y = p->y, .fitted = fitted, .points = p->count, .curve = curve_text(r, p)};
-        if (asprintf(&label, "%s%s%s%s%s", p->label, p->layers[0] ? ", " : "", p->layers, p->head[0] && strcmp(p->head, "all") != 0 ? ", head " : "",
-                     strcmp(p->head, "all") != 0 ? p->head : "") < 0)
+        if (asprintf(&label, "%s%s%s%s%s", p->label, p->layers[0] ? ", " : "", p->layers,
+                     p->head[0] && strcmp(p->head, "all") != 0 ? ", head " : "", strcmp(p->head, "all") != 0 ? p->head : "") < 0)
             label = NULL;
         drawn[i].label = label;
         if (!fitted || !label || !drawn[i].curve)
@@ -123,14 +124,15 @@ int fit_write(const struct fit_run *r, struct error *e)
     struct results_files ready = {.count = 1};
     char *command = command_text(r->options), *path = results_path(r->options->folder, "fit.csv", e);
     const char *comments[] = {"reach " REACH_VERSION, command,
-                              "units: first, last in tokens of distance; value and std_error of the coefficients by ordinary least squares; r2 = 1 - RSS / sum of "
-                              "(y - mean y)^2",
+                              "units: first, last in tokens of distance; value and std_error of the coefficients by ordinary "
+                              "least squares; r2 = 1 - RSS / sum of (y - mean y)^2",
                               NULL};
     int rc = -1;
 
     if (!command)
         fail(e, "%s: out of memory", r->options->folder);
-    else if (path && write_csv(r, comments, path, &ready.file[0], e) == 0 && results_place(&ready, r->options->folder, names, stems, e) == 0) {
+    else if (path && write_csv(r, comments, path, &ready.file[0], e) == 0 &&
+             results_place(&ready, r->options->folder, names, stems, e) == 0) {
         comments[2] = NULL;
         rc = write_figure(r, comments, e);
     }

@@ -19,7 +19,8 @@ int read_heads(struct formula_options *o, const char *value, struct error *e)
 int read_slopes(struct formula_options *o, const char *value, struct error *e)
 {
     o->press = strcmp(value, "press") == 0;
-    return o->press || strcmp(value, "paper") == 0 ? 0 : fail(e, "--slopes: \"%s\" is not valid (expected paper or press)", value);
+    return o->press || strcmp(value, "paper") == 0 ? 0
+                                                   : fail(e, "--slopes: \"%s\" is not valid (expected paper or press)", value);
 }
 
 void formula_options_write(FILE *f, const struct formula_options *o)
@@ -66,8 +67,8 @@ static int is_one_of(const char *name, size_t length, const char *const *names)
     return 0;
 }
 
-/* TEXT with alibi written as alibi_press, and the presets whose k is ALiBi's slope given that of released code where they have no arguments. NULL when
- * memory runs out; the caller frees. `k_is_set`: --set gives k. */
+/* TEXT with alibi written as alibi_press, and the presets whose k is ALiBi's slope given that of released code where they have no
+ * arguments. NULL when memory runs out; the caller frees. `k_is_set`: --set gives k. */
 static char *with_press_slopes(const char *text, int k_is_set)
 {
     static const char *const sloped[] = {"type1", "type2", "divergent_a", "divergent_b", NULL}, *const alibi[] = {"alibi", NULL};
@@ -142,8 +143,9 @@ static double end_of(const struct formula *f, int n, int h)
     case NODE_CHOOSE:
         condition = &f->nodes[node->child[0]];
         otherwise = &f->nodes[node->child[2]];
-        if ((condition->kind != NODE_LESS && condition->kind != NODE_LESS_EQUAL) || !is_variable_t(&f->nodes[condition->child[0]]) ||
-            otherwise->kind != NODE_NEGATE || f->nodes[otherwise->child[0]].kind != NODE_INFINITY)
+        if ((condition->kind != NODE_LESS && condition->kind != NODE_LESS_EQUAL) ||
+            !is_variable_t(&f->nodes[condition->child[0]]) || otherwise->kind != NODE_NEGATE ||
+            f->nodes[otherwise->child[0]].kind != NODE_INFINITY)
             return INFINITY;
         bound = constant_of(f, condition->child[1], h);
         bound = condition->kind == NODE_LESS ? ceil(bound) : floor(bound) + 1;
@@ -204,15 +206,17 @@ static int apply_sets(struct formula *f, const char *text, const struct formula_
             if (formula_set_text(f, o->sets.item[i], &problem) != 0)
                 return fail(e, "--set: \"%s\", at character %zu: %s", o->sets.item[i], problem.at + 1, problem.message);
             if (f->parameters[p].count > 1 && f->parameters[p].count != o->heads)
-                return fail(e, "--set: \"%s\" gives %d values, but %s has %ld heads (expected 1 value, or one for each head)", o->sets.item[i],
-                            f->parameters[p].count, text, o->heads);
+                return fail(e, "--set: \"%s\" gives %d values, but %s has %ld heads (expected 1 value, or one for each head)",
+                            o->sets.item[i], f->parameters[p].count, text, o->heads);
             break;
         }
     return 0;
 }
 
-/* Parses TEXT with all options applied. EXIT_DONE, or EXIT_USAGE with *e; *missing is set when only a parameter's value is missing. */
-static int read_formula(struct formula_argument *out, const char *text, const struct formula_options *o, int *missing, struct error *e)
+/* Parses TEXT with all options applied. EXIT_DONE, or EXIT_USAGE with *e; *missing is set when only a parameter's value is
+ * missing. */
+static int read_formula(struct formula_argument *out, const char *text, const struct formula_options *o, int *missing,
+                        struct error *e)
 {
     struct formula_error problem;
     struct layer_bias *b;
@@ -236,7 +240,8 @@ static int read_formula(struct formula_argument *out, const char *text, const st
         }
     }
     if (!f) {
-        fail(e, "%s: is no preset and no path, and as a formula wrong at character %zu: %s", text, problem.at + 1, problem.message);
+        fail(e, "%s: is no preset and no path, and as a formula wrong at character %zu: %s", text, problem.at + 1,
+             problem.message);
         return EXIT_USAGE;
     }
     if (apply_sets(f, text, o, e) != 0)
@@ -275,7 +280,9 @@ static struct formula *masked_copy(const struct formula *f, int window, const ch
     char *text = NULL;
     int rc;
 
-    if ((!window ? asprintf(&text, "%s", source) : !f ? asprintf(&text, "window(%d)", window) : asprintf(&text, "t<%d?(%s):-inf", window, source)) < 0)
+    if ((!window ? asprintf(&text, "%s", source)
+         : !f    ? asprintf(&text, "window(%d)", window)
+                 : asprintf(&text, "t<%d?(%s):-inf", window, source)) < 0)
         text = NULL;
     else
         copy = formula_parse(text, &problem);
@@ -306,7 +313,8 @@ static int same_formula(const struct formula *a, const struct formula *b)
     for (int i = 0; i < a->parameter_count; i++) {
         const struct formula_parameter *p = &a->parameters[i], *q = &b->parameters[i];
 
-        if (p->count != q->count || !p->decimal != !q->decimal || (p->count && memcmp(p->value, q->value, (size_t)p->count * sizeof *p->value) != 0))
+        if (p->count != q->count || !p->decimal != !q->decimal ||
+            (p->count && memcmp(p->value, q->value, (size_t)p->count * sizeof *p->value) != 0))
             return 0;
         for (int k = 0; p->decimal && k < p->count; k++)
             if (strcmp(p->decimal[k], q->decimal[k]) != 0)
@@ -317,7 +325,8 @@ static int same_formula(const struct formula *a, const struct formula *b)
 
 static int same_score(const struct score *a, const struct score *b)
 {
-    return a->window == b->window && !a->multiplier == !b->multiplier && !a->key_bias == !b->key_bias && same_formula(a->bias, b->bias);
+    return a->window == b->window && !a->multiplier == !b->multiplier && !a->key_bias == !b->key_bias &&
+           same_formula(a->bias, b->bias);
 }
 
 /* Why the encoding of a layer has no series; empty when it has one. */
@@ -331,7 +340,8 @@ static void tell_reason(char *out, size_t size, const struct decoder *d, const s
     case POSITION_ROTARY: snprintf(out, size, "rotary positions turn queries and keys: no bias by distance"); break;
     }
     if (out[0] == 0 && s->multiplier)
-        snprintf(out, size, "the scores are multiplied by %.60s: how far that reaches depends on the scores", s->multiplier->source);
+        snprintf(out, size, "the scores are multiplied by %.60s: how far that reaches depends on the scores",
+                 s->multiplier->source);
     else if (out[0] == 0 && s->key_bias)
         snprintf(out, size, "the bias %.60s goes by the key's position, not by the distance", s->key_bias->source);
 }
@@ -442,7 +452,8 @@ void formula_argument_free(struct formula_argument *a)
     memset(a, 0, sizeof *a);
 }
 
-int formula_arguments_read(struct formula_argument **out, const struct text_list *texts, const struct formula_options *o, struct error *e)
+int formula_arguments_read(struct formula_argument **out, const struct text_list *texts, const struct formula_options *o,
+                           struct error *e)
 {
     struct formula_argument *all = calloc((size_t)texts->count + 1, sizeof *all);
     int rc = EXIT_DONE;
@@ -461,7 +472,8 @@ int formula_arguments_read(struct formula_argument **out, const struct text_list
                 for (int p = 0; p < all[k].biases[b].formula->parameter_count; p++)
                     taken |= sets_name(o->sets.item[i], all[k].biases[b].formula->parameters[p].name);
         if (!taken) {
-            fail(e, "--set: \"%s\" is for no parameter of the formulas given (expected NAME=VALUE, NAME a parameter)", o->sets.item[i]);
+            fail(e, "--set: \"%s\" is for no parameter of the formulas given (expected NAME=VALUE, NAME a parameter)",
+                 o->sets.item[i]);
             rc = EXIT_USAGE;
         }
     }
@@ -510,7 +522,8 @@ void bias_layers_text(char *out, size_t size, const struct formula_argument *a, 
     }
 }
 
-int bias_table(double *table, const struct formula_argument *a, const struct layer_bias *b, int rows, size_t distances, struct error *e)
+int bias_table(double *table, const struct formula_argument *a, const struct layer_bias *b, int rows, size_t distances,
+               struct error *e)
 {
     struct formula_error problem;
 
@@ -520,7 +533,8 @@ int bias_table(double *table, const struct formula_argument *a, const struct lay
         return 0;
     }
     for (size_t t = 0; t < distances; t++) { /* heads that are alike: head 1 stands for all */
-        struct formula_point at = {.t = (double)t, .h = 1, .heads = a->heads, .head_size = a->head_size, .length = (double)distances};
+        struct formula_point at = {
+            .t = (double)t, .h = 1, .heads = a->heads, .head_size = a->head_size, .length = (double)distances};
 
         table[t] = formula_evaluate(b->formula, &at);
         if (isnan(table[t]) || table[t] == INFINITY)

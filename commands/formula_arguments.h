@@ -10,43 +10,48 @@ enum { HEADS_DEFAULT = 8, HEADS_MAX = 4096, HEAD_SIZE_DEFAULT = 64 };
 
 /* --heads, --set and --slopes. */
 struct formula_options {
-    long heads;            /* of formulas; a checkpoint has its own */
+    long heads; /* of formulas; a checkpoint has its own */
     struct text_list sets; /* NAME=VALUE each, borrowed */
-    int press;             /* 1: slopes of released code */
-    const char *verb;      /* that messages on a checkpoint come from */
-    int strict;            /* of checkpoints: see model_open */
+    int press; /* 1: slopes of released code */
+    const char *verb; /* that messages on a checkpoint come from */
+    int strict; /* of checkpoints: see model_open */
 };
 
 /* A bias by distance, and the layers of a checkpoint that share it. */
 struct layer_bias {
     struct formula *formula; /* owned, every parameter set; NULL: there is none */
-    long window;             /* b(t) = -inf for t >= window; 0: no such end is known */
-    char reason[192];        /* why the series of the encoding does not apply; empty: it does. `formula` is that of the window alone then */
+    long window; /* b(t) = -inf for t >= window; 0: no such end is known */
+    char reason[192]; /* why the series of the encoding does not apply; empty: it does. `formula` is that of the window alone then
+                       */
 };
 
 struct formula_argument {
-    char *label;             /* in outputs: NAME of NAME=ARGUMENT, a checkpoint's name, or the text as it was written; owned */
-    const char *text;        /* without NAME=; borrowed */
+    char *label; /* in outputs: NAME of NAME=ARGUMENT, a checkpoint's name, or the text as it was written; owned */
+    const char *text; /* without NAME=; borrowed */
     int heads, head_size;
-    int uses_length;         /* 1: the formula has L in it */
+    int uses_length; /* 1: the formula has L in it */
     int is_model;
-    int layers;              /* of a checkpoint; 0: a formula */
-    int train_length;        /* of a checkpoint; 0: unknown */
-    long cone;               /* of a checkpoint: 1 + sum over layers of (window - 1); 0: a layer has no window */
-    char position[256];      /* of a checkpoint: what its position encoding is */
+    int layers; /* of a checkpoint; 0: a formula */
+    int train_length; /* of a checkpoint; 0: unknown */
+    long cone; /* of a checkpoint: 1 + sum over layers of (window - 1); 0: a layer has no window */
+    char position[256]; /* of a checkpoint: what its position encoding is */
     struct layer_bias *biases; /* [bias_count]; owned; one for a formula */
     int bias_count;
-    int *bias_of_layer;      /* [layers]; owned; NULL for a formula */
+    int *bias_of_layer; /* [layers]; owned; NULL for a formula */
 };
 
-/* Reads one argument: a preset if it names one, else a path if it exists, else a formula; a text that begins with a dash is a formula, and one that begins
- * with /, ./ or ../ a path. A text with another slash is a formula when it has a value for every parameter, else it is taken for a path that is missing.
- * NAME=ARGUMENT names it (NAME of letters, digits, `_`, `.` and `-`). Returns EXIT_DONE, EXIT_FAILED or EXIT_USAGE with *e. */
-int formula_argument_read(struct formula_argument *out, const char *text, const struct formula_options *o, struct error *e) MUST_USE;
+/* Reads one argument: a preset if it names one, else a path if it exists, else a formula; a text that begins with a dash is a
+ * formula, and one that begins with /, ./ or ../ a path. A text with another slash is a formula when it has a value for every
+ * parameter, else it is taken for a path that is missing. NAME=ARGUMENT names it (NAME of letters, digits, `_`, `.` and `-`).
+ * Returns EXIT_DONE, EXIT_FAILED or EXIT_USAGE with *e. */
+int formula_argument_read(struct formula_argument *out, const char *text, const struct formula_options *o,
+                          struct error *e) MUST_USE;
 void formula_argument_free(struct formula_argument *a);
 
-/* The same for a list; an assignment of --set that no formula takes is wrong usage. The caller frees *out (formula_arguments_free). */
-int formula_arguments_read(struct formula_argument **out, const struct text_list *texts, const struct formula_options *o, struct error *e) MUST_USE;
+/* The same for a list; an assignment of --set that no formula takes is wrong usage. The caller frees *out
+ * (formula_arguments_free). */
+int formula_arguments_read(struct formula_argument **out, const struct text_list *texts, const struct formula_options *o,
+                           struct error *e) MUST_USE;
 void formula_arguments_free(struct formula_argument *a, int count);
 
 /* The biases of an open checkpoint, exact binary values and all. `out` is zeroed but for its label. 0 or -1. */
@@ -65,12 +70,27 @@ int is_csv_path(const char *text);
 const char *argument_after_name(const char *text, size_t *length);
 
 /* table[rows, distances] of b(t): formula_table with the message as a struct error; L = distances. */
-int bias_table(double *table, const struct formula_argument *a, const struct layer_bias *b, int rows, size_t distances, struct error *e) MUST_USE;
+int bias_table(double *table, const struct formula_argument *a, const struct layer_bias *b, int rows, size_t distances,
+               struct error *e) MUST_USE;
 
 /* The options as the tables of the verbs list them. */
-#define HEADS_ROW {"heads", "H", "heads of formulas and presets, whose biases may differ by head (default 8); a checkpoint has its own number"}
-#define SET_ROW {"set", "NAME=VALUE", "give a parameter its value, as p=1.05, or one value for each head, as p=0.5,0.7; read as the exact decimal; may be repeated"}
-#define SLOPES_ROW {"slopes", "KIND", "paper or press: ALiBi's slopes 2^(-8h/H), or those of released code, which differ when H is no power of two (default paper)"}
+#define HEADS_ROW \
+    { \
+        "heads", "H", \
+            "heads of formulas and presets, whose biases may differ by head (default 8); a checkpoint has its own number" \
+    }
+#define SET_ROW \
+    { \
+        "set", "NAME=VALUE", \
+            "give a parameter its value, as p=1.05, or one value for each head, as p=0.5,0.7; read as the exact decimal; may " \
+            "be repeated" \
+    }
+#define SLOPES_ROW \
+    { \
+        "slopes", "KIND", \
+            "paper or press: ALiBi's slopes 2^(-8h/H), or those of released code, which differ when H is no power of two " \
+            "(default paper)" \
+    }
 
 int read_heads(struct formula_options *o, const char *value, struct error *e) MUST_USE;
 /* Writes those that are not defaults, as a shell reads them back. */

@@ -22,23 +22,26 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_MEMORY] = {"memory", "SIZE", "bytes a run may take, as 800M or 16G (default: most of what is free)"},
     [OPTION_THREADS] = {"threads", "N", "threads for the estimate (default: all cores)"},
     [OPTION_STRICT] = STRICT_ROW,
-    [OPTION_VERIFY] = {"verify", NULL, "read the whole checkpoint and check it, as `reach erf --verify` does; says so in a line of its own"},
+    [OPTION_VERIFY] = {"verify", NULL,
+                       "read the whole checkpoint and check it, as `reach erf --verify` does; says so in a line of its own"},
 };
 
 static const struct verb_help help = {
     .verb = "info",
     .synopsis = "MODEL [options]",
-    .description = "Prints what a checkpoint holds: family, sizes, norms and caps, position encoding, windows of the layers and the cone (the inputs "
-                   "that can reach the last output through them), the length it was trained on, element types and digest; then what one segment of "
-                   "`reach erf` would take in memory and time. The time is the arithmetic of the matrix products at the rate that this machine reaches "
-                   "now on a product of the model's own size; real runs take somewhat more.\n",
+    .description =
+        "Prints what a checkpoint holds: family, sizes, norms and caps, position encoding, windows of the layers and the cone "
+        "(the inputs that can reach the last output through them), the length it was trained on, element types and digest; then "
+        "what one segment of `reach erf` would take in memory and time. The time is the arithmetic of the matrix products at the "
+        "rate that this machine reaches now on a product of the model's own size; real runs take somewhat more.\n",
     .options = rows,
     .option_count = OPTION_COUNT,
     .examples = "  reach info examples/models/window-32\n  reach info runs/8 --length 8192 --memory 16G\n",
 };
 
-static const char *const activation_names[] = {[ACTIVATION_GELU] = "gelu", [ACTIVATION_GELU_TANH] = "gelu_tanh", [ACTIVATION_QUICK_GELU] = "quick_gelu",
-                                               [ACTIVATION_RELU] = "relu", [ACTIVATION_SILU] = "silu", [ACTIVATION_GELU_BLOOM] = "gelu_tanh"};
+static const char *const activation_names[] = {
+    [ACTIVATION_GELU] = "gelu", [ACTIVATION_GELU_TANH] = "gelu_tanh", [ACTIVATION_QUICK_GELU] = "quick_gelu",
+    [ACTIVATION_RELU] = "relu", [ACTIVATION_SILU] = "silu",           [ACTIVATION_GELU_BLOOM] = "gelu_tanh"};
 
 /* Windows of the layers, runs of equal ones together: "32 (layers 1-4)". */
 static void print_windows(const struct decoder *d)
@@ -76,7 +79,8 @@ static void print_setting(int *first, const char *format, ...)
 /* What blocks do beside attention and MLP; one line stands for all, as families have it. */
 static void print_blocks(const struct decoder *d)
 {
-    static const char *const residuals[] = {[RESIDUAL_SEQUENTIAL] = "sequential", [RESIDUAL_PARALLEL] = "parallel", [RESIDUAL_POST] = "norms behind"};
+    static const char *const residuals[] = {
+        [RESIDUAL_SEQUENTIAL] = "sequential", [RESIDUAL_PARALLEL] = "parallel", [RESIDUAL_POST] = "norms behind"};
     static const char *const norms[] = {
         [NORM_LAYER] = "layer norm", [NORM_RMS] = "rms norm", [NORM_RMS_OUTSIDE] = "rms norm", [NORM_LENGTH] = "scale norm"};
     const struct block *b = &d->blocks[0];
@@ -136,15 +140,18 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Operations a second of y = x w^T in this kernel set with the model's own up projection, best of several; 0 with *e on failure. */
+/* Operations a second of y = x w^T in this kernel set with the model's own up projection, best of several; 0 with *e on failure.
+ */
 static double product_rate(struct kernels *k, const struct decoder *d, int positions, struct error *e)
 {
     const struct weight_part *part = &d->blocks[0].up.weight;
     struct rows shape = {1, positions < 256 ? positions : 256};
     size_t in = part->columns, out = part->groups * part->rows, inputs = (size_t)shape.count * in;
-    struct buffer *x = k->create(k, ROLE_ACTIVATION, inputs, e), *y = x ? k->create(k, ROLE_ACTIVATION, (size_t)shape.count * out, e) : NULL;
+    struct buffer *x = k->create(k, ROLE_ACTIVATION, inputs, e),
+                  *y = x ? k->create(k, ROLE_ACTIVATION, (size_t)shape.count * out, e) : NULL;
     struct weight *w = y ? k->weight_load(k, WEIGHT_MATRIX, part, 1, e) : NULL;
-    double *ones = calloc(inputs, sizeof *ones), operations = 2.0 * shape.count * (double)in * (double)out, best = 0, started = seconds();
+    double *ones = calloc(inputs, sizeof *ones), operations = 2.0 * shape.count * (double)in * (double)out, best = 0,
+           started = seconds();
 
     if (!w || !ones) {
         if (w)
@@ -173,7 +180,8 @@ end:
 
 static int print_estimate(const struct decoder *d, long length, const char *dtype, size_t memory, struct error *e)
 {
-    struct engine_options options = {.positions = (int)length - 1, .memory = memory, .keep = KEEP_AUTO, .resident = -1, .seed = 1};
+    struct engine_options options = {
+        .positions = (int)length - 1, .memory = memory, .keep = KEEP_AUTO, .resident = -1, .seed = 1};
     struct kernels *k = kernels_open(dtype, e);
     struct memory_plan plan;
     char text[256];
@@ -185,7 +193,8 @@ static int print_estimate(const struct decoder *d, long length, const char *dtyp
     printf("\nof a run with --length %ld --dtype %s\n", length, dtype);
     printf("kernels        %s\n", k->name);
     if (d->position_limit > 0 && length - 1 > d->position_limit) {
-        printf("refused        there are learned positions for %d inputs (expected --length %d at most)\n", d->position_limit, d->position_limit + 1);
+        printf("refused        there are learned positions for %d inputs (expected --length %d at most)\n", d->position_limit,
+               d->position_limit + 1);
         rc = 0;
         goto end;
     }
@@ -195,7 +204,8 @@ static int print_estimate(const struct decoder *d, long length, const char *dtyp
     rate = product_rate(k, d, (int)length - 1, e);
     if (rate == 0)
         goto end;
-    printf("time           at least %.3g s a segment (%.3g GFLOP at %.3g GFLOP/s)\n", plan.flops / rate, plan.flops / 1e9, rate / 1e9);
+    printf("time           at least %.3g s a segment (%.3g GFLOP at %.3g GFLOP/s)\n", plan.flops / rate, plan.flops / 1e9,
+           rate / 1e9);
     rc = 0;
 end:
     k->close(k);
@@ -222,7 +232,8 @@ static int print_model(const char *path, long length, const char *dtype, size_t 
     printf("layers         %d\nhidden         %d\nheads          %d of size %d", d->layers, d->hidden, d->heads, d->head_size);
     if (d->kv_heads != d->heads)
         printf(", %d for keys and values", d->kv_heads);
-    printf("\nmlp            %d, %s%s\n", d->mlp, activation_names[d->blocks[0].activation], d->blocks[0].gate.weight.data ? ", gated" : "");
+    printf("\nmlp            %d, %s%s\n", d->mlp, activation_names[d->blocks[0].activation],
+           d->blocks[0].gate.weight.data ? ", gated" : "");
     print_blocks(d);
     printf("head           %s\n", d->tied ? "tied to the embedding" : "of its own");
     printf("positions      %s\n", d->position_text);
@@ -261,7 +272,8 @@ int main_info(int argc, char **argv)
         switch (option) {
         case ARGUMENT_HELP: help_print(stdout, &help); goto end;
         case ARGUMENT_OPERAND:
-            rc = models.count ? fail(&e, "%s: one argument too many (expected one MODEL)", value) : text_list_add(&models, value, &e);
+            rc = models.count ? fail(&e, "%s: one argument too many (expected one MODEL)", value)
+                              : text_list_add(&models, value, &e);
             break;
         case OPTION_LENGTH: rc = read_whole("--length", value, 2, 1L << 30, &length, &e); break;
         case OPTION_DTYPE:

@@ -4,7 +4,8 @@
 
 /* Installs the handlers. */
 void interrupt_watch(void);
-/* The same for work that cannot stop halfway: the first signal ends the program at once. What is half written is removed, as after a second. */
+/* The same for work that cannot stop halfway: the first signal ends the program at once. What is half written is removed, as
+ * after a second. */
 void interrupt_end(void);
 /* 1 after the first signal. */
 int interrupt_wanted(void);

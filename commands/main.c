@@ -35,20 +35,23 @@ static void print_help(FILE *f)
     fputs("usage: reach VERB [arguments]\n\nMeasures how far back a language model looks.\n\nVerbs:\n", f);
     for (int i = 0; i < VERBS; i++)
         fprintf(f, "  %-9s %s\n", verbs[i].name, verbs[i].summary);
-    fputs("\n`reach VERB --help` tells all about one. `man reach` is the manual (`man -l doc/reach.1` before `make install`).\n", f);
+    fputs("\n`reach VERB --help` tells all about one. `man reach` is the manual (`man -l doc/reach.1` before `make install`).\n",
+          f);
 }
 
-/* Lets waiting threads sleep: by default they spin, and on a machine with other work a run was five times slower for it. The OpenMP library
- * reads its environment when it is loaded, before main, so the program starts itself once more with the setting; the user's own wins. */
+/* Lets waiting threads sleep: by default they spin, and on a machine with other work a run was five times slower for it. The
+ * OpenMP library reads its environment when it is loaded, before main, so the program starts itself once more with the setting;
+ * the user's own wins. */
 static void wait_asleep(char **argv)
 {
-    if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME") || setenv("OMP_WAIT_POLICY", "passive", 1) != 0)
+    if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT") || getenv("KMP_BLOCKTIME") ||
+        setenv("OMP_WAIT_POLICY", "passive", 1) != 0)
         return;
     execv("/proc/self/exe", argv); /* where it fails the run is only slower */
 }
 
-/* A standard stream that the caller closed stays closed: otherwise the next file opened would take its number, and be read as standard input
- * or written as standard error. */
+/* A standard stream that the caller closed stays closed: otherwise the next file opened would take its number, and be read as
+ * standard input or written as standard error. */
 static void hold_closed_streams(void)
 {
     for (int i = STDIN_FILENO; i <= STDERR_FILENO; i++)

@@ -23,12 +23,13 @@ static const struct option_row rows[OPTION_COUNT] = {
 static const struct verb_help help = {
     .verb = "merge",
     .synopsis = "DIR... [-o DIR] [options]",
-    .description =
-        "Makes one result of the results of `reach erf --shard 1/N` to `--shard N/N`, in any order: the same files, byte for byte, as one run without --shard "
-        "writes, its command included. Means, intervals and differences are computed anew from the norms of all segments; neither models nor text are needed. "
-        "Where shards name a model or a text by different paths, those of shard 1 are taken.\n"
-        "\n"
-        "Shards of different models, text, options, types of number, devices or kernels, and shards that are missing or there twice, are refused by name.\n",
+    .description = "Makes one result of the results of `reach erf --shard 1/N` to `--shard N/N`, in any order: the same files, "
+                   "byte for byte, as one run without --shard writes, its command included. Means, intervals and differences are "
+                   "computed anew from the norms of all segments; neither models nor text are needed. Where shards name a model "
+                   "or a text by different paths, those of shard 1 are taken.\n"
+                   "\n"
+                   "Shards of different models, text, options, types of number, devices or kernels, and shards that are missing "
+                   "or there twice, are refused by name.\n",
     .options = rows,
     .option_count = OPTION_COUNT,
     .examples = "  reach erf runs/8 --tokens valid.npy --shard 1/2 -o part-1     # on one machine\n"
@@ -86,7 +87,8 @@ static int check_places(const struct merge_options *o, struct error *e)
     return 0;
 }
 
-/* Nothing that is in the folder may be lost unless --force says so; what an unfinished run left there would be gone on with over these results. */
+/* Nothing that is in the folder may be lost unless --force says so; what an unfinished run left there would be gone on with over
+ * these results. */
 static int clear_place(const struct merge_options *o, struct error *e)
 {
     static const char *const parts[] = {"erf.part", "erf.part.attention"};
@@ -138,8 +140,8 @@ static int merge(const struct merge_options *o, struct error *e)
     char **words = NULL;
     int rc = -1;
 
-    if (check_places(o, e) == 0 && shards_open(&shards, &o->folders, e) == 0 && merge_open(&r, &options, &words, &shards[0], e) == 0 &&
-        results_open(&place, o->folder, none, 1, e) == 0) {
+    if (check_places(o, e) == 0 && shards_open(&shards, &o->folders, e) == 0 &&
+        merge_open(&r, &options, &words, &shards[0], e) == 0 && results_open(&place, o->folder, none, 1, e) == 0) {
         options.formats = o->formats;
         rc = merge_in_folder(&r, o, shards, e);
     }

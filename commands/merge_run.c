@@ -64,7 +64,8 @@ static struct kernels *named_kernels(const struct shard *s, struct error *e)
     return k;
 }
 
-static int copy_text(char *out, size_t size, const struct shard *s, const struct result_model *m, const char *name, struct error *e)
+static int copy_text(char *out, size_t size, const struct shard *s, const struct result_model *m, const char *name,
+                     struct error *e)
 {
     const char *value = shard_text(s, m, name, e);
 
@@ -93,34 +94,41 @@ static struct decoder *describe_decoder(const struct shard *s, const struct resu
 
     if (!d)
         fail(e, "out of memory");
-    else if (copy_text(d->family, sizeof d->family, s, m, "family", e) == 0 && copy_text(d->position_text, sizeof d->position_text, s, m, "position_encoding", e) == 0 &&
+    else if (copy_text(d->family, sizeof d->family, s, m, "family", e) == 0 &&
+             copy_text(d->position_text, sizeof d->position_text, s, m, "position_encoding", e) == 0 &&
              copy_whole(&d->layers, s, m, "layers", 1, e) == 0 && copy_whole(&d->heads, s, m, "heads", 1, e) == 0 &&
              copy_whole(&d->kv_heads, s, m, "kv_heads", 1, e) == 0 && copy_whole(&d->head_size, s, m, "head_size", 1, e) == 0 &&
              copy_whole(&d->hidden, s, m, "hidden", 1, e) == 0 && copy_whole(&d->vocabulary, s, m, "vocabulary", 1, e) == 0 &&
-             (!result_attribute(m, "not_understood") || copy_text(d->not_understood, sizeof d->not_understood, s, m, "not_understood", e) == 0))
+             (!result_attribute(m, "not_understood") ||
+              copy_text(d->not_understood, sizeof d->not_understood, s, m, "not_understood", e) == 0))
         return d;
     decoder_close(d);
     return NULL;
 }
 
-static int open_model(struct erf_model *m, const struct erf_options *o, const struct shard *s, const struct result_model *from, struct error *e)
+static int open_model(struct erf_model *m, const struct erf_options *o, const struct shard *s, const struct result_model *from,
+                      struct error *e)
 {
     struct segments *cut = &m->segments;
     long length, stride, segments;
     const char *noise;
 
     if (!(m->decoder = describe_decoder(s, from, e)) || copy_text(m->digest, sizeof m->digest, s, from, "digest", e) != 0 ||
-        copy_text(m->tokens_digest, sizeof m->tokens_digest, s, from, "tokens_digest", e) != 0 || copy_whole(&m->bos, s, from, "bos", 0, e) != 0 ||
-        copy_whole(&m->train_length, s, from, "train_length", 0, e) != 0 || shard_whole(&m->cone, s, from, "cone", 0, 1L << 40, e) != 0 ||
-        copy_whole(&cut->overlapping, s, from, "overlapping", 0, e) != 0 || shard_whole(&stride, s, from, "stride", 0, 1L << 40, e) != 0 ||
-        shard_whole(&length, s, from, "length", 2, 1L << 30, e) != 0 || shard_whole(&segments, s, from, "run_segments", 1, 1L << 40, e) != 0)
+        copy_text(m->tokens_digest, sizeof m->tokens_digest, s, from, "tokens_digest", e) != 0 ||
+        copy_whole(&m->bos, s, from, "bos", 0, e) != 0 || copy_whole(&m->train_length, s, from, "train_length", 0, e) != 0 ||
+        shard_whole(&m->cone, s, from, "cone", 0, 1L << 40, e) != 0 ||
+        copy_whole(&cut->overlapping, s, from, "overlapping", 0, e) != 0 ||
+        shard_whole(&stride, s, from, "stride", 0, 1L << 40, e) != 0 ||
+        shard_whole(&length, s, from, "length", 2, 1L << 30, e) != 0 ||
+        shard_whole(&segments, s, from, "run_segments", 1, 1L << 40, e) != 0)
         return -1;
     cut->length = (size_t)length;
     cut->stride = (size_t)stride;
     cut->count = m->run_segments = (size_t)segments;
     if ((o->layer == LAYER_ALL && (size_t)m->decoder->layers > s->heads.model_count) ||
         (o->attention && (from->layers != (size_t)m->decoder->layers || from->heads != (size_t)m->decoder->heads)))
-        return fail(e, "%s: does not hold what its command says of the %d layers and %d heads of %s", s->path, m->decoder->layers, m->decoder->heads, from->name);
+        return fail(e, "%s: does not hold what its command says of the %d layers and %d heads of %s", s->path, m->decoder->layers,
+                    m->decoder->heads, from->name);
     if (from->positions != cut->length - 1)
         return fail(e, "%s: %s has norms of %zu positions (expected %zu)", s->path, from->name, from->positions, cut->length - 1);
     if (!(cut->start = calloc(cut->count, sizeof *cut->start)))
@@ -177,7 +185,8 @@ int merge_open(struct erf_run *r, struct erf_options *o, char ***words, const st
 /* ---- the data ---- */
 
 /* Copies one field of a shard to its place. */
-static int take_field(struct erf_model *m, struct erf_target *t, struct erf_field *f, const struct result_model *from, size_t first)
+static int take_field(struct erf_model *m, struct erf_target *t, struct erf_field *f, const struct result_model *from,
+                      size_t first)
 {
     size_t n = t->length - 1;
 
@@ -203,8 +212,10 @@ static int check_segments(const struct shard *s, const struct result_model *from
         int usable = isfinite(from->logprob[i]) && curve_share(share, from->norm + i * n, n) == 0;
 
         if (usable != (from->status[i] == SEGMENT_DONE))
-            rc = fail(e, "%s: %s, target %zu, layer %zu: the status of segment %zu is %d, and its norms and log p are%s such as are used (expected %s)", s->path,
-                      from->name, n + 1, from->layer, i, from->status[i], usable ? "" : " not", usable ? "1" : "2");
+            rc = fail(e,
+                      "%s: %s, target %zu, layer %zu: the status of segment %zu is %d, and its norms and log p are%s such as are "
+                      "used (expected %s)",
+                      s->path, from->name, n + 1, from->layer, i, from->status[i], usable ? "" : " not", usable ? "1" : "2");
     }
     free(share);
     return rc;
@@ -216,9 +227,12 @@ static int take_attention(struct erf_model *m, const struct shard *s, const stru
     size_t count = from->layers * from->heads * from->positions;
     long measured, used;
 
-    if (!from->attention_high || !from->attention_low || from->layers != (size_t)m->decoder->layers || from->heads != (size_t)m->decoder->heads)
-        return fail(e, "%s: %s lacks the attention of its %d layers and %d heads", s->path, from->name, m->decoder->layers, m->decoder->heads);
-    if (shard_whole(&measured, s, from, "attention_segments", 0, (long)from->segments, e) != 0 || shard_whole(&used, s, from, "attention_used", 0, measured, e) != 0)
+    if (!from->attention_high || !from->attention_low || from->layers != (size_t)m->decoder->layers ||
+        from->heads != (size_t)m->decoder->heads)
+        return fail(e, "%s: %s lacks the attention of its %d layers and %d heads", s->path, from->name, m->decoder->layers,
+                    m->decoder->heads);
+    if (shard_whole(&measured, s, from, "attention_segments", 0, (long)from->segments, e) != 0 ||
+        shard_whole(&used, s, from, "attention_used", 0, measured, e) != 0)
         return -1;
     for (size_t i = 0; i < count; i++)
         a->sum[i] += (unsigned __int128)from->attention_high[i] << 64 | from->attention_low[i];
@@ -246,9 +260,10 @@ static int fill_from(struct erf_run *r, const struct shard *s, struct error *e)
                 int is_main = t == 0 && k == 0;
 
                 if (!from || strcmp(from->name, m->argument->name) != 0 || from->target != (is_main ? 0 : target->length) ||
-                    from->layer != (size_t)target->fields[k].layer || from->positions != target->length - 1 || from->segments != count ||
-                    take_field(m, target, &target->fields[k], from, first) != 0) {
-                    fail(e, "%s: does not hold what its command says of %s, target %zu, layer %d", s->path, m->argument->name, target->length, target->fields[k].layer);
+                    from->layer != (size_t)target->fields[k].layer || from->positions != target->length - 1 ||
+                    from->segments != count || take_field(m, target, &target->fields[k], from, first) != 0) {
+                    fail(e, "%s: does not hold what its command says of %s, target %zu, layer %d", s->path, m->argument->name,
+                         target->length, target->fields[k].layer);
                     goto end;
                 }
                 if (check_segments(s, from, e) != 0 || (is_main && r->options->attention && take_attention(m, s, from, e) != 0))

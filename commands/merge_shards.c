@@ -19,7 +19,8 @@ const char *shard_text(const struct shard *s, const struct result_model *m, cons
     return value;
 }
 
-int shard_whole(long *out, const struct shard *s, const struct result_model *m, const char *name, long low, long high, struct error *e)
+int shard_whole(long *out, const struct shard *s, const struct result_model *m, const char *name, long low, long high,
+                struct error *e)
 {
     const char *value = shard_text(s, m, name, e);
     char *end;
@@ -28,7 +29,8 @@ int shard_whole(long *out, const struct shard *s, const struct result_model *m, 
         return -1;
     *out = strtol(value, &end, 10);
     if (end == value || *end || *out < low || *out > high)
-        return fail(e, "%s: the attribute %s of %s is \"%.40s\" (expected a whole number from %ld to %ld)", s->path, name, m->name, value, low, high);
+        return fail(e, "%s: the attribute %s of %s is \"%.40s\" (expected a whole number from %ld to %ld)", s->path, name,
+                    m->name, value, low, high);
     return 0;
 }
 
@@ -45,17 +47,22 @@ static int read_number(struct shard *s, struct error *e)
         if (m->target)
             continue;
         if (!text)
-            return fail(e, "%s: is no shard (expected a result of reach erf --shard I/N; a whole one has nothing to be merged with)", s->path);
+            return fail(e,
+                        "%s: is no shard (expected a result of reach erf --shard I/N; a whole one has nothing to be merged with)",
+                        s->path);
         if (sscanf(text, "%ld/%ld", &s->number, &s->of) != 2)
             s->of = 0;
         snprintf(again, sizeof again, "%ld/%ld", s->number, s->of);
-        if (strcmp(text, again) != 0 || s->number < 1 || s->number > s->of || strcmp(text, result_attribute(&s->heads.models[0], "shard")) != 0)
-            return fail(e, "%s: the attribute shard of %s is \"%.40s\" (expected I/N, the same for all models)", s->path, m->name, text);
-        if (shard_whole(&first, s, m, "shard_first", 0, 1L << 40, e) != 0 || shard_whole(&segments, s, m, "run_segments", 1, 1L << 40, e) != 0)
+        if (strcmp(text, again) != 0 || s->number < 1 || s->number > s->of ||
+            strcmp(text, result_attribute(&s->heads.models[0], "shard")) != 0)
+            return fail(e, "%s: the attribute shard of %s is \"%.40s\" (expected I/N, the same for all models)", s->path, m->name,
+                        text);
+        if (shard_whole(&first, s, m, "shard_first", 0, 1L << 40, e) != 0 ||
+            shard_whole(&segments, s, m, "run_segments", 1, 1L << 40, e) != 0)
             return -1;
         if (erf_shard(&begin, (size_t)segments, s->number, s->of) != m->segments || begin != (size_t)first)
-            return fail(e, "%s: holds %zu segments of %s from %ld on, which are not those of shard %ld/%ld of %ld", s->path, m->segments, m->name, first,
-                        s->number, s->of, segments);
+            return fail(e, "%s: holds %zu segments of %s from %ld on, which are not those of shard %ld/%ld of %ld", s->path,
+                        m->segments, m->name, first, s->number, s->of, segments);
     }
     return 0;
 }
@@ -78,7 +85,8 @@ static int open_shard(struct shard *s, struct error *e)
 /* Attributes in which shards of one run differ. */
 static int may_differ(const char *name)
 {
-    static const char *const names[] = {"path", "segments", "excluded", "shard", "shard_first", "attention_segments", "attention_used"};
+    static const char *const names[] = {"path",        "segments",           "excluded",      "shard",
+                                        "shard_first", "attention_segments", "attention_used"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
@@ -87,16 +95,19 @@ static int may_differ(const char *name)
 }
 
 /* 0 if all attributes of x are in y with the same values. */
-static int compare_attributes(const struct shard *a, const struct shard *b, const struct result_model *x, const struct result_model *y, struct error *e)
+static int compare_attributes(const struct shard *a, const struct shard *b, const struct result_model *x,
+                              const struct result_model *y, struct error *e)
 {
     static const char *const causes[] = {"digest", "tokens_digest"}; /* of most other differences, so they are named first */
     enum { CAUSES = sizeof causes / sizeof *causes };
 
     for (size_t i = 0; i < CAUSES + x->attribute_count; i++) {
-        const char *name = i < CAUSES ? causes[i] : x->attributes[i - CAUSES].name, *here = result_attribute(x, name), *there = result_attribute(y, name);
+        const char *name = i < CAUSES ? causes[i] : x->attributes[i - CAUSES].name, *here = result_attribute(x, name),
+                   *there = result_attribute(y, name);
 
         if (here && !may_differ(name) && (!there || strcmp(here, there) != 0))
-            return fail(e, "%s: %s of %s is %.80s, and in %s %.80s (expected shards of one run)", a->folder, name, x->name, here, b->folder, there ? there : "nothing");
+            return fail(e, "%s: %s of %s is %.80s, and in %s %.80s (expected shards of one run)", a->folder, name, x->name, here,
+                        b->folder, there ? there : "nothing");
     }
     return 0;
 }
@@ -132,26 +143,35 @@ static int compare(const struct shard *a, const struct shard *b, struct error *e
     int rc;
 
     if (a->of != b->of)
-        return fail(e, "%s: is shard %ld of %ld, and %s shard %ld of %ld (expected shards of one run)", a->folder, a->number, a->of, b->folder, b->number, b->of);
+        return fail(e, "%s: is shard %ld of %ld, and %s shard %ld of %ld (expected shards of one run)", a->folder, a->number,
+                    a->of, b->folder, b->number, b->of);
     if (a->number == b->number)
         return fail(e, "%s: is shard %ld of %ld, and so is %s (expected each once)", a->folder, a->number, a->of, b->folder);
     if (strcmp(x->version, y->version) != 0)
-        return fail(e, "%s: was written by reach %.40s, and %s by %.40s (expected one version)", a->folder, x->version, b->folder, y->version);
+        return fail(e, "%s: was written by reach %.40s, and %s by %.40s (expected one version)", a->folder, x->version, b->folder,
+                    y->version);
     for (size_t i = 0; i < x->model_count && i < y->model_count; i++) {
         const struct result_model *m = &x->models[i], *n = &y->models[i];
 
         if (strcmp(m->name, n->name) != 0)
-            return fail(e, "%s: has the model %s where %s has %s (expected shards of one run)", a->folder, m->name, b->folder, n->name);
+            return fail(e, "%s: has the model %s where %s has %s (expected shards of one run)", a->folder, m->name, b->folder,
+                        n->name);
         if (compare_attributes(a, b, m, n, e) != 0 || compare_attributes(b, a, n, m, e) != 0)
             return -1;
-        if (m->target != n->target || m->layer != n->layer || m->positions != n->positions || m->wide != n->wide || m->layers != n->layers || m->heads != n->heads)
-            return fail(e, "%s: holds other targets, layers or attention of %s than %s (expected shards of one run)", a->folder, m->name, b->folder);
+        if (m->target != n->target || m->layer != n->layer || m->positions != n->positions || m->wide != n->wide ||
+            m->layers != n->layers || m->heads != n->heads)
+            return fail(e, "%s: holds other targets, layers or attention of %s than %s (expected shards of one run)", a->folder,
+                        m->name, b->folder);
     }
     if (x->model_count != y->model_count)
-        return fail(e, "%s: holds %zu models, targets and layers, and %s %zu (expected shards of one run)", a->folder, x->model_count, b->folder, y->model_count);
+        return fail(e, "%s: holds %zu models, targets and layers, and %s %zu (expected shards of one run)", a->folder,
+                    x->model_count, b->folder, y->model_count);
     here = options_text(a, e);
     there = here ? options_text(b, e) : NULL;
-    rc = !there ? -1 : strcmp(here, there) == 0 ? 0 : fail(e, "%s: is of \"%.100s\", and %s of \"%.100s\" (expected shards of one run)", a->folder, here, b->folder, there);
+    rc = !there                     ? -1
+         : strcmp(here, there) == 0 ? 0
+                                    : fail(e, "%s: is of \"%.100s\", and %s of \"%.100s\" (expected shards of one run)",
+                                           a->folder, here, b->folder, there);
     free(here);
     free(there);
     return rc;
@@ -205,7 +225,8 @@ int shards_open(struct shard **out, const struct text_list *folders, struct erro
     qsort(s, (size_t)count, sizeof *s, by_number);
     for (int i = 1; i < count; i++)
         if (s[i].number == s[i - 1].number)
-            return fail(e, "%s: is shard %ld of %ld, and so is %s (expected each once)", s[i].folder, s[i].number, s[i].of, s[i - 1].folder);
+            return fail(e, "%s: is shard %ld of %ld, and so is %s (expected each once)", s[i].folder, s[i].number, s[i].of,
+                        s[i - 1].folder);
     return check_all(s, count, e);
 }
 

@@ -7,7 +7,8 @@
 
 int run_text_read(struct run_text *r, const struct text_list *text, const struct text_list *tokens, struct error *e)
 {
-    return text->count ? text_read(&r->text, text->item, text->count, e) : tokens_read_files(&r->tokens, tokens->item, tokens->count, e);
+    return text->count ? text_read(&r->text, text->item, text->count, e)
+                       : tokens_read_files(&r->tokens, tokens->item, tokens->count, e);
 }
 
 void run_text_free(struct run_text *r)
@@ -25,14 +26,18 @@ int model_text_open(struct model_text *m, const struct decoder *d, const char *p
         return -1;
     if (!m->tokenizer)
         return d->vocabulary == 256 ? 0
-                                    : fail(e, "%s: has a vocabulary of %d and no tokenizer to read text with (expected tokenizer.json, or vocab.json and "
-                                              "merges.txt, with the model; or --tokens FILE)",
+                                    : fail(e,
+                                           "%s: has a vocabulary of %d and no tokenizer to read text with (expected "
+                                           "tokenizer.json, or vocab.json and merges.txt, with the model; or --tokens FILE)",
                                            path, d->vocabulary);
     m->adds_bos = tokenizer_adds_bos(m->tokenizer);
     if (tokenizer_bos(m->tokenizer) >= 0)
         m->bos = tokenizer_bos(m->tokenizer);
     if (m->adds_bos && m->bos < 0)
-        return fail(e, "%s: its tokenizer puts a beginning-of-text token before texts, and names none (expected bos_token in tokenizer_config.json)", path);
+        return fail(e,
+                    "%s: its tokenizer puts a beginning-of-text token before texts, and names none (expected bos_token in "
+                    "tokenizer_config.json)",
+                    path);
     return 0;
 }
 

@@ -59,7 +59,10 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
         const char *text = texts->item[i], *equals = strchr(text, '=');
 
         if (text[0] == '-') {
-            fail(e, "%s: is neither an option nor a model (expected MODEL or NAME=MODEL; options have two dashes, but for -o and -h)", text);
+            fail(
+                e,
+                "%s: is neither an option nor a model (expected MODEL or NAME=MODEL; options have two dashes, but for -o and -h)",
+                text);
             goto end;
         }
         if (text[0] == 0) {
@@ -94,7 +97,8 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
     for (int i = 0; i < texts->count; i++)
         for (int j = 0; named[i] && j < i; j++)
             if (named[j] && strcmp(models[i].name, models[j].name) == 0) {
-                fail(e, "%s: the name \"%s\" is given twice (expected a name of its own for each model)", texts->item[i], models[i].name);
+                fail(e, "%s: the name \"%s\" is given twice (expected a name of its own for each model)", texts->item[i],
+                     models[i].name);
                 goto end;
             }
     for (int i = 0; i < texts->count; i++) {
@@ -174,8 +178,8 @@ int model_verify(char **line, char digest[33], const struct decoder *d, struct e
         snprintf(checksums, sizeof checksums, ", %zu checksum%s right", v.right, v.right == 1 ? " is" : "s are");
     if (v.unguarded)
         snprintf(checksums + strlen(checksums), sizeof checksums - strlen(checksums), ", %zu without one", v.unguarded);
-    if (asprintf(line, "%zu file%s of %.1f MB read, all numbers of %zu tensors are finite%s; digest %s", v.files, v.files == 1 ? "" : "s", (double)v.bytes / 1e6,
-                 v.tensors, checksums, digest) < 0) {
+    if (asprintf(line, "%zu file%s of %.1f MB read, all numbers of %zu tensors are finite%s; digest %s", v.files,
+                 v.files == 1 ? "" : "s", (double)v.bytes / 1e6, v.tensors, checksums, digest) < 0) {
         *line = NULL;
         return fail(e, "%s: out of memory", d->path);
     }

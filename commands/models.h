@@ -11,21 +11,27 @@ struct model_argument {
     const char *path; /* borrowed from the arguments */
 };
 
-/* Reads NAME=PATH or PATH each. A text before the first `=` is a name unless it holds a slash. The default name is the last part of the path; default
- * names that occur again get -2, -3 ... The caller frees *out. Errors are wrong usage. */
+/* Reads NAME=PATH or PATH each. A text before the first `=` is a name unless it holds a slash. The default name is the last part
+ * of the path; default names that occur again get -2, -3 ... The caller frees *out. Errors are wrong usage. */
 int model_arguments(struct model_argument **out, const struct text_list *texts, struct error *e) MUST_USE;
 
 /* The option of all verbs that open a model, as their tables list it. */
-#define STRICT_ROW {"strict", NULL, "refuse a model whose config.json has a key that is not understood; without it a line on standard error names the key"}
+#define STRICT_ROW \
+    { \
+        "strict", NULL, \
+            "refuse a model whose config.json has a key that is not understood; without it a line on standard error names the " \
+            "key" \
+    }
 
-/* Opens the model and tells what people should know of how its checkpoint was read; `strict` refuses one with keys that are not understood. The caller
- * closes it. NULL on failure. */
+/* Opens the model and tells what people should know of how its checkpoint was read; `strict` refuses one with keys that are not
+ * understood. The caller closes it. NULL on failure. */
 struct decoder *model_open(const char *path, int strict, struct progress *p, struct error *e) MUST_USE;
 
 /* XXH3-128 of the tensors' digest and the text of the config, as 32 hex digits. */
 int model_digest(char digest[33], const struct decoder *d, struct error *e) MUST_USE;
 
-/* Reads the whole checkpoint and checks it (io/verify.h); *line is what was found, with the digest, which model_digest gives; the caller frees it. */
+/* Reads the whole checkpoint and checks it (io/verify.h); *line is what was found, with the digest, which model_digest gives; the
+ * caller frees it. */
 int model_verify(char **line, char digest[33], const struct decoder *d, struct error *e) MUST_USE;
 
 #endif

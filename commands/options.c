@@ -65,7 +65,8 @@ void help_print(FILE *f, const struct verb_help *h)
     while (*line) {
         int length = (int)strcspn(line, "\n");
 
-        fprintf(f, "%s%s%s %.*s\n", first ? "usage: " : "       ", first ? "reach " : "      ", first ? h->verb : "   ", length, line);
+        fprintf(f, "%s%s%s %.*s\n", first ? "usage: " : "       ", first ? "reach " : "      ", first ? h->verb : "   ", length,
+                line);
         first = 0;
         line += length + (line[length] == '\n');
     }
@@ -76,7 +77,8 @@ void help_print(FILE *f, const struct verb_help *h)
     fputs("\nOptions:\n", f);
     for (size_t i = 0; i < h->option_count; i++) {
         const struct option_row *o = &h->options[i];
-        int at = fprintf(f, "  %s%s%s%s", strlen(o->name) == 1 ? "-" : "--", o->name, o->value ? " " : "", o->value ? o->value : "");
+        int at = fprintf(f, "  %s%s%s%s", strlen(o->name) == 1 ? "-" : "--", o->name, o->value ? " " : "",
+                         o->value ? o->value : "");
 
         if (at + 2 > HELP_INDENT)
             at = 0, fputc('\n', f);
@@ -121,7 +123,8 @@ int arguments_next(struct arguments *a, const struct verb_help *h, const char **
         const struct option_row *o = &h->options[i];
         const char *dashes = strlen(o->name) == 1 ? "-" : "--";
 
-        if (strncmp(o->name, text, length) != 0 || o->name[length] != 0 || dash_count != (int)strlen(dashes)) /* `--o` is no spelling of -o */
+        if (strncmp(o->name, text, length) != 0 || o->name[length] != 0 ||
+            dash_count != (int)strlen(dashes)) /* `--o` is no spelling of -o */
             continue;
         if (!o->value) {
             if (equals) {
@@ -151,7 +154,8 @@ int read_whole(const char *option, const char *text, long low, long high, long *
 
     errno = 0;
     value = strtol(text, &end, 10);
-    if (!(isdigit((unsigned char)text[0]) || (text[0] == '-' && isdigit((unsigned char)text[1]))) || *end || errno == ERANGE || value < low || value > high)
+    if (!(isdigit((unsigned char)text[0]) || (text[0] == '-' && isdigit((unsigned char)text[1]))) || *end || errno == ERANGE ||
+        value < low || value > high)
         return fail(e, "%s: \"%s\" is not valid (expected a whole number from %ld to %ld)", option, text, low, high);
     *out = value;
     return 0;
@@ -175,7 +179,8 @@ int read_between(const char *option, const char *text, double low, double high, 
     char *end;
     double value = strtod(text, &end);
 
-    if (!(isdigit((unsigned char)text[0]) || text[0] == '.' || text[0] == '-') || text[strcspn(text, "xX")] || *end || !(value > low && value < high))
+    if (!(isdigit((unsigned char)text[0]) || text[0] == '.' || text[0] == '-') || text[strcspn(text, "xX")] || *end ||
+        !(value > low && value < high))
         return fail(e, "%s: \"%s\" is not valid (expected a number above %g and below %g)", option, text, low, high);
     *out = value;
     return 0;

@@ -1,4 +1,5 @@
-/* Options of the verbs: one table a verb, from which arguments are parsed and the help is printed, so that neither can forget an option. */
+/* Options of the verbs: one table a verb, from which arguments are parsed and the help is printed, so that neither can forget an
+ * option. */
 #ifndef REACH_COMMANDS_OPTIONS_H
 #define REACH_COMMANDS_OPTIONS_H
 
@@ -14,17 +15,17 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 struct option_row {
     const char *name;
     const char *value; /* how the help calls the value: "FILE"; NULL: the option takes none */
-    const char *help;  /* what it does, unit, default; wrapped when printed */
+    const char *help; /* what it does, unit, default; wrapped when printed */
 };
 
 /* All that `reach VERB --help` says. */
 struct verb_help {
     const char *verb;
-    const char *synopsis;    /* lines behind `reach VERB`, without it */
+    const char *synopsis; /* lines behind `reach VERB`, without it */
     const char *description; /* paragraphs divided by an empty line; a line that begins with a space is kept as it is */
     const struct option_row *options;
     size_t option_count;
-    const char *examples;    /* lines */
+    const char *examples; /* lines */
 };
 
 void help_print(FILE *f, const struct verb_help *h);
@@ -34,13 +35,14 @@ enum { ARGUMENT_END = -1, ARGUMENT_ERROR = -2, ARGUMENT_HELP = -3, ARGUMENT_OPER
 struct arguments {
     int count;
     char **text;
-    int at;           /* the next one to look at */
+    int at; /* the next one to look at */
     int only_operands; /* after `--` */
 };
 
-/* The next argument: the index of its option in the help's table with *value set (NULL for an option without one), or one of the codes above
- * (ARGUMENT_OPERAND with *value the argument). `--name VALUE` and `--name=VALUE` are the same; an argument that begins with a single dash, other
- * than -o and -h, is an operand; `--` ends the options. ARGUMENT_ERROR leaves the message in *e. */
+/* The next argument: the index of its option in the help's table with *value set (NULL for an option without one), or one of the
+ * codes above (ARGUMENT_OPERAND with *value the argument). `--name VALUE` and `--name=VALUE` are the same; an argument that
+ * begins with a single dash, other than -o and -h, is an operand; `--` ends the options. ARGUMENT_ERROR leaves the message in *e.
+ */
 int arguments_next(struct arguments *a, const struct verb_help *h, const char **value, struct error *e);
 
 /* Strict readings of a whole value; `option` names it in the message. 0 or -1. */
@@ -59,7 +61,8 @@ struct text_list {
 int text_list_add(struct text_list *l, const char *item, struct error *e) MUST_USE;
 void text_list_free(struct text_list *l);
 
-/* `reach VERB: MESSAGE` on standard error, standard output flushed before; for usage with a pointer to the help. Return EXIT_FAILED, EXIT_USAGE. */
+/* `reach VERB: MESSAGE` on standard error, standard output flushed before; for usage with a pointer to the help. Return
+ * EXIT_FAILED, EXIT_USAGE. */
 int print_failure(const char *verb, const struct error *e);
 int print_usage_error(const char *verb, const struct error *e);
 

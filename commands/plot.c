@@ -23,8 +23,11 @@ enum option { OPTION_FOLDER, OPTION_THRESHOLD, OPTION_TRAIN_LENGTH, OPTION_FORMA
 
 static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_FOLDER] = {"o", "DIR", "folder for the script and the pictures (default reach-plot)"},
-    [OPTION_THRESHOLD] = {"threshold", "Q", "the threshold whose ERF is marked, 0 < Q < 1 (default: that of the first result, or 0.99)"},
-    [OPTION_TRAIN_LENGTH] = {"train-length", "N", "tokens the models were trained on, marked in the figures of summary.csv and ppl.csv, which do not say it"},
+    [OPTION_THRESHOLD] = {"threshold", "Q",
+                          "the threshold whose ERF is marked, 0 < Q < 1 (default: that of the first result, or 0.99)"},
+    [OPTION_TRAIN_LENGTH] =
+        {"train-length", "N",
+         "tokens the models were trained on, marked in the figures of summary.csv and ppl.csv, which do not say it"},
     [OPTION_FORMAT] = {"format", "LIST", "pictures to draw: png, svg, pdf, several with commas (default png)"},
     [OPTION_FORCE] = {"force", NULL, "overwrite the figure in DIR"},
 };
@@ -35,15 +38,15 @@ static const struct verb_help help = {
     .description = "Draws saved results into one figure. What is drawn follows from the RESULTs:\n"
                    "\n"
                    "  a folder of `reach erf`, its erf.h5 or curve.csv\n"
-                   "        the curves (erf.gp). Models of the same name in several results are told apart by their folders. Curves of different lengths are set "
-                   "at the same target, on the right.\n"
+                   "        the curves (erf.gp). Models of the same name in several results are told apart by their folders. "
+                   "Curves of different lengths are set at the same target, on the right.\n"
                    "  summary.csv of `reach erf`\n"
                    "        a ladder: ERF at every threshold, a row a model (ladder.gp)\n"
                    "  ppl.csv of `reach ppl`\n"
                    "        perplexity over the context, or the window of cached inference, a line a model (ppl.gp)\n"
                    "  trf.csv of `reach trf`, with results of `reach erf`\n"
-                   "        theoretical fields beside the measured ones, matched by name (fields.gp): TRF(eps) with eps nearest to 1 - Q beside ERF(Q), whose interval "
-                   "is that of the curve's band\n",
+                   "        theoretical fields beside the measured ones, matched by name (fields.gp): TRF(eps) with eps nearest "
+                   "to 1 - Q beside ERF(Q), whose interval is that of the curve's band\n",
     .options = rows,
     .option_count = OPTION_COUNT,
     .examples = "  reach plot reach-erf --format svg,pdf\n  reach plot runs/7-erf runs/8-erf/erf.h5 old/curve.csv -o compare\n"
@@ -58,7 +61,7 @@ struct collection {
     size_t count;
     double threshold; /* of the first result; 0: none */
     struct text_list tables; /* paths of tables that are not curves */
-    enum table_kind kind;    /* of all of them */
+    enum table_kind kind; /* of all of them */
 };
 
 /* Room for one more curve of n positions; NULL on failure. The three arrays lie in one block, c first. */
@@ -112,7 +115,8 @@ static int collect_h5(struct collection *all, const char *path, struct error *e)
 
         if (m->target)
             continue; /* layers and shorter targets have figures of their own */
-        const char *train_length = result_attribute(m, "train_length"), *threshold = result_attribute(m, "main_threshold"), *cone = result_attribute(m, "cone");
+        const char *train_length = result_attribute(m, "train_length"), *threshold = result_attribute(m, "main_threshold"),
+                   *cone = result_attribute(m, "cone");
         double *c = add_curve(all, m->name, path, m->positions, e);
 
         if (!c)
@@ -172,7 +176,8 @@ static int collect_csv(struct collection *all, const char *path, struct error *e
             fail(e, "%s: has no column %s (expected curve.csv of `reach erf`)", path, names[i]);
             goto end;
         }
-    for (size_t first = 0, last, main = 0; first < t.rows; first = last) { /* rows first..last-1 are one curve, and `main` on the first of its model */
+    for (size_t first = 0, last, main = 0; first < t.rows;
+         first = last) { /* rows first..last-1 are one curve, and `main` on the first of its model */
         const char *name = t.cell[first * t.columns + (size_t)column[0]];
         double *c;
         size_t n;
@@ -185,7 +190,8 @@ static int collect_csv(struct collection *all, const char *path, struct error *e
                 (position == 1 ? last != first : (size_t)position != last - first + 1)) {
                 if (last > first && strcmp(t.cell[last * t.columns + (size_t)column[1]], "1") == 0)
                     break; /* the next curve of the same model */
-                fail(e, "%s: row %zu has position \"%s\" (expected %zu)", path, last + 1, t.cell[last * t.columns + (size_t)column[1]], last - first + 1);
+                fail(e, "%s: row %zu has position \"%s\" (expected %zu)", path, last + 1,
+                     t.cell[last * t.columns + (size_t)column[1]], last - first + 1);
                 goto end;
             }
         }
@@ -223,7 +229,8 @@ static int collect(struct collection *all, const char *result, struct error *e)
         if ((kind == TABLE_CURVES || kind == TABLE_LADDER) && results_check_finished(result, e) != 0)
             return -1;
         if (kind == TABLE_CURVES)
-            return length > 4 && strcmp(result + length - 4, ".csv") == 0 ? collect_csv(all, result, e) : collect_h5(all, result, e);
+            return length > 4 && strcmp(result + length - 4, ".csv") == 0 ? collect_csv(all, result, e)
+                                                                          : collect_h5(all, result, e);
         if (all->tables.count && kind != all->kind)
             return fail(e, "%s: is another kind of table than %s (expected tables of one kind)", result, all->tables.item[0]);
         all->kind = kind;
@@ -274,13 +281,14 @@ static int tell_apart(struct collection *all, struct error *e)
 /* How the figure is called. */
 static const char *stem_of(const struct collection *all)
 {
-    static const char *const stems[] = {[TABLE_CURVES] = "erf", [TABLE_FIELDS] = "fields", [TABLE_LADDER] = "ladder", [TABLE_PERPLEXITY] = "ppl"};
+    static const char *const stems[] = {
+        [TABLE_CURVES] = "erf", [TABLE_FIELDS] = "fields", [TABLE_LADDER] = "ladder", [TABLE_PERPLEXITY] = "ppl"};
 
     return stems[all->tables.count ? all->kind : TABLE_CURVES];
 }
 
-static int draw(struct collection *all, const char *folder, double threshold, int train_length, const char *formats, int force, const struct text_list *results,
-                struct error *e)
+static int draw(struct collection *all, const char *folder, double threshold, int train_length, const char *formats, int force,
+                const struct text_list *results, struct error *e)
 {
     static const double standard[] = {0.5, 0.9, 0.95, 0.99, 0.999};
     double thresholds[6];
@@ -327,7 +335,8 @@ static int draw(struct collection *all, const char *folder, double threshold, in
     else if (all->kind == TABLE_FIELDS)
         rc = plot_fields(folder, &all->tables, all->curves, all->count, thresholds[0], comments, formats, e);
     else if (all->count)
-        rc = fail(e, "%s: cannot be drawn with curves (expected tables of one kind, or results of `reach erf`)", all->tables.item[0]);
+        rc = fail(e, "%s: cannot be drawn with curves (expected tables of one kind, or results of `reach erf`)",
+                  all->tables.item[0]);
     else if (all->kind == TABLE_LADDER)
         rc = plot_ladder(folder, &all->tables, thresholds[0], train_length, comments, formats, e);
     else
@@ -354,14 +363,19 @@ int main_plot(int argc, char **argv)
     while (rc == 0 && (option = arguments_next(&a, &help, &value, &e)) != ARGUMENT_END)
         switch (option) {
         case ARGUMENT_HELP: help_print(stdout, &help); goto end;
-        case ARGUMENT_OPERAND: rc = value[0] == '-' ? fail(&e, "%s: unknown option", value) : text_list_add(&results, value, &e); break;
+        case ARGUMENT_OPERAND:
+            rc = value[0] == '-' ? fail(&e, "%s: unknown option", value) : text_list_add(&results, value, &e);
+            break;
         case OPTION_FOLDER:
             folder = value;
             rc = *value ? 0 : fail(&e, "-o: is empty (expected a folder)");
             break;
         case OPTION_THRESHOLD: rc = read_between("--threshold", value, 0, 1, &threshold, &e); break;
         case OPTION_TRAIN_LENGTH: rc = read_whole("--train-length", value, 1, 1L << 30, &train_length, &e); break;
-        case OPTION_FORMAT: formats = value; rc = figure_check_formats(value, &e); break;
+        case OPTION_FORMAT:
+            formats = value;
+            rc = figure_check_formats(value, &e);
+            break;
         case OPTION_FORCE: force = 1; break;
         default: rc = -1; break;
         }

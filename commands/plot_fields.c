@@ -35,8 +35,20 @@ static struct field_row *field_named(struct fields *all, const char *label, stru
     return &all->rows[all->count++];
 }
 
-enum { COLUMN_FORMULA, COLUMN_HEAD, COLUMN_LENGTH, COLUMN_LAYERS, COLUMN_EPSILON, COLUMN_VERDICT, COLUMN_TRF_HI, COLUMN_LAYER, COLUMN_LOG10_TRF_HI, COLUMN_COUNT };
-static const char *const column_names[COLUMN_COUNT] = {"formula", "head", "length", "layers", "epsilon", "verdict", "trf_hi", "layer", "log10_trf_hi"};
+enum {
+    COLUMN_FORMULA,
+    COLUMN_HEAD,
+    COLUMN_LENGTH,
+    COLUMN_LAYERS,
+    COLUMN_EPSILON,
+    COLUMN_VERDICT,
+    COLUMN_TRF_HI,
+    COLUMN_LAYER,
+    COLUMN_LOG10_TRF_HI,
+    COLUMN_COUNT
+};
+static const char *const column_names[COLUMN_COUNT] = {"formula", "head",   "length", "layers",      "epsilon",
+                                                       "verdict", "trf_hi", "layer",  "log10_trf_hi"};
 
 struct trf_table {
     struct csv_table csv;
@@ -120,8 +132,8 @@ static int add_table(struct fields *all, const char *path, double *epsilon, long
             continue;
         value = field_of_row(&t, row);
         if (isnan(value)) {
-            fail(e, "%s: row %zu has \"%s\" as trf_hi and \"%s\" as log10_trf_hi (expected numbers, or inf)", path, row + 1, cell(&t, row, COLUMN_TRF_HI),
-                 cell(&t, row, COLUMN_LOG10_TRF_HI));
+            fail(e, "%s: row %zu has \"%s\" as trf_hi and \"%s\" as log10_trf_hi (expected numbers, or inf)", path, row + 1,
+                 cell(&t, row, COLUMN_TRF_HI), cell(&t, row, COLUMN_LOG10_TRF_HI));
             goto end;
         }
         if (depth > 1) {
@@ -153,8 +165,8 @@ static int add_curve(struct fields *all, const struct figure_curve *c, double th
     return 0;
 }
 
-int plot_fields(const char *folder, const struct text_list *tables, const struct figure_curve *curves, size_t count, double threshold,
-                const char *const *comments, const char *formats, struct error *e)
+int plot_fields(const char *folder, const struct text_list *tables, const struct figure_curve *curves, size_t count,
+                double threshold, const char *const *comments, const char *formats, struct error *e)
 {
     struct fields all = {0};
     double epsilon = 1 - threshold;

@@ -14,7 +14,9 @@ enum table_kind table_kind_of(const char *path)
     static const struct {
         const char *columns[2];
         enum table_kind kind;
-    } kinds[] = {{{"verdict", "trf_hi"}, TABLE_FIELDS}, {{"threshold", "erf"}, TABLE_LADDER}, {{"protocol", "nll"}, TABLE_PERPLEXITY}};
+    } kinds[] = {{{"verdict", "trf_hi"}, TABLE_FIELDS},
+                 {{"threshold", "erf"}, TABLE_LADDER},
+                 {{"protocol", "nll"}, TABLE_PERPLEXITY}};
     size_t length = strlen(path);
     enum table_kind kind = TABLE_CURVES;
     struct csv_table t;
@@ -62,14 +64,26 @@ static int number_cell(const struct table *t, size_t row, int column, double lea
 
     *out = *text ? strtod(text, &end) : none;
     if (*text && (end == text || *end || !(*out >= least) || isinf(*out)))
-        return fail(e, "%s: row %zu has \"%s\" as %s (expected a number of at least %g)", t->path, row + 1, text, t->csv.header[t->column[column]], least);
+        return fail(e, "%s: row %zu has \"%s\" as %s (expected a number of at least %g)", t->path, row + 1, text,
+                    t->csv.header[t->column[column]], least);
     return 0;
 }
 
 /* ---- ladders ---- */
 
-enum { LADDER_MODEL, LADDER_THRESHOLD, LADDER_ERF, LADDER_LO, LADDER_HI, LADDER_SATURATED, LADDER_TARGET, LADDER_LAYER, LADDER_COLUMNS };
-static const char *const ladder_columns[LADDER_COLUMNS] = {"model", "threshold", "erf", "erf_lo", "erf_hi", "saturated", "target", "layer"};
+enum {
+    LADDER_MODEL,
+    LADDER_THRESHOLD,
+    LADDER_ERF,
+    LADDER_LO,
+    LADDER_HI,
+    LADDER_SATURATED,
+    LADDER_TARGET,
+    LADDER_LAYER,
+    LADDER_COLUMNS
+};
+static const char *const ladder_columns[LADDER_COLUMNS] = {"model",  "threshold", "erf",    "erf_lo",
+                                                           "erf_hi", "saturated", "target", "layer"};
 
 struct ladder_data {
     struct ladder_row *rows;
@@ -145,7 +159,8 @@ static int add_ladder(struct ladder_data *d, const struct table *t, struct error
             if (!row)
                 return -1;
         }
-        if (strcmp(cell(t, i, LADDER_TARGET), cell(t, main, LADDER_TARGET)) != 0 || strcmp(cell(t, i, LADDER_LAYER), cell(t, main, LADDER_LAYER)) != 0)
+        if (strcmp(cell(t, i, LADDER_TARGET), cell(t, main, LADDER_TARGET)) != 0 ||
+            strcmp(cell(t, i, LADDER_LAYER), cell(t, main, LADDER_LAYER)) != 0)
             continue;
         if (number_cell(t, i, LADDER_THRESHOLD, 0, 0, &threshold, e) != 0 || number_cell(t, i, LADDER_ERF, 0, 0, &erf, e) != 0 ||
             number_cell(t, i, LADDER_LO, 0, erf, &lo, e) != 0 || number_cell(t, i, LADDER_HI, 0, erf, &hi, e) != 0)
@@ -160,8 +175,8 @@ static int add_ladder(struct ladder_data *d, const struct table *t, struct error
     return 0;
 }
 
-int plot_ladder(const char *folder, const struct text_list *tables, double threshold, int train_length, const char *const *comments, const char *formats,
-                struct error *e)
+int plot_ladder(const char *folder, const struct text_list *tables, double threshold, int train_length,
+                const char *const *comments, const char *formats, struct error *e)
 {
     struct table *all = calloc((size_t)tables->count, sizeof *all);
     struct ladder_data d = {0};
@@ -184,8 +199,10 @@ int plot_ladder(const char *folder, const struct text_list *tables, double thres
     if (rc == 0) {
         char subtitle[64];
 
-        snprintf(subtitle, sizeof subtitle, "Empirical receptive field; interval of ERF(%.6g)", d.threshold_count ? d.thresholds[main] : threshold);
-        rc = figure_ladder(folder, "ladder", d.rows, d.count, d.thresholds, d.threshold_count, main, train_length, subtitle, comments, formats, e);
+        snprintf(subtitle, sizeof subtitle, "Empirical receptive field; interval of ERF(%.6g)",
+                 d.threshold_count ? d.thresholds[main] : threshold);
+        rc = figure_ladder(folder, "ladder", d.rows, d.count, d.thresholds, d.threshold_count, main, train_length, subtitle,
+                           comments, formats, e);
     }
     for (int i = 0; i < opened; i++)
         csv_table_free(&all[i].csv);
@@ -254,10 +271,11 @@ static int add_perplexities(struct ppl_data *d, const struct table *t, int train
         struct ppl_line *line = line_of(d, cell(t, i, PPL_MODEL), cell(t, i, PPL_PROTOCOL), train_length, e);
         struct ppl_point p;
 
-        if (!line || number_cell(t, i, PPL_CONTEXT, 1, 0, &p.context, e) != 0 || number_cell(t, i, PPL_NLL, 0, NAN, &p.nll, e) != 0 ||
-            number_cell(t, i, PPL_ERROR, 0, NAN, &p.std_error, e) != 0)
+        if (!line || number_cell(t, i, PPL_CONTEXT, 1, 0, &p.context, e) != 0 ||
+            number_cell(t, i, PPL_NLL, 0, NAN, &p.nll, e) != 0 || number_cell(t, i, PPL_ERROR, 0, NAN, &p.std_error, e) != 0)
             return -1;
-        int cached = strcmp(cell(t, i, PPL_PROTOCOL), "cached") == 0; /* one pass over a whole text: the window is what bounds the context */
+        int cached = strcmp(cell(t, i, PPL_PROTOCOL), "cached") ==
+                     0; /* one pass over a whole text: the window is what bounds the context */
         if ((cached || p.context == 0) && number_cell(t, i, PPL_WINDOW, 1, p.context, &p.context, e) != 0)
             return -1;
         if (p.context > 0 && add_point(line, p, e) != 0)
@@ -284,7 +302,7 @@ static int name_protocols(struct ppl_data *d, const char **title, const char **a
         free((char *)d->lines[i].label);
         d->lines[i].label = label;
     }
-    *title = several || d->count == 0                             ? "Perplexity by protocol"
+    *title = several || d->count == 0                         ? "Perplexity by protocol"
              : strcmp(d->protocols[0], "last") == 0           ? "Perplexity of the last token"
              : strcmp(d->protocols[0], "nonoverlapping") == 0 ? "Perplexity in nonoverlapping blocks"
              : strcmp(d->protocols[0], "sliding") == 0        ? "Perplexity in sliding windows"
@@ -292,7 +310,8 @@ static int name_protocols(struct ppl_data *d, const char **title, const char **a
     return 0;
 }
 
-int plot_perplexity(const char *folder, const struct text_list *tables, int train_length, const char *const *comments, const char *formats, struct error *e)
+int plot_perplexity(const char *folder, const struct text_list *tables, int train_length, const char *const *comments,
+                    const char *formats, struct error *e)
 {
     struct ppl_data d = {0};
     const char *title = "", *axis = "";

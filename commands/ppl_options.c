@@ -15,24 +15,53 @@ static const size_t default_contexts[] = {128, 256, 512, 1024, 2048};
 enum { DEFAULT_CONTEXTS = sizeof default_contexts / sizeof *default_contexts };
 
 enum option {
-    OPTION_TEXT, OPTION_TOKENS, OPTION_FOLDER, OPTION_PER_TOKEN, OPTION_PROTOCOL, OPTION_CONTEXT, OPTION_STRIDE, OPTION_WINDOW, OPTION_SEGMENTS, OPTION_TRAIN_LENGTH,
-    OPTION_BIAS, OPTION_BIAS_DTYPE, OPTION_POSITIONS, OPTION_DEVICE, OPTION_DTYPE, OPTION_MEMORY, OPTION_THREADS, OPTION_STRICT, OPTION_TIMING, OPTION_FORCE, OPTION_FORMAT, OPTION_QUIET,
+    OPTION_TEXT,
+    OPTION_TOKENS,
+    OPTION_FOLDER,
+    OPTION_PER_TOKEN,
+    OPTION_PROTOCOL,
+    OPTION_CONTEXT,
+    OPTION_STRIDE,
+    OPTION_WINDOW,
+    OPTION_SEGMENTS,
+    OPTION_TRAIN_LENGTH,
+    OPTION_BIAS,
+    OPTION_BIAS_DTYPE,
+    OPTION_POSITIONS,
+    OPTION_DEVICE,
+    OPTION_DTYPE,
+    OPTION_MEMORY,
+    OPTION_THREADS,
+    OPTION_STRICT,
+    OPTION_TIMING,
+    OPTION_FORCE,
+    OPTION_FORMAT,
+    OPTION_QUIET,
     OPTION_COUNT
 };
 
 static const struct option_row rows[OPTION_COUNT] = {
-    [OPTION_TEXT] = {"text", "FILE", "text, read as `reach erf` reads it; .gz is unpacked, - is standard input; may be repeated: files are joined in order"},
-    [OPTION_TOKENS] = {"tokens", "FILE", "token ids instead of text: a file as `reach erf` takes it; 1-D is one stream (may be repeated), 2-D has a stream a row"},
+    [OPTION_TEXT] =
+        {"text", "FILE",
+         "text, read as `reach erf` reads it; .gz is unpacked, - is standard input; may be repeated: files are joined in order"},
+    [OPTION_TOKENS] = {"tokens", "FILE",
+                       "token ids instead of text: a file as `reach erf` takes it; 1-D is one stream (may be repeated), 2-D has "
+                       "a stream a row"},
     [OPTION_FOLDER] = {"o", "DIR", "write ppl.csv and the figure there (default: nothing is written)"},
     [OPTION_PER_TOKEN] = {"per-token", "FILE", "write the NLL of every target at every context there, as CSV"},
     [OPTION_PROTOCOL] = {"protocol", "NAME", "last, nonoverlapping, sliding or cached, see above (default last)"},
-    [OPTION_CONTEXT] = {"context", "N,N,...", "input tokens, several with commas (default 128,256,512,1024,2048); cached has none"},
-    [OPTION_STRIDE] = {"stride", "S", "of sliding: tokens that each window scores anew, at most the context (default half the context); of last: tokens between the targets, "
-                                       "which below the longest context lets segments overlap (default: spread over the text, without overlap)"},
-    [OPTION_WINDOW] = {"window", "N", "let every layer attend to the last N keys only, its own included (0: no window); what cached needs, "
-                                       "unless the model has windows"},
+    [OPTION_CONTEXT] = {"context", "N,N,...",
+                        "input tokens, several with commas (default 128,256,512,1024,2048); cached has none"},
+    [OPTION_STRIDE] = {"stride", "S",
+                       "of sliding: tokens that each window scores anew, at most the context (default half the context); of "
+                       "last: tokens between the targets, which below the longest context lets segments overlap (default: spread "
+                       "over the text, without overlap)"},
+    [OPTION_WINDOW] = {"window", "N",
+                       "let every layer attend to the last N keys only, its own included (0: no window); what cached needs, "
+                       "unless the model has windows"},
     [OPTION_SEGMENTS] = {"segments", "N", "of last: targets at most (default 1000; fewer when the text is shorter)"},
-    [OPTION_TRAIN_LENGTH] = {"train-length", "N", "tokens the models were trained on, marked in the figure, where a checkpoint does not say it"},
+    [OPTION_TRAIN_LENGTH] = {"train-length", "N",
+                             "tokens the models were trained on, marked in the figure, where a checkpoint does not say it"},
     [OPTION_BIAS] = BIAS_ROW,
     [OPTION_BIAS_DTYPE] = BIAS_DTYPE_ROW,
     [OPTION_POSITIONS] = POSITIONS_ROW,
@@ -41,7 +70,9 @@ static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_MEMORY] = MEMORY_ROW,
     [OPTION_THREADS] = THREADS_ROW,
     [OPTION_STRICT] = STRICT_ROW,
-    [OPTION_TIMING] = {"timing", NULL, "also write seconds_per_token to ppl.csv, which then differs from run to run (the screen always has the time)"},
+    [OPTION_TIMING] =
+        {"timing", NULL,
+         "also write seconds_per_token to ppl.csv, which then differs from run to run (the screen always has the time)"},
     [OPTION_FORCE] = {"force", NULL, "overwrite results in DIR"},
     [OPTION_FORMAT] = {"format", "LIST", "pictures to draw: png, svg, pdf, several with commas (default png)"},
     [OPTION_QUIET] = {"quiet", NULL, "no progress and no messages but errors"},
@@ -51,8 +82,8 @@ const struct verb_help ppl_help = {
     .verb = "ppl",
     .synopsis = "MODEL... (--text FILE | --tokens FILE)... [-o DIR] [options]",
     .description =
-        "Measures perplexity at several contexts: PPL = exp(mean NLL), NLL the negative natural logarithm of a target's probability. The context C is the "
-        "number of input tokens (C + 1 tokens with the target). Every target weighs the same.\n"
+        "Measures perplexity at several contexts: PPL = exp(mean NLL), NLL the negative natural logarithm of a target's "
+        "probability. The context C is the number of input tokens (C + 1 tokens with the target). Every target weighs the same.\n"
         "\n"
         "Protocols (--protocol):\n"
         "  last            N segments, of which only the last token is scored. The segments are\n"
@@ -67,9 +98,9 @@ const struct verb_help ppl_help = {
         "                  last --window keys. Not for models with learned positions.\n"
         "The last three score every token but the first of the text once, whatever the context: the same targets in every row.\n"
         "\n"
-        "Standard output is a table with a row a model and context. The standard error takes targets as independent; neighbours in one text are not "
-        "quite, so there it is somewhat too small. With several models, each is compared with the first one, target by target (paired t-test). MODEL "
-        "and NAME=MODEL are as in `reach erf`.\n"
+        "Standard output is a table with a row a model and context. The standard error takes targets as independent; neighbours "
+        "in one text are not quite, so there it is somewhat too small. With several models, each is compared with the first one, "
+        "target by target (paired t-test). MODEL and NAME=MODEL are as in `reach erf`.\n"
         "\n"
         "Written to DIR:\n"
         "  ppl.csv  the table and the differences\n"
@@ -133,12 +164,8 @@ static int parse_one(struct ppl_options *o, int option, const char *value, struc
     switch ((enum option)option) {
     case OPTION_TEXT: return text_list_add(&o->text, value, e);
     case OPTION_TOKENS: return text_list_add(&o->tokens, value, e);
-    case OPTION_FOLDER:
-        o->folder = value;
-        return *value ? 0 : fail(e, "-o: is empty (expected a folder)");
-    case OPTION_PER_TOKEN:
-        o->per_token = value;
-        return *value ? 0 : fail(e, "--per-token: is empty (expected a file)");
+    case OPTION_FOLDER: o->folder = value; return *value ? 0 : fail(e, "-o: is empty (expected a folder)");
+    case OPTION_PER_TOKEN: o->per_token = value; return *value ? 0 : fail(e, "--per-token: is empty (expected a file)");
     case OPTION_PROTOCOL: return read_protocol(o, value, e);
     case OPTION_CONTEXT: return read_contexts(o, value, e);
     case OPTION_STRIDE:
@@ -183,15 +210,19 @@ static int check_together(const struct ppl_options *o, struct error *e)
     if (o->stride && o->protocol != PROTOCOL_SLIDING && o->protocol != PROTOCOL_LAST)
         return fail(e, "--stride: is of --protocol sliding and last (the protocol is %s)", protocol_names[o->protocol]);
     if (o->segments && o->protocol != PROTOCOL_LAST)
-        return fail(e, "--segments: is of --protocol last alone (the protocol is %s, which scores the whole text)", protocol_names[o->protocol]);
+        return fail(e, "--segments: is of --protocol last alone (the protocol is %s, which scores the whole text)",
+                    protocol_names[o->protocol]);
     if (o->context_count && o->protocol == PROTOCOL_CACHED)
-        return fail(e, "--context: --protocol cached is one pass over the whole text (expected --window N, the keys that each layer attends to)");
+        return fail(e, "--context: --protocol cached is one pass over the whole text (expected --window N, the keys that each "
+                       "layer attends to)");
     if (o->window == 0 && o->protocol == PROTOCOL_CACHED)
         return fail(e, "--window: \"0\" is not valid for --protocol cached (expected a whole number from 1 on)");
     for (size_t i = 0; o->protocol == PROTOCOL_SLIDING && i < o->context_count; i++)
         if (o->stride > o->contexts[i])
-            return fail(e, "--stride: %zu is more than the context of %zu, so some tokens would not be scored (expected at most the context)", o->stride,
-                        o->contexts[i]);
+            return fail(e,
+                        "--stride: %zu is more than the context of %zu, so some tokens would not be scored (expected at most the "
+                        "context)",
+                        o->stride, o->contexts[i]);
     return 0;
 }
 
@@ -205,7 +236,8 @@ int ppl_options_parse(struct ppl_options *o, int argc, char **argv, struct error
     while ((option = arguments_next(&a, &ppl_help, &value, e)) != ARGUMENT_END) {
         if (option == ARGUMENT_HELP)
             return ARGUMENT_HELP;
-        if (option == ARGUMENT_ERROR || (option == ARGUMENT_OPERAND ? text_list_add(&o->models, value, e) : parse_one(o, option, value, e)) != 0)
+        if (option == ARGUMENT_ERROR ||
+            (option == ARGUMENT_OPERAND ? text_list_add(&o->models, value, e) : parse_one(o, option, value, e)) != 0)
             return -1;
     }
     if (check_together(o, e) != 0)

@@ -98,19 +98,18 @@ static void print_notes(const struct ppl_run *r)
 
     switch (r->options->protocol) {
     case PROTOCOL_LAST:
-        printf("\ntargets: the last tokens of %zu segments of %zu tokens, the same for every context%s\n", cut->count, cut->length,
-               cut->overlapping ? "; segments overlap" : "");
+        printf("\ntargets: the last tokens of %zu segments of %zu tokens, the same for every context%s\n", cut->count,
+               cut->length, cut->overlapping ? "; segments overlap" : "");
         break;
     case PROTOCOL_NONOVERLAPPING:
-        printf("\ntargets: every token of the text but the first, the same for every context; the first ones of a block see few tokens\n");
+        printf("\ntargets: every token of the text but the first, the same for every context; the first ones of a block see few "
+               "tokens\n");
         break;
     case PROTOCOL_SLIDING:
-        printf("\ntargets: every token of the text but the first, the same for every context; after the first window each sees at least "
-               "context - stride + 1 inputs\n");
+        printf("\ntargets: every token of the text but the first, the same for every context; after the first window each sees "
+               "at least context - stride + 1 inputs\n");
         break;
-    case PROTOCOL_CACHED:
-        printf("\ntargets: every token of the text but the first, in one pass\n");
-        break;
+    case PROTOCOL_CACHED: printf("\ntargets: every token of the text but the first, in one pass\n"); break;
     case PROTOCOLS: break;
     }
     for (size_t i = 1; i < r->count; i++)
@@ -121,7 +120,8 @@ static void print_notes(const struct ppl_run *r)
 
 int ppl_print(const struct ppl_run *r, struct error *e)
 {
-    static const char *const header[] = {"model", "protocol", "context", "stride", "window", "tokens", "NLL", "s.e.", "PPL", "time/token", "L_tr"};
+    static const char *const header[] = {"model", "protocol", "context", "stride",     "window", "tokens",
+                                         "NLL",   "s.e.",     "PPL",     "time/token", "L_tr"};
     struct table *t = table_create("llrrrrrrrrr");
     int rc;
 

@@ -29,8 +29,9 @@ static int open_model(struct ppl_model *m, const struct ppl_options *o, struct p
     if (o->protocol == PROTOCOL_CACHED && score_carry_check(d, e) != 0)
         return -1;
     if (d->position_limit > 0 && o->context_count && o->contexts[o->context_count - 1] > (size_t)d->position_limit)
-        return fail(e, "%s: has learned positions for %d inputs, and a context of %zu is asked for (expected --context %d at most)", m->argument->path,
-                    d->position_limit, o->contexts[o->context_count - 1], d->position_limit);
+        return fail(e,
+                    "%s: has learned positions for %d inputs, and a context of %zu is asked for (expected --context %d at most)",
+                    m->argument->path, d->position_limit, o->contexts[o->context_count - 1], d->position_limit);
     m->window = uniform_window(d);
     m->train_length = o->train_length && !d->train_length ? (int)o->train_length : d->train_length;
     return 0;
@@ -50,20 +51,26 @@ static int take_tokens(struct ppl_model *m, const struct ppl_run *r, struct erro
     length = t->columns ? t->columns : t->total;
     name = t->name ? t->name : "tokens";
     if (o->protocol == PROTOCOL_LAST) {
-        struct segments_request request = {.length = longest + 1, .segments = o->segments ? o->segments : SEGMENTS_DEFAULT, .stride = o->stride};
+        struct segments_request request = {.length = longest + 1,
+                                           .segments = o->segments ? o->segments : SEGMENTS_DEFAULT,
+                                           .stride = o->stride};
 
         if (length < longest + 1)
-            return fail(e, "%s: there are %zu tokens%s (expected at least %zu: a context of %zu and its target; give more text or a smaller --context)", name,
-                        length, t->columns ? " a row" : "", longest + 1, longest);
+            return fail(e,
+                        "%s: there are %zu tokens%s (expected at least %zu: a context of %zu and its target; give more text or a "
+                        "smaller --context)",
+                        name, length, t->columns ? " a row" : "", longest + 1, longest);
         return segments_cut(&m->segments, t, &request, (size_t)m->decoder->vocabulary, e);
     }
     if (length < longest + 1)
-        return fail(e, "%s: there are %zu tokens%s (expected at least %zu: a context of %zu and one more; give more text or a smaller --context)", name, length,
-                    t->columns ? " a row" : "", longest + 1, longest);
+        return fail(e,
+                    "%s: there are %zu tokens%s (expected at least %zu: a context of %zu and one more; give more text or a "
+                    "smaller --context)",
+                    name, length, t->columns ? " a row" : "", longest + 1, longest);
     for (size_t i = 0; i < t->total; i++)
         if (t->ids[i] < 0 || t->ids[i] >= m->decoder->vocabulary)
-            return fail(e, "%s: id %d at index %zu is not in the vocabulary of %s (expected 0 to %d)", name, (int)t->ids[i], i, m->argument->path,
-                        m->decoder->vocabulary - 1);
+            return fail(e, "%s: id %d at index %zu is not in the vocabulary of %s (expected 0 to %d)", name, (int)t->ids[i], i,
+                        m->argument->path, m->decoder->vocabulary - 1);
     return 0;
 }
 
@@ -77,7 +84,8 @@ static int make_results(struct ppl_model *m, struct ppl_run *r, struct error *e)
     for (size_t i = 0; i < r->result_count; i++) {
         struct ppl_result *at = &m->results[i];
 
-        at->context = o->protocol == PROTOCOL_CACHED ? (m->tokens->columns ? m->tokens->columns : m->tokens->total) - 1 : o->contexts[i];
+        at->context = o->protocol == PROTOCOL_CACHED ? (m->tokens->columns ? m->tokens->columns : m->tokens->total) - 1
+                                                     : o->contexts[i];
         if (o->protocol == PROTOCOL_SLIDING)
             at->stride = o->stride ? o->stride : (at->context + 1) / 2;
         else
@@ -113,7 +121,8 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
 
         if (take_tokens(m, r, e) != 0 || make_results(m, r, e) != 0)
             return -1;
-        for (size_t j = 0; j < r->result_count; j++) /* what cannot fit is refused before anything is measured; the last context is the longest */
+        for (size_t j = 0; j < r->result_count;
+             j++) /* what cannot fit is refused before anything is measured; the last context is the longest */
             if (score_estimate(&m->plan, r, m, &m->results[j], e) != 0)
                 return -1;
     }
@@ -171,7 +180,8 @@ int ppl_measure(struct ppl_run *r, struct error *e)
         for (size_t j = 0; j < r->result_count; j++)
             steps += score_steps(r, &r->models[i], &r->models[i].results[j]);
     }
-    if (size_multiply(&bytes, targets, sizeof *first) != 0 || !(first = malloc(bytes)) || (r->count > 1 && !(other = malloc(bytes)))) {
+    if (size_multiply(&bytes, targets, sizeof *first) != 0 || !(first = malloc(bytes)) ||
+        (r->count > 1 && !(other = malloc(bytes)))) {
         fail_memory(e, 2.0 * (double)targets * sizeof *first, "the log p of all targets");
         goto end;
     }

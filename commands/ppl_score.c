@@ -10,11 +10,12 @@
 #include <time.h>
 
 enum {
-    PIECE = 2048,      /* inputs of a piece of a cached pass: fixed, so that results do not depend on memory */
+    PIECE = 2048, /* inputs of a piece of a cached pass: fixed, so that results do not depend on memory */
     CARRY_MAX = 1 << 30 /* positions; more than any window */
 };
 
-/* Windows that one engine can run: all have engine.positions inputs, and as many targets as engine.outputs or, at the end of a stream, fewer. */
+/* Windows that one engine can run: all have engine.positions inputs, and as many targets as engine.outputs or, at the end of a
+ * stream, fewer. */
 struct pass {
     struct engine_options engine;
     size_t first, per_stream; /* of each stream, windows first .. first + per_stream - 1; of last, all segments */
@@ -52,7 +53,10 @@ static struct pass cached_pass(const struct ppl_run *r, const struct ppl_model *
 /* The passes of a protocol, at most 2; returns their number. */
 static int passes_of(struct pass out[2], const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at)
 {
-    struct engine_options o = {.positions = (int)at->context, .outputs = (int)at->context, .resident = -1, .memory = r->options->memory};
+    struct engine_options o = {.positions = (int)at->context,
+                               .outputs = (int)at->context,
+                               .resident = -1,
+                               .memory = r->options->memory};
     size_t targets, rest;
 
     if (r->options->protocol == PROTOCOL_CACHED) {
@@ -90,7 +94,8 @@ size_t score_steps(const struct ppl_run *r, const struct ppl_model *m, const str
     return steps;
 }
 
-int score_estimate(struct memory_plan *plan, const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at, struct error *e)
+int score_estimate(struct memory_plan *plan, const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at,
+                   struct error *e)
 {
     struct pass passes[2];
 
@@ -118,11 +123,12 @@ static double now(void)
 struct place {
     const int32_t *ids; /* [engine.positions + 1] */
     size_t output, scored; /* of the engine's outputs, the first that is a target's, and the number of them */
-    size_t target;         /* place of the first among all targets */
+    size_t target; /* place of the first among all targets */
 };
 
 /* Window `index` of a pass. */
-static struct place find_window(const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at, const struct pass *p, size_t index)
+static struct place find_window(const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at,
+                                const struct pass *p, size_t index)
 {
     size_t length, stream = index / p->per_stream, outputs = (size_t)p->engine.outputs;
     struct window w;
@@ -136,10 +142,11 @@ static struct place find_window(const struct ppl_run *r, const struct ppl_model 
 }
 
 /* Runs all windows of a pass in batches. */
-static int run_windows(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m, const struct pass *p, struct engine *g,
-                       struct error *e)
+static int run_windows(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m,
+                       const struct pass *p, struct engine *g, struct error *e)
 {
-    size_t batch = (size_t)engine_plan(g)->batch, each = (size_t)p->engine.positions + 1, outputs = (size_t)p->engine.outputs, all = p->per_stream * p->streams;
+    size_t batch = (size_t)engine_plan(g)->batch, each = (size_t)p->engine.positions + 1, outputs = (size_t)p->engine.outputs,
+           all = p->per_stream * p->streams;
     int32_t *ids = reallocarray(NULL, batch * each, sizeof *ids); /* no more than the engine has made room for */
     double *logprob = reallocarray(NULL, batch * outputs, sizeof *logprob);
     int rc = -1;
@@ -178,8 +185,8 @@ end:
 }
 
 /* One pass over each stream, in pieces. */
-static int run_cached(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m, const struct pass *p, struct engine *g,
-                      struct error *e)
+static int run_cached(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m,
+                      const struct pass *p, struct engine *g, struct error *e)
 {
     size_t length = stream_length(m->tokens), inputs = length - 1, piece = (size_t)p->engine.outputs;
 
@@ -193,7 +200,8 @@ static int run_cached(double *nll, struct ppl_result *at, const struct ppl_run *
             if (interrupt_wanted())
                 return fail(e, "interrupted");
             started = now();
-            if (engine_score_next(g, to + i, m->tokens->ids + stream * length + i, (int)count, e) != 0 || tensors_unchanged(m->decoder->tensors, e) != 0)
+            if (engine_score_next(g, to + i, m->tokens->ids + stream * length + i, (int)count, e) != 0 ||
+                tensors_unchanged(m->decoder->tensors, e) != 0)
                 return -1;
             at->seconds += now() - started;
             for (size_t j = i; j < i + count; j++)
@@ -204,9 +212,10 @@ static int run_cached(double *nll, struct ppl_result *at, const struct ppl_run *
     return 0;
 }
 
-/* Says which target has no finite log p, and which layer's output is the first that is not finite, as the segment that ends there shows. Always -1. */
-static int explain_nonfinite(const double *nll, size_t count, const struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m,
-                             struct error *e)
+/* Says which target has no finite log p, and which layer's output is the first that is not finite, as the segment that ends there
+ * shows. Always -1. */
+static int explain_nonfinite(const double *nll, size_t count, const struct ppl_result *at, const struct ppl_run *r,
+                             const struct ppl_model *m, struct error *e)
 {
     size_t first = 0, bad = 0, length, stream, target, inputs;
     char where[96], layer[96] = "no layer's output is so in the tokens before it";
@@ -240,11 +249,12 @@ static int explain_nonfinite(const double *nll, size_t count, const struct ppl_r
         else if (at_layer == m->decoder->layers)
             snprintf(layer, sizeof layer, "the output of the head is not finite, all layers before it are");
         else
-            snprintf(layer, sizeof layer, "the output of layer %d of %d is the first that is not finite", at_layer + 1, m->decoder->layers);
+            snprintf(layer, sizeof layer, "the output of layer %d of %d is the first that is not finite", at_layer + 1,
+                     m->decoder->layers);
     }
     engine_close(g);
-    return fail(e, "%s: log p of %zu of %zu targets is not finite, the first that %s: %s (expected finite numbers)", m->argument->path, bad, count, where,
-                layer);
+    return fail(e, "%s: log p of %zu of %zu targets is not finite, the first that %s: %s (expected finite numbers)",
+                m->argument->path, bad, count, where, layer);
 }
 
 int score_run(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m, struct error *e)

@@ -19,8 +19,8 @@ int ppl_tokens_open(struct ppl_run *r, struct error *e)
     if (asprintf(&command, "command: %s", r->command) < 0)
         return fail(e, "%s: out of memory", path);
     const char *comments[] = {"reach " REACH_VERSION, command,
-                              "units: context (inputs) in tokens; row: of a 2-D token file, from 1, empty for a stream; position: of the target in its stream "
-                              "or row, from 1; id: the target; nll: -log p of it in nats",
+                              "units: context (inputs) in tokens; row: of a 2-D token file, from 1, empty for a stream; "
+                              "position: of the target in its stream or row, from 1; id: the target; nll: -log p of it in nats",
                               NULL};
     r->per_token = csv_create(path, comments, "model,context,row,position,id,nll", e);
     free(command);

@@ -46,11 +46,14 @@ static void write_row(struct csv *csv, const struct ppl_run *r, const struct ppl
 static int write_csv(const struct ppl_run *r, const char *path, const char *command, struct atomic_file *out, struct error *e)
 {
     const char *comments[] = {"reach " REACH_VERSION, command,
-                              "units: context (inputs), stride, window (keys that every layer attends to; empty: all, or layers differ), tokens (scored "
-                              "targets) in tokens; nll, std_error in nats, over all targets alike; ppl = exp(nll); seconds_per_token with --timing; diff: "
-                              "nll less that of the first model over the same targets, diff_se its standard error, p two-sided of the paired t-test",
+                              "units: context (inputs), stride, window (keys that every layer attends to; empty: all, or layers "
+                              "differ), tokens (scored targets) in tokens; nll, std_error in nats, over all targets alike; ppl = "
+                              "exp(nll); seconds_per_token with --timing; diff: nll less that of the first model over the same "
+                              "targets, diff_se its standard error, p two-sided of the paired t-test",
                               NULL};
-    struct csv *csv = csv_create(path, comments, "model,protocol,context,stride,tokens,nll,std_error,ppl,window,seconds_per_token,diff,diff_se,p", e);
+    struct csv *csv = csv_create(path, comments,
+                                 "model,protocol,context,stride,tokens,nll,std_error,ppl,window,seconds_per_token,diff,diff_se,p",
+                                 e);
 
     if (!csv)
         return -1;
@@ -99,10 +102,12 @@ static int write_figure(const struct ppl_run *r, const char *folder, const char 
         struct ppl_point *p = points + i * r->result_count;
 
         for (size_t j = 0; j < r->result_count; j++)
-            p[j] = (struct ppl_point){cached ? m->window : (double)m->results[j].context, m->results[j].perplexity.nll, m->results[j].perplexity.std_error};
+            p[j] = (struct ppl_point){cached ? m->window : (double)m->results[j].context, m->results[j].perplexity.nll,
+                                      m->results[j].perplexity.std_error};
         lines[i] = (struct ppl_line){m->argument->name, p, r->result_count, m->train_length};
     }
-    rc = figure_ppl(folder, "ppl", lines, r->count, title, cached ? "window (keys)" : "context (input tokens)", comments, r->options->formats, e);
+    rc = figure_ppl(folder, "ppl", lines, r->count, title, cached ? "window (keys)" : "context (input tokens)", comments,
+                    r->options->formats, e);
 end:
     free(lines);
     free(points);

@@ -120,7 +120,8 @@ void progress_step(struct progress *p, size_t done, const char *what)
     memset(bar, ' ', WIDTH);
     memset(bar, '=', filled);
     bar[WIDTH] = 0;
-    fprintf(stderr, "\r[%s] %zu/%zu  %.3g %s/s  %d:%02d left  %.24s\033[K", bar, p->done, p->total, rate, p->unit, (int)(left / 60), (int)left % 60, what);
+    fprintf(stderr, "\r[%s] %zu/%zu  %.3g %s/s  %d:%02d left  %.24s\033[K", bar, p->done, p->total, rate, p->unit,
+            (int)(left / 60), (int)left % 60, what);
     fflush(stderr);
 }
 

@@ -9,13 +9,13 @@
 
 struct progress {
     const char *verb;
-    int quiet;         /* no bar and no messages */
-    int bar;           /* standard error is a terminal */
-    FILE *log;         /* NULL: none */
-    double started;    /* seconds on the monotonic clock */
-    double measuring;  /* when the measuring began: the rate is that of it alone */
-    double drawn;      /* when the bar was drawn last */
-    const char *unit;  /* of the work; progress_open sets "segments" */
+    int quiet; /* no bar and no messages */
+    int bar; /* standard error is a terminal */
+    FILE *log; /* NULL: none */
+    double started; /* seconds on the monotonic clock */
+    double measuring; /* when the measuring began: the rate is that of it alone */
+    double drawn; /* when the bar was drawn last */
+    const char *unit; /* of the work; progress_open sets "segments" */
     size_t total, done, at_start; /* units; at_start of them came from a journal */
 };
 

@@ -99,7 +99,8 @@ static int remove_figure(const char *folder, const char *stem, struct error *e)
     return remove_old(folder, name, e) != 0 || figure_remove(folder, stem, e) != 0 ? -1 : 0;
 }
 
-int results_place(struct results_files *r, const char *folder, const char *const *names, const char *const *stems, struct error *e)
+int results_place(struct results_files *r, const char *folder, const char *const *names, const char *const *stems,
+                  struct error *e)
 {
     int rc = 0;
 

@@ -1,4 +1,5 @@
-/* The result folder of a verb whose results are written at once: locked, checked for results of before, and the command as it is recorded. */
+/* The result folder of a verb whose results are written at once: locked, checked for results of before, and the command as it is
+ * recorded. */
 #ifndef REACH_COMMANDS_RESULTS_H
 #define REACH_COMMANDS_RESULTS_H
 
@@ -22,16 +23,19 @@ struct results_files {
     int count;
 };
 
-/* Puts them in their places in FOLDER, so that a kill at any moment leaves the files of one run or of the other, never of both: removed is first what was there
- * (`names`, and scripts and pictures of the figures `stems`, NULL-terminated lists, the file that makes them a result first of all), and the new file
- * that makes them a result comes last. 0 or -1. */
-int results_place(struct results_files *r, const char *folder, const char *const *names, const char *const *stems, struct error *e) MUST_USE;
+/* Puts them in their places in FOLDER, so that a kill at any moment leaves the files of one run or of the other, never of both:
+ * removed is first what was there
+ * (`names`, and scripts and pictures of the figures `stems`, NULL-terminated lists, the file that makes them a result first of
+ * all), and the new file that makes them a result comes last. 0 or -1. */
+int results_place(struct results_files *r, const char *folder, const char *const *names, const char *const *stems,
+                  struct error *e) MUST_USE;
 void results_abandon(struct results_files *r);
 
 /* FOLDER/NAME; NULL with *e when memory runs out. Caller frees. */
 char *results_path(const char *folder, const char *name, struct error *e);
 
-/* An error where PATH, a folder of `reach erf` or a file in one, lies beside the journal of an unfinished run: which run it is of nobody can tell. */
+/* An error where PATH, a folder of `reach erf` or a file in one, lies beside the journal of an unfinished run: which run it is of
+ * nobody can tell. */
 int results_check_finished(const char *path, struct error *e) MUST_USE;
 
 /* A blank, and the word as a shell reads it back. */

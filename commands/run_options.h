@@ -7,17 +7,44 @@
 
 /* The options as the tables of the verbs list them. */
 #define BIAS_ROW \
-    {"bias", "FORMULA", "replace the additive position bias of every layer, as 'alibi(delta=2)' or '-ln(1+t)/h'; t is the distance, h the head from 1; " \
-                        "doc/formula.md has the language and the presets"}
+    { \
+        "bias", "FORMULA", \
+            "replace the additive position bias of every layer, as 'alibi(delta=2)' or '-ln(1+t)/h'; t is the distance, h the " \
+            "head from 1; " \
+            "doc/formula.md has the language and the presets" \
+    }
 #define BIAS_DTYPE_ROW \
-    {"bias-dtype", "TYPE", "f32, bf16 or f16: compute the position biases as a program does that computes them in this type. Distance, slopes and parameters, and the " \
-                           "result of every operation are rounded to it, to nearest, ties to even; in bf16 distances above 256 fall together (default: in double, " \
-                           "rounded once, or as the model's own code does)"}
-#define POSITIONS_ROW {"positions", "none", "take rotary and absolute positions away"}
-#define DEVICE_ROW {"device", "NAME", "auto, cpu, cuda or cuda:N, the N-th GPU from 0 (default auto: the first GPU if there is one, else cpu)"}
-#define DTYPE_ROW {"dtype", "TYPE", "f32, f64, tf32 or bf16: arithmetic of the run (default f32; f64 is slow and its own oracle; tf32 and bf16 need a GPU)"}
-#define MEMORY_ROW {"memory", "SIZE", "bytes the run may take, of the GPU if it runs there, as 800M or 16G (default: most of what is free)"}
-#define THREADS_ROW {"threads", "N", "threads (default: all cores); results do not depend on it"}
+    { \
+        "bias-dtype", "TYPE", \
+            "f32, bf16 or f16: compute the position biases as a program does that computes them in this type. Distance, slopes " \
+            "and parameters, and the " \
+            "result of every operation are rounded to it, to nearest, ties to even; in bf16 distances above 256 fall together " \
+            "(default: in double, " \
+            "rounded once, or as the model's own code does)" \
+    }
+#define POSITIONS_ROW \
+    { \
+        "positions", "none", "take rotary and absolute positions away" \
+    }
+#define DEVICE_ROW \
+    { \
+        "device", "NAME", \
+            "auto, cpu, cuda or cuda:N, the N-th GPU from 0 (default auto: the first GPU if there is one, else cpu)" \
+    }
+#define DTYPE_ROW \
+    { \
+        "dtype", "TYPE", \
+            "f32, f64, tf32 or bf16: arithmetic of the run (default f32; f64 is slow and its own oracle; tf32 and bf16 need a " \
+            "GPU)" \
+    }
+#define MEMORY_ROW \
+    { \
+        "memory", "SIZE", "bytes the run may take, of the GPU if it runs there, as 800M or 16G (default: most of what is free)" \
+    }
+#define THREADS_ROW \
+    { \
+        "threads", "N", "threads (default: all cores); results do not depend on it" \
+    }
 
 /* Checks of values at the time of parsing: 0, or -1 (wrong usage). */
 int read_bias(const char *text, struct error *e) MUST_USE;
@@ -29,7 +56,9 @@ int read_dtype(const char *text, struct error *e) MUST_USE;
 /* 0, or -1 when the device or type is not here, or they do not go together. */
 int run_available(const char *device, const char *dtype, struct error *e) MUST_USE;
 
-/* Applies --bias, --bias-dtype, --positions none and --window to a model: bias or bias_dtype NULL, window -1: as the checkpoint says. */
-int run_override(struct decoder *d, const char *bias, const char *bias_dtype, int positions_none, int window, struct error *e) MUST_USE;
+/* Applies --bias, --bias-dtype, --positions none and --window to a model: bias or bias_dtype NULL, window -1: as the checkpoint
+ * says. */
+int run_override(struct decoder *d, const char *bias, const char *bias_dtype, int positions_none, int window,
+                 struct error *e) MUST_USE;
 
 #endif

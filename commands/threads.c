@@ -15,7 +15,7 @@ extern size_t kmp_get_stacksize_s(void) __attribute__((weak));
 /* The stack that OpenMP gives its threads. */
 struct stack {
     const char *name, *text; /* the variable that sets it and its value, or the limit that does and NULL */
-    size_t size;             /* 0: the system's default */
+    size_t size; /* 0: the system's default */
 };
 
 /* Lets OpenMP use `asked` threads, or 0: as many as its environment says; fewer where a limit of its own stands below. */
@@ -120,8 +120,11 @@ static int stack_apply(pthread_attr_t *attributes, const struct stack *s, struct
     if (!s->text && !size)
         pthread_attr_getstacksize(attributes, &size);
     if (size < THREADS_STACK_LEAST)
-        return fail(e, "%s%s%s: too little stack for a thread (expected at least %dK)", s->name, sign, text, THREADS_STACK_LEAST >> 10);
-    return pthread_attr_setstacksize(attributes, size) == 0 ? 0 : fail(e, "%s%s%s: too much stack for a thread (expected less)", s->name, sign, text);
+        return fail(e, "%s%s%s: too little stack for a thread (expected at least %dK)", s->name, sign, text,
+                    THREADS_STACK_LEAST >> 10);
+    return pthread_attr_setstacksize(attributes, size) == 0
+               ? 0
+               : fail(e, "%s%s%s: too much stack for a thread (expected less)", s->name, sign, text);
 }
 
 static int try_team(const struct stack *s, int count, struct error *e)
@@ -137,8 +140,10 @@ static int try_team(const struct stack *s, int count, struct error *e)
     }
     rc = stack_apply(&attributes, s, e);
     if (rc == 0 && (why = try_threads(&t, threads, count - 1, &attributes)) != 0) /* the first of a team is there */
-        rc = fail(e, "%d threads cannot be started: %s (expected fewer threads, a smaller OMP_STACKSIZE, or higher limits of processes and memory)", count,
-                  strerror(why));
+        rc = fail(e,
+                  "%d threads cannot be started: %s (expected fewer threads, a smaller OMP_STACKSIZE, or higher limits of "
+                  "processes and memory)",
+                  count, strerror(why));
     pthread_attr_destroy(&attributes);
     free(threads);
     return rc;

@@ -21,15 +21,17 @@ static const struct option_row rows[OPTION_COUNT] = {
 static const struct verb_help help = {
     .verb = "tokenize",
     .synopsis = "MODEL FILE OUT [options]",
-    .description =
-        "Writes the token ids of a text, as MODEL's own tokenizer makes them, for --tokens of the other verbs. MODEL is a folder with tokenizer.json, or with "
-        "vocab.json and merges.txt; a model with neither and a vocabulary of 256 reads bytes. FILE is the text: .gz is unpacked, - is standard input. "
-        "OUT ends in .npy (uint16 where all ids fit, else uint32), or in .h5 or .hdf5 (a dataset named tokens).\n\n"
-        "Special tokens that stand in the text are found; none is put before or behind it. Broken UTF-8 counts as U+FFFD, as Python's errors=\"replace\" makes "
-        "it. The table on standard output says how many tokens there are, the bytes of text to one, and the time.",
+    .description = "Writes the token ids of a text, as MODEL's own tokenizer makes them, for --tokens of the other verbs. MODEL "
+                   "is a folder with tokenizer.json, or with vocab.json and merges.txt; a model with neither and a vocabulary of "
+                   "256 reads bytes. FILE is the text: .gz is unpacked, - is standard input. OUT ends in .npy (uint16 where all "
+                   "ids fit, else uint32), or in .h5 or .hdf5 (a dataset named tokens).\n\n"
+                   "Special tokens that stand in the text are found; none is put before or behind it. Broken UTF-8 counts as "
+                   "U+FFFD, as Python's errors=\"replace\" makes it. The table on standard output says how many tokens there "
+                   "are, the bytes of text to one, and the time.",
     .options = rows,
     .option_count = OPTION_COUNT,
-    .examples = "  reach tokenize pythia-160m moby-dick.txt.gz moby-dick.npy\n  zcat corpus/*.gz | reach tokenize llama - corpus.h5\n",
+    .examples =
+        "  reach tokenize pythia-160m moby-dick.txt.gz moby-dick.npy\n  zcat corpus/*.gz | reach tokenize llama - corpus.h5\n",
 };
 
 struct tokenize_options {
@@ -116,8 +118,9 @@ static int tokenize(const struct tokenize_options *o, struct progress *p, struct
     progress_clear(p);
     if (!tokens || tokens_write(o->out, tokens, e) != 0)
         goto end;
-    printf("tokens           %zu\nbytes of text    %zu\nbytes per token  %.4g\nseconds          %.3g (%.3g MB/s)\n", tokens->total, text.text.size,
-           (double)text.text.size / (double)tokens->total, seconds, (double)text.text.size / 1e6 / (seconds > 0 ? seconds : 1e-9));
+    printf("tokens           %zu\nbytes of text    %zu\nbytes per token  %.4g\nseconds          %.3g (%.3g MB/s)\n",
+           tokens->total, text.text.size, (double)text.text.size / (double)tokens->total, seconds,
+           (double)text.text.size / 1e6 / (seconds > 0 ? seconds : 1e-9));
     rc = 0;
 end:
     model_text_close(&reader);

@@ -11,16 +11,32 @@
 #include <string.h>
 
 enum option {
-    OPTION_HEADS, OPTION_EPSILON, OPTION_SET, OPTION_LENGTH, OPTION_LAYERS, OPTION_SLOPES, OPTION_STRICT, OPTION_EXPLAIN, OPTION_FOLDER, OPTION_FORCE, OPTION_FORMAT, OPTION_COUNT
+    OPTION_HEADS,
+    OPTION_EPSILON,
+    OPTION_SET,
+    OPTION_LENGTH,
+    OPTION_LAYERS,
+    OPTION_SLOPES,
+    OPTION_STRICT,
+    OPTION_EXPLAIN,
+    OPTION_FOLDER,
+    OPTION_FORCE,
+    OPTION_FORMAT,
+    OPTION_COUNT
 };
 
 static const struct option_row rows[OPTION_COUNT] = {
     [OPTION_HEADS] = HEADS_ROW,
-    [OPTION_EPSILON] = {"epsilon", "EPS", "share of the mass that may lie beyond the field, 0 < EPS < 1, read as the exact decimal (default 0.01); may be repeated"},
+    [OPTION_EPSILON] = {"epsilon", "EPS",
+                        "share of the mass that may lie beyond the field, 0 < EPS < 1, read as the exact decimal (default 0.01); "
+                        "may be repeated"},
     [OPTION_SET] = SET_ROW,
-    [OPTION_LENGTH] = {"length", "L", "also the field of the first L distances, which exists whether or not the series converges; may be repeated"},
-    [OPTION_LAYERS] = {"layers", "R", "also the field across R such layers: of the R-fold convolution of the normalized kernel; with a window beside "
-                                      "the bound w R and the exact cone R(w-1)+1"},
+    [OPTION_LENGTH] =
+        {"length", "L",
+         "also the field of the first L distances, which exists whether or not the series converges; may be repeated"},
+    [OPTION_LAYERS] = {"layers", "R",
+                       "also the field across R such layers: of the R-fold convolution of the normalized kernel; with a window "
+                       "beside the bound w R and the exact cone R(w-1)+1"},
     [OPTION_SLOPES] = SLOPES_ROW,
     [OPTION_STRICT] = STRICT_ROW,
     [OPTION_EXPLAIN] = {"explain", NULL, "print how each verdict was proved"},
@@ -33,16 +49,18 @@ static const struct verb_help help = {
     .verb = "trf",
     .synopsis = "(FORMULA | PRESET | MODEL)... [-o DIR] [options]",
     .description =
-        "Computes the theoretical receptive field (TRF) of position biases. For a bias b(t) added to the attention logits at distance t, let f(t) = exp(b(t)) and "
-        "B the sum of f(t) over t = 0, 1, 2 ... If B is finite, TRF(eps) is the least number j of most recent tokens whose sum of f is above (1-eps) B.\n"
+        "Computes the theoretical receptive field (TRF) of position biases. For a bias b(t) added to the attention logits at "
+        "distance t, let f(t) = exp(b(t)) and B the sum of f(t) over t = 0, 1, 2 ... If B is finite, TRF(eps) is the least "
+        "number j of most recent tokens whose sum of f is above (1-eps) B.\n"
         "\n"
-        "All of it is certain: a verdict is `converges` or `diverges` only when proved, else `undecided`; a field is the exact integer, or an interval that "
-        "contains it. Long integers are shortened on the screen (1.23e40) and whole in trf.csv.\n"
+        "All of it is certain: a verdict is `converges` or `diverges` only when proved, else `undecided`; a field is the exact "
+        "integer, or an interval that contains it. Long integers are shortened on the screen (1.23e40) and whole in trf.csv.\n"
         "\n"
-        "An argument is a preset if it names one (`reach bias --help` lists them), else a checkpoint if it is a path that exists, else a formula "
-        "(`man reach-formula`); one that begins with a dash is a formula, one that begins with ./ or / a path. NAME=ARGUMENT names it. A formula has a row for each "
-        "head if it depends on the head. A checkpoint has a row for each layer and head, and one for the mean kernel of all heads; its biases are the exact binary numbers stored. "
-        "Several arguments are ranked.\n",
+        "An argument is a preset if it names one (`reach bias --help` lists them), else a checkpoint if it is a path that "
+        "exists, else a formula (`man reach-formula`); one that begins with a dash is a formula, one that begins with ./ or / a "
+        "path. NAME=ARGUMENT names it. A formula has a row for each head if it depends on the head. A checkpoint has a row for "
+        "each layer and head, and one for the mean kernel of all heads; its biases are the exact binary numbers stored. Several "
+        "arguments are ranked.\n",
     .options = rows,
     .option_count = OPTION_COUNT,
     .examples = "  reach trf alibi\n"
@@ -69,7 +87,8 @@ static int add_length(struct trf_options *o, const char *value, struct error *e)
         return fail(e, "--length: too many (expected at most %d)", LENGTHS_MAX);
     if (read_unsigned("--length", value, &o->lengths[o->length_count], e) != 0)
         return -1;
-    return o->lengths[o->length_count++] ? 0 : fail(e, "--length: \"%s\" is not valid (expected a whole number from 1 on)", value);
+    return o->lengths[o->length_count++] ? 0
+                                         : fail(e, "--length: \"%s\" is not valid (expected a whole number from 1 on)", value);
 }
 
 /* 0, ARGUMENT_HELP, or -1 with a message. */
@@ -97,7 +116,10 @@ static int parse(struct trf_options *o, int argc, char **argv, struct error *e)
             rc = *value ? 0 : fail(e, "-o: is empty (expected a folder)");
             break;
         case OPTION_FORCE: o->force = 1; break;
-        case OPTION_FORMAT: o->formats = value; rc = figure_check_formats(value, e); break;
+        case OPTION_FORMAT:
+            o->formats = value;
+            rc = figure_check_formats(value, e);
+            break;
         default: rc = -1; break;
         }
     if (rc == 0 && o->arguments.count == 0)
@@ -107,7 +129,8 @@ static int parse(struct trf_options *o, int argc, char **argv, struct error *e)
     return rc;
 }
 
-/* Analyses, writes and prints; the folder is checked first, since the analysis may take long. EXIT_DONE, or another status with *e. */
+/* Analyses, writes and prints; the folder is checked first, since the analysis may take long. EXIT_DONE, or another status with
+ * *e. */
 static int run(struct trf_run *r, struct error *e)
 {
     static const char *const names[] = {"trf.csv", "trf.gp", NULL};

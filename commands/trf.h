@@ -17,7 +17,7 @@ struct trf_options {
     int epsilon_count;
     uint64_t lengths[LENGTHS_MAX];
     int length_count;
-    long layers;            /* depth; 1: of one layer only */
+    long layers; /* depth; 1: of one layer only */
     int explain, force;
     const char *folder, *formats; /* folder NULL: nothing is written */
 };
@@ -32,9 +32,9 @@ struct trf_value {
 /* One head of one bias. */
 struct trf_head {
     int argument, bias;
-    int head;                 /* from 1; 0: all heads, which are alike or averaged */
-    int averaged;             /* 1: the mean kernel of several heads */
-    struct series *series;    /* of infinite length; NULL when there is none: not applicable, or the formula uses L */
+    int head; /* from 1; 0: all heads, which are alike or averaged */
+    int averaged; /* 1: the mean kernel of several heads */
+    struct series *series; /* of infinite length; NULL when there is none: not applicable, or the formula uses L */
     struct trf_value *values; /* [1 + lengths, depths, epsilons], the infinite length first; NULL when not applicable */
 };
 
@@ -42,9 +42,9 @@ struct trf_run {
     const struct trf_options *options;
     struct formula_argument *arguments;
     int count;
-    struct trf_head *heads;  /* [head_count] by argument, bias, head; of a checkpoint, all heads last */
+    struct trf_head *heads; /* [head_count] by argument, bias, head; of a checkpoint, all heads last */
     int head_count;
-    int depths;              /* 1, or 2 with --layers */
+    int depths; /* 1, or 2 with --layers */
 };
 
 /* Analyses all heads. EXIT_DONE, EXIT_FAILED or EXIT_USAGE with *e. */

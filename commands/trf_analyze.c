@@ -45,7 +45,8 @@ static void clear_progress(double started)
 /* ---- numbers ---- */
 
 /* `LABEL, head 3: MESSAGE` */
-static int fail_series(struct error *e, const struct formula_argument *a, const struct trf_head *head, const struct formula_error *problem)
+static int fail_series(struct error *e, const struct formula_argument *a, const struct trf_head *head,
+                       const struct formula_error *problem)
 {
     if (head->head)
         return fail(e, "%s, head %d: %s", a->label, head->head, problem->message);
@@ -53,7 +54,8 @@ static int fail_series(struct error *e, const struct formula_argument *a, const 
 }
 
 /* The values of one length (0: the infinite one) of a series. */
-static int fill_length(struct trf_head *head, const struct trf_run *r, const struct series *s, int length, struct formula_error *problem)
+static int fill_length(struct trf_head *head, const struct trf_run *r, const struct series *s, int length,
+                       struct formula_error *problem)
 {
     const struct trf_options *o = r->options;
     uint64_t keys = length ? o->lengths[length - 1] : 0;
@@ -83,7 +85,8 @@ static int fill_length(struct trf_head *head, const struct trf_run *r, const str
 }
 
 /* A formula with L in it is another one for every length, and has no infinite series. */
-static int fill_by_length(struct trf_head *head, const struct trf_run *r, const struct formula *f, struct formula_point at, struct formula_error *problem)
+static int fill_by_length(struct trf_head *head, const struct trf_run *r, const struct formula *f, struct formula_point at,
+                          struct formula_error *problem)
 {
     int rc = 0;
 

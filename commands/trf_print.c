@@ -185,7 +185,8 @@ static void print_proofs(const struct trf_run *r, int first, int last)
         end = i + 1;
         if (!proof)
             continue;
-        while (end < last && r->heads[end].series && r->heads[i].head && r->heads[end].head && strcmp(proof, series_proof(r->heads[end].series)) == 0)
+        while (end < last && r->heads[end].series && r->heads[i].head && r->heads[end].head &&
+               strcmp(proof, series_proof(r->heads[end].series)) == 0)
             end++;
         if (!r->heads[i].head)
             printf("  all heads:\n");
@@ -307,9 +308,10 @@ static const struct trf_head *heads_of(const struct trf_run *r, const struct pla
     return first;
 }
 
-/* *proved 1 if for every head f/g never increases, which orders the mean kernels too: each head's share within j distances is the larger, so their
- * mean is. `why` is that of the last head. */
-static int prove_order(int *proved, char why[256], const struct trf_run *r, const struct place *f, const struct place *g, struct error *e)
+/* *proved 1 if for every head f/g never increases, which orders the mean kernels too: each head's share within j distances is the
+ * larger, so their mean is. `why` is that of the last head. */
+static int prove_order(int *proved, char why[256], const struct trf_run *r, const struct place *f, const struct place *g,
+                       struct error *e)
 {
     int count_f, count_g, heads;
     const struct trf_head *first_f = heads_of(r, f, &count_f), *first_g = heads_of(r, g, &count_g);
@@ -326,7 +328,8 @@ static int prove_order(int *proved, char why[256], const struct trf_run *r, cons
         if (!a->series || !b->series)
             return 0;
         if (series_compare(a->series, b->series, &order, why, &problem) != 0)
-            return fail(e, "%s against %s: %s", r->arguments[f->argument].label, r->arguments[g->argument].label, problem.message);
+            return fail(e, "%s against %s: %s", r->arguments[f->argument].label, r->arguments[g->argument].label,
+                        problem.message);
         if (order != -1)
             return 0;
     }
@@ -366,7 +369,8 @@ static int print_ranking(const struct trf_run *r, struct error *e)
     for (int i = 0; i < r->head_count; i++) {
         const struct trf_head *head = &r->heads[i];
 
-        if (!head->values || (head->head && !(bias_rows(&r->arguments[head->argument], &r->arguments[head->argument].biases[head->bias]) == 1)))
+        if (!head->values ||
+            (head->head && !(bias_rows(&r->arguments[head->argument], &r->arguments[head->argument].biases[head->bias]) == 1)))
             continue;
         places[count++] = (struct place){head->argument, head->bias, head, ranked_value(r, head)};
     }
@@ -383,7 +387,8 @@ static int print_ranking(const struct trf_run *r, struct error *e)
         trf_count_text(text, &places[i].value->count);
         printf("%3d. %s: %s", i + 1, name, text);
         if (!is_finite_field(&places[i]))
-            printf(" (%s%s)", places[i].by->series ? series_verdict_name(series_verdict(places[i].by->series)) : "differs by length",
+            printf(" (%s%s)",
+                   places[i].by->series ? series_verdict_name(series_verdict(places[i].by->series)) : "differs by length",
                    isnan(places[i].value->count.log10_lo) ? "" : "; of the longest length given");
         putchar('\n');
         if (i + 1 == count)
@@ -393,7 +398,8 @@ static int print_ranking(const struct trf_run *r, struct error *e)
             break;
         if (proved)
             printf("     not above the next for every eps and head, proved: %s\n", why);
-        else if (is_finite_field(&places[i]) && places[i + 1].by->series && series_verdict(places[i + 1].by->series) == SERIES_DIVERGES)
+        else if (is_finite_field(&places[i]) && places[i + 1].by->series &&
+                 series_verdict(places[i + 1].by->series) == SERIES_DIVERGES)
             printf("     below the next, whose series diverges\n");
         else if (bounds_order(&places[i], &places[i + 1]))
             printf("     not above the next by the numbers, at this eps\n");
@@ -419,7 +425,8 @@ int trf_print(const struct trf_run *r, struct error *e)
     for (int first = 0, last; first < r->head_count; first = last) {
         const struct trf_head *head = &r->heads[first];
 
-        for (last = first + 1; last < r->head_count && r->heads[last].argument == head->argument && r->heads[last].bias == head->bias; last++)
+        for (last = first + 1;
+             last < r->head_count && r->heads[last].argument == head->argument && r->heads[last].bias == head->bias; last++)
             ;
         if (first > 0)
             putchar('\n');
@@ -463,14 +470,21 @@ int trf_print_summary(const struct decoder *d, struct error *e)
 
         if (begins) {
             bias_layers_text(layers, sizeof layers, r.arguments, head->bias);
-            printf("%s%s%s%s", i ? "               " : "TRF(0.01)      ", layers, layers[0] ? ": " : "", b->reason[0] ? "not applicable, " : "");
+            printf("%s%s%s%s", i ? "               " : "TRF(0.01)      ", layers, layers[0] ? ": " : "",
+                   b->reason[0] ? "not applicable, " : "");
             if (b->reason[0])
                 printf("%s%s", b->reason, head->values ? "; of the window alone: " : "");
         }
         if (head->values) {
             trf_count_text(text, &head->values[0].count);
-            printf("%s%s%s", head->averaged ? "; mean kernel " : begins ? "" : " ", text,
-                   series_verdict(head->series) == SERIES_CONVERGES || head->averaged ? "" : series_verdict(head->series) == SERIES_DIVERGES ? " (diverges)" : " (undecided)");
+            printf("%s%s%s",
+                   head->averaged ? "; mean kernel "
+                   : begins       ? ""
+                                  : " ",
+                   text,
+                   series_verdict(head->series) == SERIES_CONVERGES || head->averaged ? ""
+                   : series_verdict(head->series) == SERIES_DIVERGES                  ? " (diverges)"
+                                                                                      : " (undecided)");
         }
         if (i + 1 == r.head_count || r.heads[i + 1].bias != head->bias)
             putchar('\n');

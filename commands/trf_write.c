@@ -57,7 +57,8 @@ static void text_or_empty(struct csv *csv, const char *text)
 }
 
 /* One row; v NULL: not applicable. layer 0: of a formula. */
-static void write_row(struct csv *csv, const struct trf_run *r, const struct trf_head *head, int layer, int length, int depth, int epsilon)
+static void write_row(struct csv *csv, const struct trf_run *r, const struct trf_head *head, int layer, int length, int depth,
+                      int epsilon)
 {
     const struct trf_options *o = r->options;
     const struct formula_argument *a = &r->arguments[head->argument];
@@ -100,12 +101,15 @@ static void write_head(struct csv *csv, const struct trf_run *r, const struct tr
 
 static int write_csv(const struct trf_run *r, const char *command, const char *path, struct atomic_file *out, struct error *e)
 {
-    const char *comments[] = {"reach " REACH_VERSION, command,
-                              "units: trf_lo, trf_hi in tokens, equal when exact; sum_lo, sum_hi bounds of the sum of exp(b) over all (length inf) or the first `length` "
-                              "distances; log10 columns bounds of the logarithm of trf; head all: heads that are alike, or of a checkpoint the mean of their kernels, "
-                              "each normalized; layers: depth, layer: of a checkpoint, from 1",
-                              NULL};
-    struct csv *csv = csv_create(path, comments, "formula,head,length,layers,epsilon,verdict,sum_lo,sum_hi,trf_lo,trf_hi,layer,log10_trf_lo,log10_trf_hi", e);
+    const char *comments[] = {
+        "reach " REACH_VERSION, command,
+        "units: trf_lo, trf_hi in tokens, equal when exact; sum_lo, sum_hi bounds of the sum of exp(b) over all (length inf) or "
+        "the first `length` distances; log10 columns bounds of the logarithm of trf; head all: heads that are alike, or of a "
+        "checkpoint the mean of their kernels, each normalized; layers: depth, layer: of a checkpoint, from 1",
+        NULL};
+    struct csv *csv =
+        csv_create(path, comments,
+                   "formula,head,length,layers,epsilon,verdict,sum_lo,sum_hi,trf_lo,trf_hi,layer,log10_trf_lo,log10_trf_hi", e);
 
     if (!csv)
         return -1;
@@ -116,7 +120,8 @@ static int write_csv(const struct trf_run *r, const char *command, const char *p
             for (int k = 0; k < r->head_count; k++) {
                 const struct trf_head *head = &r->heads[k];
 
-                if (head->argument == i && head->bias == (a->layers ? a->bias_of_layer[layer] : 0) && (a->is_model || !head->averaged))
+                if (head->argument == i && head->bias == (a->layers ? a->bias_of_layer[layer] : 0) &&
+                    (a->is_model || !head->averaged))
                     write_head(csv, r, head, a->layers ? layer + 1 : 0);
             }
     }
@@ -126,7 +131,7 @@ static int write_csv(const struct trf_run *r, const char *command, const char *p
 /* ---- figure ---- */
 
 enum { CURVES_MAX = 24, HEADS_DRAWN = 8, POINTS_MAX = 2400 };
-#define TOKENS_MAX 1e6          /* drawn at most */
+#define TOKENS_MAX 1e6 /* drawn at most */
 #define EVALUATIONS_MAX 4000000 /* over all curves */
 
 /* The heads that are drawn: of one encoding up to 8 spread over all, of several the last one of each. */
@@ -138,7 +143,8 @@ static int choose_heads(const struct trf_head *drawn[CURVES_MAX], const struct t
         const struct trf_head *head = &r->heads[first];
         int heads = 0, shown;
 
-        for (last = first; last < r->head_count && r->heads[last].argument == head->argument && r->heads[last].bias == head->bias; last++)
+        for (last = first; last < r->head_count && r->heads[last].argument == head->argument && r->heads[last].bias == head->bias;
+             last++)
             heads += !r->heads[last].averaged;
         if (!head->values)
             continue;
@@ -169,7 +175,8 @@ static double middle(double lo, double hi)
     return isfinite(hi) ? lo + (hi - lo) / 2 : lo;
 }
 
-/* Sums f up to `most` tokens and keeps the points that are drawn: all of the first, then steps of a hundredth of the distance. The arrays lie in one block. */
+/* Sums f up to `most` tokens and keeps the points that are drawn: all of the first, then steps of a hundredth of the distance.
+ * The arrays lie in one block. */
 static int fill_curve(struct trf_curve *c, const struct trf_run *r, const struct trf_head *head, double most, struct error *e)
 {
     const struct formula_argument *a = &r->arguments[head->argument];
@@ -193,7 +200,8 @@ static int fill_curve(struct trf_curve *c, const struct trf_run *r, const struct
     if (!isfinite(c->field))
         c->field = 0;
     for (double j = 1; j <= most && (!length || j <= (double)length); j++) {
-        struct formula_point at = {.t = j - 1, .h = head->head ? head->head : 1, .heads = a->heads, .head_size = a->head_size, .length = (double)length};
+        struct formula_point at = {
+            .t = j - 1, .h = head->head ? head->head : 1, .heads = a->heads, .head_size = a->head_size, .length = (double)length};
         double value = exp(formula_evaluate(f, &at));
         int kept = j >= next || j == most || j == (double)length;
 
@@ -269,7 +277,8 @@ int trf_write(const struct trf_run *r, struct error *e)
 
     if (!command)
         fail(e, "%s: out of memory", r->options->folder);
-    else if (path && write_csv(r, command, path, &ready.file[0], e) == 0 && results_place(&ready, r->options->folder, names, stems, e) == 0)
+    else if (path && write_csv(r, command, path, &ready.file[0], e) == 0 &&
+             results_place(&ready, r->options->folder, names, stems, e) == 0)
         rc = write_figure(r, command, e);
     free(command);
     free(path);

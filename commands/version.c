@@ -16,8 +16,8 @@
 static const struct verb_help help = {
     .verb = "version",
     .synopsis = "",
-    .description = "Prints the version, the compiler and its flags, the libraries with their versions, and the kernel sets of this build with the one that a "
-                   "run would use (REACH_KERNELS in the environment forces one).\n",
+    .description = "Prints the version, the compiler and its flags, the libraries with their versions, and the kernel sets of "
+                   "this build with the one that a run would use (REACH_KERNELS in the environment forces one).\n",
     .examples = "  reach version\n",
 };
 
@@ -50,12 +50,14 @@ int main_version(int argc, char **argv)
     }
     printf("reach %s\ncompiler  %s\nflags     %s\n", REACH_VERSION, REACH_COMPILER, REACH_FLAGS);
     H5get_libversion(&major, &minor, &release);
-    printf("libraries\n  HDF5     %u.%u.%u\n  oneDNN   %d.%d.%d\n  zlib     %s\n  Jansson  %s\n  xxHash   %u.%u.%u\n  OpenMP   %d, %d threads\n", major, minor,
-           release, onednn->major, onednn->minor, onednn->patch, zlibVersion(), jansson_version_str(), xxhash / 10000, xxhash / 100 % 100, xxhash % 100, _OPENMP,
-           omp_get_max_threads());
+    printf("libraries\n  HDF5     %u.%u.%u\n  oneDNN   %d.%d.%d\n  zlib     %s\n  Jansson  %s\n  xxHash   %u.%u.%u\n  OpenMP   "
+           "%d, %d threads\n",
+           major, minor, release, onednn->major, onednn->minor, onednn->patch, zlibVersion(), jansson_version_str(),
+           xxhash / 10000, xxhash / 100 % 100, xxhash % 100, _OPENMP, omp_get_max_threads());
     printf("kernel sets\n");
     for (int i = 0; i < kernel_set_count; i++)
-        printf("  %-10s %s  %s%s\n", kernel_sets[i].name, kernel_sets[i].dtype, kernel_sets[i].summary, kernel_sets[i].usable() ? "" : " (not usable here)");
+        printf("  %-10s %s  %s%s\n", kernel_sets[i].name, kernel_sets[i].dtype, kernel_sets[i].summary,
+               kernel_sets[i].usable() ? "" : " (not usable here)");
     print_choice("f32");
     print_choice("f64");
     print_choice("tf32");

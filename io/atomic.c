@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The temporary files that are open now, for a signal handler: it may neither allocate nor lock. A slot's path changes only while no handler may
- * look at it (SLOT_FILLING); a handler claims a slot before it reads the path. */
+/* The temporary files that are open now, for a signal handler: it may neither allocate nor lock. A slot's path changes only while
+ * no handler may look at it (SLOT_FILLING); a handler claims a slot before it reads the path. */
 enum slot_state { SLOT_FREE, SLOT_FILLING, SLOT_LIVE, SLOT_REMOVING };
 enum { SLOTS = 32 };
 
@@ -269,7 +269,8 @@ static char *lock_name(const char *path, struct error *e)
 static int still_there(int descriptor, const char *name)
 {
     struct stat ours, present;
-    return fstat(descriptor, &ours) == 0 && lstat(name, &present) == 0 && ours.st_dev == present.st_dev && ours.st_ino == present.st_ino;
+    return fstat(descriptor, &ours) == 0 && lstat(name, &present) == 0 && ours.st_dev == present.st_dev &&
+           ours.st_ino == present.st_ino;
 }
 
 int folder_lock(const char *path, struct error *e)

@@ -21,7 +21,8 @@ int atomic_place(struct atomic_file *f, struct error *e) MUST_USE;
 /* Closes and removes the temporary file; no-op on a committed or zeroed struct. */
 void atomic_abandon(struct atomic_file *f);
 
-/* Name of a temporary file beside PATH for a library that opens by name (HDF5). Caller frees the string, after one of the two calls below. */
+/* Name of a temporary file beside PATH for a library that opens by name (HDF5). Caller frees the string, after one of the two
+ * calls below. */
 char *atomic_temporary_name(const char *path, struct error *e) MUST_USE;
 /* The commit for it: syncs and renames; on failure the temporary file is removed. */
 int atomic_rename(const char *temporary, const char *path, struct error *e) MUST_USE;

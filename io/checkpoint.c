@@ -17,14 +17,7 @@
 
 enum { HEAD_BYTES = 16 };
 
-enum container {
-    CONTAINER_UNKNOWN,
-    CONTAINER_SAFETENSORS,
-    CONTAINER_INDEX,
-    CONTAINER_HDF,
-    CONTAINER_TORCH,
-    CONTAINER_LLMC
-};
+enum container { CONTAINER_UNKNOWN, CONTAINER_SAFETENSORS, CONTAINER_INDEX, CONTAINER_HDF, CONTAINER_TORCH, CONTAINER_LLMC };
 
 /* What the file's first bytes say it is. */
 static int sniff(enum container *out, const char *path, struct error *e)
@@ -60,7 +53,10 @@ static int refuse(struct tensors *t, const struct mapped *file, struct error *e)
     size_t length = strlen(file->path);
     if (length > 12 && strcmp(file->path + length - 12, ".safetensors") == 0 && safetensors_read(t, file, e))
         return -1;
-    return fail(e, "%s: is no checkpoint that is known by its first bytes (expected safetensors, a file of torch.save, HDF5, or llm.c's GPT-2)", file->path);
+    return fail(e,
+                "%s: is no checkpoint that is known by its first bytes (expected safetensors, a file of torch.save, HDF5, or "
+                "llm.c's GPT-2)",
+                file->path);
 }
 
 /* A file of torch.save: fairseq's, or a state dict. */
@@ -122,7 +118,8 @@ static char *join(const char *folder, const char *name, struct error *e)
 
 static int read_folder(struct tensors *t, const char *folder, struct config **own, struct error *e)
 {
-    static const char *const wanted[] = {"model.safetensors.index.json", "model.safetensors", "pytorch_model.bin.index.json", "pytorch_model.bin"};
+    static const char *const wanted[] = {"model.safetensors.index.json", "model.safetensors", "pytorch_model.bin.index.json",
+                                         "pytorch_model.bin"};
     for (int i = 0; i < 4; i++) {
         char *path = join(folder, wanted[i], e);
         if (!path)
@@ -135,7 +132,9 @@ static int read_folder(struct tensors *t, const char *folder, struct config **ow
     }
     if (neox_recognize(folder))
         return neox_read(t, folder, own, e);
-    return fail(e, "%s: holds no checkpoint that can be read (expected %s or %s in it, pytorch_model.bin, or a GPT-NeoX directory with its file latest)",
+    return fail(e,
+                "%s: holds no checkpoint that can be read (expected %s or %s in it, pytorch_model.bin, or a GPT-NeoX directory "
+                "with its file latest)",
                 folder, wanted[0], wanted[1]);
 }
 

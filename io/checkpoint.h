@@ -2,11 +2,10 @@
  *
  * What a file is, its first bytes say, not its name:
  *
- *   safetensors, PyTorch (zip and the older stream of pickles), HDF5    tensors; config.json beside, in HDF5 also the attribute `config`
- *   a Hugging Face index (.index.json) and its shards                   the same
- *   fairseq transformer_rpe_lm, llm.c's GPT-2                           tensors and description in one
- *   a folder                                                            config.json with model.safetensors or pytorch_model.bin (or their indexes),
- *                                                                       or a GPT-NeoX directory of DeepSpeed's */
+ *   safetensors, PyTorch (zip and the older stream of pickles), HDF5    tensors; config.json beside, in HDF5 also the attribute
+ * `config` a Hugging Face index (.index.json) and its shards                   the same fairseq transformer_rpe_lm, llm.c's GPT-2
+ * tensors and description in one a folder                                                            config.json with
+ * model.safetensors or pytorch_model.bin (or their indexes), or a GPT-NeoX directory of DeepSpeed's */
 #ifndef REACH_IO_CHECKPOINT_H
 #define REACH_IO_CHECKPOINT_H
 
@@ -22,17 +21,19 @@ struct checkpoint {
 int checkpoint_open(struct checkpoint *out, const char *path, struct error *e) MUST_USE;
 void checkpoint_close(struct checkpoint *c);
 
-/* How a written checkpoint lies: a folder with model.safetensors and config.json, such a file with config.json beside it, or one HDF5 file. */
+/* How a written checkpoint lies: a folder with model.safetensors and config.json, such a file with config.json beside it, or one
+ * HDF5 file. */
 enum checkpoint_form { CHECKPOINT_FOLDER, CHECKPOINT_SAFETENSORS, CHECKPOINT_HDF };
 
 /* The form that OUT's name asks for: .h5 or .hdf5, .safetensors, else a folder. */
 enum checkpoint_form checkpoint_form(const char *out);
 
-/* Writes the checkpoint as OUT, every tensor with its type and its values, so that it reads back the same. A file in the way is an error unless `force`; a
- * config.json that says the same may lie there. */
+/* Writes the checkpoint as OUT, every tensor with its type and its values, so that it reads back the same. A file in the way is
+ * an error unless `force`; a config.json that says the same may lie there. */
 int checkpoint_write(struct checkpoint *c, const char *out, int force, struct error *e) MUST_USE;
 
-/* The tensors alone. *own is the description that the container itself holds, or NULL when it lies in config.json. Caller closes both. */
+/* The tensors alone. *own is the description that the container itself holds, or NULL when it lies in config.json. Caller closes
+ * both. */
 struct tensors *checkpoint_tensors(const char *path, struct config **own, struct error *e) MUST_USE;
 
 #endif

@@ -48,8 +48,8 @@ static int stage_text(const char *path, const char *text, size_t size, struct at
     return atomic_stage(out, e);
 }
 
-/* Both get their names when both are complete, and the old configuration goes before that: weights without one are no checkpoint, and those of
- * another would be taken for one. */
+/* Both get their names when both are complete, and the old configuration goes before that: weights without one are no checkpoint,
+ * and those of another would be taken for one. */
 static int place_pair(struct atomic_file *weights, struct atomic_file *config, struct error *e)
 {
     if (config->path && unlink(config->path) && errno != ENOENT)
@@ -67,8 +67,8 @@ static int write_pair(struct checkpoint *c, const char *path, int force, struct 
     if (asprintf(&config, "%.*sconfig.json", (int)(path_base(path) - path), path) < 0)
         return fail_memory(e, (double)strlen(path), "a path");
     int same = holds_text(config, text, size), result = -1;
-    if (check_way(path, force, e) == 0 && (same || check_way(config, force, e) == 0) && safetensors_stage(path, c->tensors, &weights, e) == 0 &&
-        (same || stage_text(config, text, size, &description, e) == 0))
+    if (check_way(path, force, e) == 0 && (same || check_way(config, force, e) == 0) &&
+        safetensors_stage(path, c->tensors, &weights, e) == 0 && (same || stage_text(config, text, size, &description, e) == 0))
         result = place_pair(&weights, &description, e);
     atomic_abandon(&weights);
     atomic_abandon(&description);
@@ -82,7 +82,9 @@ static int check_index(const char *folder, struct error *e)
     char *index;
     if (asprintf(&index, "%s/model.safetensors.index.json", folder) < 0)
         return fail_memory(e, (double)strlen(folder), "a path");
-    int result = access(index, F_OK) ? 0 : fail(e, "%s: would be read instead of what is written beside it (expected a folder without it)", index);
+    int result = access(index, F_OK)
+                     ? 0
+                     : fail(e, "%s: would be read instead of what is written beside it (expected a folder without it)", index);
     free(index);
     return result;
 }

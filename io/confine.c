@@ -104,8 +104,8 @@ static int conclude(const char *output, size_t *size, int status, const char *pa
     return fail(e, "%s: is damaged (the work on it took too much memory or time, or crashed)", path);
 }
 
-int confine(char **output, size_t *size, int (*work)(FILE *, void *, struct error *), void *context, size_t memory, size_t seconds, const char *path,
-            struct error *e)
+int confine(char **output, size_t *size, int (*work)(FILE *, void *, struct error *), void *context, size_t memory,
+            size_t seconds, const char *path, struct error *e)
 {
     int ends[2], result, status = -1;
     *output = NULL;

@@ -74,7 +74,8 @@ char *csv_format_real(char out[32], double value)
         return strcpy(out, "nan");
     if (isinf(value))
         return strcpy(out, value < 0 ? "-inf" : "inf");
-    /* 15 digits identify every decimal of up to 15 digits, so fewer need no try, except below the normal range, where precision ends earlier */
+    /* 15 digits identify every decimal of up to 15 digits, so fewer need no try, except below the normal range, where precision
+     * ends earlier */
     for (int digits = fabs(value) < 2.2250738585072014e-308 ? 1 : 15; digits <= 17; digits++) {
         snprintf(out, 32, "%.*g", digits, value);
         if (strtod(out, NULL) == value)

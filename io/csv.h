@@ -1,4 +1,5 @@
-/* CSV as every reach result has it: `# ` lines, one header line, standard quoting, numbers that read back exactly, `\n` line ends; atomic. */
+/* CSV as every reach result has it: `# ` lines, one header line, standard quoting, numbers that read back exactly, `\n` line
+ * ends; atomic. */
 #ifndef REACH_IO_CSV_H
 #define REACH_IO_CSV_H
 
@@ -8,8 +9,8 @@
 
 struct csv;
 
-/* Starts PATH (written beside and renamed by csv_close). `comments` is a NULL-terminated list of lines without `# `; `header` the column names
- * with commas. */
+/* Starts PATH (written beside and renamed by csv_close). `comments` is a NULL-terminated list of lines without `# `; `header` the
+ * column names with commas. */
 struct csv *csv_create(const char *path, const char *const *comments, const char *header, struct error *e) MUST_USE;
 /* The next field of the row; quoted where needed. */
 void csv_text(struct csv *c, const char *value);

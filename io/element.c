@@ -13,7 +13,8 @@ size_t element_size(enum element type)
 
 const char *element_name(enum element type)
 {
-    static const char *const names[] = {[ELEMENT_F64] = "f64", [ELEMENT_F32] = "f32", [ELEMENT_F16] = "f16", [ELEMENT_BF16] = "bf16"};
+    static const char *const names[] = {
+        [ELEMENT_F64] = "f64", [ELEMENT_F32] = "f32", [ELEMENT_F16] = "f16", [ELEMENT_BF16] = "bf16"};
     return names[type];
 }
 
@@ -44,13 +45,13 @@ static inline float bf16_to_float(uint16_t h)
     return float_of((uint32_t)h << 16);
 }
 
-/* IEEE half to float, exact. By masks rather than branches, so that loops vectorize; no intermediate is subnormal, so flush-to-zero modes do not
- * matter. */
+/* IEEE half to float, exact. By masks rather than branches, so that loops vectorize; no intermediate is subnormal, so
+ * flush-to-zero modes do not matter. */
 static inline float f16_to_float(uint16_t h)
 {
     uint32_t magnitude = (uint32_t)(h & 0x7FFF) << 13;
     uint32_t is_subnormal = -(uint32_t)(magnitude < 1u << 23), is_special = -(uint32_t)(magnitude >= 31u << 23);
-    uint32_t normal = magnitude + (112u << 23) + (is_special & 112u << 23);                  /* bias 15 -> 127; inf and nan: exponent 31 -> 255 */
+    uint32_t normal = magnitude + (112u << 23) + (is_special & 112u << 23); /* bias 15 -> 127; inf and nan: exponent 31 -> 255 */
     uint32_t subnormal = bits_of(float_of(magnitude + (113u << 23)) - float_of(113u << 23)); /* 2^-14 (1 + f) - 2^-14 */
     uint32_t sign = (uint32_t)(h & 0x8000) << 16;
     return float_of(sign | (subnormal & is_subnormal) | (normal & ~is_subnormal));
@@ -70,10 +71,8 @@ double element_read(const void *data, enum element type, size_t index)
         memcpy(&v, p, sizeof v);
         return v;
     }
-    case ELEMENT_F16:
-        return f16_to_float(load16(p));
-    default:
-        return bf16_to_float(load16(p));
+    case ELEMENT_F16: return f16_to_float(load16(p));
+    default: return bf16_to_float(load16(p));
     }
 }
 
@@ -134,7 +133,10 @@ double element_round(double x, enum element type)
     /* significant bits, and the exponents (of 2^e <= |x| < 2^(e + 1)) of the smallest normal and the largest numbers */
     static const struct {
         int bits, least, most;
-    } formats[] = {[ELEMENT_F64] = {53, -1022, 1023}, [ELEMENT_F32] = {24, -126, 127}, [ELEMENT_F16] = {11, -14, 15}, [ELEMENT_BF16] = {8, -126, 127}};
+    } formats[] = {[ELEMENT_F64] = {53, -1022, 1023},
+                   [ELEMENT_F32] = {24, -126, 127},
+                   [ELEMENT_F16] = {11, -14, 15},
+                   [ELEMENT_BF16] = {8, -126, 127}};
     int exponent, step;
     if (!isfinite(x) || x == 0)
         return x;

@@ -23,7 +23,13 @@ void element_widen_f32(float *dst, const void *src, enum element type, size_t co
 /* The same in double, always exact. */
 void element_widen_f64(double *dst, const void *src, enum element type, size_t count);
 
-static inline int size_multiply(size_t *out, size_t a, size_t b) { return __builtin_mul_overflow(a, b, out) ? -1 : 0; }
-static inline int size_add(size_t *out, size_t a, size_t b) { return __builtin_add_overflow(a, b, out) ? -1 : 0; }
+static inline int size_multiply(size_t *out, size_t a, size_t b)
+{
+    return __builtin_mul_overflow(a, b, out) ? -1 : 0;
+}
+static inline int size_add(size_t *out, size_t a, size_t b)
+{
+    return __builtin_add_overflow(a, b, out) ? -1 : 0;
+}
 
 #endif

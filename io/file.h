@@ -6,7 +6,8 @@
 
 #include <stddef.h>
 
-/* Opens a regular file for reading (a folder, pipe or device is an error) and tells its size. Returns a descriptor, caller closes; -1 on failure. */
+/* Opens a regular file for reading (a folder, pipe or device is an error) and tells its size. Returns a descriptor, caller
+ * closes; -1 on failure. */
 int file_open_regular(const char *path, size_t *size, struct error *e) MUST_USE;
 
 /* Reads exactly `size` bytes at `offset`; a file that ends before is an error. */

@@ -29,8 +29,8 @@ int hdf_fail(struct error *e, const char *path, const char *what)
     return fail(e, "%s: %s: %s", path, what, reason);
 }
 
-/* A global heap: "GCOL", version, 3 zeros, size[8]; then objects, each index[2] references[2] zeros[4] size[8] and data padded to 8 bytes. Object 0
- * is the free space, and its size counts its header. (HDF5 file format specification, III.E.) */
+/* A global heap: "GCOL", version, 3 zeros, size[8]; then objects, each index[2] references[2] zeros[4] size[8] and data padded to
+ * 8 bytes. Object 0 is the free space, and its size counts its header. (HDF5 file format specification, III.E.) */
 enum { HEAP_HEADER = 16, OBJECT_HEADER = 16 };
 
 static uint64_t get64(const unsigned char *p)
@@ -122,7 +122,8 @@ hid_t hdf_open_descriptor(int descriptor, const char *path, struct error *e)
 int hdf_is_hard_link(hid_t group, const char *name)
 {
     H5L_info_t info;
-    return H5Lexists(group, name, H5P_DEFAULT) > 0 && H5Lget_info(group, name, &info, H5P_DEFAULT) >= 0 && info.type == H5L_TYPE_HARD;
+    return H5Lexists(group, name, H5P_DEFAULT) > 0 && H5Lget_info(group, name, &info, H5P_DEFAULT) >= 0 &&
+           info.type == H5L_TYPE_HARD;
 }
 
 /* Filters that are part of HDF5; *packs tells whether one is deflate. */
@@ -148,7 +149,8 @@ int hdf_check_storage(hid_t dataset, const char *name, const char *path, size_t 
     H5D_layout_t layout = H5Pget_layout(list);
     size_t bytes = H5Tget_size(type);
     hsize_t stored = H5Dget_storage_size(dataset);
-    int overflow = rank < 0 || bytes == 0, own = layout != H5D_VIRTUAL && H5Pget_external_count(list) == 0 && filters_are_known(list, &packs);
+    int overflow = rank < 0 || bytes == 0,
+        own = layout != H5D_VIRTUAL && H5Pget_external_count(list) == 0 && filters_are_known(list, &packs);
     int chunked = layout == H5D_CHUNKED, within = !chunked || H5Pget_chunk(list, H5S_MAX_RANK, chunk) == rank;
     for (int i = 0; i < rank; i++) {
         overflow |= size_multiply(&bytes, bytes, (size_t)shape[i]);
@@ -164,6 +166,7 @@ int hdf_check_storage(hid_t dataset, const char *name, const char *path, size_t 
     if (!within)
         return fail(e, "%s: %s has chunks larger than itself", path, name);
     if (bytes && (stored == 0 || stored > file_bytes || bytes / (packs ? HDF_DEFLATE_RATIO_MAX : 1) > stored))
-        return fail(e, "%s: %s claims %zu bytes, more than the file can hold (%llu are stored)", path, name, bytes, (unsigned long long)stored);
+        return fail(e, "%s: %s claims %zu bytes, more than the file can hold (%llu are stored)", path, name, bytes,
+                    (unsigned long long)stored);
     return 0;
 }

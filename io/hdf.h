@@ -8,8 +8,9 @@
 #include <hdf5.h>
 #include <stddef.h>
 
-/* HDF5 believes what a file says of its own structure, and a changed byte there makes it read beyond its memory or ask for all there is. So it reads
- * only within confine() of io/confine.h, with this much memory for its own structures, and this much time besides that for the data. */
+/* HDF5 believes what a file says of its own structure, and a changed byte there makes it read beyond its memory or ask for all
+ * there is. So it reads only within confine() of io/confine.h, with this much memory for its own structures, and this much time
+ * besides that for the data. */
 enum { HDF_MEMORY = 256 << 20, HDF_SECONDS = 20, HDF_BYTES_A_SECOND = 10 << 20 };
 enum { HDF_DEFLATE_RATIO_MAX = 1032 }; /* zlib's bound on how far data shrink */
 
@@ -39,12 +40,13 @@ hid_t hdf_open_descriptor(int descriptor, const char *path, struct error *e) MUS
 /* 1 if `name` is a hard link in the group: nothing that leads to another file, or nowhere. */
 int hdf_is_hard_link(hid_t group, const char *name);
 
-/* Checks how a dataset is stored: in the file itself, by filters that are part of HDF5 and at most one of which packs; in chunks no larger than it is,
- * which would be a way to ask for memory; and in enough bytes of the file's for what its shape claims (none for an empty one). NAME is for messages. */
+/* Checks how a dataset is stored: in the file itself, by filters that are part of HDF5 and at most one of which packs; in chunks
+ * no larger than it is, which would be a way to ask for memory; and in enough bytes of the file's for what its shape claims (none
+ * for an empty one). NAME is for messages. */
 int hdf_check_storage(hid_t dataset, const char *name, const char *path, size_t file_bytes, struct error *e) MUST_USE;
 
-/* Checks what HDF5 1.10 itself believes unseen and hangs or crashes on when it is wrong: the objects of its global heaps, where variable-length text
- * lies. Files with a user block or sizes other than 64 bits are refused. */
+/* Checks what HDF5 1.10 itself believes unseen and hangs or crashes on when it is wrong: the objects of its global heaps, where
+ * variable-length text lies. Files with a user block or sizes other than 64 bits are refused. */
 int hdf_check_memory(const unsigned char *bytes, size_t size, const char *path, struct error *e) MUST_USE;
 
 #endif

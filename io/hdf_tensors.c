@@ -9,22 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* HDF5 runs in a process of its own, which tells what it found as a list of rows; the data of plain datasets are then read from the mapping. */
+/* HDF5 runs in a process of its own, which tells what it found as a list of rows; the data of plain datasets are then read from
+ * the mapping. */
 
-enum {
-    NESTING_MAX = 32,
-    OBJECTS_MAX = 100000,
-    NAME_BYTES_MAX = 1024,
-    CONFIG_BYTES_MAX = 16 << 20
-};
+enum { NESTING_MAX = 32, OBJECTS_MAX = 100000, NAME_BYTES_MAX = 1024, CONFIG_BYTES_MAX = 16 << 20 };
 
 /* One dataset as the child tells it; `name_size` bytes of its name follow. Or the config: no type, `name_size` bytes of text. */
 struct row {
     char type[16]; /* the name of a stored_type */
     uint64_t name_size, rank, shape[TENSOR_RANK_MAX];
-    uint64_t packed;  /* 1: not in one piece */
-    uint64_t offset;  /* of the data in the file, when in one piece */
-    uint64_t stored;  /* bytes in the file */
+    uint64_t packed; /* 1: not in one piece */
+    uint64_t offset; /* of the data in the file, when in one piece */
+    uint64_t stored; /* bytes in the file */
     uint64_t address; /* of the dataset's description */
 };
 
@@ -46,7 +42,8 @@ static int list_dataset(struct lister *l, hid_t dataset, const char *name)
     char label[NAME_BYTES_MAX + 16];
     hsize_t shape[H5S_MAX_RANK];
     H5O_info_t info;
-    int result = -1, rank = space >= 0 && H5Sget_simple_extent_type(space) != H5S_NULL ? H5Sget_simple_extent_dims(space, shape, NULL) : -1;
+    int result = -1,
+        rank = space >= 0 && H5Sget_simple_extent_type(space) != H5S_NULL ? H5Sget_simple_extent_dims(space, shape, NULL) : -1;
     if (type < 0 || list < 0 || rank < 0 || H5Oget_info(dataset, &info) < 0) {
         fail(l->e, "%s: dataset %s has no type or no shape", l->file->path, name);
         goto end;
@@ -60,8 +57,10 @@ static int list_dataset(struct lister *l, hid_t dataset, const char *name)
     for (int i = 0; i < rank; i++)
         row.shape[i] = shape[i];
     if (!stored) {
-        fail(l->e, "%s: tensor %s is stored as a type that is not supported (expected little-endian float64, float32, float16 or bfloat16)", l->file->path,
-             name);
+        fail(l->e,
+             "%s: tensor %s is stored as a type that is not supported (expected little-endian float64, float32, float16 or "
+             "bfloat16)",
+             l->file->path, name);
         goto end;
     }
     snprintf(label, sizeof label, "tensor %s", name);
@@ -88,7 +87,8 @@ static herr_t visit(hid_t group, const char *name, const H5L_info_t *info, void 
     const char *prefix = l->prefix;
     char full[NAME_BYTES_MAX + 2];
     if (info->type != H5L_TYPE_HARD)
-        return fail(l->e, "%s: %s%s is a link to elsewhere (expected a group or a dataset in the file)", l->file->path, prefix, name);
+        return fail(l->e, "%s: %s%s is a link to elsewhere (expected a group or a dataset in the file)", l->file->path, prefix,
+                    name);
     if (strlen(prefix) + strlen(name) > NAME_BYTES_MAX)
         return fail(l->e, "%s: the name %.40s... is too long (expected at most %d bytes)", l->file->path, name, NAME_BYTES_MAX);
     if (++l->objects > OBJECTS_MAX || l->depth >= NESTING_MAX)
@@ -125,7 +125,8 @@ static int list_config(struct lister *l, hid_t root)
         return 0;
     hid_t attribute = H5Aopen(root, "config", H5P_DEFAULT), type = H5Aget_type(attribute), space = H5Aget_space(attribute);
     size_t size = type >= 0 ? H5Tget_size(type) : 0;
-    if (type < 0 || space < 0 || H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_type(space) != H5S_SCALAR || size > CONFIG_BYTES_MAX) {
+    if (type < 0 || space < 0 || H5Tget_class(type) != H5T_STRING || H5Sget_simple_extent_type(space) != H5S_SCALAR ||
+        size > CONFIG_BYTES_MAX) {
         fail(l->e, "%s: the attribute config is not text (expected JSON, at most %d bytes)", l->file->path, CONFIG_BYTES_MAX);
         goto end;
     }
@@ -238,7 +239,8 @@ static int add_row(struct tensors *t, struct unpacker *u, const struct row *row,
     if (tensor->bytes == 0)
         return 0;
     if (row->stored == 0 || row->stored > file->size || tensor->bytes / HDF_DEFLATE_RATIO_MAX > row->stored)
-        return fail(e, "%s: tensor %s claims %zu bytes, but %llu are stored", file->path, tensor->name, tensor->bytes, (unsigned long long)row->stored);
+        return fail(e, "%s: tensor %s claims %zu bytes, but %llu are stored", file->path, tensor->name, tensor->bytes,
+                    (unsigned long long)row->stored);
     if (row->packed)
         return add_packed(t, u, tensor, row->address, e);
     if (row->stored != tensor->bytes || row->offset > file->size || tensor->bytes > file->size - row->offset)
@@ -275,8 +277,7 @@ int hdf_tensors_read(struct tensors *t, const struct mapped *file, struct config
     size_t size, memory;
     int checked = hdf_check_memory(file->bytes, file->size, file->path, e);
     tensors_release_pages(file->bytes, file->size); /* all were looked at */
-    if (checked ||
-        confine(&rows, &size, list_file, (void *)(uintptr_t)file, HDF_MEMORY, HDF_SECONDS, file->path, e))
+    if (checked || confine(&rows, &size, list_file, (void *)(uintptr_t)file, HDF_MEMORY, HDF_SECONDS, file->path, e))
         return -1;
     int result = add_rows(t, &u, rows, size, own, e);
     free(rows);

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* HDF5 does not survive a write that fails (it keeps what it could not write, and its exit handler crashes). So it makes, in a process of its own, a sparse
- * file in which the tensors have their places, and the data go there through the same checked writes as those of every file. */
+/* HDF5 does not survive a write that fails (it keeps what it could not write, and its exit handler crashes). So it makes, in a
+ * process of its own, a sparse file in which the tensors have their places, and the data go there through the same checked writes
+ * as those of every file. */
 
 enum { MEMORY = 256 << 20, SECONDS = 600 };
 
@@ -33,7 +34,8 @@ static int make_dataset(FILE *out, hid_t file, const char *path, const struct te
     hid_t space = t->rank ? H5Screate_simple(t->rank, dims, NULL) : H5Screate(H5S_SCALAR), type = hdf_type_make(t->stored);
     hid_t list = H5Pcreate(H5P_DATASET_CREATE), dataset = -1;
     uint64_t offset = HADDR_UNDEF;
-    if (H5Pset_obj_track_times(list, 0) >= 0 && H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) >= 0 && H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0 &&
+    if (H5Pset_obj_track_times(list, 0) >= 0 && H5Pset_alloc_time(list, H5D_ALLOC_TIME_EARLY) >= 0 &&
+        H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0 &&
         (dataset = H5Dcreate2(file, t->name, type, space, H5P_DEFAULT, list, H5P_DEFAULT)) >= 0)
         offset = H5Dget_offset(dataset);
     int result = dataset < 0 || (t->bytes && offset == HADDR_UNDEF) ? hdf_fail(e, path, t->name) : 0;
@@ -55,7 +57,8 @@ static int make_config(hid_t file, const char *path, const struct config *c, str
     if (!text)
         fail_memory(e, (double)size, path);
     else if (H5Tset_size(type, H5T_VARIABLE) < 0 || H5Tset_cset(type, H5T_CSET_UTF8) < 0 ||
-             (attribute = H5Acreate2(file, "config", type, space, H5P_DEFAULT, H5P_DEFAULT)) < 0 || H5Awrite(attribute, type, &text) < 0)
+             (attribute = H5Acreate2(file, "config", type, space, H5P_DEFAULT, H5P_DEFAULT)) < 0 ||
+             H5Awrite(attribute, type, &text) < 0)
         hdf_fail(e, path, "config");
     else
         result = 0;
@@ -112,8 +115,8 @@ int hdf_tensors_write(const char *path, struct tensors *t, const struct config *
     int result = -1;
     if (!temporary)
         return -1;
-    if (confine(&offsets, &size, make_frame, &frame, MEMORY, SECONDS, path, e) == 0 && size == tensors_count(t) * sizeof(uint64_t) &&
-        write_data(&frame, offsets, e) == 0 && tensors_unchanged(t, e) == 0)
+    if (confine(&offsets, &size, make_frame, &frame, MEMORY, SECONDS, path, e) == 0 &&
+        size == tensors_count(t) * sizeof(uint64_t) && write_data(&frame, offsets, e) == 0 && tensors_unchanged(t, e) == 0)
         result = atomic_rename(temporary, path, e);
     else
         atomic_discard(temporary);

@@ -6,8 +6,8 @@
 
 #include <hdf5.h>
 
-/* The type for a tensor of that stored type, which is real or an integer; negative on failure. Caller closes. h5py knows them all (BF16 only as a
- * wider type). */
+/* The type for a tensor of that stored type, which is real or an integer; negative on failure. Caller closes. h5py knows them all
+ * (BF16 only as a wider type). */
 hid_t hdf_type_make(const struct stored_type *stored);
 
 /* What a dataset's type is called here; NULL: none of them. */

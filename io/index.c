@@ -22,7 +22,8 @@ static int check_shard_name(const char *name, const char *path, struct error *e)
 }
 
 /* Reads every file that weight_map names, in the order of their names, each once. */
-static int read_shards(struct tensors *t, const json_t *map, const char *path, int (*read)(struct tensors *, const char *, struct error *), struct error *e)
+static int read_shards(struct tensors *t, const json_t *map, const char *path,
+                       int (*read)(struct tensors *, const char *, struct error *), struct error *e)
 {
     size_t count = json_object_size(map), at = 0;
     const char **names = calloc(count, sizeof *names);
@@ -32,7 +33,8 @@ static int read_shards(struct tensors *t, const json_t *map, const char *path, i
     int result = -1;
     const char *tensor;
     json_t *file;
-    json_object_foreach((json_t *)map, tensor, file) {
+    json_object_foreach((json_t *)map, tensor, file)
+    {
         if (!json_is_string(file)) {
             fail(e, "%s: the shard of tensor %.200s is not text", path, tensor);
             goto end;
@@ -81,7 +83,8 @@ int index_read(struct tensors *t, const char *path, int (*read)(struct tensors *
     }
     if (read_shards(t, map, path, read, e) || store_finish(t, e))
         goto end;
-    json_object_foreach((json_t *)map, name, file) {
+    json_object_foreach((json_t *)map, name, file)
+    {
         const struct tensor *tensor = tensors_find_any(t, name);
         if (!tensor || strcmp(path_base(store_file(tensor)->path), json_string_value(file))) {
             fail(e, "%s: tensor %.200s is not in its shard %.200s", path, name, json_string_value(file));

@@ -4,8 +4,10 @@
 
 #include "io/store.h"
 
-/* Reads the index at PATH ({"weight_map": {tensor: file}}) and every file it names, in the order of their names, with `read`; then finishes the store.
- * Names that lead out of the folder are refused, and so is a tensor that is not in the file the index says. */
-int index_read(struct tensors *t, const char *path, int (*read)(struct tensors *t, const char *path, struct error *e), struct error *e) MUST_USE;
+/* Reads the index at PATH ({"weight_map": {tensor: file}}) and every file it names, in the order of their names, with `read`;
+ * then finishes the store. Names that lead out of the folder are refused, and so is a tensor that is not in the file the index
+ * says. */
+int index_read(struct tensors *t, const char *path, int (*read)(struct tensors *t, const char *path, struct error *e),
+               struct error *e) MUST_USE;
 
 #endif

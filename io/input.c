@@ -14,14 +14,14 @@ enum { RAW_BYTES = 1 << 16, OUT_BYTES_MAX = 1 << 30 };
 
 struct input {
     char *name;
-    int descriptor;              /* -1: the data are in memory */
-    int is_file;                 /* a regular file, which must stay as it is until its end is read */
+    int descriptor; /* -1: the data are in memory */
+    int is_file; /* a regular file, which must stay as it is until its end is read */
     struct stamp stamp;
     const unsigned char *memory; /* what is left of them */
     size_t memory_left;
     unsigned char ahead[INPUT_PEEK_MAX]; /* unpacked already, by input_peek: ahead[ahead_at..ahead_have) */
     size_t ahead_at, ahead_have;
-    int gzip;   /* the data are packed; `unpack` is set up */
+    int gzip; /* the data are packed; `unpack` is set up */
     int member; /* inside a member of a gzip file */
     z_stream unpack;
     unsigned char raw[RAW_BYTES];
@@ -164,7 +164,8 @@ static int read_packed(struct input *in, unsigned char *out, size_t want, size_t
         else if (status == Z_MEM_ERROR)
             return fail_memory(e, 1 << MAX_WBITS, "unpacking");
         else if (status != Z_OK && status != Z_BUF_ERROR)
-            return fail(e, "%s: the gzip data are damaged: %s (expected a whole .gz file)", in->name, in->unpack.msg ? in->unpack.msg : "not gzip");
+            return fail(e, "%s: the gzip data are damaged: %s (expected a whole .gz file)", in->name,
+                        in->unpack.msg ? in->unpack.msg : "not gzip");
     }
     return 0;
 }

@@ -8,8 +8,8 @@
 
 struct input;
 
-/* Opens PATH, or standard input for "-". Data that begin as gzip does (1f 8b) are unpacked, all members of the file one after the other. Caller
- * closes. A folder is an error. */
+/* Opens PATH, or standard input for "-". Data that begin as gzip does (1f 8b) are unpacked, all members of the file one after the
+ * other. Caller closes. A folder is an error. */
 struct input *input_open(const char *path, struct error *e) MUST_USE;
 
 /* The same of `size` bytes of memory, borrowed until the input is closed; NAME is for messages. */
@@ -19,8 +19,8 @@ struct input *input_memory(const void *data, size_t size, const char *name, stru
 enum { INPUT_PEEK_MAX = 16 };
 int input_peek(struct input *in, void *out, size_t want, size_t *got, struct error *e) MUST_USE;
 
-/* Reads `want` bytes; *got is less only at the end of the data. A gzip stream that is damaged, cut off or followed by other bytes is an error:
- * its checksums are verified before the end is reported. */
+/* Reads `want` bytes; *got is less only at the end of the data. A gzip stream that is damaged, cut off or followed by other bytes
+ * is an error: its checksums are verified before the end is reported. */
 int input_read(struct input *in, void *out, size_t want, size_t *got, struct error *e) MUST_USE;
 
 /* The name for messages: the path, or "standard input". Borrowed. */

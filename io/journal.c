@@ -14,10 +14,10 @@
 #include <xxhash.h>
 
 /* On disk, all little-endian:
- *   header   magic[8] version[4] zero[4] digest[8] positions[8] record_bytes[8] settings_bytes[8] settings[settings_bytes] checksum[8]
- *   record   model[4] segment[4] status[1] zero[7] logprob[8] norm[8 positions] checksum[8]
- * digest is XXH3-64 of the settings; checksums are XXH3-64 of all bytes before them in the header or record, records seeded with the digest, so that
- * a record of another run is never taken for one of this. */
+ *   header   magic[8] version[4] zero[4] digest[8] positions[8] record_bytes[8] settings_bytes[8] settings[settings_bytes]
+ * checksum[8] record   model[4] segment[4] status[1] zero[7] logprob[8] norm[8 positions] checksum[8] digest is XXH3-64 of the
+ * settings; checksums are XXH3-64 of all bytes before them in the header or record, records seeded with the digest, so that a
+ * record of another run is never taken for one of this. */
 enum { VERSION = 1, FIXED_BYTES = 48, RECORD_FIXED_BYTES = 24, CHECKSUM_BYTES = 8, SETTINGS_BYTES_MAX = 16 << 20 };
 static const char magic[8] = "reachrun";
 
@@ -27,8 +27,8 @@ struct journal {
     size_t positions, record_bytes;
     uint64_t digest;
     unsigned char *record; /* [record_bytes] the one that is being written */
-    size_t size;           /* bytes of the file that are whole */
-    double synced;         /* when, in seconds; see seconds_now */
+    size_t size; /* bytes of the file that are whole */
+    double synced; /* when, in seconds; see seconds_now */
 };
 
 static double seconds_now(void)
@@ -85,7 +85,8 @@ static struct journal *prepare(const char *path, size_t positions, const char *s
     j->positions = positions;
     j->digest = XXH3_64bits(settings, strlen(settings));
     if (size_multiply(&j->record_bytes, positions, sizeof(double)) ||
-        size_add(&j->record_bytes, j->record_bytes, RECORD_FIXED_BYTES + CHECKSUM_BYTES) || !(j->record = malloc(j->record_bytes))) {
+        size_add(&j->record_bytes, j->record_bytes, RECORD_FIXED_BYTES + CHECKSUM_BYTES) ||
+        !(j->record = malloc(j->record_bytes))) {
         fail_memory(e, (double)positions * sizeof(double), "a record of the journal");
         destroy(j);
         return NULL;
@@ -148,8 +149,8 @@ static int name_difference(const char *path, const char *a, const char *b, int s
         if (!other || other_length != length || memcmp(other, line, length)) {
             char here[160], there[160];
             const char *value = value_of(line, length, here), *other_value = value_of(other, other_length, there);
-            return fail(e, "%s: was begun with other settings: %.*s is %s there, %s in this run (expected the same)", path, (int)strcspn(line, "=\n"),
-                        line, swapped ? value : other_value, swapped ? other_value : value);
+            return fail(e, "%s: was begun with other settings: %.*s is %s there, %s in this run (expected the same)", path,
+                        (int)strcspn(line, "=\n"), line, swapped ? value : other_value, swapped ? other_value : value);
         }
         line += length + (line[length] == '\n');
     }
@@ -167,7 +168,8 @@ static int check_header(struct journal *j, size_t file_bytes, const char *settin
     if (memcmp(fixed, magic, sizeof magic))
         return fail(e, "%s: is no journal of reach (remove it to start afresh)", j->path);
     if (get32(fixed + 8) != VERSION)
-        return fail(e, "%s: is a journal of version %u (expected %d; remove it to start afresh)", j->path, get32(fixed + 8), VERSION);
+        return fail(e, "%s: is a journal of version %u (expected %d; remove it to start afresh)", j->path, get32(fixed + 8),
+                    VERSION);
     uint64_t length = get64(fixed + 40);
     if (length > SETTINGS_BYTES_MAX || length > file_bytes - FIXED_BYTES - CHECKSUM_BYTES)
         return fail(e, "%s: its header is damaged (remove it to start afresh)", j->path);
@@ -190,7 +192,8 @@ static int check_header(struct journal *j, size_t file_bytes, const char *settin
         goto end;
     }
     if (get64(whole + 24) != j->positions || get64(whole + 32) != j->record_bytes)
-        result = fail(e, "%s: has records of %llu positions (expected %zu)", j->path, (unsigned long long)get64(whole + 24), j->positions);
+        result = fail(e, "%s: has records of %llu positions (expected %zu)", j->path, (unsigned long long)get64(whole + 24),
+                      j->positions);
     j->size = bytes + CHECKSUM_BYTES;
 end:
     free(whole);
@@ -235,8 +238,8 @@ failed:
 }
 
 /* Passes valid records on, over those that are damaged; what is damaged or torn at the end is cut off. */
-static int read_records(struct journal *j, size_t file_bytes, int (*each)(void *context, const struct journal_record *r), void *context,
-                        struct journal_found *found, struct error *e)
+static int read_records(struct journal *j, size_t file_bytes, int (*each)(void *context, const struct journal_record *r),
+                        void *context, struct journal_found *found, struct error *e)
 {
     double *norm = calloc(j->positions ? j->positions : 1, sizeof *norm);
     if (!norm)
@@ -255,7 +258,9 @@ static int read_records(struct journal *j, size_t file_bytes, int (*each)(void *
         memcpy(&r.logprob, p + 16, sizeof r.logprob);
         memcpy(norm, p + RECORD_FIXED_BYTES, j->positions * sizeof *norm);
         if (each(context, &r)) {
-            result = e && e->text[0] ? -1 : fail(e, "%s: the record of model %u, segment %u does not fit this run", j->path, r.model, r.segment);
+            result = e && e->text[0]
+                         ? -1
+                         : fail(e, "%s: the record of model %u, segment %u does not fit this run", j->path, r.model, r.segment);
             goto end;
         }
         found->records++;
@@ -270,7 +275,8 @@ end:
 }
 
 struct journal *journal_resume(const char *path, size_t positions, const char *settings,
-                               int (*each)(void *context, const struct journal_record *r), void *context, struct journal_found *found, struct error *e)
+                               int (*each)(void *context, const struct journal_record *r), void *context,
+                               struct journal_found *found, struct error *e)
 {
     *found = (struct journal_found){0};
     if (e)
@@ -285,7 +291,8 @@ struct journal *journal_resume(const char *path, size_t positions, const char *s
         fail(e, "%s: cannot be opened: %s", path, strerror(errno));
     } else if (!S_ISREG(st.st_mode)) {
         fail(e, "%s: is no journal of reach (expected a regular file)", path);
-    } else if (check_header(j, (size_t)st.st_size, settings, e) == 0 && read_records(j, (size_t)st.st_size, each, context, found, e) == 0) {
+    } else if (check_header(j, (size_t)st.st_size, settings, e) == 0 &&
+               read_records(j, (size_t)st.st_size, each, context, found, e) == 0) {
         j->synced = seconds_now();
         return j;
     }

@@ -103,7 +103,8 @@ const char *config_text(const struct config *c, size_t *size)
     return c->text;
 }
 
-/* Follows the dots of `key`. *value is the member, or NULL if it or one above it is absent or null. -1 with the name of the part in the way
+/* Follows the dots of `key`. *value is the member, or NULL if it or one above it is absent or null. -1 with the name of the part
+ * in the way
  * (`blocked`) when something above it is no object. */
 static int look_up(const struct config *c, const char *key, json_t **value, char blocked[KEY_MAX])
 {
@@ -129,7 +130,8 @@ static int look_up(const struct config *c, const char *key, json_t **value, char
     }
 }
 
-/* look_up() that remembers the key and the one it begins with. If memory runs out they stay unread, which names or refuses them: nothing goes unnoticed. */
+/* look_up() that remembers the key and the one it begins with. If memory runs out they stay unread, which names or refuses them:
+ * nothing goes unnoticed. */
 static int look_up_and_mark(struct config *c, const char *key, json_t **value, char blocked[KEY_MAX])
 {
     if (look_up(c, key, value, blocked))
@@ -173,19 +175,11 @@ static int get(struct config *c, const char *key, json_t **value, struct error *
 static const char *describe(const json_t *value, char out[64])
 {
     switch (json_typeof(value)) {
-    case JSON_STRING:
-        snprintf(out, 64, "'%.40s'", json_string_value(value));
-        break;
-    case JSON_INTEGER:
-        snprintf(out, 64, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-        break;
-    case JSON_REAL:
-        snprintf(out, 64, "%.17g", json_real_value(value));
-        break;
+    case JSON_STRING: snprintf(out, 64, "'%.40s'", json_string_value(value)); break;
+    case JSON_INTEGER: snprintf(out, 64, "%" JSON_INTEGER_FORMAT, json_integer_value(value)); break;
+    case JSON_REAL: snprintf(out, 64, "%.17g", json_real_value(value)); break;
     case JSON_TRUE:
-    case JSON_FALSE:
-        snprintf(out, 64, "%s", json_is_true(value) ? "true" : "false");
-        break;
+    case JSON_FALSE: snprintf(out, 64, "%s", json_is_true(value) ? "true" : "false"); break;
     default:
         if (json_not_finite(value))
             snprintf(out, 64, "%.40s", json_not_finite(value));
@@ -321,8 +315,6 @@ const char *config_first_unread(struct config *c)
 {
     const char *key;
     json_t *value;
-    json_object_foreach(c->root, key, value)
-        if (!json_is_null(value) && !json_object_get(c->read, key))
-            return key;
+    json_object_foreach(c->root, key, value) if (!json_is_null(value) && !json_object_get(c->read, key)) return key;
     return NULL;
 }

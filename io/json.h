@@ -11,31 +11,36 @@
 struct config;
 
 struct config *config_open(const char *path, struct error *e) MUST_USE; /* caller closes; NULL on failure */
-/* The same of `size` bytes of text, or of an object that is taken over (on failure too). `path` says in messages where the config comes from. */
+/* The same of `size` bytes of text, or of an object that is taken over (on failure too). `path` says in messages where the config
+ * comes from. */
 struct config *config_from_text(const char *path, const char *text, size_t size, struct error *e) MUST_USE;
 struct config *config_from_json(const char *path, json_t *object, struct error *e) MUST_USE;
 void config_close(struct config *c);
 const char *config_path(const struct config *c);
 /* What was parsed; of an object its text with sorted keys. Borrowed. */
 const char *config_text(const struct config *c, size_t *size);
-/* The member of that name, marked as read; NULL if absent or null. Dots descend: "rope_scaling.factor" (typed getters refuse a rope_scaling that
- * is no object). Borrowed. */
+/* The member of that name, marked as read; NULL if absent or null. Dots descend: "rope_scaling.factor" (typed getters refuse a
+ * rope_scaling that is no object). Borrowed. */
 json_t *config_get(struct config *c, const char *key);
 int config_has(struct config *c, const char *key); /* present and not null; does not mark it as read */
-/* Not there at all: null counts as there. For settings that null turns off, and whose absence means a default; a top-level key. */
+/* Not there at all: null counts as there. For settings that null turns off, and whose absence means a default; a top-level key.
+ */
 int config_absent(const struct config *c, const char *key);
 
-/* Typed getters: on success 0 and *out. When the key is absent or null: *out = fallback for the *_or forms, an error for the others.
- * A wrong type, a fraction where a whole number is due, or a value outside [low, high] is an error that names the key and the range. */
+/* Typed getters: on success 0 and *out. When the key is absent or null: *out = fallback for the *_or forms, an error for the
+ * others. A wrong type, a fraction where a whole number is due, or a value outside [low, high] is an error that names the key and
+ * the range. */
 int config_int(struct config *c, const char *key, long low, long high, long *out, struct error *e) MUST_USE;
 int config_int_or(struct config *c, const char *key, long low, long high, long fallback, long *out, struct error *e) MUST_USE;
-int config_real_or(struct config *c, const char *key, double low, double high, double fallback, double *out, struct error *e) MUST_USE;
+int config_real_or(struct config *c, const char *key, double low, double high, double fallback, double *out,
+                   struct error *e) MUST_USE;
 /* A null where true is the fallback is refused: Python takes it for false. */
 int config_bool_or(struct config *c, const char *key, int fallback, int *out, struct error *e) MUST_USE;
 /* *out is borrowed from the config. */
 int config_string_or(struct config *c, const char *key, const char *fallback, const char **out, struct error *e) MUST_USE;
 /* Index of the string in a NULL-terminated list of choices; the error lists them. */
-int config_choice_or(struct config *c, const char *key, const char *const *choices, int fallback, int *out, struct error *e) MUST_USE;
+int config_choice_or(struct config *c, const char *key, const char *const *choices, int fallback, int *out,
+                     struct error *e) MUST_USE;
 
 /* A getter was asked for the key (dotted, or what a dotted one begins with), whether it is there or not. */
 int config_asked(const struct config *c, const char *key);
@@ -45,13 +50,14 @@ json_t *config_root(const struct config *c);
 /* The first top-level key never read, or NULL. A key whose value is null counts as absent. Borrowed. */
 const char *config_first_unread(struct config *c);
 
-/* Parses `size` bytes of text as one JSON object, duplicate keys and broken UTF-8 refused, and so is text whose values would take more than 512 MiB: a
- * list of nothing but {} takes 80 times its text. `what` names the text in the message ("the header"). Whole numbers beyond 64 bits and numbers beyond
- * doubles are refused wherever they stand: for files whose every number counts. Caller calls json_decref. */
+/* Parses `size` bytes of text as one JSON object, duplicate keys and broken UTF-8 refused, and so is text whose values would take
+ * more than 512 MiB: a list of nothing but {} takes 80 times its text. `what` names the text in the message ("the header"). Whole
+ * numbers beyond 64 bits and numbers beyond doubles are refused wherever they stand: for files whose every number counts. Caller
+ * calls json_decref. */
 json_t *json_parse_object(const char *path, const char *what, const char *text, size_t size, struct error *e) MUST_USE;
-/* The same for settings and tables, where such a number may stand under a key that nobody reads, and so may the NaN, Infinity and -Infinity that
- * Python writes. A whole number beyond 64 bits becomes a real. What is not finite becomes a list that no reader takes for anything: whoever does read
- * the key refuses it. */
+/* The same for settings and tables, where such a number may stand under a key that nobody reads, and so may the NaN, Infinity and
+ * -Infinity that Python writes. A whole number beyond 64 bits becomes a real. What is not finite becomes a list that no reader
+ * takes for anything: whoever does read the key refuses it. */
 json_t *json_parse_lenient(const char *path, const char *what, const char *text, size_t size, struct error *e) MUST_USE;
 /* How a value that is not finite stands in the text; NULL of all other values. Borrowed. */
 const char *json_not_finite(const json_t *value);

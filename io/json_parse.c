@@ -8,8 +8,8 @@
 
 enum { PARSED_BYTES_MAX = 512 << 20 };
 
-/* At least the memory that Jansson takes for the text: what its objects, lists, members and strings were measured to take, rounded up. Beyond the first
- * mistake in the text, where Jansson stops, the number means nothing. */
+/* At least the memory that Jansson takes for the text: what its objects, lists, members and strings were measured to take,
+ * rounded up. Beyond the first mistake in the text, where Jansson stops, the number means nothing. */
 static size_t parsed_bytes(const char *text, size_t size)
 {
     static const unsigned short bytes[256] = {['{'] = 256, ['['] = 160, [':'] = 96, [','] = 64, ['"'] = 32};
@@ -28,7 +28,8 @@ static json_t *load(const char *path, const char *what, const char *text, size_t
 {
     size_t bytes = parsed_bytes(text, size);
     if (bytes > PARSED_BYTES_MAX) {
-        fail(e, "%s: %s holds so many values that they would take about %zu MiB (expected at most %d)", path, what, bytes >> 20, PARSED_BYTES_MAX >> 20);
+        fail(e, "%s: %s holds so many values that they would take about %zu MiB (expected at most %d)", path, what, bytes >> 20,
+             PARSED_BYTES_MAX >> 20);
         return NULL;
     }
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, problem);
@@ -36,7 +37,8 @@ static json_t *load(const char *path, const char *what, const char *text, size_t
         if (json_error_code(problem) == json_error_invalid_utf8)
             fail(e, "%s: %s is not UTF-8 (line %d)", path, what, problem->line);
         else
-            fail(e, "%s: %s is not valid JSON: %s (line %d, column %d)", path, what, problem->text, problem->line, problem->column);
+            fail(e, "%s: %s is not valid JSON: %s (line %d, column %d)", path, what, problem->text, problem->line,
+                 problem->column);
         return NULL;
     }
     if (!json_is_object(root)) {
@@ -96,7 +98,8 @@ static int is_named(const char *word, size_t size, const char *name)
     return size == strlen(name) && memcmp(word, name, size) == 0;
 }
 
-/* Writes the word as Jansson can hold it to `out` and returns the end of what it wrote; a character that is no part of a word follows the word. */
+/* Writes the word as Jansson can hold it to `out` and returns the end of what it wrote; a character that is no part of a word
+ * follows the word. */
 static char *write_word(char *out, const char *word, size_t size)
 {
     int is_integer = 0, number = is_number(word, size, &is_integer), finite = 1, wide = 0;

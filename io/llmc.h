@@ -9,8 +9,8 @@
 
 enum { LLMC_MAGIC = 20240326 };
 
-/* Adds the tensors under the names, and in the shapes, that Hugging Face's GPT-2 has (matrices as transposed views, without the rows that pad the
- * vocabulary). *own: the same model as a config of type gpt2. Caller closes *own. */
+/* Adds the tensors under the names, and in the shapes, that Hugging Face's GPT-2 has (matrices as transposed views, without the
+ * rows that pad the vocabulary). *own: the same model as a config of type gpt2. Caller closes *own. */
 int llmc_read(struct tensors *t, const struct mapped *file, struct config **own, struct error *e) MUST_USE;
 
 #endif

@@ -1,4 +1,5 @@
-/* How much memory there is, so that a file which stands for more than that is refused before the system ends the program for it. */
+/* How much memory there is, so that a file which stands for more than that is refused before the system ends the program for it.
+ */
 #ifndef REACH_IO_MEMORY_H
 #define REACH_IO_MEMORY_H
 

@@ -58,14 +58,17 @@ end:
     return ok ? 0 : -1;
 }
 
-/* One dataset [blocks, rows, columns]; blocks, or blocks and rows, may be 0: there are fewer dimensions then. A chunk is (a part of) one row. */
-static int write_dataset(struct writer *w, hid_t group, const char *name, hid_t stored, hid_t native, const void *data, size_t blocks, size_t rows, size_t columns)
+/* One dataset [blocks, rows, columns]; blocks, or blocks and rows, may be 0: there are fewer dimensions then. A chunk is (a part
+ * of) one row. */
+static int write_dataset(struct writer *w, hid_t group, const char *name, hid_t stored, hid_t native, const void *data,
+                         size_t blocks, size_t rows, size_t columns)
 {
     hsize_t shape[3] = {blocks, rows, columns}, chunk[3] = {1, 1, columns < CHUNK_ELEMENTS_MAX ? columns : CHUNK_ELEMENTS_MAX};
     int rank = blocks ? 3 : rows ? 2 : 1, ok = 0, first = 3 - rank;
     hid_t dataset = -1, space = H5Screate_simple(rank, shape + first, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
-    if (!is_ok(w, space) || !is_ok(w, list) || !is_ok(w, H5Pset_chunk(list, rank, chunk + first)) || !is_ok(w, H5Pset_shuffle(list)) ||
-        !is_ok(w, H5Pset_deflate(list, DEFLATE_LEVEL)) || !is_ok(w, H5Pset_obj_track_times(list, 0)))
+    if (!is_ok(w, space) || !is_ok(w, list) || !is_ok(w, H5Pset_chunk(list, rank, chunk + first)) ||
+        !is_ok(w, H5Pset_shuffle(list)) || !is_ok(w, H5Pset_deflate(list, DEFLATE_LEVEL)) ||
+        !is_ok(w, H5Pset_obj_track_times(list, 0)))
         goto end;
     if (!is_ok(w, dataset = H5Dcreate2(group, name, stored, space, H5P_DEFAULT, list, H5P_DEFAULT)))
         goto end;
@@ -122,16 +125,19 @@ static int write_model(struct writer *w, hid_t models, const struct result_model
     for (size_t i = 0; result == 0 && i < m->attribute_count; i++)
         result = write_attribute(w, group, m->attributes[i].name, m->attributes[i].value);
     for (size_t i = 0; result == 0 && i < sizeof datasets / sizeof *datasets; i++)
-        result = write_dataset(w, group, datasets[i].name, datasets[i].stored, datasets[i].native, datasets[i].data, 0, datasets[i].rows,
-                               datasets[i].columns);
+        result = write_dataset(w, group, datasets[i].name, datasets[i].stored, datasets[i].native, datasets[i].data, 0,
+                               datasets[i].rows, datasets[i].columns);
     if (result == 0 && m->completeness)
         result = write_dataset(w, group, "completeness", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, m->completeness, 0, rows, 2);
     if (result == 0 && m->attention)
-        result = write_dataset(w, group, "attention", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, m->attention, m->layers, m->heads, columns);
+        result = write_dataset(w, group, "attention", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, m->attention, m->layers, m->heads,
+                               columns);
     if (result == 0 && m->attention_high)
-        result = write_dataset(w, group, "attention_high", H5T_STD_U64LE, H5T_NATIVE_UINT64, m->attention_high, m->layers, m->heads, columns);
+        result = write_dataset(w, group, "attention_high", H5T_STD_U64LE, H5T_NATIVE_UINT64, m->attention_high, m->layers,
+                               m->heads, columns);
     if (result == 0 && m->attention_low)
-        result = write_dataset(w, group, "attention_low", H5T_STD_U64LE, H5T_NATIVE_UINT64, m->attention_low, m->layers, m->heads, columns);
+        result = write_dataset(w, group, "attention_low", H5T_STD_U64LE, H5T_NATIVE_UINT64, m->attention_low, m->layers, m->heads,
+                               columns);
     H5Gclose(group);
     return result;
 }
@@ -144,8 +150,8 @@ static int set_object_list(struct writer *w, hid_t list)
            is_ok(w, H5Pset_attr_creation_order(list, tracked));
 }
 
-/* The file as bytes; caller frees. It is made in memory because HDF5 does not survive a write that fails (its exit handler crashes on a full disk),
- * and so that what reaches the disk goes through the same checked writes as everything else. */
+/* The file as bytes; caller frees. It is made in memory because HDF5 does not survive a write that fails (its exit handler
+ * crashes on a full disk), and so that what reaches the disk goes through the same checked writes as everything else. */
 static unsigned char *make_image(struct writer *w, const struct result *r, size_t *bytes)
 {
     hid_t models = -1;
@@ -197,7 +203,8 @@ static int check_models(const char *path, const struct result *r, struct error *
         if (*m->name == '\0' || strcmp(m->name, ".") == 0 || strcmp(m->name, "..") == 0 || strchr(m->name, '/'))
             return fail(e, "%s: '%s' cannot name a model (expected a name without /)", path, m->name);
         if (m->segments == 0 || m->positions == 0)
-            return fail(e, "%s: model %s has %zu segments of %zu positions (expected at least one)", path, m->name, m->segments, m->positions);
+            return fail(e, "%s: model %s has %zu segments of %zu positions (expected at least one)", path, m->name, m->segments,
+                        m->positions);
         if (m->target && (i == 0 || strcmp(m->name, r->models[i - 1].name) != 0))
             return fail(e, "%s: target %zu of %s stands before its main field", path, m->target, m->name);
         for (size_t k = 0; k < i; k++)

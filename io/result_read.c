@@ -12,10 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    TEXT_BYTES_MAX = 1 << 20,
-    MODELS_MAX = 100000
-};
+enum { TEXT_BYTES_MAX = 1 << 20, MODELS_MAX = 100000 };
 
 /* The datasets of a model: their dimensions, in this order, and those that need not be there. */
 enum { NORM, LOGPROB, STATUS, START, S, C, C_LO, C_HI, COMPLETENESS, ATTENTION_HIGH, ATTENTION_LOW, DATASETS };
@@ -38,10 +35,10 @@ static const struct {
     [ATTENTION_LOW] = {"attention_low", BY_HEAD | BY_POSITION | OPTIONAL, sizeof(uint64_t)},
 };
 
-/* What the first process tells of a model. Its attributes follow, names and values, and behind them a text of no bytes as a name. All texts are their size
- * (uint64_t) and the bytes. Before the models stand version and command. */
+/* What the first process tells of a model. Its attributes follow, names and values, and behind them a text of no bytes as a name.
+ * All texts are their size (uint64_t) and the bytes. Before the models stand version and command. */
 struct row {
-    char name[sizeof ((struct result_model *)0)->name];
+    char name[sizeof((struct result_model *)0)->name];
     uint64_t target, layer; /* 0, 0: the main group */
     uint64_t segments, positions, layers, heads, wide;
     uint64_t address[DATASETS]; /* in the file; 0: not there */
@@ -65,7 +62,8 @@ static void put_text(struct lister *r, const char *text)
     fwrite(text, 1, size, r->out);
 }
 
-/* The attribute as text: strings as they are, whole numbers and reals in decimal. *value = NULL for a kind we do not read. Caller frees. */
+/* The attribute as text: strings as they are, whole numbers and reals in decimal. *value = NULL for a kind we do not read. Caller
+ * frees. */
 static int read_attribute(struct lister *r, hid_t attribute, const char *name, char **value)
 {
     int result = -1;
@@ -161,8 +159,8 @@ static herr_t list_attribute(hid_t object, const char *name, const H5A_info_t *i
     return result;
 }
 
-/* Checks one dataset of the model and fills in its address. Sizes of 0 in the row are filled in, others must agree. `stored` and `other` are the types it
- * may have; *is_other tells which. */
+/* Checks one dataset of the model and fills in its address. Sizes of 0 in the row are filled in, others must agree. `stored` and
+ * `other` are the types it may have; *is_other tells which. */
 static int list_dataset(struct lister *r, hid_t group, struct row *row, int which, hid_t stored, hid_t other, uint64_t *is_other)
 {
     const char *model = row->name, *name = datasets[which].name;
@@ -283,7 +281,8 @@ static herr_t list_layer(hid_t target, const char *name, const H5L_info_t *info,
         return 0;
     hid_t group = H5Gopen2(target, name, H5P_DEFAULT);
     if (group < 0)
-        return fail(r->e, "%s: models/%s/target-%llu/%s is not a group", r->path, r->model->name, (unsigned long long)row.target, name);
+        return fail(r->e, "%s: models/%s/target-%llu/%s is not a group", r->path, r->model->name, (unsigned long long)row.target,
+                    name);
     memcpy(row.name, r->model->name, sizeof row.name);
     int result = list_group(r, group, &row);
     H5Gclose(group);
@@ -342,8 +341,8 @@ static int list_file(FILE *out, void *context, struct error *e)
     hid_t file = hdf_open_descriptor(f->descriptor, f->path, e);
     if (file < 0)
         return -1;
-    if (list_text(&r, file, "format", "reach-erf/1") == 0 && list_text(&r, file, "version", NULL) == 0 && list_text(&r, file, "command", NULL) == 0 &&
-        list_models(&r, file) == 0)
+    if (list_text(&r, file, "format", "reach-erf/1") == 0 && list_text(&r, file, "version", NULL) == 0 &&
+        list_text(&r, file, "command", NULL) == 0 && list_models(&r, file) == 0)
         return 0;
     return e->text[0] ? -1 : hdf_fail(e, f->path, "is damaged"); /* the iterators themselves failed */
 }
@@ -358,9 +357,17 @@ struct data {
 
 static void **array_of(struct result_model *m, int which)
 {
-    void **const arrays[DATASETS] = {(void **)&m->norm, (void **)&m->logprob, (void **)&m->status, (void **)&m->start,
-                                     (void **)&m->s,    (void **)&m->c,       (void **)&m->c_lo,   (void **)&m->c_hi,
-                                     (void **)&m->completeness, (void **)&m->attention_high, (void **)&m->attention_low};
+    void **const arrays[DATASETS] = {(void **)&m->norm,
+                                     (void **)&m->logprob,
+                                     (void **)&m->status,
+                                     (void **)&m->start,
+                                     (void **)&m->s,
+                                     (void **)&m->c,
+                                     (void **)&m->c_lo,
+                                     (void **)&m->c_hi,
+                                     (void **)&m->completeness,
+                                     (void **)&m->attention_high,
+                                     (void **)&m->attention_low};
     return arrays[which];
 }
 
@@ -370,7 +377,8 @@ static int count_elements(size_t *out, const struct result_model *m, int which)
     int dimensions = datasets[which].dimensions;
     *out = dimensions & PAIRS ? 2 : 1;
     return (dimensions & BY_HEAD && (size_multiply(out, *out, m->layers) || size_multiply(out, *out, m->heads))) ||
-                   (dimensions & BY_SEGMENT && size_multiply(out, *out, m->segments)) || (dimensions & BY_POSITION && size_multiply(out, *out, m->positions))
+                   (dimensions & BY_SEGMENT && size_multiply(out, *out, m->segments)) ||
+                   (dimensions & BY_POSITION && size_multiply(out, *out, m->positions))
                ? -1
                : 0;
 }
@@ -455,7 +463,8 @@ static int take_attributes(struct cursor *c, struct result_model *m)
             free(name);
             return 0;
         }
-        struct result_attribute *grown = take_text(c, &value) ? NULL : realloc(m->attributes, (m->attribute_count + 1) * sizeof *grown);
+        struct result_attribute *grown = take_text(c, &value) ? NULL
+                                                              : realloc(m->attributes, (m->attribute_count + 1) * sizeof *grown);
         if (!grown) {
             int result = value ? fail_memory(c->e, (double)(m->attribute_count + 1) * sizeof *grown, "attributes") : -1;
             free(name);
@@ -476,8 +485,8 @@ static int add_bytes(size_t *total, size_t *largest, const struct result_model *
     for (int k = 0; k < DATASETS; k++) {
         if (!address[k])
             continue;
-        if (count_elements(&count, m, k) || size_multiply(&bytes, count, datasets[k].element_bytes) || size_add(&bytes, bytes, 7) ||
-            size_add(total, *total, bytes / 8 * 8))
+        if (count_elements(&count, m, k) || size_multiply(&bytes, count, datasets[k].element_bytes) ||
+            size_add(&bytes, bytes, 7) || size_add(total, *total, bytes / 8 * 8))
             return -1;
         *largest = bytes > *largest ? bytes : *largest;
     }
@@ -501,8 +510,13 @@ static int take_models(struct cursor *c, struct result *out, uint64_t (**address
             return fail_memory(c->e, (double)(out->model_count + 1) * (sizeof *models + sizeof *grown), "models");
         struct result_model *m = &models[out->model_count];
         memcpy(grown[out->model_count++], row.address, sizeof row.address);
-        *m = (struct result_model){.target = row.target, .layer = row.layer, .segments = row.segments, .positions = row.positions, .layers = row.layers,
-                                   .heads = row.heads, .wide = row.wide != 0};
+        *m = (struct result_model){.target = row.target,
+                                   .layer = row.layer,
+                                   .segments = row.segments,
+                                   .positions = row.positions,
+                                   .layers = row.layers,
+                                   .heads = row.heads,
+                                   .wide = row.wide != 0};
         memcpy(m->name, row.name, sizeof m->name);
         m->name[sizeof m->name - 1] = '\0';
         if (take_attributes(c, m))
@@ -537,7 +551,8 @@ static int check_status(const struct result_model *m, const char *path, struct e
 {
     for (size_t i = 0; i < m->segments; i++)
         if (m->status[i] != SEGMENT_DONE && m->status[i] != SEGMENT_EXCLUDED)
-            return fail(e, "%s: %s/status of segment %zu is %d (expected 1: done, or 2: excluded)", path, m->name, i, m->status[i]);
+            return fail(e, "%s: %s/status of segment %zu is %d (expected 1: done, or 2: excluded)", path, m->name, i,
+                        m->status[i]);
     return 0;
 }
 
@@ -549,7 +564,8 @@ static int check_curves(const struct result_model *m, const char *path, struct e
     for (int k = 0; k < 4; k++)
         for (size_t i = 0; i < m->positions; i++)
             if (!(curves[k][i] >= 0 && curves[k][i] <= 1 + 1e-9)) /* up to rounding */
-                return fail(e, "%s: %s/%s at position %zu is %g (expected a share from 0 to 1)", path, m->name, names[k], i + 1, curves[k][i]);
+                return fail(e, "%s: %s/%s at position %zu is %g (expected a share from 0 to 1)", path, m->name, names[k], i + 1,
+                            curves[k][i]);
     return 0;
 }
 
@@ -562,7 +578,10 @@ static int read_heads(struct data *d, struct error *e)
     if (confine(&rows, &size, list_file, (void *)(uintptr_t)d->file, HDF_MEMORY, HDF_SECONDS, path, e))
         return -1;
     struct cursor c = {rows, size, path, e};
-    int result = take_text(&c, &format) || take_text(&c, &d->out->version) || take_text(&c, &d->out->command) || take_models(&c, d->out, &d->address) ? -1 : 0;
+    int result = take_text(&c, &format) || take_text(&c, &d->out->version) || take_text(&c, &d->out->command) ||
+                         take_models(&c, d->out, &d->address)
+                     ? -1
+                     : 0;
     free(format);
     free(rows);
     return result;

@@ -28,7 +28,8 @@ static const struct stored_type *read_dtype(const struct tensor *t, const json_t
     }
     const struct stored_type *stored = stored_type_find(json_string_value(value));
     if (!stored)
-        fail(e, "%s: tensor %s has the unknown dtype '%.40s' (expected F64, F32, F16 or BF16)", path, t->name, json_string_value(value));
+        fail(e, "%s: tensor %s has the unknown dtype '%.40s' (expected F64, F32, F16 or BF16)", path, t->name,
+             json_string_value(value));
     return stored;
 }
 
@@ -38,7 +39,8 @@ static int read_shape(struct tensor *t, const struct stored_type *stored, const 
     if (!json_is_array(value))
         return fail(e, "%s: tensor %s has no shape (expected a list of whole numbers)", path, t->name);
     if (json_array_size(value) > TENSOR_RANK_MAX)
-        return fail(e, "%s: tensor %s has %zu dimensions (expected at most %d)", path, t->name, json_array_size(value), TENSOR_RANK_MAX);
+        return fail(e, "%s: tensor %s has %zu dimensions (expected at most %d)", path, t->name, json_array_size(value),
+                    TENSOR_RANK_MAX);
     for (size_t i = 0; i < json_array_size(value); i++) {
         const json_t *size = json_array_get(value, i);
         if (!json_is_integer(size) || json_integer_value(size) < 0)
@@ -64,7 +66,8 @@ static int read_offsets(struct extent *extent, const char *name, const json_t *v
     return 0;
 }
 
-static int read_entry(struct tensors *t, const struct mapped *file, struct extent *extent, const char *name, const json_t *value, struct error *e)
+static int read_entry(struct tensors *t, const struct mapped *file, struct extent *extent, const char *name, const json_t *value,
+                      struct error *e)
 {
     if (!json_is_object(value))
         return fail(e, "%s: tensor %s is not described by an object (expected dtype, shape, data_offsets)", file->path, name);
@@ -75,8 +78,8 @@ static int read_entry(struct tensors *t, const struct mapped *file, struct exten
         read_offsets(extent, name, json_object_get(value, "data_offsets"), file->path, e))
         return -1;
     if (extent->end - extent->begin != tensor->bytes)
-        return fail(e, "%s: tensor %s has %zu bytes of data (expected %zu by its shape and type)", file->path, name, extent->end - extent->begin,
-                    tensor->bytes);
+        return fail(e, "%s: tensor %s has %zu bytes of data (expected %zu by its shape and type)", file->path, name,
+                    extent->end - extent->begin, tensor->bytes);
     return 0;
 }
 
@@ -91,7 +94,8 @@ static int by_offset(const void *a, const void *b)
 }
 
 /* The data must be covered from end to end: no holes, no overlap, nothing behind. Sets every tensor's pointer. */
-static int place_tensors(struct tensors *t, const struct mapped *file, size_t data, struct extent *extents, size_t count, struct error *e)
+static int place_tensors(struct tensors *t, const struct mapped *file, size_t data, struct extent *extents, size_t count,
+                         struct error *e)
 {
     size_t at = 0, data_bytes = file->size - data;
     if (count)
@@ -99,14 +103,15 @@ static int place_tensors(struct tensors *t, const struct mapped *file, size_t da
     for (size_t i = 0; i < count; i++) {
         struct tensor *tensor = tensors_at(t, extents[i].index);
         if (extents[i].begin > at)
-            return fail(e, "%s: a hole of %zu bytes lies before tensor %s (expected its data at offset %zu)", file->path, extents[i].begin - at,
-                        tensor->name, at);
+            return fail(e, "%s: a hole of %zu bytes lies before tensor %s (expected its data at offset %zu)", file->path,
+                        extents[i].begin - at, tensor->name, at);
         if (extents[i].begin < at)
-            return fail(e, "%s: the data of tensor %s overlap those of tensor %s (expected offset %zu, found %zu)", file->path, tensor->name,
-                        tensors_at(t, extents[i - 1].index)->name, at, extents[i].begin);
+            return fail(e, "%s: the data of tensor %s overlap those of tensor %s (expected offset %zu, found %zu)", file->path,
+                        tensor->name, tensors_at(t, extents[i - 1].index)->name, at, extents[i].begin);
         if (extents[i].end > data_bytes)
-            return fail(e, "%s: the data of tensor %s end at offset %zu, but the file has only %zu bytes of data (the file is cut off)", file->path,
-                        tensor->name, extents[i].end, data_bytes);
+            return fail(
+                e, "%s: the data of tensor %s end at offset %zu, but the file has only %zu bytes of data (the file is cut off)",
+                file->path, tensor->name, extents[i].end, data_bytes);
         tensor->data = file->bytes + data + at;
         at = extents[i].end;
     }
@@ -121,9 +126,8 @@ static int check_metadata(const json_t *metadata, const char *path, struct error
     json_t *value;
     if (!json_is_object(metadata))
         return fail(e, "%s: __metadata__ is not an object (expected names with text)", path);
-    json_object_foreach((json_t *)metadata, key, value)
-        if (!json_is_string(value))
-            return fail(e, "%s: __metadata__ '%.80s' is not text", path, key);
+    json_object_foreach((json_t *)metadata, key,
+                        value) if (!json_is_string(value)) return fail(e, "%s: __metadata__ '%.80s' is not text", path, key);
     return 0;
 }
 
@@ -137,14 +141,15 @@ static uint64_t stated_header(const struct mapped *file)
 int safetensors_read(struct tensors *t, const struct mapped *file, struct error *e)
 {
     if (file->size < 8)
-        return fail(e, "%s: has %zu bytes (expected a safetensors file: 8 bytes of header size, header, data)", file->path, file->size);
+        return fail(e, "%s: has %zu bytes (expected a safetensors file: 8 bytes of header size, header, data)", file->path,
+                    file->size);
     uint64_t header_bytes = stated_header(file);
     if (header_bytes > HEADER_BYTES_MAX)
         return fail(e, "%s: states a header of %llu bytes (expected at most %d: this is no safetensors file)", file->path,
                     (unsigned long long)header_bytes, HEADER_BYTES_MAX);
     if (header_bytes > file->size - 8)
-        return fail(e, "%s: states a header of %llu bytes, but only %zu follow (the file is cut off)", file->path, (unsigned long long)header_bytes,
-                    file->size - 8);
+        return fail(e, "%s: states a header of %llu bytes, but only %zu follow (the file is cut off)", file->path,
+                    (unsigned long long)header_bytes, file->size - 8);
     json_t *root = json_parse_object(file->path, "the header", (const char *)file->bytes + 8, (size_t)header_bytes, e);
     if (!root)
         return -1;
@@ -154,7 +159,8 @@ int safetensors_read(struct tensors *t, const struct mapped *file, struct error 
     json_t *value;
     struct extent *extents = NULL;
     if (count > header_bytes / ENTRY_BYTES_MIN + 1) {
-        fail(e, "%s: names %zu tensors in a header of %llu bytes (more than can be described there)", file->path, count, (unsigned long long)header_bytes);
+        fail(e, "%s: names %zu tensors in a header of %llu bytes (more than can be described there)", file->path, count,
+             (unsigned long long)header_bytes);
         goto end;
     }
     extents = calloc(count ? count : 1, sizeof *extents);
@@ -162,7 +168,8 @@ int safetensors_read(struct tensors *t, const struct mapped *file, struct error 
         fail_memory(e, (double)count * sizeof *extents, "the table of tensors");
         goto end;
     }
-    json_object_foreach(root, name, value) {
+    json_object_foreach(root, name, value)
+    {
         if (strcmp(name, "__metadata__") == 0) {
             if (check_metadata(value, file->path, e))
                 goto end;
@@ -209,7 +216,8 @@ static char *make_header(const char *path, struct tensor *const *order, size_t c
             json_decref(shape);
             goto end;
         }
-        entry = json_pack("{s:s, s:o, s:[I, I]}", "dtype", t->stored->name, "shape", shape, "data_offsets", (json_int_t)at, (json_int_t)end);
+        entry = json_pack("{s:s, s:o, s:[I, I]}", "dtype", t->stored->name, "shape", shape, "data_offsets", (json_int_t)at,
+                          (json_int_t)end);
         if (!entry || json_object_set_new(root, t->name, entry)) {
             fail(e, "%s: the header cannot be made (out of memory, or the name of a tensor is not UTF-8)", path);
             goto end;

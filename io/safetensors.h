@@ -1,7 +1,7 @@
 /* The safetensors format: one file's tensors into a store, and a store's tensors into a file.
  *
- * Format: huggingface/safetensors, README. Every check of the reference reader is made (header size, UTF-8, JSON, types, offsets without holes
- * or overlap, exact file size), and stricter ones: duplicate names are refused. Private to io/. */
+ * Format: huggingface/safetensors, README. Every check of the reference reader is made (header size, UTF-8, JSON, types, offsets
+ * without holes or overlap, exact file size), and stricter ones: duplicate names are refused. Private to io/. */
 #ifndef REACH_IO_SAFETENSORS_H
 #define REACH_IO_SAFETENSORS_H
 

@@ -20,21 +20,25 @@ struct tensors *store_create(const char *path, struct error *e) MUST_USE;
 /* Maps a regular file; it belongs to the store and counts in its digest, in the order of these calls. */
 const struct mapped *store_map(struct tensors *t, const char *path, struct error *e) MUST_USE;
 
-/* A regular file that says what the model is, and is about to be read: it is no part of the digest, and must stay as it is like the mapped files. */
+/* A regular file that says what the model is, and is about to be read: it is no part of the digest, and must stay as it is like
+ * the mapped files. */
 int store_watch(struct tensors *t, const char *path, struct error *e) MUST_USE;
 
-/* Adds a zeroed tensor named by `length` bytes (refused: more than 1024, none, or a NUL among them). `file` is the one that messages name. Valid until the
- * next is added. */
+/* Adds a zeroed tensor named by `length` bytes (refused: more than 1024, none, or a NUL among them). `file` is the one that
+ * messages name. Valid until the next is added. */
 struct tensor *store_add(struct tensors *t, const struct mapped *file, const char *name, size_t length, struct error *e) MUST_USE;
 
-/* Sets type, shape, count, bytes and the strides of dense rows; a type that cannot be read, a rank beyond TENSOR_RANK_MAX and a shape that overflows 64
- * bits are errors that name PATH and the tensor. */
-int store_shape(struct tensor *t, const struct stored_type *stored, int rank, const size_t *shape, const char *path, struct error *e) MUST_USE;
+/* Sets type, shape, count, bytes and the strides of dense rows; a type that cannot be read, a rank beyond TENSOR_RANK_MAX and a
+ * shape that overflows 64 bits are errors that name PATH and the tensor. */
+int store_shape(struct tensor *t, const struct stored_type *stored, int rank, const size_t *shape, const char *path,
+                struct error *e) MUST_USE;
 
-/* Zeroed memory that lives as long as the store; more than the system has is refused, with `what` in the message. It is shared memory of the kernel's, which tensors_release_pages does not lose. */
+/* Zeroed memory that lives as long as the store; more than the system has is refused, with `what` in the message. It is shared
+ * memory of the kernel's, which tensors_release_pages does not lose. */
 void *store_memory(struct tensors *t, size_t bytes, const char *what, struct error *e) MUST_USE;
 
-/* Sorts by name and refuses a name that is there twice, and tensors that share data so often that they claim 64 times what the files hold. After it tensors may be found, and none added. */
+/* Sorts by name and refuses a name that is there twice, and tensors that share data so often that they claim 64 times what the
+ * files hold. After it tensors may be found, and none added. */
 int store_finish(struct tensors *t, struct error *e) MUST_USE;
 
 /* Writes all elements, row after row. -1 when the stream takes no more. */

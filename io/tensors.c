@@ -41,14 +41,18 @@ struct tensors {
 };
 
 static const struct stored_type types[] = {
-    {"F64", 8, STORED_REAL, ELEMENT_F64},  {"F32", 4, STORED_REAL, ELEMENT_F32}, {"F16", 2, STORED_REAL, ELEMENT_F16},
-    {"BF16", 2, STORED_REAL, ELEMENT_BF16}, {"BOOL", 1, STORED_INTEGER, 0},      {"U8", 1, STORED_INTEGER, 0},
-    {"I8", 1, STORED_INTEGER, 0},          {"U16", 2, STORED_INTEGER, 0},        {"I16", 2, STORED_INTEGER, 0},
-    {"U32", 4, STORED_INTEGER, 0},         {"I32", 4, STORED_INTEGER, 0},        {"U64", 8, STORED_INTEGER, 0},
-    {"I64", 8, STORED_INTEGER, 0},         {"F8_E5M2", 1, STORED_OTHER, 0},      {"F8_E4M3", 1, STORED_OTHER, 0},
-    {"F8_E8M0", 1, STORED_OTHER, 0},       {"F8_E4M3FNUZ", 1, STORED_OTHER, 0},  {"F8_E5M2FNUZ", 1, STORED_OTHER, 0},
-    {"F4", 0, STORED_OTHER, 0},            {"F6_E2M3", 0, STORED_OTHER, 0},      {"F6_E3M2", 0, STORED_OTHER, 0},
-    {"C64", 8, STORED_OTHER, 0},           {"C128", 16, STORED_OTHER, 0},
+    {"F64", 8, STORED_REAL, ELEMENT_F64}, {"F32", 4, STORED_REAL, ELEMENT_F32},
+    {"F16", 2, STORED_REAL, ELEMENT_F16}, {"BF16", 2, STORED_REAL, ELEMENT_BF16},
+    {"BOOL", 1, STORED_INTEGER, 0},       {"U8", 1, STORED_INTEGER, 0},
+    {"I8", 1, STORED_INTEGER, 0},         {"U16", 2, STORED_INTEGER, 0},
+    {"I16", 2, STORED_INTEGER, 0},        {"U32", 4, STORED_INTEGER, 0},
+    {"I32", 4, STORED_INTEGER, 0},        {"U64", 8, STORED_INTEGER, 0},
+    {"I64", 8, STORED_INTEGER, 0},        {"F8_E5M2", 1, STORED_OTHER, 0},
+    {"F8_E4M3", 1, STORED_OTHER, 0},      {"F8_E8M0", 1, STORED_OTHER, 0},
+    {"F8_E4M3FNUZ", 1, STORED_OTHER, 0},  {"F8_E5M2FNUZ", 1, STORED_OTHER, 0},
+    {"F4", 0, STORED_OTHER, 0},           {"F6_E2M3", 0, STORED_OTHER, 0},
+    {"F6_E3M2", 0, STORED_OTHER, 0},      {"C64", 8, STORED_OTHER, 0},
+    {"C128", 16, STORED_OTHER, 0},
 };
 
 const struct stored_type *stored_type_find(const char *name)
@@ -138,10 +142,12 @@ struct tensor *store_add(struct tensors *t, const struct mapped *file, const cha
     return &entry->tensor;
 }
 
-int store_shape(struct tensor *t, const struct stored_type *stored, int rank, const size_t *shape, const char *path, struct error *e)
+int store_shape(struct tensor *t, const struct stored_type *stored, int rank, const size_t *shape, const char *path,
+                struct error *e)
 {
     if (stored->kind == STORED_OTHER)
-        return fail(e, "%s: tensor %s is stored as %s, which is not supported (expected F64, F32, F16 or BF16)", path, t->name, stored->name);
+        return fail(e, "%s: tensor %s is stored as %s, which is not supported (expected F64, F32, F16 or BF16)", path, t->name,
+                    stored->name);
     if (rank > TENSOR_RANK_MAX)
         return fail(e, "%s: tensor %s has %d dimensions (expected at most %d)", path, t->name, rank, TENSOR_RANK_MAX);
     t->stored = stored;
@@ -194,7 +200,8 @@ static int by_name(const void *a, const void *b)
 /* Tensors may share their data, but a small file that stands for a large one would fill a disk when it is converted. */
 static int check_sharing(const struct tensors *t, struct error *e)
 {
-    size_t held = t->file_count || !t->entry_count ? 0 : t->entries[0].file->size, claimed = 0; /* without files of its own it is a part of one */
+    size_t held = t->file_count || !t->entry_count ? 0 : t->entries[0].file->size,
+           claimed = 0; /* without files of its own it is a part of one */
     for (size_t i = 0; i < t->file_count; i++)
         held += t->files[i]->size;
     for (size_t i = 0; i < t->owned_count; i++)
@@ -217,7 +224,8 @@ int store_finish(struct tensors *t, struct error *e)
             continue;
         if (one->file == other->file)
             return fail(e, "%s: holds tensor %s twice (a duplicate name)", one->file->path, one->tensor.name);
-        return fail(e, "%s: tensor %s is also in %s (expected it in one shard)", other->file->path, other->tensor.name, path_base(one->file->path));
+        return fail(e, "%s: tensor %s is also in %s (expected it in one shard)", other->file->path, other->tensor.name,
+                    path_base(one->file->path));
     }
     return 0;
 }

@@ -11,11 +11,11 @@
 
 enum { TENSOR_RANK_MAX = 8 };
 
-/* Every type that files hold, under the name that safetensors gives it. What we do not compute with is split: integers are passed by (mask
- * buffers), other kinds are refused by name. */
+/* Every type that files hold, under the name that safetensors gives it. What we do not compute with is split: integers are passed
+ * by (mask buffers), other kinds are refused by name. */
 struct stored_type {
-    const char *name;  /* "F32" */
-    size_t bytes;      /* of one element; 0: less than a byte */
+    const char *name; /* "F32" */
+    size_t bytes; /* of one element; 0: less than a byte */
     enum stored_kind { STORED_REAL, STORED_INTEGER, STORED_OTHER } kind;
     enum element type; /* of a real one */
 };
@@ -23,8 +23,9 @@ struct stored_type {
 /* The type of that name, or NULL. */
 const struct stored_type *stored_type_find(const char *name);
 
-/* One stored tensor, little-endian. Element [i, j, ...] is stride[0] i + stride[1] j + ... elements behind `data` (of no alignment, and living as long as
- * the store). Strides are never negative, and every element lies within the file or within memory that the store owns. */
+/* One stored tensor, little-endian. Element [i, j, ...] is stride[0] i + stride[1] j + ... elements behind `data` (of no
+ * alignment, and living as long as the store). Strides are never negative, and every element lies within the file or within
+ * memory that the store owns. */
 struct tensor {
     const char *name;
     const void *data;
@@ -33,10 +34,10 @@ struct tensor {
     int rank;
     size_t shape[TENSOR_RANK_MAX];
     size_t stride[TENSOR_RANK_MAX]; /* elements */
-    size_t count;                   /* elements */
-    size_t bytes;                   /* of all elements, row after row */
-    int integer;                    /* 1: an integer or boolean type; `type` means nothing */
-    int used;                       /* set by whoever asks for it, so that tensors nobody asked for can be refused by name */
+    size_t count; /* elements */
+    size_t bytes; /* of all elements, row after row */
+    int integer; /* 1: an integer or boolean type; `type` means nothing */
+    int used; /* set by whoever asks for it, so that tensors nobody asked for can be refused by name */
 };
 
 struct tensors;
@@ -46,19 +47,20 @@ void tensors_close(struct tensors *t);
 /* Tensors in the order of their names. */
 size_t tensors_count(const struct tensors *t);
 struct tensor *tensors_at(struct tensors *t, size_t index);
-/* The tensor of that name, or NULL. Tensors of an integer or boolean type are listed with used = 1 and are not found: families that keep mask
- * buffers store them so. */
+/* The tensor of that name, or NULL. Tensors of an integer or boolean type are listed with used = 1 and are not found: families
+ * that keep mask buffers store them so. */
 struct tensor *tensors_find(struct tensors *t, const char *name);
 /* The same, integers too. */
 struct tensor *tensors_find_any(struct tensors *t, const char *name);
 const char *tensors_path(const struct tensors *t);
 
-/* An error that names the first of the files that the store was read from (and of those that describe it: index, settings) that was written to since it was
- * opened. Whoever keeps what was computed from the tensors asks first. A file that another was renamed over, or that is removed, is still what it was. */
+/* An error that names the first of the files that the store was read from (and of those that describe it: index, settings) that
+ * was written to since it was opened. Whoever keeps what was computed from the tensors asks first. A file that another was
+ * renamed over, or that is removed, is still what it was. */
 int tensors_unchanged(struct tensors *t, struct error *e) MUST_USE;
 
-/* XXH3-128 of the bytes of every file of the store, shards in the order of their names, as 32 hex digits. Reads the files once, in pieces, and does
- * not keep them in memory. */
+/* XXH3-128 of the bytes of every file of the store, shards in the order of their names, as 32 hex digits. Reads the files once,
+ * in pieces, and does not keep them in memory. */
 int tensors_digest(struct tensors *t, char digest[33], struct error *e) MUST_USE;
 
 /* Elements first .. first+count of the tensor in row-major order, as they are stored. */

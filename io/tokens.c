@@ -11,7 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LENGTH_DEFAULT = 2048, TEXT_PIECE = 1 << 16, GROWTH_ASKED = 64 << 20 /* bytes; packed data may stand for any number of them */ };
+enum {
+    LENGTH_DEFAULT = 2048,
+    TEXT_PIECE = 1 << 16,
+    GROWTH_ASKED = 64 << 20 /* bytes; packed data may stand for any number of them */
+};
 
 int ids_reserve(struct ids *a, size_t extra, struct error *e)
 {
@@ -47,7 +51,8 @@ static char *name_files(const char *const *files, int count)
 static void take_ids(struct tokens *out, struct ids *a, char *name)
 {
     int32_t *exact = a->count ? realloc(a->id, a->count * sizeof *a->id) : NULL;
-    *out = (struct tokens){.ids = exact ? exact : a->id, .total = a->count, .rows = out->rows, .columns = out->columns, .name = name};
+    *out = (struct tokens){
+        .ids = exact ? exact : a->id, .total = a->count, .rows = out->rows, .columns = out->columns, .name = name};
     *a = (struct ids){0};
 }
 
@@ -154,7 +159,9 @@ static int plan_cut(struct cut *cut, const struct tokens *t, const struct segmen
     cut->available = all - r->offset;
     cut->unit = table ? 1 : length;
     if (cut->available < cut->unit)
-        return fail(e, "%s: there are %zu tokens behind offset %zu (expected at least %zu for one segment; give more text or a smaller --length)",
+        return fail(e,
+                    "%s: there are %zu tokens behind offset %zu (expected at least %zu for one segment; give more text or a "
+                    "smaller --length)",
                     name_of(t), cut->available, r->offset, cut->unit);
     size_t most = r->stride ? (cut->available - cut->unit) / r->stride + 1 : cut->available / cut->unit;
     cut->count = r->segments < most ? r->segments : most;
@@ -168,7 +175,8 @@ static int choose_length(size_t *length, const struct tokens *t, const struct se
     if (*length < 2)
         return fail(e, "%s: segments of %zu tokens (expected at least 2: one input and the target)", name_of(t), *length);
     if (t->columns && *length > t->columns)
-        return fail(e, "%s: --length %zu is above its %zu columns (expected at most %zu)", name_of(t), *length, t->columns, t->columns);
+        return fail(e, "%s: --length %zu is above its %zu columns (expected at most %zu)", name_of(t), *length, t->columns,
+                    t->columns);
     return 0;
 }
 
@@ -181,15 +189,17 @@ static int copy_ids(int32_t *out, const struct tokens *t, size_t from, size_t co
         if (id >= 0 && (size_t)id < vocabulary)
             out[i] = id;
         else if (t->columns)
-            return fail(e, "%s: id %d in row %zu, column %zu is not in the vocabulary (expected 0 to %zu)", name_of(t), id, at / t->columns,
-                        at % t->columns, vocabulary - 1);
+            return fail(e, "%s: id %d in row %zu, column %zu is not in the vocabulary (expected 0 to %zu)", name_of(t), id,
+                        at / t->columns, at % t->columns, vocabulary - 1);
         else
-            return fail(e, "%s: id %d at index %zu is not in the vocabulary (expected 0 to %zu)", name_of(t), id, at, vocabulary - 1);
+            return fail(e, "%s: id %d at index %zu is not in the vocabulary (expected 0 to %zu)", name_of(t), id, at,
+                        vocabulary - 1);
     }
     return 0;
 }
 
-int segments_cut(struct segments *out, const struct tokens *t, const struct segments_request *r, size_t vocabulary, struct error *e)
+int segments_cut(struct segments *out, const struct tokens *t, const struct segments_request *r, size_t vocabulary,
+                 struct error *e)
 {
     struct cut cut = {0};
     size_t length = 0, bytes;
@@ -197,9 +207,10 @@ int segments_cut(struct segments *out, const struct tokens *t, const struct segm
     if (choose_length(&length, t, r, e) || plan_cut(&cut, t, r, length, e))
         return -1;
     if (r->bos && (r->bos_id < 0 || (size_t)r->bos_id >= vocabulary))
-        return fail(e, "tokens: the beginning-of-text id %d is not in the vocabulary (expected 0 to %zu)", r->bos_id, vocabulary - 1);
-    if (size_multiply(&bytes, cut.count, length) || size_multiply(&bytes, bytes, sizeof *out->ids) || !(out->ids = malloc(bytes)) ||
-        !(out->start = calloc(cut.count, sizeof *out->start))) {
+        return fail(e, "tokens: the beginning-of-text id %d is not in the vocabulary (expected 0 to %zu)", r->bos_id,
+                    vocabulary - 1);
+    if (size_multiply(&bytes, cut.count, length) || size_multiply(&bytes, bytes, sizeof *out->ids) ||
+        !(out->ids = malloc(bytes)) || !(out->start = calloc(cut.count, sizeof *out->start))) {
         segments_free(out);
         return fail_memory(e, (double)cut.count * (double)length * sizeof *out->ids, "segments");
     }

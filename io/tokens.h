@@ -1,7 +1,7 @@
 /* Segments of token ids: from text, as bytes or by a tokenizer, or from token files.
  *
- * A source is either a stream of T tokens (text; 1-D arrays; files joined in order), from which segments of `length` tokens are cut, or a table
- * (2-D arrays), one segment a row. Cutting rule: design of the command line, `reach erf --help`. */
+ * A source is either a stream of T tokens (text; 1-D arrays; files joined in order), from which segments of `length` tokens are
+ * cut, or a table (2-D arrays), one segment a row. Cutting rule: design of the command line, `reach erf --help`. */
 #ifndef REACH_IO_TOKENS_H
 #define REACH_IO_TOKENS_H
 
@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 struct tokens {
-    int32_t *ids;   /* stream [total], or table [rows, columns] */
-    size_t total;   /* ids in all */
+    int32_t *ids; /* stream [total], or table [rows, columns] */
+    size_t total; /* ids in all */
     size_t rows, columns; /* of a table; 0 for a stream */
-    char *name;     /* the files, for messages; NULL: "tokens" */
+    char *name; /* the files, for messages; NULL: "tokens" */
 };
 
 struct tokenizer;
@@ -23,50 +23,52 @@ struct tokenizer;
 struct text {
     char *bytes; /* [size] */
     size_t size;
-    char *name;  /* the files, for messages; NULL: "text" */
+    char *name; /* the files, for messages; NULL: "text" */
 };
 
-/* Reads FILES (count of them), joined in order. "-" is standard input; gzip (by content) is unpacked. Caller frees with text_free. An empty result, a
- * directory or a damaged .gz is an error. */
+/* Reads FILES (count of them), joined in order. "-" is standard input; gzip (by content) is unpacked. Caller frees with
+ * text_free. An empty result, a directory or a damaged .gz is an error. */
 int text_read(struct text *out, const char *const *files, int count, struct error *e) MUST_USE;
 void text_free(struct text *t);
 
 /* The text's tokens: those of the tokenizer, or with NULL its bytes as ids 0..255. Caller frees with tokens_free. */
 int tokens_from_text(struct tokens *out, const struct text *text, struct tokenizer *tokenizer, struct error *e) MUST_USE;
 
-/* Reads token FILES, told apart by their content: NumPy's .npy and llm.c's files ("-" and gzip as above), the .idx of an indexed data set (MMIDIDX or
- * TNTIDX; its .bin beside it), HDF5 (its dataset `tokens`, or the only one of integers; FILE:/NAME names another). 1-D (joined in order) or 2-D
- * (several: equal columns, rows joined; Fortran order is honoured). Integer types of any width and sign; a value outside 0..2^31-1 is an error that
- * gives its index. Other types, pickled objects, trailing bytes, and what leads out of a file are refused. */
+/* Reads token FILES, told apart by their content: NumPy's .npy and llm.c's files ("-" and gzip as above), the .idx of an indexed
+ * data set (MMIDIDX or TNTIDX; its .bin beside it), HDF5 (its dataset `tokens`, or the only one of integers; FILE:/NAME names
+ * another). 1-D (joined in order) or 2-D (several: equal columns, rows joined; Fortran order is honoured). Integer types of any
+ * width and sign; a value outside 0..2^31-1 is an error that gives its index. Other types, pickled objects, trailing bytes, and
+ * what leads out of a file are refused. */
 int tokens_read_files(struct tokens *out, const char *const *files, int count, struct error *e) MUST_USE;
 
-/* Writes a stream to PATH: beside it first, renamed into place. HDF5 where the name ends in .h5 or .hdf5 (dataset `tokens`), else .npy; uint16 where
- * all ids fit, else uint32. */
+/* Writes a stream to PATH: beside it first, renamed into place. HDF5 where the name ends in .h5 or .hdf5 (dataset `tokens`), else
+ * .npy; uint16 where all ids fit, else uint32. */
 int tokens_write(const char *path, const struct tokens *t, struct error *e) MUST_USE;
 int tokens_is_hdf_name(const char *path);
 
 void tokens_free(struct tokens *t);
 
 struct segments_request {
-    size_t length;   /* L, the target included; 0: the default (2048, or a table's columns) */
+    size_t length; /* L, the target included; 0: the default (2048, or a table's columns) */
     size_t segments; /* at most this many */
-    size_t stride;   /* between starts; 0: spread over the stream. Rows for a table */
-    size_t offset;   /* tokens (rows of a table) skipped first */
-    int bos;         /* 1: `bos_id` is put before each segment and counts as position 1 */
+    size_t stride; /* between starts; 0: spread over the stream. Rows for a table */
+    size_t offset; /* tokens (rows of a table) skipped first */
+    int bos; /* 1: `bos_id` is put before each segment and counts as position 1 */
     int32_t bos_id;
 };
 
 struct segments {
-    int32_t *ids;     /* [count, length] */
-    uint64_t *start;  /* [count] index of the segment's first token in the stream (row for a table) */
+    int32_t *ids; /* [count, length] */
+    uint64_t *start; /* [count] index of the segment's first token in the stream (row for a table) */
     size_t count, length, stride;
-    int overlapping;  /* stride < length on a stream */
+    int overlapping; /* stride < length on a stream */
 };
 
-/* Cuts segments: S = min(request.segments, floor(T/L)); stride = floor((T-L)/(S-1)) unless given. With bos, L still counts all tokens of a segment,
- * so L-1 come from the stream. Every id must be < vocabulary (error: which id, where, and the vocabulary). Too little text is an error that says how
- * many tokens there are, how many are needed. Caller frees with segments_free. */
-int segments_cut(struct segments *out, const struct tokens *t, const struct segments_request *r, size_t vocabulary, struct error *e) MUST_USE;
+/* Cuts segments: S = min(request.segments, floor(T/L)); stride = floor((T-L)/(S-1)) unless given. With bos, L still counts all
+ * tokens of a segment, so L-1 come from the stream. Every id must be < vocabulary (error: which id, where, and the vocabulary).
+ * Too little text is an error that says how many tokens there are, how many are needed. Caller frees with segments_free. */
+int segments_cut(struct segments *out, const struct tokens *t, const struct segments_request *r, size_t vocabulary,
+                 struct error *e) MUST_USE;
 void segments_free(struct segments *s);
 
 #endif

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The kernel's clock of file times goes in steps of up to 10 ms; file systems that keep whole seconds round down to one or two. */
+/* The kernel's clock of file times goes in steps of up to 10 ms; file systems that keep whole seconds round down to one or two.
+ */
 static const double step = 0.011, coarse_step = 2.01;
 
 static int same_time(struct timespec a, struct timespec b)
@@ -42,7 +43,9 @@ int stamp_check(struct stamp *s, int descriptor, const char *path, struct error 
         return fail(e, "%s: %s", path, strerror(errno));
     if (st.st_dev != s->device || st.st_ino != s->inode || st.st_size != s->size || !same_time(st.st_mtim, s->written) ||
         (!same_time(st.st_ctim, s->changed) && st.st_nlink == s->names))
-        return fail(e, "%s: was changed while it was in use (expected a file that stays as it is; a new one may be renamed over it)", path);
+        return fail(e,
+                    "%s: was changed while it was in use (expected a file that stays as it is; a new one may be renamed over it)",
+                    path);
     s->names = st.st_nlink;
     s->changed = st.st_ctim;
     return 0;

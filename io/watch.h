@@ -1,8 +1,10 @@
-/* Files that must stay as they are while they are used: what is read from them is measured for hours, and recorded under one digest. Private to io/.
+/* Files that must stay as they are while they are used: what is read from them is measured for hours, and recorded under one
+ * digest. Private to io/.
  *
- * Descriptors are compared, not paths: a file that another is renamed over lives on behind its descriptor with the bytes that it had, and so does one that is
- * removed. Both, and a further name, change the time of the last change of state (ctime), and the number of names with it; ctime alone changes when a
- * file is written to, also where the time of the last write (mtime) is set back. */
+ * Descriptors are compared, not paths: a file that another is renamed over lives on behind its descriptor with the bytes that it
+ * had, and so does one that is removed. Both, and a further name, change the time of the last change of state (ctime), and the
+ * number of names with it; ctime alone changes when a file is written to, also where the time of the last write (mtime) is set
+ * back. */
 #ifndef REACH_IO_WATCH_H
 #define REACH_IO_WATCH_H
 
@@ -41,7 +43,8 @@ struct watch {
 
 /* Opens a regular file and tells its size; its descriptor belongs to the watch. -1 on failure. */
 int watch_open(struct watch *w, const char *path, size_t *size, struct error *e) MUST_USE;
-/* Waits until the times of all files are past, so that whatever is written from now on has another time. To be called before what is in them is believed. */
+/* Waits until the times of all files are past, so that whatever is written from now on has another time. To be called before what
+ * is in them is believed. */
 int watch_settle(struct watch *w, struct error *e) MUST_USE;
 /* An error that names the first file that has changed since it was opened. */
 int watch_check(struct watch *w, struct error *e) MUST_USE;

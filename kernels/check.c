@@ -1,5 +1,5 @@
-/* One product of a set against plain loops, before it is used: a library below that computes something else (a wrong build, a thread runtime with limits
- * that it does not expect) is found here and not in results. */
+/* One product of a set against plain loops, before it is used: a library below that computes something else (a wrong build, a
+ * thread runtime with limits that it does not expect) is found here and not in results. */
 #include "kernels/ops.h"
 
 #include <stdlib.h>
@@ -20,7 +20,8 @@ struct product {
 };
 
 /* x w^T by the set into p->got, or in reverse y w. */
-static int run(struct kernels *k, struct product *p, int reverse, const struct weight *w, struct buffer *from, struct buffer *to, struct error *e)
+static int run(struct kernels *k, struct product *p, int reverse, const struct weight *w, struct buffer *from, struct buffer *to,
+               struct error *e)
 {
     const int *in = reverse ? p->y : p->x;
     size_t in_count = reverse ? ROWS * OUT : ROWS * IN, out_count = reverse ? ROWS * IN : ROWS * OUT;
@@ -57,17 +58,21 @@ static size_t count_wrong(const struct product *p, int reverse)
 
 static int check(struct kernels *k, struct product *p, struct error *e)
 {
-    struct weight_part part = {.data = p->stored, .type = ELEMENT_F32, .groups = 1, .rows = OUT, .columns = IN, .row_stride = IN, .column_stride = 1};
+    struct weight_part part = {
+        .data = p->stored, .type = ELEMENT_F32, .groups = 1, .rows = OUT, .columns = IN, .row_stride = IN, .column_stride = 1};
     struct weight *w = k->weight_load(k, WEIGHT_MATRIX, &part, 1, e);
     int rc = w ? 0 : -1;
 
     for (int reverse = 0; reverse < 2 && rc == 0; reverse++) {
-        struct buffer *from = k->create(k, ROLE_ACTIVATION, ROWS * OUT, e), *to = from ? k->create(k, ROLE_RESIDUAL, ROWS * OUT, e) : NULL;
+        struct buffer *from = k->create(k, ROLE_ACTIVATION, ROWS * OUT, e),
+                      *to = from ? k->create(k, ROLE_RESIDUAL, ROWS * OUT, e) : NULL;
         size_t wrong = 0, of = ROWS * (reverse ? IN : OUT);
 
         rc = to ? run(k, p, reverse, w, from, to, e) : -1;
         if (rc == 0 && (wrong = count_wrong(p, reverse)) != 0)
-            rc = fail(e, "%s: %zu of %zu results of a matrix product are wrong (expected those of plain loops; REACH_KERNELS=reference runs without this library)",
+            rc = fail(e,
+                      "%s: %zu of %zu results of a matrix product are wrong (expected those of plain loops; "
+                      "REACH_KERNELS=reference runs without this library)",
                       k->name, wrong, of);
         k->destroy(k, from);
         k->destroy(k, to);

@@ -36,7 +36,8 @@ static int find(char *path, size_t size)
 static int fits(const struct plugin *p)
 {
     return p && p->version == PLUGIN_VERSION && p->bytes == sizeof *p && p->kernels_bytes == sizeof(struct kernels) &&
-           p->shape_bytes == sizeof(struct attention_shape) && p->part_bytes == sizeof(struct weight_part) && p->error_bytes == sizeof(struct error);
+           p->shape_bytes == sizeof(struct attention_shape) && p->part_bytes == sizeof(struct weight_part) &&
+           p->error_bytes == sizeof(struct error);
 }
 
 const struct plugin *plugin_open(int *absent, struct error *e)
@@ -51,7 +52,8 @@ const struct plugin *plugin_open(int *absent, struct error *e)
     if (!find(path, sizeof path)) {
         if (absent)
             *absent = 1;
-        fail(e, "there is no reach-cuda.so beside this program or in ../lib/reach (expected: `make cuda` builds it where CUDA's nvcc is; REACH_CUDA names another file)");
+        fail(e, "there is no reach-cuda.so beside this program or in ../lib/reach (expected: `make cuda` builds it where CUDA's "
+                "nvcc is; REACH_CUDA names another file)");
         return NULL;
     }
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -1,4 +1,5 @@
-/* The cuda set is a plug-in, a shared object opened at run time, so that one program runs with and without a GPU. This is what program and plug-in agree on. */
+/* The cuda set is a plug-in, a shared object opened at run time, so that one program runs with and without a GPU. This is what
+ * program and plug-in agree on. */
 #ifndef REACH_KERNELS_PLUGIN_H
 #define REACH_KERNELS_PLUGIN_H
 
@@ -9,12 +10,12 @@
 
 /* What the plug-in says of itself. A program takes it only when version and sizes are its own. */
 struct plugin {
-    uint32_t version, bytes;                                   /* PLUGIN_VERSION, sizeof(struct plugin) */
+    uint32_t version, bytes; /* PLUGIN_VERSION, sizeof(struct plugin) */
     uint32_t kernels_bytes, shape_bytes, part_bytes, error_bytes; /* sizeof struct kernels, attention_shape, weight_part, error */
     /* Devices that it can use, at least 1; -1 with the reason. */
     int (*devices)(struct error *e);
-    /* A kernel set on a device (from 0) for "f32", "tf32" or "bf16"; NULL on failure. Freed by k->close. The thread that opens it uses it (a thread has one
-     * device at a time), and sets of two devices do not take turns in one thread. */
+    /* A kernel set on a device (from 0) for "f32", "tf32" or "bf16"; NULL on failure. Freed by k->close. The thread that opens it
+     * uses it (a thread has one device at a time), and sets of two devices do not take turns in one thread. */
     struct kernels *(*open)(int device, const char *dtype, struct error *e);
 };
 
@@ -22,9 +23,10 @@ struct plugin {
 #define PLUGIN_SYMBOL "reach_plugin"
 typedef const struct plugin *plugin_entry(void);
 
-/* The plug-in, opened at the first call: the file that the environment variable REACH_CUDA names, else reach-cuda.so beside the program, else
- * ../lib/reach/reach-cuda.so from there. NULL with *e when there is none or it does not fit this program; *absent (may be NULL) is 1 when there is no file.
- * Not for several threads at once. */
+/* The plug-in, opened at the first call: the file that the environment variable REACH_CUDA names, else reach-cuda.so beside the
+ * program, else
+ * ../lib/reach/reach-cuda.so from there. NULL with *e when there is none or it does not fit this program; *absent (may be NULL)
+ * is 1 when there is no file. Not for several threads at once. */
 const struct plugin *plugin_open(int *absent, struct error *e);
 /* Its devices: 0 with *e when there is no plug-in or no device that it can use. */
 int plugin_devices(struct error *e);

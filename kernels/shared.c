@@ -1,4 +1,5 @@
-/* What every set in ordinary memory uses whatever its element type: kept errors, views of stored weights, copies of attention tables. */
+/* What every set in ordinary memory uses whatever its element type: kept errors, views of stored weights, copies of attention
+ * tables. */
 #include "kernels/reference/reference.h"
 
 #include <stdarg.h>
@@ -65,8 +66,8 @@ int weight_parts_size(size_t *rows, size_t *columns, const struct weight_part *p
             return fail(e, "weight part %d is empty", i);
         if (p->columns != *columns)
             return fail(e, "weight part %d has %zu columns (expected %zu)", i, p->columns, *columns);
-        if (size_multiply(&stacked, p->groups, p->rows) || size_add(rows, *rows, stacked) || size_multiply(&elements, *rows, *columns) ||
-            size_multiply(&elements, elements, sizeof(double)))
+        if (size_multiply(&stacked, p->groups, p->rows) || size_add(rows, *rows, stacked) ||
+            size_multiply(&elements, *rows, *columns) || size_multiply(&elements, elements, sizeof(double)))
             return fail(e, "weight: its size overflows");
     }
     return 0;
@@ -119,7 +120,8 @@ int weight_parts_dense(const struct weight_part *parts, int part_count, enum ele
 static int attention_check(const struct attention_shape *s, struct error *e)
 {
     if (s->heads < 1 || s->kv_heads < 1 || s->kv_heads > s->heads)
-        return fail(e, "attention: %d heads with %d key-value heads (expected 1 <= key-value heads <= heads)", s->heads, s->kv_heads);
+        return fail(e, "attention: %d heads with %d key-value heads (expected 1 <= key-value heads <= heads)", s->heads,
+                    s->kv_heads);
     if (s->head_size < 1 || s->head_size > 256)
         return fail(e, "attention: head size %d (expected 1 to 256)", s->head_size);
     if (s->positions < 1)
@@ -129,7 +131,8 @@ static int attention_check(const struct attention_shape *s, struct error *e)
     if (!(s->soft_cap >= 0))
         return fail(e, "attention: soft-cap %g (expected 0 for none, or more)", s->soft_cap);
     if (s->rotary_size < 0 || s->rotary_size > s->head_size || s->rotary_size % 2)
-        return fail(e, "attention: %d rotated dimensions (expected an even number up to the head size, %d)", s->rotary_size, s->head_size);
+        return fail(e, "attention: %d rotated dimensions (expected an even number up to the head size, %d)", s->rotary_size,
+                    s->head_size);
     if (s->rotary_size && !(s->cosine && s->sine))
         return fail(e, "attention: rotary without its angles");
     return 0;

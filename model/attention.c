@@ -35,7 +35,8 @@ int engine_attention(struct engine *g, double *mass, const int32_t *ids, int cou
         if (weights_need(g, l, e))
             return -1;
         forward_block(g, l, count, l + 1 == layers);
-        k->attention_mass(k, g->mass, g->kept[l].q, g->kept[l].kv, g->kept[l].lse, g->attention[l], count, g->queries[l], g->keys[l], counted);
+        k->attention_mass(k, g->mass, g->kept[l].q, g->kept[l].kv, g->kept[l].lse, g->attention[l], count, g->queries[l],
+                          g->keys[l], counted);
         take_layer(g, mass, l, g->keys[l], counted, count);
         if (k->synchronize(k, e))
             return -1;

@@ -1,4 +1,5 @@
-/* Attributions: passes with scaled or noisy embedding rows, their gradients summed on the device; the element-wise products on the host, in double. */
+/* Attributions: passes with scaled or noisy embedding rows, their gradients summed on the device; the element-wise products on
+ * the host, in double. */
 #include "model/attribution.h"
 
 #include "analyze/attribution.h"
@@ -69,8 +70,7 @@ static int sum_passes(struct engine *g, size_t first, int count, struct error *e
     int rc = 0;
     switch (g->options.attribution) {
     case ATTRIBUTION_GRAD:
-    case ATTRIBUTION_INPUT:
-        return add_pass(g, 1, 1, count, e);
+    case ATTRIBUTION_INPUT: return add_pass(g, 1, 1, count, e);
     case ATTRIBUTION_INTEGRATED:
         gauss_legendre(node, weight, INTEGRATED_STEPS);
         for (int i = 0; i < INTEGRATED_STEPS && rc == 0; i++) {
@@ -128,8 +128,8 @@ static void reduce(struct engine *g, double *norm, double *sum, const int32_t *i
     }
 }
 
-int engine_attribute(struct engine *g, double *norm, double *logprob, struct completeness *completeness, const int32_t *ids, size_t first, int count,
-                     struct error *e)
+int engine_attribute(struct engine *g, double *norm, double *logprob, struct completeness *completeness, const int32_t *ids,
+                     size_t first, int count, struct error *e)
 {
     enum attribution kind = g->options.attribution;
     size_t n = (size_t)g->n;

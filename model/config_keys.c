@@ -7,50 +7,80 @@
 
 enum { KEY_SHOWN = 64 };
 
-/* Keys of every configuration class that change no number of a causal language model: about files, training, other tasks and generation. Their complete
- * list is tests/goldens/config_keys.csv; those below that are not in it stand in files of older versions. */
+/* Keys of every configuration class that change no number of a causal language model: about files, training, other tasks and
+ * generation. Their complete list is tests/goldens/config_keys.csv; those below that are not in it stand in files of older
+ * versions. */
 static const char *const harmless[] = {
     /* files and types */
-    "_name_or_path", "architectures", "auto_map", "dtype", "model_type", "name_or_path", "tokenizer_class", "torch_dtype", "transformers_version",
+    "_name_or_path", "architectures", "auto_map", "dtype", "model_type", "name_or_path", "tokenizer_class", "torch_dtype",
+    "transformers_version",
     /* how it is run and what it returns */
-    "_attn_implementation", "_attn_implementation_autoset", "_commit_hash", "_experts_implementation", "attn_implementation", "chunk_size_feed_forward",
-    "experts_implementation", "output_attentions", "output_hidden_states", "return_dict", "tie_last_hidden_states", "torchscript", "use_bfloat16", "use_cache",
-    "use_return_dict", "output_cross_attentions",
+    "_attn_implementation", "_attn_implementation_autoset", "_commit_hash", "_experts_implementation", "attn_implementation",
+    "chunk_size_feed_forward", "experts_implementation", "output_attentions", "output_hidden_states", "return_dict",
+    "tie_last_hidden_states", "torchscript", "use_bfloat16", "use_cache", "use_return_dict", "output_cross_attentions",
     /* training, and other tasks than the next token */
-    "attention_dropout", "attn_pdrop", "classifier_dropout", "embd_pdrop", "finetuning_task", "gradient_checkpointing", "hidden_dropout", "id2label",
-    "initializer_range", "is_decoder", "label2id", "num_labels", "problem_type", "resid_pdrop", "task_specific_params", "tie_encoder_decoder",
-    "vision_aspect_ratio", "vision_feature_layer", "vision_feature_select_strategy",
+    "attention_dropout", "attn_pdrop", "classifier_dropout", "embd_pdrop", "finetuning_task", "gradient_checkpointing",
+    "hidden_dropout", "id2label", "initializer_range", "is_decoder", "label2id", "num_labels", "problem_type", "resid_pdrop",
+    "task_specific_params", "tie_encoder_decoder", "vision_aspect_ratio", "vision_feature_layer",
+    "vision_feature_select_strategy",
     /* what only other kinds of layers and of position scalings read, and caches of keys */
-    "attention_chunk_size", "kv_sharing_modes", "layer_types", "mlp_layer_types", "mtp_layer_types", "num_heads", "original_max_position_embeddings",
-    "sliding_window",
+    "attention_chunk_size", "kv_sharing_modes", "layer_types", "mlp_layer_types", "mtp_layer_types", "num_heads",
+    "original_max_position_embeddings", "sliding_window",
     /* tokens that no layer reads */
     "decoder_start_token_id", "eos_token_id", "pad_token_id", "prefix", "sep_token_id", "unk_token_id",
     /* generation */
-    "assistant_confidence_threshold", "assistant_lookbehind", "bad_words_ids", "begin_suppress_tokens", "diversity_penalty", "do_sample", "early_stopping",
-    "encoder_no_repeat_ngram_size", "encoder_repetition_penalty", "epsilon_cutoff", "eta_cutoff", "exponential_decay_length_penalty", "forced_bos_token_id",
-    "forced_eos_token_id", "length_penalty", "max_length", "min_length", "no_repeat_ngram_size", "num_assistant_tokens", "num_assistant_tokens_schedule",
-    "num_beam_groups", "num_beams", "num_return_sequences", "output_scores", "remove_invalid_values", "repetition_penalty", "return_dict_in_generate",
-    "suppress_tokens", "target_lookbehind", "temperature", "tf_legacy_loss", "top_k", "top_p", "typical_p",
-    NULL};
+    "assistant_confidence_threshold", "assistant_lookbehind", "bad_words_ids", "begin_suppress_tokens", "diversity_penalty",
+    "do_sample", "early_stopping", "encoder_no_repeat_ngram_size", "encoder_repetition_penalty", "epsilon_cutoff", "eta_cutoff",
+    "exponential_decay_length_penalty", "forced_bos_token_id", "forced_eos_token_id", "length_penalty", "max_length",
+    "min_length", "no_repeat_ngram_size", "num_assistant_tokens", "num_assistant_tokens_schedule", "num_beam_groups", "num_beams",
+    "num_return_sequences", "output_scores", "remove_invalid_values", "repetition_penalty", "return_dict_in_generate",
+    "suppress_tokens", "target_lookbehind", "temperature", "tf_legacy_loss", "top_k", "top_p", "typical_p", NULL};
 
-/* The members of rope_parameters and rope_scaling. Those of another scaling than the one named mean nothing, nor do those of the object not taken. */
-static const char *const rope[] = {"attention_factor", "beta_fast", "beta_slow", "factor", "high_freq_factor", "long_factor", "low_freq_factor", "mrope_section",
-                                   "mscale", "mscale_all_dim", "original_max_position_embeddings", "partial_rotary_factor", "rope_theta", "rope_type",
-                                   "short_factor", "truncate", "type", NULL};
+/* The members of rope_parameters and rope_scaling. Those of another scaling than the one named mean nothing, nor do those of the
+ * object not taken. */
+static const char *const rope[] = {"attention_factor",
+                                   "beta_fast",
+                                   "beta_slow",
+                                   "factor",
+                                   "high_freq_factor",
+                                   "long_factor",
+                                   "low_freq_factor",
+                                   "mrope_section",
+                                   "mscale",
+                                   "mscale_all_dim",
+                                   "original_max_position_embeddings",
+                                   "partial_rotary_factor",
+                                   "rope_theta",
+                                   "rope_type",
+                                   "short_factor",
+                                   "truncate",
+                                   "type",
+                                   NULL};
 
 /* Keys that make another model of it, with the one value in JSON that does not. */
 static const struct {
     const char *key, *only;
-} refused[] = {{"add_cross_attention", "false"}, {"compression_config", "null"},  {"cross_attention_hidden_size", "null"}, {"decoder", "null"},
-               {"fusion_config", "null"},        {"generator", "null"},           {"is_causal", "true"},                   {"is_encoder_decoder", "false"},
-               {"per_layer_config", "null"},     {"pruned_heads", "{}"},          {"quantization_config", "null"},         {"text_config", "null"},
+} refused[] = {{"add_cross_attention", "false"},
+               {"compression_config", "null"},
+               {"cross_attention_hidden_size", "null"},
+               {"decoder", "null"},
+               {"fusion_config", "null"},
+               {"generator", "null"},
+               {"is_causal", "true"},
+               {"is_encoder_decoder", "false"},
+               {"per_layer_config", "null"},
+               {"pruned_heads", "{}"},
+               {"quantization_config", "null"},
+               {"text_config", "null"},
                {"transformers_weights", "null"}};
 enum { REFUSED = sizeof refused / sizeof refused[0] };
 
 /* Keys for which null and absence are the same; more in the families' tables. */
-static const char *const nullable[] = {"attn_logit_softcapping", "bos_token_id", "final_logit_softcapping", "layer_types", "n_embed", "n_inner", "rope_parameters",
-                                       "rope_scaling", "sliding_window", "word_embed_proj_dim", NULL};
-static const char *const nullable_rope[] = {"attention_factor", "beta_fast", "beta_slow", "factor", "mscale", "mscale_all_dim", NULL};
+static const char *const nullable[] = {
+    "attn_logit_softcapping", "bos_token_id", "final_logit_softcapping", "layer_types",         "n_embed", "n_inner",
+    "rope_parameters",        "rope_scaling", "sliding_window",          "word_embed_proj_dim", NULL};
+static const char *const nullable_rope[] = {"attention_factor", "beta_fast",      "beta_slow", "factor",
+                                            "mscale",           "mscale_all_dim", NULL};
 
 static int is_listed(const char *const *list, const char *key)
 {
@@ -93,7 +123,8 @@ int config_key_nullable(const struct family *family, const char *key)
 static int is_only(const json_t *value, const char *only)
 {
     char *text = json_dumps(value, JSON_ENCODE_ANY);
-    int same = text && (strcmp(text, only) == 0 || (strcmp(only, "true") != 0 && (strcmp(text, "null") == 0 || strcmp(text, "{}") == 0)));
+    int same = text &&
+               (strcmp(text, only) == 0 || (strcmp(only, "true") != 0 && (strcmp(text, "null") == 0 || strcmp(text, "{}") == 0)));
     free(text);
     return same;
 }
@@ -108,14 +139,20 @@ int config_keys_refuse(const struct decoder *d, const struct family *family, str
         const json_t *value = json_object_get(config_root(d->config), refused[i].key);
         int same = !value || is_only(value, refused[i].only);
         if (!same)
-            return fail(e, "%s: %s%s is not supported (expected %s)", config, refused[i].key, json_is_true(value) ? " true" : json_is_false(value) ? " false" : "",
+            return fail(e, "%s: %s%s is not supported (expected %s)", config, refused[i].key,
+                        json_is_true(value)    ? " true"
+                        : json_is_false(value) ? " false"
+                                               : "",
                         strcmp(refused[i].only, "{}") == 0 ? "none" : refused[i].only);
     }
     if (asprintf(&adapter, "%.*sadapter_config.json", slash ? (int)(slash + 1 - config) : 0, config) < 0)
         return fail_memory(e, (double)strlen(config), "a path");
     int there = access(adapter, F_OK) == 0;
     if (there)
-        fail(e, "%s: an adapter beside the model is not applied (expected one model; merge the adapter into it, or take the file away)", adapter);
+        fail(e,
+             "%s: an adapter beside the model is not applied (expected one model; merge the adapter into it, or take the file "
+             "away)",
+             adapter);
     free(adapter);
     return there ? -1 : 0;
 }
@@ -139,11 +176,13 @@ static int check_object(struct decoder *d, const struct family *family, json_t *
 {
     const char *name;
     json_t *value;
-    json_object_foreach(object, name, value) {
+    json_object_foreach(object, name, value)
+    {
         char key[2 * KEY_SHOWN];
         int length = snprintf(key, sizeof key, "%s%s%s", above, *above ? "." : "", name);
         /* a name with a dot in it is no path, and a longer one than any that is known is not known */
-        enum config_key class = strchr(name, '.') || length >= (int)sizeof key ? CONFIG_KEY_UNKNOWN : config_key_class(family, d->config, key);
+        enum config_key class = strchr(name, '.') || length >= (int)sizeof key ? CONFIG_KEY_UNKNOWN
+                                                                               : config_key_class(family, d->config, key);
         if (class == CONFIG_KEY_USED && json_is_null(value) && !config_key_nullable(family, key))
             return fail(e, "%s: %s is null (expected a value)", config_path(d->config), key);
         if (class == CONFIG_KEY_USED && json_is_object(value) && !*above && check_object(d, family, value, key, e))

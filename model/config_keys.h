@@ -1,4 +1,5 @@
-/* What becomes of every key of a config.json: a reader asks for it, it can change no number, it is refused, or it is named as not understood.
+/* What becomes of every key of a config.json: a reader asks for it, it can change no number, it is refused, or it is named as not
+ * understood.
  *
  * Only families of the library whose format config.json is are looked at (struct family, `harmless`). */
 #ifndef REACH_MODEL_CONFIG_KEYS_H
@@ -8,9 +9,9 @@
 
 enum config_key {
     CONFIG_KEY_UNKNOWN,
-    CONFIG_KEY_USED,     /* the family's reader asked for it */
+    CONFIG_KEY_USED, /* the family's reader asked for it */
     CONFIG_KEY_HARMLESS, /* no reader asks for it, and no value of it changes the model's numbers */
-    CONFIG_KEY_REFUSED   /* refused by name unless it has the value that changes nothing */
+    CONFIG_KEY_REFUSED /* refused by name unless it has the value that changes nothing */
 };
 
 /* Of a key, dotted below an object, after the family's reader has read `c`; the key need not be in it. */

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct family *const families[] = {&family_reach, &family_gpt2,   &family_gpt_neox, &family_bloom,  &family_mpt,  &family_llama,
-                                                &family_mistral, &family_qwen2, &family_qwen3,    &family_gemma2, &family_opt,  &family_falcon,
+static const struct family *const families[] = {&family_reach, &family_gpt2,   &family_gpt_neox, &family_bloom,
+                                                &family_mpt,   &family_llama,  &family_mistral,  &family_qwen2,
+                                                &family_qwen3, &family_gemma2, &family_opt,      &family_falcon,
                                                 &family_gptj,  &family_phi,    &family_megatron, &family_fairseq};
 enum { FAMILIES = sizeof families / sizeof families[0] };
 
@@ -32,7 +33,8 @@ static const struct family *family_of(struct decoder *d, struct error *e)
     if (*type)
         fail(e, "%s: model_type '%s' is not supported (supported: %s, and our own layout)", config_path(d->config), type, known);
     else
-        fail(e, "%s: neither format nor model_type says what the model is (supported: %s, and our own layout)", config_path(d->config), known);
+        fail(e, "%s: neither format nor model_type says what the model is (supported: %s, and our own layout)",
+             config_path(d->config), known);
     return NULL;
 }
 
@@ -51,7 +53,8 @@ static int refuse_unused(struct decoder *d, const struct family *family, struct 
         for (int j = 0; j < 8 && family->ignored_suffixes[j]; j++)
             ignored |= ends_with(t->name, family->ignored_suffixes[j]);
         if (!ignored)
-            return fail(e, "%s: tensor '%s' has no place in a %s model as config.json describes it", d->path, t->name, family->name);
+            return fail(e, "%s: tensor '%s' has no place in a %s model as config.json describes it", d->path, t->name,
+                        family->name);
     }
     return 0;
 }
@@ -124,7 +127,8 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
     if (o->bias) {
         const char *missing = formula_missing(o->bias);
         if (missing)
-            return fail(e, "--bias '%s': parameter '%s' has no value (write it in the formula, as in alibi(delta=2))", o->bias->source, missing);
+            return fail(e, "--bias '%s': parameter '%s' has no value (write it in the formula, as in alibi(delta=2))",
+                        o->bias->source, missing);
         struct formula **grown = realloc(d->formulas, (size_t)(d->formula_count + 1) * sizeof *grown);
         if (!grown)
             return fail_memory(e, sizeof *grown, "formula table");

@@ -17,21 +17,21 @@ typedef struct weight_part view;
 
 struct linear {
     view weight; /* [out, in] */
-    view bias;   /* [out], columns = 1 */
+    view bias; /* [out], columns = 1 */
 };
 
 struct norm_view {
     enum norm_kind kind;
     double epsilon;
-    int present;       /* 0: no norm here; the others below mean nothing then */
+    int present; /* 0: no norm here; the others below mean nothing then */
     view scale, shift; /* [width], or [1] for the same value everywhere; data NULL: 1, 0 */
 };
 
 /* Post norms p1, p2 stand only in the first and the last; any norm may be absent. */
 enum residual_wiring {
     RESIDUAL_SEQUENTIAL, /* m = x + p1(attention(n1(x))); y = m + p2(mlp(n2(m))) */
-    RESIDUAL_PARALLEL,   /* y = x + attention(n1(x)) + mlp(n2(x)) */
-    RESIDUAL_POST        /* m = p1(x + attention(n1(x))); y = p2(m + mlp(n2(m))) */
+    RESIDUAL_PARALLEL, /* y = x + attention(n1(x)) + mlp(n2(x)) */
+    RESIDUAL_POST /* m = p1(x + attention(n1(x))); y = p2(m + mlp(n2(m))) */
 };
 
 /* Scores of one layer's attention beside q.k. Formulas are owned by the decoder and may be shared by layers. */
@@ -39,21 +39,23 @@ struct score {
     double scale, soft_cap;
     int window; /* 0: none */
     const struct formula *bias, *multiplier, *key_bias; /* key_bias by the position of the key, from 0 */
-    /* The type that bias and multiplier, and key_bias before its scale, are computed in (analyze/formula.h, struct formula_rounding); ELEMENT_F64: not rounded. */
+    /* The type that bias and multiplier, and key_bias before its scale, are computed in (analyze/formula.h, struct
+     * formula_rounding); ELEMENT_F64: not rounded. */
     enum element bias_type, key_bias_type;
-    double key_bias_scale;      /* factor on key_bias */
+    double key_bias_scale; /* factor on key_bias */
 };
 
 struct block {
-    struct norm_view attention_norm, mlp_norm;           /* n1, n2 */
+    struct norm_view attention_norm, mlp_norm; /* n1, n2 */
     struct norm_view attention_post_norm, mlp_post_norm; /* p1, p2 */
     struct linear query, key, value, output;
-    double clip;                           /* queries, keys and values are clamped to [-clip, clip]; 0: not. Not with rotary positions or head norms */
+    double clip; /* queries, keys and values are clamped to [-clip, clip]; 0: not. Not with rotary positions or head norms */
     struct norm_view query_norm, key_norm; /* [head_size], of every head by itself, before rotation; both or none */
     struct linear up, gate, down; /* gate.weight.data NULL: not gated */
     enum activation activation;
     enum residual_wiring residual;
-    int residual_from_norm; /* 1: the residual branch starts from n1's and n2's output (bloom's apply_residual_connection_post_layernorm); sequential */
+    int residual_from_norm; /* 1: the residual branch starts from n1's and n2's output (bloom's
+                               apply_residual_connection_post_layernorm); sequential */
     struct score score;
 };
 
@@ -63,57 +65,60 @@ struct decoder {
     char family[32];
     char path[4096];
     int vocabulary, hidden, layers, heads, kv_heads, head_size, mlp;
-    int train_length;         /* 0: unknown */
+    int train_length; /* 0: unknown */
     int tied;
-    int bos;                  /* id of the beginning-of-text token, -1: none */
-    int padding;              /* id of a token that the family's positions do not count, so that it may not be in a segment; -1: none */
+    int bos; /* id of the beginning-of-text token, -1: none */
+    int padding; /* id of a token that the family's positions do not count, so that it may not be in a segment; -1: none */
 
     /* x[0] = embedding_norm(project_in(embedding_scale * row) + position) */
-    int embedding_width;      /* E: hidden, unless project_in and project_out stand between */
-    view embedding;           /* [vocabulary, E] */
+    int embedding_width; /* E: hidden, unless project_in and project_out stand between */
+    view embedding; /* [vocabulary, E] */
     double embedding_scale;
     struct linear project_in; /* [hidden, E]; weight.data NULL: none */
     struct norm_view embedding_norm;
     enum position_kind position;
-    view position_rows;       /* learned: [length, hidden] */
-    int position_limit;       /* learned: the most inputs that have a row; 0: no limit */
+    view position_rows; /* learned: [length, hidden] */
+    int position_limit; /* learned: the most inputs that have a row; 0: no limit */
     struct sinusoid {
-        double *frequency;    /* [hidden / 2] radians a position; owned */
-        int halves;           /* 1: a row is [sin | cos]; 0: sin at 2i, cos at 2i + 1 */
-        int first;            /* angle of the first input, in positions */
+        double *frequency; /* [hidden / 2] radians a position; owned */
+        int halves; /* 1: a row is [sin | cos]; 0: sin at 2i, cos at 2i + 1 */
+        int first; /* angle of the first input, in positions */
     } sinusoid;
     struct rotary {
-        int size;             /* rotated dimensions of a head */
+        int size; /* rotated dimensions of a head */
         enum rotary_pairing pairing;
-        double *frequency;    /* [size / 2] radians a position; owned */
-        double factor;        /* on the rotated dimensions (yarn) */
+        double *frequency; /* [size / 2] radians a position; owned */
+        double factor; /* on the rotated dimensions (yarn) */
         double base, stretch; /* stretch > 0 (dynamic scaling): with n > limit inputs frequencies are those of the base
                                * base (stretch n / limit - (stretch - 1))^(size / (size - 2)) */
         int limit;
     } rotary;
 
-    struct block *blocks;     /* [layers]; owned */
+    struct block *blocks; /* [layers]; owned */
     struct norm_view final_norm;
     struct linear project_out; /* [E, hidden], between final norm and head; weight.data NULL: none */
-    struct linear head;        /* [vocabulary, E] */
+    struct linear head; /* [vocabulary, E] */
     double head_soft_cap;
 
     struct formula **formulas; /* owned */
     int formula_count;
 
-    struct tensors *tensors;  /* owned */
-    struct config *config;    /* owned */
-    char position_text[256];  /* "alibi(delta=0)", "rotary, base 10000", "window 32": for people and files */
-    char notes[512];          /* lines, without the path, that whoever runs the model should see: where the checkpoint contradicts itself, and what was done; "": none */
+    struct tensors *tensors; /* owned */
+    struct config *config; /* owned */
+    char position_text[256]; /* "alibi(delta=0)", "rotary, base 10000", "window 32": for people and files */
+    char notes[512]; /* lines, without the path, that whoever runs the model should see: where the checkpoint contradicts itself,
+                        and what was done; "": none */
     char not_understood[1024]; /* keys of the configuration that no one knows, ", " between them, printable ASCII; "": none */
 };
 
-/* Opens a checkpoint folder and reads it by its family. NULL on failure: a missing or misshapen tensor, an unknown option are named. Caller closes. */
+/* Opens a checkpoint folder and reads it by its family. NULL on failure: a missing or misshapen tensor, an unknown option are
+ * named. Caller closes. */
 struct decoder *decoder_open(const char *path, struct error *e) MUST_USE;
 void decoder_close(struct decoder *d);
 
-/* Replaces parts of the position encoding: `bias` replaces the additive biases (by distance and by key) of every layer, positions_none also takes rotary
- * and absolute positions away, window >= 0 sets the window of every layer (0: none). Formula is taken over on success. */
+/* Replaces parts of the position encoding: `bias` replaces the additive biases (by distance and by key) of every layer,
+ * positions_none also takes rotary and absolute positions away, window >= 0 sets the window of every layer (0: none). Formula is
+ * taken over on success. */
 struct position_override {
     struct formula *bias;
     int positions_none;
@@ -122,7 +127,8 @@ struct position_override {
 };
 int decoder_override(struct decoder *d, struct position_override *o, struct error *e) MUST_USE;
 
-/* Inputs that can matter for the last output through the windows of all layers: 1 + sum (w_l - 1), at most n; n without windows. */
+/* Inputs that can matter for the last output through the windows of all layers: 1 + sum (w_l - 1), at most n; n without windows.
+ */
 long decoder_cone(const struct decoder *d, long n);
 
 #endif

@@ -16,9 +16,23 @@ static int make(struct engine *g, struct buffer **out, enum buffer_role role, si
 
 static struct buffer **kept_member(struct kept *s, int member)
 {
-    struct buffer **members[KEPT_BUFFERS] = {&s->statistics_1, &s->q,      &s->kv,           &s->lse,          &s->o,             &s->mid,
-                                             &s->statistics_2, &s->up,     &s->gate,         &s->raw_q,        &s->raw_kv,        &s->statistics_q,
-                                             &s->statistics_k, &s->attention_sum, &s->mlp_sum, &s->statistics_3, &s->statistics_4};
+    struct buffer **members[KEPT_BUFFERS] = {&s->statistics_1,
+                                             &s->q,
+                                             &s->kv,
+                                             &s->lse,
+                                             &s->o,
+                                             &s->mid,
+                                             &s->statistics_2,
+                                             &s->up,
+                                             &s->gate,
+                                             &s->raw_q,
+                                             &s->raw_kv,
+                                             &s->statistics_q,
+                                             &s->statistics_k,
+                                             &s->attention_sum,
+                                             &s->mlp_sum,
+                                             &s->statistics_3,
+                                             &s->statistics_4};
     return members[member];
 }
 
@@ -90,8 +104,8 @@ static int make_buffers(struct engine *g, struct error *e)
     if (make(g, &g->tokens, ROLE_INDEX, rows, e) || make(g, &g->targets, ROLE_INDEX, outputs, e) ||
         make(g, &g->y, ROLE_ACTIVATION, rows * widest, e) || make(g, &g->t, ROLE_ACTIVATION, rows * inner, e) ||
         make(g, &g->r, ROLE_RESIDUAL, pruned * hidden, e) || make(g, &g->a, ROLE_ACTIVATION, queries_most * (size_t)d->mlp, e) ||
-        make(g, &g->last, ROLE_ACTIVATION, outputs * embedding, e) || make(g, &g->final_statistics, ROLE_STATISTIC, 2 * outputs, e) ||
-        make(g, &g->logprob, ROLE_STATISTIC, outputs, e))
+        make(g, &g->last, ROLE_ACTIVATION, outputs * embedding, e) ||
+        make(g, &g->final_statistics, ROLE_STATISTIC, 2 * outputs, e) || make(g, &g->logprob, ROLE_STATISTIC, outputs, e))
         return -1;
     if (d->embedding_norm.present &&
         (make(g, &g->raw, ROLE_RESIDUAL, rows * hidden, e) || make(g, &g->raw_statistics, ROLE_STATISTIC, 2 * rows, e)))
@@ -117,7 +131,8 @@ static int make_buffers(struct engine *g, struct error *e)
         if (!(g->host = calloc(elements + embedding, sizeof *g->host)))
             return fail_memory(e, 8.0 * (double)elements, "a segment's embeddings");
     }
-    if (make(g, &g->s, ROLE_RESIDUAL, pruned * hidden, e) || (gated && make(g, &g->da_gate, ROLE_ACTIVATION, queries_most * (size_t)d->mlp, e)) ||
+    if (make(g, &g->s, ROLE_RESIDUAL, pruned * hidden, e) ||
+        (gated && make(g, &g->da_gate, ROLE_ACTIVATION, queries_most * (size_t)d->mlp, e)) ||
         make(g, &g->dq, ROLE_ACTIVATION, queries_most * q_width, e) || make(g, &g->dkv, ROLE_ACTIVATION, rows * kv_width, e) ||
         make(g, &g->g[0], ROLE_RESIDUAL, rows * hidden, e) || make(g, &g->g[1], ROLE_RESIDUAL, rows * hidden, e) ||
         make(g, &g->d_last, ROLE_ACTIVATION, b * embedding, e) || make(g, &g->norms, ROLE_STATISTIC, rows, e))
@@ -139,8 +154,8 @@ struct engine *engine_create(struct kernels *k, const struct decoder *d, const s
         goto failed;
     }
     if (d->position_limit && o->positions > d->position_limit) {
-        fail(e, "%s: has %d learned positions, a segment of %d tokens needs %d (the longest --length that works is %d)", d->path, d->position_limit,
-             o->positions + 1, o->positions, d->position_limit + 1);
+        fail(e, "%s: has %d learned positions, a segment of %d tokens needs %d (the longest --length that works is %d)", d->path,
+             d->position_limit, o->positions + 1, o->positions, d->position_limit + 1);
         goto failed;
     }
     if (engine_estimate(&g->plan, k, d, o, e))
@@ -153,7 +168,8 @@ struct engine *engine_create(struct kernels *k, const struct decoder *d, const s
     g->kept = calloc(layers, sizeof *g->kept);
     g->carry = o->carry ? calloc(layers, sizeof *g->carry) : NULL;
     g->layer_norms = o->by_layer ? calloc(layers, sizeof *g->layer_norms) : NULL;
-    if ((o->carry && !g->carry) || (o->by_layer && !g->layer_norms) || !g->keys || !g->queries || !g->blocks || !g->attention || !g->x || !g->kept) {
+    if ((o->carry && !g->carry) || (o->by_layer && !g->layer_norms) || !g->keys || !g->queries || !g->blocks || !g->attention ||
+        !g->x || !g->kept) {
         fail_memory(e, (double)layers * sizeof *g->blocks, "engine");
         goto failed;
     }
@@ -198,9 +214,30 @@ void engine_close(struct engine *g)
         if (l >= layers - g->plan.stored_layers)
             destroy_kept(g, &g->kept[l]);
     destroy_kept(g, &g->scratch);
-    struct buffer *all[] = {g->tokens, g->targets, g->raw, g->raw_statistics, g->narrow, g->places, g->y,      g->t,                g->r,       g->s,     g->a,
-                            g->da_gate, g->dq,     g->dkv, g->g[0],           g->g[1],   g->last,   g->d_last, g->final_statistics, g->logprob, g->norms, g->fresh,
-                            g->mean,    g->mass};
+    struct buffer *all[] = {g->tokens,
+                            g->targets,
+                            g->raw,
+                            g->raw_statistics,
+                            g->narrow,
+                            g->places,
+                            g->y,
+                            g->t,
+                            g->r,
+                            g->s,
+                            g->a,
+                            g->da_gate,
+                            g->dq,
+                            g->dkv,
+                            g->g[0],
+                            g->g[1],
+                            g->last,
+                            g->d_last,
+                            g->final_statistics,
+                            g->logprob,
+                            g->norms,
+                            g->fresh,
+                            g->mean,
+                            g->mass};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         k->destroy(k, all[i]);
     free(g->keys), free(g->queries), free(g->blocks), free(g->attention), free(g->x), free(g->kept), free(g->carry);
@@ -220,7 +257,8 @@ int engine_check_ids(const struct engine *g, const int32_t *ids, size_t count, s
         if (ids[i] < 0 || ids[i] >= d->vocabulary)
             return fail(e, "%s: token id %d is outside the vocabulary of %d", d->path, (int)ids[i], d->vocabulary);
         if (ids[i] == d->padding)
-            return fail(e, "%s: token id %d is padding, which the model's positions do not count (expected segments without it)", d->path, (int)ids[i]);
+            return fail(e, "%s: token id %d is padding, which the model's positions do not count (expected segments without it)",
+                        d->path, (int)ids[i]);
     }
     return 0;
 }

@@ -1,4 +1,5 @@
-/* Runs a decoder over segments: log p of the last token and the norm of its gradient for every input embedding. Forward alone: model/score.h. */
+/* Runs a decoder over segments: log p of the last token and the norm of its gradient for every input embedding. Forward alone:
+ * model/score.h. */
 #ifndef REACH_MODEL_ENGINE_H
 #define REACH_MODEL_ENGINE_H
 
@@ -11,7 +12,7 @@
 
 enum keep_mode {
     KEEP_AUTO,
-    KEEP_STORE,    /* activations of every layer are kept from forward to reverse */
+    KEEP_STORE, /* activations of every layer are kept from forward to reverse */
     KEEP_RECOMPUTE /* only each layer's input is kept; the rest is computed again in reverse */
 };
 
@@ -19,59 +20,65 @@ enum keep_mode {
 enum attribution { ATTRIBUTION_GRAD, ATTRIBUTION_INPUT, ATTRIBUTION_INTEGRATED, ATTRIBUTION_SMOOTH };
 
 struct engine_options {
-    int positions;       /* n = L-1 */
-    int outputs;         /* forward alone (model/score.h): the last positions whose next token is scored; 0: the last one, and in reverse */
-    int carry;           /* forward alone: the inputs are the last `outputs` positions; keys and values of at most `carry` before them are kept from earlier
-                          * calls (model/score.h) */
-    size_t memory;       /* budget in bytes; 0: most of what is free */
-    int batch;           /* segments at once; 0: chosen by the plan */
-    size_t segments;     /* segments there are: the plan takes no more at once; 0: unknown */
+    int positions; /* n = L-1 */
+    int outputs; /* forward alone (model/score.h): the last positions whose next token is scored; 0: the last one, and in reverse
+                  */
+    int carry; /* forward alone: the inputs are the last `outputs` positions; keys and values of at most `carry` before them are
+                * kept from earlier calls (model/score.h) */
+    size_t memory; /* budget in bytes; 0: most of what is free */
+    int batch; /* segments at once; 0: chosen by the plan */
+    size_t segments; /* segments there are: the plan takes no more at once; 0: unknown */
     enum keep_mode keep;
-    int resident;        /* widened weights stay in memory: 1 yes, 0 no, -1 chosen by the plan */
-    double seed;         /* factor on the gradient of log p; 1 in all measurements */
-    int by_layer;        /* engine_measure: norms at the input of every block, as the one reverse pass goes by */
+    int resident; /* widened weights stay in memory: 1 yes, 0 no, -1 chosen by the plan */
+    double seed; /* factor on the gradient of log p; 1 in all measurements */
+    int by_layer; /* engine_measure: norms at the input of every block, as the one reverse pass goes by */
     enum attribution attribution; /* other than ATTRIBUTION_GRAD: for engine_attribute */
-    double noise;        /* ATTRIBUTION_SMOOTH: standard deviation of what is added to an element of the embedding */
+    double noise; /* ATTRIBUTION_SMOOTH: standard deviation of what is added to an element of the embedding */
     uint64_t noise_seed;
-    int attention;       /* forward alone, for engine_attention (model/attention.h) */
+    int attention; /* forward alone, for engine_attention (model/attention.h) */
 };
 
 /* The memory plan: what a run will take, before it takes it. Bytes. */
 struct memory_plan {
     int batch, positions;
-    int stored_layers;   /* of `layers` */
+    int stored_layers; /* of `layers` */
     int layers;
     int resident;
-    int forward;         /* no reverse pass: one layer's activations at a time */
+    int forward; /* no reverse pass: one layer's activations at a time */
     double weights, activations, scratch, total, budget;
-    double flops;        /* floating-point operations of one segment, forward and, unless `forward`, reverse */
+    double flops; /* floating-point operations of one segment, forward and, unless `forward`, reverse */
 };
 
 struct engine;
 
-/* Plans and allocates. A run that cannot fit is refused with a message that says what would. The decoder and kernels must outlive the engine. */
-struct engine *engine_create(struct kernels *k, const struct decoder *d, const struct engine_options *o, struct error *e) MUST_USE;
+/* Plans and allocates. A run that cannot fit is refused with a message that says what would. The decoder and kernels must outlive
+ * the engine. */
+struct engine *engine_create(struct kernels *k, const struct decoder *d, const struct engine_options *o,
+                             struct error *e) MUST_USE;
 void engine_close(struct engine *g);
 const struct memory_plan *engine_plan(const struct engine *g);
 /* The plan as one line: "store 12 of 12 layers, weights 0.50 GB, activations 0.76 GB ...". Returns text. */
 char *memory_plan_text(char text[256], const struct memory_plan *p);
 /* Plans only. */
-int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d, const struct engine_options *o, struct error *e) MUST_USE;
+int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d, const struct engine_options *o,
+                    struct error *e) MUST_USE;
 
-/* Measures `count` segments (at most plan.batch) of ids [count, n + 1]: norm [count, n] = ||d log p / d e_m||_2, logprob [count]. With options.by_layer norm is
- * [count, layers, n]: those, and from layer 1 on the norms of the gradient with respect to the input of block l, x[l]. */
+/* Measures `count` segments (at most plan.batch) of ids [count, n + 1]: norm [count, n] = ||d log p / d e_m||_2, logprob [count].
+ * With options.by_layer norm is [count, layers, n]: those, and from layer 1 on the norms of the gradient with respect to the
+ * input of block l, x[l]. */
 int engine_measure(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count, struct error *e) MUST_USE;
 
-/* The same in two steps, so that a device can be given more before it is done: engine_begin enqueues a batch (where the kernel set computes at once, it does so
- * here), and engine_end waits for the oldest that is begun. At most engine_ahead may be begun at a time, 1 or ENGINE_AHEAD, and none when another
- * function of the engine is called. After a failure only engine_close is left. */
+/* The same in two steps, so that a device can be given more before it is done: engine_begin enqueues a batch (where the kernel
+ * set computes at once, it does so here), and engine_end waits for the oldest that is begun. At most engine_ahead may be begun at
+ * a time, 1 or ENGINE_AHEAD, and none when another function of the engine is called. After a failure only engine_close is left.
+ */
 enum { ENGINE_AHEAD = 2 };
 int engine_ahead(const struct engine *g);
 int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *e) MUST_USE;
 int engine_end(struct engine *g, double *norm, double *logprob, struct error *e) MUST_USE;
 
-/* For a segment whose norms are unusable: the first layer whose output is not finite: -1 the embedding, 0..layers-1 a block, layers the head; layers + 1 if all
- * are finite. */
+/* For a segment whose norms are unusable: the first layer whose output is not finite: -1 the embedding, 0..layers-1 a block,
+ * layers the head; layers + 1 if all are finite. */
 int engine_first_nonfinite(struct engine *g, const int32_t *ids, int *layer, struct error *e) MUST_USE;
 
 #endif

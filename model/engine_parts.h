@@ -1,8 +1,9 @@
 /* The engine's inside, shared by plan, weights, forward and reverse. Not for other folders.
  *
- * Sizes. Block l reads `keys[l]` positions (the last ones) of the residual stream and writes `queries[l]`: the last block writes one, a windowed
- * block reads queries + window - 1, any other reads all n; queries[l] = keys[l + 1]. Forward alone the last block may write more (options.outputs);
- * with options.carry every block reads and writes those, and finds what it attends to before them in carry[l]. */
+ * Sizes. Block l reads `keys[l]` positions (the last ones) of the residual stream and writes `queries[l]`: the last block writes
+ * one, a windowed block reads queries + window - 1, any other reads all n; queries[l] = keys[l + 1]. Forward alone the last block
+ * may write more (options.outputs); with options.carry every block reads and writes those, and finds what it attends to before
+ * them in carry[l]. */
 #ifndef REACH_MODEL_ENGINE_PARTS_H
 #define REACH_MODEL_ENGINE_PARTS_H
 
@@ -29,25 +30,25 @@ struct block_weights {
 /* What forward keeps of a block for reverse. B segments. */
 struct kept {
     struct buffer *statistics_1; /* [B keys, 2] */
-    struct buffer *q;            /* [B queries, H hd] after rotation */
-    struct buffer *kv;           /* [B keys, 2, KV hd] keys rotated */
-    struct buffer *lse;          /* [B, H, queries] */
-    struct buffer *o;            /* [B queries, H hd] */
-    struct buffer *mid;          /* [B queries, d] residual after attention (not parallel) */
+    struct buffer *q; /* [B queries, H hd] after rotation */
+    struct buffer *kv; /* [B keys, 2, KV hd] keys rotated */
+    struct buffer *lse; /* [B, H, queries] */
+    struct buffer *o; /* [B queries, H hd] */
+    struct buffer *mid; /* [B queries, d] residual after attention (not parallel) */
     struct buffer *statistics_2; /* [B queries, 2] */
-    struct buffer *up, *gate;    /* [B queries, m] before the activation */
+    struct buffer *up, *gate; /* [B queries, m] before the activation */
     /* with norms of heads: q and kv before them, and their statistics */
     struct buffer *raw_q, *raw_kv;
     struct buffer *statistics_q, *statistics_k; /* [B queries, H, 2], [B keys, KV, 2] */
     /* with post norms: their inputs, and their statistics */
-    struct buffer *attention_sum, *mlp_sum;     /* [B queries, d] */
+    struct buffer *attention_sum, *mlp_sum; /* [B queries, d] */
     struct buffer *statistics_3, *statistics_4; /* [B queries, 2] */
 };
 enum { KEPT_BUFFERS = 17 };
 
 /* A batch that is enqueued. */
 struct begun {
-    int count;                 /* segments */
+    int count; /* segments */
     struct reading **readings; /* [layers measured + 1]: norms of each layer, log p; NULL where the set computes at once */
 };
 
@@ -56,7 +57,7 @@ struct engine {
     const struct decoder *d;
     struct engine_options options;
     struct memory_plan plan;
-    int n;               /* inputs of a segment */
+    int n; /* inputs of a segment */
     int *keys, *queries; /* [layers] */
 
     /* parameters */
@@ -69,29 +70,31 @@ struct engine {
 
     /* activations */
     struct buffer *tokens, *targets;
-    struct buffer **x;    /* [layers + 1]: x[l] is the input of block l, x[layers] the output */
+    struct buffer **x; /* [layers + 1]: x[l] is the input of block l, x[layers] the output */
     struct buffer *raw, *raw_statistics; /* rows before the embedding norm, when there is one */
-    struct buffer *narrow, *places; /* with project_in: rows [B n, E] before it, and which row of position_rows each position adds [B n] */
-    struct kept *kept;    /* [layers]; layers that are not stored share `scratch` */
+    struct buffer *narrow,
+        *places; /* with project_in: rows [B n, E] before it, and which row of position_rows each position adds [B n] */
+    struct kept *kept; /* [layers]; layers that are not stored share `scratch` */
     struct kept scratch;
     struct buffer *y, *t; /* temporaries [B n, max(d, H hd)] */
     struct buffer *r, *s; /* residual temporaries for blocks with queries < keys (parallel wiring) */
     struct buffer *a, *da_gate; /* [B n, m] */
     struct buffer *dq, *dkv;
-    struct buffer *g[2];  /* gradient of the residual stream, two in turn */
+    struct buffer *g[2]; /* gradient of the residual stream, two in turn */
     struct buffer *last, *d_last, *final_statistics, *logprob, *norms;
     struct begun begun[ENGINE_AHEAD]; /* begun_count of them from begun_first on, in a ring */
     int begun_first, begun_count;
     struct buffer **layer_norms; /* with by_layer: [layers] [B keys]; none at 0, which is g->norms */
-    struct buffer *mean;   /* mean gradient of several passes [B n, E], for attributions */
-    double *host;          /* of attributions: [n, E] of one segment, and one more row */
-    double input_scale;    /* factor on embedding rows: 1, but on the way of integrated gradients */
-    int noisy;             /* 1: forward_embed adds noise, of this sample and from this segment on */
+    struct buffer *mean; /* mean gradient of several passes [B n, E], for attributions */
+    double *host; /* of attributions: [n, E] of one segment, and one more row */
+    double input_scale; /* factor on embedding rows: 1, but on the way of integrated gradients */
+    int noisy; /* 1: forward_embed adds noise, of this sample and from this segment on */
     uint64_t sample, first_segment;
-    struct buffer *mass;   /* with options.attention: [B, H, n] */
-    struct buffer **carry; /* [layers] [B min(carried, window - 1), 2, KV hd]: keys, not yet rotated, and values of the positions before x[0]'s */
-    struct buffer *fresh;  /* [B outputs, 2, KV hd]: those of x[l]'s positions */
-    long carried;          /* positions before x[0]'s so far */
+    struct buffer *mass; /* with options.attention: [B, H, n] */
+    struct buffer **carry; /* [layers] [B min(carried, window - 1), 2, KV hd]: keys, not yet rotated, and values of the positions
+                              before x[0]'s */
+    struct buffer *fresh; /* [B outputs, 2, KV hd]: those of x[l]'s positions */
+    long carried; /* positions before x[0]'s so far */
 };
 
 /* -- plan.c -- */
@@ -130,15 +133,16 @@ struct attention_shape scores_shape(const struct decoder *d, int l, int n);
 /* Loads what all layers share: tables, final norm, head; and all blocks when weights are resident. */
 int weights_load_shared(struct engine *g, struct error *e) MUST_USE;
 void weights_free_all(struct engine *g);
-/* Loads the rows that are added to the embeddings, if there are any: sinusoidal ones of positions first .. first + n - 1, in place of those before. */
+/* Loads the rows that are added to the embeddings, if there are any: sinusoidal ones of positions first .. first + n - 1, in
+ * place of those before. */
 int weights_load_positions(struct engine *g, long first, struct error *e) MUST_USE;
 /* Makes block l's parameters ready; weights_done gives them back unless they are resident. */
 int weights_need(struct engine *g, int l, struct error *e) MUST_USE;
 void weights_done(struct engine *g, int l);
 /* Before a pass: of the blocks that the last one left loaded, only the first stays. */
 void weights_begin(struct engine *g);
-/* Between two blocks: all that uses block l is enqueued, and block `next` comes after it (l: it stays). Gives l back; where the set prefetches, next is on its
- * way before and nothing waits, else what is enqueued ends first. */
+/* Between two blocks: all that uses block l is enqueued, and block `next` comes after it (l: it stays). Gives l back; where the
+ * set prefetches, next is on its way before and nothing waits, else what is enqueued ends first. */
 int weights_turn(struct engine *g, int l, int next, struct error *e) MUST_USE;
 /* Bytes of the set's memory for block l. */
 size_t weights_block_bytes(struct kernels *k, const struct decoder *d, int l);
@@ -157,7 +161,8 @@ int forward_blocks(struct engine *g, int batch, struct error *e) MUST_USE;
 void forward_last(struct engine *g, struct rows rows);
 
 /* -- score.c -- */
-/* Puts what carry[l] holds before g->fresh into the block's kv buffer, and keeps the end of both for the next call. Returns the rows of kv. */
+/* Puts what carry[l] holds before g->fresh into the block's kv buffer, and keeps the end of both for the next call. Returns the
+ * rows of kv. */
 int score_join(struct engine *g, int l, int batch);
 
 /* -- reverse.c -- */
@@ -169,7 +174,8 @@ void reverse_block(struct engine *g, int l, struct buffer *dx, struct buffer *dy
 struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch);
 /* Gradient of the scaled embedding rows -> norms of the gradient of the rows: g->norms. */
 void reverse_norms(struct engine *g, const struct buffer *gradient, int batch);
-/* Forward and in reverse from g->tokens and g->targets: *gradient of the scaled embedding rows, g->logprob; with by_layer also g->layer_norms. */
+/* Forward and in reverse from g->tokens and g->targets: *gradient of the scaled embedding rows, g->logprob; with by_layer also
+ * g->layer_norms. */
 int reverse_pass(struct engine *g, struct buffer **gradient, int batch, struct error *e) MUST_USE;
 
 #endif

@@ -20,8 +20,9 @@ int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *
     struct config *c = d->config;
     long vocabulary, hidden, layers, heads, kv_heads, head_size = 0;
     vocabulary = d->vocabulary;
-    if ((keys->vocabulary && config_int(c, keys->vocabulary, 1, 1 << 26, &vocabulary, e)) || config_int(c, keys->hidden, 1, 1 << 20, &hidden, e) ||
-        config_int(c, keys->layers, 1, 10000, &layers, e) || config_int(c, keys->heads, 1, 1 << 16, &heads, e))
+    if ((keys->vocabulary && config_int(c, keys->vocabulary, 1, 1 << 26, &vocabulary, e)) ||
+        config_int(c, keys->hidden, 1, 1 << 20, &hidden, e) || config_int(c, keys->layers, 1, 10000, &layers, e) ||
+        config_int(c, keys->heads, 1, 1 << 16, &heads, e))
         return -1;
     kv_heads = heads;
     if ((keys->kv_heads && config_int_or(c, keys->kv_heads, 1, 1 << 16, heads, &kv_heads, e)) ||
@@ -30,16 +31,18 @@ int family_sizes(struct decoder *d, const struct size_keys *keys, struct error *
     if (!keys->head_size && config_int_or(c, "head_dim", 1, 256, 0, &head_size, e)) /* only where it says what is so anyway */
         return -1;
     if (!keys->head_size && head_size && (hidden % heads || head_size != hidden / heads))
-        return fail(e, "%s: head_dim %ld is not supported (expected %s %ld over %s %ld)", config_path(c), head_size, keys->hidden, hidden, keys->heads, heads);
+        return fail(e, "%s: head_dim %ld is not supported (expected %s %ld over %s %ld)", config_path(c), head_size, keys->hidden,
+                    hidden, keys->heads, heads);
     if (!head_size) {
         head_size = hidden / heads;
         if (hidden % heads || head_size > 256)
-            return fail(e, "%s: %s %ld over %s %ld is no head size from 1 to 256%s%s", config_path(c), keys->hidden, hidden, keys->heads, heads,
-                        keys->head_size ? ": give " : "", keys->head_size ? keys->head_size : "");
+            return fail(e, "%s: %s %ld over %s %ld is no head size from 1 to 256%s%s", config_path(c), keys->hidden, hidden,
+                        keys->heads, heads, keys->head_size ? ": give " : "", keys->head_size ? keys->head_size : "");
     }
     if (heads % kv_heads)
         return fail(e, "%s: %s %ld is not a multiple of %s %ld", config_path(c), keys->heads, heads, keys->kv_heads, kv_heads);
-    d->vocabulary = (int)vocabulary, d->hidden = (int)hidden, d->layers = (int)layers, d->heads = (int)heads, d->kv_heads = (int)kv_heads;
+    d->vocabulary = (int)vocabulary, d->hidden = (int)hidden, d->layers = (int)layers, d->heads = (int)heads,
+    d->kv_heads = (int)kv_heads;
     d->head_size = (int)head_size;
     d->blocks = calloc((size_t)layers, sizeof *d->blocks);
     if (!d->blocks)
@@ -56,7 +59,8 @@ int family_only(struct decoder *d, const char *key, int only, int absent, struct
         return -1;
     if (value == only)
         return 0;
-    return fail(e, "%s: %s %s is not supported (expected %s)", config_path(d->config), key, value ? "true" : "false", only ? "true" : "false");
+    return fail(e, "%s: %s %s is not supported (expected %s)", config_path(d->config), key, value ? "true" : "false",
+                only ? "true" : "false");
 }
 
 /* Adds to a text of `size` bytes what still fits, a separator first where something is there. */
@@ -101,13 +105,13 @@ int family_has(const struct decoder *d, const char *format, ...)
     return tensors_find(d->tensors, name) != NULL;
 }
 
-#define FORMAT_NAME(name, format)                                                                                                                         \
-    char name[NAME_MAX_LENGTH];                                                                                                                           \
-    do {                                                                                                                                                  \
-        va_list arguments;                                                                                                                                \
-        va_start(arguments, format);                                                                                                                      \
-        vsnprintf(name, sizeof name, format, arguments);                                                                                                  \
-        va_end(arguments);                                                                                                                                \
+#define FORMAT_NAME(name, format) \
+    char name[NAME_MAX_LENGTH]; \
+    do { \
+        va_list arguments; \
+        va_start(arguments, format); \
+        vsnprintf(name, sizeof name, format, arguments); \
+        va_end(arguments); \
     } while (0)
 
 static size_t matrix_extent(const struct decoder *d, const char *name, int axis)
@@ -160,7 +164,13 @@ static int matrix_named(view *out, const struct decoder *d, size_t rows, size_t 
     const struct tensor *t = find_shaped(d, name, rows, columns, e);
     if (!t)
         return -1;
-    *out = (view){.data = t->data, .type = t->type, .groups = 1, .rows = rows, .columns = columns, .row_stride = t->stride[0], .column_stride = t->stride[1]};
+    *out = (view){.data = t->data,
+                  .type = t->type,
+                  .groups = 1,
+                  .rows = rows,
+                  .columns = columns,
+                  .row_stride = t->stride[0],
+                  .column_stride = t->stride[1]};
     return 0;
 }
 
@@ -169,7 +179,13 @@ static int vector_named(view *out, const struct decoder *d, size_t size, const c
     const struct tensor *t = find_shaped(d, name, size, 0, e);
     if (!t)
         return -1;
-    *out = (view){.data = t->data, .type = t->type, .groups = 1, .rows = size, .columns = 1, .row_stride = t->stride[0], .column_stride = 1};
+    *out = (view){.data = t->data,
+                  .type = t->type,
+                  .groups = 1,
+                  .rows = size,
+                  .columns = 1,
+                  .row_stride = t->stride[0],
+                  .column_stride = 1};
     return 0;
 }
 
@@ -185,7 +201,13 @@ int family_transposed(view *out, const struct decoder *d, size_t rows, size_t co
     const struct tensor *t = find_shaped(d, name, columns, rows, e);
     if (!t)
         return -1;
-    *out = (view){.data = t->data, .type = t->type, .groups = 1, .rows = rows, .columns = columns, .row_stride = t->stride[1], .column_stride = t->stride[0]};
+    *out = (view){.data = t->data,
+                  .type = t->type,
+                  .groups = 1,
+                  .rows = rows,
+                  .columns = columns,
+                  .row_stride = t->stride[1],
+                  .column_stride = t->stride[0]};
     return 0;
 }
 
@@ -195,7 +217,8 @@ int family_vector(view *out, const struct decoder *d, size_t size, struct error 
     return vector_named(out, d, size, name, e);
 }
 
-int family_linear(struct linear *out, const struct decoder *d, size_t rows, size_t columns, int with_bias, struct error *e, const char *format, ...)
+int family_linear(struct linear *out, const struct decoder *d, size_t rows, size_t columns, int with_bias, struct error *e,
+                  const char *format, ...)
 {
     FORMAT_NAME(stem, format);
     char name[NAME_MAX_LENGTH + 8];
@@ -219,22 +242,22 @@ static int part_of(view *out, const struct decoder *d, size_t width, const char 
     return vector_named(out, d, width, name, e);
 }
 
-static int norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, size_t width, const char *scale, const char *shift,
-                      struct error *e, const char *stem)
+static int norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, size_t width,
+                      const char *scale, const char *shift, struct error *e, const char *stem)
 {
     *out = (struct norm_view){.kind = kind, .epsilon = epsilon, .present = 1};
     return part_of(&out->scale, d, width, stem, scale, e) || part_of(&out->shift, d, width, stem, shift, e) ? -1 : 0;
 }
 
-int family_norm(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, int with_shift, struct error *e, const char *format,
-                ...)
+int family_norm(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, int with_shift,
+                struct error *e, const char *format, ...)
 {
     FORMAT_NAME(stem, format);
     return norm_named(out, d, kind, epsilon, (size_t)d->hidden, "weight", with_shift ? "bias" : NULL, e, stem);
 }
 
-int family_norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, size_t width, const char *scale, const char *shift,
-                      struct error *e, const char *format, ...)
+int family_norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, size_t width,
+                      const char *scale, const char *shift, struct error *e, const char *format, ...)
 {
     FORMAT_NAME(stem, format);
     return norm_named(out, d, kind, epsilon, width, scale, shift, e, stem);
@@ -267,7 +290,8 @@ static int is_same_matrix(const view *a, const view *b)
 {
     int plain = a->type == b->type && a->column_stride == 1 && b->column_stride == 1;
     for (size_t r = 0; r < a->rows; r++) {
-        const char *x = (const char *)a->data + r * a->row_stride * element_size(a->type), *y = (const char *)b->data + r * b->row_stride * element_size(b->type);
+        const char *x = (const char *)a->data + r * a->row_stride * element_size(a->type),
+                   *y = (const char *)b->data + r * b->row_stride * element_size(b->type);
         if (plain && memcmp(x, y, a->columns * element_size(a->type)) == 0)
             continue;
         for (size_t c = 0; c < a->columns; c++)
@@ -280,13 +304,15 @@ static int is_same_matrix(const view *a, const view *b)
 int family_head(struct decoder *d, int with_bias, struct error *e, const char *stem)
 {
     size_t width = d->embedding.columns, vocabulary = (size_t)d->vocabulary;
-    if ((!d->tied || family_has(d, "%s.weight", stem)) && family_matrix(&d->head.weight, d, vocabulary, width, e, "%s.weight", stem))
+    if ((!d->tied || family_has(d, "%s.weight", stem)) &&
+        family_matrix(&d->head.weight, d, vocabulary, width, e, "%s.weight", stem))
         return -1;
     if (with_bias && family_vector(&d->head.bias, d, vocabulary, e, "%s.bias", stem))
         return -1;
     if (d->tied && d->head.weight.data && !is_same_matrix(&d->head.weight, &d->embedding)) {
         d->tied = 0;
-        family_note(d, "the stored %s.weight differs from the embedding and is used, although the configuration ties the two", stem);
+        family_note(d, "the stored %s.weight differs from the embedding and is used, although the configuration ties the two",
+                    stem);
     }
     return 0;
 }
@@ -349,8 +375,9 @@ int family_activation(enum activation *out, const struct decoder *d, const char 
             *out = known[i].kind;
             return 0;
         }
-    return fail(e, "%s: %s '%s' is not supported (supported: gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, quick_gelu, relu, silu)", config_path(d->config), key,
-                name);
+    return fail(e,
+                "%s: %s '%s' is not supported (supported: gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, quick_gelu, relu, silu)",
+                config_path(d->config), key, name);
 }
 
 int family_bos(struct decoder *d, const char *key, struct error *e)
@@ -403,7 +430,8 @@ struct formula *family_slope_formula(struct decoder *d, const char *text, double
     while (2 * power <= d->heads)
         power *= 2;
     for (int h = 1; h <= d->heads; h++)
-        slopes[h - 1] = element_round(h <= power ? exp2(-most * h / power) : exp2(-most * (2 * (h - power) - 1) / (2.0 * power)), type);
+        slopes[h - 1] = element_round(h <= power ? exp2(-most * h / power) : exp2(-most * (2 * (h - power) - 1) / (2.0 * power)),
+                                      type);
     if (family_parameter(d, f, "k", slopes, e))
         f = NULL; /* the decoder owns it */
     free(slopes);
@@ -423,10 +451,11 @@ int family_windows(struct decoder *d, long window, long first, long step, struct
             const char *type = json_string_value(json_array_get(types, (size_t)l));
             sliding = type && strcmp(type, "sliding_attention") == 0;
             if (!type || !(sliding || strcmp(type, "full_attention") == 0))
-                return fail(e, "%s: layer_types, entry %d: '%s' is not supported (supported: full_attention, sliding_attention)", config_path(c), l + 1,
-                            type ? type : "not a string");
+                return fail(e, "%s: layer_types, entry %d: '%s' is not supported (supported: full_attention, sliding_attention)",
+                            config_path(c), l + 1, type ? type : "not a string");
             if (sliding && !window)
-                return fail(e, "%s: layer_types, entry %d is sliding_attention, but no sliding_window is set", config_path(c), l + 1);
+                return fail(e, "%s: layer_types, entry %d is sliding_attention, but no sliding_window is set", config_path(c),
+                            l + 1);
         }
         long w = sliding ? window : 0;
         d->blocks[l].score.window = (int)w;

@@ -1,4 +1,5 @@
-/* What a family file is made of: a name, the `model_type`s it answers to, and a reader that turns names and config into a decoder. */
+/* What a family file is made of: a name, the `model_type`s it answers to, and a reader that turns names and config into a
+ * decoder. */
 #ifndef REACH_MODEL_FAMILY_H
 #define REACH_MODEL_FAMILY_H
 
@@ -6,19 +7,21 @@
 
 struct family {
     const char *name;
-    const char *model_types[4];          /* config.json `model_type`, NULL-terminated; none for our own layout (told by `format`) */
+    const char *model_types[4]; /* config.json `model_type`, NULL-terminated; none for our own layout (told by `format`) */
     int (*read)(struct decoder *d, struct error *e);
     /* Stored tensors that carry no parameter (masks, caches), by the end of their names; NULL-terminated. */
     const char *ignored_suffixes[8];
-    /* Keys of config.json, beside those of every family (config_keys.c): those that change no number, and those whose null is absence; NULL-terminated.
-     * harmless NULL: keys are not looked at. */
+    /* Keys of config.json, beside those of every family (config_keys.c): those that change no number, and those whose null is
+     * absence; NULL-terminated. harmless NULL: keys are not looked at. */
     const char *const *harmless, *const *nullable;
 };
 
-extern const struct family family_reach, family_gpt2, family_gpt_neox, family_bloom, family_mpt, family_llama, family_mistral, family_qwen2, family_qwen3,
-    family_gemma2, family_opt, family_falcon, family_gptj, family_phi, family_megatron, family_fairseq;
+extern const struct family family_reach, family_gpt2, family_gpt_neox, family_bloom, family_mpt, family_llama, family_mistral,
+    family_qwen2, family_qwen3, family_gemma2, family_opt, family_falcon, family_gptj, family_phi, family_megatron,
+    family_fairseq;
 
-/* The config keys of a family's sizes; vocabulary NULL: the family sets it; kv_heads and head_size NULL: as many as heads, hidden / heads. */
+/* The config keys of a family's sizes; vocabulary NULL: the family sets it; kv_heads and head_size NULL: as many as heads, hidden
+ * / heads. */
 struct size_keys {
     const char *vocabulary, *hidden, *layers, *heads, *kv_heads, *head_size;
     long head_size_default; /* where the configuration does not have it; 0: hidden / heads */
@@ -34,7 +37,8 @@ void family_describe(struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 
 /* Adds a line to d->notes. */
 void family_note(struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 
-/* `prefix` if a tensor named prefix + name is stored, else "": published files come with and without "transformer." or "model.". */
+/* `prefix` if a tensor named prefix + name is stored, else "": published files come with and without "transformer." or "model.".
+ */
 const char *family_prefix(const struct decoder *d, const char *prefix, const char *name);
 /* Rows and columns of the stored matrix of that name; 0 if there is none. */
 size_t family_rows(const struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -43,25 +47,28 @@ size_t family_columns(const struct decoder *d, const char *format, ...) PRINTF_L
 int family_has(const struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* Views of stored tensors; a missing tensor or another shape is an error that names it and what was expected. */
-int family_matrix(view *out, const struct decoder *d, size_t rows, size_t columns, struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(6, 7);
+int family_matrix(view *out, const struct decoder *d, size_t rows, size_t columns, struct error *e, const char *format,
+                  ...) MUST_USE PRINTF_LIKE(6, 7);
 /* A matrix [rows, columns] stored transposed, as [columns, rows] (Conv1D). */
-int family_transposed(view *out, const struct decoder *d, size_t rows, size_t columns, struct error *e, const char *format, ...) MUST_USE
-    PRINTF_LIKE(6, 7);
-int family_vector(view *out, const struct decoder *d, size_t size, struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);
+int family_transposed(view *out, const struct decoder *d, size_t rows, size_t columns, struct error *e, const char *format,
+                      ...) MUST_USE PRINTF_LIKE(6, 7);
+int family_vector(view *out, const struct decoder *d, size_t size, struct error *e, const char *format, ...) MUST_USE
+    PRINTF_LIKE(5, 6);
 /* weight and, if `with_bias`, bias of STEM.weight / STEM.bias. */
-int family_linear(struct linear *out, const struct decoder *d, size_t rows, size_t columns, int with_bias, struct error *e, const char *format, ...) MUST_USE
-    PRINTF_LIKE(7, 8);
+int family_linear(struct linear *out, const struct decoder *d, size_t rows, size_t columns, int with_bias, struct error *e,
+                  const char *format, ...) MUST_USE PRINTF_LIKE(7, 8);
 /* A norm of width hidden: STEM.weight and, with_shift, STEM.bias. */
-int family_norm(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, int with_shift, struct error *e, const char *format,
-                ...) MUST_USE PRINTF_LIKE(7, 8);
+int family_norm(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, int with_shift,
+                struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(7, 8);
 /* A norm of any width (1: one value everywhere): STEM.SCALE and STEM.SHIFT, each NULL for none. */
-int family_norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, size_t width, const char *scale, const char *shift,
-                      struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(9, 10);
+int family_norm_named(struct norm_view *out, const struct decoder *d, enum norm_kind kind, double epsilon, size_t width,
+                      const char *scale, const char *shift, struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(9, 10);
 /* The numbers of a tensor of `count` elements of any shape, in row-major order. */
-int family_values(double *out, const struct decoder *d, size_t count, struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(5, 6);
-/* STEM.weight [vocabulary, embedding width] and, if with_bias, STEM.bias. Where the configuration ties the head to the embedding (d->tied) the weight may be
- * missing; one that is stored and differs is used all the same, as the library does whose format this is, and d->tied and a note say so. After the
- * embedding. */
+int family_values(double *out, const struct decoder *d, size_t count, struct error *e, const char *format, ...) MUST_USE
+    PRINTF_LIKE(5, 6);
+/* STEM.weight [vocabulary, embedding width] and, if with_bias, STEM.bias. Where the configuration ties the head to the embedding
+ * (d->tied) the weight may be missing; one that is stored and differs is used all the same, as the library does whose format this
+ * is, and d->tied and a note say so. After the embedding. */
 int family_head(struct decoder *d, int with_bias, struct error *e, const char *stem) MUST_USE;
 /* Counts a stored tensor that the model does not use, if it is there, as asked for. */
 void family_ignore(const struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -74,14 +81,15 @@ view view_groups(view v, size_t groups, size_t group_rows, size_t first, size_t 
 view view_interleaved(view v, size_t groups, size_t parts, size_t which, size_t size);
 
 /* Activation by its Hugging Face name; an unknown one is an error naming the key and what is supported. */
-int family_activation(enum activation *out, const struct decoder *d, const char *key, const char *fallback, struct error *e) MUST_USE;
+int family_activation(enum activation *out, const struct decoder *d, const char *key, const char *fallback,
+                      struct error *e) MUST_USE;
 
-/* Windows by layer: config.json's layer_types where it has them, else every `step`-th layer from `first` on; layers so named get `window`, the others none.
- * window 0: there is none to give. */
+/* Windows by layer: config.json's layer_types where it has them, else every `step`-th layer from `first` on; layers so named get
+ * `window`, the others none. window 0: there is none to give. */
 int family_windows(struct decoder *d, long window, long first, long step, struct error *e) MUST_USE;
 
-/* Rotary positions of Hugging Face configs, old (`rope_theta`, `rope_scaling`) and new (`rope_parameters`) style: sets d->position and d->rotary. Types
- * default, linear, dynamic, llama3 and yarn are done, others refused by name. */
+/* Rotary positions of Hugging Face configs, old (`rope_theta`, `rope_scaling`) and new (`rope_parameters`) style: sets
+ * d->position and d->rotary. Types default, linear, dynamic, llama3 and yarn are done, others refused by name. */
 struct rope_keys {
     const char *theta, *fraction; /* the family's names at the top level */
     double fraction_default;
@@ -90,19 +98,21 @@ struct rope_keys {
 int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e) MUST_USE;
 /* frequency[i] = base^(-2i/size), i < size/2. Sets kind (none where size is less than a pair), size, pairing. */
 int family_rotary_plain(struct decoder *d, int size, double base, enum rotary_pairing pairing, struct error *e) MUST_USE;
-/* Sinusoidal positions: frequency[i] = base^(-i/steps), i < ceil(hidden/2). Sets kind, layout and `first` (see struct sinusoid). */
+/* Sinusoidal positions: frequency[i] = base^(-i/steps), i < ceil(hidden/2). Sets kind, layout and `first` (see struct sinusoid).
+ */
 int family_sinusoidal(struct decoder *d, double base, double steps, int halves, int first, struct error *e) MUST_USE;
 
-/* Sets d->bos to the beginning-of-text token of a config key; -1 when it is absent, or outside the vocabulary: small models are often made with a large
- * model's default there. */
+/* Sets d->bos to the beginning-of-text token of a config key; -1 when it is absent, or outside the vocabulary: small models are
+ * often made with a large model's default there. */
 int family_bos(struct decoder *d, const char *key, struct error *e) MUST_USE;
 
 /* Parses a formula the decoder will own; NULL on failure. */
 struct formula *family_formula(struct decoder *d, const char *text, struct error *e) MUST_USE;
 /* Gives a parameter of it one value for each head. */
 int family_parameter(struct decoder *d, struct formula *f, const char *name, const double *values, struct error *e) MUST_USE;
-/* A formula whose parameter k is each head's slope of ALiBi in released code, rounded to `type`: 2^-(most h / c) for the nearest power of two c not above
- * H, then those of odd h of 2c. */
-struct formula *family_slope_formula(struct decoder *d, const char *text, double most, enum element type, struct error *e) MUST_USE;
+/* A formula whose parameter k is each head's slope of ALiBi in released code, rounded to `type`: 2^-(most h / c) for the nearest
+ * power of two c not above H, then those of odd h of 2c. */
+struct formula *family_slope_formula(struct decoder *d, const char *text, double most, enum element type,
+                                     struct error *e) MUST_USE;
 
 #endif

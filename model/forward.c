@@ -2,7 +2,8 @@
 #include "model/engine_parts.h"
 
 /* y = norm(x), or x where there is no norm; rows of width hidden, y of either role. */
-static void normed(struct engine *g, struct buffer *y, struct buffer *statistics, struct buffer *x, const struct norm_weights *w, struct rows rows)
+static void normed(struct engine *g, struct buffer *y, struct buffer *statistics, struct buffer *x, const struct norm_weights *w,
+                   struct rows rows)
 {
     if (w->present)
         g->k->norm(g->k, y, statistics, x, &w->norm, rows, g->d->hidden);
@@ -35,7 +36,8 @@ void forward_embed(struct engine *g, int batch)
         k->norm(k, g->x[0], g->raw_statistics, g->raw, &g->embedding_norm.norm, rows, d->hidden);
 }
 
-/* Queries of y_last [B queries, d], keys and values of g->y [B keys, d], as attention reads them: s->q, s->kv. Returns the rows of kv a segment. */
+/* Queries of y_last [B queries, d], keys and values of g->y [B keys, d], as attention reads them: s->q, s->kv. Returns the rows
+ * of kv a segment. */
 static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int batch)
 {
     struct kernels *k = g->k;
@@ -43,7 +45,8 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
     const struct block *b = &d->blocks[l];
     const struct block_weights *w = &g->blocks[l];
     struct kept *s = &g->kept[l];
-    int keys = g->keys[l], heads = w->query_norm.present, q_width = d->heads * d->head_size, kv_width = 2 * d->kv_heads * d->head_size;
+    int keys = g->keys[l], heads = w->query_norm.present, q_width = d->heads * d->head_size,
+        kv_width = 2 * d->kv_heads * d->head_size;
     struct rows key_rows = {batch, keys}, query_rows = {batch, g->queries[l]};
     struct buffer *kv = g->carry ? g->fresh : s->kv, *raw_q = heads ? s->raw_q : s->q, *raw_kv = heads ? s->raw_kv : kv;
     k->linear(k, raw_kv, g->y, w->kv.weight, w->kv.bias, key_rows, 0);
@@ -89,8 +92,8 @@ static void forward_mid(struct engine *g, int l, struct buffer *from, int from_r
     k->tail_reverse(k, s->mid, g->t, batch, queries, queries, hidden);
 }
 
-/* The end of a block with a norm behind its MLP, of the activated g->a: s->mlp_sum, its statistics and, unless `only_kept`, x[l + 1]. The residual stream
- * stands in `from` [B queries, d]. */
+/* The end of a block with a norm behind its MLP, of the activated g->a: s->mlp_sum, its statistics and, unless `only_kept`, x[l +
+ * 1]. The residual stream stands in `from` [B queries, d]. */
 static void forward_post(struct engine *g, int l, struct buffer *from, int batch, int only_kept)
 {
     struct kernels *k = g->k;

@@ -1,5 +1,6 @@
-/* Measuring batches of segments, one or, where the kernel set computes behind the host's back, two at a time: then the second is enqueued while the first is
- * computed, and the device has no pause between them. One set of buffers serves both, since the device does all in order. */
+/* Measuring batches of segments, one or, where the kernel set computes behind the host's back, two at a time: then the second is
+ * enqueued while the first is computed, and the device has no pause between them. One set of buffers serves both, since the
+ * device does all in order. */
 #include "model/engine_parts.h"
 
 #include <stdlib.h>
@@ -71,7 +72,8 @@ int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *
 }
 
 /* Reading i of the batch, or, without readings, `count` values of a buffer. */
-static int take(struct engine *g, double *values, struct begun *b, int i, const struct buffer *from, size_t count, struct error *e)
+static int take(struct engine *g, double *values, struct begun *b, int i, const struct buffer *from, size_t count,
+                struct error *e)
 {
     if (!b->readings) {
         g->k->read(g->k, values, from, 0, count);

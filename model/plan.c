@@ -31,7 +31,8 @@ void plan_kept(size_t elements[KEPT_BUFFERS], const struct decoder *d, int l, in
 {
     const struct block *b = &d->blocks[l];
     size_t key_rows = (size_t)batch * (size_t)keys, query_rows = (size_t)batch * (size_t)queries;
-    size_t q_width = (size_t)d->heads * (size_t)d->head_size, kv_width = 2 * (size_t)d->kv_heads * (size_t)d->head_size, mlp = (size_t)d->mlp;
+    size_t q_width = (size_t)d->heads * (size_t)d->head_size, kv_width = 2 * (size_t)d->kv_heads * (size_t)d->head_size,
+           mlp = (size_t)d->mlp;
     int heads = b->query_norm.present, after_attention = b->attention_post_norm.present, after_mlp = b->mlp_post_norm.present;
     size_t residual = query_rows * (size_t)d->hidden;
     const size_t sizes[KEPT_BUFFERS] = {2 * key_rows,
@@ -56,9 +57,11 @@ void plan_kept(size_t elements[KEPT_BUFFERS], const struct decoder *d, int l, in
 
 enum buffer_role plan_kept_role(int member)
 {
-    static const enum buffer_role roles[KEPT_BUFFERS] = {ROLE_STATISTIC,  ROLE_ACTIVATION, ROLE_ACTIVATION, ROLE_STATISTIC, ROLE_ACTIVATION, ROLE_RESIDUAL,
-                                                         ROLE_STATISTIC,  ROLE_ACTIVATION, ROLE_ACTIVATION, ROLE_ACTIVATION, ROLE_ACTIVATION, ROLE_STATISTIC,
-                                                         ROLE_STATISTIC,  ROLE_RESIDUAL,   ROLE_RESIDUAL,   ROLE_STATISTIC,  ROLE_STATISTIC};
+    static const enum buffer_role roles[KEPT_BUFFERS] = {ROLE_STATISTIC,  ROLE_ACTIVATION, ROLE_ACTIVATION, ROLE_STATISTIC,
+                                                         ROLE_ACTIVATION, ROLE_RESIDUAL,   ROLE_STATISTIC,  ROLE_ACTIVATION,
+                                                         ROLE_ACTIVATION, ROLE_ACTIVATION, ROLE_ACTIVATION, ROLE_STATISTIC,
+                                                         ROLE_STATISTIC,  ROLE_RESIDUAL,   ROLE_RESIDUAL,   ROLE_STATISTIC,
+                                                         ROLE_STATISTIC};
     return roles[member];
 }
 
@@ -72,8 +75,10 @@ static double kept_bytes(struct kernels *k, const struct decoder *d, int l, int 
     return bytes;
 }
 
-/* What any plan with this batch needs beside kept layers and block weights: residual inputs of all blocks and the temporaries of engine_create. */
-static double common_bytes(struct kernels *k, const struct decoder *d, const struct engine_options *o, int n, const int *keys, const int *queries, int batch)
+/* What any plan with this batch needs beside kept layers and block weights: residual inputs of all blocks and the temporaries of
+ * engine_create. */
+static double common_bytes(struct kernels *k, const struct decoder *d, const struct engine_options *o, int n, const int *keys,
+                           const int *queries, int batch)
 {
     double activation = (double)k->role_size[ROLE_ACTIVATION], residual = (double)k->role_size[ROLE_RESIDUAL];
     double rows = (double)batch * keys[0], q_width = (double)d->heads * d->head_size, kv_width = 2.0 * d->kv_heads * d->head_size;
@@ -83,7 +88,9 @@ static double common_bytes(struct kernels *k, const struct decoder *d, const str
         bytes += o->outputs ? activation * batch * plan_carry(d, o, l) * kv_width : residual * batch * keys[l] * d->hidden;
         gated |= d->blocks[l].gate.weight.data != NULL;
     }
-    bytes += activation * rows * (widest + inner + (gated && !o->outputs ? 2.0 : 1.0) * d->mlp + (o->outputs ? 0.0 : q_width) + (o->outputs && !o->carry ? 0.0 : kv_width));
+    bytes += activation * rows *
+             (widest + inner + (gated && !o->outputs ? 2.0 : 1.0) * d->mlp + (o->outputs ? 0.0 : q_width) +
+              (o->outputs && !o->carry ? 0.0 : kv_width));
     bytes += batch * queries[d->layers - 1] * (activation * d->embedding_width + residual * d->hidden);
     bytes += residual * rows * d->hidden * (2 + d->embedding_norm.present);
     if (o->attribution != ATTRIBUTION_GRAD)
@@ -110,18 +117,20 @@ static double common_bytes(struct kernels *k, const struct decoder *d, const str
     return bytes + (double)scratch;
 }
 
-/* Multiplications and additions that one segment needs, forward and, unless only outputs are wanted, reverse; softmax, norms and activations are not
- * counted. */
+/* Multiplications and additions that one segment needs, forward and, unless only outputs are wanted, reverse; softmax, norms and
+ * activations are not counted. */
 static double needed_flops(const struct decoder *d, const struct engine_options *o, int n, const int *keys, const int *queries)
 {
-    double each = o->outputs ? 2 : 4, outputs = queries[d->layers - 1], flops = each * outputs * d->vocabulary * d->embedding_width;
+    double each = o->outputs ? 2 : 4, outputs = queries[d->layers - 1],
+           flops = each * outputs * d->vocabulary * d->embedding_width;
     if (d->project_in.weight.data)
         flops += each * keys[0] * d->hidden * d->embedding_width;
     if (d->project_out.weight.data)
         flops += each * outputs * d->hidden * d->embedding_width;
     for (int l = 0; l < d->layers; l++) {
         const struct block *b = &d->blocks[l];
-        double q_width = (double)d->heads * d->head_size, kv_width = 2.0 * d->kv_heads * d->head_size, mlps = b->gate.weight.data ? 3 : 2, pairs = 0;
+        double q_width = (double)d->heads * d->head_size, kv_width = 2.0 * d->kv_heads * d->head_size,
+               mlps = b->gate.weight.data ? 3 : 2, pairs = 0;
         flops += each * keys[l] * d->hidden * kv_width + each * queries[l] * d->hidden * (2 * q_width + mlps * d->mlp);
         for (int i = n - queries[l]; i < n; i++)
             pairs += b->score.window && b->score.window < i + 1 ? b->score.window : i + 1;
@@ -130,7 +139,8 @@ static double needed_flops(const struct decoder *d, const struct engine_options 
     return flops;
 }
 
-/* Bytes that may be used when the user names no budget: nine tenths of a device's free memory, four fifths of what the system says is available. */
+/* Bytes that may be used when the user names no budget: nine tenths of a device's free memory, four fifths of what the system
+ * says is available. */
 static double default_budget(struct kernels *k)
 {
     if (k->memory_free)
@@ -140,13 +150,14 @@ static double default_budget(struct kernels *k)
 }
 
 struct sizes {
-    double shared, blocks, largest_block, at_once; /* weights: of all but blocks, all blocks, one, those in memory where they are not resident */
+    double shared, blocks, largest_block,
+        at_once; /* weights: of all but blocks, all blocks, one, those in memory where they are not resident */
 };
 
-/* Fills the plan for this n and batch: the best of what fits, in the order resident and stored, stored, as many stored as possible. Returns 0, or -1 when
- * even recomputing everything does not fit. */
-static int plan_for(struct memory_plan *p, struct kernels *k, const struct decoder *d, const struct engine_options *o, const struct sizes *w, int n, int batch,
-                    int *keys, int *queries)
+/* Fills the plan for this n and batch: the best of what fits, in the order resident and stored, stored, as many stored as
+ * possible. Returns 0, or -1 when even recomputing everything does not fit. */
+static int plan_for(struct memory_plan *p, struct kernels *k, const struct decoder *d, const struct engine_options *o,
+                    const struct sizes *w, int n, int batch, int *keys, int *queries)
 {
     plan_rows(d, o, n, keys, queries);
     double common = common_bytes(k, d, o, n, keys, queries, batch) + w->shared, stored_all = 0, largest_kept = 0;
@@ -183,8 +194,8 @@ static int plan_for(struct memory_plan *p, struct kernels *k, const struct decod
 }
 
 /* The longest n that would fit with one segment at a time. */
-static int longest_fit(const struct memory_plan *p, struct kernels *k, const struct decoder *d, const struct engine_options *o, const struct sizes *w, int *keys,
-                       int *queries)
+static int longest_fit(const struct memory_plan *p, struct kernels *k, const struct decoder *d, const struct engine_options *o,
+                       const struct sizes *w, int *keys, int *queries)
 {
     int low = 0, high = p->positions;
     while (low + 1 < high) {
@@ -198,8 +209,8 @@ static int longest_fit(const struct memory_plan *p, struct kernels *k, const str
     return low;
 }
 
-/* Segments at once when there is room: enough (segment, head) pairs for every worker, and enough numbers in an operation (half a million, or 2^15 for each
- * worker) that starting the workers does not show: a small model, or a narrow cone, takes many. */
+/* Segments at once when there is room: enough (segment, head) pairs for every worker, and enough numbers in an operation (half a
+ * million, or 2^15 for each worker) that starting the workers does not show: a small model, or a narrow cone, takes many. */
 static int wanted_batch(struct kernels *k, const struct decoder *d, const struct engine_options *o, int *keys, int *queries)
 {
     int workers = k->workers > 0 ? k->workers : 1;
@@ -211,10 +222,11 @@ static int wanted_batch(struct kernels *k, const struct decoder *d, const struct
     return (int)fmin(most, fmax(by_heads, by_size));
 }
 
-/* The largest batch of at most `batch` that fits with every layer stored: recomputing costs a third of the time, so a smaller batch comes before it. And where a
- * quarter of `batch` fits beside resident weights, those come before a larger batch. 1 when none fits. */
-static int largest_batch(struct memory_plan *p, struct kernels *k, const struct decoder *d, const struct engine_options *o, const struct sizes *w, int n,
-                         int batch, int *keys, int *queries)
+/* The largest batch of at most `batch` that fits with every layer stored: recomputing costs a third of the time, so a smaller
+ * batch comes before it. And where a quarter of `batch` fits beside resident weights, those come before a larger batch. 1 when
+ * none fits. */
+static int largest_batch(struct memory_plan *p, struct kernels *k, const struct decoder *d, const struct engine_options *o,
+                         const struct sizes *w, int n, int batch, int *keys, int *queries)
 {
     int found = 0;
     for (int b = batch; b > 1 && (!found || 4 * b >= batch); b--) {
@@ -239,16 +251,18 @@ static char *bytes_text(char out[16], double bytes)
     return out;
 }
 
-
-int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d, const struct engine_options *o, struct error *e)
+int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d, const struct engine_options *o,
+                    struct error *e)
 {
-    int *keys = calloc((size_t)d->layers, sizeof *keys), *queries = calloc((size_t)d->layers, sizeof *queries), n = o->positions, result = -1;
+    int *keys = calloc((size_t)d->layers, sizeof *keys), *queries = calloc((size_t)d->layers, sizeof *queries), n = o->positions,
+        result = -1;
     struct sizes w = {.shared = (double)weights_shared_bytes(k, d, n)};
     if (o->attention && !k->attention_mass) {
         fail(e, "%s: cannot sum attention by distance (expected --device cpu with --attention)", k->name);
         goto end;
     }
-    *plan = (struct memory_plan){.positions = n, .layers = d->layers, .budget = o->memory ? (double)o->memory : default_budget(k)};
+    *plan =
+        (struct memory_plan){.positions = n, .layers = d->layers, .budget = o->memory ? (double)o->memory : default_budget(k)};
     if (!keys || !queries) {
         fail_memory(e, 8.0 * d->layers, "memory plan");
         goto end;
@@ -267,7 +281,8 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
     if (!o->batch)
         batch = largest_batch(plan, k, d, o, &w, n, batch, keys, queries);
     plan_for(plan, k, d, o, &w, n, batch, keys, queries);
-    if (!o->batch && o->segments > (size_t)batch) { /* as many passes, and about the same in each: 5 and 5 segments rather than 8 and 2 */
+    if (!o->batch &&
+        o->segments > (size_t)batch) { /* as many passes, and about the same in each: 5 and 5 segments rather than 8 and 2 */
         size_t passes = (o->segments + (size_t)batch - 1) / (size_t)batch;
         batch = (int)((o->segments + passes - 1) / passes);
         plan_for(plan, k, d, o, &w, n, batch, keys, queries);
@@ -279,14 +294,15 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
         char needs[16], may[16];
         int longest = longest_fit(plan, k, d, o, &w, keys, queries);
         if (longest > 0 && o->outputs)
-            fail(e, "%s: %d inputs need %s and %s may be used (%d would fit; --memory SIZE sets the budget)", d->path, n, bytes_text(needs, total),
-                 bytes_text(may, budget), longest);
+            fail(e, "%s: %d inputs need %s and %s may be used (%d would fit; --memory SIZE sets the budget)", d->path, n,
+                 bytes_text(needs, total), bytes_text(may, budget), longest);
         else if (longest > 0)
-            fail(e, "%s: a segment of %d tokens needs %s and %s may be used (--length %d would fit; --memory SIZE sets the budget)", d->path, n + 1,
-                 bytes_text(needs, total), bytes_text(may, budget), longest + 1);
+            fail(e,
+                 "%s: a segment of %d tokens needs %s and %s may be used (--length %d would fit; --memory SIZE sets the budget)",
+                 d->path, n + 1, bytes_text(needs, total), bytes_text(may, budget), longest + 1);
         else
-            fail(e, "%s: the weights of one layer and one token need %s and %s may be used (--memory SIZE sets the budget)", d->path,
-                 bytes_text(needs, total), bytes_text(may, budget));
+            fail(e, "%s: the weights of one layer and one token need %s and %s may be used (--memory SIZE sets the budget)",
+                 d->path, bytes_text(needs, total), bytes_text(may, budget));
         goto end;
     }
     result = 0;
@@ -309,8 +325,12 @@ char *memory_plan_text(char text[256], const struct memory_plan *p)
         snprintf(held, sizeof held, "weights read where they lie");
     else
         snprintf(held, sizeof held, "weights %s %s", bytes_text(weights, p->weights), p->resident ? "resident" : "by layer");
-    snprintf(text, 256, "%s (%s, activations %s, %s, work space %s), %d segment%s at a time, %.3g %s a segment", bytes_text(total, p->total), held,
-             bytes_text(activations, p->activations), kept,
-             bytes_text(scratch, p->scratch), p->batch, p->batch == 1 ? "" : "s", p->flops / (p->flops < 1e9 ? 1e6 : p->flops < 1e12 ? 1e9 : 1e12), unit);
+    snprintf(text, 256, "%s (%s, activations %s, %s, work space %s), %d segment%s at a time, %.3g %s a segment",
+             bytes_text(total, p->total), held, bytes_text(activations, p->activations), kept, bytes_text(scratch, p->scratch),
+             p->batch, p->batch == 1 ? "" : "s",
+             p->flops / (p->flops < 1e9    ? 1e6
+                         : p->flops < 1e12 ? 1e9
+                                           : 1e12),
+             unit);
     return text;
 }

@@ -1,11 +1,12 @@
 /* Reverse mode with respect to the residual stream, down to the input embeddings. No weight gradients.
  *
- * Each step is the transpose of the derivative of the forward step with the same name; s_m needs only ||g_m|| ([A] section 5.1). */
+ * Each step is the transpose of the derivative of the forward step with the same name; s_m needs only ||g_m|| ([A] section 5.1).
+ */
 #include "model/engine_parts.h"
 
 /* dx (+)= the reverse of `normed`: of a norm of x, or of a copy where there is none. */
-static void normed_reverse(struct engine *g, struct buffer *dx, const struct buffer *dy, const struct buffer *x, const struct buffer *statistics,
-                           const struct norm_weights *w, struct rows rows, int accumulate)
+static void normed_reverse(struct engine *g, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
+                           const struct buffer *statistics, const struct norm_weights *w, struct rows rows, int accumulate)
 {
     struct kernels *k = g->k;
     if (w->present)
@@ -23,7 +24,8 @@ void reverse_head(struct engine *g, struct buffer *dx, int batch)
     struct rows rows = {batch, 1};
     struct buffer *dy = g->d_last;
     forward_last(g, rows);
-    k->head(k, g->d_last, g->logprob, g->last, g->head, g->head_bias, g->targets, d->head_soft_cap, g->options.seed, batch, d->embedding_width);
+    k->head(k, g->d_last, g->logprob, g->last, g->head, g->head_bias, g->targets, d->head_soft_cap, g->options.seed, batch,
+            d->embedding_width);
     if (g->project_out.weight) {
         k->linear_reverse(k, g->y, g->d_last, g->project_out.weight, rows, 0);
         dy = g->y;
@@ -39,7 +41,8 @@ static void reverse_mlp(struct engine *g, int l, const struct buffer *dy, struct
     struct kept *s = &g->kept[l];
     int gated = w->gate.weight != NULL;
     k->linear_reverse(k, g->a, dy, w->down.weight, rows, 0);
-    k->activate_reverse(k, g->a, gated ? g->da_gate : NULL, g->a, s->up, gated ? s->gate : NULL, g->d->blocks[l].activation, rows, g->d->mlp);
+    k->activate_reverse(k, g->a, gated ? g->da_gate : NULL, g->a, s->up, gated ? s->gate : NULL, g->d->blocks[l].activation, rows,
+                        g->d->mlp);
     k->linear_reverse(k, g->y, g->a, w->up.weight, rows, 0);
     if (gated)
         k->linear_reverse(k, g->y, g->da_gate, w->gate.weight, rows, 1);
@@ -61,8 +64,10 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
         k->rotate(k, g->dkv, g->attention[l], key_rows, d->kv_heads, kv_width, -1);
     }
     if (w->query_norm.present) {
-        k->norm_heads_reverse(k, g->dq, g->dq, s->raw_q, s->statistics_q, &w->query_norm.norm, query_rows, d->heads, d->head_size, q_width);
-        k->norm_heads_reverse(k, g->dkv, g->dkv, s->raw_kv, s->statistics_k, &w->key_norm.norm, key_rows, d->kv_heads, d->head_size, kv_width);
+        k->norm_heads_reverse(k, g->dq, g->dq, s->raw_q, s->statistics_q, &w->query_norm.norm, query_rows, d->heads, d->head_size,
+                              q_width);
+        k->norm_heads_reverse(k, g->dkv, g->dkv, s->raw_kv, s->statistics_k, &w->key_norm.norm, key_rows, d->kv_heads,
+                              d->head_size, kv_width);
     }
     if (d->blocks[l].clip > 0) {
         k->clip_reverse(k, g->dq, s->q, d->blocks[l].clip, query_rows, q_width);
@@ -152,15 +157,9 @@ static void reverse_parallel(struct engine *g, int l, struct buffer *dx, struct 
 void reverse_block(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch)
 {
     switch (g->d->blocks[l].residual) {
-    case RESIDUAL_SEQUENTIAL:
-        reverse_sequential(g, l, dx, dy, batch);
-        break;
-    case RESIDUAL_POST:
-        reverse_post(g, l, dx, dy, batch);
-        break;
-    case RESIDUAL_PARALLEL:
-        reverse_parallel(g, l, dx, dy, batch);
-        break;
+    case RESIDUAL_SEQUENTIAL: reverse_sequential(g, l, dx, dy, batch); break;
+    case RESIDUAL_POST: reverse_post(g, l, dx, dy, batch); break;
+    case RESIDUAL_PARALLEL: reverse_parallel(g, l, dx, dy, batch); break;
     }
 }
 

@@ -94,7 +94,8 @@ static int scale_llama3(struct decoder *d, const struct rope *r, struct error *e
         setting(&high, r, "high_freq_factor", 1e-6, 1e6, NAN, e) || original_length(&original, r, e))
         return -1;
     if (isnan(factor) || isnan(low) || isnan(high) || isnan(original) || low == high)
-        return missing(r, "factor, low_freq_factor, high_freq_factor and original_max_position_embeddings (or max_position_embeddings)", e);
+        return missing(
+            r, "factor, low_freq_factor, high_freq_factor and original_max_position_embeddings (or max_position_embeddings)", e);
     for (int i = 0; i < d->rotary.size / 2; i++) {
         double f = d->rotary.frequency[i], wavelength = 2 * M_PI / f;
         if (wavelength > original / low)
@@ -117,8 +118,8 @@ static int scale_yarn(struct decoder *d, const struct rope *r, struct error *e)
     snprintf(key, sizeof key, "%s.truncate", r->root);
     if (setting(&factor, r, "factor", 1e-6, 1e6, NAN, e) || original_length(&original, r, e) ||
         setting(&attention, r, "attention_factor", 1e-6, 1e6, NAN, e) || setting(&fast, r, "beta_fast", 1e-6, 1e6, 32, e) ||
-        setting(&slow, r, "beta_slow", 1e-6, 1e6, 1, e) || setting(&mscale, r, "mscale", 0, 1e6, 0, e) || setting(&all_dim, r, "mscale_all_dim", 0, 1e6, 0, e) ||
-        config_bool_or(r->config, key, 1, &truncate, e))
+        setting(&slow, r, "beta_slow", 1e-6, 1e6, 1, e) || setting(&mscale, r, "mscale", 0, 1e6, 0, e) ||
+        setting(&all_dim, r, "mscale_all_dim", 0, 1e6, 0, e) || config_bool_or(r->config, key, 1, &truncate, e))
         return -1;
     if (isnan(factor))
         factor = r->limit / original;
@@ -128,7 +129,8 @@ static int scale_yarn(struct decoder *d, const struct rope *r, struct error *e)
         double turn = factor > 1 ? 0.1 * log(factor) : 0;
         attention = mscale > 0 && all_dim > 0 ? (mscale * turn + 1) / (all_dim * turn + 1) : turn + 1;
     }
-    double low = size * log(original / (fast * 2 * M_PI)) / (2 * log(r->base)), high = size * log(original / (slow * 2 * M_PI)) / (2 * log(r->base));
+    double low = size * log(original / (fast * 2 * M_PI)) / (2 * log(r->base)),
+           high = size * log(original / (slow * 2 * M_PI)) / (2 * log(r->base));
     if (truncate)
         low = floor(low), high = ceil(high);
     low = fmax(low, 0), high = fmin(high, size - 1);
@@ -145,7 +147,8 @@ static int scale_yarn(struct decoder *d, const struct rope *r, struct error *e)
 static const struct {
     const char *type;
     int (*scale)(struct decoder *d, const struct rope *r, struct error *e);
-} scalings[] = {{"default", NULL}, {"linear", scale_linear}, {"dynamic", scale_dynamic}, {"llama3", scale_llama3}, {"yarn", scale_yarn}};
+} scalings[] = {
+    {"default", NULL}, {"linear", scale_linear}, {"dynamic", scale_dynamic}, {"llama3", scale_llama3}, {"yarn", scale_yarn}};
 enum { SCALINGS = sizeof scalings / sizeof scalings[0] };
 
 /* Which of the two objects holds the settings, and which scaling it names: rope_scaling, unless it is empty. */
@@ -163,9 +166,9 @@ static int find_rope(struct rope *r, struct config *c, struct error *e)
         if (json_object_size(object))
             r->root = roots[i];
     }
-    json_object_foreach(config_get(c, r->root), name, member)
-        if (json_is_object(member))
-            return fail(e, "%s: %s.%s: settings by kind of layer are not supported (expected one set for all layers)", config_path(c), r->root, name);
+    json_object_foreach(config_get(c, r->root), name, member) if (json_is_object(member)) return fail(
+        e, "%s: %s.%s: settings by kind of layer are not supported (expected one set for all layers)", config_path(c), r->root,
+        name);
     snprintf(key, sizeof key, "%s.rope_type", r->root);
     snprintf(older, sizeof older, "%s.type", r->root);
     return config_string_or(c, older, "default", &r->type, e) || config_string_or(c, key, r->type, &r->type, e) ||
@@ -177,24 +180,28 @@ int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e
     struct config *c = d->config;
     struct rope r;
     double fraction;
-    if (find_rope(&r, c, e) || config_real_or(c, keys->theta, 1e-6, 1e12, 10000, &r.base, e) || setting(&r.base, &r, "rope_theta", 1e-6, 1e12, r.base, e) ||
-        config_real_or(c, keys->fraction, 0, 1, keys->fraction_default, &fraction, e) || setting(&fraction, &r, "partial_rotary_factor", 0, 1, fraction, e))
+    if (find_rope(&r, c, e) || config_real_or(c, keys->theta, 1e-6, 1e12, 10000, &r.base, e) ||
+        setting(&r.base, &r, "rope_theta", 1e-6, 1e12, r.base, e) ||
+        config_real_or(c, keys->fraction, 0, 1, keys->fraction_default, &fraction, e) ||
+        setting(&fraction, &r, "partial_rotary_factor", 0, 1, fraction, e))
         return -1;
     int i = 0;
     while (i < SCALINGS && strcmp(scalings[i].type, r.type) != 0)
         i++;
     if (i == SCALINGS)
-        return fail(e, "%s: rotary scaling '%s' is not supported (supported: default, linear, dynamic, llama3, yarn)", config_path(c), r.type);
+        return fail(e, "%s: rotary scaling '%s' is not supported (supported: default, linear, dynamic, llama3, yarn)",
+                    config_path(c), r.type);
     if (keys->whole_heads && fraction != 1) {
         if (scalings[i].scale)
-            return fail(e, "%s: %s %g with %s scaling is not supported in a %s model (expected 1)", config_path(c), keys->fraction, fraction, r.type, d->family);
+            return fail(e, "%s: %s %g with %s scaling is not supported in a %s model (expected 1)", config_path(c),
+                        keys->fraction, fraction, r.type, d->family);
         family_note(d, "%s %g has no effect in a %s model, which turns whole heads", keys->fraction, fraction, d->family);
         fraction = 1;
     }
     int size = (int)(d->head_size * fraction);
     if (size % 2)
-        return fail(e, "%s: %s %g turns %d of the %d dimensions of a head (expected an even number)", config_path(c), keys->fraction, fraction, size,
-                    d->head_size);
+        return fail(e, "%s: %s %g turns %d of the %d dimensions of a head (expected an even number)", config_path(c),
+                    keys->fraction, fraction, size, d->head_size);
     if (family_rotary_plain(d, size, r.base, PAIRING_HALF, e) || (scalings[i].scale && scalings[i].scale(d, &r, e)))
         return -1;
     snprintf(d->position_text, sizeof d->position_text, "rotary, base %.10g", r.base);

@@ -12,7 +12,8 @@ static int run(struct engine *g, int batch, struct error *e)
     if (forward_blocks(g, batch, e))
         return -1;
     forward_last(g, rows);
-    g->k->head_rows(g->k, g->logprob, g->last, g->head, g->head_bias, g->targets, g->d->head_soft_cap, rows, g->d->embedding_width);
+    g->k->head_rows(g->k, g->logprob, g->last, g->head, g->head_bias, g->targets, g->d->head_soft_cap, rows,
+                    g->d->embedding_width);
     return 0;
 }
 
@@ -47,15 +48,21 @@ static int uses_length(const struct formula *f)
 int score_carry_check(const struct decoder *d, struct error *e)
 {
     if (d->position == POSITION_LEARNED)
-        return fail(e, "%s: has learned positions, %d of them, and a pass over a whole text needs one for each of its tokens", d->path, d->position_limit);
+        return fail(e, "%s: has learned positions, %d of them, and a pass over a whole text needs one for each of its tokens",
+                    d->path, d->position_limit);
     if (d->position == POSITION_ROTARY && d->rotary.stretch > 0)
-        return fail(e, "%s: its rotary frequencies depend on the length (dynamic scaling), which a pass in pieces does not have", d->path);
+        return fail(e, "%s: its rotary frequencies depend on the length (dynamic scaling), which a pass in pieces does not have",
+                    d->path);
     for (int l = 0; l < d->layers; l++) {
         const struct score *s = &d->blocks[l].score;
         if (s->window < 1)
-            return fail(e, "%s: layer %d of %d attends to all keys (expected a window in every layer: --window N)", d->path, l + 1, d->layers);
+            return fail(e, "%s: layer %d of %d attends to all keys (expected a window in every layer: --window N)", d->path,
+                        l + 1, d->layers);
         if (s->key_bias)
-            return fail(e, "%s: its scores depend on the positions of the keys from the beginning of the text, which a pass in pieces does not have", d->path);
+            return fail(e,
+                        "%s: its scores depend on the positions of the keys from the beginning of the text, which a pass in "
+                        "pieces does not have",
+                        d->path);
         if (uses_length(s->bias) || uses_length(s->multiplier))
             return fail(e, "%s: its position bias depends on the length L, which a pass in pieces does not have", d->path);
     }
@@ -65,7 +72,8 @@ int score_carry_check(const struct decoder *d, struct error *e)
 int score_join(struct engine *g, int l, int batch)
 {
     struct kernels *k = g->k;
-    int most = plan_carry(g->d, &g->options, l), before = g->carried < most ? (int)g->carried : most, fresh = g->keys[l], all = before + fresh;
+    int most = plan_carry(g->d, &g->options, l), before = g->carried < most ? (int)g->carried : most, fresh = g->keys[l],
+        all = before + fresh;
     int width = 2 * g->d->kv_heads * g->d->head_size, kept = all < most ? all : most;
     k->join(k, g->kept[l].kv, g->carry[l], g->fresh, batch, before, fresh, width);
     if (kept > 0)

@@ -1,4 +1,5 @@
-/* Position tables of attention: formulas evaluated by distance, rotary angles by position; made in double, rounded once by the kernel set. */
+/* Position tables of attention: formulas evaluated by distance, rotary angles by position; made in double, rounded once by the
+ * kernel set. */
 #include "model/engine_parts.h"
 
 #include <math.h>
@@ -34,7 +35,8 @@ static int evaluate(double **out, const struct engine *g, const struct formula *
     if (size_multiply(&bytes, (size_t)g->d->heads * sizeof **out, (size_t)g->n) || !(*out = malloc(bytes)))
         return fail_memory(e, 8.0 * g->d->heads * g->n, "position bias table");
     struct formula_error problem;
-    if (formula_table_rounded(*out, f, g->d->heads, g->d->head_size, (size_t)g->n, (double)g->n + 1, type == ELEMENT_F64 ? NULL : &rounding, &problem))
+    if (formula_table_rounded(*out, f, g->d->heads, g->d->head_size, (size_t)g->n, (double)g->n + 1,
+                              type == ELEMENT_F64 ? NULL : &rounding, &problem))
         return fail(e, "%s: formula '%s': %s", g->d->path, f->source, problem.message);
     return 0;
 }
@@ -45,14 +47,16 @@ static int check_seen(const struct engine *g, int window, const double *bias, co
     if (!bias && !key_bias)
         return 0;
     for (int h = 0; h < g->d->heads; h++) {
-        const double *by_distance = bias ? bias + (size_t)h * (size_t)g->n : NULL, *by_key = key_bias ? key_bias + (size_t)h * (size_t)g->n : NULL;
+        const double *by_distance = bias ? bias + (size_t)h * (size_t)g->n : NULL,
+                     *by_key = key_bias ? key_bias + (size_t)h * (size_t)g->n : NULL;
         for (int i = 0; i < g->n; i++) {
             int t = 0, end = window > 0 && window < i + 1 ? window : i + 1;
             while (t < end && ((by_distance && by_distance[t] == -INFINITY) || (by_key && by_key[i - t] == -INFINITY)))
                 t++;
             if (t == end)
-                return fail(e, "%s: the biases leave position %d no key in head %d: they are -inf at every distance there, or the window ends before (expected at least "
-                               "one key, as a finite bias at distance 0)",
+                return fail(e,
+                            "%s: the biases leave position %d no key in head %d: they are -inf at every distance there, or the "
+                            "window ends before (expected at least one key, as a finite bias at distance 0)",
                             g->d->path, i + 1, h + 1);
         }
     }
@@ -80,8 +84,9 @@ static int evaluate_key_bias(double **out, const struct engine *g, const struct 
 
 static int same_score(const struct score *a, const struct score *b)
 {
-    return a->scale == b->scale && a->soft_cap == b->soft_cap && a->window == b->window && a->bias == b->bias && a->multiplier == b->multiplier &&
-           a->bias_type == b->bias_type && a->key_bias == b->key_bias && a->key_bias_type == b->key_bias_type && a->key_bias_scale == b->key_bias_scale;
+    return a->scale == b->scale && a->soft_cap == b->soft_cap && a->window == b->window && a->bias == b->bias &&
+           a->multiplier == b->multiplier && a->bias_type == b->bias_type && a->key_bias == b->key_bias &&
+           a->key_bias_type == b->key_bias_type && a->key_bias_scale == b->key_bias_scale;
 }
 
 int scores_create(struct engine *g, struct error *e)
@@ -91,7 +96,8 @@ int scores_create(struct engine *g, struct error *e)
     int pairs = d->position == POSITION_ROTARY ? d->rotary.size / 2 : 0, result = -1;
     if (pairs) {
         size_t bytes;
-        if (size_multiply(&bytes, (size_t)pairs * sizeof *cosine, (size_t)g->n) || !(cosine = malloc(bytes)) || !(sine = malloc(bytes))) {
+        if (size_multiply(&bytes, (size_t)pairs * sizeof *cosine, (size_t)g->n) || !(cosine = malloc(bytes)) ||
+            !(sine = malloc(bytes))) {
             fail_memory(e, 16.0 * pairs * g->n, "rotary angles");
             goto end;
         }
@@ -110,7 +116,8 @@ int scores_create(struct engine *g, struct error *e)
         if (g->attention[l])
             continue;
         struct attention_shape shape = scores_shape(d, l, g->n);
-        if (evaluate(&bias, g, score->bias, score->bias_type, e) || evaluate(&multiplier, g, score->multiplier, score->bias_type, e) || evaluate_key_bias(&key_bias, g, score, e) ||
+        if (evaluate(&bias, g, score->bias, score->bias_type, e) ||
+            evaluate(&multiplier, g, score->multiplier, score->bias_type, e) || evaluate_key_bias(&key_bias, g, score, e) ||
             check_seen(g, score->window, bias, key_bias, e))
             goto end;
         shape.bias = bias, shape.multiplier = multiplier, shape.key_bias = key_bias, shape.cosine = cosine, shape.sine = sine;

@@ -13,11 +13,13 @@ static int load(struct weight **out, struct engine *g, enum weight_use use, cons
     return *out ? 0 : -1;
 }
 
-static int load_linear(struct linear_weights *out, struct engine *g, const struct linear *a, const struct linear *b, struct error *e)
+static int load_linear(struct linear_weights *out, struct engine *g, const struct linear *a, const struct linear *b,
+                       struct error *e)
 {
     view weights[2] = {a->weight, b ? b->weight : (view){0}}, biases[2] = {a->bias, b ? b->bias : (view){0}};
     int count = b ? 2 : 1;
-    return load(&out->weight, g, WEIGHT_MATRIX, weights, count, e) || load(&out->bias, g, WEIGHT_VECTOR, biases, count, e) ? -1 : 0;
+    return load(&out->weight, g, WEIGHT_MATRIX, weights, count, e) || load(&out->bias, g, WEIGHT_VECTOR, biases, count, e) ? -1
+                                                                                                                           : 0;
 }
 
 static int load_norm(struct norm_weights *out, struct engine *g, const struct norm_view *v, struct error *e)
@@ -53,7 +55,8 @@ static void unload_norm(struct engine *g, struct norm_weights *w)
 static void unload_block(struct engine *g, int l)
 {
     struct block_weights *w = &g->blocks[l];
-    struct norm_weights *norms[] = {&w->attention_norm, &w->mlp_norm, &w->attention_post_norm, &w->mlp_post_norm, &w->query_norm, &w->key_norm};
+    struct norm_weights *norms[] = {&w->attention_norm, &w->mlp_norm,   &w->attention_post_norm,
+                                    &w->mlp_post_norm,  &w->query_norm, &w->key_norm};
     for (size_t i = 0; i < sizeof norms / sizeof norms[0]; i++)
         unload_norm(g, norms[i]);
     struct linear_weights *linears[] = {&w->query, &w->kv, &w->output, &w->up, &w->gate, &w->down};
@@ -78,10 +81,11 @@ int weights_need(struct engine *g, int l, struct error *e)
     if (w->loaded)
         return 0;
     if (load_norm(&w->attention_norm, g, &b->attention_norm, e) || load_norm(&w->mlp_norm, g, &b->mlp_norm, e) ||
-        load_norm(&w->attention_post_norm, g, &b->attention_post_norm, e) || load_norm(&w->mlp_post_norm, g, &b->mlp_post_norm, e) ||
-        load_norm(&w->query_norm, g, &b->query_norm, e) || load_norm(&w->key_norm, g, &b->key_norm, e) ||
-        load_linear(&w->query, g, &b->query, NULL, e) || load_linear(&w->kv, g, &b->key, &b->value, e) ||
-        load_linear(&w->output, g, &b->output, NULL, e) || load_linear(&w->up, g, &b->up, NULL, e) || load_linear(&w->gate, g, &b->gate, NULL, e) ||
+        load_norm(&w->attention_post_norm, g, &b->attention_post_norm, e) ||
+        load_norm(&w->mlp_post_norm, g, &b->mlp_post_norm, e) || load_norm(&w->query_norm, g, &b->query_norm, e) ||
+        load_norm(&w->key_norm, g, &b->key_norm, e) || load_linear(&w->query, g, &b->query, NULL, e) ||
+        load_linear(&w->kv, g, &b->key, &b->value, e) || load_linear(&w->output, g, &b->output, NULL, e) ||
+        load_linear(&w->up, g, &b->up, NULL, e) || load_linear(&w->gate, g, &b->gate, NULL, e) ||
         load_linear(&w->down, g, &b->down, NULL, e)) {
         unload_block(g, l);
         return -1;
@@ -145,8 +149,13 @@ int weights_load_positions(struct engine *g, long first, struct error *e)
         if (!g->position_table)
             return fail_memory(e, 8.0 * g->n * d->hidden, "sinusoidal positions");
         size_t width = (size_t)d->hidden;
-        positions = (view){
-            .data = g->position_table, .type = ELEMENT_F64, .groups = 1, .rows = (size_t)g->n, .columns = width, .row_stride = width, .column_stride = 1};
+        positions = (view){.data = g->position_table,
+                           .type = ELEMENT_F64,
+                           .groups = 1,
+                           .rows = (size_t)g->n,
+                           .columns = width,
+                           .row_stride = width,
+                           .column_stride = 1};
     }
     return load(&g->position_rows, g, WEIGHT_TABLE, &positions, 1, e);
 }

@@ -24,7 +24,8 @@ static int write_data(FILE *f, const struct attention_figure *m, size_t number)
     for (int h = 0; h < m->heads; h++)
         for (int l = 0; l < m->layers; l++)
             if (m->erf[l * m->heads + h] > 0)
-                fprintf(f, "%.4f %.0f %d\n", h + 1 + (m->layers > 1 ? 0.56 * ((double)l / (m->layers - 1) - 0.5) : 0), m->erf[l * m->heads + h], l + 1);
+                fprintf(f, "%.4f %.0f %d\n", h + 1 + (m->layers > 1 ? 0.56 * ((double)l / (m->layers - 1) - 0.5) : 0),
+                        m->erf[l * m->heads + h], l + 1);
     fprintf(f, "EOD\n$fields%zu << EOD\n", number);
     for (int h = 0; h < m->heads; h++)
         for (int l = 0; l < m->layers; l++) {
@@ -42,18 +43,21 @@ static int write_data(FILE *f, const struct attention_figure *m, size_t number)
     return bars;
 }
 
-static void write_panel(FILE *f, const struct attentions_figure *u, size_t i, int bars, double left, double top, double width, double height, int is_first)
+static void write_panel(FILE *f, const struct attentions_figure *u, size_t i, int bars, double left, double top, double width,
+                        double height, int is_first)
 {
     const struct attention_figure *m = &u->models[i];
-    double apart = 0.56 * width / (m->heads + 0.2) / m->layers, size = fmin(0.9, fmax(0.3, apart / 12)); /* pixels between layers; of a point, in marks */
+    double apart = 0.56 * width / (m->heads + 0.2) / m->layers,
+           size = fmin(0.9, fmax(0.3, apart / 12)); /* pixels between layers; of a point, in marks */
 
-    fprintf(f, "\nset lmargin at screen %.4f\nset rmargin at screen %.4f\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n", left / WIDTH,
-            (left + width) / WIDTH, 1 - top / height, 1 - (top + PANEL) / height);
+    fprintf(f,
+            "\nset lmargin at screen %.4f\nset rmargin at screen %.4f\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
+            left / WIDTH, (left + width) / WIDTH, 1 - top / height, 1 - (top + PANEL) / height);
     fputs("set label 1 '", f);
     script_quoted(f, m->label, SCRIPT_LABEL_CHARACTERS);
     fprintf(f, "%s' at graph 0, graph 1.05 left noenhanced\n", bars ? "" : " (no TRF)");
-    fprintf(f, "set xrange [0.4:%.1f]\nset xtics %d\nset yrange [%.4g:%.0f]\nset xlabel \"head\" offset 0,0.3\n", m->heads + 0.6, m->heads / 17 + 1, u->low,
-            1.15 * (double)m->positions + 1);
+    fprintf(f, "set xrange [0.4:%.1f]\nset xtics %d\nset yrange [%.4g:%.0f]\nset xlabel \"head\" offset 0,0.3\n", m->heads + 0.6,
+            m->heads / 17 + 1, u->low, 1.15 * (double)m->positions + 1);
     fputs(is_first ? "set ylabel \"tokens\" offset 0.6,0\n" : "unset ylabel\n", f);
     fputs("plot ", f);
     if (bars)
@@ -65,7 +69,10 @@ static void write_panel(FILE *f, const struct attentions_figure *u, size_t i, in
 static int write_attention(FILE *f, const char *stem, const void *figure, struct error *e)
 {
     const struct attentions_figure *u = figure;
-    size_t columns = u->count == 4 ? 2 : u->count < COLUMNS_MAX ? u->count : COLUMNS_MAX, rows = (u->count + columns - 1) / columns;
+    size_t columns = u->count == 4            ? 2
+                     : u->count < COLUMNS_MAX ? u->count
+                                              : COLUMNS_MAX,
+           rows = (u->count + columns - 1) / columns;
     double width = (double)(WIDTH - LEFT - RIGHT - GAP * (int)(columns - 1)) / (double)columns;
     double height = ABOVE + PANEL * (double)rows + BETWEEN * (double)(rows - 1) + BELOW;
     int layers = 1;
@@ -75,18 +82,25 @@ static int write_attention(FILE *f, const char *stem, const void *figure, struct
         layers = u->models[i].layers > layers ? u->models[i].layers : layers;
     script_head(f, stem, height);
     script_palette(f);
-    fprintf(f, "set multiplot\nset label 100 \"Window that holds more than 1 \xe2\x88\x92 %s of a head's attention (points) and of the sum of exp(bias): TRF(%s) (bars)\" "
-               "at screen %.4f, screen %.4f left font title_font\n",
+    fprintf(f,
+            "set multiplot\nset label 100 \"Window that holds more than 1 \xe2\x88\x92 %s of a head's attention (points) and of "
+            "the sum of exp(bias): TRF(%s) (bars)\" at screen %.4f, screen %.4f left font title_font\n",
             u->epsilon, u->epsilon, (double)LEFT / WIDTH, 1 - 38 / height);
-    fputs("set border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.7\nset grid y lw 0.6 lc rgb \"#E6E6E6\" dt solid back\nunset key\n", f);
-    fputs("set logscale y\nset ytics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000, 500000, 1000000)\n", f);
-    fprintf(f, "set cbrange [1:%d]\nset cbtics %d format \"%%g\"\nset cblabel \"layer\" offset 0.5,0\n", layers > 1 ? layers : 2, layers / 12 + 1);
-    fprintf(f, "set colorbox user origin screen %.4f, screen %.4f size screen 0.012, screen %.4f\n", (WIDTH - RIGHT + 25.0) / WIDTH,
-            1 - (ABOVE + PANEL) / height, PANEL / height);
+    fputs("set border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.7\nset grid y lw 0.6 lc rgb \"#E6E6E6\" dt "
+          "solid back\nunset key\n",
+          f);
+    fputs("set logscale y\nset ytics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000, "
+          "500000, 1000000)\n",
+          f);
+    fprintf(f, "set cbrange [1:%d]\nset cbtics %d format \"%%g\"\nset cblabel \"layer\" offset 0.5,0\n", layers > 1 ? layers : 2,
+            layers / 12 + 1);
+    fprintf(f, "set colorbox user origin screen %.4f, screen %.4f size screen 0.012, screen %.4f\n",
+            (WIDTH - RIGHT + 25.0) / WIDTH, 1 - (ABOVE + PANEL) / height, PANEL / height);
     for (size_t i = 0; i < u->count; i++) {
         int bars = write_data(f, &u->models[i], i + 1);
 
-        write_panel(f, u, i, bars, LEFT + (width + GAP) * (double)(i % columns), ABOVE + (PANEL + BETWEEN) * (double)(i / columns), width, height, i % columns == 0);
+        write_panel(f, u, i, bars, LEFT + (width + GAP) * (double)(i % columns),
+                    ABOVE + (PANEL + BETWEEN) * (double)(i / columns), width, height, i % columns == 0);
         if (i == 0)
             fputs("unset label 100\nunset colorbox\n", f);
     }
@@ -94,8 +108,8 @@ static int write_attention(FILE *f, const char *stem, const void *figure, struct
     return 0;
 }
 
-int figure_attention(const char *folder, const char *stem, const struct attention_figure *models, size_t count, const char *epsilon,
-                     const char *const *comments, const char *formats, struct error *e)
+int figure_attention(const char *folder, const char *stem, const struct attention_figure *models, size_t count,
+                     const char *epsilon, const char *const *comments, const char *formats, struct error *e)
 {
     struct attentions_figure figure = {models, count, epsilon, INFINITY};
 

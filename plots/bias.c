@@ -81,9 +81,11 @@ static int write_bias(FILE *f, const char *stem, const void *figure, struct erro
     foot = BELOW + script_key_lay(&key);
     height = ABOVE + PANELS + foot;
     script_head(f, stem, height);
-    fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
-    fprintf(f, "set tmargin at screen %.4f\nset bmargin at screen %.4f\nset yrange [%.6g:%.6g]\n", 1 - ABOVE / height, foot / height, least - 0.03 * (most - least),
-            most + 0.03 * (most - least));
+    fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb "
+          "\"#E6E6E6\" dt solid back\n",
+          f);
+    fprintf(f, "set tmargin at screen %.4f\nset bmargin at screen %.4f\nset yrange [%.6g:%.6g]\n", 1 - ABOVE / height,
+            foot / height, least - 0.03 * (most - least), most + 0.03 * (most - least));
     fputs("set ylabel \"bias b(t)", f);
     if (cut)
         fprintf(f, ", cut %.0f below its largest", DEPTH_SHOWN);
@@ -103,8 +105,8 @@ static int write_bias(FILE *f, const char *stem, const void *figure, struct erro
     return 0;
 }
 
-int figure_bias(const char *folder, const char *stem, const struct matrix_bias *biases, size_t count, size_t length, const char *const *comments,
-                const char *formats, struct error *e)
+int figure_bias(const char *folder, const char *stem, const struct matrix_bias *biases, size_t count, size_t length,
+                const char *const *comments, const char *formats, struct error *e)
 {
     struct bias_figure figure = {biases, count, length};
 
@@ -136,10 +138,12 @@ static void write_fits(FILE *f, const struct fits_figure *u, int logarithmic, in
     for (size_t i = 0; i < u->count && !residuals; i++) {
         const char *colour = u->count == 1 ? "#D55E00" : script_colour(i);
 
-        fprintf(f, "%s $fit%zu using %s:3 with lines lw 2.8 dt %s lc rgb \"%s\" notitle", joint, i + 1, x, u->count == 1 ? "solid" : "(10,5)", colour);
+        fprintf(f, "%s $fit%zu using %s:3 with lines lw 2.8 dt %s lc rgb \"%s\" notitle", joint, i + 1, x,
+                u->count == 1 ? "solid" : "(10,5)", colour);
         if (logarithmic)
             continue;
-        fprintf(f, "%s keyentry with lines lw %s dt %s lc rgb \"%s\" title '", joint, u->count == 1 ? "2.8" : "2", "solid", colour);
+        fprintf(f, "%s keyentry with lines lw %s dt %s lc rgb \"%s\" title '", joint, u->count == 1 ? "2.8" : "2", "solid",
+                colour);
         script_quoted(f, u->fits[i].label, SCRIPT_LABEL_CHARACTERS);
         fputs(":  ", f);
         script_quoted(f, u->fits[i].curve, 120);
@@ -171,7 +175,9 @@ static int write_fit(FILE *f, const char *stem, const void *figure, struct error
     upper = key + 0.38 * (1 - key) + 0.015;
     lower = key + 70 / height;
     script_head(f, stem, height);
-    fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
+    fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb "
+          "\"#E6E6E6\" dt solid back\n",
+          f);
     for (int logarithmic = 0; logarithmic < 2; logarithmic++) {
         fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", logarithmic ? RIGHT_PANEL_LEFT : LEFT_PANEL_LEFT,
                 logarithmic ? RIGHT_PANEL_RIGHT : LEFT_PANEL_RIGHT);
@@ -179,15 +185,23 @@ static int write_fit(FILE *f, const char *stem, const void *figure, struct error
             fprintf(f, "unset key\nset logscale x\nset xrange [%.10g:%.10g]\nset mxtics 10\n", first + 1, last + 1);
         else
             fprintf(f, "set xrange [%.10g:%.10g]\n", first, last);
-        fprintf(f, "set tmargin at screen %.4f\nset bmargin at screen %.4f\nset format x \"\"\nunset xlabel\n", 1 - 80 / height, upper);
+        fprintf(f, "set tmargin at screen %.4f\nset bmargin at screen %.4f\nset format x \"\"\nunset xlabel\n", 1 - 80 / height,
+                upper);
         fprintf(f, "set label 1 \"%s\" at graph 0, graph 1.0 offset 0,1.1 left font title_font\nset ylabel \"%s\" offset 0.5,0\n",
                 logarithmic ? "The same on a logarithmic axis" : "Points and fitted curve", u->quantity);
         if (!logarithmic)
-            fprintf(f, "set key at screen 0.5, screen %.4f center bottom vertical maxcols 1 noenhanced samplen 4 spacing 1.15 Left reverse\n", 18 / height);
+            fprintf(f,
+                    "set key at screen 0.5, screen %.4f center bottom vertical maxcols 1 noenhanced samplen 4 spacing 1.15 Left "
+                    "reverse\n",
+                    18 / height);
         write_fits(f, u, logarithmic, 0);
-        fprintf(f, "unset label\nunset key\nset tmargin at screen %.4f\nset bmargin at screen %.4f\nset format x \"%%g\"\nset xlabel \"%s\"\n", upper - 0.022, lower,
-                logarithmic ? "1 + t" : "distance t");
-        fputs("set ylabel \"residual\" offset 0.5,0\nset arrow 1 from graph 0, first 0 to graph 1, first 0 nohead lw 1.2 lc rgb \"#555555\"\n", f);
+        fprintf(f,
+                "unset label\nunset key\nset tmargin at screen %.4f\nset bmargin at screen %.4f\nset format x \"%%g\"\nset "
+                "xlabel \"%s\"\n",
+                upper - 0.022, lower, logarithmic ? "1 + t" : "distance t");
+        fputs("set ylabel \"residual\" offset 0.5,0\nset arrow 1 from graph 0, first 0 to graph 1, first 0 nohead lw 1.2 lc rgb "
+              "\"#555555\"\n",
+              f);
         write_fits(f, u, logarithmic, 1);
         fputs("unset arrow\n", f);
     }
@@ -195,8 +209,8 @@ static int write_fit(FILE *f, const char *stem, const void *figure, struct error
     return 0;
 }
 
-int figure_fit(const char *folder, const char *stem, const struct fit_figure *fits, size_t count, const char *quantity, const char *const *comments,
-               const char *formats, struct error *e)
+int figure_fit(const char *folder, const char *stem, const struct fit_figure *fits, size_t count, const char *quantity,
+               const char *const *comments, const char *formats, struct error *e)
 {
     struct fits_figure figure = {fits, count, quantity};
 

@@ -1,4 +1,5 @@
-/* The gnuplot process: started with an argument vector (no shell), ended when it takes too long, what it says is kept for the message. */
+/* The gnuplot process: started with an argument vector (no shell), ended when it takes too long, what it says is kept for the
+ * message. */
 #include "plots/figure.h"
 
 #include "io/atomic.h"
@@ -22,8 +23,8 @@ extern char **environ;
 static const char *const known_formats[] = {"png", "svg", "pdf"};
 enum { KNOWN_FORMATS = sizeof known_formats / sizeof known_formats[0], SECONDS_MAX = 300 };
 
-/* The next entry of a comma-separated list, copied to `entry`; returns where the rest begins, NULL at the end. Too long an entry is cut, and so
- * not known. */
+/* The next entry of a comma-separated list, copied to `entry`; returns where the rest begins, NULL at the end. Too long an entry
+ * is cut, and so not known. */
 static const char *next_format(const char *list, char entry[8])
 {
     size_t length = strcspn(list, ","), kept = length < 7 ? length : 7;
@@ -57,7 +58,8 @@ static time_t seconds(void)
     return t.tv_sec;
 }
 
-/* Keeps the first lines of what the child says on one line in `said`. Returns 0, or -1 when it has not ended after SECONDS_MAX. */
+/* Keeps the first lines of what the child says on one line in `said`. Returns 0, or -1 when it has not ended after SECONDS_MAX.
+ */
 static int collect(int descriptor, char *said, size_t size)
 {
     struct pollfd waiting = {.fd = descriptor, .events = POLLIN};
@@ -92,7 +94,8 @@ static int collect(int descriptor, char *said, size_t size)
     return in_time ? 0 : -1;
 }
 
-/* 1 for what tells gnuplot to do other things than its script says: another terminal to begin with, files to load, a log of fits. */
+/* 1 for what tells gnuplot to do other things than its script says: another terminal to begin with, files to load, a log of fits.
+ */
 static int is_influence(const char *variable)
 {
     static const char *const names[] = {"GNUTERM=", "GNUHELP=", "GNUFITLOG=", "GNUPLOT_", "FIT_LOG=", "FIT_SCRIPT="};
@@ -103,7 +106,8 @@ static int is_influence(const char *variable)
     return 0;
 }
 
-/* The environment without these, and with no terminal until the script sets one, so that no display is asked for. Caller frees; NULL without memory. */
+/* The environment without these, and with no terminal until the script sets one, so that no display is asked for. Caller frees;
+ * NULL without memory. */
 static char **make_environment(void)
 {
     static char no_terminal[] = "GNUTERM=unknown";
@@ -162,7 +166,10 @@ static int run_gnuplot(const char *folder, const char *script, const char *assig
     if (rc != 0) {
         close(ends[0]);
         if (rc == ENOENT)
-            fail(e, "gnuplot: not found; the script is written, `gnuplot %s` in that folder draws it (expected gnuplot 5.4 or later on PATH)", script);
+            fail(e,
+                 "gnuplot: not found; the script is written, `gnuplot %s` in that folder draws it (expected gnuplot 5.4 or later "
+                 "on PATH)",
+                 script);
         else
             fail(e, "gnuplot: cannot be started: %s", strerror(rc));
         return rc == ENOENT ? FIGURE_NO_GNUPLOT : FIGURE_NOT_DRAWN;
@@ -179,7 +186,8 @@ static int run_gnuplot(const char *folder, const char *script, const char *assig
     if (!late && WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
     if (late)
-        fail(e, "gnuplot: has not drawn %s/%s in %d s (`gnuplot %s` in that folder draws it)", folder, script, SECONDS_MAX, script);
+        fail(e, "gnuplot: has not drawn %s/%s in %d s (`gnuplot %s` in that folder draws it)", folder, script, SECONDS_MAX,
+             script);
     else if (WIFSIGNALED(status))
         fail(e, "gnuplot: ended by signal %d while drawing %s/%s", WTERMSIG(status), folder, script);
     else
@@ -245,10 +253,12 @@ static int draw_one(const char *script, const char *folder, const char *stem, co
     snprintf(assignments, sizeof assignments, "format='%s'; output='%s'", format, strrchr(drawn, '/') + 1);
     rc = run_gnuplot(folder, script, assignments, e);
     if (rc == 0 && (lstat(drawn, &found) != 0 || !S_ISREG(found.st_mode) || found.st_size == 0)) {
-        fail(e, "gnuplot: drew nothing from %s/%s (expected a gnuplot with the cairo terminals, and room for %s)", folder, script, picture);
+        fail(e, "gnuplot: drew nothing from %s/%s (expected a gnuplot with the cairo terminals, and room for %s)", folder, script,
+             picture);
         rc = FIGURE_NOT_DRAWN;
     } else if (rc == 0 && !is_whole(drawn, format)) {
-        fail(e, "gnuplot: left %s unfinished at %lld bytes (expected a whole picture; is the disk full?)", picture, (long long)found.st_size);
+        fail(e, "gnuplot: left %s unfinished at %lld bytes (expected a whole picture; is the disk full?)", picture,
+             (long long)found.st_size);
         rc = FIGURE_NOT_DRAWN;
     }
     if (rc == 0)
@@ -269,7 +279,9 @@ int figure_remove(const char *folder, const char *stem, struct error *e)
 
         if (!old)
             return fail(e, "%s: out of memory", folder);
-        rc = unlink(old) == 0 || errno == ENOENT ? 0 : fail(e, "%s: cannot be removed: %s (expected an earlier picture, or nothing)", old, strerror(errno));
+        rc = unlink(old) == 0 || errno == ENOENT
+                 ? 0
+                 : fail(e, "%s: cannot be removed: %s (expected an earlier picture, or nothing)", old, strerror(errno));
         free(old);
         if (rc != 0)
             return -1;

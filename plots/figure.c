@@ -29,8 +29,9 @@ static size_t longest(const struct figure_curve *curves, size_t count)
     return n;
 }
 
-/* The points that can be seen: one is kept when, since the last one kept, c has moved by 1/2000 of its axis, 1 - c by 1/100 of its own size, or
- * the position by 1/1000 on either x axis; and the point before a jump, so that steps stay steps. `keep` [positions]. */
+/* The points that can be seen: one is kept when, since the last one kept, c has moved by 1/2000 of its axis, 1 - c by 1/100 of
+ * its own size, or the position by 1/1000 on either x axis; and the point before a jump, so that steps stay steps. `keep`
+ * [positions]. */
 static void choose_points(unsigned char *keep, const struct figure_curve *u)
 {
     size_t n = u->positions, last = 0;
@@ -62,7 +63,8 @@ static int write_data(FILE *f, const struct figure_curve *curves, size_t count, 
         fprintf(f, "$curve%zu << EOD\n", i + 1);
         for (size_t m = 0; m < u->positions; m++)
             if (keep[m])
-                fprintf(f, "%zu %.10g %.10g %.10g\n", m + 1, u->c[m], u->c_lo ? u->c_lo[m] : u->c[m], u->c_hi ? u->c_hi[m] : u->c[m]);
+                fprintf(f, "%zu %.10g %.10g %.10g\n", m + 1, u->c[m], u->c_lo ? u->c_lo[m] : u->c[m],
+                        u->c_hi ? u->c_hi[m] : u->c[m]);
         fputs("EOD\n", f);
         free(keep);
     }
@@ -108,11 +110,12 @@ static double label_height(struct labels *l, double at)
 static void write_vertical(FILE *f, size_t x, double at, const char *text, const char *line, struct labels *labels)
 {
     fprintf(f, "set arrow from %zu, graph 0 to %zu, graph 1 nohead back %s\n", x, x, line);
-    fprintf(f, "set label \"%s\" at graph %.4f, graph %g center enhanced textcolor rgb \"#333333\"\n", text, at, label_height(labels, at));
+    fprintf(f, "set label \"%s\" at graph %.4f, graph %g center enhanced textcolor rgb \"#333333\"\n", text, at,
+            label_height(labels, at));
 }
 
-/* Vertical lines for each L_tr, once: the last L_tr tokens begin at L - L_tr, and on the left also position L_tr, beyond which no position was seen in
- * training. `from_end`: x counts the most recent tokens, on a logarithmic axis. */
+/* Vertical lines for each L_tr, once: the last L_tr tokens begin at L - L_tr, and on the left also position L_tr, beyond which no
+ * position was seen in training. `from_end`: x counts the most recent tokens, on a logarithmic axis. */
 static void write_train_lengths(FILE *f, const struct figure_curve *curves, size_t count, size_t n, int from_end)
 {
     static const char strong[] = "lw 1.6 dt (5,5) lc rgb \"#555555\"", weak[] = "lw 1.2 dt (2,4) lc rgb \"#888888\"";
@@ -148,8 +151,8 @@ static void write_thresholds(FILE *f, const double *thresholds, size_t count, in
     }
 }
 
-/* Bands first, then lines, then the marks at the ERF, so that none hides another. `beyond`: the logarithmic panel. Curves of other lengths are set
- * at the right end: what counts is the distance from the target. */
+/* Bands first, then lines, then the marks at the ERF, so that none hides another. `beyond`: the logarithmic panel. Curves of
+ * other lengths are set at the right end: what counts is the distance from the target. */
 static void write_plot(FILE *f, const struct figure_curve *curves, size_t count, size_t n, int beyond, double floor_value)
 {
     const char *joint = "plot";
@@ -158,7 +161,8 @@ static void write_plot(FILE *f, const struct figure_curve *curves, size_t count,
         if (!curves[i].c_lo || !curves[i].c_hi)
             continue;
         if (beyond)
-            fprintf(f, "%s $curve%zu using (%zu-$1):(beyond($3)):(beyond($4)) with filledcurves", joint, i + 1, curves[i].positions + 1);
+            fprintf(f, "%s $curve%zu using (%zu-$1):(beyond($3)):(beyond($4)) with filledcurves", joint, i + 1,
+                    curves[i].positions + 1);
         else
             fprintf(f, "%s $curve%zu using ($1+%zu):3:4 with filledcurves", joint, i + 1, n - curves[i].positions);
         fprintf(f, " fs transparent solid 0.17 noborder fc rgb \"%s\" notitle", script_colour(i));
@@ -217,9 +221,11 @@ static size_t key_columns(size_t *widest_entry, const struct figure_curve *curve
     return columns < count ? columns : count;
 }
 
-static void write_script(FILE *f, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds, size_t threshold_count)
+static void write_script(FILE *f, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds,
+                         size_t threshold_count)
 {
-    size_t n = longest(curves, count), widest, columns = key_columns(&widest, curves, count), rows = (count + columns - 1) / columns;
+    size_t n = longest(curves, count), widest, columns = key_columns(&widest, curves, count),
+           rows = (count + columns - 1) / columns;
     double floor_value = 1e-4, grown, height;
 
     for (size_t i = 0; i < threshold_count; i++)
@@ -230,7 +236,9 @@ static void write_script(FILE *f, const char *stem, const struct figure_curve *c
 
     script_head(f, stem, height);
     fprintf(f, "beyond(c) = 1 - c > %.3g ? 1 - c : %.3g\n", floor_value / 10, floor_value / 10);
-    fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
+    fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb "
+          "\"#E6E6E6\" dt solid back\n",
+          f);
     fputs("set samples 2\nset xrange [*:*]\n", f); /* '+' is one point, repeated: only its first is taken */
     fprintf(f, "set tmargin at screen %.4f\nset bmargin at screen %.4f\n", 1 - (1 - PANEL_TOP) / grown,
             (PANEL_BOTTOM + KEY_ROW * (double)rows + 0.012 * grown) / grown);
@@ -238,8 +246,10 @@ static void write_script(FILE *f, const char *stem, const struct figure_curve *c
     fputs("\n# c over the position\n", f);
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", LEFT_PANEL_LEFT, LEFT_PANEL_RIGHT);
     /* gnuplot takes every character for a wide one: the negative width draws the columns together */
-    fprintf(f, "set key at screen 0.5, screen %.4f center bottom vertical maxrows %zu noenhanced "
-        "samplen 4 spacing 1.15 width %.1f Left reverse\n", 0.018 / grown, rows, 2 - 0.18 * (double)widest);
+    fprintf(f,
+            "set key at screen 0.5, screen %.4f center bottom vertical maxrows %zu noenhanced samplen 4 spacing 1.15 width %.1f "
+            "Left reverse\n",
+            0.018 / grown, rows, 2 - 0.18 * (double)widest);
     fputs("set label 1 \"Share of the gradient from position m on\" at graph 0, graph 1.1 left font title_font\n", f);
     fputs("set xlabel \"position m (token)\"\nset ylabel \"cumulative normalized gradient c_m\" enhanced offset 0.5,0\n", f);
     fprintf(f, "set xrange [%s:%zu]\nset yrange [0:1.02]\nset ytics 0.1 format \"%%.1f\"\n", n > 1 ? "1" : "0", n);
@@ -251,9 +261,13 @@ static void write_script(FILE *f, const char *stem, const struct figure_curve *c
     fputs("\n# 1 - c over the number of most recent tokens\n", f);
     fputs("unset label\nunset arrow\nunset key\n", f);
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", RIGHT_PANEL_LEFT, RIGHT_PANEL_RIGHT);
-    fprintf(f, "set label 1 \"What the most recent tokens leave out (marks: ERF(%.6g))\" at graph 0, graph 1.1 left font title_font\n", thresholds[0]);
+    fprintf(
+        f,
+        "set label 1 \"What the most recent tokens leave out (marks: ERF(%.6g))\" at graph 0, graph 1.1 left font title_font\n",
+        thresholds[0]);
     fputs("set xlabel \"most recent tokens, L \xe2\x88\x92 m\"\nset ylabel \"1 \xe2\x88\x92 c_m\" enhanced offset 0.8,0\n", f);
-    fprintf(f, "set logscale xy\nset logscale y2\nset xrange [1:%zu]\nset yrange [%.3g:1]\nset y2range [%.3g:1]\n", n > 1 ? n : 2, floor_value, floor_value);
+    fprintf(f, "set logscale xy\nset logscale y2\nset xrange [1:%zu]\nset yrange [%.3g:1]\nset y2range [%.3g:1]\n", n > 1 ? n : 2,
+            floor_value, floor_value);
     fputs("set ytics autofreq format \"10^{%L}\" enhanced\nset mytics 10\nset border 31\n", f);
     fputs("set y2label \"threshold c_m\" enhanced offset -0.6,0\nset y2tics (", f);
     for (size_t i = 0; i < threshold_count; i++)
@@ -283,8 +297,8 @@ static int write_erf(FILE *f, const char *stem, const void *figure, struct error
     return 0;
 }
 
-int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds, size_t threshold_count,
-               const char *const *comments, const char *formats, struct error *e)
+int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds,
+               size_t threshold_count, const char *const *comments, const char *formats, struct error *e)
 {
     struct erf_figure figure = {curves, count, thresholds, threshold_count};
 

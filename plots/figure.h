@@ -1,6 +1,7 @@
 /* Figures: a .gp script and its data, drawn by a gnuplot process.
  *
- * A script stands alone: the data are in it (as $name << EOD blocks), so that it can be redrawn or edited anywhere with `gnuplot erf.gp`. */
+ * A script stands alone: the data are in it (as $name << EOD blocks), so that it can be redrawn or edited anywhere with `gnuplot
+ * erf.gp`. */
 #ifndef REACH_PLOTS_FIGURE_H
 #define REACH_PLOTS_FIGURE_H
 
@@ -8,7 +9,8 @@
 
 #include <stddef.h>
 
-/* What drawing returns beside 0 and -1: the script is written, and there are no pictures, for gnuplot is not there, or has failed; the message says why. */
+/* What drawing returns beside 0 and -1: the script is written, and there are no pictures, for gnuplot is not there, or has
+ * failed; the message says why. */
 enum { FIGURE_NO_GNUPLOT = 1, FIGURE_NOT_DRAWN = 2 };
 
 /* One cumulative curve with its band. */
@@ -16,20 +18,22 @@ struct figure_curve {
     const char *label;
     const double *c, *c_lo, *c_hi; /* [positions]; lo and hi may be NULL */
     size_t positions;
-    int train_length;              /* 0: unmarked */
-    size_t erf;                    /* at the main threshold; marked on the curve when > 0 */
+    int train_length; /* 0: unmarked */
+    size_t erf; /* at the main threshold; marked on the curve when > 0 */
     int saturated;
-    double cone;                   /* inputs that windows let through; 0: all, or unknown. Not drawn here, but beside theoretical fields */
+    double cone; /* inputs that windows let through; 0: all, or unknown. Not drawn here, but beside theoretical fields */
 };
 
-/* The cumulative curves c_m of several models over the position m, as in Figures 4 to 7 of [A] (one line a model, band = interval, thresholds
- * and L_tr marked), and beside them the share 1 - c that lies beyond the most recent tokens, on logarithmic axes, where short fields can be
- * told apart. thresholds[0] is the main one. Writes FOLDER/STEM.gp, then draws FOLDER/STEM.{png,svg,pdf} as `formats` (comma-separated) asks;
- * pictures of an earlier drawing are removed. Returns 0, one of the two above, or -1. */
-int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds, size_t threshold_count,
-               const char *const *comments, const char *formats, struct error *e) MUST_USE;
+/* The cumulative curves c_m of several models over the position m, as in Figures 4 to 7 of [A] (one line a model, band =
+ * interval, thresholds and L_tr marked), and beside them the share 1 - c that lies beyond the most recent tokens, on logarithmic
+ * axes, where short fields can be told apart. thresholds[0] is the main one. Writes FOLDER/STEM.gp, then draws
+ * FOLDER/STEM.{png,svg,pdf} as `formats` (comma-separated) asks; pictures of an earlier drawing are removed. Returns 0, one of
+ * the two above, or -1. */
+int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds,
+               size_t threshold_count, const char *const *comments, const char *formats, struct error *e) MUST_USE;
 
-/* Runs gnuplot on FOLDER/SCRIPT once for each format, with `format` and `output` set for it; the pictures are FOLDER/STEM.FORMAT. Same returns. */
+/* Runs gnuplot on FOLDER/SCRIPT once for each format, with `format` and `output` set for it; the pictures are FOLDER/STEM.FORMAT.
+ * Same returns. */
 int figure_draw(const char *script, const char *folder, const char *stem, const char *formats, struct error *e) MUST_USE;
 
 /* Removes FOLDER/STEM.{png,svg,pdf}. */

@@ -48,11 +48,12 @@ static int write_ladder(FILE *f, const char *stem, const void *figure, struct er
         write_threshold(f, u, k);
     script_head(f, stem, height);
     fputs("set border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\n", f);
-    fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen 0.965\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
+    fprintf(f,
+            "set lmargin at screen %.3f\nset rmargin at screen 0.965\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
             0.03 + 0.0066 * (double)widest, 1 - ABOVE / height, BELOW / height);
     fputs("set grid xtics lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
-    fprintf(f, "set logscale x\nset xrange [%.10g:%.10g]\nset yrange [0.4:%.1f]\nset xlabel \"most recent tokens\"\n", fmax(0.7, least / 1.3), most * 1.5,
-            (double)u->count + 0.6);
+    fprintf(f, "set logscale x\nset xrange [%.10g:%.10g]\nset yrange [0.4:%.1f]\nset xlabel \"most recent tokens\"\n",
+            fmax(0.7, least / 1.3), most * 1.5, (double)u->count + 0.6);
     script_log_ticks(f, most);
     fputs("set ytics scale 0 (", f);
     for (size_t i = 0; i < u->count; i++) {
@@ -64,8 +65,10 @@ static int write_ladder(FILE *f, const char *stem, const void *figure, struct er
     script_quoted(f, u->subtitle, 200);
     fprintf(f, "' at graph 0, screen %.4f left noenhanced font title_font\n", 1 - 28 / height);
     if (u->train_length) {
-        fprintf(f, "set arrow from %d, graph 0 to %d, graph 1 nohead back lw 1.6 dt (5,5) lc rgb \"#555555\"\n", u->train_length, u->train_length);
-        fprintf(f, "set label 2 \"L_{tr} = %d\" at %d, graph 1 offset 0,0.6 center enhanced textcolor rgb \"#333333\"\n", u->train_length, u->train_length);
+        fprintf(f, "set arrow from %d, graph 0 to %d, graph 1 nohead back lw 1.6 dt (5,5) lc rgb \"#555555\"\n", u->train_length,
+                u->train_length);
+        fprintf(f, "set label 2 \"L_{tr} = %d\" at %d, graph 1 offset 0,0.6 center enhanced textcolor rgb \"#333333\"\n",
+                u->train_length, u->train_length);
     }
     for (size_t i = 0; i < u->count; i++) { /* from the first to the last threshold; an arrow where the length was too short */
         double low = INFINITY, high = 0;
@@ -77,23 +80,29 @@ static int write_ladder(FILE *f, const char *stem, const void *figure, struct er
                 continue;
             low = fmin(low, v), high = fmax(high, v);
             if (u->rows[i].saturated[k])
-                fprintf(f, "set arrow from %.10g, %zu rto graph 0.03, 0 filled head size graph 0.008,20 lw 2 lc rgb \"%s\"\n", v, u->count - i, script_colour(k));
+                fprintf(f, "set arrow from %.10g, %zu rto graph 0.03, 0 filled head size graph 0.008,20 lw 2 lc rgb \"%s\"\n", v,
+                        u->count - i, script_colour(k));
         }
         if (high > low)
-            fprintf(f, "set arrow from %.10g, %zu to %.10g, %zu nohead back lw 1.2 lc rgb \"#BBBBBB\"\n", low, u->count - i, high, u->count - i);
+            fprintf(f, "set arrow from %.10g, %zu to %.10g, %zu nohead back lw 1.2 lc rgb \"#BBBBBB\"\n", low, u->count - i, high,
+                    u->count - i);
     }
-    fprintf(f, "set key at screen 0.5, screen %.4f center bottom horizontal maxrows 1 noenhanced samplen 1.5 width 1 Left reverse\n", 14 / height);
+    fprintf(f,
+            "set key at screen 0.5, screen %.4f center bottom horizontal maxrows 1 noenhanced samplen 1.5 width 1 Left reverse\n",
+            14 / height);
     for (size_t k = 0; k < u->threshold_count; k++) {
-        fprintf(f, "%s $threshold%zu using 1:2%s with %s pt %d ps mark%s lw 2 lc rgb \"%s\" title 'ERF(%.6g)'", joint, k + 1, k == u->main ? ":3:4" : "",
-                k == u->main ? "xerrorbars" : "points", script_point(k), k == u->main ? "" : "*0.8", script_colour(k), u->thresholds[k]);
+        fprintf(f, "%s $threshold%zu using 1:2%s with %s pt %d ps mark%s lw 2 lc rgb \"%s\" title 'ERF(%.6g)'", joint, k + 1,
+                k == u->main ? ":3:4" : "", k == u->main ? "xerrorbars" : "points", script_point(k), k == u->main ? "" : "*0.8",
+                script_colour(k), u->thresholds[k]);
         joint = ", \\\n    ";
     }
     fputs("\nunset output\n", f);
     return 0;
 }
 
-int figure_ladder(const char *folder, const char *stem, const struct ladder_row *rows, size_t count, const double *thresholds, size_t threshold_count,
-                  size_t main, int train_length, const char *subtitle, const char *const *comments, const char *formats, struct error *e)
+int figure_ladder(const char *folder, const char *stem, const struct ladder_row *rows, size_t count, const double *thresholds,
+                  size_t threshold_count, size_t main, int train_length, const char *subtitle, const char *const *comments,
+                  const char *formats, struct error *e)
 {
     struct ladder figure = {rows, count, thresholds, threshold_count, main, train_length, subtitle};
 

@@ -6,16 +6,19 @@
 
 #include <stddef.h>
 
-/* One model. All arrays [thresholds]; fields in tokens; 0: not in the table. lo and hi: the interval; equal to the field: none. */
+/* One model. All arrays [thresholds]; fields in tokens; 0: not in the table. lo and hi: the interval; equal to the field: none.
+ */
 struct ladder_row {
     const char *label;
     double *erf, *erf_lo, *erf_hi;
     unsigned char *saturated; /* 1: all of the length, the field is at least that */
 };
 
-/* A mark for each threshold on one logarithmic axis of tokens, the models below each other in the order given; the main threshold (index `main`) is the
- * largest mark and has its interval. `train_length` (0: unknown) is marked. Returns as figure_draw (plots/figure.h). */
-int figure_ladder(const char *folder, const char *stem, const struct ladder_row *rows, size_t count, const double *thresholds, size_t threshold_count,
-                  size_t main, int train_length, const char *subtitle, const char *const *comments, const char *formats, struct error *e) MUST_USE;
+/* A mark for each threshold on one logarithmic axis of tokens, the models below each other in the order given; the main threshold
+ * (index `main`) is the largest mark and has its interval. `train_length` (0: unknown) is marked. Returns as figure_draw
+ * (plots/figure.h). */
+int figure_ladder(const char *folder, const char *stem, const struct ladder_row *rows, size_t count, const double *thresholds,
+                  size_t threshold_count, size_t main, int train_length, const char *subtitle, const char *const *comments,
+                  const char *formats, struct error *e) MUST_USE;
 
 #endif

@@ -6,7 +6,13 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { BINS = 240, PANEL = 400, ABOVE = 96, BELOW = 92, WIDTH = 1600 }; /* bins of the heat map; pixels of a panel, above and below it */
+enum {
+    BINS = 240,
+    PANEL = 400,
+    ABOVE = 96,
+    BELOW = 92,
+    WIDTH = 1600
+}; /* bins of the heat map; pixels of a panel, above and below it */
 #define MAP_LEFT 0.060
 #define MAP_RIGHT 0.440
 #define CURVES_LEFT 0.590
@@ -20,7 +26,8 @@ struct layers_figure {
     double threshold;
 };
 
-/* Tokens k = L - m from `first` to `last` that bin i of n positions covers; at least one, so that near ones are as wide as they look. */
+/* Tokens k = L - m from `first` to `last` that bin i of n positions covers; at least one, so that near ones are as wide as they
+ * look. */
 static void bin_range(size_t *first, size_t *last, size_t i, size_t n)
 {
     double step = log((double)n + 1) / BINS;
@@ -76,7 +83,8 @@ static void write_curves(FILE *f, const struct layer_figure *m, size_t number)
     fputs("EOD\n", f);
     fprintf(f, "$fields%zu << EOD\n", number);
     for (size_t l = 0; l < m->count; l++)
-        fprintf(f, "%zu %zu %.6g %d\n", l, m->layers[l].erf, fmax(1 - m->layers[l].c[m->positions - m->layers[l].erf], BEYOND_FLOOR / 10), m->layers[l].layer);
+        fprintf(f, "%zu %zu %.6g %d\n", l, m->layers[l].erf,
+                fmax(1 - m->layers[l].c[m->positions - m->layers[l].erf], BEYOND_FLOOR / 10), m->layers[l].layer);
     fputs("EOD\n", f);
 }
 
@@ -105,8 +113,10 @@ static void write_train_length(FILE *f, const struct layer_figure *m, int logari
 
     if (m->train_length < 1 || (size_t)m->train_length >= m->positions)
         return;
-    fprintf(f, "set arrow from first %.8g, graph 0 to first %.8g, graph 1 nohead front lw 1.6 dt (5,5) lc rgb \"%s\"\n", at, at, logarithm ? "#FFFFFF" : "#555555");
-    fprintf(f, "set label \"L_{tr} = %d\" at first %.8g, graph 1.035 center enhanced textcolor rgb \"#333333\"\n", m->train_length, at);
+    fprintf(f, "set arrow from first %.8g, graph 0 to first %.8g, graph 1 nohead front lw 1.6 dt (5,5) lc rgb \"%s\"\n", at, at,
+            logarithm ? "#FFFFFF" : "#555555");
+    fprintf(f, "set label \"L_{tr} = %d\" at first %.8g, graph 1.035 center enhanced textcolor rgb \"#333333\"\n",
+            m->train_length, at);
 }
 
 /* Panels of model i, whose upper edge is `top` pixels below that of the picture. */
@@ -116,14 +126,17 @@ static void write_panels(FILE *f, const struct layers_figure *u, size_t i, doubl
     double n = (double)m->positions, step = log(n + 1) / BINS;
     int last = m->layers[m->count - 1].layer;
 
-    fprintf(f, "\nunset label\nunset arrow\nunset object\nunset logscale\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n", 1 - top / height,
-            1 - (top + PANEL) / height);
+    fprintf(f,
+            "\nunset label\nunset arrow\nunset object\nunset logscale\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
+            1 - top / height, 1 - (top + PANEL) / height);
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", MAP_LEFT, MAP_RIGHT);
     fputs("set label 1 '", f);
     script_quoted(f, m->label, SCRIPT_LABEL_CHARACTERS);
     fputs(": share of the gradient by layer' at graph 0, graph 1.12 left noenhanced font title_font\n", f);
     fputs("set object 1 rectangle from graph 0, 0 to graph 1, 1 fs solid noborder fc rgb \"#DDDDDD\" behind\n", f);
-    fprintf(f, "set xrange [0:%.8g]\nset yrange [-0.5:%.1f]\nset xlabel \"most recent tokens, L \xe2\x88\x92 m\" offset 0,0.3\nset ylabel \"input of block\" offset 0.8,0\n",
+    fprintf(f,
+            "set xrange [0:%.8g]\nset yrange [-0.5:%.1f]\nset xlabel \"most recent tokens, L \xe2\x88\x92 m\" offset 0,0.3\nset "
+            "ylabel \"input of block\" offset 0.8,0\n",
             log(n > 1 ? n : 2), (double)m->count - 0.5);
     write_ticks(f, n, 1);
     fputs("set ytics format \"%g\" (", f);
@@ -131,27 +144,37 @@ static void write_panels(FILE *f, const struct layers_figure *u, size_t i, doubl
         fprintf(f, "%s\"%d\" %zu", l ? ", " : "", m->layers[l].layer, l);
     fputs(")\n", f);
     fprintf(f, "set cbrange [%.6g:%.6g]\nset cbtics autofreq format \"10^{%%g}\" enhanced\n", low, high > low ? high : low + 1);
-    fprintf(f, "set colorbox user origin screen %.4f, screen %.4f size screen 0.011, screen %.4f\nset cblabel \"share s_m of a token\" enhanced offset 0.5,0\n",
+    fprintf(f,
+            "set colorbox user origin screen %.4f, screen %.4f size screen 0.011, screen %.4f\nset cblabel \"share s_m of a "
+            "token\" enhanced offset 0.5,0\n",
             MAP_RIGHT + 0.012, 1 - (top + PANEL) / height, PANEL / height);
     write_train_length(f, m, 1);
-    fprintf(f, "plot $map%zu matrix using (($1+0.5)*%.8g):2:($3 < %.6g ? %.6g : $3) with image notitle, \\\n", i + 1, step, low, low);
+    fprintf(f, "plot $map%zu matrix using (($1+0.5)*%.8g):2:($3 < %.6g ? %.6g : $3) with image notitle, \\\n", i + 1, step, low,
+            low);
     fprintf(f, "    $fields%zu using (log($2)):1 with linespoints lw 2.2 lc rgb \"#FFFFFF\" pt 7 ps mark notitle, \\\n", i + 1);
     fprintf(f, "    $fields%zu using (log($2)):1 with points pt 6 lw 1.4 lc rgb \"#000000\" ps mark notitle\n", i + 1);
 
     fputs("unset label\nunset arrow\nunset object\n", f);
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", CURVES_LEFT, CURVES_RIGHT);
-    fprintf(f, "set label 1 \"What the most recent tokens leave out (marks: ERF(%.6g))\" at graph 0, graph 1.12 left font title_font\n", u->threshold);
+    fprintf(
+        f,
+        "set label 1 \"What the most recent tokens leave out (marks: ERF(%.6g))\" at graph 0, graph 1.12 left font title_font\n",
+        u->threshold);
     fputs("set ylabel \"1 \xe2\x88\x92 c_m\" enhanced offset 0.8,0\nset logscale xy\n", f);
-    fprintf(f, "set xrange [1:%.0f]\nset yrange [%.3g:1]\nset ytics autofreq format \"10^{%%L}\" enhanced\nset mytics 10\n", n > 1 ? n : 2,
-            fmin(BEYOND_FLOOR, (1 - u->threshold) / 10));
+    fprintf(f, "set xrange [1:%.0f]\nset yrange [%.3g:1]\nset ytics autofreq format \"10^{%%L}\" enhanced\nset mytics 10\n",
+            n > 1 ? n : 2, fmin(BEYOND_FLOOR, (1 - u->threshold) / 10));
     write_ticks(f, n, 0);
     fprintf(f, "set cbrange [0:%d]\nset cbtics %d format \"%%g\"\n", last > 0 ? last : 1, last / 8 + 1);
-    fprintf(f, "set colorbox user origin screen %.4f, screen %.4f size screen 0.011, screen %.4f\nset cblabel \"input of block\" offset 0.5,0\n", CURVES_RIGHT + 0.012,
-            1 - (top + PANEL) / height, PANEL / height);
-    fprintf(f, "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt (8,5) lc rgb \"#555555\"\n", 1 - u->threshold, 1 - u->threshold);
+    fprintf(f,
+            "set colorbox user origin screen %.4f, screen %.4f size screen 0.011, screen %.4f\nset cblabel \"input of block\" "
+            "offset 0.5,0\n",
+            CURVES_RIGHT + 0.012, 1 - (top + PANEL) / height, PANEL / height);
+    fprintf(f, "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt (8,5) lc rgb \"#555555\"\n",
+            1 - u->threshold, 1 - u->threshold);
     write_train_length(f, m, 0);
     for (size_t l = 0; l < m->count; l++)
-        fprintf(f, "%s $curves%zu index %zu using 1:2:3 with lines lw 2.4 lc palette notitle", l ? ", \\\n    " : "plot", i + 1, l);
+        fprintf(f, "%s $curves%zu index %zu using 1:2:3 with lines lw 2.4 lc palette notitle", l ? ", \\\n    " : "plot", i + 1,
+                l);
     fprintf(f, ", \\\n     $fields%zu using 2:3:4 with points pt 7 ps mark lc palette notitle\n", i + 1);
     fputs("unset mytics\n", f);
 }
@@ -169,7 +192,9 @@ static int write_layers(FILE *f, const char *stem, const void *figure, struct er
     }
     low = floor(fmax(low, high - DECADES_MAX)), high = ceil(high); /* one scale, so that models can be compared */
     script_head(f, stem, height);
-    fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.7\nunset key\nset autoscale noextend\n", f);
+    fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.7\nunset key\nset autoscale "
+          "noextend\n",
+          f);
     script_palette(f);
     for (size_t i = 0; i < u->count; i++)
         write_panels(f, u, i, down * (double)i + ABOVE, height, low, high);
@@ -177,8 +202,8 @@ static int write_layers(FILE *f, const char *stem, const void *figure, struct er
     return 0;
 }
 
-int figure_layers(const char *folder, const char *stem, const struct layer_figure *models, size_t count, double threshold, const char *const *comments,
-                  const char *formats, struct error *e)
+int figure_layers(const char *folder, const char *stem, const struct layer_figure *models, size_t count, double threshold,
+                  const char *const *comments, const char *formats, struct error *e)
 {
     struct layers_figure figure = {models, count, threshold};
 

@@ -9,7 +9,7 @@
 /* One layer's reduced norms. */
 struct layer_curve {
     int layer;
-    const double *s, *c;   /* [positions] */
+    const double *s, *c; /* [positions] */
     size_t erf;
 };
 
@@ -17,17 +17,17 @@ struct layer_figure {
     const char *label;
     const struct layer_curve *layers; /* [count], ascending */
     size_t count, positions;
-    int train_length;      /* 0: unmarked */
+    int train_length; /* 0: unmarked */
 };
 
-/* The field growing layer by layer, a pair of panels a model: a heat map of s over layer and distance, and 1 - c over the most recent tokens; ERF(threshold)
- * marked in both. Returns as figure_draw (plots/figure.h) does, like all below. */
-int figure_layers(const char *folder, const char *stem, const struct layer_figure *models, size_t count, double threshold, const char *const *comments,
-                  const char *formats, struct error *e) MUST_USE;
+/* The field growing layer by layer, a pair of panels a model: a heat map of s over layer and distance, and 1 - c over the most
+ * recent tokens; ERF(threshold) marked in both. Returns as figure_draw (plots/figure.h) does, like all below. */
+int figure_layers(const char *folder, const char *stem, const struct layer_figure *models, size_t count, double threshold,
+                  const char *const *comments, const char *formats, struct error *e) MUST_USE;
 
 struct target_point {
-    double target;         /* position of the target, from 1 */
-    double erf, lo, hi;    /* tokens, and the interval; equal ends: none */
+    double target; /* position of the target, from 1 */
+    double erf, lo, hi; /* tokens, and the interval; equal ends: none */
     int saturated;
 };
 
@@ -39,8 +39,8 @@ struct target_line {
 };
 
 /* ERF(threshold) over the position of the target, beside the line on which all tokens are needed; saturated points are hollow. */
-int figure_targets(const char *folder, const char *stem, const struct target_line *lines, size_t count, double threshold, const char *const *comments,
-                   const char *formats, struct error *e) MUST_USE;
+int figure_targets(const char *folder, const char *stem, const struct target_line *lines, size_t count, double threshold,
+                   const char *const *comments, const char *formats, struct error *e) MUST_USE;
 
 /* Attention fields of a model: [layers, heads]; trf 0 where there is none. */
 struct attention_figure {
@@ -51,7 +51,7 @@ struct attention_figure {
 };
 
 /* The attention ERF of every head, a panel a model: by head, coloured by layer, with the heads' TRF as bars. */
-int figure_attention(const char *folder, const char *stem, const struct attention_figure *models, size_t count, const char *epsilon,
-                     const char *const *comments, const char *formats, struct error *e) MUST_USE;
+int figure_attention(const char *folder, const char *stem, const struct attention_figure *models, size_t count,
+                     const char *epsilon, const char *const *comments, const char *formats, struct error *e) MUST_USE;
 
 #endif

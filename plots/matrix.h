@@ -12,25 +12,27 @@ struct matrix_bias {
     const double *bias; /* [length] */
 };
 
-/* A square for each bias, query position down, key position across, at most 256 x 256 cells whatever the length: the bias itself, as far below its
- * largest value as the scale goes, and beside it the attention that it makes alone (the softmax of each row), [A] figures 1, 2 and 8, [B] figure 2. With
- * more than three biases a grid of the biases alone ([B] appendix G). Returns as figure_draw. */
-int figure_matrix(const char *folder, const char *stem, const struct matrix_bias *biases, size_t count, size_t length, const char *const *comments,
-                  const char *formats, struct error *e) MUST_USE;
+/* A square for each bias, query position down, key position across, at most 256 x 256 cells whatever the length: the bias itself,
+ * as far below its largest value as the scale goes, and beside it the attention that it makes alone (the softmax of each row),
+ * [A] figures 1, 2 and 8, [B] figure 2. With more than three biases a grid of the biases alone ([B] appendix G). Returns as
+ * figure_draw. */
+int figure_matrix(const char *folder, const char *stem, const struct matrix_bias *biases, size_t count, size_t length,
+                  const char *const *comments, const char *formats, struct error *e) MUST_USE;
 
-/* The last row of the matrix: b(t) over the distance, on a linear and on a logarithmic axis, a line each ([A] figures 9 and 10). Returns as figure_draw. */
-int figure_bias(const char *folder, const char *stem, const struct matrix_bias *biases, size_t count, size_t length, const char *const *comments,
-                const char *formats, struct error *e) MUST_USE;
+/* The last row of the matrix: b(t) over the distance, on a linear and on a logarithmic axis, a line each ([A] figures 9 and 10).
+ * Returns as figure_draw. */
+int figure_bias(const char *folder, const char *stem, const struct matrix_bias *biases, size_t count, size_t length,
+                const char *const *comments, const char *formats, struct error *e) MUST_USE;
 
 /* Points and the least-squares curve through them. */
 struct fit_figure {
     const char *label;
-    const char *curve;      /* in the key: "y = -0.794 - 0.832 ln(1+t), R^2 = 0.723" */
+    const char *curve; /* in the key: "y = -0.794 - 0.832 ln(1+t), R^2 = 0.723" */
     const double *t, *y, *fitted; /* [points], t ascending */
     size_t points;
 };
 /* Fits on a linear and a logarithmic axis, with the residuals below; `quantity` names y. Returns as figure_draw. */
-int figure_fit(const char *folder, const char *stem, const struct fit_figure *fits, size_t count, const char *quantity, const char *const *comments,
-               const char *formats, struct error *e) MUST_USE;
+int figure_fit(const char *folder, const char *stem, const struct fit_figure *fits, size_t count, const char *quantity,
+               const char *const *comments, const char *formats, struct error *e) MUST_USE;
 
 #endif

@@ -24,15 +24,24 @@ struct ppl_figure {
 /* Ranges of what is drawn. */
 struct extent {
     double left, right, low, high; /* contexts and L_tr; perplexities with their bars */
-    double tick[TICKS_MAX];        /* the contexts, ascending; too many are cut */
+    double tick[TICKS_MAX]; /* the contexts, ascending; too many are cut */
     int ticks;
 };
 
 /* The ends of a point's bar. */
-static double low_end(const struct ppl_point *p) { return exp(p->nll - (isnan(p->std_error) ? 0 : 1.96 * p->std_error)); }
-static double high_end(const struct ppl_point *p) { return exp(p->nll + (isnan(p->std_error) ? 0 : 1.96 * p->std_error)); }
+static double low_end(const struct ppl_point *p)
+{
+    return exp(p->nll - (isnan(p->std_error) ? 0 : 1.96 * p->std_error));
+}
+static double high_end(const struct ppl_point *p)
+{
+    return exp(p->nll + (isnan(p->std_error) ? 0 : 1.96 * p->std_error));
+}
 
-static int is_drawn(const struct ppl_point *p) { return p->nll <= most_nll; }
+static int is_drawn(const struct ppl_point *p)
+{
+    return p->nll <= most_nll;
+}
 
 /* Adds a context to the ticks, in order, each once. */
 static void add_tick(struct extent *u, double context)
@@ -101,8 +110,11 @@ static void write_train_lengths(FILE *f, const struct ppl_figure *figure, const 
         if (repeated)
             continue;
         fprintf(f, "set arrow from %d, graph 0 to %d, graph 1 nohead back lw 1.6 dt (5,5) lc rgb \"#555555\"\n", length, length);
-        fprintf(f, "set label \"L_{tr} = %d\" at %d, graph %g %s enhanced textcolor rgb \"#333333\"\n", length, length, drawn++ % 2 ? 1.068 : 1.032,
-                length == u->left && u->left < u->right ? "left" : length == u->right && u->left < u->right ? "right" : "center");
+        fprintf(f, "set label \"L_{tr} = %d\" at %d, graph %g %s enhanced textcolor rgb \"#333333\"\n", length, length,
+                drawn++ % 2 ? 1.068 : 1.032,
+                length == u->left && u->left < u->right    ? "left"
+                : length == u->right && u->left < u->right ? "right"
+                                                           : "center");
     }
 }
 
@@ -124,7 +136,8 @@ static int write_ppl(FILE *f, const char *stem, const void *context, struct erro
         fprintf(f, "$line%zu << EOD\n", i + 1);
         for (size_t j = 0; j < l->count; j++)
             if (is_drawn(&l->points[j]))
-                fprintf(f, "%.10g %.10g %.10g %.10g\n", l->points[j].context, exp(l->points[j].nll), low_end(&l->points[j]), high_end(&l->points[j]));
+                fprintf(f, "%.10g %.10g %.10g %.10g\n", l->points[j].context, exp(l->points[j].nll), low_end(&l->points[j]),
+                        high_end(&l->points[j]));
             else
                 fprintf(f, "%.10g NaN NaN NaN\n", l->points[j].context);
         fputs("EOD\n", f);
@@ -134,8 +147,8 @@ static int write_ppl(FILE *f, const char *stem, const void *context, struct erro
     script_head(f, stem, height);
     fputs("set datafile missing \"NaN\"\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\n", f);
     fputs("set grid lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
-    fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n", PANEL_LEFT, PANEL_RIGHT,
-            1 - ABOVE / height, foot / height);
+    fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
+            PANEL_LEFT, PANEL_RIGHT, 1 - ABOVE / height, foot / height);
     script_key_place(f, &key, height);
     fputs("set label 1 '", f);
     script_quoted(f, figure->title, 200);
@@ -146,8 +159,8 @@ static int write_ppl(FILE *f, const char *stem, const void *context, struct erro
         span = pow(u.high / u.low, 0.05);
         fprintf(f, "set logscale y\nset yrange [%.10g:%.10g]\nset mytics 10\n", u.low / span, u.high * span);
         if (u.high / u.low < 100) /* powers of ten alone would be too few */
-            fputs("set ytics (1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700, 1000, 1500, 2000, 3000, 5000, 7000, "
-                  "10000)\n",
+            fputs("set ytics (1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700, 1000, 1500, "
+                  "2000, 3000, 5000, 7000, 10000)\n",
                   f);
     } else {
         span = u.high > u.low ? 0.06 * (u.high - u.low) : 0.1 * u.high;
@@ -156,7 +169,8 @@ static int write_ppl(FILE *f, const char *stem, const void *context, struct erro
     fputs("set ylabel \"perplexity\" offset 0.5,0\n", f);
     write_train_lengths(f, figure, &u);
     for (size_t i = 0; i < figure->count; i++) {
-        fprintf(f, "%s $line%zu using 1:2:3:4 with yerrorbars pt %d ps 0 lw 1.5 lc rgb \"%s\" notitle", joint, i + 1, script_point(i), script_colour(i));
+        fprintf(f, "%s $line%zu using 1:2:3:4 with yerrorbars pt %d ps 0 lw 1.5 lc rgb \"%s\" notitle", joint, i + 1,
+                script_point(i), script_colour(i));
         joint = ", \\\n    ";
     }
     for (size_t i = 0; i < figure->count; i++) {
@@ -170,8 +184,8 @@ static int write_ppl(FILE *f, const char *stem, const void *context, struct erro
     return 0;
 }
 
-int figure_ppl(const char *folder, const char *stem, const struct ppl_line *lines, size_t count, const char *title, const char *axis,
-               const char *const *comments, const char *formats, struct error *e)
+int figure_ppl(const char *folder, const char *stem, const struct ppl_line *lines, size_t count, const char *title,
+               const char *axis, const char *const *comments, const char *formats, struct error *e)
 {
     struct ppl_figure figure = {lines, count, title, axis};
 

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 struct ppl_point {
-    double context;          /* inputs, or keys that every layer attends to: what the horizontal axis counts */
-    double nll, std_error;   /* nats; std_error NaN: unknown, drawn without a bar */
+    double context; /* inputs, or keys that every layer attends to: what the horizontal axis counts */
+    double nll, std_error; /* nats; std_error NaN: unknown, drawn without a bar */
 };
 
 /* One model. */
@@ -16,12 +16,13 @@ struct ppl_line {
     const char *label;
     const struct ppl_point *points; /* [count], contexts ascending */
     size_t count;
-    int train_length;        /* 0: unmarked */
+    int train_length; /* 0: unmarked */
 };
 
-/* exp(NLL) over the context, on a logarithmic axis with the name `axis`; bars of 1.96 standard errors, the models' L_tr marked. The perplexity's axis is logarithmic where its
- * values span more than a factor of 4, as when a model fails beyond its L_tr. Returns as figure_draw (plots/figure.h) does. */
-int figure_ppl(const char *folder, const char *stem, const struct ppl_line *lines, size_t count, const char *title, const char *axis,
-               const char *const *comments, const char *formats, struct error *e) MUST_USE;
+/* exp(NLL) over the context, on a logarithmic axis with the name `axis`; bars of 1.96 standard errors, the models' L_tr marked.
+ * The perplexity's axis is logarithmic where its values span more than a factor of 4, as when a model fails beyond its L_tr.
+ * Returns as figure_draw (plots/figure.h) does. */
+int figure_ppl(const char *folder, const char *stem, const struct ppl_line *lines, size_t count, const char *title,
+               const char *axis, const char *const *comments, const char *formats, struct error *e) MUST_USE;
 
 #endif

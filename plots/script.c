@@ -8,16 +8,22 @@
 #include <string.h>
 #include <utf8proc.h>
 
-/* Okabe and Ito's colour-blind-safe palette, its yellow (too light for a line on white) replaced by a grey. With three dash types and eight point
- * types the first 24 lines differ, also in black and white. */
+/* Okabe and Ito's colour-blind-safe palette, its yellow (too light for a line on white) replaced by a grey. With three dash types
+ * and eight point types the first 24 lines differ, also in black and white. */
 static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F"};
 static const char *const dashes[] = {"solid", "(14,5)", "(14,4,3,4)"};
 static const int points[] = {7, 5, 9, 13, 11, 6, 4, 8};
 enum { COLOURS = 8, DASHES = 3, POINTS = 8 };
 
-const char *script_colour(size_t i) { return colours[i % COLOURS]; }
+const char *script_colour(size_t i)
+{
+    return colours[i % COLOURS];
+}
 
-int script_point(size_t i) { return points[(i + i / POINTS) % POINTS]; }
+int script_point(size_t i)
+{
+    return points[(i + i / POINTS) % POINTS];
+}
 
 void script_line(FILE *f, size_t i)
 {
@@ -80,19 +86,28 @@ static void write_comment(FILE *f, const char *text)
 
 void script_head(FILE *f, const char *stem, double height)
 {
-    fprintf(f, "# gnuplot %s.gp draws %s.png; gnuplot -e \"format='svg'\" %s.gp (or pdf) draws another form.\n", stem, stem, stem);
+    fprintf(f, "# gnuplot %s.gp draws %s.png; gnuplot -e \"format='svg'\" %s.gp (or pdf) draws another form.\n", stem, stem,
+            stem);
     fputs("if (!exists(\"format\")) format = \"png\"\n", f);
     fprintf(f, "if (!exists(\"output\")) output = \"%s.\" . format\n", stem);
-    fprintf(f, "if (format eq \"png\") { set terminal pngcairo size 1600,%.0f font \"DejaVu Sans,14\" background \"white\" }\n", height);
-    fprintf(f, "if (format eq \"svg\") { set terminal svg size 1600,%.0f dynamic font \"DejaVu Sans,17\" background \"white\" }\n", height);
-    fprintf(f, "if (format eq \"pdf\") { set terminal pdfcairo size 26cm,%.2fcm font \"DejaVu Sans,11\" linewidth 0.8 pointscale 0.7 }\n", 26 * height / 1600);
+    fprintf(f, "if (format eq \"png\") { set terminal pngcairo size 1600,%.0f font \"DejaVu Sans,14\" background \"white\" }\n",
+            height);
+    fprintf(f,
+            "if (format eq \"svg\") { set terminal svg size 1600,%.0f dynamic font \"DejaVu Sans,17\" background \"white\" }\n",
+            height);
+    fprintf(f,
+            "if (format eq \"pdf\") { set terminal pdfcairo size 26cm,%.2fcm font \"DejaVu Sans,11\" linewidth 0.8 pointscale "
+            "0.7 }\n",
+            26 * height / 1600);
     fputs("title_font = format eq \"svg\" ? \",20\" : format eq \"pdf\" ? \",12.5\" : \",16\"\n", f);
     fputs("mark = format eq \"svg\" ? 0.9 : 1.7\nset output output\nset encoding utf8\n", f);
 }
 
 void script_palette(FILE *f)
 {
-    fputs("set palette defined (0 '#440154', 1 '#472D7B', 2 '#3B528B', 3 '#2C728E', 4 '#21918C', 5 '#28AE80', 6 '#5EC962', 7 '#ADDC30', 8 '#FDE725')\n", f);
+    fputs("set palette defined (0 '#440154', 1 '#472D7B', 2 '#3B528B', 3 '#2C728E', 4 '#21918C', 5 '#28AE80', 6 '#5EC962', 7 "
+          "'#ADDC30', 8 '#FDE725')\n",
+          f);
 }
 
 void script_log_ticks(FILE *f, double n)
@@ -134,8 +149,10 @@ double script_key_lay(struct script_key *k)
 void script_key_place(FILE *f, const struct script_key *k, double height)
 {
     /* gnuplot takes every character for a wide one: the negative width draws the columns together */
-    fprintf(f, "set key at screen 0.5, screen %.4f center bottom vertical maxrows %zu noenhanced samplen 4 spacing 1.15 width %.1f Left reverse\n", 14 / height,
-            k->rows, 2 - 0.18 * (double)k->widest);
+    fprintf(f,
+            "set key at screen 0.5, screen %.4f center bottom vertical maxrows %zu noenhanced samplen 4 spacing 1.15 width %.1f "
+            "Left reverse\n",
+            14 / height, k->rows, 2 - 0.18 * (double)k->widest);
 }
 
 int script_make(const char *folder, const char *stem, const char *const *comments, const char *formats,
@@ -157,7 +174,8 @@ int script_make(const char *folder, const char *stem, const char *const *comment
     for (size_t i = 0; comments && comments[i]; i++)
         write_comment(file.stream, comments[i]);
     /* pictures of other data never lie beside the new script */
-    if (write(file.stream, stem, figure, e) != 0 || atomic_stage(&file, e) != 0 || figure_remove(folder, stem, e) != 0 || atomic_place(&file, e) != 0)
+    if (write(file.stream, stem, figure, e) != 0 || atomic_stage(&file, e) != 0 || figure_remove(folder, stem, e) != 0 ||
+        atomic_place(&file, e) != 0)
         goto end;
     rc = figure_draw(strrchr(path, '/') + 1, folder, stem, formats, e);
 end:

@@ -9,14 +9,15 @@
 
 enum { SCRIPT_LABEL_CHARACTERS = 48 };
 
-/* TEXT for a '...' string of gnuplot: quotes by concatenation with the operator `.`, control characters blanked, what is no UTF-8 replaced by U+FFFD, cut
- * after `limit` characters (not bytes) with an ellipsis. Single quotes keep backslashes, backquotes and `@` as they are. Returns the characters written. */
+/* TEXT for a '...' string of gnuplot: quotes by concatenation with the operator `.`, control characters blanked, what is no UTF-8
+ * replaced by U+FFFD, cut after `limit` characters (not bytes) with an ellipsis. Single quotes keep backslashes, backquotes and
+ * `@` as they are. Returns the characters written. */
 size_t script_quoted(FILE *f, const char *text, size_t limit);
 /* The same for the label of a tick, which is a format: `%` doubled. */
 size_t script_quoted_tick(FILE *f, const char *text, size_t limit);
 
-/* Terminal, output and font of a picture 1600 wide and `height` high (png pixels; other formats in proportion), for SCRIPT = STEM.gp. `format` and
- * `output` may be set from outside. Defines title_font and mark (a point size). */
+/* Terminal, output and font of a picture 1600 wide and `height` high (png pixels; other formats in proportion), for SCRIPT =
+ * STEM.gp. `format` and `output` may be set from outside. Defines title_font and mark (a point size). */
 void script_head(FILE *f, const char *stem, double height);
 
 /* "#0072B2" and so on; colour i of a palette that colour-blind readers can tell apart. */
@@ -44,8 +45,10 @@ void script_key_place(FILE *f, const struct script_key *k, double height);
 /* Characters (not bytes) of a label as script_quoted cuts it. */
 size_t script_characters(const char *label);
 
-/* Writes FOLDER/STEM.gp: the comment lines, then what `write` writes (0, or -1 with *e); then draws the pictures. Returns as figure_draw does. */
+/* Writes FOLDER/STEM.gp: the comment lines, then what `write` writes (0, or -1 with *e); then draws the pictures. Returns as
+ * figure_draw does. */
 int script_make(const char *folder, const char *stem, const char *const *comments, const char *formats,
-                int (*write)(FILE *f, const char *stem, const void *figure, struct error *e), const void *figure, struct error *e) MUST_USE;
+                int (*write)(FILE *f, const char *stem, const void *figure, struct error *e), const void *figure,
+                struct error *e) MUST_USE;
 
 #endif

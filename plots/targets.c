@@ -52,11 +52,13 @@ static void write_pass(FILE *f, const struct targets_figure *u, int pass)
 {
     for (size_t i = 0; i < u->count; i++) {
         if (pass == 0) {
-            fprintf(f, ", \\\n    $line%zu using 1:2:3:4 with yerrorbars pt %d ps 0 lw 1.5 lc rgb \"%s\" notitle", i + 1, script_point(i), script_colour(i));
+            fprintf(f, ", \\\n    $line%zu using 1:2:3:4 with yerrorbars pt %d ps 0 lw 1.5 lc rgb \"%s\" notitle", i + 1,
+                    script_point(i), script_colour(i));
             continue;
         }
         if (pass == 2) {
-            fprintf(f, ", \\\n    $line%zu using 1:($5 == 1 ? $2 : NaN) with points pt 7 ps 0.55*mark lc rgb \"#FFFFFF\" notitle", i + 1);
+            fprintf(f, ", \\\n    $line%zu using 1:($5 == 1 ? $2 : NaN) with points pt 7 ps 0.55*mark lc rgb \"#FFFFFF\" notitle",
+                    i + 1);
             continue;
         }
         fprintf(f, ", \\\n    $line%zu using 1:2 with linespoints ", i + 1);
@@ -92,15 +94,21 @@ static int write_targets(FILE *f, const char *stem, const void *figure, struct e
     foot = BELOW + script_key_lay(&key);
     height = ABOVE + PANEL + foot;
     script_head(f, stem, height);
-    fputs("set border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
-    fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n", PANEL_LEFT, PANEL_RIGHT,
-            1 - ABOVE / height, foot / height);
+    fputs("set border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb \"#E6E6E6\" dt solid "
+          "back\n",
+          f);
+    fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
+            PANEL_LEFT, PANEL_RIGHT, 1 - ABOVE / height, foot / height);
     script_key_place(f, &key, height);
-    fprintf(f, "set label 1 \"Receptive field ERF(%.6g) of the target at position P\" at graph 0, graph 1.1 left font title_font\n", u->threshold);
-    fprintf(f, "set logscale xy\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\n", left * pow(right / left, -0.03), right * pow(right / left, 0.03), low / 1.3,
-            high * 1.3);
+    fprintf(f,
+            "set label 1 \"Receptive field ERF(%.6g) of the target at position P\" at graph 0, graph 1.1 left font title_font\n",
+            u->threshold);
+    fprintf(f, "set logscale xy\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\n", left * pow(right / left, -0.03),
+            right * pow(right / left, 0.03), low / 1.3, high * 1.3);
     fputs("set xlabel \"position P of the target (token)\"\nset ylabel \"ERF (tokens)\" offset 0.5,0\n", f);
-    fputs("set ytics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000, 500000, 1000000)\n", f);
+    fputs("set ytics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000, 500000, "
+          "1000000)\n",
+          f);
     write_positions(f, &u->lines[0], left, right);
     write_train_lengths(f, u, left, right);
     fputs("plot x-1 with lines lw 1.8 dt (8,5) lc rgb \"#555555\" title 'all tokens (ERF = P \xe2\x88\x92 1)'", f);
@@ -110,8 +118,8 @@ static int write_targets(FILE *f, const char *stem, const void *figure, struct e
     return 0;
 }
 
-int figure_targets(const char *folder, const char *stem, const struct target_line *lines, size_t count, double threshold, const char *const *comments,
-                   const char *formats, struct error *e)
+int figure_targets(const char *folder, const char *stem, const struct target_line *lines, size_t count, double threshold,
+                   const char *const *comments, const char *formats, struct error *e)
 {
     struct targets_figure figure = {lines, count, threshold};
 

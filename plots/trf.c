@@ -37,8 +37,8 @@ static void write_panel(FILE *f, const struct trf_figure *u, int beyond, double 
 
         if (!(c->field > 0 && c->field <= most) || (beyond && !c->beyond))
             continue;
-        fprintf(f, "%s '+' using (%.10g):(%.10g) every ::0::0 with points pt %d ps mark lw 1.5 lc rgb \"%s\" notitle", joint, c->field,
-                beyond ? u->epsilon : c->weight_at_field, script_point(i), script_colour(i));
+        fprintf(f, "%s '+' using (%.10g):(%.10g) every ::0::0 with points pt %d ps mark lw 1.5 lc rgb \"%s\" notitle", joint,
+                c->field, beyond ? u->epsilon : c->weight_at_field, script_point(i), script_colour(i));
         joint = ", \\\n    ";
     }
     if (!beyond) /* the key belongs to both panels */
@@ -82,7 +82,9 @@ static int write_trf(FILE *f, const char *stem, const void *figure, struct error
     foot = BELOW + script_key_lay(&key);
     height = ABOVE + PANELS + foot;
     script_head(f, stem, height);
-    fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
+    fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb "
+          "\"#E6E6E6\" dt solid back\n",
+          f);
     fprintf(f, "set samples 2\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n", 1 - ABOVE / height, foot / height);
     fprintf(f, "set logscale xy\nset xrange [1:%.10g]\nset xlabel \"most recent tokens j\"\nset mytics 10\n", most);
     script_log_ticks(f, most);
@@ -91,25 +93,32 @@ static int write_trf(FILE *f, const char *stem, const void *figure, struct error
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", LEFT_PANEL_LEFT, LEFT_PANEL_RIGHT);
     script_key_place(f, &key, height);
     fputs("set label 1 \"Weight of a token by its distance\" at graph 0, graph 1.055 left font title_font\n", f);
-    fprintf(f, "set ylabel \"f(j \xe2\x88\x92 1) over its largest value\" offset 0.8,0\nset yrange [%.3g:1.3]\nset ytics autofreq format \"10^{%%L}\" enhanced\n",
+    fprintf(f,
+            "set ylabel \"f(j \xe2\x88\x92 1) over its largest value\" offset 0.8,0\nset yrange [%.3g:1.3]\nset ytics autofreq "
+            "format \"10^{%%L}\" enhanced\n",
             fmax(least, 1e-8) / 1.3);
     write_panel(f, u, 0, most);
 
     fputs("\n# the share beyond\n", f);
     fputs("unset label\nunset key\n", f);
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", RIGHT_PANEL_LEFT, RIGHT_PANEL_RIGHT);
-    fprintf(f, "set label 1 \"What the j most recent tokens leave out (marks: TRF(%.6g))\" at graph 0, graph 1.055 left font title_font\n", u->epsilon);
+    fprintf(f,
+            "set label 1 \"What the j most recent tokens leave out (marks: TRF(%.6g))\" at graph 0, graph 1.055 left font "
+            "title_font\n",
+            u->epsilon);
     fputs("set ylabel \"1 \xe2\x88\x92 S_j / B\" enhanced offset 0.8,0\n", f);
     fprintf(f, "set yrange [%.3g:1]\n", u->epsilon / 100);
-    fprintf(f, "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt (8,5) lc rgb \"#555555\"\n", u->epsilon, u->epsilon);
-    fprintf(f, "set label 2 \"eps = %.6g\" at graph 0.012, first %.10g left offset 0,0.55 textcolor rgb \"#333333\"\n", u->epsilon, u->epsilon);
+    fprintf(f, "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt (8,5) lc rgb \"#555555\"\n",
+            u->epsilon, u->epsilon);
+    fprintf(f, "set label 2 \"eps = %.6g\" at graph 0.012, first %.10g left offset 0,0.55 textcolor rgb \"#333333\"\n",
+            u->epsilon, u->epsilon);
     write_panel(f, u, 1, most);
     fputs("unset multiplot\nunset output\n", f);
     return 0;
 }
 
-int figure_trf(const char *folder, const char *stem, const struct trf_curve *curves, size_t count, double epsilon, const char *const *comments,
-               const char *formats, struct error *e)
+int figure_trf(const char *folder, const char *stem, const struct trf_curve *curves, size_t count, double epsilon,
+               const char *const *comments, const char *formats, struct error *e)
 {
     struct trf_figure figure = {curves, count, epsilon};
 
@@ -175,17 +184,19 @@ static int write_fields(FILE *f, const char *stem, const void *figure, struct er
             double v = field_of(&u->rows[i], k);
 
             if (v > 0 && v <= edge)
-                fprintf(f, "%.10g %.3f %.10g %.10g\n", v, (double)(u->count - i) + kinds[k].shift, k == MEASURED ? u->rows[i].erf_lo : v,
-                        k == MEASURED ? u->rows[i].erf_hi : v);
+                fprintf(f, "%.10g %.3f %.10g %.10g\n", v, (double)(u->count - i) + kinds[k].shift,
+                        k == MEASURED ? u->rows[i].erf_lo : v, k == MEASURED ? u->rows[i].erf_hi : v);
         }
         fputs("EOD\n", f);
     }
     script_head(f, stem, height);
     fputs("set border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\n", f);
-    fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen 0.965\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
+    fprintf(f,
+            "set lmargin at screen %.3f\nset rmargin at screen 0.965\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
             0.03 + 0.0066 * (double)widest, 1 - 72 / height, 146 / height);
     fputs("set grid xtics lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
-    fprintf(f, "set logscale x\nset xrange [%.10g:%.10g]\nset yrange [0.4:%.1f]\nset xlabel \"most recent tokens\"\n", least, edge, (double)u->count + 0.6);
+    fprintf(f, "set logscale x\nset xrange [%.10g:%.10g]\nset yrange [0.4:%.1f]\nset xlabel \"most recent tokens\"\n", least,
+            edge, (double)u->count + 0.6);
     fputs("set xtics autofreq\nset mxtics 10\nset ytics scale 0 (", f);
     for (size_t i = 0; i < u->count; i++) {
         fputs(i ? ", '" : "'", f);
@@ -199,22 +210,28 @@ static int write_fields(FILE *f, const char *stem, const void *figure, struct er
     for (size_t i = 0; i < u->count; i++) {
         double y = (double)(u->count - i);
 
-        fprintf(f, "set arrow from graph 0, first %.1f to graph 1, first %.1f nohead back lw 0.6 lc rgb \"#E6E6E6\"\n", y - 0.5, y - 0.5);
+        fprintf(f, "set arrow from graph 0, first %.1f to graph 1, first %.1f nohead back lw 0.6 lc rgb \"#E6E6E6\"\n", y - 0.5,
+                y - 0.5);
         if (u->rows[i].train_length > 0)
-            fprintf(f, "set arrow from %.10g, %.2f to %.10g, %.2f nohead back lw 1.6 dt (5,5) lc rgb \"#555555\"\n", u->rows[i].train_length, y - 0.5,
-                    u->rows[i].train_length, y + 0.5);
+            fprintf(f, "set arrow from %.10g, %.2f to %.10g, %.2f nohead back lw 1.6 dt (5,5) lc rgb \"#555555\"\n",
+                    u->rows[i].train_length, y - 0.5, u->rows[i].train_length, y + 0.5);
         for (int k = 0; k < KINDS; k++) { /* beyond the picture: an arrow at its edge */
             double v = field_of(&u->rows[i], k);
 
             if (v > edge)
-                fprintf(f, "set arrow from graph 0.965, first %.3f to graph 0.99, first %.3f filled head size graph 0.008,20 lw 2 lc rgb \"%s\"\n",
+                fprintf(f,
+                        "set arrow from graph 0.965, first %.3f to graph 0.99, first %.3f filled head size graph 0.008,20 lw 2 "
+                        "lc rgb \"%s\"\n",
                         y + kinds[k].shift, y + kinds[k].shift, kinds[k].colour);
         }
         if (u->rows[i].saturated)
-            fprintf(f, "set arrow from %.10g, %.3f rto graph 0.03, 0 filled head size graph 0.008,20 lw 2 lc rgb \"%s\"\n", u->rows[i].erf,
-                    y + kinds[MEASURED].shift, kinds[MEASURED].colour);
+            fprintf(f, "set arrow from %.10g, %.3f rto graph 0.03, 0 filled head size graph 0.008,20 lw 2 lc rgb \"%s\"\n",
+                    u->rows[i].erf, y + kinds[MEASURED].shift, kinds[MEASURED].colour);
     }
-    fprintf(f, "set key at screen 0.5, screen %.4f center bottom horizontal maxrows 2 noenhanced samplen 2 spacing 1.15 width 1 Left reverse\n", 14 / height);
+    fprintf(f,
+            "set key at screen 0.5, screen %.4f center bottom horizontal maxrows 2 noenhanced samplen 2 spacing 1.15 width 1 "
+            "Left reverse\n",
+            14 / height);
     for (int k = 0; k < KINDS; k++) {
         int any = 0;
 
@@ -222,8 +239,9 @@ static int write_fields(FILE *f, const char *stem, const void *figure, struct er
             any |= field_of(&u->rows[i], k) > 0;
         if (!any)
             continue;
-        fprintf(f, "%s $kind%d using 1:2%s with %s pt %d ps mark lw 2 lc rgb \"%s\" title '%s'", joint, k + 1, k == MEASURED ? ":3:4" : "",
-                k == MEASURED ? "xerrorbars" : "points", kinds[k].point, kinds[k].colour, kinds[k].title);
+        fprintf(f, "%s $kind%d using 1:2%s with %s pt %d ps mark lw 2 lc rgb \"%s\" title '%s'", joint, k + 1,
+                k == MEASURED ? ":3:4" : "", k == MEASURED ? "xerrorbars" : "points", kinds[k].point, kinds[k].colour,
+                kinds[k].title);
         joint = ", \\\n    ";
     }
     for (size_t i = 0; i < u->count; i++)
@@ -235,8 +253,8 @@ static int write_fields(FILE *f, const char *stem, const void *figure, struct er
     return 0;
 }
 
-int figure_fields(const char *folder, const char *stem, const struct field_row *rows, size_t count, const char *subtitle, const char *const *comments,
-                  const char *formats, struct error *e)
+int figure_fields(const char *folder, const char *stem, const struct field_row *rows, size_t count, const char *subtitle,
+                  const char *const *comments, const char *formats, struct error *e)
 {
     struct fields_figure figure = {rows, count, subtitle};
 

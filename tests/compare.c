@@ -19,7 +19,8 @@ static int by_kind(double got, double want)
     return 0;
 }
 
-static int compare(const char *what, const double *got, const double *want, const double *bound, size_t count, double absolute, double relative)
+static int compare(const char *what, const double *got, const double *want, const double *bound, size_t count, double absolute,
+                   double relative)
 {
     for (size_t i = 0; i < count; i++)
         if (by_kind(got[i], want[i]) < 0) {
@@ -29,8 +30,8 @@ static int compare(const char *what, const double *got, const double *want, cons
     for (size_t i = 0; i < count; i++) {
         double tolerance = bound ? relative * bound[i] : absolute + relative * fabs(want[i]);
         if (by_kind(got[i], want[i]) == 0 && !(fabs(got[i] - want[i]) <= tolerance)) {
-            print_error("%s[%zu] of %zu: got %.17g, want %.17g, difference %.3g (tolerance %.3g)\n", what, i, count, got[i], want[i], got[i] - want[i],
-                        tolerance);
+            print_error("%s[%zu] of %zu: got %.17g, want %.17g, difference %.3g (tolerance %.3g)\n", what, i, count, got[i],
+                        want[i], got[i] - want[i], tolerance);
             return -1;
         }
     }

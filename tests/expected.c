@@ -24,9 +24,10 @@ static void expect_one(const struct tensor *t, const char *path, const char *nam
     const char *hex = json_string_value(json_array_get(want, 2));
     if (!t)
         fail_msg("%s: tensor %s is missing", path, name);
-    if (strcmp(t->stored->name, json_string_value(json_array_get(want, 0))) || (size_t)t->rank != json_array_size(shape) || 2 * t->bytes != strlen(hex))
-        fail_msg("%s: tensor %s is %s of rank %d and %zu bytes (expected %s, %zu, %zu)", path, name, t->stored->name, t->rank, t->bytes,
-                 json_string_value(json_array_get(want, 0)), json_array_size(shape), strlen(hex) / 2);
+    if (strcmp(t->stored->name, json_string_value(json_array_get(want, 0))) || (size_t)t->rank != json_array_size(shape) ||
+        2 * t->bytes != strlen(hex))
+        fail_msg("%s: tensor %s is %s of rank %d and %zu bytes (expected %s, %zu, %zu)", path, name, t->stored->name, t->rank,
+                 t->bytes, json_string_value(json_array_get(want, 0)), json_array_size(shape), strlen(hex) / 2);
     for (int i = 0; i < t->rank; i++)
         if (t->shape[i] != (size_t)json_integer_value(json_array_get(shape, (size_t)i)))
             fail_msg("%s: tensor %s has size %zu in dimension %d", path, name, t->shape[i], i);
@@ -47,8 +48,7 @@ void expect_tensors(struct tensors *t, const char *path)
     if (!all)
         fail_msg("%s: %s", path, problem.text);
     assert_true(json_object_size(all) > 0);
-    json_object_foreach(all, name, want)
-        expect_one(tensors_find_any(t, name), path, name, want);
+    json_object_foreach(all, name, want) expect_one(tensors_find_any(t, name), path, name, want);
     if (tensors_count(t) != json_object_size(all))
         fail_msg("%s: %zu tensors (expected %zu)", path, tensors_count(t), json_object_size(all));
     json_decref(all);
@@ -60,7 +60,8 @@ void expect_same_tensors(struct tensors *a, struct tensors *b)
         fail_msg("%zu and %zu tensors", tensors_count(a), tensors_count(b));
     for (size_t i = 0; i < tensors_count(a); i++) {
         const struct tensor *x = tensors_at(a, i), *y = tensors_at(b, i);
-        if (strcmp(x->name, y->name) || x->stored != y->stored || x->rank != y->rank || memcmp(x->shape, y->shape, (size_t)x->rank * sizeof *x->shape))
+        if (strcmp(x->name, y->name) || x->stored != y->stored || x->rank != y->rank ||
+            memcmp(x->shape, y->shape, (size_t)x->rank * sizeof *x->shape))
             fail_msg("tensor %s and %s differ in name, type or shape", x->name, y->name);
         unsigned char *bytes_x = bytes_of(x), *bytes_y = bytes_of(y);
         if (memcmp(bytes_x, bytes_y, x->bytes))

@@ -56,8 +56,8 @@ struct golden *goldens_open(size_t *count)
     struct error e;
     if (csv_read("tests/goldens/cases.csv", &table, &e))
         fail_msg("%s", e.text);
-    int name = csv_column(&table, "case"), checkpoint = csv_column(&table, "checkpoint"), segments = csv_column(&table, "segments"),
-        length = csv_column(&table, "length");
+    int name = csv_column(&table, "case"), checkpoint = csv_column(&table, "checkpoint"),
+        segments = csv_column(&table, "segments"), length = csv_column(&table, "length");
     assert_true(name >= 0 && checkpoint >= 0 && segments >= 0 && length >= 0);
     struct golden *cases = calloc(table.rows + 1, sizeof *cases);
     assert_non_null(cases);

@@ -8,8 +8,8 @@
 struct golden {
     char name[64], checkpoint[256];
     size_t segments, length;
-    int32_t *ids;    /* [segments, length] */
-    double *norm;    /* [segments, length - 1] */
+    int32_t *ids; /* [segments, length] */
+    double *norm; /* [segments, length - 1] */
     double *logprob; /* [segments] */
 };
 

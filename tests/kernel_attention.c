@@ -18,12 +18,8 @@ double *attention_bias(const struct attention_case *c)
         for (int t = 0; t < c->positions; t++) {
             double *b = &bias[h * c->positions + t];
             switch (c->bias) {
-            case BIAS_GENTLE: /* ALiBi's slopes */
-                *b = -t * pow(2, -8.0 * (h + 1) / c->heads);
-                break;
-            case BIAS_STEEP: /* all but the nearest keys underflow: slopes 150, 75, ... */
-                *b = -t * (150.0 / (h + 1));
-                break;
+            case BIAS_GENTLE: /* ALiBi's slopes */ *b = -t * pow(2, -8.0 * (h + 1) / c->heads); break;
+            case BIAS_STEEP: /* all but the nearest keys underflow: slopes 150, 75, ... */ *b = -t * (150.0 / (h + 1)); break;
             case BIAS_HOLES: /* single distances masked, now and then the key's own */
                 if (t % 4 == 2 || (h == 1 && t == 0))
                     *b = -INFINITY;
@@ -36,8 +32,7 @@ double *attention_bias(const struct attention_case *c)
                 if (t >= 5)
                     *b = -INFINITY;
                 break;
-            default:
-                break;
+            default: break;
             }
         }
     }
@@ -83,11 +78,11 @@ static double largest_finite(const double *x, size_t n, double limit)
     return fmin(largest, limit);
 }
 
-/* Errors in units of roundoff. By Cauchy and Schwarz |q.k| <= Q K and |do.v| <= D V with the largest row norms, and a score z is wrong by a few
- * roundings of 1 + |z|; terms of a score further than 100 below the largest do not count, since their p is below 1e-43. p is then wrong by as much
- * relative to itself, which gives
- *     o: V      lse: 1      dp: D V      dq: D V slope K      dk: W D V slope Q      dv: W D
- * with slope = |dz / d q.k| and W the largest sum of one key's p over the queries (of all query heads that share it). */
+/* Errors in units of roundoff. By Cauchy and Schwarz |q.k| <= Q K and |do.v| <= D V with the largest row norms, and a score z is
+ * wrong by a few roundings of 1 + |z|; terms of a score further than 100 below the largest do not count, since their p is below
+ * 1e-43. p is then wrong by as much relative to itself, which gives o: V      lse: 1      dp: D V      dq: D V slope K      dk: W
+ * D V slope Q      dv: W D with slope = |dz / d q.k| and W the largest sum of one key's p over the queries (of all query heads
+ * that share it). */
 static void attention_bounds(struct outputs *o, const struct attention_shape *s, double Q, double K, double V, double D, double W)
 {
     size_t table = (size_t)s->heads * (size_t)s->positions, size = (size_t)s->head_size, kv_width = (size_t)s->kv_heads * size;
@@ -113,13 +108,21 @@ struct outputs run_attention(struct kernels *k, const struct attention_case *c, 
     struct outputs o = {.segments = c->segments};
     size_t size = (size_t)c->head_size, q_each = (size_t)c->queries * (size_t)c->heads * size, S = (size_t)c->segments;
     size_t kv_each = (size_t)c->keys * 2 * (size_t)c->kv_heads * size, lse_each = (size_t)c->heads * (size_t)c->queries;
-    double *q = random_segments(c->segments, c->first, q_each, 1, c->size), *kv = random_segments(c->segments, c->first, kv_each, 2, c->size);
+    double *q = random_segments(c->segments, c->first, q_each, 1, c->size),
+           *kv = random_segments(c->segments, c->first, kv_each, 2, c->size);
     double *d_o = random_segments(c->segments, c->first, q_each, 3, c->d_o);
     double *bias = attention_bias(c), *multiplier = attention_multiplier(c), *key_bias = attention_key_bias(c);
     for (size_t i = 0; c->d_o == 0 && i < S * q_each; i++)
         d_o[i] = 1;
-    struct attention_shape shape = {.heads = c->heads, .kv_heads = c->kv_heads, .head_size = c->head_size, .positions = c->positions, .window = c->window,
-                                    .scale = 1 / sqrt((double)c->head_size), .soft_cap = c->soft_cap, .bias = bias, .multiplier = multiplier,
+    struct attention_shape shape = {.heads = c->heads,
+                                    .kv_heads = c->kv_heads,
+                                    .head_size = c->head_size,
+                                    .positions = c->positions,
+                                    .window = c->window,
+                                    .scale = 1 / sqrt((double)c->head_size),
+                                    .soft_cap = c->soft_cap,
+                                    .bias = bias,
+                                    .multiplier = multiplier,
                                     .key_bias = key_bias};
     struct error e;
     struct attention *a = k->attention_create(k, &shape, &e);
@@ -147,7 +150,8 @@ struct outputs run_attention(struct kernels *k, const struct attention_case *c, 
                 W = fmax(W, weight.array[3].value[i]);
         outputs_free(&weight);
         double K = largest_norm(kv, S * kv_each / size, size); /* of keys and values alike */
-        attention_bounds(&o, &shape, largest_norm(q, S * q_each / size, size), K, K, largest_norm(d_o, S * q_each / size, size), W);
+        attention_bounds(&o, &shape, largest_norm(q, S * q_each / size, size), K, K, largest_norm(d_o, S * q_each / size, size),
+                         W);
     }
     k->destroy(k, bq);
     k->destroy(k, bkv);

@@ -123,22 +123,26 @@ static void absolute(double *x, size_t n)
 struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    size_t in = (size_t)c->in, out = (size_t)c->out, x_each = (size_t)c->rows * in, y_each = (size_t)c->rows * out, S = (size_t)c->segments;
+    size_t in = (size_t)c->in, out = (size_t)c->out, x_each = (size_t)c->rows * in, y_each = (size_t)c->rows * out,
+           S = (size_t)c->segments;
     struct rows rows = {c->segments, c->rows};
     double *x = random_segments(c->segments, c->first, x_each, 1, 1), *dy = random_segments(c->segments, c->first, y_each, 2, 1);
-    double *y0 = random_segments(c->segments, c->first, y_each, 3, 1), *dx0 = random_segments(c->segments, c->first, x_each, 4, 1);
+    double *y0 = random_segments(c->segments, c->first, y_each, 3, 1),
+           *dx0 = random_segments(c->segments, c->first, x_each, 4, 1);
     double *w = random_values(in * out, 5, 0.25), *b = c->bias ? random_values(out, 6, 1) : NULL;
     for (int pass = 0; pass <= bounds; pass++) { /* the second on absolute values: the size of every sum */
         struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * x_each), *by = buffer_of(k, ROLE_RESIDUAL, y0, S * y_each);
         struct buffer *bdy = buffer_of(k, ROLE_ACTIVATION, dy, S * y_each), *bdx = buffer_of(k, ROLE_ACTIVATION, dx0, S * x_each);
-        struct weight *weight = weight_of(k, WEIGHT_MATRIX, w, out, in), *bias = b ? weight_of(k, WEIGHT_VECTOR, b, out, 1) : NULL;
+        struct weight *weight = weight_of(k, WEIGHT_MATRIX, w, out, in),
+                      *bias = b ? weight_of(k, WEIGHT_VECTOR, b, out, 1) : NULL;
         k->linear(k, by, bx, weight, bias, rows, c->accumulate);
         k->linear_reverse(k, bdx, bdy, weight, rows, c->accumulate);
         if (pass == 0) {
             collect(&o, k, "linear y", by, y_each, bounds);
             collect(&o, k, "linear dx", bdx, x_each, bounds);
         } else {
-            /* n products and sums: the error grows as sqrt(n) for rounding errors of either sign, and a few more for bias and accumulation */
+            /* n products and sums: the error grows as sqrt(n) for rounding errors of either sign, and a few more for bias and
+             * accumulation */
             k->read(k, o.array[0].bound, by, 0, S * y_each);
             k->read(k, o.array[1].bound, bdx, 0, S * x_each);
             for (size_t i = 0; i < S * y_each; i++)
@@ -152,16 +156,19 @@ struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bo
         k->destroy(k, bdy);
         k->weight_free(k, weight);
         k->weight_free(k, bias);
-        absolute(x, S * x_each), absolute(y0, S * y_each), absolute(dy, S * y_each), absolute(dx0, S * x_each), absolute(w, in * out), absolute(b, out);
+        absolute(x, S * x_each), absolute(y0, S * y_each), absolute(dy, S * y_each), absolute(dx0, S * x_each),
+            absolute(w, in * out), absolute(b, out);
     }
     free(x), free(dy), free(y0), free(dx0), free(w), free(b);
     return o;
 }
 
-/* Bounds for `count` norms of `width` numbers each, one behind the other: u = (x - mean) f is wrong by a few roundings of x f; everything else follows from u
- * and the size of g. With NORM_LENGTH |sum g u| may be sqrt(width) times the size of g, with the others |mean g u| at most that size. */
-static void bound_norms(struct output *y, struct output *st, struct output *dx, const double *x, const double *dy, const double *dx0, const double *scale,
-                        const double *shift, enum norm_kind kind, size_t count, size_t width)
+/* Bounds for `count` norms of `width` numbers each, one behind the other: u = (x - mean) f is wrong by a few roundings of x f;
+ * everything else follows from u and the size of g. With NORM_LENGTH |sum g u| may be sqrt(width) times the size of g, with the
+ * others |mean g u| at most that size. */
+static void bound_norms(struct output *y, struct output *st, struct output *dx, const double *x, const double *dy,
+                        const double *dx0, const double *scale, const double *shift, enum norm_kind kind, size_t count,
+                        size_t width)
 {
     for (size_t r = 0; r < count; r++) {
         double factor = st->value[2 * r + 1], size = largest(x + r * width, width), u = 1 + size * factor, g = 0;
@@ -181,10 +188,12 @@ static void bound_norms(struct output *y, struct output *st, struct output *dx, 
 struct outputs run_norm(struct kernels *k, const struct norm_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->width, count = (size_t)c->rows, each = count * width, S = (size_t)c->segments, given = c->vectors == VECTORS_FULL ? width : 1;
+    size_t width = (size_t)c->width, count = (size_t)c->rows, each = count * width, S = (size_t)c->segments,
+           given = c->vectors == VECTORS_FULL ? width : 1;
     struct rows rows = {c->segments, c->rows};
     double *x = random_segments(c->segments, c->first, each, 1, 0.5), *dy = random_segments(c->segments, c->first, each, 2, 1);
-    double *dx0 = random_segments(c->segments, c->first, each, 3, 1), *scale = random_values(width, 4, 1), *shift = random_values(width, 5, 1);
+    double *dx0 = random_segments(c->segments, c->first, each, 3, 1), *scale = random_values(width, 4, 1),
+           *shift = random_values(width, 5, 1);
     for (size_t i = 0; i < S * each; i++)
         x[i] = (double)(float)(x[i] + c->mean);
     for (size_t i = 0; i < width && c->vectors != VECTORS_FULL; i++) {
@@ -199,7 +208,8 @@ struct outputs run_norm(struct kernels *k, const struct norm_case *c, int bounds
     struct norm norm = {c->kind, c->epsilon > 0 ? c->epsilon : 1e-5, w, b};
     k->norm(k, by, statistics, bx, &norm, rows, c->width);
     k->norm_reverse(k, bdx, bdy, bx, statistics, &norm, rows, c->width, c->accumulate);
-    struct output *y = collect(&o, k, "norm y", by, each, bounds), *st = collect(&o, k, "norm statistics", statistics, 2 * count, bounds);
+    struct output *y = collect(&o, k, "norm y", by, each, bounds),
+                  *st = collect(&o, k, "norm statistics", statistics, 2 * count, bounds);
     struct output *dx = collect(&o, k, "norm dx", bdx, each, bounds);
     if (bounds)
         bound_norms(y, st, dx, x, dy, dx0, scale, shift, c->kind, S * count, width);
@@ -223,18 +233,24 @@ static double *heads_of(const double *rows, size_t count, size_t heads, size_t s
 struct outputs run_norm_heads(struct kernels *k, const struct heads_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->width, heads = (size_t)c->heads, size = (size_t)c->head_size, count = (size_t)c->rows, each = count * width;
+    size_t width = (size_t)c->width, heads = (size_t)c->heads, size = (size_t)c->head_size, count = (size_t)c->rows,
+           each = count * width;
     size_t S = (size_t)c->segments, n = S * each;
     struct rows rows = {c->segments, c->rows};
     double *x = random_segments(c->segments, c->first, each, 1, 0.5), *dy = random_segments(c->segments, c->first, each, 2, 1);
-    double *y0 = random_segments(c->segments, c->first, each, 3, 1), *scale = random_values(size, 4, 1), *shift = random_values(size, 5, 1);
-    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n), *bdy = buffer_of(k, ROLE_ACTIVATION, dy, n), *by = buffer_of(k, ROLE_ACTIVATION, y0, n);
-    struct buffer *bdx = c->alias ? bdy : buffer_of(k, ROLE_ACTIVATION, dy, n), *statistics = buffer_new(k, ROLE_STATISTIC, S * count * heads * 2);
-    struct weight *w = weight_of(k, WEIGHT_VECTOR, scale, size, 1), *b = c->shift ? weight_of(k, WEIGHT_VECTOR, shift, size, 1) : NULL;
+    double *y0 = random_segments(c->segments, c->first, each, 3, 1), *scale = random_values(size, 4, 1),
+           *shift = random_values(size, 5, 1);
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n), *bdy = buffer_of(k, ROLE_ACTIVATION, dy, n),
+                  *by = buffer_of(k, ROLE_ACTIVATION, y0, n);
+    struct buffer *bdx = c->alias ? bdy : buffer_of(k, ROLE_ACTIVATION, dy, n),
+                  *statistics = buffer_new(k, ROLE_STATISTIC, S * count * heads * 2);
+    struct weight *w = weight_of(k, WEIGHT_VECTOR, scale, size, 1),
+                  *b = c->shift ? weight_of(k, WEIGHT_VECTOR, shift, size, 1) : NULL;
     struct norm norm = {c->kind, 1e-5, w, b};
     k->norm_heads(k, by, statistics, bx, &norm, rows, c->heads, c->head_size, c->width);
     k->norm_heads_reverse(k, bdx, bdy, bx, statistics, &norm, rows, c->heads, c->head_size, c->width);
-    struct output *y = collect(&o, k, "norm_heads y", by, each, bounds), *st = collect(&o, k, "norm_heads statistics", statistics, 2 * count * heads, bounds);
+    struct output *y = collect(&o, k, "norm_heads y", by, each, bounds),
+                  *st = collect(&o, k, "norm_heads statistics", statistics, 2 * count * heads, bounds);
     struct output *dx = collect(&o, k, "norm_heads dx", bdx, each, bounds);
     if (bounds) {
         /* of the heads one behind the other, then put back; what lies behind a row's heads is as it was: bound 0 */
@@ -282,11 +298,13 @@ struct outputs run_activation(struct kernels *k, const struct activation_case *c
     struct outputs o = {.segments = c->segments};
     size_t each = (size_t)c->rows * (size_t)c->width, n = (size_t)c->segments * each;
     struct rows rows = {c->segments, c->rows};
-    double *up = random_segments(c->segments, c->first, each, 1, c->size), *gate = random_segments(c->segments, c->first, each, 2, c->size);
+    double *up = random_segments(c->segments, c->first, each, 1, c->size),
+           *gate = random_segments(c->segments, c->first, each, 2, c->size);
     double *da = random_segments(c->segments, c->first, each, 3, 1);
     struct buffer *bu = buffer_of(k, ROLE_ACTIVATION, up, n), *bg = c->gated ? buffer_of(k, ROLE_ACTIVATION, gate, n) : NULL;
     struct buffer *bda = buffer_of(k, ROLE_ACTIVATION, da, n), *bdg = c->gated ? buffer_new(k, ROLE_ACTIVATION, n) : NULL;
-    struct buffer *bdu = c->alias ? bda : buffer_new(k, ROLE_ACTIVATION, n), *ba = c->alias ? bu : buffer_new(k, ROLE_ACTIVATION, n);
+    struct buffer *bdu = c->alias ? bda : buffer_new(k, ROLE_ACTIVATION, n),
+                  *ba = c->alias ? bu : buffer_new(k, ROLE_ACTIVATION, n);
     k->activate_reverse(k, bdu, bdg, bda, bu, bg, c->kind, rows, c->width);
     k->activate(k, ba, bu, bg, c->kind, rows, c->width);
     if (!c->alias) {
@@ -296,7 +314,8 @@ struct outputs run_activation(struct kernels *k, const struct activation_case *c
     struct output *a = collect(&o, k, "activate a", ba, each, bounds), *du = collect(&o, k, "activate d_up", bdu, each, bounds);
     struct output *dg = c->gated ? collect(&o, k, "activate d_gate", bdg, each, bounds) : NULL;
     for (size_t i = 0; bounds && i < n; i++) {
-        /* act(z) and act'(z) come from factors of size |z| and 1 + |z| times a sigmoid, tanh or erf that is good to a few roundings */
+        /* act(z) and act'(z) come from factors of size |z| and 1 + |z| times a sigmoid, tanh or erf that is good to a few
+         * roundings */
         double z = fabs(c->gated ? gate[i] : up[i]), other = c->gated ? fabs(up[i]) : 1;
         a->bound[i] = 8 * z * other;
         du->bound[i] = 8 * fabs(da[i]) * (c->gated ? z : 1 + z);
@@ -338,14 +357,22 @@ struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int boun
     /* two more dimensions in a row than its heads have: they stay as they are */
     size_t width = (size_t)c->heads * (size_t)c->head_size + 2, each = (size_t)c->rows * width, n = (size_t)c->segments * each;
     size_t pairs = (size_t)c->rotary_size / 2, angles = (size_t)c->positions * pairs;
-    double *x = random_segments(c->segments, c->first, each, 1, 1), *cosine = allocate(angles * sizeof(double)), *sine = allocate(angles * sizeof(double));
+    double *x = random_segments(c->segments, c->first, each, 1, 1), *cosine = allocate(angles * sizeof(double)),
+           *sine = allocate(angles * sizeof(double));
     for (size_t i = 0; i < angles; i++) {
         double angle = (double)(i / pairs) * pow(10000, -2.0 * (double)(i % pairs) / c->rotary_size);
         cosine[i] = cos(angle);
         sine[i] = sin(angle);
     }
-    struct attention_shape shape = {.heads = c->heads, .kv_heads = c->heads, .head_size = c->head_size, .positions = c->positions, .scale = 1,
-                                    .rotary_size = c->rotary_size, .pairing = c->pairing, .cosine = cosine, .sine = sine};
+    struct attention_shape shape = {.heads = c->heads,
+                                    .kv_heads = c->heads,
+                                    .head_size = c->head_size,
+                                    .positions = c->positions,
+                                    .scale = 1,
+                                    .rotary_size = c->rotary_size,
+                                    .pairing = c->pairing,
+                                    .cosine = cosine,
+                                    .sine = sine};
     struct error e;
     struct attention *a = k->attention_create(k, &shape, &e);
     if (!a)
@@ -355,7 +382,8 @@ struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int boun
     k->rotate(k, turned, a, rows, c->heads, (int)width, 1);
     k->tail(k, back, turned, c->segments, c->rows, c->rows, (int)width);
     k->rotate(k, back, a, rows, c->heads, (int)width, -1);
-    struct output *t = collect(&o, k, "rotate turned", turned, each, bounds), *b = collect(&o, k, "rotate back", back, each, bounds);
+    struct output *t = collect(&o, k, "rotate turned", turned, each, bounds),
+                  *b = collect(&o, k, "rotate back", back, each, bounds);
     for (size_t i = 0; bounds && i < n; i++)
         t->bound[i] = 4 * 4, b->bound[i] = 8 * 4;
     k->attention_free(k, a);
@@ -366,7 +394,8 @@ struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int boun
 struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    size_t width = (size_t)c->heads * (size_t)c->head_size, count = (size_t)c->rows, each = count * width, S = (size_t)c->segments, to = (count + 1) / 2;
+    size_t width = (size_t)c->heads * (size_t)c->head_size, count = (size_t)c->rows, each = count * width,
+           S = (size_t)c->segments, to = (count + 1) / 2;
     double *x = random_segments(c->segments, c->first, each, 1, 1), *y = random_segments(c->segments, c->first, each, 2, 1);
     struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, x, S * each);
     struct buffer *norms = buffer_new(k, ROLE_STATISTIC, S * count), *short_x = buffer_new(k, ROLE_RESIDUAL, S * to * width);
@@ -391,7 +420,8 @@ struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds
 {
     struct outputs o = {.segments = c->segments};
     size_t width = (size_t)c->width, V = (size_t)c->vocabulary, S = (size_t)c->segments;
-    double *x = random_segments(c->segments, c->first, width, 1, c->size), *w = random_values(V * width, 2, 0.5), *b = random_values(V, 3, 1);
+    double *x = random_segments(c->segments, c->first, width, 1, c->size), *w = random_values(V * width, 2, 0.5),
+           *b = random_values(V, 3, 1);
     int32_t *target = allocate(S * sizeof *target);
     for (size_t s = 0; s < S; s++)
         target[s] = (int32_t)((7 * (s + (size_t)c->first) + V - 1) % V);
@@ -408,7 +438,8 @@ struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds
         w_norm = fmax(w_norm, sqrt(squares));
     }
     for (size_t s = 0; bounds && s < S; s++) {
-        /* a logit is wrong by a few roundings of |x| |w|; p by that relative to itself; the two halves of the gradient have the size of w */
+        /* a logit is wrong by a few roundings of |x| |w|; p by that relative to itself; the two halves of the gradient have the
+         * size of w */
         double squares = 0;
         for (size_t i = 0; i < width; i++)
             squares += x[s * width + i] * x[s * width + i];
@@ -429,11 +460,13 @@ struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c, 
 {
     struct outputs o = {.segments = c->segments};
     size_t width = (size_t)c->width, V = (size_t)c->vocabulary, count = (size_t)c->rows, n = (size_t)c->segments * count;
-    double *x = random_segments(c->segments, c->first, count * width, 1, c->size), *w = random_values(V * width, 2, 0.5), *b = random_values(V, 3, 1);
+    double *x = random_segments(c->segments, c->first, count * width, 1, c->size), *w = random_values(V * width, 2, 0.5),
+           *b = random_values(V, 3, 1);
     int32_t *target = allocate(n * sizeof *target);
     for (size_t r = 0; r < n; r++)
         target[r] = (int32_t)((7 * (r + (size_t)c->first * count) + V - 1) % V);
-    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n * width), *logprob = buffer_new(k, ROLE_STATISTIC, n), *targets = index_of(k, target, n);
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n * width), *logprob = buffer_new(k, ROLE_STATISTIC, n),
+                  *targets = index_of(k, target, n);
     struct weight *table = weight_of(k, WEIGHT_TABLE, w, V, width), *bias = c->bias ? weight_of(k, WEIGHT_VECTOR, b, V, 1) : NULL;
     k->head_rows(k, logprob, bx, table, bias, targets, c->soft_cap, (struct rows){c->segments, c->rows}, c->width);
     struct output *lp = collect(&o, k, "head_rows logprob", logprob, count, bounds);
@@ -462,7 +495,8 @@ struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c, 
 struct outputs run_join(struct kernels *k, const struct join_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
-    size_t S = (size_t)c->segments, width = (size_t)c->width, before = (size_t)c->before * width, behind = (size_t)c->behind * width;
+    size_t S = (size_t)c->segments, width = (size_t)c->width, before = (size_t)c->before * width,
+           behind = (size_t)c->behind * width;
     double *a = random_segments(c->segments, c->first, before, 1, 1), *b = random_segments(c->segments, c->first, behind, 2, 1);
     struct buffer *ba = buffer_of(k, ROLE_ACTIVATION, a, S * before), *bb = buffer_of(k, ROLE_ACTIVATION, b, S * behind);
     struct buffer *joined = buffer_new(k, ROLE_ACTIVATION, S * (before + behind));

@@ -1,14 +1,15 @@
-/* Runs one operation of a kernel set, forward and reverse, on inputs made from a seed, so that sets can be compared with each other and with goldens.
+/* Runs one operation of a kernel set, forward and reverse, on inputs made from a seed, so that sets can be compared with each
+ * other and with goldens.
  *
- * Inputs are multiples of 2^-23 below 2 in size times a power of two, so exact in float. The inputs of a segment depend on its number alone: a
- * case may be run for segments first .. first + segments - 1 only. */
+ * Inputs are multiples of 2^-23 below 2 in size times a power of two, so exact in float. The inputs of a segment depend on its
+ * number alone: a case may be run for segments first .. first + segments - 1 only. */
 #ifndef REACH_TESTS_KERNEL_RUN_H
 #define REACH_TESTS_KERNEL_RUN_H
 
 #include "kernels/ops.h"
 
-/* What a run gave: up to four arrays, each [segments, each]. `bound`: an element's rounding error, in units of roundoff (2^-24 for f32), stays below
- * this. */
+/* What a run gave: up to four arrays, each [segments, each]. `bound`: an element's rounding error, in units of roundoff (2^-24
+ * for f32), stays below this. */
 struct outputs {
     int segments, count;
     struct output {
@@ -26,7 +27,7 @@ struct norm_case {
     int segments, first, rows, width;
     enum norm_kind kind;
     int shift, accumulate;
-    double mean;    /* added to x: a large mean against a small spread */
+    double mean; /* added to x: a large mean against a small spread */
     double epsilon; /* 0: 1e-5 */
     enum { VECTORS_FULL, VECTORS_ONE, VECTORS_NONE } vectors; /* scale and shift: [width], [1], or no scale */
 };
@@ -43,7 +44,7 @@ struct activation_case {
     int segments, first, rows, width;
     enum activation kind;
     int gated, alias; /* alias: a is up, d_up is da */
-    double size;      /* inputs are below 2 size */
+    double size; /* inputs are below 2 size */
 };
 /* embed, rotate (forward, and forward then back), row_norms, add, tail and tail_reverse */
 struct rows_case {
@@ -67,30 +68,31 @@ struct attention_case {
     int segments, first, heads, kv_heads, head_size, positions, keys, queries, window;
     enum bias_kind bias;
     int multiplier, key_bias; /* key_bias 2: with -inf entries */
-    double soft_cap, size;    /* q, k below 2 size */
-    double d_o;               /* factor on the output's gradient, a power of two; 0: one everywhere */
+    double soft_cap, size; /* q, k below 2 size */
+    double d_o; /* factor on the output's gradient, a power of two; 0: one everywhere */
 };
 
 /* Each runs forward and reverse on set k. With `bounds`, k must be the f64 reference. A set's error fails the test. */
-struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bounds);                /* y, dx */
-struct outputs run_norm(struct kernels *k, const struct norm_case *c, int bounds);                    /* y, statistics, dx */
-struct outputs run_norm_heads(struct kernels *k, const struct heads_case *c, int bounds);             /* y, statistics, dx */
-struct outputs run_clip(struct kernels *k, const struct clip_case *c, int bounds);                    /* x, dx */
-struct outputs run_activation(struct kernels *k, const struct activation_case *c, int bounds);        /* a, d_up, d_gate */
-struct outputs run_embed(struct kernels *k, const struct rows_case *c, int bounds);                   /* x */
-struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int bounds);                  /* turned, back */
-struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bounds);                   /* norms, add, tail, tail_reverse */
-struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds);                    /* dx, logprob */
-struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c, int bounds);          /* logprob */
-struct outputs run_join(struct kernels *k, const struct join_case *c, int bounds);                    /* joined */
-struct outputs run_attention(struct kernels *k, const struct attention_case *c, int bounds);          /* o, lse, dq, dkv */
+struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bounds); /* y, dx */
+struct outputs run_norm(struct kernels *k, const struct norm_case *c, int bounds); /* y, statistics, dx */
+struct outputs run_norm_heads(struct kernels *k, const struct heads_case *c, int bounds); /* y, statistics, dx */
+struct outputs run_clip(struct kernels *k, const struct clip_case *c, int bounds); /* x, dx */
+struct outputs run_activation(struct kernels *k, const struct activation_case *c, int bounds); /* a, d_up, d_gate */
+struct outputs run_embed(struct kernels *k, const struct rows_case *c, int bounds); /* x */
+struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int bounds); /* turned, back */
+struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bounds); /* norms, add, tail, tail_reverse */
+struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds); /* dx, logprob */
+struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c, int bounds); /* logprob */
+struct outputs run_join(struct kernels *k, const struct join_case *c, int bounds); /* joined */
+struct outputs run_attention(struct kernels *k, const struct attention_case *c, int bounds); /* o, lse, dq, dkv */
 
 /* The tables of an attention case, [heads, positions]; NULL when it has none. Caller frees. */
 double *attention_bias(const struct attention_case *c);
 double *attention_multiplier(const struct attention_case *c);
 double *attention_key_bias(const struct attention_case *c);
 
-/* n values scale * (m 2^-23), |m| < 2^24, the same for the same seed everywhere (tests/goldens/kernels/make.py has the same). Caller frees. */
+/* n values scale * (m 2^-23), |m| < 2^24, the same for the same seed everywhere (tests/goldens/kernels/make.py has the same).
+ * Caller frees. */
 double *random_values(size_t n, unsigned seed, double scale);
 /* [segments, each]: segment s has the values of seed + 1000 (first + s). */
 double *random_segments(int segments, int first, size_t each, unsigned seed, double scale);

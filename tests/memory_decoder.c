@@ -45,13 +45,20 @@ static view tensor(struct memory_model *m, size_t rows, size_t columns, float me
                 ((float *)(void *)data)[i] = x;
         }
     }
-    return (view){.data = data, .type = m->type, .groups = 1, .rows = rows, .columns = columns, .row_stride = columns, .column_stride = 1};
+    return (view){
+        .data = data, .type = m->type, .groups = 1, .rows = rows, .columns = columns, .row_stride = columns, .column_stride = 1};
 }
 
 /* The same with rows and columns exchanged. */
 static view transposed(view v)
 {
-    return (view){.data = v.data, .type = v.type, .groups = 1, .rows = v.columns, .columns = v.rows, .row_stride = 1, .column_stride = v.columns};
+    return (view){.data = v.data,
+                  .type = v.type,
+                  .groups = 1,
+                  .rows = v.columns,
+                  .columns = v.rows,
+                  .row_stride = 1,
+                  .column_stride = v.columns};
 }
 
 /* Rows first .. first + count - 1. */
@@ -205,7 +212,10 @@ static int set_scores(struct decoder *d, const struct memory_shape *s, struct er
         bias = d->formulas[0];
     }
     for (int l = 0; l < d->layers; l++)
-        d->blocks[l].score = (struct score){.scale = 1 / sqrt((double)d->head_size), .window = s->window, .bias = bias, .key_bias_type = ELEMENT_F64,
+        d->blocks[l].score = (struct score){.scale = 1 / sqrt((double)d->head_size),
+                                            .window = s->window,
+                                            .bias = bias,
+                                            .key_bias_type = ELEMENT_F64,
                                             .key_bias_scale = 1};
     return 0;
 }
@@ -222,7 +232,8 @@ struct decoder *memory_decoder(const struct memory_shape *s, struct error *e)
     m->type = s->kind == MEMORY_LLAMA ? ELEMENT_BF16 : ELEMENT_F32;
     snprintf(d->family, sizeof d->family, "%s", names[s->kind]);
     snprintf(d->path, sizeof d->path, "random %s", names[s->kind]);
-    d->vocabulary = s->vocabulary, d->hidden = d->embedding_width = s->hidden, d->layers = s->layers, d->heads = s->heads, d->mlp = s->mlp;
+    d->vocabulary = s->vocabulary, d->hidden = d->embedding_width = s->hidden, d->layers = s->layers, d->heads = s->heads,
+    d->mlp = s->mlp;
     d->kv_heads = s->kind == MEMORY_LLAMA ? s->kv_heads : s->heads;
     d->head_size = s->hidden / s->heads;
     d->embedding_scale = 1;
@@ -242,8 +253,8 @@ struct decoder *memory_decoder(const struct memory_shape *s, struct error *e)
         goto failed;
     }
     fill(m, s);
-    if ((s->kind == MEMORY_NEOX && set_rotary(d, d->head_size / 4 / 2 * 2, e)) || (s->kind == MEMORY_LLAMA && set_rotary(d, d->head_size / 2 * 2,
-        e)) || set_scores(d, s, e))
+    if ((s->kind == MEMORY_NEOX && set_rotary(d, d->head_size / 4 / 2 * 2, e)) ||
+        (s->kind == MEMORY_LLAMA && set_rotary(d, d->head_size / 2 * 2, e)) || set_scores(d, s, e))
         goto failed;
     return d;
 failed:

@@ -1,4 +1,5 @@
-/* The program as a user meets it: $REACH is spawned in a folder of the test's own, and what it prints and returns is kept. For tests of verbs. */
+/* The program as a user meets it: $REACH is spawned in a folder of the test's own, and what it prints and returns is kept. For
+ * tests of verbs. */
 #ifndef REACH_TESTS_PROGRAM_H
 #define REACH_TESTS_PROGRAM_H
 
@@ -6,11 +7,11 @@
 
 #include <sys/types.h>
 
-extern char *base;  /* the folder of all tests: models, texts, results */
+extern char *base; /* the folder of all tests: models, texts, results */
 extern char *built; /* the folder that $REACH was built in */
 
 struct outcome {
-    int status;      /* exit status; -N: ended by signal N */
+    int status; /* exit status; -N: ended by signal N */
     char *out, *err; /* owned */
 };
 void outcome_free(struct outcome *o);
@@ -21,8 +22,8 @@ int program_close(void **state);
 
 /* BASE/NAME in one of a few rotating buffers. */
 const char *at(const char *format, ...) PRINTF_LIKE(1, 2);
-/* Starts `reach LINE` in BASE, LINE divided at blanks (`~` in a word stands for a blank), its output going to BASE/stdout and stderr. `path` NULL: PATH
- * as it is. */
+/* Starts `reach LINE` in BASE, LINE divided at blanks (`~` in a word stands for a blank), its output going to BASE/stdout and
+ * stderr. `path` NULL: PATH as it is. */
 pid_t start(const char *line, const char *path);
 /* Waits for it. */
 struct outcome finish(pid_t child);
@@ -31,8 +32,8 @@ struct outcome reach(const char *line);
 
 int lines(const char *text);
 int exists(const char *path);
-/* Runs LINE, which must end with `status`: holding `said` in what it prints, or, if `status` is not 0, printing nothing but one line on standard error
- * that holds `said`. */
+/* Runs LINE, which must end with `status`: holding `said` in what it prints, or, if `status` is not 0, printing nothing but one
+ * line on standard error that holds `said`. */
 void expect(const char *line, int status, const char *said);
 
 #endif

@@ -169,8 +169,10 @@ static void test_signal(void **state)
     if (child == 0) {
         struct atomic_file a, b, done;
         signal(SIGTERM, remove_and_leave);
-        if (atomic_open(&a, scratch_path(scratch_folder, "a"), NULL) || atomic_open(&b, scratch_path(scratch_folder, "b"), NULL) ||
-            atomic_open(&done, scratch_path(scratch_folder, "done"), NULL) || atomic_commit(&done, NULL) || scratch_count(scratch_folder) != 3)
+        if (atomic_open(&a, scratch_path(scratch_folder, "a"), NULL) ||
+            atomic_open(&b, scratch_path(scratch_folder, "b"), NULL) ||
+            atomic_open(&done, scratch_path(scratch_folder, "done"), NULL) || atomic_commit(&done, NULL) ||
+            scratch_count(scratch_folder) != 3)
             _exit(1);
         raise(SIGTERM);
         _exit(2);
@@ -284,15 +286,9 @@ static void test_lock_race(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_commit),
-        cmocka_unit_test(test_relative_path),
-        cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_refused_places),
-        cmocka_unit_test(test_named),
-        cmocka_unit_test(test_signal),
-        cmocka_unit_test(test_slots),
-        cmocka_unit_test(test_folder_make),
-        cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_commit),         cmocka_unit_test(test_relative_path), cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_refused_places), cmocka_unit_test(test_named),         cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_slots),          cmocka_unit_test(test_folder_make),   cmocka_unit_test(test_lock),
         cmocka_unit_test(test_lock_race),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

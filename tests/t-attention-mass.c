@@ -35,8 +35,8 @@ static const struct mass_case cases[] = {
 };
 
 /* mass [segments, heads, keys] by the definition, in double. */
-static void plain(double *mass, const struct attention_case *c, int counted, const double *q, const double *kv, const double *bias, const double *multiplier,
-                  const double *key_bias)
+static void plain(double *mass, const struct attention_case *c, int counted, const double *q, const double *kv,
+                  const double *bias, const double *multiplier, const double *key_bias)
 {
     size_t size = (size_t)c->head_size, kv_width = (size_t)c->kv_heads * size;
     double p[512];
@@ -48,7 +48,8 @@ static void plain(double *mass, const struct attention_case *c, int counted, con
                 int own = c->keys - c->queries + r;
                 double largest = -INFINITY, sum = 0;
                 for (int j = 0; j <= own; j++) {
-                    const double *key = kv + ((size_t)s * (size_t)c->keys + (size_t)j) * 2 * kv_width + (size_t)(h * c->kv_heads / c->heads) * size;
+                    const double *key = kv + ((size_t)s * (size_t)c->keys + (size_t)j) * 2 * kv_width +
+                                        (size_t)(h * c->kv_heads / c->heads) * size;
                     size_t table = (size_t)h * (size_t)c->positions;
                     double z = 0;
                     for (size_t i = 0; i < size; i++)
@@ -77,13 +78,15 @@ static double *run(struct kernels *k, const struct mass_case *m, double *q, doub
 {
     const struct attention_case *c = &m->a;
     size_t S = (size_t)c->segments, q_count = S * (size_t)c->queries * (size_t)c->heads * (size_t)c->head_size;
-    size_t kv_count = S * (size_t)c->keys * 2 * (size_t)c->kv_heads * (size_t)c->head_size, count = S * (size_t)c->heads * (size_t)c->keys;
+    size_t kv_count = S * (size_t)c->keys * 2 * (size_t)c->kv_heads * (size_t)c->head_size,
+           count = S * (size_t)c->heads * (size_t)c->keys;
     struct error e;
     struct attention *a = k->attention_create(k, shape, &e);
     if (!a)
         fail_msg("%s: %s", k->name, e.text);
     struct buffer *bq = buffer_of(k, ROLE_ACTIVATION, q, q_count), *bkv = buffer_of(k, ROLE_ACTIVATION, kv, kv_count);
-    struct buffer *bo = buffer_new(k, ROLE_ACTIVATION, q_count), *lse = buffer_new(k, ROLE_STATISTIC, S * (size_t)c->heads * (size_t)c->queries);
+    struct buffer *bo = buffer_new(k, ROLE_ACTIVATION, q_count),
+                  *lse = buffer_new(k, ROLE_STATISTIC, S * (size_t)c->heads * (size_t)c->queries);
     struct buffer *mass = buffer_new(k, ROLE_STATISTIC, count);
     double *out = allocate(count * sizeof *out);
     k->attention(k, bo, lse, bq, bkv, a, c->segments, c->queries, c->keys);
@@ -107,16 +110,28 @@ static void check_case(struct kernels *k, size_t number)
     int counted = m->counted ? m->counted : c->queries, threads = omp_get_max_threads();
     size_t count = (size_t)c->segments * (size_t)c->heads * (size_t)c->keys;
     double *q = random_segments(c->segments, c->first, (size_t)c->queries * (size_t)c->heads * (size_t)c->head_size, 1, c->size);
-    double *kv = random_segments(c->segments, c->first, (size_t)c->keys * 2 * (size_t)c->kv_heads * (size_t)c->head_size, 2, c->size);
-    double *bias = attention_bias(c), *multiplier = attention_multiplier(c), *key_bias = attention_key_bias(c), *want = allocate(count * sizeof *want);
-    struct attention_shape shape = {.heads = c->heads, .kv_heads = c->kv_heads, .head_size = c->head_size, .positions = c->positions, .window = c->window,
-                                    .scale = 1 / sqrt((double)c->head_size), .soft_cap = c->soft_cap, .bias = bias, .multiplier = multiplier, .key_bias = key_bias};
-    double *got = run(k, m, q, kv, &shape), tolerance = strcmp(k->dtype, "f64") == 0 ? 1e-12 : strcmp(k->dtype, "tf32") == 0 ? 1e-2 : 2e-5;
+    double *kv = random_segments(c->segments, c->first, (size_t)c->keys * 2 * (size_t)c->kv_heads * (size_t)c->head_size, 2,
+                                 c->size);
+    double *bias = attention_bias(c), *multiplier = attention_multiplier(c), *key_bias = attention_key_bias(c),
+           *want = allocate(count * sizeof *want);
+    struct attention_shape shape = {.heads = c->heads,
+                                    .kv_heads = c->kv_heads,
+                                    .head_size = c->head_size,
+                                    .positions = c->positions,
+                                    .window = c->window,
+                                    .scale = 1 / sqrt((double)c->head_size),
+                                    .soft_cap = c->soft_cap,
+                                    .bias = bias,
+                                    .multiplier = multiplier,
+                                    .key_bias = key_bias};
+    double *got = run(k, m, q, kv, &shape), tolerance = strcmp(k->dtype, "f64") == 0    ? 1e-12
+                                                        : strcmp(k->dtype, "tf32") == 0 ? 1e-2
+                                                                                        : 2e-5;
     plain(want, c, counted, q, kv, bias, multiplier, key_bias);
     for (size_t i = 0; i < count; i++)
         if (!(fabs(got[i] - want[i]) <= tolerance * (1 + want[i])) || (want[i] == 0 && got[i] != 0))
-            fail_msg("%s %s, case %zu, head %zu, distance %zu: %.10g, expected %.10g", k->name, k->dtype, number, i / (size_t)c->keys, i % (size_t)c->keys,
-                     got[i], want[i]);
+            fail_msg("%s %s, case %zu, head %zu, distance %zu: %.10g, expected %.10g", k->name, k->dtype, number,
+                     i / (size_t)c->keys, i % (size_t)c->keys, got[i], want[i]);
     omp_set_num_threads(1);
     double *again = run(k, m, q, kv, &shape);
     omp_set_num_threads(threads);
@@ -134,7 +149,8 @@ static void test_all_sets(void **state)
         struct error e;
         struct kernels *k = kernel_sets[i].usable() ? kernel_sets[i].open(&e) : NULL;
         if (!k || !k->attention_mass) {
-            print_message("kernel set %s %s: %s\n", kernel_sets[i].name, kernel_sets[i].dtype, k ? "has no attention_mass" : "cannot run here");
+            print_message("kernel set %s %s: %s\n", kernel_sets[i].name, kernel_sets[i].dtype,
+                          k ? "has no attention_mass" : "cannot run here");
         } else {
             for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
                 check_case(k, c);

@@ -1,4 +1,5 @@
-/* Attributions, gradients by layer and attention by distance against float64 PyTorch and Captum (tests/goldens/attribution), and what they are reduced with. */
+/* Attributions, gradients by layer and attention by distance against float64 PyTorch and Captum (tests/goldens/attribution), and
+ * what they are reduced with. */
 #include "analyze/attribution.h"
 #include "analyze/curve.h"
 #include "model/attention.h"
@@ -25,7 +26,7 @@ struct attributed {
     char name[64], checkpoint[128];
     size_t layers, heads, segments, length, n, each;
     double noise, *values; /* [segments, each] */
-    int32_t *ids;          /* [segments, length] */
+    int32_t *ids; /* [segments, length] */
 };
 
 static struct attributed cases[CASES_MAX];
@@ -61,7 +62,9 @@ static int open_cases(void **state)
     while (fgets(line, sizeof line, table)) {
         struct attributed *c = &cases[case_count++];
         assert_true(case_count <= CASES_MAX);
-        assert_int_equal(sscanf(line, "%63[^,],%zu,%zu,%zu,%zu,%lf", name, &c->layers, &c->heads, &c->segments, &c->length, &c->noise), 6);
+        assert_int_equal(sscanf(line, "%63[^,],%zu,%zu,%zu,%zu,%lf", name, &c->layers, &c->heads, &c->segments, &c->length,
+                                &c->noise),
+                         6);
         memcpy(c->name, name, sizeof name);
         c->n = c->length - 1;
         c->each = (c->layers - 1) * c->n + 3 * c->n + 2 + c->layers * c->heads * c->n;
@@ -124,7 +127,8 @@ static struct engine *open_engine(struct kernels *k, const struct decoder *d, st
 }
 
 /* Norms [n] against the oracle's: c absolutely, single norms relative to their own size; zeros are exact. */
-static void compare_norms(const struct attributed *c, const char *what, size_t segment, const double *got, const double *want, double tolerance)
+static void compare_norms(const struct attributed *c, const char *what, size_t segment, const double *got, const double *want,
+                          double tolerance)
 {
     size_t n = c->n;
     double *s = malloc(2 * n * sizeof *s), *expected = s + n;
@@ -168,15 +172,19 @@ static void check_layers(struct kernels *k, const struct decoder *d, const struc
     free(norm);
 }
 
-static void check_attribution(struct kernels *k, const struct decoder *d, const struct attributed *c, enum attribution kind, double tolerance)
+static void check_attribution(struct kernels *k, const struct decoder *d, const struct attributed *c, enum attribution kind,
+                              double tolerance)
 {
     static const char *const names[] = {"grad", "inputxgrad", "ig", "smoothgrad"};
     struct error e;
     size_t n = c->n, at = (c->layers - 1) * n + (kind == ATTRIBUTION_INPUT ? 0 : kind == ATTRIBUTION_INTEGRATED ? n : 2 * n + 2);
-    struct engine *g = open_engine(k, d, (struct engine_options){.positions = (int)n, .attribution = kind, .noise = c->noise, .noise_seed = SEED, .batch = 2});
+    struct engine *g = open_engine(
+        k, d,
+        (struct engine_options){.positions = (int)n, .attribution = kind, .noise = c->noise, .noise_seed = SEED, .batch = 2});
     struct engine *plain = open_engine(k, d, (struct engine_options){.positions = (int)n, .batch = 2});
     struct completeness *sums = calloc(c->segments, sizeof *sums);
-    double *norm = malloc(2 * c->segments * (n + 1) * sizeof *norm), *logprob = norm + c->segments * n, *again = logprob + c->segments;
+    double *norm = malloc(2 * c->segments * (n + 1) * sizeof *norm), *logprob = norm + c->segments * n,
+           *again = logprob + c->segments;
     assert_non_null(norm);
     assert_int_equal(c->segments, 2);
     if (engine_attribute(g, norm, logprob, sums, c->ids, 0, (int)c->segments, &e))
@@ -186,13 +194,16 @@ static void check_attribution(struct kernels *k, const struct decoder *d, const 
         compare_norms(c, names[kind], i, norm + i * n, values, tolerance);
         if (kind == ATTRIBUTION_INTEGRATED) {
             double size = 1 + fabs(values[n]);
-            if (!(fabs(sums[i].sum - values[n]) <= 10 * tolerance * size) || !(fabs(sums[i].baseline - values[n + 1]) <= 10 * tolerance * size))
-                fail_msg("%s, segment %zu: sum %.12g, baseline %.12g, expected %.12g, %.12g", c->name, i, sums[i].sum, sums[i].baseline, values[n], values[n + 1]);
+            if (!(fabs(sums[i].sum - values[n]) <= 10 * tolerance * size) ||
+                !(fabs(sums[i].baseline - values[n + 1]) <= 10 * tolerance * size))
+                fail_msg("%s, segment %zu: sum %.12g, baseline %.12g, expected %.12g, %.12g", c->name, i, sums[i].sum,
+                         sums[i].baseline, values[n], values[n + 1]);
         }
     }
     if (engine_measure(plain, again, again + c->segments * n, c->ids, (int)c->segments, &e))
         fail_msg("%s", e.text);
-    assert_memory_equal(again + c->segments * n, logprob, c->segments * sizeof *logprob); /* log p is that of the segment as it is */
+    assert_memory_equal(again + c->segments * n, logprob,
+                        c->segments * sizeof *logprob); /* log p is that of the segment as it is */
     engine_close(plain);
     engine_close(g);
     free(norm);
@@ -203,7 +214,8 @@ static void check_attention(struct kernels *k, const struct decoder *d, const st
 {
     struct error e;
     size_t n = c->n, each = c->layers * c->heads * n, at = (c->layers - 1) * n + 3 * n + 2;
-    struct engine *g = open_engine(k, d, (struct engine_options){.positions = (int)n, .outputs = attention_queries((int)n), .attention = 1, .batch = 2});
+    struct engine *g = open_engine(
+        k, d, (struct engine_options){.positions = (int)n, .outputs = attention_queries((int)n), .attention = 1, .batch = 2});
     double *mass = malloc(c->segments * each * sizeof *mass);
     assert_non_null(mass);
     if (engine_attention(g, mass, c->ids, (int)c->segments, &e))
@@ -218,7 +230,8 @@ static void check_attention(struct kernels *k, const struct decoder *d, const st
                 fail_msg("%s, segment %zu, head %zu: mass %.12g, expected 1", c->name, i, h, total);
             for (size_t t = 0; t < n; t++)
                 if (!(fabs(got[t] - want[t]) <= tolerance) || (want[t] == 0 && got[t] != 0))
-                    fail_msg("%s, segment %zu, head %zu of all layers, distance %zu: mass %.12g, expected %.12g", c->name, i, h, t, got[t], want[t]);
+                    fail_msg("%s, segment %zu, head %zu of all layers, distance %zu: mass %.12g, expected %.12g", c->name, i, h,
+                             t, got[t], want[t]);
         }
     engine_close(g);
     free(mass);
@@ -236,7 +249,10 @@ static void check_goldens(const char *set, const char *dtype, double tolerance, 
         if (!(fabs(noise - cases[i].noise) <= 1e-14 * noise))
             fail_msg("%s: noise %.17g, expected %.17g", cases[i].name, noise, cases[i].noise);
         check_layers(k, d, &cases[i], tolerance);
-        for (enum attribution kind = ATTRIBUTION_INPUT; kind <= (i % 3 == 0 ? ATTRIBUTION_SMOOTH : i % every ? ATTRIBUTION_INPUT : ATTRIBUTION_INTEGRATED); kind++)
+        for (enum attribution kind = ATTRIBUTION_INPUT; kind <= (i % 3 == 0  ? ATTRIBUTION_SMOOTH
+                                                                 : i % every ? ATTRIBUTION_INPUT
+                                                                             : ATTRIBUTION_INTEGRATED);
+             kind++)
             check_attribution(k, d, &cases[i], kind, tolerance);
         check_attention(k, d, &cases[i], tolerance);
         decoder_close(d);
@@ -263,7 +279,8 @@ static void test_threads_and_memory(void **state)
     struct kernels *k = open_set("cpu", "f32");
     const struct attributed *c = &cases[0];
     struct decoder *d = open_decoder(c->checkpoint);
-    struct engine_options options = {.positions = (int)c->n, .attribution = ATTRIBUTION_SMOOTH, .noise = c->noise, .noise_seed = SEED, .batch = 1};
+    struct engine_options options = {
+        .positions = (int)c->n, .attribution = ATTRIBUTION_SMOOTH, .noise = c->noise, .noise_seed = SEED, .batch = 1};
     double *norm = malloc(3 * c->n * sizeof *norm), logprob;
     int threads = omp_get_max_threads();
     (void)state;
@@ -283,7 +300,8 @@ static void test_threads_and_memory(void **state)
     double *pair = malloc(2 * c->n * sizeof *pair), logprobs[2];
     struct engine *g = (options.batch = 2, open_engine(k, d, options));
     assert_non_null(pair);
-    if (engine_attribute(g, pair, logprobs, NULL, c->ids, 0, 2, &e) || engine_attribute(g, norm + c->n, logprobs, NULL, c->ids + c->length, 1, 1, &e))
+    if (engine_attribute(g, pair, logprobs, NULL, c->ids, 0, 2, &e) ||
+        engine_attribute(g, norm + c->n, logprobs, NULL, c->ids + c->length, 1, 1, &e))
         fail_msg("%s", e.text);
     assert_memory_equal(norm, pair, c->n * sizeof *norm);
     assert_memory_equal(norm + c->n, pair + c->n, c->n * sizeof *norm);
@@ -294,7 +312,8 @@ static void test_threads_and_memory(void **state)
     k->close(k);
 }
 
-/* Integrated gradients sum to log p - log p(baseline) where something is added to the rows, so that the first norm is smooth along the whole way. */
+/* Integrated gradients sum to log p - log p(baseline) where something is added to the rows, so that the first norm is smooth
+ * along the whole way. */
 static void test_completeness(void **state)
 {
     struct kernels *k = open_set("cpu", "f32");
@@ -307,7 +326,9 @@ static void test_completeness(void **state)
             continue;
         double *norm = malloc(cases[i].n * sizeof *norm), logprob;
         struct decoder *d = open_decoder(cases[i].checkpoint);
-        struct engine *g = open_engine(k, d, (struct engine_options){.positions = (int)cases[i].n, .attribution = ATTRIBUTION_INTEGRATED, .batch = 1});
+        struct engine *g =
+            open_engine(k, d,
+                        (struct engine_options){.positions = (int)cases[i].n, .attribution = ATTRIBUTION_INTEGRATED, .batch = 1});
         assert_non_null(norm);
         if (engine_attribute(g, norm, &logprob, &sum, cases[i].ids, 0, 1, &e))
             fail_msg("%s", e.text);
@@ -411,8 +432,8 @@ static void test_rank_correlation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens_f64),  cmocka_unit_test(test_goldens_f32), cmocka_unit_test(test_threads_and_memory),
-        cmocka_unit_test(test_completeness), cmocka_unit_test(test_quadrature),  cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_goldens_f64),   cmocka_unit_test(test_goldens_f32),      cmocka_unit_test(test_threads_and_memory),
+        cmocka_unit_test(test_completeness),  cmocka_unit_test(test_quadrature),       cmocka_unit_test(test_noise),
         cmocka_unit_test(test_attention_erf), cmocka_unit_test(test_rank_correlation),
     };
     return cmocka_run_group_tests_name("attribution", tests, open_cases, close_cases);

@@ -1,4 +1,5 @@
-/* Biases computed in narrow types against PyTorch's own arithmetic in them (tests/goldens/bias-dtype), bit by bit, and what --bias-dtype does to a model. */
+/* Biases computed in narrow types against PyTorch's own arithmetic in them (tests/goldens/bias-dtype), bit by bit, and what
+ * --bias-dtype does to a model. */
 #include "analyze/formula.h"
 #include "io/element.h"
 #include "model/decoder.h"
@@ -18,8 +19,17 @@
 
 enum { HEADS = 6, SHOWN = 3, DISTANCES = 166, MOST = 6000 };
 static const int shown[SHOWN] = {1, 4, 6};
-static const char *const formulas[] = {"alibi", "alibi_press", "-(1.05+0.3*h)*ln(1+0.37/h*t)", "-(0.11*h)*t^(0.4+0.1*h)", "type1", "divergent_b", "smoothed_sandwich",
-                                       "sandwich(dbar=16)", "t<257?0.1*t:-0.3*t", "1/3+h", "exp(-(0.07*h)*sqrt(t))"};
+static const char *const formulas[] = {"alibi",
+                                       "alibi_press",
+                                       "-(1.05+0.3*h)*ln(1+0.37/h*t)",
+                                       "-(0.11*h)*t^(0.4+0.1*h)",
+                                       "type1",
+                                       "divergent_b",
+                                       "smoothed_sandwich",
+                                       "sandwich(dbar=16)",
+                                       "t<257?0.1*t:-0.3*t",
+                                       "1/3+h",
+                                       "exp(-(0.07*h)*sqrt(t))"};
 enum { CASES = sizeof formulas / sizeof *formulas };
 
 static double round_to(double x, int type)
@@ -61,8 +71,8 @@ static void biases_are_those_of_pytorch(void **state)
                     double got = table[(size_t)(shown[s] - 1) * MOST + t], alone = formula_evaluate_rounded(f, &at, &rounding);
 
                     if (!(got == *want) || !(alone == *want))
-                        fail_msg("%s, %s, head %d, distance %zu: %a in the table, %a by itself (PyTorch: %a)", formulas[i], element_name(types[k]), shown[s], t, got,
-                                 alone, *want);
+                        fail_msg("%s, %s, head %d, distance %zu: %a in the table, %a by itself (PyTorch: %a)", formulas[i],
+                                 element_name(types[k]), shown[s], t, got, alone, *want);
                 }
             formula_free(f);
         }
@@ -80,7 +90,8 @@ static void f32_is_float_arithmetic(void **state)
     (void)state;
     for (int t = 0; t < 5000; t++) {
         struct formula_point at = {t, 1, 1, 64, 5001};
-        volatile float product = 0.1f * (float)t, sum = product + 0.7f, below = (float)t + 3.0f, quotient = -sum / below, root = sqrtf((float)t), want = quotient * root;
+        volatile float product = 0.1f * (float)t, sum = product + 0.7f, below = (float)t + 3.0f, quotient = -sum / below,
+                       root = sqrtf((float)t), want = quotient * root;
         double got = formula_evaluate_rounded(f, &at, &rounding);
 
         if (!(got == (double)want))
@@ -94,8 +105,16 @@ static void what_decides_is_exact(void **state)
     static const struct {
         const char *formula;
         double t, want;
-    } rows[] = {{"t", 257, 256}, {"t", 259, 260}, {"window(w=258)", 257, 0}, {"window(w=257)", 257, -INFINITY}, {"t==257?1:2", 257, 1}, {"floor(t/257)", 257, 1},
-                {"floor(t/257)", 256, 0}, {"max(t,257)", 3, 256}, {"sum(i,0,t,1)", 299, 300}, {"2^-100*t", 3, 3 * 0x1p-100}};
+    } rows[] = {{"t", 257, 256},
+                {"t", 259, 260},
+                {"window(w=258)", 257, 0},
+                {"window(w=257)", 257, -INFINITY},
+                {"t==257?1:2", 257, 1},
+                {"floor(t/257)", 257, 1},
+                {"floor(t/257)", 256, 0},
+                {"max(t,257)", 3, 256},
+                {"sum(i,0,t,1)", 299, 300},
+                {"2^-100*t", 3, 3 * 0x1p-100}};
     struct formula_rounding rounding = {round_to, ELEMENT_BF16};
 
     (void)state;

@@ -32,7 +32,7 @@ static void test_content(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {
-        {"plain.pt", "plain.json"}, {"legacy.pt", "plain.json"}, {"fairseq.pt", "fairseq.json"},
+        {"plain.pt", "plain.json"},        {"legacy.pt", "plain.json"},  {"fairseq.pt", "fairseq.json"},
         {"llmc-f32.bin", "llmc-f32.json"}, {"hdf-plain.h5", "hdf.json"},
     };
     static const char *const names[] = {"model", "model.safetensors", "model.json", "model.h5"};
@@ -48,7 +48,8 @@ static void test_content(void **state)
             if (checkpoint_open(&c, scratch_path(scratch_folder, names[k]), &e))
                 fail_msg("%s as %s: %s", from, names[k], e.text);
             expect_tensors(c.tensors, expected);
-            assert_int_equal(config_has(c.config, "n"), i < 2); /* of the first two config.json beside; the others bring their own */
+            assert_int_equal(config_has(c.config, "n"),
+                             i < 2); /* of the first two config.json beside; the others bring their own */
             checkpoint_close(&c);
         }
 }
@@ -61,7 +62,9 @@ static void test_refused(void **state)
         size_t size;
         const char *words;
     } cases[] = {
-        {"empty", "", 0, "empty: is no checkpoint that is known by its first bytes (expected safetensors, a file of torch.save, HDF5, or llm.c's GPT-2)"},
+        {"empty", "", 0,
+         "empty: is no checkpoint that is known by its first bytes (expected safetensors, a file of torch.save, HDF5, or llm.c's "
+         "GPT-2)"},
         {"text", "hello\n", 6, "text: is no checkpoint that is known"},
         {"blank", "   \n", 4, "blank: is no checkpoint that is known"},
         {"empty.safetensors", "", 0, "has 0 bytes (expected a safetensors file"},
@@ -84,10 +87,13 @@ static void test_refused(void **state)
     assert_int_equal(check_message("device", &e, "/dev/null: is a pipe or device"), 0);
     assert_int_equal(mkdir(scratch_path(scratch_folder, "folder"), 0777), 0);
     assert_int_equal(checkpoint_open(&c, scratch_path(scratch_folder, "folder"), &e), -1);
-    assert_int_equal(check_message("folder", &e, "folder: holds no checkpoint that can be read|model.safetensors|pytorch_model.bin|GPT-NeoX"), 0);
+    assert_int_equal(check_message("folder", &e,
+                                   "folder: holds no checkpoint that can be read|model.safetensors|pytorch_model.bin|GPT-NeoX"),
+                     0);
     copy_to(GOLDENS "plain.pt", "folder/model.pt");
     assert_int_equal(checkpoint_open(&c, scratch_path(scratch_folder, "folder/model.pt"), &e), -1);
-    assert_int_equal(check_message("no config", &e, "folder/model.pt: has no configuration (expected |folder/config.json, which"), 0);
+    assert_int_equal(check_message("no config", &e, "folder/model.pt: has no configuration (expected |folder/config.json, which"),
+                     0);
     /* other shards than tensors alone */
     copy_to(GOLDENS "llmc-f32.bin", "folder/shard");
     scratch_write(scratch_folder, "folder/i.json", "{\"weight_map\": {\"wte.weight\": \"shard\"}}", 39);
@@ -95,11 +101,13 @@ static void test_refused(void **state)
     assert_int_equal(check_message("shard", &e, "shard: is no checkpoint that is known"), 0);
 }
 
-/* Everything that can be read, in every form that can be written: same tensors, same config, and again the same when read from there. */
+/* Everything that can be read, in every form that can be written: same tensors, same config, and again the same when read from
+ * there. */
 static void test_write(void **state)
 {
     (void)state;
-    static const char *const sources[] = {"neox", "neox-column", "neox-module", "fairseq.pt", "llmc-bf16.bin", "hdf-plain.h5", "shards"};
+    static const char *const sources[] = {"neox",          "neox-column",  "neox-module", "fairseq.pt",
+                                          "llmc-bf16.bin", "hdf-plain.h5", "shards"};
     static const char *const outs[] = {"out", "out.safetensors", "out.h5"};
     char *own = scratch_make();
     for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
@@ -210,7 +218,8 @@ static void test_same_results(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_content), cmocka_unit_test(test_refused), cmocka_unit_test(test_write),
-                                       cmocka_unit_test(test_in_the_way), cmocka_unit_test(test_same_results)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_content), cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_write), cmocka_unit_test(test_in_the_way),
+                                       cmocka_unit_test(test_same_results)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

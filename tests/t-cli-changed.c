@@ -73,7 +73,8 @@ static pid_t begin(const char *line, const char *path, size_t bytes)
 
 static void assert_stopped(struct outcome o, const char *named)
 {
-    if (o.status != 1 || lines(o.err) != 1 || *o.out || !strstr(o.err, named) || !strstr(o.err, "was changed while it was in use"))
+    if (o.status != 1 || lines(o.err) != 1 || *o.out || !strstr(o.err, named) ||
+        !strstr(o.err, "was changed while it was in use"))
         fail_msg("exit %d: %s%s", o.status, o.err, o.out);
     outcome_free(&o);
 }
@@ -102,10 +103,12 @@ static void assert_same(const char *a, const char *b)
     }
 }
 
-static const char options[] = "erf model --text text --length 64 --segments 400 --stride 64 --dtype f64 --bootstrap 10 --attention --quiet -o %s %s";
+static const char options[] =
+    "erf model --text text --length 64 --segments 400 --stride 64 --dtype f64 --bootstrap 10 --attention --quiet -o %s %s";
 enum { RECORD_BYTES = 24 + 8 * 63 + 8 };
 
-/* At the first records, and at the attention behind the last ones: the run stops, and goes on to the right bytes when the model is back. */
+/* At the first records, and at the attention behind the last ones: the run stops, and goes on to the right bytes when the model
+ * is back. */
 static void a_run_keeps_nothing_of_another_model(void **state)
 {
     static const struct {
@@ -155,7 +158,8 @@ static void a_new_file_in_its_place_does_no_harm(void **state)
 
 static void other_verbs_stop_too(void **state)
 {
-    pid_t child = begin("ppl model --text text --context 48,64 --protocol sliding --stride 1 --dtype f64 --quiet -o ppl", NULL, 0);
+    pid_t child = begin("ppl model --text text --context 48,64 --protocol sliding --stride 1 --dtype f64 --quiet -o ppl", NULL,
+                        0);
 
     (void)state;
     overwrite(at("%s", weights), at("other/model.safetensors"));
@@ -171,7 +175,8 @@ static void other_verbs_stop_too(void **state)
 /* The results are of the right model, and the precision of the wrong one: no figures are printed. */
 static void the_check_of_precision_stops(void **state)
 {
-    const char *line = "erf model --text text --length 64 --segments 400 --stride 64 --bootstrap 10 --quiet --format svg --check-precision 400 -o precise";
+    const char *line = "erf model --text text --length 64 --segments 400 --stride 64 --bootstrap 10 --quiet --format svg "
+                       "--check-precision 400 -o precise";
     struct outcome o;
     pid_t child = begin(line, at("precise/erf.h5"), 1);
 
@@ -192,7 +197,8 @@ static int make_inputs(void **state)
     for (int i = 0; i < 4; i++) {
         static const char *const names[] = {"model", "same", "other", "spare"};
 
-        if (tiny_checkpoint(at("%s", names[i]), &(struct tiny){.seed = i < 2 ? 1 : 2, .settings = i < 2 ? "\"window\": 5," : "\"window\": 6,"}) != 0)
+        if (tiny_checkpoint(at("%s", names[i]),
+                            &(struct tiny){.seed = i < 2 ? 1 : 2, .settings = i < 2 ? "\"window\": 5," : "\"window\": 6,"}) != 0)
             return -1;
     }
     return tiny_text(at("text"), 40000, 7);

@@ -34,7 +34,8 @@ static void assert_same_file(const char *a, const char *b)
     free(text_b);
 }
 
-/* Runs LINE, which must succeed, and returns what it printed; without pictures unless `drawn`: gnuplot takes longer than all else. Caller frees. */
+/* Runs LINE, which must succeed, and returns what it printed; without pictures unless `drawn`: gnuplot takes longer than all
+ * else. Caller frees. */
 static char *printed(const char *line, int drawn)
 {
     struct outcome o = finish(start(line, drawn ? NULL : "/nonexistent"));
@@ -98,7 +99,8 @@ static size_t count_rows(const struct csv_table *t, const char *target, const ch
     size_t count = 0;
 
     for (size_t i = 0; i < t->rows; i++)
-        count += strcmp(t->cell[i * t->columns + (size_t)by_target], target) == 0 && strcmp(t->cell[i * t->columns + (size_t)by_layer], layer) == 0;
+        count += strcmp(t->cell[i * t->columns + (size_t)by_target], target) == 0 &&
+                 strcmp(t->cell[i * t->columns + (size_t)by_layer], layer) == 0;
     return count;
 }
 
@@ -149,7 +151,8 @@ static void layers_grow_by_the_window(void **state)
     assert_int_equal(count_rows(&summary, "64", "1"), 2 * 5);
     base_curve = slurp(at("plain/curve.csv"), NULL);
     curve_text = slurp(at("layers/curve.csv"), NULL);
-    assert_memory_equal(strstr(base_curve, "\nmodel,"), strstr(curve_text, "\nmodel,"), strstr(base_curve, "\nnone,") - strstr(base_curve, "\nmodel,"));
+    assert_memory_equal(strstr(base_curve, "\nmodel,"), strstr(curve_text, "\nmodel,"),
+                        strstr(base_curve, "\nnone,") - strstr(base_curve, "\nmodel,"));
     assert_true(exists(at("layers/layers.gp")) && !exists(at("plain/layers.gp")));
     csv_table_free(&curve);
     csv_table_free(&summary);
@@ -216,7 +219,9 @@ static void attention_stands_beside_theory(void **state)
 {
     struct csv_table t;
     struct error e;
-    char *out = printed("erf window alibi rotary --text text --length 64 --segments 6 --bootstrap 50 --quiet --attention --threads 1 -o attention", 0);
+    char *out = printed("erf window alibi rotary --text text --length 64 --segments 6 --bootstrap 50 --quiet --attention "
+                        "--threads 1 -o attention",
+                        0);
     int column[5];
     static const char *const names[] = {"epsilon", "attention_erf", "trf", "trf_length", "verdict"};
 
@@ -234,7 +239,8 @@ static void attention_stands_beside_theory(void **state)
         long erf = strtol(row[column[1]], NULL, 10);
         double epsilon = strtod(row[column[0]], NULL);
 
-        assert_true(erf >= 1 && erf <= N && atoi(row[1]) >= 1 && atoi(row[1]) <= LAYERS && atoi(row[2]) >= 1 && atoi(row[2]) <= 2);
+        assert_true(erf >= 1 && erf <= N && atoi(row[1]) >= 1 && atoi(row[1]) <= LAYERS && atoi(row[2]) >= 1 &&
+                    atoi(row[2]) <= 2);
         if (strcmp(row[0], "window") == 0) { /* nothing lies beyond it */
             assert_true(erf <= WINDOW);
             assert_string_equal(row[column[2]], epsilon > 0.3 ? "3" : "5");
@@ -252,7 +258,8 @@ static void attention_stands_beside_theory(void **state)
     csv_table_free(&t);
     assert_true(exists(at("attention/attention.gp")));
     assert_false(exists(at("attention/erf.part.attention")));
-    run("erf window alibi rotary --text text --length 64 --segments 6 --bootstrap 50 --quiet --attention --threads 2 -o attention-2");
+    run("erf window alibi rotary --text text --length 64 --segments 6 --bootstrap 50 --quiet --attention --threads 2 -o "
+        "attention-2");
     assert_same_file(at("attention/attention.csv"), at("attention-2/attention.csv"));
     assert_same_file(at("attention/erf.h5"), at("attention-2/erf.h5"));
     assert_same_file(at("attention/attention.gp"), at("attention-2/attention.gp"));
@@ -271,7 +278,9 @@ static void attributions_are_named(void **state)
     for (size_t i = 0; i < 3; i++) {
         struct result r;
 
-        snprintf(line, sizeof line, "erf window none --text text --length 64 --segments 1 --quiet --attribution %s %s --check-precision 1 --threads 1 -o %s",
+        snprintf(line, sizeof line,
+                 "erf window none --text text --length 64 --segments 1 --quiet --attribution %s %s --check-precision 1 --threads "
+                 "1 -o %s",
                  kinds[i], i == 0 ? "--target-position 20" : "", kinds[i]);
         out = printed(line, 0);
         assert_null(strstr(out, "!\n"));
@@ -291,7 +300,8 @@ static void attributions_are_named(void **state)
         assert_int_equal(csv_read(at("%s/summary.csv", kinds[i]), &t, &e), 0);
         assert_string_equal(t.cell[(size_t)csv_column(&t, "attribution")], kinds[i]);
         csv_table_free(&t);
-        snprintf(line, sizeof line, "erf window none --text text --length 64 --segments 1 --quiet --attribution %s %s --threads 3 -o %s-3", kinds[i],
+        snprintf(line, sizeof line,
+                 "erf window none --text text --length 64 --segments 1 --quiet --attribution %s %s --threads 3 -o %s-3", kinds[i],
                  i == 0 ? "--target-position 20" : "", kinds[i]);
         run(line);
         assert_same_file(at("%s/erf.h5", kinds[i]), at("%s-3/erf.h5", kinds[i]));
@@ -315,11 +325,13 @@ static void attributions_are_named(void **state)
 
 static void earlier_extras_do_not_stay(void **state)
 {
-    static const char *const extras[] = {"layers.gp", "layers.png", "targets.gp", "targets.png", "attention.csv", "attention.gp", "attention.png"};
+    static const char *const extras[] = {"layers.gp",     "layers.png",   "targets.gp",   "targets.png",
+                                         "attention.csv", "attention.gp", "attention.png"};
     char *script;
 
     (void)state;
-    run("erf window --text text --length 64 --segments 3 --bootstrap 50 --quiet --layer all --target-position 20 --attention -o stale");
+    run("erf window --text text --length 64 --segments 3 --bootstrap 50 --quiet --layer all --target-position 20 --attention -o "
+        "stale");
     for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
         if (strstr(extras[i], ".png")) {
             FILE *picture = fopen(at("stale/%s", extras[i]), "w");
@@ -352,7 +364,9 @@ static void pictures_are_drawn(void **state)
     static const char *const stems[] = {"erf", "layers", "targets", "attention"};
 
     (void)state;
-    free(printed("erf window rotary --text text --length 64 --segments 3 --bootstrap 50 --quiet --layer all --target-position 3,20 --attention -o drawn", 1));
+    free(printed("erf window rotary --text text --length 64 --segments 3 --bootstrap 50 --quiet --layer all --target-position "
+                 "3,20 --attention -o drawn",
+                 1));
     for (size_t i = 0; i < 4; i++)
         if (!exists(at("drawn/%s.png", stems[i])))
             fail_msg("%s.png is not there", stems[i]);
@@ -378,7 +392,7 @@ static const struct {
     const char *options;
     size_t values; /* of a record of the journal */
 } runs[] = {
-    {"--layer all --target-position 40 --attention", LAYERS * N},
+    {"--layer all --target-position 40 --attention", LAYERS *N},
     {"--attribution ig", N + 2},
     {"--attribution smoothgrad", N},
 };
@@ -386,8 +400,9 @@ static const struct {
 /* The reference set takes one segment at a time, so that there is always a next one to be killed in. */
 static void run_line(char line[512], size_t i, const char *folder, const char *more)
 {
-    snprintf(line, 512, "erf window %s --text text --length 64 --segments %d --stride 64 --dtype f64 --bootstrap 10 --quiet %s -o %s %s", i == 0 ? "none" : "",
-             i == 0 ? 30 : 3, runs[i].options, folder, more);
+    snprintf(line, 512,
+             "erf window %s --text text --length 64 --segments %d --stride 64 --dtype f64 --bootstrap 10 --quiet %s -o %s %s",
+             i == 0 ? "none" : "", i == 0 ? 30 : 3, runs[i].options, folder, more);
 }
 
 static size_t size_of(const char *path)
@@ -419,7 +434,8 @@ static struct outcome interrupted(size_t i, const char *folder, int number, size
 
 static void assert_same_runs(const char *a, const char *b, int with_attention)
 {
-    static const char *const names[] = {"erf.h5", "curve.csv", "summary.csv", "erf.gp", "attention.csv", "attention.gp", "layers.gp", "targets.gp"};
+    static const char *const names[] = {"erf.h5",        "curve.csv",    "summary.csv", "erf.gp",
+                                        "attention.csv", "attention.gp", "layers.gp",   "targets.gp"};
 
     for (size_t i = 0; i < (with_attention ? sizeof names / sizeof *names : 4); i++)
         assert_same_file(at("%s/%s", a, names[i]), at("%s/%s", b, names[i]));
@@ -460,7 +476,8 @@ static void interrupted_attention_goes_on(void **state)
     if (o.status != 1 || !strstr(o.err, "--resume"))
         fail_msg("exit %d: %s", o.status, o.err);
     outcome_free(&o);
-    assert_true(exists(at("stopped-late/erf.part")) && exists(at("stopped-late/erf.part.attention")) && !exists(at("stopped-late/erf.part.attention.new")));
+    assert_true(exists(at("stopped-late/erf.part")) && exists(at("stopped-late/erf.part.attention")) &&
+                !exists(at("stopped-late/erf.part.attention.new")));
     run_line(line, 0, "stopped-late", "--resume");
     run(line);
     assert_same_runs("whole-0", "stopped-late", 1);
@@ -501,9 +518,15 @@ static int make_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers_grow_by_the_window),      cmocka_unit_test(targets_are_prefixes),   cmocka_unit_test(attention_stands_beside_theory),
-        cmocka_unit_test(attributions_are_named),         cmocka_unit_test(earlier_extras_do_not_stay), cmocka_unit_test(overrides_are_recorded),
-        cmocka_unit_test(pictures_are_drawn),             cmocka_unit_test(interrupted_runs_go_on),         cmocka_unit_test(interrupted_attention_goes_on),
+        cmocka_unit_test(layers_grow_by_the_window),
+        cmocka_unit_test(targets_are_prefixes),
+        cmocka_unit_test(attention_stands_beside_theory),
+        cmocka_unit_test(attributions_are_named),
+        cmocka_unit_test(earlier_extras_do_not_stay),
+        cmocka_unit_test(overrides_are_recorded),
+        cmocka_unit_test(pictures_are_drawn),
+        cmocka_unit_test(interrupted_runs_go_on),
+        cmocka_unit_test(interrupted_attention_goes_on),
     };
 
     return cmocka_run_group_tests_name("fields", tests, make_inputs, program_close);

@@ -44,13 +44,20 @@ static struct outcome run(const char *line)
     size_t used = 0;
     for (const char *p = line; *p; p++) {
         int model = strncmp(p, "%m", 2) == 0, ids = strncmp(p, "%t", 2) == 0;
-        used += (size_t)snprintf(whole + used, sizeof whole - used, "%.*s", model || ids ? 4000 : 1, model ? scratch_folder : ids ? tokens : p);
+        used += (size_t)snprintf(whole + used, sizeof whole - used, "%.*s", model || ids ? 4000 : 1,
+                                 model ? scratch_folder
+                                 : ids ? tokens
+                                       : p);
         p += model || ids;
     }
     return reach(whole);
 }
 
-static const char *const verbs[] = {"info %m --length 32", "trf %m", "bias %m --length 8", "fit %m --range 1:8", "ppl %m --tokens %t --context 8",
+static const char *const verbs[] = {"info %m --length 32",
+                                    "trf %m",
+                                    "bias %m --length 8",
+                                    "fit %m --range 1:8",
+                                    "ppl %m --tokens %t --context 8",
                                     "erf %m --tokens %t --bootstrap 0 -o named --force"};
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
@@ -70,7 +77,8 @@ static void test_verbs(void **state)
         outcome_free(&o);
         snprintf(line, sizeof line, "%s --strict", verbs[i]);
         o = run(line);
-        if (o.status != 1 || *o.out || lines(o.err) != 1 || !strstr(o.err, "config.json: not understood: colour (expected, with --strict, no such key)"))
+        if (o.status != 1 || *o.out || lines(o.err) != 1 ||
+            !strstr(o.err, "config.json: not understood: colour (expected, with --strict, no such key)"))
             fail_msg("reach %s: exit %d: %s%s", line, o.status, o.out, o.err);
         outcome_free(&o);
     }
@@ -144,6 +152,7 @@ static void test_notes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_verbs), cmocka_unit_test(test_results), cmocka_unit_test(test_notes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_verbs), cmocka_unit_test(test_results),
+                                       cmocka_unit_test(test_notes)};
     return cmocka_run_group_tests_name("cli keys", tests, open_all, close_all);
 }

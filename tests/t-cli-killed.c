@@ -1,4 +1,5 @@
-/* Killed at every renaming and removing of a file: a folder of results is never of two runs, and a run goes on to the same bytes. */
+/* Killed at every renaming and removing of a file: a folder of results is never of two runs, and a run goes on to the same bytes.
+ */
 #include "tests/program.h"
 #include "tests/tiny.h"
 
@@ -55,13 +56,15 @@ static int is_at_point(pid_t child)
     return 0;
 }
 
-/* Runs `reach LINE` and kills it at the n-th such point. 1 if it was; 0 if it ended before, well; -1 where processes cannot be watched. */
+/* Runs `reach LINE` and kills it at the n-th such point. 1 if it was; 0 if it ended before, well; -1 where processes cannot be
+ * watched. */
 static int kill_at(const char *line, int n)
 {
     pid_t child = start(line, at("bin:/usr/bin:/bin"));
     int status, points = 0;
 
-    if (ptrace(PTRACE_SEIZE, child, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) != 0 || ptrace(PTRACE_INTERRUPT, child, NULL, NULL) != 0) {
+    if (ptrace(PTRACE_SEIZE, child, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) != 0 ||
+        ptrace(PTRACE_INTERRUPT, child, NULL, NULL) != 0) {
         waitpid(child, &status, 0);
         return -1;
     }
@@ -139,8 +142,8 @@ static void assert_same_folder(const char *a, const char *b)
 
 struct verb {
     const char *name, *line; /* text, folder, more options */
-    const char *result;      /* the file that makes the others a result */
-    const char *again;       /* options with which it goes on after a kill */
+    const char *result; /* the file that makes the others a result */
+    const char *again; /* options with which it goes on after a kill */
 };
 
 static void kill_everywhere(const struct verb *v)
@@ -177,7 +180,8 @@ static void kill_everywhere(const struct verb *v)
             if (exists(at("%s/curve.csv", place)))
                 expect(line, 1, "holds an unfinished run");
         }
-        if (ended && state != before) { /* the first point with the old files, with none and with new ones, beside a journal or not */
+        if (ended &&
+            state != before) { /* the first point with the old files, with none and with new ones, beside a journal or not */
             snprintf(line, sizeof line, v->line, "second", place, v->again);
             run(line);
             assert_same_folder(place, second);
@@ -193,8 +197,10 @@ static void kill_everywhere(const struct verb *v)
 }
 
 static const struct verb verbs[] = {
-    {"erf", "erf model --text %s-text --length 32 --segments 3 --bootstrap 9 --quiet --format svg --attention --layer all --target-position 16 -o %s %s", "erf.h5",
-     "--resume --force"},
+    {"erf",
+     "erf model --text %s-text --length 32 --segments 3 --bootstrap 9 --quiet --format svg --attention --layer all "
+     "--target-position 16 -o %s %s",
+     "erf.h5", "--resume --force"},
     {"merge", "merge %s-1 %1$s-2 --format svg --quiet -o %s %s", "erf.h5", "--force"},
     {"ppl", "ppl model --text %s-text --context 8,16 --segments 3 --quiet --format svg -o %s %s", "ppl.csv", "--force"},
 };
@@ -214,7 +220,9 @@ static void results_of_merge(void **state)
         for (int i = 1; i <= 2; i++) {
             const char *name = text ? "second" : "first";
 
-            snprintf(line, sizeof line, "erf model --text %s-text --length 32 --segments 4 --bootstrap 9 --quiet --format svg --shard %d/2 -o %s-%d", name, i, name, i);
+            snprintf(line, sizeof line,
+                     "erf model --text %s-text --length 32 --segments 4 --bootstrap 9 --quiet --format svg --shard %d/2 -o %s-%d",
+                     name, i, name, i);
             run(line);
         }
     kill_everywhere(&verbs[1]);
@@ -247,7 +255,9 @@ static void converted_models(void **state)
     for (int i = 0; i < 2; i++) {
         char line[256];
 
-        assert_int_equal(tiny_checkpoint(at("%s", names[i]), &(struct tiny){.seed = (uint64_t)i + 1, .settings = i ? "\"window\": 5," : "\"window\": 6,"}), 0);
+        assert_int_equal(tiny_checkpoint(at("%s", names[i]), &(struct tiny){.seed = (uint64_t)i + 1,
+                                                                            .settings = i ? "\"window\": 5," : "\"window\": 6,"}),
+                         0);
         snprintf(line, sizeof line, "convert %s converted-%s", names[i], names[i]);
         run(line);
     }
@@ -281,7 +291,10 @@ static void nothing_stale_is_left(void **state)
     (void)state;
     copy_folder("stale", "erf-first");
     for (int i = 0; i < 3; i++) {
-        int descriptor = open(at("stale/%s", i == 0 ? ".erf.h5.tmp-1" : i == 1 ? ".erf.svg.tmp-22" : ".mine.tmp-1"), O_WRONLY | O_CREAT, 0666);
+        int descriptor = open(at("stale/%s", i == 0   ? ".erf.h5.tmp-1"
+                                             : i == 1 ? ".erf.svg.tmp-22"
+                                                      : ".mine.tmp-1"),
+                              O_WRONLY | O_CREAT, 0666);
 
         assert_true(descriptor >= 0);
         close(descriptor);
@@ -298,24 +311,23 @@ static int make_inputs(void **state)
     FILE *f;
 
     (void)state;
-    if (program_open() != 0 || tiny_checkpoint(at("model"), &(struct tiny){.seed = 1}) != 0 || tiny_text(at("first-text"), 5000, 7) != 0 ||
-        tiny_text(at("second-text"), 5000, 8) != 0 || mkdir(at("bin"), 0777) != 0)
+    if (program_open() != 0 || tiny_checkpoint(at("model"), &(struct tiny){.seed = 1}) != 0 ||
+        tiny_text(at("first-text"), 5000, 7) != 0 || tiny_text(at("second-text"), 5000, 8) != 0 || mkdir(at("bin"), 0777) != 0)
         return -1;
     f = fopen(at("bin/gnuplot"), "w"); /* quick, and its pictures say what they are of */
     if (!f)
         return -1;
-    fputs("#!/bin/sh\neval \"$3\"\nend='</svg>'\n[ $format = png ] && end=IEND\n{ grep command: \"$4\"; echo \"$end\"; } > \"$output\"\n", f);
+    fputs("#!/bin/sh\neval \"$3\"\nend='</svg>'\n[ $format = png ] && end=IEND\n{ grep command: \"$4\"; echo \"$end\"; } > "
+          "\"$output\"\n",
+          f);
     return fclose(f) != 0 || chmod(at("bin/gnuplot"), 0777) != 0 ? -1 : 0;
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_of_erf),
-        cmocka_unit_test(results_of_merge),
-        cmocka_unit_test(results_of_ppl),
-        cmocka_unit_test(converted_models),
-        cmocka_unit_test(nothing_stale_is_left),
+        cmocka_unit_test(results_of_erf),   cmocka_unit_test(results_of_merge),      cmocka_unit_test(results_of_ppl),
+        cmocka_unit_test(converted_models), cmocka_unit_test(nothing_stale_is_left),
     };
 
     setenv("ASAN_OPTIONS", "detect_leaks=0", 1); /* the search for leaks does not work in a process that is watched */

@@ -25,7 +25,8 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char *const files[] = {"erf.h5", "curve.csv", "summary.csv", "erf.gp", "layers.gp", "targets.gp", "attention.csv", "attention.gp"};
+static const char *const files[] = {"erf.h5",    "curve.csv",  "summary.csv",   "erf.gp",
+                                    "layers.gp", "targets.gp", "attention.csv", "attention.gp"};
 
 /* The same bytes, or both missing. */
 static void assert_same_file(const char *a, const char *b)
@@ -76,14 +77,16 @@ static const struct {
     int shards;
 } rows[] = {
     {"window none --text text --length 64 --segments 7 --bootstrap 50", 3},
-    {"window none --text text --length 64 --segments 4 --stride 10 --bootstrap 50 --threshold 0.7 --sink 2 --seed 9", 4}, /* one segment each */
+    {"window none --text text --length 64 --segments 4 --stride 10 --bootstrap 50 --threshold 0.7 --sink 2 --seed 9",
+     4}, /* one segment each */
     {"window --text text --length 64 --segments 5 --bootstrap 0 --layer all --target-position 20,41", 2},
     {"window alibi rotary --text text --length 64 --segments 7 --bootstrap 20 --attention", 3},
     {"mine=alibi --text text --length 40 --segments 5 --bootstrap 20 --attribution ig --target-position 9", 2},
     {"alibi --text text --length 40 --segments 5 --bootstrap 20 --attribution smoothgrad --seed 3", 3},
     {"alibi --text text --length 40 --segments 5 --bootstrap 20 --attribution inputxgrad --attention --dtype f64", 2},
     {"window --text text --length 64 --segments 3 --layer 0 --bias -t/3 --bias-dtype bf16 --window 9 --train-length 16", 1},
-    {"poor --text bytes --length 16 --segments 8 --stride 16 --bootstrap 20 --threshold 0.5", 2}, /* one segment of each shard is excluded */
+    {"poor --text bytes --length 16 --segments 8 --stride 16 --bootstrap 20 --threshold 0.5",
+     2}, /* one segment of each shard is excluded */
 };
 
 static void merge_row(size_t i)
@@ -161,7 +164,8 @@ enum { LAYERS = 3, HEADS = 2, DISTANCES = 63 };
 /* The mean attention of the model `window`. */
 static void read_attention(double out[LAYERS * HEADS * DISTANCES], const char *folder)
 {
-    hid_t file = H5Fopen(at("%s/erf.h5", folder), H5F_ACC_RDONLY, H5P_DEFAULT), set = H5Dopen2(file, "models/window/attention", H5P_DEFAULT);
+    hid_t file = H5Fopen(at("%s/erf.h5", folder), H5F_ACC_RDONLY, H5P_DEFAULT),
+          set = H5Dopen2(file, "models/window/attention", H5P_DEFAULT);
 
     assert_true(set >= 0 && H5Dread(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) >= 0);
     H5Dclose(set);
@@ -201,7 +205,8 @@ static void attention_is_a_mean(void **state)
 /* Killed, and gone on with; another shard's journal is refused by name. Meanwhile another shard of the run goes its way. */
 static void shards_resume(void **state)
 {
-    static const char options[] = "window --text text --length 64 --segments 60 --stride 32 --dtype f64 --bootstrap 10 --attention --quiet";
+    static const char options[] =
+        "window --text text --length 64 --segments 60 --stride 32 --dtype f64 --bootstrap 10 --attention --quiet";
     struct timespec pause = {0, 200000};
     struct outcome o;
     struct stat found;
@@ -243,7 +248,8 @@ static const struct {
     {"merge", 2, "no DIR is given"},
     {"merge nowhere -o m", 1, "nowhere/erf.h5"},
     {"merge text -o m", 1, "text"},
-    {"merge whole-0 -o m", 1, "whole-0/erf.h5: is no shard (expected a result of reach erf --shard I/N; a whole one has nothing to be merged with)"},
+    {"merge whole-0 -o m", 1,
+     "whole-0/erf.h5: is no shard (expected a result of reach erf --shard I/N; a whole one has nothing to be merged with)"},
     {"merge shard-0-1 shard-0-3 -o m", 1, "of 3 shards these are missing: 2 (expected all of them)"},
     {"merge shard-1-3 -o m", 1, "of 4 shards these are missing: 1, 2, 4 (expected all of them)"},
     {"merge shard-0-1 shard-0-2 shard-0-1 -o m", 1, "shard-0-1: is shard 1 of 3, and so is shard-0-1"},
@@ -256,18 +262,22 @@ static const struct {
     {"merge shard-0-1 other-stride -o m", 1, "other-stride: stride of window is 64, and in shard-0-1"},
     {"merge shard-0-1 other-name -o m", 1, "other-name: has the model w where shard-0-1 has window"},
     {"merge shard-0-1 other-count -o m", 1, "other-count: holds 1 models, targets and layers, and shard-0-1 2"},
-    {"merge shard-0-1 other-type -o m", 1, "other-type: position_encoding of window is --bias -t, --bias-dtype bf16, on window 5, and in shard-0-1 window 5"},
-    {"merge shard-0-1 other-layer -o m", 1, "other-layer: is of \"reach erf --length 64 --segments 7 --bootstrap 50 --layer 0\", and shard-0-1 of"},
+    {"merge shard-0-1 other-type -o m", 1,
+     "other-type: position_encoding of window is --bias -t, --bias-dtype bf16, on window 5, and in shard-0-1 window 5"},
+    {"merge shard-0-1 other-layer -o m", 1,
+     "other-layer: is of \"reach erf --length 64 --segments 7 --bootstrap 50 --layer 0\", and shard-0-1 of"},
     {"merge shard-0-1 shard-0-2 shard-0-3 -o shard-0-2", 1, "shard-0-2: is one of the shards"},
     {"merge shard-0-1 shard-0-2 shard-0-3 -o shard-0-2 --force", 1, "shard-0-2: is one of the shards"},
     {"merge shard-0-1 shard-0-2 shard-0-3 -o whole-0", 1, "whole-0/erf.h5: exists (expected --force"},
     {"merge shard-0-1 shard-0-2 shard-0-3 -o begun", 1, "begun/erf.part: an unfinished run is kept here"},
-    {"erf window --text text --length 64 --segments 3 --shard 2/4 -o m --quiet --shard 4/3", 2, "--shard: \"4/3\" is not valid (expected I/N"},
+    {"erf window --text text --length 64 --segments 3 --shard 2/4 -o m --quiet --shard 4/3", 2,
+     "--shard: \"4/3\" is not valid (expected I/N"},
     {"erf window --text text --shard 0/3", 2, "--shard: \"0/3\" is not valid"},
     {"erf window --text text --shard 3", 2, "--shard: \"3\" is not valid"},
     {"erf window --text text --shard /3", 2, "--shard: \"/3\" is not valid"},
     {"erf window --text text --shard 1/", 2, "--shard: \"1/\" is not valid"},
-    {"erf window --text text --length 64 --segments 3 --shard 1/4 -o m --quiet", 1, "shard 1/4 holds no segment, for there are 3"},
+    {"erf window --text text --length 64 --segments 3 --shard 1/4 -o m --quiet", 1,
+     "shard 1/4 holds no segment, for there are 3"},
     {"erf window --text text --bias-dtype f64", 2, "--bias-dtype: \"f64\" is not valid (expected f32, bf16 or f16)"},
     {"ppl window --text text --bias-dtype half", 2, "--bias-dtype: \"half\" is not valid (expected f32, bf16 or f16)"},
 };
@@ -340,8 +350,14 @@ static void forge(hid_t file, hid_t model, size_t which)
     case 4: H5Ldelete(model, "attention_low", H5P_DEFAULT); break;
     case 5: set_text(model, "attention_trf", "12 12 converges\n"); break;
     case 6: set_text(file, "command", "reach erf window alibi"); break;
-    case 7: set_text(file, "command", "reach erf window rotary alibi --text text --length 64 --segments 7 --bootstrap 20 --attention --shard 1/1"); break;
-    case 8: set_text(file, "command", "reach erf window alibi rotary --text text --length 64 --layer all --bootstrap 20 --attention --shard 1/1"); break;
+    case 7:
+        set_text(file, "command",
+                 "reach erf window rotary alibi --text text --length 64 --segments 7 --bootstrap 20 --attention --shard 1/1");
+        break;
+    case 8:
+        set_text(file, "command",
+                 "reach erf window alibi rotary --text text --length 64 --layer all --bootstrap 20 --attention --shard 1/1");
+        break;
     case 9: set_text(model, "shard", "1"); break;
     case 10: set_whole(model, "attention_used", 99); break;
     case 11: set_text(model, "attention_trf", "= 1 1 1"); break;
@@ -353,12 +369,21 @@ static void forge(hid_t file, hid_t model, size_t which)
 
 static void forged_shards_are_refused(void **state)
 {
-    static const char *const said[] = {"which are not those of shard", "which are not those of shard", "does not hold what its command says of the 9 layers and 2 heads of window",
-                                       "has norms of 63 positions (expected 29)", "window lacks the attention of its 3 layers and 2 heads",
-                                       "attention_trf is damaged", "its command is not understood: reach erf window alibi", "its models are not those of its command",
-                                       "does not hold what its command says", "the attribute shard of window is \"1\"", "attention_used", "attention_trf is damaged",
+    static const char *const said[] = {"which are not those of shard",
                                        "which are not those of shard",
-                                       "forged/erf.h5: window, target 64, layer 0: the status of segment 0 is 1", "forged/erf.h5: window/c_lo at position 1 is nan"};
+                                       "does not hold what its command says of the 9 layers and 2 heads of window",
+                                       "has norms of 63 positions (expected 29)",
+                                       "window lacks the attention of its 3 layers and 2 heads",
+                                       "attention_trf is damaged",
+                                       "its command is not understood: reach erf window alibi",
+                                       "its models are not those of its command",
+                                       "does not hold what its command says",
+                                       "the attribute shard of window is \"1\"",
+                                       "attention_used",
+                                       "attention_trf is damaged",
+                                       "which are not those of shard",
+                                       "forged/erf.h5: window, target 64, layer 0: the status of segment 0 is 1",
+                                       "forged/erf.h5: window/c_lo at position 1 is nan"};
 
     (void)state;
     run("erf window alibi rotary --text text --length 64 --segments 7 --bootstrap 20 --attention --quiet --shard 1/1 -o lone");
@@ -429,11 +454,17 @@ static void rounded_biases_are_used(void **state)
 
     (void)state;
     for (int t = 0; t < SHOWN; t++)
-        snprintf(formula + strlen(formula), sizeof formula - strlen(formula), "t<%d?-%.17g:", t + 1, element_round(element_round(0.3, ELEMENT_BF16) * t, ELEMENT_BF16));
-    snprintf(line, sizeof line, "erf none --text text --length %d --segments 2 --quiet --bootstrap 0 --window %d --bias %s-inf -o by-value", LENGTH, SHOWN, formula);
+        snprintf(formula + strlen(formula), sizeof formula - strlen(formula), "t<%d?-%.17g:", t + 1,
+                 element_round(element_round(0.3, ELEMENT_BF16) * t, ELEMENT_BF16));
+    snprintf(line, sizeof line,
+             "erf none --text text --length %d --segments 2 --quiet --bootstrap 0 --window %d --bias %s-inf -o by-value", LENGTH,
+             SHOWN, formula);
     free(printed(line));
-    run("erf none --text text --length %d --segments 2 --quiet --bootstrap 0 --window %d --bias -0.3*t --bias-dtype bf16 -o by-type", LENGTH, SHOWN);
-    run("erf none --text text --length %d --segments 2 --quiet --bootstrap 0 --window %d --bias -0.3*t -o by-double", LENGTH, SHOWN);
+    run("erf none --text text --length %d --segments 2 --quiet --bootstrap 0 --window %d --bias -0.3*t --bias-dtype bf16 -o "
+        "by-type",
+        LENGTH, SHOWN);
+    run("erf none --text text --length %d --segments 2 --quiet --bootstrap 0 --window %d --bias -0.3*t -o by-double", LENGTH,
+        SHOWN);
     a = read_result("by-value");
     b = read_result("by-type");
     c = read_result("by-double");
@@ -452,14 +483,16 @@ static void rounded_biases_are_used(void **state)
 
 static void checkpoints_are_verified(void **state)
 {
-    struct outcome o = finish(start("erf window --text text --length 64 --segments 2 --bootstrap 0 --verify -o verified", "/nonexistent"));
+    struct outcome o = finish(
+        start("erf window --text text --length 64 --segments 2 --bootstrap 0 --verify -o verified", "/nonexistent"));
 
     (void)state;
     assert_int_equal(o.status, 0);
     assert_non_null(strstr(o.err, "reach erf: window: verified: 1 file of 0.0 MB read, all numbers of "));
     outcome_free(&o);
     expect("info window --length 64 --verify", 0, "verified       1 file of 0.0 MB read");
-    expect("erf spoiled --text text --length 64 --segments 2 --verify --quiet -o unverified", 1, "model.safetensors: tensor embedding.weight holds nan at [0, 0]");
+    expect("erf spoiled --text text --length 64 --segments 2 --verify --quiet -o unverified", 1,
+           "model.safetensors: tensor embedding.weight holds nan at [0, 0]");
     expect("info spoiled --length 64 --verify", 1, "model.safetensors: tensor embedding.weight holds nan at [0, 0]");
     assert_false(exists(at("unverified")));
 }
@@ -495,9 +528,15 @@ static int make_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shards_make_the_whole),   cmocka_unit_test(a_shard_is_a_result),     cmocka_unit_test(shards_resume),
-        cmocka_unit_test(wrong_shards_are_named),  cmocka_unit_test(forged_shards_are_refused), cmocka_unit_test(rounded_biases_are_used),
-        cmocka_unit_test(checkpoints_are_verified),  cmocka_unit_test(commands_are_read_back),  cmocka_unit_test(attention_is_a_mean),
+        cmocka_unit_test(shards_make_the_whole),
+        cmocka_unit_test(a_shard_is_a_result),
+        cmocka_unit_test(shards_resume),
+        cmocka_unit_test(wrong_shards_are_named),
+        cmocka_unit_test(forged_shards_are_refused),
+        cmocka_unit_test(rounded_biases_are_used),
+        cmocka_unit_test(checkpoints_are_verified),
+        cmocka_unit_test(commands_are_read_back),
+        cmocka_unit_test(attention_is_a_mean),
     };
 
     return cmocka_run_group_tests_name("reach merge", tests, make_inputs, program_close);

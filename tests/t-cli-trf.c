@@ -40,10 +40,12 @@ static const char *cell(const struct csv_table *t, size_t row, const char *colum
 }
 
 /* The first row whose cells are as given (NULL: any). */
-static size_t find_row(const struct csv_table *t, const char *formula, const char *head, const char *length, const char *layers, const char *epsilon,
-                       const char *layer)
+static size_t find_row(const struct csv_table *t, const char *formula, const char *head, const char *length, const char *layers,
+                       const char *epsilon, const char *layer)
 {
-    const char *const names[] = {"formula", "head", "length", "layers", "epsilon", "layer"}, *const wanted[] = {formula, head, length, layers, epsilon, layer};
+    const char *const names[] = {"formula", "head", "length", "layers", "epsilon", "layer"}, *const wanted[] = {formula, head,
+                                                                                                                length,  layers,
+                                                                                                                epsilon, layer};
 
     for (size_t row = 0; row < t->rows; row++) {
         int same = 1;
@@ -53,8 +55,8 @@ static size_t find_row(const struct csv_table *t, const char *formula, const cha
         if (same)
             return row;
     }
-    fail_msg("no row with formula %s, head %s, length %s, layers %s, epsilon %s, layer %s", formula ? formula : "", head ? head : "", length ? length : "",
-             layers ? layers : "", epsilon ? epsilon : "", layer ? layer : "");
+    fail_msg("no row with formula %s, head %s, length %s, layers %s, epsilon %s, layer %s", formula ? formula : "",
+             head ? head : "", length ? length : "", layers ? layers : "", epsilon ? epsilon : "", layer ? layer : "");
     return 0;
 }
 
@@ -79,7 +81,8 @@ static void write_text(const char *name, const char *text)
 static void help_lists_every_option(void **state)
 {
     static const char *const options[][14] = {
-        {"trf", "--heads", "--epsilon", "--set", "--length", "--layers", "--slopes", "--explain", "-o", "--force", "--format", NULL},
+        {"trf", "--heads", "--epsilon", "--set", "--length", "--layers", "--slopes", "--explain", "-o", "--force", "--format",
+         NULL},
         {"fit", "--form", "--range", "--heads", "--set", "--slopes", "-o", "--force", "--format", NULL},
         {"bias", "--length", "--heads", "--set", "--slopes", "-o", "--force", "--format", NULL},
     };
@@ -201,16 +204,18 @@ static void known_fields(void **state)
     struct csv_table t;
 
     (void)state;
-    expect("trf alibi -2*ln(1+t) -ln(1+t^2) type2(1) window(40) none sandwich --epsilon 0.01 --epsilon 0.1 --length 512 --length 2048 --length 8192 -o fields", 0,
-           "converges");
+    expect("trf alibi -2*ln(1+t) -ln(1+t^2) type2(1) window(40) none sandwich --epsilon 0.01 --epsilon 0.1 --length 512 --length "
+           "2048 --length 8192 -o fields",
+           0, "converges");
     t = read_table(at("fields/trf.csv"));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t row = find_row(&t, cases[i].formula, cases[i].head, cases[i].length, "1", cases[i].epsilon, "");
         const char *lo = cell(&t, row, "trf_lo"), *hi = cell(&t, row, "trf_hi"), *logarithm = cell(&t, row, "log10_trf_lo");
 
-        if (strcmp(cell(&t, row, "verdict"), cases[i].verdict) != 0 || strcmp(lo, cases[i].trf) != 0 || strcmp(hi, cases[i].trf) != 0)
-            fail_msg("%s, head %s, length %s, eps %s: %s, [%s, %s] (expected %s, %s)", cases[i].formula, cases[i].head, cases[i].length, cases[i].epsilon,
-                     cell(&t, row, "verdict"), lo, hi, cases[i].verdict, cases[i].trf);
+        if (strcmp(cell(&t, row, "verdict"), cases[i].verdict) != 0 || strcmp(lo, cases[i].trf) != 0 ||
+            strcmp(hi, cases[i].trf) != 0)
+            fail_msg("%s, head %s, length %s, eps %s: %s, [%s, %s] (expected %s, %s)", cases[i].formula, cases[i].head,
+                     cases[i].length, cases[i].epsilon, cell(&t, row, "verdict"), lo, hi, cases[i].verdict, cases[i].trf);
         if (*cases[i].trf ? !(fabs(strtod(logarithm, NULL) - log10(strtod(cases[i].trf, NULL))) <= 1e-12) : *logarithm != 0)
             fail_msg("%s: log10 \"%s\" of %s", cases[i].formula, logarithm, cases[i].trf);
     }
@@ -235,8 +240,10 @@ static void refused_alike(void **state)
     static const struct {
         const char *formula, *said;
     } table[] = {
-        {"t<40?sqrt(1-pi):-inf", "distance 0 is not a number"},          {"(-pi)^0.5", "distance 0 is not a number"},
-        {"t<5?sqrt(0.5+sin(t)):-2*ln(t)", "distance 4 is not a number"}, {"1/(0-t)-2*ln(1+t)", "distance 0 is +inf"},
+        {"t<40?sqrt(1-pi):-inf", "distance 0 is not a number"},
+        {"(-pi)^0.5", "distance 0 is not a number"},
+        {"t<5?sqrt(0.5+sin(t)):-2*ln(t)", "distance 4 is not a number"},
+        {"1/(0-t)-2*ln(1+t)", "distance 0 is +inf"},
     };
 
     (void)state;
@@ -270,7 +277,8 @@ static void long_integers_are_whole_in_the_table(void **state)
     t = read_table(at("slow/trf.csv"));
     row = find_row(&t, "kerple_log", "all", "inf", "1", "0.01", "");
     /* the least j with zeta(1.05, j + 1) < zeta(1.05) / 100, by mpmath with 120 digits */
-    if (strcmp(cell(&t, row, "trf_lo"), "5640741144419037752115262568930173714240") != 0 || strcmp(cell(&t, row, "trf_lo"), cell(&t, row, "trf_hi")) != 0 ||
+    if (strcmp(cell(&t, row, "trf_lo"), "5640741144419037752115262568930173714240") != 0 ||
+        strcmp(cell(&t, row, "trf_lo"), cell(&t, row, "trf_hi")) != 0 ||
         !(fabs(strtod(cell(&t, row, "log10_trf_lo"), NULL) - 39.75133617025723) <= 1e-12))
         fail_msg("p = 1.05: [%s, %s], log10 %s", cell(&t, row, "trf_lo"), cell(&t, row, "trf_hi"), cell(&t, row, "log10_trf_lo"));
     csv_table_free(&t);
@@ -278,9 +286,11 @@ static void long_integers_are_whole_in_the_table(void **state)
 
 static void slopes_of_released_code(void **state)
 {
-    struct outcome paper = reach("bias alibi type1 --heads 6 --length 2"), press = reach("bias alibi type1 --heads 6 --length 2 --slopes press");
+    struct outcome paper = reach("bias alibi type1 --heads 6 --length 2"),
+                   press = reach("bias alibi type1 --heads 6 --length 2 --slopes press");
     struct outcome preset = reach("bias alibi=alibi_press type1 --heads 6 --length 2 --slopes press");
-    struct outcome power = reach("bias alibi --heads 4 --slopes press --length 4"), same = reach("bias alibi --heads 4 --length 4");
+    struct outcome power = reach("bias alibi --heads 4 --slopes press --length 4"),
+                   same = reach("bias alibi --heads 4 --length 4");
 
     (void)state;
     assert_int_equal(press.status, 0);
@@ -306,8 +316,8 @@ static void depth_cone_and_ranking(void **state)
     struct csv_table t;
 
     (void)state;
-    if (o.status != 0 || !strstr(o.out, "w R") || !strstr(o.out, "  32    29") || !strstr(o.out, "ranking") || !strstr(o.out, "proved") ||
-        !strstr(o.out, "none: - (diverges)") || *o.err)
+    if (o.status != 0 || !strstr(o.out, "w R") || !strstr(o.out, "  32    29") || !strstr(o.out, "ranking") ||
+        !strstr(o.out, "proved") || !strstr(o.out, "none: - (diverges)") || *o.err)
         fail_msg("exit %d\n%s%s", o.status, o.out, o.err);
     outcome_free(&o);
     t = read_table(at("deep/trf.csv"));
@@ -347,17 +357,18 @@ static void checkpoints_have_a_row_a_layer_and_head(void **state)
     struct outcome o = reach("trf m=slopes windows rotary narrow kerple weighted -o models --layers 2");
 
     (void)state;
-    if (o.status != 0 || !strstr(o.out, "exact cone of its windows: 14 tokens") || !strstr(o.out, "layer 1") || !strstr(o.out, "rotary positions turn") ||
-        !strstr(o.out, "depends on the scores") || *o.err)
+    if (o.status != 0 || !strstr(o.out, "exact cone of its windows: 14 tokens") || !strstr(o.out, "layer 1") ||
+        !strstr(o.out, "rotary positions turn") || !strstr(o.out, "depends on the scores") || *o.err)
         fail_msg("exit %d\n%s%s", o.status, o.out, o.err);
     outcome_free(&o);
     t = read_table(at("models/trf.csv"));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t row = find_row(&t, cases[i].formula, cases[i].head, NULL, "1", NULL, cases[i].layer);
 
-        if (strcmp(cell(&t, row, "verdict"), cases[i].verdict) != 0 || (cases[i].trf && strcmp(cell(&t, row, "trf_lo"), cases[i].trf) != 0))
-            fail_msg("%s, head %s, layer %s: %s, %s (expected %s, %s)", cases[i].formula, cases[i].head, cases[i].layer, cell(&t, row, "verdict"),
-                     cell(&t, row, "trf_lo"), cases[i].verdict, cases[i].trf ? cases[i].trf : "any");
+        if (strcmp(cell(&t, row, "verdict"), cases[i].verdict) != 0 ||
+            (cases[i].trf && strcmp(cell(&t, row, "trf_lo"), cases[i].trf) != 0))
+            fail_msg("%s, head %s, layer %s: %s, %s (expected %s, %s)", cases[i].formula, cases[i].head, cases[i].layer,
+                     cell(&t, row, "verdict"), cell(&t, row, "trf_lo"), cases[i].verdict, cases[i].trf ? cases[i].trf : "any");
     }
     csv_table_free(&t);
     expect("bias windows --length 12", 0, "layer 2");
@@ -406,9 +417,12 @@ static void fits_of_every_source(void **state)
     assert_string_equal(cell(&t, row, "coefficient"), "a");
     assert_string_equal(cell(&t, row, "first"), "0");
     assert_string_equal(cell(&t, row, "last"), "8191");
-    if (!(fabs(strtod(cell(&t, row, "value"), NULL) + 0.793818524957995) <= 1e-9) || !(fabs(strtod(cell(&t, row + 1, "value"), NULL) + 0.832402145557959) <= 1e-9) ||
-        !(fabs(strtod(cell(&t, row, "r2"), NULL) - 0.722601805533664) <= 1e-9) || !(fabs(strtod(cell(&t, row, "std_error"), NULL) - 0.0460096424533855) <= 1e-9))
-        fail_msg("sandwich, head 8: %s +- %s, %s, R^2 %s", cell(&t, row, "value"), cell(&t, row, "std_error"), cell(&t, row + 1, "value"), cell(&t, row, "r2"));
+    if (!(fabs(strtod(cell(&t, row, "value"), NULL) + 0.793818524957995) <= 1e-9) ||
+        !(fabs(strtod(cell(&t, row + 1, "value"), NULL) + 0.832402145557959) <= 1e-9) ||
+        !(fabs(strtod(cell(&t, row, "r2"), NULL) - 0.722601805533664) <= 1e-9) ||
+        !(fabs(strtod(cell(&t, row, "std_error"), NULL) - 0.0460096424533855) <= 1e-9))
+        fail_msg("sandwich, head 8: %s +- %s, %s, R^2 %s", cell(&t, row, "value"), cell(&t, row, "std_error"),
+                 cell(&t, row + 1, "value"), cell(&t, row, "r2"));
     csv_table_free(&t);
     assert_true(exists(at("sandwich/fit.png")) && exists(at("sandwich/fit.gp")));
 
@@ -421,7 +435,8 @@ static void fits_of_every_source(void **state)
 
         snprintf(head, sizeof head, "%d", h);
         row = find_row(&t, "-0.5*ln(1+t)*h+0.25", head, NULL, NULL, NULL, NULL);
-        if (!(fabs(strtod(cell(&t, row, "value"), NULL) - 0.25) <= 1e-12) || !(fabs(strtod(cell(&t, row + 1, "value"), NULL) + 0.5 * h) <= 1e-12))
+        if (!(fabs(strtod(cell(&t, row, "value"), NULL) - 0.25) <= 1e-12) ||
+            !(fabs(strtod(cell(&t, row + 1, "value"), NULL) + 0.5 * h) <= 1e-12))
             fail_msg("head %d: %s, %s", h, cell(&t, row, "value"), cell(&t, row + 1, "value"));
     }
     csv_table_free(&t);
@@ -453,8 +468,8 @@ static void nothing_half_written(void **state)
     (void)state;
     /* without gnuplot: data and script, a line that says so, and success */
     o = finish(start("bias alibi --length 32 -o undrawn", empty_path));
-    if (o.status != 0 || lines(o.err) != 1 || !strstr(o.err, "gnuplot") || !exists(at("undrawn/bias.csv")) || !exists(at("undrawn/matrix.gp")) ||
-        exists(at("undrawn/bias.png")))
+    if (o.status != 0 || lines(o.err) != 1 || !strstr(o.err, "gnuplot") || !exists(at("undrawn/bias.csv")) ||
+        !exists(at("undrawn/matrix.gp")) || exists(at("undrawn/bias.png")))
         fail_msg("exit %d: %s", o.status, o.err);
     outcome_free(&o);
     /* a failure leaves no folder and no file */
@@ -533,7 +548,8 @@ int main(void)
         cmocka_unit_test(bias_help_lists_all_presets),
         cmocka_unit_test(errors_are_one_line),
         cmocka_unit_test(known_fields),
-        cmocka_unit_test(refused_alike), cmocka_unit_test(long_integers_are_whole_in_the_table),
+        cmocka_unit_test(refused_alike),
+        cmocka_unit_test(long_integers_are_whole_in_the_table),
         cmocka_unit_test(slopes_of_released_code),
         cmocka_unit_test(depth_cone_and_ranking),
         cmocka_unit_test(checkpoints_have_a_row_a_layer_and_head),

@@ -74,7 +74,8 @@ static void help_lists_every_option(void **state)
         snprintf(option, sizeof option, "%s%s", strlen(erf_help.options[i].name) == 1 ? "-" : "--", erf_help.options[i].name);
         if (!strstr(o.out, option))
             fail_msg("reach erf --help does not list %s", option);
-        snprintf(option, sizeof option, "\n.It Fl %s%s", strlen(erf_help.options[i].name) == 1 ? "" : "-", erf_help.options[i].name);
+        snprintf(option, sizeof option, "\n.It Fl %s%s", strlen(erf_help.options[i].name) == 1 ? "" : "-",
+                 erf_help.options[i].name);
         if (!strstr(manual, option))
             fail_msg("doc/reach.1 does not list %s", erf_help.options[i].name);
     }
@@ -123,7 +124,8 @@ static void wrong_usage_exits_2(void **state)
 
 static void version_says_what_it_is_made_of(void **state)
 {
-    static const char *const parts[] = {"reach ", "compiler", "HDF5", "oneDNN", "zlib", "Jansson", "xxHash", "reference", "--dtype f32 uses"};
+    static const char *const parts[] = {"reach ",  "compiler", "HDF5",      "oneDNN",          "zlib",
+                                        "Jansson", "xxHash",   "reference", "--dtype f32 uses"};
     struct outcome o = reach("version");
 
     (void)state;
@@ -387,7 +389,8 @@ static void one_segment_has_no_interval(void **state)
 
 static void overlap_saturation_and_overrides_are_told(void **state)
 {
-    struct outcome o = reach("erf none --text text --length 64 --segments 9 --stride 10 --quiet --bootstrap 0 --threshold 0.999 -o overlap");
+    struct outcome o = reach(
+        "erf none --text text --length 64 --segments 9 --stride 10 --quiet --bootstrap 0 --threshold 0.999 -o overlap");
 
     (void)state;
     assert_int_equal(o.status, 0);
@@ -431,13 +434,17 @@ static void pictures_that_fail_are_told(void **state)
     fclose(f);
     assert_int_equal(chmod(at("bin/gnuplot"), 0777), 0);
     o = finish(start("erf window --text text --length 64 --segments 3 --quiet --check-precision 1 -o undrawn", at("bin")));
-    if (o.status != 1 || lines(o.err) != 1 || !strstr(o.err, "reach erf: gnuplot: cannot draw undrawn/erf.gp: no such font") || !strstr(o.out, "largest deviations"))
+    if (o.status != 1 || lines(o.err) != 1 || !strstr(o.err, "reach erf: gnuplot: cannot draw undrawn/erf.gp: no such font") ||
+        !strstr(o.out, "largest deviations"))
         fail_msg("exit %d: %s%s", o.status, o.err, o.out);
     outcome_free(&o);
     assert_true(exists(at("undrawn/erf.gp")) && exists(at("undrawn/erf.h5")));
     assert_false(exists(at("undrawn/erf.png")) || exists(at("undrawn/erf.part")));
-    static const char *const others[] = {"ppl window --text text --context 8 --segments 3 --quiet -o undrawn", "trf alibi --heads 2 --length 64 -o undrawn",
-                                         "bias alibi --heads 2 --length 16 -o undrawn", "fit alibi --heads 2 --form a+b*t --range 0:9 -o undrawn", "plot undrawn -o undrawn-again"};
+    static const char *const others[] = {"ppl window --text text --context 8 --segments 3 --quiet -o undrawn",
+                                         "trf alibi --heads 2 --length 64 -o undrawn",
+                                         "bias alibi --heads 2 --length 16 -o undrawn",
+                                         "fit alibi --heads 2 --form a+b*t --range 0:9 -o undrawn",
+                                         "plot undrawn -o undrawn-again"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         o = finish(start(others[i], at("bin")));
         if (o.status != 1 || lines(o.err) != 1 || !strstr(o.err, ": no such font"))
@@ -455,11 +462,14 @@ static void a_limit_on_files_is_told(void **state)
     struct outcome o;
 
     (void)state;
-    snprintf(command, sizeof command, "cd '%s' && ulimit -f 8 && '%s' erf window --text text --length 64 --segments 40 --stride 64 --quiet -o limited >stdout 2>stderr", base,
-             getenv("REACH"));
+    snprintf(command, sizeof command,
+             "cd '%s' && ulimit -f 8 && '%s' erf window --text text --length 64 --segments 40 --stride 64 --quiet -o limited "
+             ">stdout 2>stderr",
+             base, getenv("REACH"));
     int status = system(command);
     o = finish(-1);
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 1 || lines(o.err) != 1 || !strstr(o.err, "limited/erf.part: cannot be written: File too large"))
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 1 || lines(o.err) != 1 ||
+        !strstr(o.err, "limited/erf.part: cannot be written: File too large"))
         fail_msg("status %#x: %s", (unsigned)status, o.err);
     outcome_free(&o);
     expect("erf window --text text --length 64 --segments 40 --stride 64 --quiet -o limited --resume", 0, NULL);
@@ -493,7 +503,8 @@ static void plot_combines_results(void **state)
 
 /* ---- interruption ---- */
 
-static const char long_run[] = "erf window none --text text --length 64 --segments 250 --stride 64 --dtype f64 --bootstrap 10 --quiet -o %s %s";
+static const char long_run[] =
+    "erf window none --text text --length 64 --segments 250 --stride 64 --dtype f64 --bootstrap 10 --quiet -o %s %s";
 
 static size_t size_of(const char *path)
 {
@@ -584,7 +595,8 @@ static void a_damaged_record_is_told(void **state)
     close(journal);
     snprintf(line, sizeof line, long_run, "run-flipped", "--resume");
     o = reach(line);
-    if (o.status != 0 || lines(o.err) != 1 || !strstr(o.err, "run-flipped/erf.part: 1 of ") || !strstr(o.err, "records is passed over: its checksum is wrong"))
+    if (o.status != 0 || lines(o.err) != 1 || !strstr(o.err, "run-flipped/erf.part: 1 of ") ||
+        !strstr(o.err, "records is passed over: its checksum is wrong"))
         fail_msg("exit %d: %s", o.status, o.err);
     outcome_free(&o);
     assert_same_results("run-whole", "run-flipped");

@@ -1,4 +1,5 @@
-/* Every key that the library of these formats takes from config.json (tests/goldens/config_keys.csv) is used, harmless or refused; others are named. */
+/* Every key that the library of these formats takes from config.json (tests/goldens/config_keys.csv) is used, harmless or
+ * refused; others are named. */
 #include "model/config_keys.h"
 #include "tests/changed.h"
 #include "tests/golden.h"
@@ -16,9 +17,13 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
-static const char *const class_names[] = {[CONFIG_KEY_UNKNOWN] = "unknown", [CONFIG_KEY_USED] = "used", [CONFIG_KEY_HARMLESS] = "harmless", [CONFIG_KEY_REFUSED] = "refused"};
-static const struct family *const families[] = {&family_bloom, &family_falcon, &family_gemma2, &family_gpt2, &family_gpt_neox, &family_gptj, &family_llama,
-                                                &family_mistral, &family_mpt, &family_opt, &family_phi, &family_qwen2, &family_qwen3};
+static const char *const class_names[] = {[CONFIG_KEY_UNKNOWN] = "unknown",
+                                          [CONFIG_KEY_USED] = "used",
+                                          [CONFIG_KEY_HARMLESS] = "harmless",
+                                          [CONFIG_KEY_REFUSED] = "refused"};
+static const struct family *const families[] = {&family_bloom, &family_falcon, &family_gemma2,  &family_gpt2, &family_gpt_neox,
+                                                &family_gptj,  &family_llama,  &family_mistral, &family_mpt,  &family_opt,
+                                                &family_phi,   &family_qwen2,  &family_qwen3};
 
 /* The golden cases' decoders: what their readers asked for is what counts as used. */
 static struct decoder **decoders;
@@ -45,7 +50,8 @@ static struct decoder *open_scaled(const struct family *family, const char *scal
     struct decoder *d = NULL;
     for (size_t i = 0; i < case_count && !d; i++) {
         int rotary = strcmp(decoders[i]->family, family->name) == 0 && config_asked(decoders[i]->config, "rope_scaling");
-        if (rotary && strcmp(cases[i].name, "llama-gqa") != 0 /* in shards */ && !(d = decoder_open(changed(cases[i].name, "rope_scaling", scaling), &e)))
+        if (rotary && strcmp(cases[i].name, "llama-gqa") != 0 /* in shards */ &&
+            !(d = decoder_open(changed(cases[i].name, "rope_scaling", scaling), &e)))
             fail_msg("%s", e.text);
     }
     return d;
@@ -92,8 +98,13 @@ static enum config_key class_of(const struct family *family, struct decoder *con
 /* Keys whose null the library takes although it is not their default, or is no field of the class. */
 static int is_other_null(const char *key)
 {
-    static const char *const keys[] = {"attn_logit_softcapping", "final_logit_softcapping", "num_key_value_heads", "partial_rotary_factor", "sliding_window",
-                                       "bos_token_id", "rope_scaling"};
+    static const char *const keys[] = {"attn_logit_softcapping",
+                                       "final_logit_softcapping",
+                                       "num_key_value_heads",
+                                       "partial_rotary_factor",
+                                       "sliding_window",
+                                       "bos_token_id",
+                                       "rope_scaling"};
     for (size_t i = 0; i < LENGTH(keys); i++)
         if (strcmp(keys[i], key) == 0)
             return 1;
@@ -110,10 +121,11 @@ static void test_table(void **state)
     assert_non_null(text);
     text[size] = 0;
     for (line = strtok_r(text, "\n", &end); line; line = strtok_r(NULL, "\n", &end), rows++) {
-        char *key = strchr(line, ','), *value = key ? strchr(key + 1, ',') : NULL, *class = value ? strrchr(value + 1, ',') : NULL;
+        char *key = strchr(line, ','), *value = key ? strchr(key + 1, ',') : NULL,
+             *class = value ? strrchr(value + 1, ',') : NULL;
         if (!class)
             fail_msg("'%s' is no row", line);
-        *key++ = *value++ = *class++ = 0;
+        *key++ = *value++ = *class ++ = 0;
         const struct family *family = family_named(line);
         if (!rows)
             continue;
@@ -123,15 +135,18 @@ static void test_table(void **state)
             if (families[i] == family && seen[i]++ == 0) {
                 decoder_close(scaled[0]), decoder_close(scaled[1]);
                 scaled[0] = open_scaled(family, "{\"type\": \"yarn\", \"factor\": 2}");
-                scaled[1] = open_scaled(family, "{\"type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 1, \"high_freq_factor\": 4}");
+                scaled[1] = open_scaled(family,
+                                        "{\"type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 1, \"high_freq_factor\": 4}");
             }
         enum config_key found = class_of(family, scaled, key);
         if (found == CONFIG_KEY_UNKNOWN || strcmp(class_names[found], class) != 0) {
             fprintf(stderr, "%s,%s: is %s, the table says %s\n", line, key, class_names[found], class);
             wrong++;
         }
-        if (found == CONFIG_KEY_USED && *value && config_key_nullable(family, key) != (strcmp(value, "None") == 0) && !is_other_null(key)) {
-            fprintf(stderr, "%s,%s: null is %staken for absence, the default is %s\n", line, key, config_key_nullable(family, key) ? "" : "not ", value);
+        if (found == CONFIG_KEY_USED && *value && config_key_nullable(family, key) != (strcmp(value, "None") == 0) &&
+            !is_other_null(key)) {
+            fprintf(stderr, "%s,%s: null is %staken for absence, the default is %s\n", line, key,
+                    config_key_nullable(family, key) ? "" : "not ", value);
             wrong++;
         }
     }
@@ -180,7 +195,8 @@ static void test_unknown(void **state)
         if (!d)
             fail_msg("%s, %s: %s", rows[i].golden, rows[i].key, e.text);
         if (strcmp(d->not_understood, rows[i].named) != 0)
-            fail_msg("%s, %s = %s: not understood: '%s', expected '%s'", rows[i].golden, rows[i].key, rows[i].value, d->not_understood, rows[i].named);
+            fail_msg("%s, %s = %s: not understood: '%s', expected '%s'", rows[i].golden, rows[i].key, rows[i].value,
+                     d->not_understood, rows[i].named);
         decoder_close(d);
     }
 }
@@ -210,6 +226,7 @@ static void test_many(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_nothing_unknown), cmocka_unit_test(test_unknown), cmocka_unit_test(test_many)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_table), cmocka_unit_test(test_nothing_unknown),
+                                       cmocka_unit_test(test_unknown), cmocka_unit_test(test_many)};
     return cmocka_run_group_tests_name("config keys", tests, open_all, close_all);
 }

@@ -19,7 +19,8 @@
 
 #define GOLDENS "tests/goldens/torch/"
 
-/* Runs `reach convert` on the arguments (NULL: no more); its output and messages go to the files `stdout` and `stderr` of the scratch folder. */
+/* Runs `reach convert` on the arguments (NULL: no more); its output and messages go to the files `stdout` and `stderr` of the
+ * scratch folder. */
 static int convert(const char *a, const char *b, const char *c)
 {
     char *argv[4] = {(char *)a, (char *)b, (char *)c, NULL};
@@ -81,7 +82,8 @@ static void test_folder(void **state)
     char model[4200], out[4200];
     snprintf(model, sizeof model, "%s/model", scratch_folder);
     snprintf(out, sizeof out, "%s/out", scratch_folder);
-    static const char *const files[][2] = {{"pytorch_model.bin", GOLDENS "plain.pt"}, {"config.json", GOLDENS "shards/config.json"}};
+    static const char *const files[][2] = {{"pytorch_model.bin", GOLDENS "plain.pt"},
+                                           {"config.json", GOLDENS "shards/config.json"}};
     assert_int_equal(mkdir(model, 0777), 0);
     for (int i = 0; i < 2; i++) {
         size_t size;

@@ -1,5 +1,6 @@
-/* What is particular to the cpu set: its instruction sets, the accuracy of its elementary functions, the exactness of block skipping, weights used where
- * they lie, and the same bytes at sizes of several tiles. That each operation is right at awkward sizes is shown by t-kernels.c. */
+/* What is particular to the cpu set: its instruction sets, the accuracy of its elementary functions, the exactness of block
+ * skipping, weights used where they lie, and the same bytes at sizes of several tiles. That each operation is right at awkward
+ * sizes is shown by t-kernels.c. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/state.h"
 #include "tests/compare.h"
@@ -71,7 +72,8 @@ static double ulp(float got, double want)
     return fabs((double)got - want) / ldexp(1, exponent - 24);
 }
 
-static void check_function(const char *name, void (*function)(float *, const float *, size_t), double (*exact)(double), float first, float last, double most)
+static void check_function(const char *name, void (*function)(float *, const float *, size_t), double (*exact)(double),
+                           float first, float last, double most)
 {
     enum { POINTS = 100003 }; /* not whole vectors */
     float *x = allocate(POINTS * sizeof *x), *y = allocate(POINTS * sizeof *y);
@@ -82,7 +84,8 @@ static void check_function(const char *name, void (*function)(float *, const flo
     for (int i = 0; i < POINTS; i++) {
         double off = exact(x[i]) == 0 ? fabs((double)y[i]) * 1e45 : ulp(y[i], exact(x[i]));
         if (!(off <= most))
-            fail_msg("%s(%.9g) = %.9g, %.3g ulp from %.17g (expected at most %g)", name, (double)x[i], (double)y[i], off, exact(x[i]), most);
+            fail_msg("%s(%.9g) = %.9g, %.3g ulp from %.17g (expected at most %g)", name, (double)x[i], (double)y[i], off,
+                     exact(x[i]), most);
         worst = off > worst ? off : worst;
     }
     print_message("%s on [%g, %g]: %.2f ulp\n", name, (double)first, (double)last, worst);
@@ -131,28 +134,34 @@ static void test_gelu(void **unused)
         v->activate(y, x, NULL, ACTIVATION_GELU, POINTS);
         v->activate_reverse(slope, NULL, ones, x, NULL, ACTIVATION_GELU, POINTS);
         for (int i = 0; i < POINTS; i++) {
-            double z = x[i], phi = 0.5 * erfc(-z * M_SQRT1_2), want = z * phi, want_slope = phi + z * exp(-0.5 * z * z) * 0.3989422804014327;
+            double z = x[i], phi = 0.5 * erfc(-z * M_SQRT1_2), want = z * phi,
+                   want_slope = phi + z * exp(-0.5 * z * z) * 0.3989422804014327;
             double off = fabs(y[i] - want), off_slope = fabs(slope[i] - want_slope);
             if (!(off <= 2e-7 * fabs(z) && off <= 1e-5 * fabs(want) && off_slope <= 4e-7))
-                fail_msg("%s: gelu(%.9g) = %.9g, slope %.9g (expected %.17g, %.17g)", v->isa, z, (double)y[i], (double)slope[i], want, want_slope);
+                fail_msg("%s: gelu(%.9g) = %.9g, slope %.9g (expected %.17g, %.17g)", v->isa, z, (double)y[i], (double)slope[i],
+                         want, want_slope);
             worst = fmax(worst, z ? off / fabs(z) : 0);
             worst_relative = fmax(worst_relative, want ? off / fabs(want) : 0);
             worst_slope = fmax(worst_slope, off_slope);
         }
-        print_message("%s: gelu / x within %.2g (relatively %.2g), slope within %.2g\n", v->isa, worst, worst_relative, worst_slope);
+        print_message("%s: gelu / x within %.2g (relatively %.2g), slope within %.2g\n", v->isa, worst, worst_relative,
+                      worst_slope);
     }
 }
 
-static void require_same(const char *change, const struct kernels *k, int number, const struct outputs *got, const struct outputs *want)
+static void require_same(const char *change, const struct kernels *k, int number, const struct outputs *got,
+                         const struct outputs *want)
 {
     for (int a = 0; a < want->count; a++)
-        if (compare_exact(want->array[a].name, got->array[a].value, want->array[a].value, (size_t)want->segments * want->array[a].each))
+        if (compare_exact(want->array[a].name, got->array[a].value, want->array[a].value,
+                          (size_t)want->segments * want->array[a].each))
             fail_msg("%s changes bits: %s, case %d", change, k->name, number);
 }
 
 /* Attention with every kind of score, long enough for many blocks; steep biases let most of them be left out. */
 static const struct attention_case attention_cases[] = {
-    /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
+    /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size,
+       d_o */
     {1, 0, 2, 2, 16, 700, 700, 700, 0, BIAS_STEEP, 0, 0, 0, 1, 0},
     {1, 0, 2, 1, 8, 611, 611, 611, 0, BIAS_STEEP, 1, 1, 0, 2, 0},
     {1, 0, 2, 2, 24, 500, 500, 500, 150, BIAS_GENTLE, 0, 2, 5, 2, 0},
@@ -191,7 +200,8 @@ static double steep_seconds(struct kernels *k, int skip)
     struct attention *a = k->attention_create(k, &shape, &e);
     assert_non_null(a);
     struct buffer *q = buffer_of(k, ROLE_ACTIVATION, values, N * D), *kv = buffer_of(k, ROLE_ACTIVATION, values, 2 * N * D);
-    struct buffer *o = buffer_new(k, ROLE_ACTIVATION, N * D), *lse = buffer_new(k, ROLE_STATISTIC, N), *dq = buffer_new(k, ROLE_ACTIVATION, N * D);
+    struct buffer *o = buffer_new(k, ROLE_ACTIVATION, N * D), *lse = buffer_new(k, ROLE_STATISTIC, N),
+                  *dq = buffer_new(k, ROLE_ACTIVATION, N * D);
     struct buffer *dkv = buffer_new(k, ROLE_ACTIVATION, 2 * N * D);
     cpu_state(k)->skip = skip;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t[0]);
@@ -228,7 +238,10 @@ static void test_skipping_saves_time(void **unused)
 /* Products of more rows and columns than a tile has, and attention of many blocks: 1 and 4 threads give the bytes of 2. */
 static void test_threads(void **unused)
 {
-    static const struct linear_case linear[] = {{1, 0, 1030, 40, 500, 1, 0}, {3, 0, 130, 33, 1200, 1, 1}, {9, 0, 1, 300, 300, 1, 0}, {2, 0, 9, 700, 20, 0, 0}};
+    static const struct linear_case linear[] = {{1, 0, 1030, 40, 500, 1, 0},
+                                                {3, 0, 130, 33, 1200, 1, 1},
+                                                {9, 0, 1, 300, 300, 1, 0},
+                                                {2, 0, 9, 700, 20, 0, 0}};
     struct kernels *k = sets[set_count - 1];
     (void)unused;
     for (int n = 0; n < (int)(sizeof linear / sizeof *linear) + ATTENTION_CASES; n++) {
@@ -254,20 +267,25 @@ struct layout {
     double offset;
 };
 static const struct layout layouts[] = {
-    {"dense", 1, 0, 0, 1, 0, 0, 0},         {"wide rows", 1, 0, 40, 1, 0, 0, 0},  {"columns", 1, 1, 0, 1, 0, 0, 0},
-    {"three parts", 3, 0, 0, 1, 0, 0, 0},   {"six parts apart", 6, 0, 0, 1, 0, 1, 0}, {"parts in columns", 3, 1, 60, 1, 0, 0, 0},
-    {"doubles", 1, 0, 0, 0, 0, 1, 0},       {"columns of doubles", 1, 1, 0, 0, 0, 1, 0}, {"unaligned", 1, 0, 0, 1, 2, 1, 0},
+    {"dense", 1, 0, 0, 1, 0, 0, 0},       {"wide rows", 1, 0, 40, 1, 0, 0, 0},         {"columns", 1, 1, 0, 1, 0, 0, 0},
+    {"three parts", 3, 0, 0, 1, 0, 0, 0}, {"six parts apart", 6, 0, 0, 1, 0, 1, 0},    {"parts in columns", 3, 1, 60, 1, 0, 0, 0},
+    {"doubles", 1, 0, 0, 0, 0, 1, 0},     {"columns of doubles", 1, 1, 0, 0, 0, 1, 0}, {"unaligned", 1, 0, 0, 1, 2, 1, 0},
     {"offset", 2, 0, 0, 1, 0, 1, 1},
 };
 
-/* Stores `matrix` as the layout says into memory (alternate parts changed in place when many, so that they do not join) and fills `part`. */
+/* Stores `matrix` as the layout says into memory (alternate parts changed in place when many, so that they do not join) and fills
+ * `part`. */
 static void store(struct weight_part part[6], char *memory, const struct layout *l, const double *matrix)
 {
     size_t ld = l->ld ? (size_t)l->ld : l->transposed ? ROWS : COLUMNS, size = l->type_f32 ? 4 : 8;
     for (int p = 0, row = 0; p < l->parts; p++) {
         int rows = p == l->parts - 1 ? ROWS - row : ROWS / l->parts;
         size_t first = (size_t)(l->parts > 3 ? row + 2 * p : row); /* gaps of two rows between many parts */
-        part[p] = (struct weight_part){.type = l->type_f32 ? ELEMENT_F32 : ELEMENT_F64, .groups = 1, .rows = (size_t)rows, .columns = COLUMNS, .offset = l->offset};
+        part[p] = (struct weight_part){.type = l->type_f32 ? ELEMENT_F32 : ELEMENT_F64,
+                                       .groups = 1,
+                                       .rows = (size_t)rows,
+                                       .columns = COLUMNS,
+                                       .offset = l->offset};
         part[p].row_stride = l->transposed ? 1 : ld;
         part[p].column_stride = l->transposed ? ld : 1;
         part[p].data = memory + l->shift + first * part[p].row_stride * size;
@@ -275,7 +293,8 @@ static void store(struct weight_part part[6], char *memory, const struct layout 
             for (int c = 0; c < COLUMNS; c++) {
                 double value = matrix[(row + r) * COLUMNS + c] - l->offset;
                 float narrow = (float)value;
-                char *to = memory + l->shift + ((first + (size_t)r) * part[p].row_stride + (size_t)c * part[p].column_stride) * size;
+                char *to = memory + l->shift +
+                           ((first + (size_t)r) * part[p].row_stride + (size_t)c * part[p].column_stride) * size;
                 memcpy(to, l->type_f32 ? (void *)&narrow : (void *)&value, size);
             }
         row += rows;
@@ -285,7 +304,8 @@ static void store(struct weight_part part[6], char *memory, const struct layout 
 static void test_layouts(void **unused)
 {
     struct kernels *k = sets[set_count - 1];
-    double *matrix = random_values(ROWS * COLUMNS, 1, 0x1p-1), *values = random_values(BATCH * ROWS, 2, 1), want[2][BATCH * ROWS], got[BATCH * ROWS];
+    double *matrix = random_values(ROWS * COLUMNS, 1, 0x1p-1), *values = random_values(BATCH * ROWS, 2, 1), want[2][BATCH * ROWS],
+           got[BATCH * ROWS];
     char *memory = allocate(60 * 60 * sizeof(double));
     (void)unused;
     for (int i = 0; i < ROWS * COLUMNS; i++)
@@ -302,7 +322,8 @@ static void test_layouts(void **unused)
             struct weight *w = k->weight_load(k, WEIGHT_MATRIX, part, l->parts, &e);
             assert_non_null(w);
             assert_int_equal(w->owned != NULL, l->own);
-            struct buffer *x = buffer_of(k, ROLE_ACTIVATION, values, BATCH * ROWS), *y = buffer_new(k, ROLE_ACTIVATION, BATCH * ROWS);
+            struct buffer *x = buffer_of(k, ROLE_ACTIVATION, values, BATCH * ROWS),
+                          *y = buffer_new(k, ROLE_ACTIVATION, BATCH * ROWS);
             for (int direction = 0; direction < 2; direction++) {
                 struct rows some = {1, rows};
                 size_t count = (size_t)rows * (direction ? COLUMNS : ROWS);

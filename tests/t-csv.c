@@ -19,10 +19,25 @@ static void test_real(void **state)
         double value;
         const char *want;
     } cases[] = {
-        {0, "0"},           {-0.0, "-0"},      {1, "1"},           {0.1, "0.1"},         {0.3, "0.3"},
-        {0.1 + 0.2, "0.30000000000000004"},    {1e22, "1e+22"},    {2047, "2047"},       {1.0 / 3, "0.3333333333333333"},
-        {0.99, "0.99"},     {5e-324, "5e-324"}, {1e-310, "1e-310"}, {-2.5e-320, "-2.5e-320"}, {1.7976931348623157e308, "1.7976931348623157e+308"},
-        {INFINITY, "inf"},  {-INFINITY, "-inf"}, {NAN, "nan"},     {-NAN, "nan"},        {9007199254740993.0, "9007199254740992"},
+        {0, "0"},
+        {-0.0, "-0"},
+        {1, "1"},
+        {0.1, "0.1"},
+        {0.3, "0.3"},
+        {0.1 + 0.2, "0.30000000000000004"},
+        {1e22, "1e+22"},
+        {2047, "2047"},
+        {1.0 / 3, "0.3333333333333333"},
+        {0.99, "0.99"},
+        {5e-324, "5e-324"},
+        {1e-310, "1e-310"},
+        {-2.5e-320, "-2.5e-320"},
+        {1.7976931348623157e308, "1.7976931348623157e+308"},
+        {INFINITY, "inf"},
+        {-INFINITY, "-inf"},
+        {NAN, "nan"},
+        {-NAN, "nan"},
+        {9007199254740993.0, "9007199254740992"},
     };
     char text[32];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
@@ -57,7 +72,8 @@ static void test_round_trip(void **state)
     (void)state;
     struct error e = {""};
     const char *const comments[] = {"reach 0.1.0", "command: reach erf 'a\nb'", NULL};
-    const char *const texts[] = {"plain", "", "a,b", "say \"x\"", "two\nlines", "cr\r", "# no comment", " space ", "\"", "\xCE\x94"};
+    const char *const texts[] = {"plain",        "",        "a,b", "say \"x\"", "two\nlines", "cr\r",
+                                 "# no comment", " space ", "\"",  "\xCE\x94"};
     enum { N = sizeof texts / sizeof *texts };
     const char *path = scratch_path(scratch_folder, "t.csv");
     struct csv *c = csv_create(path, comments, "name,value,count,nothing", &e);
@@ -72,8 +88,9 @@ static void test_round_trip(void **state)
     assert_int_equal(csv_close(c, &e), 0);
     size_t size;
     unsigned char *bytes = scratch_read(path, &size);
-    const char begin[] = "# reach 0.1.0\n# command: reach erf 'a b'\nname,value,count,nothing\nplain,0,0,\n,0.1,-10,\n\"a,b\",0.2,-20,\n"
-                         "\"say \"\"x\"\"\",inf,-30,\n\"two\nlines\",";
+    const char begin[] =
+        "# reach 0.1.0\n# command: reach erf 'a b'\nname,value,count,nothing\nplain,0,0,\n,0.1,-10,\n\"a,b\",0.2,-20,\n"
+        "\"say \"\"x\"\"\",inf,-30,\n\"two\nlines\",";
     assert_memory_equal(bytes, begin, sizeof begin - 1);
     free(bytes);
     struct csv_table t;
@@ -146,7 +163,9 @@ static void test_reading(void **state)
         {"a,b\n1,2", 2, 1, "2"},
         {"a,b\r\n1,2\r\n", 2, 1, "2"},
         {"# x\n#y\r\na,b\n\n1,2\n\r\n3,\n", 2, 2, ""},
-        {"\xEF\xBB\xBF" "a,b\n1,\"x\"\"\r\n,y\"\r\n", 2, 1, "x\"\r\n,y"},
+        {"\xEF\xBB\xBF"
+         "a,b\n1,\"x\"\"\r\n,y\"\r\n",
+         2, 1, "x\"\r\n,y"},
         {"a\n#1\n", 1, 1, "#1"}, /* comments are above the header only */
         {"a,b\n1,\"\"", 2, 1, ""},
     };

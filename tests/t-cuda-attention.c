@@ -1,14 +1,15 @@
-/* Attention of the cuda set, forward and reverse, in each of its arithmetics, at sizes around those of its tiles; on a GPU, or on the stand-in for one, whichever
- * plug-in there is. tests/t-kernels.c has the rest: the same cases for all sets, other batches and orders of threads.
+/* Attention of the cuda set, forward and reverse, in each of its arithmetics, at sizes around those of its tiles; on a GPU, or on
+ * the stand-in for one, whichever plug-in there is. tests/t-kernels.c has the rest: the same cases for all sets, other batches
+ * and orders of threads.
  *
- * Inputs are bf16 numbers, exact in every arithmetic, and the model below computes in double what the kernels should, together with a bound for each
- * element's rounding error. With u the roundoff of an operand of the first products, p of P and dS as left operands of the second ones, r of results, and e a
- * float's (sums included), all relative:
- *     z:  |scale| sum |q k| (2 u + e) + (1 + |z|) e =: ez          p of a row: ez + sum p ez
- *     o:  sum p (its error + p + u) |v| + r |o|                    dp: sum |do v| (2 u + e)         delta: sum |do| (error of o)
- *     ds: |slope p| (errors of p, times |dp - delta|, of dp and delta), and what ez does to the soft-cap's slope
- *     dq, dk, dv: sums of (error + (p + u) |ds| or |P|) times |k|, |q|, |do|, and r |result|.
- * bf16 has u = 0 (its operands are exact), p = r = 2^-8; tf32 u = p = 2^-11, r = 0; f32 neither. The matrix units may cut where others round, so e = 2^-20. */
+ * Inputs are bf16 numbers, exact in every arithmetic, and the model below computes in double what the kernels should, together
+ * with a bound for each element's rounding error. With u the roundoff of an operand of the first products, p of P and dS as left
+ * operands of the second ones, r of results, and e a float's (sums included), all relative: z:  |scale| sum |q k| (2 u + e) + (1
+ * + |z|) e =: ez          p of a row: ez + sum p ez o:  sum p (its error + p + u) |v| + r |o|                    dp: sum |do v|
+ * (2 u + e)         delta: sum |do| (error of o) ds: |slope p| (errors of p, times |dp - delta|, of dp and delta), and what ez
+ * does to the soft-cap's slope dq, dk, dv: sums of (error + (p + u) |ds| or |P|) times |k|, |q|, |do|, and r |result|. bf16 has u
+ * = 0 (its operands are exact), p = r = 2^-8; tf32 u = p = 2^-11, r = 0; f32 neither. The matrix units may cut where others
+ * round, so e = 2^-20. */
 #include "tests/compare.h"
 #include "tests/kernel_run.h"
 
@@ -87,11 +88,22 @@ static double *bf16_values(int segments, int first, size_t each, unsigned seed, 
 
 static struct problem problem_of(const struct attention_case *c)
 {
-    struct problem p = {.c = *c, .bias = attention_bias(c), .multiplier = attention_multiplier(c), .key_bias = attention_key_bias(c)};
-    size_t size = (size_t)c->head_size, q_each = (size_t)c->queries * (size_t)c->heads * size, kv_each = (size_t)c->keys * 2 * (size_t)c->kv_heads * size;
-    p.shape = (struct attention_shape){.heads = c->heads, .kv_heads = c->kv_heads, .head_size = c->head_size, .positions = c->positions,
-                                       .window = c->window, .scale = 1 / sqrt((double)c->head_size), .soft_cap = c->soft_cap, .bias = p.bias,
-                                       .multiplier = p.multiplier, .key_bias = p.key_bias};
+    struct problem p = {.c = *c,
+                        .bias = attention_bias(c),
+                        .multiplier = attention_multiplier(c),
+                        .key_bias = attention_key_bias(c)};
+    size_t size = (size_t)c->head_size, q_each = (size_t)c->queries * (size_t)c->heads * size,
+           kv_each = (size_t)c->keys * 2 * (size_t)c->kv_heads * size;
+    p.shape = (struct attention_shape){.heads = c->heads,
+                                       .kv_heads = c->kv_heads,
+                                       .head_size = c->head_size,
+                                       .positions = c->positions,
+                                       .window = c->window,
+                                       .scale = 1 / sqrt((double)c->head_size),
+                                       .soft_cap = c->soft_cap,
+                                       .bias = p.bias,
+                                       .multiplier = p.multiplier,
+                                       .key_bias = p.key_bias};
     p.q = bf16_values(c->segments, c->first, q_each, 1, c->size);
     p.kv = bf16_values(c->segments, c->first, kv_each, 2, c->size);
     p.d_o = bf16_values(c->segments, c->first, q_each, 3, c->d_o);
@@ -132,14 +144,15 @@ static struct roundings roundings_of(const struct kernels *k)
     return (struct roundings){0, 0, 0, 0x1p-20};
 }
 
-/* Few queries are computed in float whatever the arithmetic (kernels/cuda/attention_few.cu), so their bounds with the arithmetic's u and p hold too. */
+/* Few queries are computed in float whatever the arithmetic (kernels/cuda/attention_few.cu), so their bounds with the
+ * arithmetic's u and p hold too. */
 struct model_row {
     double p, slope, error, slope_error; /* of each key: probability, dz / d(scale q.k), absolute error of z, of slope */
 };
 
 /* Row r of query head h: fills row[keys] and *lse; returns sum p ez. */
-static double model_scores(struct model_row *row, double *lse, const struct problem *p, const struct roundings *u, const double *q, const double *k, int h,
-                           int r)
+static double model_scores(struct model_row *row, double *lse, const struct problem *p, const struct roundings *u,
+                           const double *q, const double *k, int h, int r)
 {
     const struct attention_case *c = &p->c;
     size_t stride = 2 * (size_t)c->kv_heads * (size_t)c->head_size, table = (size_t)h * (size_t)c->positions;
@@ -150,7 +163,8 @@ static double model_scores(struct model_row *row, double *lse, const struct prob
         row[j] = (struct model_row){-INFINITY, 0, 0, 0};
         if (t < 0 || (c->window > 0 && t >= c->window))
             continue;
-        double bias = (p->bias ? p->bias[table + (size_t)t] : 0) + (p->key_bias ? p->key_bias[table + (size_t)(c->positions - c->keys + j)] : 0);
+        double bias = (p->bias ? p->bias[table + (size_t)t] : 0) +
+                      (p->key_bias ? p->key_bias[table + (size_t)(c->positions - c->keys + j)] : 0);
         double multiplier = p->multiplier ? p->multiplier[table + (size_t)t] : 1, product = 0, size = 0, tangent = 0;
         if (bias == -INFINITY)
             continue;
@@ -181,14 +195,16 @@ static double model_scores(struct model_row *row, double *lse, const struct prob
     return mean;
 }
 
-/* One row of one head: everything of it, and its share of dk and dv. `at`: of its row in q; k, dk: its kv head's first row, here and in the results. */
-static void model_row(struct results *out, const struct problem *p, const struct roundings *u, struct model_row *row, size_t at, size_t lse_at, const double *k,
-                      size_t k_at, int h, int r)
+/* One row of one head: everything of it, and its share of dk and dv. `at`: of its row in q; k, dk: its kv head's first row, here
+ * and in the results. */
+static void model_row(struct results *out, const struct problem *p, const struct roundings *u, struct model_row *row, size_t at,
+                      size_t lse_at, const double *k, size_t k_at, int h, int r)
 {
     const struct attention_case *c = &p->c;
     size_t stride = 2 * (size_t)c->kv_heads * (size_t)c->head_size, values = stride / 2;
     const double *q = p->q + at, *d_o = p->d_o + at;
-    double *o = out->value[O] + at, *o_bound = out->bound[O] + at, *dq = out->value[DQ] + at, *dq_bound = out->bound[DQ] + at, delta = 0, delta_error = 0;
+    double *o = out->value[O] + at, *o_bound = out->bound[O] + at, *dq = out->value[DQ] + at, *dq_bound = out->bound[DQ] + at,
+           delta = 0, delta_error = 0;
     double lse, mean = model_scores(row, &lse, p, u, q, k, h, r), scale = fabs(p->shape.scale);
     out->value[LSE][lse_at] = lse;
     out->bound[LSE][lse_at] = isfinite(lse) ? mean + (1 + fabs(lse)) * u->e : 0;
@@ -212,7 +228,8 @@ static void model_row(struct results *out, const struct problem *p, const struct
             size += fabs(d_o[i] * k[(size_t)j * stride + values + (size_t)i]);
         }
         double slope = fabs(row[j].slope) + row[j].slope_error, ds = row[j].p * (dp - delta) * row[j].slope;
-        double ds_error = row[j].p * (slope * (error * fabs(dp - delta) + size * (2 * u->u + u->e) + delta_error) + row[j].slope_error * fabs(dp - delta));
+        double ds_error = row[j].p * (slope * (error * fabs(dp - delta) + size * (2 * u->u + u->e) + delta_error) +
+                                      row[j].slope_error * fabs(dp - delta));
         ds_error += (u->p + u->u + u->e) * (fabs(ds) + ds_error);
         for (int i = 0; i < c->head_size; i++) {
             size_t to = k_at + (size_t)j * stride + (size_t)i;
@@ -292,12 +309,14 @@ static struct results run(struct kernels *k, const struct problem *p)
 
 static void fail_case(const char *what, const struct kernels *k, const struct attention_case *c)
 {
-    fail_msg("%s: %s %s, segments %d, heads %d/%d of %d, positions %d keys %d queries %d window %d bias %d multiplier %d key bias %d soft-cap %g size %g", what,
-             k->name, k->dtype, c->segments, c->heads, c->kv_heads, c->head_size, c->positions, c->keys, c->queries, c->window, c->bias, c->multiplier,
-             c->key_bias, c->soft_cap, c->size);
+    fail_msg("%s: %s %s, segments %d, heads %d/%d of %d, positions %d keys %d queries %d window %d bias %d multiplier %d key "
+             "bias %d soft-cap %g size %g",
+             what, k->name, k->dtype, c->segments, c->heads, c->kv_heads, c->head_size, c->positions, c->keys, c->queries,
+             c->window, c->bias, c->multiplier, c->key_bias, c->soft_cap, c->size);
 }
 
-/* 1 for set s if the turn-th case is for it: all are for the last, which is bf16, and each is for one of the others; for time's sake. */
+/* 1 for set s if the turn-th case is for it: all are for the last, which is bf16, and each is for one of the others; for time's
+ * sake. */
 static int has_turn(int s, int turn)
 {
     return s == set_count - 1 || s == turn % (set_count - 1);
@@ -335,8 +354,9 @@ static void test_head_sizes(void **state)
     for (int i = 0; i < LENGTH(sizes); i++)
         for (int form = 0; form < 3; form++) {
             int n = sizes[i] > 128 ? 34 : 65; /* two tiles of keys */
-            struct attention_case c = {1, 0, 1 + (form == 2), 1, sizes[i], n, n, n, 0, form ? BIAS_GENTLE : BIAS_NONE, form == 2, form == 2, form == 2 ? 5 : 0,
-                                       1, 1};
+            struct attention_case c = {
+                1,         0,         1 + (form == 2),   1, sizes[i], n, n, n, 0, form ? BIAS_GENTLE : BIAS_NONE,
+                form == 2, form == 2, form == 2 ? 5 : 0, 1, 1};
             struct problem p = problem_of(&c);
             check(&p, i + form);
             problem_free(&p);
@@ -346,7 +366,8 @@ static void test_head_sizes(void **state)
 static void test_sizes(void **state)
 {
     static const struct attention_case cases[] = {
-        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
+        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap,
+           size, d_o */
         {2, 0, 2, 2, 64, 1, 1, 1, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
         {1, 0, 2, 1, 64, 2, 2, 2, 0, BIAS_NONE, 0, 0, 0, 1, 1},
         {2, 0, 1, 1, 64, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1}, /* the fewest queries that go by tiles */
@@ -375,7 +396,8 @@ static void test_sizes(void **state)
 static void test_masks(void **state)
 {
     static const struct attention_case cases[] = {
-        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
+        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap,
+           size, d_o */
         {1, 0, 1, 1, 64, 130, 130, 130, 127, BIAS_NONE, 0, 0, 0, 1, 1}, /* just one pair of the first tiles is masked */
         {1, 0, 1, 1, 64, 130, 130, 130, 1, BIAS_NONE, 0, 0, 0, 1, 1},
         {1, 0, 1, 1, 64, 200, 200, 200, 64, BIAS_NONE, 0, 0, 0, 1, 1},
@@ -409,7 +431,8 @@ static void test_rounding(void **state)
         struct results got = run(sets[s], &p);
         for (size_t i = 0; i < 64; i++)
             if (got.value[O][i] != want)
-                fail_msg("%s %s: o[%zu] = %.9g of one value %.9g (expected %.9g)", sets[s]->name, sets[s]->dtype, i, got.value[O][i], p.kv[64 + i], want);
+                fail_msg("%s %s: o[%zu] = %.9g of one value %.9g (expected %.9g)", sets[s]->name, sets[s]->dtype, i,
+                         got.value[O][i], p.kv[64 + i], want);
         results_free(&got);
     }
     problem_free(&p);
@@ -429,12 +452,13 @@ static void test_scale(void **state)
     }
 }
 
-/* Leaving tiles out changes no bit. Two multipliers that differ only at distances that the bias masks: the second is so large there that no tile can be proved to
- * be zero. */
+/* Leaving tiles out changes no bit. Two multipliers that differ only at distances that the bias masks: the second is so large
+ * there that no tile can be proved to be zero. */
 static void test_skipping(void **state)
 {
     static const struct attention_case cases[] = {
-        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
+        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap,
+           size, d_o */
         {1, 0, 1, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 1, 0, 0, 1, 1},
         {1, 0, 1, 1, 64, 467, 467, 20, 0, BIAS_GENTLE, 1, 0, 0, 0.0625, 1}, /* the first 128 keys have p from 2^-108 down to 0 */
         {1, 0, 1, 1, 64, 800, 800, 20, 0, BIAS_GENTLE, 1, 1, 0, 8, 1}, /* scores in the hundreds, against the bias */
@@ -484,7 +508,8 @@ static void test_not_finite(void **state)
             for (int r = 3; r < c.queries; r++) {
                 double x = got.value[O][(size_t)r * 64 + 5]; /* 0 times infinity is NaN */
                 if (isfinite(x))
-                    fail_msg("%s %s: %g in row %d, which sees a %s", sets[s]->name, sets[s]->dtype, x, r, value ? "value that is infinite" : "key that is NaN");
+                    fail_msg("%s %s: %g in row %d, which sees a %s", sets[s]->name, sets[s]->dtype, x, r,
+                             value ? "value that is infinite" : "key that is NaN");
             }
             results_free(&got);
         }
@@ -496,7 +521,8 @@ static void test_not_finite(void **state)
 static void test_same_bytes(void **state)
 {
     static const struct attention_case cases[] = {
-        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
+        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap,
+           size, d_o */
         {2, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_RANDOM, 1, 1, 0, 1, 1},
         {2, 0, 1, 1, 128, 40, 40, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1},
         {2, 0, 4, 2, 64, 300, 300, 2, 0, BIAS_GENTLE, 0, 0, 0, 1, 1},
@@ -533,8 +559,9 @@ static void test_same_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_head_sizes), cmocka_unit_test(test_sizes),    cmocka_unit_test(test_masks),      cmocka_unit_test(test_rounding),
-        cmocka_unit_test(test_scale),      cmocka_unit_test(test_skipping), cmocka_unit_test(test_not_finite), cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_head_sizes), cmocka_unit_test(test_sizes),      cmocka_unit_test(test_masks),
+        cmocka_unit_test(test_rounding),   cmocka_unit_test(test_scale),      cmocka_unit_test(test_skipping),
+        cmocka_unit_test(test_not_finite), cmocka_unit_test(test_same_bytes),
     };
     return cmocka_run_group_tests(tests, open_sets, close_sets);
 }

@@ -1,5 +1,5 @@
-/* `reach erf --device cuda` as a user meets it, on the stand-in that REACH_CUDA names: batches of any size, interruption and resumption give the same files. Without
- * the stand-in there is nothing to do here. */
+/* `reach erf --device cuda` as a user meets it, on the stand-in that REACH_CUDA names: batches of any size, interruption and
+ * resumption give the same files. Without the stand-in there is nothing to do here. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,8 +49,9 @@ static void run(const char *folder, const char *dtype, const char *more)
     char line[512];
     struct outcome o;
 
-    snprintf(line, sizeof line, "erf window none --text text --length %d --segments %d --device cuda --dtype %s --bootstrap 10 --quiet -o %s %s", LENGTH,
-             SEGMENTS, dtype, folder, more);
+    snprintf(line, sizeof line,
+             "erf window none --text text --length %d --segments %d --device cuda --dtype %s --bootstrap 10 --quiet -o %s %s",
+             LENGTH, SEGMENTS, dtype, folder, more);
     o = reach(line);
     if (o.status != 0)
         fail_msg("%s: exit %d: %s", line, o.status, o.err);
@@ -72,8 +73,9 @@ static struct outcome interrupted(const char *folder, const char *dtype, int num
     pid_t child;
     int status;
 
-    snprintf(line, sizeof line, "erf window none --text text --length %d --segments %d --device cuda --dtype %s --bootstrap 10 --quiet -o %s " FEW, LENGTH,
-             SEGMENTS, dtype, folder);
+    snprintf(line, sizeof line,
+             "erf window none --text text --length %d --segments %d --device cuda --dtype %s --bootstrap 10 --quiet -o %s " FEW,
+             LENGTH, SEGMENTS, dtype, folder);
     snprintf(journal, sizeof journal, "%s", at("%s/erf.part", folder));
     child = start(line, NULL);
     for (int i = 0; i < 60000 && size_of(journal) < 12 * LENGTH * sizeof(double); i++) {
@@ -121,19 +123,23 @@ static int make_inputs(void **state)
 {
     (void)state;
     return program_open() != 0 || tiny_checkpoint(at("none"), &(struct tiny){.seed = 1}) != 0 ||
-                   tiny_checkpoint(at("window"), &(struct tiny){.seed = 2, .settings = "\"window\": 5, \"train_length\": 16,"}) != 0 || tiny_text(at("text"), 40000, 7) != 0
+                   tiny_checkpoint(at("window"), &(struct tiny){.seed = 2, .settings = "\"window\": 5, \"train_length\": 16,"}) !=
+                       0 ||
+                   tiny_text(at("text"), 40000, 7) != 0
                ? -1
                : 0;
 }
 
 int main(void)
 {
-    char *plugin = getenv("REACH_CUDA") ? realpath(getenv("REACH_CUDA"), NULL) : NULL; /* the program is started in another folder */
+    char *plugin = getenv("REACH_CUDA") ? realpath(getenv("REACH_CUDA"), NULL)
+                                        : NULL; /* the program is started in another folder */
 
     if (plugin)
         setenv("REACH_CUDA", plugin, 1);
     free(plugin);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(any_batch_gives_the_same_files), cmocka_unit_test(interrupted_runs_go_on)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(any_batch_gives_the_same_files),
+                                       cmocka_unit_test(interrupted_runs_go_on)};
 
     return cmocka_run_group_tests(tests, make_inputs, program_close);
 }

@@ -1,5 +1,5 @@
-/* Whole models on the cuda set, of random weights in memory, so that this also runs where no checkpoint can be read: against the same engine on the reference
- * set in double, and bit by bit against itself in other batches, plans and runs. */
+/* Whole models on the cuda set, of random weights in memory, so that this also runs where no checkpoint can be read: against the
+ * same engine on the reference set in double, and bit by bit against itself in other batches, plans and runs. */
 #include "analyze/curve.h"
 #include "model/engine.h"
 #include "tests/memory_decoder.h"
@@ -23,12 +23,9 @@ static const struct model_case {
     int positions;
 } cases[CASES] = {
     /* kind, layers, heads, kv_heads, hidden, mlp, vocabulary, positions, window */
-    {{MEMORY_GPT2, 2, 2, 0, 64, 96, 131, 80, 0}, 67},
-    {{MEMORY_NEOX, 2, 3, 0, 96, 192, 97, 0, 0}, 65},
-    {{MEMORY_LLAMA, 2, 4, 2, 128, 176, 200, 0, 0}, 70},
-    {{MEMORY_LLAMA, 3, 4, 1, 60, 44, 61, 0, 9}, 41},
-    {{MEMORY_ALIBI, 2, 2, 0, 66, 50, 77, 1, 0}, 64},
-    {{MEMORY_NEOX, 2, 1, 0, 16, 16, 5, 0, 0}, 1},
+    {{MEMORY_GPT2, 2, 2, 0, 64, 96, 131, 80, 0}, 67},   {{MEMORY_NEOX, 2, 3, 0, 96, 192, 97, 0, 0}, 65},
+    {{MEMORY_LLAMA, 2, 4, 2, 128, 176, 200, 0, 0}, 70}, {{MEMORY_LLAMA, 3, 4, 1, 60, 44, 61, 0, 9}, 41},
+    {{MEMORY_ALIBI, 2, 2, 0, 66, 50, 77, 1, 0}, 64},    {{MEMORY_NEOX, 2, 1, 0, 16, 16, 5, 0, 0}, 1},
 };
 
 static const struct {
@@ -69,7 +66,8 @@ static int left_out(const struct kernels *k, int i)
 }
 
 /* [SEGMENTS, n] norms and then [SEGMENTS] log p; the caller frees. *plan (may be NULL): the plan that it ran by. */
-static double *measure_by(struct memory_plan *plan, struct kernels *k, const struct decoder *d, int positions, struct engine_options o)
+static double *measure_by(struct memory_plan *plan, struct kernels *k, const struct decoder *d, int positions,
+                          struct engine_options o)
 {
     struct error e;
     size_t n = (size_t)positions;
@@ -87,7 +85,8 @@ static double *measure_by(struct memory_plan *plan, struct kernels *k, const str
     if (plan)
         *plan = *engine_plan(g);
     for (size_t i = 0; i < SEGMENTS; i += batch)
-        if (engine_measure(g, out + i * n, out + SEGMENTS * n + i, ids + i * (n + 1), (int)(SEGMENTS - i < batch ? SEGMENTS - i : batch), &e))
+        if (engine_measure(g, out + i * n, out + SEGMENTS * n + i, ids + i * (n + 1),
+                           (int)(SEGMENTS - i < batch ? SEGMENTS - i : batch), &e))
             fail_msg("%s: %s", k->name, e.text);
     engine_close(g);
     return out;
@@ -133,7 +132,8 @@ static void test_against_reference(void **state)
                 fail_msg("%s %s, case %d: c differs by %g, expected at most %g", k->name, k->dtype, i, difference, types[t].c);
             for (size_t s = 0; s < SEGMENTS; s++)
                 if (!(fabs(got[SEGMENTS * n + s] - want[SEGMENTS * n + s]) <= 10 * types[t].c))
-                    fail_msg("%s %s, case %d, segment %zu: log p %g, expected %g", k->name, k->dtype, i, s, got[SEGMENTS * n + s], want[SEGMENTS * n + s]);
+                    fail_msg("%s %s, case %d, segment %zu: log p %g, expected %g", k->name, k->dtype, i, s, got[SEGMENTS * n + s],
+                             want[SEGMENTS * n + s]);
             free(want), free(got);
             memory_decoder_free(d);
         }
@@ -149,8 +149,10 @@ static void test_against_reference(void **state)
 /* Stored or recomputed, weights resident or by layer, any batch, another run: the same bytes. */
 static void test_same_bytes(void **state)
 {
-    const struct engine_options ways[] = {{.keep = KEEP_STORE, .resident = 1, .batch = 3}, {.keep = KEEP_STORE, .resident = 0, .batch = 2},
-                                          {.keep = KEEP_RECOMPUTE, .resident = 0, .batch = 1}, {.keep = KEEP_STORE, .resident = 1, .batch = 3}};
+    const struct engine_options ways[] = {{.keep = KEEP_STORE, .resident = 1, .batch = 3},
+                                          {.keep = KEEP_STORE, .resident = 0, .batch = 2},
+                                          {.keep = KEEP_RECOMPUTE, .resident = 0, .batch = 1},
+                                          {.keep = KEEP_STORE, .resident = 1, .batch = 3}};
     int any = 0;
     (void)state;
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
@@ -164,8 +166,8 @@ static void test_same_bytes(void **state)
             for (size_t w = 1; w < sizeof ways / sizeof *ways; w++) {
                 double *again = measure(k, d, cases[i].positions, ways[w]);
                 if (memcmp(first, again, count * sizeof *first) != 0)
-                    fail_msg("%s %s, case %d: other bytes with keep %d, resident %d, batch %d", k->name, k->dtype, i, ways[w].keep, ways[w].resident,
-                             ways[w].batch);
+                    fail_msg("%s %s, case %d: other bytes with keep %d, resident %d, batch %d", k->name, k->dtype, i,
+                             ways[w].keep, ways[w].resident, ways[w].batch);
                 free(again);
             }
             free(first);
@@ -186,8 +188,8 @@ static void set_device_memory(size_t bytes)
     setenv("REACH_CUDA_HOST_MEMORY", text, 1);
 }
 
-/* On a device whose memory holds two blocks but not all: weights come and go by layer, within that memory and to the same bytes; on a smaller one the run is
- * refused. The stand-in alone can be made small. */
+/* On a device whose memory holds two blocks but not all: weights come and go by layer, within that memory and to the same bytes;
+ * on a smaller one the run is refused. The stand-in alone can be made small. */
 static void test_small_device(void **state)
 {
     const struct model_case c = {{MEMORY_GPT2, 8, 2, 0, 64, 2048, 50, 16, 0}, 9};
@@ -245,7 +247,8 @@ static long host_waits(void)
     return count;
 }
 
-/* Two batches at a time: the second begins without a wait, results are those of one batch after the other, and nothing is lost or leaked on the way out. */
+/* Two batches at a time: the second begins without a wait, results are those of one batch after the other, and nothing is lost or
+ * leaked on the way out. */
 static void test_two_at_a_time(void **state)
 {
     enum { BATCHES = 5 };
@@ -263,12 +266,18 @@ static void test_two_at_a_time(void **state)
                 continue;
             }
             struct decoder *d = open_decoder(c);
-            struct engine_options o = {.positions = c->positions, .seed = 1, .batch = 2, .resident = by_layer ? 0 : 1, .by_layer = by_layer, .memory = (size_t)1 << 30};
+            struct engine_options o = {.positions = c->positions,
+                                       .seed = 1,
+                                       .batch = 2,
+                                       .resident = by_layer ? 0 : 1,
+                                       .by_layer = by_layer,
+                                       .memory = (size_t)1 << 30};
             struct engine *g = engine_create(k, d, &o, &e);
             if (!g)
                 fail_msg("%s", e.text);
             size_t each = 2 * (by_layer ? layers : 1) * n;
-            double *norm[2] = {calloc(BATCHES * each, sizeof(double)), calloc(BATCHES * each, sizeof(double))}, logprob[2][2 * BATCHES];
+            double *norm[2] = {calloc(BATCHES * each, sizeof(double)), calloc(BATCHES * each, sizeof(double))},
+                   logprob[2][2 * BATCHES];
             int32_t ids[BATCHES][2 * 128];
             memset(logprob, 0, sizeof logprob);
             assert_true(norm[0] && norm[1]);
@@ -295,7 +304,8 @@ static void test_two_at_a_time(void **state)
             ids[0][5] = d->vocabulary; /* refused, and the one before goes on to its end */
             assert_int_equal(engine_begin(g, ids[0], 2, &e), -1);
             assert_int_equal(engine_end(g, norm[1] + (BATCHES - 1) * each, logprob[1] + 2 * (BATCHES - 1), &e), 0);
-            if (memcmp(norm[0], norm[1], BATCHES * each * sizeof(double)) != 0 || memcmp(logprob[0], logprob[1], sizeof logprob[0]) != 0)
+            if (memcmp(norm[0], norm[1], BATCHES * each * sizeof(double)) != 0 ||
+                memcmp(logprob[0], logprob[1], sizeof logprob[0]) != 0)
                 fail_msg("%s %s, by layer %d: other bytes with two batches at a time", k->name, k->dtype, by_layer);
             assert_int_equal(engine_begin(g, ids[1], 2, &e), 0); /* and given up */
             assert_int_equal(engine_begin(g, ids[2], 2, &e), 0);
@@ -311,7 +321,7 @@ static void test_two_at_a_time(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_reference), cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_small_device),
-                                       cmocka_unit_test(test_two_at_a_time)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_reference), cmocka_unit_test(test_same_bytes),
+                                       cmocka_unit_test(test_small_device), cmocka_unit_test(test_two_at_a_time)};
     return cmocka_run_group_tests_name("cuda-model", tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
-/* The plug-in: how it is found, checked and refused; and what only a set on a device has: its memory, uploads of weights, errors that are kept there. Most of it
- * needs the plug-in that REACH_CUDA names; what the stand-in alone can be made to do is left out on a GPU. */
+/* The plug-in: how it is found, checked and refused; and what only a set on a device has: its memory, uploads of weights, errors
+ * that are kept there. Most of it needs the plug-in that REACH_CUDA names; what the stand-in alone can be made to do is left out
+ * on a GPU. */
 #include "kernels/plugin.h"
 #include "tests/compare.h"
 #include "tests/kernel_run.h"
@@ -129,7 +130,8 @@ static void test_no_device(void **state)
 {
     static const struct {
         const char *devices, *message;
-    } cases[] = {{"0", "no NVIDIA GPU with its driver is there"}, {"-1", "the NVIDIA driver knows CUDA up to 11.4 and reach was built with 13.0"}};
+    } cases[] = {{"0", "no NVIDIA GPU with its driver is there"},
+                 {"-1", "the NVIDIA driver knows CUDA up to 11.4 and reach was built with 13.0"}};
     (void)state;
     if (!is_stand_in())
         skip();
@@ -197,7 +199,8 @@ static void test_kept_error(void **state)
     struct buffer *tokens = index_of(k, ids, 4), *out = buffer_new(k, ROLE_RESIDUAL, 4);
     k->embed(k, out, tokens, w, 1, NULL, 4, (struct rows){1, 4}, 1);
     assert_int_equal(k->synchronize(k, &e), -1);
-    if (strcmp(e.text, "embedding: token id 3 (expected 0 to 2)") != 0 && strcmp(e.text, "embedding: token id -1 (expected 0 to 2)") != 0)
+    if (strcmp(e.text, "embedding: token id 3 (expected 0 to 2)") != 0 &&
+        strcmp(e.text, "embedding: token id -1 (expected 0 to 2)") != 0)
         fail_msg("%s", e.text);
     assert_int_equal(k->synchronize(k, &e), 0);
     k->read(k, x, out, 0, 4);
@@ -208,7 +211,8 @@ static void test_kept_error(void **state)
     k->close(k);
 }
 
-/* Readings give what was there when they were begun, whatever came later and whichever is ended first; a fault is told by the first reading behind it. */
+/* Readings give what was there when they were begun, whatever came later and whichever is ended first; a fault is told by the
+ * first reading behind it. */
 static void test_readings(void **state)
 {
     enum { COUNT = 3 };
@@ -301,7 +305,8 @@ static void test_large_weights(void **state)
     (void)state;
     for (int i = 0; i < COUNT; i++)
         data[i] = i;
-    struct weight_part rows = {data, ELEMENT_F64, 1, 2300, 1000, 0, 1000, 1, 0}, run = {data, ELEMENT_F64, 1, 1, COUNT, 0, COUNT, 1, 0};
+    struct weight_part rows = {data, ELEMENT_F64, 1, 2300, 1000, 0, 1000, 1, 0},
+                       run = {data, ELEMENT_F64, 1, 1, COUNT, 0, COUNT, 1, 0};
     struct weight *w = k->weight_load(k, WEIGHT_TABLE, &rows, 1, &e), *one = k->weight_load(k, WEIGHT_TABLE, &run, 1, &e);
     assert_true(w && one);
     struct buffer *tokens = index_of(k, ids, 3), *x = buffer_new(k, ROLE_RESIDUAL, COUNT);
@@ -328,7 +333,8 @@ static void test_large_weights(void **state)
     k->close(k);
 }
 
-/* Weights that come and go while products run, two at a time as `prefetches` says, without synchronize: each product has its own weight's numbers. */
+/* Weights that come and go while products run, two at a time as `prefetches` says, without synchronize: each product has its own
+ * weight's numbers. */
 static void test_prefetch(void **state)
 {
     enum { SIZE = 48, LAYERS = 9 };
@@ -370,9 +376,10 @@ static void test_prefetch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_wrong_pairs), cmocka_unit_test(test_names),         cmocka_unit_test(test_no_device),
-        cmocka_unit_test(test_memory),  cmocka_unit_test(test_kept_error),  cmocka_unit_test(test_readings),    cmocka_unit_test(test_halves),
-        cmocka_unit_test(test_large_weights), cmocka_unit_test(test_prefetch),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_wrong_pairs), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_no_device), cmocka_unit_test(test_memory),      cmocka_unit_test(test_kept_error),
+        cmocka_unit_test(test_readings),  cmocka_unit_test(test_halves),      cmocka_unit_test(test_large_weights),
+        cmocka_unit_test(test_prefetch),
     };
     const char *named = getenv("REACH_CUDA");
     snprintf(plugin_path, sizeof plugin_path, "%s", named ? named : "");

@@ -17,7 +17,8 @@ static void test_share(void **state)
     assert_int_equal(curve_share(s, (const double[]){1, 0, 5, 2}, 4), 0);
     assert_memory_equal(s, ((const double[]){0.125, 0, 0.625, 0.25}), sizeof s);
 
-    static const double refused[][4] = {{0, 0, 0, 0}, {1, NAN, 1, 1}, {1, 1, 1, INFINITY}, {-INFINITY, 1, 1, 1}, {1, -1e-300, 1, 1}};
+    static const double refused[][4] = {
+        {0, 0, 0, 0}, {1, NAN, 1, 1}, {1, 1, 1, INFINITY}, {-INFINITY, 1, 1, 1}, {1, -1e-300, 1, 1}};
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         double untouched[4] = {7, 7, 7, 7};
         if (curve_share(untouched, refused[i], 4) != -1 || untouched[0] != 7 || untouched[3] != 7)
@@ -127,12 +128,8 @@ static void test_random(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_share),
-        cmocka_unit_test(test_cumulative),
-        cmocka_unit_test(test_erf),
-        cmocka_unit_test(test_mean_and_sink),
-        cmocka_unit_test(test_quantile),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_share),         cmocka_unit_test(test_cumulative), cmocka_unit_test(test_erf),
+        cmocka_unit_test(test_mean_and_sink), cmocka_unit_test(test_quantile),   cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

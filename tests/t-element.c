@@ -68,10 +68,25 @@ static void test_f32_f64(void **state)
 {
     (void)state;
     /* 1 + 2^-24 is halfway between two floats: to even; a bit more goes up; beyond the largest float: infinity */
-    const double values[] = {0, -0.0, 1, -1.5, 1 + 0x1p-24, 1 + 0x1p-24 + 0x1p-50, 1 + 3 * 0x1p-24, 0x1p-149, 0x1p-150, 0x1.8p-150,
-                             1e300, -1e300, INFINITY, -INFINITY, NAN, 3.4028234663852886e38, 0.1};
-    const double rounded[] = {0, -0.0, 1, -1.5, 1, 1 + 0x1p-23, 1 + 0x1p-22, 0x1p-149, 0, 0x1p-149, INFINITY, -INFINITY, INFINITY, -INFINITY, NAN,
-                              3.4028234663852886e38, 0.1f};
+    const double values[] = {0,
+                             -0.0,
+                             1,
+                             -1.5,
+                             1 + 0x1p-24,
+                             1 + 0x1p-24 + 0x1p-50,
+                             1 + 3 * 0x1p-24,
+                             0x1p-149,
+                             0x1p-150,
+                             0x1.8p-150,
+                             1e300,
+                             -1e300,
+                             INFINITY,
+                             -INFINITY,
+                             NAN,
+                             3.4028234663852886e38,
+                             0.1};
+    const double rounded[] = {0,        -0.0,     1,         -1.5,     1,         1 + 0x1p-23, 1 + 0x1p-22,           0x1p-149, 0,
+                              0x1p-149, INFINITY, -INFINITY, INFINITY, -INFINITY, NAN,         3.4028234663852886e38, 0.1f};
     enum { N = sizeof values / sizeof *values };
     unsigned char stored[8 * N + 8];
     for (size_t shift = 0; shift < 8; shift++)
@@ -84,7 +99,8 @@ static void test_f32_f64(void **state)
             element_widen_f32(f32, stored + shift, ELEMENT_F64, count);
             element_widen_f64(f64, stored + shift, ELEMENT_F64, count);
             for (size_t i = 0; i < count; i++) {
-                if (!same(f32[i], rounded[i]) || !same(f64[i], values[i]) || !same(element_read(stored + shift, ELEMENT_F64, i), values[i])) {
+                if (!same(f32[i], rounded[i]) || !same(f64[i], values[i]) ||
+                    !same(element_read(stored + shift, ELEMENT_F64, i), values[i])) {
                     print_error("f64 %a at %zu: %a, %a\n", values[i], i, (double)f32[i], f64[i]);
                     fail();
                 }
@@ -94,7 +110,8 @@ static void test_f32_f64(void **state)
             element_widen_f64(f64, stored + shift, ELEMENT_F32, count);
             element_widen_f32(f32, stored + shift, ELEMENT_F32, count);
             for (size_t i = 0; i < count; i++)
-                assert_true(same(f64[i], rounded[i]) && same(f32[i], rounded[i]) && same(element_read(stored + shift, ELEMENT_F32, i), rounded[i]));
+                assert_true(same(f64[i], rounded[i]) && same(f32[i], rounded[i]) &&
+                            same(element_read(stored + shift, ELEMENT_F32, i), rounded[i]));
             assert_true(f32[count] == 7 && f64[count] == 7); /* nothing behind the end was touched */
         }
 }
@@ -115,7 +132,8 @@ static void test_names_and_sizes(void **state)
     assert_int_equal(size_add(&out, SIZE_MAX, 1), -1);
 }
 
-/* Rounding: every 16-bit number is itself, points between neighbours go to the nearer one, halfway to the even one; float as the processor does it. */
+/* Rounding: every 16-bit number is itself, points between neighbours go to the nearer one, halfway to the even one; float as the
+ * processor does it. */
 static void test_round(void **state)
 {
     static const struct {
@@ -132,7 +150,8 @@ static void test_round(void **state)
             const double want[] = {x, x, next, even, -even};
             for (int i = 0; i < 5; i++)
                 if (!same(element_round(at[i], formats[f].type), want[i]))
-                    fail_msg("%s: %.17g rounded to %.17g, expected %.17g", element_name(formats[f].type), at[i], element_round(at[i], formats[f].type), want[i]);
+                    fail_msg("%s: %.17g rounded to %.17g, expected %.17g", element_name(formats[f].type), at[i],
+                             element_round(at[i], formats[f].type), want[i]);
         }
         double most = defined_value(infinity - 1, formats[f].exponent_bits, formats[f].fraction_bits);
         assert_true(element_round(most * 1.0001, formats[f].type) == most);
@@ -142,17 +161,16 @@ static void test_round(void **state)
     for (int i = -1100; i < 1000; i++) {
         double x = ldexp(1 + 1.0 / 3, i);
         if (!same(element_round(x, ELEMENT_F32), (double)(float)x) || !same(element_round(-x, ELEMENT_F64), -x))
-            fail_msg("%.17g rounded to %.17g (f32), %.17g (f64)", x, element_round(x, ELEMENT_F32), element_round(-x, ELEMENT_F64));
+            fail_msg("%.17g rounded to %.17g (f32), %.17g (f64)", x, element_round(x, ELEMENT_F32),
+                     element_round(-x, ELEMENT_F64));
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_f16),
-        cmocka_unit_test(test_bf16),
-        cmocka_unit_test(test_f32_f64),
-        cmocka_unit_test(test_names_and_sizes),
+        cmocka_unit_test(test_f16),     cmocka_unit_test(test_bf16),
+        cmocka_unit_test(test_f32_f64), cmocka_unit_test(test_names_and_sizes),
         cmocka_unit_test(test_round),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,8 +70,9 @@ static void read_line(struct golden *g, char *word, char *rest, int *cases)
     if (strcmp(word, "case") == 0) {
         memset(g, 0, sizeof *g);
         (*cases)++;
-        assert_int_equal(sscanf(rest, "%63s %zu %zu %zu %zu %lu", g->name, &g->segments, &g->positions, &g->settings.sink, &g->settings.bootstrap,
-                                &g->settings.seed), 6);
+        assert_int_equal(sscanf(rest, "%63s %zu %zu %zu %zu %lu", g->name, &g->segments, &g->positions, &g->settings.sink,
+                                &g->settings.bootstrap, &g->settings.seed),
+                         6);
         assert_true(g->segments <= SEGMENTS && g->positions <= POSITIONS);
     } else if (strcmp(word, "thresholds") == 0) {
         g->settings.threshold_count = numbers(g->thresholds, rest, THRESHOLDS);
@@ -150,7 +151,8 @@ static void test_cases(void **state)
 
 /* ---- identities ---- */
 
-static void summarize(struct erf_summary *out, const double *norm, size_t segments, size_t positions, size_t replicates, uint64_t seed)
+static void summarize(struct erf_summary *out, const double *norm, size_t segments, size_t positions, size_t replicates,
+                      uint64_t seed)
 {
     uint8_t status[SEGMENTS];
     double logprob[SEGMENTS];
@@ -272,7 +274,7 @@ static void test_difference(void **state)
     assert_true(paired <= (double)(a.rows[1].erf_hi - a.rows[1].erf_lo + b.rows[1].erf_hi - b.rows[1].erf_lo));
 
     assert_int_equal(erf_difference(&d, &lo, &hi, &a, &b, 5), -1); /* no such threshold */
-    summarize(&c, nearer, S, N, R, 6);                              /* another seed */
+    summarize(&c, nearer, S, N, R, 6); /* another seed */
     assert_int_equal(erf_difference(&d, &lo, &hi, &a, &c, 1), -1);
     erf_summary_free(&c);
     summarize(&c, nearer, S, N, R - 1, 5); /* other replicates */

@@ -20,7 +20,9 @@ static void test_text(void **state)
         {"\033[31mred\033[0m", "?[31mred?[0m: bad"},
         {"\x7F\x01\t", "???: bad"},
         {"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", "\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80: bad"}, /* good UTF-8 stays */
-        {"\xC2\x9B" "31m", "??31m: bad"},                                                     /* C1: control sequence introducer */
+        {"\xC2\x9B"
+         "31m",
+         "??31m: bad"}, /* C1: control sequence introducer */
         {"\x9B|\xFF|\xC3|\xE2\x82|\xC0\x80|\xED\xA0\x80|\xF4\x90\x80\x80", "?|?|?|??|??|???|????: bad"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -36,7 +36,8 @@ static void test_golden(void **state)
     assert_int_equal(layers, -1);
     assert_int_equal(config_real_or(c.config, "dropout", 0, 1, 0, &dropout, &e), 0);
     assert_true(dropout == 0.1);
-    assert_int_equal(config_bool_or(c.config, "kerple_log", 0, &log, &e) || config_bool_or(c.config, "learned", 1, &learned, &e), 0);
+    assert_int_equal(config_bool_or(c.config, "kerple_log", 0, &log, &e) || config_bool_or(c.config, "learned", 1, &learned, &e),
+                     0);
     assert_true(log == 1 && learned == 0);
     assert_int_equal(config_has(c.config, "adaptive_softmax_cutoff"), 0);
     assert_int_equal(json_array_size(config_get(c.config, "betas")), 2);
@@ -55,7 +56,8 @@ static void refused(const char *path, const char *words)
 }
 
 /* {"model": MODEL, "cfg": {"model": ARGUMENTS}} */
-static void refused_by_hand(const char *what, const char *model, size_t model_size, const char *arguments, size_t size, const char *words)
+static void refused_by_hand(const char *what, const char *model, size_t model_size, const char *arguments, size_t size,
+                            const char *words)
 {
     char *pickle = malloc(size + model_size + 100), *at = pickle;
     unsigned char *file = malloc(size + model_size + 1000);
@@ -76,7 +78,8 @@ static void test_refused(void **state)
     refused(GOLDENS "fairseq-no-cfg.pt", "fairseq-no-cfg.pt: holds no cfg[\"model\"]|position encoding is unknown");
     refused(GOLDENS "fairseq-no-model.pt", "holds no cfg[\"model\"]|position encoding is unknown");
     refused(GOLDENS "fairseq-object.pt", "tensor extra is the object lost.module.Lost(...) (expected a tensor)");
-#define HAND(what, model, arguments, words) refused_by_hand(what, model, sizeof(model) - 1, arguments, sizeof(arguments) - 1, words)
+#define HAND(what, model, arguments, words) \
+    refused_by_hand(what, model, sizeof(model) - 1, arguments, sizeof(arguments) - 1, words)
     HAND("a number", "}", "K\1", "cfg[\"model\"] is a whole number (expected the arguments of the model)");
     HAND("a call", "}", "cposix\nsystem\nU\2id\x85R", "cfg[\"model\"] is the object posix.system(...)");
     HAND("no state", "}", "cargparse\nNamespace\n)\x81", "cfg[\"model\"] is empty");

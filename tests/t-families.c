@@ -1,4 +1,5 @@
-/* What families say and refuse: every option that is not done is refused by its name, every encoding is described. Numbers: t-model.c. */
+/* What families say and refuse: every option that is not done is refused by its name, every encoding is described. Numbers:
+ * t-model.c. */
 #include "kernels/reference/reference.h"
 #include "model/engine.h"
 #include "model/family.h"
@@ -23,18 +24,22 @@ static void test_refused(void **state)
     static const struct {
         const char *golden, *path, *value, *words;
     } rows[] = {
-        {"qwen2", "model_type", "\"mamba\"", "model_type 'mamba' is not supported|gpt2|gpt_neox|bloom|mpt|llama|mistral|qwen2|qwen3|gemma2|opt|falcon|gptj|phi"},
+        {"qwen2", "model_type", "\"mamba\"",
+         "model_type 'mamba' is not supported|gpt2|gpt_neox|bloom|mpt|llama|mistral|qwen2|qwen3|gemma2|opt|falcon|gptj|phi"},
         {"qwen2", "model_type", "\"mamba\"", "gpt_neox_megatron|fairseq_transformer_lm|our own layout"},
         {"qwen2", "model_type", "", "neither format nor model_type"},
-        {"qwen2", "rope_scaling", "{\"type\": \"longrope\", \"factor\": 2}", "rotary scaling 'longrope' is not supported|default, linear, dynamic, llama3, yarn"},
+        {"qwen2", "rope_scaling", "{\"type\": \"longrope\", \"factor\": 2}",
+         "rotary scaling 'longrope' is not supported|default, linear, dynamic, llama3, yarn"},
         {"qwen2", "rope_scaling", "{\"rope_type\": \"mrope\"}", "rotary scaling 'mrope' is not supported"},
         {"qwen2", "rope_scaling", "{\"type\": \"linear\"}", "rope_scaling of type linear needs factor"},
         {"qwen2", "rope_scaling", "{\"type\": \"dynamic\"}", "rope_scaling of type dynamic needs factor"},
         {"qwen2", "rope_scaling", "{\"type\": \"llama3\", \"factor\": 2}", "rope_scaling of type llama3 needs"},
         {"qwen2", "rope_scaling", "\"yarn\"", "rope_scaling"},
         {"qwen3", "rope_parameters.rope_type", "\"su\"", "rotary scaling 'su' is not supported"},
-        {"qwen3", "rope_parameters", "{\"full_attention\": {\"rope_type\": \"default\"}}", "rope_parameters.full_attention|not supported"},
-        {"qwen3", "layer_types", "[\"full_attention\", \"chunked_attention\", \"full_attention\"]", "layer_types, entry 2: 'chunked_attention' is not supported|sliding_attention"},
+        {"qwen3", "rope_parameters", "{\"full_attention\": {\"rope_type\": \"default\"}}",
+         "rope_parameters.full_attention|not supported"},
+        {"qwen3", "layer_types", "[\"full_attention\", \"chunked_attention\", \"full_attention\"]",
+         "layer_types, entry 2: 'chunked_attention' is not supported|sliding_attention"},
         {"qwen3", "layer_types", "[\"full_attention\"]", "layer_types|3 layers"},
         {"qwen3", "use_sliding_window", "false", "layer_types, entry 1 is sliding_attention|no sliding_window"},
         {"qwen3", "hidden_act", "\"mish\"", "hidden_act 'mish' is not supported"},
@@ -48,7 +53,8 @@ static void test_refused(void **state)
         {"mpt", "attn_config.qk_ln", "true", "attn_config.qk_ln true is not supported (expected false)"},
         {"mpt", "attn_config.prefix_lm", "true", "attn_config.prefix_lm true is not supported"},
         {"mpt", "attn_config.alibi", "false", "attn_config.alibi false is not supported (expected true)"},
-        {"mpt", "attn_config.attn_type", "\"multiquery_attention\"", "attn_config.attn_type 'multiquery_attention' is not supported|multihead_attention"},
+        {"mpt", "attn_config.attn_type", "\"multiquery_attention\"",
+         "attn_config.attn_type 'multiquery_attention' is not supported|multihead_attention"},
         {"mpt", "attn_config.rope", "true", "attn_config.rope true is not supported"},
         {"mpt", "attn_config.sliding_window_size", "128", "attn_config.sliding_window_size is 128"},
         {"mpt", "ffn_config.ffn_type", "\"mptglu\"", "ffn_config.ffn_type 'mptglu' is not supported|mptmlp"},
@@ -61,7 +67,8 @@ static void test_refused(void **state)
         {"falcon-groups", "num_kv_heads", "3", "query_key_value.weight' has shape"},
         {"falcon-heads", "parallel_attn", "false", "post_attention_layernorm.weight' is missing"},
         {"falcon-queries", "rope_scaling.type", "\"ntk\"", "rotary scaling 'ntk' is not supported"},
-        {"gpt-neox-parallel", "rotary_pct", "0.2", "rotary_pct 0.2 turns 3 of the 16 dimensions of a head (expected an even number)"},
+        {"gpt-neox-parallel", "rotary_pct", "0.2",
+         "rotary_pct 0.2 turns 3 of the 16 dimensions of a head (expected an even number)"},
         {"gptj", "rotary_dim", "5", "rotary_dim 5 is not supported"},
         {"gptj", "rotary_dim", "12", "rotary_dim is 12"},
         {"gptj", "rotary_dim", "null", "rotary_dim null is not supported (expected an even number"},
@@ -76,14 +83,18 @@ static void test_refused(void **state)
         {"opt", "pruned_heads", "{\"0\": [1]}", "pruned_heads is not supported (expected none)"},
         {"phi", "is_encoder_decoder", "true", "is_encoder_decoder true is not supported (expected false)"},
         {"qwen2", "transformers_weights", "\"other.safetensors\"", "transformers_weights is not supported"},
-        {"falcon-queries", "apply_residual_connection_post_layernorm", "true", "apply_residual_connection_post_layernorm true is not supported"},
-        {"mistral-window", "layer_types", "[\"sliding_attention\", \"full_attention\", \"sliding_attention\"]", "layer_types, entry 2|same window in every layer"},
+        {"falcon-queries", "apply_residual_connection_post_layernorm", "true",
+         "apply_residual_connection_post_layernorm true is not supported"},
+        {"mistral-window", "layer_types", "[\"sliding_attention\", \"full_attention\", \"sliding_attention\"]",
+         "layer_types, entry 2|same window in every layer"},
         {"qwen3", "head_dim", "", "q_proj.weight' has shape [24, 16] (expected [512, 16]"}, /* the library's default is 128 */
         {"gemma2", "head_dim", "", "q_proj.weight' has shape [32, 16] (expected [1024, 16]"},
         {"phi", "head_dim", "16", "head_dim 16 is not supported (expected hidden_size 16 over num_attention_heads 2)"},
         /* rotary settings */
-        {"llama-rope-linear", "partial_rotary_factor", "0.5", "partial_rotary_factor 0.5 with linear scaling is not supported in a llama model (expected 1)"},
-        {"falcon-queries", "rope_scaling.partial_rotary_factor", "0.5", "partial_rotary_factor 0.5 with linear scaling is not supported in a falcon model"},
+        {"llama-rope-linear", "partial_rotary_factor", "0.5",
+         "partial_rotary_factor 0.5 with linear scaling is not supported in a llama model (expected 1)"},
+        {"falcon-queries", "rope_scaling.partial_rotary_factor", "0.5",
+         "partial_rotary_factor 0.5 with linear scaling is not supported in a falcon model"},
         {"qwen3", "rope_parameters", "\"yarn\"", "rope_parameters is no object"},
         /* null is absence only where the library's default is null */
         {"qwen2", "rms_norm_eps", "null", "rms_norm_eps is null"},
@@ -129,14 +140,16 @@ static void test_refused(void **state)
         {"fairseq-learned", "decoder_output_dim", "12", "decoder_input_dim 8 is not decoder_output_dim 12"},
         {"fairseq-sincos", "final_layernorm", "\"rmsnorm\"", "final_layernorm|rmsnorm|simplermsnorm"},
         {"fairseq-rpe-7", "kerple_power", "1", "more than one of"},
-        {"own-alibi", "format", "\"reach-checkpoint/2\"", "format 'reach-checkpoint/2' is not known (expected reach-checkpoint/1)"},
+        {"own-alibi", "format", "\"reach-checkpoint/2\"",
+         "format 'reach-checkpoint/2' is not known (expected reach-checkpoint/1)"},
         {"own-alibi", "format", "1", "format is 1 (expected text"},
         {"own-alibi", "colour", "\"red\"", "key 'colour' is not understood (doc/checkpoint.md lists the keys)"},
         {"own-alibi", "biases", "3", "biases must be true, false or an object"},
         {"own-alibi", "biases", "{\"all\": true}", "biases.all is not understood (expected true or false for norm, qkv"},
         {"own-alibi", "position", "\"none\"", "position must be an object"},
         {"own-alibi", "position", "{\"base\": 2}", "position.kind is missing (expected none, sinusoidal, learned or rotary)"},
-        {"own-alibi", "position", "{\"kind\": \"xpos\"}", "position.kind is 'xpos' (expected one of none, sinusoidal, learned, rotary)"},
+        {"own-alibi", "position", "{\"kind\": \"xpos\"}",
+         "position.kind is 'xpos' (expected one of none, sinusoidal, learned, rotary)"},
         {"own-alibi", "position", "{\"kind\": \"none\", \"base\": 2}", "position.base is not understood for kind none"},
         {"own-alibi", "window", "[1, 2, 3, 4, 5]", "window has 5 entries (expected a number, or one entry for each of"},
         {"own-alibi", "window", "-1", "window is not a whole number of keys"},
@@ -144,10 +157,13 @@ static void test_refused(void **state)
         {"own-alibi", "position_bias", "7", "position_bias must be a formula in quotes, or an object with formula and set"},
         {"own-alibi", "position_bias", "\"-2*\"", "formula '-2*', character"},
         {"own-alibi", "position_bias", "{\"formula\": \"-k*t\"}", "parameter 'k' of '-k*t' has no value (give it under set)"},
-        {"own-alibi", "position_bias", "{\"formula\": \"-k*t\", \"sets\": {\"k\": 1}}", "position_bias.sets is not understood (expected formula and set)"},
+        {"own-alibi", "position_bias", "{\"formula\": \"-k*t\", \"sets\": {\"k\": 1}}",
+         "position_bias.sets is not understood (expected formula and set)"},
         {"own-alibi", "position_bias", "{\"formula\": \"-k*t\", \"set\": 1}", "position_bias.set must be an object"},
-        {"own-alibi", "position_bias", "{\"formula\": \"-k*t\", \"set\": {\"k\": \"x\"}}", "position_bias.set.k is not a number or a list of numbers"},
-        {"own-alibi", "position_bias", "{\"formula\": \"-k*t\", \"set\": {\"k\": [1, 2, 3, 4, 5, 6, 7]}}", "position_bias.set.k has 7 values (expected 1, or one for each of"},
+        {"own-alibi", "position_bias", "{\"formula\": \"-k*t\", \"set\": {\"k\": \"x\"}}",
+         "position_bias.set.k is not a number or a list of numbers"},
+        {"own-alibi", "position_bias", "{\"formula\": \"-k*t\", \"set\": {\"k\": [1, 2, 3, 4, 5, 6, 7]}}",
+         "position_bias.set.k has 7 values (expected 1, or one for each of"},
         {"own-alibi", "position_bias", "{\"formula\": \"-k*t\", \"set\": {\"j\": 1}}", "position_bias.set.j: "},
         /* sizes that would lead anywhere if they were believed */
         {"own-alibi", "vocabulary", "0", "vocabulary is 0 (expected a whole number from 1 to 67108864)"},
@@ -189,7 +205,8 @@ static void test_refused_together(void **state)
     decoder_close(d);
     change_again("pretraining_tp", "4");
     assert_null(decoder_open(scratch_folder, &e));
-    assert_int_equal(check_message("bloom", &e, "slow_but_exact with pretraining_tp 4|not supported (expected pretraining_tp 1)"), 0);
+    assert_int_equal(check_message("bloom", &e, "slow_but_exact with pretraining_tp 4|not supported (expected pretraining_tp 1)"),
+                     0);
     const char *adapter = scratch_write(scratch_folder, "adapter_config.json", "{}", 2);
     changed("qwen2", "model_type", "\"qwen2\"");
     assert_null(decoder_open(scratch_folder, &e));
@@ -237,11 +254,21 @@ static void test_taken(void **state)
     }
 }
 
-/* A head that is stored and differs from the embedding is used, whatever the configuration says; one with the same numbers is the embedding. */
+/* A head that is stored and differs from the embedding is used, whatever the configuration says; one with the same numbers is the
+ * embedding. */
 static void test_stored_head(void **state)
 {
-    static const char *const goldens[] = {"gpt2-unscaled", "mistral-full", "qwen2", "qwen3", "mpt-6-heads", "gptj", "phi", "falcon-groups-one-norm", "gpt-neox-plain",
-                                          "gpt-neox-parallel", "llama-rope-linear"};
+    static const char *const goldens[] = {"gpt2-unscaled",
+                                          "mistral-full",
+                                          "qwen2",
+                                          "qwen3",
+                                          "mpt-6-heads",
+                                          "gptj",
+                                          "phi",
+                                          "falcon-groups-one-norm",
+                                          "gpt-neox-plain",
+                                          "gpt-neox-parallel",
+                                          "llama-rope-linear"};
     struct error e;
     (void)state;
     for (size_t i = 0; i < LENGTH(goldens); i++) {
@@ -270,7 +297,8 @@ static void write_stored_twice(unsigned char change)
     changed("llama-tied", "model_type", "\"llama\"");
     unsigned char *file = scratch_read("tests/goldens/llama-tied/model.safetensors", &size);
     memcpy(&header_size, file, 8);
-    json_t *header = json_loadb((char *)file + 8, header_size, 0, NULL), *head = json_deep_copy(json_object_get(header, "model.embed_tokens.weight"));
+    json_t *header = json_loadb((char *)file + 8, header_size, 0, NULL),
+           *head = json_deep_copy(json_object_get(header, "model.embed_tokens.weight"));
     assert_non_null(head);
     size_t data = 8 + header_size, from = (size_t)json_integer_value(json_array_get(json_object_get(head, "data_offsets"), 0));
     size_t bytes = (size_t)json_integer_value(json_array_get(json_object_get(head, "data_offsets"), 1)) - from;
@@ -335,9 +363,10 @@ static void test_absent(void **state)
             fail_msg("%s, %s = %s: %s", rows[i].golden, rows[i].path, rows[i].value, e.text);
         const struct block *last = &d->blocks[d->layers - 1];
         enum activation activation = i < 8 ? ACTIVATION_GELU_TANH : ACTIVATION_SILU;
-        if (last->score.soft_cap != rows[i].cap || d->head_soft_cap != rows[i].head_cap || last->score.window != rows[i].window || last->activation != activation)
-            fail_msg("%s, %s = '%s': caps %g and %g, window %d, activation %d", rows[i].golden, rows[i].path, rows[i].value, last->score.soft_cap,
-                     d->head_soft_cap, last->score.window, (int)last->activation);
+        if (last->score.soft_cap != rows[i].cap || d->head_soft_cap != rows[i].head_cap || last->score.window != rows[i].window ||
+            last->activation != activation)
+            fail_msg("%s, %s = '%s': caps %g and %g, window %d, activation %d", rows[i].golden, rows[i].path, rows[i].value,
+                     last->score.soft_cap, d->head_soft_cap, last->score.window, (int)last->activation);
         decoder_close(d);
     }
 }
@@ -431,7 +460,8 @@ static void test_shared_formulas(void **state)
     }
 }
 
-/* A padding token, which fairseq's positions do not count, may not stand in a segment; without absolute positions it is a token like others. */
+/* A padding token, which fairseq's positions do not count, may not stand in a segment; without absolute positions it is a token
+ * like others. */
 static void test_padding(void **state)
 {
     static const char *const goldens[] = {"tests/goldens/fairseq-sincos", "tests/goldens/fairseq-rpe-3"};
@@ -480,7 +510,8 @@ static void test_offset_positions(void **state)
         o.positions++;
         assert_null(engine_create(k, d, &o, &e));
         char words[128];
-        snprintf(words, sizeof words, "has %d learned positions|the longest --length that works is %d", rows[i].inputs, rows[i].inputs + 1);
+        snprintf(words, sizeof words, "has %d learned positions|the longest --length that works is %d", rows[i].inputs,
+                 rows[i].inputs + 1);
         assert_int_equal(check_message(rows[i].golden, &e, words), 0);
         decoder_close(d);
     }
@@ -489,9 +520,11 @@ static void test_offset_positions(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused), cmocka_unit_test(test_refused_together), cmocka_unit_test(test_taken),
-                                       cmocka_unit_test(test_stored_head), cmocka_unit_test(test_stored_twice), cmocka_unit_test(test_absent),
-                                       cmocka_unit_test(test_nothing_rotated), cmocka_unit_test(test_position_text), cmocka_unit_test(test_shared_formulas),
-                                       cmocka_unit_test(test_padding), cmocka_unit_test(test_offset_positions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused),         cmocka_unit_test(test_refused_together),
+                                       cmocka_unit_test(test_taken),           cmocka_unit_test(test_stored_head),
+                                       cmocka_unit_test(test_stored_twice),    cmocka_unit_test(test_absent),
+                                       cmocka_unit_test(test_nothing_rotated), cmocka_unit_test(test_position_text),
+                                       cmocka_unit_test(test_shared_formulas), cmocka_unit_test(test_padding),
+                                       cmocka_unit_test(test_offset_positions)};
     return cmocka_run_group_tests_name("families", tests, scratch_setup, scratch_teardown);
 }

@@ -26,7 +26,8 @@ static void lose_bytes(const char *path, const char *output)
     int descriptor = open(path, O_RDWR);
     const volatile unsigned char *bytes = mmap(NULL, BYTES, PROT_READ, MAP_SHARED, descriptor, 0);
     fault_watch();
-    if (descriptor < 0 || bytes == MAP_FAILED || bytes[BYTES - 1] != 7 || ftruncate(descriptor, 0) || atomic_open(&unfinished, output, &e))
+    if (descriptor < 0 || bytes == MAP_FAILED || bytes[BYTES - 1] != 7 || ftruncate(descriptor, 0) ||
+        atomic_open(&unfinished, output, &e))
         _exit(2);
     _exit(bytes[BYTES / 2]);
 }
@@ -53,7 +54,8 @@ static void test_shorter(void **state)
             length += (size_t)n;
         close(ends[0]);
         assert_int_equal(waitpid(child, &status, 0), child);
-        snprintf(expected, sizeof expected, "reach: %s: cannot be read: the file became shorter while it was in use, or its disk failed\n", path);
+        snprintf(expected, sizeof expected,
+                 "reach: %s: cannot be read: the file became shorter while it was in use, or its disk failed\n", path);
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 1 || strcmp(said, expected))
             fail_msg("status %#x, said '%s'\nexpected '%s'", (unsigned)status, said, expected);
         assert_int_equal(scratch_count(scratch_folder), i + 1); /* nothing unfinished is left */

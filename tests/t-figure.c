@@ -113,7 +113,8 @@ static void script_stands_alone(void **state)
     if (!have_gnuplot())
         skip();
     assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "svg", &e), 0);
-    snprintf(command, sizeof command, "mkdir '%s/moved' && mv '%s/erf.gp' '%s/moved' && cd '%s/moved' && gnuplot erf.gp", folder, folder, folder, folder);
+    snprintf(command, sizeof command, "mkdir '%s/moved' && mv '%s/erf.gp' '%s/moved' && cd '%s/moved' && gnuplot erf.gp", folder,
+             folder, folder, folder);
     assert_int_equal(system(command), 0);
     assert_true(file_size(folder, "moved/erf.png") > 10000);
 }
@@ -130,8 +131,29 @@ static int draw_ladder(const char *folder, const char *name, struct error *e)
 /* Nothing in a name or a comment is run, or ends the string or line it stands in. */
 static void names_are_only_names(void **state)
 {
-    static const char *const names[] = {"it's", "it''s", "'", "''", "'''''", "'a'", "''50%d %s", "b''", "\xff\xc3(", "\xef\xbf\xbe", "\xed\xa0\x80", "`touch ran`", "a\"b", "back\\", "@x", "$curve1", "line\nbreak", "_a^b {/Symbol a}", "#", "EOD", "%s%n",
-                                        "\xce\xb1\xce\xb2 and a very long name that cannot be shown whole in the key", ""};
+    static const char *const names[] = {"it's",
+                                        "it''s",
+                                        "'",
+                                        "''",
+                                        "'''''",
+                                        "'a'",
+                                        "''50%d %s",
+                                        "b''",
+                                        "\xff\xc3(",
+                                        "\xef\xbf\xbe",
+                                        "\xed\xa0\x80",
+                                        "`touch ran`",
+                                        "a\"b",
+                                        "back\\",
+                                        "@x",
+                                        "$curve1",
+                                        "line\nbreak",
+                                        "_a^b {/Symbol a}",
+                                        "#",
+                                        "EOD",
+                                        "%s%n",
+                                        "\xce\xb1\xce\xb2 and a very long name that cannot be shown whole in the key",
+                                        ""};
     char *folder = *state;
     struct error e = {""};
 
@@ -157,7 +179,8 @@ static void names_are_only_names(void **state)
 static void awkward_curves(void **state)
 {
     char *folder = *state;
-    double *long_curve = malloc(20000 * sizeof *long_curve), one[] = {1}, three[] = {1, 0.2, 0.1}, steps[POSITIONS], short_curve[POSITIONS];
+    double *long_curve = malloc(20000 * sizeof *long_curve), one[] = {1}, three[] = {1, 0.2, 0.1}, steps[POSITIONS],
+           short_curve[POSITIONS];
     struct figure_curve curves[26];
     struct error e = {""};
     int rc;
@@ -270,8 +293,9 @@ static void names_are_shown_as_they_are(void **state)
 /* What a user has set for gnuplot changes nothing. */
 static void settings_of_gnuplot_do_not_count(void **state)
 {
-    static const char *const settings[][2] = {{"GNUTERM", "nonsense"},        {"GNUTERM", "dumb"}, {"GNUPLOT_LIB", "/nonexistent"},
-                                              {"GNUPLOT_PS_DIR", "/nonexistent"}, {"DISPLAY", ":99"}, {"LC_ALL", "de_DE.UTF-8"}};
+    static const char *const settings[][2] = {
+        {"GNUTERM", "nonsense"}, {"GNUTERM", "dumb"},      {"GNUPLOT_LIB", "/nonexistent"}, {"GNUPLOT_PS_DIR", "/nonexistent"},
+        {"DISPLAY", ":99"},      {"LC_ALL", "de_DE.UTF-8"}};
     char *folder = *state, *home = getenv("HOME") ? strdup(getenv("HOME")) : NULL, *plain, *other;
     static const char startup[] = "set terminal dumb\nsystem('touch ran')\n";
     double c[POSITIONS];
@@ -371,10 +395,17 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats_are_checked), WITH_FOLDER(all_formats_are_drawn), WITH_FOLDER(script_stands_alone), WITH_FOLDER(names_are_only_names),
-        WITH_FOLDER(awkward_curves), WITH_FOLDER(failures_of_gnuplot_are_told),
-        WITH_FOLDER(cut_off_pictures_are_dropped), WITH_FOLDER(refusals), WITH_FOLDER(names_are_shown_as_they_are),
-        WITH_FOLDER(settings_of_gnuplot_do_not_count), WITH_FOLDER(nothing_is_drawn_through_a_link),
+        cmocka_unit_test(formats_are_checked),
+        WITH_FOLDER(all_formats_are_drawn),
+        WITH_FOLDER(script_stands_alone),
+        WITH_FOLDER(names_are_only_names),
+        WITH_FOLDER(awkward_curves),
+        WITH_FOLDER(failures_of_gnuplot_are_told),
+        WITH_FOLDER(cut_off_pictures_are_dropped),
+        WITH_FOLDER(refusals),
+        WITH_FOLDER(names_are_shown_as_they_are),
+        WITH_FOLDER(settings_of_gnuplot_do_not_count),
+        WITH_FOLDER(nothing_is_drawn_through_a_link),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

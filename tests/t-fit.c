@@ -24,7 +24,8 @@ static int read_goldens(void **state)
     struct error e;
 
     (void)state;
-    if (csv_read("tests/goldens/fit/data.csv", &data, &e) != 0 || csv_read("tests/goldens/fit/expected.csv", &expected, &e) != 0) {
+    if (csv_read("tests/goldens/fit/data.csv", &data, &e) != 0 ||
+        csv_read("tests/goldens/fit/expected.csv", &expected, &e) != 0) {
         print_error("%s\n", e.text);
         return -1;
     }
@@ -51,7 +52,8 @@ static const char *at(const struct csv_table *t, size_t row, const char *column)
 static size_t load(double *t, double *y, size_t row)
 {
     const char *name = at(&expected, row, "case"), *text = at(&expected, row, "formula");
-    size_t count = 0, first = strtoul(at(&expected, row, "first"), NULL, 10), last = strtoul(at(&expected, row, "last"), NULL, 10);
+    size_t count = 0, first = strtoul(at(&expected, row, "first"), NULL, 10),
+           last = strtoul(at(&expected, row, "last"), NULL, 10);
     struct formula_error problem;
     struct formula *f;
 
@@ -93,15 +95,17 @@ static void agrees_with_mpmath(void **state)
             fail_msg("%s: %s: %s", name, form_text, problem.message);
         for (next = row; next < expected.rows && strcmp(at(&expected, next, "case"), name) == 0; next++) {
             int c = (int)(next - row);
-            /* a coefficient is known to a small part of its standard error; an inner one comes from a derivative by differences */
-            double value = strtod(at(&expected, next, "value"), NULL), error = strtod(at(&expected, next, "error"), NULL), r2 = strtod(at(&expected, next, "r2"), NULL);
+            /* a coefficient is known to a small part of its standard error; an inner one comes from a derivative by differences
+             */
+            double value = strtod(at(&expected, next, "value"), NULL), error = strtod(at(&expected, next, "error"), NULL),
+                   r2 = strtod(at(&expected, next, "r2"), NULL);
             double close = form.nonlinear < 0 ? 1e-9 : 1e-6;
 
             assert_true(c < r.count);
             if (strcmp(r.name[c], at(&expected, next, "coefficient")) != 0 || !(fabs(r.value[c] - value) <= close * error) ||
                 !(fabs(r.error[c] - error) <= close * error) || !(fabs(r.r2 - r2) <= 1e-9))
-                fail_msg("%s, %s: %s = %.17g +- %.17g, R^2 %.17g (expected %.17g +- %.17g, %.17g)", name, form_text, r.name[c], r.value[c], r.error[c], r.r2, value,
-                         error, r2);
+                fail_msg("%s, %s: %s = %.17g +- %.17g, R^2 %.17g (expected %.17g +- %.17g, %.17g)", name, form_text, r.name[c],
+                         r.value[c], r.error[c], r.r2, value, error, r2);
         }
         assert_int_equal(r.count, next - row);
         assert_int_equal(r.points, count);
@@ -133,7 +137,8 @@ static void sandwich_is_reproduced(void **state)
         struct fit_result r;
 
         assert_int_equal(fit_solve(&r, &form, t, y, cases[i].points, &problem), 0);
-        if (!(fabs(r.value[1] - cases[i].slope) <= 0.005) || !(fabs(r.value[0] - cases[i].intercept) <= 0.0005) || !(fabs(r.r2 - cases[i].r2) <= 0.005))
+        if (!(fabs(r.value[1] - cases[i].slope) <= 0.005) || !(fabs(r.value[0] - cases[i].intercept) <= 0.0005) ||
+            !(fabs(r.r2 - cases[i].r2) <= 0.005))
             fail_msg("%zu points: %g ln(1+t) + %g, R^2 %g", cases[i].points, r.value[1], r.value[0], r.r2);
     }
     fit_form_free(&form);
@@ -175,9 +180,11 @@ static void forms_are_told_apart(void **state)
         struct fit_form form;
         int rc = fit_form_parse(&form, cases[i].text, &problem);
 
-        if ((rc == 0) != (cases[i].count > 0) || (rc == 0 && (form.count != cases[i].count || form.nonlinear != cases[i].nonlinear)) ||
+        if ((rc == 0) != (cases[i].count > 0) ||
+            (rc == 0 && (form.count != cases[i].count || form.nonlinear != cases[i].nonlinear)) ||
             (cases[i].said && !strstr(problem.message, cases[i].said)))
-            fail_msg("%s: %d, %d coefficients, inner %d: %s", cases[i].text, rc, rc ? 0 : form.count, rc ? 0 : form.nonlinear, problem.message);
+            fail_msg("%s: %d, %d coefficients, inner %d: %s", cases[i].text, rc, rc ? 0 : form.count, rc ? 0 : form.nonlinear,
+                     problem.message);
         if (rc == 0)
             fit_form_free(&form);
     }
@@ -250,8 +257,11 @@ static void edges(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_mpmath),   cmocka_unit_test(sandwich_is_reproduced), cmocka_unit_test(forms_are_told_apart),
-        cmocka_unit_test(bad_data_are_refused), cmocka_unit_test(edges),
+        cmocka_unit_test(agrees_with_mpmath),
+        cmocka_unit_test(sandwich_is_reproduced),
+        cmocka_unit_test(forms_are_told_apart),
+        cmocka_unit_test(bad_data_are_refused),
+        cmocka_unit_test(edges),
     };
 
     return cmocka_run_group_tests(tests, read_goldens, free_goldens);

@@ -55,7 +55,8 @@ static void test_values(void **state)
         struct formula_point at = {atof(column[6]), atoi(column[2]), atoi(column[3]), atoi(column[4]), atof(column[5])};
         double got = formula_evaluate(f, &at), expected = atof(column[7]), tolerance = atof(column[8]);
         if (!(got == expected || fabs(got - expected) <= tolerance))
-            fail_msg("%s, head %d of %d, t = %g: %.17g, expected %.17g +- %g", column[0], at.h, at.heads, at.t, got, expected, tolerance);
+            fail_msg("%s, head %d of %d, t = %g: %.17g, expected %.17g +- %g", column[0], at.h, at.heads, at.t, got, expected,
+                     tolerance);
         formula_free(f);
         rows++;
     }
@@ -131,8 +132,8 @@ static void test_refusals(void **state)
         struct formula_error e = {0};
         struct formula *f = formula_parse(table[i].text, &e);
         if (f || e.at != table[i].at || !strstr(e.message, table[i].says))
-            fail_msg("'%s': %s at %zu: %s; expected at %zu: %s", table[i].text, f ? "accepted" : "refused", e.at, e.message, table[i].at,
-                     table[i].says);
+            fail_msg("'%s': %s at %zu: %s; expected at %zu: %s", table[i].text, f ? "accepted" : "refused", e.at, e.message,
+                     table[i].at, table[i].says);
     }
     assert_null(formula_parse("1+", NULL));
 }
@@ -183,7 +184,8 @@ static void test_limits(void **state)
         char *text = repeated(table[i].before, table[i].unit, table[i].too_many, table[i].after);
         struct formula *f = formula_parse(text, &e);
         if (f || !strstr(e.message, table[i].says) || e.at > strlen(text))
-            fail_msg("%d times '%s': at %zu: %s (expected: %s)", table[i].too_many, table[i].unit, e.at, e.message, table[i].says);
+            fail_msg("%d times '%s': at %zu: %s (expected: %s)", table[i].too_many, table[i].unit, e.at, e.message,
+                     table[i].says);
         free(text);
     }
 }
@@ -366,9 +368,10 @@ static void test_special_values(void **state)
     assert_true(value_at("ln(0)<=-inf", 0) == 1);
     assert_true(value_at("(inf==inf)+(inf!=inf)+(inf>-inf)", 0) == 2);
     assert_true(value_at("inf^0+(-inf)^2+0^0", 0) == INFINITY);
-    static const char *const not_numbers[] = {"ln(-1)", "inf-inf", "0*inf", "sqrt(-1)", "ln(-1)<0", "0==ln(-1)", "ln(-1)!=0", "ln(-1)?1:2",
-                                              "min(1,ln(-1))", "max(ln(-1),1)", "sum(i,ln(-1),2,1)", "(-1)^0.5",
-                                              "0/0", "inf/inf", "(0/0)^0", "1^(0/0)", "(-inf)^0.5", "(-1)^inf", "(-2)^-inf", "sqrt(-inf)", "sin(inf)"};
+    static const char *const not_numbers[] = {
+        "ln(-1)",     "inf-inf",       "0*inf",         "sqrt(-1)",          "ln(-1)<0",  "0==ln(-1)",  "ln(-1)!=0",
+        "ln(-1)?1:2", "min(1,ln(-1))", "max(ln(-1),1)", "sum(i,ln(-1),2,1)", "(-1)^0.5",  "0/0",        "inf/inf",
+        "(0/0)^0",    "1^(0/0)",       "(-inf)^0.5",    "(-1)^inf",          "(-2)^-inf", "sqrt(-inf)", "sin(inf)"};
     for (size_t i = 0; i < sizeof not_numbers / sizeof not_numbers[0]; i++)
         if (!isnan(value_at(not_numbers[i], 0)))
             fail_msg("%s is a number", not_numbers[i]);
@@ -379,8 +382,17 @@ static void test_special_values(void **state)
 static void test_table_equals_evaluate(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"sandwich", "-h*sqrt(t)-t", "sum(i,1,h,sqrt(t)*i)+sum(i,1,3,cos(i*t))", "type2", "alibi_press+window(w=7)",
-                                        "p*t^2", "none", "sum(i,1,3,sum(j,1,i,j*t))/h", "t<5?-h*t:-inf", "smoothed_sandwich", "L/(1+t)+d*H"};
+    static const char *const texts[] = {"sandwich",
+                                        "-h*sqrt(t)-t",
+                                        "sum(i,1,h,sqrt(t)*i)+sum(i,1,3,cos(i*t))",
+                                        "type2",
+                                        "alibi_press+window(w=7)",
+                                        "p*t^2",
+                                        "none",
+                                        "sum(i,1,3,sum(j,1,i,j*t))/h",
+                                        "t<5?-h*t:-inf",
+                                        "smoothed_sandwich",
+                                        "L/(1+t)+d*H"};
     enum { HEADS = 6, N = 40 };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         struct formula *f = parse(texts[i]);
@@ -444,12 +456,72 @@ static int below(struct random *r, int n)
 static void test_token_soup(void **state)
 {
     (void)state;
-    static const char *const tokens[] = {
-        "t", "h", "H", "d", "L", "pi", "inf", "p", "i", "j", "1", "2", ".5", "3e-2", "1e9", "7.", /* 16 values */
-        "+", "-", "*", "/", "^",                                                                  /* 5 operators */
-        "(", ")", "(", ")", ",", ",", "?", ":", "<", "<=", ">", ">=", "==", "!=", "=", "ln(", "exp(", "sqrt(", "abs(", "min(", "max(", "floor(",
-        "sin(", "cos(", "pow(", "sum(i,", "sum(j,1,3,", "alibi", "alibi(", "window(w=", "kerple_log(p=", "t5", "sandwich(", "type1(k=", "none",
-        " ", "  ", "\n", "$", "\xc3\xa9", "e", ".", "!", "foo(", "delta"};
+    static const char *const tokens[] = {"t",
+                                         "h",
+                                         "H",
+                                         "d",
+                                         "L",
+                                         "pi",
+                                         "inf",
+                                         "p",
+                                         "i",
+                                         "j",
+                                         "1",
+                                         "2",
+                                         ".5",
+                                         "3e-2",
+                                         "1e9",
+                                         "7.", /* 16 values */
+                                         "+",
+                                         "-",
+                                         "*",
+                                         "/",
+                                         "^", /* 5 operators */
+                                         "(",
+                                         ")",
+                                         "(",
+                                         ")",
+                                         ",",
+                                         ",",
+                                         "?",
+                                         ":",
+                                         "<",
+                                         "<=",
+                                         ">",
+                                         ">=",
+                                         "==",
+                                         "!=",
+                                         "=",
+                                         "ln(",
+                                         "exp(",
+                                         "sqrt(",
+                                         "abs(",
+                                         "min(",
+                                         "max(",
+                                         "floor(",
+                                         "sin(",
+                                         "cos(",
+                                         "pow(",
+                                         "sum(i,",
+                                         "sum(j,1,3,",
+                                         "alibi",
+                                         "alibi(",
+                                         "window(w=",
+                                         "kerple_log(p=",
+                                         "t5",
+                                         "sandwich(",
+                                         "type1(k=",
+                                         "none",
+                                         " ",
+                                         "  ",
+                                         "\n",
+                                         "$",
+                                         "\xc3\xa9",
+                                         "e",
+                                         ".",
+                                         "!",
+                                         "foo(",
+                                         "delta"};
     enum { COUNT = sizeof tokens / sizeof tokens[0] };
     struct random r = {20230705, 0};
     int accepted = 0;
@@ -500,7 +572,8 @@ static void put(struct writer *w, const char *text)
 
 enum level { CHOICE, COMPARISON, SUM, PRODUCT, UNARY, POWER, VALUE };
 
-/* Writes a random expression of at least that precedence and returns its value, computed here from the meaning of each operation. */
+/* Writes a random expression of at least that precedence and returns its value, computed here from the meaning of each operation.
+ */
 static double write_expression(struct writer *w, enum level least, int budget)
 {
     static const char *const comparisons[] = {"<", "<=", ">", ">=", "==", "!="};
@@ -523,7 +596,12 @@ static double write_expression(struct writer *w, enum level least, int budget)
         a = write_expression(w, SUM, budget - 1);
         put(w, comparisons[which = below(&w->random, 6)]);
         b = write_expression(w, SUM, budget - 1);
-        result = which == 0 ? a < b : which == 1 ? a <= b : which == 2 ? a > b : which == 3 ? a >= b : which == 4 ? a == b : a != b;
+        result = which == 0   ? a < b
+                 : which == 1 ? a <= b
+                 : which == 2 ? a > b
+                 : which == 3 ? a >= b
+                 : which == 4 ? a == b
+                              : a != b;
         if (isnan(a) || isnan(b))
             result = NAN;
         break;

@@ -1,4 +1,5 @@
-/* The fuzz targets of tests/fuzz on valid inputs, which they must take, and on kept cases (tests/fuzz/cases/TARGET): inputs that once went wrong.
+/* The fuzz targets of tests/fuzz on valid inputs, which they must take, and on kept cases (tests/fuzz/cases/TARGET): inputs that
+ * once went wrong.
  *
  *   t-fuzz-cases TARGET FILE...     runs a target on these files
  *   t-fuzz-cases --seeds FOLDER     writes the valid inputs as FOLDER/TARGET/NAME */
@@ -38,7 +39,8 @@ static int run_file(const struct target *t, const char *path, size_t *size)
     return accepted;
 }
 
-/* Runs a target on every file of FOLDER/TARGET and returns how many there are; with `check` those not named refused-* must be accepted. */
+/* Runs a target on every file of FOLDER/TARGET and returns how many there are; with `check` those not named refused-* must be
+ * accepted. */
 static size_t run_folder(const struct target *t, const char *folder, int check)
 {
     char pattern[8192];

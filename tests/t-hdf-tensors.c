@@ -131,7 +131,9 @@ static void test_refused(void **state)
     }
     struct error e = {""};
     struct checkpoint c;
-    assert_int_equal(checkpoint_open(&c, scratch_write(scratch_folder, "cut.h5", "\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0", 16), &e), -1);
+    assert_int_equal(checkpoint_open(&c, scratch_write(scratch_folder, "cut.h5", "\x89HDF\r\n\x1a\n\0\0\0\0\0\x08\x08\0", 16),
+                                     &e),
+                     -1);
     assert_int_equal(check_message("cut", &e, "cut.h5: is not a readable HDF5 file"), 0);
 }
 
@@ -174,7 +176,8 @@ static void test_damaged(void **state)
         if (checkpoint_open(&c, scratch_write(scratch_folder, "damaged.h5", file, size), &e) == 0) {
             opened++;
             for (size_t k = 0; k < tensors_count(c.tensors); k++)
-                tensor_copy(out, tensors_at(c.tensors, k), 0, tensors_at(c.tensors, k)->count < 8 ? tensors_at(c.tensors, k)->count : 8);
+                tensor_copy(out, tensors_at(c.tensors, k), 0,
+                            tensors_at(c.tensors, k)->count < 8 ? tensors_at(c.tensors, k)->count : 8);
             checkpoint_close(&c);
         } else {
             assert_int_equal(check_message("damaged", &e, "damaged.h5: "), 0);
@@ -187,7 +190,8 @@ static void test_damaged(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens), cmocka_unit_test(test_round_trip), cmocka_unit_test(test_full_disk),
-                                       cmocka_unit_test(test_refused), cmocka_unit_test(test_outside), cmocka_unit_test(test_damaged)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens),   cmocka_unit_test(test_round_trip),
+                                       cmocka_unit_test(test_full_disk), cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_outside),   cmocka_unit_test(test_damaged)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -46,7 +46,12 @@ static void test_storage(void **state)
         {"another filter", 2, {64, 64}, NBIT, 1, "is not stored in the file itself"},
         {"another file", 2, {8, 8}, OUTSIDE, 0, "is not stored in the file itself"},
         {"overflow", 2, {(hsize_t)1 << 32, (hsize_t)1 << 31}, CHUNKS, 0, "has no shape, or one that overflows 64 bits"},
-        {"a bomb", 2, {(hsize_t)1 << 30, (hsize_t)1 << 30}, CHUNKS, 0, "claims 4611686018427387904 bytes, more than the file can hold"},
+        {"a bomb",
+         2,
+         {(hsize_t)1 << 30, (hsize_t)1 << 30},
+         CHUNKS,
+         0,
+         "claims 4611686018427387904 bytes, more than the file can hold"},
     };
     const char *path = scratch_path(scratch_folder, "storage.h5");
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
@@ -68,7 +73,8 @@ static void test_storage(void **state)
             H5Pset_nbit(list);
         if (storage == OUTSIDE)
             H5Pset_external(list, "/etc/hostname", 0, H5F_UNLIMITED);
-        hid_t dataset = make(file, cases[i].what, cases[i].rank, cases[i].shape, storage == LARGE_CHUNKS ? most : NULL, list, cases[i].written);
+        hid_t dataset = make(file, cases[i].what, cases[i].rank, cases[i].shape, storage == LARGE_CHUNKS ? most : NULL, list,
+                             cases[i].written);
         assert_true(dataset >= 0);
         int result = hdf_check_storage(dataset, "w", "f.h5", 1 << 20, &e);
         if (result != (cases[i].words ? -1 : 0))
@@ -82,7 +88,8 @@ static void test_storage(void **state)
     struct error e = {""};
     hid_t dataset = H5Dopen2(file, "plain", H5P_DEFAULT);
     assert_int_equal(hdf_check_storage(dataset, "w", "f.h5", 255, &e), -1);
-    assert_int_equal(check_message("a small file", &e, "f.h5: w claims 256 bytes, more than the file can hold (256 are stored)"), 0);
+    assert_int_equal(check_message("a small file", &e, "f.h5: w claims 256 bytes, more than the file can hold (256 are stored)"),
+                     0);
     H5Dclose(dataset);
     H5Fclose(file);
 }

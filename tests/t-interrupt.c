@@ -43,7 +43,8 @@ static void test_signals(void **state)
                 half_written(cases[i].install, numbers[k], cases[i].count);
             assert_int_equal(waitpid(child, &status, 0), child);
             if (!WIFEXITED(status) || WEXITSTATUS(status) != cases[i].status || scratch_count(scratch_folder))
-                fail_msg("case %zu, signal %d: status %#x, %d files left", i, numbers[k], (unsigned)status, scratch_count(scratch_folder));
+                fail_msg("case %zu, signal %d: status %#x, %d files left", i, numbers[k], (unsigned)status,
+                         scratch_count(scratch_folder));
         }
 }
 

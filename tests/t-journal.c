@@ -25,7 +25,8 @@ static struct journal_record record_of(uint32_t k, double norm[POSITIONS])
         norm[1] = -INFINITY;
         norm[2] = 5e-324;
     }
-    return (struct journal_record){.model = k % 2, .segment = 100 + k, .status = (uint8_t)(1 + k % 2), .logprob = -0.3 * k, .norm = norm};
+    return (struct journal_record){
+        .model = k % 2, .segment = 100 + k, .status = (uint8_t)(1 + k % 2), .logprob = -0.3 * k, .norm = norm};
 }
 
 /* Counts the records and compares them with record_of, `missing` of which from `gap` on are left out; stops at `stop_at`. */
@@ -43,8 +44,8 @@ static int look(void *context, const struct journal_record *r)
     struct journal_record want = record_of(seen->count, norm);
     if (seen->count == seen->stop_at)
         return 1;
-    seen->wrong += r->model != want.model || r->segment != want.segment || r->status != want.status || r->logprob != want.logprob ||
-                   memcmp(r->norm, norm, sizeof norm);
+    seen->wrong += r->model != want.model || r->segment != want.segment || r->status != want.status ||
+                   r->logprob != want.logprob || memcmp(r->norm, norm, sizeof norm);
     seen->count++;
     return 0;
 }
@@ -142,7 +143,8 @@ static void test_torn(void **state)
     free(good);
 }
 
-/* A changed byte in record k, or zeros as a power cut leaves them: that record is passed over, and cut off where it is the last. All others are kept. */
+/* A changed byte in record k, or zeros as a power cut leaves them: that record is passed over, and cut off where it is the last.
+ * All others are kept. */
 static void test_damaged(void **state)
 {
     (void)state;
@@ -245,11 +247,13 @@ static void test_settings(void **state)
     /* a record of another run that was put behind this header does not pass */
     struct error e = {""};
     struct seen seen;
-    struct journal *j = journal_create(scratch_path(scratch_folder, "other.part"), POSITIONS, "length=6\nmodel=b 9999\nseed=0\n", &e);
+    struct journal *j = journal_create(scratch_path(scratch_folder, "other.part"), POSITIONS, "length=6\nmodel=b 9999\nseed=0\n",
+                                       &e);
     append(j, 0, RECORDS);
     assert_int_equal(journal_close(j, &e), 0);
     size_t other_size;
-    unsigned char *ours = scratch_read(path, &size), *theirs = scratch_read(scratch_path(scratch_folder, "other.part"), &other_size);
+    unsigned char *ours = scratch_read(path, &size),
+                  *theirs = scratch_read(scratch_path(scratch_folder, "other.part"), &other_size);
     assert_int_equal(size, other_size);
     memcpy(ours + size - RECORD_BYTES, theirs + size - RECORD_BYTES, RECORD_BYTES);
     assert_non_null(j = resume(scratch_write(scratch_folder, "mixed.part", ours, size), &seen, &e));
@@ -310,12 +314,8 @@ static void test_full_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_torn),
-        cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_damaged_header),
-        cmocka_unit_test(test_settings),
-        cmocka_unit_test(test_absent_and_stopped),
+        cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_torn),     cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_damaged_header), cmocka_unit_test(test_settings), cmocka_unit_test(test_absent_and_stopped),
         cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

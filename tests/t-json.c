@@ -16,8 +16,9 @@ static struct config *open_text(const char *text, struct error *e)
     return config_open(scratch_write(scratch_folder, "config.json", text, strlen(text)), e);
 }
 
-static const char example[] = "{\"whole\": 12, \"big\": 9007199254740993, \"integral\": 2048.0, \"real\": 1e-5, \"yes\": true, \"no\": false,"
-                              " \"text\": \"gelu\", \"nothing\": null, \"list\": [1], \"inner\": {\"factor\": 4, \"deeper\": {\"x\": 0.5}}, \"spare\": 1}";
+static const char example[] =
+    "{\"whole\": 12, \"big\": 9007199254740993, \"integral\": 2048.0, \"real\": 1e-5, \"yes\": true, \"no\": false, \"text\": "
+    "\"gelu\", \"nothing\": null, \"list\": [1], \"inner\": {\"factor\": 4, \"deeper\": {\"x\": 0.5}}, \"spare\": 1}";
 
 static void test_getters(void **state)
 {
@@ -138,24 +139,12 @@ static void test_refused_values(void **state)
         struct config *c = open_text(text, &e);
         assert_non_null(c);
         switch (cases[i].kind) {
-        case WHOLE:
-            result = config_int(c, "k", 1, 100, &whole, &e);
-            break;
-        case WHOLE_OR:
-            result = config_int_or(c, "k", 1, 100, 5, &whole, &e);
-            break;
-        case REAL:
-            result = config_real_or(c, "k", 1, 100, 5, &real, &e);
-            break;
-        case FLAG:
-            result = config_bool_or(c, "k", 1, &flag, &e);
-            break;
-        case TEXT:
-            result = config_string_or(c, "k", "", &string, &e);
-            break;
-        case CHOICE:
-            result = config_choice_or(c, "k", choices, 0, &flag, &e);
-            break;
+        case WHOLE: result = config_int(c, "k", 1, 100, &whole, &e); break;
+        case WHOLE_OR: result = config_int_or(c, "k", 1, 100, 5, &whole, &e); break;
+        case REAL: result = config_real_or(c, "k", 1, 100, 5, &real, &e); break;
+        case FLAG: result = config_bool_or(c, "k", 1, &flag, &e); break;
+        case TEXT: result = config_string_or(c, "k", "", &string, &e); break;
+        case CHOICE: result = config_choice_or(c, "k", choices, 0, &flag, &e); break;
         }
         if (result != -1)
             print_error("%s was accepted\n", text);
@@ -255,8 +244,9 @@ static void test_numbers_out_of_reach(void **state)
         const char *string;
         const char *const choices[] = {"NaN", "Infinity", NULL};
         snprintf(text, sizeof text,
-                 "{\"text\": \"NaN, \\\"1e999\\\", %s]\", \"k\":%s,\"list\": [1, %s], \"inner\": {\"k\": %s\n}, \"after\": 9223372036854775807}", literal,
-                 literal, literal, literal);
+                 "{\"text\": \"NaN, \\\"1e999\\\", %s]\", \"k\":%s,\"list\": [1, %s], \"inner\": {\"k\": %s\n}, \"after\": "
+                 "9223372036854775807}",
+                 literal, literal, literal, literal);
         struct config *c = open_text(text, &e);
         if (!c)
             fail_msg("%s: %s", literal, e.text);
@@ -282,7 +272,8 @@ static void test_numbers_out_of_reach(void **state)
         assert_int_equal(check_message(literal, &e, "k is no object"), 0);
         config_close(c);
         snprintf(text, sizeof text, "{\"k\": %s}", literal);
-        assert_null(json_parse_object("model", "the header", text, strlen(text), &e)); /* a safetensors header has no such leeway */
+        assert_null(
+            json_parse_object("model", "the header", text, strlen(text), &e)); /* a safetensors header has no such leeway */
         assert_int_equal(check_message(literal, &e, "model: the header is not valid JSON"), 0);
     }
     struct error e = {""};

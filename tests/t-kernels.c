@@ -1,5 +1,5 @@
-/* Every kernel set that this machine can run, against the f64 reference on the same inputs at awkward sizes; and what must hold bit for bit: thread
- * counts, segments alone or together, aliasing, factors of two on the gradient, and zeros outside a window.
+/* Every kernel set that this machine can run, against the f64 reference on the same inputs at awkward sizes; and what must hold
+ * bit for bit: thread counts, segments alone or together, aliasing, factors of two on the gradient, and zeros outside a window.
  *
  * Tolerances: kernel_run.c gives for each output a bound on its rounding error in units of roundoff, with the reasons. */
 #include "tests/compare.h"
@@ -18,7 +18,20 @@
 
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 
-enum op { OP_LINEAR, OP_NORM, OP_HEADS, OP_CLIP, OP_ACTIVATION, OP_EMBED, OP_ROTATE, OP_MOVES, OP_HEAD, OP_HEAD_ROWS, OP_JOIN, OP_ATTENTION };
+enum op {
+    OP_LINEAR,
+    OP_NORM,
+    OP_HEADS,
+    OP_CLIP,
+    OP_ACTIVATION,
+    OP_EMBED,
+    OP_ROTATE,
+    OP_MOVES,
+    OP_HEAD,
+    OP_HEAD_ROWS,
+    OP_JOIN,
+    OP_ATTENTION
+};
 
 /* All cases begin with segments and first. */
 struct any_case {
@@ -95,30 +108,18 @@ static double roundoff(const struct kernels *k, enum op op)
 static struct outputs run(struct kernels *k, const struct any_case *c, int bounds)
 {
     switch (c->op) {
-    case OP_LINEAR:
-        return run_linear(k, &c->linear, bounds);
-    case OP_NORM:
-        return run_norm(k, &c->norm, bounds);
-    case OP_HEADS:
-        return run_norm_heads(k, &c->heads, bounds);
-    case OP_CLIP:
-        return run_clip(k, &c->clip, bounds);
-    case OP_ACTIVATION:
-        return run_activation(k, &c->activation, bounds);
-    case OP_EMBED:
-        return run_embed(k, &c->rows, bounds);
-    case OP_ROTATE:
-        return run_rotate(k, &c->rows, bounds);
-    case OP_MOVES:
-        return run_moves(k, &c->rows, bounds);
-    case OP_HEAD:
-        return run_head(k, &c->head, bounds);
-    case OP_HEAD_ROWS:
-        return run_head_rows(k, &c->head_rows, bounds);
-    case OP_JOIN:
-        return run_join(k, &c->join, bounds);
-    default:
-        return run_attention(k, &c->attention, bounds);
+    case OP_LINEAR: return run_linear(k, &c->linear, bounds);
+    case OP_NORM: return run_norm(k, &c->norm, bounds);
+    case OP_HEADS: return run_norm_heads(k, &c->heads, bounds);
+    case OP_CLIP: return run_clip(k, &c->clip, bounds);
+    case OP_ACTIVATION: return run_activation(k, &c->activation, bounds);
+    case OP_EMBED: return run_embed(k, &c->rows, bounds);
+    case OP_ROTATE: return run_rotate(k, &c->rows, bounds);
+    case OP_MOVES: return run_moves(k, &c->rows, bounds);
+    case OP_HEAD: return run_head(k, &c->head, bounds);
+    case OP_HEAD_ROWS: return run_head_rows(k, &c->head_rows, bounds);
+    case OP_JOIN: return run_join(k, &c->join, bounds);
+    default: return run_attention(k, &c->attention, bounds);
     }
 }
 
@@ -139,43 +140,43 @@ static void describe(char text[300], const struct kernels *k, const struct any_c
         snprintf(rest, left, "linear rows %d in %d out %d bias %d accumulate %d", l->rows, l->in, l->out, l->bias, l->accumulate);
         break;
     case OP_NORM:
-        snprintf(rest, left, "norm rows %d width %d kind %d shift %d accumulate %d mean %g epsilon %g vectors %d", n->rows, n->width, n->kind, n->shift,
-                 n->accumulate, n->mean, n->epsilon, n->vectors);
+        snprintf(rest, left, "norm rows %d width %d kind %d shift %d accumulate %d mean %g epsilon %g vectors %d", n->rows,
+                 n->width, n->kind, n->shift, n->accumulate, n->mean, n->epsilon, n->vectors);
         break;
     case OP_HEADS:
-        snprintf(rest, left, "norm_heads rows %d heads %d of %d in %d, kind %d shift %d alias %d", c->heads.rows, c->heads.heads, c->heads.head_size,
-                 c->heads.width, c->heads.kind, c->heads.shift, c->heads.alias);
+        snprintf(rest, left, "norm_heads rows %d heads %d of %d in %d, kind %d shift %d alias %d", c->heads.rows, c->heads.heads,
+                 c->heads.head_size, c->heads.width, c->heads.kind, c->heads.shift, c->heads.alias);
         break;
-    case OP_CLIP:
-        snprintf(rest, left, "clip rows %d width %d limit %g", c->clip.rows, c->clip.width, c->clip.limit);
-        break;
+    case OP_CLIP: snprintf(rest, left, "clip rows %d width %d limit %g", c->clip.rows, c->clip.width, c->clip.limit); break;
     case OP_ACTIVATION:
-        snprintf(rest, left, "activation rows %d width %d kind %d gated %d alias %d size %g", v->rows, v->width, v->kind, v->gated, v->alias, v->size);
+        snprintf(rest, left, "activation rows %d width %d kind %d gated %d alias %d size %g", v->rows, v->width, v->kind,
+                 v->gated, v->alias, v->size);
         break;
     case OP_HEAD:
-        snprintf(rest, left, "head width %d vocabulary %d bias %d soft-cap %g seed %g size %g", h->width, h->vocabulary, h->bias, h->soft_cap, h->seed,
-                 h->size);
+        snprintf(rest, left, "head width %d vocabulary %d bias %d soft-cap %g seed %g size %g", h->width, h->vocabulary, h->bias,
+                 h->soft_cap, h->seed, h->size);
         break;
     case OP_HEAD_ROWS:
-        snprintf(rest, left, "head_rows rows %d width %d vocabulary %d bias %d soft-cap %g size %g", c->head_rows.rows, c->head_rows.width,
-                 c->head_rows.vocabulary, c->head_rows.bias, c->head_rows.soft_cap, c->head_rows.size);
+        snprintf(rest, left, "head_rows rows %d width %d vocabulary %d bias %d soft-cap %g size %g", c->head_rows.rows,
+                 c->head_rows.width, c->head_rows.vocabulary, c->head_rows.bias, c->head_rows.soft_cap, c->head_rows.size);
         break;
-    case OP_JOIN:
-        snprintf(rest, left, "join %d rows and %d of width %d", c->join.before, c->join.behind, c->join.width);
-        break;
+    case OP_JOIN: snprintf(rest, left, "join %d rows and %d of width %d", c->join.before, c->join.behind, c->join.width); break;
     case OP_ATTENTION:
         snprintf(rest, left,
-                 "attention heads %d/%d of %d, positions %d keys %d queries %d window %d bias %d multiplier %d key bias %d soft-cap %g size %g", a->heads,
-                 a->kv_heads, a->head_size, a->positions, a->keys, a->queries, a->window, a->bias, a->multiplier, a->key_bias, a->soft_cap, a->size);
+                 "attention heads %d/%d of %d, positions %d keys %d queries %d window %d bias %d multiplier %d key bias %d "
+                 "soft-cap %g size %g",
+                 a->heads, a->kv_heads, a->head_size, a->positions, a->keys, a->queries, a->window, a->bias, a->multiplier,
+                 a->key_bias, a->soft_cap, a->size);
         break;
     default:
-        snprintf(rest, left, "op %d rows %d of %d, heads %d of %d, rotary %d pairing %d position rows %d", c->op, r->rows, r->positions, r->heads,
-                 r->head_size, r->rotary_size, r->pairing, r->position_rows);
+        snprintf(rest, left, "op %d rows %d of %d, heads %d of %d, rotary %d pairing %d position rows %d", c->op, r->rows,
+                 r->positions, r->heads, r->head_size, r->rotary_size, r->pairing, r->position_rows);
     }
 }
 
 /* All outputs of `got` have the bits of segments `from` on of `want`. */
-static void require_same(const char *change, struct kernels *k, const struct any_case *c, const struct outputs *got, const struct outputs *want, int from)
+static void require_same(const char *change, struct kernels *k, const struct any_case *c, const struct outputs *got,
+                         const struct outputs *want, int from)
 {
     char text[300];
     for (int a = 0; a < want->count; a++)
@@ -205,8 +206,8 @@ static void check_invariance(struct kernels *k, const struct any_case *c, const 
     outputs_free(&alone);
 }
 
-/* 0 if an output is as near to the oracle's as its bound says. In bf16 the inputs were rounded when they were written: by that much more an output that is
- * a copy may differ. */
+/* 0 if an output is as near to the oracle's as its bound says. In bf16 the inputs were rounded when they were written: by that
+ * much more an output that is a copy may differ. */
 static int compare_output(struct kernels *k, const struct output *got, const struct output *want, size_t count, enum op op)
 {
     double *bound = allocate(count * sizeof *bound);
@@ -241,22 +242,10 @@ static void test_linear(void **state)
 {
     static const struct linear_case cases[] = {
         /* segments, first, rows, in, out, bias, accumulate */
-        {1, 0, 1, 1, 1, 0, 0},
-        {1, 0, 1, 1, 65, 1, 1},
-        {1, 0, 2, 65, 1, 1, 0},
-        {1, 0, 3, 2, 3, 0, 1},
-        {3, 0, 1, 63, 65, 1, 0},
-        {3, 0, 63, 3, 63, 1, 1},
-        {2, 0, 65, 65, 2, 0, 1},
-        {2, 0, 65, 63, 257, 1, 1},
-        {3, 0, 2, 257, 65, 1, 0},
-        {2, 0, 3, 768, 65, 1, 1},
-        {1, 0, 257, 65, 65, 0, 0},
-        {1, 0, 257, 63, 65, 1, 1},
-        {2, 0, 1, 768, 768, 1, 0},
-        {1, 0, 3, 768, 257, 1, 0},
-        {1, 0, 65, 257, 65, 0, 1},
-        {2, 0, 2, 257, 768, 1, 1},
+        {1, 0, 1, 1, 1, 0, 0},     {1, 0, 1, 1, 65, 1, 1},    {1, 0, 2, 65, 1, 1, 0},    {1, 0, 3, 2, 3, 0, 1},
+        {3, 0, 1, 63, 65, 1, 0},   {3, 0, 63, 3, 63, 1, 1},   {2, 0, 65, 65, 2, 0, 1},   {2, 0, 65, 63, 257, 1, 1},
+        {3, 0, 2, 257, 65, 1, 0},  {2, 0, 3, 768, 65, 1, 1},  {1, 0, 257, 65, 65, 0, 0}, {1, 0, 257, 63, 65, 1, 1},
+        {2, 0, 1, 768, 768, 1, 0}, {1, 0, 3, 768, 257, 1, 0}, {1, 0, 65, 257, 65, 0, 1}, {2, 0, 2, 257, 768, 1, 1},
         {3, 0, 129, 32, 96, 1, 0},
     };
     (void)state;
@@ -267,12 +256,17 @@ static void test_linear(void **state)
 static void test_norm(void **state)
 {
     static const int sizes[][3] = {/* segments, rows, width */
-                                   {1, 1, 1}, {1, 2, 2}, {2, 1, 3}, {3, 3, 63}, {3, 65, 65}, {2, 3, 257}, {1, 257, 65}, {2, 63, 768}};
+                                   {1, 1, 1},   {1, 2, 2},   {2, 1, 3},    {3, 3, 63},
+                                   {3, 65, 65}, {2, 3, 257}, {1, 257, 65}, {2, 63, 768}};
     (void)state;
     for (int i = 0; i < LENGTH(sizes); i++)
         for (int variant = 0; variant < 8; variant++) {
-            struct norm_case c = {.segments = sizes[i][0], .rows = sizes[i][1], .width = sizes[i][2], .kind = variant & 1 ? NORM_RMS : NORM_LAYER,
-                                  .shift = variant >> 1 & 1, .accumulate = variant >> 2};
+            struct norm_case c = {.segments = sizes[i][0],
+                                  .rows = sizes[i][1],
+                                  .width = sizes[i][2],
+                                  .kind = variant & 1 ? NORM_RMS : NORM_LAYER,
+                                  .shift = variant >> 1 & 1,
+                                  .accumulate = variant >> 2};
             check_case(&(struct any_case){.op = OP_NORM, .norm = c});
             c.mean = 50;
             if (i % 2)
@@ -303,7 +297,8 @@ static void test_norm_of_zero(void **state)
         for (int j = 0; j < LENGTH(kinds); j++) {
             struct kernels *k = sets[i];
             struct norm norm = {kinds[j], 0.25, NULL, NULL};
-            struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, zero, WIDTH), *by = buffer_new(k, ROLE_ACTIVATION, WIDTH), *bdx = buffer_new(k, ROLE_RESIDUAL, WIDTH);
+            struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, zero, WIDTH), *by = buffer_new(k, ROLE_ACTIVATION, WIDTH),
+                          *bdx = buffer_new(k, ROLE_RESIDUAL, WIDTH);
             struct buffer *bdy = buffer_of(k, ROLE_ACTIVATION, dy, WIDTH), *statistics = buffer_new(k, ROLE_STATISTIC, 2);
             k->norm(k, by, statistics, bx, &norm, (struct rows){1, 1}, WIDTH);
             k->norm_reverse(k, bdx, bdy, bx, statistics, &norm, (struct rows){1, 1}, WIDTH, 0);
@@ -312,7 +307,8 @@ static void test_norm_of_zero(void **state)
             for (int c = 0; c < WIDTH; c++) {
                 double want = factors[j] * (dy[c] - (kinds[j] == NORM_LAYER ? mean : 0));
                 if (y[c] != 0 || !(fabs(dx[c] - want) <= 1e-5 + 16 * roundoff(k, OP_NORM)))
-                    fail_msg("%s %s, norm kind %d of zeros: y %g, dx[%d] %g (expected 0, %g)", k->name, k->dtype, kinds[j], y[c], c, dx[c], want);
+                    fail_msg("%s %s, norm kind %d of zeros: y %g, dx[%d] %g (expected 0, %g)", k->name, k->dtype, kinds[j], y[c],
+                             c, dx[c], want);
             }
             struct buffer *all[] = {bx, by, bdx, bdy, statistics};
             for (int b = 0; b < LENGTH(all); b++)
@@ -378,13 +374,15 @@ static void test_activation(void **state)
     for (int i = 0; i < LENGTH(sizes); i++)
         for (int kind = ACTIVATION_GELU; kind <= ACTIVATION_GELU_BLOOM; kind++)
             for (int variant = 0; variant < 4; variant++) {
-                struct activation_case c = {sizes[i][0], 0, sizes[i][1], sizes[i][2], (enum activation)kind, variant & 1, 0, variant & 2 ? 64 : 1};
+                struct activation_case c = {sizes[i][0],           0,           sizes[i][1], sizes[i][2],
+                                            (enum activation)kind, variant & 1, 0,           variant & 2 ? 64 : 1};
                 struct activation_case alias = c;
                 check_case(&(struct any_case){.op = OP_ACTIVATION, .activation = c});
                 alias.alias = 1;
                 for (int s = 0; s < set_count; s++) {
                     struct outputs apart = run_activation(sets[s], &c, 0), over = run_activation(sets[s], &alias, 0);
-                    require_same("a = up and d_up = da", sets[s], &(struct any_case){.op = OP_ACTIVATION, .activation = alias}, &over, &apart, 0);
+                    require_same("a = up and d_up = da", sets[s], &(struct any_case){.op = OP_ACTIVATION, .activation = alias},
+                                 &over, &apart, 0);
                     outputs_free(&apart);
                     outputs_free(&over);
                 }
@@ -415,15 +413,9 @@ static void test_head_rows(void **state)
 {
     static const struct head_rows_case cases[] = {
         /* segments, first, rows, width, vocabulary, bias, soft_cap, size */
-        {1, 0, 1, 1, 1, 0, 0, 1},
-        {3, 0, 1, 19, 33, 1, 0, 1},
-        {2, 0, 8, 33, 257, 1, 2, 4},
-        {2, 0, 9, 33, 257, 1, 2, 4},
-        {2, 0, 9, 7, 767, 0, 0, 1},
-        {1, 0, 63, 65, 769, 1, 0, 8},
-        {3, 0, 17, 16, 50000, 1, 0, 2},
-        {3, 0, 2, 16, 50000, 1, 30, 2},
-        {2, 0, 515, 5, 3, 0, 0, 64},
+        {1, 0, 1, 1, 1, 0, 0, 1},       {3, 0, 1, 19, 33, 1, 0, 1},     {2, 0, 8, 33, 257, 1, 2, 4},
+        {2, 0, 9, 33, 257, 1, 2, 4},    {2, 0, 9, 7, 767, 0, 0, 1},     {1, 0, 63, 65, 769, 1, 0, 8},
+        {3, 0, 17, 16, 50000, 1, 0, 2}, {3, 0, 2, 16, 50000, 1, 30, 2}, {2, 0, 515, 5, 3, 0, 0, 64},
         {2, 0, 1025, 8, 800, 1, 5, 1},
     };
     (void)state;
@@ -457,7 +449,8 @@ static void test_head_rows_edges(void **state)
         k->read(k, one, logprob, 0, ROWS);
         for (int r = 0; r < ROWS; r++)
             if (r == 7 ? !isnan(one[r]) : one[r] != many[r])
-                fail_msg("%s %s: row %d has log p %g beside a row that is NaN, without it %g", k->name, k->dtype, r, one[r], many[r]);
+                fail_msg("%s %s: row %d has log p %g beside a row that is NaN, without it %g", k->name, k->dtype, r, one[r],
+                         many[r]);
         assert_int_equal(k->synchronize(k, &e), 0);
         k->write_index(k, targets, 3, (int32_t[]){VOCABULARY}, 1);
         k->head_rows(k, logprob, bx, table, NULL, targets, 0, (struct rows){1, ROWS}, WIDTH);
@@ -495,14 +488,9 @@ static void test_head(void **state)
 {
     static const struct head_case cases[] = {
         /* segments, first, width, vocabulary, bias, soft_cap, seed, size */
-        {1, 0, 1, 1, 0, 0, 1, 1},
-        {1, 0, 2, 2, 1, 0, 1, 1},
-        {3, 0, 3, 65, 1, 0, 1, 1},
-        {2, 0, 63, 257, 0, 30, 1, 4},
-        {3, 0, 65, 63, 1, 2, -0.5, 1},
-        {3, 0, 257, 1031, 1, 0, 1, 0.25},
-        {2, 0, 768, 257, 0, 0, 3, 0.125},
-        {2, 0, 65, 257, 0, 0, 1, 16}, /* probabilities from 1 down to underflow */
+        {1, 0, 1, 1, 0, 0, 1, 1},         {1, 0, 2, 2, 1, 0, 1, 1},      {3, 0, 3, 65, 1, 0, 1, 1},
+        {2, 0, 63, 257, 0, 30, 1, 4},     {3, 0, 65, 63, 1, 2, -0.5, 1}, {3, 0, 257, 1031, 1, 0, 1, 0.25},
+        {2, 0, 768, 257, 0, 0, 3, 0.125}, {2, 0, 65, 257, 0, 0, 1, 16}, /* probabilities from 1 down to underflow */
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++) {
@@ -521,7 +509,8 @@ static void test_head(void **state)
 }
 
 static const struct attention_case attention_cases[] = {
-    /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
+    /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size,
+       d_o */
     {1, 0, 1, 1, 1, 1, 1, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1},
     {1, 0, 1, 1, 2, 2, 2, 2, 0, BIAS_NONE, 0, 0, 0, 1, 1},
     {3, 0, 2, 2, 16, 3, 3, 3, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
@@ -546,7 +535,7 @@ static const struct attention_case attention_cases[] = {
     {2, 0, 6, 1, 31, 193, 130, 65, 0, BIAS_RANDOM, 0, 1, 0, 1, 1},
     {2, 0, 2, 2, 64, 257, 70, 7, 64, BIAS_GENTLE, 0, 0, 0, 1, 1},
     {3, 0, 2, 2, 16, 100, 9, 3, 7, BIAS_NONE, 0, 2, 0, 1, 1},
-    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1},    /* scores in the hundreds */
+    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1}, /* scores in the hundreds */
     {1, 0, 2, 2, 16, 130, 130, 130, 0, BIAS_STEEP, 1, 1, 5, 8, 1},
 };
 
@@ -583,7 +572,8 @@ static void test_attention_linear(void **state)
         }
 }
 
-/* Keys that no query may see have a gradient of exactly 0, whether a window or -inf masks them; rows without a key give o = 0, lse = -inf, dq = 0. */
+/* Keys that no query may see have a gradient of exactly 0, whether a window or -inf masks them; rows without a key give o = 0,
+ * lse = -inf, dq = 0. */
 static void test_masked_zero(void **state)
 {
     static const struct attention_case cases[] = {
@@ -607,8 +597,8 @@ static void test_masked_zero(void **state)
                     /* two gradients of few bits may cancel exactly */
                     int may_cancel = roundoff(sets[s], OP_ATTENTION) > ldexp(1, -24);
                     if (j / width < (size_t)first_seen ? g != 0 : is_value && g == 0 && !may_cancel)
-                        fail_msg("%s %s, case %d: gradient %g of key %zu (the first seen is %d)", sets[s]->name, sets[s]->dtype, i, g, j / width,
-                                 first_seen);
+                        fail_msg("%s %s, case %d: gradient %g of key %zu (the first seen is %d)", sets[s]->name, sets[s]->dtype,
+                                 i, g, j / width, first_seen);
                 }
             outputs_free(&o);
         }
@@ -628,11 +618,21 @@ static void test_masked_zero(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_linear),     cmocka_unit_test(test_norm),      cmocka_unit_test(test_norm_statistics_only),
-        cmocka_unit_test(test_norm_of_zero), cmocka_unit_test(test_norm_heads), cmocka_unit_test(test_clip),
-        cmocka_unit_test(test_activation), cmocka_unit_test(test_rows),      cmocka_unit_test(test_head),
-        cmocka_unit_test(test_head_rows),  cmocka_unit_test(test_head_rows_edges), cmocka_unit_test(test_join),
-        cmocka_unit_test(test_attention),  cmocka_unit_test(test_attention_linear), cmocka_unit_test(test_masked_zero),
+        cmocka_unit_test(test_linear),
+        cmocka_unit_test(test_norm),
+        cmocka_unit_test(test_norm_statistics_only),
+        cmocka_unit_test(test_norm_of_zero),
+        cmocka_unit_test(test_norm_heads),
+        cmocka_unit_test(test_clip),
+        cmocka_unit_test(test_activation),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_head),
+        cmocka_unit_test(test_head_rows),
+        cmocka_unit_test(test_head_rows_edges),
+        cmocka_unit_test(test_join),
+        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_attention_linear),
+        cmocka_unit_test(test_masked_zero),
     };
     return cmocka_run_group_tests_name("kernels", tests, open_sets, close_sets);
 }

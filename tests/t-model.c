@@ -70,7 +70,8 @@ static void measure(double *norm, double *logprob, struct engine *g, const int32
     }
 }
 
-static void compare_case(const struct golden *c, const double *norm, const double *logprob, const struct tolerance *tol, const char *set)
+static void compare_case(const struct golden *c, const double *norm, const double *logprob, const struct tolerance *tol,
+                         const char *set)
 {
     size_t n = c->length - 1;
     double *s = malloc(4 * n * sizeof *s), *s_expected = s + n, *cum = s + 2 * n, *cum_expected = s + 3 * n;
@@ -85,18 +86,22 @@ static void compare_case(const struct golden *c, const double *norm, const doubl
         curve_cumulative(cum_expected, s_expected, n);
         for (size_t m = 0; m < n; m++) {
             if (expected[m] == 0 && !(got[m] == 0))
-                fail_msg("%s, %s, segment %zu, position %zu: norm %.3g outside the cone, expected exactly 0", c->name, set, i, m, got[m]);
+                fail_msg("%s, %s, segment %zu, position %zu: norm %.3g outside the cone, expected exactly 0", c->name, set, i, m,
+                         got[m]);
             if (!(fabs(cum[m] - cum_expected[m]) <= tol->c))
-                fail_msg("%s, %s, segment %zu, position %zu: c %.12g, expected %.12g", c->name, set, i, m, cum[m], cum_expected[m]);
+                fail_msg("%s, %s, segment %zu, position %zu: c %.12g, expected %.12g", c->name, set, i, m, cum[m],
+                         cum_expected[m]);
             if (s_expected[m] > 1e-6 && !(fabs(s[m] - s_expected[m]) <= tol->s * s_expected[m]))
                 fail_msg("%s, %s, segment %zu, position %zu: s %.12g, expected %.12g", c->name, set, i, m, s[m], s_expected[m]);
             /* raw norms too: c alone would not see a wrong factor */
             if (s_expected[m] > 1e-6 && !(fabs(got[m] - expected[m]) <= 2 * tol->s * expected[m]))
-                fail_msg("%s, %s, segment %zu, position %zu: norm %.12g, expected %.12g", c->name, set, i, m, got[m], expected[m]);
+                fail_msg("%s, %s, segment %zu, position %zu: norm %.12g, expected %.12g", c->name, set, i, m, got[m],
+                         expected[m]);
         }
         const double q[] = {0.5, 0.9, 0.99};
         for (size_t j = 0; j < 3; j++) {
-            size_t erf = curve_erf(cum, n, q[j]), low = curve_erf(cum_expected, n, q[j] - tol->c), high = curve_erf(cum_expected, n, q[j] + tol->c);
+            size_t erf = curve_erf(cum, n, q[j]), low = curve_erf(cum_expected, n, q[j] - tol->c),
+                   high = curve_erf(cum_expected, n, q[j] + tol->c);
             if (erf < low || erf > high)
                 fail_msg("%s, %s, segment %zu: ERF(%g) %zu, expected %zu to %zu", c->name, set, i, q[j], erf, low, high);
         }
@@ -139,8 +144,8 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* `rough` arithmetic: the design's figure is for trained models, the examples; of the small random ones, where a rounding can turn a ReLU on or off, half must
- * keep to twice that and none be far off. */
+/* `rough` arithmetic: the design's figure is for trained models, the examples; of the small random ones, where a rounding can
+ * turn a ReLU on or off, half must keep to twice that and none be far off. */
 static void run_goldens(const char *dtype, const char *set, const struct tolerance *tol, int rough)
 {
     struct error e;
@@ -166,7 +171,8 @@ static void run_goldens(const char *dtype, const char *set, const struct toleran
         size_t n = c->length - 1;
         double *norm = calloc(c->segments * n, sizeof *norm), *logprob = calloc(c->segments, sizeof *logprob);
         struct decoder *d = open_decoder(c->checkpoint);
-        struct engine *g = open_engine(k, d, (struct engine_options){.positions = (int)n, .resident = -1, .seed = 1, .memory = 1u << 30});
+        struct engine *g =
+            open_engine(k, d, (struct engine_options){.positions = (int)n, .resident = -1, .seed = 1, .memory = 1u << 30});
         measure(norm, logprob, g, c->ids, c->segments, n);
         if (rough && !is_example(c)) {
             worst[random] = worst_c(c, norm);
@@ -181,7 +187,8 @@ static void run_goldens(const char *dtype, const char *set, const struct toleran
     }
     qsort(worst, random, sizeof *worst, by_value);
     if (random && !(worst[random / 2] <= 2 * tol->c))
-        fail_msg("%s %s: c differs by %g in the median of %zu random models, expected at most %g", set, dtype, worst[random / 2], random, 2 * tol->c);
+        fail_msg("%s %s: c differs by %g in the median of %zu random models, expected at most %g", set, dtype, worst[random / 2],
+                 random, 2 * tol->c);
     free(worst);
     k->close(k);
 }
@@ -357,7 +364,8 @@ static void test_seed(void **state)
             size_t n = c->length - 1;
             double *one = calloc(2 * n, sizeof *one), *two = one + n, p, q;
             struct decoder *d = open_decoder(c->checkpoint);
-            struct engine *g = open_engine(k, d, (struct engine_options){.positions = (int)n, .resident = 1, .seed = 1, .memory = 1u << 30});
+            struct engine *g =
+                open_engine(k, d, (struct engine_options){.positions = (int)n, .resident = 1, .seed = 1, .memory = 1u << 30});
             measure(one, &p, g, c->ids, 1, n);
             engine_close(g);
             g = open_engine(k, d, (struct engine_options){.positions = (int)n, .resident = 1, .seed = -4, .memory = 1u << 30});
@@ -367,7 +375,8 @@ static void test_seed(void **state)
                 fail_msg("%s: log p depends on the seed: %.17g and %.17g", c->name, p, q);
             for (size_t m = 0; m < n; m++)
                 if (!(two[m] == 4 * one[m]))
-                    fail_msg("%s, %s, position %zu: seed -4 gives %.17g, 4 x seed 1 is %.17g", c->name, dtypes[j], m, two[m], 4 * one[m]);
+                    fail_msg("%s, %s, position %zu: seed -4 gives %.17g, 4 x seed 1 is %.17g", c->name, dtypes[j], m, two[m],
+                             4 * one[m]);
             decoder_close(d);
             free(one);
         }
@@ -433,7 +442,12 @@ static void test_plan_counts(void **state)
     for (size_t i = 0; i < case_count; i++)
         for (size_t j = 0; j < 2; j++) {
             struct decoder *d = open_decoder(cases[i].checkpoint);
-            struct engine_options o = {.positions = (int)cases[i].length - 1, .resident = 1, .seed = 1, .memory = 1u << 30, .keep = keeps[j], .batch = 3};
+            struct engine_options o = {.positions = (int)cases[i].length - 1,
+                                       .resident = 1,
+                                       .seed = 1,
+                                       .memory = 1u << 30,
+                                       .keep = keeps[j],
+                                       .batch = 3};
             created = 0;
             struct engine *g = open_engine(k, d, o);
             const struct memory_plan *p = engine_plan(g);
@@ -458,7 +472,8 @@ static void test_forward_alone(void **state)
         if (c->length > 200) /* the long ones are of families that short ones have too */
             continue;
         struct decoder *d = open_decoder(c->checkpoint);
-        struct engine *g = open_engine(k, d, (struct engine_options){.positions = (int)c->length - 1, .outputs = 2, .resident = 1, .memory = 1u << 30});
+        struct engine *g = open_engine(
+            k, d, (struct engine_options){.positions = (int)c->length - 1, .outputs = 2, .resident = 1, .memory = 1u << 30});
         if (engine_score(g, logprob, c->ids, 1, &e))
             fail_msg("%s", e.text);
         if (!(fabs(logprob[1] - c->logprob[0]) <= 1e-9))
@@ -497,9 +512,11 @@ static void test_bos(void **state)
 static void test_paths(void **state)
 {
     (void)state;
-    static const char *const paths[] = {"tests/goldens/own-window", "tests/goldens/own-window//", "tests/goldens/own-window/model.safetensors",
+    static const char *const paths[] = {"tests/goldens/own-window", "tests/goldens/own-window//",
+                                        "tests/goldens/own-window/model.safetensors",
                                         "tests/goldens/llama-gqa/model.safetensors.index.json"};
-    static const char *const bad[] = {"tests/goldens/own-window/config.json", "tests/goldens/own-window/tokens.npy", "tests/goldens/none", ""};
+    static const char *const bad[] = {"tests/goldens/own-window/config.json", "tests/goldens/own-window/tokens.npy",
+                                      "tests/goldens/none", ""};
     struct error e;
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
         decoder_close(open_decoder(paths[i]));
@@ -531,14 +548,23 @@ static void test_override(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens_reference_f64), cmocka_unit_test(test_goldens_reference_f32),
-                                       cmocka_unit_test(test_goldens_cpu_f32),       cmocka_unit_test(test_goldens_cuda_f32),
-                                       cmocka_unit_test(test_goldens_cuda_tf32),     cmocka_unit_test(test_goldens_cuda_bf16),
-                                       cmocka_unit_test(test_same_bytes),            cmocka_unit_test(test_same_bytes_cuda),
-                                       cmocka_unit_test(test_finite_differences),    cmocka_unit_test(test_seed),
-                                       cmocka_unit_test(test_memory_plan),           cmocka_unit_test(test_plan_counts),
-                                       cmocka_unit_test(test_forward_alone),         cmocka_unit_test(test_cone),
-                                       cmocka_unit_test(test_paths), cmocka_unit_test(test_bos), cmocka_unit_test(test_override)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_goldens_reference_f64),
+                                       cmocka_unit_test(test_goldens_reference_f32),
+                                       cmocka_unit_test(test_goldens_cpu_f32),
+                                       cmocka_unit_test(test_goldens_cuda_f32),
+                                       cmocka_unit_test(test_goldens_cuda_tf32),
+                                       cmocka_unit_test(test_goldens_cuda_bf16),
+                                       cmocka_unit_test(test_same_bytes),
+                                       cmocka_unit_test(test_same_bytes_cuda),
+                                       cmocka_unit_test(test_finite_differences),
+                                       cmocka_unit_test(test_seed),
+                                       cmocka_unit_test(test_memory_plan),
+                                       cmocka_unit_test(test_plan_counts),
+                                       cmocka_unit_test(test_forward_alone),
+                                       cmocka_unit_test(test_cone),
+                                       cmocka_unit_test(test_paths),
+                                       cmocka_unit_test(test_bos),
+                                       cmocka_unit_test(test_override)};
     if (getenv("REACH_CUDA")) /* a run for the plug-in's sets */
         cmocka_set_test_filter("*_cuda*");
     return cmocka_run_group_tests(tests, open_cases, close_cases);

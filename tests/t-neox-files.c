@@ -1,4 +1,5 @@
-/* GPT-NeoX directories: layers, the form without a pipeline, model-parallel ranks joined, settings, and what is missing or lies. */
+/* GPT-NeoX directories: layers, the form without a pipeline, model-parallel ranks joined, settings, and what is missing or lies.
+ */
 #include "io/checkpoint.h"
 #include "tests/expected.h"
 #include "tests/scratch.h"
@@ -179,9 +180,13 @@ static void test_layers(void **state)
     SPOIL(step, "layer_2-model_00-model_states.pt", "x");
     refused(folder, "a layer twice", "model-parallel ranks are missing or there twice");
     unlink(scratch_path(step, "layer_2-model_00-model_states.pt"));
-    assert_int_equal(rename(scratch_path(step, "layer_03-model_00-model_states.pt"), scratch_path(step, "layer_03-model_01-model_states.pt")), 0);
+    assert_int_equal(rename(scratch_path(step, "layer_03-model_00-model_states.pt"),
+                            scratch_path(step, "layer_03-model_01-model_states.pt")),
+                     0);
     refused(folder, "another rank", "model-parallel ranks are missing or there twice");
-    assert_int_equal(rename(scratch_path(step, "layer_03-model_01-model_states.pt"), scratch_path(step, "layer_03-model_00-model_states.pt")), 0);
+    assert_int_equal(rename(scratch_path(step, "layer_03-model_01-model_states.pt"),
+                            scratch_path(step, "layer_03-model_00-model_states.pt")),
+                     0);
     SPOIL(step, "layer_03-model_00-model_states.pt", "x");
     refused(folder, "no torch file", "layer_03-model_00-model_states.pt: does not end as a zip archive");
 

@@ -42,14 +42,14 @@ static void test_types(void **state)
         int big_endian;
         int32_t values[3];
     } cases[] = {
-        {"|u1", 1, 0, {0, 7, 255}},            {"|i1", 1, 0, {0, 7, 127}},
-        {"<u2", 2, 0, {0, 258, 65535}},        {">u2", 2, 1, {0, 258, 65535}},
-        {"<i2", 2, 0, {0, 258, 32767}},        {">i2", 2, 1, {0, 258, 32767}},
-        {"<u4", 4, 0, {1, 66051, INT32_MAX}},  {">u4", 4, 1, {1, 66051, INT32_MAX}},
-        {"<i4", 4, 0, {1, 66051, INT32_MAX}},  {">i4", 4, 1, {1, 66051, INT32_MAX}},
-        {"<u8", 8, 0, {1, 66051, INT32_MAX}},  {">u8", 8, 1, {1, 66051, INT32_MAX}},
-        {"<i8", 8, 0, {1, 66051, INT32_MAX}},  {">i8", 8, 1, {1, 66051, INT32_MAX}},
-        {"=i4", 4, 0, {1, 66051, INT32_MAX}},  {"<u1", 1, 0, {1, 2, 3}},
+        {"|u1", 1, 0, {0, 7, 255}},           {"|i1", 1, 0, {0, 7, 127}},
+        {"<u2", 2, 0, {0, 258, 65535}},       {">u2", 2, 1, {0, 258, 65535}},
+        {"<i2", 2, 0, {0, 258, 32767}},       {">i2", 2, 1, {0, 258, 32767}},
+        {"<u4", 4, 0, {1, 66051, INT32_MAX}}, {">u4", 4, 1, {1, 66051, INT32_MAX}},
+        {"<i4", 4, 0, {1, 66051, INT32_MAX}}, {">i4", 4, 1, {1, 66051, INT32_MAX}},
+        {"<u8", 8, 0, {1, 66051, INT32_MAX}}, {">u8", 8, 1, {1, 66051, INT32_MAX}},
+        {"<i8", 8, 0, {1, 66051, INT32_MAX}}, {">i8", 8, 1, {1, 66051, INT32_MAX}},
+        {"=i4", 4, 0, {1, 66051, INT32_MAX}}, {"<u1", 1, 0, {1, 2, 3}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int version = 1; version <= 3; version++) {
@@ -96,12 +96,16 @@ static void test_headers(void **state)
     }
     /* two dimensions, in both orders */
     const int32_t by_column[] = {1, 3, 5, 2, 4, 6};
-    assert_int_equal(read_one(&t, write_npy("t.npy", 2, "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 2), }", data, 6), &e), 0);
+    assert_int_equal(read_one(&t, write_npy("t.npy", 2, "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 2), }", data, 6),
+                              &e),
+                     0);
     assert_true(t.rows == 3 && t.columns == 2 && t.total == 6);
     for (int k = 0; k < 6; k++)
         assert_int_equal(t.ids[k], k + 1);
     tokens_free(&t);
-    assert_int_equal(read_one(&t, write_npy("t.npy", 2, "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }", data, 6), &e), 0);
+    assert_int_equal(read_one(&t, write_npy("t.npy", 2, "{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }", data, 6),
+                              &e),
+                     0);
     assert_true(t.rows == 2 && t.columns == 3 && t.total == 6);
     assert_memory_equal(t.ids, by_column, sizeof by_column);
     tokens_free(&t);
@@ -117,7 +121,8 @@ static void test_several(void **state)
     const char *table = write_npy("a.npy", 1, "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3)}", data, 6);
     const char *turned = write_npy("b.npy", 1, "{'descr': '|u1', 'fortran_order': True, 'shape': (1, 3)}", data + 3, 3);
     const char *narrow = write_npy("n.npy", 1, "{'descr': '|u1', 'fortran_order': False, 'shape': (3, 2)}", data, 6);
-    const char *streams[] = {stream, stream, stream}, *tables[] = {table, turned, table}, *mixed[] = {stream, table}, *uneven[] = {table, narrow};
+    const char *streams[] = {stream, stream, stream}, *tables[] = {table, turned, table}, *mixed[] = {stream, table},
+               *uneven[] = {table, narrow};
     assert_int_equal(tokens_read_files(&t, streams, 3, &e), 0);
     const int32_t joined[] = {1, 2, 1, 2, 1, 2}, rows[] = {1, 2, 3, 4, 5, 6, 4, 5, 6, 1, 2, 3, 4, 5, 6};
     assert_true(t.total == 6 && t.columns == 0);
@@ -226,7 +231,9 @@ static void test_refused(void **state)
     struct error e = {""};
     struct tokens t;
     const signed char turned[] = {1, 2, 3, -4, 5, 6};
-    assert_int_equal(read_one(&t, write_npy("bad.npy", 1, "{'descr': '|i1', 'fortran_order': True, 'shape': (2, 3)}", turned, 6), &e), -1);
+    assert_int_equal(read_one(&t, write_npy("bad.npy", 1, "{'descr': '|i1', 'fortran_order': True, 'shape': (2, 3)}", turned, 6),
+                              &e),
+                     -1);
     assert_int_equal(check_message("turned", &e, "element [1, 1] is -4"), 0);
     assert_int_equal(read_one(&t, write_npy("bad.npy", 1, HEADER("'|i1'", "(6,)"), turned, 6), &e), -1);
     assert_int_equal(check_message("stream", &e, "element 3 is -4"), 0);
@@ -273,11 +280,8 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),
-        cmocka_unit_test(test_headers),
-        cmocka_unit_test(test_several),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_types),   cmocka_unit_test(test_headers), cmocka_unit_test(test_several),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

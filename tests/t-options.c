@@ -16,7 +16,8 @@
 #include <string.h>
 
 static const struct option_row rows[] = {{"o", "DIR", "folder"}, {"text", "FILE", "a text"}, {"force", NULL, "a flag"}};
-static const struct verb_help help = {.verb = "test", .synopsis = "X", .description = "A test.\n", .options = rows, .option_count = 3};
+static const struct verb_help help = {
+    .verb = "test", .synopsis = "X", .description = "A test.\n", .options = rows, .option_count = 3};
 
 static void arguments_are_told_apart(void **state)
 {
@@ -25,12 +26,26 @@ static void arguments_are_told_apart(void **state)
         int code;
         const char *value;
     } cases[] = {
-        {"--text", "a", 1, "a"},   {"--text=a=b", NULL, 1, "a=b"}, {"--text", "--force", 1, "--force"}, {"-o", "d", 0, "d"},
-        {"--force", NULL, 2, NULL}, {"x", NULL, ARGUMENT_OPERAND, "x"}, {"-", NULL, ARGUMENT_OPERAND, "-"}, {"-t^2", NULL, ARGUMENT_OPERAND, "-t^2"},
-        {"-x", NULL, ARGUMENT_OPERAND, "-x"}, {"-h", NULL, ARGUMENT_HELP, NULL}, {"--help", NULL, ARGUMENT_HELP, NULL},
-        {"--o", "d", ARGUMENT_ERROR, NULL}, {"--tex", "a", ARGUMENT_ERROR, NULL}, {"--texts", "a", ARGUMENT_ERROR, NULL},
-        {"--text", NULL, ARGUMENT_ERROR, NULL}, {"-o", NULL, ARGUMENT_ERROR, NULL}, {"--force=1", NULL, ARGUMENT_ERROR, NULL},
-        {"--", NULL, ARGUMENT_END, NULL}, {"", NULL, ARGUMENT_OPERAND, ""}, {"--=", NULL, ARGUMENT_ERROR, NULL},
+        {"--text", "a", 1, "a"},
+        {"--text=a=b", NULL, 1, "a=b"},
+        {"--text", "--force", 1, "--force"},
+        {"-o", "d", 0, "d"},
+        {"--force", NULL, 2, NULL},
+        {"x", NULL, ARGUMENT_OPERAND, "x"},
+        {"-", NULL, ARGUMENT_OPERAND, "-"},
+        {"-t^2", NULL, ARGUMENT_OPERAND, "-t^2"},
+        {"-x", NULL, ARGUMENT_OPERAND, "-x"},
+        {"-h", NULL, ARGUMENT_HELP, NULL},
+        {"--help", NULL, ARGUMENT_HELP, NULL},
+        {"--o", "d", ARGUMENT_ERROR, NULL},
+        {"--tex", "a", ARGUMENT_ERROR, NULL},
+        {"--texts", "a", ARGUMENT_ERROR, NULL},
+        {"--text", NULL, ARGUMENT_ERROR, NULL},
+        {"-o", NULL, ARGUMENT_ERROR, NULL},
+        {"--force=1", NULL, ARGUMENT_ERROR, NULL},
+        {"--", NULL, ARGUMENT_END, NULL},
+        {"", NULL, ARGUMENT_OPERAND, ""},
+        {"--=", NULL, ARGUMENT_ERROR, NULL},
     };
 
     (void)state;
@@ -41,8 +56,10 @@ static void arguments_are_told_apart(void **state)
         struct error e = {""};
         int code = arguments_next(&a, &help, &value, &e);
 
-        if (code != cases[i].code || (cases[i].value ? !value || strcmp(value, cases[i].value) : value != NULL) || (code == ARGUMENT_ERROR && !e.text[0]))
-            fail_msg("%s %s: code %d, value %s, \"%s\"", cases[i].argument, cases[i].next ? cases[i].next : "", code, value ? value : "none", e.text);
+        if (code != cases[i].code || (cases[i].value ? !value || strcmp(value, cases[i].value) : value != NULL) ||
+            (code == ARGUMENT_ERROR && !e.text[0]))
+            fail_msg("%s %s: code %d, value %s, \"%s\"", cases[i].argument, cases[i].next ? cases[i].next : "", code,
+                     value ? value : "none", e.text);
     }
 }
 
@@ -67,18 +84,24 @@ static void numbers_are_read_strictly(void **state)
         const char *text;
         long value;
         int good;
-    } whole[] = {{"0", 0, 1}, {"12", 12, 1}, {"-3", -3, 1}, {"100", 100, 1}, {"101", 0, 0}, {"-4", 0, 0}, {"", 0, 0}, {" 1", 0, 0}, {"1 ", 0, 0}, {"1e1", 0, 0},
-                 {"1.0", 0, 0}, {"+1", 0, 0}, {"0x10", 0, 0}, {"99999999999999999999", 0, 0}, {"-", 0, 0}, {"--1", 0, 0}};
+    } whole[] = {{"0", 0, 1},    {"12", 12, 1},
+                 {"-3", -3, 1},  {"100", 100, 1},
+                 {"101", 0, 0},  {"-4", 0, 0},
+                 {"", 0, 0},     {" 1", 0, 0},
+                 {"1 ", 0, 0},   {"1e1", 0, 0},
+                 {"1.0", 0, 0},  {"+1", 0, 0},
+                 {"0x10", 0, 0}, {"99999999999999999999", 0, 0},
+                 {"-", 0, 0},    {"--1", 0, 0}};
     static const struct size_row {
         const char *text;
         size_t value; /* 0: refused */
-    } sizes[] = {{"1", 1}, {"1k", 1024}, {"3M", 3145728}, {"2G", 2147483648}, {"1T", 1099511627776}, {"0", 0}, {"", 0}, {"G", 0}, {"1GB", 0}, {"-1", 0},
-                 {"1.5G", 0}, {"17179869184G", 0}, {"1 G", 0}};
+    } sizes[] = {{"1", 1}, {"1k", 1024}, {"3M", 3145728}, {"2G", 2147483648}, {"1T", 1099511627776}, {"0", 0},  {"", 0},
+                 {"G", 0}, {"1GB", 0},   {"-1", 0},       {"1.5G", 0},        {"17179869184G", 0},   {"1 G", 0}};
     static const struct real_row {
         const char *text;
         double value; /* 0: refused */
-    } reals[] = {{"0.5", 0.5}, {".99", .99}, {"1e-3", 1e-3}, {"0", 0}, {"1", 0}, {"1.5", 0}, {"nan", 0},
-                 {"inf", 0}, {"-0.5", 0}, {"0.5x", 0}, {"0x.8", 0}, {"", 0}, {" .5", 0}};
+    } reals[] = {{"0.5", 0.5}, {".99", .99}, {"1e-3", 1e-3}, {"0", 0},    {"1", 0}, {"1.5", 0}, {"nan", 0},
+                 {"inf", 0},   {"-0.5", 0},  {"0.5x", 0},    {"0x.8", 0}, {"", 0},  {" .5", 0}};
     struct error e;
 
     (void)state;
@@ -207,7 +230,8 @@ static void thresholds_are_added_in_order(void **state)
 static void recorded_commands(void **state)
 {
     static const char *const cases[][2] = {
-        {"m --text t --threads 2 --strict --quiet --log l --force --resume --memory 1G -o d --format svg --check-precision 3 --device cpu --length 2048",
+        {"m --text t --threads 2 --strict --quiet --log l --force --resume --memory 1G -o d --format svg --check-precision 3 "
+         "--device cpu --length 2048",
          "reach erf m --text t"},
         {"--segments 7 m --bos --text t --window 0 --seed 9 --positions none --bias -t --dtype f64",
          "reach erf m --text t --segments 7 --bos --seed 9 --bias -t --positions none --window 0 --dtype f64"},
@@ -234,17 +258,39 @@ static void recorded_commands(void **state)
 static void wrong_usage_is_refused(void **state)
 {
     static const char *const cases[] = {
-        "",                                "m",                              "--text t",
-        "m --text t --tokens u",           "m --text t --lenght 3",          "m --text t --length 1",
-        "m --text t --length 2.5",         "m --text t --segments 0",        "m --text t --stride 0",
-        "m --text t --offset -1",          "m --text t --threshold 1",       "m --text t --threshold 0",
-        "m --text t --threshold 99%",      "m --text t --sink -1",           "m --text t --seed -1",
-        "m --text t --device gpu",         "m --text t --device cuda:x",     "m --text t --dtype f16",
-        "m --text t --positions rotary",   "m --text t --window -1",         "m --text t --memory 0",
-        "m --text t --memory lots",        "m --text t --threads 0",         "m --text t --format gif",
-        "m --text t --format png,,svg",    "m --text t --format png,",       "m --text t --bias 2+",
-        "m --text t --bias kerple_log",    "m --text t --bootstrap 1e3",     "m --text t --check-precision 0",
-        "m --text t --bias-dtype f64",     "m --text t --resume=yes",        "m --text t -o",
+        "",
+        "m",
+        "--text t",
+        "m --text t --tokens u",
+        "m --text t --lenght 3",
+        "m --text t --length 1",
+        "m --text t --length 2.5",
+        "m --text t --segments 0",
+        "m --text t --stride 0",
+        "m --text t --offset -1",
+        "m --text t --threshold 1",
+        "m --text t --threshold 0",
+        "m --text t --threshold 99%",
+        "m --text t --sink -1",
+        "m --text t --seed -1",
+        "m --text t --device gpu",
+        "m --text t --device cuda:x",
+        "m --text t --dtype f16",
+        "m --text t --positions rotary",
+        "m --text t --window -1",
+        "m --text t --memory 0",
+        "m --text t --memory lots",
+        "m --text t --threads 0",
+        "m --text t --format gif",
+        "m --text t --format png,,svg",
+        "m --text t --format png,",
+        "m --text t --bias 2+",
+        "m --text t --bias kerple_log",
+        "m --text t --bootstrap 1e3",
+        "m --text t --check-precision 0",
+        "m --text t --bias-dtype f64",
+        "m --text t --resume=yes",
+        "m --text t -o",
     };
 
     (void)state;
@@ -261,7 +307,8 @@ static void wrong_usage_is_refused(void **state)
 
 static void devices_that_are_not_here(void **state)
 {
-    static const char *const cases[] = {"m --text t --device cuda", "m --text t --device cuda:1", "m --text t --dtype tf32", "m --text t --dtype bf16"};
+    static const char *const cases[] = {"m --text t --device cuda", "m --text t --device cuda:1", "m --text t --dtype tf32",
+                                        "m --text t --dtype bf16"};
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -280,10 +327,14 @@ static void devices_that_are_not_here(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arguments_are_told_apart),   cmocka_unit_test(two_dashes_end_the_options),
-        cmocka_unit_test(numbers_are_read_strictly),  cmocka_unit_test(model_names),
-        cmocka_unit_test(erf_defaults),               cmocka_unit_test(thresholds_are_added_in_order),
-        cmocka_unit_test(recorded_commands),          cmocka_unit_test(wrong_usage_is_refused),
+        cmocka_unit_test(arguments_are_told_apart),
+        cmocka_unit_test(two_dashes_end_the_options),
+        cmocka_unit_test(numbers_are_read_strictly),
+        cmocka_unit_test(model_names),
+        cmocka_unit_test(erf_defaults),
+        cmocka_unit_test(thresholds_are_added_in_order),
+        cmocka_unit_test(recorded_commands),
+        cmocka_unit_test(wrong_usage_is_refused),
         cmocka_unit_test(devices_that_are_not_here),
     };
 

@@ -35,7 +35,8 @@ static void test_compare(void **state)
     (void)state;
     /* differences 1, 2, 3, 4, 5: mean 3, sd sqrt(2.5), t = 3 / sqrt(0.5), p from tables of t(4): 0.0132355... */
     static const double a[] = {2, 4, 6, 8, 10}, b[] = {1, 2, 3, 4, 5};
-    struct perplexity_difference d = perplexity_compare(a, b, 5), back = perplexity_compare(b, a, 5), same = perplexity_compare(a, a, 5);
+    struct perplexity_difference d = perplexity_compare(a, b, 5), back = perplexity_compare(b, a, 5),
+                                 same = perplexity_compare(a, a, 5);
     require("difference", d.difference, 3, 0);
     require("std_error", d.std_error, sqrt(0.5), 1e-15);
     require("p", d.p, 0.013235599563682, 1e-11);
@@ -78,8 +79,8 @@ static void test_student(void **state)
         double x = strtod(t.cell[3 * i], NULL), degrees = strtod(t.cell[3 * i + 1], NULL), want = strtod(t.cell[3 * i + 2], NULL);
         double got = student_two_sided(x, degrees), mirrored = student_two_sided(-x, degrees);
         if (!(fabs(got - want) <= (1e-11 + 1e-16 * degrees) * want) || got != mirrored)
-            fail_msg("t = %g with %g degrees of freedom: p %.17g, mirrored %.17g, expected %.17g (off by %.2g)", x, degrees, got, mirrored, want,
-                     got / want - 1);
+            fail_msg("t = %g with %g degrees of freedom: p %.17g, mirrored %.17g, expected %.17g (off by %.2g)", x, degrees, got,
+                     mirrored, want, got / want - 1);
     }
     csv_table_free(&t);
     assert_true(isnan(student_two_sided(NAN, 3)));
@@ -88,7 +89,8 @@ static void test_student(void **state)
     require("t inf", student_two_sided(INFINITY, 5), 0, 0);
 }
 
-/* Every target once, in order; windows have `context` inputs, but for a last block; after the first each target of a sliding window sees enough. */
+/* Every target once, in order; windows have `context` inputs, but for a last block; after the first each target of a sliding
+ * window sees enough. */
 static void test_windows(void **state)
 {
     (void)state;
@@ -99,10 +101,12 @@ static void test_windows(void **state)
                 for (size_t i = 0; i < count; i++) {
                     struct window w = window_at(i, tokens, context, stride);
                     int shorter = !stride && i + 1 == count, whole = !stride || i == 0;
-                    if (w.first + w.inputs - w.scored != next || w.scored < 1 || w.scored > w.inputs || w.first + w.inputs > tokens - 1 ||
-                        (shorter ? w.inputs > context : w.inputs != context) || (whole ? w.scored != w.inputs : w.scored > stride))
-                        fail_msg("tokens %zu context %zu stride %zu: window %zu of %zu has first %zu inputs %zu scored %zu, next place %zu", tokens, context,
-                                 stride, i, count, w.first, w.inputs, w.scored, next);
+                    if (w.first + w.inputs - w.scored != next || w.scored < 1 || w.scored > w.inputs ||
+                        w.first + w.inputs > tokens - 1 || (shorter ? w.inputs > context : w.inputs != context) ||
+                        (whole ? w.scored != w.inputs : w.scored > stride))
+                        fail_msg("tokens %zu context %zu stride %zu: window %zu of %zu has first %zu inputs %zu scored %zu, next "
+                                 "place %zu",
+                                 tokens, context, stride, i, count, w.first, w.inputs, w.scored, next);
                     next += w.scored;
                 }
                 if (next != tokens - 1)
@@ -112,7 +116,8 @@ static void test_windows(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mean), cmocka_unit_test(test_compare), cmocka_unit_test(test_pairing),
-                                       cmocka_unit_test(test_student), cmocka_unit_test(test_windows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mean), cmocka_unit_test(test_compare),
+                                       cmocka_unit_test(test_pairing), cmocka_unit_test(test_student),
+                                       cmocka_unit_test(test_windows)};
     return cmocka_run_group_tests_name("perplexity", tests, NULL, NULL);
 }

@@ -56,7 +56,10 @@ static void write_value(FILE *f, const struct pickle_value *v, int depth)
 }
 
 #define P "\x80\2"
-#define CASE(bytes, words) {bytes, sizeof(bytes) - 1, words}
+#define CASE(bytes, words) \
+    { \
+        bytes, sizeof(bytes) - 1, words \
+    }
 
 static void test_values(void **state)
 {
@@ -147,7 +150,9 @@ static void test_refused(void **state)
         CASE(P "J\1\2\3", "cut off"),
         CASE(P "G\0\0\0\0\0\0\0", "cut off"),
         CASE(P "X\5\0\0\0abc.", "cut off"),
-        CASE(P "X\xFF\xFF\xFF\xFF" "abc.", "cut off"),
+        CASE(P "X\xFF\xFF\xFF\xFF"
+               "abc.",
+             "cut off"),
         CASE(P "U\xFFx.", "cut off"),
         CASE(P "\x8a\xFFx.", "cut off"),
         CASE(P "\x85.", "empty stack"),
@@ -181,7 +186,9 @@ static void test_refused(void **state)
         CASE(P "ccollections\nOrderedDict\nK\1\x85R.", "something else than pairs"),
         CASE(P "ccollections\nOrderedDict\n]]\x86R.", "something else than pairs"),
         CASE(P "ccollections\nOrderedDict\n]K\1a\x85R.", "something else than pairs"),
-        CASE(P "ccollections\nOrderedDict\n]K\1\x85" "a\x85R.", "something else than pairs"),
+        CASE(P "ccollections\nOrderedDict\n]K\1\x85"
+               "a\x85R.",
+             "something else than pairs"),
         CASE(P "Nb.", "empty stack"),
         CASE(P "NNb.", "gives a state to what has none"),
         CASE(P "}Nb.", "gives a state to what has none"),
@@ -297,7 +304,7 @@ static void test_look_up(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_refused), cmocka_unit_test(test_budgets),
-                                       cmocka_unit_test(test_look_up)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_values), cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_budgets), cmocka_unit_test(test_look_up)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,8 @@ static void test_largest(void **state)
         for (int less = 0; less <= (batch > 1); less++) {
             struct memory_plan p = estimate((struct engine_options){.memory = (size_t)total + 1 - 2 * (size_t)less});
             if (p.batch != batch - less || p.stored_layers != p.layers || !(p.total <= p.budget))
-                fail_msg("room for %d: %d at once, %d of %d layers stored, %g of %g bytes", batch - less, p.batch, p.stored_layers, p.layers, p.total, p.budget);
+                fail_msg("room for %d: %d at once, %d of %d layers stored, %g of %g bytes", batch - less, p.batch,
+                         p.stored_layers, p.layers, p.total, p.budget);
         }
     }
 }
@@ -47,13 +48,17 @@ static void test_even(void **state)
         int most;
         size_t segments;
         int want;
-    } cases[] = {{8, 10, 5}, {8, 8, 8}, {8, 9, 5}, {8, 17, 6}, {8, 1000, 8}, {8, 3, 3}, {5, 1001, 5}, {1, 7, 1}, {WANTED, 1000, WANTED}, {WANTED, 33, 17}};
+    } cases[] = {{8, 10, 5},      {8, 8, 8},    {8, 9, 5},
+                 {8, 17, 6},      {8, 1000, 8}, {8, 3, 3},
+                 {5, 1001, 5},    {1, 7, 1},    {WANTED, 1000, WANTED},
+                 {WANTED, 33, 17}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         double total = estimate((struct engine_options){.batch = cases[i].most, .memory = (size_t)1 << 40}).total;
         struct memory_plan p = estimate((struct engine_options){.segments = cases[i].segments, .memory = (size_t)total + 1});
         if (p.batch != cases[i].want || p.stored_layers != p.layers || !(p.total <= p.budget))
-            fail_msg("%zu segments, at most %d at once: %d (expected %d)", cases[i].segments, cases[i].most, p.batch, cases[i].want);
+            fail_msg("%zu segments, at most %d at once: %d (expected %d)", cases[i].segments, cases[i].most, p.batch,
+                     cases[i].want);
     }
 }
 
@@ -108,6 +113,7 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_largest), cmocka_unit_test(test_even), cmocka_unit_test(test_resident), cmocka_unit_test(test_named)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_largest), cmocka_unit_test(test_even),
+                                       cmocka_unit_test(test_resident), cmocka_unit_test(test_named)};
     return cmocka_run_group_tests_name("plan", tests, setup, teardown);
 }

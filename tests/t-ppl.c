@@ -1,4 +1,5 @@
-/* `reach ppl` as a user meets it: numbers against the float64 PyTorch loop of tests/goldens/ppl, tables, files, refusals; and its figure. */
+/* `reach ppl` as a user meets it: numbers against the float64 PyTorch loop of tests/goldens/ppl, tables, files, refusals; and its
+ * figure. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -92,7 +93,8 @@ static void help_lists_every_option(void **state)
         snprintf(option, sizeof option, "%s%s", strlen(ppl_help.options[i].name) == 1 ? "-" : "--", ppl_help.options[i].name);
         if (!strstr(o.out, option))
             fail_msg("reach ppl --help does not list %s", option);
-        snprintf(option, sizeof option, "\n.It Fl %s%s", strlen(ppl_help.options[i].name) == 1 ? "" : "-", ppl_help.options[i].name);
+        snprintf(option, sizeof option, "\n.It Fl %s%s", strlen(ppl_help.options[i].name) == 1 ? "" : "-",
+                 ppl_help.options[i].name);
         if (!strstr(manual, option))
             fail_msg("doc/reach-ppl.1 does not list %s", ppl_help.options[i].name);
     }
@@ -192,18 +194,21 @@ static void numbers_are_those_of_the_oracle(void **state)
         for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
             struct csv_table t;
 
-            run("ppl %s/%s %s/%s %s/%s %s/%s --tokens %s/ppl/tokens.npy --protocol %s %s --dtype %s --quiet --force -o golden", goldens, models[0], goldens,
-                models[1], goldens, models[2], goldens, models[3], goldens, calls[c].protocol, calls[c].options, wide ? "f64" : "f32");
+            run("ppl %s/%s %s/%s %s/%s %s/%s --tokens %s/ppl/tokens.npy --protocol %s %s --dtype %s --quiet --force -o golden",
+                goldens, models[0], goldens, models[1], goldens, models[2], goldens, models[3], goldens, calls[c].protocol,
+                calls[c].options, wide ? "f64" : "f32");
             t = read_table("golden");
             for (size_t i = 0; i < t.rows; i++) {
                 size_t j = 0, first, count;
                 double sum = 0, nll = number(&t, i, "nll"), tolerance = wide ? 1e-9 : 1e-5;
 
                 assert_string_equal(cell(&t, i, "protocol"), calls[c].protocol);
-                while (j < cases.rows && (strcmp(strrchr(cell(&cases, j, "checkpoint"), '/') + 1, cell(&t, i, "model")) ||
-                                          strcmp(cell(&cases, j, "protocol"), calls[c].protocol) || strcmp(cell(&cases, j, "context"), cell(&t, i, "context")) ||
-                                          strcmp(cell(&cases, j, "stride"), cell(&t, i, "stride")) ||
-                                          (*cell(&cases, j, "window") && strcmp(cell(&cases, j, "window"), cell(&t, i, "window")))))
+                while (j < cases.rows &&
+                       (strcmp(strrchr(cell(&cases, j, "checkpoint"), '/') + 1, cell(&t, i, "model")) ||
+                        strcmp(cell(&cases, j, "protocol"), calls[c].protocol) ||
+                        strcmp(cell(&cases, j, "context"), cell(&t, i, "context")) ||
+                        strcmp(cell(&cases, j, "stride"), cell(&t, i, "stride")) ||
+                        (*cell(&cases, j, "window") && strcmp(cell(&cases, j, "window"), cell(&t, i, "window")))))
                     j++;
                 if (j == cases.rows)
                     fail_msg("%s %s: row %zu has no golden case", calls[c].protocol, calls[c].options, i);
@@ -212,8 +217,9 @@ static void numbers_are_those_of_the_oracle(void **state)
                     sum -= logprob[first + k];
                 if ((size_t)number(&t, i, "tokens") != count || !(fabs(nll - sum / (double)count) <= tolerance) ||
                     !(fabs(number(&t, i, "ppl") - exp(nll)) <= 1e-12 * exp(nll)))
-                    fail_msg("%s %s, %s, context %s: %s targets, NLL %.12g, expected %zu and %.12g", cell(&t, i, "model"), calls[c].protocol, wide ? "f64" : "f32",
-                             cell(&t, i, "context"), cell(&t, i, "tokens"), nll, count, sum / (double)count);
+                    fail_msg("%s %s, %s, context %s: %s targets, NLL %.12g, expected %zu and %.12g", cell(&t, i, "model"),
+                             calls[c].protocol, wide ? "f64" : "f32", cell(&t, i, "context"), cell(&t, i, "tokens"), nll, count,
+                             sum / (double)count);
                 compared++;
             }
             csv_table_free(&t);
@@ -232,9 +238,11 @@ static void differences_are_paired(void **state)
     (void)state;
     run("ppl none again=none window --text text --context 4,12 --segments 40 --quiet -o paired");
     text = slurp(at("paired/ppl.csv"), NULL);
-    assert_non_null(strstr(text, "\nmodel,protocol,context,stride,tokens,nll,std_error,ppl,window,seconds_per_token,diff,diff_se,p\n"));
+    assert_non_null(
+        strstr(text, "\nmodel,protocol,context,stride,tokens,nll,std_error,ppl,window,seconds_per_token,diff,diff_se,p\n"));
     assert_int_equal(strncmp(text, "# reach ", 8), 0);
-    assert_non_null(strstr(text, "\n# command: reach ppl none again=none window --text text --protocol last --context 4,12 --segments 40\n"));
+    assert_non_null(
+        strstr(text, "\n# command: reach ppl none again=none window --text text --protocol last --context 4,12 --segments 40\n"));
     free(text);
     t = read_table("paired");
     assert_int_equal(t.rows, 6);
@@ -276,7 +284,8 @@ static void last_is_the_target_of_erf(void **state)
         size_t row = strcmp(cell(&erf, i, "model"), "none") != 0;
 
         if (!(fabs(number(&erf, i, "mean_logprob") + number(&t, row, "nll")) <= 1e-6))
-            fail_msg("%s: NLL %s, mean log p of reach erf %s", cell(&erf, i, "model"), cell(&t, row, "nll"), cell(&erf, i, "mean_logprob"));
+            fail_msg("%s: NLL %s, mean log p of reach erf %s", cell(&erf, i, "model"), cell(&t, row, "nll"),
+                     cell(&erf, i, "mean_logprob"));
     }
     csv_table_free(&erf);
     csv_table_free(&t);
@@ -285,7 +294,8 @@ static void last_is_the_target_of_erf(void **state)
 /* Each row of a table is a stream of its own: the mean over all is that of the rows' means, for every protocol. */
 static void rows_are_streams(void **state)
 {
-    static const char *const calls[] = {"--protocol nonoverlapping --context 9", "--protocol sliding --context 9 --stride 2", "--protocol cached --window 3"};
+    static const char *const calls[] = {"--protocol nonoverlapping --context 9", "--protocol sliding --context 9 --stride 2",
+                                        "--protocol cached --window 3"};
 
     (void)state;
     for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
@@ -308,7 +318,8 @@ static void rows_are_streams(void **state)
     }
 }
 
-/* --per-token: the means are those of the table, the ids are the text's bytes, and a target has the same NLL whichever protocol gives it a context. */
+/* --per-token: the means are those of the table, the ids are the text's bytes, and a target has the same NLL whichever protocol
+ * gives it a context. */
 static void per_token_is_what_the_table_averages(void **state)
 {
     enum { CONTEXT = 12 };
@@ -325,7 +336,9 @@ static void per_token_is_what_the_table_averages(void **state)
     assert_int_equal(other.rows, size - 1);
     for (size_t i = 0; i < other.rows; i++)
         by_position[(size_t)number(&other, i, "position")] = number(&other, i, "nll");
-    run("ppl none window --text short --context %d,5 --stride 3 --segments 1000 --quiet --force -o overlapping --per-token each.csv", CONTEXT);
+    run("ppl none window --text short --context %d,5 --stride 3 --segments 1000 --quiet --force -o overlapping --per-token "
+        "each.csv",
+        CONTEXT);
     t = read_table("overlapping");
     assert_int_equal(csv_read(at("each.csv"), &each, &e), 0);
     for (size_t c = 0; c < 2; c++) /* contexts, the short one first, in each both models */
@@ -390,8 +403,8 @@ static void assert_same_csv(const char *a, const char *b)
 
 static void equal_runs_give_equal_bytes(void **state)
 {
-    static const char *const calls[] = {"--context 30,7 --segments 50", "--protocol nonoverlapping --context 33", "--protocol sliding --context 20",
-                                        "--protocol cached --window 5"};
+    static const char *const calls[] = {"--context 30,7 --segments 50", "--protocol nonoverlapping --context 33",
+                                        "--protocol sliding --context 20", "--protocol cached --window 5"};
 
     (void)state;
     for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
@@ -455,7 +468,8 @@ static void cached_figure_counts_windows(void **state)
         } rows[] = {{"cached-3", {"\n3 "}}, {"cached-5", {"\n5 "}}, {"cached-both", {"\n3 ", "\n5 "}}};
 
         text = slurp(at("%s/ppl.gp", rows[i].folder), NULL);
-        if (!strstr(text, "set xlabel \"window (keys)\"") || !strstr(text, rows[i].points[0]) || (rows[i].points[1] && !strstr(text, rows[i].points[1])))
+        if (!strstr(text, "set xlabel \"window (keys)\"") || !strstr(text, rows[i].points[0]) ||
+            (rows[i].points[1] && !strstr(text, rows[i].points[1])))
             fail_msg("%s: not over its windows:\n%s", rows[i].folder, text);
         free(text);
     }
@@ -484,8 +498,9 @@ static void interrupted_leaves_nothing(void **state)
 /* Figures of odd numbers are drawn whole: gnuplot says nothing, the picture is there. */
 static void odd_figures_are_drawn(void **state)
 {
-    static const struct ppl_point one[] = {{64, 1.2, NAN}}, zero[] = {{1, 0, 0}, {2, 0, 0}}, huge[] = {{16, 1, 0.1}, {32, 300, 1}, {64, 900, NAN}},
-                                  alone[] = {{8, 500, 1}}, steep[] = {{4, 1, 0.3}, {40, 3, 0.1}, {400, 9, 0.2}};
+    static const struct ppl_point one[] = {{64, 1.2, NAN}}, zero[] = {{1, 0, 0}, {2, 0, 0}},
+                                  huge[] = {{16, 1, 0.1}, {32, 300, 1}, {64, 900, NAN}}, alone[] = {{8, 500, 1}},
+                                  steep[] = {{4, 1, 0.3}, {40, 3, 0.1}, {400, 9, 0.2}};
     static const struct ppl_line rows[][3] = {
         {{"one", one, 1, 0}},
         {{"it's \"quoted\" `x` @y", zero, 2, 1}, {"more", zero, 2, 3}, {"other", zero, 2, 3}},
@@ -525,7 +540,8 @@ static int make_inputs(void **state)
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
         if (tiny_checkpoint(at("%s", models[i].name), &models[i].shape) != 0)
             return -1;
-    if (tiny_text(at("text"), 40000, 7) != 0 || tiny_text(at("short"), 63, 8) != 0 || tiny_text(at("middle"), 700, 9) != 0 || !(text = slurp(at("text"), NULL)))
+    if (tiny_text(at("text"), 40000, 7) != 0 || tiny_text(at("short"), 63, 8) != 0 || tiny_text(at("middle"), 700, 9) != 0 ||
+        !(text = slurp(at("text"), NULL)))
         return -1;
     for (int i = 0; i < 256; i++)
         ids[i] = (unsigned char)text[i];
@@ -542,11 +558,18 @@ static int make_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(help_lists_every_option), cmocka_unit_test(wrong_usage_exits_2), cmocka_unit_test(bad_input_is_named),
-        cmocka_unit_test(numbers_are_those_of_the_oracle), cmocka_unit_test(differences_are_paired), cmocka_unit_test(last_is_the_target_of_erf),
-        cmocka_unit_test(rows_are_streams), cmocka_unit_test(per_token_is_what_the_table_averages),
-        cmocka_unit_test(equal_runs_give_equal_bytes), cmocka_unit_test(screen_and_files),
-        cmocka_unit_test(cached_figure_counts_windows), cmocka_unit_test(interrupted_leaves_nothing),
+        cmocka_unit_test(help_lists_every_option),
+        cmocka_unit_test(wrong_usage_exits_2),
+        cmocka_unit_test(bad_input_is_named),
+        cmocka_unit_test(numbers_are_those_of_the_oracle),
+        cmocka_unit_test(differences_are_paired),
+        cmocka_unit_test(last_is_the_target_of_erf),
+        cmocka_unit_test(rows_are_streams),
+        cmocka_unit_test(per_token_is_what_the_table_averages),
+        cmocka_unit_test(equal_runs_give_equal_bytes),
+        cmocka_unit_test(screen_and_files),
+        cmocka_unit_test(cached_figure_counts_windows),
+        cmocka_unit_test(interrupted_leaves_nothing),
         cmocka_unit_test(odd_figures_are_drawn),
     };
     return cmocka_run_group_tests_name("ppl", tests, make_inputs, program_close);

@@ -32,7 +32,8 @@ static double *table(const char *text, int head, int heads, size_t n)
     return b;
 }
 
-/* Every entry parses by its bare name, its parameters are the formula's, in the same order, and those without a default are missing. */
+/* Every entry parses by its bare name, its parameters are the formula's, in the same order, and those without a default are
+ * missing. */
 static void test_list(void **state)
 {
     (void)state;
@@ -67,8 +68,9 @@ static void test_list(void **state)
     }
     assert_null(formula_preset_find("alib"));
     assert_null(formula_preset_find("alibi2"));
-    static const char *const named[] = {"alibi", "alibi_equal", "window", "kerple_log", "kerple_power", "sandwich", "smoothed_sandwich", "t5",
-                                        "type1", "type2", "divergent_a", "divergent_b", "none"};
+    static const char *const named[] = {"alibi",       "alibi_equal",       "window", "kerple_log", "kerple_power",
+                                        "sandwich",    "smoothed_sandwich", "t5",     "type1",      "type2",
+                                        "divergent_a", "divergent_b",       "none"};
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         assert_non_null(formula_preset_find(named[i]));
 }
@@ -109,7 +111,8 @@ static void test_t5_borders(void **state)
     formula_free(rounded);
 }
 
-/* Slopes of released code: for H = c a power of two 2^(-8h/c); otherwise those of the lower c, then every second one of those of 2c. */
+/* Slopes of released code: for H = c a power of two 2^(-8h/c); otherwise those of the lower c, then every second one of those of
+ * 2c. */
 static void test_press_slopes(void **state)
 {
     (void)state;
@@ -118,7 +121,8 @@ static void test_press_slopes(void **state)
         while (2 * c <= heads)
             c *= 2;
         for (int h = 1; h <= heads; h++) {
-            double *b = table("alibi_press", h, heads, 2), expected = h <= c ? exp2(-8.0 * h / c) : exp2(-8.0 * (2 * (h - c) - 1) / (2 * c));
+            double *b = table("alibi_press", h, heads, 2),
+                   expected = h <= c ? exp2(-8.0 * h / c) : exp2(-8.0 * (2 * (h - c) - 1) / (2 * c));
             if (!(fabs(b[1] + expected) <= 1e-15 * expected))
                 fail_msg("head %d of %d: slope %.17g, expected %.17g", h, heads, -b[1], expected);
             free(b);
@@ -178,7 +182,8 @@ static void test_known_fields(void **state)
     }
 }
 
-/* Least squares of Sandwich's last row on ln(1 + t): 8192 tokens, h' = 8, dbar = 128 gives -0.832, -0.794 ([A] figure 9 prints -0.825, -0.8). */
+/* Least squares of Sandwich's last row on ln(1 + t): 8192 tokens, h' = 8, dbar = 128 gives -0.832, -0.794 ([A] figure 9 prints
+ * -0.825, -0.8). */
 static void test_sandwich_log_curve(void **state)
 {
     (void)state;
@@ -199,11 +204,8 @@ static void test_sandwich_log_curve(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list),
-        cmocka_unit_test(test_t5_borders),
-        cmocka_unit_test(test_press_slopes),
-        cmocka_unit_test(test_known_fields),
-        cmocka_unit_test(test_sandwich_log_curve),
+        cmocka_unit_test(test_list),         cmocka_unit_test(test_t5_borders),         cmocka_unit_test(test_press_slopes),
+        cmocka_unit_test(test_known_fields), cmocka_unit_test(test_sandwich_log_curve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

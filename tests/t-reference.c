@@ -1,5 +1,5 @@
-/* The reference set against PyTorch's autograd in float64 (tests/goldens/kernels), and against itself: <J dx, dy> = <dx, J^T dy> with J dx by central
- * differences of the forward operation. */
+/* The reference set against PyTorch's autograd in float64 (tests/goldens/kernels), and against itself: <J dx, dy> = <dx, J^T dy>
+ * with J dx by central differences of the forward operation. */
 #include "kernels/reference/reference.h"
 #include "tests/compare.h"
 #include "tests/kernel_run.h"
@@ -62,18 +62,38 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
     int S = whole_field(line, "segments");
     assert_int_equal(sscanf(line, "case %31s", op), 1);
     if (!strcmp(op, "linear")) {
-        struct linear_case c = {S, 0, whole_field(line, "rows"), whole_field(line, "in"), whole_field(line, "out"), whole_field(line, "bias"),
+        struct linear_case c = {S,
+                                0,
+                                whole_field(line, "rows"),
+                                whole_field(line, "in"),
+                                whole_field(line, "out"),
+                                whole_field(line, "bias"),
                                 whole_field(line, "accumulate")};
         return run_linear(k, &c, bounds);
     }
     if (!strcmp(op, "norm")) {
-        struct norm_case c = {S, 0, whole_field(line, "rows"), whole_field(line, "width"), (enum norm_kind)whole_field(line, "kind"),
-                              whole_field(line, "shift"), whole_field(line, "accumulate"), 0, field(line, "epsilon"), whole_field(line, "vectors")};
+        struct norm_case c = {S,
+                              0,
+                              whole_field(line, "rows"),
+                              whole_field(line, "width"),
+                              (enum norm_kind)whole_field(line, "kind"),
+                              whole_field(line, "shift"),
+                              whole_field(line, "accumulate"),
+                              0,
+                              field(line, "epsilon"),
+                              whole_field(line, "vectors")};
         return run_norm(k, &c, bounds);
     }
     if (!strcmp(op, "norm_heads")) {
-        struct heads_case c = {S, 0, whole_field(line, "rows"), whole_field(line, "heads"), whole_field(line, "head_size"), whole_field(line, "width"),
-                               (enum norm_kind)whole_field(line, "kind"), whole_field(line, "shift"), 0};
+        struct heads_case c = {S,
+                               0,
+                               whole_field(line, "rows"),
+                               whole_field(line, "heads"),
+                               whole_field(line, "head_size"),
+                               whole_field(line, "width"),
+                               (enum norm_kind)whole_field(line, "kind"),
+                               whole_field(line, "shift"),
+                               0};
         return run_norm_heads(k, &c, bounds);
     }
     if (!strcmp(op, "clip")) {
@@ -81,30 +101,67 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
         return run_clip(k, &c, bounds);
     }
     if (!strcmp(op, "activation")) {
-        struct activation_case c = {S, 0, whole_field(line, "rows"), whole_field(line, "width"), (enum activation)whole_field(line, "kind"),
-                                    whole_field(line, "gated"), 0, field(line, "size")};
+        struct activation_case c = {S,
+                                    0,
+                                    whole_field(line, "rows"),
+                                    whole_field(line, "width"),
+                                    (enum activation)whole_field(line, "kind"),
+                                    whole_field(line, "gated"),
+                                    0,
+                                    field(line, "size")};
         return run_activation(k, &c, bounds);
     }
     if (!strcmp(op, "embed") || !strcmp(op, "moves")) {
-        struct rows_case c = {S, 0, whole_field(line, "rows"), whole_field(line, "positions"), whole_field(line, "heads"), whole_field(line, "head_size"), 0,
-                              PAIRING_HALF, whole_field(line, "position_rows")};
+        struct rows_case c = {S,
+                              0,
+                              whole_field(line, "rows"),
+                              whole_field(line, "positions"),
+                              whole_field(line, "heads"),
+                              whole_field(line, "head_size"),
+                              0,
+                              PAIRING_HALF,
+                              whole_field(line, "position_rows")};
         return op[0] == 'e' ? run_embed(k, &c, bounds) : run_moves(k, &c, bounds);
     }
     if (!strcmp(op, "rotation")) {
-        struct rows_case c = {S, 0, whole_field(line, "rows"), whole_field(line, "positions"), whole_field(line, "heads"), whole_field(line, "head_size"),
-                              whole_field(line, "rotary_size"), (enum rotary_pairing)whole_field(line, "pairing"), 0};
+        struct rows_case c = {S,
+                              0,
+                              whole_field(line, "rows"),
+                              whole_field(line, "positions"),
+                              whole_field(line, "heads"),
+                              whole_field(line, "head_size"),
+                              whole_field(line, "rotary_size"),
+                              (enum rotary_pairing)whole_field(line, "pairing"),
+                              0};
         return run_rotate(k, &c, bounds);
     }
     if (!strcmp(op, "head")) {
-        struct head_case c = {S, 0, whole_field(line, "width"), whole_field(line, "vocabulary"), whole_field(line, "bias"), field(line, "soft_cap"),
-                              field(line, "seed"), field(line, "size")};
+        struct head_case c = {S,
+                              0,
+                              whole_field(line, "width"),
+                              whole_field(line, "vocabulary"),
+                              whole_field(line, "bias"),
+                              field(line, "soft_cap"),
+                              field(line, "seed"),
+                              field(line, "size")};
         return run_head(k, &c, bounds);
     }
     assert_string_equal(op, "attention");
-    struct attention_case c = {S, 0, whole_field(line, "heads"), whole_field(line, "kv_heads"), whole_field(line, "head_size"),
-                               whole_field(line, "positions"), whole_field(line, "keys"), whole_field(line, "queries"), whole_field(line, "window"),
-                               (enum bias_kind)whole_field(line, "bias"), whole_field(line, "multiplier"), whole_field(line, "key_bias"),
-                               field(line, "soft_cap"), field(line, "size"), 1};
+    struct attention_case c = {S,
+                               0,
+                               whole_field(line, "heads"),
+                               whole_field(line, "kv_heads"),
+                               whole_field(line, "head_size"),
+                               whole_field(line, "positions"),
+                               whole_field(line, "keys"),
+                               whole_field(line, "queries"),
+                               whole_field(line, "window"),
+                               (enum bias_kind)whole_field(line, "bias"),
+                               whole_field(line, "multiplier"),
+                               whole_field(line, "key_bias"),
+                               field(line, "soft_cap"),
+                               field(line, "size"),
+                               1};
     return run_attention(k, &c, bounds);
 }
 
@@ -173,7 +230,8 @@ static void check_map(const struct map *m)
 {
     const double step = 0x1p-17;
     double *x = random_values(m->in, 31, 0.5), *dx = random_values(m->in, 32, 0.5), *dy = random_values(m->out, 33, 0.5);
-    double *moved = allocate(m->in * sizeof(double)), *ahead = allocate(m->out * sizeof(double)), *behind = allocate(m->out * sizeof(double));
+    double *moved = allocate(m->in * sizeof(double)), *ahead = allocate(m->out * sizeof(double)),
+           *behind = allocate(m->out * sizeof(double));
     double *gradient = allocate(m->in * sizeof(double));
     for (size_t i = 0; i < m->in; i++)
         moved[i] = x[i] + step * dx[i];
@@ -185,7 +243,8 @@ static void check_map(const struct map *m)
         ahead[i] = (ahead[i] - behind[i]) / (2 * step);
     m->reverse(m, gradient, x, dy);
     double along = inner(ahead, dy, m->out), back = inner(gradient, dx, m->in);
-    double size = sqrt(inner(ahead, ahead, m->out) * inner(dy, dy, m->out) / (double)m->out); /* what <J dx, dy> is for a dy at random */
+    double size = sqrt(inner(ahead, ahead, m->out) * inner(dy, dy, m->out) /
+                       (double)m->out); /* what <J dx, dy> is for a dy at random */
     if (compare_values(m->name, &back, &along, 1, 1e-6 * size, 0))
         fail_msg("%s: reverse is not the transpose of forward", m->name);
     free(x), free(dx), free(dy), free(moved), free(ahead), free(behind), free(gradient);
@@ -194,8 +253,16 @@ static void check_map(const struct map *m)
 static struct attention *create_attention(const struct attention_case *c)
 {
     double *bias = attention_bias(c), *multiplier = attention_multiplier(c), *key_bias = attention_key_bias(c);
-    struct attention_shape shape = {.heads = c->heads, .kv_heads = c->kv_heads, .head_size = c->head_size, .positions = c->positions, .window = c->window,
-                                    .scale = 0.3, .soft_cap = c->soft_cap, .bias = bias, .multiplier = multiplier, .key_bias = key_bias};
+    struct attention_shape shape = {.heads = c->heads,
+                                    .kv_heads = c->kv_heads,
+                                    .head_size = c->head_size,
+                                    .positions = c->positions,
+                                    .window = c->window,
+                                    .scale = 0.3,
+                                    .soft_cap = c->soft_cap,
+                                    .bias = bias,
+                                    .multiplier = multiplier,
+                                    .key_bias = key_bias};
     struct error e;
     struct attention *a = whole->attention_create(whole, &shape, &e);
     if (!a)
@@ -204,15 +271,18 @@ static struct attention *create_attention(const struct attention_case *c)
     return a;
 }
 
-/* x: q [S, queries, heads head_size], then kv [S, keys, 2, kv_heads head_size]. With dy, writes dq and dkv behind each other; else o. */
+/* x: q [S, queries, heads head_size], then kv [S, keys, 2, kv_heads head_size]. With dy, writes dq and dkv behind each other;
+ * else o. */
 static void attention_both(const struct attention_case *c, double *out, const double *x, const double *dy)
 {
     struct kernels *k = whole;
     size_t S = (size_t)c->segments, size = (size_t)c->head_size, nq = S * (size_t)c->queries * (size_t)c->heads * size;
     size_t nkv = S * (size_t)c->keys * 2 * (size_t)c->kv_heads * size;
     struct attention *a = create_attention(c);
-    struct buffer *q = buffer_of(k, ROLE_ACTIVATION, x, nq), *kv = buffer_of(k, ROLE_ACTIVATION, x + nq, nkv), *o = buffer_new(k, ROLE_ACTIVATION, nq);
-    struct buffer *lse = buffer_new(k, ROLE_STATISTIC, nq / size), *dq = buffer_new(k, ROLE_ACTIVATION, nq), *dkv = buffer_new(k, ROLE_ACTIVATION, nkv);
+    struct buffer *q = buffer_of(k, ROLE_ACTIVATION, x, nq), *kv = buffer_of(k, ROLE_ACTIVATION, x + nq, nkv),
+                  *o = buffer_new(k, ROLE_ACTIVATION, nq);
+    struct buffer *lse = buffer_new(k, ROLE_STATISTIC, nq / size), *dq = buffer_new(k, ROLE_ACTIVATION, nq),
+                  *dkv = buffer_new(k, ROLE_ACTIVATION, nkv);
     k->attention(k, o, lse, q, kv, a, c->segments, c->queries, c->keys);
     if (dy) {
         struct buffer *d_o = buffer_of(k, ROLE_ACTIVATION, dy, nq);
@@ -242,11 +312,10 @@ static void attention_backward(const struct map *m, double *dx, const double *x,
 static void test_attention_transpose(void **state)
 {
     static const struct attention_case cases[] = {
-        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size, d_o */
-        {1, 0, 2, 2, 16, 40, 40, 40, 0, BIAS_NONE, 0, 0, 0, 1, 1},
-        {2, 0, 4, 2, 31, 33, 33, 33, 0, BIAS_GENTLE, 1, 1, 0, 1, 1},
-        {2, 0, 6, 1, 8, 33, 20, 7, 9, BIAS_RANDOM, 1, 2, 0.8, 1, 1},
-        {1, 0, 2, 1, 16, 40, 40, 40, 0, BIAS_HOLES, 0, 0, 0.5, 1, 1},
+        /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap,
+           size, d_o */
+        {1, 0, 2, 2, 16, 40, 40, 40, 0, BIAS_NONE, 0, 0, 0, 1, 1},   {2, 0, 4, 2, 31, 33, 33, 33, 0, BIAS_GENTLE, 1, 1, 0, 1, 1},
+        {2, 0, 6, 1, 8, 33, 20, 7, 9, BIAS_RANDOM, 1, 2, 0.8, 1, 1}, {1, 0, 2, 1, 16, 40, 40, 40, 0, BIAS_HOLES, 0, 0, 0.5, 1, 1},
         {1, 0, 2, 1, 16, 40, 40, 1, 0, BIAS_CUT, 1, 0, 0, 1, 1},
     };
     (void)state;
@@ -255,7 +324,8 @@ static void test_attention_transpose(void **state)
         size_t size = (size_t)c->segments * (size_t)c->head_size, out = (size_t)(c->queries * c->heads) * size;
         char name[40];
         snprintf(name, sizeof name, "attention %zu", i);
-        check_map(&(struct map){name, out + (size_t)(c->keys * 2 * c->kv_heads) * size, out, attention_forward, attention_backward, c});
+        check_map(
+            &(struct map){name, out + (size_t)(c->keys * 2 * c->kv_heads) * size, out, attention_forward, attention_backward, c});
     }
 }
 
@@ -275,7 +345,8 @@ static void norm_both(const struct map *m, double *out, const double *x, const d
     const struct norm_context *given = m->context;
     struct norm norm = {given->kind, given->epsilon, w, b};
     struct rows rows = {1, ROWS};
-    struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, x, n), *y = buffer_new(k, ROLE_ACTIVATION, n), *st = buffer_new(k, ROLE_STATISTIC, 2 * ROWS);
+    struct buffer *bx = buffer_of(k, ROLE_RESIDUAL, x, n), *y = buffer_new(k, ROLE_ACTIVATION, n),
+                  *st = buffer_new(k, ROLE_STATISTIC, 2 * ROWS);
     k->norm(k, y, st, bx, &norm, rows, WIDTH);
     if (dy) {
         k->write(k, y, 0, dy, n);
@@ -307,7 +378,8 @@ static void activation_both(const struct map *m, double *out, const double *x, c
     size_t n = ROWS * WIDTH;
     struct rows rows = {1, ROWS};
     struct buffer *up = buffer_of(k, ROLE_ACTIVATION, x, n), *gate = m->in > n ? buffer_of(k, ROLE_ACTIVATION, x + n, n) : NULL;
-    struct buffer *a = buffer_new(k, ROLE_ACTIVATION, n), *d_up = buffer_new(k, ROLE_ACTIVATION, n), *d_gate = buffer_new(k, ROLE_ACTIVATION, n);
+    struct buffer *a = buffer_new(k, ROLE_ACTIVATION, n), *d_up = buffer_new(k, ROLE_ACTIVATION, n),
+                  *d_gate = buffer_new(k, ROLE_ACTIVATION, n);
     if (dy) {
         k->write(k, a, 0, dy, n);
         k->activate_reverse(k, d_up, gate ? d_gate : NULL, a, up, gate, kind, rows, WIDTH);
@@ -332,8 +404,10 @@ static void head_both(const struct map *m, double *out, const double *x, const d
 {
     struct kernels *k = whole;
     double *table = random_values(VOCABULARY * WIDTH, 43, 0.5), *shift = random_values(VOCABULARY, 44, 1);
-    struct weight *w = weight_of(k, WEIGHT_TABLE, table, VOCABULARY, WIDTH), *b = weight_of(k, WEIGHT_VECTOR, shift, VOCABULARY, 1);
-    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, WIDTH), *dx = buffer_new(k, ROLE_ACTIVATION, WIDTH), *logprob = buffer_new(k, ROLE_STATISTIC, 1);
+    struct weight *w = weight_of(k, WEIGHT_TABLE, table, VOCABULARY, WIDTH),
+                  *b = weight_of(k, WEIGHT_VECTOR, shift, VOCABULARY, 1);
+    struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, WIDTH), *dx = buffer_new(k, ROLE_ACTIVATION, WIDTH),
+                  *logprob = buffer_new(k, ROLE_STATISTIC, 1);
     struct buffer *target = index_of(k, (const int32_t[]){11}, 1);
     k->head(k, dx, logprob, bx, w, b, target, *(const double *)m->context, dy ? dy[0] : 1, 1, WIDTH);
     k->read(k, out, dy ? dx : logprob, 0, dy ? WIDTH : 1);
@@ -353,9 +427,10 @@ static void head_forward(const struct map *m, double *y, const double *x)
 
 static void test_transpose(void **state)
 {
-    static const struct norm_context norms[] = {{NORM_LAYER, 1e-2}, {NORM_RMS, 1e-2}, {NORM_RMS_OUTSIDE, 0.3}, {NORM_LENGTH, 1e-2}, {NORM_LENGTH, 9}};
+    static const struct norm_context norms[] = {
+        {NORM_LAYER, 1e-2}, {NORM_RMS, 1e-2}, {NORM_RMS_OUTSIDE, 0.3}, {NORM_LENGTH, 1e-2}, {NORM_LENGTH, 9}};
     static const enum activation activations[] = {ACTIVATION_GELU,       ACTIVATION_GELU_TANH, ACTIVATION_GELU_BLOOM,
-                                                   ACTIVATION_QUICK_GELU, ACTIVATION_RELU,      ACTIVATION_SILU};
+                                                  ACTIVATION_QUICK_GELU, ACTIVATION_RELU,      ACTIVATION_SILU};
     static const double caps[] = {0, 1.5};
     size_t n = ROWS * WIDTH;
     char name[40];
@@ -385,7 +460,8 @@ static void test_kept_errors(void **state)
         struct kernels *k = both[i];
         struct error e;
         struct weight *w = weight_of(k, WEIGHT_TABLE, table, 5, 4);
-        struct buffer *x = buffer_new(k, ROLE_RESIDUAL, 8), *bad = index_of(k, (const int32_t[]){4, 5}, 2), *worse = index_of(k, (const int32_t[]){-1, 0}, 2);
+        struct buffer *x = buffer_new(k, ROLE_RESIDUAL, 8), *bad = index_of(k, (const int32_t[]){4, 5}, 2),
+                      *worse = index_of(k, (const int32_t[]){-1, 0}, 2);
         k->embed(k, x, bad, w, 1, NULL, 0, (struct rows){1, 2}, 4);
         k->embed(k, x, worse, w, 1, NULL, 0, (struct rows){1, 2}, 4);
         assert_int_equal(k->synchronize(k, &e), -1);

@@ -22,7 +22,8 @@ static void test_open(void **state)
         {"cpu", "f32", "cpu", NULL},
         {"cpu", "f64", NULL, "REACH_KERNELS=cpu: no such kernel set for f64"},
         {"abacus", "f32", NULL,
-         "REACH_KERNELS=abacus: no such kernel set for f32 that this machine can run (there are: reference (f32), reference (f64), cpu (f32"},
+         "REACH_KERNELS=abacus: no such kernel set for f32 that this machine can run (there are: reference (f32), reference "
+         "(f64), cpu (f32"},
         {NULL, "f8", NULL, "no kernel set for f8 (there are: reference (f32)"},
     };
     (void)state;
@@ -69,10 +70,11 @@ static void test_table_and_buffers(void **state)
         struct kernels *k = kernel_sets[i].open(&e);
         if (!k)
             fail_msg("%s: %s", kernel_sets[i].name, e.text);
-        if (!k->create || !k->destroy || !k->write || !k->read || !k->write_index || !k->synchronize || !k->scratch_bytes || !k->close ||
-            !k->weight_load || !k->weight_free || !k->weight_bytes || !k->attention_create || !k->attention_free || !k->embed || !k->norm ||
-            !k->norm_reverse || !k->linear || !k->linear_reverse || !k->activate || !k->activate_reverse || !k->rotate || !k->attention ||
-            !k->attention_reverse || !k->tail || !k->tail_reverse || !k->head || !k->row_norms)
+        if (!k->create || !k->destroy || !k->write || !k->read || !k->write_index || !k->synchronize || !k->scratch_bytes ||
+            !k->close || !k->weight_load || !k->weight_free || !k->weight_bytes || !k->attention_create || !k->attention_free ||
+            !k->embed || !k->norm || !k->norm_reverse || !k->linear || !k->linear_reverse || !k->activate ||
+            !k->activate_reverse || !k->rotate || !k->attention || !k->attention_reverse || !k->tail || !k->tail_reverse ||
+            !k->head || !k->row_norms)
             fail_msg("%s %s: an entry is missing", k->name, k->dtype);
         for (int role = ROLE_ACTIVATION; role <= ROLE_STATISTIC; role++) {
             struct buffer *a = k->create(k, (enum buffer_role)role, 5, &e), *b = k->create(k, (enum buffer_role)role, 5, &e);
@@ -100,8 +102,8 @@ static void test_table_and_buffers(void **state)
 static void test_attention_refused(void **state)
 {
     static const double table[64] = {0};
-    const struct attention_shape good = {.heads = 4, .kv_heads = 2, .head_size = 8, .positions = 3, .scale = 1,
-                                         .rotary_size = 4, .cosine = table, .sine = table};
+    const struct attention_shape good = {
+        .heads = 4, .kv_heads = 2, .head_size = 8, .positions = 3, .scale = 1, .rotary_size = 4, .cosine = table, .sine = table};
     struct attention_shape bad[12];
     size_t n = 0;
     (void)state;
@@ -162,11 +164,11 @@ static void test_dense(void **state)
         struct weight_part part;
         int dense;
     } cases[] = {
-        {{data, ELEMENT_F64, 1, 3, 4, 0, 4, 1, 0}, 1},      {{data, ELEMENT_F64, 2, 3, 4, 12, 4, 1, 0}, 1},
-        {{data, ELEMENT_F64, 1, 5, 1, 9, 1, 7, 0}, 1},      {{data, ELEMENT_F64, 1, 1, 5, 9, 9, 1, 0}, 1},
-        {{data, ELEMENT_F32, 1, 3, 4, 0, 4, 1, 0}, 0},      {{data, ELEMENT_F64, 1, 3, 4, 0, 5, 1, 0}, 0},
-        {{data, ELEMENT_F64, 1, 3, 4, 0, 1, 3, 0}, 0},      {{data, ELEMENT_F64, 2, 3, 4, 13, 4, 1, 0}, 0},
-        {{data, ELEMENT_F64, 1, 3, 4, 0, 4, 1, 1}, 0},      {{(const char *)data + 4, ELEMENT_F64, 1, 3, 4, 0, 4, 1, 0}, 0},
+        {{data, ELEMENT_F64, 1, 3, 4, 0, 4, 1, 0}, 1}, {{data, ELEMENT_F64, 2, 3, 4, 12, 4, 1, 0}, 1},
+        {{data, ELEMENT_F64, 1, 5, 1, 9, 1, 7, 0}, 1}, {{data, ELEMENT_F64, 1, 1, 5, 9, 9, 1, 0}, 1},
+        {{data, ELEMENT_F32, 1, 3, 4, 0, 4, 1, 0}, 0}, {{data, ELEMENT_F64, 1, 3, 4, 0, 5, 1, 0}, 0},
+        {{data, ELEMENT_F64, 1, 3, 4, 0, 1, 3, 0}, 0}, {{data, ELEMENT_F64, 2, 3, 4, 13, 4, 1, 0}, 0},
+        {{data, ELEMENT_F64, 1, 3, 4, 0, 4, 1, 1}, 0}, {{(const char *)data + 4, ELEMENT_F64, 1, 3, 4, 0, 4, 1, 0}, 0},
         {{data, ELEMENT_F64, 1, 5, 1, 9, 2, 1, 0}, 0},
     };
     (void)state;
@@ -178,8 +180,12 @@ static void test_dense(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_open),       cmocka_unit_test(test_best), cmocka_unit_test(test_table_and_buffers), cmocka_unit_test(test_attention_refused),
-        cmocka_unit_test(test_kept_error), cmocka_unit_test(test_dense),
+        cmocka_unit_test(test_open),
+        cmocka_unit_test(test_best),
+        cmocka_unit_test(test_table_and_buffers),
+        cmocka_unit_test(test_attention_refused),
+        cmocka_unit_test(test_kept_error),
+        cmocka_unit_test(test_dense),
     };
     return cmocka_run_group_tests_name("registry", tests, NULL, NULL);
 }

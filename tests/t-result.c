@@ -41,18 +41,41 @@ static const struct result *fill_example(void)
         example.start[i] = UINT64_MAX - (uint64_t)i;
     }
     const struct result_attribute attributes[] = {
-        {"path", "/models/\xCE\x94"}, {"digest", "00ff"},    {"layers", "12"},     {"train_length", "-512"}, {"window", "007"},         {"big", "99999999999999999999"},
-        {"scale", "0.5"},             {"empty", ""},         {"spaced", " 7"},     {"zero", "0"},            {"b_before_a", "x"},       {"a", "y"},
+        {"path", "/models/\xCE\x94"},
+        {"digest", "00ff"},
+        {"layers", "12"},
+        {"train_length", "-512"},
+        {"window", "007"},
+        {"big", "99999999999999999999"},
+        {"scale", "0.5"},
+        {"empty", ""},
+        {"spaced", " 7"},
+        {"zero", "0"},
+        {"b_before_a", "x"},
+        {"a", "y"},
     };
     memcpy(example.attributes, attributes, sizeof attributes);
     for (int i = 0; i < MODELS; i++) {
         struct result_model *m = &example.models[i];
-        *m = (struct result_model){.segments = SEGMENTS, .positions = POSITIONS, .wide = i % 2, .norm = example.norm, .logprob = example.logprob,
-                                   .status = example.status, .start = example.start, .s = example.vector, .c = example.vector, .c_lo = example.vector,
-                                   .c_hi = example.vector, .attributes = example.attributes, .attribute_count = i ? 12 : 0};
+        *m = (struct result_model){.segments = SEGMENTS,
+                                   .positions = POSITIONS,
+                                   .wide = i % 2,
+                                   .norm = example.norm,
+                                   .logprob = example.logprob,
+                                   .status = example.status,
+                                   .start = example.start,
+                                   .s = example.vector,
+                                   .c = example.vector,
+                                   .c_lo = example.vector,
+                                   .c_hi = example.vector,
+                                   .attributes = example.attributes,
+                                   .attribute_count = i ? 12 : 0};
         snprintf(m->name, sizeof m->name, "%c model %d", 'z' - i, i);
     }
-    example.result = (struct result){.version = (char *)"0.1.0", .command = (char *)"reach erf 'a b'", .models = example.models, .model_count = MODELS};
+    example.result = (struct result){.version = (char *)"0.1.0",
+                                     .command = (char *)"reach erf 'a b'",
+                                     .models = example.models,
+                                     .model_count = MODELS};
     return &example.result;
 }
 
@@ -115,7 +138,8 @@ static void test_stored_types(void **state)
     const struct {
         const char *name;
         int whole;
-    } cases[] = {{"layers", 1}, {"train_length", 1}, {"zero", 1}, {"window", 0}, {"big", 0}, {"scale", 0}, {"empty", 0}, {"spaced", 0}, {"path", 0}};
+    } cases[] = {{"layers", 1}, {"train_length", 1}, {"zero", 1},   {"window", 0}, {"big", 0},
+                 {"scale", 0},  {"empty", 0},        {"spaced", 0}, {"path", 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         hid_t attribute = H5Aopen(group, cases[i].name, H5P_DEFAULT), type = H5Aget_type(attribute);
         if ((H5Tget_class(type) == H5T_INTEGER) != cases[i].whole) {
@@ -270,8 +294,10 @@ static void test_fields(void **state)
         int rank;
         hsize_t shape[3];
     } stored[] = {
-        {"models/y model 1/completeness", 2, {SEGMENTS, 2}},         {"models/y model 1/attention", 3, {2, 3, POSITIONS}},
-        {"models/y model 1/target-5/layer-0/completeness", 2, {SEGMENTS, 2}}, {"models/y model 1/target-5/layer-2/norm", 2, {SEGMENTS, 4}},
+        {"models/y model 1/completeness", 2, {SEGMENTS, 2}},
+        {"models/y model 1/attention", 3, {2, 3, POSITIONS}},
+        {"models/y model 1/target-5/layer-0/completeness", 2, {SEGMENTS, 2}},
+        {"models/y model 1/target-5/layer-2/norm", 2, {SEGMENTS, 4}},
         {"models/y model 1/target-8/layer-10/c", 1, {POSITIONS}},
     };
     for (size_t i = 0; i < sizeof stored / sizeof *stored; i++) {
@@ -285,7 +311,8 @@ static void test_fields(void **state)
 
     /* what is no field is passed over; a group that contains itself has an end */
     hid_t model = H5Gopen2(file, "models/z model 0", H5P_DEFAULT);
-    const char *const others[] = {"target-", "target-05", "target-0", "target--1", "target-99999999999999999999999", "layer-1", "notes"};
+    const char *const others[] = {"target-", "target-05", "target-0", "target--1", "target-99999999999999999999999",
+                                  "layer-1", "notes"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         H5Gclose(H5Gcreate2(model, others[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
     H5Lcreate_external("erf.h5", "/models", model, "target-7", H5P_DEFAULT, H5P_DEFAULT);
@@ -318,7 +345,8 @@ static void test_fields(void **state)
 
 /* -- files that others made -- */
 
-/* Replaces a dataset of the model by one of another shape or type, filled with zeros; deflated as ours are, or with no data at all. */
+/* Replaces a dataset of the model by one of another shape or type, filled with zeros; deflated as ours are, or with no data at
+ * all. */
 static void replace_dataset(hid_t group, const char *name, hid_t type, int rank, hsize_t rows, hsize_t columns, int with_data)
 {
     hsize_t shape[2] = {rows, columns}, chunk[2] = {1, columns};
@@ -563,7 +591,8 @@ static void test_refused_reading(void **state)
     assert_int_equal(check_message("absent", &e, "absent.h5: cannot be opened"), 0);
 }
 
-/* Bytes changed anywhere, one at a time: the file is refused or read, and what is read has its shapes. HDF5 itself would crash on some of them. */
+/* Bytes changed anywhere, one at a time: the file is refused or read, and what is read has its shapes. HDF5 itself would crash on
+ * some of them. */
 /* A curve that no run writes is refused with its place. */
 static void test_refused_curves(void **state)
 {
@@ -582,7 +611,8 @@ static void test_refused_curves(void **state)
         assert_int_equal(result_write(path, &r, &e), 0);
         assert_int_equal(result_read(path, &got, &e), -1);
         char words[200];
-        snprintf(words, sizeof words, "curves.h5: %s/%s at position %d is |expected a share from 0 to 1", m->name, names[i % 4], POSITIONS);
+        snprintf(words, sizeof words, "curves.h5: %s/%s at position %d is |expected a share from 0 to 1", m->name, names[i % 4],
+                 POSITIONS);
         assert_int_equal(check_message("curve", &e, words), 0);
     }
     unlink(scratch_path(scratch_folder, "curves.h5"));
@@ -619,7 +649,8 @@ static void test_damaged(void **state)
         }
         for (size_t k = 0; k < r.model_count; k++)
             if (r.models[k].segments != SEGMENTS || r.models[k].positions != POSITIONS)
-                fail_msg("byte %zu changed from %d to %d: a shape is %zu, %zu", at, kept, good[at], r.models[k].segments, r.models[k].positions);
+                fail_msg("byte %zu changed from %d to %d: a shape is %zu, %zu", at, kept, good[at], r.models[k].segments,
+                         r.models[k].positions);
         result_free(&r);
         good[at] = kept;
     }
@@ -632,13 +663,9 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_stored_types),
-        cmocka_unit_test(test_same_bytes),
-        cmocka_unit_test(test_refused_writing),
-        cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_refused_reading),
-        cmocka_unit_test(test_refused_curves), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_stored_types), cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_refused_writing), cmocka_unit_test(test_fields),       cmocka_unit_test(test_refused_reading),
+        cmocka_unit_test(test_refused_curves),  cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

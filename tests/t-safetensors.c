@@ -34,8 +34,8 @@ static const char *write_tensors(const char *name, const char *header, size_t he
     return path;
 }
 
-static const char two_tensors[] = "{\"__metadata__\":{\"format\":\"pt\"},\"w\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[3,11]},"
-                                  "\"b\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,3]}}  \n";
+static const char two_tensors[] = "{\"__metadata__\":{\"format\":\"pt\"},\"w\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_"
+                                  "offsets\":[3,11]},\"b\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,3]}}  \n";
 
 static void test_two_tensors(void **state)
 {
@@ -91,13 +91,16 @@ static void test_accepted(void **state)
         {"{\"a\":{\"dtype\":\"F16\",\"shape\":[3,0,5],\"data_offsets\":[0,0]}}", 0, "a", 3, 0},
         {"{\"a\":{\"dtype\":\"BF16\",\"shape\":[1,1,1,1,1,1,1,2],\"data_offsets\":[0,4]}}", 4, "a", 8, 2},
         /* an empty tensor between two others, listed out of order */
-        {"{\"z\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[2,4]},\"a\":{\"dtype\":\"F16\",\"shape\":[0],\"data_offsets\":[2,2]},"
-         "\"y\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]}}", 4, "a", 1, 0},
-        {"{\"\xCE\x94\\u0301 \\\"x\\\"\":{\"data_offsets\":[0,2],\"shape\":[1],\"dtype\":\"F16\"}}", 2, "\xCE\x94\xCC\x81 \"x\"", 1, 1},
+        {"{\"z\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[2,4]},\"a\":{\"dtype\":\"F16\",\"shape\":[0],\"data_"
+         "offsets\":[2,2]},\"y\":{\"dtype\":\"F16\",\"shape\":[1],\"data_offsets\":[0,2]}}",
+         4, "a", 1, 0},
+        {"{\"\xCE\x94\\u0301 \\\"x\\\"\":{\"data_offsets\":[0,2],\"shape\":[1],\"dtype\":\"F16\"}}", 2, "\xCE\x94\xCC\x81 \"x\"",
+         1, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
-        struct tensors *t = open_tensors(write_tensors("good.safetensors", cases[i].header, strlen(cases[i].header), cases[i].data), &e);
+        struct tensors *t =
+            open_tensors(write_tensors("good.safetensors", cases[i].header, strlen(cases[i].header), cases[i].data), &e);
         if (!t) {
             print_error("%s: %s\n", cases[i].header, e.text);
             fail();
@@ -115,7 +118,8 @@ static void test_accepted(void **state)
     }
 }
 
-#define TENSOR(name, dtype, shape, offsets) "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
+#define TENSOR(name, dtype, shape, offsets) \
+    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 
 static void test_refused_headers(void **state)
 {
@@ -138,9 +142,11 @@ static void test_refused_headers(void **state)
         {"entry is a list", "{\"a\":[]}", 0, "tensor a|not described by an object"},
         {"no dtype", "{\"a\":{\"shape\":[],\"data_offsets\":[0,4]}}", 4, "tensor a has no dtype"},
         {"dtype is a number", "{\"a\":{\"dtype\":32,\"shape\":[],\"data_offsets\":[0,4]}}", 4, "tensor a has no dtype"},
-        {"unknown dtype", "{" TENSOR("a", "Q7", "[]", "[0,4]") "}", 4, "tensor a|unknown dtype 'Q7'|expected F64, F32, F16 or BF16"},
+        {"unknown dtype", "{" TENSOR("a", "Q7", "[]", "[0,4]") "}", 4,
+         "tensor a|unknown dtype 'Q7'|expected F64, F32, F16 or BF16"},
         {"lower case", "{" TENSOR("a", "f32", "[]", "[0,4]") "}", 4, "unknown dtype 'f32'"},
-        {"8-bit float", "{" TENSOR("a", "F8_E4M3", "[4]", "[0,4]") "}", 4, "tensor a is stored as F8_E4M3, which is not supported"},
+        {"8-bit float", "{" TENSOR("a", "F8_E4M3", "[4]", "[0,4]") "}", 4,
+         "tensor a is stored as F8_E4M3, which is not supported"},
         {"8-bit float, 2", "{" TENSOR("a", "F8_E5M2", "[4]", "[0,4]") "}", 4, "F8_E5M2, which is not supported"},
         {"4-bit, misaligned", "{" TENSOR("a", "F4", "[3]", "[0,1]") "}", 1, "F4, which is not supported"},
         {"complex", "{" TENSOR("a", "C64", "[1]", "[0,8]") "}", 8, "C64, which is not supported"},
@@ -150,7 +156,8 @@ static void test_refused_headers(void **state)
         {"fractional size", "{" TENSOR("a", "F32", "[1.0]", "[0,4]") "}", 4, "tensor a|no whole number"},
         {"size beyond 64 bits", "{" TENSOR("a", "F32", "[18446744073709551616]", "[0,4]") "}", 4, "not valid JSON"},
         {"size beyond 63 bits", "{" TENSOR("a", "F32", "[9223372036854775808]", "[0,4]") "}", 4, "not valid JSON"},
-        {"rank 9", "{" TENSOR("a", "F32", "[1,1,1,1,1,1,1,1,1]", "[0,4]") "}", 4, "tensor a has 9 dimensions (expected at most 8)"},
+        {"rank 9", "{" TENSOR("a", "F32", "[1,1,1,1,1,1,1,1,1]", "[0,4]") "}", 4,
+         "tensor a has 9 dimensions (expected at most 8)"},
         {"shape overflow", "{" TENSOR("a", "F32", "[4294967296,4294967296]", "[0,4]") "}", 4, "tensor a|overflows 64 bits"},
         {"byte overflow", "{" TENSOR("a", "F64", "[4294967295,4294967295]", "[0,4]") "}", 4, "tensor a|overflows 64 bits"},
         {"wrap to the right size", "{" TENSOR("a", "F32", "[4611686018427387905]", "[0,4]") "}", 4, "tensor a|overflows 64 bits"},
@@ -160,13 +167,19 @@ static void test_refused_headers(void **state)
         {"negative offset", "{" TENSOR("a", "F32", "[1]", "[-4,0]") "}", 4, "tensor a|data_offsets that are no whole numbers"},
         {"fractional offset", "{" TENSOR("a", "F32", "[1]", "[0,4.0]") "}", 4, "tensor a|data_offsets that are no whole numbers"},
         {"end before begin", "{" TENSOR("a", "F32", "[1]", "[4,0]") "}", 4, "tensor a ends at byte 0, before its begin at 4"},
-        {"too few bytes for the shape", "{" TENSOR("a", "F32", "[2]", "[0,4]") "}", 4, "tensor a has 4 bytes of data (expected 8"},
-        {"too many bytes for the shape", "{" TENSOR("a", "F32", "[2]", "[0,12]") "}", 12, "tensor a has 12 bytes of data (expected 8"},
+        {"too few bytes for the shape", "{" TENSOR("a", "F32", "[2]", "[0,4]") "}", 4,
+         "tensor a has 4 bytes of data (expected 8"},
+        {"too many bytes for the shape", "{" TENSOR("a", "F32", "[2]", "[0,12]") "}", 12,
+         "tensor a has 12 bytes of data (expected 8"},
         {"begins behind 0", "{" TENSOR("a", "F32", "[1]", "[4,8]") "}", 8, "hole of 4 bytes lies before tensor a"},
-        {"hole", "{" TENSOR("a", "F32", "[1]", "[0,4]") "," TENSOR("b", "F32", "[1]", "[8,12]") "}", 12, "hole of 4 bytes lies before tensor b"},
-        {"overlap", "{" TENSOR("a", "F32", "[2]", "[0,8]") "," TENSOR("b", "F32", "[2]", "[4,12]") "}", 12, "tensor b overlap those of tensor a"},
-        {"shared data", "{" TENSOR("a", "F32", "[1]", "[0,4]") "," TENSOR("b", "F32", "[1]", "[0,4]") "}", 4, "overlap those of tensor"},
-        {"data cut off", "{" TENSOR("a", "F32", "[2]", "[0,8]") "}", 7, "tensor a end at offset 8, but the file has only 7|cut off"},
+        {"hole", "{" TENSOR("a", "F32", "[1]", "[0,4]") "," TENSOR("b", "F32", "[1]", "[8,12]") "}", 12,
+         "hole of 4 bytes lies before tensor b"},
+        {"overlap", "{" TENSOR("a", "F32", "[2]", "[0,8]") "," TENSOR("b", "F32", "[2]", "[4,12]") "}", 12,
+         "tensor b overlap those of tensor a"},
+        {"shared data", "{" TENSOR("a", "F32", "[1]", "[0,4]") "," TENSOR("b", "F32", "[1]", "[0,4]") "}", 4,
+         "overlap those of tensor"},
+        {"data cut off", "{" TENSOR("a", "F32", "[2]", "[0,8]") "}", 7,
+         "tensor a end at offset 8, but the file has only 7|cut off"},
         {"no data", "{" TENSOR("a", "F32", "[2]", "[0,8]") "}", 0, "tensor a|only 0"},
         {"huge claim", "{" TENSOR("a", "F32", "[1099511627776]", "[0,4398046511104]") "}", 4, "tensor a|only 4"},
         {"trailing bytes", "{" TENSOR("a", "F32", "[1]", "[0,4]") "}", 5, "1 bytes lie behind the last tensor"},
@@ -177,7 +190,8 @@ static void test_refused_headers(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
-        struct tensors *t = open_tensors(write_tensors("bad.safetensors", cases[i].header, strlen(cases[i].header), cases[i].data), &e);
+        struct tensors *t =
+            open_tensors(write_tensors("bad.safetensors", cases[i].header, strlen(cases[i].header), cases[i].data), &e);
         if (t)
             print_error("%s was accepted\n", cases[i].what);
         assert_null(t);
@@ -285,8 +299,8 @@ static void test_shards(void **state)
     const char *second = "{" TENSOR("a", "BF16", "[2]", "[0,4]") "}";
     write_tensors("model-2.safetensors", first, strlen(first), 8);
     write_tensors("model-1.safetensors", second, strlen(second), 4);
-    write_json("{\"metadata\":{\"total_size\":12},\"weight_map\":{\"w.9\":\"model-2.safetensors\",\"w.10\":\"model-2.safetensors\","
-               "\"a\":\"model-1.safetensors\"}}");
+    write_json("{\"metadata\":{\"total_size\":12},\"weight_map\":{\"w.9\":\"model-2.safetensors\",\"w.10\":\"model-2."
+               "safetensors\",\"a\":\"model-1.safetensors\"}}");
     struct tensors *t = open_tensors(scratch_folder, &e);
     assert_string_equal(e.text, "");
     assert_int_equal(tensors_count(t), 3);
@@ -340,8 +354,10 @@ static void test_shards(void **state)
         {"the folder", "{\"weight_map\":{\"a\":\".\"}}", "is no name of a shard"},
         {"absent shard", "{\"weight_map\":{\"a\":\"model-3.safetensors\"}}", "model-3.safetensors: cannot be opened"},
         {"absent tensor", "{\"weight_map\":{\"x\":\"model-1.safetensors\"}}", "tensor x is not in its shard model-1.safetensors"},
-        {"tensor in the other shard", "{\"weight_map\":{\"a\":\"model-2.safetensors\",\"w.9\":\"model-1.safetensors\"}}", "is not in its shard"},
-        {"two shards with one tensor", "{\"weight_map\":{\"a\":\"model-1.safetensors\",\"w.9\":\"model-2.safetensors\",\"b\":\"again.safetensors\"}}",
+        {"tensor in the other shard", "{\"weight_map\":{\"a\":\"model-2.safetensors\",\"w.9\":\"model-1.safetensors\"}}",
+         "is not in its shard"},
+        {"two shards with one tensor",
+         "{\"weight_map\":{\"a\":\"model-1.safetensors\",\"w.9\":\"model-2.safetensors\",\"b\":\"again.safetensors\"}}",
          "tensor a is also in"},
         {"broken shard", "{\"weight_map\":{\"a\":\"broken.safetensors\"}}", "broken.safetensors: |tensor a"},
         {"duplicate", "{\"weight_map\":{\"a\":\"model-1.safetensors\",\"a\":\"model-1.safetensors\"}}", "duplicate"},
@@ -378,14 +394,9 @@ static void test_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_tensors),
-        cmocka_unit_test(test_accepted),
-        cmocka_unit_test(test_refused_headers),
-        cmocka_unit_test(test_refused_files),
-        cmocka_unit_test(test_refused_sizes),
-        cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_shards),
-        cmocka_unit_test(test_folder),
+        cmocka_unit_test(test_two_tensors),   cmocka_unit_test(test_accepted),      cmocka_unit_test(test_refused_headers),
+        cmocka_unit_test(test_refused_files), cmocka_unit_test(test_refused_sizes), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_shards),        cmocka_unit_test(test_folder),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -1,4 +1,5 @@
-/* Folders exactly as transformers writes them, one for each family: `reach tokenize`, and `reach erf --text` in float64 (tests/goldens/saved/make.py). */
+/* Folders exactly as transformers writes them, one for each family: `reach tokenize`, and `reach erf --text` in float64
+ * (tests/goldens/saved/make.py). */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,8 @@
 
 enum { LENGTH = 40, STRIDE = 30, SEGMENTS = 2 }; /* as make.py has them */
 
-static const char *const families[] = {"bloom", "falcon", "gemma2", "gpt2", "gpt_neox", "gptj", "llama", "mistral", "mpt", "opt", "phi", "qwen2", "qwen3"};
+static const char *const families[] = {"bloom",   "falcon", "gemma2", "gpt2", "gpt_neox", "gptj", "llama",
+                                       "mistral", "mpt",    "opt",    "phi",  "qwen2",    "qwen3"};
 enum { FAMILIES = sizeof families / sizeof *families };
 static char saved[PATH_MAX]; /* the folder of goldens */
 
@@ -70,7 +72,9 @@ static void norms_are_those_of_the_writer(void **state)
         struct error e = {""};
         int bad = 0;
 
-        snprintf(line, sizeof line, "erf m=%s/%s --text %s/text.txt --dtype f64 --length %d --stride %d --segments %d --bootstrap 0 --format svg --force --quiet -o out",
+        snprintf(line, sizeof line,
+                 "erf m=%s/%s --text %s/text.txt --dtype f64 --length %d --stride %d --segments %d --bootstrap 0 --format svg "
+                 "--force --quiet -o out",
                  saved, families[i], saved, LENGTH, STRIDE, SEGMENTS);
         run(line);
         snprintf(golden, sizeof golden, "%s/%s-expected.npy", saved, families[i]);
@@ -96,7 +100,8 @@ static void norms_are_those_of_the_writer(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(text_is_read_as_its_tokenizer_reads_it), cmocka_unit_test(norms_are_those_of_the_writer)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(text_is_read_as_its_tokenizer_reads_it),
+                                       cmocka_unit_test(norms_are_those_of_the_writer)};
 
     return cmocka_run_group_tests_name("saved", tests, setup, program_close);
 }

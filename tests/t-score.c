@@ -1,5 +1,5 @@
-/* Forward-only runs: every protocol against a float64 PyTorch loop (tests/goldens/ppl), every family against its golden log p, and what must not matter:
- * batch, weights by layer, pieces of a stream. */
+/* Forward-only runs: every protocol against a float64 PyTorch loop (tests/goldens/ppl), every family against its golden log p,
+ * and what must not matter: batch, weights by layer, pieces of a stream. */
 #include "analyze/perplexity.h"
 #include "io/csv.h"
 #include "io/tokens.h"
@@ -71,15 +71,19 @@ static struct engine *open_engine(struct kernels *k, const struct decoder *d, st
     return g;
 }
 
-/* Scores windows [first, end) of the stream at their places of logprob; all have the same inputs, and `outputs` targets or fewer. */
-static void score_windows(double *logprob, struct kernels *k, const struct decoder *d, size_t first, size_t end, size_t context, size_t stride, size_t outputs)
+/* Scores windows [first, end) of the stream at their places of logprob; all have the same inputs, and `outputs` targets or fewer.
+ */
+static void score_windows(double *logprob, struct kernels *k, const struct decoder *d, size_t first, size_t end, size_t context,
+                          size_t stride, size_t outputs)
 {
     enum { BATCH = 3 };
     int32_t ids[BATCH * (TOKENS + 1)];
     double got[BATCH * TOKENS];
     struct error e;
     size_t inputs = window_at(first, TOKENS, context, stride).inputs;
-    struct engine *g = open_engine(k, d, (struct engine_options){.positions = (int)inputs, .outputs = (int)outputs, .batch = BATCH, .resident = -1});
+    struct engine *g =
+        open_engine(k, d,
+                    (struct engine_options){.positions = (int)inputs, .outputs = (int)outputs, .batch = BATCH, .resident = -1});
     for (size_t i = first; i < end; i += BATCH) {
         size_t count = end - i < BATCH ? end - i : BATCH;
         for (size_t b = 0; b < count; b++) {
@@ -105,7 +109,8 @@ static void score_cached(double *logprob, struct kernels *k, const struct decode
     for (int l = 0; l < d->layers; l++)
         most = d->blocks[l].score.window - 1 > most ? d->blocks[l].score.window - 1 : most;
     most = most < carry ? most : carry;
-    struct engine *g = open_engine(k, d, (struct engine_options){.positions = piece + most, .outputs = piece, .carry = carry, .batch = 1, .resident = -1});
+    struct engine *g = open_engine(
+        k, d, (struct engine_options){.positions = piece + most, .outputs = piece, .carry = carry, .batch = 1, .resident = -1});
     for (int pass = 0; pass < 2; pass++) {
         engine_score_restart(g);
         for (int i = 0; i < TOKENS - 1; i += piece)
@@ -119,9 +124,11 @@ static void score_last(double *logprob, struct kernels *k, const struct decoder 
 {
     int32_t ids[SEGMENTS * (LONGEST + 1)];
     struct error e;
-    struct engine *g = open_engine(k, d, (struct engine_options){.positions = (int)context, .outputs = 1, .batch = SEGMENTS, .resident = -1});
+    struct engine *g =
+        open_engine(k, d, (struct engine_options){.positions = (int)context, .outputs = 1, .batch = SEGMENTS, .resident = -1});
     for (size_t i = 0; i < SEGMENTS; i++)
-        memcpy(ids + i * (context + 1), stream + i * ((TOKENS - LONGEST - 1) / (SEGMENTS - 1)) + LONGEST - context, (context + 1) * sizeof *ids);
+        memcpy(ids + i * (context + 1), stream + i * ((TOKENS - LONGEST - 1) / (SEGMENTS - 1)) + LONGEST - context,
+               (context + 1) * sizeof *ids);
     if (engine_score(g, logprob, ids, SEGMENTS, &e))
         fail_msg("%s", e.text);
     engine_close(g);
@@ -156,7 +163,8 @@ static void run_protocols(const char *set, const char *dtype, double tolerance)
         size_t context = strtoul(row[2], NULL, 10), stride = strtoul(row[3], NULL, 10), count = strtoul(row[6], NULL, 10);
         struct decoder *d = open_decoder(row[0], *row[4] ? atoi(row[4]) : -1);
         const double *expected = want + strtoul(row[5], NULL, 10);
-        snprintf(where, sizeof where, "%s %s: %s %s context %zu stride %s window %s", k->name, dtype, row[0], row[1], context, row[3], row[4]);
+        snprintf(where, sizeof where, "%s %s: %s %s context %zu stride %s window %s", k->name, dtype, row[0], row[1], context,
+                 row[3], row[4]);
         for (size_t j = 0; j < TOKENS; j++)
             got[j] = NAN;
         if (!strcmp(row[1], "last")) {
@@ -201,8 +209,8 @@ static void test_protocols_cpu_f32(void **state)
     run_protocols("cpu", "f32", tolerance_f32);
 }
 
-/* Every golden case: the last of n outputs has its log p; with other batches and weights by layer the bytes are the same; each other output is the last of
- * a shorter segment's. */
+/* Every golden case: the last of n outputs has its log p; with other batches and weights by layer the bytes are the same; each
+ * other output is the last of a shorter segment's. */
 static void test_families(void **state)
 {
     (void)state;
@@ -217,7 +225,8 @@ static void test_families(void **state)
             continue;
         struct decoder *d = open_decoder(c->checkpoint, -1);
         double *all = calloc(c->segments * n, sizeof *all), *other = calloc(c->segments * n, sizeof *other);
-        struct engine *g = open_engine(k, d, (struct engine_options){.positions = (int)n, .outputs = (int)n, .batch = (int)c->segments, .resident = 1});
+        struct engine *g = open_engine(
+            k, d, (struct engine_options){.positions = (int)n, .outputs = (int)n, .batch = (int)c->segments, .resident = 1});
         if (engine_score(g, all, c->ids, (int)c->segments, &e))
             fail_msg("%s", e.text);
         engine_close(g);
@@ -240,7 +249,8 @@ static void test_families(void **state)
         engine_close(g);
         for (size_t j = 0; j < few; j++)
             if (!(fabs(other[j] - all[n - few + j]) <= tolerance_f32))
-                fail_msg("%s, output %zu of %zu: log p %.9g, with all outputs %.9g", c->name, j + 1, few, other[j], all[n - few + j]);
+                fail_msg("%s, output %zu of %zu: log p %.9g, with all outputs %.9g", c->name, j + 1, few, other[j],
+                         all[n - few + j]);
 
         /* a shorter segment */
         g = open_engine(k, d, (struct engine_options){.positions = (int)few, .outputs = (int)few, .batch = 1, .resident = -1});
@@ -249,7 +259,8 @@ static void test_families(void **state)
         engine_close(g);
         for (size_t j = 0; j < few && !(d->rotary.stretch > 0); j++) /* dynamic scaling depends on the length */
             if (!(fabs(other[j] - all[j]) <= tolerance_f32))
-                fail_msg("%s, first %zu inputs, output %zu: log p %.9g, in the whole segment %.9g", c->name, few, j + 1, other[j], all[j]);
+                fail_msg("%s, first %zu inputs, output %zu: log p %.9g, in the whole segment %.9g", c->name, few, j + 1, other[j],
+                         all[j]);
         decoder_close(d);
         free(all), free(other);
     }
@@ -260,7 +271,8 @@ static void test_families(void **state)
 /* A stream in pieces is one long pass, to rounding; also where layers have windows of different sizes. */
 static void test_pieces(void **state)
 {
-    static const char *const models[] = {"tests/goldens/own-window-list", "tests/goldens/own-rotary-half", "tests/goldens/own-sinusoidal"};
+    static const char *const models[] = {"tests/goldens/own-window-list", "tests/goldens/own-rotary-half",
+                                         "tests/goldens/own-sinusoidal"};
     static const int windows[] = {-1, 4, 9}, pieces[] = {1, 2, 9, 51};
     (void)state;
     for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
@@ -269,7 +281,9 @@ static void test_pieces(void **state)
         double whole[TOKENS], got[TOKENS];
         struct error e;
         /* the long pass needs no carrying */
-        struct engine *g = open_engine(k, d, (struct engine_options){.positions = TOKENS - 1, .outputs = TOKENS - 1, .batch = 1, .resident = -1});
+        struct engine *g =
+            open_engine(k, d,
+                        (struct engine_options){.positions = TOKENS - 1, .outputs = TOKENS - 1, .batch = 1, .resident = -1});
         if (engine_score(g, whole, stream, 1, &e))
             fail_msg("%s", e.text);
         engine_close(g);
@@ -355,7 +369,8 @@ static void test_memory(void **state)
     o.outputs = 1;
     assert_int_equal(engine_estimate(&forward, k, d, &o, &e), 0);
     if (!(forward.total < both.total && forward.flops < 0.5 * both.flops && forward.forward && !both.forward))
-        fail_msg("forward alone: %g bytes and %g FLOP; with reverse %g and %g", forward.total, forward.flops, both.total, both.flops);
+        fail_msg("forward alone: %g bytes and %g FLOP; with reverse %g and %g", forward.total, forward.flops, both.total,
+                 both.flops);
     assert_int_equal(engine_estimate(&forward, k, d, &little, &e), -1);
     if (!strstr(e.text, "40000 inputs need") || !strstr(e.text, "would fit"))
         fail_msg("told \"%s\"", e.text);
@@ -366,8 +381,13 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_protocols_reference_f64), cmocka_unit_test(test_protocols_reference_f32), cmocka_unit_test(test_protocols_cpu_f32),
-        cmocka_unit_test(test_families), cmocka_unit_test(test_pieces), cmocka_unit_test(test_refusals), cmocka_unit_test(test_bad_calls),
+        cmocka_unit_test(test_protocols_reference_f64),
+        cmocka_unit_test(test_protocols_reference_f32),
+        cmocka_unit_test(test_protocols_cpu_f32),
+        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_bad_calls),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests_name("score", tests, read_stream, NULL);

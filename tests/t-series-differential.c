@@ -1,7 +1,7 @@
-/* Random formulas rich in infinities, exact cancellations, comparisons and jumps. Three evaluators must agree at t = 0 .. DISTANCES-1: the one of this
- * file, which bounds its errors and says where it cannot tell; the double one; the exact one, as it was built for all t at once and for t alone. The
- * field of a finite length must be that of the terms added one by one, and the verdict must fit the series far out. DIFFERENTIAL=COUNT[,SEED] sets how
- * many formulas are drawn. */
+/* Random formulas rich in infinities, exact cancellations, comparisons and jumps. Three evaluators must agree at t = 0 ..
+ * DISTANCES-1: the one of this file, which bounds its errors and says where it cannot tell; the double one; the exact one, as it
+ * was built for all t at once and for t alone. The field of a finite length must be that of the terms added one by one, and the
+ * verdict must fit the series far out. DIFFERENTIAL=COUNT[,SEED] sets how many formulas are drawn. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -41,14 +41,52 @@ static void put(char text[TEXT], const char *format, ...)
 
 static void random_formula(char *text, int depth)
 {
-    static const char *const leaves[] = {"t", "t", "t", "t", "1", "2", "3", "0.5", "0.1", "7", "0", "pi", "inf", "-inf", "(t-5)", "(0-t)", "-t", "(5-t)",
-                                         "ln(t)", "ln(t-3)", "sqrt(t-4)", "1/t", "1/(t-2)", "floor(t/3)", "sin(t)", "(1+t)", "ln(1+t)", "-2*ln(1+t)",
-                                         "(t<6?0:-inf)", "(t==3?inf:1)", "sum(i,0,3,ln(t-i))", "(sqrt(2)*sqrt(3)-sqrt(6))", "(1+cos(pi))",
-                                         "(exp(ln(2))-2)", "sin(pi)", "(ln(8)-3*ln(2))", "(0.1+0.2)", "(pi-3)"};
-    static const char *const unary[] = {"ln(%s)", "exp(%s)", "sin(%s)", "cos(%s)", "abs(%s)", "floor(%s)", "sqrt(%s)", "-(%s)", "(%s)^2", "(%s)^-1", "(%s)^0.5",
-                                        "(%s)^0", "0*(%s)", "1/(%s)", "(%s)^-3", "(-2*(%s))^-1", "inf*(%s)", "sum(i,1,2,i*(%s))", "(%s)-1", "2^(%s)"};
-    static const char *const binary[] = {"(%s)+(%s)", "(%s)-(%s)", "(%s)*(%s)", "(%s)/(%s)", "min(%s,%s)", "max(%s,%s)", "(%s)<(%s)", "(%s)<=(%s)", "(%s)>(%s)",
-                                         "(%s)==(%s)", "(%s)!=(%s)", "(%s)^(%s)", "t<7?(%s):(%s)", "t==4?(%s):(%s)", "3*(%s)-0.25*(%s)", "t<20?(%s):(%s)"};
+    static const char *const leaves[] = {"t",
+                                         "t",
+                                         "t",
+                                         "t",
+                                         "1",
+                                         "2",
+                                         "3",
+                                         "0.5",
+                                         "0.1",
+                                         "7",
+                                         "0",
+                                         "pi",
+                                         "inf",
+                                         "-inf",
+                                         "(t-5)",
+                                         "(0-t)",
+                                         "-t",
+                                         "(5-t)",
+                                         "ln(t)",
+                                         "ln(t-3)",
+                                         "sqrt(t-4)",
+                                         "1/t",
+                                         "1/(t-2)",
+                                         "floor(t/3)",
+                                         "sin(t)",
+                                         "(1+t)",
+                                         "ln(1+t)",
+                                         "-2*ln(1+t)",
+                                         "(t<6?0:-inf)",
+                                         "(t==3?inf:1)",
+                                         "sum(i,0,3,ln(t-i))",
+                                         "(sqrt(2)*sqrt(3)-sqrt(6))",
+                                         "(1+cos(pi))",
+                                         "(exp(ln(2))-2)",
+                                         "sin(pi)",
+                                         "(ln(8)-3*ln(2))",
+                                         "(0.1+0.2)",
+                                         "(pi-3)"};
+    static const char *const unary[] = {"ln(%s)",   "exp(%s)", "sin(%s)", "cos(%s)",      "abs(%s)",  "floor(%s)",
+                                        "sqrt(%s)", "-(%s)",   "(%s)^2",  "(%s)^-1",      "(%s)^0.5", "(%s)^0",
+                                        "0*(%s)",   "1/(%s)",  "(%s)^-3", "(-2*(%s))^-1", "inf*(%s)", "sum(i,1,2,i*(%s))",
+                                        "(%s)-1",   "2^(%s)"};
+    static const char *const binary[] = {"(%s)+(%s)",     "(%s)-(%s)",      "(%s)*(%s)",        "(%s)/(%s)",
+                                         "min(%s,%s)",    "max(%s,%s)",     "(%s)<(%s)",        "(%s)<=(%s)",
+                                         "(%s)>(%s)",     "(%s)==(%s)",     "(%s)!=(%s)",       "(%s)^(%s)",
+                                         "t<7?(%s):(%s)", "t==4?(%s):(%s)", "3*(%s)-0.25*(%s)", "t<20?(%s):(%s)"};
     char a[TEXT], b[TEXT], c[TEXT];
     int kind = below(12);
     if (depth == 0 || kind == 0) {
@@ -156,13 +194,18 @@ static struct value divide(struct value a, struct value b)
     if (a.class != NUMBER)
         return infinity(sign_of(a) * sign);
     double v = a.v / b.v, smallest = fabs(b.v) - b.error;
-    return number(v, a.error == 0 && b.error == 0 && fma(v, b.v, -a.v) == 0 ? 0 : (a.error + fabs(v) * b.error) / smallest + rounding(v));
+    return number(v, a.error == 0 && b.error == 0 && fma(v, b.v, -a.v) == 0
+                         ? 0
+                         : (a.error + fabs(v) * b.error) / smallest + rounding(v));
 }
 
 static struct value power(struct value a, struct value b)
 {
     int sign = sign_of(a), up = sign_of(b);
-    int whole = b.class == NUMBER && b.error == 0 ? b.v == floor(b.v) : b.class == NUMBER && floor(b.v - b.error) == floor(b.v + b.error) ? 0 : b.class != NUMBER ? 0 : 2;
+    int whole = b.class == NUMBER && b.error == 0                                   ? b.v == floor(b.v)
+                : b.class == NUMBER && floor(b.v - b.error) == floor(b.v + b.error) ? 0
+                : b.class != NUMBER                                                 ? 0
+                                                                                    : 2;
     if (sign == 2)
         return b.class == NUMBER && up == 0 ? number(1, 0) : of_class(UNSURE);
     if (sign < 0 && whole != 1)
@@ -179,7 +222,8 @@ static struct value power(struct value a, struct value b)
         int above = a.error == 0 ? (a.v > 1) - (a.v < 1) : a.v - a.error > 1 ? 1 : a.v + a.error < 1 ? -1 : 2;
         return above == 2 ? of_class(UNSURE) : above == 0 ? number(1, 0) : above == up ? of_class(PLUS) : number(0, 0);
     }
-    double v = pow(a.v, b.v), relative = fabs(b.v) * a.error / (fabs(a.v) - a.error) + b.error * fabs(log(fabs(a.v))) + 1e-14 * (1 + fabs(b.v));
+    double v = pow(a.v, b.v),
+           relative = fabs(b.v) * a.error / (fabs(a.v) - a.error) + b.error * fabs(log(fabs(a.v))) + 1e-14 * (1 + fabs(b.v));
     int exact = a.error == 0 && b.error == 0 && whole && a.v == floor(a.v) && b.v > 0 && fabs(v) < 0x1p50;
     return relative < 0.1 ? number(v, exact ? 0 : 2 * relative * fabs(v)) : of_class(UNSURE);
 }
@@ -196,8 +240,12 @@ static struct value compare(enum formula_node_kind kind, struct value a, struct 
     }
     if (sign == 2)
         return of_class(UNSURE);
-    int is = kind == NODE_LESS ? sign < 0 : kind == NODE_LESS_EQUAL ? sign <= 0 : kind == NODE_GREATER ? sign > 0 : kind == NODE_GREATER_EQUAL ? sign >= 0
-             : kind == NODE_EQUAL ? sign == 0 : sign != 0;
+    int is = kind == NODE_LESS            ? sign < 0
+             : kind == NODE_LESS_EQUAL    ? sign <= 0
+             : kind == NODE_GREATER       ? sign > 0
+             : kind == NODE_GREATER_EQUAL ? sign >= 0
+             : kind == NODE_EQUAL         ? sign == 0
+                                          : sign != 0;
     return number(is, 0);
 }
 
@@ -216,7 +264,8 @@ static struct value of_one(enum formula_node_kind kind, struct value x)
         if (x.class != NUMBER)
             return x.class == PLUS ? x : number(0, 0);
         return x.error > 0.1 ? of_class(UNSURE) : number(exp(v), x.error == 0 && v == 0 ? 0 : exp(v) * (2 * x.error + 1e-15));
-    case NODE_LN: case NODE_SQRT:
+    case NODE_LN:
+    case NODE_SQRT:
         if (sign == 2)
             return of_class(UNSURE);
         if (sign < 0)
@@ -227,7 +276,8 @@ static struct value of_one(enum formula_node_kind kind, struct value x)
             return x;
         if (kind == NODE_LN)
             return number(log(v), x.error == 0 && v == 1 ? 0 : x.error / (v - x.error) + 1e-15 * (1 + fabs(log(v))));
-        return number(sqrt(v), x.error == 0 && fma(sqrt(v), sqrt(v), -v) == 0 ? 0 : x.error / sqrt(v - x.error) + rounding(sqrt(v)));
+        return number(sqrt(v),
+                      x.error == 0 && fma(sqrt(v), sqrt(v), -v) == 0 ? 0 : x.error / sqrt(v - x.error) + rounding(sqrt(v)));
     case NODE_FLOOR:
         if (x.class != NUMBER)
             return x;
@@ -279,7 +329,8 @@ static struct value of_node(const struct formula *f, const struct formula_node *
     case NODE_MULTIPLY: return multiply(a, b);
     case NODE_DIVIDE: return divide(a, b);
     case NODE_POWER: return power(a, b);
-    case NODE_MIN: case NODE_MAX: {
+    case NODE_MIN:
+    case NODE_MAX: {
         struct value less = compare(NODE_LESS, a, b);
         if (less.class != NUMBER)
             return number((a.v + b.v) / 2, fabs(a.v - b.v) + a.error + b.error); /* the one or the other */
@@ -353,7 +404,8 @@ static void check_points(struct exact *x, const struct formula *f, const struct 
             arb_set_d(ball, v.v);
             arb_add_error(ball, bounds);
             if (x->class[t] == NUMBER && !arb_overlaps(&x->b[t], ball))
-                fail_msg("%s at t = %d: the exact value is %.17g, expected %.17g within %.3g", text, t, arf_get_d(arb_midref(&x->b[t]), ARF_RND_NEAR), v.v, v.error);
+                fail_msg("%s at t = %d: the exact value is %.17g, expected %.17g within %.3g", text, t,
+                         arf_get_d(arb_midref(&x->b[t]), ARF_RND_NEAR), v.v, v.error);
         }
         /* the expression of the piece that t lies in */
         for (int i = 0; s && i < s->head[0]->pieces; i++) {
@@ -369,8 +421,8 @@ static void check_points(struct exact *x, const struct formula *f, const struct 
                 evaluate_constant(ball, p, m, 300);
                 arb_add_fmpz(ball, ball, h->shift, 300);
                 if (!arb_overlaps(ball, &x->b[t]))
-                    fail_msg("%s at t = %d: the piece has %.17g, expected %.17g", text, t, arf_get_d(arb_midref(ball), ARF_RND_NEAR),
-                             arf_get_d(arb_midref(&x->b[t]), ARF_RND_NEAR));
+                    fail_msg("%s at t = %d: the piece has %.17g, expected %.17g", text, t,
+                             arf_get_d(arb_midref(ball), ARF_RND_NEAR), arf_get_d(arb_midref(&x->b[t]), ARF_RND_NEAR));
             }
             struct evaluator *w = evaluator_new(h->pool, piece->root, 200);
             arb_set_si(bounds, t);
@@ -380,8 +432,9 @@ static void check_points(struct exact *x, const struct formula *f, const struct 
                 if (x->class[t] == MINUS)
                     arb_zero(bounds);
                 if (x->class[t] == NONE || x->class[t] == PLUS || (arb_is_finite(bounds) && !arb_overlaps(ball, bounds)))
-                    fail_msg("%s at t = %d: the evaluator has exp(b) = %.17g, expected %s, %.17g", text, t, arf_get_d(arb_midref(ball), ARF_RND_NEAR),
-                             class_names[x->class[t]], arf_get_d(arb_midref(bounds), ARF_RND_NEAR));
+                    fail_msg("%s at t = %d: the evaluator has exp(b) = %.17g, expected %s, %.17g", text, t,
+                             arf_get_d(arb_midref(ball), ARF_RND_NEAR), class_names[x->class[t]],
+                             arf_get_d(arb_midref(bounds), ARF_RND_NEAR));
             }
             evaluator_free(w);
         }
@@ -499,7 +552,8 @@ static void check(const char *formula)
         undecided += !known;
         for (int t = 0; t < DISTANCES; t++)
             if (known && (x.class[t] == NONE || x.class[t] == PLUS))
-                fail_msg("%s: %s although the bias at t = %d is %s", formula, series_verdict_name(series_verdict(s)), t, class_names[x.class[t]]);
+                fail_msg("%s: %s although the bias at t = %d is %s", formula, series_verdict_name(series_verdict(s)), t,
+                         class_names[x.class[t]]);
         check_finite(&x, s);
         check_verdict(f, s);
     }
@@ -521,7 +575,8 @@ static void test_random(void **state)
             random_formula(formula, 1 + below(4));
         while (strlen(formula) > 200);
         if (i % 3) { /* a tail that lets it converge */
-            static const char *const tails[] = {"-2*ln(1+t)", "-t", "-inf", "-3*ln(t)", "-2*ln(t-1)", "-t^0.5", "-floor(t/5)", "0", "-ln(1+t)"};
+            static const char *const tails[] = {"-2*ln(1+t)", "-t",          "-inf", "-3*ln(t)", "-2*ln(t-1)",
+                                                "-t^0.5",     "-floor(t/5)", "0",    "-ln(1+t)"};
             put(tail, i % 3 == 1 ? "t<15?(%.200s):%s" : "(%.200s)+%s", formula, tails[below(sizeof tails / sizeof tails[0])]);
             strcpy(formula, tail);
         }

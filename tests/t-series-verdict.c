@@ -25,14 +25,17 @@ static const char *check(const char *text, int head, enum series_verdict expecte
         fail_msg("'%s': %s", text, e.message);
     snprintf(proof, sizeof proof, "%s", series_proof(s));
     if (series_verdict(s) != expected)
-        fail_msg("'%s', head %d: %s (expected %s)\n%s", text, head, series_verdict_name(series_verdict(s)), series_verdict_name(expected), proof);
-    if (strncmp(proof, series_verdict_name(expected), strlen(series_verdict_name(expected))) != 0 || proof[strlen(proof) - 1] == '\n')
+        fail_msg("'%s', head %d: %s (expected %s)\n%s", text, head, series_verdict_name(series_verdict(s)),
+                 series_verdict_name(expected), proof);
+    if (strncmp(proof, series_verdict_name(expected), strlen(series_verdict_name(expected))) != 0 ||
+        proof[strlen(proof) - 1] == '\n')
         fail_msg("'%s': the proof is '%s'", text, proof);
     /* the sum and a finite TRF exist whatever the verdict */
     struct series_count c;
     double lo, hi;
     series_sum(s, &lo, &hi);
-    if (!(lo <= hi) || (isinf(hi) != 0) != (expected != SERIES_CONVERGES || lo > 1e308) || (isinf(lo) != 0) != (expected == SERIES_DIVERGES))
+    if (!(lo <= hi) || (isinf(hi) != 0) != (expected != SERIES_CONVERGES || lo > 1e308) ||
+        (isinf(lo) != 0) != (expected == SERIES_DIVERGES))
         fail_msg("'%s': the sum is [%g, %g]", text, lo, hi);
     if (series_trf_finite(s, "0.01", 40, &c, &lo, &hi, &e))
         fail_msg("'%s': %s", text, e.message);
@@ -47,20 +50,76 @@ static void test_converges(void **state)
 {
     (void)state;
     static const char *const formulas[] = {
-        "-1.0001*ln(1+t)", "-1.0000000000000000001*ln(1+t)", "-ln(2+t)-2*ln(ln(2+t))", "-ln(2+t)-1.01*ln(ln(5+3*t))",
-        "-ln(20+t)-ln(ln(20+t))-1.1*ln(ln(ln(20+t)))", "-ln(1+t)-2*ln(ln(3+t))+sin(t)", "-t^0.1", "-t^0.001", "-0.001*t^0.3+5*ln(1+t)", "-t^2",
-        "-exp(t)", "-t^t", "-ln(3+t)^1.5", "-ln(3+t)*ln(ln(3+t))", "-2*ln(1+t)+3*sin(t^2)", "-ln(1+t)*(1.5+0.2*sin(t))", "-2*ln(1+floor(t/10))",
-        "-floor(t/1000)/1000", "sin(t)>0?-2*ln(1+t):-inf", "sin(t)>0?-2*ln(1+t):-t", "-abs(t-10^9)/10^6", "min(0,10-t)", "max(-t,-2*ln(1+t))",
-        "min(-t,sin(t))", "t<10^30?0:-2*ln(1+t)", "t<10^30?0:-inf", "t<10^9?t:-t", "t<100?ln(100-t):-inf", "t==0?0:-2*ln(t)", "-1/t-2*ln(1+t)",
-        "ln(t)-t", "ln(exp(-t)+exp(-2*t))", "ln(exp(-t)+1/(1+t)^2)", "ln(1/(1+t)^2+1/(1+t)^3)", "-ln(1+t+t^2)", "-2*ln(1+t-sqrt(t))",
-        "-ln(1+t^2)+cos(1/(1+t))", "sqrt(t)-t", "-(t-10^6)^2/10^8", "-t*(1+sin(t)/2)", "-t-t*sin(t)/2", "window(5)+sandwich", "-pi*ln(1+t)",
-        "-sqrt(2)*ln(1+t)", "0*t-ln(4+t)*2", "-(1+0.001)*ln(1+t)", "t<5?-inf:-t", "-min(t,t+1)",
+        "-1.0001*ln(1+t)",
+        "-1.0000000000000000001*ln(1+t)",
+        "-ln(2+t)-2*ln(ln(2+t))",
+        "-ln(2+t)-1.01*ln(ln(5+3*t))",
+        "-ln(20+t)-ln(ln(20+t))-1.1*ln(ln(ln(20+t)))",
+        "-ln(1+t)-2*ln(ln(3+t))+sin(t)",
+        "-t^0.1",
+        "-t^0.001",
+        "-0.001*t^0.3+5*ln(1+t)",
+        "-t^2",
+        "-exp(t)",
+        "-t^t",
+        "-ln(3+t)^1.5",
+        "-ln(3+t)*ln(ln(3+t))",
+        "-2*ln(1+t)+3*sin(t^2)",
+        "-ln(1+t)*(1.5+0.2*sin(t))",
+        "-2*ln(1+floor(t/10))",
+        "-floor(t/1000)/1000",
+        "sin(t)>0?-2*ln(1+t):-inf",
+        "sin(t)>0?-2*ln(1+t):-t",
+        "-abs(t-10^9)/10^6",
+        "min(0,10-t)",
+        "max(-t,-2*ln(1+t))",
+        "min(-t,sin(t))",
+        "t<10^30?0:-2*ln(1+t)",
+        "t<10^30?0:-inf",
+        "t<10^9?t:-t",
+        "t<100?ln(100-t):-inf",
+        "t==0?0:-2*ln(t)",
+        "-1/t-2*ln(1+t)",
+        "ln(t)-t",
+        "ln(exp(-t)+exp(-2*t))",
+        "ln(exp(-t)+1/(1+t)^2)",
+        "ln(1/(1+t)^2+1/(1+t)^3)",
+        "-ln(1+t+t^2)",
+        "-2*ln(1+t-sqrt(t))",
+        "-ln(1+t^2)+cos(1/(1+t))",
+        "sqrt(t)-t",
+        "-(t-10^6)^2/10^8",
+        "-t*(1+sin(t)/2)",
+        "-t-t*sin(t)/2",
+        "window(5)+sandwich",
+        "-pi*ln(1+t)",
+        "-sqrt(2)*ln(1+t)",
+        "0*t-ln(4+t)*2",
+        "-(1+0.001)*ln(1+t)",
+        "t<5?-inf:-t",
+        "-min(t,t+1)",
         /* however near the border, however slow, whatever fades */
-        "-(1+10^-30)*ln(1+t)", "-(1+10^-200)*ln(1+t)", "-ln(3+t)-(1+10^-50)*ln(ln(3+t))", "-2*t^0.00001", "-10^-7*ln(3+t)^2",
-        "-2*ln(1+t)-t*exp(-t)", "-2*ln(1+t)-t^2*exp(-t/1000)", "t<3?-t:-inf*t", "t<3?-t:-inf/(1+t)",
+        "-(1+10^-30)*ln(1+t)",
+        "-(1+10^-200)*ln(1+t)",
+        "-ln(3+t)-(1+10^-50)*ln(ln(3+t))",
+        "-2*t^0.00001",
+        "-10^-7*ln(3+t)^2",
+        "-2*ln(1+t)-t*exp(-t)",
+        "-2*ln(1+t)-t^2*exp(-t/1000)",
+        "t<3?-t:-inf*t",
+        "t<3?-t:-inf/(1+t)",
         /* values that no memory holds */
-        "ln(t)>-inf?-2*ln(t):0", "t<4?0:-3*ln(t)+1/(inf-t)", "t<9?(ln(t)<=ln(t))*3-ln(t)^0:-t", "max(-2*ln(1+t),-inf)", "t<2?0:min(-2*ln(t),inf)",
-        "-floor(exp(10^6*t))", "-floor(10^(300*t))", "sin(exp(10^6*t))-t", "-t^(2^(2^40))", "-2^(2^40)*ln(1+t)", "-exp(-2^(2^40))-t",
+        "ln(t)>-inf?-2*ln(t):0",
+        "t<4?0:-3*ln(t)+1/(inf-t)",
+        "t<9?(ln(t)<=ln(t))*3-ln(t)^0:-t",
+        "max(-2*ln(1+t),-inf)",
+        "t<2?0:min(-2*ln(t),inf)",
+        "-floor(exp(10^6*t))",
+        "-floor(10^(300*t))",
+        "sin(exp(10^6*t))-t",
+        "-t^(2^(2^40))",
+        "-2^(2^40)*ln(1+t)",
+        "-exp(-2^(2^40))-t",
     };
     for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; i++)
         check(formulas[i], 1, SERIES_CONVERGES);
@@ -70,12 +129,45 @@ static void test_diverges(void **state)
 {
     (void)state;
     static const char *const formulas[] = {
-        "0", "5", "-1000000", "t", "0.001*t", "ln(1+t)", "-ln(1+t)", "-0.9999*ln(1+t)", "-ln(2+t)-ln(ln(2+t))", "-ln(2+t)-0.99*ln(ln(7+2*t))",
-        "-ln(20+t)-ln(ln(20+t))-ln(ln(ln(20+t)))", "-ln(3+t)-ln(ln(3+t))+sin(t)", "sin(t)", "-abs(sin(t))", "sandwich", "t<10^30?-t:0",
-        "t<10^30?-t:-ln(1+t)", "t<10^6?-2*ln(1+t):-ln(t)", "-100*ln(ln(3+t))", "-sqrt(ln(3+t))", "-ln(1+t)+sqrt(ln(3+t))", "max(-t,-ln(1+t))",
-        "max(-t,sin(t))", "-ln(1+floor(t/10))", "-t/(1+t)", "-t*exp(-t)", "-ln(1+t+sqrt(t))", "-t*(t<50)", "divergent_a", "divergent_b", "none",
-        "kerple_log(1,2)", "-sqrt(2)*sqrt(2)*ln(1+t)/2", "exp(-t)", "-1/(1+t)", "t^t", "-ln(1+t)-10*cos(t)-1/(1+t)",
-        "ln(exp(-t)+1/(1+t))", "smoothed_sandwich",
+        "0",
+        "5",
+        "-1000000",
+        "t",
+        "0.001*t",
+        "ln(1+t)",
+        "-ln(1+t)",
+        "-0.9999*ln(1+t)",
+        "-ln(2+t)-ln(ln(2+t))",
+        "-ln(2+t)-0.99*ln(ln(7+2*t))",
+        "-ln(20+t)-ln(ln(20+t))-ln(ln(ln(20+t)))",
+        "-ln(3+t)-ln(ln(3+t))+sin(t)",
+        "sin(t)",
+        "-abs(sin(t))",
+        "sandwich",
+        "t<10^30?-t:0",
+        "t<10^30?-t:-ln(1+t)",
+        "t<10^6?-2*ln(1+t):-ln(t)",
+        "-100*ln(ln(3+t))",
+        "-sqrt(ln(3+t))",
+        "-ln(1+t)+sqrt(ln(3+t))",
+        "max(-t,-ln(1+t))",
+        "max(-t,sin(t))",
+        "-ln(1+floor(t/10))",
+        "-t/(1+t)",
+        "-t*exp(-t)",
+        "-ln(1+t+sqrt(t))",
+        "-t*(t<50)",
+        "divergent_a",
+        "divergent_b",
+        "none",
+        "kerple_log(1,2)",
+        "-sqrt(2)*sqrt(2)*ln(1+t)/2",
+        "exp(-t)",
+        "-1/(1+t)",
+        "t^t",
+        "-ln(1+t)-10*cos(t)-1/(1+t)",
+        "ln(exp(-t)+1/(1+t))",
+        "smoothed_sandwich",
         "t5(1,2,3,4,5,6,7,8,9,8,7,6,5,4,3,2,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,-1000)",
     };
     for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; i++)
@@ -87,15 +179,27 @@ static void test_undecided(void **state)
 {
     (void)state;
     static const char *const formulas[] = {
-        "-ln(1+t)*(1+0.2*sin(t))", "sin(t)*t^2", "-t*(1+sin(t))", "sin(t)>0?0:-inf", "sin(t)>0?-2*ln(1+t):0", "-ln(1+t)*floor(1+sin(t))*2",
-        "-2*ln(1+t)*abs(sin(t))", "-(1+1/ln(ln(30+t)))*ln(1+t)", "sum(i,0,t,-1)", "t*sin(t)", "-t*cos(t)^2", "t<10^10000000?-t:0",
-        "(1+1/(1+t))^(2^(2^40))-t", "-(2^0.5*3^0.5-6^0.5+1)*ln(1+t)", /* a coefficient of exactly -1 that no finite precision tells from its neighbours */
+        "-ln(1+t)*(1+0.2*sin(t))",
+        "sin(t)*t^2",
+        "-t*(1+sin(t))",
+        "sin(t)>0?0:-inf",
+        "sin(t)>0?-2*ln(1+t):0",
+        "-ln(1+t)*floor(1+sin(t))*2",
+        "-2*ln(1+t)*abs(sin(t))",
+        "-(1+1/ln(ln(30+t)))*ln(1+t)",
+        "sum(i,0,t,-1)",
+        "t*sin(t)",
+        "-t*cos(t)^2",
+        "t<10^10000000?-t:0",
+        "(1+1/(1+t))^(2^(2^40))-t",
+        "-(2^0.5*3^0.5-6^0.5+1)*ln(1+t)", /* a coefficient of exactly -1 that no finite precision tells from its neighbours */
     };
     for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; i++)
         check(formulas[i], 1, SERIES_UNDECIDED);
 }
 
-/* Whether a part is exactly 0 is beyond balls, and with it whether the bias is a number there. A finite field is told only short of it. */
+/* Whether a part is exactly 0 is beyond balls, and with it whether the bias is a number there. A finite field is told only short
+ * of it. */
 static void test_unknown(void **state)
 {
     (void)state;
@@ -103,9 +207,18 @@ static void test_unknown(void **state)
         const char *formula;
         int at; /* the distance that the proof names */
     } table[] = {
-        {"t<40?0:ln(sqrt(2)*sqrt(3)-sqrt(6))", 40}, {"t<40?0:2*ln(1+cos(pi))", 40},      {"t<40?0:ln(exp(ln(2))-2)", 40}, {"t<40?0:-1/sin(pi)^2", 40},
-        {"t<40?0:sqrt(1+cos(pi))", 40},             {"t<40?0:-(1+cos(pi))^pi", 40},       {"t<40?0:-inf*sin(pi)", 40},     {"t==7?1/sin(pi):-t", 7},
-        {"t==7?(inf*sin(pi)>0):-t", 7},             {"t==7?sin(inf*sin(pi)):-t", 7},      {"t==7?0*ln(sin(pi)):-t", 7},    {"t==7?(-2)^(sqrt(2)*sqrt(3)-sqrt(6)):-t", 7},
+        {"t<40?0:ln(sqrt(2)*sqrt(3)-sqrt(6))", 40},
+        {"t<40?0:2*ln(1+cos(pi))", 40},
+        {"t<40?0:ln(exp(ln(2))-2)", 40},
+        {"t<40?0:-1/sin(pi)^2", 40},
+        {"t<40?0:sqrt(1+cos(pi))", 40},
+        {"t<40?0:-(1+cos(pi))^pi", 40},
+        {"t<40?0:-inf*sin(pi)", 40},
+        {"t==7?1/sin(pi):-t", 7},
+        {"t==7?(inf*sin(pi)>0):-t", 7},
+        {"t==7?sin(inf*sin(pi)):-t", 7},
+        {"t==7?0*ln(sin(pi)):-t", 7},
+        {"t==7?(-2)^(sqrt(2)*sqrt(3)-sqrt(6)):-t", 7},
         {"t<40?-t:(sin(pi)==0?0:-inf)", 40},
     };
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
@@ -164,13 +277,14 @@ static void test_random(void **state)
     (void)state;
     static const char *const powers[] = {"0.5", "0.999", "1", "1.001", "1.5", "3"};
     static const double power[] = {0.5, 0.999, 1, 1.001, 1.5, 3};
-    static const char *const extras[] = {"", "+sin(3*t)", "-1/(1+t)", "+cos(t)*0.5", "-abs(sin(t))", "+floor(t/7)-t/7", "+exp(-t)", "-t/(5+t)"};
+    static const char *const extras[] = {"",         "+sin(3*t)", "-1/(1+t)", "+cos(t)*0.5", "-abs(sin(t))", "+floor(t/7)-t/7",
+                                         "+exp(-t)", "-t/(5+t)"};
     srand(7);
     for (int i = 0; i < 60; i++) {
         char text[512];
         int p = rand() % 6, q = rand() % 6, a = 1 + rand() % 9, c = 3 + rand() % 5, log = rand() % 2;
-        snprintf(text, sizeof text, "-%s*ln(%d+0.%d*t)%s%s%s%s%s", powers[p], c, a, log ? "-" : "", log ? powers[q] : "", log ? "*ln(ln(3+t))" : "",
-                 extras[rand() % 8], extras[rand() % 8]);
+        snprintf(text, sizeof text, "-%s*ln(%d+0.%d*t)%s%s%s%s%s", powers[p], c, a, log ? "-" : "", log ? powers[q] : "",
+                 log ? "*ln(ln(3+t))" : "", extras[rand() % 8], extras[rand() % 8]);
         int converges = power[p] > 1 || (power[p] == 1 && log && power[q] > 1);
         check(text, 1, converges ? SERIES_CONVERGES : SERIES_DIVERGES);
     }
@@ -186,7 +300,9 @@ static void test_proofs(void **state)
         {"alibi", {"geometric", "ratio exp(-0.5)", "t >= 0"}, SERIES_CONVERGES},
         {"window(40)", {"f(t) = 0", "t >= 40", ""}, SERIES_CONVERGES},
         {"kerple_log(1.5,1)", {"t b'(t) <= -1.", "(t/X)^-1.", "t >= 4"}, SERIES_CONVERGES},
-        {"t<1?0:-123.456789*ln(t)", {"t b'(t) <= -123.45678 < -1", "(t/X)^-123.45678 ", "t >= 1"}, SERIES_CONVERGES}, /* 123.45679 is not proved */
+        {"t<1?0:-123.456789*ln(t)",
+         {"t b'(t) <= -123.45678 < -1", "(t/X)^-123.45678 ", "t >= 1"},
+         SERIES_CONVERGES}, /* 123.45679 is not proved */
         {"t<3?0:-ln(t)-123.456789*ln(ln(t))", {"between 1 and 1 times", "Bertrand", ""}, SERIES_CONVERGES},
         {"divergent_a", {"t b'(t) >= -1", "harmonic", ""}, SERIES_DIVERGES},
         {"-ln(2+t)-2*ln(ln(2+t))", {"t^-1 (ln t)^-2", "Bertrand", "t >= 16"}, SERIES_CONVERGES},
@@ -205,9 +321,9 @@ static void test_proofs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_converges), cmocka_unit_test(test_diverges), cmocka_unit_test(test_undecided), cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_late_turn),
-        cmocka_unit_test(test_random),    cmocka_unit_test(test_proofs),
+        cmocka_unit_test(test_converges), cmocka_unit_test(test_diverges),  cmocka_unit_test(test_undecided),
+        cmocka_unit_test(test_unknown),   cmocka_unit_test(test_late_turn), cmocka_unit_test(test_random),
+        cmocka_unit_test(test_proofs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

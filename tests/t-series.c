@@ -203,7 +203,8 @@ static void test_huge(void **state)
     assert_true(fabs(c.log10_lo - 999.7494) < 1e-3);
     series_count_free(&c);
     close_series(&o);
-    /* beyond 10,000 digits the logarithms hold: B = 1 / (p - 1) + 0.5772..., so log10 TRF = 2e6 - log10(1 + 0.5772e-6) 1e6 = 1999999.7493 */
+    /* beyond 10,000 digits the logarithms hold: B = 1 / (p - 1) + 0.5772..., so log10 TRF = 2e6 - log10(1 + 0.5772e-6) 1e6 =
+     * 1999999.7493 */
     o = open_series("kerple_log", "p=1.000001 a=1", 1, 8);
     assert_int_equal(series_trf(o.series, "0.01", &c, &e), 0);
     assert_null(c.lo);
@@ -226,7 +227,8 @@ static void test_huge(void **state)
     /* p - 1 = 10^-30: log10 TRF = 2 / (p - 1), but for some 10^-30 of it */
     o = open_series("kerple_log", "p=1.000000000000000000000000000001 a=1", 1, 8);
     assert_int_equal(series_trf(o.series, "0.01", &c, &e), 0);
-    assert_true(c.log10_lo > 1.999999e30 && c.log10_lo <= 2e30 && c.log10_hi >= 1.9999999999999999e30 && c.log10_hi < 2.000001e30);
+    assert_true(c.log10_lo > 1.999999e30 && c.log10_lo <= 2e30 && c.log10_hi >= 1.9999999999999999e30 &&
+                c.log10_hi < 2.000001e30);
     series_count_free(&c);
     close_series(&o);
     /* a huge window is exact, and so is what comes after a huge break */
@@ -273,10 +275,31 @@ static void test_ties(void **state)
 /* ---- properties ---- */
 
 static const char *const varied[] = {
-    "alibi", "alibi_press", "type1", "type2", "kerple_log(1.5,0.3)", "kerple_power(0.7,0.2)", "window(100)", "smoothed_sandwich", "-t^0.3",
-    "-1.2*ln(1+t)-0.01*t", "t<30?-0.1*t:-2*ln(1+t)", "-2*ln(1+t)+sin(t)", "-floor(t/7)", "max(-t,-3*ln(1+t))", "-ln(2+t)-2*ln(ln(2+t))",
-    "sandwich", "none", "t5(1,2,3,4,5,6,7,8,9,8,7,6,5,4,3,2,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0)", "divergent_a", "0.01*t", "-ln(1+t)*(1+0.2*sin(t))",
-    "(t-20)*(t-20)/-50", "t<10?-inf:-0.3*t", "-abs(t-33)/3", "-sqrt(t)*(1.5+cos(t))",
+    "alibi",
+    "alibi_press",
+    "type1",
+    "type2",
+    "kerple_log(1.5,0.3)",
+    "kerple_power(0.7,0.2)",
+    "window(100)",
+    "smoothed_sandwich",
+    "-t^0.3",
+    "-1.2*ln(1+t)-0.01*t",
+    "t<30?-0.1*t:-2*ln(1+t)",
+    "-2*ln(1+t)+sin(t)",
+    "-floor(t/7)",
+    "max(-t,-3*ln(1+t))",
+    "-ln(2+t)-2*ln(ln(2+t))",
+    "sandwich",
+    "none",
+    "t5(1,2,3,4,5,6,7,8,9,8,7,6,5,4,3,2,1,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0)",
+    "divergent_a",
+    "0.01*t",
+    "-ln(1+t)*(1+0.2*sin(t))",
+    "(t-20)*(t-20)/-50",
+    "t<10?-inf:-0.3*t",
+    "-abs(t-33)/3",
+    "-sqrt(t)*(1.5+cos(t))",
 };
 
 /* The first j in double, or 0 where double cannot tell. */
@@ -320,8 +343,8 @@ static void test_brute_force(void **state)
                     snprintf(text, sizeof text, "%llu", (unsigned long long)expected);
                     const char *found = expected ? trf(o.series, epsilons[k], lengths[l], 1) : text;
                     if (strcmp(found, text) != 0)
-                        fail_msg("%s head %d length %llu eps %s: %s (double says %s)", varied[i], head, (unsigned long long)lengths[l], epsilons[k],
-                                 found, text);
+                        fail_msg("%s head %d length %llu eps %s: %s (double says %s)", varied[i], head,
+                                 (unsigned long long)lengths[l], epsilons[k], found, text);
                     compared += expected != 0;
                 }
             close_series(&o);
@@ -430,7 +453,8 @@ static void test_mean(void **state)
     for (int h = 0; h < 8; h++)
         formula_free(o[h].formula);
     /* one head: the head itself; windows: exact ties; a head that diverges decides */
-    struct opened window = open_series("window(40)", "-", 1, 8), wide = open_series("window(80)", "-", 1, 8), none = open_series("none", "-", 2, 8);
+    struct opened window = open_series("window(40)", "-", 1, 8), wide = open_series("window(80)", "-", 1, 8),
+                  none = open_series("none", "-", 2, 8);
     mean = series_open_mean((struct series *[]){window.series}, 1, &e);
     assert_string_equal(trf(mean, "0.1", 0, 1), "37");
     series_free(mean);
@@ -453,7 +477,8 @@ static void test_mean(void **state)
 static void test_depth(void **state)
 {
     (void)state;
-    static const char *const formulas[] = {"-0.5*t", "type1(0.25)", "window(10)", "kerple_log(1.5,1)", "kerple_log(1.05,1)", "-ln(2+t)-2*ln(ln(2+t))"};
+    static const char *const formulas[] = {
+        "-0.5*t", "type1(0.25)", "window(10)", "kerple_log(1.5,1)", "kerple_log(1.05,1)", "-ln(2+t)-2*ln(ln(2+t))"};
     for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; i++) {
         struct opened o = open_series(formulas[i], "-", 1, 8);
         struct formula_error e;
@@ -463,11 +488,13 @@ static void test_depth(void **state)
         assert_true(c.log10_lo == one.log10_lo && c.log10_hi == one.log10_hi);
         series_count_free(&c);
         double before = one.log10_hi;
-        for (int layers = 2; layers <= 32; layers *= 4) { /* grows with the layers, certain: lo <= hi, and no tie with the layer before */
+        for (int layers = 2; layers <= 32;
+             layers *= 4) { /* grows with the layers, certain: lo <= hi, and no tie with the layer before */
             assert_int_equal(series_trf_depth(o.series, "0.02", layers, 0, &more, &e), 0);
             if (!(more.log10_lo <= more.log10_hi && more.log10_hi >= before && isfinite(more.log10_hi)))
                 fail_msg("%s, %d layers: 10^[%g, %g] after 10^%g", formulas[i], layers, more.log10_lo, more.log10_hi, before);
-            if (i < 5 && !(more.log10_hi - more.log10_lo <= 1)) /* a certain bracket, and a useful one (not where ln TRF is near 1/eps) */
+            if (i < 5 &&
+                !(more.log10_hi - more.log10_lo <= 1)) /* a certain bracket, and a useful one (not where ln TRF is near 1/eps) */
                 fail_msg("%s, %d layers: 10^[%g, %g]", formulas[i], layers, more.log10_lo, more.log10_hi);
             before = more.log10_lo;
             series_count_free(&more);
@@ -479,7 +506,8 @@ static void test_depth(void **state)
     struct series_count c;
     struct formula_error e;
     assert_int_equal(series_trf_depth(o.series, "0.01", 0, 0, &c, &e), -1);
-    assert_string_equal(trf(o.series, "1e-30", 0, 12), "469"); /* the exact cone is 12 * 39 + 1, eps below the last share 40^-12 */
+    assert_string_equal(trf(o.series, "1e-30", 0, 12),
+                        "469"); /* the exact cone is 12 * 39 + 1, eps below the last share 40^-12 */
     close_series(&o);
     o = open_series("none", "-", 1, 8);
     assert_string_equal(trf(o.series, "0.01", 0, 12), "none");
@@ -501,7 +529,8 @@ static void test_closed_form(void **state)
     assert_int_equal(series_closed_form(o.series, 0.01, &value, text), 1);
     assert_true(fabs(value * exp2(-64.0 / 12) / tan(0.99 * M_PI / 2) - 1) < 1e-9);
     close_series(&o);
-    static const char *const none[] = {"type2", "kerple_log(2,1)", "window(40)", "none", "-ln(2+t^2)", "-2*ln(1+t^2)", "-ln(1+t^4)"};
+    static const char *const none[] = {"type2",      "kerple_log(2,1)", "window(40)", "none",
+                                       "-ln(2+t^2)", "-2*ln(1+t^2)",    "-ln(1+t^4)"};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
         o = open_series(none[i], "-", 1, 8);
         if (series_closed_form(o.series, 0.01, &value, text))
@@ -548,8 +577,8 @@ static void test_compare(void **state)
         int order;
         assert_int_equal(series_compare(f.series, g.series, &order, why, &e), 0);
         if (order != cases[i].order)
-            fail_msg("%s head %d, %s head %d: %d (expected %d): %s", cases[i].f, cases[i].head_f, cases[i].g, cases[i].head_g, order, cases[i].order,
-                     why);
+            fail_msg("%s head %d, %s head %d: %d (expected %d): %s", cases[i].f, cases[i].head_f, cases[i].g, cases[i].head_g,
+                     order, cases[i].order, why);
         static const char *const epsilons[] = {"0.3", "0.01"};
         for (int k = 0; k < 2 && order; k++) { /* what it promises, at a finite length */
             long a = atol(trf(f.series, epsilons[k], 300, 1)), b = atol(trf(g.series, epsilons[k], 300, 1));
@@ -566,7 +595,8 @@ static void test_compare(void **state)
 static void test_refused(void **state)
 {
     (void)state;
-    static const char *const epsilons[] = {"0", "1", "-0.1", "1.5", "", "x", "0.1x", "1e", "nan", "0x1p-3", "1e-400", " 0.1", "0.0"};
+    static const char *const epsilons[] = {"0",  "1",   "-0.1",   "1.5",    "",     "x",  "0.1x",
+                                           "1e", "nan", "0x1p-3", "1e-400", " 0.1", "0.0"};
     struct opened o = open_series("alibi", "-", 1, 8);
     struct series_count c;
     struct formula_error e;
@@ -578,20 +608,38 @@ static void test_refused(void **state)
     static const struct {
         const char *formula, *message;
     } bad[] = {
-        {"ln(t-5)", "not a number"}, {"1/t", "+inf"},          {"-ln(t)", "distance 0 is +inf"},       {"inf", "+inf"},
-        {"-inf", "no mass"},         {"t<0?0:-inf", "no mass"}, {"t<10^30?-t:ln(-1)", "not a number"}, {"p*t", "'p' has no value"},
-        {"t==77?inf:-t", "distance 77 is +inf"},               {"0/0", "not a number"},               {"-inf*(t>40)", "distance 0 is not a number"},
+        {"ln(t-5)", "not a number"},
+        {"1/t", "+inf"},
+        {"-ln(t)", "distance 0 is +inf"},
+        {"inf", "+inf"},
+        {"-inf", "no mass"},
+        {"t<0?0:-inf", "no mass"},
+        {"t<10^30?-t:ln(-1)", "not a number"},
+        {"p*t", "'p' has no value"},
+        {"t==77?inf:-t", "distance 77 is +inf"},
+        {"0/0", "not a number"},
+        {"-inf*(t>40)", "distance 0 is not a number"},
         {"sum(i,0,9999999,t)", "too many steps"},
-        {"t<40?sqrt(1-pi):-inf", "distance 0 is not a number"},                       {"t<40?0:sqrt(1-pi)", "distance 40 is not a number"},
-        {"(-pi)^0.5", "distance 0 is not a number"},                                  {"(1-pi)^pi*t", "distance 0 is not a number"},
-        {"t<5?sqrt(0.5+sin(t)):-2*ln(t)", "distance 4 is not a number"},              {"1/(0-t)-2*ln(1+t)", "distance 0 is +inf"},
-        {"1/(-t)-t", "distance 0 is +inf"},                                           {"(-3*t)^-1-t", "distance 0 is +inf"},
-        {"t==3?(-2*(t-3))^-3:-t", "distance 3 is +inf"},                              {"t==3?(-inf)^0.5:-t", "distance 3 is not a number"},
-        {"t==3?sqrt(-inf):-t", "distance 3 is not a number"},                         {"t==3?(-1)^inf:-t", "distance 3 is not a number"},
-        {"2*ln(t)-ln(t)-t", "distance 0 is not a number"},                            {"ln(-t)^0-t", "distance 1 is not a number"},
-        {"((0-t)/0)^0-t", "distance 0 is not a number"},                              {"abs(sin(t)>0?t:-inf)", "distance 0 is +inf"},
-        {"max(abs(t>=3?(sin(t)>-2?t:-inf):-inf),t)-t", "distance 0 is +inf"},         {"1^ln(-1-t)-t", "distance 0 is not a number"},
-        {"t==9?inf*(t-9):-t", "distance 9 is not a number"},                          {"t<40?0:ln(-t)", "distance 40 is not a number"},
+        {"t<40?sqrt(1-pi):-inf", "distance 0 is not a number"},
+        {"t<40?0:sqrt(1-pi)", "distance 40 is not a number"},
+        {"(-pi)^0.5", "distance 0 is not a number"},
+        {"(1-pi)^pi*t", "distance 0 is not a number"},
+        {"t<5?sqrt(0.5+sin(t)):-2*ln(t)", "distance 4 is not a number"},
+        {"1/(0-t)-2*ln(1+t)", "distance 0 is +inf"},
+        {"1/(-t)-t", "distance 0 is +inf"},
+        {"(-3*t)^-1-t", "distance 0 is +inf"},
+        {"t==3?(-2*(t-3))^-3:-t", "distance 3 is +inf"},
+        {"t==3?(-inf)^0.5:-t", "distance 3 is not a number"},
+        {"t==3?sqrt(-inf):-t", "distance 3 is not a number"},
+        {"t==3?(-1)^inf:-t", "distance 3 is not a number"},
+        {"2*ln(t)-ln(t)-t", "distance 0 is not a number"},
+        {"ln(-t)^0-t", "distance 1 is not a number"},
+        {"((0-t)/0)^0-t", "distance 0 is not a number"},
+        {"abs(sin(t)>0?t:-inf)", "distance 0 is +inf"},
+        {"max(abs(t>=3?(sin(t)>-2?t:-inf):-inf),t)-t", "distance 0 is +inf"},
+        {"1^ln(-1-t)-t", "distance 0 is not a number"},
+        {"t==9?inf*(t-9):-t", "distance 9 is not a number"},
+        {"t<40?0:ln(-t)", "distance 40 is not a number"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct formula *f = formula_of(bad[i].formula, "-");
@@ -605,9 +653,10 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),       cmocka_unit_test(test_goldens), cmocka_unit_test(test_huge),         cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_brute_force), cmocka_unit_test(test_monotone), cmocka_unit_test(test_sums),        cmocka_unit_test(test_mean),
-        cmocka_unit_test(test_depth),       cmocka_unit_test(test_closed_form), cmocka_unit_test(test_compare), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_known),       cmocka_unit_test(test_goldens),     cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_ties),        cmocka_unit_test(test_brute_force), cmocka_unit_test(test_monotone),
+        cmocka_unit_test(test_sums),        cmocka_unit_test(test_mean),        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_closed_form), cmocka_unit_test(test_compare),     cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

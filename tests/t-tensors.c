@@ -81,7 +81,8 @@ static void test_shape(void **state)
     }
     const size_t shape[] = {2, 3, 4}, empty[] = {1ULL << 40, 0, 1ULL << 40};
     assert_int_equal(store_shape(&t, stored_type_find("F16"), 3, shape, "f", &e), 0);
-    assert_true(t.count == 24 && t.bytes == 48 && t.stride[0] == 12 && t.stride[1] == 4 && t.stride[2] == 1 && t.type == ELEMENT_F16 && !t.integer && !t.used);
+    assert_true(t.count == 24 && t.bytes == 48 && t.stride[0] == 12 && t.stride[1] == 4 && t.stride[2] == 1 &&
+                t.type == ELEMENT_F16 && !t.integer && !t.used);
     assert_int_equal(store_shape(&t, stored_type_find("BOOL"), 1, shape, "f", &e), 0);
     assert_true(t.integer && t.used);
     /* an overflow before the zero is one, as in the reference reader of safetensors; here 2^40 * 0 comes first */
@@ -185,7 +186,7 @@ static void test_twice(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_copy), cmocka_unit_test(test_shape), cmocka_unit_test(test_store), cmocka_unit_test(test_claims),
-                                       cmocka_unit_test(test_twice)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_copy), cmocka_unit_test(test_shape), cmocka_unit_test(test_store),
+                                       cmocka_unit_test(test_claims), cmocka_unit_test(test_twice)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

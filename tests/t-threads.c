@@ -1,4 +1,5 @@
-/* Threads as an environment grants them: few, none at all, in tiny stacks. Either the program gives the bytes of a plain run, or it says in a line what it lacks. */
+/* Threads as an environment grants them: few, none at all, in tiny stacks. Either the program gives the bytes of a plain run, or
+ * it says in a line what it lacks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,8 @@
 #define ERF "erf window rotary --text text --length 80 --segments 5 --bootstrap 20 --quiet --force"
 #define PPL "ppl window --text text --context 32,72 --protocol nonoverlapping --quiet --force"
 
-static const char *const erf_files[] = {"erf.h5", "curve.csv", "summary.csv", "erf.gp", NULL}, *const ppl_files[] = {"ppl.csv", NULL};
+static const char *const erf_files[] = {"erf.h5", "curve.csv", "summary.csv", "erf.gp", NULL}, *const ppl_files[] = {"ppl.csv",
+                                                                                                                     NULL};
 
 /* Sets or unsets the variables of "NAME=VALUE NAME=VALUE". */
 static void change(const char *settings, int set)
@@ -51,13 +53,16 @@ static struct outcome run(const char *settings, const char *line)
 
 static int setup(void **state)
 {
-    static const char *const unset[] = {"OMP_NUM_THREADS", "OMP_THREAD_LIMIT", "OMP_DYNAMIC", "OMP_MAX_ACTIVE_LEVELS", "OMP_STACKSIZE", "OMP_WAIT_POLICY"};
-    struct tiny window = {.hidden = 64, .heads = 4, .settings = "\"window\": 24,", .seed = 1}, rotary = {.hidden = 64, .heads = 4, .layers = 1, .seed = 2};
+    static const char *const unset[] = {"OMP_NUM_THREADS",       "OMP_THREAD_LIMIT", "OMP_DYNAMIC",
+                                        "OMP_MAX_ACTIVE_LEVELS", "OMP_STACKSIZE",    "OMP_WAIT_POLICY"};
+    struct tiny window = {.hidden = 64, .heads = 4, .settings = "\"window\": 24,", .seed = 1},
+                rotary = {.hidden = 64, .heads = 4, .layers = 1, .seed = 2};
 
     (void)state;
     for (size_t i = 0; i < sizeof unset / sizeof *unset; i++)
         unsetenv(unset[i]);
-    if (program_open() != 0 || tiny_checkpoint(at("window"), &window) != 0 || tiny_checkpoint(at("rotary"), &rotary) != 0 || tiny_text(at("text"), 1000, 3) != 0)
+    if (program_open() != 0 || tiny_checkpoint(at("window"), &window) != 0 || tiny_checkpoint(at("rotary"), &rotary) != 0 ||
+        tiny_text(at("text"), 1000, 3) != 0)
         return -1;
     return 0;
 }
@@ -147,7 +152,8 @@ static void one_processor_changes_no_byte(void **state)
 
 static void perplexity_stays(void **state)
 {
-    static const char *const settings[] = {"OMP_THREAD_LIMIT=1", "OMP_DYNAMIC=true", "OMP_MAX_ACTIVE_LEVELS=0", "OMP_NUM_THREADS=7"};
+    static const char *const settings[] = {"OMP_THREAD_LIMIT=1", "OMP_DYNAMIC=true", "OMP_MAX_ACTIVE_LEVELS=0",
+                                           "OMP_NUM_THREADS=7"};
     struct outcome o = run("", PPL " -o plain");
 
     (void)state;
@@ -159,8 +165,8 @@ static void perplexity_stays(void **state)
     }
 }
 
-/* Runs `reach LINE` with these settings, which must end with 1, say `said` in its last line and, what OpenMP's own library says of its environment aside, nothing
- * more. */
+/* Runs `reach LINE` with these settings, which must end with 1, say `said` in its last line and, what OpenMP's own library says
+ * of its environment aside, nothing more. */
 static void refuse(const char *settings, const char *line, const char *said)
 {
     struct outcome o;
@@ -206,7 +212,9 @@ static void stacks_are_checked(void **state)
 /* The least stack that is accepted is enough, for every kind of work. */
 static void least_stack_is_enough(void **state)
 {
-    static const char *const lines[] = {ERF " -o other", ERF " -o other --dtype f64", ERF " -o other --attention --attribution ig", PPL " -o other", "info window", "info window --dtype f64"};
+    static const char *const lines[] = {
+        ERF " -o other", ERF " -o other --dtype f64", ERF " -o other --attention --attribution ig", PPL " -o other",
+        "info window",   "info window --dtype f64"};
 
     char settings[64];
 
@@ -246,8 +254,12 @@ static void instructions_are_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(environments_change_no_byte), cmocka_unit_test(one_processor_changes_no_byte), cmocka_unit_test(perplexity_stays),
-        cmocka_unit_test(stacks_are_checked),          cmocka_unit_test(least_stack_is_enough),         cmocka_unit_test(wrong_products_end_the_run),
+        cmocka_unit_test(environments_change_no_byte),
+        cmocka_unit_test(one_processor_changes_no_byte),
+        cmocka_unit_test(perplexity_stays),
+        cmocka_unit_test(stacks_are_checked),
+        cmocka_unit_test(least_stack_is_enough),
+        cmocka_unit_test(wrong_products_end_the_run),
         cmocka_unit_test(instructions_are_named),
     };
     return cmocka_run_group_tests_name("threads", tests, setup, program_close);

@@ -1,4 +1,5 @@
-/* Token files other than .npy: indexed data sets, llm.c's, HDF5; how they are told apart; writing. Goldens: tests/goldens/tokens. */
+/* Token files other than .npy: indexed data sets, llm.c's, HDF5; how they are told apart; writing. Goldens: tests/goldens/tokens.
+ */
 #include "io/tokens.h"
 #include "io/tokens/formats.h"
 #include "tests/scratch.h"
@@ -28,10 +29,13 @@ static void test_goldens(void **state)
         size_t columns;
         int first;
     } cases[] = {
-        {GOLDENS "mmididx-1.idx", 0, 100}, {GOLDENS "mmididx-3.idx", 0, 1000}, {GOLDENS "mmididx-4.idx", 0, 1000}, {GOLDENS "mmididx-5.idx", 0, 1000},
-        {GOLDENS "mmididx-8.idx", 0, 1000}, {GOLDENS "tntidx-8.idx", 0, 1000}, {GOLDENS "llmc-1.bin", 0, 1000},    {GOLDENS "llmc-7.bin", 0, 1000},
-        {GOLDENS "named.h5", 0, 1000},      {GOLDENS "only.h5", 0, 1000},      {GOLDENS "only.h5:/ids", 0, 1000},
-        {GOLDENS "table.h5:/split/valid", 5, 1000}, {GOLDENS "two.h5:/b", 0, 1000}, {GOLDENS "refused.h5:/group//inner/", 0, 1000},
+        {GOLDENS "mmididx-1.idx", 0, 100},  {GOLDENS "mmididx-3.idx", 0, 1000},
+        {GOLDENS "mmididx-4.idx", 0, 1000}, {GOLDENS "mmididx-5.idx", 0, 1000},
+        {GOLDENS "mmididx-8.idx", 0, 1000}, {GOLDENS "tntidx-8.idx", 0, 1000},
+        {GOLDENS "llmc-1.bin", 0, 1000},    {GOLDENS "llmc-7.bin", 0, 1000},
+        {GOLDENS "named.h5", 0, 1000},      {GOLDENS "only.h5", 0, 1000},
+        {GOLDENS "only.h5:/ids", 0, 1000},  {GOLDENS "table.h5:/split/valid", 5, 1000},
+        {GOLDENS "two.h5:/b", 0, 1000},     {GOLDENS "refused.h5:/group//inner/", 0, 1000},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
@@ -128,7 +132,8 @@ static size_t write_numbers(unsigned char *out, const char *text)
     return size;
 }
 
-static int read_index(struct ids *a, const unsigned char *index, size_t index_size, const unsigned char *data, size_t data_size, struct error *e)
+static int read_index(struct ids *a, const unsigned char *index, size_t index_size, const unsigned char *data, size_t data_size,
+                      struct error *e)
 {
     struct stored_tokens s = {0};
     struct input *i = input_memory(index, index_size, "index", e), *d = input_memory(data, data_size, "data", e);
@@ -145,8 +150,8 @@ static void test_indexes(void **state)
         const char *magic;
         size_t magic_size;
         const char *numbers; /* behind the magic */
-        size_t data_bytes;   /* 7, 0, 7, 0 ... */
-        const char *words;   /* NULL: accepted */
+        size_t data_bytes; /* 7, 0, 7, 0 ... */
+        const char *words; /* NULL: accepted */
     } cases[] = {
         {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:2 4:1 4:2 8:0 8:2 8:0 8:2", 6, NULL},
         {"MMIDIDX\0\0", 9, "8:1 1:8 8:2 8:0 4:1 4:2 8:0 8:2", 6, NULL},
@@ -175,9 +180,11 @@ static void test_indexes(void **state)
         {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:3 8:2", 6, "index: has 3 sizes for 2 sequences"},
         {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:2 8:2 8:0 8:2", 6, "index: the first dimension of sequence 1 is 2 (expected 1"},
         {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:2 8:2 8:0 8:1 8:2 8:1", 6, "index: the place of sequence 0 is 1 (expected 0"},
-        {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:2 8:2 8:0 8:1 8:2 8:0 8:3 8:1", 6, "index: the place of sequence 2 is 1 (expected 3"},
+        {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:2 8:2 8:0 8:1 8:2 8:0 8:3 8:1", 6,
+         "index: the place of sequence 2 is 1 (expected 3"},
         {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:2 8:2 8:0 8:1 8:2 8:0 8:1 8:-1", 6, "index: sequence 1 states -2 tokens"},
-        {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:2 8:2 8:0 8:1 8:2 8:0 8:1 8:3 8:1 8:1", 6, "index: the size of sequence 1 is 1 (expected 2"},
+        {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:2 8:2 8:2 8:0 8:1 8:2 8:0 8:1 8:3 8:1 8:1", 6,
+         "index: the size of sequence 1 is 1 (expected 2"},
         {"TNTIDX\0\0", 8, "8:1 8:8 8:2 8:-1 8:-1 8:2", 6, "index: ends within its header"},
     };
     unsigned char index[512], data[16];
@@ -283,8 +290,8 @@ static void test_writing(void **state)
         int32_t largest;
         size_t count, width;
     } cases[] = {
-        {"a.npy", 65535, 3, 2}, {"a.npy", 65536, 3, 4}, {"b.h5", 65535, 3, 2}, {"b.hdf5", INT32_MAX, 200000, 4}, {"c.npy", INT32_MAX, 200000, 4},
-        {"c.npy", 7, 1, 2},
+        {"a.npy", 65535, 3, 2},           {"a.npy", 65536, 3, 4},          {"b.h5", 65535, 3, 2},
+        {"b.hdf5", INT32_MAX, 200000, 4}, {"c.npy", INT32_MAX, 200000, 4}, {"c.npy", 7, 1, 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
@@ -377,8 +384,9 @@ static void test_peek(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens), cmocka_unit_test(test_refused),     cmocka_unit_test(test_indexes), cmocka_unit_test(test_llmc),
-        cmocka_unit_test(test_writing), cmocka_unit_test(test_full_disk), cmocka_unit_test(test_damaged_hdf), cmocka_unit_test(test_peek),
+        cmocka_unit_test(test_goldens),     cmocka_unit_test(test_refused), cmocka_unit_test(test_indexes),
+        cmocka_unit_test(test_llmc),        cmocka_unit_test(test_writing), cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_damaged_hdf), cmocka_unit_test(test_peek),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -118,7 +118,8 @@ static void tokens_refused(void **state)
     expect("tokenize llama text out.txt", 2, "out.txt: has a name for no format (expected .npy, .h5 or .hdf5 at its end)");
     expect("tokenize llama text out", 2, "out: has a name for no format");
     expect("tokenize llama text out.npy --bos", 2, "--bos: unknown option");
-    expect("tokenize none text out.npy", 1, "none: has a vocabulary of 512 and no tokenizer to read text with (expected tokenizer.json");
+    expect("tokenize none text out.npy", 1,
+           "none: has a vocabulary of 512 and no tokenizer to read text with (expected tokenizer.json");
     expect("tokenize absent text out.npy", 1, "absent");
     expect("tokenize llama absent out.npy", 1, "absent: cannot be opened");
     expect("tokenize llama text absent/out.npy", 1, "absent");
@@ -232,7 +233,10 @@ static void several_tokenizers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokens_of_a_text), cmocka_unit_test(tokens_refused), cmocka_unit_test(erf_of_a_text), cmocka_unit_test(several_tokenizers),
+        cmocka_unit_test(tokens_of_a_text),
+        cmocka_unit_test(tokens_refused),
+        cmocka_unit_test(erf_of_a_text),
+        cmocka_unit_test(several_tokenizers),
     };
 
     return cmocka_run_group_tests(tests, setup, program_close);

@@ -72,7 +72,8 @@ static void test_repair(void **state)
         {"\x80\x80\x61", 3, "\xef\xbf\xbd\xef\xbf\xbd\x61"},
         {"\xc3", 1, "\xef\xbf\xbd"},
         {"\xc3\x28\xc3\xa9", 4, "\xef\xbf\xbd\x28\xc3\xa9"},
-        {"\xf1\x80\x80\xe1\x80\xc2\x62\x80\x63\x80\xbf\x64", 12, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\x62\xef\xbf\xbd\x63\xef\xbf\xbd\xef\xbf\xbd\x64"},
+        {"\xf1\x80\x80\xe1\x80\xc2\x62\x80\x63\x80\xbf\x64", 12,
+         "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\x62\xef\xbf\xbd\x63\xef\xbf\xbd\xef\xbf\xbd\x64"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (size_t shift = 0; shift < 9; shift++) { /* ASCII before it moves it within the eight bytes looked at at a time */
@@ -120,16 +121,16 @@ static void test_patterns(void **state)
         {"a", "bab", "1-2"},
         {"a*", "baac", "0-0 1-3 4-4"},
         {"", "", NULL},
-        {"\\s", "a\xc2\xa0\xe1\xa0\x8e\xc2\x85", "1-3 6-8"},      /* U+180E is no white space */
+        {"\\s", "a\xc2\xa0\xe1\xa0\x8e\xc2\x85", "1-3 6-8"}, /* U+180E is no white space */
         {"[^\\s]+", "a\xe1\xa0\x8e\xc2\xa0", "0-4"},
         {"\\S+", "a\xe1\xa0\x8e\xc2\xa0", "0-4"},
-        {"\\w+", "e\xcc\x81_\xc2\xb2\xe2\x81\xb4", "0-6"},        /* marks and U+00B2 are words, U+2074 is not */
+        {"\\w+", "e\xcc\x81_\xc2\xb2\xe2\x81\xb4", "0-6"}, /* marks and U+00B2 are words, U+2074 is not */
         {"\\W", "\xe2\x81\xb4", "0-3"},
         {"[\\w-]+", "a-b", "0-3"},
         {"\\d+", "\xd9\xa3\xc2\xb2", "0-2"},
         {"\\p{Lu}\\P{L}", "A1", "0-2"},
         {"\\p{^L}", "1a", "0-1"},
-        {"\\p{Han}+", "\xe4\xb8\xad\xe3\x80\x82", "0-3"},         /* the script itself: no punctuation that scripts share */
+        {"\\p{Han}+", "\xe4\xb8\xad\xe3\x80\x82", "0-3"}, /* the script itself: no punctuation that scripts share */
         {"[a[bc]d]+", "xabcdx", "1-5"},
         {"[^(\\s|[.,!])]+", "ab(c d,e!", "0-2 3-4 5-6 7-8"},
         {"[]a]+", "a]", "0-2"},
@@ -143,7 +144,7 @@ static void test_patterns(void **state)
         {"a{x", "a{x", "0-3"},
         {"{}", "{}", "0-2"},
         {"a++b|a", "aa", "0-1 1-2"},
-        {"^b$", "a\nb\nc", "2-3"},                                /* lines, always */
+        {"^b$", "a\nb\nc", "2-3"}, /* lines, always */
         {"a.", "a\na\r", "2-4"},
         {"\\Aa|a\\z", "aaa", "0-1 2-3"},
         {"(?i)K", "k\xe2\x84\xaa", "0-1 1-4"},
@@ -225,7 +226,8 @@ static void test_byte_alphabet(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_map), cmocka_unit_test(test_repair), cmocka_unit_test(test_patterns), cmocka_unit_test(test_endless), cmocka_unit_test(test_byte_alphabet),
+        cmocka_unit_test(test_map),     cmocka_unit_test(test_repair),        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_endless), cmocka_unit_test(test_byte_alphabet),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -1,5 +1,5 @@
-/* Tokenizers against the ids that the `tokenizers` library finds, beginning-of-text tokens, and files that must be refused. Goldens and the script
- * that makes them: tests/goldens/tokenizer. */
+/* Tokenizers against the ids that the `tokenizers` library finds, beginning-of-text tokens, and files that must be refused.
+ * Goldens and the script that makes them: tests/goldens/tokenizer. */
 #include "io/tokenizer/tokenizer.h"
 #include "io/tokens.h"
 #include "tests/scratch.h"
@@ -59,9 +59,10 @@ static void compare(const char *name, struct tokenizer *t, const unsigned char *
 static void test_goldens(void **state)
 {
     (void)state;
-    static const char *const names[] = {"gpt2",         "gpt2-added",       "gpt-neox",  "llama3",     "qwen2", "cased", "possessive",
-                                        "bloom",        "falcon",           "starcoder", "chain",      "llama2",
-                                        "llama2-added", "llama2-metaspace", "metaspace", "some-bytes", "gemma", "words", "behaviors"};
+    static const char *const names[] = {"gpt2",       "gpt2-added", "gpt-neox",     "llama3",           "qwen2",
+                                        "cased",      "possessive", "bloom",        "falcon",           "starcoder",
+                                        "chain",      "llama2",     "llama2-added", "llama2-metaspace", "metaspace",
+                                        "some-bytes", "gemma",      "words",        "behaviors"};
     size_t size, json_size;
     unsigned char *text = scratch_read(GOLDENS "text.bin", &size);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -122,7 +123,8 @@ static void test_folders(void **state)
 
 #define MODEL(members) "\"model\":{\"type\":\"BPE\"," members "}"
 #define ABC "\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\" \":3,\"<s>\":4,\"c\":5,\"abc\":6},\"merges\":[\"a b\",[\"ab\",\"c\"]]"
-#define TEMPLATE(single, special) "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[" single "],\"special_tokens\":{" special "}}"
+#define TEMPLATE(single, special) \
+    "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[" single "],\"special_tokens\":{" special "}}"
 #define SPECIAL(name) "{\"SpecialToken\":{\"id\":\"" name "\",\"type_id\":0}}"
 #define SEQUENCE "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}"
 #define S_IDS(ids) "\"<s>\":{\"id\":\"<s>\",\"ids\":[" ids "],\"tokens\":[\"<s>\"]}"
@@ -141,22 +143,37 @@ static void test_words(void **state)
         {"{" MODEL(ABC ",\"unk_token\":\"<s>\"") "}", "xaxyb", 5, {4, 0, 4, 4, 1}},
         {"{" MODEL(ABC ",\"unk_token\":\"<s>\",\"fuse_unk\":true") "}", "xaxyb", 4, {4, 0, 4, 1}},
         /* the lowest rank first, wherever it is; of equals the leftmost */
-        {"{" MODEL("\"vocab\":{\"a\":0,\"b\":1,\"c\":2,\"ab\":3,\"bc\":4},\"merges\":[\"b c\",\"a b\"]") "}", "abcab", 3, {0, 4, 3}},
+        {"{" MODEL("\"vocab\":{\"a\":0,\"b\":1,\"c\":2,\"ab\":3,\"bc\":4},\"merges\":[\"b c\",\"a b\"]") "}",
+         "abcab",
+         3,
+         {0, 4, 3}},
         {"{" MODEL("\"vocab\":{\"a\":0,\"aa\":1,\"aaaa\":2},\"merges\":[\"a a\",\"aa aa\"]") "}", "aaaaaaa", 3, {2, 1, 0}},
         /* ids need not be dense */
         {"{" MODEL("\"vocab\":{\"a\":2147483646},\"merges\":[]") "}", "aa", 2, {2147483646, 2147483646}},
         /* U+09FE came with Unicode 11: of no combining class for Unicode 9, so that U+09CD stays behind it */
-        {"{" MODEL("\"vocab\":{\"\u09fe\":0,\"\u09cd\":1},\"merges\":[]") ",\"normalizer\":{\"type\":\"NFC\"}}", "\u09fe\u09cd", 2, {0, 1}},
-        {"{" MODEL("\"vocab\":{\"\u0323\":0,\"\u0301\":1},\"merges\":[]") ",\"normalizer\":{\"type\":\"NFC\"}}", "\u0301\u0323", 2, {0, 1}},
+        {"{" MODEL("\"vocab\":{\"\u09fe\":0,\"\u09cd\":1},\"merges\":[]") ",\"normalizer\":{\"type\":\"NFC\"}}",
+         "\u09fe\u09cd",
+         2,
+         {0, 1}},
+        {"{" MODEL("\"vocab\":{\"\u0323\":0,\"\u0301\":1},\"merges\":[]") ",\"normalizer\":{\"type\":\"NFC\"}}",
+         "\u0301\u0323",
+         2,
+         {0, 1}},
         {"{" MODEL(ABC ",\"ignore_merges\":true,\"dropout\":0.0") "}", "ab", 1, {2}},
         /* added tokens: longest first, white space, whole words */
-        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":7,\"content\":\"x\",\"normalized\":false},"
-         "{\"id\":8,\"content\":\"xx\",\"normalized\":false}]}", "xxxaxx",
-         4, {8, 7, 0, 8}},
-        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":4,\"content\":\"<s>\",\"special\":true,\"lstrip\":true,\"rstrip\":true}]}", "a  <s>\n b<s><s>", 5,
+        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":7,\"content\":\"x\",\"normalized\":false},{\"id\":8,\"content\":\"xx\","
+                        "\"normalized\":false}]}",
+         "xxxaxx",
+         4,
+         {8, 7, 0, 8}},
+        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":4,\"content\":\"<s>\",\"special\":true,\"lstrip\":true,\"rstrip\":true}]}",
+         "a  <s>\n b<s><s>",
+         5,
          {0, 4, 1, 4, 4}},
-        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":0,\"content\":\"a\",\"single_word\":true},"
-         "{\"id\":7,\"content\":\"-\",\"normalized\":true}]}", "a-ab ba a", 8,
+        {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":0,\"content\":\"a\",\"single_word\":true},{\"id\":7,\"content\":\"-\","
+                        "\"normalized\":true}]}",
+         "a-ab ba a",
+         8,
          {0, 7, 2, 3, 1, 0, 3, 0}},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -187,9 +204,9 @@ static void test_ignore_merges(void **state)
 {
     (void)state;
     enum { LONG = 70 };
-    static const char json[] = "{" MODEL("\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"c\":3,\"x\":4,\"xa\":5,\"xab\":6},"
-                                         "\"merges\":[\"x a\",\"xa b\"],\"ignore_merges\":true")
-        ",\"pre_tokenizer\":{\"type\":\"WhitespaceSplit\"}}";
+    static const char json[] = "{" MODEL(
+        "\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"c\":3,\"x\":4,\"xa\":5,\"xab\":6},\"merges\":[\"x a\",\"xa "
+        "b\"],\"ignore_merges\":true") ",\"pre_tokenizer\":{\"type\":\"WhitespaceSplit\"}}";
     struct error e = {""};
     struct ids ids = {0};
     char text[LONG + 8];
@@ -230,8 +247,9 @@ static void test_bos(void **state)
         {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>") "," SEQUENCE, S_IDS("4")) "}", "{\"add_bos_token\":false}", 4, 0},
         {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>") "," SEQUENCE, S_IDS("4")) "}", "{\"bos_token\":\"a\"}", 0, 1},
         {"{" MODEL(ABC) "," TEMPLATE(SEQUENCE "," SPECIAL("<s>"), S_IDS("4")) "}", NULL, -1, 0},
-        {"{" MODEL(ABC) ",\"post_processor\":{\"type\":\"Sequence\",\"processors\":[{\"type\":\"ByteLevel\"},{\"type\":\"TemplateProcessing\",\"single\":["
-         SPECIAL("<s>") "," SEQUENCE "],\"special_tokens\":{" S_IDS("4") "}}]}}",
+        {"{" MODEL(ABC) ",\"post_processor\":{\"type\":\"Sequence\",\"processors\":[{\"type\":\"ByteLevel\"},{\"type\":"
+                        "\"TemplateProcessing\",\"single\":[" SPECIAL("<s>") "," SEQUENCE
+                                                                             "],\"special_tokens\":{" S_IDS("4") "}}]}}",
          NULL, 4, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -285,37 +303,46 @@ static void test_refused(void **state)
         {"{" MODEL("\"vocab\":{\"a\":1,\"b\":1},\"merges\":[]") "}", NULL, "token 'b' has the id 1, which another has too"},
         {"{" MODEL("\"vocab\":{\"a\":1,\"a\":2},\"merges\":[]") "}", NULL, "duplicate object key"},
         {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a\"]") "}", NULL, "merge 1 is not two tokens with a blank between them"},
-        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a a a\"]") "}", NULL, "merge 1 is not two tokens with a blank between them"},
+        {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a a a\"]") "}", NULL,
+         "merge 1 is not two tokens with a blank between them"},
         {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a x\"]") "}", NULL, "merge 1 needs 'x', which is no token"},
         {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[\"a a\"]") "}", NULL, "merge 1 needs 'aa', which is no token"},
         {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[[\"a\"]]") "}", NULL, "merge 1 is neither a text nor two"},
         {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[[\"a\",1]]") "}", NULL, "merge 1 is neither a text nor two"},
         {"{" MODEL("\"vocab\":{\"a\":1},\"merges\":[7]") "}", NULL, "merge 1 is neither a text nor two"},
         {"{" MODEL(ABC ",\"dropout\":0.1") "}", NULL, "the model's dropout is not supported"},
-        {"{" MODEL(ABC ",\"continuing_subword_prefix\":\"##\"") "}", NULL, "the model's continuing_subword_prefix is not supported"},
+        {"{" MODEL(ABC ",\"continuing_subword_prefix\":\"##\"") "}", NULL,
+         "the model's continuing_subword_prefix is not supported"},
         {"{" MODEL(ABC ",\"end_of_word_suffix\":\"</w>\"") "}", NULL, "the model's end_of_word_suffix is not supported"},
         {"{" MODEL(ABC ",\"byte_fallback\":1") "}", NULL, "byte_fallback is neither true nor false"},
         {"{" MODEL(ABC ",\"unk_token\":1") "}", NULL, "unk_token is no text"},
-        {NORMALIZER("{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"\"}"), NULL, "the normalizer Precompiled is not supported"},
+        {NORMALIZER("{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"\"}"), NULL,
+         "the normalizer Precompiled is not supported"},
         {NORMALIZER("{\"type\":\"BertNormalizer\"}"), NULL, "the normalizer BertNormalizer is not supported"},
         {NORMALIZER("{}"), NULL, "a normalizer has no type"},
         {NORMALIZER("{\"type\":\"Prepend\"}"), NULL, "prepend is missing or no text"},
-        {NORMALIZER("{\"type\":\"Replace\",\"pattern\":\"a\",\"content\":\"b\"}"), NULL, "a pattern is neither a String nor a Regex"},
-        {NORMALIZER("{\"type\":\"Replace\",\"pattern\":{\"String\":\"\"},\"content\":\"b\"}"), NULL, "a text to look for has 0 bytes"},
+        {NORMALIZER("{\"type\":\"Replace\",\"pattern\":\"a\",\"content\":\"b\"}"), NULL,
+         "a pattern is neither a String nor a Regex"},
+        {NORMALIZER("{\"type\":\"Replace\",\"pattern\":{\"String\":\"\"},\"content\":\"b\"}"), NULL,
+         "a text to look for has 0 bytes"},
         {NORMALIZER("{\"type\":\"Sequence\",\"normalizers\":7}"), NULL, "a sequence of normalizers is no list"},
-        {NORMALIZER(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(
-             "{\"type\":\"NFC\"}")))))))))), NULL, "normalizers are nested more than 8 deep"},
+        {NORMALIZER(SEQUENCE_OF(SEQUENCE_OF(
+             SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF(SEQUENCE_OF("{\"type\":\"NFC\"}")))))))))),
+         NULL, "normalizers are nested more than 8 deep"},
         {SPLITTER("{\"type\":\"BertPreTokenizer\"}"), NULL, "the pre-tokenizer BertPreTokenizer is not supported"},
-        {SPLITTER("{\"type\":\"Split\",\"pattern\":{\"String\":\"a\"},\"behavior\":\"Else\"}"), NULL, "the behavior Else is not supported"},
+        {SPLITTER("{\"type\":\"Split\",\"pattern\":{\"String\":\"a\"},\"behavior\":\"Else\"}"), NULL,
+         "the behavior Else is not supported"},
         {SPLITTER("{\"type\":\"Metaspace\"}"), NULL, "replacement is missing or no text"},
         {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"__\"}"), NULL, "the replacement of Metaspace is not one character"},
-        {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"last\"}"), NULL, "the prepend_scheme last is not supported"},
+        {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"last\"}"), NULL,
+         "the prepend_scheme last is not supported"},
         {SPLITTER("{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"first\",\"add_prefix_space\":false}"), NULL,
          "no prefix by add_prefix_space"},
         {SPLITTER("{\"type\":\"ByteLevel\",\"use_regex\":\"yes\"}"), NULL, "use_regex is neither true nor false"},
         {SPLITTER("{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"ByteLevel\"},{\"type\":\"ByteLevel\"}]}"), NULL,
          "a second ByteLevel is not supported"},
-        {NORMALIZER("{\"type\":\"Sequence\",\"normalizers\":[" THIRTY_TWO(NFC) NFC "]}"), NULL, "there are more than 32 normalizers"},
+        {NORMALIZER("{\"type\":\"Sequence\",\"normalizers\":[" THIRTY_TWO(NFC) NFC "]}"), NULL,
+         "there are more than 32 normalizers"},
         {SPLITTER("{\"type\":\"Sequence\",\"pretokenizers\":[" THIRTY_TWO(DIGITS) THIRTY_TWO(DIGITS) DIGITS "]}"), NULL,
          "there are more than 64 pre-tokenizers"},
         {REGEX(""), NULL, "a pattern has 0 bytes"},
@@ -347,14 +374,18 @@ static void test_refused(void **state)
         {TOKEN("{\"id\":7,\"content\":\"x\"},{\"id\":8,\"content\":\"x\"}"), NULL, "the added token 'x' is there twice"},
         {TOKEN("{\"id\":7,\"content\":\"x\",\"lstrip\":2}"), NULL, "lstrip is neither true nor false"},
         {"{" MODEL(ABC) ",\"added_tokens\":{}}", NULL, "added_tokens is no list"},
-        {"{" MODEL(ABC) ",\"normalizer\":{\"type\":\"Lowercase\"},\"added_tokens\":[{\"id\":7,\"content\":\"X\"},"
-         "{\"id\":8,\"content\":\"x\"}]}", NULL,
-         "two added tokens are found as 'x'"},
-        {"{" MODEL(ABC) ",\"post_processor\":{\"type\":\"RobertaProcessing\"}}", NULL, "the post-processor RobertaProcessing is not supported"},
-        {"{" MODEL(ABC) ",\"post_processor\":{\"type\":\"TemplateProcessing\"}}", NULL, "TemplateProcessing has no list named single"},
+        {"{" MODEL(ABC) ",\"normalizer\":{\"type\":\"Lowercase\"},\"added_tokens\":[{\"id\":7,\"content\":\"X\"},{\"id\":8,"
+                        "\"content\":\"x\"}]}",
+         NULL, "two added tokens are found as 'x'"},
+        {"{" MODEL(ABC) ",\"post_processor\":{\"type\":\"RobertaProcessing\"}}", NULL,
+         "the post-processor RobertaProcessing is not supported"},
+        {"{" MODEL(ABC) ",\"post_processor\":{\"type\":\"TemplateProcessing\"}}", NULL,
+         "TemplateProcessing has no list named single"},
         {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>"), "") "}", NULL, "the special token <s> of the post-processor has no id"},
-        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>"), S_IDS("-4")) "}", NULL, "the special token <s> of the post-processor has no id"},
-        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>") "," SPECIAL("<s>"), S_IDS("4")) "}", NULL, "more than one token before a text"},
+        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>"), S_IDS("-4")) "}", NULL,
+         "the special token <s> of the post-processor has no id"},
+        {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>") "," SPECIAL("<s>"), S_IDS("4")) "}", NULL,
+         "more than one token before a text"},
         {"{" MODEL(ABC) "," TEMPLATE(SPECIAL("<s>"), S_IDS("4,5")) "}", NULL, "more than one token before a text"},
         {"{" MODEL(ABC) "," TEMPLATE("7", "") "}", NULL, "neither a SpecialToken nor a Sequence"},
         {"{" MODEL(ABC) "}", "{\"bos_token\":NaN}", "config: bos_token is neither a text"},
@@ -411,15 +442,18 @@ static void test_refused_merges(void **state)
         {"{\"a\":1}", "", "[", "c: the file is not valid JSON"},
         {"{\"a\":1}", "", "{\"added_tokens_decoder\":[]}", "c: added_tokens_decoder is no object"},
         {"{\"a\":1}", "", "{\"added_tokens_decoder\":{\"x\":{\"content\":\"y\"}}}", "c: added_tokens_decoder has the key 'x'"},
-        {"{\"a\":1}", "", "{\"added_tokens_decoder\":{\"99999999999\":{\"content\":\"y\"}}}", "c: added_tokens_decoder has the key '99999999999'"},
-        {"{\"a\":1}", "", "{\"added_tokens_decoder\":{\"7\":{\"content\":\"a\"}}}", "c: the added token 'a' has the id 7, and 1 in the vocabulary"},
+        {"{\"a\":1}", "", "{\"added_tokens_decoder\":{\"99999999999\":{\"content\":\"y\"}}}",
+         "c: added_tokens_decoder has the key '99999999999'"},
+        {"{\"a\":1}", "", "{\"added_tokens_decoder\":{\"7\":{\"content\":\"a\"}}}",
+         "c: the added token 'a' has the id 7, and 1 in the vocabulary"},
         {"{\"a\":1}", "", "{\"add_prefix_space\":3}", "c: add_prefix_space is neither"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
         struct source s = {"c", cases[i].settings, cases[i].settings ? strlen(cases[i].settings) : 0};
         struct tokenizer *t = tokenizer_parse_merges((struct source){"v", cases[i].vocabulary, strlen(cases[i].vocabulary)},
-                                                     (struct source){"m", cases[i].merges, strlen(cases[i].merges)}, cases[i].settings ? &s : NULL, &e);
+                                                     (struct source){"m", cases[i].merges, strlen(cases[i].merges)},
+                                                     cases[i].settings ? &s : NULL, &e);
         if (t)
             print_error("case %zu was accepted\n", i);
         assert_null(t);
@@ -431,9 +465,10 @@ static void test_refused_merges(void **state)
 static void test_damaged(void **state)
 {
     (void)state;
-    char json[] = "{" MODEL(ABC) ",\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"[ x]{1,2}\"},\"content\":\"b\"},\"pre_tokenizer\":"
-                  "{\"type\":\"Split\",\"pattern\":{\"Regex\":\"\\\\s+(?!\\\\S)|[a\\\\p{L}]?c\"},\"behavior\":\"MergedWithNext\"},\"added_tokens\":[{\"id\":7,"
-                  "\"content\":\"xy\",\"lstrip\":true}]," TEMPLATE(SPECIAL("<s>") "," SEQUENCE, S_IDS("4")) "}";
+    char json[] = "{" MODEL(ABC) ",\"normalizer\":{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"[ "
+                                 "x]{1,2}\"},\"content\":\"b\"},\"pre_tokenizer\":{\"type\":\"Split\",\"pattern\":{\"Regex\":"
+                                 "\"\\\\s+(?!\\\\S)|[a\\\\p{L}]?c\"},\"behavior\":\"MergedWithNext\"},\"added_tokens\":[{\"id\":"
+                                 "7,\"content\":\"xy\",\"lstrip\":true}]," TEMPLATE(SPECIAL("<s>") "," SEQUENCE, S_IDS("4")) "}";
     static const char values[] = {0, ' ', '"', '[', ']', '{', '}', ',', '0', '9', '\\', '(', '+', '-', (char)0xE2, (char)0xFF};
     size_t size = sizeof json - 1;
     int accepted = 0;
@@ -502,9 +537,11 @@ static void test_progress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens), cmocka_unit_test(test_folders),        cmocka_unit_test(test_words),   cmocka_unit_test(test_bos),
-        cmocka_unit_test(test_ignore_merges),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_refused_merges), cmocka_unit_test(test_damaged), cmocka_unit_test(test_progress),
+        cmocka_unit_test(test_goldens),        cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_words),          cmocka_unit_test(test_bos),
+        cmocka_unit_test(test_ignore_merges),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused_merges), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_progress),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

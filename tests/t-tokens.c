@@ -125,7 +125,8 @@ static void test_refused_text(void **state)
         }
         tokens_free(&t);
     }
-    /* any changed byte is noticed, or harmless (a header's time, its system). That the first two are gzip's is how it is recognised */
+    /* any changed byte is noticed, or harmless (a header's time, its system). That the first two are gzip's is how it is
+     * recognised */
     for (size_t i = 2; i < size; i++) {
         packed[i] ^= 0x10;
         path = scratch_write(scratch_folder, "bad.gz", packed, size);
@@ -162,7 +163,10 @@ static void test_refused_text(void **state)
 /* Ids of a stream or table are 3 times their index, so that every copy can be told. */
 static struct tokens make_tokens(size_t total, size_t columns)
 {
-    struct tokens t = {.ids = malloc(total * sizeof(int32_t)), .total = total, .columns = columns, .rows = columns ? total / columns : 0};
+    struct tokens t = {.ids = malloc(total * sizeof(int32_t)),
+                       .total = total,
+                       .columns = columns,
+                       .rows = columns ? total / columns : 0};
     for (size_t i = 0; i < total; i++)
         t.ids[i] = (int32_t)(3 * i);
     return t;
@@ -219,10 +223,11 @@ static void test_cutting(void **state)
             print_error("case %zu: %s\n", i, e.text);
             fail();
         }
-        if (s.count != cases[i].count || s.length != cases[i].length || s.stride != cases[i].stride || s.overlapping != cases[i].overlapping ||
-            s.start[s.count - 1] != cases[i].last_start || s.start[0] != cases[i].request.offset) {
-            print_error("case %zu: count %zu, length %zu, stride %zu, overlapping %d, last start %zu\n", i, s.count, s.length, s.stride,
-                        s.overlapping, (size_t)s.start[s.count - 1]);
+        if (s.count != cases[i].count || s.length != cases[i].length || s.stride != cases[i].stride ||
+            s.overlapping != cases[i].overlapping || s.start[s.count - 1] != cases[i].last_start ||
+            s.start[0] != cases[i].request.offset) {
+            print_error("case %zu: count %zu, length %zu, stride %zu, overlapping %d, last start %zu\n", i, s.count, s.length,
+                        s.stride, s.overlapping, (size_t)s.start[s.count - 1]);
             fail();
         }
         size_t bos = cases[i].request.bos ? 1 : 0, taken = s.length - bos;
@@ -258,7 +263,11 @@ static void test_refused_cuts(void **state)
         {100, 0, {.length = 1, .segments = 1}, 1000, "segments of 1 tokens (expected at least 2"},
         {100, 0, {.length = SIZE_MAX, .segments = 1}, 1000, "at least 18446744073709551615"},
         {100, 0, {.length = 10, .segments = 10}, 297, "id 297 at index 99 is not in the vocabulary (expected 0 to 296)"},
-        {100, 0, {.length = 10, .segments = 10, .bos = 1, .bos_id = 298}, 298, "beginning-of-text id 298 is not in the vocabulary"},
+        {100,
+         0,
+         {.length = 10, .segments = 10, .bos = 1, .bos_id = 298},
+         298,
+         "beginning-of-text id 298 is not in the vocabulary"},
         {100, 0, {.length = 10, .segments = 10, .bos = 1, .bos_id = -1}, 298, "beginning-of-text id -1 is not in the vocabulary"},
         {60, 6, {.length = 7, .segments = 1}, 1000, "--length 7 is above its 6 columns"},
         {60, 6, {.segments = 1, .offset = 10}, 1000, "nothing is left behind offset 10 (there are 10 rows)"},

@@ -27,8 +27,12 @@ static struct tensors *open_tensors(const char *path, struct error *e)
 static void test_goldens(void **state)
 {
     (void)state;
-    static const char *const cases[][2] = {{"plain.pt", "plain.json"}, {"legacy.pt", "plain.json"}, {"nested.pt", "nested.json"}, {"opaque.pt", "nested.json"},
-                                           {"shards", "shards/expected.json"}, {"shards/pytorch_model.bin.index.json", "shards/expected.json"}};
+    static const char *const cases[][2] = {{"plain.pt", "plain.json"},
+                                           {"legacy.pt", "plain.json"},
+                                           {"nested.pt", "nested.json"},
+                                           {"opaque.pt", "nested.json"},
+                                           {"shards", "shards/expected.json"},
+                                           {"shards/pytorch_model.bin.index.json", "shards/expected.json"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char path[256], expected[256];
         struct error e = {""};
@@ -51,10 +55,11 @@ static void test_views(void **state)
         struct error e = {""};
         struct tensors *t = open_tensors(files[i], &e);
         assert_string_equal(e.text, "");
-        const struct tensor *base = tensors_find(t, "a.weight"), *turned = tensors_find(t, "a.transposed"), *rows = tensors_find(t, "a.rows"),
-                            *every = tensors_find(t, "a.every.second");
+        const struct tensor *base = tensors_find(t, "a.weight"), *turned = tensors_find(t, "a.transposed"),
+                            *rows = tensors_find(t, "a.rows"), *every = tensors_find(t, "a.every.second");
         const struct mapped *file = store_file(base);
-        assert_true((const unsigned char *)base->data > file->bytes && (const unsigned char *)base->data < file->bytes + file->size);
+        assert_true((const unsigned char *)base->data > file->bytes &&
+                    (const unsigned char *)base->data < file->bytes + file->size);
         assert_ptr_equal(turned->data, base->data);
         assert_int_equal(turned->stride[0], 1);
         assert_int_equal(turned->stride[1], 4);
@@ -96,8 +101,13 @@ static void test_refused_goldens(void **state)
 
 /* -- made by hand -- */
 
-#define STORAGE(class, key, count) "(U\7storage" "ctorch\n" class "\n" "U\1" key "U\3cpu" count "tQ"
-#define TENSOR(storage, offset, size, stride) "ctorch._utils\n_rebuild_tensor_v2\n(" storage offset size stride "\x89" "ccollections\nOrderedDict\n)RtR"
+#define STORAGE(class, key, count) \
+    "(U\7storage" \
+    "ctorch\n" class "\n" \
+                     "U\1" key "U\3cpu" count "tQ"
+#define TENSOR(storage, offset, size, stride) \
+    "ctorch._utils\n_rebuild_tensor_v2\n(" storage offset size stride "\x89" \
+    "ccollections\nOrderedDict\n)RtR"
 #define DICT(value) "\x80\2}U\1w" value "s."
 
 static const float numbers[4] = {1, 2, 3, 4};
@@ -107,9 +117,9 @@ static struct tensors *open_pickle(const char *pickle, size_t size, const char *
 {
     unsigned char *file = malloc(8192 + size);
     const struct stored_record records[] = {{"x/data.pkl", pickle, size},
-                                     {"x/data/0", numbers, sizeof numbers},
-                                     {"x/version", version, strlen(version)},
-                                     {"x/byteorder", order, strlen(order)}};
+                                            {"x/data/0", numbers, sizeof numbers},
+                                            {"x/version", version, strlen(version)},
+                                            {"x/byteorder", order, strlen(order)}};
     size_t bytes = stored_zip(file, records, *order ? 4 : *version ? 3 : 2, 0);
     struct tensors *t = open_tensors(scratch_write(scratch_folder, "hand.bin", file, bytes), e);
     free(file);
@@ -129,7 +139,8 @@ static void test_by_hand(void **state)
     tensor_copy(two, w, 0, 2);
     assert_true(two[0] == 2 && two[1] == 4);
     tensors_close(t);
-    static const char parameter[] = DICT("ctorch._utils\n_rebuild_parameter\n(" TENSOR(STORAGE("FloatStorage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85") "\x88}tR");
+    static const char parameter[] = DICT("ctorch._utils\n_rebuild_parameter\n(" TENSOR(STORAGE("FloatStorage", "0", "K\4"), "K\0",
+                                                                                       "K\4\x85", "K\1\x85") "\x88}tR");
     t = open_pickle(parameter, sizeof parameter - 1, "10", "", &e);
     assert_string_equal(e.text, "");
     assert_int_equal(tensors_find(t, "w")->count, 4);
@@ -139,30 +150,40 @@ static void test_by_hand(void **state)
 static void test_refused_by_hand(void **state)
 {
     (void)state;
-#define CASE(what, pickle, words) {what, pickle, sizeof(pickle) - 1, words}
+#define CASE(what, pickle, words) \
+    { \
+        what, pickle, sizeof(pickle) - 1, words \
+    }
 #define GOOD STORAGE("FloatStorage", "0", "K\4")
     static const struct {
         const char *what, *pickle;
         size_t size;
         const char *words;
     } cases[] = {
-        CASE("a call as the object", "\x80\2cposix\nsystem\n(U\2idtR.", "holds the object posix.system(...) without tensors|ever run"),
+        CASE("a call as the object", "\x80\2cposix\nsystem\n(U\2idtR.",
+             "holds the object posix.system(...) without tensors|ever run"),
         CASE("a call beside tensors", "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1xcposix\nsystem\n(U\2idtRu.",
              "names posix.system, which no state dict needs"),
         CASE("a call in the metadata", "\x80\2}U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "s}U\1mcos\nsystem\n(U\2idtRsb.",
              "names os.system, which no state dict needs"),
         CASE("a call dropped", "\x80\2}U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "scposix\nsystem\n(U\2idtR0.",
              "opcode 0x30|no state dict needs"),
-        CASE("a call in a state dict below", "\x80\2}U\5model}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1xcposix\nsystem\n(U\2idtRus.",
+        CASE("a call in a state dict below",
+             "\x80\2}U\5model}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1xcposix\nsystem\n(U\2idtRus.",
              "tensor x is the object posix.system(...) (expected a tensor)"),
         CASE("a call as a storage", DICT(TENSOR("cposix\nsystem\n(U\2idtR", "K\0", "K\4\x85", "K\1\x85")),
              "names posix.system, which no state dict needs"),
         CASE("a tensor as a storage", DICT(TENSOR(TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85"), "K\0", "K\4\x85", "K\1\x85")),
              "has the object torch._utils._rebuild_tensor_v2(...) for a storage"),
-        CASE("a module as an id", DICT("(U\6module" "K\0K\0K\0K\0tQ"), "persistent id is not that of a storage"),
+        CASE("a module as an id",
+             DICT("(U\6module"
+                  "K\0K\0K\0K\0tQ"),
+             "persistent id is not that of a storage"),
         CASE("an id of two", DICT("U\7storageK\0\x86Q"), "persistent id is not that of a storage"),
-        CASE("beyond the storage", DICT(TENSOR(GOOD, "K\1", "K\4\x85", "K\1\x85")), "tensor w reaches element 4 of a storage of 4"),
-        CASE("offset beyond", DICT(TENSOR(GOOD, "J\xFF\xFF\xFF\x7F", "K\1\x85", "K\1\x85")), "tensor w reaches element 2147483647 of a storage of 4"),
+        CASE("beyond the storage", DICT(TENSOR(GOOD, "K\1", "K\4\x85", "K\1\x85")),
+             "tensor w reaches element 4 of a storage of 4"),
+        CASE("offset beyond", DICT(TENSOR(GOOD, "J\xFF\xFF\xFF\x7F", "K\1\x85", "K\1\x85")),
+             "tensor w reaches element 2147483647 of a storage of 4"),
         CASE("stride beyond", DICT(TENSOR(GOOD, "K\0", "K\2\x85", "K\4\x85")), "tensor w reaches element 4 of a storage of 4"),
         CASE("negative offset", DICT(TENSOR(GOOD, "J\xFF\xFF\xFF\xFF", "K\1\x85", "K\1\x85")), "negative or malformed offset"),
         CASE("negative size", DICT(TENSOR(GOOD, "K\0", "J\xFF\xFF\xFF\xFF\x85", "K\1\x85")), "negative or malformed"),
@@ -170,37 +191,49 @@ static void test_refused_by_hand(void **state)
         CASE("fewer strides", DICT(TENSOR(GOOD, "K\0", "K\2K\2\x86", "K\1\x85")), "malformed offset, shape or stride"),
         CASE("a size that is text", DICT(TENSOR(GOOD, "K\0", "U\1x\x85", "K\1\x85")), "malformed offset, shape or stride"),
         CASE("a list for a shape", DICT(TENSOR(GOOD, "K\0", "]", "]")), "malformed offset, shape or stride"),
-        CASE("9 dimensions", DICT(TENSOR(GOOD, "K\0", "(K\1K\1K\1K\1K\1K\1K\1K\1K\1t", "(K\1K\1K\1K\1K\1K\1K\1K\1K\1t")), "at most 8 dimensions"),
-        CASE("shape overflows", DICT(TENSOR(GOOD, "K\0", "\x8a\6\0\0\0\0\0\1\x8a\6\0\0\0\0\0\1\x86", "K\0K\0\x86")), "overflows 64 bits"),
+        CASE("9 dimensions", DICT(TENSOR(GOOD, "K\0", "(K\1K\1K\1K\1K\1K\1K\1K\1K\1t", "(K\1K\1K\1K\1K\1K\1K\1K\1K\1t")),
+             "at most 8 dimensions"),
+        CASE("shape overflows", DICT(TENSOR(GOOD, "K\0", "\x8a\6\0\0\0\0\0\1\x8a\6\0\0\0\0\0\1\x86", "K\0K\0\x86")),
+             "overflows 64 bits"),
         CASE("bytes overflow", DICT(TENSOR(GOOD, "K\0", "\x8a\x08\0\0\0\0\0\0\0\x40\x85", "K\0\x85")), "overflows 64 bits"),
-        CASE("stride overflows", DICT(TENSOR(GOOD, "K\0", "K\3\x85", "\x8a\x08\0\0\0\0\0\0\0\x7F\x85")), "reaches element|of a storage of 4"),
-        CASE("stride overflows twice", DICT(TENSOR(GOOD, "K\0", "K\3K\3\x86", "\x8a\x08\0\0\0\0\0\0\0\x7F\x8a\x08\0\0\0\0\0\0\0\x7F\x86")),
+        CASE("stride overflows", DICT(TENSOR(GOOD, "K\0", "K\3\x85", "\x8a\x08\0\0\0\0\0\0\0\x7F\x85")),
+             "reaches element|of a storage of 4"),
+        CASE("stride overflows twice",
+             DICT(TENSOR(GOOD, "K\0", "K\3K\3\x86", "\x8a\x08\0\0\0\0\0\0\0\x7F\x8a\x08\0\0\0\0\0\0\0\x7F\x86")),
              "strides beyond what can be counted"),
-        CASE("stands for many", DICT(TENSOR(GOOD, "K\0", "\x8a\5\0\0\0\0\1\x85", "K\0\x85")), "tensor w has 4294967296 elements in a storage of 4"),
+        CASE("stands for many", DICT(TENSOR(GOOD, "K\0", "\x8a\5\0\0\0\0\1\x85", "K\0\x85")),
+             "tensor w has 4294967296 elements in a storage of 4"),
         CASE("a storage of another size", DICT(TENSOR(STORAGE("FloatStorage", "0", "K\5"), "K\0", "K\4\x85", "K\1\x85")),
              "storage 0 has 16 bytes (expected 20)"),
         CASE("a storage of a smaller size", DICT(TENSOR(STORAGE("FloatStorage", "0", "K\3"), "K\0", "K\3\x85", "K\1\x85")),
              "storage 0 has 16 bytes (expected 12)"),
         CASE("a storage of another type", DICT(TENSOR(STORAGE("DoubleStorage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85")),
              "storage 0 has 16 bytes (expected 32)"),
-        CASE("a storage that overflows", DICT(TENSOR(STORAGE("FloatStorage", "0", "\x8a\x08\4\0\0\0\0\0\0\x40"), "K\0", "K\4\x85", "K\1\x85")),
+        CASE("a storage that overflows",
+             DICT(TENSOR(STORAGE("FloatStorage", "0", "\x8a\x08\4\0\0\0\0\0\0\x40"), "K\0", "K\4\x85", "K\1\x85")),
              "more bytes than can be counted"),
         CASE("a negative storage", DICT(TENSOR(STORAGE("FloatStorage", "0", "J\xFF\xFF\xFF\xFF"), "K\0", "K\4\x85", "K\1\x85")),
              "no number of elements"),
-        CASE("an absent storage", DICT(TENSOR(STORAGE("FloatStorage", "7", "K\4"), "K\0", "K\4\x85", "K\1\x85")), "storage 7 is not in the file"),
+        CASE("an absent storage", DICT(TENSOR(STORAGE("FloatStorage", "7", "K\4"), "K\0", "K\4\x85", "K\1\x85")),
+             "storage 7 is not in the file"),
         CASE("a storage of no known type", DICT(TENSOR(STORAGE("QInt8Storage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85")),
              "names torch.QInt8Storage"),
-        CASE("the same below model", "\x80\2}U\5model" "}U\1w" TENSOR(STORAGE("QInt8Storage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85") "ss.",
+        CASE("the same below model",
+             "\x80\2}U\5model"
+             "}U\1w" TENSOR(STORAGE("QInt8Storage", "0", "K\4"), "K\0", "K\4\x85", "K\1\x85") "ss.",
              "its storage is of type torch.QInt8Storage, which is not supported"),
         CASE("number for a tensor", "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1xK\1u.",
              "tensor x is a whole number (expected a tensor)"),
-        CASE("number for a name", "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "K\1" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "u.",
+        CASE("number for a name",
+             "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "K\1" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "u.",
              "name of a tensor is a whole number"),
         CASE("NUL in a name", "\x80\2}U\3w\0x" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "s.", "NUL"),
-        CASE("the same name twice", "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "u.",
+        CASE("the same name twice",
+             "\x80\2}(U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "U\1w" TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85") "u.",
              "holds tensor w twice"),
         CASE("an empty dict", "\x80\2}.", "holds a dict without tensors"),
-        CASE("bytes behind the pickle", DICT(TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85")) "x", "1 bytes lie behind the end of the pickle"),
+        CASE("bytes behind the pickle", DICT(TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85")) "x",
+             "1 bytes lie behind the end of the pickle"),
         CASE("arguments missing", DICT("ctorch._utils\n_rebuild_tensor_v2\n(" GOOD "K\0tR"), "without tensors"),
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -213,8 +246,11 @@ static void test_refused_by_hand(void **state)
         assert_int_equal(check_message(cases[i].what, &e, "hand.bin: "), 0);
     }
     static const char good[] = DICT(TENSOR(GOOD, "K\0", "K\4\x85", "K\1\x85"));
-    static const char *const envelopes[][3] = {{"", "", "without the record version"}, {"0\n", "", "is of version '0?'"}, {"11\n", "", "is of version '11?'"},
-                                               {"x\n", "", "is of version 'x?'"}, {"3x", "", "is of version '3x'"},
+    static const char *const envelopes[][3] = {{"", "", "without the record version"},
+                                               {"0\n", "", "is of version '0?'"},
+                                               {"11\n", "", "is of version '11?'"},
+                                               {"x\n", "", "is of version 'x?'"},
+                                               {"3x", "", "is of version '3x'"},
                                                {"3\n", "big", "byte order 'big' (expected little)"}};
     for (size_t i = 0; i < sizeof envelopes / sizeof *envelopes; i++) {
         struct error e = {""};
@@ -223,7 +259,9 @@ static void test_refused_by_hand(void **state)
     }
     unsigned char file[4096];
     struct error e = {""};
-    const struct stored_record script[] = {{"x/data.pkl", good, sizeof good - 1}, {"x/constants.pkl", good, sizeof good - 1}, {"x/version", "3\n", 2}};
+    const struct stored_record script[] = {{"x/data.pkl", good, sizeof good - 1},
+                                           {"x/constants.pkl", good, sizeof good - 1},
+                                           {"x/version", "3\n", 2}};
     assert_null(open_tensors(scratch_write(scratch_folder, "script.pt", file, stored_zip(file, script, 3, 0)), &e));
     assert_int_equal(check_message("script", &e, "TorchScript"), 0);
     assert_null(open_tensors(scratch_write(scratch_folder, "none.pt", file, stored_zip(file, script + 1, 2, 0)), &e));
@@ -234,42 +272,111 @@ static void test_refused_by_hand(void **state)
 
 #define MAGIC "\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
 #define SYSTEM "\x80\2M\xe9\3.\x80\2}U\x0dlittle_endian\x88s."
-#define OLD_STORAGE(view) "(U\7storage" "ctorch\nFloatStorage\nU\1" "0U\3cpuK\4" view "tQ"
-#define OLD_PAIR "\x80\2}(U\1w" TENSOR(OLD_STORAGE("N"), "K\0", "K\2\x85", "K\1\x85") "U\1x" \
-    TENSOR("(U\7storage" "ctorch\nHalfStorage\nU\1" "0U\3cpuK\4" "NtQ", "K\0", "K\2\x85", "K\1\x85") "u."
-#define OLD_DATA "\4\0\0\0\0\0\0\0" "0123456789abcdef"
+#define OLD_STORAGE(view) \
+    "(U\7storage" \
+    "ctorch\nFloatStorage\nU\1" \
+    "0U\3cpuK\4" view "tQ"
+#define OLD_PAIR \
+    "\x80\2}(U\1w" TENSOR(OLD_STORAGE("N"), "K\0", "K\2\x85", "K\1\x85") "U\1x" TENSOR("(U\7storage" \
+                                                                                       "ctorch\nHalfStorage\nU\1" \
+                                                                                       "0U\3cpuK\4" \
+                                                                                       "NtQ", \
+                                                                                       "K\0", "K\2\x85", "K\1\x85") "u."
+#define OLD_DATA \
+    "\4\0\0\0\0\0\0\0" \
+    "0123456789abcdef"
 
 static void test_older(void **state)
 {
     (void)state;
-#define OLD(what, system, storage, keys, data, words)                                                                                            \
-    {what, MAGIC system DICT(TENSOR(storage, "K\0", "K\2\x85", "K\1\x85")) keys data,                                                               \
-     sizeof(MAGIC system DICT(TENSOR(storage, "K\0", "K\2\x85", "K\1\x85")) keys data) - 1, words}
+#define OLD(what, system, storage, keys, data, words) \
+    { \
+        what, MAGIC system DICT(TENSOR(storage, "K\0", "K\2\x85", "K\1\x85")) keys data, \
+            sizeof(MAGIC system DICT(TENSOR(storage, "K\0", "K\2\x85", "K\1\x85")) keys data) - 1, words \
+    }
     static const struct {
         const char *what, *bytes;
         size_t size;
         const char *words;
     } cases[] = {
-        OLD("good", SYSTEM, OLD_STORAGE("N"), "\x80\2]U\1" "0a.", OLD_DATA, NULL),
-        OLD("good view", SYSTEM, OLD_STORAGE("(U\1vK\1K\2t"), "\x80\2]U\1" "0a.", OLD_DATA, NULL),
-        OLD("view beyond", SYSTEM, OLD_STORAGE("(U\1vK\3K\2t"), "\x80\2]U\1" "0a.", OLD_DATA, "view of its storage goes beyond"),
-        OLD("view too short", SYSTEM, OLD_STORAGE("(U\1vK\1K\1t"), "\x80\2]U\1" "0a.", OLD_DATA, "reaches element 1 of a storage of 1"),
-        OLD("view malformed", SYSTEM, OLD_STORAGE("K\1"), "\x80\2]U\1" "0a.", OLD_DATA, "view of its storage is malformed"),
-        OLD("other protocol", "\x80\2M\xe8\3.\x80\2}.", OLD_STORAGE("N"), "\x80\2]U\1" "0a.", OLD_DATA, "another protocol than 1001"),
-        OLD("big-endian", "\x80\2M\xe9\3.\x80\2}U\x0dlittle_endian\x89s.", OLD_STORAGE("N"), "\x80\2]U\1" "0a.", OLD_DATA, "little-endian"),
-        OLD("no byte order", "\x80\2M\xe9\3.\x80\2}.", OLD_STORAGE("N"), "\x80\2]U\1" "0a.", OLD_DATA, "little-endian"),
+        OLD("good", SYSTEM, OLD_STORAGE("N"),
+            "\x80\2]U\1"
+            "0a.",
+            OLD_DATA, NULL),
+        OLD("good view", SYSTEM, OLD_STORAGE("(U\1vK\1K\2t"),
+            "\x80\2]U\1"
+            "0a.",
+            OLD_DATA, NULL),
+        OLD("view beyond", SYSTEM, OLD_STORAGE("(U\1vK\3K\2t"),
+            "\x80\2]U\1"
+            "0a.",
+            OLD_DATA, "view of its storage goes beyond"),
+        OLD("view too short", SYSTEM, OLD_STORAGE("(U\1vK\1K\1t"),
+            "\x80\2]U\1"
+            "0a.",
+            OLD_DATA, "reaches element 1 of a storage of 1"),
+        OLD("view malformed", SYSTEM, OLD_STORAGE("K\1"),
+            "\x80\2]U\1"
+            "0a.",
+            OLD_DATA, "view of its storage is malformed"),
+        OLD("other protocol", "\x80\2M\xe8\3.\x80\2}.", OLD_STORAGE("N"),
+            "\x80\2]U\1"
+            "0a.",
+            OLD_DATA, "another protocol than 1001"),
+        OLD("big-endian", "\x80\2M\xe9\3.\x80\2}U\x0dlittle_endian\x89s.", OLD_STORAGE("N"),
+            "\x80\2]U\1"
+            "0a.",
+            OLD_DATA, "little-endian"),
+        OLD("no byte order", "\x80\2M\xe9\3.\x80\2}.", OLD_STORAGE("N"),
+            "\x80\2]U\1"
+            "0a.",
+            OLD_DATA, "little-endian"),
         OLD("no keys", SYSTEM, OLD_STORAGE("N"), "\x80\2].", "", "storage 0 is not in the file"),
-        OLD("keys are no list", SYSTEM, OLD_STORAGE("N"), "\x80\2U\1" "0.", OLD_DATA, "no list of its storages' keys"),
-        OLD("unknown key", SYSTEM, OLD_STORAGE("N"), "\x80\2]U\1" "1a.", OLD_DATA, "lists a storage that no tensor uses"),
+        OLD("keys are no list", SYSTEM, OLD_STORAGE("N"),
+            "\x80\2U\1"
+            "0.",
+            OLD_DATA, "no list of its storages' keys"),
+        OLD("unknown key", SYSTEM, OLD_STORAGE("N"),
+            "\x80\2]U\1"
+            "1a.",
+            OLD_DATA, "lists a storage that no tensor uses"),
         OLD("key is a number", SYSTEM, OLD_STORAGE("N"), "\x80\2]K\1a.", OLD_DATA, "lists a storage that no tensor uses"),
-        OLD("key twice", SYSTEM, OLD_STORAGE("N"), "\x80\2](U\1" "0U\1" "0e.", OLD_DATA OLD_DATA, "lists storage 0 twice"),
-        OLD("another count", SYSTEM, OLD_STORAGE("N"), "\x80\2]U\1" "0a.", "\5\0\0\0\0\0\0\0" "0123456789abcdef", "states 5 elements (expected 4)"),
-        OLD("negative count", SYSTEM, OLD_STORAGE("N"), "\x80\2]U\1" "0a.", "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", "states -1 elements"),
-        OLD("cut off", SYSTEM, OLD_STORAGE("N"), "\x80\2]U\1" "0a.", "\4\0\0\0\0\0\0\0" "0123456789abcde", "more than the file holds"),
-        OLD("cut off before", SYSTEM, OLD_STORAGE("N"), "\x80\2]U\1" "0a.", "\4\0\0\0", "cut off before storage 0"),
-        {"two types", MAGIC SYSTEM OLD_PAIR "\x80\2]U\1" "0a." OLD_DATA, sizeof(MAGIC SYSTEM OLD_PAIR "\x80\2]U\1" "0a." OLD_DATA) - 1,
+        OLD("key twice", SYSTEM, OLD_STORAGE("N"),
+            "\x80\2](U\1"
+            "0U\1"
+            "0e.",
+            OLD_DATA OLD_DATA, "lists storage 0 twice"),
+        OLD("another count", SYSTEM, OLD_STORAGE("N"),
+            "\x80\2]U\1"
+            "0a.",
+            "\5\0\0\0\0\0\0\0"
+            "0123456789abcdef",
+            "states 5 elements (expected 4)"),
+        OLD("negative count", SYSTEM, OLD_STORAGE("N"),
+            "\x80\2]U\1"
+            "0a.",
+            "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", "states -1 elements"),
+        OLD("cut off", SYSTEM, OLD_STORAGE("N"),
+            "\x80\2]U\1"
+            "0a.",
+            "\4\0\0\0\0\0\0\0"
+            "0123456789abcde",
+            "more than the file holds"),
+        OLD("cut off before", SYSTEM, OLD_STORAGE("N"),
+            "\x80\2]U\1"
+            "0a.",
+            "\4\0\0\0", "cut off before storage 0"),
+        {"two types",
+         MAGIC SYSTEM OLD_PAIR "\x80\2]U\1"
+                               "0a." OLD_DATA,
+         sizeof(MAGIC SYSTEM OLD_PAIR "\x80\2]U\1"
+                                      "0a." OLD_DATA) -
+             1,
          "storage 0 is of two types or sizes"},
-        OLD("bytes behind", SYSTEM, OLD_STORAGE("N"), "\x80\2]U\1" "0a.", OLD_DATA "x", "1 bytes lie behind its last storage"),
+        OLD("bytes behind", SYSTEM, OLD_STORAGE("N"),
+            "\x80\2]U\1"
+            "0a.",
+            OLD_DATA "x", "1 bytes lie behind its last storage"),
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
@@ -333,8 +440,9 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens),         cmocka_unit_test(test_views), cmocka_unit_test(test_refused_goldens), cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_refused_by_hand), cmocka_unit_test(test_older), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_goldens), cmocka_unit_test(test_views),           cmocka_unit_test(test_refused_goldens),
+        cmocka_unit_test(test_by_hand), cmocka_unit_test(test_refused_by_hand), cmocka_unit_test(test_older),
+        cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -137,6 +137,7 @@ static void test_checkpoint(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_changes), cmocka_unit_test(test_stream), cmocka_unit_test(test_checkpoint)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_changes), cmocka_unit_test(test_stream),
+                                       cmocka_unit_test(test_checkpoint)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

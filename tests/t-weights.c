@@ -1,5 +1,5 @@
-/* Loading of parameters by every kernel set: element types, strides, groups, offsets, stacked parts, unaligned files; through the operations that
- * use them. */
+/* Loading of parameters by every kernel set: element types, strides, groups, offsets, stacked parts, unaligned files; through the
+ * operations that use them. */
 #include "tests/compare.h"
 #include "tests/kernel_run.h"
 
@@ -15,7 +15,8 @@
 #define LENGTH(array) ((int)(sizeof(array) / sizeof *(array)))
 enum { FILE_ELEMENTS = 4096 };
 
-/* One stored tensor of each type: small whole numbers and halves that every type holds exactly, different at every place within 97. */
+/* One stored tensor of each type: small whole numbers and halves that every type holds exactly, different at every place
+ * within 97. */
 static void *stored[4];
 
 static double stored_value(size_t i)
@@ -31,7 +32,8 @@ static uint16_t narrow(double value, int fraction, int bias)
     memcpy(&bits, &f, sizeof bits);
     if (value == 0)
         return 0;
-    return (uint16_t)((bits >> 31) << 15 | ((bits >> 23 & 255) - 127 + (uint32_t)bias) << fraction | (bits & 0x7fffff) >> (23 - fraction));
+    return (uint16_t)((bits >> 31) << 15 | ((bits >> 23 & 255) - 127 + (uint32_t)bias) << fraction |
+                      (bits & 0x7fffff) >> (23 - fraction));
 }
 
 static int make_stored(void **state)
@@ -45,7 +47,9 @@ static int make_stored(void **state)
             double value = stored_value(i);
             float single = (float)value;
             uint16_t half = type == ELEMENT_F16 ? narrow(value, 10, 15) : narrow(value, 7, 127);
-            const void *from = type == ELEMENT_F64 ? (const void *)&value : type == ELEMENT_F32 ? (const void *)&single : (const void *)&half;
+            const void *from = type == ELEMENT_F64   ? (const void *)&value
+                               : type == ELEMENT_F32 ? (const void *)&single
+                                                     : (const void *)&half;
             memcpy(bytes + i * element_size((enum element)type), from, element_size((enum element)type));
         }
     }
@@ -87,8 +91,8 @@ static const struct view_case views[] = {
 };
 
 /* Parts of `v` in the file of `type`, `shift` bytes off its place; and the matrix that they mean. */
-static void make_parts(struct weight_part parts[3], double **matrix, size_t *rows, size_t *columns, const struct view_case *v, enum element type,
-                       char **copy, size_t shift)
+static void make_parts(struct weight_part parts[3], double **matrix, size_t *rows, size_t *columns, const struct view_case *v,
+                       enum element type, char **copy, size_t shift)
 {
     size_t r = 0;
     *rows = 0;
@@ -99,12 +103,20 @@ static void make_parts(struct weight_part parts[3], double **matrix, size_t *row
         *rows += v->part[p].groups * v->part[p].rows;
     *matrix = allocate(*rows * *columns * sizeof(double));
     for (int p = 0; p < v->part_count; p++) {
-        parts[p] = (struct weight_part){*copy + shift + v->part[p].from * element_size(type), type, v->part[p].groups, v->part[p].rows, v->part[p].columns,
-                                        v->part[p].group_stride, v->part[p].row_stride, v->part[p].column_stride, v->part[p].offset};
+        parts[p] = (struct weight_part){*copy + shift + v->part[p].from * element_size(type),
+                                        type,
+                                        v->part[p].groups,
+                                        v->part[p].rows,
+                                        v->part[p].columns,
+                                        v->part[p].group_stride,
+                                        v->part[p].row_stride,
+                                        v->part[p].column_stride,
+                                        v->part[p].offset};
         for (size_t i = 0; i < v->part[p].groups * v->part[p].rows; i++, r++)
             for (size_t c = 0; c < *columns; c++)
                 (*matrix)[r * *columns + c] = stored_value(v->part[p].from + i / v->part[p].rows * v->part[p].group_stride +
-                                                           i % v->part[p].rows * v->part[p].row_stride + c * v->part[p].column_stride) +
+                                                           i % v->part[p].rows * v->part[p].row_stride +
+                                                           c * v->part[p].column_stride) +
                                               v->part[p].offset;
     }
 }
@@ -127,8 +139,10 @@ static int check_matrix(struct kernels *k, const struct weight *w, const double 
         unit_in[i * columns + i] = 1;
     for (size_t i = 0; i < rows; i++)
         unit_out[i * rows + i] = 1;
-    struct buffer *x = buffer_of(k, ROLE_ACTIVATION, unit_in, columns * columns), *y = buffer_new(k, ROLE_ACTIVATION, columns * rows);
-    struct buffer *dy = buffer_of(k, ROLE_ACTIVATION, unit_out, rows * rows), *dx = buffer_new(k, ROLE_ACTIVATION, rows * columns);
+    struct buffer *x = buffer_of(k, ROLE_ACTIVATION, unit_in, columns * columns),
+                  *y = buffer_new(k, ROLE_ACTIVATION, columns * rows);
+    struct buffer *dy = buffer_of(k, ROLE_ACTIVATION, unit_out, rows * rows),
+                  *dx = buffer_new(k, ROLE_ACTIVATION, rows * columns);
     k->linear(k, y, x, w, NULL, (struct rows){1, (int)columns}, 0);
     k->linear_reverse(k, dx, dy, w, (struct rows){1, (int)rows}, 0);
     k->read(k, got, y, 0, rows * columns);
@@ -171,13 +185,15 @@ static int check_table(struct kernels *k, const struct weight *w, const double *
 /* As a head: with x = 0 log p = -ln V and dx = w[target] - mean of w. */
 static int check_head(struct kernels *k, const struct weight *w, const double *matrix, size_t rows, size_t columns)
 {
-    double *zero = allocate(columns * sizeof(double)), *got = allocate(columns * sizeof(double)), *want = allocate(columns * sizeof(double));
+    double *zero = allocate(columns * sizeof(double)), *got = allocate(columns * sizeof(double)),
+           *want = allocate(columns * sizeof(double));
     for (size_t c = 0; c < columns; c++) {
         for (size_t r = 0; r < rows; r++)
             want[c] -= matrix[r * columns + c] / (double)rows;
         want[c] += matrix[(rows - 1) * columns + c];
     }
-    struct buffer *x = buffer_of(k, ROLE_ACTIVATION, zero, columns), *dx = buffer_new(k, ROLE_ACTIVATION, columns), *p = buffer_new(k, ROLE_STATISTIC, 1);
+    struct buffer *x = buffer_of(k, ROLE_ACTIVATION, zero, columns), *dx = buffer_new(k, ROLE_ACTIVATION, columns),
+                  *p = buffer_new(k, ROLE_STATISTIC, 1);
     struct buffer *target = index_of(k, (const int32_t[]){(int32_t)rows - 1}, 1);
     k->head(k, dx, p, x, w, NULL, target, 0, 1, 1, (int)columns);
     k->read(k, got, dx, 0, columns);
@@ -199,7 +215,8 @@ static void check_view(struct kernels *k, const struct view_case *v, enum elemen
     size_t rows, columns;
     make_parts(parts, &matrix, &rows, &columns, v, type, &copy, shift);
     struct weight *w = load(k, WEIGHT_MATRIX, parts, v->part_count), *table = load(k, WEIGHT_TABLE, parts, v->part_count);
-    if (check_matrix(k, w, matrix, rows, columns) || check_table(k, table, matrix, rows, columns) || check_head(k, table, matrix, rows, columns))
+    if (check_matrix(k, w, matrix, rows, columns) || check_table(k, table, matrix, rows, columns) ||
+        check_head(k, table, matrix, rows, columns))
         fail_msg("%s %s: view '%s' of %s, %zu bytes off", k->name, k->dtype, v->name, element_name(type), shift);
     k->weight_free(k, w);
     k->weight_free(k, table);

@@ -74,7 +74,8 @@ static void test_wide_entry(void **state)
     (void)state;
     unsigned char file[512], changed[512];
     size_t size = stored_zip(file, two, 2, 1), entry = DIRECTORY + 46 + 3;
-    const unsigned char extra[] = {9, 9, 1, 0, 7, 1, 0, 24, 0, 5, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    const unsigned char extra[] = {9, 9, 1, 0, 7, 1, 0, 24, 0, 5, 0, 0, 0, 0, 0, 0, 0,
+                                   5, 0, 0, 0, 0, 0, 0, 0,  0, 0, 0, 0, 0, 0, 0, 0};
     struct error e = {""};
     struct zip z;
     /* the first entry grows by the extra field, and with it all behind */
@@ -133,7 +134,8 @@ static void test_refused(void **state)
         {"64-bit directory beyond", 1, WIDE + 48, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 8, "disagree"},
         {"64-bit directory elsewhere", 1, WIDE + 48, "\x49", 1, "two end records disagree"},
         {"64-bit count", 1, WIDE + 32, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F", 8, "one part of a zip archive"},
-        {"64-bit counts", 1, WIDE + 24, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F", 16, "two end records disagree"},
+        {"64-bit counts", 1, WIDE + 24, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x7F", 16,
+         "two end records disagree"},
         {"64-bit counts alone", 1, WIDE + 24, "\3\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0", 16, "two end records disagree"},
         {"64-bit end moved", 1, LOCATOR + 8, "\1", 1, "64-bit end of its directory"},
         {"64-bit end beyond", 1, LOCATOR + 8, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 8, "64-bit end of its directory"},

@@ -46,12 +46,14 @@ static void add_layer(struct writer *w, int layer, size_t hidden)
         int rows, columns; /* multiples of hidden; columns 0: a vector */
         float centre, spread;
     } parts[] = {
-        {"attention_norm.weight", 1, 0, 1, 0.1f},      {"attention_norm.bias", 1, 0, 0, 0.1f},    {"attention.query.weight", 1, 1, 0, 0.5f},
-        {"attention.query.bias", 1, 0, 0, 0.1f},       {"attention.key.weight", 1, 1, 0, 0.5f},   {"attention.key.bias", 1, 0, 0, 0.1f},
-        {"attention.value.weight", 1, 1, 0, 0.5f},     {"attention.value.bias", 1, 0, 0, 0.1f},   {"attention.output.weight", 1, 1, 0, 0.4f},
-        {"attention.output.bias", 1, 0, 0, 0.1f},      {"mlp_norm.weight", 1, 0, 1, 0.1f},        {"mlp_norm.bias", 1, 0, 0, 0.1f},
-        {"mlp.up.weight", 2, 1, 0, 0.4f},              {"mlp.up.bias", 2, 0, 0, 0.1f},            {"mlp.down.weight", 1, 2, 0, 0.4f},
-        {"mlp.down.bias", 1, 0, 0, 0.1f},
+        {"attention_norm.weight", 1, 0, 1, 0.1f},   {"attention_norm.bias", 1, 0, 0, 0.1f},
+        {"attention.query.weight", 1, 1, 0, 0.5f},  {"attention.query.bias", 1, 0, 0, 0.1f},
+        {"attention.key.weight", 1, 1, 0, 0.5f},    {"attention.key.bias", 1, 0, 0, 0.1f},
+        {"attention.value.weight", 1, 1, 0, 0.5f},  {"attention.value.bias", 1, 0, 0, 0.1f},
+        {"attention.output.weight", 1, 1, 0, 0.4f}, {"attention.output.bias", 1, 0, 0, 0.1f},
+        {"mlp_norm.weight", 1, 0, 1, 0.1f},         {"mlp_norm.bias", 1, 0, 0, 0.1f},
+        {"mlp.up.weight", 2, 1, 0, 0.4f},           {"mlp.up.bias", 2, 0, 0, 0.1f},
+        {"mlp.down.weight", 1, 2, 0, 0.4f},         {"mlp.down.bias", 1, 0, 0, 0.1f},
     };
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -71,8 +73,8 @@ static int write_config(const char *folder, const struct tiny *t)
     f = fopen(path, "w");
     if (!f)
         return -1;
-    fprintf(f, "{\"format\": \"reach-checkpoint/1\", \"vocabulary\": %d, \"hidden\": %d, \"layers\": %d, \"heads\": %d, ", t->vocabulary, t->hidden, t->layers,
-            t->heads);
+    fprintf(f, "{\"format\": \"reach-checkpoint/1\", \"vocabulary\": %d, \"hidden\": %d, \"layers\": %d, \"heads\": %d, ",
+            t->vocabulary, t->hidden, t->layers, t->heads);
     if (t->learned)
         fprintf(f, "\"position\": {\"kind\": \"learned\", \"length\": %d}, ", t->learned);
     if (t->untied)

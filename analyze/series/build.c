@@ -11,12 +11,12 @@ struct build {
     struct expression_pool *p;
     const struct formula *f;
     const struct formula_point *at;
-    const fmpz *t;                     /* NULL: t stays a variable */
+    const fmpz *t; /* NULL: t stays a variable */
     struct formula_error *e;
-    int *made;                         /* [formula nodes] expression + 1; 0: not made, or it depends on the index of a sum */
-    uint64_t *uses_index;              /* [formula nodes] bit s: index of sum s, bound outside */
-    int index[FORMULA_SUMS_MAX];       /* the value of each sum's index at the moment */
-    long steps;                        /* left */
+    int *made; /* [formula nodes] expression + 1; 0: not made, or it depends on the index of a sum */
+    uint64_t *uses_index; /* [formula nodes] bit s: index of sum s, bound outside */
+    int index[FORMULA_SUMS_MAX]; /* the value of each sum's index at the moment */
+    long steps; /* left */
     int failed;
 };
 
@@ -257,7 +257,8 @@ static int build_node(struct build *b, int n)
     return made;
 }
 
-int expression_build(struct expression_pool *p, const struct formula *f, const struct formula_point *at, const fmpz *t, struct formula_error *e)
+int expression_build(struct expression_pool *p, const struct formula *f, const struct formula_point *at, const fmpz *t,
+                     struct formula_error *e)
 {
     struct build b = {.p = p, .f = f, .at = at, .t = t, .e = e, .steps = FORMULA_STEPS_MAX};
     int root = -1;

@@ -1,5 +1,6 @@
-/* Comparing two heads: whether f/g is proved never to increase. Then the normalised kernel of f is smaller in the likelihood-ratio order, its share
- * below every j is at least that of g, and TRF_f(eps) <= TRF_g(eps) for every eps ([B] theorem 0.5 in this form). */
+/* Comparing two heads: whether f/g is proved never to increase. Then the normalised kernel of f is smaller in the
+ * likelihood-ratio order, its share below every j is at least that of g, and TRF_f(eps) <= TRF_g(eps) for every eps ([B] theorem
+ * 0.5 in this form). */
 #include "analyze/formula_private.h"
 #include "analyze/series/evaluate.h"
 #include "analyze/series/mass.h"
@@ -58,7 +59,8 @@ static int rate_of(struct expression_pool *p, int n)
     case X_EXP: result = expression_multiply(p, n, rate_of(p, x.child[0])); break;
     case X_SIN: result = expression_multiply(p, expression_unary(p, X_COS, x.child[0]), rate_of(p, x.child[0])); break;
     case X_COS:
-        result = expression_multiply(p, expression_unary(p, X_SIN, x.child[0]), expression_subtract(p, NODE_ZERO, rate_of(p, x.child[0])));
+        result = expression_multiply(p, expression_unary(p, X_SIN, x.child[0]),
+                                     expression_subtract(p, NODE_ZERO, rate_of(p, x.child[0])));
         break;
     default: break;
     }
@@ -66,7 +68,8 @@ static int rate_of(struct expression_pool *p, int n)
     return result;
 }
 
-/* 1 if u does not grow on [lo, hi] (hi NULL: unbounded) for certain: at all real t, or, with `whole`, from each whole t to the next. */
+/* 1 if u does not grow on [lo, hi] (hi NULL: unbounded) for certain: at all real t, or, with `whole`, from each whole t to the
+ * next. */
 static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, const fmpz *hi, int whole, long *budget)
 {
     struct ranges r;
@@ -115,8 +118,10 @@ static int step_falls(const struct pair *k, int f, int g, const fmpz_t from, con
     struct expression_pool *q = expression_pool_new();
     int known = 0;
     if (q) {
-        int before = expression_subtract(q, head_value(q, &k->both[f], k->both[f].root, from), head_value(q, &k->both[g], k->both[g].root, from));
-        int after = expression_subtract(q, head_value(q, &k->both[f], k->both[f].root, to), head_value(q, &k->both[g], k->both[g].root, to));
+        int before = expression_subtract(q, head_value(q, &k->both[f], k->both[f].root, from),
+                                         head_value(q, &k->both[g], k->both[g].root, from));
+        int after = expression_subtract(q, head_value(q, &k->both[f], k->both[f].root, to),
+                                        head_value(q, &k->both[g], k->both[g].root, to));
         int sign = expression_sign(q, expression_subtract(q, after, before));
         known = !q->failed && (sign == -1 || sign == 0);
         expression_pool_free(q);
@@ -158,7 +163,8 @@ static int ratio_falls(struct pair *k, int f, int g)
             if (known && joined) /* `before` was the last distance at which both were positive */
                 known = step_falls(k, f, g, before, from);
             if (known)
-                known = never_grows(k->pool, expression_subtract(k->pool, x->root, y->root), from, unbounded ? NULL : last, 1, &budget);
+                known = never_grows(k->pool, expression_subtract(k->pool, x->root, y->root), from, unbounded ? NULL : last, 1,
+                                    &budget);
             fmpz_set(before, last);
             joined = 1;
         }
@@ -197,13 +203,15 @@ static int common_scale(fmpq_t c, struct pair *k)
     for (int m = 0; m < count && !found; m++)
         for (int n = 0; n < count && !found && !p->failed; n++) {
             struct expression x = p->node[m], y = p->node[n];
-            if (x.kind != X_LINEAR || y.kind != X_LINEAR || x.count != 1 || y.count != 1 || x.child[0] != y.child[0] || fmpq_is_zero(&x.weight[0]))
+            if (x.kind != X_LINEAR || y.kind != X_LINEAR || x.count != 1 || y.count != 1 || x.child[0] != y.child[0] ||
+                fmpq_is_zero(&x.weight[0]))
                 continue;
             struct expression inside = p->node[x.child[0]];
             fmpq_div(c, &y.weight[0], &x.weight[0]);
             if (fmpq_sgn(c) <= 0 || fmpq_is_one(c))
                 continue;
-            if (inside.kind == X_POWER && p->node[inside.child[1]].kind == X_NUMBER && !fmpq_is_zero(p->node[inside.child[1]].q)) {
+            if (inside.kind == X_POWER && p->node[inside.child[1]].kind == X_NUMBER &&
+                !fmpq_is_zero(p->node[inside.child[1]].q)) {
                 fmpq_inv(power, p->node[inside.child[1]].q);
                 int root = expression_power(p, expression_number(p, c), expression_number(p, power));
                 if (p->node[root].kind != X_NUMBER)
@@ -219,7 +227,8 @@ static int common_scale(fmpq_t c, struct pair *k)
     return found && !p->failed;
 }
 
-/* g(t) = f(c t) up to a factor, and t b_f'(t) never grows: then t b_g'(t) = (t b_f')(c t) is at least t b_f'(t) for c <= 1. -1, 0 or 1. */
+/* g(t) = f(c t) up to a factor, and t b_f'(t) never grows: then t b_g'(t) = (t b_f')(c t) is at least t b_f'(t) for c <= 1. -1, 0
+ * or 1. */
 static int compare_scales(struct pair *k)
 {
     fmpq_t c;
@@ -274,7 +283,8 @@ int series_compare(const struct series *f, const struct series *g, int *order, c
         failed = k.both[i].root < 0 ? -1 : 0;
     }
     if (!failed) {
-        if (k.both[0].root == k.both[1].root || is_constant(k.pool, expression_subtract(k.pool, k.both[0].root, k.both[1].root))) {
+        if (k.both[0].root == k.both[1].root ||
+            is_constant(k.pool, expression_subtract(k.pool, k.both[0].root, k.both[1].root))) {
             *order = -1;
             snprintf(why, 256, "f and g are proportional: the same TRF for every epsilon");
             goto end;
@@ -283,7 +293,8 @@ int series_compare(const struct series *f, const struct series *g, int *order, c
     for (int i = 0; i < 2 && !failed; i++)
         failed = head_split(&k.both[i], e);
     if (!failed && (*order = compare_scales(&k)) != 0) {
-        snprintf(why, 256, "%s never increases: one shape at two scales, and t b'(t) never increases", *order < 0 ? "f/g" : "g/f");
+        snprintf(why, 256, "%s never increases: one shape at two scales, and t b'(t) never increases",
+                 *order < 0 ? "f/g" : "g/f");
     } else if (!failed && ratio_falls(&k, 0, 1)) {
         *order = -1;
         snprintf(why, 256, "f/g never increases: the derivative of b_f - b_g is proved to be at most 0");

@@ -1,5 +1,5 @@
-/* Across depth: the distance reached after R layers is a sum of R independent distances, each distributed as the kernel. Only the kernel below j
- * matters for P(distance < j), so nothing is cut off, however heavy the tail. */
+/* Across depth: the distance reached after R layers is a sum of R independent distances, each distributed as the kernel. Only the
+ * kernel below j matters for P(distance < j), so nothing is cut off, however heavy the tail. */
 #include "analyze/formula_private.h"
 #include "analyze/series/search.h"
 
@@ -9,8 +9,8 @@
 
 enum {
     EXACT_LENGTH = 1 << 15, /* counts up to this are looked for one by one */
-    CELLS = 1 << 12,        /* beyond: so many cells of equal width */
-    CELLS_SLOW = 1 << 9     /* where a partial sum takes a while */
+    CELLS = 1 << 12, /* beyond: so many cells of equal width */
+    CELLS_SLOW = 1 << 9 /* where a partial sum takes a while */
 };
 
 /* A share lies between 0 and 1. */
@@ -68,8 +68,8 @@ static void locate(int *below, int *above, arb_srcptr cumulative, int count, con
 }
 
 /* Narrows lo..hi with cells of the given width; 1 is one distance a cell. 0 or -1 with *e. */
-static int narrow(fmpz_t lo, fmpz_t hi, const struct series *s, const fmpq_t epsilon, int layers, const fmpz *limit, const fmpz_t width, int cells,
-                  slong prec, int quick, struct formula_error *e)
+static int narrow(fmpz_t lo, fmpz_t hi, const struct series *s, const fmpq_t epsilon, int layers, const fmpz *limit,
+                  const fmpz_t width, int cells, slong prec, int quick, struct formula_error *e)
 {
     int below, above;
     fmpz_t j;
@@ -120,10 +120,10 @@ static int narrow(fmpz_t lo, fmpz_t hi, const struct series *s, const fmpq_t eps
     return m ? 0 : -1;
 }
 
-/* One-layer bounds: the largest of R distances is at most their sum, so TRF_R >= TRF(1 - (1 - eps)^(1/R)); and if each of them is below
- * TRF(eps / R), which fails with probability below eps, the sum is at most R (TRF(eps / R) - 1). */
-static int one_layer_bounds(struct series_count *least, struct series_count *greatest, const struct series *s, const fmpq_t epsilon, int layers,
-                            const fmpz *limit, struct formula_error *e)
+/* One-layer bounds: the largest of R distances is at most their sum, so TRF_R >= TRF(1 - (1 - eps)^(1/R)); and if each of them is
+ * below TRF(eps / R), which fails with probability below eps, the sum is at most R (TRF(eps / R) - 1). */
+static int one_layer_bounds(struct series_count *least, struct series_count *greatest, const struct series *s,
+                            const fmpq_t epsilon, int layers, const fmpz *limit, struct formula_error *e)
 {
     fmpq_t q, rest;
     arb_t x;
@@ -167,7 +167,8 @@ static int is_slow(const struct series *s)
     return 0;
 }
 
-static int depth_trf(struct series_count *out, const struct series *s, const fmpq_t epsilon, int layers, const fmpz *limit, struct formula_error *e)
+static int depth_trf(struct series_count *out, const struct series *s, const fmpq_t epsilon, int layers, const fmpz *limit,
+                     struct formula_error *e)
 {
     struct series_count least, greatest;
     fmpz_t lo, hi, width;
@@ -178,7 +179,8 @@ static int depth_trf(struct series_count *out, const struct series *s, const fmp
     fmpz_init(hi);
     fmpz_init(width);
     if (!least.lo || !greatest.hi) { /* beyond whole numbers, or no end is known */
-        *out = (struct series_count){.log10_lo = least.log10_lo, .log10_hi = nextafter(greatest.log10_hi + log10(layers) * (1 + 1e-15), INFINITY)};
+        *out = (struct series_count){.log10_lo = least.log10_lo,
+                                     .log10_hi = nextafter(greatest.log10_hi + log10(layers) * (1 + 1e-15), INFINITY)};
         out->lo = least.lo;
         least.lo = NULL;
         goto end;
@@ -196,7 +198,11 @@ static int depth_trf(struct series_count *out, const struct series *s, const fmp
     }
     for (int attempt = 0; attempt < 3 && !failed && fmpz_cmp_ui(hi, EXACT_LENGTH) <= 0 && fmpz_cmp(lo, hi) < 0; attempt++) {
         fmpz_one(width);
-        failed = narrow(lo, hi, s, epsilon, layers, limit, width, (int)fmpz_get_si(hi), (attempt == 0 ? 64 : attempt == 1 ? 128 : 256) + extra,
+        failed = narrow(lo, hi, s, epsilon, layers, limit, width, (int)fmpz_get_si(hi),
+                        (attempt == 0   ? 64
+                         : attempt == 1 ? 128
+                                        : 256) +
+                            extra,
                         waves && attempt == 0, e);
     }
     if (!failed)
@@ -210,7 +216,8 @@ end:
     return failed;
 }
 
-int series_trf_depth(const struct series *s, const char *epsilon, int layers, uint64_t length, struct series_count *out, struct formula_error *e)
+int series_trf_depth(const struct series *s, const char *epsilon, int layers, uint64_t length, struct series_count *out,
+                     struct formula_error *e)
 {
     fmpq_t q;
     fmpz_t limit;

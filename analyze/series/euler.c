@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 enum {
-    GUARD = 64,        /* bits beyond the wanted precision */
+    GUARD = 64, /* bits beyond the wanted precision */
     PANELS_MAX = 5000,
     EVALUATIONS = 4000 /* of the integrand, for one panel */
 };
@@ -15,13 +15,13 @@ struct euler {
     int root;
     slong prec, target;
     struct evaluator *v, *rough; /* at full and at low precision */
-    slong order;                 /* 2m */
+    slong order; /* 2m */
     fmpz_t N;
-    arb_t at_N, remainder;       /* C(N); [-|R|, |R|] */
-    int primitive;               /* the integral is known in closed form */
+    arb_t at_N, remainder; /* C(N); [-|R|, |R|] */
+    int primitive; /* the integral is known in closed form */
     arb_t primitive_N;
-    fmpz *panel;                 /* [panels + 1] ends */
-    arb_ptr integral;            /* [panels + 1] from N to there, where there is no closed form */
+    fmpz *panel; /* [panels + 1] ends */
+    arb_ptr integral; /* [panels + 1] from N to there, where there is no closed form */
     int panels, integrated;
 };
 
@@ -121,7 +121,8 @@ static double panel_bound(struct euler *e, const fmpz_t a, const fmpz_t b, doubl
     return best;
 }
 
-/* Covers [N, end] with panels and adds up their remainders. 1, or 0 if one is too large; then *needed is an order that might do, or 0. */
+/* Covers [N, end] with panels and adds up their remainders. 1, or 0 if one is too large; then *needed is an order that might do,
+ * or 0. */
 static int make_panels(slong *needed, struct euler *e, const fmpz_t end, slong most)
 {
     double step = 0.5, target = (double)e->target + 8; /* a panel ends at its begin times 2^step, or so */
@@ -175,8 +176,10 @@ static void correction(arb_t out, struct euler *e, const fmpz_t x)
     if (r * 4 > (double)e->order) {
         double size = magnitude(e, x, x, r);
         if (size != IMPOSSIBLE)
-            for (slong k = 1; k < terms; k++) { /* |B_2k| / (2k) <= 4 (2k-1)! / (2 pi)^2k; the next terms are less than half each */
-                double bound = size + 4 + lgamma(2.0 * (double)k) / M_LN2 - 2.0 * (double)k * log2(2 * M_PI) - (2.0 * (double)k - 1) * log2(r);
+            for (slong k = 1; k < terms;
+                 k++) { /* |B_2k| / (2k) <= 4 (2k-1)! / (2 pi)^2k; the next terms are less than half each */
+                double bound = size + 4 + lgamma(2.0 * (double)k) / M_LN2 - 2.0 * (double)k * log2(2 * M_PI) -
+                               (2.0 * (double)k - 1) * log2(r);
                 if (bound <= -(double)e->target - 16) {
                     used = k - 1;
                     dropped = bound;

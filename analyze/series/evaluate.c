@@ -9,23 +9,23 @@
 struct step {
     enum expression_kind kind;
     int node, count, depends;
-    int beside;      /* needed although the waves are added up apart */
-    int *child;      /* [count] steps */
-    arb_ptr weight;  /* [count] X_LINEAR */
-    arb_t q;         /* X_LINEAR, X_NUMBER, X_INFINITY */
-    arb_t real;      /* value of the last evaluation; of a constant for good */
+    int beside; /* needed although the waves are added up apart */
+    int *child; /* [count] steps */
+    arb_ptr weight; /* [count] X_LINEAR */
+    arb_t q; /* X_LINEAR, X_NUMBER, X_INFINITY */
+    arb_t real; /* value of the last evaluation; of a constant for good */
     acb_t complex;
     arb_poly_t series;
 };
 
-/* exp(b) = exp(q + sum of weight * term) * product of base^power: logarithms with a constant weight become powers, which is faster and analytic in a
- * larger region when the power is whole. */
+/* exp(b) = exp(q + sum of weight * term) * product of base^power: logarithms with a constant weight become powers, which is
+ * faster and analytic in a larger region when the power is whole. */
 struct part {
     int step;
     arb_t weight;
-    int whole;       /* a base with a small whole power */
+    int whole; /* a base with a small whole power */
     slong power;
-    int wave;        /* index of the wave + 1, 0 if it is none */
+    int wave; /* index of the wave + 1, 0 if it is none */
 };
 
 /* weight * cos(shift + frequency t), or sin. */
@@ -34,7 +34,7 @@ struct wave {
     arb_t shift, frequency;
     double weight;
     double cosine[EVALUATE_BLOCK], sine[EVALUATE_BLOCK]; /* of frequency * i */
-    int sharp;                                           /* all of these are known to 2^-70 before rounding */
+    int sharp; /* all of these are known to 2^-70 before rounding */
 };
 
 struct evaluator {
@@ -46,8 +46,8 @@ struct evaluator {
     struct wave *wave;
     double wave_error; /* of the sum of the waves */
     arb_t q;
-    int masked;        /* b is -inf throughout */
-    int broken;        /* b is never a number, or +inf */
+    int masked; /* b is -inf throughout */
+    int broken; /* b is never a number, or +inf */
 };
 
 static void indeterminate(acb_t z)
@@ -62,9 +62,9 @@ static void indeterminate(acb_t z)
 static void test(arb_t out, enum expression_kind kind, const arb_t x)
 {
     int known = arf_is_nan(arb_midref(x)) ? 0
-                : kind == X_POSITIVE ? arb_is_positive(x) || arb_is_nonpositive(x)
-                : kind == X_NONNEGATIVE ? arb_is_nonnegative(x) || arb_is_negative(x)
-                                        : arb_is_nonzero(x) || arb_is_zero(x);
+                : kind == X_POSITIVE      ? arb_is_positive(x) || arb_is_nonpositive(x)
+                : kind == X_NONNEGATIVE   ? arb_is_nonnegative(x) || arb_is_negative(x)
+                                          : arb_is_nonzero(x) || arb_is_zero(x);
     if (!known)
         arb_indeterminate(out);
     else
@@ -119,7 +119,8 @@ static void step_real(struct step *s, const struct step *all, const arb_t t, slo
             return;
         }
     switch (s->kind) {
-    case X_NUMBER: case X_INFINITY: arb_set(out, s->q); break;
+    case X_NUMBER:
+    case X_INFINITY: arb_set(out, s->q); break;
     case X_PI: arb_const_pi(out, prec); break;
     case X_T: arb_set(out, t); break;
     case X_LINEAR:
@@ -131,7 +132,8 @@ static void step_real(struct step *s, const struct step *all, const arb_t t, slo
     case X_POWER: power_real(out, a, b, prec); break;
     case X_LN: arb_log(out, a, prec); break;
     case X_EXP: arb_exp(out, a, prec); break;
-    case X_SIN: case X_COS:
+    case X_SIN:
+    case X_COS:
         if (arf_is_inf(arb_midref(a)))
             arb_indeterminate(out);
         else
@@ -147,7 +149,9 @@ static void step_real(struct step *s, const struct step *all, const arb_t t, slo
         break;
     case X_MIN: arb_min(out, a, b, prec); break;
     case X_MAX: arb_max(out, a, b, prec); break;
-    case X_POSITIVE: case X_NONNEGATIVE: case X_ZERO: test(out, s->kind, a); break;
+    case X_POSITIVE:
+    case X_NONNEGATIVE:
+    case X_ZERO: test(out, s->kind, a); break;
     case X_CHOOSE:
         if (arb_is_nonzero(a))
             arb_set(out, b);
@@ -156,7 +160,8 @@ static void step_real(struct step *s, const struct step *all, const arb_t t, slo
         else
             arb_indeterminate(out);
         break;
-    case X_NAN: case X_OPAQUE: arb_indeterminate(out); break;
+    case X_NAN:
+    case X_OPAQUE: arb_indeterminate(out); break;
     }
 }
 
@@ -434,8 +439,8 @@ static int find_waves(struct evaluator *v, const struct expression_pool *p, cons
         arb_init(w->frequency);
         w->is_sine = x->kind == X_SIN;
         w->weight = arf_get_d(arb_midref(v->term[i].weight), ARF_RND_NEAR);
-        if (!evaluate_affine(w->shift, w->frequency, p, x->child[0], 160) || !(fabs(w->weight) < 1e100) || !arb_is_finite(w->frequency) ||
-            !arb_is_finite(w->shift)) {
+        if (!evaluate_affine(w->shift, w->frequency, p, x->child[0], 160) || !(fabs(w->weight) < 1e100) ||
+            !arb_is_finite(w->frequency) || !arb_is_finite(w->shift)) {
             arb_clear(w->shift);
             arb_clear(w->frequency);
             continue;
@@ -443,8 +448,8 @@ static int find_waves(struct evaluator *v, const struct expression_pool *p, cons
         weights += fabs(w->weight);
         v->term[i].wave = ++v->waves;
     }
-    /* A product of two cosines known to 2^-54 each is off by less than 2^-51 after rounding, and adding n of them by n 2^-53 more, all times the
-     * weights; twice that covers the rounding of this bound. */
+    /* A product of two cosines known to 2^-54 each is off by less than 2^-51 after rounding, and adding n of them by n 2^-53
+     * more, all times the weights; twice that covers the rounding of this bound. */
     v->wave_error = weights * (v->waves + 16) * 0x1p-51;
     for (int i = 0; i < v->terms + v->bases; i++) {
         const struct part *part = i < v->terms ? &v->term[i] : &v->base[i - v->terms];
@@ -616,8 +621,8 @@ int evaluator_has_waves(const struct evaluator *v)
     return v->waves >= 8;
 }
 
-/* The error bound of waves holds for sines and cosines known to 2^-70 before they become doubles; a frequency that is large and not rational may be
- * known to less. */
+/* The error bound of waves holds for sines and cosines known to 2^-70 before they become doubles; a frequency that is large and
+ * not rational may be known to less. */
 static int is_sharp(const arb_t sine, const arb_t cosine)
 {
     return mag_cmp_2exp_si(arb_radref(sine), -70) <= 0 && mag_cmp_2exp_si(arb_radref(cosine), -70) <= 0;

@@ -1,4 +1,5 @@
-/* Values of an expression: balls at a whole t, complex balls, power series. All are enclosures; what cannot be told is an indeterminate ball. */
+/* Values of an expression: balls at a whole t, complex balls, power series. All are enclosures; what cannot be told is an
+ * indeterminate ball. */
 #ifndef REACH_ANALYZE_SERIES_EVALUATE_H
 #define REACH_ANALYZE_SERIES_EVALUATE_H
 
@@ -26,8 +27,9 @@ void evaluator_taylor(arb_poly_t out, struct evaluator *v, const arb_t t, slong 
 /* exp of a node without t, 0 and indeterminate for the infinities. */
 void evaluate_exp_constant(arb_t out, const struct expression_pool *p, int n, slong prec);
 
-/* f(first), f(first + 1), ... of a long run, where b is a combination of many sines and cosines of t: these are added up in double, with a bound of
- * the error, everything else in balls of 64 bits. 0 if the expression has no such part (or memory is short). */
+/* f(first), f(first + 1), ... of a long run, where b is a combination of many sines and cosines of t: these are added up in
+ * double, with a bound of the error, everything else in balls of 64 bits. 0 if the expression has no such part (or memory is
+ * short). */
 int evaluator_has_waves(const struct evaluator *v);
 /* Enclosures of f(first + i), i < count <= EVALUATE_BLOCK; -1 where one is ambiguous. first < 2^52. */
 enum { EVALUATE_BLOCK = 256 };

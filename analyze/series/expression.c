@@ -59,8 +59,14 @@ static int known_sign(const struct expression_pool *p, const struct expression *
     int least = 2;
     switch (x->kind) {
     case X_NUMBER: return fmpq_sgn(x->q) > 0 ? 2 : fmpq_sgn(x->q) == 0;
-    case X_PI: case X_EXP: return 2;
-    case X_T: case X_ABS: case X_FRACTION: case X_POSITIVE: case X_NONNEGATIVE: case X_ZERO: return 1;
+    case X_PI:
+    case X_EXP: return 2;
+    case X_T:
+    case X_ABS:
+    case X_FRACTION:
+    case X_POSITIVE:
+    case X_NONNEGATIVE:
+    case X_ZERO: return 1;
     case X_POWER: return p->node[x->child[0]].sign;
     case X_LN: { /* of what is at least 1 */
         const struct expression *inside = &p->node[x->child[0]];
@@ -74,7 +80,8 @@ static int known_sign(const struct expression_pool *p, const struct expression *
             least = sign == 0 ? 0 : sign > least ? sign : least;
         }
         return least;
-    case X_MULTIPLY: case X_CHOOSE:
+    case X_MULTIPLY:
+    case X_CHOOSE:
         for (int i = x->kind == X_CHOOSE; i < x->count; i++) {
             int sign = p->node[x->child[i]].sign;
             least = sign < least ? sign : least;
@@ -87,7 +94,9 @@ static int known_sign(const struct expression_pool *p, const struct expression *
 static int rule_total(const struct expression_pool *p, const struct expression *x)
 {
     switch (x->kind) {
-    case X_NAN: case X_INFINITY: case X_OPAQUE: return 0;
+    case X_NAN:
+    case X_INFINITY:
+    case X_OPAQUE: return 0;
     case X_LN: return p->node[x->child[0]].sign == 2;
     case X_POWER: {
         const struct expression *e = &p->node[x->child[1]];
@@ -352,8 +361,8 @@ static int by_node(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Adds up equal terms. Where one may be infinite or not a number somewhere, 0 * u stays, beside what is left of it after u has been taken off:
- * 2 u - u is not a number where u is infinite. */
+/* Adds up equal terms. Where one may be infinite or not a number somewhere, 0 * u stays, beside what is left of it after u has
+ * been taken off: 2 u - u is not a number where u is infinite. */
 static void terms_collect(struct expression_pool *p, struct terms *s)
 {
     int kept = 0;
@@ -502,7 +511,9 @@ int expression_multiply(struct expression_pool *p, int a, int b)
         int other = kind_of(p, a) == X_INFINITY ? b : a, infinity = other == b ? a : b;
         int sign = p->node[other].depends ? 2 : expression_sign(p, other);
         if (sign != 2)
-            return sign == 0 ? NODE_NAN : (sign > 0) == (infinity == NODE_PLUS_INFINITY) ? NODE_PLUS_INFINITY : NODE_MINUS_INFINITY;
+            return sign == 0                                        ? NODE_NAN
+                   : (sign > 0) == (infinity == NODE_PLUS_INFINITY) ? NODE_PLUS_INFINITY
+                                                                    : NODE_MINUS_INFINITY;
     }
     if (a == b) {
         fmpq_t two;
@@ -560,7 +571,8 @@ static int is_whole(const struct expression_pool *p, int n)
     return whole;
 }
 
-/* Powers of 0, of infinities and of negative numbers: IEEE's, but 0 has no sign and a negative base has whole powers only. -1 if this is none. */
+/* Powers of 0, of infinities and of negative numbers: IEEE's, but 0 has no sign and a negative base has whole powers only. -1 if
+ * this is none. */
 static int special_power(struct expression_pool *p, int base, int exponent)
 {
     const struct expression *b = &p->node[base], *e = &p->node[exponent];
@@ -576,7 +588,10 @@ static int special_power(struct expression_pool *p, int base, int exponent)
     }
     if (b->kind == X_INFINITY) {
         int odd = e->kind == X_NUMBER && fmpz_is_odd(fmpq_numref(e->q)); /* whole if the base is negative */
-        return e_sign == 2 ? -1 : e_sign < 0 ? NODE_ZERO : base == NODE_MINUS_INFINITY && odd ? NODE_MINUS_INFINITY : NODE_PLUS_INFINITY;
+        return e_sign == 2                          ? -1
+               : e_sign < 0                         ? NODE_ZERO
+               : base == NODE_MINUS_INFINITY && odd ? NODE_MINUS_INFINITY
+                                                    : NODE_PLUS_INFINITY;
     }
     if (e->kind == X_INFINITY && !b->depends) {
         int above = expression_sign(p, expression_subtract(p, base, NODE_ONE)), sign = expression_sign(p, base);
@@ -608,7 +623,8 @@ int expression_power(struct expression_pool *p, int base, int exponent)
         const struct expression *b = &p->node[base];
         if (b->kind == X_NUMBER && rational_power(q, b->q, e)) {
             result = expression_number(p, q);
-        } else if (is_monomial(b) && fmpq_sgn(e) != 0 && (signless || fmpq_sgn(&b->weight[0]) > 0) && rational_power(q, &b->weight[0], e)) {
+        } else if (is_monomial(b) && fmpq_sgn(e) != 0 && (signless || fmpq_sgn(&b->weight[0]) > 0) &&
+                   rational_power(q, &b->weight[0], e)) {
             result = expression_scale(p, expression_power(p, b->child[0], exponent), q);
         } else if (b->kind == X_MULTIPLY && signless && (!p->node[b->child[0]].depends || !p->node[b->child[1]].depends)) {
             int first = b->child[0], second = b->child[1];
@@ -671,7 +687,8 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
         if (a == NODE_ZERO)
             return NODE_ONE;
         return !infinite ? -1 : a == NODE_PLUS_INFINITY ? a : NODE_ZERO;
-    case X_SIN: case X_COS:
+    case X_SIN:
+    case X_COS:
         if (a == NODE_ZERO)
             return kind == X_SIN ? NODE_ZERO : NODE_ONE;
         return infinite ? NODE_NAN : -1;
@@ -788,8 +805,11 @@ int expression_rebuild(struct expression_pool *p, const struct expression *like,
     case X_MIN: return expression_min(p, child[0], child[1]);
     case X_MAX: return expression_max(p, child[0], child[1]);
     case X_CHOOSE: return expression_choose(p, child[0], child[1], child[2]);
-    case X_POSITIVE: case X_NONNEGATIVE: case X_ZERO:
-        return like->count == 1 ? compare(p, like->kind, child[0], child[0], NODE_ZERO) : compare(p, like->kind, child[0], child[1], child[2]);
+    case X_POSITIVE:
+    case X_NONNEGATIVE:
+    case X_ZERO:
+        return like->count == 1 ? compare(p, like->kind, child[0], child[0], NODE_ZERO)
+                                : compare(p, like->kind, child[0], child[1], child[2]);
     default: return expression_unary(p, like->kind, child[0]);
     }
 }

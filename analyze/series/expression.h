@@ -1,5 +1,5 @@
-/* The bias of one head as an expression in t alone: parameters, head and sums are written out, rational arithmetic is done exactly, equal parts are
- * one node. Rewriting keeps the value at every whole t >= 0, infinities and not-a-number included. */
+/* The bias of one head as an expression in t alone: parameters, head and sums are written out, rational arithmetic is done
+ * exactly, equal parts are one node. Rewriting keeps the value at every whole t >= 0, infinities and not-a-number included. */
 #ifndef REACH_ANALYZE_SERIES_EXPRESSION_H
 #define REACH_ANALYZE_SERIES_EXPRESSION_H
 
@@ -7,40 +7,59 @@
 #include "analyze/series/arb.h"
 
 enum expression_kind {
-    X_NAN, X_NUMBER, X_INFINITY, X_PI, X_T,
-    X_LINEAR,            /* q + sum of weight[i] * child[i] */
-    X_MULTIPLY, X_POWER, /* two children */
-    X_LN, X_EXP, X_SIN, X_COS, X_ABS,
-    X_FRACTION,          /* u - floor(u); floor(u) itself is written u - fraction(u), so that what is linear in u cancels */
-    X_MIN, X_MAX,        /* child[2] = child[0] - child[1] */
-    X_POSITIVE, X_NONNEGATIVE, X_ZERO, /* 1 if child[0] is > 0, >= 0, == 0, else 0. With three children, child[0] = child[1] - child[2] and these two
-                                        * are compared: both may be the same infinity, whose difference is not a number. */
-    X_CHOOSE,            /* condition (0 or not), then, else */
-    X_OPAQUE             /* a sum whose bounds depend on t: has a value at a given t only */
+    X_NAN,
+    X_NUMBER,
+    X_INFINITY,
+    X_PI,
+    X_T,
+    X_LINEAR, /* q + sum of weight[i] * child[i] */
+    X_MULTIPLY,
+    X_POWER, /* two children */
+    X_LN,
+    X_EXP,
+    X_SIN,
+    X_COS,
+    X_ABS,
+    X_FRACTION, /* u - floor(u); floor(u) itself is written u - fraction(u), so that what is linear in u cancels */
+    X_MIN,
+    X_MAX, /* child[2] = child[0] - child[1] */
+    X_POSITIVE,
+    X_NONNEGATIVE,
+    X_ZERO, /* 1 if child[0] is > 0, >= 0, == 0, else 0. With three children, child[0] = child[1] - child[2] and these two
+             * are compared: both may be the same infinity, whose difference is not a number. */
+    X_CHOOSE, /* condition (0 or not), then, else */
+    X_OPAQUE /* a sum whose bounds depend on t: has a value at a given t only */
 };
 
-enum { NODE_NAN = 0, NODE_ZERO = 1, NODE_ONE = 2, NODE_T_ITSELF = 3, NODE_PLUS_INFINITY = 4, NODE_MINUS_INFINITY = 5 }; /* nodes of every pool */
+enum {
+    NODE_NAN = 0,
+    NODE_ZERO = 1,
+    NODE_ONE = 2,
+    NODE_T_ITSELF = 3,
+    NODE_PLUS_INFINITY = 4,
+    NODE_MINUS_INFINITY = 5
+}; /* nodes of every pool */
 
 struct expression {
     enum expression_kind kind;
-    int count;            /* children */
-    int *child;           /* [count] indices below this node's */
-    fmpq *weight;         /* [count] X_LINEAR; 0 * u is kept where u may be infinite or not a number */
-    fmpq_t q;             /* X_NUMBER: its value; X_LINEAR: the constant */
+    int count; /* children */
+    int *child; /* [count] indices below this node's */
+    fmpq *weight; /* [count] X_LINEAR; 0 * u is kept where u may be infinite or not a number */
+    fmpq_t q; /* X_NUMBER: its value; X_LINEAR: the constant */
     unsigned depends : 1; /* on t */
-    unsigned kinked : 1;  /* holds a kind from X_ABS on that depends on t */
-    unsigned total : 1;   /* proved to be a finite real for every real t >= 0 (that of a node without t: proved to be one) */
-    unsigned opaque : 1;  /* holds X_OPAQUE */
-    unsigned sign : 2;    /* 2: > 0 wherever it has a value, 1: >= 0, 0: not known */
+    unsigned kinked : 1; /* holds a kind from X_ABS on that depends on t */
+    unsigned total : 1; /* proved to be a finite real for every real t >= 0 (that of a node without t: proved to be one) */
+    unsigned opaque : 1; /* holds X_OPAQUE */
+    unsigned sign : 2; /* 2: > 0 wherever it has a value, 1: >= 0, 0: not known */
 };
 
 /* Nodes; children come before their parents. Grows only. */
 struct expression_pool {
     struct expression *node;
     int count, capacity;
-    int *bucket;          /* hash of what is there already */
+    int *bucket; /* hash of what is there already */
     int buckets;
-    int failed;           /* memory ran out or a limit was passed: results are meaningless */
+    int failed; /* memory ran out or a limit was passed: results are meaningless */
 };
 
 enum { POOL_NODES_MAX = 400000 };
@@ -70,13 +89,15 @@ int expression_opaque(struct expression_pool *p);
 /* A node of that kind with other children (as many as it has): the constructor of its kind. */
 int expression_rebuild(struct expression_pool *p, const struct expression *like, const int *child);
 
-/* 1 if a node without t is known to be a finite number, an infinity, or not a number; 0 if it cannot be told which: ln of what may be 0. */
+/* 1 if a node without t is known to be a finite number, an infinity, or not a number; 0 if it cannot be told which: ln of what
+ * may be 0. */
 int expression_is_known(const struct expression_pool *p, int n);
 /* Sign of a node that does not depend on t: -1, 0, 1; 2 when it cannot be told (or is not a number). */
 int expression_sign(struct expression_pool *p, int n);
 
 /* The bias of the head in `at`; with `t` not NULL the value at that t. -1 with *e on failure (memory, too large). */
-int expression_build(struct expression_pool *p, const struct formula *f, const struct formula_point *at, const fmpz *t, struct formula_error *e);
+int expression_build(struct expression_pool *p, const struct formula *f, const struct formula_point *at, const fmpz *t,
+                     struct formula_error *e);
 /* Node n of `from` with node t of `to` for t, in the pool `to` (which may be the same). */
 int expression_replace(struct expression_pool *to, const struct expression_pool *from, int n, int t);
 /* Node n of `from` with a whole number for t, in the pool `to` (which may be the same). */

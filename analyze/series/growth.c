@@ -15,7 +15,7 @@ struct growing {
     const struct expression_pool *p;
     const struct ranges *ranges;
     mpfi_t level[GROWTH_LEVELS + 1]; /* at X */
-    int levels;                      /* how many of them are at least e at X; one more is positive */
+    int levels; /* how many of them are at least e at X; one more is positive */
     mpfr_prec_t prec;
 };
 
@@ -73,9 +73,9 @@ static int compare_growth(const struct form *f, const struct form *g)
     return 0;
 }
 
-/* exp(d) for a form whose first exponent is negative: out = [0, its value at X], provided that it falls from X on. 1 or 0. The rate of d by ln t is
- * the sum of a[k] / (level[1] ... level[k]); weights of later levels fall faster, so it is enough that the positive ones together do not outweigh the
- * first at X. */
+/* exp(d) for a form whose first exponent is negative: out = [0, its value at X], provided that it falls from X on. 1 or 0. The
+ * rate of d by ln t is the sum of a[k] / (level[1] ... level[k]); weights of later levels fall faster, so it is enough that the
+ * positive ones together do not outweigh the first at X. */
 static int fading(mpfi_t out, const struct growing *g, const struct form *d)
 {
     int first = leading(d), fades;
@@ -135,7 +135,8 @@ static int part_set(struct part *part, const struct growing *g, int n, const fmp
     interval_set_fmpq(w, weight);
     if (ok) {
         mpfi_exp(part->coefficient, part->form.rest);
-    } else if (r->defined && !r->masked && r->relative && mpfr_cmp_si(&r->elasticity->right, -1) < 0) { /* at most start (t/X)^-s */
+    } else if (r->defined && !r->masked && r->relative &&
+               mpfr_cmp_si(&r->elasticity->right, -1) < 0) { /* at most start (t/X)^-s */
         long s = mpfr_cmp_si(&r->elasticity->right, -1000) < 0 ? 1000 : -mpfr_get_si(&r->elasticity->right, MPFR_RNDU);
         for (int k = 0; k < GROWTH_LEVELS; k++)
             fmpq_zero(part->form.a[k]);
@@ -158,8 +159,8 @@ static int part_set(struct part *part, const struct growing *g, int n, const fmp
     return ok && interval_is_bounded(part->coefficient);
 }
 
-/* ln of q + sum of weight * child: with the exponents of the leading term taken out, what is left is the sum of the leading coefficients and of terms
- * that fade. */
+/* ln of q + sum of weight * child: with the exponents of the leading term taken out, what is left is the sum of the leading
+ * coefficients and of terms that fade. */
 static int log_of_sum(struct form *out, const struct growing *g, const struct expression *x)
 {
     int count = x->count + !fmpq_is_zero(x->q), ok = 1, first = 0;
@@ -213,7 +214,8 @@ static int log_of_sum(struct form *out, const struct growing *g, const struct ex
     return ok;
 }
 
-/* ln of ln u, from the form of ln u: with a the first exponent, at level k, ln u = a level[k + 1] (1 + the rest over a level[k + 1]). */
+/* ln of ln u, from the form of ln u: with a the first exponent, at level k, ln u = a level[k + 1] (1 + the rest over a level[k +
+ * 1]). */
 static int log_of_log(struct form *out, const struct growing *g, const struct form *inner)
 {
     int k = leading(inner), ok = k >= 0 && k + 1 < GROWTH_LEVELS && k + 1 <= g->levels && fmpq_sgn(inner->a[k < 0 ? 0 : k]) > 0;
@@ -432,8 +434,9 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
         else
             arb_log(level[i], level[i - 1], prec);
     }
-    /* y = level[k]: the integral over t of the growth is that over y of y^a ..., whose elasticity lies between -greatest and -least from here on;
-     * it is therefore between y^(1+a) ... / (greatest - 1) and the same over (least - 1); `least` and `greatest` are kept less 1 */
+    /* y = level[k]: the integral over t of the growth is that over y of y^a ..., whose elasticity lies between -greatest and
+     * -least from here on; it is therefore between y^(1+a) ... / (greatest - 1) and the same over (least - 1); `least` and
+     * `greatest` are kept less 1 */
     arb_one(weight);
     arb_one(product); /* the growth over t level[1] ... level[k-1], without those factors, times y */
     arb_zero(term);
@@ -501,8 +504,8 @@ void growth_text(char *text, size_t size, const struct growth *g)
             continue;
         char *q = fmpq_get_str(NULL, 10, g->exponent[k]);
         int bare = k == 0, fraction = strchr(q, '/') != NULL;
-        int n = snprintf(text + used, size - used, "%s%s%s%s^%s%s%s", used ? " " : "", bare ? "" : "(", level[k], bare ? "" : ")", fraction ? "(" : "", q,
-                         fraction ? ")" : "");
+        int n = snprintf(text + used, size - used, "%s%s%s%s^%s%s%s", used ? " " : "", bare ? "" : "(", level[k], bare ? "" : ")",
+                         fraction ? "(" : "", q, fraction ? ")" : "");
         used += n > 0 ? (size_t)n : 0;
         flint_free(q);
     }

@@ -1,5 +1,5 @@
-/* Logarithmic growth: u(t) = t^a0 (ln t)^a1 (ln ln t)^a2 ... * exp(rest) for all t >= X, with exact exponents and a bounded rest. This is the scale of
- * Bertrand's series, on which convergence is decided where the power of t is exactly -1. */
+/* Logarithmic growth: u(t) = t^a0 (ln t)^a1 (ln ln t)^a2 ... * exp(rest) for all t >= X, with exact exponents and a bounded rest.
+ * This is the scale of Bertrand's series, on which convergence is decided where the power of t is exactly -1. */
 #ifndef REACH_ANALYZE_SERIES_GROWTH_H
 #define REACH_ANALYZE_SERIES_GROWTH_H
 

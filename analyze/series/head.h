@@ -1,4 +1,5 @@
-/* One head's series: where its bias has which smooth form, whether the sum converges, bounds of its tails. Private to this folder. */
+/* One head's series: where its bias has which smooth form, whether the sum converges, bounds of its tails. Private to this
+ * folder. */
 #ifndef REACH_ANALYZE_SERIES_HEAD_H
 #define REACH_ANALYZE_SERIES_HEAD_H
 
@@ -6,20 +7,20 @@
 #include "analyze/series/growth.h"
 
 enum piece_kind {
-    PIECE_ZERO,      /* b = -inf */
+    PIECE_ZERO, /* b = -inf */
     PIECE_CONSTANT,
     PIECE_GEOMETRIC, /* b affine in t, with a slope that is not 0 */
-    PIECE_SMOOTH,    /* no kinks, defined and analytic around every t of the piece */
-    PIECE_ROUGH      /* kinks that could not be resolved: summed point by point */
+    PIECE_SMOOTH, /* no kinks, defined and analytic around every t of the piece */
+    PIECE_ROUGH /* kinks that could not be resolved: summed point by point */
 };
 
 /* Distances first <= t < end on which the bias is the expression `root`. */
 struct piece {
     enum piece_kind kind;
     fmpz_t first, end;
-    int unbounded;   /* there is no end: the last piece */
+    int unbounded; /* there is no end: the last piece */
     int root;
-    int defined;     /* proved to be a number at every t of the piece */
+    int defined; /* proved to be a number at every t of the piece */
 };
 
 enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_ELASTIC, TAIL_GROWTH };
@@ -28,17 +29,17 @@ struct head {
     const struct formula *formula;
     struct formula_point at;
     struct expression_pool *pool;
-    fmpz_t shift;                /* whole number taken off the bias, so that the largest terms are near 1 */
-    int root;                    /* the bias less the shift */
+    fmpz_t shift; /* whole number taken off the bias, so that the largest terms are near 1 */
+    int root; /* the bias less the shift */
     struct piece *piece;
     int pieces, capacity;
     enum series_verdict verdict;
-    enum tail_kind tail;         /* how the tail was proved to converge */
-    fmpz_t tail_from;            /* the proof holds from this distance on */
-    int wild;                    /* the last piece is smooth, but Euler-Maclaurin's formula does not converge on it */
-    int decreasing;              /* f is proved not to grow from decreasing_from on */
+    enum tail_kind tail; /* how the tail was proved to converge */
+    fmpz_t tail_from; /* the proof holds from this distance on */
+    int wild; /* the last piece is smooth, but Euler-Maclaurin's formula does not converge on it */
+    int decreasing; /* f is proved not to grow from decreasing_from on */
     fmpz_t decreasing_from;
-    struct growth *growth;       /* TAIL_GROWTH: the form that holds from tail_from on */
+    struct growth *growth; /* TAIL_GROWTH: the form that holds from tail_from on */
     char *proof;
     int references;
 };
@@ -52,8 +53,8 @@ int head_split(struct head *h, struct formula_error *e);
 
 /* Decides the verdict from the last piece and writes the proof. 0, or -1 with *e: no mass at all, memory. */
 int head_decide(struct head *h, struct formula_error *e);
-/* Bounds of the sum of f over all t >= from, as a ball; from is a whole number within the last piece, possibly far beyond any machine word. Converging
- * heads only; indeterminate where nothing is known, as may be the case before tail_from. */
+/* Bounds of the sum of f over all t >= from, as a ball; from is a whole number within the last piece, possibly far beyond any
+ * machine word. Converging heads only; indeterminate where nothing is known, as may be the case before tail_from. */
 void head_tail(arb_t out, const struct head *h, const arb_t from, slong prec);
 /* Adds a line to the proof. */
 void head_prove(struct head *h, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -37,7 +37,8 @@ struct masses *masses_new(const struct series *s, const fmpz *limit, slong prec,
             return NULL;
         }
         if (arb_is_zero(sums_total(m->sums[i]))) {
-            formula_refuse(e, 0, "head %d has no mass within the length: the bias is -inf at each of its distances", s->head[i]->at.h);
+            formula_refuse(e, 0, "head %d has no mass within the length: the bias is -inf at each of its distances",
+                           s->head[i]->at.h);
             masses_free(m);
             return NULL;
         }
@@ -123,7 +124,8 @@ void masses_term(arb_t out, struct masses *m, const fmpz_t j)
     arb_clear(share);
 }
 
-/* Where every f(t) is 0 or one and the same value: how many distances below j have it, and how many there are. 1, or 0 if it is not so. */
+/* Where every f(t) is 0 or one and the same value: how many distances below j have it, and how many there are. 1, or 0 if it is
+ * not so. */
 static int count_uniform(fmpz_t below, fmpz_t all, const struct head *h, const struct masses *m, const fmpz_t j)
 {
     int root = -1;

@@ -9,11 +9,11 @@ enum { SERIES_PREC = 128 };
 struct masses;
 
 struct series {
-    struct head **head;  /* [count] shared between series, counted */
+    struct head **head; /* [count] shared between series, counted */
     int count;
-    int mean;            /* made by series_open_mean */
+    int mean; /* made by series_open_mean */
     enum series_verdict verdict;
-    char *proof;         /* mean only */
+    char *proof; /* mean only */
     double sum_lo, sum_hi;
     struct masses *kept; /* of the whole series at SERIES_PREC bits, if it converges */
 };

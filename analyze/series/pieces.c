@@ -1,4 +1,5 @@
-/* Where the bias has which form: the distances are split until every comparison, min, max, abs and floor is decided on each piece. */
+/* Where the bias has which form: the distances are split until every comparison, min, max, abs and floor is decided on each
+ * piece. */
 #include "analyze/formula_private.h"
 #include "analyze/series/evaluate.h"
 #include "analyze/series/head.h"
@@ -7,18 +8,18 @@
 #include <string.h>
 
 enum {
-    STEPS = 60000,       /* nodes times intervals that are looked at */
-    TAIL_BITS = 33500,   /* a last piece may begin at 2^this, some 10^10000 */
+    STEPS = 60000, /* nodes times intervals that are looked at */
+    TAIL_BITS = 33500, /* a last piece may begin at 2^this, some 10^10000 */
     WHOLE_BITS = 200000, /* whole parts of larger values are not told apart */
-    PIECES = 200,        /* besides those between breaks that can be read off */
-    ROUGH_BITS = 22      /* where none is found, distances are looked at one interval at a time up to 2^this */
+    PIECES = 200, /* besides those between breaks that can be read off */
+    ROUGH_BITS = 22 /* where none is found, distances are looked at one interval at a time up to 2^this */
 };
 
 struct splitting {
     struct head *h;
     struct formula_error *e;
-    long budget;         /* intervals */
-    int most;            /* pieces: what has more is not worth taking apart */
+    long budget; /* intervals */
+    int most; /* pieces: what has more is not worth taking apart */
     int failed;
 };
 
@@ -104,9 +105,11 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
             made[n] = child[0];
         } else if (x.kind == X_ABS && range->defined && mpfr_sgn(&r->node[x.child[0]].value->right) <= 0) {
             made[n] = expression_subtract(p, NODE_ZERO, child[0]);
-        } else if ((x.kind == X_MIN || x.kind == X_MAX) && p->node[child[2]].kind == X_INFINITY) { /* they are infinitely far apart */
+        } else if ((x.kind == X_MIN || x.kind == X_MAX) &&
+                   p->node[child[2]].kind == X_INFINITY) { /* they are infinitely far apart */
             made[n] = (x.kind == X_MIN) == (child[2] == NODE_MINUS_INFINITY) ? child[0] : child[1];
-        } else if ((x.kind == X_MIN || x.kind == X_MAX) && infinite < 0 && r->node[x.child[2]].defined && !r->node[x.child[2]].masked &&
+        } else if ((x.kind == X_MIN || x.kind == X_MAX) && infinite < 0 && r->node[x.child[2]].defined &&
+                   !r->node[x.child[2]].masked &&
                    (mpfr_sgn(&r->node[x.child[2]].value->left) >= 0 || mpfr_sgn(&r->node[x.child[2]].value->right) <= 0)) {
             int a_least = mpfr_sgn(&r->node[x.child[2]].value->right) <= 0;
             made[n] = (x.kind == X_MIN) == a_least ? child[0] : child[1];
@@ -114,10 +117,14 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
             int sign = fmpq_sgn(&x.weight[infinite]) * (child[infinite] == NODE_PLUS_INFINITY ? 1 : -1), infinities = 0;
             for (int i = 0; i < x.count; i++)
                 infinities += p->node[child[i]].kind == X_INFINITY;
-            made[n] = infinities > 1 ? expression_rebuild(p, &x, child) : sign == 0 ? NODE_NAN : sign > 0 ? NODE_PLUS_INFINITY : NODE_MINUS_INFINITY;
+            made[n] = infinities > 1 ? expression_rebuild(p, &x, child)
+                      : sign == 0    ? NODE_NAN
+                      : sign > 0     ? NODE_PLUS_INFINITY
+                                     : NODE_MINUS_INFINITY;
         } else if (x.kind == X_MULTIPLY && infinite >= 0 && finite &&
                    (r->node[x.child[1 - infinite]].positive || interval_is_negative(r->node[x.child[1 - infinite]].value))) {
-            made[n] = r->node[x.child[1 - infinite]].positive == (child[infinite] == NODE_PLUS_INFINITY) ? NODE_PLUS_INFINITY : NODE_MINUS_INFINITY;
+            made[n] = r->node[x.child[1 - infinite]].positive == (child[infinite] == NODE_PLUS_INFINITY) ? NODE_PLUS_INFINITY
+                                                                                                         : NODE_MINUS_INFINITY;
         } else if (x.kind == X_LINEAR) {
             made[n] = drop_zeros(p, &x, child, r);
         } else if (x.kind == X_POWER && child[1] == NODE_ZERO && r->node[x.child[0]].defined && !r->node[x.child[0]].masked) {
@@ -133,8 +140,8 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
     return result;
 }
 
-/* The expression that the bias is on [lo, hi] (hi NULL: unbounded); *settled: no kinks are left and it is a number throughout, or an infinity, or
- * not-a-number. What does not depend on t and is not settled never will be. */
+/* The expression that the bias is on [lo, hi] (hi NULL: unbounded); *settled: no kinks are left and it is a number throughout, or
+ * an infinity, or not-a-number. What does not depend on t and is not settled never will be. */
 static int resolve(int *settled, struct head *h, int root, const fmpz_t lo, const fmpz *hi)
 {
     struct ranges r;
@@ -182,7 +189,10 @@ static void append(struct splitting *s, int root, const fmpz_t first, const fmpz
         refuse(s, text);
         return;
     }
-    enum piece_kind kind = !settled ? PIECE_ROUGH : root == NODE_MINUS_INFINITY ? PIECE_ZERO : !x->depends ? PIECE_CONSTANT : PIECE_SMOOTH;
+    enum piece_kind kind = !settled                      ? PIECE_ROUGH
+                           : root == NODE_MINUS_INFINITY ? PIECE_ZERO
+                           : !x->depends                 ? PIECE_CONSTANT
+                                                         : PIECE_SMOOTH;
     if (kind == PIECE_SMOOTH) {
         arb_t shift, slope;
         arb_init(shift);
@@ -317,7 +327,8 @@ static int find_breaks(struct breaks *breaks, const struct expression_pool *p)
         const struct expression *inside = &p->node[x->child[decided]];
         if (x->child[decided] == NODE_T_ITSELF)
             fmpq_zero(root);
-        else if (inside->kind == X_LINEAR && inside->count == 1 && inside->child[0] == NODE_T_ITSELF && !fmpq_is_zero(&inside->weight[0]))
+        else if (inside->kind == X_LINEAR && inside->count == 1 && inside->child[0] == NODE_T_ITSELF &&
+                 !fmpq_is_zero(&inside->weight[0]))
             fmpq_div(root, inside->q, &inside->weight[0]);
         else
             continue;

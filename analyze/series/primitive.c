@@ -1,6 +1,6 @@
-/* Antiderivatives that are known functions, recognised on the expression. With z = shift + slope t, slope > 0, the bias is taken apart into
- *   c + q0 z + q z^p + a0 ln z + a1 ln ln z + ... + k (ln z)^2     or     c - ln(u + v z^2)
- * and the sum is integrated from z to infinity (up to a constant where that diverges). */
+/* Antiderivatives that are known functions, recognised on the expression. With z = shift + slope t, slope > 0, the bias is taken
+ * apart into c + q0 z + q z^p + a0 ln z + a1 ln ln z + ... + k (ln z)^2     or     c - ln(u + v z^2) and the sum is integrated
+ * from z to infinity (up to a constant where that diverges). */
 #include "analyze/series/evaluate.h"
 #include "analyze/series/head.h"
 
@@ -12,15 +12,15 @@ enum {
 struct taken {
     const struct expression_pool *p;
     slong prec;
-    int z;                       /* node of z, -1 while nothing names it */
-    arb_t shift, slope;          /* z = shift + slope t */
-    arb_t constant, linear;      /* b = constant + linear * t + ... */
-    arb_t power, power_weight;   /* weight * z^power */
+    int z; /* node of z, -1 while nothing names it */
+    arb_t shift, slope; /* z = shift + slope t */
+    arb_t constant, linear; /* b = constant + linear * t + ... */
+    arb_t power, power_weight; /* weight * z^power */
     int powers;
-    arb_t log[LOGS];             /* weights of ln z, ln ln z, ... */
-    fmpq_t exact[LOGS];          /* the same, where they are rational */
-    int logs[LOGS];              /* 0: absent, 1: rational, 2: some other constant */
-    arb_t square;                /* weight of (ln z)^2 */
+    arb_t log[LOGS]; /* weights of ln z, ln ln z, ... */
+    fmpq_t exact[LOGS]; /* the same, where they are rational */
+    int logs[LOGS]; /* 0: absent, 1: rational, 2: some other constant */
+    arb_t square; /* weight of (ln z)^2 */
     int squares;
 };
 
@@ -94,7 +94,8 @@ static int take(struct taken *k, int n, const fmpq *weight)
     } else {
         ok = 0;
     }
-    ok &= arf_cmpabs_2exp_si(arb_midref(factor), EXPONENT_BITS) < 0 && arf_cmpabs_2exp_si(arb_midref(k->power), EXPONENT_BITS) < 0;
+    ok &= arf_cmpabs_2exp_si(arb_midref(factor), EXPONENT_BITS) < 0 &&
+          arf_cmpabs_2exp_si(arb_midref(k->power), EXPONENT_BITS) < 0;
     arb_clear(factor);
     arb_clear(a);
     arb_clear(b);
@@ -285,7 +286,8 @@ int head_primitive(arb_t out, int *vanishes, const struct head *h, int root, con
     const struct expression *x = &h->pool->node[root];
     struct taken k = {.p = h->pool, .prec = prec, .z = -1};
     arb_t z;
-    arb_ptr own[] = {k.shift, k.slope, k.constant, k.linear, k.power, k.power_weight, k.log[0], k.log[1], k.log[2], k.log[3], k.square, z};
+    arb_ptr own[] = {k.shift,  k.slope,  k.constant, k.linear, k.power,  k.power_weight,
+                     k.log[0], k.log[1], k.log[2],   k.log[3], k.square, z};
     enum { OWN = sizeof own / sizeof own[0] };
     int known = 1;
     *vanishes = 1;

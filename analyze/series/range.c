@@ -34,7 +34,8 @@ int interval_is_bounded(const mpfi_t x)
 
 int interval_is_beyond(const mpfi_t x, long bits)
 {
-    return (mpfr_regular_p(&x->left) && mpfr_get_exp(&x->left) > bits) || (mpfr_regular_p(&x->right) && mpfr_get_exp(&x->right) > bits);
+    return (mpfr_regular_p(&x->left) && mpfr_get_exp(&x->left) > bits) ||
+           (mpfr_regular_p(&x->right) && mpfr_get_exp(&x->right) > bits);
 }
 
 static int has_zero(const mpfi_t x)
@@ -89,8 +90,8 @@ static void set_constant(struct range *r)
     r->relative = 1;
 }
 
-/* The value, as far as it follows from its own at X: what never grows stays below that, and with an elasticity that is never positive it stays between
- * that and 0. */
+/* The value, as far as it follows from its own at X: what never grows stays below that, and with an elasticity that is never
+ * positive it stays between that and 0. */
 static void settle_value(struct range *r, mpfi_t x)
 {
     mpfi_set(x, r->start);
@@ -153,7 +154,8 @@ static void linear_plain(struct range *out, const struct expression *x, const st
     mpfi_clear(product);
 }
 
-/* A sum seen from its leading term: value = leading * (1 + r). Index -1 is the constant. Nothing is done where that gives no bound. */
+/* A sum seen from its leading term: value = leading * (1 + r). Index -1 is the constant. Nothing is done where that gives no
+ * bound. */
 static void linear_relative(struct range *out, const struct expression *x, const struct range *all)
 {
     mpfr_prec_t prec = mpfi_get_prec(out->value);
@@ -172,7 +174,8 @@ static void linear_relative(struct range *out, const struct expression *x, const
     for (int i = 0; i < x->count && usable; i++) { /* the fastest growth, judged by its least value */
         mpfi_srcptr best = leading == -2 ? NULL : leading == -1 ? zero : all[x->child[leading]].elasticity;
         const struct range *c = &all[x->child[i]];
-        if ((c->positive || !has_zero(c->value)) && !fmpq_is_zero(&x->weight[i]) && (!best || mpfr_cmp(&c->elasticity->left, &best->left) > 0))
+        if ((c->positive || !has_zero(c->value)) && !fmpq_is_zero(&x->weight[i]) &&
+            (!best || mpfr_cmp(&c->elasticity->left, &best->left) > 0))
             leading = i;
     }
     if (!usable || leading == -2)
@@ -295,12 +298,14 @@ static void rule_multiply(struct range *out, const struct range *a, const struct
     mpfi_clear(x);
 }
 
-/* u / (q + w u) = 1 / (w + q / u), which is bounded where u is not: for a product of node a and node b, if it is one of this form. */
+/* u / (q + w u) = 1 / (w + q / u), which is bounded where u is not: for a product of node a and node b, if it is one of this
+ * form. */
 static void narrow_quotient(struct range *out, const struct expression_pool *p, int a, int b, const struct range *all)
 {
     const struct expression *power = &p->node[b], *sum = power->kind == X_POWER ? &p->node[power->child[0]] : NULL;
     if (!sum || sum->kind != X_LINEAR || sum->count != 1 || sum->child[0] != a || p->node[power->child[1]].kind != X_NUMBER ||
-        fmpq_cmp_si(p->node[power->child[1]].q, -1) != 0 || mpfr_sgn(&all[a].value->left) < 0 || fmpq_sgn(sum->q) <= 0 || fmpq_sgn(&sum->weight[0]) <= 0)
+        fmpq_cmp_si(p->node[power->child[1]].q, -1) != 0 || mpfr_sgn(&all[a].value->left) < 0 || fmpq_sgn(sum->q) <= 0 ||
+        fmpq_sgn(&sum->weight[0]) <= 0)
         return;
     mpfi_t x, w;
     mpfi_init2(x, mpfi_get_prec(out->value));
@@ -374,7 +379,8 @@ static void rule_power(struct range *out, const struct range *a, const struct ra
         mpfi_clear(x);
         return;
     }
-    int number = exponent->kind == X_NUMBER, whole = number && fmpz_is_one(fmpq_denref(exponent->q)) && fmpz_bits(fmpq_numref(exponent->q)) < 16;
+    int number = exponent->kind == X_NUMBER,
+        whole = number && fmpz_is_one(fmpq_denref(exponent->q)) && fmpz_bits(fmpq_numref(exponent->q)) < 16;
     int shrinks = mpfr_sgn(&b->value->left) <= 0; /* the exponent is not known to be positive */
     out->defined = whole ? !shrinks || !has_zero(a->value)
                          : interval_is_positive(a->value) || (mpfr_sgn(&a->value->left) >= 0 && !shrinks);
@@ -438,8 +444,8 @@ static void rule_exp(struct range *out, const struct range *a)
 static void rule_wave(struct range *out, const struct range *a, int is_sine)
 {
     long bits = (long)mpfi_get_prec(out->value); /* beyond, an interval that is no single number is longer than a period */
-    if (!interval_is_bounded(a->value) || !interval_is_bounded(a->start) || !interval_is_bounded(a->rate) || interval_is_beyond(a->value, bits) ||
-        interval_is_beyond(a->start, bits)) { /* any constant from -1 to 1 */
+    if (!interval_is_bounded(a->value) || !interval_is_bounded(a->start) || !interval_is_bounded(a->rate) ||
+        interval_is_beyond(a->value, bits) || interval_is_beyond(a->start, bits)) { /* any constant from -1 to 1 */
         mpfi_interv_si(out->value, -1, 1);
         set_constant(out);
         out->smooth = 0;
@@ -512,7 +518,8 @@ static void rule_test(struct range *out, const struct range *a, enum expression_
     out->smooth = yes || no;
 }
 
-static void rule(struct range *out, const struct expression_pool *p, int n, const struct range *all, const mpfi_t t, const mpfi_t start)
+static void rule(struct range *out, const struct expression_pool *p, int n, const struct range *all, const mpfi_t t,
+                 const mpfi_t start)
 {
     const struct expression *x = &p->node[n];
     const struct range *a = x->count ? &all[x->child[0]] : NULL, *b = x->count > 1 ? &all[x->child[1]] : NULL;
@@ -571,7 +578,8 @@ static void rule(struct range *out, const struct expression_pool *p, int n, cons
     case X_POWER: rule_power(out, a, b, &p->node[x->child[1]]); break;
     case X_LN: rule_ln(out, a); break;
     case X_EXP: rule_exp(out, a); break;
-    case X_SIN: case X_COS: rule_wave(out, a, x->kind == X_SIN); break;
+    case X_SIN:
+    case X_COS: rule_wave(out, a, x->kind == X_SIN); break;
     case X_ABS:
         if (mpfr_sgn(&a->value->left) >= 0) {
             rule_copy(out, a);
@@ -590,7 +598,8 @@ static void rule(struct range *out, const struct expression_pool *p, int n, cons
         }
         break;
     case X_FRACTION: rule_fraction(out, a); break;
-    case X_MIN: case X_MAX: {
+    case X_MIN:
+    case X_MAX: {
         const struct range *difference = &all[x->child[2]];
         int a_least = mpfr_sgn(&difference->value->right) <= 0, b_least = mpfr_sgn(&difference->value->left) >= 0;
         if (difference->defined && (a_least || b_least))
@@ -599,7 +608,9 @@ static void rule(struct range *out, const struct expression_pool *p, int n, cons
             rule_either(out, a, b);
         break;
     }
-    case X_POSITIVE: case X_NONNEGATIVE: case X_ZERO: rule_test(out, a, x->kind); break;
+    case X_POSITIVE:
+    case X_NONNEGATIVE:
+    case X_ZERO: rule_test(out, a, x->kind); break;
     default: out->defined = 0; break;
     }
 }
@@ -612,7 +623,8 @@ static int is_positive(const struct expression *x, const struct range *all)
     switch (x->kind) {
     case X_EXP: return 1;
     case X_POWER: return all[x->child[0]].positive;
-    case X_MULTIPLY: case X_LINEAR:
+    case X_MULTIPLY:
+    case X_LINEAR:
         for (int i = 0; i < x->count; i++)
             if (!all[x->child[i]].positive || (x->kind == X_LINEAR && fmpq_sgn(&x->weight[i]) <= 0))
                 return 0;

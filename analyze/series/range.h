@@ -1,14 +1,12 @@
 /* Bounds of an expression and of its growth on a whole interval [X, Y], Y may be infinite.
  *
- * Where the expression has kinks or oscillates, the bounds hold for a family: each sine that runs through whole periods, each fraction, each
- * choice that cannot be decided is a constant of its own, and the bounds hold for every value of these constants. At every t the expression equals
- * one member of the family, and each member is differentiable on [X, Y]. With u a member and x in [X, Y]:
- *   value       u(x)
- *   start       u(X)
- *   rate        x u'(x)
- *   elasticity  x u'(x) / u(x), in the sense that u(y) = u(x) exp(integral from x to y of some function within it, d ln x)
- * Rules: E[uv] = E[u] + E[v], E[u^p] = p E[u], rate of ln u = E[u], E[exp u] = rate of u; a sum u_r (1 + r), r the sum of the other terms over u_r,
- * has E = E_r + (sum of r_i (E_i - E_r)) / (1 + r), where r_i lies between 0 and its value at X when E_i <= E_r on the interval. */
+ * Where the expression has kinks or oscillates, the bounds hold for a family: each sine that runs through whole periods, each
+ * fraction, each choice that cannot be decided is a constant of its own, and the bounds hold for every value of these constants.
+ * At every t the expression equals one member of the family, and each member is differentiable on [X, Y]. With u a member and x
+ * in [X, Y]: value       u(x) start       u(X) rate        x u'(x) elasticity  x u'(x) / u(x), in the sense that u(y) = u(x)
+ * exp(integral from x to y of some function within it, d ln x) Rules: E[uv] = E[u] + E[v], E[u^p] = p E[u], rate of ln u = E[u],
+ * E[exp u] = rate of u; a sum u_r (1 + r), r the sum of the other terms over u_r, has E = E_r + (sum of r_i (E_i - E_r)) / (1 +
+ * r), where r_i lies between 0 and its value at X when E_i <= E_r on the interval. */
 #ifndef REACH_ANALYZE_SERIES_RANGE_H
 #define REACH_ANALYZE_SERIES_RANGE_H
 
@@ -20,23 +18,24 @@
 
 struct range {
     mpfi_t value, start, rate, elasticity;
-    int defined;    /* every member is a finite, differentiable function on the interval; if 0 the rest means nothing */
-    int relative;   /* the elasticity means something */
-    int masked;     /* the expression may also be -inf at some t; bounds hold where it is not */
-    int positive;   /* every member is > 0, though the least value may be 0 as a limit */
-    int smooth;     /* one member, the expression itself */
+    int defined; /* every member is a finite, differentiable function on the interval; if 0 the rest means nothing */
+    int relative; /* the elasticity means something */
+    int masked; /* the expression may also be -inf at some t; bounds hold where it is not */
+    int positive; /* every member is > 0, though the least value may be 0 as a limit */
+    int smooth; /* one member, the expression itself */
 };
 
 /* Ranges of a node and of all below it. */
 struct ranges {
     int count;
-    struct range *node;      /* [count] */
-    unsigned char *needed;   /* [count] which of them are there */
+    struct range *node; /* [count] */
+    unsigned char *needed; /* [count] which of them are there */
     mpfr_prec_t prec;
 };
 
 /* hi NULL: unbounded. lo >= 0. 0, or -1 when memory runs out. */
-int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi, mpfr_prec_t prec);
+int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi,
+                   mpfr_prec_t prec);
 void ranges_free(struct ranges *r);
 
 /* Least and greatest value as a ball or an end of one. */

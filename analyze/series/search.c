@@ -9,18 +9,18 @@
 
 enum {
     CLOSED_PREC_MAX = 7200, /* bits; sums in closed form */
-    PREC_MAX = 400,         /* others */
-    WAVES_MAX = 20000,       /* distances that waves are summed over in balls */
-    NEAR_BITS = 33230        /* counts up to about 10^SERIES_DIGITS_MAX are whole numbers, beyond they are logarithms */
+    PREC_MAX = 400, /* others */
+    WAVES_MAX = 20000, /* distances that waves are summed over in balls */
+    NEAR_BITS = 33230 /* counts up to about 10^SERIES_DIGITS_MAX are whole numbers, beyond they are logarithms */
 };
 
 struct search {
     struct masses *m;
     const fmpq *epsilon;
     const fmpz *limit;
-    fmpz_t no, yes;    /* the TRF is > no and <= yes */
-    int bounded;       /* there is a yes */
-    arb_t value;       /* of the last comparison */
+    fmpz_t no, yes; /* the TRF is > no and <= yes */
+    int bounded; /* there is a yes */
+    arb_t value; /* of the last comparison */
 };
 
 int search_epsilon(fmpq_t out, const char *text, struct formula_error *e)
@@ -97,8 +97,8 @@ static void middle(fmpz_t out, const fmpz_t no, const fmpz_t yes)
     }
 }
 
-/* Narrows (no, yes] around the undecided distance j, below it or above: away from it in growing steps, the first as wide as the ball of the
- * comparison is in distances, then back by halves. */
+/* Narrows (no, yes] around the undecided distance j, below it or above: away from it in growing steps, the first as wide as the
+ * ball of the comparison is in distances, then back by halves. */
 static void close_in(struct search *s, const fmpz_t unknown, const fmpz_t width, int down)
 {
     fmpz_t edge, step, j, span;
@@ -157,7 +157,8 @@ static void narrow(struct search *s)
     fmpz_init(j);
     fmpz_init(next);
     if (!s->bounded) /* ever farther */
-        for (slong bits = 1; bits <= NEAR_BITS && !s->bounded; bits = bits < NEAR_BITS && 2 * bits > NEAR_BITS ? NEAR_BITS : 2 * bits) {
+        for (slong bits = 1; bits <= NEAR_BITS && !s->bounded;
+             bits = bits < NEAR_BITS && 2 * bits > NEAR_BITS ? NEAR_BITS : 2 * bits) {
             fmpz_one_2exp(j, (ulong)bits);
             if (fmpz_cmp(j, s->no) <= 0)
                 continue;
@@ -226,8 +227,8 @@ static void set_scaled(arb_t out, ulong mantissa, const fmpz_t exponent)
     arb_mul_2exp_fmpz(out, out, exponent);
 }
 
-/* The largest j tried with sign -1 (want -1), or the least with sign 1 (want 1), whose logarithm is right to some 15 digits. First j = 2^y, y doubled
- * and then halved in, then the 60 bits after the first. 0 if there is none up to y = 2^1000. */
+/* The largest j tried with sign -1 (want -1), or the least with sign 1 (want 1), whose logarithm is right to some 15 digits.
+ * First j = 2^y, y doubled and then halved in, then the 60 bits after the first. 0 if there is none up to y = 2^1000. */
 static int far_boundary(arb_t out, struct search *s, int want)
 {
     fmpz_t y, inside, outside, difference;
@@ -323,7 +324,8 @@ static int set_digits(char **out, double *log10, const fmpz_t n, arf_rnd_t round
 int search_report(struct series_count *out, const fmpz_t lo, const fmpz *hi, struct formula_error *e)
 {
     *out = (struct series_count){.log10_hi = INFINITY};
-    if (set_digits(&out->lo, &out->log10_lo, lo, ARF_RND_FLOOR, e) || (hi && set_digits(&out->hi, &out->log10_hi, hi, ARF_RND_CEIL, e))) {
+    if (set_digits(&out->lo, &out->log10_lo, lo, ARF_RND_FLOOR, e) ||
+        (hi && set_digits(&out->hi, &out->log10_hi, hi, ARF_RND_CEIL, e))) {
         series_count_free(out);
         return -1;
     }
@@ -346,7 +348,9 @@ void search_doubles(double *lo, double *hi, const arb_t x, const fmpz *shift)
     if (arb_is_finite(scaled)) {
         arb_get_lbound_arf(end, scaled, 64);
         if (arf_sgn(end) > 0)
-            *lo = arf_cmpabs_2exp_si(end, 1023) >= 0 ? DBL_MAX : arf_cmpabs_2exp_si(end, -1020) <= 0 ? 0 : arf_get_d(end, ARF_RND_FLOOR);
+            *lo = arf_cmpabs_2exp_si(end, 1023) >= 0    ? DBL_MAX
+                  : arf_cmpabs_2exp_si(end, -1020) <= 0 ? 0
+                                                        : arf_get_d(end, ARF_RND_FLOOR);
         arb_get_ubound_arf(end, scaled, 64);
         if (arf_cmpabs_2exp_si(end, 1023) < 0)
             *hi = arf_cmpabs_2exp_si(end, -1020) <= 0 ? 0x1p-1020 : arf_get_d(end, ARF_RND_CEIL);
@@ -422,8 +426,8 @@ static int report_far(struct series_count *out, struct search *s, struct formula
     return failed;
 }
 
-int search_trf(struct series_count *out, const struct series *s, const fmpq_t epsilon, const fmpz *limit, double *sum_lo, double *sum_hi,
-               struct formula_error *e)
+int search_trf(struct series_count *out, const struct series *s, const fmpq_t epsilon, const fmpz *limit, double *sum_lo,
+               double *sum_hi, struct formula_error *e)
 {
     struct search search = {.epsilon = epsilon, .limit = limit};
     int failed = -1, waves = series_has_waves(s);
@@ -438,7 +442,8 @@ int search_trf(struct series_count *out, const struct series *s, const fmpq_t ep
         fmpz_set(search.yes, limit);
         search.bounded = 1;
     }
-    slong small = (slong)fmpz_bits(fmpq_denref(epsilon)) - (slong)fmpz_bits(fmpq_numref(epsilon)), first = SERIES_PREC + (small > 32 ? small : 0);
+    slong small = (slong)fmpz_bits(fmpq_denref(epsilon)) - (slong)fmpz_bits(fmpq_numref(epsilon)),
+          first = SERIES_PREC + (small > 32 ? small : 0);
     for (int attempt = waves && limit ? 0 : 1; attempt < 5; attempt++) {
         slong prec = attempt == 0 ? 64 : attempt == 1 ? first : attempt == 2 ? need + 48 : attempt == 3 ? need + 160 : need + 320;
         if (attempt >= 2 && prec <= first)

@@ -49,8 +49,8 @@ static void head_release(struct head *h)
     free(h);
 }
 
-/* A whole number near the largest bias of a few distances (near the first, where it grows to the end): taking it off changes no TRF and keeps the
- * terms near 1. */
+/* A whole number near the largest bias of a few distances (near the first, where it grows to the end): taking it off changes no
+ * TRF and keeps the terms near 1. */
 static void choose_shift(fmpz_t shift, const struct formula *f, const struct formula_point *at)
 {
     double largest = -INFINITY, first = NAN, last = -INFINITY;
@@ -209,7 +209,8 @@ struct series *series_open_mean(struct series *const *heads, int count, struct f
     if (s->verdict == SERIES_CONVERGES)
         snprintf(s->proof, size, "converges: the mean of %d kernels of sum 1 each", total);
     else
-        snprintf(s->proof, size, "%s because of head %d\n%s", series_verdict_name(s->verdict), s->head[worst]->at.h, series_proof(heads[worst]));
+        snprintf(s->proof, size, "%s because of head %d\n%s", series_verdict_name(s->verdict), s->head[worst]->at.h,
+                 series_proof(heads[worst]));
     return s;
 }
 
@@ -266,8 +267,8 @@ int series_trf(const struct series *s, const char *epsilon, struct series_count 
     return failed;
 }
 
-int series_trf_finite(const struct series *s, const char *epsilon, uint64_t length, struct series_count *out, double *sum_lo, double *sum_hi,
-                      struct formula_error *e)
+int series_trf_finite(const struct series *s, const char *epsilon, uint64_t length, struct series_count *out, double *sum_lo,
+                      double *sum_hi, struct formula_error *e)
 {
     fmpq_t q;
     fmpz_t limit;

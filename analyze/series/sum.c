@@ -9,12 +9,12 @@
 #include <string.h>
 
 enum {
-    HEAD_MAX = 1 << 13,   /* points before Euler-Maclaurin's formula, tried up to this */
-    STRIDE = 64,          /* one prefix sum is kept of so many */
+    HEAD_MAX = 1 << 13, /* points before Euler-Maclaurin's formula, tried up to this */
+    STRIDE = 64, /* one prefix sum is kept of so many */
     COARSE_HEAD = 1 << 17, /* points before panels of bounds */
     COARSE_PANELS = 512,
     COARSE_STEPS = 100000, /* nodes times panels */
-    ROUGH_BITS = 16,        /* a rough last piece is summed up to 2^this */
+    ROUGH_BITS = 16, /* a rough last piece is summed up to 2^this */
     FAR_BITS = 40000
 };
 
@@ -24,23 +24,23 @@ static const double POINT_WORK = 4e7;
 /* Bounds of f on a stretch that is too long to be summed point by point. */
 struct panel {
     fmpz_t first;
-    arb_t term;     /* f(t), every t in it */
-    arb_t before;   /* sum over the panels before it */
+    arb_t term; /* f(t), every t in it */
+    arb_t before; /* sum over the panels before it */
 };
 
 struct piece_sum {
     const struct piece *piece;
-    fmpz_t end;            /* of what is summed here: the piece's, the limit, or `far` */
+    fmpz_t end; /* of what is summed here: the piece's, the limit, or `far` */
     arb_t total;
-    arb_t constant;        /* PIECE_CONSTANT: f; PIECE_GEOMETRIC: b at 0 */
-    arb_t slope;           /* PIECE_GEOMETRIC */
-    struct evaluator *v;   /* PIECE_SMOOTH, PIECE_ROUGH */
-    ulong points;          /* the first of them are summed one by one */
-    arb_ptr prefix;        /* [points / STRIDE + 1] */
-    struct euler *euler;   /* then this, or */
-    struct panel *panel;   /* [panels] this */
+    arb_t constant; /* PIECE_CONSTANT: f; PIECE_GEOMETRIC: b at 0 */
+    arb_t slope; /* PIECE_GEOMETRIC */
+    struct evaluator *v; /* PIECE_SMOOTH, PIECE_ROUGH */
+    ulong points; /* the first of them are summed one by one */
+    arb_ptr prefix; /* [points / STRIDE + 1] */
+    struct euler *euler; /* then this, or */
+    struct panel *panel; /* [panels] this */
     int panels;
-    int wide;              /* more precision would not help */
+    int wide; /* more precision would not help */
 };
 
 struct sums {
@@ -51,8 +51,8 @@ struct sums {
     fmpz_t limit, far;
     arb_t total, tail;
     int exhausted;
-    int unknown;            /* a value may be a number, an infinity or none: no sum exists for certain */
-    char problem[200];      /* why a term is not a number; empty: none was met */
+    int unknown; /* a value may be a number, an infinity or none: no sum exists for certain */
+    char problem[200]; /* why a term is not a number; empty: none was met */
 };
 
 /* ---- single terms ---- */
@@ -65,8 +65,8 @@ static int exact_term(arb_t out, struct sums *s, const struct piece *piece, cons
     if (p && !p->failed) {
         if (p->node[n].kind == X_NAN || n == NODE_PLUS_INFINITY) {
             char *digits = fmpz_get_str(NULL, 10, t);
-            snprintf(s->problem, sizeof s->problem, "the value at head %d, distance %.60s is %s (expected a number or -inf)", s->h->at.h, digits,
-                     n == NODE_PLUS_INFINITY ? "+inf" : "not a number");
+            snprintf(s->problem, sizeof s->problem, "the value at head %d, distance %.60s is %s (expected a number or -inf)",
+                     s->h->at.h, digits, n == NODE_PLUS_INFINITY ? "+inf" : "not a number");
             flint_free(digits);
         } else if (!expression_is_known(p, n)) {
             s->unknown = 1;
@@ -266,19 +266,20 @@ static int make_sum(struct sums *s, struct piece_sum *q)
         evaluate_exp_constant(q->constant, p, piece->root, s->prec);
         arb_mul_fmpz(q->total, q->constant, length, s->prec);
         break;
-    case PIECE_GEOMETRIC:
-        evaluate_affine(q->constant, q->slope, p, piece->root, s->prec);
-        break;
-    case PIECE_SMOOTH: case PIECE_ROUGH: {
+    case PIECE_GEOMETRIC: evaluate_affine(q->constant, q->slope, p, piece->root, s->prec); break;
+    case PIECE_SMOOTH:
+    case PIECE_ROUGH: {
         /* where the tail is known to a few digits only, so are the points */
-        int endless = piece->unbounded && !s->limited, blurred = endless && (piece->kind == PIECE_ROUGH || s->h->wild) && s->exhausted;
+        int endless = piece->unbounded && !s->limited,
+            blurred = endless && (piece->kind == PIECE_ROUGH || s->h->wild) && s->exhausted;
         q->v = evaluator_new(p, piece->root, s->quick || blurred ? 64 : s->prec);
         if (!q->v) {
             failed = -1;
             break;
         }
         ulong most = affordable(s, q), points = 0;
-        int fits = fmpz_cmp_ui(length, most) <= 0, blocks = s->quick && fits && evaluator_has_waves(q->v); /* cheaper than Euler-Maclaurin */
+        int fits = fmpz_cmp_ui(length, most) <= 0,
+            blocks = s->quick && fits && evaluator_has_waves(q->v); /* cheaper than Euler-Maclaurin */
         if (piece->kind == PIECE_SMOOTH && !blocks && fmpz_cmp_ui(length, 200) > 0 && !(piece->unbounded && s->h->wild))
             for (ulong head = 0; head <= most && head <= HEAD_MAX && !q->euler; head = head < 16 ? head + 8 : head + head / 4) {
                 points = head;
@@ -346,7 +347,8 @@ static void piece_below(arb_t out, struct sums *s, struct piece_sum *q, const fm
         arb_clear(one);
         break;
     }
-    case PIECE_SMOOTH: case PIECE_ROUGH:
+    case PIECE_SMOOTH:
+    case PIECE_ROUGH:
         if (fmpz_cmp_ui(count, q->points) <= 0) {
             ulong n = fmpz_get_ui(count);
             fmpz_t t;

@@ -5,9 +5,9 @@
 #include "analyze/series/head.h"
 
 struct sums;
-/* Ready to sum over t < limit, or over all t (limit NULL: the head must converge), with an error of about 2^-prec where that can be had with bounded
- * effort, else with wider balls. quick: long runs of waves may be summed in double. NULL with *e on failure: a value that is not a number, memory. Notes in *h what it learns
- * of the way to sum it. */
+/* Ready to sum over t < limit, or over all t (limit NULL: the head must converge), with an error of about 2^-prec where that can
+ * be had with bounded effort, else with wider balls. quick: long runs of waves may be summed in double. NULL with *e on failure:
+ * a value that is not a number, memory. Notes in *h what it learns of the way to sum it. */
 struct sums *sums_new(struct head *h, const fmpz *limit, slong prec, int quick, struct formula_error *e);
 void sums_free(struct sums *s);
 

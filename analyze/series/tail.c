@@ -10,8 +10,8 @@
 #include <string.h>
 
 enum {
-    SCAN_MAX = 20000,     /* distances that are looked at one by one */
-    FAR_BITS = 40000,     /* tails beyond 2^this follow from the one at 2^this */
+    SCAN_MAX = 20000, /* distances that are looked at one by one */
+    FAR_BITS = 40000, /* tails beyond 2^this follow from the one at 2^this */
     SEARCH_BITS = 1 << 24 /* proofs are tried from X = 2^0 to 2^this on; ln ln ln X may have to reach e */
 };
 
@@ -151,7 +151,8 @@ static int integral_tail(arb_t out, const struct head *h, int root, const arb_t 
     arb_init(first);
     arb_init(start);
     arb_set_fmpz(start, h->decreasing_from);
-    if (h->decreasing && arb_ge(from, start) && head_primitive(out, &vanishes, h, root, from, prec) && vanishes && arb_is_finite(out)) {
+    if (h->decreasing && arb_ge(from, start) && head_primitive(out, &vanishes, h, root, from, prec) && vanishes &&
+        arb_is_finite(out)) {
         struct evaluator *v = evaluator_new(h->pool, root, prec);
         known = v && evaluator_point(first, v, from) == 0;
         arb_mul_2exp_si(first, first, -1);
@@ -172,7 +173,8 @@ void head_tail(arb_t out, const struct head *h, const arb_t from, slong prec)
     case TAIL_NONE: return;
     case TAIL_ZERO: arb_zero(out); return;
     case TAIL_GEOMETRIC: geometric_tail(out, h, last->root, from, prec); return;
-    case TAIL_ELASTIC: case TAIL_GROWTH: break;
+    case TAIL_ELASTIC:
+    case TAIL_GROWTH: break;
     }
     if (last->kind == PIECE_SMOOTH && integral_tail(out, h, last->root, from, prec))
         return;
@@ -206,7 +208,8 @@ void head_tail(arb_t out, const struct head *h, const arb_t from, slong prec)
 
 /* ---- verdict ---- */
 
-/* Looks at every distance of a piece that is not proved to be a number throughout. 1: it is one or -inf, 0: not known, and then *unknown is the distance
+/* Looks at every distance of a piece that is not proved to be a number throughout. 1: it is one or -inf, 0: not known, and then
+ * *unknown is the distance
  * (-1: there are too many), -1 with *e: it is not. */
 static int scan(const struct head *h, const struct piece *piece, const fmpz_t end, fmpz_t unknown, struct formula_error *e)
 {
@@ -226,8 +229,8 @@ static int scan(const struct head *h, const struct piece *piece, const fmpz_t en
             fmpz_set(unknown, t);
         } else if (p->node[n].kind == X_NAN || n == NODE_PLUS_INFINITY) {
             char *digits = fmpz_get_str(NULL, 10, t);
-            known = formula_refuse(e, 0, "the value at head %d, distance %.60s is %s (expected a number or -inf)", h->at.h, digits,
-                                   n == NODE_PLUS_INFINITY ? "+inf" : "not a number");
+            known = formula_refuse(e, 0, "the value at head %d, distance %.60s is %s (expected a number or -inf)", h->at.h,
+                                   digits, n == NODE_PLUS_INFINITY ? "+inf" : "not a number");
             flint_free(digits);
         }
         expression_pool_free(p);
@@ -238,7 +241,8 @@ static int scan(const struct head *h, const struct piece *piece, const fmpz_t en
 }
 
 /* 1 if the bias is a number or -inf at every t of [first, from) of the last piece, as scan. */
-static int defined_before(const struct head *h, const struct piece *last, const fmpz_t from, fmpz_t unknown, struct formula_error *e)
+static int defined_before(const struct head *h, const struct piece *last, const fmpz_t from, fmpz_t unknown,
+                          struct formula_error *e)
 {
     struct ranges r;
     if (last->defined || fmpz_cmp(from, last->first) <= 0)
@@ -259,8 +263,10 @@ static void prove_unknown(struct head *h, const char *begin, const fmpz_t unknow
     if (fmpz_sgn(unknown) < 0)
         head_prove(h, "%s: the bias is not proved to be a number at every distance", begin);
     else
-        head_prove(h, "%s: whether the bias at t = %s is a number, an infinity or none cannot be told (a part of it is 0, or too near it)", begin,
-                   distance_text(text, unknown));
+        head_prove(
+            h,
+            "%s: whether the bias at t = %s is a number, an infinity or none cannot be told (a part of it is 0, or too near it)",
+            begin, distance_text(text, unknown));
 }
 
 /* The next X to try: the piece's first distance, then powers of 2. */
@@ -308,13 +314,18 @@ static void try_elastic(struct head *h, const struct piece *last)
                 }
                 mpfr_clear(s);
                 if (large)
-                    head_prove(h, "converges: t b'(t) < -10^6 for all t >= %s, so f falls faster than t^-1000000 there", distance_text(text, X));
+                    head_prove(h, "converges: t b'(t) < -10^6 for all t >= %s, so f falls faster than t^-1000000 there",
+                               distance_text(text, X));
                 else
-                    head_prove(h, "converges: t b'(t) <= -%s < -1 for all t >= %s, so f(t) <= f(X) (t/X)^-%s with X = %s, whose sum converges",
+                    head_prove(h,
+                               "converges: t b'(t) <= -%s < -1 for all t >= %s, so f(t) <= f(X) (t/X)^-%s with X = %s, whose sum "
+                               "converges",
                                exponent, distance_text(text, X), exponent, text);
             } else if (mpfr_cmp_si(&e.rate->left, -1) >= 0 && !e.masked && mpfr_number_p(&e.start->left)) {
                 h->verdict = SERIES_DIVERGES;
-                head_prove(h, "diverges: t b'(t) >= -1 for all t >= %s, so f(t) >= f(X) X/t with X = %s, whose sum diverges (harmonic series)",
+                head_prove(h,
+                           "diverges: t b'(t) >= -1 for all t >= %s, so f(t) >= f(X) X/t with X = %s, whose sum diverges "
+                           "(harmonic series)",
                            distance_text(text, X), text);
             }
             if (h->verdict != SERIES_UNDECIDED && !e.smooth)
@@ -361,8 +372,9 @@ static void try_growth(struct head *h, const struct piece *last)
             bound_text(greatest, &g->rest->right, MPFR_RNDU);
             growth_text(growth, sizeof growth, g);
             fmpz_set(h->tail_from, X);
-            head_prove(h, "%s: f(t) is between %s and %s times %s for all t >= %s, whose sum %s (Bertrand's series)", series_verdict_name(h->verdict), least,
-                       greatest, growth, distance_text(text, X), series_verdict_name(h->verdict));
+            head_prove(h, "%s: f(t) is between %s and %s times %s for all t >= %s, whose sum %s (Bertrand's series)",
+                       series_verdict_name(h->verdict), least, greatest, growth, distance_text(text, X),
+                       series_verdict_name(h->verdict));
             if (converges) {
                 h->tail = TAIL_GROWTH;
                 h->growth = g;
@@ -427,14 +439,15 @@ static int decide_tail(struct head *h, const struct piece *last, struct formula_
         h->tail = falls ? TAIL_GEOMETRIC : TAIL_NONE;
         h->decreasing = falls;
         fmpz_set(h->decreasing_from, last->first);
-        head_prove(h, "%s: b(t) = c %s %.12g t for all t >= %s: a geometric series with ratio exp(%.12g)%s", series_verdict_name(h->verdict),
-                   falls ? "-" : "+", fabs(arf_get_d(arb_midref(slope), ARF_RND_NEAR)), distance_text(text, last->first),
-                   arf_get_d(arb_midref(slope), ARF_RND_NEAR), falls ? " < 1" : " > 1");
+        head_prove(h, "%s: b(t) = c %s %.12g t for all t >= %s: a geometric series with ratio exp(%.12g)%s",
+                   series_verdict_name(h->verdict), falls ? "-" : "+", fabs(arf_get_d(arb_midref(slope), ARF_RND_NEAR)),
+                   distance_text(text, last->first), arf_get_d(arb_midref(slope), ARF_RND_NEAR), falls ? " < 1" : " > 1");
         arb_clear(shift);
         arb_clear(slope);
         break;
     }
-    case PIECE_SMOOTH: case PIECE_ROUGH:
+    case PIECE_SMOOTH:
+    case PIECE_ROUGH:
         if (h->pool->node[last->root].opaque) {
             head_prove(h, "undecided: the number of terms of a sum grows with t");
             break;
@@ -443,7 +456,8 @@ static int decide_tail(struct head *h, const struct piece *last, struct formula_
         if (h->verdict == SERIES_UNDECIDED)
             try_growth(h, last);
         if (h->verdict == SERIES_UNDECIDED) {
-            head_prove(h, "undecided: neither t b'(t) stays on one side of -1, nor is f(t) bounded by powers of t, ln t, ln ln t, ...");
+            head_prove(
+                h, "undecided: neither t b'(t) stays on one side of -1, nor is f(t) bounded by powers of t, ln t, ln ln t, ...");
             break;
         }
         fmpz_init(unknown);

@@ -2,8 +2,10 @@
  *
  *   erf SHAPE LENGTH DTYPE REPEATS [BATCH]     SHAPE of shapes.h; BATCH 0: by the plan
  *
- * Prints key=value lines: seconds (a segment; the mean of REPEATS batches after a warm-up, two begun at a time as `reach erf` does), tflops (needed operations over that), flops, memory (GB of the device
- * that the run holds), batch, plan. With NORMS=FILE in the environment the norms of the first segment go there as doubles. Token i of segment b is (i + 13 b) 7919 mod the vocabulary. */
+ * Prints key=value lines: seconds (a segment; the mean of REPEATS batches after a warm-up, two begun at a time as `reach erf`
+ * does), tflops (needed operations over that), flops, memory (GB of the device that the run holds), batch, plan. With NORMS=FILE
+ * in the environment the norms of the first segment go there as doubles. Token i of segment b is (i + 13 b) 7919 mod the
+ * vocabulary. */
 #include "bench/gpu/shapes.h"
 #include "model/engine.h"
 
@@ -81,7 +83,8 @@ static int run(struct kernels *k, const struct decoder *d, int length, int repea
         goto end;
     }
     printf("kernels=%s %s\nplan=%s\nbatch=%d\nseconds=%.6f\nflops=%.6g\ntflops=%.2f\nlogprob=%.9g\n", k->name, k->dtype,
-           memory_plan_text(text, engine_plan(g)), batch, seconds, engine_plan(g)->flops, engine_plan(g)->flops / seconds * 1e-12, logprob[0]);
+           memory_plan_text(text, engine_plan(g)), batch, seconds, engine_plan(g)->flops, engine_plan(g)->flops / seconds * 1e-12,
+           logprob[0]);
     rc = 0;
 end:
     engine_close(g);

@@ -1,9 +1,10 @@
-/* Each operation of the cuda set beside what the machine can do: matrix products beside cuBLASLt's own first choice, which may split sums and take a workspace;
- * what moves memory beside a copy on the device.
+/* Each operation of the cuda set beside what the machine can do: matrix products beside cuBLASLt's own first choice, which may
+ * split sums and take a workspace; what moves memory beside a copy on the device.
  *
  *   kernels [DTYPE [ROWS]]     DTYPE f32, tf32, bf16 (default all); ROWS of a segment (default 2047)
  *
- * A time is the mean over a second or so of enqueued operations between two waits, after a warm-up, over buffers larger than the cache. */
+ * A time is the mean over a second or so of enqueued operations between two waits, after a warm-up, over buffers larger than the
+ * cache. */
 #include <cublasLt.h>
 #include <cuda_runtime.h>
 
@@ -47,7 +48,8 @@ static void wait_for(struct kernels *k)
 }
 
 /* Seconds of one run of `work`. */
-template <class F> static double seconds(struct kernels *k, F work)
+template <class F>
+static double seconds(struct kernels *k, F work)
 {
     work();
     wait_for(k);
@@ -122,11 +124,12 @@ static double library_rate(const char *dtype, size_t rows, size_t out, size_t in
     check(cudaStreamSynchronize(stream));
     free(host);
     if (cublasLtCreate(&library) || cublasLtMatmulDescCreate(&desc, compute, CUDA_R_32F) ||
-        cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &transpose, sizeof transpose) || cublasLtMatrixLayoutCreate(&a, type, in,
-            out, (int64_t)in) ||
-        cublasLtMatrixLayoutCreate(&b, type, in, rows, (int64_t)in) || cublasLtMatrixLayoutCreate(&c, type, out, rows, (int64_t)out) ||
-        cublasLtMatmulPreferenceCreate(&preference) ||
-        cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes, sizeof workspace_bytes) ||
+        cublasLtMatmulDescSetAttribute(desc, CUBLASLT_MATMUL_DESC_TRANSA, &transpose, sizeof transpose) ||
+        cublasLtMatrixLayoutCreate(&a, type, in, out, (int64_t)in) ||
+        cublasLtMatrixLayoutCreate(&b, type, in, rows, (int64_t)in) ||
+        cublasLtMatrixLayoutCreate(&c, type, out, rows, (int64_t)out) || cublasLtMatmulPreferenceCreate(&preference) ||
+        cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace_bytes,
+                                             sizeof workspace_bytes) ||
         cublasLtMatmulAlgoGetHeuristic(library, desc, a, b, c, c, preference, 4, found, &got) || !got)
         die("cuBLASLt has no algorithm");
     double best = 1e30;
@@ -134,7 +137,8 @@ static double library_rate(const char *dtype, size_t rows, size_t out, size_t in
         check(cudaStreamSynchronize(stream));
         double start = now();
         for (int j = 0; j < 10; j++)
-            if (cublasLtMatmul(library, desc, &one, w, a, x, b, &zero, y, c, y, c, &found[0].algo, workspace, workspace_bytes, stream))
+            if (cublasLtMatmul(library, desc, &one, w, a, x, b, &zero, y, c, y, c, &found[0].algo, workspace, workspace_bytes,
+                               stream))
                 die("cuBLASLt: product");
         check(cudaStreamSynchronize(stream));
         best = fmin(best, (now() - start) / 10);
@@ -199,7 +203,8 @@ static void report_flops(const char *what, double took, double flops, double lib
 
 static void report_bytes(const char *what, double took, double bytes)
 {
-    printf("%-44s %9.3f ms %8.0f GB/s     %5.1f %% of a copy\n", what, took * 1e3, bytes / took * 1e-9, 100 * bytes / took / copy_rate);
+    printf("%-44s %9.3f ms %8.0f GB/s     %5.1f %% of a copy\n", what, took * 1e3, bytes / took * 1e-9,
+           100 * bytes / took / copy_rate);
     fflush(stdout);
 }
 
@@ -207,9 +212,11 @@ static void linear_case(struct kernels *k, int in, int out)
 {
     size_t rows_total = (size_t)segments * (size_t)count;
     struct rows rows = {segments, count};
-    struct buffer *x = buffer_of(k, ROLE_ACTIVATION, rows_total * (size_t)in, 1), *y = buffer_of(k, ROLE_ACTIVATION, rows_total * (size_t)out, 1);
+    struct buffer *x = buffer_of(k, ROLE_ACTIVATION, rows_total * (size_t)in, 1),
+                  *y = buffer_of(k, ROLE_ACTIVATION, rows_total * (size_t)out, 1);
     struct buffer *r = buffer_of(k, ROLE_RESIDUAL, rows_total * (size_t)out, 1);
-    struct weight *w = weight_of(k, WEIGHT_MATRIX, (size_t)out, (size_t)in, 0.02), *bias = weight_of(k, WEIGHT_VECTOR, (size_t)out, 1, 0.1);
+    struct weight *w = weight_of(k, WEIGHT_MATRIX, (size_t)out, (size_t)in, 0.02),
+                  *bias = weight_of(k, WEIGHT_VECTOR, (size_t)out, 1, 0.1);
     double flops = 2.0 * (double)rows_total * in * out, forward = library_rate(k->dtype, rows_total, (size_t)out, (size_t)in);
     double reverse = library_rate(k->dtype, rows_total, (size_t)in, (size_t)out);
     char what[80];
@@ -236,24 +243,28 @@ static void attention_case(struct kernels *k, int heads, int kv_heads, int size,
             bias[(size_t)h * (size_t)keys + (size_t)t] = -t * 0.004 / (h + 1); /* gentle: nothing may be skipped */
     for (int q = keys - queries; q < keys; q++)
         pairs += q + 1;
-    shape.heads = heads, shape.kv_heads = kv_heads, shape.head_size = size, shape.positions = keys, shape.scale = 1 / sqrt((double)size);
+    shape.heads = heads, shape.kv_heads = kv_heads, shape.head_size = size, shape.positions = keys,
+    shape.scale = 1 / sqrt((double)size);
     shape.bias = with_bias ? bias : NULL;
     struct attention *a = k->attention_create(k, &shape, &e);
     if (!a)
         die(e.text);
     size_t q_count = (size_t)segments * (size_t)queries * width, kv_count = (size_t)segments * (size_t)keys * kv_width;
-    struct buffer *q = buffer_of(k, ROLE_ACTIVATION, q_count, 1), *kv = buffer_of(k, ROLE_ACTIVATION, kv_count, 1), *o = buffer_of(k,
-        ROLE_ACTIVATION, q_count, 1);
-    struct buffer *d_o = buffer_of(k, ROLE_ACTIVATION, q_count, 1), *dq = buffer_of(k, ROLE_ACTIVATION, q_count, 1), *dkv = buffer_of(k,
-        ROLE_ACTIVATION, kv_count, 1);
+    struct buffer *q = buffer_of(k, ROLE_ACTIVATION, q_count, 1), *kv = buffer_of(k, ROLE_ACTIVATION, kv_count, 1),
+                  *o = buffer_of(k, ROLE_ACTIVATION, q_count, 1);
+    struct buffer *d_o = buffer_of(k, ROLE_ACTIVATION, q_count, 1), *dq = buffer_of(k, ROLE_ACTIVATION, q_count, 1),
+                  *dkv = buffer_of(k, ROLE_ACTIVATION, kv_count, 1);
     struct buffer *lse = buffer_of(k, ROLE_STATISTIC, (size_t)segments * (size_t)heads * (size_t)queries, 1);
     double flops = 4.0 * segments * heads * size * pairs;
     char what[80];
-    snprintf(what, sizeof what, "attention %d/%d heads of %d, %d by %d%s", heads, kv_heads, size, queries, keys, with_bias ? ", bias" : "");
+    snprintf(what, sizeof what, "attention %d/%d heads of %d, %d by %d%s", heads, kv_heads, size, queries, keys,
+             with_bias ? ", bias" : "");
     report_flops(what, seconds(k, [&] { k->attention(k, o, lse, q, kv, a, segments, queries, keys); }), flops, 0);
     snprintf(what, sizeof what, "  reverse (10 products' worth a pair)");
-    report_flops(what, seconds(k, [&] { k->attention_reverse(k, dq, dkv, d_o, q, kv, o, lse, a, segments, queries, keys); }), 2.5 * flops, 0);
-    k->destroy(k, q), k->destroy(k, kv), k->destroy(k, o), k->destroy(k, d_o), k->destroy(k, dq), k->destroy(k, dkv), k->destroy(k, lse);
+    report_flops(what, seconds(k, [&] { k->attention_reverse(k, dq, dkv, d_o, q, kv, o, lse, a, segments, queries, keys); }),
+                 2.5 * flops, 0);
+    k->destroy(k, q), k->destroy(k, kv), k->destroy(k, o), k->destroy(k, d_o), k->destroy(k, dq), k->destroy(k, dkv),
+        k->destroy(k, lse);
     k->attention_free(k, a);
     free(bias);
 }
@@ -263,40 +274,50 @@ static void row_cases(struct kernels *k, int width, int inner)
     size_t rows_total = (size_t)segments * (size_t)count, n = rows_total * (size_t)width, m = rows_total * (size_t)inner;
     struct rows rows = {segments, count};
     double activation = (double)k->role_size[ROLE_ACTIVATION];
-    struct buffer *x = buffer_of(k, ROLE_RESIDUAL, n, 1), *dx = buffer_of(k, ROLE_RESIDUAL, n, 1), *y = buffer_of(k, ROLE_ACTIVATION, n, 1);
-    struct buffer *up = buffer_of(k, ROLE_ACTIVATION, m, 1), *gate = buffer_of(k, ROLE_ACTIVATION, m, 1), *a = buffer_of(k, ROLE_ACTIVATION, m, 1);
+    struct buffer *x = buffer_of(k, ROLE_RESIDUAL, n, 1), *dx = buffer_of(k, ROLE_RESIDUAL, n, 1),
+                  *y = buffer_of(k, ROLE_ACTIVATION, n, 1);
+    struct buffer *up = buffer_of(k, ROLE_ACTIVATION, m, 1), *gate = buffer_of(k, ROLE_ACTIVATION, m, 1),
+                  *a = buffer_of(k, ROLE_ACTIVATION, m, 1);
     struct buffer *statistics = buffer_of(k, ROLE_STATISTIC, 2 * rows_total, 1);
-    struct weight *scale = weight_of(k, WEIGHT_VECTOR, (size_t)width, 1, 1), *shift = weight_of(k, WEIGHT_VECTOR, (size_t)width, 1, 1);
+    struct weight *scale = weight_of(k, WEIGHT_VECTOR, (size_t)width, 1, 1),
+                  *shift = weight_of(k, WEIGHT_VECTOR, (size_t)width, 1, 1);
     struct norm layer = {NORM_LAYER, 1e-5, scale, shift}, rms = {NORM_RMS, 1e-5, scale, NULL};
     char what[80];
     const char *const names[] = {"norm (layer)", "norm (rms)"};
     const struct norm *const norms[] = {&layer, &rms};
     for (int i = 0; i < 2; i++) {
         snprintf(what, sizeof what, "%s of %d", names[i], width);
-        report_bytes(what, seconds(k, [&] { k->norm(k, y, statistics, x, norms[i], rows, width); }), (double)n * (4 + activation));
+        report_bytes(what, seconds(k, [&] { k->norm(k, y, statistics, x, norms[i], rows, width); }),
+                     (double)n * (4 + activation));
         snprintf(what, sizeof what, "%s of %d, reverse, added", names[i], width);
-        report_bytes(what, seconds(k, [&] { k->norm_reverse(k, dx, y, x, statistics, norms[i], rows, width, 1); }), (double)n * (12 + activation));
+        report_bytes(what, seconds(k, [&] { k->norm_reverse(k, dx, y, x, statistics, norms[i], rows, width, 1); }),
+                     (double)n * (12 + activation));
     }
     snprintf(what, sizeof what, "tail of %d", width);
     report_bytes(what, seconds(k, [&] { k->tail(k, dx, x, segments, count, count, width); }), (double)n * 8);
     snprintf(what, sizeof what, "row_norms of %d", width);
     report_bytes(what, seconds(k, [&] { k->row_norms(k, statistics, x, 1, rows, width); }), (double)n * 4);
     snprintf(what, sizeof what, "GELU (tanh) of %d", inner);
-    report_bytes(what, seconds(k, [&] { k->activate(k, a, up, NULL, ACTIVATION_GELU_TANH, rows, inner); }), (double)m * 2 * activation);
-    report_bytes("  reverse", seconds(k, [&] { k->activate_reverse(k, a, NULL, a, up, NULL, ACTIVATION_GELU_TANH, rows, inner); }),
+    report_bytes(what, seconds(k, [&] { k->activate(k, a, up, NULL, ACTIVATION_GELU_TANH, rows, inner); }),
+                 (double)m * 2 * activation);
+    report_bytes("  reverse",
+                 seconds(k, [&] { k->activate_reverse(k, a, NULL, a, up, NULL, ACTIVATION_GELU_TANH, rows, inner); }),
                  (double)m * 3 * activation);
     snprintf(what, sizeof what, "gated SiLU of %d", inner);
-    report_bytes(what, seconds(k, [&] { k->activate(k, a, up, gate, ACTIVATION_SILU, rows, inner); }), (double)m * 3 * activation);
-    k->destroy(k, x), k->destroy(k, dx), k->destroy(k, y), k->destroy(k, up), k->destroy(k, gate), k->destroy(k, a), k->destroy(k, statistics);
+    report_bytes(what, seconds(k, [&] { k->activate(k, a, up, gate, ACTIVATION_SILU, rows, inner); }),
+                 (double)m * 3 * activation);
+    k->destroy(k, x), k->destroy(k, dx), k->destroy(k, y), k->destroy(k, up), k->destroy(k, gate), k->destroy(k, a),
+        k->destroy(k, statistics);
     k->weight_free(k, scale), k->weight_free(k, shift);
 }
 
 static void head_case(struct kernels *k, int width, int vocabulary)
 {
     struct error e;
-    struct buffer *x = buffer_of(k, ROLE_ACTIVATION, (size_t)segments * (size_t)width, 1), *dx = buffer_of(k, ROLE_ACTIVATION,
-                                                                                                           (size_t)segments * (size_t)width, 1);
-    struct buffer *logprob = buffer_of(k, ROLE_STATISTIC, (size_t)segments, 1), *targets = k->create(k, ROLE_INDEX, (size_t)segments, &e);
+    struct buffer *x = buffer_of(k, ROLE_ACTIVATION, (size_t)segments * (size_t)width, 1),
+                  *dx = buffer_of(k, ROLE_ACTIVATION, (size_t)segments * (size_t)width, 1);
+    struct buffer *logprob = buffer_of(k, ROLE_STATISTIC, (size_t)segments, 1),
+                  *targets = k->create(k, ROLE_INDEX, (size_t)segments, &e);
     struct weight *w = weight_of(k, WEIGHT_TABLE, (size_t)vocabulary, (size_t)width, 0.05);
     int32_t ids[64] = {0};
     char what[80];
@@ -304,7 +325,8 @@ static void head_case(struct kernels *k, int width, int vocabulary)
         die("head");
     k->write_index(k, targets, 0, ids, (size_t)segments);
     snprintf(what, sizeof what, "head %d x %d, %d segments", vocabulary, width, segments);
-    report_bytes(what, seconds(k, [&] { k->head(k, dx, logprob, x, w, NULL, targets, 0, 1, segments, width); }), 8.0 * vocabulary * width);
+    report_bytes(what, seconds(k, [&] { k->head(k, dx, logprob, x, w, NULL, targets, 0, 1, segments, width); }),
+                 8.0 * vocabulary * width);
     k->destroy(k, x), k->destroy(k, dx), k->destroy(k, logprob), k->destroy(k, targets);
     k->weight_free(k, w);
 }
@@ -323,9 +345,12 @@ static void run(const char *dtype)
         row_cases(k, 64, 96);
         head_case(k, 64, 300);
     } else {
-        linear_case(k, 768, 768), linear_case(k, 768, 3072), linear_case(k, 1600, 6400), linear_case(k, 4096, 4096), linear_case(k, 4096, 11008);
-        attention_case(k, 12, 12, 64, 0, count, count), attention_case(k, 12, 12, 64, 1, count, count), attention_case(k, 32, 32, 128, 0, count, count);
-        attention_case(k, 32, 32, 128, 1, count, count), attention_case(k, 32, 8, 128, 0, count, count), attention_case(k, 12, 12, 64, 0, count, 1);
+        linear_case(k, 768, 768), linear_case(k, 768, 3072), linear_case(k, 1600, 6400), linear_case(k, 4096, 4096),
+            linear_case(k, 4096, 11008);
+        attention_case(k, 12, 12, 64, 0, count, count), attention_case(k, 12, 12, 64, 1, count, count),
+            attention_case(k, 32, 32, 128, 0, count, count);
+        attention_case(k, 32, 32, 128, 1, count, count), attention_case(k, 32, 8, 128, 0, count, count),
+            attention_case(k, 12, 12, 64, 0, count, 1);
         row_cases(k, 768, 3072), row_cases(k, 4096, 11008);
         head_case(k, 768, 50257), head_case(k, 4096, 32000);
     }

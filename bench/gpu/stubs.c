@@ -1,4 +1,5 @@
-/* What the GPU programs leave out of the build, since a machine with a GPU may lack its libraries: the cpu set (oneDNN), the mapped files. */
+/* What the GPU programs leave out of the build, since a machine with a GPU may lack its libraries: the cpu set (oneDNN), the
+ * mapped files. */
 #include "io/tensors.h"
 #include "kernels/cpu/cpu.h"
 

@@ -99,7 +99,8 @@ static int within_word(struct added_tokens *a, struct span text, size_t start, s
 }
 
 /* Moves *start left over white space, to `least` at most, and *end right. */
-static int strip(struct added_tokens *a, const struct added_token *token, struct span text, size_t least, size_t *start, size_t *end, struct error *e)
+static int strip(struct added_tokens *a, const struct added_token *token, struct span text, size_t least, size_t *start,
+                 size_t *end, struct error *e)
 {
     size_t size;
     int space = 1;
@@ -116,8 +117,8 @@ static int strip(struct added_tokens *a, const struct added_token *token, struct
     return space < 0 ? -1 : 0;
 }
 
-int added_split(struct added_tokens *a, struct span text, int (*each)(void *context, int32_t id, struct span part, struct error *e), void *context,
-                struct error *e)
+int added_split(struct added_tokens *a, struct span text,
+                int (*each)(void *context, int32_t id, struct span part, struct error *e), void *context, struct error *e)
 {
     size_t done = 0, size = 0; /* `done`: parts up to there are told */
     for (size_t at = 0; a->count && at < text.size; at++) {

@@ -9,7 +9,7 @@
 
 struct added_token {
     int32_t id;
-    int single_word;           /* found only where no letter, mark or digit stands beside it */
+    int single_word; /* found only where no letter, mark or digit stands beside it */
     int strip_left, strip_right; /* white space beside it belongs to it */
 };
 
@@ -19,20 +19,21 @@ struct added_tokens {
     size_t count, room;
     struct added_node {
         uint32_t child, sibling; /* 0: none */
-        int32_t token;           /* index, or -1 */
+        int32_t token; /* index, or -1 */
         unsigned char byte;
-    } *node;                     /* node[0] is the root */
+    } * node; /* node[0] is the root */
     size_t node_count, node_room;
-    uint32_t first[256];         /* the root's child of each byte, 0: none */
+    uint32_t first[256]; /* the root's child of each byte, 0: none */
     struct pattern *word, *space;
 };
 
 /* Adds a token that is found as `text`; the same text twice is an error. */
 int added_add(struct added_tokens *a, struct span text, struct added_token token, struct error *e) MUST_USE;
 
-/* Calls `each` with every part of the text in its order: a token that was found (`id` >= 0) or a part between tokens (`id` -1, never empty). Where
- * several tokens begin at one place the longest is taken. `each` returns 0, or -1 to end. */
-int added_split(struct added_tokens *a, struct span text, int (*each)(void *context, int32_t id, struct span part, struct error *e), void *context,
+/* Calls `each` with every part of the text in its order: a token that was found (`id` >= 0) or a part between tokens (`id` -1,
+ * never empty). Where several tokens begin at one place the longest is taken. `each` returns 0, or -1 to end. */
+int added_split(struct added_tokens *a, struct span text,
+                int (*each)(void *context, int32_t id, struct span part, struct error *e), void *context,
                 struct error *e) MUST_USE;
 void added_free(struct added_tokens *a);
 

@@ -10,18 +10,20 @@
 #include <xxhash.h>
 
 enum {
-    WORDS = 1 << 15,            /* places for words that are remembered */
-    WORD_BYTES_MAX = 58, WORD_IDS_MAX = 16, /* of such a word */
+    WORDS = 1 << 15, /* places for words that are remembered */
+    WORD_BYTES_MAX = 58,
+    WORD_IDS_MAX = 16, /* of such a word */
     STEP_BYTES = 1 << 20,
-    PAIR_BITS_MIN = 16, PAIR_BITS_MAX = 26,
-    SHOWN = 80                  /* bytes of a token in a message */
+    PAIR_BITS_MIN = 16,
+    PAIR_BITS_MAX = 26,
+    SHOWN = 80 /* bytes of a token in a message */
 };
 
 /* A link of the chain of symbols that a word is. */
 struct symbol {
     int32_t id;
     int32_t previous, next; /* -1: none */
-    int alive;              /* 0: merged into the one before */
+    int alive; /* 0: merged into the one before */
 };
 
 /* A word met before: two lines of the processor's cache. A word has one place, by its hash; the last one that came is there. */
@@ -34,22 +36,22 @@ struct word {
 };
 
 struct bpe_tables {
-    struct map ids;        /* while tokens are added: the ids that are taken */
-    struct word *words;    /* [WORDS] */
+    struct map ids; /* while tokens are added: the ids that are taken */
+    struct word *words; /* [WORDS] */
     struct symbol *symbols;
     size_t symbol_count, symbol_room;
-    uint64_t *queue;       /* rank << 32 | position: a heap, the smallest on top */
+    uint64_t *queue; /* rank << 32 | position: a heap, the smallest on top */
     size_t queue_count, queue_room;
-    struct buffer spelt;   /* a word in the byte alphabet */
+    struct buffer spelt; /* a word in the byte alphabet */
     int32_t fallback[256]; /* id of the token <0x..>, or MAP_ABSENT */
     struct spelling {
         char text[2];
         unsigned char size;
         int32_t id; /* MAP_ABSENT: no token */
         uint32_t character;
-    } byte[256];           /* in the byte alphabet */
+    } byte[256]; /* in the byte alphabet */
     unsigned char known[CHARACTERS / 8]; /* a bit for each character that is a token */
-    uint64_t *pairs;       /* bits by a hash of two characters, set where some merge may join them: a free bit proves that none does */
+    uint64_t *pairs; /* bits by a hash of two characters, set where some merge may join them: a free bit proves that none does */
     int pair_bits;
 };
 
@@ -105,8 +107,9 @@ int bpe_add_token(struct bpe *b, struct span token, int64_t id, struct error *e)
 
 /* -- where a long word may be cut --
  *
- * A merge joins the last character of its left part with the first of its right part. Where no merge joins two neighbours so, none can ever reach
- * across: cut there, a word gives the same tokens. That finds the words of texts that are not split beforehand (Llama-2, Gemma). */
+ * A merge joins the last character of its left part with the first of its right part. Where no merge joins two neighbours so,
+ * none can ever reach across: cut there, a word gives the same tokens. That finds the words of texts that are not split
+ * beforehand (Llama-2, Gemma). */
 
 static uint64_t pair_bit(const struct bpe_tables *t, uint32_t left, uint32_t right, size_t *word)
 {
@@ -127,7 +130,8 @@ static void note_pair(struct bpe_tables *t, struct span left, struct span right)
     t->pairs[word] |= bit;
 }
 
-/* 1 if the symbols of two neighbours can never become one. Characters that are no tokens become other symbols, of which nothing is said. */
+/* 1 if the symbols of two neighbours can never become one. Characters that are no tokens become other symbols, of which nothing
+ * is said. */
 static int may_cut(const struct bpe_tables *t, uint32_t left, uint32_t right)
 {
     size_t word;
@@ -206,7 +210,8 @@ static int add_symbol(struct bpe_tables *t, int32_t id, struct error *e)
     return 0;
 }
 
-/* Unknown characters that are not symbols yet. The library that sets the standard here lets byte fallbacks pass them by, and so do we. */
+/* Unknown characters that are not symbols yet. The library that sets the standard here lets byte fallbacks pass them by, and so
+ * do we. */
 struct unknown {
     int waiting;
 };
@@ -231,7 +236,8 @@ static int add_unknown(const struct bpe *b, struct unknown *u, const char *text,
     if (bytes || b->unknown == BPE_NONE)
         return 0;
     if (b->unknown == BPE_MISSING)
-        return fail(e, "the text holds '%.*s', for which there is no token, and the unknown token is none either", (int)size, text);
+        return fail(e, "the text holds '%.*s', for which there is no token, and the unknown token is none either", (int)size,
+                    text);
     if (u->waiting && !b->fuse_unknown && flush_unknown(b, u, e))
         return -1;
     u->waiting = 1;
@@ -254,7 +260,8 @@ static int make_symbols(const struct bpe *b, struct span word, struct error *e)
                 return -1;
         } else {
             uint32_t character = character_at(text, &size);
-            id = character > ' ' && character < 0x7F ? t->byte[character].id : map_find(&b->vocabulary, text, size); /* these spell themselves */
+            id = character > ' ' && character < 0x7F ? t->byte[character].id
+                                                     : map_find(&b->vocabulary, text, size); /* these spell themselves */
             if (id == MAP_ABSENT && add_unknown(b, &u, text, size, e))
                 return -1;
         }

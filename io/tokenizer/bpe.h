@@ -1,5 +1,5 @@
-/* Byte pair encoding of words. Source: Sennrich et al. 2016, algorithm 1, as the `tokenizers` library does it: the pair with the lowest rank is
- * merged first, the leftmost of equals. Private to io/tokenizer/. */
+/* Byte pair encoding of words. Source: Sennrich et al. 2016, algorithm 1, as the `tokenizers` library does it: the pair with the
+ * lowest rank is merged first, the leftmost of equals. Private to io/tokenizer/. */
 #ifndef REACH_IO_TOKENIZER_BPE_H
 #define REACH_IO_TOKENIZER_BPE_H
 
@@ -11,21 +11,22 @@ enum { BPE_NONE = -1, BPE_MISSING = -2 };
 
 /* What a tokenizer's file says. Zeroed, then filled by its reader: bpe_start, bpe_add_*, bpe_finish. */
 struct bpe {
-    struct map vocabulary;  /* tokens, in UTF-8, to ids */
-    size_t longest;         /* bytes of the longest token */
-    int32_t largest;        /* id */
-    struct map merges;      /* two ids to a rank */
-    int32_t *merged;        /* [merge_count] id of the merge of a rank */
+    struct map vocabulary; /* tokens, in UTF-8, to ids */
+    size_t longest; /* bytes of the longest token */
+    int32_t largest; /* id */
+    struct map merges; /* two ids to a rank */
+    int32_t *merged; /* [merge_count] id of the merge of a rank */
     size_t merge_count, merge_room;
-    int32_t unknown;        /* id for characters without a token; BPE_NONE: they are dropped; BPE_MISSING: they are an error */
-    int fuse_unknown;       /* neighbours share one unknown token */
-    int byte_fallback;      /* tokens <0x00> to <0xFF> before the unknown one */
-    int ignore_merges;      /* a word that is a token is that token, whatever the merges make of it */
+    int32_t unknown; /* id for characters without a token; BPE_NONE: they are dropped; BPE_MISSING: they are an error */
+    int fuse_unknown; /* neighbours share one unknown token */
+    int byte_fallback; /* tokens <0x00> to <0xFF> before the unknown one */
+    int ignore_merges; /* a word that is a token is that token, whatever the merges make of it */
     int bytes_as_characters; /* words are raw bytes, and tokens are spelt in the byte alphabet of GPT-2 */
 
-    int (*step)(void *context, size_t bytes, struct error *e); /* NULL, or told about every megabyte of words; nonzero ends the work */
+    int (*step)(void *context, size_t bytes,
+                struct error *e); /* NULL, or told about every megabyte of words; nonzero ends the work */
     void *context;
-    size_t untold;          /* bytes since the last time */
+    size_t untold; /* bytes since the last time */
 
     struct bpe_tables *tables; /* made by bpe_start */
 };

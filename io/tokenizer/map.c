@@ -11,7 +11,7 @@
 enum { SLOTS_MIN = 64, KEYS_MIN = 1024 };
 
 struct map_slot {
-    size_t key;    /* where it begins in `keys` */
+    size_t key; /* where it begins in `keys` */
     uint32_t size;
     uint32_t hash; /* 0: the slot is free */
     int32_t value;

@@ -13,7 +13,7 @@ struct map_slot;
 struct map {
     struct map_slot *slots; /* open addressing; a power of two of them */
     size_t capacity, count;
-    unsigned char *keys;    /* one behind the other */
+    unsigned char *keys; /* one behind the other */
     size_t key_bytes, key_room;
 };
 

@@ -10,24 +10,26 @@ enum { EXPANSION_FREE = 1 << 10 }; /* bytes added to every text before its growt
 
 /* -- Unicode forms -- */
 
-/* The library by which published tokenizers are made knows Unicode 9. These characters came later and have a decomposition or a combining class,
- * which it does not know: nothing happens to them, or across them. Found by comparing its four forms of every character with those of Unicode 18. */
+/* The library by which published tokenizers are made knows Unicode 9. These characters came later and have a decomposition or a
+ * combining class, which it does not know: nothing happens to them, or across them. Found by comparing its four forms of every
+ * character with those of Unicode 18. */
 static const struct range {
     uint32_t first, last;
 } later[] = {
-    {0x558, 0x558}, {0x58B, 0x58C}, {0x5C8, 0x5C9}, {0x7FD, 0x7FD}, {0x897, 0x89F}, {0x8CA, 0x8D3}, {0x9FE, 0x9FE}, {0xC3C, 0xC3C},
-    {0xD3B, 0xD3C}, {0xEBA, 0xEBA}, {0x1715, 0x1715}, {0x1ABF, 0x1AF0}, {0x1DF6, 0x1DFA}, {0x209D, 0x209F}, {0x32FF, 0x32FF},
-    {0xA7F1, 0xA7F4}, {0xA82C, 0xA82C}, {0xAB69, 0xAB69}, {0x105C9, 0x105C9}, {0x105E4, 0x105E4}, {0x10781, 0x10785}, {0x10787, 0x107B0},
-    {0x107B2, 0x107BF}, {0x10D24, 0x10D27}, {0x10D69, 0x10D6D}, {0x10EAB, 0x10EAC}, {0x10ECB, 0x10ECF}, {0x10EF0, 0x10EFB},
-    {0x10EFD, 0x10EFF}, {0x10F46, 0x10F50}, {0x10F82, 0x10F85}, {0x11070, 0x11070}, {0x1133B, 0x1133B}, {0x11383, 0x11383},
-    {0x11385, 0x11385}, {0x1138E, 0x1138E}, {0x11391, 0x11391}, {0x113C5, 0x113C5}, {0x113C7, 0x113C8}, {0x113CE, 0x113D0},
-    {0x1145E, 0x1145E}, {0x11839, 0x1183A}, {0x11938, 0x11938}, {0x1193D, 0x1193E}, {0x11943, 0x11943}, {0x119E0, 0x119E0},
-    {0x11A34, 0x11A34}, {0x11A47, 0x11A47}, {0x11A99, 0x11A99}, {0x11D42, 0x11D42}, {0x11D44, 0x11D45}, {0x11D97, 0x11D97},
-    {0x11F41, 0x11F42}, {0x16121, 0x16128}, {0x1612F, 0x1612F}, {0x16D68, 0x16D6A}, {0x16FF0, 0x16FF1}, {0x1B123, 0x1B126},
-    {0x1CCD6, 0x1CCF9}, {0x1D127, 0x1D128}, {0x1D250, 0x1D252}, {0x1D25B, 0x1D25C}, {0x1D25F, 0x1D25F}, {0x1D280, 0x1D281},
-    {0x1D6A6, 0x1D6A6}, {0x1DF95, 0x1DF95}, {0x1DFCD, 0x1DFFF}, {0x1E030, 0x1E06D}, {0x1E08F, 0x1E08F}, {0x1E130, 0x1E136},
-    {0x1E2AE, 0x1E2AE}, {0x1E2EC, 0x1E2EF}, {0x1E4EC, 0x1E4EF}, {0x1E5EE, 0x1E5EF}, {0x1E6E3, 0x1E6E3}, {0x1E6E6, 0x1E6E6},
-    {0x1E6EE, 0x1E6EF}, {0x1E6F5, 0x1E6F5}, {0x1F16C, 0x1F16C}, {0x1FBF0, 0x1FBF9},
+    {0x558, 0x558},     {0x58B, 0x58C},     {0x5C8, 0x5C9},     {0x7FD, 0x7FD},     {0x897, 0x89F},     {0x8CA, 0x8D3},
+    {0x9FE, 0x9FE},     {0xC3C, 0xC3C},     {0xD3B, 0xD3C},     {0xEBA, 0xEBA},     {0x1715, 0x1715},   {0x1ABF, 0x1AF0},
+    {0x1DF6, 0x1DFA},   {0x209D, 0x209F},   {0x32FF, 0x32FF},   {0xA7F1, 0xA7F4},   {0xA82C, 0xA82C},   {0xAB69, 0xAB69},
+    {0x105C9, 0x105C9}, {0x105E4, 0x105E4}, {0x10781, 0x10785}, {0x10787, 0x107B0}, {0x107B2, 0x107BF}, {0x10D24, 0x10D27},
+    {0x10D69, 0x10D6D}, {0x10EAB, 0x10EAC}, {0x10ECB, 0x10ECF}, {0x10EF0, 0x10EFB}, {0x10EFD, 0x10EFF}, {0x10F46, 0x10F50},
+    {0x10F82, 0x10F85}, {0x11070, 0x11070}, {0x1133B, 0x1133B}, {0x11383, 0x11383}, {0x11385, 0x11385}, {0x1138E, 0x1138E},
+    {0x11391, 0x11391}, {0x113C5, 0x113C5}, {0x113C7, 0x113C8}, {0x113CE, 0x113D0}, {0x1145E, 0x1145E}, {0x11839, 0x1183A},
+    {0x11938, 0x11938}, {0x1193D, 0x1193E}, {0x11943, 0x11943}, {0x119E0, 0x119E0}, {0x11A34, 0x11A34}, {0x11A47, 0x11A47},
+    {0x11A99, 0x11A99}, {0x11D42, 0x11D42}, {0x11D44, 0x11D45}, {0x11D97, 0x11D97}, {0x11F41, 0x11F42}, {0x16121, 0x16128},
+    {0x1612F, 0x1612F}, {0x16D68, 0x16D6A}, {0x16FF0, 0x16FF1}, {0x1B123, 0x1B126}, {0x1CCD6, 0x1CCF9}, {0x1D127, 0x1D128},
+    {0x1D250, 0x1D252}, {0x1D25B, 0x1D25C}, {0x1D25F, 0x1D25F}, {0x1D280, 0x1D281}, {0x1D6A6, 0x1D6A6}, {0x1DF95, 0x1DF95},
+    {0x1DFCD, 0x1DFFF}, {0x1E030, 0x1E06D}, {0x1E08F, 0x1E08F}, {0x1E130, 0x1E136}, {0x1E2AE, 0x1E2AE}, {0x1E2EC, 0x1E2EF},
+    {0x1E4EC, 0x1E4EF}, {0x1E5EE, 0x1E5EF}, {0x1E6E3, 0x1E6E3}, {0x1E6E6, 0x1E6E6}, {0x1E6EE, 0x1E6EF}, {0x1E6F5, 0x1E6F5},
+    {0x1F16C, 0x1F16C}, {0x1FBF0, 0x1FBF9},
 };
 
 static int is_later(uint32_t character)
@@ -53,7 +55,8 @@ static int add_form(struct normal_step *s, struct span part, utf8proc_option_t o
     const utf8proc_uint8_t *text = (const utf8proc_uint8_t *)part.text;
     if (part.size > SIZE_MAX / 128)
         return fail_memory(e, (double)part.size * 128, "a normal form");
-    utf8proc_ssize_t count = utf8proc_decompose(text, (utf8proc_ssize_t)part.size, s->characters, (utf8proc_ssize_t)s->character_room, options);
+    utf8proc_ssize_t count = utf8proc_decompose(text, (utf8proc_ssize_t)part.size, s->characters,
+                                                (utf8proc_ssize_t)s->character_room, options);
     /* one more, because the characters are made bytes in place, with a NUL behind them */
     if (count >= 0 && (size_t)count + 1 > s->character_room) {
         size_t room = 2 * ((size_t)count + 1);
@@ -109,7 +112,8 @@ static int normalize_form(struct normal_step *s, struct span text, utf8proc_opti
             plain--;
         for (other = plain + 1; other < text.size && (unsigned char)text.text[other] >= 0x80; other++)
             ;
-        if (buffer_add(&s->made, text.text, plain, e) || add_forms(s, (struct span){text.text + plain, other - plain}, options, e))
+        if (buffer_add(&s->made, text.text, plain, e) ||
+            add_forms(s, (struct span){text.text + plain, other - plain}, options, e))
             return -1;
         text.text += other;
         text.size -= other;
@@ -143,8 +147,8 @@ static int replace(struct normal_step *s, struct span text, struct error *e)
     size_t done = 0, start, end;
     int found;
     while ((found = pattern_next(s->pattern, &search, text, &start, &end, e)) == 1) {
-        if (buffer_add(&s->made, text.text + done, start - done, e) || buffer_add(&s->made, s->content.text, s->content.size, e) ||
-            check_growth(s, e))
+        if (buffer_add(&s->made, text.text + done, start - done, e) ||
+            buffer_add(&s->made, s->content.text, s->content.size, e) || check_growth(s, e))
             return -1;
         done = end;
     }
@@ -153,7 +157,10 @@ static int replace(struct normal_step *s, struct span text, struct error *e)
 
 static int prepend(struct normal_step *s, struct span text, struct error *e)
 {
-    return text.size && (buffer_add(&s->made, s->content.text, s->content.size, e) || buffer_add(&s->made, text.text, text.size, e)) ? -1 : 0;
+    return text.size &&
+                   (buffer_add(&s->made, s->content.text, s->content.size, e) || buffer_add(&s->made, text.text, text.size, e))
+               ? -1
+               : 0;
 }
 
 static int run_step(struct normal_step *s, struct span text, struct error *e)

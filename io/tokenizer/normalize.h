@@ -10,11 +10,11 @@ enum normal_kind { NORMAL_NFC, NORMAL_NFD, NORMAL_NFKC, NORMAL_NFKD, NORMAL_LOWE
 struct normal_step {
     enum normal_kind kind;
     struct pattern *pattern; /* of NORMAL_REPLACE */
-    struct buffer content;   /* what is put in, of NORMAL_PREPEND and NORMAL_REPLACE */
-    struct buffer made;      /* its result */
-    int32_t *characters;     /* scratch of the Unicode forms, [character_room] */
+    struct buffer content; /* what is put in, of NORMAL_PREPEND and NORMAL_REPLACE */
+    struct buffer made; /* its result */
+    int32_t *characters; /* scratch of the Unicode forms, [character_room] */
     size_t character_room;
-    size_t limit;            /* bytes that `made` may have */
+    size_t limit; /* bytes that `made` may have */
 };
 
 enum { NORMAL_STEPS_MAX = 32 };
@@ -24,8 +24,9 @@ struct normalizer {
     int count;
 };
 
-/* The text after all steps: `text` itself where there are none, else memory of the normalizer's that lives until the next call. Text that grows to
- * more than EXPANSION_MAX times its size is an error: no published normalizer does that to any text, and repeated replacements could fill memory. */
+/* The text after all steps: `text` itself where there are none, else memory of the normalizer's that lives until the next call.
+ * Text that grows to more than EXPANSION_MAX times its size is an error: no published normalizer does that to any text, and
+ * repeated replacements could fill memory. */
 enum { EXPANSION_MAX = 64 };
 int normalize(struct normalizer *n, struct span *out, struct span text, struct error *e) MUST_USE;
 void normalizer_free(struct normalizer *n);

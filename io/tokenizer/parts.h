@@ -12,31 +12,32 @@
 
 struct tokenizer {
     /* Text goes through these in turn. */
-    struct added_tokens verbatim;   /* found in the text as it is */
+    struct added_tokens verbatim; /* found in the text as it is */
     struct normalizer normalizer;
     struct added_tokens normalized; /* found in the normalized text, by their own normalized form */
     struct splitter splitter;
     struct bpe bpe;
 
     struct map added; /* contents of the added tokens to their ids */
-    int32_t largest;  /* id of an added token */
+    int32_t largest; /* id of an added token */
     int bos, adds_bos;
 
     /* During tokenizer_encode. */
     struct ids *out;
-    const char *text;   /* what is encoded */
+    const char *text; /* what is encoded */
     const char *normal; /* the normalized part in hand */
-    int first;          /* the part is the begin of the text */
+    int first; /* the part is the begin of the text */
     size_t before, part; /* bytes of the text before the part, and in it */
-    size_t seen;        /* bytes of the part's words */
-    double scale;       /* from these to bytes of text */
+    size_t seen; /* bytes of the part's words */
+    double scale; /* from these to bytes of text */
     int (*step)(void *context, size_t done, struct error *e);
     void *context;
 };
 
-/* An added token that is found in the text, or in its normalized form. Its id is that of the vocabulary, else `id`; both there and different: an
- * error. */
-int tokenizer_add(struct tokenizer *t, struct span content, struct added_token token, int is_normalized, struct error *e) MUST_USE;
+/* An added token that is found in the text, or in its normalized form. Its id is that of the vocabulary, else `id`; both there
+ * and different: an error. */
+int tokenizer_add(struct tokenizer *t, struct span content, struct added_token token, int is_normalized,
+                  struct error *e) MUST_USE;
 /* The id of a token, added or not; -1: there is none. */
 int tokenizer_find(const struct tokenizer *t, struct span content);
 
@@ -62,10 +63,10 @@ struct part_reader {
     const char *type;
     int (*read)(struct tokenizer *t, const json_t *object, int depth, struct error *e);
 };
-int read_part(struct tokenizer *t, const struct part_reader *readers, size_t count, const char *kind, const json_t *object, int depth,
-              struct error *e) MUST_USE;
+int read_part(struct tokenizer *t, const struct part_reader *readers, size_t count, const char *kind, const json_t *object,
+              int depth, struct error *e) MUST_USE;
 /* The same for each object of a list, one level deeper. */
-int read_parts(struct tokenizer *t, const struct part_reader *readers, size_t count, const char *kind, const json_t *list, int depth,
-               struct error *e) MUST_USE;
+int read_parts(struct tokenizer *t, const struct part_reader *readers, size_t count, const char *kind, const json_t *list,
+               int depth, struct error *e) MUST_USE;
 
 #endif

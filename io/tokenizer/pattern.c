@@ -20,8 +20,8 @@ struct pattern {
 
 /* -- Oniguruma's Ruby syntax to PCRE2's -- */
 
-/* Between [ and ]. PCRE2's own \s takes U+180E for white space, and its \w knows no marks; Oniguruma's \w has the superscripts and fractions of
- * Latin-1, though no others. */
+/* Between [ and ]. PCRE2's own \s takes U+180E for white space, and its \w knows no marks; Oniguruma's \w has the superscripts
+ * and fractions of Latin-1, though no others. */
 #define SPACE "\\t-\\r\\x{85}\\p{Z}"
 #define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\xB2\\xB3\\xB9\\xBC-\\xBE"
 
@@ -54,11 +54,13 @@ static int refuse(struct translation *t, const char *what)
     return fail(t->e, "the pattern has %s, which is not supported", what);
 }
 
-/* \p{Name}: general categories have one or two letters; a longer name is taken for a script, of which PCRE2 would take the wider notion. */
+/* \p{Name}: general categories have one or two letters; a longer name is taken for a script, of which PCRE2 would take the wider
+ * notion. */
 static int translate_property(struct translation *t)
 {
     char text[80];
-    const char *name = t->at + 3, *close = t->end - t->at > 3 && t->at[2] == '{' ? memchr(name, '}', (size_t)(t->end - name)) : NULL;
+    const char *name = t->at + 3,
+               *close = t->end - t->at > 3 && t->at[2] == '{' ? memchr(name, '}', (size_t)(t->end - name)) : NULL;
     if (!close || close - name > 40)
         return refuse(t, "\\p without {...} or with a long name");
     int negated = *name == '^', length = (int)(close - name - negated);
@@ -104,14 +106,22 @@ static int translate_escape(struct translation *t, int in_class)
         return put(t, c == 's' || c == 'w' ? "[" : "[^") || put(t, set) || put(t, "]") ? -1 : 0;
     }
     switch (c) {
-    case 'p': case 'P': return translate_property(t);
+    case 'p':
+    case 'P': return translate_property(t);
     case 'u': return translate_unicode(t);
     case 'x': return translate_hex(t);
-    case 'v':
-        t->at += 2;
-        return put(t, "\\x0b");
-    case 'd': case 'D': case 'r': case 'n': case 't': case 'f': case 'a': case 'e': return copy(t, 2);
-    case 'A': case 'z': case 'Z':
+    case 'v': t->at += 2; return put(t, "\\x0b");
+    case 'd':
+    case 'D':
+    case 'r':
+    case 'n':
+    case 't':
+    case 'f':
+    case 'a':
+    case 'e': return copy(t, 2);
+    case 'A':
+    case 'z':
+    case 'Z':
         if (!in_class)
             return copy(t, 2);
     }
@@ -202,9 +212,7 @@ static int translate(struct translation *t)
         case '[': result = translate_class(t); break;
         case '{': result = translate_interval(t); break;
         case '(': result = translate_group(t); break;
-        default:
-            character_at(t->at, &size);
-            result = copy(t, size);
+        default: character_at(t->at, &size); result = copy(t, size);
         }
         if (result)
             return -1;
@@ -229,8 +237,8 @@ static struct pattern *compile(struct span text, uint32_t options, struct error 
     if (!p->code) {
         PCRE2_UCHAR message[128];
         pcre2_get_error_message(problem, message, sizeof message);
-        fail(e, "the pattern '%.*s' is not understood: %s (at byte %zu of it)", (int)(text.size < 200 ? text.size : 200), text.text,
-             (const char *)message, at);
+        fail(e, "the pattern '%.*s' is not understood: %s (at byte %zu of it)", (int)(text.size < 200 ? text.size : 200),
+             text.text, (const char *)message, at);
         goto failed;
     }
     p->compiled = pcre2_jit_compile(p->code, PCRE2_JIT_COMPLETE) == 0; /* without it the interpreter does the same */
@@ -293,7 +301,8 @@ static int match(struct pattern *p, struct span text, size_t at, uint32_t option
 {
     int found = p->compiled && options == 0
                     ? pcre2_jit_match(p->code, (PCRE2_SPTR)text.text, text.size, at, 0, p->match, p->context)
-                    : pcre2_match(p->code, (PCRE2_SPTR)text.text, text.size, at, options | PCRE2_NO_UTF_CHECK, p->match, p->context);
+                    : pcre2_match(p->code, (PCRE2_SPTR)text.text, text.size, at, options | PCRE2_NO_UTF_CHECK, p->match,
+                                  p->context);
     if (found >= 0)
         return 1;
     if (found == PCRE2_ERROR_NOMATCH)

@@ -1,4 +1,5 @@
-/* The regular expressions of tokenizer files, which are written for Oniguruma in its Ruby syntax, run by PCRE2. Private to io/tokenizer/. */
+/* The regular expressions of tokenizer files, which are written for Oniguruma in its Ruby syntax, run by PCRE2. Private to
+ * io/tokenizer/. */
 #ifndef REACH_IO_TOKENIZER_PATTERN_H
 #define REACH_IO_TOKENIZER_PATTERN_H
 
@@ -7,7 +8,8 @@
 
 struct pattern;
 
-/* What the two libraries read differently is translated (white space, words, nested character classes, \u) or refused by name. NULL on failure. */
+/* What the two libraries read differently is translated (white space, words, nested character classes, \u) or refused by name.
+ * NULL on failure. */
 struct pattern *pattern_compile(struct span ruby, struct error *e) MUST_USE;
 /* The text itself. */
 struct pattern *pattern_literal(struct span text, struct error *e) MUST_USE;
@@ -17,12 +19,13 @@ void pattern_free(struct pattern *p);
 
 /* A search through one text; zeroed at its begin. */
 struct search {
-    size_t at;        /* where the next match is looked for */
-    size_t last_end;  /* of the last match */
-    int any;          /* there was one */
+    size_t at; /* where the next match is looked for */
+    size_t last_end; /* of the last match */
+    int any; /* there was one */
 };
 
-/* The next match in whole UTF-8. 1: found, [*start, *end); 0: there is none; -1: an error (the pattern needs too much work or memory). */
+/* The next match in whole UTF-8. 1: found, [*start, *end); 0: there is none; -1: an error (the pattern needs too much work or
+ * memory). */
 int pattern_next(struct pattern *p, struct search *s, struct span text, size_t *start, size_t *end, struct error *e) MUST_USE;
 
 /* 1 if the pattern matches at `at`; -1: an error. */

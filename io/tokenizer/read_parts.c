@@ -36,8 +36,8 @@ int member_text(const json_t *object, const char *key, struct span *out, struct 
     return 0;
 }
 
-int read_part(struct tokenizer *t, const struct part_reader *readers, size_t count, const char *kind, const json_t *object, int depth,
-              struct error *e)
+int read_part(struct tokenizer *t, const struct part_reader *readers, size_t count, const char *kind, const json_t *object,
+              int depth, struct error *e)
 {
     const char *type = json_string_value(json_object_get(object, "type"));
     if (!type)
@@ -50,15 +50,14 @@ int read_part(struct tokenizer *t, const struct part_reader *readers, size_t cou
     return fail(e, "the %s %.60s is not supported", kind, type);
 }
 
-int read_parts(struct tokenizer *t, const struct part_reader *readers, size_t count, const char *kind, const json_t *list, int depth, struct error *e)
+int read_parts(struct tokenizer *t, const struct part_reader *readers, size_t count, const char *kind, const json_t *list,
+               int depth, struct error *e)
 {
     size_t i;
     json_t *object;
     if (!json_is_array(list))
         return fail(e, "a sequence of %ss is no list", kind);
-    json_array_foreach(list, i, object)
-        if (read_part(t, readers, count, kind, object, depth + 1, e))
-            return -1;
+    json_array_foreach(list, i, object) if (read_part(t, readers, count, kind, object, depth + 1, e)) return -1;
     return 0;
 }
 
@@ -92,7 +91,8 @@ static int read_form(struct tokenizer *t, const json_t *object, int depth, struc
     static const struct {
         const char *type;
         enum normal_kind kind;
-    } forms[] = {{"NFC", NORMAL_NFC}, {"NFD", NORMAL_NFD}, {"NFKC", NORMAL_NFKC}, {"NFKD", NORMAL_NFKD}, {"Lowercase", NORMAL_LOWERCASE}};
+    } forms[] = {
+        {"NFC", NORMAL_NFC}, {"NFD", NORMAL_NFD}, {"NFKC", NORMAL_NFKC}, {"NFKD", NORMAL_NFKD}, {"Lowercase", NORMAL_LOWERCASE}};
     const char *type = json_string_value(json_object_get(object, "type"));
     (void)depth;
     for (size_t i = 0; i < COUNT(forms); i++)
@@ -122,8 +122,8 @@ static int read_replace(struct tokenizer *t, const json_t *object, int depth, st
 static int read_normal_sequence(struct tokenizer *t, const json_t *object, int depth, struct error *e);
 
 static const struct part_reader normalizers[] = {
-    {"NFC", read_form},         {"NFD", read_form},       {"NFKC", read_form},       {"NFKD", read_form},
-    {"Lowercase", read_form},   {"Prepend", read_prepend}, {"Replace", read_replace}, {"Sequence", read_normal_sequence},
+    {"NFC", read_form},       {"NFD", read_form},        {"NFKC", read_form},       {"NFKD", read_form},
+    {"Lowercase", read_form}, {"Prepend", read_prepend}, {"Replace", read_replace}, {"Sequence", read_normal_sequence},
 };
 
 static int read_normal_sequence(struct tokenizer *t, const json_t *object, int depth, struct error *e)
@@ -170,12 +170,14 @@ static int add_text(struct tokenizer *t, enum split_kind kind, struct span text,
 
 int add_byte_level(struct tokenizer *t, int prefix_space, int use_regex, struct error *e)
 {
-    static const char words[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\t-\\r\\x{85}\\p{Z}\\p{L}\\p{N}]+"
-                                "|[\\t-\\r\\x{85}\\p{Z}]+(?![^\\t-\\r\\x{85}\\p{Z}])|[\\t-\\r\\x{85}\\p{Z}]+";
+    static const char words[] =
+        "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| "
+        "?[^\\t-\\r\\x{85}\\p{Z}\\p{L}\\p{N}]+|[\\t-\\r\\x{85}\\p{Z}]+(?![^\\t-\\r\\x{85}\\p{Z}])|[\\t-\\r\\x{85}\\p{Z}]+";
     for (int i = 0; i < t->splitter.count; i++) /* spelt twice, three times ... text would grow without bounds */
         if (t->splitter.step[i].kind == SPLIT_BYTES)
             return fail(e, "a second ByteLevel is not supported");
-    if ((prefix_space && add_text(t, SPLIT_PREFIX, (struct span){" ", 1}, 0, e)) || (use_regex && add_pattern(t, words, BEHAVIOR_ISOLATED, 0, e)))
+    if ((prefix_space && add_text(t, SPLIT_PREFIX, (struct span){" ", 1}, 0, e)) ||
+        (use_regex && add_pattern(t, words, BEHAVIOR_ISOLATED, 0, e)))
         return -1;
     return next_split(t, SPLIT_BYTES, e) ? 0 : -1;
 }
@@ -191,8 +193,11 @@ static int read_byte_level(struct tokenizer *t, const json_t *object, int depth,
 
 static int read_behavior(const json_t *object, enum behavior *out, struct error *e)
 {
-    static const char *const names[] = {[BEHAVIOR_REMOVED] = "Removed", [BEHAVIOR_ISOLATED] = "Isolated", [BEHAVIOR_CONTIGUOUS] = "Contiguous",
-                                        [BEHAVIOR_MERGED_WITH_PREVIOUS] = "MergedWithPrevious", [BEHAVIOR_MERGED_WITH_NEXT] = "MergedWithNext"};
+    static const char *const names[] = {[BEHAVIOR_REMOVED] = "Removed",
+                                        [BEHAVIOR_ISOLATED] = "Isolated",
+                                        [BEHAVIOR_CONTIGUOUS] = "Contiguous",
+                                        [BEHAVIOR_MERGED_WITH_PREVIOUS] = "MergedWithPrevious",
+                                        [BEHAVIOR_MERGED_WITH_NEXT] = "MergedWithNext"};
     struct span name = {0};
     if (member_text(object, "behavior", &name, e))
         return -1;
@@ -252,19 +257,18 @@ static int read_digits(struct tokenizer *t, const json_t *object, int depth, str
                : add_pattern(t, "\\p{N}", individual ? BEHAVIOR_ISOLATED : BEHAVIOR_CONTIGUOUS, 0, e);
 }
 
-/* ASCII's marks and symbols and Unicode's punctuation, less what became punctuation after Unicode 8, which the library of the standard knows; two
- * characters have ceased to be it since. */
+/* ASCII's marks and symbols and Unicode's punctuation, less what became punctuation after Unicode 8, which the library of the
+ * standard knows; two characters have ceased to be it since. */
 static int read_punctuation(struct tokenizer *t, const json_t *object, int depth, struct error *e)
 {
     static const char marks[] =
-        "[!-/:-@\\[-`{-~\\p{P}\\x{166D}\\x{111C9}](?<!["
-        "\\x{61D}\\x{9FD}\\x{A76}\\x{C77}\\x{C84}\\x{1B4E}-\\x{1B4F}\\x{1B7D}-\\x{1B7F}\\x{2E43}-\\x{2E4F}\\x{2E52}-\\x{2E5D}"
-        "\\x{10D6E}\\x{10EAD}\\x{10F55}-\\x{10F59}\\x{10F86}-\\x{10F89}\\x{113D4}-\\x{113D5}\\x{113D7}-\\x{113D8}"
-        "\\x{1144B}-\\x{1144F}\\x{1145A}-\\x{1145B}\\x{1145D}\\x{11660}-\\x{1166C}\\x{116B9}\\x{1183B}\\x{11944}-\\x{11946}"
-        "\\x{119E2}\\x{11A3F}-\\x{11A46}\\x{11A9A}-\\x{11A9C}\\x{11A9E}-\\x{11AA2}\\x{11B00}-\\x{11B09}\\x{11BE1}"
-        "\\x{11C41}-\\x{11C45}\\x{11C70}-\\x{11C71}\\x{11EF7}-\\x{11EF8}\\x{11F43}-\\x{11F4F}\\x{11FFF}\\x{12FF1}-\\x{12FF2}"
-        "\\x{16D6D}-\\x{16D6F}\\x{16E97}-\\x{16E9A}\\x{16FE2}\\x{1E5FF}\\x{1E95E}-\\x{1E95F}"
-        "])";
+        "[!-/"
+        ":-@\\[-`{-~\\p{P}\\x{166D}\\x{111C9}](?<![\\x{61D}\\x{9FD}\\x{A76}\\x{C77}\\x{C84}\\x{1B4E}-\\x{1B4F}\\x{1B7D}-\\x{1B7F}"
+        "\\x{2E43}-\\x{2E4F}\\x{2E52}-\\x{2E5D}\\x{10D6E}\\x{10EAD}\\x{10F55}-\\x{10F59}\\x{10F86}-\\x{10F89}\\x{113D4}-\\x{"
+        "113D5}\\x{113D7}-\\x{113D8}\\x{1144B}-\\x{1144F}\\x{1145A}-\\x{1145B}\\x{1145D}\\x{11660}-\\x{1166C}\\x{116B9}\\x{1183B}"
+        "\\x{11944}-\\x{11946}\\x{119E2}\\x{11A3F}-\\x{11A46}\\x{11A9A}-\\x{11A9C}\\x{11A9E}-\\x{11AA2}\\x{11B00}-\\x{11B09}\\x{"
+        "11BE1}\\x{11C41}-\\x{11C45}\\x{11C70}-\\x{11C71}\\x{11EF7}-\\x{11EF8}\\x{11F43}-\\x{11F4F}\\x{11FFF}\\x{12FF1}-\\x{"
+        "12FF2}\\x{16D6D}-\\x{16D6F}\\x{16E97}-\\x{16E9A}\\x{16FE2}\\x{1E5FF}\\x{1E95E}-\\x{1E95F}])";
     enum behavior behavior = BEHAVIOR_ISOLATED;
     (void)depth;
     if (member(object, "behavior") && read_behavior(object, &behavior, e))
@@ -278,8 +282,8 @@ static int read_whitespace(struct tokenizer *t, const json_t *object, int depth,
     (void)object;
     (void)depth;
     return add_pattern(t,
-                       "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]+"
-                       "|[^\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}\\t-\\r\\x{85}\\p{Z}]+",
+                       "[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]+|[^\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}"
+                       "\\x{200D}\\t-\\r\\x{85}\\p{Z}]+",
                        BEHAVIOR_REMOVED, 1, e);
 }
 
@@ -293,9 +297,14 @@ static int read_whitespace_split(struct tokenizer *t, const json_t *object, int 
 static int read_split_sequence(struct tokenizer *t, const json_t *object, int depth, struct error *e);
 
 static const struct part_reader splitters[] = {
-    {"ByteLevel", read_byte_level},     {"Split", read_split},           {"Metaspace", read_metaspace},
-    {"Digits", read_digits},            {"Punctuation", read_punctuation}, {"Whitespace", read_whitespace},
-    {"WhitespaceSplit", read_whitespace_split}, {"Sequence", read_split_sequence},
+    {"ByteLevel", read_byte_level},
+    {"Split", read_split},
+    {"Metaspace", read_metaspace},
+    {"Digits", read_digits},
+    {"Punctuation", read_punctuation},
+    {"Whitespace", read_whitespace},
+    {"WhitespaceSplit", read_whitespace_split},
+    {"Sequence", read_split_sequence},
 };
 
 static int read_split_sequence(struct tokenizer *t, const json_t *object, int depth, struct error *e)
@@ -341,7 +350,8 @@ static int read_template(struct tokenizer *t, const json_t *object, int depth, s
     (void)depth;
     if (!json_is_array(single))
         return fail(e, "TemplateProcessing has no list named single");
-    json_array_foreach(single, i, piece) {
+    json_array_foreach(single, i, piece)
+    {
         if ((special = json_object_get(piece, "SpecialToken"))) {
             if (read_special(t, object, special, e))
                 return -1;
@@ -356,8 +366,9 @@ static int read_template(struct tokenizer *t, const json_t *object, int depth, s
 
 static int read_post_sequence(struct tokenizer *t, const json_t *object, int depth, struct error *e);
 
-static const struct part_reader post_processors[] = {
-    {"ByteLevel", read_nothing}, {"TemplateProcessing", read_template}, {"Sequence", read_post_sequence}};
+static const struct part_reader post_processors[] = {{"ByteLevel", read_nothing},
+                                                     {"TemplateProcessing", read_template},
+                                                     {"Sequence", read_post_sequence}};
 
 static int read_post_sequence(struct tokenizer *t, const json_t *object, int depth, struct error *e)
 {

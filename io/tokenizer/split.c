@@ -35,7 +35,8 @@ static int replace_spaces(struct splitter *s, int step, struct piece p, struct e
     t->made.size = 0;
     while (at < end) {
         const char *space = memchr(at, ' ', (size_t)(end - at));
-        if (buffer_add(&t->made, at, (size_t)((space ? space : end) - at), e) || (space && buffer_add(&t->made, t->prefix.text, t->prefix.size, e)))
+        if (buffer_add(&t->made, at, (size_t)((space ? space : end) - at), e) ||
+            (space && buffer_add(&t->made, t->prefix.text, t->prefix.size, e)))
             return -1;
         at = space ? space + 1 : end;
     }

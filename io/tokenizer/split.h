@@ -1,27 +1,34 @@
-/* Pre-tokenizers of tokenizer files: how the text is split into the words that byte pair encoding works on. Private to io/tokenizer/. */
+/* Pre-tokenizers of tokenizer files: how the text is split into the words that byte pair encoding works on. Private to
+ * io/tokenizer/. */
 #ifndef REACH_IO_TOKENIZER_SPLIT_H
 #define REACH_IO_TOKENIZER_SPLIT_H
 
 #include "io/tokenizer/pattern.h"
 #include "io/tokenizer/text.h"
 
-/* What becomes of the matches of a pattern and of the text between them: dropped, words of their own, joined with each other, with the text before or
- * the text behind. */
-enum behavior { BEHAVIOR_REMOVED, BEHAVIOR_ISOLATED, BEHAVIOR_CONTIGUOUS, BEHAVIOR_MERGED_WITH_PREVIOUS, BEHAVIOR_MERGED_WITH_NEXT };
+/* What becomes of the matches of a pattern and of the text between them: dropped, words of their own, joined with each other,
+ * with the text before or the text behind. */
+enum behavior {
+    BEHAVIOR_REMOVED,
+    BEHAVIOR_ISOLATED,
+    BEHAVIOR_CONTIGUOUS,
+    BEHAVIOR_MERGED_WITH_PREVIOUS,
+    BEHAVIOR_MERGED_WITH_NEXT
+};
 
 enum split_kind {
     SPLIT_PATTERN, /* at the matches of a pattern */
-    SPLIT_PREFIX,  /* `prefix` is put before a piece that does not begin with it */
-    SPLIT_SPACES,  /* each blank becomes `prefix` */
-    SPLIT_BYTES    /* each byte becomes a character of the byte alphabet (bpe.h) */
+    SPLIT_PREFIX, /* `prefix` is put before a piece that does not begin with it */
+    SPLIT_SPACES, /* each blank becomes `prefix` */
+    SPLIT_BYTES /* each byte becomes a character of the byte alphabet (bpe.h) */
 };
 
 struct split_step {
     enum split_kind kind;
     struct pattern *pattern;
     enum behavior behavior;
-    int invert;            /* the text between matches is what counts as a match */
-    int first_only;        /* SPLIT_PREFIX: only at the begin of the whole text */
+    int invert; /* the text between matches is what counts as a match */
+    int first_only; /* SPLIT_PREFIX: only at the begin of the whole text */
     struct buffer prefix, made;
 };
 

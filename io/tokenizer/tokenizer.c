@@ -30,7 +30,8 @@ int tokenizer_add(struct tokenizer *t, struct span content, struct added_token t
         return fail(e, "the added token '%.60s' has the id %d, and %d in the vocabulary", content.text, token.id, known);
     if (token.id > t->largest)
         t->largest = token.id;
-    if (map_set(&t->added, content.text, content.size, token.id, e) || (is_normalized && normalize(&t->normalizer, &found, content, e)))
+    if (map_set(&t->added, content.text, content.size, token.id, e) ||
+        (is_normalized && normalize(&t->normalizer, &found, content, e)))
         return -1;
     return added_add(is_normalized ? &t->normalized : &t->verbatim, found, token, e);
 }
@@ -90,7 +91,8 @@ static int read_merge_line(struct tokenizer *t, struct span line, struct error *
     const char *blank = memchr(line.text, ' ', line.size), *end = line.text + line.size;
     if (!blank || memchr(blank + 1, ' ', (size_t)(end - blank - 1)))
         return fail(e, "merge %zu is not two tokens with a blank between them", t->bpe.merge_count + 1);
-    return bpe_add_merge(&t->bpe, (struct span){line.text, (size_t)(blank - line.text)}, (struct span){blank + 1, (size_t)(end - blank - 1)}, e);
+    return bpe_add_merge(&t->bpe, (struct span){line.text, (size_t)(blank - line.text)},
+                         (struct span){blank + 1, (size_t)(end - blank - 1)}, e);
 }
 
 static int is_version(struct span line)
@@ -102,7 +104,8 @@ static int read_merges(struct tokenizer *t, const json_t *merges, struct error *
 {
     size_t i;
     const json_t *merge;
-    json_array_foreach(merges, i, merge) {
+    json_array_foreach(merges, i, merge)
+    {
         const json_t *left = json_array_get(merge, 0), *right = json_array_get(merge, 1);
         int result;
         if (json_is_string(merge))
@@ -145,14 +148,15 @@ static int read_added_flags(const json_t *object, struct added_token *token, int
 {
     int special;
     return member_flag(object, "special", 0, &special, e) || member_flag(object, "single_word", 0, &token->single_word, e) ||
-                   member_flag(object, "lstrip", 0, &token->strip_left, e) || member_flag(object, "rstrip", 0, &token->strip_right, e) ||
+                   member_flag(object, "lstrip", 0, &token->strip_left, e) ||
+                   member_flag(object, "rstrip", 0, &token->strip_right, e) ||
                    member_flag(object, "normalized", !special, is_normalized, e)
                ? -1
                : 0;
 }
 
-/* One of `added_tokens`. A token that is not in the vocabulary gets the next id behind it, whatever the file says, in the library that sets the
- * standard; a file that says something else has no one meaning. */
+/* One of `added_tokens`. A token that is not in the vocabulary gets the next id behind it, whatever the file says, in the library
+ * that sets the standard; a file that says something else has no one meaning. */
 static int read_added(struct tokenizer *t, const json_t *object, int64_t *next, struct error *e)
 {
     const json_t *id = member(object, "id");
@@ -169,8 +173,9 @@ static int read_added(struct tokenizer *t, const json_t *object, int64_t *next, 
     if (map_find(&t->added, content.text, content.size) != MAP_ABSENT)
         return fail(e, "the added token '%.60s' is there twice", content.text);
     if (map_find(&t->bpe.vocabulary, content.text, content.size) == MAP_ABSENT && (*next)++ != token.id)
-        return fail(e, "the added token '%.60s' has the id %d (expected %lld: ids of added tokens follow the vocabulary in their order)",
-                    content.text, token.id, (long long)*next - 1);
+        return fail(
+            e, "the added token '%.60s' has the id %d (expected %lld: ids of added tokens follow the vocabulary in their order)",
+            content.text, token.id, (long long)*next - 1);
     return tokenizer_add(t, content, token, is_normalized, e);
 }
 
@@ -200,9 +205,7 @@ static int read_tokenizer(struct tokenizer *t, const json_t *root, struct error 
     if (added && !json_is_array(added))
         return fail(e, "added_tokens is no list");
     next = (int64_t)t->bpe.vocabulary.count;
-    json_array_foreach(added, i, part)
-        if (read_added(t, part, &next, e))
-            return -1;
+    json_array_foreach(added, i, part) if (read_added(t, part, &next, e)) return -1;
     finish(t);
     return 0;
 }
@@ -303,7 +306,8 @@ static int read_gpt2_settings(struct tokenizer *t, const json_t *settings, struc
     return settings ? read_settings(t, settings, e) : 0;
 }
 
-struct tokenizer *tokenizer_parse_merges(struct source vocabulary, struct source merges, const struct source *settings, struct error *e)
+struct tokenizer *tokenizer_parse_merges(struct source vocabulary, struct source merges, const struct source *settings,
+                                         struct error *e)
 {
     struct error inner = {""};
     struct tokenizer *t = NULL;
@@ -381,7 +385,8 @@ int tokenizer_open(struct tokenizer **out, const char *model, struct error *e)
         result = *out ? 0 : -1;
         goto end;
     }
-    if (read_source(&vocabulary, &w, model, "vocab.json", FILE_BYTES_MAX, e) || read_source(&merges, &w, model, "merges.txt", FILE_BYTES_MAX, e))
+    if (read_source(&vocabulary, &w, model, "vocab.json", FILE_BYTES_MAX, e) ||
+        read_source(&merges, &w, model, "merges.txt", FILE_BYTES_MAX, e))
         goto end;
     result = 0;
     if (vocabulary.text && merges.text) {

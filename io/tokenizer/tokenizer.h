@@ -1,8 +1,9 @@
-/* Text to token ids as a model's own tokenizer makes them: byte pair encoding as published in tokenizer.json, or in vocab.json and merges.txt.
+/* Text to token ids as a model's own tokenizer makes them: byte pair encoding as published in tokenizer.json, or in vocab.json
+ * and merges.txt.
  *
- * The ids are those of the `tokenizers` library on the text decoded with errors="replace", without special tokens around it: broken UTF-8 counts as
- * U+FFFD, one for each maximal part of a broken character. Truncation and padding that a file asks for are not for streams and not done. What is not
- * supported is refused by name. */
+ * The ids are those of the `tokenizers` library on the text decoded with errors="replace", without special tokens around it:
+ * broken UTF-8 counts as U+FFFD, one for each maximal part of a broken character. Truncation and padding that a file asks for are
+ * not for streams and not done. What is not supported is refused by name. */
 #ifndef REACH_IO_TOKENIZER_TOKENIZER_H
 #define REACH_IO_TOKENIZER_TOKENIZER_H
 
@@ -13,25 +14,28 @@
 
 struct tokenizer;
 
-/* Opens the tokenizer that lies with a model: tokenizer.json, else vocab.json and merges.txt, in the folder MODEL or beside the file MODEL, with
- * tokenizer_config.json if there is one. *out is NULL, and that is no error, when there is none. Caller closes. */
+/* Opens the tokenizer that lies with a model: tokenizer.json, else vocab.json and merges.txt, in the folder MODEL or beside the
+ * file MODEL, with tokenizer_config.json if there is one. *out is NULL, and that is no error, when there is none. Caller closes.
+ */
 int tokenizer_open(struct tokenizer **out, const char *model, struct error *e) MUST_USE;
 void tokenizer_close(struct tokenizer *t);
 
-/* The same from memory. `path` names the texts in messages; `settings` is tokenizer_config.json, NULL: there is none. `settings` of the first decides
- * on the beginning-of-text token alone; with vocab.json and merges.txt it also names added tokens. */
+/* The same from memory. `path` names the texts in messages; `settings` is tokenizer_config.json, NULL: there is none. `settings`
+ * of the first decides on the beginning-of-text token alone; with vocab.json and merges.txt it also names added tokens. */
 struct source {
     const char *path, *text;
     size_t size;
 };
 struct tokenizer *tokenizer_parse(struct source json, const struct source *settings, struct error *e) MUST_USE;
-struct tokenizer *tokenizer_parse_merges(struct source vocabulary, struct source merges, const struct source *settings, struct error *e) MUST_USE;
+struct tokenizer *tokenizer_parse_merges(struct source vocabulary, struct source merges, const struct source *settings,
+                                         struct error *e) MUST_USE;
 
-/* Appends the ids of `size` bytes of text, which may be broken UTF-8. Takes memory for a copy of the text, and two where the text is normalized.
- * One call at a time for one tokenizer: it remembers words. */
+/* Appends the ids of `size` bytes of text, which may be broken UTF-8. Takes memory for a copy of the text, and two where the text
+ * is normalized. One call at a time for one tokenizer: it remembers words. */
 int tokenizer_encode(struct tokenizer *t, struct ids *out, const void *text, size_t size, struct error *e) MUST_USE;
 
-/* Has `step` called during tokenizer_encode, about every megabyte, with the bytes done; nonzero ends it with -1 and the message that step left. */
+/* Has `step` called during tokenizer_encode, about every megabyte, with the bytes done; nonzero ends it with -1 and the message
+ * that step left. */
 void tokenizer_watch(struct tokenizer *t, int (*step)(void *context, size_t done, struct error *e), void *context);
 
 /* All ids are below it. */

@@ -1,5 +1,5 @@
-/* Readers of the formats of token files. All but HDF5's read an `input`, so that they work on files, gzip, standard input and memory alike; memory
- * grows with what is read, never by what a file claims. Private to io/. */
+/* Readers of the formats of token files. All but HDF5's read an `input`, so that they work on files, gzip, standard input and
+ * memory alike; memory grows with what is read, never by what a file claims. Private to io/. */
 #ifndef REACH_IO_TOKENS_FORMATS_H
 #define REACH_IO_TOKENS_FORMATS_H
 
@@ -13,8 +13,8 @@
 struct stored_tokens {
     size_t element_bytes; /* 1, 2, 4, 8 */
     int is_signed, big_endian;
-    int fortran_order;    /* of rank 2: column after column */
-    int rank;             /* 1: a stream, 2: a table */
+    int fortran_order; /* of rank 2: column after column */
+    int rank; /* 1: a stream, 2: a table */
     size_t shape[2], count;
 };
 
@@ -32,9 +32,11 @@ int stored_header(struct input *in, void *out, size_t size, struct error *e) MUS
 int npy_read(struct ids *a, struct stored_tokens *s, struct input *in, struct error *e) MUST_USE;
 /* Token files of llm.c: magic 20240520, version 1 (uint16), and 20240801, version 7 (uint32). */
 int llmc_tokens_read(struct ids *a, struct stored_tokens *s, struct input *in, struct error *e) MUST_USE;
-/* The indexed data sets of Megatron, GPT-NeoX and fairseq: an index (MMIDIDX or TNTIDX, .idx) and the tokens of all documents (.bin). */
+/* The indexed data sets of Megatron, GPT-NeoX and fairseq: an index (MMIDIDX or TNTIDX, .idx) and the tokens of all documents
+ * (.bin). */
 int indexed_read(struct ids *a, struct stored_tokens *s, struct input *index, struct input *data, struct error *e) MUST_USE;
-/* A dataset of a HDF5 file: the one at `inside`, or with NULL the one named `tokens`, or the only one of integers in the root group. */
+/* A dataset of a HDF5 file: the one at `inside`, or with NULL the one named `tokens`, or the only one of integers in the root
+ * group. */
 int hdf_read(struct ids *a, struct stored_tokens *s, const char *path, const char *inside, struct error *e) MUST_USE;
 
 #endif

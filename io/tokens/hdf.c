@@ -1,4 +1,5 @@
-/* Token ids in HDF5. A first process finds the dataset and a second reads it (io/hdf.h says why), so what it leaves open ends with it. */
+/* Token ids in HDF5. A first process finds the dataset and a second reads it (io/hdf.h says why), so what it leaves open ends
+ * with it. */
 #include "io/tokens/formats.h"
 
 #include "io/confine.h"
@@ -22,8 +23,8 @@ struct reader {
     const struct hdf_file *file;
     const char *inside; /* where the dataset is; NULL: to be found */
     struct found found;
-    int candidates;     /* datasets of integers met in the root group */
-    int32_t *ids;       /* [count], shared with the second process */
+    int candidates; /* datasets of integers met in the root group */
+    int32_t *ids; /* [count], shared with the second process */
     struct error *e;
 };
 
@@ -53,7 +54,8 @@ static hid_t open_path(hid_t file, const char *path)
 static int is_integers(hid_t dataset)
 {
     hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
-    int rank = H5Sget_simple_extent_ndims(space), result = type >= 0 && H5Tget_class(type) == H5T_INTEGER && (rank == 1 || rank == 2);
+    int rank = H5Sget_simple_extent_ndims(space),
+        result = type >= 0 && H5Tget_class(type) == H5T_INTEGER && (rank == 1 || rank == 2);
     H5Sclose(space);
     H5Tclose(type);
     return result;
@@ -86,8 +88,8 @@ static int choose_dataset(struct reader *r, hid_t file)
         return hdf_fail(r->e, r->file->path, "its root group");
     if (r->candidates == 1)
         return 0;
-    return fail(r->e, "%s: has no dataset tokens and %d others of integers with 1 or 2 dimensions (expected one, or FILE:/NAME)", r->file->path,
-                r->candidates);
+    return fail(r->e, "%s: has no dataset tokens and %d others of integers with 1 or 2 dimensions (expected one, or FILE:/NAME)",
+                r->file->path, r->candidates);
 }
 
 static int read_shape(struct reader *r, hid_t dataset)
@@ -202,8 +204,9 @@ static int take_found(struct reader *r, const char *output, size_t size, struct 
         return fail(e, "%s: is damaged", r->file->path);
     memcpy(f, output, sizeof *f);
     f->name[sizeof f->name - 1] = '\0';
-    if ((s->rank != 1 && s->rank != 2) || size_multiply(&bytes, s->shape[0], s->rank == 2 ? s->shape[1] : 1) || bytes != s->count || s->count == 0 ||
-        size_multiply(&bytes, s->count, sizeof(uint64_t)) || bytes / sizeof(uint64_t) / HDF_DEFLATE_RATIO_MAX > r->file->size)
+    if ((s->rank != 1 && s->rank != 2) || size_multiply(&bytes, s->shape[0], s->rank == 2 ? s->shape[1] : 1) ||
+        bytes != s->count || s->count == 0 || size_multiply(&bytes, s->count, sizeof(uint64_t)) ||
+        bytes / sizeof(uint64_t) / HDF_DEFLATE_RATIO_MAX > r->file->size)
         return fail(e, "%s: is damaged", r->file->path);
     f->piece_rows = f->piece_rows < s->shape[0] ? f->piece_rows : s->shape[0];
     return f->piece_rows ? 0 : fail(e, "%s: is damaged", r->file->path);
@@ -212,14 +215,16 @@ static int take_found(struct reader *r, const char *output, size_t size, struct 
 static int append_shared(struct reader *r, struct ids *a, struct error *e)
 {
     const struct stored_tokens *s = &r->found.tokens;
-    size_t bytes = s->count * sizeof *r->ids, piece = r->found.piece_rows * (s->count / s->shape[0]) * sizeof(uint64_t), memory, size;
+    size_t bytes = s->count * sizeof *r->ids, piece = r->found.piece_rows * (s->count / s->shape[0]) * sizeof(uint64_t), memory,
+           size;
     char *output = NULL;
     int result = -1;
     if (size_multiply(&memory, 4, piece) || size_add(&memory, memory, HDF_MEMORY)) /* chunks are unpacked through two filters */
         return fail_memory(e, 4 * (double)piece, r->file->path);
     if (!(r->ids = confine_memory(bytes, r->file->path, e)))
         return -1;
-    if (confine(&output, &size, read_dataset, r, memory, HDF_SECONDS + bytes / HDF_BYTES_A_SECOND, r->file->path, e) || ids_reserve(a, s->count, e))
+    if (confine(&output, &size, read_dataset, r, memory, HDF_SECONDS + bytes / HDF_BYTES_A_SECOND, r->file->path, e) ||
+        ids_reserve(a, s->count, e))
         goto end;
     for (size_t i = 0; i < s->count; i++) {
         if (r->ids[i] < 0) {

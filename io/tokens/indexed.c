@@ -1,7 +1,8 @@
-/* Indexed data sets. MMIDIDX (Megatron, GPT-NeoX, KERPLE), behind 9 bytes of magic: u64 version 1, u8 type, u64 sequences n, u64 documents d; int32
- * sizes[n], int64 pointers[n] (bytes), int64 documents[d]. TNTIDX (fairseq, older Megatron), behind 8: u64 version 1, type, element size, n, s,
- * d; int64 dimensions[n + 1], offsets[n + 1] (elements), sizes[s], documents[d]. All little-endian. The tokens lie in a file of their own without a
- * header. The sequences are one stream, in the order of the index; they must lie one behind the other and fill the file. */
+/* Indexed data sets. MMIDIDX (Megatron, GPT-NeoX, KERPLE), behind 9 bytes of magic: u64 version 1, u8 type, u64 sequences n, u64
+ * documents d; int32 sizes[n], int64 pointers[n] (bytes), int64 documents[d]. TNTIDX (fairseq, older Megatron), behind 8: u64
+ * version 1, type, element size, n, s, d; int64 dimensions[n + 1], offsets[n + 1] (elements), sizes[s], documents[d]. All
+ * little-endian. The tokens lie in a file of their own without a header. The sequences are one stream, in the order of the index;
+ * they must lie one behind the other and fill the file. */
 #include "io/tokens/formats.h"
 
 #include "io/element.h"
@@ -15,7 +16,7 @@ struct index {
     struct input *in;
     uint64_t sequences, documents;
     struct ids sizes; /* elements of each sequence */
-    uint64_t total;   /* of all */
+    uint64_t total; /* of all */
     struct stored_tokens *tokens;
 };
 
@@ -56,7 +57,8 @@ static int add_size(struct index *x, uint64_t size, struct error *e)
 {
     size_t at = x->sizes.count;
     if (size > INT32_MAX)
-        return fail(e, "%s: sequence %zu states %lld tokens (expected 0 to %d)", input_name(x->in), at, (long long)size, INT32_MAX);
+        return fail(e, "%s: sequence %zu states %lld tokens (expected 0 to %d)", input_name(x->in), at, (long long)size,
+                    INT32_MAX);
     if (ids_reserve(&x->sizes, 1, e))
         return -1;
     x->sizes.id[x->sizes.count++] = (int32_t)size;
@@ -80,8 +82,8 @@ static int check_documents(struct index *x, struct error *e)
         if (read_number(x, &document, 8, e))
             return -1;
         if (document > x->sequences || document < before || (i == 0 && document != 0))
-            return fail(e, "%s: document %llu begins at sequence %lld (expected 0 for the first, then ascending, at most %llu)", input_name(x->in),
-                        (unsigned long long)i, (long long)document, (unsigned long long)x->sequences);
+            return fail(e, "%s: document %llu begins at sequence %lld (expected 0 for the first, then ascending, at most %llu)",
+                        input_name(x->in), (unsigned long long)i, (long long)document, (unsigned long long)x->sequences);
         before = document;
     }
     if (input_read(x->in, &more, 1, &got, e))
@@ -115,8 +117,8 @@ static int read_tntidx(struct index *x, struct error *e)
         read_number(x, &x->sequences, 8, e) || read_number(x, &sizes, 8, e) || read_number(x, &x->documents, 8, e))
         return -1;
     if (bytes != x->tokens->element_bytes)
-        return fail(e, "%s: has elements of %llu bytes (expected %zu for the type code %llu)", input_name(x->in), (unsigned long long)bytes,
-                    x->tokens->element_bytes, (unsigned long long)code);
+        return fail(e, "%s: has elements of %llu bytes (expected %zu for the type code %llu)", input_name(x->in),
+                    (unsigned long long)bytes, x->tokens->element_bytes, (unsigned long long)code);
     if (sizes != x->sequences)
         return fail(e, "%s: has %llu sizes for %llu sequences (expected one each)", input_name(x->in), (unsigned long long)sizes,
                     (unsigned long long)x->sequences);

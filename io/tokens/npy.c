@@ -72,7 +72,8 @@ static int read_descr(struct cursor *c, struct error *e)
         return fail(e, "%s: holds floating-point numbers, type %s (expected integers such as <i4)", c->file, text);
     int sized = text[0] && text[1] && strlen(text) == 3 && strchr("1248", text[2]) != NULL;
     if (!sized || (kind != 'i' && kind != 'u') || !strchr("<>|=", order) || (order == '|' && text[2] != '1'))
-        return fail(e, "%s: holds the type '%s' (expected integers: |u1 |i1 <u2 <i2 <u4 <i4 <u8 <i8 or the same with >)", c->file, text);
+        return fail(e, "%s: holds the type '%s' (expected integers: |u1 |i1 <u2 <i2 <u4 <i4 <u8 <i8 or the same with >)", c->file,
+                    text);
     c->npy->element_bytes = (size_t)(text[2] - '0');
     c->npy->is_signed = kind == 'i';
     c->npy->big_endian = order == '>';
@@ -147,7 +148,8 @@ static int parse_header(struct stored_tokens *npy, const char *text, const char 
         while (i < 3 && strcmp(key, entries[i].key))
             i++;
         if (i == 3 || seen[i]++)
-            return fail(e, "%s: the .npy header has an unexpected key '%s' (expected descr, fortran_order, shape, once each)", file, key);
+            return fail(e, "%s: the .npy header has an unexpected key '%s' (expected descr, fortran_order, shape, once each)",
+                        file, key);
         if (!take(&c, ":"))
             return bad_header(&c, ":", e);
         if (entries[i].read(&c, e))
@@ -186,7 +188,8 @@ static int read_header(struct stored_tokens *npy, struct input *in, struct error
     int result = stored_header(in, text, bytes, e);
     if (result == 0) {
         text[bytes] = '\0';
-        result = strlen(text) == bytes ? parse_header(npy, text, input_name(in), e) : fail(e, "%s: a zero byte in its header", input_name(in));
+        result = strlen(text) == bytes ? parse_header(npy, text, input_name(in), e)
+                                       : fail(e, "%s: a zero byte in its header", input_name(in));
     }
     free(text);
     return result;

@@ -18,8 +18,8 @@ static enum token_format find_format(const unsigned char start[8], size_t size)
         size_t size;
         enum token_format format;
     } magics[] = {
-        {"\x93NUMPY", 6, FORMAT_NPY},           {"MMIDIDX", 8, FORMAT_INDEX},         {"TNTIDX\0", 8, FORMAT_INDEX},
-        {"\x88\xd8\x34\x01", 4, FORMAT_LLMC},   {"\xa1\xd9\x34\x01", 4, FORMAT_LLMC}, {"\x89HDF\r\n\x1a\n", 8, FORMAT_HDF},
+        {"\x93NUMPY", 6, FORMAT_NPY},         {"MMIDIDX", 8, FORMAT_INDEX},         {"TNTIDX\0", 8, FORMAT_INDEX},
+        {"\x88\xd8\x34\x01", 4, FORMAT_LLMC}, {"\xa1\xd9\x34\x01", 4, FORMAT_LLMC}, {"\x89HDF\r\n\x1a\n", 8, FORMAT_HDF},
     };
     for (size_t i = 0; i < sizeof magics / sizeof *magics; i++)
         if (size >= magics[i].size && memcmp(start, magics[i].magic, magics[i].size) == 0)
@@ -57,7 +57,8 @@ static int read_format(struct ids *a, struct stored_tokens *s, struct input *in,
     case FORMAT_HDF: return hdf_read(a, s, file, NULL, e);
     case FORMAT_UNKNOWN: break;
     }
-    return fail(e, "%s: is no token file (expected .npy, .h5, the .idx of an indexed data set, or a token file of llm.c)", input_name(in));
+    return fail(e, "%s: is no token file (expected .npy, .h5, the .idx of an indexed data set, or a token file of llm.c)",
+                input_name(in));
 }
 
 /* FILE:/NAME of an HDF5 file, unless a file has that very name; NULL: it is none. Caller frees. */
@@ -99,7 +100,8 @@ int tokens_read_files(struct tokens *out, const char *const *files, int count, s
             goto failed;
         size_t columns = s.rank == 2 ? s.shape[1] : 0;
         if (i > 0 && columns != out->columns) {
-            fail(e, "%s: has %zu columns, the file before it %zu (0: a stream; all files must agree)", files[i], columns, out->columns);
+            fail(e, "%s: has %zu columns, the file before it %zu (0: a stream; all files must agree)", files[i], columns,
+                 out->columns);
             goto failed;
         }
         out->columns = columns;

@@ -49,7 +49,8 @@ static int fill_hdf(hid_t file, const char *path, const struct tokens *t, size_t
     int result = 0;
     if (H5Pset_chunk(list, 1, &chunk) < 0 || H5Pset_shuffle(list) < 0 || H5Pset_deflate(list, DEFLATE_LEVEL) < 0 ||
         H5Pset_obj_track_times(list, 0) < 0 ||
-        (dataset = H5Dcreate2(file, "tokens", width == 2 ? H5T_STD_U16LE : H5T_STD_U32LE, space, H5P_DEFAULT, list, H5P_DEFAULT)) < 0 ||
+        (dataset = H5Dcreate2(file, "tokens", width == 2 ? H5T_STD_U16LE : H5T_STD_U32LE, space, H5P_DEFAULT, list,
+                              H5P_DEFAULT)) < 0 ||
         H5Dwrite(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, t->ids) < 0 || H5Fflush(file, H5F_SCOPE_GLOBAL) < 0)
         result = hdf_fail(e, path, "cannot be written");
     H5Dclose(dataset);

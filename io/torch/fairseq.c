@@ -17,7 +17,8 @@ int fairseq_recognize(const struct torch_file *f)
     const struct pickle_value *root = f->pickle.root;
     if (root->kind != PICKLE_DICT || !pickle_get(root, "model"))
         return 0;
-    int trained = pickle_get(root, "optimizer_history") || pickle_get(root, "extra_state") || pickle_get(root, "last_optimizer_state");
+    int trained = pickle_get(root, "optimizer_history") || pickle_get(root, "extra_state") ||
+                  pickle_get(root, "last_optimizer_state");
     return pickle_get(root, "cfg") != NULL || (pickle_get(root, "args") != NULL && trained);
 }
 
@@ -50,7 +51,9 @@ static json_t *convert_dict(struct converter *c, const struct pickle_value *v, i
     json_t *object = json_object();
     for (size_t i = 0; object && i < v->items.count; i += 2) {
         const struct pickle_value *key = v->items.item[i];
-        json_t *value = NULL, *name = key->kind == PICKLE_TEXT && spend(c, key->text.size) == 0 ? json_stringn(key->text.bytes, key->text.size) : NULL;
+        json_t *value = NULL, *name = key->kind == PICKLE_TEXT && spend(c, key->text.size) == 0
+                                          ? json_stringn(key->text.bytes, key->text.size)
+                                          : NULL;
         if (!name || strlen(json_string_value(name)) != key->text.size)
             fail(c->e, "%s: a field of cfg[\"model\"] has no name in text, or one that is too long", c->path);
         else
@@ -77,7 +80,9 @@ static json_t *convert(struct converter *c, const struct pickle_value *v, int de
     case PICKLE_NONE: value = json_null(); break;
     case PICKLE_BOOL: value = json_boolean(v->integer); break;
     case PICKLE_INTEGER: value = json_integer(v->integer); break;
-    case PICKLE_REAL: value = isfinite(v->real) ? json_real(v->real) : json_string(isnan(v->real) ? "nan" : v->real > 0 ? "inf" : "-inf"); break;
+    case PICKLE_REAL:
+        value = isfinite(v->real) ? json_real(v->real) : json_string(isnan(v->real) ? "nan" : v->real > 0 ? "inf" : "-inf");
+        break;
     case PICKLE_TEXT: value = json_stringn(v->text.bytes, v->text.size); break;
     case PICKLE_TUPLE:
     case PICKLE_LIST: return convert_items(c, v, depth);
@@ -91,15 +96,18 @@ static json_t *convert(struct converter *c, const struct pickle_value *v, int de
 
 int fairseq_read(struct tensors *t, const struct mapped *file, const struct torch_file *f, struct config **own, struct error *e)
 {
-    const struct pickle_value *model = pickle_get(f->pickle.root, "model"), *cfg = pickle_get(f->pickle.root, "cfg"), *arguments = pickle_get(cfg, "model");
+    const struct pickle_value *model = pickle_get(f->pickle.root, "model"), *cfg = pickle_get(f->pickle.root, "cfg"),
+                              *arguments = pickle_get(cfg, "model");
     struct converter c = {file->path, BYTES_MAX, e};
     char text[160];
     if (!arguments)
-        return fail(e, "%s: holds no cfg[\"model\"], so that the position encoding is unknown (the weights do not tell it)", file->path);
+        return fail(e, "%s: holds no cfg[\"model\"], so that the position encoding is unknown (the weights do not tell it)",
+                    file->path);
     if (pickle_is_object(arguments, "argparse", "Namespace"))
         arguments = arguments->object.state;
     if (!arguments || arguments->kind != PICKLE_DICT)
-        return fail(e, "%s: cfg[\"model\"] is %s (expected the arguments of the model)", file->path, arguments ? pickle_describe(arguments, text) : "empty");
+        return fail(e, "%s: cfg[\"model\"] is %s (expected the arguments of the model)", file->path,
+                    arguments ? pickle_describe(arguments, text) : "empty");
     if (model->kind != PICKLE_DICT)
         return fail(e, "%s: model is %s (expected a dict of tensors)", file->path, pickle_describe(model, text));
     json_t *object = convert_dict(&c, arguments, 0);

@@ -143,11 +143,13 @@ static char *find_step(struct tensors *t, const char *folder, struct error *e)
     names_free(&names);
     if (here)
         return join_path(folder, "", e);
-    char *latest = join_path(folder, "latest", e), *tag = latest && store_watch(t, latest, e) == 0 ? file_read_whole(latest, TAG_BYTES_MAX, &size, e) : NULL, *step = NULL;
+    char *latest = join_path(folder, "latest", e),
+         *tag = latest && store_watch(t, latest, e) == 0 ? file_read_whole(latest, TAG_BYTES_MAX, &size, e) : NULL, *step = NULL;
     if (tag) {
         while (size && isspace((unsigned char)tag[size - 1]))
             tag[--size] = '\0';
-        if (size == 0 || strlen(tag) != size || strchr(tag, '/') || strchr(tag, '\\') || strcmp(tag, ".") == 0 || strstr(tag, ".."))
+        if (size == 0 || strlen(tag) != size || strchr(tag, '/') || strchr(tag, '\\') || strcmp(tag, ".") == 0 ||
+            strstr(tag, ".."))
             fail(e, "%s: '%.200s' is no name of a folder beside it (expected one such as global_step1000)", latest, tag);
         else
             step = join_path(folder, tag, e);
@@ -204,9 +206,10 @@ static int list_parts(struct parts *out, size_t *ranks, const char *step, struct
     for (*ranks = 1; *ranks < out->count && out->part[*ranks].layer == out->part[0].layer; ++*ranks)
         ;
     for (size_t i = 0; i < out->count; i++)
-        if (out->part[i].rank != (long)(i % *ranks) || out->part[i].layer != out->part[i - i % *ranks].layer || out->count % *ranks ||
-            (i >= *ranks && out->part[i].layer == out->part[i - *ranks].layer)) {
-            fail(e, "%s: model-parallel ranks are missing or there twice (expected 0 to %zu of every layer)", out->part[i].path, *ranks - 1);
+        if (out->part[i].rank != (long)(i % *ranks) || out->part[i].layer != out->part[i - i % *ranks].layer ||
+            out->count % *ranks || (i >= *ranks && out->part[i].layer == out->part[i - *ranks].layer)) {
+            fail(e, "%s: model-parallel ranks are missing or there twice (expected 0 to %zu of every layer)", out->part[i].path,
+                 *ranks - 1);
             goto end;
         }
     result = 0;
@@ -234,7 +237,8 @@ static int add_settings(json_t *all, json_t *file, const char *name, const char 
 {
     const char *key;
     json_t *value, *own = json_object();
-    json_object_foreach(file, key, value) {
+    json_object_foreach(file, key, value)
+    {
         char *normal = strdup(key);
         for (char *p = normal; p && *p; p++)
             if (*p == '-')
@@ -246,9 +250,11 @@ static int add_settings(json_t *all, json_t *file, const char *name, const char 
         }
         free(normal);
     }
-    json_object_foreach(own, key, value) {
+    json_object_foreach(own, key, value)
+    {
         json_t *before = json_object_get(all, key);
-        int failed = before && !json_equal(before, value) ? json_object_set_new(all, key, ambiguous(before, value, name)) : json_object_set(all, key, value);
+        int failed = before && !json_equal(before, value) ? json_object_set_new(all, key, ambiguous(before, value, name))
+                                                          : json_object_set(all, key, value);
         if (failed) {
             json_decref(own);
             return fail_memory(e, (double)strlen(key), path);
@@ -268,7 +274,8 @@ static int read_settings_file(struct tensors *t, json_t *all, const char *folder
 {
     size_t size;
     int result = -1;
-    char *path = join_path(folder, name, e), *text = path && store_watch(t, path, e) == 0 ? file_read_whole(path, YAML_BYTES_MAX, &size, e) : NULL;
+    char *path = join_path(folder, name, e),
+         *text = path && store_watch(t, path, e) == 0 ? file_read_whole(path, YAML_BYTES_MAX, &size, e) : NULL;
     json_t *file = text ? yaml_load_memory(path, text, size, e) : NULL;
     if (file)
         result = add_settings(all, file, name, path, e);
@@ -321,7 +328,8 @@ static struct config *find_settings(struct tensors *t, const char *step, struct 
             folder = beside;
         } else {
             free(beside);
-            fail(e, "%s: is missing (the position encoding is named only in the .yml files that the model was trained from)", folder);
+            fail(e, "%s: is missing (the position encoding is named only in the .yml files that the model was trained from)",
+                 folder);
             free(folder);
             return NULL;
         }
@@ -339,7 +347,8 @@ static int read_merging(struct neox_settings *out, struct config *c, struct erro
     long heads, kv_heads;
     if (config_bool_or(c, "gpt_j_residual", 0, &out->sums_row_biases, e) ||
         config_choice_or(c, "output_layer_parallelism", parallelism, 0, &out->head_by_columns, e) ||
-        config_string_or(c, "activation", "gelu", &activation, e) || config_int_or(c, "num_attention_heads", 1, 1 << 16, 0, &heads, e) ||
+        config_string_or(c, "activation", "gelu", &activation, e) ||
+        config_int_or(c, "num_attention_heads", 1, 1 << 16, 0, &heads, e) ||
         config_int_or(c, "num_kv_heads", 1, 1 << 16, heads, &kv_heads, e))
         return -1;
     out->gated = strcmp(activation, "geglu") == 0;
@@ -371,7 +380,8 @@ static int read_part(struct tensors *t, const struct mapped *file, const struct 
 }
 
 /* The ranks of one layer, joined. */
-static int read_ranks(struct tensors *t, const struct part *part, size_t ranks, const struct neox_settings *settings, struct error *e)
+static int read_ranks(struct tensors *t, const struct part *part, size_t ranks, const struct neox_settings *settings,
+                      struct error *e)
 {
     struct tensors **stores = calloc(ranks, sizeof *stores);
     const struct mapped *first = NULL;
@@ -381,7 +391,8 @@ static int read_ranks(struct tensors *t, const struct part *part, size_t ranks, 
     for (size_t r = 0; r < ranks; r++) {
         const struct mapped *file = store_map(t, part[r].path, e);
         first = r == 0 ? file : first;
-        if (!file || !(stores[r] = store_create(part[r].path, e)) || read_part(stores[r], file, &part[r], e) || store_finish(stores[r], e))
+        if (!file || !(stores[r] = store_create(part[r].path, e)) || read_part(stores[r], file, &part[r], e) ||
+            store_finish(stores[r], e))
             goto end;
     }
     result = neox_merge(t, first, stores, ranks, settings, e);
@@ -399,7 +410,8 @@ int neox_read(struct tensors *t, const char *folder, struct config **own, struct
     size_t ranks = 1;
     int result = -1;
     char *step = find_step(t, folder, e);
-    if (!step || list_parts(&parts, &ranks, step, e) || !(*own = find_settings(t, step, e)) || (ranks > 1 && read_merging(&settings, *own, e)))
+    if (!step || list_parts(&parts, &ranks, step, e) || !(*own = find_settings(t, step, e)) ||
+        (ranks > 1 && read_merging(&settings, *own, e)))
         goto end;
     for (size_t i = 0; i < parts.count; i += ranks) {
         const struct mapped *file = ranks == 1 ? store_map(t, parts.part[i].path, e) : NULL;

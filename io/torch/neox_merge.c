@@ -6,13 +6,13 @@
 enum { PIECE = 1 << 16 };
 
 enum rule {
-    JOIN_ROWS,    /* column-parallel: rows side by side */
-    JOIN_GATED,   /* the same, in halves when the MLP is gated */
+    JOIN_ROWS, /* column-parallel: rows side by side */
+    JOIN_GATED, /* the same, in halves when the MLP is gated */
     JOIN_COLUMNS, /* row-parallel */
-    JOIN_HEAD,    /* rows or columns, as the settings say */
-    ROW_BIAS,     /* of a row-parallel product */
-    AVERAGE,      /* norms: copies that may have drifted apart */
-    COPY          /* the same everywhere */
+    JOIN_HEAD, /* rows or columns, as the settings say */
+    ROW_BIAS, /* of a row-parallel product */
+    AVERAGE, /* norms: copies that may have drifted apart */
+    COPY /* the same everywhere */
 };
 
 /* How a tensor is spread, by the end of its name (megatron/model/, mpu/layers.py). */
@@ -92,7 +92,8 @@ static struct tensor *add_owned(struct merge *m, const struct stored_type *type,
 {
     const struct tensor *first = m->parts[0];
     struct tensor *t = store_add(m->out, m->file, first->name, strlen(first->name), m->e);
-    if (!t || store_shape(t, type, first->rank, shape, m->file->path, m->e) || !(*memory = store_memory(m->out, t->bytes, first->name, m->e)))
+    if (!t || store_shape(t, type, first->rank, shape, m->file->path, m->e) ||
+        !(*memory = store_memory(m->out, t->bytes, first->name, m->e)))
         return NULL;
     t->data = *memory;
     return t;
@@ -117,7 +118,8 @@ static int join(struct merge *m, int axis, size_t pieces)
     size_t shape[TENSOR_RANK_MAX], inner = first->stored->bytes, outer = 1;
     unsigned char *memory;
     if (axis >= first->rank || first->shape[axis] % pieces)
-        return fail(m->e, "%s: tensor %s has a shape that cannot be joined over model-parallel ranks", m->file->path, first->name);
+        return fail(m->e, "%s: tensor %s has a shape that cannot be joined over model-parallel ranks", m->file->path,
+                    first->name);
     memcpy(shape, first->shape, sizeof shape);
     if (size_multiply(&shape[axis], shape[axis], m->ranks))
         return fail(m->e, "%s: tensor %s has more elements than can be counted over all ranks", m->file->path, first->name);
@@ -166,7 +168,8 @@ static int merge_one(struct merge *m, const struct neox_settings *settings)
             memcmp(m->parts[r]->shape, first->shape, (size_t)first->rank * sizeof *first->shape))
             return fail(m->e, "%s: tensor %s has another type or shape in rank %zu", m->file->path, first->name, r);
     if (settings->grouped && strstr(first->name, ".query_key_value."))
-        return fail(m->e, "%s: tensor %s: joining grouped keys and values over model-parallel ranks is not supported", m->file->path, first->name);
+        return fail(m->e, "%s: tensor %s: joining grouped keys and values over model-parallel ranks is not supported",
+                    m->file->path, first->name);
     switch (rule) {
     case JOIN_ROWS: return join(m, 0, 1);
     case JOIN_GATED: return join(m, 0, settings->gated ? 2 : 1);
@@ -187,15 +190,17 @@ static int merge_one(struct merge *m, const struct neox_settings *settings)
     return take_first(m);
 }
 
-int neox_merge(struct tensors *out, const struct mapped *file, struct tensors *const *parts, size_t ranks, const struct neox_settings *settings,
-               struct error *e)
+int neox_merge(struct tensors *out, const struct mapped *file, struct tensors *const *parts, size_t ranks,
+               const struct neox_settings *settings, struct error *e)
 {
     struct merge m = {.out = out, .file = file, .ranks = ranks, .e = e};
     if (ranks > sizeof m.parts / sizeof *m.parts)
-        return fail(e, "%s: is spread over %zu model-parallel ranks (expected at most %zu)", file->path, ranks, sizeof m.parts / sizeof *m.parts);
+        return fail(e, "%s: is spread over %zu model-parallel ranks (expected at most %zu)", file->path, ranks,
+                    sizeof m.parts / sizeof *m.parts);
     for (size_t r = 1; r < ranks; r++)
         if (tensors_count(parts[r]) != tensors_count(parts[0]))
-            return fail(e, "%s: rank %zu holds %zu tensors, rank 0 %zu", file->path, r, tensors_count(parts[r]), tensors_count(parts[0]));
+            return fail(e, "%s: rank %zu holds %zu tensors, rank 0 %zu", file->path, r, tensors_count(parts[r]),
+                        tensors_count(parts[0]));
     for (size_t i = 0; i < tensors_count(parts[0]); i++) {
         for (size_t r = 0; r < ranks; r++)
             if (!(m.parts[r] = tensors_find_any(parts[r], tensors_at(parts[0], i)->name)))

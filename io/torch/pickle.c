@@ -341,7 +341,8 @@ static const char *read_line(struct machine *m, uint32_t *length)
 static int read_global(struct machine *m)
 {
     struct pickle_value *v = new_value(m, PICKLE_GLOBAL);
-    if (!v || !(v->global.module = read_line(m, &v->global.module_size)) || !(v->global.name = read_line(m, &v->global.name_size)))
+    if (!v || !(v->global.module = read_line(m, &v->global.module_size)) ||
+        !(v->global.name = read_line(m, &v->global.name_size)))
         return -1;
     for (size_t i = 0; i < m->known_count && !v->global.known; i++)
         v->global.known = pickle_is_global(v, m->known[i].module, m->known[i].name);
@@ -518,7 +519,10 @@ static int step_number(struct machine *m, unsigned char opcode)
         return -1;
     uint32_t number = little(p, n);
     switch (opcode) {
-    case OP_PROTO: return number == 2 ? 0 : fail(m->e, "%s: %s is of pickle protocol %u (expected 2, as torch.save writes)", m->path, m->what, number);
+    case OP_PROTO:
+        return number == 2
+                   ? 0
+                   : fail(m->e, "%s: %s is of pickle protocol %u (expected 2, as torch.save writes)", m->path, m->what, number);
     case OP_BININT: return push_integer(m, PICKLE_INTEGER, (int32_t)number);
     case OP_BININT1:
     case OP_BININT2: return push_integer(m, PICKLE_INTEGER, number);
@@ -565,8 +569,9 @@ static int step(struct machine *m, unsigned char opcode)
     case OP_BUILD: return build(m);
     case OP_BINPERSID: return make_storage(m);
     default:
-        return fail(m->e, "%s: %s holds the opcode 0x%02x at byte %zu, which no state dict needs (nothing in a pickle is ever run)", m->path, m->what, opcode,
-                    m->opcode_at);
+        return fail(m->e,
+                    "%s: %s holds the opcode 0x%02x at byte %zu, which no state dict needs (nothing in a pickle is ever run)",
+                    m->path, m->what, opcode, m->opcode_at);
     }
 }
 
@@ -591,8 +596,8 @@ static int run(struct machine *m)
     return 0;
 }
 
-int pickle_load_memory(struct pickle *out, const char *path, const char *what, const unsigned char *bytes, size_t size, const struct pickle_global *known,
-                       size_t known_count, struct error *e)
+int pickle_load_memory(struct pickle *out, const char *path, const char *what, const unsigned char *bytes, size_t size,
+                       const struct pickle_global *known, size_t known_count, struct error *e)
 {
     *out = (struct pickle){0};
     struct machine m = {.path = path,

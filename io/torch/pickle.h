@@ -1,7 +1,8 @@
 /* Python pickles as data: a tree of values is built, and nothing is ever imported, called or constructed.
  *
- * Only the opcodes that torch.save writes (pickle protocol 2) are known; any other is an error. A global is a pair of names. "Calling" one makes an OBJECT
- * that holds the names and the arguments. Time and memory are bounded by the size of the pickle. Private to io/. */
+ * Only the opcodes that torch.save writes (pickle protocol 2) are known; any other is an error. A global is a pair of names.
+ * "Calling" one makes an OBJECT that holds the names and the arguments. Time and memory are bounded by the size of the pickle.
+ * Private to io/. */
 #ifndef REACH_IO_TORCH_PICKLE_H
 #define REACH_IO_TORCH_PICKLE_H
 
@@ -12,18 +13,18 @@
 
 enum pickle_kind {
     PICKLE_NONE,
-    PICKLE_BOOL,    /* integer: 0 or 1 */
+    PICKLE_BOOL, /* integer: 0 or 1 */
     PICKLE_INTEGER,
-    PICKLE_LONG,    /* an integer beyond 64 bits; text: its bytes, little-endian two's complement */
+    PICKLE_LONG, /* an integer beyond 64 bits; text: its bytes, little-endian two's complement */
     PICKLE_REAL,
-    PICKLE_TEXT,    /* text: as in the file (UTF-8 is not checked), without a NUL behind it */
-    PICKLE_TUPLE,   /* items */
-    PICKLE_LIST,    /* items */
-    PICKLE_DICT,    /* items: key, value, key, value ... in the order of the file; also OrderedDict */
-    PICKLE_SET,     /* always empty: nothing that we read fills one */
-    PICKLE_GLOBAL,  /* global */
-    PICKLE_OBJECT,  /* object: what a call would have made */
-    PICKLE_STORAGE  /* id: the tuple ('storage', type, key, location, elements ...) that stands for data elsewhere */
+    PICKLE_TEXT, /* text: as in the file (UTF-8 is not checked), without a NUL behind it */
+    PICKLE_TUPLE, /* items */
+    PICKLE_LIST, /* items */
+    PICKLE_DICT, /* items: key, value, key, value ... in the order of the file; also OrderedDict */
+    PICKLE_SET, /* always empty: nothing that we read fills one */
+    PICKLE_GLOBAL, /* global */
+    PICKLE_OBJECT, /* object: what a call would have made */
+    PICKLE_STORAGE /* id: the tuple ('storage', type, key, location, elements ...) that stands for data elsewhere */
 };
 
 struct pickle_value {
@@ -46,7 +47,7 @@ struct pickle_value {
         } global;
         struct {
             const struct pickle_value *callable, *arguments; /* a GLOBAL and a TUPLE */
-            struct pickle_value *state;                      /* NULL: none */
+            struct pickle_value *state; /* NULL: none */
         } object;
         const struct pickle_value *id;
     };
@@ -61,17 +62,18 @@ struct pickle_global {
 
 struct pickle {
     const struct pickle_value *root;
-    size_t used;                              /* bytes up to and with the end of the pickle */
+    size_t used; /* bytes up to and with the end of the pickle */
     const struct pickle_value *first_unknown; /* the first GLOBAL that is not in `known`; NULL: none */
-    const struct pickle_value **storages;     /* every STORAGE value */
+    const struct pickle_value **storages; /* every STORAGE value */
     size_t storage_count, storage_capacity;
-    struct chunk *chunks;                     /* the memory of the values */
+    struct chunk *chunks; /* the memory of the values */
 };
 
-/* Reads the pickle at `bytes`, which must outlive it. `known` lists the globals that the format uses. A global outside the list makes an opaque object,
- * whose items and state are kept from sight; first_unknown tells of it. `what` names the pickle in messages. 0, or -1 with nothing to close. */
-int pickle_load_memory(struct pickle *out, const char *path, const char *what, const unsigned char *bytes, size_t size, const struct pickle_global *known,
-                       size_t known_count, struct error *e) MUST_USE;
+/* Reads the pickle at `bytes`, which must outlive it. `known` lists the globals that the format uses. A global outside the list
+ * makes an opaque object, whose items and state are kept from sight; first_unknown tells of it. `what` names the pickle in
+ * messages. 0, or -1 with nothing to close. */
+int pickle_load_memory(struct pickle *out, const char *path, const char *what, const unsigned char *bytes, size_t size,
+                       const struct pickle_global *known, size_t known_count, struct error *e) MUST_USE;
 void pickle_close(struct pickle *p);
 
 /* 1 if the value is text of exactly these characters. */

@@ -37,11 +37,25 @@ static const struct pickle_global known[] = {
 /* Classes of storages, and element types of storages that have none, with the name the type has here. */
 static const struct {
     const char *torch, *stored;
-} storage_types[] = {{"FloatStorage", "F32"},         {"HalfStorage", "F16"},           {"BFloat16Storage", "BF16"},      {"DoubleStorage", "F64"},
-                     {"LongStorage", "I64"},          {"IntStorage", "I32"},            {"ShortStorage", "I16"},          {"CharStorage", "I8"},
-                     {"ByteStorage", "U8"},           {"BoolStorage", "BOOL"},          {"ComplexFloatStorage", "C64"},   {"ComplexDoubleStorage", "C128"},
-                     {"uint16", "U16"},               {"uint32", "U32"},                {"uint64", "U64"},                {"float8_e4m3fn", "F8_E4M3"},
-                     {"float8_e5m2", "F8_E5M2"},      {"float8_e4m3fnuz", "F8_E4M3FNUZ"}, {"float8_e5m2fnuz", "F8_E5M2FNUZ"}};
+} storage_types[] = {{"FloatStorage", "F32"},
+                     {"HalfStorage", "F16"},
+                     {"BFloat16Storage", "BF16"},
+                     {"DoubleStorage", "F64"},
+                     {"LongStorage", "I64"},
+                     {"IntStorage", "I32"},
+                     {"ShortStorage", "I16"},
+                     {"CharStorage", "I8"},
+                     {"ByteStorage", "U8"},
+                     {"BoolStorage", "BOOL"},
+                     {"ComplexFloatStorage", "C64"},
+                     {"ComplexDoubleStorage", "C128"},
+                     {"uint16", "U16"},
+                     {"uint32", "U32"},
+                     {"uint64", "U64"},
+                     {"float8_e4m3fn", "F8_E4M3"},
+                     {"float8_e5m2", "F8_E5M2"},
+                     {"float8_e4m3fnuz", "F8_E4M3FNUZ"},
+                     {"float8_e5m2fnuz", "F8_E5M2FNUZ"}};
 
 static const struct stored_type *type_of(const struct pickle_value *global)
 {
@@ -53,7 +67,8 @@ static const struct stored_type *type_of(const struct pickle_value *global)
 
 /* -- the zip form -- */
 
-/* The record NAME beside the pickle, in the folder that the first record names; NULL if there is none. `folder_size` counts the slash. */
+/* The record NAME beside the pickle, in the folder that the first record names; NULL if there is none. `folder_size` counts the
+ * slash. */
 static const struct zip_record *record_named(const struct zip *z, const char *name, size_t name_size)
 {
     const char *slash = z->first ? memchr(z->first->name, '/', z->first->name_length) : NULL;
@@ -82,8 +97,8 @@ static int check_version(const struct torch_file *f, struct error *e)
     if (end == text || (*end && strcmp(end, "\n")) || number < 1 || number > 10)
         return fail(e, "%s: is of version '%.7s' (expected a number from 1 to 10)", f->path, text);
     if (order && (order->size != 6 || memcmp(order->data, "little", 6)))
-        return fail(e, "%s: has numbers in the byte order '%.*s' (expected little)", f->path, (int)(order->size < 20 ? order->size : 20),
-                    (const char *)order->data);
+        return fail(e, "%s: has numbers in the byte order '%.*s' (expected little)", f->path,
+                    (int)(order->size < 20 ? order->size : 20), (const char *)order->data);
     return 0;
 }
 
@@ -99,7 +114,8 @@ static int open_zip(struct torch_file *f, const unsigned char *bytes, size_t siz
     if (object->size > PICKLE_BYTES_MAX)
         return fail(e, "%s: the pickle data.pkl has %zu bytes (expected at most %d)", f->path, object->size, PICKLE_BYTES_MAX);
     if (check_version(f, e) || zip_check(&f->zip, object, e) ||
-        pickle_load_memory(&f->pickle, f->path, "the pickle data.pkl", object->data, object->size, known, sizeof known / sizeof *known, e))
+        pickle_load_memory(&f->pickle, f->path, "the pickle data.pkl", object->data, object->size, known,
+                           sizeof known / sizeof *known, e))
         return -1;
     if (f->pickle.used != object->size)
         return fail(e, "%s: %zu bytes lie behind the end of the pickle data.pkl", f->path, object->size - f->pickle.used);
@@ -156,9 +172,10 @@ static int list_storages(struct torch_file *f, struct error *e)
         const struct pickle_value *id = f->storages[i].id, *last = kept ? f->storages[kept - 1].id : NULL;
         if (!last || compare_text(storage_key(last), storage_key(id)))
             f->storages[kept++].id = id;
-        else if (type_of(last->items.item[1]) != type_of(id->items.item[1]) || last->items.item[4]->integer != id->items.item[4]->integer)
-            return fail(e, "%s: storage %.*s is of two types or sizes", f->path, (int)(storage_key(id)->text.size < 80 ? storage_key(id)->text.size : 80),
-                        storage_key(id)->text.bytes);
+        else if (type_of(last->items.item[1]) != type_of(id->items.item[1]) ||
+                 last->items.item[4]->integer != id->items.item[4]->integer)
+            return fail(e, "%s: storage %.*s is of two types or sizes", f->path,
+                        (int)(storage_key(id)->text.size < 80 ? storage_key(id)->text.size : 80), storage_key(id)->text.bytes);
     }
     f->storage_count = kept;
     return 0;
@@ -171,7 +188,8 @@ static struct torch_storage *find_storage(const struct torch_file *f, const stru
 }
 
 /* One storage behind the pickles: int64 count, then its elements. */
-static int place_storage(struct torch_file *f, const struct pickle_value *key, const unsigned char *bytes, size_t size, size_t *at, struct error *e)
+static int place_storage(struct torch_file *f, const struct pickle_value *key, const unsigned char *bytes, size_t size,
+                         size_t *at, struct error *e)
 {
     struct pickle_value *items[5] = {[2] = (struct pickle_value *)key};
     const struct pickle_value id = {.kind = PICKLE_TUPLE, .items = {.item = items, .count = 5}};
@@ -193,9 +211,11 @@ static int place_storage(struct torch_file *f, const struct pickle_value *key, c
     memcpy(&stated, bytes + *at, sizeof stated);
     *at += sizeof stated;
     if (stated < 0 || (size_t)stated != count)
-        return fail(e, "%s: storage %.*s states %lld elements (expected %zu)", f->path, shown, key->text.bytes, (long long)stated, count);
+        return fail(e, "%s: storage %.*s states %lld elements (expected %zu)", f->path, shown, key->text.bytes, (long long)stated,
+                    count);
     if (size_multiply(&length, count, type->bytes) || length > size - *at)
-        return fail(e, "%s: storage %.*s claims %zu elements, more than the file holds (it is cut off)", f->path, shown, key->text.bytes, count);
+        return fail(e, "%s: storage %.*s claims %zu elements, more than the file holds (it is cut off)", f->path, shown,
+                    key->text.bytes, count);
     s->data = bytes + *at;
     *at += length;
     return 0;
@@ -224,10 +244,12 @@ static int open_legacy(struct torch_file *f, const unsigned char *bytes, size_t 
     }
     at += p.used;
     pickle_close(&p);
-    if (pickle_load_memory(&f->pickle, f->path, "the pickle of the object", bytes + at, size - at, known, sizeof known / sizeof *known, e))
+    if (pickle_load_memory(&f->pickle, f->path, "the pickle of the object", bytes + at, size - at, known,
+                           sizeof known / sizeof *known, e))
         return -1;
     at += f->pickle.used;
-    if (list_storages(f, e) || pickle_load_memory(&p, f->path, "the pickle of the storages' keys", bytes + at, size - at, NULL, 0, e))
+    if (list_storages(f, e) ||
+        pickle_load_memory(&p, f->path, "the pickle of the storages' keys", bytes + at, size - at, NULL, 0, e))
         return -1;
     if (p.root->kind != PICKLE_LIST) {
         fail(e, "%s: has no list of its storages' keys", f->path);
@@ -271,14 +293,15 @@ struct extent {
 };
 
 /* The view of an older storage: (key, first, count) in elements, or None. */
-static int apply_view(struct extent *out, const struct torch_file *f, const struct pickle_value *id, const char *name, struct error *e)
+static int apply_view(struct extent *out, const struct torch_file *f, const struct pickle_value *id, const char *name,
+                      struct error *e)
 {
     const struct pickle_value *view = id->items.count > 5 ? id->items.item[5] : NULL;
     size_t count = out->bytes / out->type->bytes;
     if (!view || view->kind == PICKLE_NONE)
         return 0;
-    if (view->kind != PICKLE_TUPLE || view->items.count != 3 || view->items.item[1]->kind != PICKLE_INTEGER || view->items.item[2]->kind != PICKLE_INTEGER ||
-        view->items.item[1]->integer < 0 || view->items.item[2]->integer < 0)
+    if (view->kind != PICKLE_TUPLE || view->items.count != 3 || view->items.item[1]->kind != PICKLE_INTEGER ||
+        view->items.item[2]->kind != PICKLE_INTEGER || view->items.item[1]->integer < 0 || view->items.item[2]->integer < 0)
         return fail(e, "%s: tensor %s: the view of its storage is malformed", f->path, name);
     size_t first = (size_t)view->items.item[1]->integer, length = (size_t)view->items.item[2]->integer;
     if (first > count || length > count - first)
@@ -288,7 +311,8 @@ static int apply_view(struct extent *out, const struct torch_file *f, const stru
     return 0;
 }
 
-static int find_extent(struct extent *out, const struct torch_file *f, const struct pickle_value *storage, const char *name, struct error *e)
+static int find_extent(struct extent *out, const struct torch_file *f, const struct pickle_value *storage, const char *name,
+                       struct error *e)
 {
     char text[160];
     size_t count = 0, bytes;
@@ -300,7 +324,8 @@ static int find_extent(struct extent *out, const struct torch_file *f, const str
     if (check_id(f, id, &count, e))
         return -1;
     if (!out->type && !untyped)
-        return fail(e, "%s: tensor %s: its storage is of type %s, which is not supported", f->path, name, pickle_describe(class, text));
+        return fail(e, "%s: tensor %s: its storage is of type %s, which is not supported", f->path, name,
+                    pickle_describe(class, text));
     if (size_multiply(&bytes, count, untyped ? 1 : out->type->bytes))
         return fail(e, "%s: tensor %s: its storage has more bytes than can be counted", f->path, name);
     int shown = key->text.size < 80 ? (int)key->text.size : 80;
@@ -319,7 +344,8 @@ static int find_extent(struct extent *out, const struct torch_file *f, const str
     if (!record)
         return fail(e, "%s: tensor %s: its storage %.*s is not in the file", f->path, name, shown, key->text.bytes);
     if (record->size != bytes)
-        return fail(e, "%s: tensor %s: its storage %.*s has %zu bytes (expected %zu)", f->path, name, shown, key->text.bytes, record->size, bytes);
+        return fail(e, "%s: tensor %s: its storage %.*s has %zu bytes (expected %zu)", f->path, name, shown, key->text.bytes,
+                    record->size, bytes);
     *out = (struct extent){record->data, bytes, out->type};
     return 0;
 }
@@ -340,7 +366,8 @@ static int read_sizes(size_t out[TENSOR_RANK_MAX], const struct pickle_value *v)
 }
 
 /* Sets data and strides of a tensor whose shape is known. */
-static int place_tensor(struct tensor *t, const struct torch_file *f, const struct extent *in, size_t offset, const size_t *stride, struct error *e)
+static int place_tensor(struct tensor *t, const struct torch_file *f, const struct extent *in, size_t offset,
+                        const size_t *stride, struct error *e)
 {
     size_t length = in->bytes / t->stored->bytes, last = offset, step;
     memcpy(t->stride, stride, (size_t)t->rank * sizeof *stride);
@@ -353,8 +380,8 @@ static int place_tensor(struct tensor *t, const struct torch_file *f, const stru
     if (last >= length)
         return fail(e, "%s: tensor %s reaches element %zu of a storage of %zu", f->path, t->name, last, length);
     if (t->count > length)
-        return fail(e, "%s: tensor %s has %zu elements in a storage of %zu (elements that stand for several are not supported)", f->path, t->name, t->count,
-                    length);
+        return fail(e, "%s: tensor %s has %zu elements in a storage of %zu (elements that stand for several are not supported)",
+                    f->path, t->name, t->count, length);
     t->data = in->data + offset * t->stored->bytes;
     return 0;
 }
@@ -390,11 +417,16 @@ static int read_tensor(struct tensor *t, const struct torch_file *f, const struc
     if (pickle_is_object(call, "torch._utils", "_rebuild_tensor_v3"))
         extent.type = type_of(argument[6]);
     if (!extent.type)
-        return fail(e, "%s: tensor %s is of a type that is not supported (expected float64, float32, float16 or bfloat16)", f->path, t->name);
+        return fail(e, "%s: tensor %s is of a type that is not supported (expected float64, float32, float16 or bfloat16)",
+                    f->path, t->name);
     int rank = read_sizes(shape, argument[2]), strides = read_sizes(stride, argument[3]);
     if (rank < 0 || strides != rank || argument[1]->kind != PICKLE_INTEGER || argument[1]->integer < 0)
-        return fail(e, "%s: tensor %s has a negative or malformed offset, shape or stride (at most %d dimensions)", f->path, t->name, TENSOR_RANK_MAX);
-    return store_shape(t, extent.type, rank, shape, f->path, e) || place_tensor(t, f, &extent, (size_t)argument[1]->integer, stride, e) ? -1 : 0;
+        return fail(e, "%s: tensor %s has a negative or malformed offset, shape or stride (at most %d dimensions)", f->path,
+                    t->name, TENSOR_RANK_MAX);
+    return store_shape(t, extent.type, rank, shape, f->path, e) ||
+                   place_tensor(t, f, &extent, (size_t)argument[1]->integer, stride, e)
+               ? -1
+               : 0;
 }
 
 /* -- state dicts -- */
@@ -422,13 +454,15 @@ const struct pickle_value *torch_state_dict(const struct torch_file *f, struct e
              pickle_describe(f->pickle.first_unknown, text));
         return NULL;
     }
-    fail(e, "%s: holds %s without tensors (expected a state dict, itself or under model, module or state_dict; nothing in a checkpoint is ever run)", f->path,
-         pickle_describe(root, text));
+    fail(e,
+         "%s: holds %s without tensors (expected a state dict, itself or under model, module or state_dict; nothing in a "
+         "checkpoint is ever run)",
+         f->path, pickle_describe(root, text));
     return NULL;
 }
 
-int torch_add_tensors(struct tensors *t, const struct mapped *file, const struct torch_file *f, const struct pickle_value *dict, const char *prefix,
-                      struct error *e)
+int torch_add_tensors(struct tensors *t, const struct mapped *file, const struct torch_file *f, const struct pickle_value *dict,
+                      const char *prefix, struct error *e)
 {
     char text[160];
     for (size_t i = 0; i < dict->items.count; i += 2) {

@@ -19,7 +19,8 @@ static int is_one_of(const char *text, const char *const *words)
     return 0;
 }
 
-/* [-+]? (0 | [1-9][0-9_]* | 0[0-7_]+ | 0x[0-9a-fA-F_]+ | 0b[01_]+), copied without sign and underscores. Returns the base, 0: no integer. */
+/* [-+]? (0 | [1-9][0-9_]* | 0[0-7_]+ | 0x[0-9a-fA-F_]+ | 0b[01_]+), copied without sign and underscores. Returns the base, 0: no
+ * integer. */
 static int integer_base(const char *text, char digits[NUMBER_MAX])
 {
     const char *allowed;
@@ -187,7 +188,8 @@ static int check_events(const char *path, const char *text, size_t size, struct 
     while (!done) {
         const unsigned char *anchor = NULL, *tag = NULL;
         if (!yaml_parser_parse(&parser, &event)) {
-            fail(e, "%s: is not YAML: %s (line %zu)", path, parser.problem ? parser.problem : "it cannot be read", parser.problem_mark.line + 1);
+            fail(e, "%s: is not YAML: %s (line %zu)", path, parser.problem ? parser.problem : "it cannot be read",
+                 parser.problem_mark.line + 1);
             goto end;
         }
         if (event.type == YAML_SCALAR_EVENT)
@@ -205,10 +207,10 @@ static int check_events(const char *path, const char *text, size_t size, struct 
         yaml_event_delete(&event);
         if (refused) {
             fail(e, "%s: line %zu: %s", path, line,
-                 tagged                 ? "a tag is not read (nothing in a checkpoint is ever run)"
+                 tagged                ? "a tag is not read (nothing in a checkpoint is ever run)"
                  : depth > NESTING_MAX ? "is nested too deeply"
-                 : documents > 1        ? "a second document begins (expected one)"
-                                        : "anchors and aliases are not read");
+                 : documents > 1       ? "a second document begins (expected one)"
+                                       : "anchors and aliases are not read");
             goto end;
         }
     }
@@ -231,7 +233,8 @@ json_t *yaml_load_memory(const char *path, const char *text, size_t size, struct
     }
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, size);
     if (!yaml_parser_load(&parser, &document)) {
-        fail(e, "%s: is not YAML: %s (line %zu)", path, parser.problem ? parser.problem : "it cannot be read", parser.problem_mark.line + 1);
+        fail(e, "%s: is not YAML: %s (line %zu)", path, parser.problem ? parser.problem : "it cannot be read",
+             parser.problem_mark.line + 1);
         goto end;
     }
     const yaml_node_t *first = yaml_document_get_root_node(&document);

@@ -1,7 +1,8 @@
-/* Zip archives whose records are stored, not packed, as torch.save writes them: where each record lies in memory, and nothing else.
+/* Zip archives whose records are stored, not packed, as torch.save writes them: where each record lies in memory, and nothing
+ * else.
  *
- * Format: PKWARE APPNOTE, 4.3; caffe2/serialize/inline_container.cc of PyTorch. Sizes stand only in the central directory (local headers may leave them 0)
- * and the begin of the data only follows from the local header. Private to io/. */
+ * Format: PKWARE APPNOTE, 4.3; caffe2/serialize/inline_container.cc of PyTorch. Sizes stand only in the central directory (local
+ * headers may leave them 0) and the begin of the data only follows from the local header. Private to io/. */
 #ifndef REACH_IO_TORCH_ZIP_H
 #define REACH_IO_TORCH_ZIP_H
 
@@ -26,8 +27,9 @@ struct zip {
     const struct zip_record *first; /* the record whose header lies first */
 };
 
-/* Finds the records of an archive in memory, which must outlive the zip. Refused: packed or encrypted records, records that overlap or lie outside, two of
- * one name, local and central headers that disagree, bytes behind the end. PATH names the archive in messages. 0, or -1 with nothing to close. */
+/* Finds the records of an archive in memory, which must outlive the zip. Refused: packed or encrypted records, records that
+ * overlap or lie outside, two of one name, local and central headers that disagree, bytes behind the end. PATH names the archive
+ * in messages. 0, or -1 with nothing to close. */
 int zip_open_memory(struct zip *out, const char *path, const unsigned char *bytes, size_t size, struct error *e) MUST_USE;
 void zip_close(struct zip *z);
 

@@ -1,5 +1,6 @@
-/* Attention of the cpu set: tables of positions in the kernels' form, and one task for each head of each segment, which threads take in any order. With
- * fewer key-value heads than heads, the gradients of keys and values are made for each query head and then summed in head order. */
+/* Attention of the cpu set: tables of positions in the kernels' form, and one task for each head of each segment, which threads
+ * take in any order. With fewer key-value heads than heads, the gradients of keys and values are made for each query head and
+ * then summed in head order. */
 #include "kernels/cpu/state.h"
 
 #include <math.h>
@@ -7,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A table by distance: at[-t] = value(t), -inf behind it for t < 0 and in front for t >= window. `source` NULL: `neutral` everywhere. */
-static void distance_table(float *at, float *extreme, const double *source, float neutral, float future, int positions, int window, int absolute)
+/* A table by distance: at[-t] = value(t), -inf behind it for t < 0 and in front for t >= window. `source` NULL: `neutral`
+ * everywhere. */
+static void distance_table(float *at, float *extreme, const double *source, float neutral, float future, int positions,
+                           int window, int absolute)
 {
     for (int t = 0; t < positions; t++) {
         float value = source ? (float)source[t] : neutral;
@@ -29,9 +32,11 @@ static void fill_tables(struct cpu_attention *f, const struct attention_shape *s
     for (int h = 0; h < s->heads; h++) {
         size_t from = (size_t)h * n, to = (size_t)h * f->stride, extreme = (size_t)h * blocks;
         if (h == 0 || s->bias)
-            distance_table((float *)f->bias.at + to, (float *)f->bias.extreme + extreme, s->bias ? s->bias + from : NULL, 0, -INFINITY, s->positions, s->window, 0);
+            distance_table((float *)f->bias.at + to, (float *)f->bias.extreme + extreme, s->bias ? s->bias + from : NULL, 0,
+                           -INFINITY, s->positions, s->window, 0);
         if (s->multiplier)
-            distance_table((float *)f->multiplier.at + to, (float *)f->multiplier.extreme + extreme, s->multiplier + from, 1, 1, s->positions, 0, 1);
+            distance_table((float *)f->multiplier.at + to, (float *)f->multiplier.extreme + extreme, s->multiplier + from, 1, 1,
+                           s->positions, 0, 1);
         for (size_t j = 0; s->key_bias && j < n; j++) {
             float value = (float)s->key_bias[from + j], *block = (float *)&f->key_bias.extreme[extreme + j / TABLE_BLOCK];
             ((float *)f->key_bias.at)[to + j] = value;
@@ -85,8 +90,8 @@ static struct attention *attention_create(struct kernels *k, const struct attent
     /* counts are no larger than those of the doubles that attention_copy has checked and made */
     size_t table = f->stride + f->extreme_stride, rotary = shape->rotary_size ? n * (size_t)shape->rotary_size : 0;
     size_t tables = (shape->bias ? heads : 1) + (shape->multiplier ? heads : 0) + (shape->key_bias ? heads : 0), floats;
-    if (size_multiply(&floats, tables, table) || size_add(&floats, floats, 2 * rotary) || size_multiply(&floats, floats, sizeof(float)) ||
-        !(f->storage = calloc(1, floats))) {
+    if (size_multiply(&floats, tables, table) || size_add(&floats, floats, 2 * rotary) ||
+        size_multiply(&floats, floats, sizeof(float)) || !(f->storage = calloc(1, floats))) {
         attention_free(k, a);
         fail_memory(e, (double)tables * (double)table * sizeof(float), "attention tables");
         return NULL;
@@ -116,13 +121,16 @@ static struct distance_table table_of(const struct distance_table *first, const 
 }
 
 /* Everything of the task of head h of segment g that forward and reverse share. */
-static struct attention_task task_of(struct kernels *k, const struct attention *a, const float *q, const float *kv, size_t g, size_t h, int queries, int keys)
+static struct attention_task task_of(struct kernels *k, const struct attention *a, const float *q, const float *kv, size_t g,
+                                     size_t h, int queries, int keys)
 {
     const struct attention_shape *s = &a->shape;
     const struct cpu_attention *f = a->fast;
-    size_t d = (size_t)s->head_size, heads = (size_t)s->heads, kv_width = (size_t)s->kv_heads * d, kv_head = h * (size_t)s->kv_heads / heads;
+    size_t d = (size_t)s->head_size, heads = (size_t)s->heads, kv_width = (size_t)s->kv_heads * d,
+           kv_head = h * (size_t)s->kv_heads / heads;
     struct distance_table key_bias = table_of(&f->key_bias, f, h);
-    struct attention_task t = {.q_stride = heads * d, .kv_stride = 2 * kv_width, .head_size = s->head_size, .queries = queries, .keys = keys};
+    struct attention_task t = {
+        .q_stride = heads * d, .kv_stride = 2 * kv_width, .head_size = s->head_size, .queries = queries, .keys = keys};
     t.q = q + g * (size_t)queries * t.q_stride + h * d;
     t.key = kv + g * (size_t)keys * t.kv_stride + kv_head * d;
     t.value = t.key + kv_width;
@@ -145,8 +153,8 @@ static size_t thread_floats(struct kernels *k, const struct attention_shape *s, 
     return (cpu_state(k)->vector->attention_scratch(s->head_size, queries, keys, reverse) + 15) / 16 * 16;
 }
 
-static void attention(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q, const struct buffer *kv, const struct attention *a,
-                      int segments, int queries, int keys)
+static void attention(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q, const struct buffer *kv,
+                      const struct attention *a, int segments, int queries, int keys)
 {
     const struct attention_shape *s = &a->shape;
     size_t heads = (size_t)s->heads, share = thread_floats(k, s, queries, keys, 0);
@@ -165,7 +173,8 @@ static void attention(struct kernels *k, struct buffer *o, struct buffer *lse, c
 }
 
 /* dkv[segments*keys, 2, kv_heads*d] = sums over the query heads of a group of partial[segments, heads, keys, 2, d]. */
-static void sum_groups(const struct vector_kernels *v, float *dkv, const float *partial, const struct attention_shape *s, size_t segments, size_t keys)
+static void sum_groups(const struct vector_kernels *v, float *dkv, const float *partial, const struct attention_shape *s,
+                       size_t segments, size_t keys)
 {
     size_t d = (size_t)s->head_size, heads = (size_t)s->heads, kv_width = (size_t)s->kv_heads * d;
 #pragma omp parallel for schedule(static)
@@ -181,15 +190,17 @@ static void sum_groups(const struct vector_kernels *v, float *dkv, const float *
     }
 }
 
-static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o, const struct buffer *q,
-                              const struct buffer *kv, const struct buffer *o, const struct buffer *lse, const struct attention *a, int segments, int queries,
-                              int keys)
+static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o,
+                              const struct buffer *q, const struct buffer *kv, const struct buffer *o, const struct buffer *lse,
+                              const struct attention *a, int segments, int queries, int keys)
 {
     const struct attention_shape *s = &a->shape;
-    size_t d = (size_t)s->head_size, heads = (size_t)s->heads, share = thread_floats(k, s, queries, keys, 1), threads = (size_t)omp_get_max_threads();
+    size_t d = (size_t)s->head_size, heads = (size_t)s->heads, share = thread_floats(k, s, queries, keys, 1),
+           threads = (size_t)omp_get_max_threads();
     int grouped = s->kv_heads != s->heads;
     size_t per_head = grouped ? (size_t)keys * 2 * d : 0; /* floats of a head's own gradients */
-    float *scratch = cpu_scratch(k, (share * threads + per_head * heads * (size_t)segments) * sizeof(float), "attention"), *partial;
+    float *scratch = cpu_scratch(k, (share * threads + per_head * heads * (size_t)segments) * sizeof(float), "attention"),
+          *partial;
     if (!scratch)
         return;
     partial = scratch + share * threads;
@@ -212,11 +223,12 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
         sum_groups(cpu_state(k)->vector, dkv->data, partial, s, (size_t)segments, (size_t)keys);
 }
 
-static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv, const struct buffer *lse,
-                           const struct attention *a, int segments, int queries, int keys, int counted)
+static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv,
+                           const struct buffer *lse, const struct attention *a, int segments, int queries, int keys, int counted)
 {
     const struct attention_shape *s = &a->shape;
-    size_t heads = (size_t)s->heads, n = (size_t)keys, share = thread_floats(k, s, counted, keys, 0), sums = (n * sizeof(double) / sizeof(float) + 15) / 16 * 16;
+    size_t heads = (size_t)s->heads, n = (size_t)keys, share = thread_floats(k, s, counted, keys, 0),
+           sums = (n * sizeof(double) / sizeof(float) + 15) / 16 * 16;
     float *scratch = cpu_scratch(k, (share + sums) * (size_t)omp_get_max_threads() * sizeof(float), "attention");
     if (!scratch)
         return;
@@ -238,7 +250,8 @@ static void attention_mass(struct kernels *k, struct buffer *mass, const struct 
 
 static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows)
 {
-    size_t threads = (size_t)omp_get_max_threads(), segments = (size_t)rows.segments, logits = (size_t)1 << 19; /* the head's, for a large vocabulary */
+    size_t threads = (size_t)omp_get_max_threads(), segments = (size_t)rows.segments,
+           logits = (size_t)1 << 19; /* the head's, for a large vocabulary */
     size_t floats = threads * thread_floats(k, shape, shape->positions, shape->positions, 1);
     if (shape->kv_heads != shape->heads)
         floats += segments * (size_t)shape->heads * (size_t)shape->positions * 2 * (size_t)shape->head_size;

@@ -22,13 +22,17 @@ int cpu_usable(void)
     return 1;
 }
 
-/* What oneDNN computes with, in the words of the vector variants: it can be held below them (ONEDNN_MAX_CPU_ISA). NULL: it does not say. */
+/* What oneDNN computes with, in the words of the vector variants: it can be held below them (ONEDNN_MAX_CPU_ISA). NULL: it does
+ * not say. */
 static const char *library_isa(void)
 {
     static const struct {
         dnnl_cpu_isa_t isa;
         const char *name;
-    } names[] = {{dnnl_cpu_isa_avx512_core, "avx512"}, {dnnl_cpu_isa_avx2, "avx2"}, {dnnl_cpu_isa_avx, "avx"}, {dnnl_cpu_isa_sse41, "sse41"}};
+    } names[] = {{dnnl_cpu_isa_avx512_core, "avx512"},
+                 {dnnl_cpu_isa_avx2, "avx2"},
+                 {dnnl_cpu_isa_avx, "avx"},
+                 {dnnl_cpu_isa_sse41, "sse41"}};
     unsigned isa = (unsigned)dnnl_get_effective_cpu_isa();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if ((isa & (unsigned)names[i].isa) == (unsigned)names[i].isa)
@@ -42,8 +46,8 @@ static void set_name(struct kernels *k, const char *isa)
     const dnnl_version_t *library = dnnl_version();
     const char *other = library_isa();
     int is_other = other && strcmp(other, isa) != 0;
-    snprintf(k->name, sizeof k->name, "cpu (%s, oneDNN %d.%d.%d%s%s)", isa, library->major, library->minor, library->patch, is_other ? " " : "",
-             is_other ? other : "");
+    snprintf(k->name, sizeof k->name, "cpu (%s, oneDNN %d.%d.%d%s%s)", isa, library->major, library->minor, library->patch,
+             is_other ? " " : "", is_other ? other : "");
 }
 
 struct kernels *cpu_open(struct error *e)

@@ -1,11 +1,12 @@
-/* The fast set in float for ordinary processors: oneDNN for matrix products, own vectorised kernels for the rest, OpenMP over fixed tiles. */
+/* The fast set in float for ordinary processors: oneDNN for matrix products, own vectorised kernels for the rest, OpenMP over
+ * fixed tiles. */
 #ifndef REACH_KERNELS_CPU_H
 #define REACH_KERNELS_CPU_H
 
 #include "kernels/ops.h"
 
-/* Opens the set with the best instruction set of this machine, or the one that the environment variable REACH_ISA names (generic, avx2, avx512).
- * NULL on failure. Freed by k->close. */
+/* Opens the set with the best instruction set of this machine, or the one that the environment variable REACH_ISA names (generic,
+ * avx2, avx512). NULL on failure. Freed by k->close. */
 struct kernels *cpu_open(struct error *e) MUST_USE;
 /* 1: the generic variant runs anywhere. */
 int cpu_usable(void);

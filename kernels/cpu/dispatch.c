@@ -12,13 +12,14 @@ static int has_generic(void)
 #if defined(__x86_64__)
 static int has_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); /* every such processor has F16C too, which compilers cannot always ask for */
+    return __builtin_cpu_supports("avx2") &&
+           __builtin_cpu_supports("fma"); /* every such processor has F16C too, which compilers cannot always ask for */
 }
 
 static int has_avx512(void)
 {
-    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
+    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
 }
 #endif
 

@@ -1,7 +1,8 @@
 /* The heads of the cpu set, in fixed chunks of the table's rows, added in order. For the formulas see the reference's.
  *
- * One row a segment, with its gradient: the table is read twice where it lies, once for the logits, once for their gradient; sums in double. Many rows,
- * without: matrix products on tiles, of which only each row's largest logit and sum of exponentials are kept. */
+ * One row a segment, with its gradient: the table is read twice where it lies, once for the logits, once for their gradient; sums
+ * in double. Many rows, without: matrix products on tiles, of which only each row's largest logit and sum of exponentials are
+ * kept. */
 #include "kernels/cpu/state.h"
 
 #include <math.h>
@@ -14,7 +15,8 @@ enum { CHUNKS_MOST = 64, CHUNK_LEAST = 64, FEW_ROWS = 8, TILE_ROWS = 512, TILE_C
 static const float *table_row(float *buffer, const struct weight *w, size_t row)
 {
     const struct weight_part *p = w->parts;
-    if (p->type == ELEMENT_F32 && p->groups == 1 && row < p->rows && p->column_stride == 1 && p->offset == 0 && (uintptr_t)p->data % sizeof(float) == 0)
+    if (p->type == ELEMENT_F32 && p->groups == 1 && row < p->rows && p->column_stride == 1 && p->offset == 0 &&
+        (uintptr_t)p->data % sizeof(float) == 0)
         return (const float *)p->data + row * p->row_stride;
     weight_parts_read_f32(buffer, p, row, 0, w->columns);
     return buffer;
@@ -39,12 +41,13 @@ static double softmax_reverse(double *z, size_t vocabulary, size_t target, doubl
     double tangent = soft_cap > 0 ? z_target / soft_cap : 0;
     for (size_t v = 0; v < vocabulary; v++)
         z[v] /= sum;
-    z[target] = seed * (others / sum) * (1 - tangent * tangent); /* 1 - p is the sum of the others: nothing cancels where p is near 1 */
+    z[target] = seed * (others / sum) *
+                (1 - tangent * tangent); /* 1 - p is the sum of the others: nothing cancels where p is near 1 */
     return z_target - largest - log(sum);
 }
 
-static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x, const struct weight *w, const struct weight *bias,
-                 const struct buffer *targets, double soft_cap, double seed, int segments, int width)
+static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x, const struct weight *w,
+                 const struct weight *bias, const struct buffer *targets, double soft_cap, double seed, int segments, int width)
 {
     const struct vector_kernels *vector = cpu_state(k)->vector;
     const float *in = x->data, *b = bias ? bias->data : NULL; /* [segments, width], [vocabulary] */
@@ -58,7 +61,7 @@ static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, c
     if (!scratch)
         return;
     double *z = (double *)scratch, *sums = (double *)(scratch + z_bytes); /* [segments, vocabulary], [chunks, segments, width] */
-    float *rows = (float *)(scratch + z_bytes + sum_bytes);               /* [threads, width] */
+    float *rows = (float *)(scratch + z_bytes + sum_bytes); /* [threads, width] */
 
 #pragma omp parallel for schedule(dynamic)
     for (size_t c = 0; c < chunks; c++)
@@ -149,13 +152,13 @@ struct row_task {
     struct kernels *k;
     const struct vector_kernels *vector;
     const struct weight *w;
-    const float *x, *bias;        /* [rows, width]; [vocabulary] or NULL */
-    const int32_t *target;        /* [rows] */
+    const float *x, *bias; /* [rows, width]; [vocabulary] or NULL */
+    const int32_t *target; /* [rows] */
     double soft_cap;
-    size_t width, chunk, chunks;  /* the table's rows are taken `chunk` at a time, */
-    size_t columns;               /* and in a tile `columns` at a time */
-    float *target_logit;          /* [rows] from products in double, rounded once */
-    struct partial *partial;      /* [rows, chunks] */
+    size_t width, chunk, chunks; /* the table's rows are taken `chunk` at a time, */
+    size_t columns; /* and in a tile `columns` at a time */
+    float *target_logit; /* [rows] from products in double, rounded once */
+    struct partial *partial; /* [rows, chunks] */
 };
 
 /* A few rows a segment: each row of the table is read once for all `rows` of them; products in double. */
@@ -167,7 +170,8 @@ static void few_rows(const struct row_task *t, size_t c, float *buffer, size_t r
         const float *row = table_row(buffer, t->w, v);
         for (size_t r = 0; r < rows; r++) {
             struct partial *p = &t->partial[r * t->chunks + c];
-            double z = cap(t->vector->dot_double(t->x + r * t->width, row, t->width) + (t->bias ? (double)t->bias[v] : 0.0), t->soft_cap);
+            double z = cap(t->vector->dot_double(t->x + r * t->width, row, t->width) + (t->bias ? (double)t->bias[v] : 0.0),
+                           t->soft_cap);
             if (v == (size_t)t->target[r])
                 z = t->target_logit[r];
             partial_rescale(p, z);
@@ -176,7 +180,8 @@ static void few_rows(const struct row_task *t, size_t c, float *buffer, size_t r
     }
 }
 
-/* Rows first .. first + count of one tile against chunk c: products of `columns` columns in z [count, columns]; `table` holds as many widened rows. */
+/* Rows first .. first + count of one tile against chunk c: products of `columns` columns in z [count, columns]; `table` holds as
+ * many widened rows. */
 static void many_rows(const struct row_task *t, size_t c, float *z, float *table, size_t first, size_t count)
 {
     const struct weight_part *part = t->w->parts;
@@ -224,14 +229,16 @@ static int take_target(const struct row_task *t, float *buffer, size_t r)
     return 0;
 }
 
-static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct weight *w, const struct weight *bias,
-                      const struct buffer *targets, double soft_cap, struct rows rows, int width)
+static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct weight *w,
+                      const struct weight *bias, const struct buffer *targets, double soft_cap, struct rows rows, int width)
 {
     size_t segments = (size_t)rows.segments, count = (size_t)rows.count, total = segments * count, columns = (size_t)width;
     size_t tiles = (count + TILE_ROWS - 1) / TILE_ROWS, tile = (count + tiles - 1) / tiles; /* of each segment alike */
     size_t chunk = (w->rows + CHUNKS_MOST - 1) / CHUNKS_MOST, threads = (size_t)omp_get_max_threads();
     int few = count <= FEW_ROWS, bad = 0;
-    size_t widest = columns * TILE_COLUMNS <= TILE_FLOATS ? TILE_COLUMNS : columns * CHUNK_LEAST < TILE_FLOATS ? TILE_FLOATS / columns : CHUNK_LEAST;
+    size_t widest = columns * TILE_COLUMNS <= TILE_FLOATS ? TILE_COLUMNS
+                    : columns * CHUNK_LEAST < TILE_FLOATS ? TILE_FLOATS / columns
+                                                          : CHUNK_LEAST;
     chunk = few ? (chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk) : (chunk + widest - 1) / widest * widest;
     size_t chunks = (w->rows + chunk - 1) / chunk;
     widest = w->rows < widest ? w->rows : widest;
@@ -240,8 +247,19 @@ static void head_rows(struct kernels *k, struct buffer *logprob, const struct bu
     char *scratch = cpu_scratch(k, partial_bytes + threads * share_bytes + total * sizeof(float), "the head");
     if (!scratch)
         return;
-    struct row_task t = {k, cpu_state(k)->vector, w, x->data, bias ? bias->data : NULL, targets->data, soft_cap, columns, chunk, chunks, widest,
-                         (float *)(scratch + partial_bytes + threads * share_bytes), (struct partial *)scratch};
+    struct row_task t = {k,
+                         cpu_state(k)->vector,
+                         w,
+                         x->data,
+                         bias ? bias->data : NULL,
+                         targets->data,
+                         soft_cap,
+                         columns,
+                         chunk,
+                         chunks,
+                         widest,
+                         (float *)(scratch + partial_bytes + threads * share_bytes),
+                         (struct partial *)scratch};
     char *shares = scratch + partial_bytes;
 
 #pragma omp parallel for schedule(static) reduction(| : bad)

@@ -1,9 +1,9 @@
 /* Matrix products of the cpu set: oneDNN on fixed tiles.
  *
- * oneDNN divides a product among threads in ways that change its sums, so each call gets one tile and one thread. Tiles are cut from each segment's rows
- * alike, so neither threads nor neighbours change a segment's bytes. Measured on AVX2, oneDNN reaches its full rate from about TILE_AREA results a call
- * on; below that, one of its two kernels is up to half as fast.
- * A few rows a segment (the last block's one) are read-bound: each weight is read once, and each row has its own sums. */
+ * oneDNN divides a product among threads in ways that change its sums, so each call gets one tile and one thread. Tiles are cut
+ * from each segment's rows alike, so neither threads nor neighbours change a segment's bytes. Measured on AVX2, oneDNN reaches
+ * its full rate from about TILE_AREA results a call on; below that, one of its two kernels is up to half as fast. A few rows a
+ * segment (the last block's one) are read-bound: each weight is read once, and each row has its own sums. */
 #include "kernels/cpu/state.h"
 
 #include <dnnl.h>
@@ -23,7 +23,7 @@ static size_t smaller(size_t a, size_t b)
 
 /* How a product [count, columns] of a segment is cut. */
 struct tiling {
-    size_t rows, row_tiles;  /* rows of a tile, tiles a segment */
+    size_t rows, row_tiles; /* rows of a tile, tiles a segment */
     size_t columns;
 };
 
@@ -36,22 +36,24 @@ static struct tiling tiling_of(size_t count)
     return t;
 }
 
-void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed, size_t m, size_t n,
-                  size_t depth, float beta)
+void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed,
+                  size_t m, size_t n, size_t depth, float beta)
 {
-    /* Inside an active parallel region oneDNN starts no threads. A team of one is none to it (a limit on threads, dynamic teams, no active levels): it would
-     * then divide the product by the threads that might be had, and where fewer are granted oneDNN 2.6 leaves their parts out. */
+    /* Inside an active parallel region oneDNN starts no threads. A team of one is none to it (a limit on threads, dynamic teams,
+     * no active levels): it would then divide the product by the threads that might be had, and where fewer are granted
+     * oneDNN 2.6 leaves their parts out. */
     int threads = omp_get_max_threads();
     omp_set_num_threads(1);
-    dnnl_status_t status = dnnl_sgemm('N', transposed ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n, (dnnl_dim_t)depth, 1.0f, a, (dnnl_dim_t)lda, b,
-                                      (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)ldc);
+    dnnl_status_t status = dnnl_sgemm('N', transposed ? 'T' : 'N', (dnnl_dim_t)m, (dnnl_dim_t)n, (dnnl_dim_t)depth, 1.0f, a,
+                                      (dnnl_dim_t)lda, b, (dnnl_dim_t)ldb, beta, c, (dnnl_dim_t)ldc);
     omp_set_num_threads(threads);
     if (status != dnnl_success)
         kernels_keep_error(k, "oneDNN: a product [%zu, %zu] x [%zu, %zu] failed (status %d)", m, depth, depth, n, (int)status);
 }
 
 /* The `index`-th tile of columns over all slices' rows: its slice, first column in the slice, number. NULL behind the last. */
-static const struct cpu_slice *forward_tile(size_t *first, size_t *count, const struct cpu_matrix *m, size_t columns, size_t index)
+static const struct cpu_slice *forward_tile(size_t *first, size_t *count, const struct cpu_matrix *m, size_t columns,
+                                            size_t index)
 {
     for (int i = 0; i < m->slice_count; i++) {
         const struct cpu_slice *s = &m->slices[i];
@@ -75,8 +77,9 @@ static size_t forward_tiles(const struct cpu_matrix *m, size_t columns)
 }
 
 /* One group of rows of a product with few rows: y[rows, count] += x w^T for columns first.. of a slice. */
-static void few_forward(const struct vector_kernels *v, float *y, size_t ldy, const float *x, size_t ldx, const struct cpu_slice *s, size_t columns,
-                        size_t first, size_t count, size_t rows, int accumulate, const float *bias)
+static void few_forward(const struct vector_kernels *v, float *y, size_t ldy, const float *x, size_t ldx,
+                        const struct cpu_slice *s, size_t columns, size_t first, size_t count, size_t rows, int accumulate,
+                        const float *bias)
 {
     float sum[GROUP][FEW_COLUMNS] = {{0}};
     if (s->transposed)
@@ -92,12 +95,13 @@ static void few_forward(const struct vector_kernels *v, float *y, size_t ldy, co
             y[r * ldy + o] = sum[r][o] + (bias ? bias[o] : 0.0f) + (accumulate ? y[r * ldy + o] : 0.0f);
 }
 
-static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias, struct rows rows, int accumulate)
+static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias,
+                   struct rows rows, int accumulate)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     const struct cpu_matrix *m = w->fast;
     const float *in = x->data, *b = bias ? bias->data : NULL; /* [R, w->columns], [w->rows] */
-    float *out = y->data;                                     /* [R, w->rows] */
+    float *out = y->data; /* [R, w->rows] */
     size_t segments = (size_t)rows.segments, count = (size_t)rows.count, first, columns;
     if (rows.count <= FEW_ROWS) {
         size_t total = segments * count, groups = divide_up(total, GROUP), tiles = forward_tiles(m, FEW_COLUMNS);
@@ -105,8 +109,8 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, 
         for (size_t task = 0; task < tiles * groups; task++) {
             const struct cpu_slice *s = forward_tile(&first, &columns, m, FEW_COLUMNS, task / groups);
             size_t row = task % groups * GROUP, at = s->first + first;
-            few_forward(v, out + row * w->rows + at, w->rows, in + row * w->columns, w->columns, s, w->columns, first, columns, smaller(GROUP, total - row),
-                        accumulate, b ? b + at : NULL);
+            few_forward(v, out + row * w->rows + at, w->rows, in + row * w->columns, w->columns, s, w->columns, first, columns,
+                        smaller(GROUP, total - row), accumulate, b ? b + at : NULL);
         }
         return;
     }
@@ -118,8 +122,8 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, 
         size_t tile = task / tiles, row = tile % t.row_tiles * t.rows, some = smaller(t.rows, count - row);
         row += tile / t.row_tiles * count;
         float *to = out + row * w->rows + s->first + first;
-        cpu_multiply(k, to, w->rows, in + row * w->columns, w->columns, s->data + first * (s->transposed ? 1 : s->ld), s->ld, !s->transposed, some, columns,
-                     w->columns, accumulate ? 1.0f : 0.0f);
+        cpu_multiply(k, to, w->rows, in + row * w->columns, w->columns, s->data + first * (s->transposed ? 1 : s->ld), s->ld,
+                     !s->transposed, some, columns, w->columns, accumulate ? 1.0f : 0.0f);
         if (b)
             for (size_t r = 0; r < some; r++)
                 v->add(to + r * w->rows, b + s->first + first, columns);
@@ -127,8 +131,8 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, 
 }
 
 /* dx[rows, count] (+)= dy w for columns first.. of the matrix. */
-static void few_reverse(const struct vector_kernels *v, float *dx, size_t ldx, const float *dy, size_t ldy, const struct cpu_matrix *m, size_t first, size_t count,
-                        size_t rows, int accumulate)
+static void few_reverse(const struct vector_kernels *v, float *dx, size_t ldx, const float *dy, size_t ldy,
+                        const struct cpu_matrix *m, size_t first, size_t count, size_t rows, int accumulate)
 {
     float sum[GROUP][FEW_COLUMNS] = {{0}};
     for (int i = 0; i < m->slice_count; i++) {
@@ -147,20 +151,21 @@ static void few_reverse(const struct vector_kernels *v, float *dx, size_t ldx, c
             dx[r * ldx + c] = sum[r][c] + (accumulate ? dx[r * ldx + c] : 0.0f);
 }
 
-static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w, struct rows rows, int accumulate)
+static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w,
+                           struct rows rows, int accumulate)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     const struct cpu_matrix *m = w->fast;
     const float *in = dy->data; /* [R, w->rows] */
-    float *out = dx->data;      /* [R, w->columns] */
+    float *out = dx->data; /* [R, w->columns] */
     size_t segments = (size_t)rows.segments, count = (size_t)rows.count;
     if (rows.count <= FEW_ROWS) {
         size_t total = segments * count, groups = divide_up(total, GROUP), tiles = divide_up(w->columns, FEW_COLUMNS);
 #pragma omp parallel for schedule(dynamic)
         for (size_t task = 0; task < tiles * groups; task++) {
             size_t first = task / groups * FEW_COLUMNS, row = task % groups * GROUP;
-            few_reverse(v, out + row * w->columns + first, w->columns, in + row * w->rows, w->rows, m, first, smaller(FEW_COLUMNS, w->columns - first),
-                        smaller(GROUP, total - row), accumulate);
+            few_reverse(v, out + row * w->columns + first, w->columns, in + row * w->rows, w->rows, m, first,
+                        smaller(FEW_COLUMNS, w->columns - first), smaller(GROUP, total - row), accumulate);
         }
         return;
     }
@@ -173,8 +178,9 @@ static void linear_reverse(struct kernels *k, struct buffer *dx, const struct bu
         row += tile / t.row_tiles * count;
         for (int i = 0; i < m->slice_count; i++) {
             const struct cpu_slice *s = &m->slices[i];
-            cpu_multiply(k, out + row * w->columns + first, w->columns, in + row * w->rows + s->first, w->rows, s->data + first * (s->transposed ? s->ld : 1), s->ld,
-                         s->transposed, some, columns, s->rows, accumulate || i ? 1.0f : 0.0f);
+            cpu_multiply(k, out + row * w->columns + first, w->columns, in + row * w->rows + s->first, w->rows,
+                         s->data + first * (s->transposed ? s->ld : 1), s->ld, s->transposed, some, columns, s->rows,
+                         accumulate || i ? 1.0f : 0.0f);
         }
     }
 }

@@ -1,5 +1,5 @@
-/* Operations of the cpu set on rows and elements: embedding, norms, activations, rotation, sums. Each row or element has its own result, so threads may
- * share them out in any way. */
+/* Operations of the cpu set on rows and elements: embedding, norms, activations, rotation, sums. Each row or element has its own
+ * result, so threads may share them out in any way. */
 #include "kernels/cpu/state.h"
 
 #include <math.h>
@@ -41,8 +41,8 @@ static void embed(struct kernels *k, struct buffer *x, const struct buffer *toke
     }
 }
 
-/* A norm's scale and shift as the vector kernels want them, [width] (shift NULL: none): their own data, or one value spread over scratch. -1, with the
- * error kept, when there is no memory. */
+/* A norm's scale and shift as the vector kernels want them, [width] (shift NULL: none): their own data, or one value spread over
+ * scratch. -1, with the error kept, when there is no memory. */
 static int norm_vectors(const float **scale, const float **shift, struct kernels *k, const struct norm *norm, size_t width)
 {
     const struct weight *given[2] = {norm->scale, norm->shift};
@@ -62,7 +62,8 @@ static int norm_vectors(const float **scale, const float **shift, struct kernels
     return 0;
 }
 
-static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm, struct rows rows, int width)
+static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x,
+                         const struct norm *norm, struct rows rows, int width)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     const float *scale, *shift;
@@ -71,11 +72,12 @@ static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *sta
         return;
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < row_count(rows); r++)
-        v->norm(y ? (float *)y->data + r * w : NULL, (float *)statistics->data + 2 * r, (const float *)x->data + r * w, scale, shift, norm->kind, norm->epsilon, w);
+        v->norm(y ? (float *)y->data + r * w : NULL, (float *)statistics->data + 2 * r, (const float *)x->data + r * w, scale,
+                shift, norm->kind, norm->epsilon, w);
 }
 
-static void norm_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x, const struct buffer *statistics,
-                         const struct norm *norm, struct rows rows, int width, int accumulate)
+static void norm_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
+                         const struct buffer *statistics, const struct norm *norm, struct rows rows, int width, int accumulate)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     const float *scale, *shift;
@@ -85,11 +87,12 @@ static void norm_reverse(struct kernels *k, struct buffer *dx, const struct buff
         return;
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < row_count(rows); r++)
-        v->norm_reverse((float *)dx->data + r * w, (const float *)dy->data + r * w, (const float *)x->data + r * w, scale, norm->kind, norm->epsilon, w, accumulate);
+        v->norm_reverse((float *)dx->data + r * w, (const float *)dy->data + r * w, (const float *)x->data + r * w, scale,
+                        norm->kind, norm->epsilon, w, accumulate);
 }
 
-static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm, struct rows rows,
-                       int heads, int head_size, int width)
+static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x,
+                       const struct norm *norm, struct rows rows, int heads, int head_size, int width)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     const float *scale, *shift;
@@ -100,13 +103,14 @@ static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *stati
     for (size_t r = 0; r < row_count(rows); r++)
         for (size_t h = 0; h < count; h++) {
             size_t at = r * (size_t)width + h * size;
-            v->norm((float *)y->data + at, (float *)statistics->data + 2 * (r * count + h), (const float *)x->data + at, scale, shift, norm->kind, norm->epsilon,
-                    size);
+            v->norm((float *)y->data + at, (float *)statistics->data + 2 * (r * count + h), (const float *)x->data + at, scale,
+                    shift, norm->kind, norm->epsilon, size);
         }
 }
 
-static void norm_heads_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x, const struct buffer *statistics,
-                               const struct norm *norm, struct rows rows, int heads, int head_size, int width)
+static void norm_heads_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
+                               const struct buffer *statistics, const struct norm *norm, struct rows rows, int heads,
+                               int head_size, int width)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     const float *scale, *shift;
@@ -118,31 +122,37 @@ static void norm_heads_reverse(struct kernels *k, struct buffer *dx, const struc
     for (size_t r = 0; r < row_count(rows); r++)
         for (size_t h = 0; h < count; h++) {
             size_t at = r * (size_t)width + h * size;
-            v->norm_reverse((float *)dx->data + at, (const float *)dy->data + at, (const float *)x->data + at, scale, norm->kind, norm->epsilon, size, 0);
+            v->norm_reverse((float *)dx->data + at, (const float *)dy->data + at, (const float *)x->data + at, scale, norm->kind,
+                            norm->epsilon, size, 0);
         }
 }
 
-static void activate(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows, int width)
+static void activate(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate,
+                     enum activation kind, struct rows rows, int width)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     size_t total = row_count(rows) * (size_t)width;
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < total; i += SPAN)
-        v->activate((float *)a->data + i, (const float *)up->data + i, gate ? (const float *)gate->data + i : NULL, kind, smaller(SPAN, total - i));
+        v->activate((float *)a->data + i, (const float *)up->data + i, gate ? (const float *)gate->data + i : NULL, kind,
+                    smaller(SPAN, total - i));
 }
 
-static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *da, const struct buffer *up,
-                             const struct buffer *gate, enum activation kind, struct rows rows, int width)
+static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *da,
+                             const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows,
+                             int width)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     size_t total = row_count(rows) * (size_t)width;
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < total; i += SPAN)
-        v->activate_reverse((float *)d_up->data + i, gate ? (float *)d_gate->data + i : NULL, (const float *)da->data + i, (const float *)up->data + i,
-                            gate ? (const float *)gate->data + i : NULL, kind, smaller(SPAN, total - i));
+        v->activate_reverse((float *)d_up->data + i, gate ? (float *)d_gate->data + i : NULL, (const float *)da->data + i,
+                            (const float *)up->data + i, gate ? (const float *)gate->data + i : NULL, kind,
+                            smaller(SPAN, total - i));
 }
 
-static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width, int direction)
+static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width,
+                   int direction)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     const struct attention_shape *s = &a->shape;
@@ -152,13 +162,15 @@ static void rotate(struct kernels *k, struct buffer *x, const struct attention *
     for (size_t r = 0; r < row_count(rows); r++) {
         size_t position = (size_t)(s->positions - rows.count) + r % (size_t)rows.count;
         for (int h = 0; h < heads; h++)
-            (s->pairing == PAIRING_HALF ? v->rotate_half : v->rotate_interleaved)((float *)x->data + r * (size_t)width + (size_t)h * (size_t)s->head_size,
-                                                                                  f->cosine + position * stride, f->sine + position * stride, pairs,
-                                                                                  (float)direction);
+            (s->pairing == PAIRING_HALF
+                 ? v->rotate_half
+                 : v->rotate_interleaved)((float *)x->data + r * (size_t)width + (size_t)h * (size_t)s->head_size,
+                                          f->cosine + position * stride, f->sine + position * stride, pairs, (float)direction);
     }
 }
 
-static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *dx, double factor, struct rows rows, int width)
+static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *dx, double factor, struct rows rows,
+                      int width)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     size_t w = (size_t)width;

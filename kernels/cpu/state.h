@@ -15,9 +15,9 @@ enum { CPU_BLOCKS = 8 }; /* the matrices of one layer */
 /* What kernels_state.fast points to. */
 struct cpu_state {
     const struct vector_kernels *vector;
-    int skip;             /* attention: leave out blocks that are proved to be zero; 1 but in the test that compares */
-    struct kernels base;  /* the reference's entries, for what it does well enough */
-    void *scratch;        /* kept from call to call, grown when needed */
+    int skip; /* attention: leave out blocks that are proved to be zero; 1 but in the test that compares */
+    struct kernels base; /* the reference's entries, for what it does well enough */
+    void *scratch; /* kept from call to call, grown when needed */
     size_t scratch_bytes;
     struct cpu_block blocks[CPU_BLOCKS]; /* empty ones have memory NULL */
 };
@@ -27,17 +27,19 @@ static inline struct cpu_state *cpu_state(struct kernels *k)
     return ((struct kernels_state *)k->state)->fast;
 }
 
-/* Memory aligned to 64 bytes, for free(); in huge pages where it is large and the system has them, because the rows of a head lie so far apart that
- * small pages cost a tenth of attention's time. NULL when there is none. */
+/* Memory aligned to 64 bytes, for free(); in huge pages where it is large and the system has them, because the rows of a head lie
+ * so far apart that small pages cost a tenth of attention's time. NULL when there is none. */
 void *cpu_allocate(size_t bytes) MUST_USE;
 
-/* cpu_allocate and free for weights that come and go layer by layer: a freed block is kept for the next one of its size, because the system clears every
- * fresh page, and that took longer than the arithmetic. When a size is not there, all that was kept is given back first. */
+/* cpu_allocate and free for weights that come and go layer by layer: a freed block is kept for the next one of its size, because
+ * the system clears every fresh page, and that took longer than the arithmetic. When a size is not there, all that was kept is
+ * given back first. */
 void *cpu_block_take(struct kernels *k, size_t bytes) MUST_USE;
 void cpu_block_give(struct kernels *k, void *memory, size_t bytes);
 void cpu_blocks_free(struct kernels *k);
 
-/* At least `bytes` of 64-byte aligned scratch that lives until the next call; NULL, with the error kept, when there is no memory. */
+/* At least `bytes` of 64-byte aligned scratch that lives until the next call; NULL, with the error kept, when there is no memory.
+ */
 void *cpu_scratch(struct kernels *k, size_t bytes, const char *what);
 
 /* The instruction set to use: the best, or REACH_ISA's. NULL on failure. */
@@ -58,17 +60,18 @@ struct cpu_matrix {
 
 /* attention.fast: tables in float; see struct distance_table. */
 struct cpu_attention {
-    struct distance_table bias, multiplier, key_bias; /* of head 0; head h lies h strides on. key_bias.at is indexed by position */
+    struct distance_table bias, multiplier,
+        key_bias; /* of head 0; head h lies h strides on. key_bias.at is indexed by position */
     size_t stride, extreme_stride;
     int biased;
     const float *cosine, *sine; /* [positions, pairs], or [positions, 2 pairs] as vector rotate_interleaved reads them */
     float *storage;
 };
 
-/* One product by oneDNN in the calling thread: c[m, n] = beta c + a[m, depth] b; b is [depth, n], or [n, depth] when transposed. Rows ldc, lda, ldb
- * floats apart. oneDNN starts no threads for it, whatever the team and its limits (linear.c says why). */
-void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed, size_t m, size_t n,
-                  size_t depth, float beta);
+/* One product by oneDNN in the calling thread: c[m, n] = beta c + a[m, depth] b; b is [depth, n], or [n, depth] when transposed.
+ * Rows ldc, lda, ldb floats apart. oneDNN starts no threads for it, whatever the team and its limits (linear.c says why). */
+void cpu_multiply(struct kernels *k, float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, int transposed,
+                  size_t m, size_t n, size_t depth, float beta);
 
 /* Each overrides the entries that its file defines. */
 void cpu_fill_memory(struct kernels *k);

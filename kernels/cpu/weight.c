@@ -1,5 +1,6 @@
-/* Parameters of the cpu set. A matrix stays in the file's memory where the products can read it there: float, aligned, dense rows or dense columns (GPT-2's
- * Conv1D), as up to SLICES_MOST slices. Else it becomes an own dense float matrix [rows, columns]. Vectors and tables are the reference's. */
+/* Parameters of the cpu set. A matrix stays in the file's memory where the products can read it there: float, aligned, dense rows
+ * or dense columns (GPT-2's Conv1D), as up to SLICES_MOST slices. Else it becomes an own dense float matrix [rows, columns].
+ * Vectors and tables are the reference's. */
 #include "kernels/cpu/state.h"
 
 #include <stdlib.h>
@@ -11,7 +12,8 @@ enum { SLICES_MOST = 4, BLOCK = 64 };
 static int part_slice(struct cpu_slice *out, const struct weight_part *p, size_t first)
 {
     size_t rows = p->groups * p->rows;
-    if (p->type != ELEMENT_F32 || p->offset != 0 || (uintptr_t)p->data % sizeof(float) || (p->groups > 1 && p->group_stride != p->rows * p->row_stride))
+    if (p->type != ELEMENT_F32 || p->offset != 0 || (uintptr_t)p->data % sizeof(float) ||
+        (p->groups > 1 && p->group_stride != p->rows * p->row_stride))
         return 0;
     *out = (struct cpu_slice){.data = p->data, .first = first, .rows = rows};
     if ((p->column_stride == 1 || p->columns == 1) && (p->row_stride >= p->columns || rows == 1)) {
@@ -29,8 +31,8 @@ static int part_slice(struct cpu_slice *out, const struct weight_part *p, size_t
 /* 1 if `next` goes on where `s` ends, so that both are one slice. */
 static int slices_join(const struct cpu_slice *s, const struct cpu_slice *next)
 {
-    return s->transposed == next->transposed && s->ld == next->ld && next->data == s->data + s->rows * (s->transposed ? 1 : s->ld) &&
-           (!s->transposed || s->rows + next->rows <= s->ld);
+    return s->transposed == next->transposed && s->ld == next->ld &&
+           next->data == s->data + s->rows * (s->transposed ? 1 : s->ld) && (!s->transposed || s->rows + next->rows <= s->ld);
 }
 
 /* Slices of the parts where they lie; 0 if they must be copied. */
@@ -64,13 +66,15 @@ static size_t weight_bytes(struct kernels *k, enum weight_use use, const struct 
     return rows * columns * sizeof(float);
 }
 
-/* out[count, columns] = rows first.. of a part whose columns are contiguous in memory: read along them, BLOCK elements at a time. */
+/* out[count, columns] = rows first.. of a part whose columns are contiguous in memory: read along them, BLOCK elements at a time.
+ */
 static void widen_columns(float *out, const struct weight_part *p, size_t group, size_t row, size_t count)
 {
     float column[BLOCK];
     size_t size = element_size(p->type);
     for (size_t c = 0; c < p->columns; c++) {
-        element_widen_f32(column, (const char *)p->data + (group * p->group_stride + row + c * p->column_stride) * size, p->type, count);
+        element_widen_f32(column, (const char *)p->data + (group * p->group_stride + row + c * p->column_stride) * size, p->type,
+                          count);
         for (size_t r = 0; r < count; r++)
             out[r * p->columns + c] = column[r];
     }
@@ -134,7 +138,8 @@ static int fill_matrix(struct kernels *k, struct weight *w, const struct weight_
     return 0;
 }
 
-static struct weight *weight_load(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count, struct error *e)
+static struct weight *weight_load(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count,
+                                  struct error *e)
 {
     struct weight *w;
     if (use != WEIGHT_MATRIX)

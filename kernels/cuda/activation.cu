@@ -8,8 +8,10 @@ __device__ static float sigmoid(float x)
     return 1 / (1 + expf(-x));
 }
 
-/* The value at x, and its derivative in *slope: value = x gate, slope = gate + x gate'; 1 - sigma(u) is sigma(-u), for its accuracy. */
-template <int KIND> __device__ static float activation(float *slope, float x)
+/* The value at x, and its derivative in *slope: value = x gate, slope = gate + x gate'; 1 - sigma(u) is sigma(-u), for its
+ * accuracy. */
+template <int KIND>
+__device__ static float activation(float *slope, float x)
 {
     float gate, gate_slope;
     if (KIND == ACTIVATION_GELU) {
@@ -34,7 +36,8 @@ template <int KIND> __device__ static float activation(float *slope, float x)
     return x * gate;
 }
 
-template <int KIND, int GATED, int N, class T> __device__ static void activate_vector(T *a, const T *up, const T *gate, size_t at)
+template <int KIND, int GATED, int N, class T>
+__device__ static void activate_vector(T *a, const T *up, const T *gate, size_t at)
 {
     float u[N], g[N], slope;
     load_floats<N>(u, up + at);
@@ -65,11 +68,13 @@ __device__ static void activate_reverse_vector(T *d_up, T *d_gate, const T *da, 
 }
 
 /* A thread has 16 bytes of elements that lie together; the last ones of an odd total alone. */
-template <class T> struct vector_of {
+template <class T>
+struct vector_of {
     static const int count = 16 / sizeof(T);
 };
 
-template <int KIND, int GATED, class T> __global__ void __launch_bounds__(BLOCK) activate_elements(T *a, const T *up, const T *gate, size_t total)
+template <int KIND, int GATED, class T>
+__global__ void __launch_bounds__(BLOCK) activate_elements(T *a, const T *up, const T *gate, size_t total)
 {
     const int n = vector_of<T>::count;
     size_t at = ((size_t)blockIdx.x * BLOCK + threadIdx.x) * n;
@@ -81,7 +86,8 @@ template <int KIND, int GATED, class T> __global__ void __launch_bounds__(BLOCK)
 }
 
 template <int KIND, int GATED, class T>
-__global__ void __launch_bounds__(BLOCK) activate_elements_reverse(T *d_up, T *d_gate, const T *da, const T *up, const T *gate, size_t total)
+__global__ void __launch_bounds__(BLOCK)
+    activate_elements_reverse(T *d_up, T *d_gate, const T *da, const T *up, const T *gate, size_t total)
 {
     const int n = vector_of<T>::count;
     size_t at = ((size_t)blockIdx.x * BLOCK + threadIdx.x) * n;
@@ -93,12 +99,14 @@ __global__ void __launch_bounds__(BLOCK) activate_elements_reverse(T *d_up, T *d
 }
 
 /* The arguments of either direction: da is NULL forward. */
-template <class T> struct operands {
+template <class T>
+struct operands {
     T *out, *d_gate;
     const T *da, *up, *gate;
 };
 
-template <int KIND, class T> static void launch_kind(cudaStream_t stream, const struct operands<T> &o, size_t total)
+template <int KIND, class T>
+static void launch_kind(cudaStream_t stream, const struct operands<T> &o, size_t total)
 {
     dim3 grid((unsigned)cuda_divide_up(total, (size_t)vector_of<T>::count * BLOCK)), block(BLOCK);
     if (o.da && o.gate)
@@ -111,7 +119,8 @@ template <int KIND, class T> static void launch_kind(cudaStream_t stream, const 
         LAUNCH((activate_elements<KIND, 0, T>), grid, block, 0, stream, o.out, o.up, o.gate, total);
 }
 
-template <class T> static void launch(cudaStream_t stream, const struct operands<T> &o, enum activation kind, size_t total)
+template <class T>
+static void launch(cudaStream_t stream, const struct operands<T> &o, enum activation kind, size_t total)
 {
     if (!total)
         return;
@@ -126,16 +135,18 @@ template <class T> static void launch(cudaStream_t stream, const struct operands
 }
 
 template <class T>
-static void run(struct kernels *k, struct buffer *out, struct buffer *d_gate, const struct buffer *da, const struct buffer *up, const struct buffer *gate,
-                enum activation kind, struct rows rows, int width)
+static void run(struct kernels *k, struct buffer *out, struct buffer *d_gate, const struct buffer *da, const struct buffer *up,
+                const struct buffer *gate, enum activation kind, struct rows rows, int width)
 {
-    struct operands<T> o = {(T *)out->data, d_gate ? (T *)d_gate->data : (T *)NULL, da ? (const T *)da->data : (const T *)NULL, (const T *)up->data,
-                            gate ? (const T *)gate->data : (const T *)NULL};
+    struct operands<T> o = {
+        (T *)out->data, d_gate ? (T *)d_gate->data : (T *)NULL, da ? (const T *)da->data : (const T *)NULL,
+            (const T *)up->data, gate ? (const T *)gate->data : (const T *)NULL
+    };
     launch(cuda_state(k)->stream, o, kind, (size_t)rows.segments * (size_t)rows.count * (size_t)width);
 }
 
-static void activate(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows,
-                     int width)
+static void activate(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate,
+                     enum activation kind, struct rows rows, int width)
 {
     if (cuda_is_bf16(k, a))
         run<bf16>(k, a, NULL, NULL, up, gate, kind, rows, width);
@@ -143,8 +154,9 @@ static void activate(struct kernels *k, struct buffer *a, const struct buffer *u
         run<float>(k, a, NULL, NULL, up, gate, kind, rows, width);
 }
 
-static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *da, const struct buffer *up,
-                             const struct buffer *gate, enum activation kind, struct rows rows, int width)
+static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *da,
+                             const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows,
+                             int width)
 {
     if (cuda_is_bf16(k, da))
         run<bf16>(k, d_up, d_gate, da, up, gate, kind, rows, width);

@@ -11,7 +11,7 @@ struct attention_tables {
     const float *bias, *multiplier, *key_bias, *bias_most, *multiplier_most, *key_bias_most;
     size_t stride, bias_stride;
     int most_stride, bias_most_stride;
-    int steep;     /* scores may differ by so much within a row that some p are 0 in float */
+    int steep; /* scores may differ by so much within a row that some p are 0 in float */
 };
 
 static const double LOG2_E = 1.4426950408889634;
@@ -21,16 +21,18 @@ struct table_places {
     size_t bias, multiplier, key_bias, bias_most, multiplier_most, key_bias_most, count;
 };
 
-/* One row of a table: value(i) = factor * source[i] (`neutral` without a source) for 0 <= i < count, `outside` around it; and the largest of every NORM_ROWS. */
-static void fill_row(float *row, float *most, size_t stride, size_t most_count, const double *source, int count, double factor, float neutral, float outside,
-                     int absolute)
+/* One row of a table: value(i) = factor * source[i] (`neutral` without a source) for 0 <= i < count, `outside` around it; and the
+ * largest of every NORM_ROWS. */
+static void fill_row(float *row, float *most, size_t stride, size_t most_count, const double *source, int count, double factor,
+                     float neutral, float outside, int absolute)
 {
     for (size_t i = 0; i < stride; i++)
         row[i] = outside;
     for (size_t i = 0; i < most_count; i++)
         most[i] = -INFINITY;
     for (int i = 0; i < count; i++) {
-        float value = source ? (float)(factor * source[i]) : neutral, size = absolute ? fabsf(value) : value, *largest = &most[i / NORM_ROWS];
+        float value = source ? (float)(factor * source[i]) : neutral, size = absolute ? fabsf(value) : value,
+              *largest = &most[i / NORM_ROWS];
         row[TABLE_PAD + i] = value;
         if (!(size <= *largest))
             *largest = size;
@@ -59,7 +61,8 @@ struct attention_tables *cuda_attention_tables(struct kernels *k, const struct a
     struct attention_tables *t = (struct attention_tables *)calloc(1, sizeof *t);
     float *host = NULL;
     rows = bias_rows + (s->multiplier ? heads : 0) + (s->key_bias ? heads : 0);
-    if (!t || __builtin_mul_overflow(rows, stride + most, &count) || __builtin_mul_overflow(count, sizeof(float), &bytes) || !(host = (float *)malloc(bytes))) {
+    if (!t || __builtin_mul_overflow(rows, stride + most, &count) || __builtin_mul_overflow(count, sizeof(float), &bytes) ||
+        !(host = (float *)malloc(bytes))) {
         fail_memory(e, (double)rows * (double)(stride + most) * sizeof(float), "attention tables");
         goto failed;
     }
@@ -76,7 +79,9 @@ struct attention_tables *cuda_attention_tables(struct kernels *k, const struct a
     }
     t->bytes = bytes;
     t->memory = (float *)cuda_take(k, bytes, cuda_state(k)->stream, e);
-    if (!t->memory || cuda_check_now(cudaMemcpyAsync(t->memory, host, bytes, cudaMemcpyHostToDevice, cuda_state(k)->stream), "attention tables", e) ||
+    if (!t->memory ||
+        cuda_check_now(cudaMemcpyAsync(t->memory, host, bytes, cudaMemcpyHostToDevice, cuda_state(k)->stream), "attention tables",
+                       e) ||
         cuda_check_now(cudaStreamSynchronize(cuda_state(k)->stream), "attention tables", e))
         goto failed;
     t->stride = stride;
@@ -114,10 +119,10 @@ void cuda_attention_tables_free(struct kernels *k, struct attention_tables *t)
 static size_t lay_out(struct attention_arguments *a, char *base, int few, int reverse)
 {
     size_t at = 0, heads = (size_t)a->segments * (size_t)a->heads, kv_heads = (size_t)a->segments * (size_t)a->kv_heads;
-#define TAKE(member, count)                                                  \
-    do {                                                                     \
-        a->member = base ? (float *)(base + at) : NULL;                      \
-        at += ((size_t)(count) * sizeof(float) + 255) / 256 * 256;           \
+#define TAKE(member, count) \
+    do { \
+        a->member = base ? (float *)(base + at) : NULL; \
+        at += ((size_t)(count) * sizeof(float) + 255) / 256 * 256; \
     } while (0)
     if (reverse) {
         TAKE(lse2, heads * (size_t)a->padded_queries);
@@ -157,7 +162,8 @@ static void fill_shape(struct attention_arguments *a, const struct attention_sha
 }
 
 /* Fills *a but for the buffers; -1 with the error kept when there is no scratch. */
-static int begin(struct attention_arguments *a, struct kernels *k, const struct attention *attention, int segments, int queries, int keys, int reverse)
+static int begin(struct attention_arguments *a, struct kernels *k, const struct attention *attention, int segments, int queries,
+                 int keys, int reverse)
 {
     const struct attention_shape *s = &attention->shape;
     const struct attention_tables *t = cuda_attention(attention)->scores;
@@ -192,8 +198,8 @@ static enum attention_feature feature_of(const struct attention_shape *s)
     return s->bias ? FEATURE_BIAS : FEATURE_PLAIN;
 }
 
-static void attention_forward(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q, const struct buffer *kv,
-                              const struct attention *attention, int segments, int queries, int keys)
+static void attention_forward(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q,
+                              const struct buffer *kv, const struct attention *attention, int segments, int queries, int keys)
 {
     enum cuda_arithmetic arithmetic = cuda_state(k)->arithmetic;
     enum attention_feature feature = feature_of(&attention->shape);
@@ -220,9 +226,9 @@ static void attention_forward(struct kernels *k, struct buffer *o, struct buffer
     cuda_check(k, cudaGetLastError(), "attention");
 }
 
-static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o, const struct buffer *q,
-                              const struct buffer *kv, const struct buffer *o, const struct buffer *lse, const struct attention *attention, int segments,
-                              int queries, int keys)
+static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o,
+                              const struct buffer *q, const struct buffer *kv, const struct buffer *o, const struct buffer *lse,
+                              const struct attention *attention, int segments, int queries, int keys)
 {
     enum cuda_arithmetic arithmetic = cuda_state(k)->arithmetic;
     enum attention_feature feature = feature_of(&attention->shape);
@@ -253,8 +259,9 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
     cuda_check(k, cudaGetLastError(), "attention");
 }
 
-static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv, const struct buffer *lse,
-                           const struct attention *attention, int segments, int queries, int keys, int counted)
+static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv,
+                           const struct buffer *lse, const struct attention *attention, int segments, int queries, int keys,
+                           int counted)
 {
     enum cuda_arithmetic arithmetic = cuda_state(k)->arithmetic;
     struct attention_arguments a = {};
@@ -263,7 +270,8 @@ static void attention_mass(struct kernels *k, struct buffer *mass, const struct 
     a.q = q->data;
     a.kv = kv->data;
     a.lse = (float *)lse->data;
-    attention_sum_by_distance(&a, (float *)mass->data, counted, arithmetic == ARITHMETIC_BF16, arithmetic == ARITHMETIC_TF32, cuda_state(k)->stream);
+    attention_sum_by_distance(&a, (float *)mass->data, counted, arithmetic == ARITHMETIC_BF16, arithmetic == ARITHMETIC_TF32,
+                              cuda_state(k)->stream);
     cuda_check(k, cudaGetLastError(), "attention by distance");
 }
 

@@ -1,8 +1,8 @@
 /* Inside of the cuda set's attention: what its files share. Meaning: struct attention_shape in kernels/ops.h.
  *
- * Scores are kept in units of log 2: x = log2(e) z, so that p = 2^(x - lse2) is one instruction; the tables on the device are multiplied by log2(e) in double
- * and rounded once. Rows of queries and keys count within the task: query r stands at key r + keys - queries, at distance t = r + keys - queries - j from key
- * j. */
+ * Scores are kept in units of log 2: x = log2(e) z, so that p = 2^(x - lse2) is one instruction; the tables on the device are
+ * multiplied by log2(e) in double and rounded once. Rows of queries and keys count within the task: query r stands at key r +
+ * keys - queries, at distance t = r + keys - queries - j from key j. */
 #ifndef REACH_KERNELS_CUDA_ATTENTION_CUH
 #define REACH_KERNELS_CUDA_ATTENTION_CUH
 
@@ -10,50 +10,56 @@
 #include <stddef.h>
 
 enum {
-    TABLE_PAD = 512,  /* entries in front of and behind a table, so that tiles need no check */
-    NORM_ROWS = 64,   /* rows or distances of which the largest is known, for skipping */
-    FEW_QUERIES = 8,  /* up to so many go the way of one query */
-    FEW_KEYS = 256,   /* keys of one block there; a fixed split, so that the bytes do not depend on the machine */
+    TABLE_PAD = 512, /* entries in front of and behind a table, so that tiles need no check */
+    NORM_ROWS = 64, /* rows or distances of which the largest is known, for skipping */
+    FEW_QUERIES = 8, /* up to so many go the way of one query */
+    FEW_KEYS = 256, /* keys of one block there; a fixed split, so that the bytes do not depend on the machine */
     LIST_MOST = 4096, /* tiles of a task that skipping keeps account of; longer tasks do without */
 };
 
 /* What the kernels take. Pointers lie on the device. Everything but the tables is of one call. */
 struct attention_arguments {
-    void *o, *dq, *dkv;          /* as in ops.h; elements of ROLE_ACTIVATION */
+    void *o, *dq, *dkv; /* as in ops.h; elements of ROLE_ACTIVATION */
     const void *q, *kv, *d_o;
-    float *lse;                  /* [segments, heads, queries] */
-    float *lse2, *delta;         /* [segments, heads, padded_queries]: log2(e) lse, +inf for rows that see nothing and behind the last; sum of do o */
-    const float *bias;           /* [heads, stride], distance t at TABLE_PAD + t; -inf for t < 0, masked t, and behind the last. One row if all heads agree */
-    const float *multiplier;     /* [heads, stride] likewise, 1 where there is none; or NULL */
-    const float *key_bias;       /* [heads, stride], position at TABLE_PAD + position, 0 where there is none; or NULL */
-    size_t stride;               /* floats of a row, a multiple of 4 */
-    size_t bias_stride;          /* from head to head of bias: stride, or 0 */
-    const float *bias_most, *multiplier_most, *key_bias_most; /* [heads, most_stride]: the largest (absolute, of the multiplier) of NORM_ROWS entries */
+    float *lse; /* [segments, heads, queries] */
+    float *lse2, *delta; /* [segments, heads, padded_queries]: log2(e) lse, +inf for rows that see nothing and behind the last;
+                            sum of do o */
+    const float *bias; /* [heads, stride], distance t at TABLE_PAD + t; -inf for t < 0, masked t, and behind the last. One row if
+                          all heads agree */
+    const float *multiplier; /* [heads, stride] likewise, 1 where there is none; or NULL */
+    const float *key_bias; /* [heads, stride], position at TABLE_PAD + position, 0 where there is none; or NULL */
+    size_t stride; /* floats of a row, a multiple of 4 */
+    size_t bias_stride; /* from head to head of bias: stride, or 0 */
+    const float *bias_most, *multiplier_most,
+        *key_bias_most; /* [heads, most_stride]: the largest (absolute, of the multiplier) of NORM_ROWS entries */
     int most_stride, bias_most_stride;
-    const float *query_norm;     /* [segments, heads, query_norms]: the largest |q| of NORM_ROWS rows; NaN where q (or do) is not finite */
-    const float *key_norm;       /* [segments, kv_heads, key_norms] likewise, of k (and v) */
-    const float *least;          /* [segments, heads, query_norms]: what the largest score of each of NORM_ROWS rows (in reverse its lse2) reaches */
+    const float
+        *query_norm; /* [segments, heads, query_norms]: the largest |q| of NORM_ROWS rows; NaN where q (or do) is not finite */
+    const float *key_norm; /* [segments, kv_heads, key_norms] likewise, of k (and v) */
+    const float *least; /* [segments, heads, query_norms]: what the largest score of each of NORM_ROWS rows (in reverse its lse2)
+                           reaches */
     int query_norms, key_norms;
     int segments, heads, kv_heads, head_size, positions, queries, keys, padded_queries;
-    int window;                  /* 0: none */
-    int aligned;                 /* rows of heads begin at multiples of 16 bytes */
-    int skip;                    /* leave out tiles that are proved to be zero; the norms are there */
-    float scale, scale2;         /* scale; log2(e) scale */
-    float soft_cap2, cap_scale;  /* log2(e) soft_cap; scale / soft_cap. 0: none */
+    int window; /* 0: none */
+    int aligned; /* rows of heads begin at multiples of 16 bytes */
+    int skip; /* leave out tiles that are proved to be zero; the norms are there */
+    float scale, scale2; /* scale; log2(e) scale */
+    float soft_cap2, cap_scale; /* log2(e) soft_cap; scale / soft_cap. 0: none */
     /* few queries: */
-    float *weight;               /* [segments, heads, queries, keys]: scale dr, for dq */
-    float *part;                 /* [segments, heads, queries, key blocks, head_size + 2]: a sum of rows; its largest x and the sum of p */
+    float *weight; /* [segments, heads, queries, keys]: scale dr, for dq */
+    float *part; /* [segments, heads, queries, key blocks, head_size + 2]: a sum of rows; its largest x and the sum of p */
 };
 
 /* What a task needs of scores, the cheapest first. */
 enum attention_feature {
-    FEATURE_PLAIN,   /* causal, window */
-    FEATURE_BIAS,    /* and the bias by distance, which holds the masks as -inf */
+    FEATURE_PLAIN, /* causal, window */
+    FEATURE_BIAS, /* and the bias by distance, which holds the masks as -inf */
     FEATURE_GENERAL, /* and soft-cap, multiplier, bias by key; any sign of the scale */
     FEATURE_COUNT
 };
 
-/* Each enqueues its kernels. attention_TYPE.cu: the tiles' way; the number of bytes of a kernel's row of scores does not enter. */
+/* Each enqueues its kernels. attention_TYPE.cu: the tiles' way; the number of bytes of a kernel's row of scores does not enter.
+ */
 void attention_forward_bf16(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
 void attention_forward_tf32(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
 void attention_forward_f32(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);

@@ -1,13 +1,17 @@
-/* Attention on tiles in bf16 (sums and softmax in float; P and dS are rounded to bf16 for the second product): the tile sizes for each head size.
+/* Attention on tiles in bf16 (sums and softmax in float; P and dS are rounded to bf16 for the second product): the tile sizes for
+ * each head size.
  *
- * Rows of a warp decide how busy shared memory is: a fragment of the other operand is read once for each 16 or 32 of them. 32 rows need registers for
- * 32 x head size / 32 sums a thread, so dK and dV together at head size 128 leave 16, and at 256 two blocks share the columns. Sizes are such that no register spills. */
+ * Rows of a warp decide how busy shared memory is: a fragment of the other operand is read once for each 16 or 32 of them. 32
+ * rows need registers for 32 x head size / 32 sums a thread, so dK and dV together at head size 128 leave 16, and at 256 two
+ * blocks share the columns. Sizes are such that no register spills. */
 #include "kernels/cuda/attention_forward.cuh"
 #include "kernels/cuda/attention_reverse.cuh"
 
-template <int SIZE, int OUT, int GROUPS, int COLUMNS> using products = matrix_products<type_bf16, SIZE, OUT, GROUPS, COLUMNS, 4>;
+template <int SIZE, int OUT, int GROUPS, int COLUMNS>
+using products = matrix_products<type_bf16, SIZE, OUT, GROUPS, COLUMNS, 4>;
 
-template <int FEATURE> static void forward(const attention_arguments *a, cudaStream_t stream)
+template <int FEATURE>
+static void forward(const attention_arguments *a, cudaStream_t stream)
 {
     if (a->head_size <= 64)
         attention_forward_launch<products<64, 64, 2, 64>, FEATURE, 2, true, 2>(a, stream);
@@ -15,7 +19,8 @@ template <int FEATURE> static void forward(const attention_arguments *a, cudaStr
         attention_forward_launch<products<128, 128, 2, 64>, FEATURE, 2, false, 2>(a, stream);
 }
 
-template <int FEATURE> static void reverse(const attention_arguments *a, cudaStream_t stream)
+template <int FEATURE>
+static void reverse(const attention_arguments *a, cudaStream_t stream)
 {
     if (a->head_size <= 64) {
         attention_reverse_keys_launch<products<64, 64, 2, 32>, FEATURE, 2, 2>(a, stream);

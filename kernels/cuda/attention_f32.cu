@@ -1,8 +1,10 @@
-/* Attention on tiles in float throughout: fused multiply-add, no matrix units. One form serves all features, as the products take most of the time. */
+/* Attention on tiles in float throughout: fused multiply-add, no matrix units. One form serves all features, as the products take
+ * most of the time. */
 #include "kernels/cuda/attention_forward.cuh"
 #include "kernels/cuda/attention_reverse.cuh"
 
-template <int SIZE, int COLUMNS, int WARPS> using products = fused_products<type_f32, SIZE, SIZE, COLUMNS, WARPS>;
+template <int SIZE, int COLUMNS, int WARPS>
+using products = fused_products<type_f32, SIZE, SIZE, COLUMNS, WARPS>;
 
 void attention_forward_f32(const attention_arguments *a, enum attention_feature, cudaStream_t stream)
 {

@@ -1,14 +1,22 @@
-/* Attention of few queries (the last block has one): no tiles of scores, of which most rows would be empty, but one row at a time, the keys split into blocks of
- * FEW_KEYS whose sums are added in order. All sums in float, whatever the arithmetic. Eight lanes read a row of keys or values together.
+/* Attention of few queries (the last block has one): no tiles of scores, of which most rows would be empty, but one row at a
+ * time, the keys split into blocks of FEW_KEYS whose sums are added in order. All sums in float, whatever the arithmetic. Eight
+ * lanes read a row of keys or values together.
  *
- * Reverse: one kernel has all rows that read a key, writes its dk and dv, and keeps scale dr of each pair for the second, which sums dq = sum of scale dr k as
- * forward sums o. */
+ * Reverse: one kernel has all rows that read a key, writes its dk and dv, and keeps scale dr of each pair for the second, which
+ * sums dq = sum of scale dr k as forward sums o. */
 #include "kernels/cuda/attention_score.cuh"
 
-enum { THREADS = 128, GROUP = 8, GROUPS = THREADS / GROUP, HEAD_MOST = 256, EACH = HEAD_MOST / GROUP /* columns of a lane at most */ };
+enum {
+    THREADS = 128,
+    GROUP = 8,
+    GROUPS = THREADS / GROUP,
+    HEAD_MOST = 256,
+    EACH = HEAD_MOST / GROUP /* columns of a lane at most */
+};
 
 /* The lane's columns of a row: VECTOR at a time, GROUP * VECTOR apart. Zeros from `size` on. */
-template <int VECTOR, typename T> __device__ inline void load_row(float (&x)[EACH], const T *row, int size)
+template <int VECTOR, typename T>
+__device__ inline void load_row(float (&x)[EACH], const T *row, int size)
 {
 #pragma unroll
     for (int i = 0; i < EACH; i += VECTOR) {
@@ -33,8 +41,8 @@ __device__ inline float group_dot(const float (&a)[EACH], const float (&b)[EACH]
     return sum;
 }
 
-/* out[size] = sum over `count` rows of weight[row] x[row, size]; group g sums rows g, g + GROUPS, ..., then the groups' sums are added in order. `weight`
- * lies in shared memory and is there for the block; `space` is shared memory [GROUPS, HEAD_MOST]. */
+/* out[size] = sum over `count` rows of weight[row] x[row, size]; group g sums rows g, g + GROUPS, ..., then the groups' sums are
+ * added in order. `weight` lies in shared memory and is there for the block; `space` is shared memory [GROUPS, HEAD_MOST]. */
 template <typename T, int VECTOR>
 __device__ inline void sum_rows(float *out, const float *weight, const T *x, size_t stride, int count, int size, float *space)
 {
@@ -62,12 +70,14 @@ __device__ inline void sum_rows(float *out, const float *weight, const T *x, siz
     }
 }
 
-/* One row's sums over one block of keys: o relative to the block's largest x, that, and the sum of p; or, with `reverse`, dq's part from the weights. Grid: key
- * blocks, heads * queries, segments. */
-template <typename T, int VECTOR> __global__ void __launch_bounds__(THREADS) attention_few_kernel(const __grid_constant__ attention_arguments a, int reverse)
+/* One row's sums over one block of keys: o relative to the block's largest x, that, and the sum of p; or, with `reverse`, dq's
+ * part from the weights. Grid: key blocks, heads * queries, segments. */
+template <typename T, int VECTOR>
+__global__ void __launch_bounds__(THREADS) attention_few_kernel(const __grid_constant__ attention_arguments a, int reverse)
 {
     __shared__ float weight[FEW_KEYS], space[GROUPS * HEAD_MOST], reduction[32];
-    int head = (int)blockIdx.y / a.queries, query = (int)blockIdx.y % a.queries, first = (int)blockIdx.x * FEW_KEYS, count = min(FEW_KEYS, a.keys - first);
+    int head = (int)blockIdx.y / a.queries, query = (int)blockIdx.y % a.queries, first = (int)blockIdx.x * FEW_KEYS,
+        count = min(FEW_KEYS, a.keys - first);
     attention_task<T> task(a, (int)blockIdx.z, head, kv_head_of(a, head));
     size_t row = ((size_t)task.segment * (size_t)a.heads + (size_t)head) * (size_t)a.queries + (size_t)query;
     float *part = a.part + (row * gridDim.x + blockIdx.x) * (size_t)(a.head_size + 2);
@@ -75,7 +85,8 @@ template <typename T, int VECTOR> __global__ void __launch_bounds__(THREADS) att
         for (int k = (int)threadIdx.x; k < count; k += THREADS)
             weight[k] = a.weight[row * (size_t)a.keys + (size_t)(first + k)];
         __syncthreads();
-        sum_rows<T, VECTOR>(part, weight, task.at(a.kv, task.key_row, (size_t)first, task.kv_stride), task.kv_stride, count, a.head_size, space);
+        sum_rows<T, VECTOR>(part, weight, task.at(a.kv, task.key_row, (size_t)first, task.kv_stride), task.kv_stride, count,
+                            a.head_size, space);
         return;
     }
     float q[EACH], k[EACH], largest = -INFINITY, sum = 0, slope;
@@ -96,7 +107,8 @@ template <typename T, int VECTOR> __global__ void __launch_bounds__(THREADS) att
         sum += weight[key];
     }
     sum = block_sum(sum, reduction); /* its barriers make the weights there for all */
-    sum_rows<T, VECTOR>(part, weight, task.at(a.kv, task.value_row, (size_t)first, task.kv_stride), task.kv_stride, count, a.head_size, space);
+    sum_rows<T, VECTOR>(part, weight, task.at(a.kv, task.value_row, (size_t)first, task.kv_stride), task.kv_stride, count,
+                        a.head_size, space);
     if (threadIdx.x == 0) {
         part[a.head_size] = largest;
         part[a.head_size + 1] = sum;
@@ -104,7 +116,8 @@ template <typename T, int VECTOR> __global__ void __launch_bounds__(THREADS) att
 }
 
 /* A row of o and its lse, or of dq, from the parts in order. Grid: queries, heads, segments. */
-template <typename T> __global__ void __launch_bounds__(THREADS) attention_few_sum_kernel(const __grid_constant__ attention_arguments a, int reverse)
+template <typename T>
+__global__ void __launch_bounds__(THREADS) attention_few_sum_kernel(const __grid_constant__ attention_arguments a, int reverse)
 {
     attention_task<T> task(a, (int)blockIdx.z, (int)blockIdx.y, 0);
     int blocks = (a.keys + FEW_KEYS - 1) / FEW_KEYS, each = a.head_size + 2;
@@ -129,7 +142,8 @@ template <typename T> __global__ void __launch_bounds__(THREADS) attention_few_s
 }
 
 /* dk and dv of GROUPS keys, and the weights of dq. Grid: key blocks, kv heads, segments. */
-template <typename T, int VECTOR> __global__ void __launch_bounds__(THREADS) attention_few_reverse_kernel(const __grid_constant__ attention_arguments a)
+template <typename T, int VECTOR>
+__global__ void __launch_bounds__(THREADS) attention_few_reverse_kernel(const __grid_constant__ attention_arguments a)
 {
     int kv_head = (int)blockIdx.y, key = (int)blockIdx.x * GROUPS + (int)threadIdx.x / GROUP, there = key < a.keys;
     int first_head = (int)(((long long)kv_head * a.heads + a.kv_heads - 1) / a.kv_heads);
@@ -157,7 +171,8 @@ template <typename T, int VECTOR> __global__ void __launch_bounds__(THREADS) att
                 a.weight[(number * (size_t)a.queries + (size_t)query) * (size_t)a.keys + (size_t)key] = w;
         }
     }
-    T *d_key = (T *)a.dkv + keys.key_row + (size_t)key * keys.kv_stride, *d_value = (T *)a.dkv + keys.value_row + (size_t)key * keys.kv_stride;
+    T *d_key = (T *)a.dkv + keys.key_row + (size_t)key * keys.kv_stride,
+      *d_value = (T *)a.dkv + keys.value_row + (size_t)key * keys.kv_stride;
 #pragma unroll
     for (int i = 0; i < EACH; i += VECTOR) {
         int column = i * GROUP + (int)threadIdx.x % GROUP * VECTOR;
@@ -168,7 +183,8 @@ template <typename T, int VECTOR> __global__ void __launch_bounds__(THREADS) att
     }
 }
 
-template <typename T, int VECTOR> static void sums(const attention_arguments *a, int reverse, cudaStream_t stream)
+template <typename T, int VECTOR>
+static void sums(const attention_arguments *a, int reverse, cudaStream_t stream)
 {
     dim3 blocks((unsigned)(a->keys + FEW_KEYS - 1) / FEW_KEYS, (unsigned)(a->heads * a->queries), (unsigned)a->segments);
     dim3 rows((unsigned)a->queries, (unsigned)a->heads, (unsigned)a->segments);
@@ -176,7 +192,8 @@ template <typename T, int VECTOR> static void sums(const attention_arguments *a,
     LAUNCH(attention_few_sum_kernel<T>, rows, dim3(THREADS), 0, stream, *a, reverse);
 }
 
-template <typename T, int VECTOR> static void reverse(const attention_arguments *a, cudaStream_t stream)
+template <typename T, int VECTOR>
+static void reverse(const attention_arguments *a, cudaStream_t stream)
 {
     dim3 blocks((unsigned)(a->keys + GROUPS - 1) / GROUPS, (unsigned)a->kv_heads, (unsigned)a->segments);
     LAUNCH((attention_few_reverse_kernel<T, VECTOR>), blocks, dim3(THREADS), 0, stream, *a);

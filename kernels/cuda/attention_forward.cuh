@@ -1,13 +1,15 @@
-/* Attention forward on tiles (online softmax: Milakov and Gimelshein 2018; tiles as in Dao 2023, FlashAttention-2): a block of threads has ROWS queries of one
- * head and visits tiles of COLUMNS keys from the nearest to the farthest, while the next tile is being copied. For a row with running maximum m, sum l:
- *     m' = max(m, max x)    p = 2^(x - m')    l' = l 2^(m - m') + sum p    o' = o 2^(m - m') + p v    lse = ln 2 (m + log2 l). */
+/* Attention forward on tiles (online softmax: Milakov and Gimelshein 2018; tiles as in Dao 2023, FlashAttention-2): a block of
+ * threads has ROWS queries of one head and visits tiles of COLUMNS keys from the nearest to the farthest, while the next tile is
+ * being copied. For a row with running maximum m, sum l: m' = max(m, max x)    p = 2^(x - m')    l' = l 2^(m - m') + sum p    o'
+ * = o 2^(m - m') + p v    lse = ln 2 (m + log2 l). */
 #ifndef REACH_KERNELS_CUDA_ATTENTION_FORWARD_CUH
 #define REACH_KERNELS_CUDA_ATTENTION_FORWARD_CUH
 
 #include "kernels/cuda/attention_score.cuh"
 
 /* Where things lie in a block's shared memory; bytes. */
-template <class P, int FEATURE, int STAGES> struct forward_layout {
+template <class P, int FEATURE, int STAGES>
+struct forward_layout {
     static constexpr int QUERY = 0, STAGE = P::ROWS * P::ROW_BYTES, TILE = P::COLUMNS * P::ROW_BYTES, SLICES = 2 * TILE;
     static constexpr int STAGE_BYTES = (SLICES + score_slices<P, FEATURE, P::COLUMNS>::FLOATS * 4 + 127) / 128 * 128;
     static constexpr int STRIPS = STAGE + STAGES * STAGE_BYTES;
@@ -36,10 +38,12 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_forward_kernel(c
         size_t row = (size_t)tile * P::COLUMNS;
         attention_task<T> keys(a, (int)not_before((unsigned)block.segment), head, (int)not_before((unsigned)kv_head));
         int there = a.keys - tile * P::COLUMNS;
-        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, keys.at(a.kv, keys.key_row, row, keys.kv_stride), (int)keys.kv_stride, there, a.head_size, a.aligned);
-        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, keys.at(a.kv, keys.value_row, row, keys.kv_stride), (int)keys.kv_stride, there, a.head_size,
-                                                      a.aligned);
-        scores::slices::load((float *)(to + L::SLICES), a, head, scores::least_distance(first + offset, tile * P::COLUMNS), tile * P::COLUMNS);
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, keys.at(a.kv, keys.key_row, row, keys.kv_stride), (int)keys.kv_stride,
+                                                      there, a.head_size, a.aligned);
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, keys.at(a.kv, keys.value_row, row, keys.kv_stride),
+                                                      (int)keys.kv_stride, there, a.head_size, a.aligned);
+        scores::slices::load((float *)(to + L::SLICES), a, head, scores::least_distance(first + offset, tile * P::COLUMNS),
+                             tile * P::COLUMNS);
     };
     auto next = [&](int tile) {
         tile--;
@@ -48,7 +52,8 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_forward_kernel(c
         return tile;
     };
 
-    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::QUERY, task.at(a.q, task.q_row, (size_t)first, task.q_stride), (int)task.q_stride, block.rows, a.head_size, a.aligned);
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::QUERY, task.at(a.q, task.q_row, (size_t)first, task.q_stride),
+                                               (int)task.q_stride, block.rows, a.head_size, a.aligned);
     if (skip) {
         list_tiles<P>(list, a, block, task.kv_head, begin, end);
         __syncthreads();
@@ -141,12 +146,13 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_forward_kernel(c
             a.lse[((size_t)out.segment * (size_t)a.heads + (size_t)out.head) * (size_t)a.queries + (size_t)row] =
                 sum == 0 ? -INFINITY : 0.6931471805599453f * (m[i] + log2f(sum));
     }
-    store_rows<P>((T *)a.o + out_task.q_row + (size_t)out.first * out_task.q_stride, out_task.q_stride, out.rows, a.head_size, 0, a.aligned, o, factor,
-                  shared + L::QUERY);
+    store_rows<P>((T *)a.o + out_task.q_row + (size_t)out.first * out_task.q_stride, out_task.q_stride, out.rows, a.head_size, 0,
+                  a.aligned, o, factor, shared + L::QUERY);
 }
 
 /* Enqueues the kernel for a whole call. */
-template <class P, int FEATURE, int STAGES, bool HOLD, int BLOCKS> void attention_forward_launch(const attention_arguments *a, cudaStream_t stream)
+template <class P, int FEATURE, int STAGES, bool HOLD, int BLOCKS>
+void attention_forward_launch(const attention_arguments *a, cudaStream_t stream)
 {
     auto kernel = attention_forward_kernel<P, FEATURE, STAGES, HOLD, BLOCKS>;
     int key_tiles = (a->keys + P::COLUMNS - 1) / P::COLUMNS;

@@ -1,10 +1,11 @@
-/* Attention summed by distance. Products again, as attention made them, one pair of query and key at a time: eight lanes read the key together. It is asked for
- * on few segments, forward alone, so that no matrix units are worth their code here. */
+/* Attention summed by distance. Products again, as attention made them, one pair of query and key at a time: eight lanes read the
+ * key together. It is asked for on few segments, forward alone, so that no matrix units are worth their code here. */
 #include "kernels/cuda/attention_score.cuh"
 
 enum { THREADS = 128, GROUP = 8, GROUPS = THREADS / GROUP };
 
-template <typename T> struct operand_as_is {
+template <typename T>
+struct operand_as_is {
     static __device__ inline float get(T x) { return to_float(x); }
 };
 struct operand_tf32 {
@@ -13,16 +14,20 @@ struct operand_tf32 {
 
 /* mass[segments, heads, keys]: a group of lanes has one distance. Grid: ceil(keys / GROUPS), heads, segments. */
 template <typename T, class OPERAND>
-__global__ void __launch_bounds__(THREADS) attention_mass_kernel(const __grid_constant__ attention_arguments a, float *mass, int counted)
+__global__ void __launch_bounds__(THREADS)
+    attention_mass_kernel(const __grid_constant__ attention_arguments a, float *mass, int counted)
 {
-    int head = (int)blockIdx.y, lane = (int)threadIdx.x % GROUP, nearest = (int)blockIdx.x * GROUPS, distance = nearest + (int)threadIdx.x / GROUP;
+    int head = (int)blockIdx.y, lane = (int)threadIdx.x % GROUP, nearest = (int)blockIdx.x * GROUPS,
+        distance = nearest + (int)threadIdx.x / GROUP;
     int offset = a.keys - a.queries;
     attention_task<T> task(a, (int)blockIdx.z, head, kv_head_of(a, head));
     size_t number = (size_t)task.segment * (size_t)a.heads + (size_t)head;
     double sum = 0;
-    for (int query = max(a.queries - counted, nearest - offset); query < a.queries; query++) { /* all lanes take part in the sum over them */
+    for (int query = max(a.queries - counted, nearest - offset); query < a.queries;
+         query++) { /* all lanes take part in the sum over them */
         int key = query + offset - distance;
-        const T *q = task.at(a.q, task.q_row, (size_t)query, task.q_stride), *k = task.at(a.kv, task.key_row, (size_t)max(key, 0), task.kv_stride);
+        const T *q = task.at(a.q, task.q_row, (size_t)query, task.q_stride),
+                *k = task.at(a.kv, task.key_row, (size_t)max(key, 0), task.kv_stride);
         float product = 0, slope, lse = a.lse[number * (size_t)a.queries + (size_t)query];
         for (int c = lane; c < a.head_size; c += GROUP)
             product = fmaf(OPERAND::get(q[c]), OPERAND::get(k[c]), product);

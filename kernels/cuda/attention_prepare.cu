@@ -1,10 +1,13 @@
-/* What the attention kernels need to know of rows beforehand: for reverse log-sum-exp and delta of each query, for skipping the largest norms. */
+/* What the attention kernels need to know of rows beforehand: for reverse log-sum-exp and delta of each query, for skipping the
+ * largest norms. */
 #include "kernels/cuda/attention_score.cuh"
 
 enum { ROW_WARPS = 4 };
 
-/* lse2 and delta of every query, +inf and 0 behind the last: a warp each. Grid: ceil(padded_queries / ROW_WARPS), heads, segments. */
-template <typename T> __global__ void attention_rows_kernel(const __grid_constant__ attention_arguments a)
+/* lse2 and delta of every query, +inf and 0 behind the last: a warp each. Grid: ceil(padded_queries / ROW_WARPS), heads,
+ * segments. */
+template <typename T>
+__global__ void attention_rows_kernel(const __grid_constant__ attention_arguments a)
 {
     int row = (int)blockIdx.x * ROW_WARPS + warp_index(), lane = lane_index(), head = (int)blockIdx.y;
     size_t number = (size_t)blockIdx.z * (size_t)a.heads + (size_t)head;
@@ -13,7 +16,8 @@ template <typename T> __global__ void attention_rows_kernel(const __grid_constan
     float sum = 0, lse = -INFINITY;
     if (row < a.queries) {
         attention_task<T> task(a, (int)blockIdx.z, head, 0);
-        const T *o = task.at(a.o, task.q_row, (size_t)row, task.q_stride), *d_o = task.at(a.d_o, task.q_row, (size_t)row, task.q_stride);
+        const T *o = task.at(a.o, task.q_row, (size_t)row, task.q_stride),
+                *d_o = task.at(a.d_o, task.q_row, (size_t)row, task.q_stride);
         for (int c = lane; c < a.head_size; c += WARP)
             sum = fmaf(to_float(o[c]), to_float(d_o[c]), sum);
         lse = a.lse[number * (size_t)a.queries + (size_t)row];
@@ -34,8 +38,10 @@ void attention_rows(const attention_arguments *a, bool half, cudaStream_t stream
         LAUNCH(attention_rows_kernel<float>, grid, dim3(WARP * ROW_WARPS), 0, stream, *a);
 }
 
-/* The largest length of rows first .. first + NORM_ROWS - 1 of x (below `rows`); NaN if one of them, or of y, is not finite. For a block of ROW_WARPS warps. */
-template <typename T> __device__ inline float largest_norm(const T *x, const T *y, size_t stride, int first, int rows, int size, float *space)
+/* The largest length of rows first .. first + NORM_ROWS - 1 of x (below `rows`); NaN if one of them, or of y, is not finite. For
+ * a block of ROW_WARPS warps. */
+template <typename T>
+__device__ inline float largest_norm(const T *x, const T *y, size_t stride, int first, int rows, int size, float *space)
 {
     float largest = 0;
     for (int row = first + warp_index(); row < min(first + NORM_ROWS, rows); row += ROW_WARPS) {
@@ -56,14 +62,16 @@ template <typename T> __device__ inline float largest_norm(const T *x, const T *
     return sqrtf(largest) * 1.0001f;
 }
 
-/* What the score x of each query of rows first .. first + NORM_ROWS - 1 with its own key reaches, whatever the arithmetic: the smallest of them. For a block
- * of ROW_WARPS warps. */
-template <typename T> __device__ inline float least_own_score(const attention_arguments &a, const attention_task<T> &task, int first, float *space)
+/* What the score x of each query of rows first .. first + NORM_ROWS - 1 with its own key reaches, whatever the arithmetic: the
+ * smallest of them. For a block of ROW_WARPS warps. */
+template <typename T>
+__device__ inline float least_own_score(const attention_arguments &a, const attention_task<T> &task, int first, float *space)
 {
     float least = INFINITY, slope, multiplier = a.multiplier ? a.multiplier[(size_t)task.head * a.stride + TABLE_PAD] : 1;
     for (int row = first + warp_index(); row < min(first + NORM_ROWS, a.queries); row += ROW_WARPS) {
         int own = row + a.keys - a.queries;
-        const T *q = task.at(a.q, task.q_row, (size_t)row, task.q_stride), *k = task.at(a.kv, task.key_row, (size_t)own, task.kv_stride);
+        const T *q = task.at(a.q, task.q_row, (size_t)row, task.q_stride),
+                *k = task.at(a.kv, task.key_row, (size_t)own, task.kv_stride);
         float product = 0, size = 0;
         for (int c = lane_index(); c < a.head_size; c += WARP) {
             product = fmaf(to_float(q[c]), to_float(k[c]), product);
@@ -72,7 +80,8 @@ template <typename T> __device__ inline float least_own_score(const attention_ar
         product = warp_sum(product);
         size = warp_sum(size);
         float x = score_of(&slope, a, task.head, row, own, product);
-        least = smaller(least, x - 0.01f - 0.002f * size * fabsf(multiplier * a.scale2) - 4e-6f * fabsf(x)); /* rounding of tf32, and of sums */
+        least = smaller(least, x - 0.01f - 0.002f * size * fabsf(multiplier * a.scale2) -
+                                   4e-6f * fabsf(x)); /* rounding of tf32, and of sums */
     }
     __syncthreads(); /* space is in use */
     if (lane_index() == 0)
@@ -84,14 +93,17 @@ template <typename T> __device__ inline float least_own_score(const attention_ar
 }
 
 /* query_norm and `least`. Grid: query_norms, heads, segments. */
-template <typename T> __global__ void attention_query_norms_kernel(const __grid_constant__ attention_arguments a, float *norm, float *least, int reverse)
+template <typename T>
+__global__ void attention_query_norms_kernel(const __grid_constant__ attention_arguments a, float *norm, float *least,
+                                             int reverse)
 {
     __shared__ float space[ROW_WARPS];
     attention_task<T> task(a, (int)blockIdx.z, (int)blockIdx.y, kv_head_of(a, (int)blockIdx.y));
     size_t number = (size_t)blockIdx.z * (size_t)a.heads + blockIdx.y;
     int first = (int)blockIdx.x * NORM_ROWS;
     const T *q = (const T *)a.q + task.q_row;
-    float largest = largest_norm(q, reverse ? (const T *)a.d_o + task.q_row : q, task.q_stride, first, a.queries, a.head_size, space);
+    float largest = largest_norm(q, reverse ? (const T *)a.d_o + task.q_row : q, task.q_stride, first, a.queries, a.head_size,
+                                 space);
     float smallest = reverse ? INFINITY : least_own_score(a, task, first, space);
     for (int row = first; reverse && row < min(first + NORM_ROWS, a.queries); row++)
         smallest = smaller(smallest, a.lse2[number * (size_t)a.padded_queries + (size_t)row]);
@@ -102,22 +114,24 @@ template <typename T> __global__ void attention_query_norms_kernel(const __grid_
 }
 
 /* key_norm. Grid: key_norms, kv_heads, segments. */
-template <typename T> __global__ void attention_key_norms_kernel(const __grid_constant__ attention_arguments a, float *norm)
+template <typename T>
+__global__ void attention_key_norms_kernel(const __grid_constant__ attention_arguments a, float *norm)
 {
     __shared__ float space[ROW_WARPS];
     attention_task<T> task(a, (int)blockIdx.z, 0, (int)blockIdx.y);
-    float largest = largest_norm((const T *)a.kv + task.key_row, (const T *)a.kv + task.value_row, task.kv_stride, (int)blockIdx.x * NORM_ROWS, a.keys,
-                                 a.head_size, space);
+    float largest = largest_norm((const T *)a.kv + task.key_row, (const T *)a.kv + task.value_row, task.kv_stride,
+                                 (int)blockIdx.x * NORM_ROWS, a.keys, a.head_size, space);
     if (threadIdx.x == 0)
         norm[((size_t)blockIdx.z * (size_t)a.kv_heads + blockIdx.y) * (size_t)a.key_norms + blockIdx.x] = largest;
 }
 
-template <typename T> static void norms(const attention_arguments *a, bool reverse, cudaStream_t stream)
+template <typename T>
+static void norms(const attention_arguments *a, bool reverse, cudaStream_t stream)
 {
-    LAUNCH(attention_query_norms_kernel<T>, dim3((unsigned)a->query_norms, (unsigned)a->heads, (unsigned)a->segments), dim3(WARP * ROW_WARPS), 0, stream, *a,
-           (float *)a->query_norm, (float *)a->least, (int)reverse);
-    LAUNCH(attention_key_norms_kernel<T>, dim3((unsigned)a->key_norms, (unsigned)a->kv_heads, (unsigned)a->segments), dim3(WARP * ROW_WARPS), 0, stream, *a,
-           (float *)a->key_norm);
+    LAUNCH(attention_query_norms_kernel<T>, dim3((unsigned)a->query_norms, (unsigned)a->heads, (unsigned)a->segments),
+           dim3(WARP * ROW_WARPS), 0, stream, *a, (float *)a->query_norm, (float *)a->least, (int)reverse);
+    LAUNCH(attention_key_norms_kernel<T>, dim3((unsigned)a->key_norms, (unsigned)a->kv_heads, (unsigned)a->segments),
+           dim3(WARP * ROW_WARPS), 0, stream, *a, (float *)a->key_norm);
 }
 
 void attention_norms(const attention_arguments *a, bool half, bool reverse, cudaStream_t stream)

@@ -1,29 +1,34 @@
 /* Attention in reverse on tiles (formulas: kernels/reference/attention.c). With P = 2^(x - lse2), dS = P (dO V^T - delta) dx/ds:
  *     dV = P^T dO    dK = scale dS^T Q    dQ = scale dS K.
  *
- * Two kernels: one goes over the queries for a tile of keys (dK, dV), the other over the keys for a tile of queries (dQ). They make S and dO V^T twice, so 7
- * products of matrices instead of the 5 of one kernel that adds dQ tile by tile in global memory. But each sum then lies in one thread's registers
- * from start to end, in one order, without atomics or a copy of dQ for each split; and as scores are made transposed for dK and dV, P and dS are the next
- * product's left operand where they lie. One kernel would write dS, and reads of it, through shared memory, which at these tile sizes is as busy as the
- * matrix units: (counted in 128-byte reads for a 64 x 128 tile at head size 128) 4900 for its 5 products against 7200 for these 7. */
+ * Two kernels: one goes over the queries for a tile of keys (dK, dV), the other over the keys for a tile of queries (dQ). They
+ * make S and dO V^T twice, so 7 products of matrices instead of the 5 of one kernel that adds dQ tile by tile in global memory.
+ * But each sum then lies in one thread's registers from start to end, in one order, without atomics or a copy of dQ for each
+ * split; and as scores are made transposed for dK and dV, P and dS are the next product's left operand where they lie. One kernel
+ * would write dS, and reads of it, through shared memory, which at these tile sizes is as busy as the matrix units: (counted in
+ * 128-byte reads for a 64 x 128 tile at head size 128) 4900 for its 5 products against 7200 for these 7. */
 #ifndef REACH_KERNELS_CUDA_ATTENTION_REVERSE_CUH
 #define REACH_KERNELS_CUDA_ATTENTION_REVERSE_CUH
 
 #include "kernels/cuda/attention_score.cuh"
 
-/* Where things lie in a block's shared memory, of either kernel: two tiles of rows; stages of two tiles of columns with what belongs to them; bytes. */
-template <class P, int FEATURE, int STAGES, bool KEY_ROWS> struct reverse_layout {
+/* Where things lie in a block's shared memory, of either kernel: two tiles of rows; stages of two tiles of columns with what
+ * belongs to them; bytes. */
+template <class P, int FEATURE, int STAGES, bool KEY_ROWS>
+struct reverse_layout {
     typedef tile_scores<P, FEATURE, KEY_ROWS> scores;
     static constexpr int FIRST = 0, SECOND = P::ROWS * P::ROW_BYTES, STAGE = 2 * SECOND;
     static constexpr int TILE = P::COLUMNS * P::ROW_BYTES, LSE = 2 * TILE, DELTA = LSE + (KEY_ROWS ? P::COLUMNS * 4 : 0);
-    static constexpr int SLICES = DELTA + (KEY_ROWS ? P::COLUMNS * 4 : 0), STAGE_BYTES = (SLICES + scores::slices::FLOATS * 4 + 127) / 128 * 128;
+    static constexpr int SLICES = DELTA + (KEY_ROWS ? P::COLUMNS * 4 : 0),
+                         STAGE_BYTES = (SLICES + scores::slices::FLOATS * 4 + 127) / 128 * 128;
     static constexpr int ROW_LSE = STAGE + STAGES * STAGE_BYTES, ROW_DELTA = ROW_LSE + (KEY_ROWS ? 0 : P::ROWS * 4);
     static constexpr int STRIPS = ROW_DELTA + (KEY_ROWS ? 0 : P::ROWS * 4);
     static constexpr int LIST = STRIPS + P::WARPS * P::STRIP_BYTES; /* a byte for each step: 1 if it is to be made */
 };
 
 /* Numbers of a row in shared memory for the thread's column j and, where two lie side by side, j + 1. */
-template <class P> struct column_numbers {
+template <class P>
+struct column_numbers {
     static constexpr int EACH = P::column_offset(1) == 1 ? 2 : 1;
     float value[EACH];
 
@@ -33,8 +38,10 @@ template <class P> struct column_numbers {
     }
 };
 
-/* The rows of keys that a block of threads has: `first` .. + `rows` of one kv head; and its part of their columns. The first keys have the most queries. */
-template <class P> struct key_block {
+/* The rows of keys that a block of threads has: `first` .. + `rows` of one kv head; and its part of their columns. The first keys
+ * have the most queries. */
+template <class P>
+struct key_block {
     static constexpr int PARTS = P::SIZE / P::OUT;
     int segment, kv_head, first, rows, part;
 
@@ -53,7 +60,8 @@ template <class P> struct key_block {
     }
 };
 
-/* dK and dV of ROWS keys of one kv head, columns part * OUT on: sums over the query heads that read it, in order, and their tiles of COLUMNS queries. */
+/* dK and dV of ROWS keys of one kv head, columns part * OUT on: sums over the query heads that read it, in order, and their tiles
+ * of COLUMNS queries. */
 template <class P, int FEATURE, int STAGES, int BLOCKS>
 __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_kernel(const __grid_constant__ attention_arguments a)
 {
@@ -83,10 +91,10 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
         int head = head_of(step), query = query_of(step), at = (int)not_before((unsigned)segment);
         attention_task<T> task(a, at, head, kv_head);
         size_t row = ((size_t)at * (size_t)a.heads + (size_t)head) * (size_t)a.padded_queries + (size_t)query;
-        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, task.at(a.q, task.q_row, (size_t)query, task.q_stride), (int)task.q_stride, a.queries - query,
-                                                      a.head_size, a.aligned);
-        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, task.at(a.d_o, task.q_row, (size_t)query, task.q_stride), (int)task.q_stride,
-                                                      a.queries - query, a.head_size, a.aligned);
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, task.at(a.q, task.q_row, (size_t)query, task.q_stride),
+                                                      (int)task.q_stride, a.queries - query, a.head_size, a.aligned);
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, task.at(a.d_o, task.q_row, (size_t)query, task.q_stride),
+                                                      (int)task.q_stride, a.queries - query, a.head_size, a.aligned);
         if (threadIdx.x < P::COLUMNS / 4) {
             cp_async_16(to + L::LSE + 16 * threadIdx.x, a.lse2 + row + 4 * threadIdx.x, 1);
             cp_async_16(to + L::DELTA + 16 * threadIdx.x, a.delta + row + 4 * threadIdx.x, 1);
@@ -100,15 +108,16 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
         return step;
     };
 
-    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::FIRST, keys.at(a.kv, keys.key_row, (size_t)first, keys.kv_stride), (int)keys.kv_stride, rows, a.head_size,
-                                               a.aligned);
-    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::SECOND, keys.at(a.kv, keys.value_row, (size_t)first, keys.kv_stride), (int)keys.kv_stride, rows, a.head_size,
-                                               a.aligned);
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::FIRST, keys.at(a.kv, keys.key_row, (size_t)first, keys.kv_stride),
+                                               (int)keys.kv_stride, rows, a.head_size, a.aligned);
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::SECOND, keys.at(a.kv, keys.value_row, (size_t)first, keys.kv_stride),
+                                               (int)keys.kv_stride, rows, a.head_size, a.aligned);
     if (skip) {
         for (int step = (int)threadIdx.x; step < steps; step += P::THREADS) {
             int head = head_of(step), query = query_of(step), last = min(query + P::COLUMNS, a.queries) - 1;
             const float *least = a.least + ((size_t)segment * (size_t)a.heads + (size_t)head) * (size_t)a.query_norms;
-            list[step] = !all_zero(scores_below(a, segment, head, kv_head, query, last, first, first + rows - 1), least_over(least, query, last));
+            list[step] = !all_zero(scores_below(a, segment, head, kv_head, query, last, first, first + rows - 1),
+                                   least_over(least, query, last));
         }
         __syncthreads();
     }
@@ -149,7 +158,8 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
         score.mask(s);
 #pragma unroll
         for (int first_column = 0; first_column < P::C; first_column += columns::EACH) {
-            columns lse((const float *)(shared + query + L::LSE), first_column), delta((const float *)(shared + query + L::DELTA), first_column);
+            columns lse((const float *)(shared + query + L::LSE), first_column),
+                delta((const float *)(shared + query + L::DELTA), first_column);
 #pragma unroll
             for (int i = 0; i < P::R; i++)
 #pragma unroll
@@ -178,13 +188,16 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
     key_block<P> out(a, not_before(blockIdx.x));
     attention_task<T> out_task(a, out.segment, 0, out.kv_head);
     T *to = (T *)a.dkv + (size_t)out.first * out_task.kv_stride;
-    store_rows<P>(to + out_task.key_row, out_task.kv_stride, out.rows, a.head_size, out.part * P::OUT, a.aligned, dk, scale, shared + L::FIRST);
-    store_rows<P>(to + out_task.value_row, out_task.kv_stride, out.rows, a.head_size, out.part * P::OUT, a.aligned, dv, one, shared + L::SECOND);
+    store_rows<P>(to + out_task.key_row, out_task.kv_stride, out.rows, a.head_size, out.part * P::OUT, a.aligned, dk, scale,
+                  shared + L::FIRST);
+    store_rows<P>(to + out_task.value_row, out_task.kv_stride, out.rows, a.head_size, out.part * P::OUT, a.aligned, dv, one,
+                  shared + L::SECOND);
 }
 
 /* dQ of ROWS queries of one head: a sum over tiles of COLUMNS keys, from the nearest to the farthest. */
 template <class P, int FEATURE, int STAGES, bool HOLD, int BLOCKS>
-__global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_kernel(const __grid_constant__ attention_arguments a)
+__global__ void __launch_bounds__(P::THREADS, BLOCKS)
+    attention_reverse_queries_kernel(const __grid_constant__ attention_arguments a)
 {
     typedef typename P::element T;
     typedef reverse_layout<P, FEATURE, STAGES, false> L;
@@ -206,10 +219,12 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_
         size_t row = (size_t)tile * P::COLUMNS;
         attention_task<T> keys(a, (int)not_before((unsigned)block.segment), head, (int)not_before((unsigned)kv_head));
         int there = a.keys - tile * P::COLUMNS;
-        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, keys.at(a.kv, keys.key_row, row, keys.kv_stride), (int)keys.kv_stride, there, a.head_size, a.aligned);
-        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, keys.at(a.kv, keys.value_row, row, keys.kv_stride), (int)keys.kv_stride, there, a.head_size,
-                                                      a.aligned);
-        scores::slices::load((float *)(to + L::SLICES), a, head, scores::least_distance(first + offset, tile * P::COLUMNS), tile * P::COLUMNS);
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to, keys.at(a.kv, keys.key_row, row, keys.kv_stride), (int)keys.kv_stride,
+                                                      there, a.head_size, a.aligned);
+        tile_load<T, P::COLUMNS, P::SIZE, P::THREADS>(to + L::TILE, keys.at(a.kv, keys.value_row, row, keys.kv_stride),
+                                                      (int)keys.kv_stride, there, a.head_size, a.aligned);
+        scores::slices::load((float *)(to + L::SLICES), a, head, scores::least_distance(first + offset, tile * P::COLUMNS),
+                             tile * P::COLUMNS);
     };
     auto next = [&](int tile) {
         tile--;
@@ -218,8 +233,10 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_
         return tile;
     };
 
-    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::FIRST, task.at(a.q, task.q_row, (size_t)first, task.q_stride), (int)task.q_stride, rows, a.head_size, a.aligned);
-    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::SECOND, task.at(a.d_o, task.q_row, (size_t)first, task.q_stride), (int)task.q_stride, rows, a.head_size, a.aligned);
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::FIRST, task.at(a.q, task.q_row, (size_t)first, task.q_stride),
+                                               (int)task.q_stride, rows, a.head_size, a.aligned);
+    tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::SECOND, task.at(a.d_o, task.q_row, (size_t)first, task.q_stride),
+                                               (int)task.q_stride, rows, a.head_size, a.aligned);
     if (threadIdx.x < P::ROWS / 4) {
         size_t row = number * (size_t)a.padded_queries + (size_t)first + 4 * threadIdx.x;
         cp_async_16(shared + L::ROW_LSE + 16 * threadIdx.x, a.lse2 + row, 1);
@@ -289,11 +306,13 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_queries_
         scale[i] = a.scale;
     query_block<P> out(a, not_before(blockIdx.x));
     attention_task<T> out_task(a, out.segment, out.head, 0);
-    store_rows<P>((T *)a.dq + out_task.q_row + (size_t)out.first * out_task.q_stride, out_task.q_stride, out.rows, a.head_size, 0, a.aligned, dq, scale, shared + L::FIRST);
+    store_rows<P>((T *)a.dq + out_task.q_row + (size_t)out.first * out_task.q_stride, out_task.q_stride, out.rows, a.head_size, 0,
+                  a.aligned, dq, scale, shared + L::FIRST);
 }
 
 /* Each enqueues its kernel for a whole call. */
-template <class P, int FEATURE, int STAGES, int BLOCKS> void attention_reverse_keys_launch(const attention_arguments *a, cudaStream_t stream)
+template <class P, int FEATURE, int STAGES, int BLOCKS>
+void attention_reverse_keys_launch(const attention_arguments *a, cudaStream_t stream)
 {
     auto kernel = attention_reverse_keys_kernel<P, FEATURE, STAGES, BLOCKS>;
     int group = (a->heads + a->kv_heads - 1) / a->kv_heads;
@@ -305,7 +324,8 @@ template <class P, int FEATURE, int STAGES, int BLOCKS> void attention_reverse_k
     LAUNCH(kernel, dim3(key_block<P>::count(a)), dim3(P::THREADS), (size_t)bytes, stream, arguments);
 }
 
-template <class P, int FEATURE, int STAGES, bool HOLD, int BLOCKS> void attention_reverse_queries_launch(const attention_arguments *a, cudaStream_t stream)
+template <class P, int FEATURE, int STAGES, bool HOLD, int BLOCKS>
+void attention_reverse_queries_launch(const attention_arguments *a, cudaStream_t stream)
 {
     auto kernel = attention_reverse_queries_kernel<P, FEATURE, STAGES, HOLD, BLOCKS>;
     int steps = (a->keys + P::COLUMNS - 1) / P::COLUMNS;

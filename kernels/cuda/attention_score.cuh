@@ -8,9 +8,10 @@
 #include <limits.h>
 
 /* One head of one segment, and where its rows lie. */
-template <typename T> struct attention_task {
+template <typename T>
+struct attention_task {
     int segment, head, kv_head;
-    size_t q_row, q_stride;   /* element where the head's row 0 of q, o, do, dq begins; from row to row */
+    size_t q_row, q_stride; /* element where the head's row 0 of q, o, do, dq begins; from row to row */
     size_t key_row, kv_stride; /* the same of keys in kv and dkv */
     size_t value_row;
 
@@ -35,8 +36,10 @@ __device__ inline int kv_head_of(const attention_arguments &a, int head)
     return (int)((long long)head * a.kv_heads / a.heads);
 }
 
-/* The rows of queries that a block of threads has: `first` .. + `rows` of one head. The longest rows come first, so that the last blocks to run are short. */
-template <class P> struct query_block {
+/* The rows of queries that a block of threads has: `first` .. + `rows` of one head. The longest rows come first, so that the last
+ * blocks to run are short. */
+template <class P>
+struct query_block {
     int segment, head, first, rows;
 
     __device__ inline query_block(const attention_arguments &a, unsigned block)
@@ -53,13 +56,15 @@ template <class P> struct query_block {
     }
 };
 
-/* The slices of the tables that a tile of scores reads, in shared memory: distances from the tile's smallest on, and biases of its KEYS keys. They are copied
- * in chunks of 16 bytes from the chunk on that holds the first entry. */
-template <class P, int FEATURE, int KEYS> struct score_slices {
+/* The slices of the tables that a tile of scores reads, in shared memory: distances from the tile's smallest on, and biases of
+ * its KEYS keys. They are copied in chunks of 16 bytes from the chunk on that holds the first entry. */
+template <class P, int FEATURE, int KEYS>
+struct score_slices {
     static constexpr int DISTANCES = P::ROWS + P::COLUMNS + 4;
     static constexpr int FLOATS = FEATURE == FEATURE_PLAIN ? 0 : FEATURE == FEATURE_BIAS ? DISTANCES : 2 * DISTANCES + KEYS + 4;
 
-    template <int COUNT> static __device__ inline void copy(float *to, const float *row, int first)
+    template <int COUNT>
+    static __device__ inline void copy(float *to, const float *row, int first)
     {
         static_assert(COUNT % 4 == 0 && COUNT / 4 <= P::THREADS, "at most a chunk for each thread");
         if (threadIdx.x < COUNT / 4)
@@ -74,7 +79,8 @@ template <class P, int FEATURE, int KEYS> struct score_slices {
             if (a.multiplier)
                 copy<DISTANCES>(to + DISTANCES, a.multiplier + (size_t)head * a.stride, TABLE_PAD + first_distance);
             if (a.key_bias)
-                copy<KEYS + 4>(to + 2 * DISTANCES, a.key_bias + (size_t)head * a.stride, TABLE_PAD + a.positions - a.keys + first_key);
+                copy<KEYS + 4>(to + 2 * DISTANCES, a.key_bias + (size_t)head * a.stride,
+                               TABLE_PAD + a.positions - a.keys + first_key);
         }
     }
 };
@@ -85,15 +91,16 @@ __device__ inline float tanh_of(float x, bool precise)
 }
 
 /* The scores of a tile, of which a thread has R x C. Rows are queries and columns keys, or the other way round (KEY_ROWS). */
-template <class P, int FEATURE, bool KEY_ROWS> struct tile_scores {
+template <class P, int FEATURE, bool KEY_ROWS>
+struct tile_scores {
     static constexpr int KEYS = KEY_ROWS ? P::ROWS : P::COLUMNS, SIGN = KEY_ROWS ? -1 : 1;
     typedef score_slices<P, FEATURE, KEYS> slices;
 
     const float *bias, *multiplier, *key_bias; /* of the thread's first row and column */
     float scale2, soft_cap2, cap_scale;
     unsigned limit; /* distances from here on are masked, and as unsigned the negative ones */
-    int distance;   /* of the thread's first row and column */
-    bool masked;    /* some entry of the tile is */
+    int distance; /* of the thread's first row and column */
+    bool masked; /* some entry of the tile is */
 
     __device__ inline explicit tile_scores(const attention_arguments &a)
         : bias(nullptr), multiplier(nullptr), key_bias(nullptr), scale2(a.scale2), soft_cap2(a.soft_cap2), cap_scale(a.cap_scale),
@@ -101,10 +108,7 @@ template <class P, int FEATURE, bool KEY_ROWS> struct tile_scores {
     {
     }
     /* The smallest distance of the tile that begins with `query` (as a key's row) and `key`; queries are QUERIES. */
-    static __device__ inline int least_distance(int query, int key)
-    {
-        return query - key - (KEYS - 1);
-    }
+    static __device__ inline int least_distance(int query, int key) { return query - key - (KEYS - 1); }
     /* Turns to that tile. */
     __device__ inline void begin(const attention_arguments &a, const float *slice, int query, int key)
     {
@@ -116,7 +120,8 @@ template <class P, int FEATURE, bool KEY_ROWS> struct tile_scores {
             bias = slice + ((TABLE_PAD + least) & 3) + distance - least;
             if constexpr (FEATURE == FEATURE_GENERAL) {
                 multiplier = a.multiplier ? bias + slices::DISTANCES : nullptr;
-                key_bias = a.key_bias ? slice + 2 * slices::DISTANCES + ((TABLE_PAD + a.positions - a.keys + key) & 3) + (KEY_ROWS ? P::row() : P::column())
+                key_bias = a.key_bias ? slice + 2 * slices::DISTANCES + ((TABLE_PAD + a.positions - a.keys + key) & 3) +
+                                            (KEY_ROWS ? P::row() : P::column())
                                       : nullptr;
             }
         }
@@ -185,10 +190,11 @@ __device__ inline float score_of(float *slope, const attention_arguments &a, int
 
 /* -- tiles that are proved to be zero --
  *
- * exp2_fast is 0 below EXP2_ZERO. By Cauchy and Schwarz |q.k| <= |q| |k|, so all scores of a tile lie below a bound. `least` knows a number that the largest score of
- * every row reaches: in forward the score of the query's own key (which lies in a nearer tile, and that tile's bound is no smaller, so it has been visited),
- * in reverse lse2. When the bound is below it by more than that, every p of the tile is 0, no maximum moves, and leaving the tile out changes no bit. Norms
- * and `least` are NaN where an input is not finite, and then nothing is left out. */
+ * exp2_fast is 0 below EXP2_ZERO. By Cauchy and Schwarz |q.k| <= |q| |k|, so all scores of a tile lie below a bound. `least`
+ * knows a number that the largest score of every row reaches: in forward the score of the query's own key (which lies in a nearer
+ * tile, and that tile's bound is no smaller, so it has been visited), in reverse lse2. When the bound is below it by more than
+ * that, every p of the tile is 0, no maximum moves, and leaving the tile out changes no bit. Norms and `least` are NaN where an
+ * input is not finite, and then nothing is left out. */
 #define EXP2_ZERO (-151.0f)
 
 /* The larger; NaN if either is. */
@@ -203,7 +209,8 @@ __device__ inline float smaller(float a, float b)
     return a <= b ? a : b < a ? b : NAN;
 }
 
-/* The largest of entries first .. last (both included, within 0 .. count - 1) of a table, of which `most` has the largest of every NORM_ROWS. */
+/* The largest of entries first .. last (both included, within 0 .. count - 1) of a table, of which `most` has the largest of
+ * every NORM_ROWS. */
 __device__ inline float most_over(const float *most, int first, int last)
 {
     float largest = -INFINITY;
@@ -221,15 +228,17 @@ __device__ inline float least_over(const float *least, int first, int last)
     return smallest;
 }
 
-/* All scores x of queries first_query .. last_query with keys first_key .. last_key of the task lie below this; -inf when all are masked, NaN when nothing is
- * known. */
-__device__ inline float scores_below(const attention_arguments &a, int segment, int head, int kv_head, int first_query, int last_query, int first_key,
-                                     int last_key)
+/* All scores x of queries first_query .. last_query with keys first_key .. last_key of the task lie below this; -inf when all are
+ * masked, NaN when nothing is known. */
+__device__ inline float scores_below(const attention_arguments &a, int segment, int head, int kv_head, int first_query,
+                                     int last_query, int first_key, int last_key)
 {
-    int offset = a.keys - a.queries, nearest = max(first_query + offset - last_key, 0), farthest = last_query + offset - first_key;
+    int offset = a.keys - a.queries, nearest = max(first_query + offset - last_key, 0),
+        farthest = last_query + offset - first_key;
     const float *query_norm = a.query_norm + ((size_t)segment * (size_t)a.heads + (size_t)head) * (size_t)a.query_norms;
     const float *key_norm = a.key_norm + ((size_t)segment * (size_t)a.kv_heads + (size_t)kv_head) * (size_t)a.key_norms;
-    float bound = most_over(query_norm, first_query, last_query) * most_over(key_norm, first_key, last_key) * fabsf(a.scale2) * 1.002f; /* tf32's rounding */
+    float bound = most_over(query_norm, first_query, last_query) * most_over(key_norm, first_key, last_key) * fabsf(a.scale2) *
+                  1.002f; /* tf32's rounding */
     float bias = most_over(a.bias_most + (size_t)head * (size_t)a.bias_most_stride, nearest, farthest), key_bias = 0;
     size_t most_row = (size_t)head * (size_t)a.most_stride;
     if (a.soft_cap2 > 0 && bound > a.soft_cap2)
@@ -251,13 +260,16 @@ __device__ inline bool all_zero(float top, float smallest)
 
 /* For a block of queries: list[tile - begin] = 0 where its scores with a tile of COLUMNS keys are all zero, else 1. */
 template <class P>
-__device__ inline void list_tiles(unsigned char *list, const attention_arguments &a, const query_block<P> &block, int kv_head, int begin, int end)
+__device__ inline void list_tiles(unsigned char *list, const attention_arguments &a, const query_block<P> &block, int kv_head,
+                                  int begin, int end)
 {
     int last = block.first + block.rows - 1;
-    float least = least_over(a.least + ((size_t)block.segment * (size_t)a.heads + (size_t)block.head) * (size_t)a.query_norms, block.first, last);
+    float least = least_over(a.least + ((size_t)block.segment * (size_t)a.heads + (size_t)block.head) * (size_t)a.query_norms,
+                             block.first, last);
     for (int tile = begin + (int)threadIdx.x; tile < end; tile += P::THREADS)
         list[tile - begin] = !all_zero(scores_below(a, block.segment, block.head, kv_head, block.first, last, tile * P::COLUMNS,
-                                                    min((tile + 1) * P::COLUMNS, a.keys) - 1), least);
+                                                    min((tile + 1) * P::COLUMNS, a.keys) - 1),
+                                       least);
 }
 
 #endif

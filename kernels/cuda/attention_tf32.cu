@@ -1,11 +1,13 @@
-/* Attention on tiles in tf32: operands of all products are rounded to 10 bits of mantissa, ties away from 0; sums and softmax in float. Tiles are twice as large in
- * bytes as those of bf16, hence the smaller ones. */
+/* Attention on tiles in tf32: operands of all products are rounded to 10 bits of mantissa, ties away from 0; sums and softmax in
+ * float. Tiles are twice as large in bytes as those of bf16, hence the smaller ones. */
 #include "kernels/cuda/attention_forward.cuh"
 #include "kernels/cuda/attention_reverse.cuh"
 
-template <int SIZE, int OUT, int GROUPS, int COLUMNS, int WARPS = 4> using products = matrix_products<type_tf32, SIZE, OUT, GROUPS, COLUMNS, WARPS>;
+template <int SIZE, int OUT, int GROUPS, int COLUMNS, int WARPS = 4>
+using products = matrix_products<type_tf32, SIZE, OUT, GROUPS, COLUMNS, WARPS>;
 
-template <int FEATURE> static void forward(const attention_arguments *a, cudaStream_t stream)
+template <int FEATURE>
+static void forward(const attention_arguments *a, cudaStream_t stream)
 {
     if (a->head_size <= 64)
         attention_forward_launch<products<64, 64, 2, 64>, FEATURE, 2, false, 2>(a, stream);
@@ -13,10 +15,12 @@ template <int FEATURE> static void forward(const attention_arguments *a, cudaStr
         attention_forward_launch<products<128, 128, 1, 32>, FEATURE, 2, false, 2>(a, stream);
 }
 
-template <int FEATURE> static void reverse(const attention_arguments *a, cudaStream_t stream)
+template <int FEATURE>
+static void reverse(const attention_arguments *a, cudaStream_t stream)
 {
     if (a->head_size <= 64) {
-        attention_reverse_keys_launch<products<64, 64, FEATURE == FEATURE_GENERAL ? 1 : 2, FEATURE == FEATURE_GENERAL ? 64 : 32>, FEATURE, 2, 2>(a, stream);
+        attention_reverse_keys_launch<products<64, 64, FEATURE == FEATURE_GENERAL ? 1 : 2, FEATURE == FEATURE_GENERAL ? 64 : 32>,
+                                      FEATURE, 2, 2>(a, stream);
         attention_reverse_queries_launch<products<64, 64, 2, 32>, FEATURE, 2, false, 2>(a, stream);
     } else {
         attention_reverse_keys_launch<products<128, 128, 1, 32>, FEATURE, 1, 2>(a, stream);

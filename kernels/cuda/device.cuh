@@ -1,8 +1,9 @@
-/* What the kernels of the cuda set are written in: one launch macro, bf16, and the instructions that CUDA C++ has no plain name for (PTX ISA 9.0: mma,
- * ldmatrix, cp.async, cvt), each in a small function.
+/* What the kernels of the cuda set are written in: one launch macro, bf16, and the instructions that CUDA C++ has no plain name
+ * for (PTX ISA 9.0: mma, ldmatrix, cp.async, cvt), each in a small function.
  *
- * The same sources compile for the host against tests/cuda_host, whose <cuda_runtime.h> runs the threads of a block as fibers; there the functions below
- * call host_* with the fragment layouts that PTX documents. So: no <<<>>>, no asm and no `extern __shared__` outside this file. */
+ * The same sources compile for the host against tests/cuda_host, whose <cuda_runtime.h> runs the threads of a block as fibers;
+ * there the functions below call host_* with the fragment layouts that PTX documents. So: no <<<>>>, no asm and no `extern
+ * __shared__` outside this file. */
 #ifndef REACH_KERNELS_CUDA_DEVICE_CUH
 #define REACH_KERNELS_CUDA_DEVICE_CUH
 
@@ -13,13 +14,15 @@
 enum { WARP = 32 };
 #define FULL_WARP 0xffffffffu
 
-/* LAUNCH(kernel, grid, block, dynamic shared bytes, stream, arguments...); a template's name goes in parentheses: LAUNCH((f<float, 4>), ...). More than
- * 48 KB of dynamic shared memory need cudaFuncSetAttribute once, as ever. SHARED_MEMORY(name): the dynamic shared memory as `unsigned char *name`. */
+/* LAUNCH(kernel, grid, block, dynamic shared bytes, stream, arguments...); a template's name goes in parentheses:
+ * LAUNCH((f<float, 4>), ...). More than 48 KB of dynamic shared memory need cudaFuncSetAttribute once, as ever.
+ * SHARED_MEMORY(name): the dynamic shared memory as `unsigned char *name`. */
 #ifdef __CUDACC__
 #define LAUNCH(kernel, grid, block, shared_bytes, stream, ...) kernel<<<(grid), (block), (shared_bytes), (stream)>>>(__VA_ARGS__)
 #define SHARED_MEMORY(name) extern __shared__ __align__(1024) unsigned char name[]
 #else
-#define LAUNCH(kernel, grid, block, shared_bytes, stream, ...) host_launch((kernel), (grid), (block), (shared_bytes), (stream), __VA_ARGS__)
+#define LAUNCH(kernel, grid, block, shared_bytes, stream, ...) \
+    host_launch((kernel), (grid), (block), (shared_bytes), (stream), __VA_ARGS__)
 #define SHARED_MEMORY(name) unsigned char *name = host_shared_memory()
 #endif
 
@@ -52,12 +55,15 @@ __device__ static inline uint32_t pack_bf16(float low, float high)
 }
 
 /* from_float<T>: to float itself, or rounded to bf16. */
-template <class T> __device__ inline T from_float(float x);
-template <> __device__ inline float from_float<float>(float x)
+template <class T>
+__device__ inline T from_float(float x);
+template <>
+__device__ inline float from_float<float>(float x)
 {
     return x;
 }
-template <> __device__ inline bf16 from_float<bf16>(float x)
+template <>
+__device__ inline bf16 from_float<bf16>(float x)
 {
     return bf16{(uint16_t)pack_bf16(x, 0.0f)};
 }
@@ -69,7 +75,8 @@ __device__ static inline float2 unpack_bf16(uint32_t pair)
 }
 
 /* N consecutive elements as floats, and back; N = 1, 2, 4 (bf16 also 8), aligned to their size together. */
-template <int N> __device__ static inline void load_floats(float out[N], const float *from)
+template <int N>
+__device__ static inline void load_floats(float out[N], const float *from)
 {
     static_assert(N == 1 || N == 2 || N == 4, "1, 2 or 4 floats at once");
     if (N == 4) {
@@ -82,7 +89,8 @@ template <int N> __device__ static inline void load_floats(float out[N], const f
         out[0] = *from;
 }
 
-template <int N> __device__ static inline void store_floats(float *to, const float in[N])
+template <int N>
+__device__ static inline void store_floats(float *to, const float in[N])
 {
     static_assert(N == 1 || N == 2 || N == 4, "1, 2 or 4 floats at once");
     if (N == 4)
@@ -93,7 +101,8 @@ template <int N> __device__ static inline void store_floats(float *to, const flo
         *to = in[0];
 }
 
-template <int N> __device__ static inline void load_floats(float out[N], const bf16 *from)
+template <int N>
+__device__ static inline void load_floats(float out[N], const bf16 *from)
 {
     static_assert(N == 1 || N == 2 || N == 4 || N == 8, "1, 2, 4 or 8 bf16 at once");
     uint32_t pair[4] = {0, 0, 0, 0};
@@ -115,7 +124,8 @@ template <int N> __device__ static inline void load_floats(float out[N], const b
     }
 }
 
-template <int N> __device__ static inline void store_floats(bf16 *to, const float in[N])
+template <int N>
+__device__ static inline void store_floats(bf16 *to, const float in[N])
 {
     static_assert(N == 1 || N == 2 || N == 4 || N == 8, "1, 2, 4 or 8 bf16 at once");
     if (N == 1)
@@ -131,7 +141,8 @@ template <int N> __device__ static inline void store_floats(bf16 *to, const floa
 
 /* -- warps: every lane calls, every lane gets the result, in one fixed order of additions -- */
 
-template <class T> __device__ static inline T warp_sum(T x)
+template <class T>
+__device__ static inline T warp_sum(T x)
 {
     for (int step = WARP / 2; step; step /= 2)
         x += __shfl_xor_sync(FULL_WARP, x, step);
@@ -146,9 +157,10 @@ __device__ static inline float warp_max(float x)
     return x;
 }
 
-/* The sum over a block of a multiple of 32 threads, at most 1024; every thread calls and gets it. `space` is shared memory for 32 values that no one else
- * uses until the next barrier. */
-template <class T> __device__ static inline T block_sum(T x, T *space)
+/* The sum over a block of a multiple of 32 threads, at most 1024; every thread calls and gets it. `space` is shared memory for 32
+ * values that no one else uses until the next barrier. */
+template <class T>
+__device__ static inline T block_sum(T x, T *space)
 {
     int warps = (int)blockDim.x / WARP, lane = (int)threadIdx.x % WARP;
     x = warp_sum(x);
@@ -170,18 +182,18 @@ __device__ static inline float block_max(float x, float *space)
     return warp_max(lane < warps ? space[lane] : -INFINITY);
 }
 
-/* -- tensor cores: d += a b, all lanes of a warp. Fragments as PTX ISA "Matrix Fragments for mma.m16n8k16" and "mma.m16n8k8" have them; with g = lane / 4 and
- * t = lane % 4:
- *   d[0..1] = D[g][2t..2t+1], d[2..3] = D[g+8][2t..2t+1]
- *   bf16: a[0] = A[g][2t..2t+1], a[1] = A[g+8][..], a[2] = A[g][2t+8..], a[3] = A[g+8][2t+8..]; b[0] = B[2t..2t+1][g], b[1] = B[2t+8..2t+9][g]
- *   tf32: a[0] = A[g][t], a[1] = A[g+8][t], a[2] = A[g][t+4], a[3] = A[g+8][t+4]; b[0] = B[t][g], b[1] = B[t+4][g] -- */
+/* -- tensor cores: d += a b, all lanes of a warp. Fragments as PTX ISA "Matrix Fragments for mma.m16n8k16" and "mma.m16n8k8" have
+ * them; with g = lane / 4 and t = lane % 4: d[0..1] = D[g][2t..2t+1], d[2..3] = D[g+8][2t..2t+1] bf16: a[0] = A[g][2t..2t+1],
+ * a[1] = A[g+8][..], a[2] = A[g][2t+8..], a[3] = A[g+8][2t+8..]; b[0] = B[2t..2t+1][g], b[1] = B[2t+8..2t+9][g] tf32: a[0] =
+ * A[g][t], a[1] = A[g+8][t], a[2] = A[g][t+4], a[3] = A[g+8][t+4]; b[0] = B[t][g], b[1] = B[t+4][g] -- */
 
 __device__ static inline void mma_bf16(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
 #ifdef __CUDACC__
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #else
     host_mma_bf16(d, a, b);
 #endif
@@ -191,9 +203,10 @@ __device__ static inline void mma_bf16(float d[4], const uint32_t a[4], const ui
 __device__ static inline void mma_tf32(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
 #ifdef __CUDACC__
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 #else
     host_mma_tf32(d, a, b);
 #endif
@@ -211,8 +224,8 @@ __device__ static inline uint32_t to_tf32(float x)
 #endif
 }
 
-/* 8x8 matrices of 16-bit elements from shared memory. Lane 8i + j (x2: of the first 16 lanes) gives the address of row j of matrix i, 16-byte aligned; r[i] gets
- * M_i[lane / 4][2 (lane % 4) ..+1]; _trans: the transpose's. */
+/* 8x8 matrices of 16-bit elements from shared memory. Lane 8i + j (x2: of the first 16 lanes) gives the address of row j of
+ * matrix i, 16-byte aligned; r[i] gets M_i[lane / 4][2 (lane % 4) ..+1]; _trans: the transpose's. */
 __device__ static inline void ldmatrix_x4(uint32_t r[4], const void *row)
 {
 #ifdef __CUDACC__
@@ -238,7 +251,9 @@ __device__ static inline void ldmatrix_x4_trans(uint32_t r[4], const void *row)
 __device__ static inline void ldmatrix_x2(uint32_t r[2], const void *row)
 {
 #ifdef __CUDACC__
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"((uint32_t)__cvta_generic_to_shared(row)));
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(r[0]), "=r"(r[1])
+                 : "r"((uint32_t)__cvta_generic_to_shared(row)));
 #else
     host_ldmatrix(r, row, 2, 0);
 #endif
@@ -247,20 +262,23 @@ __device__ static inline void ldmatrix_x2(uint32_t r[2], const void *row)
 __device__ static inline void ldmatrix_x2_trans(uint32_t r[2], const void *row)
 {
 #ifdef __CUDACC__
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"((uint32_t)__cvta_generic_to_shared(row)));
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+                 : "=r"(r[0]), "=r"(r[1])
+                 : "r"((uint32_t)__cvta_generic_to_shared(row)));
 #else
     host_ldmatrix(r, row, 2, 1);
 #endif
 }
 
-/* -- copies from global to shared memory that go on behind the thread's back. Data is there for the thread after cp_async_wait, for others after a barrier
- * behind that -- */
+/* -- copies from global to shared memory that go on behind the thread's back. Data is there for the thread after cp_async_wait,
+ * for others after a barrier behind that -- */
 
 /* 16 bytes, both addresses 16-byte aligned; with valid = 0 nothing is read and zeros are written. */
 __device__ static inline void cp_async_16(void *shared, const void *global, int valid)
 {
 #ifdef __CUDACC__
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(global), "r"(valid ? 16 : 0));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(global),
+                 "r"(valid ? 16 : 0));
 #else
     host_cp_async(shared, global, 16, valid);
 #endif
@@ -270,7 +288,8 @@ __device__ static inline void cp_async_16(void *shared, const void *global, int 
 __device__ static inline void cp_async_4(void *shared, const void *global, int valid)
 {
 #ifdef __CUDACC__
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(global), "r"(valid ? 4 : 0));
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(global),
+                 "r"(valid ? 4 : 0));
 #else
     host_cp_async(shared, global, 4, valid);
 #endif
@@ -287,7 +306,8 @@ __device__ static inline void cp_async_commit(void)
 }
 
 /* Waits until at most the N latest groups are under way. */
-template <int N> __device__ static inline void cp_async_wait(void)
+template <int N>
+__device__ static inline void cp_async_wait(void)
 {
 #ifdef __CUDACC__
     asm volatile("cp.async.wait_group %0;" ::"n"(N) : "memory");

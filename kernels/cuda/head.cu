@@ -1,15 +1,16 @@
 /* The head of the cuda set; formulas as in kernels/reference/head.c.
  *
- * One row a segment, with its gradient: GROUP rows at a time share each reading of the table. Logits are sums of a warp; the gradient is summed over fixed
- * chunks of the vocabulary, whose sums are added in order. All in float from the table's own precision, softmax in double, so bf16 arithmetic loses nothing
- * here.
+ * One row a segment, with its gradient: GROUP rows at a time share each reading of the table. Logits are sums of a warp; the
+ * gradient is summed over fixed chunks of the vocabulary, whose sums are added in order. All in float from the table's own
+ * precision, softmax in double, so bf16 arithmetic loses nothing here.
  *
- * Many rows without gradient: products of blocks of rows with blocks of the vocabulary by cuBLASLt, each folded into a running maximum and sum of its row. */
+ * Many rows without gradient: products of blocks of rows with blocks of the vocabulary by cuBLASLt, each folded into a running
+ * maximum and sum of its row. */
 #include "kernels/cuda/state.cuh"
 
 enum {
     BLOCK = 256,
-    GROUP = 8,       /* segments at once */
+    GROUP = 8, /* segments at once */
     CHUNK_LEAST = 64 /* rows of the table of one sum of the gradient, at least */
 };
 static const size_t CHUNKS_MOST = 128;
@@ -24,8 +25,8 @@ static size_t chunk_of(size_t vocabulary)
 
 /* z[some, vocabulary] = x[some, width] w^T + bias, capped; a warp for each row of w. some <= GROUP. */
 template <class T, class W>
-__global__ void __launch_bounds__(BLOCK) head_logits(float *z, const T *x, const W *w, const float *bias, float soft_cap, int some,
-                                                     size_t vocabulary, size_t width)
+__global__ void __launch_bounds__(BLOCK)
+    head_logits(float *z, const T *x, const W *w, const float *bias, float soft_cap, int some, size_t vocabulary, size_t width)
 {
     size_t v = (size_t)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP, lane = threadIdx.x % WARP;
     float sum[GROUP];
@@ -52,8 +53,8 @@ __global__ void __launch_bounds__(BLOCK) head_logits(float *z, const T *x, const
 }
 
 /* A block a segment: logprob, and in place of z[vocabulary] the gradient g[v] = seed d log p / d (x . w_v). */
-__global__ void __launch_bounds__(1024) head_softmax(float *z, float *logprob, const int32_t *targets, float soft_cap, float seed, size_t vocabulary,
-                                                     struct cuda_fault *fault)
+__global__ void __launch_bounds__(1024) head_softmax(float *z, float *logprob, const int32_t *targets, float soft_cap, float seed,
+                                                     size_t vocabulary, struct cuda_fault *fault)
 {
     __shared__ double space[WARP];
     __shared__ float largest_space[WARP];
@@ -92,10 +93,12 @@ __global__ void __launch_bounds__(1024) head_softmax(float *z, float *logprob, c
 
 /* part[chunk, some, width] = sum over the chunk's v of g[s, v] w[v, :]; a thread a column. */
 template <class W>
-__global__ void __launch_bounds__(BLOCK) head_gradient(float *part, const float *g, const W *w, int some, size_t vocabulary, size_t width, size_t chunk)
+__global__ void __launch_bounds__(BLOCK)
+    head_gradient(float *part, const float *g, const W *w, int some, size_t vocabulary, size_t width, size_t chunk)
 {
     __shared__ float factor[GROUP][CHUNK_LEAST];
-    size_t c = (size_t)blockIdx.x * BLOCK + threadIdx.x, first = blockIdx.y * chunk, end = first + chunk < vocabulary ? first + chunk : vocabulary;
+    size_t c = (size_t)blockIdx.x * BLOCK + threadIdx.x, first = blockIdx.y * chunk,
+           end = first + chunk < vocabulary ? first + chunk : vocabulary;
     float sum[GROUP];
 #pragma unroll
     for (int s = 0; s < GROUP; s++)
@@ -122,7 +125,8 @@ __global__ void __launch_bounds__(BLOCK) head_gradient(float *part, const float 
 }
 
 /* dx[some, width] = the sum of part over the chunks, in order. */
-template <class T> __global__ void __launch_bounds__(BLOCK) head_combine(T *dx, const float *part, size_t chunks, size_t total)
+template <class T>
+__global__ void __launch_bounds__(BLOCK) head_combine(T *dx, const float *part, size_t chunks, size_t total)
 {
     size_t i = (size_t)blockIdx.x * BLOCK + threadIdx.x;
     double sum = 0;
@@ -148,44 +152,51 @@ struct head_call {
     size_t vocabulary, width;
 };
 
-template <class T, class W> static void head_group(struct kernels *k, T *dx, float *logprob, const T *x, const struct head_call *h, int first, int some)
+template <class T, class W>
+static void head_group(struct kernels *k, T *dx, float *logprob, const T *x, const struct head_call *h, int first, int some)
 {
     struct cuda_state *state = cuda_state(k);
-    size_t chunk = chunk_of(h->vocabulary), chunks = cuda_divide_up(h->vocabulary, chunk), at = (size_t)first * h->width, total = (size_t)some * h->width;
+    size_t chunk = chunk_of(h->vocabulary), chunks = cuda_divide_up(h->vocabulary, chunk), at = (size_t)first * h->width,
+           total = (size_t)some * h->width;
     float *z = (float *)cuda_scratch(k, cuda_head_scratch(some, h->vocabulary, h->width), "the head");
     if (!z)
         return;
     float *part = z + cuda_divide_up((size_t)some * h->vocabulary, 64) * 64;
     const W *table = (const W *)h->table;
-    LAUNCH((head_logits<T, W>), dim3((unsigned)cuda_divide_up(h->vocabulary, BLOCK / WARP)), dim3(BLOCK), 0, state->stream, z, x + at, table,
-           h->bias, h->soft_cap, some,
-           h->vocabulary, h->width);
-    LAUNCH(head_softmax, dim3((unsigned)some), dim3(1024), 0, state->stream, z, logprob + first, h->targets + first, h->soft_cap, h->seed,
-           h->vocabulary, state->fault);
-    LAUNCH(head_gradient<W>, dim3((unsigned)cuda_divide_up(h->width, BLOCK), (unsigned)chunks), dim3(BLOCK), 0, state->stream, part, z, table, some,
-           h->vocabulary,
-           h->width, chunk);
-    LAUNCH(head_combine<T>, dim3((unsigned)cuda_divide_up(total, BLOCK)), dim3(BLOCK), 0, state->stream, dx + at, part, chunks, total);
+    LAUNCH((head_logits<T, W>), dim3((unsigned)cuda_divide_up(h->vocabulary, BLOCK / WARP)), dim3(BLOCK), 0, state->stream, z,
+           x + at, table, h->bias, h->soft_cap, some, h->vocabulary, h->width);
+    LAUNCH(head_softmax, dim3((unsigned)some), dim3(1024), 0, state->stream, z, logprob + first, h->targets + first, h->soft_cap,
+           h->seed, h->vocabulary, state->fault);
+    LAUNCH(head_gradient<W>, dim3((unsigned)cuda_divide_up(h->width, BLOCK), (unsigned)chunks), dim3(BLOCK), 0, state->stream,
+           part, z, table, some, h->vocabulary, h->width, chunk);
+    LAUNCH(head_combine<T>, dim3((unsigned)cuda_divide_up(total, BLOCK)), dim3(BLOCK), 0, state->stream, dx + at, part, chunks,
+           total);
 }
 
-template <class T, class W> static void head_all(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x,
-                                                 const struct head_call *h, int segments)
+template <class T, class W>
+static void head_all(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x,
+                     const struct head_call *h, int segments)
 {
     for (int first = 0; first < segments; first += GROUP)
-        head_group<T, W>(k, (T *)dx->data, (float *)logprob->data, (const T *)x->data, h, first, segments - first < GROUP ? segments - first : GROUP);
+        head_group<T, W>(k, (T *)dx->data, (float *)logprob->data, (const T *)x->data, h, first,
+                         segments - first < GROUP ? segments - first : GROUP);
 }
 
-static struct head_call call_of(struct kernels *k, const struct weight *w, const struct weight *bias, const struct buffer *targets, double soft_cap,
-                                double seed, int width)
+static struct head_call call_of(struct kernels *k, const struct weight *w, const struct weight *bias,
+                                const struct buffer *targets, double soft_cap, double seed, int width)
 {
-    struct head_call h = {cuda_weight_data(k, w), (const float *)cuda_weight_data(k, bias), (const int32_t *)targets->data, (float)soft_cap,
-                          (float)seed, w->rows,
+    struct head_call h = {cuda_weight_data(k, w),
+                          (const float *)cuda_weight_data(k, bias),
+                          (const int32_t *)targets->data,
+                          (float)soft_cap,
+                          (float)seed,
+                          w->rows,
                           (size_t)width};
     return h;
 }
 
-static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x, const struct weight *w, const struct weight *bias,
-                 const struct buffer *targets, double soft_cap, double seed, int segments, int width)
+static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x, const struct weight *w,
+                 const struct weight *bias, const struct buffer *targets, double soft_cap, double seed, int segments, int width)
 {
     struct head_call h = call_of(k, w, bias, targets, soft_cap, seed, width);
     int table_bf16 = ((const struct cuda_weight *)w->fast)->type == ELEMENT_BF16;
@@ -202,7 +213,8 @@ static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, c
 /* head_rows: rows of the table that go into one product; they do not depend on the batch. */
 static size_t columns_at_once(size_t vocabulary, size_t width)
 {
-    size_t by_table = cuda_divide_up(TABLE_BYTES / (width * sizeof(float)) + 1, 64) * 64, by_logits = LOGITS_BYTES / (ROWS_MOST * sizeof(float));
+    size_t by_table = cuda_divide_up(TABLE_BYTES / (width * sizeof(float)) + 1, 64) * 64,
+           by_logits = LOGITS_BYTES / (ROWS_MOST * sizeof(float));
     size_t columns = by_table < by_logits ? by_table : by_logits;
     return columns < vocabulary ? columns : vocabulary;
 }
@@ -213,11 +225,11 @@ struct running {
     double sum;
 };
 
-/* Folds logits z[rows, columns] of vocabulary first .. first + columns - 1 into running[rows]; a warp a row. At the end (columns behind the last of
- * the vocabulary) it writes logprob. */
-__global__ void __launch_bounds__(BLOCK) head_fold(struct running *running, float *logprob, const float *z, const float *bias,
-                                                   const int32_t *targets, float soft_cap,
-                                                   size_t rows, size_t first, size_t columns, size_t vocabulary, struct cuda_fault *fault)
+/* Folds logits z[rows, columns] of vocabulary first .. first + columns - 1 into running[rows]; a warp a row. At the end (columns
+ * behind the last of the vocabulary) it writes logprob. */
+__global__ void __launch_bounds__(BLOCK)
+    head_fold(struct running *running, float *logprob, const float *z, const float *bias, const int32_t *targets, float soft_cap,
+              size_t rows, size_t first, size_t columns, size_t vocabulary, struct cuda_fault *fault)
 {
     size_t row = (size_t)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP, lane = threadIdx.x % WARP;
     if (row >= rows)
@@ -280,14 +292,14 @@ size_t cuda_head_rows_scratch(struct rows rows, size_t vocabulary, size_t width)
     return rows_scratch_of((size_t)rows.segments * (size_t)rows.count, columns_at_once(vocabulary, width), width).bytes;
 }
 
-static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct weight *w, const struct weight *bias,
-                      const struct buffer *targets, double soft_cap, struct rows rows, int width)
+static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct weight *w,
+                      const struct weight *bias, const struct buffer *targets, double soft_cap, struct rows rows, int width)
 {
     struct cuda_state *s = cuda_state(k);
     struct head_call h = call_of(k, w, bias, targets, soft_cap, 1, width);
     int is_bf16 = cuda_is_bf16(k, x), table_bf16 = ((const struct cuda_weight *)w->fast)->type == ELEMENT_BF16;
     size_t total = (size_t)rows.segments * (size_t)rows.count, size = is_bf16 ? sizeof(bf16) : sizeof(float),
-        table_size = table_bf16 ? sizeof(bf16) : sizeof(float);
+           table_size = table_bf16 ? sizeof(bf16) : sizeof(float);
     size_t columns = columns_at_once(h.vocabulary, h.width), at_once = total < ROWS_MOST ? total : ROWS_MOST;
     struct rows_scratch places = rows_scratch_of(total, columns, h.width);
     char *scratch = (char *)cuda_scratch(k, places.bytes, "the head");
@@ -303,14 +315,15 @@ static void head_rows(struct kernels *k, struct buffer *logprob, const struct bu
             cuda_convert_bf16(s->stream, (bf16 *)converted, (const float *)table, some * h.width);
         if (!is_bf16 && table_bf16)
             cuda_convert_float(s->stream, (float *)converted, (const bf16 *)table, some * h.width);
-        struct product p = {z, NULL, is_bf16 == table_bf16 ? table : converted, NULL, some, h.width, (size_t)rows.count, 1, is_bf16, 0, 0};
+        struct product p = {
+            z, NULL, is_bf16 == table_bf16 ? table : converted, NULL, some, h.width, (size_t)rows.count, 1, is_bf16, 0, 0};
         for (size_t row = 0; row < total; row += at_once) {
             size_t count = total - row < at_once ? total - row : at_once;
             p.x = (const char *)x->data + row * h.width * size;
             cuda_multiply(k, &p, count);
             LAUNCH(head_fold, dim3((unsigned)cuda_divide_up(count, BLOCK / WARP)), dim3(BLOCK), 0, s->stream, running + row,
-                   (float *)logprob->data + row, z, h.bias,
-                   h.targets + row, h.soft_cap, count, first, some, h.vocabulary, s->fault);
+                   (float *)logprob->data + row, z, h.bias, h.targets + row, h.soft_cap, count, first, some, h.vocabulary,
+                   s->fault);
         }
     }
 }

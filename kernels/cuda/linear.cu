@@ -1,8 +1,9 @@
 /* Matrix products of the cuda set, by cuBLASLt.
  *
- * The library sees column-major matrices: y^T [out, rows] = w' x^T, so that the bias runs along its first dimension, as the epilogue wants it. For one shape of
- * weight one algorithm is chosen, by the library's own ranking for a number of rows that follows from the rows of ONE segment; it then serves every batch.
- * Split-K and anything that needs a workspace (stream-K) are ruled out, so each output is one sum over tiles in a fixed order, whatever the number of rows. */
+ * The library sees column-major matrices: y^T [out, rows] = w' x^T, so that the bias runs along its first dimension, as the
+ * epilogue wants it. For one shape of weight one algorithm is chosen, by the library's own ranking for a number of rows that
+ * follows from the rows of ONE segment; it then serves every batch. Split-K and anything that needs a workspace (stream-K) are
+ * ruled out, so each output is one sum over tiles in a fixed order, whatever the number of rows. */
 #include "kernels/cuda/state.cuh"
 
 #include <stdlib.h>
@@ -32,7 +33,8 @@ static int check(struct kernels *k, cublasStatus_t status, const char *what, con
 {
     if (status == CUBLAS_STATUS_SUCCESS)
         return 0;
-    return kernels_keep_error(k, "GPU: matrix product of depth %zu and width %zu: %s: %s", p->depth, p->out, what, cublasLtGetStatusString(status));
+    return kernels_keep_error(k, "GPU: matrix product of depth %zu and width %zu: %s: %s", p->depth, p->out, what,
+                              cublasLtGetStatusString(status));
 }
 
 static void layouts_free(struct layouts *l)
@@ -59,7 +61,10 @@ static int layouts_make(struct kernels *k, struct layouts *l, const struct produ
 
 static int set_bias(struct kernels *k, struct plan *plan, const struct product *p)
 {
-    return p->bias ? check(k, cublasLtMatmulDescSetAttribute(plan->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias, sizeof p->bias), "bias", p) : 0;
+    return p->bias
+               ? check(k, cublasLtMatmulDescSetAttribute(plan->desc, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &p->bias, sizeof p->bias),
+                       "bias", p)
+               : 0;
 }
 
 /* 1 if the algorithm sums over the depth in one piece. */
@@ -68,8 +73,10 @@ static int in_one_piece(const cublasLtMatmulAlgo_t *algo)
     int32_t split = 0;
     uint32_t scheme = 0;
     size_t written;
-    return cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &split, sizeof split, &written) == CUBLAS_STATUS_SUCCESS &&
-           cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme, sizeof scheme, &written) == CUBLAS_STATUS_SUCCESS &&
+    return cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &split, sizeof split, &written) ==
+               CUBLAS_STATUS_SUCCESS &&
+           cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme, sizeof scheme, &written) ==
+               CUBLAS_STATUS_SUCCESS &&
            split <= 1 && scheme == CUBLASLT_REDUCTION_SCHEME_NONE;
 }
 
@@ -87,12 +94,18 @@ static int choose_algorithm(struct kernels *k, struct plan *plan, cublasLtMatmul
     const uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_NONE;
     struct layouts l;
     int count = 0;
-    if (check(k, cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace), "choice", p) ||
-        check(k, cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes), "choice", p) ||
+    if (check(k,
+              cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace,
+                                                   sizeof workspace),
+              "choice", p) ||
+        check(k,
+              cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes,
+                                                   sizeof schemes),
+              "choice", p) ||
         layouts_make(k, &l, p, rows_for_choice(p->count)))
         return -1;
-    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(cuda_state(k)->products->library, plan->desc, l.w, l.x, l.d, l.d, preference, CANDIDATES,
-                                                           found, &count);
+    cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(cuda_state(k)->products->library, plan->desc, l.w, l.x, l.d, l.d,
+                                                           preference, CANDIDATES, found, &count);
     layouts_free(&l);
     if (check(k, status, "no algorithm", p))
         return -1;
@@ -101,20 +114,24 @@ static int choose_algorithm(struct kernels *k, struct plan *plan, cublasLtMatmul
             plan->algo = found[i].algo;
             return 0;
         }
-    return kernels_keep_error(k, "GPU: matrix product of depth %zu and width %zu: cuBLASLt has no algorithm without split sums", p->depth, p->out);
+    return kernels_keep_error(k, "GPU: matrix product of depth %zu and width %zu: cuBLASLt has no algorithm without split sums",
+                              p->depth, p->out);
 }
 
 static int plan_fill(struct kernels *k, struct plan *plan, const struct product *p)
 {
-    cublasComputeType_t compute = cuda_state(k)->arithmetic == ARITHMETIC_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    cublasComputeType_t compute = cuda_state(k)->arithmetic == ARITHMETIC_TF32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                                                               : CUBLAS_COMPUTE_32F;
     cublasOperation_t transpose = p->forward ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasLtEpilogue_t epilogue = p->bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
     cublasLtMatmulPreference_t preference;
     plan->shape = *p;
     if (check(k, cublasLtMatmulDescCreate(&plan->desc, compute, CUDA_R_32F), "descriptor", p))
         return -1;
-    if (check(k, cublasLtMatmulDescSetAttribute(plan->desc, CUBLASLT_MATMUL_DESC_TRANSA, &transpose, sizeof transpose), "descriptor", p) ||
-        check(k, cublasLtMatmulDescSetAttribute(plan->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue), "descriptor", p) ||
+    if (check(k, cublasLtMatmulDescSetAttribute(plan->desc, CUBLASLT_MATMUL_DESC_TRANSA, &transpose, sizeof transpose),
+              "descriptor", p) ||
+        check(k, cublasLtMatmulDescSetAttribute(plan->desc, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue),
+              "descriptor", p) ||
         set_bias(k, plan, p) || check(k, cublasLtMatmulPreferenceCreate(&preference), "choice", p)) {
         cublasLtMatmulDescDestroy(plan->desc);
         return -1;
@@ -129,8 +146,9 @@ static int plan_fill(struct kernels *k, struct plan *plan, const struct product 
 /* 1 if one plan serves both. */
 static int same_kind(const struct product *a, const struct product *b)
 {
-    return a->out == b->out && a->depth == b->depth && a->forward == b->forward && a->in_bf16 == b->in_bf16 && a->out_bf16 == b->out_bf16 &&
-           (a->bias != NULL) == (b->bias != NULL) && rows_for_choice(a->count) == rows_for_choice(b->count);
+    return a->out == b->out && a->depth == b->depth && a->forward == b->forward && a->in_bf16 == b->in_bf16 &&
+           a->out_bf16 == b->out_bf16 && (a->bias != NULL) == (b->bias != NULL) &&
+           rows_for_choice(a->count) == rows_for_choice(b->count);
 }
 
 static struct plan *plan_find(struct kernels *k, const struct product *p)
@@ -160,21 +178,33 @@ void cuda_multiply(struct kernels *k, const struct product *p, size_t rows)
     struct layouts l;
     if (!plan || !rows || set_bias(k, plan, p) || layouts_make(k, &l, p, rows))
         return;
-    check(k, cublasLtMatmul(s->products->library, plan->desc, &one, p->w, l.w, p->x, l.x, &beta, p->d, l.d, p->d, l.d, &plan->algo, NULL, 0,
-                            s->stream), "run", p);
+    check(k,
+          cublasLtMatmul(s->products->library, plan->desc, &one, p->w, l.w, p->x, l.x, &beta, p->d, l.d, p->d, l.d, &plan->algo,
+                         NULL, 0, s->stream),
+          "run", p);
     layouts_free(&l);
 }
 
-static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias, struct rows rows,
-                   int accumulate)
+static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias,
+                   struct rows rows, int accumulate)
 {
     int out_bf16 = cuda_is_bf16(k, y);
-    struct product p = {y->data, x->data, cuda_weight_data(k, w), out_bf16 ? cuda_weight_bf16(k, bias) : cuda_weight_data(k, bias), w->rows, w->columns,
-                        (size_t)rows.count, 1, cuda_is_bf16(k, x), out_bf16, accumulate};
+    struct product p = {y->data,
+                        x->data,
+                        cuda_weight_data(k, w),
+                        out_bf16 ? cuda_weight_bf16(k, bias) : cuda_weight_data(k, bias),
+                        w->rows,
+                        w->columns,
+                        (size_t)rows.count,
+                        1,
+                        cuda_is_bf16(k, x),
+                        out_bf16,
+                        accumulate};
     cuda_multiply(k, &p, (size_t)rows.segments * (size_t)rows.count);
 }
 
-static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w, struct rows rows, int accumulate)
+static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w,
+                           struct rows rows, int accumulate)
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count;
     int in_bf16 = cuda_state(k)->arithmetic == ARITHMETIC_BF16;
@@ -186,7 +216,8 @@ static void linear_reverse(struct kernels *k, struct buffer *dx, const struct bu
         cuda_convert_bf16(cuda_state(k)->stream, narrow, (const float *)dy->data, total * w->rows);
         in = narrow;
     }
-    struct product p = {dx->data, in, cuda_weight_data(k, w), NULL, w->columns, w->rows, (size_t)rows.count, 0, in_bf16, cuda_is_bf16(k, dx), accumulate};
+    struct product p = {dx->data, in,      cuda_weight_data(k, w), NULL,      w->columns, w->rows, (size_t)rows.count,
+                        0,        in_bf16, cuda_is_bf16(k, dx),    accumulate};
     cuda_multiply(k, &p, total);
 }
 

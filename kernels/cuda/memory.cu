@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const size_t GRAIN = 512;  /* sizes of blocks are multiples of it, so that equal tensors have equal blocks */
+static const size_t GRAIN = 512; /* sizes of blocks are multiples of it, so that equal tensors have equal blocks */
 
 int cuda_check_now(cudaError_t error, const char *what, struct error *e)
 {
@@ -64,7 +64,9 @@ void *cuda_take(struct kernels *k, size_t bytes, cudaStream_t on, struct error *
         free_blocks(s); /* of other sizes; cudaFree waits for the device */
         if (cudaMalloc(&memory, bytes) != cudaSuccess) {
             (void)cudaGetLastError();
-            fail(e, "out of GPU memory (%.2f GB wanted, %.2f GB free; expected no other program on the GPU, or --memory SIZE for a smaller plan)",
+            fail(e,
+                 "out of GPU memory (%.2f GB wanted, %.2f GB free; expected no other program on the GPU, or --memory SIZE for a "
+                 "smaller plan)",
                  1e-9 * (double)bytes, 1e-9 * (double)memory_free(k));
             return NULL;
         }
@@ -78,7 +80,8 @@ void cuda_give(struct kernels *k, void *memory, size_t bytes)
     if (!memory)
         return;
     struct cuda_block *b = (struct cuda_block *)calloc(1, sizeof *b), **end = &s->blocks;
-    if (!b || cudaEventCreateWithFlags(&b->free, cudaEventDisableTiming) != cudaSuccess || cudaEventRecord(b->free, s->stream) != cudaSuccess) {
+    if (!b || cudaEventCreateWithFlags(&b->free, cudaEventDisableTiming) != cudaSuccess ||
+        cudaEventRecord(b->free, s->stream) != cudaSuccess) {
         (void)cudaGetLastError();
         free(b);
         cudaFree(memory); /* waits for the device */
@@ -146,8 +149,10 @@ static void transfer(struct kernels *k, void *host, const struct buffer *b, size
 {
     char *device = (char *)b->data + at * size;
     cudaStream_t stream = cuda_state(k)->stream;
-    cuda_check(k, up ? cudaMemcpyAsync(device, host, count * size, cudaMemcpyHostToDevice, stream)
-                     : cudaMemcpyAsync(host, device, count * size, cudaMemcpyDeviceToHost, stream), "copy");
+    cuda_check(k,
+               up ? cudaMemcpyAsync(device, host, count * size, cudaMemcpyHostToDevice, stream)
+                  : cudaMemcpyAsync(host, device, count * size, cudaMemcpyDeviceToHost, stream),
+               "copy");
     cuda_check(k, cudaStreamSynchronize(stream), "copy");
 }
 
@@ -196,7 +201,8 @@ static struct cuda_letter *letter_next(struct kernels *k, size_t bytes)
     struct cuda_state *s = cuda_state(k);
     struct cuda_letter *l = &s->letters[s->next_letter];
     s->next_letter = (s->next_letter + 1) % LETTER_COUNT;
-    if (!l->sent ? cuda_check(k, cudaEventCreateWithFlags(&l->sent, cudaEventDisableTiming), "event") : cuda_check(k, cudaEventSynchronize(l->sent), "copy"))
+    if (!l->sent ? cuda_check(k, cudaEventCreateWithFlags(&l->sent, cudaEventDisableTiming), "event")
+                 : cuda_check(k, cudaEventSynchronize(l->sent), "copy"))
         return NULL;
     if (bytes > l->bytes) {
         cudaFreeHost(l->pinned);
@@ -228,8 +234,10 @@ static void report_fault(struct kernels *k, const struct cuda_fault *fault)
     struct cuda_state *s = cuda_state(k);
     if (fault->kind == FAULT_NONE)
         return;
-    kernels_keep_error(k, fault->kind == FAULT_TOKEN ? "embedding: token id %d (expected 0 to %d)" : "head: target id %d (expected 0 to %d)", fault->value,
-                       fault->limit);
+    kernels_keep_error(k,
+                       fault->kind == FAULT_TOKEN ? "embedding: token id %d (expected 0 to %d)"
+                                                  : "head: target id %d (expected 0 to %d)",
+                       fault->value, fault->limit);
     cuda_check(k, cudaMemsetAsync(s->fault, 0, sizeof *s->fault, s->stream), "run");
 }
 
@@ -289,7 +297,8 @@ static struct reading *read_begin(struct kernels *k, const struct buffer *b, siz
     r->type = cuda_is_bf16(k, b) ? ELEMENT_BF16 : ELEMENT_F32;
     memset(r->pinned, 0, READING_VALUES);
     if (cuda_check_now(cudaMemcpyAsync(r->pinned, s->fault, sizeof *s->fault, cudaMemcpyDeviceToHost, s->stream), "copy", e) ||
-        cuda_check_now(cudaMemcpyAsync(r->pinned + READING_VALUES, (const char *)b->data + at * size, count * size, cudaMemcpyDeviceToHost, s->stream),
+        cuda_check_now(cudaMemcpyAsync(r->pinned + READING_VALUES, (const char *)b->data + at * size, count * size,
+                                       cudaMemcpyDeviceToHost, s->stream),
                        "copy", e) ||
         cuda_check_now(cudaEventRecord(r->done, s->stream), "copy", e)) {
         cudaStreamSynchronize(s->stream); /* no copy may be under way to what is freed */
@@ -316,8 +325,8 @@ static int read_end(struct kernels *k, double *values, struct reading *r, struct
 static int synchronize(struct kernels *k, struct error *e)
 {
     struct cuda_state *s = cuda_state(k);
-    if (cuda_check(k, cudaStreamSynchronize(s->stream), "run") == 0 && cuda_check(k, cudaStreamSynchronize(s->copies), "copy") == 0 &&
-        cuda_check(k, cudaGetLastError(), "launch") == 0) {
+    if (cuda_check(k, cudaStreamSynchronize(s->stream), "run") == 0 &&
+        cuda_check(k, cudaStreamSynchronize(s->copies), "copy") == 0 && cuda_check(k, cudaGetLastError(), "launch") == 0) {
         struct cuda_fault fault = {FAULT_NONE, 0, 0};
         cuda_check(k, cudaMemcpyAsync(&fault, s->fault, sizeof fault, cudaMemcpyDeviceToHost, s->stream), "copy");
         cuda_check(k, cudaStreamSynchronize(s->stream), "run");
@@ -329,9 +338,11 @@ static int synchronize(struct kernels *k, struct error *e)
 static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows)
 {
     const size_t vocabulary = 1 << 18; /* not known here: more than any model has */
-    size_t width = (size_t)shape->heads * (size_t)shape->head_size, most = cuda_attention_scratch(cuda_state(k)->arithmetic, shape, rows);
+    size_t width = (size_t)shape->heads * (size_t)shape->head_size,
+           most = cuda_attention_scratch(cuda_state(k)->arithmetic, shape, rows);
     const size_t others[] = {cuda_head_scratch(rows.segments, vocabulary, width), cuda_head_rows_scratch(rows, vocabulary, width),
-                             (size_t)rows.segments * (size_t)rows.count * width * sizeof(bf16)}; /* the last: a gradient in bf16 */
+                             (size_t)rows.segments * (size_t)rows.count * width *
+                                 sizeof(bf16)}; /* the last: a gradient in bf16 */
     for (int i = 0; i < 3; i++)
         most = others[i] > most ? others[i] : most;
     return most + STAGING_COUNT * CUDA_STAGING_BYTES;

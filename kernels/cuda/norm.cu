@@ -1,7 +1,7 @@
 /* Norms of the cuda set, of rows and of the heads in a row; formulas as in kernels/reference/norm.c:
  *     u = (x - mean) f, y = u scale + shift;   dx = f (g - mean(g) - a mean(g u) u), g = dy scale.
- * A row belongs to a warp, or to a block of 256 threads when it is long; each thread keeps its elements in registers between the passes. Sums are in float,
- * per thread and then in a tree, in an order that follows from the width alone. */
+ * A row belongs to a warp, or to a block of 256 threads when it is long; each thread keeps its elements in registers between the
+ * passes. Sums are in float, per thread and then in a tree, in an order that follows from the width alone. */
 #include "kernels/cuda/state.cuh"
 
 enum { BLOCK = 256, HELD = 8 };
@@ -24,7 +24,8 @@ __device__ static float shift_at(const struct norm_arguments &a, int c)
 }
 
 /* The sum over the threads of a row: a warp, or the block. */
-template <int THREADS> __device__ static float row_sum(float x, float *space)
+template <int THREADS>
+__device__ static float row_sum(float x, float *space)
 {
     return THREADS == WARP ? warp_sum(x) : block_sum(x, space);
 }
@@ -54,9 +55,10 @@ __device__ static float along_of(const struct norm_arguments &a, float squares, 
     return 1;
 }
 
-/* Runs `body(c)` for the first columns c of the caller's vectors of N in a row: the vector's number among the thread's own is `i`, a constant once unrolled,
- * as long as it is below HELD. */
-template <int N, int THREADS, class F> __device__ static void for_columns(int thread, int width, F body)
+/* Runs `body(c)` for the first columns c of the caller's vectors of N in a row: the vector's number among the thread's own is
+ * `i`, a constant once unrolled, as long as it is below HELD. */
+template <int N, int THREADS, class F>
+__device__ static void for_columns(int thread, int width, F body)
 {
 #pragma unroll
     for (int i = 0; i < HELD; i++) {
@@ -69,7 +71,8 @@ template <int N, int THREADS, class F> __device__ static void for_columns(int th
 }
 
 /* A row's elements, the first HELD vectors of each thread from registers. */
-template <int N, class T> struct held_row {
+template <int N, class T>
+struct held_row {
     const T *row;
     float value[HELD][N];
 
@@ -90,7 +93,8 @@ template <int N, class T> struct held_row {
 
 /* y[width] (or nothing, when NULL) and kept[2] of x[width], THREADS threads a row. Reads all of x before it writes y. */
 template <int N, int THREADS, class X, class Y>
-__device__ static void norm_row(Y *y, float *kept, const X *x, const struct norm_arguments &a, int width, int thread, float *space)
+__device__ static void norm_row(Y *y, float *kept, const X *x, const struct norm_arguments &a, int width, int thread,
+                                float *space)
 {
     struct held_row<N, X> held;
     float sum = 0, squares = 0, mean = 0;
@@ -128,9 +132,8 @@ __device__ static void norm_row(Y *y, float *kept, const X *x, const struct norm
 
 /* dx[width] (+)= of dy[width] and x[width]; dx may be dy where one thread reads and writes the same elements, as here. */
 template <int N, int THREADS, class D, class G, class X>
-__device__ static void norm_row_reverse(D *dx, const G *dy, const X *x, const float *kept, const struct norm_arguments &a, int width, int accumulate,
-                                        int thread,
-                                        float *space)
+__device__ static void norm_row_reverse(D *dx, const G *dy, const X *x, const float *kept, const struct norm_arguments &a,
+                                        int width, int accumulate, int thread, float *space)
 {
     struct held_row<N, G> g_held;
     struct held_row<N, X> x_held;
@@ -164,7 +167,8 @@ __device__ static void norm_row_reverse(D *dx, const G *dy, const X *x, const fl
 }
 
 template <int N, int THREADS, class Y>
-__global__ void __launch_bounds__(BLOCK) norm_rows(Y *y, float *statistics, const float *x, struct norm_arguments a, int rows, int width)
+__global__ void __launch_bounds__(BLOCK)
+    norm_rows(Y *y, float *statistics, const float *x, struct norm_arguments a, int rows, int width)
 {
     __shared__ float space[WARP];
     int row = (int)blockIdx.x * (BLOCK / THREADS) + (int)threadIdx.x / THREADS, thread = (int)threadIdx.x % THREADS;
@@ -175,9 +179,8 @@ __global__ void __launch_bounds__(BLOCK) norm_rows(Y *y, float *statistics, cons
 }
 
 template <int N, int THREADS, class G>
-__global__ void __launch_bounds__(BLOCK) norm_rows_reverse(float *dx, const G *dy, const float *x, const float *statistics, struct norm_arguments a,
-                                                           int rows,
-                                                           int width, int accumulate)
+__global__ void __launch_bounds__(BLOCK) norm_rows_reverse(float *dx, const G *dy, const float *x, const float *statistics,
+                                                           struct norm_arguments a, int rows, int width, int accumulate)
 {
     __shared__ float space[WARP];
     int row = (int)blockIdx.x * (BLOCK / THREADS) + (int)threadIdx.x / THREADS, thread = (int)threadIdx.x % THREADS;
@@ -189,8 +192,8 @@ __global__ void __launch_bounds__(BLOCK) norm_rows_reverse(float *dx, const G *d
 
 /* A warp for each head of each row. */
 template <class T>
-__global__ void __launch_bounds__(BLOCK) norm_head_rows(T *y, float *statistics, const T *x, struct norm_arguments a, long tasks, int heads,
-                                                        int head_size, int width)
+__global__ void __launch_bounds__(BLOCK)
+    norm_head_rows(T *y, float *statistics, const T *x, struct norm_arguments a, long tasks, int heads, int head_size, int width)
 {
     long task = (long)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP;
     if (task >= tasks)
@@ -200,85 +203,95 @@ __global__ void __launch_bounds__(BLOCK) norm_head_rows(T *y, float *statistics,
 }
 
 template <class T>
-__global__ void __launch_bounds__(BLOCK) norm_head_rows_reverse(T *dx, const T *dy, const T *x, const float *statistics, struct norm_arguments a,
-                                                                long tasks,
-                                                                int heads, int head_size, int width)
+__global__ void __launch_bounds__(BLOCK)
+    norm_head_rows_reverse(T *dx, const T *dy, const T *x, const float *statistics, struct norm_arguments a, long tasks,
+                           int heads, int head_size, int width)
 {
     long task = (long)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP;
     if (task >= tasks)
         return;
     size_t at = (size_t)(task / heads) * (size_t)width + (size_t)(task % heads) * (size_t)head_size;
-    norm_row_reverse<1, WARP>(dx + at, dy + at, x + at, statistics + 2 * (size_t)task, a, head_size, 0, (int)threadIdx.x % WARP, (float *)nullptr);
+    norm_row_reverse<1, WARP>(dx + at, dy + at, x + at, statistics + 2 * (size_t)task, a, head_size, 0, (int)threadIdx.x % WARP,
+                              (float *)nullptr);
 }
 
 static struct norm_arguments arguments_of(struct kernels *k, const struct norm *norm)
 {
-    struct norm_arguments a = {(const float *)cuda_weight_data(k, norm->scale), (const float *)cuda_weight_data(k, norm->shift), norm->kind,
-                               norm->scale && norm->scale->rows > 1, norm->shift && norm->shift->rows > 1, (float)norm->epsilon};
+    struct norm_arguments a = {(const float *)cuda_weight_data(k, norm->scale),
+                               (const float *)cuda_weight_data(k, norm->shift),
+                               norm->kind,
+                               norm->scale && norm->scale->rows > 1,
+                               norm->shift && norm->shift->rows > 1,
+                               (float)norm->epsilon};
     return a;
 }
 
-/* Calls launch<N, THREADS>() as the width wants it: vectors of 4 where rows are aligned for them, a warp a row while its registers hold the row. */
-#define LAUNCH_FOR(width, launch)                   \
-    do {                                            \
-        if ((width) % 4 == 0)                       \
-            if ((width) <= 4 * WARP * HELD)         \
-                launch(4, WARP);                    \
-            else                                    \
-                launch(4, BLOCK);                   \
-        else if ((width) <= WARP * HELD)            \
-            launch(1, WARP);                        \
-        else                                        \
-            launch(1, BLOCK);                       \
+/* Calls launch<N, THREADS>() as the width wants it: vectors of 4 where rows are aligned for them, a warp a row while its
+ * registers hold the row. */
+#define LAUNCH_FOR(width, launch) \
+    do { \
+        if ((width) % 4 == 0) \
+            if ((width) <= 4 * WARP * HELD) \
+                launch(4, WARP); \
+            else \
+                launch(4, BLOCK); \
+        else if ((width) <= WARP * HELD) \
+            launch(1, WARP); \
+        else \
+            launch(1, BLOCK); \
     } while (0)
 
-template <int THREADS> static dim3 row_grid(int rows)
+template <int THREADS>
+static dim3 row_grid(int rows)
 {
     return dim3((unsigned)cuda_divide_up((size_t)rows, BLOCK / THREADS));
 }
 
-template <class Y> static void launch_norm(struct kernels *k, Y *y, float *statistics, const float *x, const struct norm *norm, int rows, int width)
+template <class Y>
+static void launch_norm(struct kernels *k, Y *y, float *statistics, const float *x, const struct norm *norm, int rows, int width)
 {
     cudaStream_t stream = cuda_state(k)->stream;
     struct norm_arguments a = arguments_of(k, norm);
-#define NORM(n, threads) LAUNCH((norm_rows<n, threads, Y>), row_grid<threads>(rows), dim3(BLOCK), 0, stream, y, statistics, x, a, rows, width)
+#define NORM(n, threads) \
+    LAUNCH((norm_rows<n, threads, Y>), row_grid<threads>(rows), dim3(BLOCK), 0, stream, y, statistics, x, a, rows, width)
     LAUNCH_FOR(width, NORM);
 #undef NORM
 }
 
 template <class G>
-static void launch_norm_reverse(struct kernels *k, float *dx, const G *dy, const float *x, const float *statistics, const struct norm *norm,
-                                int rows, int width,
-                                int accumulate)
+static void launch_norm_reverse(struct kernels *k, float *dx, const G *dy, const float *x, const float *statistics,
+                                const struct norm *norm, int rows, int width, int accumulate)
 {
     cudaStream_t stream = cuda_state(k)->stream;
     struct norm_arguments a = arguments_of(k, norm);
 #define REVERSE(n, threads) \
-    LAUNCH((norm_rows_reverse<n, threads, G>), row_grid<threads>(rows), dim3(BLOCK), 0, stream, dx, dy, x, statistics, a, rows, width, accumulate)
+    LAUNCH((norm_rows_reverse<n, threads, G>), row_grid<threads>(rows), dim3(BLOCK), 0, stream, dx, dy, x, statistics, a, rows, \
+           width, accumulate)
     LAUNCH_FOR(width, REVERSE);
 #undef REVERSE
 }
 
-static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm,
-                         struct rows rows, int width)
+static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x,
+                         const struct norm *norm, struct rows rows, int width)
 {
     int total = rows.segments * rows.count;
     if (y && cuda_is_bf16(k, y))
         launch_norm(k, (bf16 *)y->data, (float *)statistics->data, (const float *)x->data, norm, total, width);
     else
-        launch_norm(k, y ? (float *)y->data : (float *)NULL, (float *)statistics->data, (const float *)x->data, norm, total, width);
+        launch_norm(k, y ? (float *)y->data : (float *)NULL, (float *)statistics->data, (const float *)x->data, norm, total,
+                    width);
 }
 
-static void norm_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x, const struct buffer *statistics,
-                         const struct norm *norm, struct rows rows, int width, int accumulate)
+static void norm_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
+                         const struct buffer *statistics, const struct norm *norm, struct rows rows, int width, int accumulate)
 {
     int total = rows.segments * rows.count;
     if (cuda_is_bf16(k, dy))
-        launch_norm_reverse(k, (float *)dx->data, (const bf16 *)dy->data, (const float *)x->data, (const float *)statistics->data, norm, total,
-                            width, accumulate);
+        launch_norm_reverse(k, (float *)dx->data, (const bf16 *)dy->data, (const float *)x->data, (const float *)statistics->data,
+                            norm, total, width, accumulate);
     else
-        launch_norm_reverse(k, (float *)dx->data, (const float *)dy->data, (const float *)x->data, (const float *)statistics->data, norm, total,
-                            width, accumulate);
+        launch_norm_reverse(k, (float *)dx->data, (const float *)dy->data, (const float *)x->data,
+                            (const float *)statistics->data, norm, total, width, accumulate);
 }
 
 static dim3 head_grid(long tasks)
@@ -286,35 +299,34 @@ static dim3 head_grid(long tasks)
     return dim3((unsigned)cuda_divide_up((size_t)tasks, BLOCK / WARP));
 }
 
-static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm,
-                       struct rows rows, int heads,
-                       int head_size, int width)
+static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x,
+                       const struct norm *norm, struct rows rows, int heads, int head_size, int width)
 {
     long tasks = (long)rows.segments * rows.count * heads;
     cudaStream_t stream = cuda_state(k)->stream;
     struct norm_arguments a = arguments_of(k, norm);
     if (cuda_is_bf16(k, x))
-        LAUNCH(norm_head_rows<bf16>, head_grid(tasks), dim3(BLOCK), 0, stream, (bf16 *)y->data, (float *)statistics->data, (const bf16 *)x->data, a,
-               tasks, heads,
-               head_size, width);
+        LAUNCH(norm_head_rows<bf16>, head_grid(tasks), dim3(BLOCK), 0, stream, (bf16 *)y->data, (float *)statistics->data,
+               (const bf16 *)x->data, a, tasks, heads, head_size, width);
     else
-        LAUNCH(norm_head_rows<float>, head_grid(tasks), dim3(BLOCK), 0, stream, (float *)y->data, (float *)statistics->data, (const float *)x->data,
-               a, tasks, heads,
-               head_size, width);
+        LAUNCH(norm_head_rows<float>, head_grid(tasks), dim3(BLOCK), 0, stream, (float *)y->data, (float *)statistics->data,
+               (const float *)x->data, a, tasks, heads, head_size, width);
 }
 
-static void norm_heads_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x, const struct buffer *statistics,
-                               const struct norm *norm, struct rows rows, int heads, int head_size, int width)
+static void norm_heads_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
+                               const struct buffer *statistics, const struct norm *norm, struct rows rows, int heads,
+                               int head_size, int width)
 {
     long tasks = (long)rows.segments * rows.count * heads;
     cudaStream_t stream = cuda_state(k)->stream;
     struct norm_arguments a = arguments_of(k, norm);
     if (cuda_is_bf16(k, x))
-        LAUNCH(norm_head_rows_reverse<bf16>, head_grid(tasks), dim3(BLOCK), 0, stream, (bf16 *)dx->data, (const bf16 *)dy->data, (const bf16 *)x->data,
-               (const float *)statistics->data, a, tasks, heads, head_size, width);
+        LAUNCH(norm_head_rows_reverse<bf16>, head_grid(tasks), dim3(BLOCK), 0, stream, (bf16 *)dx->data, (const bf16 *)dy->data,
+               (const bf16 *)x->data, (const float *)statistics->data, a, tasks, heads, head_size, width);
     else
-        LAUNCH(norm_head_rows_reverse<float>, head_grid(tasks), dim3(BLOCK), 0, stream, (float *)dx->data, (const float *)dy->data, (const float *)x->data,
-               (const float *)statistics->data, a, tasks, heads, head_size, width);
+        LAUNCH(norm_head_rows_reverse<float>, head_grid(tasks), dim3(BLOCK), 0, stream, (float *)dx->data,
+               (const float *)dy->data, (const float *)x->data, (const float *)statistics->data, a, tasks, heads, head_size,
+               width);
 }
 
 void cuda_fill_norm(struct kernels *k)

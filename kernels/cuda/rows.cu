@@ -30,9 +30,9 @@ static unsigned threads_for(size_t vectors)
 
 /* x[r, :] = scale table[token] + positions[first_position + r % count], a block a row; `vocabulary` bounds the ids. */
 template <int N, class T, class P>
-__global__ void __launch_bounds__(BLOCK) embed_rows(float *x, const int32_t *tokens, const T *table, float scale, const P *positions,
-                                                    size_t first_position,
-                                                    size_t count, int vocabulary, size_t width, struct cuda_fault *fault)
+__global__ void __launch_bounds__(BLOCK)
+    embed_rows(float *x, const int32_t *tokens, const T *table, float scale, const P *positions, size_t first_position,
+               size_t count, int vocabulary, size_t width, struct cuda_fault *fault)
 {
     size_t r = blockIdx.x;
     int32_t token = tokens[r];
@@ -54,9 +54,8 @@ __global__ void __launch_bounds__(BLOCK) embed_rows(float *x, const int32_t *tok
 }
 
 template <class T, class P>
-static void launch_embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table, double scale,
-                         const struct weight *position_rows,
-                         int position_count, struct rows rows, int width)
+static void launch_embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table,
+                         double scale, const struct weight *position_rows, int position_count, struct rows rows, int width)
 {
     size_t w = (size_t)width, total = (size_t)rows.segments * (size_t)rows.count;
     const T *from = (const T *)cuda_weight_data(k, table);
@@ -65,13 +64,11 @@ static void launch_embed(struct kernels *k, struct buffer *x, const struct buffe
     struct cuda_state *s = cuda_state(k);
     dim3 grid((unsigned)total);
     if (w % 4 == 0)
-        LAUNCH((embed_rows<4, T, P>), grid, dim3(threads_for(w / 4)), 0, s->stream, (float *)x->data, (const int32_t *)tokens->data, from,
-               (float)scale, positions,
-               first, count, (int)table->rows, w, s->fault);
+        LAUNCH((embed_rows<4, T, P>), grid, dim3(threads_for(w / 4)), 0, s->stream, (float *)x->data,
+               (const int32_t *)tokens->data, from, (float)scale, positions, first, count, (int)table->rows, w, s->fault);
     else
-        LAUNCH((embed_rows<1, T, P>), grid, dim3(threads_for(w)), 0, s->stream, (float *)x->data, (const int32_t *)tokens->data, from, (float)scale,
-               positions, first,
-               count, (int)table->rows, w, s->fault);
+        LAUNCH((embed_rows<1, T, P>), grid, dim3(threads_for(w)), 0, s->stream, (float *)x->data, (const int32_t *)tokens->data,
+               from, (float)scale, positions, first, count, (int)table->rows, w, s->fault);
 }
 
 static int stored_as_bf16(const struct weight *w)
@@ -80,8 +77,7 @@ static int stored_as_bf16(const struct weight *w)
 }
 
 static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table, double scale,
-                  const struct weight *position_rows,
-                  int position_count, struct rows rows, int width)
+                  const struct weight *position_rows, int position_count, struct rows rows, int width)
 {
     int positions_bf16 = stored_as_bf16(position_rows);
     if (stored_as_bf16(table) && positions_bf16)
@@ -94,7 +90,8 @@ static void embed(struct kernels *k, struct buffer *x, const struct buffer *toke
         launch_embed<float, float>(k, x, tokens, table, scale, position_rows, position_count, rows, width);
 }
 
-template <class T> __global__ void __launch_bounds__(BLOCK) clip_elements(T *x, float limit, size_t total)
+template <class T>
+__global__ void __launch_bounds__(BLOCK) clip_elements(T *x, float limit, size_t total)
 {
     for (size_t i = first_element(); i < total; i += element_step()) {
         float v = to_float(x[i]);
@@ -104,7 +101,8 @@ template <class T> __global__ void __launch_bounds__(BLOCK) clip_elements(T *x, 
 }
 
 /* `limit` is rounded as T holds it: clipped elements stand exactly there. */
-template <class T> __global__ void __launch_bounds__(BLOCK) clip_elements_reverse(T *dx, const T *x, float limit, size_t total)
+template <class T>
+__global__ void __launch_bounds__(BLOCK) clip_elements_reverse(T *dx, const T *x, float limit, size_t total)
 {
     float stands = to_float(from_float<T>(limit));
     for (size_t i = first_element(); i < total; i += element_step()) {
@@ -118,29 +116,33 @@ static void clip(struct kernels *k, struct buffer *x, double limit, struct rows 
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
     if (cuda_is_bf16(k, x))
-        LAUNCH(clip_elements<bf16>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (bf16 *)x->data, (float)limit, total);
+        LAUNCH(clip_elements<bf16>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (bf16 *)x->data, (float)limit,
+               total);
     else
-        LAUNCH(clip_elements<float>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (float *)x->data, (float)limit, total);
+        LAUNCH(clip_elements<float>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (float *)x->data, (float)limit,
+               total);
 }
 
 static void clip_reverse(struct kernels *k, struct buffer *dx, const struct buffer *x, double limit, struct rows rows, int width)
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
     if (cuda_is_bf16(k, x))
-        LAUNCH(clip_elements_reverse<bf16>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (bf16 *)dx->data, (const bf16 *)x->data,
-               (float)limit, total);
+        LAUNCH(clip_elements_reverse<bf16>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (bf16 *)dx->data,
+               (const bf16 *)x->data, (float)limit, total);
     else
-        LAUNCH(clip_elements_reverse<float>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (float *)dx->data, (const float *)x->data,
-               (float)limit, total);
+        LAUNCH(clip_elements_reverse<float>, grid_over(total), dim3(BLOCK), 0, cuda_state(k)->stream, (float *)dx->data,
+               (const float *)x->data, (float)limit, total);
 }
 
-/* dst rows of segments of `to` rows, of which this copies `count` from row dst_first on; src likewise from src_first of segments of `from`. */
+/* dst rows of segments of `to` rows, of which this copies `count` from row dst_first on; src likewise from src_first of segments
+ * of `from`. */
 struct move {
     size_t to, dst_first, from, src_first, count, width;
 };
 
 /* A block a row. */
-template <int N, int ADD, class D, class S> __global__ void __launch_bounds__(BLOCK) move_rows(D *dst, const S *src, struct move m)
+template <int N, int ADD, class D, class S>
+__global__ void __launch_bounds__(BLOCK) move_rows(D *dst, const S *src, struct move m)
 {
     size_t segment = blockIdx.x / m.count, r = blockIdx.x % m.count;
     D *to = dst + (segment * m.to + m.dst_first + r) * m.width;
@@ -157,17 +159,20 @@ template <int N, int ADD, class D, class S> __global__ void __launch_bounds__(BL
     }
 }
 
-template <int ADD, class D, class S> static void launch_move(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, struct move m)
+template <int ADD, class D, class S>
+static void launch_move(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, struct move m)
 {
     cudaStream_t stream = cuda_state(k)->stream;
     dim3 grid((unsigned)((size_t)segments * m.count));
     if (m.width % 4 == 0)
-        LAUNCH((move_rows<4, ADD, D, S>), grid, dim3(threads_for(m.width / 4)), 0, stream, (D *)dst->data, (const S *)src->data, m);
+        LAUNCH((move_rows<4, ADD, D, S>), grid, dim3(threads_for(m.width / 4)), 0, stream, (D *)dst->data, (const S *)src->data,
+               m);
     else
         LAUNCH((move_rows<1, ADD, D, S>), grid, dim3(threads_for(m.width)), 0, stream, (D *)dst->data, (const S *)src->data, m);
 }
 
-template <int ADD> static void move(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, struct move m)
+template <int ADD>
+static void move(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, struct move m)
 {
     if (!segments || !m.count || !m.width)
         return;
@@ -187,13 +192,15 @@ static void tail(struct kernels *k, struct buffer *dst, const struct buffer *src
     move<0>(k, dst, src, segments, m);
 }
 
-static void tail_reverse(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width)
+static void tail_reverse(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from,
+                         int width)
 {
     struct move m = {(size_t)from, (size_t)(from - to), (size_t)to, 0, (size_t)to, (size_t)width};
     move<1>(k, dst, src, segments, m);
 }
 
-static void join(struct kernels *k, struct buffer *dst, const struct buffer *a, const struct buffer *b, int segments, int first, int second, int width)
+static void join(struct kernels *k, struct buffer *dst, const struct buffer *a, const struct buffer *b, int segments, int first,
+                 int second, int width)
 {
     struct move begin = {(size_t)(first + second), 0, (size_t)first, 0, (size_t)first, (size_t)width};
     struct move end = {(size_t)(first + second), (size_t)first, (size_t)second, 0, (size_t)second, (size_t)width};
@@ -202,7 +209,8 @@ static void join(struct kernels *k, struct buffer *dst, const struct buffer *a, 
 }
 
 /* A warp a row; sums in double. */
-template <class T> __global__ void __launch_bounds__(BLOCK) norms_of_rows(float *norms, const T *dx, double factor, size_t rows, size_t width)
+template <class T>
+__global__ void __launch_bounds__(BLOCK) norms_of_rows(float *norms, const T *dx, double factor, size_t rows, size_t width)
 {
     size_t row = (size_t)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP;
     double sum = 0;
@@ -217,19 +225,21 @@ template <class T> __global__ void __launch_bounds__(BLOCK) norms_of_rows(float 
         norms[row] = (float)(factor * sqrt(sum));
 }
 
-static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *dx, double factor, struct rows rows, int width)
+static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *dx, double factor, struct rows rows,
+                      int width)
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count;
     dim3 grid((unsigned)cuda_divide_up(total, BLOCK / WARP));
     if (cuda_is_bf16(k, dx))
-        LAUNCH(norms_of_rows<bf16>, grid, dim3(BLOCK), 0, cuda_state(k)->stream, (float *)norms->data, (const bf16 *)dx->data, factor, total,
-               (size_t)width);
+        LAUNCH(norms_of_rows<bf16>, grid, dim3(BLOCK), 0, cuda_state(k)->stream, (float *)norms->data, (const bf16 *)dx->data,
+               factor, total, (size_t)width);
     else
-        LAUNCH(norms_of_rows<float>, grid, dim3(BLOCK), 0, cuda_state(k)->stream, (float *)norms->data, (const float *)dx->data, factor, total,
-               (size_t)width);
+        LAUNCH(norms_of_rows<float>, grid, dim3(BLOCK), 0, cuda_state(k)->stream, (float *)norms->data, (const float *)dx->data,
+               factor, total, (size_t)width);
 }
 
-template <class D, class S> __global__ void __launch_bounds__(BLOCK) convert_elements(D *out, const S *in, size_t total)
+template <class D, class S>
+__global__ void __launch_bounds__(BLOCK) convert_elements(D *out, const S *in, size_t total)
 {
     size_t step = element_step() * 4;
     for (size_t i = first_element() * 4; i < total; i += step) {

@@ -18,13 +18,17 @@ static int devices(struct error *e)
     (void)cudaGetLastError();
     if (error == cudaSuccess && count > 0)
         return count;
-    if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess && cudaRuntimeGetVersion(&runtime) == cudaSuccess &&
-        driver > 0)
-        return fail(e, "the NVIDIA driver knows CUDA up to %d.%d and reach was built with %d.%d (expected a newer driver, or --device cpu)", driver / 1000,
-                    driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    if (error == cudaErrorInsufficientDriver && cudaDriverGetVersion(&driver) == cudaSuccess &&
+        cudaRuntimeGetVersion(&runtime) == cudaSuccess && driver > 0)
+        return fail(
+            e,
+            "the NVIDIA driver knows CUDA up to %d.%d and reach was built with %d.%d (expected a newer driver, or --device cpu)",
+            driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
     if (error == cudaErrorInsufficientDriver || error == cudaErrorNoDevice || error == cudaSuccess)
-        return fail(e, "no NVIDIA GPU with its driver is there (nvidia-smi lists what the driver sees; --device cpu runs without)");
-    return fail(e, "the GPU cannot be used: %s (nvidia-smi shows its state; --device cpu runs without)", cudaGetErrorString(error));
+        return fail(e,
+                    "no NVIDIA GPU with its driver is there (nvidia-smi lists what the driver sees; --device cpu runs without)");
+    return fail(e, "the GPU cannot be used: %s (nvidia-smi shows its state; --device cpu runs without)",
+                cudaGetErrorString(error));
 }
 
 static void close_set(struct kernels *k)
@@ -56,9 +60,8 @@ static int start(struct kernels *k, struct error *e)
         cuda_check_now(cudaGetDeviceProperties(&properties, s->device), "properties of the device", e))
         return -1;
     if (properties.major < 8)
-        return fail(e, "cuda:%d, %.100s, has compute capability %d.%d (expected 8.0 or newer, or --device cpu)", s->device, properties.name,
-                    properties.major,
-                    properties.minor);
+        return fail(e, "cuda:%d, %.100s, has compute capability %d.%d (expected 8.0 or newer, or --device cpu)", s->device,
+                    properties.name, properties.major, properties.minor);
     s->processors = properties.multiProcessorCount;
     snprintf(k->name, sizeof k->name, "cuda (%.38s, cuBLASLt %d.%d.%d)", properties.name, (int)(cublasLtGetVersion() / 10000),
              (int)(cublasLtGetVersion() / 100 % 100), (int)(cublasLtGetVersion() % 100));
@@ -127,8 +130,13 @@ static struct kernels *open_set(int device, const char *dtype, struct error *e)
 
 extern "C" __attribute__((visibility("default"))) const struct plugin *reach_plugin(void)
 {
-    static const struct plugin plugin = {PLUGIN_VERSION, sizeof(struct plugin), sizeof(struct kernels), sizeof(struct attention_shape),
+    static const struct plugin plugin = {PLUGIN_VERSION,
+                                         sizeof(struct plugin),
+                                         sizeof(struct kernels),
+                                         sizeof(struct attention_shape),
                                          sizeof(struct weight_part),
-                                         sizeof(struct error), devices, open_set};
+                                         sizeof(struct error),
+                                         devices,
+                                         open_set};
     return &plugin;
 }

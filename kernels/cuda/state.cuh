@@ -1,8 +1,9 @@
-/* Inside of the cuda set: what its files share. Buffers, weights and attentions are the structs of kernels/reference/reference.h; their `data` and tables
- * lie on the device here.
+/* Inside of the cuda set: what its files share. Buffers, weights and attentions are the structs of kernels/reference/reference.h;
+ * their `data` and tables lie on the device here.
  *
- * Two streams. Everything of forward and reverse goes to `stream`, in order, without waiting; weights go up on `copies`, and a weight's first use makes
- * `stream` wait for it. The host waits only in write, read, read_end and synchronize, and when a staging buffer is still on its way. */
+ * Two streams. Everything of forward and reverse goes to `stream`, in order, without waiting; weights go up on `copies`, and a
+ * weight's first use makes `stream` wait for it. The host waits only in write, read, read_end and synchronize, and when a staging
+ * buffer is still on its way. */
 #ifndef REACH_KERNELS_CUDA_STATE_CUH
 #define REACH_KERNELS_CUDA_STATE_CUH
 
@@ -14,8 +15,8 @@ extern "C" {
 
 #include <cublasLt.h>
 
-/* How matrix products and attention compute. Activations are float for the first two, bf16 for the third; the residual stream, its gradient and statistics
- * are always float. */
+/* How matrix products and attention compute. Activations are float for the first two, bf16 for the third; the residual stream,
+ * its gradient and statistics are always float. */
 enum cuda_arithmetic { ARITHMETIC_F32, ARITHMETIC_TF32, ARITHMETIC_BF16 };
 
 enum { STAGING_COUNT = 2, CUDA_STAGING_BYTES = 8 << 20, LETTER_COUNT = 4 };
@@ -26,7 +27,8 @@ struct cuda_staging {
     cudaEvent_t empty; /* the device has converted what was in it */
 };
 
-/* Where indices pass through on their way up `stream`: two batches of tokens and targets, so that the second does not wait for the first. */
+/* Where indices pass through on their way up `stream`: two batches of tokens and targets, so that the second does not wait for
+ * the first. */
 struct cuda_letter {
     void *pinned;
     size_t bytes;
@@ -66,20 +68,21 @@ struct cuda_fault {
     int kind, value, limit;
 };
 
-/* A weight on the device, what w->fast points to. `data` is dense [rows, columns]: a matrix in float or bf16 as the arithmetic has activations, a vector in
- * float, a table in float, or in bf16 if the file has bf16. */
+/* A weight on the device, what w->fast points to. `data` is dense [rows, columns]: a matrix in float or bf16 as the arithmetic
+ * has activations, a vector in float, a table in float, or in bf16 if the file has bf16. */
 struct cuda_weight {
     void *data;
     size_t bytes;
     enum element type;
-    void *bf16_data;   /* bf16 arithmetic: a vector also in bf16, as the epilogue of products wants it; else NULL. Behind `data` in one piece of memory */
+    void *bf16_data; /* bf16 arithmetic: a vector also in bf16, as the epilogue of products wants it; else NULL. Behind `data` in
+                        one piece of memory */
     cudaEvent_t ready;
-    int waited;        /* `stream` has been told to wait for it */
+    int waited; /* `stream` has been told to wait for it */
 };
 
 /* One kind of attention on the device, what a->fast points to. */
 struct cuda_attention {
-    float *cosine, *sine;            /* [positions, rotary_size / 2], sine behind cosine in one piece of memory; NULL without rotation */
+    float *cosine, *sine; /* [positions, rotary_size / 2], sine behind cosine in one piece of memory; NULL without rotation */
     size_t bytes;
     struct attention_tables *scores; /* what attention.cu reads, padded; owned */
 };
@@ -105,7 +108,8 @@ static inline size_t cuda_divide_up(size_t a, size_t b)
 int cuda_check(struct kernels *k, cudaError_t error, const char *what);
 /* The same, into *e. */
 int cuda_check_now(cudaError_t error, const char *what, struct error *e);
-/* Device memory for use on `on`, out of the blocks that were given back or new; NULL with *e (which may be NULL) when there is none. */
+/* Device memory for use on `on`, out of the blocks that were given back or new; NULL with *e (which may be NULL) when there is
+ * none. */
 void *cuda_take(struct kernels *k, size_t bytes, cudaStream_t on, struct error *e);
 /* Gives back what cuda_take gave for `bytes`; `stream` uses it no later than what is enqueued now. NULL is allowed. */
 void cuda_give(struct kernels *k, void *memory, size_t bytes);
@@ -133,8 +137,9 @@ void cuda_fill_tables(struct kernels *k);
 int cuda_products_open(struct kernels *k, struct error *e) MUST_USE;
 void cuda_products_close(struct cuda_state *s);
 void cuda_fill_linear(struct kernels *k);
-/* d[rows, out] (float or, out_bf16, bf16) (+)= x[rows, depth] times w^T for w [out, depth] (forward) or times w for w [depth, out], + bias[out] (of d's type,
- * or NULL). x and w are both float or, in_bf16, both bf16. `count`: rows of one segment; the algorithm depends on it and not on `rows`. */
+/* d[rows, out] (float or, out_bf16, bf16) (+)= x[rows, depth] times w^T for w [out, depth] (forward) or times w for w [depth,
+ * out], + bias[out] (of d's type, or NULL). x and w are both float or, in_bf16, both bf16. `count`: rows of one segment; the
+ * algorithm depends on it and not on `rows`. */
 struct product {
     void *d;
     const void *x, *w, *bias;
@@ -157,8 +162,8 @@ size_t cuda_head_scratch(int segments, size_t vocabulary, size_t width);
 size_t cuda_head_rows_scratch(struct rows rows, size_t vocabulary, size_t width);
 
 /* -- attention.cu -- */
-/* The tables of scores in the form that its kernels read: attention_create keeps them in cuda_attention.scores, attention_free frees them (NULL is
- * allowed). NULL with *e on failure. */
+/* The tables of scores in the form that its kernels read: attention_create keeps them in cuda_attention.scores, attention_free
+ * frees them (NULL is allowed). NULL with *e on failure. */
 struct attention_tables *cuda_attention_tables(struct kernels *k, const struct attention_shape *shape, struct error *e) MUST_USE;
 void cuda_attention_tables_free(struct kernels *k, struct attention_tables *t);
 /* Sets attention, attention_reverse and attention_mass. */

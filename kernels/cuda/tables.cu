@@ -19,7 +19,8 @@ static void attention_free(struct kernels *k, struct attention *a)
 /* Cosines, then sines, rounded to float, on the device. */
 static int upload_angles(struct kernels *k, struct cuda_attention *d, const struct attention_shape *shape, struct error *e)
 {
-    size_t count = (size_t)shape->positions * (size_t)shape->rotary_size / 2; /* its doubles exist, so twice its floats do not overflow */
+    size_t count = (size_t)shape->positions * (size_t)shape->rotary_size /
+                   2; /* its doubles exist, so twice its floats do not overflow */
     cudaStream_t stream = cuda_state(k)->stream;
     if (!count)
         return 0;
@@ -32,7 +33,8 @@ static int upload_angles(struct kernels *k, struct cuda_attention *d, const stru
         host[count + i] = (float)shape->sine[i];
     }
     d->cosine = (float *)cuda_take(k, d->bytes, stream, e);
-    int failed = !d->cosine || cuda_check_now(cudaMemcpyAsync(d->cosine, host, d->bytes, cudaMemcpyHostToDevice, stream), "rotary angles", e) ||
+    int failed = !d->cosine ||
+                 cuda_check_now(cudaMemcpyAsync(d->cosine, host, d->bytes, cudaMemcpyHostToDevice, stream), "rotary angles", e) ||
                  cuda_check_now(cudaStreamSynchronize(stream), "rotary angles", e);
     if (d->cosine)
         d->sine = d->cosine + count;
@@ -68,7 +70,8 @@ struct rotation {
 };
 
 /* (u, v) -> (u cos f - v sin f, v cos f + u sin f); a block a row. */
-template <class T> __global__ void __launch_bounds__(BLOCK) rotate_rows(T *x, const float *cosine, const float *sine, struct rotation o)
+template <class T>
+__global__ void __launch_bounds__(BLOCK) rotate_rows(T *x, const float *cosine, const float *sine, struct rotation o)
 {
     size_t position = o.first_position + blockIdx.x % o.count;
     T *row = x + blockIdx.x * o.width;
@@ -82,20 +85,31 @@ template <class T> __global__ void __launch_bounds__(BLOCK) rotate_rows(T *x, co
     }
 }
 
-static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width, int direction)
+static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width,
+                   int direction)
 {
     const struct attention_shape *s = &a->shape;
     const struct cuda_attention *d = cuda_attention(a);
     unsigned pairs = (unsigned)s->rotary_size / 2, turned = (unsigned)heads * pairs, half = s->pairing == PAIRING_HALF;
-    struct rotation o = {(size_t)(s->positions - rows.count), (size_t)rows.count, (size_t)width, turned, pairs, (unsigned)s->head_size, half ? 1u : 2u,
-                         half ? pairs : 1u, (float)direction};
-    dim3 grid((unsigned)rows.segments * (unsigned)rows.count), block(turned < BLOCK ? (turned + WARP - 1) / WARP * WARP : (unsigned)BLOCK);
+    struct rotation o = {(size_t)(s->positions - rows.count),
+                         (size_t)rows.count,
+                         (size_t)width,
+                         turned,
+                         pairs,
+                         (unsigned)s->head_size,
+                         half ? 1u : 2u,
+                         half ? pairs : 1u,
+                         (float)direction};
+    dim3 grid((unsigned)rows.segments * (unsigned)rows.count),
+        block(turned < BLOCK ? (turned + WARP - 1) / WARP * WARP : (unsigned)BLOCK);
     if (!turned || !grid.x)
         return;
     if (cuda_is_bf16(k, x))
-        LAUNCH(rotate_rows<bf16>, grid, block, 0, cuda_state(k)->stream, (bf16 *)x->data, (const float *)d->cosine, (const float *)d->sine, o);
+        LAUNCH(rotate_rows<bf16>, grid, block, 0, cuda_state(k)->stream, (bf16 *)x->data, (const float *)d->cosine,
+               (const float *)d->sine, o);
     else
-        LAUNCH(rotate_rows<float>, grid, block, 0, cuda_state(k)->stream, (float *)x->data, (const float *)d->cosine, (const float *)d->sine, o);
+        LAUNCH(rotate_rows<float>, grid, block, 0, cuda_state(k)->stream, (float *)x->data, (const float *)d->cosine,
+               (const float *)d->sine, o);
 }
 
 void cuda_fill_tables(struct kernels *k)

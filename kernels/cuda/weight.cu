@@ -1,5 +1,6 @@
-/* Parameters of the cuda set. The host packs a tensor's elements, in the file's type, into one of two pinned buffers; the stream `copies` brings them up and
- * a kernel there widens, rounds and puts them in their places, while the host fills the other buffer and `stream` computes. */
+/* Parameters of the cuda set. The host packs a tensor's elements, in the file's type, into one of two pinned buffers; the stream
+ * `copies` brings them up and a kernel there widens, rounds and puts them in their places, while the host fills the other buffer
+ * and `stream` computes. */
 #include "kernels/cuda/state.cuh"
 
 #include <stdlib.h>
@@ -8,8 +9,8 @@
 /* A tensor's part as runs of elements that lie together in the file: rows of columns, or (Conv1D) columns of rows. */
 struct runs {
     const struct weight_part *part;
-    size_t count, length;  /* runs, elements of one */
-    int along_rows;        /* run r is column r % columns of group r / columns, over its rows; else row r, over its columns */
+    size_t count, length; /* runs, elements of one */
+    int along_rows; /* run r is column r % columns of group r / columns, over its rows; else row r, over its columns */
 };
 
 /* 1.0f * 2^-112 moves the exponent of a half, shifted into place, to a float's. */
@@ -38,7 +39,8 @@ struct piece {
     int along_rows;
 };
 
-template <class T> __global__ void place_elements(T *out, const void *raw, int type, double offset, struct piece p)
+template <class T>
+__global__ void place_elements(T *out, const void *raw, int type, double offset, struct piece p)
 {
     size_t step = (size_t)gridDim.x * blockDim.x, total = p.count * p.length;
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
@@ -67,10 +69,12 @@ static void pack(char *out, const struct runs *r, size_t run, size_t count, size
 {
     const struct weight_part *p = r->part;
     size_t size = element_size(p->type), inner = r->along_rows ? p->columns : p->rows;
-    size_t outer_stride = r->along_rows ? p->column_stride : p->row_stride, stride = r->along_rows ? p->row_stride : p->column_stride;
+    size_t outer_stride = r->along_rows ? p->column_stride : p->row_stride,
+           stride = r->along_rows ? p->row_stride : p->column_stride;
     const char *data = (const char *)p->data;
     /* runs of a dense tensor join: pieces of 64 KB then, else runs, shared out among threads */
-    int dense = stride == 1 && outer_stride == r->length && length == r->length && (p->groups == 1 || p->group_stride == inner * outer_stride);
+    int dense = stride == 1 && outer_stride == r->length && length == r->length &&
+                (p->groups == 1 || p->group_stride == inner * outer_stride);
     size_t bytes = count * length * size, grain = 1 << 16, tasks = dense ? cuda_divide_up(bytes, grain) : count;
     const char *start = data + (run / inner * p->group_stride + run % inner * outer_stride + first * stride) * size;
 #pragma omp parallel for schedule(static) if (bytes > (1 << 20))
@@ -79,7 +83,8 @@ static void pack(char *out, const struct runs *r, size_t run, size_t count, size
             memcpy(out + i * grain, start + i * grain, bytes - i * grain < grain ? bytes - i * grain : grain);
             continue;
         }
-        const char *from = data + ((run + i) / inner * p->group_stride + (run + i) % inner * outer_stride + first * stride) * size;
+        const char *from = data +
+                           ((run + i) / inner * p->group_stride + (run + i) % inner * outer_stride + first * stride) * size;
         char *to = out + i * length * size;
         if (stride == 1)
             memcpy(to, from, length * size);
@@ -109,7 +114,8 @@ static struct cuda_staging *staging_next(struct cuda_state *s, struct error *e)
     return g;
 }
 
-template <class T> static int upload_piece(struct kernels *k, T *out, const struct runs *r, const struct piece *piece, struct error *e)
+template <class T>
+static int upload_piece(struct kernels *k, T *out, const struct runs *r, const struct piece *piece, struct error *e)
 {
     struct cuda_state *s = cuda_state(k);
     struct cuda_staging *g = staging_next(s, e);
@@ -119,22 +125,25 @@ template <class T> static int upload_piece(struct kernels *k, T *out, const stru
     pack(g->pinned, r, piece->run, piece->count, piece->first, piece->length);
     if (cuda_check_now(cudaMemcpyAsync(g->device, g->pinned, bytes, cudaMemcpyHostToDevice, s->copies), "upload", e))
         return -1;
-    LAUNCH(place_elements<T>, dim3((unsigned)(blocks < 4096 ? blocks : 4096)), dim3(256), 0, s->copies, out, g->device, (int)r->part->type,
-           r->part->offset,
-           *piece);
+    LAUNCH(place_elements<T>, dim3((unsigned)(blocks < 4096 ? blocks : 4096)), dim3(256), 0, s->copies, out, g->device,
+           (int)r->part->type, r->part->offset, *piece);
     return cuda_check_now(cudaEventRecord(g->empty, s->copies), "upload", e);
 }
 
-template <class T> static int upload(struct kernels *k, T *out, const struct weight_part *parts, int part_count, struct error *e)
+template <class T>
+static int upload(struct kernels *k, T *out, const struct weight_part *parts, int part_count, struct error *e)
 {
     for (int i = 0; i < part_count; i++) {
         const struct weight_part *p = &parts[i];
         struct runs r = runs_of(p);
-        size_t most = CUDA_STAGING_BYTES / element_size(p->type), length = r.length < most ? r.length : most, at_once = most / length;
+        size_t most = CUDA_STAGING_BYTES / element_size(p->type), length = r.length < most ? r.length : most,
+               at_once = most / length;
         for (size_t run = 0; run < r.count; run += at_once)
             for (size_t first = 0; first < r.length; first += length) {
-                struct piece piece = {run, r.count - run < at_once ? r.count - run : at_once, first, r.length - first < length ? r.length - first : length,
-                                      p->rows, p->columns, r.along_rows};
+                struct piece piece = {run,         r.count - run < at_once ? r.count - run : at_once,
+                                      first,       r.length - first < length ? r.length - first : length,
+                                      p->rows,     p->columns,
+                                      r.along_rows};
                 if (upload_piece(k, out, &r, &piece, e))
                     return -1;
             }
@@ -202,7 +211,8 @@ static int weight_fill(struct kernels *k, struct weight *w, const struct weight_
     d->data = cuda_take(k, d->bytes, s->copies, e);
     if (!d->data || cuda_check_now(cudaEventCreateWithFlags(&d->ready, cudaEventDisableTiming), "event", e))
         return -1;
-    int failed = d->type == ELEMENT_BF16 ? upload(k, (bf16 *)d->data, parts, part_count, e) : upload(k, (float *)d->data, parts, part_count, e);
+    int failed = d->type == ELEMENT_BF16 ? upload(k, (bf16 *)d->data, parts, part_count, e)
+                                         : upload(k, (float *)d->data, parts, part_count, e);
     if (!failed && second) {
         d->bf16_data = (char *)d->data + second;
         cuda_convert_bf16(s->copies, (bf16 *)d->bf16_data, (const float *)d->data, w->rows * w->columns);
@@ -210,7 +220,8 @@ static int weight_fill(struct kernels *k, struct weight *w, const struct weight_
     return cuda_check_now(cudaEventRecord(d->ready, s->copies), "upload", e) || failed ? -1 : 0;
 }
 
-static struct weight *weight_load(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count, struct error *e)
+static struct weight *weight_load(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count,
+                                  struct error *e)
 {
     struct weight *w;
     if (kernels_take_error(k, e))

@@ -1,7 +1,8 @@
 /* Reference set: activations of the MLP and their derivatives.
  *
- * GELU (Hendrycks, Gimpel 2016): x Phi(x) exactly, with the tanh form, or with sigma(1.702 x). 0.5 (1 + tanh u) is written sigma(2 u) and Phi(x) as
- * erfc(-x / sqrt 2) / 2, which keep their relative accuracy far below 0. The derivative of ReLU at 0 is 0. */
+ * GELU (Hendrycks, Gimpel 2016): x Phi(x) exactly, with the tanh form, or with sigma(1.702 x). 0.5 (1 + tanh u) is written
+ * sigma(2 u) and Phi(x) as erfc(-x / sqrt 2) / 2, which keep their relative accuracy far below 0. The derivative of ReLU at 0 is
+ * 0. */
 #include "kernels/reference/reference.h"
 
 #include <math.h>
@@ -45,8 +46,8 @@ static double activation(double *slope, double x, enum activation kind)
     return x * gate;
 }
 
-static void activate(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows,
-                     int width)
+static void activate(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate,
+                     enum activation kind, struct rows rows, int width)
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
     const real *u = up->data, *g = gate ? gate->data : NULL;
@@ -59,8 +60,9 @@ static void activate(struct kernels *k, struct buffer *a, const struct buffer *u
     }
 }
 
-static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *da, const struct buffer *up,
-                             const struct buffer *gate, enum activation kind, struct rows rows, int width)
+static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *da,
+                             const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows,
+                             int width)
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
     const real *u = up->data, *g = gate ? gate->data : NULL, *d = da->data;

@@ -17,7 +17,7 @@
 struct view {
     const struct attention_shape *shape;
     const double *bias, *multiplier; /* [positions] by distance, or NULL */
-    const double *key_bias;          /* [keys], or NULL */
+    const double *key_bias; /* [keys], or NULL */
     const real *key, *value;
     size_t kv_stride;
     int queries, keys;
@@ -65,8 +65,8 @@ static void key_range(int *first, int *end, const struct view *v, int r)
     *first = v->shape->window > 0 && own + 1 > v->shape->window ? own + 1 - v->shape->window : 0;
 }
 
-/* p[j] for j in the key range of row r, 0 for masked keys, and slope[j] = scale dz/dr if asked for. Returns lse; -inf, and p = 0, where every key is
- * masked. */
+/* p[j] for j in the key range of row r, 0 for masked keys, and slope[j] = scale dz/dr if asked for. Returns lse; -inf, and p = 0,
+ * where every key is masked. */
 static double probabilities(double *p, double *slope, const struct view *v, const real *query, int r)
 {
     const struct attention_shape *s = v->shape;
@@ -105,8 +105,8 @@ static double probabilities(double *p, double *slope, const struct view *v, cons
     return largest + log(sum);
 }
 
-static void attention_forward(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q, const struct buffer *kv,
-                              const struct attention *a, int segments, int queries, int keys)
+static void attention_forward(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q,
+                              const struct buffer *kv, const struct attention *a, int segments, int queries, int keys)
 {
     int heads = a->shape.heads, size = a->shape.head_size, threads = omp_get_max_threads();
     double *scratch = calloc((size_t)threads * (size_t)keys, sizeof *scratch); /* [threads, keys] */
@@ -138,8 +138,8 @@ static void attention_forward(struct kernels *k, struct buffer *o, struct buffer
 }
 
 /* One query row in reverse: writes dq[head_size], adds to dk and dv [keys, head_size]. Scratch p, slope, dp: [keys]. */
-static void reverse_row(real *dq, double *dk, double *dv, const real *d_out, const real *query, const struct view *v, int r, double *p,
-                        double *slope, double *dp)
+static void reverse_row(real *dq, double *dk, double *dv, const real *d_out, const real *query, const struct view *v, int r,
+                        double *p, double *slope, double *dp)
 {
     int size = v->shape->head_size, first, end;
     double mean = 0, sum[256] = {0};
@@ -161,9 +161,9 @@ static void reverse_row(real *dq, double *dk, double *dv, const real *d_out, con
         dq[c] = (real)sum[c];
 }
 
-static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o, const struct buffer *q,
-                              const struct buffer *kv, const struct buffer *o, const struct buffer *lse, const struct attention *a, int segments, int queries,
-                              int keys)
+static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o,
+                              const struct buffer *q, const struct buffer *kv, const struct buffer *o, const struct buffer *lse,
+                              const struct attention *a, int segments, int queries, int keys)
 {
     const struct attention_shape *s = &a->shape;
     size_t n = (size_t)keys, size = (size_t)s->head_size, each = n * (3 + 2 * size);
@@ -179,7 +179,8 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
 #pragma omp parallel for collapse(2) schedule(dynamic) num_threads(threads)
     for (int segment = 0; segment < segments; segment++) {
         for (int kv_head = 0; kv_head < s->kv_heads; kv_head++) {
-            double *p = scratch + (size_t)omp_get_thread_num() * each, *slope = p + n, *dp = slope + n, *dk = dp + n, *dv = dk + n * size;
+            double *p = scratch + (size_t)omp_get_thread_num() * each, *slope = p + n, *dp = slope + n, *dk = dp + n,
+                   *dv = dk + n * size;
             for (size_t i = 0; i < 2 * n * size; i++)
                 dk[i] = 0; /* and dv, which follows */
             for (int head = 0; head < s->heads; head++) {
@@ -188,11 +189,13 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
                 struct view v = head_view(a, kv, segment, head, queries, keys);
                 for (int r = 0; r < queries; r++) {
                     size_t at = (((size_t)segment * (size_t)queries + (size_t)r) * (size_t)s->heads + (size_t)head) * size;
-                    reverse_row((real *)dq->data + at, dk, dv, (const real *)d_o->data + at, (const real *)q->data + at, &v, r, p, slope, dp);
+                    reverse_row((real *)dq->data + at, dk, dv, (const real *)d_o->data + at, (const real *)q->data + at, &v, r, p,
+                                slope, dp);
                 }
             }
             for (size_t j = 0; j < n; j++) {
-                real *out = (real *)dkv->data + (((size_t)segment * n + j) * 2 * (size_t)s->kv_heads + (size_t)kv_head) * size; /* [head_size] */
+                real *out = (real *)dkv->data +
+                            (((size_t)segment * n + j) * 2 * (size_t)s->kv_heads + (size_t)kv_head) * size; /* [head_size] */
                 for (size_t c = 0; c < size; c++) {
                     out[c] = (real)dk[j * size + c];
                     out[(size_t)s->kv_heads * size + c] = (real)dv[j * size + c];
@@ -203,8 +206,8 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
     free(scratch);
 }
 
-static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv, const struct buffer *lse,
-                           const struct attention *a, int segments, int queries, int keys, int counted)
+static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv,
+                           const struct buffer *lse, const struct attention *a, int segments, int queries, int keys, int counted)
 {
     const struct attention_shape *s = &a->shape;
     size_t n = (size_t)keys, heads = (size_t)s->heads;

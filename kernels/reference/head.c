@@ -9,7 +9,7 @@
 
 enum {
     COLUMNS = 64, /* columns of dx that are summed together: one thread's share of the table's columns at a time */
-    TOGETHER = 8  /* rows of head_rows that share each reading of the table */
+    TOGETHER = 8 /* rows of head_rows that share each reading of the table */
 };
 
 /* g[v] = seed d log p / d (x . w_v), made in place of z[v] = x . w_v + bias_v; returns log p. */
@@ -36,8 +36,8 @@ static double softmax_reverse(double *z, size_t vocabulary, size_t target, doubl
     return z_target - largest - log(sum);
 }
 
-static void head_segment(real *dx, real *logprob, const real *x, double *z, const struct weight *w, const real *bias, size_t target, double soft_cap,
-                         double seed, size_t width)
+static void head_segment(real *dx, real *logprob, const real *x, double *z, const struct weight *w, const real *bias,
+                         size_t target, double soft_cap, double seed, size_t width)
 {
 #pragma omp parallel for
     for (size_t v = 0; v < w->rows; v++) {
@@ -67,8 +67,8 @@ static void head_segment(real *dx, real *logprob, const real *x, double *z, cons
     }
 }
 
-static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x, const struct weight *w, const struct weight *bias,
-                 const struct buffer *targets, double soft_cap, double seed, int segments, int width)
+static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x, const struct weight *w,
+                 const struct weight *bias, const struct buffer *targets, double soft_cap, double seed, int segments, int width)
 {
     double *z = calloc(w->rows, sizeof *z); /* [vocabulary] */
     if (!z) {
@@ -82,8 +82,8 @@ static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, c
             kernels_keep_error(k, "head: target id %d (expected 0 to %zu)", (int)target, w->rows - 1);
             continue;
         }
-        head_segment((real *)dx->data + at, (real *)logprob->data + s, (const real *)x->data + at, z, w, bias ? bias->data : NULL, (size_t)target,
-                     soft_cap, seed, (size_t)width);
+        head_segment((real *)dx->data + at, (real *)logprob->data + s, (const real *)x->data + at, z, w, bias ? bias->data : NULL,
+                     (size_t)target, soft_cap, seed, (size_t)width);
     }
     free(z);
 }
@@ -123,8 +123,8 @@ static void logits(double *z, const real *x, const struct weight *w, const real 
     }
 }
 
-static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct weight *w, const struct weight *bias,
-                      const struct buffer *targets, double soft_cap, struct rows rows, int width)
+static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct weight *w,
+                      const struct weight *bias, const struct buffer *targets, double soft_cap, struct rows rows, int width)
 {
     size_t count = (size_t)rows.segments * (size_t)rows.count, vocabulary = w->rows;
     const int32_t *target = targets->data; /* [count] */

@@ -1,7 +1,7 @@
 /* Reference set: matrix products.
  *
- * Each output is one sum in double, begun at 0, over k = 0, 1, 2, ... in order, whatever the shapes and threads; then bias and what was there are added
- * and the result is rounded once. Tiles only change which outputs are worked on together. */
+ * Each output is one sum in double, begun at 0, over k = 0, 1, 2, ... in order, whatever the shapes and threads; then bias and
+ * what was there are added and the result is rounded once. Tiles only change which outputs are worked on together. */
 #include "kernels/reference/reference.h"
 
 #include <omp.h>
@@ -26,7 +26,8 @@ static int whole_units(int n)
     return (n + UNIT - 1) / UNIT * UNIT;
 }
 
-/* sum[r][c] += sum over k < depth of a[r][k] b[k][c], for rows and columns up to whole units (the rest of a tile is zero or unused). */
+/* sum[r][c] += sum over k < depth of a[r][k] b[k][c], for rows and columns up to whole units (the rest of a tile is zero or
+ * unused). */
 static void multiply_tile(struct tile *t, int rows, int columns, int depth)
 {
     for (int r = 0; r < whole_units(rows); r += UNIT) {
@@ -46,8 +47,10 @@ static void multiply_tile(struct tile *t, int rows, int columns, int depth)
     }
 }
 
-/* y[rows, columns] (+)= x[rows, depth] b + bias[columns], where b(k, c) is w[c, k] (forward: w is [columns, depth]) or w[k, c] (reverse). */
-static void product(struct kernels *k, real *y, const real *x, const real *w, const real *bias, int rows, int columns, int depth, int forward, int accumulate)
+/* y[rows, columns] (+)= x[rows, depth] b + bias[columns], where b(k, c) is w[c, k] (forward: w is [columns, depth]) or w[k, c]
+ * (reverse). */
+static void product(struct kernels *k, real *y, const real *x, const real *w, const real *bias, int rows, int columns, int depth,
+                    int forward, int accumulate)
 {
     int threads = omp_get_max_threads();
     struct tile *tiles = malloc((size_t)threads * sizeof *tiles); /* too large for a thread's stack */
@@ -82,13 +85,15 @@ static void product(struct kernels *k, real *y, const real *x, const real *w, co
     free(tiles);
 }
 
-static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias, struct rows rows,
-                   int accumulate)
+static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias,
+                   struct rows rows, int accumulate)
 {
-    product(k, y->data, x->data, w->data, bias ? bias->data : NULL, rows.segments * rows.count, (int)w->rows, (int)w->columns, 1, accumulate);
+    product(k, y->data, x->data, w->data, bias ? bias->data : NULL, rows.segments * rows.count, (int)w->rows, (int)w->columns, 1,
+            accumulate);
 }
 
-static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w, struct rows rows, int accumulate)
+static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w,
+                           struct rows rows, int accumulate)
 {
     product(k, dx->data, dy->data, w->data, NULL, rows.segments * rows.count, (int)w->columns, (int)w->rows, 0, accumulate);
 }

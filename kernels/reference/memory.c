@@ -64,7 +64,8 @@ static size_t scratch_bytes(struct kernels *k, const struct attention_shape *sha
     size_t n = (size_t)shape->positions;
     (void)k;
     (void)rows;
-    return (size_t)omp_get_max_threads() * sizeof(double) * n * (3 + 2 * (size_t)shape->head_size) + ((size_t)1 << 19) * sizeof(double);
+    return (size_t)omp_get_max_threads() * sizeof(double) * n * (3 + 2 * (size_t)shape->head_size) +
+           ((size_t)1 << 19) * sizeof(double);
 }
 
 /* Row r of dst's segments*to rows is row tail_row(r) of src's segments*from rows. */
@@ -81,20 +82,22 @@ static void tail(struct kernels *k, struct buffer *dst, const struct buffer *src
         memcpy((char *)dst->data + r * size, (const char *)src->data + tail_row(r, to, from) * size, size);
 }
 
-static void tail_reverse(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width)
+static void tail_reverse(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from,
+                         int width)
 {
     size_t rows = (size_t)segments * (size_t)to;
     (void)k;
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < rows; r++) {
         real *d = (real *)dst->data + tail_row(r, to, from) * (size_t)width; /* [width] */
-        const real *x = (const real *)src->data + r * (size_t)width;         /* [width] */
+        const real *x = (const real *)src->data + r * (size_t)width; /* [width] */
         for (size_t i = 0; i < (size_t)width; i++)
             d[i] += x[i];
     }
 }
 
-static void join(struct kernels *k, struct buffer *dst, const struct buffer *a, const struct buffer *b, int segments, int first, int second, int width)
+static void join(struct kernels *k, struct buffer *dst, const struct buffer *a, const struct buffer *b, int segments, int first,
+                 int second, int width)
 {
     size_t size = k->role_size[dst->role] * (size_t)width, before = (size_t)first * size, behind = (size_t)second * size;
     for (size_t s = 0; s < (size_t)segments; s++) {

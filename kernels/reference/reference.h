@@ -1,7 +1,9 @@
-/* Inside of the reference set, and what a set in ordinary memory can share with it: buffers, kept errors, copies of attention tables.
+/* Inside of the reference set, and what a set in ordinary memory can share with it: buffers, kept errors, copies of attention
+ * tables.
  *
- * A fast CPU set starts with kernels_allocate and reference_fill_f32, then overrides entries. It may call the reference's entry from its own (save the
- * pointer first) as long as buffers, weights and attentions are the structs below with their common fields filled. */
+ * A fast CPU set starts with kernels_allocate and reference_fill_f32, then overrides entries. It may call the reference's entry
+ * from its own (save the pointer first) as long as buffers, weights and attentions are the structs below with their common fields
+ * filled. */
 #ifndef REACH_KERNELS_REFERENCE_H
 #define REACH_KERNELS_REFERENCE_H
 
@@ -18,25 +20,25 @@ struct buffer {
 struct weight {
     enum weight_use use;
     size_t rows, columns;
-    const void *data;          /* dense [rows, columns] of the set's own element type; NULL for a table that is read where it lies */
-    void *owned;               /* what weight_free frees behind `data`; NULL when data lies in the caller's file */
+    const void *data; /* dense [rows, columns] of the set's own element type; NULL for a table that is read where it lies */
+    void *owned; /* what weight_free frees behind `data`; NULL when data lies in the caller's file */
     struct weight_part *parts; /* table: owned copy of the views */
     int part_count;
-    void *fast;                /* for a fast set's own form; the reference leaves it NULL and never frees it */
+    void *fast; /* for a fast set's own form; the reference leaves it NULL and never frees it */
 };
 
 /* One kind of attention layer; the tables in `shape` are copies that `tables` owns. */
 struct attention {
     struct attention_shape shape;
     double *tables;
-    void *fast;                /* for a fast set's own form; the reference leaves it NULL and never frees it */
+    void *fast; /* for a fast set's own form; the reference leaves it NULL and never frees it */
 };
 
 /* What k->state points to. */
 struct kernels_state {
     int failed;
-    struct error first;        /* the first thing that went wrong since synchronize last reported */
-    void *fast;                /* for a fast set; the reference leaves it NULL and never frees it */
+    struct error first; /* the first thing that went wrong since synchronize last reported */
+    void *fast; /* for a fast set; the reference leaves it NULL and never frees it */
 };
 
 /* -- independent of the element type: kernels/shared.c -- */
@@ -52,7 +54,8 @@ int kernels_take_error(struct kernels *k, struct error *e) MUST_USE;
 
 /* Rows (sum of groups * rows) and columns of stacked parts; -1 with *e when parts disagree in columns, are empty or overflow. */
 int weight_parts_size(size_t *rows, size_t *columns, const struct weight_part *parts, int part_count, struct error *e) MUST_USE;
-/* Elements [column, column + count) of row `row` of stacked parts, offset added in double, into float or double. The range lies inside. */
+/* Elements [column, column + count) of row `row` of stacked parts, offset added in double, into float or double. The range lies
+ * inside. */
 void weight_parts_read_f32(float *out, const struct weight_part *parts, size_t row, size_t column, size_t count);
 void weight_parts_read_f64(double *out, const struct weight_part *parts, size_t row, size_t column, size_t count);
 /* 1 when the parts are one dense matrix of `type` (no gaps, no offset), aligned for it, and so usable where it lies. */
@@ -95,14 +98,14 @@ typedef double real;
 
 #if defined(REFERENCE_F32) || defined(REFERENCE_F64)
 /* Each fills the entries of struct kernels that its file defines. */
-void fill_memory(struct kernels *k);     /* create .. scratch_bytes, tail, tail_reverse, join */
-void fill_weight(struct kernels *k);     /* weight_load, weight_free, weight_bytes */
-void fill_rows(struct kernels *k);       /* embed, rotate, clip, clip_reverse, row_norms */
-void fill_linear(struct kernels *k);     /* linear, linear_reverse */
-void fill_norm(struct kernels *k);       /* norm, norm_reverse, norm_heads, norm_heads_reverse */
+void fill_memory(struct kernels *k); /* create .. scratch_bytes, tail, tail_reverse, join */
+void fill_weight(struct kernels *k); /* weight_load, weight_free, weight_bytes */
+void fill_rows(struct kernels *k); /* embed, rotate, clip, clip_reverse, row_norms */
+void fill_linear(struct kernels *k); /* linear, linear_reverse */
+void fill_norm(struct kernels *k); /* norm, norm_reverse, norm_heads, norm_heads_reverse */
 void fill_activation(struct kernels *k); /* activate, activate_reverse */
-void fill_attention(struct kernels *k);  /* attention_create, attention_free, attention, attention_reverse, attention_mass */
-void fill_head(struct kernels *k);       /* head, head_rows */
+void fill_attention(struct kernels *k); /* attention_create, attention_free, attention, attention_reverse, attention_mass */
+void fill_head(struct kernels *k); /* head, head_rows */
 #endif
 
 #endif

@@ -29,7 +29,8 @@ static void embed(struct kernels *k, struct buffer *x, const struct buffer *toke
 
 /* For each pair (u, v) of the rotated dimensions and the angle f of the row's position:
  * (u, v) -> (u cos f - v sin f, v cos f + u sin f); the transpose turns the other way. */
-static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width, int direction)
+static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width,
+                   int direction)
 {
     const struct attention_shape *s = &a->shape;
     int pairs = s->rotary_size / 2, total = rows.segments * rows.count;
@@ -76,7 +77,8 @@ static void clip_reverse(struct kernels *k, struct buffer *dx, const struct buff
             gradient[i] = 0;
 }
 
-static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *dx, double factor, struct rows rows, int width)
+static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *dx, double factor, struct rows rows,
+                      int width)
 {
     int total = rows.segments * rows.count;
     (void)k;

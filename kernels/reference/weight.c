@@ -1,5 +1,5 @@
-/* Reference set: parameters. Matrices and vectors become dense arrays of the set's element type (or are used where they lie); tables are read row by
- * row from the file's memory, so that a large vocabulary costs nothing. */
+/* Reference set: parameters. Matrices and vectors become dense arrays of the set's element type (or are used where they lie);
+ * tables are read row by row from the file's memory, so that a large vocabulary costs nothing. */
 #include "kernels/reference/reference.h"
 
 #include <stdlib.h>
@@ -19,7 +19,8 @@ static size_t weight_bytes(struct kernels *k, enum weight_use use, const struct 
 {
     size_t rows, columns;
     (void)k;
-    if (use == WEIGHT_TABLE || weight_parts_size(&rows, &columns, parts, part_count, NULL) || weight_parts_dense(parts, part_count, REFERENCE_ELEMENT))
+    if (use == WEIGHT_TABLE || weight_parts_size(&rows, &columns, parts, part_count, NULL) ||
+        weight_parts_dense(parts, part_count, REFERENCE_ELEMENT))
         return 0;
     return rows * columns * sizeof(real);
 }
@@ -52,7 +53,8 @@ static int weight_fill(struct weight *w, const struct weight_part *parts, int pa
     return 0;
 }
 
-static struct weight *weight_load(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count, struct error *e)
+static struct weight *weight_load(struct kernels *k, enum weight_use use, const struct weight_part *parts, int part_count,
+                                  struct error *e)
 {
     struct weight *w;
     if (kernels_take_error(k, e))

@@ -15,12 +15,14 @@ static int read_bloom(struct decoder *d, struct error *e)
     long parts;
     int from_norm, slow;
     if (family_sizes(d, &keys, e) || config_real_or(c, "layer_norm_epsilon", 0, 1, 1e-5, &epsilon, e) ||
-        config_bool_or(c, "apply_residual_connection_post_layernorm", 0, &from_norm, e) || config_bool_or(c, "slow_but_exact", 0, &slow, e) ||
-        config_int_or(c, "pretraining_tp", 1, 1 << 20, 1, &parts, e) || config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) ||
-        family_bos(d, "bos_token_id", e))
+        config_bool_or(c, "apply_residual_connection_post_layernorm", 0, &from_norm, e) ||
+        config_bool_or(c, "slow_but_exact", 0, &slow, e) || config_int_or(c, "pretraining_tp", 1, 1 << 20, 1, &parts, e) ||
+        config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) || family_bos(d, "bos_token_id", e))
         return -1;
     if (slow && parts > 1)
-        return fail(e, "%s: slow_but_exact with pretraining_tp %ld, which adds biases in another place, is not supported (expected pretraining_tp 1)",
+        return fail(e,
+                    "%s: slow_but_exact with pretraining_tp %ld, which adds biases in another place, is not supported (expected "
+                    "pretraining_tp 1)",
                     config_path(c), parts);
     d->mlp = 4 * d->hidden;
     snprintf(d->position_text, sizeof d->position_text, "ALiBi");
@@ -57,7 +59,13 @@ static int read_bloom(struct decoder *d, struct error *e)
     return family_head(d, 0, e, "lm_head");
 }
 
-static const char *const harmless[] = {"attention_softmax_in_fp32", "bias_dropout_fusion", "masked_softmax_fusion", "offset_alibi", "seq_length", "skip_bias_add",
-                                       "skip_bias_add_qkv", NULL};
+static const char *const harmless[] = {"attention_softmax_in_fp32",
+                                       "bias_dropout_fusion",
+                                       "masked_softmax_fusion",
+                                       "offset_alibi",
+                                       "seq_length",
+                                       "skip_bias_add",
+                                       "skip_bias_add_qkv",
+                                       NULL};
 
 const struct family family_bloom = {.name = "bloom", .model_types = {"bloom"}, .read = read_bloom, .harmless = harmless};

@@ -1,5 +1,6 @@
-/* fairseq's transformer_rpe_lm: separate projections with biases, norms before the branches, and a bias on the scores that only the arguments name.
- * Source: OpenNLPLab/fairseq-evo, models/transformer.py, models/lm_x_attention/transformer_rpe_lm.py, models/xformer/x_attention/transformer_rpe.py. */
+/* fairseq's transformer_rpe_lm: separate projections with biases, norms before the branches, and a bias on the scores that only
+ * the arguments name. Source: OpenNLPLab/fairseq-evo, models/transformer.py, models/lm_x_attention/transformer_rpe_lm.py,
+ * models/xformer/x_attention/transformer_rpe.py. */
 #include "model/family.h"
 
 #include <math.h>
@@ -11,13 +12,25 @@ enum { PADDING = 1 }; /* id of <pad> in every fairseq dictionary; positions begi
 
 /* rpe_type n, with k the head's slope of ALiBi; the first two by the key's position, the others by distance. */
 static const char *const rpe_types[] = {
-    "-k*t",      "-ln(1+(k*t)^2)", "-k*t",         "-ln(1+(k*t)^2)",  "-(k*t)^2", "-(k*t)^0.5", "-ln(1+k*t)", "-(k*t)^1.25", "-0.5*(k*t)^0.75", "ln(1+ln(1+k*t))-2*ln(1+k*t)",
-    "-ln(3+k*t)^2", "-(k*t)^4",    "-(ln(3+k*t)+ln(ln(3+k*t)))",
+    "-k*t",
+    "-ln(1+(k*t)^2)",
+    "-k*t",
+    "-ln(1+(k*t)^2)",
+    "-(k*t)^2",
+    "-(k*t)^0.5",
+    "-ln(1+k*t)",
+    "-(k*t)^1.25",
+    "-0.5*(k*t)^0.75",
+    "ln(1+ln(1+k*t))-2*ln(1+k*t)",
+    "-ln(3+k*t)^2",
+    "-(k*t)^4",
+    "-(ln(3+k*t)+ln(ln(3+k*t)))",
 };
 enum { RPE_TYPES = sizeof rpe_types / sizeof rpe_types[0], RPE_TYPES_BY_KEY = 2 };
 
 /* Gives parameter `name` of f the values of a tensor [heads, 1, 1], clamped as the forward pass does. */
-static int stored_parameter(struct decoder *d, struct formula *f, const char *name, const char *tensor, double low, double high, struct error *e)
+static int stored_parameter(struct decoder *d, struct formula *f, const char *name, const char *tensor, double low, double high,
+                            struct error *e)
 {
     double *values = calloc((size_t)d->heads, sizeof *values);
     if (!values)
@@ -81,7 +94,8 @@ static int read_bias(struct decoder *d, const struct encodings *g, struct error 
             key_bias = f;
         else
             bias = f;
-        family_describe(d, "rpe_type %ld: %s%s", g->rpe_type, rpe_types[g->rpe_type - 1], g->rpe_type <= RPE_TYPES_BY_KEY ? " by key position" : "");
+        family_describe(d, "rpe_type %ld: %s%s", g->rpe_type, rpe_types[g->rpe_type - 1],
+                        g->rpe_type <= RPE_TYPES_BY_KEY ? " by key position" : "");
     } else if (g->kerple_log) {
         bias = kerple(d, "kerple_log", INFINITY, e);
         family_describe(d, "kerple_log");
@@ -108,7 +122,10 @@ static int read_encodings(struct encodings *g, struct decoder *d, struct error *
     const struct {
         const char *key;
         long *out, most;
-    } numbers[] = {{"rpe_type", &g->rpe_type, RPE_TYPES}, {"kerple_log", &g->kerple_log, 1}, {"kerple_power", &g->kerple_power, 1}, {"sandwich", &g->sandwich, 1}};
+    } numbers[] = {{"rpe_type", &g->rpe_type, RPE_TYPES},
+                   {"kerple_log", &g->kerple_log, 1},
+                   {"kerple_power", &g->kerple_power, 1},
+                   {"sandwich", &g->sandwich, 1}};
     int count = 0;
     *g = (struct encodings){0};
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
@@ -120,14 +137,17 @@ static int read_encodings(struct encodings *g, struct decoder *d, struct error *
     }
     if (config_bool_or(c, "use_alibi", 0, &g->alibi, e) || family_only(d, "use_toep", 0, 0, e))
         return -1;
-    return count + g->alibi > 1 ? fail(e, "%s: more than one of rpe_type, kerple_log, kerple_power, sandwich and use_alibi is set", config_path(c)) : 0;
+    return count + g->alibi > 1
+               ? fail(e, "%s: more than one of rpe_type, kerple_log, kerple_power, sandwich and use_alibi is set", config_path(c))
+               : 0;
 }
 
 static int read_positions(struct decoder *d, struct error *e)
 {
     int none, none_too, learned;
     struct config *c = d->config;
-    if (config_bool_or(c, "no_token_positional_embeddings", 0, &none, e) || config_bool_or(c, "no_decoder_token_positional_embeddings", none, &none_too, e) ||
+    if (config_bool_or(c, "no_token_positional_embeddings", 0, &none, e) ||
+        config_bool_or(c, "no_decoder_token_positional_embeddings", none, &none_too, e) ||
         config_bool_or(c, "decoder_learned_pos", 0, &learned, e))
         return -1;
     if (none || none_too)
@@ -136,7 +156,8 @@ static int read_positions(struct decoder *d, struct error *e)
     if (learned) {
         size_t rows = family_rows(d, "decoder.embed_positions.weight"), width = (size_t)d->hidden;
         if (rows <= PADDING + 1)
-            return fail(e, "%s: decoder.embed_positions.weight has %zu rows (expected a matrix with more than %d)", d->path, rows, PADDING + 1);
+            return fail(e, "%s: decoder.embed_positions.weight has %zu rows (expected a matrix with more than %d)", d->path, rows,
+                        PADDING + 1);
         d->position = POSITION_LEARNED, d->position_limit = (int)rows - PADDING - 1;
         snprintf(d->position_text, sizeof d->position_text, "learned, %d positions", d->position_limit);
         if (family_matrix(&d->position_rows, d, rows, width, e, "decoder.embed_positions.weight"))
@@ -145,7 +166,8 @@ static int read_positions(struct decoder *d, struct error *e)
         return 0;
     }
     if (d->hidden % 2 || d->hidden < 4)
-        return fail(e, "%s: decoder_embed_dim %d with sinusoidal positions (expected an even number, at least 4)", config_path(c), d->hidden);
+        return fail(e, "%s: decoder_embed_dim %d with sinusoidal positions (expected an even number, at least 4)", config_path(c),
+                    d->hidden);
     snprintf(d->position_text, sizeof d->position_text, "sinusoidal");
     return family_sinusoidal(d, 10000, d->hidden / 2 - 1, 1, PADDING + 1, e);
 }
@@ -202,7 +224,8 @@ static int refuse_options(struct decoder *d, struct error *e)
 static int read_activation(enum activation *out, struct decoder *d, struct error *e)
 {
     static const char *const names[] = {"relu", "gelu", "gelu_accurate", "gelu_fast", "silu", NULL};
-    static const enum activation kinds[] = {ACTIVATION_RELU, ACTIVATION_GELU, ACTIVATION_GELU_TANH, ACTIVATION_GELU_TANH, ACTIVATION_SILU};
+    static const enum activation kinds[] = {ACTIVATION_RELU, ACTIVATION_GELU, ACTIVATION_GELU_TANH, ACTIVATION_GELU_TANH,
+                                            ACTIVATION_SILU};
     int kind;
     if (config_choice_or(d->config, "activation_fn", names, 0, &kind, e))
         return -1;
@@ -219,13 +242,16 @@ static int read_fairseq(struct decoder *d, struct error *e)
     int unscaled, normed, final;
     enum activation activation;
     if (family_sizes(d, &keys, e) || config_int(c, "decoder_ffn_embed_dim", 1, 1 << 24, &inner, e) ||
-        config_int_or(c, "decoder_input_dim", 1, 1 << 20, d->hidden, &in, e) || config_int_or(c, "decoder_output_dim", 1, 1 << 20, d->hidden, &out, e) ||
+        config_int_or(c, "decoder_input_dim", 1, 1 << 20, d->hidden, &in, e) ||
+        config_int_or(c, "decoder_output_dim", 1, 1 << 20, d->hidden, &out, e) ||
         config_bool_or(c, "no_scale_embedding", 0, &unscaled, e) || config_bool_or(c, "layernorm_embedding", 0, &normed, e) ||
-        config_bool_or(c, "share_decoder_input_output_embed", 0, &d->tied, e) || refuse_options(d, e) || read_activation(&activation, d, e) ||
-        wants_final_norm(&final, d, e) || read_encodings(&encodings, d, e) || read_positions(d, e) || read_bias(d, &encodings, e))
+        config_bool_or(c, "share_decoder_input_output_embed", 0, &d->tied, e) || refuse_options(d, e) ||
+        read_activation(&activation, d, e) || wants_final_norm(&final, d, e) || read_encodings(&encodings, d, e) ||
+        read_positions(d, e) || read_bias(d, &encodings, e))
         return -1;
     if (in != out)
-        return fail(e, "%s: decoder_input_dim %ld is not decoder_output_dim %ld, which is not supported", config_path(c), in, out);
+        return fail(e, "%s: decoder_input_dim %ld is not decoder_output_dim %ld, which is not supported", config_path(c), in,
+                    out);
     if (!*d->position_text)
         snprintf(d->position_text, sizeof d->position_text, "none");
     const int shared = d->tied;
@@ -256,7 +282,9 @@ static int read_fairseq(struct decoder *d, struct error *e)
     if (family_head(d, 0, e, "decoder.output_projection"))
         return -1;
     if (shared && !d->tied) /* the code would load one over the other */
-        return fail(e, "%s: decoder.output_projection.weight differs from the embedding, and share_decoder_input_output_embed is true (expected the same numbers)",
+        return fail(e,
+                    "%s: decoder.output_projection.weight differs from the embedding, and share_decoder_input_output_embed is "
+                    "true (expected the same numbers)",
                     d->path);
     return 0;
 }
@@ -264,5 +292,5 @@ static int read_fairseq(struct decoder *d, struct error *e)
 const struct family family_fairseq = {.name = "fairseq",
                                       .model_types = {"fairseq_transformer_lm"},
                                       .read = read_fairseq,
-                                      .ignored_suffixes = {".version", ".cache_matrix", ".causal_mask", ".embed_positions._float_tensor",
-                                                           ".embed_positions.weights"}};
+                                      .ignored_suffixes = {".version", ".cache_matrix", ".causal_mask",
+                                                           ".embed_positions._float_tensor", ".embed_positions.weights"}};

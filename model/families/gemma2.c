@@ -1,12 +1,13 @@
-/* Gemma 2: four RMS norms a layer with weights stored as w - 1, soft caps on scores and logits, a window on every other layer, embeddings times
- * sqrt(d). A cap or a window that the configuration does not name is the released models', as in the library whose format this is; null turns it off.
- * Source: huggingface/transformers, models/gemma2. */
+/* Gemma 2: four RMS norms a layer with weights stored as w - 1, soft caps on scores and logits, a window on every other layer,
+ * embeddings times sqrt(d). A cap or a window that the configuration does not name is the released models', as in the library
+ * whose format this is; null turns it off. Source: huggingface/transformers, models/gemma2. */
 #include "model/family.h"
 
 #include <math.h>
 
 /* y = x / rms(x) (1 + w) */
-static int norm(struct norm_view *out, const struct decoder *d, double epsilon, const char *prefix, int layer, const char *name, struct error *e)
+static int norm(struct norm_view *out, const struct decoder *d, double epsilon, const char *prefix, int layer, const char *name,
+                struct error *e)
 {
     if (family_norm(out, d, NORM_RMS, epsilon, 0, e, "%slayers.%d.%s", prefix, layer, name))
         return -1;
@@ -24,25 +25,31 @@ static int read_gemma2(struct decoder *d, struct error *e)
                                    .kv_heads = "num_key_value_heads",
                                    .head_size = "head_dim",
                                    .head_size_default = 256};
-    const struct rope_keys rope = {.theta = "rope_theta", .fraction = "partial_rotary_factor", .fraction_default = 1, .whole_heads = 1};
+    const struct rope_keys rope = {.theta = "rope_theta",
+                                   .fraction = "partial_rotary_factor",
+                                   .fraction_default = 1,
+                                   .whole_heads = 1};
     long inner, window;
     double epsilon, scalar, soft_cap;
     int biased;
     enum activation activation;
-    double default_cap = config_absent(c, "attn_logit_softcapping") ? 50 : 0, default_head_cap = config_absent(c, "final_logit_softcapping") ? 30 : 0;
+    double default_cap = config_absent(c, "attn_logit_softcapping") ? 50 : 0,
+           default_head_cap = config_absent(c, "final_logit_softcapping") ? 30 : 0;
     long default_window = config_absent(c, "sliding_window") ? 4096 : 0;
     if (family_sizes(d, &keys, e) || config_int(c, "intermediate_size", 1, 1 << 24, &inner, e) ||
         config_real_or(c, "rms_norm_eps", 0, 1, 1e-6, &epsilon, e) || config_bool_or(c, "attention_bias", 0, &biased, e) ||
         config_real_or(c, "query_pre_attn_scalar", 1e-6, 1e9, 256, &scalar, e) ||
         config_real_or(c, "attn_logit_softcapping", 0, 1e9, default_cap, &soft_cap, e) ||
         config_real_or(c, "final_logit_softcapping", 0, 1e9, default_head_cap, &d->head_soft_cap, e) ||
-        config_int_or(c, "sliding_window", 1, 1 << 30, default_window, &window, e) || config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) ||
-        family_only(d, "use_bidirectional_attention", 0, 0, e) || family_activation(&activation, d, "hidden_activation", "gelu_pytorch_tanh", e) ||
-        family_rope(d, &rope, e) || family_windows(d, window, 0, 2, e) || family_bos(d, "bos_token_id", e))
+        config_int_or(c, "sliding_window", 1, 1 << 30, default_window, &window, e) ||
+        config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) || family_only(d, "use_bidirectional_attention", 0, 0, e) ||
+        family_activation(&activation, d, "hidden_activation", "gelu_pytorch_tanh", e) || family_rope(d, &rope, e) ||
+        family_windows(d, window, 0, 2, e) || family_bos(d, "bos_token_id", e))
         return -1;
     d->mlp = (int)inner;
 
-    size_t width = (size_t)d->hidden, q_size = (size_t)d->heads * (size_t)d->head_size, kv_size = (size_t)d->kv_heads * (size_t)d->head_size;
+    size_t width = (size_t)d->hidden, q_size = (size_t)d->heads * (size_t)d->head_size,
+           kv_size = (size_t)d->kv_heads * (size_t)d->head_size;
     const char *p = family_prefix(d, "model.", "embed_tokens.weight");
     if (family_matrix(&d->embedding, d, (size_t)d->vocabulary, width, e, "%sembed_tokens.weight", p))
         return -1;

@@ -4,10 +4,11 @@
 #include <math.h>
 #include <stdio.h>
 
-static int conv1d(struct linear *out, const struct decoder *d, size_t rows, size_t columns, const char *prefix, int layer, const char *name, struct error *e)
+static int conv1d(struct linear *out, const struct decoder *d, size_t rows, size_t columns, const char *prefix, int layer,
+                  const char *name, struct error *e)
 {
     return family_transposed(&out->weight, d, rows, columns, e, "%sh.%d.%s.weight", prefix, layer, name) ||
-           family_vector(&out->bias, d, rows, e, "%sh.%d.%s.bias", prefix, layer, name)
+                   family_vector(&out->bias, d, rows, e, "%sh.%d.%s.bias", prefix, layer, name)
                ? -1
                : 0;
 }
@@ -26,7 +27,8 @@ static int read_gpt2(struct decoder *d, struct error *e)
     if (family_sizes(d, &keys, e) || config_int_or(c, "n_inner", 1, 1 << 24, 4L * d->hidden, &inner, e) ||
         config_int(c, family_either(d, "max_position_embeddings", "n_positions"), 1, 1 << 30, &limit, e) ||
         config_real_or(c, "layer_norm_epsilon", 0, 1, 1e-5, &epsilon, e) ||
-        config_bool_or(c, "scale_attn_weights", 1, &scaled, e) || config_bool_or(c, "scale_attn_by_inverse_layer_idx", 0, &by_layer, e) ||
+        config_bool_or(c, "scale_attn_weights", 1, &scaled, e) ||
+        config_bool_or(c, "scale_attn_by_inverse_layer_idx", 0, &by_layer, e) ||
         config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) ||
         family_activation(&activation, d, "activation_function", "gelu_new", e) || family_bos(d, "bos_token_id", e))
         return -1;
@@ -42,9 +44,11 @@ static int read_gpt2(struct decoder *d, struct error *e)
         struct block *b = &d->blocks[l];
         struct linear fused;
         if (family_norm(&b->attention_norm, d, NORM_LAYER, epsilon, 1, e, "%sh.%d.ln_1", p, l) ||
-            conv1d(&fused, d, 3 * width, width, p, l, "attn.c_attn", e) || conv1d(&b->output, d, width, width, p, l, "attn.c_proj", e) ||
+            conv1d(&fused, d, 3 * width, width, p, l, "attn.c_attn", e) ||
+            conv1d(&b->output, d, width, width, p, l, "attn.c_proj", e) ||
             family_norm(&b->mlp_norm, d, NORM_LAYER, epsilon, 1, e, "%sh.%d.ln_2", p, l) ||
-            conv1d(&b->up, d, (size_t)inner, width, p, l, "mlp.c_fc", e) || conv1d(&b->down, d, width, (size_t)inner, p, l, "mlp.c_proj", e))
+            conv1d(&b->up, d, (size_t)inner, width, p, l, "mlp.c_fc", e) ||
+            conv1d(&b->down, d, width, (size_t)inner, p, l, "mlp.c_proj", e))
             return -1;
         struct linear *qkv[3] = {&b->query, &b->key, &b->value};
         for (size_t i = 0; i < 3; i++) {
@@ -59,8 +63,19 @@ static int read_gpt2(struct decoder *d, struct error *e)
     return family_head(d, 0, e, "lm_head");
 }
 
-static const char *const harmless[] = {"n_ctx", "output_past", "predict_special_tokens", "reorder_and_upcast_attn", "summary_activation", "summary_first_dropout",
-                                       "summary_proj_to_labels", "summary_type", "summary_use_proj", NULL};
+static const char *const harmless[] = {"n_ctx",
+                                       "output_past",
+                                       "predict_special_tokens",
+                                       "reorder_and_upcast_attn",
+                                       "summary_activation",
+                                       "summary_first_dropout",
+                                       "summary_proj_to_labels",
+                                       "summary_type",
+                                       "summary_use_proj",
+                                       NULL};
 
-const struct family family_gpt2 = {
-    .name = "gpt2", .model_types = {"gpt2"}, .read = read_gpt2, .ignored_suffixes = {".attn.bias", ".attn.masked_bias"}, .harmless = harmless};
+const struct family family_gpt2 = {.name = "gpt2",
+                                   .model_types = {"gpt2"},
+                                   .read = read_gpt2,
+                                   .ignored_suffixes = {".attn.bias", ".attn.masked_bias"},
+                                   .harmless = harmless};

@@ -5,17 +5,20 @@
 static int read_gpt_neox(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
-    const struct size_keys keys = {.vocabulary = "vocab_size", .hidden = "hidden_size", .layers = "num_hidden_layers", .heads = "num_attention_heads"};
+    const struct size_keys keys = {.vocabulary = "vocab_size",
+                                   .hidden = "hidden_size",
+                                   .layers = "num_hidden_layers",
+                                   .heads = "num_attention_heads"};
     const struct rope_keys rope = {.theta = "rotary_emb_base", .fraction = "rotary_pct", .fraction_default = 0.25};
     long inner;
     double epsilon;
     int parallel, biased;
     enum activation activation;
     if (family_sizes(d, &keys, e) || config_int(c, "intermediate_size", 1, 1 << 24, &inner, e) ||
-        config_real_or(c, "layer_norm_eps", 0, 1, 1e-5, &epsilon, e) || config_bool_or(c, "use_parallel_residual", 1, &parallel, e) ||
-        config_bool_or(c, "attention_bias", 1, &biased, e) || config_bool_or(c, "tie_word_embeddings", 0, &d->tied, e) ||
-        family_activation(&activation, d, "hidden_act", "gelu", e) || family_rope(d, &rope, e) ||
-        family_bos(d, "bos_token_id", e))
+        config_real_or(c, "layer_norm_eps", 0, 1, 1e-5, &epsilon, e) ||
+        config_bool_or(c, "use_parallel_residual", 1, &parallel, e) || config_bool_or(c, "attention_bias", 1, &biased, e) ||
+        config_bool_or(c, "tie_word_embeddings", 0, &d->tied, e) || family_activation(&activation, d, "hidden_act", "gelu", e) ||
+        family_rope(d, &rope, e) || family_bos(d, "bos_token_id", e))
         return -1;
     d->mlp = (int)inner;
 
@@ -51,9 +54,8 @@ static int read_gpt_neox(struct decoder *d, struct error *e)
 /* its class takes the rotary settings by other names and leaves these */
 static const char *const harmless[] = {"partial_rotary_factor", "rope_theta", NULL};
 
-const struct family family_gpt_neox = {
-    .name = "gpt_neox",
-    .model_types = {"gpt_neox"},
-    .read = read_gpt_neox,
-    .ignored_suffixes = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
-    .harmless = harmless};
+const struct family family_gpt_neox = {.name = "gpt_neox",
+                                       .model_types = {"gpt_neox"},
+                                       .read = read_gpt_neox,
+                                       .ignored_suffixes = {".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"},
+                                       .harmless = harmless};

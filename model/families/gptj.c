@@ -15,14 +15,17 @@ static int read_gptj(struct decoder *d, struct error *e)
     double epsilon;
     enum activation activation;
     if (family_sizes(d, &keys, e) || config_int_or(c, "n_inner", 1, 1 << 24, 4L * d->hidden, &inner, e) ||
-        config_int_or(c, "rotary_dim", 2, d->head_size, 64, &rotated, e) || config_real_or(c, "layer_norm_epsilon", 0, 1, 1e-5, &epsilon, e) ||
-        config_bool_or(c, "tie_word_embeddings", 0, &d->tied, e) || family_activation(&activation, d, "activation_function", "gelu_new", e) ||
-        family_bos(d, "bos_token_id", e))
+        config_int_or(c, "rotary_dim", 2, d->head_size, 64, &rotated, e) ||
+        config_real_or(c, "layer_norm_epsilon", 0, 1, 1e-5, &epsilon, e) ||
+        config_bool_or(c, "tie_word_embeddings", 0, &d->tied, e) ||
+        family_activation(&activation, d, "activation_function", "gelu_new", e) || family_bos(d, "bos_token_id", e))
         return -1;
     if (!config_has(c, "rotary_dim") && !config_absent(c, "rotary_dim"))
-        return fail(e, "%s: rotary_dim null is not supported (expected an even number up to the head size, %d)", config_path(c), d->head_size);
+        return fail(e, "%s: rotary_dim null is not supported (expected an even number up to the head size, %d)", config_path(c),
+                    d->head_size);
     if (rotated % 2 || rotated > d->head_size)
-        return fail(e, "%s: rotary_dim %ld is not supported (expected an even number up to the head size, %d)", config_path(c), rotated, d->head_size);
+        return fail(e, "%s: rotary_dim %ld is not supported (expected an even number up to the head size, %d)", config_path(c),
+                    rotated, d->head_size);
     d->mlp = (int)inner;
     snprintf(d->position_text, sizeof d->position_text, "rotary, base 10000, interleaved");
     if (rotated < d->head_size)
@@ -53,8 +56,17 @@ static int read_gptj(struct decoder *d, struct error *e)
 }
 
 /* rotary positions have no limit, and there are no others */
-static const char *const harmless[] = {"max_position_embeddings", "n_ctx", "n_positions", "rotary", "scale_attn_weights", "summary_activation",
-                                       "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj", NULL};
+static const char *const harmless[] = {"max_position_embeddings",
+                                       "n_ctx",
+                                       "n_positions",
+                                       "rotary",
+                                       "scale_attn_weights",
+                                       "summary_activation",
+                                       "summary_first_dropout",
+                                       "summary_proj_to_labels",
+                                       "summary_type",
+                                       "summary_use_proj",
+                                       NULL};
 
 const struct family family_gptj = {.name = "gptj",
                                    .model_types = {"gptj"},

@@ -1,5 +1,5 @@
-/* Llama and its close relatives: RMS norms, rotary positions, grouped heads, gated MLP. They differ in biases, windows and norms of heads.
- * Source: huggingface/transformers, models/llama, mistral, qwen2, qwen3. */
+/* Llama and its close relatives: RMS norms, rotary positions, grouped heads, gated MLP. They differ in biases, windows and norms
+ * of heads. Source: huggingface/transformers, models/llama, mistral, qwen2, qwen3. */
 #include "model/family.h"
 
 /* What stands in the places where the families differ. */
@@ -20,7 +20,10 @@ static int read_relative(struct decoder *d, const struct relative *r, struct err
                                    .kv_heads = "num_key_value_heads",
                                    .head_size = "head_dim",
                                    .head_size_default = r->head_size};
-    const struct rope_keys rope = {.theta = "rope_theta", .fraction = "partial_rotary_factor", .fraction_default = 1, .whole_heads = 1};
+    const struct rope_keys rope = {.theta = "rope_theta",
+                                   .fraction = "partial_rotary_factor",
+                                   .fraction_default = 1,
+                                   .whole_heads = 1};
     long inner;
     double epsilon;
     enum activation activation;
@@ -31,7 +34,8 @@ static int read_relative(struct decoder *d, const struct relative *r, struct err
         return -1;
     d->mlp = (int)inner;
 
-    size_t width = (size_t)d->hidden, size = (size_t)d->head_size, q_size = (size_t)d->heads * size, kv_size = (size_t)d->kv_heads * size;
+    size_t width = (size_t)d->hidden, size = (size_t)d->head_size, q_size = (size_t)d->heads * size,
+           kv_size = (size_t)d->kv_heads * size;
     const char *p = family_prefix(d, "model.", "embed_tokens.weight");
     if (family_matrix(&d->embedding, d, (size_t)d->vocabulary, width, e, "%sembed_tokens.weight", p))
         return -1;
@@ -47,9 +51,10 @@ static int read_relative(struct decoder *d, const struct relative *r, struct err
             family_linear(&b->up, d, (size_t)inner, width, r->mlp_bias, e, "%slayers.%d.mlp.up_proj", p, l) ||
             family_linear(&b->down, d, width, (size_t)inner, r->mlp_bias, e, "%slayers.%d.mlp.down_proj", p, l))
             return -1;
-        if (r->head_norms &&
-            (family_norm_named(&b->query_norm, d, NORM_RMS, epsilon, size, "weight", NULL, e, "%slayers.%d.self_attn.q_norm", p, l) ||
-             family_norm_named(&b->key_norm, d, NORM_RMS, epsilon, size, "weight", NULL, e, "%slayers.%d.self_attn.k_norm", p, l)))
+        if (r->head_norms && (family_norm_named(&b->query_norm, d, NORM_RMS, epsilon, size, "weight", NULL, e,
+                                                "%slayers.%d.self_attn.q_norm", p, l) ||
+                              family_norm_named(&b->key_norm, d, NORM_RMS, epsilon, size, "weight", NULL, e,
+                                                "%slayers.%d.self_attn.k_norm", p, l)))
             return -1;
         b->activation = activation;
     }
@@ -61,7 +66,8 @@ static int read_relative(struct decoder *d, const struct relative *r, struct err
 static int read_llama(struct decoder *d, struct error *e)
 {
     struct relative r = {0};
-    if (config_bool_or(d->config, "attention_bias", 0, &r.qkv_bias, e) || config_bool_or(d->config, "mlp_bias", 0, &r.mlp_bias, e))
+    if (config_bool_or(d->config, "attention_bias", 0, &r.qkv_bias, e) ||
+        config_bool_or(d->config, "mlp_bias", 0, &r.mlp_bias, e))
         return -1;
     r.output_bias = r.qkv_bias;
     return read_relative(d, &r, e);
@@ -70,7 +76,8 @@ static int read_llama(struct decoder *d, struct error *e)
 /* A window that the configuration does not name is 4096 keys, as in the library whose format this is; null means none. */
 static int read_window(struct relative *r, struct decoder *d, struct error *e)
 {
-    return config_int_or(d->config, "sliding_window", 1, 1 << 30, config_absent(d->config, "sliding_window") ? 4096 : 0, &r->window, e);
+    return config_int_or(d->config, "sliding_window", 1, 1 << 30, config_absent(d->config, "sliding_window") ? 4096 : 0,
+                         &r->window, e);
 }
 
 static int read_mistral(struct decoder *d, struct error *e)
@@ -80,8 +87,9 @@ static int read_mistral(struct decoder *d, struct error *e)
         return -1;
     for (int l = 0; l < d->layers; l++)
         if (d->blocks[l].score.window != r.window)
-            return fail(e, "%s: layer_types, entry %d: a mistral model has the same window in every layer (expected sliding_attention)",
-                        config_path(d->config), l + 1);
+            return fail(
+                e, "%s: layer_types, entry %d: a mistral model has the same window in every layer (expected sliding_attention)",
+                config_path(d->config), l + 1);
     return 0;
 }
 
@@ -111,15 +119,34 @@ static int read_qwen3(struct decoder *d, struct error *e)
     return read_relative(d, &r, e);
 }
 
-#define IGNORED {".rotary_emb.inv_freq"}
+#define IGNORED \
+    { \
+        ".rotary_emb.inv_freq" \
+    }
 static const char *const harmless[] = {"pretraining_tp", NULL}; /* only of matrix products in parts */
 static const char *const nullable[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 static const char *const nullable_qwen3[] = {"num_key_value_heads", "partial_rotary_factor", NULL};
-const struct family family_llama = {
-    .name = "llama", .model_types = {"llama"}, .read = read_llama, .ignored_suffixes = IGNORED, .harmless = harmless, .nullable = nullable};
-const struct family family_mistral = {
-    .name = "mistral", .model_types = {"mistral"}, .read = read_mistral, .ignored_suffixes = IGNORED, .harmless = harmless, .nullable = nullable};
-const struct family family_qwen2 = {
-    .name = "qwen2", .model_types = {"qwen2"}, .read = read_qwen2, .ignored_suffixes = IGNORED, .harmless = harmless, .nullable = nullable};
-const struct family family_qwen3 = {
-    .name = "qwen3", .model_types = {"qwen3"}, .read = read_qwen3, .ignored_suffixes = IGNORED, .harmless = harmless, .nullable = nullable_qwen3};
+const struct family family_llama = {.name = "llama",
+                                    .model_types = {"llama"},
+                                    .read = read_llama,
+                                    .ignored_suffixes = IGNORED,
+                                    .harmless = harmless,
+                                    .nullable = nullable};
+const struct family family_mistral = {.name = "mistral",
+                                      .model_types = {"mistral"},
+                                      .read = read_mistral,
+                                      .ignored_suffixes = IGNORED,
+                                      .harmless = harmless,
+                                      .nullable = nullable};
+const struct family family_qwen2 = {.name = "qwen2",
+                                    .model_types = {"qwen2"},
+                                    .read = read_qwen2,
+                                    .ignored_suffixes = IGNORED,
+                                    .harmless = harmless,
+                                    .nullable = nullable};
+const struct family family_qwen3 = {.name = "qwen3",
+                                    .model_types = {"qwen3"},
+                                    .read = read_qwen3,
+                                    .ignored_suffixes = IGNORED,
+                                    .harmless = harmless,
+                                    .nullable = nullable_qwen3};

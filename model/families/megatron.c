@@ -1,7 +1,7 @@
 /* GPT-NeoX training checkpoints (Megatron, DeepSpeed), with the position encodings of the KERPLE fork.
  *
- * Sources: chijames/KERPLE, megatron/model and megatron/mpu/layers.py; EleutherAI/gpt-neox, megatron/model. The two differ in their RMS norm (epsilon
- * outside or inside the root) and in the names of the MLP, by which they are told apart. */
+ * Sources: chijames/KERPLE, megatron/model and megatron/mpu/layers.py; EleutherAI/gpt-neox, megatron/model. The two differ in
+ * their RMS norm (epsilon outside or inside the root) and in the names of the MLP, by which they are told apart. */
 #include "model/family.h"
 
 #include <math.h>
@@ -14,13 +14,13 @@ enum { BUCKETS = 32, PARAMETERS_MOST = BUCKETS };
 /* What the reader carries from place to place. */
 struct reader {
     struct decoder *d;
-    int newer;                   /* 1: gpt-neox of 2024 and later, whose MLP is linear1 and linear2 */
+    int newer; /* 1: gpt-neox of 2024 and later, whose MLP is linear1 and linear2 */
     enum norm_kind norm;
     double epsilon;
     const char *norm_scale, *norm_shift;
-    const char *encoding;        /* pos_emb */
-    int by_layer;                /* apply_query_key_layer_scaling: the bias of layer l counts max(1, l) times */
-    double *values, *before;     /* [PARAMETERS_MOST, heads]: stored position parameters of this layer and of the one before */
+    const char *encoding; /* pos_emb */
+    int by_layer; /* apply_query_key_layer_scaling: the bias of layer l counts max(1, l) times */
+    double *values, *before; /* [PARAMETERS_MOST, heads]: stored position parameters of this layer and of the one before */
 };
 
 /* Options that change the model and are not done, and the values that are. */
@@ -37,7 +37,10 @@ static int refuse_options(struct decoder *d, struct error *e)
     for (size_t i = 0; i < sizeof absent / sizeof absent[0]; i++)
         if (config_has(d->config, absent[i]))
             return fail(e, "%s: %s is not supported (expected none)", config_path(d->config), absent[i]);
-    return config_choice_or(d->config, "mlp_type", mlp_types, 0, &kind, e) || config_int_or(d->config, "moe_num_experts", 1, 1, 1, &experts, e) ? -1 : 0;
+    return config_choice_or(d->config, "mlp_type", mlp_types, 0, &kind, e) ||
+                   config_int_or(d->config, "moe_num_experts", 1, 1, 1, &experts, e)
+               ? -1
+               : 0;
 }
 
 /* attention_config: nested lists with the kind of each layer; the ones we do are different code for the same attention. */
@@ -45,9 +48,7 @@ static int check_attention(struct decoder *d, const json_t *value, struct error 
 {
     size_t i;
     json_t *member;
-    json_array_foreach(value, i, member)
-        if (check_attention(d, member, e))
-            return -1;
+    json_array_foreach(value, i, member) if (check_attention(d, member, e)) return -1;
     const char *kind = json_string_value(value);
     if (kind && strcmp(kind, "global") != 0 && strcmp(kind, "flash") != 0)
         return fail(e, "%s: attention_config '%s' is not supported (supported: global, flash)", config_path(d->config), kind);
@@ -76,7 +77,8 @@ static int read_norm_kind(struct reader *r, struct error *e)
 static int read_norm(struct norm_view *out, const struct reader *r, int index, const char *name, struct error *e)
 {
     size_t width = r->norm == NORM_LENGTH ? 1 : (size_t)r->d->hidden;
-    return family_norm_named(out, r->d, r->norm, r->epsilon, width, r->norm_scale, r->norm_shift, e, "sequential.%d.%s", index, name);
+    return family_norm_named(out, r->d, r->norm, r->epsilon, width, r->norm_scale, r->norm_shift, e, "sequential.%d.%s", index,
+                             name);
 }
 
 static int read_activation(enum activation *out, int *gated, struct decoder *d, struct error *e)
@@ -85,17 +87,20 @@ static int read_activation(enum activation *out, int *gated, struct decoder *d, 
     static const struct {
         enum activation kind;
         int gated;
-    } kinds[] = {{ACTIVATION_GELU, 0}, {ACTIVATION_GELU, 1}, {ACTIVATION_RELU, 0}, {ACTIVATION_RELU, 1}, {ACTIVATION_SILU, 0}, {ACTIVATION_SILU, 0}, {ACTIVATION_SILU, 1}};
+    } kinds[] = {{ACTIVATION_GELU, 0}, {ACTIVATION_GELU, 1}, {ACTIVATION_RELU, 0}, {ACTIVATION_RELU, 1},
+                 {ACTIVATION_SILU, 0}, {ACTIVATION_SILU, 0}, {ACTIVATION_SILU, 1}};
     int name, fused;
-    if (config_choice_or(d->config, "activation", names, 0, &name, e) || config_bool_or(d->config, "bias_gelu_fusion", 0, &fused, e))
+    if (config_choice_or(d->config, "activation", names, 0, &name, e) ||
+        config_bool_or(d->config, "bias_gelu_fusion", 0, &fused, e))
         return -1;
     *gated = kinds[name].gated;
     *out = name == 0 && fused ? ACTIVATION_GELU_BLOOM : kinds[name].kind; /* the fused form: tanh, with 0.79788456 */
     return 0;
 }
 
-/* values[count] take the numbers of a stored buffer where they differ from those that the formula gives by more than the rounding of float: files in half
- * precision keep their buffers so, and the code uses what it loads. 1 if taken, 0 if not, -1 on failure. */
+/* values[count] take the numbers of a stored buffer where they differ from those that the formula gives by more than the rounding
+ * of float: files in half precision keep their buffers so, and the code uses what it loads. 1 if taken, 0 if not, -1 on failure.
+ */
 static int take_stored(double *values, struct decoder *d, size_t count, const char *name, struct error *e)
 {
     int differ = 0;
@@ -122,7 +127,8 @@ static int read_positions(struct reader *r, struct error *e)
     long offset, limit;
     int taken;
     if (strcmp(r->encoding, "learned") == 0) {
-        if (config_int(c, "max_position_embeddings", 1, 1 << 26, &limit, e) || config_int_or(c, "opt_pos_emb_offset", 0, 1 << 20, 0, &offset, e))
+        if (config_int(c, "max_position_embeddings", 1, 1 << 26, &limit, e) ||
+            config_int_or(c, "opt_pos_emb_offset", 0, 1 << 20, 0, &offset, e))
             return -1;
         if (offset >= limit)
             return fail(e, "%s: opt_pos_emb_offset %ld leaves none of %ld positions", config_path(c), offset, limit);
@@ -141,11 +147,13 @@ static int read_positions(struct reader *r, struct error *e)
             return -1;
         family_describe(d, "sinusoidal%s", taken ? ", stored frequencies" : "");
     } else if (strcmp(r->encoding, "rotary") == 0) {
-        if (config_real_or(c, "rotary_pct", 0, 1, 1, &fraction, e) || config_real_or(c, "rotary_emb_base", 1e-6, 1e12, 10000, &base, e))
+        if (config_real_or(c, "rotary_pct", 0, 1, 1, &fraction, e) ||
+            config_real_or(c, "rotary_emb_base", 1e-6, 1e12, 10000, &base, e))
             return -1;
         int size = (int)(d->head_size * fraction);
         if (size % 2)
-            return fail(e, "%s: rotary_pct %g of a head of %d dimensions is %d (expected an even number)", config_path(c), fraction, d->head_size, size);
+            return fail(e, "%s: rotary_pct %g of a head of %d dimensions is %d (expected an even number)", config_path(c),
+                        fraction, d->head_size, size);
         if (family_rotary_plain(d, size, base, PAIRING_HALF, e))
             return -1;
         taken = take_stored(d->rotary.frequency, d, (size_t)size / 2, "sequential.2.attention.rotary_emb.inv_freq", e);
@@ -158,9 +166,10 @@ static int read_positions(struct reader *r, struct error *e)
     return 0;
 }
 
-/* Reads row `at` of r->values, [heads], from a tensor of the layer, clamped to [low, high] as the forward pass does; ones where the tensor may be absent
- * and is. */
-static int stored_row(struct reader *r, int index, const char *name, int optional, int at, double low, double high, struct error *e)
+/* Reads row `at` of r->values, [heads], from a tensor of the layer, clamped to [low, high] as the forward pass does; ones where
+ * the tensor may be absent and is. */
+static int stored_row(struct reader *r, int index, const char *name, int optional, int at, double low, double high,
+                      struct error *e)
 {
     size_t heads = (size_t)r->d->heads;
     double *row = r->values + (size_t)at * heads;
@@ -173,7 +182,8 @@ static int stored_row(struct reader *r, int index, const char *name, int optiona
 }
 
 /* A formula, times the layer's factor, whose parameters names[count] have the rows of r->values from `at` on. */
-static const struct formula *stored_formula(struct reader *r, int l, const char *text, const char *const *names, int count, int at, struct error *e)
+static const struct formula *stored_formula(struct reader *r, int l, const char *text, const char *const *names, int count,
+                                            int at, struct error *e)
 {
     struct decoder *d = r->d;
     char scaled[128];
@@ -207,8 +217,8 @@ static int read_buckets(struct reader *r, int l, int index, struct error *e)
     return d->blocks[l].score.bias ? 0 : -1;
 }
 
-/* KERPLE: kerple_log: -p ln(1 + a t). kerple_power_B_W: scores exp(-wa t^wp) - a t^p; a letter missing from B or W means 1, an empty group no such
- * term; kerple_power_original: p is 1. */
+/* KERPLE: kerple_log: -p ln(1 + a t). kerple_power_B_W: scores exp(-wa t^wp) - a t^p; a letter missing from B or W means 1, an
+ * empty group no such term; kerple_power_original: p is 1. */
 static int read_kerple(struct reader *r, int l, int index, struct error *e)
 {
     static const char *const bias_names[] = {"p", "a"}, *const weight_names[] = {"q", "b"};
@@ -216,11 +226,14 @@ static int read_kerple(struct reader *r, int l, int index, struct error *e)
     int power = strcmp(r->encoding, "kerple_log") != 0, bias = 1, weighted = 0;
     size_t bytes = 4 * (size_t)r->d->heads * sizeof *r->values;
     if (power) {
-        bias = family_has(r->d, "sequential.%d.attention.rpe.bias_p", index) || family_has(r->d, "sequential.%d.attention.rpe.bias_a", index);
-        weighted = family_has(r->d, "sequential.%d.attention.rpe.wei_p", index) || family_has(r->d, "sequential.%d.attention.rpe.wei_a", index);
+        bias = family_has(r->d, "sequential.%d.attention.rpe.bias_p", index) ||
+               family_has(r->d, "sequential.%d.attention.rpe.bias_a", index);
+        weighted = family_has(r->d, "sequential.%d.attention.rpe.wei_p", index) ||
+                   family_has(r->d, "sequential.%d.attention.rpe.wei_a", index);
     }
-    if (stored_row(r, index, "bias_p", power, 0, 0.01, power ? 2 : INFINITY, e) || stored_row(r, index, "bias_a", power, 1, 0.01, INFINITY, e) ||
-        stored_row(r, index, "wei_p", 1, 2, 0.01, 2, e) || stored_row(r, index, "wei_a", 1, 3, 0.01, INFINITY, e))
+    if (stored_row(r, index, "bias_p", power, 0, 0.01, power ? 2 : INFINITY, e) ||
+        stored_row(r, index, "bias_a", power, 1, 0.01, INFINITY, e) || stored_row(r, index, "wei_p", 1, 2, 0.01, 2, e) ||
+        stored_row(r, index, "wei_a", 1, 3, 0.01, INFINITY, e))
         return -1;
     if (before && memcmp(r->values, r->before, bytes) == 0 && !r->by_layer) {
         s->bias = before->bias, s->multiplier = before->multiplier;
@@ -279,14 +292,17 @@ static int read_encoding(struct reader *r, struct error *e)
     struct decoder *d = r->d;
     long buckets, distance;
     int found = 0;
-    if (config_string_or(d->config, "pos_emb", "learned", &r->encoding, e) || config_bool_or(d->config, "apply_query_key_layer_scaling", 0, &r->by_layer, e) ||
+    if (config_string_or(d->config, "pos_emb", "learned", &r->encoding, e) ||
+        config_bool_or(d->config, "apply_query_key_layer_scaling", 0, &r->by_layer, e) ||
         config_int_or(d->config, "rpe_num_buckets", BUCKETS, BUCKETS, BUCKETS, &buckets, e) ||
         config_int_or(d->config, "rpe_max_distance", 128, 128, 128, &distance, e))
         return -1;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         found |= strcmp(r->encoding, known[i]) == 0;
     if (!found && strncmp(r->encoding, "kerple_power_", 13) != 0)
-        return fail(e, "%s: pos_emb '%s' is not supported (supported: learned, rotary, sinusoidal, rpe, alibi, none, kerple_log, kerple_power_*)",
+        return fail(e,
+                    "%s: pos_emb '%s' is not supported (supported: learned, rotary, sinusoidal, rpe, alibi, none, kerple_log, "
+                    "kerple_power_*)",
                     config_path(d->config), r->encoding);
     if (read_positions(r, e))
         return -1;
@@ -306,9 +322,11 @@ static void split_fused(struct block *b, const struct linear *fused, const struc
     struct linear *out[3] = {&b->query, &b->key, &b->value};
     const size_t first[4] = {0, heads * size, (heads + kv) * size, (heads + 2 * kv) * size};
     for (size_t i = 0; i < 3; i++) {
-        out[i]->weight = kv == heads ? view_interleaved(fused->weight, heads, 3, i, size) : view_rows(fused->weight, first[i], first[i + 1] - first[i]);
+        out[i]->weight = kv == heads ? view_interleaved(fused->weight, heads, 3, i, size)
+                                     : view_rows(fused->weight, first[i], first[i + 1] - first[i]);
         if (fused->bias.data)
-            out[i]->bias = kv == heads ? view_interleaved(fused->bias, heads, 3, i, size) : view_rows(fused->bias, first[i], first[i + 1] - first[i]);
+            out[i]->bias = kv == heads ? view_interleaved(fused->bias, heads, 3, i, size)
+                                       : view_rows(fused->bias, first[i], first[i + 1] - first[i]);
     }
 }
 
@@ -320,7 +338,8 @@ static int read_layer(struct reader *r, int l, int gated, int tied_norms, struct
     const char *up = r->newer ? "linear1" : "dense_h_to_4h", *down = r->newer ? "linear2" : "dense_4h_to_h";
     size_t width = (size_t)d->hidden, rows = (size_t)(d->heads + 2 * d->kv_heads) * (size_t)d->head_size, mlp = (size_t)d->mlp;
     struct linear fused, wide;
-    if (config_bool_or(d->config, "use_bias_in_attn_linear", 1, &attention_bias, e) || config_bool_or(d->config, "use_bias_in_mlp", 1, &mlp_bias, e) ||
+    if (config_bool_or(d->config, "use_bias_in_attn_linear", 1, &attention_bias, e) ||
+        config_bool_or(d->config, "use_bias_in_mlp", 1, &mlp_bias, e) ||
         read_norm(&b->attention_norm, r, index, "input_layernorm", e) ||
         family_linear(&fused, d, rows, width, attention_bias, e, "sequential.%d.attention.query_key_value", index) ||
         family_linear(&b->output, d, width, width, attention_bias, e, "sequential.%d.attention.dense", index) ||
@@ -350,8 +369,8 @@ static int read_layers(struct reader *r, struct error *e)
     struct decoder *d = r->d;
     int parallel, tied_norms, gated;
     enum activation activation;
-    if (config_bool_or(d->config, "gpt_j_residual", 0, &parallel, e) || config_bool_or(d->config, "gpt_j_tied", 0, &tied_norms, e) ||
-        read_activation(&activation, &gated, d, e))
+    if (config_bool_or(d->config, "gpt_j_residual", 0, &parallel, e) ||
+        config_bool_or(d->config, "gpt_j_tied", 0, &tied_norms, e) || read_activation(&activation, &gated, d, e))
         return -1;
     d->mlp = (int)family_columns(d, "sequential.2.mlp.%s.weight", r->newer ? "linear2" : "dense_4h_to_h");
     for (int l = 0; l < d->layers; l++) {
@@ -366,11 +385,14 @@ static int read_layers(struct reader *r, struct error *e)
 static int read_megatron(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
-    const struct size_keys keys = {.hidden = "hidden_size", .layers = "num_layers", .heads = "num_attention_heads", .kv_heads = "num_kv_heads"};
+    const struct size_keys keys = {.hidden = "hidden_size",
+                                   .layers = "num_layers",
+                                   .heads = "num_attention_heads",
+                                   .kv_heads = "num_kv_heads"};
     struct reader r = {.d = d, .newer = family_has(d, "sequential.2.mlp.linear1.weight")};
     int untied, result = -1;
-    if (family_sizes(d, &keys, e) || refuse_options(d, e) || check_attention(d, config_get(c, "attention_config"), e) || read_norm_kind(&r, e) ||
-        config_bool_or(c, "no_weight_tying", 0, &untied, e))
+    if (family_sizes(d, &keys, e) || refuse_options(d, e) || check_attention(d, config_get(c, "attention_config"), e) ||
+        read_norm_kind(&r, e) || config_bool_or(c, "no_weight_tying", 0, &untied, e))
         return -1;
     d->tied = !untied, d->vocabulary = (int)family_rows(d, "sequential.0.word_embeddings.weight");
     size_t count = (size_t)PARAMETERS_MOST * (size_t)d->heads;
@@ -378,9 +400,11 @@ static int read_megatron(struct decoder *d, struct error *e)
     r.before = calloc(count, sizeof *r.before);
     if (!r.values || !r.before)
         fail_memory(e, 16.0 * (double)count, "position parameters");
-    else if (!family_matrix(&d->embedding, d, (size_t)d->vocabulary, (size_t)d->hidden, e, "sequential.0.word_embeddings.weight") && !read_encoding(&r, e) &&
-             !read_layers(&r, e) && !read_norm(&d->final_norm, &r, d->layers + 3, "norm", e) &&
-             (d->tied || !family_matrix(&d->head.weight, d, (size_t)d->vocabulary, (size_t)d->hidden, e, "sequential.%d.final_linear.weight", d->layers + 4)))
+    else if (!family_matrix(&d->embedding, d, (size_t)d->vocabulary, (size_t)d->hidden, e,
+                            "sequential.0.word_embeddings.weight") &&
+             !read_encoding(&r, e) && !read_layers(&r, e) && !read_norm(&d->final_norm, &r, d->layers + 3, "norm", e) &&
+             (d->tied || !family_matrix(&d->head.weight, d, (size_t)d->vocabulary, (size_t)d->hidden, e,
+                                        "sequential.%d.final_linear.weight", d->layers + 4)))
         result = 0;
     free(r.values), free(r.before);
     return result;
@@ -389,4 +413,5 @@ static int read_megatron(struct decoder *d, struct error *e)
 const struct family family_megatron = {.name = "gpt_neox_megatron",
                                        .model_types = {"gpt_neox_megatron"},
                                        .read = read_megatron,
-                                       .ignored_suffixes = {".rotary_emb.inv_freq", ".alibi_embed.slopes", ".position_embeddings.inv_freq", ".masked_bias"}};
+                                       .ignored_suffixes = {".rotary_emb.inv_freq", ".alibi_embed.slopes",
+                                                            ".position_embeddings.inv_freq", ".masked_bias"}};

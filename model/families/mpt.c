@@ -14,7 +14,8 @@ static int only_text(struct decoder *d, const char *key, const char *expected, c
         return -1;
     if (strcmp(value, expected) == 0 || strcmp(value, also) == 0)
         return 0;
-    return fail(e, "%s: %s '%s' is not supported (supported: %s%s%s)", config_path(d->config), key, value, expected, *also ? ", " : "", also);
+    return fail(e, "%s: %s '%s' is not supported (supported: %s%s%s)", config_path(d->config), key, value, expected,
+                *also ? ", " : "", also);
 }
 
 static int read_mpt(struct decoder *d, struct error *e)
@@ -27,19 +28,23 @@ static int read_mpt(struct decoder *d, struct error *e)
     long ratio, window;
     double epsilon, clip, scale, most;
     if (family_sizes(d, &keys, e) || config_int_or(c, "expansion_ratio", 1, 1 << 10, 4, &ratio, e) ||
-        config_real_or(c, "layer_norm_epsilon", 0, 1, 1e-5, &epsilon, e) || config_real_or(c, "attn_config.clip_qkv", 0, 1e9, 0, &clip, e) ||
+        config_real_or(c, "layer_norm_epsilon", 0, 1, 1e-5, &epsilon, e) ||
+        config_real_or(c, "attn_config.clip_qkv", 0, 1e9, 0, &clip, e) ||
         config_real_or(c, "attn_config.softmax_scale", -1e6, 1e6, 1 / sqrt(d->head_size), &scale, e) ||
-        config_real_or(c, "attn_config.alibi_bias_max", 1e-3, 1e3, 8, &most, e) || config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) ||
-        family_only(d, "no_bias", 1, 1, e) || family_only(d, "attn_config.alibi", 1, 1, e) || family_only(d, "attn_config.qk_ln", 0, 0, e) ||
+        config_real_or(c, "attn_config.alibi_bias_max", 1e-3, 1e3, 8, &most, e) ||
+        config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) || family_only(d, "no_bias", 1, 1, e) ||
+        family_only(d, "attn_config.alibi", 1, 1, e) || family_only(d, "attn_config.qk_ln", 0, 0, e) ||
         family_only(d, "attn_config.prefix_lm", 0, 0, e) || family_only(d, "attn_config.rope", 0, 0, e) ||
         config_int_or(c, "attn_config.sliding_window_size", -1, -1, -1, &window, e) ||
-        only_text(d, "attn_config.attn_type", "multihead_attention", "", e) || only_text(d, "ffn_config.ffn_type", "mptmlp", "", e) ||
+        only_text(d, "attn_config.attn_type", "multihead_attention", "", e) ||
+        only_text(d, "ffn_config.ffn_type", "mptmlp", "", e) ||
         only_text(d, "norm_type", "low_precision_layernorm", "layernorm", e) || family_bos(d, "bos_token_id", e))
         return -1;
     if (config_get(c, "logit_scale"))
         return fail(e, "%s: logit_scale is not supported (expected null)", config_path(c));
     d->mlp = (int)ratio * d->hidden;
-    const struct formula *bias = most == 8 ? family_formula(d, "alibi_press", e) : family_slope_formula(d, "-k*t", most, ELEMENT_F64, e);
+    const struct formula *bias = most == 8 ? family_formula(d, "alibi_press", e)
+                                           : family_slope_formula(d, "-k*t", most, ELEMENT_F64, e);
     if (!bias)
         return -1;
     snprintf(d->position_text, sizeof d->position_text, "ALiBi");
@@ -72,9 +77,24 @@ static int read_mpt(struct decoder *d, struct error *e)
     return family_head(d, 0, e, "lm_head");
 }
 
-static const char *const harmless[] = {"attn_config.attn_impl", "attn_config.attn_pdrop", "attn_config.attn_uses_sequence_id", "attn_config.is_encoder_decoder",
-                                       "emb_pdrop", "embedding_fraction", "fc_type", "ffn_config.fc_type", "init_config", "init_device", "learned_pos_emb",
-                                       "max_seq_len", "tokenizer_name", "use_pad_tok_in_ffn", "verbose", NULL};
-static const char *const nullable[] = {"attn_config", "attn_config.clip_qkv", "attn_config.softmax_scale", "ffn_config", "logit_scale", NULL};
+static const char *const harmless[] = {"attn_config.attn_impl",
+                                       "attn_config.attn_pdrop",
+                                       "attn_config.attn_uses_sequence_id",
+                                       "attn_config.is_encoder_decoder",
+                                       "emb_pdrop",
+                                       "embedding_fraction",
+                                       "fc_type",
+                                       "ffn_config.fc_type",
+                                       "init_config",
+                                       "init_device",
+                                       "learned_pos_emb",
+                                       "max_seq_len",
+                                       "tokenizer_name",
+                                       "use_pad_tok_in_ffn",
+                                       "verbose",
+                                       NULL};
+static const char *const nullable[] = {"attn_config", "attn_config.clip_qkv", "attn_config.softmax_scale",
+                                       "ffn_config",  "logit_scale",          NULL};
 
-const struct family family_mpt = {.name = "mpt", .model_types = {"mpt"}, .read = read_mpt, .harmless = harmless, .nullable = nullable};
+const struct family family_mpt = {
+    .name = "mpt", .model_types = {"mpt"}, .read = read_mpt, .harmless = harmless, .nullable = nullable};

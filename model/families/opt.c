@@ -1,27 +1,35 @@
-/* OPT: learned positions from row 2 on, separate projections with biases; the 350m model has narrower embeddings between two projections, and its norms
- * behind the sums. Source: huggingface/transformers, models/opt. */
+/* OPT: learned positions from row 2 on, separate projections with biases; the 350m model has narrower embeddings between two
+ * projections, and its norms behind the sums. Source: huggingface/transformers, models/opt. */
 #include "model/family.h"
 
 #include <stdio.h>
 
 enum { FIRST_POSITION = 2 }; /* the rows before belong to padding */
 
-static int norm(struct norm_view *out, const struct decoder *d, int affine, struct error *e, const char *prefix, int layer, const char *name)
+static int norm(struct norm_view *out, const struct decoder *d, int affine, struct error *e, const char *prefix, int layer,
+                const char *name)
 {
-    return family_norm_named(out, d, NORM_LAYER, 1e-5, (size_t)d->hidden, affine ? "weight" : NULL, affine ? "bias" : NULL, e, "%slayers.%d.%s", prefix, layer, name);
+    return family_norm_named(out, d, NORM_LAYER, 1e-5, (size_t)d->hidden, affine ? "weight" : NULL, affine ? "bias" : NULL, e,
+                             "%slayers.%d.%s", prefix, layer, name);
 }
 
 static int read_opt(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
-    const struct size_keys keys = {.vocabulary = "vocab_size", .hidden = "hidden_size", .layers = "num_hidden_layers", .heads = "num_attention_heads"};
+    const struct size_keys keys = {.vocabulary = "vocab_size",
+                                   .hidden = "hidden_size",
+                                   .layers = "num_hidden_layers",
+                                   .heads = "num_attention_heads"};
     long inner, limit, narrow;
     int before, biased, affine, removed;
     enum activation activation;
-    if (family_sizes(d, &keys, e) || config_int(c, "ffn_dim", 1, 1 << 24, &inner, e) || config_int(c, "max_position_embeddings", 1, 1 << 30, &limit, e) ||
-        config_int_or(c, "word_embed_proj_dim", 1, 1 << 20, d->hidden, &narrow, e) || config_bool_or(c, "do_layer_norm_before", 1, &before, e) ||
-        config_bool_or(c, "enable_bias", 1, &biased, e) || config_bool_or(c, "layer_norm_elementwise_affine", 1, &affine, e) ||
-        config_bool_or(c, "_remove_final_layer_norm", 0, &removed, e) || config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) ||
+    if (family_sizes(d, &keys, e) || config_int(c, "ffn_dim", 1, 1 << 24, &inner, e) ||
+        config_int(c, "max_position_embeddings", 1, 1 << 30, &limit, e) ||
+        config_int_or(c, "word_embed_proj_dim", 1, 1 << 20, d->hidden, &narrow, e) ||
+        config_bool_or(c, "do_layer_norm_before", 1, &before, e) || config_bool_or(c, "enable_bias", 1, &biased, e) ||
+        config_bool_or(c, "layer_norm_elementwise_affine", 1, &affine, e) ||
+        config_bool_or(c, "_remove_final_layer_norm", 0, &removed, e) ||
+        config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) ||
         family_activation(&activation, d, "activation_function", "relu", e) || family_bos(d, "bos_token_id", e))
         return -1;
     d->mlp = (int)inner, d->embedding_width = (int)narrow, d->position = POSITION_LEARNED, d->position_limit = (int)limit;
@@ -52,7 +60,8 @@ static int read_opt(struct decoder *d, struct error *e)
         b->residual = before ? RESIDUAL_SEQUENTIAL : RESIDUAL_POST;
     }
     if (before && !removed &&
-        family_norm_named(&d->final_norm, d, NORM_LAYER, 1e-5, width, affine ? "weight" : NULL, affine ? "bias" : NULL, e, "%sfinal_layer_norm", p))
+        family_norm_named(&d->final_norm, d, NORM_LAYER, 1e-5, width, affine ? "weight" : NULL, affine ? "bias" : NULL, e,
+                          "%sfinal_layer_norm", p))
         return -1;
     return family_head(d, 0, e, "lm_head");
 }

@@ -1,5 +1,5 @@
-/* Phi: partial rotary positions, parallel residual with one norm, biases everywhere, a head with a bias, norms of heads in some models.
- * Source: huggingface/transformers, models/phi. */
+/* Phi: partial rotary positions, parallel residual with one norm, biases everywhere, a head with a bias, norms of heads in some
+ * models. Source: huggingface/transformers, models/phi. */
 #include "model/family.h"
 
 static int read_phi(struct decoder *d, struct error *e)
@@ -15,8 +15,9 @@ static int read_phi(struct decoder *d, struct error *e)
     double epsilon;
     int head_norms;
     enum activation activation;
-    if (family_sizes(d, &keys, e) || config_int(c, "intermediate_size", 1, 1 << 24, &inner, e) || config_real_or(c, "layer_norm_eps", 0, 1, 1e-5, &epsilon, e) ||
-        config_bool_or(c, "qk_layernorm", 0, &head_norms, e) || config_bool_or(c, "tie_word_embeddings", 0, &d->tied, e) ||
+    if (family_sizes(d, &keys, e) || config_int(c, "intermediate_size", 1, 1 << 24, &inner, e) ||
+        config_real_or(c, "layer_norm_eps", 0, 1, 1e-5, &epsilon, e) || config_bool_or(c, "qk_layernorm", 0, &head_norms, e) ||
+        config_bool_or(c, "tie_word_embeddings", 0, &d->tied, e) ||
         family_activation(&activation, d, "hidden_act", "gelu_new", e) || family_rope(d, &rope, e) ||
         family_bos(d, "bos_token_id", e))
         return -1;
@@ -36,9 +37,10 @@ static int read_phi(struct decoder *d, struct error *e)
             family_linear(&b->up, d, (size_t)inner, width, 1, e, "%slayers.%d.mlp.fc1", p, l) ||
             family_linear(&b->down, d, width, (size_t)inner, 1, e, "%slayers.%d.mlp.fc2", p, l))
             return -1;
-        if (head_norms &&
-            (family_norm_named(&b->query_norm, d, NORM_LAYER, epsilon, size, "weight", "bias", e, "%slayers.%d.self_attn.q_layernorm", p, l) ||
-             family_norm_named(&b->key_norm, d, NORM_LAYER, epsilon, size, "weight", "bias", e, "%slayers.%d.self_attn.k_layernorm", p, l)))
+        if (head_norms && (family_norm_named(&b->query_norm, d, NORM_LAYER, epsilon, size, "weight", "bias", e,
+                                             "%slayers.%d.self_attn.q_layernorm", p, l) ||
+                           family_norm_named(&b->key_norm, d, NORM_LAYER, epsilon, size, "weight", "bias", e,
+                                             "%slayers.%d.self_attn.k_layernorm", p, l)))
             return -1;
         b->mlp_norm = b->attention_norm;
         b->activation = activation;
@@ -51,5 +53,9 @@ static int read_phi(struct decoder *d, struct error *e)
 
 static const char *const none[] = {NULL}, *const nullable[] = {"num_key_value_heads", NULL};
 
-const struct family family_phi = {
-    .name = "phi", .model_types = {"phi"}, .read = read_phi, .ignored_suffixes = {".rotary_emb.inv_freq"}, .harmless = none, .nullable = nullable};
+const struct family family_phi = {.name = "phi",
+                                  .model_types = {"phi"},
+                                  .read = read_phi,
+                                  .ignored_suffixes = {".rotary_emb.inv_freq"},
+                                  .harmless = none,
+                                  .nullable = nullable};

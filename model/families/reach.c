@@ -32,12 +32,14 @@ static int read_biases(struct biases *out, struct config *c, struct error *e)
     *out = (struct biases){0};
     const char *key;
     json_t *member;
-    json_object_foreach(value, key, member) {
+    json_object_foreach(value, key, member)
+    {
         size_t i = 0;
         while (i < PLACES && strcmp(places[i].name, key) != 0)
             i++;
         if (i == PLACES || !json_is_boolean(member))
-            return fail(e, "%s: biases.%s is not understood (expected true or false for norm, qkv, output, mlp, head)", config_path(c), key);
+            return fail(e, "%s: biases.%s is not understood (expected true or false for norm, qkv, output, mlp, head)",
+                        config_path(c), key);
         *places[i].on = json_is_true(member);
     }
     return 0;
@@ -52,7 +54,8 @@ static int number_of(double *out, const json_t *value)
     return 0;
 }
 
-static int set_parameter(struct formula *f, const struct decoder *d, const char *key, const char *name, json_t *value, struct error *e)
+static int set_parameter(struct formula *f, const struct decoder *d, const char *key, const char *name, json_t *value,
+                         struct error *e)
 {
     double one, *values = &one;
     size_t count = 1;
@@ -60,7 +63,8 @@ static int set_parameter(struct formula *f, const struct decoder *d, const char 
     if (json_is_array(value)) {
         count = json_array_size(value);
         if (count != (size_t)d->heads)
-            return fail(e, "%s: %s.set.%s has %zu values (expected 1, or one for each of %d heads)", config_path(d->config), key, name, count, d->heads);
+            return fail(e, "%s: %s.set.%s has %zu values (expected 1, or one for each of %d heads)", config_path(d->config), key,
+                        name, count, d->heads);
         values = malloc(count * sizeof *values);
         if (!values)
             return fail_memory(e, (double)count * sizeof *values, "formula parameters");
@@ -89,27 +93,26 @@ static int read_formula(const struct formula **out, struct decoder *d, const cha
     *out = NULL;
     if (!value)
         return 0;
-    json_t *text = json_is_object(value) ? json_object_get(value, "formula") : value, *set = json_is_object(value) ? json_object_get(value, "set") : NULL;
+    json_t *text = json_is_object(value) ? json_object_get(value, "formula") : value,
+           *set = json_is_object(value) ? json_object_get(value, "set") : NULL;
     if (!json_is_string(text))
         return fail(e, "%s: %s must be a formula in quotes, or an object with formula and set", config_path(c), key);
     const char *name;
     json_t *member;
     if (json_is_object(value))
-        json_object_foreach(value, name, member)
-            if (strcmp(name, "formula") != 0 && strcmp(name, "set") != 0)
-                return fail(e, "%s: %s.%s is not understood (expected formula and set)", config_path(c), key, name);
+        json_object_foreach(value, name, member) if (strcmp(name, "formula") != 0 && strcmp(name, "set") != 0) return fail(
+            e, "%s: %s.%s is not understood (expected formula and set)", config_path(c), key, name);
     struct formula *f = family_formula(d, json_string_value(text), e);
     if (!f)
         return -1;
     if (set && !json_is_object(set))
         return fail(e, "%s: %s.set must be an object", config_path(c), key);
     if (set)
-        json_object_foreach(set, name, member)
-            if (set_parameter(f, d, key, name, member, e))
-                return -1;
+        json_object_foreach(set, name, member) if (set_parameter(f, d, key, name, member, e)) return -1;
     const char *missing = formula_missing(f);
     if (missing)
-        return fail(e, "%s: %s: parameter '%s' of '%s' has no value (give it under set)", config_path(c), key, missing, f->source);
+        return fail(e, "%s: %s: parameter '%s' of '%s' has no value (give it under set)", config_path(c), key, missing,
+                    f->source);
     *out = f;
     return 0;
 }
@@ -134,7 +137,8 @@ static int read_position(struct decoder *d, struct error *e)
         return fail(e, "%s: position.kind is missing (expected none, sinusoidal, learned or rotary)", config_path(c));
     const char *key;
     json_t *member;
-    json_object_foreach(position, key, member) {
+    json_object_foreach(position, key, member)
+    {
         int known = 0;
         for (int i = 0; i < 4 && members[kind][i]; i++)
             known |= strcmp(members[kind][i], key) == 0;
@@ -143,8 +147,7 @@ static int read_position(struct decoder *d, struct error *e)
     }
     d->position = (enum position_kind)kind;
     switch (d->position) {
-    case POSITION_NONE:
-        return 0;
+    case POSITION_NONE: return 0;
     case POSITION_SINUSOIDAL:
         snprintf(d->position_text, sizeof d->position_text, "sinusoidal");
         return family_sinusoidal(d, 10000, d->hidden / 2.0, 0, 0, e);
@@ -155,7 +158,8 @@ static int read_position(struct decoder *d, struct error *e)
         snprintf(d->position_text, sizeof d->position_text, "learned, %ld positions", length);
         return family_matrix(&d->position_rows, d, (size_t)length, (size_t)d->hidden, e, "position.weight");
     case POSITION_ROTARY:
-        if (config_real_or(c, "position.base", 1e-6, 1e12, 10000, &base, e) || config_real_or(c, "position.fraction", 0, 1, 1, &fraction, e) ||
+        if (config_real_or(c, "position.base", 1e-6, 1e12, 10000, &base, e) ||
+            config_real_or(c, "position.fraction", 0, 1, 1, &fraction, e) ||
             config_choice_or(c, "position.pairing", pairings, 0, &pairing, e))
             return -1;
         int size = (int)(d->head_size * fraction);
@@ -173,7 +177,8 @@ static int read_windows(struct decoder *d, struct error *e)
     if (!value)
         return 0;
     if (json_is_array(value) && json_array_size(value) != (size_t)d->layers)
-        return fail(e, "%s: window has %zu entries (expected a number, or one entry for each of %d layers)", config_path(c), json_array_size(value), d->layers);
+        return fail(e, "%s: window has %zu entries (expected a number, or one entry for each of %d layers)", config_path(c),
+                    json_array_size(value), d->layers);
     for (int l = 0; l < d->layers; l++) {
         const json_t *one = json_is_array(value) ? json_array_get(value, (size_t)l) : value;
         json_int_t w = json_is_null(one) ? 0 : json_integer_value(one);
@@ -188,7 +193,8 @@ static int read_windows(struct decoder *d, struct error *e)
 }
 
 /* "alibi(delta=0) + window 32" and the like. */
-static void describe(struct decoder *d, const struct formula *bias, const struct formula *multiplier, const struct formula *key_bias)
+static void describe(struct decoder *d, const struct formula *bias, const struct formula *multiplier,
+                     const struct formula *key_bias)
 {
     const struct {
         const char *before;
@@ -197,7 +203,8 @@ static void describe(struct decoder *d, const struct formula *bias, const struct
     size_t at = strlen(d->position_text), room = sizeof d->position_text;
     for (int i = 0; i < 3; i++)
         if (parts[i].f && at < room)
-            at += (size_t)snprintf(d->position_text + at, room - at, "%s%s%s", at ? " + " : "", parts[i].before, parts[i].f->source);
+            at += (size_t)snprintf(d->position_text + at, room - at, "%s%s%s", at ? " + " : "", parts[i].before,
+                                   parts[i].f->source);
     int least = 0, most = 0;
     for (int l = 0; l < d->layers; l++) {
         int w = d->blocks[l].score.window;
@@ -214,7 +221,8 @@ static void describe(struct decoder *d, const struct formula *bias, const struct
         snprintf(d->position_text, room, "none");
 }
 
-static int read_layer(struct decoder *d, int l, const struct biases *with, enum norm_kind norm, double epsilon, int gated, struct error *e)
+static int read_layer(struct decoder *d, int l, const struct biases *with, enum norm_kind norm, double epsilon, int gated,
+                      struct error *e)
 {
     struct block *b = &d->blocks[l];
     size_t hidden = (size_t)d->hidden, mlp = (size_t)d->mlp;
@@ -238,7 +246,12 @@ static int read_reach(struct decoder *d, struct error *e)
     static const char *const norms[] = {"layernorm", "rmsnorm", NULL};
     static const char *const residuals[] = {"sequential", "parallel", NULL};
     struct config *c = d->config;
-    const struct size_keys keys = {.vocabulary = "vocabulary", .hidden = "hidden", .layers = "layers", .heads = "heads", .kv_heads = "kv_heads", .head_size = "head_size"};
+    const struct size_keys keys = {.vocabulary = "vocabulary",
+                                   .hidden = "hidden",
+                                   .layers = "layers",
+                                   .heads = "heads",
+                                   .kv_heads = "kv_heads",
+                                   .head_size = "head_size"};
     long mlp, train_length;
     int activation, gated, norm, residual;
     double epsilon, scale, soft_cap;
@@ -248,18 +261,21 @@ static int read_reach(struct decoder *d, struct error *e)
         return -1;
     if (strcmp(format, "reach-checkpoint/1") != 0)
         return fail(e, "%s: format '%s' is not known (expected reach-checkpoint/1)", config_path(c), format);
-    if (family_sizes(d, &keys, e) || config_int(c, "mlp", 1, 1 << 24, &mlp, e) || config_choice_or(c, "activation", activations, 0, &activation, e) ||
-        config_bool_or(c, "gated", 0, &gated, e) || config_choice_or(c, "norm", norms, 0, &norm, e) ||
-        config_real_or(c, "norm_epsilon", 0, 1, 1e-5, &epsilon, e) || config_choice_or(c, "residual", residuals, 0, &residual, e) ||
-        read_biases(&with, c, e) || config_bool_or(c, "tied_head", 1, &d->tied, e) ||
+    if (family_sizes(d, &keys, e) || config_int(c, "mlp", 1, 1 << 24, &mlp, e) ||
+        config_choice_or(c, "activation", activations, 0, &activation, e) || config_bool_or(c, "gated", 0, &gated, e) ||
+        config_choice_or(c, "norm", norms, 0, &norm, e) || config_real_or(c, "norm_epsilon", 0, 1, 1e-5, &epsilon, e) ||
+        config_choice_or(c, "residual", residuals, 0, &residual, e) || read_biases(&with, c, e) ||
+        config_bool_or(c, "tied_head", 1, &d->tied, e) ||
         config_real_or(c, "embedding_scale", -1e6, 1e6, 1, &d->embedding_scale, e) ||
         config_real_or(c, "attention_scale", -1e6, 1e6, 1 / sqrt(d->head_size), &scale, e) ||
-        config_real_or(c, "soft_cap", 0, 1e6, 0, &soft_cap, e) || config_int_or(c, "train_length", 1, 1 << 30, 0, &train_length, e))
+        config_real_or(c, "soft_cap", 0, 1e6, 0, &soft_cap, e) ||
+        config_int_or(c, "train_length", 1, 1 << 30, 0, &train_length, e))
         return -1;
     d->mlp = (int)mlp, d->train_length = (int)train_length;
 
     const struct formula *bias, *multiplier, *key_bias;
-    if (family_bos(d, "bos", e) || family_matrix(&d->embedding, d, (size_t)d->vocabulary, (size_t)d->hidden, e, "embedding.weight") || read_position(d, e) ||
+    if (family_bos(d, "bos", e) ||
+        family_matrix(&d->embedding, d, (size_t)d->vocabulary, (size_t)d->hidden, e, "embedding.weight") || read_position(d, e) ||
         read_formula(&bias, d, "position_bias", e) || read_formula(&multiplier, d, "position_multiplier", e) ||
         read_formula(&key_bias, d, "key_bias", e) || read_windows(d, e))
         return -1;

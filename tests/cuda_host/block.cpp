@@ -24,7 +24,8 @@
 uint3 threadIdx, blockIdx;
 dim3 blockDim, gridDim;
 
-namespace {
+namespace
+{
 
 #ifdef FIBER_ASAN
 const size_t STACK = 512 << 10;
@@ -58,7 +59,7 @@ struct fiber {
     uint3 index;
     struct slot slot;
     std::vector<copy> copies; /* cp.async under way */
-    int group;                /* of the next cp.async */
+    int group; /* of the next cp.async */
 #ifdef FIBER_ASAN
     void *fake;
 #endif
@@ -67,7 +68,8 @@ struct fiber {
 enum { MOST = 1024 };
 fiber fibers[MOST];
 int count, current;
-/* A bit a lane, a word a warp: threads that can run, that stand at the block's barrier, at an operation of their warp, or have ended. */
+/* A bit a lane, a word a warp: threads that can run, that stand at the block's barrier, at an operation of their warp, or have
+ * ended. */
 unsigned ready[MOST / 32], at_barrier[MOST / 32], at_meeting[MOST / 32], ended[MOST / 32];
 int barrier_count, ended_count, barrier_any, barrier_all, released_any, released_all;
 const char *barrier_kind;
@@ -96,8 +98,8 @@ size_t scheduler_size;
 
 [[noreturn]] void die(const char *what)
 {
-    fprintf(stderr, "cuda stand-in: %s (block %u,%u,%u, thread %u,%u,%u)\n", what, blockIdx.x, blockIdx.y, blockIdx.z, threadIdx.x, threadIdx.y,
-            threadIdx.z);
+    fprintf(stderr, "cuda stand-in: %s (block %u,%u,%u, thread %u,%u,%u)\n", what, blockIdx.x, blockIdx.y, blockIdx.z,
+            threadIdx.x, threadIdx.y, threadIdx.z);
     abort();
 }
 
@@ -107,7 +109,8 @@ uint64_t next_random(void)
     return random_state;
 }
 
-/* A thread that can run: of the present warp where that goes, so that caches stay warm; with a seed any of it, now and then of another. -1: none. */
+/* A thread that can run: of the present warp where that goes, so that caches stay warm; with a seed any of it, now and then of
+ * another. -1: none. */
 int pick(void)
 {
     int warps = (count + 31) / 32, warp = current / 32;
@@ -142,7 +145,8 @@ void switch_to(fiber *from, int to)
 {
     fiber *f = to < 0 ? NULL : &fibers[to];
 #ifdef FIBER_ASAN
-    __sanitizer_start_switch_fiber(from ? &from->fake : &scheduler_fake, f ? f->stack : scheduler_stack, f ? STACK : scheduler_size);
+    __sanitizer_start_switch_fiber(from ? &from->fake : &scheduler_fake, f ? f->stack : scheduler_stack,
+                                   f ? STACK : scheduler_size);
 #endif
     if (f) {
         current = to;
@@ -413,9 +417,7 @@ int __syncthreads_and(int condition)
     return barrier("and", condition);
 }
 
-void __threadfence(void)
-{
-}
+void __threadfence(void) {}
 
 void __syncwarp(unsigned mask)
 {

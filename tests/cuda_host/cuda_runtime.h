@@ -1,9 +1,10 @@
 /* A small stand-in for the CUDA runtime, so that the .cu files run on the host in tests. See doc/cuda.md for what that proves.
  *
- * Threads of a block are fibers of one OS thread, switched at barriers and warp operations, in an order that the environment variable REACH_CUDA_HOST_SEED
- * shuffles. Streams are queues that run as late as they may: an operation runs when the host, or another stream by an event, waits for it; so a missing
- * event, or a staging buffer that is filled again too early, gives wrong numbers. Fresh device memory and dynamic shared memory hold NaN. Misuse
- * (divergent barriers, too much shared memory, copies outside an allocation) ends the program with a message. */
+ * Threads of a block are fibers of one OS thread, switched at barriers and warp operations, in an order that the environment
+ * variable REACH_CUDA_HOST_SEED shuffles. Streams are queues that run as late as they may: an operation runs when the host, or
+ * another stream by an event, waits for it; so a missing event, or a staging buffer that is filled again too early, gives wrong
+ * numbers. Fresh device memory and dynamic shared memory hold NaN. Misuse (divergent barriers, too much shared memory, copies
+ * outside an allocation) ends the program with a message. */
 #ifndef REACH_TESTS_CUDA_RUNTIME_H
 #define REACH_TESTS_CUDA_RUNTIME_H
 
@@ -24,25 +25,62 @@
 #define __restrict__ __restrict
 
 /* -- vector types -- */
-struct alignas(8) float2 { float x, y; };
-struct alignas(16) float4 { float x, y, z, w; };
-struct alignas(8) uint2 { unsigned x, y; };
-struct alignas(16) uint4 { unsigned x, y, z, w; };
-struct alignas(8) int2 { int x, y; };
-struct alignas(16) int4 { int x, y, z, w; };
-struct alignas(16) double2 { double x, y; };
-struct uint3 { unsigned x, y, z; };
+struct alignas(8) float2 {
+    float x, y;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+struct alignas(8) int2 {
+    int x, y;
+};
+struct alignas(16) int4 {
+    int x, y, z, w;
+};
+struct alignas(16) double2 {
+    double x, y;
+};
+struct uint3 {
+    unsigned x, y, z;
+};
 struct dim3 {
     unsigned x, y, z;
     dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
 };
-static inline float2 make_float2(float x, float y) { return {x, y}; }
-static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
-static inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
-static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
-static inline int2 make_int2(int x, int y) { return {x, y}; }
-static inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
-static inline double2 make_double2(double x, double y) { return {x, y}; }
+static inline float2 make_float2(float x, float y)
+{
+    return {x, y};
+}
+static inline float4 make_float4(float x, float y, float z, float w)
+{
+    return {x, y, z, w};
+}
+static inline uint2 make_uint2(unsigned x, unsigned y)
+{
+    return {x, y};
+}
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w)
+{
+    return {x, y, z, w};
+}
+static inline int2 make_int2(int x, int y)
+{
+    return {x, y};
+}
+static inline int4 make_int4(int x, int y, int z, int w)
+{
+    return {x, y, z, w};
+}
+static inline double2 make_double2(double x, double y)
+{
+    return {x, y};
+}
 
 /* -- inside a kernel -- */
 extern uint3 threadIdx, blockIdx;
@@ -57,10 +95,12 @@ unsigned __ballot_sync(unsigned mask, int condition);
 int __any_sync(unsigned mask, int condition);
 int __all_sync(unsigned mask, int condition);
 
-/* 8 bytes of lane `from` of each lane's group of `width`; a lane that asks outside its group gets its own. kind: 'i' index, 'x' xor, 'd' down, 'u' up. */
+/* 8 bytes of lane `from` of each lane's group of `width`; a lane that asks outside its group gets its own. kind: 'i' index, 'x'
+ * xor, 'd' down, 'u' up. */
 uint64_t host_shuffle(unsigned mask, uint64_t value, char kind, int from, int width);
 
-template <class T> T host_shuffle_as(unsigned mask, T value, char kind, int from, int width)
+template <class T>
+T host_shuffle_as(unsigned mask, T value, char kind, int from, int width)
 {
     static_assert(sizeof(T) <= 8, "at most 8 bytes");
     uint64_t bits = 0;
@@ -69,10 +109,26 @@ template <class T> T host_shuffle_as(unsigned mask, T value, char kind, int from
     memcpy(&value, &bits, sizeof value);
     return value;
 }
-template <class T> T __shfl_sync(unsigned mask, T value, int from, int width = 32) { return host_shuffle_as(mask, value, 'i', from, width); }
-template <class T> T __shfl_xor_sync(unsigned mask, T value, int with, int width = 32) { return host_shuffle_as(mask, value, 'x', with, width); }
-template <class T> T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = 32) { return host_shuffle_as(mask, value, 'd', (int)by, width); }
-template <class T> T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = 32) { return host_shuffle_as(mask, value, 'u', (int)by, width); }
+template <class T>
+T __shfl_sync(unsigned mask, T value, int from, int width = 32)
+{
+    return host_shuffle_as(mask, value, 'i', from, width);
+}
+template <class T>
+T __shfl_xor_sync(unsigned mask, T value, int with, int width = 32)
+{
+    return host_shuffle_as(mask, value, 'x', with, width);
+}
+template <class T>
+T __shfl_down_sync(unsigned mask, T value, unsigned by, int width = 32)
+{
+    return host_shuffle_as(mask, value, 'd', (int)by, width);
+}
+template <class T>
+T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = 32)
+{
+    return host_shuffle_as(mask, value, 'u', (int)by, width);
+}
 
 static inline int atomicCAS(int *at, int expected, int value)
 {
@@ -94,21 +150,58 @@ static inline float __uint_as_float(uint32_t bits)
     memcpy(&x, &bits, 4);
     return x;
 }
-static inline int __float_as_int(float x) { return (int)__float_as_uint(x); }
-static inline float __int_as_float(int bits) { return __uint_as_float((uint32_t)bits); }
-template <class T> T __ldg(const T *p) { return *p; }
-static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
-static inline float __fdividef(float a, float b) { return a / b; }
+static inline int __float_as_int(float x)
+{
+    return (int)__float_as_uint(x);
+}
+static inline float __int_as_float(int bits)
+{
+    return __uint_as_float((uint32_t)bits);
+}
+template <class T>
+T __ldg(const T *p)
+{
+    return *p;
+}
+static inline float rsqrtf(float x)
+{
+    return 1 / sqrtf(x);
+}
+static inline float __fdividef(float a, float b)
+{
+    return a / b;
+}
 #define __expf expf /* the C library has other functions of these names */
 #define __logf logf
 #define __log2f log2f
-static inline float __fmaf_rn(float a, float b, float c) { return fmaf(a, b, c); }
-static inline int min(int a, int b) { return a < b ? a : b; }
-static inline int max(int a, int b) { return a > b ? a : b; }
-static inline unsigned min(unsigned a, unsigned b) { return a < b ? a : b; }
-static inline unsigned max(unsigned a, unsigned b) { return a > b ? a : b; }
-static inline float min(float a, float b) { return fminf(a, b); }
-static inline float max(float a, float b) { return fmaxf(a, b); }
+static inline float __fmaf_rn(float a, float b, float c)
+{
+    return fmaf(a, b, c);
+}
+static inline int min(int a, int b)
+{
+    return a < b ? a : b;
+}
+static inline int max(int a, int b)
+{
+    return a > b ? a : b;
+}
+static inline unsigned min(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+static inline unsigned max(unsigned a, unsigned b)
+{
+    return a > b ? a : b;
+}
+static inline float min(float a, float b)
+{
+    return fminf(a, b);
+}
+static inline float max(float a, float b)
+{
+    return fmaxf(a, b);
+}
 
 /* Instructions that kernels/cuda/device.cuh wraps. */
 uint16_t host_bf16_bits(float x);
@@ -182,7 +275,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t host_set_attribute(const void *kernel, cudaFuncAttribute attribute, int value);
-template <class F> cudaError_t cudaFuncSetAttribute(F *kernel, cudaFuncAttribute attribute, int value)
+template <class F>
+cudaError_t cudaFuncSetAttribute(F *kernel, cudaFuncAttribute attribute, int value)
 {
     return host_set_attribute((const void *)kernel, attribute, value);
 }
@@ -191,9 +285,11 @@ template <class F> cudaError_t cudaFuncSetAttribute(F *kernel, cudaFuncAttribute
 /* Puts an operation behind what the stream holds. */
 void host_enqueue(cudaStream_t stream, std::function<void()> operation);
 /* Enqueues a grid; checks its sizes as a launch does (the error is cudaGetLastError's). */
-void host_enqueue_grid(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, std::function<void()> thread);
+void host_enqueue_grid(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
+                       std::function<void()> thread);
 
-template <class... P, class... A> void host_launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, A... arguments)
+template <class... P, class... A>
+void host_launch(void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, A... arguments)
 {
     host_enqueue_grid((const void *)kernel, grid, block, shared_bytes, stream, [=] { kernel(P(arguments)...); });
 }

@@ -1,8 +1,8 @@
 /* Devices, memory, streams and events of the stand-in. See cuda_runtime.h.
  *
- * For tests, the environment: REACH_CUDA_HOST_SEED shuffles threads and blocks (0 or unset: in order); REACH_CUDA_HOST_DEVICES is the number of devices
- * (default 1; -1: a driver that is too old); REACH_CUDA_HOST_MEMORY the bytes of each (default 1 GB). And a function that the plug-in exports,
- * `long cuda_host_waits(void)`: how often the host has waited for work that was not done. */
+ * For tests, the environment: REACH_CUDA_HOST_SEED shuffles threads and blocks (0 or unset: in order); REACH_CUDA_HOST_DEVICES is
+ * the number of devices (default 1; -1: a driver that is too old); REACH_CUDA_HOST_MEMORY the bytes of each (default 1 GB). And a
+ * function that the plug-in exports, `long cuda_host_waits(void)`: how often the host has waited for work that was not done. */
 #include "tests/cuda_host/host.h"
 
 #include <deque>
@@ -18,10 +18,11 @@ struct host_stream {
 
 struct host_event {
     cudaStream_t stream; /* NULL: never recorded */
-    uint64_t after;      /* done once the stream has done so many operations */
+    uint64_t after; /* done once the stream has done so many operations */
 };
 
-namespace {
+namespace
+{
 
 const size_t SHARED_PLAIN = 48 << 10, SHARED_MOST = 227 << 10;
 
@@ -148,8 +149,10 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
 {
     (void)device;
-    *value = attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin ? (int)SHARED_MOST : attribute == cudaDevAttrMultiProcessorCount ? 4 :
-             attribute == cudaDevAttrComputeCapabilityMajor ? 9 : 0;
+    *value = attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin ? (int)SHARED_MOST
+             : attribute == cudaDevAttrMultiProcessorCount        ? 4
+             : attribute == cudaDevAttrComputeCapabilityMajor     ? 9
+                                                                  : 0;
     return cudaSuccess;
 }
 
@@ -225,7 +228,8 @@ cudaError_t cudaFreeHost(void *memory)
     return cudaSuccess;
 }
 
-/* Pageable host memory is read before the call returns, and written before it returns; pinned memory when the stream comes to it. */
+/* Pageable host memory is read before the call returns, and written before it returns; pinned memory when the stream comes to it.
+ */
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
 {
     int to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
@@ -373,12 +377,14 @@ static void run_grid(dim3 grid, dim3 block, size_t shared_bytes, const std::func
     free(shared);
 }
 
-void host_enqueue_grid(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream, std::function<void()> thread)
+void host_enqueue_grid(const void *kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream,
+                       std::function<void()> thread)
 {
     uint64_t threads = (uint64_t)block.x * block.y * block.z;
-    size_t limit = shared_limits.count(kernel) && (size_t)shared_limits[kernel] > SHARED_PLAIN ? (size_t)shared_limits[kernel] : SHARED_PLAIN;
-    if (!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535 || !threads || threads > 1024 || block.z > 64 ||
-        shared_bytes > limit) {
+    size_t limit = shared_limits.count(kernel) && (size_t)shared_limits[kernel] > SHARED_PLAIN ? (size_t)shared_limits[kernel]
+                                                                                               : SHARED_PLAIN;
+    if (!grid.x || !grid.y || !grid.z || grid.x > 0x7fffffffu || grid.y > 65535 || grid.z > 65535 || !threads || threads > 1024 ||
+        block.z > 64 || shared_bytes > limit) {
         keep(cudaErrorInvalidValue);
         return;
     }

@@ -111,7 +111,9 @@ int fuzz_zip(const uint8_t *data, size_t size)
 
 int fuzz_pickle(const uint8_t *data, size_t size)
 {
-    static const struct pickle_global known[] = {{"collections", "OrderedDict"}, {"torch._utils", "_rebuild_tensor_v2"}, {"torch", "FloatStorage"}};
+    static const struct pickle_global known[] = {{"collections", "OrderedDict"},
+                                                 {"torch._utils", "_rebuild_tensor_v2"},
+                                                 {"torch", "FloatStorage"}};
     struct error e = {""};
     struct pickle p;
     char text[160];
@@ -129,7 +131,8 @@ int fuzz_pickle(const uint8_t *data, size_t size)
     return length > 0;
 }
 
-/* Sets the checksums of all records to 0, which stands for none: a changed byte would otherwise change nothing but the message. */
+/* Sets the checksums of all records to 0, which stands for none: a changed byte would otherwise change nothing but the message.
+ */
 static void clear_checksums(uint8_t *data, size_t size)
 {
     for (size_t i = 0; i + 20 <= size; i++) {
@@ -151,7 +154,8 @@ int fuzz_torch(const uint8_t *data, size_t size)
     struct mapped file = in_memory(copy, size);
     int result = torch_open_memory(&f, "fuzz", copy, size, &r.error);
     if (result == 0) {
-        result = fairseq_recognize(&f) ? fairseq_read(r.tensors, &file, &f, &r.own, &r.error) : torch_read(r.tensors, &file, &f, &r.error);
+        result = fairseq_recognize(&f) ? fairseq_read(r.tensors, &file, &f, &r.own, &r.error)
+                                       : torch_read(r.tensors, &file, &f, &r.error);
         torch_close(&f);
     }
     int accepted = reading_end(&r, result);
@@ -186,7 +190,8 @@ int fuzz_neox(const uint8_t *data, size_t size)
         char name[NAME - 16] = "";
         size_t length = 0;
         for (; at < parts[0].size && parts[0].data[at] != '\n'; at++)
-            if (length + 1 < sizeof name && (isalnum(parts[0].data[at]) || strchr("_-.", parts[0].data[at]) != NULL) && parts[0].data[at])
+            if (length + 1 < sizeof name && (isalnum(parts[0].data[at]) || strchr("_-.", parts[0].data[at]) != NULL) &&
+                parts[0].data[at])
                 name[length++] = (char)parts[0].data[at];
         at++;
         name[length] = '\0';

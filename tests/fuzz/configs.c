@@ -16,7 +16,8 @@ int fuzz_config(const uint8_t *data, size_t size)
         return 0;
     const char *key;
     json_t *value, *keys = json_loadb((const char *)data, size, 0, NULL);
-    json_object_foreach(keys, key, value) {
+    json_object_foreach(keys, key, value)
+    {
         struct error refused = {""};
         long whole;
         double real;
@@ -45,7 +46,8 @@ static size_t data_bytes(const uint8_t *header, size_t size)
     size_t most = 0;
     const char *name;
     json_t *entry, *root = json_loadb((const char *)header, size, 0, NULL);
-    json_object_foreach(root, name, entry) {
+    json_object_foreach(root, name, entry)
+    {
         json_int_t end = json_integer_value(json_array_get(json_object_get(entry, "data_offsets"), 1));
         if (end > 0 && (size_t)end > most)
             most = (size_t)end;
@@ -54,7 +56,8 @@ static size_t data_bytes(const uint8_t *header, size_t size)
     return most;
 }
 
-/* Runs the model forward and back on a short segment, on plain loops, which the sanitizers see. Numbers may come out as anything. */
+/* Runs the model forward and back on a short segment, on plain loops, which the sanitizers see. Numbers may come out as anything.
+ */
 static void run(const struct decoder *d)
 {
     enum { POSITIONS = 5 };

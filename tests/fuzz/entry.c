@@ -11,12 +11,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int (*target)(const uint8_t *data, size_t size);
 
-/* The bounds of the counters, which the linker knows. Clang declares these names itself in every file, and a second declaration would hide them. */
-__asm__(".pushsection .data.rel.ro, \"aw\"\n.balign 8\ncounter_bounds: .quad __start___sancov_cntrs, __stop___sancov_cntrs\n.popsection");
+/* The bounds of the counters, which the linker knows. Clang declares these names itself in every file, and a second declaration
+ * would hide them. */
+__asm__(".pushsection .data.rel.ro, \"aw\"\n.balign 8\ncounter_bounds: .quad __start___sancov_cntrs, "
+        "__stop___sancov_cntrs\n.popsection");
 extern const uintptr_t counter_bounds[2] __attribute__((visibility("hidden")));
 
-/* Lets child processes count coverage where libFuzzer looks, or the readers of HDF5, which work in such, would show none. The page on which other
- * data lie in front of the counters is left as it is; behind them lies a constant table. */
+/* Lets child processes count coverage where libFuzzer looks, or the readers of HDF5, which work in such, would show none. The
+ * page on which other data lie in front of the counters is left as it is; behind them lies a constant table. */
 static void share_counters(void)
 {
     const uintptr_t page = 4096;
@@ -38,7 +40,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     (void)argc, (void)argv;
     const char *wanted = getenv("FUZZ_TARGET");
-#define TARGET(name, bytes)               \
+#define TARGET(name, bytes) \
     if (wanted && !strcmp(wanted, #name)) \
         target = fuzz_##name;
 #include "tests/fuzz/targets.h"

@@ -1,7 +1,7 @@
 /* Fuzz targets: each gives arbitrary bytes to one reader, as a file or a user would, and uses what it made of them.
  *
- * fuzz_NAME(data, size) returns 1 when the reader took the input and 0 when it refused it; anything else that happens is a finding. Entry for
- * libFuzzer: entry.c. The same targets run on seeds and on kept cases in tests/t-fuzz-cases.c. */
+ * fuzz_NAME(data, size) returns 1 when the reader took the input and 0 when it refused it; anything else that happens is a
+ * finding. Entry for libFuzzer: entry.c. The same targets run on seeds and on kept cases in tests/t-fuzz-cases.c. */
 #ifndef REACH_TESTS_FUZZ_H
 #define REACH_TESTS_FUZZ_H
 
@@ -36,7 +36,8 @@ const char *fuzz_write(const char *name, const uint8_t *data, size_t size);
 /* Reads elements at both ends of every tensor, which must lie where the store says. */
 void fuzz_read_tensors(struct tensors *t);
 
-/* Writes valid inputs for every target as FOLDER/TARGET/NAME, most of them made of tests/goldens; FOLDER is made. -1: one of the goldens is missing. */
+/* Writes valid inputs for every target as FOLDER/TARGET/NAME, most of them made of tests/goldens; FOLDER is made. -1: one of the
+ * goldens is missing. */
 int fuzz_seeds(const char *folder, struct error *e) MUST_USE;
 
 #endif

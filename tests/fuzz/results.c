@@ -22,7 +22,8 @@ int fuzz_result(const uint8_t *data, size_t size)
     double sum = 0;
     for (size_t i = 0; i < r.model_count; i++) {
         const struct result_model *m = &r.models[i];
-        sum += m->norm[m->segments * m->positions - 1] + m->logprob[m->segments - 1] + m->status[m->segments - 1] + (double)m->start[m->segments - 1];
+        sum += m->norm[m->segments * m->positions - 1] + m->logprob[m->segments - 1] + m->status[m->segments - 1] +
+               (double)m->start[m->segments - 1];
         sum += m->s[m->positions - 1] + m->c[m->positions - 1] + m->c_lo[m->positions - 1] + m->c_hi[m->positions - 1];
         sum += m->completeness ? m->completeness[2 * m->segments - 1] : 0;
         sum += m->attention_high ? (double)m->attention_high[m->layers * m->heads * m->positions - 1] : 0;

@@ -117,9 +117,11 @@ static void sow_files(struct sower *w, const char *target, const char *pattern)
 static void sow_safetensors(struct sower *w)
 {
     static const char *const headers[] = {
-        ("{\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},\"b\":{\"dtype\":\"BF16\",\"shape\":[],\"data_offsets\":[24,26]},"
-         "\"__metadata__\":{\"format\":\"pt\"}}   "),
-        "{\"m\":{\"dtype\":\"BOOL\",\"shape\":[1,1,4],\"data_offsets\":[0,4]},\"\xCE\xB1\":{\"dtype\":\"F64\",\"shape\":[0,7],\"data_offsets\":[4,4]}}", "{}"};
+        ("{\"a\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]},\"b\":{\"dtype\":\"BF16\",\"shape\":[],\"data_"
+         "offsets\":[24,26]},\"__metadata__\":{\"format\":\"pt\"}}   "),
+        "{\"m\":{\"dtype\":\"BOOL\",\"shape\":[1,1,4],\"data_offsets\":[0,4]},\"\xCE\xB1\":{\"dtype\":\"F64\",\"shape\":[0,7],"
+        "\"data_offsets\":[4,4]}}",
+        "{}"};
     static const size_t data[] = {26, 4, 0};
     for (size_t i = 0; i < 3; i++) {
         uint64_t size = strlen(headers[i]);
@@ -195,7 +197,8 @@ static void sow_yaml(struct sower *w)
     size_t i;
     if (!cases && !w->failed)
         w->failed = fail(w->e, "yaml.json is missing");
-    json_array_foreach(cases, i, one) {
+    json_array_foreach(cases, i, one)
+    {
         char name[24];
         if (!json_is_object(json_array_get(one, 1)))
             continue;
@@ -262,17 +265,21 @@ static void sow_tokenizers(struct sower *w)
     }
     globfree(&found);
     /* small ones, which take a tenth of the time, with the parts that those lack */
-    sow_text(w, "tokenizer", "small-bytes",
-             "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"abb\":3,\"c\":4},\"merges\":[\"a b\",[\"ab\",\"b\"]],\"ignore_merges\":true},"
-             "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFKC\"},{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"[ x]{1,2}\"},"
-             "\"content\":\"b\"},{\"type\":\"Lowercase\"}]},\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":"
-             "{\"Regex\":\"\\\\s+(?!\\\\S)|[a\\\\p{L}]?c\"},\"behavior\":\"MergedWithNext\"},{\"type\":\"Digits\",\"individual_digits\":true},"
-             "{\"type\":\"ByteLevel\",\"add_prefix_space\":true}]}}" FUZZ_BETWEEN "abbx ac  \xC3\x84 a12 \xFF");
+    sow_text(
+        w, "tokenizer", "small-bytes",
+        "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"abb\":3,\"c\":4},\"merges\":[\"a "
+        "b\",[\"ab\",\"b\"]],\"ignore_merges\":true},\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFKC\"},{"
+        "\"type\":\"Replace\",\"pattern\":{\"Regex\":\"[ "
+        "x]{1,2}\"},\"content\":\"b\"},{\"type\":\"Lowercase\"}]},\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{"
+        "\"type\":\"Split\",\"pattern\":{\"Regex\":\"\\\\s+(?!\\\\S)|[a\\\\p{L}]?c\"},\"behavior\":\"MergedWithNext\"},{\"type\":"
+        "\"Digits\",\"individual_digits\":true},{\"type\":\"ByteLevel\",\"add_prefix_space\":true}]}}" FUZZ_BETWEEN
+        "abbx ac  \xC3\x84 a12 \xFF");
     sow_text(w, "tokenizer", "small-fallback",
-             "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"_\":1,\"_a\":2,\"<0x62>\":3,\"<s>\":4,\"<u>\":5},\"merges\":[\"_ a\"],\"byte_fallback\":true,"
-             "\"unk_token\":\"<u>\",\"fuse_unk\":true},\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"first\"},"
-             "\"added_tokens\":[{\"id\":4,\"content\":\"<s>\",\"special\":true,\"lstrip\":true},{\"id\":6,\"content\":\"xy\",\"single_word\":true}],"
-             "\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<s>\",\"type_id\":0}},{\"Sequence\":{\"id\":\"A\","
+             "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"_\":1,\"_a\":2,\"<0x62>\":3,\"<s>\":4,\"<u>\":5},\"merges\":[\"_ "
+             "a\"],\"byte_fallback\":true,\"unk_token\":\"<u>\",\"fuse_unk\":true},\"pre_tokenizer\":{\"type\":\"Metaspace\","
+             "\"replacement\":\"_\",\"prepend_scheme\":\"first\"},\"added_tokens\":[{\"id\":4,\"content\":\"<s>\",\"special\":"
+             "true,\"lstrip\":true},{\"id\":6,\"content\":\"xy\",\"single_word\":true}],\"post_processor\":{\"type\":"
+             "\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":\"<s>\",\"type_id\":0}},{\"Sequence\":{\"id\":\"A\","
              "\"type_id\":0}}],\"special_tokens\":{\"<s>\":{\"id\":\"<s>\",\"ids\":[4],\"tokens\":[\"<s>\"]}}}}" FUZZ_BETWEEN
              "a aba <s>xy xyz?" FUZZ_BETWEEN "{\"bos_token\":\"<s>\",\"add_bos_token\":true}");
     sow_text(w, "merges", "small", "{\"a\":0,\"b\":1,\"ab\":2}" FUZZ_BETWEEN "#version: 0.2\na b\n" FUZZ_BETWEEN "ab ba");
@@ -316,7 +323,8 @@ static void sow_tokens(struct sower *w)
     add_file(w, GOLDENS "tokenizer/text.bin", 1000);
     uint8_t packed[4096];
     z_stream z = {.next_in = w->bytes, .avail_in = (uInt)w->size, .next_out = packed, .avail_out = sizeof packed};
-    if (!w->failed && (deflateInit2(&z, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY) != Z_OK || deflate(&z, Z_FINISH) != Z_STREAM_END))
+    if (!w->failed &&
+        (deflateInit2(&z, 9, Z_DEFLATED, 31, 8, Z_DEFAULT_STRATEGY) != Z_OK || deflate(&z, Z_FINISH) != Z_STREAM_END))
         w->failed = fail(w->e, "zlib");
     deflateEnd(&z);
     sow(w, "gzip", "plain");
@@ -337,15 +345,28 @@ static void sow_result(struct sower *w)
     struct result_attribute attributes[2] = {{"family", "gpt2"}, {"layers", "12"}};
     struct result_model models[2];
     for (int i = 0; i < 2; i++) {
-        models[i] = (struct result_model){.segments = 2, .positions = 3, .wide = i, .norm = norm, .logprob = logprob, .status = status,
-                                          .start = start, .s = vector, .c = vector, .c_lo = vector, .c_hi = vector, .attributes = attributes,
+        models[i] = (struct result_model){.segments = 2,
+                                          .positions = 3,
+                                          .wide = i,
+                                          .norm = norm,
+                                          .logprob = logprob,
+                                          .status = status,
+                                          .start = start,
+                                          .s = vector,
+                                          .c = vector,
+                                          .c_lo = vector,
+                                          .c_hi = vector,
+                                          .attributes = attributes,
                                           .attribute_count = 2};
         snprintf(models[i].name, sizeof models[i].name, "model %d", i);
     }
     static const char *const names[] = {"one", "two", "layer", "shard"}; /* layer: one model, with a layer of another target */
     for (size_t i = 0; i < 4 && !w->failed; i++) {
         char path[PATH_BYTES];
-        const struct result r = {.version = (char[]){"1"}, .command = (char[]){"reach erf"}, .models = models, .model_count = i == 1 || i == 2 ? 2 : 1};
+        const struct result r = {.version = (char[]){"1"},
+                                 .command = (char[]){"reach erf"},
+                                 .models = models,
+                                 .model_count = i == 1 || i == 2 ? 2 : 1};
         path_of(path, w, "result", names[i]);
         if (i == 2) {
             strcpy(models[1].name, models[0].name);
@@ -373,7 +394,9 @@ static void sow_journal(struct sower *w)
             return;
         }
         for (uint32_t k = 0; k < 3; k++)
-            w->failed |= journal_append(j, &(struct journal_record){.model = i, .segment = k, .status = 1, .logprob = -1, .norm = norm}, w->e);
+            w->failed |=
+                journal_append(j, &(struct journal_record){.model = i, .segment = k, .status = 1, .logprob = -1, .norm = norm},
+                               w->e);
         w->failed |= journal_close(j, w->e);
     }
 }
@@ -392,8 +415,21 @@ static void sow_tables(struct sower *w)
 
 static void sow_formulas(struct sower *w)
 {
-    static const char *const formulas[] = {"alibi", "-ln(1 + t^2)", "-0.1*t", "kerple_log", "window(w=8)", "t < 3 ? 0 : -inf", "sandwich", "-t^0.5 - 2*ln(1+t)",
-                                           "sum(k,1,8,cos(t/10^(k/8)))", "-max(1,min(t,h*d/H))", "t5(4,16)", "-floor(t/7)", "type1", "-exp(t)", "-(t == 2) * 3"};
+    static const char *const formulas[] = {"alibi",
+                                           "-ln(1 + t^2)",
+                                           "-0.1*t",
+                                           "kerple_log",
+                                           "window(w=8)",
+                                           "t < 3 ? 0 : -inf",
+                                           "sandwich",
+                                           "-t^0.5 - 2*ln(1+t)",
+                                           "sum(k,1,8,cos(t/10^(k/8)))",
+                                           "-max(1,min(t,h*d/H))",
+                                           "t5(4,16)",
+                                           "-floor(t/7)",
+                                           "type1",
+                                           "-exp(t)",
+                                           "-(t == 2) * 3"};
     for (size_t i = 0; i < sizeof formulas / sizeof *formulas; i++) {
         char name[24];
         snprintf(name, sizeof name, "%zu", i);
@@ -411,7 +447,8 @@ int fuzz_seeds(const char *folder, struct error *e)
     sow_safetensors(&w);
     sow_pickles(&w);
     sow_files(&w, "zip", GOLDENS "torch/[tu]*.pt");
-    static const char *const torch[] = {"fairseq", "legacy", "nested", "plain", "refused-complex", "refused-expanded", "refused-fairseq-object"};
+    static const char *const torch[] = {
+        "fairseq", "legacy", "nested", "plain", "refused-complex", "refused-expanded", "refused-fairseq-object"};
     for (size_t i = 0; i < sizeof torch / sizeof *torch; i++) {
         char path[PATH_BYTES];
         snprintf(path, sizeof path, GOLDENS "torch/%s.pt", torch[i] + (strncmp(torch[i], "refused-", 8) ? 0 : 8));
@@ -422,11 +459,13 @@ int fuzz_seeds(const char *folder, struct error *e)
     sow_yaml(&w);
     sow_files(&w, "llmc", GOLDENS "torch/llmc-*.bin");
     sow_files(&w, "hdf_tensors", GOLDENS "torch/hdf-p*.h5");
-    static const char *const bad[] = {GOLDENS "torch/hdf-bad-cycle.h5", GOLDENS "torch/hdf-bad-filter.h5", GOLDENS "torch/hdf-bad-json.h5",
-                                      GOLDENS "torch/hdf-bad-link.h5",  GOLDENS "torch/hdf-bad-storage.h5", GOLDENS "torch/hdf-bad-type.h5"};
+    static const char *const bad[] = {GOLDENS "torch/hdf-bad-cycle.h5",   GOLDENS "torch/hdf-bad-filter.h5",
+                                      GOLDENS "torch/hdf-bad-json.h5",    GOLDENS "torch/hdf-bad-link.h5",
+                                      GOLDENS "torch/hdf-bad-storage.h5", GOLDENS "torch/hdf-bad-type.h5"};
     sow_refused(&w, "hdf_tensors", bad, sizeof bad / sizeof *bad);
     sow_text(&w, "index", "two",
-             "{\"metadata\": {\"total_size\": 8}, \"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"2.safetensors\", \"c\": \"1.safetensors\"}}");
+             "{\"metadata\": {\"total_size\": 8}, \"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"2.safetensors\", \"c\": "
+             "\"1.safetensors\"}}");
     sow_families(&w);
     sow_tokenizers(&w);
     sow_tokens(&w);

@@ -140,5 +140,6 @@ int fuzz_merges(const uint8_t *data, size_t size)
     struct fuzz_part parts[4];
     size_t count = fuzz_split(parts, 4, data, size);
     struct source settings = source_of(&parts[3]);
-    return tokenizer_end(tokenizer_parse_merges(source_of(&parts[0]), source_of(&parts[1]), count > 3 ? &settings : NULL, &e), &parts[2], &e);
+    return tokenizer_end(tokenizer_parse_merges(source_of(&parts[0]), source_of(&parts[1]), count > 3 ? &settings : NULL, &e),
+                         &parts[2], &e);
 }

@@ -7,9 +7,7 @@ INLINE v_float activation(v_float *slope, v_float x, enum activation kind)
 {
     v_float gate, gate_slope, other;
     switch (kind) {
-    case ACTIVATION_GELU:
-        gate = v_normal(&gate_slope, x);
-        break;
+    case ACTIVATION_GELU: gate = v_normal(&gate_slope, x); break;
     case ACTIVATION_GELU_TANH:
     case ACTIVATION_GELU_BLOOM: { /* 0.5 (1 + tanh u) = sigma(2 u), 2 u = 2 sqrt(2/pi) (x + 0.044715 x^3) */
         v_float square = x * x;
@@ -49,14 +47,17 @@ INLINE void forward(float *a, const float *up, const float *gate, enum activatio
     }
 }
 
-INLINE void reverse(float *d_up, float *d_gate, const float *da, const float *up, const float *gate, enum activation kind, size_t count)
+INLINE void reverse(float *d_up, float *d_gate, const float *da, const float *up, const float *gate, enum activation kind,
+                    size_t count)
 {
     for (size_t i = 0; i < count; i += WIDTH) {
         size_t rest = count - i;
         int whole = rest >= WIDTH;
-        v_float slope, d = whole ? v_load(da + i) : v_load_part(da + i, rest), u = whole ? v_load(up + i) : v_load_part(up + i, rest), result;
+        v_float slope, d = whole ? v_load(da + i) : v_load_part(da + i, rest),
+                       u = whole ? v_load(up + i) : v_load_part(up + i, rest), result;
         if (gate) {
-            v_float value = activation(&slope, whole ? v_load(gate + i) : v_load_part(gate + i, rest), kind), other = d * u * slope;
+            v_float value = activation(&slope, whole ? v_load(gate + i) : v_load_part(gate + i, rest), kind),
+                    other = d * u * slope;
             result = d * value;
             if (whole)
                 v_store(d_gate + i, other);
@@ -73,14 +74,14 @@ INLINE void reverse(float *d_up, float *d_gate, const float *da, const float *up
     }
 }
 
-#define EACH_KIND(call)                                                                                                                                  \
-    switch (kind) {                                                                                                                                      \
-    case ACTIVATION_GELU: call(ACTIVATION_GELU); break;                                                                                                    \
-    case ACTIVATION_GELU_TANH:                                                                                                                           \
-    case ACTIVATION_GELU_BLOOM: call(ACTIVATION_GELU_TANH); break;                                                                                         \
-    case ACTIVATION_QUICK_GELU: call(ACTIVATION_QUICK_GELU); break;                                                                                        \
-    case ACTIVATION_RELU: call(ACTIVATION_RELU); break;                                                                                                    \
-    case ACTIVATION_SILU: call(ACTIVATION_SILU); break;                                                                                                    \
+#define EACH_KIND(call) \
+    switch (kind) { \
+    case ACTIVATION_GELU: call(ACTIVATION_GELU); break; \
+    case ACTIVATION_GELU_TANH: \
+    case ACTIVATION_GELU_BLOOM: call(ACTIVATION_GELU_TANH); break; \
+    case ACTIVATION_QUICK_GELU: call(ACTIVATION_QUICK_GELU); break; \
+    case ACTIVATION_RELU: call(ACTIVATION_RELU); break; \
+    case ACTIVATION_SILU: call(ACTIVATION_SILU); break; \
     }
 
 void activate_span(float *a, const float *up, const float *gate, enum activation kind, size_t count)
@@ -90,7 +91,8 @@ void activate_span(float *a, const float *up, const float *gate, enum activation
 #undef FORWARD
 }
 
-void activate_span_reverse(float *d_up, float *d_gate, const float *da, const float *up, const float *gate, enum activation kind, size_t count)
+void activate_span_reverse(float *d_up, float *d_gate, const float *da, const float *up, const float *gate, enum activation kind,
+                           size_t count)
 {
 #define REVERSE(constant) reverse(d_up, d_gate, da, up, gate, constant, count)
     EACH_KIND(REVERSE)

@@ -1,12 +1,14 @@
 /* Attention of one head over one segment, forward and reverse, in blocks of QUERIES x KEYS scores that stay in the near caches.
  *
- * Forward (online softmax): for a block of queries, key blocks from the diagonal to the farthest; a running maximum m and sum l a row; the output so far is
- * scaled by e^(m_old - m_new) when the maximum grows. lse = m + ln l. Reverse: P = e^(z - lse) is computed again; D = sum(do o);
- *     dV += P^T dO,  dZ = P (dO V^T - D),  dS = dZ times the derivatives of multiplier and soft-cap,  dK += dS^T (scale Q),  dQ += scale dS K.
+ * Forward (online softmax): for a block of queries, key blocks from the diagonal to the farthest; a running maximum m and sum l a
+ * row; the output so far is scaled by e^(m_old - m_new) when the maximum grows. lse = m + ln l. Reverse: P = e^(z - lse) is
+ * computed again; D = sum(do o); dV += P^T dO,  dZ = P (dO V^T - D),  dS = dZ times the derivatives of multiplier and soft-cap,
+ * dK += dS^T (scale Q),  dQ += scale dS K.
  *
- * Skipping. v_exp is exactly 0 below EXP_ZERO_BELOW. By Cauchy and Schwarz |scale q.k| <= max |scale q| max |k| over a block, so all its scores lie below
- * a bound; when the bound is below the smallest running maximum (in reverse, the smallest lse) of the block's rows by more than that, every P is 0, the maxima
- * stay, and leaving the block out changes no bit. Near blocks come first, so the maxima are known early. */
+ * Skipping. v_exp is exactly 0 below EXP_ZERO_BELOW. By Cauchy and Schwarz |scale q.k| <= max |scale q| max |k| over a block, so
+ * all its scores lie below a bound; when the bound is below the smallest running maximum (in reverse, the smallest lse) of the
+ * block's rows by more than that, every P is 0, the maxima stay, and leaving the block out changes no bit. Near blocks come
+ * first, so the maxima are known early. */
 #include "kernels/cpu/vector/functions.h"
 #include "kernels/cpu/vector/kernels.h"
 #include "kernels/cpu/vector/product.h"
@@ -24,8 +26,8 @@ _Static_assert((int)TABLE_PAD >= (int)PANEL, "tables are read up to a whole pane
 struct workspace {
     float score[QUERIES * LD] __attribute__((aligned(64)));
     float d_score[QUERIES * LD] __attribute__((aligned(64)));
-    float slope[QUERIES * LD] __attribute__((aligned(64)));          /* reverse: derivative of the soft-cap */
-    float first[QUERIES * (HEAD_MOST + 16)] __attribute__((aligned(64)));  /* O of the query block, or dK of the key block */
+    float slope[QUERIES * LD] __attribute__((aligned(64))); /* reverse: derivative of the soft-cap */
+    float first[QUERIES * (HEAD_MOST + 16)] __attribute__((aligned(64))); /* O of the query block, or dK of the key block */
     float second[QUERIES * (HEAD_MOST + 16)] __attribute__((aligned(64))); /* dV */
     float sum[QUERIES * WIDTH] __attribute__((aligned(64)));
     float largest[QUERIES];
@@ -35,12 +37,12 @@ _Static_assert(KEYS <= QUERIES, "first and second hold a block of either");
 /* The arrays of a head, packed so that blocks are contiguous and padded. */
 struct packed {
     struct workspace *work;
-    size_t ld;                      /* of the row-major copies: whole panels, an odd number of cache lines */
-    int width;                      /* head_size rounded up to whole vectors */
-    float *key_t, *value_t;         /* panels [keys / PANEL][head_size][PANEL] */
+    size_t ld; /* of the row-major copies: whole panels, an odd number of cache lines */
+    int width; /* head_size rounded up to whole vectors */
+    float *key_t, *value_t; /* panels [keys / PANEL][head_size][PANEL] */
     float *query, *key, *value, *d_o, *dq; /* [rows, ld] */
-    float *lse, *dot;               /* [queries] */
-    float *query_size, *key_size;   /* per block: the largest row length; NaN where something is not finite */
+    float *lse, *dot; /* [queries] */
+    float *query_size, *key_size; /* per block: the largest row length; NaN where something is not finite */
 };
 
 static size_t round_up(size_t x, size_t multiple)
@@ -98,7 +100,7 @@ static inline void prefetch_ahead(const float *x, size_t stride, int row, int ro
 struct sizes {
     float *square; /* [blocks]; NULL: not gathered */
     int block;
-    int guard;     /* 1: rows do not count, but must be finite */
+    int guard; /* 1: rows do not count, but must be finite */
 };
 
 static inline void sizes_add(struct sizes s, int row, const float *x, int columns)
@@ -119,7 +121,8 @@ static void sizes_finish(float *square, int blocks)
 }
 
 /* out[rows, ld] = factor * x, zeros behind the row's end and in the rows up to `padded`. */
-static void pack_rows(float *out, size_t ld, const float *x, size_t stride, int rows, int padded, int columns, float factor, struct sizes sizes)
+static void pack_rows(float *out, size_t ld, const float *x, size_t stride, int rows, int padded, int columns, float factor,
+                      struct sizes sizes)
 {
     for (int r = 0; r < rows; r++) {
         float *to = out + (size_t)r * ld;
@@ -170,11 +173,11 @@ static float extreme_over(const float *extreme, int first, int last)
 
 /* Position of a block: `queries` and `keys` of them; absolute positions of the first ones. */
 struct block {
-    int i, j, queries, keys;             /* within the task */
-    int first_query, first_key;          /* from the start of the segment */
-    int diagonal;                        /* first_query - first_key: entry (r, c) is causal where c <= r + diagonal */
-    int causal;                          /* some entry is masked by causality; the padding behind the last key counts as such */
-    int masked;                          /* some entry is masked by causality or window */
+    int i, j, queries, keys; /* within the task */
+    int first_query, first_key; /* from the start of the segment */
+    int diagonal; /* first_query - first_key: entry (r, c) is causal where c <= r + diagonal */
+    int causal; /* some entry is masked by causality; the padding behind the last key counts as such */
+    int masked; /* some entry is masked by causality or window */
 };
 
 static struct block block_at(const struct attention_task *t, int i, int j)
@@ -218,7 +221,8 @@ static inline int row_columns(const struct block *b, int r)
     return columns < 0 ? 0 : (columns + WIDTH - 1) / WIDTH * WIDTH;
 }
 
-/* Finishes one row of scores in place, but for the bias by distance: soft-cap (its derivative into slope unless NULL), multiplier, key bias. */
+/* Finishes one row of scores in place, but for the bias by distance: soft-cap (its derivative into slope unless NULL),
+ * multiplier, key bias. */
 INLINE void finish_row(float *z, float *slope, const struct attention_task *t, const struct block *b, int r, int columns)
 {
     const float *multiplier = t->multiplier.at ? t->multiplier.at + (b->first_key - (b->first_query + r)) : NULL;
@@ -303,8 +307,8 @@ static void forward_block(const struct attention_task *t, const struct packed *p
 {
     struct workspace *w = p->work;
     int causal = b->causal, d = t->head_size;
-    product(w->score, LD, p->query + (size_t)b->i * p->ld, p->ld, p->key_t + (size_t)b->j * (size_t)d, (size_t)d * PANEL, PANEL, b->queries,
-            (int)round_up((size_t)b->keys, WIDTH), d, 0, 0, causal ? MASK_RESULT : MASK_NONE, b->diagonal);
+    product(w->score, LD, p->query + (size_t)b->i * p->ld, p->ld, p->key_t + (size_t)b->j * (size_t)d, (size_t)d * PANEL, PANEL,
+            b->queries, (int)round_up((size_t)b->keys, WIDTH), d, 0, 0, causal ? MASK_RESULT : MASK_NONE, b->diagonal);
     for (int r = 0; r < b->queries; r++) {
         float *z = w->score + r * LD;
         int columns = row_columns(b, r);
@@ -313,8 +317,8 @@ static void forward_block(const struct attention_task *t, const struct packed *p
         if (causal)
             memset(z + columns, 0, (size_t)(LD - columns) * sizeof(float));
     }
-    product(w->first, p->ld, w->score, LD, p->value + (size_t)b->j * p->ld, PANEL, p->ld, b->queries, p->width, b->keys, 1, 0, causal ? MASK_LEFT : MASK_NONE,
-            b->diagonal);
+    product(w->first, p->ld, w->score, LD, p->value + (size_t)b->j * p->ld, PANEL, p->ld, b->queries, p->width, b->keys, 1, 0,
+            causal ? MASK_LEFT : MASK_NONE, b->diagonal);
 }
 
 void attention_forward(const struct attention_task *t)
@@ -357,7 +361,8 @@ void attention_forward(const struct attention_task *t)
 }
 
 /* dS of one row in place of dP, P in place of z. */
-INLINE void reverse_row(float *z, const float *bias, float *ds, const float *slope, const float *multiplier, float lse, float dot, int columns)
+INLINE void reverse_row(float *z, const float *bias, float *ds, const float *slope, const float *multiplier, float lse, float dot,
+                        int columns)
 {
     v_float origin = v_all(lse), center = v_all(dot);
     for (int c = 0; c < columns; c += WIDTH) {
@@ -379,14 +384,18 @@ static void reverse_block(const struct attention_task *t, const struct packed *p
     struct workspace *w = p->work;
     int causal = b->causal, d = t->head_size;
     size_t i = (size_t)b->i * p->ld, j = (size_t)b->j * (size_t)d;
-    enum product_mask result = causal ? MASK_RESULT : MASK_NONE, left = causal ? MASK_LEFT : MASK_NONE, left_t = causal ? MASK_LEFT_T : MASK_NONE;
+    enum product_mask result = causal ? MASK_RESULT : MASK_NONE, left = causal ? MASK_LEFT : MASK_NONE,
+                      left_t = causal ? MASK_LEFT_T : MASK_NONE;
     int columns_all = (int)round_up((size_t)b->keys, WIDTH);
-    product(w->score, LD, p->query + i, p->ld, p->key_t + j, (size_t)d * PANEL, PANEL, b->queries, columns_all, d, 0, 0, result, b->diagonal);
-    product(w->d_score, LD, p->d_o + i, p->ld, p->value_t + j, (size_t)d * PANEL, PANEL, b->queries, columns_all, d, 0, 0, result, b->diagonal);
+    product(w->score, LD, p->query + i, p->ld, p->key_t + j, (size_t)d * PANEL, PANEL, b->queries, columns_all, d, 0, 0, result,
+            b->diagonal);
+    product(w->d_score, LD, p->d_o + i, p->ld, p->value_t + j, (size_t)d * PANEL, PANEL, b->queries, columns_all, d, 0, 0, result,
+            b->diagonal);
     for (int r = 0; r < b->queries; r++) {
         float *z = w->score + r * LD, *ds = w->d_score + r * LD, *slope = t->soft_cap > 0 ? w->slope + r * LD : NULL;
         int columns = row_columns(b, r);
-        const float *multiplier = t->multiplier.at ? t->multiplier.at + (b->first_key - (b->first_query + r)) : NULL, *bias = row_bias(t, b, r);
+        const float *multiplier = t->multiplier.at ? t->multiplier.at + (b->first_key - (b->first_query + r)) : NULL,
+                    *bias = row_bias(t, b, r);
         float lse = p->lse[b->i + r], dot = p->dot[b->i + r];
         finish_row(z, slope, t, b, r, columns);
         if (slope || multiplier)
@@ -401,8 +410,10 @@ static void reverse_block(const struct attention_task *t, const struct packed *p
         }
     }
     product(w->second, p->ld, w->score, LD, p->d_o + i, PANEL, p->ld, b->keys, p->width, b->queries, 1, 1, left_t, b->diagonal);
-    product(w->first, p->ld, w->d_score, LD, p->query + i, PANEL, p->ld, b->keys, p->width, b->queries, 1, 1, left_t, b->diagonal);
-    product(p->dq + i, p->ld, w->d_score, LD, p->key + (size_t)b->j * p->ld, PANEL, p->ld, b->queries, p->width, b->keys, 1, 0, left, b->diagonal);
+    product(w->first, p->ld, w->d_score, LD, p->query + i, PANEL, p->ld, b->keys, p->width, b->queries, 1, 1, left_t,
+            b->diagonal);
+    product(p->dq + i, p->ld, w->d_score, LD, p->key + (size_t)b->j * p->ld, PANEL, p->ld, b->queries, p->width, b->keys, 1, 0,
+            left, b->diagonal);
 }
 
 void attention_reverse_head(const struct attention_task *t)
@@ -430,7 +441,8 @@ void attention_reverse_head(const struct attention_task *t)
         struct block b = block_at(t, 0, j);
         memset(w->first, 0, (size_t)b.keys * p.ld * sizeof(float));
         memset(w->second, 0, (size_t)b.keys * p.ld * sizeof(float));
-        int first = j - offset > 0 ? (j - offset) / QUERIES * QUERIES : 0; /* the first block of queries that sees any of these keys */
+        int first = j - offset > 0 ? (j - offset) / QUERIES * QUERIES
+                                   : 0; /* the first block of queries that sees any of these keys */
         for (int i = first; i < t->queries; i += QUERIES) {
             float smallest = INFINITY;
             b = block_at(t, i, j);
@@ -453,13 +465,14 @@ void attention_reverse_head(const struct attention_task *t)
 }
 
 /* Adds a block's probabilities, summed along its diagonals, to mass[keys] by distance. `lse` [queries] of its rows. */
-static void mass_block(double *mass, const struct attention_task *t, const struct packed *p, const struct block *b, const float *lse)
+static void mass_block(double *mass, const struct attention_task *t, const struct packed *p, const struct block *b,
+                       const float *lse)
 {
     struct workspace *w = p->work;
     float *diagonal = w->second; /* [QUERIES + LD]: entry (r, c) belongs to QUERIES - 1 - r + c */
     int d = t->head_size;
-    product(w->score, LD, p->query + (size_t)b->i * p->ld, p->ld, p->key_t + (size_t)b->j * (size_t)d, (size_t)d * PANEL, PANEL, b->queries,
-            (int)round_up((size_t)b->keys, WIDTH), d, 0, 0, b->causal ? MASK_RESULT : MASK_NONE, b->diagonal);
+    product(w->score, LD, p->query + (size_t)b->i * p->ld, p->ld, p->key_t + (size_t)b->j * (size_t)d, (size_t)d * PANEL, PANEL,
+            b->queries, (int)round_up((size_t)b->keys, WIDTH), d, 0, 0, b->causal ? MASK_RESULT : MASK_NONE, b->diagonal);
     memset(diagonal, 0, (QUERIES + LD) * sizeof(float));
     for (int r = 0; r < b->queries; r++) {
         float *z = w->score + r * LD, *to = diagonal + QUERIES - 1 - r;

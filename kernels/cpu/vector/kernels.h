@@ -1,4 +1,5 @@
-/* What the files of this folder do, once for each instruction set: tables of functions on plain float arrays, one thread's share each. */
+/* What the files of this folder do, once for each instruction set: tables of functions on plain float arrays, one thread's share
+ * each. */
 #ifndef REACH_KERNELS_CPU_VECTOR_KERNELS_H
 #define REACH_KERNELS_CPU_VECTOR_KERNELS_H
 
@@ -8,8 +9,9 @@
 
 enum { TABLE_BLOCK = 64, TABLE_PAD = 64 };
 
-/* A table by distance t in [0, positions) as attention's blocks read it: at[j - i] for query i and key j, t = i - j, with TABLE_PAD entries behind at[0]
- * for t < 0; and its extremes over every TABLE_BLOCK distances (largest value; largest size for a multiplier). */
+/* A table by distance t in [0, positions) as attention's blocks read it: at[j - i] for query i and key j, t = i - j, with
+ * TABLE_PAD entries behind at[0] for t < 0; and its extremes over every TABLE_BLOCK distances (largest value; largest size for a
+ * multiplier). */
 struct distance_table {
     const float *at;
     const float *extreme; /* [ceil(positions / TABLE_BLOCK)] */
@@ -17,24 +19,24 @@ struct distance_table {
 
 /* One head of one segment. Rows are `stride` floats apart; queries are the last `queries` positions, keys the last `keys`. */
 struct attention_task {
-    const float *q;                    /* [queries, head_size], q_stride apart, as are o, d_o and dq */
-    const float *key, *value;          /* [keys, head_size], kv_stride apart */
-    float *o;                          /* [queries, head_size] */
-    float *lse;                        /* [queries] */
-    const float *d_o;                  /* reverse: [queries, head_size] */
-    float *dq;                         /* reverse: [queries, head_size] */
-    float *d_key, *d_value;            /* reverse: [keys, head_size], d_kv_stride apart */
-    double *mass;                      /* mass: [keys] by distance */
+    const float *q; /* [queries, head_size], q_stride apart, as are o, d_o and dq */
+    const float *key, *value; /* [keys, head_size], kv_stride apart */
+    float *o; /* [queries, head_size] */
+    float *lse; /* [queries] */
+    const float *d_o; /* reverse: [queries, head_size] */
+    float *dq; /* reverse: [queries, head_size] */
+    float *d_key, *d_value; /* reverse: [keys, head_size], d_kv_stride apart */
+    double *mass; /* mass: [keys] by distance */
     size_t q_stride, kv_stride, d_kv_stride;
     int head_size, queries, keys, positions, window;
     float scale, soft_cap;
-    struct distance_table bias;        /* -inf where masked; always there */
-    int biased;                        /* 0: the bias table holds nothing but the mask */
-    struct distance_table multiplier;  /* at NULL: none */
-    const float *key_bias;             /* [positions + TABLE_PAD] by key position, or NULL */
-    const float *key_bias_extreme;     /* [ceil(positions / TABLE_BLOCK)] */
-    int skip;                          /* 1: blocks that are proved to be zero are not computed */
-    float *scratch;                    /* attention_scratch() floats, 64-byte aligned */
+    struct distance_table bias; /* -inf where masked; always there */
+    int biased; /* 0: the bias table holds nothing but the mask */
+    struct distance_table multiplier; /* at NULL: none */
+    const float *key_bias; /* [positions + TABLE_PAD] by key position, or NULL */
+    const float *key_bias_extreme; /* [ceil(positions / TABLE_BLOCK)] */
+    int skip; /* 1: blocks that are proved to be zero are not computed */
+    float *scratch; /* attention_scratch() floats, 64-byte aligned */
 };
 
 struct vector_kernels {
@@ -47,22 +49,27 @@ struct vector_kernels {
     void (*attention_mass)(const struct attention_task *task);
     size_t (*attention_scratch)(int head_size, int queries, int keys, int reverse); /* floats */
 
-    /* One row of a norm; y may be NULL. statistics = mean (0 for all but LAYER), factor on x - mean, summed in double. In reverse dx may be dy. */
-    void (*norm)(float *y, float *statistics, const float *x, const float *scale, const float *shift, enum norm_kind kind, double epsilon, size_t width);
-    void (*norm_reverse)(float *dx, const float *dy, const float *x, const float *scale, enum norm_kind kind, double epsilon, size_t width, int accumulate);
+    /* One row of a norm; y may be NULL. statistics = mean (0 for all but LAYER), factor on x - mean, summed in double. In reverse
+     * dx may be dy. */
+    void (*norm)(float *y, float *statistics, const float *x, const float *scale, const float *shift, enum norm_kind kind,
+                 double epsilon, size_t width);
+    void (*norm_reverse)(float *dx, const float *dy, const float *x, const float *scale, enum norm_kind kind, double epsilon,
+                         size_t width, int accumulate);
 
     /* Elementwise; gate and d_gate may be NULL, outputs may be inputs of the same index. */
     void (*activate)(float *a, const float *up, const float *gate, enum activation kind, size_t count);
-    void (*activate_reverse)(float *d_up, float *d_gate, const float *da, const float *up, const float *gate, enum activation kind, size_t count);
+    void (*activate_reverse)(float *d_up, float *d_gate, const float *da, const float *up, const float *gate,
+                             enum activation kind, size_t count);
 
-    /* One head's rotated dimensions. half: x[pairs], x + pairs; cosine, sine [pairs]. interleaved: cosine doubled, sine doubled with signs - +: [2 pairs]. */
+    /* One head's rotated dimensions. half: x[pairs], x + pairs; cosine, sine [pairs]. interleaved: cosine doubled, sine doubled
+     * with signs - +: [2 pairs]. */
     void (*rotate_half)(float *x, const float *cosine, const float *sine, size_t pairs, float direction);
     void (*rotate_interleaved)(float *x, const float *cosine, const float *sine, size_t pairs, float direction);
 
-    void (*add)(float *y, const float *x, size_t count);          /* y += x */
+    void (*add)(float *y, const float *x, size_t count); /* y += x */
     void (*add_scaled)(float *y, const float *x, float factor, size_t count); /* y += factor x */
     float (*dot)(const float *x, const float *y, size_t count);
-    double (*dot_double)(const float *x, const float *y, size_t count);        /* products and sum in double */
+    double (*dot_double)(const float *x, const float *y, size_t count); /* products and sum in double */
     void (*add_scaled_double)(double *y, const float *x, double factor, size_t count);
 
     /* The functions that the rest is made of, for tests. */
@@ -103,10 +110,13 @@ void attention_forward(const struct attention_task *t);
 void attention_reverse_head(const struct attention_task *t);
 void attention_mass_head(const struct attention_task *t);
 size_t attention_scratch_floats(int head_size, int queries, int keys, int reverse);
-void norm_row(float *y, float *statistics, const float *x, const float *scale, const float *shift, enum norm_kind kind, double epsilon, size_t width);
-void norm_row_reverse(float *dx, const float *dy, const float *x, const float *scale, enum norm_kind kind, double epsilon, size_t width, int accumulate);
+void norm_row(float *y, float *statistics, const float *x, const float *scale, const float *shift, enum norm_kind kind,
+              double epsilon, size_t width);
+void norm_row_reverse(float *dx, const float *dy, const float *x, const float *scale, enum norm_kind kind, double epsilon,
+                      size_t width, int accumulate);
 void activate_span(float *a, const float *up, const float *gate, enum activation kind, size_t count);
-void activate_span_reverse(float *d_up, float *d_gate, const float *da, const float *up, const float *gate, enum activation kind, size_t count);
+void activate_span_reverse(float *d_up, float *d_gate, const float *da, const float *up, const float *gate, enum activation kind,
+                           size_t count);
 void rotate_half_head(float *x, const float *cosine, const float *sine, size_t pairs, float direction);
 void rotate_interleaved_head(float *x, const float *cosine, const float *sine, size_t pairs, float direction);
 void add_span(float *y, const float *x, size_t count);

@@ -1,5 +1,6 @@
-/* LayerNorm (Ba, Kiros, Hinton 2016), RMSNorm (Zhang, Sennrich 2019) and ScaleNorm (Nguyen, Salazar 2019), one row at a time, in double: the row lies in
- * the nearest cache, so the arithmetic costs little beside reading it, and the result is rounded once. For the formulas see the reference's norm. */
+/* LayerNorm (Ba, Kiros, Hinton 2016), RMSNorm (Zhang, Sennrich 2019) and ScaleNorm (Nguyen, Salazar 2019), one row at a time, in
+ * double: the row lies in the nearest cache, so the arithmetic costs little beside reading it, and the result is rounded once.
+ * For the formulas see the reference's norm. */
 #include "kernels/cpu/vector/kernels.h"
 #include "kernels/cpu/vector/vector.h"
 
@@ -51,7 +52,8 @@ INLINE struct moments moments_of(const float *x, enum norm_kind kind, double eps
     return m;
 }
 
-void norm_row(float *y, float *statistics, const float *x, const float *scale, const float *shift, enum norm_kind kind, double epsilon, size_t width)
+void norm_row(float *y, float *statistics, const float *x, const float *scale, const float *shift, enum norm_kind kind,
+              double epsilon, size_t width)
 {
     struct moments m = moments_of(x, kind, epsilon, width);
     size_t i = 0;
@@ -62,18 +64,21 @@ void norm_row(float *y, float *statistics, const float *x, const float *scale, c
     v_double center = v_all_double(m.mean), factor = v_all_double(m.factor);
     for (; i + WIDTH <= width; i += WIDTH) {
         v_float u = v_load(x + i), g = v_load(scale + i), b = shift ? v_load(shift + i) : v_all(0);
-        v_store(y + i, v_narrow(v_fma_double((v_low(u) - center) * factor, v_low(g), v_low(b)), v_fma_double((v_high(u) - center) * factor, v_high(g), v_high(b))));
+        v_store(y + i, v_narrow(v_fma_double((v_low(u) - center) * factor, v_low(g), v_low(b)),
+                                v_fma_double((v_high(u) - center) * factor, v_high(g), v_high(b))));
     }
     for (; i < width; i++)
         y[i] = (float)((x[i] - m.mean) * m.factor * scale[i] + (shift ? (double)shift[i] : 0.0));
 }
 
 /* With g = dy scale: dx = factor (g - mean(g) - along mean(g u) u), without mean(g) for all but LayerNorm. dx may be dy. */
-void norm_row_reverse(float *dx, const float *dy, const float *x, const float *scale, enum norm_kind kind, double epsilon, size_t width, int accumulate)
+void norm_row_reverse(float *dx, const float *dy, const float *x, const float *scale, enum norm_kind kind, double epsilon,
+                      size_t width, int accumulate)
 {
     struct moments m = moments_of(x, kind, epsilon, width);
     size_t i = 0;
-    v_double center = v_all_double(m.mean), factor = v_all_double(m.factor), g_low = {0}, g_high = {0}, gu_low = {0}, gu_high = {0};
+    v_double center = v_all_double(m.mean), factor = v_all_double(m.factor), g_low = {0}, g_high = {0}, gu_low = {0},
+             gu_high = {0};
     for (; i + WIDTH <= width; i += WIDTH) {
         v_float u = v_load(x + i), d = v_load(dy + i), s = v_load(scale + i);
         v_double a = v_low(d) * v_low(s), b = v_high(d) * v_high(s);

@@ -1,7 +1,9 @@
-/* Small matrix products whose operands lie in the near caches: C (+)= A B, one micro-tile of TILE_ROWS x 2 vectors held in registers at a time.
+/* Small matrix products whose operands lie in the near caches: C (+)= A B, one micro-tile of TILE_ROWS x 2 vectors held in
+ * registers at a time.
  *
- * B is read in panels of PANEL columns: panel p begins at b + p panel_stride, its rows ldb apart. A is read one element at a time and spread over a vector,
- * so that A^T costs the same as A. Every array is padded with readable memory to whole panels of columns. */
+ * B is read in panels of PANEL columns: panel p begins at b + p panel_stride, its rows ldb apart. A is read one element at a time
+ * and spread over a vector, so that A^T costs the same as A. Every array is padded with readable memory to whole panels of
+ * columns. */
 #ifndef REACH_KERNELS_CPU_VECTOR_PRODUCT_H
 #define REACH_KERNELS_CPU_VECTOR_PRODUCT_H
 
@@ -10,9 +12,10 @@
 /* Sixteen vector registers hold 6 x 2 sums, a row of B and an element of A; thirty-two hold 14 x 2. */
 enum { TILE_ROWS = VECTOR_WIDTH == 16 ? 14 : 6, PANEL = 2 * VECTOR_WIDTH };
 
-/* C[rows, vectors * WIDTH] (+)= sum over k < depth of A(row, k) B[k]. A(row, k) = a[row * lda + k], or a[k * lda + row] when transposed. */
-INLINE void product_tile(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, size_t depth, int accumulate, const int rows,
-                         const int vectors, const int transposed)
+/* C[rows, vectors * WIDTH] (+)= sum over k < depth of A(row, k) B[k]. A(row, k) = a[row * lda + k], or a[k * lda + row] when
+ * transposed. */
+INLINE void product_tile(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t ldb, size_t depth,
+                         int accumulate, const int rows, const int vectors, const int transposed)
 {
     v_float sum[TILE_ROWS][2];
 #pragma GCC unroll 14
@@ -44,13 +47,13 @@ INLINE void product_tile(float *c, size_t ldc, const float *a, size_t lda, const
 enum product_mask {
     MASK_NONE,
     MASK_RESULT, /* C(r, c) is not needed for c > r + diagonal (whole panels of a tile are left out) */
-    MASK_LEFT,   /* A(r, k) = 0 for k > r + diagonal */
-    MASK_LEFT_T  /* A(r, k) = 0 for r > k + diagonal: A is the transpose of a masked block */
+    MASK_LEFT, /* A(r, k) = 0 for k > r + diagonal */
+    MASK_LEFT_T /* A(r, k) = 0 for r > k + diagonal: A is the transpose of a masked block */
 };
 
 /* C[m, n] (+)= A[m, depth] B[depth, n]; n is rounded up to whole vectors. */
-INLINE void product(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t panel_stride, size_t ldb, int m, int n, int depth,
-                    int accumulate, const int transposed, enum product_mask mask, int diagonal)
+INLINE void product(float *c, size_t ldc, const float *a, size_t lda, const float *b, size_t panel_stride, size_t ldb, int m,
+                    int n, int depth, int accumulate, const int transposed, enum product_mask mask, int diagonal)
 {
     for (int column = 0; column < n; column += PANEL, b += panel_stride) {
         int wide = n - column > WIDTH;
@@ -64,14 +67,15 @@ INLINE void product(float *c, size_t ldc, const float *a, size_t lda, const floa
             if (mask == MASK_LEFT_T && row - diagonal > 0)
                 first = row - diagonal < end ? row - diagonal : end;
             float *to = c + (size_t)row * ldc + column;
-            const float *left = a + (transposed ? (size_t)first * lda + (size_t)row : (size_t)row * lda + (size_t)first), *right = b + (size_t)first * ldb;
+            const float *left = a + (transposed ? (size_t)first * lda + (size_t)row : (size_t)row * lda + (size_t)first),
+                        *right = b + (size_t)first * ldb;
             size_t count = (size_t)(end - first);
-#define TILE(constant)                                                                                                                                   \
-    do {                                                                                                                                                 \
-        if (wide)                                                                                                                                        \
-            product_tile(to, ldc, left, lda, right, ldb, count, accumulate, constant, 2, transposed);                                                     \
-        else                                                                                                                                             \
-            product_tile(to, ldc, left, lda, right, ldb, count, accumulate, constant, 1, transposed);                                                     \
+#define TILE(constant) \
+    do { \
+        if (wide) \
+            product_tile(to, ldc, left, lda, right, ldb, count, accumulate, constant, 2, transposed); \
+        else \
+            product_tile(to, ldc, left, lda, right, ldb, count, accumulate, constant, 1, transposed); \
     } while (0)
             switch (rows) {
             case TILE_ROWS: TILE(TILE_ROWS); break;

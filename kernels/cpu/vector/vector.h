@@ -1,8 +1,8 @@
 /* The SIMD vocabulary of this folder: a vector of VECTOR_WIDTH floats and its halves in double.
  *
- * Every file of the folder is compiled once for each instruction set (VECTOR_ISA, VECTOR_WIDTH from the Makefile). Arithmetic uses the compilers' vector
- * extensions; what they lack or get wrong (fused multiply-add, maximum, conversion) is named here once for each set. `generic` multiplies and adds
- * in two roundings. */
+ * Every file of the folder is compiled once for each instruction set (VECTOR_ISA, VECTOR_WIDTH from the Makefile). Arithmetic
+ * uses the compilers' vector extensions; what they lack or get wrong (fused multiply-add, maximum, conversion) is named here once
+ * for each set. `generic` multiplies and adds in two roundings. */
 #ifndef REACH_KERNELS_CPU_VECTOR_H
 #define REACH_KERNELS_CPU_VECTOR_H
 
@@ -207,8 +207,8 @@ typedef float v_four __attribute__((vector_size(16)));
 #if VECTOR_WIDTH == 8
 #define V_FOLD(x, operation) operation##_four(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1))
 #elif VECTOR_WIDTH == 16
-#define V_FOLD(x, operation)                                                                                                                             \
-    operation##_four(operation##_four(_mm512_extractf32x4_ps(x, 0), _mm512_extractf32x4_ps(x, 2)),                                                          \
+#define V_FOLD(x, operation) \
+    operation##_four(operation##_four(_mm512_extractf32x4_ps(x, 0), _mm512_extractf32x4_ps(x, 2)), \
                      operation##_four(_mm512_extractf32x4_ps(x, 1), _mm512_extractf32x4_ps(x, 3)))
 #else
 #define V_FOLD(x, operation) (x)
