@@ -99,6 +99,7 @@ KERNEL_SRC   := $(wildcard kernels/*.c kernels/cpu/*.c)
 REF_SRC      := $(wildcard kernels/reference/*.c)
 # compiled once for each instruction set, VECTOR_ISA naming it; see kernels/cpu/vector/README.md
 VECTOR_SRC   := $(wildcard kernels/cpu/vector/*.c)
+RUN_SRC      := $(wildcard run/*.c run/*/*.c)
 COMMAND_SRC  := $(filter-out commands/main.c,$(wildcard commands/*.c))
 TEST_SRC     := $(wildcard tests/t-*.c)
 TEST_HELP    := $(filter-out $(TEST_SRC),$(wildcard tests/*.c))
@@ -112,7 +113,7 @@ ISA_FLAGS_avx2    := -DVECTOR_ISA=avx2 -DVECTOR_WIDTH=8 -mavx2 -mfma -mf16c
 ISA_FLAGS_avx512  := -DVECTOR_ISA=avx512 -DVECTOR_WIDTH=16 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mprefer-vector-width=512
 
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
-LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(KERNEL_SRC) $(COMMAND_SRC)) \
+LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(KERNEL_SRC) $(RUN_SRC) $(COMMAND_SRC)) \
   $(foreach r,f32 f64,$(patsubst %.c,$(BUILD)/%.$(r).o,$(REF_SRC))) \
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))

@@ -1,8 +1,9 @@
 /* `reach bias`: position biases as tables, heat maps and curves. */
 #include "commands/commands.h"
 #include "commands/formula_arguments.h"
-#include "commands/models.h"
-#include "commands/results.h"
+#include "commands/run_options.h"
+#include "run/models.h"
+#include "run/results.h"
 #include "commands/table.h"
 
 #include "io/csv.h"

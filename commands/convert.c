@@ -1,6 +1,6 @@
 /* `reach convert`: any readable checkpoint as safetensors or HDF5. */
 #include "commands/commands.h"
-#include "commands/interrupt.h"
+#include "run/interrupt.h"
 #include "commands/options.h"
 
 #include "io/atomic.h"

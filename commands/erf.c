@@ -1,7 +1,8 @@
 /* `reach erf`: the empirical receptive field ([A] section 5.1). */
 #include "commands/commands.h"
 #include "commands/erf.h"
-#include "commands/threads.h"
+#include "commands/terminal.h"
+#include "run/threads.h"
 
 #include "io/atomic.h"
 #include "plots/figure.h"
@@ -31,7 +32,7 @@ static int run_in_folder(struct erf_run *r, struct error *e)
         goto end;
     why = *e;
     if (drawn == FIGURE_NO_GNUPLOT) {
-        progress_clear(r->progress);
+        progress_end(r->progress);
         fprintf(stderr, "reach erf: %s\n", why.text);
     }
     erf_journal_remove(journal);
@@ -69,8 +70,8 @@ static int run(struct erf_run *r, struct error *e)
 int main_erf(int argc, char **argv)
 {
     struct erf_options options;
-    struct progress progress = {0};
-    struct erf_run r = {.options = &options, .progress = &progress};
+    struct terminal terminal = {0};
+    struct erf_run r = {.options = &options, .progress = &terminal.progress};
     struct error e = {""};
     int status = EXIT_DONE, parsed = erf_options_parse(&options, argc, argv, &e);
 
@@ -84,16 +85,16 @@ int main_erf(int argc, char **argv)
     }
     r.count = (size_t)options.models.count;
     if (threads_open(options.threads, &e) != 0 || erf_options_available(&options, &e) != 0 ||
-        progress_open(&progress, "erf", options.quiet, options.log, &e) != 0) {
+        terminal_open(&terminal, "erf", options.quiet, options.log, &e) != 0) {
         status = print_failure("erf", &e);
         goto end;
     }
     if (run(&r, &e) != 0) {
-        progress_log(&progress, "failed: %s", e.text);
-        progress_clear(&progress);
+        progress_log(&terminal.progress, "failed: %s", e.text);
+        terminal_clear(&terminal);
         status = print_failure("erf", &e);
     }
-    progress_close(&progress);
+    terminal_close(&terminal);
 end:
     erf_run_free(&r);
     free(r.arguments);

@@ -4,7 +4,7 @@
 #include "analyze/attribution.h"
 #include "analyze/series.h"
 #include "commands/formula_arguments.h"
-#include "commands/interrupt.h"
+#include "run/interrupt.h"
 #include "commands/table.h"
 #include "io/csv.h"
 #include "io/journal.h"

@@ -1,7 +1,7 @@
 /* The measuring of `reach erf`: engines over segments with a journal, and the reduction. */
 #include "commands/erf.h"
 
-#include "commands/interrupt.h"
+#include "run/interrupt.h"
 #include "io/journal.h"
 #include "io/result.h"
 #include "model/engine.h"
@@ -409,7 +409,7 @@ int erf_measure(struct erf_run *r, const char *path, struct error *e)
             rc = finish_target(r, i, t, journal, e);
     if (rc == 0 && r->options->attention)
         rc = erf_attention_measure(r, attention_path, e);
-    progress_clear(r->progress);
+    progress_end(r->progress);
     count_work(r, &total, &done);
     if (rc == -1 && interrupt_wanted())
         fail(e, "%s: interrupted; %zu of %zu segments are kept (go on with --resume)", path, done, total);

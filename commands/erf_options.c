@@ -1,9 +1,9 @@
 /* Options of `reach erf`. */
 #include "commands/erf.h"
 
-#include "commands/results.h"
+#include "run/results.h"
 #include "commands/run_options.h"
-#include "commands/threads.h"
+#include "run/threads.h"
 #include "io/csv.h"
 #include "plots/figure.h"
 

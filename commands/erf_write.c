@@ -1,7 +1,7 @@
 /* Results of `reach erf` on disk. */
 #include "commands/erf.h"
 
-#include "commands/results.h"
+#include "run/results.h"
 #include "io/csv.h"
 #include "io/result.h"
 #include "plots/figure.h"

@@ -1,8 +1,9 @@
 /* `reach fit`: least squares of a bias or a curve on functions of the distance ([A] section 6, figure 9). */
 #include "commands/commands.h"
 #include "commands/fit.h"
-#include "commands/models.h"
-#include "commands/results.h"
+#include "commands/run_options.h"
+#include "run/models.h"
+#include "run/results.h"
 #include "commands/table.h"
 
 #include "plots/figure.h"

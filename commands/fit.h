@@ -4,17 +4,9 @@
 
 #include "analyze/fit.h"
 #include "commands/formula_arguments.h"
+#include "run/fit/options.h"
 
 #include <stddef.h>
-
-struct fit_options {
-    struct formula_options formulas;
-    const char *argument; /* borrowed */
-    const char *form;
-    long first, last; /* distances, both included; last -1: the default of the argument */
-    const char *folder, *formats;
-    int force;
-};
 
 /* The points of one fit, and the fit. */
 struct fit_points {

@@ -1,6 +1,6 @@
 /* Points for `reach fit` out of CSV files. */
 #include "commands/fit.h"
-#include "commands/results.h"
+#include "run/results.h"
 
 #include "io/csv.h"
 

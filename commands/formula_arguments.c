@@ -1,8 +1,9 @@
 /* FORMULA, PRESET and MODEL arguments. */
 #include "commands/formula_arguments.h"
 
-#include "commands/models.h"
-#include "commands/results.h"
+#include "commands/terminal.h"
+#include "run/models.h"
+#include "run/results.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -390,10 +391,13 @@ int formula_argument_of_decoder(struct formula_argument *out, const struct decod
 
 static int read_model(struct formula_argument *out, const char *path, const struct formula_options *o, struct error *e)
 {
-    struct progress progress = {.verb = o->verb};
-    struct decoder *d = model_open(path, o->strict, &progress, e);
-    int rc = d && formula_argument_of_decoder(out, d, e) == 0 ? EXIT_DONE : EXIT_FAILED;
+    struct terminal terminal;
+    struct decoder *d;
+    int rc;
 
+    terminal_plain(&terminal, o->verb, 0);
+    d = model_open(path, o->strict, &terminal.progress, e);
+    rc = d && formula_argument_of_decoder(out, d, e) == 0 ? EXIT_DONE : EXIT_FAILED;
     decoder_close(d);
     return rc;
 }

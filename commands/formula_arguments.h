@@ -5,17 +5,9 @@
 #include "analyze/formula.h"
 #include "commands/options.h"
 #include "model/decoder.h"
+#include "run/formula_options.h"
 
 enum { HEADS_DEFAULT = 8, HEADS_MAX = 4096, HEAD_SIZE_DEFAULT = 64 };
-
-/* --heads, --set and --slopes. */
-struct formula_options {
-    long heads; /* of formulas; a checkpoint has its own */
-    struct text_list sets; /* NAME=VALUE each, borrowed */
-    int press; /* 1: slopes of released code */
-    const char *verb; /* that messages on a checkpoint come from */
-    int strict; /* of checkpoints: see model_open */
-};
 
 /* A bias by distance, and the layers of a checkpoint that share it. */
 struct layer_bias {

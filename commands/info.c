@@ -1,8 +1,10 @@
 /* `reach info`: what a checkpoint is, and what a run on it would take. */
 #include "commands/commands.h"
-#include "commands/models.h"
+#include "commands/run_options.h"
+#include "run/models.h"
 #include "commands/options.h"
-#include "commands/threads.h"
+#include "commands/terminal.h"
+#include "run/threads.h"
 #include "commands/trf.h"
 
 #include "kernels/ops.h"
@@ -214,11 +216,13 @@ end:
 
 static int print_model(const char *path, long length, const char *dtype, size_t memory, int strict, int verify, struct error *e)
 {
-    struct progress progress = {.verb = "info"};
-    struct decoder *d = model_open(path, strict, &progress, e);
+    struct terminal terminal;
+    struct decoder *d;
     char digest[33], *line = NULL;
     int rc = -1;
 
+    terminal_plain(&terminal, "info", 0);
+    d = model_open(path, strict, &terminal.progress, e);
     if (!d || (verify ? model_verify(&line, digest, d, e) : model_digest(digest, d, e)) != 0)
         goto end;
     if (!length)

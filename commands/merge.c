@@ -1,8 +1,9 @@
 /* `reach merge`: shards of one run of `reach erf` -> one result. */
 #include "commands/commands.h"
 #include "commands/merge.h"
-#include "commands/results.h"
-#include "commands/threads.h"
+#include "commands/terminal.h"
+#include "run/results.h"
+#include "run/threads.h"
 
 #include "plots/figure.h"
 
@@ -132,14 +133,15 @@ static int merge_in_folder(struct erf_run *r, const struct merge_options *o, con
 static int merge(const struct merge_options *o, struct error *e)
 {
     static const char *const none[] = {NULL};
-    struct progress progress = {.verb = "merge", .quiet = o->quiet};
+    struct terminal terminal;
     struct erf_options options = {0};
-    struct erf_run r = {.options = &options, .progress = &progress};
+    struct erf_run r = {.options = &options, .progress = &terminal.progress};
     struct results place = {.lock = -1};
     struct shard *shards = NULL;
     char **words = NULL;
     int rc = -1;
 
+    terminal_plain(&terminal, "merge", o->quiet);
     if (check_places(o, e) == 0 && shards_open(&shards, &o->folders, e) == 0 &&
         merge_open(&r, &options, &words, &shards[0], e) == 0 && results_open(&place, o->folder, none, 1, e) == 0) {
         options.formats = o->formats;

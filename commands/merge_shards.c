@@ -1,7 +1,7 @@
 /* What shards say of themselves, and whether they are all of one run. */
 #include "commands/merge.h"
 
-#include "commands/results.h"
+#include "run/results.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -209,23 +209,6 @@ refuse:
     return fail(e, "%s: \"%s\" is not valid (expected bytes, as 800M or 16G)", option, text);
 }
 
-int text_list_add(struct text_list *l, const char *item, struct error *e)
-{
-    const char **grown = reallocarray(l->item, (size_t)l->count + 1, sizeof *grown);
-
-    if (!grown)
-        return fail(e, "out of memory for the arguments");
-    l->item = grown;
-    l->item[l->count++] = item;
-    return 0;
-}
-
-void text_list_free(struct text_list *l)
-{
-    free(l->item);
-    memset(l, 0, sizeof *l);
-}
-
 int print_failure(const char *verb, const struct error *e)
 {
     fflush(stdout);
@@ -238,4 +221,22 @@ int print_usage_error(const char *verb, const struct error *e)
     fflush(stdout);
     fprintf(stderr, "reach %s: %s; see `reach %s --help`\n", verb, e->text, verb);
     return EXIT_USAGE;
+}
+
+void command_word(FILE *f, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
+
+    fputc(' ', f);
+    if (*word && word[strspn(word, plain)] == 0) {
+        fputs(word, f);
+        return;
+    }
+    fputc('\'', f);
+    for (; *word; word++)
+        if (*word == '\'')
+            fputs("'\\''", f);
+        else
+            fputc(*word, f);
+    fputc('\'', f);
 }

@@ -4,6 +4,7 @@
 #define REACH_COMMANDS_OPTIONS_H
 
 #include "io/error.h"
+#include "io/text_list.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,13 +54,8 @@ int read_between(const char *option, const char *text, double low, double high, 
 /* Bytes: a whole number with K, M, G or T (powers of 1024) behind it or nothing. */
 int read_size(const char *option, const char *text, size_t *out, struct error *e) MUST_USE;
 
-/* A list of borrowed strings that grows. */
-struct text_list {
-    const char **item;
-    int count;
-};
-int text_list_add(struct text_list *l, const char *item, struct error *e) MUST_USE;
-void text_list_free(struct text_list *l);
+/* A blank, and the word as a shell reads it back. */
+void command_word(FILE *f, const char *word);
 
 /* `reach VERB: MESSAGE` on standard error, standard output flushed before; for usage with a pointer to the help. Return
  * EXIT_FAILED, EXIT_USAGE. */

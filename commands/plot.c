@@ -3,7 +3,7 @@
 #include "commands/options.h"
 #include "commands/plot_fields.h"
 #include "commands/plot_tables.h"
-#include "commands/results.h"
+#include "run/results.h"
 
 #include "analyze/curve.h"
 #include "io/atomic.h"

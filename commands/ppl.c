@@ -2,9 +2,10 @@
 #include "commands/commands.h"
 #include "commands/ppl.h"
 
-#include "commands/results.h"
+#include "run/results.h"
 #include "commands/run_options.h"
-#include "commands/threads.h"
+#include "commands/terminal.h"
+#include "run/threads.h"
 #include "plots/figure.h"
 
 #include <stdlib.h>
@@ -41,8 +42,8 @@ static int run(struct ppl_run *r, struct error *e)
 int main_ppl(int argc, char **argv)
 {
     struct ppl_options options;
-    struct progress progress = {0};
-    struct ppl_run r = {.options = &options, .progress = &progress};
+    struct terminal terminal = {0};
+    struct ppl_run r = {.options = &options, .progress = &terminal.progress};
     struct error e = {""};
     int status = EXIT_DONE, parsed = ppl_options_parse(&options, argc, argv, &e);
 
@@ -56,15 +57,15 @@ int main_ppl(int argc, char **argv)
     }
     r.count = (size_t)options.models.count;
     if (threads_open(options.threads, &e) != 0 || run_available(options.device, options.dtype, &e) != 0 ||
-        progress_open(&progress, "ppl", options.quiet, NULL, &e) != 0) {
+        terminal_open(&terminal, "ppl", options.quiet, NULL, &e) != 0) {
         status = print_failure("ppl", &e);
         goto end;
     }
     if (run(&r, &e) != 0) {
-        progress_clear(&progress);
+        terminal_clear(&terminal);
         status = print_failure("ppl", &e);
     }
-    progress_close(&progress);
+    terminal_close(&terminal);
 end:
     ppl_run_free(&r);
     free(r.arguments);

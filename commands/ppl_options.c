@@ -1,9 +1,9 @@
 /* Options of `reach ppl`. */
 #include "commands/ppl.h"
 
-#include "commands/results.h"
+#include "run/results.h"
 #include "commands/run_options.h"
-#include "commands/threads.h"
+#include "run/threads.h"
 #include "plots/figure.h"
 
 #include <stdlib.h>

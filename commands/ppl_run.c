@@ -1,7 +1,7 @@
 /* The work of `reach ppl`: opening, scoring, reducing. */
 #include "commands/ppl.h"
 
-#include "commands/interrupt.h"
+#include "run/interrupt.h"
 #include "commands/ppl_score.h"
 #include "commands/run_options.h"
 #include "io/element.h"
@@ -190,7 +190,7 @@ int ppl_measure(struct ppl_run *r, struct error *e)
     rc = 0;
     for (size_t j = 0; j < r->result_count && rc == 0; j++)
         rc = measure_context(r, j, first, other, e);
-    progress_clear(r->progress);
+    progress_end(r->progress);
 end:
     free(first);
     free(other);

@@ -1,7 +1,7 @@
 /* From a protocol to runs of the engine, and back to the targets' places. */
 #include "commands/ppl_score.h"
 
-#include "commands/interrupt.h"
+#include "run/interrupt.h"
 #include "model/score.h"
 
 #include <math.h>

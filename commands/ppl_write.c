@@ -1,7 +1,7 @@
 /* Results of `reach ppl` on disk: ppl.csv and the figure. */
 #include "commands/ppl.h"
 
-#include "commands/results.h"
+#include "run/results.h"
 #include "io/csv.h"
 #include "plots/ppl.h"
 #include "version.h"

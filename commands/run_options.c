@@ -21,33 +21,24 @@ int read_bias(const char *text, struct error *e)
     return rc;
 }
 
-/* The types of --bias-dtype; ELEMENT_F64: none of them. */
-static enum element bias_type(const char *name)
-{
-    static const enum element types[] = {ELEMENT_F32, ELEMENT_BF16, ELEMENT_F16};
-
-    for (size_t i = 0; name && i < sizeof types / sizeof *types; i++)
-        if (strcmp(name, element_name(types[i])) == 0)
-            return types[i];
-    return ELEMENT_F64;
-}
-
-int read_bias_dtype(const char *text, struct error *e)
-{
-    return bias_type(text) != ELEMENT_F64 ? 0 : fail(e, "--bias-dtype: \"%s\" is not valid (expected f32, bf16 or f16)", text);
-}
-
-int read_positions(const char *text, struct error *e)
-{
-    return strcmp(text, "none") == 0 ? 0 : fail(e, "--positions: \"%s\" is not valid (expected none)", text);
-}
-
 static int choose(const char *option, const char *value, const char *const *choices, const char *expected, struct error *e)
 {
     for (; *choices; choices++)
         if (strcmp(value, *choices) == 0)
             return 0;
     return fail(e, "%s: \"%s\" is not valid (expected %s)", option, value, expected);
+}
+
+int read_bias_dtype(const char *text, struct error *e)
+{
+    static const char *const types[] = {"f32", "bf16", "f16", NULL};
+
+    return choose("--bias-dtype", text, types, "f32, bf16 or f16", e);
+}
+
+int read_positions(const char *text, struct error *e)
+{
+    return strcmp(text, "none") == 0 ? 0 : fail(e, "--positions: \"%s\" is not valid (expected none)", text);
 }
 
 /* cuda or cuda:N */
@@ -69,25 +60,4 @@ int read_dtype(const char *text, struct error *e)
     static const char *const dtypes[] = {"f32", "f64", "tf32", "bf16", NULL};
 
     return choose("--dtype", text, dtypes, "f32, f64, tf32 or bf16", e);
-}
-
-int run_available(const char *device, const char *dtype, struct error *e)
-{
-    return kernels_available(device, dtype, e);
-}
-
-int run_override(struct decoder *d, const char *bias, const char *bias_dtype, int positions_none, int window, struct error *e)
-{
-    struct position_override change = {.positions_none = positions_none, .window = window, .bias_type = bias_type(bias_dtype)};
-    struct formula_error problem = {0, ""};
-    int rc;
-
-    if (!bias && !bias_dtype && !positions_none && window < 0)
-        return 0;
-    if (bias && !(change.bias = formula_parse(bias, &problem)))
-        return fail(e, "--bias: \"%s\", at character %zu: %s", bias, problem.at + 1, problem.message);
-    rc = decoder_override(d, &change, e);
-    if (rc != 0)
-        formula_free(change.bias);
-    return rc;
 }

@@ -53,12 +53,12 @@ int read_positions(const char *text, struct error *e) MUST_USE;
 int read_device(const char *text, struct error *e) MUST_USE;
 int read_dtype(const char *text, struct error *e) MUST_USE;
 
-/* 0, or -1 when the device or type is not here, or they do not go together. */
-int run_available(const char *device, const char *dtype, struct error *e) MUST_USE;
-
-/* Applies --bias, --bias-dtype, --positions none and --window to a model: bias or bias_dtype NULL, window -1: as the checkpoint
- * says. */
-int run_override(struct decoder *d, const char *bias, const char *bias_dtype, int positions_none, int window,
-                 struct error *e) MUST_USE;
+/* The option of all verbs that open a model, as their tables list it. */
+#define STRICT_ROW \
+    { \
+        "strict", NULL, \
+            "refuse a model whose config.json has a key that is not understood; without it a line on standard error names the " \
+            "key" \
+    }
 
 #endif

@@ -1,10 +1,11 @@
 /* `reach tokenize`: text to a file of token ids. */
 #include "commands/commands.h"
-#include "commands/interrupt.h"
-#include "commands/model_text.h"
-#include "commands/models.h"
+#include "commands/run_options.h"
+#include "run/interrupt.h"
+#include "run/text.h"
+#include "run/models.h"
 #include "commands/options.h"
-#include "commands/progress.h"
+#include "commands/terminal.h"
 
 #include <errno.h>
 #include <string.h>
@@ -115,7 +116,7 @@ static int tokenize(const struct tokenize_options *o, struct progress *p, struct
     start = progress_seconds(p);
     tokens = model_text_tokens(&reader, &text, e);
     seconds = progress_seconds(p) - start;
-    progress_clear(p);
+    progress_end(p);
     if (!tokens || tokens_write(o->out, tokens, e) != 0)
         goto end;
     printf("tokens           %zu\nbytes of text    %zu\nbytes per token  %.4g\nseconds          %.3g (%.3g MB/s)\n",
@@ -131,7 +132,7 @@ end:
 int main_tokenize(int argc, char **argv)
 {
     struct tokenize_options o = {0};
-    struct progress progress = {0};
+    struct terminal terminal = {0};
     struct error e = {""};
     int status = EXIT_DONE, parsed = parse(&o, argc, argv, &e);
 
@@ -141,13 +142,13 @@ int main_tokenize(int argc, char **argv)
     }
     if (parsed != 0)
         return print_usage_error("tokenize", &e);
-    if (progress_open(&progress, "tokenize", o.quiet, NULL, &e) != 0)
+    if (terminal_open(&terminal, "tokenize", o.quiet, NULL, &e) != 0)
         return print_failure("tokenize", &e);
-    progress.unit = "bytes";
-    if (tokenize(&o, &progress, &e) != 0) {
-        progress_clear(&progress);
+    terminal.progress.unit = "bytes";
+    if (tokenize(&o, &terminal.progress, &e) != 0) {
+        terminal_clear(&terminal);
         status = print_failure("tokenize", &e);
     }
-    progress_close(&progress);
+    terminal_close(&terminal);
     return status;
 }

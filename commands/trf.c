@@ -1,7 +1,8 @@
 /* `reach trf`: the theoretical receptive field of position biases ([B] theorem 0.4, eq. 22). */
 #include "commands/commands.h"
-#include "commands/models.h"
-#include "commands/results.h"
+#include "commands/run_options.h"
+#include "run/models.h"
+#include "run/results.h"
 #include "commands/trf.h"
 
 #include "plots/figure.h"

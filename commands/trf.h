@@ -4,23 +4,10 @@
 
 #include "analyze/series.h"
 #include "commands/formula_arguments.h"
+#include "run/trf/options.h"
 
 #include <stdint.h>
 #include <stdio.h>
-
-enum { EPSILONS_MAX = 32, LENGTHS_MAX = 32, LAYERS_MAX = 10000 };
-
-struct trf_options {
-    struct formula_options formulas;
-    struct text_list arguments;
-    const char *epsilons[EPSILONS_MAX]; /* exact decimals, borrowed */
-    int epsilon_count;
-    uint64_t lengths[LENGTHS_MAX];
-    int length_count;
-    long layers; /* depth; 1: of one layer only */
-    int explain, force;
-    const char *folder, *formats; /* folder NULL: nothing is written */
-};
 
 /* One number: the TRF of a length, a depth and an epsilon. */
 struct trf_value {

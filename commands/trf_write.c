@@ -1,5 +1,5 @@
 /* Results of `reach trf` on disk: trf.csv and the figure. */
-#include "commands/results.h"
+#include "run/results.h"
 #include "commands/trf.h"
 
 #include "io/csv.h"

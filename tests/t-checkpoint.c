@@ -1,5 +1,5 @@
 /* Opening and writing checkpoints: what a file is, its bytes say; what was converted is the same model to the last bit. */
-#include "commands/models.h"
+#include "run/models.h"
 #include "io/checkpoint.h"
 #include "model/decoder.h"
 #include "model/engine.h"

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "commands/merge.h"
-#include "commands/results.h"
+#include "run/results.h"
 #include "io/element.h"
 #include "io/result.h"
 #include "tests/program.h"

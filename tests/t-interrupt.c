@@ -1,5 +1,5 @@
 /* Signals: what is half written is removed. */
-#include "commands/interrupt.h"
+#include "run/interrupt.h"
 #include "io/atomic.h"
 #include "tests/scratch.h"
 

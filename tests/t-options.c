@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "commands/erf.h"
-#include "commands/models.h"
+#include "run/models.h"
 #include "commands/options.h"
 
 /* after the project's headers: its macro fail would hide their function */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "commands/threads.h"
+#include "run/threads.h"
 #include "tests/program.h"
 #include "tests/tiny.h"
 

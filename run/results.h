@@ -1,9 +1,8 @@
 /* The result folder of a verb whose results are written at once: locked, checked for results of before, and the command as it is
  * recorded. */
-#ifndef REACH_COMMANDS_RESULTS_H
-#define REACH_COMMANDS_RESULTS_H
+#ifndef REACH_RUN_RESULTS_H
+#define REACH_RUN_RESULTS_H
 
-#include "commands/options.h"
 #include "io/atomic.h"
 
 struct results {
@@ -37,8 +36,5 @@ char *results_path(const char *folder, const char *name, struct error *e);
 /* An error where PATH, a folder of `reach erf` or a file in one, lies beside the journal of an unfinished run: which run it is of
  * nobody can tell. */
 int results_check_finished(const char *path, struct error *e) MUST_USE;
-
-/* A blank, and the word as a shell reads it back. */
-void command_word(FILE *f, const char *word);
 
 #endif

@@ -1,5 +1,5 @@
 /* Text and token files of a run, for one model after the other. */
-#include "commands/model_text.h"
+#include "run/text.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* What the verbs read: --text, which each model reads through its own tokenizer or as bytes, and --tokens. */
-#ifndef REACH_COMMANDS_MODEL_TEXT_H
-#define REACH_COMMANDS_MODEL_TEXT_H
+#ifndef REACH_RUN_TEXT_H
+#define REACH_RUN_TEXT_H
 
-#include "commands/options.h"
+#include "io/text_list.h"
 #include "io/tokens.h"
 #include "io/tokenizer/tokenizer.h"
 #include "model/decoder.h"

@@ -1,5 +1,5 @@
 /* MODEL arguments. */
-#include "commands/models.h"
+#include "run/models.h"
 
 #include "io/verify.h"
 
@@ -184,4 +184,36 @@ int model_verify(char **line, char digest[33], const struct decoder *d, struct e
         return fail(e, "%s: out of memory", d->path);
     }
     return 0;
+}
+
+/* The types of --bias-dtype; ELEMENT_F64: none of them. */
+static enum element bias_type(const char *name)
+{
+    static const enum element types[] = {ELEMENT_F32, ELEMENT_BF16, ELEMENT_F16};
+
+    for (size_t i = 0; name && i < sizeof types / sizeof *types; i++)
+        if (strcmp(name, element_name(types[i])) == 0)
+            return types[i];
+    return ELEMENT_F64;
+}
+
+int run_available(const char *device, const char *dtype, struct error *e)
+{
+    return kernels_available(device, dtype, e);
+}
+
+int run_override(struct decoder *d, const char *bias, const char *bias_dtype, int positions_none, int window, struct error *e)
+{
+    struct position_override change = {.positions_none = positions_none, .window = window, .bias_type = bias_type(bias_dtype)};
+    struct formula_error problem = {0, ""};
+    int rc;
+
+    if (!bias && !bias_dtype && !positions_none && window < 0)
+        return 0;
+    if (bias && !(change.bias = formula_parse(bias, &problem)))
+        return fail(e, "--bias: \"%s\", at character %zu: %s", bias, problem.at + 1, problem.message);
+    rc = decoder_override(d, &change, e);
+    if (rc != 0)
+        formula_free(change.bias);
+    return rc;
 }

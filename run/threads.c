@@ -1,5 +1,5 @@
 /* Threads are started for a trial, all at once, with the stack that OpenMP will give them. */
-#include "commands/threads.h"
+#include "run/threads.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Signals of a long run. */
-#include "commands/interrupt.h"
+#include "run/interrupt.h"
 
 #include "io/atomic.h"
 

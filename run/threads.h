@@ -1,6 +1,6 @@
 /* The threads of a run. */
-#ifndef REACH_COMMANDS_THREADS_H
-#define REACH_COMMANDS_THREADS_H
+#ifndef REACH_RUN_THREADS_H
+#define REACH_RUN_THREADS_H
 
 #include "io/error.h"
 

@@ -1,5 +1,5 @@
 /* Result folders of verbs that write once. */
-#include "commands/results.h"
+#include "run/results.h"
 
 #include "io/atomic.h"
 #include "plots/figure.h"
@@ -139,22 +139,4 @@ int results_check_finished(const char *path, struct error *e)
     free(folder);
     free(part);
     return part && !there ? 0 : -1;
-}
-
-void command_word(FILE *f, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%^";
-
-    fputc(' ', f);
-    if (*word && word[strspn(word, plain)] == 0) {
-        fputs(word, f);
-        return;
-    }
-    fputc('\'', f);
-    for (; *word; word++)
-        if (*word == '\'')
-            fputs("'\\''", f);
-        else
-            fputc(*word, f);
-    fputc('\'', f);
 }

@@ -1,10 +1,10 @@
 /* MODEL arguments: names, digests, and what people are told about a model. */
-#ifndef REACH_COMMANDS_MODELS_H
-#define REACH_COMMANDS_MODELS_H
+#ifndef REACH_RUN_MODELS_H
+#define REACH_RUN_MODELS_H
 
-#include "commands/options.h"
-#include "commands/progress.h"
+#include "io/text_list.h"
 #include "model/decoder.h"
+#include "run/progress.h"
 
 struct model_argument {
     char name[128]; /* in outputs */
@@ -14,14 +14,6 @@ struct model_argument {
 /* Reads NAME=PATH or PATH each. A text before the first `=` is a name unless it holds a slash. The default name is the last part
  * of the path; default names that occur again get -2, -3 ... The caller frees *out. Errors are wrong usage. */
 int model_arguments(struct model_argument **out, const struct text_list *texts, struct error *e) MUST_USE;
-
-/* The option of all verbs that open a model, as their tables list it. */
-#define STRICT_ROW \
-    { \
-        "strict", NULL, \
-            "refuse a model whose config.json has a key that is not understood; without it a line on standard error names the " \
-            "key" \
-    }
 
 /* Opens the model and tells what people should know of how its checkpoint was read; `strict` refuses one with keys that are not
  * understood. The caller closes it. NULL on failure. */
@@ -33,5 +25,13 @@ int model_digest(char digest[33], const struct decoder *d, struct error *e) MUST
 /* Reads the whole checkpoint and checks it (io/verify.h); *line is what was found, with the digest, which model_digest gives; the
  * caller frees it. */
 int model_verify(char **line, char digest[33], const struct decoder *d, struct error *e) MUST_USE;
+
+/* 0, or -1 when the device or type is not here, or they do not go together. */
+int run_available(const char *device, const char *dtype, struct error *e) MUST_USE;
+
+/* Applies --bias, --bias-dtype, --positions none and --window to a model: bias or bias_dtype NULL, window -1: as the checkpoint
+ * says. */
+int run_override(struct decoder *d, const char *bias, const char *bias_dtype, int positions_none, int window,
+                 struct error *e) MUST_USE;
 
 #endif

@@ -1,0 +1,38 @@
+/* What `reach erf` is asked for: plain values, filled from a command line or by merge. */
+#ifndef REACH_RUN_ERF_OPTIONS_H
+#define REACH_RUN_ERF_OPTIONS_H
+
+#include "io/text_list.h"
+#include "io/tokens.h"
+#include "model/attribution.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { THRESHOLDS_MAX = 64, TARGETS_MAX = 256 };
+
+enum { LAYER_NONE = -1, LAYER_ALL = -2 };
+
+struct erf_options {
+    struct text_list models, text, tokens; /* arguments, borrowed */
+    const char *folder;
+    struct segments_request cut; /* length 0: 2048, or a table's columns */
+    double thresholds[THRESHOLDS_MAX]; /* ascending */
+    size_t threshold_count;
+    double main_threshold; /* of the table and the figure: 0.99, or the first --threshold */
+    long sink, bootstrap, train_length, check_precision,
+        threads; /* train_length 0: as the checkpoint says; threads 0: all; check 0: none */
+    uint64_t seed;
+    const char *device, *dtype, *bias, *bias_dtype, *log, *formats; /* bias_dtype NULL: none */
+    int positions_none, window; /* window -1: as the checkpoint says */
+    size_t memory; /* bytes; 0: most of what is free */
+    int layer; /* LAYER_NONE: the embeddings alone; LAYER_ALL; else also the input of this block, from 0 */
+    size_t targets[TARGETS_MAX]; /* further lengths that segments are cut to, ascending */
+    size_t target_count;
+    int attention;
+    enum attribution attribution;
+    long shard, shards; /* measure the shard-th of as many parts of the segments; shards 0: all */
+    int strict, verify, resume, force, quiet;
+};
+
+#endif

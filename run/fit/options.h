@@ -1,0 +1,19 @@
+/* What `reach fit` is asked for. */
+#ifndef REACH_RUN_FIT_OPTIONS_H
+#define REACH_RUN_FIT_OPTIONS_H
+
+#include "run/formula_options.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct fit_options {
+    struct formula_options formulas;
+    const char *argument; /* borrowed */
+    const char *form;
+    long first, last; /* distances, both included; last -1: the default of the argument */
+    const char *folder, *formats;
+    int force;
+};
+
+#endif

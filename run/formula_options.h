@@ -1,0 +1,19 @@
+/* How formulas and checkpoints stand for biases: what `reach trf`, `bias` and `fit` are asked for alike. */
+#ifndef REACH_RUN_FORMULA_OPTIONS_H
+#define REACH_RUN_FORMULA_OPTIONS_H
+
+#include "io/text_list.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* --heads, --set and --slopes. */
+struct formula_options {
+    long heads; /* of formulas; a checkpoint has its own */
+    struct text_list sets; /* NAME=VALUE each, borrowed */
+    int press; /* 1: slopes of released code */
+    const char *verb; /* that messages on a checkpoint come from */
+    int strict; /* of checkpoints: see model_open */
+};
+
+#endif

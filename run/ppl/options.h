@@ -1,0 +1,33 @@
+/* What `reach ppl` is asked for. */
+#ifndef REACH_RUN_PPL_OPTIONS_H
+#define REACH_RUN_PPL_OPTIONS_H
+
+#include "io/text_list.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Which inputs see which targets ([A] section 3.4 and appendix B; [B] "Sliding window attention"). */
+enum protocol { PROTOCOL_LAST, PROTOCOL_NONOVERLAPPING, PROTOCOL_SLIDING, PROTOCOL_CACHED, PROTOCOLS };
+
+extern const char *const protocol_names[PROTOCOLS];
+
+enum { CONTEXTS_MAX = 64, SEGMENTS_DEFAULT = 1000 };
+
+struct ppl_options {
+    struct text_list models, text, tokens; /* arguments, borrowed */
+    const char *folder; /* NULL: nothing is written */
+    const char *per_token; /* NULL: not written */
+    enum protocol protocol;
+    size_t contexts[CONTEXTS_MAX]; /* inputs, ascending; none for cached */
+    size_t context_count;
+    size_t stride; /* sliding: 0 is half of each context; last: between segments, 0 spreads them over the text */
+    size_t segments; /* of last, at most */
+    long train_length, threads; /* train_length 0: as the checkpoint says; threads 0: all */
+    const char *device, *dtype, *bias, *bias_dtype, *formats; /* bias_dtype NULL: none */
+    int positions_none, window; /* window -1: as the checkpoint says */
+    size_t memory; /* bytes; 0: most of what is free */
+    int strict, force, quiet, timing;
+};
+
+#endif

@@ -1,0 +1,41 @@
+/* What a long run says while it goes on. A run prints nothing: it speaks to this, and whoever started it decides what is seen. */
+#ifndef REACH_RUN_PROGRESS_H
+#define REACH_RUN_PROGRESS_H
+
+#include "io/error.h"
+
+#include <stddef.h>
+
+enum progress_kind {
+    PROGRESS_LOG, /* for a log alone */
+    PROGRESS_MESSAGE, /* for people, unless they asked for quiet */
+    PROGRESS_WARNING /* for people always: what went wrong and was put right */
+};
+
+struct progress {
+    void (*say)(struct progress *p, enum progress_kind kind, const char *line);
+    void (*show)(
+        struct progress *p,
+        const char *what); /* the counts below have changed; `what` is being worked on, NULL: nothing more. May be NULL */
+    const char *unit; /* of the work: segments, tokens */
+    double started; /* seconds on the monotonic clock */
+    double measuring; /* when the measuring began: the rate is that of it alone */
+    size_t total, done, at_start; /* units; at_start of them came from a journal */
+};
+
+void progress_message(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
+void progress_warning(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
+void progress_log(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
+/* The work: `total` units of which `done` need not be measured again. */
+void progress_start(struct progress *p, size_t total, size_t done);
+/* `done` more units are measured. */
+void progress_step(struct progress *p, size_t done, const char *what);
+
+/* The work is over, or has stopped: what shows it goes. */
+void progress_end(struct progress *p);
+
+/* Seconds on the monotonic clock, and since `started`. */
+double progress_now(void);
+double progress_seconds(const struct progress *p);
+
+#endif

@@ -1,0 +1,24 @@
+/* What `reach trf` is asked for. */
+#ifndef REACH_RUN_TRF_OPTIONS_H
+#define REACH_RUN_TRF_OPTIONS_H
+
+#include "run/formula_options.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { EPSILONS_MAX = 32, LENGTHS_MAX = 32, LAYERS_MAX = 10000 };
+
+struct trf_options {
+    struct formula_options formulas;
+    struct text_list arguments;
+    const char *epsilons[EPSILONS_MAX]; /* exact decimals, borrowed */
+    int epsilon_count;
+    uint64_t lengths[LENGTHS_MAX];
+    int length_count;
+    long layers; /* depth; 1: of one layer only */
+    int explain, force;
+    const char *folder, *formats; /* folder NULL: nothing is written */
+};
+
+#endif
