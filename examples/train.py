@@ -37,7 +37,7 @@ from decoder import SHAPES, Decoder, round_to_bfloat16, write_checkpoint
 from position_encodings import QUEUE, TRAIN_LENGTH, encoding_of
 
 WARMUP, WEIGHT_DECAY, CLIP = 100, 0.05, 1.0
-STATE_EVERY, CURVE_EVERY = 250, 50
+STATE_EVERY, CURVE_EVERY = 100, 50
 
 
 # --- text ---------------------------------------------------------------------------------------
@@ -284,6 +284,7 @@ def main():
         if not encoding_of(name):
             parser.error(f"unknown model {name} (known: {' '.join(QUEUE)})")
     os.makedirs(options.work, exist_ok=True)
+    os.makedirs(options.out, exist_ok=True)
     if options.list:
         return say_what_is_left(names, options)
     if options.queue:
