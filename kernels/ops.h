@@ -195,6 +195,9 @@ struct kernels {
      * `attention` took and left them. NULL in a set without it. */
     void (*attention_mass)(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv,
                            const struct buffer *lse, const struct attention *a, int segments, int queries, int keys, int counted);
+    /* y[R, W] = x[R, W], and y[R, W] += x[R, W]. The roles may differ. */
+    void (*copy)(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width);
+    void (*add)(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width);
     /* dst[segments*to, W] = the last `to` rows of each segment's `from` rows of src. The roles may differ. */
     void (*tail)(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width);
     /* The reverse of tail: dst[segments*from, W]: its last `to` rows a segment += src[segments*to, W]. The roles may differ. */

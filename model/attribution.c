@@ -54,13 +54,14 @@ static int add_pass(struct engine *g, double seed, int is_first, int count, stru
     struct kernels *k = g->k;
     struct buffer *gradient;
     double own = g->options.seed;
-    int rows = g->keys[0], rc;
+    struct rows rows = {count, g->keys[0]};
+    int rc;
     g->options.seed = own * seed;
     rc = reverse_pass(g, &gradient, count, e);
     g->options.seed = own;
     if (rc)
         return -1;
-    (is_first ? k->tail : k->tail_reverse)(k, g->mean, gradient, count, rows, rows, g->d->embedding_width);
+    (is_first ? k->copy : k->add)(k, g->mean, gradient, rows, g->d->embedding_width);
     return 0;
 }
 

@@ -8,7 +8,7 @@ static void normed(struct engine *g, struct buffer *y, struct buffer *statistics
     if (w->present)
         g->k->norm(g->k, y, statistics, x, &w->norm, rows, g->d->hidden);
     else
-        g->k->tail(g->k, y, x, rows.segments, rows.count, rows.count, g->d->hidden);
+        g->k->copy(g->k, y, x, rows, g->d->hidden);
 }
 
 void forward_embed(struct engine *g, int batch)
@@ -23,7 +23,7 @@ void forward_embed(struct engine *g, int batch)
         k->embed(k, g->narrow, g->tokens, g->embedding, scale, NULL, g->n, rows, d->embedding_width);
         if (g->noisy)
             attribution_noise(g, g->narrow, rows);
-        k->tail(k, g->y, g->narrow, batch, rows.count, rows.count, d->embedding_width);
+        k->copy(k, g->y, g->narrow, rows, d->embedding_width);
         if (g->position_rows)
             k->embed(k, to, g->places, g->position_rows, 1, NULL, g->n, rows, d->hidden);
         k->linear(k, to, g->y, g->project_in.weight, g->project_in.bias, rows, g->position_rows != NULL);
@@ -57,7 +57,7 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
     }
     if (heads) {
         k->norm_heads(k, s->q, s->statistics_q, raw_q, &w->query_norm.norm, query_rows, d->heads, d->head_size, q_width);
-        k->tail(k, kv, raw_kv, batch, keys, keys, kv_width); /* for the values */
+        k->copy(k, kv, raw_kv, key_rows, kv_width); /* for the values */
         k->norm_heads(k, kv, s->statistics_k, raw_kv, &w->key_norm.norm, key_rows, d->kv_heads, d->head_size, kv_width);
     }
     struct rows kv_rows = {batch, g->carry ? score_join(g, l, batch) : keys};
@@ -89,7 +89,7 @@ static void forward_mid(struct engine *g, int l, struct buffer *from, int from_r
     }
     k->linear(k, s->attention_sum, s->o, w->output.weight, w->output.bias, rows, 0);
     k->norm(k, g->t, s->statistics_3, s->attention_sum, &w->attention_post_norm.norm, rows, hidden);
-    k->tail_reverse(k, s->mid, g->t, batch, queries, queries, hidden);
+    k->add(k, s->mid, g->t, rows, hidden);
 }
 
 /* The end of a block with a norm behind its MLP, of the activated g->a: s->mlp_sum, its statistics and, unless `only_kept`, x[l +
@@ -103,13 +103,13 @@ static void forward_post(struct engine *g, int l, struct buffer *from, int batch
     int queries = g->queries[l], hidden = g->d->hidden, post = g->d->blocks[l].residual == RESIDUAL_POST;
     struct rows rows = {batch, queries};
     if (post)
-        k->tail(k, s->mlp_sum, from, batch, queries, queries, hidden);
+        k->copy(k, s->mlp_sum, from, rows, hidden);
     k->linear(k, s->mlp_sum, g->a, w->down.weight, w->down.bias, rows, post);
     k->norm(k, only_kept ? NULL : post ? out : g->t, s->statistics_4, s->mlp_sum, &w->mlp_post_norm.norm, rows, hidden);
     if (only_kept || post)
         return;
-    k->tail(k, out, from, batch, queries, queries, hidden);
-    k->tail_reverse(k, out, g->t, batch, queries, queries, hidden);
+    k->copy(k, out, from, rows, hidden);
+    k->add(k, out, g->t, rows, hidden);
 }
 
 void forward_block(struct engine *g, int l, int batch, int only_kept)
@@ -157,7 +157,7 @@ void forward_block(struct engine *g, int l, int batch, int only_kept)
         forward_post(g, l, from, batch, only_kept);
         return;
     }
-    k->tail(k, out, from, batch, queries, queries, hidden);
+    k->copy(k, out, from, query_rows, hidden);
     if (b->residual == RESIDUAL_PARALLEL)
         k->linear(k, out, s->o, w->output.weight, w->output.bias, query_rows, 1);
     k->linear(k, out, g->a, w->down.weight, w->down.bias, query_rows, 1);

@@ -12,9 +12,9 @@ static void normed_reverse(struct engine *g, struct buffer *dx, const struct buf
     if (w->present)
         k->norm_reverse(k, dx, dy, x, statistics, &w->norm, rows, g->d->hidden, accumulate);
     else if (accumulate)
-        k->tail_reverse(k, dx, dy, rows.segments, rows.count, rows.count, g->d->hidden);
+        k->add(k, dx, dy, rows, g->d->hidden);
     else
-        k->tail(k, dx, dy, rows.segments, rows.count, rows.count, g->d->hidden);
+        k->copy(k, dx, dy, rows, g->d->hidden);
 }
 
 void reverse_head(struct engine *g, struct buffer *dx, int batch)
@@ -100,7 +100,7 @@ static void reverse_sequential(struct engine *g, int l, struct buffer *dx, struc
     }
     reverse_mlp(g, l, branch, query_rows);
     if (b->residual_from_norm)
-        k->tail_reverse(k, g->y, dy, batch, queries, queries, hidden);
+        k->add(k, g->y, dy, query_rows, hidden);
     normed_reverse(g, dy, g->y, s->mid, s->statistics_2, &w->mlp_norm, query_rows, !b->residual_from_norm);
 
     branch = dy;

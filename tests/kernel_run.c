@@ -380,7 +380,7 @@ struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int boun
     struct buffer *turned = buffer_of(k, ROLE_ACTIVATION, x, n), *back = buffer_new(k, ROLE_ACTIVATION, n);
     struct rows rows = {c->segments, c->rows};
     k->rotate(k, turned, a, rows, c->heads, (int)width, 1);
-    k->tail(k, back, turned, c->segments, c->rows, c->rows, (int)width);
+    k->copy(k, back, turned, rows, (int)width);
     k->rotate(k, back, a, rows, c->heads, (int)width, -1);
     struct output *t = collect(&o, k, "rotate turned", turned, each, bounds),
                   *b = collect(&o, k, "rotate back", back, each, bounds);
@@ -489,6 +489,27 @@ struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c, 
     k->weight_free(k, table);
     k->weight_free(k, bias);
     free(x), free(w), free(b), free(target);
+    return o;
+}
+
+struct outputs run_copy(struct kernels *k, const struct copy_case *c, int bounds)
+{
+    struct outputs o = {.segments = c->segments};
+    size_t width = (size_t)c->width, each = (size_t)c->rows * width, n = (size_t)c->segments * each;
+    struct rows rows = {c->segments, c->rows};
+    double *x = random_segments(c->segments, c->first, each, 1, 1), *y = random_segments(c->segments, c->first, each, 2, 1);
+    for (size_t i = 0; i < n; i++)
+        x[i] = rint(x[i] * 32), y[i] = rint(y[i] * 32); /* whole numbers whose sums bf16 holds: every set and role is exact */
+    struct buffer *bx = buffer_of(k, c->x, x, n), *copied = buffer_of(k, c->y, y, n), *sum = buffer_of(k, c->y, y, n);
+    k->copy(k, copied, bx, rows, c->width);
+    k->add(k, sum, bx, rows, c->width);
+    struct output *out[2] = {collect(&o, k, "copy", copied, each, bounds), collect(&o, k, "add", sum, each, bounds)};
+    for (size_t i = 0; i < n; i++)
+        if (out[0]->value[i] != x[i] || out[1]->value[i] != x[i] + y[i])
+            fail_msg("%s %s, element %zu: copy of %g is %g, %g + %g is %g", k->name, k->dtype, i, x[i], out[0]->value[i], y[i],
+                     x[i], out[1]->value[i]);
+    k->destroy(k, bx);
+    free(x), free(y);
     return o;
 }
 

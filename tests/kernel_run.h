@@ -46,7 +46,7 @@ struct activation_case {
     int gated, alias; /* alias: a is up, d_up is da */
     double size; /* inputs are below 2 size */
 };
-/* embed, rotate (forward, and forward then back), row_norms, add, tail and tail_reverse */
+/* embed, rotate (forward, and forward then back), row_norms, tail and tail_reverse */
 struct rows_case {
     int segments, first, rows, positions, heads, head_size, rotary_size;
     enum rotary_pairing pairing;
@@ -59,6 +59,10 @@ struct head_case {
 struct head_rows_case {
     int segments, first, rows, width, vocabulary, bias;
     double soft_cap, size;
+};
+struct copy_case {
+    int segments, first, rows, width;
+    enum buffer_role y, x;
 };
 struct join_case {
     int segments, first, before, behind, width; /* rows of the two */
@@ -80,7 +84,8 @@ struct outputs run_clip(struct kernels *k, const struct clip_case *c, int bounds
 struct outputs run_activation(struct kernels *k, const struct activation_case *c, int bounds); /* a, d_up, d_gate */
 struct outputs run_embed(struct kernels *k, const struct rows_case *c, int bounds); /* x */
 struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int bounds); /* turned, back */
-struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bounds); /* norms, add, tail, tail_reverse */
+struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bounds); /* norms, tail, tail_reverse */
+struct outputs run_copy(struct kernels *k, const struct copy_case *c, int bounds); /* copy, add */
 struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds); /* dx, logprob */
 struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c, int bounds); /* logprob */
 struct outputs run_join(struct kernels *k, const struct join_case *c, int bounds); /* joined */

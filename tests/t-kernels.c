@@ -27,6 +27,7 @@ enum op {
     OP_EMBED,
     OP_ROTATE,
     OP_MOVES,
+    OP_COPY,
     OP_HEAD,
     OP_HEAD_ROWS,
     OP_JOIN,
@@ -48,6 +49,7 @@ struct any_case {
         struct rows_case rows;
         struct head_case head;
         struct head_rows_case head_rows;
+        struct copy_case copy;
         struct join_case join;
         struct attention_case attention;
     };
@@ -94,7 +96,7 @@ static int close_sets(void **state)
 /* Of the least precise numbers that the operation reads, writes or multiplies. */
 static double roundoff(const struct kernels *k, enum op op)
 {
-    int plain = op == OP_EMBED || op == OP_MOVES; /* on float alone in every set but f64 */
+    int plain = op == OP_EMBED || op == OP_MOVES || op == OP_COPY; /* on float alone in every set but f64 */
     if (!strcmp(k->dtype, "f64"))
         return ldexp(1, -53);
     if (!strcmp(k->dtype, "bf16"))
@@ -116,6 +118,7 @@ static struct outputs run(struct kernels *k, const struct any_case *c, int bound
     case OP_EMBED: return run_embed(k, &c->rows, bounds);
     case OP_ROTATE: return run_rotate(k, &c->rows, bounds);
     case OP_MOVES: return run_moves(k, &c->rows, bounds);
+    case OP_COPY: return run_copy(k, &c->copy, bounds);
     case OP_HEAD: return run_head(k, &c->head, bounds);
     case OP_HEAD_ROWS: return run_head_rows(k, &c->head_rows, bounds);
     case OP_JOIN: return run_join(k, &c->join, bounds);
@@ -159,6 +162,9 @@ static void describe(char text[300], const struct kernels *k, const struct any_c
     case OP_HEAD_ROWS:
         snprintf(rest, left, "head_rows rows %d width %d vocabulary %d bias %d soft-cap %g size %g", c->head_rows.rows,
                  c->head_rows.width, c->head_rows.vocabulary, c->head_rows.bias, c->head_rows.soft_cap, c->head_rows.size);
+        break;
+    case OP_COPY:
+        snprintf(rest, left, "copy rows %d width %d role %d to %d", c->copy.rows, c->copy.width, c->copy.x, c->copy.y);
         break;
     case OP_JOIN: snprintf(rest, left, "join %d rows and %d of width %d", c->join.before, c->join.behind, c->join.width); break;
     case OP_ATTENTION:
@@ -462,6 +468,18 @@ static void test_head_rows_edges(void **state)
     }
 }
 
+/* Between both roles, whose elements may differ in type. */
+static void test_copy(void **state)
+{
+    static const int sizes[][3] = {{1, 1, 1}, {1, 3, 4}, {3, 2, 65}, {2, 65, 256}, {2, 130, 31}}; /* segments, rows, width */
+    static const enum buffer_role roles[] = {ROLE_RESIDUAL, ROLE_ACTIVATION};
+    (void)state;
+    for (int i = 0; i < LENGTH(sizes); i++)
+        for (int pair = 0; pair < 4; pair++)
+            check_case(&(struct any_case){.op = OP_COPY,
+                                          .copy = {sizes[i][0], 0, sizes[i][1], sizes[i][2], roles[pair / 2], roles[pair % 2]}});
+}
+
 static void test_join(void **state)
 {
     static const struct join_case cases[] = {
@@ -629,6 +647,7 @@ int main(void)
         cmocka_unit_test(test_head),
         cmocka_unit_test(test_head_rows),
         cmocka_unit_test(test_head_rows_edges),
+        cmocka_unit_test(test_copy),
         cmocka_unit_test(test_join),
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_attention_linear),

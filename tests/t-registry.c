@@ -73,8 +73,9 @@ static void test_table_and_buffers(void **state)
         if (!k->create || !k->destroy || !k->write || !k->read || !k->write_index || !k->synchronize || !k->scratch_bytes ||
             !k->close || !k->weight_load || !k->weight_free || !k->weight_bytes || !k->attention_create || !k->attention_free ||
             !k->embed || !k->norm || !k->norm_reverse || !k->linear || !k->linear_reverse || !k->activate ||
-            !k->activate_reverse || !k->rotate || !k->attention || !k->attention_reverse || !k->tail || !k->tail_reverse ||
-            !k->head || !k->row_norms)
+            !k->activate_reverse || !k->rotate || !k->attention || !k->attention_reverse || !k->copy || !k->add || !k->tail ||
+            !k->tail_reverse || !k->join || !k->clip || !k->clip_reverse || !k->norm_heads || !k->norm_heads_reverse ||
+            !k->head || !k->head_rows || !k->row_norms)
             fail_msg("%s %s: an entry is missing", k->name, k->dtype);
         for (int role = ROLE_ACTIVATION; role <= ROLE_STATISTIC; role++) {
             struct buffer *a = k->create(k, (enum buffer_role)role, 5, &e), *b = k->create(k, (enum buffer_role)role, 5, &e);
@@ -82,7 +83,7 @@ static void test_table_and_buffers(void **state)
             assert_true(a && b && k->role_size[role] > 0);
             k->write(k, a, 0, (const double[]){1, 2, 3}, 3);
             k->write(k, a, 3, (const double[]){-0.5, INFINITY}, 2);
-            k->tail(k, b, a, 1, 5, 5, 1);
+            k->copy(k, b, a, (struct rows){1, 5}, 1);
             k->read(k, back, b, 2, 3);
             assert_true(back[0] == 3 && back[1] == -0.5 && back[2] == INFINITY);
             k->destroy(k, a);

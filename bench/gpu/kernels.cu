@@ -293,8 +293,8 @@ static void row_cases(struct kernels *k, int width, int inner)
         report_bytes(what, seconds(k, [&] { k->norm_reverse(k, dx, y, x, statistics, norms[i], rows, width, 1); }),
                      (double)n * (12 + activation));
     }
-    snprintf(what, sizeof what, "tail of %d", width);
-    report_bytes(what, seconds(k, [&] { k->tail(k, dx, x, segments, count, count, width); }), (double)n * 8);
+    snprintf(what, sizeof what, "copy of %d", width);
+    report_bytes(what, seconds(k, [&] { k->copy(k, dx, x, rows, width); }), (double)n * 8);
     snprintf(what, sizeof what, "row_norms of %d", width);
     report_bytes(what, seconds(k, [&] { k->row_norms(k, statistics, x, 1, rows, width); }), (double)n * 4);
     snprintf(what, sizeof what, "GELU (tanh) of %d", inner);

@@ -186,6 +186,23 @@ static void move(struct kernels *k, struct buffer *dst, const struct buffer *src
         launch_move<ADD, float, float>(k, dst, src, segments, m);
 }
 
+/* All rows: one segment of `rows`. */
+static struct move whole(struct rows rows, int width)
+{
+    size_t total = (size_t)rows.segments * (size_t)rows.count;
+    return {total, 0, total, 0, total, (size_t)width};
+}
+
+static void copy(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width)
+{
+    move<0>(k, y, x, 1, whole(rows, width));
+}
+
+static void add(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width)
+{
+    move<1>(k, y, x, 1, whole(rows, width));
+}
+
 static void tail(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width)
 {
     struct move m = {(size_t)to, 0, (size_t)from, (size_t)(from - to), (size_t)to, (size_t)width};
@@ -270,6 +287,8 @@ void cuda_fill_rows(struct kernels *k)
     k->embed = embed;
     k->clip = clip;
     k->clip_reverse = clip_reverse;
+    k->copy = copy;
+    k->add = add;
     k->tail = tail;
     k->tail_reverse = tail_reverse;
     k->join = join;

@@ -68,6 +68,25 @@ static size_t scratch_bytes(struct kernels *k, const struct attention_shape *sha
            ((size_t)1 << 19) * sizeof(double);
 }
 
+static void copy(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width)
+{
+    size_t size = k->role_size[y->role] * (size_t)width, total = (size_t)rows.segments * (size_t)rows.count;
+#pragma omp parallel for schedule(static)
+    for (size_t r = 0; r < total; r++)
+        memcpy((char *)y->data + r * size, (const char *)x->data + r * size, size);
+}
+
+static void add(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width)
+{
+    size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
+    real *sum = y->data;
+    const real *more = x->data;
+    (void)k;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < total; i++)
+        sum[i] += more[i];
+}
+
 /* Row r of dst's segments*to rows is row tail_row(r) of src's segments*from rows. */
 static size_t tail_row(size_t r, int to, int from)
 {
@@ -118,6 +137,8 @@ void fill_memory(struct kernels *k)
     k->synchronize = kernels_take_error; /* every operation is done when it returns */
     k->scratch_bytes = scratch_bytes;
     k->close = kernels_release;
+    k->copy = copy;
+    k->add = add;
     k->tail = tail;
     k->tail_reverse = tail_reverse;
     k->join = join;

@@ -98,7 +98,7 @@ typedef double real;
 
 #if defined(REFERENCE_F32) || defined(REFERENCE_F64)
 /* Each fills the entries of struct kernels that its file defines. */
-void fill_memory(struct kernels *k); /* create .. scratch_bytes, tail, tail_reverse, join */
+void fill_memory(struct kernels *k); /* create .. scratch_bytes, copy, add, tail, tail_reverse, join */
 void fill_weight(struct kernels *k); /* weight_load, weight_free, weight_bytes */
 void fill_rows(struct kernels *k); /* embed, rotate, clip, clip_reverse, row_norms */
 void fill_linear(struct kernels *k); /* linear, linear_reverse */
