@@ -245,8 +245,4 @@ int kernels_available(const char *device, const char *dtype, struct error *e) MU
  * run, once all about threads is settled. */
 int kernels_check(struct kernels *k, struct error *e) MUST_USE;
 
-/* Table fillers: the reference set fills every entry; a faster set starts from it and overrides. */
-void reference_fill_f32(struct kernels *k);
-void reference_fill_f64(struct kernels *k);
-
 #endif

@@ -1,6 +1,4 @@
-/* What every set in ordinary memory uses whatever its element type: kept errors, views of stored weights, copies of attention
- * tables. */
-#include "kernels/reference/reference.h"
+#include "kernels/shared.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "analyze/attribution.h"
 #include "analyze/curve.h"
-#include "kernels/reference/reference.h"
+#include "kernels/shared.h"
 #include "model/engine_parts.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* What families say and refuse: every option that is not done is refused by its name, every encoding is described. Numbers:
  * t-model.c. */
-#include "kernels/reference/reference.h"
+#include "kernels/shared.h"
 #include "model/engine.h"
 #include "model/family.h"
 #include "tests/changed.h"

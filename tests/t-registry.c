@@ -1,5 +1,5 @@
 /* The choice of a kernel set, and what all sets share: checks of shapes and views, buffers. */
-#include "kernels/reference/reference.h"
+#include "kernels/shared.h"
 
 #include <stdarg.h>
 #include <stddef.h>

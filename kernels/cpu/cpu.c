@@ -1,6 +1,7 @@
 /* Opens and closes the cpu set. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/state.h"
+#include "kernels/reference/reference.h"
 
 #include <dnnl.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #define REACH_KERNELS_CPU_STATE_H
 
 #include "kernels/cpu/vector/kernels.h"
-#include "kernels/reference/reference.h"
+#include "kernels/shared.h"
 
 /* A freed block that waits for the next weight of its size. */
 struct cpu_block {

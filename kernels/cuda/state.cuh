@@ -1,5 +1,5 @@
-/* Inside of the cuda set: what its files share. Buffers, weights and attentions are the structs of kernels/reference/reference.h;
- * their `data` and tables lie on the device here.
+/* Inside of the cuda set: what its files share. Buffers, weights and attentions are the structs of kernels/shared.h; their `data`
+ * and tables lie on the device here.
  *
  * Two streams. Everything of forward and reverse goes to `stream`, in order, without waiting; weights go up on `copies`, and a
  * weight's first use makes `stream` wait for it. The host waits only in write, read, read_end and synchronize, and when a staging
@@ -10,7 +10,7 @@
 #include "kernels/cuda/device.cuh"
 
 extern "C" {
-#include "kernels/reference/reference.h"
+#include "kernels/shared.h"
 }
 
 #include <cublasLt.h>

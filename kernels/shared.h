@@ -1,0 +1,71 @@
+/* What the sets share, whatever their element type and device: the structs behind the handles of ops.h, kept errors, views of
+ * stored weights, copies of attention tables.
+ *
+ * A set with a form of its own for something keeps it behind `fast`, and frees that itself. So a fast set in ordinary memory can
+ * begin with the reference's entries, override some, and call the others from its own, as long as the common fields are filled. */
+#ifndef REACH_KERNELS_SHARED_H
+#define REACH_KERNELS_SHARED_H
+
+#include "kernels/ops.h"
+
+/* Memory of a set: `count` elements of role_size[role] bytes, in ordinary memory aligned to 64 bytes. ROLE_INDEX holds int32_t. */
+struct buffer {
+    void *data;
+    size_t count;
+    enum buffer_role role;
+};
+
+/* A parameter tensor [rows, columns]. */
+struct weight {
+    enum weight_use use;
+    size_t rows, columns;
+    const void *data; /* dense [rows, columns] of the set's own element type; NULL for a table that is read where it lies */
+    void *owned; /* what weight_free frees behind `data`; NULL when data lies in the caller's file */
+    struct weight_part *parts; /* table: owned copy of the views */
+    int part_count;
+    void *fast;
+};
+
+/* One kind of attention layer; the tables in `shape` are copies that `tables` owns. */
+struct attention {
+    struct attention_shape shape;
+    double *tables;
+    void *fast;
+};
+
+/* What k->state points to. */
+struct kernels_state {
+    int failed;
+    struct error first; /* the first thing that went wrong since synchronize last reported */
+    void *fast;
+};
+
+/* -- a set's table and its kept error -- */
+
+/* A zeroed table with its state; NULL on failure. Freed by kernels_release. */
+struct kernels *kernels_allocate(struct error *e) MUST_USE;
+/* Frees the table and its state (not state->fast); NULL is allowed. The reference's `close`. */
+void kernels_release(struct kernels *k);
+/* Keeps the message for the next create, load or synchronize unless one is kept already. Callable from any thread. Returns -1. */
+int kernels_keep_error(struct kernels *k, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Hands the kept error over (-1) and forgets it, or returns 0. */
+int kernels_take_error(struct kernels *k, struct error *e) MUST_USE;
+
+/* -- views of stored weights -- */
+
+/* Rows (sum of groups * rows) and columns of stacked parts; -1 with *e when parts disagree in columns, are empty or overflow. */
+int weight_parts_size(size_t *rows, size_t *columns, const struct weight_part *parts, int part_count, struct error *e) MUST_USE;
+/* Elements [column, column + count) of row `row` of stacked parts, offset added in double, into float or double. The range lies
+ * inside. */
+void weight_parts_read_f32(float *out, const struct weight_part *parts, size_t row, size_t column, size_t count);
+void weight_parts_read_f64(double *out, const struct weight_part *parts, size_t row, size_t column, size_t count);
+/* 1 when the parts are one dense matrix of `type` (no gaps, no offset), aligned for it, and so usable where it lies. */
+int weight_parts_dense(const struct weight_part *parts, int part_count, enum element type);
+
+/* -- attention -- */
+
+/* Checks the shape and copies it with its tables; NULL on failure. Freed by attention_release (not a->fast; NULL is allowed). */
+struct attention *attention_copy(const struct attention_shape *shape, struct error *e) MUST_USE;
+void attention_release(struct attention *a);
+
+#endif
