@@ -234,12 +234,6 @@ int result_stage(const char *path, const struct result *r, struct atomic_file *o
     return result;
 }
 
-int result_write(const char *path, const struct result *r, struct error *e)
-{
-    struct atomic_file f;
-    return result_stage(path, r, &f, e) || atomic_place(&f, e) ? -1 : 0;
-}
-
 void result_free(struct result *r)
 {
     for (size_t i = 0; i < r->model_count; i++) {

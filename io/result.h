@@ -46,10 +46,8 @@ struct result {
     size_t memory_bytes;
 };
 
-/* Writes PATH: beside it first, fsync, rename; nothing half-written stays. Datasets are chunked by segment, shuffled and
- * deflated. No times are stored: the same run gives the same bytes. */
-int result_write(const char *path, const struct result *r, struct error *e) MUST_USE;
-/* The same but for the renaming, which atomic_place does. */
+/* Writes the file beside PATH, synced; atomic_place gives it its name, so nothing half-written stays. Datasets are chunked by
+ * segment, shuffled and deflated. No times are stored: the same run gives the same bytes. */
 struct atomic_file;
 int result_stage(const char *path, const struct result *r, struct atomic_file *out, struct error *e) MUST_USE;
 /* Reads PATH in processes of their own (io/confine.h); every size is checked. Caller frees with result_free. External links,

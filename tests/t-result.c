@@ -1,4 +1,5 @@
 /* erf.h5: written and read back, the same bytes each time, and files that must be refused. */
+#include "io/atomic.h"
 #include "io/result.h"
 #include "tests/scratch.h"
 
@@ -13,6 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static int write_result(const char *path, const struct result *r, struct error *e)
+{
+    struct atomic_file f;
+    return result_stage(path, r, &f, e) || atomic_place(&f, e) ? -1 : 0;
+}
 
 enum { SEGMENTS = 3, POSITIONS = 7, MODELS = 12 };
 
@@ -91,7 +98,7 @@ static void test_round_trip(void **state)
     const struct result *want = fill_example();
     struct result got;
     const char *path = scratch_path(scratch_folder, "erf.h5");
-    assert_int_equal(result_write(path, want, &e), 0);
+    assert_int_equal(write_result(path, want, &e), 0);
     assert_string_equal(e.text, "");
     assert_int_equal(scratch_count(scratch_folder), 1);
     if (result_read(path, &got, &e)) {
@@ -175,7 +182,7 @@ static void test_same_bytes(void **state)
         free(junk);
     }
     usleep(1100 * 1000);
-    assert_int_equal(result_write(scratch_path(scratch_folder, "again.h5"), r, &e), 0);
+    assert_int_equal(write_result(scratch_path(scratch_folder, "again.h5"), r, &e), 0);
     unsigned char *b = scratch_read(scratch_path(scratch_folder, "again.h5"), &size_b);
     assert_int_equal(size_a, size_b);
     assert_memory_equal(a, b, size_a);
@@ -192,29 +199,29 @@ static void test_refused_writing(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         struct result r = *fill_example();
         strcpy(example.models[2].name, names[i]);
-        assert_int_equal(result_write(scratch_path(scratch_folder, "no.h5"), &r, &e), -1);
+        assert_int_equal(write_result(scratch_path(scratch_folder, "no.h5"), &r, &e), -1);
         assert_int_equal(check_message(names[i], &e, "no.h5: |cannot name a model"), 0);
     }
     struct result r = *fill_example();
     strcpy(example.models[2].name, example.models[5].name);
-    assert_int_equal(result_write(scratch_path(scratch_folder, "no.h5"), &r, &e), -1);
+    assert_int_equal(write_result(scratch_path(scratch_folder, "no.h5"), &r, &e), -1);
     assert_int_equal(check_message("twice", &e, "two models are named u model 5"), 0);
     r = *fill_example();
     example.models[0].segments = 0;
-    assert_int_equal(result_write(scratch_path(scratch_folder, "no.h5"), &r, &e), -1);
+    assert_int_equal(write_result(scratch_path(scratch_folder, "no.h5"), &r, &e), -1);
     assert_int_equal(check_message("no segment", &e, "has 0 segments"), 0);
     r = *fill_example();
     r.model_count = 0;
-    assert_int_equal(result_write(scratch_path(scratch_folder, "no.h5"), &r, &e), -1);
+    assert_int_equal(write_result(scratch_path(scratch_folder, "no.h5"), &r, &e), -1);
     r = *fill_example();
-    assert_int_equal(result_write(scratch_path(scratch_folder, "absent/no.h5"), &r, &e), -1);
+    assert_int_equal(write_result(scratch_path(scratch_folder, "absent/no.h5"), &r, &e), -1);
     assert_int_equal(check_message("absent folder", &e, "no.h5: cannot be written: No such file"), 0);
     /* a full disk: no half of a file, the old one stays, and the library goes on working */
     const char *path = scratch_write(scratch_folder, "old.h5", "old", 3);
     int files = scratch_count(scratch_folder);
     for (size_t limit = 0; limit < 30000; limit = limit * 3 + 1) {
         scratch_limit(limit);
-        int result = result_write(path, &r, &e);
+        int result = write_result(path, &r, &e);
         scratch_unlimit();
         assert_int_equal(result, -1);
         assert_int_equal(check_message("full disk", &e, "old.h5: cannot be written: File too large"), 0);
@@ -224,7 +231,7 @@ static void test_refused_writing(void **state)
     unsigned char *old = scratch_read(path, &size);
     assert_true(size == 3 && memcmp(old, "old", 3) == 0);
     free(old);
-    assert_int_equal(result_write(path, &r, &e), 0);
+    assert_int_equal(write_result(path, &r, &e), 0);
     unlink(path);
 }
 
@@ -256,7 +263,7 @@ static void test_fields(void **state)
     struct error e = {""};
     struct result want = fill_fields(), got;
     const char *path = scratch_path(scratch_folder, "fields.h5");
-    assert_int_equal(result_write(path, &want, &e), 0);
+    assert_int_equal(write_result(path, &want, &e), 0);
     if (result_read(path, &got, &e)) {
         print_error("%s\n", e.text);
         fail();
@@ -335,11 +342,11 @@ static void test_fields(void **state)
 
     want = fill_fields();
     want.models[2].layer = want.models[3].layer;
-    assert_int_equal(result_write(path, &want, &e), -1);
+    assert_int_equal(write_result(path, &want, &e), -1);
     assert_int_equal(check_message("twice", &e, "two models are named y model 1"), 0);
     want = fill_fields();
     want.models[7].target = 3;
-    assert_int_equal(result_write(path, &want, &e), -1);
+    assert_int_equal(write_result(path, &want, &e), -1);
     assert_int_equal(check_message("no main field", &e, "target 3 of x model 2|before its main field"), 0);
 }
 
@@ -608,7 +615,7 @@ static void test_refused_curves(void **state)
         spoiled[POSITIONS - 1] = values[i / 4];
         *(i % 4 == 0 ? &m->s : i % 4 == 1 ? &m->c : i % 4 == 2 ? &m->c_lo : &m->c_hi) = spoiled;
         const char *path = scratch_path(scratch_folder, "curves.h5");
-        assert_int_equal(result_write(path, &r, &e), 0);
+        assert_int_equal(write_result(path, &r, &e), 0);
         assert_int_equal(result_read(path, &got, &e), -1);
         char words[200];
         snprintf(words, sizeof words, "curves.h5: %s/%s at position %d is |expected a share from 0 to 1", m->name, names[i % 4],
@@ -626,7 +633,7 @@ static void test_damaged(void **state)
     struct result whole = *fill_example();
     struct error e = {""};
     whole.model_count = 2;
-    assert_int_equal(result_write(scratch_path(scratch_folder, "two.h5"), &whole, &e), 0);
+    assert_int_equal(write_result(scratch_path(scratch_folder, "two.h5"), &whole, &e), 0);
     unsigned char *good = scratch_read(scratch_path(scratch_folder, "two.h5"), &size);
     const unsigned char values[] = {0, 1, 0x80, 0xFF};
     int refused = 0, crashed = 0;

@@ -95,8 +95,6 @@ int bpe_add_token(struct bpe *b, struct span token, int64_t id, struct error *e)
         return fail(e, "token '%.*s' has the id %lld, which another has too", shown(token), token.text, (long long)id);
     if (token.size > b->longest)
         b->longest = token.size;
-    if (id > b->largest)
-        b->largest = (int32_t)id;
     if (token.size) {
         uint32_t character = character_at(token.text, &size);
         if (size == token.size)

@@ -13,7 +13,6 @@ enum { BPE_NONE = -1, BPE_MISSING = -2 };
 struct bpe {
     struct map vocabulary; /* tokens, in UTF-8, to ids */
     size_t longest; /* bytes of the longest token */
-    int32_t largest; /* id */
     struct map merges; /* two ids to a rank */
     int32_t *merged; /* [merge_count] id of the merge of a rank */
     size_t merge_count, merge_room;

@@ -19,7 +19,6 @@ struct tokenizer {
     struct bpe bpe;
 
     struct map added; /* contents of the added tokens to their ids */
-    int32_t largest; /* id of an added token */
     int bos, adds_bos;
 
     /* During tokenizer_encode. */

@@ -28,17 +28,10 @@ int tokenizer_add(struct tokenizer *t, struct span content, struct added_token t
     struct span found = content;
     if (known != MAP_ABSENT && known != token.id)
         return fail(e, "the added token '%.60s' has the id %d, and %d in the vocabulary", content.text, token.id, known);
-    if (token.id > t->largest)
-        t->largest = token.id;
     if (map_set(&t->added, content.text, content.size, token.id, e) ||
         (is_normalized && normalize(&t->normalizer, &found, content, e)))
         return -1;
     return added_add(is_normalized ? &t->normalized : &t->verbatim, found, token, e);
-}
-
-size_t tokenizer_vocabulary(const struct tokenizer *t)
-{
-    return (size_t)(t->largest > t->bpe.largest ? t->largest : t->bpe.largest) + 1;
 }
 
 int tokenizer_bos(const struct tokenizer *t)
@@ -60,7 +53,7 @@ static struct tokenizer *create(size_t merges, struct error *e)
         fail_memory(e, sizeof *t, "a tokenizer");
         return NULL;
     }
-    t->bos = t->largest = -1;
+    t->bos = -1;
     t->bpe.unknown = BPE_NONE;
     if (bpe_start(&t->bpe, merges, e)) {
         tokenizer_close(t);

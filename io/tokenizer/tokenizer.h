@@ -38,8 +38,6 @@ int tokenizer_encode(struct tokenizer *t, struct ids *out, const void *text, siz
  * that step left. */
 void tokenizer_watch(struct tokenizer *t, int (*step)(void *context, size_t done, struct error *e), void *context);
 
-/* All ids are below it. */
-size_t tokenizer_vocabulary(const struct tokenizer *t);
 /* The id of the beginning-of-text token; -1: the files name none. */
 int tokenizer_bos(const struct tokenizer *t);
 /* 1 if texts are meant to begin with it: `add_bos_token` of tokenizer_config.json, else what the post-processor does. */

@@ -1,6 +1,7 @@
 /* Valid inputs for every target, to begin with. */
 #include "tests/fuzz/fuzz.h"
 
+#include "io/atomic.h"
 #include "io/file.h"
 #include "io/journal.h"
 #include "io/result.h"
@@ -377,7 +378,8 @@ static void sow_result(struct sower *w)
             models[0].attention_high = models[0].attention_low = words;
             models[0].layers = models[0].heads = 1;
         }
-        w->failed = result_write(path, &r, w->e);
+        struct atomic_file f;
+        w->failed = result_stage(path, &r, &f, w->e) || atomic_place(&f, w->e) ? -1 : 0;
     }
 }
 
