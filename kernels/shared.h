@@ -2,13 +2,15 @@
  * stored weights, copies of attention tables.
  *
  * A set with a form of its own for something keeps it behind `fast`, and frees that itself. So a fast set in ordinary memory can
- * begin with the reference's entries, override some, and call the others from its own, as long as the common fields are filled. */
+ * begin with the reference's entries, override some, and call the others from its own, as long as the common fields are filled.
+ */
 #ifndef REACH_KERNELS_SHARED_H
 #define REACH_KERNELS_SHARED_H
 
 #include "kernels/ops.h"
 
-/* Memory of a set: `count` elements of role_size[role] bytes, in ordinary memory aligned to 64 bytes. ROLE_INDEX holds int32_t. */
+/* Memory of a set: `count` elements of role_size[role] bytes, in ordinary memory aligned to 64 bytes. ROLE_INDEX holds int32_t.
+ */
 struct buffer {
     void *data;
     size_t count;
@@ -22,7 +24,6 @@ struct weight {
     const void *data; /* dense [rows, columns] of the set's own element type; NULL for a table that is read where it lies */
     void *owned; /* what weight_free frees behind `data`; NULL when data lies in the caller's file */
     struct weight_part *parts; /* table: owned copy of the views */
-    int part_count;
     void *fast;
 };
 

@@ -183,9 +183,19 @@ __device__ static inline float block_max(float x, float *space)
 }
 
 /* -- tensor cores: d += a b, all lanes of a warp. Fragments as PTX ISA "Matrix Fragments for mma.m16n8k16" and "mma.m16n8k8" have
- * them; with g = lane / 4 and t = lane % 4: d[0..1] = D[g][2t..2t+1], d[2..3] = D[g+8][2t..2t+1] bf16: a[0] = A[g][2t..2t+1],
- * a[1] = A[g+8][..], a[2] = A[g][2t+8..], a[3] = A[g+8][2t+8..]; b[0] = B[2t..2t+1][g], b[1] = B[2t+8..2t+9][g] tf32: a[0] =
- * A[g][t], a[1] = A[g+8][t], a[2] = A[g][t+4], a[3] = A[g+8][t+4]; b[0] = B[t][g], b[1] = B[t+4][g] -- */
+ * them; with g = lane / 4 and t = lane % 4:
+ *
+ *     both: d[0..1] = D[g][2t..2t+1], d[2..3] = D[g+8][2t..2t+1]
+ *
+ *     bf16: a[0] = A[g][2t..2t+1], a[1] = A[g+8][..], a[2] = A[g][2t+8..], a[3] = A[g+8][2t+8..]
+ *
+ *           b[0] = B[2t..2t+1][g], b[1] = B[2t+8..2t+9][g]
+ *
+ *     tf32: a[0] = A[g][t], a[1] = A[g+8][t], a[2] = A[g][t+4], a[3] = A[g+8][t+4]
+ *
+ *           b[0] = B[t][g], b[1] = B[t+4][g]
+ *
+ * -- */
 
 __device__ static inline void mma_bf16(float d[4], const uint32_t a[4], const uint32_t b[2])
 {
@@ -224,7 +234,7 @@ __device__ static inline uint32_t to_tf32(float x)
 #endif
 }
 
-/* 8x8 matrices of 16-bit elements from shared memory. Lane 8i + j (x2: of the first 16 lanes) gives the address of row j of
+/* 8x8 matrices of 16-bit elements from shared memory. Lane 8i + j gives the address of row j of
  * matrix i, 16-byte aligned; r[i] gets M_i[lane / 4][2 (lane % 4) ..+1]; _trans: the transpose's. */
 __device__ static inline void ldmatrix_x4(uint32_t r[4], const void *row)
 {
@@ -233,7 +243,7 @@ __device__ static inline void ldmatrix_x4(uint32_t r[4], const void *row)
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                  : "r"((uint32_t)__cvta_generic_to_shared(row)));
 #else
-    host_ldmatrix(r, row, 4, 0);
+    host_ldmatrix_x4(r, row, 0);
 #endif
 }
 
@@ -244,29 +254,7 @@ __device__ static inline void ldmatrix_x4_trans(uint32_t r[4], const void *row)
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                  : "r"((uint32_t)__cvta_generic_to_shared(row)));
 #else
-    host_ldmatrix(r, row, 4, 1);
-#endif
-}
-
-__device__ static inline void ldmatrix_x2(uint32_t r[2], const void *row)
-{
-#ifdef __CUDACC__
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
-                 : "=r"(r[0]), "=r"(r[1])
-                 : "r"((uint32_t)__cvta_generic_to_shared(row)));
-#else
-    host_ldmatrix(r, row, 2, 0);
-#endif
-}
-
-__device__ static inline void ldmatrix_x2_trans(uint32_t r[2], const void *row)
-{
-#ifdef __CUDACC__
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
-                 : "=r"(r[0]), "=r"(r[1])
-                 : "r"((uint32_t)__cvta_generic_to_shared(row)));
-#else
-    host_ldmatrix(r, row, 2, 1);
+    host_ldmatrix_x4(r, row, 1);
 #endif
 }
 
@@ -280,18 +268,7 @@ __device__ static inline void cp_async_16(void *shared, const void *global, int 
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(global),
                  "r"(valid ? 16 : 0));
 #else
-    host_cp_async(shared, global, 16, valid);
-#endif
-}
-
-/* The same for 4 bytes. */
-__device__ static inline void cp_async_4(void *shared, const void *global, int valid)
-{
-#ifdef __CUDACC__
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"((uint32_t)__cvta_generic_to_shared(shared)), "l"(global),
-                 "r"(valid ? 4 : 0));
-#else
-    host_cp_async(shared, global, 4, valid);
+    host_cp_async_16(shared, global, valid);
 #endif
 }
 

@@ -35,7 +35,6 @@ static int weight_fill(struct weight *w, const struct weight_part *parts, int pa
         if (!w->parts)
             return fail_memory(e, (double)bytes, "a table's parts");
         memcpy(w->parts, parts, bytes);
-        w->part_count = part_count;
         return 0;
     }
     if (weight_parts_dense(parts, part_count, REFERENCE_ELEMENT)) {

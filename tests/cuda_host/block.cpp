@@ -46,7 +46,7 @@ struct slot {
 struct copy {
     void *to;
     const void *from;
-    int bytes, valid, group;
+    int valid, group;
 };
 
 struct fiber {
@@ -345,9 +345,9 @@ void do_mma_tf32(fiber *lanes, unsigned)
 
 void do_ldmatrix(fiber *lanes, unsigned)
 {
-    int matrices = lanes[0].slot.number & 7, transposed = lanes[0].slot.number >> 3;
+    int transposed = lanes[0].slot.number;
     for (int i = 0; i < 32; i++)
-        for (int m = 0; m < matrices; m++) {
+        for (int m = 0; m < 4; m++) {
             uint16_t pair[2];
             for (int half = 0; half < 2; half++) {
                 int row = transposed ? 2 * (i % 4) + half : i / 4, column = transposed ? i / 4 : 2 * (i % 4) + half;
@@ -363,9 +363,9 @@ void finish_copies(fiber *f, int first_left)
     while (done < f->copies.size() && f->copies[done].group < first_left) {
         const copy &c = f->copies[done++];
         if (c.valid)
-            memcpy(c.to, c.from, (size_t)c.bytes);
+            memcpy(c.to, c.from, 16);
         else
-            memset(c.to, 0, (size_t)c.bytes);
+            memset(c.to, 0, 16);
     }
     f->copies.erase(f->copies.begin(), f->copies.begin() + (long)done);
 }
@@ -488,23 +488,23 @@ void host_mma_tf32(float d[4], const uint32_t a[4], const uint32_t b[2])
     mma("mma tf32", d, a, b, do_mma_tf32);
 }
 
-void host_ldmatrix(uint32_t *r, const void *row, int matrices, int transposed)
+void host_ldmatrix_x4(uint32_t r[4], const void *row, int transposed)
 {
     slot *s = &fibers[current].slot;
     s->row = row;
-    s->number = matrices | transposed << 3;
-    if (current % 32 < 8 * matrices && (uintptr_t)row % 16)
+    s->number = transposed;
+    if ((uintptr_t)row % 16)
         die("ldmatrix from an address that is no multiple of 16");
     meet("ldmatrix", 0xffffffffu, do_ldmatrix);
-    memcpy(r, s->out, (size_t)matrices * 4);
+    memcpy(r, s->out, 16);
 }
 
-void host_cp_async(void *to, const void *from, int bytes, int valid)
+void host_cp_async_16(void *to, const void *from, int valid)
 {
     fiber *f = &fibers[current];
-    if ((uintptr_t)to % (unsigned)bytes || (uintptr_t)from % (unsigned)bytes)
+    if ((uintptr_t)to % 16 || (uintptr_t)from % 16)
         die("cp.async with an address that is no multiple of its size");
-    f->copies.push_back({to, from, bytes, valid, f->group});
+    f->copies.push_back({to, from, valid, f->group});
     if (shuffled && next_random() % 2) { /* it may also be done at once */
         finish_copies(f, f->group + 1);
         return;

@@ -208,8 +208,8 @@ uint16_t host_bf16_bits(float x);
 uint32_t host_tf32_bits(float x);
 void host_mma_bf16(float d[4], const uint32_t a[4], const uint32_t b[2]);
 void host_mma_tf32(float d[4], const uint32_t a[4], const uint32_t b[2]);
-void host_ldmatrix(uint32_t *r, const void *row, int matrices, int transposed);
-void host_cp_async(void *shared, const void *global, int bytes, int valid);
+void host_ldmatrix_x4(uint32_t r[4], const void *row, int transposed);
+void host_cp_async_16(void *shared, const void *global, int valid);
 void host_cp_async_commit(void);
 void host_cp_async_wait(int groups);
 static inline float host_exp2(float x)
