@@ -27,13 +27,9 @@ static inline struct cpu_state *cpu_state(struct kernels *k)
     return ((struct kernels_state *)k->state)->fast;
 }
 
-/* Memory aligned to 64 bytes, for free(); in huge pages where it is large and the system has them, because the rows of a head lie
- * so far apart that small pages cost a tenth of attention's time. NULL when there is none. */
-void *cpu_allocate(size_t bytes) MUST_USE;
-
-/* cpu_allocate and free for weights that come and go layer by layer: a freed block is kept for the next one of its size, because
- * the system clears every fresh page, and that took longer than the arithmetic. When a size is not there, all that was kept is
- * given back first. */
+/* Memory aligned to 64 bytes for weights that come and go layer by layer: a freed block is kept for the next one of its size,
+ * because the system clears every fresh page, and that took longer than the arithmetic. When a size is not there, all that was
+ * kept is given back first. */
 void *cpu_block_take(struct kernels *k, size_t bytes) MUST_USE;
 void cpu_block_give(struct kernels *k, void *memory, size_t bytes);
 void cpu_blocks_free(struct kernels *k);
@@ -78,6 +74,7 @@ void cpu_fill_memory(struct kernels *k);
 void cpu_fill_weight(struct kernels *k);
 void cpu_fill_linear(struct kernels *k);
 void cpu_fill_rows(struct kernels *k);
+void cpu_fill_attention_tables(struct kernels *k);
 void cpu_fill_attention(struct kernels *k);
 void cpu_fill_head(struct kernels *k);
 

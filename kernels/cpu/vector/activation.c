@@ -32,28 +32,28 @@ INLINE v_float activation(v_float *slope, v_float x, enum activation kind)
     return x * gate;
 }
 
-INLINE void forward(float *a, const float *up, const float *gate, enum activation kind, size_t count)
+INLINE void forward(float *y, const float *up, const float *gate, enum activation kind, size_t count)
 {
     v_float slope;
     size_t i = 0;
     for (; i + WIDTH <= count; i += WIDTH) {
         v_float u = v_load(up + i);
-        v_store(a + i, gate ? activation(&slope, v_load(gate + i), kind) * u : activation(&slope, u, kind));
+        v_store(y + i, gate ? activation(&slope, v_load(gate + i), kind) * u : activation(&slope, u, kind));
     }
     if (i < count) {
         size_t rest = count - i;
         v_float u = v_load_part(up + i, rest);
-        v_store_part(a + i, gate ? activation(&slope, v_load_part(gate + i, rest), kind) * u : activation(&slope, u, kind), rest);
+        v_store_part(y + i, gate ? activation(&slope, v_load_part(gate + i, rest), kind) * u : activation(&slope, u, kind), rest);
     }
 }
 
-INLINE void reverse(float *d_up, float *d_gate, const float *da, const float *up, const float *gate, enum activation kind,
+INLINE void reverse(float *d_up, float *d_gate, const float *dy, const float *up, const float *gate, enum activation kind,
                     size_t count)
 {
     for (size_t i = 0; i < count; i += WIDTH) {
         size_t rest = count - i;
         int whole = rest >= WIDTH;
-        v_float slope, d = whole ? v_load(da + i) : v_load_part(da + i, rest),
+        v_float slope, d = whole ? v_load(dy + i) : v_load_part(dy + i, rest),
                        u = whole ? v_load(up + i) : v_load_part(up + i, rest), result;
         if (gate) {
             v_float value = activation(&slope, whole ? v_load(gate + i) : v_load_part(gate + i, rest), kind),
@@ -84,17 +84,17 @@ INLINE void reverse(float *d_up, float *d_gate, const float *da, const float *up
     case ACTIVATION_SILU: call(ACTIVATION_SILU); break; \
     }
 
-void activate_span(float *a, const float *up, const float *gate, enum activation kind, size_t count)
+void activate_span(float *y, const float *up, const float *gate, enum activation kind, size_t count)
 {
-#define FORWARD(constant) forward(a, up, gate, constant, count)
+#define FORWARD(constant) forward(y, up, gate, constant, count)
     EACH_KIND(FORWARD)
 #undef FORWARD
 }
 
-void activate_span_reverse(float *d_up, float *d_gate, const float *da, const float *up, const float *gate, enum activation kind,
+void activate_span_reverse(float *d_up, float *d_gate, const float *dy, const float *up, const float *gate, enum activation kind,
                            size_t count)
 {
-#define REVERSE(constant) reverse(d_up, d_gate, da, up, gate, constant, count)
+#define REVERSE(constant) reverse(d_up, d_gate, dy, up, gate, constant, count)
     EACH_KIND(REVERSE)
 #undef REVERSE
 }

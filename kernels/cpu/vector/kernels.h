@@ -57,8 +57,8 @@ struct vector_kernels {
                          size_t width, int accumulate);
 
     /* Elementwise; gate and d_gate may be NULL, outputs may be inputs of the same index. */
-    void (*activate)(float *a, const float *up, const float *gate, enum activation kind, size_t count);
-    void (*activate_reverse)(float *d_up, float *d_gate, const float *da, const float *up, const float *gate,
+    void (*activate)(float *y, const float *up, const float *gate, enum activation kind, size_t count);
+    void (*activate_reverse)(float *d_up, float *d_gate, const float *dy, const float *up, const float *gate,
                              enum activation kind, size_t count);
 
     /* One head's rotated dimensions. half: x[pairs], x + pairs; cosine, sine [pairs]. interleaved: cosine doubled, sine doubled
@@ -114,8 +114,8 @@ void norm_row(float *y, float *statistics, const float *x, const float *scale, c
               double epsilon, size_t width);
 void norm_row_reverse(float *dx, const float *dy, const float *x, const float *scale, enum norm_kind kind, double epsilon,
                       size_t width, int accumulate);
-void activate_span(float *a, const float *up, const float *gate, enum activation kind, size_t count);
-void activate_span_reverse(float *d_up, float *d_gate, const float *da, const float *up, const float *gate, enum activation kind,
+void activate_span(float *y, const float *up, const float *gate, enum activation kind, size_t count);
+void activate_span_reverse(float *d_up, float *d_gate, const float *dy, const float *up, const float *gate, enum activation kind,
                            size_t count);
 void rotate_half_head(float *x, const float *cosine, const float *sine, size_t pairs, float direction);
 void rotate_interleaved_head(float *x, const float *cosine, const float *sine, size_t pairs, float direction);

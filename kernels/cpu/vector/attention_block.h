@@ -1,0 +1,267 @@
+/* Blocks of attention of one head over one segment: QUERIES x KEYS scores that stay in the near caches, the packed arrays that
+ * they are made from, and which of them are left out.
+ *
+ * Skipping. v_exp is exactly 0 below EXP_ZERO_BELOW. By Cauchy and Schwarz |scale q.k| <= max |scale q| max |k| over a block, so
+ * all its scores lie below a bound; when the bound is below the smallest running maximum (in reverse, the smallest lse) of the
+ * block's rows by more than that, every P is 0, the maxima stay, and leaving the block out changes no bit. Near blocks come
+ * first, so the maxima are known early. */
+#ifndef REACH_KERNELS_CPU_VECTOR_ATTENTION_BLOCK_H
+#define REACH_KERNELS_CPU_VECTOR_ATTENTION_BLOCK_H
+
+#include "kernels/cpu/vector/functions.h"
+#include "kernels/cpu/vector/kernels.h"
+#include "kernels/cpu/vector/product.h"
+
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+/* Block sizes by measurement on AVX2; PAD keeps rows of a power of two bytes from falling into the same cache sets. */
+enum { QUERIES = 96, KEYS = 96, LD = KEYS + 16, HEAD_MOST = 256 + PANEL };
+_Static_assert(KEYS % PANEL == 0, "key blocks are whole panels");
+_Static_assert((int)TABLE_PAD >= (int)PANEL, "tables are read up to a whole panel behind their end");
+
+/* The small fixed arrays of a task, at the front of its scratch. */
+struct workspace {
+    float score[QUERIES * LD] __attribute__((aligned(64)));
+    float d_score[QUERIES * LD] __attribute__((aligned(64)));
+    float slope[QUERIES * LD] __attribute__((aligned(64))); /* reverse: derivative of the soft-cap */
+    float first[QUERIES * (HEAD_MOST + 16)] __attribute__((aligned(64))); /* O of the query block, or dK of the key block */
+    float second[QUERIES * (HEAD_MOST + 16)] __attribute__((aligned(64))); /* dV */
+    float sum[QUERIES * WIDTH] __attribute__((aligned(64)));
+    float largest[QUERIES];
+};
+_Static_assert(KEYS <= QUERIES, "first and second hold a block of either");
+
+/* The arrays of a head, packed so that blocks are contiguous and padded. */
+struct packed {
+    struct workspace *work;
+    size_t ld; /* of the row-major copies: whole panels, an odd number of cache lines */
+    int width; /* head_size rounded up to whole vectors */
+    float *key_t, *value_t; /* panels [keys / PANEL][head_size][PANEL] */
+    float *query, *key, *value, *d_o, *dq; /* [rows, ld] */
+    float *lse, *dot; /* [queries] */
+    float *query_size, *key_size; /* per block: the largest row length; NaN where something is not finite */
+};
+
+static size_t round_up(size_t x, size_t multiple)
+{
+    return (x + multiple - 1) / multiple * multiple;
+}
+
+static size_t row_ld(int head_size)
+{
+    size_t lines = round_up(round_up((size_t)head_size, PANEL), 16) / 16;
+    return (lines | 1) * 16;
+}
+
+/* Lays the arrays out behind `base` (NULL: counts only) and returns the floats they take. */
+static size_t pack_layout(struct packed *p, float *base, int head_size, int queries, int keys, int reverse)
+{
+    size_t ld = row_ld(head_size), at = round_up(sizeof(struct workspace) / sizeof(float), 16);
+    size_t q = round_up((size_t)queries, 16), k = round_up((size_t)keys, KEYS), d = (size_t)head_size;
+    *p = (struct packed){.work = (struct workspace *)base, .ld = ld, .width = (int)round_up(d, WIDTH)};
+#define TAKE(pointer, count) (p->pointer = base ? base + at : NULL, at += round_up(count, 16))
+    TAKE(key_t, k * d);
+    TAKE(query, q * ld);
+    TAKE(query_size, (q + QUERIES - 1) / QUERIES);
+    TAKE(key_size, k / KEYS);
+    if (!reverse) {
+        TAKE(value, k * ld);
+    } else {
+        TAKE(value_t, k * d);
+        TAKE(key, k * ld);
+        TAKE(d_o, q * ld);
+        TAKE(dq, q * ld);
+        TAKE(lse, q);
+        TAKE(dot, q);
+    }
+#undef TAKE
+    return at;
+}
+
+/* Rows of one head lie far apart in q, kv and their gradients, where no hardware prefetch follows them. */
+static inline void prefetch_ahead(const float *x, size_t stride, int row, int rows, int columns)
+{
+    enum { AHEAD = 12 };
+    if (row + AHEAD < rows)
+        for (int c = 0; c < columns; c += 16)
+            __builtin_prefetch(x + (size_t)(row + AHEAD) * stride + c);
+}
+
+/* Squares of row lengths gathered a block: the largest; NaN once a row that counts, or is only guarded, is not finite. */
+struct sizes {
+    float *square; /* [blocks]; NULL: not gathered */
+    int block;
+    int guard; /* 1: rows do not count, but must be finite */
+};
+
+static inline void sizes_add(struct sizes s, int row, const float *x, int columns)
+{
+    if (!s.square)
+        return;
+    float square = dot_span(x, x, (size_t)columns), *largest = &s.square[row / s.block];
+    square = s.guard ? 0 * square : square + 0 * square;
+    if (!(square <= *largest) && *largest == *largest)
+        *largest = square;
+}
+
+/* Upper bounds of lengths from the squares. */
+static void sizes_finish(float *square, int blocks)
+{
+    for (int b = 0; b < blocks; b++)
+        square[b] = sqrtf(square[b]) * (1 + 1e-5f);
+}
+
+/* out[rows, ld] = factor * x, zeros behind the row's end and in the rows up to `padded`. */
+static void pack_rows(float *out, size_t ld, const float *x, size_t stride, int rows, int padded, int columns, float factor,
+                      struct sizes sizes)
+{
+    for (int r = 0; r < rows; r++) {
+        float *to = out + (size_t)r * ld;
+        const float *from = x + (size_t)r * stride;
+        prefetch_ahead(x, stride, r, rows, columns);
+        for (int c = 0; c < columns; c++)
+            to[c] = factor * from[c];
+        memset(to + columns, 0, (ld - (size_t)columns) * sizeof(float));
+        sizes_add(sizes, r, to, columns);
+    }
+    memset(out + (size_t)rows * ld, 0, (size_t)(padded - rows) * ld * sizeof(float));
+}
+
+/* out[rows / PANEL][columns][PANEL] = x^T, zeros for the rows up to `padded`. */
+static void pack_transposed(float *out, const float *x, size_t stride, int rows, int padded, int columns, struct sizes sizes)
+{
+    for (int panel = 0; panel < padded; panel += PANEL, out += (size_t)columns * PANEL) {
+        if (panel + PANEL > rows)
+            memset(out, 0, (size_t)columns * PANEL * sizeof(float));
+        for (int r = 0; r < PANEL && panel + r < rows; r++) {
+            const float *from = x + (size_t)(panel + r) * stride;
+            prefetch_ahead(x, stride, panel + r, rows, columns);
+            for (int c = 0; c < columns; c++)
+                out[c * PANEL + r] = from[c];
+            sizes_add(sizes, panel + r, from, columns);
+        }
+    }
+}
+
+/* Returns the number of query blocks. */
+static int clear_sizes(const struct packed *p, const struct attention_task *t)
+{
+    int query_blocks = (t->queries + QUERIES - 1) / QUERIES;
+    memset(p->query_size, 0, (size_t)query_blocks * sizeof(float));
+    memset(p->key_size, 0, round_up((size_t)t->keys, KEYS) / KEYS * sizeof(float));
+    return query_blocks;
+}
+
+/* The largest entry of extremes over distances (or positions) first..last, both included. */
+static float extreme_over(const float *extreme, int first, int last)
+{
+    float largest = -INFINITY;
+    for (int block = first / TABLE_BLOCK; block <= last / TABLE_BLOCK; block++)
+        if (extreme[block] > largest)
+            largest = extreme[block];
+    return largest;
+}
+
+/* Position of a block: `queries` and `keys` of them; absolute positions of the first ones. */
+struct block {
+    int i, j, queries, keys; /* within the task */
+    int first_query, first_key; /* from the start of the segment */
+    int diagonal; /* first_query - first_key: entry (r, c) is causal where c <= r + diagonal */
+    int causal; /* some entry is masked by causality; the padding behind the last key counts as such */
+    int masked; /* some entry is masked by causality or window */
+};
+
+static struct block block_at(const struct attention_task *t, int i, int j)
+{
+    struct block b = {.i = i, .j = j};
+    b.queries = t->queries - i < QUERIES ? t->queries - i : QUERIES;
+    b.keys = t->keys - j < KEYS ? t->keys - j : KEYS;
+    b.first_query = t->positions - t->queries + i;
+    b.first_key = t->positions - t->keys + j;
+    b.diagonal = b.first_query - b.first_key;
+    b.causal = b.diagonal < (int)round_up((size_t)b.keys, WIDTH) - 1;
+    b.masked = b.causal || (t->window > 0 && b.diagonal + b.queries - 1 >= t->window);
+    return b;
+}
+
+/* 1 if every probability of the block is exactly 0, given the smallest maximum (or lse) of its rows. NaN anywhere gives 0. */
+static int block_is_zero(const struct attention_task *t, const struct packed *p, const struct block *b, float smallest)
+{
+    int nearest = b->diagonal - (b->keys - 1) > 0 ? b->diagonal - (b->keys - 1) : 0, farthest = b->diagonal + b->queries - 1;
+    float bias = extreme_over(t->bias.extreme, nearest, farthest);
+    double bound = (double)p->query_size[b->i / QUERIES] * p->key_size[b->j / KEYS];
+    double rounding = 1e-4; /* of bound: more than head_size roundings of a float sum */
+    if (t->soft_cap > 0 && bound > t->soft_cap)
+        bound = t->soft_cap;
+    if (t->multiplier.at)
+        bound *= extreme_over(t->multiplier.extreme, nearest, farthest);
+    double key_bias = t->key_bias ? extreme_over(t->key_bias_extreme, b->first_key, b->first_key + b->keys - 1) : 0;
+    if (bias == -INFINITY && bound < INFINITY)
+        return 1;
+    double top = bound * (1 + rounding) + bias + key_bias;
+    double slack = 1e-3 + 1e-6 * (bound + fabs((double)bias) + fabs(key_bias) + fabs((double)smallest));
+    return t->skip && top + slack < (double)smallest + (double)EXP_ZERO_BELOW;
+}
+
+/* Columns of row r that are computed: those that causality leaves, in whole vectors. */
+static inline int row_columns(const struct block *b, int r)
+{
+    int columns = r + b->diagonal + 1;
+    if (columns > b->keys)
+        columns = b->keys;
+    return columns < 0 ? 0 : (columns + WIDTH - 1) / WIDTH * WIDTH;
+}
+
+/* Finishes one row of scores in place, but for the bias by distance: soft-cap (its derivative into slope unless NULL),
+ * multiplier, key bias. */
+INLINE void finish_row(float *z, float *slope, const struct attention_task *t, const struct block *b, int r, int columns)
+{
+    const float *multiplier = t->multiplier.at ? t->multiplier.at + (b->first_key - (b->first_query + r)) : NULL;
+    const float *key_bias = t->key_bias ? t->key_bias + b->first_key : NULL;
+    if (t->soft_cap > 0) {
+        v_float cap = v_all(t->soft_cap), inverse = v_all(1 / t->soft_cap);
+        for (int c = 0; c < columns; c += WIDTH) {
+            v_float tangent = v_tanh(v_load(z + c) * inverse);
+            v_store(z + c, cap * tangent);
+            if (slope)
+                v_store(slope + c, 1.0f - tangent * tangent);
+        }
+    }
+    if (multiplier)
+        for (int c = 0; c < columns; c += WIDTH)
+            v_store(z + c, v_load(z + c) * v_load(multiplier + c));
+    if (key_bias)
+        for (int c = 0; c < columns; c += WIDTH)
+            v_store(z + c, v_load(z + c) + v_load(key_bias + c));
+}
+
+/* What is still to be added to row r of the scores: bias and mask; NULL: nothing. */
+static inline const float *row_bias(const struct attention_task *t, const struct block *b, int r)
+{
+    return t->biased || b->masked ? t->bias.at + (b->first_key - (b->first_query + r)) : NULL;
+}
+
+/* Sets flush-to-zero and returns the mode to go back to: products of probabilities near 0 would be denormal, and slow. */
+static unsigned denormals_off(void)
+{
+#if defined(__SSE__)
+    unsigned mode = _mm_getcsr();
+    _mm_setcsr(mode | 0x8040);
+    return mode;
+#else
+    return 0;
+#endif
+}
+
+static void denormals_restore(unsigned mode)
+{
+#if defined(__SSE__)
+    _mm_setcsr(mode);
+#else
+    (void)mode;
+#endif
+}
+
+#endif

@@ -1,0 +1,99 @@
+/* Attention of one head over one segment, forward (online softmax): for a block of queries, key blocks from the diagonal to the
+ * farthest; a running maximum m and sum l a row; the output so far is scaled by e^(m_old - m_new) when the maximum grows.
+ * lse = m + ln l. */
+#include "kernels/cpu/vector/attention_block.h"
+
+size_t attention_scratch_floats(int head_size, int queries, int keys, int reverse)
+{
+    struct packed p;
+    return pack_layout(&p, NULL, head_size, queries, keys, reverse);
+}
+
+/* Probabilities of one row in place of its scores; its maximum and sum; `o` scaled when the maximum grew. */
+INLINE void softmax_row(float *z, const float *bias, float *o, float *sum, float *largest, int columns, int width)
+{
+    v_float top = v_all(*largest);
+    if (bias)
+        for (int c = 0; c < columns; c += WIDTH) {
+            v_float score = v_load(z + c) + v_load(bias + c);
+            v_store(z + c, score);
+            top = v_max(score, top);
+        }
+    else
+        for (int c = 0; c < columns; c += WIDTH)
+            top = v_max(v_load(z + c), top);
+    float grown = v_largest(top);
+    if (grown != *largest) {
+        float factor[WIDTH];
+        v_store(factor, *largest == -INFINITY ? v_all(0) : v_exp(v_all(*largest - grown)));
+        v_float f = v_all(factor[0]);
+        v_store(sum, v_load(sum) * f);
+        for (int c = 0; c < width; c += WIDTH)
+            v_store(o + c, v_load(o + c) * f);
+        *largest = grown;
+    }
+    v_float origin = v_all(grown == -INFINITY ? 0 : grown), total = v_load(sum); /* all masked so far: e^(-inf - 0) = 0 */
+    for (int c = 0; c < columns; c += WIDTH) {
+        v_float e = v_exp(v_load(z + c) - origin);
+        v_store(z + c, e);
+        total += e;
+    }
+    v_store(sum, total);
+}
+
+static void forward_block(const struct attention_task *t, const struct packed *p, const struct block *b)
+{
+    struct workspace *w = p->work;
+    int causal = b->causal, d = t->head_size;
+    product(w->score, LD, p->query + (size_t)b->i * p->ld, p->ld, p->key_t + (size_t)b->j * (size_t)d, (size_t)d * PANEL, PANEL,
+            b->queries, (int)round_up((size_t)b->keys, WIDTH), d, 0, 0, causal ? MASK_RESULT : MASK_NONE, b->diagonal);
+    for (int r = 0; r < b->queries; r++) {
+        float *z = w->score + r * LD;
+        int columns = row_columns(b, r);
+        finish_row(z, NULL, t, b, r, columns);
+        softmax_row(z, row_bias(t, b, r), w->first + (size_t)r * p->ld, w->sum + r * WIDTH, &w->largest[r], columns, p->width);
+        if (causal)
+            memset(z + columns, 0, (size_t)(LD - columns) * sizeof(float));
+    }
+    product(w->first, p->ld, w->score, LD, p->value + (size_t)b->j * p->ld, PANEL, p->ld, b->queries, p->width, b->keys, 1, 0,
+            causal ? MASK_LEFT : MASK_NONE, b->diagonal);
+}
+
+void attention_forward(const struct attention_task *t)
+{
+    struct packed p;
+    unsigned mode = denormals_off();
+    int d = t->head_size, padded = (int)round_up((size_t)t->keys, KEYS);
+    pack_layout(&p, t->scratch, d, t->queries, t->keys, 0);
+    int query_blocks = clear_sizes(&p, t);
+    pack_rows(p.query, p.ld, t->q, t->q_stride, t->queries, t->queries, d, t->scale, (struct sizes){p.query_size, QUERIES, 0});
+    pack_rows(p.value, p.ld, t->value, t->kv_stride, t->keys, padded, d, 1, (struct sizes){p.key_size, KEYS, 1});
+    pack_transposed(p.key_t, t->key, t->kv_stride, t->keys, padded, d, (struct sizes){p.key_size, KEYS, 0});
+    sizes_finish(p.query_size, query_blocks);
+    sizes_finish(p.key_size, padded / KEYS);
+    struct workspace *w = p.work;
+    for (int i = 0; i < t->queries; i += QUERIES) {
+        struct block b = block_at(t, i, 0);
+        int last = b.first_query + b.queries - 1 - (t->positions - t->keys); /* the farthest key that any of them sees */
+        memset(w->first, 0, (size_t)b.queries * p.ld * sizeof(float));
+        memset(w->sum, 0, sizeof w->sum);
+        for (int r = 0; r < b.queries; r++)
+            w->largest[r] = -INFINITY;
+        for (int j = last / KEYS * KEYS; j >= 0; j -= KEYS) {
+            float smallest = INFINITY;
+            for (int r = 0; r < b.queries; r++)
+                smallest = w->largest[r] < smallest ? w->largest[r] : smallest;
+            b = block_at(t, i, j);
+            if (!block_is_zero(t, &p, &b, smallest))
+                forward_block(t, &p, &b);
+        }
+        for (int r = 0; r < b.queries; r++) {
+            float total = v_sum(v_load(w->sum + r * WIDTH)), factor = total == 0 ? 0 : 1 / total;
+            float *out = t->o + (size_t)(i + r) * t->q_stride;
+            for (int c = 0; c < d; c++)
+                out[c] = w->first[(size_t)r * p.ld + (size_t)c] * factor;
+            t->lse[i + r] = total == 0 ? -INFINITY : (float)((double)w->largest[r] + log((double)total));
+        }
+    }
+    denormals_restore(mode);
+}
