@@ -2,15 +2,19 @@
  *
  * A kernel set (reference in float or double, cpu, cuda) fills one `struct kernels`. Callers see opaque buffers and enqueue
  * operations in order; an operation may run later, up to `synchronize`. Operations do not fail: what goes wrong is kept and
- * reported by the next create, load or synchronize. Shapes are row-major; `R x W` means rows times width.
+ * reported by the next create, load or synchronize.
  *
  * Rows. Activations hold `rows.count` rows for each of `rows.segments` segments, one segment after the other: always the LAST
  * `count` of the segment's `positions` positions, so row r of a segment stands for position positions - count + r (from 0). A
  * block may need fewer rows at its output than at its input (the last block needs one; a windowed model a cone): queries <= keys
  * below.
  *
- * Every operation gives the same bytes for a segment whatever the number of segments, threads or runs. Inputs and outputs do not
- * overlap unless said. `accumulate` adds to what is there, otherwise the output is overwritten. */
+ * Arguments come in one order: outputs; inputs; parameters (weights, norms, attention); numbers; how many rows, how wide; flags.
+ * x is what goes in and y what comes out, dx and dy their gradients. Shapes are row-major; [R, W] means rows times width, R being
+ * segments times count. Inputs and outputs do not overlap unless said. `accumulate` adds to what is there, otherwise the output
+ * is overwritten. Buffers are of ROLE_ACTIVATION unless said. Logarithms are natural.
+ *
+ * Every operation gives the same bytes for a segment whatever the number of segments, threads or runs. */
 #ifndef REACH_KERNELS_OPS_H
 #define REACH_KERNELS_OPS_H
 
@@ -19,6 +23,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+
+/* -- what operations work on -- */
 
 struct buffer; /* memory of a set */
 struct weight; /* a parameter tensor in the set's own form */
@@ -33,22 +39,6 @@ enum buffer_role {
     ROLE_INDEX, /* token ids */
     ROLE_COUNT
 };
-
-/* RMS: x / sqrt(mean x^2 + epsilon). RMS_OUTSIDE: x / (sqrt(mean x^2) + epsilon), older GPT-NeoX code. LENGTH: x / max(||x||,
- * epsilon), "scalenorm". The statistics of all but LAYER are 0 and the factor on x. */
-enum norm_kind { NORM_LAYER, NORM_RMS, NORM_RMS_OUTSIDE, NORM_LENGTH };
-
-/* GELU_BLOOM is GELU_TANH with sqrt(2 / pi) cut to 0.79788456, as that family's code has it: the same in float, not in double. */
-enum activation {
-    ACTIVATION_GELU,
-    ACTIVATION_GELU_TANH,
-    ACTIVATION_QUICK_GELU,
-    ACTIVATION_RELU,
-    ACTIVATION_SILU,
-    ACTIVATION_GELU_BLOOM
-};
-
-enum rotary_pairing { PAIRING_HALF, PAIRING_INTERLEAVED };
 
 struct rows {
     int segments, count;
@@ -72,26 +62,45 @@ enum weight_use {
     WEIGHT_TABLE /* rows are gathered, or read once a segment: embedding, positions, head */
 };
 
+/* LAYER (Ba, Kiros, Hinton 2016): (x - mean x) / sqrt(var x + epsilon). RMS (Zhang, Sennrich 2019): x / sqrt(mean x^2 + epsilon).
+ * RMS_OUTSIDE: x / (sqrt(mean x^2) + epsilon), older GPT-NeoX code. LENGTH (Nguyen, Salazar 2019, "scalenorm"): x / max(||x||,
+ * epsilon). */
+enum norm_kind { NORM_LAYER, NORM_RMS, NORM_RMS_OUTSIDE, NORM_LENGTH };
+
 struct norm {
     enum norm_kind kind;
     double epsilon;
     const struct weight *scale, *shift; /* [width]; either may be NULL: 1, 0. [1] stands for the same value everywhere */
 };
 
-/* Attention of one layer. z = scale q.k; z = soft_cap tanh(z / soft_cap) if soft_cap > 0; z = z multiplier[h,t] + bias[h,t] +
- * key_bias[h,j]; masked (p = 0) for t < 0, for t >= window if window > 0, and where the bias is -inf; t = i - j. Query head h
- * reads kv head floor(h kv_heads / heads). */
+/* GELU (Hendrycks, Gimpel 2016): x Phi(x); its tanh form; QUICK_GELU: x sigma(1.702 x). GELU_BLOOM is GELU_TANH with sqrt(2 / pi)
+ * cut to 0.79788456, as that family's code has it: the same in float, not in double. SILU: x sigma(x). */
+enum activation {
+    ACTIVATION_GELU,
+    ACTIVATION_GELU_TANH,
+    ACTIVATION_QUICK_GELU,
+    ACTIVATION_RELU,
+    ACTIVATION_SILU,
+    ACTIVATION_GELU_BLOOM
+};
+
+/* Pair p of the rotated dimensions of a head: (p, p + rotary_size / 2), or (2 p, 2 p + 1). */
+enum rotary_pairing { PAIRING_HALF, PAIRING_INTERLEAVED };
+
+/* Attention of one layer (Vaswani et al. 2017, with what came later): z = scale q.k; z = soft_cap tanh(z / soft_cap) if soft_cap
+ * > 0; z = z multiplier[h,t] + bias[h,t] + key_bias[h,j]; masked (p = 0) for t < 0, for t >= window if window > 0, and where the
+ * bias is -inf; t = i - j. Query head h reads kv head floor(h kv_heads / heads). */
 struct attention_shape {
     int heads, kv_heads, head_size; /* head_size 1..256 */
     int positions; /* n: inputs of a segment */
-    int window; /* 0: none */
+    int window; /* in positions; 0: none */
     double scale, soft_cap; /* soft_cap 0: none */
     const double *bias; /* [heads, positions] by distance, or NULL */
     const double *multiplier; /* [heads, positions] by distance, or NULL */
     const double *key_bias; /* [heads, positions] by key position, or NULL */
     int rotary_size; /* leading dimensions of a head that are rotated, even; 0: none */
     enum rotary_pairing pairing;
-    const double *cosine, *sine; /* [positions, rotary_size / 2] */
+    const double *cosine, *sine; /* [positions, rotary_size / 2] of the angles */
 };
 
 struct kernels {
@@ -139,90 +148,99 @@ struct kernels {
     struct attention *(*attention_create)(struct kernels *k, const struct attention_shape *shape, struct error *e);
     void (*attention_free)(struct kernels *k, struct attention *a);
 
-    /* -- forward and reverse -- */
-    /* x[R, width] = scale * table[tokens[r], :] + positions[position of r, :]. tokens [R] is ROLE_INDEX, x ROLE_RESIDUAL;
-     * position_rows [>= position_count, width] or NULL. */
-    void (*embed)(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table, double scale,
-                  const struct weight *position_rows, int position_count, struct rows rows, int width);
-    /* y[R, W] = norm(x[R, W]); statistics [R, 2] = mean (0 for all but LAYER), factor on x - mean. x ROLE_RESIDUAL, y either;
-     * y may be NULL (statistics only). */
+    /* -- rows: the beginning and the end of a pass, and what lies between two operations -- */
+    /* x[R, width] = scale * table[tokens[r], :] + position_table[position of r, :]. x ROLE_RESIDUAL; tokens [R] ROLE_INDEX; table
+     * [vocabulary, width]; position_table [>= position_count, width] or NULL, where position_count is the segment's positions. */
+    void (*embed)(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table,
+                  const struct weight *position_table, int position_count, double scale, struct rows rows, int width);
+    /* norms[R] = factor * ||x[r, :]||_2, summed in double. norms ROLE_STATISTIC; x either role. */
+    void (*row_norms)(struct kernels *k, struct buffer *norms, const struct buffer *x, double factor, struct rows rows,
+                      int width);
+    /* y[R, width] = x[R, width], and y[R, width] += x[R, width]. x and y: either role each. */
+    void (*copy)(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width);
+    void (*add)(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width);
+    /* y[segments*to, width] = the last `to` rows of each segment of x[segments*from, width]. Either role each. */
+    void (*tail)(struct kernels *k, struct buffer *y, const struct buffer *x, int segments, int to, int from, int width);
+    /* dx[segments*from, width]: the last `to` rows of each segment += dy[segments*to, width]. Either role each. */
+    void (*tail_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, int segments, int to, int from,
+                         int width);
+    /* y[segments*(before + behind), width]: of each segment the `before` rows (0 or more) of x_before, then the `behind` rows of
+     * x_behind. All three of one role. */
+    void (*join)(struct kernels *k, struct buffer *y, const struct buffer *x_before, const struct buffer *x_behind, int segments,
+                 int before, int behind, int width);
+    /* x[R, width] clamped to [-limit, limit], in place. */
+    void (*clip)(struct kernels *k, struct buffer *x, double limit, struct rows rows, int width);
+    /* dx[R, width] = 0, in place, where the clamped x stands at a limit. */
+    void (*clip_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *x, double limit, struct rows rows, int width);
+
+    /* -- norms -- */
+    /* y[R, width] = norm(x[R, width]); statistics [R, 2] = mean (0 for all but LAYER), factor on x - mean. x ROLE_RESIDUAL; y
+     * either role, or NULL (statistics only); statistics ROLE_STATISTIC. */
     void (*norm)(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm,
                  struct rows rows, int width);
-    /* dx (+)= (d norm / d x)^T dy. dx ROLE_RESIDUAL, dy either. */
+    /* dx[R, width] (+)= (d norm / d x)^T dy[R, width]. dx, x ROLE_RESIDUAL; dy either role. */
     void (*norm_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
                          const struct buffer *statistics, const struct norm *norm, struct rows rows, int width, int accumulate);
     /* The norm of every head by itself: of the first `heads` slices of head_size of every row of x[R, width]; y likewise (its
-     * other columns keep what they hold); norm's parameters are [head_size]; statistics [R, heads, 2]. x, y ROLE_ACTIVATION; y is
-     * not x. */
+     * other columns keep what they hold; y is not x). norm's parameters are [head_size]; statistics [R, heads, 2]. */
     void (*norm_heads)(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x,
                        const struct norm *norm, struct rows rows, int heads, int head_size, int width);
     /* dx = (d norm_heads / d x)^T dy over the same slices; dx may be dy. */
     void (*norm_heads_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
                                const struct buffer *statistics, const struct norm *norm, struct rows rows, int heads,
                                int head_size, int width);
-    /* x[R, width] clamped to [-limit, limit], in place; and its reverse: dx = 0 where the clamped x stands at a limit. */
-    void (*clip)(struct kernels *k, struct buffer *x, double limit, struct rows rows, int width);
-    void (*clip_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *x, double limit, struct rows rows, int width);
-    /* y[R, out] (+)= x[R, in] w^T + bias; w [out, in], bias [out] or NULL. y ROLE_ACTIVATION, or ROLE_RESIDUAL. */
+
+    /* -- matrix products and activations -- */
+    /* y[R, out] (+)= x[R, in] w^T + bias; w [out, in], bias [out] or NULL. y either role. */
     void (*linear)(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias,
                    struct rows rows, int accumulate);
     /* dx[R, in] (+)= dy[R, out] w. dx and dy: either role. */
     void (*linear_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w,
                            struct rows rows, int accumulate);
-    /* a[R, W] = act(up), or act(gate) * up. a may be up. */
-    void (*activate)(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate,
+    /* y[R, width] = act(up), or act(gate) * up (Shazeer 2020). gate NULL: none. y may be up. */
+    void (*activate)(struct kernels *k, struct buffer *y, const struct buffer *up, const struct buffer *gate,
                      enum activation kind, struct rows rows, int width);
-    /* d_up (and d_gate when gated) from da; d_up may be da. */
-    void (*activate_reverse)(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *da,
+    /* d_up (and d_gate when gated), all [R, width], from dy; d_up may be dy. */
+    void (*activate_reverse)(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *dy,
                              const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows,
                              int width);
-    /* Rotates the first rotary_size dimensions of each of the first `heads` heads of every row of x[R, width], in place, by the
-     * angle of the row's position; direction +1 forward, -1 reverse (the transpose). */
+
+    /* -- attention -- */
+    /* Rotates (Su et al. 2021) the first rotary_size dimensions of each of the first `heads` heads of every row of x[R, width],
+     * in place, by the angle of the row's position; direction +1 forward, -1 reverse (the transpose). */
     void (*rotate)(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width,
                    int direction);
     /* o[segments*queries, heads*head_size]; lse[segments, heads, queries] = log sum exp of the scores.
      * q [segments*queries, heads*head_size], kv [segments*keys, 2, kv_heads*head_size] (keys, then values); rotation already
      * applied. Queries are the last `queries` positions, keys the last `keys`; queries <= keys <= positions. Rows whose keys are
-     * all masked give o = 0. */
+     * all masked give o = 0, lse = -inf. lse ROLE_STATISTIC. */
     void (*attention)(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q, const struct buffer *kv,
                       const struct attention *a, int segments, int queries, int keys);
-    /* dq and dkv (overwritten, like q and kv) from do. */
+    /* dq and dkv (overwritten; shaped as q and kv) from d_o (as o); the others as `attention` took and left them. */
     void (*attention_reverse)(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o,
                               const struct buffer *q, const struct buffer *kv, const struct buffer *o, const struct buffer *lse,
                               const struct attention *a, int segments, int queries, int keys);
     /* What the last `counted` queries pay attention to: mass[segments, heads, keys] = the sum over them of p(i, i - t) at
      * distance t = 0 .. keys - 1, summed in double; 0 at distances that no query sees. mass ROLE_STATISTIC; the others as
-     * `attention` took and left them. NULL in a set without it. */
+     * `attention` took and left them. */
     void (*attention_mass)(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv,
                            const struct buffer *lse, const struct attention *a, int segments, int queries, int keys, int counted);
-    /* y[R, W] = x[R, W], and y[R, W] += x[R, W]. The roles may differ. */
-    void (*copy)(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width);
-    void (*add)(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width);
-    /* dst[segments*to, W] = the last `to` rows of each segment's `from` rows of src. The roles may differ. */
-    void (*tail)(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width);
-    /* The reverse of tail: dst[segments*from, W]: its last `to` rows a segment += src[segments*to, W]. The roles may differ. */
-    void (*tail_reverse)(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from,
-                         int width);
-    /* dst[segments*(first + second), W]: of each segment the `first` rows (0 or more) of a, then the `second` rows of b. All
-     * three of one role. */
-    void (*join)(struct kernels *k, struct buffer *dst, const struct buffer *a, const struct buffer *b, int segments, int first,
-                 int second, int width);
-    /* The head on one row a segment: logits = x w^T + bias, soft-capped if soft_cap > 0; logprob[segments] = log
-     * softmax(logits)[target]; dx[segments, width] = seed * d logprob / d x. x, dx ROLE_ACTIVATION; targets [segments]
-     * ROLE_INDEX; logprob ROLE_STATISTIC. */
-    void (*head)(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x, const struct weight *w,
-                 const struct weight *bias, const struct buffer *targets, double soft_cap, double seed, int segments, int width);
-    /* The head on every row, without gradient: logits = x w^T + bias, soft-capped if soft_cap > 0; logprob[R] = log
-     * softmax(logits)[target]. Logits are made and dropped in blocks: the array R x vocabulary is never stored. x [R, width]
-     * ROLE_ACTIVATION; targets [R] ROLE_INDEX; logprob [R] ROLE_STATISTIC. */
-    void (*head_rows)(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct weight *w,
-                      const struct weight *bias, const struct buffer *targets, double soft_cap, struct rows rows, int width);
-    /* norms[R] = factor * ||dx[r, :]||_2, summed in double; norms ROLE_STATISTIC. */
-    void (*row_norms)(struct kernels *k, struct buffer *norms, const struct buffer *dx, double factor, struct rows rows,
-                      int width);
+
+    /* -- the head: from the last hidden rows to log p -- */
+    /* On one row a segment: logits = x w^T + bias, soft-capped if soft_cap > 0; logprob[segments] = log softmax(logits)[target];
+     * dx[segments, width] = seed * d logprob / d x. x [segments, width]; targets [segments] ROLE_INDEX; w [vocabulary, width],
+     * bias [vocabulary] or NULL; logprob ROLE_STATISTIC. */
+    void (*head)(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x,
+                 const struct buffer *targets, const struct weight *w, const struct weight *bias, double soft_cap, double seed,
+                 int segments, int width);
+    /* On every row, without gradient: logprob[R] of x[R, width] and targets[R] likewise. Logits are made and dropped in blocks:
+     * the array R x vocabulary is never stored. */
+    void (*head_rows)(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct buffer *targets,
+                      const struct weight *w, const struct weight *bias, double soft_cap, struct rows rows, int width);
 };
 
-/* The sets of this build, best last. */
+/* -- the sets of this build, best last: registry.c -- */
+
 struct kernel_set_entry {
     const char *name; /* for REACH_KERNELS */
     const char *dtype;
@@ -241,8 +259,8 @@ struct kernels *kernels_open(const char *dtype, struct error *e) MUST_USE;
 struct kernels *kernels_open_on(const char *device, const char *dtype, struct error *note, struct error *e) MUST_USE;
 /* 0 if a device of this kind and the dtype go together and are here, without opening anything; else -1. */
 int kernels_available(const char *device, const char *dtype, struct error *e) MUST_USE;
-/* Compares a matrix product of the set, forward and reverse, with plain loops (some milliseconds); -1 when they differ. Before a
- * run, once all about threads is settled. */
+/* check.c: compares a matrix product of the set, forward and reverse, with plain loops (some milliseconds); -1 when they differ.
+ * Before a run, once all about threads is settled. */
 int kernels_check(struct kernels *k, struct error *e) MUST_USE;
 
 #endif

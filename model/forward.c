@@ -20,15 +20,15 @@ void forward_embed(struct engine *g, int batch)
     struct buffer *to = norm ? g->raw : g->x[0];
     double scale = d->embedding_scale * g->input_scale;
     if (g->project_in.weight) {
-        k->embed(k, g->narrow, g->tokens, g->embedding, scale, NULL, g->n, rows, d->embedding_width);
+        k->embed(k, g->narrow, g->tokens, g->embedding, NULL, g->n, scale, rows, d->embedding_width);
         if (g->noisy)
             attribution_noise(g, g->narrow, rows);
         k->copy(k, g->y, g->narrow, rows, d->embedding_width);
         if (g->position_rows)
-            k->embed(k, to, g->places, g->position_rows, 1, NULL, g->n, rows, d->hidden);
+            k->embed(k, to, g->places, g->position_rows, NULL, g->n, 1, rows, d->hidden);
         k->linear(k, to, g->y, g->project_in.weight, g->project_in.bias, rows, g->position_rows != NULL);
     } else {
-        k->embed(k, to, g->tokens, g->embedding, scale, g->position_rows, g->n, rows, d->hidden);
+        k->embed(k, to, g->tokens, g->embedding, g->position_rows, g->n, scale, rows, d->hidden);
         if (g->noisy)
             attribution_noise(g, to, rows);
     }

@@ -12,7 +12,7 @@ static int run(struct engine *g, int batch, struct error *e)
     if (forward_blocks(g, batch, e))
         return -1;
     forward_last(g, rows);
-    g->k->head_rows(g->k, g->logprob, g->last, g->head, g->head_bias, g->targets, g->d->head_soft_cap, rows,
+    g->k->head_rows(g->k, g->logprob, g->last, g->targets, g->head, g->head_bias, g->d->head_soft_cap, rows,
                     g->d->embedding_width);
     return 0;
 }

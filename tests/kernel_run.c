@@ -340,7 +340,7 @@ struct outputs run_embed(struct kernels *k, const struct rows_case *c, int bound
     struct buffer *tokens = index_of(k, ids, S * count), *bx = buffer_new(k, ROLE_RESIDUAL, S * count * width);
     struct weight *w = weight_of(k, WEIGHT_TABLE, table, VOCABULARY, width);
     struct weight *p = c->position_rows ? weight_of(k, WEIGHT_TABLE, positions, (size_t)c->positions + 2, width) : NULL;
-    k->embed(k, bx, tokens, w, scale, p, c->positions, (struct rows){c->segments, c->rows}, (int)width);
+    k->embed(k, bx, tokens, w, p, c->positions, scale, (struct rows){c->segments, c->rows}, (int)width);
     struct output *x = collect(&o, k, "embed x", bx, count * width, bounds);
     for (size_t i = 0; bounds && i < S * count * width; i++)
         x->bound[i] = 4 * (2 * scale + 2);
@@ -428,7 +428,7 @@ struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds
     struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, S * width), *bdx = buffer_new(k, ROLE_ACTIVATION, S * width);
     struct buffer *logprob = buffer_new(k, ROLE_STATISTIC, S), *targets = index_of(k, target, S);
     struct weight *table = weight_of(k, WEIGHT_TABLE, w, V, width), *bias = c->bias ? weight_of(k, WEIGHT_VECTOR, b, V, 1) : NULL;
-    k->head(k, bdx, logprob, bx, table, bias, targets, c->soft_cap, c->seed, c->segments, c->width);
+    k->head(k, bdx, logprob, bx, targets, table, bias, c->soft_cap, c->seed, c->segments, c->width);
     struct output *dx = collect(&o, k, "head dx", bdx, width, bounds), *lp = collect(&o, k, "head logprob", logprob, 1, bounds);
     double w_norm = 0, w_size = largest(w, V * width);
     for (size_t v = 0; bounds && v < V; v++) {
@@ -468,7 +468,7 @@ struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c, 
     struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n * width), *logprob = buffer_new(k, ROLE_STATISTIC, n),
                   *targets = index_of(k, target, n);
     struct weight *table = weight_of(k, WEIGHT_TABLE, w, V, width), *bias = c->bias ? weight_of(k, WEIGHT_VECTOR, b, V, 1) : NULL;
-    k->head_rows(k, logprob, bx, table, bias, targets, c->soft_cap, (struct rows){c->segments, c->rows}, c->width);
+    k->head_rows(k, logprob, bx, targets, table, bias, c->soft_cap, (struct rows){c->segments, c->rows}, c->width);
     struct output *lp = collect(&o, k, "head_rows logprob", logprob, count, bounds);
     double w_norm = 0;
     for (size_t v = 0; bounds && v < V; v++) {

@@ -197,7 +197,7 @@ static void test_kept_error(void **state)
     (void)state;
     struct weight *w = weight_of(k, WEIGHT_TABLE, table, 3, 1);
     struct buffer *tokens = index_of(k, ids, 4), *out = buffer_new(k, ROLE_RESIDUAL, 4);
-    k->embed(k, out, tokens, w, 1, NULL, 4, (struct rows){1, 4}, 1);
+    k->embed(k, out, tokens, w, NULL, 4, 1, (struct rows){1, 4}, 1);
     assert_int_equal(k->synchronize(k, &e), -1);
     if (strcmp(e.text, "embedding: token id 3 (expected 0 to 2)") != 0 &&
         strcmp(e.text, "embedding: token id -1 (expected 0 to 2)") != 0)
@@ -230,7 +230,7 @@ static void test_readings(void **state)
         memcpy(ids, i == 1 ? wrong : right, sizeof ids);
         k->write_index(k, tokens, 0, ids, 2);
         memset(ids, 0x55, sizeof ids);
-        k->embed(k, out, tokens, w, 1 + i, NULL, 2, (struct rows){1, 2}, 1);
+        k->embed(k, out, tokens, w, NULL, 2, 1 + i, (struct rows){1, 2}, 1);
         readings[i] = k->read_begin(k, out, 0, 2, &e);
         assert_non_null(readings[i]);
     }
@@ -253,7 +253,7 @@ static void test_readings(void **state)
         double got[64];
         k->write_index(k, many, 0, ids, count);
         memset(ids, 0x55, sizeof ids);
-        k->embed(k, rows, many, w, 1, NULL, 64, (struct rows){1, (int)count}, 1);
+        k->embed(k, rows, many, w, NULL, 64, 1, (struct rows){1, (int)count}, 1);
         k->destroy(k, many);
         readings[0] = k->read_begin(k, rows, 0, count, &e);
         k->destroy(k, rows);
@@ -281,7 +281,7 @@ static void test_halves(void **state)
     struct weight *w = k->weight_load(k, WEIGHT_TABLE, &part, 1, &e);
     assert_non_null(w);
     struct buffer *token = index_of(k, &id, 1), *x = buffer_new(k, ROLE_RESIDUAL, COUNT);
-    k->embed(k, x, token, w, 1, NULL, 1, (struct rows){1, 1}, COUNT);
+    k->embed(k, x, token, w, NULL, 1, 1, (struct rows){1, 1}, COUNT);
     k->read(k, got, x, 0, COUNT);
     for (int i = 0; i < COUNT; i++) {
         double want = element_read(bits, ELEMENT_F16, (size_t)i);
@@ -310,13 +310,13 @@ static void test_large_weights(void **state)
     struct weight *w = k->weight_load(k, WEIGHT_TABLE, &rows, 1, &e), *one = k->weight_load(k, WEIGHT_TABLE, &run, 1, &e);
     assert_true(w && one);
     struct buffer *tokens = index_of(k, ids, 3), *x = buffer_new(k, ROLE_RESIDUAL, COUNT);
-    k->embed(k, x, tokens, w, 1, NULL, 3, (struct rows){1, 3}, 1000);
+    k->embed(k, x, tokens, w, NULL, 3, 1, (struct rows){1, 3}, 1000);
     for (size_t i = 0; i < 3; i++) {
         k->read(k, row, x, i * 1000, 1000);
         for (int c = 0; c < 1000; c++)
             assert_true(row[c] == ids[i] * 1000 + c);
     }
-    k->embed(k, x, tokens, one, 1, NULL, 1, (struct rows){1, 1}, COUNT);
+    k->embed(k, x, tokens, one, NULL, 1, 1, (struct rows){1, 1}, COUNT);
     for (size_t i = 0; i < COUNT; i += 1000) {
         k->read(k, row, x, i, 1000);
         for (size_t c = 0; c < 1000; c++)

@@ -444,14 +444,14 @@ static void test_head_rows_edges(void **state)
         struct weight *table = weight_of(k, WEIGHT_TABLE, w, VOCABULARY, WIDTH);
         struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, ROWS * WIDTH), *dx = buffer_new(k, ROLE_ACTIVATION, ROWS * WIDTH);
         struct buffer *logprob = buffer_new(k, ROLE_STATISTIC, ROWS), *targets = index_of(k, target, ROWS);
-        k->head(k, dx, logprob, bx, table, NULL, targets, 0, 1, ROWS, WIDTH);
+        k->head(k, dx, logprob, bx, targets, table, NULL, 0, 1, ROWS, WIDTH);
         k->read(k, one, logprob, 0, ROWS);
-        k->head_rows(k, logprob, bx, table, NULL, targets, 0, (struct rows){1, ROWS}, WIDTH);
+        k->head_rows(k, logprob, bx, targets, table, NULL, 0, (struct rows){1, ROWS}, WIDTH);
         k->read(k, many, logprob, 0, ROWS);
         if (compare_values(k->name, many, one, ROWS, 64 * roundoff(k, OP_HEAD_ROWS), 16 * roundoff(k, OP_HEAD_ROWS)))
             fail_msg("%s %s: head_rows and head differ", k->name, k->dtype);
         k->write(k, bx, 7 * WIDTH, (double[]){NAN}, 1);
-        k->head_rows(k, logprob, bx, table, NULL, targets, 0, (struct rows){1, ROWS}, WIDTH);
+        k->head_rows(k, logprob, bx, targets, table, NULL, 0, (struct rows){1, ROWS}, WIDTH);
         k->read(k, one, logprob, 0, ROWS);
         for (int r = 0; r < ROWS; r++)
             if (r == 7 ? !isnan(one[r]) : one[r] != many[r])
@@ -459,7 +459,7 @@ static void test_head_rows_edges(void **state)
                          many[r]);
         assert_int_equal(k->synchronize(k, &e), 0);
         k->write_index(k, targets, 3, (int32_t[]){VOCABULARY}, 1);
-        k->head_rows(k, logprob, bx, table, NULL, targets, 0, (struct rows){1, ROWS}, WIDTH);
+        k->head_rows(k, logprob, bx, targets, table, NULL, 0, (struct rows){1, ROWS}, WIDTH);
         assert_int_equal(k->synchronize(k, &e), -1);
         assert_string_equal(e.text, "head: target id 900 (expected 0 to 899)");
         k->destroy(k, bx), k->destroy(k, dx), k->destroy(k, logprob), k->destroy(k, targets);

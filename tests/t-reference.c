@@ -409,7 +409,7 @@ static void head_both(const struct map *m, double *out, const double *x, const d
     struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, WIDTH), *dx = buffer_new(k, ROLE_ACTIVATION, WIDTH),
                   *logprob = buffer_new(k, ROLE_STATISTIC, 1);
     struct buffer *target = index_of(k, (const int32_t[]){11}, 1);
-    k->head(k, dx, logprob, bx, w, b, target, *(const double *)m->context, dy ? dy[0] : 1, 1, WIDTH);
+    k->head(k, dx, logprob, bx, target, w, b, *(const double *)m->context, dy ? dy[0] : 1, 1, WIDTH);
     k->read(k, out, dy ? dx : logprob, 0, dy ? WIDTH : 1);
     k->destroy(k, bx);
     k->destroy(k, dx);
@@ -462,13 +462,13 @@ static void test_kept_errors(void **state)
         struct weight *w = weight_of(k, WEIGHT_TABLE, table, 5, 4);
         struct buffer *x = buffer_new(k, ROLE_RESIDUAL, 8), *bad = index_of(k, (const int32_t[]){4, 5}, 2),
                       *worse = index_of(k, (const int32_t[]){-1, 0}, 2);
-        k->embed(k, x, bad, w, 1, NULL, 0, (struct rows){1, 2}, 4);
-        k->embed(k, x, worse, w, 1, NULL, 0, (struct rows){1, 2}, 4);
+        k->embed(k, x, bad, w, NULL, 0, 1, (struct rows){1, 2}, 4);
+        k->embed(k, x, worse, w, NULL, 0, 1, (struct rows){1, 2}, 4);
         assert_int_equal(k->synchronize(k, &e), -1);
         assert_string_equal(e.text, "embedding: token id 5 (expected 0 to 4)"); /* the first of the two */
         assert_int_equal(k->synchronize(k, &e), 0);
         struct buffer *logprob = buffer_new(k, ROLE_STATISTIC, 2);
-        k->head(k, x, logprob, x, w, NULL, bad, 0, 1, 2, 4);
+        k->head(k, x, logprob, x, bad, w, NULL, 0, 1, 2, 4);
         assert_null(k->create(k, ROLE_ACTIVATION, 1, &e)); /* create, load and synchronize report */
         assert_string_equal(e.text, "head: target id 5 (expected 0 to 4)");
         assert_null(k->create(k, ROLE_ACTIVATION, SIZE_MAX / 2, &e));

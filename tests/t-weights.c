@@ -168,10 +168,10 @@ static int check_table(struct kernels *k, const struct weight *w, const double *
     for (size_t r = 0; r < rows; r++)
         ids[r] = (int32_t)r;
     struct buffer *tokens = index_of(k, ids, rows), *x = buffer_new(k, ROLE_RESIDUAL, rows * columns);
-    k->embed(k, x, tokens, w, 1, NULL, 0, (struct rows){1, (int)rows}, (int)columns);
+    k->embed(k, x, tokens, w, NULL, 0, 1, (struct rows){1, (int)rows}, (int)columns);
     k->read(k, got, x, 0, rows * columns);
     int wrong = compare_values("embed", got, matrix, rows * columns, 0, 0);
-    k->embed(k, x, tokens, w, 1, w, (int)rows, (struct rows){1, (int)rows}, (int)columns);
+    k->embed(k, x, tokens, w, w, (int)rows, 1, (struct rows){1, (int)rows}, (int)columns);
     k->read(k, got, x, 0, rows * columns);
     for (size_t i = 0; i < rows * columns; i++)
         twice[i] = 2 * matrix[i];
@@ -195,7 +195,7 @@ static int check_head(struct kernels *k, const struct weight *w, const double *m
     struct buffer *x = buffer_of(k, ROLE_ACTIVATION, zero, columns), *dx = buffer_new(k, ROLE_ACTIVATION, columns),
                   *p = buffer_new(k, ROLE_STATISTIC, 1);
     struct buffer *target = index_of(k, (const int32_t[]){(int32_t)rows - 1}, 1);
-    k->head(k, dx, p, x, w, NULL, target, 0, 1, 1, (int)columns);
+    k->head(k, dx, p, x, target, w, NULL, 0, 1, 1, (int)columns);
     k->read(k, got, dx, 0, columns);
     /* entries up to 24, sums of up to 70: float sums are good to 1e-5; dx may be bf16 */
     int wrong = compare_values("head", got, want, columns, 1e-4, strcmp(k->dtype, "bf16") ? 0 : ldexp(1, -8));

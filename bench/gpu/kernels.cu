@@ -325,7 +325,7 @@ static void head_case(struct kernels *k, int width, int vocabulary)
         die("head");
     k->write_index(k, targets, 0, ids, (size_t)segments);
     snprintf(what, sizeof what, "head %d x %d, %d segments", vocabulary, width, segments);
-    report_bytes(what, seconds(k, [&] { k->head(k, dx, logprob, x, w, NULL, targets, 0, 1, segments, width); }),
+    report_bytes(what, seconds(k, [&] { k->head(k, dx, logprob, x, targets, w, NULL, 0, 1, segments, width); }),
                  8.0 * vocabulary * width);
     k->destroy(k, x), k->destroy(k, dx), k->destroy(k, logprob), k->destroy(k, targets);
     k->weight_free(k, w);

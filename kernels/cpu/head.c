@@ -46,8 +46,9 @@ static double softmax_reverse(double *z, size_t vocabulary, size_t target, doubl
     return z_target - largest - log(sum);
 }
 
-static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x, const struct weight *w,
-                 const struct weight *bias, const struct buffer *targets, double soft_cap, double seed, int segments, int width)
+static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x,
+                 const struct buffer *targets, const struct weight *w, const struct weight *bias, double soft_cap, double seed,
+                 int segments, int width)
 {
     const struct vector_kernels *vector = cpu_state(k)->vector;
     const float *in = x->data, *b = bias ? bias->data : NULL; /* [segments, width], [vocabulary] */
@@ -229,8 +230,8 @@ static int take_target(const struct row_task *t, float *buffer, size_t r)
     return 0;
 }
 
-static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct weight *w,
-                      const struct weight *bias, const struct buffer *targets, double soft_cap, struct rows rows, int width)
+static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct buffer *targets,
+                      const struct weight *w, const struct weight *bias, double soft_cap, struct rows rows, int width)
 {
     size_t segments = (size_t)rows.segments, count = (size_t)rows.count, total = segments * count, columns = (size_t)width;
     size_t tiles = (count + TILE_ROWS - 1) / TILE_ROWS, tile = (count + tiles - 1) / tiles; /* of each segment alike */

@@ -16,8 +16,8 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table, double scale,
-                  const struct weight *position_rows, int position_count, struct rows rows, int width)
+static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table,
+                  const struct weight *position_table, int position_count, double scale, struct rows rows, int width)
 {
     const int32_t *token = tokens->data; /* [R] */
     size_t w = (size_t)width, count = (size_t)rows.count;
@@ -33,8 +33,8 @@ static void embed(struct kernels *k, struct buffer *x, const struct buffer *toke
             size_t some = smaller(COLUMNS, w - c0);
             if (known)
                 weight_parts_read_f32(out, table->parts, (size_t)token[r], c0, some);
-            if (position_rows)
-                weight_parts_read_f32(shift, position_rows->parts, position, c0, some);
+            if (position_table)
+                weight_parts_read_f32(shift, position_table->parts, position, c0, some);
             for (size_t c = 0; c < some; c++)
                 out[c] = known ? (float)(scale * out[c] + shift[c]) : 0.0f;
         }
@@ -127,18 +127,18 @@ static void norm_heads_reverse(struct kernels *k, struct buffer *dx, const struc
         }
 }
 
-static void activate(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate,
+static void activate(struct kernels *k, struct buffer *y, const struct buffer *up, const struct buffer *gate,
                      enum activation kind, struct rows rows, int width)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     size_t total = row_count(rows) * (size_t)width;
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < total; i += SPAN)
-        v->activate((float *)a->data + i, (const float *)up->data + i, gate ? (const float *)gate->data + i : NULL, kind,
+        v->activate((float *)y->data + i, (const float *)up->data + i, gate ? (const float *)gate->data + i : NULL, kind,
                     smaller(SPAN, total - i));
 }
 
-static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *da,
+static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *dy,
                              const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows,
                              int width)
 {
@@ -146,7 +146,7 @@ static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buff
     size_t total = row_count(rows) * (size_t)width;
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < total; i += SPAN)
-        v->activate_reverse((float *)d_up->data + i, gate ? (float *)d_gate->data + i : NULL, (const float *)da->data + i,
+        v->activate_reverse((float *)d_up->data + i, gate ? (float *)d_gate->data + i : NULL, (const float *)dy->data + i,
                             (const float *)up->data + i, gate ? (const float *)gate->data + i : NULL, kind,
                             smaller(SPAN, total - i));
 }
@@ -169,14 +169,13 @@ static void rotate(struct kernels *k, struct buffer *x, const struct attention *
     }
 }
 
-static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *dx, double factor, struct rows rows,
-                      int width)
+static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *x, double factor, struct rows rows, int width)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     size_t w = (size_t)width;
 #pragma omp parallel for schedule(static)
     for (size_t r = 0; r < row_count(rows); r++) {
-        const float *row = (const float *)dx->data + r * w; /* [width] */
+        const float *row = (const float *)x->data + r * w; /* [width] */
         ((float *)norms->data)[r] = (float)(factor * sqrt(v->dot_double(row, row, w)));
     }
 }

@@ -37,7 +37,7 @@ __device__ static float activation(float *slope, float x)
 }
 
 template <int KIND, int GATED, int N, class T>
-__device__ static void activate_vector(T *a, const T *up, const T *gate, size_t at)
+__device__ static void activate_vector(T *y, const T *up, const T *gate, size_t at)
 {
     float u[N], g[N], slope;
     load_floats<N>(u, up + at);
@@ -45,14 +45,14 @@ __device__ static void activate_vector(T *a, const T *up, const T *gate, size_t 
         load_floats<N>(g, gate + at);
     for (int j = 0; j < N; j++)
         u[j] = GATED ? activation<KIND>(&slope, g[j]) * u[j] : activation<KIND>(&slope, u[j]);
-    store_floats<N>(a + at, u);
+    store_floats<N>(y + at, u);
 }
 
 template <int KIND, int GATED, int N, class T>
-__device__ static void activate_reverse_vector(T *d_up, T *d_gate, const T *da, const T *up, const T *gate, size_t at)
+__device__ static void activate_reverse_vector(T *d_up, T *d_gate, const T *dy, const T *up, const T *gate, size_t at)
 {
     float d[N], u[N], g[N], slope;
-    load_floats<N>(d, da + at);
+    load_floats<N>(d, dy + at);
     load_floats<N>(u, up + at);
     if (GATED)
         load_floats<N>(g, gate + at);
@@ -74,45 +74,45 @@ struct vector_of {
 };
 
 template <int KIND, int GATED, class T>
-__global__ void __launch_bounds__(BLOCK) activate_elements(T *a, const T *up, const T *gate, size_t total)
+__global__ void __launch_bounds__(BLOCK) activate_elements(T *y, const T *up, const T *gate, size_t total)
 {
     const int n = vector_of<T>::count;
     size_t at = ((size_t)blockIdx.x * BLOCK + threadIdx.x) * n;
     if (at + n <= total)
-        activate_vector<KIND, GATED, n>(a, up, gate, at);
+        activate_vector<KIND, GATED, n>(y, up, gate, at);
     else
         for (; at < total; at++)
-            activate_vector<KIND, GATED, 1>(a, up, gate, at);
+            activate_vector<KIND, GATED, 1>(y, up, gate, at);
 }
 
 template <int KIND, int GATED, class T>
 __global__ void __launch_bounds__(BLOCK)
-    activate_elements_reverse(T *d_up, T *d_gate, const T *da, const T *up, const T *gate, size_t total)
+    activate_elements_reverse(T *d_up, T *d_gate, const T *dy, const T *up, const T *gate, size_t total)
 {
     const int n = vector_of<T>::count;
     size_t at = ((size_t)blockIdx.x * BLOCK + threadIdx.x) * n;
     if (at + n <= total)
-        activate_reverse_vector<KIND, GATED, n>(d_up, d_gate, da, up, gate, at);
+        activate_reverse_vector<KIND, GATED, n>(d_up, d_gate, dy, up, gate, at);
     else
         for (; at < total; at++)
-            activate_reverse_vector<KIND, GATED, 1>(d_up, d_gate, da, up, gate, at);
+            activate_reverse_vector<KIND, GATED, 1>(d_up, d_gate, dy, up, gate, at);
 }
 
-/* The arguments of either direction: da is NULL forward. */
+/* The arguments of either direction: dy is NULL forward. */
 template <class T>
 struct operands {
     T *out, *d_gate;
-    const T *da, *up, *gate;
+    const T *dy, *up, *gate;
 };
 
 template <int KIND, class T>
 static void launch_kind(cudaStream_t stream, const struct operands<T> &o, size_t total)
 {
     dim3 grid((unsigned)cuda_divide_up(total, (size_t)vector_of<T>::count * BLOCK)), block(BLOCK);
-    if (o.da && o.gate)
-        LAUNCH((activate_elements_reverse<KIND, 1, T>), grid, block, 0, stream, o.out, o.d_gate, o.da, o.up, o.gate, total);
-    else if (o.da)
-        LAUNCH((activate_elements_reverse<KIND, 0, T>), grid, block, 0, stream, o.out, o.d_gate, o.da, o.up, o.gate, total);
+    if (o.dy && o.gate)
+        LAUNCH((activate_elements_reverse<KIND, 1, T>), grid, block, 0, stream, o.out, o.d_gate, o.dy, o.up, o.gate, total);
+    else if (o.dy)
+        LAUNCH((activate_elements_reverse<KIND, 0, T>), grid, block, 0, stream, o.out, o.d_gate, o.dy, o.up, o.gate, total);
     else if (o.gate)
         LAUNCH((activate_elements<KIND, 1, T>), grid, block, 0, stream, o.out, o.up, o.gate, total);
     else
@@ -135,33 +135,33 @@ static void launch(cudaStream_t stream, const struct operands<T> &o, enum activa
 }
 
 template <class T>
-static void run(struct kernels *k, struct buffer *out, struct buffer *d_gate, const struct buffer *da, const struct buffer *up,
+static void run(struct kernels *k, struct buffer *out, struct buffer *d_gate, const struct buffer *dy, const struct buffer *up,
                 const struct buffer *gate, enum activation kind, struct rows rows, int width)
 {
     struct operands<T> o = {
-        (T *)out->data, d_gate ? (T *)d_gate->data : (T *)NULL, da ? (const T *)da->data : (const T *)NULL,
+        (T *)out->data, d_gate ? (T *)d_gate->data : (T *)NULL, dy ? (const T *)dy->data : (const T *)NULL,
             (const T *)up->data, gate ? (const T *)gate->data : (const T *)NULL
     };
     launch(cuda_state(k)->stream, o, kind, (size_t)rows.segments * (size_t)rows.count * (size_t)width);
 }
 
-static void activate(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate,
+static void activate(struct kernels *k, struct buffer *y, const struct buffer *up, const struct buffer *gate,
                      enum activation kind, struct rows rows, int width)
 {
-    if (cuda_is_bf16(k, a))
-        run<bf16>(k, a, NULL, NULL, up, gate, kind, rows, width);
+    if (cuda_is_bf16(k, y))
+        run<bf16>(k, y, NULL, NULL, up, gate, kind, rows, width);
     else
-        run<float>(k, a, NULL, NULL, up, gate, kind, rows, width);
+        run<float>(k, y, NULL, NULL, up, gate, kind, rows, width);
 }
 
-static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *da,
+static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *dy,
                              const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows,
                              int width)
 {
-    if (cuda_is_bf16(k, da))
-        run<bf16>(k, d_up, d_gate, da, up, gate, kind, rows, width);
+    if (cuda_is_bf16(k, dy))
+        run<bf16>(k, d_up, d_gate, dy, up, gate, kind, rows, width);
     else
-        run<float>(k, d_up, d_gate, da, up, gate, kind, rows, width);
+        run<float>(k, d_up, d_gate, dy, up, gate, kind, rows, width);
 }
 
 void cuda_fill_activation(struct kernels *k)

@@ -50,12 +50,21 @@ struct attention_arguments {
     float *part; /* [segments, heads, queries, key blocks, head_size + 2]: a sum of rows; its largest x and the sum of p */
 };
 
+/* The tables of one kind of attention in the kernels' form; members as in struct attention_arguments. */
+struct attention_tables {
+    float *memory; /* all of them, on the device */
+    size_t bytes;
+    const float *bias, *multiplier, *key_bias, *bias_most, *multiplier_most, *key_bias_most;
+    size_t stride, bias_stride;
+    int most_stride, bias_most_stride;
+    int steep; /* scores may differ by so much within a row that some p are 0 in float */
+};
+
 /* What a task needs of scores, the cheapest first. */
 enum attention_feature {
     FEATURE_PLAIN, /* causal, window */
     FEATURE_BIAS, /* and the bias by distance, which holds the masks as -inf */
     FEATURE_GENERAL, /* and soft-cap, multiplier, bias by key; any sign of the scale */
-    FEATURE_COUNT
 };
 
 /* Each enqueues its kernels. attention_TYPE.cu: the tiles' way; the number of bytes of a kernel's row of scores does not enter.

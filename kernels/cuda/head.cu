@@ -195,8 +195,9 @@ static struct head_call call_of(struct kernels *k, const struct weight *w, const
     return h;
 }
 
-static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x, const struct weight *w,
-                 const struct weight *bias, const struct buffer *targets, double soft_cap, double seed, int segments, int width)
+static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x,
+                 const struct buffer *targets, const struct weight *w, const struct weight *bias, double soft_cap, double seed,
+                 int segments, int width)
 {
     struct head_call h = call_of(k, w, bias, targets, soft_cap, seed, width);
     int table_bf16 = ((const struct cuda_weight *)w->fast)->type == ELEMENT_BF16;
@@ -292,8 +293,8 @@ size_t cuda_head_rows_scratch(struct rows rows, size_t vocabulary, size_t width)
     return rows_scratch_of((size_t)rows.segments * (size_t)rows.count, columns_at_once(vocabulary, width), width).bytes;
 }
 
-static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct weight *w,
-                      const struct weight *bias, const struct buffer *targets, double soft_cap, struct rows rows, int width)
+static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct buffer *targets,
+                      const struct weight *w, const struct weight *bias, double soft_cap, struct rows rows, int width)
 {
     struct cuda_state *s = cuda_state(k);
     struct head_call h = call_of(k, w, bias, targets, soft_cap, 1, width);

@@ -1,4 +1,4 @@
-/* Operations of the cuda set on rows and elements: embedding, moves of rows, clipping, conversions, norms of rows. */
+/* Operations of the cuda set on one row or element at a time: embedding, rotation, clipping, norms of rows, conversions. */
 #include "kernels/cuda/state.cuh"
 
 enum { BLOCK = 256 };
@@ -19,13 +19,6 @@ __device__ static size_t first_element(void)
 __device__ static size_t element_step(void)
 {
     return (size_t)gridDim.x * BLOCK;
-}
-
-/* Threads of a block that has a row of so many vectors: no more warps than have work. */
-static unsigned threads_for(size_t vectors)
-{
-    size_t threads = cuda_divide_up(vectors, WARP) * WARP;
-    return (unsigned)(threads < (size_t)BLOCK ? threads : (size_t)BLOCK);
 }
 
 /* x[r, :] = scale table[token] + positions[first_position + r % count], a block a row; `vocabulary` bounds the ids. */
@@ -55,20 +48,20 @@ __global__ void __launch_bounds__(BLOCK)
 
 template <class T, class P>
 static void launch_embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table,
-                         double scale, const struct weight *position_rows, int position_count, struct rows rows, int width)
+                         const struct weight *position_table, int position_count, double scale, struct rows rows, int width)
 {
     size_t w = (size_t)width, total = (size_t)rows.segments * (size_t)rows.count;
     const T *from = (const T *)cuda_weight_data(k, table);
-    const P *positions = (const P *)cuda_weight_data(k, position_rows);
+    const P *positions = (const P *)cuda_weight_data(k, position_table);
     size_t first = (size_t)(position_count - rows.count), count = (size_t)rows.count;
     struct cuda_state *s = cuda_state(k);
     dim3 grid((unsigned)total);
     if (w % 4 == 0)
-        LAUNCH((embed_rows<4, T, P>), grid, dim3(threads_for(w / 4)), 0, s->stream, (float *)x->data,
+        LAUNCH((embed_rows<4, T, P>), grid, dim3(cuda_row_threads(w / 4)), 0, s->stream, (float *)x->data,
                (const int32_t *)tokens->data, from, (float)scale, positions, first, count, (int)table->rows, w, s->fault);
     else
-        LAUNCH((embed_rows<1, T, P>), grid, dim3(threads_for(w)), 0, s->stream, (float *)x->data, (const int32_t *)tokens->data,
-               from, (float)scale, positions, first, count, (int)table->rows, w, s->fault);
+        LAUNCH((embed_rows<1, T, P>), grid, dim3(cuda_row_threads(w)), 0, s->stream, (float *)x->data,
+               (const int32_t *)tokens->data, from, (float)scale, positions, first, count, (int)table->rows, w, s->fault);
 }
 
 static int stored_as_bf16(const struct weight *w)
@@ -76,18 +69,67 @@ static int stored_as_bf16(const struct weight *w)
     return w && ((const struct cuda_weight *)w->fast)->type == ELEMENT_BF16;
 }
 
-static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table, double scale,
-                  const struct weight *position_rows, int position_count, struct rows rows, int width)
+static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table,
+                  const struct weight *position_table, int position_count, double scale, struct rows rows, int width)
 {
-    int positions_bf16 = stored_as_bf16(position_rows);
+    int positions_bf16 = stored_as_bf16(position_table);
     if (stored_as_bf16(table) && positions_bf16)
-        launch_embed<bf16, bf16>(k, x, tokens, table, scale, position_rows, position_count, rows, width);
+        launch_embed<bf16, bf16>(k, x, tokens, table, position_table, position_count, scale, rows, width);
     else if (stored_as_bf16(table))
-        launch_embed<bf16, float>(k, x, tokens, table, scale, position_rows, position_count, rows, width);
+        launch_embed<bf16, float>(k, x, tokens, table, position_table, position_count, scale, rows, width);
     else if (positions_bf16)
-        launch_embed<float, bf16>(k, x, tokens, table, scale, position_rows, position_count, rows, width);
+        launch_embed<float, bf16>(k, x, tokens, table, position_table, position_count, scale, rows, width);
     else
-        launch_embed<float, float>(k, x, tokens, table, scale, position_rows, position_count, rows, width);
+        launch_embed<float, float>(k, x, tokens, table, position_table, position_count, scale, rows, width);
+}
+
+/* Which elements of a row are turned: pair p of a head is (p * step, p * step + apart). */
+struct rotation {
+    size_t first_position, count, width;
+    unsigned turned, pairs, head_size, step, apart; /* turned: pairs of all heads */
+    float direction;
+};
+
+/* (u, v) -> (u cos f - v sin f, v cos f + u sin f); a block a row. */
+template <class T>
+__global__ void __launch_bounds__(BLOCK) rotate_rows(T *x, const float *cosine, const float *sine, struct rotation o)
+{
+    size_t position = o.first_position + blockIdx.x % o.count;
+    T *row = x + blockIdx.x * o.width;
+    for (unsigned i = threadIdx.x; i < o.turned; i += blockDim.x) {
+        unsigned pair = i % o.pairs;
+        size_t angle = position * o.pairs + pair;
+        T *at = row + (size_t)(i / o.pairs) * o.head_size + pair * o.step;
+        float u = to_float(at[0]), v = to_float(at[o.apart]), turn = o.direction * sine[angle];
+        at[0] = from_float<T>(u * cosine[angle] - v * turn);
+        at[o.apart] = from_float<T>(v * cosine[angle] + u * turn);
+    }
+}
+
+static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width,
+                   int direction)
+{
+    const struct attention_shape *s = &a->shape;
+    const struct cuda_attention *d = cuda_attention(a);
+    unsigned pairs = (unsigned)s->rotary_size / 2, turned = (unsigned)heads * pairs, half = s->pairing == PAIRING_HALF;
+    struct rotation o = {(size_t)(s->positions - rows.count),
+                         (size_t)rows.count,
+                         (size_t)width,
+                         turned,
+                         pairs,
+                         (unsigned)s->head_size,
+                         half ? 1u : 2u,
+                         half ? pairs : 1u,
+                         (float)direction};
+    dim3 grid((unsigned)rows.segments * (unsigned)rows.count), block(cuda_row_threads(turned));
+    if (!turned || !grid.x)
+        return;
+    if (cuda_is_bf16(k, x))
+        LAUNCH(rotate_rows<bf16>, grid, block, 0, cuda_state(k)->stream, (bf16 *)x->data, (const float *)d->cosine,
+               (const float *)d->sine, o);
+    else
+        LAUNCH(rotate_rows<float>, grid, block, 0, cuda_state(k)->stream, (float *)x->data, (const float *)d->cosine,
+               (const float *)d->sine, o);
 }
 
 template <class T>
@@ -134,124 +176,32 @@ static void clip_reverse(struct kernels *k, struct buffer *dx, const struct buff
                (const float *)x->data, (float)limit, total);
 }
 
-/* dst rows of segments of `to` rows, of which this copies `count` from row dst_first on; src likewise from src_first of segments
- * of `from`. */
-struct move {
-    size_t to, dst_first, from, src_first, count, width;
-};
-
-/* A block a row. */
-template <int N, int ADD, class D, class S>
-__global__ void __launch_bounds__(BLOCK) move_rows(D *dst, const S *src, struct move m)
-{
-    size_t segment = blockIdx.x / m.count, r = blockIdx.x % m.count;
-    D *to = dst + (segment * m.to + m.dst_first + r) * m.width;
-    const S *from = src + (segment * m.from + m.src_first + r) * m.width;
-    for (size_t c = threadIdx.x * N; c < m.width; c += blockDim.x * N) {
-        float x[N], old[N] = {0};
-        load_floats<N>(x, from + c);
-        if (ADD) {
-            load_floats<N>(old, to + c);
-            for (int j = 0; j < N; j++)
-                x[j] += old[j];
-        }
-        store_floats<N>(to + c, x);
-    }
-}
-
-template <int ADD, class D, class S>
-static void launch_move(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, struct move m)
-{
-    cudaStream_t stream = cuda_state(k)->stream;
-    dim3 grid((unsigned)((size_t)segments * m.count));
-    if (m.width % 4 == 0)
-        LAUNCH((move_rows<4, ADD, D, S>), grid, dim3(threads_for(m.width / 4)), 0, stream, (D *)dst->data, (const S *)src->data,
-               m);
-    else
-        LAUNCH((move_rows<1, ADD, D, S>), grid, dim3(threads_for(m.width)), 0, stream, (D *)dst->data, (const S *)src->data, m);
-}
-
-template <int ADD>
-static void move(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, struct move m)
-{
-    if (!segments || !m.count || !m.width)
-        return;
-    if (cuda_is_bf16(k, dst) && cuda_is_bf16(k, src))
-        launch_move<ADD, bf16, bf16>(k, dst, src, segments, m);
-    else if (cuda_is_bf16(k, dst))
-        launch_move<ADD, bf16, float>(k, dst, src, segments, m);
-    else if (cuda_is_bf16(k, src))
-        launch_move<ADD, float, bf16>(k, dst, src, segments, m);
-    else
-        launch_move<ADD, float, float>(k, dst, src, segments, m);
-}
-
-/* All rows: one segment of `rows`. */
-static struct move whole(struct rows rows, int width)
-{
-    size_t total = (size_t)rows.segments * (size_t)rows.count;
-    return {total, 0, total, 0, total, (size_t)width};
-}
-
-static void copy(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width)
-{
-    move<0>(k, y, x, 1, whole(rows, width));
-}
-
-static void add(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width)
-{
-    move<1>(k, y, x, 1, whole(rows, width));
-}
-
-static void tail(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width)
-{
-    struct move m = {(size_t)to, 0, (size_t)from, (size_t)(from - to), (size_t)to, (size_t)width};
-    move<0>(k, dst, src, segments, m);
-}
-
-static void tail_reverse(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from,
-                         int width)
-{
-    struct move m = {(size_t)from, (size_t)(from - to), (size_t)to, 0, (size_t)to, (size_t)width};
-    move<1>(k, dst, src, segments, m);
-}
-
-static void join(struct kernels *k, struct buffer *dst, const struct buffer *a, const struct buffer *b, int segments, int first,
-                 int second, int width)
-{
-    struct move begin = {(size_t)(first + second), 0, (size_t)first, 0, (size_t)first, (size_t)width};
-    struct move end = {(size_t)(first + second), (size_t)first, (size_t)second, 0, (size_t)second, (size_t)width};
-    move<0>(k, dst, a, segments, begin);
-    move<0>(k, dst, b, segments, end);
-}
-
 /* A warp a row; sums in double. */
 template <class T>
-__global__ void __launch_bounds__(BLOCK) norms_of_rows(float *norms, const T *dx, double factor, size_t rows, size_t width)
+__global__ void __launch_bounds__(BLOCK) norms_of_rows(float *norms, const T *x, double factor, size_t rows, size_t width)
 {
     size_t row = (size_t)blockIdx.x * (BLOCK / WARP) + threadIdx.x / WARP;
     double sum = 0;
     if (row >= rows)
         return;
     for (size_t c = threadIdx.x % WARP; c < width; c += WARP) {
-        double x = to_float(dx[row * width + c]);
-        sum += x * x;
+        double value = to_float(x[row * width + c]);
+        sum += value * value;
     }
     sum = warp_sum(sum);
     if (threadIdx.x % WARP == 0)
         norms[row] = (float)(factor * sqrt(sum));
 }
 
-static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *dx, double factor, struct rows rows,
-                      int width)
+static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *x, double factor, struct rows rows, int width)
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count;
     dim3 grid((unsigned)cuda_divide_up(total, BLOCK / WARP));
-    if (cuda_is_bf16(k, dx))
-        LAUNCH(norms_of_rows<bf16>, grid, dim3(BLOCK), 0, cuda_state(k)->stream, (float *)norms->data, (const bf16 *)dx->data,
+    if (cuda_is_bf16(k, x))
+        LAUNCH(norms_of_rows<bf16>, grid, dim3(BLOCK), 0, cuda_state(k)->stream, (float *)norms->data, (const bf16 *)x->data,
                factor, total, (size_t)width);
     else
-        LAUNCH(norms_of_rows<float>, grid, dim3(BLOCK), 0, cuda_state(k)->stream, (float *)norms->data, (const float *)dx->data,
+        LAUNCH(norms_of_rows<float>, grid, dim3(BLOCK), 0, cuda_state(k)->stream, (float *)norms->data, (const float *)x->data,
                factor, total, (size_t)width);
 }
 
@@ -285,12 +235,8 @@ void cuda_convert_float(cudaStream_t stream, float *out, const bf16 *in, size_t 
 void cuda_fill_rows(struct kernels *k)
 {
     k->embed = embed;
+    k->rotate = rotate;
     k->clip = clip;
     k->clip_reverse = clip_reverse;
-    k->copy = copy;
-    k->add = add;
-    k->tail = tail;
-    k->tail_reverse = tail_reverse;
-    k->join = join;
     k->row_norms = row_norms;
 }

@@ -118,12 +118,13 @@ static struct kernels *open_set(int device, const char *dtype, struct error *e)
     cuda_fill_memory(k);
     k->close = close_set;
     cuda_fill_weight(k);
-    cuda_fill_tables(k);
     cuda_fill_linear(k);
     cuda_fill_norm(k);
     cuda_fill_activation(k);
     cuda_fill_rows(k);
+    cuda_fill_move(k);
     cuda_fill_head(k);
+    cuda_fill_attention_tables(k);
     cuda_fill_attention(k);
     return k;
 }

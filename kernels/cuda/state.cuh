@@ -84,7 +84,7 @@ struct cuda_weight {
 struct cuda_attention {
     float *cosine, *sine; /* [positions, rotary_size / 2], sine behind cosine in one piece of memory; NULL without rotation */
     size_t bytes;
-    struct attention_tables *scores; /* what attention.cu reads, padded; owned */
+    struct attention_tables *scores; /* attention.cuh; owned */
 };
 
 static inline struct cuda_state *cuda_state(struct kernels *k)
@@ -101,6 +101,13 @@ static inline int cuda_is_bf16(struct kernels *k, const struct buffer *b)
 static inline size_t cuda_divide_up(size_t a, size_t b)
 {
     return (a + b - 1) / b;
+}
+
+/* Threads of a block that has a row of so many vectors: no more warps than have work, at most 256 threads. */
+static inline unsigned cuda_row_threads(size_t vectors)
+{
+    size_t threads = cuda_divide_up(vectors, WARP) * WARP;
+    return (unsigned)(threads < 256 ? threads : 256);
 }
 
 /* -- memory.cu -- */
@@ -126,12 +133,12 @@ const void *cuda_weight_data(struct kernels *k, const struct weight *w);
 const void *cuda_weight_bf16(struct kernels *k, const struct weight *w);
 void cuda_fill_weight(struct kernels *k);
 
-/* -- tables.cu: attention_create, attention_free, rotate -- */
+/* -- attention_tables.cu -- */
 static inline const struct cuda_attention *cuda_attention(const struct attention *a)
 {
     return (const struct cuda_attention *)a->fast;
 }
-void cuda_fill_tables(struct kernels *k);
+void cuda_fill_attention_tables(struct kernels *k);
 
 /* -- linear.cu -- */
 int cuda_products_open(struct kernels *k, struct error *e) MUST_USE;
@@ -148,13 +155,14 @@ struct product {
 };
 void cuda_multiply(struct kernels *k, const struct product *p, size_t rows);
 
-/* -- norm.cu, activation.cu, rows.cu, head.cu -- */
+/* -- norm.cu, activation.cu, rows.cu, move.cu, head.cu -- */
 /* out[count] = in[count], rounded to bf16, or widened. */
 void cuda_convert_bf16(cudaStream_t stream, bf16 *out, const float *in, size_t count);
 void cuda_convert_float(cudaStream_t stream, float *out, const bf16 *in, size_t count);
 void cuda_fill_norm(struct kernels *k);
 void cuda_fill_activation(struct kernels *k);
 void cuda_fill_rows(struct kernels *k);
+void cuda_fill_move(struct kernels *k);
 void cuda_fill_head(struct kernels *k);
 /* Bytes of scratch of a head over this many segments, `width` wide. */
 size_t cuda_head_scratch(int segments, size_t vocabulary, size_t width);
@@ -162,11 +170,6 @@ size_t cuda_head_scratch(int segments, size_t vocabulary, size_t width);
 size_t cuda_head_rows_scratch(struct rows rows, size_t vocabulary, size_t width);
 
 /* -- attention.cu -- */
-/* The tables of scores in the form that its kernels read: attention_create keeps them in cuda_attention.scores, attention_free
- * frees them (NULL is allowed). NULL with *e on failure. */
-struct attention_tables *cuda_attention_tables(struct kernels *k, const struct attention_shape *shape, struct error *e) MUST_USE;
-void cuda_attention_tables_free(struct kernels *k, struct attention_tables *t);
-/* Sets attention, attention_reverse and attention_mass. */
 void cuda_fill_attention(struct kernels *k);
 /* Bytes that they take by cuda_scratch at most. */
 size_t cuda_attention_scratch(enum cuda_arithmetic arithmetic, const struct attention_shape *shape, struct rows rows);

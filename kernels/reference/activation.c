@@ -46,12 +46,12 @@ static double activation(double *slope, double x, enum activation kind)
     return x * gate;
 }
 
-static void activate(struct kernels *k, struct buffer *a, const struct buffer *up, const struct buffer *gate,
+static void activate(struct kernels *k, struct buffer *y, const struct buffer *up, const struct buffer *gate,
                      enum activation kind, struct rows rows, int width)
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
     const real *u = up->data, *g = gate ? gate->data : NULL;
-    real *out = a->data;
+    real *out = y->data;
     (void)k;
 #pragma omp parallel for
     for (size_t i = 0; i < total; i++) {
@@ -60,12 +60,12 @@ static void activate(struct kernels *k, struct buffer *a, const struct buffer *u
     }
 }
 
-static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *da,
+static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *dy,
                              const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows,
                              int width)
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
-    const real *u = up->data, *g = gate ? gate->data : NULL, *d = da->data;
+    const real *u = up->data, *g = gate ? gate->data : NULL, *d = dy->data;
     real *du = d_up->data, *dg = gate ? d_gate->data : NULL;
     (void)k;
 #pragma omp parallel for

@@ -67,8 +67,9 @@ static void head_segment(real *dx, real *logprob, const real *x, double *z, cons
     }
 }
 
-static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x, const struct weight *w,
-                 const struct weight *bias, const struct buffer *targets, double soft_cap, double seed, int segments, int width)
+static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x,
+                 const struct buffer *targets, const struct weight *w, const struct weight *bias, double soft_cap, double seed,
+                 int segments, int width)
 {
     double *z = calloc(w->rows, sizeof *z); /* [vocabulary] */
     if (!z) {
@@ -123,8 +124,8 @@ static void logits(double *z, const real *x, const struct weight *w, const real 
     }
 }
 
-static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct weight *w,
-                      const struct weight *bias, const struct buffer *targets, double soft_cap, struct rows rows, int width)
+static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct buffer *targets,
+                      const struct weight *w, const struct weight *bias, double soft_cap, struct rows rows, int width)
 {
     size_t count = (size_t)rows.segments * (size_t)rows.count, vocabulary = w->rows;
     const int32_t *target = targets->data; /* [count] */

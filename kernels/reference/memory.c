@@ -1,4 +1,4 @@
-/* Reference set: memory, and the operations that only move or add rows. */
+/* Reference set: memory, and the table. */
 #include "kernels/reference/reference.h"
 
 #include <omp.h>
@@ -68,65 +68,6 @@ static size_t scratch_bytes(struct kernels *k, const struct attention_shape *sha
            ((size_t)1 << 19) * sizeof(double);
 }
 
-static void copy(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width)
-{
-    size_t size = k->role_size[y->role] * (size_t)width, total = (size_t)rows.segments * (size_t)rows.count;
-#pragma omp parallel for schedule(static)
-    for (size_t r = 0; r < total; r++)
-        memcpy((char *)y->data + r * size, (const char *)x->data + r * size, size);
-}
-
-static void add(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width)
-{
-    size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
-    real *sum = y->data;
-    const real *more = x->data;
-    (void)k;
-#pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < total; i++)
-        sum[i] += more[i];
-}
-
-/* Row r of dst's segments*to rows is row tail_row(r) of src's segments*from rows. */
-static size_t tail_row(size_t r, int to, int from)
-{
-    return r / (size_t)to * (size_t)from + (size_t)(from - to) + r % (size_t)to;
-}
-
-static void tail(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from, int width)
-{
-    size_t size = k->role_size[dst->role] * (size_t)width, rows = (size_t)segments * (size_t)to;
-#pragma omp parallel for schedule(static)
-    for (size_t r = 0; r < rows; r++)
-        memcpy((char *)dst->data + r * size, (const char *)src->data + tail_row(r, to, from) * size, size);
-}
-
-static void tail_reverse(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, int to, int from,
-                         int width)
-{
-    size_t rows = (size_t)segments * (size_t)to;
-    (void)k;
-#pragma omp parallel for schedule(static)
-    for (size_t r = 0; r < rows; r++) {
-        real *d = (real *)dst->data + tail_row(r, to, from) * (size_t)width; /* [width] */
-        const real *x = (const real *)src->data + r * (size_t)width; /* [width] */
-        for (size_t i = 0; i < (size_t)width; i++)
-            d[i] += x[i];
-    }
-}
-
-static void join(struct kernels *k, struct buffer *dst, const struct buffer *a, const struct buffer *b, int segments, int first,
-                 int second, int width)
-{
-    size_t size = k->role_size[dst->role] * (size_t)width, before = (size_t)first * size, behind = (size_t)second * size;
-    for (size_t s = 0; s < (size_t)segments; s++) {
-        char *to = (char *)dst->data + s * (before + behind);
-        if (before)
-            memcpy(to, (const char *)a->data + s * before, before);
-        memcpy(to + before, (const char *)b->data + s * behind, behind);
-    }
-}
-
 void fill_memory(struct kernels *k)
 {
     k->create = create;
@@ -137,11 +78,6 @@ void fill_memory(struct kernels *k)
     k->synchronize = kernels_take_error; /* every operation is done when it returns */
     k->scratch_bytes = scratch_bytes;
     k->close = kernels_release;
-    k->copy = copy;
-    k->add = add;
-    k->tail = tail;
-    k->tail_reverse = tail_reverse;
-    k->join = join;
 }
 
 void reference_fill(struct kernels *k)
@@ -154,6 +90,7 @@ void reference_fill(struct kernels *k)
     fill_memory(k);
     fill_weight(k);
     fill_rows(k);
+    fill_move(k);
     fill_linear(k);
     fill_norm(k);
     fill_activation(k);

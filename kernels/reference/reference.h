@@ -18,6 +18,7 @@ typedef float real;
 #define fill_memory fill_memory_f32
 #define fill_weight fill_weight_f32
 #define fill_rows fill_rows_f32
+#define fill_move fill_move_f32
 #define fill_linear fill_linear_f32
 #define fill_norm fill_norm_f32
 #define fill_activation fill_activation_f32
@@ -32,6 +33,7 @@ typedef double real;
 #define fill_memory fill_memory_f64
 #define fill_weight fill_weight_f64
 #define fill_rows fill_rows_f64
+#define fill_move fill_move_f64
 #define fill_linear fill_linear_f64
 #define fill_norm fill_norm_f64
 #define fill_activation fill_activation_f64
@@ -41,9 +43,10 @@ typedef double real;
 
 #if defined(REFERENCE_F32) || defined(REFERENCE_F64)
 /* Each fills the entries of struct kernels that its file defines. */
-void fill_memory(struct kernels *k); /* create .. scratch_bytes, copy, add, tail, tail_reverse, join */
+void fill_memory(struct kernels *k); /* create .. scratch_bytes */
 void fill_weight(struct kernels *k); /* weight_load, weight_free, weight_bytes */
 void fill_rows(struct kernels *k); /* embed, rotate, clip, clip_reverse, row_norms */
+void fill_move(struct kernels *k); /* copy, add, tail, tail_reverse, join */
 void fill_linear(struct kernels *k); /* linear, linear_reverse */
 void fill_norm(struct kernels *k); /* norm, norm_reverse, norm_heads, norm_heads_reverse */
 void fill_activation(struct kernels *k); /* activate, activate_reverse */

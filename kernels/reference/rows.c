@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table, double scale,
-                  const struct weight *position_rows, int position_count, struct rows rows, int width)
+static void embed(struct kernels *k, struct buffer *x, const struct buffer *tokens, const struct weight *table,
+                  const struct weight *position_table, int position_count, double scale, struct rows rows, int width)
 {
     const int32_t *token = tokens->data; /* [R] */
     size_t w = (size_t)width, total = (size_t)rows.segments * (size_t)rows.count;
@@ -20,8 +20,8 @@ static void embed(struct kernels *k, struct buffer *x, const struct buffer *toke
         size_t position = (size_t)position_count - (size_t)rows.count + r % (size_t)rows.count;
         for (size_t c = 0; c < w; c++) {
             real shift = 0;
-            if (position_rows)
-                weight_parts_read(&shift, position_rows->parts, position, c, 1);
+            if (position_table)
+                weight_parts_read(&shift, position_table->parts, position, c, 1);
             out[c] = (real)(scale * out[c] + shift);
         }
     }
@@ -77,14 +77,13 @@ static void clip_reverse(struct kernels *k, struct buffer *dx, const struct buff
             gradient[i] = 0;
 }
 
-static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *dx, double factor, struct rows rows,
-                      int width)
+static void row_norms(struct kernels *k, struct buffer *norms, const struct buffer *x, double factor, struct rows rows, int width)
 {
     int total = rows.segments * rows.count;
     (void)k;
 #pragma omp parallel for
     for (int r = 0; r < total; r++) {
-        const real *row = (const real *)dx->data + (size_t)r * (size_t)width; /* [width] */
+        const real *row = (const real *)x->data + (size_t)r * (size_t)width; /* [width] */
         double sum = 0;
         for (int c = 0; c < width; c++)
             sum += (double)row[c] * row[c];

@@ -1,0 +1,105 @@
+/* Operations of the cuda set that only move or add rows. */
+#include "kernels/cuda/state.cuh"
+
+enum { BLOCK = 256 };
+
+/* dst rows of segments of `to` rows, of which this copies `count` from row dst_first on; src likewise from src_first of segments
+ * of `from`. */
+struct move {
+    size_t to, dst_first, from, src_first, count, width;
+};
+
+/* A block a row. */
+template <int N, int ADD, class D, class S>
+__global__ void __launch_bounds__(BLOCK) move_rows(D *dst, const S *src, struct move m)
+{
+    size_t segment = blockIdx.x / m.count, r = blockIdx.x % m.count;
+    D *to = dst + (segment * m.to + m.dst_first + r) * m.width;
+    const S *from = src + (segment * m.from + m.src_first + r) * m.width;
+    for (size_t c = threadIdx.x * N; c < m.width; c += blockDim.x * N) {
+        float x[N], old[N] = {0};
+        load_floats<N>(x, from + c);
+        if (ADD) {
+            load_floats<N>(old, to + c);
+            for (int j = 0; j < N; j++)
+                x[j] += old[j];
+        }
+        store_floats<N>(to + c, x);
+    }
+}
+
+template <int ADD, class D, class S>
+static void launch_move(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, struct move m)
+{
+    cudaStream_t stream = cuda_state(k)->stream;
+    dim3 grid((unsigned)((size_t)segments * m.count));
+    if (m.width % 4 == 0)
+        LAUNCH((move_rows<4, ADD, D, S>), grid, dim3(cuda_row_threads(m.width / 4)), 0, stream, (D *)dst->data,
+               (const S *)src->data, m);
+    else
+        LAUNCH((move_rows<1, ADD, D, S>), grid, dim3(cuda_row_threads(m.width)), 0, stream, (D *)dst->data, (const S *)src->data,
+               m);
+}
+
+template <int ADD>
+static void move(struct kernels *k, struct buffer *dst, const struct buffer *src, int segments, struct move m)
+{
+    if (!segments || !m.count || !m.width)
+        return;
+    if (cuda_is_bf16(k, dst) && cuda_is_bf16(k, src))
+        launch_move<ADD, bf16, bf16>(k, dst, src, segments, m);
+    else if (cuda_is_bf16(k, dst))
+        launch_move<ADD, bf16, float>(k, dst, src, segments, m);
+    else if (cuda_is_bf16(k, src))
+        launch_move<ADD, float, bf16>(k, dst, src, segments, m);
+    else
+        launch_move<ADD, float, float>(k, dst, src, segments, m);
+}
+
+/* All rows: one segment of `rows`. */
+static struct move whole(struct rows rows, int width)
+{
+    size_t total = (size_t)rows.segments * (size_t)rows.count;
+    return {total, 0, total, 0, total, (size_t)width};
+}
+
+static void copy(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width)
+{
+    move<0>(k, y, x, 1, whole(rows, width));
+}
+
+static void add(struct kernels *k, struct buffer *y, const struct buffer *x, struct rows rows, int width)
+{
+    move<1>(k, y, x, 1, whole(rows, width));
+}
+
+static void tail(struct kernels *k, struct buffer *y, const struct buffer *x, int segments, int to, int from, int width)
+{
+    struct move m = {(size_t)to, 0, (size_t)from, (size_t)(from - to), (size_t)to, (size_t)width};
+    move<0>(k, y, x, segments, m);
+}
+
+static void tail_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, int segments, int to, int from, int width)
+{
+    struct move m = {(size_t)from, (size_t)(from - to), (size_t)to, 0, (size_t)to, (size_t)width};
+    move<1>(k, dx, dy, segments, m);
+}
+
+static void join(struct kernels *k, struct buffer *y, const struct buffer *x_before, const struct buffer *x_behind, int segments,
+                 int before, int behind, int width)
+{
+    size_t all = (size_t)before + (size_t)behind;
+    struct move first = {all, 0, (size_t)before, 0, (size_t)before, (size_t)width};
+    struct move second = {all, (size_t)before, (size_t)behind, 0, (size_t)behind, (size_t)width};
+    move<0>(k, y, x_before, segments, first);
+    move<0>(k, y, x_behind, segments, second);
+}
+
+void cuda_fill_move(struct kernels *k)
+{
+    k->copy = copy;
+    k->add = add;
+    k->tail = tail;
+    k->tail_reverse = tail_reverse;
+    k->join = join;
+}
