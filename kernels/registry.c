@@ -78,13 +78,13 @@ static void list_sets(char *text, size_t size)
     }
 }
 
-/* The best usable set of the dtype, of those named `only` (NULL: all), leaving out those named `not` (NULL: none). */
-static const struct kernel_set_entry *best_set(const char *dtype, const char *only, const char * not )
+/* The best usable set of the dtype, of those named `only` (NULL: all), leaving out those named `except` (NULL: none). */
+static const struct kernel_set_entry *best_set(const char *dtype, const char *only, const char *except)
 {
     const struct kernel_set_entry *found = NULL;
     for (int i = 0; i < kernel_set_count; i++) {
         const struct kernel_set_entry *s = &kernel_sets[i];
-        if (!strcmp(s->dtype, dtype) && (!only || !strcmp(s->name, only)) && !(not &&!strcmp(s->name, not )) && s->usable())
+        if (!strcmp(s->dtype, dtype) && (!only || !strcmp(s->name, only)) && !(except && !strcmp(s->name, except)) && s->usable())
             found = s;
     }
     return found;
@@ -97,10 +97,10 @@ static const char *forced_set(void)
     return forced && *forced ? forced : NULL;
 }
 
-static struct kernels *open_best(const char *dtype, const char * not, struct error *e)
+static struct kernels *open_best(const char *dtype, const char *except, struct error *e)
 {
     const char *forced = forced_set();
-    const struct kernel_set_entry *found = best_set(dtype, forced, not );
+    const struct kernel_set_entry *found = best_set(dtype, forced, except);
     char sets[512];
     if (found)
         return found->open(e);
