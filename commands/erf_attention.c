@@ -9,7 +9,7 @@
 #include "io/csv.h"
 #include "io/journal.h"
 #include "io/result.h"
-#include "model/attention.h"
+#include "model/mass.h"
 #include "version.h"
 
 #include <errno.h>

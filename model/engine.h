@@ -35,7 +35,7 @@ struct engine_options {
     enum attribution attribution; /* other than ATTRIBUTION_GRAD: for engine_attribute */
     double noise; /* ATTRIBUTION_SMOOTH: standard deviation of what is added to an element of the embedding */
     uint64_t noise_seed;
-    int attention; /* forward alone, for engine_attention (model/attention.h) */
+    int attention; /* forward alone, for engine_attention (model/mass.h) */
 };
 
 /* The memory plan: what a run will take, before it takes it. Bytes. */

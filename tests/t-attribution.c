@@ -2,7 +2,7 @@
  * what they are reduced with. */
 #include "analyze/attribution.h"
 #include "analyze/curve.h"
-#include "model/attention.h"
+#include "model/mass.h"
 #include "model/attribution.h"
 #include "tests/compare.h"
 #include "tests/golden.h"

@@ -1,6 +1,6 @@
-/* Attention by distance, for the attention ERF of [B]. */
-#ifndef REACH_MODEL_ATTENTION_H
-#define REACH_MODEL_ATTENTION_H
+/* The mass of attention by distance, for the attention ERF of [B]. */
+#ifndef REACH_MODEL_MASS_H
+#define REACH_MODEL_MASS_H
 
 #include "model/engine.h"
 

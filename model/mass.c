@@ -1,5 +1,5 @@
-/* Attention by distance: forward alone, every layer's mass read as the pass goes by. */
-#include "model/attention.h"
+/* The mass of attention by distance: forward alone, each layer read as the pass goes by. */
+#include "model/mass.h"
 
 #include "model/engine_parts.h"
 
