@@ -16,6 +16,11 @@ int attribution_passes(enum attribution a)
     return a == ATTRIBUTION_INTEGRATED ? INTEGRATED_STEPS : a == ATTRIBUTION_SMOOTH ? SMOOTH_SAMPLES : 1;
 }
 
+size_t attribution_host(const struct shape *s)
+{
+    return s->attributed ? ((size_t)s->keys[0] + 1) * (size_t)s->d->embedding_width : 0;
+}
+
 double attribution_embedding_size(const struct decoder *d)
 {
     size_t rows = (size_t)d->vocabulary, width = (size_t)d->embedding_width;
@@ -36,7 +41,8 @@ double attribution_embedding_size(const struct decoder *d)
 
 void attribution_noise(struct engine *g, struct buffer *x, struct rows rows)
 {
-    size_t width = (size_t)g->d->embedding_width, count = (size_t)rows.count, each = count * width, before = (size_t)g->n - count;
+    size_t width = (size_t)g->d->embedding_width, count = (size_t)rows.count, each = count * width,
+           before = (size_t)g->shape.n - count;
     double factor = g->d->embedding_scale * g->options.noise;
     for (size_t b = 0; b < (size_t)rows.segments; b++) {
         uint64_t stream = random_at(g->options.noise_seed, (g->first_segment + b) * SMOOTH_SAMPLES + g->sample);
@@ -54,7 +60,7 @@ static int add_pass(struct engine *g, double seed, int is_first, int count, stru
     struct kernels *k = g->k;
     struct buffer *gradient;
     double own = g->options.seed;
-    struct rows rows = {count, g->keys[0]};
+    struct rows rows = {count, g->shape.keys[0]};
     int rc;
     g->options.seed = own * seed;
     rc = reverse_pass(g, &gradient, count, e);
@@ -109,7 +115,7 @@ static int forward_logprob(struct engine *g, double *logprob, double scale, int 
 static void reduce(struct engine *g, double *norm, double *sum, const int32_t *ids, int b)
 {
     const struct decoder *d = g->d;
-    size_t n = (size_t)g->n, rows = (size_t)g->keys[0], width = (size_t)d->embedding_width;
+    size_t n = (size_t)g->shape.n, rows = (size_t)g->shape.keys[0], width = (size_t)d->embedding_width;
     double *gradient = g->host, *row = g->host + rows * width; /* [rows, E]; [E] */
     int by_input = g->options.attribution != ATTRIBUTION_SMOOTH;
     *sum = 0;
@@ -133,7 +139,7 @@ int engine_attribute(struct engine *g, double *norm, double *logprob, struct com
                      size_t first, int count, struct error *e)
 {
     enum attribution kind = g->options.attribution;
-    size_t n = (size_t)g->n;
+    size_t n = (size_t)g->shape.n;
     double *baseline = NULL, sum;
     int rc = -1;
     if (engine_upload(g, ids, count, e) || sum_passes(g, first, count, e))

@@ -46,6 +46,7 @@ struct memory_plan {
     int resident;
     int forward; /* no reverse pass: one layer's activations at a time */
     double weights, activations, scratch, total, budget;
+    double buffers; /* what of activations and scratch is the engine's buffers, as it creates them */
     double flops; /* floating-point operations of one segment, forward and, unless `forward`, reverse */
 };
 

@@ -3,7 +3,7 @@
  * Sizes. Block l reads `keys[l]` positions (the last ones) of the residual stream and writes `queries[l]`: the last block writes
  * one, a windowed block reads queries + window - 1, any other reads all n; queries[l] = keys[l + 1]. Forward alone the last block
  * may write more (options.outputs); with options.carry every block reads and writes those, and finds what it attends to before
- * them in carry[l]. */
+ * them in the layer's `carry`. */
 #ifndef REACH_MODEL_ENGINE_PARTS_H
 #define REACH_MODEL_ENGINE_PARTS_H
 
@@ -27,11 +27,30 @@ struct block_weights {
     int loaded;
 };
 
-/* What forward keeps of a block for reverse. B segments. */
-struct kept {
+enum request_kind { REQUEST_GRADIENT, REQUEST_SCORE, REQUEST_ATTENTION };
+
+/* What the sizes of everything follow from. */
+struct shape {
+    const struct decoder *d;
+    enum request_kind kind;
+    int n; /* inputs of a segment */
+    int outputs; /* rows that the last block writes */
+    int carry; /* 0, or the most positions before x[0]'s whose keys and values are kept */
+    int by_layer, attributed; /* norms at every block; an attribution other than the gradient */
+    int batch, stored_layers;
+    int *keys, *queries; /* [layers + 1], the last of them the rows of the head; [layers] */
+};
+
+/* A block's activations. B segments. Where and when they exist is in the table of buffers.c. */
+struct layer {
+    struct buffer *x; /* [B keys, d] the block's input. One more layer has the last block's output */
+    struct buffer *norms; /* with by_layer, but for layer 0, which has engine.norms: [B keys] */
+    struct buffer *carry; /* with carry: [B min(carried, window - 1), 2, KV hd] keys, not yet rotated, and values of the positions
+                             before x's */
+    /* what forward keeps for reverse */
     struct buffer *statistics_1; /* [B keys, 2] */
     struct buffer *q; /* [B queries, H hd] after rotation */
-    struct buffer *kv; /* [B keys, 2, KV hd] keys rotated */
+    struct buffer *kv; /* [B keys, 2, KV hd] keys rotated; behind those that are carried */
     struct buffer *lse; /* [B, H, queries] */
     struct buffer *o; /* [B queries, H hd] */
     struct buffer *mid; /* [B queries, d] residual after attention (not parallel) */
@@ -44,7 +63,6 @@ struct kept {
     struct buffer *attention_sum, *mlp_sum; /* [B queries, d] */
     struct buffer *statistics_3, *statistics_4; /* [B queries, 2] */
 };
-enum { KEPT_BUFFERS = 17 };
 
 /* A batch that is enqueued. */
 struct begun {
@@ -57,8 +75,7 @@ struct engine {
     const struct decoder *d;
     struct engine_options options;
     struct memory_plan plan;
-    int n; /* inputs of a segment */
-    int *keys, *queries; /* [layers] */
+    struct shape shape;
 
     /* parameters */
     struct weight *embedding, *position_rows, *head, *head_bias;
@@ -68,49 +85,59 @@ struct engine {
     struct block_weights *blocks; /* [layers] */
     struct attention **attention; /* [layers]; layers with equal scores share one */
 
-    /* activations */
+    /* activations: where and when they exist is in the table of buffers.c */
+    struct layer *layers; /* [layers + 1] */
     struct buffer *tokens, *targets;
-    struct buffer **x; /* [layers + 1]: x[l] is the input of block l, x[layers] the output */
     struct buffer *raw, *raw_statistics; /* rows before the embedding norm, when there is one */
-    struct buffer *narrow,
-        *places; /* with project_in: rows [B n, E] before it, and which row of position_rows each position adds [B n] */
-    struct kept *kept; /* [layers]; layers that are not stored share `scratch` */
-    struct kept scratch;
+    struct buffer *narrow, *places; /* with project_in: rows [B n, E] before it, and which row of position_rows each position adds
+                                       [B n] */
     struct buffer *y, *t; /* temporaries [B n, max(d, H hd)] */
     struct buffer *r, *s; /* residual temporaries for blocks with queries < keys (parallel wiring) */
-    struct buffer *a, *da_gate; /* [B n, m] */
+    struct buffer *a, *da_gate; /* [B queries, m] */
     struct buffer *dq, *dkv;
     struct buffer *g[2]; /* gradient of the residual stream, two in turn */
     struct buffer *last, *d_last, *final_statistics, *logprob, *norms;
+    struct buffer *mean; /* mean gradient of several passes [B n, E], for attributions */
+    struct buffer *mass; /* for attention by distance: [B, H, n] */
+    struct buffer *fresh; /* with carry: [B outputs, 2, KV hd] keys and values of the positions of a layer's x */
+
+    /* the state of a run */
     struct begun begun[ENGINE_AHEAD]; /* begun_count of them from begun_first on, in a ring */
     int begun_first, begun_count;
-    struct buffer **layer_norms; /* with by_layer: [layers] [B keys]; none at 0, which is g->norms */
-    struct buffer *mean; /* mean gradient of several passes [B n, E], for attributions */
     double *host; /* of attributions: [n, E] of one segment, and one more row */
     double input_scale; /* factor on embedding rows: 1, but on the way of integrated gradients */
     int noisy; /* 1: forward_embed adds noise, of this sample and from this segment on */
     uint64_t sample, first_segment;
-    struct buffer *mass; /* with options.attention: [B, H, n] */
-    struct buffer **carry; /* [layers] [B min(carried, window - 1), 2, KV hd]: keys, not yet rotated, and values of the positions
-                              before x[0]'s */
-    struct buffer *fresh; /* [B outputs, 2, KV hd]: those of x[l]'s positions */
     long carried; /* positions before x[0]'s so far */
 };
 
+/* -- shape.c -- */
+/* The shape of a request, but for batch and stored_layers, which the plan chooses. Closed also after a failure. */
+int shape_open(struct shape *s, const struct decoder *d, const struct engine_options *o, struct error *e) MUST_USE;
+void shape_close(struct shape *s);
+/* n, and keys and queries for it. */
+void shape_rows(struct shape *s, int n);
+/* The most positions before layer l's that its `carry` holds. */
+int shape_carry(const struct shape *s, int l);
+
+/* -- buffers.c -- */
+/* Bytes of all buffers of this shape: those that forward keeps for reverse, and the others. */
+void buffers_bytes(double *kept, double *others, const struct kernels *k, const struct shape *s);
+int buffers_create(struct engine *g, struct error *e) MUST_USE;
+void buffers_destroy(struct engine *g);
+
 /* -- plan.c -- */
-/* Fills keys and queries [layers] for n positions. */
-void plan_rows(const struct decoder *d, const struct engine_options *o, int n, int *keys, int *queries);
-/* The most positions before x[l]'s that carry[l] holds. */
-int plan_carry(const struct decoder *d, const struct engine_options *o, int l);
-/* Elements of each buffer of struct kept for block l and B segments, in order of its members; 0: not kept. */
-void plan_kept(size_t elements[KEPT_BUFFERS], const struct decoder *d, int l, int keys, int queries, int batch);
-enum buffer_role plan_kept_role(int member);
+/* The plan of a request, and its shape, which the caller closes also after a failure. */
+int plan_make(struct memory_plan *plan, struct shape *shape, struct kernels *k, const struct decoder *d,
+              const struct engine_options *o, struct error *e) MUST_USE;
 
 /* -- attribution.c -- */
 /* Adds the noise of g->sample, times the embedding's scale, to rows x [B rows, E]. */
 void attribution_noise(struct engine *g, struct buffer *x, struct rows rows);
 /* Forward and reverse passes that a segment takes. */
 int attribution_passes(enum attribution a);
+/* Doubles of engine.host. */
+size_t attribution_host(const struct shape *s);
 
 /* -- engine.c -- */
 /* The inputs that matter and the target of each segment go to g->tokens and g->targets, checked against the vocabulary. */
@@ -126,8 +153,9 @@ void measure_close(struct engine *g);
 /* -- scores.c -- */
 /* Creates g->attention for every layer. */
 int scores_create(struct engine *g, struct error *e) MUST_USE;
-/* Shape of layer l without tables, for estimates. */
+/* Shape of layer l without tables, for estimates; and about the bytes of the tables. */
 struct attention_shape scores_shape(const struct decoder *d, int l, int n);
+double scores_bytes(const struct decoder *d, int n);
 
 /* -- weights.c -- */
 /* Loads what all layers share: tables, final norm, head; and all blocks when weights are resident. */
@@ -150,19 +178,19 @@ size_t weights_block_bytes(struct kernels *k, const struct decoder *d, int l);
 size_t weights_shared_bytes(struct kernels *k, const struct decoder *d, int n);
 
 /* -- forward.c -- */
-/* Embeddings and norms below block 0: fills x[0] from g->tokens, with g->input_scale and noise. */
+/* Embeddings and norms below block 0: fills layer 0's x from g->tokens, with g->input_scale and noise. */
 void forward_embed(struct engine *g, int batch);
-/* Block l: x[l] -> kept, and x[l + 1] unless `only_kept`. */
+/* Block l: its x -> what is kept, and the next layer's x unless `only_kept`. */
 void forward_block(struct engine *g, int l, int batch, int only_kept);
-/* From g->tokens to x[layers]: embeddings and all blocks, weights made ready for each. */
+/* From g->tokens to the last layer's x: embeddings and all blocks, weights made ready for each. */
 int forward_blocks(struct engine *g, int batch, struct error *e) MUST_USE;
 
 /* Final norm and project_out of the rows of the last block's output: `g->last` [R, E], the head's input. */
 void forward_last(struct engine *g, struct rows rows);
 
 /* -- score.c -- */
-/* Puts what carry[l] holds before g->fresh into the block's kv buffer, and keeps the end of both for the next call. Returns the
- * rows of kv. */
+/* Puts what layer l's `carry` holds before g->fresh into the block's kv buffer, and keeps the end of both for the next call.
+ * Returns the rows of kv. */
 int score_join(struct engine *g, int l, int batch);
 
 /* -- reverse.c -- */
@@ -170,12 +198,12 @@ int score_join(struct engine *g, int l, int batch);
 void reverse_head(struct engine *g, struct buffer *dx, int batch);
 /* Block l: gradient of its output `dy` (destroyed) -> gradient of its input `dx`. */
 void reverse_block(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch);
-/* Gradient of x[0] -> that of the scaled embedding rows [B n, E], in a buffer of the engine. */
+/* Gradient of layer 0's x -> that of the scaled embedding rows [B n, E], in a buffer of the engine. */
 struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch);
 /* Gradient of the scaled embedding rows -> norms of the gradient of the rows: g->norms. */
 void reverse_norms(struct engine *g, const struct buffer *gradient, int batch);
 /* Forward and in reverse from g->tokens and g->targets: *gradient of the scaled embedding rows, g->logprob; with by_layer also
- * g->layer_norms. */
+ * the layers' norms. */
 int reverse_pass(struct engine *g, struct buffer **gradient, int batch, struct error *e) MUST_USE;
 
 #endif

@@ -15,25 +15,25 @@ void forward_embed(struct engine *g, int batch)
 {
     struct kernels *k = g->k;
     const struct decoder *d = g->d;
-    struct rows rows = {batch, g->keys[0]};
+    struct rows rows = {batch, g->shape.keys[0]};
     int norm = g->embedding_norm.present;
-    struct buffer *to = norm ? g->raw : g->x[0];
+    struct buffer *to = norm ? g->raw : g->layers[0].x;
     double scale = d->embedding_scale * g->input_scale;
     if (g->project_in.weight) {
-        k->embed(k, g->narrow, g->tokens, g->embedding, NULL, g->n, scale, rows, d->embedding_width);
+        k->embed(k, g->narrow, g->tokens, g->embedding, NULL, g->shape.n, scale, rows, d->embedding_width);
         if (g->noisy)
             attribution_noise(g, g->narrow, rows);
         k->copy(k, g->y, g->narrow, rows, d->embedding_width);
         if (g->position_rows)
-            k->embed(k, to, g->places, g->position_rows, NULL, g->n, 1, rows, d->hidden);
+            k->embed(k, to, g->places, g->position_rows, NULL, g->shape.n, 1, rows, d->hidden);
         k->linear(k, to, g->y, g->project_in.weight, g->project_in.bias, rows, g->position_rows != NULL);
     } else {
-        k->embed(k, to, g->tokens, g->embedding, g->position_rows, g->n, scale, rows, d->hidden);
+        k->embed(k, to, g->tokens, g->embedding, g->position_rows, g->shape.n, scale, rows, d->hidden);
         if (g->noisy)
             attribution_noise(g, to, rows);
     }
     if (norm)
-        k->norm(k, g->x[0], g->raw_statistics, g->raw, &g->embedding_norm.norm, rows, d->hidden);
+        k->norm(k, g->layers[0].x, g->raw_statistics, g->raw, &g->embedding_norm.norm, rows, d->hidden);
 }
 
 /* Queries of y_last [B queries, d], keys and values of g->y [B keys, d], as attention reads them: s->q, s->kv. Returns the rows
@@ -44,11 +44,11 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
     const struct decoder *d = g->d;
     const struct block *b = &d->blocks[l];
     const struct block_weights *w = &g->blocks[l];
-    struct kept *s = &g->kept[l];
-    int keys = g->keys[l], heads = w->query_norm.present, q_width = d->heads * d->head_size,
+    struct layer *s = &g->layers[l];
+    int keys = g->shape.keys[l], heads = w->query_norm.present, q_width = d->heads * d->head_size,
         kv_width = 2 * d->kv_heads * d->head_size;
-    struct rows key_rows = {batch, keys}, query_rows = {batch, g->queries[l]};
-    struct buffer *kv = g->carry ? g->fresh : s->kv, *raw_q = heads ? s->raw_q : s->q, *raw_kv = heads ? s->raw_kv : kv;
+    struct rows key_rows = {batch, keys}, query_rows = {batch, g->shape.queries[l]};
+    struct buffer *kv = g->shape.carry ? g->fresh : s->kv, *raw_q = heads ? s->raw_q : s->q, *raw_kv = heads ? s->raw_kv : kv;
     k->linear(k, raw_kv, g->y, w->kv.weight, w->kv.bias, key_rows, 0);
     k->linear(k, raw_q, y_last, w->query.weight, w->query.bias, query_rows, 0);
     if (b->clip > 0) {
@@ -60,7 +60,7 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
         k->copy(k, kv, raw_kv, key_rows, kv_width); /* for the values */
         k->norm_heads(k, kv, s->statistics_k, raw_kv, &w->key_norm.norm, key_rows, d->kv_heads, d->head_size, kv_width);
     }
-    struct rows kv_rows = {batch, g->carry ? score_join(g, l, batch) : keys};
+    struct rows kv_rows = {batch, g->shape.carry ? score_join(g, l, batch) : keys};
     if (d->position == POSITION_ROTARY) {
         k->rotate(k, s->q, g->attention[l], query_rows, d->heads, q_width, +1);
         k->rotate(k, s->kv, g->attention[l], kv_rows, d->kv_heads, kv_width, +1);
@@ -73,8 +73,8 @@ static void forward_mid(struct engine *g, int l, struct buffer *from, int from_r
 {
     struct kernels *k = g->k;
     const struct block_weights *w = &g->blocks[l];
-    struct kept *s = &g->kept[l];
-    int queries = g->queries[l], hidden = g->d->hidden;
+    struct layer *s = &g->layers[l];
+    int queries = g->shape.queries[l], hidden = g->d->hidden;
     struct rows rows = {batch, queries};
     if (g->d->blocks[l].residual == RESIDUAL_POST) {
         k->tail(k, s->attention_sum, from, batch, queries, from_rows, hidden);
@@ -98,9 +98,9 @@ static void forward_post(struct engine *g, int l, struct buffer *from, int batch
 {
     struct kernels *k = g->k;
     const struct block_weights *w = &g->blocks[l];
-    struct kept *s = &g->kept[l];
-    struct buffer *out = g->x[l + 1];
-    int queries = g->queries[l], hidden = g->d->hidden, post = g->d->blocks[l].residual == RESIDUAL_POST;
+    struct layer *s = &g->layers[l];
+    struct buffer *out = g->layers[l + 1].x;
+    int queries = g->shape.queries[l], hidden = g->d->hidden, post = g->d->blocks[l].residual == RESIDUAL_POST;
     struct rows rows = {batch, queries};
     if (post)
         k->copy(k, s->mlp_sum, from, rows, hidden);
@@ -118,9 +118,9 @@ void forward_block(struct engine *g, int l, int batch, int only_kept)
     const struct decoder *d = g->d;
     const struct block *b = &d->blocks[l];
     const struct block_weights *w = &g->blocks[l];
-    struct kept *s = &g->kept[l];
-    struct buffer *x = g->x[l], *out = g->x[l + 1];
-    int keys = g->keys[l], queries = g->queries[l], hidden = d->hidden, pruned = queries < keys;
+    struct layer *s = &g->layers[l];
+    struct buffer *x = g->layers[l].x, *out = g->layers[l + 1].x;
+    int keys = g->shape.keys[l], queries = g->shape.queries[l], hidden = d->hidden, pruned = queries < keys;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
 
     /* attention; y = norm(x), its last rows in t when fewer queries than keys are needed */
@@ -179,7 +179,7 @@ int forward_blocks(struct engine *g, int batch, struct error *e)
 
 void forward_last(struct engine *g, struct rows rows)
 {
-    struct buffer *x = g->x[g->d->layers], *to = g->project_out.weight ? g->y : g->last;
+    struct buffer *x = g->layers[g->d->layers].x, *to = g->project_out.weight ? g->y : g->last;
     normed(g, to, g->final_statistics, x, &g->final_norm, rows);
     if (g->project_out.weight)
         g->k->linear(g->k, g->last, g->y, g->project_out.weight, g->project_out.bias, rows, 0);

@@ -13,7 +13,7 @@ int attention_queries(int n)
 /* One layer's mass of all heads of all segments, of g->mass, into mass [count, layers, heads, n]. */
 static void take_layer(struct engine *g, double *mass, int l, int kv_rows, int counted, int count)
 {
-    size_t n = (size_t)g->n, heads = (size_t)g->d->heads, layers = (size_t)g->d->layers, keys = (size_t)kv_rows;
+    size_t n = (size_t)g->shape.n, heads = (size_t)g->d->heads, layers = (size_t)g->d->layers, keys = (size_t)kv_rows;
     for (size_t b = 0; b < (size_t)count; b++)
         for (size_t h = 0; h < heads; h++) {
             double *to = mass + ((b * layers + (size_t)l) * heads + h) * n; /* [n] */
@@ -27,7 +27,7 @@ static void take_layer(struct engine *g, double *mass, int l, int kv_rows, int c
 int engine_attention(struct engine *g, double *mass, const int32_t *ids, int count, struct error *e)
 {
     struct kernels *k = g->k;
-    int layers = g->d->layers, counted = g->queries[layers - 1];
+    int layers = g->d->layers, counted = g->shape.queries[layers - 1];
     if (engine_upload(g, ids, count, e))
         return -1;
     forward_embed(g, count);
@@ -35,9 +35,9 @@ int engine_attention(struct engine *g, double *mass, const int32_t *ids, int cou
         if (weights_need(g, l, e))
             return -1;
         forward_block(g, l, count, l + 1 == layers);
-        k->attention_mass(k, g->mass, g->kept[l].q, g->kept[l].kv, g->kept[l].lse, g->attention[l], count, g->queries[l],
-                          g->keys[l], counted);
-        take_layer(g, mass, l, g->keys[l], counted, count);
+        k->attention_mass(k, g->mass, g->layers[l].q, g->layers[l].kv, g->layers[l].lse, g->attention[l], count,
+                          g->shape.queries[l], g->shape.keys[l], counted);
+        take_layer(g, mass, l, g->shape.keys[l], counted, count);
         if (k->synchronize(k, e))
             return -1;
         weights_done(g, l);

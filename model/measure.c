@@ -9,13 +9,13 @@
 /* Layers whose norms a segment has. */
 static int layers_measured(const struct engine *g)
 {
-    return g->layer_norms ? g->d->layers : 1;
+    return g->shape.by_layer ? g->d->layers : 1;
 }
 
 int measure_open(struct engine *g, struct error *e)
 {
     size_t each = (size_t)layers_measured(g) + 1;
-    if (!g->k->read_begin || g->options.outputs)
+    if (!g->k->read_begin || g->shape.kind != REQUEST_GRADIENT)
         return 0;
     for (int i = 0; i < ENGINE_AHEAD; i++)
         if (!(g->begun[i].readings = calloc(each, sizeof *g->begun[i].readings)))
@@ -60,8 +60,8 @@ int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *
     reverse_norms(g, gradient, count);
     b->count = count;
     for (int l = 0; b->readings && l <= layers; l++) {
-        const struct buffer *from = l == layers ? g->logprob : l ? g->layer_norms[l] : g->norms;
-        b->readings[l] = k->read_begin(k, from, 0, (size_t)count * (l == layers ? 1 : (size_t)g->keys[l]), e);
+        const struct buffer *from = l == layers ? g->logprob : l ? g->layers[l].norms : g->norms;
+        b->readings[l] = k->read_begin(k, from, 0, (size_t)count * (l == layers ? 1 : (size_t)g->shape.keys[l]), e);
         if (!b->readings[l]) {
             drop(g, b);
             return -1;
@@ -87,11 +87,11 @@ static int take(struct engine *g, double *values, struct begun *b, int i, const 
 /* Norms of layer l [count, keys] into norm [count, layers, n], 0 outside the cone. */
 static int take_norms(struct engine *g, double *norm, struct begun *b, int l, struct error *e)
 {
-    size_t n = (size_t)g->n, rows = (size_t)g->keys[l], count = (size_t)b->count, layers = (size_t)layers_measured(g);
+    size_t n = (size_t)g->shape.n, rows = (size_t)g->shape.keys[l], count = (size_t)b->count, layers = (size_t)layers_measured(g);
     double *values = malloc(count * rows * sizeof *values);
     if (!values)
         return fail_memory(e, 8.0 * (double)count * (double)rows, "norms");
-    int rc = take(g, values, b, l, l ? g->layer_norms[l] : g->norms, count * rows, e);
+    int rc = take(g, values, b, l, l ? g->layers[l].norms : g->norms, count * rows, e);
     for (size_t s = 0; rc == 0 && s < count; s++) {
         double *to = norm + (s * layers + (size_t)l) * n;
         memset(to, 0, (n - rows) * sizeof *to);

@@ -30,7 +30,7 @@ void reverse_head(struct engine *g, struct buffer *dx, int batch)
         k->linear_reverse(k, g->y, g->d_last, g->project_out.weight, rows, 0);
         dy = g->y;
     }
-    normed_reverse(g, dx, dy, g->x[d->layers], g->final_statistics, &g->final_norm, rows, 0);
+    normed_reverse(g, dx, dy, g->layers[d->layers].x, g->final_statistics, &g->final_norm, rows, 0);
 }
 
 /* dy = gradient of the block's output -> gradient of the MLP norm's output in g->y [B queries, d]. */
@@ -38,7 +38,7 @@ static void reverse_mlp(struct engine *g, int l, const struct buffer *dy, struct
 {
     struct kernels *k = g->k;
     const struct block_weights *w = &g->blocks[l];
-    struct kept *s = &g->kept[l];
+    struct layer *s = &g->layers[l];
     int gated = w->gate.weight != NULL;
     k->linear_reverse(k, g->a, dy, w->down.weight, rows, 0);
     k->activate_reverse(k, g->a, gated ? g->da_gate : NULL, g->a, s->up, gated ? s->gate : NULL, g->d->blocks[l].activation, rows,
@@ -54,8 +54,9 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
     struct kernels *k = g->k;
     const struct decoder *d = g->d;
     const struct block_weights *w = &g->blocks[l];
-    struct kept *s = &g->kept[l];
-    int keys = g->keys[l], queries = g->queries[l], q_width = d->heads * d->head_size, kv_width = 2 * d->kv_heads * d->head_size;
+    struct layer *s = &g->layers[l];
+    int keys = g->shape.keys[l], queries = g->shape.queries[l], q_width = d->heads * d->head_size,
+        kv_width = 2 * d->kv_heads * d->head_size;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     k->linear_reverse(k, g->t, dy, w->output.weight, query_rows, 0);
     k->attention_reverse(k, g->dq, g->dkv, g->t, s->q, s->kv, s->o, s->lse, g->attention[l], batch, queries, keys);
@@ -88,8 +89,8 @@ static void reverse_sequential(struct engine *g, int l, struct buffer *dx, struc
     struct kernels *k = g->k;
     const struct block *b = &g->d->blocks[l];
     const struct block_weights *w = &g->blocks[l];
-    struct kept *s = &g->kept[l];
-    int keys = g->keys[l], queries = g->queries[l], hidden = g->d->hidden;
+    struct layer *s = &g->layers[l];
+    int keys = g->shape.keys[l], queries = g->shape.queries[l], hidden = g->d->hidden;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     struct buffer *branch = dy;
 
@@ -111,7 +112,7 @@ static void reverse_sequential(struct engine *g, int l, struct buffer *dx, struc
     reverse_attention(g, l, branch, batch);
     if (b->residual_from_norm)
         k->tail_reverse(k, g->y, dy, batch, queries, keys, hidden);
-    normed_reverse(g, dx, g->y, g->x[l], s->statistics_1, &w->attention_norm, key_rows, 0);
+    normed_reverse(g, dx, g->y, g->layers[l].x, s->statistics_1, &w->attention_norm, key_rows, 0);
     if (!b->residual_from_norm)
         k->tail_reverse(k, dx, dy, batch, queries, keys, hidden);
 }
@@ -121,15 +122,15 @@ static void reverse_post(struct engine *g, int l, struct buffer *dx, struct buff
 {
     struct kernels *k = g->k;
     const struct block_weights *w = &g->blocks[l];
-    struct kept *s = &g->kept[l];
-    int keys = g->keys[l], queries = g->queries[l], hidden = g->d->hidden;
+    struct layer *s = &g->layers[l];
+    int keys = g->shape.keys[l], queries = g->shape.queries[l], hidden = g->d->hidden;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     k->norm_reverse(k, dx, dy, s->mlp_sum, s->statistics_4, &w->mlp_post_norm.norm, query_rows, hidden, 0);
     reverse_mlp(g, l, dx, query_rows);
     normed_reverse(g, dx, g->y, s->mid, s->statistics_2, &w->mlp_norm, query_rows, 1); /* dx: gradient of `mid` */
     k->norm_reverse(k, dy, dx, s->attention_sum, s->statistics_3, &w->attention_post_norm.norm, query_rows, hidden, 0);
     reverse_attention(g, l, dy, batch);
-    normed_reverse(g, dx, g->y, g->x[l], s->statistics_1, &w->attention_norm, key_rows, 0);
+    normed_reverse(g, dx, g->y, g->layers[l].x, s->statistics_1, &w->attention_norm, key_rows, 0);
     k->tail_reverse(k, dx, dy, batch, queries, keys, hidden);
 }
 
@@ -138,17 +139,17 @@ static void reverse_parallel(struct engine *g, int l, struct buffer *dx, struct 
 {
     struct kernels *k = g->k;
     const struct block_weights *w = &g->blocks[l];
-    struct kept *s = &g->kept[l];
-    int keys = g->keys[l], queries = g->queries[l], hidden = g->d->hidden;
+    struct layer *s = &g->layers[l];
+    int keys = g->shape.keys[l], queries = g->shape.queries[l], hidden = g->d->hidden;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     reverse_attention(g, l, dy, batch);
-    normed_reverse(g, dx, g->y, g->x[l], s->statistics_1, &w->attention_norm, key_rows, 0);
+    normed_reverse(g, dx, g->y, g->layers[l].x, s->statistics_1, &w->attention_norm, key_rows, 0);
     k->tail_reverse(k, dx, dy, batch, queries, keys, hidden);
     reverse_mlp(g, l, dy, query_rows);
     if (queries == keys) {
-        normed_reverse(g, dx, g->y, g->x[l], s->statistics_2, &w->mlp_norm, query_rows, 1);
+        normed_reverse(g, dx, g->y, g->layers[l].x, s->statistics_2, &w->mlp_norm, query_rows, 1);
     } else {
-        k->tail(k, g->r, g->x[l], batch, queries, keys, hidden);
+        k->tail(k, g->r, g->layers[l].x, batch, queries, keys, hidden);
         normed_reverse(g, g->s, g->y, g->r, s->statistics_2, &w->mlp_norm, query_rows, 0);
         k->tail_reverse(k, dx, g->s, batch, queries, keys, hidden);
     }
@@ -167,7 +168,7 @@ struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch)
 {
     struct kernels *k = g->k;
     const struct decoder *d = g->d;
-    struct rows rows = {batch, g->keys[0]};
+    struct rows rows = {batch, g->shape.keys[0]};
     struct buffer *at = dx;
     if (g->embedding_norm.present) {
         at = dx == g->g[0] ? g->g[1] : g->g[0];
@@ -182,7 +183,8 @@ struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch)
 
 void reverse_norms(struct engine *g, const struct buffer *gradient, int batch)
 {
-    g->k->row_norms(g->k, g->norms, gradient, g->d->embedding_scale, (struct rows){batch, g->keys[0]}, g->d->embedding_width);
+    g->k->row_norms(g->k, g->norms, gradient, g->d->embedding_scale, (struct rows){batch, g->shape.keys[0]},
+                    g->d->embedding_width);
 }
 
 int reverse_pass(struct engine *g, struct buffer **gradient, int batch, struct error *e)
@@ -199,8 +201,8 @@ int reverse_pass(struct engine *g, struct buffer **gradient, int batch, struct e
         if (l < first_stored)
             forward_block(g, l, batch, 1);
         reverse_block(g, l, dx, dy, batch);
-        if (g->layer_norms && l > 0)
-            k->row_norms(k, g->layer_norms[l], dx, 1, (struct rows){batch, g->keys[l]}, g->d->hidden);
+        if (g->shape.by_layer && l > 0)
+            k->row_norms(k, g->layers[l].norms, dx, 1, (struct rows){batch, g->shape.keys[l]}, g->d->hidden);
         if (weights_turn(g, l, l > 0 ? l - 1 : l, e)) /* the next pass begins with the first one */
             return -1;
         struct buffer *swap = dx;

@@ -8,7 +8,7 @@
 /* From g->tokens and g->targets to log p of the targets, in g->logprob. */
 static int run(struct engine *g, int batch, struct error *e)
 {
-    struct rows rows = {batch, g->queries[g->d->layers - 1]};
+    struct rows rows = {batch, g->shape.queries[g->d->layers - 1]};
     if (forward_blocks(g, batch, e))
         return -1;
     forward_last(g, rows);
@@ -20,7 +20,7 @@ static int run(struct engine *g, int batch, struct error *e)
 int engine_score(struct engine *g, double *logprob, const int32_t *ids, int count, struct error *e)
 {
     struct kernels *k = g->k;
-    size_t n = (size_t)g->n, inputs = (size_t)g->keys[0], outputs = (size_t)g->queries[g->d->layers - 1];
+    size_t n = (size_t)g->shape.n, inputs = (size_t)g->shape.keys[0], outputs = (size_t)g->shape.queries[g->d->layers - 1];
     if (count < 1 || count > g->plan.batch)
         return fail(e, "%d segments at once, planned for %d", count, g->plan.batch);
     if (engine_check_ids(g, ids, (size_t)count * (n + 1), e))
@@ -72,24 +72,24 @@ int score_carry_check(const struct decoder *d, struct error *e)
 int score_join(struct engine *g, int l, int batch)
 {
     struct kernels *k = g->k;
-    int most = plan_carry(g->d, &g->options, l), before = g->carried < most ? (int)g->carried : most, fresh = g->keys[l],
+    int most = shape_carry(&g->shape, l), before = g->carried < most ? (int)g->carried : most, fresh = g->shape.keys[l],
         all = before + fresh;
     int width = 2 * g->d->kv_heads * g->d->head_size, kept = all < most ? all : most;
-    k->join(k, g->kept[l].kv, g->carry[l], g->fresh, batch, before, fresh, width);
+    k->join(k, g->layers[l].kv, g->layers[l].carry, g->fresh, batch, before, fresh, width);
     if (kept > 0)
-        k->tail(k, g->carry[l], g->kept[l].kv, batch, kept, all, width);
+        k->tail(k, g->layers[l].carry, g->layers[l].kv, batch, kept, all, width);
     return all;
 }
 
 int engine_score_next(struct engine *g, double *logprob, const int32_t *ids, int count, struct error *e)
 {
     struct kernels *k = g->k;
-    int outputs = g->queries[g->d->layers - 1];
+    int outputs = g->shape.queries[g->d->layers - 1];
     if (count < 1 || count > outputs)
         return fail(e, "%d tokens at once, planned for %d", count, outputs);
     if (engine_check_ids(g, ids, (size_t)count + 1, e))
         return -1;
-    if (g->d->position == POSITION_SINUSOIDAL && weights_load_positions(g, g->carried + outputs - g->n, e))
+    if (g->d->position == POSITION_SINUSOIDAL && weights_load_positions(g, g->carried + outputs - g->shape.n, e))
         return -1;
     k->write_index(k, g->tokens, 0, ids, (size_t)count);
     k->write_index(k, g->targets, 0, ids + 1, (size_t)count);

@@ -19,6 +19,11 @@ struct attention_shape scores_shape(const struct decoder *d, int l, int n)
                                     .pairing = d->rotary.pairing};
 }
 
+double scores_bytes(const struct decoder *d, int n)
+{
+    return 3.0 * 8 * d->heads * n + 2.0 * 8 * n * d->rotary.size / 2; /* doubles on their way to the set */
+}
+
 static double round_to(double x, int type)
 {
     return element_round(x, (enum element)type);
@@ -32,10 +37,10 @@ static int evaluate(double **out, const struct engine *g, const struct formula *
     if (!f)
         return 0;
     size_t bytes;
-    if (size_multiply(&bytes, (size_t)g->d->heads * sizeof **out, (size_t)g->n) || !(*out = malloc(bytes)))
-        return fail_memory(e, 8.0 * g->d->heads * g->n, "position bias table");
+    if (size_multiply(&bytes, (size_t)g->d->heads * sizeof **out, (size_t)g->shape.n) || !(*out = malloc(bytes)))
+        return fail_memory(e, 8.0 * g->d->heads * g->shape.n, "position bias table");
     struct formula_error problem;
-    if (formula_table_rounded(*out, f, g->d->heads, g->d->head_size, (size_t)g->n, (double)g->n + 1,
+    if (formula_table_rounded(*out, f, g->d->heads, g->d->head_size, (size_t)g->shape.n, (double)g->shape.n + 1,
                               type == ELEMENT_F64 ? NULL : &rounding, &problem))
         return fail(e, "%s: formula '%s': %s", g->d->path, f->source, problem.message);
     return 0;
@@ -47,9 +52,9 @@ static int check_seen(const struct engine *g, int window, const double *bias, co
     if (!bias && !key_bias)
         return 0;
     for (int h = 0; h < g->d->heads; h++) {
-        const double *by_distance = bias ? bias + (size_t)h * (size_t)g->n : NULL,
-                     *by_key = key_bias ? key_bias + (size_t)h * (size_t)g->n : NULL;
-        for (int i = 0; i < g->n; i++) {
+        const double *by_distance = bias ? bias + (size_t)h * (size_t)g->shape.n : NULL,
+                     *by_key = key_bias ? key_bias + (size_t)h * (size_t)g->shape.n : NULL;
+        for (int i = 0; i < g->shape.n; i++) {
             int t = 0, end = window > 0 && window < i + 1 ? window : i + 1;
             while (t < end && ((by_distance && by_distance[t] == -INFINITY) || (by_key && by_key[i - t] == -INFINITY)))
                 t++;
@@ -77,7 +82,7 @@ static int evaluate_key_bias(double **out, const struct engine *g, const struct 
 {
     if (evaluate(out, g, s->key_bias, s->key_bias_type, e))
         return -1;
-    for (size_t i = 0; *out && i < (size_t)g->d->heads * (size_t)g->n; i++)
+    for (size_t i = 0; *out && i < (size_t)g->d->heads * (size_t)g->shape.n; i++)
         (*out)[i] *= s->key_bias_scale;
     return 0;
 }
@@ -96,14 +101,14 @@ int scores_create(struct engine *g, struct error *e)
     int pairs = d->position == POSITION_ROTARY ? d->rotary.size / 2 : 0, result = -1;
     if (pairs) {
         size_t bytes;
-        if (size_multiply(&bytes, (size_t)pairs * sizeof *cosine, (size_t)g->n) || !(cosine = malloc(bytes)) ||
+        if (size_multiply(&bytes, (size_t)pairs * sizeof *cosine, (size_t)g->shape.n) || !(cosine = malloc(bytes)) ||
             !(sine = malloc(bytes))) {
-            fail_memory(e, 16.0 * pairs * g->n, "rotary angles");
+            fail_memory(e, 16.0 * pairs * g->shape.n, "rotary angles");
             goto end;
         }
-        for (size_t m = 0; m < (size_t)g->n; m++)
+        for (size_t m = 0; m < (size_t)g->shape.n; m++)
             for (size_t i = 0; i < (size_t)pairs; i++) {
-                double angle = (double)m * rotary_frequency(&d->rotary, (int)i, g->n);
+                double angle = (double)m * rotary_frequency(&d->rotary, (int)i, g->shape.n);
                 cosine[m * (size_t)pairs + i] = d->rotary.factor * cos(angle);
                 sine[m * (size_t)pairs + i] = d->rotary.factor * sin(angle);
             }
@@ -115,7 +120,7 @@ int scores_create(struct engine *g, struct error *e)
                 g->attention[l] = g->attention[before];
         if (g->attention[l])
             continue;
-        struct attention_shape shape = scores_shape(d, l, g->n);
+        struct attention_shape shape = scores_shape(d, l, g->shape.n);
         if (evaluate(&bias, g, score->bias, score->bias_type, e) ||
             evaluate(&multiplier, g, score->multiplier, score->bias_type, e) || evaluate_key_bias(&key_bias, g, score, e) ||
             check_seen(g, score->window, bias, key_bias, e))

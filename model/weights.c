@@ -145,14 +145,14 @@ int weights_load_positions(struct engine *g, long first, struct error *e)
     unload(g, &g->position_rows);
     if (d->position == POSITION_SINUSOIDAL) {
         free(g->position_table);
-        g->position_table = sinusoidal_rows(&d->sinusoid, first, g->n, d->hidden);
+        g->position_table = sinusoidal_rows(&d->sinusoid, first, g->shape.n, d->hidden);
         if (!g->position_table)
-            return fail_memory(e, 8.0 * g->n * d->hidden, "sinusoidal positions");
+            return fail_memory(e, 8.0 * g->shape.n * d->hidden, "sinusoidal positions");
         size_t width = (size_t)d->hidden;
         positions = (view){.data = g->position_table,
                            .type = ELEMENT_F64,
                            .groups = 1,
-                           .rows = (size_t)g->n,
+                           .rows = (size_t)g->shape.n,
                            .columns = width,
                            .row_stride = width,
                            .column_stride = 1};

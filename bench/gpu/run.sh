@@ -35,7 +35,7 @@ kernel_objects() {
     objects f64 -DREFERENCE_F64 kernels/reference/*.c
 }
 model_objects() {
-    objects plain "" model/engine.c model/measure.c model/forward.c model/reverse.c model/plan.c model/weights.c model/score.c model/scores.c model/attribution.c model/mass.c \
+    objects plain "" model/engine.c model/shape.c model/buffers.c model/measure.c model/forward.c model/reverse.c model/plan.c model/weights.c model/score.c model/scores.c model/attribution.c model/mass.c \
         analyze/formula*.c analyze/presets.c analyze/curve.c analyze/attribution.c analyze/bootstrap.c tests/memory_decoder.c
 }
 # Whether a program of one line with this header, and these options, can be made. BARE=1: as if there were neither cmocka nor Jansson.

@@ -1,0 +1,216 @@
+/* The table of the engine's buffers: where each hangs, what it is for, when there is one and how large it is. The memory plan sums
+ * the table, the engine is created from it and closed by it; nothing else lists them. A new buffer is a member in engine_parts.h
+ * and a row here. */
+#include "model/engine_parts.h"
+
+#include <string.h>
+
+/* Which layers have the same buffer. */
+enum sharing {
+    OWN, /* none: each has its own */
+    KEPT, /* those that are not stored; as large as the largest of them needs */
+    TURNS /* every second one */
+};
+
+struct row {
+    size_t place; /* in struct engine, or in struct layer */
+    enum buffer_role role; /* the kernel set has an element type for each */
+    size_t rows, width; /* elements of a segment; no rows: no buffer */
+    enum sharing sharing; /* by layers */
+};
+
+enum { ROWS_MOST = 32 };
+
+#define ENGINE(member) offsetof(struct engine, member)
+#define LAYER(member) offsetof(struct layer, member)
+
+/* Fills the rows of buffers that there is one of; returns their number. */
+static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
+{
+    const struct decoder *d = s->d;
+    const size_t hidden = (size_t)d->hidden, embedding = (size_t)d->embedding_width, heads = (size_t)d->heads,
+                 q_width = heads * (size_t)d->head_size, kv_width = 2 * (size_t)d->kv_heads * (size_t)d->head_size,
+                 mlp = (size_t)d->mlp, inner = hidden > q_width ? hidden : q_width, widest = embedding > inner ? embedding : inner;
+    const size_t inputs = (size_t)s->keys[0], outputs = (size_t)s->keys[d->layers];
+    const int reverse = s->kind == REQUEST_GRADIENT, head = s->kind != REQUEST_ATTENTION, narrow = d->project_in.weight.data != NULL,
+              normed = d->embedding_norm.present;
+    size_t queries = 0, gated = 0, pruned = 0; /* the most that any block writes, any gated one, any parallel one of fewer rows */
+    for (int l = 0; l < d->layers; l++) {
+        size_t here = (size_t)s->queries[l];
+        queries = here > queries ? here : queries;
+        if (d->blocks[l].gate.weight.data && here > gated)
+            gated = here;
+        if (d->blocks[l].residual == RESIDUAL_PARALLEL && s->queries[l] < s->keys[l] && here > pruned)
+            pruned = here;
+    }
+    const struct row all[] = {
+        {ENGINE(tokens), ROLE_INDEX, inputs, 1, OWN},
+        {ENGINE(targets), ROLE_INDEX, outputs, 1, OWN},
+        {ENGINE(narrow), ROLE_RESIDUAL, narrow ? inputs : 0, embedding, OWN},
+        {ENGINE(places), ROLE_INDEX, narrow ? inputs : 0, 1, OWN},
+        {ENGINE(raw), ROLE_RESIDUAL, normed ? inputs : 0, hidden, OWN},
+        {ENGINE(raw_statistics), ROLE_STATISTIC, normed ? inputs : 0, 2, OWN},
+        {ENGINE(y), ROLE_ACTIVATION, inputs, widest, OWN},
+        {ENGINE(t), ROLE_ACTIVATION, inputs, inner, OWN},
+        {ENGINE(r), ROLE_RESIDUAL, pruned, hidden, OWN},
+        {ENGINE(s), ROLE_RESIDUAL, reverse ? pruned : 0, hidden, OWN},
+        {ENGINE(a), ROLE_ACTIVATION, queries, mlp, OWN},
+        {ENGINE(da_gate), ROLE_ACTIVATION, reverse ? gated : 0, mlp, OWN},
+        {ENGINE(dq), ROLE_ACTIVATION, reverse ? queries : 0, q_width, OWN},
+        {ENGINE(dkv), ROLE_ACTIVATION, reverse ? inputs : 0, kv_width, OWN},
+        {ENGINE(g[0]), ROLE_RESIDUAL, reverse ? inputs : 0, hidden, OWN},
+        {ENGINE(g[1]), ROLE_RESIDUAL, reverse ? inputs : 0, hidden, OWN},
+        {ENGINE(last), ROLE_ACTIVATION, head ? outputs : 0, embedding, OWN},
+        {ENGINE(d_last), ROLE_ACTIVATION, reverse ? outputs : 0, embedding, OWN},
+        {ENGINE(final_statistics), ROLE_STATISTIC, head ? outputs : 0, 2, OWN},
+        {ENGINE(logprob), ROLE_STATISTIC, head ? outputs : 0, 1, OWN},
+        {ENGINE(norms), ROLE_STATISTIC, reverse ? inputs : 0, 1, OWN},
+        {ENGINE(mean), ROLE_RESIDUAL, s->attributed ? inputs : 0, embedding, OWN},
+        {ENGINE(mass), ROLE_STATISTIC, s->kind == REQUEST_ATTENTION ? inputs : 0, heads, OWN},
+        {ENGINE(fresh), ROLE_ACTIVATION, s->carry ? inputs : 0, kv_width, OWN},
+    };
+    _Static_assert(sizeof all / sizeof *all <= ROWS_MOST, "more rows than there is room for");
+    memcpy(rows, all, sizeof all);
+    return sizeof all / sizeof *all;
+}
+
+/* The same of those that there is one of in each layer, of layer l. After the last one there is one more, which has an input
+ * alone. */
+static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
+{
+    const struct decoder *d = s->d;
+    const int block = l < d->layers, reverse = s->kind == REQUEST_GRADIENT;
+    const struct block none = {0}, *b = block ? &d->blocks[l] : &none;
+    const size_t hidden = (size_t)d->hidden, heads = (size_t)d->heads, kv_heads = (size_t)d->kv_heads,
+                 q_width = heads * (size_t)d->head_size, kv_width = 2 * kv_heads * (size_t)d->head_size, mlp = (size_t)d->mlp;
+    const size_t inputs = (size_t)s->keys[l], keys = block ? inputs : 0, queries = block ? (size_t)s->queries[l] : 0,
+                 carried = block ? (size_t)shape_carry(s, l) : 0;
+    const int heads_normed = b->query_norm.present, post_1 = b->attention_post_norm.present, post_2 = b->mlp_post_norm.present;
+    const struct row all[] = {
+        {LAYER(x), ROLE_RESIDUAL, inputs, hidden, reverse ? OWN : TURNS}, /* only reverse wants them all */
+        {LAYER(carry), ROLE_ACTIVATION, carried, kv_width, OWN},
+        {LAYER(norms), ROLE_STATISTIC, s->by_layer && l > 0 ? keys : 0, 1, OWN},
+        {LAYER(statistics_1), ROLE_STATISTIC, keys, 2, KEPT},
+        {LAYER(q), ROLE_ACTIVATION, queries, q_width, KEPT},
+        {LAYER(kv), ROLE_ACTIVATION, keys + carried, kv_width, KEPT},
+        {LAYER(lse), ROLE_STATISTIC, queries, heads, KEPT},
+        {LAYER(o), ROLE_ACTIVATION, queries, q_width, KEPT},
+        {LAYER(mid), ROLE_RESIDUAL, b->residual == RESIDUAL_PARALLEL ? 0 : queries, hidden, KEPT},
+        {LAYER(statistics_2), ROLE_STATISTIC, queries, 2, KEPT},
+        {LAYER(up), ROLE_ACTIVATION, queries, mlp, KEPT},
+        {LAYER(gate), ROLE_ACTIVATION, b->gate.weight.data ? queries : 0, mlp, KEPT},
+        {LAYER(raw_q), ROLE_ACTIVATION, heads_normed ? queries : 0, q_width, KEPT},
+        {LAYER(raw_kv), ROLE_ACTIVATION, heads_normed ? keys : 0, kv_width, KEPT},
+        {LAYER(statistics_q), ROLE_STATISTIC, heads_normed ? queries : 0, 2 * heads, KEPT},
+        {LAYER(statistics_k), ROLE_STATISTIC, heads_normed ? keys : 0, 2 * kv_heads, KEPT},
+        {LAYER(attention_sum), ROLE_RESIDUAL, post_1 ? queries : 0, hidden, KEPT},
+        {LAYER(statistics_3), ROLE_STATISTIC, post_1 ? queries : 0, 2, KEPT},
+        {LAYER(mlp_sum), ROLE_RESIDUAL, post_2 ? queries : 0, hidden, KEPT},
+        {LAYER(statistics_4), ROLE_STATISTIC, post_2 ? queries : 0, 2, KEPT},
+    };
+    _Static_assert(sizeof all / sizeof *all <= ROWS_MOST, "more rows than there is room for");
+    memcpy(rows, all, sizeof all);
+    return sizeof all / sizeof *all;
+}
+
+/* The first layer that has the same buffer as layer l: the stored layers are the last ones. */
+static int owner(enum sharing sharing, const struct shape *s, int l)
+{
+    switch (sharing) {
+    case OWN: return l;
+    case KEPT: return l < s->d->layers - s->stored_layers ? 0 : l;
+    case TURNS: return l % 2;
+    }
+    return l;
+}
+
+typedef int visitor(void *context, const struct row *row, int l);
+
+/* Visits each buffer that there is, once: with the layer that owns it, or -1. Ends when a visit returns other than 0. */
+static int walk(const struct shape *s, visitor *visit, void *context)
+{
+    struct row rows[ROWS_MOST];
+    size_t shared[2][ROWS_MOST] = {{0}}; /* the most rows that those who share with layer 0 or 1 want */
+    int rc = 0;
+    for (int i = 0, count = engine_rows(rows, s); i < count && rc == 0; i++)
+        if (rows[i].rows)
+            rc = visit(context, &rows[i], -1);
+    for (int l = s->d->layers; l >= 0; l--) /* from the last one: an owner comes behind those who share with it */
+        for (int i = 0, count = layer_rows(rows, s, l); i < count && rc == 0; i++) {
+            int of = owner(rows[i].sharing, s, l);
+            if (of < 2) {
+                size_t *most = &shared[of][i];
+                *most = rows[i].rows > *most ? rows[i].rows : *most;
+                rows[i].rows = *most;
+            }
+            if (of == l && rows[i].rows)
+                rc = visit(context, &rows[i], l);
+        }
+    return rc;
+}
+
+struct sum {
+    const struct kernels *k;
+    double segments, kept, others;
+};
+
+static int add(void *context, const struct row *row, int l)
+{
+    struct sum *sum = context;
+    (void)l;
+    *(row->sharing == KEPT ? &sum->kept : &sum->others) +=
+        sum->segments * (double)row->rows * (double)row->width * (double)sum->k->role_size[row->role];
+    return 0;
+}
+
+void buffers_bytes(double *kept, double *others, const struct kernels *k, const struct shape *s)
+{
+    struct sum sum = {.k = k, .segments = s->batch};
+    walk(s, add, &sum);
+    *kept = sum.kept, *others = sum.others;
+}
+
+static struct buffer **place(struct engine *g, const struct row *row, int l)
+{
+    void *base = l < 0 ? (void *)g : (void *)&g->layers[l];
+    return (struct buffer **)(void *)((char *)base + row->place);
+}
+
+struct creation {
+    struct engine *g;
+    struct error *e;
+};
+
+static int create(void *context, const struct row *row, int l)
+{
+    struct creation *c = context;
+    struct kernels *k = c->g->k;
+    size_t count;
+    if (size_multiply(&count, (size_t)c->g->shape.batch, row->rows) || size_multiply(&count, count, row->width))
+        return fail(c->e, "buffer: its size overflows");
+    return (*place(c->g, row, l) = k->create(k, row->role, count, c->e)) ? 0 : -1;
+}
+
+int buffers_create(struct engine *g, struct error *e)
+{
+    struct creation c = {g, e};
+    struct row rows[ROWS_MOST];
+    if (walk(&g->shape, create, &c))
+        return -1;
+    for (int l = 0; l <= g->d->layers; l++)
+        for (int i = 0, count = layer_rows(rows, &g->shape, l); i < count; i++)
+            *place(g, &rows[i], l) = *place(g, &rows[i], owner(rows[i].sharing, &g->shape, l));
+    return 0;
+}
+
+static int destroy(void *context, const struct row *row, int l)
+{
+    struct engine *g = context;
+    g->k->destroy(g->k, *place(g, row, l));
+    return 0;
+}
+
+void buffers_destroy(struct engine *g)
+{
+    walk(&g->shape, destroy, g);
+}
