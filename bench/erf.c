@@ -69,10 +69,7 @@ int main(int argc, char **argv)
     double rate = gemm_rate(), best = 1e30, anonymous = 0;
     struct kernels *k = kernels_open("f32", &e);
     struct decoder *d = k ? decoder_open(argv[1], &e) : NULL;
-    struct engine_options o = {.positions = length - 1,
-                               .resident = -1,
-                               .seed = 1,
-                               .memory = argc > 4 ? (size_t)(atof(argv[4]) * 1e9) : 0};
+    struct engine_request o = {.positions = length - 1, .memory = argc > 4 ? (size_t)(atof(argv[4]) * 1e9) : 0};
     struct engine *g = d ? engine_create(k, d, &o, &e) : NULL;
     if (!g) {
         fprintf(stderr, "%s\n", e.text);

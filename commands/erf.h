@@ -128,7 +128,7 @@ void erf_run_free(struct erf_run *r);
 /* `key=value` lines: everything that results depend on. NULL when memory runs out; the caller frees. */
 char *erf_settings(const struct erf_run *r);
 /* How an engine is asked for to measure segments of this length; its decoder's model. */
-struct engine_options erf_engine_options(const struct erf_run *r, const struct erf_model *m, size_t length);
+struct engine_request erf_engine_options(const struct erf_run *r, const struct erf_model *m, size_t length);
 
 /* --attention: what is kept of an earlier run in PATH is taken over; measures the rest (a message when interrupted) and reduces
  * it. 0 or -1. */
@@ -142,7 +142,7 @@ int erf_attention_room(struct erf_run *r, struct error *e) MUST_USE;
 /* The TRFs of all rows as text, for a shard's results: a line a layer and head, `trf trf_length verdict` of each threshold with
  * `;` between; `=` for a layer as the one before. Caller frees; NULL when memory runs out. */
 char *erf_attention_theory(const struct erf_run *r, const struct erf_model *m);
-struct engine_options erf_attention_options(const struct erf_run *r, const struct erf_model *m);
+struct engine_request erf_attention_options(const struct erf_run *r, const struct erf_model *m);
 int erf_attention_print(const struct erf_run *r, struct error *e) MUST_USE;
 /* Writes attention.csv at PATH, but for the renaming, and attention.gp with its pictures, which returns as figure_draw does. */
 int erf_attention_write(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;

@@ -30,15 +30,12 @@ void erf_attention_free(struct erf_attention *a)
     memset(a, 0, sizeof *a);
 }
 
-struct engine_options erf_attention_options(const struct erf_run *r, const struct erf_model *m)
+struct engine_request erf_attention_options(const struct erf_run *r, const struct erf_model *m)
 {
-    return (struct engine_options){.positions = (int)r->positions,
-                                   .outputs = attention_queries((int)r->positions),
+    return (struct engine_request){.kind = REQUEST_ATTENTION,
+                                   .positions = (int)r->positions,
                                    .memory = r->options->memory,
-                                   .segments = m->segments.count,
-                                   .keep = KEEP_AUTO,
-                                   .resident = -1,
-                                   .attention = 1};
+                                   .segments = m->segments.count};
 }
 
 /* ---- what is measured, and kept while the run goes on ---- */
@@ -169,7 +166,7 @@ static void add_segment(struct erf_attention *a, const double *mass, size_t coun
 
 static int measure_model(struct erf_run *r, struct erf_model *m, const char *path, double *saved, struct error *e)
 {
-    struct engine_options options = erf_attention_options(r, m);
+    struct engine_request options = erf_attention_options(r, m);
     struct erf_attention *a = &m->attention;
     size_t length = r->positions + 1, count = mass_count(r, m), most;
     struct engine *g;

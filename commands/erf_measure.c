@@ -10,18 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
-struct engine_options erf_engine_options(const struct erf_run *r, const struct erf_model *m, size_t length)
+struct engine_request erf_engine_options(const struct erf_run *r, const struct erf_model *m, size_t length)
 {
-    return (struct engine_options){.positions = (int)(length - 1),
+    return (struct engine_request){.kind = REQUEST_GRADIENT,
+                                   .positions = (int)(length - 1),
                                    .memory = r->options->memory,
                                    .segments = m->segments.count,
-                                   .keep = KEEP_AUTO,
-                                   .resident = -1,
-                                   .seed = 1,
-                                   .by_layer = m->field_count > 1,
-                                   .attribution = r->options->attribution,
-                                   .noise = m->noise,
-                                   .noise_seed = r->options->seed};
+                                   .gradient = {.by_layer = m->field_count > 1,
+                                                .attribution = r->options->attribution,
+                                                .noise = m->noise,
+                                                .noise_seed = r->options->seed}};
 }
 
 /* A segment is usable when curve_share takes its norms; what the journal and the results call its status. */
@@ -82,7 +80,7 @@ static void count_work(const struct erf_run *r, size_t *total, size_t *done)
 static struct engine *create_engine(const struct erf_run *r, const struct erf_model *m, const struct erf_target *t,
                                     struct error *e)
 {
-    struct engine_options options = erf_engine_options(r, m, t->length);
+    struct engine_request options = erf_engine_options(r, m, t->length);
 
     return engine_create(r->kernels, m->decoder, &options, e);
 }
@@ -384,7 +382,7 @@ int erf_measure(struct erf_run *r, const char *path, struct error *e)
     progress_log(r->progress, "kernels %s", r->kernels->name);
     for (size_t i = 0; i < r->count; i++) { /* what cannot fit is refused before anything is measured */
         struct erf_model *m = &r->models[i];
-        struct engine_options options = erf_engine_options(r, m, r->positions + 1), attention = erf_attention_options(r, m);
+        struct engine_request options = erf_engine_options(r, m, r->positions + 1), attention = erf_attention_options(r, m);
         struct memory_plan plan;
 
         if (engine_estimate(&plan, r->kernels, m->decoder, &options, e) != 0 ||

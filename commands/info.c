@@ -182,8 +182,7 @@ end:
 
 static int print_estimate(const struct decoder *d, long length, const char *dtype, size_t memory, struct error *e)
 {
-    struct engine_options options = {
-        .positions = (int)length - 1, .memory = memory, .keep = KEEP_AUTO, .resident = -1, .seed = 1};
+    struct engine_request options = {.kind = REQUEST_GRADIENT, .positions = (int)length - 1, .memory = memory};
     struct kernels *k = kernels_open(dtype, e);
     struct memory_plan plan;
     char text[256];

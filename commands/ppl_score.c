@@ -14,10 +14,10 @@ enum {
     CARRY_MAX = 1 << 30 /* positions; more than any window */
 };
 
-/* Windows that one engine can run: all have engine.positions inputs, and as many targets as engine.outputs or, at the end of a
- * stream, fewer. */
+/* Windows that one engine can run: all have engine.positions inputs, and as many targets as engine.score.outputs or, at the end
+ * of a stream, fewer. */
 struct pass {
-    struct engine_options engine;
+    struct engine_request engine;
     size_t first, per_stream; /* of each stream, windows first .. first + per_stream - 1; of last, all segments */
     size_t streams;
 };
@@ -40,23 +40,20 @@ size_t score_targets(const struct ppl_run *r, const struct ppl_model *m)
 static struct pass cached_pass(const struct ppl_run *r, const struct ppl_model *m)
 {
     size_t inputs = stream_length(m->tokens) - 1, piece = inputs < PIECE ? inputs : PIECE, before = (inputs - 1) / piece * piece;
-    struct engine_options o = {.outputs = (int)piece, .batch = 1, .resident = -1, .memory = r->options->memory};
-    int most = 0;
+    struct engine_request o = {.kind = REQUEST_SCORE, .batch = 1, .memory = r->options->memory};
 
-    o.carry = before < 1 ? 1 : before < CARRY_MAX ? (int)before : CARRY_MAX;
-    for (int l = 0; l < m->decoder->layers; l++)
-        most = m->decoder->blocks[l].score.window - 1 > most ? m->decoder->blocks[l].score.window - 1 : most;
-    o.positions = o.outputs + (most < o.carry ? most : o.carry);
+    o.score.outputs = (int)piece;
+    o.score.carry = before < 1 ? 1 : before < CARRY_MAX ? (int)before : CARRY_MAX;
     return (struct pass){o, 0, (inputs + piece - 1) / piece, stream_count(m->tokens)};
 }
 
 /* The passes of a protocol, at most 2; returns their number. */
 static int passes_of(struct pass out[2], const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at)
 {
-    struct engine_options o = {.positions = (int)at->context,
-                               .outputs = (int)at->context,
-                               .resident = -1,
-                               .memory = r->options->memory};
+    struct engine_request o = {.kind = REQUEST_SCORE,
+                               .positions = (int)at->context,
+                               .memory = r->options->memory,
+                               .score = {.outputs = (int)at->context}};
     size_t targets, rest;
 
     if (r->options->protocol == PROTOCOL_CACHED) {
@@ -64,7 +61,7 @@ static int passes_of(struct pass out[2], const struct ppl_run *r, const struct p
         return 1;
     }
     if (r->options->protocol == PROTOCOL_LAST) {
-        o.outputs = 1;
+        o.score.outputs = 1;
         o.segments = m->segments.count;
         out[0] = (struct pass){o, 0, m->segments.count, 1};
         return 1;
@@ -77,9 +74,9 @@ static int passes_of(struct pass out[2], const struct ppl_run *r, const struct p
         return 1;
     out[1] = (struct pass){o, out[0].per_stream, rest, stream_count(m->tokens)};
     if (at->stride)
-        out[1].engine.outputs = (int)at->stride; /* only the new targets are computed to the end */
+        out[1].engine.score.outputs = (int)at->stride; /* only the new targets are computed to the end */
     else
-        out[1].engine.positions = out[1].engine.outputs = (int)(targets % at->context); /* the shorter last block */
+        out[1].engine.positions = out[1].engine.score.outputs = (int)(targets % at->context); /* the shorter last block */
     out[1].engine.segments = out[1].per_stream * out[1].streams;
     return 2;
 }
@@ -130,7 +127,7 @@ struct place {
 static struct place find_window(const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at,
                                 const struct pass *p, size_t index)
 {
-    size_t length, stream = index / p->per_stream, outputs = (size_t)p->engine.outputs;
+    size_t length, stream = index / p->per_stream, outputs = (size_t)p->engine.score.outputs;
     struct window w;
 
     if (r->options->protocol == PROTOCOL_LAST)
@@ -145,8 +142,8 @@ static struct place find_window(const struct ppl_run *r, const struct ppl_model 
 static int run_windows(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m,
                        const struct pass *p, struct engine *g, struct error *e)
 {
-    size_t batch = (size_t)engine_plan(g)->batch, each = (size_t)p->engine.positions + 1, outputs = (size_t)p->engine.outputs,
-           all = p->per_stream * p->streams;
+    size_t batch = (size_t)engine_plan(g)->batch, each = (size_t)p->engine.positions + 1,
+           outputs = (size_t)p->engine.score.outputs, all = p->per_stream * p->streams;
     int32_t *ids = reallocarray(NULL, batch * each, sizeof *ids); /* no more than the engine has made room for */
     double *logprob = reallocarray(NULL, batch * outputs, sizeof *logprob);
     int rc = -1;
@@ -188,7 +185,7 @@ end:
 static int run_cached(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m,
                       const struct pass *p, struct engine *g, struct error *e)
 {
-    size_t length = stream_length(m->tokens), inputs = length - 1, piece = (size_t)p->engine.outputs;
+    size_t length = stream_length(m->tokens), inputs = length - 1, piece = (size_t)p->engine.score.outputs;
 
     for (size_t stream = 0; stream < p->streams; stream++) {
         double *to = nll + stream * inputs, started;
@@ -219,7 +216,7 @@ static int explain_nonfinite(const double *nll, size_t count, const struct ppl_r
 {
     size_t first = 0, bad = 0, length, stream, target, inputs;
     char where[96], layer[96] = "no layer's output is so in the tokens before it";
-    struct engine_options o = {.batch = 1, .keep = KEEP_AUTO, .resident = -1, .seed = 1, .memory = r->options->memory};
+    struct engine_request o = {.kind = REQUEST_GRADIENT, .batch = 1, .memory = r->options->memory};
     struct engine *g;
     const int32_t *ids;
     int at_layer;
@@ -270,7 +267,8 @@ int score_run(double *nll, struct ppl_result *at, const struct ppl_run *r, const
 
         if (!g)
             return -1;
-        rc = passes[i].engine.carry ? run_cached(nll, at, r, m, &passes[i], g, e) : run_windows(nll, at, r, m, &passes[i], g, e);
+        rc = passes[i].engine.score.carry ? run_cached(nll, at, r, m, &passes[i], g, e)
+                                          : run_windows(nll, at, r, m, &passes[i], g, e);
         engine_close(g);
         if (rc != 0)
             return -1;

@@ -43,9 +43,9 @@ void attribution_noise(struct engine *g, struct buffer *x, struct rows rows)
 {
     size_t width = (size_t)g->d->embedding_width, count = (size_t)rows.count, each = count * width,
            before = (size_t)g->shape.n - count;
-    double factor = g->d->embedding_scale * g->options.noise;
+    double factor = g->d->embedding_scale * g->request.gradient.noise;
     for (size_t b = 0; b < (size_t)rows.segments; b++) {
-        uint64_t stream = random_at(g->options.noise_seed, (g->first_segment + b) * SMOOTH_SAMPLES + g->sample);
+        uint64_t stream = random_at(g->request.gradient.noise_seed, (g->first_segment + b) * SMOOTH_SAMPLES + g->sample);
         g->k->read(g->k, g->host, x, b * each, each);
 #pragma omp parallel for
         for (size_t i = 0; i < each; i++)
@@ -59,12 +59,12 @@ static int add_pass(struct engine *g, double seed, int is_first, int count, stru
 {
     struct kernels *k = g->k;
     struct buffer *gradient;
-    double own = g->options.seed;
+    double own = g->seed;
     struct rows rows = {count, g->shape.keys[0]};
     int rc;
-    g->options.seed = own * seed;
+    g->seed = own * seed;
     rc = reverse_pass(g, &gradient, count, e);
-    g->options.seed = own;
+    g->seed = own;
     if (rc)
         return -1;
     (is_first ? k->copy : k->add)(k, g->mean, gradient, rows, g->d->embedding_width);
@@ -75,7 +75,7 @@ static int sum_passes(struct engine *g, size_t first, int count, struct error *e
 {
     double node[INTEGRATED_STEPS], weight[INTEGRATED_STEPS];
     int rc = 0;
-    switch (g->options.attribution) {
+    switch (g->request.gradient.attribution) {
     case ATTRIBUTION_GRAD:
     case ATTRIBUTION_INPUT: return add_pass(g, 1, 1, count, e);
     case ATTRIBUTION_INTEGRATED:
@@ -117,7 +117,7 @@ static void reduce(struct engine *g, double *norm, double *sum, const int32_t *i
     const struct decoder *d = g->d;
     size_t n = (size_t)g->shape.n, rows = (size_t)g->shape.keys[0], width = (size_t)d->embedding_width;
     double *gradient = g->host, *row = g->host + rows * width; /* [rows, E]; [E] */
-    int by_input = g->options.attribution != ATTRIBUTION_SMOOTH;
+    int by_input = g->request.gradient.attribution != ATTRIBUTION_SMOOTH;
     *sum = 0;
     memset(norm, 0, (n - rows) * sizeof *norm); /* outside the cone */
     g->k->read(g->k, gradient, g->mean, (size_t)b * rows * width, rows * width);
@@ -138,11 +138,11 @@ static void reduce(struct engine *g, double *norm, double *sum, const int32_t *i
 int engine_attribute(struct engine *g, double *norm, double *logprob, struct completeness *completeness, const int32_t *ids,
                      size_t first, int count, struct error *e)
 {
-    enum attribution kind = g->options.attribution;
+    enum attribution kind = g->request.gradient.attribution;
     size_t n = (size_t)g->shape.n;
     double *baseline = NULL, sum;
     int rc = -1;
-    if (engine_upload(g, ids, count, e) || sum_passes(g, first, count, e))
+    if (engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, count, e) || sum_passes(g, first, count, e))
         return -1;
     for (int b = 0; b < count; b++) {
         reduce(g, norm + (size_t)b * n, &sum, ids + (size_t)b * (n + 1), b);

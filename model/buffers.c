@@ -1,6 +1,6 @@
-/* The table of the engine's buffers: where each hangs, what it is for, when there is one and how large it is. The memory plan sums
- * the table, the engine is created from it and closed by it; nothing else lists them. A new buffer is a member in engine_parts.h
- * and a row here. */
+/* The table of the engine's buffers: where each hangs, what it is for, when there is one and how large it is. The memory plan
+ * sums the table, the engine is created from it and closed by it; nothing else lists them. A new buffer is a member in
+ * engine_parts.h and a row here. */
 #include "model/engine_parts.h"
 
 #include <string.h>
@@ -30,10 +30,11 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
     const struct decoder *d = s->d;
     const size_t hidden = (size_t)d->hidden, embedding = (size_t)d->embedding_width, heads = (size_t)d->heads,
                  q_width = heads * (size_t)d->head_size, kv_width = 2 * (size_t)d->kv_heads * (size_t)d->head_size,
-                 mlp = (size_t)d->mlp, inner = hidden > q_width ? hidden : q_width, widest = embedding > inner ? embedding : inner;
+                 mlp = (size_t)d->mlp, inner = hidden > q_width ? hidden : q_width,
+                 widest = embedding > inner ? embedding : inner;
     const size_t inputs = (size_t)s->keys[0], outputs = (size_t)s->keys[d->layers];
-    const int reverse = s->kind == REQUEST_GRADIENT, head = s->kind != REQUEST_ATTENTION, narrow = d->project_in.weight.data != NULL,
-              normed = d->embedding_norm.present;
+    const int reverse = s->kind == REQUEST_GRADIENT, head = s->kind != REQUEST_ATTENTION,
+              narrow = d->project_in.weight.data != NULL, normed = d->embedding_norm.present;
     size_t queries = 0, gated = 0, pruned = 0; /* the most that any block writes, any gated one, any parallel one of fewer rows */
     for (int l = 0; l < d->layers; l++) {
         size_t here = (size_t)s->queries[l];
@@ -158,8 +159,8 @@ static int add(void *context, const struct row *row, int l)
 {
     struct sum *sum = context;
     (void)l;
-    *(row->sharing == KEPT ? &sum->kept : &sum->others) +=
-        sum->segments * (double)row->rows * (double)row->width * (double)sum->k->role_size[row->role];
+    *(row->sharing == KEPT ? &sum->kept : &sum->others) += sum->segments * (double)row->rows * (double)row->width *
+                                                           (double)sum->k->role_size[row->role];
     return 0;
 }
 

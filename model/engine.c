@@ -30,7 +30,7 @@ static int create_activations(struct engine *g, struct error *e)
     return 0;
 }
 
-struct engine *engine_create(struct kernels *k, const struct decoder *d, const struct engine_options *o, struct error *e)
+struct engine *engine_create(struct kernels *k, const struct decoder *d, const struct engine_request *request, struct error *e)
 {
     struct engine *g = calloc(1, sizeof *g);
     size_t layers = (size_t)d->layers;
@@ -38,17 +38,10 @@ struct engine *engine_create(struct kernels *k, const struct decoder *d, const s
         fail_memory(e, sizeof *g, "engine");
         return NULL;
     }
-    g->k = k, g->d = d, g->options = *o, g->input_scale = 1;
-    if (o->positions < 1) {
-        fail(e, "a segment needs at least 2 tokens: one input and the target");
-        goto failed;
-    }
-    if (d->position_limit && o->positions > d->position_limit) {
-        fail(e, "%s: has %d learned positions, a segment of %d tokens needs %d (the longest --length that works is %d)", d->path,
-             d->position_limit, o->positions + 1, o->positions, d->position_limit + 1);
-        goto failed;
-    }
-    if (plan_make(&g->plan, &g->shape, k, d, o, e))
+    g->k = k, g->d = d, g->request = *request, g->input_scale = g->seed = 1;
+    if (request->kind == REQUEST_GRADIENT && request->gradient.seed != 0)
+        g->seed = request->gradient.seed;
+    if (plan_make(&g->plan, &g->shape, k, d, request, e))
         goto failed;
     g->blocks = calloc(layers, sizeof *g->blocks);
     g->attention = calloc(layers, sizeof *g->attention);
@@ -90,6 +83,12 @@ void engine_close(struct engine *g)
 const struct memory_plan *engine_plan(const struct engine *g)
 {
     return &g->plan;
+}
+
+int engine_expects(const struct engine *g, enum request_kind kind, struct error *e)
+{
+    static const char *const names[] = {"gradients", "log p of many targets", "attention"};
+    return g->shape.kind == kind ? 0 : fail(e, "the engine was made for %s, not for %s", names[g->shape.kind], names[kind]);
 }
 
 int engine_check_ids(const struct engine *g, const int32_t *ids, size_t count, struct error *e)
@@ -145,7 +144,7 @@ int engine_first_nonfinite(struct engine *g, const int32_t *ids, int *layer, str
 {
     int layers = g->d->layers, finite;
     size_t hidden = (size_t)g->d->hidden;
-    if (engine_upload(g, ids, 1, e))
+    if (engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, 1, e))
         return -1;
     forward_embed(g, 1);
     for (*layer = -1; *layer < layers; ++*layer) {

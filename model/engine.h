@@ -10,8 +10,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What an engine is made for. Each has its own functions, which refuse an engine that was made for another. */
+enum request_kind {
+    REQUEST_GRADIENT, /* forward and in reverse: engine_measure, and model/attribution.h */
+    REQUEST_SCORE, /* forward alone, log p of many targets: model/score.h */
+    REQUEST_ATTENTION /* forward alone, where the heads look: model/mass.h */
+};
+
+/* Parameters that the kernel set does not use where they lie. */
+enum weights_mode {
+    WEIGHTS_AUTO, /* chosen by the plan */
+    WEIGHTS_RESIDENT, /* stay in memory */
+    WEIGHTS_BY_LAYER /* come and go with each block */
+};
+
 enum keep_mode {
-    KEEP_AUTO,
+    KEEP_AUTO, /* chosen by the plan */
     KEEP_STORE, /* activations of every layer are kept from forward to reverse */
     KEEP_RECOMPUTE /* only each layer's input is kept; the rest is computed again in reverse */
 };
@@ -19,23 +33,34 @@ enum keep_mode {
 /* What the norms are taken of: model/attribution.h for all but the first. */
 enum attribution { ATTRIBUTION_GRAD, ATTRIBUTION_INPUT, ATTRIBUTION_INTEGRATED, ATTRIBUTION_SMOOTH };
 
-struct engine_options {
-    int positions; /* n = L-1 */
-    int outputs; /* forward alone (model/score.h): the last positions whose next token is scored; 0: the last one, and in reverse
-                  */
-    int carry; /* forward alone: the inputs are the last `outputs` positions; keys and values of at most `carry` before them are
-                * kept from earlier calls (model/score.h) */
-    size_t memory; /* budget in bytes; 0: most of what is free */
-    int batch; /* segments at once; 0: chosen by the plan */
-    size_t segments; /* segments there are: the plan takes no more at once; 0: unknown */
+struct gradient_request {
     enum keep_mode keep;
-    int resident; /* widened weights stay in memory: 1 yes, 0 no, -1 chosen by the plan */
-    double seed; /* factor on the gradient of log p; 1 in all measurements */
+    double seed; /* factor on the gradient of log p; 0 and in all measurements: 1 */
     int by_layer; /* engine_measure: norms at the input of every block, as the one reverse pass goes by */
     enum attribution attribution; /* other than ATTRIBUTION_GRAD: for engine_attribute */
     double noise; /* ATTRIBUTION_SMOOTH: standard deviation of what is added to an element of the embedding */
     uint64_t noise_seed;
-    int attention; /* forward alone, for engine_attention (model/mass.h) */
+};
+
+struct score_request {
+    int outputs; /* the last positions whose next token is scored */
+    int carry; /* engine_score_next: the inputs are those positions; keys and values of at most this many before them are kept
+                * from earlier calls. 0: engine_score */
+};
+
+/* What is asked of an engine: what all kinds have, and what one has. Zeros stand for what is usual. Where and in which type it is
+ * computed, the kernel set says. */
+struct engine_request {
+    enum request_kind kind;
+    int positions; /* n = L-1 inputs of a segment; with score.carry the engine finds them itself */
+    size_t memory; /* budget in bytes; 0: most of what is free */
+    int batch; /* segments at once; 0: chosen by the plan */
+    size_t segments; /* segments there are: the plan takes no more at once; 0: unknown */
+    enum weights_mode weights;
+    union { /* REQUEST_ATTENTION has nothing of its own */
+        struct gradient_request gradient;
+        struct score_request score;
+    };
 };
 
 /* The memory plan: what a run will take, before it takes it. Bytes. */
@@ -54,18 +79,18 @@ struct engine;
 
 /* Plans and allocates. A run that cannot fit is refused with a message that says what would. The decoder and kernels must outlive
  * the engine. */
-struct engine *engine_create(struct kernels *k, const struct decoder *d, const struct engine_options *o,
+struct engine *engine_create(struct kernels *k, const struct decoder *d, const struct engine_request *request,
                              struct error *e) MUST_USE;
 void engine_close(struct engine *g);
 const struct memory_plan *engine_plan(const struct engine *g);
 /* The plan as one line: "store 12 of 12 layers, weights 0.50 GB, activations 0.76 GB ...". Returns text. */
 char *memory_plan_text(char text[256], const struct memory_plan *p);
 /* Plans only. */
-int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d, const struct engine_options *o,
+int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d, const struct engine_request *request,
                     struct error *e) MUST_USE;
 
 /* Measures `count` segments (at most plan.batch) of ids [count, n + 1]: norm [count, n] = ||d log p / d e_m||_2, logprob [count].
- * With options.by_layer norm is [count, layers, n]: those, and from layer 1 on the norms of the gradient with respect to the
+ * With gradient.by_layer norm is [count, layers, n]: those, and from layer 1 on the norms of the gradient with respect to the
  * input of block l, x[l]. */
 int engine_measure(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count, struct error *e) MUST_USE;
 
@@ -78,8 +103,8 @@ int engine_ahead(const struct engine *g);
 int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *e) MUST_USE;
 int engine_end(struct engine *g, double *norm, double *logprob, struct error *e) MUST_USE;
 
-/* For a segment whose norms are unusable: the first layer whose output is not finite: -1 the embedding, 0..layers-1 a block,
- * layers the head; layers + 1 if all are finite. */
+/* For a segment whose norms are unusable (REQUEST_GRADIENT): the first layer whose output is not finite: -1 the embedding,
+ * 0..layers-1 a block, layers the head; layers + 1 if all are finite. */
 int engine_first_nonfinite(struct engine *g, const int32_t *ids, int *layer, struct error *e) MUST_USE;
 
 #endif

@@ -2,7 +2,7 @@
  *
  * Sizes. Block l reads `keys[l]` positions (the last ones) of the residual stream and writes `queries[l]`: the last block writes
  * one, a windowed block reads queries + window - 1, any other reads all n; queries[l] = keys[l + 1]. Forward alone the last block
- * may write more (options.outputs); with options.carry every block reads and writes those, and finds what it attends to before
+ * may write more (score.outputs); with score.carry every block reads and writes those, and finds what it attends to before
  * them in the layer's `carry`. */
 #ifndef REACH_MODEL_ENGINE_PARTS_H
 #define REACH_MODEL_ENGINE_PARTS_H
@@ -27,14 +27,12 @@ struct block_weights {
     int loaded;
 };
 
-enum request_kind { REQUEST_GRADIENT, REQUEST_SCORE, REQUEST_ATTENTION };
-
 /* What the sizes of everything follow from. */
 struct shape {
     const struct decoder *d;
     enum request_kind kind;
     int n; /* inputs of a segment */
-    int outputs; /* rows that the last block writes */
+    int outputs; /* of a segment, but for attention, where n says it */
     int carry; /* 0, or the most positions before x[0]'s whose keys and values are kept */
     int by_layer, attributed; /* norms at every block; an attribution other than the gradient */
     int batch, stored_layers;
@@ -73,7 +71,7 @@ struct begun {
 struct engine {
     struct kernels *k;
     const struct decoder *d;
-    struct engine_options options;
+    struct engine_request request;
     struct memory_plan plan;
     struct shape shape;
 
@@ -105,6 +103,7 @@ struct engine {
     struct begun begun[ENGINE_AHEAD]; /* begun_count of them from begun_first on, in a ring */
     int begun_first, begun_count;
     double *host; /* of attributions: [n, E] of one segment, and one more row */
+    double seed; /* factor on the gradient of log p */
     double input_scale; /* factor on embedding rows: 1, but on the way of integrated gradients */
     int noisy; /* 1: forward_embed adds noise, of this sample and from this segment on */
     uint64_t sample, first_segment;
@@ -112,8 +111,9 @@ struct engine {
 };
 
 /* -- shape.c -- */
-/* The shape of a request, but for batch and stored_layers, which the plan chooses. Closed also after a failure. */
-int shape_open(struct shape *s, const struct decoder *d, const struct engine_options *o, struct error *e) MUST_USE;
+/* The shape of a request, but for batch and stored_layers, which the plan chooses; refuses one whose segments the model cannot
+ * have. Closed also after a failure. */
+int shape_open(struct shape *s, const struct decoder *d, const struct engine_request *request, struct error *e) MUST_USE;
 void shape_close(struct shape *s);
 /* n, and keys and queries for it. */
 void shape_rows(struct shape *s, int n);
@@ -129,7 +129,7 @@ void buffers_destroy(struct engine *g);
 /* -- plan.c -- */
 /* The plan of a request, and its shape, which the caller closes also after a failure. */
 int plan_make(struct memory_plan *plan, struct shape *shape, struct kernels *k, const struct decoder *d,
-              const struct engine_options *o, struct error *e) MUST_USE;
+              const struct engine_request *request, struct error *e) MUST_USE;
 
 /* -- attribution.c -- */
 /* Adds the noise of g->sample, times the embedding's scale, to rows x [B rows, E]. */
@@ -140,6 +140,8 @@ int attribution_passes(enum attribution a);
 size_t attribution_host(const struct shape *s);
 
 /* -- engine.c -- */
+/* An error unless the engine was made for this. */
+int engine_expects(const struct engine *g, enum request_kind kind, struct error *e) MUST_USE;
 /* The inputs that matter and the target of each segment go to g->tokens and g->targets, checked against the vocabulary. */
 int engine_upload(struct engine *g, const int32_t *ids, int count, struct error *e) MUST_USE;
 /* Every id is in the vocabulary and none is padding; else an error that names it. */

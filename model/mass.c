@@ -5,11 +5,6 @@
 
 #include <string.h>
 
-int attention_queries(int n)
-{
-    return n - n / 2;
-}
-
 /* One layer's mass of all heads of all segments, of g->mass, into mass [count, layers, heads, n]. */
 static void take_layer(struct engine *g, double *mass, int l, int kv_rows, int counted, int count)
 {
@@ -27,8 +22,8 @@ static void take_layer(struct engine *g, double *mass, int l, int kv_rows, int c
 int engine_attention(struct engine *g, double *mass, const int32_t *ids, int count, struct error *e)
 {
     struct kernels *k = g->k;
-    int layers = g->d->layers, counted = g->shape.queries[layers - 1];
-    if (engine_upload(g, ids, count, e))
+    int layers = g->d->layers, counted = g->shape.keys[layers];
+    if (engine_expects(g, REQUEST_ATTENTION, e) || engine_upload(g, ids, count, e))
         return -1;
     forward_embed(g, count);
     for (int l = 0; l < layers; l++) {

@@ -4,12 +4,9 @@
 
 #include "model/engine.h"
 
-/* The queries that count, for an engine with options.attention = 1 and options.outputs set to this: those of the second half of n
- * inputs, the middle one included. */
-int attention_queries(int n);
-
-/* mass [count, layers, heads, n] of `count` segments of ids [count, n + 1]: the mean over those queries of the attention they pay
- * at distance t. Each head's sums to 1. */
+/* With a REQUEST_ATTENTION: mass [count, layers, heads, n] of `count` segments (at most plan.batch) of ids [count, n + 1]: the
+ * mean, over the queries of the second half of the n inputs, the middle one included, of the attention they pay at distance t.
+ * Each head's sums to 1. */
 int engine_attention(struct engine *g, double *mass, const int32_t *ids, int count, struct error *e) MUST_USE;
 
 #endif

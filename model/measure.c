@@ -55,7 +55,7 @@ int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *
     if (g->begun_count == engine_ahead(g))
         return fail(e, "%d batches are begun and none is ended", g->begun_count);
     struct begun *b = &g->begun[(g->begun_first + g->begun_count) % ENGINE_AHEAD];
-    if (engine_upload(g, ids, count, e) || reverse_pass(g, &gradient, count, e))
+    if (engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, count, e) || reverse_pass(g, &gradient, count, e))
         return -1;
     reverse_norms(g, gradient, count);
     b->count = count;

@@ -44,7 +44,7 @@ static double default_budget(struct kernels *k)
 /* What a plan is chosen from. */
 struct choice {
     struct kernels *k;
-    const struct engine_options *o;
+    const struct engine_request *request;
     struct shape *shape; /* of the trial */
     enum keep_mode keep;
     double shared, blocks, at_once; /* bytes of weights: of all but blocks, of all blocks, of those in memory at a time where they
@@ -74,7 +74,8 @@ static int plan_for(struct memory_plan *p, const struct choice *c, int n, int ba
     s->stored_layers = c->keep == KEEP_RECOMPUTE ? 0 : p->layers;
     buffers_bytes(&kept, &others, c->k, s);
     p->scratch = others + beside_bytes(c);
-    p->resident = c->o->resident > 0 || (c->o->resident < 0 && p->scratch + c->shared + c->blocks + kept <= p->budget);
+    p->resident = c->request->weights == WEIGHTS_RESIDENT ||
+                  (c->request->weights == WEIGHTS_AUTO && p->scratch + c->shared + c->blocks + kept <= p->budget);
     p->weights = c->shared + (p->resident ? c->blocks : c->at_once);
     while (c->keep == KEEP_AUTO && s->stored_layers > 0 && p->scratch + p->weights + kept > p->budget) {
         s->stored_layers--; /* the first layers go first: the last ones are small and used soonest */
@@ -134,18 +135,18 @@ static int largest_batch(struct memory_plan *p, const struct choice *c, int batc
 /* Fills the plan for the batch that was asked for, or else for the one that serves best. */
 static void choose_batch(struct memory_plan *p, const struct choice *c)
 {
-    const struct engine_options *o = c->o;
-    int n = p->positions, batch = o->batch ? o->batch : wanted_batch(c);
-    if (!o->batch && plan_for(p, c, n, batch) == 0 && !p->resident && c->blocks > 0)
+    const struct engine_request *r = c->request;
+    int n = p->positions, batch = r->batch ? r->batch : wanted_batch(c);
+    if (!r->batch && plan_for(p, c, n, batch) == 0 && !p->resident && c->blocks > 0)
         batch = batch > 4 ? batch : 4; /* where weights are loaded again for each pass, a few segments share it */
-    if (o->segments && (size_t)batch > o->segments)
-        batch = (int)o->segments;
-    if (!o->batch)
+    if (r->segments && (size_t)batch > r->segments)
+        batch = (int)r->segments;
+    if (!r->batch)
         batch = largest_batch(p, c, batch);
-    if (!o->batch && o->segments > (size_t)batch) {
+    if (!r->batch && r->segments > (size_t)batch) {
         /* as many passes, and about the same in each: 5 and 5 segments rather than 8 and 2 */
-        size_t passes = (o->segments + (size_t)batch - 1) / (size_t)batch;
-        batch = (int)((o->segments + passes - 1) / passes);
+        size_t passes = (r->segments + (size_t)batch - 1) / (size_t)batch;
+        batch = (int)((r->segments + passes - 1) / passes);
     }
     plan_for(p, c, n, batch);
 }
@@ -172,7 +173,7 @@ static int refuse(const struct memory_plan *p, const struct choice *c, struct er
     if (longest == 0)
         return fail(e, "%s: the weights of one layer and one token need %s and %s may be used (--memory SIZE sets the budget)",
                     path, needs, may);
-    if (p->forward)
+    if (c->shape->kind == REQUEST_SCORE)
         return fail(e, "%s: %d inputs need %s and %s may be used (%d would fit; --memory SIZE sets the budget)", path,
                     p->positions, needs, may, longest);
     return fail(e,
@@ -181,16 +182,17 @@ static int refuse(const struct memory_plan *p, const struct choice *c, struct er
 }
 
 int plan_make(struct memory_plan *p, struct shape *shape, struct kernels *k, const struct decoder *d,
-              const struct engine_options *o, struct error *e)
+              const struct engine_request *request, struct error *e)
 {
-    struct choice c = {.k = k, .o = o, .shape = shape, .keep = o->keep};
+    struct choice c = {.k = k, .request = request, .shape = shape, .keep = KEEP_RECOMPUTE}; /* forward alone nothing is kept */
     double largest = 0;
-    if (shape_open(shape, d, o, e))
+    int passes = 1;
+    if (shape_open(shape, d, request, e))
         return -1;
     if (shape->kind == REQUEST_ATTENTION && !k->attention_mass)
         return fail(e, "%s: cannot sum attention by distance (expected --device cpu with --attention)", k->name);
-    if (shape->kind != REQUEST_GRADIENT)
-        c.keep = KEEP_RECOMPUTE; /* without a reverse pass nothing is kept */
+    if (shape->kind == REQUEST_GRADIENT)
+        c.keep = request->gradient.keep, passes = attribution_passes(request->gradient.attribution);
     c.shared = (double)weights_shared_bytes(k, d, shape->n);
     for (int l = 0; l < d->layers; l++) {
         double one = (double)weights_block_bytes(k, d, l);
@@ -201,17 +203,17 @@ int plan_make(struct memory_plan *p, struct shape *shape, struct kernels *k, con
     *p = (struct memory_plan){.positions = shape->n,
                               .layers = d->layers,
                               .forward = shape->kind != REQUEST_GRADIENT,
-                              .budget = o->memory ? (double)o->memory : default_budget(k)};
+                              .budget = request->memory ? (double)request->memory : default_budget(k)};
     choose_batch(p, &c);
-    p->flops = needed_flops(shape) * attribution_passes(o->attribution);
+    p->flops = needed_flops(shape) * passes;
     return p->total <= p->budget ? 0 : refuse(p, &c, e);
 }
 
-int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d, const struct engine_options *o,
+int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d, const struct engine_request *request,
                     struct error *e)
 {
     struct shape shape;
-    int rc = plan_make(plan, &shape, k, d, o, e);
+    int rc = plan_make(plan, &shape, k, d, request, e);
     shape_close(&shape);
     return rc;
 }

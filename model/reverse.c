@@ -24,7 +24,7 @@ void reverse_head(struct engine *g, struct buffer *dx, int batch)
     struct rows rows = {batch, 1};
     struct buffer *dy = g->d_last;
     forward_last(g, rows);
-    k->head(k, g->d_last, g->logprob, g->last, g->targets, g->head, g->head_bias, d->head_soft_cap, g->options.seed, batch,
+    k->head(k, g->d_last, g->logprob, g->last, g->targets, g->head, g->head_bias, d->head_soft_cap, g->seed, batch,
             d->embedding_width);
     if (g->project_out.weight) {
         k->linear_reverse(k, g->y, g->d_last, g->project_out.weight, rows, 0);

@@ -8,7 +8,7 @@
 /* From g->tokens and g->targets to log p of the targets, in g->logprob. */
 static int run(struct engine *g, int batch, struct error *e)
 {
-    struct rows rows = {batch, g->shape.queries[g->d->layers - 1]};
+    struct rows rows = {batch, g->shape.keys[g->d->layers]};
     if (forward_blocks(g, batch, e))
         return -1;
     forward_last(g, rows);
@@ -17,10 +17,22 @@ static int run(struct engine *g, int batch, struct error *e)
     return 0;
 }
 
+/* An error unless the engine was made for this, with or without keys and values carried. */
+static int expects(const struct engine *g, int carry, struct error *e)
+{
+    if (engine_expects(g, REQUEST_SCORE, e))
+        return -1;
+    if (!g->shape.carry != !carry)
+        return fail(e, "the engine was made for %s", carry ? "segments, not for a stream" : "a stream, not for segments");
+    return 0;
+}
+
 int engine_score(struct engine *g, double *logprob, const int32_t *ids, int count, struct error *e)
 {
     struct kernels *k = g->k;
-    size_t n = (size_t)g->shape.n, inputs = (size_t)g->shape.keys[0], outputs = (size_t)g->shape.queries[g->d->layers - 1];
+    size_t n = (size_t)g->shape.n, inputs = (size_t)g->shape.keys[0], outputs = (size_t)g->shape.keys[g->d->layers];
+    if (expects(g, 0, e))
+        return -1;
     if (count < 1 || count > g->plan.batch)
         return fail(e, "%d segments at once, planned for %d", count, g->plan.batch);
     if (engine_check_ids(g, ids, (size_t)count * (n + 1), e))
@@ -84,7 +96,9 @@ int score_join(struct engine *g, int l, int batch)
 int engine_score_next(struct engine *g, double *logprob, const int32_t *ids, int count, struct error *e)
 {
     struct kernels *k = g->k;
-    int outputs = g->shape.queries[g->d->layers - 1];
+    int outputs = g->shape.keys[g->d->layers];
+    if (expects(g, 1, e))
+        return -1;
     if (count < 1 || count > outputs)
         return fail(e, "%d tokens at once, planned for %d", count, outputs);
     if (engine_check_ids(g, ids, (size_t)count + 1, e))

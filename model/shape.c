@@ -1,22 +1,57 @@
-/* What the sizes of a run follow from: which rows of a segment each block reads and writes (see engine_parts.h). */
+/* What the sizes of a request follow from: which rows of a segment each block reads and writes (see engine_parts.h). */
 #include "model/engine_parts.h"
+#include "model/score.h"
 
 #include <stdlib.h>
 
-int shape_open(struct shape *s, const struct decoder *d, const struct engine_options *o, struct error *e)
+/* Inputs that one call of a stream sees: its own, and those before them that any block attends to. */
+static int stream_inputs(const struct shape *s)
+{
+    int most = 0;
+    for (int l = 0; l < s->d->layers; l++)
+        most = shape_carry(s, l) > most ? shape_carry(s, l) : most;
+    return s->outputs + most;
+}
+
+static int check_inputs(const struct decoder *d, int n, struct error *e)
+{
+    if (n < 1)
+        return fail(e, "a segment needs at least 2 tokens: one input and the target");
+    if (d->position_limit && n > d->position_limit)
+        return fail(e, "%s: has %d learned positions, a segment of %d tokens needs %d (the longest --length that works is %d)",
+                    d->path, d->position_limit, n + 1, n, d->position_limit + 1);
+    return 0;
+}
+
+int shape_open(struct shape *s, const struct decoder *d, const struct engine_request *request, struct error *e)
 {
     size_t layers = (size_t)d->layers;
-    *s = (struct shape){.d = d,
-                        .kind = o->attention ? REQUEST_ATTENTION : o->outputs ? REQUEST_SCORE : REQUEST_GRADIENT,
-                        .outputs = o->outputs > 0 ? o->outputs : 1,
-                        .carry = o->carry,
-                        .by_layer = o->by_layer,
-                        .attributed = o->attribution != ATTRIBUTION_GRAD};
+    int n = request->positions;
+    *s = (struct shape){.d = d, .kind = request->kind};
+    switch (request->kind) {
+    case REQUEST_GRADIENT:
+        s->outputs = 1;
+        s->by_layer = request->gradient.by_layer;
+        s->attributed = request->gradient.attribution != ATTRIBUTION_GRAD;
+        break;
+    case REQUEST_SCORE:
+        s->outputs = request->score.outputs;
+        s->carry = request->score.carry;
+        if (s->outputs < 1)
+            return fail(e, "%d outputs to score (expected 1 or more)", s->outputs);
+        if (s->carry && score_carry_check(d, e))
+            return -1;
+        n = s->carry ? stream_inputs(s) : n;
+        break;
+    case REQUEST_ATTENTION: break;
+    }
     s->keys = calloc(layers + 1, sizeof *s->keys);
     s->queries = calloc(layers, sizeof *s->queries);
     if (!s->keys || !s->queries)
         return fail_memory(e, 8.0 * d->layers, "memory plan");
-    shape_rows(s, o->positions);
+    if (check_inputs(d, n, e))
+        return -1;
+    shape_rows(s, n);
     return 0;
 }
 
@@ -29,6 +64,8 @@ void shape_close(struct shape *s)
 void shape_rows(struct shape *s, int n)
 {
     int layers = s->d->layers, rows = s->outputs < n ? s->outputs : n;
+    if (s->kind == REQUEST_ATTENTION)
+        rows = n - n / 2; /* the second half, the middle one included */
     s->n = n;
     s->keys[layers] = rows;
     for (int l = layers - 1; l >= 0; l--) {

@@ -116,10 +116,10 @@ static struct decoder *open_decoder(const char *path)
     return d;
 }
 
-static struct engine *open_engine(struct kernels *k, const struct decoder *d, struct engine_options o)
+static struct engine *open_engine(struct kernels *k, const struct decoder *d, struct engine_request o)
 {
     struct error e;
-    o.resident = -1, o.seed = 1, o.memory = 1u << 30;
+    o.memory = 1u << 30;
     struct engine *g = engine_create(k, d, &o, &e);
     if (!g)
         fail_msg("%s", e.text);
@@ -153,8 +153,9 @@ static void check_layers(struct kernels *k, const struct decoder *d, const struc
 {
     struct error e;
     size_t n = c->n, all = c->segments * c->layers * n;
-    struct engine *plain = open_engine(k, d, (struct engine_options){.positions = (int)n, .batch = 1});
-    struct engine *g = open_engine(k, d, (struct engine_options){.positions = (int)n, .by_layer = 1, .batch = (int)c->segments});
+    struct engine *plain = open_engine(k, d, (struct engine_request){.positions = (int)n, .batch = 1});
+    struct engine *g =
+        open_engine(k, d, (struct engine_request){.positions = (int)n, .gradient.by_layer = 1, .batch = (int)c->segments});
     double *norm = malloc((all + n + 2 * c->segments) * sizeof *norm), *first = norm + all, *logprob = first + n;
     assert_non_null(norm);
     if (engine_measure(g, norm, logprob, c->ids, (int)c->segments, &e))
@@ -178,10 +179,13 @@ static void check_attribution(struct kernels *k, const struct decoder *d, const 
     static const char *const names[] = {"grad", "inputxgrad", "ig", "smoothgrad"};
     struct error e;
     size_t n = c->n, at = (c->layers - 1) * n + (kind == ATTRIBUTION_INPUT ? 0 : kind == ATTRIBUTION_INTEGRATED ? n : 2 * n + 2);
-    struct engine *g = open_engine(
-        k, d,
-        (struct engine_options){.positions = (int)n, .attribution = kind, .noise = c->noise, .noise_seed = SEED, .batch = 2});
-    struct engine *plain = open_engine(k, d, (struct engine_options){.positions = (int)n, .batch = 2});
+    struct engine *g = open_engine(k, d,
+                                   (struct engine_request){.positions = (int)n,
+                                                           .gradient.attribution = kind,
+                                                           .gradient.noise = c->noise,
+                                                           .gradient.noise_seed = SEED,
+                                                           .batch = 2});
+    struct engine *plain = open_engine(k, d, (struct engine_request){.positions = (int)n, .batch = 2});
     struct completeness *sums = calloc(c->segments, sizeof *sums);
     double *norm = malloc(2 * c->segments * (n + 1) * sizeof *norm), *logprob = norm + c->segments * n,
            *again = logprob + c->segments;
@@ -214,8 +218,7 @@ static void check_attention(struct kernels *k, const struct decoder *d, const st
 {
     struct error e;
     size_t n = c->n, each = c->layers * c->heads * n, at = (c->layers - 1) * n + 3 * n + 2;
-    struct engine *g = open_engine(
-        k, d, (struct engine_options){.positions = (int)n, .outputs = attention_queries((int)n), .attention = 1, .batch = 2});
+    struct engine *g = open_engine(k, d, (struct engine_request){.positions = (int)n, .kind = REQUEST_ATTENTION, .batch = 2});
     double *mass = malloc(c->segments * each * sizeof *mass);
     assert_non_null(mass);
     if (engine_attention(g, mass, c->ids, (int)c->segments, &e))
@@ -279,15 +282,18 @@ static void test_threads_and_memory(void **state)
     struct kernels *k = open_set("cpu", "f32");
     const struct attributed *c = &cases[0];
     struct decoder *d = open_decoder(c->checkpoint);
-    struct engine_options options = {
-        .positions = (int)c->n, .attribution = ATTRIBUTION_SMOOTH, .noise = c->noise, .noise_seed = SEED, .batch = 1};
+    struct engine_request options = {.positions = (int)c->n,
+                                     .gradient.attribution = ATTRIBUTION_SMOOTH,
+                                     .gradient.noise = c->noise,
+                                     .gradient.noise_seed = SEED,
+                                     .batch = 1};
     double *norm = malloc(3 * c->n * sizeof *norm), logprob;
     int threads = omp_get_max_threads();
     (void)state;
     assert_non_null(norm);
     for (int i = 0; i < 3; i++) {
         omp_set_num_threads(i == 0 ? 1 : 3);
-        options.keep = i == 2 ? KEEP_RECOMPUTE : KEEP_STORE;
+        options.gradient.keep = i == 2 ? KEEP_RECOMPUTE : KEEP_STORE;
         struct engine *g = open_engine(k, d, options);
         if (engine_attribute(g, norm + (size_t)i * c->n, &logprob, NULL, c->ids, 0, 1, &e))
             fail_msg("%s", e.text);
@@ -326,9 +332,10 @@ static void test_completeness(void **state)
             continue;
         double *norm = malloc(cases[i].n * sizeof *norm), logprob;
         struct decoder *d = open_decoder(cases[i].checkpoint);
-        struct engine *g =
-            open_engine(k, d,
-                        (struct engine_options){.positions = (int)cases[i].n, .attribution = ATTRIBUTION_INTEGRATED, .batch = 1});
+        struct engine *g = open_engine(k, d,
+                                       (struct engine_request){.positions = (int)cases[i].n,
+                                                               .gradient.attribution = ATTRIBUTION_INTEGRATED,
+                                                               .batch = 1});
         assert_non_null(norm);
         if (engine_attribute(g, norm, &logprob, &sum, cases[i].ids, 0, 1, &e))
             fail_msg("%s", e.text);

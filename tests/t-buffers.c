@@ -1,7 +1,6 @@
 /* The table of the engine's buffers: what an engine creates is what its plan says, to the byte, and all of it is given back. The
  * kernel set counts. */
 #include "model/engine.h"
-#include "model/mass.h"
 #include "model/score.h"
 #include "tests/golden.h"
 #include "tests/memory_decoder.h"
@@ -54,7 +53,7 @@ static void destroy_counted(struct kernels *set, struct buffer *b)
 }
 
 /* Creates and closes an engine, and one that fails half way. */
-static struct memory_plan check(const char *name, const struct decoder *d, struct engine_options o)
+static struct memory_plan check(const char *name, const struct decoder *d, struct engine_request o)
 {
     struct error e;
     struct memory_plan plan;
@@ -67,9 +66,8 @@ static struct memory_plan check(const char *name, const struct decoder *d, struc
     int buffers = live_count;
     engine_close(g);
     if (created != plan.buffers || live_count || !(plan.buffers <= plan.activations + plan.scratch))
-        fail_msg("%s: positions %d, batch %d, outputs %d, carry %d, attention %d, keep %d: %.0f bytes created, %.0f planned, %d "
-                 "buffers left",
-                 name, o.positions, plan.batch, o.outputs, o.carry, o.attention, o.keep, created, plan.buffers, live_count);
+        fail_msg("%s: request %d of %d inputs, batch %d, %d layers stored: %.0f bytes created, %.0f planned, %d buffers left",
+                 name, o.kind, plan.positions, plan.batch, plan.stored_layers, created, plan.buffers, live_count);
     left_to_create = buffers / 2;
     assert_null(engine_create(k, d, &o, &e));
     assert_int_equal(live_count, 0);
@@ -82,24 +80,24 @@ static void check_requests(const char *name, const struct decoder *d, int n)
     static const enum keep_mode keeps[] = {KEEP_STORE, KEEP_RECOMPUTE};
     struct error e;
     for (int batch = 1; batch <= 3; batch += 2) {
-        struct engine_options o = {.positions = n, .batch = batch, .resident = -1, .seed = 1};
+        struct engine_request o = {.positions = n, .batch = batch};
         for (size_t i = 0; i < sizeof keeps / sizeof *keeps; i++) {
-            o.keep = keeps[i];
+            o.gradient.keep = keeps[i];
             struct memory_plan plan = check(name, d, o);
             assert_int_equal(plan.stored_layers, keeps[i] == KEEP_STORE ? d->layers : 0);
-            o.by_layer = 1;
+            o.gradient.by_layer = 1;
             check(name, d, o);
-            o.by_layer = 0, o.attribution = ATTRIBUTION_SMOOTH;
+            o.gradient.by_layer = 0, o.gradient.attribution = ATTRIBUTION_SMOOTH;
             check(name, d, o);
-            o.attribution = ATTRIBUTION_GRAD;
+            o.gradient.attribution = ATTRIBUTION_GRAD;
         }
         /* some layers stored: by a budget between all and none of them */
-        struct engine_options all = o, none = o;
+        struct engine_request all = o, none = o;
         struct memory_plan most, least;
-        all.keep = KEEP_STORE, none.keep = KEEP_RECOMPUTE, all.memory = none.memory = (size_t)1 << 40;
+        all.gradient.keep = KEEP_STORE, none.gradient.keep = KEEP_RECOMPUTE, all.memory = none.memory = (size_t)1 << 40;
         assert_int_equal(engine_estimate(&most, k, d, &all, &e) || engine_estimate(&least, k, d, &none, &e), 0);
         if (d->layers > 2) {
-            o.keep = KEEP_AUTO, o.resident = 1, o.memory = (size_t)(most.total - 1);
+            o.gradient.keep = KEEP_AUTO, o.weights = WEIGHTS_RESIDENT, o.memory = (size_t)(most.total - 1);
             struct memory_plan some = check(name, d, o);
             if (!(some.stored_layers > 0 && some.stored_layers < d->layers && some.total <= (double)o.memory))
                 fail_msg("%s: %d of %d layers stored, %.0f bytes (expected some, in %zu)", name, some.stored_layers, d->layers,
@@ -107,19 +105,12 @@ static void check_requests(const char *name, const struct decoder *d, int n)
         }
         assert_true(least.buffers <= most.buffers);
         for (int outputs = 1; outputs <= n; outputs += n - 1)
-            check(name, d, (struct engine_options){.positions = n, .batch = batch, .outputs = outputs, .resident = -1});
-        check(name, d,
-              (struct engine_options){
-                  .positions = n, .batch = batch, .outputs = attention_queries(n), .attention = 1, .resident = -1});
+            check(name, d,
+                  (struct engine_request){.kind = REQUEST_SCORE, .positions = n, .batch = batch, .score.outputs = outputs});
+        check(name, d, (struct engine_request){.kind = REQUEST_ATTENTION, .positions = n, .batch = batch});
     }
-    if (score_carry_check(d, &e) == 0) {
-        int most = 0, carry = 7;
-        for (int l = 0; l < d->layers; l++)
-            most = d->blocks[l].score.window - 1 > most ? d->blocks[l].score.window - 1 : most;
-        check(name, d,
-              (struct engine_options){
-                  .positions = 4 + (most < carry ? most : carry), .batch = 1, .outputs = 4, .carry = carry, .resident = -1});
-    }
+    if (score_carry_check(d, &e) == 0)
+        check(name, d, (struct engine_request){.kind = REQUEST_SCORE, .batch = 1, .score = {.outputs = 4, .carry = 7}});
 }
 
 static void test_families(void **state)
@@ -143,9 +134,11 @@ static void test_families(void **state)
 /* Cones of windows, whose layers are of all sizes, and heads in groups. */
 static void test_shapes(void **state)
 {
-    static const struct memory_shape shapes[] = {
-        {MEMORY_LLAMA, 5, 4, 2, 32, 48, 60, 0, 4},  {MEMORY_LLAMA, 4, 6, 1, 24, 40, 50, 0, 0}, {MEMORY_NEOX, 4, 2, 0, 32, 64, 50, 0, 3},
-        {MEMORY_GPT2, 3, 2, 0, 16, 96, 50, 40, 12}, {MEMORY_ALIBI, 1, 2, 0, 16, 96, 50, 0, 5}};
+    static const struct memory_shape shapes[] = {{MEMORY_LLAMA, 5, 4, 2, 32, 48, 60, 0, 4},
+                                                 {MEMORY_LLAMA, 4, 6, 1, 24, 40, 50, 0, 0},
+                                                 {MEMORY_NEOX, 4, 2, 0, 32, 64, 50, 0, 3},
+                                                 {MEMORY_GPT2, 3, 2, 0, 16, 96, 50, 40, 12},
+                                                 {MEMORY_ALIBI, 1, 2, 0, 16, 96, 50, 0, 5}};
     struct error e;
     (void)state;
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {

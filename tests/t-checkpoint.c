@@ -178,7 +178,7 @@ static void measure(double norm[15], double *logprob, const char *path, char dig
     struct error e = {""};
     struct decoder *d = decoder_open(path, &e);
     struct kernels *k = d ? kernels_open("f32", &e) : NULL;
-    struct engine_options options = {.positions = 15, .batch = 1, .segments = 1, .resident = -1, .seed = 1};
+    struct engine_request options = {.positions = 15, .batch = 1, .segments = 1};
     struct engine *g = k ? engine_create(k, d, &options, &e) : NULL;
     int32_t ids[16];
     for (int i = 0; i < 16; i++)

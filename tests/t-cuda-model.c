@@ -67,7 +67,7 @@ static int left_out(const struct kernels *k, int i)
 
 /* [SEGMENTS, n] norms and then [SEGMENTS] log p; the caller frees. *plan (may be NULL): the plan that it ran by. */
 static double *measure_by(struct memory_plan *plan, struct kernels *k, const struct decoder *d, int positions,
-                          struct engine_options o)
+                          struct engine_request o)
 {
     struct error e;
     size_t n = (size_t)positions;
@@ -77,7 +77,7 @@ static double *measure_by(struct memory_plan *plan, struct kernels *k, const str
     assert_true(n + 1 <= 128);
     for (size_t i = 0; i < SEGMENTS * (n + 1); i++)
         ids[i] = (int32_t)(i * i * 31 + i * 7919) % d->vocabulary;
-    o.positions = positions, o.seed = 1;
+    o.positions = positions;
     struct engine *g = engine_create(k, d, &o, &e);
     if (!g)
         fail_msg("%s: %s", k->name, e.text);
@@ -92,7 +92,7 @@ static double *measure_by(struct memory_plan *plan, struct kernels *k, const str
     return out;
 }
 
-static double *measure(struct kernels *k, const struct decoder *d, int positions, struct engine_options o)
+static double *measure(struct kernels *k, const struct decoder *d, int positions, struct engine_request o)
 {
     o.memory = (size_t)1 << 30;
     return measure_by(NULL, k, d, positions, o);
@@ -125,7 +125,7 @@ static void test_against_reference(void **state)
             if (left_out(k, i))
                 continue;
             struct decoder *d = open_decoder(&cases[i]);
-            struct engine_options o = {.resident = 1};
+            struct engine_request o = {.weights = WEIGHTS_RESIDENT};
             double *want = measure(oracle, d, cases[i].positions, o), *got = measure(k, d, cases[i].positions, o);
             double difference = curve_difference(got, want, n);
             if (!(difference <= types[t].c))
@@ -149,10 +149,10 @@ static void test_against_reference(void **state)
 /* Stored or recomputed, weights resident or by layer, any batch, another run: the same bytes. */
 static void test_same_bytes(void **state)
 {
-    const struct engine_options ways[] = {{.keep = KEEP_STORE, .resident = 1, .batch = 3},
-                                          {.keep = KEEP_STORE, .resident = 0, .batch = 2},
-                                          {.keep = KEEP_RECOMPUTE, .resident = 0, .batch = 1},
-                                          {.keep = KEEP_STORE, .resident = 1, .batch = 3}};
+    const struct engine_request ways[] = {{.gradient.keep = KEEP_STORE, .weights = WEIGHTS_RESIDENT, .batch = 3},
+                                          {.gradient.keep = KEEP_STORE, .weights = WEIGHTS_BY_LAYER, .batch = 2},
+                                          {.gradient.keep = KEEP_RECOMPUTE, .weights = WEIGHTS_BY_LAYER, .batch = 1},
+                                          {.gradient.keep = KEEP_STORE, .weights = WEIGHTS_RESIDENT, .batch = 3}};
     int any = 0;
     (void)state;
     for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
@@ -166,8 +166,8 @@ static void test_same_bytes(void **state)
             for (size_t w = 1; w < sizeof ways / sizeof *ways; w++) {
                 double *again = measure(k, d, cases[i].positions, ways[w]);
                 if (memcmp(first, again, count * sizeof *first) != 0)
-                    fail_msg("%s %s, case %d: other bytes with keep %d, resident %d, batch %d", k->name, k->dtype, i,
-                             ways[w].keep, ways[w].resident, ways[w].batch);
+                    fail_msg("%s %s, case %d: other bytes with keep %d, weights %d, batch %d", k->name, k->dtype, i,
+                             ways[w].gradient.keep, ways[w].weights, ways[w].batch);
                 free(again);
             }
             free(first);
@@ -193,7 +193,7 @@ static void set_device_memory(size_t bytes)
 static void test_small_device(void **state)
 {
     const struct model_case c = {{MEMORY_GPT2, 8, 2, 0, 64, 2048, 50, 16, 0}, 9};
-    const struct engine_options o = {.batch = 2, .keep = KEEP_STORE, .resident = -1, .positions = 9, .seed = 1};
+    const struct engine_request o = {.batch = 2, .gradient.keep = KEEP_STORE, .positions = 9};
     struct memory_plan resident, by_layer;
     struct error e;
     struct kernels *k = open_set("cuda", "bf16");
@@ -207,8 +207,8 @@ static void test_small_device(void **state)
     struct decoder *d = open_decoder(&c);
     double *want = measure_by(&resident, k, d, c.positions, o);
     assert_true(resident.resident);
-    struct engine_options streamed = o;
-    streamed.resident = 0;
+    struct engine_request streamed = o;
+    streamed.weights = WEIGHTS_BY_LAYER;
     if (engine_estimate(&by_layer, k, d, &streamed, &e))
         fail_msg("%s", e.text);
     assert_true(by_layer.total < resident.total);
@@ -266,11 +266,10 @@ static void test_two_at_a_time(void **state)
                 continue;
             }
             struct decoder *d = open_decoder(c);
-            struct engine_options o = {.positions = c->positions,
-                                       .seed = 1,
+            struct engine_request o = {.positions = c->positions,
                                        .batch = 2,
-                                       .resident = by_layer ? 0 : 1,
-                                       .by_layer = by_layer,
+                                       .weights = by_layer ? WEIGHTS_BY_LAYER : WEIGHTS_RESIDENT,
+                                       .gradient.by_layer = by_layer,
                                        .memory = (size_t)1 << 30};
             struct engine *g = engine_create(k, d, &o, &e);
             if (!g)

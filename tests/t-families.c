@@ -383,7 +383,7 @@ static void test_nothing_rotated(void **state)
     if (!d || !k)
         fail_msg("%s", e.text);
     assert_int_equal(d->position, POSITION_NONE);
-    struct engine_options o = {.positions = 2, .resident = 1, .seed = 1, .memory = 1u << 28};
+    struct engine_request o = {.positions = 2, .weights = WEIGHTS_RESIDENT, .memory = 1u << 28};
     struct engine *g = engine_create(k, d, &o, &e);
     assert_non_null(g);
     assert_int_equal(engine_measure(g, norm, &logprob, ids, 1, &e), 0);
@@ -474,7 +474,7 @@ static void test_padding(void **state)
     for (int i = 0; i < 2; i++) {
         struct decoder *d = decoder_open(goldens[i], &e);
         assert_non_null(d);
-        struct engine_options o = {.positions = 3, .resident = 1, .seed = 1, .memory = 1u << 28};
+        struct engine_request o = {.positions = 3, .weights = WEIGHTS_RESIDENT, .memory = 1u << 28};
         struct engine *g = engine_create(k, d, &o, &e);
         assert_non_null(g);
         int result = engine_measure(g, norm, &logprob, ids, 1, &e);
@@ -502,7 +502,7 @@ static void test_offset_positions(void **state)
         struct decoder *d = decoder_open(rows[i].golden, &e);
         if (!d)
             fail_msg("%s", e.text);
-        struct engine_options o = {.positions = rows[i].inputs, .resident = 1, .seed = 1, .memory = 1u << 28};
+        struct engine_request o = {.positions = rows[i].inputs, .weights = WEIGHTS_RESIDENT, .memory = 1u << 28};
         struct engine *g = engine_create(k, d, &o, &e);
         if (!g)
             fail_msg("%s", e.text);

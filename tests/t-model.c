@@ -49,7 +49,7 @@ static struct decoder *open_decoder(const char *path)
     return d;
 }
 
-static struct engine *open_engine(struct kernels *k, const struct decoder *d, struct engine_options o)
+static struct engine *open_engine(struct kernels *k, const struct decoder *d, struct engine_request o)
 {
     struct error e;
     struct engine *g = engine_create(k, d, &o, &e);
@@ -171,8 +171,7 @@ static void run_goldens(const char *dtype, const char *set, const struct toleran
         size_t n = c->length - 1;
         double *norm = calloc(c->segments * n, sizeof *norm), *logprob = calloc(c->segments, sizeof *logprob);
         struct decoder *d = open_decoder(c->checkpoint);
-        struct engine *g =
-            open_engine(k, d, (struct engine_options){.positions = (int)n, .resident = -1, .seed = 1, .memory = 1u << 30});
+        struct engine *g = open_engine(k, d, (struct engine_request){.positions = (int)n, .memory = 1u << 30});
         measure(norm, logprob, g, c->ids, c->segments, n);
         if (rough && !is_example(c)) {
             worst[random] = worst_c(c, norm);
@@ -242,10 +241,10 @@ static struct kernels *open_set(const char *dtype)
 /* Store or recompute, resident or by layer, one segment at a time or several: the same bytes. */
 static void same_bytes(struct kernels *k)
 {
-    const struct engine_options ways[] = {{.keep = KEEP_STORE, .resident = 1, .batch = 1},
-                                          {.keep = KEEP_RECOMPUTE, .resident = 1, .batch = 1},
-                                          {.keep = KEEP_STORE, .resident = 0, .batch = 2},
-                                          {.keep = KEEP_RECOMPUTE, .resident = 0, .batch = 3}};
+    const struct engine_request ways[] = {{.gradient.keep = KEEP_STORE, .weights = WEIGHTS_RESIDENT, .batch = 1},
+                                          {.gradient.keep = KEEP_RECOMPUTE, .weights = WEIGHTS_RESIDENT, .batch = 1},
+                                          {.gradient.keep = KEEP_STORE, .weights = WEIGHTS_BY_LAYER, .batch = 2},
+                                          {.gradient.keep = KEEP_RECOMPUTE, .weights = WEIGHTS_BY_LAYER, .batch = 3}};
     for (size_t i = 0; i < case_count; i++) {
         const struct golden *c = &cases[i];
         if (is_slow(k) && i % 40 != 0)
@@ -254,8 +253,8 @@ static void same_bytes(struct kernels *k)
         struct decoder *d = open_decoder(c->checkpoint);
         double *first = NULL;
         for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++) {
-            struct engine_options o = ways[w];
-            o.positions = (int)n, o.seed = 1, o.memory = 1u << 30;
+            struct engine_request o = ways[w];
+            o.positions = (int)n, o.memory = 1u << 30;
             double *got = calloc(count, sizeof *got);
             struct engine *g = open_engine(k, d, o);
             measure(got, got + c->segments * n, g, c->ids, c->segments, n);
@@ -264,7 +263,7 @@ static void same_bytes(struct kernels *k)
                 first = got;
             else {
                 if (memcmp(first, got, count * sizeof *got) != 0)
-                    fail_msg("%s: other bytes with keep %d, resident %d, batch %d", c->name, o.keep, o.resident, o.batch);
+                    fail_msg("%s: other bytes with keep %d, weights %d, batch %d", c->name, o.gradient.keep, o.weights, o.batch);
                 free(got);
             }
         }
@@ -313,7 +312,7 @@ static void test_finite_differences(void **state)
         double *table = malloc((size_t)d->vocabulary * width * sizeof *table), *norm = calloc(n, sizeof *norm), p;
         element_widen_f64(table, d->embedding.data, d->embedding.type, (size_t)d->vocabulary * width);
         d->embedding.data = table, d->embedding.type = ELEMENT_F64;
-        struct engine_options o = {.positions = (int)n, .resident = 1, .seed = 1, .memory = 1u << 30};
+        struct engine_request o = {.positions = (int)n, .weights = WEIGHTS_RESIDENT, .memory = 1u << 30};
         struct engine *g = open_engine(k, d, o);
         measure(norm, &p, g, c->ids, 1, n);
         engine_close(g);
@@ -365,10 +364,12 @@ static void test_seed(void **state)
             double *one = calloc(2 * n, sizeof *one), *two = one + n, p, q;
             struct decoder *d = open_decoder(c->checkpoint);
             struct engine *g =
-                open_engine(k, d, (struct engine_options){.positions = (int)n, .resident = 1, .seed = 1, .memory = 1u << 30});
+                open_engine(k, d, (struct engine_request){.positions = (int)n, .weights = WEIGHTS_RESIDENT, .memory = 1u << 30});
             measure(one, &p, g, c->ids, 1, n);
             engine_close(g);
-            g = open_engine(k, d, (struct engine_options){.positions = (int)n, .resident = 1, .seed = -4, .memory = 1u << 30});
+            g = open_engine(k, d,
+                            (struct engine_request){
+                                .positions = (int)n, .weights = WEIGHTS_RESIDENT, .gradient.seed = -4, .memory = 1u << 30});
             measure(two, &q, g, c->ids, 1, n);
             engine_close(g);
             if (!(p == q))
@@ -392,7 +393,7 @@ static void test_memory_plan(void **state)
     struct kernels *k = open_set("f32");
     struct decoder *d = open_decoder("tests/goldens/own-alibi");
     const size_t little = 8u << 20;
-    struct engine_options o = {.positions = 40000, .resident = -1, .seed = 1, .memory = little};
+    struct engine_request o = {.positions = 40000, .memory = little};
     struct memory_plan plan;
     assert_int_equal(engine_estimate(&plan, k, d, &o, &e), -1);
     const char *says = strstr(e.text, "--length ");
@@ -426,8 +427,12 @@ static void test_forward_alone(void **state)
         if (c->length > 200) /* the long ones are of families that short ones have too */
             continue;
         struct decoder *d = open_decoder(c->checkpoint);
-        struct engine *g = open_engine(
-            k, d, (struct engine_options){.positions = (int)c->length - 1, .outputs = 2, .resident = 1, .memory = 1u << 30});
+        struct engine *g = open_engine(k, d,
+                                       (struct engine_request){.positions = (int)c->length - 1,
+                                                               .kind = REQUEST_SCORE,
+                                                               .score.outputs = 2,
+                                                               .weights = WEIGHTS_RESIDENT,
+                                                               .memory = 1u << 30});
         if (engine_score(g, logprob, c->ids, 1, &e))
             fail_msg("%s", e.text);
         if (!(fabs(logprob[1] - c->logprob[0]) <= 1e-9))

@@ -16,11 +16,11 @@ enum { POSITIONS = 63, WANTED = 32 }; /* the most that a small model takes */
 static struct kernels *k;
 static struct decoder *d;
 
-static struct memory_plan estimate(struct engine_options o)
+static struct memory_plan estimate(struct engine_request o)
 {
     struct memory_plan plan;
     struct error e;
-    o.positions = POSITIONS, o.seed = 1, o.resident = 1;
+    o.positions = POSITIONS, o.weights = WEIGHTS_RESIDENT;
     if (engine_estimate(&plan, k, d, &o, &e))
         fail_msg("batch %d, %zu segments, %zu bytes: %s", o.batch, o.segments, o.memory, e.text);
     return plan;
@@ -30,11 +30,11 @@ static struct memory_plan estimate(struct engine_options o)
 static void test_largest(void **state)
 {
     (void)state;
-    assert_int_equal(estimate((struct engine_options){.memory = (size_t)1 << 40}).batch, WANTED);
+    assert_int_equal(estimate((struct engine_request){.memory = (size_t)1 << 40}).batch, WANTED);
     for (int batch = 1; batch <= WANTED; batch++) {
-        double total = estimate((struct engine_options){.batch = batch, .memory = (size_t)1 << 40}).total;
+        double total = estimate((struct engine_request){.batch = batch, .memory = (size_t)1 << 40}).total;
         for (int less = 0; less <= (batch > 1); less++) {
-            struct memory_plan p = estimate((struct engine_options){.memory = (size_t)total + 1 - 2 * (size_t)less});
+            struct memory_plan p = estimate((struct engine_request){.memory = (size_t)total + 1 - 2 * (size_t)less});
             if (p.batch != batch - less || p.stored_layers != p.layers || !(p.total <= p.budget))
                 fail_msg("room for %d: %d at once, %d of %d layers stored, %g of %g bytes", batch - less, p.batch,
                          p.stored_layers, p.layers, p.total, p.budget);
@@ -54,8 +54,8 @@ static void test_even(void **state)
                  {WANTED, 33, 17}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        double total = estimate((struct engine_options){.batch = cases[i].most, .memory = (size_t)1 << 40}).total;
-        struct memory_plan p = estimate((struct engine_options){.segments = cases[i].segments, .memory = (size_t)total + 1});
+        double total = estimate((struct engine_request){.batch = cases[i].most, .memory = (size_t)1 << 40}).total;
+        struct memory_plan p = estimate((struct engine_request){.segments = cases[i].segments, .memory = (size_t)total + 1});
         if (p.batch != cases[i].want || p.stored_layers != p.layers || !(p.total <= p.budget))
             fail_msg("%zu segments, at most %d at once: %d (expected %d)", cases[i].segments, cases[i].most, p.batch,
                      cases[i].want);
@@ -72,9 +72,12 @@ static void test_resident(void **state)
     assert_non_null(narrow);
     for (int batch = 1; batch <= WANTED; batch++) {
         struct memory_plan p;
-        struct engine_options o = {.positions = POSITIONS, .seed = 1, .batch = batch, .resident = 1, .memory = (size_t)1 << 40};
+        struct engine_request o = {.positions = POSITIONS,
+                                   .batch = batch,
+                                   .weights = WEIGHTS_RESIDENT,
+                                   .memory = (size_t)1 << 40};
         assert_int_equal(engine_estimate(&p, k, narrow, &o, &e), 0);
-        o.batch = 0, o.resident = -1, o.memory = (size_t)p.total + 1;
+        o.batch = 0, o.weights = WEIGHTS_AUTO, o.memory = (size_t)p.total + 1;
         assert_int_equal(engine_estimate(&p, k, narrow, &o, &e), 0);
         if (4 * batch >= WANTED ? !p.resident || p.batch != batch : p.batch < batch || p.stored_layers != p.layers)
             fail_msg("room for %d beside the weights: %d at once, resident %d", batch, p.batch, p.resident);
@@ -86,7 +89,7 @@ static void test_resident(void **state)
 static void test_named(void **state)
 {
     (void)state;
-    assert_int_equal(estimate((struct engine_options){.batch = 8, .segments = 10, .memory = (size_t)1 << 40}).batch, 8);
+    assert_int_equal(estimate((struct engine_request){.batch = 8, .segments = 10, .memory = (size_t)1 << 40}).batch, 8);
 }
 
 static int setup(void **state)

@@ -61,7 +61,7 @@ static struct decoder *open_decoder(const char *path, int window)
     return d;
 }
 
-static struct engine *open_engine(struct kernels *k, const struct decoder *d, struct engine_options o)
+static struct engine *open_engine(struct kernels *k, const struct decoder *d, struct engine_request o)
 {
     struct error e;
     o.memory = 1u << 30;
@@ -81,9 +81,9 @@ static void score_windows(double *logprob, struct kernels *k, const struct decod
     double got[BATCH * TOKENS];
     struct error e;
     size_t inputs = window_at(first, TOKENS, context, stride).inputs;
-    struct engine *g =
-        open_engine(k, d,
-                    (struct engine_options){.positions = (int)inputs, .outputs = (int)outputs, .batch = BATCH, .resident = -1});
+    struct engine *g = open_engine(
+        k, d,
+        (struct engine_request){.positions = (int)inputs, .kind = REQUEST_SCORE, .score.outputs = (int)outputs, .batch = BATCH});
     for (size_t i = first; i < end; i += BATCH) {
         size_t count = end - i < BATCH ? end - i : BATCH;
         for (size_t b = 0; b < count; b++) {
@@ -105,12 +105,10 @@ static void score_windows(double *logprob, struct kernels *k, const struct decod
 static void score_cached(double *logprob, struct kernels *k, const struct decoder *d, int piece)
 {
     struct error e;
-    int most = 0, carry = TOKENS - 2 < piece ? 1 : (TOKENS - 2) / piece * piece;
-    for (int l = 0; l < d->layers; l++)
-        most = d->blocks[l].score.window - 1 > most ? d->blocks[l].score.window - 1 : most;
-    most = most < carry ? most : carry;
-    struct engine *g = open_engine(
-        k, d, (struct engine_options){.positions = piece + most, .outputs = piece, .carry = carry, .batch = 1, .resident = -1});
+    int carry = TOKENS - 2 < piece ? 1 : (TOKENS - 2) / piece * piece;
+    struct engine *g =
+        open_engine(k, d,
+                    (struct engine_request){.kind = REQUEST_SCORE, .batch = 1, .score = {.outputs = piece, .carry = carry}});
     for (int pass = 0; pass < 2; pass++) {
         engine_score_restart(g);
         for (int i = 0; i < TOKENS - 1; i += piece)
@@ -124,8 +122,8 @@ static void score_last(double *logprob, struct kernels *k, const struct decoder 
 {
     int32_t ids[SEGMENTS * (LONGEST + 1)];
     struct error e;
-    struct engine *g =
-        open_engine(k, d, (struct engine_options){.positions = (int)context, .outputs = 1, .batch = SEGMENTS, .resident = -1});
+    struct engine *g = open_engine(
+        k, d, (struct engine_request){.positions = (int)context, .kind = REQUEST_SCORE, .score.outputs = 1, .batch = SEGMENTS});
     for (size_t i = 0; i < SEGMENTS; i++)
         memcpy(ids + i * (context + 1), stream + i * ((TOKENS - LONGEST - 1) / (SEGMENTS - 1)) + LONGEST - context,
                (context + 1) * sizeof *ids);
@@ -225,8 +223,12 @@ static void test_families(void **state)
             continue;
         struct decoder *d = open_decoder(c->checkpoint, -1);
         double *all = calloc(c->segments * n, sizeof *all), *other = calloc(c->segments * n, sizeof *other);
-        struct engine *g = open_engine(
-            k, d, (struct engine_options){.positions = (int)n, .outputs = (int)n, .batch = (int)c->segments, .resident = 1});
+        struct engine *g = open_engine(k, d,
+                                       (struct engine_request){.positions = (int)n,
+                                                               .kind = REQUEST_SCORE,
+                                                               .score.outputs = (int)n,
+                                                               .batch = (int)c->segments,
+                                                               .weights = WEIGHTS_RESIDENT});
         if (engine_score(g, all, c->ids, (int)c->segments, &e))
             fail_msg("%s", e.text);
         engine_close(g);
@@ -234,7 +236,12 @@ static void test_families(void **state)
             if (!(fabs(all[s * n + n - 1] - c->logprob[s]) <= tolerance_f32))
                 fail_msg("%s, segment %zu: log p %.9g, expected %.9g", c->name, s, all[s * n + n - 1], c->logprob[s]);
 
-        g = open_engine(k, d, (struct engine_options){.positions = (int)n, .outputs = (int)n, .batch = 1, .resident = 0});
+        g = open_engine(k, d,
+                        (struct engine_request){.positions = (int)n,
+                                                .kind = REQUEST_SCORE,
+                                                .score.outputs = (int)n,
+                                                .batch = 1,
+                                                .weights = WEIGHTS_BY_LAYER});
         for (size_t s = 0; s < c->segments; s++)
             if (engine_score(g, other + s * n, c->ids + s * (n + 1), 1, &e))
                 fail_msg("%s", e.text);
@@ -243,7 +250,8 @@ static void test_families(void **state)
             fail_msg("%s: other bytes one segment at a time, with weights by layer", c->name);
 
         /* fewer outputs: only their rows are computed */
-        g = open_engine(k, d, (struct engine_options){.positions = (int)n, .outputs = (int)few, .batch = 1, .resident = -1});
+        g = open_engine(
+            k, d, (struct engine_request){.positions = (int)n, .kind = REQUEST_SCORE, .score.outputs = (int)few, .batch = 1});
         if (engine_score(g, other, c->ids, 1, &e))
             fail_msg("%s", e.text);
         engine_close(g);
@@ -253,7 +261,8 @@ static void test_families(void **state)
                          all[n - few + j]);
 
         /* a shorter segment */
-        g = open_engine(k, d, (struct engine_options){.positions = (int)few, .outputs = (int)few, .batch = 1, .resident = -1});
+        g = open_engine(
+            k, d, (struct engine_request){.positions = (int)few, .kind = REQUEST_SCORE, .score.outputs = (int)few, .batch = 1});
         if (engine_score(g, other, c->ids, 1, &e))
             fail_msg("%s", e.text);
         engine_close(g);
@@ -281,9 +290,9 @@ static void test_pieces(void **state)
         double whole[TOKENS], got[TOKENS];
         struct error e;
         /* the long pass needs no carrying */
-        struct engine *g =
-            open_engine(k, d,
-                        (struct engine_options){.positions = TOKENS - 1, .outputs = TOKENS - 1, .batch = 1, .resident = -1});
+        struct engine *g = open_engine(
+            k, d,
+            (struct engine_request){.positions = TOKENS - 1, .kind = REQUEST_SCORE, .score.outputs = TOKENS - 1, .batch = 1});
         if (engine_score(g, whole, stream, 1, &e))
             fail_msg("%s", e.text);
         engine_close(g);
@@ -336,7 +345,8 @@ static void test_bad_calls(void **state)
     (void)state;
     struct kernels *k = open_set("cpu", "f32");
     struct decoder *d = open_decoder("tests/goldens/own-window", -1);
-    struct engine *g = open_engine(k, d, (struct engine_options){.positions = 4, .outputs = 2, .batch = 1, .resident = -1});
+    struct engine *g =
+        open_engine(k, d, (struct engine_request){.positions = 4, .kind = REQUEST_SCORE, .score.outputs = 2, .batch = 1});
     double got[8];
     struct error e;
     assert_int_equal(engine_score(g, got, stream, 2, &e), -1);
@@ -345,11 +355,18 @@ static void test_bad_calls(void **state)
     assert_non_null(strstr(e.text, "97"));
     assert_int_equal(engine_score(g, got, (int32_t[]){1, -2, 3, 4, 7}, 1, &e), -1);
     assert_int_equal(engine_score(g, got, (int32_t[]){1, 2, 3, 4, 7}, 1, &e), 0);
+    assert_int_equal(engine_measure(g, got, got + 4, stream, 1, &e), -1); /* for other requests */
+    assert_string_equal(e.text, "the engine was made for log p of many targets, not for gradients");
+    assert_int_equal(engine_score_next(g, got, stream, 2, &e), -1);
+    assert_string_equal(e.text, "the engine was made for segments, not for a stream");
     engine_close(g);
-    g = open_engine(k, d, (struct engine_options){.positions = 9, .outputs = 2, .carry = 50, .batch = 1, .resident = -1});
+    g = open_engine(
+        k, d, (struct engine_request){.positions = 9, .kind = REQUEST_SCORE, .score.outputs = 2, .score.carry = 50, .batch = 1});
     assert_int_equal(engine_score_next(g, got, stream, 3, &e), -1);
     assert_non_null(strstr(e.text, "planned for 2"));
     assert_int_equal(engine_score_next(g, got, stream, 2, &e), 0);
+    assert_int_equal(engine_score(g, got, stream, 1, &e), -1);
+    assert_string_equal(e.text, "the engine was made for a stream, not for segments");
     engine_close(g);
     decoder_close(d);
     k->close(k);
@@ -362,11 +379,11 @@ static void test_memory(void **state)
     struct kernels *k = open_set("cpu", "f32");
     struct decoder *d = open_decoder("tests/goldens/own-gated", -1);
     struct memory_plan forward, both;
-    struct engine_options o = {.positions = 2048, .batch = 2, .resident = -1, .memory = (size_t)1 << 32};
-    struct engine_options little = {.positions = 40000, .outputs = 40000, .resident = -1, .memory = 16 << 20};
+    struct engine_request o = {.positions = 2048, .batch = 2, .memory = (size_t)1 << 32};
+    struct engine_request little = {.positions = 40000, .kind = REQUEST_SCORE, .score.outputs = 40000, .memory = 16 << 20};
     struct error e;
     assert_int_equal(engine_estimate(&both, k, d, &o, &e), 0);
-    o.outputs = 1;
+    o.kind = REQUEST_SCORE, o.score.outputs = 1;
     assert_int_equal(engine_estimate(&forward, k, d, &o, &e), 0);
     if (!(forward.total < both.total && forward.flops < 0.5 * both.flops && forward.forward && !both.forward))
         fail_msg("forward alone: %g bytes and %g FLOP; with reverse %g and %g", forward.total, forward.flops, both.total,

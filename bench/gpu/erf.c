@@ -43,7 +43,7 @@ static int run(struct kernels *k, const struct decoder *d, int length, int repea
 {
     struct error e;
     char text[256];
-    struct engine_options o = {.positions = length - 1, .resident = -1, .seed = 1, .batch = batch};
+    struct engine_request o = {.positions = length - 1, .batch = batch};
     double start = now(), seconds, free_before = k->memory_free ? (double)k->memory_free(k) : 0;
     struct engine *g = engine_create(k, d, &o, &e);
     if (!g)

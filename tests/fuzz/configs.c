@@ -63,7 +63,7 @@ static void run(const struct decoder *d)
     enum { POSITIONS = 5 };
     static struct kernels *plain;
     struct error e = {""};
-    const struct engine_options o = {.positions = POSITIONS, .resident = 1, .seed = 1, .memory = 1u << 28};
+    const struct engine_request o = {.positions = POSITIONS, .weights = WEIGHTS_RESIDENT, .memory = 1u << 28};
     const int32_t last = d->vocabulary - 1, ids[POSITIONS + 1] = {0, last, last / 2, 0, last, last};
     double norm[POSITIONS], logprob;
     if (!plain && !(plain = kernels_open("f64", &e)))
