@@ -69,6 +69,7 @@ struct memory_plan {
     int stored_layers; /* of `layers` */
     int layers;
     int resident;
+    int in_place; /* the set reads all matrices where they lie; `weights` are norms and biases */
     int forward; /* no reverse pass: one layer's activations at a time */
     double weights, activations, scratch, total, budget;
     double buffers; /* what of activations and scratch is the engine's buffers, as it creates them */

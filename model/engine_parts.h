@@ -174,10 +174,13 @@ void weights_begin(struct engine *g);
 /* Between two blocks: all that uses block l is enqueued, and block `next` comes after it (l: it stays). Gives l back; where the
  * set prefetches, next is on its way before and nothing waits, else what is enqueued ends first. */
 int weights_turn(struct engine *g, int l, int next, struct error *e) MUST_USE;
-/* Bytes of the set's memory for block l. */
-size_t weights_block_bytes(struct kernels *k, const struct decoder *d, int l);
-/* Bytes of the set's memory for all that is not a block. */
-size_t weights_shared_bytes(struct kernels *k, const struct decoder *d, int n);
+/* Bytes of the set's memory for block l, and for all that is not a block. */
+struct weight_bytes {
+    size_t matrices; /* and tables */
+    size_t vectors; /* norms and biases */
+};
+struct weight_bytes weights_block_bytes(struct kernels *k, const struct decoder *d, int l);
+struct weight_bytes weights_shared_bytes(struct kernels *k, const struct decoder *d, int n);
 
 /* -- forward.c -- */
 /* Embeddings and norms below block 0: fills layer 0's x from g->tokens, with g->input_scale and noise. */

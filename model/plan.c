@@ -46,6 +46,7 @@ struct choice {
     struct kernels *k;
     const struct engine_request *request;
     struct shape *shape; /* of the trial */
+    int copied; /* blocks whose matrices the set does not read where they lie */
     enum keep_mode keep;
     double shared, blocks, at_once; /* bytes of weights: of all but blocks, of all blocks, of those in memory at a time where they
                                        are not resident */
@@ -137,7 +138,7 @@ static void choose_batch(struct memory_plan *p, const struct choice *c)
 {
     const struct engine_request *r = c->request;
     int n = p->positions, batch = r->batch ? r->batch : wanted_batch(c);
-    if (!r->batch && plan_for(p, c, n, batch) == 0 && !p->resident && c->blocks > 0)
+    if (!r->batch && plan_for(p, c, n, batch) == 0 && !p->resident && c->copied > 0)
         batch = batch > 4 ? batch : 4; /* where weights are loaded again for each pass, a few segments share it */
     if (r->segments && (size_t)batch > r->segments)
         batch = (int)r->segments;
@@ -193,16 +194,20 @@ int plan_make(struct memory_plan *p, struct shape *shape, struct kernels *k, con
         return fail(e, "%s: cannot sum attention by distance (expected --device cpu with --attention)", k->name);
     if (shape->kind == REQUEST_GRADIENT)
         c.keep = request->gradient.keep, passes = attribution_passes(request->gradient.attribution);
-    c.shared = (double)weights_shared_bytes(k, d, shape->n);
+    struct weight_bytes shared = weights_shared_bytes(k, d, shape->n);
+    c.shared = (double)(shared.matrices + shared.vectors);
     for (int l = 0; l < d->layers; l++) {
-        double one = (double)weights_block_bytes(k, d, l);
+        struct weight_bytes block = weights_block_bytes(k, d, l);
+        double one = (double)(block.matrices + block.vectors);
         c.blocks += one;
+        c.copied += block.matrices > 0;
         largest = fmax(largest, one);
     }
     c.at_once = fmin(c.blocks, k->prefetches ? 2 * largest : largest);
     *p = (struct memory_plan){.positions = shape->n,
                               .layers = d->layers,
                               .forward = shape->kind != REQUEST_GRADIENT,
+                              .in_place = c.copied == 0 && shared.matrices == 0,
                               .budget = request->memory ? (double)request->memory : default_budget(k)};
     choose_batch(p, &c);
     p->flops = needed_flops(shape) * passes;
@@ -228,7 +233,7 @@ char *memory_plan_text(char text[256], const struct memory_plan *p)
         snprintf(kept, sizeof kept, "all layers stored");
     else
         snprintf(kept, sizeof kept, "%d of %d layers stored, the others recomputed", p->stored_layers, p->layers);
-    if (p->weights < 1)
+    if (p->in_place)
         snprintf(held, sizeof held, "weights read where they lie");
     else
         snprintf(held, sizeof held, "weights %s %s", bytes_text(weights, p->weights), p->resident ? "resident" : "by layer");

@@ -4,6 +4,62 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* The table of parameters: where each hangs, and the views of the checkpoint that it is of. They are loaded, counted and given
+ * back by it. */
+enum kind { LINEAR, NORM, TABLE, VECTOR };
+
+struct row {
+    enum kind kind;
+    size_t
+        place; /* of a struct linear_weights, struct norm_weights or struct weight *, in struct block_weights or struct engine */
+    size_t view, second; /* of a struct linear, norm_view or view, in struct block or struct decoder; of a struct linear that is
+                            stacked behind the first, 0: none */
+};
+
+#define BLOCK(place, view) offsetof(struct block_weights, place), offsetof(struct block, view)
+#define SHARED(place, view) offsetof(struct engine, place), offsetof(struct decoder, view)
+
+static const struct row of_block[] = {
+    {NORM, BLOCK(attention_norm, attention_norm), 0},
+    {NORM, BLOCK(mlp_norm, mlp_norm), 0},
+    {NORM, BLOCK(attention_post_norm, attention_post_norm), 0},
+    {NORM, BLOCK(mlp_post_norm, mlp_post_norm), 0},
+    {NORM, BLOCK(query_norm, query_norm), 0},
+    {NORM, BLOCK(key_norm, key_norm), 0},
+    {LINEAR, BLOCK(query, query), 0},
+    {LINEAR, BLOCK(kv, key), offsetof(struct block, value)},
+    {LINEAR, BLOCK(output, output), 0},
+    {LINEAR, BLOCK(up, up), 0},
+    {LINEAR, BLOCK(gate, gate), 0},
+    {LINEAR, BLOCK(down, down), 0},
+};
+enum { OF_BLOCK = sizeof of_block / sizeof *of_block };
+
+/* What all layers share, but for the rows of positions. The head is the embedding's table where they are tied. */
+static const struct row of_all[] = {
+    {TABLE, SHARED(embedding, embedding), 0},      {TABLE, SHARED(head, head.weight), 0},
+    {VECTOR, SHARED(head_bias, head.bias), 0},     {NORM, SHARED(embedding_norm, embedding_norm), 0},
+    {NORM, SHARED(final_norm, final_norm), 0},     {LINEAR, SHARED(project_in, project_in), 0},
+    {LINEAR, SHARED(project_out, project_out), 0},
+};
+enum { OF_ALL = sizeof of_all / sizeof *of_all };
+
+static void *at(void *base, size_t offset)
+{
+    return (char *)base + offset;
+}
+
+static const void *at_const(const void *base, size_t offset)
+{
+    return (const char *)base + offset;
+}
+
+/* The one whose table the embedding's stands for. */
+static int is_tied(const struct decoder *d, const struct row *r)
+{
+    return d->tied && r->kind == TABLE && r->place == offsetof(struct engine, head);
+}
+
 static int load(struct weight **out, struct engine *g, enum weight_use use, const view *parts, int count, struct error *e)
 {
     *out = NULL;
@@ -52,17 +108,59 @@ static void unload_norm(struct engine *g, struct norm_weights *w)
     unload(g, &w->shift);
 }
 
+static int load_row(struct engine *g, void *to, const void *from, const struct row *r, struct error *e)
+{
+    const void *v = at_const(from, r->view);
+    switch (r->kind) {
+    case LINEAR: return load_linear(at(to, r->place), g, v, r->second ? at_const(from, r->second) : NULL, e);
+    case NORM: return load_norm(at(to, r->place), g, v, e);
+    case TABLE: return load(at(to, r->place), g, WEIGHT_TABLE, v, 1, e);
+    case VECTOR: break;
+    }
+    return load(at(to, r->place), g, WEIGHT_VECTOR, v, 1, e);
+}
+
+static void unload_row(struct engine *g, void *to, const struct row *r)
+{
+    switch (r->kind) {
+    case LINEAR: unload_linear(g, at(to, r->place)); break;
+    case NORM: unload_norm(g, at(to, r->place)); break;
+    case TABLE:
+    case VECTOR: unload(g, at(to, r->place)); break;
+    }
+}
+
+static size_t bytes_of(struct kernels *k, enum weight_use use, const view *first, const view *second)
+{
+    view parts[2] = {*first, second ? *second : (view){0}};
+    return first->data ? k->weight_bytes(k, use, parts, second ? 2 : 1) : 0;
+}
+
+/* Adds what load_row would take. */
+static void count_row(struct weight_bytes *sum, struct kernels *k, const void *from, const struct row *r)
+{
+    const void *v = at_const(from, r->view);
+    const struct linear *a = v, *b = r->second ? at_const(from, r->second) : NULL;
+    const struct norm_view *norm = v;
+    switch (r->kind) {
+    case LINEAR:
+        sum->matrices += bytes_of(k, WEIGHT_MATRIX, &a->weight, b ? &b->weight : NULL);
+        sum->vectors += bytes_of(k, WEIGHT_VECTOR, &a->bias, b ? &b->bias : NULL);
+        break;
+    case NORM:
+        if (norm->present)
+            sum->vectors += bytes_of(k, WEIGHT_VECTOR, &norm->scale, NULL) + bytes_of(k, WEIGHT_VECTOR, &norm->shift, NULL);
+        break;
+    case TABLE: sum->matrices += bytes_of(k, WEIGHT_TABLE, v, NULL); break;
+    case VECTOR: sum->vectors += bytes_of(k, WEIGHT_VECTOR, v, NULL); break;
+    }
+}
+
 static void unload_block(struct engine *g, int l)
 {
-    struct block_weights *w = &g->blocks[l];
-    struct norm_weights *norms[] = {&w->attention_norm, &w->mlp_norm,   &w->attention_post_norm,
-                                    &w->mlp_post_norm,  &w->query_norm, &w->key_norm};
-    for (size_t i = 0; i < sizeof norms / sizeof norms[0]; i++)
-        unload_norm(g, norms[i]);
-    struct linear_weights *linears[] = {&w->query, &w->kv, &w->output, &w->up, &w->gate, &w->down};
-    for (size_t i = 0; i < sizeof linears / sizeof linears[0]; i++)
-        unload_linear(g, linears[i]);
-    w->loaded = 0;
+    for (int i = 0; i < OF_BLOCK; i++)
+        unload_row(g, &g->blocks[l], &of_block[i]);
+    g->blocks[l].loaded = 0;
 }
 
 /* Lets go of the file's pages behind a view: they are read again when touched. */
@@ -77,19 +175,13 @@ static void release_pages(const view *v)
 int weights_need(struct engine *g, int l, struct error *e)
 {
     struct block_weights *w = &g->blocks[l];
-    const struct block *b = &g->d->blocks[l];
     if (w->loaded)
         return 0;
-    if (load_norm(&w->attention_norm, g, &b->attention_norm, e) || load_norm(&w->mlp_norm, g, &b->mlp_norm, e) ||
-        load_norm(&w->attention_post_norm, g, &b->attention_post_norm, e) ||
-        load_norm(&w->mlp_post_norm, g, &b->mlp_post_norm, e) || load_norm(&w->query_norm, g, &b->query_norm, e) ||
-        load_norm(&w->key_norm, g, &b->key_norm, e) || load_linear(&w->query, g, &b->query, NULL, e) ||
-        load_linear(&w->kv, g, &b->key, &b->value, e) || load_linear(&w->output, g, &b->output, NULL, e) ||
-        load_linear(&w->up, g, &b->up, NULL, e) || load_linear(&w->gate, g, &b->gate, NULL, e) ||
-        load_linear(&w->down, g, &b->down, NULL, e)) {
-        unload_block(g, l);
-        return -1;
-    }
+    for (int i = 0; i < OF_BLOCK; i++)
+        if (load_row(g, w, &g->d->blocks[l], &of_block[i], e)) {
+            unload_block(g, l);
+            return -1;
+        }
     w->loaded = 1;
     return 0;
 }
@@ -100,9 +192,14 @@ void weights_done(struct engine *g, int l)
     if (g->plan.resident)
         return;
     unload_block(g, l);
-    const struct linear *linears[] = {&b->query, &b->key, &b->value, &b->output, &b->up, &b->gate, &b->down};
-    for (size_t i = 0; i < sizeof linears / sizeof linears[0]; i++)
-        release_pages(&linears[i]->weight);
+    for (int i = 0; i < OF_BLOCK; i++) {
+        const struct row *r = &of_block[i];
+        if (r->kind != LINEAR)
+            continue;
+        release_pages(&((const struct linear *)at_const(b, r->view))->weight);
+        if (r->second)
+            release_pages(&((const struct linear *)at_const(b, r->second))->weight);
+    }
 }
 
 void weights_begin(struct engine *g)
@@ -163,14 +260,12 @@ int weights_load_positions(struct engine *g, long first, struct error *e)
 int weights_load_shared(struct engine *g, struct error *e)
 {
     const struct decoder *d = g->d;
-    if (load(&g->embedding, g, WEIGHT_TABLE, &d->embedding, 1, e) || weights_load_positions(g, 0, e) ||
-        load_norm(&g->embedding_norm, g, &d->embedding_norm, e) || load_norm(&g->final_norm, g, &d->final_norm, e) ||
-        load_linear(&g->project_in, g, &d->project_in, NULL, e) || load_linear(&g->project_out, g, &d->project_out, NULL, e) ||
-        load(&g->head_bias, g, WEIGHT_VECTOR, &d->head.bias, 1, e))
-        return -1;
+    for (int i = 0; i < OF_ALL; i++)
+        if (!is_tied(d, &of_all[i]) && load_row(g, g, d, &of_all[i], e))
+            return -1;
     if (d->tied)
         g->head = g->embedding;
-    else if (load(&g->head, g, WEIGHT_TABLE, &d->head.weight, 1, e))
+    if (weights_load_positions(g, 0, e))
         return -1;
     for (int l = 0; l < d->layers && g->plan.resident; l++)
         if (weights_need(g, l, e))
@@ -184,42 +279,30 @@ void weights_free_all(struct engine *g)
         unload_block(g, l);
     if (g->head == g->embedding)
         g->head = NULL;
-    unload(g, &g->head);
-    unload(g, &g->embedding);
+    for (int i = 0; i < OF_ALL; i++)
+        unload_row(g, g, &of_all[i]);
     unload(g, &g->position_rows);
-    unload(g, &g->head_bias);
-    unload_norm(g, &g->embedding_norm);
-    unload_norm(g, &g->final_norm);
-    unload_linear(g, &g->project_in);
-    unload_linear(g, &g->project_out);
     free(g->position_table);
     g->position_table = NULL;
 }
 
-static size_t bytes_of(struct kernels *k, enum weight_use use, const view *v)
+struct weight_bytes weights_block_bytes(struct kernels *k, const struct decoder *d, int l)
 {
-    return v->data ? k->weight_bytes(k, use, v, 1) : 0;
+    struct weight_bytes sum = {0};
+    for (int i = 0; i < OF_BLOCK; i++)
+        count_row(&sum, k, &d->blocks[l], &of_block[i]);
+    return sum;
 }
 
-size_t weights_block_bytes(struct kernels *k, const struct decoder *d, int l)
+struct weight_bytes weights_shared_bytes(struct kernels *k, const struct decoder *d, int n)
 {
-    const struct block *b = &d->blocks[l];
-    const struct linear *linears[] = {&b->query, &b->key, &b->value, &b->output, &b->up, &b->gate, &b->down};
-    size_t bytes = 0;
-    for (size_t i = 0; i < sizeof linears / sizeof linears[0]; i++)
-        bytes += bytes_of(k, WEIGHT_MATRIX, &linears[i]->weight) + bytes_of(k, WEIGHT_VECTOR, &linears[i]->bias);
-    return bytes;
-}
-
-size_t weights_shared_bytes(struct kernels *k, const struct decoder *d, int n)
-{
-    size_t bytes = bytes_of(k, WEIGHT_TABLE, &d->embedding) + bytes_of(k, WEIGHT_VECTOR, &d->head.bias);
-    bytes += bytes_of(k, WEIGHT_MATRIX, &d->project_in.weight) + bytes_of(k, WEIGHT_MATRIX, &d->project_out.weight);
-    if (!d->tied)
-        bytes += bytes_of(k, WEIGHT_TABLE, &d->head.weight);
+    struct weight_bytes sum = {0};
+    for (int i = 0; i < OF_ALL; i++)
+        if (!is_tied(d, &of_all[i]))
+            count_row(&sum, k, d, &of_all[i]);
     if (d->position == POSITION_LEARNED)
-        bytes += bytes_of(k, WEIGHT_TABLE, &d->position_rows);
+        sum.matrices += bytes_of(k, WEIGHT_TABLE, &d->position_rows, NULL);
     if (d->position == POSITION_SINUSOIDAL)
-        bytes += (size_t)n * (size_t)d->hidden * 2 * sizeof(double);
-    return bytes;
+        sum.matrices += (size_t)n * (size_t)d->hidden * 2 * sizeof(double);
+    return sum;
 }

@@ -1,5 +1,5 @@
-/* The table of the engine's buffers: what an engine creates is what its plan says, to the byte, and all of it is given back. The
- * kernel set counts. */
+/* The tables of the engine's buffers and parameters: what an engine creates and loads is what its plan says, to the byte, and all
+ * of it is given back. The kernel set counts. */
 #include "model/engine.h"
 #include "model/score.h"
 #include "tests/golden.h"
@@ -20,7 +20,11 @@ enum { LIVE_MOST = 4096 };
 static struct kernels *k;
 static struct buffer *(*create_uncounted)(struct kernels *k, enum buffer_role role, size_t count, struct error *e);
 static void (*destroy_uncounted)(struct kernels *k, struct buffer *b);
-static double created;
+static struct weight *(*load_uncounted)(struct kernels *k, enum weight_use use, const struct weight_part *parts, int count,
+                                        struct error *e);
+static void (*free_uncounted)(struct kernels *k, struct weight *w);
+static double created, loaded;
+static long weights; /* loaded and not freed */
 static long left_to_create; /* the create after so many fails; -1: none does */
 static struct buffer *live[LIVE_MOST];
 static int live_count;
@@ -52,25 +56,44 @@ static void destroy_counted(struct kernels *set, struct buffer *b)
     destroy_uncounted(set, b);
 }
 
+static struct weight *load_counted(struct kernels *set, enum weight_use use, const struct weight_part *parts, int count,
+                                   struct error *e)
+{
+    loaded += (double)set->weight_bytes(set, use, parts, count);
+    weights++;
+    return load_uncounted(set, use, parts, count, e);
+}
+
+static void free_counted(struct kernels *set, struct weight *w)
+{
+    weights -= w != NULL;
+    free_uncounted(set, w);
+}
+
 /* Creates and closes an engine, and one that fails half way. */
 static struct memory_plan check(const char *name, const struct decoder *d, struct engine_request o)
 {
     struct error e;
     struct memory_plan plan;
     o.memory = o.memory ? o.memory : (size_t)1 << 40;
-    created = 0, left_to_create = -1;
+    created = loaded = 0, left_to_create = -1;
     struct engine *g = engine_create(k, d, &o, &e);
     if (!g)
         fail_msg("%s: %s", name, e.text);
     plan = *engine_plan(g);
     int buffers = live_count;
+    if (d->position == POSITION_SINUSOIDAL) /* rows that the engine makes, and room for a set's copy */
+        loaded += 16.0 * plan.positions * d->hidden;
+    if (plan.resident ? loaded != plan.weights : !(loaded <= plan.weights))
+        fail_msg("%s: %.0f bytes of weights loaded, %.0f planned", name, loaded, plan.weights);
     engine_close(g);
+    assert_int_equal(weights, 0);
     if (created != plan.buffers || live_count || !(plan.buffers <= plan.activations + plan.scratch))
         fail_msg("%s: request %d of %d inputs, batch %d, %d layers stored: %.0f bytes created, %.0f planned, %d buffers left",
                  name, o.kind, plan.positions, plan.batch, plan.stored_layers, created, plan.buffers, live_count);
     left_to_create = buffers / 2;
     assert_null(engine_create(k, d, &o, &e));
-    assert_int_equal(live_count, 0);
+    assert_true(live_count == 0 && weights == 0);
     return plan;
 }
 
@@ -163,6 +186,8 @@ static int setup(void **state)
         return -1;
     create_uncounted = k->create, destroy_uncounted = k->destroy;
     k->create = create_counted, k->destroy = destroy_counted;
+    load_uncounted = k->weight_load, free_uncounted = k->weight_free;
+    k->weight_load = load_counted, k->weight_free = free_counted;
     return 0;
 }
 
