@@ -10,10 +10,9 @@ enum kind { LINEAR, NORM, TABLE, VECTOR };
 
 struct row {
     enum kind kind;
-    size_t
-        place; /* of a struct linear_weights, struct norm_weights or struct weight *, in struct block_weights or struct engine */
-    size_t view, second; /* of a struct linear, norm_view or view, in struct block or struct decoder; of a struct linear that is
-                            stacked behind the first, 0: none */
+    size_t place; /* in struct block_weights or struct engine */
+    size_t view; /* in struct block or struct decoder: a struct linear, a struct norm_view, a view */
+    size_t second; /* a struct linear that is stacked behind the first; 0: none */
 };
 
 #define BLOCK(place, view) offsetof(struct block_weights, place), offsetof(struct block, view)
@@ -54,7 +53,7 @@ static const void *at_const(const void *base, size_t offset)
     return (const char *)base + offset;
 }
 
-/* The one whose table the embedding's stands for. */
+/* 1 for the head's table where the embedding's stands for it. */
 static int is_tied(const struct decoder *d, const struct row *r)
 {
     return d->tied && r->kind == TABLE && r->place == offsetof(struct engine, head);
