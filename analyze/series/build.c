@@ -35,9 +35,7 @@ void decimal_exact(fmpq_t q, const char *decimal)
     const char *text = decimal + (*decimal == '-' || *decimal == '+');
     slong exponent = 0;
     int after_point = 0;
-    fmpz_t digits, power;
-    fmpz_init(digits);
-    fmpz_init(power);
+    LOCAL(fmpz, digits, power);
     for (; *text && *text != 'e' && *text != 'E'; text++) {
         if (*text == '.') {
             after_point = 1;
@@ -61,17 +59,13 @@ void decimal_exact(fmpq_t q, const char *decimal)
         fmpz_one(power);
     }
     fmpq_set_fmpz_frac(q, digits, power);
-    fmpz_clear(digits);
-    fmpz_clear(power);
 }
 
 static int number_text(struct expression_pool *p, const char *decimal)
 {
-    fmpq_t q;
-    fmpq_init(q);
+    LOCAL(fmpq, q);
     decimal_exact(q, decimal);
     int n = expression_number(p, q);
-    fmpq_clear(q);
     return n;
 }
 
@@ -80,15 +74,11 @@ static int number_double(struct expression_pool *p, double value)
 {
     if (isnan(value) || isinf(value))
         return isnan(value) ? NODE_NAN : value > 0 ? NODE_PLUS_INFINITY : NODE_MINUS_INFINITY;
-    fmpq_t q;
-    arf_t a;
-    fmpq_init(q);
-    arf_init(a);
+    LOCAL(fmpq, q);
+    LOCAL(arf, a);
     arf_set_d(a, value);
     arf_get_fmpq(q, a);
     int n = expression_number(p, q);
-    arf_clear(a);
-    fmpq_clear(q);
     return n;
 }
 
@@ -103,11 +93,9 @@ static int variable(struct build *b, int slot)
     }
     if (!b->t)
         return NODE_T_ITSELF;
-    fmpq_t q;
-    fmpq_init(q);
+    LOCAL(fmpq, q);
     fmpq_set_fmpz(q, b->t);
     int n = expression_number(b->p, q);
-    fmpq_clear(q);
     return n;
 }
 
@@ -139,13 +127,12 @@ static int sum_of(struct build *b, const struct formula_node *node)
     slong terms = fmpz_sgn(count) < 0 ? 0 : fmpz_get_si(count) + 1;
     int *child = malloc((size_t)(terms + 1) * sizeof *child), result = NODE_NAN;
     fmpq *weight = malloc((size_t)(terms + 1) * sizeof *weight);
-    fmpq_t zero;
     if (!child || !weight) {
         free(child);
         free(weight);
         return refuse(b, "out of memory");
     }
-    fmpq_init(zero);
+    LOCAL(fmpq, zero);
     int index = first;
     for (slong k = 0; k < terms; k++) {
         fmpq_init(&weight[k]);
@@ -157,7 +144,6 @@ static int sum_of(struct build *b, const struct formula_node *node)
     result = expression_linear(b->p, zero, (int)terms, child, weight);
     for (slong k = 0; k < terms; k++)
         fmpq_clear(&weight[k]);
-    fmpq_clear(zero);
     free(child);
     free(weight);
     return result;
@@ -180,21 +166,17 @@ static int compare(struct expression_pool *p, enum formula_node_kind kind, int a
 
 static int quotient(struct expression_pool *p, int a, int b)
 {
-    fmpq_t minus;
-    fmpq_init(minus);
+    LOCAL(fmpq, minus);
     fmpq_set_si(minus, -1, 1);
     int inverse = expression_power(p, b, expression_number(p, minus));
-    fmpq_clear(minus);
     return expression_multiply(p, a, inverse);
 }
 
 static int square_root(struct expression_pool *p, int a)
 {
-    fmpq_t half;
-    fmpq_init(half);
+    LOCAL(fmpq, half);
     fmpq_set_si(half, 1, 2);
     int n = expression_power(p, a, expression_number(p, half));
-    fmpq_clear(half);
     return n;
 }
 
@@ -334,10 +316,8 @@ end:
 
 int expression_substitute(struct expression_pool *to, const struct expression_pool *from, int n, const fmpz_t t)
 {
-    fmpq_t q;
-    fmpq_init(q);
+    LOCAL(fmpq, q);
     fmpq_set_fmpz(q, t);
     int result = expression_replace(to, from, n, expression_number(to, q));
-    fmpq_clear(q);
     return result;
 }

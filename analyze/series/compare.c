@@ -20,11 +20,10 @@ struct pair {
 static int rate_of(struct expression_pool *p, int n)
 {
     struct expression x = p->node[n]; /* the pool may move while it grows */
-    fmpq_t q;
     int result = NODE_NAN;
     if (!x.depends)
         return NODE_ZERO;
-    fmpq_init(q);
+    LOCAL(fmpq, q);
     switch (x.kind) {
     case X_T: result = NODE_T_ITSELF; break;
     case X_LINEAR: {
@@ -64,7 +63,6 @@ static int rate_of(struct expression_pool *p, int n)
         break;
     default: break;
     }
-    fmpq_clear(q);
     return result;
 }
 
@@ -81,9 +79,7 @@ static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, 
     ranges_free(&r);
     if (falls)
         return 1;
-    fmpz_t middle, span;
-    fmpz_init(middle);
-    fmpz_init(span);
+    LOCAL(fmpz, middle, span);
     int known = 0;
     if (!hi) {
         if (fmpz_bits(lo) < 4096) { /* [lo, 2 lo + 1] and what is beyond, which is looked at first */
@@ -107,8 +103,6 @@ static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, 
             }
         }
     }
-    fmpz_clear(middle);
-    fmpz_clear(span);
     return known;
 }
 
@@ -135,11 +129,7 @@ static int ratio_falls(struct pair *k, int f, int g)
     const struct head *a = &k->both[f], *b = &k->both[g];
     int i = 0, j = 0, known = 1, f_ended = 0, g_begun = 0, joined = 0;
     long budget = INTERVALS;
-    fmpz_t from, end, last, before;
-    fmpz_init(from);
-    fmpz_init(end);
-    fmpz_init(last);
-    fmpz_init(before);
+    LOCAL(fmpz, from, end, last, before);
     while (known) {
         const struct piece *x = &a->piece[i], *y = &b->piece[j];
         int unbounded = x->unbounded && y->unbounded;
@@ -177,10 +167,6 @@ static int ratio_falls(struct pair *k, int f, int g)
         fmpz_set(from, end);
     }
     known = known && !k->pool->failed;
-    fmpz_clear(from);
-    fmpz_clear(end);
-    fmpz_clear(last);
-    fmpz_clear(before);
     return known;
 }
 
@@ -198,8 +184,7 @@ static int common_scale(fmpq_t c, struct pair *k)
 {
     struct expression_pool *p = k->pool;
     int count = p->count, found = 0; /* only nodes of the two biases, made so far */
-    fmpq_t power;
-    fmpq_init(power);
+    LOCAL(fmpq, power);
     for (int m = 0; m < count && !found; m++)
         for (int n = 0; n < count && !found && !p->failed; n++) {
             struct expression x = p->node[m], y = p->node[n];
@@ -223,7 +208,6 @@ static int common_scale(fmpq_t c, struct pair *k)
             int scaled = expression_replace(p, p, k->both[0].root, expression_scale(p, NODE_T_ITSELF, c));
             found = is_constant(p, expression_subtract(p, scaled, k->both[1].root));
         }
-    fmpq_clear(power);
     return found && !p->failed;
 }
 
@@ -231,17 +215,13 @@ static int common_scale(fmpq_t c, struct pair *k)
  * or 1. */
 static int compare_scales(struct pair *k)
 {
-    fmpq_t c;
-    fmpz_t zero;
     long budget = INTERVALS;
     int order = 0;
-    fmpq_init(c);
-    fmpz_init(zero);
+    LOCAL(fmpq, c);
+    LOCAL(fmpz, zero);
     if (k->both[0].pieces == 1 && k->both[1].pieces == 1 && k->both[0].piece[0].kind == PIECE_SMOOTH && common_scale(c, k) &&
         never_grows(k->pool, rate_of(k->pool, k->both[0].root), zero, NULL, 0, &budget) && !k->pool->failed)
         order = fmpz_cmp(fmpq_numref(c), fmpq_denref(c)) < 0 ? -1 : 1;
-    fmpq_clear(c);
-    fmpz_clear(zero);
     return order;
 }
 

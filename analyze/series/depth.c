@@ -16,20 +16,16 @@ enum {
 /* A share lies between 0 and 1. */
 static void clip(arb_t x)
 {
-    arb_t one;
-    arb_init(one);
+    LOCAL(arb, one);
     arb_one(one);
     arb_nonnegative_part(x, x);
     arb_min(x, x, one, 256);
-    arb_clear(one);
 }
 
 /* cumulative[m] = P(K < m), m = 0..count, K the sum of `layers` independent variables with P(k) = share[k]. */
 static void convolve(arb_ptr cumulative, arb_srcptr share, int count, int layers, slong prec)
 {
-    arb_poly_t kernel, power;
-    arb_poly_init2(kernel, count);
-    arb_poly_init(power);
+    LOCAL(arb_poly, kernel, power);
     for (int k = 0; k < count; k++)
         arb_poly_set_coeff_arb(kernel, k, share + k);
     arb_poly_pow_ui_trunc_binexp(power, kernel, (ulong)layers, count, prec);
@@ -38,18 +34,13 @@ static void convolve(arb_ptr cumulative, arb_srcptr share, int count, int layers
         arb_poly_get_coeff_arb(cumulative + m + 1, power, m);
         arb_add(cumulative + m + 1, cumulative + m + 1, cumulative + m, prec);
     }
-    arb_poly_clear(kernel);
-    arb_poly_clear(power);
 }
 
 /* The largest m with P(K < m) <= 1 - epsilon for certain, and the least with more; *above is -1 if there is none. */
 static void locate(int *below, int *above, arb_srcptr cumulative, int count, const fmpq_t epsilon)
 {
-    arb_t target, difference;
-    fmpq_t q;
-    arb_init(target);
-    arb_init(difference);
-    fmpq_init(q);
+    LOCAL(arb, target, difference);
+    LOCAL(fmpq, q);
     fmpq_set_si(q, 1, 1);
     fmpq_sub(q, q, epsilon);
     arb_set_fmpq(target, q, 512);
@@ -62,9 +53,6 @@ static void locate(int *below, int *above, arb_srcptr cumulative, int count, con
         if (*above < 0 && arb_is_positive(difference))
             *above = m;
     }
-    fmpq_clear(q);
-    arb_clear(target);
-    arb_clear(difference);
 }
 
 /* Narrows lo..hi with cells of the given width; 1 is one distance a cell. 0 or -1 with *e. */
@@ -72,13 +60,10 @@ static int narrow(fmpz_t lo, fmpz_t hi, const struct series *s, const fmpq_t eps
                   const fmpz_t width, int cells, slong prec, int quick, struct formula_error *e)
 {
     int below, above;
-    fmpz_t j;
     arb_ptr share = _arb_vec_init(cells), cumulative = _arb_vec_init(cells + 1);
-    arb_t before, next;
     struct masses *m = masses_new(s, limit, prec, quick, e);
-    fmpz_init(j);
-    arb_init(before);
-    arb_init(next);
+    LOCAL(fmpz, j);
+    LOCAL(arb, before, next);
     for (int k = 0; m && k < cells; k++) {
         if (fmpz_is_one(width)) {
             if (!limit || fmpz_cmp(j, limit) < 0)
@@ -111,9 +96,6 @@ static int narrow(fmpz_t lo, fmpz_t hi, const struct series *s, const fmpq_t eps
                 fmpz_set(hi, j);
         }
     }
-    fmpz_clear(j);
-    arb_clear(before);
-    arb_clear(next);
     _arb_vec_clear(share, cells);
     _arb_vec_clear(cumulative, cells + 1);
     masses_free(m);
@@ -125,13 +107,9 @@ static int narrow(fmpz_t lo, fmpz_t hi, const struct series *s, const fmpq_t eps
 static int one_layer_bounds(struct series_count *least, struct series_count *greatest, const struct series *s,
                             const fmpq_t epsilon, int layers, const fmpz *limit, struct formula_error *e)
 {
-    fmpq_t q, rest;
-    arb_t x;
-    arf_t end;
-    fmpq_init(q);
-    fmpq_init(rest);
-    arb_init(x);
-    arf_init(end);
+    LOCAL(fmpq, q, rest);
+    LOCAL(arb, x);
+    LOCAL(arf, end);
     slong prec = 128 + 2 * (slong)fmpz_bits(fmpq_denref(epsilon));
     fmpq_set_si(rest, 1, 1);
     fmpq_sub(rest, rest, epsilon);
@@ -151,10 +129,6 @@ static int one_layer_bounds(struct series_count *least, struct series_count *gre
         if (failed)
             series_count_free(least);
     }
-    fmpq_clear(q);
-    fmpq_clear(rest);
-    arb_clear(x);
-    arf_clear(end);
     return failed;
 }
 
@@ -171,13 +145,10 @@ static int depth_trf(struct series_count *out, const struct series *s, const fmp
                      struct formula_error *e)
 {
     struct series_count least, greatest;
-    fmpz_t lo, hi, width;
     if (one_layer_bounds(&least, &greatest, s, epsilon, layers, limit, e))
         return -1;
     int failed = 0;
-    fmpz_init(lo);
-    fmpz_init(hi);
-    fmpz_init(width);
+    LOCAL(fmpz, lo, hi, width);
     if (!least.lo || !greatest.hi) { /* beyond whole numbers, or no end is known */
         *out = (struct series_count){.log10_lo = least.log10_lo,
                                      .log10_hi = nextafter(greatest.log10_hi + log10(layers) * (1 + 1e-15), INFINITY)};
@@ -210,28 +181,21 @@ static int depth_trf(struct series_count *out, const struct series *s, const fmp
 end:
     series_count_free(&least);
     series_count_free(&greatest);
-    fmpz_clear(lo);
-    fmpz_clear(hi);
-    fmpz_clear(width);
     return failed;
 }
 
 int series_trf_depth(const struct series *s, const char *epsilon, int layers, uint64_t length, struct series_count *out,
                      struct formula_error *e)
 {
-    fmpq_t q;
-    fmpz_t limit;
     *out = (struct series_count){.log10_lo = NAN, .log10_hi = NAN};
     if (layers < 1 || layers > 100000)
         return formula_refuse(e, 0, "%d layers (expected 1 to 100000)", layers);
-    fmpq_init(q);
-    fmpz_init(limit);
+    LOCAL(fmpq, q);
+    LOCAL(fmpz, limit);
     fmpz_set_ui(limit, length);
     int failed = search_epsilon(q, epsilon, e);
     if (!failed && (length || s->verdict == SERIES_CONVERGES))
         failed = layers == 1 ? search_trf(out, s, q, length ? limit : NULL, NULL, NULL, e)
                              : depth_trf(out, s, q, layers, length ? limit : NULL, e);
-    fmpq_clear(q);
-    fmpz_clear(limit);
     return failed;
 }

@@ -30,15 +30,10 @@ static const double IMPOSSIBLE = 1e300;
 /* log2 of a bound of |f| on [a - r, b + r] x [-r, r]; IMPOSSIBLE if there is none. */
 static double magnitude(struct euler *e, const fmpz_t a, const fmpz_t b, double r)
 {
-    acb_t z;
-    arb_t low, high, radius;
-    mag_t bound;
     double result = IMPOSSIBLE;
-    acb_init(z);
-    arb_init(low);
-    arb_init(high);
-    arb_init(radius);
-    mag_init(bound);
+    LOCAL(acb, z);
+    LOCAL(arb, low, high, radius);
+    LOCAL(mag, bound);
     arb_set_d(radius, r);
     arb_set_fmpz(low, a);
     arb_sub(low, low, radius, 64);
@@ -54,11 +49,6 @@ static double magnitude(struct euler *e, const fmpz_t a, const fmpz_t b, double 
         else if (fmpz_cmp_si(MAG_EXPREF(bound), 1000000000) < 0)
             result = (double)fmpz_get_si(MAG_EXPREF(bound));
     }
-    mag_clear(bound);
-    arb_clear(radius);
-    arb_clear(low);
-    arb_clear(high);
-    acb_clear(z);
     return result;
 }
 
@@ -70,11 +60,9 @@ static double remainder_bound(double n, double r, double magnitude_log2, double 
 
 static double length_log2(const fmpz_t a, const fmpz_t b)
 {
-    fmpz_t length;
-    fmpz_init(length);
+    LOCAL(fmpz, length);
     fmpz_sub(length, b, a);
     double bits = (double)fmpz_bits(length);
-    fmpz_clear(length);
     return bits;
 }
 
@@ -127,11 +115,8 @@ static int make_panels(slong *needed, struct euler *e, const fmpz_t end, slong m
 {
     double step = 0.5, target = (double)e->target + 8; /* a panel ends at its begin times 2^step, or so */
     int ok = 1;
-    arb_t part;
-    fmpz_t next, base;
-    arb_init(part);
-    fmpz_init(next);
-    fmpz_init(base);
+    LOCAL(arb, part);
+    LOCAL(fmpz, next, base);
     *needed = 0;
     e->panels = 0;
     fmpz_set(&e->panel[0], e->N);
@@ -162,9 +147,6 @@ static int make_panels(slong *needed, struct euler *e, const fmpz_t end, slong m
             }
         }
     }
-    arb_clear(part);
-    fmpz_clear(next);
-    fmpz_clear(base);
     return ok;
 }
 
@@ -187,12 +169,8 @@ static void correction(arb_t out, struct euler *e, const fmpz_t x)
                 }
             }
     }
-    arb_poly_t f;
-    arb_t t, c, b;
-    arb_poly_init(f);
-    arb_init(t);
-    arb_init(c);
-    arb_init(b);
+    LOCAL(arb_poly, f);
+    LOCAL(arb, t, c, b);
     arb_set_fmpz(t, x);
     evaluator_taylor(f, e->v, t, 2 * used + 1);
     bernoulli_cache_compute(2 * used + 1);
@@ -210,10 +188,6 @@ static void correction(arb_t out, struct euler *e, const fmpz_t x)
         arb_mul_2exp_si(c, c, dropped < -1e8 ? -100000000 : (slong)ceil(dropped));
         arb_add_error(out, c);
     }
-    arb_poly_clear(f);
-    arb_clear(t);
-    arb_clear(c);
-    arb_clear(b);
 }
 
 static int integrand(acb_ptr out, const acb_t z, void *param, slong order, slong prec)
@@ -228,12 +202,8 @@ static int integrand(acb_ptr out, const acb_t z, void *param, slong order, slong
 static void integrate(arb_t out, struct euler *e, const fmpz_t a, const fmpz_t b)
 {
     acb_calc_integrate_opt_t options;
-    acb_t from, to, result;
-    mag_t tolerance;
-    acb_init(from);
-    acb_init(to);
-    acb_init(result);
-    mag_init(tolerance);
+    LOCAL(acb, from, to, result);
+    LOCAL(mag, tolerance);
     acb_calc_integrate_opt_init(options);
     options->eval_limit = EVALUATIONS + 20 * e->prec;
     acb_set_fmpz(from, a);
@@ -241,10 +211,6 @@ static void integrate(arb_t out, struct euler *e, const fmpz_t a, const fmpz_t b
     mag_set_ui_2exp_si(tolerance, 1, -e->target - 8);
     acb_calc_integrate(result, integrand, e->v, from, to, e->prec + 16, tolerance, options, e->prec + GUARD / 2);
     arb_set(out, acb_realref(result));
-    acb_clear(from);
-    acb_clear(to);
-    acb_clear(result);
-    mag_clear(tolerance);
 }
 
 struct euler *euler_new(const struct head *h, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target)
@@ -266,8 +232,7 @@ struct euler *euler_new(const struct head *h, int root, const fmpz_t N, const fm
     e->panel = calloc(PANELS_MAX + 1, sizeof *e->panel);
     ok = e->v && e->rough && e->panel;
     if (ok) {
-        fmpz_t b;
-        fmpz_init(b);
+        LOCAL(fmpz, b);
         fmpz_fdiv_q_2exp(b, N, 2);
         fmpz_add(b, b, N);
         fmpz_add_ui(b, b, 4);
@@ -279,14 +244,11 @@ struct euler *euler_new(const struct head *h, int root, const fmpz_t N, const fm
             e->order = needed;
             ok = make_panels(&needed, e, end, most);
         }
-        fmpz_clear(b);
     }
     if (ok) {
-        arb_t t;
-        arb_init(t);
+        LOCAL(arb, t);
         arb_set_fmpz(t, N);
         e->primitive = head_primitive(e->primitive_N, &vanishes, h, root, t, prec + GUARD);
-        arb_clear(t);
         correction(e->at_N, e, N);
         e->integral = _arb_vec_init(e->panels + 1);
     }
@@ -318,15 +280,13 @@ void euler_free(struct euler *e)
 static void integral_to(arb_t out, struct euler *e, const fmpz_t j)
 {
     if (e->primitive) {
-        arb_t t;
         int vanishes;
-        arb_init(t);
+        LOCAL(arb, t);
         arb_set_fmpz(t, j);
         if (head_primitive(out, &vanishes, e->h, e->root, t, e->prec + GUARD))
             arb_sub(out, e->primitive_N, out, e->prec + GUARD);
         else
             arb_indeterminate(out);
-        arb_clear(t);
         return;
     }
     int i = 0, above = e->panels; /* the last panel end that is not beyond j */
@@ -352,16 +312,14 @@ static void integral_to(arb_t out, struct euler *e, const fmpz_t j)
 
 void euler_sum(arb_t out, struct euler *e, const fmpz_t j)
 {
-    arb_t c;
     if (fmpz_cmp(j, e->N) <= 0) {
         arb_zero(out);
         return;
     }
-    arb_init(c);
+    LOCAL(arb, c);
     integral_to(out, e, j);
     correction(c, e, j);
     arb_add(out, out, c, e->prec + GUARD);
     arb_sub(out, out, e->at_N, e->prec + GUARD);
     arb_add(out, out, e->remainder, e->prec + GUARD);
-    arb_clear(c);
 }

@@ -182,12 +182,10 @@ static void step_complex(struct step *s, const struct step *all, const acb_t z, 
         if (!e->depends && is_small_whole(e->real, 15)) {
             acb_pow_si(out, a, arf_get_si(arb_midref(e->real), ARF_RND_DOWN), prec);
         } else {
-            acb_t log;
-            acb_init(log);
+            LOCAL(acb, log);
             acb_log_analytic(log, a, 1, prec);
             acb_mul(log, log, b, prec);
             acb_exp(out, log, prec);
-            acb_clear(log);
         }
         break;
     }
@@ -210,8 +208,7 @@ static void step_series(struct step *s, const struct step *all, const arb_t t, s
         arb_poly_set_coeff_arb(out, 0, t);
         break;
     case X_LINEAR: {
-        arb_poly_t scaled;
-        arb_poly_init(scaled);
+        LOCAL(arb_poly, scaled);
         arb_poly_zero(out);
         arb_poly_set_coeff_arb(out, 0, s->q);
         for (int i = 0; i < s->count; i++) {
@@ -219,7 +216,6 @@ static void step_series(struct step *s, const struct step *all, const arb_t t, s
             arb_poly_add(out, out, scaled, prec);
         }
         arb_poly_truncate(out, length);
-        arb_poly_clear(scaled);
         break;
     }
     case X_MULTIPLY: arb_poly_mullow(out, a, b, length, prec); break;
@@ -360,11 +356,9 @@ static int exp_of(arb_t out, const arb_t b, slong prec)
 
 void evaluate_exp_constant(arb_t out, const struct expression_pool *p, int n, slong prec)
 {
-    arb_t b;
-    arb_init(b);
+    LOCAL(arb, b);
     evaluate_constant(b, p, n, prec);
     exp_of(out, b, prec);
-    arb_clear(b);
 }
 
 int evaluate_affine(arb_t shift, arb_t slope, const struct expression_pool *p, int n, slong prec)
@@ -383,10 +377,7 @@ int evaluate_affine(arb_t shift, arb_t slope, const struct expression_pool *p, i
     }
     if (x->kind != X_LINEAR && x->kind != X_MULTIPLY)
         return 0;
-    arb_t a, b, w;
-    arb_init(a);
-    arb_init(b);
-    arb_init(w);
+    LOCAL(arb, a, b, w);
     if (x->kind == X_MULTIPLY) {
         int constant = !p->node[x->child[0]].depends ? 0 : !p->node[x->child[1]].depends ? 1 : -1;
         affine = constant >= 0 && evaluate_affine(a, b, p, x->child[1 - constant], prec);
@@ -405,9 +396,6 @@ int evaluate_affine(arb_t shift, arb_t slope, const struct expression_pool *p, i
             arb_addmul(slope, b, w, prec);
         }
     }
-    arb_clear(a);
-    arb_clear(b);
-    arb_clear(w);
     return affine;
 }
 
@@ -486,8 +474,7 @@ struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong
     mark(needed, p, root);
     if (make_steps(v, place, p, needed, root))
         goto end;
-    fmpq_t one;
-    fmpq_init(one);
+    LOCAL(fmpq, one);
     fmpq_one(one);
     if (x->kind == X_LINEAR)
         arb_set_fmpq(v->q, x->q, prec);
@@ -501,7 +488,6 @@ struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong
             part_add(v->term, &v->terms, place[n], weight, prec);
         }
     }
-    fmpq_clear(one);
     failed = find_waves(v, p, node_of_term);
 end:
     free(needed);
@@ -544,10 +530,8 @@ static void rational_fraction(struct step *s, const struct evaluator *v, const a
     const struct expression *inside = &v->p->node[v->p->node[s->node].child[0]];
     if (inside->kind != X_LINEAR || inside->count != 1 || inside->child[0] != NODE_T_ITSELF)
         return;
-    fmpz_t n;
-    fmpq_t q;
-    fmpz_init(n);
-    fmpq_init(q);
+    LOCAL(fmpz, n);
+    LOCAL(fmpq, q);
     if (arb_get_unique_fmpz(n, t) && arb_is_exact(t)) {
         fmpq_mul_fmpz(q, &inside->weight[0], n);
         fmpq_add(q, q, inside->q);
@@ -555,8 +539,6 @@ static void rational_fraction(struct step *s, const struct evaluator *v, const a
         arb_set_fmpz(s->real, fmpq_numref(q));
         arb_div_fmpz(s->real, s->real, fmpq_denref(q), v->prec);
     }
-    fmpz_clear(n);
-    fmpq_clear(q);
 }
 
 static void run_real(struct evaluator *v, const arb_t t, int beside_waves)
@@ -575,8 +557,7 @@ static void run_real(struct evaluator *v, const arb_t t, int beside_waves)
 static int finish(arb_t out, struct evaluator *v, const arb_t sum)
 {
     int status = exp_of(out, sum, v->prec);
-    arb_t factor;
-    arb_init(factor);
+    LOCAL(arb, factor);
     for (int i = 0; i < v->bases && status == 0; i++) {
         const struct part *base = &v->base[i];
         const arb_struct *u = v->step[base->step].real;
@@ -595,7 +576,6 @@ static int finish(arb_t out, struct evaluator *v, const arb_t sum)
             arb_mul(out, out, factor, v->prec);
         }
     }
-    arb_clear(factor);
     return status == 0 && arb_is_finite(out) ? 0 : -1;
 }
 
@@ -605,14 +585,12 @@ int evaluator_point(arb_t out, struct evaluator *v, const arb_t t)
         arb_zero(out);
         return v->broken ? -1 : 0;
     }
-    arb_t sum;
-    arb_init(sum);
+    LOCAL(arb, sum);
     run_real(v, t, 0);
     arb_set(sum, v->q);
     for (int i = 0; i < v->terms; i++)
         arb_addmul(sum, v->term[i].weight, v->step[v->term[i].step].real, v->prec);
     int status = finish(out, v, sum);
-    arb_clear(sum);
     return status;
 }
 
@@ -652,12 +630,7 @@ int evaluator_block(arb_ptr out, struct evaluator *v, ulong first, int count)
 {
     double sum[EVALUATE_BLOCK] = {0};
     int status = 0;
-    arb_t angle, sine, cosine, b, t;
-    arb_init(angle);
-    arb_init(sine);
-    arb_init(cosine);
-    arb_init(b);
-    arb_init(t);
+    LOCAL(arb, angle, sine, cosine, b, t);
     for (int k = 0; k < v->waves; k++) {
         struct wave *w = &v->wave[k];
         if (w->cosine[0] == 0)
@@ -678,11 +651,9 @@ int evaluator_block(arb_ptr out, struct evaluator *v, ulong first, int count)
     for (int i = 0; i < count && status == 0; i++) {
         arb_set_d(b, sum[i]);
         arb_set_ui(t, first + (ulong)i);
-        mag_t error;
-        mag_init(error);
+        LOCAL(mag, error);
         mag_set_d(error, v->wave_error);
         mag_add(arb_radref(b), arb_radref(b), error);
-        mag_clear(error);
         arb_add(b, b, v->q, v->prec);
         run_real(v, t, 1);
         for (int k = 0; k < v->terms; k++)
@@ -690,11 +661,6 @@ int evaluator_block(arb_ptr out, struct evaluator *v, ulong first, int count)
                 arb_addmul(b, v->term[k].weight, v->step[v->term[k].step].real, v->prec);
         status = finish(&out[i], v, b);
     }
-    arb_clear(angle);
-    arb_clear(sine);
-    arb_clear(cosine);
-    arb_clear(b);
-    arb_clear(t);
     return status;
 }
 
@@ -702,7 +668,6 @@ int evaluator_block(arb_ptr out, struct evaluator *v, ulong first, int count)
 
 void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z)
 {
-    acb_t factor;
     if (v->masked || v->broken) {
         acb_zero(out);
         if (v->broken)
@@ -712,7 +677,7 @@ void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z)
     for (int i = 0; i < v->steps; i++)
         if (v->step[i].depends)
             step_complex(&v->step[i], v->step, z, v->prec);
-    acb_init(factor);
+    LOCAL(acb, factor);
     acb_set_arb(out, v->q);
     for (int i = 0; i < v->terms; i++)
         acb_addmul_arb(out, v->step[v->term[i].step].complex, v->term[i].weight, v->prec);
@@ -729,13 +694,11 @@ void evaluator_complex(acb_t out, struct evaluator *v, const acb_t z)
         }
         acb_mul(out, out, factor, v->prec);
     }
-    acb_clear(factor);
 }
 
 void evaluator_taylor(arb_poly_t out, struct evaluator *v, const arb_t t, slong length)
 {
-    arb_poly_t factor;
-    arb_poly_init(factor);
+    LOCAL(arb_poly, factor);
     arb_poly_zero(out);
     for (int i = 0; i < v->steps; i++)
         if (v->step[i].depends)
@@ -748,15 +711,12 @@ void evaluator_taylor(arb_poly_t out, struct evaluator *v, const arb_t t, slong 
         }
         arb_poly_exp_series(out, out, length, v->prec);
     } else {
-        arb_t q;
-        arb_init(q);
+        LOCAL(arb, q);
         arb_exp(q, v->q, v->prec);
         arb_poly_set_coeff_arb(out, 0, q);
-        arb_clear(q);
     }
     for (int i = 0; i < v->bases; i++) {
         power_series(factor, v->step[v->base[i].step].series, v->base[i].weight, length, v->prec);
         arb_poly_mullow(out, out, factor, length, v->prec);
     }
-    arb_poly_clear(factor);
 }

@@ -111,13 +111,11 @@ static int rule_total(const struct expression_pool *p, const struct expression *
 static int is_finite_constant(const struct expression_pool *p, int n)
 {
     int finite = 0;
-    arb_t v;
-    arb_init(v);
+    LOCAL(arb, v);
     for (slong prec = 64; prec <= 4096 && !finite; prec *= 4) {
         evaluate_constant(v, p, n, prec);
         finite = arb_is_finite(v);
     }
-    arb_clear(v);
     return finite;
 }
 
@@ -227,8 +225,7 @@ struct expression_pool *expression_pool_new(void)
     struct expression_pool *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    fmpq_t q;
-    fmpq_init(q);
+    LOCAL(fmpq, q);
     intern(p, &(struct shape){.kind = X_NAN});
     intern(p, &(struct shape){.kind = X_NUMBER, .q = q});
     fmpq_one(q);
@@ -237,7 +234,6 @@ struct expression_pool *expression_pool_new(void)
     intern(p, &(struct shape){.kind = X_INFINITY, .q = q});
     fmpq_neg(q, q);
     intern(p, &(struct shape){.kind = X_INFINITY, .q = q});
-    fmpq_clear(q);
     if (p->failed) {
         expression_pool_free(p);
         return NULL;
@@ -295,13 +291,11 @@ int expression_sign(struct expression_pool *p, int n)
     if (x->kind == X_NAN || x->depends)
         return 2;
     int sign = 2;
-    arb_t v;
-    arb_init(v);
+    LOCAL(arb, v);
     for (slong prec = 64; prec <= 4096 && sign == 2; prec *= 4) {
         evaluate_constant(v, p, n, prec);
         sign = !arb_is_finite(v) ? 2 : arb_is_positive(v) ? 1 : arb_is_negative(v) ? -1 : 2;
     }
-    arb_clear(v);
     return sign;
 }
 
@@ -330,14 +324,12 @@ static void terms_add(struct expression_pool *p, struct terms *s, int n, const f
         int sign = fmpq_sgn(weight) * fmpq_sgn(x->q);
         s->infinity = sign == 0 || (s->infinity && s->infinity != sign) ? 2 : sign;
     } else if (x->kind == X_LINEAR) {
-        fmpq_t w;
-        fmpq_init(w);
+        LOCAL(fmpq, w);
         fmpq_addmul(s->q, weight, x->q);
         for (int i = 0; i < x->count; i++) {
             fmpq_mul(w, weight, &x->weight[i]);
             terms_add(p, s, x->child[i], w);
         }
-        fmpq_clear(w);
     } else {
         if (s->count == s->capacity) {
             int capacity = s->capacity ? 2 * s->capacity : 8;
@@ -366,8 +358,7 @@ static int by_node(const void *a, const void *b)
 static void terms_collect(struct expression_pool *p, struct terms *s)
 {
     int kept = 0;
-    fmpq_t sum;
-    fmpq_init(sum);
+    LOCAL(fmpq, sum);
     if (s->count)
         qsort(s->term, (size_t)s->count, sizeof *s->term, by_node);
     for (int i = 0, next; i < s->count; i = next) {
@@ -389,7 +380,6 @@ static void terms_collect(struct expression_pool *p, struct terms *s)
     for (int i = kept; i < s->count; i++)
         fmpq_clear(s->term[i].weight);
     s->count = kept;
-    fmpq_clear(sum);
 }
 
 static int terms_node(struct expression_pool *p, struct terms *s)
@@ -449,8 +439,7 @@ int expression_linear(struct expression_pool *p, const fmpq_t q, int count, cons
 static int combine(struct expression_pool *p, int a, int b, int factor)
 {
     fmpq weight[2];
-    fmpq_t zero;
-    fmpq_init(zero);
+    LOCAL(fmpq, zero);
     fmpq_init(&weight[0]);
     fmpq_init(&weight[1]);
     fmpq_one(&weight[0]);
@@ -458,7 +447,6 @@ static int combine(struct expression_pool *p, int a, int b, int factor)
     int result = expression_linear(p, zero, 2, (const int[]){a, b}, weight);
     fmpq_clear(&weight[0]);
     fmpq_clear(&weight[1]);
-    fmpq_clear(zero);
     return result;
 }
 
@@ -474,10 +462,8 @@ int expression_subtract(struct expression_pool *p, int a, int b)
 
 int expression_scale(struct expression_pool *p, int a, const fmpq_t factor)
 {
-    fmpq_t zero;
-    fmpq_init(zero);
+    LOCAL(fmpq, zero);
     int result = expression_linear(p, zero, 1, &a, factor);
-    fmpq_clear(zero);
     return result;
 }
 
@@ -498,13 +484,11 @@ int expression_multiply(struct expression_pool *p, int a, int b)
         b = swap;
     }
     if (kind_of(p, a) == X_NUMBER || is_monomial(&p->node[a])) {
-        fmpq_t q;
-        fmpq_init(q);
+        LOCAL(fmpq, q);
         int number = kind_of(p, a) == X_NUMBER;
         fmpq_set(q, number ? p->node[a].q : &p->node[a].weight[0]);
         int rest = number ? b : expression_multiply(p, p->node[a].child[0], b);
         int result = expression_scale(p, rest, q);
-        fmpq_clear(q);
         return result;
     }
     if (kind_of(p, a) == X_INFINITY || kind_of(p, b) == X_INFINITY) {
@@ -516,11 +500,9 @@ int expression_multiply(struct expression_pool *p, int a, int b)
                                                                     : NODE_MINUS_INFINITY;
     }
     if (a == b) {
-        fmpq_t two;
-        fmpq_init(two);
+        LOCAL(fmpq, two);
         fmpq_set_si(two, 2, 1);
         int result = expression_power(p, a, expression_number(p, two));
-        fmpq_clear(two);
         return result;
     }
     const int child[2] = {a < b ? a : b, a < b ? b : a};
@@ -538,8 +520,7 @@ static int rational_power(fmpq_t out, const fmpq_t q, const fmpq_t e)
         return fmpq_is_one(q) ? (fmpq_one(out), 1) : 0;
     if (root > 1 && fmpq_sgn(q) < 0)
         return 0;
-    fmpq_t base;
-    fmpq_init(base);
+    LOCAL(fmpq, base);
     int exact = 1;
     if (root == 1)
         fmpq_set(base, q);
@@ -547,7 +528,6 @@ static int rational_power(fmpq_t out, const fmpq_t q, const fmpq_t e)
         exact = fmpz_root(fmpq_numref(base), fmpq_numref(q), root) && fmpz_root(fmpq_denref(base), fmpq_denref(q), root);
     if (exact)
         fmpq_pow_si(out, base, power);
-    fmpq_clear(base);
     return exact;
 }
 
@@ -560,14 +540,12 @@ static int is_whole(const struct expression_pool *p, int n)
     if (x->kind == X_INFINITY)
         return 0;
     int whole = 2;
-    arb_t v;
-    arb_init(v);
+    LOCAL(arb, v);
     for (slong prec = 64; prec <= 4096 && whole == 2; prec *= 4) {
         evaluate_constant(v, p, n, prec);
         if (arb_is_finite(v) && !arb_contains_int(v))
             whole = 0;
     }
-    arb_clear(v);
     return whole;
 }
 
@@ -612,11 +590,10 @@ int expression_power(struct expression_pool *p, int base, int exponent)
     if (special >= 0)
         return special;
     if (kind_of(p, exponent) == X_NUMBER) {
-        fmpq_t q;
         const fmpq *e = p->node[exponent].q;
         if (fmpq_is_one(e))
             return base;
-        fmpq_init(q);
+        LOCAL(fmpq, q);
         int whole = fmpz_is_one(fmpq_denref(e)), result = -1;
         /* a factor below 0 must not be taken out of 1/0, which has no sign; (0 inf)^0 is not a number */
         int signless = whole && (fmpq_sgn(e) > 0 || (fmpq_sgn(e) < 0 && fmpz_is_even(fmpq_numref(e))));
@@ -635,7 +612,6 @@ int expression_power(struct expression_pool *p, int base, int exponent)
             fmpq_mul(q, e, p->node[b->child[1]].q);
             result = expression_power(p, inner, expression_number(p, q));
         }
-        fmpq_clear(q);
         if (result >= 0)
             return result;
     }
@@ -654,14 +630,12 @@ static int test_sign(enum expression_kind kind, int sign)
 static int constant_floor(fmpz_t out, struct expression_pool *p, int n)
 {
     int found = 0;
-    arb_t v;
-    arb_init(v);
+    LOCAL(arb, v);
     for (slong prec = 128; prec <= 8192 && !found; prec *= 4) {
         evaluate_constant(v, p, n, prec);
         arb_floor(v, v, prec);
         found = arb_is_finite(v) && arf_cmpabs_2exp_si(arb_midref(v), EXACT_BITS_MAX) < 0 && arb_get_unique_fmpz(out, v);
     }
-    arb_clear(v);
     return found;
 }
 
@@ -699,12 +673,10 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
         return sign == 2 ? -1 : sign >= 0 ? a : expression_subtract(p, NODE_ZERO, a);
     }
     case X_FRACTION: {
-        fmpq_t q;
-        fmpz_t floor;
         if (infinite) /* floor leaves infinities as they are */
             return NODE_ZERO;
-        fmpq_init(q);
-        fmpz_init(floor);
+        LOCAL(fmpq, q);
+        LOCAL(fmpz, floor);
         if (x->kind == X_NUMBER) {
             fmpz_fdiv_r(fmpq_numref(q), fmpq_numref(x->q), fmpq_denref(x->q));
             fmpz_set(fmpq_denref(q), fmpq_denref(x->q));
@@ -714,8 +686,6 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
             fmpq_set_fmpz(q, floor);
             result = expression_subtract(p, a, expression_number(p, q));
         }
-        fmpz_clear(floor);
-        fmpq_clear(q);
         return result;
     }
     default: return -1;

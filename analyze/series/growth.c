@@ -44,14 +44,12 @@ static void form_set(struct form *f, const struct form *g)
 /* f += q g. */
 static void form_addmul(struct form *f, const fmpq_t q, const struct form *g)
 {
-    mpfi_t x;
-    mpfi_init2(x, mpfi_get_prec(f->rest));
+    LOCAL_INTERVAL(mpfi_get_prec(f->rest), x);
     for (int k = 0; k < GROWTH_LEVELS; k++)
         fmpq_addmul(f->a[k], q, g->a[k]);
     interval_set_fmpq(x, q);
     mpfi_mul(x, x, g->rest);
     mpfi_add(f->rest, f->rest, x);
-    mpfi_clear(x);
 }
 
 /* Index of the first exponent that is not 0, -1 if there is none. */
@@ -79,10 +77,7 @@ static int compare_growth(const struct form *f, const struct form *g)
 static int fading(mpfi_t out, const struct growing *g, const struct form *d)
 {
     int first = leading(d), fades;
-    mpfi_t weight, sum, x;
-    mpfi_init2(weight, g->prec);
-    mpfi_init2(sum, g->prec);
-    mpfi_init2(x, g->prec);
+    LOCAL_INTERVAL(g->prec, weight, sum, x);
     mpfi_set_ui(weight, 1);
     interval_set_fmpq(sum, d->a[first]);
     mpfi_set(out, d->rest);
@@ -95,11 +90,9 @@ static int fading(mpfi_t out, const struct growing *g, const struct form *d)
             break;
         interval_set_fmpq(x, d->a[k]);
         if (k > first && fmpq_sgn(d->a[k]) > 0) {
-            mpfi_t part;
-            mpfi_init2(part, g->prec);
+            LOCAL_INTERVAL(g->prec, part);
             mpfi_mul(part, x, weight);
             mpfi_add(sum, sum, part);
-            mpfi_clear(part);
         }
         mpfi_mul(x, x, g->level[k + 1]);
         mpfi_add(out, out, x);
@@ -110,9 +103,6 @@ static int fading(mpfi_t out, const struct growing *g, const struct form *d)
     fades = known && mpfr_sgn(&sum->right) <= 0;
     mpfi_exp(out, out);
     mpfi_put_si(out, 0);
-    mpfi_clear(weight);
-    mpfi_clear(sum);
-    mpfi_clear(x);
     return fades && !mpfi_nan_p(out) && interval_is_bounded(out);
 }
 
@@ -129,9 +119,8 @@ struct part {
 static int part_set(struct part *part, const struct growing *g, int n, const fmpq *weight)
 {
     const struct range *r = &g->ranges->node[n];
-    mpfi_t w;
     int ok = log_form(&part->form, g, n);
-    mpfi_init2(w, g->prec);
+    LOCAL_INTERVAL(g->prec, w);
     interval_set_fmpq(w, weight);
     if (ok) {
         mpfi_exp(part->coefficient, part->form.rest);
@@ -155,7 +144,6 @@ static int part_set(struct part *part, const struct growing *g, int n, const fmp
     }
     mpfi_mul(part->coefficient, part->coefficient, w);
     mpfi_set_ui(part->form.rest, 0);
-    mpfi_clear(w);
     return ok && interval_is_bounded(part->coefficient);
 }
 
@@ -166,14 +154,11 @@ static int log_of_sum(struct form *out, const struct growing *g, const struct ex
     int count = x->count + !fmpq_is_zero(x->q), ok = 1, first = 0;
     struct part *part = calloc((size_t)count, sizeof *part);
     struct form difference;
-    mpfi_t sum, ratio;
-    fmpq_t minus;
     if (!part)
         return 0;
-    fmpq_init(minus);
+    LOCAL(fmpq, minus);
     fmpq_set_si(minus, -1, 1);
-    mpfi_init2(sum, g->prec);
-    mpfi_init2(ratio, g->prec);
+    LOCAL_INTERVAL(g->prec, sum, ratio);
     form_init(&difference, g->prec);
     for (int i = 0; i < count; i++) {
         form_init(&part[i].form, g->prec);
@@ -208,9 +193,6 @@ static int log_of_sum(struct form *out, const struct growing *g, const struct ex
     }
     free(part);
     form_clear(&difference);
-    fmpq_clear(minus);
-    mpfi_clear(sum);
-    mpfi_clear(ratio);
     return ok;
 }
 
@@ -221,10 +203,7 @@ static int log_of_log(struct form *out, const struct growing *g, const struct fo
     int k = leading(inner), ok = k >= 0 && k + 1 < GROWTH_LEVELS && k + 1 <= g->levels && fmpq_sgn(inner->a[k < 0 ? 0 : k]) > 0;
     if (!ok)
         return 0;
-    mpfi_t a, others, x;
-    mpfi_init2(a, g->prec);
-    mpfi_init2(others, g->prec);
-    mpfi_init2(x, g->prec);
+    LOCAL_INTERVAL(g->prec, a, others, x);
     interval_set_fmpq(a, inner->a[k]);
     mpfi_set(others, inner->rest);
     mpfi_div(others, others, g->level[k + 1]);
@@ -251,9 +230,6 @@ static int log_of_log(struct form *out, const struct growing *g, const struct fo
         fmpq_one(out->a[k + 1]);
         mpfi_log(out->rest, others);
     }
-    mpfi_clear(a);
-    mpfi_clear(others);
-    mpfi_clear(x);
     return ok;
 }
 
@@ -284,15 +260,13 @@ static int log_form(struct form *out, const struct growing *g, int n)
         struct form inner, other;
         form_init(&inner, g->prec);
         form_init(&other, g->prec);
-        fmpq_t one;
-        fmpq_init(one);
+        LOCAL(fmpq, one);
         fmpq_one(one);
         int ok = log_form(&inner, g, x->child[0]) && (x->kind == X_POWER || log_form(&other, g, x->child[1]));
         if (ok) {
             form_addmul(&other, x->kind == X_POWER ? g->p->node[x->child[1]].q : one, &inner);
             form_set(out, &other);
         }
-        fmpq_clear(one);
         form_clear(&inner);
         form_clear(&other);
         if (ok)
@@ -352,11 +326,10 @@ struct growth *growth_new(const struct expression_pool *p, int root, const fmpz_
     struct growth *result = NULL;
     struct growing g = {.p = p, .ranges = &ranges, .prec = 128, .levels = -1};
     struct form f;
-    mpfr_t e;
     if (ranges_compute(&ranges, p, root, from, NULL, g.prec))
         return NULL;
     form_init(&f, g.prec);
-    mpfr_init2(e, 64);
+    LOCAL_REAL(64, e);
     mpfr_set_d(e, 2.7183, MPFR_RNDU);
     for (int k = 0; k <= GROWTH_LEVELS; k++) {
         mpfi_init2(g.level[k], g.prec);
@@ -383,7 +356,6 @@ struct growth *growth_new(const struct expression_pool *p, int root, const fmpz_
     }
     for (int k = 0; k <= GROWTH_LEVELS; k++)
         mpfi_clear(g.level[k]);
-    mpfr_clear(e);
     form_clear(&f);
     ranges_free(&ranges);
     return result;
@@ -420,13 +392,9 @@ int growth_verdict(const struct growth *g)
 void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec)
 {
     int k = deciding_level(g);
-    arb_t level[GROWTH_LEVELS + 1], term, integral, q, weight, least, greatest, product, other;
-    arb_ptr own[] = {term, integral, q, weight, least, greatest, product, other};
-    enum { OWN = sizeof own / sizeof own[0] };
-    fmpq_t first; /* the deciding exponent plus 1, which may be very small */
-    fmpq_init(first);
-    for (int i = 0; i < OWN; i++)
-        arb_init(own[i]);
+    arb_t level[GROWTH_LEVELS + 1];
+    LOCAL(fmpq, first); /* the deciding exponent plus 1, which may be very small */
+    LOCAL(arb, term, integral, q, weight, least, greatest, product, other);
     for (int i = 0; i <= GROWTH_LEVELS; i++) {
         arb_init(level[i]);
         if (i == 0)
@@ -487,9 +455,6 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
     } else {
         arb_indeterminate(out);
     }
-    fmpq_clear(first);
-    for (int i = 0; i < OWN; i++)
-        arb_clear(own[i]);
     for (int i = 0; i <= GROWTH_LEVELS; i++)
         arb_clear(level[i]);
 }

@@ -84,8 +84,7 @@ void masses_total(arb_t out, const struct masses *m)
 
 void masses_below(arb_t out, struct masses *m, const fmpz_t j)
 {
-    arb_t share;
-    arb_init(share);
+    LOCAL(arb, share);
     arb_zero(out);
     for (int i = 0; i < m->s->count; i++) {
         sums_below(share, m->sums[i], j);
@@ -93,13 +92,11 @@ void masses_below(arb_t out, struct masses *m, const fmpz_t j)
         arb_add(out, out, share, m->prec + 64);
     }
     arb_div_ui(out, out, (ulong)m->s->count, m->prec + 64);
-    arb_clear(share);
 }
 
 void masses_above(arb_t out, struct masses *m, const arb_t j)
 {
-    arb_t share;
-    arb_init(share);
+    LOCAL(arb, share);
     arb_zero(out);
     for (int i = 0; i < m->s->count; i++) {
         sums_above(share, m->sums[i], j);
@@ -107,13 +104,11 @@ void masses_above(arb_t out, struct masses *m, const arb_t j)
         arb_add(out, out, share, m->prec + 64);
     }
     arb_div_ui(out, out, (ulong)m->s->count, m->prec + 64);
-    arb_clear(share);
 }
 
 void masses_term(arb_t out, struct masses *m, const fmpz_t j)
 {
-    arb_t share;
-    arb_init(share);
+    LOCAL(arb, share);
     arb_zero(out);
     for (int i = 0; i < m->s->count; i++) {
         sums_term(share, m->sums[i], j);
@@ -121,7 +116,6 @@ void masses_term(arb_t out, struct masses *m, const fmpz_t j)
         arb_add(out, out, share, m->prec + 64);
     }
     arb_div_ui(out, out, (ulong)m->s->count, m->prec + 64);
-    arb_clear(share);
 }
 
 /* Where every f(t) is 0 or one and the same value: how many distances below j have it, and how many there are. 1, or 0 if it is
@@ -129,9 +123,7 @@ void masses_term(arb_t out, struct masses *m, const fmpz_t j)
 static int count_uniform(fmpz_t below, fmpz_t all, const struct head *h, const struct masses *m, const fmpz_t j)
 {
     int root = -1;
-    fmpz_t end, length;
-    fmpz_init(end);
-    fmpz_init(length);
+    LOCAL(fmpz, end, length);
     fmpz_zero(below);
     fmpz_zero(all);
     int uniform = 1;
@@ -151,8 +143,6 @@ static int count_uniform(fmpz_t below, fmpz_t all, const struct head *h, const s
         if (fmpz_sgn(length) > 0)
             fmpz_add(below, below, length);
     }
-    fmpz_clear(end);
-    fmpz_clear(length);
     return uniform && fmpz_sgn(all) > 0;
 }
 
@@ -160,12 +150,8 @@ static int count_uniform(fmpz_t below, fmpz_t all, const struct head *h, const s
 static int compare_exactly(int *sign, const struct masses *m, const fmpz_t j, const fmpq_t epsilon)
 {
     int exact = 1;
-    fmpz_t below, all;
-    fmpq_t share, sum;
-    fmpz_init(below);
-    fmpz_init(all);
-    fmpq_init(share);
-    fmpq_init(sum);
+    LOCAL(fmpz, below, all);
+    LOCAL(fmpq, share, sum);
     for (int i = 0; i < m->s->count && exact; i++) {
         exact = count_uniform(below, all, m->s->head[i], m, j);
         if (exact) {
@@ -180,22 +166,15 @@ static int compare_exactly(int *sign, const struct masses *m, const fmpz_t j, co
         fmpq_add(sum, sum, share);
         *sign = fmpq_sgn(sum);
     }
-    fmpz_clear(below);
-    fmpz_clear(all);
-    fmpq_clear(share);
-    fmpq_clear(sum);
     return exact;
 }
 
 int masses_compare(arb_t value, struct masses *m, const fmpz_t j, const fmpq_t epsilon)
 {
-    arb_t share, target;
-    fmpq_t q;
     slong prec = m->prec + 64;
     int sign = 2;
-    arb_init(share);
-    arb_init(target);
-    fmpq_init(q);
+    LOCAL(arb, share, target);
+    LOCAL(fmpq, q);
     if (!m->limited && fmpz_cmp(j, m->far) > 0) { /* epsilon against what lies beyond */
         arb_set_fmpz(target, j);
         masses_above(share, m, target);
@@ -224,9 +203,6 @@ int masses_compare(arb_t value, struct masses *m, const fmpz_t j, const fmpq_t e
         sign = 0;
     else if (!compare_exactly(&sign, m, j, epsilon))
         sign = 2;
-    arb_clear(share);
-    arb_clear(target);
-    fmpq_clear(q);
     return sign;
 }
 

@@ -26,18 +26,14 @@ struct splitting {
 /* 1 if floor is the same on the whole range. */
 static int same_floor(fmpz_t floor, const struct range *x)
 {
-    mpz_t least, most;
     int same = x->defined && !x->masked && interval_is_bounded(x->value) && !interval_is_beyond(x->value, WHOLE_BITS);
     if (!same)
         return 0;
-    mpz_init(least);
-    mpz_init(most);
+    LOCAL(mpz, least, most);
     mpfr_get_z(least, &x->value->left, MPFR_RNDD);
     mpfr_get_z(most, &x->value->right, MPFR_RNDD);
     same = mpz_cmp(least, most) == 0;
     fmpz_set_mpz(floor, least);
-    mpz_clear(least);
-    mpz_clear(most);
     return same;
 }
 
@@ -69,14 +65,13 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
     for (int n = 0; n <= root; n++)
         widest = r->needed[n] && p->node[n].count > widest ? p->node[n].count : widest;
     int *child = malloc((size_t)widest * sizeof *child);
-    fmpz_t floor;
     if (!made || !child) {
         free(made);
         free(child);
         p->failed = 1;
         return NODE_NAN;
     }
-    fmpz_init(floor);
+    LOCAL(fmpz, floor);
     for (int n = 0; n <= root; n++) {
         made[n] = n;
         if (!r->needed[n])
@@ -96,11 +91,9 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
         if (test && range->defined && mpfr_equal_p(&range->value->left, &range->value->right)) {
             made[n] = mpfr_zero_p(&range->value->left) ? NODE_ZERO : NODE_ONE;
         } else if (x.kind == X_FRACTION && same_floor(floor, &r->node[x.child[0]])) {
-            fmpq_t q;
-            fmpq_init(q);
+            LOCAL(fmpq, q);
             fmpq_set_fmpz(q, floor);
             made[n] = expression_subtract(p, child[0], expression_number(p, q));
-            fmpq_clear(q);
         } else if (x.kind == X_ABS && range->defined && mpfr_sgn(&r->node[x.child[0]].value->left) >= 0) {
             made[n] = child[0];
         } else if (x.kind == X_ABS && range->defined && mpfr_sgn(&r->node[x.child[0]].value->right) <= 0) {
@@ -134,7 +127,6 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
         }
     }
     result = made[root];
-    fmpz_clear(floor);
     free(made);
     free(child);
     return result;
@@ -194,26 +186,20 @@ static void append(struct splitting *s, int root, const fmpz_t first, const fmpz
                            : !x->depends                 ? PIECE_CONSTANT
                                                          : PIECE_SMOOTH;
     if (kind == PIECE_SMOOTH) {
-        arb_t shift, slope;
-        arb_init(shift);
-        arb_init(slope);
+        LOCAL(arb, shift, slope);
         if (evaluate_affine(shift, slope, h->pool, root, 256) && arb_is_nonzero(slope) && arb_rel_accuracy_bits(slope) > 64)
             kind = PIECE_GEOMETRIC;
-        arb_clear(shift);
-        arb_clear(slope);
     }
     int defined = settled;
     if (!settled) {
         struct ranges r;
-        fmpz_t hi;
-        fmpz_init(hi);
+        LOCAL(fmpz, hi);
         if (end)
             fmpz_sub_ui(hi, end, 1);
         if (ranges_compute(&r, h->pool, root, first, end ? hi : NULL, 64) == 0) {
             defined = r.node[root].defined;
             ranges_free(&r);
         }
-        fmpz_clear(hi);
     }
     if (last && last->kind == kind && last->root == root) {
         last->defined &= defined;
@@ -251,9 +237,7 @@ static void split(struct splitting *s, int root, const fmpz_t lo, const fmpz_t e
         append(s, h->root, lo, end, 0);
         return;
     }
-    fmpz_t hi, middle;
-    fmpz_init(hi);
-    fmpz_init(middle);
+    LOCAL(fmpz, hi, middle);
     fmpz_sub_ui(hi, end, 1);
     found = resolve(&settled, h, root, lo, hi);
     if (!settled && fmpz_equal(lo, hi)) {
@@ -276,8 +260,6 @@ static void split(struct splitting *s, int root, const fmpz_t lo, const fmpz_t e
         split(s, found, lo, middle);
         split(s, found, middle, end);
     }
-    fmpz_clear(hi);
-    fmpz_clear(middle);
 }
 
 int head_value(struct expression_pool *to, const struct head *h, int root, const fmpz_t t)
@@ -288,11 +270,9 @@ int head_value(struct expression_pool *to, const struct head *h, int root, const
     int n = expression_build(to, h->formula, &h->at, t, &ignored);
     if (n < 0)
         return expression_opaque(to);
-    fmpq_t shift;
-    fmpq_init(shift);
+    LOCAL(fmpq, shift);
     fmpq_set_fmpz(shift, h->shift);
     n = expression_subtract(to, n, expression_number(to, shift));
-    fmpq_clear(shift);
     return n;
 }
 
@@ -315,10 +295,8 @@ static int find_breaks(struct breaks *breaks, const struct expression_pool *p)
     breaks->at = calloc(2 * (size_t)p->count, sizeof *breaks->at);
     if (!breaks->at)
         return -1;
-    fmpq_t root;
-    fmpz_t floor;
-    fmpq_init(root);
-    fmpz_init(floor);
+    LOCAL(fmpq, root);
+    LOCAL(fmpz, floor);
     for (int n = 0; n < p->count; n++) {
         const struct expression *x = &p->node[n];
         int decided = x->kind == X_MIN || x->kind == X_MAX ? 2 : 0;
@@ -339,8 +317,6 @@ static int find_breaks(struct breaks *breaks, const struct expression_pool *p)
         fmpz_set(&breaks->at[breaks->count++], floor);
         fmpz_add_ui(&breaks->at[breaks->count++], floor, 1);
     }
-    fmpq_clear(root);
-    fmpz_clear(floor);
     qsort(breaks->at, (size_t)breaks->count, sizeof *breaks->at, by_size);
     return 0;
 }
@@ -350,12 +326,9 @@ int head_split(struct head *h, struct formula_error *e)
     struct splitting s = {.h = h, .e = e};
     struct breaks breaks;
     int settled = 0, tail = h->root, opaque = h->pool->node[h->root].opaque;
-    fmpz_t lo, from, last;
     if (find_breaks(&breaks, h->pool))
         return formula_refuse(e, 0, "out of memory");
-    fmpz_init(lo);
-    fmpz_init(from);
-    fmpz_init(last);
+    LOCAL(fmpz, lo, from, last);
     s.budget = STEPS / (h->root + 1);
     s.budget = s.budget < 50 ? 50 : s.budget > 4000 ? 4000 : s.budget;
     s.most = PIECES + breaks.count;
@@ -390,8 +363,5 @@ int head_split(struct head *h, struct formula_error *e)
     for (int i = 0; i < breaks.count; i++)
         fmpz_clear(&breaks.at[i]);
     free(breaks.at);
-    fmpz_clear(lo);
-    fmpz_clear(from);
-    fmpz_clear(last);
     return s.failed ? -1 : 0;
 }

@@ -63,10 +63,7 @@ static int log_depth(struct taken *k, int n)
 /* One term: weight * node. */
 static int take(struct taken *k, int n, const fmpq *weight)
 {
-    arb_t factor, a, b;
-    arb_init(factor);
-    arb_init(a);
-    arb_init(b);
+    LOCAL(arb, factor, a, b);
     int inner = constant_factor(factor, k->p, n, k->prec), ok = 1, depth, rational = inner == n;
     const struct expression *x = &k->p->node[inner];
     arb_mul_fmpz(factor, factor, fmpq_numref(weight), k->prec);
@@ -96,9 +93,6 @@ static int take(struct taken *k, int n, const fmpq *weight)
     }
     ok &= arf_cmpabs_2exp_si(arb_midref(factor), EXPONENT_BITS) < 0 &&
           arf_cmpabs_2exp_si(arb_midref(k->power), EXPONENT_BITS) < 0;
-    arb_clear(factor);
-    arb_clear(a);
-    arb_clear(b);
     return ok;
 }
 
@@ -111,9 +105,7 @@ static int is_minus_one(const struct taken *k, int i)
 static int integrate_logs(arb_t out, int *vanishes, const struct taken *k, const arb_t z)
 {
     int level = 0, known = 0;
-    arb_t y, a;
-    arb_init(y);
-    arb_init(a);
+    LOCAL(arb, y, a);
     arb_set(y, z);
     while (level < LOGS && is_minus_one(k, level)) {
         arb_log(y, y, k->prec);
@@ -133,9 +125,7 @@ static int integrate_logs(arb_t out, int *vanishes, const struct taken *k, const
         }
     } else if (level == 0 && k->logs[1] && !k->logs[2] && !k->logs[3]) {
         /* z^-p (ln z)^-q = exp(-(p-1) y) y^-q dy: (p-1)^(q-1) Gamma(1-q, (p-1) ln z) */
-        arb_t s, x;
-        arb_init(s);
-        arb_init(x);
+        LOCAL(arb, s, x);
         arb_log(y, z, k->prec);
         arb_add_ui(x, k->log[0], 1, k->prec);
         arb_neg(x, x);
@@ -148,11 +138,7 @@ static int integrate_logs(arb_t out, int *vanishes, const struct taken *k, const
             arb_mul(out, out, x, k->prec);
             known = *vanishes = 1;
         }
-        arb_clear(s);
-        arb_clear(x);
     }
-    arb_clear(y);
-    arb_clear(a);
     return known;
 }
 
@@ -160,10 +146,7 @@ static int integrate_logs(arb_t out, int *vanishes, const struct taken *k, const
 static int integrate_power(arb_t out, const struct taken *k, const arb_t z, const arb_t weight, const arb_t power)
 {
     int known = 0;
-    arb_t s, w, x;
-    arb_init(s);
-    arb_init(w);
-    arb_init(x);
+    LOCAL(arb, s, w, x);
     arb_neg(w, weight);
     arb_add_ui(s, k->log[0], 1, k->prec);
     arb_div(s, s, power, k->prec);
@@ -176,9 +159,6 @@ static int integrate_power(arb_t out, const struct taken *k, const arb_t z, cons
         arb_div(out, out, x, k->prec);
         known = 1;
     }
-    arb_clear(s);
-    arb_clear(w);
-    arb_clear(x);
     return known;
 }
 
@@ -186,11 +166,7 @@ static int integrate_power(arb_t out, const struct taken *k, const arb_t z, cons
 static int integrate_square(arb_t out, const struct taken *k, const arb_t z)
 {
     int known = 0;
-    arb_t w, y, b, x;
-    arb_init(w);
-    arb_init(y);
-    arb_init(b);
-    arb_init(x);
+    LOCAL(arb, w, y, b, x);
     arb_neg(w, k->square);
     if (arb_is_positive(w) && arb_is_positive(z)) {
         arb_log(y, z, k->prec);
@@ -212,10 +188,6 @@ static int integrate_square(arb_t out, const struct taken *k, const arb_t z)
         arb_mul_2exp_si(out, out, -1);
         known = 1;
     }
-    arb_clear(w);
-    arb_clear(y);
-    arb_clear(b);
-    arb_clear(x);
     return known;
 }
 
@@ -241,11 +213,7 @@ static int match_quadratic(arb_t v, arb_t shift, arb_t slope, const struct expre
 static int integrate_quadratic(arb_t out, const struct head *h, int root, const arb_t t, slong prec)
 {
     const struct expression_pool *p = h->pool;
-    arb_t v, shift, slope, z, u, x;
-    arb_ptr own[] = {v, shift, slope, z, u, x};
-    enum { OWN = sizeof own / sizeof own[0] };
-    for (int i = 0; i < OWN; i++)
-        arb_init(own[i]);
+    LOCAL(arb, v, shift, slope, z, u, x);
     int inside = match_quadratic(v, shift, slope, p, root, prec);
     if (inside >= 0) {
         arb_mul(z, slope, t, prec);
@@ -262,22 +230,16 @@ static int integrate_quadratic(arb_t out, const struct head *h, int root, const 
         arb_exp(x, x, prec);
         arb_mul(out, out, x, prec);
     }
-    for (int i = 0; i < OWN; i++)
-        arb_clear(own[i]);
     return inside >= 0;
 }
 
 int head_type1(arb_t k, const struct head *h, int root, slong prec)
 {
-    arb_t v, shift;
-    arb_init(v);
-    arb_init(shift);
+    LOCAL(arb, v, shift);
     int inside = match_quadratic(v, shift, k, h->pool, root, prec);
     int found = inside >= 0 && arb_is_zero(shift) && fmpq_is_one(h->pool->node[inside].q);
     arb_sqrt(v, v, prec);
     arb_mul(k, k, v, prec);
-    arb_clear(v);
-    arb_clear(shift);
     return found;
 }
 
@@ -297,8 +259,7 @@ int head_primitive(arb_t out, int *vanishes, const struct head *h, int root, con
         arb_init(own[i]);
     for (int i = 0; i < LOGS; i++)
         fmpq_init(k.exact[i]);
-    fmpq_t one;
-    fmpq_init(one);
+    LOCAL(fmpq, one);
     fmpq_one(one);
     if (x->kind == X_LINEAR) {
         arb_set_fmpq(k.constant, x->q, prec);
@@ -325,11 +286,9 @@ int head_primitive(arb_t out, int *vanishes, const struct head *h, int root, con
         } else if (k.powers) {
             known = integrate_power(out, &k, z, k.power_weight, k.power);
         } else if (linear) {
-            arb_t unit;
-            arb_init(unit);
+            LOCAL(arb, unit);
             arb_one(unit);
             known = integrate_power(out, &k, z, k.linear, unit);
-            arb_clear(unit);
         } else if (k.squares) {
             known = integrate_square(out, &k, z);
         } else {
@@ -342,7 +301,6 @@ int head_primitive(arb_t out, int *vanishes, const struct head *h, int root, con
         arb_div(out, out, k.slope, prec);
         known = arb_is_finite(out);
     }
-    fmpq_clear(one);
     for (int i = 0; i < OWN; i++)
         arb_clear(own[i]);
     for (int i = 0; i < LOGS; i++)

@@ -56,11 +56,9 @@ static void narrow(mpfi_t x, const mpfi_t y)
 
 void interval_set_fmpq(mpfi_t out, const fmpq_t q)
 {
-    mpq_t m;
-    mpq_init(m);
+    LOCAL(mpq, m);
     fmpq_get_mpq(m, q);
     mpfi_set_q(out, m);
-    mpq_clear(m);
 }
 
 void interval_set_arb(mpfi_t out, const arb_t x)
@@ -112,8 +110,7 @@ static void settle_value(struct range *r, mpfi_t x)
 /* The elasticity from rate and value where there is none yet, then each from the others. */
 static void settle(struct range *r)
 {
-    mpfi_t x;
-    mpfi_init2(x, mpfi_get_prec(r->value));
+    LOCAL_INTERVAL(mpfi_get_prec(r->value), x);
     settle_value(r, x);
     if (!r->relative && !has_zero(r->value)) {
         mpfi_div(r->elasticity, r->rate, r->value);
@@ -125,15 +122,12 @@ static void settle(struct range *r)
         mend(x);
         narrow(r->rate, x);
     }
-    mpfi_clear(x);
 }
 
 /* Value, rate and start of q + sum of weight * child. */
 static void linear_plain(struct range *out, const struct expression *x, const struct range *all)
 {
-    mpfi_t w, product;
-    mpfi_init2(w, mpfi_get_prec(out->value));
-    mpfi_init2(product, mpfi_get_prec(out->value));
+    LOCAL_INTERVAL(mpfi_get_prec(out->value), w, product);
     interval_set_fmpq(out->value, x->q);
     mpfi_set(out->start, out->value);
     mpfi_set_ui(out->rate, 0);
@@ -150,8 +144,6 @@ static void linear_plain(struct range *out, const struct expression *x, const st
     mend(out->value);
     mend(out->start);
     mend(out->rate);
-    mpfi_clear(w);
-    mpfi_clear(product);
 }
 
 /* A sum seen from its leading term: value = leading * (1 + r). Index -1 is the constant. Nothing is done where that gives no
@@ -160,11 +152,7 @@ static void linear_relative(struct range *out, const struct expression *x, const
 {
     mpfr_prec_t prec = mpfi_get_prec(out->value);
     int leading = -2, usable = 1;
-    mpfi_t w, q, start, value, ratio, difference, sum, product, weighted, mean, zero;
-    mpfi_ptr own[] = {w, q, start, value, ratio, difference, sum, product, weighted, mean, zero};
-    enum { OWN = sizeof own / sizeof own[0] };
-    for (int i = 0; i < OWN; i++)
-        mpfi_init2(own[i], prec);
+    LOCAL_INTERVAL(prec, w, q, start, value, ratio, difference, sum, product, weighted, mean, zero);
     interval_set_fmpq(q, x->q);
     mpfi_set_ui(zero, 0);
     for (int i = 0; i < x->count && usable; i++)
@@ -231,16 +219,13 @@ static void linear_relative(struct range *out, const struct expression *x, const
     narrow(out->elasticity, mean);
     out->relative = 1;
 end:
-    for (int i = 0; i < OWN; i++)
-        mpfi_clear(own[i]);
 }
 
 /* A sum of terms that are all positive (or all negative) has an elasticity between theirs. */
 static void linear_hull(struct range *out, const struct expression *x, const struct range *all)
 {
     int sign = fmpq_sgn(x->q), usable = 1;
-    mpfi_t hull;
-    mpfi_init2(hull, mpfi_get_prec(out->value));
+    LOCAL_INTERVAL(mpfi_get_prec(out->value), hull);
     mpfi_set_ui(hull, 0);
     for (int i = 0; i < x->count && usable; i++) {
         const struct range *c = &all[x->child[i]];
@@ -257,7 +242,6 @@ static void linear_hull(struct range *out, const struct expression *x, const str
     else if (usable)
         narrow(out->elasticity, hull);
     out->relative |= usable;
-    mpfi_clear(hull);
 }
 
 static void rule_linear(struct range *out, const struct expression *x, const struct range *all)
@@ -280,8 +264,7 @@ static void rule_linear(struct range *out, const struct expression *x, const str
 
 static void rule_multiply(struct range *out, const struct range *a, const struct range *b)
 {
-    mpfi_t x;
-    mpfi_init2(x, mpfi_get_prec(out->value));
+    LOCAL_INTERVAL(mpfi_get_prec(out->value), x);
     mpfi_mul(out->value, a->value, b->value);
     mpfi_mul(out->start, a->start, b->start);
     mpfi_mul(out->rate, a->value, b->rate);
@@ -295,7 +278,6 @@ static void rule_multiply(struct range *out, const struct range *a, const struct
         mend(out->elasticity);
         out->relative = 1;
     }
-    mpfi_clear(x);
 }
 
 /* u / (q + w u) = 1 / (w + q / u), which is bounded where u is not: for a product of node a and node b, if it is one of this
@@ -307,24 +289,19 @@ static void narrow_quotient(struct range *out, const struct expression_pool *p, 
         fmpq_cmp_si(p->node[power->child[1]].q, -1) != 0 || mpfr_sgn(&all[a].value->left) < 0 || fmpq_sgn(sum->q) <= 0 ||
         fmpq_sgn(&sum->weight[0]) <= 0)
         return;
-    mpfi_t x, w;
-    mpfi_init2(x, mpfi_get_prec(out->value));
-    mpfi_init2(w, mpfi_get_prec(out->value));
+    LOCAL_INTERVAL(mpfi_get_prec(out->value), x, w);
     interval_set_fmpq(x, sum->q);
     interval_set_fmpq(w, &sum->weight[0]);
     mpfi_div(x, x, all[a].value);
     mpfi_add(x, x, w);
     mpfi_inv(x, x);
     narrow(out->value, x);
-    mpfi_clear(x);
-    mpfi_clear(w);
 }
 
 /* x^n for a whole n. */
 static void power_whole(mpfi_t out, const mpfi_t x, long n)
 {
-    mpfi_t base;
-    mpfi_init2(base, mpfi_get_prec(out));
+    LOCAL_INTERVAL(mpfi_get_prec(out), base);
     mpfi_set(base, x);
     if (n % 2 == 0)
         mpfi_abs(base, base);
@@ -333,18 +310,15 @@ static void power_whole(mpfi_t out, const mpfi_t x, long n)
     if (n < 0)
         mpfi_inv(out, out);
     mend(out);
-    mpfi_clear(base);
 }
 
 /* x^e for x >= 0 and a constant e: exp(e ln x); 0^e = 0 for e > 0. */
 static void power_real(mpfi_t out, const mpfi_t x, const mpfi_t e)
 {
-    mpfi_t log;
-    mpfi_init2(log, mpfi_get_prec(out));
+    LOCAL_INTERVAL(mpfi_get_prec(out), log);
     mpfi_log(log, x);
     mpfi_mul(out, log, e);
     mpfi_exp(out, out);
-    mpfi_clear(log);
     mend(out);
     if (mpfr_sgn(&out->left) < 0)
         mpfr_set_zero(&out->left, 1);
@@ -354,12 +328,10 @@ static void rule_power(struct range *out, const struct range *a, const struct ra
 {
     mpfr_prec_t prec = mpfi_get_prec(out->value);
     if (exponent->depends) { /* exp(b ln a) */
-        mpfi_t log, x;
         out->defined = a->positive && a->relative;
         if (!out->defined)
             return;
-        mpfi_init2(log, prec);
-        mpfi_init2(x, prec);
+        LOCAL_INTERVAL(prec, log, x);
         mpfi_log(log, a->value);
         mpfi_mul(x, log, b->value);
         mend(x);
@@ -375,8 +347,6 @@ static void rule_power(struct range *out, const struct range *a, const struct ra
         out->relative = 1;
         mpfi_mul(out->rate, out->value, out->elasticity);
         mend(out->rate);
-        mpfi_clear(log);
-        mpfi_clear(x);
         return;
     }
     int number = exponent->kind == X_NUMBER,
@@ -394,8 +364,7 @@ static void rule_power(struct range *out, const struct range *a, const struct ra
         power_real(out->value, a->value, b->value);
         power_real(out->start, a->start, b->value);
     }
-    mpfi_t x; /* e a^(e-1) */
-    mpfi_init2(x, prec);
+    LOCAL_INTERVAL(prec, x); /* e a^(e-1) */
     if (whole) {
         long n = fmpz_get_si(fmpq_numref(exponent->q)) - 1;
         power_whole(x, a->value, n);
@@ -406,7 +375,6 @@ static void rule_power(struct range *out, const struct range *a, const struct ra
     mpfi_mul(x, x, b->value);
     mpfi_mul(out->rate, x, a->rate);
     mend(out->rate);
-    mpfi_clear(x);
     if (a->relative) {
         mpfi_mul(out->elasticity, a->elasticity, b->value);
         mend(out->elasticity);
@@ -451,8 +419,7 @@ static void rule_wave(struct range *out, const struct range *a, int is_sine)
         out->smooth = 0;
         return;
     }
-    mpfi_t slope;
-    mpfi_init2(slope, mpfi_get_prec(out->value));
+    LOCAL_INTERVAL(mpfi_get_prec(out->value), slope);
     (is_sine ? mpfi_sin : mpfi_cos)(out->value, a->value);
     (is_sine ? mpfi_sin : mpfi_cos)(out->start, a->start);
     (is_sine ? mpfi_cos : mpfi_sin)(slope, a->value);
@@ -461,7 +428,6 @@ static void rule_wave(struct range *out, const struct range *a, int is_sine)
     mpfi_mul(out->rate, slope, a->rate);
     mend(out->rate);
     settle(out);
-    mpfi_clear(slope);
 }
 
 static void rule_copy(struct range *out, const struct range *a)
@@ -491,8 +457,7 @@ static void rule_either(struct range *out, const struct range *a, const struct r
 
 static void rule_fraction(struct range *out, const struct range *a)
 {
-    mpfi_t least;
-    mpfi_init2(least, mpfi_get_prec(out->value));
+    LOCAL_INTERVAL(mpfi_get_prec(out->value), least);
     mpfr_floor(&least->left, &a->value->left);
     mpfr_floor(&least->right, &a->value->right);
     if (mpfr_equal_p(&least->left, &least->right) && interval_is_bounded(least)) { /* u - n */
@@ -505,7 +470,6 @@ static void rule_fraction(struct range *out, const struct range *a)
         set_constant(out);
         out->smooth = 0;
     }
-    mpfi_clear(least);
 }
 
 static void rule_test(struct range *out, const struct range *a, enum expression_kind kind)
@@ -525,13 +489,11 @@ static void rule(struct range *out, const struct expression_pool *p, int n, cons
     const struct range *a = x->count ? &all[x->child[0]] : NULL, *b = x->count > 1 ? &all[x->child[1]] : NULL;
     out->defined = out->smooth = 1;
     if (!x->depends && x->kind != X_NAN && x->kind != X_INFINITY) {
-        arb_t v;
-        arb_init(v);
+        LOCAL(arb, v);
         evaluate_constant(v, p, n, mpfi_get_prec(out->value) + 32);
         interval_set_arb(out->value, v);
         set_constant(out);
         out->relative = !has_zero(out->value) || mpfi_is_zero(out->value);
-        arb_clear(v);
         return;
     }
     if (x->kind == X_LINEAR) {
@@ -635,7 +597,6 @@ static int is_positive(const struct expression *x, const struct range *all)
 
 int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi, mpfr_prec_t prec)
 {
-    mpfi_t t, start;
     *r = (struct ranges){.count = root + 1, .prec = prec};
     r->node = calloc((size_t)r->count, sizeof *r->node);
     r->needed = calloc((size_t)r->count, 1);
@@ -645,8 +606,7 @@ int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, 
         *r = (struct ranges){0};
         return -1;
     }
-    mpfi_init2(t, prec);
-    mpfi_init2(start, prec);
+    LOCAL_INTERVAL(prec, t, start);
     fmpz_get_mpfr(&start->left, lo, MPFR_RNDD);
     fmpz_get_mpfr(&start->right, lo, MPFR_RNDU);
     mpfr_set(&t->left, &start->left, MPFR_RNDD);
@@ -673,8 +633,6 @@ int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, 
         rule(x, p, n, r->node, t, start);
         x->positive = x->defined && !x->masked && (interval_is_positive(x->value) || is_positive(&p->node[n], r->node));
     }
-    mpfi_clear(t);
-    mpfi_clear(start);
     return 0;
 }
 

@@ -10,10 +10,6 @@
 #ifndef REACH_ANALYZE_SERIES_RANGE_H
 #define REACH_ANALYZE_SERIES_RANGE_H
 
-#include <stdio.h>
-#include <mpfr.h>
-#include <mpfi.h>
-
 #include "analyze/series/expression.h"
 
 struct range {

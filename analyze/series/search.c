@@ -51,13 +51,9 @@ static int test(struct search *s, const fmpz_t j)
 /* A guess from the comparison at j: where the share beyond j falls as a power of j, as it does there. 0 if there is none. */
 static int guess(fmpz_t out, struct search *s, const fmpz_t j)
 {
-    arb_t beyond, target, term, x;
     int ok;
     slong prec = 64 + (slong)fmpz_bits(j);
-    arb_init(beyond);
-    arb_init(target);
-    arb_init(term);
-    arb_init(x);
+    LOCAL(arb, beyond, target, term, x);
     arb_set_fmpq(target, s->epsilon, prec);
     arb_get_mid_arb(beyond, s->value);
     arb_sub(beyond, target, beyond, prec);
@@ -75,10 +71,6 @@ static int guess(fmpz_t out, struct search *s, const fmpz_t j)
         if (ok)
             arf_get_fmpz(out, arb_midref(x), ARF_RND_FLOOR);
     }
-    arb_clear(beyond);
-    arb_clear(target);
-    arb_clear(term);
-    arb_clear(x);
     return ok;
 }
 
@@ -101,11 +93,9 @@ static void middle(fmpz_t out, const fmpz_t no, const fmpz_t yes)
  * ball of the comparison is in distances, then back by halves. */
 static void close_in(struct search *s, const fmpz_t unknown, const fmpz_t width, int down)
 {
-    fmpz_t edge, step, j, span;
-    fmpz_init_set(edge, unknown);
-    fmpz_init_set(step, width);
-    fmpz_init(j);
-    fmpz_init(span);
+    LOCAL(fmpz, edge, step, j, span);
+    fmpz_set(edge, unknown);
+    fmpz_set(step, width);
     int decided = 0;
     for (int tries = 0; tries < 500 && (down || s->bounded); tries++) {
         fmpz_sub(span, edge, down ? s->no : s->yes);
@@ -127,35 +117,25 @@ static void close_in(struct search *s, const fmpz_t unknown, const fmpz_t width,
             decided = 1;
         }
     }
-    fmpz_clear(edge);
-    fmpz_clear(step);
-    fmpz_clear(j);
-    fmpz_clear(span);
 }
 
 /* How many distances at j make up the radius of the last comparison, at least 1. */
 static void ball_width(fmpz_t out, struct search *s, const fmpz_t j)
 {
-    arb_t radius, term;
-    arb_init(radius);
-    arb_init(term);
+    LOCAL(arb, radius, term);
     fmpz_one(out);
     masses_term(term, s->m, j);
     arb_get_rad_arb(radius, s->value);
     arb_div(radius, radius, term, 64);
     if (arb_is_finite(radius) && arf_cmpabs_2exp_si(arb_midref(radius), NEAR_BITS) < 0 && arf_cmp_si(arb_midref(radius), 1) > 0)
         arf_get_fmpz(out, arb_midref(radius), ARF_RND_FLOOR);
-    arb_clear(radius);
-    arb_clear(term);
 }
 
 /* Brings no and yes together as far as this precision allows. */
 static void narrow(struct search *s)
 {
-    fmpz_t j, next;
     int guessed = 0, steps = 0;
-    fmpz_init(j);
-    fmpz_init(next);
+    LOCAL(fmpz, j, next);
     if (!s->bounded) /* ever farther */
         for (slong bits = 1; bits <= NEAR_BITS && !s->bounded;
              bits = bits < NEAR_BITS && 2 * bits > NEAR_BITS ? NEAR_BITS : 2 * bits) {
@@ -199,8 +179,6 @@ static void narrow(struct search *s)
         steps++;
     }
 end:
-    fmpz_clear(j);
-    fmpz_clear(next);
 }
 
 /* ---- beyond numbers with SERIES_DIGITS_MAX digits ---- */
@@ -208,15 +186,11 @@ end:
 /* Whether epsilon is above the share beyond j, an exact whole number: 1, -1, 0 not known. */
 static int test_far(struct search *s, const arb_t j)
 {
-    arb_t share, target;
-    arb_init(share);
-    arb_init(target);
+    LOCAL(arb, share, target);
     masses_above(share, s->m, j);
     arb_set_fmpq(target, s->epsilon, 256);
     arb_sub(share, target, share, 256);
     int sign = arb_is_positive(share) ? 1 : arb_is_negative(share) ? -1 : 0;
-    arb_clear(share);
-    arb_clear(target);
     return sign;
 }
 
@@ -231,14 +205,11 @@ static void set_scaled(arb_t out, ulong mantissa, const fmpz_t exponent)
  * First j = 2^y, y doubled and then halved in, then the 60 bits after the first. 0 if there is none up to y = 2^1000. */
 static int far_boundary(arb_t out, struct search *s, int want)
 {
-    fmpz_t y, inside, outside, difference;
-    arb_t j;
     int found = 0;
-    fmpz_init_set_ui(y, NEAR_BITS);
-    fmpz_init_set(inside, y);
-    fmpz_init(outside);
-    fmpz_init(difference);
-    arb_init(j);
+    LOCAL(fmpz, y, inside, outside, difference);
+    fmpz_set_ui(y, NEAR_BITS);
+    fmpz_set(inside, y);
+    LOCAL(arb, j);
     for (int k = 0; k < 985 && !found; k++) {
         fmpz_mul_2exp(y, y, 1);
         set_scaled(j, 1, y);
@@ -271,11 +242,6 @@ static int far_boundary(arb_t out, struct search *s, int want)
     } else {
         set_scaled(out, 1, want == -1 || !found ? inside : outside);
     }
-    fmpz_clear(y);
-    fmpz_clear(inside);
-    fmpz_clear(outside);
-    fmpz_clear(difference);
-    arb_clear(j);
     return found;
 }
 
@@ -284,13 +250,10 @@ static int far_boundary(arb_t out, struct search *s, int want)
 /* log10 of a positive number, rounded down or up. */
 static double log10_of(const arb_t n, arf_rnd_t rounding)
 {
-    arb_t x, ten;
-    arf_t end;
     if (arb_is_one(n))
         return 0;
-    arb_init(x);
-    arb_init(ten);
-    arf_init(end);
+    LOCAL(arb, x, ten);
+    LOCAL(arf, end);
     arb_log(x, n, 128);
     arb_const_log10(ten, 128);
     arb_div(x, x, ten, 128);
@@ -299,20 +262,15 @@ static double log10_of(const arb_t n, arf_rnd_t rounding)
     else
         arb_get_ubound_arf(end, x, 64);
     double value = arf_cmpabs_2exp_si(end, 1023) < 0 ? arf_get_d(end, rounding) : rounding == ARF_RND_FLOOR ? DBL_MAX : INFINITY;
-    arb_clear(x);
-    arb_clear(ten);
-    arf_clear(end);
     return value;
 }
 
 static int set_digits(char **out, double *log10, const fmpz_t n, arf_rnd_t rounding, struct formula_error *e)
 {
-    arb_t x;
-    arb_init(x);
+    LOCAL(arb, x);
     arb_set_fmpz(x, n);
     *log10 = log10_of(x, rounding);
     *out = NULL;
-    arb_clear(x);
     if (fmpz_sizeinbase(n, 10) > SERIES_DIGITS_MAX)
         return 0;
     char *digits = fmpz_get_str(NULL, 10, n);
@@ -334,14 +292,12 @@ int search_report(struct series_count *out, const fmpz_t lo, const fmpz *hi, str
 
 void search_doubles(double *lo, double *hi, const arb_t x, const fmpz *shift)
 {
-    arb_t scaled;
-    arf_t end;
     *lo = 0;
     *hi = INFINITY;
     if (!arb_is_finite(x))
         return;
-    arb_init(scaled);
-    arf_init(end);
+    LOCAL(arb, scaled);
+    LOCAL(arf, end);
     arb_set_fmpz(scaled, shift);
     arb_exp(scaled, scaled, 128);
     arb_mul(scaled, scaled, x, 128);
@@ -357,30 +313,24 @@ void search_doubles(double *lo, double *hi, const arb_t x, const fmpz *shift)
     } else if (fmpz_sgn(shift) > 0) { /* exp overflows */
         *lo = arb_is_positive(x) ? DBL_MAX : 0;
     }
-    arb_clear(scaled);
-    arf_clear(end);
 }
 
 /* Bits that tell the counts near `yes` apart. */
 static slong needed_precision(struct search *s)
 {
     slong bits = 0;
-    arb_t term;
-    arb_init(term);
+    LOCAL(arb, term);
     masses_term(term, s->m, s->yes);
     if (arb_is_positive(term) && fmpz_fits_si(ARF_EXPREF(arb_midref(term))))
         bits = -fmpz_get_si(ARF_EXPREF(arb_midref(term)));
-    arb_clear(term);
     return bits < 0 ? 16 : bits + 16;
 }
 
 /* 1 if every sum that needs it is known in closed form, so that precision is cheap. */
 static int is_closed(const struct series *s)
 {
-    arb_t x, t;
     int closed = 1, vanishes;
-    arb_init(x);
-    arb_init(t);
+    LOCAL(arb, x, t);
     for (int i = 0; i < s->count; i++)
         for (int k = 0; k < s->head[i]->pieces && closed; k++) {
             const struct piece *piece = &s->head[i]->piece[k];
@@ -392,28 +342,23 @@ static int is_closed(const struct series *s)
             arb_add_ui(t, t, 64, 64);
             closed = head_primitive(x, &vanishes, s->head[i], piece->root, t, 64);
         }
-    arb_clear(x);
-    arb_clear(t);
     return closed;
 }
 
 /* What the sums say of the mass of the first distances; 1 for a mean, whose kernels have sum 1. */
 static void report_sum(double *lo, double *hi, const struct masses *m, const struct series *s)
 {
-    arb_t total;
-    arb_init(total);
+    LOCAL(arb, total);
     masses_total(total, m);
     search_doubles(lo, hi, total, s->head[0]->shift);
     if (s->mean)
         *lo = *hi = 1;
-    arb_clear(total);
 }
 
 /* The TRF is not known to be below 2^NEAR_BITS. */
 static int report_far(struct series_count *out, struct search *s, struct formula_error *e)
 {
-    arb_t j;
-    arb_init(j);
+    LOCAL(arb, j);
     fmpz_add_ui(s->no, s->no, 1);
     int failed = search_report(out, s->no, NULL, e);
     if (!failed && fmpz_bits(s->no) > NEAR_BITS) {
@@ -422,7 +367,6 @@ static int report_far(struct series_count *out, struct search *s, struct formula
     }
     if (!failed && far_boundary(j, s, 1))
         out->log10_hi = log10_of(j, ARF_RND_CEIL);
-    arb_clear(j);
     return failed;
 }
 
@@ -431,10 +375,9 @@ int search_trf(struct series_count *out, const struct series *s, const fmpq_t ep
 {
     struct search search = {.epsilon = epsilon, .limit = limit};
     int failed = -1, waves = series_has_waves(s);
-    fmpz_t span;
     slong most = is_closed(s) ? CLOSED_PREC_MAX : PREC_MAX, need = 0;
     *out = (struct series_count){.log10_lo = NAN, .log10_hi = NAN};
-    fmpz_init(span);
+    LOCAL(fmpz, span);
     fmpz_init(search.no);
     fmpz_init(search.yes);
     arb_init(search.value);
@@ -486,7 +429,6 @@ int search_trf(struct series_count *out, const struct series *s, const fmpq_t ep
     fmpz_add_ui(search.no, search.no, 1);
     failed = search_report(out, search.no, search.bounded ? search.yes : NULL, e);
 end:
-    fmpz_clear(span);
     fmpz_clear(search.no);
     fmpz_clear(search.yes);
     arb_clear(search.value);

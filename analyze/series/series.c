@@ -73,7 +73,6 @@ static void choose_shift(fmpz_t shift, const struct formula *f, const struct for
 static struct head *head_open(const struct formula *f, const struct formula_point *at, struct formula_error *e)
 {
     struct head *h = calloc(1, sizeof *h);
-    fmpq_t shift;
     if (!h) {
         formula_refuse(e, 0, "out of memory");
         return NULL;
@@ -93,10 +92,9 @@ static struct head *head_open(const struct formula *f, const struct formula_poin
     if (h->root < 0)
         goto failed;
     choose_shift(h->shift, f, at);
-    fmpq_init(shift);
+    LOCAL(fmpq, shift);
     fmpq_set_fmpz(shift, h->shift);
     h->root = expression_subtract(h->pool, h->root, expression_number(h->pool, shift));
-    fmpq_clear(shift);
     if (head_split(h, e) || head_decide(h, e))
         goto failed;
     return h;
@@ -125,13 +123,12 @@ static struct series *series_new(int count, struct formula_error *e)
 static int find_sum(struct series *s, struct formula_error *e)
 {
     const struct head *h = s->head[0];
-    fmpz_t limit;
-    arb_t total;
     s->sum_lo = s->sum_hi = INFINITY;
     if (s->verdict == SERIES_DIVERGES)
         return 0;
-    fmpz_init_set_ui(limit, PARTIAL_LENGTH);
-    arb_init(total);
+    LOCAL(fmpz, limit);
+    fmpz_set_ui(limit, PARTIAL_LENGTH);
+    LOCAL(arb, total);
     struct masses *m = masses_new(s, s->verdict == SERIES_CONVERGES ? NULL : limit, SERIES_PREC, series_has_waves(s), e);
     if (m) {
         masses_total(total, m);
@@ -143,8 +140,6 @@ static int find_sum(struct series *s, struct formula_error *e)
         else
             masses_free(m);
     }
-    fmpz_clear(limit);
-    arb_clear(total);
     return m ? 0 : -1;
 }
 
@@ -241,11 +236,9 @@ const char *series_proof(const struct series *s)
 
 const char *series_bound_text(char out[32], double bound, int up)
 {
-    mpfr_t exact;
-    mpfr_init2(exact, 53);
+    LOCAL_REAL(53, exact);
     mpfr_set_d(exact, bound, MPFR_RNDN);
     mpfr_snprintf(out, 32, up ? "%.6RUg" : "%.6RDg", exact);
-    mpfr_clear(exact);
     return out;
 }
 
@@ -257,35 +250,29 @@ void series_sum(const struct series *s, double *lo, double *hi)
 
 int series_trf(const struct series *s, const char *epsilon, struct series_count *out, struct formula_error *e)
 {
-    fmpq_t q;
     *out = (struct series_count){.log10_lo = NAN, .log10_hi = NAN};
-    fmpq_init(q);
+    LOCAL(fmpq, q);
     int failed = search_epsilon(q, epsilon, e);
     if (!failed && s->verdict == SERIES_CONVERGES)
         failed = search_trf(out, s, q, NULL, NULL, NULL, e);
-    fmpq_clear(q);
     return failed;
 }
 
 int series_trf_finite(const struct series *s, const char *epsilon, uint64_t length, struct series_count *out, double *sum_lo,
                       double *sum_hi, struct formula_error *e)
 {
-    fmpq_t q;
-    fmpz_t limit;
     double lo = 0, hi = INFINITY;
     *out = (struct series_count){.log10_lo = NAN, .log10_hi = NAN};
     if (length < 1)
         return formula_refuse(e, 0, "a length of 0 has no TRF");
-    fmpq_init(q);
-    fmpz_init(limit);
+    LOCAL(fmpq, q);
+    LOCAL(fmpz, limit);
     fmpz_set_ui(limit, length);
     int failed = search_epsilon(q, epsilon, e) || search_trf(out, s, q, limit, &lo, &hi, e) ? -1 : 0;
     if (sum_lo)
         *sum_lo = lo;
     if (sum_hi)
         *sum_hi = hi;
-    fmpq_clear(q);
-    fmpz_clear(limit);
     return failed;
 }
 
@@ -294,12 +281,10 @@ int series_trf_finite(const struct series *s, const char *epsilon, uint64_t leng
 int series_closed_form(const struct series *s, double epsilon, double *value, char text[128])
 {
     const struct head *h = s->head[0];
-    arb_t shift, k;
     int known = 0;
     if (s->mean || h->pieces != 1 || s->verdict != SERIES_CONVERGES || !(epsilon > 0 && epsilon < 1))
         return 0;
-    arb_init(shift);
-    arb_init(k);
+    LOCAL(arb, shift, k);
     if (h->piece[0].kind == PIECE_GEOMETRIC) { /* exp(-m j) < eps */
         evaluate_affine(shift, k, h->pool, h->piece[0].root, 64);
         *value = log(1 / epsilon) / -arf_get_d(arb_midref(k), ARF_RND_NEAR);
@@ -310,7 +295,5 @@ int series_closed_form(const struct series *s, double epsilon, double *value, ch
         snprintf(text, 128, "tan((1 - eps) pi / 2) / k, about 2 / (pi k eps)");
         known = 1;
     }
-    arb_clear(shift);
-    arb_clear(k);
     return known && isfinite(*value);
 }

@@ -91,9 +91,8 @@ static int piece_term(arb_t out, struct sums *s, struct piece_sum *q, const fmpz
         arb_set(out, q->constant);
         return arb_is_finite(out) ? 0 : -1;
     }
-    arb_t x;
     int status;
-    arb_init(x);
+    LOCAL(arb, x);
     arb_set_fmpz(x, t);
     if (q->piece->kind == PIECE_GEOMETRIC) {
         arb_mul(x, x, q->slope, s->prec);
@@ -105,7 +104,6 @@ static int piece_term(arb_t out, struct sums *s, struct piece_sum *q, const fmpz
         if (status)
             status = exact_term(out, s, q->piece, t);
     }
-    arb_clear(x);
     return status;
 }
 
@@ -114,9 +112,9 @@ static int piece_term(arb_t out, struct sums *s, struct piece_sum *q, const fmpz
 /* sum += f(first + i), i < count. */
 static void add_points(arb_t sum, struct sums *s, struct piece_sum *q, const fmpz_t first, ulong count)
 {
-    fmpz_t t;
     int blocks = s->quick && evaluator_has_waves(q->v) && fmpz_cmp_ui(first, (ulong)1 << 51) < 0 && count < (ulong)1 << 51;
-    fmpz_init_set(t, first);
+    LOCAL(fmpz, t);
+    fmpz_set(t, first);
     arb_ptr block = _arb_vec_init(EVALUATE_BLOCK);
     while (count) {
         int n = count < EVALUATE_BLOCK ? (int)count : EVALUATE_BLOCK;
@@ -130,23 +128,21 @@ static void add_points(arb_t sum, struct sums *s, struct piece_sum *q, const fmp
         count -= (ulong)n;
     }
     _arb_vec_clear(block, EVALUATE_BLOCK);
-    fmpz_clear(t);
 }
 
 /* Sums the first `points` distances of the piece. 0 or -1. */
 static int sum_points(struct sums *s, struct piece_sum *q, ulong points)
 {
     ulong kept = points / STRIDE + 1;
-    fmpz_t t;
-    arb_t sum;
     q->prefix = calloc(kept, sizeof *q->prefix);
     if (!q->prefix)
         return -1;
     q->points = points;
     for (ulong i = 0; i < kept; i++)
         arb_init(q->prefix + i);
-    fmpz_init_set(t, q->piece->first);
-    arb_init(sum);
+    LOCAL(fmpz, t);
+    fmpz_set(t, q->piece->first);
+    LOCAL(arb, sum);
     /* whole strides, in blocks where there are waves */
     arb_ptr block = _arb_vec_init(EVALUATE_BLOCK);
     int blocks = s->quick && evaluator_has_waves(q->v) && fmpz_cmp_ui(t, (ulong)1 << 51) < 0;
@@ -168,8 +164,6 @@ static int sum_points(struct sums *s, struct piece_sum *q, ulong points)
         arb_set(q->prefix + points / STRIDE, sum);
     arb_set(q->total, sum);
     _arb_vec_clear(block, EVALUATE_BLOCK);
-    fmpz_clear(t);
-    arb_clear(sum);
     return 0;
 }
 
@@ -178,13 +172,12 @@ static int sum_points(struct sums *s, struct piece_sum *q, ulong points)
 static int coarse_bounds(arb_t out, struct sums *s, const struct piece *piece, const fmpz_t first, const fmpz_t last)
 {
     struct ranges r;
-    arb_t high;
     arb_indeterminate(out);
     if (ranges_compute(&r, s->h->pool, piece->root, first, last, 64))
         return -1;
     const struct range *x = &r.node[piece->root];
     s->unknown |= !x->defined;
-    arb_init(high);
+    LOCAL(arb, high);
     if (x->defined && interval_is_bounded(x->value)) {
         interval_get_lower(out, x->value, 64);
         interval_get_upper(high, x->value, 64);
@@ -194,7 +187,6 @@ static int coarse_bounds(arb_t out, struct sums *s, const struct piece *piece, c
             arb_zero(out);
         arb_union(out, out, high, 64);
     }
-    arb_clear(high);
     ranges_free(&r);
     return 0;
 }
@@ -203,16 +195,13 @@ static int coarse_bounds(arb_t out, struct sums *s, const struct piece *piece, c
 static int sum_coarsely(struct sums *s, struct piece_sum *q, const fmpz_t first)
 {
     int panels = COARSE_STEPS / (q->piece->root + 1), failed = 0;
-    fmpz_t length, next, last;
-    arb_t part;
     panels = panels < 16 ? 16 : panels > COARSE_PANELS ? COARSE_PANELS : panels;
     q->panel = calloc((size_t)panels, sizeof *q->panel);
     if (!q->panel)
         return -1;
-    fmpz_init(length);
-    fmpz_init(last);
-    fmpz_init_set(next, first);
-    arb_init(part);
+    LOCAL(fmpz, length, last, next);
+    fmpz_set(next, first);
+    LOCAL(arb, part);
     for (int i = 0; i < panels && fmpz_cmp(next, q->end) < 0 && !failed; i++) {
         struct panel *panel = &q->panel[q->panels++];
         fmpz_init_set(panel->first, next);
@@ -228,10 +217,6 @@ static int sum_coarsely(struct sums *s, struct piece_sum *q, const fmpz_t first)
         arb_add(q->total, q->total, part, s->prec);
     }
     q->wide = 1;
-    fmpz_clear(length);
-    fmpz_clear(next);
-    fmpz_clear(last);
-    arb_clear(part);
     return failed;
 }
 
@@ -253,12 +238,9 @@ static int make_sum(struct sums *s, struct piece_sum *q)
 {
     const struct piece *piece = q->piece;
     const struct expression_pool *p = s->h->pool;
-    fmpz_t length, N;
-    arb_t rest;
     int failed = 0;
-    fmpz_init(length);
-    fmpz_init(N);
-    arb_init(rest);
+    LOCAL(fmpz, length, N);
+    LOCAL(arb, rest);
     fmpz_sub(length, q->end, piece->first);
     switch (piece->kind) {
     case PIECE_ZERO: break;
@@ -312,9 +294,6 @@ static int make_sum(struct sums *s, struct piece_sum *q)
         break;
     }
     }
-    fmpz_clear(length);
-    fmpz_clear(N);
-    arb_clear(rest);
     return failed;
 }
 
@@ -322,19 +301,16 @@ static int make_sum(struct sums *s, struct piece_sum *q)
 static void piece_below(arb_t out, struct sums *s, struct piece_sum *q, const fmpz_t j)
 {
     const struct piece *piece = q->piece;
-    fmpz_t count;
     arb_zero(out);
     if (fmpz_cmp(j, piece->first) <= 0)
         return;
-    fmpz_init(count);
+    LOCAL(fmpz, count);
     fmpz_sub(count, j, piece->first);
     switch (piece->kind) {
     case PIECE_ZERO: break;
     case PIECE_CONSTANT: arb_mul_fmpz(out, q->constant, count, s->prec); break;
     case PIECE_GEOMETRIC: { /* exp(b(first)) (exp(slope count) - 1) / (exp(slope) - 1) */
-        arb_t x, one;
-        arb_init(x);
-        arb_init(one);
+        LOCAL(arb, x, one);
         arb_mul_fmpz(x, q->slope, piece->first, s->prec);
         arb_add(x, x, q->constant, s->prec);
         arb_exp(out, x, s->prec);
@@ -343,33 +319,25 @@ static void piece_below(arb_t out, struct sums *s, struct piece_sum *q, const fm
         arb_expm1(one, q->slope, s->prec);
         arb_div(x, x, one, s->prec);
         arb_mul(out, out, x, s->prec);
-        arb_clear(x);
-        arb_clear(one);
         break;
     }
     case PIECE_SMOOTH:
     case PIECE_ROUGH:
         if (fmpz_cmp_ui(count, q->points) <= 0) {
             ulong n = fmpz_get_ui(count);
-            fmpz_t t;
-            fmpz_init(t);
+            LOCAL(fmpz, t);
             fmpz_add_ui(t, piece->first, n / STRIDE * STRIDE);
             arb_set(out, q->prefix + n / STRIDE);
             add_points(out, s, q, t, n % STRIDE);
-            fmpz_clear(t);
             break;
         }
         if (q->euler) {
-            arb_t points;
-            fmpz_t N;
-            arb_init(points);
-            fmpz_init(N);
+            LOCAL(arb, points);
+            LOCAL(fmpz, N);
             fmpz_add_ui(N, piece->first, q->points);
             piece_below(points, s, q, N);
             euler_sum(out, q->euler, j);
             arb_add(out, out, points, s->prec + 64);
-            arb_clear(points);
-            fmpz_clear(N);
             break;
         }
         for (int i = q->panels - 1; i >= 0; i--)
@@ -381,7 +349,6 @@ static void piece_below(arb_t out, struct sums *s, struct piece_sum *q, const fm
             }
         break;
     }
-    fmpz_clear(count);
 }
 
 /* ---- all of them ---- */
@@ -392,9 +359,7 @@ static slong estimate(const struct head *h, const fmpz *limit)
     struct evaluator *v = evaluator_new(h->pool, h->root, 64);
     slong best = 0, most = limit ? (slong)fmpz_bits(limit) - 1 : FAR_BITS;
     int found = 0;
-    arb_t t, f;
-    arb_init(t);
-    arb_init(f);
+    LOCAL(arb, t, f);
     for (slong bits = -1; v && bits <= most; bits = bits < 32 ? bits + 1 : bits + bits / 16) {
         arb_zero(t);
         if (bits >= 0)
@@ -410,8 +375,6 @@ static slong estimate(const struct head *h, const fmpz *limit)
         }
     }
     evaluator_free(v);
-    arb_clear(t);
-    arb_clear(f);
     return best;
 }
 
@@ -420,28 +383,22 @@ static void find_far(struct sums *s)
 {
     const struct head *h = s->h;
     const struct piece *last = &h->piece[h->pieces - 1];
-    arb_t from, tail;
-    arb_init(from);
-    arb_init(tail);
+    LOCAL(arb, from, tail);
     /* falling integrals with a closed form cost little however far they go, and hold from where f falls */
     int closed = 0;
     if (last->kind == PIECE_SMOOTH && !h->wild && h->decreasing) {
-        arb_t value;
         int vanishes;
-        arb_init(value);
+        LOCAL(arb, value);
         fmpz_set(s->far, fmpz_cmp(h->decreasing_from, last->first) > 0 ? h->decreasing_from : last->first);
         arb_set_fmpz(from, s->far);
         arb_add_ui(from, from, 64, 64);
         closed = head_primitive(value, &vanishes, h, last->root, from, 64) && vanishes;
-        arb_clear(value);
     }
     if (!closed)
         fmpz_set(s->far, fmpz_cmp(h->tail_from, last->first) > 0 ? h->tail_from : last->first);
     if (h->tail == TAIL_ZERO || h->tail == TAIL_GEOMETRIC) {
         arb_set_fmpz(from, s->far);
         head_tail(s->tail, h, from, s->prec + 32);
-        arb_clear(from);
-        arb_clear(tail);
         return;
     }
     slong bits = (slong)fmpz_bits(s->far);
@@ -463,8 +420,6 @@ static void find_far(struct sums *s)
     }
     found = arb_is_finite(s->tail) && mag_cmp_2exp_si(arb_radref(s->tail), -s->target - 4) < 0;
     s->exhausted |= !found;
-    arb_clear(from);
-    arb_clear(tail);
 }
 
 struct sums *sums_new(struct head *h, const fmpz *limit, slong prec, int quick, struct formula_error *e)
@@ -585,16 +540,12 @@ void sums_above(arb_t out, struct sums *s, const arb_t j)
 
 void sums_below(arb_t out, struct sums *s, const fmpz_t j)
 {
-    arb_t part;
-    arb_init(part);
+    LOCAL(arb, part);
     if (!s->limited && fmpz_cmp(j, s->far) > 0) {
-        arb_t from;
-        arb_init(from);
+        LOCAL(arb, from);
         arb_set_fmpz(from, j);
         sums_above(part, s, from);
         arb_sub(out, s->total, part, s->prec + 64);
-        arb_clear(from);
-        arb_clear(part);
         return;
     }
     arb_zero(out);
@@ -609,7 +560,6 @@ void sums_below(arb_t out, struct sums *s, const fmpz_t j)
             arb_add(out, out, part, s->prec + 64);
         }
     }
-    arb_clear(part);
 }
 
 int sums_term(arb_t out, struct sums *s, const fmpz_t j)

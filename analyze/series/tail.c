@@ -81,11 +81,7 @@ static void elastic_clear(struct elastic *e)
 /* The tail from `from` on, whose bounds hold from X on; they are carried on when `from` is farther than X. */
 static void elastic_tail(arb_t out, const struct elastic *e, const arb_t X, const arb_t from, slong prec)
 {
-    arb_t least, greatest, value, lower, upper, ratio;
-    arb_ptr own[] = {least, greatest, value, lower, upper, ratio};
-    enum { OWN = sizeof own / sizeof own[0] };
-    for (int i = 0; i < OWN; i++)
-        arb_init(own[i]);
+    LOCAL(arb, least, greatest, value, lower, upper, ratio);
     arb_indeterminate(out);
     interval_get_upper(least, e->rate, prec);
     arb_neg(least, least);
@@ -122,34 +118,26 @@ static void elastic_tail(arb_t out, const struct elastic *e, const arb_t X, cons
     }
     arb_union(out, lower, upper, prec);
 end:
-    for (int i = 0; i < OWN; i++)
-        arb_clear(own[i]);
 }
 
 /* ---- tails ---- */
 
 static void geometric_tail(arb_t out, const struct head *h, int root, const arb_t from, slong prec)
 {
-    arb_t shift, slope;
-    arb_init(shift);
-    arb_init(slope);
+    LOCAL(arb, shift, slope);
     evaluate_affine(shift, slope, h->pool, root, prec);
     arb_addmul(shift, slope, from, prec);
     arb_exp(out, shift, prec);
     arb_expm1(slope, slope, prec);
     arb_neg(slope, slope);
     arb_div(out, out, slope, prec);
-    arb_clear(shift);
-    arb_clear(slope);
 }
 
 /* Integral plus at most the first term, for a falling f with a known antiderivative. 1, or 0 if that does not apply. */
 static int integral_tail(arb_t out, const struct head *h, int root, const arb_t from, slong prec)
 {
     int vanishes = 0, known = 0;
-    arb_t first, start;
-    arb_init(first);
-    arb_init(start);
+    LOCAL(arb, first, start);
     arb_set_fmpz(start, h->decreasing_from);
     if (h->decreasing && arb_ge(from, start) && head_primitive(out, &vanishes, h, root, from, prec) && vanishes &&
         arb_is_finite(out)) {
@@ -160,8 +148,6 @@ static int integral_tail(arb_t out, const struct head *h, int root, const arb_t 
         arb_add_error(out, first);
         evaluator_free(v);
     }
-    arb_clear(first);
-    arb_clear(start);
     return known;
 }
 
@@ -178,10 +164,8 @@ void head_tail(arb_t out, const struct head *h, const arb_t from, slong prec)
     }
     if (last->kind == PIECE_SMOOTH && integral_tail(out, h, last->root, from, prec))
         return;
-    fmpz_t X;
-    arb_t start;
-    fmpz_init(X);
-    arb_init(start);
+    LOCAL(fmpz, X);
+    LOCAL(arb, start);
     int near = arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), FAR_BITS) <= 0 && arb_get_unique_fmpz(X, from);
     if (h->tail == TAIL_ELASTIC) {
         struct elastic e;
@@ -202,8 +186,6 @@ void head_tail(arb_t out, const struct head *h, const arb_t from, slong prec)
             growth_free(closer);
         }
     }
-    fmpz_clear(X);
-    arb_clear(start);
 }
 
 /* ---- verdict ---- */
@@ -213,10 +195,9 @@ void head_tail(arb_t out, const struct head *h, const arb_t from, slong prec)
  * (-1: there are too many), -1 with *e: it is not. */
 static int scan(const struct head *h, const struct piece *piece, const fmpz_t end, fmpz_t unknown, struct formula_error *e)
 {
-    fmpz_t count, t;
     int known = 1;
-    fmpz_init(count);
-    fmpz_init_set(t, piece->first);
+    LOCAL(fmpz, count, t);
+    fmpz_set(t, piece->first);
     fmpz_sub(count, end, piece->first);
     fmpz_set_si(unknown, -1);
     if (fmpz_cmp_ui(count, h->pool->node[piece->root].opaque ? SCAN_MAX / 100 : SCAN_MAX) > 0)
@@ -235,8 +216,6 @@ static int scan(const struct head *h, const struct piece *piece, const fmpz_t en
         }
         expression_pool_free(p);
     }
-    fmpz_clear(count);
-    fmpz_clear(t);
     return known;
 }
 
@@ -292,14 +271,12 @@ static void try_elastic(struct head *h, const struct piece *last)
 {
     char text[64];
     slong bits = -1;
-    fmpz_t X;
-    fmpz_init(X);
+    LOCAL(fmpz, X);
     while (h->verdict == SERIES_UNDECIDED && next_start(X, &bits, last->first, SEARCH_BITS)) {
         struct elastic e;
         if (elastic_at(&e, h, last->root, X, 96) == 0 && e.defined) {
             if (mpfr_cmp_si(&e.rate->right, -1) < 0 && !mpfr_inf_p(&e.start->right)) {
-                mpfr_t s; /* exact, and printed downwards: no more than what is proved */
-                mpfr_init2(s, 96);
+                LOCAL_REAL(96, s); /* exact, and printed downwards: no more than what is proved */
                 mpfr_neg(s, &e.rate->right, MPFR_RNDD);
                 h->verdict = SERIES_CONVERGES;
                 h->tail = TAIL_ELASTIC;
@@ -312,7 +289,6 @@ static void try_elastic(struct head *h, const struct piece *last)
                     mpfr_sub_ui(s, s, 1, MPFR_RNDD);
                     mpfr_snprintf(exponent, sizeof exponent, "(1 + %.3RDg)", s);
                 }
-                mpfr_clear(s);
                 if (large)
                     head_prove(h, "converges: t b'(t) < -10^6 for all t >= %s, so f falls faster than t^-1000000 there",
                                distance_text(text, X));
@@ -333,30 +309,24 @@ static void try_elastic(struct head *h, const struct piece *last)
         }
         elastic_clear(&e);
     }
-    fmpz_clear(X);
 }
 
 /* exp(x) to six digits, rounded outwards. */
 static void bound_text(char text[64], const mpfr_t x, mpfr_rnd_t away)
 {
-    mpfr_t value;
-    mpfr_init2(value, 64);
+    LOCAL_REAL(64, value);
     mpfr_exp(value, x, away);
     mpfr_snprintf(text, 64, away == MPFR_RNDD ? "%.6RDg" : "%.6RUg", value);
-    mpfr_clear(value);
 }
 
 static void try_growth(struct head *h, const struct piece *last)
 {
     char text[64], growth[256];
     slong bits = -1;
-    fmpz_t X;
-    fmpz_init(X);
+    LOCAL(fmpz, X);
     while (h->verdict == SERIES_UNDECIDED && next_start(X, &bits, last->first, SEARCH_BITS)) {
         struct growth *g = growth_new(h->pool, last->root, X);
-        arb_t from, tail;
-        arb_init(from);
-        arb_init(tail);
+        LOCAL(arb, from, tail);
         if (g && growth_verdict(g) > 0) {
             h->verdict = SERIES_DIVERGES;
         } else if (g) {
@@ -382,18 +352,14 @@ static void try_growth(struct head *h, const struct piece *last)
             }
         }
         growth_free(g);
-        arb_clear(from);
-        arb_clear(tail);
     }
-    fmpz_clear(X);
 }
 
 /* The least X tried from which on f does not grow. */
 static void find_decreasing(struct head *h, const struct piece *last)
 {
     slong bits = -1;
-    fmpz_t X;
-    fmpz_init(X);
+    LOCAL(fmpz, X);
     while (!h->decreasing && next_start(X, &bits, last->first, 4096)) {
         struct elastic e;
         if (elastic_at(&e, h, last->root, X, 96) == 0 && e.defined && e.smooth && mpfr_sgn(&e.rate->right) <= 0) {
@@ -402,7 +368,6 @@ static void find_decreasing(struct head *h, const struct piece *last)
         }
         elastic_clear(&e);
     }
-    fmpz_clear(X);
 }
 
 static int has_mass(const struct head *h)
@@ -430,9 +395,7 @@ static int decide_tail(struct head *h, const struct piece *last, struct formula_
         head_prove(h, "diverges: f is constant and not 0 for all t >= %s", distance_text(text, last->first));
         break;
     case PIECE_GEOMETRIC: {
-        arb_t shift, slope;
-        arb_init(shift);
-        arb_init(slope);
+        LOCAL(arb, shift, slope);
         evaluate_affine(shift, slope, h->pool, last->root, 256);
         int falls = arb_is_negative(slope);
         h->verdict = falls ? SERIES_CONVERGES : SERIES_DIVERGES;
@@ -442,8 +405,6 @@ static int decide_tail(struct head *h, const struct piece *last, struct formula_
         head_prove(h, "%s: b(t) = c %s %.12g t for all t >= %s: a geometric series with ratio exp(%.12g)%s",
                    series_verdict_name(h->verdict), falls ? "-" : "+", fabs(arf_get_d(arb_midref(slope), ARF_RND_NEAR)),
                    distance_text(text, last->first), arf_get_d(arb_midref(slope), ARF_RND_NEAR), falls ? " < 1" : " > 1");
-        arb_clear(shift);
-        arb_clear(slope);
         break;
     }
     case PIECE_SMOOTH:
@@ -485,9 +446,7 @@ int head_decide(struct head *h, struct formula_error *e)
     fmpz_set(h->tail_from, last->first);
     if (!has_mass(h))
         return formula_refuse(e, 0, "the bias is -inf at every distance of head %d: there is no mass at all", h->at.h);
-    fmpz_t unknown, first;
-    fmpz_init(unknown);
-    fmpz_init(first);
+    LOCAL(fmpz, unknown, first);
     for (int i = 0; i + 1 < h->pieces && known >= 0; i++)
         if (!h->piece[i].defined) {
             int defined = scan(h, &h->piece[i], h->piece[i].end, unknown, e);
@@ -503,7 +462,5 @@ int head_decide(struct head *h, struct formula_error *e)
         prove_unknown(h, "undecided", first);
     if (known == 1)
         known = decide_tail(h, last, e);
-    fmpz_clear(unknown);
-    fmpz_clear(first);
     return known < 0 ? -1 : 0;
 }
