@@ -92,7 +92,7 @@ LIBS     := $(HDF5_LIBS) -ljansson -lz -lxxhash -ldnnl -lmpfi $(ARB_LIBS) -lmpfr
 
 # ---- sources: found by wildcard, one room a folder ----
 IO_SRC       := $(wildcard io/*.c io/*/*.c)
-ANALYZE_SRC  := $(wildcard analyze/*.c analyze/*/*.c)
+ANALYZE_SRC  := $(wildcard analyze/*.c analyze/series/*.c analyze/series/*/*.c)
 MODEL_SRC    := $(wildcard model/*.c model/families/*.c)
 PLOTS_SRC    := $(wildcard plots/*.c)
 KERNEL_SRC   := $(wildcard kernels/*.c kernels/cpu/*.c)

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "analyze/formula_private.h"
-#include "analyze/series/evaluate.h"
-#include "analyze/series/mass.h"
+#include "analyze/series/proof/evaluate.h"
+#include "analyze/series/proof/share.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,10 +6,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/series/euler.h"
-#include "analyze/series/evaluate.h"
-#include "analyze/series/growth.h"
-#include "analyze/series/head.h"
+#include "analyze/series/proof/euler.h"
+#include "analyze/series/proof/evaluate.h"
+#include "analyze/series/proof/growth.h"
+#include "analyze/series/proof/summand.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* The public face: opening a head, the mean of heads, TRF, sums, closed forms. */
 #include "analyze/series.h"
 #include "analyze/formula_private.h"
-#include "analyze/series/evaluate.h"
-#include "analyze/series/search.h"
+#include "analyze/series/proof/evaluate.h"
+#include "analyze/series/search/search.h"
 
 #include <math.h>
 #include <stdio.h>

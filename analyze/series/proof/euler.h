@@ -5,11 +5,11 @@
  * (Cauchy)
  *
  * The maximum is taken of complex balls over a rectangle around each of a growing series of panels, r as it suits the panel. */
-#ifndef REACH_ANALYZE_SERIES_EULER_H
-#define REACH_ANALYZE_SERIES_EULER_H
+#ifndef REACH_ANALYZE_SERIES_PROOF_EULER_H
+#define REACH_ANALYZE_SERIES_PROOF_EULER_H
 
-#include "analyze/series/evaluate.h"
-#include "analyze/series/head.h"
+#include "analyze/series/proof/evaluate.h"
+#include "analyze/series/proof/summand.h"
 
 struct euler;
 /* Ready to sum node `root` over N <= t < end with an error below about 2^-target, in balls of prec bits. NULL where the remainder

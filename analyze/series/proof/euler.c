@@ -1,5 +1,5 @@
 /* Euler-Maclaurin summation. */
-#include "analyze/series/euler.h"
+#include "analyze/series/proof/euler.h"
 
 #include <math.h>
 #include <stdlib.h>

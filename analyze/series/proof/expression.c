@@ -1,6 +1,6 @@
 /* Nodes of an expression and the rules that simplify them. */
-#include "analyze/series/expression.h"
-#include "analyze/series/evaluate.h"
+#include "analyze/series/proof/expression.h"
+#include "analyze/series/proof/evaluate.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* Partial sums: piece by piece, each by the means that suit it. */
-#include "analyze/series/sum.h"
+#include "analyze/series/proof/sum.h"
 #include "analyze/formula_private.h"
-#include "analyze/series/euler.h"
-#include "analyze/series/evaluate.h"
+#include "analyze/series/proof/euler.h"
+#include "analyze/series/proof/evaluate.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef REACH_ANALYZE_SERIES_GROWTH_H
 #define REACH_ANALYZE_SERIES_GROWTH_H
 
-#include "analyze/series/range.h"
+#include "analyze/series/proof/range.h"
 
 enum { GROWTH_LEVELS = 5 };
 

@@ -1,8 +1,8 @@
 /* Antiderivatives that are known functions, recognised on the expression. With z = shift + slope t, slope > 0, the bias is taken
  * apart into c + q0 z + q z^p + a0 ln z + a1 ln ln z + ... + k (ln z)^2     or     c - ln(u + v z^2) and the sum is integrated
  * from z to infinity (up to a constant where that diverges). */
-#include "analyze/series/evaluate.h"
-#include "analyze/series/head.h"
+#include "analyze/series/proof/evaluate.h"
+#include "analyze/series/proof/summand.h"
 
 enum {
     LOGS = 4,

@@ -1,8 +1,8 @@
 /* Where the bias has which form: the distances are split until every comparison, min, max, abs and floor is decided on each
  * piece. */
 #include "analyze/formula_private.h"
-#include "analyze/series/evaluate.h"
-#include "analyze/series/head.h"
+#include "analyze/series/proof/evaluate.h"
+#include "analyze/series/proof/summand.h"
 
 #include <stdlib.h>
 #include <string.h>

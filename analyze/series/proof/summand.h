@@ -1,10 +1,10 @@
 /* One head's series: where its bias has which smooth form, whether the sum converges, bounds of its tails. Private to this
  * folder. */
-#ifndef REACH_ANALYZE_SERIES_HEAD_H
-#define REACH_ANALYZE_SERIES_HEAD_H
+#ifndef REACH_ANALYZE_SERIES_PROOF_SUMMAND_H
+#define REACH_ANALYZE_SERIES_PROOF_SUMMAND_H
 
 #include "analyze/series.h"
-#include "analyze/series/growth.h"
+#include "analyze/series/proof/growth.h"
 
 enum piece_kind {
     PIECE_ZERO, /* b = -inf */
@@ -59,7 +59,7 @@ void head_tail(arb_t out, const struct head *h, const arb_t from, slong prec);
 /* Adds a line to the proof. */
 void head_prove(struct head *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- antiderivatives (primitive.c) ---- */
+/* ---- antiderivatives (antiderivative.c) ---- */
 
 /* G with G' = -f where b has a form whose integral is known; *vanishes: G tends to 0. 1, or 0 if there is none. */
 int head_primitive(arb_t out, int *vanishes, const struct head *h, int root, const arb_t t, slong prec);

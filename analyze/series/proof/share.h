@@ -1,8 +1,8 @@
 /* The kernel of a series, one head or the mean of several: the share of its mass below a distance. */
-#ifndef REACH_ANALYZE_SERIES_MASS_H
-#define REACH_ANALYZE_SERIES_MASS_H
+#ifndef REACH_ANALYZE_SERIES_PROOF_SHARE_H
+#define REACH_ANALYZE_SERIES_PROOF_SHARE_H
 
-#include "analyze/series/sum.h"
+#include "analyze/series/proof/sum.h"
 
 enum { SERIES_PREC = 128 };
 

@@ -2,7 +2,7 @@
 #ifndef REACH_ANALYZE_SERIES_SEARCH_H
 #define REACH_ANALYZE_SERIES_SEARCH_H
 
-#include "analyze/series/mass.h"
+#include "analyze/series/proof/share.h"
 
 /* A decimal text in (0, 1), exactly. 0, or -1 with *e. */
 int search_epsilon(fmpq_t out, const char *text, struct formula_error *e);

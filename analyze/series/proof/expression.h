@@ -4,7 +4,7 @@
 #define REACH_ANALYZE_SERIES_EXPRESSION_H
 
 #include "analyze/formula.h"
-#include "analyze/series/numbers.h"
+#include "analyze/series/proof/numbers.h"
 
 enum expression_kind {
     X_NAN,

@@ -1,5 +1,5 @@
 /* Evaluation in balls, complex balls and power series. */
-#include "analyze/series/evaluate.h"
+#include "analyze/series/proof/evaluate.h"
 
 #include <math.h>
 #include <stdlib.h>

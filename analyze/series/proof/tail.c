@@ -1,7 +1,7 @@
 /* Verdicts and bounds of tails. The rules and their proofs are in doc/series.md. */
 #include "analyze/formula_private.h"
-#include "analyze/series/evaluate.h"
-#include "analyze/series/head.h"
+#include "analyze/series/proof/evaluate.h"
+#include "analyze/series/proof/summand.h"
 
 #include <math.h>
 #include <stdarg.h>

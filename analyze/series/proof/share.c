@@ -1,7 +1,7 @@
 /* Shares of the mass. */
-#include "analyze/series/mass.h"
+#include "analyze/series/proof/share.h"
 #include "analyze/formula_private.h"
-#include "analyze/series/evaluate.h"
+#include "analyze/series/proof/evaluate.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* Across depth: the distance reached after R layers is a sum of R independent distances, each distributed as the kernel. Only the
  * kernel below j matters for P(distance < j), so nothing is cut off, however heavy the tail. */
 #include "analyze/formula_private.h"
-#include "analyze/series/search.h"
+#include "analyze/series/search/search.h"
 
 #include <math.h>
 #include <stdlib.h>

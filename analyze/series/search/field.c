@@ -1,5 +1,5 @@
 /* Search for the TRF, with more precision where two neighbours cannot be told apart. */
-#include "analyze/series/search.h"
+#include "analyze/series/search/search.h"
 #include "analyze/formula_private.h"
 
 #include <float.h>

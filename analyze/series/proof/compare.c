@@ -2,8 +2,8 @@
  * likelihood-ratio order, its share below every j is at least that of g, and TRF_f(eps) <= TRF_g(eps) for every eps ([B] theorem
  * 0.5 in this form). */
 #include "analyze/formula_private.h"
-#include "analyze/series/evaluate.h"
-#include "analyze/series/mass.h"
+#include "analyze/series/proof/evaluate.h"
+#include "analyze/series/proof/share.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef REACH_ANALYZE_SERIES_EVALUATE_H
 #define REACH_ANALYZE_SERIES_EVALUATE_H
 
-#include "analyze/series/expression.h"
+#include "analyze/series/proof/expression.h"
 
 /* A node that does not depend on t. */
 void evaluate_constant(arb_t out, const struct expression_pool *p, int n, slong prec);

@@ -1,6 +1,6 @@
 /* Growth on the scale t, ln t, ln ln t, ... with a bounded factor. */
-#include "analyze/series/growth.h"
-#include "analyze/series/evaluate.h"
+#include "analyze/series/proof/growth.h"
+#include "analyze/series/proof/evaluate.h"
 
 #include <stdlib.h>
 #include <string.h>

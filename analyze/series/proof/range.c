@@ -1,6 +1,6 @@
 /* Interval arithmetic on unbounded intervals, with rates and elasticities. Endpoints are rounded outwards by MPFI. */
-#include "analyze/series/range.h"
-#include "analyze/series/evaluate.h"
+#include "analyze/series/proof/range.h"
+#include "analyze/series/proof/evaluate.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* Partial sums of a head's series at one precision, each as a ball. */
-#ifndef REACH_ANALYZE_SERIES_SUM_H
-#define REACH_ANALYZE_SERIES_SUM_H
+#ifndef REACH_ANALYZE_SERIES_PROOF_SUM_H
+#define REACH_ANALYZE_SERIES_PROOF_SUM_H
 
-#include "analyze/series/head.h"
+#include "analyze/series/proof/summand.h"
 
 struct sums;
 /* Ready to sum over t < limit, or over all t (limit NULL: the head must converge), with an error of about 2^-prec where that can

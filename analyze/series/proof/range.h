@@ -10,7 +10,7 @@
 #ifndef REACH_ANALYZE_SERIES_RANGE_H
 #define REACH_ANALYZE_SERIES_RANGE_H
 
-#include "analyze/series/expression.h"
+#include "analyze/series/proof/expression.h"
 
 struct range {
     mpfi_t value, start, rate, elasticity;

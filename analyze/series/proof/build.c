@@ -1,6 +1,6 @@
 /* The formula's tree for one head -> an expression in t. */
 #include "analyze/formula_private.h"
-#include "analyze/series/expression.h"
+#include "analyze/series/proof/expression.h"
 
 #include <math.h>
 #include <stdint.h>
