@@ -408,12 +408,12 @@ static void check_points(struct exact *x, const struct formula *f, const struct 
                          arf_get_d(arb_midref(&x->b[t]), ARF_RND_NEAR), v.v, v.error);
         }
         /* the expression of the piece that t lies in */
-        for (int i = 0; s && i < s->head[0]->pieces; i++) {
-            const struct head *h = s->head[0];
+        for (int i = 0; s && i < s->summand[0]->pieces; i++) {
+            const struct series_summand *h = s->summand[0];
             const struct piece *piece = &h->piece[i];
             if (fmpz_cmp(piece->first, whole) > 0 || (!piece->unbounded && fmpz_cmp(piece->end, whole) <= 0))
                 continue;
-            int m = head_value(p, h, piece->root, whole);
+            int m = summand_value(p, h, piece->root, whole);
             check_class(t, "value of its piece", class_of(p, m), x->class[t]);
             if (piece->kind == PIECE_ZERO && x->class[t] != UNSURE && x->class[t] != MINUS)
                 fail_msg("%s at t = %d: masked, expected %s", text, t, class_names[x->class[t]]);
@@ -475,7 +475,7 @@ static void check_finite(const struct exact *x, const struct series *s)
             arb_zero(sum);
             int least = 0, most = DISTANCES;
             for (int t = 0; t < DISTANCES; t++) {
-                arb_sub_fmpz(term, &x->b[t], s->head[0]->shift, 300);
+                arb_sub_fmpz(term, &x->b[t], s->summand[0]->shift, 300);
                 arb_exp(term, term, 300);
                 if (x->class[t] == NUMBER)
                     arb_add(sum, sum, term, 300);

@@ -31,7 +31,7 @@ int series_count_exact(const struct series_count *c)
 
 /* ---- a head ---- */
 
-static void head_release(struct head *h)
+static void summand_release(struct series_summand *h)
 {
     if (!h || --h->references > 0)
         return;
@@ -70,9 +70,9 @@ static void choose_shift(fmpz_t shift, const struct formula *f, const struct for
         fmpz_set_d(shift, floor(b));
 }
 
-static struct head *head_open(const struct formula *f, const struct formula_point *at, struct formula_error *e)
+static struct series_summand *summand_open(const struct formula *f, const struct formula_point *at, struct formula_error *e)
 {
-    struct head *h = calloc(1, sizeof *h);
+    struct series_summand *h = calloc(1, sizeof *h);
     if (!h) {
         formula_refuse(e, 0, "out of memory");
         return NULL;
@@ -95,11 +95,11 @@ static struct head *head_open(const struct formula *f, const struct formula_poin
     LOCAL(fmpq, shift);
     fmpq_set_fmpz(shift, h->shift);
     h->root = expression_subtract(h->pool, h->root, expression_number(h->pool, shift));
-    if (head_split(h, e) || head_decide(h, e))
+    if (summand_split(h, e) || summand_decide(h, e))
         goto failed;
     return h;
 failed:
-    head_release(h);
+    summand_release(h);
     return NULL;
 }
 
@@ -109,8 +109,8 @@ static struct series *series_new(int count, struct formula_error *e)
 {
     struct series *s = calloc(1, sizeof *s);
     if (s)
-        s->head = calloc((size_t)count, sizeof *s->head);
-    if (!s || !s->head) {
+        s->summand = calloc((size_t)count, sizeof *s->summand);
+    if (!s || !s->summand) {
         free(s);
         formula_refuse(e, 0, "out of memory");
         return NULL;
@@ -122,7 +122,7 @@ static struct series *series_new(int count, struct formula_error *e)
 /* Bounds of B as series_sum reports them. 0 or -1. */
 static int find_sum(struct series *s, struct formula_error *e)
 {
-    const struct head *h = s->head[0];
+    const struct series_summand *h = s->summand[0];
     s->sum_lo = s->sum_hi = INFINITY;
     if (s->verdict == SERIES_DIVERGES)
         return 0;
@@ -153,12 +153,12 @@ struct series *series_open(const struct formula *f, const struct formula_point *
     struct series *s = series_new(1, e);
     if (!s)
         return NULL;
-    s->head[0] = head_open(f, at, e);
-    if (!s->head[0]) {
+    s->summand[0] = summand_open(f, at, e);
+    if (!s->summand[0]) {
         series_free(s);
         return NULL;
     }
-    s->verdict = s->head[0]->verdict;
+    s->verdict = s->summand[0]->verdict;
     if (find_sum(s, e)) {
         series_free(s);
         return NULL;
@@ -186,8 +186,8 @@ struct series *series_open_mean(struct series *const *heads, int count, struct f
         return NULL;
     s->mean = 1;
     for (int i = 0; i < count; i++) {
-        s->head[n] = heads[i]->head[0];
-        s->head[n++]->references++;
+        s->summand[n] = heads[i]->summand[0];
+        s->summand[n++]->references++;
         if (worst < 0 || badness[heads[i]->verdict] > badness[heads[worst]->verdict])
             worst = i;
     }
@@ -204,7 +204,7 @@ struct series *series_open_mean(struct series *const *heads, int count, struct f
     if (s->verdict == SERIES_CONVERGES)
         snprintf(s->proof, size, "converges: the mean of %d kernels of sum 1 each", total);
     else
-        snprintf(s->proof, size, "%s because of head %d\n%s", series_verdict_name(s->verdict), s->head[worst]->at.h,
+        snprintf(s->proof, size, "%s because of head %d\n%s", series_verdict_name(s->verdict), s->summand[worst]->at.h,
                  series_proof(heads[worst]));
     return s;
 }
@@ -214,9 +214,9 @@ void series_free(struct series *s)
     if (!s)
         return;
     masses_free(s->kept);
-    for (int i = 0; s->head && i < s->count; i++)
-        head_release(s->head[i]);
-    free(s->head);
+    for (int i = 0; s->summand && i < s->count; i++)
+        summand_release(s->summand[i]);
+    free(s->summand);
     free(s->proof);
     free(s);
 }
@@ -230,7 +230,7 @@ enum series_verdict series_verdict(const struct series *s)
 
 const char *series_proof(const struct series *s)
 {
-    const char *proof = s->mean ? s->proof : s->head[0]->proof;
+    const char *proof = s->mean ? s->proof : s->summand[0]->proof;
     return proof ? proof : "";
 }
 
@@ -280,7 +280,7 @@ int series_trf_finite(const struct series *s, const char *epsilon, uint64_t leng
 
 int series_closed_form(const struct series *s, double epsilon, double *value, char text[128])
 {
-    const struct head *h = s->head[0];
+    const struct series_summand *h = s->summand[0];
     int known = 0;
     if (s->mean || h->pieces != 1 || s->verdict != SERIES_CONVERGES || !(epsilon > 0 && epsilon < 1))
         return 0;
@@ -290,7 +290,7 @@ int series_closed_form(const struct series *s, double epsilon, double *value, ch
         *value = log(1 / epsilon) / -arf_get_d(arb_midref(k), ARF_RND_NEAR);
         snprintf(text, 128, "ln(1/eps) / m");
         known = 1;
-    } else if (head_type1(k, h, h->piece[0].root, 64)) { /* the integral from 0 to j is atan(k j) / k */
+    } else if (is_type1(k, h, h->piece[0].root, 64)) { /* the integral from 0 to j is atan(k j) / k */
         *value = tan((1 - epsilon) * M_PI / 2) / arf_get_d(arb_midref(k), ARF_RND_NEAR);
         snprintf(text, 128, "tan((1 - eps) pi / 2) / k, about 2 / (pi k eps)");
         known = 1;

@@ -210,7 +210,7 @@ static int match_quadratic(arb_t v, arb_t shift, arb_t slope, const struct expre
 }
 
 /* Its integral; out is everything, the factor exp(c) / slope included. */
-static int integrate_quadratic(arb_t out, const struct head *h, int root, const arb_t t, slong prec)
+static int integrate_quadratic(arb_t out, const struct series_summand *h, int root, const arb_t t, slong prec)
 {
     const struct expression_pool *p = h->pool;
     LOCAL(arb, v, shift, slope, z, u, x);
@@ -233,7 +233,7 @@ static int integrate_quadratic(arb_t out, const struct head *h, int root, const 
     return inside >= 0;
 }
 
-int head_type1(arb_t k, const struct head *h, int root, slong prec)
+int is_type1(arb_t k, const struct series_summand *h, int root, slong prec)
 {
     LOCAL(arb, v, shift);
     int inside = match_quadratic(v, shift, k, h->pool, root, prec);
@@ -243,7 +243,7 @@ int head_type1(arb_t k, const struct head *h, int root, slong prec)
     return found;
 }
 
-int head_primitive(arb_t out, int *vanishes, const struct head *h, int root, const arb_t t, slong prec)
+int antiderivative(arb_t out, int *vanishes, const struct series_summand *h, int root, const arb_t t, slong prec)
 {
     const struct expression *x = &h->pool->node[root];
     struct taken k = {.p = h->pool, .prec = prec, .z = -1};

@@ -13,7 +13,7 @@ enum { INTERVALS = 3000 };
 /* Both biases in one pool. */
 struct pair {
     struct expression_pool *pool;
-    struct head both[2]; /* only formula, at, pool, root and pieces are used */
+    struct series_summand both[2]; /* only formula, at, pool, root and pieces are used */
 };
 
 /* t u'(t) of a node without kinks, as an expression. */
@@ -112,10 +112,10 @@ static int step_falls(const struct pair *k, int f, int g, const fmpz_t from, con
     struct expression_pool *q = expression_pool_new();
     int known = 0;
     if (q) {
-        int before = expression_subtract(q, head_value(q, &k->both[f], k->both[f].root, from),
-                                         head_value(q, &k->both[g], k->both[g].root, from));
-        int after = expression_subtract(q, head_value(q, &k->both[f], k->both[f].root, to),
-                                        head_value(q, &k->both[g], k->both[g].root, to));
+        int before = expression_subtract(q, summand_value(q, &k->both[f], k->both[f].root, from),
+                                         summand_value(q, &k->both[g], k->both[g].root, from));
+        int after = expression_subtract(q, summand_value(q, &k->both[f], k->both[f].root, to),
+                                        summand_value(q, &k->both[g], k->both[g].root, to));
         int sign = expression_sign(q, expression_subtract(q, after, before));
         known = !q->failed && (sign == -1 || sign == 0);
         expression_pool_free(q);
@@ -126,7 +126,7 @@ static int step_falls(const struct pair *k, int f, int g, const fmpz_t from, con
 /* 1 if f/g is proved never to increase. Where g is 0 the ratio counts as infinite if f is not, and is left out if f is 0 too. */
 static int ratio_falls(struct pair *k, int f, int g)
 {
-    const struct head *a = &k->both[f], *b = &k->both[g];
+    const struct series_summand *a = &k->both[f], *b = &k->both[g];
     int i = 0, j = 0, known = 1, f_ended = 0, g_begun = 0, joined = 0;
     long budget = INTERVALS;
     LOCAL(fmpz, from, end, last, before);
@@ -256,8 +256,8 @@ int series_compare(const struct series *f, const struct series *g, int *order, c
     for (int i = 0; i < 2; i++)
         fmpz_init(k.both[i].shift);
     for (int i = 0; i < 2 && !failed; i++) {
-        k.both[i].formula = both[i]->head[0]->formula;
-        k.both[i].at = both[i]->head[0]->at;
+        k.both[i].formula = both[i]->summand[0]->formula;
+        k.both[i].at = both[i]->summand[0]->at;
         k.both[i].pool = k.pool;
         k.both[i].root = expression_build(k.pool, k.both[i].formula, &k.both[i].at, NULL, e);
         failed = k.both[i].root < 0 ? -1 : 0;
@@ -271,7 +271,7 @@ int series_compare(const struct series *f, const struct series *g, int *order, c
         }
     }
     for (int i = 0; i < 2 && !failed; i++)
-        failed = head_split(&k.both[i], e);
+        failed = summand_split(&k.both[i], e);
     if (!failed && (*order = compare_scales(&k)) != 0) {
         snprintf(why, 256, "%s never increases: one shape at two scales, and t b'(t) never increases",
                  *order < 0 ? "f/g" : "g/f");

@@ -135,8 +135,8 @@ static int one_layer_bounds(struct series_count *least, struct series_count *gre
 static int is_slow(const struct series *s)
 {
     for (int i = 0; i < s->count; i++)
-        for (int k = 0; k < s->head[i]->pieces; k++)
-            if (s->head[i]->piece[k].kind == PIECE_SMOOTH)
+        for (int k = 0; k < s->summand[i]->pieces; k++)
+            if (s->summand[i]->piece[k].kind == PIECE_SMOOTH)
                 return 1;
     return 0;
 }

@@ -11,7 +11,7 @@ enum {
 };
 
 struct euler {
-    const struct head *h;
+    const struct series_summand *h;
     int root;
     slong prec, target;
     struct evaluator *v, *rough; /* at full and at low precision */
@@ -213,7 +213,7 @@ static void integrate(arb_t out, struct euler *e, const fmpz_t a, const fmpz_t b
     arb_set(out, acb_realref(result));
 }
 
-struct euler *euler_new(const struct head *h, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target)
+struct euler *euler_new(const struct series_summand *h, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target)
 {
     struct euler *e = calloc(1, sizeof *e);
     int ok, vanishes;
@@ -248,7 +248,7 @@ struct euler *euler_new(const struct head *h, int root, const fmpz_t N, const fm
     if (ok) {
         LOCAL(arb, t);
         arb_set_fmpz(t, N);
-        e->primitive = head_primitive(e->primitive_N, &vanishes, h, root, t, prec + GUARD);
+        e->primitive = antiderivative(e->primitive_N, &vanishes, h, root, t, prec + GUARD);
         correction(e->at_N, e, N);
         e->integral = _arb_vec_init(e->panels + 1);
     }
@@ -283,7 +283,7 @@ static void integral_to(arb_t out, struct euler *e, const fmpz_t j)
         int vanishes;
         LOCAL(arb, t);
         arb_set_fmpz(t, j);
-        if (head_primitive(out, &vanishes, e->h, e->root, t, e->prec + GUARD))
+        if (antiderivative(out, &vanishes, e->h, e->root, t, e->prec + GUARD))
             arb_sub(out, e->primitive_N, out, e->prec + GUARD);
         else
             arb_indeterminate(out);

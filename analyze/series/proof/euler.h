@@ -14,7 +14,7 @@
 struct euler;
 /* Ready to sum node `root` over N <= t < end with an error below about 2^-target, in balls of prec bits. NULL where the remainder
  * cannot be bounded so well, or memory is short. f must be analytic around [N, end]. */
-struct euler *euler_new(const struct head *h, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target);
+struct euler *euler_new(const struct series_summand *h, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target);
 void euler_free(struct euler *e);
 /* Sum over N <= t < j, j <= end. */
 void euler_sum(arb_t out, struct euler *e, const fmpz_t j);

@@ -16,7 +16,7 @@ enum {
 };
 
 struct splitting {
-    struct head *h;
+    struct series_summand *h;
     struct formula_error *e;
     long budget; /* intervals */
     int most; /* pieces: what has more is not worth taking apart */
@@ -134,7 +134,7 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
 
 /* The expression that the bias is on [lo, hi] (hi NULL: unbounded); *settled: no kinks are left and it is a number throughout, or
  * an infinity, or not-a-number. What does not depend on t and is not settled never will be. */
-static int resolve(int *settled, struct head *h, int root, const fmpz_t lo, const fmpz *hi)
+static int resolve(int *settled, struct series_summand *h, int root, const fmpz_t lo, const fmpz *hi)
 {
     struct ranges r;
     *settled = 0;
@@ -169,7 +169,7 @@ static void refuse(struct splitting *s, const char *why)
 /* Appends a piece, or makes the last one longer. end NULL: unbounded. */
 static void append(struct splitting *s, int root, const fmpz_t first, const fmpz *end, int settled)
 {
-    struct head *h = s->h;
+    struct series_summand *h = s->h;
     const struct expression *x = &h->pool->node[root];
     struct piece *last = h->pieces ? &h->piece[h->pieces - 1] : NULL;
     if (settled && (x->kind == X_NAN || root == NODE_PLUS_INFINITY)) {
@@ -229,7 +229,7 @@ static void append(struct splitting *s, int root, const fmpz_t first, const fmpz
 /* Distances lo <= t < end. */
 static void split(struct splitting *s, int root, const fmpz_t lo, const fmpz_t end)
 {
-    struct head *h = s->h;
+    struct series_summand *h = s->h;
     int settled, found;
     if (s->failed || h->pool->failed || fmpz_cmp(lo, end) >= 0)
         return;
@@ -241,7 +241,7 @@ static void split(struct splitting *s, int root, const fmpz_t lo, const fmpz_t e
     fmpz_sub_ui(hi, end, 1);
     found = resolve(&settled, h, root, lo, hi);
     if (!settled && fmpz_equal(lo, hi)) {
-        found = head_value(h->pool, h, root, lo);
+        found = summand_value(h->pool, h, root, lo);
         settled = expression_is_known(h->pool, found);
     }
     if (settled || fmpz_equal(lo, hi) || !h->pool->node[found].depends) {
@@ -262,7 +262,7 @@ static void split(struct splitting *s, int root, const fmpz_t lo, const fmpz_t e
     }
 }
 
-int head_value(struct expression_pool *to, const struct head *h, int root, const fmpz_t t)
+int summand_value(struct expression_pool *to, const struct series_summand *h, int root, const fmpz_t t)
 {
     if (!h->pool->node[root].opaque)
         return expression_substitute(to, h->pool, root, t);
@@ -321,7 +321,7 @@ static int find_breaks(struct breaks *breaks, const struct expression_pool *p)
     return 0;
 }
 
-int head_split(struct head *h, struct formula_error *e)
+int summand_split(struct series_summand *h, struct formula_error *e)
 {
     struct splitting s = {.h = h, .e = e};
     struct breaks breaks;

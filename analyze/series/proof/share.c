@@ -31,14 +31,14 @@ struct masses *masses_new(const struct series *s, const fmpz *limit, slong prec,
     if (limit)
         fmpz_set(m->limit, limit);
     for (int i = 0; i < s->count; i++) {
-        m->sums[i] = sums_new(s->head[i], limit, prec, quick, e);
+        m->sums[i] = sums_new(s->summand[i], limit, prec, quick, e);
         if (!m->sums[i]) {
             masses_free(m);
             return NULL;
         }
         if (arb_is_zero(sums_total(m->sums[i]))) {
             formula_refuse(e, 0, "head %d has no mass within the length: the bias is -inf at each of its distances",
-                           s->head[i]->at.h);
+                           s->summand[i]->at.h);
             masses_free(m);
             return NULL;
         }
@@ -120,7 +120,7 @@ void masses_term(arb_t out, struct masses *m, const fmpz_t j)
 
 /* Where every f(t) is 0 or one and the same value: how many distances below j have it, and how many there are. 1, or 0 if it is
  * not so. */
-static int count_uniform(fmpz_t below, fmpz_t all, const struct head *h, const struct masses *m, const fmpz_t j)
+static int count_uniform(fmpz_t below, fmpz_t all, const struct series_summand *h, const struct masses *m, const fmpz_t j)
 {
     int root = -1;
     LOCAL(fmpz, end, length);
@@ -153,7 +153,7 @@ static int compare_exactly(int *sign, const struct masses *m, const fmpz_t j, co
     LOCAL(fmpz, below, all);
     LOCAL(fmpq, share, sum);
     for (int i = 0; i < m->s->count && exact; i++) {
-        exact = count_uniform(below, all, m->s->head[i], m, j);
+        exact = count_uniform(below, all, m->s->summand[i], m, j);
         if (exact) {
             fmpq_set_fmpz_frac(share, below, all);
             fmpq_add(sum, sum, share);
@@ -210,7 +210,7 @@ int series_has_waves(const struct series *s)
 {
     int waves = 0;
     for (int i = 0; i < s->count && !waves; i++) {
-        struct evaluator *v = evaluator_new(s->head[i]->pool, s->head[i]->root, 64);
+        struct evaluator *v = evaluator_new(s->summand[i]->pool, s->summand[i]->root, 64);
         waves = v && evaluator_has_waves(v);
         evaluator_free(v);
     }

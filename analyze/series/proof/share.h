@@ -9,7 +9,7 @@ enum { SERIES_PREC = 128 };
 struct masses;
 
 struct series {
-    struct head **head; /* [count] shared between series, counted */
+    struct series_summand **summand; /* [count] shared between series, counted */
     int count;
     int mean; /* made by series_open_mean */
     enum series_verdict verdict;

@@ -44,7 +44,7 @@ struct piece_sum {
 };
 
 struct sums {
-    struct head *h;
+    struct series_summand *h;
     slong prec, target; /* bits of the balls; the error should be about 2^-target */
     int quick, limited, count;
     struct piece_sum *part; /* [count] */
@@ -61,7 +61,7 @@ struct sums {
 static int exact_term(arb_t out, struct sums *s, const struct piece *piece, const fmpz_t t)
 {
     struct expression_pool *p = expression_pool_new();
-    int n = p ? head_value(p, s->h, piece->root, t) : NODE_NAN, status = -1;
+    int n = p ? summand_value(p, s->h, piece->root, t) : NODE_NAN, status = -1;
     if (p && !p->failed) {
         if (p->node[n].kind == X_NAN || n == NODE_PLUS_INFINITY) {
             char *digits = fmpz_get_str(NULL, 10, t);
@@ -354,7 +354,7 @@ static void piece_below(arb_t out, struct sums *s, struct piece_sum *q, const fm
 /* ---- all of them ---- */
 
 /* log2 of about the sum: the largest of t f(t) over powers of 2. Only how far to go depends on it. */
-static slong estimate(const struct head *h, const fmpz *limit)
+static slong estimate(const struct series_summand *h, const fmpz *limit)
 {
     struct evaluator *v = evaluator_new(h->pool, h->root, 64);
     slong best = 0, most = limit ? (slong)fmpz_bits(limit) - 1 : FAR_BITS;
@@ -381,7 +381,7 @@ static slong estimate(const struct head *h, const fmpz *limit)
 /* How far to sum before the tail takes over: the least power of 2 tried whose tail is known to 2^-prec. */
 static void find_far(struct sums *s)
 {
-    const struct head *h = s->h;
+    const struct series_summand *h = s->h;
     const struct piece *last = &h->piece[h->pieces - 1];
     LOCAL(arb, from, tail);
     /* falling integrals with a closed form cost little however far they go, and hold from where f falls */
@@ -392,27 +392,27 @@ static void find_far(struct sums *s)
         fmpz_set(s->far, fmpz_cmp(h->decreasing_from, last->first) > 0 ? h->decreasing_from : last->first);
         arb_set_fmpz(from, s->far);
         arb_add_ui(from, from, 64, 64);
-        closed = head_primitive(value, &vanishes, h, last->root, from, 64) && vanishes;
+        closed = antiderivative(value, &vanishes, h, last->root, from, 64) && vanishes;
     }
     if (!closed)
         fmpz_set(s->far, fmpz_cmp(h->tail_from, last->first) > 0 ? h->tail_from : last->first);
     if (h->tail == TAIL_ZERO || h->tail == TAIL_GEOMETRIC) {
         arb_set_fmpz(from, s->far);
-        head_tail(s->tail, h, from, s->prec + 32);
+        tail_sum(s->tail, h, from, s->prec + 32);
         return;
     }
     slong bits = (slong)fmpz_bits(s->far);
     slong most = last->kind == PIECE_ROUGH || h->wild ? ROUGH_BITS : closed ? FAR_BITS : bits + 2 * s->prec + 64;
     int found = 0;
     arb_set_fmpz(from, s->far);
-    head_tail(s->tail, h, from, s->prec + 32);
+    tail_sum(s->tail, h, from, s->prec + 32);
     for (bits = bits < 6 ? 6 : bits + 1; bits <= most && !found; bits = bits < 24 ? bits + 1 : bits + bits / 8) {
         found = arb_is_finite(s->tail) && mag_cmp_2exp_si(arb_radref(s->tail), -s->target - 4) < 0;
         if (found)
             break;
         arb_one(from);
         arb_mul_2exp_si(from, from, bits);
-        head_tail(tail, h, from, s->prec + 32);
+        tail_sum(tail, h, from, s->prec + 32);
         if (arb_is_finite(tail) && (!arb_is_finite(s->tail) || mag_cmp(arb_radref(tail), arb_radref(s->tail)) < 0)) {
             arb_set(s->tail, tail);
             fmpz_one_2exp(s->far, (ulong)bits);
@@ -422,7 +422,7 @@ static void find_far(struct sums *s)
     s->exhausted |= !found;
 }
 
-struct sums *sums_new(struct head *h, const fmpz *limit, slong prec, int quick, struct formula_error *e)
+struct sums *sums_new(struct series_summand *h, const fmpz *limit, slong prec, int quick, struct formula_error *e)
 {
     struct sums *s = calloc(1, sizeof *s);
     int failed = -1;
@@ -535,7 +535,7 @@ int sums_exhausted(const struct sums *s)
 
 void sums_above(arb_t out, struct sums *s, const arb_t j)
 {
-    head_tail(out, s->h, j, s->prec + 32);
+    tail_sum(out, s->h, j, s->prec + 32);
 }
 
 void sums_below(arb_t out, struct sums *s, const fmpz_t j)

@@ -8,14 +8,14 @@ struct sums;
 /* Ready to sum over t < limit, or over all t (limit NULL: the head must converge), with an error of about 2^-prec where that can
  * be had with bounded effort, else with wider balls. quick: long runs of waves may be summed in double. NULL with *e on failure:
  * a value that is not a number, memory. Notes in *h what it learns of the way to sum it. */
-struct sums *sums_new(struct head *h, const fmpz *limit, slong prec, int quick, struct formula_error *e);
+struct sums *sums_new(struct series_summand *h, const fmpz *limit, slong prec, int quick, struct formula_error *e);
 void sums_free(struct sums *s);
 
 /* Sum over t < j; 0 <= j, not beyond the limit. */
 void sums_below(arb_t out, struct sums *s, const fmpz_t j);
 /* Sum over all t, or over t < limit. */
 const arb_struct *sums_total(const struct sums *s);
-/* From this distance on (no limit only) sums_above is what head_tail gives, and sums_below is the total less that. */
+/* From this distance on (no limit only) sums_above is what tail_sum gives, and sums_below is the total less that. */
 const fmpz *sums_far(const struct sums *s);
 /* Sum over t >= j for a whole j >= sums_far, no limit. */
 void sums_above(arb_t out, struct sums *s, const arb_t j);

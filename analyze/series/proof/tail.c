@@ -15,7 +15,7 @@ enum {
     SEARCH_BITS = 1 << 24 /* proofs are tried from X = 2^0 to 2^this on; ln ln ln X may have to reach e */
 };
 
-void head_prove(struct head *h, const char *format, ...)
+void prove(struct series_summand *h, const char *format, ...)
 {
     char line[400];
     va_list arguments;
@@ -52,7 +52,7 @@ struct elastic {
     mpfi_t rate, start;
 };
 
-static int elastic_at(struct elastic *e, const struct head *h, int root, const fmpz_t from, slong prec)
+static int elastic_at(struct elastic *e, const struct series_summand *h, int root, const fmpz_t from, slong prec)
 {
     struct ranges r;
     mpfi_init2(e->rate, prec);
@@ -122,7 +122,7 @@ end:
 
 /* ---- tails ---- */
 
-static void geometric_tail(arb_t out, const struct head *h, int root, const arb_t from, slong prec)
+static void geometric_tail(arb_t out, const struct series_summand *h, int root, const arb_t from, slong prec)
 {
     LOCAL(arb, shift, slope);
     evaluate_affine(shift, slope, h->pool, root, prec);
@@ -134,12 +134,12 @@ static void geometric_tail(arb_t out, const struct head *h, int root, const arb_
 }
 
 /* Integral plus at most the first term, for a falling f with a known antiderivative. 1, or 0 if that does not apply. */
-static int integral_tail(arb_t out, const struct head *h, int root, const arb_t from, slong prec)
+static int integral_tail(arb_t out, const struct series_summand *h, int root, const arb_t from, slong prec)
 {
     int vanishes = 0, known = 0;
     LOCAL(arb, first, start);
     arb_set_fmpz(start, h->decreasing_from);
-    if (h->decreasing && arb_ge(from, start) && head_primitive(out, &vanishes, h, root, from, prec) && vanishes &&
+    if (h->decreasing && arb_ge(from, start) && antiderivative(out, &vanishes, h, root, from, prec) && vanishes &&
         arb_is_finite(out)) {
         struct evaluator *v = evaluator_new(h->pool, root, prec);
         known = v && evaluator_point(first, v, from) == 0;
@@ -151,7 +151,7 @@ static int integral_tail(arb_t out, const struct head *h, int root, const arb_t 
     return known;
 }
 
-void head_tail(arb_t out, const struct head *h, const arb_t from, slong prec)
+void tail_sum(arb_t out, const struct series_summand *h, const arb_t from, slong prec)
 {
     const struct piece *last = &h->piece[h->pieces - 1];
     arb_indeterminate(out);
@@ -159,7 +159,7 @@ void head_tail(arb_t out, const struct head *h, const arb_t from, slong prec)
     case TAIL_NONE: return;
     case TAIL_ZERO: arb_zero(out); return;
     case TAIL_GEOMETRIC: geometric_tail(out, h, last->root, from, prec); return;
-    case TAIL_ELASTIC:
+    case TAIL_POWER:
     case TAIL_GROWTH: break;
     }
     if (last->kind == PIECE_SMOOTH && integral_tail(out, h, last->root, from, prec))
@@ -167,7 +167,7 @@ void head_tail(arb_t out, const struct head *h, const arb_t from, slong prec)
     LOCAL(fmpz, X);
     LOCAL(arb, start);
     int near = arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), FAR_BITS) <= 0 && arb_get_unique_fmpz(X, from);
-    if (h->tail == TAIL_ELASTIC) {
+    if (h->tail == TAIL_POWER) {
         struct elastic e;
         if (!near) {
             fmpz_one_2exp(X, FAR_BITS);
@@ -193,7 +193,8 @@ void head_tail(arb_t out, const struct head *h, const arb_t from, slong prec)
 /* Looks at every distance of a piece that is not proved to be a number throughout. 1: it is one or -inf, 0: not known, and then
  * *unknown is the distance
  * (-1: there are too many), -1 with *e: it is not. */
-static int scan(const struct head *h, const struct piece *piece, const fmpz_t end, fmpz_t unknown, struct formula_error *e)
+static int scan(const struct series_summand *h, const struct piece *piece, const fmpz_t end, fmpz_t unknown,
+                struct formula_error *e)
 {
     int known = 1;
     LOCAL(fmpz, count, t);
@@ -204,7 +205,7 @@ static int scan(const struct head *h, const struct piece *piece, const fmpz_t en
         known = 0;
     for (; known == 1 && fmpz_cmp(t, end) < 0; fmpz_add_ui(t, t, 1)) {
         struct expression_pool *p = expression_pool_new();
-        int n = p ? head_value(p, h, piece->root, t) : NODE_NAN;
+        int n = p ? summand_value(p, h, piece->root, t) : NODE_NAN;
         if (!p || p->failed || !expression_is_known(p, n)) {
             known = 0;
             fmpz_set(unknown, t);
@@ -220,7 +221,7 @@ static int scan(const struct head *h, const struct piece *piece, const fmpz_t en
 }
 
 /* 1 if the bias is a number or -inf at every t of [first, from) of the last piece, as scan. */
-static int defined_before(const struct head *h, const struct piece *last, const fmpz_t from, fmpz_t unknown,
+static int defined_before(const struct series_summand *h, const struct piece *last, const fmpz_t from, fmpz_t unknown,
                           struct formula_error *e)
 {
     struct ranges r;
@@ -236,13 +237,13 @@ static int defined_before(const struct head *h, const struct piece *last, const 
 }
 
 /* Why nothing is decided where the value at a distance (-1: at many) may be none. */
-static void prove_unknown(struct head *h, const char *begin, const fmpz_t unknown)
+static void prove_unknown(struct series_summand *h, const char *begin, const fmpz_t unknown)
 {
     char text[64];
     if (fmpz_sgn(unknown) < 0)
-        head_prove(h, "%s: the bias is not proved to be a number at every distance", begin);
+        prove(h, "%s: the bias is not proved to be a number at every distance", begin);
     else
-        head_prove(
+        prove(
             h,
             "%s: whether the bias at t = %s is a number, an infinity or none cannot be told (a part of it is 0, or too near it)",
             begin, distance_text(text, unknown));
@@ -267,7 +268,7 @@ static int next_start(fmpz_t X, slong *bits, const fmpz_t first, slong limit)
     return 1;
 }
 
-static void try_elastic(struct head *h, const struct piece *last)
+static void try_elastic(struct series_summand *h, const struct piece *last)
 {
     char text[64];
     slong bits = -1;
@@ -279,7 +280,7 @@ static void try_elastic(struct head *h, const struct piece *last)
                 LOCAL_REAL(96, s); /* exact, and printed downwards: no more than what is proved */
                 mpfr_neg(s, &e.rate->right, MPFR_RNDD);
                 h->verdict = SERIES_CONVERGES;
-                h->tail = TAIL_ELASTIC;
+                h->tail = TAIL_POWER;
                 fmpz_set(h->tail_from, X);
                 char exponent[64];
                 int large = mpfr_cmp_ui(s, 1000000) > 0;
@@ -290,22 +291,22 @@ static void try_elastic(struct head *h, const struct piece *last)
                     mpfr_snprintf(exponent, sizeof exponent, "(1 + %.3RDg)", s);
                 }
                 if (large)
-                    head_prove(h, "converges: t b'(t) < -10^6 for all t >= %s, so f falls faster than t^-1000000 there",
-                               distance_text(text, X));
+                    prove(h, "converges: t b'(t) < -10^6 for all t >= %s, so f falls faster than t^-1000000 there",
+                          distance_text(text, X));
                 else
-                    head_prove(h,
-                               "converges: t b'(t) <= -%s < -1 for all t >= %s, so f(t) <= f(X) (t/X)^-%s with X = %s, whose sum "
-                               "converges",
-                               exponent, distance_text(text, X), exponent, text);
+                    prove(h,
+                          "converges: t b'(t) <= -%s < -1 for all t >= %s, so f(t) <= f(X) (t/X)^-%s with X = %s, whose sum "
+                          "converges",
+                          exponent, distance_text(text, X), exponent, text);
             } else if (mpfr_cmp_si(&e.rate->left, -1) >= 0 && !e.masked && mpfr_number_p(&e.start->left)) {
                 h->verdict = SERIES_DIVERGES;
-                head_prove(h,
-                           "diverges: t b'(t) >= -1 for all t >= %s, so f(t) >= f(X) X/t with X = %s, whose sum diverges "
-                           "(harmonic series)",
-                           distance_text(text, X), text);
+                prove(h,
+                      "diverges: t b'(t) >= -1 for all t >= %s, so f(t) >= f(X) X/t with X = %s, whose sum diverges "
+                      "(harmonic series)",
+                      distance_text(text, X), text);
             }
             if (h->verdict != SERIES_UNDECIDED && !e.smooth)
-                head_prove(h, "with the worst value of every part that jumps or oscillates");
+                prove(h, "with the worst value of every part that jumps or oscillates");
         }
         elastic_clear(&e);
     }
@@ -319,7 +320,7 @@ static void bound_text(char text[64], const mpfr_t x, mpfr_rnd_t away)
     mpfr_snprintf(text, 64, away == MPFR_RNDD ? "%.6RDg" : "%.6RUg", value);
 }
 
-static void try_growth(struct head *h, const struct piece *last)
+static void try_growth(struct series_summand *h, const struct piece *last)
 {
     char text[64], growth[256];
     slong bits = -1;
@@ -342,9 +343,9 @@ static void try_growth(struct head *h, const struct piece *last)
             bound_text(greatest, &g->rest->right, MPFR_RNDU);
             growth_text(growth, sizeof growth, g);
             fmpz_set(h->tail_from, X);
-            head_prove(h, "%s: f(t) is between %s and %s times %s for all t >= %s, whose sum %s (Bertrand's series)",
-                       series_verdict_name(h->verdict), least, greatest, growth, distance_text(text, X),
-                       series_verdict_name(h->verdict));
+            prove(h, "%s: f(t) is between %s and %s times %s for all t >= %s, whose sum %s (Bertrand's series)",
+                  series_verdict_name(h->verdict), least, greatest, growth, distance_text(text, X),
+                  series_verdict_name(h->verdict));
             if (converges) {
                 h->tail = TAIL_GROWTH;
                 h->growth = g;
@@ -356,7 +357,7 @@ static void try_growth(struct head *h, const struct piece *last)
 }
 
 /* The least X tried from which on f does not grow. */
-static void find_decreasing(struct head *h, const struct piece *last)
+static void find_decreasing(struct series_summand *h, const struct piece *last)
 {
     slong bits = -1;
     LOCAL(fmpz, X);
@@ -370,7 +371,7 @@ static void find_decreasing(struct head *h, const struct piece *last)
     }
 }
 
-static int has_mass(const struct head *h)
+static int has_mass(const struct series_summand *h)
 {
     for (int i = 0; i < h->pieces; i++)
         if (h->piece[i].kind != PIECE_ZERO)
@@ -379,7 +380,7 @@ static int has_mass(const struct head *h)
 }
 
 /* The verdict where the bias is known to be a number or -inf before the last piece. 0 or -1 with *e. */
-static int decide_tail(struct head *h, const struct piece *last, struct formula_error *e)
+static int decide_tail(struct series_summand *h, const struct piece *last, struct formula_error *e)
 {
     char text[64];
     int known;
@@ -388,11 +389,11 @@ static int decide_tail(struct head *h, const struct piece *last, struct formula_
     case PIECE_ZERO:
         h->verdict = SERIES_CONVERGES;
         h->tail = TAIL_ZERO;
-        head_prove(h, "converges: f(t) = 0 for all t >= %s", distance_text(text, last->first));
+        prove(h, "converges: f(t) = 0 for all t >= %s", distance_text(text, last->first));
         break;
     case PIECE_CONSTANT:
         h->verdict = SERIES_DIVERGES;
-        head_prove(h, "diverges: f is constant and not 0 for all t >= %s", distance_text(text, last->first));
+        prove(h, "diverges: f is constant and not 0 for all t >= %s", distance_text(text, last->first));
         break;
     case PIECE_GEOMETRIC: {
         LOCAL(arb, shift, slope);
@@ -402,23 +403,23 @@ static int decide_tail(struct head *h, const struct piece *last, struct formula_
         h->tail = falls ? TAIL_GEOMETRIC : TAIL_NONE;
         h->decreasing = falls;
         fmpz_set(h->decreasing_from, last->first);
-        head_prove(h, "%s: b(t) = c %s %.12g t for all t >= %s: a geometric series with ratio exp(%.12g)%s",
-                   series_verdict_name(h->verdict), falls ? "-" : "+", fabs(arf_get_d(arb_midref(slope), ARF_RND_NEAR)),
-                   distance_text(text, last->first), arf_get_d(arb_midref(slope), ARF_RND_NEAR), falls ? " < 1" : " > 1");
+        prove(h, "%s: b(t) = c %s %.12g t for all t >= %s: a geometric series with ratio exp(%.12g)%s",
+              series_verdict_name(h->verdict), falls ? "-" : "+", fabs(arf_get_d(arb_midref(slope), ARF_RND_NEAR)),
+              distance_text(text, last->first), arf_get_d(arb_midref(slope), ARF_RND_NEAR), falls ? " < 1" : " > 1");
         break;
     }
     case PIECE_SMOOTH:
     case PIECE_ROUGH:
         if (h->pool->node[last->root].opaque) {
-            head_prove(h, "undecided: the number of terms of a sum grows with t");
+            prove(h, "undecided: the number of terms of a sum grows with t");
             break;
         }
         try_elastic(h, last);
         if (h->verdict == SERIES_UNDECIDED)
             try_growth(h, last);
         if (h->verdict == SERIES_UNDECIDED) {
-            head_prove(
-                h, "undecided: neither t b'(t) stays on one side of -1, nor is f(t) bounded by powers of t, ln t, ln ln t, ...");
+            prove(h,
+                  "undecided: neither t b'(t) stays on one side of -1, nor is f(t) bounded by powers of t, ln t, ln ln t, ...");
             break;
         }
         fmpz_init(unknown);
@@ -438,7 +439,7 @@ static int decide_tail(struct head *h, const struct piece *last, struct formula_
     return 0;
 }
 
-int head_decide(struct head *h, struct formula_error *e)
+int summand_decide(struct series_summand *h, struct formula_error *e)
 {
     const struct piece *last = &h->piece[h->pieces - 1];
     int known = 1;

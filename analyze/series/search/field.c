@@ -332,15 +332,15 @@ static int is_closed(const struct series *s)
     int closed = 1, vanishes;
     LOCAL(arb, x, t);
     for (int i = 0; i < s->count; i++)
-        for (int k = 0; k < s->head[i]->pieces && closed; k++) {
-            const struct piece *piece = &s->head[i]->piece[k];
+        for (int k = 0; k < s->summand[i]->pieces && closed; k++) {
+            const struct piece *piece = &s->summand[i]->piece[k];
             if (piece->kind == PIECE_ROUGH)
                 closed = 0;
             if (piece->kind != PIECE_SMOOTH)
                 continue;
             arb_set_fmpz(t, piece->first);
             arb_add_ui(t, t, 64, 64);
-            closed = head_primitive(x, &vanishes, s->head[i], piece->root, t, 64);
+            closed = antiderivative(x, &vanishes, s->summand[i], piece->root, t, 64);
         }
     return closed;
 }
@@ -350,7 +350,7 @@ static void report_sum(double *lo, double *hi, const struct masses *m, const str
 {
     LOCAL(arb, total);
     masses_total(total, m);
-    search_doubles(lo, hi, total, s->head[0]->shift);
+    search_doubles(lo, hi, total, s->summand[0]->shift);
     if (s->mean)
         *lo = *hi = 1;
 }
