@@ -16,7 +16,7 @@ enum {
 };
 
 struct splitting {
-    struct series_summand *h;
+    struct series_summand *f;
     struct formula_error *e;
     long budget; /* intervals */
     int most; /* pieces: what has more is not worth taking apart */
@@ -134,24 +134,24 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
 
 /* The expression that the bias is on [lo, hi] (hi NULL: unbounded); *settled: no kinks are left and it is a number throughout, or
  * an infinity, or not-a-number. What does not depend on t and is not settled never will be. */
-static int resolve(int *settled, struct series_summand *h, int root, const fmpz_t lo, const fmpz *hi)
+static int resolve(int *settled, struct series_summand *f, int root, const fmpz_t lo, const fmpz *hi)
 {
     struct ranges r;
     *settled = 0;
     for (int pass = 0; pass < 6; pass++) {
-        if (!h->pool->node[root].depends) {
-            *settled = expression_is_known(h->pool, root);
+        if (!f->pool->node[root].depends) {
+            *settled = expression_is_known(f->pool, root);
             return root;
         }
         /* an X that is no power of 2 must be told from its neighbours */
-        if (ranges_compute(&r, h->pool, root, lo, hi, 96 + (hi ? (mpfr_prec_t)fmpz_bits(hi) : 0))) {
-            h->pool->failed = 1;
+        if (ranges_compute(&r, f->pool, root, lo, hi, 96 + (hi ? (mpfr_prec_t)fmpz_bits(hi) : 0))) {
+            f->pool->failed = 1;
             return root;
         }
-        int defined = r.node[root].defined, next = decide(h->pool, root, &r);
+        int defined = r.node[root].defined, next = decide(f->pool, root, &r);
         ranges_free(&r);
         if (next == root) {
-            *settled = defined && !h->pool->node[root].kinked;
+            *settled = defined && !f->pool->node[root].kinked;
             return root;
         }
         root = next;
@@ -169,13 +169,13 @@ static void refuse(struct splitting *s, const char *why)
 /* Appends a piece, or makes the last one longer. end NULL: unbounded. */
 static void append(struct splitting *s, int root, const fmpz_t first, const fmpz *end, int settled)
 {
-    struct series_summand *h = s->h;
-    const struct expression *x = &h->pool->node[root];
-    struct piece *last = h->pieces ? &h->piece[h->pieces - 1] : NULL;
+    struct series_summand *f = s->f;
+    const struct expression *x = &f->pool->node[root];
+    struct piece *last = f->pieces ? &f->piece[f->pieces - 1] : NULL;
     if (settled && (x->kind == X_NAN || root == NODE_PLUS_INFINITY)) {
         char *t = fmpz_get_str(NULL, 10, first);
         char text[200];
-        snprintf(text, sizeof text, "the value at head %d, distance %.60s is %s (expected a number or -inf)", h->at.h, t,
+        snprintf(text, sizeof text, "the value at head %d, distance %.60s is %s (expected a number or -inf)", f->at.h, t,
                  x->kind == X_NAN ? "not a number" : "+inf");
         flint_free(t);
         refuse(s, text);
@@ -187,7 +187,7 @@ static void append(struct splitting *s, int root, const fmpz_t first, const fmpz
                                                          : PIECE_SMOOTH;
     if (kind == PIECE_SMOOTH) {
         LOCAL(arb, shift, slope);
-        if (evaluate_affine(shift, slope, h->pool, root, 256) && arb_is_nonzero(slope) && arb_rel_accuracy_bits(slope) > 64)
+        if (evaluate_affine(shift, slope, f->pool, root, 256) && arb_is_nonzero(slope) && arb_rel_accuracy_bits(slope) > 64)
             kind = PIECE_GEOMETRIC;
     }
     int defined = settled;
@@ -196,7 +196,7 @@ static void append(struct splitting *s, int root, const fmpz_t first, const fmpz
         LOCAL(fmpz, hi);
         if (end)
             fmpz_sub_ui(hi, end, 1);
-        if (ranges_compute(&r, h->pool, root, first, end ? hi : NULL, 64) == 0) {
+        if (ranges_compute(&r, f->pool, root, first, end ? hi : NULL, 64) == 0) {
             defined = r.node[root].defined;
             ranges_free(&r);
         }
@@ -208,17 +208,17 @@ static void append(struct splitting *s, int root, const fmpz_t first, const fmpz
             fmpz_set(last->end, end);
         return;
     }
-    if (h->pieces == h->capacity) {
-        int capacity = h->capacity ? 2 * h->capacity : 16;
-        struct piece *grown = realloc(h->piece, (size_t)capacity * sizeof *grown);
+    if (f->pieces == f->capacity) {
+        int capacity = f->capacity ? 2 * f->capacity : 16;
+        struct piece *grown = realloc(f->piece, (size_t)capacity * sizeof *grown);
         if (!grown) {
             refuse(s, "out of memory");
             return;
         }
-        h->piece = grown;
-        h->capacity = capacity;
+        f->piece = grown;
+        f->capacity = capacity;
     }
-    struct piece *piece = &h->piece[h->pieces++];
+    struct piece *piece = &f->piece[f->pieces++];
     *piece = (struct piece){.kind = kind, .root = root, .unbounded = !end, .defined = defined};
     fmpz_init_set(piece->first, first);
     fmpz_init(piece->end);
@@ -229,22 +229,22 @@ static void append(struct splitting *s, int root, const fmpz_t first, const fmpz
 /* Distances lo <= t < end. */
 static void split(struct splitting *s, int root, const fmpz_t lo, const fmpz_t end)
 {
-    struct series_summand *h = s->h;
+    struct series_summand *f = s->f;
     int settled, found;
-    if (s->failed || h->pool->failed || fmpz_cmp(lo, end) >= 0)
+    if (s->failed || f->pool->failed || fmpz_cmp(lo, end) >= 0)
         return;
-    if (s->budget-- <= 0 || h->pieces > s->most) {
-        append(s, h->root, lo, end, 0);
+    if (s->budget-- <= 0 || f->pieces > s->most) {
+        append(s, f->root, lo, end, 0);
         return;
     }
     LOCAL(fmpz, hi, middle);
     fmpz_sub_ui(hi, end, 1);
-    found = resolve(&settled, h, root, lo, hi);
+    found = resolve(&settled, f, root, lo, hi);
     if (!settled && fmpz_equal(lo, hi)) {
-        found = summand_value(h->pool, h, root, lo);
-        settled = expression_is_known(h->pool, found);
+        found = summand_value(f->pool, f, root, lo);
+        settled = expression_is_known(f->pool, found);
     }
-    if (settled || fmpz_equal(lo, hi) || !h->pool->node[found].depends) {
+    if (settled || fmpz_equal(lo, hi) || !f->pool->node[found].depends) {
         append(s, found, lo, end, settled);
     } else {
         fmpz_mul_ui(middle, lo, 4);
@@ -262,16 +262,16 @@ static void split(struct splitting *s, int root, const fmpz_t lo, const fmpz_t e
     }
 }
 
-int summand_value(struct expression_pool *to, const struct series_summand *h, int root, const fmpz_t t)
+int summand_value(struct expression_pool *to, const struct series_summand *f, int root, const fmpz_t t)
 {
-    if (!h->pool->node[root].opaque)
-        return expression_substitute(to, h->pool, root, t);
+    if (!f->pool->node[root].opaque)
+        return expression_substitute(to, f->pool, root, t);
     struct formula_error ignored;
-    int n = expression_build(to, h->formula, &h->at, t, &ignored);
+    int n = expression_build(to, f->formula, &f->at, t, &ignored);
     if (n < 0)
         return expression_opaque(to);
     LOCAL(fmpq, shift);
-    fmpq_set_fmpz(shift, h->shift);
+    fmpq_set_fmpz(shift, f->shift);
     n = expression_subtract(to, n, expression_number(to, shift));
     return n;
 }
@@ -321,15 +321,15 @@ static int find_breaks(struct breaks *breaks, const struct expression_pool *p)
     return 0;
 }
 
-int summand_split(struct series_summand *h, struct formula_error *e)
+int summand_split(struct series_summand *f, struct formula_error *e)
 {
-    struct splitting s = {.h = h, .e = e};
+    struct splitting s = {.f = f, .e = e};
     struct breaks breaks;
-    int settled = 0, tail = h->root, opaque = h->pool->node[h->root].opaque;
-    if (find_breaks(&breaks, h->pool))
+    int settled = 0, tail = f->root, opaque = f->pool->node[f->root].opaque;
+    if (find_breaks(&breaks, f->pool))
         return formula_refuse(e, 0, "out of memory");
     LOCAL(fmpz, lo, from, last);
-    s.budget = STEPS / (h->root + 1);
+    s.budget = STEPS / (f->root + 1);
     s.budget = s.budget < 50 ? 50 : s.budget > 4000 ? 4000 : s.budget;
     s.most = PIECES + breaks.count;
     if (breaks.count)
@@ -339,26 +339,26 @@ int summand_split(struct series_summand *h, struct formula_error *e)
         fmpz_one_2exp(from, bits < 0 ? 0 : (ulong)bits);
         if (bits < 0 || fmpz_cmp(from, last) < 0)
             fmpz_set(from, last);
-        tail = resolve(&settled, h, h->root, from, NULL);
-        if (!h->pool->node[tail].depends)
+        tail = resolve(&settled, f, f->root, from, NULL);
+        if (!f->pool->node[tail].depends)
             break;
     }
-    if (!settled && h->pool->node[tail].depends) {
+    if (!settled && f->pool->node[tail].depends) {
         fmpz_one_2exp(from, ROUGH_BITS);
         if (fmpz_cmp(from, last) < 0)
             fmpz_set(from, last);
         if (opaque)
             fmpz_zero(from);
-        tail = h->root;
+        tail = f->root;
     }
     for (int i = 0; i <= breaks.count; i++) { /* up to each break, then to the last piece */
         const fmpz *end = i < breaks.count && fmpz_cmp(&breaks.at[i], from) < 0 ? &breaks.at[i] : from;
-        split(&s, h->root, lo, end);
+        split(&s, f->root, lo, end);
         fmpz_set(lo, end);
     }
     if (!s.failed)
         append(&s, tail, from, NULL, settled);
-    if (h->pool->failed)
+    if (f->pool->failed)
         refuse(&s, "the formula is too large to analyse (or out of memory)");
     for (int i = 0; i < breaks.count; i++)
         fmpz_clear(&breaks.at[i]);

@@ -120,15 +120,15 @@ void masses_term(arb_t out, struct masses *m, const fmpz_t j)
 
 /* Where every f(t) is 0 or one and the same value: how many distances below j have it, and how many there are. 1, or 0 if it is
  * not so. */
-static int count_uniform(fmpz_t below, fmpz_t all, const struct series_summand *h, const struct masses *m, const fmpz_t j)
+static int count_uniform(fmpz_t below, fmpz_t all, const struct series_summand *f, const struct masses *m, const fmpz_t j)
 {
     int root = -1;
     LOCAL(fmpz, end, length);
     fmpz_zero(below);
     fmpz_zero(all);
     int uniform = 1;
-    for (int i = 0; i < h->pieces && uniform; i++) {
-        const struct piece *piece = &h->piece[i];
+    for (int i = 0; i < f->pieces && uniform; i++) {
+        const struct piece *piece = &f->piece[i];
         if (piece->kind == PIECE_ZERO || (m->limited && fmpz_cmp(piece->first, m->limit) >= 0))
             continue;
         uniform = piece->kind == PIECE_CONSTANT && (root < 0 || root == piece->root) && (!piece->unbounded || m->limited);

@@ -44,7 +44,7 @@ struct piece_sum {
 };
 
 struct sums {
-    struct series_summand *h;
+    struct series_summand *f;
     slong prec, target; /* bits of the balls; the error should be about 2^-target */
     int quick, limited, count;
     struct piece_sum *part; /* [count] */
@@ -61,12 +61,12 @@ struct sums {
 static int exact_term(arb_t out, struct sums *s, const struct piece *piece, const fmpz_t t)
 {
     struct expression_pool *p = expression_pool_new();
-    int n = p ? summand_value(p, s->h, piece->root, t) : NODE_NAN, status = -1;
+    int n = p ? summand_value(p, s->f, piece->root, t) : NODE_NAN, status = -1;
     if (p && !p->failed) {
         if (p->node[n].kind == X_NAN || n == NODE_PLUS_INFINITY) {
             char *digits = fmpz_get_str(NULL, 10, t);
             snprintf(s->problem, sizeof s->problem, "the value at head %d, distance %.60s is %s (expected a number or -inf)",
-                     s->h->at.h, digits, n == NODE_PLUS_INFINITY ? "+inf" : "not a number");
+                     s->f->at.h, digits, n == NODE_PLUS_INFINITY ? "+inf" : "not a number");
             flint_free(digits);
         } else if (!expression_is_known(p, n)) {
             s->unknown = 1;
@@ -173,7 +173,7 @@ static int coarse_bounds(arb_t out, struct sums *s, const struct piece *piece, c
 {
     struct ranges r;
     arb_indeterminate(out);
-    if (ranges_compute(&r, s->h->pool, piece->root, first, last, 64))
+    if (ranges_compute(&r, s->f->pool, piece->root, first, last, 64))
         return -1;
     const struct range *x = &r.node[piece->root];
     s->unknown |= !x->defined;
@@ -228,7 +228,7 @@ static ulong affordable(const struct sums *s, const struct piece_sum *q)
     double nodes = q->piece->root + 8, work = nodes * (1 + (double)s->prec / 256);
     if (s->quick && evaluator_has_waves(q->v))
         work = 10;
-    if (s->h->pool->node[q->piece->root].opaque)
+    if (s->f->pool->node[q->piece->root].opaque)
         work *= 2000;
     return (ulong)(POINT_WORK / work);
 }
@@ -237,7 +237,7 @@ static ulong affordable(const struct sums *s, const struct piece_sum *q)
 static int make_sum(struct sums *s, struct piece_sum *q)
 {
     const struct piece *piece = q->piece;
-    const struct expression_pool *p = s->h->pool;
+    const struct expression_pool *p = s->f->pool;
     int failed = 0;
     LOCAL(fmpz, length, N);
     LOCAL(arb, rest);
@@ -253,7 +253,7 @@ static int make_sum(struct sums *s, struct piece_sum *q)
     case PIECE_ROUGH: {
         /* where the tail is known to a few digits only, so are the points */
         int endless = piece->unbounded && !s->limited,
-            blurred = endless && (piece->kind == PIECE_ROUGH || s->h->wild) && s->exhausted;
+            blurred = endless && (piece->kind == PIECE_ROUGH || s->f->wild) && s->exhausted;
         q->v = evaluator_new(p, piece->root, s->quick || blurred ? 64 : s->prec);
         if (!q->v) {
             failed = -1;
@@ -262,13 +262,13 @@ static int make_sum(struct sums *s, struct piece_sum *q)
         ulong most = affordable(s, q), points = 0;
         int fits = fmpz_cmp_ui(length, most) <= 0,
             blocks = s->quick && fits && evaluator_has_waves(q->v); /* cheaper than Euler-Maclaurin */
-        if (piece->kind == PIECE_SMOOTH && !blocks && fmpz_cmp_ui(length, 200) > 0 && !(piece->unbounded && s->h->wild))
+        if (piece->kind == PIECE_SMOOTH && !blocks && fmpz_cmp_ui(length, 200) > 0 && !(piece->unbounded && s->f->wild))
             for (ulong head = 0; head <= most && head <= HEAD_MAX && !q->euler; head = head < 16 ? head + 8 : head + head / 4) {
                 points = head;
                 fmpz_add_ui(N, piece->first, head);
                 if (fmpz_cmp(N, q->end) >= 0 || (fits && fmpz_cmp_ui(length, 4 * head) < 0))
                     break;
-                q->euler = euler_new(s->h, piece->root, N, q->end, s->prec, s->target);
+                q->euler = euler_new(s->f, piece->root, N, q->end, s->prec, s->target);
                 if (q->euler)
                     euler_sum(rest, q->euler, q->end);
                 if (q->euler && !(arb_is_finite(rest) && mag_cmp_2exp_si(arb_radref(rest), s->prec / 2 - s->target) < 0)) {
@@ -277,8 +277,8 @@ static int make_sum(struct sums *s, struct piece_sum *q)
                     break;
                 }
             }
-        if (!q->euler && !fits && endless && piece->kind == PIECE_SMOOTH && !s->h->wild) {
-            s->h->wild = 1;
+        if (!q->euler && !fits && endless && piece->kind == PIECE_SMOOTH && !s->f->wild) {
+            s->f->wild = 1;
             failed = 1;
             break;
         }
@@ -354,23 +354,23 @@ static void piece_below(arb_t out, struct sums *s, struct piece_sum *q, const fm
 /* ---- all of them ---- */
 
 /* log2 of about the sum: the largest of t f(t) over powers of 2. Only how far to go depends on it. */
-static slong estimate(const struct series_summand *h, const fmpz *limit)
+static slong estimate(const struct series_summand *f, const fmpz *limit)
 {
-    struct evaluator *v = evaluator_new(h->pool, h->root, 64);
+    struct evaluator *v = evaluator_new(f->pool, f->root, 64);
     slong best = 0, most = limit ? (slong)fmpz_bits(limit) - 1 : FAR_BITS;
     int found = 0;
-    LOCAL(arb, t, f);
+    LOCAL(arb, t, y);
     for (slong bits = -1; v && bits <= most; bits = bits < 32 ? bits + 1 : bits + bits / 16) {
         arb_zero(t);
         if (bits >= 0)
             arb_one(t);
         arb_mul_2exp_si(t, t, bits < 0 ? 0 : bits);
-        if (evaluator_point(f, v, t) || arb_is_zero(f) || arf_is_zero(arb_midref(f)))
+        if (evaluator_point(y, v, t) || arb_is_zero(y) || arf_is_zero(arb_midref(y)))
             continue;
         if (bits > 0)
-            arb_mul(f, f, t, 64);
-        if (fmpz_fits_si(ARF_EXPREF(arb_midref(f))) && (!found || fmpz_cmp_si(ARF_EXPREF(arb_midref(f)), best) > 0)) {
-            best = fmpz_get_si(ARF_EXPREF(arb_midref(f)));
+            arb_mul(y, y, t, 64);
+        if (fmpz_fits_si(ARF_EXPREF(arb_midref(y))) && (!found || fmpz_cmp_si(ARF_EXPREF(arb_midref(y)), best) > 0)) {
+            best = fmpz_get_si(ARF_EXPREF(arb_midref(y)));
             found = 1;
         }
     }
@@ -381,38 +381,38 @@ static slong estimate(const struct series_summand *h, const fmpz *limit)
 /* How far to sum before the tail takes over: the least power of 2 tried whose tail is known to 2^-prec. */
 static void find_far(struct sums *s)
 {
-    const struct series_summand *h = s->h;
-    const struct piece *last = &h->piece[h->pieces - 1];
+    const struct series_summand *f = s->f;
+    const struct piece *last = &f->piece[f->pieces - 1];
     LOCAL(arb, from, tail);
     /* falling integrals with a closed form cost little however far they go, and hold from where f falls */
     int closed = 0;
-    if (last->kind == PIECE_SMOOTH && !h->wild && h->decreasing) {
+    if (last->kind == PIECE_SMOOTH && !f->wild && f->decreasing) {
         int vanishes;
         LOCAL(arb, value);
-        fmpz_set(s->far, fmpz_cmp(h->decreasing_from, last->first) > 0 ? h->decreasing_from : last->first);
+        fmpz_set(s->far, fmpz_cmp(f->decreasing_from, last->first) > 0 ? f->decreasing_from : last->first);
         arb_set_fmpz(from, s->far);
         arb_add_ui(from, from, 64, 64);
-        closed = antiderivative(value, &vanishes, h, last->root, from, 64) && vanishes;
+        closed = antiderivative(value, &vanishes, f, last->root, from, 64) && vanishes;
     }
     if (!closed)
-        fmpz_set(s->far, fmpz_cmp(h->tail_from, last->first) > 0 ? h->tail_from : last->first);
-    if (h->tail == TAIL_ZERO || h->tail == TAIL_GEOMETRIC) {
+        fmpz_set(s->far, fmpz_cmp(f->tail_from, last->first) > 0 ? f->tail_from : last->first);
+    if (f->tail == TAIL_ZERO || f->tail == TAIL_GEOMETRIC) {
         arb_set_fmpz(from, s->far);
-        tail_sum(s->tail, h, from, s->prec + 32);
+        tail_sum(s->tail, f, from, s->prec + 32);
         return;
     }
     slong bits = (slong)fmpz_bits(s->far);
-    slong most = last->kind == PIECE_ROUGH || h->wild ? ROUGH_BITS : closed ? FAR_BITS : bits + 2 * s->prec + 64;
+    slong most = last->kind == PIECE_ROUGH || f->wild ? ROUGH_BITS : closed ? FAR_BITS : bits + 2 * s->prec + 64;
     int found = 0;
     arb_set_fmpz(from, s->far);
-    tail_sum(s->tail, h, from, s->prec + 32);
+    tail_sum(s->tail, f, from, s->prec + 32);
     for (bits = bits < 6 ? 6 : bits + 1; bits <= most && !found; bits = bits < 24 ? bits + 1 : bits + bits / 8) {
         found = arb_is_finite(s->tail) && mag_cmp_2exp_si(arb_radref(s->tail), -s->target - 4) < 0;
         if (found)
             break;
         arb_one(from);
         arb_mul_2exp_si(from, from, bits);
-        tail_sum(tail, h, from, s->prec + 32);
+        tail_sum(tail, f, from, s->prec + 32);
         if (arb_is_finite(tail) && (!arb_is_finite(s->tail) || mag_cmp(arb_radref(tail), arb_radref(s->tail)) < 0)) {
             arb_set(s->tail, tail);
             fmpz_one_2exp(s->far, (ulong)bits);
@@ -422,7 +422,7 @@ static void find_far(struct sums *s)
     s->exhausted |= !found;
 }
 
-struct sums *sums_new(struct series_summand *h, const fmpz *limit, slong prec, int quick, struct formula_error *e)
+struct sums *sums_new(struct series_summand *f, const fmpz *limit, slong prec, int quick, struct formula_error *e)
 {
     struct sums *s = calloc(1, sizeof *s);
     int failed = -1;
@@ -430,16 +430,16 @@ struct sums *sums_new(struct series_summand *h, const fmpz *limit, slong prec, i
         formula_refuse(e, 0, "out of memory");
         return NULL;
     }
-    s->h = h;
+    s->f = f;
     s->prec = prec;
-    s->target = prec - estimate(h, limit);
+    s->target = prec - estimate(f, limit);
     s->quick = quick;
     s->limited = limit != NULL;
     fmpz_init(s->limit);
     fmpz_init(s->far);
     arb_init(s->total);
     arb_init(s->tail);
-    s->part = calloc((size_t)h->pieces, sizeof *s->part);
+    s->part = calloc((size_t)f->pieces, sizeof *s->part);
     if (!s->part)
         goto end;
     if (limit)
@@ -447,8 +447,8 @@ struct sums *sums_new(struct series_summand *h, const fmpz *limit, slong prec, i
     else
         find_far(s);
     failed = 0;
-    for (int i = 0; i < h->pieces && !failed; i++) {
-        const struct piece *piece = &h->piece[i];
+    for (int i = 0; i < f->pieces && !failed; i++) {
+        const struct piece *piece = &f->piece[i];
         if (limit && fmpz_cmp(piece->first, limit) >= 0)
             break;
         struct piece_sum *q = &s->part[s->count++];
@@ -466,7 +466,7 @@ struct sums *sums_new(struct series_summand *h, const fmpz *limit, slong prec, i
         s->exhausted |= q->wide;
         if (failed == 1) { /* once more, now that this is known */
             sums_free(s);
-            return sums_new(h, limit, prec, quick, e);
+            return sums_new(f, limit, prec, quick, e);
         }
         failed = failed || s->problem[0] ? -1 : 0;
         if (s->unknown)
@@ -535,7 +535,7 @@ int sums_exhausted(const struct sums *s)
 
 void sums_above(arb_t out, struct sums *s, const arb_t j)
 {
-    tail_sum(out, s->h, j, s->prec + 32);
+    tail_sum(out, s->f, j, s->prec + 32);
 }
 
 void sums_below(arb_t out, struct sums *s, const fmpz_t j)

@@ -7,8 +7,8 @@
 struct sums;
 /* Ready to sum over t < limit, or over all t (limit NULL: the head must converge), with an error of about 2^-prec where that can
  * be had with bounded effort, else with wider balls. quick: long runs of waves may be summed in double. NULL with *e on failure:
- * a value that is not a number, memory. Notes in *h what it learns of the way to sum it. */
-struct sums *sums_new(struct series_summand *h, const fmpz *limit, slong prec, int quick, struct formula_error *e);
+ * a value that is not a number, memory. Notes in *f what it learns of the way to sum it. */
+struct sums *sums_new(struct series_summand *f, const fmpz *limit, slong prec, int quick, struct formula_error *e);
 void sums_free(struct sums *s);
 
 /* Sum over t < j; 0 <= j, not beyond the limit. */

@@ -47,28 +47,28 @@ struct series_summand {
 /* ---- pieces (pieces.c) ---- */
 
 /* Splits [0, inf) into pieces. 0, or -1 with *e: a bias that is not a number or +inf, memory. */
-int summand_split(struct series_summand *h, struct formula_error *e);
+int summand_split(struct series_summand *f, struct formula_error *e);
 
 /* ---- verdict and tails (tail.c) ---- */
 
 /* Decides the verdict from the last piece and writes the proof. 0, or -1 with *e: no mass at all, memory. */
-int summand_decide(struct series_summand *h, struct formula_error *e);
+int summand_decide(struct series_summand *f, struct formula_error *e);
 /* Bounds of the sum of f over all t >= from, as a ball; from is a whole number within the last piece, possibly far beyond any
  * machine word. Converging heads only; indeterminate where nothing is known, as may be the case before tail_from. */
-void tail_sum(arb_t out, const struct series_summand *h, const arb_t from, slong prec);
+void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
 /* Adds a line to the proof. */
-void prove(struct series_summand *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void prove(struct series_summand *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- antiderivatives (antiderivative.c) ---- */
 
 /* G with G' = -f where b has a form whose integral is known; *vanishes: G tends to 0. 1, or 0 if there is none. */
-int antiderivative(arb_t out, int *vanishes, const struct series_summand *h, int root, const arb_t t, slong prec);
+int antiderivative(arb_t out, int *vanishes, const struct series_summand *f, int root, const arb_t t, slong prec);
 
 /* 1 if b = c - ln(1 + (k t)^2); then k. */
-int is_type1(arb_t k, const struct series_summand *h, int root, slong prec);
+int is_type1(arb_t k, const struct series_summand *f, int root, slong prec);
 
 /* The value of b at a whole t as an expression without t (a node of `to`), whatever the kinks. NODE_NAN if it is no number; where
  * expression_is_known does not hold it may be one, an infinity, or none. */
-int summand_value(struct expression_pool *to, const struct series_summand *h, int root, const fmpz_t t);
+int summand_value(struct expression_pool *to, const struct series_summand *f, int root, const fmpz_t t);
 
 #endif

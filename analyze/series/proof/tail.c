@@ -15,19 +15,19 @@ enum {
     SEARCH_BITS = 1 << 24 /* proofs are tried from X = 2^0 to 2^this on; ln ln ln X may have to reach e */
 };
 
-void prove(struct series_summand *h, const char *format, ...)
+void prove(struct series_summand *f, const char *format, ...)
 {
     char line[400];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    size_t old = h->proof ? strlen(h->proof) : 0, size = old + strlen(line) + 2;
-    char *grown = realloc(h->proof, size);
+    size_t old = f->proof ? strlen(f->proof) : 0, size = old + strlen(line) + 2;
+    char *grown = realloc(f->proof, size);
     if (!grown) /* the proof is for people; the verdict holds without it */
         return;
     snprintf(grown + old, size - old, "%s%s", old ? "\n" : "", line);
-    h->proof = grown;
+    f->proof = grown;
 }
 
 /* A distance for people. */
@@ -52,13 +52,13 @@ struct elastic {
     mpfi_t rate, start;
 };
 
-static int elastic_at(struct elastic *e, const struct series_summand *h, int root, const fmpz_t from, slong prec)
+static int elastic_at(struct elastic *e, const struct series_summand *f, int root, const fmpz_t from, slong prec)
 {
     struct ranges r;
     mpfi_init2(e->rate, prec);
     mpfi_init2(e->start, prec);
     e->defined = 0;
-    if (ranges_compute(&r, h->pool, root, from, NULL, prec))
+    if (ranges_compute(&r, f->pool, root, from, NULL, prec))
         return -1;
     const struct range *x = &r.node[root];
     e->defined = x->defined;
@@ -122,10 +122,10 @@ end:
 
 /* ---- tails ---- */
 
-static void geometric_tail(arb_t out, const struct series_summand *h, int root, const arb_t from, slong prec)
+static void geometric_tail(arb_t out, const struct series_summand *f, int root, const arb_t from, slong prec)
 {
     LOCAL(arb, shift, slope);
-    evaluate_affine(shift, slope, h->pool, root, prec);
+    evaluate_affine(shift, slope, f->pool, root, prec);
     arb_addmul(shift, slope, from, prec);
     arb_exp(out, shift, prec);
     arb_expm1(slope, slope, prec);
@@ -134,14 +134,14 @@ static void geometric_tail(arb_t out, const struct series_summand *h, int root, 
 }
 
 /* Integral plus at most the first term, for a falling f with a known antiderivative. 1, or 0 if that does not apply. */
-static int integral_tail(arb_t out, const struct series_summand *h, int root, const arb_t from, slong prec)
+static int integral_tail(arb_t out, const struct series_summand *f, int root, const arb_t from, slong prec)
 {
     int vanishes = 0, known = 0;
     LOCAL(arb, first, start);
-    arb_set_fmpz(start, h->decreasing_from);
-    if (h->decreasing && arb_ge(from, start) && antiderivative(out, &vanishes, h, root, from, prec) && vanishes &&
+    arb_set_fmpz(start, f->decreasing_from);
+    if (f->decreasing && arb_ge(from, start) && antiderivative(out, &vanishes, f, root, from, prec) && vanishes &&
         arb_is_finite(out)) {
-        struct evaluator *v = evaluator_new(h->pool, root, prec);
+        struct evaluator *v = evaluator_new(f->pool, root, prec);
         known = v && evaluator_point(first, v, from) == 0;
         arb_mul_2exp_si(first, first, -1);
         arb_add(out, out, first, prec);
@@ -151,38 +151,38 @@ static int integral_tail(arb_t out, const struct series_summand *h, int root, co
     return known;
 }
 
-void tail_sum(arb_t out, const struct series_summand *h, const arb_t from, slong prec)
+void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
 {
-    const struct piece *last = &h->piece[h->pieces - 1];
+    const struct piece *last = &f->piece[f->pieces - 1];
     arb_indeterminate(out);
-    switch (h->tail) {
+    switch (f->tail) {
     case TAIL_NONE: return;
     case TAIL_ZERO: arb_zero(out); return;
-    case TAIL_GEOMETRIC: geometric_tail(out, h, last->root, from, prec); return;
+    case TAIL_GEOMETRIC: geometric_tail(out, f, last->root, from, prec); return;
     case TAIL_POWER:
     case TAIL_GROWTH: break;
     }
-    if (last->kind == PIECE_SMOOTH && integral_tail(out, h, last->root, from, prec))
+    if (last->kind == PIECE_SMOOTH && integral_tail(out, f, last->root, from, prec))
         return;
     LOCAL(fmpz, X);
     LOCAL(arb, start);
     int near = arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), FAR_BITS) <= 0 && arb_get_unique_fmpz(X, from);
-    if (h->tail == TAIL_POWER) {
+    if (f->tail == TAIL_POWER) {
         struct elastic e;
         if (!near) {
             fmpz_one_2exp(X, FAR_BITS);
-            if (fmpz_cmp(X, h->tail_from) < 0)
-                fmpz_set(X, h->tail_from);
+            if (fmpz_cmp(X, f->tail_from) < 0)
+                fmpz_set(X, f->tail_from);
         }
         arb_set_fmpz(start, X);
-        if (elastic_at(&e, h, last->root, X, prec + 32) == 0 && arb_ge(from, start))
+        if (elastic_at(&e, f, last->root, X, prec + 32) == 0 && arb_ge(from, start))
             elastic_tail(out, &e, start, from, prec);
         elastic_clear(&e);
     } else {
-        arb_set_fmpz(start, h->growth->from);
+        arb_set_fmpz(start, f->growth->from);
         if (arb_ge(from, start)) {
-            struct growth *closer = near ? growth_new(h->pool, last->root, X) : NULL;
-            growth_tail(out, closer ? closer : h->growth, from, prec);
+            struct growth *closer = near ? growth_new(f->pool, last->root, X) : NULL;
+            growth_tail(out, closer ? closer : f->growth, from, prec);
             growth_free(closer);
         }
     }
@@ -193,7 +193,7 @@ void tail_sum(arb_t out, const struct series_summand *h, const arb_t from, slong
 /* Looks at every distance of a piece that is not proved to be a number throughout. 1: it is one or -inf, 0: not known, and then
  * *unknown is the distance
  * (-1: there are too many), -1 with *e: it is not. */
-static int scan(const struct series_summand *h, const struct piece *piece, const fmpz_t end, fmpz_t unknown,
+static int scan(const struct series_summand *f, const struct piece *piece, const fmpz_t end, fmpz_t unknown,
                 struct formula_error *e)
 {
     int known = 1;
@@ -201,17 +201,17 @@ static int scan(const struct series_summand *h, const struct piece *piece, const
     fmpz_set(t, piece->first);
     fmpz_sub(count, end, piece->first);
     fmpz_set_si(unknown, -1);
-    if (fmpz_cmp_ui(count, h->pool->node[piece->root].opaque ? SCAN_MAX / 100 : SCAN_MAX) > 0)
+    if (fmpz_cmp_ui(count, f->pool->node[piece->root].opaque ? SCAN_MAX / 100 : SCAN_MAX) > 0)
         known = 0;
     for (; known == 1 && fmpz_cmp(t, end) < 0; fmpz_add_ui(t, t, 1)) {
         struct expression_pool *p = expression_pool_new();
-        int n = p ? summand_value(p, h, piece->root, t) : NODE_NAN;
+        int n = p ? summand_value(p, f, piece->root, t) : NODE_NAN;
         if (!p || p->failed || !expression_is_known(p, n)) {
             known = 0;
             fmpz_set(unknown, t);
         } else if (p->node[n].kind == X_NAN || n == NODE_PLUS_INFINITY) {
             char *digits = fmpz_get_str(NULL, 10, t);
-            known = formula_refuse(e, 0, "the value at head %d, distance %.60s is %s (expected a number or -inf)", h->at.h,
+            known = formula_refuse(e, 0, "the value at head %d, distance %.60s is %s (expected a number or -inf)", f->at.h,
                                    digits, n == NODE_PLUS_INFINITY ? "+inf" : "not a number");
             flint_free(digits);
         }
@@ -221,30 +221,30 @@ static int scan(const struct series_summand *h, const struct piece *piece, const
 }
 
 /* 1 if the bias is a number or -inf at every t of [first, from) of the last piece, as scan. */
-static int defined_before(const struct series_summand *h, const struct piece *last, const fmpz_t from, fmpz_t unknown,
+static int defined_before(const struct series_summand *f, const struct piece *last, const fmpz_t from, fmpz_t unknown,
                           struct formula_error *e)
 {
     struct ranges r;
     if (last->defined || fmpz_cmp(from, last->first) <= 0)
         return 1;
-    if (ranges_compute(&r, h->pool, last->root, last->first, from, 64) == 0) {
+    if (ranges_compute(&r, f->pool, last->root, last->first, from, 64) == 0) {
         int defined = r.node[last->root].defined;
         ranges_free(&r);
         if (defined)
             return 1;
     }
-    return scan(h, last, from, unknown, e);
+    return scan(f, last, from, unknown, e);
 }
 
 /* Why nothing is decided where the value at a distance (-1: at many) may be none. */
-static void prove_unknown(struct series_summand *h, const char *begin, const fmpz_t unknown)
+static void prove_unknown(struct series_summand *f, const char *begin, const fmpz_t unknown)
 {
     char text[64];
     if (fmpz_sgn(unknown) < 0)
-        prove(h, "%s: the bias is not proved to be a number at every distance", begin);
+        prove(f, "%s: the bias is not proved to be a number at every distance", begin);
     else
         prove(
-            h,
+            f,
             "%s: whether the bias at t = %s is a number, an infinity or none cannot be told (a part of it is 0, or too near it)",
             begin, distance_text(text, unknown));
 }
@@ -268,20 +268,20 @@ static int next_start(fmpz_t X, slong *bits, const fmpz_t first, slong limit)
     return 1;
 }
 
-static void try_elastic(struct series_summand *h, const struct piece *last)
+static void try_elastic(struct series_summand *f, const struct piece *last)
 {
     char text[64];
     slong bits = -1;
     LOCAL(fmpz, X);
-    while (h->verdict == SERIES_UNDECIDED && next_start(X, &bits, last->first, SEARCH_BITS)) {
+    while (f->verdict == SERIES_UNDECIDED && next_start(X, &bits, last->first, SEARCH_BITS)) {
         struct elastic e;
-        if (elastic_at(&e, h, last->root, X, 96) == 0 && e.defined) {
+        if (elastic_at(&e, f, last->root, X, 96) == 0 && e.defined) {
             if (mpfr_cmp_si(&e.rate->right, -1) < 0 && !mpfr_inf_p(&e.start->right)) {
                 LOCAL_REAL(96, s); /* exact, and printed downwards: no more than what is proved */
                 mpfr_neg(s, &e.rate->right, MPFR_RNDD);
-                h->verdict = SERIES_CONVERGES;
-                h->tail = TAIL_POWER;
-                fmpz_set(h->tail_from, X);
+                f->verdict = SERIES_CONVERGES;
+                f->tail = TAIL_POWER;
+                fmpz_set(f->tail_from, X);
                 char exponent[64];
                 int large = mpfr_cmp_ui(s, 1000000) > 0;
                 if (mpfr_cmp_d(s, 1.0001) > 0) {
@@ -291,22 +291,22 @@ static void try_elastic(struct series_summand *h, const struct piece *last)
                     mpfr_snprintf(exponent, sizeof exponent, "(1 + %.3RDg)", s);
                 }
                 if (large)
-                    prove(h, "converges: t b'(t) < -10^6 for all t >= %s, so f falls faster than t^-1000000 there",
+                    prove(f, "converges: t b'(t) < -10^6 for all t >= %s, so f falls faster than t^-1000000 there",
                           distance_text(text, X));
                 else
-                    prove(h,
+                    prove(f,
                           "converges: t b'(t) <= -%s < -1 for all t >= %s, so f(t) <= f(X) (t/X)^-%s with X = %s, whose sum "
                           "converges",
                           exponent, distance_text(text, X), exponent, text);
             } else if (mpfr_cmp_si(&e.rate->left, -1) >= 0 && !e.masked && mpfr_number_p(&e.start->left)) {
-                h->verdict = SERIES_DIVERGES;
-                prove(h,
+                f->verdict = SERIES_DIVERGES;
+                prove(f,
                       "diverges: t b'(t) >= -1 for all t >= %s, so f(t) >= f(X) X/t with X = %s, whose sum diverges "
                       "(harmonic series)",
                       distance_text(text, X), text);
             }
-            if (h->verdict != SERIES_UNDECIDED && !e.smooth)
-                prove(h, "with the worst value of every part that jumps or oscillates");
+            if (f->verdict != SERIES_UNDECIDED && !e.smooth)
+                prove(f, "with the worst value of every part that jumps or oscillates");
         }
         elastic_clear(&e);
     }
@@ -320,35 +320,35 @@ static void bound_text(char text[64], const mpfr_t x, mpfr_rnd_t away)
     mpfr_snprintf(text, 64, away == MPFR_RNDD ? "%.6RDg" : "%.6RUg", value);
 }
 
-static void try_growth(struct series_summand *h, const struct piece *last)
+static void try_growth(struct series_summand *f, const struct piece *last)
 {
     char text[64], growth[256];
     slong bits = -1;
     LOCAL(fmpz, X);
-    while (h->verdict == SERIES_UNDECIDED && next_start(X, &bits, last->first, SEARCH_BITS)) {
-        struct growth *g = growth_new(h->pool, last->root, X);
+    while (f->verdict == SERIES_UNDECIDED && next_start(X, &bits, last->first, SEARCH_BITS)) {
+        struct growth *g = growth_new(f->pool, last->root, X);
         LOCAL(arb, from, tail);
         if (g && growth_verdict(g) > 0) {
-            h->verdict = SERIES_DIVERGES;
+            f->verdict = SERIES_DIVERGES;
         } else if (g) {
             arb_set_fmpz(from, X);
             growth_tail(tail, g, from, 64);
             if (arb_is_finite(tail))
-                h->verdict = SERIES_CONVERGES;
+                f->verdict = SERIES_CONVERGES;
         }
-        if (h->verdict != SERIES_UNDECIDED) {
-            int converges = h->verdict == SERIES_CONVERGES;
+        if (f->verdict != SERIES_UNDECIDED) {
+            int converges = f->verdict == SERIES_CONVERGES;
             char least[64], greatest[64];
             bound_text(least, &g->rest->left, MPFR_RNDD);
             bound_text(greatest, &g->rest->right, MPFR_RNDU);
             growth_text(growth, sizeof growth, g);
-            fmpz_set(h->tail_from, X);
-            prove(h, "%s: f(t) is between %s and %s times %s for all t >= %s, whose sum %s (Bertrand's series)",
-                  series_verdict_name(h->verdict), least, greatest, growth, distance_text(text, X),
-                  series_verdict_name(h->verdict));
+            fmpz_set(f->tail_from, X);
+            prove(f, "%s: f(t) is between %s and %s times %s for all t >= %s, whose sum %s (Bertrand's series)",
+                  series_verdict_name(f->verdict), least, greatest, growth, distance_text(text, X),
+                  series_verdict_name(f->verdict));
             if (converges) {
-                h->tail = TAIL_GROWTH;
-                h->growth = g;
+                f->tail = TAIL_GROWTH;
+                f->growth = g;
                 g = NULL;
             }
         }
@@ -357,111 +357,111 @@ static void try_growth(struct series_summand *h, const struct piece *last)
 }
 
 /* The least X tried from which on f does not grow. */
-static void find_decreasing(struct series_summand *h, const struct piece *last)
+static void find_decreasing(struct series_summand *f, const struct piece *last)
 {
     slong bits = -1;
     LOCAL(fmpz, X);
-    while (!h->decreasing && next_start(X, &bits, last->first, 4096)) {
+    while (!f->decreasing && next_start(X, &bits, last->first, 4096)) {
         struct elastic e;
-        if (elastic_at(&e, h, last->root, X, 96) == 0 && e.defined && e.smooth && mpfr_sgn(&e.rate->right) <= 0) {
-            h->decreasing = 1;
-            fmpz_set(h->decreasing_from, X);
+        if (elastic_at(&e, f, last->root, X, 96) == 0 && e.defined && e.smooth && mpfr_sgn(&e.rate->right) <= 0) {
+            f->decreasing = 1;
+            fmpz_set(f->decreasing_from, X);
         }
         elastic_clear(&e);
     }
 }
 
-static int has_mass(const struct series_summand *h)
+static int has_mass(const struct series_summand *f)
 {
-    for (int i = 0; i < h->pieces; i++)
-        if (h->piece[i].kind != PIECE_ZERO)
+    for (int i = 0; i < f->pieces; i++)
+        if (f->piece[i].kind != PIECE_ZERO)
             return 1;
     return 0;
 }
 
 /* The verdict where the bias is known to be a number or -inf before the last piece. 0 or -1 with *e. */
-static int decide_tail(struct series_summand *h, const struct piece *last, struct formula_error *e)
+static int decide_tail(struct series_summand *f, const struct piece *last, struct formula_error *e)
 {
     char text[64];
     int known;
     fmpz_t unknown;
     switch (last->kind) {
     case PIECE_ZERO:
-        h->verdict = SERIES_CONVERGES;
-        h->tail = TAIL_ZERO;
-        prove(h, "converges: f(t) = 0 for all t >= %s", distance_text(text, last->first));
+        f->verdict = SERIES_CONVERGES;
+        f->tail = TAIL_ZERO;
+        prove(f, "converges: f(t) = 0 for all t >= %s", distance_text(text, last->first));
         break;
     case PIECE_CONSTANT:
-        h->verdict = SERIES_DIVERGES;
-        prove(h, "diverges: f is constant and not 0 for all t >= %s", distance_text(text, last->first));
+        f->verdict = SERIES_DIVERGES;
+        prove(f, "diverges: f is constant and not 0 for all t >= %s", distance_text(text, last->first));
         break;
     case PIECE_GEOMETRIC: {
         LOCAL(arb, shift, slope);
-        evaluate_affine(shift, slope, h->pool, last->root, 256);
+        evaluate_affine(shift, slope, f->pool, last->root, 256);
         int falls = arb_is_negative(slope);
-        h->verdict = falls ? SERIES_CONVERGES : SERIES_DIVERGES;
-        h->tail = falls ? TAIL_GEOMETRIC : TAIL_NONE;
-        h->decreasing = falls;
-        fmpz_set(h->decreasing_from, last->first);
-        prove(h, "%s: b(t) = c %s %.12g t for all t >= %s: a geometric series with ratio exp(%.12g)%s",
-              series_verdict_name(h->verdict), falls ? "-" : "+", fabs(arf_get_d(arb_midref(slope), ARF_RND_NEAR)),
+        f->verdict = falls ? SERIES_CONVERGES : SERIES_DIVERGES;
+        f->tail = falls ? TAIL_GEOMETRIC : TAIL_NONE;
+        f->decreasing = falls;
+        fmpz_set(f->decreasing_from, last->first);
+        prove(f, "%s: b(t) = c %s %.12g t for all t >= %s: a geometric series with ratio exp(%.12g)%s",
+              series_verdict_name(f->verdict), falls ? "-" : "+", fabs(arf_get_d(arb_midref(slope), ARF_RND_NEAR)),
               distance_text(text, last->first), arf_get_d(arb_midref(slope), ARF_RND_NEAR), falls ? " < 1" : " > 1");
         break;
     }
     case PIECE_SMOOTH:
     case PIECE_ROUGH:
-        if (h->pool->node[last->root].opaque) {
-            prove(h, "undecided: the number of terms of a sum grows with t");
+        if (f->pool->node[last->root].opaque) {
+            prove(f, "undecided: the number of terms of a sum grows with t");
             break;
         }
-        try_elastic(h, last);
-        if (h->verdict == SERIES_UNDECIDED)
-            try_growth(h, last);
-        if (h->verdict == SERIES_UNDECIDED) {
-            prove(h,
+        try_elastic(f, last);
+        if (f->verdict == SERIES_UNDECIDED)
+            try_growth(f, last);
+        if (f->verdict == SERIES_UNDECIDED) {
+            prove(f,
                   "undecided: neither t b'(t) stays on one side of -1, nor is f(t) bounded by powers of t, ln t, ln ln t, ...");
             break;
         }
         fmpz_init(unknown);
-        known = defined_before(h, last, h->tail_from, unknown, e);
+        known = defined_before(f, last, f->tail_from, unknown, e);
         if (known == 0) {
-            h->verdict = SERIES_UNDECIDED;
-            h->tail = TAIL_NONE;
-            prove_unknown(h, "undecided all the same", unknown);
+            f->verdict = SERIES_UNDECIDED;
+            f->tail = TAIL_NONE;
+            prove_unknown(f, "undecided all the same", unknown);
         }
         fmpz_clear(unknown);
         if (known < 0)
             return -1;
-        if (h->verdict == SERIES_CONVERGES)
-            find_decreasing(h, last);
+        if (f->verdict == SERIES_CONVERGES)
+            find_decreasing(f, last);
         break;
     }
     return 0;
 }
 
-int summand_decide(struct series_summand *h, struct formula_error *e)
+int summand_decide(struct series_summand *f, struct formula_error *e)
 {
-    const struct piece *last = &h->piece[h->pieces - 1];
+    const struct piece *last = &f->piece[f->pieces - 1];
     int known = 1;
-    h->verdict = SERIES_UNDECIDED;
-    fmpz_set(h->tail_from, last->first);
-    if (!has_mass(h))
-        return formula_refuse(e, 0, "the bias is -inf at every distance of head %d: there is no mass at all", h->at.h);
+    f->verdict = SERIES_UNDECIDED;
+    fmpz_set(f->tail_from, last->first);
+    if (!has_mass(f))
+        return formula_refuse(e, 0, "the bias is -inf at every distance of head %d: there is no mass at all", f->at.h);
     LOCAL(fmpz, unknown, first);
-    for (int i = 0; i + 1 < h->pieces && known >= 0; i++)
-        if (!h->piece[i].defined) {
-            int defined = scan(h, &h->piece[i], h->piece[i].end, unknown, e);
+    for (int i = 0; i + 1 < f->pieces && known >= 0; i++)
+        if (!f->piece[i].defined) {
+            int defined = scan(f, &f->piece[i], f->piece[i].end, unknown, e);
             if (defined == 0 && known == 1)
                 fmpz_set(first, unknown);
             known = defined < 1 ? defined : known;
         }
-    if (known == 1 && !h->pool->node[last->root].depends && !expression_is_known(h->pool, last->root)) {
+    if (known == 1 && !f->pool->node[last->root].depends && !expression_is_known(f->pool, last->root)) {
         known = 0;
         fmpz_set(first, last->first);
     }
     if (known == 0)
-        prove_unknown(h, "undecided", first);
+        prove_unknown(f, "undecided", first);
     if (known == 1)
-        known = decide_tail(h, last, e);
+        known = decide_tail(f, last, e);
     return known < 0 ? -1 : 0;
 }
