@@ -129,16 +129,16 @@ static int find_sum(struct series *s, struct formula_error *e)
     LOCAL(fmpz, limit);
     fmpz_set_ui(limit, PARTIAL_LENGTH);
     LOCAL(arb, total);
-    struct masses *m = masses_new(s, s->verdict == SERIES_CONVERGES ? NULL : limit, SERIES_PREC, series_has_waves(s), e);
+    struct shares *m = shares_new(s, s->verdict == SERIES_CONVERGES ? NULL : limit, SERIES_PREC, series_has_waves(s), e);
     if (m) {
-        masses_total(total, m);
+        shares_total(total, m);
         search_doubles(&s->sum_lo, &s->sum_hi, total, h->shift);
         if (s->verdict == SERIES_UNDECIDED)
             s->sum_hi = INFINITY;
         if (s->verdict == SERIES_CONVERGES)
             s->kept = m;
         else
-            masses_free(m);
+            shares_free(m);
     }
     return m ? 0 : -1;
 }
@@ -213,7 +213,7 @@ void series_free(struct series *s)
 {
     if (!s)
         return;
-    masses_free(s->kept);
+    shares_free(s->kept);
     for (int i = 0; s->summand && i < s->count; i++)
         summand_release(s->summand[i]);
     free(s->summand);

@@ -61,19 +61,19 @@ static int narrow(fmpz_t lo, fmpz_t hi, const struct series *s, const fmpq_t eps
 {
     int below, above;
     arb_ptr share = _arb_vec_init(cells), cumulative = _arb_vec_init(cells + 1);
-    struct masses *m = masses_new(s, limit, prec, quick, e);
+    struct shares *m = shares_new(s, limit, prec, quick, e);
     LOCAL(fmpz, j);
     LOCAL(arb, before, next);
     for (int k = 0; m && k < cells; k++) {
         if (fmpz_is_one(width)) {
             if (!limit || fmpz_cmp(j, limit) < 0)
-                masses_term(share + k, m, j);
+                shares_term(share + k, m, j);
             fmpz_add_ui(j, j, 1);
         } else {
             fmpz_add(j, j, width);
             if (limit && fmpz_cmp(j, limit) > 0)
                 fmpz_set(j, limit);
-            masses_below(next, m, j);
+            shares_below(next, m, j);
             arb_sub(share + k, next, before, prec + 32);
             arb_swap(before, next);
         }
@@ -98,7 +98,7 @@ static int narrow(fmpz_t lo, fmpz_t hi, const struct series *s, const fmpq_t eps
     }
     _arb_vec_clear(share, cells);
     _arb_vec_clear(cumulative, cells + 1);
-    masses_free(m);
+    shares_free(m);
     return m ? 0 : -1;
 }
 

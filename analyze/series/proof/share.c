@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-struct masses {
+struct shares {
     const struct series *s;
     slong prec;
     int limited, exhausted, unknown;
@@ -13,9 +13,9 @@ struct masses {
     struct sums **sums; /* [heads] */
 };
 
-struct masses *masses_new(const struct series *s, const fmpz *limit, slong prec, int quick, struct formula_error *e)
+struct shares *shares_new(const struct series *s, const fmpz *limit, slong prec, int quick, struct formula_error *e)
 {
-    struct masses *m = calloc(1, sizeof *m);
+    struct shares *m = calloc(1, sizeof *m);
     if (m)
         m->sums = calloc((size_t)s->count, sizeof *m->sums);
     if (!m || !m->sums) {
@@ -33,13 +33,13 @@ struct masses *masses_new(const struct series *s, const fmpz *limit, slong prec,
     for (int i = 0; i < s->count; i++) {
         m->sums[i] = sums_new(s->summand[i], limit, prec, quick, e);
         if (!m->sums[i]) {
-            masses_free(m);
+            shares_free(m);
             return NULL;
         }
         if (arb_is_zero(sums_total(m->sums[i]))) {
             formula_refuse(e, 0, "head %d has no mass within the length: the bias is -inf at each of its distances",
                            s->summand[i]->at.h);
-            masses_free(m);
+            shares_free(m);
             return NULL;
         }
         m->exhausted |= sums_exhausted(m->sums[i]);
@@ -50,7 +50,7 @@ struct masses *masses_new(const struct series *s, const fmpz *limit, slong prec,
     return m;
 }
 
-void masses_free(struct masses *m)
+void shares_free(struct shares *m)
 {
     if (!m)
         return;
@@ -62,27 +62,27 @@ void masses_free(struct masses *m)
     free(m);
 }
 
-const fmpz *masses_far(const struct masses *m)
+const fmpz *shares_far(const struct shares *m)
 {
     return m->far;
 }
 
-int masses_exhausted(const struct masses *m)
+int shares_exhausted(const struct shares *m)
 {
     return m->exhausted;
 }
 
-int masses_unknown(const struct masses *m)
+int shares_unknown(const struct shares *m)
 {
     return m->unknown;
 }
 
-void masses_total(arb_t out, const struct masses *m)
+void shares_total(arb_t out, const struct shares *m)
 {
     arb_set(out, sums_total(m->sums[0]));
 }
 
-void masses_below(arb_t out, struct masses *m, const fmpz_t j)
+void shares_below(arb_t out, struct shares *m, const fmpz_t j)
 {
     LOCAL(arb, share);
     arb_zero(out);
@@ -94,7 +94,7 @@ void masses_below(arb_t out, struct masses *m, const fmpz_t j)
     arb_div_ui(out, out, (ulong)m->s->count, m->prec + 64);
 }
 
-void masses_above(arb_t out, struct masses *m, const arb_t j)
+void shares_above(arb_t out, struct shares *m, const arb_t j)
 {
     LOCAL(arb, share);
     arb_zero(out);
@@ -106,7 +106,7 @@ void masses_above(arb_t out, struct masses *m, const arb_t j)
     arb_div_ui(out, out, (ulong)m->s->count, m->prec + 64);
 }
 
-void masses_term(arb_t out, struct masses *m, const fmpz_t j)
+void shares_term(arb_t out, struct shares *m, const fmpz_t j)
 {
     LOCAL(arb, share);
     arb_zero(out);
@@ -120,7 +120,7 @@ void masses_term(arb_t out, struct masses *m, const fmpz_t j)
 
 /* Where every f(t) is 0 or one and the same value: how many distances below j have it, and how many there are. 1, or 0 if it is
  * not so. */
-static int count_uniform(fmpz_t below, fmpz_t all, const struct series_summand *f, const struct masses *m, const fmpz_t j)
+static int count_uniform(fmpz_t below, fmpz_t all, const struct series_summand *f, const struct shares *m, const fmpz_t j)
 {
     int root = -1;
     LOCAL(fmpz, end, length);
@@ -147,7 +147,7 @@ static int count_uniform(fmpz_t below, fmpz_t all, const struct series_summand *
 }
 
 /* The same comparison in rational numbers: 1 if it could be made. */
-static int compare_exactly(int *sign, const struct masses *m, const fmpz_t j, const fmpq_t epsilon)
+static int compare_exactly(int *sign, const struct shares *m, const fmpz_t j, const fmpq_t epsilon)
 {
     int exact = 1;
     LOCAL(fmpz, below, all);
@@ -169,7 +169,7 @@ static int compare_exactly(int *sign, const struct masses *m, const fmpz_t j, co
     return exact;
 }
 
-int masses_compare(arb_t value, struct masses *m, const fmpz_t j, const fmpq_t epsilon)
+int shares_compare(arb_t value, struct shares *m, const fmpz_t j, const fmpq_t epsilon)
 {
     slong prec = m->prec + 64;
     int sign = 2;
@@ -177,7 +177,7 @@ int masses_compare(arb_t value, struct masses *m, const fmpz_t j, const fmpq_t e
     LOCAL(fmpq, q);
     if (!m->limited && fmpz_cmp(j, m->far) > 0) { /* epsilon against what lies beyond */
         arb_set_fmpz(target, j);
-        masses_above(share, m, target);
+        shares_above(share, m, target);
         arb_set_fmpq(target, epsilon, prec);
         arb_sub(value, target, share, prec);
     } else if (m->s->count == 1) { /* S(j) - (1 - epsilon) B, over B */
@@ -189,7 +189,7 @@ int masses_compare(arb_t value, struct masses *m, const fmpz_t j, const fmpq_t e
         arb_sub(value, value, target, prec);
         arb_div(value, value, sums_total(m->sums[0]), prec);
     } else {
-        masses_below(value, m, j);
+        shares_below(value, m, j);
         fmpq_set_si(q, 1, 1);
         fmpq_sub(q, q, epsilon);
         arb_set_fmpq(target, q, prec);

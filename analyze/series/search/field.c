@@ -15,7 +15,7 @@ enum {
 };
 
 struct search {
-    struct masses *m;
+    struct shares *m;
     const fmpq *epsilon;
     const fmpz *limit;
     fmpz_t no, yes; /* the TRF is > no and <= yes */
@@ -38,7 +38,7 @@ int search_epsilon(fmpq_t out, const char *text, struct formula_error *e)
 /* 1: the TRF is <= j, -1: it is > j, 0: not known. Remembers what it learns. */
 static int test(struct search *s, const fmpz_t j)
 {
-    int sign = masses_compare(s->value, s->m, j, s->epsilon);
+    int sign = shares_compare(s->value, s->m, j, s->epsilon);
     if (sign == 1 && (!s->bounded || fmpz_cmp(j, s->yes) < 0)) {
         fmpz_set(s->yes, j);
         s->bounded = 1;
@@ -57,7 +57,7 @@ static int guess(fmpz_t out, struct search *s, const fmpz_t j)
     arb_set_fmpq(target, s->epsilon, prec);
     arb_get_mid_arb(beyond, s->value);
     arb_sub(beyond, target, beyond, prec);
-    masses_term(term, s->m, j);
+    shares_term(term, s->m, j);
     arb_mul_fmpz(term, term, j, prec);
     ok = arb_is_positive(beyond) && arb_is_positive(term);
     if (ok) { /* j (beyond / target)^(beyond / (j f)) */
@@ -124,7 +124,7 @@ static void ball_width(fmpz_t out, struct search *s, const fmpz_t j)
 {
     LOCAL(arb, radius, term);
     fmpz_one(out);
-    masses_term(term, s->m, j);
+    shares_term(term, s->m, j);
     arb_get_rad_arb(radius, s->value);
     arb_div(radius, radius, term, 64);
     if (arb_is_finite(radius) && arf_cmpabs_2exp_si(arb_midref(radius), NEAR_BITS) < 0 && arf_cmp_si(arb_midref(radius), 1) > 0)
@@ -187,7 +187,7 @@ end:
 static int test_far(struct search *s, const arb_t j)
 {
     LOCAL(arb, share, target);
-    masses_above(share, s->m, j);
+    shares_above(share, s->m, j);
     arb_set_fmpq(target, s->epsilon, 256);
     arb_sub(share, target, share, 256);
     int sign = arb_is_positive(share) ? 1 : arb_is_negative(share) ? -1 : 0;
@@ -320,7 +320,7 @@ static slong needed_precision(struct search *s)
 {
     slong bits = 0;
     LOCAL(arb, term);
-    masses_term(term, s->m, s->yes);
+    shares_term(term, s->m, s->yes);
     if (arb_is_positive(term) && fmpz_fits_si(ARF_EXPREF(arb_midref(term))))
         bits = -fmpz_get_si(ARF_EXPREF(arb_midref(term)));
     return bits < 0 ? 16 : bits + 16;
@@ -346,10 +346,10 @@ static int is_closed(const struct series *s)
 }
 
 /* What the sums say of the mass of the first distances; 1 for a mean, whose kernels have sum 1. */
-static void report_sum(double *lo, double *hi, const struct masses *m, const struct series *s)
+static void report_sum(double *lo, double *hi, const struct shares *m, const struct series *s)
 {
     LOCAL(arb, total);
-    masses_total(total, m);
+    shares_total(total, m);
     search_doubles(lo, hi, total, s->summand[0]->shift);
     if (s->mean)
         *lo = *hi = 1;
@@ -394,16 +394,16 @@ int search_trf(struct series_count *out, const struct series *s, const fmpq_t ep
         if ((attempt == 4 && need > 400) || (attempt > 2 && prec > most))
             break;
         int kept = attempt == 1 && !limit && s->kept && first == SERIES_PREC;
-        search.m = kept ? s->kept : masses_new(s, limit, prec > most ? most : prec, attempt == 0, e);
+        search.m = kept ? s->kept : shares_new(s, limit, prec > most ? most : prec, attempt == 0, e);
         if (!search.m)
             goto end;
-        if (masses_unknown(search.m)) {
+        if (shares_unknown(search.m)) {
             if (sum_lo) {
                 *sum_lo = 0;
                 *sum_hi = INFINITY;
             }
             if (!kept)
-                masses_free(search.m);
+                shares_free(search.m);
             failed = 0;
             goto end;
         }
@@ -411,17 +411,17 @@ int search_trf(struct series_count *out, const struct series *s, const fmpq_t ep
         if (sum_lo)
             report_sum(sum_lo, sum_hi, search.m, s);
         fmpz_sub(span, search.yes, search.no);
-        int settled = search.bounded && fmpz_is_one(span), hopeless = masses_exhausted(search.m);
+        int settled = search.bounded && fmpz_is_one(span), hopeless = shares_exhausted(search.m);
         if (!settled && search.bounded)
             need = needed_precision(&search);
         if (attempt >= 1 && !search.bounded && !limit) {
             failed = report_far(out, &search, e);
             if (!kept)
-                masses_free(search.m);
+                shares_free(search.m);
             goto end;
         }
         if (!kept)
-            masses_free(search.m);
+            shares_free(search.m);
         /* in balls a long run of waves would take too long */
         if (settled || (attempt >= 1 && hopeless) || (attempt == 0 && fmpz_cmp_ui(search.yes, WAVES_MAX) > 0))
             break;
