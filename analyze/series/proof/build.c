@@ -65,8 +65,7 @@ static int number_text(struct expression_pool *p, const char *decimal)
 {
     LOCAL(fmpq, q);
     decimal_exact(q, decimal);
-    int n = expression_number(p, q);
-    return n;
+    return expression_number(p, q);
 }
 
 /* A double is the binary number it is. */
@@ -78,8 +77,7 @@ static int number_double(struct expression_pool *p, double value)
     LOCAL(arf, a);
     arf_set_d(a, value);
     arf_get_fmpq(q, a);
-    int n = expression_number(p, q);
-    return n;
+    return expression_number(p, q);
 }
 
 static int variable(struct build *b, int slot)
@@ -93,10 +91,7 @@ static int variable(struct build *b, int slot)
     }
     if (!b->t)
         return NODE_T_ITSELF;
-    LOCAL(fmpq, q);
-    fmpq_set_fmpz(q, b->t);
-    int n = expression_number(b->p, q);
-    return n;
+    return expression_whole(b->p, b->t);
 }
 
 static int parameter(struct build *b, const struct formula_node *node)
@@ -164,22 +159,6 @@ static int compare(struct expression_pool *p, enum formula_node_kind kind, int a
     return kind == NODE_EQUAL ? equal : expression_subtract(p, NODE_ONE, equal);
 }
 
-static int quotient(struct expression_pool *p, int a, int b)
-{
-    LOCAL(fmpq, minus);
-    fmpq_set_si(minus, -1, 1);
-    int inverse = expression_power(p, b, expression_number(p, minus));
-    return expression_multiply(p, a, inverse);
-}
-
-static int square_root(struct expression_pool *p, int a)
-{
-    LOCAL(fmpq, half);
-    fmpq_set_si(half, 1, 2);
-    int n = expression_power(p, a, expression_number(p, half));
-    return n;
-}
-
 static int compute(struct build *b, const struct formula_node *node)
 {
     struct expression_pool *p = b->p;
@@ -198,7 +177,7 @@ static int compute(struct build *b, const struct formula_node *node)
     case NODE_NEGATE: return expression_subtract(p, NODE_ZERO, x);
     case NODE_LN: return expression_unary(p, X_LN, x);
     case NODE_EXP: return expression_unary(p, X_EXP, x);
-    case NODE_SQRT: return square_root(p, x);
+    case NODE_SQRT: return expression_power(p, x, expression_ratio(p, 1, 2));
     case NODE_ABS: return expression_unary(p, X_ABS, x);
     case NODE_FLOOR: return expression_floor(p, x);
     case NODE_SIN: return expression_unary(p, X_SIN, x);
@@ -217,7 +196,7 @@ static int compute(struct build *b, const struct formula_node *node)
     case NODE_ADD: return expression_add(p, x, y);
     case NODE_SUBTRACT: return expression_subtract(p, x, y);
     case NODE_MULTIPLY: return expression_multiply(p, x, y);
-    case NODE_DIVIDE: return quotient(p, x, y);
+    case NODE_DIVIDE: return expression_multiply(p, x, expression_power(p, y, expression_ratio(p, -1, 1)));
     case NODE_POWER: return expression_power(p, x, y);
     case NODE_MIN: return expression_min(p, x, y);
     case NODE_MAX: return expression_max(p, x, y);
@@ -316,8 +295,5 @@ end:
 
 int expression_substitute(struct expression_pool *to, const struct expression_pool *from, int n, const fmpz_t t)
 {
-    LOCAL(fmpq, q);
-    fmpq_set_fmpz(q, t);
-    int result = expression_replace(to, from, n, expression_number(to, q));
-    return result;
+    return expression_replace(to, from, n, expression_whole(to, t));
 }

@@ -50,8 +50,7 @@ static int rate_of(struct expression_pool *p, int n)
         }
         break;
     case X_LN: {
-        fmpq_set_si(q, -1, 1);
-        int inverse = expression_power(p, x.child[0], expression_number(p, q));
+        int inverse = expression_power(p, x.child[0], expression_ratio(p, -1, 1));
         result = expression_multiply(p, rate_of(p, x.child[0]), inverse);
         break;
     }

@@ -268,6 +268,20 @@ int expression_number(struct expression_pool *p, const fmpq_t q)
     return intern(p, &(struct shape){.kind = X_NUMBER, .q = q});
 }
 
+int expression_whole(struct expression_pool *p, const fmpz_t n)
+{
+    LOCAL(fmpq, q);
+    fmpq_set_fmpz(q, n);
+    return expression_number(p, q);
+}
+
+int expression_ratio(struct expression_pool *p, slong numerator, ulong denominator)
+{
+    LOCAL(fmpq, q);
+    fmpq_set_si(q, numerator, denominator);
+    return expression_number(p, q);
+}
+
 static int truth(int value)
 {
     return value ? NODE_ONE : NODE_ZERO;
@@ -500,10 +514,7 @@ int expression_multiply(struct expression_pool *p, int a, int b)
                                                                     : NODE_MINUS_INFINITY;
     }
     if (a == b) {
-        LOCAL(fmpq, two);
-        fmpq_set_si(two, 2, 1);
-        int result = expression_power(p, a, expression_number(p, two));
-        return result;
+        return expression_power(p, a, expression_ratio(p, 2, 1));
     }
     const int child[2] = {a < b ? a : b, a < b ? b : a};
     return intern(p, &(struct shape){.kind = X_MULTIPLY, .count = 2, .child = child});

@@ -69,6 +69,8 @@ void expression_pool_free(struct expression_pool *p);
 
 /* Constructors: simplify, and return the node's index. */
 int expression_number(struct expression_pool *p, const fmpq_t q);
+int expression_whole(struct expression_pool *p, const fmpz_t n);
+int expression_ratio(struct expression_pool *p, slong numerator, ulong denominator);
 int expression_pi(struct expression_pool *p);
 /* q + sum of weight[i] * node[i]. */
 int expression_linear(struct expression_pool *p, const fmpq_t q, int count, const int *node, const fmpq *weight);

@@ -91,9 +91,7 @@ static int decide(struct expression_pool *p, int root, const struct ranges *r)
         if (test && range->defined && mpfr_equal_p(&range->value->left, &range->value->right)) {
             made[n] = mpfr_zero_p(&range->value->left) ? NODE_ZERO : NODE_ONE;
         } else if (x.kind == X_FRACTION && same_floor(floor, &r->node[x.child[0]])) {
-            LOCAL(fmpq, q);
-            fmpq_set_fmpz(q, floor);
-            made[n] = expression_subtract(p, child[0], expression_number(p, q));
+            made[n] = expression_subtract(p, child[0], expression_whole(p, floor));
         } else if (x.kind == X_ABS && range->defined && mpfr_sgn(&r->node[x.child[0]].value->left) >= 0) {
             made[n] = child[0];
         } else if (x.kind == X_ABS && range->defined && mpfr_sgn(&r->node[x.child[0]].value->right) <= 0) {
@@ -270,10 +268,7 @@ int summand_value(struct expression_pool *to, const struct series_summand *f, in
     int n = expression_build(to, f->formula, &f->at, t, &ignored);
     if (n < 0)
         return expression_opaque(to);
-    LOCAL(fmpq, shift);
-    fmpq_set_fmpz(shift, f->shift);
-    n = expression_subtract(to, n, expression_number(to, shift));
-    return n;
+    return expression_subtract(to, n, expression_whole(to, f->shift));
 }
 
 /* ---- breaks that can be read off: where a test, abs, min or max compares q + w t with 0 ---- */
