@@ -1,0 +1,328 @@
+/* [1.1] Rewriting of products, powers and functions. */
+#include "analyze/series/proof/evaluate.h"
+#include "analyze/series/proof/expression_private.h"
+
+enum { EXACT_BITS_MAX = 40000 /* a rational power is worked out up to this size */ };
+
+static enum expression_kind kind_of(const struct expression_pool *p, int n)
+{
+    return p->node[n].kind;
+}
+
+
+/* ---- products and powers ---- */
+
+static int is_monomial(const struct expression *x) /* weight * child */
+{
+    return x->kind == X_LINEAR && x->count == 1 && fmpq_is_zero(x->q);
+}
+
+int expression_multiply(struct expression_pool *p, int a, int b)
+{
+    if (kind_of(p, a) == X_NAN || kind_of(p, b) == X_NAN)
+        return NODE_NAN;
+    if (kind_of(p, b) == X_NUMBER || (kind_of(p, a) != X_NUMBER && is_monomial(&p->node[b]) && !is_monomial(&p->node[a]))) {
+        int swap = a;
+        a = b;
+        b = swap;
+    }
+    if (kind_of(p, a) == X_NUMBER || is_monomial(&p->node[a])) {
+        LOCAL(fmpq, q);
+        int number = kind_of(p, a) == X_NUMBER;
+        fmpq_set(q, number ? p->node[a].q : &p->node[a].weight[0]);
+        int rest = number ? b : expression_multiply(p, p->node[a].child[0], b);
+        int result = expression_scale(p, rest, q);
+        return result;
+    }
+    if (kind_of(p, a) == X_INFINITY || kind_of(p, b) == X_INFINITY) {
+        int other = kind_of(p, a) == X_INFINITY ? b : a, infinity = other == b ? a : b;
+        int sign = p->node[other].depends ? 2 : expression_sign(p, other);
+        if (sign != 2)
+            return sign == 0                                        ? NODE_NAN
+                   : (sign > 0) == (infinity == NODE_PLUS_INFINITY) ? NODE_PLUS_INFINITY
+                                                                    : NODE_MINUS_INFINITY;
+    }
+    if (a == b) {
+        return expression_power(p, a, expression_ratio(p, 2, 1));
+    }
+    const int child[2] = {a < b ? a : b, a < b ? b : a};
+    return expression_intern(p, &(struct shape){.kind = X_MULTIPLY, .count = 2, .child = child});
+}
+
+/* q^e exactly; 0 if that is no rational, or too large. */
+static int rational_power(fmpq_t out, const fmpq_t q, const fmpq_t e)
+{
+    if (!fmpz_fits_si(fmpq_numref(e)) || fmpz_cmp_ui(fmpq_denref(e), 64) > 0 || fmpq_sgn(q) == 0)
+        return 0;
+    slong power = fmpz_get_si(fmpq_numref(e)), root = fmpz_get_si(fmpq_denref(e));
+    double bits = (double)fmpz_bits(fmpq_numref(q)) + (double)fmpz_bits(fmpq_denref(q));
+    if (!(bits * (power < 0 ? -(double)power : (double)power) <= EXACT_BITS_MAX))
+        return fmpq_is_one(q) ? (fmpq_one(out), 1) : 0;
+    if (root > 1 && fmpq_sgn(q) < 0)
+        return 0;
+    LOCAL(fmpq, base);
+    int exact = 1;
+    if (root == 1)
+        fmpq_set(base, q);
+    else
+        exact = fmpz_root(fmpq_numref(base), fmpq_numref(q), root) && fmpz_root(fmpq_denref(base), fmpq_denref(q), root);
+    if (exact)
+        fmpq_pow_si(out, base, power);
+    return exact;
+}
+
+/* Whether a node without t is a whole number: 1, 0, or 2 when it cannot be told. */
+static int is_whole(const struct expression_pool *p, int n)
+{
+    const struct expression *x = &p->node[n];
+    if (x->kind == X_NUMBER)
+        return fmpz_is_one(fmpq_denref(x->q));
+    if (x->kind == X_INFINITY)
+        return 0;
+    LOCAL(arb, v);
+    for (slong prec = 0; expression_ball(v, p, n, &prec);)
+        if (arb_is_finite(v) && !arb_contains_int(v))
+            return 0;
+    return 2;
+}
+
+/* Powers of 0, of infinities and of negative numbers: IEEE's, but 0 has no sign and a negative base has whole powers only. -1 if
+ * this is none. */
+static int special_power(struct expression_pool *p, int base, int exponent)
+{
+    const struct expression *b = &p->node[base], *e = &p->node[exponent];
+    if (b->kind == X_NAN || e->kind == X_NAN)
+        return NODE_NAN;
+    if (e->kind == X_NUMBER && fmpq_is_zero(e->q))
+        return b->total || b->kind == X_INFINITY ? NODE_ONE : -1;
+    int e_sign = e->depends ? 2 : expression_sign(p, exponent), b_sign = b->depends ? 2 : expression_sign(p, base);
+    if (b_sign == -1 && !e->depends) {
+        int whole = is_whole(p, exponent);
+        if (whole != 1)
+            return whole == 0 ? NODE_NAN : -1;
+    }
+    if (b->kind == X_INFINITY) {
+        int odd = e->kind == X_NUMBER && fmpz_is_odd(fmpq_numref(e->q)); /* whole if the base is negative */
+        return e_sign == 2                          ? -1
+               : e_sign < 0                         ? NODE_ZERO
+               : base == NODE_MINUS_INFINITY && odd ? NODE_MINUS_INFINITY
+                                                    : NODE_PLUS_INFINITY;
+    }
+    if (e->kind == X_INFINITY && !b->depends) {
+        int above = expression_sign(p, expression_subtract(p, base, NODE_ONE)), sign = expression_sign(p, base);
+        if (above == 2 || sign == 2 || sign < 0)
+            return -1;
+        return above == 0 ? NODE_ONE : (above > 0) == (exponent == NODE_PLUS_INFINITY) ? NODE_PLUS_INFINITY : NODE_ZERO;
+    }
+    if (b->kind == X_NUMBER && fmpq_is_zero(b->q) && e_sign != 2)
+        return e_sign > 0 ? NODE_ZERO : NODE_PLUS_INFINITY;
+    if (b->kind == X_NUMBER && fmpq_is_one(b->q) && e->total)
+        return NODE_ONE;
+    return -1;
+}
+
+int expression_power(struct expression_pool *p, int base, int exponent)
+{
+    int special = special_power(p, base, exponent);
+    if (special >= 0)
+        return special;
+    if (kind_of(p, exponent) == X_NUMBER) {
+        const fmpq *e = p->node[exponent].q;
+        if (fmpq_is_one(e))
+            return base;
+        LOCAL(fmpq, q);
+        int whole = fmpz_is_one(fmpq_denref(e)), result = -1;
+        /* a factor below 0 must not be taken out of 1/0, which has no sign; (0 inf)^0 is not a number */
+        int signless = whole && (fmpq_sgn(e) > 0 || (fmpq_sgn(e) < 0 && fmpz_is_even(fmpq_numref(e))));
+        const struct expression *b = &p->node[base];
+        if (b->kind == X_NUMBER && rational_power(q, b->q, e)) {
+            result = expression_number(p, q);
+        } else if (is_monomial(b) && fmpq_sgn(e) != 0 && (signless || fmpq_sgn(&b->weight[0]) > 0) &&
+                   rational_power(q, &b->weight[0], e)) {
+            result = expression_scale(p, expression_power(p, b->child[0], exponent), q);
+        } else if (b->kind == X_MULTIPLY && signless && (!p->node[b->child[0]].depends || !p->node[b->child[1]].depends)) {
+            int first = b->child[0], second = b->child[1];
+            first = expression_power(p, first, exponent);
+            result = expression_multiply(p, first, expression_power(p, second, exponent));
+        } else if (b->kind == X_POWER && p->node[b->child[1]].kind == X_NUMBER && p->node[b->child[0]].sign == 2) {
+            int inner = b->child[0];
+            fmpq_mul(q, e, p->node[b->child[1]].q);
+            result = expression_power(p, inner, expression_number(p, q));
+        }
+        if (result >= 0)
+            return result;
+    }
+    return expression_intern(p, &(struct shape){.kind = X_POWER, .count = 2, .child = (const int[]){base, exponent}});
+}
+
+/* ---- functions ---- */
+
+static int truth(int value)
+{
+    return value ? NODE_ONE : NODE_ZERO;
+}
+
+/* X_POSITIVE, X_NONNEGATIVE, X_ZERO of a sign -1, 0, 1. */
+static int test_sign(enum expression_kind kind, int sign)
+{
+    return truth(kind == X_POSITIVE ? sign > 0 : kind == X_NONNEGATIVE ? sign >= 0 : sign == 0);
+}
+
+/* Largest whole number that is not above a constant; 0 if it cannot be told. */
+static int constant_floor(fmpz_t out, struct expression_pool *p, int n)
+{
+    int found = 0;
+    LOCAL(arb, v);
+    for (slong prec = 128; prec <= 8192 && !found; prec *= 4) {
+        evaluate_constant(v, p, n, prec);
+        arb_floor(v, v, prec);
+        found = arb_is_finite(v) && arf_cmpabs_2exp_si(arb_midref(v), EXACT_BITS_MAX) < 0 && arb_get_unique_fmpz(out, v);
+    }
+    return found;
+}
+
+/* The value of a function at a special argument, or -1. */
+static int special_value(struct expression_pool *p, enum expression_kind kind, int a)
+{
+    const struct expression *x = &p->node[a];
+    int result = -1, infinite = x->kind == X_INFINITY;
+    if (x->kind == X_NAN)
+        return NODE_NAN;
+    switch (kind) {
+    case X_LN:
+        if (x->kind == X_EXP)
+            return x->child[0];
+        if (x->kind == X_NUMBER && fmpq_is_one(x->q))
+            return NODE_ZERO;
+        if (x->kind == X_NUMBER && fmpq_sgn(x->q) <= 0)
+            return fmpq_sgn(x->q) == 0 ? NODE_MINUS_INFINITY : NODE_NAN;
+        if (!infinite && !x->depends && expression_sign(p, a) == -1)
+            return NODE_NAN;
+        return !infinite ? -1 : a == NODE_PLUS_INFINITY ? a : NODE_NAN;
+    case X_EXP:
+        if (a == NODE_ZERO)
+            return NODE_ONE;
+        return !infinite ? -1 : a == NODE_PLUS_INFINITY ? a : NODE_ZERO;
+    case X_SIN:
+    case X_COS:
+        if (a == NODE_ZERO)
+            return kind == X_SIN ? NODE_ZERO : NODE_ONE;
+        return infinite ? NODE_NAN : -1;
+    case X_ABS: {
+        int sign = x->depends ? 2 : expression_sign(p, a);
+        if (infinite)
+            return NODE_PLUS_INFINITY;
+        return sign == 2 ? -1 : sign >= 0 ? a : expression_subtract(p, NODE_ZERO, a);
+    }
+    case X_FRACTION: {
+        if (infinite) /* floor leaves infinities as they are */
+            return NODE_ZERO;
+        LOCAL(fmpq, q);
+        LOCAL(fmpz, floor);
+        if (x->kind == X_NUMBER) {
+            fmpz_fdiv_r(fmpq_numref(q), fmpq_numref(x->q), fmpq_denref(x->q));
+            fmpz_set(fmpq_denref(q), fmpq_denref(x->q));
+            fmpq_canonicalise(q);
+            result = expression_number(p, q);
+        } else if (!x->depends && constant_floor(floor, p, a)) {
+            fmpq_set_fmpz(q, floor);
+            result = expression_subtract(p, a, expression_number(p, q));
+        }
+        return result;
+    }
+    default: return -1;
+    }
+}
+
+int expression_unary(struct expression_pool *p, enum expression_kind kind, int a)
+{
+    int special = special_value(p, kind, a);
+    return special >= 0 ? special : expression_intern(p, &(struct shape){.kind = kind, .count = 1, .child = &a});
+}
+
+/* expression_compare with difference = a - b, of which more may be known. */
+static int compare(struct expression_pool *p, enum expression_kind kind, int difference, int a, int b)
+{
+    const struct expression *x = &p->node[a], *y = &p->node[b];
+    if (x->kind == X_NAN || y->kind == X_NAN)
+        return NODE_NAN;
+    if (x->kind == X_INFINITY && y->kind == X_INFINITY)
+        return test_sign(kind, fmpq_cmp(x->q, y->q));
+    int sign = p->node[difference].depends ? 2 : expression_sign(p, difference);
+    if (sign != 2)
+        return test_sign(kind, sign);
+    int apart = x->total || y->total; /* they are not the same infinity */
+    return expression_intern(p, &(struct shape){.kind = kind, .count = apart ? 1 : 3, .child = (const int[]){difference, a, b}});
+}
+
+int expression_compare(struct expression_pool *p, enum expression_kind kind, int a, int b)
+{
+    return compare(p, kind, expression_subtract(p, a, b), a, b);
+}
+
+int expression_floor(struct expression_pool *p, int a)
+{
+    return kind_of(p, a) == X_INFINITY ? a : expression_subtract(p, a, expression_unary(p, X_FRACTION, a));
+}
+
+static int extremum(struct expression_pool *p, enum expression_kind kind, int a, int b)
+{
+    int infinity = kind_of(p, a) == X_INFINITY ? a : kind_of(p, b) == X_INFINITY ? b : -1, other = infinity == a ? b : a;
+    if (kind_of(p, a) == X_NAN || kind_of(p, b) == X_NAN)
+        return NODE_NAN;
+    if (a == b)
+        return a;
+    if (infinity >= 0 && (p->node[other].total || kind_of(p, other) == X_INFINITY))
+        return (kind == X_MIN) == (infinity == NODE_MINUS_INFINITY) ? infinity : other;
+    int difference = expression_subtract(p, a, b), sign = p->node[difference].depends ? 2 : expression_sign(p, difference);
+    if (sign != 2 && infinity < 0)
+        return (kind == X_MIN) == (sign < 0) ? a : b;
+    return expression_intern(p, &(struct shape){.kind = kind, .count = 3, .child = (const int[]){a, b, difference}});
+}
+
+int expression_min(struct expression_pool *p, int a, int b)
+{
+    return extremum(p, X_MIN, a, b);
+}
+
+int expression_max(struct expression_pool *p, int a, int b)
+{
+    return extremum(p, X_MAX, a, b);
+}
+
+int expression_choose(struct expression_pool *p, int condition, int then, int otherwise)
+{
+    if (kind_of(p, condition) == X_NAN)
+        return NODE_NAN;
+    int sign = p->node[condition].depends ? 2 : expression_sign(p, condition);
+    if (sign != 2)
+        return sign != 0 ? then : otherwise;
+    if (then == otherwise && p->node[condition].total)
+        return then;
+    return expression_intern(p, &(struct shape){.kind = X_CHOOSE, .count = 3, .child = (const int[]){condition, then, otherwise}});
+}
+
+int expression_rebuild(struct expression_pool *p, const struct expression *like, const int *child)
+{
+    switch (like->kind) {
+    case X_NUMBER: return expression_number(p, like->q);
+    case X_PI: return expression_pi(p);
+    case X_INFINITY: return fmpq_sgn(like->q) > 0 ? NODE_PLUS_INFINITY : NODE_MINUS_INFINITY;
+    case X_NAN: return NODE_NAN;
+    case X_T: return NODE_T_ITSELF;
+    case X_OPAQUE: return expression_opaque(p);
+    case X_LINEAR: return expression_linear(p, like->q, like->count, child, like->weight);
+    case X_MULTIPLY: return expression_multiply(p, child[0], child[1]);
+    case X_POWER: return expression_power(p, child[0], child[1]);
+    case X_MIN: return expression_min(p, child[0], child[1]);
+    case X_MAX: return expression_max(p, child[0], child[1]);
+    case X_CHOOSE: return expression_choose(p, child[0], child[1], child[2]);
+    case X_POSITIVE:
+    case X_NONNEGATIVE:
+    case X_ZERO:
+        return like->count == 1 ? compare(p, like->kind, child[0], child[0], NODE_ZERO)
+                                : compare(p, like->kind, child[0], child[1], child[2]);
+    default: return expression_unary(p, like->kind, child[0]);
+    }
+}
+
