@@ -1,0 +1,304 @@
+/* One node's value in balls, complex balls and power series. */
+#include "analyze/series/proof/evaluate_private.h"
+
+#include <stdlib.h>
+
+/* 1 or 0 by the sign of a ball, indeterminate where it cannot be told. */
+static void test(arb_t out, enum expression_kind kind, const arb_t x)
+{
+    int known = arf_is_nan(arb_midref(x)) ? 0
+                : kind == X_POSITIVE      ? arb_is_positive(x) || arb_is_nonpositive(x)
+                : kind == X_NONNEGATIVE   ? arb_is_nonnegative(x) || arb_is_negative(x)
+                                          : arb_is_nonzero(x) || arb_is_zero(x);
+    if (!known)
+        arb_indeterminate(out);
+    else
+        arb_set_si(out, kind == X_POSITIVE ? arb_is_positive(x) : kind == X_NONNEGATIVE ? arb_is_nonnegative(x) : arb_is_zero(x));
+}
+
+/* 1 if a ball is a whole number below 2^bits; larger ones are no good as exponents in whole arithmetic. */
+static int is_small_whole(const arb_t x, slong bits)
+{
+    return arb_is_int(x) && arf_cmpabs_2exp_si(arb_midref(x), bits) < 0;
+}
+
+void power_real(arb_t out, const arb_t a, const arb_t b, slong prec)
+{
+    if (!arb_is_finite(a) || !arb_is_finite(b)) { /* Arb has a value for u^0 whatever u is */
+        arb_indeterminate(out);
+    } else if (!arb_is_int(b) || is_small_whole(b, 62)) {
+        arb_pow(out, a, b, prec);
+    } else if (arb_is_positive(a)) {
+        arb_log(out, a, prec);
+        arb_mul(out, out, b, prec);
+        arb_exp(out, out, prec);
+    } else {
+        arb_indeterminate(out);
+    }
+}
+
+void power_series(arb_poly_t out, const arb_poly_t a, const arb_t b, slong length, slong prec)
+{
+    if (!arb_is_int(b) || is_small_whole(b, 62)) {
+        arb_poly_pow_arb_series(out, a, b, length, prec);
+    } else {
+        arb_poly_log_series(out, a, length, prec);
+        arb_poly_scalar_mul(out, out, b, prec);
+        arb_poly_exp_series(out, out, length, prec);
+    }
+}
+
+/* 1 if a ball holds what is not a number, or an infinity among other values: Arb has finite sines and signs of some of these. */
+static int is_lost(const arb_t x)
+{
+    return arf_is_nan(arb_midref(x)) || (arf_is_inf(arb_midref(x)) && !mag_is_zero(arb_radref(x)));
+}
+
+void step_real(struct step *s, const struct step *all, const arb_t t, slong prec)
+{
+    const arb_struct *a = s->count ? all[s->child[0]].real : NULL, *b = s->count > 1 ? all[s->child[1]].real : NULL;
+    arb_ptr out = s->real;
+    for (int i = 0; i < (s->kind == X_CHOOSE ? 1 : s->count); i++)
+        if (is_lost(all[s->child[i]].real)) {
+            arb_indeterminate(out);
+            return;
+        }
+    switch (s->kind) {
+    case X_NUMBER:
+    case X_INFINITY: arb_set(out, s->q); break;
+    case X_PI: arb_const_pi(out, prec); break;
+    case X_T: arb_set(out, t); break;
+    case X_LINEAR:
+        arb_set(out, s->q);
+        for (int i = 0; i < s->count; i++)
+            arb_addmul(out, &s->weight[i], all[s->child[i]].real, prec);
+        break;
+    case X_MULTIPLY: arb_mul(out, a, b, prec); break;
+    case X_POWER: power_real(out, a, b, prec); break;
+    case X_LN: arb_log(out, a, prec); break;
+    case X_EXP: arb_exp(out, a, prec); break;
+    case X_SIN:
+    case X_COS:
+        if (arf_is_inf(arb_midref(a)))
+            arb_indeterminate(out);
+        else
+            (s->kind == X_SIN ? arb_sin : arb_cos)(out, a, prec);
+        break;
+    case X_ABS: arb_abs(out, a); break;
+    case X_FRACTION:
+        arb_floor(out, a, prec);
+        if (arb_is_exact(out))
+            arb_sub(out, a, out, prec);
+        else
+            arb_indeterminate(out);
+        break;
+    case X_MIN: arb_min(out, a, b, prec); break;
+    case X_MAX: arb_max(out, a, b, prec); break;
+    case X_POSITIVE:
+    case X_NONNEGATIVE:
+    case X_ZERO: test(out, s->kind, a); break;
+    case X_CHOOSE:
+        if (arb_is_nonzero(a))
+            arb_set(out, b);
+        else if (arb_is_zero(a))
+            arb_set(out, all[s->child[2]].real);
+        else
+            arb_indeterminate(out);
+        break;
+    case X_NAN:
+    case X_OPAQUE: arb_indeterminate(out); break;
+    }
+}
+
+void step_complex(struct step *s, const struct step *all, const acb_t z, slong prec)
+{
+    const acb_struct *a = s->count ? all[s->child[0]].complex : NULL, *b = s->count > 1 ? all[s->child[1]].complex : NULL;
+    acb_ptr out = s->complex;
+    switch (s->kind) {
+    case X_T: acb_set(out, z); break;
+    case X_LINEAR:
+        acb_set_arb(out, s->q);
+        for (int i = 0; i < s->count; i++)
+            acb_addmul_arb(out, all[s->child[i]].complex, &s->weight[i], prec);
+        break;
+    case X_MULTIPLY: acb_mul(out, a, b, prec); break;
+    case X_POWER: {
+        const struct step *e = &all[s->child[1]];
+        if (!e->depends && is_small_whole(e->real, 15)) {
+            acb_pow_si(out, a, arf_get_si(arb_midref(e->real), ARF_RND_DOWN), prec);
+        } else {
+            LOCAL(acb, log);
+            acb_log_analytic(log, a, 1, prec);
+            acb_mul(log, log, b, prec);
+            acb_exp(out, log, prec);
+        }
+        break;
+    }
+    case X_LN: acb_log_analytic(out, a, 1, prec); break;
+    case X_EXP: acb_exp(out, a, prec); break;
+    case X_SIN: acb_sin(out, a, prec); break;
+    case X_COS: acb_cos(out, a, prec); break;
+    default: acb_indeterminate(out); break;
+    }
+}
+
+void step_series(struct step *s, const struct step *all, const arb_t t, slong length, slong prec)
+{
+    const arb_poly_struct *a = s->count ? all[s->child[0]].series : NULL, *b = s->count > 1 ? all[s->child[1]].series : NULL;
+    arb_poly_struct *out = s->series;
+    switch (s->kind) {
+    case X_T:
+        arb_poly_zero(out);
+        arb_poly_set_coeff_si(out, 1, 1);
+        arb_poly_set_coeff_arb(out, 0, t);
+        break;
+    case X_LINEAR: {
+        LOCAL(arb_poly, scaled);
+        arb_poly_zero(out);
+        arb_poly_set_coeff_arb(out, 0, s->q);
+        for (int i = 0; i < s->count; i++) {
+            arb_poly_scalar_mul(scaled, all[s->child[i]].series, &s->weight[i], prec);
+            arb_poly_add(out, out, scaled, prec);
+        }
+        arb_poly_truncate(out, length);
+        break;
+    }
+    case X_MULTIPLY: arb_poly_mullow(out, a, b, length, prec); break;
+    case X_POWER:
+        if (!all[s->child[1]].depends)
+            power_series(out, a, all[s->child[1]].real, length, prec);
+        else
+            arb_poly_pow_series(out, a, b, length, prec);
+        break;
+    case X_LN: arb_poly_log_series(out, a, length, prec); break;
+    case X_EXP: arb_poly_exp_series(out, a, length, prec); break;
+    case X_SIN: arb_poly_sin_series(out, a, length, prec); break;
+    case X_COS: arb_poly_cos_series(out, a, length, prec); break;
+    default:
+        arb_poly_zero(out);
+        arb_indeterminate(s->real);
+        arb_poly_set_coeff_arb(out, 0, s->real);
+        break;
+    }
+}
+
+/* ---- making ready ---- */
+
+void step_clear(struct step *s)
+{
+    if (s->weight)
+        _arb_vec_clear(s->weight, s->count);
+    free(s->child);
+    arb_clear(s->q);
+    arb_clear(s->real);
+    acb_clear(s->complex);
+    arb_poly_clear(s->series);
+}
+
+/* A constant that its ball cannot tell is one of few values where what it is of is finite. */
+static void hull(struct step *s, const struct step *all)
+{
+    for (int i = 0; i < s->count; i++)
+        if (!arb_is_finite(all[s->child[i]].real))
+            return;
+    if (s->kind == X_CHOOSE) {
+        arb_union(s->real, all[s->child[1]].real, all[s->child[2]].real, 64);
+    } else if (s->kind == X_FRACTION || s->kind == X_POSITIVE || s->kind == X_NONNEGATIVE || s->kind == X_ZERO) {
+        arb_set_d(s->real, 0.5);
+        mag_set_d(arb_radref(s->real), 0.5);
+    }
+}
+
+int evaluator_steps(struct evaluator *v, int *place, const struct expression_pool *p, const unsigned char *needed, int last)
+{
+    int count = 0;
+    for (int n = 0; n <= last; n++)
+        count += needed[n];
+    v->step = calloc((size_t)count + 1, sizeof *v->step);
+    if (!v->step)
+        return -1;
+    for (int n = 0; n <= last; n++) {
+        if (!needed[n])
+            continue;
+        const struct expression *x = &p->node[n];
+        struct step *s = &v->step[v->steps];
+        place[n] = v->steps++;
+        *s = (struct step){.kind = x->kind, .node = n, .count = x->count, .depends = x->depends};
+        arb_init(s->q);
+        arb_init(s->real);
+        acb_init(s->complex);
+        arb_poly_init(s->series);
+        if (x->kind == X_NUMBER || x->kind == X_LINEAR)
+            arb_set_fmpq(s->q, x->q, v->prec);
+        if (x->kind == X_INFINITY) {
+            if (fmpq_sgn(x->q) > 0)
+                arb_pos_inf(s->q);
+            else
+                arb_neg_inf(s->q);
+        }
+        if (x->count) {
+            s->child = malloc((size_t)x->count * sizeof *s->child);
+            if (!s->child)
+                return -1;
+            for (int i = 0; i < x->count; i++)
+                s->child[i] = place[x->child[i]];
+            if (x->weight) {
+                s->weight = _arb_vec_init(x->count);
+                for (int i = 0; i < x->count; i++)
+                    arb_set_fmpq(&s->weight[i], &x->weight[i], v->prec);
+            }
+        }
+        if (!x->depends) {
+            step_real(s, v->step, NULL, v->prec);
+            if (!arb_is_finite(s->real))
+                hull(s, v->step);
+            acb_set_arb(s->complex, s->real);
+            arb_poly_set_arb(s->series, s->real);
+        }
+    }
+    return 0;
+}
+
+void evaluator_mark(unsigned char *needed, const struct expression_pool *p, int last)
+{
+    for (int n = last; n >= 0; n--)
+        for (int i = 0; needed[n] && i < p->node[n].count; i++)
+            needed[p->node[n].child[i]] = 1;
+}
+
+void evaluate_constant(arb_t out, const struct expression_pool *p, int n, slong prec)
+{
+    struct evaluator v = {.prec = prec};
+    unsigned char *needed = calloc((size_t)n + 1, 1);
+    int *place = malloc((size_t)(n + 1) * sizeof *place);
+    arb_indeterminate(out);
+    if (needed && place) {
+        needed[n] = 1;
+        evaluator_mark(needed, p, n);
+        if (evaluator_steps(&v, place, p, needed, n) == 0)
+            arb_set(out, v.step[place[n]].real);
+        for (int i = 0; i < v.steps; i++)
+            step_clear(&v.step[i]);
+        free(v.step);
+    }
+    free(needed);
+    free(place);
+}
+
+int exp_of(arb_t out, const arb_t b, slong prec)
+{
+    if (arf_is_neg_inf(arb_midref(b)) && arb_is_exact(b))
+        arb_zero(out);
+    else if (arb_is_finite(b))
+        arb_exp(out, b, prec);
+    else
+        arb_indeterminate(out);
+    return arb_is_finite(out) ? 0 : -1;
+}
+
+void evaluate_exp_constant(arb_t out, const struct expression_pool *p, int n, slong prec)
+{
+    LOCAL(arb, b);
+    evaluate_constant(b, p, n, prec);
+    exp_of(out, b, prec);
+}

@@ -1,0 +1,114 @@
+/* [5.8] Waves that are added up in double. */
+#include "analyze/series/proof/evaluate_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+int evaluator_find_waves(struct evaluator *v, const struct expression_pool *p, const int *node_of_term)
+{
+    double weights = 0;
+    if (v->terms < 8)
+        return 0;
+    v->wave = calloc((size_t)v->terms, sizeof *v->wave);
+    if (!v->wave)
+        return -1;
+    for (int i = 0; i < v->terms; i++) {
+        const struct expression *x = &p->node[node_of_term[i]];
+        struct wave *w = &v->wave[v->waves];
+        if (x->kind != X_SIN && x->kind != X_COS)
+            continue;
+        arb_init(w->shift);
+        arb_init(w->frequency);
+        w->is_sine = x->kind == X_SIN;
+        w->weight = arf_get_d(arb_midref(v->term[i].weight), ARF_RND_NEAR);
+        if (!evaluate_affine(w->shift, w->frequency, p, x->child[0], 160) || !(fabs(w->weight) < 1e100) ||
+            !arb_is_finite(w->frequency) || !arb_is_finite(w->shift)) {
+            arb_clear(w->shift);
+            arb_clear(w->frequency);
+            continue;
+        }
+        weights += fabs(w->weight);
+        v->term[i].wave = ++v->waves;
+    }
+    /* A product of two cosines known to 2^-54 each is off by less than 2^-51 after rounding, and adding n of them by n 2^-53
+     * more, all times the weights; twice that covers the rounding of this bound. */
+    v->wave_error = weights * (v->waves + 16) * 0x1p-51;
+    for (int i = 0; i < v->terms + v->bases; i++) {
+        const struct part *part = i < v->terms ? &v->term[i] : &v->base[i - v->terms];
+        v->step[part->step].beside |= !part->wave;
+    }
+    for (int i = v->steps - 1; i >= 0; i--)
+        for (int k = 0; v->step[i].beside && k < v->step[i].count; k++)
+            v->step[v->step[i].child[k]].beside = 1;
+    return 0;
+}
+
+int evaluator_has_waves(const struct evaluator *v)
+{
+    return v->waves >= 8;
+}
+
+/* The error bound of waves holds for sines and cosines known to 2^-70 before they become doubles; a frequency that is large and
+ * not rational may be known to less. */
+static int is_sharp(const arb_t sine, const arb_t cosine)
+{
+    return mag_cmp_2exp_si(arb_radref(sine), -70) <= 0 && mag_cmp_2exp_si(arb_radref(cosine), -70) <= 0;
+}
+
+/* The table of a wave, done once: powers of exp(i frequency), each the product of two lower ones, so that balls stay narrow. */
+static void wave_tables(struct wave *w)
+{
+    acb_ptr power = _acb_vec_init(EVALUATE_BLOCK);
+    w->sharp = 1;
+    for (int i = 0; i < EVALUATE_BLOCK; i++) {
+        int lowest = i & -i, half = i == lowest ? i / 2 : i - lowest;
+        if (i == 0)
+            acb_one(power);
+        else if (i == 1)
+            arb_sin_cos(acb_imagref(power + 1), acb_realref(power + 1), w->frequency, 128);
+        else
+            acb_mul(power + i, power + half, power + i - half, 128);
+        w->cosine[i] = arf_get_d(arb_midref(acb_realref(power + i)), ARF_RND_NEAR);
+        w->sine[i] = arf_get_d(arb_midref(acb_imagref(power + i)), ARF_RND_NEAR);
+        w->sharp &= is_sharp(acb_imagref(power + i), acb_realref(power + i));
+    }
+    _acb_vec_clear(power, EVALUATE_BLOCK);
+}
+
+int evaluator_block(arb_ptr out, struct evaluator *v, ulong first, int count)
+{
+    double sum[EVALUATE_BLOCK] = {0};
+    int status = 0;
+    LOCAL(arb, angle, sine, cosine, b, t);
+    for (int k = 0; k < v->waves; k++) {
+        struct wave *w = &v->wave[k];
+        if (w->cosine[0] == 0)
+            wave_tables(w);
+        arb_mul_ui(angle, w->frequency, first, 160);
+        arb_add(angle, angle, w->shift, 160);
+        arb_sin_cos(sine, cosine, angle, 96);
+        if (!w->sharp || !is_sharp(sine, cosine))
+            status = -1;
+        double s = arf_get_d(arb_midref(sine), ARF_RND_NEAR), c = arf_get_d(arb_midref(cosine), ARF_RND_NEAR);
+        if (w->is_sine)
+            for (int i = 0; i < count; i++)
+                sum[i] += w->weight * (s * w->cosine[i] + c * w->sine[i]);
+        else
+            for (int i = 0; i < count; i++)
+                sum[i] += w->weight * (c * w->cosine[i] - s * w->sine[i]);
+    }
+    for (int i = 0; i < count && status == 0; i++) {
+        arb_set_d(b, sum[i]);
+        arb_set_ui(t, first + (ulong)i);
+        LOCAL(mag, error);
+        mag_set_d(error, v->wave_error);
+        mag_add(arb_radref(b), arb_radref(b), error);
+        arb_add(b, b, v->q, v->prec);
+        evaluator_run(v, t, 1);
+        for (int k = 0; k < v->terms; k++)
+            if (!v->term[k].wave)
+                arb_addmul(b, v->term[k].weight, v->step[v->term[k].step].real, v->prec);
+        status = evaluator_finish(&out[i], v, b);
+    }
+    return status;
+}
