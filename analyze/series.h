@@ -48,8 +48,9 @@ const char *series_proof(const struct series *s);
 /* B within [lo, hi], doubles rounded outwards; both +inf on divergence; [partial sum, +inf] when undecided. */
 void series_sum(const struct series *s, double *lo, double *hi);
 
-/* A bound to six digits, rounded down (up 0) or up (1), so that what is printed is no more than what is proved. Returns `out`. */
-const char *series_bound_text(char out[32], double bound, int up);
+/* A bound to so many digits, rounded down (up 0) or up (1), so that what is printed is no more than what is proved; 0 digits: as
+ * few as read back as the same double. Returns `out`. */
+const char *series_bound_text(char out[64], double bound, int up, int digits);
 
 /* TRF(eps) of the whole series, eps a decimal text in (0, 1). 0, or -1 with *e (malformed eps, memory). When the series does not
  * converge, the count has no ends (log10 NaN). */

@@ -69,8 +69,8 @@ static void sum_text(char out[64], double lo, double hi)
     } else if (lo == INFINITY) {
         snprintf(out, 64, "inf");
     } else if (hi == INFINITY) {
-        char least[32];
-        snprintf(out, 64, ">= %s", series_bound_text(least, lo, 0));
+        char least[64];
+        snprintf(out, 64, ">= %.40s", series_bound_text(least, lo, 0, 6));
     } else {
         for (int digits = 10; digits >= 4; digits--) {
             snprintf(out, 64, "%.*g", digits, lo);
@@ -78,8 +78,8 @@ static void sum_text(char out[64], double lo, double hi)
             if (strcmp(out, other) == 0)
                 return;
         }
-        char least[32], greatest[32];
-        snprintf(out, 64, "[%s, %s]", series_bound_text(least, lo, 0), series_bound_text(greatest, hi, 1));
+        char least[64], greatest[64];
+        snprintf(out, 64, "[%.24s, %.24s]", series_bound_text(least, lo, 0, 6), series_bound_text(greatest, hi, 1, 6));
     }
 }
 

@@ -234,14 +234,6 @@ const char *series_proof(const struct series *s)
     return proof ? proof : "";
 }
 
-const char *series_bound_text(char out[32], double bound, int up)
-{
-    LOCAL_REAL(53, exact);
-    mpfr_set_d(exact, bound, MPFR_RNDN);
-    mpfr_snprintf(out, 32, up ? "%.6RUg" : "%.6RDg", exact);
-    return out;
-}
-
 void series_sum(const struct series *s, double *lo, double *hi)
 {
     *lo = s->sum_lo;

@@ -10,6 +10,7 @@
 #ifndef REACH_ANALYZE_SERIES_RANGE_H
 #define REACH_ANALYZE_SERIES_RANGE_H
 
+#include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/expression.h"
 
 struct range {
@@ -34,15 +35,11 @@ int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, 
                    mpfr_prec_t prec);
 void ranges_free(struct ranges *r);
 
-/* Least and greatest value as a ball or an end of one. */
-void interval_get_lower(arb_t out, const mpfi_t x, slong prec);
-void interval_get_upper(arb_t out, const mpfi_t x, slong prec);
-void interval_set_arb(mpfi_t out, const arb_t x);
-void interval_set_fmpq(mpfi_t out, const fmpq_t q);
-int interval_is_positive(const mpfi_t x);
-int interval_is_negative(const mpfi_t x);
-int interval_is_bounded(const mpfi_t x);
-/* 1 if an end is finite and at least 2^bits in size: what works with its digits would take long. */
-int interval_is_beyond(const mpfi_t x, long bits);
+/* That of one node; range_clear when it is 0. */
+int range_compute(struct range *out, const struct expression_pool *p, int root, const fmpz_t lo, const fmpz *hi,
+                  mpfr_prec_t prec);
+void range_clear(struct range *x);
+/* 1 if it is a number at every t. */
+int range_is_number(const struct range *x);
 
 #endif

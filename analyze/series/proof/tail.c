@@ -30,20 +30,6 @@ void prove(struct series_summand *f, const char *format, ...)
     f->proof = grown;
 }
 
-/* A distance for people. */
-static const char *distance_text(char text[64], const fmpz_t t)
-{
-    if (fmpz_sizeinbase(t, 10) <= 15) {
-        char digits[32];
-        snprintf(text, 64, "%s", fmpz_get_str(digits, 10, t));
-    } else if (fmpz_bits(t) == (flint_bitcnt_t)fmpz_val2(t) + 1) {
-        snprintf(text, 64, "2^%lu", (unsigned long)fmpz_val2(t));
-    } else {
-        snprintf(text, 64, "10^%.2f", fmpz_dlog(t) / 2.302585092994046);
-    }
-    return text;
-}
-
 /* ---- elasticity ---- */
 
 /* Of exp(b) on [from, inf): -greatest <= t b'(t) <= -least, and the value at `from`, of every member of the family. */
@@ -312,14 +298,6 @@ static void try_elastic(struct series_summand *f, const struct piece *last)
     }
 }
 
-/* exp(x) to six digits, rounded outwards. */
-static void bound_text(char text[64], const mpfr_t x, mpfr_rnd_t away)
-{
-    LOCAL_REAL(64, value);
-    mpfr_exp(value, x, away);
-    mpfr_snprintf(text, 64, away == MPFR_RNDD ? "%.6RDg" : "%.6RUg", value);
-}
-
 static void try_growth(struct series_summand *f, const struct piece *last)
 {
     char text[64], growth[256];
@@ -339,8 +317,11 @@ static void try_growth(struct series_summand *f, const struct piece *last)
         if (f->verdict != SERIES_UNDECIDED) {
             int converges = f->verdict == SERIES_CONVERGES;
             char least[64], greatest[64];
-            bound_text(least, &g->rest->left, MPFR_RNDD);
-            bound_text(greatest, &g->rest->right, MPFR_RNDU);
+            LOCAL_REAL(64, factor);
+            mpfr_exp(factor, &g->rest->left, MPFR_RNDD);
+            bound_text(least, factor, 6, 0);
+            mpfr_exp(factor, &g->rest->right, MPFR_RNDU);
+            bound_text(greatest, factor, 6, 1);
             growth_text(growth, sizeof growth, g);
             fmpz_set(f->tail_from, X);
             prove(f, "%s: f(t) is between %s and %s times %s for all t >= %s, whose sum %s (Bertrand's series)",

@@ -1,0 +1,17 @@
+/* What the rules of ranges share. */
+#ifndef REACH_ANALYZE_SERIES_PROOF_RANGE_RULES_H
+#define REACH_ANALYZE_SERIES_PROOF_RANGE_RULES_H
+
+#include "analyze/series/proof/range.h"
+#include "analyze/series/proof/rounding.h"
+
+int range_has_zero(const mpfi_t x);
+/* x becomes what x and y have in common; both are known to hold. */
+void range_narrow(mpfi_t x, const mpfi_t y);
+/* The elasticity from rate and value where there is none yet, then each from the others. */
+void range_settle(struct range *r);
+
+/* q + sum of weight * child. */
+void range_of_sum(struct range *out, const struct expression *x, const struct range *all);
+
+#endif

@@ -1,0 +1,31 @@
+/* From rational numbers and balls to intervals, doubles and text: always outwards. Rule 10 of doc/series.md. */
+#ifndef REACH_ANALYZE_SERIES_PROOF_ROUNDING_H
+#define REACH_ANALYZE_SERIES_PROOF_ROUNDING_H
+
+#include "analyze/series/proof/numbers.h"
+
+/* What became not-a-number may be anything. */
+void interval_mend(mpfi_t x);
+void interval_set_arb(mpfi_t out, const arb_t x);
+void interval_set_fmpq(mpfi_t out, const fmpq *q);
+void interval_set_fmpz(mpfi_t out, const fmpz_t n);
+/* Least and greatest value as a ball or an end of one. */
+void interval_get_lower(arb_t out, const mpfi_t x, slong prec);
+void interval_get_upper(arb_t out, const mpfi_t x, slong prec);
+int interval_is_positive(const mpfi_t x);
+int interval_is_negative(const mpfi_t x);
+int interval_is_bounded(const mpfi_t x);
+/* 1 if an end is finite and at least 2^bits in size: what works with its digits would take long. */
+int interval_is_beyond(const mpfi_t x, long bits);
+
+/* A ball of what is not negative as doubles, times exp(shift). */
+void ball_doubles(double *lo, double *hi, const arb_t x, const fmpz *shift);
+/* log10 of a positive number. */
+double log10_bound(const arb_t n, int up);
+
+/* x to so many digits, rounded down (up 0) or up (1). Returns `out`. */
+const char *bound_text(char out[64], const mpfr_t x, int digits, int up);
+/* A distance from which on something holds: it holds from the one that is printed. */
+const char *distance_text(char out[64], const fmpz_t t);
+
+#endif
