@@ -29,80 +29,6 @@ int series_count_exact(const struct series_count *c)
     return c->lo && c->hi && strcmp(c->lo, c->hi) == 0;
 }
 
-/* ---- a head ---- */
-
-static void summand_release(struct series_summand *h)
-{
-    if (!h || --h->references > 0)
-        return;
-    for (int i = 0; i < h->pieces; i++) {
-        fmpz_clear(h->piece[i].first);
-        fmpz_clear(h->piece[i].end);
-    }
-    free(h->piece);
-    fmpz_clear(h->shift);
-    fmpz_clear(h->tail_from);
-    fmpz_clear(h->decreasing_from);
-    growth_free(h->growth);
-    expression_pool_free(h->pool);
-    free(h->proof);
-    free(h);
-}
-
-/* A whole number near the largest bias of a few distances (near the first, where it grows to the end): taking it off changes no
- * TRF and keeps the terms near 1. */
-static void choose_shift(fmpz_t shift, const struct formula *f, const struct formula_point *at)
-{
-    double largest = -INFINITY, first = NAN, last = -INFINITY;
-    for (double t = 0; t <= 0x1p40; t = t < 8 ? t + 1 : 2 * t) {
-        struct formula_point point = *at;
-        point.t = t;
-        double b = formula_evaluate(f, &point);
-        last = b;
-        if (isnan(first) && isfinite(b))
-            first = b;
-        if (isfinite(b) && b > largest)
-            largest = b;
-    }
-    double b = last < largest || (isinf(last) && last < 0) ? largest : first;
-    fmpz_zero(shift);
-    if (isfinite(b) && fabs(b) < 1e300)
-        fmpz_set_d(shift, floor(b));
-}
-
-static struct series_summand *summand_open(const struct formula *f, const struct formula_point *at, struct formula_error *e)
-{
-    struct series_summand *h = calloc(1, sizeof *h);
-    if (!h) {
-        formula_refuse(e, 0, "out of memory");
-        return NULL;
-    }
-    h->references = 1;
-    h->formula = f;
-    h->at = *at;
-    fmpz_init(h->shift);
-    fmpz_init(h->tail_from);
-    fmpz_init(h->decreasing_from);
-    h->pool = expression_pool_new();
-    if (!h->pool) {
-        formula_refuse(e, 0, "out of memory");
-        goto failed;
-    }
-    h->root = expression_build(h->pool, f, at, NULL, e);
-    if (h->root < 0)
-        goto failed;
-    choose_shift(h->shift, f, at);
-    LOCAL(fmpq, shift);
-    fmpq_set_fmpz(shift, h->shift);
-    h->root = expression_subtract(h->pool, h->root, expression_number(h->pool, shift));
-    if (summand_split(h, e) || summand_decide(h, e))
-        goto failed;
-    return h;
-failed:
-    summand_release(h);
-    return NULL;
-}
-
 /* ---- opening ---- */
 
 static struct series *series_new(int count, struct formula_error *e)
@@ -153,12 +79,14 @@ struct series *series_open(const struct formula *f, const struct formula_point *
     struct series *s = series_new(1, e);
     if (!s)
         return NULL;
-    s->summand[0] = summand_open(f, at, e);
-    if (!s->summand[0]) {
+    LOCAL(fmpz, shift);
+    search_shift(shift, f, at);
+    struct series_summand *summand = s->summand[0] = summand_new(f, at, shift, NULL, e);
+    if (!summand || search_pieces(summand, e) || summand_decide(summand, e)) {
         series_free(s);
         return NULL;
     }
-    s->verdict = s->summand[0]->verdict;
+    s->verdict = summand->verdict;
     if (find_sum(s, e)) {
         series_free(s);
         return NULL;

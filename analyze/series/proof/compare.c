@@ -3,7 +3,7 @@
  * 0.5 in this form). */
 #include "analyze/formula_private.h"
 #include "analyze/series/proof/evaluate.h"
-#include "analyze/series/proof/share.h"
+#include "analyze/series/search/search.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -270,7 +270,7 @@ int series_compare(const struct series *f, const struct series *g, int *order, c
         }
     }
     for (int i = 0; i < 2 && !failed; i++)
-        failed = summand_split(&k.both[i], e);
+        failed = search_pieces(&k.both[i], e);
     if (!failed && (*order = compare_scales(&k)) != 0) {
         snprintf(why, 256, "%s never increases: one shape at two scales, and t b'(t) never increases",
                  *order < 0 ? "f/g" : "g/f");

@@ -1,5 +1,6 @@
-/* One head's series: where its bias has which smooth form, whether the sum converges, bounds of its tails. Private to this
- * folder. */
+/* What is summed: f(t) = exp(b(t)) for one bias b, in which pieces, whether the sum converges, bounds of its tail. All of this is
+ * believed: what the search (analyze/series/search) proposes, where to cut and from where on a rule may hold, is proved here or
+ * has no effect. [N.M] before a function is the rule of doc/series.md that it applies. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_SUMMAND_H
 #define REACH_ANALYZE_SERIES_PROOF_SUMMAND_H
 
@@ -31,31 +32,61 @@ struct series_summand {
     struct expression_pool *pool;
     fmpz_t shift; /* whole number taken off the bias, so that the largest terms are near 1 */
     int root; /* the bias less the shift */
-    struct piece *piece;
+    struct piece *piece; /* [pieces] each begins where the one before it ends */
     int pieces, capacity;
+    enum series_verdict claim; /* what a rule gives for the last piece, if the bias is a number or -inf before it */
     enum series_verdict verdict;
     enum tail_kind tail; /* how the tail was proved to converge */
     fmpz_t tail_from; /* the proof holds from this distance on */
-    int wild; /* the last piece is smooth, but Euler-Maclaurin's formula does not converge on it */
+    int open; /* the bias is a number or -inf before the last piece: a claim may become the verdict */
     int decreasing; /* f is proved not to grow from decreasing_from on */
     fmpz_t decreasing_from;
     struct growth *growth; /* TAIL_GROWTH: the form that holds from tail_from on */
     char *proof;
-    int references;
+    int wild; /* noted by the search: the last piece is smooth, but Euler-Maclaurin's formula does not converge on it */
+    int references, shared; /* shared: the pool is another's */
 };
+
+/* Of the bias less `shift`, in a pool of its own or a shared one (NULL: none). NULL with *e on failure. */
+struct series_summand *summand_new(const struct formula *formula, const struct formula_point *at, const fmpz_t shift,
+                                   struct expression_pool *shared, struct formula_error *e);
+void summand_release(struct series_summand *f);
+
+/* The value of b at a whole t as an expression without t (a node of `to`), whatever the kinks. NODE_NAN if it is no number; where
+ * expression_is_known does not hold it may be one, an infinity, or none. */
+int summand_value(struct expression_pool *to, const struct series_summand *f, int root, const fmpz_t t);
+/* 0 if a known value is one that f can have; -1 with *e: it is +inf or not a number. */
+int summand_refuse(const struct expression_pool *p, int value, const struct series_summand *f, const fmpz_t t,
+                   struct formula_error *e);
 
 /* ---- pieces (pieces.c) ---- */
 
-/* Splits [0, inf) into pieces. 0, or -1 with *e: a bias that is not a number or +inf, memory. */
-int summand_split(struct series_summand *f, struct formula_error *e);
+/* Distances first <= t <= last (or all from first on) on which the bias is proved to be `root`; `settled`: a smooth number
+ * throughout, an infinity or not a number. */
+struct stretch {
+    fmpz_t first, last;
+    int unbounded;
+    int root, settled;
+};
+/* [first, last], last NULL: unbounded; the bias as it is, nothing settled. */
+void stretch_init(struct stretch *s, const struct series_summand *f, const fmpz_t first, const fmpz *last);
+void stretch_clear(struct stretch *s);
+/* [2.1] Settles what interval arithmetic, or the exact value at a single distance, decides on [first, last], a part of `within`
+ * (else nothing is settled). */
+void stretch_resolve(struct stretch *out, struct series_summand *f, const struct stretch *within, const fmpz_t first,
+                     const fmpz *last);
+/* [2.2] The next piece, or more of the last one: what of the stretch follows the pieces there are. 0, or -1 with *e: the bias is
+ * not a number or +inf there, the stretch does not follow, memory. */
+int pieces_extend(struct series_summand *f, const struct stretch *s, struct formula_error *e);
 
 /* ---- verdict and tails (tail.c) ---- */
 
 /* Decides the verdict from the last piece and writes the proof. 0, or -1 with *e: no mass at all, memory. */
 int summand_decide(struct series_summand *f, struct formula_error *e);
 /* Bounds of the sum of f over all t >= from, as a ball; from is a whole number within the last piece, possibly far beyond any
- * machine word. Converging heads only; indeterminate where nothing is known, as may be the case before tail_from. */
+ * machine word. Indeterminate where nothing is known, as may be the case before tail_from. */
 void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
+
 /* Adds a line to the proof. */
 void prove(struct series_summand *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -66,9 +97,5 @@ int antiderivative(arb_t out, int *vanishes, const struct series_summand *f, int
 
 /* 1 if b = c - ln(1 + (k t)^2); then k. */
 int is_type1(arb_t k, const struct series_summand *f, int root, slong prec);
-
-/* The value of b at a whole t as an expression without t (a node of `to`), whatever the kinks. NODE_NAN if it is no number; where
- * expression_is_known does not hold it may be one, an infinity, or none. */
-int summand_value(struct expression_pool *to, const struct series_summand *f, int root, const fmpz_t t);
 
 #endif

@@ -23,6 +23,20 @@ struct search {
     arb_t value; /* of the last comparison */
 };
 
+void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near)
+{
+    fmpz_mul_ui(out, lo, 4);
+    fmpz_add_ui(out, out, near);
+    if (fmpz_cmp(hi, out) > 0) {
+        fmpz_add_ui(out, lo, 1);
+        fmpz_mul(out, out, hi);
+        fmpz_sqrt(out, out);
+    } else {
+        fmpz_add(out, lo, hi);
+        fmpz_fdiv_q_2exp(out, out, 1);
+    }
+}
+
 int search_epsilon(fmpq_t out, const char *text, struct formula_error *e)
 {
     double value;
@@ -72,21 +86,6 @@ static int guess(fmpz_t out, struct search *s, const fmpz_t j)
             arf_get_fmpz(out, arb_midref(x), ARF_RND_FLOOR);
     }
     return ok;
-}
-
-/* A whole number between no and yes, geometrically in the middle where they are far apart. */
-static void middle(fmpz_t out, const fmpz_t no, const fmpz_t yes)
-{
-    fmpz_mul_ui(out, no, 4);
-    fmpz_add_ui(out, out, 4);
-    if (fmpz_cmp(yes, out) > 0) {
-        fmpz_add_ui(out, no, 1);
-        fmpz_mul(out, out, yes);
-        fmpz_sqrt(out, out);
-    } else {
-        fmpz_add(out, no, yes);
-        fmpz_fdiv_q_2exp(out, out, 1);
-    }
 }
 
 /* Narrows (no, yes] around the undecided distance j, below it or above: away from it in growing steps, the first as wide as the
@@ -162,7 +161,7 @@ static void narrow(struct search *s)
         if (fmpz_cmp_ui(next, 1) <= 0)
             break;
         if (!guessed || steps % 4 == 3)
-            middle(j, s->no, s->yes);
+            middle_of(j, s->no, s->yes, 4);
         if (fmpz_cmp(j, s->no) <= 0)
             fmpz_add_ui(j, s->no, 1);
         if (fmpz_cmp(j, s->yes) >= 0)

@@ -4,6 +4,19 @@
 
 #include "analyze/series/proof/share.h"
 
+/* A whole number between lo and hi, geometrically in the middle where they are far apart: hi > 4 lo + near. */
+void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near);
+
+/* ---- cuts.c ---- */
+
+/* A whole number near the largest bias of a few distances (near the first, where it grows to the end): taking it off changes no
+ * field and keeps the terms near 1. */
+void search_shift(fmpz_t shift, const struct formula *f, const struct formula_point *at);
+/* Takes the distances apart into pieces on which the bias is smooth. 0 or -1 with *e. */
+int search_pieces(struct series_summand *f, struct formula_error *e);
+
+/* ---- field.c ---- */
+
 /* A decimal text in (0, 1), exactly. 0, or -1 with *e. */
 int search_epsilon(fmpq_t out, const char *text, struct formula_error *e);
 

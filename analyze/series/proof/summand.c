@@ -1,0 +1,72 @@
+/* What is summed: making it, and its values. */
+#include "analyze/series/proof/summand.h"
+#include "analyze/formula_private.h"
+
+#include <stdlib.h>
+
+struct series_summand *summand_new(const struct formula *formula, const struct formula_point *at, const fmpz_t shift,
+                                   struct expression_pool *shared, struct formula_error *e)
+{
+    struct series_summand *f = calloc(1, sizeof *f);
+    if (!f) {
+        formula_refuse(e, 0, "out of memory");
+        return NULL;
+    }
+    *f = (struct series_summand){.formula = formula, .at = *at, .verdict = SERIES_UNDECIDED, .claim = SERIES_UNDECIDED};
+    f->references = 1;
+    f->shared = shared != NULL;
+    fmpz_init_set(f->shift, shift);
+    fmpz_init(f->tail_from);
+    fmpz_init(f->decreasing_from);
+    f->pool = shared ? shared : expression_pool_new();
+    if (!f->pool)
+        formula_refuse(e, 0, "out of memory");
+    f->root = f->pool ? expression_build(f->pool, formula, at, NULL, e) : -1;
+    if (f->root < 0) {
+        summand_release(f);
+        return NULL;
+    }
+    f->root = expression_subtract(f->pool, f->root, expression_whole(f->pool, shift));
+    return f;
+}
+
+void summand_release(struct series_summand *f)
+{
+    if (!f || --f->references > 0)
+        return;
+    for (int i = 0; i < f->pieces; i++) {
+        fmpz_clear(f->piece[i].first);
+        fmpz_clear(f->piece[i].end);
+    }
+    free(f->piece);
+    fmpz_clear(f->shift);
+    fmpz_clear(f->tail_from);
+    fmpz_clear(f->decreasing_from);
+    growth_free(f->growth);
+    if (!f->shared)
+        expression_pool_free(f->pool);
+    free(f->proof);
+    free(f);
+}
+
+int summand_value(struct expression_pool *to, const struct series_summand *f, int root, const fmpz_t t)
+{
+    if (!f->pool->node[root].opaque)
+        return expression_substitute(to, f->pool, root, t);
+    struct formula_error ignored;
+    int n = expression_build(to, f->formula, &f->at, t, &ignored);
+    return n < 0 ? expression_opaque(to) : expression_subtract(to, n, expression_whole(to, f->shift));
+}
+
+int summand_refuse(const struct expression_pool *p, int value, const struct series_summand *f, const fmpz_t t,
+                   struct formula_error *e)
+{
+    int infinite = value == NODE_PLUS_INFINITY;
+    if (!infinite && p->node[value].kind != X_NAN)
+        return 0;
+    char *digits = fmpz_get_str(NULL, 10, t);
+    formula_refuse(e, 0, "the value at head %d, distance %.60s is %s (expected a number or -inf)", f->at.h, digits,
+                   infinite ? "+inf" : "not a number");
+    flint_free(digits);
+    return -1;
+}
