@@ -1,6 +1,7 @@
 /* The public face: opening a head, the mean of heads, TRF, sums, closed forms. */
 #include "analyze/series.h"
 #include "analyze/formula_private.h"
+#include "analyze/series/proof/compare.h"
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/search/search.h"
 
@@ -9,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARTIAL_LENGTH = 4096 /* distances summed for the lower end of a sum that is undecided */ };
+enum {
+    PARTIAL_LENGTH = 4096, /* distances summed for the lower end of a sum that is undecided */
+    INTERVALS = 3000 /* looked at to compare two biases */
+};
 
 const char *series_verdict_name(enum series_verdict v)
 {
@@ -193,6 +197,50 @@ int series_trf_finite(const struct series *s, const char *epsilon, uint64_t leng
         *sum_lo = lo;
     if (sum_hi)
         *sum_hi = hi;
+    return failed;
+}
+
+/* ---- comparing ---- */
+
+/* Both biases taken apart, in one pool. *order and why if they can be compared. 0 or -1 with *e. */
+static int compare_pair(struct series_summand *f, struct series_summand *g, int *order, char why[256], struct formula_error *e)
+{
+    if (are_proportional(f, g)) {
+        *order = -1;
+        snprintf(why, 256, "f and g are proportional: the same TRF for every epsilon");
+        return 0;
+    }
+    if (search_pieces(f, e) || search_pieces(g, e))
+        return -1;
+    if ((*order = search_scale(f, g, INTERVALS)) != 0) {
+        snprintf(why, 256, "%s never increases: one shape at two scales, and t b'(t) never increases",
+                 *order < 0 ? "f/g" : "g/f");
+    } else if (ratio_falls(f, g, INTERVALS)) {
+        *order = -1;
+        snprintf(why, 256, "f/g never increases: the derivative of b_f - b_g is proved to be at most 0");
+    } else if (ratio_falls(g, f, INTERVALS)) {
+        *order = 1;
+        snprintf(why, 256, "g/f never increases: the derivative of b_g - b_f is proved to be at most 0");
+    } else {
+        snprintf(why, 256, "neither f/g nor g/f is proved never to increase");
+    }
+    return 0;
+}
+
+int series_compare(const struct series *f, const struct series *g, int *order, char why[256], struct formula_error *e)
+{
+    LOCAL(fmpz, none);
+    *order = 0;
+    if (f->mean || g->mean) {
+        snprintf(why, 256, "mean kernels are not compared");
+        return 0;
+    }
+    const struct series_summand *a = f->summand[0], *b = g->summand[0];
+    struct series_summand *first = summand_new(a->formula, &a->at, none, NULL, e);
+    struct series_summand *second = first ? summand_new(b->formula, &b->at, none, first->pool, e) : NULL;
+    int failed = second ? compare_pair(first, second, order, why, e) : -1;
+    summand_release(second);
+    summand_release(first);
     return failed;
 }
 

@@ -1,20 +1,10 @@
-/* Comparing two heads: whether f/g is proved never to increase. Then the normalised kernel of f is smaller in the
+/* Comparing two series: whether f/g is proved never to increase. Then the normalised kernel of f is smaller in the
  * likelihood-ratio order, its share below every j is at least that of g, and TRF_f(eps) <= TRF_g(eps) for every eps ([B] theorem
  * 0.5 in this form). */
-#include "analyze/formula_private.h"
+#include "analyze/series/proof/compare.h"
 #include "analyze/series/proof/evaluate.h"
-#include "analyze/series/search/search.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-
-enum { INTERVALS = 3000 };
-
-/* Both biases in one pool. */
-struct pair {
-    struct expression_pool *pool;
-    struct series_summand both[2]; /* only formula, at, pool, root and pieces are used */
-};
 
 /* t u'(t) of a node without kinks, as an expression. */
 static int rate_of(struct expression_pool *p, int n)
@@ -106,15 +96,13 @@ static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, 
 }
 
 /* The difference of the biases at one t: 1 if it is not larger at `to` than at `from`. */
-static int step_falls(const struct pair *k, int f, int g, const fmpz_t from, const fmpz_t to)
+static int step_falls(const struct series_summand *f, const struct series_summand *g, const fmpz_t from, const fmpz_t to)
 {
     struct expression_pool *q = expression_pool_new();
     int known = 0;
     if (q) {
-        int before = expression_subtract(q, summand_value(q, &k->both[f], k->both[f].root, from),
-                                         summand_value(q, &k->both[g], k->both[g].root, from));
-        int after = expression_subtract(q, summand_value(q, &k->both[f], k->both[f].root, to),
-                                        summand_value(q, &k->both[g], k->both[g].root, to));
+        int before = expression_subtract(q, summand_value(q, f, f->root, from), summand_value(q, g, g->root, from));
+        int after = expression_subtract(q, summand_value(q, f, f->root, to), summand_value(q, g, g->root, to));
         int sign = expression_sign(q, expression_subtract(q, after, before));
         known = !q->failed && (sign == -1 || sign == 0);
         expression_pool_free(q);
@@ -122,15 +110,14 @@ static int step_falls(const struct pair *k, int f, int g, const fmpz_t from, con
     return known;
 }
 
-/* 1 if f/g is proved never to increase. Where g is 0 the ratio counts as infinite if f is not, and is left out if f is 0 too. */
-static int ratio_falls(struct pair *k, int f, int g)
+/* [8.1] Where g is 0 the ratio counts as infinite if f is not, and is left out if f is 0 too. */
+int ratio_falls(const struct series_summand *f, const struct series_summand *g, long budget)
 {
-    const struct series_summand *a = &k->both[f], *b = &k->both[g];
+    struct expression_pool *p = f->pool;
     int i = 0, j = 0, known = 1, f_ended = 0, g_begun = 0, joined = 0;
-    long budget = INTERVALS;
     LOCAL(fmpz, from, end, last, before);
     while (known) {
-        const struct piece *x = &a->piece[i], *y = &b->piece[j];
+        const struct piece *x = &f->piece[i], *y = &g->piece[j];
         int unbounded = x->unbounded && y->unbounded;
         if (!unbounded) {
             if (x->unbounded || (!y->unbounded && fmpz_cmp(y->end, x->end) < 0))
@@ -150,10 +137,9 @@ static int ratio_falls(struct pair *k, int f, int g)
             g_begun = 1;
             known = !f_ended;
             if (known && joined) /* `before` was the last distance at which both were positive */
-                known = step_falls(k, f, g, before, from);
+                known = step_falls(f, g, before, from);
             if (known)
-                known = never_grows(k->pool, expression_subtract(k->pool, x->root, y->root), from, unbounded ? NULL : last, 1,
-                                    &budget);
+                known = never_grows(p, expression_subtract(p, x->root, y->root), from, unbounded ? NULL : last, 1, &budget);
             fmpz_set(before, last);
             joined = 1;
         }
@@ -165,11 +151,11 @@ static int ratio_falls(struct pair *k, int f, int g)
             j++;
         fmpz_set(from, end);
     }
-    known = known && !k->pool->failed;
+    known = known && !p->failed;
     return known;
 }
 
-/* ---- the same shape at two scales ---- */
+/* ---- the same shape ---- */
 
 /* 1 if a difference of biases is one number whatever t is. */
 static int is_constant(const struct expression_pool *p, int difference)
@@ -178,112 +164,23 @@ static int is_constant(const struct expression_pool *p, int difference)
     return !x->depends && x->total;
 }
 
-/* c with f(c t) = g(t) up to a factor, for some rational c > 0. 1 or 0. */
-static int common_scale(fmpq_t c, struct pair *k)
+/* [8.2] */
+int are_proportional(const struct series_summand *f, const struct series_summand *g)
 {
-    struct expression_pool *p = k->pool;
-    int count = p->count, found = 0; /* only nodes of the two biases, made so far */
-    LOCAL(fmpq, power);
-    for (int m = 0; m < count && !found; m++)
-        for (int n = 0; n < count && !found && !p->failed; n++) {
-            struct expression x = p->node[m], y = p->node[n];
-            if (x.kind != X_LINEAR || y.kind != X_LINEAR || x.count != 1 || y.count != 1 || x.child[0] != y.child[0] ||
-                fmpq_is_zero(&x.weight[0]))
-                continue;
-            struct expression inside = p->node[x.child[0]];
-            fmpq_div(c, &y.weight[0], &x.weight[0]);
-            if (fmpq_sgn(c) <= 0 || fmpq_is_one(c))
-                continue;
-            if (inside.kind == X_POWER && p->node[inside.child[1]].kind == X_NUMBER &&
-                !fmpq_is_zero(p->node[inside.child[1]].q)) {
-                fmpq_inv(power, p->node[inside.child[1]].q);
-                int root = expression_power(p, expression_number(p, c), expression_number(p, power));
-                if (p->node[root].kind != X_NUMBER)
-                    continue;
-                fmpq_set(c, p->node[root].q);
-            } else if (inside.kind != X_T) {
-                continue;
-            }
-            int scaled = expression_replace(p, p, k->both[0].root, expression_scale(p, NODE_T_ITSELF, c));
-            found = is_constant(p, expression_subtract(p, scaled, k->both[1].root));
-        }
-    return found && !p->failed;
+    return f->root == g->root || is_constant(f->pool, expression_subtract(f->pool, f->root, g->root));
 }
 
-/* g(t) = f(c t) up to a factor, and t b_f'(t) never grows: then t b_g'(t) = (t b_f')(c t) is at least t b_f'(t) for c <= 1. -1, 0
- * or 1. */
-static int compare_scales(struct pair *k)
+/* [8.3] g(t) = f(c t) up to a factor, and t b_f'(t) never grows: then t b_g'(t) = (t b_f')(c t) is at least t b_f'(t) for c <= 1.
+ */
+int order_by_scale(const struct series_summand *f, const struct series_summand *g, const fmpq_t c, long budget)
 {
-    long budget = INTERVALS;
-    int order = 0;
-    LOCAL(fmpq, c);
+    struct expression_pool *p = f->pool;
     LOCAL(fmpz, zero);
-    if (k->both[0].pieces == 1 && k->both[1].pieces == 1 && k->both[0].piece[0].kind == PIECE_SMOOTH && common_scale(c, k) &&
-        never_grows(k->pool, rate_of(k->pool, k->both[0].root), zero, NULL, 0, &budget) && !k->pool->failed)
-        order = fmpz_cmp(fmpq_numref(c), fmpq_denref(c)) < 0 ? -1 : 1;
-    return order;
-}
-
-/* ---- */
-
-static void pair_clear(struct pair *k)
-{
-    for (int i = 0; i < 2; i++) {
-        for (int n = 0; n < k->both[i].pieces; n++) {
-            fmpz_clear(k->both[i].piece[n].first);
-            fmpz_clear(k->both[i].piece[n].end);
-        }
-        free(k->both[i].piece);
-        fmpz_clear(k->both[i].shift);
-    }
-    expression_pool_free(k->pool);
-}
-
-int series_compare(const struct series *f, const struct series *g, int *order, char why[256], struct formula_error *e)
-{
-    const struct series *const both[2] = {f, g};
-    struct pair k = {.pool = expression_pool_new()};
-    int failed = 0;
-    *order = 0;
-    if (!k.pool)
-        return formula_refuse(e, 0, "out of memory");
-    if (f->mean || g->mean) {
-        snprintf(why, 256, "mean kernels are not compared");
-        expression_pool_free(k.pool);
+    if (f->pieces != 1 || g->pieces != 1 || f->piece[0].kind != PIECE_SMOOTH || fmpq_sgn(c) <= 0)
         return 0;
-    }
-    for (int i = 0; i < 2; i++)
-        fmpz_init(k.both[i].shift);
-    for (int i = 0; i < 2 && !failed; i++) {
-        k.both[i].formula = both[i]->summand[0]->formula;
-        k.both[i].at = both[i]->summand[0]->at;
-        k.both[i].pool = k.pool;
-        k.both[i].root = expression_build(k.pool, k.both[i].formula, &k.both[i].at, NULL, e);
-        failed = k.both[i].root < 0 ? -1 : 0;
-    }
-    if (!failed) {
-        if (k.both[0].root == k.both[1].root ||
-            is_constant(k.pool, expression_subtract(k.pool, k.both[0].root, k.both[1].root))) {
-            *order = -1;
-            snprintf(why, 256, "f and g are proportional: the same TRF for every epsilon");
-            goto end;
-        }
-    }
-    for (int i = 0; i < 2 && !failed; i++)
-        failed = search_pieces(&k.both[i], e);
-    if (!failed && (*order = compare_scales(&k)) != 0) {
-        snprintf(why, 256, "%s never increases: one shape at two scales, and t b'(t) never increases",
-                 *order < 0 ? "f/g" : "g/f");
-    } else if (!failed && ratio_falls(&k, 0, 1)) {
-        *order = -1;
-        snprintf(why, 256, "f/g never increases: the derivative of b_f - b_g is proved to be at most 0");
-    } else if (!failed && ratio_falls(&k, 1, 0)) {
-        *order = 1;
-        snprintf(why, 256, "g/f never increases: the derivative of b_g - b_f is proved to be at most 0");
-    } else if (!failed) {
-        snprintf(why, 256, "neither f/g nor g/f is proved never to increase");
-    }
-end:
-    pair_clear(&k);
-    return failed ? -1 : 0;
+    int scaled = expression_replace(p, p, f->root, expression_scale(p, NODE_T_ITSELF, c));
+    if (!is_constant(p, expression_subtract(p, scaled, g->root)) ||
+        !never_grows(p, rate_of(p, f->root), zero, NULL, 0, &budget) || p->failed)
+        return 0;
+    return fmpz_cmp(fmpq_numref(c), fmpq_denref(c)) < 0 ? -1 : 1;
 }

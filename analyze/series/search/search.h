@@ -31,4 +31,9 @@ int search_report(struct series_count *out, const fmpz_t lo, const fmpz *hi, str
 /* A ball as doubles, rounded outwards, times exp(shift). */
 void search_doubles(double *lo, double *hi, const arb_t x, const fmpz *shift);
 
+/* ---- scales.c ---- */
+
+/* Looks for a scale c at which g(t) = f(c t) up to a factor, and that orders them: -1, 0 or 1. */
+int search_scale(const struct series_summand *f, const struct series_summand *g, long budget);
+
 #endif
