@@ -86,7 +86,7 @@ struct series *series_open(const struct formula *f, const struct formula_point *
     LOCAL(fmpz, shift);
     search_shift(shift, f, at);
     struct series_summand *summand = s->summand[0] = summand_new(f, at, shift, NULL, e);
-    if (!summand || search_pieces(summand, e) || summand_decide(summand, e)) {
+    if (!summand || search_pieces(summand, e) || search_verdict(summand, e)) {
         series_free(s);
         return NULL;
     }
@@ -258,7 +258,7 @@ int series_closed_form(const struct series *s, double epsilon, double *value, ch
         *value = log(1 / epsilon) / -arf_get_d(arb_midref(k), ARF_RND_NEAR);
         snprintf(text, 128, "ln(1/eps) / m");
         known = 1;
-    } else if (is_type1(k, h, h->piece[0].root, 64)) { /* the integral from 0 to j is atan(k j) / k */
+    } else if (is_type1(k, h->pool, h->piece[0].root, 64)) { /* the integral from 0 to j is atan(k j) / k */
         *value = tan((1 - epsilon) * M_PI / 2) / arf_get_d(arb_midref(k), ARF_RND_NEAR);
         snprintf(text, 128, "tan((1 - eps) pi / 2) / k, about 2 / (pi k eps)");
         known = 1;

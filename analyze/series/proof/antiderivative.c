@@ -210,9 +210,8 @@ static int match_quadratic(arb_t v, arb_t shift, arb_t slope, const struct expre
 }
 
 /* Its integral; out is everything, the factor exp(c) / slope included. */
-static int integrate_quadratic(arb_t out, const struct series_summand *h, int root, const arb_t t, slong prec)
+static int integrate_quadratic(arb_t out, const struct expression_pool *p, int root, const arb_t t, slong prec)
 {
-    const struct expression_pool *p = h->pool;
     LOCAL(arb, v, shift, slope, z, u, x);
     int inside = match_quadratic(v, shift, slope, p, root, prec);
     if (inside >= 0) {
@@ -233,27 +232,27 @@ static int integrate_quadratic(arb_t out, const struct series_summand *h, int ro
     return inside >= 0;
 }
 
-int is_type1(arb_t k, const struct series_summand *h, int root, slong prec)
+int is_type1(arb_t k, const struct expression_pool *p, int root, slong prec)
 {
     LOCAL(arb, v, shift);
-    int inside = match_quadratic(v, shift, k, h->pool, root, prec);
-    int found = inside >= 0 && arb_is_zero(shift) && fmpq_is_one(h->pool->node[inside].q);
+    int inside = match_quadratic(v, shift, k, p, root, prec);
+    int found = inside >= 0 && arb_is_zero(shift) && fmpq_is_one(p->node[inside].q);
     arb_sqrt(v, v, prec);
     arb_mul(k, k, v, prec);
     return found;
 }
 
-int antiderivative(arb_t out, int *vanishes, const struct series_summand *h, int root, const arb_t t, slong prec)
+int antiderivative(arb_t out, int *vanishes, const struct expression_pool *p, int root, const arb_t t, slong prec)
 {
-    const struct expression *x = &h->pool->node[root];
-    struct taken k = {.p = h->pool, .prec = prec, .z = -1};
+    const struct expression *x = &p->node[root];
+    struct taken k = {.p = p, .prec = prec, .z = -1};
     arb_t z;
     arb_ptr own[] = {k.shift,  k.slope,  k.constant, k.linear, k.power,  k.power_weight,
                      k.log[0], k.log[1], k.log[2],   k.log[3], k.square, z};
     enum { OWN = sizeof own / sizeof own[0] };
     int known = 1;
     *vanishes = 1;
-    if (integrate_quadratic(out, h, root, t, prec))
+    if (integrate_quadratic(out, p, root, t, prec))
         return 1;
     for (int i = 0; i < OWN; i++)
         arb_init(own[i]);

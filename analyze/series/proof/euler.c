@@ -248,7 +248,7 @@ struct euler *euler_new(const struct series_summand *h, int root, const fmpz_t N
     if (ok) {
         LOCAL(arb, t);
         arb_set_fmpz(t, N);
-        e->primitive = antiderivative(e->primitive_N, &vanishes, h, root, t, prec + GUARD);
+        e->primitive = antiderivative(e->primitive_N, &vanishes, h->pool, root, t, prec + GUARD);
         correction(e->at_N, e, N);
         e->integral = _arb_vec_init(e->panels + 1);
     }
@@ -283,7 +283,7 @@ static void integral_to(arb_t out, struct euler *e, const fmpz_t j)
         int vanishes;
         LOCAL(arb, t);
         arb_set_fmpz(t, j);
-        if (antiderivative(out, &vanishes, e->h, e->root, t, e->prec + GUARD))
+        if (antiderivative(out, &vanishes, e->h->pool, e->root, t, e->prec + GUARD))
             arb_sub(out, e->primitive_N, out, e->prec + GUARD);
         else
             arb_indeterminate(out);

@@ -392,7 +392,7 @@ static void find_far(struct sums *s)
         fmpz_set(s->far, fmpz_cmp(f->decreasing_from, last->first) > 0 ? f->decreasing_from : last->first);
         arb_set_fmpz(from, s->far);
         arb_add_ui(from, from, 64, 64);
-        closed = antiderivative(value, &vanishes, f, last->root, from, 64) && vanishes;
+        closed = antiderivative(value, &vanishes, f->pool, last->root, from, 64) && vanishes;
     }
     if (!closed)
         fmpz_set(s->far, fmpz_cmp(f->tail_from, last->first) > 0 ? f->tail_from : last->first);

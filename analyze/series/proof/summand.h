@@ -79,23 +79,31 @@ void stretch_resolve(struct stretch *out, struct series_summand *f, const struct
  * not a number or +inf there, the stretch does not follow, memory. */
 int pieces_extend(struct series_summand *f, const struct stretch *s, struct formula_error *e);
 
-/* ---- verdict and tails (tail.c) ---- */
+/* ---- verdict (verdict.c) ---- */
 
-/* Decides the verdict from the last piece and writes the proof. 0, or -1 with *e: no mass at all, memory. */
-int summand_decide(struct series_summand *f, struct formula_error *e);
+/* Applies what needs no X: no mass, unknown values, finite support, constant and geometric series. 1: a rule for smooth and rough
+ * last pieces is wanted, 0: it is decided, -1 with *e. */
+int verdict_begin(struct series_summand *f, struct formula_error *e);
+/* [4.4, 4.5] A rate of one sign of -1 on [X, inf). 1 if that makes a claim. */
+int verdict_by_rate(struct series_summand *f, const fmpz_t X);
+/* [4.6] Bertrand's scale on [X, inf). 1 if that makes a claim. */
+int verdict_by_growth(struct series_summand *f, const fmpz_t X);
+/* The claim becomes the verdict if the bias is a number or -inf before it holds. 0 or -1 with *e. */
+int verdict_close(struct series_summand *f, struct formula_error *e);
+/* [5.7] 1 if f does not grow from X on; then this is kept. */
+int decreases_from(struct series_summand *f, const fmpz_t X);
+
+/* ---- tails (tail.c) ---- */
+
 /* Bounds of the sum of f over all t >= from, as a ball; from is a whole number within the last piece, possibly far beyond any
  * machine word. Indeterminate where nothing is known, as may be the case before tail_from. */
 void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
 
-/* Adds a line to the proof. */
-void prove(struct series_summand *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
 /* ---- antiderivatives (antiderivative.c) ---- */
 
 /* G with G' = -f where b has a form whose integral is known; *vanishes: G tends to 0. 1, or 0 if there is none. */
-int antiderivative(arb_t out, int *vanishes, const struct series_summand *f, int root, const arb_t t, slong prec);
-
+int antiderivative(arb_t out, int *vanishes, const struct expression_pool *p, int root, const arb_t t, slong prec);
 /* 1 if b = c - ln(1 + (k t)^2); then k. */
-int is_type1(arb_t k, const struct series_summand *f, int root, slong prec);
+int is_type1(arb_t k, const struct expression_pool *p, int root, slong prec);
 
 #endif

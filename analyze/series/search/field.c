@@ -339,7 +339,7 @@ static int is_closed(const struct series *s)
                 continue;
             arb_set_fmpz(t, piece->first);
             arb_add_ui(t, t, 64, 64);
-            closed = antiderivative(x, &vanishes, s->summand[i], piece->root, t, 64);
+            closed = antiderivative(x, &vanishes, s->summand[i]->pool, piece->root, t, 64);
         }
     return closed;
 }

@@ -15,6 +15,11 @@ void search_shift(fmpz_t shift, const struct formula *f, const struct formula_po
 /* Takes the distances apart into pieces on which the bias is smooth. 0 or -1 with *e. */
 int search_pieces(struct series_summand *f, struct formula_error *e);
 
+/* ---- starts.c ---- */
+
+/* Tries rules from X on for growing X, until one decides. 0 or -1 with *e. */
+int search_verdict(struct series_summand *f, struct formula_error *e);
+
 /* ---- field.c ---- */
 
 /* A decimal text in (0, 1), exactly. 0, or -1 with *e. */

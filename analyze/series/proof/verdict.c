@@ -1,0 +1,286 @@
+/* Whether the sum converges. */
+#include "analyze/formula_private.h"
+#include "analyze/series/proof/evaluate.h"
+#include "analyze/series/proof/rounding.h"
+#include "analyze/series/proof/summand.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCAN_MAX = 20000 /* distances that are looked at one by one */ };
+
+/* Adds a line to the proof. */
+static void __attribute__((format(printf, 2, 3))) prove(struct series_summand *f, const char *format, ...)
+{
+    char line[400];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    size_t old = f->proof ? strlen(f->proof) : 0, size = old + strlen(line) + 2;
+    char *grown = realloc(f->proof, size);
+    if (!grown) /* the proof is for people; the verdict holds without it */
+        return;
+    snprintf(grown + old, size - old, "%s%s", old ? "\n" : "", line);
+    f->proof = grown;
+}
+
+/* ---- values that may be none ---- */
+
+/* [4.1] Looks at every distance of a piece that is not proved to be a number throughout. 1: it is one or -inf, 0: not known, and
+ * then *unknown is the distance (-1: there are too many), -1 with *e: it is not. */
+static int every_distance(const struct series_summand *f, const struct piece *piece, const fmpz_t end, fmpz_t unknown,
+                          struct formula_error *e)
+{
+    int known = 1;
+    LOCAL(fmpz, count, t);
+    fmpz_set(t, piece->first);
+    fmpz_sub(count, end, piece->first);
+    fmpz_set_si(unknown, -1);
+    if (fmpz_cmp_ui(count, f->pool->node[piece->root].opaque ? SCAN_MAX / 100 : SCAN_MAX) > 0)
+        known = 0;
+    for (; known == 1 && fmpz_cmp(t, end) < 0; fmpz_add_ui(t, t, 1)) {
+        struct expression_pool *p = expression_pool_new();
+        int n = p ? summand_value(p, f, piece->root, t) : NODE_NAN;
+        if (!p || p->failed || !expression_is_known(p, n)) {
+            known = 0;
+            fmpz_set(unknown, t);
+        } else if (summand_refuse(p, n, f, t, e)) {
+            known = -1;
+        }
+        expression_pool_free(p);
+    }
+    return known;
+}
+
+/* [4.1] The same of [first, from) of the last piece. */
+static int defined_before(const struct series_summand *f, const struct piece *last, const fmpz_t from, fmpz_t unknown,
+                          struct formula_error *e)
+{
+    struct range x;
+    int defined = last->defined || fmpz_cmp(from, last->first) <= 0;
+    if (!defined && range_compute(&x, f->pool, last->root, last->first, from, 64) == 0) {
+        defined = x.defined;
+        range_clear(&x);
+    }
+    return defined ? 1 : every_distance(f, last, from, unknown, e);
+}
+
+/* Why nothing is decided where the value at a distance (-1: at many) may be none. */
+static void prove_unknown(struct series_summand *f, const char *begin, const fmpz_t unknown)
+{
+    char text[64];
+    if (fmpz_sgn(unknown) < 0)
+        prove(f, "%s: the bias is not proved to be a number at every distance", begin);
+    else
+        prove(
+            f,
+            "%s: whether the bias at t = %s is a number, an infinity or none cannot be told (a part of it is 0, or too near it)",
+            begin, distance_text(text, unknown));
+}
+
+/* ---- last pieces that are summed by formulas ---- */
+
+/* [4.3] */
+static void geometric(struct series_summand *f, const struct piece *last, const char *from)
+{
+    LOCAL(arb, shift, slope);
+    evaluate_affine(shift, slope, f->pool, last->root, 256);
+    int falls = arb_is_negative(slope);
+    double m = arf_get_d(arb_midref(slope), ARF_RND_NEAR);
+    f->verdict = falls ? SERIES_CONVERGES : SERIES_DIVERGES;
+    f->tail = falls ? TAIL_GEOMETRIC : TAIL_NONE;
+    f->decreasing = falls;
+    fmpz_set(f->decreasing_from, last->first);
+    prove(f, "%s: b(t) = c %s %.12g t for all t >= %s: a geometric series with ratio exp(%.12g)%s",
+          series_verdict_name(f->verdict), falls ? "-" : "+", fabs(m), from, m, falls ? " < 1" : " > 1");
+}
+
+int verdict_begin(struct series_summand *f, struct formula_error *e)
+{
+    const struct piece *last = &f->piece[f->pieces - 1];
+    int known = 1, mass = 0;
+    char from[64];
+    if (!f->pieces || !last->unbounded)
+        return formula_refuse(e, 0, "the pieces of the bias end");
+    LOCAL(fmpz, unknown, first);
+    fmpz_set(f->tail_from, last->first);
+    for (int i = 0; i < f->pieces; i++)
+        mass |= f->piece[i].kind != PIECE_ZERO;
+    if (!mass)
+        return formula_refuse(e, 0, "the bias is -inf at every distance of head %d: there is no mass at all", f->at.h);
+    for (int i = 0; i + 1 < f->pieces; i++) {
+        if (f->piece[i].defined)
+            continue;
+        int defined = every_distance(f, &f->piece[i], f->piece[i].end, unknown, e);
+        if (defined < 0)
+            return -1;
+        if (defined == 0 && known == 1)
+            fmpz_set(first, unknown);
+        known &= defined;
+    }
+    if (known && !f->pool->node[last->root].depends && !expression_is_known(f->pool, last->root)) {
+        known = 0;
+        fmpz_set(first, last->first);
+    }
+    if (!known) {
+        prove_unknown(f, "undecided", first);
+        return 0;
+    }
+    distance_text(from, last->first);
+    switch (last->kind) {
+    case PIECE_ZERO: /* [4.2] */
+        f->verdict = SERIES_CONVERGES;
+        f->tail = TAIL_ZERO;
+        prove(f, "converges: f(t) = 0 for all t >= %s", from);
+        return 0;
+    case PIECE_CONSTANT: /* [4.3] */
+        f->verdict = SERIES_DIVERGES;
+        prove(f, "diverges: f is constant and not 0 for all t >= %s", from);
+        return 0;
+    case PIECE_GEOMETRIC: geometric(f, last, from); return 0;
+    case PIECE_SMOOTH:
+    case PIECE_ROUGH: break;
+    }
+    f->open = !f->pool->node[last->root].opaque;
+    if (!f->open)
+        prove(f, "undecided: the number of terms of a sum grows with t");
+    return f->open;
+}
+
+/* ---- rules for a last piece from X on ---- */
+
+/* [4.4] Rule 1: every member of the family falls at least as t^-s, s > 1. */
+static int power_law(struct series_summand *f, const struct range *x, const fmpz_t X)
+{
+    char from[64], exponent[80], digits[64];
+    if (mpfr_cmp_si(&x->rate->right, -1) >= 0 || mpfr_inf_p(&x->start->right))
+        return 0;
+    LOCAL_REAL(96, s);
+    mpfr_neg(s, &x->rate->right, MPFR_RNDD); /* exact */
+    f->claim = SERIES_CONVERGES;
+    f->tail = TAIL_POWER;
+    distance_text(from, X);
+    if (mpfr_cmp_ui(s, 1000000) > 0) {
+        prove(f, "converges: t b'(t) < -10^6 for all t >= %s, so f falls faster than t^-1000000 there", from);
+        return 1;
+    }
+    if (mpfr_cmp_d(s, 1.0001) > 0) {
+        bound_text(exponent, s, 8, 0);
+    } else {
+        mpfr_sub_ui(s, s, 1, MPFR_RNDD);
+        snprintf(exponent, sizeof exponent, "(1 + %s)", bound_text(digits, s, 3, 0));
+    }
+    prove(f,
+          "converges: t b'(t) <= -%s < -1 for all t >= %s, so f(t) <= f(X) (t/X)^-%s with X = %s, whose sum "
+          "converges",
+          exponent, from, exponent, from);
+    return 1;
+}
+
+/* [4.5] Rule 2: every member falls at most as 1/t. */
+static int harmonic(struct series_summand *f, const struct range *x, const fmpz_t X)
+{
+    char from[64];
+    if (mpfr_cmp_si(&x->rate->left, -1) < 0 || x->masked || !mpfr_number_p(&x->start->left))
+        return 0;
+    f->claim = SERIES_DIVERGES;
+    distance_text(from, X);
+    prove(f, "diverges: t b'(t) >= -1 for all t >= %s, so f(t) >= f(X) X/t with X = %s, whose sum diverges (harmonic series)",
+          from, from);
+    return 1;
+}
+
+/* 1 if [X, inf) lies in the last piece, and a claim is wanted. */
+static int may_claim(const struct series_summand *f, const fmpz_t X)
+{
+    return f->open && f->claim == SERIES_UNDECIDED && fmpz_cmp(X, f->piece[f->pieces - 1].first) >= 0;
+}
+
+int verdict_by_rate(struct series_summand *f, const fmpz_t X)
+{
+    struct range x;
+    if (!may_claim(f, X) || range_compute(&x, f->pool, f->piece[f->pieces - 1].root, X, NULL, 96))
+        return 0;
+    int claimed = x.defined && (power_law(f, &x, X) || harmonic(f, &x, X));
+    if (claimed)
+        fmpz_set(f->tail_from, X);
+    if (claimed && !x.smooth)
+        prove(f, "with the worst value of every part that jumps or oscillates");
+    range_clear(&x);
+    return claimed;
+}
+
+/* [4.7] Rule 3. */
+int verdict_by_growth(struct series_summand *f, const fmpz_t X)
+{
+    char from[64], growth[256], least[64], greatest[64];
+    struct growth *g = may_claim(f, X) ? growth_new(f->pool, f->piece[f->pieces - 1].root, X) : NULL;
+    LOCAL(arb, start, tail);
+    if (!g)
+        return 0;
+    if (growth_verdict(g) > 0) {
+        f->claim = SERIES_DIVERGES;
+    } else {
+        arb_set_fmpz(start, X);
+        growth_tail(tail, g, start, 64);
+        if (arb_is_finite(tail))
+            f->claim = SERIES_CONVERGES;
+    }
+    if (f->claim != SERIES_UNDECIDED) {
+        LOCAL_REAL(64, factor);
+        mpfr_exp(factor, &g->rest->left, MPFR_RNDD);
+        bound_text(least, factor, 6, 0);
+        mpfr_exp(factor, &g->rest->right, MPFR_RNDU);
+        bound_text(greatest, factor, 6, 1);
+        growth_text(growth, sizeof growth, g);
+        fmpz_set(f->tail_from, X);
+        prove(f, "%s: f(t) is between %s and %s times %s for all t >= %s, whose sum %s (Bertrand's series)",
+              series_verdict_name(f->claim), least, greatest, growth, distance_text(from, X), series_verdict_name(f->claim));
+    }
+    if (f->claim == SERIES_CONVERGES) {
+        f->tail = TAIL_GROWTH;
+        f->growth = g;
+    } else {
+        growth_free(g);
+    }
+    return f->claim != SERIES_UNDECIDED;
+}
+
+int verdict_close(struct series_summand *f, struct formula_error *e)
+{
+    const struct piece *last = &f->piece[f->pieces - 1];
+    if (!f->open)
+        return 0;
+    if (f->claim == SERIES_UNDECIDED) {
+        prove(f, "undecided: neither t b'(t) stays on one side of -1, nor is f(t) bounded by powers of t, ln t, ln ln t, ...");
+        return 0;
+    }
+    LOCAL(fmpz, unknown);
+    int known = defined_before(f, last, f->tail_from, unknown, e);
+    if (known > 0) {
+        f->verdict = f->claim;
+    } else {
+        f->tail = TAIL_NONE;
+        if (known == 0)
+            prove_unknown(f, "undecided all the same", unknown);
+    }
+    return known < 0 ? -1 : 0;
+}
+
+/* [5.6] */
+int decreases_from(struct series_summand *f, const fmpz_t X)
+{
+    const struct piece *last = &f->piece[f->pieces - 1];
+    struct range x;
+    if (fmpz_cmp(X, last->first) < 0 || range_compute(&x, f->pool, last->root, X, NULL, 96))
+        return 0;
+    if (x.defined && x.smooth && mpfr_sgn(&x.rate->right) <= 0) {
+        f->decreasing = 1;
+        fmpz_set(f->decreasing_from, X);
+    }
+    range_clear(&x);
+    return f->decreasing;
+}
