@@ -6,10 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "analyze/series/proof/euler.h"
-#include "analyze/series/proof/evaluate.h"
-#include "analyze/series/proof/growth.h"
-#include "analyze/series/proof/summand.h"
+#include "analyze/series/search/search.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -254,7 +251,6 @@ static void test_euler(void **state)
     for (size_t i = 0; i < sizeof formulas / sizeof formulas[0]; i++)
         for (slong prec = 64; prec <= 320; prec *= 5) {
             struct built b = build(formulas[i]);
-            struct series_summand h = {.pool = b.pool, .root = b.root};
             struct evaluator *v = evaluator_new(b.pool, b.root, prec + 64);
             fmpz_t N, end, j;
             arb_t sum, term, t;
@@ -264,7 +260,7 @@ static void test_euler(void **state)
             arb_init(sum);
             arb_init(term);
             arb_init(t);
-            struct euler *e = euler_new(&h, b.root, N, end, prec, prec);
+            struct euler *e = search_euler(b.pool, b.root, N, end, prec, prec);
             if (!e)
                 fail_msg("%s, %ld bits: no bound of the remainder", formulas[i], (long)prec);
             for (slong x = fmpz_get_si(N); x <= 3000; x++) {

@@ -11,26 +11,25 @@ enum {
 };
 
 struct euler {
-    const struct series_summand *h;
+    const struct expression_pool *p;
     int root;
     slong prec, target;
     struct evaluator *v, *rough; /* at full and at low precision */
     slong order; /* 2m */
-    fmpz_t N;
     arb_t at_N, remainder; /* C(N); [-|R|, |R|] */
-    int primitive; /* the integral is known in closed form */
+    int begun; /* these and the next two are there */
+    int known; /* the integral is known in closed form */
     arb_t primitive_N;
-    fmpz *panel; /* [panels + 1] ends */
+    fmpz *panel; /* [panels + 1] ends, the first is N */
     arb_ptr integral; /* [panels + 1] from N to there, where there is no closed form */
     int panels, integrated;
+    fmpz_t offered; /* the end of a panel with this bound of its remainder */
+    double bound;
 };
 
-static const double IMPOSSIBLE = 1e300;
-
-/* log2 of a bound of |f| on [a - r, b + r] x [-r, r]; IMPOSSIBLE if there is none. */
-static double magnitude(struct euler *e, const fmpz_t a, const fmpz_t b, double r)
+double euler_magnitude(struct euler *e, const fmpz_t a, const fmpz_t b, double r)
 {
-    double result = IMPOSSIBLE;
+    double result = EULER_NONE;
     LOCAL(acb, z);
     LOCAL(arb, low, high, radius);
     LOCAL(mag, bound);
@@ -53,12 +52,12 @@ static double magnitude(struct euler *e, const fmpz_t a, const fmpz_t b, double 
 }
 
 /* log2 of 4 / (2 pi r)^n n! * length * max |f|, the last two given by their logarithms; 2 more for the rounding of this. */
-static double remainder_bound(double n, double r, double magnitude_log2, double length_log2)
+double euler_remainder(double n, double r, double magnitude_log2, double length_log2)
 {
     return magnitude_log2 + length_log2 + 4 + lgamma(n + 1) / M_LN2 - n * log2(2 * M_PI * r);
 }
 
-static double length_log2(const fmpz_t a, const fmpz_t b)
+double euler_length(const fmpz_t a, const fmpz_t b)
 {
     LOCAL(fmpz, length);
     fmpz_sub(length, b, a);
@@ -66,98 +65,14 @@ static double length_log2(const fmpz_t a, const fmpz_t b)
     return bits;
 }
 
-/* The least even order with a remainder below 2^-target on the first panel, 0 if there is none up to most. */
-static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, double target, slong most)
-{
-    slong best = 0;
-    double length = length_log2(a, b);
-    int failures = 0;
-    for (double r = 1; r <= (double)most && failures < 4; r *= 1.1892) {
-        double size = magnitude(e, a, b, r);
-        if (size == IMPOSSIBLE) {
-            failures++;
-            continue;
-        }
-        slong limit = (slong)(2 * M_PI * r);
-        limit = best && best - 2 < limit ? best - 2 : limit < most ? limit : most;
-        if (limit < 2 || remainder_bound((double)(limit / 2 * 2), r, size, length) > -target)
-            continue;
-        slong low = 2, high = limit / 2 * 2; /* the bound falls up to 2 pi r */
-        while (low < high) {
-            slong middle = (low + high) / 4 * 2;
-            if (remainder_bound((double)middle, r, size, length) <= -target)
-                high = middle;
-            else
-                low = middle + 2;
-        }
-        best = high;
-    }
-    return best;
-}
-
-/* The remainder's bound on a panel for the chosen order. */
-static double panel_bound(struct euler *e, const fmpz_t a, const fmpz_t b, double target)
-{
-    double best = IMPOSSIBLE, length = length_log2(a, b);
-    double near = (double)e->order / 6, far = fmpz_bits(a) < 1000 ? fmpz_get_d(a) : 0x1p1000;
-    for (int i = 0; i < 10 && best > -target; i++) {
-        double r = i < 4 ? ldexp(far, -1 - i) : near * ldexp(1, i - 4);
-        double size = r > 0 ? magnitude(e, a, b, r) : IMPOSSIBLE;
-        double bound = size == IMPOSSIBLE ? size : remainder_bound((double)e->order, r, size, length);
-        best = bound < best ? bound : best;
-    }
-    return best;
-}
-
-/* Covers [N, end] with panels and adds up their remainders. 1, or 0 if one is too large; then *needed is an order that might do,
- * or 0. */
-static int make_panels(slong *needed, struct euler *e, const fmpz_t end, slong most)
-{
-    double step = 0.5, target = (double)e->target + 8; /* a panel ends at its begin times 2^step, or so */
-    int ok = 1;
-    LOCAL(arb, part);
-    LOCAL(fmpz, next, base);
-    *needed = 0;
-    e->panels = 0;
-    fmpz_set(&e->panel[0], e->N);
-    arb_zero(e->remainder);
-    while (ok && fmpz_cmp(&e->panel[e->panels], end) < 0) {
-        const fmpz *a = &e->panel[e->panels];
-        fmpz_add_ui(base, a, 8);
-        slong bits = (slong)fmpz_bits(base);
-        double factor = exp2(step) - 1;
-        fmpz_fdiv_q_2exp(next, base, (ulong)(bits > 40 ? bits - 40 : 0));
-        fmpz_set_d(next, ceil(fmpz_get_d(next) * factor));
-        fmpz_mul_2exp(next, next, (ulong)(bits > 40 ? bits - 40 : 0));
-        fmpz_add(next, next, a);
-        if (fmpz_cmp(next, end) > 0)
-            fmpz_set(next, end);
-        double bound = panel_bound(e, a, next, target + e->panels * 0.01);
-        if (bound <= -target - e->panels * 0.01 && e->panels < PANELS_MAX) {
-            arb_one(part);
-            arb_mul_2exp_si(part, part, bound < -1e8 ? -100000000 : (slong)ceil(bound));
-            arb_add_error(e->remainder, part);
-            fmpz_set(&e->panel[++e->panels], next);
-            step = step < 8 ? 2 * step : step;
-        } else {
-            step /= 2;
-            if (step < 0.02) { /* not for want of a higher order */
-                *needed = choose_order(e, a, next, target + 64, most);
-                ok = 0;
-            }
-        }
-    }
-    return ok;
-}
-
-/* C(x), with as many terms as matter: those dropped are bounded by Cauchy's estimate on the circle of radius r. */
+/* [5.3] C(x), with as many terms as matter: those dropped are bounded by Cauchy's estimate on the circle of radius r. */
 static void correction(arb_t out, struct euler *e, const fmpz_t x)
 {
     slong terms = e->order / 2, used = terms;
-    double dropped = -IMPOSSIBLE, r = fmpz_bits(x) < 1000 ? fmpz_get_d(x) / 2 : 0x1p999;
+    double dropped = -EULER_NONE, r = fmpz_bits(x) < 1000 ? fmpz_get_d(x) / 2 : 0x1p999;
     if (r * 4 > (double)e->order) {
-        double size = magnitude(e, x, x, r);
-        if (size != IMPOSSIBLE)
+        double size = euler_magnitude(e, x, x, r);
+        if (size != EULER_NONE)
             for (slong k = 1; k < terms;
                  k++) { /* |B_2k| / (2k) <= 4 (2k-1)! / (2 pi)^2k; the next terms are less than half each */
                 double bound = size + 4 + lgamma(2.0 * (double)k) / M_LN2 - 2.0 * (double)k * log2(2 * M_PI) -
@@ -198,7 +113,7 @@ static int integrand(acb_ptr out, const acb_t z, void *param, slong order, slong
     return 0;
 }
 
-/* Integral from a to b. */
+/* [5.4] Integral from a to b. */
 static void integrate(arb_t out, struct euler *e, const fmpz_t a, const fmpz_t b)
 {
     acb_calc_integrate_opt_t options;
@@ -213,49 +128,68 @@ static void integrate(arb_t out, struct euler *e, const fmpz_t a, const fmpz_t b
     arb_set(out, acb_realref(result));
 }
 
-struct euler *euler_new(const struct series_summand *h, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target)
+struct euler *euler_new(const struct expression_pool *p, int root, const fmpz_t N, slong prec, slong target)
 {
     struct euler *e = calloc(1, sizeof *e);
-    int ok, vanishes;
     if (!e)
         return NULL;
-    e->h = h;
-    e->root = root;
-    e->prec = prec;
-    e->target = target;
-    fmpz_init_set(e->N, N);
+    *e = (struct euler){.p = p, .root = root, .prec = prec, .target = target};
     arb_init(e->at_N);
     arb_init(e->remainder);
     arb_init(e->primitive_N);
-    e->v = evaluator_new(h->pool, root, prec + GUARD);
-    e->rough = evaluator_new(h->pool, root, 64);
+    fmpz_init(e->offered);
+    e->v = evaluator_new(p, root, prec + GUARD);
+    e->rough = evaluator_new(p, root, 64);
     e->panel = calloc(PANELS_MAX + 1, sizeof *e->panel);
-    ok = e->v && e->rough && e->panel;
-    if (ok) {
-        LOCAL(fmpz, b);
-        fmpz_fdiv_q_2exp(b, N, 2);
-        fmpz_add(b, b, N);
-        fmpz_add_ui(b, b, 4);
-        if (fmpz_cmp(b, end) > 0)
-            fmpz_set(b, end);
-        slong most = prec / 2 + 64, needed = choose_order(e, N, b, (double)target + 8, most);
-        ok = 0;
-        while (!ok && needed > e->order) {
-            e->order = needed;
-            ok = make_panels(&needed, e, end, most);
-        }
+    if (!e->v || !e->rough || !e->panel) {
+        euler_free(e);
+        return NULL;
     }
-    if (ok) {
-        LOCAL(arb, t);
-        arb_set_fmpz(t, N);
-        e->primitive = antiderivative(e->primitive_N, &vanishes, h->pool, root, t, prec + GUARD);
-        correction(e->at_N, e, N);
-        e->integral = _arb_vec_init(e->panels + 1);
-    }
-    if (ok)
-        return e;
-    euler_free(e);
-    return NULL;
+    fmpz_set(&e->panel[0], N);
+    return e;
+}
+
+void euler_order(struct euler *e, slong order)
+{
+    e->order = order / 2 * 2;
+    e->panels = 0;
+    e->bound = EULER_NONE;
+    arb_zero(e->remainder);
+}
+
+const fmpz *euler_end(const struct euler *e)
+{
+    return &e->panel[e->panels];
+}
+
+int euler_follows(const struct euler *e, const struct expression_pool *p, int root, const fmpz_t N)
+{
+    return e->p == p && e->root == root && fmpz_equal(&e->panel[0], N);
+}
+
+double euler_offer(struct euler *e, const fmpz_t next, double r)
+{
+    const fmpz *a = euler_end(e);
+    double size = r > 0 && fmpz_cmp(next, a) > 0 ? euler_magnitude(e, a, next, r) : EULER_NONE;
+    double bound = size == EULER_NONE ? size : euler_remainder((double)e->order, r, size, euler_length(a, next));
+    if (!fmpz_equal(next, e->offered))
+        e->bound = EULER_NONE;
+    fmpz_set(e->offered, next);
+    e->bound = bound < e->bound ? bound : e->bound;
+    return e->bound;
+}
+
+int euler_accept(struct euler *e)
+{
+    if (e->order < 2 || e->begun || e->panels == PANELS_MAX || !(e->bound < EULER_NONE) ||
+        fmpz_cmp(e->offered, euler_end(e)) <= 0)
+        return -1;
+    LOCAL(arb, part);
+    arb_one(part);
+    arb_mul_2exp_si(part, part, e->bound < -1e8 ? -100000000 : (slong)ceil(e->bound));
+    arb_add_error(e->remainder, part);
+    fmpz_set(&e->panel[++e->panels], e->offered);
+    return 0;
 }
 
 void euler_free(struct euler *e)
@@ -269,21 +203,21 @@ void euler_free(struct euler *e)
     for (int i = 0; e->panel && i <= PANELS_MAX; i++)
         fmpz_clear(&e->panel[i]);
     free(e->panel);
-    fmpz_clear(e->N);
+    fmpz_clear(e->offered);
     arb_clear(e->at_N);
     arb_clear(e->remainder);
     arb_clear(e->primitive_N);
     free(e);
 }
 
-/* Integral from N to j. */
+/* [5.4, 5.5] Integral from N to j. */
 static void integral_to(arb_t out, struct euler *e, const fmpz_t j)
 {
-    if (e->primitive) {
+    if (e->known) {
         int vanishes;
         LOCAL(arb, t);
         arb_set_fmpz(t, j);
-        if (antiderivative(out, &vanishes, e->h->pool, e->root, t, e->prec + GUARD))
+        if (antiderivative(out, &vanishes, e->p, e->root, t, e->prec + GUARD))
             arb_sub(out, e->primitive_N, out, e->prec + GUARD);
         else
             arb_indeterminate(out);
@@ -310,13 +244,30 @@ static void integral_to(arb_t out, struct euler *e, const fmpz_t j)
     arb_add(out, out, &e->integral[i], e->prec + GUARD);
 }
 
+/* What is the same for every j. */
+static void begin(struct euler *e)
+{
+    int vanishes;
+    LOCAL(arb, t);
+    if (e->begun)
+        return;
+    e->begun = 1;
+    arb_set_fmpz(t, &e->panel[0]);
+    e->known = antiderivative(e->primitive_N, &vanishes, e->p, e->root, t, e->prec + GUARD);
+    correction(e->at_N, e, &e->panel[0]);
+    e->integral = _arb_vec_init(e->panels + 1);
+}
+
+/* [5.1] */
 void euler_sum(arb_t out, struct euler *e, const fmpz_t j)
 {
-    if (fmpz_cmp(j, e->N) <= 0) {
-        arb_zero(out);
-        return;
-    }
     LOCAL(arb, c);
+    arb_zero(out);
+    if (fmpz_cmp(j, euler_end(e)) > 0)
+        arb_indeterminate(out);
+    if (fmpz_cmp(j, &e->panel[0]) <= 0 || !arb_is_finite(out))
+        return;
+    begin(e);
     integral_to(out, e, j);
     correction(c, e, j);
     arb_add(out, out, c, e->prec + GUARD);

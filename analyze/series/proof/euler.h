@@ -1,10 +1,11 @@
-/* Sums of a smooth piece over very many distances: Euler-Maclaurin's formula with a proved remainder.
+/* Sums of a smooth piece over very many distances: Euler-Maclaurin's formula with a proved remainder, [5.1] to [5.4].
  *
- *   sum of f(t), N <= t < j  =  integral from N to j  +  C(j) - C(N)  +  R,    C(x) = -f(x)/2 + sum of B_2k / (2k)! f^(2k-1)(x),
- * k = 1..m |R| <= 4 / (2 pi)^(2m) * integral of |f^(2m)|,    |f^(2m)(t)| <= (2m)! / r^(2m) * max of |f(z)| on |z - t| = r
- * (Cauchy)
+ * sum of f(t), N <= t < j  =  integral from N to j  +  C(j) - C(N)  +  R,
+ * C(x) = -f(x)/2 + sum of B_2k / (2k)! f^(2k-1)(x), k = 1..m,      |R| <= 4 / (2 pi)^(2m) * integral of |f^(2m)|,
+ * |f^(2m)(t)| <= (2m)! / r^(2m) * max of |f(z)| on |z - t| = r (Cauchy).
  *
- * The maximum is taken of complex balls over a rectangle around each of a growing series of panels, r as it suits the panel. */
+ * The maximum is taken of complex balls over a rectangle around each of a series of panels. Which order, panels and radii do is
+ * searched for (search/panels.c); each panel is taken with the bound that was found here. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_EULER_H
 #define REACH_ANALYZE_SERIES_PROOF_EULER_H
 
@@ -12,11 +13,32 @@
 #include "analyze/series/proof/summand.h"
 
 struct euler;
-/* Ready to sum node `root` over N <= t < end with an error below about 2^-target, in balls of prec bits. NULL where the remainder
- * cannot be bounded so well, or memory is short. f must be analytic around [N, end]. */
-struct euler *euler_new(const struct series_summand *h, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target);
+/* Of node `root` from N on, in balls of prec bits; terms and integrals are worked out to about 2^-target. NULL: memory. */
+struct euler *euler_new(const struct expression_pool *p, int root, const fmpz_t N, slong prec, slong target);
 void euler_free(struct euler *e);
-/* Sum over N <= t < j, j <= end. */
+
+/* ---- panels: until the first sum is asked for ---- */
+
+static const double EULER_NONE = 1e300;
+/* log2 of a bound of |f| on [a - r, b + r] x [-r, r]; EULER_NONE if there is none. */
+double euler_magnitude(struct euler *e, const fmpz_t a, const fmpz_t b, double r);
+/* [5.2] log2 of a bound of the remainder of order n, from log2 of the size of f and of the length. */
+double euler_remainder(double n, double r, double magnitude_log2, double length_log2);
+double euler_length(const fmpz_t a, const fmpz_t b);
+/* Sets 2m; there are no panels any more. */
+void euler_order(struct euler *e, slong order);
+/* Where the panels end, N at first. */
+const fmpz *euler_end(const struct euler *e);
+/* log2 of the best bound so far of the remainder on a panel from there to `next`, now with circles of radius r. */
+double euler_offer(struct euler *e, const fmpz_t next, double r);
+/* Takes the panel offered last. 0, or -1: no bound is known, or there is no room. */
+int euler_accept(struct euler *e);
+
+/* ---- sums ---- */
+
+/* 1 if it is of that node and begins at N. */
+int euler_follows(const struct euler *e, const struct expression_pool *p, int root, const fmpz_t N);
+/* Sum over N <= t < j; indeterminate beyond the panels. */
 void euler_sum(arb_t out, struct euler *e, const fmpz_t j);
 
 #endif

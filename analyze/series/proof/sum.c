@@ -3,6 +3,7 @@
 #include "analyze/formula_private.h"
 #include "analyze/series/proof/euler.h"
 #include "analyze/series/proof/evaluate.h"
+#include "analyze/series/search/search.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -268,7 +269,7 @@ static int make_sum(struct sums *s, struct piece_sum *q)
                 fmpz_add_ui(N, piece->first, head);
                 if (fmpz_cmp(N, q->end) >= 0 || (fits && fmpz_cmp_ui(length, 4 * head) < 0))
                     break;
-                q->euler = euler_new(s->f, piece->root, N, q->end, s->prec, s->target);
+                q->euler = search_euler(s->f->pool, piece->root, N, q->end, s->prec, s->target);
                 if (q->euler)
                     euler_sum(rest, q->euler, q->end);
                 if (q->euler && !(arb_is_finite(rest) && mag_cmp_2exp_si(arb_radref(rest), s->prec / 2 - s->target) < 0)) {

@@ -2,6 +2,7 @@
 #ifndef REACH_ANALYZE_SERIES_SEARCH_H
 #define REACH_ANALYZE_SERIES_SEARCH_H
 
+#include "analyze/series/proof/euler.h"
 #include "analyze/series/proof/share.h"
 
 /* A whole number between lo and hi, geometrically in the middle where they are far apart: hi > 4 lo + near. */
@@ -19,6 +20,12 @@ int search_pieces(struct series_summand *f, struct formula_error *e);
 
 /* Tries rules from X on for growing X, until one decides. 0 or -1 with *e. */
 int search_verdict(struct series_summand *f, struct formula_error *e);
+
+/* ---- panels.c ---- */
+
+/* A sum of node `root` over N <= t < end by Euler's and Maclaurin's formula, with an error below about 2^-target, in balls of prec
+ * bits. NULL where the remainder cannot be bounded so well, or memory is short. */
+struct euler *search_euler(const struct expression_pool *p, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target);
 
 /* ---- field.c ---- */
 

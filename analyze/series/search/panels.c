@@ -1,0 +1,96 @@
+/* Which order, panels and radii Euler-Maclaurin's formula is given. */
+#include "analyze/series/search/search.h"
+
+#include <math.h>
+
+/* The least even order with a remainder below 2^-target on the first panel, 0 if there is none up to most. */
+static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, double target, slong most)
+{
+    slong best = 0;
+    double length = euler_length(a, b);
+    int failures = 0;
+    for (double r = 1; r <= (double)most && failures < 4; r *= 1.1892) {
+        double size = euler_magnitude(e, a, b, r);
+        if (size == EULER_NONE) {
+            failures++;
+            continue;
+        }
+        slong limit = (slong)(2 * M_PI * r);
+        limit = best && best - 2 < limit ? best - 2 : limit < most ? limit : most;
+        if (limit < 2 || euler_remainder((double)(limit / 2 * 2), r, size, length) > -target)
+            continue;
+        slong low = 2, high = limit / 2 * 2; /* the bound falls up to 2 pi r */
+        while (low < high) {
+            slong middle = (low + high) / 4 * 2;
+            if (euler_remainder((double)middle, r, size, length) <= -target)
+                high = middle;
+            else
+                low = middle + 2;
+        }
+        best = high;
+    }
+    return best;
+}
+
+/* Offers a panel with radii that suit it, until one will do. */
+static double offer(struct euler *e, const fmpz_t next, slong order, double target)
+{
+    double best = EULER_NONE, near = (double)order / 6;
+    double far = fmpz_bits(euler_end(e)) < 1000 ? fmpz_get_d(euler_end(e)) : 0x1p1000;
+    for (int i = 0; i < 10 && best > -target; i++)
+        best = euler_offer(e, next, i < 4 ? ldexp(far, -1 - i) : near * ldexp(1, i - 4));
+    return best;
+}
+
+/* Covers all up to `end` with panels. 0 if that is done, else an order that might do, or -1. */
+static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, double target)
+{
+    double step = 0.5; /* a panel ends at its begin times 2^step, or so */
+    int panels = 0;
+    LOCAL(fmpz, next, base);
+    euler_order(e, order);
+    while (fmpz_cmp(euler_end(e), end) < 0) {
+        const fmpz *a = euler_end(e);
+        fmpz_add_ui(base, a, 8);
+        slong bits = (slong)fmpz_bits(base);
+        double factor = exp2(step) - 1;
+        fmpz_fdiv_q_2exp(next, base, (ulong)(bits > 40 ? bits - 40 : 0));
+        fmpz_set_d(next, ceil(fmpz_get_d(next) * factor));
+        fmpz_mul_2exp(next, next, (ulong)(bits > 40 ? bits - 40 : 0));
+        fmpz_add(next, next, a);
+        if (fmpz_cmp(next, end) > 0)
+            fmpz_set(next, end);
+        double wanted = target + panels * 0.01;
+        if (offer(e, next, order, wanted) <= -wanted && euler_accept(e) == 0) {
+            panels++;
+            step = step < 8 ? 2 * step : step;
+        } else {
+            step /= 2;
+            if (step < 0.02) { /* not for want of a higher order */
+                slong higher = choose_order(e, a, next, target + 64, most);
+                return higher > order ? higher : -1;
+            }
+        }
+    }
+    return 0;
+}
+
+struct euler *search_euler(const struct expression_pool *p, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target)
+{
+    struct euler *e = euler_new(p, root, N, prec, target);
+    LOCAL(fmpz, b);
+    if (!e)
+        return NULL;
+    fmpz_fdiv_q_2exp(b, N, 2);
+    fmpz_add(b, b, N);
+    fmpz_add_ui(b, b, 4);
+    if (fmpz_cmp(b, end) > 0)
+        fmpz_set(b, end);
+    slong most = prec / 2 + 64, order = choose_order(e, N, b, (double)target + 8, most);
+    for (order = order ? order : -1; order > 0;)
+        order = cover(e, end, order, most, (double)target + 8);
+    if (order == 0)
+        return e;
+    euler_free(e);
+    return NULL;
+}
