@@ -9,8 +9,7 @@
 #include <cmocka.h>
 
 #include "analyze/formula_private.h"
-#include "analyze/series/proof/evaluate.h"
-#include "analyze/series/proof/share.h"
+#include "analyze/series/series.h"
 
 #include <math.h>
 #include <stdio.h>

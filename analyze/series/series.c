@@ -1,9 +1,8 @@
-/* The public face: opening a head, the mean of heads, TRF, sums, closed forms. */
-#include "analyze/series.h"
+/* The public face. The search (search/) finds what to try, the proof (proof/) shows that it holds; here they are joined. */
+#include "analyze/series/series.h"
 #include "analyze/formula_private.h"
 #include "analyze/series/proof/compare.h"
-#include "analyze/series/proof/evaluate.h"
-#include "analyze/series/search/search.h"
+#include "analyze/series/proof/rounding.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -52,25 +51,26 @@ static struct series *series_new(int count, struct formula_error *e)
 /* Bounds of B as series_sum reports them. 0 or -1. */
 static int find_sum(struct series *s, struct formula_error *e)
 {
-    const struct series_summand *h = s->summand[0];
+    int exhausted, converges = s->verdict == SERIES_CONVERGES;
+    LOCAL(fmpz, limit);
+    LOCAL(arb, total);
     s->sum_lo = s->sum_hi = INFINITY;
     if (s->verdict == SERIES_DIVERGES)
         return 0;
-    LOCAL(fmpz, limit);
     fmpz_set_ui(limit, PARTIAL_LENGTH);
-    LOCAL(arb, total);
-    struct shares *m = shares_new(s, s->verdict == SERIES_CONVERGES ? NULL : limit, SERIES_PREC, series_has_waves(s), e);
-    if (m) {
-        shares_total(total, m);
-        search_doubles(&s->sum_lo, &s->sum_hi, total, h->shift);
-        if (s->verdict == SERIES_UNDECIDED)
-            s->sum_hi = INFINITY;
-        if (s->verdict == SERIES_CONVERGES)
-            s->kept = m;
-        else
-            shares_free(m);
+    struct shares *m = search_shares(&exhausted, s->summand, 1, converges ? NULL : limit, SERIES_PREC,
+                                     search_has_waves(s->summand, 1), e);
+    if (!m)
+        return -1;
+    shares_total(total, m);
+    ball_doubles(&s->sum_lo, &s->sum_hi, total, s->summand[0]->shift);
+    if (converges) {
+        s->kept = (struct kept){m, exhausted};
+    } else {
+        s->sum_hi = INFINITY;
+        shares_free(m);
     }
-    return m ? 0 : -1;
+    return 0;
 }
 
 struct series *series_open(const struct formula *f, const struct formula_point *at, struct formula_error *e)
@@ -80,22 +80,19 @@ struct series *series_open(const struct formula *f, const struct formula_point *
         formula_refuse(e, 0, "parameter '%s' has no value", missing);
         return NULL;
     }
+    LOCAL(fmpz, shift);
     struct series *s = series_new(1, e);
     if (!s)
         return NULL;
-    LOCAL(fmpz, shift);
     search_shift(shift, f, at);
     struct series_summand *summand = s->summand[0] = summand_new(f, at, shift, NULL, e);
-    if (!summand || search_pieces(summand, e) || search_verdict(summand, e)) {
-        series_free(s);
-        return NULL;
+    if (summand && search_pieces(summand, e) == 0 && search_verdict(summand, e) == 0) {
+        s->verdict = summand->verdict;
+        if (find_sum(s, e) == 0)
+            return s;
     }
-    s->verdict = summand->verdict;
-    if (find_sum(s, e)) {
-        series_free(s);
-        return NULL;
-    }
-    return s;
+    series_free(s);
+    return NULL;
 }
 
 struct series *series_open_mean(struct series *const *heads, int count, struct formula_error *e)
@@ -145,7 +142,7 @@ void series_free(struct series *s)
 {
     if (!s)
         return;
-    shares_free(s->kept);
+    shares_free(s->kept.shares);
     for (int i = 0; s->summand && i < s->count; i++)
         summand_release(s->summand[i]);
     free(s->summand);
@@ -172,32 +169,68 @@ void series_sum(const struct series *s, double *lo, double *hi)
     *hi = s->sum_hi;
 }
 
+/* The field of the first `length` distances (0: of all, if the series converges) across so many layers; *lo, *hi: their sum. */
+static int ask(struct series_count *out, double *lo, double *hi, const struct series *s, const char *epsilon, int layers,
+               uint64_t length, struct formula_error *e)
+{
+    LOCAL(fmpq, q);
+    LOCAL(fmpz, limit);
+    LOCAL(arb, total);
+    struct field f;
+    *out = (struct series_count){.log10_lo = NAN, .log10_hi = NAN};
+    *lo = 0;
+    *hi = INFINITY;
+    fmpz_set_ui(limit, length);
+    arb_indeterminate(total);
+    if (field_epsilon(q, epsilon, e))
+        return -1;
+    if (!length && s->verdict != SERIES_CONVERGES)
+        return 0;
+    const fmpz *most = length ? limit : NULL;
+    if (layers > 1)
+        return search_depth(out, s->summand, s->count, &s->kept, q, layers, most, e) < 0 ? -1 : 0;
+    field_init(&f, most);
+    int failed = search_field(&f, total, s->summand, s->count, &s->kept, q, most, e); /* 1: there may be no mass, and no field */
+    if (!failed) {
+        ball_doubles(lo, hi, total, s->summand[0]->shift);
+        if (s->mean) /* of kernels whose sum is 1 */
+            *lo = *hi = 1;
+        failed = field_report(out, &f, e);
+    }
+    field_clear(&f);
+    return failed < 0 ? -1 : 0;
+}
+
 int series_trf(const struct series *s, const char *epsilon, struct series_count *out, struct formula_error *e)
 {
-    *out = (struct series_count){.log10_lo = NAN, .log10_hi = NAN};
-    LOCAL(fmpq, q);
-    int failed = search_epsilon(q, epsilon, e);
-    if (!failed && s->verdict == SERIES_CONVERGES)
-        failed = search_trf(out, s, q, NULL, NULL, NULL, e);
-    return failed;
+    double lo, hi;
+    return ask(out, &lo, &hi, s, epsilon, 1, 0, e);
 }
 
 int series_trf_finite(const struct series *s, const char *epsilon, uint64_t length, struct series_count *out, double *sum_lo,
                       double *sum_hi, struct formula_error *e)
 {
     double lo = 0, hi = INFINITY;
-    *out = (struct series_count){.log10_lo = NAN, .log10_hi = NAN};
+    int failed = -1;
     if (length < 1)
-        return formula_refuse(e, 0, "a length of 0 has no TRF");
-    LOCAL(fmpq, q);
-    LOCAL(fmpz, limit);
-    fmpz_set_ui(limit, length);
-    int failed = search_epsilon(q, epsilon, e) || search_trf(out, s, q, limit, &lo, &hi, e) ? -1 : 0;
+        formula_refuse(e, 0, "a length of 0 has no TRF");
+    else
+        failed = ask(out, &lo, &hi, s, epsilon, 1, length, e);
     if (sum_lo)
         *sum_lo = lo;
     if (sum_hi)
         *sum_hi = hi;
     return failed;
+}
+
+int series_trf_depth(const struct series *s, const char *epsilon, int layers, uint64_t length, struct series_count *out,
+                     struct formula_error *e)
+{
+    double lo, hi;
+    if (layers >= 1 && layers <= 100000)
+        return ask(out, &lo, &hi, s, epsilon, layers, length, e);
+    *out = (struct series_count){.log10_lo = NAN, .log10_hi = NAN};
+    return formula_refuse(e, 0, "%d layers (expected 1 to 100000)", layers);
 }
 
 /* ---- comparing ---- */
@@ -248,17 +281,17 @@ int series_compare(const struct series *f, const struct series *g, int *order, c
 
 int series_closed_form(const struct series *s, double epsilon, double *value, char text[128])
 {
-    const struct series_summand *h = s->summand[0];
-    int known = 0;
-    if (s->mean || h->pieces != 1 || s->verdict != SERIES_CONVERGES || !(epsilon > 0 && epsilon < 1))
-        return 0;
+    const struct series_summand *f = s->summand[0];
     LOCAL(arb, shift, k);
-    if (h->piece[0].kind == PIECE_GEOMETRIC) { /* exp(-m j) < eps */
-        evaluate_affine(shift, k, h->pool, h->piece[0].root, 64);
+    int known = 0;
+    if (s->mean || f->pieces != 1 || s->verdict != SERIES_CONVERGES || !(epsilon > 0 && epsilon < 1))
+        return 0;
+    if (f->piece[0].kind == PIECE_GEOMETRIC) { /* exp(-m j) < eps */
+        evaluate_affine(shift, k, f->pool, f->piece[0].root, 64);
         *value = log(1 / epsilon) / -arf_get_d(arb_midref(k), ARF_RND_NEAR);
         snprintf(text, 128, "ln(1/eps) / m");
         known = 1;
-    } else if (is_type1(k, h->pool, h->piece[0].root, 64)) { /* the integral from 0 to j is atan(k j) / k */
+    } else if (is_type1(k, f->pool, f->piece[0].root, 64)) { /* the integral from 0 to j is atan(k j) / k */
         *value = tan((1 - epsilon) * M_PI / 2) / arf_get_d(arb_midref(k), ARF_RND_NEAR);
         snprintf(text, 128, "tan((1 - eps) pi / 2) / k, about 2 / (pi k eps)");
         known = 1;

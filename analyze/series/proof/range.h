@@ -10,7 +10,6 @@
 #ifndef REACH_ANALYZE_SERIES_RANGE_H
 #define REACH_ANALYZE_SERIES_RANGE_H
 
-#include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/expression.h"
 
 struct range {

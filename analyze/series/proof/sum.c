@@ -1,487 +1,67 @@
-/* Partial sums: piece by piece, each by the means that suit it. */
+/* Partial sums: piece by piece, each by the means it is told. */
 #include "analyze/series/proof/sum.h"
 #include "analyze/formula_private.h"
-#include "analyze/series/proof/euler.h"
-#include "analyze/series/proof/evaluate.h"
-#include "analyze/series/search/search.h"
+#include "analyze/series/proof/rounding.h"
 
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-enum {
-    HEAD_MAX = 1 << 13, /* points before Euler-Maclaurin's formula, tried up to this */
-    STRIDE = 64, /* one prefix sum is kept of so many */
-    COARSE_HEAD = 1 << 17, /* points before panels of bounds */
-    COARSE_PANELS = 512,
-    COARSE_STEPS = 100000, /* nodes times panels */
-    ROUGH_BITS = 16, /* a rough last piece is summed up to 2^this */
-    FAR_BITS = 40000
-};
+enum { STRIDE = 64 /* one prefix sum is kept of so many */ };
 
-/* Work of summing point by point: nodes times points, more at higher precision. */
-static const double POINT_WORK = 4e7;
-
-/* Bounds of f on a stretch that is too long to be summed point by point. */
+/* Bounds of f on a stretch that is not summed point by point. */
 struct panel {
-    fmpz_t first;
+    fmpz_t first, end;
     arb_t term; /* f(t), every t in it */
     arb_t before; /* sum over the panels before it */
 };
 
-struct piece_sum {
+struct part {
     const struct piece *piece;
     fmpz_t end; /* of what is summed here: the piece's, the limit, or `far` */
-    arb_t total;
+    arb_t total, rest; /* all of it; what Euler's formula adds */
     arb_t constant; /* PIECE_CONSTANT: f; PIECE_GEOMETRIC: b at 0 */
     arb_t slope; /* PIECE_GEOMETRIC */
     struct evaluator *v; /* PIECE_SMOOTH, PIECE_ROUGH */
+    int waves; /* in double */
     ulong points; /* the first of them are summed one by one */
     arb_ptr prefix; /* [points / STRIDE + 1] */
     struct euler *euler; /* then this, or */
     struct panel *panel; /* [panels] this */
-    int panels;
-    int wide; /* more precision would not help */
+    int panels, capacity;
 };
 
 struct sums {
-    struct series_summand *f;
-    slong prec, target; /* bits of the balls; the error should be about 2^-target */
-    int quick, limited, count;
-    struct piece_sum *part; /* [count] */
+    const struct series_summand *f;
+    slong prec;
+    int limited, count, tails;
+    struct part *part; /* [count] */
     fmpz_t limit, far;
     arb_t total, tail;
-    int exhausted;
     int unknown; /* a value may be a number, an infinity or none: no sum exists for certain */
-    char problem[200]; /* why a term is not a number; empty: none was met */
+    int refused; /* a term is not a number: */
+    struct formula_error problem;
 };
 
-/* ---- single terms ---- */
-
-/* f(t) of a piece where the evaluator could not tell. */
-static int exact_term(arb_t out, struct sums *s, const struct piece *piece, const fmpz_t t)
-{
-    struct expression_pool *p = expression_pool_new();
-    int n = p ? summand_value(p, s->f, piece->root, t) : NODE_NAN, status = -1;
-    if (p && !p->failed) {
-        if (p->node[n].kind == X_NAN || n == NODE_PLUS_INFINITY) {
-            char *digits = fmpz_get_str(NULL, 10, t);
-            snprintf(s->problem, sizeof s->problem, "the value at head %d, distance %.60s is %s (expected a number or -inf)",
-                     s->f->at.h, digits, n == NODE_PLUS_INFINITY ? "+inf" : "not a number");
-            flint_free(digits);
-        } else if (!expression_is_known(p, n)) {
-            s->unknown = 1;
-        } else {
-            evaluate_exp_constant(out, p, n, s->prec);
-            status = arb_is_finite(out) ? 0 : -1;
-        }
-    }
-    expression_pool_free(p);
-    if (status)
-        arb_indeterminate(out);
-    return status;
-}
-
-static int piece_term(arb_t out, struct sums *s, struct piece_sum *q, const fmpz_t t)
-{
-    if (q->piece->kind == PIECE_ZERO) {
-        arb_zero(out);
-        return 0;
-    }
-    if (q->piece->kind == PIECE_CONSTANT) {
-        arb_set(out, q->constant);
-        return arb_is_finite(out) ? 0 : -1;
-    }
-    int status;
-    LOCAL(arb, x);
-    arb_set_fmpz(x, t);
-    if (q->piece->kind == PIECE_GEOMETRIC) {
-        arb_mul(x, x, q->slope, s->prec);
-        arb_add(x, x, q->constant, s->prec);
-        arb_exp(out, x, s->prec);
-        status = arb_is_finite(out) ? 0 : -1;
-    } else {
-        status = evaluator_point(out, q->v, x);
-        if (status)
-            status = exact_term(out, s, q->piece, t);
-    }
-    return status;
-}
-
-/* ---- point by point ---- */
-
-/* sum += f(first + i), i < count. */
-static void add_points(arb_t sum, struct sums *s, struct piece_sum *q, const fmpz_t first, ulong count)
-{
-    int blocks = s->quick && evaluator_has_waves(q->v) && fmpz_cmp_ui(first, (ulong)1 << 51) < 0 && count < (ulong)1 << 51;
-    LOCAL(fmpz, t);
-    fmpz_set(t, first);
-    arb_ptr block = _arb_vec_init(EVALUATE_BLOCK);
-    while (count) {
-        int n = count < EVALUATE_BLOCK ? (int)count : EVALUATE_BLOCK;
-        if (!blocks || evaluator_block(block, q->v, fmpz_get_ui(t), n)) {
-            n = 1;
-            piece_term(block, s, q, t);
-        }
-        for (int i = 0; i < n; i++)
-            arb_add(sum, sum, block + i, s->prec + 64);
-        fmpz_add_ui(t, t, (ulong)n);
-        count -= (ulong)n;
-    }
-    _arb_vec_clear(block, EVALUATE_BLOCK);
-}
-
-/* Sums the first `points` distances of the piece. 0 or -1. */
-static int sum_points(struct sums *s, struct piece_sum *q, ulong points)
-{
-    ulong kept = points / STRIDE + 1;
-    q->prefix = calloc(kept, sizeof *q->prefix);
-    if (!q->prefix)
-        return -1;
-    q->points = points;
-    for (ulong i = 0; i < kept; i++)
-        arb_init(q->prefix + i);
-    LOCAL(fmpz, t);
-    fmpz_set(t, q->piece->first);
-    LOCAL(arb, sum);
-    /* whole strides, in blocks where there are waves */
-    arb_ptr block = _arb_vec_init(EVALUATE_BLOCK);
-    int blocks = s->quick && evaluator_has_waves(q->v) && fmpz_cmp_ui(t, (ulong)1 << 51) < 0;
-    ulong done = 0;
-    while (done < points && !s->problem[0] && !s->unknown) {
-        int n = points - done < EVALUATE_BLOCK ? (int)(points - done) : EVALUATE_BLOCK;
-        if (!blocks || evaluator_block(block, q->v, fmpz_get_ui(t), n)) {
-            n = 1;
-            piece_term(block, s, q, t);
-        }
-        for (int i = 0; i < n; i++, done++) {
-            if (done % STRIDE == 0)
-                arb_set(q->prefix + done / STRIDE, sum);
-            arb_add(sum, sum, block + i, s->prec + 64);
-        }
-        fmpz_add_ui(t, t, (ulong)n);
-    }
-    if (points % STRIDE == 0)
-        arb_set(q->prefix + points / STRIDE, sum);
-    arb_set(q->total, sum);
-    _arb_vec_clear(block, EVALUATE_BLOCK);
-    return 0;
-}
-
-/* ---- stretches known by bounds alone ---- */
-
-static int coarse_bounds(arb_t out, struct sums *s, const struct piece *piece, const fmpz_t first, const fmpz_t last)
-{
-    struct ranges r;
-    arb_indeterminate(out);
-    if (ranges_compute(&r, s->f->pool, piece->root, first, last, 64))
-        return -1;
-    const struct range *x = &r.node[piece->root];
-    s->unknown |= !x->defined;
-    LOCAL(arb, high);
-    if (x->defined && interval_is_bounded(x->value)) {
-        interval_get_lower(out, x->value, 64);
-        interval_get_upper(high, x->value, 64);
-        arb_exp(out, out, 64);
-        arb_exp(high, high, 64);
-        if (x->masked)
-            arb_zero(out);
-        arb_union(out, out, high, 64);
-    }
-    ranges_free(&r);
-    return 0;
-}
-
-/* Covers [first, end) of a rough piece by panels, closer ones near its begin. */
-static int sum_coarsely(struct sums *s, struct piece_sum *q, const fmpz_t first)
-{
-    int panels = COARSE_STEPS / (q->piece->root + 1), failed = 0;
-    panels = panels < 16 ? 16 : panels > COARSE_PANELS ? COARSE_PANELS : panels;
-    q->panel = calloc((size_t)panels, sizeof *q->panel);
-    if (!q->panel)
-        return -1;
-    LOCAL(fmpz, length, last, next);
-    fmpz_set(next, first);
-    LOCAL(arb, part);
-    for (int i = 0; i < panels && fmpz_cmp(next, q->end) < 0 && !failed; i++) {
-        struct panel *panel = &q->panel[q->panels++];
-        fmpz_init_set(panel->first, next);
-        arb_init(panel->term);
-        arb_init(panel->before);
-        arb_set(panel->before, q->total);
-        fmpz_sub(length, q->end, next); /* what is left, in equal parts */
-        fmpz_cdiv_q_ui(length, length, (ulong)(panels - i));
-        fmpz_add(next, next, length);
-        fmpz_sub_ui(last, next, 1);
-        failed = coarse_bounds(panel->term, s, q->piece, panel->first, last);
-        arb_mul_fmpz(part, panel->term, length, s->prec);
-        arb_add(q->total, q->total, part, s->prec);
-    }
-    q->wide = 1;
-    return failed;
-}
-
-/* ---- a piece ---- */
-
-/* Distances that may be summed one by one. */
-static ulong affordable(const struct sums *s, const struct piece_sum *q)
-{
-    double nodes = q->piece->root + 8, work = nodes * (1 + (double)s->prec / 256);
-    if (s->quick && evaluator_has_waves(q->v))
-        work = 10;
-    if (s->f->pool->node[q->piece->root].opaque)
-        work *= 2000;
-    return (ulong)(POINT_WORK / work);
-}
-
-/* 0, -1 for memory, 1 where it turns out that a last piece can only be summed point by point. */
-static int make_sum(struct sums *s, struct piece_sum *q)
-{
-    const struct piece *piece = q->piece;
-    const struct expression_pool *p = s->f->pool;
-    int failed = 0;
-    LOCAL(fmpz, length, N);
-    LOCAL(arb, rest);
-    fmpz_sub(length, q->end, piece->first);
-    switch (piece->kind) {
-    case PIECE_ZERO: break;
-    case PIECE_CONSTANT:
-        evaluate_exp_constant(q->constant, p, piece->root, s->prec);
-        arb_mul_fmpz(q->total, q->constant, length, s->prec);
-        break;
-    case PIECE_GEOMETRIC: evaluate_affine(q->constant, q->slope, p, piece->root, s->prec); break;
-    case PIECE_SMOOTH:
-    case PIECE_ROUGH: {
-        /* where the tail is known to a few digits only, so are the points */
-        int endless = piece->unbounded && !s->limited,
-            blurred = endless && (piece->kind == PIECE_ROUGH || s->f->wild) && s->exhausted;
-        q->v = evaluator_new(p, piece->root, s->quick || blurred ? 64 : s->prec);
-        if (!q->v) {
-            failed = -1;
-            break;
-        }
-        ulong most = affordable(s, q), points = 0;
-        int fits = fmpz_cmp_ui(length, most) <= 0,
-            blocks = s->quick && fits && evaluator_has_waves(q->v); /* cheaper than Euler-Maclaurin */
-        if (piece->kind == PIECE_SMOOTH && !blocks && fmpz_cmp_ui(length, 200) > 0 && !(piece->unbounded && s->f->wild))
-            for (ulong head = 0; head <= most && head <= HEAD_MAX && !q->euler; head = head < 16 ? head + 8 : head + head / 4) {
-                points = head;
-                fmpz_add_ui(N, piece->first, head);
-                if (fmpz_cmp(N, q->end) >= 0 || (fits && fmpz_cmp_ui(length, 4 * head) < 0))
-                    break;
-                q->euler = search_euler(s->f->pool, piece->root, N, q->end, s->prec, s->target);
-                if (q->euler)
-                    euler_sum(rest, q->euler, q->end);
-                if (q->euler && !(arb_is_finite(rest) && mag_cmp_2exp_si(arb_radref(rest), s->prec / 2 - s->target) < 0)) {
-                    euler_free(q->euler); /* the integral is too hard */
-                    q->euler = NULL;
-                    break;
-                }
-            }
-        if (!q->euler && !fits && endless && piece->kind == PIECE_SMOOTH && !s->f->wild) {
-            s->f->wild = 1;
-            failed = 1;
-            break;
-        }
-        if (!q->euler)
-            points = fits ? fmpz_get_ui(length) : most < COARSE_HEAD ? most : COARSE_HEAD;
-        failed = sum_points(s, q, points);
-        if (!failed && q->euler) {
-            arb_add(q->total, q->total, rest, s->prec + 64);
-        } else if (!failed && !fits && !s->unknown) {
-            fmpz_add_ui(N, piece->first, points);
-            failed = sum_coarsely(s, q, N);
-        }
-        break;
-    }
-    }
-    return failed;
-}
-
-/* Sum over first <= t < j of one piece, j within what is summed. */
-static void piece_below(arb_t out, struct sums *s, struct piece_sum *q, const fmpz_t j)
-{
-    const struct piece *piece = q->piece;
-    arb_zero(out);
-    if (fmpz_cmp(j, piece->first) <= 0)
-        return;
-    LOCAL(fmpz, count);
-    fmpz_sub(count, j, piece->first);
-    switch (piece->kind) {
-    case PIECE_ZERO: break;
-    case PIECE_CONSTANT: arb_mul_fmpz(out, q->constant, count, s->prec); break;
-    case PIECE_GEOMETRIC: { /* exp(b(first)) (exp(slope count) - 1) / (exp(slope) - 1) */
-        LOCAL(arb, x, one);
-        arb_mul_fmpz(x, q->slope, piece->first, s->prec);
-        arb_add(x, x, q->constant, s->prec);
-        arb_exp(out, x, s->prec);
-        arb_mul_fmpz(x, q->slope, count, s->prec);
-        arb_expm1(x, x, s->prec);
-        arb_expm1(one, q->slope, s->prec);
-        arb_div(x, x, one, s->prec);
-        arb_mul(out, out, x, s->prec);
-        break;
-    }
-    case PIECE_SMOOTH:
-    case PIECE_ROUGH:
-        if (fmpz_cmp_ui(count, q->points) <= 0) {
-            ulong n = fmpz_get_ui(count);
-            LOCAL(fmpz, t);
-            fmpz_add_ui(t, piece->first, n / STRIDE * STRIDE);
-            arb_set(out, q->prefix + n / STRIDE);
-            add_points(out, s, q, t, n % STRIDE);
-            break;
-        }
-        if (q->euler) {
-            LOCAL(arb, points);
-            LOCAL(fmpz, N);
-            fmpz_add_ui(N, piece->first, q->points);
-            piece_below(points, s, q, N);
-            euler_sum(out, q->euler, j);
-            arb_add(out, out, points, s->prec + 64);
-            break;
-        }
-        for (int i = q->panels - 1; i >= 0; i--)
-            if (fmpz_cmp(&q->panel[i].first[0], j) <= 0) {
-                fmpz_sub(count, j, q->panel[i].first);
-                arb_mul_fmpz(out, q->panel[i].term, count, s->prec);
-                arb_add(out, out, q->panel[i].before, s->prec);
-                break;
-            }
-        break;
-    }
-}
-
-/* ---- all of them ---- */
-
-/* log2 of about the sum: the largest of t f(t) over powers of 2. Only how far to go depends on it. */
-static slong estimate(const struct series_summand *f, const fmpz *limit)
-{
-    struct evaluator *v = evaluator_new(f->pool, f->root, 64);
-    slong best = 0, most = limit ? (slong)fmpz_bits(limit) - 1 : FAR_BITS;
-    int found = 0;
-    LOCAL(arb, t, y);
-    for (slong bits = -1; v && bits <= most; bits = bits < 32 ? bits + 1 : bits + bits / 16) {
-        arb_zero(t);
-        if (bits >= 0)
-            arb_one(t);
-        arb_mul_2exp_si(t, t, bits < 0 ? 0 : bits);
-        if (evaluator_point(y, v, t) || arb_is_zero(y) || arf_is_zero(arb_midref(y)))
-            continue;
-        if (bits > 0)
-            arb_mul(y, y, t, 64);
-        if (fmpz_fits_si(ARF_EXPREF(arb_midref(y))) && (!found || fmpz_cmp_si(ARF_EXPREF(arb_midref(y)), best) > 0)) {
-            best = fmpz_get_si(ARF_EXPREF(arb_midref(y)));
-            found = 1;
-        }
-    }
-    evaluator_free(v);
-    return best;
-}
-
-/* How far to sum before the tail takes over: the least power of 2 tried whose tail is known to 2^-prec. */
-static void find_far(struct sums *s)
-{
-    const struct series_summand *f = s->f;
-    const struct piece *last = &f->piece[f->pieces - 1];
-    LOCAL(arb, from, tail);
-    /* falling integrals with a closed form cost little however far they go, and hold from where f falls */
-    int closed = 0;
-    if (last->kind == PIECE_SMOOTH && !f->wild && f->decreasing) {
-        int vanishes;
-        LOCAL(arb, value);
-        fmpz_set(s->far, fmpz_cmp(f->decreasing_from, last->first) > 0 ? f->decreasing_from : last->first);
-        arb_set_fmpz(from, s->far);
-        arb_add_ui(from, from, 64, 64);
-        closed = antiderivative(value, &vanishes, f->pool, last->root, from, 64) && vanishes;
-    }
-    if (!closed)
-        fmpz_set(s->far, fmpz_cmp(f->tail_from, last->first) > 0 ? f->tail_from : last->first);
-    if (f->tail == TAIL_ZERO || f->tail == TAIL_GEOMETRIC) {
-        arb_set_fmpz(from, s->far);
-        tail_sum(s->tail, f, from, s->prec + 32);
-        return;
-    }
-    slong bits = (slong)fmpz_bits(s->far);
-    slong most = last->kind == PIECE_ROUGH || f->wild ? ROUGH_BITS : closed ? FAR_BITS : bits + 2 * s->prec + 64;
-    int found = 0;
-    arb_set_fmpz(from, s->far);
-    tail_sum(s->tail, f, from, s->prec + 32);
-    for (bits = bits < 6 ? 6 : bits + 1; bits <= most && !found; bits = bits < 24 ? bits + 1 : bits + bits / 8) {
-        found = arb_is_finite(s->tail) && mag_cmp_2exp_si(arb_radref(s->tail), -s->target - 4) < 0;
-        if (found)
-            break;
-        arb_one(from);
-        arb_mul_2exp_si(from, from, bits);
-        tail_sum(tail, f, from, s->prec + 32);
-        if (arb_is_finite(tail) && (!arb_is_finite(s->tail) || mag_cmp(arb_radref(tail), arb_radref(s->tail)) < 0)) {
-            arb_set(s->tail, tail);
-            fmpz_one_2exp(s->far, (ulong)bits);
-        }
-    }
-    found = arb_is_finite(s->tail) && mag_cmp_2exp_si(arb_radref(s->tail), -s->target - 4) < 0;
-    s->exhausted |= !found;
-}
-
-struct sums *sums_new(struct series_summand *f, const fmpz *limit, slong prec, int quick, struct formula_error *e)
+struct sums *sums_new(const struct series_summand *f, const fmpz *limit, slong prec)
 {
     struct sums *s = calloc(1, sizeof *s);
-    int failed = -1;
-    if (!s) {
-        formula_refuse(e, 0, "out of memory");
+    if (!s)
         return NULL;
-    }
     s->f = f;
     s->prec = prec;
-    s->target = prec - estimate(f, limit);
-    s->quick = quick;
     s->limited = limit != NULL;
     fmpz_init(s->limit);
     fmpz_init(s->far);
     arb_init(s->total);
     arb_init(s->tail);
-    s->part = calloc((size_t)f->pieces, sizeof *s->part);
-    if (!s->part)
-        goto end;
+    arb_indeterminate(s->total);
+    arb_indeterminate(s->tail);
     if (limit)
         fmpz_set(s->limit, limit);
-    else
-        find_far(s);
-    failed = 0;
-    for (int i = 0; i < f->pieces && !failed; i++) {
-        const struct piece *piece = &f->piece[i];
-        if (limit && fmpz_cmp(piece->first, limit) >= 0)
-            break;
-        struct piece_sum *q = &s->part[s->count++];
-        q->piece = piece;
-        fmpz_init_set(q->end, piece->unbounded ? (limit ? s->limit : s->far) : piece->end);
-        if (limit && fmpz_cmp(q->end, limit) > 0)
-            fmpz_set(q->end, limit);
-        arb_init(q->total);
-        arb_init(q->constant);
-        arb_init(q->slope);
-        failed = make_sum(s, q);
-        if (piece->kind == PIECE_GEOMETRIC)
-            piece_below(q->total, s, q, q->end);
-        arb_add(s->total, s->total, q->total, prec + 64);
-        s->exhausted |= q->wide;
-        if (failed == 1) { /* once more, now that this is known */
-            sums_free(s);
-            return sums_new(f, limit, prec, quick, e);
-        }
-        failed = failed || s->problem[0] ? -1 : 0;
-        if (s->unknown)
-            arb_indeterminate(s->total);
-    }
-    if (!limit)
-        arb_add(s->total, s->total, s->tail, prec + 64);
-end:
-    if (failed) {
-        formula_refuse(e, 0, "%s", s->problem[0] ? s->problem : "out of memory");
-        sums_free(s);
-        return NULL;
-    }
-    return s;
+    s->part = calloc((size_t)f->pieces, sizeof *s->part);
+    if (s->part)
+        return s;
+    sums_free(s);
+    return NULL;
 }
 
 void sums_free(struct sums *s)
@@ -489,9 +69,10 @@ void sums_free(struct sums *s)
     if (!s)
         return;
     for (int i = 0; i < s->count; i++) {
-        struct piece_sum *q = &s->part[i];
+        struct part *q = &s->part[i];
         fmpz_clear(q->end);
         arb_clear(q->total);
+        arb_clear(q->rest);
         arb_clear(q->constant);
         arb_clear(q->slope);
         evaluator_free(q->v);
@@ -501,6 +82,7 @@ void sums_free(struct sums *s)
         euler_free(q->euler);
         for (int k = 0; k < q->panels; k++) {
             fmpz_clear(q->panel[k].first);
+            fmpz_clear(q->panel[k].end);
             arb_clear(q->panel[k].term);
             arb_clear(q->panel[k].before);
         }
@@ -512,6 +94,345 @@ void sums_free(struct sums *s)
     arb_clear(s->total);
     arb_clear(s->tail);
     free(s);
+}
+
+/* ---- single terms ---- */
+
+/* f(t) of a piece where the evaluator could not tell. */
+static void exact_term(arb_t out, struct sums *s, const struct piece *piece, const fmpz_t t)
+{
+    struct expression_pool *p = expression_pool_new();
+    int n = p ? summand_value(p, s->f, piece->root, t) : NODE_NAN;
+    arb_indeterminate(out);
+    if (p && !p->failed) {
+        if (!expression_is_known(p, n))
+            s->unknown = 1;
+        else if (summand_refuse(p, n, s->f, t, &s->problem))
+            s->refused = 1;
+        else
+            evaluate_exp_constant(out, p, n, s->prec);
+    }
+    expression_pool_free(p);
+}
+
+static void term(arb_t out, struct sums *s, const struct part *q, const fmpz_t t)
+{
+    LOCAL(arb, x);
+    arb_set_fmpz(x, t);
+    switch (q->piece->kind) {
+    case PIECE_ZERO: arb_zero(out); break;
+    case PIECE_CONSTANT: arb_set(out, q->constant); break;
+    case PIECE_GEOMETRIC:
+        arb_mul(x, x, q->slope, s->prec);
+        arb_add(x, x, q->constant, s->prec);
+        arb_exp(out, x, s->prec);
+        break;
+    case PIECE_SMOOTH:
+    case PIECE_ROUGH:
+        if (!q->v || evaluator_point(out, q->v, x))
+            exact_term(out, s, q->piece, t);
+        break;
+    }
+}
+
+/* sum += f(first + i), i < count; the sum before every STRIDE of them is kept if prefix is not NULL. */
+static void add_points(arb_t sum, struct sums *s, const struct part *q, const fmpz_t first, ulong count, arb_ptr prefix)
+{
+    ulong done = 0;
+    LOCAL(fmpz, t);
+    arb_ptr block = _arb_vec_init(EVALUATE_BLOCK);
+    fmpz_set(t, first);
+    while (done < count && !s->refused && !s->unknown) {
+        int n = count - done < EVALUATE_BLOCK ? (int)(count - done) : EVALUATE_BLOCK;
+        if (!q->waves || fmpz_cmp_ui(t, (ulong)1 << 51) >= 0 || evaluator_block(block, q->v, fmpz_get_ui(t), n)) {
+            n = 1;
+            term(block, s, q, t);
+        }
+        for (int i = 0; i < n; i++, done++) {
+            if (prefix && done % STRIDE == 0)
+                arb_set(prefix + done / STRIDE, sum);
+            arb_add(sum, sum, block + i, s->prec + 64);
+        }
+        fmpz_add_ui(t, t, (ulong)n);
+    }
+    if (done < count)
+        arb_indeterminate(sum);
+    if (prefix && count % STRIDE == 0)
+        arb_set(prefix + count / STRIDE, sum);
+    _arb_vec_clear(block, EVALUATE_BLOCK);
+}
+
+/* ---- making them ---- */
+
+const arb_struct *sums_offer_tail(struct sums *s, const fmpz_t X)
+{
+    LOCAL(arb, from, tail);
+    if (s->limited || s->count || s->f->verdict != SERIES_CONVERGES || fmpz_cmp(X, s->f->piece[s->f->pieces - 1].first) < 0)
+        return s->tail;
+    arb_set_fmpz(from, X);
+    tail_sum(tail, s->f, from, s->prec + 32);
+    if (!s->tails++ || (arb_is_finite(tail) && (!arb_is_finite(s->tail) || mag_cmp(arb_radref(tail), arb_radref(s->tail)) < 0))) {
+        arb_set(s->tail, tail);
+        fmpz_set(s->far, X);
+    }
+    return s->tail;
+}
+
+/* [4.3] exp(b(first)) (exp(slope count) - 1) / (exp(slope) - 1). */
+static void geometric_sum(arb_t out, const struct part *q, const fmpz_t count, slong prec)
+{
+    LOCAL(arb, x, one);
+    arb_mul_fmpz(x, q->slope, q->piece->first, prec);
+    arb_add(x, x, q->constant, prec);
+    arb_exp(out, x, prec);
+    arb_mul_fmpz(x, q->slope, count, prec);
+    arb_expm1(x, x, prec);
+    arb_expm1(one, q->slope, prec);
+    arb_div(x, x, one, prec);
+    arb_mul(out, out, x, prec);
+}
+
+int sums_next_piece(struct sums *s, const struct piece **piece, const fmpz **end)
+{
+    const struct expression_pool *p = s->f->pool;
+    LOCAL(fmpz, length);
+    if (s->count == s->f->pieces || (s->limited && fmpz_cmp(s->f->piece[s->count].first, s->limit) >= 0))
+        return -1;
+    struct part *q = &s->part[s->count];
+    *q = (struct part){.piece = &s->f->piece[s->count]};
+    s->count++;
+    fmpz_init_set(q->end, q->piece->unbounded ? (s->limited ? s->limit : s->far) : q->piece->end);
+    if (s->limited && fmpz_cmp(q->end, s->limit) > 0)
+        fmpz_set(q->end, s->limit);
+    arb_init(q->total);
+    arb_init(q->rest);
+    arb_init(q->constant);
+    arb_init(q->slope);
+    fmpz_sub(length, q->end, q->piece->first);
+    *piece = q->piece;
+    *end = q->end;
+    switch (q->piece->kind) {
+    case PIECE_ZERO: return 0;
+    case PIECE_CONSTANT:
+        evaluate_exp_constant(q->constant, p, q->piece->root, s->prec);
+        arb_mul_fmpz(q->total, q->constant, length, s->prec);
+        return 0;
+    case PIECE_GEOMETRIC:
+        evaluate_affine(q->constant, q->slope, p, q->piece->root, s->prec);
+        if (fmpz_sgn(length) > 0)
+            geometric_sum(q->total, q, length, s->prec);
+        return 0;
+    case PIECE_SMOOTH:
+    case PIECE_ROUGH: break;
+    }
+    return 1;
+}
+
+int sums_evaluate(struct sums *s, slong prec, int waves)
+{
+    struct part *q = &s->part[s->count - 1];
+    q->v = evaluator_new(s->f->pool, q->piece->root, prec);
+    q->waves = waves && q->v && evaluator_has_waves(q->v);
+    return q->v ? q->waves : -1;
+}
+
+int sums_points(struct sums *s, ulong count)
+{
+    struct part *q = &s->part[s->count - 1];
+    q->prefix = calloc(count / STRIDE + 1, sizeof *q->prefix);
+    if (!q->prefix)
+        return -1;
+    q->points = count;
+    for (ulong i = 0; i <= count / STRIDE; i++)
+        arb_init(q->prefix + i);
+    add_points(q->total, s, q, q->piece->first, count, q->prefix);
+    return 0;
+}
+
+int sums_euler(struct sums *s, struct euler *e, slong radius_log2)
+{
+    struct part *q = &s->part[s->count - 1];
+    euler_sum(q->rest, e, q->end);
+    if (arb_is_finite(q->rest) && mag_cmp_2exp_si(arb_radref(q->rest), radius_log2) < 0) {
+        q->euler = e;
+        return 1;
+    }
+    euler_free(e);
+    arb_zero(q->rest);
+    return 0;
+}
+
+/* [5.9] */
+static int bounds_of(arb_t out, struct sums *s, const struct piece *piece, const fmpz_t first, const fmpz_t last)
+{
+    struct range x;
+    LOCAL(arb, high);
+    arb_indeterminate(out);
+    if (range_compute(&x, s->f->pool, piece->root, first, last, 64))
+        return -1;
+    s->unknown |= !x.defined;
+    if (x.defined && interval_is_bounded(x.value)) {
+        interval_get_lower(out, x.value, 64);
+        interval_get_upper(high, x.value, 64);
+        arb_exp(out, out, 64);
+        arb_exp(high, high, 64);
+        if (x.masked)
+            arb_zero(out);
+        arb_union(out, out, high, 64);
+    }
+    range_clear(&x);
+    return 0;
+}
+
+/* Where what is summed of a part ends. */
+static void reached(fmpz_t out, const struct sums *s, const struct part *q)
+{
+    fmpz_add_ui(out, q->piece->first, q->points);
+    if (q->panels)
+        fmpz_set(out, q->panel[q->panels - 1].end);
+    else if (q->euler && euler_follows(q->euler, s->f->pool, q->piece->root, out))
+        fmpz_set(out, euler_end(q->euler));
+}
+
+int sums_bound(struct sums *s, const fmpz_t next)
+{
+    struct part *q = &s->part[s->count - 1];
+    LOCAL(fmpz, first, length, last);
+    LOCAL(arb, sum);
+    reached(first, s, q);
+    fmpz_sub(length, next, first);
+    fmpz_sub_ui(last, next, 1);
+    if (fmpz_sgn(length) <= 0)
+        return 0;
+    if (q->panels == q->capacity) {
+        int capacity = q->capacity ? 2 * q->capacity : 64;
+        struct panel *grown = realloc(q->panel, (size_t)capacity * sizeof *grown);
+        if (!grown)
+            return -1;
+        q->panel = grown;
+        q->capacity = capacity;
+    }
+    struct panel *panel = &q->panel[q->panels];
+    fmpz_init_set(panel->first, first);
+    fmpz_init_set(panel->end, next);
+    arb_init(panel->term);
+    arb_init(panel->before);
+    q->panels++;
+    arb_set(panel->before, q->total);
+    if (bounds_of(panel->term, s, q->piece, first, last))
+        return -1;
+    arb_mul_fmpz(sum, panel->term, length, s->prec);
+    arb_add(q->total, q->total, sum, s->prec);
+    return 0;
+}
+
+int sums_close(struct sums *s, struct formula_error *e)
+{
+    LOCAL(fmpz, to);
+    int whole = s->count && !s->unknown && (s->limited || s->count == s->f->pieces);
+    if (s->refused) {
+        *e = s->problem;
+        return -1;
+    }
+    arb_zero(s->total);
+    for (int i = 0; i < s->count; i++) {
+        struct part *q = &s->part[i];
+        if (q->piece->kind == PIECE_SMOOTH || q->piece->kind == PIECE_ROUGH) {
+            reached(to, s, q);
+            whole &= fmpz_cmp(to, q->end) >= 0;
+        }
+        if (q->euler)
+            arb_add(q->total, q->total, q->rest, s->prec + 64);
+        arb_add(s->total, s->total, q->total, s->prec + 64);
+        fmpz_set(to, q->end);
+    }
+    if (!whole || (s->limited && fmpz_cmp(to, s->limit) < 0))
+        arb_indeterminate(s->total);
+    if (!s->limited)
+        arb_add(s->total, s->total, s->tail, s->prec + 64);
+    return 0;
+}
+
+/* ---- asking ---- */
+
+/* Sum over first <= t < j of one piece, j within what is summed. */
+static void part_below(arb_t out, struct sums *s, const struct part *q, const fmpz_t j)
+{
+    LOCAL(fmpz, count, t);
+    LOCAL(arb, rest);
+    arb_zero(out);
+    fmpz_sub(count, j, q->piece->first);
+    if (fmpz_sgn(count) <= 0)
+        return;
+    switch (q->piece->kind) {
+    case PIECE_ZERO: return;
+    case PIECE_CONSTANT: arb_mul_fmpz(out, q->constant, count, s->prec); return;
+    case PIECE_GEOMETRIC: geometric_sum(out, q, count, s->prec); return;
+    case PIECE_SMOOTH:
+    case PIECE_ROUGH: break;
+    }
+    if (fmpz_cmp_ui(count, q->points) <= 0 || q->euler) {
+        ulong n = fmpz_cmp_ui(count, q->points) <= 0 ? fmpz_get_ui(count) : q->points;
+        fmpz_add_ui(t, q->piece->first, n / STRIDE * STRIDE);
+        if (n)
+            arb_set(out, q->prefix + n / STRIDE);
+        add_points(out, s, q, t, n % STRIDE, NULL);
+        if (fmpz_cmp_ui(count, q->points) > 0) {
+            euler_sum(rest, q->euler, j);
+            arb_add(out, rest, out, s->prec + 64);
+        }
+        return;
+    }
+    arb_indeterminate(out);
+    for (int i = q->panels - 1; i >= 0; i--)
+        if (fmpz_cmp(q->panel[i].first, j) <= 0) {
+            fmpz_sub(count, j, q->panel[i].first);
+            arb_mul_fmpz(out, q->panel[i].term, count, s->prec);
+            arb_add(out, out, q->panel[i].before, s->prec);
+            return;
+        }
+}
+
+void sums_below(arb_t out, struct sums *s, const fmpz_t j)
+{
+    LOCAL(arb, part);
+    if (!s->limited && fmpz_cmp(j, s->far) > 0) {
+        LOCAL(arb, from);
+        arb_set_fmpz(from, j);
+        sums_above(part, s, from);
+        arb_sub(out, s->total, part, s->prec + 64);
+        return;
+    }
+    arb_zero(out);
+    for (int i = 0; i < s->count; i++) {
+        const struct part *q = &s->part[i];
+        if (fmpz_cmp(q->piece->first, j) >= 0)
+            break;
+        if (fmpz_cmp(q->end, j) <= 0) {
+            arb_add(out, out, q->total, s->prec + 64);
+        } else {
+            part_below(part, s, q, j);
+            arb_add(out, out, part, s->prec + 64);
+        }
+    }
+}
+
+void sums_above(arb_t out, const struct sums *s, const arb_t j)
+{
+    if (s->limited)
+        arb_indeterminate(out);
+    else
+        tail_sum(out, s->f, j, s->prec + 32);
+}
+
+void sums_term(arb_t out, struct sums *s, const fmpz_t j)
+{
+    for (int i = s->count - 1; i >= 0; i--)
+        if (fmpz_cmp(s->part[i].piece->first, j) <= 0) {
+            term(out, s, &s->part[i], j);
+            return;
+        }
+    arb_indeterminate(out);
 }
 
 const arb_struct *sums_total(const struct sums *s)
@@ -529,45 +450,12 @@ const fmpz *sums_far(const struct sums *s)
     return s->far;
 }
 
-int sums_exhausted(const struct sums *s)
+const fmpz *sums_limit(const struct sums *s)
 {
-    return s->exhausted;
+    return s->limited ? s->limit : NULL;
 }
 
-void sums_above(arb_t out, struct sums *s, const arb_t j)
+const struct series_summand *sums_summand(const struct sums *s)
 {
-    tail_sum(out, s->f, j, s->prec + 32);
-}
-
-void sums_below(arb_t out, struct sums *s, const fmpz_t j)
-{
-    LOCAL(arb, part);
-    if (!s->limited && fmpz_cmp(j, s->far) > 0) {
-        LOCAL(arb, from);
-        arb_set_fmpz(from, j);
-        sums_above(part, s, from);
-        arb_sub(out, s->total, part, s->prec + 64);
-        return;
-    }
-    arb_zero(out);
-    for (int i = 0; i < s->count; i++) {
-        struct piece_sum *q = &s->part[i];
-        if (fmpz_cmp(q->piece->first, j) >= 0)
-            break;
-        if (fmpz_cmp(q->end, j) <= 0) {
-            arb_add(out, out, q->total, s->prec + 64);
-        } else {
-            piece_below(part, s, q, j);
-            arb_add(out, out, part, s->prec + 64);
-        }
-    }
-}
-
-int sums_term(arb_t out, struct sums *s, const fmpz_t j)
-{
-    for (int i = s->count - 1; i >= 0; i--)
-        if (fmpz_cmp(s->part[i].piece->first, j) <= 0)
-            return piece_term(out, s, &s->part[i], j);
-    arb_indeterminate(out);
-    return -1;
+    return s->f;
 }

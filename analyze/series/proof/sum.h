@@ -1,29 +1,52 @@
-/* Partial sums of a head's series at one precision, each as a ball. */
+/* Partial sums of a series at one precision, each as a ball. Piece by piece it is told by what means to sum; what is left out or
+ * does not fit makes the sums indeterminate. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_SUM_H
 #define REACH_ANALYZE_SERIES_PROOF_SUM_H
 
-#include "analyze/series/proof/summand.h"
+#include "analyze/series/proof/euler.h"
 
 struct sums;
-/* Ready to sum over t < limit, or over all t (limit NULL: the head must converge), with an error of about 2^-prec where that can
- * be had with bounded effort, else with wider balls. quick: long runs of waves may be summed in double. NULL with *e on failure:
- * a value that is not a number, memory. Notes in *f what it learns of the way to sum it. */
-struct sums *sums_new(struct series_summand *f, const fmpz *limit, slong prec, int quick, struct formula_error *e);
+/* Of the terms at t < limit, or of all (limit NULL: the verdict must be that it converges), in balls of prec bits. NULL: memory.
+ */
+struct sums *sums_new(const struct series_summand *f, const fmpz *limit, slong prec);
 void sums_free(struct sums *s);
+
+/* ---- making them: the tail, then one piece after the other ---- */
+
+/* No limit: the tail from X on, if it is narrower than the one there is. The tail so far. */
+const arb_struct *sums_offer_tail(struct sums *s, const fmpz_t X);
+
+/* Goes on to the next piece; *first and *end are borrowed. 1: it is to be summed as told, 0: that is done by a formula, -1: there
+ * are no more. */
+int sums_next_piece(struct sums *s, const struct piece **piece, const fmpz **end);
+/* Terms of the piece are evaluated at so many bits; waves: in double where there are many. 0, 1: there are, -1: memory. */
+int sums_evaluate(struct sums *s, slong prec, int waves);
+/* The first `count` distances of the piece one by one. 0 or -1: memory. */
+int sums_points(struct sums *s, ulong count);
+/* What follows them up to the piece's end by Euler-Maclaurin's formula; e belongs to s from now on. 1, or 0 if that is known to
+ * less than 2^radius_log2 (then e is freed). */
+int sums_euler(struct sums *s, struct euler *e, slong radius_log2);
+/* What follows up to `next` by bounds alone. 0 or -1: memory. */
+int sums_bound(struct sums *s, const fmpz_t next);
+/* Adds up. 0, or -1 with *e: a value is not a number. */
+int sums_close(struct sums *s, struct formula_error *e);
+
+/* ---- asking ---- */
 
 /* Sum over t < j; 0 <= j, not beyond the limit. */
 void sums_below(arb_t out, struct sums *s, const fmpz_t j);
 /* Sum over all t, or over t < limit. */
 const arb_struct *sums_total(const struct sums *s);
-/* From this distance on (no limit only) sums_above is what tail_sum gives, and sums_below is the total less that. */
+/* From this distance on (no limit only) sums_above is the tail, and sums_below is the total less that. */
 const fmpz *sums_far(const struct sums *s);
 /* Sum over t >= j for a whole j >= sums_far, no limit. */
-void sums_above(arb_t out, struct sums *s, const arb_t j);
-/* f(j). 0, or -1 where it is not known (then it is indeterminate). */
-int sums_term(arb_t out, struct sums *s, const fmpz_t j);
+void sums_above(arb_t out, const struct sums *s, const arb_t j);
+/* f(j), indeterminate where it is not known. */
+void sums_term(arb_t out, struct sums *s, const fmpz_t j);
 /* 1 if a value may be a number, an infinity or none: there may be no sum. */
 int sums_unknown(const struct sums *s);
-/* 1 if more precision would not make the balls narrower. */
-int sums_exhausted(const struct sums *s);
+/* NULL: none. */
+const fmpz *sums_limit(const struct sums *s);
+const struct series_summand *sums_summand(const struct sums *s);
 
 #endif

@@ -1,9 +1,11 @@
-/* The least j whose share of the mass is above 1 - epsilon. */
+/* The search: where to cut, from where on a rule may hold, how to sum, which distance to ask about. What is wrong here makes an
+ * answer wider, slower or undecided; it cannot make one that is not true, for analyze/series/proof proves what it is given. */
 #ifndef REACH_ANALYZE_SERIES_SEARCH_H
 #define REACH_ANALYZE_SERIES_SEARCH_H
 
-#include "analyze/series/proof/euler.h"
-#include "analyze/series/proof/share.h"
+#include "analyze/series/proof/field.h"
+
+enum { SERIES_PREC = 128 };
 
 /* A whole number between lo and hi, geometrically in the middle where they are far apart: hi > 4 lo + near. */
 void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near);
@@ -27,21 +29,34 @@ int search_verdict(struct series_summand *f, struct formula_error *e);
  * bits. NULL where the remainder cannot be bounded so well, or memory is short. */
 struct euler *search_euler(const struct expression_pool *p, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target);
 
+/* ---- sums.c ---- */
+
+/* Sums of all of the summands over t < limit, or over all t (limit NULL: they must converge), with an error of about 2^-prec where
+ * that can be had with bounded effort, else with wider balls. quick: long runs of waves may be summed in double. *exhausted: more
+ * precision would not make the balls narrower. NULL with *e on failure: a value that is not a number, no mass, memory. */
+struct shares *search_shares(int *exhausted, struct series_summand *const *summand, int count, const fmpz *limit, slong prec,
+                             int quick, struct formula_error *e);
+/* 1 if some bias is a combination of many waves. */
+int search_has_waves(struct series_summand *const *summand, int count);
+
 /* ---- field.c ---- */
 
-/* A decimal text in (0, 1), exactly. 0, or -1 with *e. */
-int search_epsilon(fmpq_t out, const char *text, struct formula_error *e);
+/* Sums that are kept from one question to the next: of the whole series at SERIES_PREC bits. */
+struct kept {
+    struct shares *shares; /* NULL: none */
+    int exhausted;
+};
 
-/* Certain bounds of the TRF of the series (limit NULL), or of its first `limit` distances; sum_lo, sum_hi (may be NULL): the mass
- * of those. */
-int search_trf(struct series_count *out, const struct series *s, const fmpq_t epsilon, const fmpz *limit, double *sum_lo,
-               double *sum_hi, struct formula_error *e);
+/* Narrows *out, the field of the first `limit` distances (NULL: of all). 0, or -1 with *e; 1: it is not known whether there is mass.
+ * total (may be NULL): the sum over these distances, of the first summand. */
+int search_field(struct field *out, arb_ptr total, struct series_summand *const *summand, int count, const struct kept *kept,
+                 const fmpq_t epsilon, const fmpz *limit, struct formula_error *e);
 
-/* Fills *out from lo and hi (NULL: no end is known). 0 or -1 with *e. */
-int search_report(struct series_count *out, const fmpz_t lo, const fmpz *hi, struct formula_error *e);
+/* ---- layers.c ---- */
 
-/* A ball as doubles, rounded outwards, times exp(shift). */
-void search_doubles(double *lo, double *hi, const arb_t x, const fmpz *shift);
+/* The field across so many layers, as search_field. */
+int search_depth(struct series_count *out, struct series_summand *const *summand, int count, const struct kept *kept,
+                 const fmpq_t epsilon, int layers, const fmpz *limit, struct formula_error *e);
 
 /* ---- scales.c ---- */
 

@@ -1,0 +1,80 @@
+/* How the field across depth is looked for. */
+#include "analyze/formula_private.h"
+#include "analyze/series/search/search.h"
+
+#include <math.h>
+
+enum {
+    EXACT_LENGTH = 1 << 15, /* counts up to this are looked for one by one */
+    CELLS = 1 << 12, /* beyond: so many cells of equal width */
+    CELLS_SLOW = 1 << 9 /* where a partial sum takes a while */
+};
+
+static int is_slow(const struct series_summand *f)
+{
+    for (int k = 0; k < f->pieces; k++)
+        if (f->piece[k].kind == PIECE_SMOOTH)
+            return 1;
+    return 0;
+}
+
+/* Narrows from bounds that are whole numbers. 0 or -1 with *e. */
+static int narrow(struct field *f, struct series_summand *const *summand, int count, const fmpq_t epsilon, int layers,
+                  const fmpz *limit, struct formula_error *e)
+{
+    int waves = search_has_waves(summand, count), slow = 0, exhausted;
+    slong extra = (slong)fmpz_bits(fmpq_denref(epsilon));
+    LOCAL(fmpz, width, least);
+    for (int i = 0; i < count; i++)
+        slow |= is_slow(summand[i]);
+    for (int attempt = fmpz_cmp_ui(f->yes, EXACT_LENGTH) > 0 ? -1 : 0; attempt < 3; attempt++) {
+        int cells = slow ? CELLS_SLOW : CELLS;
+        slong prec = (attempt <= 0 ? 64 : attempt == 1 ? 128 : 256) + extra;
+        fmpz_add_ui(least, f->no, 1);
+        if (attempt < 0) {
+            fmpz_cdiv_q_ui(width, f->yes, (ulong)cells);
+        } else if (fmpz_cmp_ui(f->yes, EXACT_LENGTH) <= 0 && fmpz_cmp(least, f->yes) < 0) {
+            fmpz_one(width);
+            cells = (int)fmpz_get_si(f->yes);
+        } else {
+            break;
+        }
+        struct shares *m = search_shares(&exhausted, summand, count, limit, prec, waves && attempt <= 0, e);
+        if (!m)
+            return -1;
+        depth_by_cells(f, m, epsilon, layers, width, cells, prec);
+        shares_free(m);
+    }
+    return 0;
+}
+
+int search_depth(struct series_count *out, struct series_summand *const *summand, int count, const struct kept *kept,
+                 const fmpq_t epsilon, int layers, const fmpz *limit, struct formula_error *e)
+{
+    struct field least, greatest, all;
+    struct series_count lo = {0}, hi = {0};
+    LOCAL(fmpq, p, q);
+    field_init(&least, limit);
+    field_init(&greatest, limit);
+    field_init(&all, NULL);
+    depth_epsilons(p, q, epsilon, layers);
+    int failed = search_field(&least, NULL, summand, count, kept, p, limit, e);
+    if (!failed)
+        failed = search_field(&greatest, NULL, summand, count, kept, q, limit, e);
+    if (!failed)
+        failed = field_report(&lo, &least, e) || field_report(&hi, &greatest, e) ? -1 : 0;
+    if (!failed && lo.lo && hi.hi) {
+        depth_by_one_layer(&all, &least, &greatest, layers);
+        failed = narrow(&all, summand, count, epsilon, layers, limit, e) || field_report(out, &all, e) ? -1 : 0;
+    } else if (!failed) { /* beyond whole numbers, or no end is known */
+        depth_report_far(out, &lo, &hi, layers);
+        out->lo = lo.lo;
+        lo.lo = NULL;
+    }
+    series_count_free(&lo);
+    series_count_free(&hi);
+    field_clear(&least);
+    field_clear(&greatest);
+    field_clear(&all);
+    return failed;
+}

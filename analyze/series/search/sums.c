@@ -1,0 +1,220 @@
+/* By what means each piece is summed. */
+#include "analyze/formula_private.h"
+#include "analyze/series/search/search.h"
+
+#include <stdlib.h>
+
+enum {
+    LEAD_MAX = 1 << 13, /* points before Euler-Maclaurin's formula, tried up to this */
+    COARSE_LEAD = 1 << 17, /* points before panels of bounds */
+    COARSE_PANELS = 512,
+    COARSE_STEPS = 100000, /* nodes times panels */
+    ROUGH_BITS = 16, /* a rough last piece is summed up to 2^this */
+    FAR_BITS = 40000
+};
+
+/* Work of summing point by point: nodes times points, more at higher precision. */
+static const double POINT_WORK = 4e7;
+
+struct plan {
+    struct series_summand *f;
+    struct sums *sums;
+    slong prec, target; /* bits of the balls; the error should be about 2^-target */
+    int quick, limited;
+    int exhausted; /* more precision would not make the balls narrower */
+};
+
+/* log2 of about the sum: the largest of t f(t) over powers of 2. Only how far to go depends on it. */
+static slong estimate(const struct series_summand *f, const fmpz *limit)
+{
+    struct evaluator *v = evaluator_new(f->pool, f->root, 64);
+    slong best = 0, most = limit ? (slong)fmpz_bits(limit) - 1 : FAR_BITS;
+    int found = 0;
+    LOCAL(arb, t, y);
+    for (slong bits = -1; v && bits <= most; bits = bits < 32 ? bits + 1 : bits + bits / 16) {
+        arb_zero(t);
+        if (bits >= 0)
+            arb_one(t);
+        arb_mul_2exp_si(t, t, bits < 0 ? 0 : bits);
+        if (evaluator_point(y, v, t) || arb_is_zero(y) || arf_is_zero(arb_midref(y)))
+            continue;
+        if (bits > 0)
+            arb_mul(y, y, t, 64);
+        if (fmpz_fits_si(ARF_EXPREF(arb_midref(y))) && (!found || fmpz_cmp_si(ARF_EXPREF(arb_midref(y)), best) > 0)) {
+            best = fmpz_get_si(ARF_EXPREF(arb_midref(y)));
+            found = 1;
+        }
+    }
+    evaluator_free(v);
+    return best;
+}
+
+static int is_narrow(const struct plan *plan, const arb_t tail)
+{
+    return arb_is_finite(tail) && mag_cmp_2exp_si(arb_radref(tail), -plan->target - 4) < 0;
+}
+
+/* How far to sum before the tail takes over: the least power of 2 tried whose tail is known to 2^-prec. */
+static void find_far(struct plan *plan)
+{
+    const struct series_summand *f = plan->f;
+    const struct piece *last = &f->piece[f->pieces - 1];
+    LOCAL(arb, from, value);
+    LOCAL(fmpz, far);
+    /* falling integrals with a closed form cost little however far they go, and hold from where f falls */
+    int closed = 0, vanishes;
+    if (last->kind == PIECE_SMOOTH && !f->wild && f->decreasing) {
+        fmpz_set(far, fmpz_cmp(f->decreasing_from, last->first) > 0 ? f->decreasing_from : last->first);
+        arb_set_fmpz(from, far);
+        arb_add_ui(from, from, 64, 64);
+        closed = antiderivative(value, &vanishes, f->pool, last->root, from, 64) && vanishes;
+    }
+    if (!closed)
+        fmpz_set(far, fmpz_cmp(f->tail_from, last->first) > 0 ? f->tail_from : last->first);
+    const arb_struct *tail = sums_offer_tail(plan->sums, far);
+    if (f->tail == TAIL_ZERO || f->tail == TAIL_GEOMETRIC)
+        return;
+    slong bits = (slong)fmpz_bits(far);
+    slong most = last->kind == PIECE_ROUGH || f->wild ? ROUGH_BITS : closed ? FAR_BITS : bits + 2 * plan->prec + 64;
+    for (bits = bits < 6 ? 6 : bits + 1; bits <= most && !is_narrow(plan, tail); bits = bits < 24 ? bits + 1 : bits + bits / 8) {
+        fmpz_one_2exp(far, (ulong)bits);
+        tail = sums_offer_tail(plan->sums, far);
+    }
+    plan->exhausted |= !is_narrow(plan, tail);
+}
+
+/* Covers [first, end) of a rough piece by panels, closer ones near its begin. */
+static int bound(struct plan *plan, const struct piece *piece, const fmpz_t first, const fmpz_t end)
+{
+    int panels = COARSE_STEPS / (piece->root + 1), failed = 0;
+    LOCAL(fmpz, length, next);
+    panels = panels < 16 ? 16 : panels > COARSE_PANELS ? COARSE_PANELS : panels;
+    fmpz_set(next, first);
+    for (int i = 0; i < panels && fmpz_cmp(next, end) < 0 && !failed; i++) {
+        fmpz_sub(length, end, next); /* what is left, in equal parts */
+        fmpz_cdiv_q_ui(length, length, (ulong)(panels - i));
+        fmpz_add(next, next, length);
+        failed = sums_bound(plan->sums, next);
+    }
+    plan->exhausted = 1;
+    return failed;
+}
+
+/* Distances that may be summed one by one. */
+static ulong affordable(const struct plan *plan, const struct piece *piece, int waves)
+{
+    double nodes = piece->root + 8, work = nodes * (1 + (double)plan->prec / 256);
+    if (waves)
+        work = 10;
+    if (plan->f->pool->node[piece->root].opaque)
+        work *= 2000;
+    return (ulong)(POINT_WORK / work);
+}
+
+/* Euler-Maclaurin's formula behind as few points as will do; 1 if it is to be had, and *points. */
+static int try_euler(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end, ulong most, int fits)
+{
+    LOCAL(fmpz, N, length);
+    fmpz_sub(length, end, piece->first);
+    for (ulong lead = 0; lead <= most && lead <= LEAD_MAX; lead = lead < 16 ? lead + 8 : lead + lead / 4) {
+        fmpz_add_ui(N, piece->first, lead);
+        if (fmpz_cmp(N, end) >= 0 || (fits && fmpz_cmp_ui(length, 4 * lead) < 0))
+            return 0;
+        struct euler *e = search_euler(plan->f->pool, piece->root, N, end, plan->prec, plan->target);
+        if (e) {
+            *points = lead;
+            return sums_euler(plan->sums, e, plan->prec / 2 - plan->target); /* else the integral is too hard */
+        }
+    }
+    return 0;
+}
+
+/* 0, -1 for memory, 1 where it turns out that a last piece can only be summed point by point. */
+static int sum_piece(struct plan *plan, const struct piece *piece, const fmpz_t end)
+{
+    int endless = piece->unbounded && !plan->limited;
+    /* where the tail is known to a few digits only, so are the points */
+    int blurred = endless && (piece->kind == PIECE_ROUGH || plan->f->wild) && plan->exhausted;
+    int waves = sums_evaluate(plan->sums, plan->quick || blurred ? 64 : plan->prec, plan->quick);
+    LOCAL(fmpz, length, N);
+    if (waves < 0)
+        return -1;
+    fmpz_sub(length, end, piece->first);
+    ulong most = affordable(plan, piece, waves), points;
+    int fits = fmpz_cmp_ui(length, most) <= 0, blocks = waves && fits; /* cheaper than Euler-Maclaurin */
+    int smooth = piece->kind == PIECE_SMOOTH && !(piece->unbounded && plan->f->wild);
+    if (smooth && !blocks && fmpz_cmp_ui(length, 200) > 0 && try_euler(&points, plan, piece, end, most, fits))
+        return sums_points(plan->sums, points);
+    if (!fits && endless && smooth) {
+        plan->f->wild = 1;
+        return 1;
+    }
+    points = fits ? fmpz_get_ui(length) : most < COARSE_LEAD ? most : COARSE_LEAD;
+    if (sums_points(plan->sums, points))
+        return -1;
+    if (fits || sums_unknown(plan->sums))
+        return 0;
+    fmpz_add_ui(N, piece->first, points);
+    return bound(plan, piece, N, end);
+}
+
+/* The sums of one summand. NULL with *e on failure. */
+static struct sums *sum_up(int *exhausted, struct series_summand *f, const fmpz *limit, slong prec, int quick,
+                           struct formula_error *e)
+{
+    struct plan plan = {.f = f, .prec = prec, .target = prec - estimate(f, limit), .quick = quick, .limited = limit != NULL};
+    const struct piece *piece;
+    const fmpz *end;
+    int wanted, failed;
+    do {
+        sums_free(plan.sums); /* once more, now that it is known what cannot be done */
+        plan.exhausted = failed = 0;
+        plan.sums = sums_new(f, limit, prec);
+        if (!plan.sums)
+            break;
+        if (!limit)
+            find_far(&plan);
+        while (!failed && (wanted = sums_next_piece(plan.sums, &piece, &end)) >= 0)
+            failed = wanted ? sum_piece(&plan, piece, end) : 0;
+    } while (failed == 1);
+    *exhausted |= plan.exhausted;
+    if (plan.sums && !failed && sums_close(plan.sums, e) == 0)
+        return plan.sums;
+    if (!plan.sums || failed)
+        formula_refuse(e, 0, "out of memory");
+    sums_free(plan.sums);
+    return NULL;
+}
+
+struct shares *search_shares(int *exhausted, struct series_summand *const *summand, int count, const fmpz *limit, slong prec,
+                             int quick, struct formula_error *e)
+{
+    struct shares *m = shares_new(count, prec);
+    *exhausted = 0;
+    if (!m)
+        formula_refuse(e, 0, "out of memory");
+    for (int i = 0; m && i < count; i++) {
+        struct sums *s = sum_up(exhausted, summand[i], limit, prec, quick, e);
+        int empty = s && arb_is_zero(sums_total(s));
+        if (empty)
+            formula_refuse(e, 0, "head %d has no mass within the length: the bias is -inf at each of its distances",
+                           summand[i]->at.h);
+        shares_put(m, i, s);
+        if (s && !empty)
+            continue;
+        shares_free(m);
+        m = NULL;
+    }
+    return m;
+}
+
+int search_has_waves(struct series_summand *const *summand, int count)
+{
+    int waves = 0;
+    for (int i = 0; i < count && !waves; i++) {
+        struct evaluator *v = evaluator_new(summand[i]->pool, summand[i]->root, 64);
+        waves = v && evaluator_has_waves(v);
+        evaluator_free(v);
+    }
+    return waves;
+}
