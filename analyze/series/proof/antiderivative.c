@@ -101,7 +101,7 @@ static int is_minus_one(const struct taken *k, int i)
     return k->logs[i] == 1 && fmpq_cmp_si(k->exact[i], -1) == 0;
 }
 
-/* z^a0 (ln z)^a1 ...: powers where the last exponent that is there follows only -1. */
+/* [5.5] z^a0 (ln z)^a1 ...: powers where the last exponent that is there follows only -1. */
 static int integrate_logs(arb_t out, int *vanishes, const struct taken *k, const arb_t z)
 {
     int level = 0, known = 0;
@@ -142,7 +142,7 @@ static int integrate_logs(arb_t out, int *vanishes, const struct taken *k, const
     return known;
 }
 
-/* z^a exp(-w z^p): Gamma((1+a)/p, w z^p) / (p w^((1+a)/p)). */
+/* [5.5] z^a exp(-w z^p): Gamma((1+a)/p, w z^p) / (p w^((1+a)/p)). */
 static int integrate_power(arb_t out, const struct taken *k, const arb_t z, const arb_t weight, const arb_t power)
 {
     int known = 0;
@@ -162,7 +162,7 @@ static int integrate_power(arb_t out, const struct taken *k, const arb_t z, cons
     return known;
 }
 
-/* exp(-k y^2 + (a + 1) y) dy, y = ln z. */
+/* [5.5] exp(-k y^2 + (a + 1) y) dy, y = ln z. */
 static int integrate_square(arb_t out, const struct taken *k, const arb_t z)
 {
     int known = 0;
@@ -209,7 +209,7 @@ static int match_quadratic(arb_t v, arb_t shift, arb_t slope, const struct expre
     return arb_is_positive(v) && evaluate_affine(shift, slope, p, square->child[0], prec) && arb_is_positive(slope) ? n : -1;
 }
 
-/* Its integral; out is everything, the factor exp(c) / slope included. */
+/* [5.5] Its integral; out is everything, the factor exp(c) / slope included. */
 static int integrate_quadratic(arb_t out, const struct expression_pool *p, int root, const arb_t t, slong prec)
 {
     LOCAL(arb, v, shift, slope, z, u, x);
@@ -242,24 +242,65 @@ int is_type1(arb_t k, const struct expression_pool *p, int root, slong prec)
     return found;
 }
 
+static void taken_leave(struct taken *k)
+{
+    arb_ptr own[] = {k->shift, k->slope, k->constant, k->linear, k->power, k->power_weight, k->square};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        arb_clear(own[i]);
+    for (int i = 0; i < LOGS; i++) {
+        arb_clear(k->log[i]);
+        fmpq_clear(k->exact[i]);
+    }
+}
+
+static void taken_init(struct taken *k, const struct expression_pool *p, slong prec)
+{
+    *k = (struct taken){.p = p, .prec = prec, .z = -1};
+    arb_ptr own[] = {k->shift, k->slope, k->constant, k->linear, k->power, k->power_weight, k->square};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        arb_init(own[i]);
+    for (int i = 0; i < LOGS; i++) {
+        arb_init(k->log[i]);
+        fmpq_init(k->exact[i]);
+    }
+}
+
+/* The integral from z on, but for a factor; 1 if it is known. */
+static int integrate(arb_t out, int *vanishes, struct taken *k, const arb_t t)
+{
+    int later = k->logs[1] || k->logs[2] || k->logs[3], linear = !arb_is_zero(k->linear);
+    LOCAL(arb, z, unit);
+    if (k->z < 0 && !same_z(k, NODE_T_ITSELF))
+        return 0;
+    arb_mul(z, k->slope, t, k->prec);
+    arb_add(z, z, k->shift, k->prec);
+    if (linear) { /* linear * t = (linear / slope) * (z - shift) */
+        arb_div(k->linear, k->linear, k->slope, k->prec);
+        arb_submul(k->constant, k->linear, k->shift, k->prec);
+    }
+    if (!arb_is_positive(z) || k->powers + linear + k->squares > 1 || (later && (k->powers || linear || k->squares)))
+        return 0;
+    arb_one(unit);
+    if (k->powers)
+        return integrate_power(out, k, z, k->power_weight, k->power);
+    if (linear)
+        return integrate_power(out, k, z, k->linear, unit);
+    if (k->squares)
+        return integrate_square(out, k, z);
+    return (k->logs[0] || later) && integrate_logs(out, vanishes, k, z);
+}
+
 int antiderivative(arb_t out, int *vanishes, const struct expression_pool *p, int root, const arb_t t, slong prec)
 {
     const struct expression *x = &p->node[root];
-    struct taken k = {.p = p, .prec = prec, .z = -1};
-    arb_t z;
-    arb_ptr own[] = {k.shift,  k.slope,  k.constant, k.linear, k.power,  k.power_weight,
-                     k.log[0], k.log[1], k.log[2],   k.log[3], k.square, z};
-    enum { OWN = sizeof own / sizeof own[0] };
+    struct taken k __attribute__((cleanup(taken_leave)));
     int known = 1;
+    LOCAL(fmpq, one);
+    fmpq_one(one);
+    taken_init(&k, p, prec);
     *vanishes = 1;
     if (integrate_quadratic(out, p, root, t, prec))
         return 1;
-    for (int i = 0; i < OWN; i++)
-        arb_init(own[i]);
-    for (int i = 0; i < LOGS; i++)
-        fmpq_init(k.exact[i]);
-    LOCAL(fmpq, one);
-    fmpq_one(one);
     if (x->kind == X_LINEAR) {
         arb_set_fmpq(k.constant, x->q, prec);
         for (int i = 0; i < x->count && known; i++)
@@ -267,42 +308,10 @@ int antiderivative(arb_t out, int *vanishes, const struct expression_pool *p, in
     } else {
         known = take(&k, root, one);
     }
-    if (known) {
-        int logs = k.logs[0] || k.logs[1] || k.logs[2] || k.logs[3], later = k.logs[1] || k.logs[2] || k.logs[3];
-        int linear = !arb_is_zero(k.linear);
-        if (k.z < 0)
-            known = same_z(&k, NODE_T_ITSELF);
-        arb_mul(z, k.slope, t, prec);
-        arb_add(z, z, k.shift, prec);
-        if (linear) { /* linear * t = (linear / slope) * (z - shift) */
-            arb_div(k.linear, k.linear, k.slope, prec);
-            arb_submul(k.constant, k.linear, k.shift, prec);
-        }
-        if (!known || !arb_is_positive(z)) {
-            known = 0;
-        } else if (k.powers + linear + k.squares > 1 || (later && (k.powers || linear || k.squares))) {
-            known = 0;
-        } else if (k.powers) {
-            known = integrate_power(out, &k, z, k.power_weight, k.power);
-        } else if (linear) {
-            LOCAL(arb, unit);
-            arb_one(unit);
-            known = integrate_power(out, &k, z, k.linear, unit);
-        } else if (k.squares) {
-            known = integrate_square(out, &k, z);
-        } else {
-            known = logs && integrate_logs(out, vanishes, &k, z);
-        }
-    }
-    if (known) {
-        arb_exp(k.constant, k.constant, prec);
-        arb_mul(out, out, k.constant, prec);
-        arb_div(out, out, k.slope, prec);
-        known = arb_is_finite(out);
-    }
-    for (int i = 0; i < OWN; i++)
-        arb_clear(own[i]);
-    for (int i = 0; i < LOGS; i++)
-        fmpq_clear(k.exact[i]);
-    return known;
+    if (!known || !integrate(out, vanishes, &k, t))
+        return 0;
+    arb_exp(k.constant, k.constant, prec);
+    arb_mul(out, out, k.constant, prec);
+    arb_div(out, out, k.slope, prec);
+    return arb_is_finite(out);
 }

@@ -112,7 +112,7 @@ static int sum_of(struct build *b, const struct formula_node *node)
     if (x[first].kind == X_NAN || x[last].kind == X_NAN || x[first].kind == X_INFINITY || x[last].kind == X_INFINITY)
         return NODE_NAN;
     if (x[first].depends || x[last].depends)
-        return expression_opaque(b->p);
+        return expression_leaf(b->p, X_OPAQUE);
     int span = expression_floor(b->p, expression_subtract(b->p, last, first));
     if (b->p->node[span].kind != X_NUMBER)
         return refuse(b, "the number of terms of a sum cannot be told");
@@ -165,7 +165,7 @@ static int compute(struct build *b, const struct formula_node *node)
     switch (node->kind) {
     case NODE_LITERAL: return number_text(p, node->decimal);
     case NODE_INFINITY: return NODE_PLUS_INFINITY;
-    case NODE_PI: return expression_pi(p);
+    case NODE_PI: return expression_leaf(p, X_PI);
     case NODE_VARIABLE: return variable(b, node->slot);
     case NODE_PARAMETER: return parameter(b, node);
     case NODE_INDEX: return b->index[node->slot];
@@ -198,8 +198,8 @@ static int compute(struct build *b, const struct formula_node *node)
     case NODE_MULTIPLY: return expression_multiply(p, x, y);
     case NODE_DIVIDE: return expression_multiply(p, x, expression_power(p, y, expression_ratio(p, -1, 1)));
     case NODE_POWER: return expression_power(p, x, y);
-    case NODE_MIN: return expression_min(p, x, y);
-    case NODE_MAX: return expression_max(p, x, y);
+    case NODE_MIN:
+    case NODE_MAX: return expression_extremum(p, node->kind == NODE_MIN ? X_MIN : X_MAX, x, y);
     default: return compare(p, node->kind, x, y);
     }
 }
@@ -251,46 +251,29 @@ end:
 
 int expression_replace(struct expression_pool *to, const struct expression_pool *from, int n, int t)
 {
-    int result = NODE_NAN, *child = NULL;
-    int *made = malloc((size_t)(n + 1) * sizeof *made);
+    int result = NODE_NAN, widest = 1;
+    int *made = calloc((size_t)n + 1, sizeof *made);
     unsigned char *needed = calloc((size_t)n + 1, 1);
-    if (!made || !needed)
-        goto memory;
-    needed[n] = 1;
-    int widest = 1;
-    for (int i = n; i >= 0; i--)
-        for (int k = 0; needed[i] && k < from->node[i].count; k++) {
-            needed[from->node[i].child[k]] = 1;
-            widest = from->node[i].count > widest ? from->node[i].count : widest;
-        }
-    child = malloc((size_t)widest * sizeof *child);
-    if (!child)
-        goto memory;
+    for (int i = 0; i <= n; i++)
+        widest = from->node[i].count > widest ? from->node[i].count : widest;
+    int *child = malloc((size_t)widest * sizeof *child);
+    to->failed |= !made || !needed || !child;
+    if (!to->failed) {
+        needed[n] = 1;
+        expression_mark(needed, from, n);
+    }
     for (int i = 0; i <= n && !to->failed; i++) {
+        struct expression like = from->node[i]; /* the pool may move while it grows */
         if (!needed[i])
             continue;
-        if (i == NODE_T_ITSELF) {
-            made[i] = t;
-            continue;
-        }
-        if (to == from && !from->node[i].depends) {
-            made[i] = i;
-            continue;
-        }
-        for (int k = 0; k < from->node[i].count; k++)
-            child[k] = made[from->node[i].child[k]];
-        struct expression like = from->node[i]; /* the pool may move while it grows */
-        made[i] = expression_rebuild(to, &like, child);
+        for (int k = 0; k < like.count; k++)
+            child[k] = made[like.child[k]];
+        result = made[i] = i == NODE_T_ITSELF ? t : to == from && !like.depends ? i : expression_rebuild(to, &like, child);
     }
-    result = made[n];
-    goto end;
-memory:
-    to->failed = 1;
-end:
     free(made);
     free(needed);
     free(child);
-    return result;
+    return to->failed ? NODE_NAN : result;
 }
 
 int expression_substitute(struct expression_pool *to, const struct expression_pool *from, int n, const fmpz_t t)

@@ -73,7 +73,7 @@ struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong
         int n = x->kind == X_LINEAR ? x->child[i] : root;
         needed[p->node[n].kind == X_LN ? p->node[n].child[0] : n] = 1;
     }
-    evaluator_mark(needed, p, root);
+    expression_mark(needed, p, root);
     if (evaluator_steps(v, place, p, needed, root))
         goto end;
     LOCAL(fmpq, one);

@@ -60,8 +60,6 @@ void power_real(arb_t out, const arb_t a, const arb_t b, slong prec);
 void power_series(arb_poly_t out, const arb_poly_t a, const arb_t b, slong length, slong prec);
 /* exp of the value of b; 0, or -1 where it is +inf or not known. */
 int exp_of(arb_t out, const arb_t b, slong prec);
-/* Marks all nodes below the marked ones. */
-void evaluator_mark(unsigned char *needed, const struct expression_pool *p, int last);
 /* Steps for the marked nodes in order; place[n] = step of node n. 0 or -1. */
 int evaluator_steps(struct evaluator *v, int *place, const struct expression_pool *p, const unsigned char *needed, int last);
 

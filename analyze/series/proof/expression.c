@@ -272,14 +272,16 @@ int expression_ratio(struct expression_pool *p, slong numerator, ulong denominat
     return expression_number(p, q);
 }
 
-int expression_pi(struct expression_pool *p)
+int expression_leaf(struct expression_pool *p, enum expression_kind kind)
 {
-    return expression_intern(p, &(struct shape){.kind = X_PI});
+    return expression_intern(p, &(struct shape){.kind = kind});
 }
 
-int expression_opaque(struct expression_pool *p)
+void expression_mark(unsigned char *needed, const struct expression_pool *p, int last)
 {
-    return expression_intern(p, &(struct shape){.kind = X_OPAQUE});
+    for (int n = last; n >= 0; n--)
+        for (int i = 0; needed[n] && i < p->node[n].count; i++)
+            needed[p->node[n].child[i]] = 1;
 }
 
 int expression_sign(struct expression_pool *p, int n)

@@ -71,7 +71,8 @@ void expression_pool_free(struct expression_pool *p);
 int expression_number(struct expression_pool *p, const fmpq_t q);
 int expression_whole(struct expression_pool *p, const fmpz_t n);
 int expression_ratio(struct expression_pool *p, slong numerator, ulong denominator);
-int expression_pi(struct expression_pool *p);
+/* X_PI or X_OPAQUE. */
+int expression_leaf(struct expression_pool *p, enum expression_kind kind);
 /* q + sum of weight[i] * node[i]. */
 int expression_linear(struct expression_pool *p, const fmpq_t q, int count, const int *node, const fmpq *weight);
 int expression_add(struct expression_pool *p, int a, int b);
@@ -84,10 +85,9 @@ int expression_unary(struct expression_pool *p, enum expression_kind kind, int a
 /* X_POSITIVE ... X_ZERO: whether a > b, a >= b, a == b. */
 int expression_compare(struct expression_pool *p, enum expression_kind kind, int a, int b);
 int expression_floor(struct expression_pool *p, int a);
-int expression_min(struct expression_pool *p, int a, int b);
-int expression_max(struct expression_pool *p, int a, int b);
+/* X_MIN or X_MAX. */
+int expression_extremum(struct expression_pool *p, enum expression_kind kind, int a, int b);
 int expression_choose(struct expression_pool *p, int condition, int then, int otherwise);
-int expression_opaque(struct expression_pool *p);
 /* A node of that kind with other children (as many as it has): the constructor of its kind. */
 int expression_rebuild(struct expression_pool *p, const struct expression *like, const int *child);
 
@@ -104,6 +104,9 @@ int expression_build(struct expression_pool *p, const struct formula *f, const s
 int expression_replace(struct expression_pool *to, const struct expression_pool *from, int n, int t);
 /* Node n of `from` with a whole number for t, in the pool `to` (which may be the same). */
 int expression_substitute(struct expression_pool *to, const struct expression_pool *from, int n, const fmpz_t t);
+
+/* Marks all nodes below the marked ones, none of which is above `last`. */
+void expression_mark(unsigned char *needed, const struct expression_pool *p, int last);
 
 /* Exact value of an unsigned or signed decimal as the formula language writes it. */
 void decimal_exact(fmpq_t q, const char *decimal);

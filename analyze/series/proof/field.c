@@ -90,8 +90,7 @@ int field_report(struct series_count *out, const struct field *f, struct formula
     LOCAL(fmpz, least);
     *out = (struct series_count){.log10_hi = INFINITY};
     fmpz_add_ui(least, f->no, 1);
-    if (report_end(&out->lo, &out->log10_lo, least, 0, e) ||
-        (f->bounded && report_end(&out->hi, &out->log10_hi, f->yes, 1, e))) {
+    if (report_end(&out->lo, &out->log10_lo, least, 0, e) || (f->bounded && report_end(&out->hi, &out->log10_hi, f->yes, 1, e))) {
         series_count_free(out);
         return -1;
     }

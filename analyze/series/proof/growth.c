@@ -26,11 +26,25 @@ static void form_init(struct form *f, mpfr_prec_t prec)
     mpfi_set_ui(f->rest, 0);
 }
 
-static void form_clear(struct form *f)
+static void form_leave(struct form *f)
 {
     for (int k = 0; k < GROWTH_LEVELS; k++)
         fmpq_clear(f->a[k]);
     mpfi_clear(f->rest);
+}
+
+/* A form that is cleared where its block ends. */
+#define LOCAL_FORM(prec, f) \
+    struct form f __attribute__((cleanup(form_leave))); \
+    form_init(&(f), prec)
+
+/* What is bounded: a constant, but for what is left. 1 if it is. */
+static int form_bounded(struct form *f, const mpfi_t rest)
+{
+    for (int k = 0; k < GROWTH_LEVELS; k++)
+        fmpq_zero(f->a[k]);
+    mpfi_set(f->rest, rest);
+    return interval_is_bounded(f->rest);
 }
 
 static void form_set(struct form *f, const struct form *g)
@@ -75,18 +89,12 @@ static int compare_growth(const struct form *f, const struct form *g)
  * positive ones together do not outweigh the first at X. */
 static int fading(mpfi_t out, const struct growing *g, const struct form *d)
 {
-    int first = leading(d), fades;
+    int first = leading(d), known = first <= g->levels;
     LOCAL_INTERVAL(g->prec, weight, sum, x);
     mpfi_set_ui(weight, 1);
     interval_set_fmpq(sum, d->a[first]);
     mpfi_set(out, d->rest);
-    int known = first <= g->levels;
-    for (int k = first; k < GROWTH_LEVELS && known; k++) {
-        if (fmpq_is_zero(d->a[k]) && k > g->levels)
-            break;
-        known = k <= g->levels;
-        if (!known)
-            break;
+    for (int k = first; k < GROWTH_LEVELS && k <= g->levels; k++) {
         interval_set_fmpq(x, d->a[k]);
         if (k > first && fmpq_sgn(d->a[k]) > 0) {
             LOCAL_INTERVAL(g->prec, part);
@@ -99,51 +107,41 @@ static int fading(mpfi_t out, const struct growing *g, const struct form *d)
     }
     for (int k = g->levels + 1; k < GROWTH_LEVELS; k++)
         known &= fmpq_is_zero(d->a[k]);
-    fades = known && mpfr_sgn(&sum->right) <= 0;
     mpfi_exp(out, out);
     mpfi_put_si(out, 0);
-    return fades && !mpfi_nan_p(out) && interval_is_bounded(out);
+    return known && mpfr_sgn(&sum->right) <= 0 && !mpfi_nan_p(out) && interval_is_bounded(out);
 }
 
 static int form_of(struct form *out, const struct growing *g, int n);
 static int log_form(struct form *out, const struct growing *g, int n);
 
-/* One term of a sum: coefficient * exp(form), the form's rest being part of the coefficient. */
-struct part {
-    struct form form;
-    mpfi_t coefficient;
-};
-
-/* The growth of weight * node; what has none but is bounded, of either sign, counts as a constant. */
-static int part_set(struct part *part, const struct growing *g, int n, const fmpq *weight)
+/* The growth of weight * node as exp(form), all of it that has no exponent in *coefficient; what has none but is bounded, of
+ * either sign, counts as a constant. */
+static int term_of(struct form *form, mpfi_t coefficient, const struct growing *g, int n, const fmpq *weight)
 {
     const struct range *r = &g->ranges->node[n];
-    int ok = log_form(&part->form, g, n);
+    int ok = log_form(form, g, n);
     LOCAL_INTERVAL(g->prec, w);
     interval_set_fmpq(w, weight);
     if (ok) {
-        mpfi_exp(part->coefficient, part->form.rest);
-    } else if (r->defined && !r->masked && r->relative &&
-               mpfr_cmp_si(&r->elasticity->right, -1) < 0) { /* at most start (t/X)^-s */
+        mpfi_exp(coefficient, form->rest);
+    } else if (range_is_number(r) && r->relative && mpfr_cmp_si(&r->elasticity->right, -1) < 0) { /* at most start (t/X)^-s */
         long s = mpfr_cmp_si(&r->elasticity->right, -1000) < 0 ? 1000 : -mpfr_get_si(&r->elasticity->right, MPFR_RNDU);
-        for (int k = 0; k < GROWTH_LEVELS; k++)
-            fmpq_zero(part->form.a[k]);
-        fmpq_set_si(part->form.a[0], -s, 1);
-        mpfi_log(part->coefficient, g->level[0]);
-        mpfi_mul_si(part->coefficient, part->coefficient, s);
-        mpfi_exp(part->coefficient, part->coefficient);
-        mpfi_mul(part->coefficient, part->coefficient, r->start);
-        mpfi_put_si(part->coefficient, 0);
+        mpfi_log(coefficient, g->level[0]);
+        mpfi_mul_si(coefficient, coefficient, s);
+        mpfi_exp(coefficient, coefficient);
+        mpfi_mul(coefficient, coefficient, r->start);
+        mpfi_put_si(coefficient, 0);
+        form_bounded(form, coefficient);
+        fmpq_set_si(form->a[0], -s, 1);
         ok = 1;
-    } else if (r->defined && !r->masked && interval_is_bounded(r->value)) {
-        for (int k = 0; k < GROWTH_LEVELS; k++)
-            fmpq_zero(part->form.a[k]);
-        mpfi_set(part->coefficient, r->value);
-        ok = 1;
+    } else if (range_is_number(r)) {
+        ok = form_bounded(form, r->value);
+        mpfi_set(coefficient, r->value);
     }
-    mpfi_mul(part->coefficient, part->coefficient, w);
-    mpfi_set_ui(part->form.rest, 0);
-    return ok && interval_is_bounded(part->coefficient);
+    mpfi_mul(coefficient, coefficient, w);
+    mpfi_set_ui(form->rest, 0);
+    return ok && interval_is_bounded(coefficient);
 }
 
 /* ln of q + sum of weight * child: with the exponents of the leading term taken out, what is left is the sum of the leading
@@ -151,47 +149,47 @@ static int part_set(struct part *part, const struct growing *g, int n, const fmp
 static int log_of_sum(struct form *out, const struct growing *g, const struct expression *x)
 {
     int count = x->count + !fmpq_is_zero(x->q), ok = 1, first = 0;
-    struct part *part = calloc((size_t)count, sizeof *part);
-    struct form difference;
-    if (!part)
-        return 0;
+    struct form *term = calloc((size_t)count, sizeof *term);
+    mpfi_t *coefficient = calloc((size_t)count, sizeof *coefficient);
     LOCAL(fmpq, minus);
-    fmpq_set_si(minus, -1, 1);
     LOCAL_INTERVAL(g->prec, sum, ratio);
-    form_init(&difference, g->prec);
+    LOCAL_FORM(g->prec, difference);
+    fmpq_set_si(minus, -1, 1);
+    mpfi_set_ui(sum, 0);
+    if (!term || !coefficient)
+        count = ok = 0;
     for (int i = 0; i < count; i++) {
-        form_init(&part[i].form, g->prec);
-        mpfi_init2(part[i].coefficient, g->prec);
+        form_init(&term[i], g->prec);
+        mpfi_init2(coefficient[i], g->prec);
     }
     for (int i = 0; i < count && ok; i++) {
         if (i < x->count)
-            ok = part_set(&part[i], g, x->child[i], &x->weight[i]);
+            ok = term_of(&term[i], coefficient[i], g, x->child[i], &x->weight[i]);
         else
-            interval_set_fmpq(part[i].coefficient, x->q);
-        if (ok && compare_growth(&part[i].form, &part[first].form) > 0)
+            interval_set_fmpq(coefficient[i], x->q);
+        if (ok && compare_growth(&term[i], &term[first]) > 0)
             first = i;
     }
-    mpfi_set_ui(sum, 0);
     for (int i = 0; i < count && ok; i++) {
-        form_set(&difference, &part[i].form);
-        form_addmul(&difference, minus, &part[first].form);
+        form_set(&difference, &term[i]);
+        form_addmul(&difference, minus, &term[first]);
         mpfi_set_ui(ratio, 1);
         if (leading(&difference) >= 0)
             ok = fading(ratio, g, &difference);
-        mpfi_mul(ratio, ratio, part[i].coefficient);
+        mpfi_mul(ratio, ratio, coefficient[i]);
         mpfi_add(sum, sum, ratio);
     }
     ok = ok && !mpfi_nan_p(sum) && interval_is_positive(sum) && interval_is_bounded(sum);
     if (ok) {
-        form_set(out, &part[first].form);
+        form_set(out, &term[first]);
         mpfi_log(out->rest, sum);
     }
     for (int i = 0; i < count; i++) {
-        form_clear(&part[i].form);
-        mpfi_clear(part[i].coefficient);
+        form_leave(&term[i]);
+        mpfi_clear(coefficient[i]);
     }
-    free(part);
-    form_clear(&difference);
+    free(term);
+    free(coefficient);
     return ok;
 }
 
@@ -199,37 +197,31 @@ static int log_of_sum(struct form *out, const struct growing *g, const struct ex
  * 1]). */
 static int log_of_log(struct form *out, const struct growing *g, const struct form *inner)
 {
-    int k = leading(inner), ok = k >= 0 && k + 1 < GROWTH_LEVELS && k + 1 <= g->levels && fmpq_sgn(inner->a[k < 0 ? 0 : k]) > 0;
-    if (!ok)
+    int k = leading(inner);
+    if (k < 0 || k + 1 >= GROWTH_LEVELS || k + 1 > g->levels || fmpq_sgn(inner->a[k]) <= 0)
         return 0;
     LOCAL_INTERVAL(g->prec, a, others, x);
     interval_set_fmpq(a, inner->a[k]);
-    mpfi_set(others, inner->rest);
-    mpfi_div(others, others, g->level[k + 1]);
+    mpfi_div(others, inner->rest, g->level[k + 1]);
     mpfi_put_si(others, 0); /* rest / level falls towards 0 */
-    for (int i = k + 1; i < GROWTH_LEVELS && ok; i++) {
+    for (int i = k + 1; i < GROWTH_LEVELS; i++) {
         if (fmpq_is_zero(inner->a[i]))
             continue;
-        ok = i <= g->levels; /* level[i + 1] / level[k + 1] falls from X on: ln y / y does for y >= e */
-        if (!ok)
-            break;
+        if (i > g->levels) /* level[i + 1] / level[k + 1] falls from X on: ln y / y does for y >= e */
+            return 0;
         interval_set_fmpq(x, inner->a[i]);
         mpfi_mul(x, x, g->level[i + 1]);
         mpfi_div(x, x, g->level[k + 1]);
         mpfi_put_si(x, 0);
         mpfi_add(others, others, x);
     }
-    if (ok) {
-        mpfi_add(others, others, a);
-        ok = interval_is_positive(others) && interval_is_bounded(others);
-    }
-    if (ok) {
-        for (int i = 0; i < GROWTH_LEVELS; i++)
-            fmpq_zero(out->a[i]);
-        fmpq_one(out->a[k + 1]);
-        mpfi_log(out->rest, others);
-    }
-    return ok;
+    mpfi_add(others, others, a);
+    if (!interval_is_positive(others) || !interval_is_bounded(others))
+        return 0;
+    mpfi_log(others, others);
+    form_bounded(out, others);
+    fmpq_one(out->a[k + 1]);
+    return 1;
 }
 
 /* ln of node n, which is positive on [X, inf). */
@@ -237,46 +229,32 @@ static int log_form(struct form *out, const struct growing *g, int n)
 {
     const struct expression *x = &g->p->node[n];
     const struct range *r = &g->ranges->node[n];
+    int power = x->kind == X_POWER && g->p->node[x->child[1]].kind == X_NUMBER;
+    LOCAL_FORM(g->prec, first);
+    LOCAL_FORM(g->prec, second);
+    LOCAL(fmpq, one);
+    fmpq_one(one);
     if (n == NODE_T_ITSELF) {
         fmpq_one(out->a[0]);
         return 1;
     }
-    if (!r->defined || r->masked || !r->positive)
+    if (!range_is_number(r) || !r->positive)
         return 0;
     if (x->kind == X_EXP)
         return form_of(out, g, x->child[0]);
-    if (x->kind == X_LN) {
-        struct form inner;
-        form_init(&inner, g->prec);
-        int ok = log_form(&inner, g, x->child[0]) && log_of_log(out, g, &inner);
-        form_clear(&inner);
-        if (ok)
-            return 1;
-    }
+    if (x->kind == X_LN && log_form(&first, g, x->child[0]) && log_of_log(out, g, &first))
+        return 1;
     if (x->kind == X_LINEAR && log_of_sum(out, g, x))
         return 1;
-    if (x->kind == X_MULTIPLY || (x->kind == X_POWER && g->p->node[x->child[1]].kind == X_NUMBER)) {
-        struct form inner, other;
-        form_init(&inner, g->prec);
-        form_init(&other, g->prec);
-        LOCAL(fmpq, one);
-        fmpq_one(one);
-        int ok = log_form(&inner, g, x->child[0]) && (x->kind == X_POWER || log_form(&other, g, x->child[1]));
-        if (ok) {
-            form_addmul(&other, x->kind == X_POWER ? g->p->node[x->child[1]].q : one, &inner);
-            form_set(out, &other);
-        }
-        form_clear(&inner);
-        form_clear(&other);
-        if (ok)
-            return 1;
+    if ((power || x->kind == X_MULTIPLY) && log_form(&first, g, x->child[0]) && (power || log_form(&second, g, x->child[1]))) {
+        form_addmul(&second, power ? g->p->node[x->child[1]].q : one, &first);
+        form_set(out, &second);
+        return 1;
     }
     if (!interval_is_bounded(r->value)) /* what stays between positive bounds is a factor */
         return 0;
-    for (int k = 0; k < GROWTH_LEVELS; k++)
-        fmpq_zero(out->a[k]);
-    mpfi_log(out->rest, r->value);
-    return interval_is_bounded(out->rest);
+    mpfi_log(first.rest, r->value);
+    return form_bounded(out, first.rest);
 }
 
 /* Node n itself. */
@@ -284,39 +262,28 @@ static int form_of(struct form *out, const struct growing *g, int n)
 {
     const struct expression *x = &g->p->node[n];
     const struct range *r = &g->ranges->node[n];
-    if (!r->defined || r->masked)
+    LOCAL_FORM(g->prec, form);
+    if (!range_is_number(r))
         return 0;
-    if (x->kind == X_LN) {
-        struct form inner;
-        form_init(&inner, g->prec);
-        int ok = log_form(&inner, g, x->child[0]);
-        if (ok)
-            form_set(out, &inner);
-        form_clear(&inner);
-        if (ok)
-            return 1;
+    if (x->kind == X_LN && log_form(&form, g, x->child[0])) {
+        form_set(out, &form);
+        return 1;
     }
     if (x->kind == X_LINEAR) {
-        struct form sum, part;
         int ok = 1;
-        form_init(&sum, g->prec);
+        LOCAL_FORM(g->prec, sum);
         interval_set_fmpq(sum.rest, x->q);
         for (int i = 0; i < x->count && ok; i++) {
-            form_init(&part, g->prec);
+            LOCAL_FORM(g->prec, part);
             ok = form_of(&part, g, x->child[i]);
             form_addmul(&sum, &x->weight[i], &part);
-            form_clear(&part);
         }
-        if (ok)
+        if (ok) {
             form_set(out, &sum);
-        form_clear(&sum);
-        if (ok)
             return interval_is_bounded(out->rest);
+        }
     }
-    for (int k = 0; k < GROWTH_LEVELS; k++)
-        fmpq_zero(out->a[k]);
-    mpfi_set(out->rest, r->value);
-    return interval_is_bounded(r->value);
+    return form_bounded(out, r->value);
 }
 
 struct growth *growth_new(const struct expression_pool *p, int root, const fmpz_t from)
@@ -324,37 +291,31 @@ struct growth *growth_new(const struct expression_pool *p, int root, const fmpz_
     struct ranges ranges;
     struct growth *result = NULL;
     struct growing g = {.p = p, .ranges = &ranges, .prec = 128, .levels = -1};
-    struct form f;
     if (ranges_compute(&ranges, p, root, from, NULL, g.prec))
         return NULL;
-    form_init(&f, g.prec);
-    LOCAL_REAL(64, e);
-    mpfr_set_d(e, 2.7183, MPFR_RNDU);
+    LOCAL_FORM(g.prec, f);
     for (int k = 0; k <= GROWTH_LEVELS; k++) {
         mpfi_init2(g.level[k], g.prec);
-        if (k == 0) {
+        if (k == 0)
             interval_set_fmpz(g.level[0], from);
-        } else {
+        else
             mpfi_log(g.level[k], g.level[k - 1]);
-        }
-        if (k < GROWTH_LEVELS && g.levels == k - 1 && !mpfi_nan_p(g.level[k]) && mpfr_cmp(&g.level[k]->left, e) >= 0)
-            g.levels = k;
+        if (k < GROWTH_LEVELS && g.levels == k - 1 && !mpfi_nan_p(g.level[k]) && mpfr_cmp_d(&g.level[k]->left, 2.7183) >= 0)
+            g.levels = k; /* 2.7183 > e */
     }
-    if (g.levels >= 0 && form_of(&f, &g, root)) {
-        result = malloc(sizeof *result);
-        if (result) {
-            for (int k = 0; k < GROWTH_LEVELS; k++) {
-                fmpq_init(result->exponent[k]);
-                fmpq_set(result->exponent[k], f.a[k]);
-            }
-            mpfi_init2(result->rest, g.prec);
-            mpfi_set(result->rest, f.rest);
-            fmpz_init_set(result->from, from);
+    if (g.levels >= 0 && form_of(&f, &g, root))
+        result = calloc(1, sizeof *result);
+    if (result) {
+        for (int k = 0; k < GROWTH_LEVELS; k++) {
+            fmpq_init(result->exponent[k]);
+            fmpq_set(result->exponent[k], f.a[k]);
         }
+        mpfi_init2(result->rest, g.prec);
+        mpfi_set(result->rest, f.rest);
+        fmpz_init_set(result->from, from);
     }
     for (int k = 0; k <= GROWTH_LEVELS; k++)
         mpfi_clear(g.level[k]);
-    form_clear(&f);
     ranges_free(&ranges);
     return result;
 }

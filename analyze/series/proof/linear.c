@@ -170,4 +170,3 @@ int expression_scale(struct expression_pool *p, int a, const fmpq_t factor)
     int result = expression_linear(p, zero, 1, &a, factor);
     return result;
 }
-

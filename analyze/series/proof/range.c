@@ -50,8 +50,17 @@ static void monotone_value(struct range *r, mpfi_t x)
     }
 }
 
+void range_mend(struct range *r)
+{
+    interval_mend(r->value);
+    interval_mend(r->start);
+    interval_mend(r->rate);
+    interval_mend(r->elasticity);
+}
+
 void range_settle(struct range *r)
 {
+    range_mend(r);
     LOCAL_INTERVAL(mpfi_get_prec(r->value), x);
     monotone_value(r, x);
     if (!r->relative && !range_has_zero(r->value)) {
@@ -66,154 +75,7 @@ void range_settle(struct range *r)
     }
 }
 
-static void rule_multiply(struct range *out, const struct range *a, const struct range *b)
-{
-    LOCAL_INTERVAL(mpfi_get_prec(out->value), x);
-    mpfi_mul(out->value, a->value, b->value);
-    mpfi_mul(out->start, a->start, b->start);
-    mpfi_mul(out->rate, a->value, b->rate);
-    mpfi_mul(x, b->value, a->rate);
-    mpfi_add(out->rate, out->rate, x);
-    interval_mend(out->value);
-    interval_mend(out->start);
-    interval_mend(out->rate);
-    if (a->relative && b->relative) {
-        mpfi_add(out->elasticity, a->elasticity, b->elasticity);
-        interval_mend(out->elasticity);
-        out->relative = 1;
-    }
-}
-
-/* [3.1] u / (q + w u) = 1 / (w + q / u), which is bounded where u is not: for a product of node a and node b, if it is one of
- * this form. */
-static void narrow_quotient(struct range *out, const struct expression_pool *p, int a, int b, const struct range *all)
-{
-    const struct expression *power = &p->node[b], *sum = power->kind == X_POWER ? &p->node[power->child[0]] : NULL;
-    if (!sum || sum->kind != X_LINEAR || sum->count != 1 || sum->child[0] != a || p->node[power->child[1]].kind != X_NUMBER ||
-        fmpq_cmp_si(p->node[power->child[1]].q, -1) != 0 || mpfr_sgn(&all[a].value->left) < 0 || fmpq_sgn(sum->q) <= 0 ||
-        fmpq_sgn(&sum->weight[0]) <= 0)
-        return;
-    LOCAL_INTERVAL(mpfi_get_prec(out->value), x, w);
-    interval_set_fmpq(x, sum->q);
-    interval_set_fmpq(w, &sum->weight[0]);
-    mpfi_div(x, x, all[a].value);
-    mpfi_add(x, x, w);
-    mpfi_inv(x, x);
-    range_narrow(out->value, x);
-}
-
-/* [3.1] x^n for a whole n. */
-static void power_whole(mpfi_t out, const mpfi_t x, long n)
-{
-    LOCAL_INTERVAL(mpfi_get_prec(out), base);
-    mpfi_set(base, x);
-    if (n % 2 == 0)
-        mpfi_abs(base, base);
-    mpfr_pow_ui(&out->left, &base->left, (unsigned long)labs(n), MPFR_RNDD);
-    mpfr_pow_ui(&out->right, &base->right, (unsigned long)labs(n), MPFR_RNDU);
-    if (n < 0)
-        mpfi_inv(out, out);
-    interval_mend(out);
-}
-
-/* [3.1] x^e for x >= 0 and a constant e: exp(e ln x); 0^e = 0 for e > 0. */
-static void power_real(mpfi_t out, const mpfi_t x, const mpfi_t e)
-{
-    LOCAL_INTERVAL(mpfi_get_prec(out), log);
-    mpfi_log(log, x);
-    mpfi_mul(out, log, e);
-    mpfi_exp(out, out);
-    interval_mend(out);
-    if (mpfr_sgn(&out->left) < 0)
-        mpfr_set_zero(&out->left, 1);
-}
-
-static void rule_power(struct range *out, const struct range *a, const struct range *b, const struct expression *exponent)
-{
-    mpfr_prec_t prec = mpfi_get_prec(out->value);
-    if (exponent->depends) { /* exp(b ln a) */
-        out->defined = a->positive && a->relative;
-        if (!out->defined)
-            return;
-        LOCAL_INTERVAL(prec, log, x);
-        mpfi_log(log, a->value);
-        mpfi_mul(x, log, b->value);
-        interval_mend(x);
-        mpfi_exp(out->value, x);
-        mpfi_log(x, a->start);
-        mpfi_mul(x, x, b->start);
-        interval_mend(x);
-        mpfi_exp(out->start, x);
-        mpfi_mul(x, log, b->rate);
-        mpfi_mul(out->elasticity, b->value, a->elasticity);
-        mpfi_add(out->elasticity, out->elasticity, x);
-        interval_mend(out->elasticity);
-        out->relative = 1;
-        mpfi_mul(out->rate, out->value, out->elasticity);
-        interval_mend(out->rate);
-        return;
-    }
-    int number = exponent->kind == X_NUMBER,
-        whole = number && fmpz_is_one(fmpq_denref(exponent->q)) && fmpz_bits(fmpq_numref(exponent->q)) < 16;
-    int shrinks = mpfr_sgn(&b->value->left) <= 0; /* the exponent is not known to be positive */
-    out->defined = whole ? !shrinks || !range_has_zero(a->value)
-                         : interval_is_positive(a->value) || (mpfr_sgn(&a->value->left) >= 0 && !shrinks);
-    if (!out->defined)
-        return;
-    if (whole) {
-        long n = fmpz_get_si(fmpq_numref(exponent->q));
-        power_whole(out->value, a->value, n);
-        power_whole(out->start, a->start, n);
-    } else {
-        power_real(out->value, a->value, b->value);
-        power_real(out->start, a->start, b->value);
-    }
-    LOCAL_INTERVAL(prec, x); /* e a^(e-1) */
-    if (whole) {
-        long n = fmpz_get_si(fmpq_numref(exponent->q)) - 1;
-        power_whole(x, a->value, n);
-    } else {
-        mpfi_sub_ui(x, b->value, 1);
-        power_real(x, a->value, x);
-    }
-    mpfi_mul(x, x, b->value);
-    mpfi_mul(out->rate, x, a->rate);
-    interval_mend(out->rate);
-    if (a->relative) {
-        mpfi_mul(out->elasticity, a->elasticity, b->value);
-        interval_mend(out->elasticity);
-        out->relative = 1;
-    } else { /* the base passes through 0, which only a whole e >= 1 allows */
-        out->defined = whole && !shrinks;
-    }
-    range_settle(out);
-}
-
-static void rule_ln(struct range *out, const struct range *a)
-{
-    out->defined = a->positive && a->relative;
-    if (!out->defined)
-        return;
-    mpfi_log(out->value, a->value);
-    mpfi_log(out->start, a->start);
-    interval_mend(out->value);
-    interval_mend(out->start);
-    mpfi_set(out->rate, a->elasticity);
-    range_settle(out);
-}
-
-static void rule_exp(struct range *out, const struct range *a)
-{
-    mpfi_exp(out->value, a->value);
-    mpfi_exp(out->start, a->start);
-    mpfi_set(out->elasticity, a->rate);
-    out->relative = 1;
-    mpfi_mul(out->rate, out->value, a->rate);
-    interval_mend(out->rate);
-    range_settle(out);
-}
-
-static void rule_wave(struct range *out, const struct range *a, int is_sine)
+static void range_of_wave(struct range *out, const struct range *a, int is_sine)
 {
     long bits = (long)mpfi_get_prec(out->value); /* beyond, an interval that is no single number is longer than a period */
     if (!interval_is_bounded(a->value) || !interval_is_bounded(a->start) || !interval_is_bounded(a->rate) ||
@@ -230,11 +92,10 @@ static void rule_wave(struct range *out, const struct range *a, int is_sine)
     if (!is_sine)
         mpfi_neg(slope, slope);
     mpfi_mul(out->rate, slope, a->rate);
-    interval_mend(out->rate);
     range_settle(out);
 }
 
-static void rule_copy(struct range *out, const struct range *a)
+static void range_copy(struct range *out, const struct range *a)
 {
     mpfi_set(out->value, a->value);
     mpfi_set(out->start, a->start);
@@ -247,7 +108,7 @@ static void rule_copy(struct range *out, const struct range *a)
 }
 
 /* [3.5] Either of two. */
-static void rule_either(struct range *out, const struct range *a, const struct range *b)
+static void range_of_either(struct range *out, const struct range *a, const struct range *b)
 {
     out->defined = a->defined && b->defined;
     out->masked = a->masked || b->masked;
@@ -259,7 +120,7 @@ static void rule_either(struct range *out, const struct range *a, const struct r
     mpfi_union(out->elasticity, a->elasticity, b->elasticity);
 }
 
-static void rule_fraction(struct range *out, const struct range *a)
+static void range_of_fraction(struct range *out, const struct range *a)
 {
     LOCAL_INTERVAL(mpfi_get_prec(out->value), least);
     mpfr_floor(&least->left, &a->value->left);
@@ -276,7 +137,7 @@ static void rule_fraction(struct range *out, const struct range *a)
     }
 }
 
-static void rule_test(struct range *out, const struct range *a, enum expression_kind kind)
+static void range_of_test(struct range *out, const struct range *a, enum expression_kind kind)
 {
     const mpfr_t *lo = (const mpfr_t *)&a->value->left, *hi = (const mpfr_t *)&a->value->right;
     int yes = kind == X_POSITIVE ? mpfr_sgn(*lo) > 0 : kind == X_NONNEGATIVE ? mpfr_sgn(*lo) >= 0 : mpfi_is_zero(a->value);
@@ -307,15 +168,15 @@ static void rule(struct range *out, const struct expression_pool *p, int n, cons
     if (x->kind == X_CHOOSE) {
         const struct range *c = &all[x->child[2]];
         if (!range_has_zero(a->value))
-            rule_copy(out, b);
+            range_copy(out, b);
         else if (mpfi_is_zero(a->value))
-            rule_copy(out, c);
+            range_copy(out, c);
         else if (x->child[1] == NODE_MINUS_INFINITY || x->child[2] == NODE_MINUS_INFINITY) {
-            rule_copy(out, x->child[1] == NODE_MINUS_INFINITY ? c : b);
+            range_copy(out, x->child[1] == NODE_MINUS_INFINITY ? c : b);
             out->masked = 1;
             out->smooth = 0;
         } else {
-            rule_either(out, b, c);
+            range_of_either(out, b, c);
         }
         out->defined &= range_is_number(a);
         return;
@@ -334,20 +195,15 @@ static void rule(struct range *out, const struct expression_pool *p, int n, cons
         mpfi_set_ui(out->elasticity, 1);
         out->relative = 1;
         break;
-    case X_MULTIPLY:
-        rule_multiply(out, a, b);
-        narrow_quotient(out, p, x->child[0], x->child[1], all);
-        narrow_quotient(out, p, x->child[1], x->child[0], all);
-        range_settle(out);
-        break;
-    case X_POWER: rule_power(out, a, b, &p->node[x->child[1]]); break;
-    case X_LN: rule_ln(out, a); break;
-    case X_EXP: rule_exp(out, a); break;
+    case X_MULTIPLY: range_of_product(out, p, x->child[0], x->child[1], all); break;
+    case X_POWER: range_of_power(out, a, b, &p->node[x->child[1]]); break;
+    case X_LN: range_of_ln(out, a); break;
+    case X_EXP: range_of_exp(out, a); break;
     case X_SIN:
-    case X_COS: rule_wave(out, a, x->kind == X_SIN); break;
+    case X_COS: range_of_wave(out, a, x->kind == X_SIN); break;
     case X_ABS:
         if (mpfr_sgn(&a->value->left) >= 0) {
-            rule_copy(out, a);
+            range_copy(out, a);
         } else {
             mpfi_neg(out->value, a->value);
             mpfi_neg(out->start, a->start);
@@ -362,20 +218,20 @@ static void rule(struct range *out, const struct expression_pool *p, int n, cons
             }
         }
         break;
-    case X_FRACTION: rule_fraction(out, a); break;
+    case X_FRACTION: range_of_fraction(out, a); break;
     case X_MIN:
     case X_MAX: {
         const struct range *difference = &all[x->child[2]];
         int a_least = mpfr_sgn(&difference->value->right) <= 0, b_least = mpfr_sgn(&difference->value->left) >= 0;
         if (difference->defined && (a_least || b_least))
-            rule_copy(out, (x->kind == X_MIN) == a_least ? a : b);
+            range_copy(out, (x->kind == X_MIN) == a_least ? a : b);
         else
-            rule_either(out, a, b);
+            range_of_either(out, a, b);
         break;
     }
     case X_POSITIVE:
     case X_NONNEGATIVE:
-    case X_ZERO: rule_test(out, a, x->kind); break;
+    case X_ZERO: range_of_test(out, a, x->kind); break;
     default: out->defined = 0; break;
     }
 }
@@ -417,9 +273,7 @@ int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, 
     else
         mpfr_set_inf(&t->right, 1);
     r->needed[root] = 1;
-    for (int n = root; n >= 0; n--)
-        for (int i = 0; r->needed[n] && i < p->node[n].count; i++)
-            r->needed[p->node[n].child[i]] = 1;
+    expression_mark(r->needed, p, root);
     for (int n = 0; n <= root; n++) {
         if (!r->needed[n])
             continue;
@@ -428,10 +282,7 @@ int ranges_compute(struct ranges *r, const struct expression_pool *p, int root, 
         mpfi_init2(x->start, prec);
         mpfi_init2(x->rate, prec);
         mpfi_init2(x->elasticity, prec);
-        interval_mend(x->value);
-        interval_mend(x->start);
-        interval_mend(x->rate);
-        interval_mend(x->elasticity);
+        range_mend(x);
         rule(x, p, n, r->node, t, start);
         x->positive = x->defined && !x->masked && (interval_is_positive(x->value) || is_positive(&p->node[n], r->node));
     }

@@ -18,13 +18,11 @@ static void sum_by_terms(struct range *out, const struct expression *x, const st
         mpfi_mul(product, w, c->rate);
         mpfi_add(out->rate, out->rate, product);
     }
-    interval_mend(out->value);
-    interval_mend(out->start);
-    interval_mend(out->rate);
+    range_mend(out);
 }
 
-/* [3.2] A sum seen from its leading term: value = leading * (1 + r). Index -1 is the constant. Nothing is done where that gives no
- * bound. */
+/* [3.2] A sum seen from its leading term: value = leading * (1 + r). Index -1 is the constant. Nothing is done where that gives
+ * no bound. */
 static void sum_from_leading(struct range *out, const struct expression *x, const struct range *all)
 {
     mpfr_prec_t prec = mpfi_get_prec(out->value);
@@ -138,4 +136,3 @@ void range_of_sum(struct range *out, const struct expression *x, const struct ra
     sum_of_one_sign(out, x, all);
     range_settle(out);
 }
-

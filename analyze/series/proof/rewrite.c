@@ -9,7 +9,6 @@ static enum expression_kind kind_of(const struct expression_pool *p, int n)
     return p->node[n].kind;
 }
 
-
 /* ---- products and powers ---- */
 
 static int is_monomial(const struct expression *x) /* weight * child */
@@ -265,7 +264,7 @@ int expression_floor(struct expression_pool *p, int a)
     return kind_of(p, a) == X_INFINITY ? a : expression_subtract(p, a, expression_unary(p, X_FRACTION, a));
 }
 
-static int extremum(struct expression_pool *p, enum expression_kind kind, int a, int b)
+int expression_extremum(struct expression_pool *p, enum expression_kind kind, int a, int b)
 {
     int infinity = kind_of(p, a) == X_INFINITY ? a : kind_of(p, b) == X_INFINITY ? b : -1, other = infinity == a ? b : a;
     if (kind_of(p, a) == X_NAN || kind_of(p, b) == X_NAN)
@@ -280,16 +279,6 @@ static int extremum(struct expression_pool *p, enum expression_kind kind, int a,
     return expression_intern(p, &(struct shape){.kind = kind, .count = 3, .child = (const int[]){a, b, difference}});
 }
 
-int expression_min(struct expression_pool *p, int a, int b)
-{
-    return extremum(p, X_MIN, a, b);
-}
-
-int expression_max(struct expression_pool *p, int a, int b)
-{
-    return extremum(p, X_MAX, a, b);
-}
-
 int expression_choose(struct expression_pool *p, int condition, int then, int otherwise)
 {
     if (kind_of(p, condition) == X_NAN)
@@ -299,23 +288,24 @@ int expression_choose(struct expression_pool *p, int condition, int then, int ot
         return sign != 0 ? then : otherwise;
     if (then == otherwise && p->node[condition].total)
         return then;
-    return expression_intern(p, &(struct shape){.kind = X_CHOOSE, .count = 3, .child = (const int[]){condition, then, otherwise}});
+    return expression_intern(p,
+                             &(struct shape){.kind = X_CHOOSE, .count = 3, .child = (const int[]){condition, then, otherwise}});
 }
 
 int expression_rebuild(struct expression_pool *p, const struct expression *like, const int *child)
 {
     switch (like->kind) {
     case X_NUMBER: return expression_number(p, like->q);
-    case X_PI: return expression_pi(p);
     case X_INFINITY: return fmpq_sgn(like->q) > 0 ? NODE_PLUS_INFINITY : NODE_MINUS_INFINITY;
     case X_NAN: return NODE_NAN;
     case X_T: return NODE_T_ITSELF;
-    case X_OPAQUE: return expression_opaque(p);
+    case X_PI:
+    case X_OPAQUE: return expression_leaf(p, like->kind);
     case X_LINEAR: return expression_linear(p, like->q, like->count, child, like->weight);
     case X_MULTIPLY: return expression_multiply(p, child[0], child[1]);
     case X_POWER: return expression_power(p, child[0], child[1]);
-    case X_MIN: return expression_min(p, child[0], child[1]);
-    case X_MAX: return expression_max(p, child[0], child[1]);
+    case X_MIN:
+    case X_MAX: return expression_extremum(p, like->kind, child[0], child[1]);
     case X_CHOOSE: return expression_choose(p, child[0], child[1], child[2]);
     case X_POSITIVE:
     case X_NONNEGATIVE:
@@ -325,4 +315,3 @@ int expression_rebuild(struct expression_pool *p, const struct expression *like,
     default: return expression_unary(p, like->kind, child[0]);
     }
 }
-

@@ -259,13 +259,6 @@ int evaluator_steps(struct evaluator *v, int *place, const struct expression_poo
     return 0;
 }
 
-void evaluator_mark(unsigned char *needed, const struct expression_pool *p, int last)
-{
-    for (int n = last; n >= 0; n--)
-        for (int i = 0; needed[n] && i < p->node[n].count; i++)
-            needed[p->node[n].child[i]] = 1;
-}
-
 void evaluate_constant(arb_t out, const struct expression_pool *p, int n, slong prec)
 {
     struct evaluator v = {.prec = prec};
@@ -274,7 +267,7 @@ void evaluate_constant(arb_t out, const struct expression_pool *p, int n, slong 
     arb_indeterminate(out);
     if (needed && place) {
         needed[n] = 1;
-        evaluator_mark(needed, p, n);
+        expression_mark(needed, p, n);
         if (evaluator_steps(&v, place, p, needed, n) == 0)
             arb_set(out, v.step[place[n]].real);
         for (int i = 0; i < v.steps; i++)

@@ -1,45 +1,9 @@
 /* Partial sums: piece by piece, each by the means it is told. */
-#include "analyze/series/proof/sum.h"
+#include "analyze/series/proof/sum_private.h"
 #include "analyze/formula_private.h"
 #include "analyze/series/proof/rounding.h"
 
 #include <stdlib.h>
-
-enum { STRIDE = 64 /* one prefix sum is kept of so many */ };
-
-/* Bounds of f on a stretch that is not summed point by point. */
-struct panel {
-    fmpz_t first, end;
-    arb_t term; /* f(t), every t in it */
-    arb_t before; /* sum over the panels before it */
-};
-
-struct part {
-    const struct piece *piece;
-    fmpz_t end; /* of what is summed here: the piece's, the limit, or `far` */
-    arb_t total, rest; /* all of it; what Euler's formula adds */
-    arb_t constant; /* PIECE_CONSTANT: f; PIECE_GEOMETRIC: b at 0 */
-    arb_t slope; /* PIECE_GEOMETRIC */
-    struct evaluator *v; /* PIECE_SMOOTH, PIECE_ROUGH */
-    int waves; /* in double */
-    ulong points; /* the first of them are summed one by one */
-    arb_ptr prefix; /* [points / STRIDE + 1] */
-    struct euler *euler; /* then this, or */
-    struct panel *panel; /* [panels] this */
-    int panels, capacity;
-};
-
-struct sums {
-    const struct series_summand *f;
-    slong prec;
-    int limited, count, tails;
-    struct part *part; /* [count] */
-    fmpz_t limit, far;
-    arb_t total, tail;
-    int unknown; /* a value may be a number, an infinity or none: no sum exists for certain */
-    int refused; /* a term is not a number: */
-    struct formula_error problem;
-};
 
 struct sums *sums_new(const struct series_summand *f, const fmpz *limit, slong prec)
 {
@@ -96,72 +60,6 @@ void sums_free(struct sums *s)
     free(s);
 }
 
-/* ---- single terms ---- */
-
-/* f(t) of a piece where the evaluator could not tell. */
-static void exact_term(arb_t out, struct sums *s, const struct piece *piece, const fmpz_t t)
-{
-    struct expression_pool *p = expression_pool_new();
-    int n = p ? summand_value(p, s->f, piece->root, t) : NODE_NAN;
-    arb_indeterminate(out);
-    if (p && !p->failed) {
-        if (!expression_is_known(p, n))
-            s->unknown = 1;
-        else if (summand_refuse(p, n, s->f, t, &s->problem))
-            s->refused = 1;
-        else
-            evaluate_exp_constant(out, p, n, s->prec);
-    }
-    expression_pool_free(p);
-}
-
-static void term(arb_t out, struct sums *s, const struct part *q, const fmpz_t t)
-{
-    LOCAL(arb, x);
-    arb_set_fmpz(x, t);
-    switch (q->piece->kind) {
-    case PIECE_ZERO: arb_zero(out); break;
-    case PIECE_CONSTANT: arb_set(out, q->constant); break;
-    case PIECE_GEOMETRIC:
-        arb_mul(x, x, q->slope, s->prec);
-        arb_add(x, x, q->constant, s->prec);
-        arb_exp(out, x, s->prec);
-        break;
-    case PIECE_SMOOTH:
-    case PIECE_ROUGH:
-        if (!q->v || evaluator_point(out, q->v, x))
-            exact_term(out, s, q->piece, t);
-        break;
-    }
-}
-
-/* sum += f(first + i), i < count; the sum before every STRIDE of them is kept if prefix is not NULL. */
-static void add_points(arb_t sum, struct sums *s, const struct part *q, const fmpz_t first, ulong count, arb_ptr prefix)
-{
-    ulong done = 0;
-    LOCAL(fmpz, t);
-    arb_ptr block = _arb_vec_init(EVALUATE_BLOCK);
-    fmpz_set(t, first);
-    while (done < count && !s->refused && !s->unknown) {
-        int n = count - done < EVALUATE_BLOCK ? (int)(count - done) : EVALUATE_BLOCK;
-        if (!q->waves || fmpz_cmp_ui(t, (ulong)1 << 51) >= 0 || evaluator_block(block, q->v, fmpz_get_ui(t), n)) {
-            n = 1;
-            term(block, s, q, t);
-        }
-        for (int i = 0; i < n; i++, done++) {
-            if (prefix && done % STRIDE == 0)
-                arb_set(prefix + done / STRIDE, sum);
-            arb_add(sum, sum, block + i, s->prec + 64);
-        }
-        fmpz_add_ui(t, t, (ulong)n);
-    }
-    if (done < count)
-        arb_indeterminate(sum);
-    if (prefix && count % STRIDE == 0)
-        arb_set(prefix + count / STRIDE, sum);
-    _arb_vec_clear(block, EVALUATE_BLOCK);
-}
-
 /* ---- making them ---- */
 
 const arb_struct *sums_offer_tail(struct sums *s, const fmpz_t X)
@@ -176,20 +74,6 @@ const arb_struct *sums_offer_tail(struct sums *s, const fmpz_t X)
         fmpz_set(s->far, X);
     }
     return s->tail;
-}
-
-/* [4.3] exp(b(first)) (exp(slope count) - 1) / (exp(slope) - 1). */
-static void geometric_sum(arb_t out, const struct part *q, const fmpz_t count, slong prec)
-{
-    LOCAL(arb, x, one);
-    arb_mul_fmpz(x, q->slope, q->piece->first, prec);
-    arb_add(x, x, q->constant, prec);
-    arb_exp(out, x, prec);
-    arb_mul_fmpz(x, q->slope, count, prec);
-    arb_expm1(x, x, prec);
-    arb_expm1(one, q->slope, prec);
-    arb_div(x, x, one, prec);
-    arb_mul(out, out, x, prec);
 }
 
 int sums_next_piece(struct sums *s, const struct piece **piece, const fmpz **end)
@@ -220,7 +104,7 @@ int sums_next_piece(struct sums *s, const struct piece **piece, const fmpz **end
     case PIECE_GEOMETRIC:
         evaluate_affine(q->constant, q->slope, p, q->piece->root, s->prec);
         if (fmpz_sgn(length) > 0)
-            geometric_sum(q->total, q, length, s->prec);
+            part_geometric(q->total, q, length, s->prec);
         return 0;
     case PIECE_SMOOTH:
     case PIECE_ROUGH: break;
@@ -245,7 +129,7 @@ int sums_points(struct sums *s, ulong count)
     q->points = count;
     for (ulong i = 0; i <= count / STRIDE; i++)
         arb_init(q->prefix + i);
-    add_points(q->total, s, q, q->piece->first, count, q->prefix);
+    part_add_points(q->total, s, q, q->piece->first, count, q->prefix);
     return 0;
 }
 
@@ -367,7 +251,7 @@ static void part_below(arb_t out, struct sums *s, const struct part *q, const fm
     switch (q->piece->kind) {
     case PIECE_ZERO: return;
     case PIECE_CONSTANT: arb_mul_fmpz(out, q->constant, count, s->prec); return;
-    case PIECE_GEOMETRIC: geometric_sum(out, q, count, s->prec); return;
+    case PIECE_GEOMETRIC: part_geometric(out, q, count, s->prec); return;
     case PIECE_SMOOTH:
     case PIECE_ROUGH: break;
     }
@@ -376,7 +260,7 @@ static void part_below(arb_t out, struct sums *s, const struct part *q, const fm
         fmpz_add_ui(t, q->piece->first, n / STRIDE * STRIDE);
         if (n)
             arb_set(out, q->prefix + n / STRIDE);
-        add_points(out, s, q, t, n % STRIDE, NULL);
+        part_add_points(out, s, q, t, n % STRIDE, NULL);
         if (fmpz_cmp_ui(count, q->points) > 0) {
             euler_sum(rest, q->euler, j);
             arb_add(out, rest, out, s->prec + 64);
@@ -429,7 +313,7 @@ void sums_term(arb_t out, struct sums *s, const fmpz_t j)
 {
     for (int i = s->count - 1; i >= 0; i--)
         if (fmpz_cmp(s->part[i].piece->first, j) <= 0) {
-            term(out, s, &s->part[i], j);
+            part_term(out, s, &s->part[i], j);
             return;
         }
     arb_indeterminate(out);

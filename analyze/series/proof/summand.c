@@ -55,7 +55,7 @@ int summand_value(struct expression_pool *to, const struct series_summand *f, in
         return expression_substitute(to, f->pool, root, t);
     struct formula_error ignored;
     int n = expression_build(to, f->formula, &f->at, t, &ignored);
-    return n < 0 ? expression_opaque(to) : expression_subtract(to, n, expression_whole(to, f->shift));
+    return n < 0 ? expression_leaf(to, X_OPAQUE) : expression_subtract(to, n, expression_whole(to, f->shift));
 }
 
 int summand_refuse(const struct expression_pool *p, int value, const struct series_summand *f, const fmpz_t t,

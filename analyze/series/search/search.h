@@ -25,15 +25,16 @@ int search_verdict(struct series_summand *f, struct formula_error *e);
 
 /* ---- panels.c ---- */
 
-/* A sum of node `root` over N <= t < end by Euler's and Maclaurin's formula, with an error below about 2^-target, in balls of prec
- * bits. NULL where the remainder cannot be bounded so well, or memory is short. */
+/* A sum of node `root` over N <= t < end by Euler's and Maclaurin's formula, with an error below about 2^-target, in balls of
+ * prec bits. NULL where the remainder cannot be bounded so well, or memory is short. */
 struct euler *search_euler(const struct expression_pool *p, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target);
 
 /* ---- sums.c ---- */
 
-/* Sums of all of the summands over t < limit, or over all t (limit NULL: they must converge), with an error of about 2^-prec where
- * that can be had with bounded effort, else with wider balls. quick: long runs of waves may be summed in double. *exhausted: more
- * precision would not make the balls narrower. NULL with *e on failure: a value that is not a number, no mass, memory. */
+/* Sums of all of the summands over t < limit, or over all t (limit NULL: they must converge), with an error of about 2^-prec
+ * where that can be had with bounded effort, else with wider balls. quick: long runs of waves may be summed in double.
+ * *exhausted: more precision would not make the balls narrower. NULL with *e on failure: a value that is not a number, no mass,
+ * memory. */
 struct shares *search_shares(int *exhausted, struct series_summand *const *summand, int count, const fmpz *limit, slong prec,
                              int quick, struct formula_error *e);
 /* 1 if some bias is a combination of many waves. */
@@ -47,8 +48,8 @@ struct kept {
     int exhausted;
 };
 
-/* Narrows *out, the field of the first `limit` distances (NULL: of all). 0, or -1 with *e; 1: it is not known whether there is mass.
- * total (may be NULL): the sum over these distances, of the first summand. */
+/* Narrows *out, the field of the first `limit` distances (NULL: of all). 0, or -1 with *e; 1: it is not known whether there is
+ * mass. total (may be NULL): the sum over these distances, of the first summand. */
 int search_field(struct field *out, arb_ptr total, struct series_summand *const *summand, int count, const struct kept *kept,
                  const fmpq_t epsilon, const fmpz *limit, struct formula_error *e);
 

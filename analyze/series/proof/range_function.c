@@ -1,0 +1,145 @@
+/* [3.1] Ranges of products, powers, logarithms and exponentials. */
+#include "analyze/series/proof/range_rules.h"
+
+#include <stdlib.h>
+
+static void multiply(struct range *out, const struct range *a, const struct range *b)
+{
+    LOCAL_INTERVAL(mpfi_get_prec(out->value), x);
+    mpfi_mul(out->value, a->value, b->value);
+    mpfi_mul(out->start, a->start, b->start);
+    mpfi_mul(out->rate, a->value, b->rate);
+    mpfi_mul(x, b->value, a->rate);
+    mpfi_add(out->rate, out->rate, x);
+    if (a->relative && b->relative) {
+        mpfi_add(out->elasticity, a->elasticity, b->elasticity);
+        out->relative = 1;
+    }
+    range_mend(out);
+}
+
+/* [3.1] u / (q + w u) = 1 / (w + q / u), which is bounded where u is not: for a product of node a and node b, if it is one of
+ * this form. */
+static void narrow_quotient(struct range *out, const struct expression_pool *p, int a, int b, const struct range *all)
+{
+    const struct expression *power = &p->node[b], *sum = power->kind == X_POWER ? &p->node[power->child[0]] : NULL;
+    if (!sum || sum->kind != X_LINEAR || sum->count != 1 || sum->child[0] != a || p->node[power->child[1]].kind != X_NUMBER ||
+        fmpq_cmp_si(p->node[power->child[1]].q, -1) != 0 || mpfr_sgn(&all[a].value->left) < 0 || fmpq_sgn(sum->q) <= 0 ||
+        fmpq_sgn(&sum->weight[0]) <= 0)
+        return;
+    LOCAL_INTERVAL(mpfi_get_prec(out->value), x, w);
+    interval_set_fmpq(x, sum->q);
+    interval_set_fmpq(w, &sum->weight[0]);
+    mpfi_div(x, x, all[a].value);
+    mpfi_add(x, x, w);
+    mpfi_inv(x, x);
+    range_narrow(out->value, x);
+}
+
+void range_of_product(struct range *out, const struct expression_pool *p, int a, int b, const struct range *all)
+{
+    multiply(out, &all[a], &all[b]);
+    narrow_quotient(out, p, a, b, all);
+    narrow_quotient(out, p, b, a, all);
+    range_settle(out);
+}
+
+/* [3.1] x^n for a whole n. */
+static void power_whole(mpfi_t out, const mpfi_t x, long n)
+{
+    LOCAL_INTERVAL(mpfi_get_prec(out), base);
+    mpfi_set(base, x);
+    if (n % 2 == 0)
+        mpfi_abs(base, base);
+    mpfr_pow_ui(&out->left, &base->left, (unsigned long)labs(n), MPFR_RNDD);
+    mpfr_pow_ui(&out->right, &base->right, (unsigned long)labs(n), MPFR_RNDU);
+    if (n < 0)
+        mpfi_inv(out, out);
+    interval_mend(out);
+}
+
+/* [3.1] x^e for x >= 0 and a constant e: exp(e ln x); 0^e = 0 for e > 0. */
+static void power_real(mpfi_t out, const mpfi_t x, const mpfi_t e)
+{
+    LOCAL_INTERVAL(mpfi_get_prec(out), log);
+    mpfi_log(log, x);
+    mpfi_mul(out, log, e);
+    mpfi_exp(out, out);
+    interval_mend(out);
+    if (mpfr_sgn(&out->left) < 0)
+        mpfr_set_zero(&out->left, 1);
+}
+
+void range_of_power(struct range *out, const struct range *a, const struct range *b, const struct expression *exponent)
+{
+    mpfr_prec_t prec = mpfi_get_prec(out->value);
+    if (exponent->depends) { /* exp(b ln a) */
+        out->defined = a->positive && a->relative;
+        if (!out->defined)
+            return;
+        LOCAL_INTERVAL(prec, log, x);
+        mpfi_log(log, a->value);
+        mpfi_mul(x, log, b->value);
+        interval_mend(x);
+        mpfi_exp(out->value, x);
+        mpfi_log(x, a->start);
+        mpfi_mul(x, x, b->start);
+        interval_mend(x);
+        mpfi_exp(out->start, x);
+        mpfi_mul(x, log, b->rate);
+        mpfi_mul(out->elasticity, b->value, a->elasticity);
+        mpfi_add(out->elasticity, out->elasticity, x);
+        out->relative = 1;
+        mpfi_mul(out->rate, out->value, out->elasticity);
+        range_mend(out);
+        return;
+    }
+    int whole = exponent->kind == X_NUMBER && fmpz_is_one(fmpq_denref(exponent->q)) && fmpz_bits(fmpq_numref(exponent->q)) < 16;
+    long n = whole ? fmpz_get_si(fmpq_numref(exponent->q)) : 0;
+    int shrinks = mpfr_sgn(&b->value->left) <= 0; /* the exponent is not known to be positive */
+    out->defined = whole ? !shrinks || !range_has_zero(a->value)
+                         : interval_is_positive(a->value) || (mpfr_sgn(&a->value->left) >= 0 && !shrinks);
+    if (!out->defined)
+        return;
+    LOCAL_INTERVAL(prec, x); /* e a^(e-1) */
+    if (whole) {
+        power_whole(out->value, a->value, n);
+        power_whole(out->start, a->start, n);
+        power_whole(x, a->value, n - 1);
+    } else {
+        power_real(out->value, a->value, b->value);
+        power_real(out->start, a->start, b->value);
+        mpfi_sub_ui(x, b->value, 1);
+        power_real(x, a->value, x);
+    }
+    mpfi_mul(x, x, b->value);
+    mpfi_mul(out->rate, x, a->rate);
+    if (a->relative) {
+        mpfi_mul(out->elasticity, a->elasticity, b->value);
+        out->relative = 1;
+    } else { /* the base passes through 0, which only a whole e >= 1 allows */
+        out->defined = whole && !shrinks;
+    }
+    range_settle(out);
+}
+
+void range_of_ln(struct range *out, const struct range *a)
+{
+    out->defined = a->positive && a->relative;
+    if (!out->defined)
+        return;
+    mpfi_log(out->value, a->value);
+    mpfi_log(out->start, a->start);
+    mpfi_set(out->rate, a->elasticity);
+    range_settle(out);
+}
+
+void range_of_exp(struct range *out, const struct range *a)
+{
+    mpfi_exp(out->value, a->value);
+    mpfi_exp(out->start, a->start);
+    mpfi_set(out->elasticity, a->rate);
+    out->relative = 1;
+    mpfi_mul(out->rate, out->value, a->rate);
+    range_settle(out);
+}
