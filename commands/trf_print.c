@@ -11,27 +11,28 @@
 
 enum { DIGITS_SHOWN = 15 };
 
-/* One end of a count: all digits of a short one, three of a long one. NULL digits: by the logarithm. */
-static void end_text(char out[48], const char *digits, double log10)
+/* One end of a count: all digits of a short one, three of a long one, and then rounded down (up 0) or up (1), so that the count
+ * lies between the ends that are printed. NULL digits: by the logarithm. */
+static void end_text(char out[48], const char *digits, double log10, int up)
 {
     size_t length = digits ? strlen(digits) : 0;
 
     if (digits && length <= DIGITS_SHOWN) {
         snprintf(out, 48, "%s", digits);
     } else if (digits) {
-        char leading[20];
-        double mantissa;
+        int leading = 100 * (digits[0] - '0') + 10 * (digits[1] - '0') + digits[2] - '0';
 
-        snprintf(leading, sizeof leading, "%c.%.15s", digits[0], digits + 1);
-        mantissa = strtod(leading, NULL);
-        if (mantissa >= 9.995)
+        leading += up && strspn(digits + 3, "0") < length - 3;
+        if (leading == 1000)
             snprintf(out, 48, "1.00e%zu", length);
         else
-            snprintf(out, 48, "%.2fe%zu", mantissa, length - 1);
+            snprintf(out, 48, "%d.%02de%zu", leading / 100, leading % 100, length - 1);
     } else if (log10 == INFINITY) {
         snprintf(out, 48, "inf");
     } else {
-        snprintf(out, 48, "10^%.10g", log10);
+        char exponent[64];
+
+        snprintf(out, 48, "10^%.40s", series_bound_text(exponent, log10, up, 10));
     }
 }
 
@@ -43,13 +44,13 @@ void trf_count_text(char out[128], const struct series_count *c)
         snprintf(out, 128, "-");
         return;
     }
-    end_text(lo, c->lo, c->log10_lo);
-    end_text(hi, c->hi, c->log10_hi);
+    end_text(lo, c->lo, c->log10_lo, 0);
+    end_text(hi, c->hi, c->log10_hi, 1);
     if (series_count_exact(c)) {
         size_t length = strlen(c->lo);
 
-        if (length > DIGITS_SHOWN)
-            snprintf(out, 128, "%s (%zu digits)", lo, length);
+        if (length > DIGITS_SHOWN) /* the nearer of the two ends */
+            snprintf(out, 128, "%s (%zu digits)", length > 3 && c->lo[3] >= '5' ? hi : lo, length);
         else
             snprintf(out, 128, "%s", lo);
     } else if (c->log10_hi == INFINITY) {

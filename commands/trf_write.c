@@ -40,12 +40,17 @@ static char *command_text(const struct trf_run *r)
 
 /* ---- trf.csv ---- */
 
-static void real_or_empty(struct csv *csv, double value)
+/* A lower (up 0) or an upper (1) bound: the decimals are one too, and read back as the same double. */
+static void bound_or_empty(struct csv *csv, double value, int up)
 {
+    char text[64];
+
     if (isnan(value))
         csv_empty(csv);
-    else
+    else if (isinf(value))
         csv_real(csv, value);
+    else
+        csv_text(csv, series_bound_text(text, value, up, 0));
 }
 
 static void text_or_empty(struct csv *csv, const char *text)
@@ -75,16 +80,16 @@ static void write_row(struct csv *csv, const struct trf_run *r, const struct trf
     csv_whole(csv, depth ? o->layers : 1);
     csv_text(csv, o->epsilons[epsilon]);
     csv_text(csv, a->biases[head->bias].reason[0] ? "not applicable" : series_verdict_name(v->verdict));
-    real_or_empty(csv, v ? v->sum_lo : NAN);
-    real_or_empty(csv, v ? v->sum_hi : NAN);
+    bound_or_empty(csv, v ? v->sum_lo : NAN, 0);
+    bound_or_empty(csv, v ? v->sum_hi : NAN, 1);
     text_or_empty(csv, v ? v->count.lo : NULL);
     text_or_empty(csv, v ? v->count.hi : NULL);
     if (layer)
         csv_whole(csv, layer);
     else
         csv_empty(csv);
-    real_or_empty(csv, v ? v->count.log10_lo : NAN);
-    real_or_empty(csv, v ? v->count.log10_hi : NAN);
+    bound_or_empty(csv, v ? v->count.log10_lo : NAN, 0);
+    bound_or_empty(csv, v ? v->count.log10_hi : NAN, 1);
     csv_end_row(csv);
 }
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "analyze/formula.h"
+#include "commands/trf.h"
 #include "io/csv.h"
 #include "tests/program.h"
 #include "tests/scratch.h"
@@ -541,6 +542,56 @@ static int make_inputs(void **state)
     return 0;
 }
 
+/* ---- bounds ---- */
+
+/* Ends of an interval are rounded away from what is between them; one number is the nearest. */
+static void printed_counts_hold_the_count(void **state)
+{
+    static const struct {
+        const char *lo, *hi;
+        double log10_lo, log10_hi;
+        const char *text;
+    } cases[] = {
+        {"12", "58", 1, 2, "[12, 58]"},
+        {"12399999999999999999", "12400000000000000000", 19, 20, "[1.23e19, 1.24e19]"},
+        {"12300000000000000000", "12300000000000000001", 19, 20, "[1.23e19, 1.24e19]"},
+        {"99999999999999999999", "99999999999999999999", 19, 20, "1.00e20 (20 digits)"},
+        {"98000000000000000000", "99900000000000000001", 19, 20, "[9.80e19, 1.00e20]"},
+        {"12349999999999999999", "12349999999999999999", 19, 20, "1.23e19 (20 digits)"},
+        {"12370000000000000000", NULL, 19, INFINITY, ">= 1.23e19"},
+        {NULL, NULL, 59999.74931999999, 59999.74932111111, "[10^59999.74931, 10^59999.74933]"},
+        {NULL, NULL, 1.23456789019e+20, INFINITY, ">= 10^1.23456789e+20"},
+    };
+    char text[128];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct series_count c = {(char *)cases[i].lo, (char *)cases[i].hi, cases[i].log10_lo, cases[i].log10_hi};
+
+        trf_count_text(text, &c);
+        if (strcmp(text, cases[i].text) != 0)
+            fail_msg("[%s, %s] is printed as %s (expected %s)", cases[i].lo ? cases[i].lo : "-", cases[i].hi ? cases[i].hi : "-",
+                     text, cases[i].text);
+    }
+}
+
+/* The shortest decimal of the double below 0.29999999999999999 is 0.3, which is above it. */
+static void tables_hold_bounds(void **state)
+{
+    struct csv_table t;
+    const char *lo, *hi;
+
+    (void)state;
+    expect("trf t<1?ln(0.29999999999999999):-inf -o bounds", 0, "converges");
+    t = read_table(at("bounds/trf.csv"));
+    lo = cell(&t, 0, "sum_lo");
+    hi = cell(&t, 0, "sum_hi");
+    if (strncmp(lo, "0.29999999999999", 16) != 0 || strcmp(lo, "0.29999999999999999") > 0 ||
+        strcmp(hi, "0.29999999999999999") < 0)
+        fail_msg("the sum is 0.29999999999999999, in the table from %s to %s", lo, hi);
+    csv_table_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -557,6 +608,8 @@ int main(void)
         cmocka_unit_test(fits_of_every_source),
         cmocka_unit_test(nothing_half_written),
         cmocka_unit_test(plot_sets_fields_beside_each_other),
+        cmocka_unit_test(printed_counts_hold_the_count),
+        cmocka_unit_test(tables_hold_bounds),
     };
 
     return cmocka_run_group_tests(tests, make_inputs, program_close);

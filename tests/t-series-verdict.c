@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <mpfr.h>
 
 /* Opens it, checks the verdict, and that the proof begins with it; the proof is returned in a static buffer. */
 static const char *check(const char *text, int head, enum series_verdict expected)
@@ -309,6 +310,7 @@ static void test_proofs(void **state)
         {"divergent_b", {"t^-1 (ln t)^-1", "diverges", ""}, SERIES_DIVERGES},
         {"none", {"constant", "t >= 0", ""}, SERIES_DIVERGES},
         {"sandwich", {"t b'(t) >= -1", "worst value", "oscillates"}, SERIES_DIVERGES},
+        {"t>12345678901234567890?-t:-2*ln(1+t)", {"t >= 10^19.10:", "", ""}, SERIES_CONVERGES}, /* not yet from 10^19.09 on */
     };
     for (size_t i = 0; i < sizeof proofs / sizeof proofs[0]; i++) {
         const char *proof = check(proofs[i].formula, 1, proofs[i].verdict);
@@ -318,12 +320,40 @@ static void test_proofs(void **state)
     }
 }
 
+/* What is printed of a bound is one: its decimals, read exactly, lie on the right side, and read back as the same double where no
+ * number of digits is given. */
+static void test_bound_text(void **state)
+{
+    (void)state;
+    srand(11);
+    mpfr_t exact, printed;
+    mpfr_init2(exact, 53);
+    mpfr_init2(printed, 400);
+    for (int i = 0; i < 20000; i++) {
+        static const double special[] = {0, 1, 0.1, 0.3, 2.5, 1e15, 1e-300, 9.999999999999999, 123456789, 0x1p-1020, 1.7e308};
+        double x = i < 11 ? special[i] : ldexp((double)rand() * 4294967296.0 + rand(), rand() % 200 - 150) / (1 + rand() % 1000);
+        for (int k = 0; k < 4; k++) {
+            int up = k % 2, digits = k < 2 ? 0 : 1 + rand() % 16;
+            char text[64];
+            series_bound_text(text, x, up, digits);
+            mpfr_set_d(exact, x, MPFR_RNDN);
+            mpfr_set_str(printed, text, 10, up ? MPFR_RNDD : MPFR_RNDU);
+            if (up ? mpfr_cmp(printed, exact) < 0 : mpfr_cmp(printed, exact) > 0)
+                fail_msg("%a is printed as %s, %s bound", x, text, up ? "an upper" : "a lower");
+            if (digits == 0 && strtod(text, NULL) != x)
+                fail_msg("%a is printed as %s, another double", x, text);
+        }
+    }
+    mpfr_clear(exact);
+    mpfr_clear(printed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_converges), cmocka_unit_test(test_diverges),  cmocka_unit_test(test_undecided),
-        cmocka_unit_test(test_unknown),   cmocka_unit_test(test_late_turn), cmocka_unit_test(test_random),
-        cmocka_unit_test(test_proofs),
+        cmocka_unit_test(test_converges), cmocka_unit_test(test_diverges),   cmocka_unit_test(test_undecided),
+        cmocka_unit_test(test_unknown),   cmocka_unit_test(test_late_turn),  cmocka_unit_test(test_random),
+        cmocka_unit_test(test_proofs),    cmocka_unit_test(test_bound_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
