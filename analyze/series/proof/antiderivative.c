@@ -290,6 +290,7 @@ static int integrate(arb_t out, int *vanishes, struct taken *k, const arb_t t)
     return (k->logs[0] || later) && integrate_logs(out, vanishes, k, z);
 }
 
+/* [5.5] */
 int antiderivative(arb_t out, int *vanishes, const struct expression_pool *p, int root, const arb_t t, slong prec)
 {
     const struct expression *x = &p->node[root];

@@ -218,6 +218,7 @@ static int build_node(struct build *b, int n)
     return made;
 }
 
+/* [1.1] */
 int expression_build(struct expression_pool *p, const struct formula *f, const struct formula_point *at, const fmpz *t,
                      struct formula_error *e)
 {

@@ -55,8 +55,8 @@ static int rate_of(struct expression_pool *p, int n)
     return result;
 }
 
-/* 1 if u does not grow on [lo, hi] (hi NULL: unbounded) for certain: at all real t, or, with `whole`, from each whole t to the
- * next. */
+/* [8.1] 1 if u does not grow on [lo, hi] (hi NULL: unbounded) for certain: at all real t, or, with `whole`, from each whole t to
+ * the next. */
 static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, const fmpz *hi, int whole, long *budget)
 {
     struct ranges r;
@@ -95,7 +95,7 @@ static int never_grows(const struct expression_pool *p, int n, const fmpz_t lo, 
     return known;
 }
 
-/* The difference of the biases at one t: 1 if it is not larger at `to` than at `from`. */
+/* [8.1] The difference of the biases at one t: 1 if it is not larger at `to` than at `from`. */
 static int step_falls(const struct series_summand *f, const struct series_summand *g, const fmpz_t from, const fmpz_t to)
 {
     struct expression_pool *q = expression_pool_new();

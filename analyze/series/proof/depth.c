@@ -13,7 +13,7 @@ static void clip(arb_t x)
     arb_min(x, x, one, 256);
 }
 
-/* cumulative[m] = P(K < m), m = 0..count, K the sum of `layers` independent variables with P(k) = share[k]. */
+/* [7.2] cumulative[m] = P(K < m), m = 0..count, K the sum of `layers` independent variables with P(k) = share[k]. */
 static void convolve(arb_ptr cumulative, arb_srcptr share, int count, int layers, slong prec)
 {
     LOCAL(arb_poly, kernel, power);
@@ -47,6 +47,7 @@ static void locate(int *below, int *above, arb_srcptr cumulative, int count, con
     }
 }
 
+/* [7.3] */
 void depth_by_cells(struct field *out, struct shares *m, const fmpq_t epsilon, int layers, const fmpz_t width, int cells,
                     slong prec)
 {
@@ -89,6 +90,7 @@ void depth_by_cells(struct field *out, struct shares *m, const fmpq_t epsilon, i
     _arb_vec_clear(cumulative, cells + 1);
 }
 
+/* [7.1] */
 void depth_epsilons(fmpq_t least, fmpq_t greatest, const fmpq_t epsilon, int layers)
 {
     LOCAL(arb, x);
@@ -107,6 +109,7 @@ void depth_epsilons(fmpq_t least, fmpq_t greatest, const fmpq_t epsilon, int lay
     fmpq_mul(greatest, greatest, epsilon);
 }
 
+/* [7.1] */
 void depth_by_one_layer(struct field *out, const struct field *least, const struct field *greatest, int layers)
 {
     fmpz_set(out->no, least->no);

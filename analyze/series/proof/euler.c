@@ -27,6 +27,7 @@ struct euler {
     double bound;
 };
 
+/* [5.2] */
 double euler_magnitude(struct euler *e, const fmpz_t a, const fmpz_t b, double r)
 {
     double result = EULER_NONE;
@@ -51,7 +52,7 @@ double euler_magnitude(struct euler *e, const fmpz_t a, const fmpz_t b, double r
     return result;
 }
 
-/* log2 of 4 / (2 pi r)^n n! * length * max |f|, the last two given by their logarithms; 2 more for the rounding of this. */
+/* [5.2] log2 of 4 / (2 pi r)^n n! * length * max |f|, the last two given by their logarithms; 2 more for the rounding of this. */
 double euler_remainder(double n, double r, double magnitude_log2, double length_log2)
 {
     return magnitude_log2 + length_log2 + 4 + lgamma(n + 1) / M_LN2 - n * log2(2 * M_PI * r);
@@ -114,7 +115,7 @@ static int integrand(acb_ptr out, const acb_t z, void *param, slong order, slong
 }
 
 /* [5.4] Integral from a to b. */
-static void integrate(arb_t out, struct euler *e, const fmpz_t a, const fmpz_t b)
+static void panel_integral(arb_t out, struct euler *e, const fmpz_t a, const fmpz_t b)
 {
     acb_calc_integrate_opt_t options;
     LOCAL(acb, from, to, result);
@@ -210,7 +211,7 @@ void euler_free(struct euler *e)
     free(e);
 }
 
-/* [5.4, 5.5] Integral from N to j. */
+/* Integral from N to j. */
 static void integral_to(arb_t out, struct euler *e, const fmpz_t j)
 {
     if (e->known) {
@@ -234,13 +235,13 @@ static void integral_to(arb_t out, struct euler *e, const fmpz_t j)
     if (e->panels && fmpz_cmp(&e->panel[e->panels], j) <= 0)
         i = e->panels;
     for (; e->integrated < i; e->integrated++) {
-        integrate(out, e, &e->panel[e->integrated], &e->panel[e->integrated + 1]);
+        panel_integral(out, e, &e->panel[e->integrated], &e->panel[e->integrated + 1]);
         arb_add(&e->integral[e->integrated + 1], &e->integral[e->integrated], out, e->prec + GUARD);
     }
     if (fmpz_equal(&e->panel[i], j))
         arb_zero(out);
     else
-        integrate(out, e, &e->panel[i], j);
+        panel_integral(out, e, &e->panel[i], j);
     arb_add(out, out, &e->integral[i], e->prec + GUARD);
 }
 

@@ -1,4 +1,4 @@
-/* Sums of a smooth piece over very many distances: Euler-Maclaurin's formula with a proved remainder, [5.1] to [5.4].
+/* Sums of a smooth piece over very many distances: Euler-Maclaurin's formula with a proved remainder.
  *
  * sum of f(t), N <= t < j  =  integral from N to j  +  C(j) - C(N)  +  R,
  * C(x) = -f(x)/2 + sum of B_2k / (2k)! f^(2k-1)(x), k = 1..m,      |R| <= 4 / (2 pi)^(2m) * integral of |f^(2m)|,
@@ -22,7 +22,7 @@ void euler_free(struct euler *e);
 static const double EULER_NONE = 1e300;
 /* log2 of a bound of |f| on [a - r, b + r] x [-r, r]; EULER_NONE if there is none. */
 double euler_magnitude(struct euler *e, const fmpz_t a, const fmpz_t b, double r);
-/* [5.2] log2 of a bound of the remainder of order n, from log2 of the size of f and of the length. */
+/* log2 of a bound of the remainder of order n, from log2 of the size of f and of the length. */
 double euler_remainder(double n, double r, double magnitude_log2, double length_log2);
 double euler_length(const fmpz_t a, const fmpz_t b);
 /* Sets 2m; there are no panels any more. */

@@ -125,6 +125,7 @@ static int is_total(const struct expression_pool *p, int n)
     return rule_total(p, x) || ((x->kind == X_LN || x->kind == X_POWER) && !x->depends && is_finite_constant(p, n));
 }
 
+/* [1.2] */
 int expression_is_known(const struct expression_pool *p, int n)
 {
     const struct expression *x = &p->node[n];
@@ -284,6 +285,7 @@ void expression_mark(unsigned char *needed, const struct expression_pool *p, int
             needed[p->node[n].child[i]] = 1;
 }
 
+/* [1.2] */
 int expression_sign(struct expression_pool *p, int n)
 {
     const struct expression *x = &p->node[n];

@@ -38,6 +38,7 @@ int field_epsilon(fmpq_t out, const char *text, struct formula_error *e)
     return 0;
 }
 
+/* [6.3] */
 int field_test(struct field *f, arb_t value, struct shares *m, const fmpz_t j, const fmpq_t epsilon)
 {
     int sign = shares_compare(value, m, j, epsilon);
@@ -50,6 +51,7 @@ int field_test(struct field *f, arb_t value, struct shares *m, const fmpz_t j, c
     return sign == 2 ? 0 : sign == 1 ? 1 : -1;
 }
 
+/* [6.4] */
 int field_test_far(struct field *f, const struct shares *m, const arb_t j, const fmpq_t epsilon)
 {
     LOCAL(arb, share, target);
@@ -85,6 +87,7 @@ static int report_end(char **digits, double *log10, const fmpz_t n, int up, stru
     return *digits ? 0 : formula_refuse(e, 0, "out of memory");
 }
 
+/* [6.4] */
 int field_report(struct series_count *out, const struct field *f, struct formula_error *e)
 {
     LOCAL(fmpz, least);

@@ -16,22 +16,22 @@ void field_init(struct field *f, const fmpz *limit);
 void field_clear(struct field *f);
 /* A decimal text in (0, 1), exactly. 0, or -1 with *e. */
 int field_epsilon(fmpq_t out, const char *text, struct formula_error *e);
-/* [6.1, 6.3] 1: the field is <= j, -1: it is > j, 0: not known. *value is the share below j less 1 - epsilon. */
+/* 1: the field is <= j, -1: it is > j, 0: not known. *value is the share below j less 1 - epsilon. */
 int field_test(struct field *f, arb_t value, struct shares *m, const fmpz_t j, const fmpq_t epsilon);
-/* [6.4] The same, j an exact whole number far beyond machine words. */
+/* The same, j an exact whole number far beyond machine words. */
 int field_test_far(struct field *f, const struct shares *m, const arb_t j, const fmpq_t epsilon);
-/* [6.5] 0 or -1 with *e: memory. */
+/* 0 or -1 with *e: memory. */
 int field_report(struct series_count *out, const struct field *f, struct formula_error *e);
 
 /* ---- across depth (depth.c) ---- */
 
-/* [7.1] The epsilons whose one-layer fields bound that of `layers` layers, and the bounds. */
+/* The epsilons whose one-layer fields bound that of `layers` layers, and the bounds. */
 void depth_epsilons(fmpq_t least, fmpq_t greatest, const fmpq_t epsilon, int layers);
 void depth_by_one_layer(struct field *out, const struct field *least, const struct field *greatest, int layers);
 /* The logarithms of these bounds where they are too long to be written. */
 void depth_report_far(struct series_count *out, const struct series_count *least, const struct series_count *greatest,
                       int layers);
-/* [7.2, 7.3] Narrows the field of `layers` layers by a convolution of so many cells; width 1: of single distances. */
+/* Narrows the field of `layers` layers by a convolution of so many cells; width 1: of single distances. */
 void depth_by_cells(struct field *out, struct shares *m, const fmpq_t epsilon, int layers, const fmpz_t width, int cells,
                     slong prec);
 

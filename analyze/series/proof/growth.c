@@ -84,9 +84,9 @@ static int compare_growth(const struct form *f, const struct form *g)
     return 0;
 }
 
-/* exp(d) for a form whose first exponent is negative: out = [0, its value at X], provided that it falls from X on. 1 or 0. The
- * rate of d by ln t is the sum of a[k] / (level[1] ... level[k]); weights of later levels fall faster, so it is enough that the
- * positive ones together do not outweigh the first at X. */
+/* [4.6] exp(d) for a form whose first exponent is negative: out = [0, its value at X], provided that it falls from X on. 1 or 0.
+ * The rate of d by ln t is the sum of a[k] / (level[1] ... level[k]); weights of later levels fall faster, so it is enough that
+ * the positive ones together do not outweigh the first at X. */
 static int fading(mpfi_t out, const struct growing *g, const struct form *d)
 {
     int first = leading(d), known = first <= g->levels;
@@ -144,7 +144,7 @@ static int term_of(struct form *form, mpfi_t coefficient, const struct growing *
     return ok && interval_is_bounded(coefficient);
 }
 
-/* ln of q + sum of weight * child: with the exponents of the leading term taken out, what is left is the sum of the leading
+/* [4.6] ln of q + sum of weight * child: with the exponents of the leading term taken out, what is left is the sum of the leading
  * coefficients and of terms that fade. */
 static int log_of_sum(struct form *out, const struct growing *g, const struct expression *x)
 {
@@ -193,8 +193,8 @@ static int log_of_sum(struct form *out, const struct growing *g, const struct ex
     return ok;
 }
 
-/* ln of ln u, from the form of ln u: with a the first exponent, at level k, ln u = a level[k + 1] (1 + the rest over a level[k +
- * 1]). */
+/* [4.6] ln of ln u, from the form of ln u: with a the first exponent, at level k, ln u = a level[k + 1] (1 + the rest over a
+ * level[k + 1]). */
 static int log_of_log(struct form *out, const struct growing *g, const struct form *inner)
 {
     int k = leading(inner);
@@ -224,7 +224,7 @@ static int log_of_log(struct form *out, const struct growing *g, const struct fo
     return 1;
 }
 
-/* ln of node n, which is positive on [X, inf). */
+/* [4.6] ln of node n, which is positive on [X, inf). */
 static int log_form(struct form *out, const struct growing *g, int n)
 {
     const struct expression *x = &g->p->node[n];

@@ -12,6 +12,7 @@ static int deciding_level(const struct growth *g)
     return k;
 }
 
+/* [4.7] */
 int growth_verdict(const struct growth *g)
 {
     int k = deciding_level(g);
@@ -20,6 +21,7 @@ int growth_verdict(const struct growth *g)
     return fmpq_cmp_si(g->exponent[k], -1) < 0 ? -1 : 1;
 }
 
+/* [4.8] */
 void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec)
 {
     int k = deciding_level(g);

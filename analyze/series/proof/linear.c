@@ -124,6 +124,7 @@ static int terms_node(struct expression_pool *p, struct terms *s)
     return result;
 }
 
+/* [1.1] */
 int expression_linear(struct expression_pool *p, const fmpq_t q, int count, const int *node, const fmpq *weight)
 {
     struct terms s = {0};

@@ -41,7 +41,7 @@ static int drop_zeros(struct expression_pool *p, const struct expression *x, int
     return made;
 }
 
-/* Node x of `p` over the decided nodes `child`, with what the ranges of its old children decide put in. */
+/* [2.1] Node x of `p` over the decided nodes `child`, with what the ranges of its old children decide put in. */
 static int decide_node(struct expression_pool *p, const struct expression *x, const struct range *range, int *child,
                        const struct ranges *r)
 {
@@ -127,6 +127,7 @@ void stretch_clear(struct stretch *s)
     fmpz_clear(s->last);
 }
 
+/* [2.1] */
 void stretch_resolve(struct stretch *out, struct series_summand *f, const struct stretch *within, const fmpz_t first,
                      const fmpz *last)
 {
@@ -174,6 +175,7 @@ static enum piece_kind kind_of(const struct expression_pool *p, const struct str
                : PIECE_SMOOTH;
 }
 
+/* [2.2] */
 int pieces_extend(struct series_summand *f, const struct stretch *s, struct formula_error *e)
 {
     struct piece *last = f->pieces ? &f->piece[f->pieces - 1] : NULL;

@@ -75,6 +75,7 @@ void range_settle(struct range *r)
     }
 }
 
+/* [3.5] */
 static void range_of_wave(struct range *out, const struct range *a, int is_sine)
 {
     long bits = (long)mpfi_get_prec(out->value); /* beyond, an interval that is no single number is longer than a period */
@@ -120,6 +121,7 @@ static void range_of_either(struct range *out, const struct range *a, const stru
     mpfi_union(out->elasticity, a->elasticity, b->elasticity);
 }
 
+/* [3.5] */
 static void range_of_fraction(struct range *out, const struct range *a)
 {
     LOCAL_INTERVAL(mpfi_get_prec(out->value), least);
@@ -137,6 +139,7 @@ static void range_of_fraction(struct range *out, const struct range *a)
     }
 }
 
+/* [3.5] */
 static void range_of_test(struct range *out, const struct range *a, enum expression_kind kind)
 {
     const mpfr_t *lo = (const mpfr_t *)&a->value->left, *hi = (const mpfr_t *)&a->value->right;

@@ -1,4 +1,4 @@
-/* [3.1] Ranges of products, powers, logarithms and exponentials. */
+/* Ranges of products, powers, logarithms and exponentials. */
 #include "analyze/series/proof/range_rules.h"
 
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static void multiply(struct range *out, const struct range *a, const struct rang
     range_mend(out);
 }
 
-/* [3.1] u / (q + w u) = 1 / (w + q / u), which is bounded where u is not: for a product of node a and node b, if it is one of
+/* u / (q + w u) = 1 / (w + q / u), which is bounded where u is not: for a product of node a and node b, if it is one of
  * this form. */
 static void narrow_quotient(struct range *out, const struct expression_pool *p, int a, int b, const struct range *all)
 {
@@ -36,6 +36,7 @@ static void narrow_quotient(struct range *out, const struct expression_pool *p, 
     range_narrow(out->value, x);
 }
 
+/* [3.1] */
 void range_of_product(struct range *out, const struct expression_pool *p, int a, int b, const struct range *all)
 {
     multiply(out, &all[a], &all[b]);
@@ -44,7 +45,7 @@ void range_of_product(struct range *out, const struct expression_pool *p, int a,
     range_settle(out);
 }
 
-/* [3.1] x^n for a whole n. */
+/* x^n for a whole n. */
 static void power_whole(mpfi_t out, const mpfi_t x, long n)
 {
     LOCAL_INTERVAL(mpfi_get_prec(out), base);
@@ -58,7 +59,7 @@ static void power_whole(mpfi_t out, const mpfi_t x, long n)
     interval_mend(out);
 }
 
-/* [3.1] x^e for x >= 0 and a constant e: exp(e ln x); 0^e = 0 for e > 0. */
+/* x^e for x >= 0 and a constant e: exp(e ln x); 0^e = 0 for e > 0. */
 static void power_real(mpfi_t out, const mpfi_t x, const mpfi_t e)
 {
     LOCAL_INTERVAL(mpfi_get_prec(out), log);
@@ -70,6 +71,7 @@ static void power_real(mpfi_t out, const mpfi_t x, const mpfi_t e)
         mpfr_set_zero(&out->left, 1);
 }
 
+/* [3.1] */
 void range_of_power(struct range *out, const struct range *a, const struct range *b, const struct expression *exponent)
 {
     mpfr_prec_t prec = mpfi_get_prec(out->value);
@@ -123,6 +125,7 @@ void range_of_power(struct range *out, const struct range *a, const struct range
     range_settle(out);
 }
 
+/* [3.1] */
 void range_of_ln(struct range *out, const struct range *a)
 {
     out->defined = a->positive && a->relative;
@@ -134,6 +137,7 @@ void range_of_ln(struct range *out, const struct range *a)
     range_settle(out);
 }
 
+/* [3.1] */
 void range_of_exp(struct range *out, const struct range *a)
 {
     mpfi_exp(out->value, a->value);

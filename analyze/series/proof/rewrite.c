@@ -1,4 +1,4 @@
-/* [1.1] Rewriting of products, powers and functions. */
+/* Rewriting of products, powers and functions. */
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/expression_private.h"
 
@@ -16,6 +16,7 @@ static int is_monomial(const struct expression *x) /* weight * child */
     return x->kind == X_LINEAR && x->count == 1 && fmpq_is_zero(x->q);
 }
 
+/* [1.1] */
 int expression_multiply(struct expression_pool *p, int a, int b)
 {
     if (kind_of(p, a) == X_NAN || kind_of(p, b) == X_NAN)
@@ -120,6 +121,7 @@ static int special_power(struct expression_pool *p, int base, int exponent)
     return -1;
 }
 
+/* [1.1] */
 int expression_power(struct expression_pool *p, int base, int exponent)
 {
     int special = special_power(p, base, exponent);
@@ -233,6 +235,7 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
     }
 }
 
+/* [1.1] */
 int expression_unary(struct expression_pool *p, enum expression_kind kind, int a)
 {
     int special = special_value(p, kind, a);
@@ -254,6 +257,7 @@ static int compare(struct expression_pool *p, enum expression_kind kind, int dif
     return expression_intern(p, &(struct shape){.kind = kind, .count = apart ? 1 : 3, .child = (const int[]){difference, a, b}});
 }
 
+/* [1.1] */
 int expression_compare(struct expression_pool *p, enum expression_kind kind, int a, int b)
 {
     return compare(p, kind, expression_subtract(p, a, b), a, b);
@@ -264,6 +268,7 @@ int expression_floor(struct expression_pool *p, int a)
     return kind_of(p, a) == X_INFINITY ? a : expression_subtract(p, a, expression_unary(p, X_FRACTION, a));
 }
 
+/* [1.1] */
 int expression_extremum(struct expression_pool *p, enum expression_kind kind, int a, int b)
 {
     int infinity = kind_of(p, a) == X_INFINITY ? a : kind_of(p, b) == X_INFINITY ? b : -1, other = infinity == a ? b : a;
@@ -279,6 +284,7 @@ int expression_extremum(struct expression_pool *p, enum expression_kind kind, in
     return expression_intern(p, &(struct shape){.kind = kind, .count = 3, .child = (const int[]){a, b, difference}});
 }
 
+/* [1.1] */
 int expression_choose(struct expression_pool *p, int condition, int then, int otherwise)
 {
     if (kind_of(p, condition) == X_NAN)

@@ -79,6 +79,7 @@ static double end_of(const arb_t x, int up)
     return arf_get_d(end, up ? ARF_RND_CEIL : ARF_RND_FLOOR);
 }
 
+/* [10.1] */
 void ball_doubles(double *lo, double *hi, const arb_t x, const fmpz *shift)
 {
     LOCAL(arb, scaled);
@@ -97,6 +98,7 @@ void ball_doubles(double *lo, double *hi, const arb_t x, const fmpz *shift)
     }
 }
 
+/* [10.1] */
 double log10_bound(const arb_t n, int up)
 {
     LOCAL(arb, x, ten);
@@ -108,12 +110,14 @@ double log10_bound(const arb_t n, int up)
     return end_of(x, up);
 }
 
+/* [10.2] */
 const char *bound_text(char out[64], const mpfr_t x, int digits, int up)
 {
     mpfr_snprintf(out, 64, up ? "%.*RUg" : "%.*RDg", digits, x);
     return out;
 }
 
+/* [10.2] */
 const char *series_bound_text(char out[64], double bound, int up, int digits)
 {
     LOCAL_REAL(53, x);
@@ -126,6 +130,7 @@ const char *series_bound_text(char out[64], double bound, int up, int digits)
     return out;
 }
 
+/* [10.2] */
 const char *distance_text(char out[64], const fmpz_t t)
 {
     if (fmpz_sizeinbase(t, 10) <= 15) {

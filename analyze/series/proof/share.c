@@ -61,6 +61,7 @@ static void add_share(arb_t out, const struct shares *m, int i, arb_t part)
         arb_div_ui(out, out, (ulong)m->count, m->prec + 64);
 }
 
+/* [6.5] */
 void shares_below(arb_t out, struct shares *m, const fmpz_t j)
 {
     LOCAL(arb, part);
@@ -71,6 +72,7 @@ void shares_below(arb_t out, struct shares *m, const fmpz_t j)
     }
 }
 
+/* [6.5] */
 void shares_above(arb_t out, const struct shares *m, const arb_t j)
 {
     LOCAL(arb, part);
@@ -119,7 +121,7 @@ static int count_uniform(fmpz_t below, fmpz_t all, const struct series_summand *
     return uniform && fmpz_sgn(all) > 0;
 }
 
-/* The same comparison in rational numbers: 1 if it could be made. */
+/* [6.2] The same comparison in rational numbers: 1 if it could be made. */
 static int compare_exactly(int *sign, const struct shares *m, const fmpz_t j, const fmpq_t epsilon)
 {
     int exact = 1;

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+/* [1.3] */
 struct series_summand *summand_new(const struct formula *formula, const struct formula_point *at, const fmpz_t shift,
                                    struct expression_pool *shared, struct formula_error *e)
 {

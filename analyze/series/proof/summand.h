@@ -1,6 +1,6 @@
 /* What is summed: f(t) = exp(b(t)) for one bias b, in which pieces, whether the sum converges, bounds of its tail. All of this is
  * believed: what the search (analyze/series/search) proposes, where to cut and from where on a rule may hold, is proved here or
- * has no effect. [N.M] before a function is the rule of doc/series.md that it applies. */
+ * has no effect. [N.M] above a function is the rule of doc/series.md that it applies. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_SUMMAND_H
 #define REACH_ANALYZE_SERIES_PROOF_SUMMAND_H
 
@@ -71,11 +71,11 @@ struct stretch {
 /* [first, last], last NULL: unbounded; the bias as it is, nothing settled. */
 void stretch_init(struct stretch *s, const struct series_summand *f, const fmpz_t first, const fmpz *last);
 void stretch_clear(struct stretch *s);
-/* [2.1] Settles what interval arithmetic, or the exact value at a single distance, decides on [first, last], a part of `within`
+/* Settles what interval arithmetic, or the exact value at a single distance, decides on [first, last], a part of `within`
  * (else nothing is settled). */
 void stretch_resolve(struct stretch *out, struct series_summand *f, const struct stretch *within, const fmpz_t first,
                      const fmpz *last);
-/* [2.2] The next piece, or more of the last one: what of the stretch follows the pieces there are. 0, or -1 with *e: the bias is
+/* The next piece, or more of the last one: what of the stretch follows the pieces there are. 0, or -1 with *e: the bias is
  * not a number or +inf there, the stretch does not follow, memory. */
 int pieces_extend(struct series_summand *f, const struct stretch *s, struct formula_error *e);
 
@@ -84,13 +84,13 @@ int pieces_extend(struct series_summand *f, const struct stretch *s, struct form
 /* Applies what needs no X: no mass, unknown values, finite support, constant and geometric series. 1: a rule for smooth and rough
  * last pieces is wanted, 0: it is decided, -1 with *e. */
 int verdict_begin(struct series_summand *f, struct formula_error *e);
-/* [4.4, 4.5] A rate of one sign of -1 on [X, inf). 1 if that makes a claim. */
+/* By a rate that stays on one side of -1 on [X, inf). 1 if that makes a claim. */
 int verdict_by_rate(struct series_summand *f, const fmpz_t X);
-/* [4.6] Bertrand's scale on [X, inf). 1 if that makes a claim. */
+/* By Bertrand's scale on [X, inf). 1 if that makes a claim. */
 int verdict_by_growth(struct series_summand *f, const fmpz_t X);
 /* The claim becomes the verdict if the bias is a number or -inf before it holds. 0 or -1 with *e. */
 int verdict_close(struct series_summand *f, struct formula_error *e);
-/* [5.7] 1 if f does not grow from X on; then this is kept. */
+/* 1 if f does not grow from X on; then this is kept. */
 int decreases_from(struct series_summand *f, const fmpz_t X);
 
 /* ---- tails (tail.c) ---- */

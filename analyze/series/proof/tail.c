@@ -75,6 +75,7 @@ static int falling_tail(arb_t out, const struct series_summand *f, int root, con
     return known;
 }
 
+/* [4.2] */
 void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
 {
     const struct piece *last = &f->piece[f->pieces - 1];

@@ -18,6 +18,7 @@ static void exact_term(arb_t out, struct sums *s, const struct piece *piece, con
     expression_pool_free(p);
 }
 
+/* [5.7] */
 void part_term(arb_t out, struct sums *s, const struct part *q, const fmpz_t t)
 {
     LOCAL(arb, x);

@@ -98,6 +98,7 @@ static void geometric(struct series_summand *f, const struct piece *last, const 
           series_verdict_name(f->verdict), falls ? "-" : "+", fabs(m), from, m, falls ? " < 1" : " > 1");
 }
 
+/* [4.2] */
 int verdict_begin(struct series_summand *f, struct formula_error *e)
 {
     const struct piece *last = &f->piece[f->pieces - 1];

@@ -1,4 +1,4 @@
-/* [5.8] Waves that are added up in double. */
+/* Waves that are added up in double. */
 #include "analyze/series/proof/evaluate_private.h"
 
 #include <math.h>
@@ -75,6 +75,7 @@ static void wave_tables(struct wave *w)
     _acb_vec_clear(power, EVALUATE_BLOCK);
 }
 
+/* [5.8] */
 int evaluator_block(arb_ptr out, struct evaluator *v, ulong first, int count)
 {
     double sum[EVALUATE_BLOCK] = {0};
