@@ -1,5 +1,5 @@
-/* What must be believed of the series: its room includes nothing of the search, and the rules of doc/series.md and the functions that
- * apply them name each other. */
+/* What must be believed of the series: its room includes nothing of the search, and the rules of doc/series.md and the functions
+ * that apply them name each other. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -116,7 +116,8 @@ static void named_by_rule(const char *path, const char *text)
             while (isalnum((unsigned char)first[-1]) || first[-1] == '_')
                 first--;
             snprintf(name, sizeof name, "`%.*s`", (int)(open - first), first);
-            const char *rule = strstr(page, title), *stop = rule ? strchr(rule, ')') : NULL, *found = rule ? strstr(rule, name) : NULL;
+            const char *rule = strstr(page, title), *stop = rule ? strchr(rule, ')') : NULL,
+                       *found = rule ? strstr(rule, name) : NULL;
             if (!found || found > stop)
                 fail_msg("%s: [%.*s] is above %s, but doc/series.md names it not there", path, (int)digits, n, name);
             n += digits;

@@ -1,7 +1,7 @@
 /* Values of an expression: balls at a whole t, complex balls, power series. All are enclosures; what cannot be told is an
  * indeterminate ball. */
-#ifndef REACH_ANALYZE_SERIES_EVALUATE_H
-#define REACH_ANALYZE_SERIES_EVALUATE_H
+#ifndef REACH_ANALYZE_SERIES_PROOF_EVALUATE_H
+#define REACH_ANALYZE_SERIES_PROOF_EVALUATE_H
 
 #include "analyze/series/proof/expression.h"
 

@@ -1,7 +1,7 @@
 /* The bias of one head as an expression in t alone: parameters, head and sums are written out, rational arithmetic is done
  * exactly, equal parts are one node. Rewriting keeps the value at every whole t >= 0, infinities and not-a-number included. */
-#ifndef REACH_ANALYZE_SERIES_EXPRESSION_H
-#define REACH_ANALYZE_SERIES_EXPRESSION_H
+#ifndef REACH_ANALYZE_SERIES_PROOF_EXPRESSION_H
+#define REACH_ANALYZE_SERIES_PROOF_EXPRESSION_H
 
 #include "analyze/formula.h"
 #include "analyze/series/proof/numbers.h"

@@ -1,7 +1,7 @@
 /* Logarithmic growth: u(t) = t^a0 (ln t)^a1 (ln ln t)^a2 ... * exp(rest) for all t >= X, with exact exponents and a bounded rest.
  * This is the scale of Bertrand's series, on which convergence is decided where the power of t is exactly -1. */
-#ifndef REACH_ANALYZE_SERIES_GROWTH_H
-#define REACH_ANALYZE_SERIES_GROWTH_H
+#ifndef REACH_ANALYZE_SERIES_PROOF_GROWTH_H
+#define REACH_ANALYZE_SERIES_PROOF_GROWTH_H
 
 #include "analyze/series/proof/range.h"
 

@@ -1,7 +1,7 @@
 /* The number libraries, and numbers that are cleared where their block ends. Arb is part of FLINT from version 3 on and has
  * headers of its own before: the only place that knows. */
-#ifndef REACH_ANALYZE_SERIES_NUMBERS_H
-#define REACH_ANALYZE_SERIES_NUMBERS_H
+#ifndef REACH_ANALYZE_SERIES_PROOF_NUMBERS_H
+#define REACH_ANALYZE_SERIES_PROOF_NUMBERS_H
 
 #include <stdio.h> /* first: GMP and MPFR print to files only where it came before */
 

@@ -1,18 +1,17 @@
-/* Bounds of an expression and of its growth on a whole interval [X, Y], Y may be infinite.
+/* Bounds of an expression and of its growth on a whole interval [X, Y], Y may be infinite. The rules are in section 3 of
+ * doc/series.md.
  *
  * Where the expression has kinks or oscillates, the bounds hold for a family: each sine that runs through whole periods, each
  * fraction, each choice that cannot be decided is a constant of its own, and the bounds hold for every value of these constants.
- * At every t the expression equals one member of the family, and each member is differentiable on [X, Y]. With u a member and x
- * in [X, Y]: value       u(x) start       u(X) rate        x u'(x) elasticity  x u'(x) / u(x), in the sense that u(y) = u(x)
- * exp(integral from x to y of some function within it, d ln x) Rules: E[uv] = E[u] + E[v], E[u^p] = p E[u], rate of ln u = E[u],
- * E[exp u] = rate of u; a sum u_r (1 + r), r the sum of the other terms over u_r, has E = E_r + (sum of r_i (E_i - E_r)) / (1 +
- * r), where r_i lies between 0 and its value at X when E_i <= E_r on the interval. */
-#ifndef REACH_ANALYZE_SERIES_RANGE_H
-#define REACH_ANALYZE_SERIES_RANGE_H
+ * At every t the expression equals one member of the family, and each member is differentiable on [X, Y]. */
+#ifndef REACH_ANALYZE_SERIES_PROOF_RANGE_H
+#define REACH_ANALYZE_SERIES_PROOF_RANGE_H
 
 #include "analyze/series/proof/expression.h"
 
 struct range {
+    /* of a member u, x in [X, Y]: u(x), u(X), x u'(x), x u'(x) / u(x); the last in the sense that u(y) = u(x) exp(integral from x
+     * to y of some function within it, d ln x) */
     mpfi_t value, start, rate, elasticity;
     int defined; /* every member is a finite, differentiable function on the interval; if 0 the rest means nothing */
     int relative; /* the elasticity means something */
