@@ -29,9 +29,6 @@ void erf_options_free(struct erf_options *o);
  * --resume, or two runs into different folders, record the same. Caller frees; NULL when memory runs out. */
 char *erf_options_command(const struct erf_options *o);
 
-/* grad, inputxgrad, ig, smoothgrad. */
-const char *erf_attribution_name(enum attribution a);
-
 /* What is measured at the embeddings, or at the input of a block. Arrays are owned, here and below. */
 struct erf_field {
     int layer; /* 0: the embeddings */

@@ -34,7 +34,7 @@ struct engine_request erf_attention_options(const struct erf_run *r, const struc
 {
     return (struct engine_request){.kind = REQUEST_ATTENTION,
                                    .positions = (int)r->positions,
-                                   .memory = r->options->memory,
+                                   .memory = r->options->machine.memory,
                                    .segments = m->segments.count};
 }
 

@@ -14,7 +14,7 @@ struct engine_request erf_engine_options(const struct erf_run *r, const struct e
 {
     return (struct engine_request){.kind = REQUEST_GRADIENT,
                                    .positions = (int)(length - 1),
-                                   .memory = r->options->memory,
+                                   .memory = r->options->machine.memory,
                                    .segments = m->segments.count,
                                    .gradient = {.by_layer = m->field_count > 1,
                                                 .attribution = r->options->attribution,
@@ -257,7 +257,7 @@ static int reduce_field(struct erf_run *r, struct erf_model *m, struct erf_targe
                                     .seed = o->seed};
     int rc;
 
-    if (strcmp(o->dtype, "f64") != 0) /* results follow from the norms as they are stored, in float */
+    if (strcmp(o->machine.dtype, "f64") != 0) /* results follow from the norms as they are stored, in float */
         for (size_t i = 0; i < m->segments.count * (t->length - 1); i++)
             f->norm[i] = (double)(float)f->norm[i];
     rc = erf_summarize(&f->summary, f->status, f->norm, t->logprob, m->segments.count, t->length - 1, &settings);
@@ -374,7 +374,7 @@ int erf_measure(struct erf_run *r, const char *path, struct error *e)
     struct error closing, note;
     int rc = 0;
 
-    r->kernels = kernels_open_on(r->options->device, r->options->dtype, &note, e);
+    r->kernels = kernels_open_on(r->options->machine.device, r->options->machine.dtype, &note, e);
     if (!r->kernels || kernels_check(r->kernels, e) != 0)
         return -1;
     if (*note.text)

@@ -227,20 +227,10 @@ static int read_shard(struct erf_options *o, const char *value, struct error *e)
     return 0;
 }
 
-static const char *const attributions[] = {[ATTRIBUTION_GRAD] = "grad",
-                                           [ATTRIBUTION_INPUT] = "inputxgrad",
-                                           [ATTRIBUTION_INTEGRATED] = "ig",
-                                           [ATTRIBUTION_SMOOTH] = "smoothgrad"};
-
-const char *erf_attribution_name(enum attribution a)
-{
-    return attributions[a];
-}
-
 static int read_attribution(struct erf_options *o, const char *value, struct error *e)
 {
-    for (size_t i = 0; i < sizeof attributions / sizeof *attributions; i++)
-        if (strcmp(value, attributions[i]) == 0) {
+    for (int i = 0; attribution_names[i]; i++)
+        if (strcmp(value, attribution_names[i]) == 0) {
             o->attribution = (enum attribution)i;
             return 0;
         }
@@ -249,7 +239,7 @@ static int read_attribution(struct erf_options *o, const char *value, struct err
 
 int erf_options_available(const struct erf_options *o, struct error *e)
 {
-    return run_available(o->device, o->dtype, e);
+    return run_available(o->machine.device, o->machine.dtype, e);
 }
 
 static int parse_one(struct erf_options *o, int option, const char *value, int *threshold_given, struct error *e)
@@ -291,22 +281,22 @@ static int parse_one(struct erf_options *o, int option, const char *value, int *
     case OPTION_BOOTSTRAP: return read_whole("--bootstrap", value, 0, 10000000, &o->bootstrap, e);
     case OPTION_SEED: return read_unsigned("--seed", value, &o->seed, e);
     case OPTION_TRAIN_LENGTH: return read_whole("--train-length", value, 1, 1L << 30, &o->train_length, e);
-    case OPTION_BIAS: o->bias = value; return read_bias(value, e);
-    case OPTION_BIAS_DTYPE: o->bias_dtype = value; return read_bias_dtype(value, e);
-    case OPTION_POSITIONS: o->positions_none = 1; return read_positions(value, e);
+    case OPTION_BIAS: o->encoding.bias = value; return read_bias(value, e);
+    case OPTION_BIAS_DTYPE: o->encoding.bias_dtype = value; return read_bias_dtype(value, e);
+    case OPTION_POSITIONS: o->encoding.positions_none = 1; return read_positions(value, e);
     case OPTION_WINDOW:
         rc = read_whole("--window", value, 0, 1L << 30, &whole, e);
-        o->window = (int)whole;
+        o->encoding.window = (int)whole;
         return rc;
     case OPTION_LAYER: return read_layer(o, value, e);
     case OPTION_TARGET: return add_targets(o, value, e);
     case OPTION_ATTENTION: o->attention = 1; return 0;
     case OPTION_ATTRIBUTION: return read_attribution(o, value, e);
-    case OPTION_DEVICE: o->device = value; return read_device(value, e);
-    case OPTION_DTYPE: o->dtype = value; return read_dtype(value, e);
+    case OPTION_DEVICE: o->machine.device = value; return read_device(value, e);
+    case OPTION_DTYPE: o->machine.dtype = value; return read_dtype(value, e);
     case OPTION_CHECK_PRECISION: return read_whole("--check-precision", value, 1, 1L << 31, &o->check_precision, e);
-    case OPTION_MEMORY: return read_size("--memory", value, &o->memory, e);
-    case OPTION_THREADS: return read_whole("--threads", value, 1, THREADS_MOST, &o->threads, e);
+    case OPTION_MEMORY: return read_size("--memory", value, &o->machine.memory, e);
+    case OPTION_THREADS: return read_whole("--threads", value, 1, THREADS_MOST, &o->machine.threads, e);
     case OPTION_STRICT: o->strict = 1; return 0;
     case OPTION_VERIFY: o->verify = 1; return 0;
     case OPTION_SHARD: return read_shard(o, value, e);
@@ -333,10 +323,10 @@ int erf_options_parse(struct erf_options *o, int argc, char **argv, struct error
     o->main_threshold = 0.99;
     o->sink = 4;
     o->bootstrap = 1000;
-    o->device = "auto";
-    o->dtype = "f32";
+    o->machine.device = "auto";
+    o->machine.dtype = "f32";
     o->formats = "png";
-    o->window = -1;
+    o->encoding.window = -1;
     o->layer = LAYER_NONE;
     memcpy(o->thresholds, standard, sizeof standard);
     o->threshold_count = sizeof standard / sizeof *standard;
@@ -362,7 +352,7 @@ int erf_options_parse(struct erf_options *o, int argc, char **argv, struct error
         return fail(e,
                     "--attribution %s and --layer are both given (expected --attribution grad with --layer: the others are of "
                     "the embeddings)",
-                    erf_attribution_name(o->attribution));
+                    attribution_names[o->attribution]);
     return 0;
 }
 
@@ -420,16 +410,16 @@ char *erf_options_command(const struct erf_options *o)
         fprintf(f, " --seed %llu", (unsigned long long)o->seed);
     if (o->train_length)
         fprintf(f, " --train-length %ld", o->train_length);
-    if (o->bias) {
+    if (o->encoding.bias) {
         fputs(" --bias", f);
-        command_word(f, o->bias);
+        command_word(f, o->encoding.bias);
     }
-    if (o->bias_dtype)
-        fprintf(f, " --bias-dtype %s", o->bias_dtype);
-    if (o->positions_none)
+    if (o->encoding.bias_dtype)
+        fprintf(f, " --bias-dtype %s", o->encoding.bias_dtype);
+    if (o->encoding.positions_none)
         fputs(" --positions none", f);
-    if (o->window >= 0)
-        fprintf(f, " --window %d", o->window);
+    if (o->encoding.window >= 0)
+        fprintf(f, " --window %d", o->encoding.window);
     if (o->layer == LAYER_ALL)
         fputs(" --layer all", f);
     else if (o->layer != LAYER_NONE)
@@ -439,9 +429,9 @@ char *erf_options_command(const struct erf_options *o)
     if (o->attention)
         fputs(" --attention", f);
     if (o->attribution != ATTRIBUTION_GRAD)
-        fprintf(f, " --attribution %s", erf_attribution_name(o->attribution));
-    if (strcmp(o->dtype, "f32") != 0)
-        fprintf(f, " --dtype %s", o->dtype);
+        fprintf(f, " --attribution %s", attribution_names[o->attribution]);
+    if (strcmp(o->machine.dtype, "f32") != 0)
+        fprintf(f, " --dtype %s", o->machine.dtype);
     if (o->shards)
         fprintf(f, " --shard %ld/%ld", o->shard, o->shards);
     failed = ferror(f);

@@ -364,8 +364,8 @@ static void allowed_cell(struct table *t, double allowed)
 
 int erf_check_precision(const struct erf_run *r, struct error *e)
 {
-    int wide = strcmp(r->options->dtype, "f64") == 0, tf32 = strcmp(r->options->dtype, "tf32") == 0,
-        bf16 = strcmp(r->options->dtype, "bf16") == 0, rc = -1;
+    int wide = strcmp(r->options->machine.dtype, "f64") == 0, tf32 = strcmp(r->options->machine.dtype, "tf32") == 0,
+        bf16 = strcmp(r->options->machine.dtype, "bf16") == 0, rc = -1;
     double allowed_s = wide           ? 1e-9
                        : tf32 || bf16 ? INFINITY
                                       : 1e-4,

@@ -22,7 +22,7 @@ static int open_model(struct erf_model *m, const struct erf_options *o, struct p
 {
     struct decoder *d = m->decoder = model_open(m->argument->path, o->strict, p, e);
 
-    if (!d || run_override(d, o->bias, o->bias_dtype, o->positions_none, o->window, e) != 0)
+    if (!d || run_override(d, &o->encoding, e) != 0)
         return -1;
     if (model_text_open(&m->text, d, m->argument->path, o->text.count > 0, e) != 0)
         return -1;
@@ -267,8 +267,9 @@ char *erf_settings(const struct erf_run *r)
         fprintf(f, "model %zu bos=%d\n", i + 1, m->bos ? m->bos_id : -1);
     }
     fprintf(f, "length=%zu\noffset=%zu\n", r->models[0].segments.length, o->cut.offset);
-    fprintf(f, "dtype=%s\nkernels=%s\n", o->dtype, r->kernels->name);
-    fprintf(f, "bias=%s\npositions=%s\nwindow=%d\n", o->bias ? o->bias : "", o->positions_none ? "none" : "", o->window);
+    fprintf(f, "dtype=%s\nkernels=%s\n", o->machine.dtype, r->kernels->name);
+    fprintf(f, "bias=%s\npositions=%s\nwindow=%d\n", o->encoding.bias ? o->encoding.bias : "",
+            o->encoding.positions_none ? "none" : "", o->encoding.window);
     fprintf(f, "train_length=%ld\nsink=%ld\nbootstrap=%ld\nseed=%llu\nmain_threshold=%.17g\nthresholds=", o->train_length,
             o->sink, o->bootstrap, (unsigned long long)o->seed, o->main_threshold);
     for (size_t i = 0; i < o->threshold_count; i++)
@@ -279,8 +280,8 @@ char *erf_settings(const struct erf_run *r)
         fprintf(f, "\nlayer=%s\ntargets=", o->layer == LAYER_ALL ? "all" : "");
     for (size_t i = 0; i < o->target_count; i++)
         fprintf(f, "%s%zu", i ? "," : "", o->targets[i]);
-    fprintf(f, "\nattention=%s\nattribution=%s\n", o->attention ? "yes" : "no", erf_attribution_name(o->attribution));
-    fprintf(f, "bias_dtype=%s\n", o->bias_dtype ? o->bias_dtype : "");
+    fprintf(f, "\nattention=%s\nattribution=%s\n", o->attention ? "yes" : "no", attribution_names[o->attribution]);
+    fprintf(f, "bias_dtype=%s\n", o->encoding.bias_dtype ? o->encoding.bias_dtype : "");
     fprintf(f, "shard=%ld/%ld\n", o->shards ? o->shard : 1, o->shards ? o->shards : 1);
     failed = ferror(f);
     if (fclose(f) != 0 || failed) {

@@ -72,7 +72,7 @@ static void put_target(struct attributes *a, const struct erf_run *r, const stru
         put(a, "target", "log p of token %zu, %s with respect to the token embedding rows", t->length, quantities[kind]);
     put(a, "target_position", "%zu", t->length);
     put(a, "layer", "%d", f->layer);
-    put(a, "attribution", "%s", erf_attribution_name(kind));
+    put(a, "attribution", "%s", attribution_names[kind]);
     if (kind == ATTRIBUTION_INTEGRATED) {
         put(a, "attribution_steps", "%d", INTEGRATED_STEPS);
         put(a, "attribution_baseline", "rows of zeros");
@@ -140,8 +140,8 @@ static int describe(struct attributes *a, const struct erf_run *r, const struct 
     put(a, "sink", "%ld", o->sink);
     put(a, "bootstrap", "%ld", o->bootstrap);
     put(a, "seed", "%llu", (unsigned long long)o->seed);
-    if (o->bias_dtype)
-        put(a, "bias_dtype", "%s", o->bias_dtype);
+    if (o->encoding.bias_dtype)
+        put(a, "bias_dtype", "%s", o->encoding.bias_dtype);
     if (*d->not_understood)
         put(a, "not_understood", "%s", d->not_understood);
     put_shard(a, r, m);
@@ -220,7 +220,7 @@ static int write_h5(const struct erf_run *r, const char *path, struct atomic_fil
                 model->layer = (size_t)field->layer;
                 model->segments = m->segments.count;
                 model->positions = target->length - 1;
-                model->wide = strcmp(r->options->dtype, "f64") == 0;
+                model->wide = strcmp(r->options->machine.dtype, "f64") == 0;
                 model->norm = field->norm;
                 model->logprob = target->logprob;
                 model->status = field->status;
@@ -274,7 +274,7 @@ static void write_curve_of(struct csv *csv, const struct erf_run *r, const struc
         csv_real(csv, u->c_hi[i]);
         csv_whole(csv, (long long)t->length);
         csv_whole(csv, f->layer);
-        csv_text(csv, erf_attribution_name(r->options->attribution));
+        csv_text(csv, attribution_names[r->options->attribution]);
         csv_end_row(csv);
     }
 }
@@ -330,7 +330,7 @@ static void write_summary_of(struct csv *csv, const struct erf_run *r, const str
         csv_real(csv, u->perplexity);
         csv_whole(csv, (long long)t->length);
         csv_whole(csv, f->layer);
-        csv_text(csv, erf_attribution_name(r->options->attribution));
+        csv_text(csv, attribution_names[r->options->attribution]);
         csv_end_row(csv);
     }
 }

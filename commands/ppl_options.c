@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const protocol_names[PROTOCOLS] = {"last", "nonoverlapping", "sliding", "cached"};
-
 static const size_t default_contexts[] = {128, 256, 512, 1024, 2048};
 enum { DEFAULT_CONTEXTS = sizeof default_contexts / sizeof *default_contexts };
 
@@ -174,20 +172,20 @@ static int parse_one(struct ppl_options *o, int option, const char *value, struc
         return rc;
     case OPTION_WINDOW:
         rc = read_whole("--window", value, 0, 1L << 30, &whole, e);
-        o->window = (int)whole;
+        o->encoding.window = (int)whole;
         return rc;
     case OPTION_SEGMENTS:
         rc = read_whole("--segments", value, 1, 1L << 31, &whole, e);
         o->segments = (size_t)whole;
         return rc;
     case OPTION_TRAIN_LENGTH: return read_whole("--train-length", value, 1, 1L << 30, &o->train_length, e);
-    case OPTION_BIAS: o->bias = value; return read_bias(value, e);
-    case OPTION_BIAS_DTYPE: o->bias_dtype = value; return read_bias_dtype(value, e);
-    case OPTION_POSITIONS: o->positions_none = 1; return read_positions(value, e);
-    case OPTION_DEVICE: o->device = value; return read_device(value, e);
-    case OPTION_DTYPE: o->dtype = value; return read_dtype(value, e);
-    case OPTION_MEMORY: return read_size("--memory", value, &o->memory, e);
-    case OPTION_THREADS: return read_whole("--threads", value, 1, THREADS_MOST, &o->threads, e);
+    case OPTION_BIAS: o->encoding.bias = value; return read_bias(value, e);
+    case OPTION_BIAS_DTYPE: o->encoding.bias_dtype = value; return read_bias_dtype(value, e);
+    case OPTION_POSITIONS: o->encoding.positions_none = 1; return read_positions(value, e);
+    case OPTION_DEVICE: o->machine.device = value; return read_device(value, e);
+    case OPTION_DTYPE: o->machine.dtype = value; return read_dtype(value, e);
+    case OPTION_MEMORY: return read_size("--memory", value, &o->machine.memory, e);
+    case OPTION_THREADS: return read_whole("--threads", value, 1, THREADS_MOST, &o->machine.threads, e);
     case OPTION_TIMING: o->timing = 1; return 0;
     case OPTION_STRICT: o->strict = 1; return 0;
     case OPTION_FORCE: o->force = 1; return 0;
@@ -215,7 +213,7 @@ static int check_together(const struct ppl_options *o, struct error *e)
     if (o->context_count && o->protocol == PROTOCOL_CACHED)
         return fail(e, "--context: --protocol cached is one pass over the whole text (expected --window N, the keys that each "
                        "layer attends to)");
-    if (o->window == 0 && o->protocol == PROTOCOL_CACHED)
+    if (o->encoding.window == 0 && o->protocol == PROTOCOL_CACHED)
         return fail(e, "--window: \"0\" is not valid for --protocol cached (expected a whole number from 1 on)");
     for (size_t i = 0; o->protocol == PROTOCOL_SLIDING && i < o->context_count; i++)
         if (o->stride > o->contexts[i])
@@ -232,7 +230,7 @@ int ppl_options_parse(struct ppl_options *o, int argc, char **argv, struct error
     const char *value;
     int option;
 
-    *o = (struct ppl_options){.device = "auto", .dtype = "f32", .formats = "png", .window = -1};
+    *o = (struct ppl_options){.machine = {.device = "auto", .dtype = "f32"}, .formats = "png", .encoding = {.window = -1}};
     while ((option = arguments_next(&a, &ppl_help, &value, e)) != ARGUMENT_END) {
         if (option == ARGUMENT_HELP)
             return ARGUMENT_HELP;
@@ -282,22 +280,22 @@ char *ppl_options_command(const struct ppl_options *o)
         fprintf(f, "%s%zu", i ? "," : " --context ", o->contexts[i]);
     if (o->stride)
         fprintf(f, " --stride %zu", o->stride);
-    if (o->window >= 0)
-        fprintf(f, " --window %d", o->window);
+    if (o->encoding.window >= 0)
+        fprintf(f, " --window %d", o->encoding.window);
     if (o->segments && o->segments != SEGMENTS_DEFAULT)
         fprintf(f, " --segments %zu", o->segments);
     if (o->train_length)
         fprintf(f, " --train-length %ld", o->train_length);
-    if (o->bias) {
+    if (o->encoding.bias) {
         fputs(" --bias", f);
-        command_word(f, o->bias);
+        command_word(f, o->encoding.bias);
     }
-    if (o->bias_dtype)
-        fprintf(f, " --bias-dtype %s", o->bias_dtype);
-    if (o->positions_none)
+    if (o->encoding.bias_dtype)
+        fprintf(f, " --bias-dtype %s", o->encoding.bias_dtype);
+    if (o->encoding.positions_none)
         fputs(" --positions none", f);
-    if (strcmp(o->dtype, "f32") != 0)
-        fprintf(f, " --dtype %s", o->dtype);
+    if (strcmp(o->machine.dtype, "f32") != 0)
+        fprintf(f, " --dtype %s", o->machine.dtype);
     failed = ferror(f);
     if (fclose(f) != 0 || failed) {
         free(text);

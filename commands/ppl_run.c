@@ -22,7 +22,7 @@ static int open_model(struct ppl_model *m, const struct ppl_options *o, struct p
 {
     struct decoder *d = m->decoder = model_open(m->argument->path, o->strict, p, e);
 
-    if (!d || run_override(d, o->bias, o->bias_dtype, o->positions_none, o->window, e) != 0)
+    if (!d || run_override(d, &o->encoding, e) != 0)
         return -1;
     if (model_text_open(&m->text, d, m->argument->path, o->text.count > 0, e) != 0)
         return -1;
@@ -111,7 +111,7 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
     }
     if (run_text_read(&r->text, &o->text, &o->tokens, e) != 0)
         return -1;
-    r->kernels = kernels_open_on(o->device, o->dtype, &note, e);
+    r->kernels = kernels_open_on(o->machine.device, o->machine.dtype, &note, e);
     if (!r->kernels || kernels_check(r->kernels, e) != 0)
         return -1;
     if (*note.text)

@@ -40,7 +40,7 @@ size_t score_targets(const struct ppl_run *r, const struct ppl_model *m)
 static struct pass cached_pass(const struct ppl_run *r, const struct ppl_model *m)
 {
     size_t inputs = stream_length(m->tokens) - 1, piece = inputs < PIECE ? inputs : PIECE, before = (inputs - 1) / piece * piece;
-    struct engine_request o = {.kind = REQUEST_SCORE, .batch = 1, .memory = r->options->memory};
+    struct engine_request o = {.kind = REQUEST_SCORE, .batch = 1, .memory = r->options->machine.memory};
 
     o.score.outputs = (int)piece;
     o.score.carry = before < 1 ? 1 : before < CARRY_MAX ? (int)before : CARRY_MAX;
@@ -52,7 +52,7 @@ static int passes_of(struct pass out[2], const struct ppl_run *r, const struct p
 {
     struct engine_request o = {.kind = REQUEST_SCORE,
                                .positions = (int)at->context,
-                               .memory = r->options->memory,
+                               .memory = r->options->machine.memory,
                                .score = {.outputs = (int)at->context}};
     size_t targets, rest;
 
@@ -216,7 +216,7 @@ static int explain_nonfinite(const double *nll, size_t count, const struct ppl_r
 {
     size_t first = 0, bad = 0, length, stream, target, inputs;
     char where[96], layer[96] = "no layer's output is so in the tokens before it";
-    struct engine_request o = {.kind = REQUEST_GRADIENT, .batch = 1, .memory = r->options->memory};
+    struct engine_request o = {.kind = REQUEST_GRADIENT, .batch = 1, .memory = r->options->machine.memory};
     struct engine *g;
     const int32_t *ids;
     int at_layer;

@@ -202,16 +202,18 @@ int run_available(const char *device, const char *dtype, struct error *e)
     return kernels_available(device, dtype, e);
 }
 
-int run_override(struct decoder *d, const char *bias, const char *bias_dtype, int positions_none, int window, struct error *e)
+int run_override(struct decoder *d, const struct encoding_options *o, struct error *e)
 {
-    struct position_override change = {.positions_none = positions_none, .window = window, .bias_type = bias_type(bias_dtype)};
+    struct position_override change = {.positions_none = o->positions_none,
+                                       .window = o->window,
+                                       .bias_type = bias_type(o->bias_dtype)};
     struct formula_error problem = {0, ""};
     int rc;
 
-    if (!bias && !bias_dtype && !positions_none && window < 0)
+    if (!o->bias && !o->bias_dtype && !o->positions_none && o->window < 0)
         return 0;
-    if (bias && !(change.bias = formula_parse(bias, &problem)))
-        return fail(e, "--bias: \"%s\", at character %zu: %s", bias, problem.at + 1, problem.message);
+    if (o->bias && !(change.bias = formula_parse(o->bias, &problem)))
+        return fail(e, "--bias: \"%s\", at character %zu: %s", o->bias, problem.at + 1, problem.message);
     rc = decoder_override(d, &change, e);
     if (rc != 0)
         formula_free(change.bias);

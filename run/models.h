@@ -5,6 +5,7 @@
 #include "io/text_list.h"
 #include "model/decoder.h"
 #include "run/progress.h"
+#include "run/shared_options.h"
 
 struct model_argument {
     char name[128]; /* in outputs */
@@ -29,9 +30,7 @@ int model_verify(char **line, char digest[33], const struct decoder *d, struct e
 /* 0, or -1 when the device or type is not here, or they do not go together. */
 int run_available(const char *device, const char *dtype, struct error *e) MUST_USE;
 
-/* Applies --bias, --bias-dtype, --positions none and --window to a model: bias or bias_dtype NULL, window -1: as the checkpoint
- * says. */
-int run_override(struct decoder *d, const char *bias, const char *bias_dtype, int positions_none, int window,
-                 struct error *e) MUST_USE;
+/* Applies --bias, --bias-dtype, --positions none and --window to a model. */
+int run_override(struct decoder *d, const struct encoding_options *o, struct error *e) MUST_USE;
 
 #endif

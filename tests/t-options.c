@@ -198,9 +198,9 @@ static void erf_defaults(void **state)
     assert_int_equal(o.bootstrap, 1000);
     assert_int_equal(o.sink, 4);
     assert_int_equal(o.threshold_count, 5);
-    assert_int_equal(o.window, -1);
+    assert_int_equal(o.encoding.window, -1);
     assert_true(o.main_threshold == 0.99);
-    assert_string_equal(o.dtype, "f32");
+    assert_string_equal(o.machine.dtype, "f32");
     assert_string_equal(o.formats, "png");
     command = erf_options_command(&o);
     assert_string_equal(command, "reach erf m --text t");

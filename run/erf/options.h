@@ -5,6 +5,7 @@
 #include "io/text_list.h"
 #include "io/tokens.h"
 #include "model/attribution.h"
+#include "run/shared_options.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,6 +14,8 @@ enum { THRESHOLDS_MAX = 64, TARGETS_MAX = 256 };
 
 enum { LAYER_NONE = -1, LAYER_ALL = -2 };
 
+extern const char *const attribution_names[]; /* grad, inputxgrad, ig, smoothgrad; ended by NULL */
+
 struct erf_options {
     struct text_list models, text, tokens; /* arguments, borrowed */
     const char *folder;
@@ -20,12 +23,11 @@ struct erf_options {
     double thresholds[THRESHOLDS_MAX]; /* ascending */
     size_t threshold_count;
     double main_threshold; /* of the table and the figure: 0.99, or the first --threshold */
-    long sink, bootstrap, train_length, check_precision,
-        threads; /* train_length 0: as the checkpoint says; threads 0: all; check 0: none */
+    long sink, bootstrap, train_length, check_precision; /* train_length 0: as the checkpoint says; check 0: none */
     uint64_t seed;
-    const char *device, *dtype, *bias, *bias_dtype, *log, *formats; /* bias_dtype NULL: none */
-    int positions_none, window; /* window -1: as the checkpoint says */
-    size_t memory; /* bytes; 0: most of what is free */
+    const char *log, *formats;
+    struct machine_options machine;
+    struct encoding_options encoding;
     int layer; /* LAYER_NONE: the embeddings alone; LAYER_ALL; else also the input of this block, from 0 */
     size_t targets[TARGETS_MAX]; /* further lengths that segments are cut to, ascending */
     size_t target_count;

@@ -3,6 +3,7 @@
 #define REACH_RUN_PPL_OPTIONS_H
 
 #include "io/text_list.h"
+#include "run/shared_options.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,7 +11,7 @@
 /* Which inputs see which targets ([A] section 3.4 and appendix B; [B] "Sliding window attention"). */
 enum protocol { PROTOCOL_LAST, PROTOCOL_NONOVERLAPPING, PROTOCOL_SLIDING, PROTOCOL_CACHED, PROTOCOLS };
 
-extern const char *const protocol_names[PROTOCOLS];
+extern const char *const protocol_names[]; /* ended by NULL */
 
 enum { CONTEXTS_MAX = 64, SEGMENTS_DEFAULT = 1000 };
 
@@ -23,10 +24,10 @@ struct ppl_options {
     size_t context_count;
     size_t stride; /* sliding: 0 is half of each context; last: between segments, 0 spreads them over the text */
     size_t segments; /* of last, at most */
-    long train_length, threads; /* train_length 0: as the checkpoint says; threads 0: all */
-    const char *device, *dtype, *bias, *bias_dtype, *formats; /* bias_dtype NULL: none */
-    int positions_none, window; /* window -1: as the checkpoint says */
-    size_t memory; /* bytes; 0: most of what is free */
+    long train_length; /* 0: as the checkpoint says */
+    const char *formats;
+    struct machine_options machine;
+    struct encoding_options encoding;
     int strict, force, quiet, timing;
 };
 

@@ -1,0 +1,20 @@
+/* What several verbs that run a model are asked for alike, within the options of each. */
+#ifndef REACH_RUN_SHARED_OPTIONS_H
+#define REACH_RUN_SHARED_OPTIONS_H
+
+#include <stddef.h>
+
+/* What a run computes on and with. */
+struct machine_options {
+    const char *device, *dtype;
+    size_t memory; /* bytes; 0: most of what is free */
+    long threads; /* 0: all */
+};
+
+/* Changes of a model's position encoding. */
+struct encoding_options {
+    const char *bias, *bias_dtype; /* NULL: as the checkpoint says */
+    int positions_none, window; /* window -1: as the checkpoint says */
+};
+
+#endif
