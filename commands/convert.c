@@ -1,7 +1,7 @@
 /* `reach convert`: any readable checkpoint as safetensors or HDF5. */
 #include "commands/commands.h"
 #include "run/interrupt.h"
-#include "commands/options.h"
+#include "commands/arguments.h"
 
 #include "io/atomic.h"
 #include "io/checkpoint.h"

@@ -5,7 +5,7 @@
 #include "analyze/curve.h"
 #include "run/text.h"
 #include "run/models.h"
-#include "commands/options.h"
+#include "commands/arguments.h"
 #include "run/progress.h"
 #include "io/atomic.h"
 #include "io/tokens.h"

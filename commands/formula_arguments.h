@@ -3,7 +3,7 @@
 #define REACH_COMMANDS_FORMULA_ARGUMENTS_H
 
 #include "analyze/formula.h"
-#include "commands/options.h"
+#include "commands/arguments.h"
 #include "model/decoder.h"
 #include "run/formula_options.h"
 

@@ -2,7 +2,7 @@
 #include "commands/commands.h"
 #include "commands/run_options.h"
 #include "run/models.h"
-#include "commands/options.h"
+#include "commands/arguments.h"
 #include "commands/terminal.h"
 #include "run/threads.h"
 #include "commands/trf.h"

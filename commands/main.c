@@ -1,7 +1,7 @@
 /* reach: dispatch to the verbs. */
 #include "commands/commands.h"
 #include "commands/fault.h"
-#include "commands/options.h"
+#include "commands/arguments.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* `reach plot`: curves of saved results in one figure. */
 #include "commands/commands.h"
-#include "commands/options.h"
+#include "commands/arguments.h"
 #include "commands/plot_fields.h"
 #include "commands/plot_tables.h"
 #include "run/results.h"

@@ -5,7 +5,7 @@
 #include "analyze/perplexity.h"
 #include "run/text.h"
 #include "run/models.h"
-#include "commands/options.h"
+#include "commands/arguments.h"
 #include "run/progress.h"
 #include "io/tokens.h"
 #include "kernels/ops.h"

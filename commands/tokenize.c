@@ -4,7 +4,7 @@
 #include "run/interrupt.h"
 #include "run/text.h"
 #include "run/models.h"
-#include "commands/options.h"
+#include "commands/arguments.h"
 #include "commands/terminal.h"
 
 #include <errno.h>

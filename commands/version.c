@@ -1,6 +1,6 @@
 /* `reach version`: what this program was made of, and what it computes with. */
 #include "commands/commands.h"
-#include "commands/options.h"
+#include "commands/arguments.h"
 
 #include "kernels/ops.h"
 #include "version.h"

@@ -1,6 +1,6 @@
 /* `reach convert` as a user meets it: exit status, messages, the tokenizer that goes along. */
 #include "commands/commands.h"
-#include "commands/options.h"
+#include "commands/arguments.h"
 #include "io/checkpoint.h"
 #include "tests/expected.h"
 #include "tests/scratch.h"

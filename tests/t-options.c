@@ -1,4 +1,4 @@
-/* commands/options.c, commands/models.c and the options of `reach erf`. */
+/* commands/arguments.c, commands/models.c and the options of `reach erf`. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 
 #include "commands/erf.h"
 #include "run/models.h"
-#include "commands/options.h"
+#include "commands/arguments.h"
 
 /* after the project's headers: its macro fail would hide their function */
 #include <cmocka.h>

@@ -1,7 +1,7 @@
 /* Options of the verbs: one table a verb, from which arguments are parsed and the help is printed, so that neither can forget an
  * option. */
-#ifndef REACH_COMMANDS_OPTIONS_H
-#define REACH_COMMANDS_OPTIONS_H
+#ifndef REACH_COMMANDS_ARGUMENTS_H
+#define REACH_COMMANDS_ARGUMENTS_H
 
 #include "io/error.h"
 #include "io/text_list.h"

@@ -1,5 +1,5 @@
 /* Parsing of options and printing of help. */
-#include "commands/options.h"
+#include "commands/arguments.h"
 
 #include <ctype.h>
 #include <errno.h>
