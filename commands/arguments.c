@@ -57,7 +57,7 @@ static void print_paragraphs(FILE *f, const char *text)
     }
 }
 
-void help_print(FILE *f, const struct verb_help *h)
+void verb_help_print(FILE *f, const struct verb_help *h)
 {
     const char *line = h->synopsis;
     int first = 1;
@@ -76,7 +76,7 @@ void help_print(FILE *f, const struct verb_help *h)
     print_paragraphs(f, h->description);
     fputs("\nOptions:\n", f);
     for (size_t i = 0; i < h->option_count; i++) {
-        const struct option_row *o = &h->options[i];
+        const struct argument_row *o = &h->options[i];
         int at = fprintf(f, "  %s%s%s%s", strlen(o->name) == 1 ? "-" : "--", o->name, o->value ? " " : "",
                          o->value ? o->value : "");
 
@@ -120,7 +120,7 @@ int arguments_next(struct arguments *a, const struct verb_help *h, const char **
     equals = strchr(text, '=');
     length = equals ? (size_t)(equals - text) : strlen(text);
     for (size_t i = 0; i < h->option_count; i++) {
-        const struct option_row *o = &h->options[i];
+        const struct argument_row *o = &h->options[i];
         const char *dashes = strlen(o->name) == 1 ? "-" : "--";
 
         if (strncmp(o->name, text, length) != 0 || o->name[length] != 0 ||

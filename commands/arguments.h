@@ -13,7 +13,7 @@
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 /* One option `--name`. Only -o (the row named "o") and -h have one letter. */
-struct option_row {
+struct argument_row {
     const char *name;
     const char *value; /* how the help calls the value: "FILE"; NULL: the option takes none */
     const char *help; /* what it does, unit, default; wrapped when printed */
@@ -24,12 +24,12 @@ struct verb_help {
     const char *verb;
     const char *synopsis; /* lines behind `reach VERB`, without it */
     const char *description; /* paragraphs divided by an empty line; a line that begins with a space is kept as it is */
-    const struct option_row *options;
+    const struct argument_row *options;
     size_t option_count;
     const char *examples; /* lines */
 };
 
-void help_print(FILE *f, const struct verb_help *h);
+void verb_help_print(FILE *f, const struct verb_help *h);
 
 enum { ARGUMENT_END = -1, ARGUMENT_ERROR = -2, ARGUMENT_HELP = -3, ARGUMENT_OPERAND = -4 };
 

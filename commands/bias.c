@@ -29,7 +29,7 @@ enum option {
     OPTION_COUNT
 };
 
-static const struct option_row rows[OPTION_COUNT] = {
+static const struct argument_row rows[OPTION_COUNT] = {
     [OPTION_LENGTH] = {"length", "N", "distances 0 to N-1 (default 2048)"},
     [OPTION_HEADS] = HEADS_ROW,
     [OPTION_SET] = SET_ROW,
@@ -392,7 +392,7 @@ int main_bias(int argc, char **argv)
     int status = EXIT_DONE, parsed = parse(&options, argc, argv, &e);
 
     if (parsed == ARGUMENT_HELP) {
-        help_print(stdout, &help);
+        verb_help_print(stdout, &help);
         print_presets();
         goto end;
     }

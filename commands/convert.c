@@ -16,7 +16,7 @@ enum option { OPTION_FORCE, OPTION_COUNT };
 
 enum { TOKENIZER_BYTES_MAX = 256 << 20 };
 
-static const struct option_row rows[OPTION_COUNT] = {
+static const struct argument_row rows[OPTION_COUNT] = {
     [OPTION_FORCE] = {"force", NULL, "overwrite files that exist"},
 };
 
@@ -109,7 +109,7 @@ int main_convert(int argc, char **argv)
 
     while (rc == 0 && (option = arguments_next(&a, &help, &value, &e)) != ARGUMENT_END)
         switch (option) {
-        case ARGUMENT_HELP: help_print(stdout, &help); return EXIT_DONE;
+        case ARGUMENT_HELP: verb_help_print(stdout, &help); return EXIT_DONE;
         case ARGUMENT_OPERAND:
             if (count == 2)
                 rc = fail(&e, "%s: one argument too many (expected MODEL and OUT)", value);

@@ -76,7 +76,7 @@ int main_erf(int argc, char **argv)
     int status = EXIT_DONE, parsed = erf_options_parse(&options, argc, argv, &e);
 
     if (parsed == ARGUMENT_HELP) {
-        help_print(stdout, &erf_help);
+        verb_help_print(stdout, &erf_help);
         goto end;
     }
     if (parsed != 0 || model_arguments(&r.arguments, &options.models, &e) != 0) {

@@ -48,7 +48,7 @@ enum option {
     OPTION_COUNT
 };
 
-static const struct option_row rows[OPTION_COUNT] = {
+static const struct argument_row rows[OPTION_COUNT] = {
     [OPTION_TEXT] = {"text", "FILE",
                      "text, read through each model's own tokenizer, or as bytes where there is none and the vocabulary is 256; "
                      ".gz is unpacked, - is standard input; may be repeated: files are joined in order"},

@@ -28,7 +28,7 @@ enum option {
     OPTION_COUNT
 };
 
-static const struct option_row rows[OPTION_COUNT] = {
+static const struct argument_row rows[OPTION_COUNT] = {
     [OPTION_FORM] = {"form", "FORM",
                      "a formula of t whose parameters are the coefficients (default 'a + b*ln(1+t)'): linear in them, save for "
                      "one that may be inside, as c in 'a + b*ln(1+c*t)'"},
@@ -374,7 +374,7 @@ int main_fit(int argc, char **argv)
     int status = EXIT_DONE, parsed = parse(&options, argc, argv, &e);
 
     if (parsed == ARGUMENT_HELP) {
-        help_print(stdout, &help);
+        verb_help_print(stdout, &help);
         goto end;
     }
     if (parsed != 0) {

@@ -18,7 +18,7 @@
 
 enum option { OPTION_LENGTH, OPTION_DTYPE, OPTION_MEMORY, OPTION_THREADS, OPTION_STRICT, OPTION_VERIFY, OPTION_COUNT };
 
-static const struct option_row rows[OPTION_COUNT] = {
+static const struct argument_row rows[OPTION_COUNT] = {
     [OPTION_LENGTH] = {"length", "L", "tokens of a segment for the estimate (default 2048, or what learned positions allow)"},
     [OPTION_DTYPE] = {"dtype", "TYPE", "f32 or f64: arithmetic for the estimate (default f32)"},
     [OPTION_MEMORY] = {"memory", "SIZE", "bytes a run may take, as 800M or 16G (default: most of what is free)"},
@@ -273,7 +273,7 @@ int main_info(int argc, char **argv)
 
     while (rc == 0 && (option = arguments_next(&a, &help, &value, &e)) != ARGUMENT_END)
         switch (option) {
-        case ARGUMENT_HELP: help_print(stdout, &help); goto end;
+        case ARGUMENT_HELP: verb_help_print(stdout, &help); goto end;
         case ARGUMENT_OPERAND:
             rc = models.count ? fail(&e, "%s: one argument too many (expected one MODEL)", value)
                               : text_list_add(&models, value, &e);

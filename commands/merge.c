@@ -14,7 +14,7 @@
 
 enum option { OPTION_FOLDER, OPTION_FORCE, OPTION_FORMAT, OPTION_QUIET, OPTION_COUNT };
 
-static const struct option_row rows[OPTION_COUNT] = {
+static const struct argument_row rows[OPTION_COUNT] = {
     [OPTION_FOLDER] = {"o", "DIR", "folder for the result (default reach-erf)"},
     [OPTION_FORCE] = {"force", NULL, "overwrite results"},
     [OPTION_FORMAT] = {"format", "LIST", "pictures to draw: png, svg, pdf, several with commas (default png)"},
@@ -163,7 +163,7 @@ int main_merge(int argc, char **argv)
     int status = EXIT_DONE, parsed = parse(&o, argc, argv, &e);
 
     if (parsed == ARGUMENT_HELP)
-        help_print(stdout, &help);
+        verb_help_print(stdout, &help);
     else if (parsed != 0)
         status = print_usage_error("merge", &e);
     else if (threads_open(0, &e) != 0 || merge(&o, &e) != 0)

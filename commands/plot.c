@@ -21,7 +21,7 @@
 
 enum option { OPTION_FOLDER, OPTION_THRESHOLD, OPTION_TRAIN_LENGTH, OPTION_FORMAT, OPTION_FORCE, OPTION_COUNT };
 
-static const struct option_row rows[OPTION_COUNT] = {
+static const struct argument_row rows[OPTION_COUNT] = {
     [OPTION_FOLDER] = {"o", "DIR", "folder for the script and the pictures (default reach-plot)"},
     [OPTION_THRESHOLD] = {"threshold", "Q",
                           "the threshold whose ERF is marked, 0 < Q < 1 (default: that of the first result, or 0.99)"},
@@ -362,7 +362,7 @@ int main_plot(int argc, char **argv)
 
     while (rc == 0 && (option = arguments_next(&a, &help, &value, &e)) != ARGUMENT_END)
         switch (option) {
-        case ARGUMENT_HELP: help_print(stdout, &help); goto end;
+        case ARGUMENT_HELP: verb_help_print(stdout, &help); goto end;
         case ARGUMENT_OPERAND:
             rc = value[0] == '-' ? fail(&e, "%s: unknown option", value) : text_list_add(&results, value, &e);
             break;

@@ -48,7 +48,7 @@ int main_ppl(int argc, char **argv)
     int status = EXIT_DONE, parsed = ppl_options_parse(&options, argc, argv, &e);
 
     if (parsed == ARGUMENT_HELP) {
-        help_print(stdout, &ppl_help);
+        verb_help_print(stdout, &ppl_help);
         goto end;
     }
     if (parsed != 0 || model_arguments(&r.arguments, &options.models, &e) != 0) {

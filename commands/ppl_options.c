@@ -38,7 +38,7 @@ enum option {
     OPTION_COUNT
 };
 
-static const struct option_row rows[OPTION_COUNT] = {
+static const struct argument_row rows[OPTION_COUNT] = {
     [OPTION_TEXT] =
         {"text", "FILE",
          "text, read as `reach erf` reads it; .gz is unpacked, - is standard input; may be repeated: files are joined in order"},

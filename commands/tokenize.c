@@ -13,7 +13,7 @@
 
 enum option { OPTION_STRICT, OPTION_FORCE, OPTION_QUIET, OPTION_COUNT };
 
-static const struct option_row rows[OPTION_COUNT] = {
+static const struct argument_row rows[OPTION_COUNT] = {
     [OPTION_STRICT] = STRICT_ROW,
     [OPTION_FORCE] = {"force", NULL, "overwrite OUT if it exists"},
     [OPTION_QUIET] = {"quiet", NULL, "no progress"},
@@ -137,7 +137,7 @@ int main_tokenize(int argc, char **argv)
     int status = EXIT_DONE, parsed = parse(&o, argc, argv, &e);
 
     if (parsed == ARGUMENT_HELP) {
-        help_print(stdout, &help);
+        verb_help_print(stdout, &help);
         return EXIT_DONE;
     }
     if (parsed != 0)

@@ -26,7 +26,7 @@ enum option {
     OPTION_COUNT
 };
 
-static const struct option_row rows[OPTION_COUNT] = {
+static const struct argument_row rows[OPTION_COUNT] = {
     [OPTION_HEADS] = HEADS_ROW,
     [OPTION_EPSILON] = {"epsilon", "EPS",
                         "share of the mass that may lie beyond the field, 0 < EPS < 1, read as the exact decimal (default 0.01); "
@@ -164,7 +164,7 @@ int main_trf(int argc, char **argv)
     int status = EXIT_DONE, parsed = parse(&options, argc, argv, &e);
 
     if (parsed == ARGUMENT_HELP) {
-        help_print(stdout, &help);
+        verb_help_print(stdout, &help);
         goto end;
     }
     if (parsed != 0) {

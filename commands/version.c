@@ -44,7 +44,7 @@ int main_version(int argc, char **argv)
 
     switch (arguments_next(&a, &help, &value, &e)) {
     case ARGUMENT_END: break;
-    case ARGUMENT_HELP: help_print(stdout, &help); return EXIT_DONE;
+    case ARGUMENT_HELP: verb_help_print(stdout, &help); return EXIT_DONE;
     case ARGUMENT_OPERAND: fail(&e, "%s: unknown argument (expected none)", value); return print_usage_error("version", &e);
     default: return print_usage_error("version", &e);
     }

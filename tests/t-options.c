@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option_row rows[] = {{"o", "DIR", "folder"}, {"text", "FILE", "a text"}, {"force", NULL, "a flag"}};
+static const struct argument_row rows[] = {{"o", "DIR", "folder"}, {"text", "FILE", "a text"}, {"force", NULL, "a flag"}};
 static const struct verb_help help = {
     .verb = "test", .synopsis = "X", .description = "A test.\n", .options = rows, .option_count = 3};
 
