@@ -3,14 +3,13 @@
 #ifndef REACH_COMMANDS_ARGUMENTS_H
 #define REACH_COMMANDS_ARGUMENTS_H
 
+#include "commands/exit_status.h"
 #include "io/error.h"
 #include "io/text_list.h"
 
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 /* One option `--name`. Only -o (the row named "o") and -h have one letter. */
 struct argument_row {
