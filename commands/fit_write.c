@@ -1,5 +1,6 @@
 /* Results of `reach fit` on disk: fit.csv and the figure. */
 #include "commands/fit.h"
+#include "commands/run_options.h"
 #include "run/results.h"
 
 #include "io/csv.h"

@@ -12,30 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int read_heads(struct formula_options *o, const char *value, struct error *e)
-{
-    return read_whole("--heads", value, 1, HEADS_MAX, &o->heads, e);
-}
-
-int read_slopes(struct formula_options *o, const char *value, struct error *e)
-{
-    o->press = strcmp(value, "press") == 0;
-    return o->press || strcmp(value, "paper") == 0 ? 0
-                                                   : fail(e, "--slopes: \"%s\" is not valid (expected paper or press)", value);
-}
-
-void formula_options_write(FILE *f, const struct formula_options *o)
-{
-    if (o->heads != HEADS_DEFAULT)
-        fprintf(f, " --heads %ld", o->heads);
-    for (int i = 0; i < o->sets.count; i++) {
-        fputs(" --set", f);
-        command_word(f, o->sets.item[i]);
-    }
-    if (o->press)
-        fputs(" --slopes press", f);
-}
-
 const char *argument_after_name(const char *text, size_t *length)
 {
     size_t n = 0;

@@ -65,28 +65,4 @@ const char *argument_after_name(const char *text, size_t *length);
 int bias_table(double *table, const struct formula_argument *a, const struct layer_bias *b, int rows, size_t distances,
                struct error *e) MUST_USE;
 
-/* The options as the tables of the verbs list them. */
-#define HEADS_ROW \
-    { \
-        "heads", "H", \
-            "heads of formulas and presets, whose biases may differ by head (default 8); a checkpoint has its own number" \
-    }
-#define SET_ROW \
-    { \
-        "set", "NAME=VALUE", \
-            "give a parameter its value, as p=1.05, or one value for each head, as p=0.5,0.7; read as the exact decimal; may " \
-            "be repeated" \
-    }
-#define SLOPES_ROW \
-    { \
-        "slopes", "KIND", \
-            "paper or press: ALiBi's slopes 2^(-8h/H), or those of released code, which differ when H is no power of two " \
-            "(default paper)" \
-    }
-
-int read_heads(struct formula_options *o, const char *value, struct error *e) MUST_USE;
-/* Writes those that are not defaults, as a shell reads them back. */
-void formula_options_write(FILE *f, const struct formula_options *o);
-int read_slopes(struct formula_options *o, const char *value, struct error *e) MUST_USE;
-
 #endif

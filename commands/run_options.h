@@ -4,6 +4,7 @@
 
 #include "io/error.h"
 #include "model/decoder.h"
+#include "run/formula_options.h"
 
 /* The options as the tables of the verbs list them. */
 #define BIAS_ROW \
@@ -60,5 +61,29 @@ int read_dtype(const char *text, struct error *e) MUST_USE;
             "refuse a model whose config.json has a key that is not understood; without it a line on standard error names the " \
             "key" \
     }
+
+/* The options of formulas, as the tables of `reach trf`, `fit` and `bias` list them. */
+#define HEADS_ROW \
+    { \
+        "heads", "H", \
+            "heads of formulas and presets, whose biases may differ by head (default 8); a checkpoint has its own number" \
+    }
+#define SET_ROW \
+    { \
+        "set", "NAME=VALUE", \
+            "give a parameter its value, as p=1.05, or one value for each head, as p=0.5,0.7; read as the exact decimal; may " \
+            "be repeated" \
+    }
+#define SLOPES_ROW \
+    { \
+        "slopes", "KIND", \
+            "paper or press: ALiBi's slopes 2^(-8h/H), or those of released code, which differ when H is no power of two " \
+            "(default paper)" \
+    }
+
+int read_heads(struct formula_options *o, const char *value, struct error *e) MUST_USE;
+/* Writes those that are not defaults, as a shell reads them back. */
+void formula_options_write(FILE *f, const struct formula_options *o);
+int read_slopes(struct formula_options *o, const char *value, struct error *e) MUST_USE;
 
 #endif

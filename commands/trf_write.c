@@ -1,5 +1,6 @@
 /* Results of `reach trf` on disk: trf.csv and the figure. */
 #include "run/results.h"
+#include "commands/run_options.h"
 #include "commands/trf.h"
 
 #include "io/csv.h"
