@@ -84,7 +84,7 @@ int main_erf(int argc, char **argv)
         goto end;
     }
     r.count = (size_t)options.models.count;
-    if (threads_open(options.machine.threads, &e) != 0 || erf_options_available(&options, &e) != 0 ||
+    if (threads_open(options.machine.threads, &e) != 0 || run_available(&options.machine, &e) != 0 ||
         terminal_open(&terminal, "erf", options.quiet, options.log, &e) != 0) {
         status = print_failure("erf", &e);
         goto end;

@@ -21,8 +21,6 @@ extern const struct verb_help erf_help;
 
 /* Parses; 0, ARGUMENT_HELP, or -1 with a message (wrong usage). */
 int erf_options_parse(struct erf_options *o, int argc, char **argv, struct error *e);
-/* 0, or -1 when a device or type that was asked for is not here. */
-int erf_options_available(const struct erf_options *o, struct error *e) MUST_USE;
 void erf_options_free(struct erf_options *o);
 /* The command as it is recorded in results: models, text and all options that can change a number, in one order, defaults left
  * out; so a run and its

@@ -237,11 +237,6 @@ static int read_attribution(struct erf_options *o, const char *value, struct err
     return fail(e, "--attribution: \"%s\" is not valid (expected grad, inputxgrad, ig or smoothgrad)", value);
 }
 
-int erf_options_available(const struct erf_options *o, struct error *e)
-{
-    return run_available(o->machine.device, o->machine.dtype, e);
-}
-
 static int parse_one(struct erf_options *o, int option, const char *value, int *threshold_given, struct error *e)
 {
     const long most = 1L << 40;

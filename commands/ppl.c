@@ -56,7 +56,7 @@ int main_ppl(int argc, char **argv)
         goto end;
     }
     r.count = (size_t)options.models.count;
-    if (threads_open(options.machine.threads, &e) != 0 || run_available(options.machine.device, options.machine.dtype, &e) != 0 ||
+    if (threads_open(options.machine.threads, &e) != 0 || run_available(&options.machine, &e) != 0 ||
         terminal_open(&terminal, "ppl", options.quiet, NULL, &e) != 0) {
         status = print_failure("ppl", &e);
         goto end;

@@ -197,9 +197,9 @@ static enum element bias_type(const char *name)
     return ELEMENT_F64;
 }
 
-int run_available(const char *device, const char *dtype, struct error *e)
+int run_available(const struct machine_options *o, struct error *e)
 {
-    return kernels_available(device, dtype, e);
+    return kernels_available(o->device, o->dtype, e);
 }
 
 int run_override(struct decoder *d, const struct encoding_options *o, struct error *e)

@@ -28,7 +28,7 @@ int model_digest(char digest[33], const struct decoder *d, struct error *e) MUST
 int model_verify(char **line, char digest[33], const struct decoder *d, struct error *e) MUST_USE;
 
 /* 0, or -1 when the device or type is not here, or they do not go together. */
-int run_available(const char *device, const char *dtype, struct error *e) MUST_USE;
+int run_available(const struct machine_options *o, struct error *e) MUST_USE;
 
 /* Applies --bias, --bias-dtype, --positions none and --window to a model. */
 int run_override(struct decoder *d, const struct encoding_options *o, struct error *e) MUST_USE;

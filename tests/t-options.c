@@ -317,7 +317,7 @@ static void devices_that_are_not_here(void **state)
         char copy[400];
 
         assert_int_equal(parse(&o, cases[i], copy, &e), 0);
-        assert_int_equal(erf_options_available(&o, &e), -1);
+        assert_int_equal(run_available(&o.machine, &e), -1);
         if (!strstr(e.text, "reach-cuda.so"))
             fail_msg("\"%s\": %s", cases[i], e.text);
         erf_options_free(&o);
