@@ -248,14 +248,6 @@ end:
     return rc;
 }
 
-/* The lines above each header; the last one tells the units of the columns. */
-static char *command_comment(const struct erf_run *r)
-{
-    char *text;
-
-    return asprintf(&text, "command: %s", r->command) < 0 ? NULL : text;
-}
-
 static const char overlap_comment[] = "segments overlap (stride below length): the intervals are too narrow";
 
 static void write_curve_of(struct csv *csv, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t,
@@ -281,7 +273,7 @@ static void write_curve_of(struct csv *csv, const struct erf_run *r, const struc
 
 static int write_curve(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
 {
-    char *command = command_comment(r);
+    char *command = command_comment(r->command);
     const char *comments[] = {"reach " REACH_VERSION, command,
                               "units: position, distance, target in tokens (position 1 is the first; distance = L-1-position); "
                               "s, c, c_lo, c_hi shares of 1; c_lo, c_hi: 95 % bootstrap interval over segments",
@@ -337,7 +329,7 @@ static void write_summary_of(struct csv *csv, const struct erf_run *r, const str
 
 static int write_summary(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
 {
-    char *command = command_comment(r);
+    char *command = command_comment(r->command);
     const char *comments[] = {
         "reach " REACH_VERSION, command,
         "units: length, erf (and its interval, quantiles, without sink), target in tokens; threshold, sink_share shares of 1; "
@@ -368,7 +360,7 @@ static int write_figure(const struct erf_run *r, const char *folder, struct erro
 {
     const struct erf_options *o = r->options;
     struct figure_curve *curves = calloc(r->count, sizeof *curves);
-    char *command = command_comment(r);
+    char *command = command_comment(r->command);
     const char *comments[] = {"reach " REACH_VERSION, command, NULL};
     double thresholds[THRESHOLDS_MAX];
     size_t count = 0;

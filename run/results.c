@@ -21,6 +21,13 @@ char *results_path(const char *folder, const char *name, struct error *e)
     return NULL;
 }
 
+char *command_comment(const char *command)
+{
+    char *text;
+
+    return asprintf(&text, "command: %s", command) < 0 ? NULL : text;
+}
+
 int results_open(struct results *r, const char *folder, const char *const *names, int force, struct error *e)
 {
     struct stat found;

@@ -30,6 +30,9 @@ int results_place(struct results_files *r, const char *folder, const char *const
                   struct error *e) MUST_USE;
 void results_abandon(struct results_files *r);
 
+/* "command: COMMAND", as it stands in files; NULL when memory runs out. Caller frees. */
+char *command_comment(const char *command);
+
 /* FOLDER/NAME; NULL with *e when memory runs out. Caller frees. */
 char *results_path(const char *folder, const char *name, struct error *e);
 
