@@ -1,9 +1,11 @@
 /* Printing of help. */
+#include "commands/options.h"
+
 #include "commands/arguments.h"
 
 #include <string.h>
 
-enum { HELP_WIDTH = 96, HELP_INDENT = 26 };
+enum { HELP_WIDTH = 96, HELP_INDENT = 26, GROUPED_FROM = 12 };
 
 /* Prints TEXT filled to HELP_WIDTH, every line after the first behind `indent` blanks; the cursor stands at column `at`. */
 static void print_filled(FILE *f, const char *text, int indent, int at)
@@ -51,6 +53,94 @@ static void print_paragraphs(FILE *f, const char *text)
             line += size + (line[size] == '\n');
         }
     }
+}
+
+static const char *const group_titles[OPTION_GROUPS] = {[GROUP_INPUT] = "Input",         [GROUP_MEASURED] = "What is measured",
+                                                        [GROUP_MODEL] = "Model changes", [GROUP_MACHINE] = "Machine",
+                                                        [GROUP_OUTPUT] = "Output",       [GROUP_RUN] = "Run control"};
+
+static void print_synopsis(FILE *f, const struct verb *v)
+{
+    const char *line = v->synopsis;
+    int first = 1;
+
+    while (*line) {
+        int length = (int)strcspn(line, "\n");
+
+        fprintf(f, "%s%s%s %.*s\n", first ? "usage: " : "       ", first ? "reach " : "      ", first ? v->name : "   ", length,
+                line);
+        first = 0;
+        line += length + (line[length] == '\n');
+    }
+    if (first)
+        fprintf(f, "usage: reach %s\n", v->name);
+}
+
+static void print_row(FILE *f, const char *dashed, const char *value, const char *help)
+{
+    int at = fprintf(f, "  %s%s%s", dashed, value ? " " : "", value ? value : "");
+
+    if (at + 2 > HELP_INDENT)
+        at = 0, fputc('\n', f);
+    fprintf(f, "%*s", HELP_INDENT - at, "");
+    print_filled(f, help, HELP_INDENT, HELP_INDENT);
+}
+
+void option_help(char *out, size_t size, const struct option_row *o)
+{
+    const char *place = strstr(o->help, "%s"), *standard = o->standard ? o->standard : "";
+
+    if (place)
+        snprintf(out, size, "%.*s%s%s", (int)(place - o->help), o->help, standard, place + 2);
+    else
+        snprintf(out, size, o->standard ? "%s (default %s)" : "%s", o->help, standard);
+}
+
+static void print_option(FILE *f, const struct option_row *o)
+{
+    char dashed[OPTION_NAME_MAX], help[HELP_MAX];
+
+    option_help(help, sizeof help, o);
+    print_row(f, option_dashed(dashed, o->name), o->value, help);
+}
+
+/* The rows of one group, or those of all that are common. */
+static void print_group(FILE *f, const struct verb *v, const char *title, int common, enum option_group group)
+{
+    int printed = 0;
+
+    for (size_t i = 0; i < v->option_count; i++) {
+        const struct option_row *o = &v->options[i];
+        int is_common = (o->flags & OPTION_COMMON) != 0;
+
+        if (is_common != common || (!common && o->group != group))
+            continue;
+        if (!printed++)
+            fprintf(f, "\n%s:\n", title);
+        print_option(f, o);
+    }
+}
+
+void help_print(FILE *f, const struct verb *v)
+{
+    print_synopsis(f, v);
+    fputc('\n', f);
+    print_paragraphs(f, v->description);
+    if (v->option_count < GROUPED_FROM) {
+        fputs("\nOptions:\n", f);
+        for (size_t i = 0; i < v->option_count; i++)
+            print_option(f, &v->options[i]);
+    } else {
+        print_group(f, v, "Common options", 1, 0);
+        for (int group = 0; group < OPTION_GROUPS; group++)
+            print_group(f, v, group_titles[group], 0, (enum option_group)group);
+        fputs("\nHelp:\n", f);
+    }
+    print_row(f, "-h, --help", NULL, "this text");
+    if (*v->examples)
+        fprintf(f, "\nExamples:\n%s", v->examples);
+    if (v->print_more)
+        v->print_more();
 }
 
 void verb_help_print(FILE *f, const struct verb_help *h)

@@ -1,0 +1,263 @@
+/* Parsing of arguments, and what is recorded of them. */
+#include "commands/options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTIONS_MAX = 64 };
+
+const char *option_dashed(char out[OPTION_NAME_MAX], const char *name)
+{
+    snprintf(out, OPTION_NAME_MAX, "%s%s", strlen(name) == 1 ? "-" : "--", name);
+    return out;
+}
+
+static const struct option_row *find(const struct verb *v, const char *name, size_t length)
+{
+    for (size_t i = 0; i < v->option_count; i++)
+        if (strncmp(v->options[i].name, name, length) == 0 && v->options[i].name[length] == 0)
+            return &v->options[i];
+    return NULL;
+}
+
+const struct option_row *option_find(const struct verb *v, const char *name)
+{
+    return find(v, name, strlen(name));
+}
+
+/* ---- arguments ---- */
+
+struct arguments {
+    int count;
+    char **text;
+    int at; /* the next one to look at */
+    int only_operands; /* after `--` */
+};
+
+/* The value of an option: behind its `=`, or the next argument; *value NULL for an option without one. */
+static int take_value(struct arguments *a, const struct option_row *o, const char *equals, const char **value, struct error *e)
+{
+    char name[OPTION_NAME_MAX];
+
+    option_dashed(name, o->name);
+    *value = NULL;
+    if (!o->value)
+        return equals ? fail(e, "%s: takes no value (expected %s alone)", name, name) : 0;
+    if (!equals && a->at >= a->count)
+        return fail(e, "%s: has no value (expected %s %s)", name, name, o->value);
+    *value = equals ? equals + 1 : a->text[a->at++];
+    return 0;
+}
+
+/* Reads the option that `text` begins. */
+static int take_option(struct arguments *a, void *options, const struct verb *v, const char *text, int *given, struct error *e)
+{
+    const char *name = text + (text[1] == '-' ? 2 : 1), *equals = strchr(name, '='), *value;
+    size_t length = equals ? (size_t)(equals - name) : strlen(name);
+    const struct option_row *o = (text[1] == '-') == (length > 1) ? find(v, name, length) : NULL; /* `--o` is no spelling of -o */
+    char dashed[OPTION_NAME_MAX];
+    int nth;
+
+    if (!o)
+        return fail(e, "%s: unknown option", text);
+    if (take_value(a, o, equals, &value, e) != 0)
+        return -1;
+    nth = given[o - v->options]++;
+    if (nth && o->value && o->type != OPTION_LIST && !(o->flags & OPTION_REPEATED))
+        return fail(e, "%s: is given twice (expected once)", option_dashed(dashed, o->name));
+    return option_read(options, o, value, nth, e);
+}
+
+/* "MODEL FILE OUT", "DIR...", "no arguments". */
+static void list_operands(char *out, size_t size, const struct verb *v)
+{
+    size_t at = (size_t)snprintf(out, size, "%s", v->operand_count ? "" : "no arguments");
+
+    for (size_t i = 0; i < v->operand_count && at < size; i++)
+        at += (size_t)snprintf(out + at, size - at, "%s%s%s", i ? " " : "", v->operands[i].name,
+                               v->operands[i].flags & OPERAND_LIST ? "..." : "");
+}
+
+static int take_operand(void *options, const struct verb *v, const char *text, size_t *count, struct error *e)
+{
+    size_t last = v->operand_count - 1;
+    const struct operand_row *o;
+    char expected[200];
+
+    if (v->operand_count && *count > last && v->operands[last].flags & OPERAND_LIST)
+        *count = last;
+    if (*count >= v->operand_count) {
+        list_operands(expected, sizeof expected, v);
+        return fail(e, "%s: one argument too many (expected %s)", text, expected);
+    }
+    o = &v->operands[(*count)++];
+    if (!*text || (strcmp(text, "-") == 0 && !(o->flags & (OPERAND_STREAM | OPERAND_FORMULA))))
+        return fail(e, "\"%s\": is no %s (expected %s)", text, o->name, o->expected);
+    if (o->flags & OPERAND_LIST)
+        return text_list_add(&OPTION_FIELD(struct text_list, options, o), text, e);
+    OPTION_FIELD(const char *, options, o) = text;
+    return 0;
+}
+
+/* 1 if an argument with one dash or none is an option. */
+static int is_short_option(const struct verb *v, const char *text)
+{
+    int takes_formulas = v->operand_count && v->operands[0].flags & OPERAND_FORMULA;
+
+    return text[0] == '-' && text[1] && text[1] != '-' && (strcmp(text, "-o") == 0 || !takes_formulas);
+}
+
+static int set_defaults(void *options, const struct verb *v, struct error *e)
+{
+    memset(options, 0, v->options_size);
+    for (size_t i = 0; i < v->option_count; i++) {
+        const struct option_row *o = &v->options[i];
+
+        if (o->standard && !(o->flags & OPTION_LATER)) {
+            if (option_read(options, o, o->standard, 0, e) != 0)
+                return -1;
+        } else if (o->type == OPTION_INT)
+            OPTION_FIELD(int, options, o) = (int)o->absent;
+        else if (o->type == OPTION_LONG)
+            OPTION_FIELD(long, options, o) = o->absent;
+    }
+    return 0;
+}
+
+int option_default(void *options, const struct verb *v, const char *name, struct error *e)
+{
+    const struct option_row *o = option_find(v, name);
+
+    return option_read(options, o, o->standard, 0, e);
+}
+
+int options_parse(void *options, const struct verb *v, int argc, char **argv, struct error *e)
+{
+    struct arguments a = {.count = argc, .text = argv};
+    int given[OPTIONS_MAX] = {0}, rc = set_defaults(options, v, e);
+    size_t operands = 0;
+
+    while (rc == 0 && a.at < a.count) {
+        const char *text = a.text[a.at++];
+
+        if (!a.only_operands && strcmp(text, "--") == 0)
+            a.only_operands = 1;
+        else if (!a.only_operands && (strcmp(text, "-h") == 0 || strcmp(text, "--help") == 0))
+            return PARSED_HELP;
+        else if (!a.only_operands && (strncmp(text, "--", 2) == 0 || is_short_option(v, text)))
+            rc = take_option(&a, options, v, text, given, e);
+        else
+            rc = take_operand(options, v, text, &operands, e);
+    }
+    if (rc == 0 && operands < v->operand_count)
+        rc = fail(e, "no %s is given (expected %s)", v->operands[operands].name, v->operands[operands].expected);
+    return rc == 0 && v->check ? v->check(options, e) : rc;
+}
+
+void options_free(void *options, const struct verb *v)
+{
+    for (size_t i = 0; i < v->option_count; i++)
+        if (v->options[i].type == OPTION_LIST)
+            text_list_free(&OPTION_FIELD(struct text_list, options, &v->options[i]));
+    for (size_t i = 0; i < v->operand_count; i++)
+        if (v->operands[i].flags & OPERAND_LIST)
+            text_list_free(&OPTION_FIELD(struct text_list, options, &v->operands[i]));
+}
+
+/* ---- what is recorded ---- */
+
+/* Value number nth, as it is given; NULL where there is none. *failed when memory runs out. The caller frees. */
+static char *value_text(const void *options, const struct option_row *row, int nth, int *failed)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    int is_there = f && option_write(f, options, row, nth);
+
+    if (!f || fclose(f) != 0)
+        *failed = 1;
+    if (is_there && !*failed)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static int write_option(FILE *f, const void *options, const struct option_row *row)
+{
+    char name[OPTION_NAME_MAX], *text, *next;
+    int failed = 0, nth = 0;
+
+    option_dashed(name, row->name);
+    text = value_text(options, row, nth++, &failed);
+    for (; text; text = next) {
+        next = value_text(options, row, nth++, &failed);
+        if (nth > 2 || next || row->flags & OPTION_RECORDED || !row->standard || strcmp(text, row->standard) != 0) {
+            fprintf(f, " %s", name);
+            if (row->value)
+                command_word(f, text);
+        }
+        free(text);
+    }
+    return failed ? -1 : 0;
+}
+
+char *options_command(const void *options, const struct verb *v)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    int failed = 0;
+
+    if (!f)
+        return NULL;
+    fprintf(f, "reach %s", v->name);
+    for (size_t i = 0; i < v->operand_count; i++) {
+        const struct operand_row *o = &v->operands[i];
+
+        if (o->flags & OPERAND_LIST)
+            for (int k = 0; k < OPTION_FIELD(const struct text_list, options, o).count; k++)
+                command_word(f, OPTION_FIELD(const struct text_list, options, o).item[k]);
+        else
+            command_word(f, OPTION_FIELD(const char *, options, o));
+    }
+    for (size_t i = 0; i < v->option_count; i++)
+        if (v->options[i].flags & OPTION_RESULT && write_option(f, options, &v->options[i]) != 0)
+            failed = 1;
+    failed |= ferror(f);
+    if (fclose(f) == 0 && !failed)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* All values of an option in one line. */
+static char *setting_text(const void *options, const struct option_row *row)
+{
+    char *text = NULL, *value;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    int failed = 0, nth = 0;
+
+    if (!f)
+        return NULL;
+    while ((value = value_text(options, row, nth, &failed))) {
+        if (nth++)
+            fputc(' ', f);
+        fputs(value, f);
+        free(value);
+    }
+    failed |= ferror(f);
+    if (fclose(f) == 0 && !failed)
+        return text;
+    free(text);
+    return NULL;
+}
+
+int options_settings(struct settings *out, const void *options, const struct verb *v, struct error *e)
+{
+    for (size_t i = 0; i < v->option_count; i++)
+        if (v->options[i].flags & OPTION_RESULT &&
+            settings_add(out, v->options[i].name, setting_text(options, &v->options[i]), e) != 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,146 @@
+/* What a verb is: one description, from which its arguments are parsed, and its help, recorded command, settings and completions
+ * are written, so that none can forget an option. */
+#ifndef REACH_COMMANDS_OPTIONS_H
+#define REACH_COMMANDS_OPTIONS_H
+
+#include "commands/exit_status.h"
+#include "io/error.h"
+#include "io/text_list.h"
+#include "run/settings.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* What the value of an option is, and the field it goes to. */
+enum option_type {
+    OPTION_FLAG, /* int, 1 when given; the option takes no value */
+    OPTION_TEXT, /* const char *, not empty; borrowed, here and below */
+    OPTION_LIST, /* struct text_list; the option may be repeated */
+    OPTION_CHOICE, /* const char *: one of the choices */
+    OPTION_NUMBERED_CHOICE, /* int or enum: the number of the choice, from 0; an empty choice stands for none */
+    OPTION_INT, /* whole numbers, both ends included */
+    OPTION_LONG,
+    OPTION_SIZE,
+    OPTION_UNSIGNED, /* uint64_t, all of it */
+    OPTION_BYTES, /* size_t: a whole number with K, M, G or T (powers of 1024) behind it or nothing */
+    OPTION_REAL, /* double, ends not included */
+    OPTION_OWN /* what the functions of the row make of it */
+};
+
+enum {
+    OPTION_RESULT = 1, /* changes what is computed: recorded in commands and settings */
+    OPTION_RECORDED = 2, /* in commands even where it is the default */
+    OPTION_LATER = 4, /* the default is not set before parsing, for what it is depends on other options */
+    OPTION_REPEATED = 8, /* OPTION_OWN: may be given several times */
+    OPTION_COMMON = 16 /* first in the help of a long table */
+};
+
+/* Where the help of a long table shows it. */
+enum option_group { GROUP_INPUT, GROUP_MEASURED, GROUP_MODEL, GROUP_MACHINE, GROUP_OUTPUT, GROUP_RUN, OPTION_GROUPS };
+
+/* One option `--name`; only -o (the row named "o") and -h have one letter. Rows stand in the order of recorded commands. */
+struct option_row {
+    const char *name;
+    const char *value; /* how the help calls the value: DIR and FILE are completed as such; NULL: none */
+    const char *help; /* what it does, unit; %s is its default, which otherwise is put behind; wrapped when printed */
+    enum option_type type;
+    size_t at; /* of the field in the options of the verb */
+    const char *standard; /* the default, as it would be written; NULL: none */
+    long absent; /* what a field of whole numbers is where nothing is given and there is no default */
+    double low, high; /* of numbers */
+    const char *const *choices; /* ended by NULL; also what is completed */
+    int (*check)(const char *text, struct error *e); /* of OPTION_TEXT; may be NULL */
+    /* OPTION_OWN; `nth` counts the times it was given before. `write` writes value number nth as it would be given, and returns 0
+     * where there is none; other types may have one too, for what is recorded. */
+    int (*read)(void *options, const char *value, int nth, struct error *e);
+    int (*write)(FILE *f, const void *options, int nth);
+    enum option_group group;
+    unsigned flags;
+};
+
+/* What stands beside the options. */
+enum {
+    OPERAND_LIST = 1, /* the last one: one or more, a struct text_list; else a const char * */
+    OPERAND_FORMULA = 2, /* may begin with a dash */
+    OPERAND_STREAM = 4 /* may be - */
+};
+struct operand_row {
+    const char *name, *expected; /* "MODEL", "a checkpoint folder" */
+    size_t at;
+    unsigned flags;
+};
+
+struct call;
+
+struct verb {
+    const char *name, *summary;
+    const char *synopsis; /* behind `reach VERB` */
+    const char *description; /* paragraphs divided by an empty line; a line that begins with a space is kept as it is */
+    const char *examples; /* lines */
+    void (*print_more)(void); /* what the help ends with; may be NULL */
+    const struct operand_row *operands;
+    const struct option_row *options;
+    size_t operand_count, option_count, options_size; /* options_size: of the struct that `at` is in */
+    int computes; /* on threads */
+    int (*check)(void *options, struct error *e); /* what does not go together, and defaults that follow from others; or NULL */
+    const char *const *files; /* in -o, which an earlier run left: refused without --force; ended by NULL */
+    int (*run)(struct call *c, struct error *e); /* 0, EXIT_USAGE, or another number: failed */
+};
+
+#define ROWS(array) (array), sizeof(array) / sizeof *(array)
+/* For the rows of one struct: OPTIONS names it. The type of a whole number is that of its field. */
+#define AT(member) offsetof(OPTIONS, member)
+#define WHOLE_AT(member, lowest, highest) \
+    .type = _Generic(((OPTIONS *)0)->member, int \
+                     : OPTION_INT, long \
+                     : OPTION_LONG, size_t \
+                     : OPTION_SIZE), \
+    .at = AT(member), .low = (lowest), .high = (highest)
+
+enum { PARSED_HELP = 1 };
+
+/* Fills `options` (v->options_size bytes) with the defaults and what is given. 0, PARSED_HELP, or -1 with a message: wrong usage.
+ * `--name VALUE` and `--name=VALUE` are the same; `--` ends the options. To be freed in any case. */
+int options_parse(void *options, const struct verb *v, int argc, char **argv, struct error *e) MUST_USE;
+void options_free(void *options, const struct verb *v);
+/* The command as it is recorded in results: operands and all options that can change a number, in the order of the table,
+ * defaults left out; so a run and its --resume, or two runs into different folders, record the same. The caller frees; NULL when
+ * memory runs out. */
+char *options_command(const void *options, const struct verb *v);
+/* Every option that can change a number, with its value. */
+int options_settings(struct settings *out, const void *options, const struct verb *v, struct error *e) MUST_USE;
+
+/* The row called NAME, or NULL. */
+const struct option_row *option_find(const struct verb *v, const char *name);
+/* Its field in `options`. */
+#define OPTION_FIELD(type, options, row) (*(type *)((char *)(options) + (row)->at))
+/* "--length", "-o". */
+enum { OPTION_NAME_MAX = 40 };
+const char *option_dashed(char out[OPTION_NAME_MAX], const char *name);
+
+/* Reads one value into its field; writes value number nth, or returns 0 where there is none. */
+int option_read(void *options, const struct option_row *row, const char *value, int nth, struct error *e) MUST_USE;
+int option_write(FILE *f, const void *options, const struct option_row *row, int nth);
+/* Sets a default of OPTION_LATER. */
+int option_default(void *options, const struct verb *v, const char *name, struct error *e) MUST_USE;
+
+/* All that `reach VERB --help` says; what it says of one option. */
+enum { HELP_MAX = 1024 };
+void help_print(FILE *f, const struct verb *v);
+void option_help(char *out, size_t size, const struct option_row *o);
+
+/* Strict readings of a whole value; `option` names it in the message. 0 or -1. */
+int read_whole(const char *option, const char *text, long low, long high, long *out, struct error *e) MUST_USE;
+int read_unsigned(const char *option, const char *text, uint64_t *out, struct error *e) MUST_USE;
+/* low < value < high. */
+int read_between(const char *option, const char *text, double low, double high, double *out, struct error *e) MUST_USE;
+int read_size(const char *option, const char *text, size_t *out, struct error *e) MUST_USE;
+
+/* The number of the choice, or -1. */
+int read_choice(const char *option, const char *text, const char *const *choices, struct error *e) MUST_USE;
+
+/* A blank, and the word as a shell reads it back. */
+void command_word(FILE *f, const char *word);
+
+#endif
