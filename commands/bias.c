@@ -1,10 +1,11 @@
 /* `reach bias`: position biases as tables, heat maps and curves. */
 #include "commands/commands.h"
 #include "commands/formula_arguments.h"
-#include "commands/run_options.h"
+#include "commands/rows.h"
 #include "run/models.h"
 #include "run/results.h"
 #include "commands/table.h"
+#include "commands/verb.h"
 
 #include "io/csv.h"
 #include "plots/figure.h"
@@ -15,51 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LENGTH_DEFAULT = 2048, LENGTH_MAX = 1 << 24, HEADS_SHOWN = 8, CURVES_MAX = 24, PANELS_MAX = 16 };
-
-enum option {
-    OPTION_LENGTH,
-    OPTION_HEADS,
-    OPTION_SET,
-    OPTION_SLOPES,
-    OPTION_STRICT,
-    OPTION_FOLDER,
-    OPTION_FORCE,
-    OPTION_FORMAT,
-    OPTION_COUNT
-};
-
-static const struct argument_row rows[OPTION_COUNT] = {
-    [OPTION_LENGTH] = {"length", "N", "distances 0 to N-1 (default 2048)"},
-    [OPTION_HEADS] = HEADS_ROW,
-    [OPTION_SET] = SET_ROW,
-    [OPTION_SLOPES] = SLOPES_ROW,
-    [OPTION_STRICT] = STRICT_ROW,
-    [OPTION_FOLDER] = {"o", "DIR", "write bias.csv and the figures there (default: nothing is written)"},
-    [OPTION_FORCE] = {"force", NULL, "overwrite results in DIR"},
-    [OPTION_FORMAT] = {"format", "LIST", "pictures to draw: png, svg, pdf, several with commas (default png)"},
-};
-
-static const struct verb_help help = {
-    .verb = "bias",
-    .synopsis = "(FORMULA | PRESET | MODEL)... [-o DIR] [options]",
-    .description = "Prints the bias b(t) that is added to the attention logits at distance t, for each head. An argument is a "
-                   "preset if it names one, else a checkpoint if it is a path that exists, else a formula (`man reach-formula`); "
-                   "one that begins with a dash is a formula, one that begins with ./ or / a path. NAME=ARGUMENT names it.\n"
-                   "\n"
-                   "Written to DIR:\n"
-                   "  bias.csv    b(t) of every head at every distance\n"
-                   "  bias.gp     the last row of the bias matrix, of all heads of one argument or the last head of several, and "
-                   "its pictures\n"
-                   "  matrix.gp   heat maps of the last head's bias matrix and of the attention it makes alone; of more than "
-                   "three biases a grid\n",
-    .options = rows,
-    .option_count = OPTION_COUNT,
-    .examples = "  reach bias alibi --heads 4\n"
-                "  reach bias sandwich --heads 1 --length 8192 -o sandwich\n"
-                "  reach bias 'sandwich(dbar=32)' 'sandwich(dbar=128)' 'sandwich(dbar=512)' -o by-dbar\n"
-                "  reach bias 'window(64)' alibi --length 256 -o side-by-side\n",
-};
+enum { HEADS_SHOWN = 8, CURVES_MAX = 24, PANELS_MAX = 16 };
 
 struct bias_options {
     struct formula_options formulas;
@@ -78,6 +35,7 @@ struct bias_values {
 
 struct bias_run {
     const struct bias_options *options;
+    const char *command; /* as it is recorded */
     struct formula_argument *arguments;
     int count;
     struct bias_values *values;
@@ -102,40 +60,6 @@ static void print_presets(void)
         if (strlen(p->body) <= 90)
             printf("      %s\n", p->body);
     }
-}
-
-/* ---- options ---- */
-
-static int parse(struct bias_options *o, int argc, char **argv, struct error *e)
-{
-    struct arguments a = {.count = argc, .text = argv};
-    const char *value;
-    int option, rc = 0;
-
-    *o = (struct bias_options){.formulas = {.heads = HEADS_DEFAULT, .verb = "bias"}, .length = LENGTH_DEFAULT, .formats = "png"};
-    while (rc == 0 && (option = arguments_next(&a, &help, &value, e)) != ARGUMENT_END)
-        switch (option) {
-        case ARGUMENT_HELP: return ARGUMENT_HELP;
-        case ARGUMENT_OPERAND: rc = text_list_add(&o->arguments, value, e); break;
-        case OPTION_LENGTH: rc = read_whole("--length", value, 1, LENGTH_MAX, &o->length, e); break;
-        case OPTION_HEADS: rc = read_heads(&o->formulas, value, e); break;
-        case OPTION_SET: rc = text_list_add(&o->formulas.sets, value, e); break;
-        case OPTION_SLOPES: rc = read_slopes(&o->formulas, value, e); break;
-        case OPTION_STRICT: o->formulas.strict = 1; break;
-        case OPTION_FOLDER:
-            o->folder = value;
-            rc = *value ? 0 : fail(e, "-o: is empty (expected a folder)");
-            break;
-        case OPTION_FORCE: o->force = 1; break;
-        case OPTION_FORMAT:
-            o->formats = value;
-            rc = figure_check_formats(value, e);
-            break;
-        default: rc = -1; break;
-        }
-    if (rc == 0 && o->arguments.count == 0)
-        rc = fail(e, "no FORMULA, PRESET or MODEL is given (expected for example alibi, '-2*ln(1+t)' or a checkpoint folder)");
-    return rc;
 }
 
 /* ---- values ---- */
@@ -239,27 +163,6 @@ static int print_all(const struct bias_run *r, struct error *e)
 
 /* ---- files ---- */
 
-static char *command_text(const struct bias_options *o)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
-
-    if (!f)
-        return NULL;
-    fputs("command: reach bias", f);
-    for (int i = 0; i < o->arguments.count; i++)
-        command_word(f, o->arguments.item[i]);
-    if (o->length != LENGTH_DEFAULT)
-        fprintf(f, " --length %ld", o->length);
-    formula_options_write(f, &o->formulas);
-    if (fclose(f) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
-
 static int write_csv(const struct bias_run *r, const char *const *comments, const char *path, struct atomic_file *out,
                      struct error *e)
 {
@@ -338,7 +241,7 @@ static int write_all(const struct bias_run *r, struct error *e)
 {
     static const char *const names[] = {"bias.csv", NULL}, *const stems[] = {"bias", "matrix", NULL};
     struct results_files ready = {.count = 1};
-    char *command = command_text(r->options), *path = results_path(r->options->folder, "bias.csv", e);
+    char *command = command_comment(r->command), *path = results_path(r->options->folder, "bias.csv", e);
     const char *comments[] = {"reach " REACH_VERSION, command,
                               "units: distance in tokens, bias in natural logarithms of attention weight; head all: all heads "
                               "alike; layer of a checkpoint, from 1",
@@ -359,59 +262,83 @@ static int write_all(const struct bias_run *r, struct error *e)
 
 /* ---- the whole ---- */
 
-static int run(struct bias_run *r, struct error *e)
+static void bias_run_free(struct bias_run *r)
 {
-    static const char *const names[] = {"bias.csv", "bias.gp", "matrix.gp", NULL};
-    const struct bias_options *o = r->options;
-    struct results results = {.lock = -1};
-    int status = formula_arguments_read(&r->arguments, &o->arguments, &o->formulas, e), drawn = 0, rc = 0;
-
-    if (status != EXIT_DONE)
-        return status;
-    if (o->folder)
-        rc = results_open(&results, o->folder, names, o->force, e);
-    if (rc == 0)
-        rc = evaluate(r, e);
-    if (rc == 0 && o->folder) {
-        drawn = write_all(r, e);
-        rc = drawn < 0 ? -1 : 0;
-        if (drawn == FIGURE_NO_GNUPLOT)
-            fprintf(stderr, "reach bias: %s\n", e->text);
-    }
-    results_close(&results);
-    if (rc == 0)
-        rc = print_all(r, e);
-    return rc == 0 && drawn != FIGURE_NOT_DRAWN /* its message is there still */ ? EXIT_DONE : EXIT_FAILED;
+    for (int i = 0; i < r->value_count; i++)
+        free(r->values[i].table);
+    free(r->values);
+    formula_arguments_free(r->arguments, r->count);
 }
 
-int main_bias(int argc, char **argv)
+static int bias_call(struct call *c, struct error *e)
 {
-    struct bias_options options;
-    struct bias_run r = {.options = &options};
-    struct error e = {""};
-    int status = EXIT_DONE, parsed = parse(&options, argc, argv, &e);
+    struct bias_options *o = c->options;
+    struct bias_run r = {.options = o, .command = c->command, .count = o->arguments.count};
+    int status;
 
-    if (parsed == ARGUMENT_HELP) {
-        verb_help_print(stdout, &help);
-        print_presets();
-        goto end;
-    }
-    if (parsed != 0) {
-        status = print_usage_error("bias", &e);
-        goto end;
-    }
-    r.count = options.arguments.count;
-    status = run(&r, &e);
-    if (status == EXIT_FAILED)
-        print_failure("bias", &e);
-    else if (status == EXIT_USAGE)
-        print_usage_error("bias", &e);
-end:
-    for (int i = 0; i < r.value_count; i++)
-        free(r.values[i].table);
-    free(r.values);
-    formula_arguments_free(r.arguments, r.count);
-    text_list_free(&options.arguments);
-    text_list_free(&options.formulas.sets);
+    o->formulas.verb = c->verb->name;
+    status = formula_arguments_read(&r.arguments, &o->arguments, &o->formulas, e);
+    if (status == EXIT_DONE)
+        status = call_lock(c, e);
+    if (status == EXIT_DONE)
+        status = evaluate(&r, e);
+    if (status == EXIT_DONE && o->folder)
+        status = call_drawn(c, write_all(&r, e), e);
+    if (status == EXIT_DONE)
+        status = print_all(&r, e);
+    bias_run_free(&r);
     return status;
 }
+
+#define OPTIONS struct bias_options
+
+static const struct option_row rows[] = {
+    {.name = "length",
+     .value = "N",
+     .standard = "2048",
+     .help = "distances 0 to N-1",
+     WHOLE_AT(length, 1, 1 << 24),
+     .group = GROUP_MEASURED,
+     .flags = OPTION_RESULT},
+    HEADS_ROW,
+    SET_ROW,
+    SLOPES_ROW,
+    STRICT_ROW(formulas.strict),
+    FOLDER_ROW("write bias.csv and the figures there (default: nothing is written)", NULL),
+    FORCE_ROW("overwrite results in DIR"),
+    FORMAT_ROW,
+};
+
+static const struct operand_row operands[] = {{"FORMULA, PRESET or MODEL",
+                                               "for example alibi, '-2*ln(1+t)' or a checkpoint folder", AT(arguments),
+                                               OPERAND_LIST | OPERAND_FORMULA}};
+
+static const char *const files[] = {"bias.csv", "bias.gp", "matrix.gp", NULL};
+
+const struct verb bias_verb = {
+    .name = "bias",
+    .summary = "values and pictures of position biases",
+    .synopsis = "(FORMULA | PRESET | MODEL)... [-o DIR] [options]",
+    .description = "Prints the bias b(t) that is added to the attention logits at distance t, for each head. An argument is a "
+                   "preset if it names one, else a checkpoint if it is a path that exists, else a formula (`man reach-formula`); "
+                   "one that begins with a dash is a formula, one that begins with ./ or / a path. NAME=ARGUMENT names it.\n"
+                   "\n"
+                   "Written to DIR:\n"
+                   "  bias.csv    b(t) of every head at every distance\n"
+                   "  bias.gp     the last row of the bias matrix, of all heads of one argument or the last head of several, and "
+                   "its pictures\n"
+                   "  matrix.gp   heat maps of the last head's bias matrix and of the attention it makes alone; of more than "
+                   "three biases a grid\n",
+    .examples = "  reach bias alibi --heads 4\n"
+                "  reach bias sandwich --heads 1 --length 8192 -o sandwich\n"
+                "  reach bias 'sandwich(dbar=32)' 'sandwich(dbar=128)' 'sandwich(dbar=512)' -o by-dbar\n"
+                "  reach bias 'window(64)' alibi --length 256 -o side-by-side\n",
+    .operands = operands,
+    .operand_count = sizeof operands / sizeof *operands,
+    .options = rows,
+    .option_count = sizeof rows / sizeof *rows,
+    .options_size = sizeof(OPTIONS),
+    .print_more = print_presets,
+    .files = files,
+    .run = bias_call,
+};

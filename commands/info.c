@@ -1,11 +1,9 @@
 /* `reach info`: what a checkpoint is, and what a run on it would take. */
 #include "commands/commands.h"
-#include "commands/run_options.h"
+#include "commands/rows.h"
 #include "run/models.h"
-#include "commands/arguments.h"
-#include "commands/terminal.h"
-#include "run/threads.h"
 #include "commands/trf.h"
+#include "commands/verb.h"
 
 #include "kernels/ops.h"
 #include "model/engine.h"
@@ -16,29 +14,11 @@
 #include <string.h>
 #include <time.h>
 
-enum option { OPTION_LENGTH, OPTION_DTYPE, OPTION_MEMORY, OPTION_THREADS, OPTION_STRICT, OPTION_VERIFY, OPTION_COUNT };
-
-static const struct argument_row rows[OPTION_COUNT] = {
-    [OPTION_LENGTH] = {"length", "L", "tokens of a segment for the estimate (default 2048, or what learned positions allow)"},
-    [OPTION_DTYPE] = {"dtype", "TYPE", "f32 or f64: arithmetic for the estimate (default f32)"},
-    [OPTION_MEMORY] = {"memory", "SIZE", "bytes a run may take, as 800M or 16G (default: most of what is free)"},
-    [OPTION_THREADS] = {"threads", "N", "threads for the estimate (default: all cores)"},
-    [OPTION_STRICT] = STRICT_ROW,
-    [OPTION_VERIFY] = {"verify", NULL,
-                       "read the whole checkpoint and check it, as `reach erf --verify` does; says so in a line of its own"},
-};
-
-static const struct verb_help help = {
-    .verb = "info",
-    .synopsis = "MODEL [options]",
-    .description =
-        "Prints what a checkpoint holds: family, sizes, norms and caps, position encoding, windows of the layers and the cone "
-        "(the inputs that can reach the last output through them), the length it was trained on, element types and digest; then "
-        "what one segment of `reach erf` would take in memory and time. The time is the arithmetic of the matrix products at the "
-        "rate that this machine reaches now on a product of the model's own size; real runs take somewhat more.\n",
-    .options = rows,
-    .option_count = OPTION_COUNT,
-    .examples = "  reach info examples/models/window-32\n  reach info runs/8 --length 8192 --memory 16G\n",
+struct info_options {
+    const char *model;
+    long length; /* 0: as long as the model takes, up to 2048 */
+    struct machine_options machine;
+    int strict, verify;
 };
 
 static const char *const activation_names[] = {
@@ -213,16 +193,15 @@ end:
     return rc;
 }
 
-static int print_model(const char *path, long length, const char *dtype, size_t memory, int strict, int verify, struct error *e)
+static int print_model(const char *path, const struct info_options *o, struct progress *p, struct error *e)
 {
-    struct terminal terminal;
     struct decoder *d;
+    long length = o->length;
     char digest[33], *line = NULL;
     int rc = -1;
 
-    terminal_plain(&terminal, "info", 0);
-    d = model_open(path, strict, &terminal.progress, e);
-    if (!d || (verify ? model_verify(&line, digest, d, e) : model_digest(digest, d, e)) != 0)
+    d = model_open(path, o->strict, p, e);
+    if (!d || (o->verify ? model_verify(&line, digest, d, e) : model_digest(digest, d, e)) != 0)
         goto end;
     if (!length)
         length = d->position_limit && d->position_limit < 2047 ? d->position_limit + 1 : 2048;
@@ -253,53 +232,69 @@ static int print_model(const char *path, long length, const char *dtype, size_t 
     printf("digest         %s\n", digest);
     if (line)
         printf("verified       %s\n", line);
-    rc = print_estimate(d, length, dtype, memory, e);
+    rc = print_estimate(d, length, o->machine.dtype, o->machine.memory, e);
 end:
     free(line);
     decoder_close(d);
     return rc;
 }
 
-int main_info(int argc, char **argv)
+static int info_call(struct call *c, struct error *e)
 {
-    struct arguments a = {.count = argc, .text = argv};
-    const char *value, *dtype = "f32";
-    struct text_list models = {0};
-    struct model_argument *model = NULL;
-    long length = 0, threads = 0;
-    size_t memory = 0;
-    struct error e = {""};
-    int option, strict = 0, verify = 0, rc = 0, status = EXIT_DONE;
+    const struct info_options *o = c->options;
+    struct text_list models = {(const char *[]){o->model}, 1};
+    struct model_argument *model;
+    int rc = EXIT_USAGE;
 
-    while (rc == 0 && (option = arguments_next(&a, &help, &value, &e)) != ARGUMENT_END)
-        switch (option) {
-        case ARGUMENT_HELP: verb_help_print(stdout, &help); goto end;
-        case ARGUMENT_OPERAND:
-            rc = models.count ? fail(&e, "%s: one argument too many (expected one MODEL)", value)
-                              : text_list_add(&models, value, &e);
-            break;
-        case OPTION_LENGTH: rc = read_whole("--length", value, 2, 1L << 30, &length, &e); break;
-        case OPTION_DTYPE:
-            dtype = value;
-            if (strcmp(value, "f32") != 0 && strcmp(value, "f64") != 0)
-                rc = fail(&e, "--dtype: \"%s\" is not valid (expected f32 or f64)", value);
-            break;
-        case OPTION_MEMORY: rc = read_size("--memory", value, &memory, &e); break;
-        case OPTION_THREADS: rc = read_whole("--threads", value, 1, THREADS_MOST, &threads, &e); break;
-        case OPTION_STRICT: strict = 1; break;
-        case OPTION_VERIFY: verify = 1; break;
-        default: rc = -1; break;
-        }
-    if (rc == 0)
-        rc = models.count ? model_arguments(&model, &models, &e) : fail(&e, "no MODEL is given (expected a checkpoint folder)");
-    if (rc != 0) {
-        status = print_usage_error("info", &e);
-        goto end;
-    }
-    if (threads_open(threads, &e) != 0 || print_model(model->path, length, dtype, memory, strict, verify, &e) != 0)
-        status = print_failure("info", &e);
-end:
+    if (model_arguments(&model, &models, e) != 0)
+        return rc;
+    rc = print_model(model->path, o, &c->terminal.progress, e);
     free(model);
-    text_list_free(&models);
-    return status;
+    return rc;
 }
+
+#define OPTIONS struct info_options
+
+static const char *const estimated_dtypes[] = {"f32", "f64", NULL};
+
+static const struct option_row rows[] = {
+    {.name = "length",
+     .value = "L",
+     .help = "tokens of a segment for the estimate (default 2048, or what learned positions allow)",
+     WHOLE_AT(length, 2, 1 << 30)},
+    {.name = "dtype",
+     .value = "TYPE",
+     .standard = "f32",
+     .help = "f32 or f64: arithmetic for the estimate",
+     .type = OPTION_CHOICE,
+     .at = AT(machine.dtype),
+     .choices = estimated_dtypes},
+    MEMORY_ROW,
+    THREADS_ROW,
+    STRICT_ROW(strict),
+    {.name = "verify",
+     .help = "read the whole checkpoint and check it, as `reach erf --verify` does; says so in a line of its own",
+     .type = OPTION_FLAG,
+     .at = AT(verify)},
+};
+
+static const struct operand_row operands[] = {{"MODEL", "a checkpoint folder", AT(model), 0}};
+
+const struct verb info_verb = {
+    .name = "info",
+    .summary = "what a checkpoint is, and what a run on it would take",
+    .synopsis = "MODEL [options]",
+    .description =
+        "Prints what a checkpoint holds: family, sizes, norms and caps, position encoding, windows of the layers and the cone "
+        "(the inputs that can reach the last output through them), the length it was trained on, element types and digest; then "
+        "what one segment of `reach erf` would take in memory and time. The time is the arithmetic of the matrix products at the "
+        "rate that this machine reaches now on a product of the model's own size; real runs take somewhat more.\n",
+    .examples = "  reach info examples/models/window-32\n  reach info runs/8 --length 8192 --memory 16G\n",
+    .operands = operands,
+    .operand_count = sizeof operands / sizeof *operands,
+    .options = rows,
+    .option_count = sizeof rows / sizeof *rows,
+    .options_size = sizeof(OPTIONS),
+    .computes = 1,
+    .run = info_call,
+};

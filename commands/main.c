@@ -1,7 +1,7 @@
 /* reach: dispatch to the verbs. */
 #include "commands/commands.h"
 #include "commands/fault.h"
-#include "commands/arguments.h"
+#include "commands/verb.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,22 +11,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct verb {
+static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
     const char *summary;
+    const struct verb *verb; /* in place of run */
 } verbs[] = {
-    {"erf", main_erf, "how far back models look on a text: curves, empirical receptive fields, figure"},
-    {"merge", main_merge, "shards of one run of erf as one result"},
-    {"ppl", main_ppl, "perplexity at several contexts, by four protocols"},
-    {"trf", main_trf, "from a formula alone: does its series converge, and how far does the field reach"},
-    {"bias", main_bias, "values and pictures of position biases"},
-    {"fit", main_fit, "least squares on a bias or a curve"},
-    {"plot", main_plot, "redraw or combine saved results"},
-    {"info", main_info, "what a checkpoint is, and what a run on it would take"},
-    {"convert", main_convert, "any readable checkpoint as safetensors or HDF5"},
-    {"tokenize", main_tokenize, "text to token ids, by a model's own tokenizer"},
-    {"version", main_version, "version, compiler, libraries, kernel sets"},
+    {"erf", main_erf, "how far back models look on a text: curves, empirical receptive fields, figure", NULL},
+    {"merge", main_merge, "shards of one run of erf as one result", NULL},
+    {"ppl", main_ppl, "perplexity at several contexts, by four protocols", NULL},
+    {"trf", main_trf, "from a formula alone: does its series converge, and how far does the field reach", NULL},
+    {"bias", NULL, "values and pictures of position biases", &bias_verb},
+    {"fit", main_fit, "least squares on a bias or a curve", NULL},
+    {"plot", main_plot, "redraw or combine saved results", NULL},
+    {"info", NULL, "what a checkpoint is, and what a run on it would take", &info_verb},
+    {"convert", NULL, "any readable checkpoint as safetensors or HDF5", &convert_verb},
+    {"tokenize", NULL, "text to token ids, by a model's own tokenizer", &tokenize_verb},
+    {"version", NULL, "version, compiler, libraries, kernel sets", &version_verb},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
@@ -75,7 +76,7 @@ int main(int argc, char **argv)
         print_help(stdout);
         status = EXIT_DONE;
     } else if (!strcmp(name, "--version")) {
-        status = main_version(0, argv);
+        status = verb_run(&version_verb, 0, argv);
     } else if (argc < 2) {
         print_help(stderr);
     } else {
@@ -84,7 +85,8 @@ int main(int argc, char **argv)
         while (i < VERBS && strcmp(name, verbs[i].name) != 0)
             i++;
         if (i < VERBS)
-            blank = " ", verb = verbs[i].name, status = verbs[i].run(argc - 2, argv + 2);
+            blank = " ", verb = verbs[i].name,
+            status = verbs[i].verb ? verb_run(verbs[i].verb, argc - 2, argv + 2) : verbs[i].run(argc - 2, argv + 2);
         else
             fprintf(stderr, "reach: %s: unknown verb (expected one of those that `reach --help` lists)\n", name);
     }

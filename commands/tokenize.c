@@ -1,75 +1,19 @@
 /* `reach tokenize`: text to a file of token ids. */
 #include "commands/commands.h"
-#include "commands/run_options.h"
+#include "commands/rows.h"
+#include "commands/verb.h"
 #include "run/interrupt.h"
 #include "run/text.h"
 #include "run/models.h"
-#include "commands/arguments.h"
-#include "commands/terminal.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-enum option { OPTION_STRICT, OPTION_FORCE, OPTION_QUIET, OPTION_COUNT };
-
-static const struct argument_row rows[OPTION_COUNT] = {
-    [OPTION_STRICT] = STRICT_ROW,
-    [OPTION_FORCE] = {"force", NULL, "overwrite OUT if it exists"},
-    [OPTION_QUIET] = {"quiet", NULL, "no progress"},
-};
-
-static const struct verb_help help = {
-    .verb = "tokenize",
-    .synopsis = "MODEL FILE OUT [options]",
-    .description = "Writes the token ids of a text, as MODEL's own tokenizer makes them, for --tokens of the other verbs. MODEL "
-                   "is a folder with tokenizer.json, or with vocab.json and merges.txt; a model with neither and a vocabulary of "
-                   "256 reads bytes. FILE is the text: .gz is unpacked, - is standard input. OUT ends in .npy (uint16 where all "
-                   "ids fit, else uint32), or in .h5 or .hdf5 (a dataset named tokens).\n\n"
-                   "Special tokens that stand in the text are found; none is put before or behind it. Broken UTF-8 counts as "
-                   "U+FFFD, as Python's errors=\"replace\" makes it. The table on standard output says how many tokens there "
-                   "are, the bytes of text to one, and the time.",
-    .options = rows,
-    .option_count = OPTION_COUNT,
-    .examples =
-        "  reach tokenize pythia-160m moby-dick.txt.gz moby-dick.npy\n  zcat corpus/*.gz | reach tokenize llama - corpus.h5\n",
-};
-
 struct tokenize_options {
     const char *model, *file, *out; /* arguments, borrowed */
     int strict, force, quiet;
 };
-
-static int parse(struct tokenize_options *o, int argc, char **argv, struct error *e)
-{
-    struct arguments a = {.count = argc, .text = argv};
-    const char **operands[] = {&o->model, &o->file, &o->out}, *value, *dot;
-    int option;
-    size_t count = 0;
-
-    while ((option = arguments_next(&a, &help, &value, e)) != ARGUMENT_END) {
-        if (option == ARGUMENT_HELP)
-            return ARGUMENT_HELP;
-        if (option == ARGUMENT_ERROR)
-            return -1;
-        if (option == OPTION_STRICT)
-            o->strict = 1;
-        else if (option == OPTION_FORCE)
-            o->force = 1;
-        else if (option == OPTION_QUIET)
-            o->quiet = 1;
-        else if (count == 3)
-            return fail(e, "%s: is one argument too many (expected MODEL FILE OUT)", value);
-        else
-            *operands[count++] = value;
-    }
-    if (count < 3)
-        return fail(e, "%zu arguments are given (expected MODEL FILE OUT)", count);
-    dot = strrchr(o->out, '.');
-    if (!tokens_is_hdf_name(o->out) && !(dot && strcmp(dot, ".npy") == 0))
-        return fail(e, "%s: has a name for no format (expected .npy, .h5 or .hdf5 at its end)", o->out);
-    return 0;
-}
 
 static int tell_progress(void *context, size_t done, struct error *e)
 {
@@ -129,26 +73,52 @@ end:
     return rc;
 }
 
-int main_tokenize(int argc, char **argv)
+static int tokenize_call(struct call *c, struct error *e)
 {
-    struct tokenize_options o = {0};
-    struct terminal terminal = {0};
-    struct error e = {""};
-    int status = EXIT_DONE, parsed = parse(&o, argc, argv, &e);
-
-    if (parsed == ARGUMENT_HELP) {
-        verb_help_print(stdout, &help);
-        return EXIT_DONE;
-    }
-    if (parsed != 0)
-        return print_usage_error("tokenize", &e);
-    if (terminal_open(&terminal, "tokenize", o.quiet, NULL, &e) != 0)
-        return print_failure("tokenize", &e);
-    terminal.progress.unit = "bytes";
-    if (tokenize(&o, &terminal.progress, &e) != 0) {
-        terminal_clear(&terminal);
-        status = print_failure("tokenize", &e);
-    }
-    terminal_close(&terminal);
-    return status;
+    c->terminal.progress.unit = "bytes";
+    return tokenize(c->options, &c->terminal.progress, e);
 }
+
+static int check(void *options, struct error *e)
+{
+    const struct tokenize_options *o = options;
+    const char *dot = strrchr(o->out, '.');
+
+    if (!tokens_is_hdf_name(o->out) && !(dot && strcmp(dot, ".npy") == 0))
+        return fail(e, "%s: has a name for no format (expected .npy, .h5 or .hdf5 at its end)", o->out);
+    return 0;
+}
+
+#define OPTIONS struct tokenize_options
+
+static const struct option_row rows[] = {
+    STRICT_ROW(strict),
+    FORCE_ROW("overwrite OUT if it exists"),
+    QUIET_ROW("no progress"),
+};
+
+static const struct operand_row operands[] = {{"MODEL", "MODEL FILE OUT", AT(model), 0},
+                                              {"FILE", "MODEL FILE OUT", AT(file), OPERAND_STREAM},
+                                              {"OUT", "MODEL FILE OUT", AT(out), 0}};
+
+const struct verb tokenize_verb = {
+    .name = "tokenize",
+    .summary = "text to token ids, by a model's own tokenizer",
+    .synopsis = "MODEL FILE OUT [options]",
+    .description = "Writes the token ids of a text, as MODEL's own tokenizer makes them, for --tokens of the other verbs. MODEL "
+                   "is a folder with tokenizer.json, or with vocab.json and merges.txt; a model with neither and a vocabulary of "
+                   "256 reads bytes. FILE is the text: .gz is unpacked, - is standard input. OUT ends in .npy (uint16 where all "
+                   "ids fit, else uint32), or in .h5 or .hdf5 (a dataset named tokens).\n\n"
+                   "Special tokens that stand in the text are found; none is put before or behind it. Broken UTF-8 counts as "
+                   "U+FFFD, as Python's errors=\"replace\" makes it. The table on standard output says how many tokens there "
+                   "are, the bytes of text to one, and the time.",
+    .examples =
+        "  reach tokenize pythia-160m moby-dick.txt.gz moby-dick.npy\n  zcat corpus/*.gz | reach tokenize llama - corpus.h5\n",
+    .operands = operands,
+    .operand_count = sizeof operands / sizeof *operands,
+    .options = rows,
+    .option_count = sizeof rows / sizeof *rows,
+    .options_size = sizeof(OPTIONS),
+    .check = check,
+    .run = tokenize_call,
+};

@@ -1,6 +1,6 @@
 /* `reach version`: what this program was made of, and what it computes with. */
 #include "commands/commands.h"
-#include "commands/arguments.h"
+#include "commands/verb.h"
 
 #include "kernels/ops.h"
 #include "version.h"
@@ -12,14 +12,6 @@
 #include <stdio.h>
 #include <xxhash.h>
 #include <zlib.h>
-
-static const struct verb_help help = {
-    .verb = "version",
-    .synopsis = "",
-    .description = "Prints the version, the compiler and its flags, the libraries with their versions, and the kernel sets of "
-                   "this build with the one that a run would use (REACH_KERNELS in the environment forces one).\n",
-    .examples = "  reach version\n",
-};
 
 /* The set that a run with this dtype would use. */
 static void print_choice(const char *dtype)
@@ -34,20 +26,13 @@ static void print_choice(const char *dtype)
         printf("  %s\n", e.text);
 }
 
-int main_version(int argc, char **argv)
+static int version_call(struct call *c, struct error *e)
 {
-    struct arguments a = {.count = argc, .text = argv};
     const dnnl_version_t *onednn = dnnl_version();
     unsigned major, minor, release, xxhash = XXH_versionNumber();
-    struct error e = {""};
-    const char *value;
 
-    switch (arguments_next(&a, &help, &value, &e)) {
-    case ARGUMENT_END: break;
-    case ARGUMENT_HELP: verb_help_print(stdout, &help); return EXIT_DONE;
-    case ARGUMENT_OPERAND: fail(&e, "%s: unknown argument (expected none)", value); return print_usage_error("version", &e);
-    default: return print_usage_error("version", &e);
-    }
+    (void)c;
+    (void)e;
     printf("reach %s\ncompiler  %s\nflags     %s\n", REACH_VERSION, REACH_COMPILER, REACH_FLAGS);
     H5get_libversion(&major, &minor, &release);
     printf("libraries\n  HDF5     %u.%u.%u\n  oneDNN   %d.%d.%d\n  zlib     %s\n  Jansson  %s\n  xxHash   %u.%u.%u\n  OpenMP   "
@@ -64,3 +49,13 @@ int main_version(int argc, char **argv)
     print_choice("bf16");
     return EXIT_DONE;
 }
+
+const struct verb version_verb = {
+    .name = "version",
+    .summary = "version, compiler, libraries, kernel sets",
+    .synopsis = "",
+    .description = "Prints the version, the compiler and its flags, the libraries with their versions, and the kernel sets of "
+                   "this build with the one that a run would use (REACH_KERNELS in the environment forces one).\n",
+    .examples = "  reach version\n",
+    .run = version_call,
+};

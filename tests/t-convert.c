@@ -1,6 +1,6 @@
 /* `reach convert` as a user meets it: exit status, messages, the tokenizer that goes along. */
 #include "commands/commands.h"
-#include "commands/arguments.h"
+#include "commands/verb.h"
 #include "io/checkpoint.h"
 #include "tests/expected.h"
 #include "tests/scratch.h"
@@ -35,7 +35,7 @@ static int convert(const char *a, const char *b, const char *c)
         dup2(file, streams[i]);
         close(file);
     }
-    int status = main_convert(count, argv);
+    int status = verb_run(&convert_verb, count, argv);
     fflush(stdout);
     fflush(stderr);
     for (int i = 0; i < 2; i++) {
@@ -59,15 +59,15 @@ static void test_usage(void **state)
 {
     (void)state;
     assert_int_equal(convert(NULL, NULL, NULL), EXIT_USAGE);
-    said("stderr", "reach convert: MODEL is missing");
+    said("stderr", "reach convert: no MODEL is given");
     assert_int_equal(convert("a", NULL, NULL), EXIT_USAGE);
-    said("stderr", "reach convert: OUT is missing");
+    said("stderr", "reach convert: no OUT is given");
     assert_int_equal(convert("a", "b", "c"), EXIT_USAGE);
     said("stderr", "c: one argument too many");
     assert_int_equal(convert("a", "-x", NULL), EXIT_USAGE);
-    said("stderr", "-x: is no name of a file");
+    said("stderr", "-x: unknown option");
     assert_int_equal(convert("a", "", NULL), EXIT_USAGE);
-    said("stderr", "an empty argument");
+    said("stderr", "\"\": is no OUT");
     assert_int_equal(convert("--none", NULL, NULL), EXIT_USAGE);
     assert_int_equal(convert("--help", NULL, NULL), EXIT_DONE);
     said("stdout", "reach convert MODEL OUT");

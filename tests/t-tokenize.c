@@ -112,9 +112,9 @@ static void tokens_of_a_text(void **state)
 static void tokens_refused(void **state)
 {
     (void)state;
-    expect("tokenize", 2, "0 arguments are given (expected MODEL FILE OUT)");
-    expect("tokenize llama text", 2, "2 arguments are given (expected MODEL FILE OUT)");
-    expect("tokenize llama text a.npy b.npy", 2, "b.npy: is one argument too many (expected MODEL FILE OUT)");
+    expect("tokenize", 2, "no MODEL is given (expected MODEL FILE OUT)");
+    expect("tokenize llama text", 2, "no OUT is given (expected MODEL FILE OUT)");
+    expect("tokenize llama text a.npy b.npy", 2, "b.npy: one argument too many (expected MODEL FILE OUT)");
     expect("tokenize llama text out.txt", 2, "out.txt: has a name for no format (expected .npy, .h5 or .hdf5 at its end)");
     expect("tokenize llama text out", 2, "out: has a name for no format");
     expect("tokenize llama text out.npy --bos", 2, "--bos: unknown option");

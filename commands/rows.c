@@ -1,0 +1,43 @@
+/* What options that several verbs share may be. */
+#include "commands/rows.h"
+
+#include "analyze/formula.h"
+
+#include <string.h>
+
+const char *const picture_formats[] = {"png", "svg", "pdf", NULL};
+const char *const device_choices[] = {"auto", "cpu", "cuda", NULL};
+const char *const dtype_choices[] = {"f32", "f64", "tf32", "bf16", NULL};
+const char *const bias_dtype_choices[] = {"f32", "bf16", "f16", NULL};
+const char *const positions_choices[] = {"", "none", NULL};
+const char *const slopes_choices[] = {"paper", "press", NULL};
+
+int check_bias(const char *text, struct error *e)
+{
+    struct formula_error problem = {0, ""};
+    struct formula *f = formula_parse(text, &problem);
+    const char *missing;
+    int rc = 0;
+
+    if (!f)
+        return fail(e, "--bias: \"%s\", at character %zu: %s", text, problem.at + 1, problem.message);
+    missing = formula_missing(f);
+    if (missing)
+        rc = fail(e, "--bias: \"%s\" lacks its parameter %s (expected a value, as in alibi(delta=2))", text, missing);
+    formula_free(f);
+    return rc;
+}
+
+/* cuda or cuda:N */
+static int is_cuda(const char *device)
+{
+    return strncmp(device, "cuda", 4) == 0 &&
+           (device[4] == 0 || (device[4] == ':' && device[5] && device[5 + strspn(device + 5, "0123456789")] == 0));
+}
+
+int check_device(const char *text, struct error *e)
+{
+    return is_cuda(text) || strcmp(text, "auto") == 0 || strcmp(text, "cpu") == 0
+               ? 0
+               : fail(e, "--device: \"%s\" is not valid (expected auto, cpu, cuda or cuda:N)", text);
+}

@@ -1,0 +1,146 @@
+/* Options that several verbs have alike: rows for their tables, of the fields that their structs have alike. OPTIONS names the
+ * struct. */
+#ifndef REACH_COMMANDS_ROWS_H
+#define REACH_COMMANDS_ROWS_H
+
+#include "commands/options.h"
+#include "plots/figure.h"
+#include "run/threads.h"
+
+extern const char *const picture_formats[], *const device_choices[], *const dtype_choices[], *const bias_dtype_choices[],
+                                                                                                 *const positions_choices[],
+                                                                                                     *const slopes_choices[];
+
+/* Checks of texts at the time of parsing. */
+int check_bias(const char *text, struct error *e) MUST_USE;
+int check_device(const char *text, struct error *e) MUST_USE;
+
+/* ---- input ---- */
+
+#define TEXT_ROW(says) \
+    { \
+        .name = "text", .value = "FILE", .help = says, .type = OPTION_LIST, .at = AT(text), \
+        .flags = OPTION_RESULT | OPTION_COMMON \
+    }
+#define TOKENS_ROW(says) \
+    { \
+        .name = "tokens", .value = "FILE", .help = says, .type = OPTION_LIST, .at = AT(tokens), \
+        .flags = OPTION_RESULT | OPTION_COMMON \
+    }
+
+/* ---- struct encoding_options encoding ---- */
+
+#define BIAS_ROW \
+    { \
+        .name = "bias", .value = "FORMULA", \
+        .help = "replace the additive position bias of every layer, as 'alibi(delta=2)' or '-ln(1+t)/h'; t is the distance, h " \
+                "the head from 1; doc/formula.md has the language and the presets", \
+        .type = OPTION_TEXT, .at = AT(encoding.bias), .check = check_bias, .group = GROUP_MODEL, .flags = OPTION_RESULT \
+    }
+#define BIAS_DTYPE_ROW \
+    { \
+        .name = "bias-dtype", .value = "TYPE", \
+        .help = "f32, bf16 or f16: compute the position biases as a program does that computes them in this type. Distance, " \
+                "slopes and parameters, and the result of every operation are rounded to it, to nearest, ties to even; in bf16 " \
+                "distances above 256 fall together (default: in double, rounded once, or as the model's own code does)", \
+        .type = OPTION_CHOICE, .at = AT(encoding.bias_dtype), .choices = bias_dtype_choices, .group = GROUP_MODEL, \
+        .flags = OPTION_RESULT \
+    }
+#define POSITIONS_ROW \
+    { \
+        .name = "positions", .value = "none", .help = "take rotary and absolute positions away", .type = OPTION_NUMBERED_CHOICE, \
+        .at = AT(encoding.positions_none), .choices = positions_choices, .group = GROUP_MODEL, .flags = OPTION_RESULT \
+    }
+#define WINDOW_ROW(more) \
+    { \
+        .name = "window", .value = "N", \
+        .help = "let every layer attend to the last N keys only, its own included (0: no window)" more, .absent = -1, \
+        WHOLE_AT(encoding.window, 0, 1 << 30), .group = GROUP_MODEL, .flags = OPTION_RESULT \
+    }
+
+/* ---- struct machine_options machine ---- */
+
+#define DEVICE_ROW \
+    { \
+        .name = "device", .value = "NAME", .standard = "auto", \
+        .help = "auto, cpu, cuda or cuda:N, the N-th GPU from 0 (default %s: the first GPU if there is one, else cpu)", \
+        .type = OPTION_TEXT, .at = AT(machine.device), .choices = device_choices, .check = check_device, .group = GROUP_MACHINE, \
+        .flags = OPTION_COMMON \
+    }
+#define DTYPE_ROW \
+    { \
+        .name = "dtype", .value = "TYPE", .standard = "f32", \
+        .help = "f32, f64, tf32 or bf16: arithmetic of the run (default %s; f64 is slow and its own oracle; tf32 and bf16 need " \
+                "a GPU)", \
+        .type = OPTION_CHOICE, .at = AT(machine.dtype), .choices = dtype_choices, .group = GROUP_MACHINE, \
+        .flags = OPTION_RESULT | OPTION_COMMON \
+    }
+#define MEMORY_ROW \
+    { \
+        .name = "memory", .value = "SIZE", \
+        .help = "bytes the run may take, of the GPU if it runs there, as 800M or 16G (default: most of what is free)", \
+        .type = OPTION_BYTES, .at = AT(machine.memory), .group = GROUP_MACHINE \
+    }
+#define THREADS_ROW \
+    { \
+        .name = "threads", .value = "N", .help = "threads (default: all cores); results do not depend on it", \
+        WHOLE_AT(machine.threads, 1, THREADS_MOST), .group = GROUP_MACHINE \
+    }
+
+/* ---- struct formula_options formulas ---- */
+
+#define HEADS_ROW \
+    { \
+        .name = "heads", .value = "H", .standard = "8", \
+        .help = "heads of formulas and presets, whose biases may differ by head (default %s); a checkpoint has its own number", \
+        WHOLE_AT(formulas.heads, 1, HEADS_MAX), .group = GROUP_MODEL, .flags = OPTION_RESULT \
+    }
+#define SET_ROW \
+    { \
+        .name = "set", .value = "NAME=VALUE", \
+        .help = "give a parameter its value, as p=1.05, or one value for each head, as p=0.5,0.7; read as the exact decimal; " \
+                "may be repeated", \
+        .type = OPTION_LIST, .at = AT(formulas.sets), .group = GROUP_MODEL, .flags = OPTION_RESULT \
+    }
+#define SLOPES_ROW \
+    { \
+        .name = "slopes", .value = "KIND", .standard = "paper", \
+        .help = "paper or press: ALiBi's slopes 2^(-8h/H), or those of released code, which differ when H is no power of two", \
+        .type = OPTION_NUMBERED_CHOICE, .at = AT(formulas.press), .choices = slopes_choices, .group = GROUP_MODEL, \
+        .flags = OPTION_RESULT \
+    }
+
+/* ---- all that open a model, and all that write ---- */
+
+#define STRICT_ROW(member) \
+    { \
+        .name = "strict", \
+        .help = "refuse a model whose config.json has a key that is not understood; without it a line on standard error names " \
+                "the key", \
+        .type = OPTION_FLAG, .at = AT(member), .group = GROUP_INPUT \
+    }
+#define FOLDER_ROW(says, folder_standard) \
+    { \
+        .name = "o", .value = "DIR", .help = says, .standard = folder_standard, .type = OPTION_TEXT, .at = AT(folder), \
+        .group = GROUP_OUTPUT, .flags = OPTION_COMMON \
+    }
+#define FORCE_ROW(says) \
+    { \
+        .name = "force", .help = says, .type = OPTION_FLAG, .at = AT(force), .group = GROUP_OUTPUT \
+    }
+#define FORMAT_ROW \
+    { \
+        .name = "format", .value = "LIST", .help = "pictures to draw: png, svg, pdf, several with commas", .standard = "png", \
+        .type = OPTION_TEXT, .at = AT(formats), .choices = picture_formats, .check = figure_check_formats, .group = GROUP_OUTPUT \
+    }
+#define QUIET_ROW(says) \
+    { \
+        .name = "quiet", .help = says, .type = OPTION_FLAG, .at = AT(quiet), .group = GROUP_RUN \
+    }
+#define TRAIN_LENGTH_ROW(says) \
+    { \
+        .name = "train-length", .value = "N", .help = says, WHOLE_AT(train_length, 1, 1 << 30), .group = GROUP_OUTPUT, \
+        .flags = OPTION_RESULT \
+    }
+
+#endif

@@ -1,0 +1,106 @@
+/* What all verbs do alike. */
+#include "commands/verb.h"
+
+#include "plots/figure.h"
+#include "run/threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int print_failure(const struct call *c, const struct error *e)
+{
+    fflush(stdout);
+    fprintf(stderr, "reach %s: %s\n", c->verb->name, e->text);
+    return EXIT_FAILED;
+}
+
+static int print_usage_error(const struct call *c, const struct error *e)
+{
+    fflush(stdout);
+    fprintf(stderr, "reach %s: %s; see `reach %s --help`\n", c->verb->name, e->text, c->verb->name);
+    return EXIT_USAGE;
+}
+
+/* Options that mean the same in every verb that has them. */
+static int flag_of(const struct call *c, const char *name)
+{
+    const struct option_row *row = option_find(c->verb, name);
+
+    return row ? OPTION_FIELD(int, c->options, row) : 0;
+}
+
+static const char *text_of(const struct call *c, const char *name)
+{
+    const struct option_row *row = option_find(c->verb, name);
+
+    return row ? OPTION_FIELD(const char *, c->options, row) : NULL;
+}
+
+static int start_threads(const struct call *c, struct error *e)
+{
+    const struct option_row *row = option_find(c->verb, "threads");
+
+    return c->verb->computes ? threads_open(row ? OPTION_FIELD(long, c->options, row) : 0, e) : 0;
+}
+
+int call_lock(struct call *c, struct error *e)
+{
+    static const char *const none[] = {NULL};
+    const char *folder = text_of(c, "o");
+
+    return folder ? results_open(&c->results, folder, c->verb->files ? c->verb->files : none, flag_of(c, "force"), e) : 0;
+}
+
+int call_drawn(struct call *c, int drawn, struct error *e)
+{
+    if (drawn == FIGURE_NO_GNUPLOT)
+        progress_warning(&c->terminal.progress, "%s", e->text);
+    else if (drawn == FIGURE_NOT_DRAWN)
+        c->not_drawn = *e;
+    return drawn < 0 ? -1 : 0;
+}
+
+static int run(struct call *c, struct error *e)
+{
+    const struct verb *v = c->verb;
+    int rc;
+
+    if (!(c->command = options_command(c->options, v))) {
+        fail(e, "out of memory for the command");
+        return print_failure(c, e);
+    }
+    if (start_threads(c, e) != 0 || terminal_open(&c->terminal, v->name, flag_of(c, "quiet"), text_of(c, "log"), e) != 0)
+        return print_failure(c, e);
+    rc = v->run(c, e);
+    results_close(&c->results);
+    if (rc == 0 && *c->not_drawn.text)
+        rc = fail(e, "%s", c->not_drawn.text);
+    if (rc != 0) {
+        progress_log(&c->terminal.progress, "failed: %s", e->text);
+        terminal_clear(&c->terminal);
+        rc = rc == EXIT_USAGE ? print_usage_error(c, e) : print_failure(c, e);
+    }
+    terminal_close(&c->terminal);
+    return rc;
+}
+
+int verb_run(const struct verb *v, int argc, char **argv)
+{
+    struct call c = {.verb = v, .options = calloc(1, v->options_size + 1), .results = {.lock = -1}};
+    struct error e = {""};
+    int status = EXIT_DONE, parsed;
+
+    if (!c.options) {
+        fail_memory(&e, (double)v->options_size, "options");
+        return print_failure(&c, &e);
+    }
+    parsed = options_parse(c.options, v, argc, argv, &e);
+    if (parsed == PARSED_HELP)
+        help_print(stdout, v);
+    else
+        status = parsed == 0 ? run(&c, &e) : print_usage_error(&c, &e);
+    options_free(c.options, v);
+    free(c.options);
+    free(c.command);
+    return status;
+}
