@@ -4,13 +4,10 @@
 
 #include "commands/options.h"
 
-extern const struct verb bias_verb, info_verb, convert_verb, tokenize_verb, version_verb;
+extern const struct verb trf_verb, fit_verb, plot_verb, bias_verb, info_verb, convert_verb, tokenize_verb, version_verb;
 
 int main_erf(int argc, char **argv);
-int main_fit(int argc, char **argv);
 int main_merge(int argc, char **argv);
-int main_plot(int argc, char **argv);
 int main_ppl(int argc, char **argv);
-int main_trf(int argc, char **argv);
 
 #endif

@@ -1,12 +1,11 @@
 /* `reach fit`: least squares of a bias or a curve on functions of the distance ([A] section 6, figure 9). */
 #include "commands/commands.h"
 #include "commands/fit.h"
-#include "commands/run_options.h"
+#include "commands/rows.h"
 #include "run/models.h"
 #include "run/results.h"
 #include "commands/table.h"
-
-#include "plots/figure.h"
+#include "commands/verb.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,109 +13,6 @@
 
 static const char default_form[] = "a + b*ln(1+t)";
 enum { LAST_DEFAULT = 8191, MODEL_LAST_DEFAULT = 2047, LAST_MAX = 1 << 24 };
-
-enum option {
-    OPTION_FORM,
-    OPTION_RANGE,
-    OPTION_HEADS,
-    OPTION_SET,
-    OPTION_SLOPES,
-    OPTION_STRICT,
-    OPTION_FOLDER,
-    OPTION_FORCE,
-    OPTION_FORMAT,
-    OPTION_COUNT
-};
-
-static const struct argument_row rows[OPTION_COUNT] = {
-    [OPTION_FORM] = {"form", "FORM",
-                     "a formula of t whose parameters are the coefficients (default 'a + b*ln(1+t)'): linear in them, save for "
-                     "one that may be inside, as c in 'a + b*ln(1+c*t)'"},
-    [OPTION_RANGE] =
-        {"range", "FIRST:LAST",
-         "distances to fit, both included (default 0:8191; for a checkpoint up to its training length; for a file all rows)"},
-    [OPTION_HEADS] = HEADS_ROW,
-    [OPTION_SET] = SET_ROW,
-    [OPTION_SLOPES] = SLOPES_ROW,
-    [OPTION_STRICT] = STRICT_ROW,
-    [OPTION_FOLDER] = {"o", "DIR", "write fit.csv and the figure, with residuals, there (default: nothing is written)"},
-    [OPTION_FORCE] = {"force", NULL, "overwrite results in DIR"},
-    [OPTION_FORMAT] = {"format", "LIST", "pictures to draw: png, svg, pdf, several with commas (default png)"},
-};
-
-static const struct verb_help help = {
-    .verb = "fit",
-    .synopsis = "(FORMULA | PRESET | MODEL | CSV) [-o DIR] [options]",
-    .description = "Fits a form to position biases over the distance t by ordinary least squares, for each head, and prints the "
-                   "coefficients with their standard errors, R^2 and the standard deviation of the residuals.\n"
-                   "\n"
-                   "The argument is a preset if it names one, else a file or checkpoint if it is a path that exists, else a "
-                   "formula (`man reach-formula`); one that begins with a dash is a formula, one that begins with ./ or / a "
-                   "path. A CSV file is bias.csv, curve.csv (of which c is fitted), or two columns t, y.\n"
-                   "\n"
-                   "For the preset sandwich, the log curve that Chi et al. (2023) print for it is compared with what each "
-                   "reading of its definition gives.\n",
-    .options = rows,
-    .option_count = OPTION_COUNT,
-    .examples = "  reach fit sandwich --range 0:8191 --heads 1 -o sandwich-fit\n"
-                "  reach fit reach-erf/curve.csv --form 'a + b*ln(1+c*t)'\n"
-                "  reach fit runs/t5 --range 0:511\n",
-};
-
-/* ---- options ---- */
-
-static int read_range(struct fit_options *o, const char *value, struct error *e)
-{
-    const char *colon = strchr(value, ':');
-    char first[24];
-
-    if (!colon || (size_t)(colon - value) >= sizeof first)
-        return fail(e, "--range: \"%s\" is not valid (expected FIRST:LAST, as 0:8191)", value);
-    snprintf(first, sizeof first, "%.*s", (int)(colon - value), value);
-    if (read_whole("--range", first, 0, LAST_MAX, &o->first, e) != 0 ||
-        read_whole("--range", colon + 1, 0, LAST_MAX, &o->last, e) != 0)
-        return -1;
-    return o->last >= o->first ? 0 : fail(e, "--range: \"%s\" is not valid (expected FIRST not above LAST)", value);
-}
-
-static int parse(struct fit_options *o, int argc, char **argv, struct error *e)
-{
-    struct arguments a = {.count = argc, .text = argv};
-    const char *value;
-    int option, rc = 0;
-
-    *o = (struct fit_options){.formulas = {.heads = HEADS_DEFAULT, .verb = "fit"},
-                              .form = default_form,
-                              .last = -1,
-                              .formats = "png"};
-    while (rc == 0 && (option = arguments_next(&a, &help, &value, e)) != ARGUMENT_END)
-        switch (option) {
-        case ARGUMENT_HELP: return ARGUMENT_HELP;
-        case ARGUMENT_OPERAND:
-            rc = o->argument ? fail(e, "%s: one argument too many (expected one FORMULA, PRESET, MODEL or CSV)", value) : 0;
-            o->argument = value;
-            break;
-        case OPTION_FORM: o->form = value; break;
-        case OPTION_RANGE: rc = read_range(o, value, e); break;
-        case OPTION_HEADS: rc = read_heads(&o->formulas, value, e); break;
-        case OPTION_SET: rc = text_list_add(&o->formulas.sets, value, e); break;
-        case OPTION_SLOPES: rc = read_slopes(&o->formulas, value, e); break;
-        case OPTION_STRICT: o->formulas.strict = 1; break;
-        case OPTION_FOLDER:
-            o->folder = value;
-            rc = *value ? 0 : fail(e, "-o: is empty (expected a folder)");
-            break;
-        case OPTION_FORCE: o->force = 1; break;
-        case OPTION_FORMAT:
-            o->formats = value;
-            rc = figure_check_formats(value, e);
-            break;
-        default: rc = -1; break;
-        }
-    if (rc == 0 && !o->argument)
-        rc = fail(e, "no FORMULA, PRESET, MODEL or CSV is given (expected for example sandwich, or curve.csv)");
-    return rc;
-}
 
 /* ---- points ---- */
 
@@ -333,61 +229,124 @@ end:
 
 /* ---- the whole ---- */
 
-static int run(struct fit_run *r, struct error *e)
+static int fit_call(struct call *c, struct error *e)
 {
-    static const char *const names[] = {"fit.csv", "fit.gp", NULL};
-    const struct fit_options *o = r->options;
-    struct results results = {.lock = -1};
+    struct fit_options *o = c->options;
+    struct fit_run r = {.options = o, .command = c->command, .quantity = "y"};
     struct formula_error problem;
-    int status, drawn = 0, rc = 0;
+    int status;
 
-    if (fit_form_parse(&r->form, o->form, &problem) != 0) {
+    if (fit_form_parse(&r.form, o->form, &problem) != 0) {
         fail(e, "--form: \"%s\", at character %zu: %s", o->form, problem.at + 1, problem.message);
         return EXIT_USAGE;
     }
-    status = collect(r, e);
-    if (status != EXIT_DONE)
-        return status;
-    if (o->folder)
-        rc = results_open(&results, o->folder, names, o->force, e);
-    if (rc == 0)
-        rc = solve(r, e);
-    if (rc == 0 && o->folder) {
-        drawn = fit_write(r, e);
-        rc = drawn < 0 ? -1 : 0;
-        if (drawn == FIGURE_NO_GNUPLOT)
-            fprintf(stderr, "reach fit: %s\n", e->text);
-    }
-    results_close(&results);
-    if (rc == 0)
-        rc = print_fits(r, e);
-    if (rc == 0 && r->is_sandwich)
-        rc = print_sandwich(r, e);
-    return rc == 0 && drawn != FIGURE_NOT_DRAWN /* its message is there still */ ? EXIT_DONE : EXIT_FAILED;
-}
-
-int main_fit(int argc, char **argv)
-{
-    struct fit_options options;
-    struct fit_run r = {.options = &options, .quantity = "y"};
-    struct error e = {""};
-    int status = EXIT_DONE, parsed = parse(&options, argc, argv, &e);
-
-    if (parsed == ARGUMENT_HELP) {
-        verb_help_print(stdout, &help);
-        goto end;
-    }
-    if (parsed != 0) {
-        status = print_usage_error("fit", &e);
-        goto end;
-    }
-    status = run(&r, &e);
-    if (status == EXIT_FAILED)
-        print_failure("fit", &e);
-    else if (status == EXIT_USAGE)
-        print_usage_error("fit", &e);
-end:
+    o->formulas.verb = c->verb->name;
+    status = collect(&r, e);
+    if (status == EXIT_DONE)
+        status = call_lock(c, e);
+    if (status == EXIT_DONE)
+        status = solve(&r, e);
+    if (status == EXIT_DONE && o->folder)
+        status = call_drawn(c, fit_write(&r, e), e);
+    if (status == EXIT_DONE)
+        status = print_fits(&r, e);
+    if (status == EXIT_DONE && r.is_sandwich)
+        status = print_sandwich(&r, e);
     fit_run_free(&r);
-    text_list_free(&options.formulas.sets);
     return status;
 }
+
+/* ---- options ---- */
+
+static int read_range(void *options, const char *value, int nth, struct error *e)
+{
+    struct fit_options *o = options;
+    const char *colon = strchr(value, ':');
+    char first[24];
+
+    (void)nth;
+    if (strcmp(value, "auto") == 0) {
+        o->first = 0;
+        o->last = -1;
+        return 0;
+    }
+    if (!colon || (size_t)(colon - value) >= sizeof first)
+        return fail(e, "--range: \"%s\" is not valid (expected FIRST:LAST, as 0:8191)", value);
+    snprintf(first, sizeof first, "%.*s", (int)(colon - value), value);
+    if (read_whole("--range", first, 0, LAST_MAX, &o->first, e) != 0 ||
+        read_whole("--range", colon + 1, 0, LAST_MAX, &o->last, e) != 0)
+        return -1;
+    return o->last >= o->first ? 0 : fail(e, "--range: \"%s\" is not valid (expected FIRST not above LAST)", value);
+}
+
+static int write_range(FILE *f, const void *options, int nth)
+{
+    const struct fit_options *o = options;
+
+    if (nth == 0 && o->last >= 0)
+        fprintf(f, "%ld:%ld", o->first, o->last);
+    else if (nth == 0)
+        fputs("auto", f);
+    return nth == 0;
+}
+
+#define OPTIONS struct fit_options
+
+static const struct option_row rows[] = {
+    {.name = "form",
+     .value = "FORM",
+     .standard = default_form,
+     .help = "a formula of t whose parameters are the coefficients (default '%s'): linear in them, save for "
+             "one that may be inside, as c in 'a + b*ln(1+c*t)'",
+     .type = OPTION_TEXT,
+     .at = AT(form),
+     .group = GROUP_MEASURED,
+     .flags = OPTION_RESULT | OPTION_RECORDED},
+    {.name = "range",
+     .value = "FIRST:LAST",
+     .standard = "auto",
+     .help =
+         "distances to fit, both included (default %s: 0:8191; for a checkpoint up to its training length; for a file all rows)",
+     .type = OPTION_OWN,
+     .read = read_range,
+     .write = write_range,
+     .group = GROUP_MEASURED,
+     .flags = OPTION_RESULT},
+    HEADS_ROW,
+    SET_ROW,
+    SLOPES_ROW,
+    STRICT_ROW(formulas.strict),
+    FOLDER_ROW("write fit.csv and the figure, with residuals, there (default: nothing is written)", NULL),
+    FORCE_ROW("overwrite results in DIR"),
+    FORMAT_ROW,
+};
+
+static const struct operand_row operands[] = {
+    {"FORMULA, PRESET, MODEL or CSV", "for example sandwich, or curve.csv", AT(argument), OPERAND_FORMULA}};
+
+static const char *const files[] = {"fit.csv", "fit.gp", NULL};
+
+const struct verb fit_verb = {
+    .name = "fit",
+    .summary = "least squares on a bias or a curve",
+    .synopsis = "(FORMULA | PRESET | MODEL | CSV) [-o DIR] [options]",
+    .description = "Fits a form to position biases over the distance t by ordinary least squares, for each head, and prints the "
+                   "coefficients with their standard errors, R^2 and the standard deviation of the residuals.\n"
+                   "\n"
+                   "The argument is a preset if it names one, else a file or checkpoint if it is a path that exists, else a "
+                   "formula (`man reach-formula`); one that begins with a dash is a formula, one that begins with ./ or / a "
+                   "path. A CSV file is bias.csv, curve.csv (of which c is fitted), or two columns t, y.\n"
+                   "\n"
+                   "For the preset sandwich, the log curve that Chi et al. (2023) print for it is compared with what each "
+                   "reading of its definition gives.\n",
+    .examples = "  reach fit sandwich --range 0:8191 --heads 1 -o sandwich-fit\n"
+                "  reach fit reach-erf/curve.csv --form 'a + b*ln(1+c*t)'\n"
+                "  reach fit runs/t5 --range 0:511\n",
+    .operands = operands,
+    .operand_count = sizeof operands / sizeof *operands,
+    .options = rows,
+    .option_count = sizeof rows / sizeof *rows,
+    .options_size = sizeof(OPTIONS),
+    .files = files,
+    .run = fit_call,
+};

@@ -1,6 +1,5 @@
 /* Results of `reach fit` on disk: fit.csv and the figure. */
 #include "commands/fit.h"
-#include "commands/run_options.h"
 #include "run/results.h"
 
 #include "io/csv.h"
@@ -11,28 +10,6 @@
 #include <string.h>
 
 enum { FITS_DRAWN = 8 };
-
-static char *command_text(const struct fit_options *o)
-{
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
-
-    if (!f)
-        return NULL;
-    fputs("command: reach fit", f);
-    command_word(f, o->argument);
-    fputs(" --form", f);
-    command_word(f, o->form);
-    if (o->last >= 0)
-        fprintf(f, " --range %ld:%ld", o->first, o->last);
-    formula_options_write(f, &o->formulas);
-    if (fclose(f) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
 
 /* A row for each coefficient; `member` counts the layers of a checkpoint that share the bias. */
 static void write_rows(struct csv *csv, const struct fit_run *r, const struct fit_points *p, int member)
@@ -123,7 +100,7 @@ int fit_write(const struct fit_run *r, struct error *e)
 {
     static const char *const names[] = {"fit.csv", NULL}, *const stems[] = {"fit", NULL};
     struct results_files ready = {.count = 1};
-    char *command = command_text(r->options), *path = results_path(r->options->folder, "fit.csv", e);
+    char *command = command_comment(r->command), *path = results_path(r->options->folder, "fit.csv", e);
     const char *comments[] = {"reach " REACH_VERSION, command,
                               "units: first, last in tokens of distance; value and std_error of the coefficients by ordinary "
                               "least squares; r2 = 1 - RSS / sum of (y - mean y)^2",

@@ -1,12 +1,12 @@
 /* `reach plot`: curves of saved results in one figure. */
 #include "commands/commands.h"
-#include "commands/arguments.h"
 #include "commands/plot_fields.h"
 #include "commands/plot_tables.h"
+#include "commands/rows.h"
+#include "commands/verb.h"
 #include "run/results.h"
 
 #include "analyze/curve.h"
-#include "io/atomic.h"
 #include "io/csv.h"
 #include "io/result.h"
 #include "plots/figure.h"
@@ -19,39 +19,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum option { OPTION_FOLDER, OPTION_THRESHOLD, OPTION_TRAIN_LENGTH, OPTION_FORMAT, OPTION_FORCE, OPTION_COUNT };
-
-static const struct argument_row rows[OPTION_COUNT] = {
-    [OPTION_FOLDER] = {"o", "DIR", "folder for the script and the pictures (default reach-plot)"},
-    [OPTION_THRESHOLD] = {"threshold", "Q",
-                          "the threshold whose ERF is marked, 0 < Q < 1 (default: that of the first result, or 0.99)"},
-    [OPTION_TRAIN_LENGTH] =
-        {"train-length", "N",
-         "tokens the models were trained on, marked in the figures of summary.csv and ppl.csv, which do not say it"},
-    [OPTION_FORMAT] = {"format", "LIST", "pictures to draw: png, svg, pdf, several with commas (default png)"},
-    [OPTION_FORCE] = {"force", NULL, "overwrite the figure in DIR"},
-};
-
-static const struct verb_help help = {
-    .verb = "plot",
-    .synopsis = "RESULT... [-o DIR] [options]",
-    .description = "Draws saved results into one figure. What is drawn follows from the RESULTs:\n"
-                   "\n"
-                   "  a folder of `reach erf`, its erf.h5 or curve.csv\n"
-                   "        the curves (erf.gp). Models of the same name in several results are told apart by their folders. "
-                   "Curves of different lengths are set at the same target, on the right.\n"
-                   "  summary.csv of `reach erf`\n"
-                   "        a ladder: ERF at every threshold, a row a model (ladder.gp)\n"
-                   "  ppl.csv of `reach ppl`\n"
-                   "        perplexity over the context, or the window of cached inference, a line a model (ppl.gp)\n"
-                   "  trf.csv of `reach trf`, with results of `reach erf`\n"
-                   "        theoretical fields beside the measured ones, matched by name (fields.gp): TRF(eps) with eps nearest "
-                   "to 1 - Q beside ERF(Q), whose interval is that of the curve's band\n",
-    .options = rows,
-    .option_count = OPTION_COUNT,
-    .examples = "  reach plot reach-erf --format svg,pdf\n  reach plot runs/7-erf runs/8-erf/erf.h5 old/curve.csv -o compare\n"
-                "  reach plot windows/summary.csv slopes/summary.csv --train-length 128 -o ladder\n"
-                "  reach plot theory/trf.csv reach-erf -o fields\n",
+struct plot_options {
+    struct text_list results;
+    const char *folder, *formats;
+    double threshold; /* 0: that of the first result */
+    long train_length;
+    int force;
 };
 
 /* Curves collected from all results; labels and arrays are owned. */
@@ -287,18 +260,13 @@ static const char *stem_of(const struct collection *all)
     return stems[all->tables.count ? all->kind : TABLE_CURVES];
 }
 
-static int draw(struct collection *all, const char *folder, double threshold, int train_length, const char *formats, int force,
-                const struct text_list *results, struct error *e)
+static int draw_figure(struct collection *all, const struct plot_options *o, const char *const *comments, struct error *e)
 {
     static const double standard[] = {0.5, 0.9, 0.95, 0.99, 0.999};
     double thresholds[6];
-    const char *comments[3] = {"reach " REACH_VERSION, NULL, NULL};
-    char *command = NULL, *script = NULL;
-    size_t count = 0, size;
-    FILE *f;
-    int lock = -1, rc = -1;
+    size_t count = 0;
 
-    thresholds[count++] = threshold > 0 ? threshold : all->threshold > 0 && all->threshold < 1 ? all->threshold : 0.99;
+    thresholds[count++] = o->threshold > 0 ? o->threshold : all->threshold > 0 && all->threshold < 1 ? all->threshold : 0.99;
     for (size_t i = 0; i < sizeof standard / sizeof *standard; i++)
         if (standard[i] != thresholds[0])
             thresholds[count++] = standard[i];
@@ -308,98 +276,109 @@ static int draw(struct collection *all, const char *folder, double threshold, in
         u->erf = curve_erf(u->c, u->positions, thresholds[0]);
         u->saturated = u->erf == u->positions;
     }
-    f = open_memstream(&command, &size);
-    if (!f || asprintf(&script, "%s/%s.gp", folder, stem_of(all)) < 0) {
-        script = NULL;
-        fail(e, "%s: out of memory", folder);
-        if (f)
-            fclose(f);
-        goto end;
-    }
-    fputs("command: reach plot", f);
-    for (int i = 0; i < results->count; i++)
-        fprintf(f, " %s", results->item[i]);
-    if (fclose(f) != 0) {
-        fail(e, "%s: out of memory", folder);
-        goto end;
-    }
-    comments[1] = command;
-    if (folder_make(folder, e) != 0 || (lock = folder_lock(folder, e)) < 0)
-        goto end;
-    if (!force && access(script, F_OK) == 0) {
-        fail(e, "%s: exists (expected --force to overwrite it, or another folder with -o)", script);
-        goto end;
-    }
     if (!all->tables.count)
-        rc = figure_erf(folder, "erf", all->curves, all->count, thresholds, count, comments, formats, e);
-    else if (all->kind == TABLE_FIELDS)
-        rc = plot_fields(folder, &all->tables, all->curves, all->count, thresholds[0], comments, formats, e);
-    else if (all->count)
-        rc = fail(e, "%s: cannot be drawn with curves (expected tables of one kind, or results of `reach erf`)",
-                  all->tables.item[0]);
-    else if (all->kind == TABLE_LADDER)
-        rc = plot_ladder(folder, &all->tables, thresholds[0], train_length, comments, formats, e);
-    else
-        rc = plot_perplexity(folder, &all->tables, train_length, comments, formats, e);
-end:
-    if (lock >= 0)
-        folder_unlock(lock, folder);
-    free(command);
+        return figure_erf(o->folder, "erf", all->curves, all->count, thresholds, count, comments, o->formats, e);
+    if (all->kind == TABLE_FIELDS)
+        return plot_fields(o->folder, &all->tables, all->curves, all->count, thresholds[0], comments, o->formats, e);
+    if (all->count)
+        return fail(e, "%s: cannot be drawn with curves (expected tables of one kind, or results of `reach erf`)",
+                    all->tables.item[0]);
+    if (all->kind == TABLE_LADDER)
+        return plot_ladder(o->folder, &all->tables, thresholds[0], (int)o->train_length, comments, o->formats, e);
+    return plot_perplexity(o->folder, &all->tables, (int)o->train_length, comments, o->formats, e);
+}
+
+/* The folder may hold figures of other names. */
+static int check_place(const struct plot_options *o, const struct collection *all, struct error *e)
+{
+    char *script;
+    int rc = 0;
+
+    if (asprintf(&script, "%s/%s.gp", o->folder, stem_of(all)) < 0)
+        return fail(e, "%s: out of memory", o->folder);
+    if (!o->force && access(script, F_OK) == 0)
+        rc = fail(e, "%s: exists (expected --force to overwrite it, or another folder with -o)", script);
     free(script);
     return rc;
 }
 
-int main_plot(int argc, char **argv)
+static int draw(struct call *c, struct collection *all, struct error *e)
 {
-    struct arguments a = {.count = argc, .text = argv};
-    struct text_list results = {0};
-    struct collection all = {0};
-    const char *value, *folder = "reach-plot", *formats = "png";
-    double threshold = 0;
-    struct error e = {""};
-    long train_length = 0;
-    int option, force = 0, rc = 0, status = EXIT_DONE;
+    const struct plot_options *o = c->options;
+    char *command = command_comment(c->command);
+    const char *comments[] = {"reach " REACH_VERSION, command, NULL};
+    int rc = -1;
 
-    while (rc == 0 && (option = arguments_next(&a, &help, &value, &e)) != ARGUMENT_END)
-        switch (option) {
-        case ARGUMENT_HELP: verb_help_print(stdout, &help); goto end;
-        case ARGUMENT_OPERAND:
-            rc = value[0] == '-' ? fail(&e, "%s: unknown option", value) : text_list_add(&results, value, &e);
-            break;
-        case OPTION_FOLDER:
-            folder = value;
-            rc = *value ? 0 : fail(&e, "-o: is empty (expected a folder)");
-            break;
-        case OPTION_THRESHOLD: rc = read_between("--threshold", value, 0, 1, &threshold, &e); break;
-        case OPTION_TRAIN_LENGTH: rc = read_whole("--train-length", value, 1, 1L << 30, &train_length, &e); break;
-        case OPTION_FORMAT:
-            formats = value;
-            rc = figure_check_formats(value, &e);
-            break;
-        case OPTION_FORCE: force = 1; break;
-        default: rc = -1; break;
-        }
-    if (rc == 0 && results.count == 0)
-        rc = fail(&e, "no RESULT is given (expected a folder of `reach erf`, an erf.h5 or a CSV)");
-    if (rc != 0) {
-        status = print_usage_error("plot", &e);
-        goto end;
-    }
-    for (int i = 0; i < results.count && rc == 0; i++)
-        rc = collect(&all, results.item[i], &e);
+    if (!command)
+        fail(e, "%s: out of memory", o->folder);
+    else if (call_lock(c, e) == 0 && check_place(o, all, e) == 0)
+        rc = draw_figure(all, o, comments, e);
+    free(command);
     if (rc == 0)
-        rc = tell_apart(&all, &e);
-    if (rc == 0)
-        rc = draw(&all, folder, threshold, (int)train_length, formats, force, &results, &e);
-    if (rc < 0 || rc == FIGURE_NOT_DRAWN)
-        status = print_failure("plot", &e);
-    else if (rc > 0)
-        fprintf(stderr, "reach plot: %s\n", e.text);
-    else
-        for (const char *rest = formats; rest && *rest; rest = strchr(rest, ',') ? strchr(rest, ',') + 1 : NULL)
-            printf("%s/%s.%.*s\n", folder, stem_of(&all), (int)strcspn(rest, ","), rest);
-end:
-    free_collection(&all);
-    text_list_free(&results);
-    return status;
+        for (const char *rest = o->formats; rest && *rest; rest = strchr(rest, ',') ? strchr(rest, ',') + 1 : NULL)
+            printf("%s/%s.%.*s\n", o->folder, stem_of(all), (int)strcspn(rest, ","), rest);
+    return call_drawn(c, rc, e);
 }
+
+static int plot_call(struct call *c, struct error *e)
+{
+    const struct plot_options *o = c->options;
+    struct collection all = {0};
+    int rc = 0;
+
+    for (int i = 0; i < o->results.count && rc == 0; i++)
+        rc = collect(&all, o->results.item[i], e);
+    if (rc == 0)
+        rc = tell_apart(&all, e);
+    if (rc == 0)
+        rc = draw(c, &all, e);
+    free_collection(&all);
+    return rc;
+}
+
+#define OPTIONS struct plot_options
+
+static const struct option_row rows[] = {
+    FOLDER_ROW("folder for the script and the pictures", "reach-plot"),
+    {.name = "threshold",
+     .value = "Q",
+     .help = "the threshold whose ERF is marked, 0 < Q < 1 (default: that of the first result, or 0.99)",
+     .type = OPTION_REAL,
+     .at = AT(threshold),
+     .low = 0,
+     .high = 1,
+     .flags = OPTION_RESULT},
+    TRAIN_LENGTH_ROW("tokens the models were trained on, marked in the figures of summary.csv and ppl.csv, which do not say it"),
+    FORMAT_ROW,
+    FORCE_ROW("overwrite the figure in DIR"),
+};
+
+static const struct operand_row operands[] = {
+    {"RESULT", "a folder of `reach erf`, an erf.h5 or a CSV", AT(results), OPERAND_LIST}};
+
+const struct verb plot_verb = {
+    .name = "plot",
+    .summary = "redraw or combine saved results",
+    .synopsis = "RESULT... [-o DIR] [options]",
+    .description = "Draws saved results into one figure. What is drawn follows from the RESULTs:\n"
+                   "\n"
+                   "  a folder of `reach erf`, its erf.h5 or curve.csv\n"
+                   "        the curves (erf.gp). Models of the same name in several results are told apart by their folders. "
+                   "Curves of different lengths are set at the same target, on the right.\n"
+                   "  summary.csv of `reach erf`\n"
+                   "        a ladder: ERF at every threshold, a row a model (ladder.gp)\n"
+                   "  ppl.csv of `reach ppl`\n"
+                   "        perplexity over the context, or the window of cached inference, a line a model (ppl.gp)\n"
+                   "  trf.csv of `reach trf`, with results of `reach erf`\n"
+                   "        theoretical fields beside the measured ones, matched by name (fields.gp): TRF(eps) with eps nearest "
+                   "to 1 - Q beside ERF(Q), whose interval is that of the curve's band\n",
+    .examples = "  reach plot reach-erf --format svg,pdf\n  reach plot runs/7-erf runs/8-erf/erf.h5 old/curve.csv -o compare\n"
+                "  reach plot windows/summary.csv slopes/summary.csv --train-length 128 -o ladder\n"
+                "  reach plot theory/trf.csv reach-erf -o fields\n",
+    .operands = operands,
+    .operand_count = sizeof operands / sizeof *operands,
+    .options = rows,
+    .option_count = sizeof rows / sizeof *rows,
+    .options_size = sizeof(OPTIONS),
+    .run = plot_call,
+};

@@ -2,7 +2,7 @@
 #ifndef REACH_COMMANDS_PLOT_FIELDS_H
 #define REACH_COMMANDS_PLOT_FIELDS_H
 
-#include "commands/arguments.h"
+#include "commands/options.h"
 #include "plots/figure.h"
 
 /* Draws FOLDER/fields.gp: of each name in the tables (paths of trf.csv) its TRF of one layer and, where the table has one, across

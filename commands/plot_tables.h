@@ -3,7 +3,7 @@
 #ifndef REACH_COMMANDS_PLOT_TABLES_H
 #define REACH_COMMANDS_PLOT_TABLES_H
 
-#include "commands/arguments.h"
+#include "commands/options.h"
 
 /* What a CSV file of ours holds, by its header. */
 enum table_kind { TABLE_CURVES, TABLE_FIELDS, TABLE_LADDER, TABLE_PERPLEXITY };

@@ -27,6 +27,7 @@ struct trf_head {
 
 struct trf_run {
     const struct trf_options *options;
+    const char *command; /* as it is recorded */
     struct formula_argument *arguments;
     int count;
     struct trf_head *heads; /* [head_count] by argument, bias, head; of a checkpoint, all heads last */

@@ -441,7 +441,7 @@ int trf_print(const struct trf_run *r, struct error *e)
 
 int trf_print_summary(const struct decoder *d, struct error *e)
 {
-    struct trf_options options = {.formulas = {.heads = HEADS_DEFAULT}, .epsilons = {"0.01"}, .epsilon_count = 1, .layers = 1};
+    struct trf_options options = {.formulas = {.heads = 1}, .epsilons = {"0.01"}, .epsilon_count = 1, .layers = 1};
     struct trf_run r = {.options = &options, .count = 1};
     int rc = -1, status;
 

@@ -1,6 +1,5 @@
 /* Results of `reach trf` on disk: trf.csv and the figure. */
 #include "run/results.h"
-#include "commands/run_options.h"
 #include "commands/trf.h"
 
 #include "io/csv.h"
@@ -10,34 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The command as it is recorded: what can change a number. NULL when memory runs out; caller frees. */
-static char *command_text(const struct trf_run *r)
-{
-    const struct trf_options *o = r->options;
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
-
-    if (!f)
-        return NULL;
-    fputs("command: reach trf", f);
-    for (int i = 0; i < o->arguments.count; i++)
-        command_word(f, o->arguments.item[i]);
-    for (int i = 0; i < o->epsilon_count; i++)
-        if (o->epsilon_count > 1 || strcmp(o->epsilons[i], "0.01") != 0)
-            fprintf(f, " --epsilon %s", o->epsilons[i]);
-    for (int i = 0; i < o->length_count; i++)
-        fprintf(f, " --length %llu", (unsigned long long)o->lengths[i]);
-    if (o->layers != 1)
-        fprintf(f, " --layers %ld", o->layers);
-    formula_options_write(f, &o->formulas);
-    if (fclose(f) != 0) {
-        free(text);
-        return NULL;
-    }
-    return text;
-}
 
 /* ---- trf.csv ---- */
 
@@ -278,7 +249,7 @@ int trf_write(const struct trf_run *r, struct error *e)
 {
     static const char *const names[] = {"trf.csv", NULL}, *const stems[] = {"trf", NULL};
     struct results_files ready = {.count = 1};
-    char *command = command_text(r), *path = results_path(r->options->folder, "trf.csv", e);
+    char *command = command_comment(r->command), *path = results_path(r->options->folder, "trf.csv", e);
     int rc = -1;
 
     if (!command)

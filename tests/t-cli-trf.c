@@ -79,43 +79,6 @@ static void write_text(const char *name, const char *text)
 
 /* ---- usage ---- */
 
-static void help_lists_every_option(void **state)
-{
-    static const char *const options[][14] = {
-        {"trf", "--heads", "--epsilon", "--set", "--length", "--layers", "--slopes", "--explain", "-o", "--force", "--format",
-         NULL},
-        {"fit", "--form", "--range", "--heads", "--set", "--slopes", "-o", "--force", "--format", NULL},
-        {"bias", "--length", "--heads", "--set", "--slopes", "-o", "--force", "--format", NULL},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
-        char line[64], name[64];
-        struct outcome o;
-        char *manual, *plain;
-
-        snprintf(line, sizeof line, "%s --help", options[i][0]);
-        snprintf(name, sizeof name, "doc/reach-%s.1", options[i][0]);
-        o = reach(line);
-        assert_int_equal(o.status, 0);
-        manual = plain = slurp(name, NULL);
-        assert_non_null(manual);
-        for (const char *p = manual; *p; p++) /* \- is a dash */
-            if (*p != '\\')
-                *plain++ = *p;
-        *plain = 0;
-        for (const char *const *option = options[i] + 1; *option; option++) {
-            char item[64];
-
-            snprintf(item, sizeof item, "\n.It Fl %s", *option + 1);
-            if (!strstr(o.out, *option) || !strstr(manual, item))
-                fail_msg("reach %s or %s does not list %s", line, name, *option);
-        }
-        free(manual);
-        outcome_free(&o);
-    }
-}
-
 static void bias_help_lists_all_presets(void **state)
 {
     struct outcome o = reach("bias --help");
@@ -595,7 +558,6 @@ static void tables_hold_bounds(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(help_lists_every_option),
         cmocka_unit_test(bias_help_lists_all_presets),
         cmocka_unit_test(errors_are_one_line),
         cmocka_unit_test(known_fields),
