@@ -1,13 +1,13 @@
-/* The verbs. Each takes the arguments behind its name and returns the exit status: 0 done, 1 failed, 2 wrong usage. */
+/* The verbs. */
 #ifndef REACH_COMMANDS_COMMANDS_H
 #define REACH_COMMANDS_COMMANDS_H
 
 #include "commands/options.h"
 
-extern const struct verb trf_verb, fit_verb, plot_verb, bias_verb, info_verb, convert_verb, tokenize_verb, version_verb;
+extern const struct verb erf_verb, merge_verb, ppl_verb, trf_verb, bias_verb, fit_verb, plot_verb, info_verb, convert_verb,
+    tokenize_verb, completion_verb, version_verb;
 
-int main_erf(int argc, char **argv);
-int main_merge(int argc, char **argv);
-int main_ppl(int argc, char **argv);
+/* All of them, in the order of the help; ended by NULL. */
+extern const struct verb *const verbs[];
 
 #endif

@@ -5,7 +5,7 @@
 #include "analyze/curve.h"
 #include "run/text.h"
 #include "run/models.h"
-#include "commands/arguments.h"
+#include "commands/verb.h"
 #include "run/progress.h"
 #include "io/atomic.h"
 #include "io/tokens.h"
@@ -17,15 +17,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-extern const struct verb_help erf_help;
-
-/* Parses; 0, ARGUMENT_HELP, or -1 with a message (wrong usage). */
-int erf_options_parse(struct erf_options *o, int argc, char **argv, struct error *e);
+/* options_parse, options_free and options_command of erf. */
+int erf_options_parse(struct erf_options *o, int argc, char **argv, struct error *e) MUST_USE;
 void erf_options_free(struct erf_options *o);
-/* The command as it is recorded in results: models, text and all options that can change a number, in one order, defaults left
- * out; so a run and its
- * --resume, or two runs into different folders, record the same. Caller frees; NULL when memory runs out. */
 char *erf_options_command(const struct erf_options *o);
+
+/* Runs the verb. */
+int erf_call(struct call *c, struct error *e) MUST_USE;
 
 /* What is measured at the embeddings, or at the input of a block. Arrays are owned, here and below. */
 struct erf_field {

@@ -1,7 +1,6 @@
 /* What `reach erf` runs on: models opened, segments cut, room for what is measured. Measuring is in erf_measure.c. */
 #include "commands/erf.h"
 
-#include "commands/run_options.h"
 #include "io/element.h"
 
 #include <math.h>

@@ -3,11 +3,11 @@
 #define REACH_COMMANDS_FORMULA_ARGUMENTS_H
 
 #include "analyze/formula.h"
-#include "commands/arguments.h"
+#include "commands/options.h"
 #include "model/decoder.h"
 #include "run/formula_options.h"
 
-enum { HEADS_DEFAULT = 8, HEADS_MAX = 4096, HEAD_SIZE_DEFAULT = 64 };
+enum { HEADS_MAX = 4096, HEAD_SIZE_DEFAULT = 64 };
 
 /* A bias by distance, and the layers of a checkpoint that share it. */
 struct layer_bias {

@@ -1,8 +1,6 @@
 /* Printing of help. */
 #include "commands/options.h"
 
-#include "commands/arguments.h"
-
 #include <string.h>
 
 enum { HELP_WIDTH = 96, HELP_INDENT = 26, GROUPED_FROM = 12 };
@@ -141,38 +139,4 @@ void help_print(FILE *f, const struct verb *v)
         fprintf(f, "\nExamples:\n%s", v->examples);
     if (v->print_more)
         v->print_more();
-}
-
-void verb_help_print(FILE *f, const struct verb_help *h)
-{
-    const char *line = h->synopsis;
-    int first = 1;
-
-    while (*line) {
-        int length = (int)strcspn(line, "\n");
-
-        fprintf(f, "%s%s%s %.*s\n", first ? "usage: " : "       ", first ? "reach " : "      ", first ? h->verb : "   ", length,
-                line);
-        first = 0;
-        line += length + (line[length] == '\n');
-    }
-    if (first)
-        fprintf(f, "usage: reach %s\n", h->verb);
-    fputc('\n', f);
-    print_paragraphs(f, h->description);
-    fputs("\nOptions:\n", f);
-    for (size_t i = 0; i < h->option_count; i++) {
-        const struct argument_row *o = &h->options[i];
-        int at = fprintf(f, "  %s%s%s%s", strlen(o->name) == 1 ? "-" : "--", o->name, o->value ? " " : "",
-                         o->value ? o->value : "");
-
-        if (at + 2 > HELP_INDENT)
-            at = 0, fputc('\n', f);
-        fprintf(f, "%*s", HELP_INDENT - at, "");
-        print_filled(f, o->help, HELP_INDENT, HELP_INDENT);
-    }
-    fprintf(f, "  -h, --help%*s", HELP_INDENT - 12, "");
-    print_filled(f, "this text", HELP_INDENT, HELP_INDENT);
-    if (h->examples && *h->examples)
-        fprintf(f, "\nExamples:\n%s", h->examples);
 }

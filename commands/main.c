@@ -11,31 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *summary;
-    const struct verb *verb; /* in place of run */
-} verbs[] = {
-    {"erf", main_erf, "how far back models look on a text: curves, empirical receptive fields, figure", NULL},
-    {"merge", main_merge, "shards of one run of erf as one result", NULL},
-    {"ppl", main_ppl, "perplexity at several contexts, by four protocols", NULL},
-    {"trf", NULL, "from a formula alone: does its series converge, and how far does the field reach", &trf_verb},
-    {"bias", NULL, "values and pictures of position biases", &bias_verb},
-    {"fit", NULL, "least squares on a bias or a curve", &fit_verb},
-    {"plot", NULL, "redraw or combine saved results", &plot_verb},
-    {"info", NULL, "what a checkpoint is, and what a run on it would take", &info_verb},
-    {"convert", NULL, "any readable checkpoint as safetensors or HDF5", &convert_verb},
-    {"tokenize", NULL, "text to token ids, by a model's own tokenizer", &tokenize_verb},
-    {"version", NULL, "version, compiler, libraries, kernel sets", &version_verb},
-};
-enum { VERBS = sizeof verbs / sizeof *verbs };
-
 static void print_help(FILE *f)
 {
     fputs("usage: reach VERB [arguments]\n\nMeasures how far back a language model looks.\n\nVerbs:\n", f);
-    for (int i = 0; i < VERBS; i++)
-        fprintf(f, "  %-9s %s\n", verbs[i].name, verbs[i].summary);
+    for (const struct verb *const *v = verbs; *v; v++)
+        fprintf(f, "  %-10s %s\n", (*v)->name, (*v)->summary);
     fputs("\n`reach VERB --help` tells all about one. `man reach` is the manual (`man -l doc/reach.1` before `make install`).\n",
           f);
 }
@@ -80,13 +60,12 @@ int main(int argc, char **argv)
     } else if (argc < 2) {
         print_help(stderr);
     } else {
-        int i = 0;
+        const struct verb *const *v = verbs;
 
-        while (i < VERBS && strcmp(name, verbs[i].name) != 0)
-            i++;
-        if (i < VERBS)
-            blank = " ", verb = verbs[i].name,
-            status = verbs[i].verb ? verb_run(verbs[i].verb, argc - 2, argv + 2) : verbs[i].run(argc - 2, argv + 2);
+        while (*v && strcmp(name, (*v)->name) != 0)
+            v++;
+        if (*v)
+            blank = " ", verb = (*v)->name, status = verb_run(*v, argc - 2, argv + 2);
         else
             fprintf(stderr, "reach: %s: unknown verb (expected one of those that `reach --help` lists)\n", name);
     }

@@ -1,79 +1,18 @@
 /* `reach merge`: shards of one run of `reach erf` -> one result. */
 #include "commands/commands.h"
 #include "commands/merge.h"
-#include "commands/terminal.h"
-#include "run/results.h"
-#include "run/threads.h"
-
-#include "plots/figure.h"
+#include "commands/rows.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum option { OPTION_FOLDER, OPTION_FORCE, OPTION_FORMAT, OPTION_QUIET, OPTION_COUNT };
-
-static const struct argument_row rows[OPTION_COUNT] = {
-    [OPTION_FOLDER] = {"o", "DIR", "folder for the result (default reach-erf)"},
-    [OPTION_FORCE] = {"force", NULL, "overwrite results"},
-    [OPTION_FORMAT] = {"format", "LIST", "pictures to draw: png, svg, pdf, several with commas (default png)"},
-    [OPTION_QUIET] = {"quiet", NULL, "no messages but errors"},
-};
-
-static const struct verb_help help = {
-    .verb = "merge",
-    .synopsis = "DIR... [-o DIR] [options]",
-    .description = "Makes one result of the results of `reach erf --shard 1/N` to `--shard N/N`, in any order: the same files, "
-                   "byte for byte, as one run without --shard writes, its command included. Means, intervals and differences are "
-                   "computed anew from the norms of all segments; neither models nor text are needed. Where shards name a model "
-                   "or a text by different paths, those of shard 1 are taken.\n"
-                   "\n"
-                   "Shards of different models, text, options, types of number, devices or kernels, and shards that are missing "
-                   "or there twice, are refused by name.\n",
-    .options = rows,
-    .option_count = OPTION_COUNT,
-    .examples = "  reach erf runs/8 --tokens valid.npy --shard 1/2 -o part-1     # on one machine\n"
-                "  reach erf runs/8 --tokens valid.npy --shard 2/2 -o part-2     # on another\n"
-                "  reach merge part-1 part-2 -o whole\n",
-};
-
 struct merge_options {
     struct text_list folders;
     const char *folder, *formats;
     int force, quiet;
 };
-
-static int parse(struct merge_options *o, int argc, char **argv, struct error *e)
-{
-    struct arguments a = {.count = argc, .text = argv};
-    const char *value;
-    int option;
-
-    *o = (struct merge_options){.folder = "reach-erf", .formats = "png"};
-    while ((option = arguments_next(&a, &help, &value, e)) != ARGUMENT_END)
-        switch (option) {
-        case ARGUMENT_HELP: return ARGUMENT_HELP;
-        case ARGUMENT_OPERAND:
-            if (text_list_add(&o->folders, value, e) != 0)
-                return -1;
-            break;
-        case OPTION_FOLDER:
-            o->folder = value;
-            if (!*value)
-                return fail(e, "-o: is empty (expected a folder)");
-            break;
-        case OPTION_FORCE: o->force = 1; break;
-        case OPTION_FORMAT:
-            o->formats = value;
-            if (figure_check_formats(value, e) != 0)
-                return -1;
-            break;
-        case OPTION_QUIET: o->quiet = 1; break;
-        default: return -1;
-        }
-    return o->folders.count ? 0 : fail(e, "no DIR is given (expected the folders of all shards)");
-}
 
 /* The result must not take the place of a shard. */
 static int check_places(const struct merge_options *o, struct error *e)
@@ -111,43 +50,31 @@ static int clear_place(const struct merge_options *o, struct error *e)
     return 0;
 }
 
-static int merge_in_folder(struct erf_run *r, const struct merge_options *o, const struct shard *shards, struct error *e)
+static int merge_in_folder(struct call *c, struct erf_run *r, const struct shard *shards, struct error *e)
 {
-    struct error why; /* there are no pictures */
-    int drawn;
+    const struct merge_options *o = c->options;
 
-    if ((!o->force && clear_place(o, e) != 0) || merge_fill(r, shards, o->folders.count, e) != 0 || clear_place(o, e) != 0)
+    if ((!o->force && clear_place(o, e) != 0) || merge_fill(r, shards, o->folders.count, e) != 0 || clear_place(o, e) != 0 ||
+        call_drawn(c, erf_write(r, o->folder, e), e) != 0)
         return -1;
-    drawn = erf_write(r, o->folder, e);
-    if (drawn < 0)
-        return -1;
-    why = *e;
-    if (drawn == FIGURE_NO_GNUPLOT)
-        fprintf(stderr, "reach merge: %s\n", why.text);
     progress_message(r->progress, "results are in %s", o->folder);
-    if (erf_print(r, e) != 0)
-        return -1;
-    return drawn == FIGURE_NOT_DRAWN ? fail(e, "%s", why.text) : 0;
+    return erf_print(r, e);
 }
 
-static int merge(const struct merge_options *o, struct error *e)
+static int merge_call(struct call *c, struct error *e)
 {
-    static const char *const none[] = {NULL};
-    struct terminal terminal;
+    const struct merge_options *o = c->options;
     struct erf_options options = {0};
-    struct erf_run r = {.options = &options, .progress = &terminal.progress};
-    struct results place = {.lock = -1};
+    struct erf_run r = {.options = &options, .progress = &c->terminal.progress};
     struct shard *shards = NULL;
     char **words = NULL;
     int rc = -1;
 
-    terminal_plain(&terminal, "merge", o->quiet);
     if (check_places(o, e) == 0 && shards_open(&shards, &o->folders, e) == 0 &&
-        merge_open(&r, &options, &words, &shards[0], e) == 0 && results_open(&place, o->folder, none, 1, e) == 0) {
+        merge_open(&r, &options, &words, &shards[0], e) == 0 && call_lock(c, e) == 0) {
         options.formats = o->formats;
-        rc = merge_in_folder(&r, o, shards, e);
+        rc = merge_in_folder(c, &r, shards, e);
     }
-    results_close(&place);
     erf_run_free(&r);
     erf_options_free(&options);
     free(r.arguments);
@@ -156,18 +83,36 @@ static int merge(const struct merge_options *o, struct error *e)
     return rc;
 }
 
-int main_merge(int argc, char **argv)
-{
-    struct merge_options o;
-    struct error e = {""};
-    int status = EXIT_DONE, parsed = parse(&o, argc, argv, &e);
+#define OPTIONS struct merge_options
 
-    if (parsed == ARGUMENT_HELP)
-        verb_help_print(stdout, &help);
-    else if (parsed != 0)
-        status = print_usage_error("merge", &e);
-    else if (threads_open(0, &e) != 0 || merge(&o, &e) != 0)
-        status = print_failure("merge", &e);
-    text_list_free(&o.folders);
-    return status;
-}
+static const struct option_row rows[] = {
+    FOLDER_ROW("folder for the result", "reach-erf"),
+    FORCE_ROW("overwrite results"),
+    FORMAT_ROW,
+    QUIET_ROW("no messages but errors"),
+};
+
+static const struct operand_row operands[] = {{"DIR", "the folders of all shards", AT(folders), OPERAND_LIST}};
+
+const struct verb merge_verb = {
+    .name = "merge",
+    .summary = "shards of one run of erf as one result",
+    .synopsis = "DIR... [-o DIR] [options]",
+    .description = "Makes one result of the results of `reach erf --shard 1/N` to `--shard N/N`, in any order: the same files, "
+                   "byte for byte, as one run without --shard writes, its command included. Means, intervals and differences are "
+                   "computed anew from the norms of all segments; neither models nor text are needed. Where shards name a model "
+                   "or a text by different paths, those of shard 1 are taken.\n"
+                   "\n"
+                   "Shards of different models, text, options, types of number, devices or kernels, and shards that are missing "
+                   "or there twice, are refused by name.\n",
+    .examples = "  reach erf runs/8 --tokens valid.npy --shard 1/2 -o part-1     # on one machine\n"
+                "  reach erf runs/8 --tokens valid.npy --shard 2/2 -o part-2     # on another\n"
+                "  reach merge part-1 part-2 -o whole\n",
+    .operands = operands,
+    .operand_count = 1,
+    .options = rows,
+    .option_count = sizeof rows / sizeof *rows,
+    .options_size = sizeof(OPTIONS),
+    .computes = 1,
+    .run = merge_call,
+};

@@ -3,7 +3,6 @@
 #ifndef REACH_COMMANDS_OPTIONS_H
 #define REACH_COMMANDS_OPTIONS_H
 
-#include "commands/exit_status.h"
 #include "io/error.h"
 #include "io/text_list.h"
 #include "run/settings.h"
@@ -11,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 /* What the value of an option is, and the field it goes to. */
 enum option_type {

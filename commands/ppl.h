@@ -5,7 +5,7 @@
 #include "analyze/perplexity.h"
 #include "run/text.h"
 #include "run/models.h"
-#include "commands/arguments.h"
+#include "commands/verb.h"
 #include "run/progress.h"
 #include "io/tokens.h"
 #include "kernels/ops.h"
@@ -14,14 +14,8 @@
 
 #include <stddef.h>
 
-extern const struct verb_help ppl_help;
-
-/* Parses; 0, ARGUMENT_HELP, or -1 with a message (wrong usage). */
-int ppl_options_parse(struct ppl_options *o, int argc, char **argv, struct error *e);
-void ppl_options_free(struct ppl_options *o);
-/* The command as it is recorded: all that can change a number, in one order, defaults left out. Caller frees; NULL when memory
- * runs out. */
-char *ppl_options_command(const struct ppl_options *o);
+/* Runs the verb. */
+int ppl_call(struct call *c, struct error *e) MUST_USE;
 
 /* One model at one context. */
 struct ppl_result {
@@ -53,7 +47,7 @@ struct ppl_run {
     size_t count;
     struct run_text text;
     size_t result_count; /* of each model: contexts, or 1 */
-    char *command;
+    const char *command; /* as it is recorded; borrowed */
     struct kernels *kernels;
     struct csv *per_token; /* while measuring; NULL: not wanted */
 };

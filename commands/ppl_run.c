@@ -3,7 +3,6 @@
 
 #include "run/interrupt.h"
 #include "commands/ppl_score.h"
-#include "commands/run_options.h"
 #include "io/element.h"
 #include "model/score.h"
 
@@ -51,9 +50,7 @@ static int take_tokens(struct ppl_model *m, const struct ppl_run *r, struct erro
     length = t->columns ? t->columns : t->total;
     name = t->name ? t->name : "tokens";
     if (o->protocol == PROTOCOL_LAST) {
-        struct segments_request request = {.length = longest + 1,
-                                           .segments = o->segments ? o->segments : SEGMENTS_DEFAULT,
-                                           .stride = o->stride};
+        struct segments_request request = {.length = longest + 1, .segments = o->segments, .stride = o->stride};
 
         if (length < longest + 1)
             return fail(e,
@@ -101,8 +98,7 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
 
     r->result_count = o->context_count ? o->context_count : 1;
     r->models = calloc(r->count, sizeof *r->models);
-    r->command = ppl_options_command(o);
-    if (!r->models || !r->command)
+    if (!r->models)
         return fail(e, "out of memory for the run");
     for (size_t i = 0; i < r->count; i++) {
         r->models[i].argument = &r->arguments[i];
@@ -138,7 +134,6 @@ void ppl_run_free(struct ppl_run *r)
         decoder_close(r->models[i].decoder);
     }
     free(r->models);
-    free(r->command);
     run_text_free(&r->text);
     if (r->kernels)
         r->kernels->close(r->kernels);

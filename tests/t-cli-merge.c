@@ -270,7 +270,7 @@ static const struct {
     {"merge shard-0-1 shard-0-2 shard-0-3 -o shard-0-2 --force", 1, "shard-0-2: is one of the shards"},
     {"merge shard-0-1 shard-0-2 shard-0-3 -o whole-0", 1, "whole-0/erf.h5: exists (expected --force"},
     {"merge shard-0-1 shard-0-2 shard-0-3 -o begun", 1, "begun/erf.part: an unfinished run is kept here"},
-    {"erf window --text text --length 64 --segments 3 --shard 2/4 -o m --quiet --shard 4/3", 2,
+    {"erf window --text text --length 64 --segments 3 -o m --quiet --shard 4/3", 2,
      "--shard: \"4/3\" is not valid (expected I/N"},
     {"erf window --text text --shard 0/3", 2, "--shard: \"0/3\" is not valid"},
     {"erf window --text text --shard 3", 2, "--shard: \"3\" is not valid"},

@@ -1,11 +1,12 @@
-/* commands/options.c, commands/option_values.c, the options of `reach erf`, and run/models.c. */
+/* commands/options.c, commands/option_values.c, the tables of all verbs, and run/models.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "commands/commands.h"
 #include "commands/erf.h"
-#include "commands/options.h"
+#include "commands/merge.h"
 #include "run/models.h"
 
 /* after the project's headers: its macro fail would hide their function */
@@ -234,6 +235,160 @@ static void settings_hold_every_option_that_counts(void **state)
 
 #undef OPTIONS
 
+/* ---- all verbs ---- */
+
+/* Values for rows whose texts have rules. */
+static const char *sample(const struct verb *v, const struct option_row *o, unsigned *seed)
+{
+    static const char *const own[][5] = {
+        {"bias", "alibi(delta=2)", "-ln(1+t)", "inf * (t > 9)", NULL},
+        {"device", "cpu", "cuda", "cuda:3", NULL},
+        {"format", "svg", "png,pdf", "pdf", NULL},
+        {"threshold", "0.8", "0.99", ".123456789012345678", NULL},
+        {"layer", "all", "0", "17", NULL},
+        {"target-position", "5", "9,3", "3,3,1073741824", NULL},
+        {"shard", "1/4", "3/3", "1/2147483648", NULL},
+        {"context", "64", "512,128", "7,7,7", NULL},
+        {"epsilon", "0.01", "0.1", "1e-30", NULL},
+        {"length", "1", "18446744073709551615", "12", NULL},
+        {"range", "0:8191", "5:5", "auto", NULL},
+        {"set", "p=1.05", "a=1,2,3", "k=it's", NULL},
+    };
+    static char text[40];
+    unsigned picked = (unsigned)rand_r(seed);
+    int count = 0;
+
+    (void)v;
+    switch (o->type) {
+    case OPTION_CHOICE:
+    case OPTION_NUMBERED_CHOICE:
+        while (o->choices[count])
+            count++;
+        return *o->choices[picked % (unsigned)count] ? o->choices[picked % (unsigned)count] : o->choices[1];
+    case OPTION_INT:
+    case OPTION_LONG:
+    case OPTION_SIZE:
+        snprintf(text, sizeof text, "%ld",
+                 picked % 3 == 0   ? (long)o->low
+                 : picked % 3 == 1 ? (long)o->high
+                                   : (long)(o->low + picked % (unsigned)(o->high - o->low > 1e6 ? 1e6 : o->high - o->low)));
+        return text;
+    case OPTION_REAL: snprintf(text, sizeof text, "%.17g", o->low + (o->high - o->low) * (picked % 997 + 1) / 999); return text;
+    case OPTION_UNSIGNED: return picked % 2 ? "18446744073709551615" : "7";
+    case OPTION_BYTES: return picked % 2 ? "800M" : "12345";
+    default: break;
+    }
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strcmp(own[i][0], o->name) == 0)
+            return own[i][1 + picked % 3];
+    if (o->type == OPTION_OWN)
+        fail_msg("--%s of reach %s has no values in this test", o->name, v->name);
+    return picked % 2 ? "a b;'c" : "./plain";
+}
+
+/* Settings as one text. */
+static char *settings_text(const void *options, const struct verb *v)
+{
+    struct settings s = {0};
+    struct error e = {""};
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    assert_non_null(f);
+    assert_int_equal(options_settings(&s, options, v, &e), 0);
+    for (size_t i = 0; i < s.count; i++)
+        fprintf(f, "%s=%s\n", s.item[i].name, s.item[i].value);
+    fclose(f);
+    settings_free(&s);
+    return text;
+}
+
+/* Parses random options, then the command that they record: commands and settings are the same. 1 if they go together. */
+static int round_trip(const struct verb *v, unsigned *seed)
+{
+    void *first = calloc(1, v->options_size + 1), *second = calloc(1, v->options_size + 1);
+    char *argv[200], *command, *again, *one, *two, **words;
+    int argc = 0, count, rc;
+    struct error e = {""};
+
+    for (size_t i = 0; i < v->operand_count; i++)
+        argv[argc++] = strdup(strcmp(v->name, "tokenize") == 0 && i == 2 ? "out .npy" : i % 2 ? "it's" : "a/b c");
+    for (size_t i = 0; i < v->option_count; i++) {
+        const struct option_row *o = &v->options[i];
+        int times = rand_r(seed) % 3 ? 0 : o->type == OPTION_LIST || o->flags & OPTION_REPEATED ? 1 + rand_r(seed) % 3 : 1;
+
+        while (times-- > 0) {
+            char name[OPTION_NAME_MAX];
+
+            argv[argc++] = strdup(option_dashed(name, o->name));
+            if (o->value)
+                argv[argc++] = strdup(sample(v, o, seed));
+        }
+    }
+    rc = options_parse(first, v, argc, argv, &e);
+    if (rc == 0) {
+        command = options_command(first, v);
+        assert_non_null(command);
+        assert_int_equal(command_words(&words, &count, command, &e), 0);
+        if (options_parse(second, v, count - 2, words + 2, &e) != 0)
+            fail_msg("%s: %s", command, e.text);
+        again = options_command(second, v);
+        assert_string_equal(again, command);
+        one = settings_text(first, v);
+        two = settings_text(second, v);
+        assert_string_equal(one, two);
+        free(words);
+        free(command);
+        free(again);
+        free(one);
+        free(two);
+    } else if (!strstr(e.text, "given") && !strstr(e.text, " is of ") && !strstr(e.text, "--protocol") &&
+               !strstr(e.text, "--stride"))
+        fail_msg("reach %s refuses a value of its own table: %s", v->name, e.text);
+    options_free(first, v);
+    options_free(second, v);
+    free(first);
+    free(second);
+    for (int i = 0; i < argc; i++)
+        free(argv[i]);
+    return rc == 0;
+}
+
+static void recorded_commands_are_read_back(void **state)
+{
+    unsigned seed = 1;
+
+    (void)state;
+    for (const struct verb *const *v = verbs; *v; v++) {
+        int together = 0;
+
+        for (int i = 0; i < 2000; i++)
+            together += round_trip(*v, &seed);
+        if (together < 100)
+            fail_msg("reach %s: only %d of 2000 random command lines go together", (*v)->name, together);
+    }
+}
+
+/* What the table must hold for help and parsing. */
+static void tables_are_complete(void **state)
+{
+    (void)state;
+    for (const struct verb *const *v = verbs; *v; v++) {
+        assert_in_range((*v)->option_count, 0, 64);
+        assert_true(*(*v)->name && *(*v)->summary && *(*v)->description && *(*v)->examples && (*v)->run);
+        for (size_t i = 0; i < (*v)->option_count; i++) {
+            const struct option_row *o = &(*v)->options[i];
+            int chooses = o->type == OPTION_CHOICE || o->type == OPTION_NUMBERED_CHOICE;
+
+            if (option_find(*v, o->name) != o || !o->help || (o->type == OPTION_FLAG) != !o->value || (chooses && !o->choices) ||
+                (o->type == OPTION_OWN) != (o->read != NULL) || (o->type == OPTION_OWN && !o->write) ||
+                (o->type != OPTION_OWN && o->at >= (*v)->options_size) || strlen(o->name) + 3 > OPTION_NAME_MAX)
+                fail_msg("the row %s of reach %s is not complete", o->name, (*v)->name);
+        }
+    }
+}
+
 static void numbers_are_read_strictly(void **state)
 {
     static const struct row {
@@ -329,18 +484,6 @@ static void model_names(void **state)
     }
 }
 
-/* Parses a line of words. */
-static int parse_erf(struct erf_options *o, const char *line, char *copy, struct error *e)
-{
-    char *argv[40];
-    int argc = 0;
-
-    strcpy(copy, line);
-    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
-        argv[argc++] = word;
-    return erf_options_parse(o, argc, argv, e);
-}
-
 static void erf_defaults(void **state)
 {
     struct erf_options o;
@@ -348,7 +491,7 @@ static void erf_defaults(void **state)
     char copy[400], *command;
 
     (void)state;
-    assert_int_equal(parse_erf(&o, "m --text t", copy, &e), 0);
+    assert_int_equal(parse(&o, &erf_verb, "m --text t", copy, &e), 0);
     assert_string_equal(o.folder, "reach-erf");
     assert_int_equal(o.cut.segments, 1000);
     assert_int_equal(o.bootstrap, 1000);
@@ -371,7 +514,7 @@ static void thresholds_are_added_in_order(void **state)
     char copy[400], *command;
 
     (void)state;
-    assert_int_equal(parse_erf(&o, "m --text t --threshold 0.8 --threshold 0.6 --threshold 0.95", copy, &e), 0);
+    assert_int_equal(parse(&o, &erf_verb, "m --text t --threshold 0.8 --threshold 0.6 --threshold 0.95", copy, &e), 0);
     assert_int_equal(o.threshold_count, 7);
     for (size_t i = 1; i < o.threshold_count; i++)
         assert_true(o.thresholds[i] > o.thresholds[i - 1]);
@@ -386,7 +529,7 @@ static void thresholds_are_added_in_order(void **state)
 static void recorded_commands(void **state)
 {
     static const char *const cases[][2] = {
-        {"m --text t --threads 2 --strict --quiet --log l --force --resume --memory 1G -o d --format svg --check-precision 3 "
+        {"m --text t --threads 2 --strict --quiet --log l --resume --memory 1G -o d --format svg --check-precision 3 "
          "--device cpu --length 2048",
          "reach erf m --text t"},
         {"--segments 7 m --bos --text t --window 0 --seed 9 --positions none --bias -t --dtype f64",
@@ -402,7 +545,7 @@ static void recorded_commands(void **state)
         struct error e = {""};
         char copy[400], *command;
 
-        if (parse_erf(&o, cases[i][0], copy, &e) != 0)
+        if (parse(&o, &erf_verb, cases[i][0], copy, &e) != 0)
             fail_msg("%s: %s", cases[i][0], e.text);
         command = erf_options_command(&o);
         assert_string_equal(command, cases[i][1]);
@@ -447,6 +590,10 @@ static void wrong_usage_is_refused(void **state)
         "m --text t --bias-dtype f64",
         "m --text t --resume=yes",
         "m --text t -o",
+        "m --text t --length 5 --length 6",
+        "m --text t -o a -o b",
+        "m --text t --resume --force",
+        "m --text t --bias t --bias t",
     };
 
     (void)state;
@@ -455,7 +602,7 @@ static void wrong_usage_is_refused(void **state)
         struct error e = {""};
         char copy[400];
 
-        if (parse_erf(&o, cases[i], copy, &e) == 0 || !e.text[0] || strchr(e.text, '\n'))
+        if (parse(&o, &erf_verb, cases[i], copy, &e) == 0 || !e.text[0] || strchr(e.text, '\n'))
             fail_msg("\"%s\" is taken, or refused without a line: \"%s\"", cases[i], e.text);
         erf_options_free(&o);
     }
@@ -472,7 +619,7 @@ static void devices_that_are_not_here(void **state)
         struct error e = {""};
         char copy[400];
 
-        assert_int_equal(parse_erf(&o, cases[i], copy, &e), 0);
+        assert_int_equal(parse(&o, &erf_verb, cases[i], copy, &e), 0);
         assert_int_equal(run_available(&o.machine, &e), -1);
         if (!strstr(e.text, "reach-cuda.so"))
             fail_msg("\"%s\": %s", cases[i], e.text);
@@ -485,6 +632,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments_are_told_apart),
         cmocka_unit_test(settings_hold_every_option_that_counts),
+        cmocka_unit_test(recorded_commands_are_read_back),
+        cmocka_unit_test(tables_are_complete),
         cmocka_unit_test(numbers_are_read_strictly),
         cmocka_unit_test(model_names),
         cmocka_unit_test(erf_defaults),

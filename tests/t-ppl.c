@@ -74,36 +74,6 @@ static void run(const char *format, ...)
     outcome_free(&o);
 }
 
-static void help_lists_every_option(void **state)
-{
-    struct outcome o = reach("ppl --help");
-    char *manual = slurp("doc/reach-ppl.1", NULL), *plain = manual;
-
-    (void)state;
-    assert_int_equal(o.status, 0);
-    assert_string_equal(o.err, "");
-    assert_non_null(manual);
-    for (const char *p = manual; *p; p++) /* \- is a dash, Fl the one before it */
-        if (*p != '\\')
-            *plain++ = *p;
-    *plain = 0;
-    for (size_t i = 0; i < ppl_help.option_count; i++) {
-        char option[64];
-
-        snprintf(option, sizeof option, "%s%s", strlen(ppl_help.options[i].name) == 1 ? "-" : "--", ppl_help.options[i].name);
-        if (!strstr(o.out, option))
-            fail_msg("reach ppl --help does not list %s", option);
-        snprintf(option, sizeof option, "\n.It Fl %s%s", strlen(ppl_help.options[i].name) == 1 ? "" : "-",
-                 ppl_help.options[i].name);
-        if (!strstr(manual, option))
-            fail_msg("doc/reach-ppl.1 does not list %s", ppl_help.options[i].name);
-    }
-    for (int i = 0; i < PROTOCOLS; i++)
-        assert_non_null(strstr(o.out, protocol_names[i]));
-    outcome_free(&o);
-    free(manual);
-}
-
 static void wrong_usage_exits_2(void **state)
 {
     static const struct {
@@ -558,7 +528,6 @@ static int make_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(help_lists_every_option),
         cmocka_unit_test(wrong_usage_exits_2),
         cmocka_unit_test(bad_input_is_named),
         cmocka_unit_test(numbers_are_those_of_the_oracle),

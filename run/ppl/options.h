@@ -13,7 +13,7 @@ enum protocol { PROTOCOL_LAST, PROTOCOL_NONOVERLAPPING, PROTOCOL_SLIDING, PROTOC
 
 extern const char *const protocol_names[]; /* ended by NULL */
 
-enum { CONTEXTS_MAX = 64, SEGMENTS_DEFAULT = 1000 };
+enum { CONTEXTS_MAX = 64 };
 
 struct ppl_options {
     struct text_list models, text, tokens; /* arguments, borrowed */
@@ -23,7 +23,7 @@ struct ppl_options {
     size_t contexts[CONTEXTS_MAX]; /* inputs, ascending; none for cached */
     size_t context_count;
     size_t stride; /* sliding: 0 is half of each context; last: between segments, 0 spreads them over the text */
-    size_t segments; /* of last, at most */
+    size_t segments; /* of last, at most; 0: another protocol */
     long train_length; /* 0: as the checkpoint says */
     const char *formats;
     struct machine_options machine;
