@@ -91,8 +91,9 @@ static int convert_call(struct call *call, struct error *e)
 
 static const struct option_row rows[] = {FORCE_ROW("overwrite files that exist")};
 
-static const struct operand_row operands[] = {{"MODEL", "MODEL and OUT; options have two dashes", AT(model), 0},
-                                              {"OUT", "MODEL and OUT; options have two dashes", AT(out), 0}};
+static const struct operand_row operands[] = {
+    {.name = "MODEL", .expected = "MODEL and OUT; options have two dashes", .at = AT(model)},
+    {.name = "OUT", .expected = "MODEL and OUT; options have two dashes", .at = AT(out)}};
 
 const struct verb convert_verb = {
     .name = "convert",

@@ -1,179 +1,10 @@
 /* Options of `reach erf`. */
 #include "commands/commands.h"
 #include "commands/erf.h"
+#include "commands/erf_values.h"
 #include "commands/rows.h"
 
-#include "io/csv.h"
-
-#include <stdlib.h>
-#include <string.h>
-
 #define OPTIONS struct erf_options
-
-static const double standard_thresholds[] = {0.5, 0.9, 0.95, 0.99, 0.999};
-enum { STANDARD_THRESHOLDS = sizeof standard_thresholds / sizeof *standard_thresholds };
-
-static int is_standard(double q)
-{
-    int i = 0;
-
-    while (i < STANDARD_THRESHOLDS && standard_thresholds[i] != q)
-        i++;
-    return i < STANDARD_THRESHOLDS;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Adds Q, at its place, unless it is there; the first one leads the table and the figure. */
-static int read_threshold(void *options, const char *value, int nth, struct error *e)
-{
-    struct erf_options *o = options;
-    double q;
-
-    if (read_between("--threshold", value, 0, 1, &q, e) != 0)
-        return -1;
-    if (!o->threshold_count) {
-        memcpy(o->thresholds, standard_thresholds, sizeof standard_thresholds);
-        o->threshold_count = STANDARD_THRESHOLDS;
-    }
-    if (nth == 0)
-        o->main_threshold = q;
-    for (size_t i = 0; i < o->threshold_count; i++)
-        if (o->thresholds[i] == q)
-            return 0;
-    if (o->threshold_count == THRESHOLDS_MAX)
-        return fail(e, "--threshold: too many (expected at most %d in all)", THRESHOLDS_MAX);
-    o->thresholds[o->threshold_count++] = q;
-    qsort(o->thresholds, o->threshold_count, sizeof *o->thresholds, by_value);
-    return 0;
-}
-
-/* The main one, then those that are not always there. */
-static int write_threshold(FILE *f, const void *options, int nth)
-{
-    const struct erf_options *o = options;
-    char number[32];
-    size_t i = 0;
-
-    if (nth == 0) {
-        fputs(csv_format_real(number, o->main_threshold), f);
-        return 1;
-    }
-    for (; i < o->threshold_count; i++)
-        if (o->thresholds[i] != o->main_threshold && !is_standard(o->thresholds[i]) && --nth == 0)
-            break;
-    if (i < o->threshold_count)
-        fputs(csv_format_real(number, o->thresholds[i]), f);
-    return i < o->threshold_count;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    size_t x = *(const size_t *)a, y = *(const size_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* P[,P...], each once. */
-static int read_targets(void *options, const char *value, int nth, struct error *e)
-{
-    struct erf_options *o = options;
-
-    (void)nth;
-    for (const char *rest = value; rest; rest = strchr(rest, ',') ? strchr(rest, ',') + 1 : NULL) {
-        size_t length = strcspn(rest, ","), known = 0;
-        char one[32];
-        long whole;
-
-        snprintf(one, sizeof one, "%.*s", (int)(length < sizeof one ? length : sizeof one - 1), rest);
-        if (read_whole("--target-position", one, 2, 1L << 30, &whole, e) != 0)
-            return -1;
-        while (known < o->target_count && o->targets[known] != (size_t)whole)
-            known++;
-        if (known < o->target_count)
-            continue;
-        if (o->target_count == TARGETS_MAX)
-            return fail(e, "--target-position: too many (expected at most %d in all)", TARGETS_MAX);
-        o->targets[o->target_count++] = (size_t)whole;
-    }
-    qsort(o->targets, o->target_count, sizeof *o->targets, by_size);
-    return 0;
-}
-
-static int write_targets(FILE *f, const void *options, int nth)
-{
-    const struct erf_options *o = options;
-
-    for (size_t i = 0; i < o->target_count && nth == 0; i++)
-        fprintf(f, "%s%zu", i ? "," : "", o->targets[i]);
-    return nth == 0 && o->target_count > 0;
-}
-
-static int read_layer(void *options, const char *value, int nth, struct error *e)
-{
-    struct erf_options *o = options;
-    long whole = LAYER_ALL;
-
-    (void)nth;
-    if (strcmp(value, "none") == 0)
-        whole = LAYER_NONE;
-    else if (strcmp(value, "all") != 0 && read_whole("--layer", value, 0, 1L << 20, &whole, e) != 0)
-        return fail(e, "--layer: \"%s\" is not valid (expected all, or the number of a block from 0)", value);
-    o->layer = (int)whole;
-    return 0;
-}
-
-static int write_layer(FILE *f, const void *options, int nth)
-{
-    const struct erf_options *o = options;
-
-    if (nth == 0 && o->layer >= 0)
-        fprintf(f, "%d", o->layer);
-    else if (nth == 0)
-        fputs(o->layer == LAYER_ALL ? "all" : "none", f);
-    return nth == 0;
-}
-
-/* I/N */
-static int read_shard(void *options, const char *value, int nth, struct error *e)
-{
-    struct erf_options *o = options;
-    const char *slash = strchr(value, '/');
-    char first[32];
-
-    (void)nth;
-    snprintf(first, sizeof first, "%.*s", slash && slash - value < 31 ? (int)(slash - value) : 0, value);
-    if (!slash || read_whole("--shard", slash + 1, 1, 1L << 31, &o->shards, e) != 0 ||
-        read_whole("--shard", first, 1, o->shards, &o->shard, e) != 0)
-        return fail(e, "--shard: \"%s\" is not valid (expected I/N, the I-th of N parts, as 1/4)", value);
-    return 0;
-}
-
-static int write_shard(FILE *f, const void *options, int nth)
-{
-    const struct erf_options *o = options;
-
-    if (nth || !o->shards)
-        return 0;
-    fprintf(f, "%ld/%ld", o->shard, o->shards);
-    return 1;
-}
-
-/* The default is no length where rows of tokens have their own. */
-static int write_length(FILE *f, const void *options, int nth)
-{
-    const struct erf_options *o = options;
-
-    if (nth || !o->cut.length || (o->cut.length == 2048 && !o->tokens.count))
-        return 0;
-    fprintf(f, "%zu", o->cut.length);
-    return 1;
-}
 
 static const char *const layer_choices[] = {"all", "none", NULL};
 
@@ -190,7 +21,7 @@ static const struct option_row rows[] = {
      .standard = "2048",
      .help = "tokens of a segment, the target included (default %s, or the row length of a 2-D token file)",
      WHOLE_AT(cut.length, 2, 1 << 30),
-     .write = write_length,
+     .write = erf_write_length,
      .flags = OPTION_RESULT | OPTION_RECORDED | OPTION_LATER | OPTION_COMMON},
     {.name = "segments",
      .value = "N",
@@ -222,8 +53,8 @@ static const struct option_row rows[] = {
      .help = "also report ERF(Q), 0 < Q < 1 (always reported: .5 .9 .95 .99 .999); may be repeated; the first one "
              "given leads the table and the figure, else %s",
      .type = OPTION_OWN,
-     .read = read_threshold,
-     .write = write_threshold,
+     .read = erf_read_threshold,
+     .write = erf_write_threshold,
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_REPEATED | OPTION_COMMON},
     {.name = "sink",
@@ -261,8 +92,8 @@ static const struct option_row rows[] = {
              "shows the field growing from layer to layer",
      .type = OPTION_OWN,
      .choices = layer_choices,
-     .read = read_layer,
-     .write = write_layer,
+     .read = erf_read_layer,
+     .write = erf_write_layer,
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_COMMON},
     {.name = "target-position",
@@ -270,8 +101,8 @@ static const struct option_row rows[] = {
      .help = "also measure with the segments cut to their first P tokens, the last of which is the target then; "
              "several with commas, or repeated; targets.gp shows the ERF over the position",
      .type = OPTION_OWN,
-     .read = read_targets,
-     .write = write_targets,
+     .read = erf_read_targets,
+     .write = erf_write_targets,
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_REPEATED},
     {.name = "attention",
@@ -315,8 +146,8 @@ static const struct option_row rows[] = {
      .help = "measure only the I-th of N parts of the segments (I from 1), which are the same as without --shard; `reach merge` "
              "makes one result of all N, the same as that of one run. Shards may run at the same time, into different folders",
      .type = OPTION_OWN,
-     .read = read_shard,
-     .write = write_shard,
+     .read = erf_read_shard,
+     .write = erf_write_shard,
      .group = GROUP_RUN,
      .flags = OPTION_RESULT},
     {.name = "resume",
@@ -336,7 +167,8 @@ static const struct option_row rows[] = {
      .group = GROUP_RUN},
 };
 
-static const struct operand_row operands[] = {{"MODEL", "a checkpoint folder", AT(models), OPERAND_LIST}};
+static const struct operand_row operands[] = {
+    {.name = "MODEL", .expected = "a checkpoint folder", .at = AT(models), .flags = OPERAND_LIST}};
 
 /* What does not go together. */
 static int check(void *options, struct error *e)

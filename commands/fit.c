@@ -321,8 +321,10 @@ static const struct option_row rows[] = {
     FORMAT_ROW,
 };
 
-static const struct operand_row operands[] = {
-    {"FORMULA, PRESET, MODEL or CSV", "for example sandwich, or curve.csv", AT(argument), OPERAND_FORMULA}};
+static const struct operand_row operands[] = {{.name = "FORMULA, PRESET, MODEL or CSV",
+                                               .expected = "for example sandwich, or curve.csv",
+                                               .at = AT(argument),
+                                               .flags = OPERAND_FORMULA}};
 
 static const char *const files[] = {"fit.csv", "fit.gp", NULL};
 

@@ -278,7 +278,7 @@ static const struct option_row rows[] = {
      .at = AT(verify)},
 };
 
-static const struct operand_row operands[] = {{"MODEL", "a checkpoint folder", AT(model), 0}};
+static const struct operand_row operands[] = {{.name = "MODEL", .expected = "a checkpoint folder", .at = AT(model)}};
 
 const struct verb info_verb = {
     .name = "info",

@@ -92,7 +92,8 @@ static const struct option_row rows[] = {
     QUIET_ROW("no messages but errors"),
 };
 
-static const struct operand_row operands[] = {{"DIR", "the folders of all shards", AT(folders), OPERAND_LIST}};
+static const struct operand_row operands[] = {
+    {.name = "DIR", .expected = "the folders of all shards", .at = AT(folders), .flags = OPERAND_LIST}};
 
 const struct verb merge_verb = {
     .name = "merge",

@@ -96,7 +96,7 @@ static int take_operand(void *options, const struct verb *v, const char *text, s
     if (o->flags & OPERAND_LIST)
         return text_list_add(&OPTION_FIELD(struct text_list, options, o), text, e);
     OPTION_FIELD(const char *, options, o) = text;
-    return 0;
+    return o->choices && read_choice(o->name, text, o->choices, e) < 0 ? -1 : 0;
 }
 
 /* 1 if an argument with one dash or none is an option. */

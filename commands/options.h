@@ -70,6 +70,7 @@ struct operand_row {
     const char *name, *expected; /* "MODEL", "a checkpoint folder" */
     size_t at;
     unsigned flags;
+    const char *const *choices; /* ended by NULL; NULL: any */
 };
 
 struct call;

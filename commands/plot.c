@@ -354,7 +354,7 @@ static const struct option_row rows[] = {
 };
 
 static const struct operand_row operands[] = {
-    {"RESULT", "a folder of `reach erf`, an erf.h5 or a CSV", AT(results), OPERAND_LIST}};
+    {.name = "RESULT", .expected = "a folder of `reach erf`, an erf.h5 or a CSV", .at = AT(results), .flags = OPERAND_LIST}};
 
 const struct verb plot_verb = {
     .name = "plot",

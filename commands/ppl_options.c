@@ -117,7 +117,8 @@ static const struct option_row rows[] = {
     QUIET_ROW("no progress and no messages but errors"),
 };
 
-static const struct operand_row operands[] = {{"MODEL", "a checkpoint folder", AT(models), OPERAND_LIST}};
+static const struct operand_row operands[] = {
+    {.name = "MODEL", .expected = "a checkpoint folder", .at = AT(models), .flags = OPERAND_LIST}};
 
 /* What does not go together. */
 static int check_together(const struct ppl_options *o, struct error *e)

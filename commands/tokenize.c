@@ -97,9 +97,10 @@ static const struct option_row rows[] = {
     QUIET_ROW("no progress"),
 };
 
-static const struct operand_row operands[] = {{"MODEL", "MODEL FILE OUT", AT(model), 0},
-                                              {"FILE", "MODEL FILE OUT", AT(file), OPERAND_STREAM},
-                                              {"OUT", "MODEL FILE OUT", AT(out), 0}};
+static const struct operand_row operands[] = {
+    {.name = "MODEL", .expected = "MODEL FILE OUT", .at = AT(model)},
+    {.name = "FILE", .expected = "MODEL FILE OUT", .at = AT(file), .flags = OPERAND_STREAM},
+    {.name = "OUT", .expected = "MODEL FILE OUT", .at = AT(out)}};
 
 const struct verb tokenize_verb = {
     .name = "tokenize",

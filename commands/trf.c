@@ -94,9 +94,10 @@ static const struct option_row rows[] = {
     FORMAT_ROW,
 };
 
-static const struct operand_row operands[] = {{"FORMULA, PRESET or MODEL",
-                                               "for example alibi, '-2*ln(1+t)' or a checkpoint folder", AT(arguments),
-                                               OPERAND_LIST | OPERAND_FORMULA}};
+static const struct operand_row operands[] = {{.name = "FORMULA, PRESET or MODEL",
+                                               .expected = "for example alibi, '-2*ln(1+t)' or a checkpoint folder",
+                                               .at = AT(arguments),
+                                               .flags = OPERAND_LIST | OPERAND_FORMULA}};
 
 static int trf_call(struct call *c, struct error *e)
 {

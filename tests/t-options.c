@@ -110,7 +110,8 @@ static const struct option_row rows[] = {
      .write = write_own,
      .flags = OPTION_RESULT | OPTION_REPEATED},
 };
-static const struct operand_row operands[] = {{"X", "anything", AT(operands), OPERAND_LIST | OPERAND_FORMULA}};
+static const struct operand_row operands[] = {
+    {.name = "X", .expected = "anything", .at = AT(operands), .flags = OPERAND_LIST | OPERAND_FORMULA}};
 static const struct verb things_verb = {.name = "things",
                                         .synopsis = "X...",
                                         .description = "A test.\n",
@@ -313,7 +314,10 @@ static int round_trip(const struct verb *v, unsigned *seed)
     struct error e = {""};
 
     for (size_t i = 0; i < v->operand_count; i++)
-        argv[argc++] = strdup(strcmp(v->name, "tokenize") == 0 && i == 2 ? "out .npy" : i % 2 ? "it's" : "a/b c");
+        argv[argc++] = strdup(v->operands[i].choices                       ? *v->operands[i].choices
+                              : strcmp(v->name, "tokenize") == 0 && i == 2 ? "out .npy"
+                              : i % 2                                      ? "it's"
+                                                                           : "a/b c");
     for (size_t i = 0; i < v->option_count; i++) {
         const struct option_row *o = &v->options[i];
         int times = rand_r(seed) % 3 ? 0 : o->type == OPTION_LIST || o->flags & OPTION_REPEATED ? 1 + rand_r(seed) % 3 : 1;

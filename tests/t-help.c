@@ -1,0 +1,275 @@
+/* What is made from the tables of the verbs, or must agree with them: help, manual pages, completion. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "commands/commands.h"
+#include "tests/program.h"
+#include "tests/tiny.h"
+
+/* after the project's headers: its macro fail would hide their function */
+#include <cmocka.h>
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Runs of blanks and line ends as one blank. */
+static char *flatten(const char *text)
+{
+    char *flat = malloc(strlen(text) + 1), *to = flat;
+
+    assert_non_null(flat);
+    for (; *text; text++)
+        if (!isspace((unsigned char)*text))
+            *to++ = *text;
+        else if (to > flat && to[-1] != ' ')
+            *to++ = ' ';
+    *to = 0;
+    return flat;
+}
+
+static void help_says_every_row(void **state)
+{
+    (void)state;
+    for (const struct verb *const *v = verbs; *v; v++) {
+        char line[64], *flat;
+        struct outcome o;
+
+        snprintf(line, sizeof line, "%s --help", (*v)->name);
+        o = reach(line);
+        assert_int_equal(o.status, 0);
+        assert_string_equal(o.err, "");
+        flat = flatten(o.out);
+        for (size_t i = 0; i < (*v)->option_count; i++) {
+            const struct option_row *row = &(*v)->options[i];
+            char dashed[OPTION_NAME_MAX], help[HELP_MAX], item[HELP_MAX + 100], *flat_item, *first;
+
+            option_help(help, sizeof help, row);
+            snprintf(item, sizeof item, " %s%s%s %s", option_dashed(dashed, row->name), row->value ? " " : "",
+                     row->value ? row->value : "", help);
+            flat_item = flatten(item);
+            first = strstr(flat, flat_item);
+            if (!first || strstr(first + 1, flat_item))
+                fail_msg("reach %s --help does not say, or says twice: %s", (*v)->name, item);
+            if (row->standard && !strstr(help, row->standard))
+                fail_msg("reach %s --help does not say the default of %s", (*v)->name, dashed);
+            free(flat_item);
+        }
+        for (const char *s = o.out, *end; *s; s = *end ? end + 1 : end) {
+            end = s + strcspn(s, "\n");
+            if (end - s > 96 && s[strspn(s, " ")] && strspn(s, " ") == 26)
+                fail_msg("reach %s --help has a line of %d characters", (*v)->name, (int)(end - s));
+        }
+        free(flat);
+        outcome_free(&o);
+    }
+}
+
+static void help_is_in_groups(void **state)
+{
+    static const char *const titles[] = {"\nCommon options:\n", "\nInput:\n",  "\nWhat is measured:\n", "\nModel changes:\n",
+                                         "\nMachine:\n",        "\nOutput:\n", "\nRun control:\n",      "\nExamples:\n"};
+    struct outcome o = reach("erf --help");
+    const char *at = o.out;
+    int common = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        if (!(at = strstr(at, titles[i])))
+            fail_msg("reach erf --help lacks, or has not in its place: %s", titles[i]);
+    for (size_t i = 0; i < erf_verb.option_count; i++)
+        common += (erf_verb.options[i].flags & OPTION_COMMON) != 0;
+    assert_in_range(common, 8, 12);
+    outcome_free(&o);
+    o = reach("--help");
+    for (const struct verb *const *v = verbs; *v; v++)
+        if (!strstr(o.out, (*v)->name) || !strstr(o.out, (*v)->summary))
+            fail_msg("reach --help does not list %s", (*v)->name);
+    outcome_free(&o);
+}
+
+/* ---- manual pages ---- */
+
+/* The part of a page that is about the verb, without roff's backslashes. The caller frees. */
+static char *page_of(const struct verb *v)
+{
+    char name[64], title[64], *text, *plain, *from, *end;
+
+    snprintf(name, sizeof name, "doc/reach-%s.1", v->name);
+    if (access(name, F_OK) != 0)
+        snprintf(name, sizeof name, "doc/reach.1");
+    text = plain = slurp(name, NULL);
+    if (!text)
+        fail_msg("%s cannot be read", name);
+    for (const char *p = text; *p; p++) /* \- is a dash, Fl the one before it */
+        if (*p != '\\')
+            *plain++ = *p;
+    *plain = 0;
+    if (strcmp(name, "doc/reach.1") != 0)
+        return text;
+    snprintf(title, sizeof title, "\n.Sh REACH %s\n", v->name);
+    for (char *c = title; *c; c++)
+        *c = (char)(c > title + 4 ? toupper((unsigned char)*c) : *c);
+    from = strstr(text, title);
+    if (!from) {
+        if (v->option_count)
+            fail_msg("doc/reach.1 has no section%s", title);
+        *text = 0;
+        return text;
+    }
+    end = strstr(from + 1, "\n.Sh ");
+    memmove(text, from, (size_t)(end - from));
+    text[end - from] = 0;
+    return text;
+}
+
+/* The item of an option in a page, up to the next one; its end in *end. NULL: there is none. */
+static const char *item_of(const char *page, const char *name, const char **end)
+{
+    char item[64];
+    const char *at;
+
+    snprintf(item, sizeof item, "\n.It Fl %s%s", strlen(name) == 1 ? "" : "-", name);
+    for (at = strstr(page, item); at && !isspace((unsigned char)at[strlen(item)]); at = strstr(at + 1, item))
+        ;
+    if (!at)
+        return NULL;
+    *end = strstr(at + 1, "\n.It ");
+    if (!*end)
+        *end = strstr(at + 1, "\n.El");
+    return at + 1;
+}
+
+static void pages_list_the_options_and_no_others(void **state)
+{
+    (void)state;
+    for (const struct verb *const *v = verbs; *v; v++) {
+        char *page = page_of(*v);
+
+        for (size_t i = 0; i < (*v)->option_count; i++) {
+            const struct option_row *row = &(*v)->options[i];
+            const char *end = NULL, *item = item_of(page, row->name, &end);
+            char *text;
+
+            if (!item)
+                fail_msg("the manual page of reach %s does not list %s", (*v)->name, row->name);
+            text = strndup(item, (size_t)(end - item));
+            if (row->standard && !strstr(text, row->standard))
+                fail_msg("the manual page of reach %s does not say that the default of %s is %s", (*v)->name, row->name,
+                         row->standard);
+            if ((strstr(text, " Ar ") || strstr(text, " Cm ")) && !row->value && strcspn(text, "\n") > strlen(row->name) + 10)
+                fail_msg("the manual page of reach %s gives %s a value", (*v)->name, row->name);
+            free(text);
+        }
+        for (const char *at = strstr(page, "\n.It Fl "); at; at = strstr(at + 1, "\n.It Fl ")) {
+            const char *name = at + 8 + (at[8] == '-');
+            char known[64];
+
+            snprintf(known, sizeof known, "%.*s", (int)strcspn(name, " \n"), name);
+            if (strcmp(known, "h") != 0 && !option_find(*v, known))
+                fail_msg("the manual page of reach %s lists %s", (*v)->name, known);
+        }
+        free(page);
+    }
+}
+
+/* ---- completion ---- */
+
+/* What bash offers behind the words of LINE, divided by single blanks; a blank at its end: behind an empty word. */
+static char *offered(const char *line)
+{
+    char command[1000], *text;
+    FILE *f;
+
+    f = fopen(at("try.bash"), "w");
+    assert_non_null(f);
+    fputs(". ./completion.bash\ncompopt() { :; }\nIFS=' ' read -ra COMP_WORDS <<< \"$1\"\n"
+          "[ \"${1% }\" = \"$1\" ] || COMP_WORDS+=('')\nCOMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n_reach\n"
+          "[ ${#COMPREPLY[@]} = 0 ] || printf '<%s>' \"${COMPREPLY[@]}\"\n",
+          f);
+    fclose(f);
+    snprintf(command, sizeof command, "cd '%s' && bash try.bash '%s' > offered 2>&1", base, line);
+    assert_int_equal(system(command), 0);
+    text = slurp(at("offered"), NULL);
+    assert_non_null(text);
+    return text;
+}
+
+static void bash_completes(void **state)
+{
+    static const char *const cases[][2] = {
+        {"reach er", "<erf>"},
+        {"reach comp", "<completion>"},
+        {"reach --v", "<--version>"},
+        {"reach erf --dt", "<--dtype>"},
+        {"reach erf --dtype ", "<f32><f64><tf32><bf16>"},
+        {"reach erf --dtype b", "<bf16>"},
+        {"reach erf --dtype = t", "<tf32>"},
+        {"reach erf --dtype =", "<f32><f64><tf32><bf16>"},
+        {"reach erf m --layer al", "<all>"},
+        {"reach erf --length ", ""},
+        {"reach erf --text a-fo", "<a-folder>"},
+        {"reach erf -o a-f", "<a-folder>"},
+        {"reach erf a-fi", "<a-file>"},
+        {"reach ppl --protocol s", "<sliding>"},
+        {"reach ppl --positions ", "<none>"},
+        {"reach bias alibi_e", "<alibi_equal>"},
+        {"reach completion b", "<bash>"},
+        {"reach version --", "<--help>"},
+        {"reach nonsense --", ""},
+    };
+    struct outcome o = reach("completion bash");
+    char *text;
+    FILE *f;
+
+    (void)state;
+    assert_int_equal(o.status, 0);
+    f = fopen(at("completion.bash"), "w");
+    assert_non_null(f);
+    fputs(o.out, f);
+    fclose(f);
+    outcome_free(&o);
+    f = fopen(at("a-file"), "w");
+    assert_non_null(f);
+    fclose(f);
+    assert_int_equal(mkdir(at("a-folder"), 0777), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        text = offered(cases[i][0]);
+        if (strcmp(text, cases[i][1]))
+            fail_msg("%s: %s (expected %s)", cases[i][0], text, cases[i][1]);
+        free(text);
+    }
+    text = offered("reach erf --");
+    for (size_t i = 0; i < erf_verb.option_count; i++) {
+        char dashed[OPTION_NAME_MAX], word[OPTION_NAME_MAX + 2];
+
+        snprintf(word, sizeof word, "<%s>", option_dashed(dashed, erf_verb.options[i].name));
+        assert_true(strstr(text, word) || dashed[1] != '-');
+    }
+    free(text);
+    expect("completion", 2, "no SHELL is given (expected bash)");
+    expect("completion zsh", 2, "\"zsh\" is not valid (expected bash)");
+}
+
+static int open_base(void **state)
+{
+    (void)state;
+    return program_open();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(help_says_every_row),
+        cmocka_unit_test(help_is_in_groups),
+        cmocka_unit_test(pages_list_the_options_and_no_others),
+        cmocka_unit_test(bash_completes),
+    };
+
+    return cmocka_run_group_tests(tests, open_base, program_close);
+}
