@@ -66,8 +66,14 @@ int main(int argc, char **argv)
             v++;
         if (*v)
             blank = " ", verb = (*v)->name, status = verb_run(*v, argc - 2, argv + 2);
-        else
-            fprintf(stderr, "reach: %s: unknown verb (expected one of those that `reach --help` lists)\n", name);
+        else {
+            for (v = verbs; *v && edit_distance(name, strlen(name), (*v)->name) > NEAR; v++)
+                ;
+            fprintf(stderr,
+                    *v && strlen(name) > NEAR ? "reach: %s: unknown verb (did you mean reach %s?)\n"
+                                              : "reach: %s: unknown verb (expected one of those that `reach --help` lists)\n",
+                    name, *v ? (*v)->name : "");
+        }
     }
     if (fflush(stdout) != 0 || ferror(stdout) || fclose(stdout) != 0) {
         fprintf(stderr, "reach%s%s: standard output: cannot be written: %s\n", blank, verb, strerror(errno));

@@ -49,6 +49,14 @@ static int take_value(struct arguments *a, const struct option_row *o, const cha
     return 0;
 }
 
+static int fail_unknown(const struct verb *v, const char *text, const char *name, size_t length, struct error *e)
+{
+    for (size_t i = 0; i < v->option_count && length > NEAR; i++)
+        if (edit_distance(name, length, v->options[i].name) <= NEAR)
+            return fail(e, "%s: unknown option (did you mean --%s?)", text, v->options[i].name);
+    return fail(e, "%s: unknown option", text);
+}
+
 /* Reads the option that `text` begins. */
 static int take_option(struct arguments *a, void *options, const struct verb *v, const char *text, int *given, struct error *e)
 {
@@ -59,7 +67,7 @@ static int take_option(struct arguments *a, void *options, const struct verb *v,
     int nth;
 
     if (!o)
-        return fail(e, "%s: unknown option", text);
+        return fail_unknown(v, text, name, length, e);
     if (take_value(a, o, equals, &value, e) != 0)
         return -1;
     nth = given[o - v->options]++;

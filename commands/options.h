@@ -142,6 +142,10 @@ int read_size(const char *option, const char *text, size_t *out, struct error *e
 /* The number of the choice, or -1. */
 int read_choice(const char *option, const char *text, const char *const *choices, struct error *e) MUST_USE;
 
+/* How many characters must change, come or go to make `name` of the first `length` characters of `word`. */
+int edit_distance(const char *word, size_t length, const char *name);
+enum { NEAR = 2 }; /* a slip of the hand */
+
 /* A blank, and the word as a shell reads it back. */
 void command_word(FILE *f, const char *word);
 
