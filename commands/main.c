@@ -69,10 +69,10 @@ int main(int argc, char **argv)
         else {
             for (v = verbs; *v && edit_distance(name, strlen(name), (*v)->name) > NEAR; v++)
                 ;
-            fprintf(stderr,
-                    *v && strlen(name) > NEAR ? "reach: %s: unknown verb (did you mean reach %s?)\n"
-                                              : "reach: %s: unknown verb (expected one of those that `reach --help` lists)\n",
-                    name, *v ? (*v)->name : "");
+            if (*v && strlen(name) > NEAR)
+                fprintf(stderr, "reach: %s: unknown verb (did you mean reach %s?)\n", name, (*v)->name);
+            else
+                fprintf(stderr, "reach: %s: unknown verb (expected one of those that `reach --help` lists)\n", name);
         }
     }
     if (fflush(stdout) != 0 || ferror(stdout) || fclose(stdout) != 0) {

@@ -69,7 +69,8 @@ static int run(struct call *c, struct error *e)
         fail(e, "out of memory for the command");
         return print_failure(c, e);
     }
-    if (start_threads(c, e) != 0 || terminal_open(&c->terminal, v->name, flag_of(c, "quiet"), text_of(c, "log"), e) != 0)
+    if (options_settings(&c->settings, c->options, v, e) != 0 || start_threads(c, e) != 0 ||
+        terminal_open(&c->terminal, v->name, flag_of(c, "quiet"), text_of(c, "log"), e) != 0)
         return print_failure(c, e);
     rc = v->run(c, e);
     results_close(&c->results);
@@ -101,6 +102,7 @@ int verb_run(const struct verb *v, int argc, char **argv)
         status = parsed == 0 ? run(&c, &e) : print_usage_error(&c, &e);
     options_free(c.options, v);
     free(c.options);
+    settings_free(&c.settings);
     free(c.command);
     return status;
 }

@@ -10,6 +10,7 @@ struct call {
     const struct verb *verb;
     void *options;
     char *command; /* as it is recorded */
+    struct settings settings; /* what the result depends on */
     struct terminal terminal; /* where the run's words go */
     struct results results; /* the folder, once it is locked */
     struct error not_drawn; /* why there are no pictures; empty: there are */
