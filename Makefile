@@ -7,6 +7,7 @@
 #   make gpu-check  all kernels on this machine's GPU   make gpu-bench its rates, beside PyTorch
 #   make check-environments   kernels and verbs once more under OpenMP settings that grant fewer threads than are asked for
 #   make studies           both papers on the example models: tables and figures in doc/studies/ (about 20 minutes)
+#   make outputs         doc/outputs.md, the columns of all CSV files, from the tables that write them
 #   make format          every source file as clang-format 14 writes it by .clang-format; format-check: names those that differ
 #   make tokenizer-study   ids of many tokenizers on 7 MB of text against the `tokenizers` package
 #
@@ -118,7 +119,7 @@ LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(KE
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
-.PHONY: all probe ready clean install uninstall deps demo check check-environments tests bench studies tokenizer-study help FORCE
+.PHONY: all probe ready clean install uninstall deps demo check check-environments tests bench studies tokenizer-study outputs help FORCE
 .DELETE_ON_ERROR:
 # kept; not `.SECONDARY:` for all, which takes a missing program of one configuration for made when ./reach of another is there
 .SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
@@ -340,6 +341,10 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/reach $(patsubst doc/%,$(DESTDIR)$(PREFIX)/share/man/man1/%,$(wildcard doc/*.1)) $(patsubst doc/%,$(DESTDIR)$(PREFIX)/share/man/man7/%,$(wildcard doc/*.7))
 	rm -rf $(DESTDIR)$(PREFIX)/lib/reach $(DESTDIR)$(PREFIX)/share/doc/reach
 
+# ---- doc/outputs.md from the tables of columns ----
+outputs: $(BUILD)/tests/t-outputs
+	$(Q)$< --write
+
 # ---- one hand: the layout is that of clang-format 14; other versions lay out differently, so they are not asked ----
 CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 || command -v clang-format) clang-format)
 SOURCE_FILES  = $(shell git ls-files '*.c' '*.h' '*.cu' '*.cuh' '*.cpp')
@@ -352,7 +357,7 @@ clean:
 	rm -rf build reach reach-cuda.so
 
 help:
-	@sed -n '1,13s/^# \{0,1\}//p' Makefile
+	@sed -n '1,14s/^# \{0,1\}//p' Makefile
 
 FORCE:
 

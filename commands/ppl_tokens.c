@@ -1,29 +1,19 @@
 /* `reach ppl --per-token`: the NLL of every target at every context. */
 #include "commands/ppl.h"
 
-#include "io/csv.h"
-#include "version.h"
+#include "run/ppl/columns.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 int ppl_tokens_open(struct ppl_run *r, struct error *e)
 {
     const char *path = r->options->per_token;
-    char *command;
 
     if (!path)
         return 0;
     if (!r->options->force && access(path, F_OK) == 0)
         return fail(e, "%s: is there already (expected another --per-token FILE, or --force)", path);
-    if (asprintf(&command, "command: %s", r->command) < 0)
-        return fail(e, "%s: out of memory", path);
-    const char *comments[] = {"reach " REACH_VERSION, command,
-                              "units: context (inputs) in tokens; row: of a 2-D token file, from 1, empty for a stream; "
-                              "position: of the target in its stream or row, from 1; id: the target; nll: -log p of it in nats",
-                              NULL};
-    r->per_token = csv_create(path, comments, "model,context,row,position,id,nll", e);
-    free(command);
+    r->per_token = csv_open(path, &ppl_targets_csv, r->command, NULL, e);
     return r->per_token ? 0 : -1;
 }
 
@@ -50,16 +40,8 @@ void ppl_tokens_add(struct ppl_run *r, const struct ppl_model *m, const struct p
         size_t row, position;
         int32_t id = find_target(&row, &position, r, m, i);
 
-        csv_text(r->per_token, m->argument->name);
-        csv_whole(r->per_token, (long long)at->context);
-        if (row)
-            csv_whole(r->per_token, (long long)row);
-        else
-            csv_empty(r->per_token);
-        csv_whole(r->per_token, (long long)position);
-        csv_whole(r->per_token, id);
-        csv_real(r->per_token, nll[i]);
-        csv_end_row(r->per_token);
+        csv_row(r->per_token, &(struct ppl_target_row){m->argument->name, (long long)at->context, (long long)row,
+                                                       (long long)position, id, nll[i]});
     }
 }
 

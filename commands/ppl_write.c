@@ -1,59 +1,36 @@
 /* Results of `reach ppl` on disk: ppl.csv and the figure. */
 #include "commands/ppl.h"
 
+#include "run/ppl/columns.h"
 #include "run/results.h"
-#include "io/csv.h"
 #include "plots/ppl.h"
 #include "version.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-static void real_or_empty(struct csv *csv, double value)
-{
-    if (isnan(value))
-        csv_empty(csv);
-    else
-        csv_real(csv, value);
-}
-
-static void whole_or_empty(struct csv *csv, size_t value)
-{
-    if (value)
-        csv_whole(csv, (long long)value);
-    else
-        csv_empty(csv);
-}
-
 static void write_row(struct csv *csv, const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at)
 {
-    csv_text(csv, m->argument->name);
-    csv_text(csv, protocol_names[r->options->protocol]);
-    csv_whole(csv, (long long)at->context);
-    whole_or_empty(csv, at->stride);
-    csv_whole(csv, (long long)at->perplexity.tokens);
-    csv_real(csv, at->perplexity.nll);
-    real_or_empty(csv, at->perplexity.std_error);
-    csv_real(csv, at->perplexity.ppl);
-    whole_or_empty(csv, (size_t)m->window);
-    real_or_empty(csv, r->options->timing ? at->seconds / (double)at->perplexity.tokens : NAN);
-    real_or_empty(csv, at->paired ? at->difference.difference : NAN);
-    real_or_empty(csv, at->paired ? at->difference.std_error : NAN);
-    real_or_empty(csv, at->paired ? at->difference.p : NAN);
-    csv_end_row(csv);
+    csv_row(csv, &(struct ppl_row){
+                     .model = m->argument->name,
+                     .protocol = protocol_names[r->options->protocol],
+                     .context = (long long)at->context,
+                     .stride = (long long)at->stride,
+                     .tokens = (long long)at->perplexity.tokens,
+                     .nll = at->perplexity.nll,
+                     .std_error = at->perplexity.std_error,
+                     .ppl = at->perplexity.ppl,
+                     .window = m->window,
+                     .seconds_per_token = r->options->timing ? at->seconds / (double)at->perplexity.tokens : NAN,
+                     .diff = at->paired ? at->difference.difference : NAN,
+                     .diff_se = at->paired ? at->difference.std_error : NAN,
+                     .p = at->paired ? at->difference.p : NAN,
+                 });
 }
 
-static int write_csv(const struct ppl_run *r, const char *path, const char *command, struct atomic_file *out, struct error *e)
+static int write_csv(const struct ppl_run *r, const char *path, struct atomic_file *out, struct error *e)
 {
-    const char *comments[] = {"reach " REACH_VERSION, command,
-                              "units: context (inputs), stride, window (keys that every layer attends to; empty: all, or layers "
-                              "differ), tokens (scored targets) in tokens; nll, std_error in nats, over all targets alike; ppl = "
-                              "exp(nll); seconds_per_token with --timing; diff: nll less that of the first model over the same "
-                              "targets, diff_se its standard error, p two-sided of the paired t-test",
-                              NULL};
-    struct csv *csv = csv_create(path, comments,
-                                 "model,protocol,context,stride,tokens,nll,std_error,ppl,window,seconds_per_token,diff,diff_se,p",
-                                 e);
+    struct csv *csv = csv_open(path, &ppl_csv, r->command, NULL, e);
 
     if (!csv)
         return -1;
@@ -126,7 +103,7 @@ int ppl_write(const struct ppl_run *r, const char *folder, struct error *e)
         command = NULL;
         fail(e, "%s: out of memory", folder);
     }
-    if (command && write_csv(r, path, command, &ready.file[0], e) == 0 && results_place(&ready, folder, names, stems, e) == 0)
+    if (command && write_csv(r, path, &ready.file[0], e) == 0 && results_place(&ready, folder, names, stems, e) == 0)
         rc = write_figure(r, folder, command, e);
     free(command);
     free(path);

@@ -1,24 +1,21 @@
+/* CSV, writing. */
 #include "io/csv.h"
 
 #include "io/atomic.h"
-#include "io/element.h"
-#include "io/file.h"
+#include "version.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TABLE_BYTES_MAX = 1 << 30 };
-
 struct csv {
     struct atomic_file file;
+    const struct csv_layout *layout; /* NULL: of csv_create */
     size_t columns, fields; /* of the header; of the row that is being written */
     size_t rows;
     size_t bad_row, bad_fields; /* the first row with a wrong number of fields, counted from 1; 0: none */
 };
-
-/* -- writing -- */
 
 /* A row of fields, quoted as RFC 4180 says; a leading # is quoted too, so that no field reads as a comment. */
 static void put_field(FILE *stream, const char *value)
@@ -58,6 +55,39 @@ struct csv *csv_create(const char *path, const char *const *comments, const char
     c->columns = 1;
     for (const char *s = header; *s; s++)
         c->columns += *s == ',';
+    return c;
+}
+
+static char *joined(const char *first, const char *second)
+{
+    char *out;
+
+    return asprintf(&out, "%s%s", first, second) < 0 ? NULL : out;
+}
+
+struct csv *csv_open(const char *path, const struct csv_layout *l, const char *command, const char *note, struct error *e)
+{
+    const char *comments[] = {"reach " REACH_VERSION, NULL, NULL, note, NULL};
+    char *line = NULL, *units = NULL, *header = NULL;
+    struct csv *c = NULL;
+    size_t size;
+    FILE *f = open_memstream(&header, &size);
+
+    for (size_t i = 0; f && i < l->count; i++)
+        fprintf(f, "%s%s", i ? "," : "", l->columns[i].name);
+    if (!f || fclose(f) != 0 || !(line = joined("command: ", command)) || !(units = joined("units: ", l->units))) {
+        fail(e, "%s: out of memory", path);
+        goto end;
+    }
+    comments[1] = line;
+    comments[2] = units;
+    c = csv_create(path, comments, header, e);
+    if (c)
+        c->layout = l;
+end:
+    free(header);
+    free(line);
+    free(units);
     return c;
 }
 
@@ -113,6 +143,44 @@ void csv_end_row(struct csv *c)
     c->fields = 0;
 }
 
+/* The value of a column in a row, or an empty field. */
+static void put_column(struct csv *c, const struct csv_column *column, const char *at)
+{
+    union {
+        const char *text;
+        long long whole;
+        double real;
+    } value;
+
+    switch (column->kind) {
+    case CSV_TEXT:
+        memcpy(&value.text, at, sizeof value.text);
+        csv_text(c, value.text ? value.text : "");
+        break;
+    case CSV_WHOLE:
+        memcpy(&value.whole, at, sizeof value.whole);
+        if (value.whole || !column->may_be_empty)
+            csv_whole(c, value.whole);
+        else
+            csv_empty(c);
+        break;
+    case CSV_REAL:
+        memcpy(&value.real, at, sizeof value.real);
+        if (!isnan(value.real) || !column->may_be_empty)
+            csv_real(c, value.real);
+        else
+            csv_empty(c);
+        break;
+    }
+}
+
+void csv_row(struct csv *c, const void *row)
+{
+    for (size_t i = 0; i < c->layout->count; i++)
+        put_column(c, &c->layout->columns[i], (const char *)row + c->layout->columns[i].offset);
+    csv_end_row(c);
+}
+
 int csv_stage(struct csv *c, struct atomic_file *out, struct error *e)
 {
     int result;
@@ -141,158 +209,4 @@ void csv_abandon(struct csv *c)
         return;
     atomic_abandon(&c->file);
     free(c);
-}
-
-/* -- reading -- */
-
-/* Reads fields from `at`, unquoting in place: a field never grows, so what is written stays behind what is read. */
-struct reader {
-    const char *path;
-    char *at;
-    size_t line;
-};
-
-enum field_end { FIELD_MORE, FIELD_LAST, FIELD_BROKEN };
-
-/* The next field of the row; *value is its text, ended by a NUL. */
-static enum field_end read_field(struct reader *r, char **value, struct error *e)
-{
-    char *out = r->at;
-    *value = out;
-    int quoted = *r->at == '"';
-    size_t first_line = r->line;
-    if (quoted) {
-        r->at++;
-        for (;; r->at++) {
-            if (*r->at == '\0') {
-                fail(e, "%s: line %zu: a quoted field does not end (expected a closing quote)", r->path, first_line);
-                return FIELD_BROKEN;
-            }
-            if (*r->at == '"' && *++r->at != '"')
-                break;
-            r->line += *r->at == '\n';
-            *out++ = *r->at;
-        }
-        if (*r->at && !strchr(",\r\n", *r->at)) {
-            fail(e, "%s: line %zu: text behind a closing quote (expected a comma or the end of the line)", r->path, r->line);
-            return FIELD_BROKEN;
-        }
-    } else {
-        while (*r->at && !strchr(",\r\n", *r->at))
-            *out++ = *r->at++;
-    }
-    char end = *r->at;
-    if (end == '\r' && r->at[1] == '\n')
-        r->at++;
-    if (end)
-        r->at++;
-    *out = '\0'; /* after looking at what stood here */
-    if (end == ',')
-        return FIELD_MORE;
-    r->line++;
-    return FIELD_LAST;
-}
-
-static int push(char ***cells, size_t *count, size_t *capacity, char *value, struct error *e)
-{
-    if (*count == *capacity) {
-        size_t wanted, bytes;
-        if (size_add(&wanted, 2 * *capacity, 64) || size_multiply(&bytes, wanted, sizeof **cells))
-            return fail_memory(e, 2.0 * (double)*capacity * sizeof **cells, "a table");
-        char **grown = realloc(*cells, bytes);
-        if (!grown)
-            return fail_memory(e, (double)bytes, "a table");
-        *cells = grown;
-        *capacity = wanted;
-    }
-    (*cells)[(*count)++] = value;
-    return 0;
-}
-
-/* Skips comment lines. */
-static void skip_comments(struct reader *r)
-{
-    while (*r->at == '#') {
-        r->at += strcspn(r->at, "\n");
-        r->at += *r->at == '\n';
-        r->line++;
-    }
-}
-
-/* All fields of one row are appended to cells; *fields tells how many. */
-static int read_row(struct reader *r, char ***cells, size_t *count, size_t *capacity, size_t *fields, struct error *e)
-{
-    *fields = 0;
-    for (;;) {
-        char *value;
-        enum field_end end = read_field(r, &value, e);
-        if (end == FIELD_BROKEN || push(cells, count, capacity, value, e))
-            return -1;
-        ++*fields;
-        if (end == FIELD_LAST)
-            return 0;
-    }
-}
-
-static int skip_empty_line(struct reader *r)
-{
-    size_t n = r->at[0] == '\n' ? 1 : r->at[0] == '\r' && r->at[1] == '\n' ? 2 : 0;
-    r->at += n;
-    r->line += n > 0;
-    return n > 0;
-}
-
-int csv_read(const char *path, struct csv_table *out, struct error *e)
-{
-    *out = (struct csv_table){0};
-    size_t size, count = 0, capacity = 0, fields = 0;
-    if (!(out->storage = file_read_whole(path, TABLE_BYTES_MAX, &size, e)))
-        return -1;
-    struct reader r = {path, out->storage, 1};
-    if (strlen(out->storage) != size) {
-        fail(e, "%s: holds a zero byte (expected CSV text)", path);
-        goto failed;
-    }
-    if (strncmp(r.at, "\xEF\xBB\xBF", 3) == 0) /* spreadsheets put a byte order mark first */
-        r.at += 3;
-    skip_comments(&r);
-    if (*r.at == '\0') {
-        fail(e, "%s: holds no table (expected a header line)", path);
-        goto failed;
-    }
-    if (read_row(&r, &out->header, &count, &capacity, &out->columns, e))
-        goto failed;
-    count = capacity = 0;
-    while (*r.at) {
-        size_t line = r.line;
-        if (skip_empty_line(&r))
-            continue;
-        if (read_row(&r, &out->cell, &count, &capacity, &fields, e))
-            goto failed;
-        if (fields != out->columns) {
-            fail(e, "%s: line %zu has %zu fields (expected %zu as in the header)", path, line, fields, out->columns);
-            goto failed;
-        }
-        out->rows++;
-    }
-    return 0;
-failed:
-    csv_table_free(out);
-    return -1;
-}
-
-int csv_column(const struct csv_table *t, const char *name)
-{
-    for (size_t i = 0; i < t->columns; i++)
-        if (strcmp(t->header[i], name) == 0)
-            return (int)i;
-    return -1;
-}
-
-void csv_table_free(struct csv_table *t)
-{
-    free(t->header);
-    free(t->cell);
-    free(t->storage);
-    *t = (struct csv_table){0};
 }

@@ -9,6 +9,50 @@
 
 struct csv;
 
+/* ---- writing by a table of columns ---- */
+
+enum csv_kind { CSV_TEXT, CSV_WHOLE, CSV_REAL };
+
+/* A column: its value is a member of the same name in a row, a struct of the writer's. */
+struct csv_column {
+    const char *name;
+    const char *unit; /* "tokens", "nats"; empty: none */
+    const char *meaning; /* for doc/outputs.md: what a value says, and an empty cell */
+    enum csv_kind kind;
+    int may_be_empty; /* 1: the cell of no text, 0 or NaN is empty */
+    size_t offset; /* of the value in the row */
+};
+
+/* The column of member NAME in struct ROW: const char *, long long or double. */
+#define CSV_COLUMN(row, name, unit, meaning) \
+    { \
+#name, unit, meaning, CSV_KIND(row, name), 0, offsetof(struct row, name) \
+    }
+#define CSV_OPTIONAL(row, name, unit, meaning) \
+    { \
+#name, unit, meaning, CSV_KIND(row, name), 1, offsetof(struct row, name) \
+    }
+#define CSV_KIND(row, name) \
+    _Generic(((struct row *)0)->name, const char * : CSV_TEXT, char * : CSV_TEXT, long long : CSV_WHOLE, double : CSV_REAL)
+
+/* What one of our files is: from it come its header, the comment line of units and its part of doc/outputs.md. */
+struct csv_layout {
+    const char *file; /* "ppl.csv" */
+    const char *origin; /* "`reach ppl -o DIR`" */
+    const char *row; /* what one row stands for: "a model and context" */
+    const char *units; /* the comment line behind `# units: ` */
+    const struct csv_column *columns;
+    size_t count;
+};
+
+/* Starts PATH with the lines of version, command (without `command: `), units, and `note` unless it is NULL, and the header. */
+struct csv *csv_open(const char *path, const struct csv_layout *l, const char *command, const char *note,
+                     struct error *e) MUST_USE;
+/* All fields of a row, a struct that the layout's columns are members of. */
+void csv_row(struct csv *c, const void *row);
+
+/* ---- writing field by field ---- */
+
 /* Starts PATH (written beside and renamed by csv_close). `comments` is a NULL-terminated list of lines without `# `; `header` the
  * column names with commas. */
 struct csv *csv_create(const char *path, const char *const *comments, const char *header, struct error *e) MUST_USE;
@@ -29,6 +73,8 @@ void csv_abandon(struct csv *c);
 
 /* Shortest decimal form of `value` that strtod reads back to the same bits. Returns `out`. */
 char *csv_format_real(char out[32], double value);
+
+/* ---- reading ---- */
 
 /* A table read back: `cell[row * columns + column]`, strings unquoted. Caller frees with csv_table_free. */
 struct csv_table {

@@ -110,6 +110,38 @@ static void test_round_trip(void **state)
     csv_table_free(&t);
 }
 
+struct sample {
+    const char *name, *note;
+    long long count, rows;
+    double share, time;
+};
+
+static void test_columns(void **state)
+{
+    (void)state;
+    static const struct csv_column columns[] = {
+        CSV_COLUMN(sample, name, "", "a"),        CSV_OPTIONAL(sample, note, "", "b"),
+        CSV_COLUMN(sample, count, "tokens", "c"), CSV_OPTIONAL(sample, rows, "tokens", "d"),
+        CSV_COLUMN(sample, share, "", "e"),       CSV_OPTIONAL(sample, time, "seconds", "f"),
+    };
+    static const struct csv_layout layout = {.units = "count in tokens", .columns = columns, .count = 6};
+    struct error e = {""};
+    const char *path = scratch_path(scratch_folder, "columns.csv");
+    struct csv *c = csv_open(path, &layout, "reach x 'a\nb'", "a note", &e);
+    assert_non_null(c);
+    csv_row(c, &(struct sample){"x,y", "#", 3, 4, 0.1, 2});
+    csv_row(c, &(struct sample){"", NULL, 0, 0, NAN, NAN});
+    assert_int_equal(csv_close(c, &e), 0);
+    size_t size;
+    char *bytes = (char *)scratch_read(path, &size), *line = strchr(bytes, '\n');
+    assert_non_null(line); /* behind the version */
+    const char want[] = "\n# command: reach x 'a b'\n# units: count in tokens\n# a note\nname,note,count,rows,share,time\n"
+                        "\"x,y\",\"#\",3,4,0.1,2\n,,0,,nan,\n";
+    assert_int_equal(size - (size_t)(line - bytes), sizeof want - 1);
+    assert_memory_equal(line, want, sizeof want - 1);
+    free(bytes);
+}
+
 static void test_wrong_rows(void **state)
 {
     (void)state;
@@ -206,10 +238,8 @@ static void test_reading(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_real),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_wrong_rows),
-        cmocka_unit_test(test_reading),
+        cmocka_unit_test(test_real),       cmocka_unit_test(test_round_trip), cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_wrong_rows), cmocka_unit_test(test_reading),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -1,0 +1,11 @@
+/* All CSV files that are written, by their tables of columns. */
+#ifndef REACH_RUN_OUTPUTS_H
+#define REACH_RUN_OUTPUTS_H
+
+#include "io/csv.h"
+
+/* In the order of doc/outputs.md. */
+extern const struct csv_layout *const outputs[];
+extern const size_t output_count;
+
+#endif

@@ -1,0 +1,50 @@
+#include "run/ppl/columns.h"
+
+static const struct csv_column ppl_columns[] = {
+    CSV_COLUMN(ppl_row, model, "", "name of the model"),
+    CSV_COLUMN(ppl_row, protocol, "", "last, nonoverlapping, sliding or cached"),
+    CSV_COLUMN(ppl_row, context, "tokens", "inputs; of cached, all of the text or row"),
+    CSV_OPTIONAL(ppl_row, stride, "tokens",
+                 "of sliding, targets that each window scores anew; of last, between the targets; empty where none was given"),
+    CSV_COLUMN(ppl_row, tokens, "tokens", "scored targets"),
+    CSV_COLUMN(ppl_row, nll, "nats", "mean of -log p over all targets alike"),
+    CSV_OPTIONAL(ppl_row, std_error, "nats", "standard error of nll, targets taken as independent; empty for a single target"),
+    CSV_COLUMN(ppl_row, ppl, "", "perplexity, exp(nll)"),
+    CSV_OPTIONAL(ppl_row, window, "tokens", "keys that every layer attends to; empty: all, or layers differ"),
+    CSV_OPTIONAL(ppl_row, seconds_per_token, "seconds", "time of the forward passes for each target; empty without --timing"),
+    CSV_OPTIONAL(ppl_row, diff, "nats",
+                 "nll less that of the first model over the same targets; empty for the first model, and where targets differ"),
+    CSV_OPTIONAL(ppl_row, diff_se, "nats", "standard error of diff"),
+    CSV_OPTIONAL(ppl_row, p, "", "two-sided, of the paired t-test on diff"),
+};
+
+const struct csv_layout ppl_csv = {
+    .file = "ppl.csv",
+    .origin = "`reach ppl -o DIR`",
+    .row = "a model and context",
+    .units = "context (inputs), stride, window (keys that every layer attends to; empty: all, or layers differ), tokens (scored "
+             "targets) in tokens; nll, std_error in nats, over all targets alike; ppl = exp(nll); seconds_per_token with "
+             "--timing; diff: nll less that of the first model over the same targets, diff_se its standard error, p two-sided "
+             "of the paired t-test",
+    .columns = ppl_columns,
+    .count = sizeof ppl_columns / sizeof *ppl_columns,
+};
+
+static const struct csv_column target_columns[] = {
+    CSV_COLUMN(ppl_target_row, model, "", "name of the model"),
+    CSV_COLUMN(ppl_target_row, context, "tokens", "inputs"),
+    CSV_OPTIONAL(ppl_target_row, row, "", "of a 2-D token file, from 1; empty for a stream"),
+    CSV_COLUMN(ppl_target_row, position, "tokens", "of the target in its stream or row, from 1"),
+    CSV_COLUMN(ppl_target_row, id, "", "the target's token id"),
+    CSV_COLUMN(ppl_target_row, nll, "nats", "-log p of the target"),
+};
+
+const struct csv_layout ppl_targets_csv = {
+    .file = "FILE of --per-token",
+    .origin = "`reach ppl --per-token FILE`",
+    .row = "a model, context and target",
+    .units = "context (inputs) in tokens; row: of a 2-D token file, from 1, empty for a stream; position: of the target in its "
+             "stream or row, from 1; id: the target; nll: -log p of it in nats",
+    .columns = target_columns,
+    .count = sizeof target_columns / sizeof *target_columns,
+};

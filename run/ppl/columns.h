@@ -1,0 +1,25 @@
+/* What `reach ppl` writes as CSV: the rows and their columns. */
+#ifndef REACH_RUN_PPL_COLUMNS_H
+#define REACH_RUN_PPL_COLUMNS_H
+
+#include "io/csv.h"
+
+/* Of ppl.csv; 0 or NaN where a column may be empty. */
+struct ppl_row {
+    const char *model, *protocol;
+    long long context, stride, tokens;
+    double nll, std_error, ppl;
+    long long window;
+    double seconds_per_token, diff, diff_se, p;
+};
+extern const struct csv_layout ppl_csv;
+
+/* Of the file of --per-token. */
+struct ppl_target_row {
+    const char *model;
+    long long context, row, position, id;
+    double nll;
+};
+extern const struct csv_layout ppl_targets_csv;
+
+#endif
