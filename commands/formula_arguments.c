@@ -1,6 +1,7 @@
 /* FORMULA, PRESET and MODEL arguments. */
 #include "commands/formula_arguments.h"
 
+#include "analyze/formula_window.h"
 #include "commands/terminal.h"
 #include "run/models.h"
 #include "run/results.h"
@@ -86,68 +87,6 @@ static char *with_press_slopes(const char *text, int k_is_set)
 }
 
 /* ---- formulas ---- */
-
-/* The constant value of a node for a head, NaN when it is none that can be told at once. */
-static double constant_of(const struct formula *f, int n, int h)
-{
-    const struct formula_node *node = &f->nodes[n];
-    const struct formula_parameter *p;
-
-    if (node->kind == NODE_LITERAL)
-        return node->value;
-    if (node->kind != NODE_PARAMETER)
-        return NAN;
-    p = &f->parameters[node->slot];
-    if (p->count == 0)
-        return node->child[0] >= 0 ? constant_of(f, node->child[0], h) : NAN;
-    return p->value[p->count == 1 ? 0 : h - 1];
-}
-
-static int is_variable_t(const struct formula_node *node)
-{
-    return node->kind == NODE_VARIABLE && node->slot == VARIABLE_T;
-}
-
-/* Least w such that the tree below n is plainly -inf from t = w on; +inf when it is not plain. */
-static double end_of(const struct formula *f, int n, int h)
-{
-    const struct formula_node *node = &f->nodes[n], *condition, *otherwise;
-    double bound;
-
-    switch (node->kind) {
-    case NODE_ADD: return fmin(end_of(f, node->child[0], h), end_of(f, node->child[1], h));
-    case NODE_SUBTRACT: return end_of(f, node->child[0], h);
-    case NODE_CHOOSE:
-        condition = &f->nodes[node->child[0]];
-        otherwise = &f->nodes[node->child[2]];
-        if ((condition->kind != NODE_LESS && condition->kind != NODE_LESS_EQUAL) ||
-            !is_variable_t(&f->nodes[condition->child[0]]) || otherwise->kind != NODE_NEGATE ||
-            f->nodes[otherwise->child[0]].kind != NODE_INFINITY)
-            return INFINITY;
-        bound = constant_of(f, condition->child[1], h);
-        bound = condition->kind == NODE_LESS ? ceil(bound) : floor(bound) + 1;
-        return bound > 0 ? fmin(bound, end_of(f, node->child[1], h)) : INFINITY;
-    default: return INFINITY;
-    }
-}
-
-/* The window that a formula plainly has for every head, 0: none. */
-static long window_of(const struct formula *f, int heads)
-{
-    double widest = 0;
-
-    for (int h = 1; h <= heads; h++)
-        widest = fmax(widest, end_of(f, f->root, h));
-    return widest < 1e15 ? (long)widest : 0;
-}
-
-static int has_variable(const struct formula *f, enum formula_variable variable)
-{
-    for (int n = 0; n <= f->root; n++)
-        if (f->nodes[n].kind == NODE_VARIABLE && f->nodes[n].slot == (int)variable)
-            return 1;
-    return 0;
-}
 
 /* Room for one bias, zeroed; NULL with *e. */
 static struct layer_bias *add_bias(struct formula_argument *a, struct error *e)
@@ -236,10 +175,10 @@ static int read_formula(struct formula_argument *out, const char *text, const st
         return EXIT_FAILED;
     }
     b->formula = f;
-    b->window = window_of(f, (int)o->heads);
+    b->window = formula_window(f, (int)o->heads);
     out->heads = (int)o->heads;
     out->head_size = HEAD_SIZE_DEFAULT;
-    out->uses_length = has_variable(f, VARIABLE_LENGTH);
+    out->uses_length = formula_has_variable(f, VARIABLE_LENGTH);
     return EXIT_DONE;
 failed:
     formula_free(f);
@@ -358,8 +297,8 @@ int formula_argument_of_decoder(struct formula_argument *out, const struct decod
         b->formula = masked_copy(b->reason[0] ? NULL : s->bias, s->window, d->path, e);
         if (!b->formula)
             return -1;
-        b->window = window_of(b->formula, d->heads);
-        out->uses_length |= has_variable(b->formula, VARIABLE_LENGTH);
+        b->window = formula_window(b->formula, d->heads);
+        out->uses_length |= formula_has_variable(b->formula, VARIABLE_LENGTH);
     }
     out->cone = cone;
     return 0;
