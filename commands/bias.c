@@ -69,23 +69,23 @@ static int evaluate(struct bias_run *r, struct error *e)
     size_t length = (size_t)r->options->length, total = 0;
 
     for (int i = 0; i < r->count; i++)
-        total += (size_t)r->arguments[i].bias_count;
+        total += (size_t)r->arguments[i].set.bias_count;
     r->values = calloc(total + 1, sizeof *r->values);
     if (!r->values)
         return fail_memory(e, (double)total * sizeof *r->values, "the biases");
     for (int i = 0; i < r->count; i++)
-        for (int b = 0; b < r->arguments[i].bias_count; b++) {
+        for (int b = 0; b < r->arguments[i].set.bias_count; b++) {
             const struct formula_argument *a = &r->arguments[i];
             struct bias_values *v = &r->values[r->value_count];
             size_t bytes;
 
-            if (!a->biases[b].formula)
+            if (!a->set.biases[b].formula)
                 continue;
-            *v = (struct bias_values){.argument = a, .bias = b, .rows = bias_rows(a, &a->biases[b])};
+            *v = (struct bias_values){.argument = a, .bias = b, .rows = bias_rows(&a->set, &a->set.biases[b])};
             if (__builtin_mul_overflow((size_t)v->rows * sizeof *v->table, length, &bytes) || !(v->table = malloc(bytes)))
                 return fail_memory(e, (double)v->rows * (double)length * sizeof *v->table, "a table of the bias");
             r->value_count++;
-            if (bias_table(v->table, a, &a->biases[b], v->rows, length, e) != 0)
+            if (bias_table(v->table, &a->set, &a->set.biases[b], length, a->label, e) != 0)
                 return -1;
         }
     return 0;
@@ -101,12 +101,12 @@ static int print_values(const struct bias_run *r, const struct bias_values *v, s
     struct table *t;
     long length = r->options->length;
 
-    bias_layers_text(layers, sizeof layers, a, v->bias);
+    bias_layers_text(layers, sizeof layers, &a->set, v->bias);
     printf("%s%s%s", a->label, layers[0] ? ", " : "", layers);
-    if (strcmp(a->biases[v->bias].formula->source, a->label) != 0 && strlen(a->biases[v->bias].formula->source) <= 100)
-        printf(": %s", a->biases[v->bias].formula->source);
-    if (a->biases[v->bias].reason[0])
-        printf(" (the window alone: %s)", a->biases[v->bias].reason);
+    if (strcmp(a->set.biases[v->bias].formula->source, a->label) != 0 && strlen(a->set.biases[v->bias].formula->source) <= 100)
+        printf(": %s", a->set.biases[v->bias].formula->source);
+    if (a->set.biases[v->bias].reason[0])
+        printf(" (the window alone: %s)", a->set.biases[v->bias].reason);
     if (v->rows > shown)
         printf(" (%d of %d heads)", shown, v->rows);
     putchar('\n');
@@ -144,13 +144,13 @@ static int print_all(const struct bias_run *r, struct error *e)
     int printed = 0;
 
     for (int i = 0; i < r->count; i++)
-        for (int b = 0; b < r->arguments[i].bias_count; b++)
-            if (!r->arguments[i].biases[b].formula) {
+        for (int b = 0; b < r->arguments[i].set.bias_count; b++)
+            if (!r->arguments[i].set.biases[b].formula) {
                 char layers[128];
 
-                bias_layers_text(layers, sizeof layers, &r->arguments[i], b);
+                bias_layers_text(layers, sizeof layers, &r->arguments[i].set, b);
                 printf("%s%s%s%s: no bias: %s\n", printed++ ? "\n" : "", r->arguments[i].label, layers[0] ? ", " : "", layers,
-                       r->arguments[i].biases[b].reason);
+                       r->arguments[i].set.biases[b].reason);
             }
     for (int i = 0; i < r->value_count; i++) {
         if (printed++)
@@ -175,8 +175,8 @@ static int write_csv(const struct bias_run *r, const char *const *comments, cons
         const struct bias_values *v = &r->values[i];
         const struct formula_argument *a = v->argument;
 
-        for (int layer = 0; layer < (a->layers ? a->layers : 1); layer++)
-            for (int row = 0; row < v->rows && (!a->layers || a->bias_of_layer[layer] == v->bias); row++)
+        for (int layer = 0; layer < (a->set.layers ? a->set.layers : 1); layer++)
+            for (int row = 0; row < v->rows && (!a->set.layers || a->set.bias_of_layer[layer] == v->bias); row++)
                 for (size_t t = 0; t < length; t++) {
                     csv_text(csv, a->label);
                     if (v->rows > 1)
@@ -185,7 +185,7 @@ static int write_csv(const struct bias_run *r, const char *const *comments, cons
                         csv_text(csv, "all");
                     csv_whole(csv, (long long)t);
                     csv_real(csv, v->table[(size_t)row * length + t]);
-                    if (a->layers)
+                    if (a->set.layers)
                         csv_whole(csv, layer + 1);
                     else
                         csv_empty(csv);
@@ -199,7 +199,7 @@ static int add_drawn(struct matrix_bias *out, const struct bias_values *v, int r
 {
     char layers[64], *label = NULL;
 
-    bias_layers_text(layers, sizeof layers, v->argument, v->bias);
+    bias_layers_text(layers, sizeof layers, &v->argument->set, v->bias);
     if ((v->rows > 1
              ? asprintf(&label, "%s%s%s, head %d of %d", v->argument->label, layers[0] ? ", " : "", layers, row + 1, v->rows)
              : asprintf(&label, "%s%s%s", v->argument->label, layers[0] ? ", " : "", layers)) < 0)

@@ -237,8 +237,8 @@ static void count_text(char out[64], const struct series_count *c)
 }
 
 /* The fields of one head's bias at all thresholds; `rows` of layer `layer`, head `head`. */
-static int fill_fields(const struct erf_run *r, const struct erf_model *m, const struct formula_argument *a,
-                       const struct formula *f, int layer, int head, struct formula_error *problem)
+static int fill_fields(const struct erf_run *r, const struct erf_model *m, const struct bias_set *a, const struct formula *f,
+                       int layer, int head, struct formula_error *problem)
 {
     struct formula_point at = {
         .t = 0, .h = head + 1, .heads = a->heads, .head_size = a->head_size, .length = (double)r->positions + 1};
@@ -271,12 +271,12 @@ static int fill_fields(const struct erf_run *r, const struct erf_model *m, const
 /* The TRF of every head; heads and layers that share a bias share the work. */
 static int theory(const struct erf_run *r, const struct erf_model *m, struct error *e)
 {
-    struct formula_argument a = {.label = m->argument->name};
+    struct bias_set a = {0};
     struct formula_error problem = {0, "out of memory"};
     int rc = -1, layers = m->decoder->layers, heads = m->decoder->heads;
     size_t thresholds = r->options->threshold_count;
 
-    if (formula_argument_of_decoder(&a, m->decoder, e) != 0)
+    if (biases_of_decoder(&a, m->decoder, e) != 0)
         goto end;
     for (int l = 0; l < layers; l++) {
         const struct layer_bias *b = &a.biases[a.bias_of_layer[l]];
@@ -308,8 +308,7 @@ static int theory(const struct erf_run *r, const struct erf_model *m, struct err
     }
     rc = 0;
 end:
-    a.label = NULL; /* the argument's */
-    formula_argument_free(&a);
+    biases_free(&a);
     return rc;
 }
 

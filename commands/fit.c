@@ -20,18 +20,18 @@ enum { LAST_DEFAULT = 8191, MODEL_LAST_DEFAULT = 2047, LAST_MAX = 1 << 24 };
 static int add_bias(struct fit_run *r, const struct formula_argument *a, int bias, struct error *e)
 {
     const struct fit_options *o = r->options;
-    const struct layer_bias *b = &a->biases[bias];
-    long last = o->last >= 0          ? o->last
-                : !a->is_model        ? LAST_DEFAULT
-                : a->train_length > 1 ? a->train_length - 1
-                                      : MODEL_LAST_DEFAULT;
+    const struct layer_bias *b = &a->set.biases[bias];
+    long last = o->last >= 0              ? o->last
+                : !a->is_model            ? LAST_DEFAULT
+                : a->set.train_length > 1 ? a->set.train_length - 1
+                                          : MODEL_LAST_DEFAULT;
     size_t count = (size_t)(last - o->first) + 1, distances = (size_t)last + 1, bytes;
-    int heads = bias_rows(a, b), rc = 0;
+    int heads = bias_rows(&a->set, b), rc = 0;
     double *table;
 
     if (__builtin_mul_overflow((size_t)heads * sizeof *table, distances, &bytes) || !(table = malloc(bytes)))
         return fail_memory(e, (double)heads * (double)distances * sizeof *table, "a table of the bias");
-    rc = bias_table(table, a, b, heads, distances, e);
+    rc = bias_table(table, &a->set, b, distances, a->label, e);
     for (int h = 0; h < heads && rc == 0; h++) {
         struct fit_points *p = fit_points_add(r, a->label, count, e);
 
@@ -48,14 +48,14 @@ static int add_bias(struct fit_run *r, const struct formula_argument *a, int bia
             snprintf(p->head, sizeof p->head, "%d", h + 1);
         else
             snprintf(p->head, sizeof p->head, "all");
-        bias_layers_text(p->layers, sizeof p->layers, a, bias);
+        bias_layers_text(p->layers, sizeof p->layers, &a->set, bias);
         if (!a->is_model)
             continue;
-        p->members = calloc((size_t)a->layers, sizeof *p->members);
+        p->members = calloc((size_t)a->set.layers, sizeof *p->members);
         if (!p->members)
-            rc = fail_memory(e, (double)a->layers * sizeof *p->members, "the layers");
-        for (int l = 0; l < a->layers && rc == 0; l++)
-            if (a->bias_of_layer[l] == bias)
+            rc = fail_memory(e, (double)a->set.layers * sizeof *p->members, "the layers");
+        for (int l = 0; l < a->set.layers && rc == 0; l++)
+            if (a->set.bias_of_layer[l] == bias)
                 p->members[p->member_count++] = l + 1;
     }
     free(table);
@@ -76,15 +76,15 @@ static int collect(struct fit_run *r, struct error *e)
     if (status != EXIT_DONE)
         return status;
     r->quantity = "bias b(t)";
-    for (int b = 0; b < a->bias_count && rc == 0; b++)
-        if (a->biases[b].formula && !a->biases[b].reason[0]) {
+    for (int b = 0; b < a->set.bias_count && rc == 0; b++)
+        if (a->set.biases[b].formula && !a->set.biases[b].reason[0]) {
             usable = 1;
             rc = add_bias(r, a, b, e);
         }
     if (rc == 0 && !usable)
-        rc = fail(e, "%s: has no bias to fit: %s", a->label, a->biases[0].reason);
+        rc = fail(e, "%s: has no bias to fit: %s", a->label, a->set.biases[0].reason);
     if (rc == 0 && !a->is_model) {
-        const struct formula *f = a->biases[0].formula;
+        const struct formula *f = a->set.biases[0].formula;
 
         r->is_sandwich = strcmp(f->source, "sandwich") == 0 && strcmp(o->form, default_form) == 0;
         for (int p = 0; p < f->parameter_count; p++)

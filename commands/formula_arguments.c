@@ -89,7 +89,7 @@ static char *with_press_slopes(const char *text, int k_is_set)
 /* ---- formulas ---- */
 
 /* Room for one bias, zeroed; NULL with *e. */
-static struct layer_bias *add_bias(struct formula_argument *a, struct error *e)
+static struct layer_bias *add_bias(struct bias_set *a, struct error *e)
 {
     struct layer_bias *grown = reallocarray(a->biases, (size_t)a->bias_count + 1, sizeof *grown);
 
@@ -129,13 +129,27 @@ static int apply_sets(struct formula *f, const char *text, const struct formula_
     return 0;
 }
 
+int biases_of_formula(struct bias_set *out, struct formula *f, int heads, int head_size, struct error *e)
+{
+    struct layer_bias *b = add_bias(out, e);
+
+    if (!b) {
+        formula_free(f);
+        return -1;
+    }
+    b->formula = f;
+    b->window = formula_window(f, heads);
+    out->heads = heads;
+    out->head_size = head_size;
+    out->uses_length = formula_has_variable(f, VARIABLE_LENGTH);
+    return 0;
+}
+
 /* Parses TEXT with all options applied. EXIT_DONE, or EXIT_USAGE with *e; *missing is set when only a parameter's value is
  * missing. */
-static int read_formula(struct formula_argument *out, const char *text, const struct formula_options *o, int *missing,
-                        struct error *e)
+static int read_formula(struct bias_set *out, const char *text, const struct formula_options *o, int *missing, struct error *e)
 {
     struct formula_error problem;
-    struct layer_bias *b;
     struct formula *f;
     char *rewritten = NULL;
     int k_is_set = 0;
@@ -169,17 +183,7 @@ static int read_formula(struct formula_argument *out, const char *text, const st
         *missing = 1;
         goto failed;
     }
-    b = add_bias(out, e);
-    if (!b) {
-        formula_free(f);
-        return EXIT_FAILED;
-    }
-    b->formula = f;
-    b->window = formula_window(f, (int)o->heads);
-    out->heads = (int)o->heads;
-    out->head_size = HEAD_SIZE_DEFAULT;
-    out->uses_length = formula_has_variable(f, VARIABLE_LENGTH);
-    return EXIT_DONE;
+    return biases_of_formula(out, f, (int)o->heads, HEAD_SIZE_DEFAULT, e) == 0 ? EXIT_DONE : EXIT_FAILED;
 failed:
     formula_free(f);
     return EXIT_USAGE;
@@ -262,11 +266,10 @@ static void tell_reason(char *out, size_t size, const struct decoder *d, const s
         snprintf(out, size, "the bias %.60s goes by the key's position, not by the distance", s->key_bias->source);
 }
 
-int formula_argument_of_decoder(struct formula_argument *out, const struct decoder *d, struct error *e)
+int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct error *e)
 {
     long cone = 1;
 
-    out->is_model = 1;
     out->heads = d->heads;
     out->head_size = d->head_size;
     out->layers = d->layers;
@@ -312,7 +315,8 @@ static int read_model(struct formula_argument *out, const char *path, const stru
 
     terminal_plain(&terminal, o->verb, 0);
     d = model_open(path, o->strict, &terminal.progress, e);
-    rc = d && formula_argument_of_decoder(out, d, e) == 0 ? EXIT_DONE : EXIT_FAILED;
+    rc = d && biases_of_decoder(&out->set, d, e) == 0 ? EXIT_DONE : EXIT_FAILED;
+    out->is_model = 1;
     decoder_close(d);
     return rc;
 }
@@ -348,7 +352,7 @@ int formula_argument_read(struct formula_argument *out, const char *text, const 
         free(named);
     } else {
         out->label = name_length ? strndup(text, name_length) : strdup(body);
-        rc = out->label ? read_formula(out, body, o, &missing, e) : EXIT_FAILED;
+        rc = out->label ? read_formula(&out->set, body, o, &missing, e) : EXIT_FAILED;
         if (missing && strchr(body, '/') && body[0] != '-') {
             fail(e, "%s: no such file or folder (and no formula whose parameters all have values)", body);
             rc = EXIT_FAILED;
@@ -361,12 +365,18 @@ int formula_argument_read(struct formula_argument *out, const char *text, const 
     return rc;
 }
 
+void biases_free(struct bias_set *s)
+{
+    for (int i = 0; i < s->bias_count; i++)
+        formula_free(s->biases[i].formula);
+    free(s->biases);
+    free(s->bias_of_layer);
+    memset(s, 0, sizeof *s);
+}
+
 void formula_argument_free(struct formula_argument *a)
 {
-    for (int i = 0; i < a->bias_count; i++)
-        formula_free(a->biases[i].formula);
-    free(a->biases);
-    free(a->bias_of_layer);
+    biases_free(&a->set);
     free(a->label);
     memset(a, 0, sizeof *a);
 }
@@ -387,9 +397,9 @@ int formula_arguments_read(struct formula_argument **out, const struct text_list
         int taken = 0;
 
         for (int k = 0; k < texts->count; k++)
-            for (int b = 0; b < all[k].bias_count && !all[k].is_model; b++)
-                for (int p = 0; p < all[k].biases[b].formula->parameter_count; p++)
-                    taken |= sets_name(o->sets.item[i], all[k].biases[b].formula->parameters[p].name);
+            for (int b = 0; b < all[k].set.bias_count && !all[k].is_model; b++)
+                for (int p = 0; p < all[k].set.biases[b].formula->parameter_count; p++)
+                    taken |= sets_name(o->sets.item[i], all[k].set.biases[b].formula->parameters[p].name);
         if (!taken) {
             fail(e, "--set: \"%s\" is for no parameter of the formulas given (expected NAME=VALUE, NAME a parameter)",
                  o->sets.item[i]);
@@ -411,27 +421,27 @@ void formula_arguments_free(struct formula_argument *a, int count)
     free(a);
 }
 
-int bias_rows(const struct formula_argument *a, const struct layer_bias *b)
+int bias_rows(const struct bias_set *s, const struct layer_bias *b)
 {
-    return b->formula && b->formula->uses_head ? a->heads : 1;
+    return b->formula && b->formula->uses_head ? s->heads : 1;
 }
 
-void bias_layers_text(char *out, size_t size, const struct formula_argument *a, int index)
+void bias_layers_text(char *out, size_t size, const struct bias_set *s, int index)
 {
     size_t used = 0;
     int members = 0;
 
     out[0] = 0;
-    for (int l = 0; l < a->layers; l++)
-        members += a->bias_of_layer[l] == index;
-    if (members == a->layers)
+    for (int l = 0; l < s->layers; l++)
+        members += s->bias_of_layer[l] == index;
+    if (members == s->layers)
         return;
     used = (size_t)snprintf(out, size, members == 1 ? "layer" : "layers");
-    for (int first = 0, last, any = 0; first < a->layers; first = last + 1) {
+    for (int first = 0, last, any = 0; first < s->layers; first = last + 1) {
         last = first;
-        if (a->bias_of_layer[first] != index)
+        if (s->bias_of_layer[first] != index)
             continue;
-        while (last + 1 < a->layers && a->bias_of_layer[last + 1] == index)
+        while (last + 1 < s->layers && s->bias_of_layer[last + 1] == index)
             last++;
         if (used < size)
             used += (size_t)snprintf(out + used, size - used, "%s%d", any ? ", " : " ", first + 1);
@@ -441,23 +451,24 @@ void bias_layers_text(char *out, size_t size, const struct formula_argument *a, 
     }
 }
 
-int bias_table(double *table, const struct formula_argument *a, const struct layer_bias *b, int rows, size_t distances,
+int bias_table(double *table, const struct bias_set *s, const struct layer_bias *b, size_t distances, const char *label,
                struct error *e)
 {
     struct formula_error problem;
+    int rows = bias_rows(s, b);
 
-    if (rows == a->heads) {
-        if (formula_table(table, b->formula, rows, a->head_size, distances, (double)distances, &problem) != 0)
-            return fail(e, "%s: %s", a->label, problem.message);
+    if (rows == s->heads) {
+        if (formula_table(table, b->formula, rows, s->head_size, distances, (double)distances, &problem) != 0)
+            return fail(e, "%s: %s", label, problem.message);
         return 0;
     }
     for (size_t t = 0; t < distances; t++) { /* heads that are alike: head 1 stands for all */
         struct formula_point at = {
-            .t = (double)t, .h = 1, .heads = a->heads, .head_size = a->head_size, .length = (double)distances};
+            .t = (double)t, .h = 1, .heads = s->heads, .head_size = s->head_size, .length = (double)distances};
 
         table[t] = formula_evaluate(b->formula, &at);
         if (isnan(table[t]) || table[t] == INFINITY)
-            return fail(e, "%s: the value at distance %zu is %s (expected a number or -inf)", a->label, t,
+            return fail(e, "%s: the value at distance %zu is %s (expected a number or -inf)", label, t,
                         isnan(table[t]) ? "not a number, or takes too many steps" : "+inf");
     }
     return 0;

@@ -130,8 +130,8 @@ static struct trf_head *add_head(struct trf_run *r, int argument, int bias, int 
 static int analyze_bias(struct trf_run *r, int argument, int bias, double started, struct error *e)
 {
     const struct formula_argument *a = &r->arguments[argument];
-    const struct formula *f = a->biases[bias].formula;
-    int rows = bias_rows(a, &a->biases[bias]), first = r->head_count, rc = 0;
+    const struct formula *f = a->set.biases[bias].formula;
+    int rows = bias_rows(&a->set, &a->set.biases[bias]), first = r->head_count, rc = 0;
     struct formula_error problem = {0, "out of memory"};
     struct series **all = NULL;
     struct trf_head *head;
@@ -145,13 +145,13 @@ static int analyze_bias(struct trf_run *r, int argument, int bias, double starte
         return 0;
     }
     for (int h = 1; h <= rows; h++) {
-        struct formula_point at = {.t = 0, .h = h, .heads = a->heads, .head_size = a->head_size};
+        struct formula_point at = {.t = 0, .h = h, .heads = a->set.heads, .head_size = a->set.head_size};
 
         show_progress(started, a, h, rows);
         head = add_head(r, argument, bias, rows > 1 ? h : 0, e);
         if (!head)
             return -1;
-        if (a->uses_length) {
+        if (a->set.uses_length) {
             rc = fill_by_length(head, r, f, at, &problem);
         } else {
             head->series = series_open(f, &at, &problem);
@@ -163,7 +163,7 @@ static int analyze_bias(struct trf_run *r, int argument, int bias, double starte
             return fail_series(e, a, head, &problem);
     }
     /* the mean kernel: a row of a checkpoint, and what several encodings are ranked by */
-    if (rows == 1 || a->uses_length || (!a->is_model && r->count == 1))
+    if (rows == 1 || a->set.uses_length || (!a->is_model && r->count == 1))
         return 0;
     all = calloc((size_t)rows, sizeof *all);
     if (!all)
@@ -192,12 +192,12 @@ int trf_analyze(struct trf_run *r, struct error *e)
 
     r->depths = r->options->layers > 1 ? 2 : 1;
     for (int i = 0; i < r->count; i++)
-        if (r->arguments[i].uses_length && r->options->length_count == 0) {
+        if (r->arguments[i].set.uses_length && r->options->length_count == 0) {
             fail(e, "%s: uses the length L, so it has no infinite series (expected --length)", r->arguments[i].label);
             return EXIT_USAGE;
         }
     for (int i = 0; i < r->count && rc == 0; i++)
-        for (int b = 0; b < r->arguments[i].bias_count && rc == 0; b++)
+        for (int b = 0; b < r->arguments[i].set.bias_count && rc == 0; b++)
             rc = analyze_bias(r, i, b, started, e);
     clear_progress(started);
     return rc == 0 ? EXIT_DONE : EXIT_FAILED;

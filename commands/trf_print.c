@@ -96,17 +96,17 @@ static const char *epsilon_text(char out[32], const char *typed)
 /* What is above a table: the name, its formula where that is another text, its layers and heads. */
 static void print_title(const struct formula_argument *a, int bias)
 {
-    const struct layer_bias *b = &a->biases[bias];
+    const struct layer_bias *b = &a->set.biases[bias];
     char layers[128];
 
-    bias_layers_text(layers, sizeof layers, a, bias);
+    bias_layers_text(layers, sizeof layers, &a->set, bias);
     printf("%s", a->label);
     if (layers[0])
         printf(", %s", layers);
     if (b->formula && strcmp(a->label, b->formula->source) != 0 && strlen(b->formula->source) <= 100)
         printf(": %s", b->formula->source);
-    if (bias_rows(a, b) > 1)
-        printf(", %d heads", a->heads);
+    if (bias_rows(&a->set, b) > 1)
+        printf(", %d heads", a->set.heads);
     else if (b->formula)
         printf(", all heads alike");
     putchar('\n');
@@ -148,7 +148,7 @@ static void print_header(struct table *t, const struct trf_run *r, const struct 
 
 static void print_row(struct table *t, const struct trf_run *r, const struct trf_head *head, const struct columns *has)
 {
-    const struct layer_bias *b = &r->arguments[head->argument].biases[head->bias];
+    const struct layer_bias *b = &r->arguments[head->argument].set.biases[head->bias];
     char text[128];
     double value;
 
@@ -211,7 +211,7 @@ static int print_bias(const struct trf_run *r, int first, int last, struct error
     const struct trf_head *top = &r->heads[first];
     const struct formula_argument *a = &r->arguments[top->argument];
     int numbers = (1 + o->length_count) * r->depths * o->epsilon_count, rc;
-    struct columns has = {.window = a->biases[top->bias].window > 0};
+    struct columns has = {.window = a->set.biases[top->bias].window > 0};
     char *alignment, formula[128] = "";
     struct table *t;
     double value;
@@ -343,7 +343,7 @@ static void place_name(char *out, size_t size, const struct trf_run *r, const st
     const struct formula_argument *a = &r->arguments[p->argument];
     char layers[64];
 
-    bias_layers_text(layers, sizeof layers, a, p->bias);
+    bias_layers_text(layers, sizeof layers, &a->set, p->bias);
     snprintf(out, size, "%.80s%s%s", a->label, layers[0] ? ", " : "", layers);
 }
 
@@ -370,8 +370,8 @@ static int print_ranking(const struct trf_run *r, struct error *e)
     for (int i = 0; i < r->head_count; i++) {
         const struct trf_head *head = &r->heads[i];
 
-        if (!head->values ||
-            (head->head && !(bias_rows(&r->arguments[head->argument], &r->arguments[head->argument].biases[head->bias]) == 1)))
+        if (!head->values || (head->head && !(bias_rows(&r->arguments[head->argument].set,
+                                                        &r->arguments[head->argument].set.biases[head->bias]) == 1)))
             continue;
         places[count++] = (struct place){head->argument, head->bias, head, ranked_value(r, head)};
     }
@@ -416,9 +416,9 @@ end:
 
 static void print_model_lines(const struct formula_argument *a)
 {
-    printf("%s: %s, %d layers, %d heads\n", a->label, a->position, a->layers, a->heads);
-    if (a->cone)
-        printf("exact cone of its windows: %ld tokens\n", a->cone);
+    printf("%s: %s, %d layers, %d heads\n", a->label, a->set.position, a->set.layers, a->set.heads);
+    if (a->set.cone)
+        printf("exact cone of its windows: %ld tokens\n", a->set.cone);
 }
 
 int trf_print(const struct trf_run *r, struct error *e)
@@ -453,9 +453,9 @@ int trf_print_summary(const struct decoder *d, struct error *e)
         fail(e, "out of memory");
         goto end;
     }
-    if (formula_argument_of_decoder(r.arguments, d, e) != 0)
+    if (biases_of_decoder(&r.arguments->set, d, e) != 0)
         goto end;
-    if (r.arguments->uses_length) {
+    if (r.arguments->set.uses_length) {
         printf("TRF(0.01)      by length: the bias uses L (reach trf %s --length N)\n", d->path);
         rc = 0;
         goto end;
@@ -465,12 +465,12 @@ int trf_print_summary(const struct decoder *d, struct error *e)
         goto end;
     for (int i = 0; i < r.head_count; i++) {
         const struct trf_head *head = &r.heads[i];
-        const struct layer_bias *b = &r.arguments->biases[head->bias];
+        const struct layer_bias *b = &r.arguments->set.biases[head->bias];
         char layers[128], text[128];
         int begins = i == 0 || r.heads[i - 1].bias != head->bias;
 
         if (begins) {
-            bias_layers_text(layers, sizeof layers, r.arguments, head->bias);
+            bias_layers_text(layers, sizeof layers, &r.arguments->set, head->bias);
             printf("%s%s%s%s", i ? "               " : "TRF(0.01)      ", layers, layers[0] ? ": " : "",
                    b->reason[0] ? "not applicable, " : "");
             if (b->reason[0])

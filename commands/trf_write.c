@@ -51,7 +51,7 @@ static void write_row(struct csv *csv, const struct trf_run *r, const struct trf
     csv_text(csv, length ? keys : "inf");
     csv_whole(csv, depth ? o->layers : 1);
     csv_text(csv, o->epsilons[epsilon]);
-    csv_text(csv, a->biases[head->bias].reason[0] ? "not applicable" : series_verdict_name(v->verdict));
+    csv_text(csv, a->set.biases[head->bias].reason[0] ? "not applicable" : series_verdict_name(v->verdict));
     bound_or_empty(csv, v ? v->sum_lo : NAN, 0);
     bound_or_empty(csv, v ? v->sum_hi : NAN, 1);
     text_or_empty(csv, v ? v->count.lo : NULL);
@@ -70,7 +70,7 @@ static void write_head(struct csv *csv, const struct trf_run *r, const struct tr
     const struct formula_argument *a = &r->arguments[head->argument];
     int lengths = head->values ? r->options->length_count : 0, depths = head->values ? r->depths : 1;
 
-    for (int length = a->uses_length && head->values; length <= lengths; length++)
+    for (int length = a->set.uses_length && head->values; length <= lengths; length++)
         for (int depth = 0; depth < depths; depth++)
             for (int i = 0; i < r->options->epsilon_count; i++)
                 write_row(csv, r, head, layer, length, depth, i);
@@ -93,13 +93,13 @@ static int write_csv(const struct trf_run *r, const char *command, const char *p
     for (int i = 0; i < r->count; i++) {
         const struct formula_argument *a = &r->arguments[i];
 
-        for (int layer = 0; layer < (a->layers ? a->layers : 1); layer++)
+        for (int layer = 0; layer < (a->set.layers ? a->set.layers : 1); layer++)
             for (int k = 0; k < r->head_count; k++) {
                 const struct trf_head *head = &r->heads[k];
 
-                if (head->argument == i && head->bias == (a->layers ? a->bias_of_layer[layer] : 0) &&
+                if (head->argument == i && head->bias == (a->set.layers ? a->set.bias_of_layer[layer] : 0) &&
                     (a->is_model || !head->averaged))
-                    write_head(csv, r, head, a->layers ? layer + 1 : 0);
+                    write_head(csv, r, head, a->set.layers ? layer + 1 : 0);
             }
     }
     return csv_stage(csv, out, e);
@@ -125,7 +125,7 @@ static int choose_heads(const struct trf_head *drawn[CURVES_MAX], const struct t
             heads += !r->heads[last].averaged;
         if (!head->values)
             continue;
-        shown = r->count > 1 || r->arguments[head->argument].bias_count > 1 ? 1 : heads < HEADS_DRAWN ? heads : HEADS_DRAWN;
+        shown = r->count > 1 || r->arguments[head->argument].set.bias_count > 1 ? 1 : heads < HEADS_DRAWN ? heads : HEADS_DRAWN;
         for (int k = 0; k < shown && count < CURVES_MAX; k++)
             drawn[count++] = head + (shown == 1 ? heads - 1 : k * (heads - 1) / (shown - 1));
     }
@@ -157,7 +157,7 @@ static double middle(double lo, double hi)
 static int fill_curve(struct trf_curve *c, const struct trf_run *r, const struct trf_head *head, double most, struct error *e)
 {
     const struct formula_argument *a = &r->arguments[head->argument];
-    const struct formula *f = a->biases[head->bias].formula;
+    const struct formula *f = a->set.biases[head->bias].formula;
     double *tokens = malloc(3 * POINTS_MAX * sizeof *tokens), *weight, *beyond, sum = 0, largest = 0, total, next = 1;
     uint64_t length;
     const struct trf_value *v = drawn_value(r, head, &length);
@@ -177,8 +177,11 @@ static int fill_curve(struct trf_curve *c, const struct trf_run *r, const struct
     if (!isfinite(c->field))
         c->field = 0;
     for (double j = 1; j <= most && (!length || j <= (double)length); j++) {
-        struct formula_point at = {
-            .t = j - 1, .h = head->head ? head->head : 1, .heads = a->heads, .head_size = a->head_size, .length = (double)length};
+        struct formula_point at = {.t = j - 1,
+                                   .h = head->head ? head->head : 1,
+                                   .heads = a->set.heads,
+                                   .head_size = a->set.head_size,
+                                   .length = (double)length};
         double value = exp(formula_evaluate(f, &at));
         int kept = j >= next || j == most || j == (double)length;
 
@@ -196,7 +199,7 @@ static int fill_curve(struct trf_curve *c, const struct trf_run *r, const struct
     for (size_t i = 0; i < c->points && largest > 0; i++)
         weight[i] /= largest;
     c->weight_at_field = largest > 0 ? c->weight_at_field / largest : 0;
-    bias_layers_text(layers, sizeof layers, a, head->bias);
+    bias_layers_text(layers, sizeof layers, &a->set, head->bias);
     trf_count_text(count, &v->count);
     if ((head->head ? asprintf(&label, "%s%s%s, head %d", a->label, layers[0] ? ", " : "", layers, head->head)
                     : asprintf(&label, "%s%s%s", a->label, layers[0] ? ", " : "", layers)) < 0)
