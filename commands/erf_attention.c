@@ -3,7 +3,7 @@
 
 #include "analyze/attribution.h"
 #include "analyze/series.h"
-#include "commands/formula_arguments.h"
+#include "model/biases.h"
 #include "run/interrupt.h"
 #include "commands/table.h"
 #include "io/csv.h"

@@ -1,0 +1,216 @@
+#include "model/biases.h"
+
+#include "analyze/formula_window.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for one bias, zeroed; NULL with *e. */
+static struct layer_bias *add_bias(struct bias_set *a, struct error *e)
+{
+    struct layer_bias *grown = reallocarray(a->biases, (size_t)a->bias_count + 1, sizeof *grown);
+
+    if (!grown) {
+        fail_memory(e, sizeof *grown, "a bias");
+        return NULL;
+    }
+    a->biases = grown;
+    memset(&grown[a->bias_count], 0, sizeof *grown);
+    return &grown[a->bias_count++];
+}
+
+/* A formula of its own with the source and the values of `f`, masked from `window` on (0: no mask); f NULL: 0. NULL with *e. */
+static struct formula *masked_copy(const struct formula *f, int window, const char *path, struct error *e)
+{
+    const char *source = f ? f->source : "none";
+    struct formula_error problem = {0, "out of memory"};
+    struct formula *copy = NULL;
+    char *text = NULL;
+    int rc;
+
+    if ((!window ? asprintf(&text, "%s", source)
+         : !f    ? asprintf(&text, "window(%d)", window)
+                 : asprintf(&text, "t<%d?(%s):-inf", window, source)) < 0)
+        text = NULL;
+    else
+        copy = formula_parse(text, &problem);
+    free(text);
+    for (int i = 0; copy && f && i < f->parameter_count; i++) {
+        const struct formula_parameter *p = &f->parameters[i];
+
+        if (p->count == 0)
+            continue;
+        rc = p->decimal ? formula_set(copy, p->name, (const char *const *)p->decimal, p->count, &problem)
+                        : formula_set_values(copy, p->name, p->value, p->count, &problem);
+        if (rc != 0) {
+            formula_free(copy);
+            copy = NULL;
+        }
+    }
+    if (!copy)
+        fail(e, "%s: formula '%.200s': %s", path, source, problem.message);
+    return copy;
+}
+
+static int same_formula(const struct formula *a, const struct formula *b)
+{
+    if (a == b)
+        return 1;
+    if (!a || !b || strcmp(a->source, b->source) != 0 || a->parameter_count != b->parameter_count)
+        return 0;
+    for (int i = 0; i < a->parameter_count; i++) {
+        const struct formula_parameter *p = &a->parameters[i], *q = &b->parameters[i];
+
+        if (p->count != q->count || !p->decimal != !q->decimal ||
+            (p->count && memcmp(p->value, q->value, (size_t)p->count * sizeof *p->value) != 0))
+            return 0;
+        for (int k = 0; p->decimal && k < p->count; k++)
+            if (strcmp(p->decimal[k], q->decimal[k]) != 0)
+                return 0;
+    }
+    return 1;
+}
+
+static int same_score(const struct score *a, const struct score *b)
+{
+    return a->window == b->window && !a->multiplier == !b->multiplier && !a->key_bias == !b->key_bias &&
+           same_formula(a->bias, b->bias);
+}
+
+/* Why the encoding of a layer has no series; empty when it has one. */
+static void tell_reason(char *out, size_t size, const struct decoder *d, const struct score *s)
+{
+    out[0] = 0;
+    switch (d->position) {
+    case POSITION_NONE: break;
+    case POSITION_SINUSOIDAL: snprintf(out, size, "sinusoidal positions are added to the embeddings: no bias by distance"); break;
+    case POSITION_LEARNED: snprintf(out, size, "learned positions are added to the embeddings: no bias by distance"); break;
+    case POSITION_ROTARY: snprintf(out, size, "rotary positions turn queries and keys: no bias by distance"); break;
+    }
+    if (out[0] == 0 && s->multiplier)
+        snprintf(out, size, "the scores are multiplied by %.60s: how far that reaches depends on the scores",
+                 s->multiplier->source);
+    else if (out[0] == 0 && s->key_bias)
+        snprintf(out, size, "the bias %.60s goes by the key's position, not by the distance", s->key_bias->source);
+}
+
+int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct error *e)
+{
+    long cone = 1;
+
+    out->heads = d->heads;
+    out->head_size = d->head_size;
+    out->layers = d->layers;
+    out->train_length = d->train_length;
+    snprintf(out->position, sizeof out->position, "%s", d->position_text);
+    out->bias_of_layer = calloc((size_t)d->layers, sizeof *out->bias_of_layer);
+    if (!out->bias_of_layer)
+        return fail_memory(e, (double)d->layers * sizeof *out->bias_of_layer, "the layers");
+    for (int l = 0; l < d->layers; l++) {
+        const struct score *s = &d->blocks[l].score;
+        struct layer_bias *b;
+        int before = 0;
+
+        cone = cone && s->window ? cone + s->window - 1 : 0;
+        while (before < l && !same_score(&d->blocks[before].score, s))
+            before++;
+        if (before < l) {
+            out->bias_of_layer[l] = out->bias_of_layer[before];
+            continue;
+        }
+        b = add_bias(out, e);
+        if (!b)
+            return -1;
+        out->bias_of_layer[l] = out->bias_count - 1;
+        tell_reason(b->reason, sizeof b->reason, d, s);
+        if (b->reason[0] && !s->window)
+            continue;
+        b->formula = masked_copy(b->reason[0] ? NULL : s->bias, s->window, d->path, e);
+        if (!b->formula)
+            return -1;
+        b->window = formula_window(b->formula, d->heads);
+        out->uses_length |= formula_has_variable(b->formula, VARIABLE_LENGTH);
+    }
+    out->cone = cone;
+    return 0;
+}
+
+int biases_of_formula(struct bias_set *out, struct formula *f, int heads, int head_size, struct error *e)
+{
+    struct layer_bias *b = add_bias(out, e);
+
+    if (!b) {
+        formula_free(f);
+        return -1;
+    }
+    b->formula = f;
+    b->window = formula_window(f, heads);
+    out->heads = heads;
+    out->head_size = head_size;
+    out->uses_length = formula_has_variable(f, VARIABLE_LENGTH);
+    return 0;
+}
+
+void biases_free(struct bias_set *s)
+{
+    for (int i = 0; i < s->bias_count; i++)
+        formula_free(s->biases[i].formula);
+    free(s->biases);
+    free(s->bias_of_layer);
+    memset(s, 0, sizeof *s);
+}
+
+int bias_rows(const struct bias_set *s, const struct layer_bias *b)
+{
+    return b->formula && b->formula->uses_head ? s->heads : 1;
+}
+
+void bias_layers_text(char *out, size_t size, const struct bias_set *s, int index)
+{
+    size_t used = 0;
+    int members = 0;
+
+    out[0] = 0;
+    for (int l = 0; l < s->layers; l++)
+        members += s->bias_of_layer[l] == index;
+    if (members == s->layers)
+        return;
+    used = (size_t)snprintf(out, size, members == 1 ? "layer" : "layers");
+    for (int first = 0, last, any = 0; first < s->layers; first = last + 1) {
+        last = first;
+        if (s->bias_of_layer[first] != index)
+            continue;
+        while (last + 1 < s->layers && s->bias_of_layer[last + 1] == index)
+            last++;
+        if (used < size)
+            used += (size_t)snprintf(out + used, size - used, "%s%d", any ? ", " : " ", first + 1);
+        if (last > first && used < size)
+            used += (size_t)snprintf(out + used, size - used, "-%d", last + 1);
+        any = 1;
+    }
+}
+
+int bias_table(double *table, const struct bias_set *s, const struct layer_bias *b, size_t distances, const char *label,
+               struct error *e)
+{
+    struct formula_error problem;
+    int rows = bias_rows(s, b);
+
+    if (rows == s->heads) {
+        if (formula_table(table, b->formula, rows, s->head_size, distances, (double)distances, &problem) != 0)
+            return fail(e, "%s: %s", label, problem.message);
+        return 0;
+    }
+    for (size_t t = 0; t < distances; t++) { /* heads that are alike: head 1 stands for all */
+        struct formula_point at = {
+            .t = (double)t, .h = 1, .heads = s->heads, .head_size = s->head_size, .length = (double)distances};
+
+        table[t] = formula_evaluate(b->formula, &at);
+        if (isnan(table[t]) || table[t] == INFINITY)
+            return fail(e, "%s: the value at distance %zu is %s (expected a number or -inf)", label, t,
+                        isnan(table[t]) ? "not a number, or takes too many steps" : "+inf");
+    }
+    return 0;
+}
