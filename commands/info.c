@@ -25,27 +25,6 @@ static const char *const activation_names[] = {
     [ACTIVATION_GELU] = "gelu", [ACTIVATION_GELU_TANH] = "gelu_tanh", [ACTIVATION_QUICK_GELU] = "quick_gelu",
     [ACTIVATION_RELU] = "relu", [ACTIVATION_SILU] = "silu",           [ACTIVATION_GELU_BLOOM] = "gelu_tanh"};
 
-/* Windows of the layers, runs of equal ones together: "32 (layers 1-4)". */
-static void print_windows(const struct decoder *d)
-{
-    printf("window         ");
-    for (int first = 0, last; first < d->layers; first = last + 1) {
-        int window = d->blocks[first].score.window;
-
-        for (last = first; last + 1 < d->layers && d->blocks[last + 1].score.window == window; last++)
-            ;
-        if (first)
-            printf(", ");
-        if (window)
-            printf("%d", window);
-        else
-            printf("none");
-        if (first > 0 || last + 1 < d->layers)
-            printf(first == last ? " (layer %d)" : " (layers %d-%d)", first + 1, last + 1);
-    }
-    putchar('\n');
-}
-
 /* One setting of the blocks behind those before it. */
 static void print_setting(int *first, const char *format, ...)
 {
@@ -197,12 +176,17 @@ static int print_model(const char *path, const struct info_options *o, struct pr
 {
     struct decoder *d;
     long length = o->length;
-    char digest[33], *line = NULL;
+    char digest[33], *line = NULL, *windows = NULL;
     int rc = -1;
 
     d = model_open(path, o->strict, p, e);
     if (!d || (o->verify ? model_verify(&line, digest, d, e) : model_digest(digest, d, e)) != 0)
         goto end;
+    windows = decoder_windows_text(d);
+    if (!windows) {
+        fail(e, "%s: out of memory", d->path);
+        goto end;
+    }
     if (!length)
         length = d->position_limit && d->position_limit < 2047 ? d->position_limit + 1 : 2048;
     printf("model          %s\nfamily         %s\n", d->path, d->family);
@@ -219,7 +203,7 @@ static int print_model(const char *path, const struct info_options *o, struct pr
     print_blocks(d);
     printf("head           %s\n", d->tied ? "tied to the embedding" : "of its own");
     printf("positions      %s\n", d->position_text);
-    print_windows(d);
+    printf("window         %s\n", windows);
     printf("cone           %ld of %ld inputs\n", decoder_cone(d, length - 1), length - 1);
     if (*d->not_understood)
         printf("not understood %s\n", d->not_understood);
@@ -235,6 +219,7 @@ static int print_model(const char *path, const struct info_options *o, struct pr
     rc = print_estimate(d, length, o->machine.dtype, o->machine.memory, e);
 end:
     free(line);
+    free(windows);
     decoder_close(d);
     return rc;
 }

@@ -214,3 +214,40 @@ int bias_table(double *table, const struct bias_set *s, const struct layer_bias 
     }
     return 0;
 }
+
+int decoder_window(const struct decoder *d)
+{
+    for (int l = 1; l < d->layers; l++)
+        if (d->blocks[l].score.window != d->blocks[0].score.window)
+            return 0;
+    return d->blocks[0].score.window;
+}
+
+char *decoder_windows_text(const struct decoder *d)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    for (int first = 0, last; f && first < d->layers; first = last + 1) {
+        int window = d->blocks[first].score.window;
+
+        for (last = first; last + 1 < d->layers && d->blocks[last + 1].score.window == window; last++)
+            ;
+        if (first)
+            fputs(", ", f);
+        if (window)
+            fprintf(f, "%d", window);
+        else
+            fputs("none", f);
+        if (first == last && (first > 0 || last + 1 < d->layers))
+            fprintf(f, " (layer %d)", first + 1);
+        else if (first > 0 || last + 1 < d->layers)
+            fprintf(f, " (layers %d-%d)", first + 1, last + 1);
+    }
+    if (!f || fclose(f) != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}

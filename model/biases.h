@@ -1,4 +1,4 @@
-/* Position biases by distance: those of a decoder's layers, each once, or that of a formula. */
+/* Position biases by distance: those of a decoder's layers, each once, or that of a formula; and the windows of layers. */
 #ifndef REACH_MODEL_BIASES_H
 #define REACH_MODEL_BIASES_H
 
@@ -43,5 +43,11 @@ void bias_layers_text(char *out, size_t size, const struct bias_set *s, int inde
 /* table[rows, distances] of b(t), rows as bias_rows says; L = distances. `label` begins the message. */
 int bias_table(double *table, const struct bias_set *s, const struct layer_bias *b, size_t distances, const char *label,
                struct error *e) MUST_USE;
+
+/* Keys that every layer attends to; 0: all of them, or layers differ. */
+int decoder_window(const struct decoder *d);
+/* Windows of the layers, runs of equal ones together: "32 (layers 1-4), none (layer 5)". NULL when memory runs out; the caller
+ * frees. */
+char *decoder_windows_text(const struct decoder *d);
 
 #endif
