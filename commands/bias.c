@@ -276,8 +276,7 @@ static int bias_call(struct call *c, struct error *e)
     struct bias_run r = {.options = o, .command = c->command, .count = o->arguments.count};
     int status;
 
-    o->formulas.verb = c->verb->name;
-    status = formula_arguments_read(&r.arguments, &o->arguments, &o->formulas, e);
+    status = (int)formula_arguments_read(&r.arguments, &o->arguments, &o->formulas, &c->terminal.progress, e);
     if (status == EXIT_DONE)
         status = call_lock(c, e);
     if (status == EXIT_DONE)

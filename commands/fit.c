@@ -72,7 +72,7 @@ static int collect(struct fit_run *r, struct error *e)
 
     if (is_csv_path(o->argument))
         return fit_read_csv(r, o->argument, e) == 0 ? EXIT_DONE : EXIT_FAILED;
-    status = formula_arguments_read(&a, &one, &o->formulas, e);
+    status = (int)formula_arguments_read(&a, &one, &o->formulas, r->progress, e);
     if (status != EXIT_DONE)
         return status;
     r->quantity = "bias b(t)";
@@ -232,7 +232,7 @@ end:
 static int fit_call(struct call *c, struct error *e)
 {
     struct fit_options *o = c->options;
-    struct fit_run r = {.options = o, .command = c->command, .quantity = "y"};
+    struct fit_run r = {.options = o, .progress = &c->terminal.progress, .command = c->command, .quantity = "y"};
     struct formula_error problem;
     int status;
 
@@ -240,7 +240,6 @@ static int fit_call(struct call *c, struct error *e)
         fail(e, "--form: \"%s\", at character %zu: %s", o->form, problem.at + 1, problem.message);
         return EXIT_USAGE;
     }
-    o->formulas.verb = c->verb->name;
     status = collect(&r, e);
     if (status == EXIT_DONE)
         status = call_lock(c, e);

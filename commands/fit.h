@@ -23,6 +23,7 @@ struct fit_points {
 
 struct fit_run {
     const struct fit_options *options;
+    struct progress *progress;
     const char *command; /* as it is recorded */
     struct fit_form form;
     struct fit_points *points;

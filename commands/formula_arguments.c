@@ -1,9 +1,7 @@
 /* FORMULA, PRESET and MODEL arguments. */
 #include "commands/formula_arguments.h"
 
-#include "commands/terminal.h"
 #include "run/models.h"
-#include "run/results.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -112,9 +110,10 @@ static int apply_sets(struct formula *f, const char *text, const struct formula_
     return 0;
 }
 
-/* Parses TEXT with all options applied. EXIT_DONE, or EXIT_USAGE with *e; *missing is set when only a parameter's value is
+/* Parses TEXT with all options applied. RUN_DONE, or RUN_USAGE with *e; *missing is set when only a parameter's value is
  * missing. */
-static int read_formula(struct bias_set *out, const char *text, const struct formula_options *o, int *missing, struct error *e)
+static enum run_status read_formula(struct bias_set *out, const char *text, const struct formula_options *o, int *missing,
+                                    struct error *e)
 {
     struct formula_error problem;
     struct formula *f;
@@ -133,13 +132,13 @@ static int read_formula(struct bias_set *out, const char *text, const struct for
         free(rewritten);
         if (!rewritten) {
             fail(e, "%s: out of memory", text);
-            return EXIT_FAILED;
+            return RUN_FAILED;
         }
     }
     if (!f) {
         fail(e, "%s: is no preset and no path, and as a formula wrong at character %zu: %s", text, problem.at + 1,
              problem.message);
-        return EXIT_USAGE;
+        return RUN_USAGE;
     }
     if (apply_sets(f, text, o, e) != 0)
         goto failed;
@@ -150,23 +149,20 @@ static int read_formula(struct bias_set *out, const char *text, const struct for
         *missing = 1;
         goto failed;
     }
-    return biases_of_formula(out, f, (int)o->heads, HEAD_SIZE_DEFAULT, e) == 0 ? EXIT_DONE : EXIT_FAILED;
+    return biases_of_formula(out, f, (int)o->heads, HEAD_SIZE_DEFAULT, e) == 0 ? RUN_DONE : RUN_FAILED;
 failed:
     formula_free(f);
-    return EXIT_USAGE;
+    return RUN_USAGE;
 }
 
 /* ---- checkpoints ---- */
 
-static int read_model(struct formula_argument *out, const char *path, const struct formula_options *o, struct error *e)
+static enum run_status read_model(struct formula_argument *out, const char *path, const struct formula_options *o,
+                                  struct progress *p, struct error *e)
 {
-    struct terminal terminal;
-    struct decoder *d;
-    int rc;
+    struct decoder *d = model_open(path, o->strict, p, e);
+    enum run_status rc = d && biases_of_decoder(&out->set, d, e) == 0 ? RUN_DONE : RUN_FAILED;
 
-    terminal_plain(&terminal, o->verb, 0);
-    d = model_open(path, o->strict, &terminal.progress, e);
-    rc = d && biases_of_decoder(&out->set, d, e) == 0 ? EXIT_DONE : EXIT_FAILED;
     out->is_model = 1;
     decoder_close(d);
     return rc;
@@ -179,39 +175,41 @@ static int begins_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-int formula_argument_read(struct formula_argument *out, const char *text, const struct formula_options *o, struct error *e)
+enum run_status formula_argument_read(struct formula_argument *out, const char *text, const struct formula_options *o,
+                                      struct progress *p, struct error *e)
 {
     size_t name_length;
     const char *body = argument_after_name(text, &name_length);
-    int forced = begins_with(body, "/") || begins_with(body, "./") || begins_with(body, "../"), missing = 0, rc;
+    int forced = begins_with(body, "/") || begins_with(body, "./") || begins_with(body, "../"), missing = 0;
+    enum run_status rc;
     struct stat found;
 
     memset(out, 0, sizeof *out);
     out->text = body;
     if (*body == 0) {
         fail(e, "an empty argument is neither a formula nor a path");
-        return EXIT_USAGE;
+        return RUN_USAGE;
     }
     if (forced || (!formula_preset_find(body) && body[0] != '-' && stat(body, &found) == 0)) {
         struct text_list one = {.item = &text, .count = 1};
         struct model_argument *named = NULL;
 
         if (model_arguments(&named, &one, e) != 0)
-            return EXIT_USAGE;
+            return RUN_USAGE;
         out->label = strdup(named->name);
-        rc = out->label ? read_model(out, named->path, o, e) : EXIT_FAILED;
+        rc = out->label ? read_model(out, named->path, o, p, e) : RUN_FAILED;
         free(named);
     } else {
         out->label = name_length ? strndup(text, name_length) : strdup(body);
-        rc = out->label ? read_formula(&out->set, body, o, &missing, e) : EXIT_FAILED;
+        rc = out->label ? read_formula(&out->set, body, o, &missing, e) : RUN_FAILED;
         if (missing && strchr(body, '/') && body[0] != '-') {
             fail(e, "%s: no such file or folder (and no formula whose parameters all have values)", body);
-            rc = EXIT_FAILED;
+            rc = RUN_FAILED;
         }
     }
     if (!out->label)
         fail(e, "%s: out of memory", text);
-    if (rc != EXIT_DONE)
+    if (rc != RUN_DONE)
         formula_argument_free(out);
     return rc;
 }
@@ -223,37 +221,37 @@ void formula_argument_free(struct formula_argument *a)
     memset(a, 0, sizeof *a);
 }
 
-int formula_arguments_read(struct formula_argument **out, const struct text_list *texts, const struct formula_options *o,
-                           struct error *e)
+enum run_status formula_arguments_read(struct formula_argument **out, const struct text_list *texts,
+                                       const struct formula_options *o, struct progress *p, struct error *e)
 {
     struct formula_argument *all = calloc((size_t)texts->count + 1, sizeof *all);
-    int rc = EXIT_DONE;
+    enum run_status rc = RUN_DONE;
 
     if (!all) {
         fail(e, "out of memory for the arguments");
-        return EXIT_FAILED;
+        return RUN_FAILED;
     }
-    for (int i = 0; i < texts->count && rc == EXIT_DONE; i++)
-        rc = formula_argument_read(&all[i], texts->item[i], o, e);
-    for (int i = 0; i < o->sets.count && rc == EXIT_DONE; i++) {
+    for (int i = 0; i < texts->count && rc == RUN_DONE; i++)
+        rc = formula_argument_read(&all[i], texts->item[i], o, p, e);
+    for (int i = 0; i < o->sets.count && rc == RUN_DONE; i++) {
         int taken = 0;
 
         for (int k = 0; k < texts->count; k++)
             for (int b = 0; b < all[k].set.bias_count && !all[k].is_model; b++)
-                for (int p = 0; p < all[k].set.biases[b].formula->parameter_count; p++)
-                    taken |= sets_name(o->sets.item[i], all[k].set.biases[b].formula->parameters[p].name);
+                for (int q = 0; q < all[k].set.biases[b].formula->parameter_count; q++)
+                    taken |= sets_name(o->sets.item[i], all[k].set.biases[b].formula->parameters[q].name);
         if (!taken) {
             fail(e, "--set: \"%s\" is for no parameter of the formulas given (expected NAME=VALUE, NAME a parameter)",
                  o->sets.item[i]);
-            rc = EXIT_USAGE;
+            rc = RUN_USAGE;
         }
     }
-    if (rc != EXIT_DONE) {
+    if (rc != RUN_DONE) {
         formula_arguments_free(all, texts->count);
         return rc;
     }
     *out = all;
-    return EXIT_DONE;
+    return RUN_DONE;
 }
 
 void formula_arguments_free(struct formula_argument *a, int count)

@@ -1,12 +1,11 @@
-/* FORMULA, PRESET and MODEL arguments of `reach trf`, `fit` and `bias`, and the options that go with them. */
+/* FORMULA, PRESET and MODEL arguments of `reach trf`, `fit` and `bias`. */
 #ifndef REACH_COMMANDS_FORMULA_ARGUMENTS_H
 #define REACH_COMMANDS_FORMULA_ARGUMENTS_H
 
-#include "commands/options.h"
 #include "model/biases.h"
 #include "run/formula_options.h"
-
-enum { HEADS_MAX = 4096, HEAD_SIZE_DEFAULT = 64 };
+#include "run/progress.h"
+#include "run/status.h"
 
 struct formula_argument {
     char *label; /* in outputs: NAME of NAME=ARGUMENT, a checkpoint's name, or the text as it was written; owned */
@@ -18,15 +17,15 @@ struct formula_argument {
 /* Reads one argument: a preset if it names one, else a path if it exists, else a formula; a text that begins with a dash is a
  * formula, and one that begins with /, ./ or ../ a path. A text with another slash is a formula when it has a value for every
  * parameter, else it is taken for a path that is missing. NAME=ARGUMENT names it (NAME of letters, digits, `_`, `.` and `-`).
- * Returns EXIT_DONE, EXIT_FAILED or EXIT_USAGE with *e. */
-int formula_argument_read(struct formula_argument *out, const char *text, const struct formula_options *o,
-                          struct error *e) MUST_USE;
+ * What people should know of a checkpoint is told to `p`. */
+enum run_status formula_argument_read(struct formula_argument *out, const char *text, const struct formula_options *o,
+                                      struct progress *p, struct error *e) MUST_USE;
 void formula_argument_free(struct formula_argument *a);
 
 /* The same for a list; an assignment of --set that no formula takes is wrong usage. The caller frees *out
  * (formula_arguments_free). */
-int formula_arguments_read(struct formula_argument **out, const struct text_list *texts, const struct formula_options *o,
-                           struct error *e) MUST_USE;
+enum run_status formula_arguments_read(struct formula_argument **out, const struct text_list *texts,
+                                       const struct formula_options *o, struct progress *p, struct error *e) MUST_USE;
 void formula_arguments_free(struct formula_argument *a, int count);
 
 /* 1 if the text names a file whose name ends in .csv. */

@@ -105,12 +105,11 @@ static int trf_call(struct call *c, struct error *e)
     struct trf_run r = {.options = o, .command = c->command, .count = o->arguments.count};
     int status;
 
-    o->formulas.verb = c->verb->name;
-    status = formula_arguments_read(&r.arguments, &o->arguments, &o->formulas, e);
+    status = (int)formula_arguments_read(&r.arguments, &o->arguments, &o->formulas, &c->terminal.progress, e);
     if (status == EXIT_DONE) /* the folder first, for the analysis may take long */
         status = call_lock(c, e);
     if (status == EXIT_DONE)
-        status = trf_analyze(&r, e);
+        status = (int)trf_analyze(&r, e);
     if (status == EXIT_DONE && o->folder)
         status = call_drawn(c, trf_write(&r, e), e);
     if (status == EXIT_DONE)

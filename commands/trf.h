@@ -35,8 +35,8 @@ struct trf_run {
     int depths; /* 1, or 2 with --layers */
 };
 
-/* Analyses all heads. EXIT_DONE, EXIT_FAILED or EXIT_USAGE with *e. */
-int trf_analyze(struct trf_run *r, struct error *e) MUST_USE;
+/* Analyses all heads. */
+enum run_status trf_analyze(struct trf_run *r, struct error *e) MUST_USE;
 void trf_run_free(struct trf_run *r);
 /* Index into values: length 0 is the infinite one, depth 0 one layer. */
 int trf_index(const struct trf_run *r, int length, int depth, int epsilon);

@@ -185,7 +185,7 @@ static int analyze_bias(struct trf_run *r, int argument, int bias, double starte
     return rc;
 }
 
-int trf_analyze(struct trf_run *r, struct error *e)
+enum run_status trf_analyze(struct trf_run *r, struct error *e)
 {
     double started = seconds();
     int rc = 0;
@@ -194,13 +194,13 @@ int trf_analyze(struct trf_run *r, struct error *e)
     for (int i = 0; i < r->count; i++)
         if (r->arguments[i].set.uses_length && r->options->length_count == 0) {
             fail(e, "%s: uses the length L, so it has no infinite series (expected --length)", r->arguments[i].label);
-            return EXIT_USAGE;
+            return RUN_USAGE;
         }
     for (int i = 0; i < r->count && rc == 0; i++)
         for (int b = 0; b < r->arguments[i].set.bias_count && rc == 0; b++)
             rc = analyze_bias(r, i, b, started, e);
     clear_progress(started);
-    return rc == 0 ? EXIT_DONE : EXIT_FAILED;
+    return rc == 0 ? RUN_DONE : RUN_FAILED;
 }
 
 void trf_run_free(struct trf_run *r)

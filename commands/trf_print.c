@@ -443,7 +443,7 @@ int trf_print_summary(const struct decoder *d, struct error *e)
 {
     struct trf_options options = {.formulas = {.heads = 1}, .epsilons = {"0.01"}, .epsilon_count = 1, .layers = 1};
     struct trf_run r = {.options = &options, .count = 1};
-    int rc = -1, status;
+    int rc = -1;
 
     r.arguments = calloc(1, sizeof *r.arguments);
     if (!r.arguments)
@@ -460,8 +460,7 @@ int trf_print_summary(const struct decoder *d, struct error *e)
         rc = 0;
         goto end;
     }
-    status = trf_analyze(&r, e);
-    if (status != EXIT_DONE)
+    if (trf_analyze(&r, e) != RUN_DONE)
         goto end;
     for (int i = 0; i < r.head_count; i++) {
         const struct trf_head *head = &r.heads[i];

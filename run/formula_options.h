@@ -7,12 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { HEADS_DEFAULT = 8, HEADS_MAX = 4096, HEAD_SIZE_DEFAULT = 64 };
+
 /* --heads, --set and --slopes. */
 struct formula_options {
     long heads; /* of formulas; a checkpoint has its own */
     struct text_list sets; /* NAME=VALUE each, borrowed */
     int press; /* 1: slopes of released code */
-    const char *verb; /* that messages on a checkpoint come from */
     int strict; /* of checkpoints: see model_open */
 };
 
