@@ -1,6 +1,6 @@
 /* `reach bias`: position biases as tables, heat maps and curves. */
 #include "commands/commands.h"
-#include "commands/formula_arguments.h"
+#include "run/formula_arguments.h"
 #include "commands/rows.h"
 #include "run/models.h"
 #include "run/results.h"

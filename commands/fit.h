@@ -3,7 +3,7 @@
 #define REACH_COMMANDS_FIT_H
 
 #include "analyze/fit.h"
-#include "commands/formula_arguments.h"
+#include "run/formula_arguments.h"
 #include "run/fit/options.h"
 
 #include <stddef.h>

@@ -3,7 +3,7 @@
 #define REACH_COMMANDS_TRF_H
 
 #include "analyze/series.h"
-#include "commands/formula_arguments.h"
+#include "run/formula_arguments.h"
 #include "run/trf/options.h"
 
 #include <stdint.h>

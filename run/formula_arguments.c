@@ -1,5 +1,5 @@
 /* FORMULA, PRESET and MODEL arguments. */
-#include "commands/formula_arguments.h"
+#include "run/formula_arguments.h"
 
 #include "run/models.h"
 

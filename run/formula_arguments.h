@@ -1,6 +1,6 @@
 /* FORMULA, PRESET and MODEL arguments of `reach trf`, `fit` and `bias`. */
-#ifndef REACH_COMMANDS_FORMULA_ARGUMENTS_H
-#define REACH_COMMANDS_FORMULA_ARGUMENTS_H
+#ifndef REACH_RUN_FORMULA_ARGUMENTS_H
+#define REACH_RUN_FORMULA_ARGUMENTS_H
 
 #include "model/biases.h"
 #include "run/formula_options.h"
