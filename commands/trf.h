@@ -1,54 +1,12 @@
-/* The parts of `reach trf`: analysis, tables, files. Private to commands/trf*.c, and to info.c for one table. */
+/* What `reach trf` prints. */
 #ifndef REACH_COMMANDS_TRF_H
 #define REACH_COMMANDS_TRF_H
 
-#include "analyze/series.h"
-#include "run/formula_arguments.h"
-#include "run/trf/options.h"
-
-#include <stdint.h>
-#include <stdio.h>
-
-/* One number: the TRF of a length, a depth and an epsilon. */
-struct trf_value {
-    enum series_verdict verdict;
-    double sum_lo, sum_hi;
-    struct series_count count;
-};
-
-/* One head of one bias. */
-struct trf_head {
-    int argument, bias;
-    int head; /* from 1; 0: all heads, which are alike or averaged */
-    int averaged; /* 1: the mean kernel of several heads */
-    struct series *series; /* of infinite length; NULL when there is none: not applicable, or the formula uses L */
-    struct trf_value *values; /* [1 + lengths, depths, epsilons], the infinite length first; NULL when not applicable */
-};
-
-struct trf_run {
-    const struct trf_options *options;
-    const char *command; /* as it is recorded */
-    struct formula_argument *arguments;
-    int count;
-    struct trf_head *heads; /* [head_count] by argument, bias, head; of a checkpoint, all heads last */
-    int head_count;
-    int depths; /* 1, or 2 with --layers */
-};
-
-/* Analyses all heads. */
-enum run_status trf_analyze(struct trf_run *r, struct error *e) MUST_USE;
-void trf_run_free(struct trf_run *r);
-/* Index into values: length 0 is the infinite one, depth 0 one layer. */
-int trf_index(const struct trf_run *r, int length, int depth, int epsilon);
+#include "run/trf/trf.h"
 
 /* Tables, proofs and the ranking on standard output. */
 int trf_print(const struct trf_run *r, struct error *e) MUST_USE;
 /* The TRF(0.01) of every head of a checkpoint as `reach info` has it: a line for layers that are alike. */
 int trf_print_summary(const struct decoder *d, struct error *e) MUST_USE;
-/* A count for people: 1179, 1.23e+40 (41 digits), [1178, 1179], 10^12345.6, - where there is none. */
-void trf_count_text(char out[128], const struct series_count *c);
-
-/* Writes trf.csv and the figure. 0; 1 when only pictures are missing (message); -1. */
-int trf_write(const struct trf_run *r, struct error *e) MUST_USE;
 
 #endif

@@ -1,12 +1,13 @@
 /* Results of `reach trf` on disk: trf.csv and the figure. */
-#include "run/results.h"
-#include "commands/trf.h"
+#include "run/trf/trf.h"
 
 #include "io/csv.h"
 #include "plots/trf.h"
+#include "run/results.h"
 #include "version.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* The analysis behind `reach trf`: a series for every head, and its numbers for every length, depth and epsilon. */
-#include "commands/trf.h"
+#include "run/trf/trf.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
