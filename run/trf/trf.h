@@ -43,5 +43,7 @@ void trf_count_text(char out[128], const struct series_count *c);
 
 /* Writes trf.csv and the figure. 0; 1 when only pictures are missing (message); -1. */
 int trf_write(const struct trf_run *r, struct error *e) MUST_USE;
+/* The figure alone. */
+int trf_write_figure(const struct trf_run *r, const char *const *comments, struct error *e) MUST_USE;
 
 #endif
