@@ -110,6 +110,8 @@ static int trf_call(struct call *c, struct error *e)
         status = call_lock(c, e);
     if (status == EXIT_DONE)
         status = (int)trf_analyze(&r, e);
+    if (status == EXIT_DONE)
+        status = trf_rank(&r, e);
     if (status == EXIT_DONE && o->folder)
         status = call_drawn(c, trf_write(&r, e), e);
     if (status == EXIT_DONE)

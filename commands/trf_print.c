@@ -201,93 +201,7 @@ static int print_bias(const struct trf_run *r, int first, int last, struct error
 
 /* ---- ranking ---- */
 
-/* What an encoding is ranked by: its mean kernel where heads differ. */
-struct place {
-    int argument, bias;
-    const struct trf_head *by;
-    const struct trf_value *value;
-};
-
-/* Of the infinite series where it converges; else of the greatest length asked for. */
-static const struct trf_value *ranked_value(const struct trf_run *r, const struct trf_head *head)
-{
-    const struct trf_value *v = &head->values[0];
-    uint64_t longest = 0;
-
-    if (head->series && series_verdict(head->series) == SERIES_CONVERGES)
-        return v;
-    for (int i = 0; i < r->options->length_count; i++)
-        if (r->options->lengths[i] > longest) {
-            longest = r->options->lengths[i];
-            v = &head->values[trf_index(r, i + 1, 0, 0)];
-        }
-    return v;
-}
-
-static int is_finite_field(const struct place *p)
-{
-    return p->by->series && series_verdict(p->by->series) == SERIES_CONVERGES;
-}
-
-static int by_field(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    int finite = is_finite_field(y) - is_finite_field(x);
-    double p = x->value->count.log10_lo, q = y->value->count.log10_lo;
-
-    if (finite)
-        return finite;
-    p = isnan(p) ? INFINITY : p;
-    q = isnan(q) ? INFINITY : q;
-    if (p != q)
-        return p < q ? -1 : 1;
-    return x->argument != y->argument ? x->argument - y->argument : x->bias - y->bias;
-}
-
-/* Heads of a place, without the mean kernel. */
-static const struct trf_head *heads_of(const struct trf_run *r, const struct place *p, int *count)
-{
-    const struct trf_head *first = NULL;
-
-    *count = 0;
-    for (int i = 0; i < r->head_count; i++)
-        if (r->heads[i].argument == p->argument && r->heads[i].bias == p->bias && !r->heads[i].averaged) {
-            first = first ? first : &r->heads[i];
-            ++*count;
-        }
-    return first;
-}
-
-/* *proved 1 if for every head f/g never increases, which orders the mean kernels too: each head's share within j distances is the
- * larger, so their mean is. `why` is that of the last head. */
-static int prove_order(int *proved, char why[256], const struct trf_run *r, const struct place *f, const struct place *g,
-                       struct error *e)
-{
-    int count_f, count_g, heads;
-    const struct trf_head *first_f = heads_of(r, f, &count_f), *first_g = heads_of(r, g, &count_g);
-
-    *proved = 0;
-    heads = count_f > count_g ? count_f : count_g;
-    if (!first_f || !first_g || (count_f != heads && count_f != 1) || (count_g != heads && count_g != 1))
-        return 0;
-    for (int h = 0; h < heads; h++) {
-        const struct trf_head *a = first_f + (count_f == 1 ? 0 : h), *b = first_g + (count_g == 1 ? 0 : h);
-        struct formula_error problem;
-        int order;
-
-        if (!a->series || !b->series)
-            return 0;
-        if (series_compare(a->series, b->series, &order, why, &problem) != 0)
-            return fail(e, "%s against %s: %s", r->arguments[f->argument].label, r->arguments[g->argument].label,
-                        problem.message);
-        if (order != -1)
-            return 0;
-    }
-    *proved = 1;
-    return 0;
-}
-
-static void place_name(char *out, size_t size, const struct trf_run *r, const struct place *p)
+static void place_name(char *out, size_t size, const struct trf_run *r, const struct trf_place *p)
 {
     const struct formula_argument *a = &r->arguments[p->argument];
     char layers[64];
@@ -296,69 +210,31 @@ static void place_name(char *out, size_t size, const struct trf_run *r, const st
     snprintf(out, size, "%.80s%s%s", a->label, layers[0] ? ", " : "", layers);
 }
 
-/* 1 if the bounds of the two show that a's count is not the larger. */
-static int bounds_order(const struct place *a, const struct place *b)
+static void print_ranking(const struct trf_run *r)
 {
-    const struct series_count *x = &a->value->count, *y = &b->value->count;
-
-    if (x->hi && y->lo) {
-        size_t i = strlen(x->hi), k = strlen(y->lo);
-
-        return i < k || (i == k && strcmp(x->hi, y->lo) <= 0);
-    }
-    return x->log10_hi <= y->log10_lo;
-}
-
-static int print_ranking(const struct trf_run *r, struct error *e)
-{
-    struct place *places = calloc((size_t)r->head_count + 1, sizeof *places);
-    int count = 0, rc = -1;
-
-    if (!places)
-        return fail(e, "out of memory for the ranking");
-    for (int i = 0; i < r->head_count; i++) {
-        const struct trf_head *head = &r->heads[i];
-
-        if (!head->values || (head->head && !(bias_rows(&r->arguments[head->argument].set,
-                                                        &r->arguments[head->argument].set.biases[head->bias]) == 1)))
-            continue;
-        places[count++] = (struct place){head->argument, head->bias, head, ranked_value(r, head)};
-    }
-    rc = 0;
-    if (count < 2)
-        goto end;
-    qsort(places, (size_t)count, sizeof *places, by_field);
+    if (r->place_count < 2)
+        return;
     printf("\nranking by TRF(%s), shortest first (of the mean kernel where heads differ)\n", r->options->epsilons[0]);
-    for (int i = 0; i < count && rc == 0; i++) {
-        char name[160], text[128], why[256];
-        int proved = 0;
+    for (int i = 0; i < r->place_count; i++) {
+        const struct trf_place *p = &r->places[i];
+        char name[160], text[128];
 
-        place_name(name, sizeof name, r, &places[i]);
-        trf_count_text(text, &places[i].value->count);
+        place_name(name, sizeof name, r, p);
+        trf_count_text(text, &p->value->count);
         printf("%3d. %s: %s", i + 1, name, text);
-        if (!is_finite_field(&places[i]))
-            printf(" (%s%s)",
-                   places[i].by->series ? series_verdict_name(series_verdict(places[i].by->series)) : "differs by length",
-                   isnan(places[i].value->count.log10_lo) ? "" : "; of the longest length given");
+        if (!trf_is_finite(p))
+            printf(" (%s%s)", p->by->series ? series_verdict_name(series_verdict(p->by->series)) : "differs by length",
+                   isnan(p->value->count.log10_lo) ? "" : "; of the longest length given");
         putchar('\n');
-        if (i + 1 == count)
+        if (i + 1 == r->place_count)
             break;
-        rc = prove_order(&proved, why, r, &places[i], &places[i + 1], e);
-        if (rc != 0)
-            break;
-        if (proved)
-            printf("     not above the next for every eps and head, proved: %s\n", why);
-        else if (is_finite_field(&places[i]) && places[i + 1].by->series &&
-                 series_verdict(places[i + 1].by->series) == SERIES_DIVERGES)
-            printf("     below the next, whose series diverges\n");
-        else if (bounds_order(&places[i], &places[i + 1]))
-            printf("     not above the next by the numbers, at this eps\n");
-        else
-            printf("     not told apart from the next\n");
+        switch (p->order) {
+        case TRF_PROVED: printf("     not above the next for every eps and head, proved: %s\n", p->why); break;
+        case TRF_NEXT_DIVERGES: puts("     below the next, whose series diverges"); break;
+        case TRF_BY_NUMBERS: puts("     not above the next by the numbers, at this eps"); break;
+        case TRF_UNKNOWN: puts("     not told apart from the next"); break;
+        }
     }
-end:
-    free(places);
-    return rc;
 }
 
 /* ---- the whole ---- */
@@ -385,7 +261,8 @@ int trf_print(const struct trf_run *r, struct error *e)
         if (print_bias(r, first, last, e) != 0)
             return -1;
     }
-    return print_ranking(r, e);
+    print_ranking(r);
+    return 0;
 }
 
 int trf_print_summary(const struct decoder *d, struct error *e)

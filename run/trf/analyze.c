@@ -213,7 +213,9 @@ void trf_run_free(struct trf_run *r)
         series_free(r->heads[i].series);
     }
     free(r->heads);
+    free(r->places);
     formula_arguments_free(r->arguments, r->count);
     r->heads = NULL;
+    r->places = NULL;
     r->arguments = NULL;
 }

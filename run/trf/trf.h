@@ -22,6 +22,23 @@ struct trf_head {
     struct trf_value *values; /* [1 + lengths, depths, epsilons], the infinite length first; NULL when not applicable */
 };
 
+/* How an encoding stands to the next one of the ranking. */
+enum trf_order {
+    TRF_UNKNOWN, /* not told apart, or the last one */
+    TRF_PROVED, /* its field is not above the next one's for every eps and head */
+    TRF_NEXT_DIVERGES,
+    TRF_BY_NUMBERS /* not above the next one's at this eps */
+};
+
+/* A place of the ranking, shortest field first. */
+struct trf_place {
+    int argument, bias;
+    const struct trf_head *by; /* its mean kernel where heads differ */
+    const struct trf_value *value; /* of the infinite series where it converges; else of the greatest length asked for */
+    enum trf_order order;
+    char why[256]; /* TRF_PROVED: by what */
+};
+
 struct trf_run {
     const struct trf_options *options;
     const char *command; /* as it is recorded */
@@ -30,14 +47,20 @@ struct trf_run {
     struct trf_head *heads; /* [head_count] by argument, bias, head; of a checkpoint, all heads last */
     int head_count;
     int depths; /* 1, or 2 with --layers */
+    struct trf_place *places; /* [place_count] */
+    int place_count;
 };
 
 /* Analyses all heads. */
 enum run_status trf_analyze(struct trf_run *r, struct error *e) MUST_USE;
+/* Fills r->places of what was analysed. */
+int trf_rank(struct trf_run *r, struct error *e) MUST_USE;
 void trf_run_free(struct trf_run *r);
 /* Index into values: length 0 is the infinite one, depth 0 one layer. */
 int trf_index(const struct trf_run *r, int length, int depth, int epsilon);
 
+/* 1 if the series of the place's kernel converges. */
+int trf_is_finite(const struct trf_place *p);
 /* A count for people: 1179, 1.23e+40 (41 digits), [1178, 1179], 10^12345.6, - where there is none. */
 void trf_count_text(char out[128], const struct series_count *c);
 
