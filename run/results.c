@@ -130,6 +130,13 @@ void results_abandon(struct results_files *r)
         atomic_abandon(&r->file[--r->count]);
 }
 
+int results_drawn(int drawn, struct progress *p, const struct error *e)
+{
+    if (drawn == FIGURE_NO_GNUPLOT)
+        progress_warning(p, "%s", e->text);
+    return drawn < 0 ? -1 : drawn == FIGURE_NOT_DRAWN;
+}
+
 int results_check_finished(const char *path, struct error *e)
 {
     struct stat found;

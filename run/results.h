@@ -4,6 +4,7 @@
 #define REACH_RUN_RESULTS_H
 
 #include "io/atomic.h"
+#include "run/progress.h"
 
 struct results {
     const char *folder; /* borrowed */
@@ -32,6 +33,10 @@ void results_abandon(struct results_files *r);
 
 /* "command: COMMAND", as it stands in files; NULL when memory runs out. Caller frees. */
 char *command_comment(const char *command);
+
+/* What a run does about what drawing a figure returned (plots/figure.h): where gnuplot is not there it says so, for results do
+ * without pictures. 0; 1 where gnuplot has failed, with its message in *e; -1. */
+int results_drawn(int drawn, struct progress *p, const struct error *e);
 
 /* FOLDER/NAME; NULL with *e when memory runs out. Caller frees. */
 char *results_path(const char *folder, const char *name, struct error *e);
