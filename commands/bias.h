@@ -1,0 +1,12 @@
+/* What `reach bias` prints. */
+#ifndef REACH_COMMANDS_BIAS_H
+#define REACH_COMMANDS_BIAS_H
+
+#include "run/bias/bias.h"
+
+/* All biases, at distances that grow. */
+int bias_print(const struct bias_run *r, struct error *e) MUST_USE;
+/* The presets, behind the help. */
+void bias_print_presets(void);
+
+#endif

@@ -1,0 +1,95 @@
+/* What `reach bias` prints: values, and the presets. */
+#include "commands/bias.h"
+
+#include "commands/table.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { HEADS_SHOWN = 8 };
+
+void bias_print_presets(void)
+{
+    puts("\nPresets (NAME with its parameters and their defaults; those without one are given in parentheses or by --set):");
+    for (int i = 0; i < formula_preset_count; i++) {
+        const struct formula_preset *p = &formula_presets[i];
+        int many = strlen(p->parameters) > 30;
+        const char *last = strrchr(p->parameters, ',');
+
+        if (many)
+            printf("  %s(%.*s,...%s)\n", p->name, (int)strcspn(p->parameters, ","), p->parameters, last ? last : "");
+        else
+            printf("  %s%s%s%s\n", p->name, *p->parameters ? "(" : "", p->parameters, *p->parameters ? ")" : "");
+        printf("      %s\n", p->summary);
+        if (strlen(p->body) <= 90)
+            printf("      %s\n", p->body);
+    }
+}
+
+static int print_values(const struct bias_run *r, const struct bias_values *v, struct error *e)
+{
+    const struct formula_argument *a = v->argument;
+    int shown = v->rows < HEADS_SHOWN ? v->rows : HEADS_SHOWN, rc;
+    char alignment[HEADS_SHOWN + 2] = "r", layers[128];
+    struct table *t;
+    long length = r->options->length;
+
+    bias_layers_text(layers, sizeof layers, &a->set, v->bias);
+    printf("%s%s%s", a->label, layers[0] ? ", " : "", layers);
+    if (strcmp(a->set.biases[v->bias].formula->source, a->label) != 0 && strlen(a->set.biases[v->bias].formula->source) <= 100)
+        printf(": %s", a->set.biases[v->bias].formula->source);
+    if (a->set.biases[v->bias].reason[0])
+        printf(" (the window alone: %s)", a->set.biases[v->bias].reason);
+    if (v->rows > shown)
+        printf(" (%d of %d heads)", shown, v->rows);
+    putchar('\n');
+    memset(alignment + 1, 'r', (size_t)shown);
+    t = table_create(alignment);
+    if (t) {
+        table_cell(t, "distance");
+        for (int k = 0; k < shown; k++) {
+            int head = shown == 1 ? 0 : k * (v->rows - 1) / (shown - 1);
+
+            if (v->rows == 1)
+                table_cell(t, "all heads");
+            else
+                table_cell(t, "head %d", head + 1);
+        }
+        for (long at = 0, next; at < length; at = next) {
+            table_cell(t, "%ld", at);
+            for (int k = 0; k < shown; k++) {
+                int head = shown == 1 ? 0 : k * (v->rows - 1) / (shown - 1);
+
+                table_cell(t, "%.6g", v->table[(size_t)head * (size_t)length + (size_t)at]);
+            }
+            next = at < 4 ? at + 1 : (at & (at - 1)) == 0 ? at + at / 2 : at / 3 * 4; /* 4 6 8 12 16 24 ... */
+            if (next > length - 1 && at < length - 1)
+                next = length - 1;
+        }
+    }
+    rc = t ? table_print(stdout, t) : -1;
+    table_free(t);
+    return rc == 0 ? 0 : fail(e, "out of memory for the table");
+}
+
+int bias_print(const struct bias_run *r, struct error *e)
+{
+    int printed = 0;
+
+    for (int i = 0; i < r->count; i++)
+        for (int b = 0; b < r->arguments[i].set.bias_count; b++)
+            if (!r->arguments[i].set.biases[b].formula) {
+                char layers[128];
+
+                bias_layers_text(layers, sizeof layers, &r->arguments[i].set, b);
+                printf("%s%s%s%s: no bias: %s\n", printed++ ? "\n" : "", r->arguments[i].label, layers[0] ? ", " : "", layers,
+                       r->arguments[i].set.biases[b].reason);
+            }
+    for (int i = 0; i < r->value_count; i++) {
+        if (printed++)
+            putchar('\n');
+        if (print_values(r, &r->values[i], e) != 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,34 @@
+/* Position biases at all distances: what `reach bias` evaluates and writes. */
+#ifndef REACH_RUN_BIAS_BIAS_H
+#define REACH_RUN_BIAS_BIAS_H
+
+#include "run/bias/options.h"
+#include "run/formula_arguments.h"
+
+/* One bias of one argument, its values at all distances. */
+struct bias_values {
+    const struct formula_argument *argument;
+    int bias, rows;
+    double *table; /* [rows, length] */
+};
+
+struct bias_run {
+    const struct bias_options *options;
+    struct progress *progress;
+    const char *command; /* as it is recorded; borrowed, of use with options->folder alone */
+    struct formula_argument *arguments;
+    int count;
+    struct bias_values *values; /* of all biases that have a formula */
+    int value_count;
+    int not_drawn; /* 1: results are written, and gnuplot has failed to draw them: *e says why */
+};
+
+/* Reads the arguments, evaluates their biases, and writes the files of options->folder. The caller frees the run, also when it
+ * fails. */
+enum run_status bias_run(struct bias_run *r, struct error *e) MUST_USE;
+void bias_run_free(struct bias_run *r);
+
+/* Writes bias.csv and the figures. Returns as figure_draw. */
+int bias_write(const struct bias_run *r, struct error *e) MUST_USE;
+
+#endif
