@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define FIT_FORM_DEFAULT "a + b*ln(1+t)"
+
 struct fit_options {
     struct formula_options formulas;
     const char *argument; /* borrowed */

@@ -1,11 +1,13 @@
 /* Results of `reach fit` on disk: fit.csv and the figure. */
-#include "commands/fit.h"
-#include "run/results.h"
+#include "run/fit/fit.h"
 
 #include "io/csv.h"
 #include "plots/matrix.h"
+#include "run/fit/columns.h"
+#include "run/results.h"
 #include "version.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,28 +16,27 @@ enum { FITS_DRAWN = 8 };
 /* A row for each coefficient; `member` counts the layers of a checkpoint that share the bias. */
 static void write_rows(struct csv *csv, const struct fit_run *r, const struct fit_points *p, int member)
 {
-    for (int c = 0; c < p->result.count; c++) {
-        csv_text(csv, p->label);
-        csv_text(csv, p->head);
-        csv_text(csv, r->options->form);
-        csv_real(csv, p->t[0]);
-        csv_real(csv, p->t[p->count - 1]);
-        csv_text(csv, p->result.name[c]);
-        csv_real(csv, p->result.value[c]);
-        csv_real(csv, p->result.error[c]);
-        csv_real(csv, p->result.r2);
-        if (p->members)
-            csv_whole(csv, p->members[member]);
-        else
-            csv_text(csv, p->layer);
-        csv_end_row(csv);
-    }
+    char layer[16];
+
+    snprintf(layer, sizeof layer, "%d", p->members ? p->members[member] : 0);
+    for (int c = 0; c < p->result.count; c++)
+        csv_row(csv, &(struct fit_row){
+                         .formula = p->label,
+                         .head = p->head,
+                         .form = r->options->form,
+                         .first = p->t[0],
+                         .last = p->t[p->count - 1],
+                         .coefficient = p->result.name[c],
+                         .value = p->result.value[c],
+                         .std_error = p->result.error[c],
+                         .r2 = p->result.r2,
+                         .layer = p->members ? layer : p->layer,
+                     });
 }
 
-static int write_csv(const struct fit_run *r, const char *const *comments, const char *path, struct atomic_file *out,
-                     struct error *e)
+static int write_csv(const struct fit_run *r, const char *path, struct atomic_file *out, struct error *e)
 {
-    struct csv *csv = csv_create(path, comments, "formula,head,form,first,last,coefficient,value,std_error,r2,layer", e);
+    struct csv *csv = csv_open(path, &fit_csv, r->command, NULL, e);
 
     if (!csv)
         return -1;
@@ -99,21 +100,15 @@ static int write_figure(const struct fit_run *r, const char *const *comments, st
 int fit_write(const struct fit_run *r, struct error *e)
 {
     static const char *const names[] = {"fit.csv", NULL}, *const stems[] = {"fit", NULL};
+    const char *folder = r->options->folder;
     struct results_files ready = {.count = 1};
-    char *command = command_comment(r->command), *path = results_path(r->options->folder, "fit.csv", e);
-    const char *comments[] = {"reach " REACH_VERSION, command,
-                              "units: first, last in tokens of distance; value and std_error of the coefficients by ordinary "
-                              "least squares; r2 = 1 - RSS / sum of (y - mean y)^2",
-                              NULL};
+    char *command = command_comment(r->command), *path = results_path(folder, "fit.csv", e);
     int rc = -1;
 
     if (!command)
-        fail(e, "%s: out of memory", r->options->folder);
-    else if (path && write_csv(r, comments, path, &ready.file[0], e) == 0 &&
-             results_place(&ready, r->options->folder, names, stems, e) == 0) {
-        comments[2] = NULL;
-        rc = write_figure(r, comments, e);
-    }
+        fail(e, "%s: out of memory", folder);
+    else if (path && write_csv(r, path, &ready.file[0], e) == 0 && results_place(&ready, folder, names, stems, e) == 0)
+        rc = write_figure(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
     free(command);
     free(path);
     return rc;

@@ -1,0 +1,101 @@
+#include "run/fit/fit.h"
+
+#include "run/results.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct fit_points *fit_points_add(struct fit_run *r, const char *label, size_t count, struct error *e)
+{
+    struct fit_points *grown = reallocarray(r->points, r->count + 1, sizeof *grown), *p;
+
+    if (!grown) {
+        fail_memory(e, (double)(r->count + 1) * sizeof *grown, "the points of a fit");
+        return NULL;
+    }
+    r->points = grown;
+    p = &grown[r->count];
+    memset(p, 0, sizeof *p);
+    p->label = strdup(label);
+    p->t = calloc(count ? count : 1, sizeof *p->t);
+    p->y = calloc(count ? count : 1, sizeof *p->y);
+    if (!p->label || !p->t || !p->y) {
+        free(p->label);
+        free(p->t);
+        free(p->y);
+        fail_memory(e, 2 * (double)count * sizeof *p->t, "the points of a fit");
+        return NULL;
+    }
+    r->count++;
+    return p;
+}
+
+void fit_run_free(struct fit_run *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        free(r->points[i].label);
+        free(r->points[i].members);
+        free(r->points[i].t);
+        free(r->points[i].y);
+    }
+    free(r->points);
+    fit_form_free(&r->form);
+    r->points = NULL;
+    r->count = 0;
+}
+
+void fit_points_name(char *out, size_t size, const struct fit_points *p)
+{
+    int is_number = p->head[0] && strcmp(p->head, "all") != 0;
+
+    snprintf(out, size, "%.200s%s%s%s%s", p->label, p->layers[0] ? ", " : "", p->layers, is_number ? ", head " : "",
+             is_number ? p->head : "");
+}
+
+static int solve(struct fit_run *r, struct error *e)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        struct fit_points *p = &r->points[i];
+        struct formula_error problem;
+        char name[400];
+
+        fit_points_name(name, sizeof name, p);
+        if (fit_solve(&p->result, &r->form, p->t, p->y, p->count, &problem) != 0)
+            return fail(e, "%s: %s", name, problem.message);
+    }
+    return 0;
+}
+
+enum run_status fit_run(struct fit_run *r, struct error *e)
+{
+    static const char *const names[] = {"fit.csv", "fit.gp", NULL};
+    const struct fit_options *o = r->options;
+    struct results results = {.lock = -1};
+    struct formula_error problem;
+    enum run_status status;
+    int rc = 0;
+
+    if (fit_form_parse(&r->form, o->form, &problem) != 0) {
+        fail(e, "--form: \"%s\", at character %zu: %s", o->form, problem.at + 1, problem.message);
+        return RUN_USAGE;
+    }
+    if (is_csv_path(o->argument))
+        status = fit_read_csv(r, o->argument, e) == 0 ? RUN_DONE : RUN_FAILED;
+    else
+        status = fit_read_biases(r, e);
+    if (status != RUN_DONE)
+        return status;
+    if (o->folder)
+        rc = results_open(&results, o->folder, names, o->force, e);
+    if (rc == 0)
+        rc = solve(r, e);
+    if (rc == 0 && r->is_sandwich)
+        rc = fit_sandwich(r, e);
+    if (rc == 0 && o->folder) {
+        r->not_drawn = results_drawn(fit_write(r, e), r->progress, e);
+        rc = r->not_drawn < 0 ? -1 : 0;
+    }
+    results_close(&results);
+    return rc == 0 ? RUN_DONE : RUN_FAILED;
+}
