@@ -1,18 +1,14 @@
 /* `reach info`: what a checkpoint is, and what a run on it would take. */
 #include "commands/commands.h"
 #include "commands/rows.h"
-#include "run/models.h"
-#include "commands/trf.h"
 #include "commands/verb.h"
+#include "run/estimate.h"
+#include "run/models.h"
+#include "run/trf/trf.h"
 
-#include "kernels/ops.h"
-#include "model/engine.h"
-
-#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct info_options {
     const char *model;
@@ -93,82 +89,62 @@ static void print_types(struct tensors *t)
     putchar('\n');
 }
 
-static double seconds(void)
+/* The TRF(0.01) of every head, a line for layers that are alike. */
+static int print_fields(const struct decoder *d, struct progress *p, struct error *e)
 {
-    struct timespec t;
+    struct trf_run r;
+    int rc = trf_of_decoder(&r, d, p, e);
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+    if (rc == 0 && r.arguments->set.uses_length)
+        printf("TRF(0.01)      by length: the bias uses L (reach trf %s --length N)\n", d->path);
+    for (int i = 0; rc == 0 && i < r.head_count; i++) {
+        const struct trf_head *head = &r.heads[i];
+        const struct layer_bias *b = &r.arguments->set.biases[head->bias];
+        char layers[128], text[128];
+        int begins = i == 0 || r.heads[i - 1].bias != head->bias;
 
-/* Operations a second of y = x w^T in this kernel set with the model's own up projection, best of several; 0 with *e on failure.
- */
-static double product_rate(struct kernels *k, const struct decoder *d, int positions, struct error *e)
-{
-    const struct weight_part *part = &d->blocks[0].up.weight;
-    struct rows shape = {1, positions < 256 ? positions : 256};
-    size_t in = part->columns, out = part->groups * part->rows, inputs = (size_t)shape.count * in;
-    struct buffer *x = k->create(k, ROLE_ACTIVATION, inputs, e),
-                  *y = x ? k->create(k, ROLE_ACTIVATION, (size_t)shape.count * out, e) : NULL;
-    struct weight *w = y ? k->weight_load(k, WEIGHT_MATRIX, part, 1, e) : NULL;
-    double *ones = calloc(inputs, sizeof *ones), operations = 2.0 * shape.count * (double)in * (double)out, best = 0,
-           started = seconds();
-
-    if (!w || !ones) {
-        if (w)
-            fail_memory(e, (double)inputs * sizeof *ones, "the measurement of the rate");
-        goto end;
-    }
-    k->write(k, x, 0, ones, inputs);
-    for (int i = 0; i < 200 && (i < 3 || seconds() - started < 0.25); i++) {
-        double start = seconds();
-
-        k->linear(k, y, x, w, NULL, shape, 0);
-        if (k->synchronize(k, e) != 0) {
-            best = 0;
-            break;
+        if (begins) {
+            bias_layers_text(layers, sizeof layers, &r.arguments->set, head->bias);
+            printf("%s%s%s%s", i ? "               " : "TRF(0.01)      ", layers, layers[0] ? ": " : "",
+                   b->reason[0] ? "not applicable, " : "");
+            if (b->reason[0])
+                printf("%s%s", b->reason, head->values ? "; of the window alone: " : "");
         }
-        best = fmax(best, operations / fmax(seconds() - start, 1e-9));
+        if (head->values) {
+            trf_count_text(text, &head->values[0].count);
+            printf("%s%s%s",
+                   head->averaged ? "; mean kernel "
+                   : begins       ? ""
+                                  : " ",
+                   text,
+                   series_verdict(head->series) == SERIES_CONVERGES || head->averaged ? ""
+                   : series_verdict(head->series) == SERIES_DIVERGES                  ? " (diverges)"
+                                                                                      : " (undecided)");
+        }
+        if (i + 1 == r.head_count || r.heads[i + 1].bias != head->bias)
+            putchar('\n');
     }
-end:
-    if (w)
-        k->weight_free(k, w);
-    k->destroy(k, y);
-    k->destroy(k, x);
-    free(ones);
-    return best;
+    trf_run_free(&r);
+    return rc;
 }
 
+/* Of a run; where the estimate fails, what was found until then. */
 static int print_estimate(const struct decoder *d, long length, const char *dtype, size_t memory, struct error *e)
 {
-    struct engine_request options = {.kind = REQUEST_GRADIENT, .positions = (int)length - 1, .memory = memory};
-    struct kernels *k = kernels_open(dtype, e);
-    struct memory_plan plan;
+    struct run_estimate found;
     char text[256];
-    double rate;
-    int rc = -1;
+    int rc = run_estimate(&found, d, length, dtype, memory, e);
 
-    if (!k)
-        return -1;
-    printf("\nof a run with --length %ld --dtype %s\n", length, dtype);
-    printf("kernels        %s\n", k->name);
-    if (d->position_limit > 0 && length - 1 > d->position_limit) {
+    if (*found.kernels)
+        printf("\nof a run with --length %ld --dtype %s\nkernels        %s\n", length, dtype, found.kernels);
+    if (found.refused)
         printf("refused        there are learned positions for %d inputs (expected --length %d at most)\n", d->position_limit,
                d->position_limit + 1);
-        rc = 0;
-        goto end;
-    }
-    if (engine_estimate(&plan, k, d, &options, e) != 0)
-        goto end;
-    printf("memory         %s\n", memory_plan_text(text, &plan));
-    rate = product_rate(k, d, (int)length - 1, e);
-    if (rate == 0)
-        goto end;
-    printf("time           at least %.3g s a segment (%.3g GFLOP at %.3g GFLOP/s)\n", plan.flops / rate, plan.flops / 1e9,
-           rate / 1e9);
-    rc = 0;
-end:
-    k->close(k);
+    if (found.plan.total)
+        printf("memory         %s\n", memory_plan_text(text, &found.plan));
+    if (found.rate > 0)
+        printf("time           at least %.3g s a segment (%.3g GFLOP at %.3g GFLOP/s)\n", found.plan.flops / found.rate,
+               found.plan.flops / 1e9, found.rate / 1e9);
     return rc;
 }
 
@@ -211,7 +187,7 @@ static int print_model(const char *path, const struct info_options *o, struct pr
         printf("train length   %d\n", d->train_length);
     else
         printf("train length   unknown\n");
-    if (trf_print_summary(d, e) != 0)
+    if (print_fields(d, p, e) != 0)
         goto end;
     printf("digest         %s\n", digest);
     if (line)

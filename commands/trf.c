@@ -4,6 +4,9 @@
 #include "commands/trf.h"
 #include "commands/verb.h"
 
+#include <stdio.h>
+#include <unistd.h>
+
 /* The default makes way for what is given. */
 static int read_epsilon(void *options, const char *value, int nth, struct error *e)
 {
@@ -99,23 +102,27 @@ static const struct operand_row operands[] = {{.name = "FORMULA, PRESET or MODEL
                                                .at = AT(arguments),
                                                .flags = OPERAND_LIST | OPERAND_FORMULA}};
 
+/* The head in hand on standard error, once a second and a half has passed, where that is a terminal. */
+static void show(struct progress *p, const char *what)
+{
+    if (!isatty(STDERR_FILENO) || progress_now() - p->measuring <= 1.5)
+        return;
+    if (what)
+        fprintf(stderr, "\rreach trf: %s\033[K", what);
+    else
+        fputs("\r\033[K", stderr);
+    fflush(stderr);
+}
+
 static int trf_call(struct call *c, struct error *e)
 {
-    struct trf_options *o = c->options;
-    struct trf_run r = {.options = o, .command = c->command, .count = o->arguments.count};
+    struct trf_run r = {.options = c->options, .progress = &c->terminal.progress, .command = c->command};
     int status;
 
-    status = (int)formula_arguments_read(&r.arguments, &o->arguments, &o->formulas, &c->terminal.progress, e);
-    if (status == EXIT_DONE) /* the folder first, for the analysis may take long */
-        status = call_lock(c, e);
-    if (status == EXIT_DONE)
-        status = (int)trf_analyze(&r, e);
-    if (status == EXIT_DONE)
-        status = trf_rank(&r, e);
-    if (status == EXIT_DONE && o->folder)
-        status = call_drawn(c, trf_write(&r, e), e);
-    if (status == EXIT_DONE)
-        status = trf_print(&r, e);
+    c->terminal.progress.show = show;
+    status = (int)trf_run(&r, e);
+    if (status == EXIT_DONE && (trf_print(&r, e) != 0 || r.not_drawn)) /* its message is there still */
+        status = EXIT_FAILED;
     trf_run_free(&r);
     return status;
 }

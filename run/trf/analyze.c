@@ -1,12 +1,9 @@
-/* The analysis behind `reach trf`: a series for every head, and its numbers for every length, depth and epsilon. */
+/* The analysis: a series for every head, and its numbers for every length, depth and epsilon. */
 #include "run/trf/trf.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 int trf_index(const struct trf_run *r, int length, int depth, int epsilon)
 {
@@ -17,33 +14,6 @@ static size_t value_count(const struct trf_run *r)
 {
     return (size_t)(1 + r->options->length_count) * (size_t)r->depths * (size_t)r->options->epsilon_count;
 }
-
-/* ---- progress, for heads that take long ---- */
-
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-/* The head in hand on standard error, once a second and a half has passed, where that is a terminal. */
-static void show_progress(double started, const struct formula_argument *a, int head, int rows)
-{
-    if (isatty(STDERR_FILENO) && seconds() - started > 1.5) {
-        fprintf(stderr, "\rreach trf: %.60s, head %d of %d\033[K", a->label, head, rows);
-        fflush(stderr);
-    }
-}
-
-static void clear_progress(double started)
-{
-    if (isatty(STDERR_FILENO) && seconds() - started > 1.5)
-        fputs("\r\033[K", stderr);
-}
-
-/* ---- numbers ---- */
 
 /* `LABEL, head 3: MESSAGE` */
 static int fail_series(struct error *e, const struct formula_argument *a, const struct trf_head *head,
@@ -128,7 +98,7 @@ static struct trf_head *add_head(struct trf_run *r, int argument, int bias, int 
 }
 
 /* All heads of one bias, and for a checkpoint the mean kernel of its heads. */
-static int analyze_bias(struct trf_run *r, int argument, int bias, double started, struct error *e)
+static int analyze_bias(struct trf_run *r, int argument, int bias, struct error *e)
 {
     const struct formula_argument *a = &r->arguments[argument];
     const struct formula *f = a->set.biases[bias].formula;
@@ -136,6 +106,7 @@ static int analyze_bias(struct trf_run *r, int argument, int bias, double starte
     struct formula_error problem = {0, "out of memory"};
     struct series **all = NULL;
     struct trf_head *head;
+    char what[128];
 
     if (!f) {
         head = add_head(r, argument, bias, 0, e);
@@ -148,7 +119,8 @@ static int analyze_bias(struct trf_run *r, int argument, int bias, double starte
     for (int h = 1; h <= rows; h++) {
         struct formula_point at = {.t = 0, .h = h, .heads = a->set.heads, .head_size = a->set.head_size};
 
-        show_progress(started, a, h, rows);
+        snprintf(what, sizeof what, "%.60s, head %d of %d", a->label, h, rows);
+        progress_step(r->progress, 1, what);
         head = add_head(r, argument, bias, rows > 1 ? h : 0, e);
         if (!head)
             return -1;
@@ -188,34 +160,24 @@ static int analyze_bias(struct trf_run *r, int argument, int bias, double starte
 
 enum run_status trf_analyze(struct trf_run *r, struct error *e)
 {
-    double started = seconds();
+    size_t total = 0;
     int rc = 0;
 
     r->depths = r->options->layers > 1 ? 2 : 1;
-    for (int i = 0; i < r->count; i++)
-        if (r->arguments[i].set.uses_length && r->options->length_count == 0) {
+    for (int i = 0; i < r->count; i++) {
+        const struct bias_set *s = &r->arguments[i].set;
+
+        if (s->uses_length && r->options->length_count == 0) {
             fail(e, "%s: uses the length L, so it has no infinite series (expected --length)", r->arguments[i].label);
             return RUN_USAGE;
         }
+        for (int b = 0; b < s->bias_count; b++)
+            total += s->biases[b].formula ? (size_t)bias_rows(s, &s->biases[b]) : 0;
+    }
+    progress_start(r->progress, total, 0);
     for (int i = 0; i < r->count && rc == 0; i++)
         for (int b = 0; b < r->arguments[i].set.bias_count && rc == 0; b++)
-            rc = analyze_bias(r, i, b, started, e);
-    clear_progress(started);
+            rc = analyze_bias(r, i, b, e);
+    progress_end(r->progress);
     return rc == 0 ? RUN_DONE : RUN_FAILED;
-}
-
-void trf_run_free(struct trf_run *r)
-{
-    for (int i = r->head_count - 1; i >= 0; i--) { /* a mean before the heads it is made of */
-        for (size_t k = 0; r->heads[i].values && k < value_count(r); k++)
-            series_count_free(&r->heads[i].values[k].count);
-        free(r->heads[i].values);
-        series_free(r->heads[i].series);
-    }
-    free(r->heads);
-    free(r->places);
-    formula_arguments_free(r->arguments, r->count);
-    r->heads = NULL;
-    r->places = NULL;
-    r->arguments = NULL;
 }

@@ -41,7 +41,8 @@ struct trf_place {
 
 struct trf_run {
     const struct trf_options *options;
-    const char *command; /* as it is recorded */
+    struct progress *progress;
+    const char *command; /* as it is recorded; borrowed, of use with options->folder alone */
     struct formula_argument *arguments;
     int count;
     struct trf_head *heads; /* [head_count] by argument, bias, head; of a checkpoint, all heads last */
@@ -49,22 +50,29 @@ struct trf_run {
     int depths; /* 1, or 2 with --layers */
     struct trf_place *places; /* [place_count] */
     int place_count;
+    int not_drawn; /* 1: results are written, and gnuplot has failed to draw them: *e says why */
 };
 
-/* Analyses all heads. */
-enum run_status trf_analyze(struct trf_run *r, struct error *e) MUST_USE;
-/* Fills r->places of what was analysed. */
-int trf_rank(struct trf_run *r, struct error *e) MUST_USE;
+/* Reads the arguments, analyses all heads and ranks them, and writes the files of options->folder, which is checked first: the
+ * analysis may take long. The caller frees the run, also when it fails. */
+enum run_status trf_run(struct trf_run *r, struct error *e) MUST_USE;
+/* TRF(0.01) of all heads of a checkpoint. A bias that uses the length has no numbers: head_count is 0 then, and
+ * arguments->set.uses_length 1. */
+int trf_of_decoder(struct trf_run *r, const struct decoder *d, struct progress *p, struct error *e) MUST_USE;
 void trf_run_free(struct trf_run *r);
+
 /* Index into values: length 0 is the infinite one, depth 0 one layer. */
 int trf_index(const struct trf_run *r, int length, int depth, int epsilon);
-
 /* 1 if the series of the place's kernel converges. */
 int trf_is_finite(const struct trf_place *p);
 /* A count for people: 1179, 1.23e+40 (41 digits), [1178, 1179], 10^12345.6, - where there is none. */
 void trf_count_text(char out[128], const struct series_count *c);
 
-/* Writes trf.csv and the figure. 0; 1 when only pictures are missing (message); -1. */
+/* The steps of trf_run. Analyses all heads. */
+enum run_status trf_analyze(struct trf_run *r, struct error *e) MUST_USE;
+/* Fills r->places of what was analysed. */
+int trf_rank(struct trf_run *r, struct error *e) MUST_USE;
+/* Writes trf.csv and the figure. Returns as figure_draw. */
 int trf_write(const struct trf_run *r, struct error *e) MUST_USE;
 /* The figure alone. */
 int trf_write_figure(const struct trf_run *r, const char *const *comments, struct error *e) MUST_USE;

@@ -1,7 +1,7 @@
 /* Targets: what reach wrote itself, or anybody in its name. */
 #include "tests/fuzz/fuzz.h"
 
-#include "commands/fit.h"
+#include "run/fit/fit.h"
 #include "io/csv.h"
 #include "io/journal.h"
 #include "io/result.h"

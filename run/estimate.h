@@ -1,0 +1,19 @@
+/* What one segment of a run would take. */
+#ifndef REACH_RUN_ESTIMATE_H
+#define REACH_RUN_ESTIMATE_H
+
+#include "model/engine.h"
+
+/* What is not known is empty or 0. */
+struct run_estimate {
+    char kernels[sizeof((struct kernels *)0)->name];
+    int refused; /* 1: the model has learned positions for fewer inputs */
+    struct memory_plan plan;
+    double rate; /* operations a second that this machine reaches now on a matrix product of the model's size */
+};
+
+/* Of a segment of `length` tokens; memory 0: most of what is free. 0 or -1, with what was found until then. */
+int run_estimate(struct run_estimate *out, const struct decoder *d, long length, const char *dtype, size_t memory,
+                 struct error *e) MUST_USE;
+
+#endif

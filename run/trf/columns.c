@@ -1,0 +1,29 @@
+#include "run/trf/columns.h"
+
+static const struct csv_column columns[] = {
+    CSV_COLUMN(trf_row, formula, "", "the argument: its NAME, the formula as it was written, or a checkpoint's name"),
+    CSV_COLUMN(trf_row, head, "", "from 1; `all`: heads that are alike, or of a checkpoint the mean of their normalized kernels"),
+    CSV_COLUMN(trf_row, length, "", "tokens that the sum is over; `inf`: the series itself"),
+    CSV_COLUMN(trf_row, layers, "", "depth: the field is that across so many layers; 1: of one layer"),
+    CSV_COLUMN(trf_row, epsilon, "", "share of the mass that may lie beyond the field, as it was written"),
+    CSV_COLUMN(trf_row, verdict, "", "converges, diverges, undecided, or not applicable"),
+    CSV_OPTIONAL(trf_row, sum_lo, "", "lower bound of the sum of exp(b) over the length; empty where there is no series"),
+    CSV_OPTIONAL(trf_row, sum_hi, "", "upper bound of it"),
+    CSV_OPTIONAL(trf_row, trf_lo, "tokens",
+                 "lower bound of the field, all digits; empty where there is none, or it has more than 10,000 digits"),
+    CSV_OPTIONAL(trf_row, trf_hi, "tokens", "upper bound of it; equal to trf_lo when exact"),
+    CSV_OPTIONAL(trf_row, layer, "", "of a checkpoint, from 1; empty for a formula"),
+    CSV_OPTIONAL(trf_row, log10_trf_lo, "", "lower bound of the decimal logarithm of the field; empty where there is none"),
+    CSV_OPTIONAL(trf_row, log10_trf_hi, "", "upper bound of it"),
+};
+
+const struct csv_layout trf_csv = {
+    .file = "trf.csv",
+    .origin = "`reach trf -o DIR`",
+    .row = "an argument, layer, head, length, depth and epsilon",
+    .units = "trf_lo, trf_hi in tokens, equal when exact; sum_lo, sum_hi bounds of the sum of exp(b) over all (length inf) or "
+             "the first `length` distances; log10 columns bounds of the logarithm of trf; head all: heads that are alike, or of "
+             "a checkpoint the mean of their kernels, each normalized; layers: depth, layer: of a checkpoint, from 1",
+    .columns = columns,
+    .count = sizeof columns / sizeof *columns,
+};

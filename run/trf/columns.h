@@ -1,0 +1,19 @@
+/* What `reach trf` writes as CSV: the rows and their columns. */
+#ifndef REACH_RUN_TRF_COLUMNS_H
+#define REACH_RUN_TRF_COLUMNS_H
+
+#include "io/csv.h"
+
+/* Of trf.csv; NULL or 0 where a column may be empty. */
+struct trf_row {
+    const char *formula, *head, *length;
+    long long layers;
+    const char *epsilon, *verdict;
+    const char *sum_lo, *sum_hi; /* decimals that are rounded outwards */
+    const char *trf_lo, *trf_hi;
+    long long layer;
+    const char *log10_trf_lo, *log10_trf_hi;
+};
+extern const struct csv_layout trf_csv;
+
+#endif
