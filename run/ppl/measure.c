@@ -1,21 +1,14 @@
-/* The work of `reach ppl`: opening, scoring, reducing. */
-#include "commands/ppl.h"
+/* Opening, scoring, reducing. */
+#include "run/ppl/ppl.h"
 
-#include "run/interrupt.h"
-#include "commands/ppl_score.h"
 #include "io/element.h"
+#include "model/biases.h"
 #include "model/score.h"
+#include "run/interrupt.h"
+#include "run/ppl/score.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int uniform_window(const struct decoder *d)
-{
-    for (int l = 1; l < d->layers; l++)
-        if (d->blocks[l].score.window != d->blocks[0].score.window)
-            return 0;
-    return d->blocks[0].score.window;
-}
 
 static int open_model(struct ppl_model *m, const struct ppl_options *o, struct progress *p, struct error *e)
 {
@@ -31,7 +24,7 @@ static int open_model(struct ppl_model *m, const struct ppl_options *o, struct p
         return fail(e,
                     "%s: has learned positions for %d inputs, and a context of %zu is asked for (expected --context %d at most)",
                     m->argument->path, d->position_limit, o->contexts[o->context_count - 1], d->position_limit);
-    m->window = uniform_window(d);
+    m->window = decoder_window(d);
     m->train_length = o->train_length && !d->train_length ? (int)o->train_length : d->train_length;
     return 0;
 }
@@ -123,20 +116,6 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
                 return -1;
     }
     return 0;
-}
-
-void ppl_run_free(struct ppl_run *r)
-{
-    for (size_t i = 0; r->models && i < r->count; i++) {
-        segments_free(&r->models[i].segments);
-        model_text_close(&r->models[i].text);
-        free(r->models[i].results);
-        decoder_close(r->models[i].decoder);
-    }
-    free(r->models);
-    run_text_free(&r->text);
-    if (r->kernels)
-        r->kernels->close(r->kernels);
 }
 
 /* All models at context number `which`; of the first one the NLLs are kept, for the others to be compared with. */

@@ -1,5 +1,5 @@
 /* From a protocol to runs of the engine, and back to the targets' places. */
-#include "commands/ppl_score.h"
+#include "run/ppl/score.h"
 
 #include "run/interrupt.h"
 #include "model/score.h"
@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     PIECE = 2048, /* inputs of a piece of a cached pass: fixed, so that results do not depend on memory */
@@ -108,14 +107,6 @@ int score_estimate(struct memory_plan *plan, const struct ppl_run *r, const stru
     return 0;
 }
 
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Where a window's tokens lie, and where its targets belong. */
 struct place {
     const int32_t *ids; /* [engine.positions + 1] */
@@ -162,10 +153,10 @@ static int run_windows(double *nll, struct ppl_result *at, const struct ppl_run 
         }
         for (size_t b = 0; b < count; b++)
             memcpy(ids + b * each, find_window(r, m, at, p, i + b).ids, each * sizeof *ids);
-        started = now();
+        started = progress_now();
         if (engine_score(g, logprob, ids, (int)count, e) != 0 || tensors_unchanged(m->decoder->tensors, e) != 0)
             goto end;
-        at->seconds += now() - started;
+        at->seconds += progress_now() - started;
         for (size_t b = 0; b < count; b++) {
             struct place w = find_window(r, m, at, p, i + b);
 
@@ -196,11 +187,11 @@ static int run_cached(double *nll, struct ppl_result *at, const struct ppl_run *
 
             if (interrupt_wanted())
                 return fail(e, "interrupted");
-            started = now();
+            started = progress_now();
             if (engine_score_next(g, to + i, m->tokens->ids + stream * length + i, (int)count, e) != 0 ||
                 tensors_unchanged(m->decoder->tensors, e) != 0)
                 return -1;
-            at->seconds += now() - started;
+            at->seconds += progress_now() - started;
             for (size_t j = i; j < i + count; j++)
                 to[j] = -to[j];
             progress_step(r->progress, 1, m->argument->name);

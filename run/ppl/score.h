@@ -1,8 +1,8 @@
-/* Scoring of one model at one context by a protocol. Private to commands/ppl*.c. */
-#ifndef REACH_COMMANDS_PPL_SCORE_H
-#define REACH_COMMANDS_PPL_SCORE_H
+/* Scoring of one model at one context by a protocol. Private to run/ppl. */
+#ifndef REACH_RUN_PPL_SCORE_H
+#define REACH_RUN_PPL_SCORE_H
 
-#include "commands/ppl.h"
+#include "run/ppl/ppl.h"
 
 /* Targets that are scored: the same number, and the same ones in the same order, for every context. */
 size_t score_targets(const struct ppl_run *r, const struct ppl_model *m);

@@ -1,5 +1,5 @@
 /* Results of `reach ppl` on disk: ppl.csv and the figure. */
-#include "commands/ppl.h"
+#include "run/ppl/ppl.h"
 
 #include "run/ppl/columns.h"
 #include "run/results.h"

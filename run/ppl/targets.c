@@ -1,5 +1,5 @@
 /* `reach ppl --per-token`: the NLL of every target at every context. */
-#include "commands/ppl.h"
+#include "run/ppl/ppl.h"
 
 #include "run/ppl/columns.h"
 

@@ -1,0 +1,71 @@
+/* Perplexity by four protocols: what `reach ppl` measures and writes. */
+#ifndef REACH_RUN_PPL_PPL_H
+#define REACH_RUN_PPL_PPL_H
+
+#include "analyze/perplexity.h"
+#include "io/tokens.h"
+#include "kernels/ops.h"
+#include "model/engine.h"
+#include "run/models.h"
+#include "run/ppl/options.h"
+#include "run/progress.h"
+#include "run/text.h"
+
+#include <stddef.h>
+
+/* One model at one context. */
+struct ppl_result {
+    size_t context, stride; /* inputs; stride 0: none was given, or not of this protocol */
+    struct perplexity perplexity;
+    double seconds; /* of the forward passes */
+    int paired; /* 1: `difference` to the first model is there */
+    struct perplexity_difference difference;
+};
+
+struct ppl_model {
+    struct model_argument *argument; /* borrowed */
+    struct decoder *decoder;
+    struct model_text text;
+    const struct tokens *tokens; /* a stream, or a table of streams; borrowed from the run or from `text` */
+    char tokens_digest[33];
+    struct segments segments; /* of last, for the longest context; owned */
+    int train_length; /* 0: unknown */
+    int window; /* keys that every layer attends to; 0: all of them, or layers differ */
+    struct memory_plan plan; /* at the longest context */
+    struct ppl_result *results; /* [result_count of the run]; owned */
+};
+
+struct ppl_run {
+    const struct ppl_options *options;
+    struct progress *progress;
+    struct model_argument *arguments;
+    struct ppl_model *models;
+    size_t count;
+    struct run_text text;
+    size_t result_count; /* of each model: contexts, or 1 */
+    const char *command; /* as it is recorded; borrowed */
+    struct kernels *kernels;
+    struct csv *per_token; /* while measuring; NULL: not wanted */
+    int not_drawn; /* 1: results are written, and gnuplot has failed to draw them: *e says why */
+};
+
+/* All of it: opens, measures, reduces and writes; the folder is checked before the work. The run has its options, progress,
+ * arguments with their count, and command; the caller frees it, also when it fails. */
+int ppl_run(struct ppl_run *r, struct error *e) MUST_USE;
+void ppl_run_free(struct ppl_run *r);
+
+/* The steps of ppl_run. Opens models and text; everything that can be refused before the work is refused here. */
+int ppl_prepare(struct ppl_run *r, struct error *e) MUST_USE;
+/* Scores all targets of all models and contexts, and reduces them. */
+int ppl_measure(struct ppl_run *r, struct error *e) MUST_USE;
+
+/* The file of --per-token: begins it (what is there already is refused), adds the targets of a model at a context, and ends it:
+ * kept or not. Without the option nothing is done. */
+int ppl_tokens_open(struct ppl_run *r, struct error *e) MUST_USE;
+void ppl_tokens_add(struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at, const double *nll);
+int ppl_tokens_close(struct ppl_run *r, int keep, struct error *e) MUST_USE;
+
+/* Writes ppl.csv, ppl.gp and the pictures. 0; 1 when only the pictures are missing (message); -1. */
+int ppl_write(const struct ppl_run *r, const char *folder, struct error *e) MUST_USE;
+
+#endif

@@ -1,0 +1,43 @@
+#include "run/ppl/ppl.h"
+
+#include "run/results.h"
+
+#include <stdlib.h>
+
+int ppl_run(struct ppl_run *r, struct error *e)
+{
+    static const char *const names[] = {"ppl.csv", "ppl.gp", NULL};
+    const struct ppl_options *o = r->options;
+    struct results results = {.lock = -1};
+    int rc;
+
+    if (ppl_prepare(r, e) != 0 || ppl_tokens_open(r, e) != 0)
+        return -1;
+    rc = o->folder ? results_open(&results, o->folder, names, o->force, e) : 0;
+    if (rc == 0)
+        rc = ppl_measure(r, e);
+    if (ppl_tokens_close(r, rc == 0, e) != 0)
+        rc = -1;
+    if (rc == 0 && o->folder) {
+        r->not_drawn = results_drawn(ppl_write(r, o->folder, e), r->progress, e);
+        rc = r->not_drawn < 0 ? -1 : 0;
+        if (rc == 0)
+            progress_message(r->progress, "results are in %s", o->folder);
+    }
+    results_close(&results);
+    return rc;
+}
+
+void ppl_run_free(struct ppl_run *r)
+{
+    for (size_t i = 0; r->models && i < r->count; i++) {
+        segments_free(&r->models[i].segments);
+        model_text_close(&r->models[i].text);
+        free(r->models[i].results);
+        decoder_close(r->models[i].decoder);
+    }
+    free(r->models);
+    run_text_free(&r->text);
+    if (r->kernels)
+        r->kernels->close(r->kernels);
+}
