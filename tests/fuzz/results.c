@@ -77,7 +77,7 @@ int fuzz_csv(const uint8_t *data, size_t size)
 {
     struct error e = {""};
     struct csv_table table;
-    const char *path = fuzz_write("input", data, size);
+    const char *path = fuzz_write("input.csv", data, size); /* a report is told to be a table by its name */
     if (csv_read(path, &table, &e)) {
         if (!e.text[0])
             abort();

@@ -1,11 +1,11 @@
 /* Theoretical beside measured fields. */
-#include "commands/plot_fields.h"
+#include "run/plot/plot.h"
 
 #include "analyze/curve.h"
-#include "io/csv.h"
 #include "plots/trf.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,27 +51,13 @@ static const char *const column_names[COLUMN_COUNT] = {"formula", "head",   "len
                                                        "verdict", "trf_hi", "layer",  "log10_trf_hi"};
 
 struct trf_table {
-    struct csv_table csv;
+    const struct report *report;
     int column[COLUMN_COUNT];
 };
 
 static const char *cell(const struct trf_table *t, size_t row, int column)
 {
-    return t->csv.cell[row * t->csv.columns + (size_t)t->column[column]];
-}
-
-static int open_table(struct trf_table *t, const char *path, struct error *e)
-{
-    if (csv_read(path, &t->csv, e) != 0)
-        return -1;
-    for (int i = 0; i < COLUMN_COUNT; i++) {
-        t->column[i] = csv_column(&t->csv, column_names[i]);
-        if (t->column[i] < 0) {
-            csv_table_free(&t->csv);
-            return fail(e, "%s: has no column %s (expected trf.csv of `reach trf`)", path, column_names[i]);
-        }
-    }
-    return 0;
+    return report_cell(t->report, row, t->column[column]);
 }
 
 /* The epsilon of the table that is nearest to `wanted`; NaN without any. */
@@ -79,7 +65,7 @@ static double nearest_epsilon(const struct trf_table *t, double wanted)
 {
     double best = NAN;
 
-    for (size_t row = 0; row < t->csv.rows; row++) {
+    for (size_t row = 0; row < t->report->table.rows; row++) {
         double epsilon = strtod(cell(t, row, COLUMN_EPSILON), NULL);
 
         if (!(fabs(epsilon - wanted) >= fabs(best - wanted)))
@@ -91,7 +77,7 @@ static double nearest_epsilon(const struct trf_table *t, double wanted)
 /* 1 if the rows of this name have a row for all heads, which is taken then; else the largest head counts. */
 static int has_all_heads(const struct trf_table *t, const char *name)
 {
-    for (size_t row = 0; row < t->csv.rows; row++)
+    for (size_t row = 0; row < t->report->table.rows; row++)
         if (strcmp(cell(t, row, COLUMN_FORMULA), name) == 0 && strcmp(cell(t, row, COLUMN_HEAD), "all") == 0)
             return 1;
     return 0;
@@ -109,15 +95,14 @@ static double field_of_row(const struct trf_table *t, size_t row)
     return strcmp(cell(t, row, COLUMN_VERDICT), "not applicable") == 0 ? 0 : INFINITY;
 }
 
-static int add_table(struct fields *all, const char *path, double *epsilon, long *layers, struct error *e)
+static int add_table(struct fields *all, const struct report *report, double *epsilon, long *layers, struct error *e)
 {
-    struct trf_table t;
-    int rc = -1;
+    struct trf_table t = {.report = report};
 
-    if (open_table(&t, path, e) != 0)
+    if (report_columns(report, column_names, COLUMN_COUNT, "trf.csv of `reach trf`", t.column, e) != 0)
         return -1;
     *epsilon = nearest_epsilon(&t, *epsilon);
-    for (size_t row = 0; row < t.csv.rows; row++) {
+    for (size_t row = 0; row < t.report->table.rows; row++) {
         const char *name = cell(&t, row, COLUMN_FORMULA);
         long depth = strtol(cell(&t, row, COLUMN_LAYERS), NULL, 10);
         struct field_row *field;
@@ -127,15 +112,13 @@ static int add_table(struct fields *all, const char *path, double *epsilon, long
             continue;
         field = field_named(all, name, e);
         if (!field)
-            goto end;
+            return -1;
         if (has_all_heads(&t, name) && strcmp(cell(&t, row, COLUMN_HEAD), "all") != 0)
             continue;
         value = field_of_row(&t, row);
-        if (isnan(value)) {
-            fail(e, "%s: row %zu has \"%s\" as trf_hi and \"%s\" as log10_trf_hi (expected numbers, or inf)", path, row + 1,
-                 cell(&t, row, COLUMN_TRF_HI), cell(&t, row, COLUMN_LOG10_TRF_HI));
-            goto end;
-        }
+        if (isnan(value))
+            return fail(e, "%s: row %zu has \"%s\" as trf_hi and \"%s\" as log10_trf_hi (expected numbers, or inf)", report->path,
+                        row + 1, cell(&t, row, COLUMN_TRF_HI), cell(&t, row, COLUMN_LOG10_TRF_HI));
         if (depth > 1) {
             field->trf_depth = fmax(field->trf_depth, value);
             *layers = depth;
@@ -143,10 +126,7 @@ static int add_table(struct fields *all, const char *path, double *epsilon, long
             field->trf = fmax(field->trf, value);
         }
     }
-    rc = 0;
-end:
-    csv_table_free(&t.csv);
-    return rc;
+    return 0;
 }
 
 static int add_curve(struct fields *all, const struct figure_curve *c, double threshold, struct error *e)
@@ -165,8 +145,7 @@ static int add_curve(struct fields *all, const struct figure_curve *c, double th
     return 0;
 }
 
-int plot_fields(const char *folder, const struct text_list *tables, const struct figure_curve *curves, size_t count,
-                double threshold, const char *const *comments, const char *formats, struct error *e)
+int plot_fields(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
 {
     struct fields all = {0};
     double epsilon = 1 - threshold;
@@ -174,18 +153,18 @@ int plot_fields(const char *folder, const struct text_list *tables, const struct
     char subtitle[128];
     int rc = 0;
 
-    for (int i = 0; i < tables->count && rc == 0; i++)
-        rc = add_table(&all, tables->item[i], &epsilon, &layers, e);
-    for (size_t i = 0; i < count && rc == 0; i++)
-        rc = add_curve(&all, &curves[i], threshold, e);
+    for (size_t i = 0; i < r->table_count && rc == 0; i++)
+        rc = add_table(&all, &r->tables[i], &epsilon, &layers, e);
+    for (size_t i = 0; i < r->curve_count && rc == 0; i++)
+        rc = add_curve(&all, &r->curves[i].figure, threshold, e);
     if (rc == 0) {
         int used = snprintf(subtitle, sizeof subtitle, "Theoretical field TRF(%.6g)", epsilon);
 
-        if (count)
+        if (r->curve_count)
             used += snprintf(subtitle + used, sizeof subtitle - (size_t)used, " beside measured ERF(%.6g)", threshold);
         if (layers)
             snprintf(subtitle + used, sizeof subtitle - (size_t)used, "; across %ld layers", layers);
-        rc = figure_fields(folder, "fields", all.rows, all.count, subtitle, comments, formats, e);
+        rc = figure_fields(r->options->folder, "fields", all.rows, all.count, subtitle, comments, r->options->formats, e);
     }
     for (size_t i = 0; i < all.count; i++)
         free((char *)all.rows[i].label);

@@ -1,0 +1,20 @@
+/* Text to a file of token ids: what `reach tokenize` does. */
+#ifndef REACH_RUN_TOKENIZE_H
+#define REACH_RUN_TOKENIZE_H
+
+#include "run/progress.h"
+
+struct tokenize_options {
+    const char *model, *file, *out; /* arguments, borrowed */
+    int strict, force, quiet;
+};
+
+struct tokenized {
+    size_t tokens, bytes; /* bytes of text */
+    double seconds; /* of making the one of the other */
+};
+
+/* Writes o->out. -1 on failure or interruption. */
+int tokenize_run(struct tokenized *done, const struct tokenize_options *o, struct progress *p, struct error *e) MUST_USE;
+
+#endif
