@@ -1,6 +1,6 @@
 #include "io/file.h"
 
-#include "io/watch.h"
+#include "io/stamp.h"
 
 #include <errno.h>
 #include <fcntl.h>

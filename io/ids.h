@@ -3,7 +3,6 @@
 #define REACH_IO_IDS_H
 
 #include "io/error.h"
-#include "io/tokens.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,8 +14,5 @@ struct ids {
 
 /* Makes room for `extra` ids behind the last. On failure the array is as before. */
 int ids_reserve(struct ids *a, size_t extra, struct error *e) MUST_USE;
-
-/* Hands the ids of FILES (count of them, at least one) over as a stream; the array is empty afterwards. */
-void ids_to_tokens(struct tokens *out, struct ids *a, const char *const *files, int count);
 
 #endif

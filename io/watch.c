@@ -2,7 +2,6 @@
 
 #include "io/file.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,20 +11,6 @@
  */
 static const double step = 0.011, coarse_step = 2.01;
 
-static int same_time(struct timespec a, struct timespec b)
-{
-    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
-int stamp_take(struct stamp *s, int descriptor, const char *path, struct error *e)
-{
-    struct stat st;
-    if (fstat(descriptor, &st))
-        return fail(e, "%s: %s", path, strerror(errno));
-    *s = (struct stamp){st.st_dev, st.st_ino, st.st_nlink, st.st_size, st.st_mtim, st.st_ctim};
-    return 0;
-}
-
 /* For how many seconds what is written to the file might still get the time that it has. */
 static double seconds_fresh(const struct stamp *s)
 {
@@ -34,21 +19,6 @@ static double seconds_fresh(const struct stamp *s)
     double age = (double)(now.tv_sec - s->changed.tv_sec) + 1e-9 * (double)(now.tv_nsec - s->changed.tv_nsec);
     double left = (s->changed.tv_nsec ? step : coarse_step) - age;
     return age < -step ? 0 : left; /* a clock ahead of ours is not waited for */
-}
-
-int stamp_check(struct stamp *s, int descriptor, const char *path, struct error *e)
-{
-    struct stat st;
-    if (fstat(descriptor, &st))
-        return fail(e, "%s: %s", path, strerror(errno));
-    if (st.st_dev != s->device || st.st_ino != s->inode || st.st_size != s->size || !same_time(st.st_mtim, s->written) ||
-        (!same_time(st.st_ctim, s->changed) && st.st_nlink == s->names))
-        return fail(e,
-                    "%s: was changed while it was in use (expected a file that stays as it is; a new one may be renamed over it)",
-                    path);
-    s->names = st.st_nlink;
-    s->changed = st.st_ctim;
-    return 0;
 }
 
 int watch_open(struct watch *w, const char *path, size_t *size, struct error *e)

@@ -1,6 +1,6 @@
 /* The gnuplot process: started with an argument vector (no shell), ended when it takes too long, what it says is kept for the
  * message. */
-#include "plots/figure.h"
+#include "plots/draw.h"
 
 #include "io/atomic.h"
 #include "io/error.h"

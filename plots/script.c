@@ -2,7 +2,7 @@
 #include "plots/script.h"
 
 #include "io/atomic.h"
-#include "plots/figure.h"
+#include "plots/draw.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "io/error.h"
 #include "io/ids.h"
 #include "io/input.h"
+#include "io/tokens.h"
 
 #include <stddef.h>
 
@@ -38,5 +39,8 @@ int indexed_read(struct ids *a, struct stored_tokens *s, struct input *index, st
 /* A dataset of a HDF5 file: the one at `inside`, or with NULL the one named `tokens`, or the only one of integers in the root
  * group. */
 int hdf_read(struct ids *a, struct stored_tokens *s, const char *path, const char *inside, struct error *e) MUST_USE;
+
+/* Hands the ids of FILES (count of them, at least one) over as a stream; the array is empty afterwards. */
+void ids_to_tokens(struct tokens *out, struct ids *a, const char *const *files, int count);
 
 #endif

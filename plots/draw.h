@@ -1,0 +1,21 @@
+/* Pictures of a script, drawn by a gnuplot process. */
+#ifndef REACH_PLOTS_DRAW_H
+#define REACH_PLOTS_DRAW_H
+
+#include "io/error.h"
+
+/* What drawing returns beside 0 and -1: the script is written, and there are no pictures, for gnuplot is not there, or has
+ * failed; the message says why. */
+enum { FIGURE_NO_GNUPLOT = 1, FIGURE_NOT_DRAWN = 2 };
+
+/* Runs gnuplot on FOLDER/SCRIPT once for each format, with `format` and `output` set for it; the pictures are FOLDER/STEM.FORMAT.
+ * Same returns. */
+int figure_draw(const char *script, const char *folder, const char *stem, const char *formats, struct error *e) MUST_USE;
+
+/* Removes FOLDER/STEM.{png,svg,pdf}. */
+int figure_remove(const char *folder, const char *stem, struct error *e) MUST_USE;
+
+/* 0 if every entry of the comma-separated list is png, svg or pdf. */
+int figure_check_formats(const char *formats, struct error *e) MUST_USE;
+
+#endif
