@@ -185,7 +185,6 @@ enum run_status formula_argument_read(struct formula_argument *out, const char *
     struct stat found;
 
     memset(out, 0, sizeof *out);
-    out->text = body;
     if (*body == 0) {
         fail(e, "an empty argument is neither a formula nor a path");
         return RUN_USAGE;

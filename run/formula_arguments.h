@@ -9,7 +9,6 @@
 
 struct formula_argument {
     char *label; /* in outputs: NAME of NAME=ARGUMENT, a checkpoint's name, or the text as it was written; owned */
-    const char *text; /* without NAME=; borrowed */
     int is_model;
     struct bias_set set;
 };

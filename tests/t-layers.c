@@ -57,7 +57,8 @@ static void test_refused(void **state)
     const struct {
         const char *file, *text, *said; /* said: empty, nothing is */
     } cases[] = {
-        {"a/x.c", "#include \"a/y.h\"\n#include \"b/one.h\"\n#include \"c/any.h\"\n#include \"made.h\"\n#include <b/two.h>\n", ""},
+        {"a/x.c", "#include \"a/y.h\"\n#include \"b/one.h\"\n#include \"c/any.h\"\n#include \"made.h\"\n#include <b/two.h>\n",
+         ""},
         {"a/x.c", "\n# include \"b/two.h\"\n", "a/x.c:2: includes b/two.h (a/ may include: b/one.h, c)\n"},
         {"b/x.cu", "#include \"c/x.h\"", "b/x.cu:1: includes c/x.h (b/ may include: nothing)\n"},
         {"c/x.c", "#include \"a/x.h\"\n#include \"b/x.h\"\n", ""},

@@ -1,0 +1,137 @@
+/* model/biases.c: windows and layers as people read them, and biases as tables. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/formula_window.h"
+#include "model/biases.h"
+
+/* after the project's headers: its macro fail would hide their function */
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LAYERS = 6 };
+
+static void test_windows(void **state)
+{
+    const struct {
+        int window[LAYERS];
+        int uniform;
+        const char *text;
+    } cases[] = {
+        {{0, 0, 0, 0, 0, 0}, 0, "none"},
+        {{32, 32, 32, 32, 32, 32}, 32, "32"},
+        {{32, 32, 32, 32, 0, 64}, 0, "32 (layers 1-4), none (layer 5), 64 (layer 6)"},
+        {{0, 8, 0, 8, 8, 8}, 0, "none (layer 1), 8 (layer 2), none (layer 3), 8 (layers 4-6)"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct block blocks[LAYERS];
+        struct decoder d = {.layers = LAYERS, .blocks = blocks};
+        char *text;
+
+        memset(blocks, 0, sizeof blocks);
+        for (int l = 0; l < LAYERS; l++)
+            blocks[l].score.window = cases[i].window[l];
+        text = decoder_windows_text(&d);
+        assert_non_null(text);
+        assert_string_equal(text, cases[i].text);
+        assert_int_equal(decoder_window(&d), cases[i].uniform);
+        free(text);
+    }
+}
+
+static void test_layers(void **state)
+{
+    int of_layer[LAYERS] = {0, 0, 1, 0, 2, 2};
+    const struct bias_set s = {.layers = LAYERS, .bias_of_layer = of_layer, .bias_count = 3};
+    const char *const want[] = {"layers 1-2, 4", "layer 3", "layers 5-6"};
+    char text[64], narrow[8];
+
+    (void)state;
+    for (int b = 0; b < 3; b++) {
+        bias_layers_text(text, sizeof text, &s, b);
+        assert_string_equal(text, want[b]);
+    }
+    bias_layers_text(narrow, sizeof narrow, &s, 0);
+    assert_string_equal(narrow, "layers ");
+    memset(of_layer, 0, sizeof of_layer);
+    bias_layers_text(text, sizeof text, &s, 0);
+    assert_string_equal(text, "");
+}
+
+static void test_formula_windows(void **state)
+{
+    const struct {
+        const char *text;
+        int heads;
+        long window;
+        int has_length;
+    } cases[] = {
+        {"-t", 4, 0, 0},
+        {"window(16)", 4, 16, 0},
+        {"alibi + window(64)", 8, 64, 0},
+        {"t<=9?-t:-inf", 2, 10, 0},
+        {"t<3?(t<2?0:-inf):-inf", 1, 2, 0},
+        {"-t/L", 1, 0, 1},
+        {"t<h?0:-inf", 2, 0, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct formula_error problem;
+        struct formula *f = formula_parse(cases[i].text, &problem);
+
+        assert_non_null(f);
+        if (formula_window(f, cases[i].heads) != cases[i].window)
+            fail_msg("%s: window %ld", cases[i].text, formula_window(f, cases[i].heads));
+        assert_int_equal(formula_has_variable(f, VARIABLE_LENGTH), cases[i].has_length);
+        formula_free(f);
+    }
+}
+
+/* Heads that are alike have one row; a value that is none is refused. */
+static void test_tables(void **state)
+{
+    const struct {
+        const char *text;
+        int rows;
+        double last; /* of the last row, at distance 3; NaN: refused */
+    } cases[] = {{"-t/h", 3, -1}, {"-2*t", 1, -6}, {"t<2?-t:-inf", 1, -INFINITY}, {"-t/L", 1, -0.75}, {"1/(t-2)", 1, NAN}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct formula_error problem;
+        struct error e = {""};
+        struct bias_set s = {0};
+        double table[3 * 4];
+
+        assert_int_equal(biases_of_formula(&s, formula_parse(cases[i].text, &problem), 3, 64, &e), 0);
+        assert_int_equal(bias_rows(&s, &s.biases[0]), cases[i].rows);
+        if (isnan(cases[i].last)) {
+            assert_int_equal(bias_table(table, &s, &s.biases[0], 4, "name", &e), -1);
+            assert_non_null(strstr(e.text, "name: "));
+        } else {
+            assert_int_equal(bias_table(table, &s, &s.biases[0], 4, "name", &e), 0);
+            assert_true(table[4 * cases[i].rows - 1] == cases[i].last);
+        }
+        biases_free(&s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_layers),
+        cmocka_unit_test(test_formula_windows),
+        cmocka_unit_test(test_tables),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
