@@ -53,6 +53,7 @@ static void part_add(struct part *list, int *count, int step, const fmpq *weight
 
 struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong prec)
 {
+    LOCAL(fmpq, one);
     const struct expression *x = &p->node[root];
     int count = x->kind == X_LINEAR ? x->count : 1, failed = 1;
     struct evaluator *v = calloc(1, sizeof *v);
@@ -76,7 +77,6 @@ struct evaluator *evaluator_new(const struct expression_pool *p, int root, slong
     expression_mark(needed, p, root);
     if (evaluator_steps(v, place, p, needed, root))
         goto end;
-    LOCAL(fmpq, one);
     fmpq_one(one);
     if (x->kind == X_LINEAR)
         arb_set_fmpq(v->q, x->q, prec);

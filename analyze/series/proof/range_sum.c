@@ -42,7 +42,7 @@ static void sum_from_leading(struct range *out, const struct expression *x, cons
             leading = i;
     }
     if (!usable || leading == -2)
-        goto end;
+        return;
     mpfi_srcptr leading_elasticity = leading == -1 ? zero : all[x->child[leading]].elasticity;
     mpfi_set(start, q);
     mpfi_set(value, q);
@@ -52,7 +52,7 @@ static void sum_from_leading(struct range *out, const struct expression *x, cons
         mpfi_mul(value, w, all[x->child[leading]].value);
     }
     if (range_has_zero(start))
-        goto end;
+        return;
     mpfi_set_ui(sum, 1);
     mpfi_set_ui(weighted, 0);
     mpfi_set(mean, leading_elasticity);
@@ -68,7 +68,7 @@ static void sum_from_leading(struct range *out, const struct expression *x, cons
             mpfi_div(ratio, ratio, start);
         }
         if (mpfi_nan_p(ratio) || mpfi_nan_p(difference) || mpfr_sgn(&difference->right) > 0)
-            goto end;
+            return;
         if (!mpfi_is_zero(difference)) /* the ratio shrinks from its value at X, how far is not known */
             mpfi_put_si(ratio, 0);
         mpfi_add(sum, sum, ratio);
@@ -82,7 +82,7 @@ static void sum_from_leading(struct range *out, const struct expression *x, cons
         }
     }
     if (mpfi_nan_p(sum) || !interval_is_positive(sum))
-        goto end;
+        return;
     mpfi_mul(product, value, sum);
     range_narrow(out->value, product);
     mpfi_div(weighted, weighted, sum);
@@ -93,7 +93,6 @@ static void sum_from_leading(struct range *out, const struct expression *x, cons
     interval_mend(mean);
     range_narrow(out->elasticity, mean);
     out->relative = 1;
-end:
 }
 
 /* [3.3] A sum of terms that are all positive (or all negative) has an elasticity between theirs. */

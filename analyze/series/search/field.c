@@ -125,7 +125,7 @@ static void narrow(struct search *s)
                 }
                 ball_width(next, s, j);
                 close_in(s, j, next, 0);
-                goto end;
+                return;
             }
             if (bits == NEAR_BITS)
                 break;
@@ -151,7 +151,6 @@ static void narrow(struct search *s)
             fmpz_set(j, next);
         steps++;
     }
-end:
 }
 
 /* ---- beyond numbers with SERIES_DIGITS_MAX digits ---- */
