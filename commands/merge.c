@@ -1,6 +1,6 @@
 /* `reach merge`: shards of one run of `reach erf` -> one result. */
 #include "commands/commands.h"
-#include "commands/merge.h"
+#include "run/merge/shards.h"
 #include "commands/rows.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "commands/merge.h"
+#include "run/merge/shards.h"
 #include "run/results.h"
 #include "io/element.h"
 #include "io/result.h"

@@ -6,7 +6,7 @@
 
 #include "commands/commands.h"
 #include "commands/erf.h"
-#include "commands/merge.h"
+#include "run/merge/shards.h"
 #include "run/models.h"
 
 /* after the project's headers: its macro fail would hide their function */

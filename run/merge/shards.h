@@ -1,6 +1,6 @@
-/* The parts of `reach merge`: what shards say of themselves, and one run of all of them. Private to commands/merge*.c. */
-#ifndef REACH_COMMANDS_MERGE_H
-#define REACH_COMMANDS_MERGE_H
+/* The parts of `reach merge`: what shards say of themselves, and one run of all of them. Private to run/merge. */
+#ifndef REACH_RUN_MERGE_SHARDS_H
+#define REACH_RUN_MERGE_SHARDS_H
 
 #include "commands/erf.h"
 #include "io/result.h"

@@ -1,4 +1,4 @@
-/* What `reach erf` runs on: models opened, segments cut, room for what is measured. Measuring is in erf_measure.c. */
+/* What `reach erf` runs on: models opened, segments cut, room for what is measured. */
 #include "commands/erf.h"
 
 #include "io/element.h"

@@ -1,5 +1,5 @@
 /* What shards say of themselves, and whether they are all of one run. */
-#include "commands/merge.h"
+#include "run/merge/shards.h"
 
 #include "run/results.h"
 

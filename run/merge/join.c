@@ -1,5 +1,5 @@
 /* The run that was divided into shards, made again from what the results say: no model and no text is needed. */
-#include "commands/merge.h"
+#include "run/merge/shards.h"
 
 #include "analyze/curve.h"
 
