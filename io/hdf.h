@@ -40,6 +40,10 @@ hid_t hdf_open_descriptor(int descriptor, const char *path, struct error *e) MUS
 /* 1 if `name` is a hard link in the group: nothing that leads to another file, or nowhere. */
 int hdf_is_hard_link(hid_t group, const char *name);
 
+/* An attribute as text: strings as they are, whole numbers and reals in decimal. *value = NULL for a kind that is not read. The
+ * caller frees. */
+int hdf_attribute_text(char **value, hid_t attribute, const char *name, const char *path, struct error *e) MUST_USE;
+
 /* Checks how a dataset is stored: in the file itself, by filters that are part of HDF5 and at most one of which packs; in chunks
  * no larger than it is, which would be a way to ask for memory; and in enough bytes of the file's for what its shape claims (none
  * for an empty one). NAME is for messages. */

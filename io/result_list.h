@@ -1,0 +1,32 @@
+/* What the two halves of the reader of erf.h5 share: the datasets, and what the process that lists them tells of each group.
+ * Private to io/result*.c. */
+#ifndef REACH_IO_RESULT_LIST_H
+#define REACH_IO_RESULT_LIST_H
+
+#include "io/result.h"
+
+#include <stdio.h>
+
+/* The datasets of a group: their dimensions, in this order; those that need not be there. */
+enum { NORM, LOGPROB, STATUS, START, S, C, C_LO, C_HI, COMPLETENESS, ATTENTION_HIGH, ATTENTION_LOW, DATASETS };
+enum { BY_HEAD = 1 /* layers, heads */, BY_SEGMENT = 2, BY_POSITION = 4, PAIRS = 8, OPTIONAL = 16 };
+struct result_dataset {
+    const char *name;
+    int dimensions;
+    size_t element_bytes; /* in memory */
+};
+extern const struct result_dataset result_datasets[DATASETS];
+
+/* What the listing process tells of a group. Its attributes follow, names and values, and behind them a text of no bytes as a
+ * name. All texts are their size (uint64_t) and the bytes. Before the groups stand format, version and command. */
+struct result_row {
+    char name[sizeof((struct result_model *)0)->name];
+    uint64_t target, layer; /* 0, 0: the main group */
+    uint64_t segments, positions, layers, heads, wide;
+    uint64_t address[DATASETS]; /* in the file; 0: not there */
+};
+
+/* For confine(): lists `context`, a struct hdf_file. */
+int result_list(FILE *out, void *context, struct error *e);
+
+#endif
