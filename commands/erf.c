@@ -33,7 +33,7 @@ end:
 int erf_call(struct call *c, struct error *e)
 {
     const struct erf_options *o = c->options;
-    struct erf_run r = {.options = o, .progress = &c->terminal.progress, .count = (size_t)o->models.count};
+    struct erf_run r = {.options = o, .progress = &c->terminal.progress, .command = c->command, .count = (size_t)o->models.count};
     int rc = EXIT_USAGE;
 
     if (model_arguments(&r.arguments, &o->models, e) == 0)

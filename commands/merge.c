@@ -77,6 +77,7 @@ static int merge_call(struct call *c, struct error *e)
     }
     erf_run_free(&r);
     erf_options_free(&options);
+    free((char *)r.command);
     free(r.arguments);
     free(words);
     shards_free(shards, o->folders.count);

@@ -1,5 +1,5 @@
 /* `reach erf --attention`: how far each head attends, beside the theoretical field of its position bias. */
-#include "commands/erf.h"
+#include "commands/erf.h" /* what it prints */
 
 #include "analyze/attribution.h"
 #include "analyze/series.h"

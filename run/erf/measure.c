@@ -1,5 +1,5 @@
 /* The measuring of `reach erf`: engines over segments with a journal, and the reduction. */
-#include "commands/erf.h"
+#include "run/erf/parts.h"
 
 #include "run/interrupt.h"
 #include "io/journal.h"

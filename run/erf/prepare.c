@@ -1,5 +1,5 @@
 /* What `reach erf` runs on: models opened, segments cut, room for what is measured. */
-#include "commands/erf.h"
+#include "run/erf/parts.h"
 
 #include "io/element.h"
 
@@ -189,8 +189,7 @@ int erf_prepare(struct erf_run *r, struct error *e)
     int rc = -1;
 
     r->models = calloc(r->count, sizeof *r->models);
-    r->command = erf_options_command(o);
-    if (!r->models || !r->command) {
+    if (!r->models) {
         fail(e, "out of memory for the run");
         goto end;
     }
@@ -241,7 +240,6 @@ void erf_run_free(struct erf_run *r)
         decoder_close(m->decoder);
     }
     free(r->models);
-    free(r->command);
     if (r->kernels)
         r->kernels->close(r->kernels);
 }

@@ -1,5 +1,5 @@
 /* Results of `reach erf` on disk. */
-#include "commands/erf.h"
+#include "run/erf/parts.h"
 
 #include "run/results.h"
 #include "io/csv.h"
@@ -193,7 +193,7 @@ static int put_attention(struct result_model *out, uint64_t **words, const struc
 static int write_h5(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
 {
     size_t count = count_all(r), at = 0;
-    struct result result = {.version = (char[]){REACH_VERSION}, .command = r->command, .model_count = count};
+    struct result result = {.version = (char[]){REACH_VERSION}, .command = (char *)r->command, .model_count = count};
     struct attributes *attributes = calloc(count, sizeof *attributes);
     uint64_t **words = calloc(r->count, sizeof *words);
     int rc = -1;

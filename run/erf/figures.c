@@ -1,5 +1,5 @@
 /* The figures that --layer, --target-position and --attention add. */
-#include "commands/erf.h"
+#include "run/erf/parts.h"
 
 #include "plots/layers.h"
 #include "version.h"

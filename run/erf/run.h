@@ -1,0 +1,87 @@
+/* A run of `reach erf`: from models and text to a result in a folder. */
+#ifndef REACH_RUN_ERF_RUN_H
+#define REACH_RUN_ERF_RUN_H
+
+#include "analyze/curve.h"
+#include "io/tokens.h"
+#include "kernels/ops.h"
+#include "model/decoder.h"
+#include "run/erf/options.h"
+#include "run/models.h"
+#include "run/progress.h"
+#include "run/text.h"
+
+/* What is measured at the embeddings, or at the input of a block. Arrays are owned, here and below. */
+struct erf_field {
+    int layer; /* 0: the embeddings */
+    double *norm; /* [segments, length - 1] */
+    uint8_t *status; /* [segments] 0: not measured, else enum segment_status; of layers above 0 only once they are reduced */
+    struct erf_summary summary;
+};
+
+/* The segments cut to their first `length` tokens, the last of them the target. */
+struct erf_target {
+    size_t length;
+    double *logprob; /* [segments] */
+    struct completeness *completeness; /* [segments] with --attribution ig, else NULL */
+    struct erf_field *fields; /* [field_count of the model], layer 0 first */
+};
+
+/* The attention ERF of one head at one threshold, beside the TRF. */
+struct attention_row {
+    size_t erf; /* tokens; 0: no attention was measured */
+    char trf[64]; /* of the series: digits, "10^40.1" where they are many, inf where it diverges; empty: none */
+    size_t trf_length; /* of as many distances as a segment has; 0: none */
+    const char *verdict;
+};
+
+struct erf_attention {
+    unsigned __int128 *sum; /* [layers, heads, positions] over segments of the attention at each distance, in units of 2^-96:
+                             * exact, so that the order of segments and their division into shards change nothing */
+    double *mass; /* [layers, heads, positions] the mean */
+    size_t measured, used; /* segments so far, and those of them whose mass is finite */
+    struct attention_row *rows; /* [layers, heads, thresholds] */
+    double correlation; /* rank correlation of erf and trf_length over all heads, at the main threshold; NaN: none */
+};
+
+/* One model of a run. */
+struct erf_model {
+    struct model_argument *argument; /* borrowed */
+    struct decoder *decoder;
+    struct model_text text; /* until the segments are cut */
+    struct segments segments; /* that this run measures */
+    size_t first, run_segments; /* the index of the first of them among all of the run without --shard */
+    long cone;
+    int bos, bos_id; /* 1: that token stands before each segment */
+    char digest[33], tokens_digest[33];
+    int train_length; /* 0: unknown */
+    int field_count; /* layers that are measured at each target */
+    struct erf_target *targets; /* [target_count of the run]: the whole segment first, then those asked for, ascending */
+    struct erf_attention attention; /* with --attention */
+    double noise; /* of smoothgrad: the standard deviation */
+};
+
+/* The field that every run has: the whole segment's, at the embeddings. */
+static inline struct erf_field *erf_main(const struct erf_model *m)
+{
+    return &m->targets[0].fields[0];
+}
+
+/* A whole run. */
+struct erf_run {
+    const struct erf_options *options;
+    struct progress *progress;
+    struct model_argument *arguments;
+    struct erf_model *models;
+    size_t count;
+    size_t positions; /* L-1 */
+    size_t target_count;
+    size_t record_values; /* of a record of the journal */
+    const char *command; /* as it is recorded; borrowed */
+    struct kernels *kernels;
+    size_t main_row; /* index of the main threshold in a summary's rows */
+};
+
+void erf_run_free(struct erf_run *r);
+
+#endif
