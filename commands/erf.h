@@ -15,7 +15,7 @@ int erf_call(struct call *c, struct error *e) MUST_USE;
 
 /* The table, the paired differences and notes, to standard output. */
 int erf_print(const struct erf_run *r, struct error *e) MUST_USE;
-int erf_attention_print(const struct erf_run *r, struct error *e) MUST_USE;
+int erf_print_attention(const struct erf_run *r, struct error *e) MUST_USE;
 /* Reruns the first segments of each model in the float64 reference set and prints the largest deviations. */
 int erf_check_precision(const struct erf_run *r, struct error *e) MUST_USE;
 

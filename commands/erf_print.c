@@ -264,7 +264,7 @@ int erf_print(const struct erf_run *r, struct error *e)
         rc = print_fields(r, 1);
     if (rc != 0)
         return fail(e, "out of memory for the table");
-    if (r->options->attention && erf_attention_print(r, e) != 0)
+    if (r->options->attention && erf_print_attention(r, e) != 0)
         return -1;
     print_notes(r);
     return 0;

@@ -1,6 +1,7 @@
 /* The figures that --layer, --target-position and --attention add. */
 #include "run/erf/parts.h"
 
+#include "run/attention/attention.h"
 #include "plots/layers.h"
 #include "version.h"
 

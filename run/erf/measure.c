@@ -1,6 +1,7 @@
 /* The measuring of `reach erf`: engines over segments with a journal, and the reduction. */
 #include "run/erf/parts.h"
 
+#include "run/attention/attention.h"
 #include "run/interrupt.h"
 #include "io/journal.h"
 #include "io/result.h"
@@ -382,7 +383,7 @@ int erf_measure(struct erf_run *r, const char *path, struct error *e)
     progress_log(r->progress, "kernels %s", r->kernels->name);
     for (size_t i = 0; i < r->count; i++) { /* what cannot fit is refused before anything is measured */
         struct erf_model *m = &r->models[i];
-        struct engine_request options = erf_engine_options(r, m, r->positions + 1), attention = erf_attention_options(r, m);
+        struct engine_request options = erf_engine_options(r, m, r->positions + 1), attention = attention_options(r, m);
         struct memory_plan plan;
 
         if (engine_estimate(&plan, r->kernels, m->decoder, &options, e) != 0 ||
@@ -393,7 +394,7 @@ int erf_measure(struct erf_run *r, const char *path, struct error *e)
     if (asprintf(&attention_path, "%s.attention", path) < 0)
         return fail(e, "%s: out of memory", path);
     journal = open_journal(r, path, e);
-    if (!journal || (r->options->attention && r->options->resume && erf_attention_resume(r, attention_path, e) != 0)) {
+    if (!journal || (r->options->attention && r->options->resume && attention_resume(r, attention_path, e) != 0)) {
         rc = -1;
         goto end;
     }
@@ -406,7 +407,7 @@ int erf_measure(struct erf_run *r, const char *path, struct error *e)
         for (size_t t = 0; t < r->target_count && rc == 0; t++)
             rc = finish_target(r, i, t, journal, e);
     if (rc == 0 && r->options->attention)
-        rc = erf_attention_measure(r, attention_path, e);
+        rc = attention_measure(r, attention_path, e);
     progress_end(r->progress);
     count_work(r, &total, &done);
     if (rc == -1 && interrupt_wanted())

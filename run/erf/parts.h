@@ -32,33 +32,14 @@ char *erf_settings(const struct erf_run *r);
 /* How an engine is asked for to measure segments of this length; its decoder's model. */
 struct engine_request erf_engine_options(const struct erf_run *r, const struct erf_model *m, size_t length);
 
-/* --attention: what is kept of an earlier run in PATH is taken over; measures the rest (a message when interrupted) and reduces
- * it. 0 or -1. */
-int erf_attention_resume(struct erf_run *r, const char *path, struct error *e) MUST_USE;
-int erf_attention_measure(struct erf_run *r, const char *path, struct error *e) MUST_USE;
-/* From the sums to means, attention ERFs and TRFs; the TRFs of the rows that `theory` holds (see erf_attention_theory), or (NULL)
- * computed. */
-int erf_attention_reduce(const struct erf_run *r, struct erf_model *m, const char *theory, struct error *e) MUST_USE;
-/* Room for the sums of every model. */
-int erf_attention_room(struct erf_run *r, struct error *e) MUST_USE;
-/* The TRFs of all rows as text, for a shard's results: a line a layer and head, `trf trf_length verdict` of each threshold with
- * `;` between; `=` for a layer as the one before. Caller frees; NULL when memory runs out. */
-char *erf_attention_theory(const struct erf_run *r, const struct erf_model *m);
-struct engine_request erf_attention_options(const struct erf_run *r, const struct erf_model *m);
-/* Writes attention.csv at PATH, but for the renaming, and attention.gp with its pictures, which returns as figure_draw does. */
-int erf_attention_write(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
-int erf_attention_draw(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
-void erf_attention_free(struct erf_attention *a);
-/* eps = 1 - threshold as the decimal that it is: 0.01 for 0.99. */
-void erf_epsilon_text(char out[32], double threshold);
-
 /* 1 and a message if FOLDER holds results. */
 int erf_results_exist(const char *folder, struct error *e);
 /* Writes erf.h5, curve.csv, summary.csv, erf.gp and the pictures. Returns as figure_draw does. */
 int erf_write(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
-/* The figures of --layer and --target-position; return as figure_draw does. */
+/* The figures of --layer, --target-position and --attention; return as figure_draw does. */
 int erf_layers_draw(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
 int erf_targets_draw(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
+int erf_attention_draw(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
 
 /* FOLDER/NAME; NULL with *e when memory runs out. Caller frees. */
 char *erf_path(const char *folder, const char *name, struct error *e);

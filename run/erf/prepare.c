@@ -1,6 +1,7 @@
 /* What `reach erf` runs on: models opened, segments cut, room for what is measured. */
 #include "run/erf/parts.h"
 
+#include "run/attention/attention.h"
 #include "io/element.h"
 
 #include <math.h>
@@ -234,7 +235,7 @@ void erf_run_free(struct erf_run *r)
             free(m->targets[t].logprob);
         }
         free(m->targets);
-        erf_attention_free(&m->attention);
+        attention_free(&m->attention);
         segments_free(&m->segments);
         model_text_close(&m->text);
         decoder_close(m->decoder);

@@ -1,6 +1,7 @@
 /* Results of `reach erf` on disk. */
 #include "run/erf/parts.h"
 
+#include "run/attention/attention.h"
 #include "run/results.h"
 #include "io/csv.h"
 #include "io/result.h"
@@ -95,7 +96,7 @@ static void put_shard(struct attributes *a, const struct erf_run *r, const struc
     put(a, "run_segments", "%zu", m->run_segments);
     if (!o->attention)
         return;
-    theory = erf_attention_theory(r, m);
+    theory = attention_theory_text(r, m);
     put(a, "attention_segments", "%zu", m->attention.measured);
     put(a, "attention_used", "%zu", m->attention.used);
     put(a, "attention_trf", "%s", theory ? theory : "");
@@ -427,7 +428,7 @@ int erf_write(const struct erf_run *r, const char *folder, struct error *e)
     } files[] = {{"erf.h5", 1, write_h5},
                  {"curve.csv", 1, write_curve},
                  {"summary.csv", 1, write_summary},
-                 {"attention.csv", r->options->attention, erf_attention_write}};
+                 {"attention.csv", r->options->attention, attention_write}};
     const struct {
         const char *stem;
         int wanted;

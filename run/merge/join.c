@@ -2,6 +2,7 @@
 #include "run/merge/shards.h"
 
 #include "analyze/curve.h"
+#include "run/attention/attention.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -179,7 +180,7 @@ int merge_open(struct erf_run *r, struct erf_options *o, char ***words, const st
             return fail(e, "%s: its models have segments of different lengths", s->path);
     }
     r->positions = r->models[0].segments.length - 1;
-    return erf_lay_out(r, e) != 0 || (o->attention && erf_attention_room(r, e) != 0) ? -1 : 0;
+    return erf_lay_out(r, e) != 0 || (o->attention && attention_room(r, e) != 0) ? -1 : 0;
 }
 
 /* ---- the data ---- */
@@ -296,7 +297,7 @@ int merge_fill(struct erf_run *r, const struct shard *shards, int count, struct 
         if (!r->options->attention)
             continue;
         theory = shard_text(&shards[0], main_of(&shards[0].heads, i), "attention_trf", e);
-        if (!theory || erf_attention_reduce(r, m, theory, e) != 0)
+        if (!theory || attention_reduce(r, m, theory, e) != 0)
             return -1;
     }
     return 0;
