@@ -3,7 +3,6 @@
 #ifndef REACH_RUN_ATTENTION_ATTENTION_H
 #define REACH_RUN_ATTENTION_ATTENTION_H
 
-#include "io/atomic.h"
 #include "run/erf/run.h"
 
 /* measure.c: what is kept of an earlier run in PATH is taken over; measures the rest (a message when interrupted) and reduces it.
@@ -31,9 +30,6 @@ int attention_theory_read(const struct erf_run *r, struct erf_model *m, const ch
 char *attention_theory_text(const struct erf_run *r, const struct erf_model *m);
 /* The rank correlation of the two. */
 int attention_correlate(const struct erf_run *r, struct erf_model *m, struct error *e) MUST_USE;
-
-/* csv.c: writes attention.csv at PATH, but for the renaming. */
-int attention_write(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
 
 /* eps = 1 - threshold as the decimal that it is: 0.01 for 0.99. */
 void erf_epsilon_text(char out[32], double threshold);

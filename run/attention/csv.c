@@ -1,57 +1,80 @@
-#include "io/csv.h"
-#include "run/attention/attention.h"
-#include "version.h"
+#include "run/attention/csv.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include "run/attention/attention.h"
+
+struct attention_csv_row {
+    const char *model;
+    long long layer, head;
+    const char *epsilon;
+    long long attention_erf;
+    const char *trf;
+    long long trf_length;
+    const char *verdict;
+    long long segments, excluded;
+};
+
+static const struct csv_column columns[] = {
+    CSV_COLUMN(attention_csv_row, model, "", "name of the model"),
+    CSV_COLUMN(attention_csv_row, layer, "", "block, from 1"),
+    CSV_COLUMN(attention_csv_row, head, "", "from 1"),
+    CSV_COLUMN(attention_csv_row, epsilon, "", "share of the attention that may lie beyond the field, 1 - threshold"),
+    CSV_COLUMN(
+        attention_csv_row, attention_erf, "tokens",
+        "the smallest window that holds a share above 1 - epsilon of the attention: its mean over segments and the queries of "
+        "their second half, by distance"),
+    CSV_OPTIONAL(
+        attention_csv_row, trf, "tokens",
+        "the same of the series of exp(bias): an upper end where it is no exact integer, inf where it diverges; empty: there "
+        "is no series"),
+    CSV_OPTIONAL(attention_csv_row, trf_length, "tokens", "the same of its first L-1 terms; empty: there is no series"),
+    CSV_COLUMN(attention_csv_row, verdict, "", "converges, diverges, undecided or not applicable"),
+    CSV_COLUMN(attention_csv_row, segments, "", "segments that were measured"),
+    CSV_COLUMN(attention_csv_row, excluded, "", "those of them that are left out: attention that is not finite"),
+};
+
+const struct csv_layout attention_csv = {
+    .file = "attention.csv",
+    .origin = "`reach erf --attention` and `reach merge`",
+    .row = "a model, layer, head and epsilon",
+    .units =
+        "layer and head from 1; attention_erf, trf, trf_length in tokens: the smallest windows that hold a share above 1 - "
+        "epsilon of the attention (its mean over segments and the queries of their second half, by distance), of the series of "
+        "exp(bias), and of its first L-1 terms; trf: an upper end where it is no exact integer",
+    .columns = columns,
+    .count = sizeof columns / sizeof *columns,
+};
+
+static void write_head(struct csv *csv, const struct erf_run *r, const struct erf_model *m, int layer, int head)
+{
+    const struct erf_attention *a = &m->attention;
+
+    for (size_t q = r->options->threshold_count; q-- > 0;) {
+        const struct attention_row *row = attention_row(r, m, layer, head, q);
+        char epsilon[32];
+
+        erf_epsilon_text(epsilon, r->options->thresholds[q]);
+        csv_row(csv, &(struct attention_csv_row){.model = m->argument->name,
+                                                 .layer = (long long)layer + 1,
+                                                 .head = (long long)head + 1,
+                                                 .epsilon = epsilon,
+                                                 .attention_erf = (long long)row->erf,
+                                                 .trf = row->trf,
+                                                 .trf_length = (long long)row->trf_length,
+                                                 .verdict = row->verdict,
+                                                 .segments = (long long)a->measured,
+                                                 .excluded = (long long)(a->measured - a->used)});
+    }
+}
 
 int attention_write(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
 {
-    char *command = NULL;
-    struct csv *csv = NULL;
+    struct csv *csv = csv_open(path, &attention_csv, r->command, NULL, e);
 
-    if (asprintf(&command, "command: %s", r->command) < 0) {
-        command = NULL;
-        fail(e, "%s: out of memory", path);
-    }
-    if (command) {
-        const char *comments[] = {
-            "reach " REACH_VERSION, command,
-            "units: layer and head from 1; attention_erf, trf, trf_length in tokens: the smallest windows that hold a share "
-            "above 1 - epsilon of the attention (its mean over segments and the queries of their second half, by distance), of "
-            "the series of exp(bias), and of its first L-1 terms; trf: an upper end where it is no exact integer",
-            NULL};
-
-        csv = csv_create(path, comments, "model,layer,head,epsilon,attention_erf,trf,trf_length,verdict,segments,excluded", e);
-    }
-    free(command);
     if (!csv)
         return -1;
-    for (size_t i = 0; i < r->count; i++) {
-        const struct erf_model *m = &r->models[i];
-
-        for (int l = 0; l < m->decoder->layers; l++)
-            for (int h = 0; h < m->decoder->heads; h++)
-                for (size_t q = r->options->threshold_count; q-- > 0;) {
-                    const struct attention_row *row = attention_row(r, m, l, h, q);
-                    char epsilon[32];
-
-                    erf_epsilon_text(epsilon, r->options->thresholds[q]);
-                    csv_text(csv, m->argument->name);
-                    csv_whole(csv, l + 1);
-                    csv_whole(csv, h + 1);
-                    csv_text(csv, epsilon);
-                    csv_whole(csv, (long long)row->erf);
-                    csv_text(csv, row->trf);
-                    if (row->trf_length)
-                        csv_whole(csv, (long long)row->trf_length);
-                    else
-                        csv_text(csv, "");
-                    csv_text(csv, row->verdict);
-                    csv_whole(csv, (long long)m->attention.measured);
-                    csv_whole(csv, (long long)(m->attention.measured - m->attention.used));
-                    csv_end_row(csv);
-                }
-    }
+    for (size_t i = 0; i < r->count; i++)
+        for (int l = 0; l < r->models[i].decoder->layers; l++)
+            for (int h = 0; h < r->models[i].decoder->heads; h++)
+                write_head(csv, r, &r->models[i], l, h);
     return csv_stage(csv, out, e);
 }

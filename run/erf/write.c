@@ -2,6 +2,8 @@
 #include "run/erf/parts.h"
 
 #include "run/attention/attention.h"
+#include "run/attention/csv.h"
+#include "run/erf/csv.h"
 #include "run/results.h"
 #include "io/csv.h"
 #include "io/result.h"
@@ -249,114 +251,6 @@ end:
     return rc;
 }
 
-static const char overlap_comment[] = "segments overlap (stride below length): the intervals are too narrow";
-
-static void write_curve_of(struct csv *csv, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t,
-                           const struct erf_field *f)
-{
-    const struct erf_summary *u = &f->summary;
-    size_t n = t->length - 1;
-
-    for (size_t i = 0; i < n; i++) {
-        csv_text(csv, m->argument->name);
-        csv_whole(csv, (long long)i + 1);
-        csv_whole(csv, (long long)(n - 1 - i));
-        csv_real(csv, u->s[i]);
-        csv_real(csv, u->c[i]);
-        csv_real(csv, u->c_lo[i]);
-        csv_real(csv, u->c_hi[i]);
-        csv_whole(csv, (long long)t->length);
-        csv_whole(csv, f->layer);
-        csv_text(csv, attribution_names[r->options->attribution]);
-        csv_end_row(csv);
-    }
-}
-
-static int write_curve(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
-{
-    char *command = command_comment(r->command);
-    const char *comments[] = {"reach " REACH_VERSION, command,
-                              "units: position, distance, target in tokens (position 1 is the first; distance = L-1-position); "
-                              "s, c, c_lo, c_hi shares of 1; c_lo, c_hi: 95 % bootstrap interval over segments",
-                              r->models[0].segments.overlapping ? overlap_comment : NULL, NULL};
-    struct csv *csv = command ? csv_create(path, comments, "model,position,distance,s,c,c_lo,c_hi,target,layer,attribution", e)
-                              : NULL;
-
-    if (!command)
-        fail(e, "%s: out of memory", path);
-    free(command);
-    if (!csv)
-        return -1;
-    for (size_t i = 0; i < r->count; i++) {
-        const struct erf_model *m = &r->models[i];
-
-        for (size_t t = 0; t < r->target_count; t++)
-            for (int k = 0; k < m->field_count; k++)
-                write_curve_of(csv, r, m, &m->targets[t], &m->targets[t].fields[k]);
-    }
-    return csv_stage(csv, out, e);
-}
-
-static void write_summary_of(struct csv *csv, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t,
-                             const struct erf_field *f)
-{
-    const struct erf_summary *u = &f->summary;
-
-    for (size_t j = 0; j < u->threshold_count; j++) {
-        const struct erf_row *row = &u->rows[j];
-
-        csv_text(csv, m->argument->name);
-        csv_whole(csv, (long long)u->segments);
-        csv_whole(csv, (long long)u->excluded);
-        csv_whole(csv, (long long)t->length);
-        csv_real(csv, row->threshold);
-        csv_whole(csv, (long long)row->erf);
-        csv_whole(csv, (long long)row->erf_lo);
-        csv_whole(csv, (long long)row->erf_hi);
-        csv_whole(csv, row->saturated);
-        csv_whole(csv, (long long)row->q10);
-        csv_whole(csv, (long long)row->median);
-        csv_whole(csv, (long long)row->q90);
-        csv_real(csv, u->sink_share);
-        csv_whole(csv, (long long)row->without_sink);
-        csv_real(csv, u->mean_logprob);
-        csv_real(csv, u->perplexity);
-        csv_whole(csv, (long long)t->length);
-        csv_whole(csv, f->layer);
-        csv_text(csv, attribution_names[r->options->attribution]);
-        csv_end_row(csv);
-    }
-}
-
-static int write_summary(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
-{
-    char *command = command_comment(r->command);
-    const char *comments[] = {
-        "reach " REACH_VERSION, command,
-        "units: length, erf (and its interval, quantiles, without sink), target in tokens; threshold, sink_share shares of 1; "
-        "mean_logprob natural log; saturated 1: all L-1 tokens are needed, the field is at least that",
-        r->models[0].segments.overlapping ? overlap_comment : NULL, NULL};
-    struct csv *csv = command ? csv_create(path, comments,
-                                           "model,segments,excluded,length,threshold,erf,erf_lo,erf_hi,saturated,erf_q10,erf_"
-                                           "median,erf_q90,sink_share,erf_without_sink,mean_logprob,ppl,target,layer,attribution",
-                                           e)
-                              : NULL;
-
-    if (!command)
-        fail(e, "%s: out of memory", path);
-    free(command);
-    if (!csv)
-        return -1;
-    for (size_t i = 0; i < r->count; i++) {
-        const struct erf_model *m = &r->models[i];
-
-        for (size_t t = 0; t < r->target_count; t++)
-            for (int k = 0; k < m->field_count; k++)
-                write_summary_of(csv, r, m, &m->targets[t], &m->targets[t].fields[k]);
-    }
-    return csv_stage(csv, out, e);
-}
-
 static int write_figure(const struct erf_run *r, const char *folder, struct error *e)
 {
     const struct erf_options *o = r->options;
@@ -426,8 +320,8 @@ int erf_write(const struct erf_run *r, const char *folder, struct error *e)
         int wanted;
         int (*write)(const struct erf_run *, const char *, struct atomic_file *, struct error *);
     } files[] = {{"erf.h5", 1, write_h5},
-                 {"curve.csv", 1, write_curve},
-                 {"summary.csv", 1, write_summary},
+                 {"curve.csv", 1, erf_write_curve},
+                 {"summary.csv", 1, erf_write_summary},
                  {"attention.csv", r->options->attention, attention_write}};
     const struct {
         const char *stem;

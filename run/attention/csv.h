@@ -1,0 +1,14 @@
+/* attention.csv. */
+#ifndef REACH_RUN_ATTENTION_CSV_H
+#define REACH_RUN_ATTENTION_CSV_H
+
+#include "io/atomic.h"
+#include "io/csv.h"
+#include "run/erf/run.h"
+
+extern const struct csv_layout attention_csv;
+
+/* Writes PATH, but for the renaming. */
+int attention_write(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+
+#endif

@@ -1,0 +1,155 @@
+#include "run/erf/csv.h"
+
+struct curve_row {
+    const char *model;
+    long long position, distance;
+    double s, c, c_lo, c_hi;
+    long long target, layer;
+    const char *attribution;
+};
+
+static const struct csv_column curve_columns[] = {
+    CSV_COLUMN(curve_row, model, "", "name of the model"),
+    CSV_COLUMN(curve_row, position, "tokens", "of the input m, from 1"),
+    CSV_COLUMN(curve_row, distance, "tokens", "from the last input, L-1-position"),
+    CSV_COLUMN(curve_row, s, "", "share of the position in the sum of the norms, mean over segments"),
+    CSV_COLUMN(curve_row, c, "", "sum of the shares from this position on"),
+    CSV_COLUMN(curve_row, c_lo, "", "lower end of the 95 % bootstrap interval of c over segments"),
+    CSV_COLUMN(curve_row, c_hi, "", "its upper end"),
+    CSV_COLUMN(curve_row, target, "tokens", "position of the target, from 1: segments are cut to so many tokens"),
+    CSV_COLUMN(curve_row, layer, "", "gradient with respect to the input of this block, from 0; 0: the embeddings"),
+    CSV_COLUMN(curve_row, attribution, "", "grad, inputxgrad, ig or smoothgrad: what the norms are of"),
+};
+
+const struct csv_layout curve_csv = {
+    .file = "curve.csv",
+    .origin = "`reach erf` and `reach merge`",
+    .row = "a model, target, layer and position",
+    .units =
+        "position, distance, target in tokens (position 1 is the first; distance = L-1-position); s, c, c_lo, c_hi shares of "
+        "1; c_lo, c_hi: 95 % bootstrap interval over segments",
+    .columns = curve_columns,
+    .count = sizeof curve_columns / sizeof *curve_columns,
+};
+
+struct summary_row {
+    const char *model;
+    long long segments, excluded, length;
+    double threshold;
+    long long erf, erf_lo, erf_hi, saturated, erf_q10, erf_median, erf_q90;
+    double sink_share;
+    long long erf_without_sink;
+    double mean_logprob, ppl;
+    long long target, layer;
+    const char *attribution;
+};
+
+static const struct csv_column summary_columns[] = {
+    CSV_COLUMN(summary_row, model, "", "name of the model"),
+    CSV_COLUMN(summary_row, segments, "", "segments that were measured"),
+    CSV_COLUMN(summary_row, excluded, "", "those of them that are left out: norms that are not finite, or sum to zero"),
+    CSV_COLUMN(summary_row, length, "tokens", "of a segment, the target included"),
+    CSV_COLUMN(summary_row, threshold, "", "share of the norms that the field holds more than"),
+    CSV_COLUMN(summary_row, erf, "tokens",
+               "the field: the smallest number of most recent tokens with a share above the threshold"),
+    CSV_COLUMN(summary_row, erf_lo, "tokens", "lower end of its 95 % bootstrap interval over segments"),
+    CSV_COLUMN(summary_row, erf_hi, "tokens", "its upper end"),
+    CSV_COLUMN(summary_row, saturated, "", "1: all L-1 tokens are needed, the field is at least that; else 0"),
+    CSV_COLUMN(summary_row, erf_q10, "tokens", "10 % quantile of the fields of single segments"),
+    CSV_COLUMN(summary_row, erf_median, "tokens", "their median"),
+    CSV_COLUMN(summary_row, erf_q90, "tokens", "their 90 % quantile"),
+    CSV_COLUMN(summary_row, sink_share, "", "share of the first tokens, as many as --sink says"),
+    CSV_COLUMN(summary_row, erf_without_sink, "tokens", "the field without those tokens; 0: nothing else has a share"),
+    CSV_COLUMN(summary_row, mean_logprob, "nats", "mean log p of the target over the segments that are used"),
+    CSV_COLUMN(summary_row, ppl, "", "exp(-mean_logprob)"),
+    CSV_COLUMN(summary_row, target, "tokens", "position of the target, from 1; as length"),
+    CSV_COLUMN(summary_row, layer, "", "gradient with respect to the input of this block, from 0; 0: the embeddings"),
+    CSV_COLUMN(summary_row, attribution, "", "grad, inputxgrad, ig or smoothgrad: what the norms are of"),
+};
+
+const struct csv_layout summary_csv = {
+    .file = "summary.csv",
+    .origin = "`reach erf` and `reach merge`",
+    .row = "a model, target, layer and threshold",
+    .units = "length, erf (and its interval, quantiles, without sink), target in tokens; threshold, sink_share shares of 1; "
+             "mean_logprob natural log; saturated 1: all L-1 tokens are needed, the field is at least that",
+    .columns = summary_columns,
+    .count = sizeof summary_columns / sizeof *summary_columns,
+};
+
+static void curve_rows(struct csv *csv, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t,
+                       const struct erf_field *f)
+{
+    const struct erf_summary *u = &f->summary;
+    size_t n = t->length - 1;
+
+    for (size_t i = 0; i < n; i++)
+        csv_row(csv, &(struct curve_row){.model = m->argument->name,
+                                         .position = (long long)i + 1,
+                                         .distance = (long long)(n - 1 - i),
+                                         .s = u->s[i],
+                                         .c = u->c[i],
+                                         .c_lo = u->c_lo[i],
+                                         .c_hi = u->c_hi[i],
+                                         .target = (long long)t->length,
+                                         .layer = (long long)f->layer,
+                                         .attribution = attribution_names[r->options->attribution]});
+}
+
+static void summary_rows(struct csv *csv, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t,
+                         const struct erf_field *f)
+{
+    const struct erf_summary *u = &f->summary;
+
+    for (size_t i = 0; i < u->threshold_count; i++) {
+        const struct erf_row *row = &u->rows[i];
+
+        csv_row(csv, &(struct summary_row){.model = m->argument->name,
+                                           .segments = (long long)u->segments,
+                                           .excluded = (long long)u->excluded,
+                                           .length = (long long)t->length,
+                                           .threshold = row->threshold,
+                                           .erf = (long long)row->erf,
+                                           .erf_lo = (long long)row->erf_lo,
+                                           .erf_hi = (long long)row->erf_hi,
+                                           .saturated = row->saturated,
+                                           .erf_q10 = (long long)row->q10,
+                                           .erf_median = (long long)row->median,
+                                           .erf_q90 = (long long)row->q90,
+                                           .sink_share = u->sink_share,
+                                           .erf_without_sink = (long long)row->without_sink,
+                                           .mean_logprob = u->mean_logprob,
+                                           .ppl = u->perplexity,
+                                           .target = (long long)t->length,
+                                           .layer = (long long)f->layer,
+                                           .attribution = attribution_names[r->options->attribution]});
+    }
+}
+
+/* The rows of all fields under a layout. */
+static int write_fields(const struct erf_run *r, const char *path, const struct csv_layout *layout,
+                        void (*rows)(struct csv *, const struct erf_run *, const struct erf_model *, const struct erf_target *,
+                                     const struct erf_field *),
+                        struct atomic_file *out, struct error *e)
+{
+    static const char overlap[] = "segments overlap (stride below length): the intervals are too narrow";
+    struct csv *csv = csv_open(path, layout, r->command, r->models[0].segments.overlapping ? overlap : NULL, e);
+
+    if (!csv)
+        return -1;
+    for (size_t i = 0; i < r->count; i++)
+        for (size_t t = 0; t < r->target_count; t++)
+            for (int k = 0; k < r->models[i].field_count; k++)
+                rows(csv, r, &r->models[i], &r->models[i].targets[t], &r->models[i].targets[t].fields[k]);
+    return csv_stage(csv, out, e);
+}
+
+int erf_write_curve(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
+{
+    return write_fields(r, path, &curve_csv, curve_rows, out, e);
+}
+
+int erf_write_summary(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
+{
+    return write_fields(r, path, &summary_csv, summary_rows, out, e);
+}

@@ -1,0 +1,15 @@
+/* curve.csv and summary.csv. */
+#ifndef REACH_RUN_ERF_CSV_H
+#define REACH_RUN_ERF_CSV_H
+
+#include "io/atomic.h"
+#include "io/csv.h"
+#include "run/erf/run.h"
+
+extern const struct csv_layout curve_csv, summary_csv;
+
+/* Write PATH, but for the renaming. */
+int erf_write_curve(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+int erf_write_summary(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+
+#endif
