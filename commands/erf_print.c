@@ -317,22 +317,19 @@ static void compare(struct deviation *out, const double *norm, double logprob, c
 static int check_model(struct deviation *out, const struct erf_run *r, const struct erf_model *m, struct kernels *oracle,
                        double tolerance, struct error *e)
 {
-    struct engine_request options = erf_engine_options(r, m, r->positions + 1);
     struct completeness unused;
     size_t n = r->positions, count = (size_t)r->options->check_precision;
     double *norm = calloc(n, 5 * sizeof *norm), logprob;
     struct engine *g = NULL;
     int rc = -1;
 
-    options.batch = 1;
-    options.gradient.by_layer = 0;
     count = count < m->segments.count ? count : m->segments.count;
     memset(out, 0, sizeof *out);
     if (!norm) {
         fail_memory(e, 5 * (double)n * sizeof *norm, "the check of precision");
         goto end;
     }
-    g = engine_create(oracle, m->decoder, &options, e);
+    g = erf_oracle_open(oracle, r, m, e);
     if (!g)
         goto end;
     for (size_t i = 0; i < count; i++) {
@@ -340,9 +337,8 @@ static int check_model(struct deviation *out, const struct erf_run *r, const str
 
         if (erf_main(m)->status[i] != SEGMENT_DONE)
             continue;
-        if (options.gradient.attribution == ATTRIBUTION_GRAD
-                ? engine_measure(g, norm, &logprob, ids, 1, e)
-                : engine_attribute(g, norm, &logprob, &unused, ids, m->first + i, 1, e))
+        if (r->options->attribution == ATTRIBUTION_GRAD ? engine_measure(g, norm, &logprob, ids, 1, e)
+                                                        : engine_attribute(g, norm, &logprob, &unused, ids, m->first + i, 1, e))
             goto end;
         compare(out, erf_main(m)->norm + i * n, m->targets[0].logprob[i], norm, logprob, n, r->options->main_threshold, tolerance,
                 norm + n);

@@ -5,9 +5,9 @@
 
 #include "run/erf/run.h"
 
-/* measure.c: what is kept of an earlier run in PATH is taken over; measures the rest (a message when interrupted) and reduces it.
- * 0 or -1. */
-struct engine_request attention_options(const struct erf_run *r, const struct erf_model *m);
+/* measure.c: refuses what cannot fit; what is kept of an earlier run in PATH is taken over; measures the rest (a message when
+ * interrupted) and reduces it. 0 or -1. */
+int attention_estimate(const struct erf_run *r, const struct erf_model *m, struct error *e) MUST_USE;
 int attention_resume(struct erf_run *r, const char *path, struct error *e) MUST_USE;
 int attention_measure(struct erf_run *r, const char *path, struct error *e) MUST_USE;
 

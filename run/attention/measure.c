@@ -14,12 +14,20 @@
 /* Seconds of work that a kill may cost. */
 static const double saved_every = 10;
 
-struct engine_request attention_options(const struct erf_run *r, const struct erf_model *m)
+static struct engine_request request_of(const struct erf_run *r, const struct erf_model *m)
 {
     return (struct engine_request){.kind = REQUEST_ATTENTION,
                                    .positions = (int)r->positions,
                                    .memory = r->options->machine.memory,
                                    .segments = m->segments.count};
+}
+
+int attention_estimate(const struct erf_run *r, const struct erf_model *m, struct error *e)
+{
+    struct engine_request request = request_of(r, m);
+    struct memory_plan plan;
+
+    return engine_estimate(&plan, r->kernels, m->decoder, &request, e);
 }
 
 enum { SUM_DOUBLES = sizeof *((struct erf_attention *)0)->sum / sizeof(double) };
@@ -114,7 +122,7 @@ int attention_resume(struct erf_run *r, const char *path, struct error *e)
 
 static int measure_model(struct erf_run *r, struct erf_model *m, const char *path, double *saved, struct error *e)
 {
-    struct engine_request options = attention_options(r, m);
+    struct engine_request options = request_of(r, m);
     struct erf_attention *a = &m->attention;
     size_t length = r->positions + 1, count = attention_words(r, m), most;
     struct engine *g;

@@ -1,22 +1,12 @@
 /* What `reach erf` runs on: models opened, segments cut, room for what is measured. */
 #include "run/erf/parts.h"
 
-#include "run/attention/attention.h"
 #include "io/element.h"
+#include "run/erf/shard.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-char *erf_path(const char *folder, const char *name, struct error *e)
-{
-    char *path;
-
-    if (asprintf(&path, "%s/%s", folder, name) >= 0)
-        return path;
-    fail(e, "%s: out of memory", folder);
-    return NULL;
-}
 
 static int open_model(struct erf_model *m, const struct erf_options *o, struct progress *p, struct error *e)
 {
@@ -35,15 +25,6 @@ static int open_model(struct erf_model *m, const struct erf_options *o, struct p
     return 0;
 }
 
-size_t erf_shard(size_t *first, size_t segments, long shard, long shards)
-{
-    unsigned __int128 s = segments, n = (unsigned long)shards;
-    size_t end = (size_t)(s * (unsigned long)shard / n);
-
-    *first = (size_t)(s * (unsigned long)(shard - 1) / n);
-    return end - *first;
-}
-
 /* Keeps the segments of this shard. */
 static int take_shard(struct erf_model *m, const struct erf_options *o, struct error *e)
 {
@@ -53,7 +34,7 @@ static int take_shard(struct erf_model *m, const struct erf_options *o, struct e
     m->run_segments = s->count;
     if (!o->shards)
         return 0;
-    count = erf_shard(&m->first, s->count, o->shard, o->shards);
+    count = erf_shard(&m->first, s->count, (size_t)o->shard, (size_t)o->shards);
     if (!count)
         return fail(e, "%s: shard %ld/%ld holds no segment, for there are %zu (expected at most as many shards)",
                     m->argument->path, o->shard, o->shards, s->count);
@@ -217,74 +198,4 @@ int erf_prepare(struct erf_run *r, struct error *e)
 end:
     run_text_free(&text);
     return rc;
-}
-
-void erf_run_free(struct erf_run *r)
-{
-    for (size_t i = 0; r->models && i < r->count; i++) {
-        struct erf_model *m = &r->models[i];
-
-        for (size_t t = 0; m->targets && t < r->target_count; t++) {
-            for (int k = 0; m->targets[t].fields && k < m->field_count; k++) {
-                erf_summary_free(&m->targets[t].fields[k].summary);
-                free(m->targets[t].fields[k].norm);
-                free(m->targets[t].fields[k].status);
-            }
-            free(m->targets[t].fields);
-            free(m->targets[t].completeness);
-            free(m->targets[t].logprob);
-        }
-        free(m->targets);
-        attention_free(&m->attention);
-        segments_free(&m->segments);
-        model_text_close(&m->text);
-        decoder_close(m->decoder);
-    }
-    free(r->models);
-    if (r->kernels)
-        r->kernels->close(r->kernels);
-}
-
-char *erf_settings(const struct erf_run *r)
-{
-    const struct erf_options *o = r->options;
-    char *text = NULL;
-    size_t size;
-    FILE *f = open_memstream(&text, &size);
-    int failed;
-
-    if (!f)
-        return NULL;
-    fprintf(f, "models=%zu\n", r->count);
-    for (size_t i = 0; i < r->count; i++) { /* each has its own segments, because each may have its own tokenizer */
-        const struct erf_model *m = &r->models[i];
-
-        fprintf(f, "model %zu name=%s\nmodel %zu digest=%s\n", i + 1, m->argument->name, i + 1, m->digest);
-        fprintf(f, "model %zu tokens=%s\nmodel %zu segments=%zu\nmodel %zu stride=%zu\n", i + 1, m->tokens_digest, i + 1,
-                m->run_segments, i + 1, m->segments.stride);
-        fprintf(f, "model %zu bos=%d\n", i + 1, m->bos ? m->bos_id : -1);
-    }
-    fprintf(f, "length=%zu\noffset=%zu\n", r->models[0].segments.length, o->cut.offset);
-    fprintf(f, "dtype=%s\nkernels=%s\n", o->machine.dtype, r->kernels->name);
-    fprintf(f, "bias=%s\npositions=%s\nwindow=%d\n", o->encoding.bias ? o->encoding.bias : "",
-            o->encoding.positions_none ? "none" : "", o->encoding.window);
-    fprintf(f, "train_length=%ld\nsink=%ld\nbootstrap=%ld\nseed=%llu\nmain_threshold=%.17g\nthresholds=", o->train_length,
-            o->sink, o->bootstrap, (unsigned long long)o->seed, o->main_threshold);
-    for (size_t i = 0; i < o->threshold_count; i++)
-        fprintf(f, "%s%.17g", i ? "," : "", o->thresholds[i]);
-    if (o->layer >= 0)
-        fprintf(f, "\nlayer=%d\ntargets=", o->layer);
-    else
-        fprintf(f, "\nlayer=%s\ntargets=", o->layer == LAYER_ALL ? "all" : "");
-    for (size_t i = 0; i < o->target_count; i++)
-        fprintf(f, "%s%zu", i ? "," : "", o->targets[i]);
-    fprintf(f, "\nattention=%s\nattribution=%s\n", o->attention ? "yes" : "no", attribution_names[o->attribution]);
-    fprintf(f, "bias_dtype=%s\n", o->encoding.bias_dtype ? o->encoding.bias_dtype : "");
-    fprintf(f, "shard=%ld/%ld\n", o->shards ? o->shard : 1, o->shards ? o->shards : 1);
-    failed = ferror(f);
-    if (fclose(f) != 0 || failed) {
-        free(text);
-        return NULL;
-    }
-    return text;
 }

@@ -11,6 +11,8 @@
 #include "run/progress.h"
 #include "run/text.h"
 
+struct journal;
+
 /* What is measured at the embeddings, or at the input of a block. Arrays are owned, here and below. */
 struct erf_field {
     int layer; /* 0: the embeddings */
@@ -67,21 +69,27 @@ static inline struct erf_field *erf_main(const struct erf_model *m)
     return &m->targets[0].fields[0];
 }
 
-/* A whole run. */
+/* What the caller fills in is borrowed. */
 struct erf_run {
     const struct erf_options *options;
-    struct progress *progress;
-    struct model_argument *arguments;
-    struct erf_model *models;
+    const char *command; /* as it is recorded */
+    struct model_argument *arguments; /* [count] */
     size_t count;
+    struct progress *progress;
+    /* the run's own */
+    struct erf_model *models;
     size_t positions; /* L-1 */
     size_t target_count;
     size_t record_values; /* of a record of the journal */
-    const char *command; /* as it is recorded; borrowed */
     struct kernels *kernels;
+    struct journal *journal;
     size_t main_row; /* index of the main threshold in a summary's rows */
 };
 
+/* Measures what the journal in the folder does not hold, reduces it and writes the files of a result; models stay
+ * open. 0, or -1. *not_drawn tells why there are no pictures though gnuplot is there; else it is empty. */
+int erf_run(struct erf_run *r, struct error *not_drawn, struct error *e) MUST_USE;
+/* Also after a failure. */
 void erf_run_free(struct erf_run *r);
 
 #endif

@@ -298,7 +298,7 @@ int erf_results_exist(const char *folder, struct error *e)
                                         "layers.gp", "targets.gp", "attention.csv", "attention.gp"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *path = erf_path(folder, names[i], e);
+        char *path = results_path(folder, names[i], e);
         int found;
 
         if (!path)
@@ -313,7 +313,7 @@ int erf_results_exist(const char *folder, struct error *e)
     return 0;
 }
 
-int erf_write(const struct erf_run *r, const char *folder, struct error *e)
+int erf_write(const struct erf_run *r, const char *folder, struct error *not_drawn, struct error *e)
 {
     const struct {
         const char *name;
@@ -337,7 +337,7 @@ int erf_write(const struct erf_run *r, const char *folder, struct error *e)
     int missing = 0;
 
     for (int i = 0; i < FILES; i++) {
-        char *path = erf_path(folder, names[i] = files[i].name, e);
+        char *path = results_path(folder, names[i] = files[i].name, e);
         int rc = !path ? -1 : files[i].wanted ? files[i].write(r, path, &ready.file[ready.count], e) : 0;
 
         free(path);
@@ -356,7 +356,14 @@ int erf_write(const struct erf_run *r, const char *folder, struct error *e)
 
         if (rc < 0)
             return -1;
-        missing = rc > missing ? rc : missing;
+        if (rc > missing) {
+            missing = rc;
+            *not_drawn = *e;
+        }
     }
-    return missing;
+    if (missing == FIGURE_NO_GNUPLOT)
+        progress_warning(r->progress, "%s", not_drawn->text);
+    if (missing != FIGURE_NOT_DRAWN)
+        *not_drawn->text = 0;
+    return 0;
 }

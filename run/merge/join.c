@@ -3,6 +3,8 @@
 
 #include "analyze/curve.h"
 #include "run/attention/attention.h"
+#include "run/erf/reduce.h"
+#include "run/erf/shard.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -252,7 +254,7 @@ static int fill_from(struct erf_run *r, const struct shard *s, struct error *e)
         return -1;
     for (size_t i = 0; i < r->count; i++) {
         struct erf_model *m = &r->models[i];
-        size_t first, count = erf_shard(&first, m->run_segments, s->number, s->of);
+        size_t first, count = erf_shard(&first, m->run_segments, (size_t)s->number, (size_t)s->of);
 
         for (size_t t = 0; t < r->target_count; t++)
             for (int k = 0; k < m->field_count; k++, at++) {

@@ -1,6 +1,7 @@
 /* What shards say of themselves, and whether they are all of one run. */
 #include "run/merge/shards.h"
 
+#include "run/erf/shard.h"
 #include "run/results.h"
 
 #include <stdlib.h>
@@ -60,7 +61,7 @@ static int read_number(struct shard *s, struct error *e)
         if (shard_whole(&first, s, m, "shard_first", 0, 1L << 40, e) != 0 ||
             shard_whole(&segments, s, m, "run_segments", 1, 1L << 40, e) != 0)
             return -1;
-        if (erf_shard(&begin, (size_t)segments, s->number, s->of) != m->segments || begin != (size_t)first)
+        if (erf_shard(&begin, (size_t)segments, (size_t)s->number, (size_t)s->of) != m->segments || begin != (size_t)first)
             return fail(e, "%s: holds %zu segments of %s from %ld on, which are not those of shard %ld/%ld of %ld", s->path,
                         m->segments, m->name, first, s->number, s->of, segments);
     }

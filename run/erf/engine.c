@@ -1,0 +1,40 @@
+/* The engines that measure gradients. */
+#include "run/erf/parts.h"
+
+#include "model/engine.h"
+
+static struct engine_request request_of(const struct erf_run *r, const struct erf_model *m, size_t length)
+{
+    return (struct engine_request){.kind = REQUEST_GRADIENT,
+                                   .positions = (int)(length - 1),
+                                   .memory = r->options->machine.memory,
+                                   .segments = m->segments.count,
+                                   .gradient = {.by_layer = m->field_count > 1,
+                                                .attribution = r->options->attribution,
+                                                .noise = m->noise,
+                                                .noise_seed = r->options->seed}};
+}
+
+struct engine *erf_engine_open(const struct erf_run *r, const struct erf_model *m, size_t length, struct error *e)
+{
+    struct engine_request request = request_of(r, m, length);
+
+    return engine_create(r->kernels, m->decoder, &request, e);
+}
+
+struct engine *erf_oracle_open(struct kernels *oracle, const struct erf_run *r, const struct erf_model *m, struct error *e)
+{
+    struct engine_request request = request_of(r, m, r->positions + 1);
+
+    request.batch = 1;
+    request.gradient.by_layer = 0;
+    return engine_create(oracle, m->decoder, &request, e);
+}
+
+int erf_engine_estimate(const struct erf_run *r, const struct erf_model *m, struct error *e)
+{
+    struct engine_request request = request_of(r, m, r->positions + 1);
+    struct memory_plan plan;
+
+    return engine_estimate(&plan, r->kernels, m->decoder, &request, e);
+}

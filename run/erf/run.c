@@ -1,0 +1,132 @@
+#include "run/erf/run.h"
+
+#include "io/atomic.h"
+#include "io/journal.h"
+#include "plots/figure.h"
+#include "run/attention/attention.h"
+#include "run/erf/parts.h"
+#include "run/erf/reduce.h"
+#include "run/interrupt.h"
+#include "run/results.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Kernels that work, and what cannot fit is refused before anything is measured. */
+static int open_kernels(struct erf_run *r, struct error *e)
+{
+    struct error note;
+
+    r->kernels = kernels_open_on(r->options->machine.device, r->options->machine.dtype, &note, e);
+    if (!r->kernels || kernels_check(r->kernels, e) != 0)
+        return -1;
+    if (*note.text)
+        progress_message(r->progress, "%s", note.text);
+    progress_log(r->progress, "kernels %s", r->kernels->name);
+    for (size_t i = 0; i < r->count; i++) {
+        struct erf_model *m = &r->models[i];
+
+        if (erf_engine_estimate(r, m, e) != 0 || (r->options->attention && attention_estimate(r, m, e) != 0) ||
+            (!*m->digest && model_digest(m->digest, m->decoder, e) != 0))
+            return -1;
+    }
+    return 0;
+}
+
+/* Measures all that the journal at `path` does not hold, and reduces it. */
+static int measure(struct erf_run *r, const char *path, struct error *e)
+{
+    char *attention_path = NULL;
+    struct error closing;
+    size_t total, done;
+    int rc = -1;
+
+    if (open_kernels(r, e) != 0)
+        return -1;
+    if (asprintf(&attention_path, "%s.attention", path) < 0)
+        return fail(e, "%s: out of memory", path);
+    if (erf_journal_open(r, path, attention_path, e) != 0)
+        goto end;
+    erf_count_work(r, &total, &done);
+    if (done)
+        progress_message(r->progress, "resuming: %zu of %zu segments are in %s", done, total, path);
+    progress_start(r->progress, total, done);
+    interrupt_watch();
+    rc = erf_measure(r, attention_path, e);
+    progress_end(r->progress);
+    erf_count_work(r, &total, &done);
+    if (rc == -1 && interrupt_wanted())
+        fail(e, "%s: interrupted; %zu of %zu segments are kept (go on with --resume)", path, done, total);
+    if (rc == ERF_UNUSABLE || done == 0) /* --resume would find nothing to go on with */
+        erf_journal_remove(path);
+end:
+    if (journal_close(r->journal, rc == 0 ? e : &closing) != 0 && rc == 0)
+        rc = -1;
+    r->journal = NULL;
+    free(attention_path);
+    return rc == 0 ? 0 : -1;
+}
+
+/* Measures and writes in a folder that exists and is locked. */
+static int run_in_folder(struct erf_run *r, struct error *not_drawn, struct error *e)
+{
+    const struct erf_options *o = r->options;
+    char *journal = results_path(o->folder, "erf.part", e);
+    int rc = -1;
+
+    if (!journal)
+        goto end;
+    /* an unfinished run may have been killed between two of its results */
+    if (!o->force && !(o->resume && access(journal, F_OK) == 0) && erf_results_exist(o->folder, e))
+        goto end;
+    if (measure(r, journal, e) != 0 || erf_unchanged(r, e) != 0)
+        goto end;
+    if (erf_write(r, o->folder, not_drawn, e) != 0)
+        goto end;
+    erf_journal_remove(journal);
+    progress_message(r->progress, "results are in %s", o->folder);
+    rc = 0;
+end:
+    free(journal);
+    return rc;
+}
+
+int erf_run(struct erf_run *r, struct error *not_drawn, struct error *e)
+{
+    static const char *const none[] = {NULL};
+    struct results place;
+    int rc;
+
+    *not_drawn->text = 0;
+    if (erf_prepare(r, e) != 0 || results_open(&place, r->options->folder, none, 1, e) != 0)
+        return -1;
+    rc = run_in_folder(r, not_drawn, e);
+    results_close(&place);
+    return rc;
+}
+
+void erf_run_free(struct erf_run *r)
+{
+    for (size_t i = 0; r->models && i < r->count; i++) {
+        struct erf_model *m = &r->models[i];
+
+        for (size_t t = 0; m->targets && t < r->target_count; t++) {
+            for (int k = 0; m->targets[t].fields && k < m->field_count; k++) {
+                erf_summary_free(&m->targets[t].fields[k].summary);
+                free(m->targets[t].fields[k].norm);
+                free(m->targets[t].fields[k].status);
+            }
+            free(m->targets[t].fields);
+            free(m->targets[t].completeness);
+            free(m->targets[t].logprob);
+        }
+        free(m->targets);
+        attention_free(&m->attention);
+        segments_free(&m->segments);
+        model_text_close(&m->text);
+        decoder_close(m->decoder);
+    }
+    free(r->models);
+    if (r->kernels)
+        r->kernels->close(r->kernels);
+}
