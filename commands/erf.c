@@ -6,8 +6,16 @@
 
 static int check_precision(const struct erf_run *r, struct error *e)
 {
+    struct deviation *deviations = calloc(r->count, sizeof *deviations);
+    int rc = -1;
+
     fflush(stdout);
-    return erf_check_precision(r, e);
+    if (!deviations)
+        fail_memory(e, (double)r->count * sizeof *deviations, "the check of precision");
+    else if (precision_check(deviations, r, e) == 0)
+        rc = erf_print_precision(r, deviations, r->options->machine.dtype, e);
+    free(deviations);
+    return rc;
 }
 
 int erf_call(struct call *c, struct error *e)

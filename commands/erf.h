@@ -4,6 +4,7 @@
 
 #include "commands/verb.h"
 #include "run/erf/parts.h"
+#include "run/precision.h"
 
 /* options_parse, options_free and options_command of erf. */
 int erf_options_parse(struct erf_options *o, int argc, char **argv, struct error *e) MUST_USE;
@@ -16,7 +17,9 @@ int erf_call(struct call *c, struct error *e) MUST_USE;
 /* The table, the paired differences and notes, to standard output. */
 int erf_print(const struct erf_run *r, struct error *e) MUST_USE;
 int erf_print_attention(const struct erf_run *r, struct error *e) MUST_USE;
-/* Reruns the first segments of each model in the float64 reference set and prints the largest deviations. */
-int erf_check_precision(const struct erf_run *r, struct error *e) MUST_USE;
+/* The largest deviations [models] from float64. */
+int erf_print_precision(const struct erf_run *r, const struct deviation *deviations, const char *dtype, struct error *e) MUST_USE;
+/* 0.99 -> "0.99"; enough digits for a threshold. */
+char *threshold_text(char out[32], double q);
 
 #endif

@@ -1,16 +1,14 @@
-/* What `reach erf` prints: the table, differences between models, notes, and the check of precision. */
+/* What `reach erf` prints: the table, differences between models and notes. */
 #include "commands/erf.h"
 
 #include "commands/table.h"
 #include "io/result.h"
-#include "model/engine.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* 0.99 -> "0.99"; enough digits for a threshold. */
-static char *threshold_text(char out[32], double q)
+char *threshold_text(char out[32], double q)
 {
     snprintf(out, 32, "%.10g", q);
     return out;
@@ -268,154 +266,4 @@ int erf_print(const struct erf_run *r, struct error *e)
         return -1;
     print_notes(r);
     return 0;
-}
-
-/* The largest deviations of one model from the oracle. */
-struct deviation {
-    double s, c, logprob; /* s relative, where the oracle's s > 1e-6 */
-    size_t erf, outside; /* largest difference of ERF in tokens; segments outside what the allowed error of c permits */
-    size_t segments;
-};
-
-/* The float64 reference set, whatever set is forced for the run itself. */
-static struct kernels *open_oracle(struct error *e)
-{
-    for (int i = 0; i < kernel_set_count; i++)
-        if (strcmp(kernel_sets[i].name, "reference") == 0 && strcmp(kernel_sets[i].dtype, "f64") == 0)
-            return kernel_sets[i].open(e);
-    fail(e, "--check-precision: this build has no float64 reference set");
-    return NULL;
-}
-
-/* Compares one segment; `work` [4, positions]. */
-static void compare(struct deviation *out, const double *norm, double logprob, const double *oracle_norm, double oracle_logprob,
-                    size_t n, double q, double tolerance, double *work)
-{
-    double *s = work, *c = work + n, *oracle_s = work + 2 * n, *oracle_c = work + 3 * n;
-    size_t erf, oracle_erf, low, high;
-
-    if (curve_share(s, norm, n) != 0 || curve_share(oracle_s, oracle_norm, n) != 0)
-        return;
-    curve_cumulative(c, s, n);
-    curve_cumulative(oracle_c, oracle_s, n);
-    for (size_t m = 0; m < n; m++) {
-        if (oracle_s[m] > 1e-6)
-            out->s = fmax(out->s, fabs(s[m] - oracle_s[m]) / oracle_s[m]);
-        out->c = fmax(out->c, fabs(c[m] - oracle_c[m]));
-    }
-    out->logprob = fmax(out->logprob, fabs(logprob - oracle_logprob));
-    erf = curve_erf(c, n, q);
-    oracle_erf = curve_erf(oracle_c, n, q);
-    low = curve_erf(oracle_c, n, fmax(q - tolerance, 0x1p-53));
-    high = curve_erf(oracle_c, n, fmin(q + tolerance, 1 - 0x1p-53));
-    out->erf = erf > oracle_erf ? (erf - oracle_erf > out->erf ? erf - oracle_erf : out->erf)
-                                : (oracle_erf - erf > out->erf ? oracle_erf - erf : out->erf);
-    out->outside += erf < low || erf > high;
-    out->segments++;
-}
-
-static int check_model(struct deviation *out, const struct erf_run *r, const struct erf_model *m, struct kernels *oracle,
-                       double tolerance, struct error *e)
-{
-    struct completeness unused;
-    size_t n = r->positions, count = (size_t)r->options->check_precision;
-    double *norm = calloc(n, 5 * sizeof *norm), logprob;
-    struct engine *g = NULL;
-    int rc = -1;
-
-    count = count < m->segments.count ? count : m->segments.count;
-    memset(out, 0, sizeof *out);
-    if (!norm) {
-        fail_memory(e, 5 * (double)n * sizeof *norm, "the check of precision");
-        goto end;
-    }
-    g = erf_oracle_open(oracle, r, m, e);
-    if (!g)
-        goto end;
-    for (size_t i = 0; i < count; i++) {
-        const int32_t *ids = m->segments.ids + i * (n + 1);
-
-        if (erf_main(m)->status[i] != SEGMENT_DONE)
-            continue;
-        if (r->options->attribution == ATTRIBUTION_GRAD ? engine_measure(g, norm, &logprob, ids, 1, e)
-                                                        : engine_attribute(g, norm, &logprob, &unused, ids, m->first + i, 1, e))
-            goto end;
-        compare(out, erf_main(m)->norm + i * n, m->targets[0].logprob[i], norm, logprob, n, r->options->main_threshold, tolerance,
-                norm + n);
-    }
-    rc = 0;
-end:
-    engine_close(g);
-    free(norm);
-    return rc;
-}
-
-static void allowed_cell(struct table *t, double allowed)
-{
-    if (isfinite(allowed))
-        table_cell(t, "%.0e", allowed);
-    else
-        table_cell(t, "%s", "-");
-}
-
-int erf_check_precision(const struct erf_run *r, struct error *e)
-{
-    int wide = strcmp(r->options->machine.dtype, "f64") == 0, tf32 = strcmp(r->options->machine.dtype, "tf32") == 0,
-        bf16 = strcmp(r->options->machine.dtype, "bf16") == 0, rc = -1;
-    double allowed_s = wide           ? 1e-9
-                       : tf32 || bf16 ? INFINITY
-                                      : 1e-4,
-           allowed_logprob = allowed_s == 1e-4 ? 1e-5 : allowed_s; /* those have one figure, for c */
-    double allowed_c = wide ? 1e-9 : tf32 ? 5e-4 : bf16 ? 5e-3 : 1e-5;
-    struct kernels *oracle = open_oracle(e);
-    struct table *t = table_create("lrrrrrr");
-    char q[32];
-
-    if (!t)
-        fail(e, "out of memory for the table");
-    if (!oracle || !t)
-        goto end;
-    table_cell(t, "model");
-    table_cell(t, "segments");
-    table_cell(t, "s (relative)");
-    table_cell(t, "c");
-    table_cell(t, "log p");
-    table_cell(t, "ERF(%s)", threshold_text(q, r->options->main_threshold));
-    table_cell(t, "ERF outside");
-    for (size_t i = 0; i < r->count; i++) {
-        struct deviation d;
-
-        if (check_model(&d, r, &r->models[i], oracle, allowed_c, e) != 0 || erf_unchanged(r, e) != 0)
-            goto end;
-        table_cell(t, "%s", r->models[i].argument->name);
-        table_cell(t, "%zu", d.segments);
-        table_cell(t, "%.2g%s", d.s, d.s > allowed_s ? " !" : "");
-        table_cell(t, "%.2g%s", d.c, d.c > allowed_c ? " !" : "");
-        table_cell(t, "%.2g%s", d.logprob, d.logprob > allowed_logprob ? " !" : "");
-        table_cell(t, "%zu", d.erf);
-        table_cell(t, "%zu%s", d.outside, d.outside ? " !" : "");
-        progress_log(
-            r->progress,
-            "%s: largest deviations from float64 over %zu segments: s %.3g, c %.3g, log p %.3g, ERF %zu tokens, %zu outside",
-            r->models[i].argument->name, d.segments, d.s, d.c, d.logprob, d.erf, d.outside);
-    }
-    table_cell(t, "allowed");
-    table_cell(t, "%s", "");
-    allowed_cell(t, allowed_s);
-    allowed_cell(t, allowed_c);
-    allowed_cell(t, allowed_logprob);
-    table_cell(t, "%s", "");
-    table_cell(t, "0");
-    printf("\nlargest deviations from the float64 reference, segment by segment (s where it is above 1e-6; ERF in tokens; ! "
-           "beyond what is allowed;\n"
-           "ERF outside: segments whose ERF is not between the reference's ERF(q - %.0e) and ERF(q + %.0e)):\n",
-           allowed_c, allowed_c);
-    rc = table_print(stdout, t);
-    if (rc != 0)
-        fail(e, "out of memory for the table");
-end:
-    table_free(t);
-    if (oracle)
-        oracle->close(oracle);
-    return rc;
 }
