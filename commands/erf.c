@@ -27,6 +27,7 @@ int erf_call(struct call *c, struct error *e)
 
     if (model_arguments(&models, &o->models, e) == 0) {
         struct erf_run r = {.options = o,
+                            .settings = &c->settings,
                             .command = c->command,
                             .arguments = models,
                             .count = (size_t)o->models.count,

@@ -8,9 +8,20 @@
 #include <string.h>
 #include <unistd.h>
 
+/* 1 for options of which what came of them is written instead: texts may have moved, and fewer segments fit than were asked for.
+ */
+static int is_above(const char *name)
+{
+    static const char *const names[] = {"text", "tokens", "length", "segments", "stride", "bos"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return 1;
+    return 0;
+}
+
 char *erf_settings(const struct erf_run *r)
 {
-    const struct erf_options *o = r->options;
     char *text = NULL;
     size_t size;
     FILE *f = open_memstream(&text, &size);
@@ -27,23 +38,10 @@ char *erf_settings(const struct erf_run *r)
                 m->run_segments, i + 1, m->segments.stride);
         fprintf(f, "model %zu bos=%d\n", i + 1, m->bos ? m->bos_id : -1);
     }
-    fprintf(f, "length=%zu\noffset=%zu\n", r->models[0].segments.length, o->cut.offset);
-    fprintf(f, "dtype=%s\nkernels=%s\n", o->machine.dtype, r->kernels->name);
-    fprintf(f, "bias=%s\npositions=%s\nwindow=%d\n", o->encoding.bias ? o->encoding.bias : "",
-            o->encoding.positions_none ? "none" : "", o->encoding.window);
-    fprintf(f, "train_length=%ld\nsink=%ld\nbootstrap=%ld\nseed=%llu\nmain_threshold=%.17g\nthresholds=", o->train_length,
-            o->sink, o->bootstrap, (unsigned long long)o->seed, o->main_threshold);
-    for (size_t i = 0; i < o->threshold_count; i++)
-        fprintf(f, "%s%.17g", i ? "," : "", o->thresholds[i]);
-    if (o->layer >= 0)
-        fprintf(f, "\nlayer=%d\ntargets=", o->layer);
-    else
-        fprintf(f, "\nlayer=%s\ntargets=", o->layer == LAYER_ALL ? "all" : "");
-    for (size_t i = 0; i < o->target_count; i++)
-        fprintf(f, "%s%zu", i ? "," : "", o->targets[i]);
-    fprintf(f, "\nattention=%s\nattribution=%s\n", o->attention ? "yes" : "no", attribution_names[o->attribution]);
-    fprintf(f, "bias_dtype=%s\n", o->encoding.bias_dtype ? o->encoding.bias_dtype : "");
-    fprintf(f, "shard=%ld/%ld\n", o->shards ? o->shard : 1, o->shards ? o->shards : 1);
+    fprintf(f, "segment length=%zu\nkernels=%s\n", r->models[0].segments.length, r->kernels->name);
+    for (size_t i = 0; i < r->settings->count; i++)
+        if (!is_above(r->settings->item[i].name))
+            fprintf(f, "%s=%s\n", r->settings->item[i].name, r->settings->item[i].value);
     failed = ferror(f);
     if (fclose(f) != 0 || failed) {
         free(text);

@@ -9,6 +9,7 @@
 #include "run/erf/options.h"
 #include "run/models.h"
 #include "run/progress.h"
+#include "run/settings.h"
 #include "run/text.h"
 
 struct journal;
@@ -72,6 +73,7 @@ static inline struct erf_field *erf_main(const struct erf_model *m)
 /* What the caller fills in is borrowed. */
 struct erf_run {
     const struct erf_options *options;
+    const struct settings *settings; /* all options that can change a number */
     const char *command; /* as it is recorded */
     struct model_argument *arguments; /* [count] */
     size_t count;
