@@ -1,8 +1,9 @@
-/* The journal DIR/erf.part: finished segments of a run, appended one record each, so that a killed run goes on where it was.
+/* The journal DIR/erf.part: what a run has measured so far, so that a killed run goes on where it was.
  *
- * Header: magic, format version, digest of models and settings, record size, then a readable text of the settings (for naming
- * what differs), checksum. Record: model index, segment index, status, log p, norms, checksum. All records are of one size, so a
- * damaged one costs no other. What is torn or damaged at the end is cut off when the journal is opened. */
+ * Header: magic, format version, digest of models and settings, sizes, then a readable text of the settings (for naming what
+ * differs), checksum. Records have a kind, and a checksum each, so that a damaged one costs no other. Those of segments are all
+ * of one size and appended; what is torn or damaged at the end is cut off when the journal is opened. Those of attention hold
+ * sums that grow: of each model the last two are kept between header and segments, and the older one is written over. */
 #ifndef REACH_IO_JOURNAL_H
 #define REACH_IO_JOURNAL_H
 
@@ -13,11 +14,33 @@
 
 struct journal;
 
-struct journal_record {
-    uint32_t model, segment;
+enum journal_kind { JOURNAL_SEGMENT = 1, JOURNAL_ATTENTION = 2 };
+
+/* What a record of each kind holds. */
+struct journal_segment {
+    uint32_t target, segment; /* indices */
     uint8_t status;
     double logprob;
-    const double *norm; /* [positions] */
+    const double *values; /* [values]: norms, and what else is measured of a segment */
+};
+struct journal_attention {
+    uint64_t measured, used; /* segments in the sums, and those of them that are usable */
+    const uint64_t *high, *low; /* [words] each */
+};
+
+struct journal_record {
+    enum journal_kind kind;
+    uint32_t model;
+    union {
+        struct journal_segment segment;
+        struct journal_attention attention;
+    };
+};
+
+/* Of all records of a journal. */
+struct journal_sizes {
+    size_t models, values;
+    size_t words; /* 0: no attention is kept */
 };
 
 /* What journal_resume came upon. */
@@ -28,15 +51,16 @@ struct journal_found {
     size_t torn; /* bytes of a record that was not written to its end */
 };
 
-/* Creates PATH anew for records of `positions` norms. `settings` is `key=value` lines that name everything results depend on. */
-struct journal *journal_create(const char *path, size_t positions, const char *settings, struct error *e) MUST_USE;
+/* Creates PATH anew. `settings` is `key=value` lines that name everything results depend on. */
+struct journal *journal_create(const char *path, const struct journal_sizes *sizes, const char *settings,
+                               struct error *e) MUST_USE;
 /* Opens PATH to go on. Other settings are an error naming the first key that differs, with both values. Valid records are passed
- * to `each` in file order (its norm pointer lives during the call; a nonzero return ends with -1). NULL on failure, and if there
- * is no journal. */
-struct journal *journal_resume(const char *path, size_t positions, const char *settings,
+ * to `each`: of attention the newest of every model, then segments in file order (what a record points to lives during the call;
+ * a nonzero return ends with -1). NULL on failure, and if there is no journal. */
+struct journal *journal_resume(const char *path, const struct journal_sizes *sizes, const char *settings,
                                int (*each)(void *context, const struct journal_record *r), void *context,
                                struct journal_found *found, struct error *e) MUST_USE;
-/* Appends one record with a single write. Synced to disk at most once a second and on close. */
+/* Keeps one record with a single write. Segments are synced to disk at most once a second and on close, attention at once. */
 int journal_append(struct journal *j, const struct journal_record *r, struct error *e) MUST_USE;
 int journal_close(struct journal *j, struct error *e) MUST_USE;
 

@@ -12,6 +12,7 @@
 /* after the project's headers: its macro fail would hide their function */
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -405,25 +406,57 @@ static void run_line(char line[512], size_t i, const char *folder, const char *m
              i == 0 ? "none" : "", i == 0 ? 30 : 3, runs[i].options, folder, more);
 }
 
-static size_t size_of(const char *path)
+/* The journal as it is now; the caller frees. */
+static unsigned char *journal_of(const char *folder, size_t *size)
 {
-    struct stat found;
-
-    return stat(path, &found) == 0 ? (size_t)found.st_size : 0;
+    *size = 0;
+    return (unsigned char *)slurp(at("%s/erf.part", folder), size);
 }
 
-/* Starts run i and sends `number` once so many records are there. */
-static struct outcome interrupted(size_t i, const char *folder, int number, size_t records)
+static size_t number_at(const unsigned char *bytes, size_t offset)
 {
-    char line[512], journal[4200];
+    uint64_t value;
+
+    memcpy(&value, bytes + offset, sizeof value);
+    return (size_t)value;
+}
+
+/* See io/journal.c: the header says where the records of segments begin, and how long its settings are, behind which and their
+ * checksum the records of attention stand. */
+enum { HEADER = 64, BEGIN_AT = 48, SETTINGS_AT = 56 };
+
+/* Segments that the journal holds; those of attention in its first record of that; 0 without a journal. */
+static size_t count_records(const char *folder, size_t values, size_t *attention)
+{
+    size_t size, begin, slots, count;
+    unsigned char *journal = journal_of(folder, &size);
+
+    *attention = 0;
+    if (!journal || size < HEADER) {
+        free(journal);
+        return 0;
+    }
+    begin = number_at(journal, BEGIN_AT);
+    slots = HEADER + number_at(journal, SETTINGS_AT) + 8;
+    if (slots < begin && size >= begin)
+        *attention = number_at(journal, slots + 8);
+    count = size < begin ? 0 : (size - begin) / ((values + 5) * sizeof(double));
+    free(journal);
+    return count;
+}
+
+/* Starts run i and sends `number` once so many records of segments are there, and (`attention`) one of attention. */
+static struct outcome interrupted(size_t i, const char *folder, int number, size_t records, int attention)
+{
+    char line[512];
     struct timespec pause = {0, 200000};
+    size_t measured;
     pid_t child;
     int status;
 
     run_line(line, i, folder, "");
-    snprintf(journal, sizeof journal, "%s", at("%s/erf.part", folder));
     child = start(line, NULL);
-    for (int k = 0; k < 100000 && size_of(journal) < records * (runs[i].values + 4) * sizeof(double); k++) {
+    for (int k = 0; k < 100000 && (count_records(folder, runs[i].values, &measured) < records || (attention && !measured)); k++) {
         if (waitpid(child, &status, WNOHANG) == child)
             fail_msg("the run ended by itself: %s", slurp(at("stderr"), NULL));
         nanosleep(&pause, NULL);
@@ -439,7 +472,7 @@ static void assert_same_runs(const char *a, const char *b, int with_attention)
 
     for (size_t i = 0; i < (with_attention ? sizeof names / sizeof *names : 4); i++)
         assert_same_file(at("%s/%s", a, names[i]), at("%s/%s", b, names[i]));
-    assert_false(exists(at("%s/erf.part", b)) || exists(at("%s/erf.part.attention", b)));
+    assert_false(exists(at("%s/erf.part", b)));
 }
 
 static void interrupted_runs_go_on(void **state)
@@ -454,7 +487,7 @@ static void interrupted_runs_go_on(void **state)
         snprintf(stopped, sizeof stopped, "stopped-%zu", i);
         run_line(line, i, whole, "");
         run(line);
-        o = interrupted(i, stopped, SIGKILL, i == 0 ? 5 : 1);
+        o = interrupted(i, stopped, SIGKILL, i == 0 ? 5 : 1, 0);
         assert_int_equal(o.status, -SIGKILL);
         outcome_free(&o);
         run_line(line, i, stopped, i == 1 ? "--resume --seed 1" : i == 2 ? "--resume --attribution grad" : "--resume --layer 1");
@@ -469,18 +502,56 @@ static void interrupted_runs_go_on(void **state)
 static void interrupted_attention_goes_on(void **state)
 {
     char line[512];
+    const char *kept;
     struct outcome o;
+    size_t measured;
 
     (void)state;
-    o = interrupted(0, "stopped-late", SIGINT, 2 * 2 * 30);
-    if (o.status != 1 || !strstr(o.err, "--resume"))
+    o = interrupted(0, "stopped-late", SIGINT, 2 * 2 * 30, 1);
+    kept = strstr(o.err, "interrupted; ");
+    if (o.status != 1 || !kept || !strstr(o.err, " of 180 segments are kept (go on with --resume)"))
         fail_msg("exit %d: %s", o.status, o.err);
+    assert_true(atoi(kept + 13) >= 150);
     outcome_free(&o);
-    assert_true(exists(at("stopped-late/erf.part")) && exists(at("stopped-late/erf.part.attention")) &&
-                !exists(at("stopped-late/erf.part.attention.new")));
+    count_records("stopped-late", runs[0].values, &measured);
+    assert_int_equal(measured, 30);
     run_line(line, 0, "stopped-late", "--resume");
     run(line);
     assert_same_runs("whole-0", "stopped-late", 1);
+}
+
+/* Killed while the attention of the second model is summed: that of the first is kept. Damaged, it is summed again, and nothing
+ * else of the journal is lost. */
+static void killed_attention_goes_on(void **state)
+{
+    char line[512], byte;
+    struct outcome o = interrupted(0, "killed-late", SIGKILL, 2 * 2 * 30, 1);
+    size_t size, measured, records = count_records("killed-late", runs[0].values, &measured);
+    unsigned char *journal = journal_of("killed-late", &size);
+    int file;
+
+    (void)state;
+    assert_int_equal(o.status, -SIGKILL);
+    outcome_free(&o);
+    assert_int_equal(records, 2 * 2 * 30);
+    assert_int_equal(measured, 30);
+    snprintf(line, sizeof line, "cp -r '%s/killed-late' '%s/damaged-late'", base, base);
+    assert_int_equal(system(line), 0);
+    run_line(line, 0, "killed-late", "--resume --threads 1");
+    run(line);
+    assert_same_runs("whole-0", "killed-late", 1);
+
+    file = open(at("damaged-late/erf.part"), O_RDWR);
+    byte = (char)(journal[HEADER + number_at(journal, SETTINGS_AT) + 8 + 100] ^ 4);
+    assert_true(file >= 0 && pwrite(file, &byte, 1, (off_t)(HEADER + number_at(journal, SETTINGS_AT) + 8 + 100)) == 1);
+    close(file);
+    run_line(line, 0, "damaged-late", "--resume");
+    o = finish(start(line, NULL));
+    if (o.status != 0 || !strstr(o.err, "damaged-late/erf.part: 1 of 121 records is passed over: its checksum is wrong"))
+        fail_msg("exit %d: %s", o.status, o.err);
+    outcome_free(&o);
+    assert_same_runs("whole-0", "damaged-late", 1);
+    free(journal);
 }
 
 static int make_inputs(void **state)
@@ -527,6 +598,7 @@ int main(void)
         cmocka_unit_test(pictures_are_drawn),
         cmocka_unit_test(interrupted_runs_go_on),
         cmocka_unit_test(interrupted_attention_goes_on),
+        cmocka_unit_test(killed_attention_goes_on),
     };
 
     return cmocka_run_group_tests_name("fields", tests, make_inputs, program_close);

@@ -1,15 +1,15 @@
-/* How far each head attends, beside the theoretical field of its position bias: measuring, what is kept of it while the run goes
- * on, and the reduction. */
+/* How far each head attends, beside the theoretical field of its position bias: measuring, its records in the journal, and the
+ * reduction. */
 #ifndef REACH_RUN_ATTENTION_ATTENTION_H
 #define REACH_RUN_ATTENTION_ATTENTION_H
 
 #include "run/erf/run.h"
 
-/* measure.c: refuses what cannot fit; what is kept of an earlier run in PATH is taken over; measures the rest (a message when
- * interrupted) and reduces it. 0 or -1. */
+struct journal_attention;
+
+/* measure.c: refuses what cannot fit; measures the segments that are not in the sums yet, for all models, and reduces them. */
 int attention_estimate(const struct erf_run *r, const struct erf_model *m, struct error *e) MUST_USE;
-int attention_resume(struct erf_run *r, const char *path, struct error *e) MUST_USE;
-int attention_measure(struct erf_run *r, const char *path, struct error *e) MUST_USE;
+int attention_measure(struct erf_run *r, struct error *e) MUST_USE;
 
 /* sums.c. Layers times heads times distances. */
 size_t attention_words(const struct erf_run *r, const struct erf_model *m);
@@ -18,6 +18,8 @@ int attention_room(struct erf_run *r, struct error *e) MUST_USE;
 void attention_free(struct erf_attention *a);
 /* Adds one segment's mass, shares between 0 and (but for rounding) 1, unless a number of it is not finite. */
 void attention_add(struct erf_attention *a, const double *mass, size_t count);
+/* The sums so far, as a journal had them. -1 if they are not of this model. */
+int attention_resume(const struct erf_run *r, struct erf_model *m, const struct journal_attention *kept);
 /* From the sums to means, attention ERFs and TRFs; the TRFs of the rows that `known` holds (see attention_theory_text), or (NULL)
  * computed. */
 int attention_reduce(const struct erf_run *r, struct erf_model *m, const char *known, struct error *e) MUST_USE;

@@ -1,5 +1,6 @@
 /* The attention of all segments as exact sums, and what is made of them. */
 #include "analyze/attribution.h"
+#include "io/journal.h"
 #include "run/attention/attention.h"
 
 #include <math.h>
@@ -19,18 +20,31 @@ int attention_room(struct erf_run *r, struct error *e)
     for (size_t i = 0; i < r->count; i++) {
         struct erf_model *m = &r->models[i];
 
-        if (!m->attention.sum && !(m->attention.sum = calloc(attention_words(r, m), sizeof *m->attention.sum)))
-            return fail_memory(e, (double)attention_words(r, m) * sizeof *m->attention.sum, "the attention of all heads");
+        size_t bytes = attention_words(r, m) * sizeof *m->attention.high;
+
+        m->attention.high = calloc(1, bytes);
+        m->attention.low = calloc(1, bytes);
+        if (!m->attention.high || !m->attention.low)
+            return fail_memory(e, 2 * (double)bytes, "the attention of all heads");
     }
     return 0;
 }
 
 void attention_free(struct erf_attention *a)
 {
-    free(a->sum);
+    free(a->high);
+    free(a->low);
     free(a->mass);
     free(a->rows);
     memset(a, 0, sizeof *a);
+}
+
+static void add(struct erf_attention *a, size_t i, unsigned __int128 more)
+{
+    unsigned __int128 sum = ((unsigned __int128)a->high[i] << 64 | a->low[i]) + more;
+
+    a->high[i] = (uint64_t)(sum >> 64);
+    a->low[i] = (uint64_t)sum;
 }
 
 void attention_add(struct erf_attention *a, const double *mass, size_t count)
@@ -44,7 +58,21 @@ void attention_add(struct erf_attention *a, const double *mass, size_t count)
         return;
     a->used++;
     for (size_t i = 0; i < count; i++)
-        a->sum[i] += (unsigned __int128)ldexp(mass[i], SUM_BITS);
+        add(a, i, (unsigned __int128)ldexp(mass[i], SUM_BITS));
+}
+
+int attention_resume(const struct erf_run *r, struct erf_model *m, const struct journal_attention *kept)
+{
+    struct erf_attention *a = &m->attention;
+    size_t bytes = attention_words(r, m) * sizeof *a->high;
+
+    if (!a->high || kept->measured > m->segments.count || kept->used > kept->measured)
+        return -1;
+    memcpy(a->high, kept->high, bytes);
+    memcpy(a->low, kept->low, bytes);
+    a->measured = kept->measured;
+    a->used = kept->used;
+    return 0;
 }
 
 void erf_epsilon_text(char out[32], double threshold)
@@ -65,7 +93,7 @@ int attention_reduce(const struct erf_run *r, struct erf_model *m, const char *k
     if (!a->mass)
         return fail_memory(e, (double)attention_words(r, m) * sizeof *a->mass, "the attention of all heads");
     for (size_t i = 0; i < attention_words(r, m); i++)
-        a->mass[i] = ldexp((double)a->sum[i], -SUM_BITS) / (double)a->used;
+        a->mass[i] = ldexp((double)((unsigned __int128)a->high[i] << 64 | a->low[i]), -SUM_BITS) / (double)a->used;
     a->rows = calloc((size_t)layers * (size_t)heads, thresholds * sizeof *a->rows);
     if (!a->rows)
         return fail_memory(e, (double)layers * heads * (double)thresholds * sizeof *a->rows, "the attention fields");

@@ -120,6 +120,29 @@ int erf_unchanged(const struct erf_run *r, struct error *e)
     return 0;
 }
 
+/* Keeps what was measured of `count` segments from `first` on. */
+static int keep(struct erf_run *r, size_t index, size_t target, struct batch *b, size_t first, int count, struct error *e)
+{
+    struct erf_model *m = &r->models[index];
+    struct erf_target *t = &m->targets[target];
+
+    for (size_t i = 0; i < (size_t)count; i++) {
+        size_t segment = first + i;
+        struct journal_record record = {.kind = JOURNAL_SEGMENT, .model = (uint32_t)index};
+
+        take_measured(b, m, t, segment, i);
+        record.segment = (struct journal_segment){.target = (uint32_t)target,
+                                                  .segment = (uint32_t)segment,
+                                                  .status = t->fields[0].status[segment],
+                                                  .logprob = t->logprob[segment],
+                                                  .values = b->record};
+        if (journal_append(r->journal, &record, e) != 0)
+            return -1;
+    }
+    progress_step(r->progress, (size_t)count, m->argument->name);
+    return 0;
+}
+
 /* The segments of a batch that is begun. */
 struct span {
     size_t first;
@@ -157,19 +180,8 @@ static int measure_target(struct erf_run *r, size_t index, size_t target, struct
             goto end;
         if (erf_unchanged(r, e) != 0) /* behind the work on the batch, before anything of it is kept */
             goto end;
-        for (size_t i = 0; i < (size_t)now.count; i++) {
-            size_t segment = now.first + i;
-            struct journal_record record = {.model = (uint32_t)index,
-                                            .segment = (uint32_t)(target * m->segments.count + segment),
-                                            .norm = b.record};
-
-            take_measured(&b, m, t, segment, i);
-            record.logprob = t->logprob[segment];
-            record.status = t->fields[0].status[segment];
-            if (journal_append(r->journal, &record, e) != 0)
-                goto end;
-        }
-        progress_step(r->progress, (size_t)now.count, m->argument->name);
+        if (keep(r, index, target, &b, now.first, now.count, e) != 0)
+            goto end;
     }
     rc = next_batch(m, t, &first, 1) > 0 ? fail(e, "interrupted") : 0;
 end:
@@ -209,12 +221,12 @@ end:
     return rc;
 }
 
-int erf_measure(struct erf_run *r, const char *attention_path, struct error *e)
+int erf_measure(struct erf_run *r, struct error *e)
 {
     int rc = 0;
 
     for (size_t i = 0; i < r->count && rc == 0; i++)
         for (size_t t = 0; t < r->target_count && rc == 0; t++)
             rc = finish_target(r, i, t, e);
-    return rc == 0 && r->options->attention ? attention_measure(r, attention_path, e) : rc;
+    return rc == 0 && r->options->attention ? attention_measure(r, e) : rc;
 }

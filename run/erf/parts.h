@@ -20,21 +20,14 @@ struct engine *erf_oracle_open(struct kernels *oracle, const struct erf_run *r, 
 int erf_engine_estimate(const struct erf_run *r, const struct erf_model *m, struct error *e) MUST_USE;
 
 /* measure.c: measures and reduces all fields. 0, -1, or ERF_UNUSABLE. */
-int erf_measure(struct erf_run *r, const char *attention_path, struct error *e) MUST_USE;
+int erf_measure(struct erf_run *r, struct error *e) MUST_USE;
 /* An error that names a file of a model that was written to while the run read from it: what was computed last is of no one
  * model. */
 int erf_unchanged(const struct erf_run *r, struct error *e) MUST_USE;
 
-/* resume.c: r->journal, from an earlier run with --resume; and its end, with the sums of --attention that are kept beside it: the
- * journal goes last, so that it is never missing beside them. */
-int erf_journal_open(struct erf_run *r, const char *path, const char *attention_path, struct error *e) MUST_USE;
-void erf_sums_remove(const char *path);
+/* resume.c: r->journal, from an earlier run with --resume; and its end, with what reach 0.1.0 kept beside it. */
+int erf_journal_open(struct erf_run *r, const char *path, struct error *e) MUST_USE;
 void erf_journal_remove(const char *path);
-/* Says what of a journal could not be taken over. */
-struct journal_found;
-void erf_tell_found(const struct erf_run *r, const char *path, const struct journal_found *found);
-/* `key=value` lines: everything that results depend on. NULL when memory runs out; the caller frees. */
-char *erf_settings(const struct erf_run *r);
 /* What there is to do, in segments, and what of it is done. */
 void erf_count_work(const struct erf_run *r, size_t *total, size_t *done);
 

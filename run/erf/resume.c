@@ -1,4 +1,5 @@
 /* The journal of a run: begun, or gone on with. */
+#include "io/element.h"
 #include "io/journal.h"
 #include "io/result.h"
 #include "run/attention/attention.h"
@@ -20,7 +21,8 @@ static int is_above(const char *name)
     return 0;
 }
 
-char *erf_settings(const struct erf_run *r)
+/* `key=value` lines: everything that results depend on. NULL when memory runs out; the caller frees. */
+static char *settings_text(const struct erf_run *r)
 {
     char *text = NULL;
     size_t size;
@@ -50,34 +52,40 @@ char *erf_settings(const struct erf_run *r)
     return text;
 }
 
-/* Takes one record of an earlier run over. Its number is that of the target, times the segments, plus that of the segment; its
- * values are the norms of all layers, then the two of struct completeness, then nothing up to the run's record_values. */
+/* The values of a segment are the norms of all layers, then the two of struct completeness, then nothing up to record_values. */
+static int take_segment(struct erf_run *r, struct erf_model *m, const struct journal_segment *s)
+{
+    struct erf_target *t;
+    size_t n;
+
+    if (s->target >= r->target_count || s->segment >= m->segments.count ||
+        (s->status != SEGMENT_DONE && s->status != SEGMENT_EXCLUDED))
+        return -1;
+    t = &m->targets[s->target];
+    n = t->length - 1;
+    for (int k = 0; k < m->field_count; k++)
+        memcpy(t->fields[k].norm + s->segment * n, s->values + (size_t)k * n, n * sizeof *s->values);
+    if (t->completeness)
+        t->completeness[s->segment] = (struct completeness){s->values[n], s->values[n + 1]};
+    t->logprob[s->segment] = s->logprob;
+    t->fields[0].status[s->segment] = s->status;
+    return 0;
+}
+
+/* Takes one record of an earlier run over. */
 static int take_record(void *context, const struct journal_record *record)
 {
     struct erf_run *r = context;
     struct erf_model *m;
-    struct erf_target *t;
-    size_t i, n;
 
     if (record->model >= r->count)
         return -1;
     m = &r->models[record->model];
-    if (record->segment / m->segments.count >= r->target_count ||
-        (record->status != SEGMENT_DONE && record->status != SEGMENT_EXCLUDED))
-        return -1;
-    t = &m->targets[record->segment / m->segments.count];
-    i = record->segment % m->segments.count;
-    n = t->length - 1;
-    for (int k = 0; k < m->field_count; k++)
-        memcpy(t->fields[k].norm + i * n, record->norm + (size_t)k * n, n * sizeof *record->norm);
-    if (t->completeness)
-        t->completeness[i] = (struct completeness){record->norm[n], record->norm[n + 1]};
-    t->logprob[i] = record->logprob;
-    t->fields[0].status[i] = record->status;
-    return 0;
+    return record->kind == JOURNAL_ATTENTION ? attention_resume(r, m, &record->attention) : take_segment(r, m, &record->segment);
 }
 
-void erf_tell_found(const struct erf_run *r, const char *path, const struct journal_found *found)
+/* Says what of a journal could not be taken over. */
+static void tell_found(const struct erf_run *r, const char *path, const struct journal_found *found)
 {
     if (found->damaged)
         progress_warning(r->progress, "%s: %zu of %zu records %s passed over: %s (what %s held is measured again)", path,
@@ -89,7 +97,8 @@ void erf_tell_found(const struct erf_run *r, const char *path, const struct jour
                          "%s: the last record is dropped: it was not written to its end (what it held is measured again)", path);
 }
 
-void erf_sums_remove(const char *path)
+/* What reach 0.1.0 kept beside its journal. */
+static void remove_sums(const char *path)
 {
     static const char *const ends[] = {"attention.new", "attention"};
 
@@ -97,7 +106,7 @@ void erf_sums_remove(const char *path)
         char *name;
 
         if (asprintf(&name, "%s.%s", path, ends[i]) < 0)
-            return; /* they would be refused, or taken for what they are */
+            return;
         unlink(name);
         free(name);
     }
@@ -105,41 +114,41 @@ void erf_sums_remove(const char *path)
 
 void erf_journal_remove(const char *path)
 {
-    erf_sums_remove(path);
+    remove_sums(path);
     unlink(path);
 }
 
-int erf_journal_open(struct erf_run *r, const char *path, const char *attention_path, struct error *e)
+int erf_journal_open(struct erf_run *r, const char *path, struct error *e)
 {
-    char *settings = erf_settings(r);
+    struct journal_sizes sizes = {.models = r->count, .values = r->record_values};
     struct journal_found found = {.absent = 1};
+    char *settings = settings_text(r);
 
     if (!settings)
         return fail(e, "out of memory for the settings");
+    if (r->options->attention && attention_room(r, e) != 0) {
+        free(settings);
+        return -1;
+    }
+    for (size_t i = 0; i < r->count && r->options->attention; i++) {
+        size_t words = attention_words(r, &r->models[i]);
+
+        sizes.words = words > sizes.words ? words : sizes.words;
+    }
     if (r->options->resume)
-        r->journal = journal_resume(path, r->record_values, settings, take_record, r, &found, e);
+        r->journal = journal_resume(path, &sizes, settings, take_record, r, &found, e);
     else if (!r->options->force && access(path, F_OK) == 0) {
         fail(e, "%s: an unfinished run is kept here (expected --resume to go on with it, or --force to start afresh)", path);
         found.absent = 0;
     }
     if (r->journal)
-        erf_tell_found(r, path, &found);
+        tell_found(r, path, &found);
     else if (found.absent) {
-        erf_sums_remove(path); /* of a run whose journal is gone */
-        r->journal = journal_create(path, r->record_values, settings, e);
+        remove_sums(path);
+        r->journal = journal_create(path, &sizes, settings, e);
     }
     free(settings);
-    return r->journal && (!r->options->attention || !r->options->resume || attention_resume(r, attention_path, e) == 0) ? 0 : -1;
-}
-
-static size_t count_done(const struct erf_run *r, const struct erf_model *m)
-{
-    size_t done = 0;
-
-    for (size_t t = 0; t < r->target_count; t++)
-        for (size_t i = 0; i < m->segments.count; i++)
-            done += m->targets[t].fields[0].status[i] != 0;
-    return done;
+    return r->journal ? 0 : -1;
 }
 
 void erf_count_work(const struct erf_run *r, size_t *total, size_t *done)
@@ -149,6 +158,9 @@ void erf_count_work(const struct erf_run *r, size_t *total, size_t *done)
         const struct erf_model *m = &r->models[i];
 
         *total += m->segments.count * (r->target_count + (r->options->attention ? 1 : 0));
-        *done += count_done(r, m) + m->attention.measured;
+        *done += m->attention.measured;
+        for (size_t t = 0; t < r->target_count; t++)
+            for (size_t k = 0; k < m->segments.count; k++)
+                *done += m->targets[t].fields[0].status[k] != 0;
     }
 }

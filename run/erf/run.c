@@ -36,34 +36,27 @@ static int open_kernels(struct erf_run *r, struct error *e)
 /* Measures all that the journal at `path` does not hold, and reduces it. */
 static int measure(struct erf_run *r, const char *path, struct error *e)
 {
-    char *attention_path = NULL;
     struct error closing;
     size_t total, done;
-    int rc = -1;
+    int rc;
 
-    if (open_kernels(r, e) != 0)
+    if (open_kernels(r, e) != 0 || erf_journal_open(r, path, e) != 0)
         return -1;
-    if (asprintf(&attention_path, "%s.attention", path) < 0)
-        return fail(e, "%s: out of memory", path);
-    if (erf_journal_open(r, path, attention_path, e) != 0)
-        goto end;
     erf_count_work(r, &total, &done);
     if (done)
         progress_message(r->progress, "resuming: %zu of %zu segments are in %s", done, total, path);
     progress_start(r->progress, total, done);
     interrupt_watch();
-    rc = erf_measure(r, attention_path, e);
+    rc = erf_measure(r, e);
     progress_end(r->progress);
     erf_count_work(r, &total, &done);
     if (rc == -1 && interrupt_wanted())
         fail(e, "%s: interrupted; %zu of %zu segments are kept (go on with --resume)", path, done, total);
     if (rc == ERF_UNUSABLE || done == 0) /* --resume would find nothing to go on with */
         erf_journal_remove(path);
-end:
     if (journal_close(r->journal, rc == 0 ? e : &closing) != 0 && rc == 0)
         rc = -1;
     r->journal = NULL;
-    free(attention_path);
     return rc == 0 ? 0 : -1;
 }
 

@@ -39,8 +39,9 @@ struct attention_row {
 };
 
 struct erf_attention {
-    unsigned __int128 *sum; /* [layers, heads, positions] over segments of the attention at each distance, in units of 2^-96:
-                             * exact, so that the order of segments and their division into shards change nothing */
+    /* [layers, heads, positions] over segments the sum of the attention at each distance, in units of 2^-96, as two words: exact,
+     * so that the order of segments and their division into shards change nothing */
+    uint64_t *high, *low;
     double *mass; /* [layers, heads, positions] the mean */
     size_t measured, used; /* segments so far, and those of them whose mass is finite */
     struct attention_row *rows; /* [layers, heads, thresholds] */
@@ -82,7 +83,7 @@ struct erf_run {
     struct erf_model *models;
     size_t positions; /* L-1 */
     size_t target_count;
-    size_t record_values; /* of a record of the journal */
+    size_t record_values; /* of a segment's record in the journal */
     struct kernels *kernels;
     struct journal *journal;
     size_t main_row; /* index of the main threshold in a summary's rows */

@@ -171,26 +171,14 @@ static size_t count_all(const struct erf_run *r)
     return count;
 }
 
-/* The attention of a model: its mean, and of a shard the sums; *words is theirs, which the caller frees. */
-static int put_attention(struct result_model *out, uint64_t **words, const struct erf_run *r, const struct erf_model *m,
-                         struct error *e)
+/* The attention of a model: its mean, and of a shard the sums. */
+static void put_attention(struct result_model *out, const struct erf_run *r, const struct erf_model *m)
 {
-    const struct erf_attention *a = &m->attention;
-    size_t count = (size_t)m->decoder->layers * (size_t)m->decoder->heads * r->positions;
-
-    out->attention = a->mass;
+    out->attention = m->attention.mass;
     out->layers = (size_t)m->decoder->layers;
     out->heads = (size_t)m->decoder->heads;
-    if (!r->options->shards)
-        return 0;
-    *words = calloc(count, 2 * sizeof **words);
-    if (!*words)
-        return fail_memory(e, 2 * (double)count * sizeof **words, "the attention of all heads");
-    out->attention_high = *words;
-    out->attention_low = *words + count;
-    for (size_t i = 0; i < count; i++)
-        out->attention_high[i] = (uint64_t)(a->sum[i] >> 64), out->attention_low[i] = (uint64_t)a->sum[i];
-    return 0;
+    out->attention_high = r->options->shards ? m->attention.high : NULL;
+    out->attention_low = r->options->shards ? m->attention.low : NULL;
 }
 
 static int write_h5(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
@@ -198,11 +186,10 @@ static int write_h5(const struct erf_run *r, const char *path, struct atomic_fil
     size_t count = count_all(r), at = 0;
     struct result result = {.version = (char[]){REACH_VERSION}, .command = (char *)r->command, .model_count = count};
     struct attributes *attributes = calloc(count, sizeof *attributes);
-    uint64_t **words = calloc(r->count, sizeof *words);
     int rc = -1;
 
     result.models = calloc(count, sizeof *result.models);
-    if (!attributes || !words || !result.models) {
+    if (!attributes || !result.models) {
         fail(e, "%s: out of memory for the results", path);
         goto end;
     }
@@ -233,8 +220,8 @@ static int write_h5(const struct erf_run *r, const char *path, struct atomic_fil
                 model->c_lo = field->summary.c_lo;
                 model->c_hi = field->summary.c_hi;
                 model->completeness = (double *)target->completeness;
-                if (is_main && m->attention.mass && put_attention(model, &words[i], r, m, e) != 0)
-                    goto end;
+                if (is_main && m->attention.mass)
+                    put_attention(model, r, m);
                 model->attributes = attributes[at].list;
                 model->attribute_count = attributes[at].count;
             }
@@ -244,9 +231,6 @@ end:
     for (size_t i = 0; attributes && i < count; i++)
         free_attributes(&attributes[i]);
     free(attributes);
-    for (size_t i = 0; words && i < r->count; i++)
-        free(words[i]);
-    free(words);
     free(result.models);
     return rc;
 }

@@ -237,8 +237,13 @@ static int take_attention(struct erf_model *m, const struct shard *s, const stru
     if (shard_whole(&measured, s, from, "attention_segments", 0, (long)from->segments, e) != 0 ||
         shard_whole(&used, s, from, "attention_used", 0, measured, e) != 0)
         return -1;
-    for (size_t i = 0; i < count; i++)
-        a->sum[i] += (unsigned __int128)from->attention_high[i] << 64 | from->attention_low[i];
+    for (size_t i = 0; i < count; i++) {
+        unsigned __int128 sum = ((unsigned __int128)a->high[i] << 64 | a->low[i]) +
+                                ((unsigned __int128)from->attention_high[i] << 64 | from->attention_low[i]);
+
+        a->high[i] = (uint64_t)(sum >> 64);
+        a->low[i] = (uint64_t)sum;
+    }
     a->measured += (size_t)measured;
     a->used += (size_t)used;
     return 0;

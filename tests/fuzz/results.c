@@ -36,38 +36,63 @@ int fuzz_result(const uint8_t *data, size_t size)
 static int add_record(void *context, const struct journal_record *r)
 {
     double *sum = context;
-    *sum += r->norm[0] + r->norm[2] + r->logprob;
-    return r->status > 2;
+    if (r->kind == JOURNAL_ATTENTION) {
+        *sum += (double)r->attention.high[1] + (double)r->attention.low[1];
+        return r->attention.used > r->attention.measured;
+    }
+    *sum += r->segment.values[0] + r->segment.values[2] + r->segment.logprob;
+    return r->segment.status > 2;
+}
+
+/* Sets the checksum at the end of a record right. */
+static void mend(uint8_t *record, size_t bytes, uint64_t digest)
+{
+    uint64_t checksum = XXH3_64bits_withSeed(record, bytes - sizeof checksum, digest);
+    memcpy(record + bytes - sizeof checksum, &checksum, sizeof checksum);
 }
 
 /* Checksums are set right first: no input would get behind them. */
 int fuzz_journal(const uint8_t *data, size_t size)
 {
-    enum { FIXED = 48, CHECKSUM = 8, POSITIONS = 3, RECORD = 24 + 8 * POSITIONS + CHECKSUM };
+    enum {
+        FIXED = 64,
+        CHECKSUM = 8,
+        VALUES = 3,
+        WORDS = 2,
+        SLOTS = 4,
+        RECORD = 32 + 8 * VALUES + CHECKSUM,
+        SLOT = 32 + 16 * WORDS + CHECKSUM
+    };
     static const char settings[] = "seed=1\nlength=4\nmodel=a b\n";
+    static const struct journal_sizes sizes = {.models = 2, .values = VALUES, .words = WORDS};
     struct error e = {""};
     double sum = 0;
     struct journal_found found;
     uint8_t *copy = (uint8_t *)fuzz_text(data, size);
     uint64_t length, digest, checksum;
     if (size >= FIXED + CHECKSUM) {
-        memcpy(&length, copy + 40, sizeof length);
+        memcpy(&length, copy + 56, sizeof length);
         memcpy(&digest, copy + 16, sizeof digest);
         size_t at = length <= size - FIXED - CHECKSUM ? FIXED + (size_t)length : size - CHECKSUM;
         checksum = XXH3_64bits(copy, at);
         memcpy(copy + at, &checksum, sizeof checksum);
-        for (at += CHECKSUM; size - at >= RECORD; at += RECORD) {
-            checksum = XXH3_64bits_withSeed(copy + at, RECORD - CHECKSUM, digest);
-            memcpy(copy + at + RECORD - CHECKSUM, &checksum, sizeof checksum);
-        }
+        at += CHECKSUM;
+        for (int i = 0; i < SLOTS && size - at >= SLOT; i++, at += SLOT)
+            mend(copy + at, SLOT, digest);
+        for (; size - at >= RECORD; at += RECORD)
+            mend(copy + at, RECORD, digest);
     }
-    struct journal *j = journal_resume(fuzz_write("erf.part", copy, size), POSITIONS, settings, add_record, &sum, &found, &e);
+    struct journal *j = journal_resume(fuzz_write("erf.part", copy, size), &sizes, settings, add_record, &sum, &found, &e);
     free(copy);
     if (!j)
         return 0;
-    const double norm[POSITIONS] = {1, 2, 3};
-    const struct journal_record record = {.model = 1, .segment = 2, .status = 1, .norm = norm};
-    int result = journal_append(j, &record, &e) || journal_close(j, &e);
+    const double values[VALUES] = {1, 2, 3};
+    const uint64_t words[WORDS] = {1, 2};
+    const struct journal_record segment = {.kind = JOURNAL_SEGMENT,
+                                           .model = 1,
+                                           .segment = {.segment = 2, .status = 1, .values = values}},
+                                attention = {.kind = JOURNAL_ATTENTION, .model = 1, .attention = {2, 1, words, words}};
+    int result = journal_append(j, &segment, &e) || journal_append(j, &attention, &e) || journal_close(j, &e);
     if (result)
         abort();
     return 1;

@@ -386,19 +386,26 @@ static void sow_result(struct sower *w)
 static void sow_journal(struct sower *w)
 {
     static const char *const settings[] = {"seed=1\nlength=4\nmodel=a b\n", "seed=2\nlength=4\nmodel=a b\n"};
-    const double norm[3] = {1, 2, 3};
+    static const struct journal_sizes sizes = {.models = 2, .values = 3, .words = 2};
+    const double values[3] = {1, 2, 3};
+    const uint64_t words[2] = {4, 5};
     for (uint32_t i = 0; i < 2 && !w->failed; i++) {
         char path[PATH_BYTES];
         path_of(path, w, "journal", i ? "refused-other" : "same");
-        struct journal *j = journal_create(path, 3, settings[i], w->e);
+        struct journal *j = journal_create(path, &sizes, settings[i], w->e);
         if (!j) {
             w->failed = -1;
             return;
         }
-        for (uint32_t k = 0; k < 3; k++)
-            w->failed |=
-                journal_append(j, &(struct journal_record){.model = i, .segment = k, .status = 1, .logprob = -1, .norm = norm},
-                               w->e);
+        for (uint32_t k = 0; k < 3; k++) {
+            const struct journal_record segment = {.kind = JOURNAL_SEGMENT,
+                                                   .model = i,
+                                                   .segment = {.segment = k, .status = 1, .logprob = -1, .values = values}};
+            const struct journal_record attention = {.kind = JOURNAL_ATTENTION,
+                                                     .model = i,
+                                                     .attention = {k + 1, k, words, words}};
+            w->failed |= journal_append(j, &segment, w->e) | journal_append(j, &attention, w->e);
+        }
         w->failed |= journal_close(j, w->e);
     }
 }
