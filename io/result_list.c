@@ -12,14 +12,14 @@ const struct result_dataset result_datasets[DATASETS] = {
     [NORM] = {"norm", BY_SEGMENT | BY_POSITION, sizeof(double)},
     [LOGPROB] = {"logprob", BY_SEGMENT, sizeof(double)},
     [STATUS] = {"status", BY_SEGMENT, sizeof(uint8_t)},
-    [START] = {"start", BY_SEGMENT, sizeof(uint64_t)},
+    [START] = {"start", BY_SEGMENT | OF_MODEL, sizeof(uint64_t)},
     [S] = {"s", BY_POSITION, sizeof(double)},
     [C] = {"c", BY_POSITION, sizeof(double)},
     [C_LO] = {"c_lo", BY_POSITION, sizeof(double)},
     [C_HI] = {"c_hi", BY_POSITION, sizeof(double)},
     [COMPLETENESS] = {"completeness", BY_SEGMENT | PAIRS | OPTIONAL, sizeof(double)},
-    [ATTENTION_HIGH] = {"attention_high", BY_HEAD | BY_POSITION | OPTIONAL, sizeof(uint64_t)},
-    [ATTENTION_LOW] = {"attention_low", BY_HEAD | BY_POSITION | OPTIONAL, sizeof(uint64_t)},
+    [ATTENTION_HIGH] = {"attention_high", BY_HEAD | BY_POSITION | OPTIONAL | OF_MODEL, sizeof(uint64_t)},
+    [ATTENTION_LOW] = {"attention_low", BY_HEAD | BY_POSITION | OPTIONAL | OF_MODEL, sizeof(uint64_t)},
 };
 
 struct lister {
@@ -130,13 +130,15 @@ end:
     return result;
 }
 
+/* Of a group below the model's, which has as many segments, those that are its own. */
 static int list_datasets(struct lister *r, hid_t group, struct result_row *row)
 {
     const hid_t real = H5T_IEEE_F64LE, word = H5T_STD_U64LE,
                 types[DATASETS] = {H5T_IEEE_F32LE, real, H5T_STD_U8LE, word, real, real, real, real, real, word, word};
     uint64_t unused;
     for (int i = 0; i < DATASETS; i++)
-        if (list_dataset(r, group, row, i, types[i], i == NORM ? real : types[i], i == NORM ? &row->wide : &unused))
+        if ((!row->target || !(result_datasets[i].dimensions & OF_MODEL)) &&
+            list_dataset(r, group, row, i, types[i], i == NORM ? real : types[i], i == NORM ? &row->wide : &unused))
             return -1;
     return 0;
 }
@@ -192,7 +194,7 @@ static int list_group(struct lister *r, hid_t group, struct result_row *row)
 static herr_t list_layer(hid_t target, const char *name, const H5L_info_t *info, void *context)
 {
     struct lister *r = context;
-    struct result_row row = {.target = r->model->target};
+    struct result_row row = {.target = r->model->target, .segments = r->model->segments};
     if (info->type != H5L_TYPE_HARD || number_behind(name, "layer-", &row.layer))
         return 0;
     hid_t group = H5Gopen2(target, name, H5P_DEFAULT);

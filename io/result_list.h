@@ -7,9 +7,9 @@
 
 #include <stdio.h>
 
-/* The datasets of a group: their dimensions, in this order; those that need not be there. */
+/* The datasets of a group: their dimensions, in this order; those that need not be there, and those of the main group alone. */
 enum { NORM, LOGPROB, STATUS, START, S, C, C_LO, C_HI, COMPLETENESS, ATTENTION_HIGH, ATTENTION_LOW, DATASETS };
-enum { BY_HEAD = 1 /* layers, heads */, BY_SEGMENT = 2, BY_POSITION = 4, PAIRS = 8, OPTIONAL = 16 };
+enum { BY_HEAD = 1 /* layers, heads */, BY_SEGMENT = 2, BY_POSITION = 4, PAIRS = 8, OPTIONAL = 16, OF_MODEL = 32 };
 struct result_dataset {
     const char *name;
     int dimensions;

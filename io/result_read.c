@@ -12,45 +12,49 @@
 
 /* -- in the second child: the data -- */
 
+/* One group of the file. */
+struct group {
+    size_t model, field; /* indices of what it is read to */
+    uint64_t address[DATASETS];
+};
+
 struct data {
     const struct hdf_file *file;
     struct result *out;
-    uint64_t (*address)[DATASETS]; /* [models] */
+    struct group *groups;
+    size_t group_count;
 };
 
-static void **array_of(struct result_model *m, int which)
+static void **array_of(const struct result *r, const struct group *g, int which)
 {
-    void **const arrays[DATASETS] = {(void **)&m->norm,
-                                     (void **)&m->logprob,
-                                     (void **)&m->status,
-                                     (void **)&m->start,
-                                     (void **)&m->s,
-                                     (void **)&m->c,
-                                     (void **)&m->c_lo,
-                                     (void **)&m->c_hi,
-                                     (void **)&m->completeness,
-                                     (void **)&m->attention_high,
-                                     (void **)&m->attention_low};
+    struct result_model *m = &r->models[g->model];
+    struct result_field *f = &m->fields[g->field];
+    void **const arrays[DATASETS] = {(void **)&f->norm,           (void **)&f->logprob,      (void **)&f->status,
+                                     (void **)&m->start,          (void **)&f->summary.s,    (void **)&f->summary.c,
+                                     (void **)&f->summary.c_lo,   (void **)&f->summary.c_hi, (void **)&f->completeness,
+                                     (void **)&m->attention.high, (void **)&m->attention.low};
     return arrays[which];
 }
 
-/* Elements of an array of the model; -1 beyond 64 bits. */
-static int count_elements(size_t *out, const struct result_model *m, int which)
+/* Elements of an array; -1 beyond 64 bits. */
+static int count_elements(size_t *out, const struct result *r, const struct group *g, int which)
 {
+    const struct result_model *m = &r->models[g->model];
     int dimensions = result_datasets[which].dimensions;
     *out = dimensions & PAIRS ? 2 : 1;
-    return (dimensions & BY_HEAD && (size_multiply(out, *out, m->layers) || size_multiply(out, *out, m->heads))) ||
+    return (dimensions & BY_HEAD &&
+            (size_multiply(out, *out, m->attention.layers) || size_multiply(out, *out, m->attention.heads))) ||
                    (dimensions & BY_SEGMENT && size_multiply(out, *out, m->segments)) ||
-                   (dimensions & BY_POSITION && size_multiply(out, *out, m->positions))
+                   (dimensions & BY_POSITION && size_multiply(out, *out, m->fields[g->field].positions))
                ? -1
                : 0;
 }
 
-/* The same of a model that has its memory: nothing overflows. */
-static size_t elements_of(const struct result_model *m, int which)
+/* The same of a result that has its memory: nothing overflows. */
+static size_t elements_of(const struct result *r, const struct group *g, int which)
 {
     size_t count = 0;
-    return count_elements(&count, m, which) ? 0 : count;
+    return count_elements(&count, r, g, which) ? 0 : count;
 }
 
 static int read_data(FILE *out, void *context, struct error *e)
@@ -63,16 +67,17 @@ static int read_data(FILE *out, void *context, struct error *e)
         return -1;
     const hid_t real = H5T_NATIVE_DOUBLE, word = H5T_NATIVE_UINT64,
                 types[DATASETS] = {real, real, H5T_NATIVE_UINT8, word, real, real, real, real, real, word, word};
-    for (size_t i = 0; i < d->out->model_count; i++)
+    for (size_t i = 0; i < d->group_count; i++)
         for (int k = 0; k < DATASETS; k++) {
-            struct result_model *m = &d->out->models[i];
-            if (!d->address[i][k])
+            const struct group *g = &d->groups[i];
+            const char *model = d->out->models[g->model].name;
+            if (!g->address[k])
                 continue;
-            hid_t dataset = H5Oopen_by_addr(file, d->address[i][k]), space = H5Dget_space(dataset);
+            hid_t dataset = H5Oopen_by_addr(file, g->address[k]), space = H5Dget_space(dataset);
             hssize_t count = H5Sget_simple_extent_npoints(space);
-            if (count < 0 || (size_t)count != elements_of(m, k))
-                return fail(e, "%s: is damaged (%s/%s changed its shape)", path, m->name, result_datasets[k].name);
-            if (H5Dread(dataset, types[k], H5S_ALL, H5S_ALL, H5P_DEFAULT, *array_of(m, k)) < 0)
+            if (count < 0 || (size_t)count != elements_of(d->out, g, k))
+                return fail(e, "%s: is damaged (%s/%s changed its shape)", path, model, result_datasets[k].name);
+            if (H5Dread(dataset, types[k], H5S_ALL, H5S_ALL, H5P_DEFAULT, *array_of(d->out, g, k)) < 0)
                 return hdf_fail(e, path, result_datasets[k].name);
             H5Sclose(space);
             H5Oclose(dataset);
@@ -116,7 +121,7 @@ static int take_text(struct cursor *c, char **text)
     return 0;
 }
 
-static int take_attributes(struct cursor *c, struct result_model *m)
+static int take_attributes(struct cursor *c, struct result_field *f)
 {
     for (;;) {
         char *name, *value;
@@ -127,28 +132,77 @@ static int take_attributes(struct cursor *c, struct result_model *m)
             return 0;
         }
         struct result_attribute *grown = take_text(c, &value) ? NULL
-                                                              : realloc(m->attributes, (m->attribute_count + 1) * sizeof *grown);
+                                                              : realloc(f->attributes, (f->attribute_count + 1) * sizeof *grown);
         if (!grown) {
-            int result = value ? fail_memory(c->e, (double)(m->attribute_count + 1) * sizeof *grown, "attributes") : -1;
+            int result = value ? fail_memory(c->e, (double)(f->attribute_count + 1) * sizeof *grown, "attributes") : -1;
             free(name);
             free(value);
             return result;
         }
-        m->attributes = grown;
-        m->attributes[m->attribute_count++] = (struct result_attribute){name, value};
+        f->attributes = grown;
+        f->attributes[f->attribute_count++] = (struct result_attribute){name, value};
     }
 }
 
-/* Adds the bytes of the model's arrays that are there, each on a multiple of 8, to *total, and the largest to *largest. */
-static int add_bytes(size_t *total, size_t *largest, const struct result_model *m, const uint64_t *address)
+/* A new model for a main group; for others the last one, which theirs are listed behind. */
+static struct result_model *model_of(struct result *out, const struct result_row *row)
+{
+    struct result_model *models, *m;
+    if (row->target)
+        return out->model_count ? &out->models[out->model_count - 1] : NULL;
+    if (!(models = realloc(out->models, (out->model_count + 1) * sizeof *models)))
+        return NULL;
+    out->models = models;
+    m = &models[out->model_count++];
+    *m = (struct result_model){.segments = row->segments, .wide = row->wide != 0};
+    if (row->layers)
+        m->attention = (struct result_attention){.layers = row->layers, .heads = row->heads, .positions = row->positions};
+    memcpy(m->name, row->name, sizeof m->name);
+    m->name[sizeof m->name - 1] = '\0';
+    return m;
+}
+
+/* All groups without their data. */
+static int take_groups(struct data *d, struct cursor *c)
+{
+    struct result *out = d->out;
+    while (c->left) {
+        struct result_row row;
+        if (take(c, &row, sizeof row))
+            return -1;
+        struct result_model *m = model_of(out, &row);
+        struct result_field *fields = m ? realloc(m->fields, (m->field_count + 1) * sizeof *fields) : NULL;
+        if (fields)
+            m->fields = fields;
+        struct group *groups = fields ? realloc(d->groups, (d->group_count + 1) * sizeof *groups) : NULL;
+        if (!groups)
+            return fail_memory(c->e, (double)(d->group_count + 1) * (sizeof *groups + sizeof *fields), "models");
+        d->groups = groups;
+        d->groups[d->group_count] = (struct group){.model = out->model_count - 1, .field = m->field_count};
+        memcpy(d->groups[d->group_count++].address, row.address, sizeof row.address);
+        struct result_field *f = &fields[m->field_count++];
+        *f = (struct result_field){.target = row.target ? row.target : row.positions + 1,
+                                   .layer = row.layer,
+                                   .positions = row.positions};
+        if (take_attributes(c, f))
+            return -1;
+        if (f->target - 1 != f->positions)
+            return fail(c->e, "%s: models/%s/target-%zu/layer-%zu has %zu positions (expected %zu)", c->path, m->name, f->target,
+                        f->layer, f->positions, f->target - 1);
+    }
+    return 0;
+}
+
+/* Adds the bytes of the arrays of a group that are there, each on a multiple of 8, to *total, and the largest to *largest. */
+static int add_bytes(size_t *total, size_t *largest, const struct result *r, const struct group *g)
 {
     size_t count, bytes;
-    if (m->segments == 0 || m->positions == 0)
+    if (r->models[g->model].segments == 0 || r->models[g->model].fields[g->field].positions == 0)
         return -1;
     for (int k = 0; k < DATASETS; k++) {
-        if (!address[k])
+        if (!g->address[k])
             continue;
-        if (count_elements(&count, m, k) || size_multiply(&bytes, count, result_datasets[k].element_bytes) ||
+        if (count_elements(&count, r, g, k) || size_multiply(&bytes, count, result_datasets[k].element_bytes) ||
             size_add(&bytes, bytes, 7) || size_add(total, *total, bytes / 8 * 8))
             return -1;
         *largest = bytes > *largest ? bytes : *largest;
@@ -156,76 +210,46 @@ static int add_bytes(size_t *total, size_t *largest, const struct result_model *
     return 0;
 }
 
-/* All models without their data; *addresses of these, which the caller frees. */
-static int take_models(struct cursor *c, struct result *out, uint64_t (**addresses)[DATASETS])
-{
-    while (c->left) {
-        struct result_row row;
-        if (take(c, &row, sizeof row))
-            return -1;
-        struct result_model *models = realloc(out->models, (out->model_count + 1) * sizeof *models);
-        if (models)
-            out->models = models;
-        uint64_t(*grown)[DATASETS] = realloc(*addresses, (out->model_count + 1) * sizeof *grown);
-        if (grown)
-            *addresses = grown;
-        if (!models || !grown)
-            return fail_memory(c->e, (double)(out->model_count + 1) * (sizeof *models + sizeof *grown), "models");
-        struct result_model *m = &models[out->model_count];
-        memcpy(grown[out->model_count++], row.address, sizeof row.address);
-        *m = (struct result_model){.target = row.target,
-                                   .layer = row.layer,
-                                   .segments = row.segments,
-                                   .positions = row.positions,
-                                   .layers = row.layers,
-                                   .heads = row.heads,
-                                   .wide = row.wide != 0};
-        memcpy(m->name, row.name, sizeof m->name);
-        m->name[sizeof m->name - 1] = '\0';
-        if (take_attributes(c, m))
-            return -1;
-    }
-    return 0;
-}
-
 /* Memory for the arrays of all models; *largest is the size of the largest. */
-static int give_memory(struct result *out, uint64_t (*address)[DATASETS], size_t *largest, const char *path, struct error *e)
+static int give_memory(struct data *d, size_t *largest, const char *path, struct error *e)
 {
+    struct result *out = d->out;
     size_t total = 0;
     *largest = 0;
-    for (size_t i = 0; i < out->model_count; i++)
-        if (add_bytes(&total, largest, &out->models[i], address[i]))
+    for (size_t i = 0; i < d->group_count; i++)
+        if (add_bytes(&total, largest, out, &d->groups[i]))
             return fail(e, "%s: its shapes overflow 64 bits", path);
     if (!(out->memory = confine_memory(total, path, e)))
         return -1;
     out->memory_bytes = total;
     unsigned char *at = out->memory;
-    for (size_t i = 0; i < out->model_count; i++)
+    for (size_t i = 0; i < d->group_count; i++)
         for (int k = 0; k < DATASETS; k++) {
-            if (!address[i][k])
+            const struct group *g = &d->groups[i];
+            if (!g->address[k])
                 continue;
-            *array_of(&out->models[i], k) = at;
-            at += (elements_of(&out->models[i], k) * result_datasets[k].element_bytes + 7) / 8 * 8;
+            *array_of(out, g, k) = at;
+            at += (elements_of(out, g, k) * result_datasets[k].element_bytes + 7) / 8 * 8;
         }
     return 0;
 }
 
-static int check_status(const struct result_model *m, const char *path, struct error *e)
+static int check_status(const struct result_model *m, const struct result_field *f, const char *path, struct error *e)
 {
     for (size_t i = 0; i < m->segments; i++)
-        if (m->status[i] != SEGMENT_DONE && m->status[i] != SEGMENT_EXCLUDED)
+        if (f->status[i] != SEGMENT_DONE && f->status[i] != SEGMENT_EXCLUDED)
             return fail(e, "%s: %s/status of segment %zu is %d (expected 1: done, or 2: excluded)", path, m->name, i,
-                        m->status[i]);
+                        f->status[i]);
     return 0;
 }
 
 /* No run writes other curves: of these the figures would show nothing, without a word. */
-static int check_curves(const struct result_model *m, const char *path, struct error *e)
+static int check_curves(const struct result_model *m, const struct result_field *f, const char *path, struct error *e)
 {
     static const char *const names[] = {"s", "c", "c_lo", "c_hi"};
-    const double *const curves[] = {m->s, m->c, m->c_lo, m->c_hi};
+    const double *const curves[] = {f->summary.s, f->summary.c, f->summary.c_lo, f->summary.c_hi};
     for (int k = 0; k < 4; k++)
-        for (size_t i = 0; i < m->positions; i++)
+        for (size_t i = 0; i < f->positions; i++)
             if (!(curves[k][i] >= 0 && curves[k][i] <= 1 + 1e-9)) /* up to rounding */
                 return fail(e, "%s: %s/%s at position %zu is %g (expected a share from 0 to 1)", path, m->name, names[k], i + 1,
                             curves[k][i]);
@@ -242,7 +266,7 @@ static int read_heads(struct data *d, struct error *e)
         return -1;
     struct cursor c = {rows, size, path, e};
     int result = take_text(&c, &format) || take_text(&c, &d->out->version) || take_text(&c, &d->out->command) ||
-                         take_models(&c, d->out, &d->address)
+                         take_groups(d, &c) || result_understand(d->out, path, e)
                      ? -1
                      : 0;
     free(format);
@@ -256,15 +280,18 @@ static int read_arrays(struct data *d, struct error *e)
     const char *path = d->file->path;
     char *none = NULL;
     size_t size, largest, memory;
-    if (give_memory(out, d->address, &largest, path, e))
+    if (give_memory(d, &largest, path, e))
         return -1;
     /* chunks may be as large as their dataset, and are unpacked through two filters */
     if (size_multiply(&memory, 4, largest) || size_add(&memory, memory, HDF_MEMORY))
         return fail_memory(e, 4 * (double)largest, path);
     int result = confine(&none, &size, read_data, d, memory, HDF_SECONDS + out->memory_bytes / HDF_BYTES_A_SECOND, path, e);
     free(none);
-    for (size_t i = 0; result == 0 && i < out->model_count; i++)
-        result = check_status(&out->models[i], path, e) || check_curves(&out->models[i], path, e) ? -1 : 0;
+    for (size_t i = 0; result == 0 && i < d->group_count; i++) {
+        const struct result_model *m = &out->models[d->groups[i].model];
+        const struct result_field *f = &m->fields[d->groups[i].field];
+        result = check_status(m, f, path, e) || check_curves(m, f, path, e) ? -1 : 0;
+    }
     return result;
 }
 
@@ -276,7 +303,7 @@ static int read_result(const char *path, struct result *out, int with_arrays, st
     if (hdf_file_open(&file, path, e))
         return -1;
     int result = read_heads(&data, e) || (with_arrays && read_arrays(&data, e)) ? -1 : 0;
-    free(data.address);
+    free(data.groups);
     if (hdf_file_unchanged(&file, e)) /* also the cause of what else went wrong */
         result = -1;
     hdf_file_close(&file);

@@ -81,18 +81,18 @@ end:
     return ok ? 0 : -1;
 }
 
-/* The group of a model, target and layer; that of the target is made with the first of its layers. */
-static hid_t create_group(struct writer *w, hid_t models, const struct result_model *m)
+/* The group of a field; that of the target is made with the first of its layers. */
+static hid_t create_group(struct writer *w, hid_t models, const struct result_model *m, const struct result_field *f)
 {
     char name[sizeof m->name + 64];
     hid_t target, group;
-    if (m->target) {
-        snprintf(name, sizeof name, "%s/target-%zu", m->name, m->target);
+    if (f != m->fields) {
+        snprintf(name, sizeof name, "%s/target-%zu", m->name, f->target);
         target = H5Lexists(models, name, H5P_DEFAULT) > 0 ? H5Gopen2(models, name, H5P_DEFAULT)
                                                           : H5Gcreate2(models, name, H5P_DEFAULT, w->group_list, H5P_DEFAULT);
         if (!is_ok(w, target))
             return -1;
-        snprintf(name, sizeof name, "layer-%zu", m->layer);
+        snprintf(name, sizeof name, "layer-%zu", f->layer);
         group = H5Gcreate2(target, name, H5P_DEFAULT, w->group_list, H5P_DEFAULT);
         H5Gclose(target);
     } else {
@@ -101,44 +101,53 @@ static hid_t create_group(struct writer *w, hid_t models, const struct result_mo
     return is_ok(w, group) ? group : -1;
 }
 
-static int write_model(struct writer *w, hid_t models, const struct result_model *m)
+static int write_attention(struct writer *w, hid_t group, const struct result *r, const struct result_attention *a)
 {
-    const size_t rows = m->segments, columns = m->positions;
+    if (a->mass &&
+        write_dataset(w, group, "attention", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, a->mass, a->layers, a->heads, a->positions))
+        return -1;
+    if (!r->shards || !a->high)
+        return 0;
+    return write_dataset(w, group, "attention_high", H5T_STD_U64LE, H5T_NATIVE_UINT64, a->high, a->layers, a->heads,
+                         a->positions) ||
+                   write_dataset(w, group, "attention_low", H5T_STD_U64LE, H5T_NATIVE_UINT64, a->low, a->layers, a->heads,
+                                 a->positions)
+               ? -1
+               : 0;
+}
+
+static int write_field(struct writer *w, hid_t models, const struct result *r, const struct result_model *m,
+                       const struct result_field *f)
+{
+    const size_t rows = m->segments, columns = f->positions;
     const struct {
         const char *name;
         hid_t stored, native;
         const void *data;
         size_t rows, columns;
     } datasets[] = {
-        {"norm", m->wide ? H5T_IEEE_F64LE : H5T_IEEE_F32LE, H5T_NATIVE_DOUBLE, m->norm, rows, columns},
-        {"logprob", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, m->logprob, 0, rows},
-        {"status", H5T_STD_U8LE, H5T_NATIVE_UINT8, m->status, 0, rows},
+        {"norm", m->wide ? H5T_IEEE_F64LE : H5T_IEEE_F32LE, H5T_NATIVE_DOUBLE, f->norm, rows, columns},
+        {"logprob", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->logprob, 0, rows},
+        {"status", H5T_STD_U8LE, H5T_NATIVE_UINT8, f->status, 0, rows},
         {"start", H5T_STD_U64LE, H5T_NATIVE_UINT64, m->start, 0, rows},
-        {"s", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, m->s, 0, columns},
-        {"c", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, m->c, 0, columns},
-        {"c_lo", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, m->c_lo, 0, columns},
-        {"c_hi", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, m->c_hi, 0, columns},
+        {"s", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->summary.s, 0, columns},
+        {"c", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->summary.c, 0, columns},
+        {"c_lo", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->summary.c_lo, 0, columns},
+        {"c_hi", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->summary.c_hi, 0, columns},
     };
-    hid_t group = create_group(w, models, m);
+    hid_t group = create_group(w, models, m, f);
     if (group < 0)
         return -1;
     int result = 0;
-    for (size_t i = 0; result == 0 && i < m->attribute_count; i++)
-        result = write_attribute(w, group, m->attributes[i].name, m->attributes[i].value);
+    for (size_t i = 0; result == 0 && i < f->attribute_count; i++)
+        result = write_attribute(w, group, f->attributes[i].name, f->attributes[i].value);
     for (size_t i = 0; result == 0 && i < sizeof datasets / sizeof *datasets; i++)
         result = write_dataset(w, group, datasets[i].name, datasets[i].stored, datasets[i].native, datasets[i].data, 0,
                                datasets[i].rows, datasets[i].columns);
-    if (result == 0 && m->completeness)
-        result = write_dataset(w, group, "completeness", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, m->completeness, 0, rows, 2);
-    if (result == 0 && m->attention)
-        result = write_dataset(w, group, "attention", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, m->attention, m->layers, m->heads,
-                               columns);
-    if (result == 0 && m->attention_high)
-        result = write_dataset(w, group, "attention_high", H5T_STD_U64LE, H5T_NATIVE_UINT64, m->attention_high, m->layers,
-                               m->heads, columns);
-    if (result == 0 && m->attention_low)
-        result = write_dataset(w, group, "attention_low", H5T_STD_U64LE, H5T_NATIVE_UINT64, m->attention_low, m->layers, m->heads,
-                               columns);
+    if (result == 0 && f->completeness)
+        result = write_dataset(w, group, "completeness", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->completeness, 0, rows, 2);
+    if (result == 0 && f == m->fields)
+        result = write_attention(w, group, r, &m->attention);
     H5Gclose(group);
     return result;
 }
@@ -175,8 +184,9 @@ static unsigned char *make_image(struct writer *w, const struct result *r, size_
     if (!is_ok(w, models = H5Gcreate2(w->file, "models", H5P_DEFAULT, w->group_list, H5P_DEFAULT)))
         goto end;
     for (size_t i = 0; i < r->model_count; i++)
-        if (write_model(w, models, &r->models[i]))
-            goto end;
+        for (size_t k = 0; k < r->models[i].field_count; k++)
+            if (write_field(w, models, r, &r->models[i], &r->models[i].fields[k]))
+                goto end;
     if (!is_ok(w, H5Fflush(w->file, H5F_SCOPE_GLOBAL)) || !is_ok(w, (size = H5Fget_file_image(w->file, NULL, 0)) < 0 ? -1 : 0))
         goto end;
     *bytes = (size_t)size;
@@ -203,13 +213,11 @@ static int check_models(const char *path, const struct result *r, struct error *
         const struct result_model *m = &r->models[i];
         if (*m->name == '\0' || strcmp(m->name, ".") == 0 || strcmp(m->name, "..") == 0 || strchr(m->name, '/'))
             return fail(e, "%s: '%s' cannot name a model (expected a name without /)", path, m->name);
-        if (m->segments == 0 || m->positions == 0)
+        if (m->field_count == 0 || m->segments == 0 || m->fields[0].positions == 0)
             return fail(e, "%s: model %s has %zu segments of %zu positions (expected at least one)", path, m->name, m->segments,
-                        m->positions);
-        if (m->target && (i == 0 || strcmp(m->name, r->models[i - 1].name) != 0))
-            return fail(e, "%s: target %zu of %s stands before its main field", path, m->target, m->name);
+                        m->field_count ? m->fields[0].positions : 0);
         for (size_t k = 0; k < i; k++)
-            if (strcmp(m->name, r->models[k].name) == 0 && m->target == r->models[k].target && m->layer == r->models[k].layer)
+            if (strcmp(m->name, r->models[k].name) == 0)
                 return fail(e, "%s: two models are named %s", path, m->name);
     }
     return 0;

@@ -68,29 +68,42 @@ static struct result read_result(const char *folder)
     return r;
 }
 
+static size_t count_fields(const struct result *r)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < r->model_count; i++)
+        count += r->models[i].field_count;
+    return count;
+}
+
 /* The field of a model, target and layer; 0, 0 the main one. */
-static const struct result_model *field(const struct result *r, const char *model, size_t target, size_t layer)
+static const struct result_field *field(const struct result *r, const char *model, size_t target, size_t layer)
 {
     for (size_t i = 0; i < r->model_count; i++)
-        if (strcmp(r->models[i].name, model) == 0 && r->models[i].target == target && r->models[i].layer == layer)
-            return &r->models[i];
+        for (size_t k = 0; k < r->models[i].field_count; k++) {
+            const struct result_field *f = &r->models[i].fields[k];
+
+            if (strcmp(r->models[i].name, model) == 0 && (target ? f->target == target && f->layer == layer : k == 0))
+                return f;
+        }
     fail_msg("no field of %s, target %zu, layer %zu", model, target, layer);
     return NULL;
 }
 
-static void assert_same_field(const struct result_model *a, const struct result_model *b)
+static void assert_same_field(const struct result_field *a, const struct result_field *b)
 {
     size_t n = a->positions;
 
     assert_int_equal(n, b->positions);
-    assert_int_equal(a->segments, b->segments);
-    assert_memory_equal(a->norm, b->norm, a->segments * n * sizeof(double));
-    assert_memory_equal(a->logprob, b->logprob, a->segments * sizeof(double));
-    assert_memory_equal(a->status, b->status, a->segments);
-    assert_memory_equal(a->s, b->s, n * sizeof(double));
-    assert_memory_equal(a->c, b->c, n * sizeof(double));
-    assert_memory_equal(a->c_lo, b->c_lo, n * sizeof(double));
-    assert_memory_equal(a->c_hi, b->c_hi, n * sizeof(double));
+    assert_int_equal(a->summary.segments, b->summary.segments);
+    assert_memory_equal(a->norm, b->norm, a->summary.segments * n * sizeof(double));
+    assert_memory_equal(a->logprob, b->logprob, a->summary.segments * sizeof(double));
+    assert_memory_equal(a->status, b->status, a->summary.segments);
+    assert_memory_equal(a->summary.s, b->summary.s, n * sizeof(double));
+    assert_memory_equal(a->summary.c, b->summary.c, n * sizeof(double));
+    assert_memory_equal(a->summary.c_lo, b->summary.c_lo, n * sizeof(double));
+    assert_memory_equal(a->summary.c_hi, b->summary.c_hi, n * sizeof(double));
 }
 
 /* Rows of a table where the columns target and layer hold these. */
@@ -123,18 +136,18 @@ static void layers_grow_by_the_window(void **state)
     plain = read_result("plain");
     all = read_result("layers");
     one = read_result("layer-1");
-    assert_int_equal(plain.model_count, 2);
-    assert_int_equal(all.model_count, 2 * LAYERS);
-    assert_int_equal(one.model_count, 4);
+    assert_int_equal(count_fields(&plain), 2);
+    assert_int_equal(count_fields(&all), 2 * LAYERS);
+    assert_int_equal(count_fields(&one), 4);
     assert_same_field(field(&plain, "window", 0, 0), field(&all, "window", 0, 0));
     assert_same_field(field(&plain, "none", 0, 0), field(&all, "none", 0, 0));
     assert_same_field(field(&one, "window", LENGTH, 1), field(&all, "window", LENGTH, 1));
     for (size_t layer = 0; layer < LAYERS; layer++) {
-        const struct result_model *m = field(&all, "window", layer ? LENGTH : 0, layer);
+        const struct result_field *m = field(&all, "window", layer ? LENGTH : 0, layer);
         size_t cone = 1 + (LAYERS - layer) * (WINDOW - 1);
 
         assert_int_equal(atoi(result_attribute(m, "layer")), layer);
-        assert_int_equal(m->segments, SEGMENTS);
+        assert_int_equal(m->summary.segments, SEGMENTS);
         for (size_t i = 0; i < SEGMENTS; i++)
             for (size_t k = 0; k < N; k++) /* exactly the cone */
                 if ((m->norm[i * N + k] != 0) != (k >= N - cone))
@@ -185,7 +198,7 @@ static void targets_are_prefixes(void **state)
     free(out);
     cut = read_result("cut");
     all = read_result("targets");
-    assert_int_equal(all.model_count, 2 * 3); /* 64 is the whole segment, once */
+    assert_int_equal(count_fields(&all), 2 * 3); /* 64 is the whole segment, once */
     assert_same_field(field(&cut, "window", 0, 0), field(&all, "window", 33, 0));
     assert_same_field(field(&cut, "learned", 0, 0), field(&all, "learned", 33, 0));
     assert_int_equal(field(&all, "window", 20, 0)->positions, 19);
@@ -203,7 +216,7 @@ static void targets_are_prefixes(void **state)
     run("erf window --tokens prefix.npy --quiet --layer all -o cut-layers");
     cut = read_result("cut-layers");
     all = read_result("both");
-    assert_int_equal(all.model_count, 2 * LAYERS);
+    assert_int_equal(count_fields(&all), 2 * LAYERS);
     for (size_t layer = 1; layer < LAYERS; layer++)
         assert_same_field(field(&cut, "window", 33, layer), field(&all, "window", 33, layer));
     result_free(&cut);
@@ -381,7 +394,7 @@ static void overrides_are_recorded(void **state)
     (void)state;
     run("erf rotary --text text --length 64 --segments 3 --quiet --bias alibi(delta=2) --positions none --window 7 -o override");
     r = read_result("override");
-    text = result_attribute(&r.models[0], "position_encoding");
+    text = result_attribute(result_main(&r.models[0]), "position_encoding");
     assert_true(strstr(text, "alibi(delta=2)") && strstr(text, "7") && strstr(text, "none"));
     assert_non_null(strstr(r.command, "--bias 'alibi(delta=2)' --positions none --window 7"));
     result_free(&r);

@@ -100,7 +100,7 @@ static char *attribute(const char *folder)
     struct error e;
     if (result_read_heads(at("%s/erf.h5", folder), &r, &e) != 0)
         fail_msg("%s", e.text);
-    const char *value = result_attribute(&r.models[0], "not_understood");
+    const char *value = result_attribute(result_main(&r.models[0]), "not_understood");
     char *copy = value ? strdup(value) : NULL;
     result_free(&r);
     return copy;

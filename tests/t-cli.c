@@ -204,38 +204,40 @@ static void results_agree_with_each_other(void **state)
     assert_int_equal(summary.columns, 19);
     for (size_t i = 0; i < 2; i++) {
         const struct result_model *m = &result.models[i];
+        const struct result_field *f = result_main(m);
+        const struct erf_summary *u = &f->summary;
         double mean = 0;
 
         assert_int_equal(m->segments, 12);
-        assert_int_equal(m->positions, 63);
-        assert_string_equal(result_attribute(m, "train_length"), i == 0 ? "16" : "0");
+        assert_int_equal(f->positions, 63);
+        assert_string_equal(result_attribute(result_main(m), "train_length"), i == 0 ? "16" : "0");
         for (size_t k = 0; k < 63; k++) { /* the CSV reads back to the same doubles */
             char **row = curve.cell + (i * 63 + k) * curve.columns;
 
             assert_string_equal(row[0], m->name);
             assert_int_equal(atoi(row[1]), (int)k + 1);
             assert_int_equal(atoi(row[2]), 62 - (int)k);
-            assert_true(strtod(row[3], NULL) == m->s[k]);
-            assert_true(strtod(row[4], NULL) == m->c[k]);
-            assert_true(strtod(row[5], NULL) == m->c_lo[k]);
-            assert_true(strtod(row[6], NULL) == m->c_hi[k]);
-            assert_true(m->c_lo[k] <= m->c[k] + 1e-12 && m->c[k] <= m->c_hi[k] + 1e-12);
+            assert_true(strtod(row[3], NULL) == u->s[k]);
+            assert_true(strtod(row[4], NULL) == u->c[k]);
+            assert_true(strtod(row[5], NULL) == u->c_lo[k]);
+            assert_true(strtod(row[6], NULL) == u->c_hi[k]);
+            assert_true(u->c_lo[k] <= u->c[k] + 1e-12 && u->c[k] <= u->c_hi[k] + 1e-12);
         }
         for (size_t k = 0; k < 6; k++) {
             char **row = summary.cell + (i * 6 + k) * summary.columns;
             double q = strtod(row[4], NULL);
 
-            assert_int_equal(strtoul(row[5], NULL, 10), curve_erf(m->c, 63, q));
-            assert_int_equal(atoi(row[8]), curve_erf(m->c, 63, q) == 63);
+            assert_int_equal(strtoul(row[5], NULL, 10), curve_erf(u->c, 63, q));
+            assert_int_equal(atoi(row[8]), curve_erf(u->c, 63, q) == 63);
         }
         for (size_t k = 0; k < 12; k++)
-            mean += m->logprob[k] / 12;
+            mean += f->logprob[k] / 12;
         assert_true(fabs(mean - strtod(summary.cell[i * 6 * summary.columns + 14], NULL)) < 1e-12);
-        assert_true(m->c[0] == 1);
+        assert_true(u->c[0] == 1);
     }
     for (size_t k = 0; k < 63 - 9; k++) /* outside the cone of 1 + 2 (5 - 1) tokens */
-        assert_true(result.models[0].s[k] == 0);
-    assert_true(result.models[0].s[63 - 9] > 0);
+        assert_true(result_main(&result.models[0])->summary.s[k] == 0);
+    assert_true(result_main(&result.models[0])->summary.s[63 - 9] > 0);
     result_free(&result);
     csv_table_free(&curve);
     csv_table_free(&summary);
@@ -257,10 +259,10 @@ static void excluded_segments_are_counted(void **state)
     outcome_free(&o);
     assert_int_equal(result_read(at("excluded/erf.h5"), &result, &e), 0);
     for (size_t i = 0; i < 4; i++) {
-        assert_int_equal(result.models[0].status[i], SEGMENT_DONE);
-        assert_int_equal(result.models[1].status[i], i == 1 ? SEGMENT_EXCLUDED : SEGMENT_DONE);
+        assert_int_equal(result_main(&result.models[0])->status[i], SEGMENT_DONE);
+        assert_int_equal(result_main(&result.models[1])->status[i], i == 1 ? SEGMENT_EXCLUDED : SEGMENT_DONE);
     }
-    assert_string_equal(result_attribute(&result.models[1], "excluded"), "1");
+    assert_string_equal(result_attribute(result_main(&result.models[1]), "excluded"), "1");
     result_free(&result);
     assert_int_equal(csv_read(at("excluded/summary.csv"), &summary, &e), 0);
     assert_string_equal(summary.cell[5 * summary.columns + 1], "4");
@@ -313,8 +315,9 @@ static void tokens_and_text_agree(void **state)
         assert_int_equal(result_read(at("input-%d/erf.h5", i), &results[i], &e), 0);
     for (int i = 1; i < 3; i++) {
         assert_int_equal(results[i].models[0].segments, 4);
-        assert_int_equal(results[i].models[0].positions, 63);
-        assert_memory_equal(results[i].models[0].norm, results[0].models[0].norm, 4 * 63 * sizeof(double));
+        assert_int_equal(result_main(&results[i].models[0])->positions, 63);
+        assert_memory_equal(result_main(&results[i].models[0])->norm, result_main(&results[0].models[0])->norm,
+                            4 * 63 * sizeof(double));
     }
     for (int i = 0; i < 3; i++)
         result_free(&results[i]);

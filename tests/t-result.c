@@ -29,6 +29,7 @@ static struct {
     uint8_t status[SEGMENTS];
     uint64_t start[SEGMENTS];
     struct result_attribute attributes[12];
+    struct result_field fields[MODELS];
     struct result_model models[MODELS];
     struct result result;
 } example;
@@ -51,7 +52,7 @@ static const struct result *fill_example(void)
         {"path", "/models/\xCE\x94"},
         {"digest", "00ff"},
         {"layers", "12"},
-        {"train_length", "-512"},
+        {"shift", "-512"},
         {"window", "007"},
         {"big", "99999999999999999999"},
         {"scale", "0.5"},
@@ -64,19 +65,17 @@ static const struct result *fill_example(void)
     memcpy(example.attributes, attributes, sizeof attributes);
     for (int i = 0; i < MODELS; i++) {
         struct result_model *m = &example.models[i];
-        *m = (struct result_model){.segments = SEGMENTS,
-                                   .positions = POSITIONS,
-                                   .wide = i % 2,
-                                   .norm = example.norm,
-                                   .logprob = example.logprob,
-                                   .status = example.status,
-                                   .start = example.start,
-                                   .s = example.vector,
-                                   .c = example.vector,
-                                   .c_lo = example.vector,
-                                   .c_hi = example.vector,
-                                   .attributes = example.attributes,
-                                   .attribute_count = i ? 12 : 0};
+        struct erf_summary curves = {.s = example.vector, .c = example.vector, .c_lo = example.vector, .c_hi = example.vector};
+        example.fields[i] = (struct result_field){.target = POSITIONS + 1,
+                                                  .positions = POSITIONS,
+                                                  .norm = example.norm,
+                                                  .logprob = example.logprob,
+                                                  .status = example.status,
+                                                  .summary = curves,
+                                                  .attributes = example.attributes,
+                                                  .attribute_count = i ? 12 : 0};
+        *m = (struct result_model){
+            .segments = SEGMENTS, .wide = i % 2, .start = example.start, .fields = &example.fields[i], .field_count = 1};
         snprintf(m->name, sizeof m->name, "%c model %d", 'z' - i, i);
     }
     example.result = (struct result){.version = (char *)"0.1.0",
@@ -110,28 +109,32 @@ static void test_round_trip(void **state)
     assert_int_equal(got.model_count, MODELS);
     for (int i = 0; i < MODELS; i++) {
         const struct result_model *m = &got.models[i], *w = &want->models[i];
+        const struct result_field *f = result_main(m), *v = result_main(w);
         assert_string_equal(m->name, w->name);
         assert_int_equal(m->segments, SEGMENTS);
-        assert_int_equal(m->positions, POSITIONS);
+        assert_int_equal(m->field_count, 1);
+        assert_int_equal(f->positions, POSITIONS);
         assert_int_equal(m->wide, w->wide);
         for (int k = 0; k < SEGMENTS * POSITIONS; k++)
-            assert_true(same(m->norm[k], w->wide ? w->norm[k] : (double)(float)w->norm[k]));
-        assert_memory_equal(m->logprob, w->logprob, sizeof example.logprob);
-        assert_memory_equal(m->status, w->status, sizeof example.status);
+            assert_true(same(f->norm[k], w->wide ? v->norm[k] : (double)(float)v->norm[k]));
+        assert_memory_equal(f->logprob, v->logprob, sizeof example.logprob);
+        assert_memory_equal(f->status, v->status, sizeof example.status);
         assert_memory_equal(m->start, w->start, sizeof example.start);
-        assert_memory_equal(m->s, w->s, sizeof example.vector);
-        assert_memory_equal(m->c, w->c, sizeof example.vector);
-        assert_memory_equal(m->c_lo, w->c_lo, sizeof example.vector);
-        assert_memory_equal(m->c_hi, w->c_hi, sizeof example.vector);
-        assert_int_equal(m->attribute_count, w->attribute_count);
-        for (size_t k = 0; k < m->attribute_count; k++) {
-            assert_string_equal(m->attributes[k].name, w->attributes[k].name);
-            assert_string_equal(m->attributes[k].value, w->attributes[k].value);
+        assert_memory_equal(f->summary.s, v->summary.s, sizeof example.vector);
+        assert_memory_equal(f->summary.c, v->summary.c, sizeof example.vector);
+        assert_memory_equal(f->summary.c_lo, v->summary.c_lo, sizeof example.vector);
+        assert_memory_equal(f->summary.c_hi, v->summary.c_hi, sizeof example.vector);
+        assert_int_equal(f->attribute_count, v->attribute_count);
+        for (size_t k = 0; k < f->attribute_count; k++) {
+            assert_string_equal(f->attributes[k].name, v->attributes[k].name);
+            assert_string_equal(f->attributes[k].value, v->attributes[k].value);
         }
     }
-    assert_string_equal(result_attribute(&got.models[1], "layers"), "12");
-    assert_null(result_attribute(&got.models[1], "absent"));
-    assert_null(result_attribute(&got.models[0], "layers"));
+    assert_string_equal(got.models[1].path, "/models/\xCE\x94");
+    assert_int_equal(got.models[1].layers, 12);
+    assert_string_equal(result_attribute(result_main(&got.models[1]), "layers"), "12");
+    assert_null(result_attribute(result_main(&got.models[1]), "absent"));
+    assert_null(result_attribute(result_main(&got.models[0]), "layers"));
     result_free(&got);
     result_free(&got);
 }
@@ -145,8 +148,8 @@ static void test_stored_types(void **state)
     const struct {
         const char *name;
         int whole;
-    } cases[] = {{"layers", 1}, {"train_length", 1}, {"zero", 1},   {"window", 0}, {"big", 0},
-                 {"scale", 0},  {"empty", 0},        {"spaced", 0}, {"path", 0}};
+    } cases[] = {{"layers", 1}, {"shift", 1}, {"zero", 1},   {"window", 0}, {"big", 0},
+                 {"scale", 0},  {"empty", 0}, {"spaced", 0}, {"path", 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         hid_t attribute = H5Aopen(group, cases[i].name, H5P_DEFAULT), type = H5Aget_type(attribute);
         if ((H5Tget_class(type) == H5T_INTEGER) != cases[i].whole) {
@@ -238,23 +241,36 @@ static void test_refused_writing(void **state)
 /* Three models, the second with fields of other targets and layers, in an order that is not that of their names. */
 static struct result fill_fields(void)
 {
-    static struct result_model models[8];
-    static const size_t fields[8][2] = {{0, 0}, {0, 0}, {8, 10}, {8, 2}, {5, 0}, {5, 10}, {5, 2}, {0, 0}};
+    static struct result_model models[3];
+    static struct result_field fields[6];
+    static const size_t places[6][2] = {{8, 0}, {8, 10}, {8, 2}, {5, 0}, {5, 10}, {5, 2}};
     static double completeness[2 * SEGMENTS] = {1, 2, 3, 4, 5, 6}, attention[2 * 3 * POSITIONS] = {0.5, 0.25};
     static uint64_t words[2 * 2 * 3 * POSITIONS];
     fill_example();
-    for (int i = 0; i < 8; i++) {
-        models[i] = example.models[i == 0 ? 0 : i == 7 ? 2 : 1];
-        models[i].target = fields[i][0], models[i].layer = fields[i][1];
-        models[i].positions = fields[i][0] == 5 ? 4 : POSITIONS;
-        models[i].s = example.vector + (models[i].positions == 4 ? i - 4 : 0); /* one can be told from another */
+    for (int i = 0; i < 6; i++) {
+        fields[i] = example.fields[1];
+        fields[i].target = places[i][0], fields[i].layer = places[i][1];
+        fields[i].positions = places[i][0] - 1;
+        fields[i].summary.s = example.vector + (places[i][0] == 5 ? i - 3 : 0); /* one can be told from another */
     }
-    models[1].completeness = models[4].completeness = completeness;
-    models[1].attention = attention, models[1].layers = 2, models[1].heads = 3;
+    for (int i = 0; i < 3; i++)
+        models[i] = example.models[i];
+    models[1].fields = fields, models[1].field_count = 6;
+    fields[0].completeness = fields[3].completeness = completeness;
     for (int i = 0; i < 2 * 3 * POSITIONS; i++)
         words[i] = UINT64_MAX - (uint64_t)i, words[2 * 3 * POSITIONS + i] = (uint64_t)i << 40;
-    models[1].attention_high = words, models[1].attention_low = words + 2 * 3 * POSITIONS;
-    return (struct result){.version = (char *)"0.1.0", .command = (char *)"reach erf", .models = models, .model_count = 8};
+    models[1].attention = (struct result_attention){
+        .layers = 2, .heads = 3, .positions = POSITIONS, .high = words, .low = words + 2 * 3 * POSITIONS, .mass = attention};
+    return (struct result){
+        .version = (char *)"0.1.0", .command = (char *)"reach erf", .shards = 1, .models = models, .model_count = 3};
+}
+
+static size_t count_fields(const struct result *r)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->model_count; i++)
+        count += r->models[i].field_count;
+    return count;
 }
 
 static void test_fields(void **state)
@@ -262,38 +278,41 @@ static void test_fields(void **state)
     (void)state;
     struct error e = {""};
     struct result want = fill_fields(), got;
+    const size_t words = 2 * 3 * POSITIONS * sizeof(uint64_t);
     const char *path = scratch_path(scratch_folder, "fields.h5");
     assert_int_equal(write_result(path, &want, &e), 0);
-    if (result_read(path, &got, &e)) {
-        print_error("%s\n", e.text);
-        fail();
+    for (int with_data = 1; with_data >= 0; with_data--) {
+        if (with_data ? result_read(path, &got, &e) : result_read_heads(path, &got, &e)) {
+            print_error("%s\n", e.text);
+            fail();
+        }
+        assert_int_equal(got.model_count, 3);
+        for (int i = 0; i < 3; i++) {
+            const struct result_model *m = &got.models[i], *w = &want.models[i];
+            assert_string_equal(m->name, w->name);
+            assert_true(m->segments == SEGMENTS && m->field_count == w->field_count);
+            assert_true(m->attention.layers == w->attention.layers && m->attention.heads == w->attention.heads);
+            assert_int_equal(!m->attention.high, i != 1 || !with_data);
+            assert_null(m->attention.mass);
+            for (size_t k = 0; k < m->field_count; k++) {
+                const struct result_field *f = &m->fields[k], *v = &w->fields[k];
+                assert_true(f->target == v->target && f->layer == v->layer && f->positions == v->positions);
+                assert_int_equal(f->attribute_count, v->attribute_count);
+                assert_int_equal(!f->completeness, !v->completeness || !with_data);
+                if (f->completeness)
+                    assert_memory_equal(f->completeness, v->completeness, 2 * SEGMENTS * sizeof *f->completeness);
+                if (with_data)
+                    assert_memory_equal(f->summary.s, v->summary.s, f->positions * sizeof *f->summary.s);
+                else
+                    assert_true(!f->norm && !f->summary.s);
+            }
+        }
+        if (with_data) {
+            assert_memory_equal(got.models[1].attention.high, want.models[1].attention.high, words);
+            assert_memory_equal(got.models[1].attention.low, want.models[1].attention.low, words);
+        }
+        result_free(&got);
     }
-    assert_int_equal(got.model_count, 8);
-    for (int i = 0; i < 8; i++) {
-        const struct result_model *m = &got.models[i], *w = &want.models[i];
-        assert_string_equal(m->name, w->name);
-        assert_true(m->target == w->target && m->layer == w->layer && m->positions == w->positions && m->segments == SEGMENTS);
-        assert_memory_equal(m->s, w->s, m->positions * sizeof *m->s);
-        assert_int_equal(!m->completeness, !w->completeness);
-        if (m->completeness)
-            assert_memory_equal(m->completeness, w->completeness, 2 * SEGMENTS * sizeof *m->completeness);
-        assert_int_equal(!m->attention_high, i != 1);
-        assert_null(m->attention);
-    }
-    assert_true(got.models[1].layers == 2 && got.models[1].heads == 3);
-    assert_memory_equal(got.models[1].attention_high, want.models[1].attention_high, 2 * 3 * POSITIONS * sizeof(uint64_t));
-    assert_memory_equal(got.models[1].attention_low, want.models[1].attention_low, 2 * 3 * POSITIONS * sizeof(uint64_t));
-    result_free(&got);
-    assert_int_equal(result_read_heads(path, &got, &e), 0);
-    assert_int_equal(got.model_count, 8);
-    for (int i = 0; i < 8; i++) {
-        const struct result_model *m = &got.models[i], *w = &want.models[i];
-        assert_string_equal(m->name, w->name);
-        assert_true(m->target == w->target && m->layer == w->layer && m->positions == w->positions && m->segments == SEGMENTS);
-        assert_int_equal(m->attribute_count, w->attribute_count);
-        assert_true(!m->norm && !m->s && !m->completeness && !m->attention_low);
-    }
-    result_free(&got);
 
     hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
     const struct {
@@ -335,19 +354,76 @@ static void test_fields(void **state)
     H5Ldelete(file, "models/z model 0/layer-1", H5P_DEFAULT);
     H5Fclose(file);
     assert_int_equal(result_read(path, &got, &e), 0);
-    assert_int_equal(got.model_count, 9);
-    assert_true(got.models[1].target == 8 && got.models[1].layer == 3);
+    assert_int_equal(count_fields(&got), 9);
+    assert_true(got.models[0].field_count == 2 && got.models[0].fields[1].target == 8 && got.models[0].fields[1].layer == 3);
     result_free(&got);
+    file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    H5Lmove(file, "models/z model 0/target-8", file, "models/z model 0/target-4", H5P_DEFAULT, H5P_DEFAULT);
+    H5Fclose(file);
+    assert_int_equal(result_read(path, &got, &e), -1);
+    assert_int_equal(check_message("target", &e, "z model 0/target-4/layer-3 has 7 positions (expected 3)"), 0);
     unlink(path);
 
     want = fill_fields();
-    want.models[2].layer = want.models[3].layer;
+    want.models[1].fields[1].layer = want.models[1].fields[2].layer;
     assert_int_equal(write_result(path, &want, &e), -1);
-    assert_int_equal(check_message("twice", &e, "two models are named y model 1"), 0);
-    want = fill_fields();
-    want.models[7].target = 3;
-    assert_int_equal(write_result(path, &want, &e), -1);
-    assert_int_equal(check_message("no main field", &e, "target 3 of x model 2|before its main field"), 0);
+    assert_int_equal(check_message("twice", &e, "fields.h5: cannot be written"), 0);
+}
+
+/* What attributes say becomes values and back; what is no such value is refused by name. */
+static void test_attributes(void **state)
+{
+    static const struct {
+        const char *name, *value, *words;
+    } cases[] = {
+        {"layers", "12", NULL},
+        {"layers", "0", "the attribute layers of y model 1 is \"0\" (expected a whole number from 1 to "},
+        {"layers", "-1", "the attribute layers"},
+        {"layers", "007", "the attribute layers"},
+        {"layers", "many", "the attribute layers"},
+        {"length", "8", NULL},
+        {"length", "9", "y model 1 has norms of 7 positions (expected 8)"},
+        {"main_threshold", "0.9", NULL},
+        {"main_threshold", "0.9x", "(expected a number)"},
+        {"main_threshold", "0.8", "main_threshold 0.8 is none of its thresholds"},
+        {"thresholds", "0.5,0.9", NULL},
+        {"thresholds", "0.9,0.9", "(expected ascending numbers"},
+        {"thresholds", "0.5,,0.9", "(expected ascending numbers"},
+        {"thresholds", "0.5,1", "(expected ascending numbers"},
+        {"thresholds", "", "(expected ascending numbers"},
+        {"shard", "2/3", NULL},
+        {"shard", "4/3", "(expected I/N"},
+        {"shard", "0/3", "(expected I/N"},
+        {"shard", "2", "(expected I/N"},
+        {"shard", "2/3/4", "(expected I/N"},
+        {"seed", "18446744073709551615", NULL},
+        {"seed", "18446744073709551616", "the attribute seed"},
+        {"attribution_noise", "nan", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct result r = *fill_example(), got;
+        struct result_attribute attributes[] = {{"thresholds", "0.5,0.9"},
+                                                {"main_threshold", "0.9"},
+                                                {cases[i].name, cases[i].value}};
+        size_t first = strcmp(cases[i].name, "thresholds") == 0 ? 1 : 0,
+               last = strcmp(cases[i].name, "main_threshold") == 0 ? 1 : 2;
+        const char *path = scratch_path(scratch_folder, "attributes.h5");
+
+        if (last == 1)
+            attributes[1] = attributes[2];
+        r.models = &example.models[1], r.model_count = 1;
+        r.models[0].fields[0].attributes = attributes + first, r.models[0].fields[0].attribute_count = last + 1 - first;
+        assert_int_equal(write_result(path, &r, &e), 0);
+        if (result_read(path, &got, &e) == 0)
+            assert_null(cases[i].words);
+        else if (!cases[i].words || check_message(cases[i].name, &e, cases[i].words) != 0)
+            fail_msg("%s %s: %s", cases[i].name, cases[i].value, e.text);
+        result_free(&got);
+        unlink(path);
+    }
 }
 
 /* -- files that others made -- */
@@ -613,7 +689,8 @@ static void test_refused_curves(void **state)
         struct result_model *m = &example.models[MODELS - 1];
         memcpy(spoiled, example.vector, sizeof spoiled);
         spoiled[POSITIONS - 1] = values[i / 4];
-        *(i % 4 == 0 ? &m->s : i % 4 == 1 ? &m->c : i % 4 == 2 ? &m->c_lo : &m->c_hi) = spoiled;
+        struct erf_summary *u = &m->fields[0].summary;
+        *(i % 4 == 0 ? &u->s : i % 4 == 1 ? &u->c : i % 4 == 2 ? &u->c_lo : &u->c_hi) = spoiled;
         const char *path = scratch_path(scratch_folder, "curves.h5");
         assert_int_equal(write_result(path, &r, &e), 0);
         assert_int_equal(result_read(path, &got, &e), -1);
@@ -655,9 +732,9 @@ static void test_damaged(void **state)
             assert_null(r.models);
         }
         for (size_t k = 0; k < r.model_count; k++)
-            if (r.models[k].segments != SEGMENTS || r.models[k].positions != POSITIONS)
+            if (r.models[k].segments != SEGMENTS || r.models[k].fields[0].positions != POSITIONS)
                 fail_msg("byte %zu changed from %d to %d: a shape is %zu, %zu", at, kept, good[at], r.models[k].segments,
-                         r.models[k].positions);
+                         r.models[k].fields[0].positions);
         result_free(&r);
         good[at] = kept;
     }
@@ -670,9 +747,9 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_stored_types), cmocka_unit_test(test_same_bytes),
-        cmocka_unit_test(test_refused_writing), cmocka_unit_test(test_fields),       cmocka_unit_test(test_refused_reading),
-        cmocka_unit_test(test_refused_curves),  cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_stored_types),   cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_refused_writing), cmocka_unit_test(test_fields),         cmocka_unit_test(test_attributes),
+        cmocka_unit_test(test_refused_reading), cmocka_unit_test(test_refused_curves), cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -82,15 +82,16 @@ static void norms_are_those_of_the_writer(void **state)
         if (result_read(at("out/erf.h5"), &r, &e))
             fail_msg("%s", e.text);
         assert_int_equal(r.models->segments, SEGMENTS);
-        assert_int_equal(r.models->positions, LENGTH - 1);
+        assert_int_equal(result_main(r.models)->positions, LENGTH - 1);
         for (size_t s = 0; s < SEGMENTS; s++) {
             const double *expected = want + s * LENGTH;
             double largest = 0;
 
             for (size_t m = 0; m < LENGTH - 1; m++)
                 largest = expected[m] > largest ? expected[m] : largest;
-            bad |= compare_values(families[i], r.models->norm + s * (LENGTH - 1), expected, LENGTH - 1, 1e-11 * largest, 0);
-            bad |= compare_values(families[i], &r.models->logprob[s], &expected[LENGTH - 1], 1, 1e-11, 0);
+            bad |= compare_values(families[i], result_main(r.models)->norm + s * (LENGTH - 1), expected, LENGTH - 1,
+                                  1e-11 * largest, 0);
+            bad |= compare_values(families[i], &result_main(r.models)->logprob[s], &expected[LENGTH - 1], 1, 1e-11, 0);
         }
         assert_int_equal(bad, 0);
         result_free(&r);

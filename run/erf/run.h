@@ -3,6 +3,7 @@
 #define REACH_RUN_ERF_RUN_H
 
 #include "analyze/curve.h"
+#include "io/result.h"
 #include "io/tokens.h"
 #include "kernels/ops.h"
 #include "model/decoder.h"
@@ -28,14 +29,6 @@ struct erf_target {
     double *logprob; /* [segments] */
     struct completeness *completeness; /* [segments] with --attribution ig, else NULL */
     struct erf_field *fields; /* [field_count of the model], layer 0 first */
-};
-
-/* The attention ERF of one head at one threshold, beside the TRF. */
-struct attention_row {
-    size_t erf; /* tokens; 0: no attention was measured */
-    char trf[64]; /* of the series: digits, "10^40.1" where they are many, inf where it diverges; empty: none */
-    size_t trf_length; /* of as many distances as a segment has; 0: none */
-    const char *verdict;
 };
 
 struct erf_attention {

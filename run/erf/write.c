@@ -41,8 +41,9 @@ static void put(struct attributes *a, const char *name, const char *format, ...)
 
 static void free_attributes(struct attributes *a)
 {
-    for (size_t i = 0; i < a->count; i++)
+    for (size_t i = 0; a && i < a->count; i++)
         free((char *)a->list[i].value);
+    free(a);
 }
 
 /* All thresholds, ascending, with commas. */
@@ -161,77 +162,76 @@ static int describe_field(struct attributes *a, const struct erf_run *r, const s
     return a->failed ? fail(e, "%s: out of memory for the attributes", m->argument->path) : 0;
 }
 
-/* Fields of all models. */
-static size_t count_all(const struct erf_run *r)
+/* What is stored of a field; arrays are borrowed. */
+static int store_field(struct result_field *out, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t,
+                       const struct erf_field *f, struct error *e)
 {
-    size_t count = 0;
+    struct attributes *a = calloc(1, sizeof *a);
+    int rc;
 
-    for (size_t i = 0; i < r->count; i++)
-        count += r->target_count * (size_t)r->models[i].field_count;
-    return count;
+    if (!a)
+        return fail(e, "%s: out of memory for the attributes", m->argument->path);
+    rc = f == erf_main(m) ? describe(a, r, m, e) : describe_field(a, r, m, t, f, e);
+    *out = (struct result_field){.target = t->length,
+                                 .layer = (size_t)f->layer,
+                                 .positions = t->length - 1,
+                                 .norm = f->norm,
+                                 .logprob = t->logprob,
+                                 .status = f->status,
+                                 .completeness = (double *)t->completeness,
+                                 .summary = f->summary,
+                                 .attributes = a->list,
+                                 .attribute_count = a->count};
+    return rc;
 }
 
-/* The attention of a model: its mean, and of a shard the sums. */
-static void put_attention(struct result_model *out, const struct erf_run *r, const struct erf_model *m)
+static int store_model(struct result_model *out, const struct erf_run *r, const struct erf_model *m, struct error *e)
 {
-    out->attention = m->attention.mass;
-    out->layers = (size_t)m->decoder->layers;
-    out->heads = (size_t)m->decoder->heads;
-    out->attention_high = r->options->shards ? m->attention.high : NULL;
-    out->attention_low = r->options->shards ? m->attention.low : NULL;
+    *out = (struct result_model){.segments = m->segments.count,
+                                 .wide = strcmp(r->options->machine.dtype, "f64") == 0,
+                                 .start = m->segments.start};
+    snprintf(out->name, sizeof out->name, "%s", m->argument->name);
+    if (m->attention.mass)
+        out->attention = (struct result_attention){.layers = (size_t)m->decoder->layers,
+                                                   .heads = (size_t)m->decoder->heads,
+                                                   .positions = r->positions,
+                                                   .high = m->attention.high,
+                                                   .low = m->attention.low,
+                                                   .mass = m->attention.mass};
+    out->fields = calloc(r->target_count * (size_t)m->field_count, sizeof *out->fields);
+    if (!out->fields)
+        return fail(e, "%s: out of memory for the results", m->argument->path);
+    for (size_t t = 0; t < r->target_count; t++)
+        for (int k = 0; k < m->field_count; k++)
+            if (store_field(&out->fields[out->field_count++], r, m, &m->targets[t], &m->targets[t].fields[k], e) != 0)
+                return -1;
+    return 0;
+}
+
+static void free_stored(struct result *r)
+{
+    for (size_t i = 0; r->models && i < r->model_count; i++) {
+        for (size_t k = 0; k < r->models[i].field_count; k++)
+            free_attributes((struct attributes *)r->models[i].fields[k].attributes); /* its first member */
+        free(r->models[i].fields);
+    }
+    free(r->models);
 }
 
 static int write_h5(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
 {
-    size_t count = count_all(r), at = 0;
-    struct result result = {.version = (char[]){REACH_VERSION}, .command = (char *)r->command, .model_count = count};
-    struct attributes *attributes = calloc(count, sizeof *attributes);
-    int rc = -1;
+    struct result result = {.version = (char[]){REACH_VERSION},
+                            .command = (char *)r->command,
+                            .shards = (size_t)r->options->shards,
+                            .models = calloc(r->count, sizeof *result.models),
+                            .model_count = r->count};
+    int rc = result.models ? 0 : fail(e, "%s: out of memory for the results", path);
 
-    result.models = calloc(count, sizeof *result.models);
-    if (!attributes || !result.models) {
-        fail(e, "%s: out of memory for the results", path);
-        goto end;
-    }
-    for (size_t i = 0; i < r->count; i++) {
-        const struct erf_model *m = &r->models[i];
-
-        for (size_t t = 0; t < r->target_count; t++)
-            for (int k = 0; k < m->field_count; k++, at++) {
-                const struct erf_target *target = &m->targets[t];
-                const struct erf_field *field = &target->fields[k];
-                struct result_model *model = &result.models[at];
-                int is_main = t == 0 && k == 0;
-
-                if ((is_main ? describe(&attributes[at], r, m, e) : describe_field(&attributes[at], r, m, target, field, e)) != 0)
-                    goto end;
-                snprintf(model->name, sizeof model->name, "%s", m->argument->name);
-                model->target = is_main ? 0 : target->length;
-                model->layer = (size_t)field->layer;
-                model->segments = m->segments.count;
-                model->positions = target->length - 1;
-                model->wide = strcmp(r->options->machine.dtype, "f64") == 0;
-                model->norm = field->norm;
-                model->logprob = target->logprob;
-                model->status = field->status;
-                model->start = m->segments.start;
-                model->s = field->summary.s;
-                model->c = field->summary.c;
-                model->c_lo = field->summary.c_lo;
-                model->c_hi = field->summary.c_hi;
-                model->completeness = (double *)target->completeness;
-                if (is_main && m->attention.mass)
-                    put_attention(model, r, m);
-                model->attributes = attributes[at].list;
-                model->attribute_count = attributes[at].count;
-            }
-    }
-    rc = result_stage(path, &result, out, e);
-end:
-    for (size_t i = 0; attributes && i < count; i++)
-        free_attributes(&attributes[i]);
-    free(attributes);
-    free(result.models);
+    for (size_t i = 0; i < r->count && rc == 0; i++)
+        rc = store_model(&result.models[i], r, &r->models[i], e);
+    if (rc == 0)
+        rc = result_stage(path, &result, out, e);
+    free_stored(&result);
     return rc;
 }
 

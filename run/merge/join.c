@@ -102,7 +102,7 @@ static struct decoder *describe_decoder(const struct shard *s, const struct resu
              copy_whole(&d->layers, s, m, "layers", 1, e) == 0 && copy_whole(&d->heads, s, m, "heads", 1, e) == 0 &&
              copy_whole(&d->kv_heads, s, m, "kv_heads", 1, e) == 0 && copy_whole(&d->head_size, s, m, "head_size", 1, e) == 0 &&
              copy_whole(&d->hidden, s, m, "hidden", 1, e) == 0 && copy_whole(&d->vocabulary, s, m, "vocabulary", 1, e) == 0 &&
-             (!result_attribute(m, "not_understood") ||
+             (!result_attribute(result_main(m), "not_understood") ||
               copy_text(d->not_understood, sizeof d->not_understood, s, m, "not_understood", e) == 0))
         return d;
     decoder_close(d);
@@ -128,12 +128,14 @@ static int open_model(struct erf_model *m, const struct erf_options *o, const st
     cut->length = (size_t)length;
     cut->stride = (size_t)stride;
     cut->count = m->run_segments = (size_t)segments;
-    if ((o->layer == LAYER_ALL && (size_t)m->decoder->layers > s->heads.model_count) ||
-        (o->attention && (from->layers != (size_t)m->decoder->layers || from->heads != (size_t)m->decoder->heads)))
+    if ((o->layer == LAYER_ALL && (size_t)m->decoder->layers > from->field_count) ||
+        (o->attention &&
+         (from->attention.layers != (size_t)m->decoder->layers || from->attention.heads != (size_t)m->decoder->heads)))
         return fail(e, "%s: does not hold what its command says of the %d layers and %d heads of %s", s->path, m->decoder->layers,
                     m->decoder->heads, from->name);
-    if (from->positions != cut->length - 1)
-        return fail(e, "%s: %s has norms of %zu positions (expected %zu)", s->path, from->name, from->positions, cut->length - 1);
+    if (result_main(from)->positions != cut->length - 1)
+        return fail(e, "%s: %s has norms of %zu positions (expected %zu)", s->path, from->name, result_main(from)->positions,
+                    cut->length - 1);
     if (!(cut->start = calloc(cut->count, sizeof *cut->start)))
         return fail_memory(e, (double)cut->count * sizeof *cut->start, "the segments");
     if (o->attribution == ATTRIBUTION_SMOOTH) {
@@ -142,15 +144,6 @@ static int open_model(struct erf_model *m, const struct erf_options *o, const st
         m->noise = strtod(noise, NULL);
     }
     return 0;
-}
-
-/* The main field of model i, the fields of the models before it being passed over. */
-static const struct result_model *main_of(const struct result *r, size_t i)
-{
-    for (size_t k = 0; k < r->model_count; k++)
-        if (!r->models[k].target && i-- == 0)
-            return &r->models[k];
-    return NULL;
 }
 
 int merge_open(struct erf_run *r, struct erf_options *o, char ***words, const struct shard *s, struct error *e)
@@ -171,7 +164,7 @@ int merge_open(struct erf_run *r, struct erf_options *o, char ***words, const st
     if (!(r->kernels = named_kernels(s, e)))
         return -1;
     for (size_t i = 0; i < r->count; i++) {
-        const struct result_model *from = main_of(&s->heads, i);
+        const struct result_model *from = i < s->heads.model_count ? &s->heads.models[i] : NULL;
 
         if (!from || strcmp(from->name, r->arguments[i].name) != 0)
             return fail(e, "%s: its models are not those of its command (expected %s)", s->path, r->arguments[i].name);
@@ -188,37 +181,37 @@ int merge_open(struct erf_run *r, struct erf_options *o, char ***words, const st
 /* ---- the data ---- */
 
 /* Copies one field of a shard to its place. */
-static int take_field(struct erf_model *m, struct erf_target *t, struct erf_field *f, const struct result_model *from,
-                      size_t first)
+static int take_field(struct erf_model *m, struct erf_target *t, struct erf_field *f, const struct result_model *model,
+                      const struct result_field *from, size_t first)
 {
     size_t n = t->length - 1;
 
-    memcpy(f->norm + first * n, from->norm, from->segments * n * sizeof *f->norm);
-    memcpy(t->logprob + first, from->logprob, from->segments * sizeof *t->logprob);
-    memcpy(m->segments.start + first, from->start, from->segments * sizeof *from->start);
+    memcpy(f->norm + first * n, from->norm, model->segments * n * sizeof *f->norm);
+    memcpy(t->logprob + first, from->logprob, model->segments * sizeof *t->logprob);
+    memcpy(m->segments.start + first, model->start, model->segments * sizeof *model->start);
     if (!t->completeness)
         return 0;
     if (!from->completeness)
         return -1;
-    memcpy(t->completeness + first, from->completeness, from->segments * sizeof *t->completeness);
+    memcpy(t->completeness + first, from->completeness, model->segments * sizeof *t->completeness);
     return 0;
 }
 
 /* Each segment is usable or not as its shard found it: other numbers stand there now, or none. */
-static int check_segments(const struct shard *s, const struct result_model *from, struct error *e)
+static int check_segments(const struct shard *s, const struct result_model *m, const struct result_field *from, struct error *e)
 {
     size_t n = from->positions;
     double *share = calloc(n, sizeof *share);
     int rc = share ? 0 : fail_memory(e, (double)n * sizeof *share, "a segment");
 
-    for (size_t i = 0; i < from->segments && rc == 0; i++) {
+    for (size_t i = 0; i < m->segments && rc == 0; i++) {
         int usable = isfinite(from->logprob[i]) && curve_share(share, from->norm + i * n, n) == 0;
 
         if (usable != (from->status[i] == SEGMENT_DONE))
             rc = fail(e,
                       "%s: %s, target %zu, layer %zu: the status of segment %zu is %d, and its norms and log p are%s such as are "
                       "used (expected %s)",
-                      s->path, from->name, n + 1, from->layer, i, from->status[i], usable ? "" : " not", usable ? "1" : "2");
+                      s->path, m->name, n + 1, from->layer, i, from->status[i], usable ? "" : " not", usable ? "1" : "2");
     }
     free(share);
     return rc;
@@ -227,11 +220,11 @@ static int check_segments(const struct shard *s, const struct result_model *from
 static int take_attention(struct erf_model *m, const struct shard *s, const struct result_model *from, struct error *e)
 {
     struct erf_attention *a = &m->attention;
-    size_t count = from->layers * from->heads * from->positions;
+    const struct result_attention *part = &from->attention;
+    size_t count = part->layers * part->heads * part->positions;
     long measured, used;
 
-    if (!from->attention_high || !from->attention_low || from->layers != (size_t)m->decoder->layers ||
-        from->heads != (size_t)m->decoder->heads)
+    if (!part->high || !part->low || part->layers != (size_t)m->decoder->layers || part->heads != (size_t)m->decoder->heads)
         return fail(e, "%s: %s lacks the attention of its %d layers and %d heads", s->path, from->name, m->decoder->layers,
                     m->decoder->heads);
     if (shard_whole(&measured, s, from, "attention_segments", 0, (long)from->segments, e) != 0 ||
@@ -239,7 +232,7 @@ static int take_attention(struct erf_model *m, const struct shard *s, const stru
         return -1;
     for (size_t i = 0; i < count; i++) {
         unsigned __int128 sum = ((unsigned __int128)a->high[i] << 64 | a->low[i]) +
-                                ((unsigned __int128)from->attention_high[i] << 64 | from->attention_low[i]);
+                                ((unsigned __int128)part->high[i] << 64 | part->low[i]);
 
         a->high[i] = (uint64_t)(sum >> 64);
         a->low[i] = (uint64_t)sum;
@@ -252,33 +245,37 @@ static int take_attention(struct erf_model *m, const struct shard *s, const stru
 static int fill_from(struct erf_run *r, const struct shard *s, struct error *e)
 {
     struct result in;
-    size_t at = 0;
     int rc = -1;
 
     if (result_read(s->path, &in, e) != 0)
         return -1;
     for (size_t i = 0; i < r->count; i++) {
+        const struct result_model *model = i < in.model_count ? &in.models[i] : NULL;
         struct erf_model *m = &r->models[i];
-        size_t first, count = erf_shard(&first, m->run_segments, (size_t)s->number, (size_t)s->of);
+        size_t at = 0, first, count = erf_shard(&first, m->run_segments, (size_t)s->number, (size_t)s->of);
 
         for (size_t t = 0; t < r->target_count; t++)
             for (int k = 0; k < m->field_count; k++, at++) {
                 struct erf_target *target = &m->targets[t];
-                const struct result_model *from = at < in.model_count ? &in.models[at] : NULL;
-                int is_main = t == 0 && k == 0;
+                const struct result_field *from = model && at < model->field_count ? &model->fields[at] : NULL;
 
-                if (!from || strcmp(from->name, m->argument->name) != 0 || from->target != (is_main ? 0 : target->length) ||
+                if (!from || strcmp(model->name, m->argument->name) != 0 || from->target != target->length ||
                     from->layer != (size_t)target->fields[k].layer || from->positions != target->length - 1 ||
-                    from->segments != count || take_field(m, target, &target->fields[k], from, first) != 0) {
+                    model->segments != count || take_field(m, target, &target->fields[k], model, from, first) != 0) {
                     fail(e, "%s: does not hold what its command says of %s, target %zu, layer %d", s->path, m->argument->name,
                          target->length, target->fields[k].layer);
                     goto end;
                 }
-                if (check_segments(s, from, e) != 0 || (is_main && r->options->attention && take_attention(m, s, from, e) != 0))
+                if (check_segments(s, model, from, e) != 0 ||
+                    (at == 0 && r->options->attention && take_attention(m, s, model, e) != 0))
                     goto end;
             }
+        if (at != model->field_count) {
+            fail(e, "%s: holds more than its command says", s->path);
+            goto end;
+        }
     }
-    rc = at == in.model_count ? 0 : fail(e, "%s: holds more than its command says", s->path);
+    rc = in.model_count == r->count ? 0 : fail(e, "%s: holds more than its command says", s->path);
 end:
     result_free(&in);
     return rc;
@@ -303,7 +300,7 @@ int merge_fill(struct erf_run *r, const struct shard *shards, int count, struct 
         }
         if (!r->options->attention)
             continue;
-        theory = shard_text(&shards[0], main_of(&shards[0].heads, i), "attention_trf", e);
+        theory = shard_text(&shards[0], &shards[0].heads.models[i], "attention_trf", e);
         if (!theory || attention_reduce(r, m, theory, e) != 0)
             return -1;
     }

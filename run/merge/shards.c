@@ -13,7 +13,7 @@ enum { MISSING_SHOWN = 8 };
 
 const char *shard_text(const struct shard *s, const struct result_model *m, const char *name, struct error *e)
 {
-    const char *value = result_attribute(m, name);
+    const char *value = result_attribute(result_main(m), name);
 
     if (!value)
         fail(e, "%s: %s has no attribute %s (expected a result of reach erf --shard I/N)", s->path, m->name, name);
@@ -40,13 +40,11 @@ static int read_number(struct shard *s, struct error *e)
 {
     for (size_t i = 0; i < s->heads.model_count; i++) {
         const struct result_model *m = &s->heads.models[i];
-        const char *text = m->target ? NULL : result_attribute(m, "shard");
+        const char *text = result_attribute(result_main(m), "shard");
         long first, segments;
         size_t begin;
         char again[64];
 
-        if (m->target)
-            continue;
         if (!text)
             return fail(e,
                         "%s: is no shard (expected a result of reach erf --shard I/N; a whole one has nothing to be merged with)",
@@ -55,7 +53,7 @@ static int read_number(struct shard *s, struct error *e)
             s->of = 0;
         snprintf(again, sizeof again, "%ld/%ld", s->number, s->of);
         if (strcmp(text, again) != 0 || s->number < 1 || s->number > s->of ||
-            strcmp(text, result_attribute(&s->heads.models[0], "shard")) != 0)
+            strcmp(text, result_attribute(result_main(&s->heads.models[0]), "shard")) != 0)
             return fail(e, "%s: the attribute shard of %s is \"%.40s\" (expected I/N, the same for all models)", s->path, m->name,
                         text);
         if (shard_whole(&first, s, m, "shard_first", 0, 1L << 40, e) != 0 ||
@@ -95,9 +93,9 @@ static int may_differ(const char *name)
     return 0;
 }
 
-/* 0 if all attributes of x are in y with the same values. */
-static int compare_attributes(const struct shard *a, const struct shard *b, const struct result_model *x,
-                              const struct result_model *y, struct error *e)
+/* 0 if all attributes of x, of the model `model`, are in y with the same values. */
+static int compare_attributes(const struct shard *a, const struct shard *b, const char *model, const struct result_field *x,
+                              const struct result_field *y, struct error *e)
 {
     static const char *const causes[] = {"digest", "tokens_digest"}; /* of most other differences, so they are named first */
     enum { CAUSES = sizeof causes / sizeof *causes };
@@ -107,7 +105,7 @@ static int compare_attributes(const struct shard *a, const struct shard *b, cons
                    *there = result_attribute(y, name);
 
         if (here && !may_differ(name) && (!there || strcmp(here, there) != 0))
-            return fail(e, "%s: %s of %s is %.80s, and in %s %.80s (expected shards of one run)", a->folder, name, x->name, here,
+            return fail(e, "%s: %s of %s is %.80s, and in %s %.80s (expected shards of one run)", a->folder, name, model, here,
                         b->folder, there ? there : "nothing");
     }
     return 0;
@@ -136,6 +134,24 @@ static char *options_text(const struct shard *s, struct error *e)
     return text;
 }
 
+static int compare_fields(const struct shard *a, const struct shard *b, const struct result_model *m,
+                          const struct result_model *n, struct error *e)
+{
+    int same = m->field_count == n->field_count && m->wide == n->wide && m->attention.layers == n->attention.layers &&
+               m->attention.heads == n->attention.heads;
+
+    for (size_t k = 0; k < m->field_count && k < n->field_count; k++) {
+        const struct result_field *x = &m->fields[k], *y = &n->fields[k];
+
+        if (compare_attributes(a, b, m->name, x, y, e) != 0 || compare_attributes(b, a, m->name, y, x, e) != 0)
+            return -1;
+        same &= x->target == y->target && x->layer == y->layer && x->positions == y->positions;
+    }
+    return same ? 0
+                : fail(e, "%s: holds other targets, layers or attention of %s than %s (expected shards of one run)", a->folder,
+                       m->name, b->folder);
+}
+
 /* 0 if a is a part of the run that b is a part of. */
 static int compare(const struct shard *a, const struct shard *b, struct error *e)
 {
@@ -157,12 +173,8 @@ static int compare(const struct shard *a, const struct shard *b, struct error *e
         if (strcmp(m->name, n->name) != 0)
             return fail(e, "%s: has the model %s where %s has %s (expected shards of one run)", a->folder, m->name, b->folder,
                         n->name);
-        if (compare_attributes(a, b, m, n, e) != 0 || compare_attributes(b, a, n, m, e) != 0)
+        if (compare_fields(a, b, m, n, e) != 0)
             return -1;
-        if (m->target != n->target || m->layer != n->layer || m->positions != n->positions || m->wide != n->wide ||
-            m->layers != n->layers || m->heads != n->heads)
-            return fail(e, "%s: holds other targets, layers or attention of %s than %s (expected shards of one run)", a->folder,
-                        m->name, b->folder);
     }
     if (x->model_count != y->model_count)
         return fail(e, "%s: holds %zu models, targets and layers, and %s %zu (expected shards of one run)", a->folder,

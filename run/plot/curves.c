@@ -35,26 +35,22 @@ static int add_h5(struct plot_run *r, const struct report *report, struct error 
 
     if (result_read(report->path, &result, e) != 0)
         return -1;
-    for (size_t i = 0; i < result.model_count; i++) {
+    for (size_t i = 0; i < result.model_count; i++) { /* layers and shorter targets have figures of their own */
         const struct result_model *m = &result.models[i];
-
-        if (m->target)
-            continue; /* layers and shorter targets have figures of their own */
-        const char *train_length = result_attribute(m, "train_length"), *threshold = result_attribute(m, "main_threshold"),
-                   *cone = result_attribute(m, "cone");
-        double *c = add_curve(r, m->name, report->path, m->positions, e);
+        const struct erf_summary *u = &result_main(m)->summary;
+        size_t n = result_main(m)->positions;
+        double *c = add_curve(r, m->name, report->path, n, e);
 
         if (!c)
             goto end;
-        memcpy(c, m->c, m->positions * sizeof *c);
-        memcpy(c + m->positions, m->c_lo, m->positions * sizeof *c);
-        memcpy(c + 2 * m->positions, m->c_hi, m->positions * sizeof *c);
-        if (train_length)
-            r->curves[r->curve_count - 1].figure.train_length = atoi(train_length);
-        if (cone && strtod(cone, NULL) < (double)m->positions)
-            r->curves[r->curve_count - 1].figure.cone = strtod(cone, NULL);
-        if (threshold && r->threshold == 0)
-            r->threshold = strtod(threshold, NULL);
+        memcpy(c, u->c, n * sizeof *c);
+        memcpy(c + n, u->c_lo, n * sizeof *c);
+        memcpy(c + 2 * n, u->c_hi, n * sizeof *c);
+        r->curves[r->curve_count - 1].figure.train_length = (int)m->train_length;
+        if (m->cone && m->cone < n)
+            r->curves[r->curve_count - 1].figure.cone = (double)m->cone;
+        if (r->threshold == 0)
+            r->threshold = result.main_threshold;
     }
     rc = 0;
 end:

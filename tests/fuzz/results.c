@@ -22,12 +22,18 @@ int fuzz_result(const uint8_t *data, size_t size)
     double sum = 0;
     for (size_t i = 0; i < r.model_count; i++) {
         const struct result_model *m = &r.models[i];
-        sum += m->norm[m->segments * m->positions - 1] + m->logprob[m->segments - 1] + m->status[m->segments - 1] +
-               (double)m->start[m->segments - 1];
-        sum += m->s[m->positions - 1] + m->c[m->positions - 1] + m->c_lo[m->positions - 1] + m->c_hi[m->positions - 1];
-        sum += m->completeness ? m->completeness[2 * m->segments - 1] : 0;
-        sum += m->attention_high ? (double)m->attention_high[m->layers * m->heads * m->positions - 1] : 0;
-        sum += m->attention_low ? (double)m->attention_low[m->layers * m->heads * m->positions - 1] : 0;
+        const struct result_attention *a = &m->attention;
+        for (size_t k = 0; k < m->field_count; k++) {
+            const struct result_field *f = &m->fields[k];
+            const struct erf_summary *u = &f->summary;
+            size_t n = f->positions;
+            sum += f->norm[m->segments * n - 1] + f->logprob[m->segments - 1] + f->status[m->segments - 1];
+            sum += u->s[n - 1] + u->c[n - 1] + u->c_lo[n - 1] + u->c_hi[n - 1];
+            sum += f->completeness ? f->completeness[2 * m->segments - 1] : 0;
+        }
+        sum += (double)m->start[m->segments - 1];
+        sum += a->high ? (double)a->high[a->layers * a->heads * a->positions - 1] : 0;
+        sum += a->low ? (double)a->low[a->layers * a->heads * a->positions - 1] : 0;
     }
     result_free(&r);
     return sum == sum || sum != sum; /* all was read */

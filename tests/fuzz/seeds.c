@@ -344,39 +344,34 @@ static void sow_result(struct sower *w)
     uint8_t status[2] = {SEGMENT_DONE, SEGMENT_EXCLUDED};
     uint64_t start[2] = {0, 4}, words[3] = {1, 2, 3};
     struct result_attribute attributes[2] = {{"family", "gpt2"}, {"layers", "12"}};
+    struct result_field fields[2];
     struct result_model models[2];
     for (int i = 0; i < 2; i++) {
-        models[i] = (struct result_model){.segments = 2,
+        fields[i] = (struct result_field){.target = 4,
+                                          .layer = (size_t)i,
                                           .positions = 3,
-                                          .wide = i,
                                           .norm = norm,
                                           .logprob = logprob,
                                           .status = status,
-                                          .start = start,
-                                          .s = vector,
-                                          .c = vector,
-                                          .c_lo = vector,
-                                          .c_hi = vector,
+                                          .summary = {.s = vector, .c = vector, .c_lo = vector, .c_hi = vector},
                                           .attributes = attributes,
                                           .attribute_count = 2};
+        models[i] = (struct result_model){.segments = 2, .wide = i, .start = start, .fields = fields, .field_count = 1};
         snprintf(models[i].name, sizeof models[i].name, "model %d", i);
     }
-    static const char *const names[] = {"one", "two", "layer", "shard"}; /* layer: one model, with a layer of another target */
+    static const char *const names[] = {"one", "two", "layer", "shard"}; /* layer: one model, with a layer of its target */
     for (size_t i = 0; i < 4 && !w->failed; i++) {
         char path[PATH_BYTES];
         const struct result r = {.version = (char[]){"1"},
                                  .command = (char[]){"reach erf"},
+                                 .shards = i == 3,
                                  .models = models,
-                                 .model_count = i == 1 || i == 2 ? 2 : 1};
+                                 .model_count = i == 1 ? 2 : 1};
         path_of(path, w, "result", names[i]);
-        if (i == 2) {
-            strcpy(models[1].name, models[0].name);
-            models[1].target = 3, models[1].layer = 1;
-        }
+        models[0].field_count = i == 2 ? 2 : 1;
         if (i == 3) {
-            models[0].completeness = norm;
-            models[0].attention_high = models[0].attention_low = words;
-            models[0].layers = models[0].heads = 1;
+            fields[0].completeness = norm;
+            models[0].attention = (struct result_attention){.layers = 1, .heads = 1, .positions = 3, .high = words, .low = words};
         }
         struct atomic_file f;
         w->failed = result_stage(path, &r, &f, w->e) || atomic_place(&f, w->e) ? -1 : 0;
