@@ -13,7 +13,7 @@ static int check_precision(const struct erf_run *r, struct error *e)
     if (!deviations)
         fail_memory(e, (double)r->count * sizeof *deviations, "the check of precision");
     else if (precision_check(deviations, r, e) == 0)
-        rc = erf_print_precision(r, deviations, r->options->machine.dtype, e);
+        rc = erf_print_precision(&r->result, deviations, r->options->machine.dtype, e);
     free(deviations);
     return rc;
 }
@@ -33,7 +33,7 @@ int erf_call(struct call *c, struct error *e)
                             .count = (size_t)o->models.count,
                             .progress = &c->terminal.progress};
 
-        rc = run_available(&o->machine, e) != 0 || erf_run(&r, &not_drawn, e) != 0 || erf_print(&r, e) != 0 ||
+        rc = run_available(&o->machine, e) != 0 || erf_run(&r, &not_drawn, e) != 0 || erf_print(&r.result, e) != 0 ||
                      (o->check_precision && check_precision(&r, e) != 0)
                  ? -1
                  : 0;

@@ -3,7 +3,8 @@
 #define REACH_COMMANDS_ERF_H
 
 #include "commands/verb.h"
-#include "run/erf/parts.h"
+#include "io/result.h"
+#include "run/erf/options.h"
 #include "run/precision.h"
 
 /* options_parse, options_free and options_command of erf. */
@@ -15,10 +16,10 @@ char *erf_options_command(const struct erf_options *o);
 int erf_call(struct call *c, struct error *e) MUST_USE;
 
 /* The table, the paired differences and notes, to standard output. */
-int erf_print(const struct erf_run *r, struct error *e) MUST_USE;
-int erf_print_attention(const struct erf_run *r, struct error *e) MUST_USE;
+int erf_print(const struct result *r, struct error *e) MUST_USE;
+int erf_print_attention(const struct result *r, struct error *e) MUST_USE;
 /* The largest deviations [models] from float64. */
-int erf_print_precision(const struct erf_run *r, const struct deviation *deviations, const char *dtype, struct error *e) MUST_USE;
+int erf_print_precision(const struct result *r, const struct deviation *deviations, const char *dtype, struct error *e) MUST_USE;
 /* 0.99 -> "0.99"; enough digits for a threshold. */
 char *threshold_text(char out[32], double q);
 

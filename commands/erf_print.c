@@ -1,8 +1,8 @@
-/* What `reach erf` prints: the table, differences between models and notes. */
+/* What `reach erf` and `reach merge` print of a result: the table, differences between models, fields by layer and target, and
+ * notes. */
 #include "commands/erf.h"
 
 #include "commands/table.h"
-#include "io/result.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,19 +14,18 @@ char *threshold_text(char out[32], double q)
     return out;
 }
 
-static void print_header(struct table *t, const struct erf_run *r)
+static void print_header(struct table *t, const struct result *r)
 {
-    const struct erf_options *o = r->options;
     char q[32];
 
     table_cell(t, "model");
     table_cell(t, "position encoding");
     table_cell(t, "segments");
-    table_cell(t, "ERF(%s)", threshold_text(q, o->main_threshold));
+    table_cell(t, "ERF(%s)", threshold_text(q, r->main_threshold));
     table_cell(t, "95 %% interval");
-    for (size_t i = 0; i < o->threshold_count; i++)
+    for (size_t i = 0; i < r->threshold_count; i++)
         if (i != r->main_row)
-            table_cell(t, "(%s)", threshold_text(q, o->thresholds[i]));
+            table_cell(t, "(%s)", threshold_text(q, r->thresholds[i]));
     table_cell(t, "q10/median/q90");
     table_cell(t, "sink %%");
     table_cell(t, "no sink");
@@ -34,21 +33,20 @@ static void print_header(struct table *t, const struct erf_run *r)
     table_cell(t, "L_tr");
 }
 
-static void print_model(struct table *t, const struct erf_run *r, const struct erf_model *m)
+static void print_model(struct table *t, const struct result *r, const struct result_model *m)
 {
-    const struct erf_options *o = r->options;
-    const struct erf_summary *u = &erf_main(m)->summary;
+    const struct erf_summary *u = &result_main(m)->summary;
     const struct erf_row *row = &u->rows[r->main_row];
     enum { ENCODING = 36 };
 
-    table_cell(t, "%s", m->argument->name);
-    if (strlen(m->decoder->position_text) > ENCODING)
-        table_cell(t, "%.*s...", ENCODING - 3, m->decoder->position_text);
+    table_cell(t, "%s", m->name);
+    if (strlen(m->position_encoding) > ENCODING)
+        table_cell(t, "%.*s...", ENCODING - 3, m->position_encoding);
     else
-        table_cell(t, "%s", m->decoder->position_text);
+        table_cell(t, "%s", m->position_encoding);
     table_cell(t, "%zu", u->segments);
     table_cell(t, "%s%zu", row->saturated ? ">= " : "", row->erf);
-    if (o->bootstrap && u->segments - u->excluded > 1) /* one segment tells nothing about others */
+    if (r->bootstrap && u->segments - u->excluded > 1) /* one segment tells nothing about others */
         table_cell(t, "[%zu, %zu]", row->erf_lo, row->erf_hi);
     else
         table_cell(t, "-");
@@ -60,29 +58,29 @@ static void print_model(struct table *t, const struct erf_run *r, const struct e
     table_cell(t, "%zu", row->without_sink);
     table_cell(t, "%.4g", u->perplexity);
     if (m->train_length)
-        table_cell(t, "%d", m->train_length);
+        table_cell(t, "%zu", m->train_length);
     else
         table_cell(t, "-");
 }
 
-static int print_differences(const struct erf_run *r)
+static int print_differences(const struct result *r)
 {
     struct table *t = table_create("lrrl");
-    const struct erf_model *first = &r->models[0];
-    const struct erf_summary *base = &erf_main(first)->summary;
+    const struct result_model *first = &r->models[0];
+    const struct erf_summary *base = &result_main(first)->summary;
     char q[32];
     int rc;
 
     if (!t)
         return -1;
-    printf("\nERF(%s) against %s, paired by segment:\n", threshold_text(q, r->options->main_threshold), first->argument->name);
+    printf("\nERF(%s) against %s, paired by segment:\n", threshold_text(q, r->main_threshold), first->name);
     table_cell(t, "model");
     table_cell(t, "difference");
     table_cell(t, "95 %% interval");
     table_cell(t, "%s", "");
-    for (size_t i = 1; i < r->count; i++) {
-        const struct erf_model *m = &r->models[i];
-        const struct erf_summary *u = &erf_main(m)->summary;
+    for (size_t i = 1; i < r->model_count; i++) {
+        const struct result_model *m = &r->models[i];
+        const struct erf_summary *u = &result_main(m)->summary;
         double difference, lo, hi;
         int saturated = u->rows[r->main_row].saturated + 2 * base->rows[r->main_row].saturated;
         static const char *const notes[] = {"", "at least: saturated", "at most: the first is saturated",
@@ -90,7 +88,7 @@ static int print_differences(const struct erf_run *r)
 
         int same_text = strcmp(m->tokens_digest, first->tokens_digest) == 0 && m->bos == first->bos;
 
-        table_cell(t, "%s", m->argument->name);
+        table_cell(t, "%s", m->name);
         if (same_text && erf_difference(&difference, &lo, &hi, u, base, r->main_row) == 0) {
             table_cell(t, "%+.0f", difference);
             if (u->segments - u->excluded > 1)
@@ -102,9 +100,9 @@ static int print_differences(const struct erf_run *r)
             table_cell(t, "%+.0f", (double)u->rows[r->main_row].erf - (double)base->rows[r->main_row].erf);
             table_cell(t, "-");
             table_cell(t, "%s",
-                       !same_text              ? "not paired: other tokens"
-                       : r->options->bootstrap ? "not paired: other segments are excluded"
-                                               : notes[saturated]);
+                       !same_text     ? "not paired: other tokens"
+                       : r->bootstrap ? "not paired: other segments are excluded"
+                                      : notes[saturated]);
         }
     }
     rc = table_print(stdout, t);
@@ -113,15 +111,15 @@ static int print_differences(const struct erf_run *r)
 }
 
 /* What integrated gradients leave out of log p - log p(baseline). */
-static void print_completeness(const struct erf_model *m)
+static void print_completeness(const struct result_model *m)
 {
+    const struct result_field *f = result_main(m);
     double largest = 0, mean = 0, difference = 0, used = 0;
 
-    for (size_t i = 0; i < m->segments.count; i++) {
-        const struct completeness *c = &m->targets[0].completeness[i];
-        double whole = m->targets[0].logprob[i] - c->baseline, gap = fabs(c->sum - whole);
+    for (size_t i = 0; i < m->segments; i++) {
+        double sum = f->completeness[2 * i], whole = f->logprob[i] - f->completeness[2 * i + 1], gap = fabs(sum - whole);
 
-        if (erf_main(m)->status[i] != SEGMENT_DONE)
+        if (f->status[i] != SEGMENT_DONE)
             continue;
         largest = fmax(largest, gap);
         mean += gap;
@@ -130,55 +128,64 @@ static void print_completeness(const struct erf_model *m)
     }
     printf("%s: completeness: the attributions' sum misses log p - log p(baseline) by %.3g in the mean, %.3g at most (mean |log "
            "p - log p(baseline)| %.3g)\n",
-           m->argument->name, mean / used, largest, difference / used);
+           m->name, mean / used, largest, difference / used);
 }
 
-/* Lines under the table that a reader needs to take it right. */
-static void print_notes(const struct erf_run *r)
+/* What stands for a position, by the name of the attribution. */
+static const char *quantity_of(const char *attribution)
 {
     static const char *const quantities[] = {[ATTRIBUTION_GRAD] = "gradient of",
                                              [ATTRIBUTION_INPUT] = "embedding rows times the gradient of",
                                              [ATTRIBUTION_INTEGRATED] =
                                                  "integrated gradients (50 points, baseline of zero rows) of",
                                              [ATTRIBUTION_SMOOTH] = "mean over 50 noisy samples of the gradient of"};
-    const struct segments *cut = &r->models[0].segments;
+
+    for (int i = 0; attribution_names[i]; i++)
+        if (strcmp(attribution, attribution_names[i]) == 0)
+            return quantities[i];
+    return attribution;
+}
+
+/* Lines under the table that a reader needs to take it right. */
+static void print_notes(const struct result *r)
+{
+    const struct result_model *first = &r->models[0];
     int saturated = 0;
 
     printf("\ntarget: %s log p(target) with respect to the token embedding rows; target = token %zu of %zu\n",
-           quantities[r->options->attribution], cut->length, cut->length);
-    if (r->options->attribution == ATTRIBUTION_SMOOTH)
-        for (size_t i = 0; i < r->count; i++)
-            printf("%s: noise of standard deviation %.4g\n", r->models[i].argument->name, r->models[i].noise);
-    for (size_t i = 0; i < r->count && r->options->shards; i++) {
-        const struct erf_model *m = &r->models[i];
+           quantity_of(r->attribution), r->length, r->length);
+    for (size_t i = 0; i < r->model_count && r->attribution_samples; i++)
+        printf("%s: noise of standard deviation %.4g\n", r->models[i].name, r->models[i].noise);
+    for (size_t i = 0; i < r->model_count && r->shards; i++) {
+        const struct result_model *m = &r->models[i];
 
-        printf("%s: shard %ld of %ld: segments %zu to %zu of %zu (`reach merge` joins the shards)\n", m->argument->name,
-               r->options->shard, r->options->shards, m->first + 1, m->first + m->segments.count, m->run_segments);
+        printf("%s: shard %zu of %zu: segments %zu to %zu of %zu (`reach merge` joins the shards)\n", m->name, r->shard,
+               r->shards, m->first + 1, m->first + m->segments, m->run_segments);
     }
-    if (cut->overlapping)
-        printf("intervals are too narrow: segments overlap (stride %zu < length %zu)\n", cut->stride, cut->length);
-    for (size_t i = 0; i < r->count; i++) {
-        const struct erf_model *m = &r->models[i];
+    if (first->overlapping)
+        printf("intervals are too narrow: segments overlap (stride %zu < length %zu)\n", first->stride, r->length);
+    for (size_t i = 0; i < r->model_count; i++) {
+        const struct result_model *m = &r->models[i];
 
-        saturated |= erf_main(m)->summary.rows[r->main_row].saturated;
-        if (erf_main(m)->summary.excluded)
-            printf("%s: %zu of %zu segments are excluded (norms that are not finite, or sum to zero)\n", m->argument->name,
-                   erf_main(m)->summary.excluded, m->segments.count);
-        if (m->targets[0].completeness)
+        saturated |= result_main(m)->summary.rows[r->main_row].saturated;
+        if (result_main(m)->summary.excluded)
+            printf("%s: %zu of %zu segments are excluded (norms that are not finite, or sum to zero)\n", m->name,
+                   result_main(m)->summary.excluded, m->segments);
+        if (result_main(m)->completeness)
             print_completeness(m);
     }
     if (saturated)
         printf(">= %zu: saturated, all tokens are needed, so the field is not measured (a larger --length may do)\n",
-               r->positions);
+               r->length - 1);
 }
 
 /* One row of a table of fields. */
-static void print_field(struct table *t, const struct erf_run *r, const struct erf_summary *u)
+static void print_field(struct table *t, const struct result *r, const struct erf_summary *u)
 {
     const struct erf_row *row = &u->rows[r->main_row];
 
     table_cell(t, "%s%zu", row->saturated ? ">= " : "", row->erf);
-    if (r->options->bootstrap && u->segments - u->excluded > 1)
+    if (r->bootstrap && u->segments - u->excluded > 1)
         table_cell(t, "[%zu, %zu]", row->erf_lo, row->erf_hi);
     else
         table_cell(t, "-");
@@ -189,14 +196,13 @@ static void print_field(struct table *t, const struct erf_run *r, const struct e
 }
 
 /* ERF by layer (`by_target` 0), of the whole segments, or by target position, at the embeddings; rows of all models. */
-static int print_fields(const struct erf_run *r, int by_target)
+static int print_fields(const struct result *r, int by_target)
 {
-    const struct erf_options *o = r->options;
     char alignment[THRESHOLDS_MAX + 16] = "lrrr", q[32];
     struct table *t;
     int rc;
 
-    for (size_t i = 0; i + 1 < o->threshold_count; i++)
+    for (size_t i = 0; i + 1 < r->threshold_count; i++)
         strcat(alignment, "r");
     strcat(alignment, by_target ? "rr" : "r");
     t = table_create(alignment);
@@ -204,27 +210,26 @@ static int print_fields(const struct erf_run *r, int by_target)
         return -1;
     table_cell(t, "model");
     table_cell(t, by_target ? "target" : "layer");
-    table_cell(t, "ERF(%s)", threshold_text(q, o->main_threshold));
+    table_cell(t, "ERF(%s)", threshold_text(q, r->main_threshold));
     table_cell(t, "95 %% interval");
-    for (size_t i = 0; i < o->threshold_count; i++)
+    for (size_t i = 0; i < r->threshold_count; i++)
         if (i != r->main_row)
-            table_cell(t, "(%s)", threshold_text(q, o->thresholds[i]));
+            table_cell(t, "(%s)", threshold_text(q, r->thresholds[i]));
     table_cell(t, "q10/median/q90");
     if (by_target)
         table_cell(t, "PPL");
-    for (size_t i = 0; i < r->count; i++) {
-        const struct erf_model *m = &r->models[i];
-        size_t count = by_target ? r->target_count : (size_t)m->field_count;
+    for (size_t i = 0; i < r->model_count; i++) {
+        const struct result_model *m = &r->models[i];
+        size_t count = by_target ? result_targets(m) : result_layers(m);
 
-        for (size_t k = 0; k < count; k++) { /* targets ascending: the whole segment is the first of them, and the longest */
-            const struct erf_target *target = &m->targets[by_target ? (k + 1) % count : 0];
-            const struct erf_field *field = &target->fields[by_target ? 0 : k];
+        for (size_t k = 0; k < count; k++) {
+            const struct result_field *field = by_target ? result_target(m, k) : &m->fields[k];
 
-            table_cell(t, "%s", m->argument->name);
+            table_cell(t, "%s", m->name);
             if (by_target)
-                table_cell(t, "%zu", target->length);
+                table_cell(t, "%zu", field->target);
             else
-                table_cell(t, "%d", field->layer);
+                table_cell(t, "%zu", field->layer);
             print_field(t, r, &field->summary);
             if (by_target)
                 table_cell(t, "%.4g", field->summary.perplexity);
@@ -237,32 +242,32 @@ static int print_fields(const struct erf_run *r, int by_target)
     return rc;
 }
 
-int erf_print(const struct erf_run *r, struct error *e)
+int erf_print(const struct result *r, struct error *e)
 {
     char alignment[THRESHOLDS_MAX + 16] = "llrrr";
     struct table *t;
     int rc;
 
-    for (size_t i = 0; i + 1 < r->options->threshold_count; i++)
+    for (size_t i = 0; i + 1 < r->threshold_count; i++)
         strcat(alignment, "r");
     strcat(alignment, "rrrrr");
     t = table_create(alignment);
     if (!t)
         return fail(e, "out of memory for the table");
     print_header(t, r);
-    for (size_t i = 0; i < r->count; i++)
+    for (size_t i = 0; i < r->model_count; i++)
         print_model(t, r, &r->models[i]);
     rc = table_print(stdout, t);
     table_free(t);
-    if (rc == 0 && r->count > 1)
+    if (rc == 0 && r->model_count > 1)
         rc = print_differences(r);
-    if (rc == 0 && r->options->layer != LAYER_NONE)
+    if (rc == 0 && r->by_layer)
         rc = print_fields(r, 0);
-    if (rc == 0 && r->target_count > 1)
+    if (rc == 0 && result_targets(&r->models[0]) > 1)
         rc = print_fields(r, 1);
     if (rc != 0)
         return fail(e, "out of memory for the table");
-    if (r->options->attention && erf_print_attention(r, e) != 0)
+    if (r->models[0].attention.rows && erf_print_attention(r, e) != 0)
         return -1;
     print_notes(r);
     return 0;

@@ -12,20 +12,20 @@ enum { HEADS_SHOWN = 16 };
 
 /* The TRF of each head, one row a bias: cells behind the first one. Layers that share the bias of the one before are left out;
  * the last row is for l = 0. */
-static void print_theory(struct table *t, const struct erf_run *r, const struct erf_model *m, int layer, int shown)
+static void print_theory(struct table *t, const struct result *r, const struct result_model *m, size_t layer, size_t shown)
 {
     int same = 1;
 
-    for (int l = 0; l < m->decoder->layers; l++)
-        for (int h = 0; h < shown; h++)
+    for (size_t l = 0; l < m->attention.layers; l++)
+        for (size_t h = 0; h < shown; h++)
             same &= attention_row(r, m, l, h, r->main_row)->trf_length == attention_row(r, m, layer, h, r->main_row)->trf_length;
     if (same && layer > 0)
         return;
     if (same)
         table_cell(t, "TRF");
     else
-        table_cell(t, "TRF of %d", layer + 1);
-    for (int h = 0; h < shown; h++) {
+        table_cell(t, "TRF of %zu", layer + 1);
+    for (size_t h = 0; h < shown; h++) {
         const struct attention_row *row = attention_row(r, m, layer, h, r->main_row);
 
         if (row->trf_length)
@@ -43,14 +43,15 @@ static int by_erf(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int print_model(const struct erf_run *r, const struct erf_model *m)
+static int print_model(const struct result *r, const struct result_model *m)
 {
-    int heads = m->decoder->heads, shown = heads < HEADS_SHOWN ? heads : HEADS_SHOWN, rc;
+    size_t heads = m->attention.heads, shown = heads < HEADS_SHOWN ? heads : HEADS_SHOWN;
     char alignment[HEADS_SHOWN + 4] = "l", epsilon[32];
-    size_t *sorted = calloc((size_t)heads, sizeof *sorted);
+    size_t *sorted = calloc(heads, sizeof *sorted);
     struct table *t;
+    int rc;
 
-    for (int h = 0; h < shown; h++)
+    for (size_t h = 0; h < shown; h++)
         strcat(alignment, "r");
     strcat(alignment, "r");
     t = table_create(alignment);
@@ -59,24 +60,23 @@ static int print_model(const struct erf_run *r, const struct erf_model *m)
         free(sorted);
         return -1;
     }
-    erf_epsilon_text(epsilon, r->options->main_threshold);
-    printf("\nattention ERF(%s) of %s by layer and head%s:\n", epsilon, m->argument->name,
-           shown < heads ? ", the first ones" : "");
+    result_epsilon(epsilon, r->main_threshold);
+    printf("\nattention ERF(%s) of %s by layer and head%s:\n", epsilon, m->name, shown < heads ? ", the first ones" : "");
     table_cell(t, "layer");
-    for (int h = 0; h < shown; h++)
-        table_cell(t, "%d", h + 1);
+    for (size_t h = 0; h < shown; h++)
+        table_cell(t, "%zu", h + 1);
     table_cell(t, "least/median/most");
-    for (int l = 0; l < m->decoder->layers; l++) {
-        table_cell(t, "%d", l + 1);
-        for (int h = 0; h < heads; h++) {
+    for (size_t l = 0; l < m->attention.layers; l++) {
+        table_cell(t, "%zu", l + 1);
+        for (size_t h = 0; h < heads; h++) {
             sorted[h] = attention_row(r, m, l, h, r->main_row)->erf;
             if (h < shown)
                 table_cell(t, "%zu", sorted[h]);
         }
-        qsort(sorted, (size_t)heads, sizeof *sorted, by_erf);
+        qsort(sorted, heads, sizeof *sorted, by_erf);
         table_cell(t, "%zu/%zu/%zu", sorted[0], sorted[(heads - 1) / 2], sorted[heads - 1]);
     }
-    for (int l = 0; l < m->decoder->layers; l++)
+    for (size_t l = 0; l < m->attention.layers; l++)
         print_theory(t, r, m, l, shown);
     rc = table_print(stdout, t);
     table_free(t);
@@ -84,7 +84,7 @@ static int print_model(const struct erf_run *r, const struct erf_model *m)
     if (strcmp(m->attention.rows[0].verdict, "not applicable") == 0)
         printf("TRF: not applicable, its position encoding is no series of biases\n");
     else
-        printf("TRF: of the first %zu terms of the series, which %s\n", r->positions, m->attention.rows[0].verdict);
+        printf("TRF: of the first %zu terms of the series, which %s\n", m->attention.positions, m->attention.rows[0].verdict);
     if (isfinite(m->attention.correlation))
         printf("rank correlation of attention ERF and TRF over all heads: %.3f\n", m->attention.correlation);
     if (m->attention.used < m->attention.measured)
@@ -93,9 +93,9 @@ static int print_model(const struct erf_run *r, const struct erf_model *m)
     return rc;
 }
 
-int erf_print_attention(const struct erf_run *r, struct error *e)
+int erf_print_attention(const struct result *r, struct error *e)
 {
-    for (size_t i = 0; i < r->count; i++)
+    for (size_t i = 0; i < r->model_count; i++)
         if (print_model(r, &r->models[i]) != 0)
             return fail(e, "out of memory for the table");
     return 0;

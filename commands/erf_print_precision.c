@@ -14,7 +14,7 @@ static void allowed_cell(struct table *t, double allowed)
         table_cell(t, "%s", "-");
 }
 
-int erf_print_precision(const struct erf_run *r, const struct deviation *deviations, const char *dtype, struct error *e)
+int erf_print_precision(const struct result *r, const struct deviation *deviations, const char *dtype, struct error *e)
 {
     struct precision_bounds allowed = precision_bounds(dtype);
     struct table *t = table_create("lrrrrrr");
@@ -28,12 +28,12 @@ int erf_print_precision(const struct erf_run *r, const struct deviation *deviati
     table_cell(t, "s (relative)");
     table_cell(t, "c");
     table_cell(t, "log p");
-    table_cell(t, "ERF(%s)", threshold_text(q, r->options->main_threshold));
+    table_cell(t, "ERF(%s)", threshold_text(q, r->main_threshold));
     table_cell(t, "ERF outside");
-    for (size_t i = 0; i < r->count; i++) {
+    for (size_t i = 0; i < r->model_count; i++) {
         const struct deviation *d = &deviations[i];
 
-        table_cell(t, "%s", r->models[i].argument->name);
+        table_cell(t, "%s", r->models[i].name);
         table_cell(t, "%zu", d->segments);
         table_cell(t, "%.2g%s", d->s, d->s > allowed.s ? " !" : "");
         table_cell(t, "%.2g%s", d->c, d->c > allowed.c ? " !" : "");

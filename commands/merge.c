@@ -1,6 +1,7 @@
 /* `reach merge`: shards of one run of `reach erf` -> one result. */
 #include "commands/commands.h"
 #include "commands/erf.h"
+#include "run/erf/parts.h"
 #include "run/merge/shards.h"
 #include "commands/rows.h"
 
@@ -59,7 +60,7 @@ static int merge_in_folder(struct call *c, struct erf_run *r, const struct shard
         erf_write(r, o->folder, &c->not_drawn, e) != 0)
         return -1;
     progress_message(r->progress, "results are in %s", o->folder);
-    return erf_print(r, e);
+    return erf_print(&r->result, e);
 }
 
 static int merge_call(struct call *c, struct error *e)
@@ -79,7 +80,7 @@ static int merge_call(struct call *c, struct error *e)
     erf_run_free(&r);
     erf_options_free(&options);
     free((char *)r.command);
-    free(r.arguments);
+    free((void *)r.arguments);
     free(words);
     shards_free(shards, o->folders.count);
     return rc;

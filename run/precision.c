@@ -1,6 +1,5 @@
 #include "run/precision.h"
 
-#include "io/result.h"
 #include "model/engine.h"
 #include "run/erf/parts.h"
 
@@ -59,7 +58,7 @@ static void compare(struct deviation *out, const double *norm, double logprob, c
 static int check_model(struct deviation *out, const struct erf_run *r, const struct erf_model *m, struct kernels *oracle,
                        double tolerance, struct error *e)
 {
-    const struct erf_field *f = erf_main(m);
+    const struct result_field *f = result_main(m->out);
     struct completeness unused;
     size_t n = r->positions, count = (size_t)r->options->check_precision;
     double *norm = calloc(n, 5 * sizeof *norm), logprob;
@@ -83,8 +82,7 @@ static int check_model(struct deviation *out, const struct erf_run *r, const str
         if (r->options->attribution == ATTRIBUTION_GRAD ? engine_measure(g, norm, &logprob, ids, 1, e)
                                                         : engine_attribute(g, norm, &logprob, &unused, ids, m->first + i, 1, e))
             goto end;
-        compare(out, f->norm + i * n, m->targets[0].logprob[i], norm, logprob, n, r->options->main_threshold, tolerance,
-                norm + n);
+        compare(out, f->norm + i * n, f->logprob[i], norm, logprob, n, r->options->main_threshold, tolerance, norm + n);
     }
     rc = 0;
 end:

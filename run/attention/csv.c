@@ -44,19 +44,18 @@ const struct csv_layout attention_csv = {
     .count = sizeof columns / sizeof *columns,
 };
 
-static void write_head(struct csv *csv, const struct erf_run *r, const struct erf_model *m, int layer, int head)
+static void write_head(struct csv *csv, const struct result *r, const struct result_model *m, size_t layer, size_t head)
 {
-    const struct erf_attention *a = &m->attention;
+    const struct result_attention *a = &m->attention;
 
-    for (size_t q = r->options->threshold_count; q-- > 0;) {
+    for (size_t q = r->threshold_count; q-- > 0;) {
         const struct attention_row *row = attention_row(r, m, layer, head, q);
         char epsilon[32];
 
-        erf_epsilon_text(epsilon, r->options->thresholds[q]);
-        csv_row(csv, &(struct attention_csv_row){.model = m->argument->name,
+        csv_row(csv, &(struct attention_csv_row){.model = m->name,
                                                  .layer = (long long)layer + 1,
                                                  .head = (long long)head + 1,
-                                                 .epsilon = epsilon,
+                                                 .epsilon = result_epsilon(epsilon, r->thresholds[q]),
                                                  .attention_erf = (long long)row->erf,
                                                  .trf = row->trf,
                                                  .trf_length = (long long)row->trf_length,
@@ -66,15 +65,15 @@ static void write_head(struct csv *csv, const struct erf_run *r, const struct er
     }
 }
 
-int attention_write(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
+int attention_write(const struct result *r, const char *path, struct atomic_file *out, struct error *e)
 {
     struct csv *csv = csv_open(path, &attention_csv, r->command, NULL, e);
 
     if (!csv)
         return -1;
-    for (size_t i = 0; i < r->count; i++)
-        for (int l = 0; l < r->models[i].decoder->layers; l++)
-            for (int h = 0; h < r->models[i].decoder->heads; h++)
+    for (size_t i = 0; i < r->model_count; i++)
+        for (size_t l = 0; l < r->models[i].attention.layers; l++)
+            for (size_t h = 0; h < r->models[i].attention.heads; h++)
                 write_head(csv, r, &r->models[i], l, h);
     return csv_stage(csv, out, e);
 }

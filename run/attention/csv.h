@@ -4,11 +4,11 @@
 
 #include "io/atomic.h"
 #include "io/csv.h"
-#include "run/erf/run.h"
+#include "io/result.h"
 
 extern const struct csv_layout attention_csv;
 
 /* Writes PATH, but for the renaming. */
-int attention_write(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+int attention_write(const struct result *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
 
 #endif

@@ -30,7 +30,7 @@ int attention_estimate(const struct erf_run *r, const struct erf_model *m, struc
 /* Keeps the sums of a model so far. */
 static int save(struct erf_run *r, const struct erf_model *m, struct error *e)
 {
-    const struct erf_attention *a = &m->attention;
+    const struct result_attention *a = &m->out->attention;
     const struct journal_record record = {
         .kind = JOURNAL_ATTENTION,
         .model = (uint32_t)(m - r->models),
@@ -41,10 +41,11 @@ static int save(struct erf_run *r, const struct erf_model *m, struct error *e)
 }
 
 /* Adds the segments that are not in the sums yet. */
-static int measure_all(struct erf_run *r, struct erf_model *m, struct engine *g, double *mass, double *saved, struct error *e)
+static int measure_all(struct erf_run *r, const struct erf_model *m, struct engine *g, double *mass, double *saved,
+                       struct error *e)
 {
-    struct erf_attention *a = &m->attention;
-    size_t most = (size_t)engine_plan(g)->batch, length = r->positions + 1, count = attention_words(r, m);
+    struct result_attention *a = &m->out->attention;
+    size_t most = (size_t)engine_plan(g)->batch, length = r->positions + 1, count = attention_words(a);
 
     while (a->measured < m->segments.count) {
         size_t left = m->segments.count - a->measured, now = left < most ? left : most;
@@ -52,7 +53,7 @@ static int measure_all(struct erf_run *r, struct erf_model *m, struct engine *g,
         if (engine_attention(g, mass, m->segments.ids + a->measured * length, (int)now, e) != 0 || erf_unchanged(r, e) != 0)
             return -1;
         for (size_t i = 0; i < now; i++)
-            attention_add(a, mass + i * count, count);
+            attention_add(a, mass + i * count);
         progress_step(r->progress, now, m->argument->name);
         if (interrupt_wanted() || progress_seconds(r->progress) - *saved > saved_every || left == now) {
             if (save(r, m, e) != 0)
@@ -65,15 +66,15 @@ static int measure_all(struct erf_run *r, struct erf_model *m, struct engine *g,
     return 0;
 }
 
-static int measure_model(struct erf_run *r, struct erf_model *m, double *saved, struct error *e)
+static int measure_model(struct erf_run *r, const struct erf_model *m, double *saved, struct error *e)
 {
     struct engine_request request = request_of(r, m);
-    size_t count = attention_words(r, m), most;
+    size_t count = attention_words(&m->out->attention), most;
     struct engine *g;
     double *mass;
     int rc = -1;
 
-    if (m->attention.measured == m->segments.count)
+    if (m->out->attention.measured == m->segments.count)
         return 0;
     if (interrupt_wanted())
         return fail(e, "interrupted");
@@ -98,8 +99,12 @@ int attention_measure(struct erf_run *r, struct error *e)
     for (size_t i = 0; i < r->count; i++)
         if (measure_model(r, &r->models[i], &saved, e) != 0)
             return -1;
-    for (size_t i = 0; i < r->count; i++)
-        if (attention_reduce(r, &r->models[i], NULL, e) != 0)
+    for (size_t i = 0; i < r->count; i++) {
+        struct erf_model *m = &r->models[i];
+
+        if (attention_reduce(&r->result, m->out, e) != 0 || attention_theory(&r->result, m->out, m->decoder, e) != 0 ||
+            attention_correlate(&r->result, m->out, e) != 0)
             return -1;
+    }
     return 0;
 }

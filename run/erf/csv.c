@@ -77,37 +77,35 @@ const struct csv_layout summary_csv = {
     .count = sizeof summary_columns / sizeof *summary_columns,
 };
 
-static void curve_rows(struct csv *csv, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t,
-                       const struct erf_field *f)
+static void curve_rows(struct csv *csv, const struct result *r, const struct result_model *m, const struct result_field *f)
 {
     const struct erf_summary *u = &f->summary;
-    size_t n = t->length - 1;
+    size_t n = f->positions;
 
     for (size_t i = 0; i < n; i++)
-        csv_row(csv, &(struct curve_row){.model = m->argument->name,
+        csv_row(csv, &(struct curve_row){.model = m->name,
                                          .position = (long long)i + 1,
                                          .distance = (long long)(n - 1 - i),
                                          .s = u->s[i],
                                          .c = u->c[i],
                                          .c_lo = u->c_lo[i],
                                          .c_hi = u->c_hi[i],
-                                         .target = (long long)t->length,
+                                         .target = (long long)f->target,
                                          .layer = (long long)f->layer,
-                                         .attribution = attribution_names[r->options->attribution]});
+                                         .attribution = r->attribution});
 }
 
-static void summary_rows(struct csv *csv, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t,
-                         const struct erf_field *f)
+static void summary_rows(struct csv *csv, const struct result *r, const struct result_model *m, const struct result_field *f)
 {
     const struct erf_summary *u = &f->summary;
 
     for (size_t i = 0; i < u->threshold_count; i++) {
         const struct erf_row *row = &u->rows[i];
 
-        csv_row(csv, &(struct summary_row){.model = m->argument->name,
+        csv_row(csv, &(struct summary_row){.model = m->name,
                                            .segments = (long long)u->segments,
                                            .excluded = (long long)u->excluded,
-                                           .length = (long long)t->length,
+                                           .length = (long long)f->target,
                                            .threshold = row->threshold,
                                            .erf = (long long)row->erf,
                                            .erf_lo = (long long)row->erf_lo,
@@ -120,36 +118,35 @@ static void summary_rows(struct csv *csv, const struct erf_run *r, const struct 
                                            .erf_without_sink = (long long)row->without_sink,
                                            .mean_logprob = u->mean_logprob,
                                            .ppl = u->perplexity,
-                                           .target = (long long)t->length,
+                                           .target = (long long)f->target,
                                            .layer = (long long)f->layer,
-                                           .attribution = attribution_names[r->options->attribution]});
+                                           .attribution = r->attribution});
     }
 }
 
 /* The rows of all fields under a layout. */
-static int write_fields(const struct erf_run *r, const char *path, const struct csv_layout *layout,
-                        void (*rows)(struct csv *, const struct erf_run *, const struct erf_model *, const struct erf_target *,
-                                     const struct erf_field *),
+static int write_fields(const struct result *r, const char *path, const struct csv_layout *layout,
+                        void (*rows)(struct csv *, const struct result *, const struct result_model *,
+                                     const struct result_field *),
                         struct atomic_file *out, struct error *e)
 {
     static const char overlap[] = "segments overlap (stride below length): the intervals are too narrow";
-    struct csv *csv = csv_open(path, layout, r->command, r->models[0].segments.overlapping ? overlap : NULL, e);
+    struct csv *csv = csv_open(path, layout, r->command, r->models[0].overlapping ? overlap : NULL, e);
 
     if (!csv)
         return -1;
-    for (size_t i = 0; i < r->count; i++)
-        for (size_t t = 0; t < r->target_count; t++)
-            for (int k = 0; k < r->models[i].field_count; k++)
-                rows(csv, r, &r->models[i], &r->models[i].targets[t], &r->models[i].targets[t].fields[k]);
+    for (size_t i = 0; i < r->model_count; i++)
+        for (size_t k = 0; k < r->models[i].field_count; k++)
+            rows(csv, r, &r->models[i], &r->models[i].fields[k]);
     return csv_stage(csv, out, e);
 }
 
-int erf_write_curve(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
+int erf_write_curve(const struct result *r, const char *path, struct atomic_file *out, struct error *e)
 {
     return write_fields(r, path, &curve_csv, curve_rows, out, e);
 }
 
-int erf_write_summary(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e)
+int erf_write_summary(const struct result *r, const char *path, struct atomic_file *out, struct error *e)
 {
     return write_fields(r, path, &summary_csv, summary_rows, out, e);
 }

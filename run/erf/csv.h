@@ -4,12 +4,12 @@
 
 #include "io/atomic.h"
 #include "io/csv.h"
-#include "run/erf/run.h"
+#include "io/result.h"
 
 extern const struct csv_layout curve_csv, summary_csv;
 
 /* Write PATH, but for the renaming. */
-int erf_write_curve(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
-int erf_write_summary(const struct erf_run *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+int erf_write_curve(const struct result *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+int erf_write_summary(const struct result *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
 
 #endif

@@ -9,9 +9,9 @@ static struct engine_request request_of(const struct erf_run *r, const struct er
                                    .positions = (int)(length - 1),
                                    .memory = r->options->machine.memory,
                                    .segments = m->segments.count,
-                                   .gradient = {.by_layer = m->field_count > 1,
+                                   .gradient = {.by_layer = m->layer_count > 1,
                                                 .attribution = r->options->attribution,
-                                                .noise = m->noise,
+                                                .noise = m->out->noise,
                                                 .noise_seed = r->options->seed}};
 }
 

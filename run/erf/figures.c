@@ -30,7 +30,7 @@ int erf_layers_draw(const struct erf_run *r, const char *folder, struct error *e
     int rc = -1;
 
     for (size_t i = 0; i < r->count; i++)
-        all += (size_t)r->models[i].field_count;
+        all += r->models[i].layer_count;
     curves = calloc(all, sizeof *curves);
     if (!models || !curves) {
         fail_memory(e, (double)all * sizeof *curves, "a figure");
@@ -43,16 +43,16 @@ int erf_layers_draw(const struct erf_run *r, const char *folder, struct error *e
 
         models[i] = (struct layer_figure){.label = m->argument->name,
                                           .layers = curves + at,
-                                          .count = (size_t)m->field_count,
+                                          .count = m->layer_count,
                                           .positions = r->positions,
-                                          .train_length = m->train_length};
-        for (int k = 0; k < m->field_count; k++) {
-            const struct erf_field *f = &m->targets[0].fields[k];
+                                          .train_length = (int)m->out->train_length};
+        for (size_t k = 0; k < m->layer_count; k++) {
+            const struct result_field *f = &m->out->fields[k];
 
-            curves[at++] = (struct layer_curve){.layer = f->layer,
+            curves[at++] = (struct layer_curve){.layer = (int)f->layer,
                                                 .s = f->summary.s,
                                                 .c = f->summary.c,
-                                                .erf = f->summary.rows[r->main_row].erf};
+                                                .erf = f->summary.rows[r->result.main_row].erf};
         }
     }
     rc = figure_layers(folder, "layers", models, r->count, r->options->main_threshold, comments, r->options->formats, e);
@@ -84,12 +84,12 @@ int erf_targets_draw(const struct erf_run *r, const char *folder, struct error *
         lines[i] = (struct target_line){.label = m->argument->name,
                                         .points = points + at,
                                         .count = r->target_count,
-                                        .train_length = m->train_length};
-        for (size_t t = 0; t < r->target_count; t++) { /* the whole segment, which is the first, last */
-            const struct erf_target *target = &m->targets[(t + 1) % r->target_count];
-            const struct erf_row *row = &target->fields[0].summary.rows[r->main_row];
+                                        .train_length = (int)m->out->train_length};
+        for (size_t t = 0; t < r->target_count; t++) {
+            const struct result_field *target = result_target(m->out, t);
+            const struct erf_row *row = &target->summary.rows[r->result.main_row];
 
-            points[at++] = (struct target_point){.target = (double)target->length,
+            points[at++] = (struct target_point){.target = (double)target->target,
                                                  .erf = (double)row->erf,
                                                  .lo = (double)row->erf_lo,
                                                  .hi = (double)row->erf_hi,
@@ -128,7 +128,7 @@ int erf_attention_draw(const struct erf_run *r, const char *folder, struct error
         double *erf = values + at, *trf = erf + heads;
 
         for (size_t h = 0; h < heads; h++) {
-            const struct attention_row *row = &m->attention.rows[h * r->options->threshold_count + r->main_row];
+            const struct attention_row *row = &m->out->attention.rows[h * r->options->threshold_count + r->result.main_row];
 
             erf[h] = (double)row->erf;
             trf[h] = (double)row->trf_length;
@@ -141,7 +141,7 @@ int erf_attention_draw(const struct erf_run *r, const char *folder, struct error
                                               .trf = trf,
                                               .positions = r->positions};
     }
-    erf_epsilon_text(epsilon, r->options->main_threshold);
+    result_epsilon(epsilon, r->options->main_threshold);
     rc = figure_attention(folder, "attention", models, r->count, epsilon, comments, r->options->formats, e);
 end:
     free(models);

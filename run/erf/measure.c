@@ -1,6 +1,5 @@
 /* The measuring of `reach erf`: engines over segments, with a journal. */
 #include "io/journal.h"
-#include "io/result.h"
 #include "model/engine.h"
 #include "run/attention/attention.h"
 #include "run/erf/parts.h"
@@ -44,39 +43,41 @@ static int explain_unusable(const struct erf_model *m, struct engine *g, struct 
 }
 
 /* The next segments that are not done, at most `most`, as a run without gaps: *first and the number of them; 0 at the end. */
-static int next_batch(const struct erf_model *m, const struct erf_target *t, size_t *first, int most)
+static int next_batch(const struct erf_model *m, const struct result_field *f, size_t *first, int most)
 {
-    const uint8_t *status = t->fields[0].status;
     int count = 0;
 
-    while (*first < m->segments.count && status[*first])
+    while (*first < m->segments.count && f->status[*first])
         ++*first;
-    while (*first + (size_t)count < m->segments.count && !status[*first + (size_t)count] && count < most)
+    while (*first + (size_t)count < m->segments.count && !f->status[*first + (size_t)count] && count < most)
         count++;
     return count;
 }
 
 /* Room for a batch: what the engine takes and gives. */
 struct batch {
-    int32_t *ids; /* [most, length] */
-    double *norm; /* [most, layers, length - 1], or without layers between */
+    size_t positions, layers; /* of each segment's norms */
+    int32_t *ids; /* [most, positions + 1] */
+    double *norm; /* [most, layers, positions] */
     double *logprob; /* [most] */
     struct completeness *completeness; /* [most] */
     double *record; /* [record_values] */
-    double *scratch; /* [length - 1] */
+    double *scratch; /* [positions] */
 };
 
-static int batch_open(struct batch *b, const struct erf_run *r, const struct erf_model *m, const struct erf_target *t,
-                      size_t most, struct error *e)
+static int batch_open(struct batch *b, const struct erf_run *r, const struct erf_model *m, size_t length, size_t most,
+                      struct error *e)
 {
-    size_t each = (m->field_count > 1 ? (size_t)m->decoder->layers : 1) * (t->length - 1);
+    size_t layers = m->layer_count > 1 ? (size_t)m->decoder->layers : 1, each = layers * (length - 1);
 
-    *b = (struct batch){.ids = calloc(most * t->length, sizeof *b->ids),
+    *b = (struct batch){.positions = length - 1,
+                        .layers = layers,
+                        .ids = calloc(most * length, sizeof *b->ids),
                         .norm = calloc(most * each, sizeof *b->norm),
                         .logprob = calloc(most, sizeof *b->logprob),
                         .completeness = calloc(most, sizeof *b->completeness),
                         .record = calloc(r->record_values, sizeof *b->record),
-                        .scratch = calloc(t->length, sizeof *b->scratch)};
+                        .scratch = calloc(length, sizeof *b->scratch)};
     return b->ids && b->norm && b->logprob && b->completeness && b->record && b->scratch
                ? 0
                : fail_memory(e, (double)(most * each) * sizeof *b->norm, "a batch");
@@ -93,22 +94,24 @@ static void batch_close(struct batch *b)
 }
 
 /* What the engine gave of segment i of the batch goes to its places, and to the record. */
-static void take_measured(struct batch *b, struct erf_model *m, struct erf_target *t, size_t segment, size_t i)
+static void take_measured(struct batch *b, const struct erf_model *m, struct result_field *fields, size_t segment, size_t i)
 {
-    size_t n = t->length - 1, layers = m->field_count > 1 ? (size_t)m->decoder->layers : 1;
+    size_t n = b->positions;
+    uint8_t status = status_of(b->scratch, b->norm + i * b->layers * n, n); /* of the embeddings */
 
-    for (int k = 0; k < m->field_count; k++) {
-        struct erf_field *f = &t->fields[k];
+    for (size_t k = 0; k < m->layer_count; k++) {
+        struct result_field *f = &fields[k];
 
-        memcpy(f->norm + segment * n, b->norm + (i * layers + (size_t)f->layer) * n, n * sizeof *f->norm);
-        memcpy(b->record + (size_t)k * n, f->norm + segment * n, n * sizeof *f->norm);
+        memcpy(f->norm + segment * n, b->norm + (i * b->layers + f->layer) * n, n * sizeof *f->norm);
+        memcpy(b->record + k * n, f->norm + segment * n, n * sizeof *f->norm);
+        f->logprob[segment] = b->logprob[i];
+        f->status[segment] = status;
     }
-    t->logprob[segment] = b->logprob[i];
-    t->fields[0].status[segment] = status_of(b->scratch, t->fields[0].norm + segment * n, n);
-    if (t->completeness) {
-        t->completeness[segment] = b->completeness[i];
-        b->record[n] = b->completeness[i].sum;
-        b->record[n + 1] = b->completeness[i].baseline;
+    if (fields->completeness) {
+        const double both[2] = {b->completeness[i].sum, b->completeness[i].baseline};
+
+        memcpy(fields->completeness + 2 * segment, both, sizeof both);
+        memcpy(b->record + n, both, sizeof both);
     }
 }
 
@@ -124,17 +127,17 @@ int erf_unchanged(const struct erf_run *r, struct error *e)
 static int keep(struct erf_run *r, size_t index, size_t target, struct batch *b, size_t first, int count, struct error *e)
 {
     struct erf_model *m = &r->models[index];
-    struct erf_target *t = &m->targets[target];
+    struct result_field *fields = erf_fields(m, target);
 
     for (size_t i = 0; i < (size_t)count; i++) {
         size_t segment = first + i;
         struct journal_record record = {.kind = JOURNAL_SEGMENT, .model = (uint32_t)index};
 
-        take_measured(b, m, t, segment, i);
+        take_measured(b, m, fields, segment, i);
         record.segment = (struct journal_segment){.target = (uint32_t)target,
                                                   .segment = (uint32_t)segment,
-                                                  .status = t->fields[0].status[segment],
-                                                  .logprob = t->logprob[segment],
+                                                  .status = fields->status[segment],
+                                                  .logprob = fields->logprob[segment],
                                                   .values = b->record};
         if (journal_append(r->journal, &record, e) != 0)
             return -1;
@@ -154,16 +157,16 @@ struct span {
 static int measure_target(struct erf_run *r, size_t index, size_t target, struct engine *g, struct error *e)
 {
     struct erf_model *m = &r->models[index];
-    struct erf_target *t = &m->targets[target];
+    const struct result_field *f = erf_fields(m, target);
     int plain = r->options->attribution == ATTRIBUTION_GRAD, ahead = plain ? engine_ahead(g) : 1, begun = 0, count, rc = -1;
-    size_t length = t->length, whole = r->positions + 1, first = 0;
+    size_t length = f->target, whole = r->positions + 1, first = 0;
     struct span spans[ENGINE_AHEAD], now;
     struct batch b;
 
-    if (batch_open(&b, r, m, t, (size_t)engine_plan(g)->batch, e) != 0)
+    if (batch_open(&b, r, m, length, (size_t)engine_plan(g)->batch, e) != 0)
         goto end;
     for (;;) {
-        while (begun < ahead && !interrupt_wanted() && (count = next_batch(m, t, &first, engine_plan(g)->batch)) > 0) {
+        while (begun < ahead && !interrupt_wanted() && (count = next_batch(m, f, &first, engine_plan(g)->batch)) > 0) {
             for (size_t i = 0; i < (size_t)count; i++)
                 memcpy(b.ids + i * length, m->segments.ids + (first + i) * whole, length * sizeof *b.ids);
             if (plain && engine_begin(g, b.ids, count, e) != 0)
@@ -183,7 +186,7 @@ static int measure_target(struct erf_run *r, size_t index, size_t target, struct
         if (keep(r, index, target, &b, now.first, now.count, e) != 0)
             goto end;
     }
-    rc = next_batch(m, t, &first, 1) > 0 ? fail(e, "interrupted") : 0;
+    rc = next_batch(m, f, &first, 1) > 0 ? fail(e, "interrupted") : 0;
 end:
     batch_close(&b);
     return rc;
@@ -193,26 +196,26 @@ end:
 static int finish_target(struct erf_run *r, size_t index, size_t target, struct error *e)
 {
     struct erf_model *m = &r->models[index];
-    struct erf_target *t = &m->targets[target];
+    struct result_field *fields = erf_fields(m, target);
     struct engine *g = NULL;
     char text[256];
     size_t first = 0;
     int rc = -1;
 
-    if (next_batch(m, t, &first, 1) > 0) {
-        g = erf_engine_open(r, m, t->length, e);
+    if (next_batch(m, fields, &first, 1) > 0) {
+        g = erf_engine_open(r, m, fields->target, e);
         if (!g)
             return -1;
         if (target == 0)
             progress_message(r->progress, "%s: %s", m->argument->name, memory_plan_text(text, engine_plan(g)));
         if (measure_target(r, index, target, g, e) != 0)
             goto end;
-        progress_log(r->progress, "%s: target %zu is measured", m->argument->name, t->length);
+        progress_log(r->progress, "%s: target %zu is measured", m->argument->name, fields->target);
     }
-    rc = erf_reduce(r, m, target, e);
+    rc = erf_reduce(&r->result, m->out, fields, m->layer_count, e);
     if (rc == ERF_UNUSABLE) {
         if (!g)
-            g = erf_engine_open(r, m, t->length, e);
+            g = erf_engine_open(r, m, fields->target, e);
         if (g)
             explain_unusable(m, g, e);
     }

@@ -2,14 +2,15 @@
 #ifndef REACH_RUN_ERF_PARTS_H
 #define REACH_RUN_ERF_PARTS_H
 
-#include "io/atomic.h"
-#include "model/attribution.h"
 #include "run/erf/run.h"
 
-/* prepare.c: opens models and text and cuts the segments; everything that can be refused before the work is refused here. */
+/* prepare.c: opens models and text, cuts the segments and lays the result out; everything that can be refused before the work is
+ * refused here. */
 int erf_prepare(struct erf_run *r, struct error *e) MUST_USE;
 /* Targets, fields and room for what is measured, for models whose segments, and layers of the decoder, are known. */
 int erf_lay_out(struct erf_run *r, struct error *e) MUST_USE;
+/* What the result is of: the run, its models, and every field. */
+int erf_identify(struct erf_run *r, struct error *e) MUST_USE;
 
 /* engine.c: the engine that measures segments of this length, or one segment at a time with the kernels of an oracle; and whether
  * the largest of a model fits. */
@@ -35,10 +36,16 @@ void erf_count_work(const struct erf_run *r, size_t *total, size_t *done);
 int erf_results_exist(const char *folder, struct error *e);
 /* Writes erf.h5, curve.csv, summary.csv, what of attention.csv and figures belongs to the run, and draws. That gnuplot is not
  * there is told; *not_drawn is why it failed, or empty. */
-int erf_write(const struct erf_run *r, const char *folder, struct error *not_drawn, struct error *e) MUST_USE;
+int erf_write(struct erf_run *r, const char *folder, struct error *not_drawn, struct error *e) MUST_USE;
 /* The figures of --layer, --target-position and --attention; return as figure_draw does. */
 int erf_layers_draw(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
 int erf_targets_draw(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
 int erf_attention_draw(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
+
+/* The fields of target number `target` of a model: [layer_count]. */
+static inline struct result_field *erf_fields(const struct erf_model *m, size_t target)
+{
+    return &m->out->fields[target * m->layer_count];
+}
 
 #endif

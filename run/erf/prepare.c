@@ -1,4 +1,4 @@
-/* What `reach erf` runs on: models opened, segments cut, room for what is measured. */
+/* What a run of `reach erf` measures: models opened, segments cut, room for what is measured. */
 #include "run/erf/parts.h"
 
 #include "io/element.h"
@@ -21,7 +21,6 @@ static int open_model(struct erf_model *m, const struct erf_options *o, struct p
         return fail(
             e, "%s: names no beginning-of-text token for --bos (expected bos_token_id, or bos in our own layout, in config.json)",
             m->argument->path);
-    m->train_length = o->train_length && !d->train_length ? (int)o->train_length : d->train_length;
     return 0;
 }
 
@@ -76,73 +75,70 @@ static int cut_segments(struct erf_model *m, const struct erf_options *o, const 
         return fail(e,
                     "%s: has learned positions for %d inputs, and a segment of %zu tokens has %zu (expected --length %d at most)",
                     m->argument->path, d->position_limit, n + 1, n, d->position_limit + 1);
-    m->cone = decoder_cone(d, (long)n);
     return take_shard(m, o, e);
 }
 
 /* Layers that are measured: the embeddings, then those asked for. */
-static int count_fields(struct erf_model *m, const struct erf_options *o, struct error *e)
+static int count_layers(struct erf_model *m, const struct erf_options *o, struct error *e)
 {
     int layers = m->decoder->layers;
 
     if (o->layer >= layers)
         return fail(e, "%s: has %d layers, and the inputs of blocks are counted from 0 (expected --layer 0 to %d, or all)",
                     m->argument->path, layers, layers - 1);
-    m->field_count = o->layer == LAYER_ALL ? layers : o->layer > 0 ? 2 : 1;
+    m->layer_count = o->layer == LAYER_ALL ? (size_t)layers : o->layer > 0 ? 2 : 1;
     return 0;
 }
 
-static int make_target(struct erf_target *t, const struct erf_model *m, const struct erf_options *o, size_t length,
-                       struct error *e)
+/* Room for the fields of a target. */
+static int make_target(struct erf_model *m, const struct erf_options *o, size_t target, size_t length, struct error *e)
 {
-    size_t segments = m->segments.count, cells;
+    for (size_t k = 0; k < m->layer_count; k++) {
+        struct result_field *f = &erf_fields(m, target)[k];
 
-    t->length = length;
-    t->logprob = calloc(segments, sizeof *t->logprob);
-    t->fields = calloc((size_t)m->field_count, sizeof *t->fields);
-    if (o->attribution == ATTRIBUTION_INTEGRATED)
-        t->completeness = calloc(segments, sizeof *t->completeness);
-    if (!t->logprob || !t->fields || (o->attribution == ATTRIBUTION_INTEGRATED && !t->completeness))
-        return fail_memory(e, (double)segments * sizeof *t->logprob, "the segments");
-    for (int i = 0; i < m->field_count; i++) {
-        struct erf_field *f = &t->fields[i];
-
-        f->layer = o->layer > 0 && i ? o->layer : i;
-        if (size_multiply(&cells, segments, length - 1) != 0 || cells > SIZE_MAX / sizeof *f->norm)
-            return fail_memory(e, (double)segments * (double)length * sizeof *f->norm, "the norms");
-        f->norm = malloc(cells * sizeof *f->norm);
-        f->status = calloc(segments, sizeof *f->status);
-        if (!f->norm || !f->status)
-            return fail_memory(e, (double)cells * sizeof *f->norm, "the norms");
+        f->target = length;
+        f->layer = o->layer > 0 && k ? (size_t)o->layer : k;
+        if (result_field_room(f, m->segments.count, o->attribution == ATTRIBUTION_INTEGRATED, e) != 0)
+            return -1;
     }
     return 0;
 }
 
 /* Room for all that is measured of a model. */
-static int make_targets(struct erf_model *m, const struct erf_run *r, struct error *e)
+static int make_model(struct erf_model *m, const struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;
+    struct result_model *out = m->out;
     size_t length = r->positions + 1, at = 0;
 
-    m->targets = calloc(r->target_count, sizeof *m->targets);
-    if (!m->targets)
-        return fail_memory(e, (double)r->target_count * sizeof *m->targets, "the targets");
-    if (make_target(&m->targets[at++], m, o, length, e) != 0)
+    out->segments = m->segments.count;
+    out->wide = strcmp(o->machine.dtype, "f64") == 0;
+    out->start = malloc(out->segments * sizeof *out->start);
+    out->fields = calloc(r->target_count * m->layer_count, sizeof *out->fields);
+    if (!out->start || !out->fields)
+        return fail_memory(e, (double)(r->target_count * m->layer_count) * sizeof *out->fields, "the targets");
+    out->field_count = r->target_count * m->layer_count;
+    memcpy(out->start, m->segments.start, out->segments * sizeof *out->start);
+    if (make_target(m, o, at++, length, e) != 0)
         return -1;
     for (size_t i = 0; i < o->target_count; i++)
-        if (o->targets[i] != length && make_target(&m->targets[at++], m, o, o->targets[i], e) != 0)
+        if (o->targets[i] != length && make_target(m, o, at++, o->targets[i], e) != 0)
             return -1;
-    return 0;
+    if (!o->attention)
+        return 0;
+    out->attention.layers = (size_t)m->decoder->layers;
+    out->attention.heads = (size_t)m->decoder->heads;
+    out->attention.positions = r->positions;
+    return result_attention_room(&out->attention, e);
 }
 
-/* Also how much a record of the journal holds: the norms of all layers, and two numbers more of integrated gradients. */
+/* Also how much a segment's record in the journal holds: the norms of all layers, and two numbers more of integrated gradients.
+ */
 int erf_lay_out(struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;
     size_t length = r->positions + 1;
 
-    for (r->main_row = 0; o->thresholds[r->main_row] != o->main_threshold; r->main_row++)
-        ;
     r->target_count = 1;
     for (size_t i = 0; i < o->target_count; i++) {
         if (o->targets[i] > length)
@@ -152,13 +148,13 @@ int erf_lay_out(struct erf_run *r, struct error *e)
     for (size_t i = 0; i < r->count; i++) {
         size_t values;
 
-        if (count_fields(&r->models[i], o, e) != 0)
+        if (count_layers(&r->models[i], o, e) != 0)
             return -1;
-        if (size_multiply(&values, (size_t)r->models[i].field_count, r->positions) != 0 || size_add(&values, values, 2) != 0)
+        if (size_multiply(&values, r->models[i].layer_count, r->positions) != 0 || size_add(&values, values, 2) != 0)
             return fail_memory(e, INFINITY, "the norms of all layers");
         values -= o->attribution == ATTRIBUTION_INTEGRATED ? 0 : 2;
         r->record_values = values > r->record_values ? values : r->record_values;
-        if (make_targets(&r->models[i], r, e) != 0)
+        if (make_model(&r->models[i], r, e) != 0)
             return -1;
     }
     return 0;
@@ -171,12 +167,15 @@ int erf_prepare(struct erf_run *r, struct error *e)
     int rc = -1;
 
     r->models = calloc(r->count, sizeof *r->models);
-    if (!r->models) {
+    r->result.models = calloc(r->count, sizeof *r->result.models);
+    if (!r->models || !r->result.models) {
         fail(e, "out of memory for the run");
         goto end;
     }
+    r->result.model_count = r->count;
     for (size_t i = 0; i < r->count; i++) {
         r->models[i].argument = &r->arguments[i];
+        r->models[i].out = &r->result.models[i];
         if (open_model(&r->models[i], o, r->progress, e) != 0 || (o->verify && verify_model(&r->models[i], r->progress, e) != 0))
             goto end;
     }
@@ -190,9 +189,9 @@ int erf_prepare(struct erf_run *r, struct error *e)
     r->positions = r->models[0].segments.length - 1;
     rc = erf_lay_out(r, e);
     for (size_t i = 0; i < r->count && rc == 0 && o->attribution == ATTRIBUTION_SMOOTH; i++) {
-        struct erf_model *m = &r->models[i];
+        const struct erf_model *m = &r->models[i];
 
-        if (!isfinite(m->noise = SMOOTH_NOISE * attribution_embedding_size(m->decoder)))
+        if (!isfinite(m->out->noise = SMOOTH_NOISE * attribution_embedding_size(m->decoder)))
             rc = fail_memory(e, (double)m->decoder->embedding_width * 8, "a row of the embedding");
     }
 end:

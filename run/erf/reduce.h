@@ -2,10 +2,12 @@
 #ifndef REACH_RUN_ERF_REDUCE_H
 #define REACH_RUN_ERF_REDUCE_H
 
-#include "run/erf/run.h"
+#include "io/result.h"
 
-/* Summaries of all fields of target `target` from their norms. 0, -1, or ERF_UNUSABLE when every segment of one is excluded. */
+/* Fills status and summary of `count` fields of a model, by the thresholds and so on of its result. 0, -1, or ERF_UNUSABLE when
+ * every segment of one is excluded. */
 enum { ERF_UNUSABLE = -2 };
-int erf_reduce(struct erf_run *r, struct erf_model *m, size_t target, struct error *e) MUST_USE;
+int erf_reduce(const struct result *r, const struct result_model *m, struct result_field *fields, size_t count,
+               struct error *e) MUST_USE;
 
 #endif

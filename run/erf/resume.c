@@ -1,7 +1,6 @@
 /* The journal of a run: begun, or gone on with. */
 #include "io/element.h"
 #include "io/journal.h"
-#include "io/result.h"
 #include "run/attention/attention.h"
 #include "run/erf/parts.h"
 
@@ -53,22 +52,23 @@ static char *settings_text(const struct erf_run *r)
 }
 
 /* The values of a segment are the norms of all layers, then the two of struct completeness, then nothing up to record_values. */
-static int take_segment(struct erf_run *r, struct erf_model *m, const struct journal_segment *s)
+static int take_segment(struct erf_run *r, const struct erf_model *m, const struct journal_segment *s)
 {
-    struct erf_target *t;
+    struct result_field *fields;
     size_t n;
 
     if (s->target >= r->target_count || s->segment >= m->segments.count ||
         (s->status != SEGMENT_DONE && s->status != SEGMENT_EXCLUDED))
         return -1;
-    t = &m->targets[s->target];
-    n = t->length - 1;
-    for (int k = 0; k < m->field_count; k++)
-        memcpy(t->fields[k].norm + s->segment * n, s->values + (size_t)k * n, n * sizeof *s->values);
-    if (t->completeness)
-        t->completeness[s->segment] = (struct completeness){s->values[n], s->values[n + 1]};
-    t->logprob[s->segment] = s->logprob;
-    t->fields[0].status[s->segment] = s->status;
+    fields = erf_fields(m, s->target);
+    n = fields->positions;
+    for (size_t k = 0; k < m->layer_count; k++) {
+        memcpy(fields[k].norm + s->segment * n, s->values + k * n, n * sizeof *s->values);
+        fields[k].logprob[s->segment] = s->logprob;
+        fields[k].status[s->segment] = s->status;
+    }
+    if (fields->completeness)
+        memcpy(fields->completeness + 2 * s->segment, s->values + n, 2 * sizeof *s->values);
     return 0;
 }
 
@@ -81,7 +81,8 @@ static int take_record(void *context, const struct journal_record *record)
     if (record->model >= r->count)
         return -1;
     m = &r->models[record->model];
-    return record->kind == JOURNAL_ATTENTION ? attention_resume(r, m, &record->attention) : take_segment(r, m, &record->segment);
+    return record->kind == JOURNAL_ATTENTION ? attention_resume(m->out, &record->attention)
+                                             : take_segment(r, m, &record->segment);
 }
 
 /* Says what of a journal could not be taken over. */
@@ -126,12 +127,8 @@ int erf_journal_open(struct erf_run *r, const char *path, struct error *e)
 
     if (!settings)
         return fail(e, "out of memory for the settings");
-    if (r->options->attention && attention_room(r, e) != 0) {
-        free(settings);
-        return -1;
-    }
-    for (size_t i = 0; i < r->count && r->options->attention; i++) {
-        size_t words = attention_words(r, &r->models[i]);
+    for (size_t i = 0; i < r->count; i++) {
+        size_t words = attention_words(&r->result.models[i].attention);
 
         sizes.words = words > sizes.words ? words : sizes.words;
     }
@@ -158,9 +155,9 @@ void erf_count_work(const struct erf_run *r, size_t *total, size_t *done)
         const struct erf_model *m = &r->models[i];
 
         *total += m->segments.count * (r->target_count + (r->options->attention ? 1 : 0));
-        *done += m->attention.measured;
+        *done += m->out->attention.measured;
         for (size_t t = 0; t < r->target_count; t++)
             for (size_t k = 0; k < m->segments.count; k++)
-                *done += m->targets[t].fields[0].status[k] != 0;
+                *done += erf_fields(m, t)->status[k] != 0;
     }
 }

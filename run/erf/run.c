@@ -40,7 +40,7 @@ static int measure(struct erf_run *r, const char *path, struct error *e)
     size_t total, done;
     int rc;
 
-    if (open_kernels(r, e) != 0 || erf_journal_open(r, path, e) != 0)
+    if (open_kernels(r, e) != 0 || erf_identify(r, e) != 0 || erf_journal_open(r, path, e) != 0)
         return -1;
     erf_count_work(r, &total, &done);
     if (done)
@@ -103,23 +103,12 @@ void erf_run_free(struct erf_run *r)
     for (size_t i = 0; r->models && i < r->count; i++) {
         struct erf_model *m = &r->models[i];
 
-        for (size_t t = 0; m->targets && t < r->target_count; t++) {
-            for (int k = 0; m->targets[t].fields && k < m->field_count; k++) {
-                erf_summary_free(&m->targets[t].fields[k].summary);
-                free(m->targets[t].fields[k].norm);
-                free(m->targets[t].fields[k].status);
-            }
-            free(m->targets[t].fields);
-            free(m->targets[t].completeness);
-            free(m->targets[t].logprob);
-        }
-        free(m->targets);
-        attention_free(&m->attention);
         segments_free(&m->segments);
         model_text_close(&m->text);
         decoder_close(m->decoder);
     }
     free(r->models);
+    result_free(&r->result);
     if (r->kernels)
         r->kernels->close(r->kernels);
 }

@@ -3,6 +3,7 @@
 
 #include "analyze/curve.h"
 #include "run/attention/attention.h"
+#include "run/erf/parts.h"
 #include "run/erf/reduce.h"
 #include "run/erf/shard.h"
 
@@ -103,7 +104,8 @@ static struct decoder *describe_decoder(const struct shard *s, const struct resu
              copy_whole(&d->kv_heads, s, m, "kv_heads", 1, e) == 0 && copy_whole(&d->head_size, s, m, "head_size", 1, e) == 0 &&
              copy_whole(&d->hidden, s, m, "hidden", 1, e) == 0 && copy_whole(&d->vocabulary, s, m, "vocabulary", 1, e) == 0 &&
              (!result_attribute(result_main(m), "not_understood") ||
-              copy_text(d->not_understood, sizeof d->not_understood, s, m, "not_understood", e) == 0))
+              copy_text(d->not_understood, sizeof d->not_understood, s, m, "not_understood", e) == 0) &&
+             ((d->blocks = calloc((size_t)d->layers, sizeof *d->blocks)) || fail(e, "out of memory") == 0))
         return d;
     decoder_close(d);
     return NULL;
@@ -114,13 +116,10 @@ static int open_model(struct erf_model *m, const struct erf_options *o, const st
 {
     struct segments *cut = &m->segments;
     long length, stride, segments;
-    const char *noise;
 
     if (!(m->decoder = describe_decoder(s, from, e)) || copy_text(m->digest, sizeof m->digest, s, from, "digest", e) != 0 ||
         copy_text(m->tokens_digest, sizeof m->tokens_digest, s, from, "tokens_digest", e) != 0 ||
-        copy_whole(&m->bos, s, from, "bos", 0, e) != 0 || copy_whole(&m->train_length, s, from, "train_length", 0, e) != 0 ||
-        shard_whole(&m->cone, s, from, "cone", 0, 1L << 40, e) != 0 ||
-        copy_whole(&cut->overlapping, s, from, "overlapping", 0, e) != 0 ||
+        copy_whole(&m->bos, s, from, "bos", 0, e) != 0 || copy_whole(&cut->overlapping, s, from, "overlapping", 0, e) != 0 ||
         shard_whole(&stride, s, from, "stride", 0, 1L << 40, e) != 0 ||
         shard_whole(&length, s, from, "length", 2, 1L << 30, e) != 0 ||
         shard_whole(&segments, s, from, "run_segments", 1, 1L << 40, e) != 0)
@@ -138,11 +137,6 @@ static int open_model(struct erf_model *m, const struct erf_options *o, const st
                     cut->length - 1);
     if (!(cut->start = calloc(cut->count, sizeof *cut->start)))
         return fail_memory(e, (double)cut->count * sizeof *cut->start, "the segments");
-    if (o->attribution == ATTRIBUTION_SMOOTH) {
-        if (!(noise = shard_text(s, from, "attribution_noise", e)))
-            return -1;
-        m->noise = strtod(noise, NULL);
-    }
     return 0;
 }
 
@@ -153,14 +147,17 @@ int merge_open(struct erf_run *r, struct erf_options *o, char ***words, const st
     *words = NULL;
     if (command_words(words, &count, s->heads.command, e) != 0)
         return -1;
-    if (count < 2 || erf_options_parse(o, count - 2, *words + 2, e) != 0 || model_arguments(&r->arguments, &o->models, e) != 0)
+    if (count < 2 || erf_options_parse(o, count - 2, *words + 2, e) != 0 ||
+        model_arguments((struct model_argument **)&r->arguments, &o->models, e) != 0)
         return fail(e, "%s: its command is not understood: %.200s", s->path, s->heads.command);
     o->shard = o->shards = 0;
     r->count = (size_t)o->models.count;
     r->command = erf_options_command(o);
     r->models = calloc(r->count, sizeof *r->models);
-    if (!r->command || !r->models)
+    r->result.models = calloc(r->count, sizeof *r->result.models);
+    if (!r->command || !r->models || !r->result.models)
         return fail(e, "out of memory for the run");
+    r->result.model_count = r->count;
     if (!(r->kernels = named_kernels(s, e)))
         return -1;
     for (size_t i = 0; i < r->count; i++) {
@@ -169,31 +166,39 @@ int merge_open(struct erf_run *r, struct erf_options *o, char ***words, const st
         if (!from || strcmp(from->name, r->arguments[i].name) != 0)
             return fail(e, "%s: its models are not those of its command (expected %s)", s->path, r->arguments[i].name);
         r->models[i].argument = &r->arguments[i];
+        r->models[i].out = &r->result.models[i];
         if (open_model(&r->models[i], o, s, from, e) != 0)
             return -1;
         if (r->models[i].segments.length != r->models[0].segments.length)
             return fail(e, "%s: its models have segments of different lengths", s->path);
     }
     r->positions = r->models[0].segments.length - 1;
-    return erf_lay_out(r, e) != 0 || (o->attention && attention_room(r, e) != 0) ? -1 : 0;
+    if (erf_lay_out(r, e) != 0 || erf_identify(r, e) != 0)
+        return -1;
+    for (size_t i = 0; i < r->count; i++) { /* what needs more of a decoder than its description */
+        r->result.models[i].cone = s->heads.models[i].cone;
+        r->result.models[i].train_length = s->heads.models[i].train_length;
+        r->result.models[i].noise = s->heads.models[i].noise;
+    }
+    return 0;
 }
 
 /* ---- the data ---- */
 
 /* Copies one field of a shard to its place. */
-static int take_field(struct erf_model *m, struct erf_target *t, struct erf_field *f, const struct result_model *model,
+static int take_field(struct result_model *m, struct result_field *f, const struct result_model *model,
                       const struct result_field *from, size_t first)
 {
-    size_t n = t->length - 1;
+    size_t n = f->positions;
 
     memcpy(f->norm + first * n, from->norm, model->segments * n * sizeof *f->norm);
-    memcpy(t->logprob + first, from->logprob, model->segments * sizeof *t->logprob);
-    memcpy(m->segments.start + first, model->start, model->segments * sizeof *model->start);
-    if (!t->completeness)
+    memcpy(f->logprob + first, from->logprob, model->segments * sizeof *f->logprob);
+    memcpy(m->start + first, model->start, model->segments * sizeof *model->start);
+    if (!f->completeness)
         return 0;
     if (!from->completeness)
         return -1;
-    memcpy(t->completeness + first, from->completeness, model->segments * sizeof *t->completeness);
+    memcpy(f->completeness + 2 * first, from->completeness, 2 * model->segments * sizeof *f->completeness);
     return 0;
 }
 
@@ -217,28 +222,17 @@ static int check_segments(const struct shard *s, const struct result_model *m, c
     return rc;
 }
 
-static int take_attention(struct erf_model *m, const struct shard *s, const struct result_model *from, struct error *e)
+static int take_attention(struct result_model *m, const struct shard *s, const struct result_model *from, struct error *e)
 {
-    struct erf_attention *a = &m->attention;
+    struct result_attention *a = &m->attention;
     const struct result_attention *part = &from->attention;
-    size_t count = part->layers * part->heads * part->positions;
-    long measured, used;
 
-    if (!part->high || !part->low || part->layers != (size_t)m->decoder->layers || part->heads != (size_t)m->decoder->heads)
-        return fail(e, "%s: %s lacks the attention of its %d layers and %d heads", s->path, from->name, m->decoder->layers,
-                    m->decoder->heads);
-    if (shard_whole(&measured, s, from, "attention_segments", 0, (long)from->segments, e) != 0 ||
-        shard_whole(&used, s, from, "attention_used", 0, measured, e) != 0)
-        return -1;
-    for (size_t i = 0; i < count; i++) {
-        unsigned __int128 sum = ((unsigned __int128)a->high[i] << 64 | a->low[i]) +
-                                ((unsigned __int128)part->high[i] << 64 | part->low[i]);
-
-        a->high[i] = (uint64_t)(sum >> 64);
-        a->low[i] = (uint64_t)sum;
-    }
-    a->measured += (size_t)measured;
-    a->used += (size_t)used;
+    if (!part->high || !part->low || part->layers != a->layers || part->heads != a->heads)
+        return fail(e, "%s: %s lacks the attention of its %zu layers and %zu heads", s->path, from->name, a->layers, a->heads);
+    if (part->measured > from->segments || part->used > part->measured)
+        return fail(e, "%s: attention_segments and attention_used of %s are %zu and %zu (expected %zu at most)", s->path,
+                    from->name, part->measured, part->used, from->segments);
+    attention_join(a, part);
     return 0;
 }
 
@@ -254,22 +248,20 @@ static int fill_from(struct erf_run *r, const struct shard *s, struct error *e)
         struct erf_model *m = &r->models[i];
         size_t at = 0, first, count = erf_shard(&first, m->run_segments, (size_t)s->number, (size_t)s->of);
 
-        for (size_t t = 0; t < r->target_count; t++)
-            for (int k = 0; k < m->field_count; k++, at++) {
-                struct erf_target *target = &m->targets[t];
-                const struct result_field *from = model && at < model->field_count ? &model->fields[at] : NULL;
+        for (; at < m->out->field_count; at++) {
+            struct result_field *f = &m->out->fields[at];
+            const struct result_field *from = model && at < model->field_count ? &model->fields[at] : NULL;
 
-                if (!from || strcmp(model->name, m->argument->name) != 0 || from->target != target->length ||
-                    from->layer != (size_t)target->fields[k].layer || from->positions != target->length - 1 ||
-                    model->segments != count || take_field(m, target, &target->fields[k], model, from, first) != 0) {
-                    fail(e, "%s: does not hold what its command says of %s, target %zu, layer %d", s->path, m->argument->name,
-                         target->length, target->fields[k].layer);
-                    goto end;
-                }
-                if (check_segments(s, model, from, e) != 0 ||
-                    (at == 0 && r->options->attention && take_attention(m, s, model, e) != 0))
-                    goto end;
+            if (!from || strcmp(model->name, m->argument->name) != 0 || from->target != f->target || from->layer != f->layer ||
+                from->positions != f->positions || model->segments != count || take_field(m->out, f, model, from, first) != 0) {
+                fail(e, "%s: does not hold what its command says of %s, target %zu, layer %zu", s->path, m->argument->name,
+                     f->target, f->layer);
+                goto end;
             }
+            if (check_segments(s, model, from, e) != 0 ||
+                (at == 0 && r->options->attention && take_attention(m->out, s, model, e) != 0))
+                goto end;
+        }
         if (at != model->field_count) {
             fail(e, "%s: holds more than its command says", s->path);
             goto end;
@@ -290,18 +282,15 @@ int merge_fill(struct erf_run *r, const struct shard *shards, int count, struct 
         struct erf_model *m = &r->models[i];
         const char *theory;
 
-        for (size_t t = 0; t < r->target_count; t++) {
-            int rc = erf_reduce(r, m, t, e);
+        int rc = erf_reduce(&r->result, m->out, m->out->fields, m->out->field_count, e);
 
-            if (rc == ERF_UNUSABLE)
-                return fail(e, "%s: none of %zu segments is usable", m->argument->name, m->segments.count);
-            if (rc != 0)
-                return -1;
-        }
+        if (rc != 0)
+            return rc == ERF_UNUSABLE ? fail(e, "%s: none of %zu segments is usable", m->argument->name, m->segments.count) : -1;
         if (!r->options->attention)
             continue;
         theory = shard_text(&shards[0], &shards[0].heads.models[i], "attention_trf", e);
-        if (!theory || attention_reduce(r, m, theory, e) != 0)
+        if (!theory || attention_reduce(&r->result, m->out, e) != 0 ||
+            attention_theory_read(&r->result, m->out, theory, e) != 0 || attention_correlate(&r->result, m->out, e) != 0)
             return -1;
     }
     return 0;
