@@ -1,7 +1,7 @@
 /* `reach merge`: shards of one run of `reach erf` -> one result. */
 #include "commands/commands.h"
 #include "commands/erf.h"
-#include "run/erf/parts.h"
+#include "run/erf/write.h"
 #include "run/merge/shards.h"
 #include "commands/rows.h"
 
@@ -57,7 +57,7 @@ static int merge_in_folder(struct call *c, struct erf_run *r, const struct shard
     const struct merge_options *o = c->options;
 
     if ((!o->force && clear_place(o, e) != 0) || merge_fill(r, shards, o->folders.count, e) != 0 || clear_place(o, e) != 0 ||
-        erf_write(r, o->folder, &c->not_drawn, e) != 0)
+        erf_write(&r->result, o->folder, o->formats, r->progress, &c->not_drawn, e) != 0)
         return -1;
     progress_message(r->progress, "results are in %s", o->folder);
     return erf_print(&r->result, e);

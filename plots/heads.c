@@ -1,5 +1,7 @@
 /* Attention fields of heads beside their theoretical ones. */
-#include "plots/layers.h"
+#include "plots/result.h"
+
+#include "plots/result_script.h"
 #include "plots/script.h"
 
 #include <math.h>
@@ -8,56 +10,62 @@
 
 enum { COLUMNS_MAX = 3, PANEL = 430, ABOVE = 110, BETWEEN = 110, BELOW = 75, WIDTH = 1600, LEFT = 100, RIGHT = 130, GAP = 70 };
 
-struct attentions_figure {
-    const struct attention_figure *models;
-    size_t count;
-    const char *epsilon;
+struct heads_figure {
+    const struct result *result;
     double low; /* of the axis of tokens */
 };
 
-/* Points x, attention ERF, layer: the layers of a head side by side. Bars: one a head and value. Returns 1 if there are bars. */
-static int write_data(FILE *f, const struct attention_figure *m, size_t number)
+/* The row of a head at the main threshold. */
+static const struct attention_row *row_of(const struct result *r, const struct result_model *m, size_t layer, size_t head)
 {
+    return &m->attention.rows[(layer * m->attention.heads + head) * r->threshold_count + r->main_row];
+}
+
+/* Points x, attention ERF, layer: the layers of a head side by side. Bars: one a head and value. Returns 1 if there are bars. */
+static int write_data(FILE *f, const struct result *r, const struct result_model *m, size_t number)
+{
+    size_t layers = m->attention.layers, heads = m->attention.heads;
     int bars = 0;
 
     fprintf(f, "$heads%zu << EOD\n", number);
-    for (int h = 0; h < m->heads; h++)
-        for (int l = 0; l < m->layers; l++)
-            if (m->erf[l * m->heads + h] > 0)
-                fprintf(f, "%.4f %.0f %d\n", h + 1 + (m->layers > 1 ? 0.56 * ((double)l / (m->layers - 1) - 0.5) : 0),
-                        m->erf[l * m->heads + h], l + 1);
+    for (size_t h = 0; h < heads; h++)
+        for (size_t l = 0; l < layers; l++)
+            if (row_of(r, m, l, h)->erf > 0)
+                fprintf(f, "%.4f %zu %zu\n", (double)h + 1 + (layers > 1 ? 0.56 * ((double)l / ((double)layers - 1) - 0.5) : 0),
+                        row_of(r, m, l, h)->erf, l + 1);
     fprintf(f, "EOD\n$fields%zu << EOD\n", number);
-    for (int h = 0; h < m->heads; h++)
-        for (int l = 0; l < m->layers; l++) {
-            double trf = m->trf[l * m->heads + h];
+    for (size_t h = 0; h < heads; h++)
+        for (size_t l = 0; l < layers; l++) {
+            size_t trf = row_of(r, m, l, h)->trf_length;
             int seen = 0;
 
-            for (int before = 0; before < l; before++)
-                seen |= m->trf[before * m->heads + h] == trf;
-            if (seen || !(trf > 0))
+            for (size_t before = 0; before < l; before++)
+                seen |= row_of(r, m, before, h)->trf_length == trf;
+            if (seen || !trf)
                 continue;
-            fprintf(f, "%.2f %.0f 0.84 0\n", h + 0.58, trf);
+            fprintf(f, "%.2f %zu 0.84 0\n", (double)h + 0.58, trf);
             bars = 1;
         }
     fputs("EOD\n", f);
     return bars;
 }
 
-static void write_panel(FILE *f, const struct attentions_figure *u, size_t i, int bars, double left, double top, double width,
+static void write_panel(FILE *f, const struct heads_figure *u, size_t i, int bars, double left, double top, double width,
                         double height, int is_first)
 {
-    const struct attention_figure *m = &u->models[i];
-    double apart = 0.56 * width / (m->heads + 0.2) / m->layers,
+    const struct result_model *m = &u->result->models[i];
+    int layers = (int)m->attention.layers, heads = (int)m->attention.heads;
+    double apart = 0.56 * width / (heads + 0.2) / layers,
            size = fmin(0.9, fmax(0.3, apart / 12)); /* pixels between layers; of a point, in marks */
 
     fprintf(f,
             "\nset lmargin at screen %.4f\nset rmargin at screen %.4f\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
             left / WIDTH, (left + width) / WIDTH, 1 - top / height, 1 - (top + PANEL) / height);
     fputs("set label 1 '", f);
-    script_quoted(f, m->label, SCRIPT_LABEL_CHARACTERS);
+    script_quoted(f, m->name, SCRIPT_LABEL_CHARACTERS);
     fprintf(f, "%s' at graph 0, graph 1.05 left noenhanced\n", bars ? "" : " (no TRF)");
-    fprintf(f, "set xrange [0.4:%.1f]\nset xtics %d\nset yrange [%.4g:%.0f]\nset xlabel \"head\" offset 0,0.3\n", m->heads + 0.6,
-            m->heads / 17 + 1, u->low, 1.15 * (double)m->positions + 1);
+    fprintf(f, "set xrange [0.4:%.1f]\nset xtics %d\nset yrange [%.4g:%.0f]\nset xlabel \"head\" offset 0,0.3\n", heads + 0.6,
+            heads / 17 + 1, u->low, 1.15 * (double)m->attention.positions + 1);
     fputs(is_first ? "set ylabel \"tokens\" offset 0.6,0\n" : "unset ylabel\n", f);
     fputs("plot ", f);
     if (bars)
@@ -68,24 +76,28 @@ static void write_panel(FILE *f, const struct attentions_figure *u, size_t i, in
 
 static int write_attention(FILE *f, const char *stem, const void *figure, struct error *e)
 {
-    const struct attentions_figure *u = figure;
-    size_t columns = u->count == 4            ? 2
-                     : u->count < COLUMNS_MAX ? u->count
-                                              : COLUMNS_MAX,
-           rows = (u->count + columns - 1) / columns;
+    const struct heads_figure *u = figure;
+    const struct result *r = u->result;
+    size_t count = r->model_count,
+           columns = count == 4            ? 2
+                     : count < COLUMNS_MAX ? count
+                                           : COLUMNS_MAX,
+           rows = (count + columns - 1) / columns;
     double width = (double)(WIDTH - LEFT - RIGHT - GAP * (int)(columns - 1)) / (double)columns;
     double height = ABOVE + PANEL * (double)rows + BETWEEN * (double)(rows - 1) + BELOW;
+    char epsilon[32];
     int layers = 1;
 
     (void)e;
-    for (size_t i = 0; i < u->count; i++)
-        layers = u->models[i].layers > layers ? u->models[i].layers : layers;
+    result_epsilon(epsilon, r->main_threshold);
+    for (size_t i = 0; i < count; i++)
+        layers = (int)r->models[i].attention.layers > layers ? (int)r->models[i].attention.layers : layers;
     script_head(f, stem, height);
     script_palette(f);
     fprintf(f,
             "set multiplot\nset label 100 \"Window that holds more than 1 \xe2\x88\x92 %s of a head's attention (points) and of "
             "the sum of exp(bias): TRF(%s) (bars)\" at screen %.4f, screen %.4f left font title_font\n",
-            u->epsilon, u->epsilon, (double)LEFT / WIDTH, 1 - 38 / height);
+            epsilon, epsilon, (double)LEFT / WIDTH, 1 - 38 / height);
     fputs("set border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.7\nset grid y lw 0.6 lc rgb \"#E6E6E6\" dt "
           "solid back\nunset key\n",
           f);
@@ -96,8 +108,8 @@ static int write_attention(FILE *f, const char *stem, const void *figure, struct
             layers / 12 + 1);
     fprintf(f, "set colorbox user origin screen %.4f, screen %.4f size screen 0.012, screen %.4f\n",
             (WIDTH - RIGHT + 25.0) / WIDTH, 1 - (ABOVE + PANEL) / height, PANEL / height);
-    for (size_t i = 0; i < u->count; i++) {
-        int bars = write_data(f, &u->models[i], i + 1);
+    for (size_t i = 0; i < count; i++) {
+        int bars = write_data(f, r, &r->models[i], i + 1);
 
         write_panel(f, u, i, bars, LEFT + (width + GAP) * (double)(i % columns),
                     ABOVE + (PANEL + BETWEEN) * (double)(i / columns), width, height, i % columns == 0);
@@ -108,20 +120,21 @@ static int write_attention(FILE *f, const char *stem, const void *figure, struct
     return 0;
 }
 
-int figure_attention(const char *folder, const char *stem, const struct attention_figure *models, size_t count,
-                     const char *epsilon, const char *const *comments, const char *formats, struct error *e)
+int figure_attention(const char *folder, const char *stem, const struct result *r, const char *formats, struct error *e)
 {
-    struct attentions_figure figure = {models, count, epsilon, INFINITY};
+    struct heads_figure figure = {r, INFINITY};
 
-    for (size_t i = 0; i < count; i++)
-        for (int h = 0; h < models[i].layers * models[i].heads; h++) {
-            if (models[i].erf[h] > 0)
-                figure.low = fmin(figure.low, models[i].erf[h]);
-            if (models[i].trf[h] > 0)
-                figure.low = fmin(figure.low, models[i].trf[h]);
+    for (size_t i = 0; i < r->model_count; i++)
+        for (size_t h = 0; h < r->models[i].attention.layers * r->models[i].attention.heads; h++) {
+            const struct attention_row *row = row_of(r, &r->models[i], 0, h); /* heads of all layers lie one after the other */
+
+            if (row->erf > 0)
+                figure.low = fmin(figure.low, (double)row->erf);
+            if (row->trf_length > 0)
+                figure.low = fmin(figure.low, (double)row->trf_length);
         }
-    if (count == 0 || !isfinite(figure.low))
+    if (!isfinite(figure.low))
         return fail(e, "%s: no attention to draw", folder);
     figure.low = figure.low / 1.5;
-    return script_make(folder, stem, comments, formats, write_attention, &figure, e);
+    return script_of_result(folder, stem, r, formats, write_attention, &figure, e);
 }

@@ -1,6 +1,7 @@
 /* Fields by layer. */
-#include "plots/layers.h"
+#include "plots/result.h"
 
+#include "plots/result_script.h"
 #include "plots/script.h"
 
 #include <math.h>
@@ -20,12 +21,6 @@ enum {
 #define DECADES_MAX 8 /* the colours end so far below the largest share */
 #define BEYOND_FLOOR 1e-4
 
-struct layers_figure {
-    const struct layer_figure *models;
-    size_t count;
-    double threshold;
-};
-
 /* Tokens k = L - m from `first` to `last` that bin i of n positions covers; at least one, so that near ones are as wide as they
  * look. */
 static void bin_range(size_t *first, size_t *last, size_t i, size_t n)
@@ -39,18 +34,20 @@ static void bin_range(size_t *first, size_t *last, size_t i, size_t n)
 }
 
 /* log10 of the mean share in each bin, a row a layer; NaN where no gradient arrives. Returns the range that was seen. */
-static void write_map(FILE *f, const struct layer_figure *m, size_t number, double *low, double *high)
+static void write_map(FILE *f, const struct result_model *m, size_t number, double *low, double *high)
 {
+    size_t n = m->fields[0].positions;
+
     *low = INFINITY, *high = -INFINITY;
     fprintf(f, "$map%zu << EOD\n", number);
-    for (size_t l = 0; l < m->count; l++) {
+    for (size_t l = 0; l < result_layers(m); l++) {
         for (size_t i = 0; i < BINS; i++) {
             size_t first, last;
             double sum = 0, value;
 
-            bin_range(&first, &last, i, m->positions);
+            bin_range(&first, &last, i, n);
             for (size_t k = first; k <= last; k++)
-                sum += m->layers[l].s[m->positions - k];
+                sum += m->fields[l].summary.s[n - k];
             value = log10(sum / (double)(last - first + 1));
             if (isfinite(value)) {
                 *low = fmin(*low, value), *high = fmax(*high, value);
@@ -65,26 +62,31 @@ static void write_map(FILE *f, const struct layer_figure *m, size_t number, doub
 }
 
 /* Points k, 1 - c of every layer as one block each, at distances that can be told apart. */
-static void write_curves(FILE *f, const struct layer_figure *m, size_t number)
+static void write_curves(FILE *f, const struct result_model *m, size_t row, size_t number)
 {
+    size_t n = m->fields[0].positions;
+
     fprintf(f, "$curves%zu << EOD\n", number);
-    for (size_t l = 0; l < m->count; l++) {
-        const double *c = m->layers[l].c;
+    for (size_t l = 0; l < result_layers(m); l++) {
+        const double *c = m->fields[l].summary.c;
         size_t last = 0;
 
-        for (size_t k = 1; k <= m->positions; k++) {
-            if (last && k < m->positions && (double)k < 1.01 * (double)last)
+        for (size_t k = 1; k <= n; k++) {
+            if (last && k < n && (double)k < 1.01 * (double)last)
                 continue;
-            fprintf(f, "%zu %.6g %d\n", k, fmax(1 - c[m->positions - k], BEYOND_FLOOR / 10), m->layers[l].layer);
+            fprintf(f, "%zu %.6g %zu\n", k, fmax(1 - c[n - k], BEYOND_FLOOR / 10), m->fields[l].layer);
             last = k;
         }
         fputs("\n\n", f);
     }
     fputs("EOD\n", f);
     fprintf(f, "$fields%zu << EOD\n", number);
-    for (size_t l = 0; l < m->count; l++)
-        fprintf(f, "%zu %zu %.6g %d\n", l, m->layers[l].erf,
-                fmax(1 - m->layers[l].c[m->positions - m->layers[l].erf], BEYOND_FLOOR / 10), m->layers[l].layer);
+    for (size_t l = 0; l < result_layers(m); l++) {
+        const struct erf_summary *u = &m->fields[l].summary;
+
+        fprintf(f, "%zu %zu %.6g %zu\n", l, u->rows[row].erf, fmax(1 - u->c[n - u->rows[row].erf], BEYOND_FLOOR / 10),
+                m->fields[l].layer);
+    }
     fputs("EOD\n", f);
 }
 
@@ -107,41 +109,41 @@ static void write_ticks(FILE *f, double n, int logarithm)
     fprintf(f, "%s\"%.0f\" %.8g)\n", joint, n, logarithm ? log(n) : n);
 }
 
-static void write_train_length(FILE *f, const struct layer_figure *m, int logarithm)
+static void write_train_length(FILE *f, const struct result_model *m, int logarithm)
 {
     double at = logarithm ? log((double)m->train_length) : (double)m->train_length;
 
-    if (m->train_length < 1 || (size_t)m->train_length >= m->positions)
+    if (m->train_length < 1 || m->train_length >= m->fields[0].positions)
         return;
     fprintf(f, "set arrow from first %.8g, graph 0 to first %.8g, graph 1 nohead front lw 1.6 dt (5,5) lc rgb \"%s\"\n", at, at,
             logarithm ? "#FFFFFF" : "#555555");
-    fprintf(f, "set label \"L_{tr} = %d\" at first %.8g, graph 1.035 center enhanced textcolor rgb \"#333333\"\n",
+    fprintf(f, "set label \"L_{tr} = %zu\" at first %.8g, graph 1.035 center enhanced textcolor rgb \"#333333\"\n",
             m->train_length, at);
 }
 
 /* Panels of model i, whose upper edge is `top` pixels below that of the picture. */
-static void write_panels(FILE *f, const struct layers_figure *u, size_t i, double top, double height, double low, double high)
+static void write_panels(FILE *f, const struct result *r, size_t i, double top, double height, double low, double high)
 {
-    const struct layer_figure *m = &u->models[i];
-    double n = (double)m->positions, step = log(n + 1) / BINS;
-    int last = m->layers[m->count - 1].layer;
+    const struct result_model *m = &r->models[i];
+    size_t layers = result_layers(m), last = m->fields[layers - 1].layer;
+    double n = (double)m->fields[0].positions, step = log(n + 1) / BINS;
 
     fprintf(f,
             "\nunset label\nunset arrow\nunset object\nunset logscale\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
             1 - top / height, 1 - (top + PANEL) / height);
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", MAP_LEFT, MAP_RIGHT);
     fputs("set label 1 '", f);
-    script_quoted(f, m->label, SCRIPT_LABEL_CHARACTERS);
+    script_quoted(f, m->name, SCRIPT_LABEL_CHARACTERS);
     fputs(": share of the gradient by layer' at graph 0, graph 1.12 left noenhanced font title_font\n", f);
     fputs("set object 1 rectangle from graph 0, 0 to graph 1, 1 fs solid noborder fc rgb \"#DDDDDD\" behind\n", f);
     fprintf(f,
             "set xrange [0:%.8g]\nset yrange [-0.5:%.1f]\nset xlabel \"most recent tokens, L \xe2\x88\x92 m\" offset 0,0.3\nset "
             "ylabel \"input of block\" offset 0.8,0\n",
-            log(n > 1 ? n : 2), (double)m->count - 0.5);
+            log(n > 1 ? n : 2), (double)layers - 0.5);
     write_ticks(f, n, 1);
     fputs("set ytics format \"%g\" (", f);
-    for (size_t l = 0, every = m->count / 16 + 1; l < m->count; l += every)
-        fprintf(f, "%s\"%d\" %zu", l ? ", " : "", m->layers[l].layer, l);
+    for (size_t l = 0, every = layers / 16 + 1; l < layers; l += every)
+        fprintf(f, "%s\"%zu\" %zu", l ? ", " : "", m->fields[l].layer, l);
     fputs(")\n", f);
     fprintf(f, "set cbrange [%.6g:%.6g]\nset cbtics autofreq format \"10^{%%g}\" enhanced\n", low, high > low ? high : low + 1);
     fprintf(f,
@@ -159,20 +161,20 @@ static void write_panels(FILE *f, const struct layers_figure *u, size_t i, doubl
     fprintf(
         f,
         "set label 1 \"What the most recent tokens leave out (marks: ERF(%.6g))\" at graph 0, graph 1.12 left font title_font\n",
-        u->threshold);
+        r->main_threshold);
     fputs("set ylabel \"1 \xe2\x88\x92 c_m\" enhanced offset 0.8,0\nset logscale xy\n", f);
     fprintf(f, "set xrange [1:%.0f]\nset yrange [%.3g:1]\nset ytics autofreq format \"10^{%%L}\" enhanced\nset mytics 10\n",
-            n > 1 ? n : 2, fmin(BEYOND_FLOOR, (1 - u->threshold) / 10));
+            n > 1 ? n : 2, fmin(BEYOND_FLOOR, (1 - r->main_threshold) / 10));
     write_ticks(f, n, 0);
-    fprintf(f, "set cbrange [0:%d]\nset cbtics %d format \"%%g\"\n", last > 0 ? last : 1, last / 8 + 1);
+    fprintf(f, "set cbrange [0:%zu]\nset cbtics %zu format \"%%g\"\n", last > 0 ? last : 1, last / 8 + 1);
     fprintf(f,
             "set colorbox user origin screen %.4f, screen %.4f size screen 0.011, screen %.4f\nset cblabel \"input of block\" "
             "offset 0.5,0\n",
             CURVES_RIGHT + 0.012, 1 - (top + PANEL) / height, PANEL / height);
     fprintf(f, "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt (8,5) lc rgb \"#555555\"\n",
-            1 - u->threshold, 1 - u->threshold);
+            1 - r->main_threshold, 1 - r->main_threshold);
     write_train_length(f, m, 0);
-    for (size_t l = 0; l < m->count; l++)
+    for (size_t l = 0; l < layers; l++)
         fprintf(f, "%s $curves%zu index %zu using 1:2:3 with lines lw 2.4 lc palette notitle", l ? ", \\\n    " : "plot", i + 1,
                 l);
     fprintf(f, ", \\\n     $fields%zu using 2:3:4 with points pt 7 ps mark lc palette notitle\n", i + 1);
@@ -181,13 +183,14 @@ static void write_panels(FILE *f, const struct layers_figure *u, size_t i, doubl
 
 static int write_layers(FILE *f, const char *stem, const void *figure, struct error *e)
 {
-    const struct layers_figure *u = figure;
-    double down = ABOVE + PANEL + BELOW, height = down * (double)u->count, low = INFINITY, high = -INFINITY, lowest, highest;
+    const struct result *r = figure;
+    double down = ABOVE + PANEL + BELOW, height = down * (double)r->model_count, low = INFINITY, high = -INFINITY, lowest,
+           highest;
 
     (void)e;
-    for (size_t i = 0; i < u->count; i++) {
-        write_map(f, &u->models[i], i + 1, &lowest, &highest);
-        write_curves(f, &u->models[i], i + 1);
+    for (size_t i = 0; i < r->model_count; i++) {
+        write_map(f, &r->models[i], i + 1, &lowest, &highest);
+        write_curves(f, &r->models[i], r->main_row, i + 1);
         low = fmin(low, lowest), high = fmax(high, highest);
     }
     low = floor(fmax(low, high - DECADES_MAX)), high = ceil(high); /* one scale, so that models can be compared */
@@ -196,21 +199,13 @@ static int write_layers(FILE *f, const char *stem, const void *figure, struct er
           "noextend\n",
           f);
     script_palette(f);
-    for (size_t i = 0; i < u->count; i++)
-        write_panels(f, u, i, down * (double)i + ABOVE, height, low, high);
+    for (size_t i = 0; i < r->model_count; i++)
+        write_panels(f, r, i, down * (double)i + ABOVE, height, low, high);
     fputs("unset multiplot\nunset output\n", f);
     return 0;
 }
 
-int figure_layers(const char *folder, const char *stem, const struct layer_figure *models, size_t count, double threshold,
-                  const char *const *comments, const char *formats, struct error *e)
+int figure_layers(const char *folder, const char *stem, const struct result *r, const char *formats, struct error *e)
 {
-    struct layers_figure figure = {models, count, threshold};
-
-    if (count == 0)
-        return fail(e, "%s: no model to draw", folder);
-    for (size_t i = 0; i < count; i++)
-        if (models[i].count == 0 || models[i].positions == 0)
-            return fail(e, "%s: has no layers to draw", models[i].label);
-    return script_make(folder, stem, comments, formats, write_layers, &figure, e);
+    return script_of_result(folder, stem, r, formats, write_layers, r, e);
 }

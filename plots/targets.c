@@ -1,5 +1,7 @@
 /* The field over the position of the target. */
-#include "plots/layers.h"
+#include "plots/result.h"
+
+#include "plots/result_script.h"
 #include "plots/script.h"
 
 #include <math.h>
@@ -9,37 +11,32 @@ enum { ABOVE = 100, PANEL = 760, BELOW = 95 }; /* pixels above, of and below the
 #define PANEL_LEFT 0.075
 #define PANEL_RIGHT 0.965
 
-struct targets_figure {
-    const struct target_line *lines;
-    size_t count;
-    double threshold;
-};
-
-/* Ticks at the positions of the first line that are far enough apart. */
-static void write_positions(FILE *f, const struct target_line *l, double left, double right)
+/* Ticks at the positions of the first model that are far enough apart. */
+static void write_positions(FILE *f, const struct result_model *m, double left, double right)
 {
     double gap = 0.04 * log(right / left), last = -INFINITY;
 
     fputs("set xtics (", f);
-    for (size_t i = 0; i < l->count; i++) {
-        int shown = log(l->points[i].target) - last >= gap;
+    for (size_t i = 0; i < result_targets(m); i++) {
+        double target = (double)result_target(m, i)->target;
+        int shown = log(target) - last >= gap;
 
         fprintf(f, "%s\"", i ? ", " : "");
         if (shown)
-            fprintf(f, "%.0f", l->points[i].target), last = log(l->points[i].target);
-        fprintf(f, "\" %.0f", l->points[i].target);
+            fprintf(f, "%.0f", target), last = log(target);
+        fprintf(f, "\" %.0f", target);
     }
     fputs(")\n", f);
 }
 
 /* A vertical line for each L_tr, once. */
-static void write_train_lengths(FILE *f, const struct targets_figure *u, double left, double right)
+static void write_train_lengths(FILE *f, const struct result *r, double left, double right)
 {
-    for (size_t i = 0; i < u->count; i++) {
-        int length = u->lines[i].train_length, repeated = length < left || length > right;
+    for (size_t i = 0; i < r->model_count; i++) {
+        int length = (int)r->models[i].train_length, repeated = length < left || length > right;
 
         for (size_t j = 0; j < i; j++)
-            repeated |= u->lines[j].train_length == length;
+            repeated |= (int)r->models[j].train_length == length;
         if (repeated)
             continue;
         fprintf(f, "set arrow from %d, graph 0 to %d, graph 1 nohead back lw 1.6 dt (5,5) lc rgb \"#555555\"\n", length, length);
@@ -48,9 +45,9 @@ static void write_train_lengths(FILE *f, const struct targets_figure *u, double 
 }
 
 /* One pass over all lines: bars, hollow points of what is saturated, or lines with their key. */
-static void write_pass(FILE *f, const struct targets_figure *u, int pass)
+static void write_pass(FILE *f, const struct result *r, int pass)
 {
-    for (size_t i = 0; i < u->count; i++) {
+    for (size_t i = 0; i < r->model_count; i++) {
         if (pass == 0) {
             fprintf(f, ", \\\n    $line%zu using 1:2:3:4 with yerrorbars pt %d ps 0 lw 1.5 lc rgb \"%s\" notitle", i + 1,
                     script_point(i), script_colour(i));
@@ -64,30 +61,31 @@ static void write_pass(FILE *f, const struct targets_figure *u, int pass)
         fprintf(f, ", \\\n    $line%zu using 1:2 with linespoints ", i + 1);
         script_line(f, i);
         fprintf(f, " pt %d ps mark title '", script_point(i));
-        script_quoted(f, u->lines[i].label, SCRIPT_LABEL_CHARACTERS);
+        script_quoted(f, r->models[i].name, SCRIPT_LABEL_CHARACTERS);
         fputs("'", f);
     }
 }
 
 static int write_targets(FILE *f, const char *stem, const void *figure, struct error *e)
 {
-    const struct targets_figure *u = figure;
-    struct script_key key = {.count = u->count + 1, .widest = 22};
+    const struct result *r = figure;
+    struct script_key key = {.count = r->model_count + 1, .widest = 22};
     double left = INFINITY, right = 0, low = INFINITY, high = 0, foot, height;
 
     (void)e;
-    for (size_t i = 0; i < u->count; i++) {
-        const struct target_line *l = &u->lines[i];
-        size_t characters = script_characters(l->label);
+    for (size_t i = 0; i < r->model_count; i++) {
+        const struct result_model *m = &r->models[i];
+        size_t characters = script_characters(m->name);
 
         key.widest = characters > key.widest ? characters : key.widest;
         fprintf(f, "$line%zu << EOD\n", i + 1);
-        for (size_t k = 0; k < l->count; k++) {
-            const struct target_point *p = &l->points[k];
+        for (size_t k = 0; k < result_targets(m); k++) {
+            const struct result_field *field = result_target(m, k);
+            const struct erf_row *row = &field->summary.rows[r->main_row];
 
-            fprintf(f, "%.0f %.0f %.0f %.0f %d\n", p->target, p->erf, p->lo, p->hi, p->saturated);
-            left = fmin(left, p->target), right = fmax(right, p->target);
-            low = fmin(low, fmax(p->lo, 1)), high = fmax(high, p->hi);
+            fprintf(f, "%zu %zu %zu %zu %d\n", field->target, row->erf, row->erf_lo, row->erf_hi, row->saturated);
+            left = fmin(left, (double)field->target), right = fmax(right, (double)field->target);
+            low = fmin(low, fmax((double)row->erf_lo, 1)), high = fmax(high, (double)row->erf_hi);
         }
         fputs("EOD\n", f);
     }
@@ -102,31 +100,23 @@ static int write_targets(FILE *f, const char *stem, const void *figure, struct e
     script_key_place(f, &key, height);
     fprintf(f,
             "set label 1 \"Receptive field ERF(%.6g) of the target at position P\" at graph 0, graph 1.1 left font title_font\n",
-            u->threshold);
+            r->main_threshold);
     fprintf(f, "set logscale xy\nset xrange [%.6g:%.6g]\nset yrange [%.6g:%.6g]\n", left * pow(right / left, -0.03),
             right * pow(right / left, 0.03), low / 1.3, high * 1.3);
     fputs("set xlabel \"position P of the target (token)\"\nset ylabel \"ERF (tokens)\" offset 0.5,0\n", f);
     fputs("set ytics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000, 500000, "
           "1000000)\n",
           f);
-    write_positions(f, &u->lines[0], left, right);
-    write_train_lengths(f, u, left, right);
+    write_positions(f, &r->models[0], left, right);
+    write_train_lengths(f, r, left, right);
     fputs("plot x-1 with lines lw 1.8 dt (8,5) lc rgb \"#555555\" title 'all tokens (ERF = P \xe2\x88\x92 1)'", f);
     for (int pass = 0; pass < 3; pass++)
-        write_pass(f, u, pass);
+        write_pass(f, r, pass);
     fputs("\nunset output\n", f);
     return 0;
 }
 
-int figure_targets(const char *folder, const char *stem, const struct target_line *lines, size_t count, double threshold,
-                   const char *const *comments, const char *formats, struct error *e)
+int figure_targets(const char *folder, const char *stem, const struct result *r, const char *formats, struct error *e)
 {
-    struct targets_figure figure = {lines, count, threshold};
-
-    if (count == 0)
-        return fail(e, "%s: no field to draw", folder);
-    for (size_t i = 0; i < count; i++)
-        if (lines[i].count == 0)
-            return fail(e, "%s: has no target to draw", lines[i].label);
-    return script_make(folder, stem, comments, formats, write_targets, &figure, e);
+    return script_of_result(folder, stem, r, formats, write_targets, r, e);
 }

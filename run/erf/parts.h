@@ -32,16 +32,6 @@ void erf_journal_remove(const char *path);
 /* What there is to do, in segments, and what of it is done. */
 void erf_count_work(const struct erf_run *r, size_t *total, size_t *done);
 
-/* 1 and a message if FOLDER holds results. */
-int erf_results_exist(const char *folder, struct error *e);
-/* Writes erf.h5, curve.csv, summary.csv, what of attention.csv and figures belongs to the run, and draws. That gnuplot is not
- * there is told; *not_drawn is why it failed, or empty. */
-int erf_write(struct erf_run *r, const char *folder, struct error *not_drawn, struct error *e) MUST_USE;
-/* The figures of --layer, --target-position and --attention; return as figure_draw does. */
-int erf_layers_draw(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
-int erf_targets_draw(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
-int erf_attention_draw(const struct erf_run *r, const char *folder, struct error *e) MUST_USE;
-
 /* The fields of target number `target` of a model: [layer_count]. */
 static inline struct result_field *erf_fields(const struct erf_model *m, size_t target)
 {

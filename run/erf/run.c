@@ -6,6 +6,7 @@
 #include "run/attention/attention.h"
 #include "run/erf/parts.h"
 #include "run/erf/reduce.h"
+#include "run/erf/write.h"
 #include "run/interrupt.h"
 #include "run/results.h"
 
@@ -74,7 +75,7 @@ static int run_in_folder(struct erf_run *r, struct error *not_drawn, struct erro
         goto end;
     if (measure(r, journal, e) != 0 || erf_unchanged(r, e) != 0)
         goto end;
-    if (erf_write(r, o->folder, not_drawn, e) != 0)
+    if (erf_write(&r->result, o->folder, o->formats, r->progress, not_drawn, e) != 0)
         goto end;
     erf_journal_remove(journal);
     progress_message(r->progress, "results are in %s", o->folder);

@@ -1,126 +1,99 @@
-/* Results of `reach erf` on disk. */
-#include "run/erf/parts.h"
+#include "run/erf/write.h"
 
+#include "plots/figure.h"
+#include "plots/result.h"
 #include "run/attention/csv.h"
 #include "run/erf/csv.h"
 #include "run/results.h"
-#include "io/csv.h"
-#include "io/result.h"
-#include "plots/figure.h"
-#include "version.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+static int always(const struct result *r)
+{
+    (void)r;
+    return 1;
+}
+
+static int has_attention(const struct result *r)
+{
+    return r->models[0].attention.rows != NULL;
+}
+
+static int has_layers(const struct result *r)
+{
+    return r->by_layer;
+}
+
+static int has_targets(const struct result *r)
+{
+    const struct result_model *m = &r->models[0];
+
+    return m->fields[m->field_count - 1].target != m->fields[0].target;
+}
 
 static int stage_h5(const struct result *r, const char *path, struct atomic_file *out, struct error *e)
 {
     return result_stage(path, r, out, e);
 }
 
-static int write_figure(const struct erf_run *r, const char *folder, struct error *e)
+/* All files that a result may have; the first one is what makes them a result. */
+static const struct {
+    const char *name;
+    int (*is_wanted)(const struct result *r);
+    int (*write)(const struct result *r, const char *path, struct atomic_file *out, struct error *e);
+} files[] = {{"erf.h5", always, stage_h5},
+             {"curve.csv", always, erf_write_curve},
+             {"summary.csv", always, erf_write_summary},
+             {"attention.csv", has_attention, attention_write}};
+
+static const struct {
+    const char *stem;
+    int (*is_wanted)(const struct result *r);
+    int (*draw)(const char *folder, const char *stem, const struct result *r, const char *formats, struct error *e);
+} figures[] = {{"erf", always, figure_result},
+               {"layers", has_layers, figure_layers},
+               {"targets", has_targets, figure_targets},
+               {"attention", has_attention, figure_attention}};
+enum { FILES = sizeof files / sizeof *files, FIGURES = sizeof figures / sizeof *figures };
+_Static_assert((int)FILES <= (int)RESULTS_FILES_MAX, "results_place takes so many");
+
+static int is_there(const char *folder, const char *name, const char *end, struct error *e)
 {
-    const struct erf_options *o = r->options;
-    struct figure_curve *curves = calloc(r->count, sizeof *curves);
-    char *command = command_comment(r->command);
-    const char *comments[] = {"reach " REACH_VERSION, command, NULL};
-    double thresholds[THRESHOLDS_MAX];
-    size_t count = 0;
-    int rc = -1;
+    char *path;
+    int found;
 
-    if (!curves || !command) {
-        fail(e, "%s: out of memory for the figure", folder);
-        goto end;
+    if (asprintf(&path, "%s/%s%s", folder, name, end) < 0) {
+        fail(e, "%s: out of memory", folder);
+        return 1;
     }
-    thresholds[count++] = o->main_threshold;
-    for (size_t i = 0; i < o->threshold_count; i++)
-        if (i != r->result.main_row)
-            thresholds[count++] = o->thresholds[i];
-    for (size_t i = 0; i < r->count; i++) {
-        const struct erf_model *m = &r->models[i];
-        const struct erf_summary *u = &result_main(m->out)->summary;
-        const struct erf_row *row = &u->rows[r->result.main_row];
-
-        curves[i] = (struct figure_curve){.label = m->argument->name,
-                                          .c = u->c,
-                                          .positions = r->positions,
-                                          .train_length = (int)m->out->train_length,
-                                          .erf = row->erf,
-                                          .saturated = row->saturated};
-        if (o->bootstrap) {
-            curves[i].c_lo = u->c_lo;
-            curves[i].c_hi = u->c_hi;
-        }
-    }
-    rc = figure_erf(folder, "erf", curves, r->count, thresholds, count, comments, o->formats, e);
-end:
-    free(curves);
-    free(command);
-    return rc;
+    found = access(path, F_OK) == 0;
+    if (found)
+        fail(e, "%s: exists (expected --force to overwrite results, or another folder with -o)", path);
+    free(path);
+    return found;
 }
 
 int erf_results_exist(const char *folder, struct error *e)
 {
-    static const char *const names[] = {"erf.h5",    "curve.csv",  "summary.csv",   "erf.gp",
-                                        "layers.gp", "targets.gp", "attention.csv", "attention.gp"};
-
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char *path = results_path(folder, names[i], e);
-        int found;
-
-        if (!path)
+    for (int i = 0; i < FILES; i++)
+        if (is_there(folder, files[i].name, "", e))
             return 1;
-        found = access(path, F_OK) == 0;
-        free(path);
-        if (found) {
-            fail(e, "%s/%s: exists (expected --force to overwrite results, or another folder with -o)", folder, names[i]);
+    for (int i = 0; i < FIGURES; i++)
+        if (is_there(folder, figures[i].stem, ".gp", e))
             return 1;
-        }
-    }
     return 0;
 }
 
-int erf_write(struct erf_run *r, const char *folder, struct error *not_drawn, struct error *e)
+/* The scripts are written also where pictures cannot be drawn. */
+static int draw(const struct result *r, const char *folder, const char *formats, struct progress *p, struct error *not_drawn,
+                struct error *e)
 {
-    const struct {
-        const char *name;
-        int wanted;
-        int (*write)(const struct result *, const char *, struct atomic_file *, struct error *);
-    } files[] = {{"erf.h5", 1, stage_h5},
-                 {"curve.csv", 1, erf_write_curve},
-                 {"summary.csv", 1, erf_write_summary},
-                 {"attention.csv", r->options->attention, attention_write}};
-    const struct {
-        const char *stem;
-        int wanted;
-        int (*draw)(const struct erf_run *, const char *, struct error *);
-    } figures[] = {{"erf", 1, write_figure},
-                   {"layers", r->options->layer != LAYER_NONE, erf_layers_draw},
-                   {"targets", r->target_count > 1, erf_targets_draw},
-                   {"attention", r->options->attention, erf_attention_draw}};
-    enum { FILES = sizeof files / sizeof *files, FIGURES = sizeof figures / sizeof *figures };
-    const char *names[FILES + 1] = {NULL}, *stems[FIGURES + 1] = {NULL}; /* of this run or an earlier one */
-    struct results_files ready = {.count = 0};
     int missing = 0;
 
-    if (result_describe(&r->result, e) != 0)
-        return -1;
-    for (int i = 0; i < FILES; i++) {
-        char *path = results_path(folder, names[i] = files[i].name, e);
-        int rc = !path ? -1 : files[i].wanted ? files[i].write(&r->result, path, &ready.file[ready.count], e) : 0;
-
-        free(path);
-        if (rc != 0) {
-            results_abandon(&ready);
-            return -1;
-        }
-        ready.count += files[i].wanted;
-    }
-    for (int i = 0; i < FIGURES; i++)
-        stems[i] = figures[i].stem;
-    if (results_place(&ready, folder, names, stems, e) != 0)
-        return -1;
-    for (int i = 0; i < FIGURES; i++) { /* the scripts are written also where pictures cannot be drawn */
-        int rc = figures[i].wanted ? figures[i].draw(r, folder, e) : 0;
+    for (int i = 0; i < FIGURES; i++) {
+        int rc = figures[i].is_wanted(r) ? figures[i].draw(folder, figures[i].stem, r, formats, e) : 0;
 
         if (rc < 0)
             return -1;
@@ -130,8 +103,34 @@ int erf_write(struct erf_run *r, const char *folder, struct error *not_drawn, st
         }
     }
     if (missing == FIGURE_NO_GNUPLOT)
-        progress_warning(r->progress, "%s", not_drawn->text);
+        progress_warning(p, "%s", not_drawn->text);
     if (missing != FIGURE_NOT_DRAWN)
         *not_drawn->text = 0;
     return 0;
+}
+
+int erf_write(struct result *r, const char *folder, const char *formats, struct progress *p, struct error *not_drawn,
+              struct error *e)
+{
+    const char *names[FILES + 1] = {NULL}, *stems[FIGURES + 1] = {NULL}; /* of this run or an earlier one */
+    struct results_files ready = {.count = 0};
+
+    *not_drawn->text = 0;
+    if (result_describe(r, e) != 0)
+        return -1;
+    for (int i = 0; i < FILES; i++) {
+        int wanted = files[i].is_wanted(r);
+        char *path = results_path(folder, names[i] = files[i].name, e);
+        int rc = !path ? -1 : wanted ? files[i].write(r, path, &ready.file[ready.count], e) : 0;
+
+        free(path);
+        if (rc != 0) {
+            results_abandon(&ready);
+            return -1;
+        }
+        ready.count += wanted;
+    }
+    for (int i = 0; i < FIGURES; i++)
+        stems[i] = figures[i].stem;
+    return results_place(&ready, folder, names, stems, e) != 0 ? -1 : draw(r, folder, formats, p, not_drawn, e);
 }

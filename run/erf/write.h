@@ -1,0 +1,15 @@
+/* The files of a result of `reach erf` in their folder, whoever made it. */
+#ifndef REACH_RUN_ERF_WRITE_H
+#define REACH_RUN_ERF_WRITE_H
+
+#include "io/result.h"
+#include "run/progress.h"
+
+/* 1 and a message if FOLDER holds results. */
+int erf_results_exist(const char *folder, struct error *e);
+/* Describes the result (result_describe) and writes erf.h5, curve.csv, summary.csv, what of attention.csv and figures belongs to
+ * it, and draws. That gnuplot is not there is told; *not_drawn is why it failed, or empty. */
+int erf_write(struct result *r, const char *folder, const char *formats, struct progress *p, struct error *not_drawn,
+              struct error *e) MUST_USE;
+
+#endif
