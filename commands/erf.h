@@ -7,11 +7,6 @@
 #include "run/erf/options.h"
 #include "run/precision.h"
 
-/* options_parse, options_free and options_command of erf. */
-int erf_options_parse(struct erf_options *o, int argc, char **argv, struct error *e) MUST_USE;
-void erf_options_free(struct erf_options *o);
-char *erf_options_command(const struct erf_options *o);
-
 /* Runs the verb. */
 int erf_call(struct call *c, struct error *e) MUST_USE;
 

@@ -225,18 +225,3 @@ const struct verb erf_verb = {
     .computes = 1,
     .run = erf_call,
 };
-
-int erf_options_parse(struct erf_options *o, int argc, char **argv, struct error *e)
-{
-    return options_parse(o, &erf_verb, argc, argv, e);
-}
-
-void erf_options_free(struct erf_options *o)
-{
-    options_free(o, &erf_verb);
-}
-
-char *erf_options_command(const struct erf_options *o)
-{
-    return options_command(o, &erf_verb);
-}

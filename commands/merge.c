@@ -1,92 +1,25 @@
 /* `reach merge`: shards of one run of `reach erf` -> one result. */
 #include "commands/commands.h"
 #include "commands/erf.h"
-#include "run/erf/write.h"
-#include "run/merge/shards.h"
 #include "commands/rows.h"
-
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-struct merge_options {
-    struct text_list folders;
-    const char *folder, *formats;
-    int force, quiet;
-};
-
-/* The result must not take the place of a shard. */
-static int check_places(const struct merge_options *o, struct error *e)
-{
-    struct stat to, from;
-
-    if (stat(o->folder, &to) != 0)
-        return 0;
-    for (int i = 0; i < o->folders.count; i++)
-        if (stat(o->folders.item[i], &from) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino)
-            return fail(e, "%s: is one of the shards (expected another folder with -o)", o->folder);
-    return 0;
-}
-
-/* Nothing that is in the folder may be lost unless --force says so; what an unfinished run left there would be gone on with over
- * these results. */
-static int clear_place(const struct merge_options *o, struct error *e)
-{
-    static const char *const parts[] = {"erf.part", "erf.part.attention"};
-
-    if (!o->force && erf_results_exist(o->folder, e))
-        return -1;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        char *path = results_path(o->folder, parts[i], e);
-        int there = path && access(path, F_OK) == 0;
-
-        if (there && o->force)
-            unlink(path);
-        else if (there)
-            fail(e, "%s: an unfinished run is kept here (expected another folder with -o, or --force)", path);
-        free(path);
-        if (!path || (there && !o->force))
-            return -1;
-    }
-    return 0;
-}
-
-static int merge_in_folder(struct call *c, struct erf_run *r, const struct shard *shards, struct error *e)
-{
-    const struct merge_options *o = c->options;
-
-    if ((!o->force && clear_place(o, e) != 0) || merge_fill(r, shards, o->folders.count, e) != 0 || clear_place(o, e) != 0 ||
-        erf_write(&r->result, o->folder, o->formats, r->progress, &c->not_drawn, e) != 0)
-        return -1;
-    progress_message(r->progress, "results are in %s", o->folder);
-    return erf_print(&r->result, e);
-}
+#include "run/merge/merge.h"
 
 static int merge_call(struct call *c, struct error *e)
 {
-    const struct merge_options *o = c->options;
-    struct erf_options options = {0};
-    struct erf_run r = {.options = &options, .progress = &c->terminal.progress};
-    struct shard *shards = NULL;
-    char **words = NULL;
-    int rc = -1;
+    struct merge_request *o = c->options;
+    struct error not_drawn;
+    struct result result;
+    int rc;
 
-    if (check_places(o, e) == 0 && shards_open(&shards, &o->folders, e) == 0 &&
-        merge_open(&r, &options, &words, &shards[0], e) == 0 && call_lock(c, e) == 0) {
-        options.formats = o->formats;
-        rc = merge_in_folder(c, &r, shards, e);
-    }
-    erf_run_free(&r);
-    erf_options_free(&options);
-    free((char *)r.command);
-    free((void *)r.arguments);
-    free(words);
-    shards_free(shards, o->folders.count);
-    return rc;
+    o->progress = &c->terminal.progress;
+    rc = merge_run(&result, o, &not_drawn, e);
+    if (rc == 0)
+        rc = erf_print(&result, e);
+    result_free(&result);
+    return rc == 0 && *not_drawn.text ? fail(e, "%s", not_drawn.text) : rc;
 }
 
-#define OPTIONS struct merge_options
+#define OPTIONS struct merge_request
 
 static const struct option_row rows[] = {
     FOLDER_ROW("folder for the result", "reach-erf"),

@@ -4,7 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "run/merge/shards.h"
+#include "commands/options.h"
+#include "run/merge/command.h"
 #include "run/results.h"
 #include "io/element.h"
 #include "io/result.h"
@@ -381,7 +382,7 @@ static void forged_shards_are_refused(void **state)
 {
     static const char *const said[] = {"which are not those of shard",
                                        "which are not those of shard",
-                                       "does not hold what its command says of the 9 layers and 2 heads of window",
+                                       "holds the attention of 3 layers and 2 heads of window (expected 9 and 2)",
                                        "has norms of 63 positions (expected 29)",
                                        "window lacks the attention of its 3 layers and 2 heads",
                                        "attention_trf is damaged",

@@ -6,7 +6,7 @@
 
 #include "commands/commands.h"
 #include "commands/erf.h"
-#include "run/merge/shards.h"
+#include "run/merge/command.h"
 #include "run/models.h"
 
 /* after the project's headers: its macro fail would hide their function */
@@ -507,10 +507,10 @@ static void erf_defaults(void **state)
     assert_true(o.main_threshold == 0.99);
     assert_string_equal(o.machine.dtype, "f32");
     assert_string_equal(o.formats, "png");
-    command = erf_options_command(&o);
+    command = options_command(&o, &erf_verb);
     assert_string_equal(command, "reach erf m --text t");
     free(command);
-    erf_options_free(&o);
+    options_free(&o, &erf_verb);
 }
 
 static void thresholds_are_added_in_order(void **state)
@@ -525,10 +525,10 @@ static void thresholds_are_added_in_order(void **state)
     for (size_t i = 1; i < o.threshold_count; i++)
         assert_true(o.thresholds[i] > o.thresholds[i - 1]);
     assert_true(o.main_threshold == 0.8);
-    command = erf_options_command(&o);
+    command = options_command(&o, &erf_verb);
     assert_string_equal(command, "reach erf m --text t --threshold 0.8 --threshold 0.6");
     free(command);
-    erf_options_free(&o);
+    options_free(&o, &erf_verb);
 }
 
 /* What changes no number is not recorded, so that a run and its --resume write the same. */
@@ -553,10 +553,10 @@ static void recorded_commands(void **state)
 
         if (parse(&o, &erf_verb, cases[i][0], copy, &e) != 0)
             fail_msg("%s: %s", cases[i][0], e.text);
-        command = erf_options_command(&o);
+        command = options_command(&o, &erf_verb);
         assert_string_equal(command, cases[i][1]);
         free(command);
-        erf_options_free(&o);
+        options_free(&o, &erf_verb);
     }
 }
 
@@ -610,7 +610,7 @@ static void wrong_usage_is_refused(void **state)
 
         if (parse(&o, &erf_verb, cases[i], copy, &e) == 0 || !e.text[0] || strchr(e.text, '\n'))
             fail_msg("\"%s\" is taken, or refused without a line: \"%s\"", cases[i], e.text);
-        erf_options_free(&o);
+        options_free(&o, &erf_verb);
     }
 }
 
@@ -629,7 +629,7 @@ static void devices_that_are_not_here(void **state)
         assert_int_equal(run_available(&o.machine, &e), -1);
         if (!strstr(e.text, "reach-cuda.so"))
             fail_msg("\"%s\": %s", cases[i], e.text);
-        erf_options_free(&o);
+        options_free(&o, &erf_verb);
     }
 }
 

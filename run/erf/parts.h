@@ -1,4 +1,4 @@
-/* The parts of a run of `reach erf`. Private to run/erf, run/attention, run/merge and run/precision.c. */
+/* The parts of a run of `reach erf`. Private to run/erf, run/attention and run/precision.c. */
 #ifndef REACH_RUN_ERF_PARTS_H
 #define REACH_RUN_ERF_PARTS_H
 
@@ -7,8 +7,6 @@
 /* prepare.c: opens models and text, cuts the segments and lays the result out; everything that can be refused before the work is
  * refused here. */
 int erf_prepare(struct erf_run *r, struct error *e) MUST_USE;
-/* Targets, fields and room for what is measured, for models whose segments, and layers of the decoder, are known. */
-int erf_lay_out(struct erf_run *r, struct error *e) MUST_USE;
 /* What the result is of: the run, its models, and every field. */
 int erf_identify(struct erf_run *r, struct error *e) MUST_USE;
 

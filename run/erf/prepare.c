@@ -134,7 +134,7 @@ static int make_model(struct erf_model *m, const struct erf_run *r, struct error
 
 /* Also how much a segment's record in the journal holds: the norms of all layers, and two numbers more of integrated gradients.
  */
-int erf_lay_out(struct erf_run *r, struct error *e)
+static int lay_out(struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;
     size_t length = r->positions + 1;
@@ -187,7 +187,7 @@ int erf_prepare(struct erf_run *r, struct error *e)
         model_text_close(&r->models[i].text); /* its segments are all that is needed */
     }
     r->positions = r->models[0].segments.length - 1;
-    rc = erf_lay_out(r, e);
+    rc = lay_out(r, e);
     for (size_t i = 0; i < r->count && rc == 0 && o->attribution == ATTRIBUTION_SMOOTH; i++) {
         const struct erf_model *m = &r->models[i];
 

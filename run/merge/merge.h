@@ -1,0 +1,20 @@
+/* One result of all shards of a run. */
+#ifndef REACH_RUN_MERGE_MERGE_H
+#define REACH_RUN_MERGE_MERGE_H
+
+#include "io/result.h"
+#include "io/text_list.h"
+#include "run/progress.h"
+
+struct merge_request {
+    struct text_list folders; /* of the shards */
+    const char *folder, *formats; /* of the result */
+    int force, quiet; /* quiet: of whoever prints */
+    struct progress *progress;
+};
+
+/* Joins the shards, reduces them and writes the files of the result that one run would have written, byte for byte; *out is it.
+ * The caller frees it with result_free, also after a failure. *not_drawn as that of erf_write. */
+int merge_run(struct result *out, const struct merge_request *q, struct error *not_drawn, struct error *e) MUST_USE;
+
+#endif
