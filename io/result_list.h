@@ -3,6 +3,7 @@
 #ifndef REACH_IO_RESULT_LIST_H
 #define REACH_IO_RESULT_LIST_H
 
+#include "io/hdf.h"
 #include "io/result.h"
 
 #include <stdio.h>
@@ -26,7 +27,23 @@ struct result_row {
     uint64_t address[DATASETS]; /* in the file; 0: not there */
 };
 
-/* For confine(): lists `context`, a struct hdf_file. */
+/* One group of the file. */
+struct result_group {
+    size_t model, field; /* indices of what it is read to */
+    uint64_t address[DATASETS];
+};
+
+struct result_data {
+    const struct hdf_file *file;
+    struct result *out;
+    struct result_group *groups;
+    size_t group_count;
+};
+
+/* result_heads.c: all that the listing process tells, which it starts: the result without its data, and its groups. */
+int result_read_heads_of(struct result_data *d, struct error *e) MUST_USE;
+
+/* result_list.c, for confine(): lists `context`, a struct hdf_file. */
 int result_list(FILE *out, void *context, struct error *e);
 
 #endif

@@ -12,20 +12,7 @@
 
 /* -- in the second child: the data -- */
 
-/* One group of the file. */
-struct group {
-    size_t model, field; /* indices of what it is read to */
-    uint64_t address[DATASETS];
-};
-
-struct data {
-    const struct hdf_file *file;
-    struct result *out;
-    struct group *groups;
-    size_t group_count;
-};
-
-static void **array_of(const struct result *r, const struct group *g, int which)
+static void **array_of(const struct result *r, const struct result_group *g, int which)
 {
     struct result_model *m = &r->models[g->model];
     struct result_field *f = &m->fields[g->field];
@@ -37,7 +24,7 @@ static void **array_of(const struct result *r, const struct group *g, int which)
 }
 
 /* Elements of an array; -1 beyond 64 bits. */
-static int count_elements(size_t *out, const struct result *r, const struct group *g, int which)
+static int count_elements(size_t *out, const struct result *r, const struct result_group *g, int which)
 {
     const struct result_model *m = &r->models[g->model];
     int dimensions = result_datasets[which].dimensions;
@@ -51,7 +38,7 @@ static int count_elements(size_t *out, const struct result *r, const struct grou
 }
 
 /* The same of a result that has its memory: nothing overflows. */
-static size_t elements_of(const struct result *r, const struct group *g, int which)
+static size_t elements_of(const struct result *r, const struct result_group *g, int which)
 {
     size_t count = 0;
     return count_elements(&count, r, g, which) ? 0 : count;
@@ -60,7 +47,7 @@ static size_t elements_of(const struct result *r, const struct group *g, int whi
 static int read_data(FILE *out, void *context, struct error *e)
 {
     (void)out;
-    const struct data *d = context;
+    const struct result_data *d = context;
     const char *path = d->file->path;
     hid_t file = hdf_open_descriptor(d->file->descriptor, path, e);
     if (file < 0)
@@ -69,7 +56,7 @@ static int read_data(FILE *out, void *context, struct error *e)
                 types[DATASETS] = {real, real, H5T_NATIVE_UINT8, word, real, real, real, real, real, word, word};
     for (size_t i = 0; i < d->group_count; i++)
         for (int k = 0; k < DATASETS; k++) {
-            const struct group *g = &d->groups[i];
+            const struct result_group *g = &d->groups[i];
             const char *model = d->out->models[g->model].name;
             if (!g->address[k])
                 continue;
@@ -87,114 +74,8 @@ static int read_data(FILE *out, void *context, struct error *e)
 
 /* -- in the program -- */
 
-/* What the first child wrote, taken piece by piece. */
-struct cursor {
-    const char *at;
-    size_t left;
-    const char *path;
-    struct error *e;
-};
-
-static int take(struct cursor *c, void *out, size_t size)
-{
-    if (size > c->left)
-        return fail(c->e, "%s: is damaged", c->path);
-    memcpy(out, c->at, size);
-    c->at += size;
-    c->left -= size;
-    return 0;
-}
-
-/* Caller frees *text. */
-static int take_text(struct cursor *c, char **text)
-{
-    uint64_t size = 0;
-    *text = NULL;
-    if (take(c, &size, sizeof size))
-        return -1;
-    if (size > c->left)
-        return fail(c->e, "%s: is damaged", c->path);
-    if (!(*text = strndup(c->at, size)))
-        return fail_memory(c->e, (double)size, c->path);
-    c->at += size;
-    c->left -= size;
-    return 0;
-}
-
-static int take_attributes(struct cursor *c, struct result_field *f)
-{
-    for (;;) {
-        char *name, *value;
-        if (take_text(c, &name))
-            return -1;
-        if (*name == '\0') {
-            free(name);
-            return 0;
-        }
-        struct result_attribute *grown = take_text(c, &value) ? NULL
-                                                              : realloc(f->attributes, (f->attribute_count + 1) * sizeof *grown);
-        if (!grown) {
-            int result = value ? fail_memory(c->e, (double)(f->attribute_count + 1) * sizeof *grown, "attributes") : -1;
-            free(name);
-            free(value);
-            return result;
-        }
-        f->attributes = grown;
-        f->attributes[f->attribute_count++] = (struct result_attribute){name, value};
-    }
-}
-
-/* A new model for a main group; for others the last one, which theirs are listed behind. */
-static struct result_model *model_of(struct result *out, const struct result_row *row)
-{
-    struct result_model *models, *m;
-    if (row->target)
-        return out->model_count ? &out->models[out->model_count - 1] : NULL;
-    if (!(models = realloc(out->models, (out->model_count + 1) * sizeof *models)))
-        return NULL;
-    out->models = models;
-    m = &models[out->model_count++];
-    *m = (struct result_model){.segments = row->segments, .wide = row->wide != 0};
-    if (row->layers)
-        m->attention = (struct result_attention){.layers = row->layers, .heads = row->heads, .positions = row->positions};
-    memcpy(m->name, row->name, sizeof m->name);
-    m->name[sizeof m->name - 1] = '\0';
-    return m;
-}
-
-/* All groups without their data. */
-static int take_groups(struct data *d, struct cursor *c)
-{
-    struct result *out = d->out;
-    while (c->left) {
-        struct result_row row;
-        if (take(c, &row, sizeof row))
-            return -1;
-        struct result_model *m = model_of(out, &row);
-        struct result_field *fields = m ? realloc(m->fields, (m->field_count + 1) * sizeof *fields) : NULL;
-        if (fields)
-            m->fields = fields;
-        struct group *groups = fields ? realloc(d->groups, (d->group_count + 1) * sizeof *groups) : NULL;
-        if (!groups)
-            return fail_memory(c->e, (double)(d->group_count + 1) * (sizeof *groups + sizeof *fields), "models");
-        d->groups = groups;
-        d->groups[d->group_count] = (struct group){.model = out->model_count - 1, .field = m->field_count};
-        memcpy(d->groups[d->group_count++].address, row.address, sizeof row.address);
-        struct result_field *f = &fields[m->field_count++];
-        *f = (struct result_field){.target = row.target ? row.target : row.positions + 1,
-                                   .layer = row.layer,
-                                   .positions = row.positions};
-        if (take_attributes(c, f))
-            return -1;
-        if (f->target - 1 != f->positions)
-            return fail(c->e, "%s: models/%s/target-%zu/layer-%zu has %zu positions (expected %zu)", c->path, m->name, f->target,
-                        f->layer, f->positions, f->target - 1);
-    }
-    return 0;
-}
-
 /* Adds the bytes of the arrays of a group that are there, each on a multiple of 8, to *total, and the largest to *largest. */
-static int add_bytes(size_t *total, size_t *largest, const struct result *r, const struct group *g)
+static int add_bytes(size_t *total, size_t *largest, const struct result *r, const struct result_group *g)
 {
     size_t count, bytes;
     if (r->models[g->model].segments == 0 || r->models[g->model].fields[g->field].positions == 0)
@@ -211,7 +92,7 @@ static int add_bytes(size_t *total, size_t *largest, const struct result *r, con
 }
 
 /* Memory for the arrays of all models; *largest is the size of the largest. */
-static int give_memory(struct data *d, size_t *largest, const char *path, struct error *e)
+static int give_memory(struct result_data *d, size_t *largest, const char *path, struct error *e)
 {
     struct result *out = d->out;
     size_t total = 0;
@@ -225,7 +106,7 @@ static int give_memory(struct data *d, size_t *largest, const char *path, struct
     unsigned char *at = out->memory;
     for (size_t i = 0; i < d->group_count; i++)
         for (int k = 0; k < DATASETS; k++) {
-            const struct group *g = &d->groups[i];
+            const struct result_group *g = &d->groups[i];
             if (!g->address[k])
                 continue;
             *array_of(out, g, k) = at;
@@ -256,25 +137,7 @@ static int check_curves(const struct result_model *m, const struct result_field 
     return 0;
 }
 
-/* All that the first child tells. */
-static int read_heads(struct data *d, struct error *e)
-{
-    const char *path = d->file->path;
-    char *rows = NULL, *format = NULL;
-    size_t size;
-    if (confine(&rows, &size, result_list, (void *)(uintptr_t)d->file, HDF_MEMORY, HDF_SECONDS, path, e))
-        return -1;
-    struct cursor c = {rows, size, path, e};
-    int result = take_text(&c, &format) || take_text(&c, &d->out->version) || take_text(&c, &d->out->command) ||
-                         take_groups(d, &c) || result_understand(d->out, path, e)
-                     ? -1
-                     : 0;
-    free(format);
-    free(rows);
-    return result;
-}
-
-static int read_arrays(struct data *d, struct error *e)
+static int read_arrays(struct result_data *d, struct error *e)
 {
     struct result *out = d->out;
     const char *path = d->file->path;
@@ -298,11 +161,11 @@ static int read_arrays(struct data *d, struct error *e)
 static int read_result(const char *path, struct result *out, int with_arrays, struct error *e)
 {
     struct hdf_file file;
-    struct data data = {.file = &file, .out = out};
+    struct result_data data = {.file = &file, .out = out};
     *out = (struct result){0};
     if (hdf_file_open(&file, path, e))
         return -1;
-    int result = read_heads(&data, e) || (with_arrays && read_arrays(&data, e)) ? -1 : 0;
+    int result = result_read_heads_of(&data, e) || (with_arrays && read_arrays(&data, e)) ? -1 : 0;
     free(data.groups);
     if (hdf_file_unchanged(&file, e)) /* also the cause of what else went wrong */
         result = -1;

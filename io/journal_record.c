@@ -1,0 +1,56 @@
+/* Records of the journal as bytes. */
+#include "io/journal_parts.h"
+
+#include <xxhash.h>
+
+size_t journal_bytes_of(const struct journal *j, enum journal_kind kind)
+{
+    return kind == JOURNAL_SEGMENT ? j->segment_bytes : j->attention_bytes;
+}
+
+void journal_pack(struct journal *j, const struct journal_record *r)
+{
+    unsigned char *p = j->record;
+    size_t body = journal_bytes_of(j, r->kind) - CHECKSUM_BYTES, words = j->sizes.words * sizeof(uint64_t);
+    memset(p, 0, RECORD_HEAD_BYTES);
+    put32(p, r->kind);
+    put32(p + 4, r->model);
+    switch (r->kind) {
+    case JOURNAL_SEGMENT:
+        put32(p + 8, r->segment.target);
+        put32(p + 12, r->segment.segment);
+        p[16] = r->segment.status;
+        memcpy(p + 24, &r->segment.logprob, sizeof r->segment.logprob);
+        memcpy(p + RECORD_HEAD_BYTES, r->segment.values, j->sizes.values * sizeof *r->segment.values);
+        break;
+    case JOURNAL_ATTENTION:
+        put64(p + 8, r->attention.measured);
+        put64(p + 16, r->attention.used);
+        memcpy(p + RECORD_HEAD_BYTES, r->attention.high, words);
+        memcpy(p + RECORD_HEAD_BYTES + words, r->attention.low, words);
+        break;
+    }
+    put64(p + body, XXH3_64bits_withSeed(p, body, j->digest));
+}
+
+int journal_unpack(const struct journal *j, enum journal_kind kind, struct journal_record *r)
+{
+    const unsigned char *p = j->record;
+    const void *payload = p + RECORD_HEAD_BYTES; /* aligned, for memory is */
+    size_t body = journal_bytes_of(j, kind) - CHECKSUM_BYTES;
+    if (get64(p + body) != XXH3_64bits_withSeed(p, body, j->digest) || get32(p) != kind)
+        return -1;
+    *r = (struct journal_record){.kind = kind, .model = get32(p + 4)};
+    switch (kind) {
+    case JOURNAL_SEGMENT:
+        r->segment =
+            (struct journal_segment){.target = get32(p + 8), .segment = get32(p + 12), .status = p[16], .values = payload};
+        memcpy(&r->segment.logprob, p + 24, sizeof r->segment.logprob);
+        break;
+    case JOURNAL_ATTENTION:
+        r->attention = (struct journal_attention){get64(p + 8), get64(p + 16), payload,
+                                                  (const uint64_t *)payload + j->sizes.words};
+        break;
+    }
+    return 0;
+}
