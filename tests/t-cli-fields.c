@@ -412,11 +412,16 @@ static const struct {
 };
 
 /* The reference set takes one segment at a time, so that there is always a next one to be killed in. */
-static void run_line(char line[512], size_t i, const char *folder, const char *more)
+static void line_of(char line[512], size_t i, const char *options, const char *folder, const char *more)
 {
     snprintf(line, 512,
              "erf window %s --text text --length 64 --segments %d --stride 64 --dtype f64 --bootstrap 10 --quiet %s -o %s %s",
-             i == 0 ? "none" : "", i == 0 ? 30 : 3, runs[i].options, folder, more);
+             i == 0 ? "none" : "", i == 0 ? 30 : 3, options, folder, more);
+}
+
+static void run_line(char line[512], size_t i, const char *folder, const char *more)
+{
+    line_of(line, i, runs[i].options, folder, more);
 }
 
 /* The journal as it is now; the caller frees. */
@@ -490,6 +495,8 @@ static void assert_same_runs(const char *a, const char *b, int with_attention)
 
 static void interrupted_runs_go_on(void **state)
 {
+    static const char *const others[] = {"--layer 1 --target-position 40 --attention", "--attribution ig --seed 1", ""};
+    static const char *const differs[] = {"layer is all there", "seed", "attribution is smoothgrad there"};
     char line[512], whole[16], stopped[16];
 
     (void)state;
@@ -503,8 +510,8 @@ static void interrupted_runs_go_on(void **state)
         o = interrupted(i, stopped, SIGKILL, i == 0 ? 5 : 1, 0);
         assert_int_equal(o.status, -SIGKILL);
         outcome_free(&o);
-        run_line(line, i, stopped, i == 1 ? "--resume --seed 1" : i == 2 ? "--resume --attribution grad" : "--resume --layer 1");
-        expect(line, 1, i == 1 ? "seed" : i == 2 ? "attribution is smoothgrad there" : "layer is all there");
+        line_of(line, i, others[i], stopped, "--resume");
+        expect(line, 1, differs[i]);
         run_line(line, i, stopped, "--resume --threads 1");
         run(line);
         assert_same_runs(whole, stopped, i == 0);
