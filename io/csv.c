@@ -153,6 +153,7 @@ static void put_column(struct csv *c, const struct csv_column *column, const cha
     } value;
 
     switch (column->kind) {
+    case CSV_DECIMAL:
     case CSV_TEXT:
         memcpy(&value.text, at, sizeof value.text);
         csv_text(c, value.text ? value.text : "");

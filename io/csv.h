@@ -11,7 +11,7 @@ struct csv;
 
 /* ---- writing by a table of columns ---- */
 
-enum csv_kind { CSV_TEXT, CSV_WHOLE, CSV_REAL };
+enum csv_kind { CSV_TEXT, CSV_WHOLE, CSV_REAL, CSV_DECIMAL /* a real that the writer has rounded: its decimals as text */ };
 
 /* A column: its value is a member of the same name in a row, a struct of the writer's. */
 struct csv_column {
@@ -31,6 +31,11 @@ struct csv_column {
 #define CSV_OPTIONAL(row, name, unit, meaning) \
     { \
 #name, unit, meaning, CSV_KIND(row, name), 1, offsetof(struct row, name) \
+    }
+/* A decimal that may be empty, a const char *. */
+#define CSV_ROUNDED(row, name, unit, meaning) \
+    { \
+#name, unit, meaning, CSV_DECIMAL, 1, offsetof(struct row, name) \
     }
 #define CSV_KIND(row, name) \
     _Generic(((struct row *)0)->name, const char * : CSV_TEXT, char * : CSV_TEXT, long long : CSV_WHOLE, double : CSV_REAL)

@@ -16,7 +16,7 @@ static const char begin[] = "<!-- columns -->\n", end[] = "<!-- end of columns -
 
 static void write_columns(FILE *f)
 {
-    static const char *const kinds[] = {[CSV_TEXT] = "text", [CSV_WHOLE] = "whole", [CSV_REAL] = "real"};
+    static const char *const kinds[] = {[CSV_TEXT] = "text", [CSV_WHOLE] = "whole", [CSV_REAL] = "real", [CSV_DECIMAL] = "real"};
 
     for (size_t i = 0; i < output_count; i++) {
         const struct csv_layout *l = outputs[i];

@@ -7,14 +7,14 @@ static const struct csv_column columns[] = {
     CSV_COLUMN(trf_row, layers, "", "depth: the field is that across so many layers; 1: of one layer"),
     CSV_COLUMN(trf_row, epsilon, "", "share of the mass that may lie beyond the field, as it was written"),
     CSV_COLUMN(trf_row, verdict, "", "converges, diverges, undecided, or not applicable"),
-    CSV_OPTIONAL(trf_row, sum_lo, "", "lower bound of the sum of exp(b) over the length; empty where there is no series"),
-    CSV_OPTIONAL(trf_row, sum_hi, "", "upper bound of it"),
+    CSV_ROUNDED(trf_row, sum_lo, "", "lower bound of the sum of exp(b) over the length; empty where there is no series"),
+    CSV_ROUNDED(trf_row, sum_hi, "", "upper bound of it"),
     CSV_OPTIONAL(trf_row, trf_lo, "tokens",
                  "lower bound of the field, all digits; empty where there is none, or it has more than 10,000 digits"),
     CSV_OPTIONAL(trf_row, trf_hi, "tokens", "upper bound of it; equal to trf_lo when exact"),
     CSV_OPTIONAL(trf_row, layer, "", "of a checkpoint, from 1; empty for a formula"),
-    CSV_OPTIONAL(trf_row, log10_trf_lo, "", "lower bound of the decimal logarithm of the field; empty where there is none"),
-    CSV_OPTIONAL(trf_row, log10_trf_hi, "", "upper bound of it"),
+    CSV_ROUNDED(trf_row, log10_trf_lo, "", "lower bound of the decimal logarithm of the field; empty where there is none"),
+    CSV_ROUNDED(trf_row, log10_trf_hi, "", "upper bound of it"),
 };
 
 const struct csv_layout trf_csv = {
