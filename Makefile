@@ -11,7 +11,7 @@
 #   make format          every source file as clang-format 14 writes it by .clang-format; format-check: names those that differ
 #   make tokenizer-study   ids of many tokenizers on 7 MB of text against the `tokenizers` package
 #
-# Variables: CC, OPTIMIZE, asan=1 (AddressSanitizer and UBSan), werror=1, PREFIX, DESTDIR, PYTHON (bench only).
+# Variables: CC, OPTIMIZE (of the kernels), asan=1 (AddressSanitizer and UBSan), werror=1, PREFIX, DESTDIR, PYTHON (bench only).
 
 CC       ?= gcc
 ifeq ($(origin CC),default)
@@ -88,7 +88,11 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpo
 WARNINGS += $(if $(filter 1,$(asan)),$(if $(findstring clang,$(CC)),,-Wno-stringop-overread))
 comma    := ,
 SANITIZE := $(if $(filter 1,$(asan)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
-BASE_CFLAGS := -std=gnu11 $(if $(filter 1,$(asan)),-O1,$(OPTIMIZE)) -g $(WARNINGS) $(SANITIZE) -fopenmp -ffp-contract=off -fno-math-errno -I. -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS)
+BASE_CFLAGS := -std=gnu11 $(if $(filter 1,$(asan)),-O1,-O2) -g1 $(WARNINGS) $(SANITIZE) -fopenmp -ffp-contract=off -fno-math-errno -I. -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS)
+# LEVEL: of the file being compiled, where it differs. Kernels gain by OPTIMIZE; tests wait for the compiler longer than for their own code.
+# CFLAGS=-g brings back what -g1 (names of functions and lines) leaves out.
+LEVEL     =
+LEVEL_OF  = $(if $(filter 1,$(asan)),,$(1))
 LIBS     := $(HDF5_LIBS) -ljansson -lz -lxxhash -ldnnl -lmpfi $(ARB_LIBS) -lmpfr -lgmp -llapacke -lyaml -lpcre2-8 -lutf8proc -ldl -lm
 
 # ---- sources: found by wildcard, one room a folder ----
@@ -147,27 +151,30 @@ $(BUILD)/libreach.a: $(LIB_OBJ)
 $(BUILD)/version.h: FORCE
 	@mkdir -p $(BUILD)
 	@printf '#define REACH_VERSION "%s"\n#define REACH_COMPILER "%s"\n#define REACH_FLAGS "%s"\n' '$(VERSION)' \
-	  "$$($(CC) --version | head -n 1)" '$(strip $(BASE_CFLAGS))' > $@.new
+	  "$$($(CC) --version | head -n 1)" '$(strip $(BASE_CFLAGS)), kernels $(strip $(call LEVEL_OF,$(OPTIMIZE)))' > $@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 $(LIB_OBJ) $(BUILD)/commands/main.o: | $(BUILD)/version.h
 
+$(filter $(BUILD)/kernels/%,$(LIB_OBJ)): LEVEL = $(call LEVEL_OF,$(OPTIMIZE))
+$(BUILD)/tests/%.o: LEVEL = $(call LEVEL_OF,-O1)
+
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D); printf '  CC   %s\n' $<
-	$(Q)$(CC) $(BASE_CFLAGS) $(HDF5_CFLAGS) -I$(BUILD) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(BASE_CFLAGS) $(LEVEL) $(HDF5_CFLAGS) -I$(BUILD) -MMD -MP -c $< -o $@
 
 $(BUILD)/%.f32.o: %.c
 	@mkdir -p $(@D); printf '  CC   %s (float)\n' $<
-	$(Q)$(CC) $(BASE_CFLAGS) -DREFERENCE_F32 -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(BASE_CFLAGS) $(LEVEL) -DREFERENCE_F32 -MMD -MP -c $< -o $@
 
 $(BUILD)/%.f64.o: %.c
 	@mkdir -p $(@D); printf '  CC   %s (double)\n' $<
-	$(Q)$(CC) $(BASE_CFLAGS) -DREFERENCE_F64 -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(BASE_CFLAGS) $(LEVEL) -DREFERENCE_F64 -MMD -MP -c $< -o $@
 
 define isa_rule
 $$(BUILD)/%.$(1).o: %.c
 	@mkdir -p $$(@D); printf '  CC   %s (%s)\n' $$< $(1)
-	$$(Q)$$(CC) $$(BASE_CFLAGS) $$(ISA_FLAGS_$(1)) -MMD -MP -c $$< -o $$@
+	$$(Q)$$(CC) $$(BASE_CFLAGS) $$(LEVEL) $$(ISA_FLAGS_$(1)) -MMD -MP -c $$< -o $$@
 endef
 $(foreach i,$(ISAS),$(eval $(call isa_rule,$(i))))
 
@@ -256,7 +263,7 @@ NVCC_FLAGS   := -std=c++17 -O3 -I. -D_GNU_SOURCE $(CUDA_CODE) -Xcompiler -fPIC,-
 CUDA_PLUGIN  := $(if $(NVCC),$(BUILD)/reach-cuda.so)
 CUDA_CXX     := $(subst gcc,g++,$(subst clang,clang++,$(firstword $(CC))))
 CUDA_HOST    := $(if $(shell command -v $(CUDA_CXX) 2>/dev/null),$(BUILD)/tests/cuda-host.so)
-CUDA_HOST_FLAGS := -std=c++17 -O2 -g -fPIC -fvisibility=hidden -fopenmp -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-unknown-pragmas \
+CUDA_HOST_FLAGS := -std=c++17 -O2 -g1 -fPIC -fvisibility=hidden -fopenmp -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-unknown-pragmas \
   $(if $(filter 1,$(werror)),-Werror) $(SANITIZE) $(if $(SANITIZE),-fno-sanitize=vptr $(if $(findstring clang,$(CC)),-fno-sanitize=function)) -I. -Itests/cuda_host -D_GNU_SOURCE
 CUDA_CHECKS  := $(if $(CUDA_HOST),$(foreach t,$(patsubst tests/t-%.c,%,$(wildcard tests/t-cuda*.c)) kernels model weights registry attention-mass,REACH_CUDA=$(CUDA_HOST):$(BUILD)/tests/t-$(t)))
 APT_PACKAGES += g++
