@@ -52,7 +52,8 @@ else
 HDF5_PKG   := $(firstword $(foreach p,hdf5-serial hdf5,$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null && echo $(p))) none)
 # Arb is part of FLINT from version 3 on, a library of its own (libarb, on Debian libflint-arb) before
 ARB_LIBS    := $(firstword $(foreach l,flint-arb arb,$(if $(shell $(CC) -x c /dev/null -shared -o /dev/null -l$(l) 2>/dev/null && echo 1),-l$(l)))) -lflint
-HDF5_CFLAGS := $(if $(filter none,$(HDF5_PKG)),,$(shell $(PKG_CONFIG) --cflags $(HDF5_PKG) 2>/dev/null))
+# H5_USE_110_API: object addresses as numbers, also where HDF5 1.12 and later have tokens
+HDF5_CFLAGS := -DH5_USE_110_API $(if $(filter none,$(HDF5_PKG)),,$(shell $(PKG_CONFIG) --cflags $(HDF5_PKG) 2>/dev/null))
 HDF5_LIBS   := $(if $(filter none,$(HDF5_PKG)),-lhdf5,$(shell $(PKG_CONFIG) --libs $(HDF5_PKG) 2>/dev/null))
 HAVE_HDF5    := $(call probe,hdf5.h,,$(HDF5_LIBS),$(HDF5_CFLAGS))
 HAVE_JANSSON := $(call probe,jansson.h,,-ljansson,)
