@@ -91,8 +91,12 @@ static int check_index(const char *folder, struct error *e)
 
 int checkpoint_write(struct checkpoint *c, const char *out, int force, struct error *e)
 {
+    const struct tensor *quantised = tensors_quantised(c->tensors);
     char *path;
     int result;
+    if (quantised && quantised->stored->kind == STORED_QUANTISED)
+        return fail(e, "%s: tensor %s is stored as %s, which cannot be written (expected --widen, which writes it as F32)",
+                    tensors_path(c->tensors), quantised->name, quantised->stored->name);
     switch (checkpoint_form(out)) {
     case CHECKPOINT_HDF: return check_way(out, force, e) ? -1 : hdf_tensors_write(out, c->tensors, c->config, e);
     case CHECKPOINT_SAFETENSORS: return write_pair(c, out, force, e);

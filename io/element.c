@@ -1,65 +1,59 @@
 #include "io/element.h"
 
+#include "io/blocks.h"
+#include "io/half.h"
+
 #include <math.h>
 #include <string.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "stored tensors are little-endian and are read in place");
 
+static const struct {
+    const char *name;
+    size_t bytes, block;
+} types[ELEMENT_COUNT] = {
+    [ELEMENT_F64] = {"f64", 8, 1},       [ELEMENT_F32] = {"f32", 4, 1},       [ELEMENT_F16] = {"f16", 2, 1},
+    [ELEMENT_BF16] = {"bf16", 2, 1},     [ELEMENT_Q4_0] = {"Q4_0", 18, 32},   [ELEMENT_Q4_1] = {"Q4_1", 20, 32},
+    [ELEMENT_Q5_0] = {"Q5_0", 22, 32},   [ELEMENT_Q5_1] = {"Q5_1", 24, 32},   [ELEMENT_Q8_0] = {"Q8_0", 34, 32},
+    [ELEMENT_Q2_K] = {"Q2_K", 84, 256},  [ELEMENT_Q3_K] = {"Q3_K", 110, 256}, [ELEMENT_Q4_K] = {"Q4_K", 144, 256},
+    [ELEMENT_Q5_K] = {"Q5_K", 176, 256}, [ELEMENT_Q6_K] = {"Q6_K", 210, 256}, [ELEMENT_MXFP4] = {"MXFP4", 17, 32},
+};
+
 size_t element_size(enum element type)
 {
-    static const size_t sizes[] = {[ELEMENT_F64] = 8, [ELEMENT_F32] = 4, [ELEMENT_F16] = 2, [ELEMENT_BF16] = 2};
-    return sizes[type];
+    return types[type].bytes;
+}
+
+size_t element_block(enum element type)
+{
+    return types[type].block;
+}
+
+size_t element_bytes(enum element type, size_t count)
+{
+    return count / types[type].block * types[type].bytes;
 }
 
 const char *element_name(enum element type)
 {
-    static const char *const names[] = {
-        [ELEMENT_F64] = "f64", [ELEMENT_F32] = "f32", [ELEMENT_F16] = "f16", [ELEMENT_BF16] = "bf16"};
-    return names[type];
+    return types[type].name;
 }
 
-/* Loads of any alignment; compilers turn the memcpy into one instruction. */
-static inline uint16_t load16(const unsigned char *p)
+/* Elements of a block, at most; returns how many: from `first` on, to the end of its block. */
+static size_t widen_rest(float *out, const void *data, enum element type, size_t first, size_t count)
 {
-    uint16_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
-}
-
-static inline float float_of(uint32_t bits)
-{
-    float v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
-static inline uint32_t bits_of(float v)
-{
-    uint32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    return bits;
-}
-
-static inline float bf16_to_float(uint16_t h)
-{
-    return float_of((uint32_t)h << 16);
-}
-
-/* IEEE half to float, exact. By masks rather than branches, so that loops vectorize; no intermediate is subnormal, so
- * flush-to-zero modes do not matter. */
-static inline float f16_to_float(uint16_t h)
-{
-    uint32_t magnitude = (uint32_t)(h & 0x7FFF) << 13;
-    uint32_t is_subnormal = -(uint32_t)(magnitude < 1u << 23), is_special = -(uint32_t)(magnitude >= 31u << 23);
-    uint32_t normal = magnitude + (112u << 23) + (is_special & 112u << 23); /* bias 15 -> 127; inf and nan: exponent 31 -> 255 */
-    uint32_t subnormal = bits_of(float_of(magnitude + (113u << 23)) - float_of(113u << 23)); /* 2^-14 (1 + f) - 2^-14 */
-    uint32_t sign = (uint32_t)(h & 0x8000) << 16;
-    return float_of(sign | (subnormal & is_subnormal) | (normal & ~is_subnormal));
+    float whole[BLOCK_ELEMENTS_MAX];
+    size_t at = first % types[type].block, rest = types[type].block - at;
+    rest = rest < count ? rest : count;
+    block_widen(whole, (const char *)data + element_bytes(type, first), type);
+    memcpy(out, whole + at, rest * sizeof *out);
+    return rest;
 }
 
 double element_read(const void *data, enum element type, size_t index)
 {
-    const unsigned char *p = (const unsigned char *)data + index * element_size(type);
+    const unsigned char *p = (const unsigned char *)data + index * types[type].bytes;
+    float quantised;
     switch (type) {
     case ELEMENT_F64: {
         double v;
@@ -72,7 +66,8 @@ double element_read(const void *data, enum element type, size_t index)
         return v;
     }
     case ELEMENT_F16: return f16_to_float(load16(p));
-    default: return bf16_to_float(load16(p));
+    case ELEMENT_BF16: return bf16_to_float(load16(p));
+    default: widen_rest(&quantised, data, type, index, 1); return quantised;
     }
 }
 
@@ -99,6 +94,7 @@ void element_widen_f32(float *restrict dst, const void *restrict src, enum eleme
         for (size_t i = 0; i < count; i++)
             dst[i] = bf16_to_float(load16(p + 2 * i));
         break;
+    default: element_run_f32(dst, src, type, 0, count); break;
     }
 }
 
@@ -125,6 +121,39 @@ void element_widen_f64(double *restrict dst, const void *restrict src, enum elem
         for (size_t i = 0; i < count; i++)
             dst[i] = bf16_to_float(load16(p + 2 * i));
         break;
+    default: element_run_f64(dst, src, type, 0, count); break;
+    }
+}
+
+void element_run_f32(float *dst, const void *data, enum element type, size_t first, size_t count)
+{
+    size_t block = types[type].block;
+    if (block == 1) {
+        element_widen_f32(dst, (const char *)data + first * types[type].bytes, type, count);
+        return;
+    }
+    for (size_t done = 0; done < count;) {
+        if ((first + done) % block || count - done < block) {
+            done += widen_rest(dst + done, data, type, first + done, count - done);
+        } else {
+            block_widen(dst + done, (const char *)data + element_bytes(type, first + done), type);
+            done += block;
+        }
+    }
+}
+
+void element_run_f64(double *dst, const void *data, enum element type, size_t first, size_t count)
+{
+    float piece[BLOCK_ELEMENTS_MAX];
+    if (types[type].block == 1) {
+        element_widen_f64(dst, (const char *)data + first * types[type].bytes, type, count);
+        return;
+    }
+    for (size_t done = 0; done < count;) {
+        size_t some = widen_rest(piece, data, type, first + done, count - done);
+        for (size_t i = 0; i < some; i++)
+            dst[done + i] = piece[i];
+        done += some;
     }
 }
 

@@ -5,23 +5,49 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum element { ELEMENT_F64, ELEMENT_F32, ELEMENT_F16, ELEMENT_BF16 };
+enum element {
+    ELEMENT_F64,
+    ELEMENT_F32,
+    ELEMENT_F16,
+    ELEMENT_BF16,
+    /* quantised: blocks of elements that lie side by side in a row (io/blocks.h); their values are floats */
+    ELEMENT_Q4_0,
+    ELEMENT_Q4_1,
+    ELEMENT_Q5_0,
+    ELEMENT_Q5_1,
+    ELEMENT_Q8_0,
+    ELEMENT_Q2_K,
+    ELEMENT_Q3_K,
+    ELEMENT_Q4_K,
+    ELEMENT_Q5_K,
+    ELEMENT_Q6_K,
+    ELEMENT_MXFP4,
+    ELEMENT_COUNT
+};
 
-/* Bytes of one element: 8, 4, 2, 2. */
+/* Bytes of one element: 8, 4, 2, 2; of quantised types, of a block. */
 size_t element_size(enum element type);
-/* "f64", "f32", "f16", "bf16". */
+/* Elements of a block: 1, or 32 or 256 of quantised types. */
+size_t element_block(enum element type);
+/* Bytes of that many elements, which are whole blocks; bytes before the element of that index, which begins one. */
+size_t element_bytes(enum element type, size_t count);
+/* "f64", "f32", "f16", "bf16", "Q4_0". */
 const char *element_name(enum element type);
 
 /* The `index`-th element behind `data` (any alignment), exactly, as a double. */
 double element_read(const void *data, enum element type, size_t index);
 
-/* x rounded to the nearest number of the type, ties to even; beyond its range infinite. */
+/* x rounded to the nearest number of the type, ties to even; beyond its range infinite. Not of quantised types. */
 double element_round(double x, enum element type);
 
-/* dst[i] = (float)src[i], i < count; src may have any alignment. f64 is rounded to nearest; the others are exact. */
+/* dst[i] = (float)src[i], i < count; src may have any alignment, and begins a block. f64 is rounded to nearest; the others are
+ * exact. */
 void element_widen_f32(float *dst, const void *src, enum element type, size_t count);
 /* The same in double, always exact. */
 void element_widen_f64(double *dst, const void *src, enum element type, size_t count);
+/* The same of the elements first .. first + count behind `data`, wherever in a block they begin. */
+void element_run_f32(float *dst, const void *data, enum element type, size_t first, size_t count);
+void element_run_f64(double *dst, const void *data, enum element type, size_t first, size_t count);
 
 static inline int size_multiply(size_t *out, size_t a, size_t b)
 {

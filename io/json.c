@@ -97,6 +97,11 @@ const char *config_path(const struct config *c)
     return c->path;
 }
 
+const char *config_name(const struct config *c)
+{
+    return path_base(c->path);
+}
+
 const char *config_text(const struct config *c, size_t *size)
 {
     *size = c->size;

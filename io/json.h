@@ -17,6 +17,8 @@ struct config *config_from_text(const char *path, const char *text, size_t size,
 struct config *config_from_json(const char *path, json_t *object, struct error *e) MUST_USE;
 void config_close(struct config *c);
 const char *config_path(const struct config *c);
+/* The last part of it: "config.json", or the name of the file that holds tensors and config. */
+const char *config_name(const struct config *c);
 /* What was parsed; of an object its text with sorted keys. Borrowed. */
 const char *config_text(const struct config *c, size_t *size);
 /* The member of that name, marked as read; NULL if absent or null. Dots descend: "rope_scaling.factor" (typed getters refuse a

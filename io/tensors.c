@@ -55,6 +55,25 @@ static const struct stored_type types[] = {
     {"C128", 16, STORED_OTHER, 0},
 };
 
+static const struct stored_type quantised_types[] = {
+    {"Q4_0", 18, STORED_QUANTISED, ELEMENT_Q4_0},   {"Q4_1", 20, STORED_QUANTISED, ELEMENT_Q4_1},
+    {"Q5_0", 22, STORED_QUANTISED, ELEMENT_Q5_0},   {"Q5_1", 24, STORED_QUANTISED, ELEMENT_Q5_1},
+    {"Q8_0", 34, STORED_QUANTISED, ELEMENT_Q8_0},   {"Q2_K", 84, STORED_QUANTISED, ELEMENT_Q2_K},
+    {"Q3_K", 110, STORED_QUANTISED, ELEMENT_Q3_K},  {"Q4_K", 144, STORED_QUANTISED, ELEMENT_Q4_K},
+    {"Q5_K", 176, STORED_QUANTISED, ELEMENT_Q5_K},  {"Q6_K", 210, STORED_QUANTISED, ELEMENT_Q6_K},
+    {"MXFP4", 17, STORED_QUANTISED, ELEMENT_MXFP4},
+};
+
+const struct stored_type *stored_type_of(enum element type)
+{
+    const struct stored_type *at = types;
+    if (element_block(type) > 1)
+        at = quantised_types;
+    while (at->type != type)
+        at++;
+    return at;
+}
+
 const struct stored_type *stored_type_find(const char *name)
 {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
@@ -160,7 +179,11 @@ int store_shape(struct tensor *t, const struct stored_type *stored, int rank, co
         if (size_multiply(&t->count, t->count, shape[i]))
             return fail(e, "%s: tensor %s has more elements than can be counted (its shape overflows 64 bits)", path, t->name);
     }
-    if (size_multiply(&t->bytes, t->count, stored->bytes))
+    size_t block = stored->kind == STORED_QUANTISED ? element_block(stored->type) : 1;
+    if (block > 1 && (rank < 2 || shape[rank - 1] % block))
+        return fail(e, "%s: tensor %s is stored as %s in rows of %zu (expected a matrix with rows of a multiple of %zu)", path,
+                    t->name, stored->name, rank ? shape[rank - 1] : 1, block);
+    if (size_multiply(&t->bytes, t->count / block, stored->bytes))
         return fail(e, "%s: tensor %s has more bytes than can be counted (its shape overflows 64 bits)", path, t->name);
     /* of an empty tensor nothing is read; its other sizes need not have a product */
     size_t stride = 1;
@@ -348,9 +371,56 @@ end:
 
 /* -- elements -- */
 
-/* count elements, `stride` elements apart, side by side. */
-static void gather(unsigned char *out, const unsigned char *in, size_t count, size_t stride, size_t size)
+static int is_quantised(const struct tensor *t)
 {
+    return !t->integer && element_block(t->type) > 1;
+}
+
+enum element tensor_copied(const struct tensor *t)
+{
+    return is_quantised(t) ? ELEMENT_F32 : t->type;
+}
+
+const struct tensor *tensors_quantised(const struct tensors *t)
+{
+    for (size_t i = 0; i < t->entry_count; i++)
+        if (is_quantised(&t->entries[i].tensor))
+            return &t->entries[i].tensor;
+    return NULL;
+}
+
+int tensors_widen(struct tensors *t, struct error *e)
+{
+    for (size_t i = 0; i < t->entry_count; i++) {
+        struct tensor *one = &t->entries[i].tensor;
+        if (!is_quantised(one))
+            continue;
+        one->stored = stored_type_of(ELEMENT_F32);
+        if (size_multiply(&one->bytes, one->count, one->stored->bytes))
+            return fail(e, "%s: tensor %s has more bytes than can be counted", t->path, one->name);
+    }
+    return 0;
+}
+
+/* Bytes of an element that tensor_copy gives. */
+static size_t copied_size(const struct tensor *t)
+{
+    return is_quantised(t) ? sizeof(float) : t->stored->bytes;
+}
+
+/* count elements from `at` on, `stride` elements apart, side by side. */
+static void gather(unsigned char *out, const struct tensor *t, size_t at, size_t count, size_t stride)
+{
+    if (is_quantised(t)) {
+        float *to = (float *)(void *)out;
+        if (stride == 1)
+            element_run_f32(to, t->data, t->type, at, count);
+        for (size_t i = 0; stride != 1 && i < count; i++)
+            element_run_f32(to + i, t->data, t->type, at + i * stride, 1);
+        return;
+    }
+    size_t size = t->stored->bytes;
+    const unsigned char *in = (const unsigned char *)t->data + at * size;
     if (stride == 1) {
         memcpy(out, in, count * size);
         return;
@@ -361,7 +431,7 @@ static void gather(unsigned char *out, const unsigned char *in, size_t count, si
 
 void tensor_copy(void *out, const struct tensor *t, size_t first, size_t count)
 {
-    size_t index[TENSOR_RANK_MAX] = {0}, size = t->stored->bytes, left = first;
+    size_t index[TENSOR_RANK_MAX] = {0}, size = copied_size(t), left = first;
     unsigned char *to = out;
     if (count == 0)
         return;
@@ -375,7 +445,7 @@ void tensor_copy(void *out, const struct tensor *t, size_t first, size_t count)
         for (int i = 0; i <= last; i++)
             at += index[i] * t->stride[i];
         run = run < count ? run : count;
-        gather(to, (const unsigned char *)t->data + at * size, run, last < 0 ? 1 : t->stride[last], size);
+        gather(to, t, at, run, last < 0 ? 1 : t->stride[last]);
         to += run * size;
         count -= run;
         if (last < 0)
@@ -386,17 +456,22 @@ void tensor_copy(void *out, const struct tensor *t, size_t first, size_t count)
     }
 }
 
+void tensor_release(const struct tensor *t)
+{
+    tensors_release_pages(t->data, is_quantised(t) ? element_bytes(t->type, t->count) : t->bytes);
+}
+
 int store_write(FILE *out, const struct tensor *tensor)
 {
-    unsigned char piece[WRITE_PIECE];
-    size_t size = tensor->stored->bytes, step = sizeof piece / size;
+    _Alignas(float) unsigned char piece[WRITE_PIECE];
+    size_t size = copied_size(tensor), step = sizeof piece / size;
     for (size_t first = 0; first < tensor->count; first += step) {
         size_t count = tensor->count - first < step ? tensor->count - first : step;
         tensor_copy(piece, tensor, first, count);
         if (fwrite(piece, size, count, out) != count)
             return -1;
     }
-    tensors_release_pages(tensor->data, tensor->bytes);
+    tensor_release(tensor);
     return 0;
 }
 

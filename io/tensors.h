@@ -11,21 +11,23 @@
 
 enum { TENSOR_RANK_MAX = 8 };
 
-/* Every type that files hold, under the name that safetensors gives it. What we do not compute with is split: integers are passed
- * by (mask buffers), other kinds are refused by name. */
+/* Every type that files hold, under the name that safetensors gives it, and quantised ones. What we do not compute with is split:
+ * integers are passed by (mask buffers), other kinds are refused by name. */
 struct stored_type {
     const char *name; /* "F32" */
-    size_t bytes; /* of one element; 0: less than a byte */
-    enum stored_kind { STORED_REAL, STORED_INTEGER, STORED_OTHER } kind;
-    enum element type; /* of a real one */
+    size_t bytes; /* of one element, of quantised ones of a block; 0: less than a byte */
+    enum stored_kind { STORED_REAL, STORED_QUANTISED, STORED_INTEGER, STORED_OTHER } kind;
+    enum element type; /* of a real or quantised one */
 };
 
-/* The type of that name, or NULL. */
+/* The type of that name in safetensors, or NULL. */
 const struct stored_type *stored_type_find(const char *name);
+/* The type whose elements are of that type. */
+const struct stored_type *stored_type_of(enum element type);
 
 /* One stored tensor, little-endian. Element [i, j, ...] is stride[0] i + stride[1] j + ... elements behind `data` (of no
  * alignment, and living as long as the store). Strides are never negative, and every element lies within the file or within
- * memory that the store owns. */
+ * memory that the store owns. Along one axis of a quantised tensor elements lie side by side, in whole blocks. */
 struct tensor {
     const char *name;
     const void *data;
@@ -63,10 +65,20 @@ int tensors_unchanged(struct tensors *t, struct error *e) MUST_USE;
  * in pieces, and does not keep them in memory. */
 int tensors_digest(struct tensors *t, char digest[33], struct error *e) MUST_USE;
 
-/* Elements first .. first+count of the tensor in row-major order, as they are stored. */
+/* Elements first .. first+count of the tensor in row-major order, as they are stored; those of quantised tensors as floats (and
+ * `out` is aligned for these). */
 void tensor_copy(void *out, const struct tensor *t, size_t first, size_t count);
+/* The type of the elements that tensor_copy gives. */
+enum element tensor_copied(const struct tensor *t);
+
+/* The first quantised tensor, or NULL. */
+const struct tensor *tensors_quantised(const struct tensors *t);
+/* Quantised tensors count as F32 from now on, in which whoever writes them gets them: the same numbers in more bytes. */
+int tensors_widen(struct tensors *t, struct error *e) MUST_USE;
 
 /* Tells the kernel that mapped pages of this range are not needed now (they come back unchanged when touched). */
 void tensors_release_pages(const void *data, size_t bytes);
+/* The same for all of a tensor. */
+void tensor_release(const struct tensor *t);
 
 #endif

@@ -51,7 +51,7 @@ static int check_finite(const struct tensor *t, double *memory, struct error *e)
         size_t count = t->count - first < PIECE ? t->count - first : PIECE;
         double sum = 0;
         tensor_copy(stored, t, first, count);
-        element_widen_f64(values, stored, t->type, count);
+        element_widen_f64(values, stored, tensor_copied(t), count);
         for (size_t i = 0; i < count; i++)
             sum += values[i] - values[i]; /* 0, or NaN where it is not finite */
         for (size_t i = 0; sum != 0 && i < count; i++)
@@ -61,7 +61,7 @@ static int check_finite(const struct tensor *t, double *memory, struct error *e)
                             place);
             }
     }
-    tensors_release_pages(t->data, t->bytes);
+    tensor_release(t);
     return 0;
 }
 

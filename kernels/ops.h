@@ -45,7 +45,8 @@ struct rows {
 };
 
 /* A strided view of a stored tensor, read as a matrix of groups * rows rows: row g * rows + r, column c is
- * data[g * group_stride + r * row_stride + c * column_stride] + offset (strides in elements). */
+ * data[g * group_stride + r * row_stride + c * column_stride] + offset (strides in elements; of quantised types rows begin with a
+ * block, and column_stride is 1). */
 struct weight_part {
     const void *data;
     enum element type;

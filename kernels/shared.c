@@ -86,7 +86,7 @@ void weight_parts_read_f64(double *out, const struct weight_part *parts, size_t 
     const struct weight_part *p = find_row(&at, parts, row);
     at += column * p->column_stride;
     if (p->column_stride == 1)
-        element_widen_f64(out, (const char *)p->data + at * element_size(p->type), p->type, count);
+        element_run_f64(out, p->data, p->type, at, count);
     else
         for (size_t c = 0; c < count; c++)
             out[c] = element_read(p->data, p->type, at + c * p->column_stride);
@@ -101,7 +101,7 @@ void weight_parts_read_f32(float *out, const struct weight_part *parts, size_t r
     const struct weight_part *p = find_row(&at, parts, row);
     at += column * p->column_stride;
     if (p->column_stride == 1 && p->offset == 0)
-        element_widen_f32(out, (const char *)p->data + at * element_size(p->type), p->type, count);
+        element_run_f32(out, p->data, p->type, at, count);
     else
         for (size_t c = 0; c < count; c++)
             out[c] = (float)(element_read(p->data, p->type, at + c * p->column_stride) + p->offset);

@@ -53,8 +53,8 @@ static int refuse_unused(struct decoder *d, const struct family *family, struct 
         for (int j = 0; j < 8 && family->ignored_suffixes[j]; j++)
             ignored |= ends_with(t->name, family->ignored_suffixes[j]);
         if (!ignored)
-            return fail(e, "%s: tensor '%s' has no place in a %s model as config.json describes it", d->path, t->name,
-                        family->name);
+            return fail(e, "%s: tensor '%s' has no place in a %s model as %s describes it", d->path, t->name, family->name,
+                        config_name(d->config));
     }
     return 0;
 }

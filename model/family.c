@@ -153,9 +153,10 @@ static struct tensor *find_shaped(const struct decoder *d, const char *name, siz
     for (int i = 0; i < t->rank && at < sizeof shape; i++)
         at += (size_t)snprintf(shape + at, sizeof shape - at, "%s%zu", i ? ", " : "", t->shape[i]);
     if (b)
-        fail(e, "%s: tensor '%s' has shape [%s] (expected [%zu, %zu] from config.json)", d->path, name, shape, a, b);
+        fail(e, "%s: tensor '%s' has shape [%s] (expected [%zu, %zu] from %s)", d->path, name, shape, a, b,
+             config_name(d->config));
     else
-        fail(e, "%s: tensor '%s' has shape [%s] (expected [%zu] from config.json)", d->path, name, shape, a);
+        fail(e, "%s: tensor '%s' has shape [%s] (expected [%zu] from %s)", d->path, name, shape, a, config_name(d->config));
     return NULL;
 }
 
@@ -290,9 +291,9 @@ static int is_same_matrix(const view *a, const view *b)
 {
     int plain = a->type == b->type && a->column_stride == 1 && b->column_stride == 1;
     for (size_t r = 0; r < a->rows; r++) {
-        const char *x = (const char *)a->data + r * a->row_stride * element_size(a->type),
-                   *y = (const char *)b->data + r * b->row_stride * element_size(b->type);
-        if (plain && memcmp(x, y, a->columns * element_size(a->type)) == 0)
+        const char *x = (const char *)a->data + element_bytes(a->type, r * a->row_stride),
+                   *y = (const char *)b->data + element_bytes(b->type, r * b->row_stride);
+        if (plain && memcmp(x, y, element_bytes(a->type, a->columns)) == 0)
             continue;
         for (size_t c = 0; c < a->columns; c++)
             if (element_read(x, a->type, c * a->column_stride) != element_read(y, b->type, c * b->column_stride))
@@ -328,7 +329,7 @@ void family_ignore(const struct decoder *d, const char *format, ...)
 /* `elements` further into the view's data. */
 static view view_shift(view v, size_t elements)
 {
-    v.data = (const char *)v.data + elements * element_size(v.type);
+    v.data = (const char *)v.data + element_bytes(v.type, elements);
     return v;
 }
 

@@ -64,6 +64,12 @@ static struct runs runs_of(const struct weight_part *p)
     return r;
 }
 
+/* The type that a part's elements are packed in: quantised ones are widened on the way. */
+static enum element packed_type(const struct weight_part *p)
+{
+    return element_block(p->type) > 1 ? ELEMENT_F32 : p->type;
+}
+
 /* Elements [first, first + length) of runs [run, run + count), packed. */
 static void pack(char *out, const struct runs *r, size_t run, size_t count, size_t first, size_t length)
 {
@@ -72,6 +78,13 @@ static void pack(char *out, const struct runs *r, size_t run, size_t count, size
     size_t outer_stride = r->along_rows ? p->column_stride : p->row_stride,
            stride = r->along_rows ? p->row_stride : p->column_stride;
     const char *data = (const char *)p->data;
+    if (element_block(p->type) > 1) {
+#pragma omp parallel for schedule(static) if (count * length > (1 << 18))
+        for (size_t i = 0; i < count; i++)
+            element_run_f32((float *)out + i * length, data, p->type,
+                            (run + i) / inner * p->group_stride + (run + i) % inner * outer_stride + first, length);
+        return;
+    }
     /* runs of a dense tensor join: pieces of 64 KB then, else runs, shared out among threads */
     int dense = stride == 1 && outer_stride == r->length && length == r->length &&
                 (p->groups == 1 || p->group_stride == inner * outer_stride);
@@ -119,14 +132,15 @@ static int upload_piece(struct kernels *k, T *out, const struct runs *r, const s
 {
     struct cuda_state *s = cuda_state(k);
     struct cuda_staging *g = staging_next(s, e);
-    size_t total = piece->count * piece->length, bytes = total * element_size(r->part->type), blocks = cuda_divide_up(total, 256);
+    size_t total = piece->count * piece->length, bytes = total * element_size(packed_type(r->part)),
+           blocks = cuda_divide_up(total, 256);
     if (!g)
         return -1;
     pack(g->pinned, r, piece->run, piece->count, piece->first, piece->length);
     if (cuda_check_now(cudaMemcpyAsync(g->device, g->pinned, bytes, cudaMemcpyHostToDevice, s->copies), "upload", e))
         return -1;
     LAUNCH(place_elements<T>, dim3((unsigned)(blocks < 4096 ? blocks : 4096)), dim3(256), 0, s->copies, out, g->device,
-           (int)r->part->type, r->part->offset, *piece);
+           (int)packed_type(r->part), r->part->offset, *piece);
     return cuda_check_now(cudaEventRecord(g->empty, s->copies), "upload", e);
 }
 
@@ -136,7 +150,7 @@ static int upload(struct kernels *k, T *out, const struct weight_part *parts, in
     for (int i = 0; i < part_count; i++) {
         const struct weight_part *p = &parts[i];
         struct runs r = runs_of(p);
-        size_t most = CUDA_STAGING_BYTES / element_size(p->type), length = r.length < most ? r.length : most,
+        size_t most = CUDA_STAGING_BYTES / element_size(packed_type(p)), length = r.length < most ? r.length : most,
                at_once = most / length;
         for (size_t run = 0; run < r.count; run += at_once)
             for (size_t first = 0; first < r.length; first += length) {

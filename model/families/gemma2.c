@@ -53,8 +53,9 @@ static int read_gemma2(struct decoder *d, struct error *e)
     const char *p = family_prefix(d, "model.", "embed_tokens.weight");
     if (family_matrix(&d->embedding, d, (size_t)d->vocabulary, width, e, "%sembed_tokens.weight", p))
         return -1;
-    /* the model rounds the factor to its own type */
-    d->embedding_scale = element_round(sqrt(d->hidden), d->embedding.type == ELEMENT_F32 ? ELEMENT_F64 : d->embedding.type);
+    /* the model rounds the factor to its own type, if that is a short one */
+    int rounds = d->embedding.type == ELEMENT_F16 || d->embedding.type == ELEMENT_BF16;
+    d->embedding_scale = element_round(sqrt(d->hidden), rounds ? d->embedding.type : ELEMENT_F64);
     for (int l = 0; l < d->layers; l++) {
         struct block *b = &d->blocks[l];
         if (norm(&b->attention_norm, d, epsilon, p, l, "input_layernorm", e) ||
