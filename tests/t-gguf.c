@@ -2,6 +2,7 @@
  * must be refused. */
 #include "io/blocks.h"
 #include "io/checkpoint.h"
+#include "io/gguf/gguf.h"
 #include "tests/expected.h"
 #include "tests/scratch.h"
 
@@ -74,8 +75,116 @@ static void blocks_have_the_bits_of_the_python_package(void **state)
     tensors_close(t);
 }
 
+/* -- heads that lie -- */
+
+/* The bytes of a script: wN a number of 4 bytes, qN of 8, cN of 1, zN zeros, pN zeros up to a multiple, =TEXT the text itself,
+ * 'TEXT with its length before it; _ in a text is a blank. */
+static size_t build(unsigned char *out, const char *script)
+{
+    size_t at = 0;
+    while (*script) {
+        char word[128];
+        size_t length = strcspn(script, " ");
+        uint64_t number;
+        memcpy(word, script, length);
+        word[length] = '\0';
+        script += length + strspn(script + length, " ");
+        number = strtoull(word + 1, NULL, 10);
+        for (char *p = word + 1; *p && (*word == '=' || *word == '\''); p++)
+            *p = (char)(*p == '_' ? ' ' : *p);
+        switch (*word) {
+        case 'w': memcpy(out + at, &number, 4), at += 4; break;
+        case 'q': memcpy(out + at, &number, 8), at += 8; break;
+        case 'c': out[at++] = (unsigned char)number; break;
+        case 'z': memset(out + at, 0, number), at += number; break;
+        case 'p': number = (number - at % number) % number, memset(out + at, 0, number), at += number; break;
+        case '\'': number = length - 1, memcpy(out + at, &number, 8), at += 8; /* fall through */
+        default: memcpy(out + at, word + 1, length - 1), at += length - 1;
+        }
+    }
+    return at;
+}
+
+#define HEAD "=GGUF w3 q1 q1 'k w4 w7 "
+
+static void heads_are_checked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *script, *words; /* words NULL: accepted */
+    } rows[] = {
+        {HEAD "'a.weight w2 q3 q2 w0 q0 p32 z24", NULL},
+        {HEAD "'a.weight w2 q3 q2 w0 q0 p32 z24 p32", NULL},
+        {HEAD "'a.weight w2 q32 q2 w2 q0 p32 z36 p32", NULL},
+        {"=GGUF w2 q0 q1 'general.alignment w4 w8", NULL},
+        {"=GGUF w3 q1 q1 'general.alignment w4 w8 'a w1 q3 w0 q0 p8 z12", NULL},
+        {"=GGU", "head: ends within its head"},
+        {"=GGUF w3 q1", "head: ends within its head"},
+        {"=GGUF w1 q0 q0", "is GGUF version 1 (expected 2 or 3)"},
+        {"=GGUF w4 q0 q0", "is GGUF version 4"},
+        {"=GGUF w50331648 q0 q0", "big-endian"},
+        {"=GGUF w3 q0 q1000", "states 1000 pairs of metadata in a file of 24 bytes"},
+        {"=GGUF w3 q0 q18446744073709551615", "pairs of metadata in a file of 24 bytes"},
+        {"=GGUF w3 q18446744073709551615 q0", "states 18446744073709551615 tensors"},
+        {"=GGUF w3 q0 q1 q18446744073709551615 z32", "a key of the metadata has 18446744073709551615 bytes, but only 32 follow"},
+        {"=GGUF w3 q0 q1 q0 w4 w1 z8", "a key of the metadata has 0 bytes"},
+        {"=GGUF w3 q0 q1 'a w13 z8", "a has a value of type 13 (expected 0 to 12)"},
+        {"=GGUF w3 q0 q1 'a w9 w9 q1 z8", "a is an array of arrays"},
+        {"=GGUF w3 q0 q1 'a w9 w99 q1 z8", "value of type 99"},
+        {"=GGUF w3 q0 q1 'a w9 w10 q2305843009213693952 z8", "a has 2305843009213693952 values, but only 8 bytes follow"},
+        {"=GGUF w3 q0 q1 'a w9 w8 q2 'b z8 z8", NULL},
+        {"=GGUF w3 q0 q1 'a w9 w8 q2 q9 z8", "a text in the metadata has 9 bytes, but only 8 follow"},
+        {"=GGUF w3 q0 q1 'a w8 q18446744073709551615 z8", "a text in the metadata has 18446744073709551615 bytes"},
+        {"=GGUF w3 q0 q1 'a w10 z7", "only 7 bytes follow"},
+        {"=GGUF w3 q0 q1 'a w7 c2", "a is neither true nor false, but 2"},
+        {"=GGUF w3 q0 q2 'a w4 w1 'a w4 w1", "holds the key a twice"},
+        {"=GGUF w3 q0 q1 'general.alignment w4 w0", "general.alignment is not a whole number from 1"},
+        {"=GGUF w3 q0 q1 'general.alignment w4 w24", "general.alignment is 24 (expected a power of two)"},
+        {"=GGUF w3 q0 q1 'general.alignment w8 'x", "general.alignment is not a whole number"},
+        {HEAD "'a/b w2 q3 q2 w0 q0 p32 z24", "'a/b' is no name of a tensor"},
+        {HEAD "'../../a w2 q3 q2 w0 q0 p32 z24", "'../../a' is no name of a tensor"},
+        {HEAD "'a\\b w2 q3 q2 w0 q0 p32 z24", "is no name of a tensor"},
+        {HEAD "'a_b w2 q3 q2 w0 q0 p32 z24", "'a b' is no name of a tensor"},
+        {HEAD "q0 w2 q3 q2 w0 q0 p32 z24", "a tensor has no name"},
+        {HEAD "'a w0 w0 q0 p32 z32", "tensor a has 0 dimensions (expected 1 to 4)"},
+        {HEAD "'a w5 q1 q1 q1 q1 q1 w0 q0 p32 z24", "tensor a has 5 dimensions"},
+        {HEAD "'a w2 q3 q0 w0 q0 p32 z24", "tensor a has a dimension of 0"},
+        {HEAD "'a w3 q4294967296 q4294967296 q4294967296 w0 q0 p32 z24", "more bytes than can be counted"},
+        {HEAD "'a w2 q9223372036854775808 q2 w0 q0 p32 z24", "more bytes than can be counted"},
+        {HEAD "'a w2 q3 q2 w4 q0 p32 z24", "tensor a is stored as type 4, which is not known"},
+        {HEAD "'a w2 q3 q2 w4294967295 q0 p32 z24", "tensor a is stored as type 4294967295"},
+        {HEAD "'a w2 q256 q2 w15 q0 p32 z24", "tensor a is stored as Q8_K, which is not supported"},
+        {HEAD "'a w2 q256 q2 w16 q0 p32 z24", "tensor a is stored as IQ2_XXS, which is not supported"},
+        {HEAD "'a w2 q256 q2 w24 q0 p32 z24", "tensor a is stored as I8, which is not supported"},
+        {HEAD "'a w2 q48 q2 w2 q0 p32 z64", "tensor a is stored as Q4_0 in rows of 48 (expected a multiple of 32)"},
+        {HEAD "'a w2 q3 q2 w0 q32 p32 z64", "the data of tensor a lie at offset 32 (expected 0"},
+        {HEAD "'a w2 q3 q2 w0 q18446744073709551584 p32 z64", "the data of tensor a lie at offset 18446744073709551584"},
+        {HEAD "'a w2 q3 q2 w0 q0 p32 z23", "tensor a has 24 bytes of data, but only 23 follow"},
+        {HEAD "'a w2 q3 q2 w0 q0", "ends before the data of its tensors"},
+        {HEAD "'a w2 q3 q2 w0 q0 p32 z33", "9 bytes lie behind the last tensor"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        unsigned char bytes[1024], *exact;
+        struct error e = {""};
+        struct gguf g;
+        size_t size = build(bytes, rows[i].script);
+        exact = malloc(size); /* so that AddressSanitizer sees reads beyond the end */
+        memcpy(exact, bytes, size);
+        int result = gguf_parse(&g, "head", exact, size, &e);
+        if (!rows[i].words && result)
+            fail_msg("%s: %s", rows[i].script, e.text);
+        if (rows[i].words && !result)
+            fail_msg("%s: was accepted", rows[i].script);
+        if (rows[i].words)
+            assert_int_equal(check_message(rows[i].script, &e, rows[i].words), 0);
+        gguf_free(&g);
+        free(exact);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(blocks_have_the_bits_of_the_python_package)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(blocks_have_the_bits_of_the_python_package),
+                                       cmocka_unit_test(heads_are_checked)};
     return cmocka_run_group_tests_name("gguf", tests, scratch_setup, scratch_teardown);
 }
