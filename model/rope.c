@@ -144,11 +144,26 @@ static int scale_yarn(struct decoder *d, const struct rope *r, struct error *e)
     return 0;
 }
 
+/* Each frequency over a number that is stored: GGUF's form of Llama 3's scaling. */
+static int scale_stored(struct decoder *d, const struct rope *r, struct error *e)
+{
+    double divisor[128];
+    (void)r;
+    if (family_values(divisor, d, (size_t)d->rotary.size / 2, e, "rope_freqs.weight"))
+        return -1;
+    for (int i = 0; i < d->rotary.size / 2; i++) {
+        if (!(divisor[i] > 0))
+            return fail(e, "%s: tensor 'rope_freqs.weight' holds %g (expected numbers above 0)", d->path, divisor[i]);
+        d->rotary.frequency[i] /= divisor[i];
+    }
+    return 0;
+}
+
 static const struct {
     const char *type;
     int (*scale)(struct decoder *d, const struct rope *r, struct error *e);
-} scalings[] = {
-    {"default", NULL}, {"linear", scale_linear}, {"dynamic", scale_dynamic}, {"llama3", scale_llama3}, {"yarn", scale_yarn}};
+} scalings[] = {{"default", NULL},        {"linear", scale_linear}, {"dynamic", scale_dynamic},
+                {"llama3", scale_llama3}, {"yarn", scale_yarn},     {"rope_freqs", scale_stored}};
 enum { SCALINGS = sizeof scalings / sizeof scalings[0] };
 
 /* Which of the two objects holds the settings, and which scaling it names: rope_scaling, unless it is empty. */
@@ -189,7 +204,7 @@ int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e
     while (i < SCALINGS && strcmp(scalings[i].type, r.type) != 0)
         i++;
     if (i == SCALINGS)
-        return fail(e, "%s: rotary scaling '%s' is not supported (supported: default, linear, dynamic, llama3, yarn)",
+        return fail(e, "%s: rotary scaling '%s' is not supported (supported: default, linear, dynamic, llama3, yarn, rope_freqs)",
                     config_path(c), r.type);
     if (keys->whole_heads && fraction != 1) {
         if (scalings[i].scale)
