@@ -1,0 +1,10 @@
+/* What architectures of GGUF need beyond a copy of their keys. Private to io/gguf/. */
+#ifndef REACH_IO_GGUF_FINISH_H
+#define REACH_IO_GGUF_FINISH_H
+
+#include "io/gguf/architecture.h"
+
+typedef int finish_function(struct gguf_model *m, json_t *config, struct error *e);
+finish_function finish_llama, finish_rotary, finish_qwen3;
+
+#endif

@@ -1,0 +1,121 @@
+/* Tables of the architectures: source ggml-org/llama.cpp, gguf-py/gguf/constants.py and tensor_mapping.py, and its converters. */
+#include "io/gguf/finish.h"
+
+#include <string.h>
+
+/* -- names of tensors -- */
+
+static const struct name_row llama_names[] = {{"token_embd", "model.embed_tokens", LAYOUT_SAME},
+                                              {"output_norm", "model.norm", LAYOUT_SAME},
+                                              {"output", "lm_head", LAYOUT_SAME},
+                                              {"rope_freqs", "rope_freqs", LAYOUT_SAME},
+                                              {"blk.#.attn_norm", "model.layers.#.input_layernorm", LAYOUT_SAME},
+                                              {"blk.#.attn_q", "model.layers.#.self_attn.q_proj", LAYOUT_QUERY},
+                                              {"blk.#.attn_k", "model.layers.#.self_attn.k_proj", LAYOUT_KEY},
+                                              {"blk.#.attn_v", "model.layers.#.self_attn.v_proj", LAYOUT_SAME},
+                                              {"blk.#.attn_output", "model.layers.#.self_attn.o_proj", LAYOUT_SAME},
+                                              {"blk.#.ffn_norm", "model.layers.#.post_attention_layernorm", LAYOUT_SAME},
+                                              {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj", LAYOUT_SAME},
+                                              {"blk.#.ffn_up", "model.layers.#.mlp.up_proj", LAYOUT_SAME},
+                                              {"blk.#.ffn_down", "model.layers.#.mlp.down_proj", LAYOUT_SAME},
+                                              {0}};
+static const struct name_row qwen_names[] = {{"token_embd", "model.embed_tokens", LAYOUT_SAME},
+                                             {"output_norm", "model.norm", LAYOUT_SAME},
+                                             {"output", "lm_head", LAYOUT_SAME},
+                                             {"rope_freqs", "rope_freqs", LAYOUT_SAME},
+                                             {"blk.#.attn_norm", "model.layers.#.input_layernorm", LAYOUT_SAME},
+                                             {"blk.#.attn_q", "model.layers.#.self_attn.q_proj", LAYOUT_SAME},
+                                             {"blk.#.attn_k", "model.layers.#.self_attn.k_proj", LAYOUT_SAME},
+                                             {"blk.#.attn_v", "model.layers.#.self_attn.v_proj", LAYOUT_SAME},
+                                             {"blk.#.attn_output", "model.layers.#.self_attn.o_proj", LAYOUT_SAME},
+                                             {"blk.#.attn_q_norm", "model.layers.#.self_attn.q_norm", LAYOUT_SAME},
+                                             {"blk.#.attn_k_norm", "model.layers.#.self_attn.k_norm", LAYOUT_SAME},
+                                             {"blk.#.ffn_norm", "model.layers.#.post_attention_layernorm", LAYOUT_SAME},
+                                             {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj", LAYOUT_SAME},
+                                             {"blk.#.ffn_up", "model.layers.#.mlp.up_proj", LAYOUT_SAME},
+                                             {"blk.#.ffn_down", "model.layers.#.mlp.down_proj", LAYOUT_SAME},
+                                             {0}};
+/* -- keys -- */
+
+#define SIZES \
+    {"embedding_length", "hidden_size", KEY_NEEDED}, {"block_count", "num_hidden_layers", KEY_NEEDED}, \
+        {"attention.head_count", "num_attention_heads", KEY_NEEDED}, {"vocab_size", "", KEY_HERE}, \
+    { \
+        "tensor_data_layout", "", KEY_HARMLESS \
+    }
+#define ROPE \
+    {"rope.dimension_count", "", KEY_HERE}, {"rope.scaling.type", "", KEY_HERE}, {"rope.scaling.factor", "", KEY_HERE}, \
+        {"rope.scale_linear", "", KEY_HERE}, {"rope.scaling.original_context_length", "", KEY_HERE}, \
+        {"rope.scaling.yarn_beta_fast", "", KEY_HERE}, {"rope.scaling.yarn_beta_slow", "", KEY_HERE}, \
+    { \
+        "rope.scaling.finetuned", "", KEY_HARMLESS \
+    }
+#define LENGTHS \
+    {"attention.key_length", "", KEY_HERE}, \
+    { \
+        "attention.value_length", "", KEY_HERE \
+    }
+
+static const struct key_row llama_keys[] = {SIZES,
+                                            ROPE,
+                                            LENGTHS,
+                                            {"context_length", "max_position_embeddings", KEY_COPIED},
+                                            {"feed_forward_length", "intermediate_size", KEY_NEEDED},
+                                            {"attention.head_count_kv", "num_key_value_heads", KEY_COPIED},
+                                            {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED},
+                                            {"rope.freq_base", "rope_theta", KEY_COPIED},
+                                            {0}};
+static const struct architecture architectures[] = {
+    {"llama", "llama", llama_keys, llama_names, finish_llama},
+    {"qwen2", "qwen2", llama_keys, qwen_names, finish_rotary},
+    {"qwen3", "qwen3", llama_keys, qwen_names, finish_qwen3},
+};
+enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
+
+const struct architecture *architecture_find(struct gguf_text name, const char *path, struct error *e)
+{
+    char known[256] = "";
+    for (int i = 0; i < ARCHITECTURES; i++) {
+        if (gguf_is(name, architectures[i].name))
+            return &architectures[i];
+        strcat(strcat(known, i ? ", " : ""), architectures[i].name);
+    }
+    if (name.text)
+        fail(e, "%s: general.architecture '%.*s' is not supported (supported: %s)", path, name.size < 60 ? (int)name.size : 60,
+             name.text, known);
+    else
+        fail(e, "%s: general.architecture is missing (supported: %s)", path, known);
+    return NULL;
+}
+
+/* 1 if the name without its suffix is the row's; *block is its number. Numbers have one spelling. */
+static int matches(const char *pattern, const char *text, size_t size, long *block)
+{
+    const char *mark = strchr(pattern, '#'), *end = text + size;
+    size_t before = mark ? (size_t)(mark - pattern) : strlen(pattern);
+    *block = -1;
+    if (size < before || memcmp(text, pattern, before))
+        return 0;
+    text += before;
+    if (!mark)
+        return text == end;
+    const char *digits = text;
+    for (*block = 0; text < end && *text >= '0' && *text <= '9' && text - digits < 6; text++)
+        *block = 10 * *block + (*text - '0');
+    return text > digits && (*digits != '0' || text == digits + 1) && (size_t)(end - text) == strlen(mark + 1) &&
+           memcmp(text, mark + 1, strlen(mark + 1)) == 0;
+}
+
+const struct name_row *architecture_name(const struct gguf_model *m, struct gguf_text name, long *block, struct gguf_text *suffix)
+{
+    const char *dot = memrchr(name.text, '.', name.size);
+    if (!dot)
+        return NULL;
+    *suffix = (struct gguf_text){dot + 1, (size_t)(name.text + name.size - dot - 1)};
+    if (!gguf_is(*suffix, "weight") && !gguf_is(*suffix, "bias"))
+        return NULL;
+    for (const struct name_row *row = m->names; row->gguf; row++)
+        if (matches(row->gguf, name.text, (size_t)(dot - name.text), block))
+            return row;
+    return NULL;
+}
