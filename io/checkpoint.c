@@ -1,6 +1,8 @@
 #include "io/checkpoint.h"
 
 #include "io/file.h"
+#include "io/gguf/gguf.h"
+#include "io/gguf/read.h"
 #include "io/hdf_tensors.h"
 #include "io/index.h"
 #include "io/llmc.h"
@@ -17,7 +19,15 @@
 
 enum { HEAD_BYTES = 16 };
 
-enum container { CONTAINER_UNKNOWN, CONTAINER_SAFETENSORS, CONTAINER_INDEX, CONTAINER_HDF, CONTAINER_TORCH, CONTAINER_LLMC };
+enum container {
+    CONTAINER_UNKNOWN,
+    CONTAINER_SAFETENSORS,
+    CONTAINER_INDEX,
+    CONTAINER_HDF,
+    CONTAINER_TORCH,
+    CONTAINER_LLMC,
+    CONTAINER_GGUF
+};
 
 /* What the file's first bytes say it is. */
 static int sniff(enum container *out, const char *path, struct error *e)
@@ -40,6 +50,8 @@ static int sniff(enum container *out, const char *path, struct error *e)
         *out = CONTAINER_TORCH;
     else if (memcmp(head, &llmc, sizeof llmc) == 0)
         *out = CONTAINER_LLMC;
+    else if (memcmp(head, GGUF_MAGIC, 4) == 0)
+        *out = CONTAINER_GGUF;
     else if (size > 8 && memcmp(head + 4, "\0\0\0", 4) == 0 && memchr("{ \t\r\n", head[8], 5))
         *out = CONTAINER_SAFETENSORS;
     else if (at < size && head[at] == '{')
@@ -53,10 +65,11 @@ static int refuse(struct tensors *t, const struct mapped *file, struct error *e)
     size_t length = strlen(file->path);
     if (length > 12 && strcmp(file->path + length - 12, ".safetensors") == 0 && safetensors_read(t, file, e))
         return -1;
-    return fail(e,
-                "%s: is no checkpoint that is known by its first bytes (expected safetensors, a file of torch.save, HDF5, or "
-                "llm.c's GPT-2)",
-                file->path);
+    return fail(
+        e,
+        "%s: is no checkpoint that is known by its first bytes (expected safetensors, a file of torch.save, HDF5, GGUF, or "
+        "llm.c's GPT-2)",
+        file->path);
 }
 
 /* A file of torch.save: fairseq's, or a state dict. */
@@ -87,6 +100,8 @@ static int read_file(struct tensors *t, const char *path, struct config **own, s
         return hdf_tensors_read(t, file, own, e);
     if (container == CONTAINER_LLMC && own)
         return llmc_read(t, file, own, e);
+    if (container == CONTAINER_GGUF && own)
+        return gguf_read(t, file, own, e);
     return refuse(t, file, e);
 }
 

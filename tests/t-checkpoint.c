@@ -63,12 +63,12 @@ static void test_refused(void **state)
         const char *words;
     } cases[] = {
         {"empty", "", 0,
-         "empty: is no checkpoint that is known by its first bytes (expected safetensors, a file of torch.save, HDF5, or llm.c's "
-         "GPT-2)"},
+         "empty: is no checkpoint that is known by its first bytes (expected safetensors, a file of torch.save, HDF5, GGUF, or "
+         "llm.c's GPT-2)"},
         {"text", "hello\n", 6, "text: is no checkpoint that is known"},
         {"blank", "   \n", 4, "blank: is no checkpoint that is known"},
         {"empty.safetensors", "", 0, "has 0 bytes (expected a safetensors file"},
-        {"gguf", "GGUF\3\0\0\0\0\0\0\0\0\0\0\0", 16, "is no checkpoint that is known"},
+        {"gguf", "GGUF\3\0\0\0\0\0\0\0\0\0\0\0", 16, "gguf: ends within its head"},
         {"debug.bin", "\x37\xE1\x34\x01\2\0\0\0\0\0\0\0\0\0\0\0", 16, "is no checkpoint that is known"},
         {"index", " {\"metadata\": {}}", 17, "weight_map is missing"},
         {"zip", "PK\3\4", 4, "does not end as a zip archive"},

@@ -3,7 +3,11 @@
 #include "io/blocks.h"
 #include "io/checkpoint.h"
 #include "io/gguf/gguf.h"
+#include "io/tokens.h"
+#include "model/engine.h"
+#include "tests/compare.h"
 #include "tests/expected.h"
+#include "tests/golden.h"
 #include "tests/scratch.h"
 
 #include <setjmp.h>
@@ -73,6 +77,107 @@ static void blocks_have_the_bits_of_the_python_package(void **state)
         free(wide);
     }
     tensors_close(t);
+}
+
+/* -- models -- */
+
+static void measure(const char *file, const char *expected, const char *dtype, double norm_tolerance, double logprob_tolerance)
+{
+    enum { SEGMENTS_MAX = 4 };
+    struct error e = {""};
+    char path[256];
+    const char *tokens_path = path;
+    struct tokens tokens;
+    struct decoder *d = decoder_open(file, &e);
+    if (!d)
+        fail_msg("%s", e.text);
+    assert_string_equal(d->not_understood, "");
+    snprintf(path, sizeof path, "%s/tokens.npy", expected);
+    if (tokens_read_files(&tokens, &tokens_path, 1, &e))
+        fail_msg("%s", e.text);
+    size_t segments = tokens.total / tokens.columns, n = tokens.columns - 1;
+    assert_true(segments <= SEGMENTS_MAX);
+    snprintf(path, sizeof path, "%s/norm.npy", expected);
+    double *want = golden_read_f64(path, segments * n), *norm = calloc(segments * n, sizeof *norm), logprob[SEGMENTS_MAX];
+    snprintf(path, sizeof path, "%s/logprob.npy", expected);
+    double *want_logprob = golden_read_f64(path, segments);
+    struct kernels *k = kernels_open(dtype, &e);
+    assert_non_null(k);
+    for (int resident = 0; resident < 2; resident++) { /* weights widened once, or for each use of a block */
+        struct engine_options o = {.positions = (int)n, .batch = 1, .resident = resident, .seed = 1};
+        struct engine *g = engine_create(k, d, &o, &e);
+        if (!g)
+            fail_msg("%s: %s", file, e.text);
+        for (size_t s = 0; s < segments; s++) {
+            double largest = 0;
+            if (engine_measure(g, norm + s * n, logprob + s, tokens.ids + s * (n + 1), 1, &e))
+                fail_msg("%s: %s", file, e.text);
+            for (size_t i = 0; i < n; i++)
+                largest = want[s * n + i] > largest ? want[s * n + i] : largest;
+            assert_int_equal(compare_values(file, norm + s * n, want + s * n, n, norm_tolerance * largest, 0), 0);
+        }
+        assert_int_equal(compare_values(file, logprob, want_logprob, segments, logprob_tolerance, 0), 0);
+        engine_close(g);
+    }
+    k->close(k);
+    free(want);
+    free(want_logprob);
+    free(norm);
+    tokens_free(&tokens);
+    decoder_close(d);
+}
+
+/* Of the families' golden cases. */
+static const struct {
+    const char *file, *expected;
+} models[] = {{"llama-tied.gguf", "tests/goldens/llama-tied"},
+              {"llama-rope-linear.gguf", "tests/goldens/llama-rope-linear"},
+              {"llama-rope-yarn.gguf", "tests/goldens/llama-rope-yarn"},
+              {"qwen2.gguf", "tests/goldens/qwen2"},
+              {"qwen3-plain/model.gguf", GOLDENS "qwen3-plain"},
+              {"rope-freqs/model.gguf", GOLDENS "rope-freqs"}};
+enum { MODELS = sizeof models / sizeof *models };
+
+static void models_are_those_of_transformers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < MODELS; i++) {
+        char path[256];
+        snprintf(path, sizeof path, GOLDENS "%s", models[i].file);
+        measure(path, models[i].expected, "f64", 1e-9, 1e-9);
+        measure(path, models[i].expected, "f32", 2e-5, 1e-5);
+    }
+}
+
+/* The float matrices of a converted case are those of the case, bit by bit. */
+static void tensors_are_those_of_the_case(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"llama-tied", "qwen2", "llama-rope-yarn"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[256];
+        struct error e = {""};
+        struct checkpoint a, b;
+        size_t found = 0;
+        snprintf(path, sizeof path, GOLDENS "%s.gguf", names[i]);
+        if (checkpoint_open(&a, path, &e))
+            fail_msg("%s", e.text);
+        snprintf(path, sizeof path, "tests/goldens/%s", names[i]);
+        if (checkpoint_open(&b, path, &e))
+            fail_msg("%s", e.text);
+        for (size_t k = 0; k < tensors_count(a.tensors); k++) {
+            const struct tensor *one = tensors_at(a.tensors, k), *other = tensors_find(b.tensors, one->name);
+            if (!other || one->count != other->count)
+                fail_msg("%s: tensor %s", names[i], one->name);
+            for (size_t j = 0; j < one->count; j++)
+                if (element_read(one->data, one->type, j) != element_read(other->data, other->type, j))
+                    fail_msg("%s: tensor %s, element %zu", names[i], one->name, j);
+            found++;
+        }
+        assert_int_equal(found, tensors_count(b.tensors));
+        checkpoint_close(&a);
+        checkpoint_close(&b);
+    }
 }
 
 /* -- heads that lie -- */
@@ -182,9 +287,97 @@ static void heads_are_checked(void **state)
     }
 }
 
+/* Every shorter form of a good file is refused with a line. */
+static void cut_files_are_refused(void **state)
+{
+    (void)state;
+    size_t size;
+    unsigned char *good = scratch_read(GOLDENS "qwen2.gguf", &size);
+    for (size_t cut = 0; cut + 32 < size; cut += cut < 3000 ? 1 : 97) {
+        struct error e = {""};
+        struct gguf g;
+        unsigned char *exact = malloc(cut ? cut : 1);
+        memcpy(exact, good, cut);
+        if (gguf_parse(&g, "cut", exact, cut, &e) == 0)
+            fail_msg("%zu of %zu bytes were accepted", cut, size);
+        assert_int_equal(check_message("cut", &e, "cut: "), 0);
+        gguf_free(&g);
+        free(exact);
+    }
+    free(good);
+}
+
+/* -- metadata of models -- */
+
+/* A copy of a golden with every `from` written over by `to`, of the same size. */
+static const char *changed(const char *golden, const char *from, size_t size, const char *to)
+{
+    size_t total, found = 0;
+    unsigned char *bytes = scratch_read(golden, &total);
+    for (unsigned char *at = bytes; (at = memmem(at, total - (size_t)(at - bytes), from, size)); at += size, found++)
+        memcpy(at, to, size);
+    if (!found)
+        fail_msg("%s does not hold %.*s", golden, (int)size, from);
+    const char *path = scratch_write(scratch_folder, "changed.gguf", bytes, total);
+    free(bytes);
+    return path;
+}
+
+#define TEXTS(from, to) from, sizeof from - 1, to
+
+static void metadata_is_used_refused_or_named(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *golden, *from;
+        size_t size;
+        const char *to, *words;
+    } rows[] = {
+        {GOLDENS "llama-tied.gguf", TEXTS("llama", "lamda"),
+         "general.architecture 'lamda' is not supported (supported: llama, qwen2"},
+        {GOLDENS "llama-tied.gguf", TEXTS("general.architecture", "general.architectur_"), "general.architecture is missing"},
+        {GOLDENS "llama-tied.gguf", TEXTS("llama.block_count", "llama.block_coun_"), "llama.block_count is missing"},
+        {GOLDENS "llama-tied.gguf", TEXTS("llama.context_length", "llama.residual_scale"),
+         "llama.residual_scale is 128, which is not supported (expected 0)"},
+        {GOLDENS "qwen2.gguf", TEXTS("qwen2.context_length\4\0\0", "qwen2.attention.scale"), "qwen2"},
+        {GOLDENS "llama-tied.gguf", TEXTS("llama.context_length", "llama.expert_countxx"), NULL},
+        {GOLDENS "llama-tied.gguf", TEXTS("general.type", "zeneral.type"), NULL},
+        {GOLDENS "llama-tied.gguf", TEXTS("\5\0\0\0\0\0\0\0model", "\5\0\0\0\0\0\0\0adapt"),
+         "general.type is 'adapt' (expected model)"},
+        {GOLDENS "llama-tied.gguf", TEXTS("blk.1.ffn_up.weight", "blk.1.ffn_ux.weight"),
+         "tensor 'blk.1.ffn_ux.weight' has no place in a model of the architecture llama"},
+        {GOLDENS "llama-tied.gguf", TEXTS("blk.1.ffn_up.weight", "blk.9.ffn_up.weight"), "mlp.up_proj.weight' is missing"},
+        {GOLDENS "llama-tied.gguf", TEXTS("token_embd.weight", "token_embx.weight"), "has no matrix token_embd.weight"},
+        {GOLDENS "llama-tied.gguf", TEXTS("blk.1.attn_q.weight", "blk.0.attn_q.weight"), "twice"},
+        {GOLDENS "llama-rope-yarn.gguf", TEXTS("\4\0\0\0\0\0\0\0yarn", "\4\0\0\0\0\0\0\0worn"),
+         "llama.rope.scaling.type 'worn' is not supported (supported: none, linear, yarn)"},
+        {GOLDENS "rope-freqs/model.gguf", TEXTS("llama.context_length\4\0\0\0\200\0\0\0", "llama.rope.dimension_"), "rope"},
+        {GOLDENS "rope-freqs/model.gguf", TEXTS("rope_freqs.weight", "rope_freqs.weighs"), "rope_freqs.weighs' has no place"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct error e = {""};
+        if (strlen(rows[i].to) < rows[i].size && !memchr(rows[i].from, 0, rows[i].size))
+            fail_msg("row %zu: sizes differ", i);
+        struct decoder *d = decoder_open(changed(rows[i].golden, rows[i].from, rows[i].size, rows[i].to), &e);
+        if (d && rows[i].words)
+            fail_msg("%s -> %s: was accepted", rows[i].from, rows[i].to);
+        if (!d && !rows[i].words)
+            fail_msg("%s -> %s: %s", rows[i].from, rows[i].to, e.text);
+        if (rows[i].words)
+            assert_int_equal(check_message(rows[i].to, &e, rows[i].words), 0);
+        else
+            assert_string_equal(d->not_understood, rows[i].to);
+        decoder_close(d);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(blocks_have_the_bits_of_the_python_package),
-                                       cmocka_unit_test(heads_are_checked)};
+                                       cmocka_unit_test(models_are_those_of_transformers),
+                                       cmocka_unit_test(tensors_are_those_of_the_case),
+                                       cmocka_unit_test(heads_are_checked),
+                                       cmocka_unit_test(cut_files_are_refused),
+                                       cmocka_unit_test(metadata_is_used_refused_or_named)};
     return cmocka_run_group_tests_name("gguf", tests, scratch_setup, scratch_teardown);
 }

@@ -1,21 +1,32 @@
 #!/usr/bin/env python3
-"""Make the goldens of GGUF files: blocks of every quantised type with their values.
+"""Make the goldens of GGUF files: blocks of every quantised type with their values, and small models.
 
     python3 tests/goldens/gguf/make.py
 
 blocks.safetensors      for each quantised type TYPE (uint8 [blocks, bytes]): random blocks, some with scales that are zero,
                         subnormal, the largest, infinite or not a number; TYPE.values (float32): what the package makes of them
+NAME.gguf               the checkpoint of the golden case NAME as GGUF, in the layouts of llama.cpp's converter (restated below); its
+                        expected values are those of ../NAME, made by transformers in float64
+qwen3-plain, rope-freqs
+                        models of their own, each a folder with model.gguf, tokens.npy, norm.npy and logprob.npy as those of ../README.md.
+                        The oracle is transformers in float64. rope-freqs: frequencies over the stored numbers.
 
-Needs the packages gguf (0.19.0), torch, safetensors, numpy. Seeds are the names: a second run writes the same bytes.
+Needs the packages gguf (0.19.0), transformers (5.23.0), torch, safetensors, numpy. Seeds are the names: a second run writes the
+same bytes.
 """
 
+import json
 import os
 import sys
+import tempfile
+import types
 
 import numpy as np
+import torch
 from gguf import GGMLQuantizationType as T
-from gguf import quants
+from gguf import GGUFWriter, quants
 from gguf.constants import GGML_QUANT_SIZES
+from safetensors import safe_open
 from safetensors.numpy import save_file
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -58,8 +69,179 @@ def make_blocks():
     save_file(out, os.path.join(HERE, "blocks.safetensors"))
 
 
+# --- layouts of the converter -------------------------------------------------------------------
+
+def pairs(value, heads):
+    """Rows of heads in halves, as rows of pairs."""
+    return value.reshape(heads, 2, value.shape[0] // heads // 2, *value.shape[1:]).swapaxes(1, 2).reshape(value.shape)
+
+
+LLAMA = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
+         "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
+         "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm", "post_attention_layernorm": "ffn_norm",
+         "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
+NAMES = {
+    "llama": LLAMA, "qwen2": LLAMA, "qwen3": LLAMA,
+}
+
+
+def gguf_name(family, name):
+    """The name in GGUF of a tensor of the library."""
+    stem, suffix = name.rsplit(".", 1)
+    words = stem.split(".")
+    number = next((i for i, word in enumerate(words) if word.isdigit()), None)
+    if number is None:                       # published files come with and without a prefix
+        known = {key.split(".")[-1]: value for key, value in NAMES[family].items()}
+        return f"{known[words[-1]]}.{suffix}"
+    return f"blk.{words[number]}.{NAMES[family]['.'.join(words[number + 1:])]}.{suffix}"
+
+
+def arranged(family, name, value, config):
+    """A tensor of the library as the converter lays it out."""
+    heads = config["heads"]
+    if family == "llama" and "q_proj" in name:
+        return pairs(value, heads)
+    if family == "llama" and "k_proj" in name:
+        return pairs(value, config["kv_heads"])
+    return value
+
+
+def sizes(config):
+    """The sizes of a config.json."""
+    heads, hidden = config["num_attention_heads"], config["hidden_size"]
+    return dict(heads=heads, hidden=hidden, kv_heads=config["num_key_value_heads"], layers=config["num_hidden_layers"],
+                head_size=config.get("head_dim") or hidden // heads, inner=config["intermediate_size"],
+                context=config["max_position_embeddings"], epsilon=config["rms_norm_eps"])
+
+
+def write_metadata(w, config):
+    """The keys that the converter writes."""
+    s, family = sizes(config), config["model_type"]
+    rope = {**(config.get("rope_parameters") or {}), **(config.get("rope_scaling") or {})}
+    w.add_type("model")
+    w.add_name("a golden")
+    w.add_quantization_version(2)
+    w.add_context_length(s["context"])
+    w.add_embedding_length(s["hidden"])
+    w.add_block_count(s["layers"])
+    w.add_feed_forward_length(s["inner"])
+    w.add_head_count(s["heads"])
+    w.add_head_count_kv(s["kv_heads"])
+    w.add_layer_norm_rms_eps(s["epsilon"])
+    w.add_key_length(s["head_size"])
+    w.add_value_length(s["head_size"])
+    w.add_vocab_size(config["vocab_size"])
+    theta = config.get("rope_theta") or rope.get("rope_theta")
+    if theta:
+        w.add_rope_freq_base(theta)
+    w.add_rope_dimension_count(s["head_size"])
+    kind = rope.get("rope_type", rope.get("type", "default"))
+    if kind in ("linear", "yarn"):
+        w.add_string(f"{w.arch}.rope.scaling.type", kind)
+        w.add_rope_scaling_factor(rope["factor"])
+        if kind == "yarn":
+            w.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+    return s
+
+
+def finish(w):
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+
+
+def read_checkpoint(folder):
+    """(config, tensors in float32, 1 for each stored in bfloat16) of a golden case."""
+    with open(os.path.join(folder, "config.json")) as file:
+        config = json.load(file)
+    tensors, short = {}, {}
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".safetensors"):
+            with safe_open(os.path.join(folder, name), "pt") as f:
+                for key in f.keys():
+                    value = f.get_tensor(key)
+                    if value.dim() and not key.endswith((".attn.bias", ".attention.bias", ".masked_bias", ".inv_freq")):
+                        tensors[key], short[key] = value.float().numpy(), value.dtype == torch.bfloat16
+    return config, tensors, short
+
+
+def convert(case):
+    """The golden case as GGUF: matrices in the type that the case has, vectors in float32."""
+    config, tensors, short = read_checkpoint(os.path.join(GOLDENS, case))
+    family = config["model_type"]
+    w = GGUFWriter(os.path.join(HERE, case + ".gguf"), family)
+    s = write_metadata(w, config)
+    for name, value in tensors.items():
+        value = np.ascontiguousarray(arranged(family, name, value, s))
+        if short[name] and value.ndim == 2:
+            w.add_tensor(gguf_name(family, name), quants.quantize(value, T.BF16), raw_dtype=T.BF16)
+        else:
+            w.add_tensor(gguf_name(family, name), value)
+    finish(w)
+
+
+# --- models of their own ------------------------------------------------------------------------
+
+def own_model(name, family, config, kinds, freqs=None):
+    """A random model whose matrices are of `kinds` (by their names, or all; else float32), with its expected values."""
+    from transformers import AutoConfig, AutoModelForCausalLM
+    rng = make_goldens.generator("gguf " + name)
+    folder = os.path.join(HERE, name)
+    os.makedirs(folder, exist_ok=True)
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(family, **config))
+    written = model.config.to_dict()
+    w = GGUFWriter(os.path.join(folder, "model.gguf"), family)
+    s = write_metadata(w, written)
+    state = {}
+    for key, parameter in sorted(model.named_parameters()):
+        value = make_goldens.random_weight(key, tuple(parameter.shape), model.config, rng).numpy()
+        if "lm_head" in key:
+            value /= np.sqrt(written["hidden_size"] / 16)       # logits of the size that narrow models have
+        kind = kinds.get(gguf_name(family, key), kinds.get("*.weight" if key.endswith(".weight") else None, T.F32))
+        laid = np.ascontiguousarray(arranged(family, key, value, s))
+        if laid.ndim == 1:
+            kind = T.F32
+        if kind is T.F32:
+            w.add_tensor(gguf_name(family, key), laid)
+        else:
+            raw = quants.quantize(laid, kind)
+            laid = quants.dequantize(raw, kind)
+            w.add_tensor(gguf_name(family, key), raw, raw_dtype=kind)
+        state[key] = torch.from_numpy(np.ascontiguousarray(rearranged(family, key, laid, s)))
+    if freqs is not None:
+        w.add_tensor("rope_freqs.weight", freqs)
+    finish(w)
+    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float32, length=48, config=config)
+    with tempfile.TemporaryDirectory() as temporary:
+        make_goldens.write_json(os.path.join(temporary, "config.json"), written)
+        oracle = make_goldens.FamilyOracle(case, temporary, state)
+    if freqs is not None:
+        oracle.model.model.rotary_emb.inv_freq /= torch.from_numpy(freqs).double()
+    tokens = make_goldens.draw_tokens(rng, 2, case.length, config["vocab_size"])
+    norm, logprob = make_goldens.expected_of(oracle.log_probability, oracle.table, tokens, 10 ** 9, rng, name)
+    make_goldens.write_expected(folder, tokens, norm, logprob)
+
+
+def rearranged(family, name, value, s):
+    """Back from `arranged`, in the order of rows (which quantised blocks keep)."""
+    order = arranged(family, name, np.arange(value.shape[0]), s)
+    out = np.empty_like(value)
+    out[order] = value
+    return out
+
+
 def main():
+    torch.set_num_threads(1)
     make_blocks()
+    for case in ("llama-tied", "llama-rope-linear", "llama-rope-yarn", "qwen2"):
+        convert(case)
+    llama = dict(vocab_size=96, hidden_size=256, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+                 head_dim=16, max_position_embeddings=128, rms_norm_eps=1e-5, tie_word_embeddings=False, rope_theta=700.0)
+    own_model("qwen3-plain", "qwen3", dict(vocab_size=53, hidden_size=16, intermediate_size=20, num_hidden_layers=2, num_attention_heads=4,
+                                          num_key_value_heads=2, head_dim=6, max_position_embeddings=64, rms_norm_eps=2e-5,
+                                          tie_word_embeddings=True, rope_theta=700.0), {"*.weight": T.F16})
+    own_model("rope-freqs", "llama", {**llama, "hidden_size": 32}, {}, np.array([1, 1, 1.5, 2.25, 4, 7.3, 8, 8], dtype=np.float32))
 
 
 if __name__ == "__main__":

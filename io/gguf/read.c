@@ -1,0 +1,105 @@
+#include "io/gguf/read.h"
+
+#include "io/file.h"
+#include "io/gguf/architecture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHARDS_MAX = 1, NAME_MAX_LENGTH = 256 };
+
+/* The file while it is read. */
+struct reading {
+    struct tensors *t;
+    struct gguf shards[SHARDS_MAX];
+    const struct mapped *files[SHARDS_MAX];
+    struct gguf_model model;
+    struct error *e;
+};
+
+static int read_shards(struct reading *r)
+{
+    int64_t count;
+    struct gguf *first = &r->shards[0];
+    r->model = (struct gguf_model){.shards = r->shards, .count = 1};
+    if (gguf_parse(first, r->files[0]->path, r->files[0]->bytes, r->files[0]->size, r->e) ||
+        gguf_integer_or(first, "split.count", 0, UINT16_MAX, 0, &count, r->e))
+        return -1;
+    if (count > SHARDS_MAX)
+        return fail(r->e, "%s: has %lld shards (expected at most %d)", first->path, (long long)count, SHARDS_MAX);
+    return 0;
+}
+
+/* -- tensors -- */
+
+/* Where the library's row lies in the file. */
+static size_t row_in_file(const struct gguf_model *m, size_t row)
+{
+    size_t size = (size_t)m->head_size, head = row / size, at = row % size;
+    /* half h, number j in it, lie as pair j, member h */
+    return head * size + at % (size / 2) * 2 + at / (size / 2);
+}
+
+/* Copies the rows in the library's order into memory of the store. */
+static int reorder(struct reading *r, struct tensor *t, enum gguf_layout layout, const struct gguf *g)
+{
+    const struct gguf_model *m = &r->model;
+    int64_t heads = layout == LAYOUT_QUERY ? m->heads : m->kv_heads;
+    size_t rows = t->shape[0], bytes = t->bytes / rows;
+    if (rows != (size_t)(heads * m->head_size) || m->head_size % 2)
+        return fail(r->e, "%s: tensor %s has %zu rows (expected %lld heads of %lld, an even number)", g->path, t->name, rows,
+                    (long long)heads, (long long)m->head_size);
+    unsigned char *memory = store_memory(r->t, t->bytes, t->name, r->e);
+    if (!memory)
+        return -1;
+    for (size_t i = 0; i < rows; i++)
+        memcpy(memory + i * bytes, (const unsigned char *)t->data + row_in_file(m, i) * bytes, bytes);
+    tensor_release(t);
+    t->data = memory;
+    return 0;
+}
+
+static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor *from, const struct mapped *file)
+{
+    char name[NAME_MAX_LENGTH];
+    struct gguf_text suffix;
+    long block;
+    const struct name_row *row = architecture_name(&r->model, from->name, &block, &suffix);
+    if (!row)
+        return fail(r->e, "%s: tensor '%.*s' has no place in a model of the architecture %s", g->path,
+                    from->name.size < 100 ? (int)from->name.size : 100, from->name.text, r->model.architecture->name);
+    const char *mark = strchr(row->library, '#');
+    if (mark)
+        snprintf(name, sizeof name, "%.*s%ld%s.%.*s", (int)(mark - row->library), row->library, block, mark + 1, (int)suffix.size,
+                 suffix.text);
+    else
+        snprintf(name, sizeof name, "%s.%.*s", row->library, (int)suffix.size, suffix.text);
+    struct tensor *t = store_add(r->t, file, name, strlen(name), r->e);
+    if (!t || store_shape(t, from->stored, from->rank, from->shape, g->path, r->e))
+        return -1;
+    t->data = file->bytes + from->offset;
+    return row->layout == LAYOUT_SAME ? 0 : reorder(r, t, row->layout, g);
+}
+
+int gguf_read(struct tensors *t, const struct mapped *file, struct config **own, struct error *e)
+{
+    struct reading *r = calloc(1, sizeof *r);
+    json_t *config;
+    int result = -1;
+    if (!r)
+        return fail_memory(e, sizeof *r, file->path);
+    r->t = t, r->e = e, r->files[0] = file;
+    if (read_shards(r) || !(config = gguf_config(&r->model, e)) || !(*own = config_from_json(file->path, config, e)))
+        goto end;
+    for (size_t s = 0; s < r->model.count; s++)
+        for (size_t i = 0; i < r->shards[s].tensor_count; i++)
+            if (add(r, &r->shards[s], &r->shards[s].tensors[i], r->files[s]))
+                goto end;
+    result = 0;
+end:
+    for (size_t s = 0; s < r->model.count; s++)
+        gguf_free(&r->shards[s]);
+    free(r);
+    return result;
+}
