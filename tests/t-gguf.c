@@ -134,6 +134,7 @@ static const struct {
               {"llama-rope-linear.gguf", "tests/goldens/llama-rope-linear"},
               {"llama-rope-yarn.gguf", "tests/goldens/llama-rope-yarn"},
               {"qwen2.gguf", "tests/goldens/qwen2"},
+              {"gemma2-plain/model.gguf", GOLDENS "gemma2-plain"},
               {"qwen3-plain/model.gguf", GOLDENS "qwen3-plain"},
               {"rope-freqs/model.gguf", GOLDENS "rope-freqs"}};
 enum { MODELS = sizeof models / sizeof *models };

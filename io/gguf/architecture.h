@@ -11,7 +11,8 @@
 enum gguf_layout {
     LAYOUT_SAME,
     LAYOUT_QUERY, /* rows of each head pair by pair, for rotation of neighbours; the library has halves of heads */
-    LAYOUT_KEY
+    LAYOUT_KEY,
+    LAYOUT_PLUS_ONE /* the library has the weight less 1 */
 };
 
 /* A tensor's name without .weight and .bias; # stands for the number of the block. */

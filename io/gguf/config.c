@@ -323,3 +323,12 @@ int finish_qwen3(struct gguf_model *m, json_t *config, struct error *e)
 {
     return set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e) || finish_rotary(m, config, e) ? -1 : 0;
 }
+
+/* The factor on scores is not in the file. As llama.cpp has it: that of the head size, but in the largest of these models, told
+ * by its 46 layers, that of the width over the heads. */
+int finish_gemma2(struct gguf_model *m, json_t *config, struct error *e)
+{
+    int largest = json_integer_value(json_object_get(config, "num_hidden_layers")) == 46;
+    int64_t scalar_of = largest ? m->hidden / m->heads : m->head_size;
+    return set(m, config, "query_pre_attn_scalar", json_integer(scalar_of), e) || finish_rotary(m, config, e) ? -1 : 0;
+}

@@ -5,6 +5,6 @@
 #include "io/gguf/architecture.h"
 
 typedef int finish_function(struct gguf_model *m, json_t *config, struct error *e);
-finish_function finish_llama, finish_rotary, finish_qwen3;
+finish_function finish_llama, finish_rotary, finish_qwen3, finish_gemma2;
 
 #endif

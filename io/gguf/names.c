@@ -35,6 +35,24 @@ static const struct name_row qwen_names[] = {{"token_embd", "model.embed_tokens"
                                              {"blk.#.ffn_up", "model.layers.#.mlp.up_proj", LAYOUT_SAME},
                                              {"blk.#.ffn_down", "model.layers.#.mlp.down_proj", LAYOUT_SAME},
                                              {0}};
+static const struct name_row gemma2_names[] = {{"token_embd", "model.embed_tokens", LAYOUT_SAME},
+                                               {"output_norm", "model.norm", LAYOUT_PLUS_ONE},
+                                               {"output", "lm_head", LAYOUT_SAME},
+                                               {"rope_freqs", "rope_freqs", LAYOUT_SAME},
+                                               {"blk.#.attn_norm", "model.layers.#.input_layernorm", LAYOUT_PLUS_ONE},
+                                               {"blk.#.attn_q", "model.layers.#.self_attn.q_proj", LAYOUT_SAME},
+                                               {"blk.#.attn_k", "model.layers.#.self_attn.k_proj", LAYOUT_SAME},
+                                               {"blk.#.attn_v", "model.layers.#.self_attn.v_proj", LAYOUT_SAME},
+                                               {"blk.#.attn_output", "model.layers.#.self_attn.o_proj", LAYOUT_SAME},
+                                               {"blk.#.post_attention_norm", "model.layers.#.post_attention_layernorm",
+                                                LAYOUT_PLUS_ONE},
+                                               {"blk.#.ffn_norm", "model.layers.#.pre_feedforward_layernorm", LAYOUT_PLUS_ONE},
+                                               {"blk.#.post_ffw_norm", "model.layers.#.post_feedforward_layernorm",
+                                                LAYOUT_PLUS_ONE},
+                                               {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj", LAYOUT_SAME},
+                                               {"blk.#.ffn_up", "model.layers.#.mlp.up_proj", LAYOUT_SAME},
+                                               {"blk.#.ffn_down", "model.layers.#.mlp.down_proj", LAYOUT_SAME},
+                                               {0}};
 /* -- keys -- */
 
 #define SIZES \
@@ -65,10 +83,23 @@ static const struct key_row llama_keys[] = {SIZES,
                                             {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED},
                                             {"rope.freq_base", "rope_theta", KEY_COPIED},
                                             {0}};
+static const struct key_row gemma2_keys[] = {SIZES,
+                                             ROPE,
+                                             LENGTHS,
+                                             {"context_length", "max_position_embeddings", KEY_COPIED},
+                                             {"feed_forward_length", "intermediate_size", KEY_NEEDED},
+                                             {"attention.head_count_kv", "num_key_value_heads", KEY_COPIED},
+                                             {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED},
+                                             {"attention.sliding_window", "sliding_window", KEY_COPIED},
+                                             {"attn_logit_softcapping", "attn_logit_softcapping", KEY_COPIED},
+                                             {"final_logit_softcapping", "final_logit_softcapping", KEY_COPIED},
+                                             {"rope.freq_base", "rope_theta", KEY_COPIED},
+                                             {0}};
 static const struct architecture architectures[] = {
     {"llama", "llama", llama_keys, llama_names, finish_llama},
     {"qwen2", "qwen2", llama_keys, qwen_names, finish_rotary},
     {"qwen3", "qwen3", llama_keys, qwen_names, finish_qwen3},
+    {"gemma2", "gemma2", gemma2_keys, gemma2_names, finish_gemma2},
 };
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 

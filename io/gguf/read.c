@@ -60,6 +60,24 @@ static int reorder(struct reading *r, struct tensor *t, enum gguf_layout layout,
     return 0;
 }
 
+/* The numbers less one, in double, which holds them: the reader adds it again. */
+static int less_one(struct reading *r, struct tensor *t, const struct gguf *g)
+{
+    const void *data = t->data;
+    enum element type = t->type;
+    if (t->rank != 1)
+        return fail(r->e, "%s: tensor %s has %d dimensions (expected 1)", g->path, t->name, t->rank);
+    if (store_shape(t, stored_type_of(ELEMENT_F64), 1, (size_t[]){t->count}, g->path, r->e))
+        return -1;
+    double *memory = store_memory(r->t, t->bytes, t->name, r->e);
+    if (!memory)
+        return -1;
+    for (size_t i = 0; i < t->count; i++)
+        memory[i] = element_read(data, type, i) - 1;
+    t->data = memory;
+    return 0;
+}
+
 static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor *from, const struct mapped *file)
 {
     char name[NAME_MAX_LENGTH];
@@ -79,6 +97,8 @@ static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor
     if (!t || store_shape(t, from->stored, from->rank, from->shape, g->path, r->e))
         return -1;
     t->data = file->bytes + from->offset;
+    if (row->layout == LAYOUT_PLUS_ONE)
+        return less_one(r, t, g);
     return row->layout == LAYOUT_SAME ? 0 : reorder(r, t, row->layout, g);
 }
 

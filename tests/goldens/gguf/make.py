@@ -7,7 +7,7 @@ blocks.safetensors      for each quantised type TYPE (uint8 [blocks, bytes]): ra
                         subnormal, the largest, infinite or not a number; TYPE.values (float32): what the package makes of them
 NAME.gguf               the checkpoint of the golden case NAME as GGUF, in the layouts of llama.cpp's converter (restated below); its
                         expected values are those of ../NAME, made by transformers in float64
-qwen3-plain, rope-freqs
+gemma2-plain, qwen3-plain, rope-freqs
                         models of their own, each a folder with model.gguf, tokens.npy, norm.npy and logprob.npy as those of ../README.md.
                         The oracle is transformers in float64. rope-freqs: frequencies over the stored numbers.
 
@@ -82,6 +82,8 @@ LLAMA = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_he
          "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
 NAMES = {
     "llama": LLAMA, "qwen2": LLAMA, "qwen3": LLAMA,
+    "gemma2": {**LLAMA, "post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
+               "post_feedforward_layernorm": "post_ffw_norm"},
 }
 
 
@@ -103,6 +105,8 @@ def arranged(family, name, value, config):
         return pairs(value, heads)
     if family == "llama" and "k_proj" in name:
         return pairs(value, config["kv_heads"])
+    if family == "gemma2" and name.endswith("norm.weight"):
+        return value + np.float32(1)
     return value
 
 
@@ -141,6 +145,10 @@ def write_metadata(w, config):
         w.add_rope_scaling_factor(rope["factor"])
         if kind == "yarn":
             w.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+    if family == "gemma2":
+        w.add_attn_logit_softcapping(config["attn_logit_softcapping"])
+        w.add_final_logit_softcapping(config["final_logit_softcapping"])
+        w.add_sliding_window(config["sliding_window"])
     return s
 
 
@@ -225,6 +233,8 @@ def own_model(name, family, config, kinds, freqs=None):
 
 def rearranged(family, name, value, s):
     """Back from `arranged`, in the order of rows (which quantised blocks keep)."""
+    if family == "gemma2" and name.endswith("norm.weight"):
+        return value.astype(np.float64) - 1
     order = arranged(family, name, np.arange(value.shape[0]), s)
     out = np.empty_like(value)
     out[order] = value
@@ -238,6 +248,10 @@ def main():
         convert(case)
     llama = dict(vocab_size=96, hidden_size=256, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
                  head_dim=16, max_position_embeddings=128, rms_norm_eps=1e-5, tie_word_embeddings=False, rope_theta=700.0)
+    own_model("gemma2-plain", "gemma2",
+              dict(vocab_size=53, hidden_size=16, intermediate_size=20, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, head_dim=8,
+                   query_pre_attn_scalar=8, sliding_window=5, attn_logit_softcapping=4.0, final_logit_softcapping=2.5,
+                   max_position_embeddings=64), {})
     own_model("qwen3-plain", "qwen3", dict(vocab_size=53, hidden_size=16, intermediate_size=20, num_hidden_layers=2, num_attention_heads=4,
                                           num_key_value_heads=2, head_dim=6, max_position_embeddings=64, rms_norm_eps=2e-5,
                                           tie_word_embeddings=True, rope_theta=700.0), {"*.weight": T.F16})
