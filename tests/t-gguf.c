@@ -134,6 +134,14 @@ static const struct {
               {"llama-rope-linear.gguf", "tests/goldens/llama-rope-linear"},
               {"llama-rope-yarn.gguf", "tests/goldens/llama-rope-yarn"},
               {"qwen2.gguf", "tests/goldens/qwen2"},
+              {"gpt2.gguf", "tests/goldens/gpt2"},
+              {"gpt-neox-parallel.gguf", "tests/goldens/gpt-neox-parallel"},
+              {"bloom-4-heads.gguf", "tests/goldens/bloom-4-heads"},
+              {"mpt-bias-max.gguf", "tests/goldens/mpt-bias-max"},
+              {"falcon-groups.gguf", "tests/goldens/falcon-groups"},
+              {"falcon-groups-one-norm.gguf", "tests/goldens/falcon-groups-one-norm"},
+              {"falcon-queries.gguf", "tests/goldens/falcon-queries"},
+              {"phi.gguf", "tests/goldens/phi"},
               {"gemma2-plain/model.gguf", GOLDENS "gemma2-plain"},
               {"qwen3-plain/model.gguf", GOLDENS "qwen3-plain"},
               {"rope-freqs/model.gguf", GOLDENS "rope-freqs"}};
@@ -154,7 +162,7 @@ static void models_are_those_of_transformers(void **state)
 static void tensors_are_those_of_the_case(void **state)
 {
     (void)state;
-    static const char *const names[] = {"llama-tied", "qwen2", "llama-rope-yarn"};
+    static const char *const names[] = {"llama-tied", "qwen2", "phi", "falcon-groups", "llama-rope-yarn"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[256];
         struct error e = {""};

@@ -10,8 +10,10 @@
 /* How a tensor lies in GGUF that the library has otherwise. */
 enum gguf_layout {
     LAYOUT_SAME,
+    LAYOUT_TRANSPOSED, /* the library has [in, out] (GPT-2's Conv1D) */
     LAYOUT_QUERY, /* rows of each head pair by pair, for rotation of neighbours; the library has halves of heads */
     LAYOUT_KEY,
+    LAYOUT_FUSED, /* rows of all queries, all keys, all values; the library has them group by group */
     LAYOUT_PLUS_ONE /* the library has the weight less 1 */
 };
 
@@ -39,7 +41,7 @@ struct gguf_model {
     const struct gguf *shards;
     size_t count;
     const struct architecture *architecture;
-    const struct name_row *names;
+    const struct name_row *names; /* the architecture's, unless it has two sets of them */
     int64_t hidden, heads, kv_heads, head_size;
 };
 

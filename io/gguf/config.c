@@ -296,9 +296,27 @@ static int take_scaling(const struct gguf_model *m, json_t *config, struct error
     return 0;
 }
 
-static int take_rotation(const struct gguf_model *m, json_t *config, struct error *e)
+/* Models that turn a part of each head say which in `fraction`; NULL: they turn whole heads. */
+static int take_rotation(const struct gguf_model *m, json_t *config, const char *fraction, struct error *e)
 {
-    return expect(m, "rope.dimension_count", m->head_size, e) || take_scaling(m, config, e) ? -1 : 0;
+    int64_t turned;
+    if (!fraction)
+        return expect(m, "rope.dimension_count", m->head_size, e) || take_scaling(m, config, e) ? -1 : 0;
+    if (whole(m, "rope.dimension_count", m->head_size, &turned, e))
+        return -1;
+    double part = (double)turned / (double)m->head_size;
+    if ((int64_t)((double)m->head_size * part) != turned) /* as the family's reader multiplies */
+        part = nextafter(part, 2);
+    if (turned > m->head_size)
+        return expect(m, "rope.dimension_count", m->head_size, e);
+    return set(m, config, fraction, json_real(part), e) || take_scaling(m, config, e) ? -1 : 0;
+}
+
+/* The library has heads of their own for keys and values nowhere in these, and no other head size. */
+static int expect_plain_heads(const struct gguf_model *m, struct error *e)
+{
+    return expect(m, "attention.head_count_kv", m->heads, e) || expect(m, "attention.key_length", m->hidden / m->heads, e) ? -1
+                                                                                                                           : 0;
 }
 
 static int set_flag(const struct gguf_model *m, json_t *config, const char *key, const char *tensor, struct error *e)
@@ -308,7 +326,7 @@ static int set_flag(const struct gguf_model *m, json_t *config, const char *key,
 
 int finish_rotary(struct gguf_model *m, json_t *config, struct error *e)
 {
-    return set(m, config, "head_dim", json_integer(m->head_size), e) || take_rotation(m, config, e) ? -1 : 0;
+    return set(m, config, "head_dim", json_integer(m->head_size), e) || take_rotation(m, config, NULL, e) ? -1 : 0;
 }
 
 int finish_llama(struct gguf_model *m, json_t *config, struct error *e)
@@ -331,4 +349,57 @@ int finish_gemma2(struct gguf_model *m, json_t *config, struct error *e)
     int largest = json_integer_value(json_object_get(config, "num_hidden_layers")) == 46;
     int64_t scalar_of = largest ? m->hidden / m->heads : m->head_size;
     return set(m, config, "query_pre_attn_scalar", json_integer(scalar_of), e) || finish_rotary(m, config, e) ? -1 : 0;
+}
+
+int finish_neox(struct gguf_model *m, json_t *config, struct error *e)
+{
+    return set_flag(m, config, "attention_bias", "blk.0.attn_qkv.bias", e) || expect_plain_heads(m, e) ||
+                   take_rotation(m, config, "rotary_pct", e)
+               ? -1
+               : 0;
+}
+
+int finish_bloom(struct gguf_model *m, json_t *config, struct error *e)
+{
+    (void)config;
+    return expect_plain_heads(m, e) || expect(m, "feed_forward_length", 4 * m->hidden, e) ? -1 : 0;
+}
+
+int finish_mpt(struct gguf_model *m, json_t *config, struct error *e)
+{
+    double clamp, alibi;
+    int64_t inner;
+    if (expect_plain_heads(m, e) || number(m, "attention.clamp_kqv", 0, &clamp, e) ||
+        number(m, "attention.max_alibi_bias", 0, &alibi, e) || whole(m, "feed_forward_length", 4 * m->hidden, &inner, e))
+        return -1;
+    if (inner % m->hidden)
+        return fail(e, "%s: mpt.feed_forward_length is %lld (expected a multiple of the width, %lld)", path_of(m),
+                    (long long)inner, (long long)m->hidden);
+    json_t *attention = json_pack("{s:b}", "alibi", alibi != 0);
+    if (set(m, config, "attn_config", attention, e) || set(m, config, "expansion_ratio", json_integer(inner / m->hidden), e) ||
+        (clamp != 0 && set(m, attention, "clip_qkv", json_real(clamp), e)))
+        return -1;
+    return alibi != 0 ? set(m, attention, "alibi_bias_max", json_real(alibi), e) : 0;
+}
+
+/* The two published forms: one head for all keys and values, and groups of heads with one or two norms. */
+int finish_falcon(struct gguf_model *m, json_t *config, struct error *e)
+{
+    int two = model_tensor(m, "blk.0.attn_norm_2.weight") != NULL, grouped = two || m->kv_heads > 1;
+    if (two)
+        m->names = gguf_falcon_two_names;
+    if (grouped && set(m, config, "num_ln_in_parallel_attn", json_integer(two ? 2 : 1), e))
+        return -1;
+    return set(m, config, "new_decoder_architecture", json_boolean(grouped), e) ||
+                   set(m, config, "multi_query", json_boolean(!grouped), e) || set(m, config, "parallel_attn", json_true(), e) ||
+                   set(m, config, "alibi", json_false(), e) || set_flag(m, config, "bias", "blk.0.attn_qkv.bias", e) ||
+                   expect(m, "attention.key_length", m->hidden / m->heads, e) || take_rotation(m, config, NULL, e)
+               ? -1
+               : 0;
+}
+
+int finish_phi(struct gguf_model *m, json_t *config, struct error *e)
+{
+    return expect(m, "attention.key_length", m->hidden / m->heads, e) || take_rotation(m, config, "partial_rotary_factor", e) ? -1
+                                                                                                                              : 0;
 }

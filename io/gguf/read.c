@@ -34,27 +34,32 @@ static int read_shards(struct reading *r)
 /* -- tensors -- */
 
 /* Where the library's row lies in the file. */
-static size_t row_in_file(const struct gguf_model *m, size_t row)
+static size_t row_in_file(const struct gguf_model *m, enum gguf_layout layout, size_t row)
 {
-    size_t size = (size_t)m->head_size, head = row / size, at = row % size;
-    /* half h, number j in it, lie as pair j, member h */
-    return head * size + at % (size / 2) * 2 + at / (size / 2);
+    size_t size = (size_t)m->head_size, heads = (size_t)m->heads, kv = (size_t)m->kv_heads, each = heads / kv;
+    size_t head = row / size, at = row % size;
+    if (layout != LAYOUT_FUSED) /* half h, number j in it, lie as pair j, member h */
+        return head * size + at % (size / 2) * 2 + at / (size / 2);
+    size_t group = head / (each + 2), part = head % (each + 2);
+    if (part < each)
+        return (group * each + part) * size + at;
+    return (heads + (part == each ? 0 : kv) + group) * size + at;
 }
 
 /* Copies the rows in the library's order into memory of the store. */
 static int reorder(struct reading *r, struct tensor *t, enum gguf_layout layout, const struct gguf *g)
 {
     const struct gguf_model *m = &r->model;
-    int64_t heads = layout == LAYOUT_QUERY ? m->heads : m->kv_heads;
+    int64_t heads = layout == LAYOUT_QUERY ? m->heads : layout == LAYOUT_KEY ? m->kv_heads : m->heads + 2 * m->kv_heads;
     size_t rows = t->shape[0], bytes = t->bytes / rows;
-    if (rows != (size_t)(heads * m->head_size) || m->head_size % 2)
+    if (rows != (size_t)(heads * m->head_size) || (layout != LAYOUT_FUSED && m->head_size % 2))
         return fail(r->e, "%s: tensor %s has %zu rows (expected %lld heads of %lld, an even number)", g->path, t->name, rows,
                     (long long)heads, (long long)m->head_size);
     unsigned char *memory = store_memory(r->t, t->bytes, t->name, r->e);
     if (!memory)
         return -1;
     for (size_t i = 0; i < rows; i++)
-        memcpy(memory + i * bytes, (const unsigned char *)t->data + row_in_file(m, i) * bytes, bytes);
+        memcpy(memory + i * bytes, (const unsigned char *)t->data + row_in_file(m, layout, i) * bytes, bytes);
     tensor_release(t);
     t->data = memory;
     return 0;
@@ -99,7 +104,11 @@ static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor
     t->data = file->bytes + from->offset;
     if (row->layout == LAYOUT_PLUS_ONE)
         return less_one(r, t, g);
-    return row->layout == LAYOUT_SAME ? 0 : reorder(r, t, row->layout, g);
+    if (row->layout == LAYOUT_TRANSPOSED && t->rank == 2) {
+        t->shape[0] = from->shape[1], t->shape[1] = from->shape[0];
+        t->stride[0] = 1, t->stride[1] = from->shape[1];
+    }
+    return row->layout == LAYOUT_SAME || row->layout == LAYOUT_TRANSPOSED ? 0 : reorder(r, t, row->layout, g);
 }
 
 int gguf_read(struct tensors *t, const struct mapped *file, struct config **own, struct error *e)

@@ -76,6 +76,14 @@ def pairs(value, heads):
     return value.reshape(heads, 2, value.shape[0] // heads // 2, *value.shape[1:]).swapaxes(1, 2).reshape(value.shape)
 
 
+def parts(value, heads, kv_heads):
+    """Rows [group][queries, key, value], as rows of all queries, all keys, all values."""
+    each = heads // kv_heads
+    grouped = value.reshape(kv_heads, each + 2, -1, *value.shape[1:])
+    rest = value.shape[1:]
+    return np.concatenate([grouped[:, :each].reshape(-1, *rest), grouped[:, each].reshape(-1, *rest), grouped[:, each + 1].reshape(-1, *rest)])
+
+
 LLAMA = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
          "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output",
          "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm", "post_attention_layernorm": "ffn_norm",
@@ -84,7 +92,26 @@ NAMES = {
     "llama": LLAMA, "qwen2": LLAMA, "qwen3": LLAMA,
     "gemma2": {**LLAMA, "post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
                "post_feedforward_layernorm": "post_ffw_norm"},
+    "gpt2": {"transformer.wte": "token_embd", "transformer.wpe": "position_embd", "transformer.ln_f": "output_norm", "lm_head": "output",
+             "ln_1": "attn_norm", "ln_2": "ffn_norm", "attn.c_attn": "attn_qkv", "attn.c_proj": "attn_output", "mlp.c_fc": "ffn_up",
+             "mlp.c_proj": "ffn_down"},
+    "gpt_neox": {"gpt_neox.embed_in": "token_embd", "gpt_neox.final_layer_norm": "output_norm", "embed_out": "output", "lm_head": "output",
+                 "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "attention.query_key_value": "attn_qkv",
+                 "attention.dense": "attn_output", "mlp.dense_h_to_4h": "ffn_up", "mlp.dense_4h_to_h": "ffn_down"},
+    "bloom": {"word_embeddings": "token_embd", "word_embeddings_layernorm": "token_embd_norm", "ln_f": "output_norm", "lm_head": "output",
+              "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm", "self_attention.query_key_value": "attn_qkv",
+              "self_attention.dense": "attn_output", "mlp.dense_h_to_4h": "ffn_up", "mlp.dense_4h_to_h": "ffn_down"},
+    "falcon": {"transformer.word_embeddings": "token_embd", "transformer.ln_f": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
+               "ln_mlp": "attn_norm", "ln_attn": "attn_norm_2", "self_attention.query_key_value": "attn_qkv",
+               "self_attention.dense": "attn_output", "mlp.dense_h_to_4h": "ffn_up", "mlp.dense_4h_to_h": "ffn_down"},
+    "mpt": {"transformer.wte": "token_embd", "transformer.norm_f": "output_norm", "lm_head": "output", "norm_1": "attn_norm",
+            "norm_2": "ffn_norm", "attn.Wqkv": "attn_qkv", "attn.out_proj": "attn_output", "ffn.up_proj": "ffn_up",
+            "ffn.down_proj": "ffn_down"},
+    "phi": {"model.embed_tokens": "token_embd", "model.final_layernorm": "output_norm", "lm_head": "output", "input_layernorm": "attn_norm",
+            "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.dense": "attn_output",
+            "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down"},
 }
+ARCHITECTURES = {"gpt_neox": "gptneox", "phi": "phi2"}
 
 
 def gguf_name(family, name):
@@ -105,17 +132,29 @@ def arranged(family, name, value, config):
         return pairs(value, heads)
     if family == "llama" and "k_proj" in name:
         return pairs(value, config["kv_heads"])
+    if family == "gpt2" and name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight")):
+        return np.ascontiguousarray(value.T)
+    if "query_key_value" in name:
+        return parts(value, heads, config["kv_heads"])
     if family == "gemma2" and name.endswith("norm.weight"):
         return value + np.float32(1)
     return value
 
 
 def sizes(config):
-    """The sizes of a config.json."""
-    heads, hidden = config["num_attention_heads"], config["hidden_size"]
-    return dict(heads=heads, hidden=hidden, kv_heads=config["num_key_value_heads"], layers=config["num_hidden_layers"],
-                head_size=config.get("head_dim") or hidden // heads, inner=config["intermediate_size"],
-                context=config["max_position_embeddings"], epsilon=config["rms_norm_eps"])
+    """The sizes of a config.json, whatever their names."""
+    def first(*names, default=None):
+        return next((config[name] for name in names if config.get(name) is not None), default)
+    heads = first("num_attention_heads", "n_head", "n_heads")
+    hidden = first("hidden_size", "n_embd", "d_model", "n_embed")
+    kv = first("num_key_value_heads", "num_kv_heads", default=heads)
+    if config["model_type"] == "falcon" and not config["new_decoder_architecture"]:
+        kv = 1 if config["multi_query"] else heads
+    return dict(heads=heads, hidden=hidden, kv_heads=kv, layers=first("num_hidden_layers", "n_layer", "n_layers"),
+                head_size=config.get("head_dim") or hidden // heads,
+                inner=first("intermediate_size", "n_inner", "ffn_hidden_size", default=4 * hidden),
+                context=first("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", default=64),
+                epsilon=first("rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps"))
 
 
 def write_metadata(w, config):
@@ -130,21 +169,33 @@ def write_metadata(w, config):
     w.add_block_count(s["layers"])
     w.add_feed_forward_length(s["inner"])
     w.add_head_count(s["heads"])
-    w.add_head_count_kv(s["kv_heads"])
-    w.add_layer_norm_rms_eps(s["epsilon"])
-    w.add_key_length(s["head_size"])
-    w.add_value_length(s["head_size"])
-    w.add_vocab_size(config["vocab_size"])
-    theta = config.get("rope_theta") or rope.get("rope_theta")
+    if family not in ("gpt2", "gpt_neox"):
+        w.add_head_count_kv(s["kv_heads"])
+    if family in ("llama", "qwen2", "qwen3", "gemma2"):
+        w.add_layer_norm_rms_eps(s["epsilon"])
+        w.add_key_length(s["head_size"])
+        w.add_value_length(s["head_size"])
+        w.add_vocab_size(config["vocab_size"])
+    else:
+        w.add_layer_norm_eps(s["epsilon"])
+    theta = config.get("rope_theta") or config.get("rotary_emb_base") or rope.get("rope_theta")
     if theta:
         w.add_rope_freq_base(theta)
-    w.add_rope_dimension_count(s["head_size"])
+    if family in ("llama", "qwen2", "qwen3", "gemma2"):
+        w.add_rope_dimension_count(s["head_size"])
+    if family in ("phi", "gpt_neox"):
+        part = config.get("rotary_pct") or rope.get("partial_rotary_factor") or config.get("partial_rotary_factor")
+        w.add_rope_dimension_count(int(part * s["head_size"]))
     kind = rope.get("rope_type", rope.get("type", "default"))
     if kind in ("linear", "yarn"):
         w.add_string(f"{w.arch}.rope.scaling.type", kind)
         w.add_rope_scaling_factor(rope["factor"])
         if kind == "yarn":
             w.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+    if family == "gpt_neox":
+        w.add_parallel_residual(config.get("use_parallel_residual", True))
+    if family == "mpt":
+        w.add_max_alibi_bias(config["attn_config"]["alibi_bias_max"])
     if family == "gemma2":
         w.add_attn_logit_softcapping(config["attn_logit_softcapping"])
         w.add_final_logit_softcapping(config["final_logit_softcapping"])
@@ -178,7 +229,7 @@ def convert(case):
     """The golden case as GGUF: matrices in the type that the case has, vectors in float32."""
     config, tensors, short = read_checkpoint(os.path.join(GOLDENS, case))
     family = config["model_type"]
-    w = GGUFWriter(os.path.join(HERE, case + ".gguf"), family)
+    w = GGUFWriter(os.path.join(HERE, case + ".gguf"), ARCHITECTURES.get(family, family))
     s = write_metadata(w, config)
     for name, value in tensors.items():
         value = np.ascontiguousarray(arranged(family, name, value, s))
@@ -199,7 +250,7 @@ def own_model(name, family, config, kinds, freqs=None):
     os.makedirs(folder, exist_ok=True)
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(family, **config))
     written = model.config.to_dict()
-    w = GGUFWriter(os.path.join(folder, "model.gguf"), family)
+    w = GGUFWriter(os.path.join(folder, "model.gguf"), ARCHITECTURES.get(family, family))
     s = write_metadata(w, written)
     state = {}
     for key, parameter in sorted(model.named_parameters()):
@@ -235,6 +286,8 @@ def rearranged(family, name, value, s):
     """Back from `arranged`, in the order of rows (which quantised blocks keep)."""
     if family == "gemma2" and name.endswith("norm.weight"):
         return value.astype(np.float64) - 1
+    if family == "gpt2" and name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight")):
+        return value.T
     order = arranged(family, name, np.arange(value.shape[0]), s)
     out = np.empty_like(value)
     out[order] = value
@@ -244,7 +297,8 @@ def rearranged(family, name, value, s):
 def main():
     torch.set_num_threads(1)
     make_blocks()
-    for case in ("llama-tied", "llama-rope-linear", "llama-rope-yarn", "qwen2"):
+    for case in ("llama-tied", "llama-rope-linear", "llama-rope-yarn", "qwen2", "gpt2", "gpt-neox-parallel", "bloom-4-heads", "mpt-bias-max",
+                 "falcon-groups", "falcon-groups-one-norm", "falcon-queries", "phi"):
         convert(case)
     llama = dict(vocab_size=96, hidden_size=256, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
                  head_dim=16, max_position_embeddings=128, rms_norm_eps=1e-5, tie_word_embeddings=False, rope_theta=700.0)
