@@ -127,7 +127,7 @@ static void measure(const char *file, const char *expected, const char *dtype, d
     decoder_close(d);
 }
 
-/* Of the families' golden cases. */
+/* Of the families' golden cases, and with every quantised type. */
 static const struct {
     const char *file, *expected;
 } models[] = {{"llama-tied.gguf", "tests/goldens/llama-tied"},
@@ -142,6 +142,8 @@ static const struct {
               {"falcon-groups-one-norm.gguf", "tests/goldens/falcon-groups-one-norm"},
               {"falcon-queries.gguf", "tests/goldens/falcon-queries"},
               {"phi.gguf", "tests/goldens/phi"},
+              {"quantised/model.gguf", GOLDENS "quantised"},
+              {"gpt2-quantised/model.gguf", GOLDENS "gpt2-quantised"},
               {"gemma2-plain/model.gguf", GOLDENS "gemma2-plain"},
               {"qwen3-plain/model.gguf", GOLDENS "qwen3-plain"},
               {"rope-freqs/model.gguf", GOLDENS "rope-freqs"}};
@@ -187,6 +189,42 @@ static void tensors_are_those_of_the_case(void **state)
         checkpoint_close(&a);
         checkpoint_close(&b);
     }
+}
+
+/* Quantised tensors are written only when that is asked for, and are the same numbers then. */
+static void quantised_tensors_are_widened_on_request(void **state)
+{
+    (void)state;
+    static const char *const files[] = {GOLDENS "quantised/model.gguf", GOLDENS "gpt2-quantised/model.gguf"};
+    for (size_t i = 0; i < 2; i++)
+        for (int hdf = 0; hdf < 2; hdf++) {
+            struct error e = {""};
+            struct checkpoint c, back;
+            const char *out = scratch_path(scratch_folder, hdf ? "wide.h5" : "wide");
+            char folder[64];
+            if (checkpoint_open(&c, files[i], &e))
+                fail_msg("%s", e.text);
+            assert_int_equal(checkpoint_write(&c, out, 1, &e), -1);
+            assert_int_equal(check_message(files[i], &e, "is stored as Q|which cannot be written (expected --widen"), 0);
+            assert_int_equal(tensors_widen(c.tensors, &e), 0);
+            if (checkpoint_write(&c, out, 1, &e) || checkpoint_open(&back, out, &e))
+                fail_msg("%s", e.text);
+            for (size_t k = 0; k < tensors_count(c.tensors); k++) {
+                const struct tensor *one = tensors_at(c.tensors, k), *other = tensors_find(back.tensors, one->name);
+                assert_non_null(other);
+                float *a = malloc(one->count * 8), *b = malloc(one->count * 8);
+                assert_int_equal(other->type, tensor_copied(one));
+                tensor_copy(a, one, 0, one->count);
+                tensor_copy(b, other, 0, one->count);
+                assert_memory_equal(a, b, one->count * element_size(other->type));
+                free(a);
+                free(b);
+            }
+            checkpoint_close(&c);
+            checkpoint_close(&back);
+            snprintf(folder, sizeof folder, "tests/goldens/gguf/%s", i ? "gpt2-quantised" : "quantised");
+            measure(scratch_path(scratch_folder, hdf ? "wide.h5" : "wide"), folder, "f64", 1e-9, 1e-9);
+        }
 }
 
 /* -- heads that lie -- */
@@ -358,6 +396,8 @@ static void metadata_is_used_refused_or_named(void **state)
         {GOLDENS "llama-tied.gguf", TEXTS("blk.1.ffn_up.weight", "blk.9.ffn_up.weight"), "mlp.up_proj.weight' is missing"},
         {GOLDENS "llama-tied.gguf", TEXTS("token_embd.weight", "token_embx.weight"), "has no matrix token_embd.weight"},
         {GOLDENS "llama-tied.gguf", TEXTS("blk.1.attn_q.weight", "blk.0.attn_q.weight"), "twice"},
+        {GOLDENS "quantised/model.gguf", TEXTS("version\4\0\0\0\2\0\0", "version\4\0\0\0\1\0\0"),
+         "general.quantization_version is 1 (expected 2)"},
         {GOLDENS "llama-rope-yarn.gguf", TEXTS("\4\0\0\0\0\0\0\0yarn", "\4\0\0\0\0\0\0\0worn"),
          "llama.rope.scaling.type 'worn' is not supported (supported: none, linear, yarn)"},
         {GOLDENS "rope-freqs/model.gguf", TEXTS("llama.context_length\4\0\0\0\200\0\0\0", "llama.rope.dimension_"), "rope"},
@@ -385,6 +425,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(blocks_have_the_bits_of_the_python_package),
                                        cmocka_unit_test(models_are_those_of_transformers),
                                        cmocka_unit_test(tensors_are_those_of_the_case),
+                                       cmocka_unit_test(quantised_tensors_are_widened_on_request),
                                        cmocka_unit_test(heads_are_checked),
                                        cmocka_unit_test(cut_files_are_refused),
                                        cmocka_unit_test(metadata_is_used_refused_or_named)};

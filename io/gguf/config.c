@@ -205,10 +205,17 @@ static int take_rest(const struct gguf_model *m, json_t *config, struct error *e
 static int check_general(const struct gguf *g, struct error *e)
 {
     struct gguf_text type;
-    if (gguf_string_or_none(g, "general.type", &type, e))
+    int64_t version;
+    int quantised = 0;
+    for (size_t i = 0; i < g->tensor_count; i++)
+        quantised |= g->tensors[i].stored->kind == STORED_QUANTISED;
+    if (gguf_string_or_none(g, "general.type", &type, e) ||
+        gguf_integer_or(g, "general.quantization_version", 0, 1000, 2, &version, e))
         return -1;
     if (type.text && !gguf_is(type, "model"))
         return fail(e, "%s: general.type is '%.*s' (expected model)", g->path, type.size < 60 ? (int)type.size : 60, type.text);
+    if (quantised && version != 2)
+        return fail(e, "%s: general.quantization_version is %lld (expected 2)", g->path, (long long)version);
     return 0;
 }
 

@@ -7,9 +7,10 @@ blocks.safetensors      for each quantised type TYPE (uint8 [blocks, bytes]): ra
                         subnormal, the largest, infinite or not a number; TYPE.values (float32): what the package makes of them
 NAME.gguf               the checkpoint of the golden case NAME as GGUF, in the layouts of llama.cpp's converter (restated below); its
                         expected values are those of ../NAME, made by transformers in float64
-gemma2-plain, qwen3-plain, rope-freqs
+quantised, gpt2-quantised, gemma2-plain, qwen3-plain, rope-freqs
                         models of their own, each a folder with model.gguf, tokens.npy, norm.npy and logprob.npy as those of ../README.md.
-                        The oracle is transformers in float64. rope-freqs: frequencies over the stored numbers.
+                        quantised holds every type. Quantised weights are random blocks; the oracle (transformers in float64)
+                        runs on what the package makes of them. rope-freqs: frequencies over the stored numbers.
 
 Needs the packages gguf (0.19.0), transformers (5.23.0), torch, safetensors, numpy. Seeds are the names: a second run writes the
 same bytes.
@@ -35,9 +36,10 @@ sys.path.insert(0, GOLDENS)
 import make_goldens
 
 TYPES = [T.Q4_0, T.Q4_1, T.Q5_0, T.Q5_1, T.Q8_0, T.Q2_K, T.Q3_K, T.Q4_K, T.Q5_K, T.Q6_K, T.MXFP4]
-# where the half-precision scales stand in a block
+# where the half-precision scales stand in a block, and how many times the first the others are for a mean of zero
 SCALES = {T.Q4_0: [0], T.Q4_1: [0, 2], T.Q5_0: [0], T.Q5_1: [0, 2], T.Q8_0: [0], T.Q2_K: [80, 82], T.Q3_K: [108], T.Q4_K: [0, 2],
           T.Q5_K: [0, 2], T.Q6_K: [208], T.MXFP4: []}
+MINIMUM = {T.Q4_1: -7.5, T.Q5_1: -15.5, T.Q2_K: 1.5, T.Q4_K: 7.5, T.Q5_K: 15.5}
 HALVES = [0x0000, 0x8000, 0x0001, 0x8001, 0x03FF, 0x0400, 0x7BFF, 0xFBFF, 0x7C00, 0xFC00, 0x7E00, 0xFE01, 0x3C00, 0x1234]
 
 
@@ -67,6 +69,27 @@ def make_blocks():
         with np.errstate(all="ignore"):
             out[kind.name + ".values"] = quants.dequantize(data, kind).reshape(data.shape[0], -1)
     save_file(out, os.path.join(HERE, "blocks.safetensors"))
+
+
+def random_quantised(rng, kind, shape, deviation):
+    """(bytes, values) of a random matrix."""
+    block, size = GGML_QUANT_SIZES[kind]
+    data = random_bytes(rng, kind, shape[0] * shape[1] // block)
+    for at in SCALES[kind]:
+        put_half(data, at, np.full(data.shape[0], np.float16(1)).view(np.uint16))
+    if kind is T.MXFP4:
+        data[:, 0] = 128
+    elif len(SCALES[kind]) == 2:
+        put_half(data, SCALES[kind][1], np.full(data.shape[0], np.float16(MINIMUM[kind])).view(np.uint16))
+    unit = quants.dequantize(data, kind).std()
+    scale = deviation / unit * rng.uniform(0.7, 1.3, data.shape[0])
+    for i, at in enumerate(SCALES[kind]):
+        factor = scale if i == 0 else scale * MINIMUM[kind]
+        put_half(data, at, factor.astype(np.float16).view(np.uint16))
+    if kind is T.MXFP4:
+        data[:, 0] = 128 + np.round(np.log2(scale)).astype(int)
+    rows = data.reshape(shape[0], shape[1] // block * size)
+    return rows, quants.dequantize(rows, kind).reshape(shape)
 
 
 # --- layouts of the converter -------------------------------------------------------------------
@@ -261,7 +284,10 @@ def own_model(name, family, config, kinds, freqs=None):
         laid = np.ascontiguousarray(arranged(family, key, value, s))
         if laid.ndim == 1:
             kind = T.F32
-        if kind is T.F32:
+        if kind in TYPES:
+            raw, laid = random_quantised(rng, kind, laid.shape, laid.std())
+            w.add_tensor(gguf_name(family, key), raw, raw_dtype=kind)
+        elif kind is T.F32:
             w.add_tensor(gguf_name(family, key), laid)
         else:
             raw = quants.quantize(laid, kind)
@@ -294,6 +320,13 @@ def rearranged(family, name, value, s):
     return out
 
 
+QUANTISED = {"token_embd.weight": T.Q6_K, "output.weight": T.Q4_K, "blk.0.attn_q.weight": T.Q4_K, "blk.0.attn_k.weight": T.Q5_K,
+             "blk.0.attn_v.weight": T.Q6_K, "blk.0.attn_output.weight": T.Q5_0, "blk.0.ffn_gate.weight": T.Q3_K,
+             "blk.0.ffn_up.weight": T.Q2_K, "blk.0.ffn_down.weight": T.Q8_0, "blk.1.attn_q.weight": T.Q8_0,
+             "blk.1.attn_k.weight": T.Q4_0, "blk.1.attn_v.weight": T.BF16, "blk.1.attn_output.weight": T.Q4_1,
+             "blk.1.ffn_gate.weight": T.F16, "blk.1.ffn_up.weight": T.MXFP4, "blk.1.ffn_down.weight": T.Q5_1}
+
+
 def main():
     torch.set_num_threads(1)
     make_blocks()
@@ -302,6 +335,8 @@ def main():
         convert(case)
     llama = dict(vocab_size=96, hidden_size=256, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
                  head_dim=16, max_position_embeddings=128, rms_norm_eps=1e-5, tie_word_embeddings=False, rope_theta=700.0)
+    own_model("quantised", "llama", llama, QUANTISED)
+    own_model("gpt2-quantised", "gpt2", dict(vocab_size=64, n_embd=64, n_layer=2, n_head=4, n_positions=64), {"*.weight": T.Q4_0})
     own_model("gemma2-plain", "gemma2",
               dict(vocab_size=53, hidden_size=16, intermediate_size=20, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, head_dim=8,
                    query_pre_attn_scalar=8, sliding_window=5, attn_logit_softcapping=4.0, final_logit_softcapping=2.5,
