@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -142,6 +143,7 @@ static const struct {
               {"falcon-groups-one-norm.gguf", "tests/goldens/falcon-groups-one-norm"},
               {"falcon-queries.gguf", "tests/goldens/falcon-queries"},
               {"phi.gguf", "tests/goldens/phi"},
+              {"split-00001-of-00004.gguf", "tests/goldens/llama-gqa"},
               {"quantised/model.gguf", GOLDENS "quantised"},
               {"gpt2-quantised/model.gguf", GOLDENS "gpt2-quantised"},
               {"gemma2-plain/model.gguf", GOLDENS "gemma2-plain"},
@@ -420,6 +422,76 @@ static void metadata_is_used_refused_or_named(void **state)
     }
 }
 
+/* -- shards -- */
+
+static const char *shard(const char *name, int number)
+{
+    static char path[2][256];
+    static int turn;
+    turn ^= 1;
+    snprintf(path[turn], sizeof path[turn], "%s/%s-%05d-of-00004.gguf", name, "split", number);
+    return path[turn];
+}
+
+static void copy(const char *from, const char *to_name)
+{
+    size_t size;
+    unsigned char *bytes = scratch_read(from, &size);
+    scratch_write(scratch_folder, to_name, bytes, size);
+    free(bytes);
+}
+
+static void copy_shards(void)
+{
+    for (int i = 1; i <= 4; i++)
+        copy(shard("tests/goldens/gguf", i), strrchr(shard("", i), '/') + 1);
+}
+
+static void shards_are_found_and_checked(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    struct checkpoint c;
+    copy_shards();
+    if (checkpoint_open(&c, shard(scratch_folder, 1), &e))
+        fail_msg("%s", e.text);
+    checkpoint_close(&c);
+    /* not the first */
+    assert_int_equal(checkpoint_open(&c, shard(scratch_folder, 2), &e), -1);
+    assert_int_equal(check_message("second", &e, "is shard 2 of 4 (expected the first"), 0);
+    /* under another name */
+    copy(shard("tests/goldens/gguf", 1), "other.gguf");
+    assert_int_equal(checkpoint_open(&c, scratch_path(scratch_folder, "other.gguf"), &e), -1);
+    assert_int_equal(check_message("name", &e, "is the first of 4 shards (expected a name that ends in -00001-of-00004.gguf)"),
+                     0);
+    /* one is missing */
+    unlink(shard(scratch_folder, 3));
+    assert_int_equal(checkpoint_open(&c, shard(scratch_folder, 1), &e), -1);
+    assert_int_equal(check_message("missing", &e, "split-00003-of-00004.gguf: cannot be opened"), 0);
+    /* one stands for another, and for the first: in a circle */
+    copy(shard("tests/goldens/gguf", 2), "split-00003-of-00004.gguf");
+    assert_int_equal(checkpoint_open(&c, shard(scratch_folder, 1), &e), -1);
+    assert_int_equal(check_message("twice", &e, "split-00003-of-00004.gguf: says that it is shard 2 of 4 (expected 3 of 4)"), 0);
+    unlink(shard(scratch_folder, 3));
+    assert_int_equal(symlink(shard(scratch_folder, 1), shard(scratch_folder, 3)), 0);
+    assert_int_equal(checkpoint_open(&c, shard(scratch_folder, 1), &e), -1);
+    assert_int_equal(check_message("circle", &e, "says that it is shard 1 of 4 (expected 3 of 4)"), 0);
+    unlink(shard(scratch_folder, 3));
+    /* no GGUF at all, and fewer tensors than the first states */
+    scratch_write(scratch_folder, "split-00003-of-00004.gguf", "{}", 2);
+    assert_int_equal(checkpoint_open(&c, shard(scratch_folder, 1), &e), -1);
+    assert_int_equal(check_message("other", &e, "split-00003-of-00004.gguf: ends within its head"), 0);
+    copy_shards();
+    size_t size;
+    unsigned char *bytes = scratch_read(shard(scratch_folder, 1), &size), *at = memmem(bytes, size, "split.tensors.count", 19);
+    assert_non_null(at);
+    at[19 + 4]++;
+    scratch_write(scratch_folder, "split-00001-of-00004.gguf", bytes, size);
+    assert_int_equal(checkpoint_open(&c, shard(scratch_folder, 1), &e), -1);
+    assert_int_equal(check_message("count", &e, "tensors in all, and its shards hold"), 0);
+    free(bytes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(blocks_have_the_bits_of_the_python_package),
@@ -428,6 +500,7 @@ int main(void)
                                        cmocka_unit_test(quantised_tensors_are_widened_on_request),
                                        cmocka_unit_test(heads_are_checked),
                                        cmocka_unit_test(cut_files_are_refused),
-                                       cmocka_unit_test(metadata_is_used_refused_or_named)};
+                                       cmocka_unit_test(metadata_is_used_refused_or_named),
+                                       cmocka_unit_test(shards_are_found_and_checked)};
     return cmocka_run_group_tests_name("gguf", tests, scratch_setup, scratch_teardown);
 }

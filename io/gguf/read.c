@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHARDS_MAX = 1, NAME_MAX_LENGTH = 256 };
+enum { SHARDS_MAX = 1000, NAME_MAX_LENGTH = 256 };
 
 /* The file while it is read. */
 struct reading {
@@ -18,17 +18,68 @@ struct reading {
     struct error *e;
 };
 
+/* -- shards -- */
+
+/* PATH of shard `number`, from 1, of those of which PATH is the first: NAME-00001-of-00003.gguf. NULL with *e. */
+static char *shard_path(const char *path, int number, int count, struct error *e)
+{
+    char end[32], *out;
+    size_t length = strlen(path), of = (size_t)snprintf(end, sizeof end, "-%05d-of-%05d.gguf", 1, count);
+    if (length < of || strcmp(path + length - of, end)) {
+        fail(e, "%s: is the first of %d shards (expected a name that ends in %s)", path, count, end);
+        return NULL;
+    }
+    if (asprintf(&out, "%.*s-%05d-of-%05d.gguf", (int)(length - of), path, number, count) >= 0)
+        return out;
+    fail_memory(e, (double)length, "a path");
+    return NULL;
+}
+
+static int read_shard(struct reading *r, int index, int count)
+{
+    int64_t number, of;
+    char *path = shard_path(r->files[0]->path, index + 1, count, r->e);
+    r->files[index] = path ? store_map(r->t, path, r->e) : NULL;
+    free(path);
+    if (!r->files[index])
+        return -1;
+    struct gguf *g = &r->shards[index];
+    r->model.count++;
+    if (gguf_parse(g, r->files[index]->path, r->files[index]->bytes, r->files[index]->size, r->e) ||
+        gguf_integer_or(g, "split.no", 0, SHARDS_MAX, -1, &number, r->e) ||
+        gguf_integer_or(g, "split.count", 0, UINT16_MAX, 0, &of, r->e))
+        return -1;
+    if (number != index || of != count)
+        return fail(r->e, "%s: says that it is shard %lld of %lld (expected %d of %d)", g->path, (long long)number + 1,
+                    (long long)of, index + 1, count);
+    return 0;
+}
+
 static int read_shards(struct reading *r)
 {
-    int64_t count;
+    int64_t number, count, tensors;
+    size_t held = 0;
     struct gguf *first = &r->shards[0];
     r->model = (struct gguf_model){.shards = r->shards, .count = 1};
     if (gguf_parse(first, r->files[0]->path, r->files[0]->bytes, r->files[0]->size, r->e) ||
+        gguf_integer_or(first, "split.no", 0, UINT16_MAX, 0, &number, r->e) ||
         gguf_integer_or(first, "split.count", 0, UINT16_MAX, 0, &count, r->e))
         return -1;
+    if (number)
+        return fail(r->e, "%s: is shard %lld of %lld (expected the first, which says what the model is)", first->path,
+                    (long long)number + 1, (long long)count);
     if (count > SHARDS_MAX)
         return fail(r->e, "%s: has %lld shards (expected at most %d)", first->path, (long long)count, SHARDS_MAX);
-    return 0;
+    for (int i = 1; i < count; i++)
+        if (read_shard(r, i, (int)count))
+            return -1;
+    for (size_t i = 0; i < r->model.count; i++)
+        held += r->shards[i].tensor_count;
+    if (gguf_integer_or(first, "split.tensors.count", 0, INT32_MAX, (int64_t)held, &tensors, r->e))
+        return -1;
+    return (size_t)tensors == held ? 0
+                                   : fail(r->e, "%s: states %lld tensors in all, and its shards hold %zu (expected the same)",
+                                          first->path, (long long)tensors, held);
 }
 
 /* -- tensors -- */

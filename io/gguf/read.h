@@ -1,12 +1,12 @@
-/* A store of the tensors of a GGUF file. Private to io/. */
+/* A store of the tensors of a GGUF file and its shards. Private to io/. */
 #ifndef REACH_IO_GGUF_READ_H
 #define REACH_IO_GGUF_READ_H
 
 #include "io/json.h"
 #include "io/store.h"
 
-/* Adds the tensors under the names and in the layouts of the library whose families are read.
- * Quantised ones stay as they are in the file; rows that lie in another order there are copied. *own: the model as a
+/* Adds the tensors under the names and in the layouts of the library whose families are read, those of the other shards with
+ * them. Quantised ones stay as they are in the file; rows that lie in another order there are copied. *own: the model as a
  * config. Caller closes *own. */
 int gguf_read(struct tensors *t, const struct mapped *file, struct config **own, struct error *e) MUST_USE;
 

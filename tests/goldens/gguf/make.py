@@ -7,6 +7,7 @@ blocks.safetensors      for each quantised type TYPE (uint8 [blocks, bytes]): ra
                         subnormal, the largest, infinite or not a number; TYPE.values (float32): what the package makes of them
 NAME.gguf               the checkpoint of the golden case NAME as GGUF, in the layouts of llama.cpp's converter (restated below); its
                         expected values are those of ../NAME, made by transformers in float64
+split-0000i-of-0000n    the same of llama-gqa, in shards, the first without tensors
 quantised, gpt2-quantised, gemma2-plain, qwen3-plain, rope-freqs
                         models of their own, each a folder with model.gguf, tokens.npy, norm.npy and logprob.npy as those of ../README.md.
                         quantised holds every type. Quantised weights are random blocks; the oracle (transformers in float64)
@@ -248,11 +249,11 @@ def read_checkpoint(folder):
     return config, tensors, short
 
 
-def convert(case):
+def convert(case, path=None, **split):
     """The golden case as GGUF: matrices in the type that the case has, vectors in float32."""
     config, tensors, short = read_checkpoint(os.path.join(GOLDENS, case))
     family = config["model_type"]
-    w = GGUFWriter(os.path.join(HERE, case + ".gguf"), ARCHITECTURES.get(family, family))
+    w = GGUFWriter(path or os.path.join(HERE, case + ".gguf"), ARCHITECTURES.get(family, family), **split)
     s = write_metadata(w, config)
     for name, value in tensors.items():
         value = np.ascontiguousarray(arranged(family, name, value, s))
@@ -333,6 +334,7 @@ def main():
     for case in ("llama-tied", "llama-rope-linear", "llama-rope-yarn", "qwen2", "gpt2", "gpt-neox-parallel", "bloom-4-heads", "mpt-bias-max",
                  "falcon-groups", "falcon-groups-one-norm", "falcon-queries", "phi"):
         convert(case)
+    convert("llama-gqa", os.path.join(HERE, "split.gguf"), split_max_tensors=14, small_first_shard=True)
     llama = dict(vocab_size=96, hidden_size=256, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
                  head_dim=16, max_position_embeddings=128, rms_norm_eps=1e-5, tie_word_embeddings=False, rope_theta=700.0)
     own_model("quantised", "llama", llama, QUANTISED)
