@@ -3,6 +3,7 @@
 #include "io/blocks.h"
 #include "io/checkpoint.h"
 #include "io/gguf/gguf.h"
+#include "io/tokenizer/tokenizer.h"
 #include "io/tokens.h"
 #include "model/engine.h"
 #include "tests/compare.h"
@@ -492,6 +493,114 @@ static void shards_are_found_and_checked(void **state)
     free(bytes);
 }
 
+/* -- tokenizers -- */
+
+static const struct {
+    const char *file, *ids;
+} tokenizers[] = {{"gpt2", "tests/goldens/tokenizer/gpt2.npy"},     {"llama-bpe", "tests/goldens/tokenizer/llama3.npy"},
+                  {"qwen2", GOLDENS "tokenizer/qwen2.npy"},         {"smollm", "tests/goldens/tokenizer/starcoder.npy"},
+                  {"falcon", "tests/goldens/tokenizer/falcon.npy"}, {"bloom", "tests/goldens/tokenizer/bloom.npy"},
+                  {"default", GOLDENS "tokenizer/default.npy"},     {"tekken", GOLDENS "tokenizer/tekken.npy"}};
+
+static void ids_are_those_of_tokenizers(void **state)
+{
+    (void)state;
+    size_t size;
+    unsigned char *text = scratch_read("tests/goldens/tokenizer/text.bin", &size);
+    for (size_t i = 0; i < sizeof tokenizers / sizeof *tokenizers; i++) {
+        char path[256];
+        struct error e = {""};
+        struct tokenizer *t;
+        struct tokens want;
+        struct ids ids = {0};
+        snprintf(path, sizeof path, GOLDENS "tokenizer/%s.gguf", tokenizers[i].file);
+        if (tokenizer_open(&t, path, &e) || !t || tokens_read_files(&want, &tokenizers[i].ids, 1, &e) ||
+            tokenizer_encode(t, &ids, text, size, &e))
+            fail_msg("%s: %s", path, e.text);
+        for (size_t k = 0; k < ids.count && k < want.total; k++)
+            if (ids.id[k] != want.ids[k])
+                fail_msg("%s: token %zu is %d (expected %d)", path, k, ids.id[k], want.ids[k]);
+        assert_int_equal(ids.count, want.total);
+        int is_llama = strcmp(tokenizers[i].file, "llama-bpe") == 0;
+        assert_int_equal(tokenizer_bos(t), is_llama || strcmp(tokenizers[i].file, "gpt2") == 0 ? 0 : -1);
+        assert_int_equal(tokenizer_adds_bos(t), is_llama); /* tekken says that it does not */
+        free(ids.id);
+        tokens_free(&want);
+        tokenizer_close(t);
+    }
+    free(text);
+}
+
+static void tokenizers_that_are_not_known_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *from;
+        size_t size;
+        const char *to, *words;
+    } rows[] = {
+        {TEXTS("\5\0\0\0\0\0\0\0gpt-2", "\5\0\0\0\0\0\0\0gpt-9"),
+         "tokenizer.ggml.pre 'gpt-9' is not supported (supported: gpt-2 phi-2"},
+        {TEXTS("\4\0\0\0\0\0\0\0gpt2", "\4\0\0\0\0\0\0\0bert"), "tokenizer.ggml.model 'bert' is not supported (supported: gpt2"},
+        {TEXTS("tokenizer.ggml.pre", "tokenizer.ggml.prx"), "has no tokenizer.ggml.pre, which says how text is split"},
+        {TEXTS("tokenizer.ggml.merges", "tokenizer.ggml.merged"), "tokenizer.ggml.merges is missing, or no list of texts"},
+        {TEXTS("tokenizer.ggml.tokens", "tokenizer.ggml.tokeny"), "tokenizer.ggml.tokens is missing"},
+        {TEXTS("tokenizer.ggml.bos_token_id\4\0\0\0\0\0", "tokenizer.ggml.bos_token_id\4\0\0\0\377\377"),
+         "tokenizer.ggml.bos_token_id is 65535 (expected less than 500)"},
+        {TEXTS("\2\0\0\0\0\0\0\0th", "\2\0\0\0\0\0\0\0qq"), "is no token"},
+        {TEXTS("\2\0\0\0\0\0\0\0th", "\2\0\0\0\0\0\0\0in"), "is there twice"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct error e = {""};
+        struct tokenizer *t;
+        if (tokenizer_open(&t, changed(GOLDENS "tokenizer/gpt2.gguf", rows[i].from, rows[i].size, rows[i].to), &e) == 0)
+            fail_msg("row %zu: was accepted", i);
+        assert_null(t);
+        assert_int_equal(check_message(rows[i].words, &e, rows[i].words), 0);
+    }
+    /* no tokenizer in it: one beside it, or none */
+    struct error e = {""}, refused;
+    struct tokenizer *t;
+    char *json, *settings;
+    assert_int_equal(tokenizer_open(&t, GOLDENS "qwen2.gguf", &e), 0);
+    assert_null(t);
+    assert_int_equal(tokenizer_text(&json, &settings, &refused, GOLDENS "qwen2.gguf", &e), 0);
+    assert_true(!json && !settings && !*refused.text);
+    const char *other = changed(GOLDENS "tokenizer/gpt2.gguf", TEXTS("\5\0\0\0\0\0\0\0gpt-2", "\5\0\0\0\0\0\0\0gpt-9"));
+    assert_int_equal(tokenizer_text(&json, &settings, &refused, other, &e), 0);
+    assert_true(!json && !settings);
+    assert_int_equal(check_message("refused", &refused, "gpt-9"), 0);
+}
+
+/* As files for other programs, which read back the same. */
+static void tokenizers_become_files(void **state)
+{
+    (void)state;
+    static const char text[] = "Call me Ishmael.<|begin_of_text|> 12345  \n\n!";
+    struct error e = {""}, refused;
+    char *json, *settings;
+    struct tokenizer *t, *back;
+    struct ids a = {0}, b = {0};
+    const char *file = GOLDENS "tokenizer/llama-bpe.gguf";
+    if (tokenizer_text(&json, &settings, &refused, file, &e) || !json || !settings || tokenizer_open(&t, file, &e))
+        fail_msg("%s%s", e.text, refused.text);
+    const struct source config = {"settings", settings, strlen(settings)};
+    if (!(back = tokenizer_parse((struct source){"json", json, strlen(json)}, &config, &e)))
+        fail_msg("%s", e.text);
+    assert_int_equal(tokenizer_encode(t, &a, text, sizeof text - 1, &e), 0);
+    assert_int_equal(tokenizer_encode(back, &b, text, sizeof text - 1, &e), 0);
+    assert_int_equal(a.count, b.count);
+    assert_memory_equal(a.id, b.id, a.count * sizeof *a.id);
+    assert_int_equal(tokenizer_bos(back), tokenizer_bos(t));
+    assert_int_equal(tokenizer_adds_bos(back), 1);
+    tokenizer_close(t);
+    tokenizer_close(back);
+    free(json);
+    free(settings);
+    free(a.id);
+    free(b.id);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(blocks_have_the_bits_of_the_python_package),
@@ -501,6 +610,9 @@ int main(void)
                                        cmocka_unit_test(heads_are_checked),
                                        cmocka_unit_test(cut_files_are_refused),
                                        cmocka_unit_test(metadata_is_used_refused_or_named),
-                                       cmocka_unit_test(shards_are_found_and_checked)};
+                                       cmocka_unit_test(shards_are_found_and_checked),
+                                       cmocka_unit_test(ids_are_those_of_tokenizers),
+                                       cmocka_unit_test(tokenizers_that_are_not_known_are_refused),
+                                       cmocka_unit_test(tokenizers_become_files)};
     return cmocka_run_group_tests_name("gguf", tests, scratch_setup, scratch_teardown);
 }

@@ -2,7 +2,9 @@
 
 #include "io/element.h"
 #include "io/file.h"
+#include "io/gguf/tokenizer.h"
 #include "io/json.h"
+#include "io/store.h"
 #include "io/watch.h"
 
 #include <errno.h>
@@ -209,38 +211,48 @@ static int name_file(const char *path, const struct error *inner, struct error *
     return fail(e, "%s: %s", path, inner->text);
 }
 
-struct tokenizer *tokenizer_parse(struct source json, const struct source *settings, struct error *e)
+/* The tokenizer of a parsed tokenizer.json and, unless NULL, tokenizer_config.json. */
+static struct tokenizer *make(const char *path, const json_t *root, const char *settings_path, const json_t *settings,
+                              struct error *e)
 {
     struct error inner = {""};
     struct tokenizer *t = NULL;
-    json_t *root = json_parse_lenient(json.path, "the file", json.text, json.size, e), *other = NULL;
-    if (!root)
-        return NULL;
     const json_t *merges = member(member(root, "model"), "merges");
-    if (!json_is_array(merges)) {
-        fail(e, "%s: has no model with a list of merges (expected byte pair encoding)", json.path);
-        goto failed;
-    }
-    if (!(t = create(json_array_size(merges), &inner)) || read_tokenizer(t, root, &inner)) {
-        name_file(json.path, &inner, e);
-        goto failed;
-    }
-    if (settings) {
-        if (!(other = json_parse_lenient(settings->path, "the file", settings->text, settings->size, e)))
-            goto failed;
-        if (read_settings(t, other, &inner)) {
-            name_file(settings->path, &inner, e);
-            goto failed;
-        }
-    }
-    goto end;
-failed:
+    if (!json_is_array(merges))
+        fail(e, "%s: has no model with a list of merges (expected byte pair encoding)", path);
+    else if (!(t = create(json_array_size(merges), &inner)) || read_tokenizer(t, root, &inner))
+        name_file(path, &inner, e);
+    else if (settings && read_settings(t, settings, &inner))
+        name_file(settings_path, &inner, e);
+    else
+        return t;
     tokenizer_close(t);
-    t = NULL;
-end:
+    return NULL;
+}
+
+struct tokenizer *tokenizer_parse(struct source json, const struct source *settings, struct error *e)
+{
+    json_t *root = json_parse_lenient(json.path, "the file", json.text, json.size, e), *other = NULL;
+    struct tokenizer *t = NULL;
+    if (root && (!settings || (other = json_parse_lenient(settings->path, "the file", settings->text, settings->size, e))))
+        t = make(json.path, root, settings ? settings->path : NULL, other, e);
     json_decref(root);
     json_decref(other);
     return t;
+}
+
+int tokenizer_from_gguf(struct tokenizer **out, const struct gguf *g, struct error *e)
+{
+    json_t *root, *settings;
+    *out = NULL;
+    if (gguf_tokenizer(&root, &settings, g, e))
+        return -1;
+    if (!root)
+        return 0;
+    *out = make(g->path, root, g->path, settings, e);
+    json_decref(root);
+    json_decref(settings);
+    return *out ? 0 : -1;
 }
 
 /* -- vocab.json and merges.txt -- */
@@ -364,12 +376,73 @@ static void free_source(struct source *s)
     free((char *)s->text);
 }
 
+/* 1 if MODEL is a file that begins as GGUF does. */
+static int is_gguf(const char *model)
+{
+    char magic[4] = "";
+    size_t size;
+    struct stat st;
+    int descriptor = stat(model, &st) == 0 && S_ISREG(st.st_mode) ? file_open_regular(model, &size, NULL) : -1;
+    int same = descriptor >= 0 && size >= sizeof magic && file_read_at(descriptor, model, magic, sizeof magic, 0, NULL) == 0 &&
+               memcmp(magic, GGUF_MAGIC, sizeof magic) == 0;
+    if (descriptor >= 0)
+        close(descriptor);
+    return same;
+}
+
+/* The head of the GGUF file MODEL, which lies in *t: caller closes both, after a failure too. */
+static int map_gguf(struct gguf *g, struct tensors **t, const char *model, struct error *e)
+{
+    *g = (struct gguf){0};
+    *t = store_create(model, e);
+    const struct mapped *file = *t ? store_map(*t, model, e) : NULL;
+    return file ? gguf_parse(g, model, file->bytes, file->size, e) : -1;
+}
+
+static int open_gguf(struct tokenizer **out, const char *model, struct error *e)
+{
+    struct gguf g;
+    struct tensors *t;
+    int result = map_gguf(&g, &t, model, e) || tokenizer_from_gguf(out, &g, e) ? -1 : 0;
+    if (result == 0 && (result = tensors_unchanged(t, e))) {
+        tokenizer_close(*out);
+        *out = NULL;
+    }
+    gguf_free(&g);
+    tensors_close(t);
+    return result;
+}
+
+int tokenizer_text(char **json, char **settings, struct error *refused, const char *model, struct error *e)
+{
+    json_t *root = NULL, *other = NULL;
+    struct gguf g;
+    struct tensors *t;
+    *json = *settings = NULL;
+    *refused = (struct error){""};
+    if (!is_gguf(model))
+        return 0;
+    int result = map_gguf(&g, &t, model, e);
+    if (result == 0 && gguf_tokenizer(&root, &other, &g, refused) == 0 && root) {
+        *json = json_dumps(root, JSON_INDENT(1));
+        *settings = json_dumps(other, JSON_INDENT(1));
+        result = *json && *settings ? tensors_unchanged(t, e) : fail_memory(e, (double)g.size, "the tokenizer");
+    }
+    json_decref(root);
+    json_decref(other);
+    gguf_free(&g);
+    tensors_close(t);
+    return result;
+}
+
 int tokenizer_open(struct tokenizer **out, const char *model, struct error *e)
 {
     struct source json = {0}, vocabulary = {0}, merges = {0}, settings = {0};
     struct watch w = {0};
     int result = -1;
     *out = NULL;
+    if (is_gguf(model) && (open_gguf(out, model, e) || *out))
+        return *out ? 0 : -1;
     if (read_source(&json, &w, model, "tokenizer.json", FILE_BYTES_MAX, e) ||
         read_source(&settings, &w, model, "tokenizer_config.json", SETTINGS_BYTES_MAX, e))
         goto end;

@@ -14,8 +14,9 @@
 
 struct tokenizer;
 
-/* Opens the tokenizer that lies with a model: tokenizer.json, else vocab.json and merges.txt, in the folder MODEL or beside the
- * file MODEL, with tokenizer_config.json if there is one. *out is NULL, and that is no error, when there is none. Caller closes.
+/* Opens the tokenizer that lies with a model: the one in the GGUF file MODEL, else tokenizer.json, else vocab.json and
+ * merges.txt, in the folder MODEL or beside the file MODEL, with tokenizer_config.json if there is one. *out is NULL, and that is
+ * no error, when there is none. Caller closes.
  */
 int tokenizer_open(struct tokenizer **out, const char *model, struct error *e) MUST_USE;
 void tokenizer_close(struct tokenizer *t);
@@ -26,6 +27,13 @@ struct source {
     const char *path, *text;
     size_t size;
 };
+/* The tokenizer in the GGUF file MODEL as the texts of tokenizer.json and tokenizer_config.json; both NULL, and no error, when
+ * MODEL is no such file or holds none, or one that cannot be read, of which *refused tells. Caller frees. */
+int tokenizer_text(char **json, char **settings, struct error *refused, const char *model, struct error *e) MUST_USE;
+
+struct gguf;
+/* The tokenizer in a GGUF file; *out NULL, and no error: it holds none. */
+int tokenizer_from_gguf(struct tokenizer **out, const struct gguf *g, struct error *e) MUST_USE;
 struct tokenizer *tokenizer_parse(struct source json, const struct source *settings, struct error *e) MUST_USE;
 struct tokenizer *tokenizer_parse_merges(struct source vocabulary, struct source merges, const struct source *settings,
                                          struct error *e) MUST_USE;

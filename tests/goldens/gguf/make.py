@@ -12,8 +12,10 @@ quantised, gpt2-quantised, gemma2-plain, qwen3-plain, rope-freqs
                         models of their own, each a folder with model.gguf, tokens.npy, norm.npy and logprob.npy as those of ../README.md.
                         quantised holds every type. Quantised weights are random blocks; the oracle (transformers in float64)
                         runs on what the package makes of them. rope-freqs: frequencies over the stored numbers.
+tokenizer/PRE.gguf      tokenizers of ../tokenizer, without what GGUF cannot say of added tokens; their ids of ../tokenizer/text.bin are
+                        those of the same name there, or tokenizer/PRE.npy, made by tokenizers
 
-Needs the packages gguf (0.19.0), transformers (5.23.0), torch, safetensors, numpy. Seeds are the names: a second run writes the
+Needs the packages gguf (0.19.0), tokenizers, transformers (5.23.0), torch, safetensors, numpy. Seeds are the names: a second run writes the
 same bytes.
 """
 
@@ -321,6 +323,67 @@ def rearranged(family, name, value, s):
     return out
 
 
+# --- tokenizers ---------------------------------------------------------------------------------
+
+TEKKEN = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+"
+          r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+DEFAULT = [r"[\p{P}\$\+<=>\^~\|]+", r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)", r"\p{N}+", "[0-9][0-9][0-9]"]
+
+
+def splits(*patterns):
+    """Each pattern's matches are words of their own; then bytes."""
+    steps = [{"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False} for pattern in patterns]
+    return {"type": "Sequence", "pretokenizers": steps + [{"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}]}
+
+
+def make_tokenizer(pre, case, splitter=None, ids=False, bos=None, add_bos=None, **model):
+    """The tokenizer of a case as GGUF."""
+    import tokenizers
+    with open(os.path.join(GOLDENS, "tokenizer", case + ".json"), encoding="utf-8") as file:
+        described = json.load(file)
+    described["model"].update(model)
+    described["pre_tokenizer"] = splitter or described["pre_tokenizer"]
+    tokens = {value: key for key, value in described["model"]["vocab"].items()}
+    kinds = {}
+    for added in described["added_tokens"]:
+        added.update(lstrip=False, rstrip=False, single_word=False, normalized=False)
+        tokens[added["id"]], kinds[added["id"]] = added["content"], 3 if added["special"] else 4
+    merges = [merge if isinstance(merge, str) else " ".join(merge) for merge in described["model"]["merges"]]
+    if case == "gpt2":                        # a line that tells the version is no merge
+        merges = [merge for merge in merges if not merge.startswith("#version")]
+    folder = os.path.join(HERE, "tokenizer")
+    os.makedirs(folder, exist_ok=True)
+    w = GGUFWriter(os.path.join(folder, pre.replace("gpt-2", "gpt2") + ".gguf"), "llama")
+    w.add_tokenizer_model("gpt2")
+    w.add_tokenizer_pre(pre)
+    w.add_token_list([tokens.get(i, f"[PAD{i}]") for i in range(max(tokens) + 1)])
+    w.add_token_types([kinds.get(i, 1 if i in tokens else 5) for i in range(max(tokens) + 1)])
+    w.add_token_merges(merges)
+    if bos is not None:
+        w.add_bos_token_id(bos)
+    if add_bos is not None:
+        w.add_add_bos_token(add_bos)
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.close()
+    if ids:
+        with open(os.path.join(GOLDENS, "tokenizer", "text.bin"), "rb") as file:
+            text = file.read().decode("utf-8", errors="replace")
+        found = tokenizers.Tokenizer.from_str(json.dumps(described)).encode(text, add_special_tokens=False).ids
+        np.save(os.path.join(folder, pre + ".npy"), np.array(found, dtype=np.uint16))
+
+
+def make_tokenizers():
+    make_tokenizer("gpt-2", "gpt2", bos=0)
+    make_tokenizer("llama-bpe", "llama3", bos=0)
+    make_tokenizer("qwen2", "qwen2", ids=True)
+    make_tokenizer("smollm", "starcoder")
+    make_tokenizer("falcon", "falcon")
+    make_tokenizer("bloom", "bloom")
+    make_tokenizer("default", "starcoder", splits(*DEFAULT), ids=True)
+    make_tokenizer("tekken", "starcoder", splits(TEKKEN), ids=True, add_bos=False, ignore_merges=True)
+
+
 QUANTISED = {"token_embd.weight": T.Q6_K, "output.weight": T.Q4_K, "blk.0.attn_q.weight": T.Q4_K, "blk.0.attn_k.weight": T.Q5_K,
              "blk.0.attn_v.weight": T.Q6_K, "blk.0.attn_output.weight": T.Q5_0, "blk.0.ffn_gate.weight": T.Q3_K,
              "blk.0.ffn_up.weight": T.Q2_K, "blk.0.ffn_down.weight": T.Q8_0, "blk.1.attn_q.weight": T.Q8_0,
@@ -331,6 +394,7 @@ QUANTISED = {"token_embd.weight": T.Q6_K, "output.weight": T.Q4_K, "blk.0.attn_q
 def main():
     torch.set_num_threads(1)
     make_blocks()
+    make_tokenizers()
     for case in ("llama-tied", "llama-rope-linear", "llama-rope-yarn", "qwen2", "gpt2", "gpt-neox-parallel", "bloom-4-heads", "mpt-bias-max",
                  "falcon-groups", "falcon-groups-one-norm", "falcon-queries", "phi"):
         convert(case)
