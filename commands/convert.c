@@ -5,18 +5,13 @@
 #include "run/convert.h"
 #include "run/interrupt.h"
 
-struct convert_options {
-    const char *model, *out;
-    int force;
-};
-
 static int convert_call(struct call *c, struct error *e)
 {
     const struct convert_options *o = c->options;
     struct converted done;
 
     interrupt_end();
-    if (convert_run(&done, o->model, o->out, o->force, e) != 0)
+    if (convert_run(&done, o, &c->terminal.progress, e) != 0)
         return -1;
     printf("%s: %zu tensors, %.1f MB\n", o->out, done.tensors, done.bytes / 1e6);
     return 0;
@@ -24,7 +19,13 @@ static int convert_call(struct call *c, struct error *e)
 
 #define OPTIONS struct convert_options
 
-static const struct option_row rows[] = {FORCE_ROW("overwrite files that exist")};
+static const struct option_row rows[] = {
+    {.name = "widen",
+     .help = "write quantised tensors as F32, which holds their numbers exactly",
+     .type = OPTION_FLAG,
+     .at = AT(widen)},
+    FORCE_ROW("overwrite files that exist"),
+};
 
 static const struct operand_row operands[] = {
     {.name = "MODEL", .expected = "MODEL and OUT; options have two dashes", .at = AT(model)},
@@ -39,9 +40,12 @@ const struct verb convert_verb = {
         "and config.json, and the tokenizer's files of a MODEL that is a folder), a file ending in .safetensors (config.json "
         "beside it), or one ending in .h5 or .hdf5 (the config in its attribute `config`).\n\nMODEL is whatever the other verbs "
         "read: a folder of Hugging Face's with safetensors or pytorch_model.bin, a directory of GPT-NeoX, a file of fairseq's "
-        "transformer_rpe_lm, llm.c's GPT-2, safetensors, HDF5, or a state dict of PyTorch with config.json beside it. What has "
-        "no config.json gets one that says how it is understood here.\n",
-    .examples = "  reach convert runs/kerple-log/global_step50000 kerple-log\n  reach convert gpt2_124M.bin gpt2.h5\n",
+        "transformer_rpe_lm, llm.c's GPT-2, GGUF, safetensors, HDF5, or a state dict of PyTorch with config.json beside it. What "
+        "has no config.json gets one that says how it is understood here. Quantised tensors, of GGUF, are refused without "
+        "--widen: neither form has them. The tokenizer of a GGUF file becomes tokenizer.json and tokenizer_config.json in a "
+        "folder.\n",
+    .examples = "  reach convert runs/kerple-log/global_step50000 kerple-log\n  reach convert gpt2_124M.bin gpt2.h5\n"
+                "  reach convert llama-Q4_K_M.gguf llama --widen\n",
     .operands = operands,
     .operand_count = sizeof operands / sizeof *operands,
     .options = rows,

@@ -68,7 +68,6 @@ static void print_blocks(const struct decoder *d)
 
 static void print_types(struct tensors *t)
 {
-    static const enum element types[] = {ELEMENT_F64, ELEMENT_F32, ELEMENT_F16, ELEMENT_BF16};
     double parameters = 0, bytes = 0;
     int first = 1;
 
@@ -77,13 +76,13 @@ static void print_types(struct tensors *t)
         bytes += (double)tensors_at(t, i)->bytes;
     }
     printf("parameters     %.0f in %zu tensors, %.1f MB\nstored as      ", parameters, tensors_count(t), bytes / 1e6);
-    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+    for (int type = 0; type < ELEMENT_COUNT; type++) {
         size_t found = 0;
 
         for (size_t i = 0; i < tensors_count(t); i++)
-            found += !tensors_at(t, i)->integer && tensors_at(t, i)->type == types[k];
+            found += !tensors_at(t, i)->integer && tensors_at(t, i)->type == (enum element)type;
         if (found)
-            printf("%s%s", first ? "" : ", ", element_name(types[k]));
+            printf("%s%s", first ? "" : ", ", element_name((enum element)type));
         first = found ? 0 : first;
     }
     putchar('\n');

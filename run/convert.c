@@ -3,6 +3,7 @@
 #include "io/atomic.h"
 #include "io/checkpoint.h"
 #include "io/file.h"
+#include "io/tokenizer/tokenizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,17 +59,58 @@ static int copy_tokenizer(const char *model, const char *out, int force, struct 
     return 0;
 }
 
-int convert_run(struct converted *done, const char *model, const char *out, int force, struct error *e)
+/* Writes a text to OUT/NAME. */
+static int write_text(const char *out, const char *name, const char *text, int force, struct error *e)
+{
+    struct atomic_file f = {0};
+    char *target;
+    int rc = -1;
+
+    if (asprintf(&target, "%s/%s", out, name) < 0)
+        return fail_memory(e, (double)strlen(out), "a path");
+    if (!force && access(target, F_OK) == 0) {
+        fail(e, "%s: exists (expected --force to overwrite it, or another name)", target);
+    } else if (atomic_open(&f, target, e) == 0) {
+        fputs(text, f.stream);
+        rc = atomic_commit(&f, e);
+    }
+    free(target);
+    return rc;
+}
+
+/* The tokenizer in a GGUF file as files of a folder. */
+static int write_tokenizer(const char *model, const char *out, int force, struct progress *p, struct error *e)
+{
+    char *json, *settings;
+    struct error refused;
+    int rc = tokenizer_text(&json, &settings, &refused, model, e);
+
+    if (rc == 0 && *refused.text)
+        progress_warning(p, "the tokenizer is not written: %s", refused.text);
+    if (rc == 0 && json)
+        rc = write_text(out, "tokenizer.json", json, force, e) != 0 ||
+                     write_text(out, "tokenizer_config.json", settings, force, e) != 0
+                 ? -1
+                 : 0;
+    free(json);
+    free(settings);
+    return rc;
+}
+
+int convert_run(struct converted *done, const struct convert_options *o, struct progress *p, struct error *e)
 {
     struct checkpoint c;
     int rc;
 
     *done = (struct converted){0};
-    if (checkpoint_open(&c, model, e) != 0)
+    if (checkpoint_open(&c, o->model, e) != 0)
         return -1;
-    rc = checkpoint_write(&c, out, force, e);
-    if (rc == 0 && checkpoint_form(out) == CHECKPOINT_FOLDER)
-        rc = copy_tokenizer(model, out, force, e);
+    rc = o->widen ? tensors_widen(c.tensors, e) : 0;
+    if (rc == 0)
+        rc = checkpoint_write(&c, o->out, o->force, e);
+    if (rc == 0 && checkpoint_form(o->out) == CHECKPOINT_FOLDER &&
+        (copy_tokenizer(o->model, o->out, o->force, e) != 0 || write_tokenizer(o->model, o->out, o->force, p, e) != 0))
+        rc = -1;
     done->tensors = tensors_count(c.tensors);
     for (size_t i = 0; i < done->tensors; i++)
         done->bytes += (double)tensors_at(c.tensors, i)->bytes;

@@ -2,17 +2,20 @@
 #ifndef REACH_RUN_CONVERT_H
 #define REACH_RUN_CONVERT_H
 
-#include "io/error.h"
+#include "run/progress.h"
 
-#include <stddef.h>
+struct convert_options {
+    const char *model, *out; /* arguments, borrowed */
+    int widen, force;
+};
 
 struct converted {
     size_t tensors;
     double bytes; /* of them */
 };
 
-/* Writes every tensor of MODEL, and its tokenizer from folder to folder, to OUT, whose name says the form; what is there is
- * overwritten only with `force`. */
-int convert_run(struct converted *done, const char *model, const char *out, int force, struct error *e) MUST_USE;
+/* Writes every tensor of MODEL, and its tokenizer from folder to folder or out of a GGUF file, to OUT, whose name says the form;
+ * quantised tensors as F32 with `widen`, else they are refused; what is there is overwritten only with `force`. */
+int convert_run(struct converted *done, const struct convert_options *o, struct progress *p, struct error *e) MUST_USE;
 
 #endif

@@ -113,8 +113,21 @@ static void test_folder(void **state)
     assert_int_equal(convert(model, scratch_path(scratch_folder, "one.h5"), NULL), EXIT_DONE);
 }
 
+/* A GGUF file: what is quantised is written only when that is asked for; the tokenizer in it becomes files of a folder. */
+static void test_gguf(void **state)
+{
+    (void)state;
+    char out[4200];
+    snprintf(out, sizeof out, "%s/wide", scratch_folder);
+    assert_int_equal(convert("tests/goldens/gguf/gpt2-quantised/model.gguf", out, NULL), EXIT_FAILED);
+    said("stderr", "tensor transformer.h.0.attn.c_attn.weight is stored as Q4_0, which cannot be written (expected --widen");
+    assert_int_equal(convert("tests/goldens/gguf/gpt2-quantised/model.gguf", out, "--widen"), EXIT_DONE);
+    said("stdout", "wide: 28 tensors, 0.4 MB\n");
+    assert_int_equal(scratch_count(out), 2);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_usage), cmocka_unit_test(test_folder)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_usage), cmocka_unit_test(test_folder), cmocka_unit_test(test_gguf)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
