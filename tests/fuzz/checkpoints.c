@@ -2,10 +2,13 @@
 #include "tests/fuzz/fuzz.h"
 
 #include "io/checkpoint.h"
+#include "io/gguf/read.h"
+#include "io/gguf/tokenizer.h"
 #include "io/hdf_tensors.h"
 #include "io/index.h"
 #include "io/llmc.h"
 #include "io/safetensors.h"
+#include "io/tokenizer/tokenizer.h"
 #include "io/torch/fairseq.h"
 #include "io/torch/neox.h"
 #include "io/torch/torch.h"
@@ -62,6 +65,25 @@ int fuzz_llmc(const uint8_t *data, size_t size)
     struct reading r = reading_begin();
     struct mapped file = in_memory(data, size);
     return reading_end(&r, llmc_read(r.tensors, &file, &r.own, &r.error));
+}
+
+/* A model, its tokenizer, or both. */
+int fuzz_gguf(const uint8_t *data, size_t size)
+{
+    static const char text[] = "Call me Ishmael. 1851\n\n  <|endoftext|>\xC3\xA9";
+    struct reading r = reading_begin();
+    struct mapped file = in_memory(data, size);
+    int taken = reading_end(&r, gguf_read(r.tensors, &file, &r.own, &r.error));
+    struct error e = {""};
+    struct gguf g;
+    struct tokenizer *t = NULL;
+    struct ids ids = {0};
+    if (gguf_parse(&g, "fuzz", data, size, &e) == 0 && tokenizer_from_gguf(&t, &g, &e) == 0 && t)
+        taken |= tokenizer_encode(t, &ids, text, sizeof text - 1, &e) == 0;
+    tokenizer_close(t);
+    gguf_free(&g);
+    free(ids.id);
+    return taken;
 }
 
 int fuzz_hdf_tensors(const uint8_t *data, size_t size)

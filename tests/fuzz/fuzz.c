@@ -80,7 +80,7 @@ const char *fuzz_write(const char *name, const uint8_t *data, size_t size)
 void fuzz_read_tensors(struct tensors *t)
 {
     enum { COUNT = 64 };
-    static unsigned char elements[COUNT * 16];
+    static _Alignas(double) unsigned char elements[COUNT * 16];
     for (size_t i = 0; i < tensors_count(t); i++) {
         const struct tensor *tensor = tensors_at(t, i);
         size_t count = tensor->count < COUNT ? tensor->count : COUNT;
