@@ -2,10 +2,12 @@
  *
  * What a file is, its first bytes say, not its name:
  *
- *   safetensors, PyTorch (zip and the older stream of pickles), HDF5    tensors; config.json beside, in HDF5 also the attribute
- * `config` a Hugging Face index (.index.json) and its shards                   the same fairseq transformer_rpe_lm, llm.c's GPT-2
- * tensors and description in one a folder                                                            config.json with
- * model.safetensors or pytorch_model.bin (or their indexes), or a GPT-NeoX directory of DeepSpeed's */
+ * - safetensors, PyTorch (zip and the older stream of pickles), HDF5: tensors; config.json beside, in HDF5 also the attribute
+ * `config`;
+ * - a Hugging Face index (.index.json) and its shards: the same;
+ * - fairseq transformer_rpe_lm, llm.c's GPT-2, GGUF: tensors and description in one;
+ * - a folder: config.json with model.safetensors or pytorch_model.bin (or their indexes), or a GPT-NeoX directory of DeepSpeed's.
+ */
 #ifndef REACH_IO_CHECKPOINT_H
 #define REACH_IO_CHECKPOINT_H
 
