@@ -392,6 +392,13 @@ static void metadata_is_used_refused_or_named(void **state)
         {GOLDENS "qwen2.gguf", TEXTS("qwen2.context_length\4\0\0", "qwen2.attention.scale"), "qwen2"},
         {GOLDENS "llama-tied.gguf", TEXTS("llama.context_length", "llama.expert_countxx"), NULL},
         {GOLDENS "llama-tied.gguf", TEXTS("general.type", "zeneral.type"), NULL},
+        {GOLDENS "gpt2.gguf", TEXTS("gpt2.attention.head_count\4\0\0\0\4", "gpt2.attention.head_counu\4\0\0\0\4"),
+         "gpt2.attention.head_count is missing"},
+        {GOLDENS "bloom-4-heads.gguf", TEXTS("bloom.feed_forward_length\4\0\0\0\140", "bloom.feed_forward_length\4\0\0\0\141"),
+         "bloom.feed_forward_length is 97, which is not supported here (expected 96)"},
+        {GOLDENS "bloom-4-heads.gguf",
+         TEXTS("bloom.attention.head_count_kv\4\0\0\0\4", "bloom.attention.head_count_kv\4\0\0\0\2"),
+         "bloom.attention.head_count_kv is 2, which is not supported here (expected 4)"},
         {GOLDENS "llama-tied.gguf", TEXTS("\5\0\0\0\0\0\0\0model", "\5\0\0\0\0\0\0\0adapt"),
          "general.type is 'adapt' (expected model)"},
         {GOLDENS "llama-tied.gguf", TEXTS("blk.1.ffn_up.weight", "blk.1.ffn_ux.weight"),
@@ -421,6 +428,30 @@ static void metadata_is_used_refused_or_named(void **state)
             assert_string_equal(d->not_understood, rows[i].to);
         decoder_close(d);
     }
+}
+
+/* Gemma 2's norm weights lie in the file with 1 added, and count as they lie there, whatever their last bits. */
+static void norms_are_as_stored(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    struct gguf g;
+    size_t size;
+    unsigned char *bytes = scratch_read(GOLDENS "gemma2-plain/model.gguf", &size);
+    const float small[2] = {0.1f, 1.75f};
+    assert_int_equal(gguf_parse(&g, "gemma2", bytes, size, &e), 0);
+    for (size_t i = 0; i < g.tensor_count; i++)
+        if (gguf_is(g.tensors[i].name, "output_norm.weight"))
+            memcpy(bytes + g.tensors[i].offset, small, sizeof small);
+    gguf_free(&g);
+    struct decoder *d = decoder_open(scratch_write(scratch_folder, "norm.gguf", bytes, size), &e);
+    if (!d)
+        fail_msg("%s", e.text);
+    const view *norm = &d->final_norm.scale;
+    for (size_t i = 0; i < 2; i++)
+        assert_true(element_read(norm->data, norm->type, i) + norm->offset == (double)small[i]);
+    decoder_close(d);
+    free(bytes);
 }
 
 /* -- shards -- */
@@ -610,6 +641,7 @@ int main(void)
                                        cmocka_unit_test(heads_are_checked),
                                        cmocka_unit_test(cut_files_are_refused),
                                        cmocka_unit_test(metadata_is_used_refused_or_named),
+                                       cmocka_unit_test(norms_are_as_stored),
                                        cmocka_unit_test(shards_are_found_and_checked),
                                        cmocka_unit_test(ids_are_those_of_tokenizers),
                                        cmocka_unit_test(tokenizers_that_are_not_known_are_refused),

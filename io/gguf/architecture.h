@@ -49,7 +49,7 @@ struct architecture {
     const char *name, *model_type;
     const struct key_row *keys; /* ended by key NULL */
     const struct name_row *names; /* ended by gguf NULL */
-    /* What needs more than a copy: adds to `config`. NULL: nothing. */
+    /* What needs more than a copy: adds to `config`. */
     int (*finish)(struct gguf_model *m, json_t *config, struct error *e);
 };
 

@@ -259,8 +259,7 @@ json_t *gguf_config(struct gguf_model *m, struct error *e)
     int failed = set(m, config, "model_type", json_string(m->architecture->model_type), e);
     for (const struct key_row *row = m->architecture->keys; row->key && !failed; row++)
         failed = take_row(m, config, row, e);
-    if (failed || take_sizes(m, config, e) || take_rest(m, config, e) ||
-        (m->architecture->finish && m->architecture->finish(m, config, e))) {
+    if (failed || take_sizes(m, config, e) || take_rest(m, config, e) || m->architecture->finish(m, config, e)) {
         json_decref(config);
         return NULL;
     }
@@ -356,6 +355,12 @@ int finish_gemma2(struct gguf_model *m, json_t *config, struct error *e)
     int largest = json_integer_value(json_object_get(config, "num_hidden_layers")) == 46;
     int64_t scalar_of = largest ? m->hidden / m->heads : m->head_size;
     return set(m, config, "query_pre_attn_scalar", json_integer(scalar_of), e) || finish_rotary(m, config, e) ? -1 : 0;
+}
+
+int finish_gpt2(struct gguf_model *m, json_t *config, struct error *e)
+{
+    (void)config;
+    return expect_plain_heads(m, e);
 }
 
 int finish_neox(struct gguf_model *m, json_t *config, struct error *e)

@@ -228,7 +228,7 @@ static const struct architecture architectures[] = {
     {"qwen2", "qwen2", llama_keys, qwen_names, finish_rotary},
     {"qwen3", "qwen3", llama_keys, qwen_names, finish_qwen3},
     {"gemma2", "gemma2", gemma2_keys, gemma2_names, finish_gemma2},
-    {"gpt2", "gpt2", gpt2_keys, gpt2_names, NULL},
+    {"gpt2", "gpt2", gpt2_keys, gpt2_names, finish_gpt2},
     {"gptneox", "gpt_neox", neox_keys, neox_names, finish_neox},
     {"bloom", "bloom", bloom_keys, bloom_names, finish_bloom},
     {"mpt", "mpt", mpt_keys, mpt_names, finish_mpt},

@@ -116,20 +116,28 @@ static int reorder(struct reading *r, struct tensor *t, enum gguf_layout layout,
     return 0;
 }
 
-/* The numbers less one, in double, which holds them: the reader adds it again. */
+/* The numbers less one, which the reader adds again: as floats where these hold them, else in double. */
 static int less_one(struct reading *r, struct tensor *t, const struct gguf *g)
 {
     const void *data = t->data;
     enum element type = t->type;
+    int wide = 0;
     if (t->rank != 1)
         return fail(r->e, "%s: tensor %s has %d dimensions (expected 1)", g->path, t->name, t->rank);
-    if (store_shape(t, stored_type_of(ELEMENT_F64), 1, (size_t[]){t->count}, g->path, r->e))
+    for (size_t i = 0; i < t->count; i++) {
+        double value = element_read(data, type, i) - 1;
+        wide |= value == value && value != (double)(float)value;
+    }
+    if (store_shape(t, stored_type_of(wide ? ELEMENT_F64 : ELEMENT_F32), 1, (size_t[]){t->count}, g->path, r->e))
         return -1;
-    double *memory = store_memory(r->t, t->bytes, t->name, r->e);
+    void *memory = store_memory(r->t, t->bytes, t->name, r->e);
     if (!memory)
         return -1;
     for (size_t i = 0; i < t->count; i++)
-        memory[i] = element_read(data, type, i) - 1;
+        if (wide)
+            ((double *)memory)[i] = element_read(data, type, i) - 1;
+        else
+            ((float *)memory)[i] = (float)(element_read(data, type, i) - 1);
     t->data = memory;
     return 0;
 }
