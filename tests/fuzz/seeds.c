@@ -464,6 +464,7 @@ int fuzz_seeds(const char *folder, struct error *e)
     sow_files(&w, "llmc", GOLDENS "torch/llmc-*.bin");
     sow_files(&w, "gguf", GOLDENS "gguf/[pq]*.gguf");
     sow_files(&w, "gguf", GOLDENS "gguf/falcon-queries.gguf");
+    sow_files(&w, "gguf", GOLDENS "gguf/small.gguf");
     sow_files(&w, "gguf", GOLDENS "gguf/tokenizer/[gl]*.gguf");
     sow_files(&w, "hdf_tensors", GOLDENS "torch/hdf-p*.h5");
     static const char *const bad[] = {GOLDENS "torch/hdf-bad-cycle.h5",   GOLDENS "torch/hdf-bad-filter.h5",

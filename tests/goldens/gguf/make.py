@@ -12,6 +12,7 @@ quantised, gpt2-quantised, gemma2-plain, qwen3-plain, rope-freqs
                         models of their own, each a folder with model.gguf, tokens.npy, norm.npy and logprob.npy as those of ../README.md.
                         quantised holds every type. Quantised weights are random blocks; the oracle (transformers in float64)
                         runs on what the package makes of them. rope-freqs: frequencies over the stored numbers.
+small.gguf              every quantised type in a few kilobytes
 tokenizer/PRE.gguf      tokenizers of ../tokenizer, without what GGUF cannot say of added tokens; their ids of ../tokenizer/text.bin are
                         those of the same name there, or tokenizer/PRE.npy, made by tokenizers
 
@@ -391,10 +392,30 @@ QUANTISED = {"token_embd.weight": T.Q6_K, "output.weight": T.Q4_K, "blk.0.attn_q
              "blk.1.ffn_gate.weight": T.F16, "blk.1.ffn_up.weight": T.MXFP4, "blk.1.ffn_down.weight": T.Q5_1}
 
 
+def make_small():
+    """A file of every quantised type in a few kilobytes, which is a model in its head alone: for the fuzz target."""
+    rng = make_goldens.generator("gguf small")
+    w = GGUFWriter(os.path.join(HERE, "small.gguf"), "llama")
+    w.add_embedding_length(256)
+    w.add_block_count(len(TYPES))
+    w.add_feed_forward_length(2)
+    w.add_head_count(1)
+    w.add_key_length(4)
+    w.add_value_length(4)
+    w.add_layer_norm_rms_eps(1e-5)
+    w.add_quantization_version(2)
+    w.add_tensor("token_embd.weight", random_quantised(rng, T.Q4_K, (2, 256), 1.0)[0], raw_dtype=T.Q4_K)
+    w.add_tensor("blk.0.attn_q.weight", random_quantised(rng, T.Q8_0, (4, 256), 1.0)[0], raw_dtype=T.Q8_0)
+    for i, kind in enumerate(TYPES):
+        w.add_tensor(f"blk.{i}.ffn_up.weight", random_quantised(rng, kind, (2, 256), 1.0)[0], raw_dtype=kind)
+    finish(w)
+
+
 def main():
     torch.set_num_threads(1)
     make_blocks()
     make_tokenizers()
+    make_small()
     for case in ("llama-tied", "llama-rope-linear", "llama-rope-yarn", "qwen2", "gpt2", "gpt-neox-parallel", "bloom-4-heads", "mpt-bias-max",
                  "falcon-groups", "falcon-groups-one-norm", "falcon-queries", "phi"):
         convert(case)
