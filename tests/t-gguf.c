@@ -106,7 +106,10 @@ static void measure(const char *file, const char *expected, const char *dtype, d
     struct kernels *k = kernels_open(dtype, &e);
     assert_non_null(k);
     for (int resident = 0; resident < 2; resident++) { /* weights widened once, or for each use of a block */
-        struct engine_options o = {.positions = (int)n, .batch = 1, .resident = resident, .seed = 1};
+        const struct engine_request o = {.kind = REQUEST_GRADIENT,
+                                         .positions = (int)n,
+                                         .batch = 1,
+                                         .weights = resident ? WEIGHTS_RESIDENT : WEIGHTS_BY_LAYER};
         struct engine *g = engine_create(k, d, &o, &e);
         if (!g)
             fail_msg("%s: %s", file, e.text);
