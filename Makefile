@@ -192,11 +192,11 @@ tests: $(TESTS) $(BUILD)/reach $(BUILD)/tests/wrong-sgemm.so
 
 check: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) probe tests
-	$(Q)REACH=$(BUILD)/reach TIMES=$(BUILD)/tests/times sh tests/run.sh $(TESTS) $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,$(foreach t,kernels cpu model,$(v):$(BUILD)/tests/t-$(t))) OMP_THREAD_LIMIT=1:$(BUILD)/tests/t-cpu $(CUDA_CHECKS)
+	$(Q)REACH=$(BUILD)/reach TIMES=$(BUILD)/tests/times sh tests/run.sh $(TESTS) $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,$(foreach t,kernels-sets kernels-cpu model-goldens,$(v):$(BUILD)/tests/t-$(t))) OMP_THREAD_LIMIT=1:$(BUILD)/tests/t-kernels-cpu $(CUDA_CHECKS)
 
 check-environments: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) tests
-	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(foreach v,OMP_THREAD_LIMIT=1 OMP_DYNAMIC=true,$(foreach t,kernels cpu model ppl $(patsubst tests/t-%.c,%,$(wildcard tests/t-cli*.c)),$(v):$(BUILD)/tests/t-$(t)))
+	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(foreach v,OMP_THREAD_LIMIT=1 OMP_DYNAMIC=true,$(foreach t,kernels-sets kernels-cpu model-goldens $(patsubst tests/t-%.c,%,$(wildcard tests/t-verb*.c)),$(v):$(BUILD)/tests/t-$(t)))
 
 # ---- fuzzing ----
 # `make fuzz` runs every target of tests/fuzz/targets.h for SECONDS_EACH, FUZZ_JOBS of them at a time; `make fuzz TARGET=pickle SECONDS_EACH=60` one;
@@ -209,15 +209,15 @@ FUZZ_JOBS    ?= 1
 TARGET       ?= $(shell sed -n 's/^TARGET.\([a-z_]*\),.*/\1/p' tests/fuzz/targets.h)
 
 .SECONDARY: $(call object,$(FUZZ_SRC) tests/fuzz/entry.c)
-$(BUILD)/tests/t-fuzz-cases: $(call object,$(FUZZ_SRC))
+$(BUILD)/tests/t-tests-fuzz-cases: $(call object,$(FUZZ_SRC))
 
 $(BUILD)/fuzz: $(call object,tests/fuzz/entry.c $(FUZZ_SRC) $(TEST_HELP)) $(BUILD)/libreach.a
 	@printf '  LINK %s\n' $@
 	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ -lcmocka $(LIBS)
 
 fuzz:
-	$(Q)$(MAKE) --no-print-directory $(JOBS) CC=clang asan=1 BUILD=$(FUZZ_BUILD) CFLAGS='$(CFLAGS) -fsanitize=fuzzer-no-link' $(FUZZ_BUILD)/fuzz $(FUZZ_BUILD)/tests/t-fuzz-cases
-	$(Q)rm -rf $(FUZZ_BUILD)/seeds && $(FUZZ_BUILD)/tests/t-fuzz-cases --seeds $(FUZZ_BUILD)/seeds
+	$(Q)$(MAKE) --no-print-directory $(JOBS) CC=clang asan=1 BUILD=$(FUZZ_BUILD) CFLAGS='$(CFLAGS) -fsanitize=fuzzer-no-link' $(FUZZ_BUILD)/fuzz $(FUZZ_BUILD)/tests/t-tests-fuzz-cases
+	$(Q)rm -rf $(FUZZ_BUILD)/seeds && $(FUZZ_BUILD)/tests/t-tests-fuzz-cases --seeds $(FUZZ_BUILD)/seeds
 	$(Q)printf '%s\n' $(TARGET) | SECONDS_EACH=$(SECONDS_EACH) xargs -P $(FUZZ_JOBS) -n 1 sh tests/fuzz/run.sh $(FUZZ_BUILD)
 
 fuzz-short:
@@ -266,7 +266,7 @@ CUDA_CXX     := $(subst gcc,g++,$(subst clang,clang++,$(firstword $(CC))))
 CUDA_HOST    := $(if $(shell command -v $(CUDA_CXX) 2>/dev/null),$(BUILD)/tests/cuda-host.so)
 CUDA_HOST_FLAGS := -std=c++17 -O2 -g1 -fPIC -fvisibility=hidden -fopenmp -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-unknown-pragmas \
   $(if $(filter 1,$(werror)),-Werror) $(SANITIZE) $(if $(SANITIZE),-fno-sanitize=vptr $(if $(findstring clang,$(CC)),-fno-sanitize=function)) -I. -Itests/cuda_host -D_GNU_SOURCE
-CUDA_CHECKS  := $(if $(CUDA_HOST),$(foreach t,$(patsubst tests/t-%.c,%,$(wildcard tests/t-cuda*.c)) kernels model weights registry attention-mass,REACH_CUDA=$(CUDA_HOST):$(BUILD)/tests/t-$(t)))
+CUDA_CHECKS  := $(if $(CUDA_HOST),$(foreach t,$(patsubst tests/t-%.c,%,$(wildcard tests/t-*-cuda*.c)) kernels-sets kernels-weights kernels-registry kernels-attention-mass model-goldens,REACH_CUDA=$(CUDA_HOST):$(BUILD)/tests/t-$(t)))
 APT_PACKAGES += g++
 
 CUDA_WANTED  := $(if $(CUDA_PLUGIN),$(if $(wildcard reach-cuda.so)$(shell nvidia-smi -L 2>/dev/null),cuda))
@@ -350,7 +350,7 @@ uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/lib/reach $(DESTDIR)$(PREFIX)/share/doc/reach
 
 # ---- doc/outputs.md from the tables of columns ----
-outputs: $(BUILD)/tests/t-outputs
+outputs: $(BUILD)/tests/t-run-outputs
 	$(Q)$< --write
 
 # ---- one hand: the layout is that of clang-format 14; other versions lay out differently, so they are not asked ----

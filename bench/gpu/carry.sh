@@ -10,7 +10,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 CARRY= GPU_BUILD=$GPU_BUILD PLUGIN=$PLUGIN sh bench/gpu/run.sh build
 mkdir "$folder/lib"
-for file in "$GPU_BUILD"/t-* "$GPU_BUILD/erf" "$GPU_BUILD/kernels" "$BUILD/reach" "$BUILD/tests/t-model" "$BUILD/tests/t-registry" "$PLUGIN"; do
+for file in "$GPU_BUILD"/t-* "$GPU_BUILD/erf" "$GPU_BUILD/kernels" "$BUILD/reach" "$BUILD/tests/t-model-goldens" "$BUILD/tests/t-kernels-registry" "$PLUGIN"; do
     case $file in *.o) continue ;; esac
     [ ! -f "$file" ] || strip -o "$folder/$(basename "$file")" "$file"
 done

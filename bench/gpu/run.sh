@@ -14,7 +14,7 @@ set -eu
 : "${COMPILED=$CASES}"
 out=${GPU_BUILD:-build/gpu} carried=
 flags="-std=gnu11 -O2 -g -Wall -Wextra -fopenmp -ffp-contract=off -fno-math-errno -I. -D_GNU_SOURCE"
-tests="kernels weights attention-mass cuda cuda-attention cuda-model"
+tests="kernels-sets kernels-weights kernels-attention-mass kernels-cuda-plugin kernels-cuda-attention model-cuda"
 export OMP_WAIT_POLICY=passive
 value() { sed -n "s/^$1=//p" "$2"; }
 
@@ -60,7 +60,7 @@ build_tests() {
     for test in $tests; do
         objects=
         kernel_objects
-        [ "$test" != cuda-model ] || model_objects
+        [ "$test" != model-cuda ] || model_objects
         objects $test_objects "$cmocka_flags" "tests/t-$test.c" tests/compare.c tests/kernel_run.c tests/kernel_attention.c
         [ -n "$cmocka_library" ] || objects $test_objects "$cmocka_flags" bench/gpu/cmocka/cmocka.c
         $CC $flags -o "$out/t-$test" $objects $cmocka_library -ldl -lm
@@ -113,7 +113,7 @@ check() {
     fi
     sh tests/run.sh $programs
     for tool in $TOOLS; do
-        for test in cuda cuda-model cuda-attention; do
+        for test in kernels-cuda-plugin model-cuda kernels-cuda-attention; do
             program=${carried:-$out}/t-$test rc=0
             echo "== compute-sanitizer --tool $tool $program"
             timeout "$TOOL_SECONDS" compute-sanitizer --tool "$tool" --error-exitcode 3 "$program" >"$out/sanitizer.txt" 2>&1 || rc=$?

@@ -1,7 +1,7 @@
 /* Fuzz targets: each gives arbitrary bytes to one reader, as a file or a user would, and uses what it made of them.
  *
  * fuzz_NAME(data, size) returns 1 when the reader took the input and 0 when it refused it; anything else that happens is a
- * finding. Entry for libFuzzer: entry.c. The same targets run on seeds and on kept cases in tests/t-fuzz-cases.c. */
+ * finding. Entry for libFuzzer: entry.c. The same targets run on seeds and on kept cases in tests/t-tests-fuzz-cases.c. */
 #ifndef REACH_TESTS_FUZZ_H
 #define REACH_TESTS_FUZZ_H
 

@@ -7,7 +7,7 @@
 
 A row is a family, a key, its default in the library ("" where it has none) and its class in model/config_keys.c: used,
 harmless or refused. The class is kept from the file when it is written again; a key that is new to it gets "new",
-which tests/t-config-keys.c does not accept. The keys of a family are
+which tests/t-model-config-keys.c does not accept. The keys of a family are
 
 - the fields of its configuration class and of the classes above it, other names that it gives them, and what it takes
   out of the arguments that are no fields;

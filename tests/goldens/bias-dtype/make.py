@@ -4,7 +4,7 @@
     python3 tests/goldens/bias-dtype/make.py
 
 values.npy: float64 [case, type (bf16, f16), head, distance], the bits of the narrow type widened; distances.npy: float64 [distance]. Cases, heads and
-their parameters are those of tests/t-bias-dtype.c, in the same order. Every tensor that enters is rounded to the type once: distances, slopes,
+their parameters are those of tests/t-analyze-formula-dtype.c, in the same order. Every tensor that enters is rounded to the type once: distances, slopes,
 parameters, constants. Every operation is PyTorch's own in that type. Made with PyTorch 2.15.0 (CPU), NumPy 2.4.6.
 """
 

@@ -11,7 +11,7 @@ FAMILY/ is a small random model with a tokenizer trained on text.txt: nothing in
                          beginning-of-text token before a text it is the first of the L.
 
 Versions: transformers 5.23.0, tokenizers, PyTorch 2.15.0 (CPU). As they are made, log p is compared with that of the folder as transformers loads
-it in float32. Read by tests/t-saved.c.
+it in float32. Read by tests/t-verb-saved-folders.c.
 """
 
 import json

@@ -5,7 +5,7 @@ usage: differential.py REACH [COUNT [SEED]]
 
 For each formula the field of the first LENGTH distances must be the one that brute force finds (or an interval around it), what is refused must be
 refused for a distance that has no value, and a verdict must not be given where a value is none. Formulas that 60 digits cannot settle (a number that
-may be exactly 0) are only checked for being refused nowhere for sure. Prints what disagrees; exits 1 if anything does. tests/t-series-differential.c
+may be exactly 0) are only checked for being refused nowhere for sure. Prints what disagrees; exits 1 if anything does. tests/t-analyze-series-differential.c
 does the same with bounds in double, at fewer distances and far more formulas.
 """
 import random

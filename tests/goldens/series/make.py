@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Golden values for tests/t-series.c: TRF, sums and verdicts computed with mpmath, independently of the C code.
+"""Golden values for tests/t-analyze-series.c: TRF, sums and verdicts computed with mpmath, independently of the C code.
 
 Writes cases.tsv beside this file. Columns, separated by tabs:
   formula  set (NAME=VALUE, separated by blanks, or -)  head  heads  length (inf: the series)  layers  epsilon  verdict  trf (- if none)  sum

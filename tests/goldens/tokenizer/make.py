@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the goldens of tests/t-tokenizer.c: tokenizers, a text, and its ids as the `tokenizers` library (and, for vocab.json with merges.txt,
+"""Makes the goldens of tests/t-io-tokenizer.c: tokenizers, a text, and its ids as the `tokenizers` library (and, for vocab.json with merges.txt,
 `transformers`) finds them. Needs tokenizers, transformers, numpy. Run it here."""
 import json
 import random

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the token files of tests/t-token-files.c by h5py and numpy. All that are read hold the ids 1000 + i (bytes: 100 + i), i < 10, in rows of 5 where they
+"""Makes the token files of tests/t-io-token-files.c by h5py and numpy. All that are read hold the ids 1000 + i (bytes: 100 + i), i < 10, in rows of 5 where they
 are tables. Needs h5py, numpy. Run it anywhere."""
 import struct
 from pathlib import Path

@@ -1,5 +1,5 @@
 /* What families say and refuse: every option that is not done is refused by its name, every encoding is described. Numbers:
- * t-model.c. */
+ * t-model-goldens.c. */
 #include "kernels/shared.h"
 #include "model/engine.h"
 #include "model/family.h"

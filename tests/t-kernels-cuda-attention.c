@@ -1,6 +1,6 @@
 /* Attention of the cuda set, forward and reverse, in each of its arithmetics, at sizes around those of its tiles; on a GPU, or on
- * the stand-in for one, whichever plug-in there is. tests/t-kernels.c has the rest: the same cases for all sets, other batches
- * and orders of threads.
+ * the stand-in for one, whichever plug-in there is. tests/t-kernels-sets.c has the rest: the same cases for all sets, other
+ * batches and orders of threads.
  *
  * Inputs are bf16 numbers, exact in every arithmetic, and the model below computes in double what the kernels should, together
  * with a bound for each element's rounding error. With u the roundoff of an operand of the first products, p of P and dS as left

@@ -1,8 +1,8 @@
 /* The fuzz targets of tests/fuzz on valid inputs, which they must take, and on kept cases (tests/fuzz/cases/TARGET): inputs that
  * once went wrong.
  *
- *   t-fuzz-cases TARGET FILE...     runs a target on these files
- *   t-fuzz-cases --seeds FOLDER     writes the valid inputs as FOLDER/TARGET/NAME */
+ *   t-tests-fuzz-cases TARGET FILE...     runs a target on these files
+ *   t-tests-fuzz-cases --seeds FOLDER     writes the valid inputs as FOLDER/TARGET/NAME */
 #include "tests/fuzz/fuzz.h"
 #include "tests/scratch.h"
 

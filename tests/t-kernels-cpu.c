@@ -1,6 +1,6 @@
 /* What is particular to the cpu set: its instruction sets, the accuracy of its elementary functions, the exactness of block
  * skipping, weights used where they lie, and the same bytes at sizes of several tiles. That each operation is right at awkward
- * sizes is shown by t-kernels.c. */
+ * sizes is shown by t-kernels-sets.c. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/state.h"
 #include "tests/compare.h"

@@ -1,4 +1,4 @@
-/* doc/outputs.md says of every CSV file what its table of columns says. `t-outputs --write` writes it so. */
+/* doc/outputs.md says of every CSV file what its table of columns says. `t-run-outputs --write` writes it so. */
 #include "io/file.h"
 #include "run/outputs.h"
 
