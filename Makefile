@@ -201,7 +201,7 @@ check-environments: deps
 # ---- fuzzing ----
 # `make fuzz` runs every target of tests/fuzz/targets.h for SECONDS_EACH, FUZZ_JOBS of them at a time; `make fuzz TARGET=pickle SECONDS_EACH=60` one;
 # `make fuzz-short` each for three seconds, for continuous integration. What is found fails the run and lies in build/fuzz/found/TARGET; it goes to
-# tests/fuzz/cases/TARGET once it is mended. make check runs the targets on valid inputs and on these cases.
+# tests/fuzz/cases/TARGET once it is put right. make check runs the targets on valid inputs and on these cases.
 FUZZ_SRC     := $(filter-out tests/fuzz/entry.c,$(wildcard tests/fuzz/*.c))
 FUZZ_BUILD   := $(dir $(BUILD))fuzz
 SECONDS_EACH ?= 600
@@ -344,9 +344,13 @@ install: all
 	install -m 644 doc/*.7 $(DESTDIR)$(PREFIX)/share/man/man7/
 	install -d $(DESTDIR)$(PREFIX)/share/doc/reach
 	install -m 644 LICENSE README.md $(DESTDIR)$(PREFIX)/share/doc/reach/
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	./reach completion bash >$(BUILD)/completion
+	install -m 644 $(BUILD)/completion $(DESTDIR)$(PREFIX)/share/bash-completion/completions/reach
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/reach $(patsubst doc/%,$(DESTDIR)$(PREFIX)/share/man/man1/%,$(wildcard doc/*.1)) $(patsubst doc/%,$(DESTDIR)$(PREFIX)/share/man/man7/%,$(wildcard doc/*.7))
+	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/reach
 	rm -rf $(DESTDIR)$(PREFIX)/lib/reach $(DESTDIR)$(PREFIX)/share/doc/reach
 
 # ---- doc/outputs.md from the tables of columns ----
