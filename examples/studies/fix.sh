@@ -14,11 +14,11 @@ figure "$work/erf/erf.png" "Cumulative gradients"
 say <<'T'
 ## What was found
 
-The window is mended in the way that the paper says: trained at 256 bytes its field is 172, within the training length, and perplexity is the same at every context from 256 on, where the one
+The window is repaired as the paper says: trained at 256 bytes its field is 172, within the training length, and perplexity is the same at every context from 256 on, where the one
 trained at 128 had a field of 214 and 1.39 times the perplexity. The field itself is narrower than that of the failed model.
 
-ALiBi shifted by 6 is mended too, but not by the rule: its field is 2006 tokens of 2047, which no training length short of the text could cover, and its perplexity is flat all the same.
+ALiBi shifted by 6 is repaired too, but not by the rule: its field is 2006 tokens of 2047, which no training length short of the text could cover, and its perplexity is flat all the same.
 
-Departures. The paper mends without loss. Here all models saw the same 5.3 million bytes, so that longer segments mean fewer of them and slower learning: the mended models have a higher perplexity than the
+Departures. The paper repairs without loss. Here all models saw the same 5.3 million bytes, so that longer segments mean fewer of them and slower learning: the repaired models have a higher perplexity than the
 failed ones at 128 bytes (8.1 against 7.5, 9.5 against 6.3). Extrapolation is bought at that price in this budget; nothing is known of longer training.
 T

@@ -3,7 +3,7 @@
 study windows "How the field grows with the attention window"
 say <<'T'
 The question of *Dissecting Transformer Length Extrapolation* (section 4): a layer with a window of w lets w tokens through, R layers at most R (w - 1) + 1 of
-them. How much of that do trained models use, and at which field do they stop to work on texts longer than those that they were trained on?
+them. How much of that do trained models use, and at which field do they stop working on texts longer than those that they were trained on?
 
 Five models of 4 layers, trained on 128 bytes at a time; they differ in the window alone and have no other position encoding.
 T
