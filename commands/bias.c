@@ -10,7 +10,7 @@ static int bias_call(struct call *c, struct error *e)
     int status;
 
     status = (int)bias_run(&r, e);
-    if (status == EXIT_DONE && (bias_print(&r, e) != 0 || r.not_drawn)) /* its message is there still */
+    if (status == EXIT_DONE && bias_print(&r, e) != 0)
         status = EXIT_FAILED;
     bias_run_free(&r);
     return status;
@@ -40,8 +40,6 @@ static const struct operand_row operands[] = {{.name = "FORMULA, PRESET or MODEL
                                                .at = AT(arguments),
                                                .flags = OPERAND_LIST | OPERAND_FORMULA}};
 
-static const char *const files[] = {"bias.csv", "bias.gp", "matrix.gp", NULL};
-
 const struct verb bias_verb = {
     .name = "bias",
     .summary = "values and pictures of position biases",
@@ -66,6 +64,5 @@ const struct verb bias_verb = {
     .option_count = sizeof rows / sizeof *rows,
     .options_size = sizeof(OPTIONS),
     .print_more = bias_print_presets,
-    .files = files,
     .run = bias_call,
 };

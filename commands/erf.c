@@ -22,7 +22,6 @@ int erf_call(struct call *c, struct error *e)
 {
     const struct erf_options *o = c->options;
     struct model_argument *models;
-    struct error not_drawn;
     int rc = EXIT_USAGE;
 
     if (model_arguments(&models, &o->models, e) == 0) {
@@ -33,12 +32,10 @@ int erf_call(struct call *c, struct error *e)
                             .count = (size_t)o->models.count,
                             .progress = &c->terminal.progress};
 
-        rc = run_available(&o->machine, e) != 0 || erf_run(&r, &not_drawn, e) != 0 || erf_print(&r.result, e) != 0 ||
+        rc = run_available(&o->machine, e) != 0 || erf_run(&r, e) != 0 || erf_print(&r.result, e) != 0 ||
                      (o->check_precision && check_precision(&r, e) != 0)
                  ? -1
                  : 0;
-        if (rc == 0 && *not_drawn.text)
-            rc = fail(e, "%s", not_drawn.text);
         erf_run_free(&r);
     }
     free(models);

@@ -83,13 +83,11 @@ static int fit_call(struct call *c, struct error *e)
     int status;
 
     status = (int)fit_run(&r, e);
-    if (status == EXIT_DONE && (fit_print(&r, e) != 0 || r.not_drawn)) /* its message is there still */
+    if (status == EXIT_DONE && fit_print(&r, e) != 0)
         status = EXIT_FAILED;
     fit_run_free(&r);
     return status;
 }
-
-static const char *const files[] = {"fit.csv", "fit.gp", NULL};
 
 const struct verb fit_verb = {
     .name = "fit",
@@ -112,6 +110,5 @@ const struct verb fit_verb = {
     .options = rows,
     .option_count = sizeof rows / sizeof *rows,
     .options_size = sizeof(OPTIONS),
-    .files = files,
     .run = fit_call,
 };

@@ -7,16 +7,15 @@
 static int merge_call(struct call *c, struct error *e)
 {
     struct merge_request *o = c->options;
-    struct error not_drawn;
     struct result result;
     int rc;
 
     o->progress = &c->terminal.progress;
-    rc = merge_run(&result, o, &not_drawn, e);
+    rc = merge_run(&result, o, e);
     if (rc == 0)
         rc = erf_print(&result, e);
     result_free(&result);
-    return rc == 0 && *not_drawn.text ? fail(e, "%s", not_drawn.text) : rc;
+    return rc;
 }
 
 #define OPTIONS struct merge_request

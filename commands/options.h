@@ -86,7 +86,6 @@ struct verb {
     size_t operand_count, option_count, options_size; /* options_size: of the struct that `at` is in */
     int computes; /* on threads */
     int (*check)(void *options, struct error *e); /* what does not go together, and defaults that follow from others; or NULL */
-    const char *const *files; /* in -o, which an earlier run left: refused without --force; ended by NULL */
     int (*run)(struct call *c, struct error *e); /* 0, EXIT_USAGE, or another number: failed */
 };
 

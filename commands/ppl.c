@@ -9,10 +9,8 @@ int ppl_call(struct call *c, struct error *e)
     struct ppl_run r = {.options = o, .command = c->command, .progress = &c->terminal.progress, .count = (size_t)o->models.count};
     int rc = EXIT_USAGE;
 
-    if (model_arguments(&r.arguments, &o->models, e) == 0) {
+    if (model_arguments(&r.arguments, &o->models, e) == 0)
         rc = run_available(&o->machine, e) == 0 && ppl_run(&r, e) == 0 ? ppl_print(&r, e) : -1;
-        rc = rc == 0 && r.not_drawn ? -1 : rc; /* its message is there still */
-    }
     ppl_run_free(&r);
     free(r.arguments);
     return rc;

@@ -160,8 +160,6 @@ static int check(void *options, struct error *e)
     return option_default(o, &ppl_verb, "context", e) == 0 ? check_together(o, e) : -1;
 }
 
-static const char *const files[] = {"ppl.csv", "ppl.gp", NULL};
-
 const struct verb ppl_verb = {
     .name = "ppl",
     .summary = "perplexity at several contexts, by four protocols",
@@ -200,6 +198,5 @@ const struct verb ppl_verb = {
     .options_size = sizeof(OPTIONS),
     .check = check,
     .computes = 1,
-    .files = files,
     .run = ppl_call,
 };

@@ -10,6 +10,8 @@ static void say(struct progress *p, enum progress_kind kind, const char *line)
 {
     struct terminal *t = (struct terminal *)p; /* its first member */
 
+    if (kind == PROGRESS_NOT_DRAWN)
+        fail(&t->not_drawn, "%s", line);
     if (kind == PROGRESS_WARNING || (kind == PROGRESS_MESSAGE && !t->quiet)) {
         terminal_clear(t);
         fprintf(stderr, "reach %s: %s\n", t->verb, line);

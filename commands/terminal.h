@@ -13,6 +13,7 @@ struct terminal {
     int bar; /* standard error is a terminal */
     FILE *log; /* NULL: none */
     double drawn; /* when the bar was drawn last */
+    struct error not_drawn; /* why pictures are missing; empty: nothing was said of them */
 };
 
 /* Starts; `log_path` NULL: no log, else messages are appended to it. */

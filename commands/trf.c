@@ -121,13 +121,11 @@ static int trf_call(struct call *c, struct error *e)
 
     c->terminal.progress.show = show;
     status = (int)trf_run(&r, e);
-    if (status == EXIT_DONE && (trf_print(&r, e) != 0 || r.not_drawn)) /* its message is there still */
+    if (status == EXIT_DONE && trf_print(&r, e) != 0)
         status = EXIT_FAILED;
     trf_run_free(&r);
     return status;
 }
-
-static const char *const files[] = {"trf.csv", "trf.gp", NULL};
 
 const struct verb trf_verb = {
     .name = "trf",
@@ -155,6 +153,5 @@ const struct verb trf_verb = {
     .options = rows,
     .option_count = sizeof rows / sizeof *rows,
     .options_size = sizeof(OPTIONS),
-    .files = files,
     .run = trf_call,
 };

@@ -1,7 +1,6 @@
 /* What all verbs do alike. */
 #include "commands/verb.h"
 
-#include "plots/figure.h"
 #include "run/threads.h"
 
 #include <stdlib.h>
@@ -43,23 +42,6 @@ static int start_threads(const struct call *c, struct error *e)
     return c->verb->computes ? threads_open(row ? OPTION_FIELD(long, c->options, row) : 0, e) : 0;
 }
 
-int call_lock(struct call *c, struct error *e)
-{
-    static const char *const none[] = {NULL};
-    const char *folder = text_of(c, "o");
-
-    return folder ? results_open(&c->results, folder, c->verb->files ? c->verb->files : none, flag_of(c, "force"), e) : 0;
-}
-
-int call_drawn(struct call *c, int drawn, struct error *e)
-{
-    if (drawn == FIGURE_NO_GNUPLOT)
-        progress_warning(&c->terminal.progress, "%s", e->text);
-    else if (drawn == FIGURE_NOT_DRAWN)
-        c->not_drawn = *e;
-    return drawn < 0 ? -1 : 0;
-}
-
 static int run(struct call *c, struct error *e)
 {
     const struct verb *v = c->verb;
@@ -73,9 +55,8 @@ static int run(struct call *c, struct error *e)
         terminal_open(&c->terminal, v->name, flag_of(c, "quiet"), text_of(c, "log"), e) != 0)
         return print_failure(c, e);
     rc = v->run(c, e);
-    results_close(&c->results);
-    if (rc == 0 && *c->not_drawn.text)
-        rc = fail(e, "%s", c->not_drawn.text);
+    if (rc == 0 && *c->terminal.not_drawn.text)
+        rc = fail(e, "%s", c->terminal.not_drawn.text);
     if (rc != 0) {
         progress_log(&c->terminal.progress, "failed: %s", e->text);
         terminal_clear(&c->terminal);
@@ -87,7 +68,7 @@ static int run(struct call *c, struct error *e)
 
 int verb_run(const struct verb *v, int argc, char **argv)
 {
-    struct call c = {.verb = v, .options = calloc(1, v->options_size + 1), .results = {.lock = -1}};
+    struct call c = {.verb = v, .options = calloc(1, v->options_size + 1)};
     struct error e = {""};
     int status = EXIT_DONE, parsed;
 

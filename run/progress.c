@@ -46,6 +46,15 @@ void progress_warning(struct progress *p, const char *format, ...)
     va_end(arguments);
 }
 
+void progress_not_drawn(struct progress *p, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    say(p, PROGRESS_NOT_DRAWN, format, arguments);
+    va_end(arguments);
+}
+
 void progress_log(struct progress *p, const char *format, ...)
 {
     va_list arguments;

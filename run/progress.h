@@ -9,7 +9,8 @@
 enum progress_kind {
     PROGRESS_LOG, /* for a log alone */
     PROGRESS_MESSAGE, /* for people, unless they asked for quiet */
-    PROGRESS_WARNING /* for people always: what went wrong and was put right */
+    PROGRESS_WARNING, /* for people always: what went wrong and was put right */
+    PROGRESS_NOT_DRAWN /* why pictures are missing though gnuplot is there: results are whole, and the run goes on */
 };
 
 struct progress {
@@ -25,6 +26,7 @@ struct progress {
 
 void progress_message(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
 void progress_warning(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
+void progress_not_drawn(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
 void progress_log(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
 /* The work: `total` units of which `done` need not be measured again. */
 void progress_start(struct progress *p, size_t total, size_t done);

@@ -134,7 +134,9 @@ int results_drawn(int drawn, struct progress *p, const struct error *e)
 {
     if (drawn == FIGURE_NO_GNUPLOT)
         progress_warning(p, "%s", e->text);
-    return drawn < 0 ? -1 : drawn == FIGURE_NOT_DRAWN;
+    else if (drawn == FIGURE_NOT_DRAWN)
+        progress_not_drawn(p, "%s", e->text);
+    return drawn < 0 ? -1 : 0;
 }
 
 int results_check_finished(const char *path, struct error *e)

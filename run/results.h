@@ -34,8 +34,7 @@ void results_abandon(struct results_files *r);
 /* "command: COMMAND", as it stands in files; NULL when memory runs out. Caller frees. */
 char *command_comment(const char *command);
 
-/* What a run does about what drawing a figure returned (plots/figure.h): where gnuplot is not there it says so, for results do
- * without pictures. 0; 1 where gnuplot has failed, with its message in *e; -1. */
+/* Tells `p` what drawing a figure returned (plots/figure.h): results do without pictures. 0, or -1 with the message in *e. */
 int results_drawn(int drawn, struct progress *p, const struct error *e);
 
 /* FOLDER/NAME; NULL with *e when memory runs out. Caller frees. */

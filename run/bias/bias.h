@@ -20,7 +20,6 @@ struct bias_run {
     int count;
     struct bias_values *values; /* of all biases that have a formula */
     int value_count;
-    int not_drawn; /* 1: results are written, and gnuplot has failed to draw them: *e says why */
 };
 
 /* Reads the arguments, evaluates their biases, and writes the files of options->folder. The caller frees the run, also when it

@@ -46,10 +46,8 @@ enum run_status bias_run(struct bias_run *r, struct error *e)
         rc = results_open(&results, o->folder, names, o->force, e);
     if (rc == 0)
         rc = evaluate(r, e);
-    if (rc == 0 && o->folder) {
-        r->not_drawn = results_drawn(bias_write(r, e), r->progress, e);
-        rc = r->not_drawn < 0 ? -1 : 0;
-    }
+    if (rc == 0 && o->folder)
+        rc = results_drawn(bias_write(r, e), r->progress, e);
     results_close(&results);
     return rc == 0 ? RUN_DONE : RUN_FAILED;
 }

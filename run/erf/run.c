@@ -62,7 +62,7 @@ static int measure(struct erf_run *r, const char *path, struct error *e)
 }
 
 /* Measures and writes in a folder that exists and is locked. */
-static int run_in_folder(struct erf_run *r, struct error *not_drawn, struct error *e)
+static int run_in_folder(struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;
     char *journal = results_path(o->folder, "erf.part", e);
@@ -75,7 +75,7 @@ static int run_in_folder(struct erf_run *r, struct error *not_drawn, struct erro
         goto end;
     if (measure(r, journal, e) != 0 || erf_unchanged(r, e) != 0)
         goto end;
-    if (erf_write(&r->result, o->folder, o->formats, r->progress, not_drawn, e) != 0)
+    if (erf_write(&r->result, o->folder, o->formats, r->progress, e) != 0)
         goto end;
     erf_journal_remove(journal);
     progress_message(r->progress, "results are in %s", o->folder);
@@ -85,16 +85,15 @@ end:
     return rc;
 }
 
-int erf_run(struct erf_run *r, struct error *not_drawn, struct error *e)
+int erf_run(struct erf_run *r, struct error *e)
 {
     static const char *const none[] = {NULL};
     struct results place;
     int rc;
 
-    *not_drawn->text = 0;
     if (erf_prepare(r, e) != 0 || results_open(&place, r->options->folder, none, 1, e) != 0)
         return -1;
-    rc = run_in_folder(r, not_drawn, e);
+    rc = run_in_folder(r, e);
     results_close(&place);
     return rc;
 }

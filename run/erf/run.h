@@ -46,8 +46,8 @@ struct erf_run {
 };
 
 /* Measures what the journal in the folder does not hold, reduces it and writes the files of a result; r->result is there then,
- * and models stay open. 0, or -1. *not_drawn tells why there are no pictures though gnuplot is there; else it is empty. */
-int erf_run(struct erf_run *r, struct error *not_drawn, struct error *e) MUST_USE;
+ * and models stay open. 0, or -1. */
+int erf_run(struct erf_run *r, struct error *e) MUST_USE;
 /* Also after a failure. */
 void erf_run_free(struct erf_run *r);
 

@@ -87,9 +87,9 @@ int erf_results_exist(const char *folder, struct error *e)
 }
 
 /* The scripts are written also where pictures cannot be drawn. */
-static int draw(const struct result *r, const char *folder, const char *formats, struct progress *p, struct error *not_drawn,
-                struct error *e)
+static int draw(const struct result *r, const char *folder, const char *formats, struct progress *p, struct error *e)
 {
+    struct error why = {""};
     int missing = 0;
 
     for (int i = 0; i < FIGURES; i++) {
@@ -99,23 +99,17 @@ static int draw(const struct result *r, const char *folder, const char *formats,
             return -1;
         if (rc > missing) {
             missing = rc;
-            *not_drawn = *e;
+            why = *e;
         }
     }
-    if (missing == FIGURE_NO_GNUPLOT)
-        progress_warning(p, "%s", not_drawn->text);
-    if (missing != FIGURE_NOT_DRAWN)
-        *not_drawn->text = 0;
-    return 0;
+    return results_drawn(missing, p, &why);
 }
 
-int erf_write(struct result *r, const char *folder, const char *formats, struct progress *p, struct error *not_drawn,
-              struct error *e)
+int erf_write(struct result *r, const char *folder, const char *formats, struct progress *p, struct error *e)
 {
     const char *names[FILES + 1] = {NULL}, *stems[FIGURES + 1] = {NULL}; /* of this run or an earlier one */
     struct results_files ready = {.count = 0};
 
-    *not_drawn->text = 0;
     if (result_describe(r, e) != 0)
         return -1;
     for (int i = 0; i < FILES; i++) {
@@ -132,5 +126,5 @@ int erf_write(struct result *r, const char *folder, const char *formats, struct 
     }
     for (int i = 0; i < FIGURES; i++)
         stems[i] = figures[i].stem;
-    return results_place(&ready, folder, names, stems, e) != 0 ? -1 : draw(r, folder, formats, p, not_drawn, e);
+    return results_place(&ready, folder, names, stems, e) != 0 ? -1 : draw(r, folder, formats, p, e);
 }

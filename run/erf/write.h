@@ -8,8 +8,7 @@
 /* 1 and a message if FOLDER holds results. */
 int erf_results_exist(const char *folder, struct error *e);
 /* Describes the result (result_describe) and writes erf.h5, curve.csv, summary.csv, what of attention.csv and figures belongs to
- * it, and draws. That gnuplot is not there is told; *not_drawn is why it failed, or empty. */
-int erf_write(struct result *r, const char *folder, const char *formats, struct progress *p, struct error *not_drawn,
-              struct error *e) MUST_USE;
+ * it, and draws. What is the matter with pictures is told to `p`. */
+int erf_write(struct result *r, const char *folder, const char *formats, struct progress *p, struct error *e) MUST_USE;
 
 #endif

@@ -43,7 +43,6 @@ struct fit_run {
     const char *quantity; /* what y is, for the figure */
     int is_sandwich; /* 1: the preset as [A] fits it, and the readings are there */
     struct fit_reading readings[FIT_READINGS];
-    int not_drawn; /* 1: results are written, and gnuplot has failed to draw them: *e says why */
 };
 
 /* Reads the points, fits the form, and writes the files of options->folder. The caller frees the run, also when it fails. */

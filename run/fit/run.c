@@ -92,10 +92,8 @@ enum run_status fit_run(struct fit_run *r, struct error *e)
         rc = solve(r, e);
     if (rc == 0 && r->is_sandwich)
         rc = fit_sandwich(r, e);
-    if (rc == 0 && o->folder) {
-        r->not_drawn = results_drawn(fit_write(r, e), r->progress, e);
-        rc = r->not_drawn < 0 ? -1 : 0;
-    }
+    if (rc == 0 && o->folder)
+        rc = results_drawn(fit_write(r, e), r->progress, e);
     results_close(&results);
     return rc == 0 ? RUN_DONE : RUN_FAILED;
 }

@@ -44,17 +44,16 @@ static int clear_place(const struct merge_request *q, struct error *e)
     return 0;
 }
 
-static int merge_in_folder(struct result *out, const struct merge_request *q, struct shard *shards, struct error *not_drawn,
-                           struct error *e)
+static int merge_in_folder(struct result *out, const struct merge_request *q, struct shard *shards, struct error *e)
 {
     if ((!q->force && clear_place(q, e) != 0) || shards_join(out, shards, q->folders.count, e) != 0 || clear_place(q, e) != 0 ||
-        erf_write(out, q->folder, q->formats, q->progress, not_drawn, e) != 0)
+        erf_write(out, q->folder, q->formats, q->progress, e) != 0)
         return -1;
     progress_message(q->progress, "results are in %s", q->folder);
     return 0;
 }
 
-int merge_run(struct result *out, const struct merge_request *q, struct error *not_drawn, struct error *e)
+int merge_run(struct result *out, const struct merge_request *q, struct error *e)
 {
     static const char *const none[] = {NULL};
     struct results place = {.lock = -1};
@@ -62,9 +61,8 @@ int merge_run(struct result *out, const struct merge_request *q, struct error *n
     int rc = -1;
 
     *out = (struct result){0};
-    *not_drawn->text = 0;
     if (check_places(q, e) == 0 && shards_open(&shards, &q->folders, e) == 0 && results_open(&place, q->folder, none, 1, e) == 0)
-        rc = merge_in_folder(out, q, shards, not_drawn, e);
+        rc = merge_in_folder(out, q, shards, e);
     results_close(&place);
     shards_free(shards, q->folders.count);
     return rc;

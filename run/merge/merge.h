@@ -14,7 +14,7 @@ struct merge_request {
 };
 
 /* Joins the shards, reduces them and writes the files of the result that one run would have written, byte for byte; *out is it.
- * The caller frees it with result_free, also after a failure. *not_drawn as that of erf_write. */
-int merge_run(struct result *out, const struct merge_request *q, struct error *not_drawn, struct error *e) MUST_USE;
+ * The caller frees it with result_free, also after a failure. */
+int merge_run(struct result *out, const struct merge_request *q, struct error *e) MUST_USE;
 
 #endif

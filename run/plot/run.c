@@ -118,7 +118,7 @@ int plot_run(struct plot_run *r, struct error *e)
         goto end;
     }
     r->drawn = draw(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
-    rc = results_drawn(r->drawn, r->progress, e) < 0 ? -1 : 0;
+    rc = results_drawn(r->drawn, r->progress, e);
 end:
     if (lock >= 0)
         folder_unlock(lock, o->folder);

@@ -46,7 +46,6 @@ struct ppl_run {
     const char *command; /* as it is recorded; borrowed */
     struct kernels *kernels;
     struct csv *per_token; /* while measuring; NULL: not wanted */
-    int not_drawn; /* 1: results are written, and gnuplot has failed to draw them: *e says why */
 };
 
 /* All of it: opens, measures, reduces and writes; the folder is checked before the work. The run has its options, progress,

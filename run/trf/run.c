@@ -20,10 +20,8 @@ enum run_status trf_run(struct trf_run *r, struct error *e)
         status = trf_analyze(r, e);
     if (status == RUN_DONE && trf_rank(r, e) != 0)
         status = RUN_FAILED;
-    if (status == RUN_DONE && o->folder) {
-        r->not_drawn = results_drawn(trf_write(r, e), r->progress, e);
-        status = r->not_drawn < 0 ? RUN_FAILED : RUN_DONE;
-    }
+    if (status == RUN_DONE && o->folder && results_drawn(trf_write(r, e), r->progress, e) != 0)
+        status = RUN_FAILED;
     results_close(&results);
     return status;
 }

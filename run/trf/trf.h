@@ -50,7 +50,6 @@ struct trf_run {
     int depths; /* 1, or 2 with --layers */
     struct trf_place *places; /* [place_count] */
     int place_count;
-    int not_drawn; /* 1: results are written, and gnuplot has failed to draw them: *e says why */
 };
 
 /* Reads the arguments, analyses all heads and ranks them, and writes the files of options->folder, which is checked first: the
