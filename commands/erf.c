@@ -21,7 +21,7 @@ static int check_precision(const struct erf_run *r, struct error *e)
 int erf_call(struct call *c, struct error *e)
 {
     const struct erf_options *o = c->options;
-    struct model_argument *models;
+    struct model_argument *models = NULL;
     int rc = EXIT_USAGE;
 
     if (model_arguments(&models, &o->models, e) == 0) {

@@ -25,6 +25,7 @@ struct journal_segment {
 };
 struct journal_attention {
     uint64_t measured, used; /* segments in the sums, and those of them that are usable */
+    size_t words; /* at most those of the journal, which are the most of all models; when read, those */
     const uint64_t *high, *low; /* [words] each */
 };
 

@@ -11,7 +11,7 @@ size_t journal_bytes_of(const struct journal *j, enum journal_kind kind)
 void journal_pack(struct journal *j, const struct journal_record *r)
 {
     unsigned char *p = j->record;
-    size_t body = journal_bytes_of(j, r->kind) - CHECKSUM_BYTES, words = j->sizes.words * sizeof(uint64_t);
+    size_t body = journal_bytes_of(j, r->kind) - CHECKSUM_BYTES, words;
     memset(p, 0, RECORD_HEAD_BYTES);
     put32(p, r->kind);
     put32(p + 4, r->model);
@@ -26,8 +26,10 @@ void journal_pack(struct journal *j, const struct journal_record *r)
     case JOURNAL_ATTENTION:
         put64(p + 8, r->attention.measured);
         put64(p + 16, r->attention.used);
+        words = r->attention.words * sizeof(uint64_t);
+        memset(p + RECORD_HEAD_BYTES, 0, 2 * j->sizes.words * sizeof(uint64_t));
         memcpy(p + RECORD_HEAD_BYTES, r->attention.high, words);
-        memcpy(p + RECORD_HEAD_BYTES + words, r->attention.low, words);
+        memcpy(p + RECORD_HEAD_BYTES + j->sizes.words * sizeof(uint64_t), r->attention.low, words);
         break;
     }
     put64(p + body, XXH3_64bits_withSeed(p, body, j->digest));
@@ -48,7 +50,7 @@ int journal_unpack(const struct journal *j, enum journal_kind kind, struct journ
         memcpy(&r->segment.logprob, p + 24, sizeof r->segment.logprob);
         break;
     case JOURNAL_ATTENTION:
-        r->attention = (struct journal_attention){get64(p + 8), get64(p + 16), payload,
+        r->attention = (struct journal_attention){get64(p + 8), get64(p + 16), j->sizes.words, payload,
                                                   (const uint64_t *)payload + j->sizes.words};
         break;
     }

@@ -332,9 +332,10 @@ static struct journal_record sums_of(uint32_t model, uint64_t measured, uint64_t
 {
     for (uint64_t i = 0; i < WORDS; i++)
         high[i] = measured * 10 + i, low[i] = UINT64_MAX - measured - i;
-    return (struct journal_record){.kind = JOURNAL_ATTENTION,
-                                   .model = model,
-                                   .attention = {.measured = measured, .used = measured - 1, .high = high, .low = low}};
+    return (struct journal_record){
+        .kind = JOURNAL_ATTENTION,
+        .model = model,
+        .attention = {.measured = measured, .used = measured - 1, .words = WORDS, .high = high, .low = low}};
 }
 
 static int keep(void *context, const struct journal_record *r)

@@ -34,7 +34,7 @@ static int save(struct erf_run *r, const struct erf_model *m, struct error *e)
     const struct journal_record record = {
         .kind = JOURNAL_ATTENTION,
         .model = (uint32_t)(m - r->models),
-        .attention = {.measured = a->measured, .used = a->used, .high = a->high, .low = a->low},
+        .attention = {.measured = a->measured, .used = a->used, .words = attention_words(a), .high = a->high, .low = a->low},
     };
 
     return journal_append(r->journal, &record, e);

@@ -97,7 +97,7 @@ int fuzz_journal(const uint8_t *data, size_t size)
     const struct journal_record segment = {.kind = JOURNAL_SEGMENT,
                                            .model = 1,
                                            .segment = {.segment = 2, .status = 1, .values = values}},
-                                attention = {.kind = JOURNAL_ATTENTION, .model = 1, .attention = {2, 1, words, words}};
+                                attention = {.kind = JOURNAL_ATTENTION, .model = 1, .attention = {2, 1, WORDS, words, words}};
     int result = journal_append(j, &segment, &e) || journal_append(j, &attention, &e) || journal_close(j, &e);
     if (result)
         abort();

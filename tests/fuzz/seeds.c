@@ -398,7 +398,7 @@ static void sow_journal(struct sower *w)
                                                    .segment = {.segment = k, .status = 1, .logprob = -1, .values = values}};
             const struct journal_record attention = {.kind = JOURNAL_ATTENTION,
                                                      .model = i,
-                                                     .attention = {k + 1, k, words, words}};
+                                                     .attention = {k + 1, k, sizeof words / sizeof *words, words, words}};
             w->failed |= journal_append(j, &segment, w->e) | journal_append(j, &attention, w->e);
         }
         w->failed |= journal_close(j, w->e);
