@@ -610,7 +610,7 @@ static void tokenizers_become_files(void **state)
     static const char text[] = "Call me Ishmael.<|begin_of_text|> 12345  \n\n!";
     struct error e = {""}, refused;
     char *json, *settings;
-    struct tokenizer *t, *back;
+    struct tokenizer *t = NULL, *back;
     struct ids a = {0}, b = {0};
     const char *file = GOLDENS "tokenizer/llama-bpe.gguf";
     if (tokenizer_text(&json, &settings, &refused, file, &e) || !json || !settings || tokenizer_open(&t, file, &e))
