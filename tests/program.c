@@ -13,12 +13,14 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -146,6 +148,57 @@ struct outcome finish(pid_t child)
 struct outcome reach(const char *line)
 {
     return finish(start(line, NULL));
+}
+
+struct outcome run_until(const char *line, const char *folder, int number, int (*reached)(const void *), const void *of)
+{
+    enum { TRIES = 30, LOOKS = 200000 };
+    const struct timespec pause = {0, 200000};
+    struct outcome o;
+
+    for (int i = 0; i < TRIES; i++) {
+        pid_t child = start(line, NULL);
+        siginfo_t ended = {0};
+
+        for (int k = 0;
+             k < LOOKS && !reached(of) && waitid(P_PID, (id_t)child, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && !ended.si_pid;
+             k++)
+            nanosleep(&pause, NULL);
+        kill(child, number);
+        o = finish(child);
+        if (o.status != 0 && journal_size(folder))
+            return o;
+        if (o.status != 0 && o.status != -number)
+            break;
+        outcome_free(&o);
+        scratch_remove(strdup(at("%s", folder)));
+    }
+    fail_msg("reach %s\nended before signal %d came: exit %d: %s", line, number, o.status, o.err ? o.err : "");
+    return o;
+}
+
+struct journal_mark {
+    const char *folder;
+    size_t bytes;
+};
+
+static int journal_is_that_long(const void *of)
+{
+    const struct journal_mark *m = of;
+
+    return journal_size(m->folder) >= m->bytes;
+}
+
+struct outcome run_until_journal(const char *line, const char *folder, int number, size_t bytes)
+{
+    return run_until(line, folder, number, journal_is_that_long, &(struct journal_mark){folder, bytes});
+}
+
+size_t journal_size(const char *folder)
+{
+    struct stat found;
+
+    return stat(at("%s/erf.part", folder), &found) == 0 ? (size_t)found.st_size : 0;
 }
 
 int lines(const char *text)

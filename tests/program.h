@@ -29,6 +29,13 @@ pid_t start(const char *line, const char *path);
 struct outcome finish(pid_t child);
 /* Both. */
 struct outcome reach(const char *line);
+/* Starts LINE, a run of erf into BASE/folder, sends it `number` once `reached` says 1, and waits for it; its journal is there. A
+ * run that was quicker than the signal is removed and started again: a busy machine may not let the test look in time. */
+struct outcome run_until(const char *line, const char *folder, int number, int (*reached)(const void *), const void *of);
+/* The same, once the journal has so many bytes. */
+struct outcome run_until_journal(const char *line, const char *folder, int number, size_t bytes);
+/* The size of BASE/folder/erf.part; 0 if there is none. */
+size_t journal_size(const char *folder);
 
 int lines(const char *text);
 int exists(const char *path);

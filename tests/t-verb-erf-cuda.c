@@ -14,9 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LENGTH = 24, SEGMENTS = 60 };
@@ -58,33 +55,15 @@ static void run(const char *folder, const char *dtype, const char *more)
     outcome_free(&o);
 }
 
-static size_t size_of(const char *path)
-{
-    struct stat found;
-
-    return stat(path, &found) == 0 ? (size_t)found.st_size : 0;
-}
-
-/* Starts the run in FOLDER, sends `number` once a few records are there, and returns how it ended. */
+/* The run in FOLDER, sent `number` once a few records are there. */
 static struct outcome interrupted(const char *folder, const char *dtype, int number)
 {
-    char line[512], journal[4200];
-    struct timespec pause = {0, 1000000};
-    pid_t child;
-    int status;
+    char line[512];
 
     snprintf(line, sizeof line,
              "erf window none --text text --length %d --segments %d --device cuda --dtype %s --bootstrap 10 --quiet -o %s " FEW,
              LENGTH, SEGMENTS, dtype, folder);
-    snprintf(journal, sizeof journal, "%s", at("%s/erf.part", folder));
-    child = start(line, NULL);
-    for (int i = 0; i < 60000 && size_of(journal) < 12 * LENGTH * sizeof(double); i++) {
-        if (waitpid(child, &status, WNOHANG) == child)
-            fail_msg("the run ended by itself: %s", slurp(at("stderr"), NULL));
-        nanosleep(&pause, NULL);
-    }
-    kill(child, number);
-    return finish(child);
+    return run_until_journal(line, folder, number, 12 * LENGTH * sizeof(double));
 }
 
 static void any_batch_gives_the_same_files(void **state)
@@ -114,7 +93,7 @@ static void interrupted_runs_go_on(void **state)
     o = interrupted("killed", "bf16", SIGKILL);
     assert_int_equal(o.status, -SIGKILL);
     outcome_free(&o);
-    assert_int_equal(truncate(at("killed/erf.part"), (off_t)size_of(at("killed/erf.part")) - 50), 0);
+    assert_int_equal(truncate(at("killed/erf.part"), (off_t)journal_size("killed") - 50), 0);
     run("killed", "bf16", "--resume");
     assert_same_results("whole", "killed");
 }

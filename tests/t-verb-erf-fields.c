@@ -17,9 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LENGTH = 64, N = LENGTH - 1, SEGMENTS = 6, LAYERS = 3, WINDOW = 5 };
@@ -463,24 +460,27 @@ static size_t count_records(const char *folder, size_t values, size_t *attention
     return count;
 }
 
-/* Starts run i and sends `number` once so many records of segments are there, and (`attention`) one of attention. */
+struct mark {
+    size_t values, records;
+    int attention;
+    const char *folder;
+};
+
+static int is_marked(const void *of)
+{
+    const struct mark *m = of;
+    size_t measured;
+
+    return count_records(m->folder, m->values, &measured) >= m->records && (!m->attention || measured);
+}
+
+/* Run i, sent `number` once so many records of segments are there, and (`attention`) one of attention. */
 static struct outcome interrupted(size_t i, const char *folder, int number, size_t records, int attention)
 {
     char line[512];
-    struct timespec pause = {0, 200000};
-    size_t measured;
-    pid_t child;
-    int status;
 
     run_line(line, i, folder, "");
-    child = start(line, NULL);
-    for (int k = 0; k < 100000 && (count_records(folder, runs[i].values, &measured) < records || (attention && !measured)); k++) {
-        if (waitpid(child, &status, WNOHANG) == child)
-            fail_msg("the run ended by itself: %s", slurp(at("stderr"), NULL));
-        nanosleep(&pause, NULL);
-    }
-    kill(child, number);
-    return finish(child);
+    return run_until(line, folder, number, is_marked, &(struct mark){runs[i].values, records, attention, folder});
 }
 
 static void assert_same_runs(const char *a, const char *b, int with_attention)

@@ -25,7 +25,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static void assert_same_file(const char *a, const char *b)
@@ -462,31 +461,13 @@ static void plot_combines_results(void **state)
 static const char long_run[] =
     "erf window none --text text --length 64 --segments 250 --stride 64 --dtype f64 --bootstrap 10 --quiet -o %s %s";
 
-static size_t size_of(const char *path)
-{
-    struct stat found;
-
-    return stat(path, &found) == 0 ? (size_t)found.st_size : 0;
-}
-
-/* Starts the long run in FOLDER, sends `number` once about 40 records are there, and returns how it ended. */
+/* The long run in FOLDER, sent `number` once about 40 records are there. */
 static struct outcome interrupted(const char *folder, int number)
 {
-    char line[512], journal[4200];
-    struct timespec pause = {0, 1000000};
-    pid_t child;
-    int status;
+    char line[512];
 
     snprintf(line, sizeof line, long_run, folder, "");
-    snprintf(journal, sizeof journal, "%s", at("%s/erf.part", folder));
-    child = start(line, NULL);
-    for (int i = 0; i < 60000 && size_of(journal) < 40 * 64 * sizeof(double); i++) {
-        if (waitpid(child, &status, WNOHANG) == child)
-            fail_msg("the run ended by itself: %s", slurp(at("stderr"), NULL));
-        nanosleep(&pause, NULL);
-    }
-    kill(child, number);
-    return finish(child);
+    return run_until_journal(line, folder, number, 40 * 64 * sizeof(double));
 }
 
 static void interrupted_runs_go_on(void **state)
@@ -524,8 +505,7 @@ static void interrupted_runs_go_on(void **state)
     o = interrupted("run-killed", SIGKILL);
     assert_int_equal(o.status, -SIGKILL);
     outcome_free(&o);
-    assert_true(size_of(at("run-killed/erf.part")) > 0);
-    assert_int_equal(truncate(at("run-killed/erf.part"), (off_t)size_of(at("run-killed/erf.part")) - 100), 0);
+    assert_int_equal(truncate(at("run-killed/erf.part"), (off_t)journal_size("run-killed") - 100), 0);
     snprintf(line, sizeof line, long_run, "run-killed", "--resume");
     o = reach(line);
     if (o.status != 0)
@@ -540,7 +520,7 @@ static void a_damaged_record_is_told(void **state)
     char line[512], byte = 0;
     struct outcome o = interrupted("run-flipped", SIGKILL);
     int journal = open(at("run-flipped/erf.part"), O_RDWR);
-    off_t middle = (off_t)size_of(at("run-flipped/erf.part")) / 2;
+    off_t middle = (off_t)journal_size("run-flipped") / 2;
 
     (void)state;
     outcome_free(&o);

@@ -22,8 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char *const files[] = {"erf.h5",    "curve.csv",  "summary.csv",   "erf.gp",
@@ -209,21 +207,13 @@ static void shards_resume(void **state)
 {
     static const char options[] =
         "window --text text --length 64 --segments 60 --stride 32 --dtype f64 --bootstrap 10 --attention --quiet";
-    struct timespec pause = {0, 200000};
     struct outcome o;
-    struct stat found;
-    char line[512], journal[4200];
+    char line[512];
     pid_t child;
 
     (void)state;
     snprintf(line, sizeof line, "erf %s --shard 1/2 -o half-1", options);
-    snprintf(journal, sizeof journal, "%s", at("half-1/erf.part"));
-    child = start(line, NULL);
-    for (int k = 0; k < 100000 && (stat(journal, &found) != 0 || found.st_size < 18000);
-         k++) /* some records behind the room for attention */
-        nanosleep(&pause, NULL);
-    kill(child, SIGKILL);
-    o = finish(child);
+    o = run_until_journal(line, "half-1", SIGKILL, 18000); /* some records behind the room for attention */
     assert_int_equal(o.status, -SIGKILL);
     outcome_free(&o);
     expect("merge half-1 -o half", 1, "half-1: holds an unfinished run (expected a finished one: go on with reach erf --resume)");
