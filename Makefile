@@ -70,7 +70,8 @@ HAVE_OPENMP  := $(call probe,omp.h,,-fopenmp,)
 HAVE_CMOCKA  := $(shell printf '\043include <stdarg.h>\n\043include <stddef.h>\n\043include <setjmp.h>\n\043include <stdint.h>\n\043include <cmocka.h>\nint main(void){return 0;}\n' | $(CC) -x c - -o /dev/null -lcmocka 2>/dev/null && echo found || echo missing)
 HAVE_GNUPLOT := $(shell command -v gnuplot >/dev/null 2>&1 && echo found || echo missing)
 HAVE_CXX     := $(shell command -v g++ >/dev/null 2>&1 && echo found || echo missing)
-ifeq ($(filter missing,$(foreach v,$(KEPT),$($(v)))),)
+# not by another user, as in `sudo make deps`: the owner could not write beside it
+ifeq ($(filter missing,$(foreach v,$(KEPT),$($(v))))$(shell [ -O . ] || echo other),)
 $(shell mkdir -p $(BUILD))
 $(file >$(FOUND).new,# what was found here; made by the Makefile)
 $(foreach v,$(KEPT),$(file >>$(FOUND).new,$(v) := $($(v))))
@@ -335,7 +336,7 @@ deps:
 	@$(MAKE) --no-print-directory -s ready 2>/dev/null || sh .ci/deps $(APT_PACKAGES)
 
 ready:
-	@[ -f $(FOUND) ]
+	@[ -z '$(filter missing,$(foreach v,$(KEPT),$($(v))))' ]
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man7
