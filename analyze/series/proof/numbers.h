@@ -5,6 +5,8 @@
 
 #include <stdio.h> /* first: GMP and MPFR print to files only where it came before */
 
+#include <mpfr.h> /* next: FLINT 3 knows its numbers only where it came before */
+
 #if __has_include(<flint/arb.h>)
 #include <flint/acb.h>
 #include <flint/acb_calc.h>
@@ -23,7 +25,6 @@
 #include <flint/fmpq.h>
 #include <flint/fmpz.h>
 #include <mpfi.h>
-#include <mpfr.h>
 
 /* LOCAL(arb, x, y); are balls x and y, 0 at first and cleared however their block is left; so for all types below.
  * LOCAL_INTERVAL(prec, x, y); are MPFI's, LOCAL_REAL those of MPFR: not a number at first. */
