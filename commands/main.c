@@ -42,7 +42,6 @@ static void hold_closed_streams(void)
 
 int main(int argc, char **argv)
 {
-    wait_asleep(argv);
     const char *name = argc > 1 ? argv[1] : "";
     const char *blank = "", *verb = ""; /* of the last message */
     int status = EXIT_USAGE;
@@ -64,9 +63,11 @@ int main(int argc, char **argv)
 
         while (*v && strcmp(name, (*v)->name) != 0)
             v++;
-        if (*v)
+        if (*v) {
+            if ((*v)->computes)
+                wait_asleep(argv);
             blank = " ", verb = (*v)->name, status = verb_run(*v, argc - 2, argv + 2);
-        else {
+        } else {
             for (v = verbs; *v && edit_distance(name, strlen(name), (*v)->name) > NEAR; v++)
                 ;
             if (*v && strlen(name) > NEAR)
