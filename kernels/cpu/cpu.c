@@ -74,6 +74,7 @@ struct kernels *cpu_open(struct error *e)
     ((struct kernels_state *)k->state)->fast = s;
     set_name(k, vector->isa);
     (void)!dnnl_set_default_fpmath_mode(dnnl_fpmath_mode_strict); /* float is float, whatever ONEDNN_DEFAULT_FPMATH_MODE allows */
+    (void)!dnnl_set_verbose(0); /* standard output holds the result alone, whatever ONEDNN_VERBOSE asks for */
     cpu_fill_memory(k);
     k->close = close_set;
     cpu_fill_weight(k);
