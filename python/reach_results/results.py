@@ -1,0 +1,261 @@
+"""erf.h5, the result of `reach erf` and `reach merge`, as arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tempfile
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from .comparison import run_reach
+from .errors import ReachError
+
+if TYPE_CHECKING:
+    import pandas
+
+FORMAT = "reach-erf/1"
+USED = 1  # in `status`; 2: excluded
+BY_SEGMENT = ("status", "logprob", "start")
+CURVES = ("s", "c", "c_lo", "c_hi")
+
+
+@dataclass(frozen=True)
+class Erf:
+    """The field at a threshold and its 95 % bootstrap interval over segments, in tokens. Saturated: all tokens are needed."""
+
+    threshold: float
+    erf: int
+    lo: int
+    hi: int
+    saturated: bool
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Field:
+    """What was measured of a model at one layer for one target. Positions are those of the inputs, the first token first."""
+
+    name: str
+    target: int
+    """Position of the target, from 1: segments are cut to so many tokens."""
+    layer: int
+    """0: the embeddings; else the input of this block."""
+    attributes: dict[str, Any]
+    """Those of the model, and those of this field."""
+    norm: np.ndarray
+    """[segments, L-1] norms of the gradients, as stored."""
+    logprob: np.ndarray
+    status: np.ndarray
+    """[segments] 1: used, 2: excluded."""
+    start: np.ndarray
+    s: np.ndarray
+    c: np.ndarray
+    c_lo: np.ndarray
+    c_hi: np.ndarray
+    completeness: np.ndarray | None = None
+    """[segments, 2] of integrated gradients: the sum of the attributions, log p of the baseline."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name}, target {self.target}, layer {self.layer}: {self.norm.shape} norms)"
+
+    @property
+    def distance(self) -> np.ndarray:
+        """Distance of each input from the last one."""
+        return np.arange(len(self.c) - 1, -1, -1)
+
+    @property
+    def thresholds(self) -> list[float]:
+        return [float(text) for text in str(self.attributes["thresholds"]).split(",")]
+
+    @property
+    def mean_logprob(self) -> float:
+        """Mean log p of the target over the segments that are used."""
+        return float(self.logprob[self.status == USED].mean())
+
+    def shares(self) -> np.ndarray:
+        """Return the share of each position in the sum of its segment's norms, [segments used, L-1]."""
+        norm = self.norm[self.status == USED].astype(np.float64)
+        return norm / norm.sum(axis=1, keepdims=True)
+
+    def curve(self) -> np.ndarray:
+        """Return c computed again from the norms: the mean of the shares, summed from each position on."""
+        return _cumulative(self.shares().mean(axis=0))
+
+    @cached_property
+    def _replicates(self) -> np.ndarray:
+        """[bootstrap, L-1] curves of segments drawn anew, by the draws of the program."""
+        cumulative = np.cumsum(self.shares()[:, ::-1], axis=1)[:, ::-1]
+        used, count = len(cumulative), int(self.attributes["bootstrap"])
+        drawn = _draw(int(self.attributes["seed"]), count, used)
+        weight = np.zeros((count, used))
+        np.add.at(weight, (np.arange(count)[:, None], drawn), 1)
+        curves = weight @ cumulative
+        return curves / curves[:, :1]
+
+    def interval(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ends of the 95 % interval of c computed again from the norms."""
+        if not int(self.attributes["bootstrap"]):
+            return self.c, self.c
+        return _quantile(self._replicates, 0.025), _quantile(self._replicates, 0.975)
+
+    def erf(self, threshold: float | None = None) -> Erf:
+        """Return the field at any threshold; None: the main one of the run."""
+        q = float(self.attributes["main_threshold"]) if threshold is None else float(threshold)
+        if not 0 < q < 1:
+            raise ReachError(f"the threshold is {threshold} (expected a share between 0 and 1)")
+        value = int(_field(self.c[None], q)[0])
+        drawn = _field(self._replicates, q) if int(self.attributes["bootstrap"]) else np.array([value])
+        return Erf(q, value, int(_quantile(drawn, 0.025)), int(_quantile(drawn, 0.975)), value == len(self.c))
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the curve as a pandas table with the columns of curve.csv."""
+        import pandas
+
+        return pandas.DataFrame({
+            "model": self.name, "position": np.arange(1, len(self.c) + 1), "distance": self.distance, "s": self.s, "c": self.c,
+            "c_lo": self.c_lo, "c_hi": self.c_hi, "target": self.target, "layer": self.layer,
+            "attribution": self.attributes["attribution"],
+        })
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Model(Field):
+    """One model of a result, as its field of whole segments at the embeddings; `others` are of --layer and --target-position."""
+
+    others: list[Field] = dataclasses.field(default_factory=list)
+    attention: np.ndarray | None = None
+    """[layers, heads, L-1] mean attention by distance, of runs with --attention."""
+
+    @property
+    def fields(self) -> list[Field]:
+        return [self, *self.others]
+
+    def field(self, target: int | None = None, layer: int = 0) -> Field:
+        """Return the field of a target, None for that of whole segments, and a layer."""
+        for one in self.fields:
+            if (one.target, one.layer) == (target or self.target, layer):
+                return one
+        raise ReachError(f"{self.name}: target {target or self.target}, layer {layer} was not measured "
+                         f"(expected one of {', '.join(f'{one.target}, {one.layer}' for one in self.fields)})")
+
+
+class Result(dict):
+    """The models of a result by their names. `attributes` has its format, version and command."""
+
+    def __init__(self, attributes: dict[str, Any], models: dict[str, Model]) -> None:
+        super().__init__(models)
+        self.attributes = attributes
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return all curves as one pandas table with the columns of curve.csv."""
+        import pandas
+
+        return pandas.concat([one.to_frame() for model in self.values() for one in model.fields], ignore_index=True)
+
+    def erf_frame(self) -> pandas.DataFrame:
+        """Return a pandas table of the fields at all thresholds of the run, with the first columns of summary.csv."""
+        import pandas
+
+        return pandas.DataFrame([
+            {"model": one.name, "target": one.target, "layer": one.layer, **dataclasses.asdict(one.erf(threshold))}
+            for model in self.values() for one in model.fields for threshold in one.thresholds])
+
+
+def _cumulative(s: np.ndarray) -> np.ndarray:
+    c = np.cumsum(s[::-1])[::-1]
+    return c / c[0]
+
+
+def _field(c: np.ndarray, q: float) -> np.ndarray:
+    """The smallest number of most recent tokens with a share above q, of each curve [curves, positions]."""
+    n = c.shape[1]
+    above = c[:, ::-1] > q
+    return np.where(above.any(axis=1), above.argmax(axis=1) + 1, n)
+
+
+def _quantile(values: np.ndarray, p: float) -> np.ndarray:
+    """Inverse of the empirical distribution along the first axis: the smallest value with a share p of all at or below it."""
+    rank = np.searchsorted(np.arange(1, len(values) + 1) / len(values), p)
+    return np.partition(values, rank, axis=0)[rank]
+
+
+def _draw(seed: int, count: int, used: int) -> np.ndarray:
+    """[count, used] indices below `used`: element i of SplitMix64's stream `seed`, times used, its upper 64 bits."""
+    with np.errstate(over="ignore"):
+        z = np.uint64(seed) + np.arange(1, count * used + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    low, high, size = z & np.uint64(0xFFFFFFFF), z >> np.uint64(32), np.uint64(used)
+    return ((high * size + ((low * size) >> np.uint64(32))) >> np.uint64(32)).astype(np.int64).reshape(count, used)
+
+
+def _attributes(group: h5py.Group) -> dict[str, Any]:
+    return {name: value.item() if hasattr(value, "item") else value for name, value in group.attrs.items()}
+
+
+def _groups(group: h5py.Group, beginning: str = "") -> list[h5py.Group]:
+    """The groups in a group, in the order that they were made in."""
+    names: list[bytes] = []
+    kept = group.id.get_create_plist().get_link_creation_order()
+    group.id.links.iterate(names.append, idx_type=h5py.h5.INDEX_CRT_ORDER if kept else h5py.h5.INDEX_NAME)
+    hard = [name for name in map(bytes.decode, names) if isinstance(group.get(name, getlink=True), h5py.HardLink)]
+    return [group[name] for name in hard if name.startswith(beginning) and isinstance(group[name], h5py.Group)]
+
+
+def _read_field(group: h5py.Group, name: str, of_model: dict[str, Any]) -> dict[str, Any]:
+    """The members of a field; what is missing and shapes that do not fit together are refused."""
+    where, arrays = f"{group.file.filename}: {group.name}", {}
+    for dataset in (*BY_SEGMENT, *CURVES, "norm", "completeness"):
+        link = group.get(dataset, getlink=True)
+        if isinstance(link, h5py.HardLink) and isinstance(group[dataset], h5py.Dataset):
+            arrays[dataset] = group[dataset][...]
+        elif dataset != "completeness":
+            raise ReachError(f"{where} has no dataset {dataset} (expected a result of reach erf)")
+    own = _attributes(group)
+    segments, positions = len(arrays["status"]), own.get("target_position", 0) - 1
+    expected = {**dict.fromkeys(BY_SEGMENT, (segments,)), **dict.fromkeys(CURVES, (positions,)), "norm": (segments, positions)}
+    for dataset, shape in expected.items():
+        if arrays[dataset].shape != shape:
+            raise ReachError(f"{where}/{dataset} has the shape {list(arrays[dataset].shape)} (expected {list(shape)})")
+    return {"name": name, "target": positions + 1, "layer": own.get("layer"), "attributes": {**of_model, **own}, **arrays}
+
+
+def _read_model(group: h5py.Group) -> Model:
+    name, attributes = group.name.rpartition("/")[2], _attributes(group)
+    others = [Field(**_read_field(layer, name, attributes))
+              for target in _groups(group, "target-") for layer in _groups(target, "layer-")]
+    attention = group["attention"][...] if "attention" in group else None
+    return Model(**_read_field(group, name, attributes), others=others, attention=attention)
+
+
+def _read(path: Path) -> Result:
+    if path.is_dir():
+        if (path / "erf.part").exists():
+            raise ReachError(f"{path}: the run is not finished (erf.part is there)")
+        path = path / "erf.h5"
+    if not path.is_file():
+        raise ReachError(f"{path}: there is no such file (expected a result of reach erf; read_table reads CSV files)")
+    try:
+        with h5py.File(path, "r") as file:
+            root = _attributes(file)
+            if root.get("format") != FORMAT or "models" not in file:
+                raise ReachError(f"{path}: is no result of reach erf (expected the format {FORMAT})")
+            models = map(_read_model, _groups(file["models"]))
+            return Result(root, {model.name: model for model in models})
+    except OSError as error:
+        raise ReachError(f"{path}: cannot be read as HDF5: {error}") from None
+
+
+def open_result(*paths: str | os.PathLike[str], program: str | os.PathLike[str] = "reach") -> Result:
+    """Read a result: its folder or its erf.h5. All shards of one run, as several folders, are joined by `reach merge` first."""
+    if len(paths) == 1:
+        return _read(Path(paths[0]))
+    with tempfile.TemporaryDirectory() as scratch:
+        run_reach(["merge", *map(os.fspath, paths), "-o", scratch, "--quiet", "--force"], program)
+        return _read(Path(scratch))

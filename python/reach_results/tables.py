@@ -1,0 +1,103 @@
+"""The CSV files of reach as columns. doc/outputs.md says what they mean."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .errors import ReachError
+
+if TYPE_CHECKING:
+    import pandas
+
+# The columns of each file, in their order. :w are whole numbers, :r numbers, with ? where one may be missing; others are text.
+COLUMNS = {
+    "curve": "model position:w distance:w s:r c:r c_lo:r c_hi:r target:w layer:w attribution",
+    "summary": """model segments:w excluded:w length:w threshold:r erf:w erf_lo:w erf_hi:w saturated:w erf_q10:w erf_median:w
+        erf_q90:w sink_share:r erf_without_sink:w mean_logprob:r ppl:r target:w layer:w attribution""",
+    "attention": "model layer:w head:w epsilon attention_erf:w trf trf_length:w? verdict segments:w excluded:w",
+    "ppl": """model protocol context:w stride:w? tokens:w nll:r std_error:r? ppl:r window:w? seconds_per_token:r? diff:r?
+        diff_se:r? p:r?""",
+    "per-token": "model context:w row:w? position:w id:w nll:r",
+    "trf": """formula head length layers:w epsilon verdict sum_lo:r? sum_hi:r? trf_lo trf_hi layer:w? log10_trf_lo:r?
+        log10_trf_hi:r?""",
+    "fit": "formula head form first:r last:r coefficient value:r std_error:r r2:r layer",
+    "bias": "formula head distance:w bias:r layer:w?",
+}
+
+
+class Table(Mapping):
+    """Columns by name, as arrays: text as str, whole numbers as int64, others as float64.
+
+    Where a whole number may be missing the column is float64, and NaN. `kind` is which file it is, and `notes` has what stands
+    above the header: the version, the command and the units.
+    """
+
+    def __init__(self, kind: str, columns: dict[str, np.ndarray], notes: dict[str, str]) -> None:
+        self.kind, self.columns, self.notes = kind, columns, notes
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __repr__(self) -> str:
+        rows = len(next(iter(self.columns.values()), ()))
+        return f"Table({self.kind}: {rows} rows of {', '.join(self.columns)})"
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return a pandas table of the same columns."""
+        import pandas
+
+        return pandas.DataFrame(self.columns)
+
+
+def _notes(lines: list[str]) -> dict[str, str]:
+    notes = {}
+    for line in lines:
+        text = line.lstrip("# ").rstrip("\n")
+        name, found, value = text.partition(": ")
+        if not found:  # "reach 0.1.0"
+            name, _, value = text.rpartition(" ")
+        notes[name] = value
+    return notes
+
+
+def _column(name: str, kind: str, cells: list[str], path: Any) -> np.ndarray:
+    if not kind:
+        return np.array(cells, dtype=object)
+    try:
+        if kind == "w":
+            return np.array([int(cell) for cell in cells], dtype=np.int64)
+        return np.array([float(cell) if cell or not kind.endswith("?") else np.nan for cell in cells], dtype=np.float64)
+    except ValueError as error:
+        raise ReachError(f"{path}: column {name}: {error}") from None
+
+
+def read_table(path: str | os.PathLike[str]) -> Table:
+    """Read a CSV file that reach wrote: curve, summary, attention, ppl, --per-token, trf, fit, bias. New columns are text."""
+    with open(path, encoding="utf-8", newline="") as file:
+        text = list(file)
+    first = next((i for i, line in enumerate(text) if not line.startswith("#")), len(text))
+    rows = list(csv.reader(text[first:]))
+    header = rows[0] if rows else []
+    for kind, columns in COLUMNS.items():
+        kinds = {name: of for name, _, of in (column.partition(":") for column in columns.split())}
+        if len(header) > 1 and list(kinds)[:len(header)] == header[:len(kinds)]:
+            break
+    else:
+        raise ReachError(f"{path}: its columns are {', '.join(header) or 'missing'} (expected a CSV file that reach wrote)")
+    wrong = next((i for i, row in enumerate(rows) if len(row) != len(header)), None)
+    if wrong is not None:
+        raise ReachError(f"{path}: row {wrong} has {len(rows[wrong])} cells (expected {len(header)})")
+    cells = list(map(list, zip(*rows[1:]))) or [[] for _ in header]
+    columns = {name: _column(name, kinds.get(name, ""), cells[i], path) for i, name in enumerate(header)}
+    return Table(kind, columns, _notes(text[:first]))
