@@ -9,9 +9,10 @@
 #   make studies           both papers on the example models: tables and figures in doc/studies/ (about 20 minutes)
 #   make outputs         doc/outputs.md, the columns of all CSV files, from the tables that write them
 #   make format          every source file as clang-format 14 writes it by .clang-format; format-check: names those that differ
+#   make check-python    tests of the package in python/, by PYTHON with numpy, h5py, torch and safetensors
 #   make tokenizer-study   ids of many tokenizers on 7 MB of text against the `tokenizers` package
 #
-# Variables: CC, OPTIMIZE (of the kernels), asan=1 (AddressSanitizer and UBSan), werror=1, PREFIX, DESTDIR, PYTHON (bench only).
+# Variables: CC, OPTIMIZE (of the kernels), asan=1 (AddressSanitizer and UBSan), werror=1, PREFIX, DESTDIR, PYTHON (bench, check-python, tokenizer-study).
 
 CC       ?= gcc
 ifeq ($(origin CC),default)
@@ -125,7 +126,7 @@ LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(KE
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
-.PHONY: all probe ready clean install uninstall deps demo check check-environments tests bench studies tokenizer-study outputs help FORCE
+.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python tests bench studies tokenizer-study outputs help FORCE
 .DELETE_ON_ERROR:
 # kept; not `.SECONDARY:` for all, which takes a missing program of one configuration for made when ./reach of another is there
 .SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
@@ -198,6 +199,15 @@ check: deps
 check-environments: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) tests
 	$(Q)REACH=$(BUILD)/reach sh tests/run.sh $(foreach v,OMP_THREAD_LIMIT=1 OMP_DYNAMIC=true,$(foreach t,kernels-sets kernels-cpu model-goldens $(patsubst tests/t-%.c,%,$(wildcard tests/t-verb*.c)),$(v):$(BUILD)/tests/t-$(t)))
+
+# Not a part of `check`, which needs no Python. Tests that want pandas are skipped, and say so, where it is missing.
+PYTHON_NEEDS := numpy h5py torch safetensors
+check-python:
+	@$(PYTHON) -c 'import sys; from importlib.util import find_spec; lacks = [m for m in sys.argv[1:] if not find_spec(m)]; \
+	  sys.exit(f"check-python: {sys.executable} has no {chr(32).join(lacks)} (PYTHON=PROGRAM names another Python)" if lacks else 0)' $(PYTHON_NEEDS)
+	$(Q)$(MAKE) --no-print-directory deps
+	$(Q)$(MAKE) --no-print-directory $(JOBS) $(BUILD)/reach
+	$(Q)REACH=$(BUILD)/reach PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest discover -s python/tests
 
 # ---- fuzzing ----
 # `make fuzz` runs every target of tests/fuzz/targets.h for SECONDS_EACH, FUZZ_JOBS of them at a time; `make fuzz TARGET=pickle SECONDS_EACH=60` one;
@@ -370,7 +380,7 @@ clean:
 	rm -rf build reach reach-cuda.so
 
 help:
-	@sed -n '1,14s/^# \{0,1\}//p' Makefile
+	@sed -n '1,15s/^# \{0,1\}//p' Makefile
 
 FORCE:
 

@@ -24,7 +24,7 @@ OTHERS = ("*.safetensors", "*.index.json", "*.bin", "*.pt", "*.pth", "*.gguf", "
 
 
 def _dtype(array: Array) -> str:
-    return str(array.dtype).replace("torch.", "")
+    return str(getattr(array.dtype, "name", array.dtype)).replace("torch.", "")
 
 
 def _shape(array: Array) -> tuple[int, ...]:
@@ -148,7 +148,7 @@ def _write_config(path: Path, config: dict[str, Any]) -> None:
 
 
 def _place(folder: Path, arrays: Mapping[str, Array], config: dict[str, Any]) -> None:
-    """Write both files beside their names, then rename them. A folder is a checkpoint while it has config.json: that comes last."""
+    """Write both files beside their names, then rename them. With config.json a folder is a checkpoint: that comes last."""
     parts = {name: folder / f".{name}.part" for name in (WEIGHTS, CONFIG)}
     try:
         _write_weights(parts[WEIGHTS], arrays)

@@ -70,7 +70,7 @@ def _targets_of_forward(forward: Callable[[Any], Array], segment: Array, ids: np
     torch = sys.modules.get("torch")
     with torch.no_grad() if torch else contextlib.nullcontext():
         logits = forward(segment[:, :-1])
-    shape = tuple(logits.shape)
+    shape = tuple(getattr(logits, "shape", ()))
     if len(shape) != 3 or shape[:2] != (1, len(ids) - 1) or shape[2] <= ids.max():
         raise ReachError(f"forward returns the shape {list(shape)} (expected [1, {len(ids) - 1}, vocabulary])")
     found = np.empty(len(ids) - 1)
@@ -99,8 +99,8 @@ def check(folder: str | os.PathLike[str], forward: Callable[[Any], Array], token
     with tempfile.TemporaryDirectory() as scratch:
         given, said = Path(scratch, "tokens.npy"), Path(scratch, "per-token.csv")
         np.save(given, ids.astype(np.int64))
-        run_reach(["ppl", os.fspath(folder), "--tokens", str(given), "--protocol", "nonoverlapping", "--context", str(length - 1),
-                   "--per-token", str(said), "--dtype", dtype, "--strict", "--quiet", *options], program)
+        run_reach(["ppl", f"model={os.fspath(folder)}", "--tokens", str(given), "--protocol", "nonoverlapping", "--context",
+                   str(length - 1), "--per-token", str(said), "--dtype", dtype, "--strict", "--quiet", *options], program)
         table = read_table(said)
     ours = np.full(ids.shape, np.nan)
     ours[(table["row"] - 1).astype(int), table["position"] - 1] = -table["nll"]

@@ -257,5 +257,5 @@ def open_result(*paths: str | os.PathLike[str], program: str | os.PathLike[str] 
     if len(paths) == 1:
         return _read(Path(paths[0]))
     with tempfile.TemporaryDirectory() as scratch:
-        run_reach(["merge", *map(os.fspath, paths), "-o", scratch, "--quiet", "--force"], program)
+        run_reach(["merge", *map(os.path.abspath, paths), "-o", scratch, "--quiet", "--force"], program)
         return _read(Path(scratch))

@@ -89,8 +89,8 @@ def read_table(path: str | os.PathLike[str]) -> Table:
     first = next((i for i, line in enumerate(text) if not line.startswith("#")), len(text))
     rows = list(csv.reader(text[first:]))
     header = rows[0] if rows else []
-    for kind, columns in COLUMNS.items():
-        kinds = {name: of for name, _, of in (column.partition(":") for column in columns.split())}
+    for kind, known in COLUMNS.items():
+        kinds = {name: of for name, _, of in (column.partition(":") for column in known.split())}
         if len(header) > 1 and list(kinds)[:len(header)] == header[:len(kinds)]:
             break
     else:
