@@ -207,7 +207,7 @@ check-python:
 	  sys.exit(f"check-python: {sys.executable} has no {chr(32).join(lacks)} (PYTHON=PROGRAM names another Python)" if lacks else 0)' $(PYTHON_NEEDS)
 	$(Q)$(MAKE) --no-print-directory deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) $(BUILD)/reach
-	$(Q)REACH=$(BUILD)/reach PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest discover -s python/tests
+	$(Q)REACH=$(BUILD)/reach PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest discover -v -s python/tests
 
 # ---- fuzzing ----
 # `make fuzz` runs every target of tests/fuzz/targets.h for SECONDS_EACH, FUZZ_JOBS of them at a time; `make fuzz TARGET=pickle SECONDS_EACH=60` one;

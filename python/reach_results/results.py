@@ -208,21 +208,24 @@ def _groups(group: h5py.Group, beginning: str = "") -> list[h5py.Group]:
     return [group[name] for name in hard if name.startswith(beginning) and isinstance(group[name], h5py.Group)]
 
 
+def _array(group: h5py.Group, name: str) -> np.ndarray | None:
+    """A dataset of this file; None where there is none. Links that lead elsewhere are not followed."""
+    here = isinstance(group.get(name, getlink=True), h5py.HardLink) and isinstance(group[name], h5py.Dataset)
+    return group[name][...] if here else None
+
+
 def _read_field(group: h5py.Group, name: str, of_model: dict[str, Any]) -> dict[str, Any]:
     """The members of a field; what is missing and shapes that do not fit together are refused."""
-    where, arrays = f"{group.file.filename}: {group.name}", {}
-    for dataset in (*BY_SEGMENT, *CURVES, "norm", "completeness"):
-        link = group.get(dataset, getlink=True)
-        if isinstance(link, h5py.HardLink) and isinstance(group[dataset], h5py.Dataset):
-            arrays[dataset] = group[dataset][...]
-        elif dataset != "completeness":
-            raise ReachError(f"{where} has no dataset {dataset} (expected a result of reach erf)")
-    own = _attributes(group)
-    segments, positions = len(arrays["status"]), own.get("target_position", 0) - 1
+    where, own = f"{group.file.filename}: {group.name}", _attributes(group)
+    segments, positions = own.get("segments", -1), own.get("target_position", 0) - 1
     expected = {**dict.fromkeys(BY_SEGMENT, (segments,)), **dict.fromkeys(CURVES, (positions,)), "norm": (segments, positions)}
+    arrays: dict[str, Any] = {"completeness": _array(group, "completeness")}
     for dataset, shape in expected.items():
-        if arrays[dataset].shape != shape:
-            raise ReachError(f"{where}/{dataset} has the shape {list(arrays[dataset].shape)} (expected {list(shape)})")
+        array = arrays[dataset] = _array(group, dataset)
+        if array is None:
+            raise ReachError(f"{where} has no dataset {dataset} (expected a result of reach erf)")
+        if array.shape != shape:
+            raise ReachError(f"{where}/{dataset} has the shape {list(array.shape)} (expected {list(shape)})")
     return {"name": name, "target": positions + 1, "layer": own.get("layer"), "attributes": {**of_model, **own}, **arrays}
 
 
@@ -230,8 +233,7 @@ def _read_model(group: h5py.Group) -> Model:
     name, attributes = group.name.rpartition("/")[2], _attributes(group)
     others = [Field(**_read_field(layer, name, attributes))
               for target in _groups(group, "target-") for layer in _groups(target, "layer-")]
-    attention = group["attention"][...] if "attention" in group else None
-    return Model(**_read_field(group, name, attributes), others=others, attention=attention)
+    return Model(**_read_field(group, name, attributes), others=others, attention=_array(group, "attention"))
 
 
 def _read(path: Path) -> Result:
@@ -244,11 +246,12 @@ def _read(path: Path) -> Result:
     try:
         with h5py.File(path, "r") as file:
             root = _attributes(file)
-            if root.get("format") != FORMAT or "models" not in file:
+            groups = _groups(file, "models")
+            if root.get("format") != FORMAT or len(groups) != 1:
                 raise ReachError(f"{path}: is no result of reach erf (expected the format {FORMAT})")
-            models = map(_read_model, _groups(file["models"]))
+            models = map(_read_model, _groups(groups[0]))
             return Result(root, {model.name: model for model in models})
-    except OSError as error:
+    except (OSError, RuntimeError, KeyError) as error:
         raise ReachError(f"{path}: cannot be read as HDF5: {error}") from None
 
 

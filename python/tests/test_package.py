@@ -28,7 +28,7 @@ class Package(Case):
 
     def test_installed_from_its_folder(self):
         """As pip installs ./python, without the network: the modules, the mark of type hints, and nothing of the tests."""
-        needed = "import pip, setuptools; assert int(setuptools.__version__.split('.')[0]) >= 64"
+        needed = "import setuptools, pip; assert int(setuptools.__version__.split('.')[0]) >= 64"
         if subprocess.run([sys.executable, "-c", needed], capture_output=True, check=False).returncode:
             self.skipTest("pip, or setuptools 64 or newer, is not there")
         source, target = self.scratch / "source", self.scratch / "target"

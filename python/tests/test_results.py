@@ -138,6 +138,7 @@ class Results(Case):
             (lambda file, group: file.__delitem__("models"), "is no result of reach erf"),
             (lambda file, group: group.__delitem__("c"), "has no dataset c"),
             (lambda file, group: replace(group, "c", h5py.ExternalLink("/etc/hostname", "/c")), "has no dataset c"),
+            (lambda file, group: replace(file, "models", h5py.ExternalLink("other.h5", "/models")), "is no result of reach erf"),
             (lambda file, group: replace(group, "s", h5py.SoftLink("/models/window-8/c")), "has no dataset s"),
             (lambda file, group: replace(group, "norm", np.zeros((2, 22))), "norm has the shape [2, 22] (expected [2, 23])"),
             (lambda file, group: replace(group, "logprob", np.zeros(3)), "logprob has the shape [3] (expected [2])"),
