@@ -94,7 +94,7 @@ fields() {
 
 # every FILE: that table of all studies that measure a model by `erf` and `ppl` above.
 every() {
-    for s in windows slopes fix absolute biases series; do
+    for s in windows slopes absolute biases series; do
         for f in "$RESULTS/$s"/*/"$1"; do case $f in */far/*) ;; *) echo "$f" ;; esac; done
     done
 }

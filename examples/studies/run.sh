@@ -2,7 +2,7 @@
 # Runs studies on the example models and writes their pages: all of them in order, or those named. `make studies` calls it.
 #   sh examples/studies/run.sh [NAME...]
 set -eu
-[ $# -gt 0 ] || set -- windows slopes fix absolute biases series rules theory protocols text layers seeds
+[ $# -gt 0 ] || set -- windows slopes absolute biases series rules theory protocols text layers seeds
 for study in "$@"; do
     start=$(date +%s)
     sh "examples/studies/$study.sh"

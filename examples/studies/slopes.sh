@@ -6,8 +6,8 @@ ALiBi adds -m_h t to the logits at distance t, with another slope m_h for each h
 delta, and also gives every head the same slope 2^-s: the smaller the slope, the wider the field; is there a width beyond which the model
 fails past its training length, as with windows?
 T
-erf shift alibi-minus-3 alibi alibi-plus-2 alibi-plus-4 alibi-plus-6 alibi-plus-8
-ppl shift-ppl alibi-minus-3 alibi alibi-plus-2 alibi-plus-4 alibi-plus-6 alibi-plus-8
+erf shift alibi-minus-3 alibi alibi-plus-2 alibi-plus-4 alibi-plus-6
+ppl shift-ppl alibi-minus-3 alibi alibi-plus-2 alibi-plus-4 alibi-plus-6
 fields "$work/shift/summary.csv" "$work/shift-ppl/ppl.csv" | table
 figure "$work/shift/erf.png" "Cumulative gradients: slopes shifted by delta"
 figure "$work/shift-ppl/ppl.png" "Perplexity of the last byte against context: slopes shifted by delta"

@@ -10,7 +10,7 @@ second() {
     run erf $(paths "$@") --text examples/text/sources.c.gz --segments $SEGMENTS -o "$work/$into" --quiet --force
 }
 second windows window-8 window-16 window-32 window-64 window-128
-second slopes alibi-minus-3 alibi alibi-plus-2 alibi-plus-4 alibi-plus-6 alibi-plus-8
+second slopes alibi-minus-3 alibi alibi-plus-2 alibi-plus-4 alibi-plus-6
 { printf 'model\tERF(0.99), novel\tinterval\tERF(0.99), C sources\tinterval\tPPL, novel\tPPL, C sources\n'
   for f in "$RESULTS"/windows/erf "$RESULTS"/slopes/shift "$work"/windows "$work"/slopes; do
       columns $f/summary.csv model threshold erf erf_lo erf_hi saturated ppl | awk -F '\t' '$2 == 0.99'
