@@ -16,9 +16,9 @@ run_one() {
     rc=$?
     seconds=$(($(date +%s) - start))
     p=$(grep -c '^\[       OK \]' "$log")
-    # cmocka lists a failed test twice: when it fails and in its closing list
-    f=$(grep '^\[  FAILED  \] [^0-9]' "$log" | sort -u | wc -l)
-    s=$(grep '^\[  SKIPPED \] [^0-9]' "$log" | sort -u | wc -l)
+    # cmocka lists a failed test twice: when it fails and in its closing list, above which it counts them
+    f=$(grep '^\[  FAILED  \] [^0-9]' "$log" | grep -v ' test(s), listed below:$' | sort -u | wc -l)
+    s=$(grep '^\[  SKIPPED \] [^0-9]' "$log" | grep -v ' test(s), listed below:$' | sort -u | wc -l)
     name=${2##*/} broken=
     case $2 in *:*) name="$name ${2%%:*}" ;; esac
     if [ $rc -ne 0 ] && [ "$f" -eq 0 ]; then
