@@ -32,12 +32,12 @@ int erf_call(struct call *c, struct error *e)
                             .count = (size_t)o->models.count,
                             .progress = &c->terminal.progress};
 
-        rc = run_available(&o->machine, e) != 0 || erf_run(&r, e) != 0 || erf_print(&r.result, e) != 0 ||
-                     (o->check_precision && check_precision(&r, e) != 0)
+        rc = run_available(&o->machine, e) != 0 || model_arguments_find(models, o->models.count, r.progress, e) != 0 ||
+                     erf_run(&r, e) != 0 || erf_print(&r.result, e) != 0 || (o->check_precision && check_precision(&r, e) != 0)
                  ? -1
                  : 0;
         erf_run_free(&r);
     }
-    free(models);
+    model_arguments_free(models, o->models.count);
     return rc;
 }

@@ -208,8 +208,9 @@ static int info_call(struct call *c, struct error *e)
 
     if (model_arguments(&model, &models, e) != 0)
         return rc;
-    rc = print_model(model->path, o, &c->terminal.progress, e);
-    free(model);
+    rc = model_arguments_find(model, 1, &c->terminal.progress, e) != 0 ? -1
+                                                                       : print_model(model->path, o, &c->terminal.progress, e);
+    model_arguments_free(model, 1);
     return rc;
 }
 

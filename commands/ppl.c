@@ -10,8 +10,11 @@ int ppl_call(struct call *c, struct error *e)
     int rc = EXIT_USAGE;
 
     if (model_arguments(&r.arguments, &o->models, e) == 0)
-        rc = run_available(&o->machine, e) == 0 && ppl_run(&r, e) == 0 ? ppl_print(&r, e) : -1;
+        rc = run_available(&o->machine, e) == 0 && model_arguments_find(r.arguments, o->models.count, r.progress, e) == 0 &&
+                     ppl_run(&r, e) == 0
+                 ? ppl_print(&r, e)
+                 : -1;
     ppl_run_free(&r);
-    free(r.arguments);
+    model_arguments_free(r.arguments, o->models.count);
     return rc;
 }

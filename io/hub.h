@@ -1,7 +1,8 @@
 /* Models in the cache that Hugging Face's tools keep on this machine, found by name. Nothing is ever downloaded.
  *
- * The cache is $HF_HUB_CACHE, else $HF_HOME/hub, else $XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub. A model lies
- * there in models--ORG--NAME: refs/REVISION holds the hash of a commit, snapshots/HASH its files, which are links into blobs. */
+ * The cache is $HF_HUB_CACHE, else $HF_HOME/hub, else $XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub. A model
+ * lies there in models--ORG--NAME: refs/REVISION holds the hash of a commit, snapshots/HASH its files, which are links into
+ * blobs. */
 #ifndef REACH_IO_HUB_H
 #define REACH_IO_HUB_H
 

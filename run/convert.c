@@ -4,6 +4,7 @@
 #include "io/checkpoint.h"
 #include "io/file.h"
 #include "io/tokenizer/tokenizer.h"
+#include "run/models.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,21 +100,23 @@ static int write_tokenizer(const char *model, const char *out, int force, struct
 
 int convert_run(struct converted *done, const struct convert_options *o, struct progress *p, struct error *e)
 {
-    struct checkpoint c;
-    int rc;
+    struct checkpoint c = {0};
+    char *model = model_find(o->model, p, e);
+    int rc = -1;
 
     *done = (struct converted){0};
-    if (checkpoint_open(&c, o->model, e) != 0)
-        return -1;
-    rc = o->widen ? tensors_widen(c.tensors, e) : 0;
-    if (rc == 0)
-        rc = checkpoint_write(&c, o->out, o->force, e);
-    if (rc == 0 && checkpoint_form(o->out) == CHECKPOINT_FOLDER &&
-        (copy_tokenizer(o->model, o->out, o->force, e) != 0 || write_tokenizer(o->model, o->out, o->force, p, e) != 0))
-        rc = -1;
+    if (!model || checkpoint_open(&c, model, e) != 0 || (o->widen && tensors_widen(c.tensors, e) != 0) ||
+        checkpoint_write(&c, o->out, o->force, e) != 0)
+        goto end;
+    if (checkpoint_form(o->out) == CHECKPOINT_FOLDER &&
+        (copy_tokenizer(model, o->out, o->force, e) != 0 || write_tokenizer(model, o->out, o->force, p, e) != 0))
+        goto end;
     done->tensors = tensors_count(c.tensors);
     for (size_t i = 0; i < done->tensors; i++)
         done->bytes += (double)tensors_at(c.tensors, i)->bytes;
+    rc = 0;
+end:
     checkpoint_close(&c);
+    free(model);
     return rc;
 }

@@ -1,6 +1,7 @@
 /* FORMULA, PRESET and MODEL arguments. */
 #include "run/formula_arguments.h"
 
+#include "io/hub.h"
 #include "run/models.h"
 
 #include <ctype.h>
@@ -180,7 +181,8 @@ enum run_status formula_argument_read(struct formula_argument *out, const char *
 {
     size_t name_length;
     const char *body = argument_after_name(text, &name_length);
-    int forced = begins_with(body, "/") || begins_with(body, "./") || begins_with(body, "../"), missing = 0;
+    int forced = begins_with(body, "/") || begins_with(body, "./") || begins_with(body, "../") || begins_with(body, "hf:"),
+        missing = 0;
     enum run_status rc;
     struct stat found;
 
@@ -196,13 +198,14 @@ enum run_status formula_argument_read(struct formula_argument *out, const char *
         if (model_arguments(&named, &one, e) != 0)
             return RUN_USAGE;
         out->label = strdup(named->name);
-        rc = out->label ? read_model(out, named->path, o, p, e) : RUN_FAILED;
-        free(named);
+        rc = out->label && model_arguments_find(named, 1, p, e) == 0 ? read_model(out, named->path, o, p, e) : RUN_FAILED;
+        model_arguments_free(named, 1);
     } else {
         out->label = name_length ? strndup(text, name_length) : strdup(body);
         rc = out->label ? read_formula(&out->set, body, o, &missing, e) : RUN_FAILED;
         if (missing && strchr(body, '/') && body[0] != '-') {
-            fail(e, "%s: no such file or folder (and no formula whose parameters all have values)", body);
+            fail(e, "%s: no such file or folder (and no formula whose parameters all have values%s%s)", body,
+                 hub_is_name(body) ? "; in the cache of models it would be hf:" : "", hub_is_name(body) ? body : "");
             rc = RUN_FAILED;
         }
     }

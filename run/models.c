@@ -1,12 +1,17 @@
 /* MODEL arguments. */
 #include "run/models.h"
 
+#include "io/checkpoint.h"
+#include "io/hub.h"
 #include "io/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <xxhash.h>
+
+#define HUB_MARK "hf:"
 
 /* The last part of a path, without slashes at its end; `.` and `..` are looked up. Returns 0, or -1 when it does not fit. */
 static int last_part(char *name, size_t size, const char *path)
@@ -34,6 +39,12 @@ static int last_part(char *name, size_t size, const char *path)
         rc = snprintf(name, size, "%.*s", (int)(end - start), path + start) < (int)size ? 0 : -1;
     free(real);
     return rc;
+}
+
+/* The text without hf: at its begin. */
+static const char *after_mark(const char *text)
+{
+    return text + (strncmp(text, HUB_MARK, strlen(HUB_MARK)) == 0 ? strlen(HUB_MARK) : 0);
 }
 
 static int name_taken(const struct model_argument *models, const int *named, int count, const char *name, int self)
@@ -69,18 +80,19 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
             fail(e, "an empty argument is no model (expected MODEL or NAME=MODEL)");
             goto end;
         }
-        models[i].path = text;
+        models[i].model = text;
         if (equals && !memchr(text, '/', (size_t)(equals - text))) {
             size_t length = (size_t)(equals - text);
 
             named[i] = 1;
-            models[i].path = equals + 1;
-            if (length == 0 || length >= sizeof models[i].name || *models[i].path == 0) {
-                fail(e, "%s: is no NAME=MODEL (expected a name of 1 to %zu bytes, then a path)", text, sizeof models[i].name - 1);
+            models[i].model = equals + 1;
+            if (length == 0 || length >= sizeof models[i].name || *models[i].model == 0) {
+                fail(e, "%s: is no NAME=MODEL (expected a name of 1 to %zu bytes, then a model)", text,
+                     sizeof models[i].name - 1);
                 goto end;
             }
             memcpy(models[i].name, text, length);
-        } else if (last_part(models[i].name, sizeof models[i].name, text) != 0) {
+        } else if (last_part(models[i].name, sizeof models[i].name, after_mark(text)) != 0) {
             fail(e, "%s: its last part is too long for a name (expected NAME=MODEL)", text);
             goto end;
         }
@@ -120,6 +132,43 @@ end:
     free(models);
     free(named);
     return rc;
+}
+
+char *model_find(const char *model, struct progress *p, struct error *e)
+{
+    const char *name = after_mark(model);
+    char *path = NULL, *file = NULL;
+
+    if (name == model && (access(model, F_OK) == 0 || !hub_is_name(model))) {
+        if (!(path = strdup(model)))
+            fail(e, "%s: out of memory", model);
+    } else if ((path = hub_find(name, e))) {
+        progress_message(p, "%s: snapshot %s", name, path);
+    }
+    if (path && checkpoint_in_folder(&file, path, e) != 0) {
+        free(path);
+        return NULL;
+    }
+    if (file) {
+        free(path);
+        path = file;
+    }
+    return path;
+}
+
+int model_arguments_find(struct model_argument *models, int count, struct progress *p, struct error *e)
+{
+    for (int i = 0; i < count; i++)
+        if (!(models[i].path = model_find(models[i].model, p, e)))
+            return -1;
+    return 0;
+}
+
+void model_arguments_free(struct model_argument *models, int count)
+{
+    for (int i = 0; models && i < count; i++)
+        free(models[i].path);
+    free(models);
 }
 
 struct decoder *model_open(const char *path, int strict, struct progress *p, struct error *e)

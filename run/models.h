@@ -9,12 +9,22 @@
 
 struct model_argument {
     char name[128]; /* in outputs */
-    const char *path; /* borrowed from the arguments */
+    const char *model; /* what names the model; borrowed from the arguments */
+    char *path; /* where it lies; NULL until model_arguments_find */
 };
 
-/* Reads NAME=PATH or PATH each. A text before the first `=` is a name unless it holds a slash. The default name is the last part
- * of the path; default names that occur again get -2, -3 ... The caller frees *out. Errors are wrong usage. */
+/* Reads NAME=MODEL or MODEL each. A text before the first `=` is a name unless it holds a slash. The default name is the last
+ * part of MODEL; default names that occur again get -2, -3 ... Looks at no file. Freed by model_arguments_free. Errors are wrong
+ * usage. */
 int model_arguments(struct model_argument **out, const struct text_list *texts, struct error *e) MUST_USE;
+/* Finds all of them (model_find). */
+int model_arguments_find(struct model_argument *models, int count, struct progress *p, struct error *e) MUST_USE;
+void model_arguments_free(struct model_argument *models, int count);
+
+/* Where a model lies: MODEL if that exists, else the snapshot of ORG/NAME[@REVISION] in the local cache (io/hub.h), which is
+ * told; hf: before a name asks for the cache. A folder that stands for a file in it (checkpoint_in_folder) becomes that. NULL on
+ * failure; caller frees. */
+char *model_find(const char *model, struct progress *p, struct error *e) MUST_USE;
 
 /* Opens the model and tells what people should know of how its checkpoint was read; `strict` refuses one with keys that are not
  * understood. The caller closes it. NULL on failure. */

@@ -4,6 +4,7 @@
 #include "run/models.h"
 #include "run/text.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 static int tell_progress(void *context, size_t done, struct error *e)
@@ -18,15 +19,15 @@ static int tell_progress(void *context, size_t done, struct error *e)
 }
 
 /* The tokenizer, or the model that does without one. */
-static int open_reader(struct model_text *m, const struct tokenize_options *o, struct progress *p, struct error *e)
+static int open_reader(struct model_text *m, const char *model, int strict, struct progress *p, struct error *e)
 {
     struct decoder *d;
     int rc;
 
-    if (tokenizer_open(&m->tokenizer, o->model, e) != 0 || m->tokenizer)
+    if (tokenizer_open(&m->tokenizer, model, e) != 0 || m->tokenizer)
         return m->tokenizer ? 0 : -1;
-    d = model_open(o->model, o->strict, p, e);
-    rc = d ? model_text_open(m, d, o->model, 1, e) : -1;
+    d = model_open(model, strict, p, e);
+    rc = d ? model_text_open(m, d, model, 1, e) : -1;
     decoder_close(d);
     return rc;
 }
@@ -37,12 +38,14 @@ int tokenize_run(struct tokenized *done, const struct tokenize_options *o, struc
     struct run_text text = {0};
     const struct text_list files = {&(const char *){o->file}, 1}, none = {0};
     const struct tokens *tokens;
+    char *model;
     double start;
     int rc = -1;
 
     if (!o->force && access(o->out, F_OK) == 0)
         return fail(e, "%s: exists (expected --force to overwrite it, or another name)", o->out);
-    if (open_reader(&reader, o, p, e) != 0 || run_text_read(&text, &files, &none, e) != 0)
+    model = model_find(o->model, p, e);
+    if (!model || open_reader(&reader, model, o->strict, p, e) != 0 || run_text_read(&text, &files, &none, e) != 0)
         goto end;
     interrupt_watch();
     progress_start(p, text.text.size, 0);
@@ -58,6 +61,7 @@ int tokenize_run(struct tokenized *done, const struct tokenize_options *o, struc
     done->bytes = text.text.size;
     rc = 0;
 end:
+    free(model);
     model_text_close(&reader);
     run_text_free(&text);
     return rc;

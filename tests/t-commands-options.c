@@ -483,9 +483,9 @@ static void model_names(void **state)
         if ((rc == 0) != (cases[i].names[0] != NULL))
             fail_msg("%s: %d, \"%s\"", cases[i].texts[0], rc, e.text);
         for (int k = 0; rc == 0 && k < texts.count; k++)
-            if (strcmp(models[k].name, cases[i].names[k]) || strcmp(models[k].path, cases[i].paths[k]))
-                fail_msg("%s: is named %s, at %s", cases[i].texts[k], models[k].name, models[k].path);
-        free(models);
+            if (strcmp(models[k].name, cases[i].names[k]) || strcmp(models[k].model, cases[i].paths[k]))
+                fail_msg("%s: is named %s, at %s", cases[i].texts[k], models[k].name, models[k].model);
+        model_arguments_free(models, texts.count);
         text_list_free(&texts);
     }
 }

@@ -153,10 +153,10 @@ static void test_variables(void **state)
 static void test_names(void **state)
 {
     static const char *const names[] = {"a/b", "EleutherAI/pythia-70m", "a.b/c_d@main", "a/b@refs/pr/1"},
-                             *const others[] = {"a",       "/a/b",       "./a/b",     "a/b/c",   "a//b",    "a/",         "/b",
-                                                "a--b/c",  "a/b@",       "a/b@..",    "a/b@../x", "a/b@x/..", "a/b@/x",     "a/b@x/",
-                                                "a/b@-x",  "a/b@x//y",   "a/b@x y",   "a/b c",   "-a/b",    "a/b@x;ls",   "a/.b",
-                                                "a/b@./x", "a/b@x/./y", "a/b@x\ny"};
+                             *const others[] = {"a",      "/a/b",     "./a/b",  "a/b/c",    "a//b",      "a/",
+                                                "/b",     "a--b/c",   "a/b@",   "a/b@..",   "a/b@../x",  "a/b@x/..",
+                                                "a/b@/x", "a/b@x/",   "a/b@-x", "a/b@x//y", "a/b@x y",   "a/b c",
+                                                "-a/b",   "a/b@x;ls", "a/.b",   "a/b@./x",  "a/b@x/./y", "a/b@x\ny"};
     (void)state;
     use("HF_HUB_CACHE", join("hub"));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

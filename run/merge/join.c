@@ -41,7 +41,7 @@ static int check_command(const struct result *r, const char *path, int *by_layer
         else if (layer && strcmp(layer, "all") == 0 ? layers != m->layers : layers != (layer && strcmp(layer, "0") != 0 ? 2 : 1))
             rc = fail(e, "%s: does not hold what its command says of the layers of %s", path, m->name);
     }
-    free(models);
+    model_arguments_free(models, texts.count);
     text_list_free(&texts);
     free(words);
     return rc;
