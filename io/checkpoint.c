@@ -1,5 +1,6 @@
 #include "io/checkpoint.h"
 
+#include "io/adapter.h"
 #include "io/file.h"
 #include "io/gguf/gguf.h"
 #include "io/gguf/read.h"
@@ -147,6 +148,8 @@ static int read_folder(struct tensors *t, const char *folder, struct config **ow
     }
     if (neox_recognize(folder))
         return neox_read(t, folder, own, e);
+    if (adapter_alone(folder, e))
+        return -1;
     return fail(e,
                 "%s: holds no checkpoint that can be read (expected %s or %s in it, pytorch_model.bin, or a GPT-NeoX directory "
                 "with its file latest)",

@@ -57,6 +57,7 @@ struct result_attention {
 struct result_model {
     char name[128];
     char *path, *digest, *family, *position_encoding, *tokens_digest;
+    char *adapter; /* the folder of one that was merged onto the weights; NULL: none */
     char *not_understood; /* keys of the configuration; NULL: none */
     size_t layers, heads, kv_heads, head_size, hidden, vocabulary;
     size_t cone, train_length; /* train_length 0: unknown */

@@ -37,9 +37,16 @@ int store_shape(struct tensor *t, const struct stored_type *stored, int rank, co
  * memory of the kernel's, which tensors_release_pages does not lose. */
 void *store_memory(struct tensors *t, size_t bytes, const char *what, struct error *e) MUST_USE;
 
+/* The same for what may be larger than memory (io/spill.h). */
+void *store_spill(struct tensors *t, size_t bytes, const char *what, struct error *e) MUST_USE;
+
 /* Sorts by name and refuses a name that is there twice, and tensors that share data so often that they claim 64 times what the
  * files hold. After it tensors may be found, and none added. */
 int store_finish(struct tensors *t, struct error *e) MUST_USE;
+
+/* Gives a tensor of a finished store the type, the place and the numbers of another of its shape, which lies in `file` or in
+ * memory of the store's. */
+void store_replace(struct tensors *t, struct tensor *old, const struct tensor *with, const struct mapped *file);
 
 /* Writes all elements, row after row. -1 when the stream takes no more. */
 int store_write(FILE *out, const struct tensor *tensor) MUST_USE;

@@ -2,6 +2,7 @@
 
 #include "io/file.h"
 #include "io/memory.h"
+#include "io/spill.h"
 #include "io/store.h"
 #include "io/watch.h"
 
@@ -194,15 +195,19 @@ int store_shape(struct tensor *t, const struct stored_type *stored, int rank, co
     return 0;
 }
 
-void *store_memory(struct tensors *t, size_t bytes, const char *what, struct error *e)
+/* Room for one more in the table of memory. */
+static int owned_room(struct tensors *t, const char *what, struct error *e)
 {
     struct owned *grown = realloc(t->owned, (t->owned_count + 1) * sizeof *grown);
-    if (!grown) {
-        fail_memory(e, (double)(t->owned_count + 1) * sizeof *grown, what);
-        return NULL;
-    }
+    if (!grown)
+        return fail_memory(e, (double)(t->owned_count + 1) * sizeof *grown, what);
     t->owned = grown;
-    if (memory_check(bytes, what, e))
+    return 0;
+}
+
+void *store_memory(struct tensors *t, size_t bytes, const char *what, struct error *e)
+{
+    if (owned_room(t, what, e) || memory_check(bytes, what, e))
         return NULL;
     /* shared: private pages would be lost in MADV_DONTNEED */
     void *memory = mmap(NULL, bytes ? bytes : 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -211,6 +216,14 @@ void *store_memory(struct tensors *t, size_t bytes, const char *what, struct err
         return NULL;
     }
     t->owned[t->owned_count++] = (struct owned){memory, bytes ? bytes : 1};
+    return memory;
+}
+
+void *store_spill(struct tensors *t, size_t bytes, const char *what, struct error *e)
+{
+    void *memory = owned_room(t, what, e) ? NULL : spill_map(bytes, what, e);
+    if (memory)
+        t->owned[t->owned_count++] = (struct owned){memory, bytes ? bytes : 1};
     return memory;
 }
 
@@ -263,6 +276,18 @@ int store_stated(const struct tensors *t, size_t *bytes)
 {
     *bytes = t->stated;
     return t->is_stated;
+}
+
+void store_replace(struct tensors *t, struct tensor *old, const struct tensor *with, const struct mapped *file)
+{
+    t->stated += with->bytes - old->bytes;
+    old->data = with->data;
+    old->stored = with->stored;
+    old->type = with->type;
+    old->bytes = with->bytes;
+    memcpy(old->stride, with->stride, sizeof old->stride);
+    old->merged = 1;
+    ((struct entry *)old)->file = file;
 }
 
 size_t store_files(const struct tensors *t)

@@ -39,6 +39,7 @@ struct tensor {
     size_t count; /* elements */
     size_t bytes; /* of all elements, row after row */
     int integer; /* 1: an integer or boolean type; `type` means nothing */
+    int merged; /* 1: an adapter changed it (io/adapter.h) */
     int used; /* set by whoever asks for it, so that tensors nobody asked for can be refused by name */
 };
 

@@ -1,6 +1,7 @@
 /* Opening a checkpoint: config.json says the family, the family's reader fills the decoder. */
 #include "model/decoder.h"
 
+#include "io/adapter.h"
 #include "io/checkpoint.h"
 #include "model/config_keys.h"
 
@@ -59,7 +60,25 @@ static int refuse_unused(struct decoder *d, const struct family *family, struct 
     return 0;
 }
 
+/* An adapter that something comes of. */
+static int check_merged(const struct decoder *d, struct error *e)
+{
+    if (d->tied && family_refuse_tied(d, e))
+        return -1;
+    for (size_t i = 0; i < tensors_count(d->tensors); i++) {
+        const struct tensor *t = tensors_at(d->tensors, i);
+        if (t->merged && !t->used)
+            return fail(e, "%s: the adapter changes %s, which the model does not use", config_path(d->adapter), t->name);
+    }
+    return 0;
+}
+
 struct decoder *decoder_open(const char *path, struct error *e)
+{
+    return decoder_open_adapted(path, NULL, e);
+}
+
+struct decoder *decoder_open_adapted(const char *path, const char *adapter, struct error *e)
 {
     struct decoder *d = calloc(1, sizeof *d);
     struct checkpoint checkpoint;
@@ -85,13 +104,15 @@ struct decoder *decoder_open(const char *path, struct error *e)
     if (!family)
         goto failed;
     snprintf(d->family, sizeof d->family, "%s", family->name);
+    if (adapter && !(d->adapter = adapter_merge(d->tensors, adapter, family->transposed, e)))
+        goto failed;
     if (config_keys_refuse(d, family, e) || family->read(d, e) || config_keys_check(d, family, e))
         goto failed;
     if (!d->embedding_width)
         d->embedding_width = d->hidden;
     if (d->tied)
         d->head.weight = d->embedding;
-    if (refuse_unused(d, family, e))
+    if (refuse_unused(d, family, e) || (d->adapter && check_merged(d, e)))
         goto failed;
     return d;
 failed:
@@ -113,6 +134,7 @@ void decoder_close(struct decoder *d)
         tensors_close(d->tensors);
     if (d->config)
         config_close(d->config);
+    config_close(d->adapter);
     free(d);
 }
 

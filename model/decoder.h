@@ -105,6 +105,7 @@ struct decoder {
 
     struct tensors *tensors; /* owned */
     struct config *config; /* owned */
+    struct config *adapter; /* adapter_config.json of the adapter that is merged onto the tensors; NULL: none; owned */
     char position_text[256]; /* "alibi(delta=0)", "rotary, base 10000", "window 32": for people and files */
     char notes[512]; /* lines, without the path, that whoever runs the model should see: where the checkpoint contradicts itself,
                         and what was done; "": none */
@@ -114,6 +115,8 @@ struct decoder {
 /* Opens a checkpoint folder and reads it by its family. NULL on failure: a missing or misshapen tensor, an unknown option are
  * named. Caller closes. */
 struct decoder *decoder_open(const char *path, struct error *e) MUST_USE;
+/* The same with an adapter merged onto it (io/adapter.h); NULL: none. */
+struct decoder *decoder_open_adapted(const char *path, const char *adapter, struct error *e) MUST_USE;
 void decoder_close(struct decoder *d);
 
 /* Replaces parts of the position encoding: `bias` replaces the additive biases (by distance and by key) of every layer,

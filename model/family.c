@@ -302,6 +302,24 @@ static int is_same_matrix(const view *a, const view *b)
     return 1;
 }
 
+static int is_merged(const struct decoder *d, const view *v)
+{
+    for (size_t i = 0; v->data && i < tensors_count(d->tensors); i++)
+        if (tensors_at(d->tensors, i)->merged && tensors_at(d->tensors, i)->data == v->data)
+            return 1;
+    return 0;
+}
+
+int family_refuse_tied(const struct decoder *d, struct error *e)
+{
+    if (!is_merged(d, &d->embedding) && !is_merged(d, &d->head.weight))
+        return 0;
+    return fail(e,
+                "%s: the adapter changes the embedding or the head, which %s ties (expected an adapter that leaves them as they "
+                "are, or a model that does not tie them)",
+                config_path(d->adapter), d->path);
+}
+
 int family_head(struct decoder *d, int with_bias, struct error *e, const char *stem)
 {
     size_t width = d->embedding.columns, vocabulary = (size_t)d->vocabulary;
@@ -311,6 +329,8 @@ int family_head(struct decoder *d, int with_bias, struct error *e, const char *s
     if (with_bias && family_vector(&d->head.bias, d, vocabulary, e, "%s.bias", stem))
         return -1;
     if (d->tied && d->head.weight.data && !is_same_matrix(&d->head.weight, &d->embedding)) {
+        if (d->adapter && family_refuse_tied(d, e))
+            return -1;
         d->tied = 0;
         family_note(d, "the stored %s.weight differs from the embedding and is used, although the configuration ties the two",
                     stem);
@@ -322,7 +342,7 @@ void family_ignore(const struct decoder *d, const char *format, ...)
 {
     FORMAT_NAME(name, format);
     struct tensor *t = tensors_find(d->tensors, name);
-    if (t)
+    if (t && !t->merged)
         t->used = 1;
 }
 

@@ -11,6 +11,8 @@ struct family {
     int (*read)(struct decoder *d, struct error *e);
     /* Stored tensors that carry no parameter (masks, caches), by the end of their names; NULL-terminated. */
     const char *ignored_suffixes[8];
+    /* The last parts of names of modules whose matrices are stored as [in, out]; NULL-terminated, or NULL: none. */
+    const char *const *transposed;
     /* Keys of config.json, beside those of every family (config_keys.c): those that change no number, and those whose null is
      * absence; NULL-terminated. harmless NULL: keys are not looked at. */
     const char *const *harmless, *const *nullable;
@@ -70,6 +72,9 @@ int family_values(double *out, const struct decoder *d, size_t count, struct err
  * (d->tied) the weight may be missing; one that is stored and differs is used all the same, as the library does whose format this
  * is, and d->tied and a note say so. After the embedding. */
 int family_head(struct decoder *d, int with_bias, struct error *e, const char *stem) MUST_USE;
+/* Refuses an adapter that changes embedding or head of a model that ties them: PEFT changes both when it merges it, and one of
+ * them when it does not. */
+int family_refuse_tied(const struct decoder *d, struct error *e) MUST_USE;
 /* Counts a stored tensor that the model does not use, if it is there, as asked for. */
 void family_ignore(const struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 

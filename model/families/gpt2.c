@@ -74,8 +74,11 @@ static const char *const harmless[] = {"n_ctx",
                                        "summary_use_proj",
                                        NULL};
 
+static const char *const transposed[] = {"c_attn", "c_proj", "c_fc", NULL};
+
 const struct family family_gpt2 = {.name = "gpt2",
                                    .model_types = {"gpt2"},
                                    .read = read_gpt2,
                                    .ignored_suffixes = {".attn.bias", ".attn.masked_bias"},
+                                   .transposed = transposed,
                                    .harmless = harmless};
