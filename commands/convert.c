@@ -24,6 +24,7 @@ static const struct option_row rows[] = {
      .help = "write quantised tensors as F32, which holds their numbers exactly",
      .type = OPTION_FLAG,
      .at = AT(widen)},
+    ADAPTER_ROW,
     FORCE_ROW("overwrite files that exist"),
 };
 

@@ -80,6 +80,7 @@ static const struct option_row rows[] = {
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT},
     TRAIN_LENGTH_ROW("tokens the models were trained on, marked in the figure, where a checkpoint does not say it"),
+    ADAPTER_ROW,
     BIAS_ROW,
     BIAS_DTYPE_ROW,
     POSITIONS_ROW,

@@ -11,7 +11,7 @@
 #include <string.h>
 
 struct info_options {
-    const char *model;
+    const char *model, *adapter; /* adapter NULL: none */
     long length; /* 0: as long as the model takes, up to 2048 */
     struct machine_options machine;
     int strict, verify;
@@ -147,14 +147,14 @@ static int print_estimate(const struct decoder *d, long length, const char *dtyp
     return rc;
 }
 
-static int print_model(const char *path, const struct info_options *o, struct progress *p, struct error *e)
+static int print_model(const struct model_argument *m, const struct info_options *o, struct progress *p, struct error *e)
 {
     struct decoder *d;
     long length = o->length;
     char digest[33], *line = NULL, *windows = NULL;
     int rc = -1;
 
-    d = model_open(path, o->strict, p, e);
+    d = model_open(m->path, m->adapter_path, o->strict, p, e);
     if (!d || (o->verify ? model_verify(&line, digest, d, e) : model_digest(digest, d, e)) != 0)
         goto end;
     windows = decoder_windows_text(d);
@@ -164,7 +164,10 @@ static int print_model(const char *path, const struct info_options *o, struct pr
     }
     if (!length)
         length = d->position_limit && d->position_limit < 2047 ? d->position_limit + 1 : 2048;
-    printf("model          %s\nfamily         %s\n", d->path, d->family);
+    printf("model          %s\n", d->path);
+    if (m->adapter)
+        printf("adapter        %s\n", m->adapter_path);
+    printf("family         %s\n", d->family);
     print_types(d->tensors);
     printf("vocabulary     %d%s", d->vocabulary, d->vocabulary == 256 ? " (text is read as bytes)" : "");
     if (d->bos >= 0)
@@ -206,10 +209,9 @@ static int info_call(struct call *c, struct error *e)
     struct model_argument *model;
     int rc = EXIT_USAGE;
 
-    if (model_arguments(&model, &models, e) != 0)
+    if (model_arguments(&model, &models, o->adapter, e) != 0)
         return rc;
-    rc = model_arguments_find(model, 1, &c->terminal.progress, e) != 0 ? -1
-                                                                       : print_model(model->path, o, &c->terminal.progress, e);
+    rc = model_arguments_find(model, 1, &c->terminal.progress, e) != 0 ? -1 : print_model(model, o, &c->terminal.progress, e);
     model_arguments_free(model, 1);
     return rc;
 }
@@ -232,6 +234,7 @@ static const struct option_row rows[] = {
      .choices = estimated_dtypes},
     MEMORY_ROW,
     THREADS_ROW,
+    ADAPTER_ROW,
     STRICT_ROW(strict),
     {.name = "verify",
      .help = "read the whole checkpoint and check it, as `reach erf --verify` does; says so in a line of its own",

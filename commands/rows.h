@@ -58,6 +58,14 @@ int check_device(const char *text, struct error *e) MUST_USE;
         WHOLE_AT(encoding.window, 0, 1 << 30), .group = GROUP_MODEL, .flags = OPTION_RESULT \
     }
 
+#define ADAPTER_ROW \
+    { \
+        .name = "adapter", .value = "DIR", \
+        .help = "merge a LoRA adapter onto the weights: a folder that PEFT saved, or its name in the cache of models; for one " \
+                "MODEL, the adapter's base", \
+        .type = OPTION_TEXT, .at = AT(adapter), .group = GROUP_MODEL, .flags = OPTION_RESULT \
+    }
+
 /* ---- struct machine_options machine ---- */
 
 #define DEVICE_ROW \

@@ -98,6 +98,26 @@ static int write_tokenizer(const char *model, const char *out, int force, struct
     return rc;
 }
 
+/* The checkpoint, or that of the model with the adapter merged onto it. */
+static int open_merged(struct checkpoint *c, const char *model, const char *adapter, struct progress *p, struct error *e)
+{
+    char *folder;
+    struct decoder *d;
+
+    if (!adapter)
+        return checkpoint_open(c, model, e);
+    folder = adapter_find(adapter, p, e);
+    d = folder ? model_open(model, folder, 0, p, e) : NULL;
+    free(folder);
+    if (!d)
+        return -1;
+    *c = (struct checkpoint){d->tensors, d->config};
+    d->tensors = NULL;
+    d->config = NULL;
+    decoder_close(d);
+    return 0;
+}
+
 int convert_run(struct converted *done, const struct convert_options *o, struct progress *p, struct error *e)
 {
     struct checkpoint c = {0};
@@ -105,7 +125,7 @@ int convert_run(struct converted *done, const struct convert_options *o, struct 
     int rc = -1;
 
     *done = (struct converted){0};
-    if (!model || checkpoint_open(&c, model, e) != 0 || (o->widen && tensors_widen(c.tensors, e) != 0) ||
+    if (!model || open_merged(&c, model, o->adapter, p, e) != 0 || (o->widen && tensors_widen(c.tensors, e) != 0) ||
         checkpoint_write(&c, o->out, o->force, e) != 0)
         goto end;
     if (checkpoint_form(o->out) == CHECKPOINT_FOLDER &&

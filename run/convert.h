@@ -5,7 +5,7 @@
 #include "run/progress.h"
 
 struct convert_options {
-    const char *model, *out; /* arguments, borrowed */
+    const char *model, *out, *adapter; /* arguments, borrowed; adapter NULL: none */
     int widen, force;
 };
 
@@ -14,8 +14,9 @@ struct converted {
     double bytes; /* of them */
 };
 
-/* Writes every tensor of MODEL, and its tokenizer from folder to folder or out of a GGUF file, to OUT, whose name says the form;
- * quantised tensors as F32 with `widen`, else they are refused; what is there is overwritten only with `force`. */
+/* Writes every tensor of MODEL, with the adapter merged onto them, and its tokenizer from folder to folder or out of a GGUF file,
+ * to OUT, whose name says the form; quantised tensors as F32 with `widen`, else they are refused; what is there is overwritten
+ * only with `force`. */
 int convert_run(struct converted *done, const struct convert_options *o, struct progress *p, struct error *e) MUST_USE;
 
 #endif

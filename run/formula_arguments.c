@@ -161,7 +161,7 @@ failed:
 static enum run_status read_model(struct formula_argument *out, const char *path, const struct formula_options *o,
                                   struct progress *p, struct error *e)
 {
-    struct decoder *d = model_open(path, o->strict, p, e);
+    struct decoder *d = model_open(path, NULL, o->strict, p, e);
     enum run_status rc = d && biases_of_decoder(&out->set, d, e) == 0 ? RUN_DONE : RUN_FAILED;
 
     out->is_model = 1;
@@ -195,7 +195,7 @@ enum run_status formula_argument_read(struct formula_argument *out, const char *
         struct text_list one = {.item = &text, .count = 1};
         struct model_argument *named = NULL;
 
-        if (model_arguments(&named, &one, e) != 0)
+        if (model_arguments(&named, &one, NULL, e) != 0)
             return RUN_USAGE;
         out->label = strdup(named->name);
         rc = out->label && model_arguments_find(named, 1, p, e) == 0 ? read_model(out, named->path, o, p, e) : RUN_FAILED;

@@ -56,7 +56,20 @@ static int name_taken(const struct model_argument *models, const int *named, int
     return 0;
 }
 
-int model_arguments(struct model_argument **out, const struct text_list *texts, struct error *e)
+/* "+" and the adapter's name behind the model's. */
+static int name_adapter(struct model_argument *m, struct error *e)
+{
+    size_t length = strlen(m->name);
+
+    if (length + 1 < sizeof m->name &&
+        last_part(m->name + length + 1, sizeof m->name - length - 1, after_mark(m->adapter)) == 0) {
+        m->name[length] = '+';
+        return 0;
+    }
+    return fail(e, "%s: its last part and that of %s are too long for a name (expected NAME=MODEL)", m->model, m->adapter);
+}
+
+int model_arguments(struct model_argument **out, const struct text_list *texts, const char *adapter, struct error *e)
 {
     size_t count = (size_t)texts->count;
     struct model_argument *models = calloc(count ? count : 1, sizeof *models);
@@ -64,6 +77,10 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
 
     if (!models || !named) {
         fail(e, "out of memory for the arguments");
+        goto end;
+    }
+    if (adapter && count > 1) {
+        fail(e, "--adapter is for one model, and %zu are given (expected one MODEL; `reach plot` overlays results)", count);
         goto end;
     }
     for (int i = 0; i < texts->count; i++) {
@@ -81,6 +98,7 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
             goto end;
         }
         models[i].model = text;
+        models[i].adapter = adapter;
         if (equals && !memchr(text, '/', (size_t)(equals - text))) {
             size_t length = (size_t)(equals - text);
 
@@ -94,6 +112,8 @@ int model_arguments(struct model_argument **out, const struct text_list *texts, 
             memcpy(models[i].name, text, length);
         } else if (last_part(models[i].name, sizeof models[i].name, after_mark(text)) != 0) {
             fail(e, "%s: its last part is too long for a name (expected NAME=MODEL)", text);
+            goto end;
+        } else if (adapter && name_adapter(&models[i], e) != 0) {
             goto end;
         }
         for (const char *p = models[i].name; *p; p++)
@@ -134,17 +154,24 @@ end:
     return rc;
 }
 
-char *model_find(const char *model, struct progress *p, struct error *e)
+char *adapter_find(const char *adapter, struct progress *p, struct error *e)
 {
-    const char *name = after_mark(model);
-    char *path = NULL, *file = NULL;
+    const char *name = after_mark(adapter);
+    char *path = NULL;
 
-    if (name == model && (access(model, F_OK) == 0 || !hub_is_name(model))) {
-        if (!(path = strdup(model)))
-            fail(e, "%s: out of memory", model);
+    if (name == adapter && (access(adapter, F_OK) == 0 || !hub_is_name(adapter))) {
+        if (!(path = strdup(adapter)))
+            fail(e, "%s: out of memory", adapter);
     } else if ((path = hub_find(name, e))) {
         progress_message(p, "%s: snapshot %s", name, path);
     }
+    return path;
+}
+
+char *model_find(const char *model, struct progress *p, struct error *e)
+{
+    char *path = adapter_find(model, p, e), *file = NULL;
+
     if (path && checkpoint_in_folder(&file, path, e) != 0) {
         free(path);
         return NULL;
@@ -159,21 +186,24 @@ char *model_find(const char *model, struct progress *p, struct error *e)
 int model_arguments_find(struct model_argument *models, int count, struct progress *p, struct error *e)
 {
     for (int i = 0; i < count; i++)
-        if (!(models[i].path = model_find(models[i].model, p, e)))
+        if (!(models[i].path = model_find(models[i].model, p, e)) ||
+            (models[i].adapter && !(models[i].adapter_path = adapter_find(models[i].adapter, p, e))))
             return -1;
     return 0;
 }
 
 void model_arguments_free(struct model_argument *models, int count)
 {
-    for (int i = 0; models && i < count; i++)
+    for (int i = 0; models && i < count; i++) {
         free(models[i].path);
+        free(models[i].adapter_path);
+    }
     free(models);
 }
 
-struct decoder *model_open(const char *path, int strict, struct progress *p, struct error *e)
+struct decoder *model_open(const char *path, const char *adapter, int strict, struct progress *p, struct error *e)
 {
-    struct decoder *d = decoder_open(path, e);
+    struct decoder *d = decoder_open_adapted(path, adapter, e);
 
     if (!d)
         return NULL;
@@ -208,6 +238,10 @@ int model_digest(char digest[33], const struct decoder *d, struct error *e)
     XXH3_128bits_reset(state);
     XXH3_128bits_update(state, digest, 32);
     XXH3_128bits_update(state, text, size);
+    if (d->adapter) {
+        text = config_text(d->adapter, &size);
+        XXH3_128bits_update(state, text, size);
+    }
     XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));
     for (int i = 0; i < 16; i++)
         snprintf(digest + 2 * i, 3, "%02x", canonical.digest[i]);

@@ -9,14 +9,14 @@
 
 struct model_argument {
     char name[128]; /* in outputs */
-    const char *model; /* what names the model; borrowed from the arguments */
-    char *path; /* where it lies; NULL until model_arguments_find */
+    const char *model, *adapter; /* what names them; borrowed from the arguments; adapter NULL: none */
+    char *path, *adapter_path; /* where they lie; NULL until model_arguments_find */
 };
 
 /* Reads NAME=MODEL or MODEL each. A text before the first `=` is a name unless it holds a slash. The default name is the last
- * part of MODEL; default names that occur again get -2, -3 ... Looks at no file. Freed by model_arguments_free. Errors are wrong
- * usage. */
-int model_arguments(struct model_argument **out, const struct text_list *texts, struct error *e) MUST_USE;
+ * part of MODEL, and `+` and that of ADAPTER behind it; default names that occur again get -2, -3 ... ADAPTER, or NULL, goes with
+ * one model alone. Looks at no file. Freed by model_arguments_free. Errors are wrong usage. */
+int model_arguments(struct model_argument **out, const struct text_list *texts, const char *adapter, struct error *e) MUST_USE;
 /* Finds all of them (model_find). */
 int model_arguments_find(struct model_argument *models, int count, struct progress *p, struct error *e) MUST_USE;
 void model_arguments_free(struct model_argument *models, int count);
@@ -25,12 +25,14 @@ void model_arguments_free(struct model_argument *models, int count);
  * told; hf: before a name asks for the cache. A folder that stands for a file in it (checkpoint_in_folder) becomes that. NULL on
  * failure; caller frees. */
 char *model_find(const char *model, struct progress *p, struct error *e) MUST_USE;
+/* The same of an adapter's folder. */
+char *adapter_find(const char *adapter, struct progress *p, struct error *e) MUST_USE;
 
-/* Opens the model and tells what people should know of how its checkpoint was read; `strict` refuses one with keys that are not
- * understood. The caller closes it. NULL on failure. */
-struct decoder *model_open(const char *path, int strict, struct progress *p, struct error *e) MUST_USE;
+/* Opens the model, with an adapter merged onto it unless that is NULL, and tells what people should know of how its checkpoint
+ * was read; `strict` refuses one with keys that are not understood. The caller closes it. NULL on failure. */
+struct decoder *model_open(const char *path, const char *adapter, int strict, struct progress *p, struct error *e) MUST_USE;
 
-/* XXH3-128 of the tensors' digest and the text of the config, as 32 hex digits. */
+/* XXH3-128 of the tensors' digest and the text of the config, and of that of the adapter, as 32 hex digits. */
 int model_digest(char digest[33], const struct decoder *d, struct error *e) MUST_USE;
 
 /* Reads the whole checkpoint and checks it (io/verify.h); *line is what was found, with the digest, which model_digest gives; the

@@ -479,7 +479,7 @@ static void model_names(void **state)
 
         for (int k = 0; k < 4 && cases[i].texts[k]; k++)
             assert_int_equal(text_list_add(&texts, cases[i].texts[k], &e), 0);
-        rc = model_arguments(&models, &texts, &e);
+        rc = model_arguments(&models, &texts, NULL, &e);
         if ((rc == 0) != (cases[i].names[0] != NULL))
             fail_msg("%s: %d, \"%s\"", cases[i].texts[0], rc, e.text);
         for (int k = 0; rc == 0 && k < texts.count; k++)

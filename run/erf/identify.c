@@ -90,6 +90,7 @@ static int identify_model(const struct erf_run *r, const struct erf_model *m, st
     if (set(&out->path, e, "%s", m->argument->path) != 0 || set(&out->digest, e, "%s", m->digest) != 0 ||
         set(&out->family, e, "%s", d->family) != 0 || set(&out->position_encoding, e, "%s", d->position_text) != 0 ||
         set(&out->tokens_digest, e, "%s", m->tokens_digest) != 0 ||
+        (d->adapter && set(&out->adapter, e, "%s", m->argument->adapter_path) != 0) ||
         (*d->not_understood && set(&out->not_understood, e, "%s", d->not_understood) != 0))
         return -1;
     for (size_t k = 0; k < out->field_count; k++)

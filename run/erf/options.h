@@ -18,7 +18,7 @@ extern const char *const attribution_names[]; /* grad, inputxgrad, ig, smoothgra
 
 struct erf_options {
     struct text_list models, text, tokens; /* arguments, borrowed */
-    const char *folder;
+    const char *folder, *adapter; /* adapter NULL: none */
     struct segments_request cut; /* length 0: 2048, or a table's columns */
     double thresholds[THRESHOLDS_MAX]; /* ascending */
     size_t threshold_count;

@@ -10,7 +10,7 @@
 
 static int open_model(struct erf_model *m, const struct erf_options *o, struct progress *p, struct error *e)
 {
-    struct decoder *d = m->decoder = model_open(m->argument->path, o->strict, p, e);
+    struct decoder *d = m->decoder = model_open(m->argument->path, m->argument->adapter_path, o->strict, p, e);
 
     if (!d || run_override(d, &o->encoding, e) != 0)
         return -1;

@@ -8,11 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* 1 for options of which what came of them is written instead: texts may have moved, and fewer segments fit than were asked for.
+/* 1 for options of which what came of them is written instead: an adapter and texts may have moved, and fewer segments fit than
+ * were asked for.
  */
 static int is_above(const char *name)
 {
-    static const char *const names[] = {"text", "tokens", "length", "segments", "stride", "bos"};
+    static const char *const names[] = {"adapter", "text", "tokens", "length", "segments", "stride", "bos"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)

@@ -65,7 +65,7 @@ const char *command_value(char *const *words, int count, const char *option)
     return NULL;
 }
 
-/* The words but --shard and its value; those of models and text as well unless `with_input`. */
+/* The words but --shard and its value; those of models, text and adapter as well unless `with_input`. */
 static char *copy_words(const char *command, int with_input, struct error *e)
 {
     char *text = NULL;
@@ -76,7 +76,7 @@ static char *copy_words(const char *command, int with_input, struct error *e)
     int failed;
 
     while (f && next_word(&word, &command)) {
-        int is_text = is_word(&word, "--text") || is_word(&word, "--tokens");
+        int is_text = is_word(&word, "--text") || is_word(&word, "--tokens") || is_word(&word, "--adapter");
         struct span value = {NULL, 0};
 
         if (is_text || is_word(&word, "--shard"))

@@ -29,7 +29,8 @@ static int check_command(const struct result *r, const char *path, int *by_layer
     *by_layer = layer != NULL;
     for (; operands < count && strncmp(words[operands], "--", 2) != 0 && rc == 0; operands++)
         rc = text_list_add(&texts, words[operands], e);
-    if (rc == 0 && (!texts.count || !command_value(words, count, "--shard") || model_arguments(&models, &texts, &why) != 0))
+    if (rc == 0 && (!texts.count || !command_value(words, count, "--shard") ||
+                    model_arguments(&models, &texts, command_value(words, count, "--adapter"), &why) != 0))
         rc = fail(e, "%s: its command is not understood: %.200s", path, r->command);
     for (size_t i = 0; rc == 0 && i < r->model_count; i++) {
         const struct result_model *m = &r->models[i];

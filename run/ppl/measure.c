@@ -12,7 +12,7 @@
 
 static int open_model(struct ppl_model *m, const struct ppl_options *o, struct progress *p, struct error *e)
 {
-    struct decoder *d = m->decoder = model_open(m->argument->path, o->strict, p, e);
+    struct decoder *d = m->decoder = model_open(m->argument->path, m->argument->adapter_path, o->strict, p, e);
 
     if (!d || run_override(d, &o->encoding, e) != 0)
         return -1;

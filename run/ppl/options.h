@@ -18,6 +18,7 @@ enum { CONTEXTS_MAX = 64 };
 struct ppl_options {
     struct text_list models, text, tokens; /* arguments, borrowed */
     const char *folder; /* NULL: nothing is written */
+    const char *adapter; /* NULL: none */
     const char *per_token; /* NULL: not written */
     enum protocol protocol;
     size_t contexts[CONTEXTS_MAX]; /* inputs, ascending; none for cached */
