@@ -59,8 +59,10 @@ static struct tensor *target(const struct merge *m, const char *name, const char
     if (!found)
         fail(m->e, "%s: tensor %s is for %s%s, which %s has not", m->file->path, name, module, end, tensors_path(m->base));
     else if (found->stored->kind == STORED_QUANTISED)
-        fail(m->e, "%s: tensor %s is for %s, which %s holds quantised (expected a base that is not; `reach convert --widen` writes one)",
-             m->file->path, name, found->name, tensors_path(m->base));
+        fail(
+            m->e,
+            "%s: tensor %s is for %s, which %s holds quantised (expected a base that is not; `reach convert --widen` writes one)",
+            m->file->path, name, found->name, tensors_path(m->base));
     else
         return found;
     return NULL;
@@ -292,7 +294,8 @@ int adapter_alone(const char *folder, struct error *e)
     struct config *config = NULL;
     int result = path ? 0 : -1;
     if (path && access(path, F_OK) == 0)
-        result = (config = config_open(path, e)) && config_string_or(config, "base_model_name_or_path", "its base model", &name, e) == 0
+        result = (config = config_open(path, e)) &&
+                         config_string_or(config, "base_model_name_or_path", "its base model", &name, e) == 0
                      ? fail(e, "%s: is an adapter alone (expected %.200s as the model, with --adapter %s)", folder, name, folder)
                      : -1;
     config_close(config);

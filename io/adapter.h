@@ -9,9 +9,9 @@
 #include "io/json.h"
 #include "io/tensors.h"
 
-/* Merges the adapter in FOLDER onto the base's tensors, which are marked as merged. `transposed` ends with NULL: the last parts of
- * the names of modules whose matrices are stored as [in, out]; may be NULL. The adapter's file counts in the store's digest, and
- * both of its files must stay as they are. What the base has no tensor for, and what is not done, is refused by name. Returns
+/* Merges the adapter in FOLDER onto the base's tensors, which are marked as merged. `transposed` ends with NULL: the last parts
+ * of the names of modules whose matrices are stored as [in, out]; may be NULL. The adapter's file counts in the store's digest,
+ * and both of its files must stay as they are. What the base has no tensor for, and what is not done, is refused by name. Returns
  * adapter_config.json, which the caller closes; NULL on failure. */
 struct config *adapter_merge(struct tensors *base, const char *folder, const char *const *transposed, struct error *e) MUST_USE;
 

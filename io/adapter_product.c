@@ -29,8 +29,8 @@ static double *read_matrix(const struct tensor *t, int transposed, struct error 
     return out;
 }
 
-/* Element (i, j) is that of the base and scale times the sum over k, in this order, of left(i, k) right(k, j). Returns how many of
- * them are not finite. */
+/* Element (i, j) is that of the base and scale times the sum over k, in this order, of left(i, k) right(k, j). Returns how many
+ * of them are not finite. */
 static size_t add_product(void *out, const struct stored_type *type, const struct tensor *base, const double *left,
                           const double *right, size_t rank, double scale)
 {

@@ -63,8 +63,8 @@ static int check_keys(struct config *c, struct error *e)
         return fail(e, "%s: peft_type '%.40s' is not supported (expected LORA)", config_path(c), peft_type);
     value = json_object_get(config_root(c), "init_lora_weights");
     if (json_is_string(value) && !is_listed(inits, sizeof inits / sizeof *inits, json_string_value(value)))
-        return fail(e, "%s: init_lora_weights '%.40s' is not supported: it begins with other weights of the base model", config_path(c),
-                    json_string_value(value));
+        return fail(e, "%s: init_lora_weights '%.40s' is not supported: it begins with other weights of the base model",
+                    config_path(c), json_string_value(value));
     json_object_foreach(config_root(c), key, value)
     {
         if (!config_asked(c, key) && strcmp(key, "init_lora_weights") && !is_off(value) &&
@@ -147,7 +147,8 @@ end:
 int adapter_settings_read(struct adapter_settings *out, struct config *c, struct error *e)
 {
     *out = (struct adapter_settings){0};
-    return config_int_or(c, "r", 1, RANK_MAX, 8, &out->rank, e) || config_real_or(c, "lora_alpha", -1e30, 1e30, 8, &out->alpha, e) ||
+    return config_int_or(c, "r", 1, RANK_MAX, 8, &out->rank, e) ||
+                   config_real_or(c, "lora_alpha", -1e30, 1e30, 8, &out->alpha, e) ||
                    config_bool_or(c, "use_rslora", 0, &out->root, e) || config_bool_or(c, "lora_bias", 0, &out->has_bias, e) ||
                    read_rules(&out->ranks, c, "rank_pattern", 1, e) || read_rules(&out->alphas, c, "alpha_pattern", 0, e) ||
                    check_keys(c, e)

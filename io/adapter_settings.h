@@ -30,6 +30,7 @@ int adapter_settings_read(struct adapter_settings *out, struct config *c, struct
 void adapter_settings_free(struct adapter_settings *s);
 
 /* The rank that a module's matrices have, and the factor on their product. MODULE is its name in the base model. */
-int adapter_settings_of(long *rank, double *scale, const struct adapter_settings *s, const char *module, struct error *e) MUST_USE;
+int adapter_settings_of(long *rank, double *scale, const struct adapter_settings *s, const char *module,
+                        struct error *e) MUST_USE;
 
 #endif

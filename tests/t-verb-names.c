@@ -58,11 +58,13 @@ static int make_inputs(void **state)
 {
     (void)state;
     if (program_open() != 0 || setenv("HF_HUB_CACHE", at("hub"), 1) != 0 || mkdir(at("hub"), 0700) != 0 ||
-        tiny_checkpoint(at("bytes"), &(struct tiny){.seed = 1, .settings = "\"window\": 5,"}) != 0 || mkdir(at("me"), 0700) != 0 ||
-        tiny_checkpoint(at("me/here"), &(struct tiny){.seed = 2}) != 0 || tiny_text(at("text"), 4000, 7) != 0)
+        tiny_checkpoint(at("bytes"), &(struct tiny){.seed = 1, .settings = "\"window\": 5,"}) != 0 ||
+        mkdir(at("me"), 0700) != 0 || tiny_checkpoint(at("me/here"), &(struct tiny){.seed = 2}) != 0 ||
+        tiny_text(at("text"), 4000, 7) != 0)
         return -1;
     return make_model("bytes", at("bytes"), NULL) || make_model("here", at("bytes"), NULL) ||
-                   make_model("shards", "tests/goldens/llama-gqa", NULL) || make_model("llama", "tests/goldens/saved/llama", NULL) ||
+                   make_model("shards", "tests/goldens/llama-gqa", NULL) ||
+                   make_model("llama", "tests/goldens/saved/llama", NULL) ||
                    make_model("quantised", "tests/goldens/gguf", "gpt2.gguf") ||
                    make_model("cut", "tests/goldens/llama-gqa", "config.json")
                ? -1
