@@ -56,8 +56,8 @@ static void write_tensors(const char *path, const struct entry *entries)
     for (const struct entry *x = entries; x->name; x++) {
         const char *type = x->type ? x->type : "F32";
         size_t bytes = x->rows * (x->columns ? x->columns : 1) * size_of(type);
-        used += (size_t)snprintf(header + used, sizeof header - used, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%zu", x == entries ? "" : ",",
-                                 x->name, type, x->rows);
+        used += (size_t)snprintf(header + used, sizeof header - used, "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%zu",
+                                 x == entries ? "" : ",", x->name, type, x->rows);
         if (x->columns)
             used += (size_t)snprintf(header + used, sizeof header - used, ",%zu", x->columns);
         used += (size_t)snprintf(header + used, sizeof header - used, "],\"data_offsets\":[%zu,%zu]}", at, at + bytes);
@@ -100,15 +100,10 @@ static struct tensors *open_base(const char *path)
 
 #define LONG "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
-static const struct entry base[] = {{"a.fc.weight", "BF16", 2, 3, 1, 1},
-                                    {"a.fc.bias", "F32", 2, 0, 1, 1},
-                                    {"a.turned.weight", "F32", 2, 3, 1, 1},
-                                    {"a.square.weight", "F32", 2, 2, 0, 1},
-                                    {"a.table.weight", "F64", 3, 2, 0, 1},
-                                    {"a.norm.weight", "BF16", 3, 0, 1, 1},
-                                    {"a.count", "I32", 1, 0, 3, 0},
-                                    {LONG ".weight", "F32", 2, 3, 0, 1},
-                                    {0}};
+static const struct entry base[] = {
+    {"a.fc.weight", "BF16", 2, 3, 1, 1},    {"a.fc.bias", "F32", 2, 0, 1, 1},      {"a.turned.weight", "F32", 2, 3, 1, 1},
+    {"a.square.weight", "F32", 2, 2, 0, 1}, {"a.table.weight", "F64", 3, 2, 0, 1}, {"a.norm.weight", "BF16", 3, 0, 1, 1},
+    {"a.count", "I32", 1, 0, 3, 0},         {LONG ".weight", "F32", 2, 3, 0, 1},   {0}};
 static const char *const turned[] = {"turned", "square", NULL};
 
 /* Type and numbers of a merged tensor. */
@@ -155,7 +150,8 @@ static void test_sums(void **state)
     write_tensors(in("base.safetensors"), more);
     struct tensors *t = open_base(in("base.safetensors"));
     struct config *c = adapter_merge(
-        t, write_adapter("\"r\": 2, \"lora_alpha\": 4, \"lora_bias\": true, \"rank_pattern\": {\"turned\": 1}", tensors), turned, &e);
+        t, write_adapter("\"r\": 2, \"lora_alpha\": 4, \"lora_bias\": true, \"rank_pattern\": {\"turned\": 1}", tensors), turned,
+        &e);
     if (!c)
         fail_msg("%s", e.text);
     holds(t, "a.fc.weight", ELEMENT_F32, (double[]){1 + 2 * 9, 2 + 2 * 12, 3 + 2 * 15, 4 + 2 * 19, 5 + 2 * 26, 6 + 2 * 33}, 6);
@@ -178,7 +174,8 @@ static void test_tables(void **state)
     (void)state;
     struct tensors *t = merged(write_adapter("\"r\": 2, \"lora_alpha\": 1, \"use_rslora\": true", tensors));
     double s = 1 / sqrt(2);
-    holds(t, "a.table.weight", ELEMENT_F64, (double[]){10 + s * 3, 10 + s * 3, 10 + s * 5, 10 + s * 5, 10 + s * 7, 10 + s * 7}, 6);
+    holds(t, "a.table.weight", ELEMENT_F64, (double[]){10 + s * 3, 10 + s * 3, 10 + s * 5, 10 + s * 5, 10 + s * 7, 10 + s * 7},
+          6);
     holds(t, "a.norm.weight", ELEMENT_BF16, (double[]){7, 7, 7}, 3);
     assert_int_equal(tensors_find(t, "a.fc.weight")->merged, 0);
     tensors_close(t);
@@ -261,7 +258,10 @@ static void test_threads(void **state)
 /* ---- refused ---- */
 
 #define PAIR(r_a, in, out, r_b) \
-    {"base_model.model.a.fc.lora_A.weight", "F32", r_a, in, 1, 0}, {"base_model.model.a.fc.lora_B.weight", "F32", out, r_b, 1, 0}
+    {"base_model.model.a.fc.lora_A.weight", "F32", r_a, in, 1, 0}, \
+    { \
+        "base_model.model.a.fc.lora_B.weight", "F32", out, r_b, 1, 0 \
+    }
 #define GOOD PAIR(1, 3, 2, 1)
 
 static void test_refused(void **state)
@@ -279,13 +279,16 @@ static void test_refused(void **state)
         {"\"r\": 1, \"lora_alpha\": Infinity", {GOOD}, "lora_alpha"},
         {"\"r\": 1, \"lora_alpha\": 1e300", {GOOD}, "lora_alpha"},
         {"\"r\": 1, \"lora_alpha\": \"8\"", {GOOD}, "lora_alpha"},
-        {"\"r\": 1, \"lora_alpha\": 1e30, \"alpha_pattern\": {\"fc\": 1e300}", {GOOD}, "a.fc.weight|6 numbers that are not finite"},
+        {"\"r\": 1, \"lora_alpha\": 1e30, \"alpha_pattern\": {\"fc\": 1e300}",
+         {GOOD},
+         "a.fc.weight|6 numbers that are not finite"},
         {"\"r\": 1, \"alpha_pattern\": {\"fc\": NaN}", {GOOD}, "alpha_pattern of 'fc' is not a finite number"},
         {"\"r\": 1, \"rank_pattern\": {\"fc\": 0}", {GOOD}, "rank_pattern of 'fc' is not a whole number"},
         {"\"r\": 1, \"rank_pattern\": [1]", {GOOD}, "rank_pattern is no object"},
         {"\"r\": 1, \"rank_pattern\": {\"(fc\": 1}", {GOOD}, "'(fc'|no regular expression"},
         {"\"r\": 1, \"rank_pattern\": {\"(a|aa)+[bc]\": 1}",
-         {{"base_model.model." LONG ".lora_A.weight", NULL, 1, 3, 1, 0}, {"base_model.model." LONG ".lora_B.weight", NULL, 2, 1, 1, 0}},
+         {{"base_model.model." LONG ".lora_A.weight", NULL, 1, 3, 1, 0},
+          {"base_model.model." LONG ".lora_B.weight", NULL, 2, 1, 1, 0}},
          "takes too much work"},
         {"\"r\": 1, \"use_dora\": true", {GOOD}, "use_dora is not supported"},
         {"\"r\": 1, \"use_qalora\": true", {GOOD}, "use_qalora is not supported"},
@@ -305,20 +308,28 @@ static void test_refused(void **state)
         {"\"r\": 1", {PAIR(1, 3, 2, 2)}, "do not fit"},
         {"\"r\": 1", {PAIR(0, 3, 2, 0)}, "do not fit"},
         {"\"r\": 1", {PAIR(3, 0, 2, 1)}, "do not fit"},
-        {"\"r\": 1", {{"base_model.model.a.fc.lora_A.weight", NULL, 1, 3, 1, 0}}, "lora_A.weight is without base_model.model.a.fc.lora_B"},
-        {"\"r\": 1", {{"base_model.model.a.fc.lora_B.weight", NULL, 2, 1, 1, 0}}, "lora_B.weight is without base_model.model.a.fc.lora_A"},
+        {"\"r\": 1",
+         {{"base_model.model.a.fc.lora_A.weight", NULL, 1, 3, 1, 0}},
+         "lora_A.weight is without base_model.model.a.fc.lora_B"},
+        {"\"r\": 1",
+         {{"base_model.model.a.fc.lora_B.weight", NULL, 2, 1, 1, 0}},
+         "lora_B.weight is without base_model.model.a.fc.lora_A"},
         {"\"r\": 1",
          {{"base_model.model.a.table.lora_embedding_B", NULL, 2, 1, 1, 0}},
          "lora_embedding_B is without base_model.model.a.table.lora_embedding_A"},
         {"\"r\": 1", {GOOD, {"base_model.model.a.fc.lora_B.bias", NULL, 2, 0, 1, 0}}, "although lora_bias is false"},
         {"\"r\": 1, \"lora_bias\": true", {GOOD}, "is without base_model.model.a.fc.lora_B.bias"},
-        {"\"r\": 1, \"lora_bias\": true", {GOOD, {"base_model.model.a.fc.lora_B.bias", NULL, 3, 0, 1, 0}}, "does not fit a.fc.bias"},
+        {"\"r\": 1, \"lora_bias\": true",
+         {GOOD, {"base_model.model.a.fc.lora_B.bias", NULL, 3, 0, 1, 0}},
+         "does not fit a.fc.bias"},
         {"\"r\": 1, \"lora_bias\": true",
          {{"base_model.model.a.turned.lora_A.weight", NULL, 1, 2, 1, 0},
           {"base_model.model.a.turned.lora_B.bias", NULL, 3, 0, 1, 0},
           {"base_model.model.a.turned.lora_B.weight", NULL, 3, 1, 1, 0}},
          "a.turned.bias, which|has not"},
-        {"\"r\": 1", {GOOD, {"base_model.model.a.fc.lora_magnitude_vector", NULL, 2, 0, 1, 0}}, "lora_magnitude_vector is not supported"},
+        {"\"r\": 1",
+         {GOOD, {"base_model.model.a.fc.lora_magnitude_vector", NULL, 2, 0, 1, 0}},
+         "lora_magnitude_vector is not supported"},
         {"\"r\": 1", {{"base_model.model.a.fc.lora_A.default.weight", NULL, 1, 3, 1, 0}}, "is not supported"},
         {"\"r\": 1", {{"a.fc.lora_A.weight", NULL, 1, 3, 1, 0}}, "has no place in an adapter"},
         {"\"r\": 1",
@@ -399,8 +410,9 @@ static void test_folders(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums),    cmocka_unit_test(test_tables),  cmocka_unit_test(test_patterns),
-                                       cmocka_unit_test(test_prefix),  cmocka_unit_test(test_threads), cmocka_unit_test(test_refused),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_sums),     cmocka_unit_test(test_tables),
+                                       cmocka_unit_test(test_patterns), cmocka_unit_test(test_prefix),
+                                       cmocka_unit_test(test_threads),  cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_folders)};
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -82,7 +82,8 @@ static void compare(const char *name, const char *dtype, enum weights_mode weigh
         curve_cumulative(c + 3 * n, c + n, n);
         for (size_t m = 0; m < n; m++)
             if (!(fabs(c[2 * n + m] - c[3 * n + m]) <= bound))
-                fail_msg("%s, %s, segment %zu, position %zu: c %.12g (expected %.12g)", name, dtype, s, m, c[2 * n + m], c[3 * n + m]);
+                fail_msg("%s, %s, segment %zu, position %zu: c %.12g (expected %.12g)", name, dtype, s, m, c[2 * n + m],
+                         c[3 * n + m]);
     }
     engine_close(g);
     k->close(k);
@@ -124,8 +125,9 @@ static const char *replacing(const char *name, size_t rows, size_t columns)
     mkdir(scratch_path(scratch_folder, "adapter"), 0700);
     scratch_write(scratch_folder, "adapter/adapter_config.json", config, sizeof config - 1);
     snprintf(shape, sizeof shape, columns ? "%zu,%zu" : "%zu", rows, columns);
-    uint64_t size = (uint64_t)snprintf(
-        header, sizeof header, "{\"base_model.model.%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[0,%zu]}}", name, shape, bytes);
+    uint64_t size = (uint64_t)snprintf(header, sizeof header,
+                                       "{\"base_model.model.%s\":{\"dtype\":\"F32\",\"shape\":[%s],\"data_offsets\":[0,%zu]}}",
+                                       name, shape, bytes);
     unsigned char *file = calloc(1, 8 + size + bytes);
     assert_non_null(file);
     memcpy(file, &size, 8);
@@ -141,7 +143,8 @@ static void test_refused(void **state)
     refused("tests/goldens/gpt2", "tests/goldens/adapters/llama-whole", "lm_head.weight, which|has not");
     refused("tests/goldens/llama-gqa", "tests/goldens/adapters/gpt2-conv1d", "transformer.h.0|has not");
     refused("tests/goldens/llama-gqa", "tests/goldens/gpt2", "holds no adapter");
-    refused("tests/goldens/gpt2", replacing("transformer.wte.weight", 97, 24), "the adapter changes the embedding or the head|ties");
+    refused("tests/goldens/gpt2", replacing("transformer.wte.weight", 97, 24),
+            "the adapter changes the embedding or the head|ties");
     refused("tests/goldens/gguf/llama-tied.gguf", replacing("model.norm.weight", 32, 0), "is GGUF");
     refused("tests/goldens/llama-gqa", "tests/goldens/adapters/gpt-neox-fused", "has not");
 }

@@ -26,7 +26,8 @@
 
 static int setup(void **state)
 {
-    static const char *const folders[] = {"hub", "hub/models--me--tuned", "hub/models--me--tuned/refs", "hub/models--me--tuned/snapshots"};
+    static const char *const folders[] = {"hub", "hub/models--me--tuned", "hub/models--me--tuned/refs",
+                                          "hub/models--me--tuned/snapshots"};
     static int32_t ids[32100];
     char real[PATH_MAX];
     FILE *f;
@@ -146,7 +147,8 @@ static void resuming_and_merging(void **state)
     expect("merge s1 s4 -o bad", 1, "expected shards of one run");
 
     /* one that is killed once it has written something */
-    const char *line = "erf " BASE " --tokens stream.npy --dtype f64 --length 60 --stride 8 --segments 4000 --format svg --bootstrap 0 "
+    const char *line = "erf " BASE
+                       " --tokens stream.npy --dtype f64 --length 60 --stride 8 --segments 4000 --format svg --bootstrap 0 "
                        "--quiet -o killed --adapter ";
     char command[512];
     struct stat st = {0};
@@ -221,9 +223,12 @@ static void what_does_not_go_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_part_of_the_model), cmocka_unit_test(settings_are_in_the_digest),
-        cmocka_unit_test(resuming_and_merging),    cmocka_unit_test(converted),
-        cmocka_unit_test(by_name),                 cmocka_unit_test(what_does_not_go_is_refused),
+        cmocka_unit_test(it_is_part_of_the_model),
+        cmocka_unit_test(settings_are_in_the_digest),
+        cmocka_unit_test(resuming_and_merging),
+        cmocka_unit_test(converted),
+        cmocka_unit_test(by_name),
+        cmocka_unit_test(what_does_not_go_is_refused),
     };
     return cmocka_run_group_tests_name("adapter", tests, setup, program_close);
 }

@@ -1,6 +1,8 @@
 /* Targets: containers of tensors. */
 #include "tests/fuzz/fuzz.h"
+#include "tests/scratch.h"
 
+#include "io/adapter.h"
 #include "io/checkpoint.h"
 #include "io/gguf/read.h"
 #include "io/gguf/tokenizer.h"
@@ -58,6 +60,39 @@ int fuzz_safetensors(const uint8_t *data, size_t size)
     struct reading r = reading_begin();
     struct mapped file = in_memory(data, size);
     return reading_end(&r, safetensors_read(r.tensors, &file, &r.error));
+}
+
+/* The first part is adapter_config.json, the second adapter_model.safetensors. */
+int fuzz_adapter(const uint8_t *data, size_t size)
+{
+    static const char header[] =
+        "{\"a.fc.weight\":{\"dtype\":\"BF16\",\"shape\":[2,3],\"data_offsets\":[0,12]},\"a.fc.bias\":{\"dtype\":\"F32\","
+        "\"shape\":["
+        "2],\"data_offsets\":[12,20]},\"a.table.weight\":{\"dtype\":\"F64\",\"shape\":[3,2],\"data_offsets\":[20,68]},\"c_attn."
+        "weight\":{\"dtype\":\"F32\",\"shape\":[2,2],\"data_offsets\":[68,84]},\"a.count\":{\"dtype\":\"I32\",\"shape\":[1],"
+        "\"data_offsets\":[84,88]}}";
+    static const char *const transposed[] = {"c_attn", NULL};
+    unsigned char base[8 + sizeof header - 1 + 88] = {0};
+    uint64_t header_bytes = sizeof header - 1;
+    memcpy(base, &header_bytes, 8);
+    memcpy(base + 8, header, sizeof header - 1);
+    struct mapped file = in_memory(base, sizeof base);
+    struct reading r = reading_begin();
+    struct fuzz_part parts[2];
+    fuzz_split(parts, 2, data, size);
+    fuzz_write("adapter_config.json", parts[0].data, parts[0].size);
+    fuzz_write("adapter_model.safetensors", parts[1].data, parts[1].size);
+    if (safetensors_read(r.tensors, &file, &r.error) || store_finish(r.tensors, &r.error))
+        abort();
+    struct config *c = adapter_merge(r.tensors, fuzz_folder(), transposed, &r.error);
+    unlink(scratch_path(fuzz_folder(), "adapter_config.json")); /* beside the models of other targets it would count */
+    if (c)
+        fuzz_read_tensors(r.tensors);
+    else if (!r.error.text[0])
+        abort(); /* refused without a word */
+    config_close(c);
+    tensors_close(r.tensors);
+    return c != NULL;
 }
 
 int fuzz_llmc(const uint8_t *data, size_t size)

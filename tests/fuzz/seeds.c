@@ -135,6 +135,47 @@ static void sow_safetensors(struct sower *w)
     }
 }
 
+static void sow_adapters(struct sower *w)
+{
+    static const struct {
+        const char *name, *config, *header;
+        size_t data;
+    } seeds[] = {
+        {"pair",
+         "{\"peft_type\":\"LORA\",\"r\":2,\"lora_alpha\":4,\"rank_pattern\":{\"a.f.\":1},\"alpha_pattern\":{\"x|c\":0.5}}",
+         "{\"base_model.model.a.fc.lora_A.weight\":{\"dtype\":\"F32\",\"shape\":[1,3],\"data_offsets\":[0,12]},\"base_model."
+         "model.a.fc."
+         "lora_B.weight\":{\"dtype\":\"BF16\",\"shape\":[2,1],\"data_offsets\":[12,16]}}",
+         16},
+        {"table",
+         "{\"peft_type\":\"LORA\",\"r\":1,\"use_rslora\":true,\"lora_bias\":false,\"use_dora\":false,\"init_lora_weights\":"
+         "\"gaussian\"}",
+         "{\"base_model.model.a.table.lora_embedding_A\":{\"dtype\":\"F16\",\"shape\":[1,3],\"data_offsets\":[0,6]},\"base_model."
+         "model."
+         "a.table.lora_embedding_B\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[6,14]},\"base_model.model.a.table.base_"
+         "layer."
+         "weight\":{\"dtype\":\"F16\",\"shape\":[3,2],\"data_offsets\":[14,26]}}",
+         26},
+        {"bias", "{\"peft_type\":\"LORA\",\"r\":1,\"lora_bias\":true,\"modules_to_save\":[\"count\"]}",
+         "{\"base_model.model.a.fc.lora_A.weight\":{\"dtype\":\"F16\",\"shape\":[1,3],\"data_offsets\":[0,6]},\"base_model.model."
+         "a.fc."
+         "lora_B.weight\":{\"dtype\":\"F16\",\"shape\":[2,1],\"data_offsets\":[6,10]},\"base_model.model.a.fc.lora_B.bias\":{"
+         "\"dtype\":"
+         "\"F16\",\"shape\":[2],\"data_offsets\":[10,14]}}",
+         14},
+        {"refused-dora", "{\"peft_type\":\"LORA\",\"use_dora\":true}", "{}", 0},
+    };
+    for (size_t i = 0; i < sizeof seeds / sizeof *seeds; i++) {
+        uint64_t size = strlen(seeds[i].header);
+        add_text(w, seeds[i].config);
+        add_text(w, FUZZ_BETWEEN);
+        add(w, &size, sizeof size);
+        add_text(w, seeds[i].header);
+        add(w, "!!\"\"##$$%%&&''(())**++,,--", seeds[i].data); /* numbers that are finite in every type */
+        sow(w, "adapter", seeds[i].name);
+    }
+}
+
 /* The pickles of files of torch.save, out of their archives. */
 static void sow_pickles(struct sower *w)
 {
@@ -449,6 +490,7 @@ int fuzz_seeds(const char *folder, struct error *e)
         return fail_memory(e, SEED_BYTES_MAX, "seeds");
     mkdir(folder, 0700);
     sow_safetensors(&w);
+    sow_adapters(&w);
     sow_pickles(&w);
     sow_files(&w, "zip", GOLDENS "torch/[tu]*.pt");
     static const char *const torch[] = {

@@ -2,6 +2,7 @@
 TARGET(safetensors, 8192)
 TARGET(zip, 4096)
 TARGET(pickle, 12288)
+TARGET(adapter, 8192)
 TARGET(torch, 16384)
 TARGET(neox, 65536)
 TARGET(yaml, 4096)
