@@ -46,7 +46,8 @@ const struct verb bias_verb = {
     .synopsis = "(FORMULA | PRESET | MODEL)... [-o DIR] [options]",
     .description = "Prints the bias b(t) that is added to the attention logits at distance t, for each head. An argument is a "
                    "preset if it names one, else a checkpoint if it is a path that exists, else a formula (`man reach-formula`); "
-                   "one that begins with a dash is a formula, one that begins with ./ or / a path. NAME=ARGUMENT names it.\n"
+                   "one that begins with a dash is a formula, one that begins with ./ or / a path, with hf: a model in the local "
+                   "cache. NAME=ARGUMENT names it.\n"
                    "\n"
                    "Written to DIR:\n"
                    "  bias.csv    b(t) of every head at every distance\n"

@@ -98,7 +98,8 @@ const struct verb fit_verb = {
                    "\n"
                    "The argument is a preset if it names one, else a file or checkpoint if it is a path that exists, else a "
                    "formula (`man reach-formula`); one that begins with a dash is a formula, one that begins with ./ or / a "
-                   "path. A CSV file is bias.csv, curve.csv (of which c is fitted), or two columns t, y.\n"
+                   "path, with hf: a model in the local cache. A CSV file is bias.csv, curve.csv (of which c is fitted), or two "
+                   "columns t, y.\n"
                    "\n"
                    "For the preset sandwich, the log curve that Chi et al. (2023) print for it is compared with what each "
                    "reading of its definition gives.\n",
