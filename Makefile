@@ -268,7 +268,7 @@ CUDA_ARCHITECTURES ?= 80 90
 CUDA_BUILD   := $(dir $(BUILD))cuda
 CUDA_SRC     := $(wildcard kernels/cuda/*.cu)
 # what the plug-in has of its own of the rest
-CUDA_C_SRC   := kernels/shared.c io/error.c io/element.c io/blocks.c
+CUDA_C_SRC   := kernels/shared.c io/error.c io/element.c io/blocks.c io/scaled.c
 CUDA_CODE    := $(foreach a,$(CUDA_ARCHITECTURES),-gencode=arch=compute_$(a)$(comma)code=sm_$(a)) \
   -gencode=arch=compute_$(lastword $(CUDA_ARCHITECTURES))$(comma)code=compute_$(lastword $(CUDA_ARCHITECTURES))
 NVCC_FLAGS   := -std=c++17 -O3 -I. -D_GNU_SOURCE $(CUDA_CODE) -Xcompiler -fPIC,-fopenmp,-fvisibility=hidden,-Wall,-Wextra$(if $(filter 1,$(werror)),$(comma)-Werror -Werror all-warnings)

@@ -7,6 +7,7 @@
 #include "io/hdf_tensors.h"
 #include "io/index.h"
 #include "io/llmc.h"
+#include "io/quantised.h"
 #include "io/safetensors.h"
 #include "io/torch/fairseq.h"
 #include "io/torch/neox.h"
@@ -199,10 +200,16 @@ int checkpoint_open(struct checkpoint *out, const char *path, struct error *e)
     out->tensors = checkpoint_tensors(path, &out->config, e);
     if (out->tensors && !out->config)
         out->config = open_config(out->tensors, path, e);
-    if (out->config)
+    if (out->config && quantised_join(out->tensors, out->config, e) == 0)
         return 0;
     checkpoint_close(out);
     return -1;
+}
+
+int checkpoint_widen(struct checkpoint *c, struct error *e)
+{
+    int described = quantised_method(c->config) != NULL;
+    return tensors_widen(c->tensors, e) || (described && config_remove(c->config, "quantization_config", e)) ? -1 : 0;
 }
 
 void checkpoint_close(struct checkpoint *c)

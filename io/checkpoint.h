@@ -26,6 +26,8 @@ void checkpoint_close(struct checkpoint *c);
 /* The one file that a folder without config.json stands for, else NULL: its only GGUF model, or checkpoint_best.pt, else
  * checkpoint_last.pt, of fairseq's beside dict.txt. Several GGUF models are an error that names them. Caller frees. */
 int checkpoint_in_folder(char **file, const char *path, struct error *e) MUST_USE;
+/* Quantised tensors count as F32 from now on (tensors_widen), and the description does not call them quantised. */
+int checkpoint_widen(struct checkpoint *c, struct error *e) MUST_USE;
 
 /* How a written checkpoint lies: a folder with model.safetensors and config.json, such a file with config.json beside it, or one
  * HDF5 file. */

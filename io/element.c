@@ -2,6 +2,7 @@
 
 #include "io/blocks.h"
 #include "io/half.h"
+#include "io/scaled.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,6 +18,8 @@ static const struct {
     [ELEMENT_Q5_0] = {"Q5_0", 22, 32},   [ELEMENT_Q5_1] = {"Q5_1", 24, 32},   [ELEMENT_Q8_0] = {"Q8_0", 34, 32},
     [ELEMENT_Q2_K] = {"Q2_K", 84, 256},  [ELEMENT_Q3_K] = {"Q3_K", 110, 256}, [ELEMENT_Q4_K] = {"Q4_K", 144, 256},
     [ELEMENT_Q5_K] = {"Q5_K", 176, 256}, [ELEMENT_Q6_K] = {"Q6_K", 210, 256}, [ELEMENT_MXFP4] = {"MXFP4", 17, 32},
+    [ELEMENT_FP8] = {"FP8", 0, 1},       [ELEMENT_INT8] = {"INT8", 0, 1},     [ELEMENT_NF4] = {"NF4", 0, 1},
+    [ELEMENT_FP4] = {"FP4", 0, 1},
 };
 
 size_t element_size(enum element type)
@@ -67,7 +70,7 @@ double element_read(const void *data, enum element type, size_t index)
     }
     case ELEMENT_F16: return f16_to_float(load16(p));
     case ELEMENT_BF16: return bf16_to_float(load16(p));
-    default: widen_rest(&quantised, data, type, index, 1); return quantised;
+    default: element_run_f32(&quantised, data, type, index, 1); return quantised;
     }
 }
 
@@ -128,6 +131,10 @@ void element_widen_f64(double *restrict dst, const void *restrict src, enum elem
 void element_run_f32(float *dst, const void *data, enum element type, size_t first, size_t count)
 {
     size_t block = types[type].block;
+    if (element_is_scaled(type)) {
+        scaled_run(dst, data, type, first, count);
+        return;
+    }
     if (block == 1) {
         element_widen_f32(dst, (const char *)data + first * types[type].bytes, type, count);
         return;
@@ -145,12 +152,13 @@ void element_run_f32(float *dst, const void *data, enum element type, size_t fir
 void element_run_f64(double *dst, const void *data, enum element type, size_t first, size_t count)
 {
     float piece[BLOCK_ELEMENTS_MAX];
-    if (types[type].block == 1) {
+    if (!element_is_quantised(type)) {
         element_widen_f64(dst, (const char *)data + first * types[type].bytes, type, count);
         return;
     }
     for (size_t done = 0; done < count;) {
-        size_t some = widen_rest(piece, data, type, first + done, count - done);
+        size_t left = count - done, some = left < BLOCK_ELEMENTS_MAX ? left : BLOCK_ELEMENTS_MAX;
+        element_run_f32(piece, data, type, first + done, some);
         for (size_t i = 0; i < some; i++)
             dst[done + i] = piece[i];
         done += some;

@@ -22,12 +22,27 @@ enum element {
     ELEMENT_Q5_K,
     ELEMENT_Q6_K,
     ELEMENT_MXFP4,
+    /* quantised, with scales in other tensors: data point to a struct scaled (io/scaled.h), and do not move with the first
+       element */
+    ELEMENT_FP8,
+    ELEMENT_INT8,
+    ELEMENT_NF4,
+    ELEMENT_FP4,
     ELEMENT_COUNT
 };
 
-/* Bytes of one element: 8, 4, 2, 2; of quantised types, of a block. */
+static inline int element_is_quantised(enum element type)
+{
+    return type >= ELEMENT_Q4_0;
+}
+static inline int element_is_scaled(enum element type)
+{
+    return type >= ELEMENT_FP8;
+}
+
+/* Bytes of one element: 8, 4, 2, 2; of quantised types, of a block; 0 of those with scales. */
 size_t element_size(enum element type);
-/* Elements of a block: 1, or 32 or 256 of quantised types. */
+/* Elements of a block: 1, or 32 or 256 of quantised types without scales. */
 size_t element_block(enum element type);
 /* Bytes of that many elements, which are whole blocks; bytes before the element of that index, which begins one. */
 size_t element_bytes(enum element type, size_t count);
@@ -40,8 +55,8 @@ double element_read(const void *data, enum element type, size_t index);
 /* x rounded to the nearest number of the type, ties to even; beyond its range infinite. Not of quantised types. */
 double element_round(double x, enum element type);
 
-/* dst[i] = (float)src[i], i < count; src may have any alignment, and begins a block. f64 is rounded to nearest; the others are
- * exact. */
+/* dst[i] = (float)src[i], i < count; src may have any alignment, and begins a block, or a tensor with scales. f64 is rounded to
+ * nearest; the others are exact. */
 void element_widen_f32(float *dst, const void *src, enum element type, size_t count);
 /* The same in double, always exact. */
 void element_widen_f64(double *dst, const void *src, enum element type, size_t count);

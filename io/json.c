@@ -92,6 +92,19 @@ void config_close(struct config *c)
     free(c);
 }
 
+int config_remove(struct config *c, const char *key, struct error *e)
+{
+    if (json_object_del(c->root, key))
+        return 0;
+    char *text = json_dumps(c->root, JSON_INDENT(2));
+    if (!text)
+        return fail_memory(e, (double)c->size, c->path);
+    free(c->text);
+    c->text = text;
+    c->size = strlen(text);
+    return 0;
+}
+
 const char *config_path(const struct config *c)
 {
     return c->path;

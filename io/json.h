@@ -44,6 +44,9 @@ int config_string_or(struct config *c, const char *key, const char *fallback, co
 int config_choice_or(struct config *c, const char *key, const char *const *choices, int fallback, int *out,
                      struct error *e) MUST_USE;
 
+/* Takes a top-level key away, if it is there, and what config_text gives is the rest. */
+int config_remove(struct config *c, const char *key, struct error *e) MUST_USE;
+
 /* A getter was asked for the key (dotted, or what a dotted one begins with), whether it is there or not. */
 int config_asked(const struct config *c, const char *key);
 /* The parsed object itself, for a look at all its members. Borrowed; marks nothing as read. */

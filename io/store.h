@@ -47,6 +47,8 @@ int store_finish(struct tensors *t, struct error *e) MUST_USE;
 /* Gives a tensor of a finished store the type, the place and the numbers of another of its shape, which lies in `file` or in
  * memory of the store's. */
 void store_replace(struct tensors *t, struct tensor *old, const struct tensor *with, const struct mapped *file);
+/* Takes the tensors out of a finished store that are marked as companions. */
+void store_drop_companions(struct tensors *t);
 
 /* Writes all elements, row after row. -1 when the stream takes no more. */
 int store_write(FILE *out, const struct tensor *tensor) MUST_USE;

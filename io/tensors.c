@@ -3,6 +3,7 @@
 #include "io/file.h"
 #include "io/memory.h"
 #include "io/spill.h"
+#include "io/scaled.h"
 #include "io/store.h"
 #include "io/watch.h"
 
@@ -49,7 +50,7 @@ static const struct stored_type types[] = {
     {"I16", 2, STORED_INTEGER, 0},        {"U32", 4, STORED_INTEGER, 0},
     {"I32", 4, STORED_INTEGER, 0},        {"U64", 8, STORED_INTEGER, 0},
     {"I64", 8, STORED_INTEGER, 0},        {"F8_E5M2", 1, STORED_OTHER, 0},
-    {"F8_E4M3", 1, STORED_OTHER, 0},      {"F8_E8M0", 1, STORED_OTHER, 0},
+    {"F8_E4M3", 1, STORED_CODES, 0},      {"F8_E8M0", 1, STORED_CODES, 0},
     {"F8_E4M3FNUZ", 1, STORED_OTHER, 0},  {"F8_E5M2FNUZ", 1, STORED_OTHER, 0},
     {"F4", 0, STORED_OTHER, 0},           {"F6_E2M3", 0, STORED_OTHER, 0},
     {"F6_E3M2", 0, STORED_OTHER, 0},      {"C64", 8, STORED_OTHER, 0},
@@ -62,13 +63,15 @@ static const struct stored_type quantised_types[] = {
     {"Q8_0", 34, STORED_QUANTISED, ELEMENT_Q8_0},   {"Q2_K", 84, STORED_QUANTISED, ELEMENT_Q2_K},
     {"Q3_K", 110, STORED_QUANTISED, ELEMENT_Q3_K},  {"Q4_K", 144, STORED_QUANTISED, ELEMENT_Q4_K},
     {"Q5_K", 176, STORED_QUANTISED, ELEMENT_Q5_K},  {"Q6_K", 210, STORED_QUANTISED, ELEMENT_Q6_K},
-    {"MXFP4", 17, STORED_QUANTISED, ELEMENT_MXFP4},
+    {"MXFP4", 17, STORED_QUANTISED, ELEMENT_MXFP4}, {"FP8", 1, STORED_QUANTISED, ELEMENT_FP8},
+    {"INT8", 1, STORED_QUANTISED, ELEMENT_INT8},    {"NF4", 0, STORED_QUANTISED, ELEMENT_NF4},
+    {"FP4", 0, STORED_QUANTISED, ELEMENT_FP4},
 };
 
 const struct stored_type *stored_type_of(enum element type)
 {
     const struct stored_type *at = types;
-    if (element_block(type) > 1)
+    if (element_is_quantised(type))
         at = quantised_types;
     while (at->type != type)
         at++;
@@ -172,7 +175,8 @@ int store_shape(struct tensor *t, const struct stored_type *stored, int rank, co
         return fail(e, "%s: tensor %s has %d dimensions (expected at most %d)", path, t->name, rank, TENSOR_RANK_MAX);
     t->stored = stored;
     t->type = stored->type;
-    t->integer = t->used = stored->kind == STORED_INTEGER;
+    t->used = stored->kind == STORED_INTEGER;
+    t->integer = t->used || stored->kind == STORED_CODES;
     t->rank = rank;
     t->count = 1;
     for (int i = 0; i < rank; i++) {
@@ -352,6 +356,17 @@ struct tensor *tensors_find(struct tensors *t, const char *name)
     return found && !found->integer ? found : NULL;
 }
 
+void store_drop_companions(struct tensors *t)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < t->entry_count; i++)
+        if (t->entries[i].tensor.companion)
+            free((char *)t->entries[i].tensor.name);
+        else
+            t->entries[kept++] = t->entries[i];
+    t->entry_count = kept;
+}
+
 const char *tensors_path(const struct tensors *t)
 {
     return t->path;
@@ -398,7 +413,7 @@ end:
 
 static int is_quantised(const struct tensor *t)
 {
-    return !t->integer && element_block(t->type) > 1;
+    return !t->integer && element_is_quantised(t->type);
 }
 
 enum element tensor_copied(const struct tensor *t)
@@ -483,7 +498,10 @@ void tensor_copy(void *out, const struct tensor *t, size_t first, size_t count)
 
 void tensor_release(const struct tensor *t)
 {
-    tensors_release_pages(t->data, is_quantised(t) ? element_bytes(t->type, t->count) : t->bytes);
+    if (t->integer)
+        tensors_release_pages(t->data, t->bytes);
+    else
+        tensors_release_elements(t->data, t->type, 0, t->count);
 }
 
 int store_write(FILE *out, const struct tensor *tensor)
@@ -498,6 +516,20 @@ int store_write(FILE *out, const struct tensor *tensor)
     }
     tensor_release(tensor);
     return 0;
+}
+
+void tensors_release_elements(const void *data, enum element type, size_t first, size_t count)
+{
+    if (element_is_scaled(type)) {
+        const struct scaled *s = data;
+        size_t of_byte = scaled_codes_in_byte(type), size = scaled_scale_size(s->scale);
+        size_t block = scaled_block(s, first), last = count ? scaled_block(s, first + count - 1) : block;
+        tensors_release_pages(s->codes + first / of_byte, count / of_byte);
+        if (last > block) /* in a row of blocks, or over several rows of them */
+            tensors_release_pages(s->scales + block * size, (last - block) * size);
+    } else {
+        tensors_release_pages((const char *)data + element_bytes(type, first), element_bytes(type, count));
+    }
 }
 
 void tensors_release_pages(const void *data, size_t bytes)

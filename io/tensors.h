@@ -12,11 +12,12 @@
 enum { TENSOR_RANK_MAX = 8 };
 
 /* Every type that files hold, under the name that safetensors gives it, and quantised ones. What we do not compute with is split:
- * integers are passed by (mask buffers), other kinds are refused by name. */
+ * integers are passed by (mask buffers), codes are numbers with a scale beside them alone (io/quantised.h), other kinds are
+ * refused by name. */
 struct stored_type {
     const char *name; /* "F32" */
     size_t bytes; /* of one element, of quantised ones of a block; 0: less than a byte */
-    enum stored_kind { STORED_REAL, STORED_QUANTISED, STORED_INTEGER, STORED_OTHER } kind;
+    enum stored_kind { STORED_REAL, STORED_QUANTISED, STORED_INTEGER, STORED_CODES, STORED_OTHER } kind;
     enum element type; /* of a real or quantised one */
 };
 
@@ -27,7 +28,8 @@ const struct stored_type *stored_type_of(enum element type);
 
 /* One stored tensor, little-endian. Element [i, j, ...] is stride[0] i + stride[1] j + ... elements behind `data` (of no
  * alignment, and living as long as the store). Strides are never negative, and every element lies within the file or within
- * memory that the store owns. Along one axis of a quantised tensor elements lie side by side, in whole blocks. */
+ * memory that the store owns. Along one axis of a quantised tensor elements lie side by side, in whole blocks. Of a tensor with
+ * scales `data` point to a struct scaled (io/scaled.h). */
 struct tensor {
     const char *name;
     const void *data;
@@ -37,8 +39,9 @@ struct tensor {
     size_t shape[TENSOR_RANK_MAX];
     size_t stride[TENSOR_RANK_MAX]; /* elements */
     size_t count; /* elements */
-    size_t bytes; /* of all elements, row after row */
-    int integer; /* 1: an integer or boolean type; `type` means nothing */
+    size_t bytes; /* of all elements, row after row, and of the scales beside them */
+    int integer; /* 1: an integer or boolean type, or codes; `type` means nothing */
+    int companion; /* 1: belongs to a quantised matrix, and is about to leave the store */
     int merged; /* 1: an adapter changed it (io/adapter.h) */
     int used; /* set by whoever asks for it, so that tensors nobody asked for can be refused by name */
 };
@@ -79,7 +82,8 @@ int tensors_widen(struct tensors *t, struct error *e) MUST_USE;
 
 /* Tells the kernel that mapped pages of this range are not needed now (they come back unchanged when touched). */
 void tensors_release_pages(const void *data, size_t bytes);
-/* The same for all of a tensor. */
+/* The same for elements of a tensor that begin `first` behind `data`, and for all of a tensor. */
+void tensors_release_elements(const void *data, enum element type, size_t first, size_t count);
 void tensor_release(const struct tensor *t);
 
 #endif

@@ -45,14 +45,16 @@ struct rows {
 };
 
 /* A strided view of a stored tensor, read as a matrix of groups * rows rows: row g * rows + r, column c is
- * data[g * group_stride + r * row_stride + c * column_stride] + offset (strides in elements; of quantised types rows begin with a
- * block, and column_stride is 1). */
+ * data[g * group_stride + r * row_stride + c * column_stride] + offset (strides in elements; of GGUF's quantised types rows begin
+ * with a block, and column_stride is 1). Of types with scales `data` stay with the tensor, and `first` is the element that they
+ * would begin at; of all others it is 0. */
 struct weight_part {
     const void *data;
     enum element type;
     size_t groups, rows, columns;
     size_t group_stride, row_stride, column_stride;
     double offset;
+    size_t first;
 };
 
 /* How a weight will be used; a set may keep it in the file's memory where that serves (the caller keeps the file mapped until

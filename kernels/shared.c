@@ -76,7 +76,7 @@ static const struct weight_part *find_row(size_t *at, const struct weight_part *
 {
     while (row >= parts->groups * parts->rows)
         row -= parts->groups * parts->rows, parts++;
-    *at = row / parts->rows * parts->group_stride + row % parts->rows * parts->row_stride;
+    *at = parts->first + row / parts->rows * parts->group_stride + row % parts->rows * parts->row_stride;
     return parts;
 }
 

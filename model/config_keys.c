@@ -1,5 +1,7 @@
 #include "model/config_keys.h"
 
+#include "io/quantised.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +59,30 @@ static const char *const rope[] = {"attention_factor",
                                    "type",
                                    NULL};
 
+/* The members of quantization_config: what is stored in which form the tensors say, and the rest is about how such a model is
+ * made or run. */
+static const char *const quantisation[] = {"_load_in_4bit",
+                                           "_load_in_8bit",
+                                           "activation_scheme",
+                                           "bnb_4bit_compute_dtype",
+                                           "bnb_4bit_quant_storage",
+                                           "bnb_4bit_quant_type",
+                                           "bnb_4bit_use_double_quant",
+                                           "dequantize",
+                                           "expert_dtype",
+                                           "fmt",
+                                           "ignored_layers",
+                                           "llm_int8_enable_fp32_cpu_offload",
+                                           "llm_int8_has_fp16_weight",
+                                           "llm_int8_skip_modules",
+                                           "llm_int8_threshold",
+                                           "load_in_4bit",
+                                           "load_in_8bit",
+                                           "modules_to_convert",
+                                           "modules_to_not_convert",
+                                           NULL};
+static const char quantisation_root[] = "quantization_config", quantisation_member[] = "quantization_config.";
+
 /* Keys that make another model of it, with the one value in JSON that does not. */
 static const struct {
     const char *key, *only;
@@ -70,15 +96,24 @@ static const struct {
                {"is_encoder_decoder", "false"},
                {"per_layer_config", "null"},
                {"pruned_heads", "{}"},
-               {"quantization_config", "null"},
                {"text_config", "null"},
                {"transformers_weights", "null"}};
 enum { REFUSED = sizeof refused / sizeof refused[0] };
 
 /* Keys for which null and absence are the same; more in the families' tables. */
-static const char *const nullable[] = {
-    "attn_logit_softcapping", "bos_token_id", "final_logit_softcapping", "layer_types",         "n_embed", "n_inner",
-    "rope_parameters",        "rope_scaling", "sliding_window",          "word_embed_proj_dim", NULL};
+static const char *const nullable[] = {"attn_logit_softcapping",
+                                       "bos_token_id",
+                                       "final_logit_softcapping",
+                                       "layer_types",
+                                       "n_embed",
+                                       "n_inner",
+                                       "quantization_config.scale_fmt",
+                                       "quantization_config.weight_block_size",
+                                       "rope_parameters",
+                                       "rope_scaling",
+                                       "sliding_window",
+                                       "word_embed_proj_dim",
+                                       NULL};
 static const char *const nullable_rope[] = {"attention_factor", "beta_fast",      "beta_slow", "factor",
                                             "mscale",           "mscale_all_dim", NULL};
 
@@ -103,9 +138,14 @@ static const char *rope_member(const char *key)
 enum config_key config_key_class(const struct family *family, const struct config *c, const char *key)
 {
     const char *member = rope_member(key), *dot = strchr(key, '.');
+    size_t below = sizeof quantisation_member - 1;
     for (int i = 0; i < REFUSED; i++)
         if (strcmp(key, refused[i].key) == 0)
             return CONFIG_KEY_REFUSED;
+    if (strcmp(key, quantisation_root) == 0 && !config_asked(c, key))
+        return CONFIG_KEY_REFUSED;
+    if (strncmp(key, quantisation_member, below) == 0 && is_listed(quantisation, key + below))
+        return CONFIG_KEY_HARMLESS;
     if (config_asked(c, key))
         return CONFIG_KEY_USED;
     if (is_listed(family->harmless, key) || (member ? is_listed(rope, member) : is_listed(harmless, dot ? dot + 1 : key)))
@@ -129,12 +169,25 @@ static int is_only(const json_t *value, const char *only)
     return same;
 }
 
+/* A method of quantisation whose tensors were not read. */
+static int refuse_method(const struct decoder *d, struct error *e)
+{
+    const json_t *section = json_object_get(config_root(d->config), quantisation_root);
+    const char *method = json_string_value(json_object_get(section, "quant_method"));
+    if (!section || is_only(section, "null") || quantised_method(d->config))
+        return 0;
+    return fail(e, "%s: quantization_config is not supported%s%.40s%s (expected quant_method 'fp8', 'bitsandbytes', or null)",
+                config_path(d->config), method ? ": its quant_method is '" : "", method ? method : "", method ? "'" : "");
+}
+
 int config_keys_refuse(const struct decoder *d, const struct family *family, struct error *e)
 {
     const char *config = config_path(d->config), *slash = strrchr(config, '/');
     char *adapter;
     if (!family->harmless)
         return 0;
+    if (refuse_method(d, e))
+        return -1;
     for (int i = 0; i < REFUSED; i++) {
         const json_t *value = json_object_get(config_root(d->config), refused[i].key);
         int same = !value || is_only(value, refused[i].only);

@@ -3,6 +3,7 @@
 
 #include "io/adapter.h"
 #include "io/checkpoint.h"
+#include "io/quantised.h"
 #include "model/config_keys.h"
 
 #include <stdio.h>
@@ -73,6 +74,15 @@ static int check_merged(const struct decoder *d, struct error *e)
     return 0;
 }
 
+/* Weights are the numbers that they stand for; who runs such a model may round more. */
+static void note_quantised(struct decoder *d)
+{
+    const char *method = quantised_method(d->config);
+    if (method)
+        family_note(d, "weights quantised by %s are widened; activations are not quantised%s", method,
+                    strcmp(method, "fp8") == 0 ? ", as activation_scheme has it in inference" : ", as LLM.int8() does with them");
+}
+
 struct decoder *decoder_open(const char *path, struct error *e)
 {
     return decoder_open_adapted(path, NULL, e);
@@ -114,6 +124,7 @@ struct decoder *decoder_open_adapted(const char *path, const char *adapter, stru
         d->head.weight = d->embedding;
     if (refuse_unused(d, family, e) || (d->adapter && check_merged(d, e)))
         goto failed;
+    note_quantised(d);
     return d;
 failed:
     decoder_close(d);

@@ -289,14 +289,15 @@ int family_values(double *out, const struct decoder *d, size_t count, struct err
 /* The same numbers, in whatever types; rows of the same bytes are not looked at twice. */
 static int is_same_matrix(const view *a, const view *b)
 {
-    int plain = a->type == b->type && a->column_stride == 1 && b->column_stride == 1;
+    int plain = a->type == b->type && a->column_stride == 1 && b->column_stride == 1 && !element_is_scaled(a->type);
     for (size_t r = 0; r < a->rows; r++) {
-        const char *x = (const char *)a->data + element_bytes(a->type, r * a->row_stride),
-                   *y = (const char *)b->data + element_bytes(b->type, r * b->row_stride);
-        if (plain && memcmp(x, y, element_bytes(a->type, a->columns)) == 0)
+        size_t x = r * a->row_stride, y = r * b->row_stride;
+        if (plain && memcmp((const char *)a->data + element_bytes(a->type, x), (const char *)b->data + element_bytes(b->type, y),
+                            element_bytes(a->type, a->columns)) == 0)
             continue;
         for (size_t c = 0; c < a->columns; c++)
-            if (element_read(x, a->type, c * a->column_stride) != element_read(y, b->type, c * b->column_stride))
+            if (element_read(a->data, a->type, a->first + x + c * a->column_stride) !=
+                element_read(b->data, b->type, b->first + y + c * b->column_stride))
                 return 0;
     }
     return 1;
@@ -349,7 +350,10 @@ void family_ignore(const struct decoder *d, const char *format, ...)
 /* `elements` further into the view's data. */
 static view view_shift(view v, size_t elements)
 {
-    v.data = (const char *)v.data + element_bytes(v.type, elements);
+    if (element_is_scaled(v.type))
+        v.first += elements;
+    else
+        v.data = (const char *)v.data + element_bytes(v.type, elements);
     return v;
 }
 

@@ -168,7 +168,7 @@ static void release_pages(const view *v)
     if (!v->data)
         return;
     size_t elements = (v->groups - 1) * v->group_stride + (v->rows - 1) * v->row_stride + (v->columns - 1) * v->column_stride + 1;
-    tensors_release_pages(v->data, element_bytes(v->type, elements));
+    tensors_release_elements(v->data, v->type, v->first, elements);
 }
 
 int weights_need(struct engine *g, int l, struct error *e)

@@ -30,7 +30,7 @@ objects() {
     done
 }
 kernel_objects() {
-    objects plain "" kernels/registry.c kernels/plugin.c kernels/shared.c io/error.c io/element.c io/blocks.c io/memory.c bench/gpu/stubs.c
+    objects plain "" kernels/registry.c kernels/plugin.c kernels/shared.c io/error.c io/element.c io/blocks.c io/scaled.c io/memory.c bench/gpu/stubs.c
     objects f32 -DREFERENCE_F32 kernels/reference/*.c
     objects f64 -DREFERENCE_F64 kernels/reference/*.c
 }

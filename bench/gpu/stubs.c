@@ -14,7 +14,7 @@ struct kernels *cpu_open(struct error *e)
     return NULL;
 }
 
-void tensors_release_pages(const void *data, size_t bytes)
+void tensors_release_elements(const void *data, enum element type, size_t first, size_t count)
 {
-    (void)data, (void)bytes; /* weights are made in memory here */
+    (void)data, (void)type, (void)first, (void)count; /* weights are made in memory here */
 }

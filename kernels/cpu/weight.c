@@ -71,10 +71,8 @@ static size_t weight_bytes(struct kernels *k, enum weight_use use, const struct 
 static void widen_columns(float *out, const struct weight_part *p, size_t group, size_t row, size_t count)
 {
     float column[BLOCK];
-    size_t size = element_size(p->type);
     for (size_t c = 0; c < p->columns; c++) {
-        element_widen_f32(column, (const char *)p->data + (group * p->group_stride + row + c * p->column_stride) * size, p->type,
-                          count);
+        element_run_f32(column, p->data, p->type, p->first + group * p->group_stride + row + c * p->column_stride, count);
         for (size_t r = 0; r < count; r++)
             out[r * p->columns + c] = column[r];
     }

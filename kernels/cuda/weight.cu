@@ -67,7 +67,7 @@ static struct runs runs_of(const struct weight_part *p)
 /* The type that a part's elements are packed in: quantised ones are widened on the way. */
 static enum element packed_type(const struct weight_part *p)
 {
-    return element_block(p->type) > 1 ? ELEMENT_F32 : p->type;
+    return element_is_quantised(p->type) ? ELEMENT_F32 : p->type;
 }
 
 /* Elements [first, first + length) of runs [run, run + count), packed. */
@@ -78,11 +78,11 @@ static void pack(char *out, const struct runs *r, size_t run, size_t count, size
     size_t outer_stride = r->along_rows ? p->column_stride : p->row_stride,
            stride = r->along_rows ? p->row_stride : p->column_stride;
     const char *data = (const char *)p->data;
-    if (element_block(p->type) > 1) {
+    if (element_is_quantised(p->type)) {
 #pragma omp parallel for schedule(static) if (count * length > (1 << 18))
         for (size_t i = 0; i < count; i++)
             element_run_f32((float *)out + i * length, data, p->type,
-                            (run + i) / inner * p->group_stride + (run + i) % inner * outer_stride + first, length);
+                            p->first + (run + i) / inner * p->group_stride + (run + i) % inner * outer_stride + first, length);
         return;
     }
     /* runs of a dense tensor join: pieces of 64 KB then, else runs, shared out among threads */

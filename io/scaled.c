@@ -1,0 +1,106 @@
+#include "io/scaled.h"
+
+#include "io/half.h"
+
+#include <math.h>
+
+static float load_float(const unsigned char *p, size_t index)
+{
+    return float_of(load32(p + 4 * index));
+}
+
+/* Quantiles of the normal distribution (Dettmers et al. 2023), and numbers of a sign, two bits of exponent and one of fraction,
+ * both with 1 as the largest. */
+static const float normal_float[CODES_NF4_FP4] = {-1.0f,
+                                                  -0.6961928009986877f,
+                                                  -0.5250730514526367f,
+                                                  -0.39491748809814453f,
+                                                  -0.28444138169288635f,
+                                                  -0.18477343022823334f,
+                                                  -0.09105003625154495f,
+                                                  0.0f,
+                                                  0.07958029955625534f,
+                                                  0.16093020141124725f,
+                                                  0.24611230194568634f,
+                                                  0.33791524171829224f,
+                                                  0.44070982933044434f,
+                                                  0.5626170039176941f,
+                                                  0.7229568362236023f,
+                                                  1.0f};
+static const float short_float[CODES_NF4_FP4] = {0, 0.0625f / 12,  8.0f / 12,  1,  4.0f / 12,  0.5f,  2.0f / 12,  0.25f,
+                                                 0, -0.0625f / 12, -8.0f / 12, -1, -4.0f / 12, -0.5f, -2.0f / 12, -0.25f};
+
+const float *scaled_codes(enum element type)
+{
+    return type == ELEMENT_NF4 ? normal_float : short_float;
+}
+
+size_t scaled_block(const struct scaled *s, size_t index)
+{
+    return index / s->columns / s->block_rows * s->blocks_across + index % s->columns / s->block_columns;
+}
+
+size_t scaled_scale_size(enum scale scale)
+{
+    return scale == SCALE_F32 ? 4 : scale == SCALE_BF16 ? 2 : 1;
+}
+
+size_t scaled_codes_in_byte(enum element type)
+{
+    return type == ELEMENT_NF4 || type == ELEMENT_FP4 ? 2 : 1;
+}
+
+/* A float of a sign, four bits of exponent and three of fraction: a half of 256 times less. There is no infinity. */
+static float e4m3_to_float(unsigned char code)
+{
+    return (code & 0x7f) == 0x7f ? NAN : f16_to_float((uint16_t)((code & 0x80) << 8 | (code & 0x7f) << 7)) * 256;
+}
+
+/* 2^(code - 127). */
+static float e8m0_to_float(unsigned char code)
+{
+    return code == 255 ? NAN : float_of(code ? (uint32_t)code << 23 : 1u << 22);
+}
+
+float scaled_scale(const struct scaled *s, size_t block)
+{
+    switch (s->scale) {
+    case SCALE_F32: return load_float(s->scales, block);
+    case SCALE_BF16: return bf16_to_float(load16(s->scales + 2 * block));
+    case SCALE_E8M0: return e8m0_to_float(s->scales[block]);
+    case SCALE_NESTED: break;
+    }
+    return load_float(s->table, s->scales[block]) * load_float(s->table_scales, block / s->table_block) + s->table_offset;
+}
+
+/* Elements first .. first + count of one block. */
+static void widen(float *restrict out, const unsigned char *restrict codes, enum element type, float scale, size_t first,
+                  size_t count)
+{
+    const float *numbers = scaled_codes(type);
+    switch (type) {
+    case ELEMENT_FP8:
+        for (size_t i = 0; i < count; i++)
+            out[i] = e4m3_to_float(codes[first + i]) * scale;
+        break;
+    case ELEMENT_INT8:
+        for (size_t i = 0; i < count; i++)
+            out[i] = (float)(signed char)codes[first + i] * scale * 7.874015718698502e-3f; /* 1 / 127 */
+        break;
+    default:
+        for (size_t i = 0; i < count; i++)
+            out[i] = numbers[codes[(first + i) / 2] >> ((first + i) % 2 ? 0 : 4) & 15] * scale;
+        break;
+    }
+}
+
+void scaled_run(float *out, const struct scaled *s, enum element type, size_t first, size_t count)
+{
+    while (count) {
+        size_t column = first % s->columns, run = s->block_columns - column % s->block_columns, rest = s->columns - column;
+        run = run < rest ? run : rest;
+        run = run < count ? run : count;
+        widen(out, s->codes, type, scaled_scale(s, scaled_block(s, first)), first, run);
+        out += run, first += run, count -= run;
+    }
+}

@@ -1,0 +1,42 @@
+/* Matrices that a file holds as codes, of a byte or of four bits, with the scales of their blocks in tensors beside them.
+ *
+ * The arithmetic is that of the packages that write them, in float32, one operation after the other, and the same bits come out:
+ * FP8 of transformers' Fp8Dequantize, the others of bitsandbytes' dequantize_4bit and int8_vectorwise_dequant. */
+#ifndef REACH_IO_SCALED_H
+#define REACH_IO_SCALED_H
+
+#include "io/element.h"
+
+/* What the scales are: floats, bf16, powers of two as a byte of exponent, or (double quantisation) a byte that picks a number of
+ * a table, times the scale of its own block, plus an offset. */
+enum scale { SCALE_F32, SCALE_BF16, SCALE_E8M0, SCALE_NESTED };
+
+enum { SCALE_TABLE = 256, CODES_NF4_FP4 = 16 };
+
+/* What the `data` of a tensor or view of a type with scales point to; no pointer of it has any alignment. */
+struct scaled {
+    const unsigned char *codes; /* in row-major order; of two in a byte the first is in the upper half */
+    const unsigned char *scales; /* row after row of blocks */
+    size_t columns; /* of the matrix; where blocks run on from row to row, all its elements */
+    size_t block_rows, block_columns, blocks_across;
+    enum scale scale;
+    const unsigned char *table, *table_scales; /* of nested scales: [SCALE_TABLE] floats; a float for table_block of them */
+    size_t table_block;
+    float table_offset;
+};
+
+/* The block that holds an element, and the scale of a block. */
+size_t scaled_block(const struct scaled *s, size_t index);
+float scaled_scale(const struct scaled *s, size_t block);
+/* Bytes of one scale, or of the byte that stands for it. */
+size_t scaled_scale_size(enum scale scale);
+/* 1 or 2. */
+size_t scaled_codes_in_byte(enum element type);
+
+/* out[i] = element first + i, i < count. */
+void scaled_run(float *out, const struct scaled *s, enum element type, size_t first, size_t count);
+
+/* The 16 numbers that codes of NF4 or FP4 stand for. */
+const float *scaled_codes(enum element type);
+
+#endif
