@@ -74,13 +74,15 @@ static int check_merged(const struct decoder *d, struct error *e)
     return 0;
 }
 
-/* Weights are the numbers that they stand for; who runs such a model may round more. */
+/* Whoever runs a quantised model may round more than its weights. */
 static void note_quantised(struct decoder *d)
 {
-    const char *method = quantised_method(d->config);
-    if (method)
-        family_note(d, "weights quantised by %s are widened; activations are not quantised%s", method,
-                    strcmp(method, "fp8") == 0 ? ", as activation_scheme has it in inference" : ", as LLM.int8() does with them");
+    const struct tensor *first = tensors_quantised(d->tensors);
+    if (quantised_method(d->config) && first)
+        family_note(d, "weights stored as %s are widened to float32; activations are not quantised%s", element_name(first->type),
+                    first->type == ELEMENT_FP8    ? ", whatever activation_scheme says"
+                    : first->type == ELEMENT_INT8 ? ", as LLM.int8() does with them"
+                                                  : "");
 }
 
 struct decoder *decoder_open(const char *path, struct error *e)

@@ -5,10 +5,9 @@
 #include "io/gguf/gguf.h"
 #include "io/tokenizer/tokenizer.h"
 #include "io/tokens.h"
-#include "model/engine.h"
-#include "tests/compare.h"
+#include "model/decoder.h"
 #include "tests/expected.h"
-#include "tests/golden.h"
+#include "tests/measured.h"
 #include "tests/scratch.h"
 
 #include <setjmp.h>
@@ -83,55 +82,6 @@ static void blocks_have_the_bits_of_the_python_package(void **state)
 
 /* -- models -- */
 
-static void measure(const char *file, const char *expected, const char *dtype, double norm_tolerance, double logprob_tolerance)
-{
-    enum { SEGMENTS_MAX = 4 };
-    struct error e = {""};
-    char path[256];
-    const char *tokens_path = path;
-    struct tokens tokens;
-    struct decoder *d = decoder_open(file, &e);
-    if (!d)
-        fail_msg("%s", e.text);
-    assert_string_equal(d->not_understood, "");
-    snprintf(path, sizeof path, "%s/tokens.npy", expected);
-    if (tokens_read_files(&tokens, &tokens_path, 1, &e))
-        fail_msg("%s", e.text);
-    size_t segments = tokens.total / tokens.columns, n = tokens.columns - 1;
-    assert_true(segments <= SEGMENTS_MAX);
-    snprintf(path, sizeof path, "%s/norm.npy", expected);
-    double *want = golden_read_f64(path, segments * n), *norm = calloc(segments * n, sizeof *norm), logprob[SEGMENTS_MAX];
-    snprintf(path, sizeof path, "%s/logprob.npy", expected);
-    double *want_logprob = golden_read_f64(path, segments);
-    struct kernels *k = kernels_open(dtype, &e);
-    assert_non_null(k);
-    for (int resident = 0; resident < 2; resident++) { /* weights widened once, or for each use of a block */
-        const struct engine_request o = {.kind = REQUEST_GRADIENT,
-                                         .positions = (int)n,
-                                         .batch = 1,
-                                         .weights = resident ? WEIGHTS_RESIDENT : WEIGHTS_BY_LAYER};
-        struct engine *g = engine_create(k, d, &o, &e);
-        if (!g)
-            fail_msg("%s: %s", file, e.text);
-        for (size_t s = 0; s < segments; s++) {
-            double largest = 0;
-            if (engine_measure(g, norm + s * n, logprob + s, tokens.ids + s * (n + 1), 1, &e))
-                fail_msg("%s: %s", file, e.text);
-            for (size_t i = 0; i < n; i++)
-                largest = want[s * n + i] > largest ? want[s * n + i] : largest;
-            assert_int_equal(compare_values(file, norm + s * n, want + s * n, n, norm_tolerance * largest, 0), 0);
-        }
-        assert_int_equal(compare_values(file, logprob, want_logprob, segments, logprob_tolerance, 0), 0);
-        engine_close(g);
-    }
-    k->close(k);
-    free(want);
-    free(want_logprob);
-    free(norm);
-    tokens_free(&tokens);
-    decoder_close(d);
-}
-
 /* Of the families' golden cases, and with every quantised type. */
 static const struct {
     const char *file, *expected;
@@ -161,8 +111,8 @@ static void models_are_those_of_transformers(void **state)
     for (size_t i = 0; i < MODELS; i++) {
         char path[256];
         snprintf(path, sizeof path, GOLDENS "%s", models[i].file);
-        measure(path, models[i].expected, "f64", 1e-9, 1e-9);
-        measure(path, models[i].expected, "f32", 2e-5, 1e-5);
+        measure_golden(path, models[i].expected, "f64", 1e-9, 1e-9);
+        measure_golden(path, models[i].expected, "f32", 2e-5, 1e-5);
     }
 }
 
@@ -229,7 +179,7 @@ static void quantised_tensors_are_widened_on_request(void **state)
             checkpoint_close(&c);
             checkpoint_close(&back);
             snprintf(folder, sizeof folder, "tests/goldens/gguf/%s", i ? "gpt2-quantised" : "quantised");
-            measure(scratch_path(scratch_folder, hdf ? "wide.h5" : "wide"), folder, "f64", 1e-9, 1e-9);
+            measure_golden(scratch_path(scratch_folder, hdf ? "wide.h5" : "wide"), folder, "f64", 1e-9, 1e-9);
         }
 }
 

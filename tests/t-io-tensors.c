@@ -67,7 +67,7 @@ static void test_shape(void **state)
         size_t shape[9];
         const char *words;
     } cases[] = {
-        {"F8_E4M3", 1, {1}, "tensor t is stored as F8_E4M3, which is not supported"},
+        {"F8_E4M3FNUZ", 1, {1}, "tensor t is stored as F8_E4M3FNUZ, which is not supported"},
         {"C64", 0, {0}, "C64, which is not supported"},
         {"F32", 9, {1, 1, 1, 1, 1, 1, 1, 1, 1}, "9 dimensions (expected at most 8)"},
         {"U8", 2, {1ULL << 33, 1ULL << 33}, "more elements than can be counted"},

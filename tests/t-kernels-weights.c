@@ -1,5 +1,6 @@
 /* Loading of parameters by every kernel set: element types, strides, groups, offsets, stacked parts, unaligned files; through the
  * operations that use them. */
+#include "io/scaled.h"
 #include "tests/compare.h"
 #include "tests/kernel_run.h"
 
@@ -18,6 +19,11 @@ enum { FILE_ELEMENTS = 4096 };
 /* One stored tensor of each type: small whole numbers and halves that every type holds exactly, different at every place
  * within 97. */
 static void *stored[4];
+
+/* The same with scales: every code is 1, and every element a block. */
+static unsigned char ones[FILE_ELEMENTS];
+static struct scaled described = {
+    .codes = ones, .columns = FILE_ELEMENTS, .block_rows = 1, .block_columns = 1, .blocks_across = FILE_ELEMENTS};
 
 static double stored_value(size_t i)
 {
@@ -39,6 +45,7 @@ static uint16_t narrow(double value, int fraction, int bias)
 static int make_stored(void **state)
 {
     (void)state;
+    memset(ones, 0x38, sizeof ones);
     for (int type = ELEMENT_F64; type <= ELEMENT_BF16; type++) {
         char *bytes = stored[type] = malloc(FILE_ELEMENTS * 8 + 64);
         if (!bytes)
@@ -90,6 +97,15 @@ static const struct view_case views[] = {
     {"stacked, wide", 2, {{0, 1, 16, 65, 0, 65, 1, 0}, {1500, 1, 17, 65, 0, 65, 1, 0}}},
 };
 
+/* Quantised elements lie side by side along rows or along columns. */
+static int has_sides(const struct view_case *v)
+{
+    for (int p = 0; p < v->part_count; p++)
+        if (v->part[p].column_stride > 1 && v->part[p].row_stride != 1)
+            return 0;
+    return 1;
+}
+
 /* Parts of `v` in the file of `type`, `shift` bytes off its place; and the matrix that they mean. */
 static void make_parts(struct weight_part parts[3], double **matrix, size_t *rows, size_t *columns, const struct view_case *v,
                        enum element type, char **copy, size_t shift)
@@ -98,12 +114,14 @@ static void make_parts(struct weight_part parts[3], double **matrix, size_t *row
     *rows = 0;
     *columns = v->part[0].columns;
     *copy = allocate(FILE_ELEMENTS * 8 + 64);
-    memcpy(*copy + shift, stored[type], FILE_ELEMENTS * element_size(type));
+    int scaled = element_is_scaled(type);
+    memcpy(*copy + shift, stored[scaled ? ELEMENT_F32 : type], FILE_ELEMENTS * element_size(scaled ? ELEMENT_F32 : type));
+    described.scales = (const unsigned char *)*copy + shift;
     for (int p = 0; p < v->part_count; p++)
         *rows += v->part[p].groups * v->part[p].rows;
     *matrix = allocate(*rows * *columns * sizeof(double));
     for (int p = 0; p < v->part_count; p++) {
-        parts[p] = (struct weight_part){*copy + shift + v->part[p].from * element_size(type),
+        parts[p] = (struct weight_part){scaled ? (const void *)&described : *copy + shift + v->part[p].from * element_size(type),
                                         type,
                                         v->part[p].groups,
                                         v->part[p].rows,
@@ -112,7 +130,7 @@ static void make_parts(struct weight_part parts[3], double **matrix, size_t *row
                                         v->part[p].row_stride,
                                         v->part[p].column_stride,
                                         v->part[p].offset,
-                                        0};
+                                        scaled ? v->part[p].from : 0};
         for (size_t i = 0; i < v->part[p].groups * v->part[p].rows; i++, r++)
             for (size_t c = 0; c < *columns; c++)
                 (*matrix)[r * *columns + c] = stored_value(v->part[p].from + i / v->part[p].rows * v->part[p].group_stride +
@@ -258,8 +276,13 @@ static void test_views(void **state)
             for (int type = ELEMENT_F64; type <= ELEMENT_BF16; type++)
                 for (size_t shift = 0; shift < 2; shift++)
                     check_view(k, &views[v], (enum element)type, shift);
+        for (int v = 0; k && v < LENGTH(views); v++)
+            for (size_t shift = 0; shift < 2 && has_sides(&views[v]); shift++)
+                check_view(k, &views[v], ELEMENT_FP8, shift);
         for (int type = ELEMENT_F64; k && type <= ELEMENT_BF16; type++)
             check_vector(k, (enum element)type);
+        if (k)
+            check_vector(k, ELEMENT_FP8);
         if (k && k->synchronize(k, &e))
             fail_msg("%s: %s", k->name, e.text);
         if (k)

@@ -1,0 +1,357 @@
+/* Checkpoints with scales beside their matrices against what bitsandbytes and transformers make of them
+ * (tests/goldens/quantised/make.py), and files that must be refused. */
+#include "io/checkpoint.h"
+#include "io/quantised.h"
+#include "io/scaled.h"
+#include "io/verify.h"
+#include "model/decoder.h"
+#include "tests/measured.h"
+#include "tests/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#include <cmocka.h>
+
+#define GOLDENS "tests/goldens/quantised/"
+
+static struct checkpoint open_checkpoint(const char *path)
+{
+    struct error e = {""};
+    struct checkpoint c;
+    if (checkpoint_open(&c, path, &e))
+        fail_msg("%s", e.text);
+    return c;
+}
+
+/* -- values -- */
+
+static const char *const folders[] = {"tensors-bitsandbytes", "tensors-fp8", "nf4", "fp4", "int8", "gpt2-nf4", "gpt2-int8",
+                                      "fp8-blocks",           "fp8-tensor"};
+enum { FOLDERS = sizeof folders / sizeof *folders };
+
+/* The same elements in whichever way they are asked for. */
+static void check_runs(const struct tensor *t, const float *all)
+{
+    float got[64];
+    double wide[64];
+    for (size_t first = 0; first < t->count; first += 1 + first / 3) {
+        size_t count = t->count - first < 64 ? t->count - first : 64;
+        element_run_f32(got, t->data, t->type, first, count);
+        element_run_f64(wide, t->data, t->type, first, count);
+        for (size_t i = 0; i < count; i++)
+            if (got[i] != all[first + i] || wide[i] != all[first + i] ||
+                element_read(t->data, t->type, first + i) != all[first + i])
+                fail_msg("%s: element %zu of %zu from %zu on", t->name, i, count, first);
+    }
+}
+
+static void matrices_have_the_bits_of_the_packages(void **state)
+{
+    (void)state;
+    for (int i = 0; i < FOLDERS; i++) {
+        char path[256], line[256];
+        size_t found = 0, quantised = 0;
+        struct checkpoint c;
+        snprintf(path, sizeof path, GOLDENS "%s", folders[i]);
+        c = open_checkpoint(path);
+        snprintf(path, sizeof path, GOLDENS "%s/crc.csv", folders[i]);
+        FILE *sums = fopen(path, "r");
+        assert_non_null(sums);
+        for (; fgets(line, sizeof line, sums); found++) {
+            char *comma = strchr(line, ',');
+            *comma = '\0';
+            const struct tensor *t = tensors_find(c.tensors, line);
+            if (!t || !element_is_scaled(t->type))
+                fail_msg("%s: %s is no quantised tensor", folders[i], line);
+            float *all = malloc(t->count * sizeof *all), *stored = malloc(t->count * sizeof *stored);
+            assert_true(all && stored);
+            tensor_copy(all, t, 0, t->count);
+            element_run_f32(stored, t->data, t->type, 0, t->count);
+            check_runs(t, stored);
+            unsigned long sum = crc32(0, (const unsigned char *)all, (unsigned)(t->count * sizeof *all));
+            if (sum != strtoul(comma + 1, NULL, 16))
+                fail_msg("%s: %s has the sum %08lx (expected %s)", folders[i], line, sum, comma + 1);
+            free(all);
+            free(stored);
+        }
+        fclose(sums);
+        for (size_t k = 0; k < tensors_count(c.tensors); k++)
+            quantised += element_is_scaled(tensors_at(c.tensors, k)->type);
+        assert_true(found > 0);
+        assert_int_equal(found, quantised);
+        checkpoint_close(&c);
+    }
+}
+
+/* -- models -- */
+
+static void models_are_those_of_transformers(void **state)
+{
+    (void)state;
+    for (int i = 2; i < FOLDERS; i++) {
+        char path[256];
+        struct error e = {""};
+        snprintf(path, sizeof path, GOLDENS "%s", folders[i]);
+        measure_golden(path, path, "f64", 1e-9, 1e-9);
+        measure_golden(path, path, "f32", 2e-5, 1e-5);
+        struct decoder *d = decoder_open(path, &e);
+        if (!d)
+            fail_msg("%s", e.text);
+        if (!strstr(d->notes, "are widened to float32; activations are not quantised"))
+            fail_msg("%s: notes '%s'", path, d->notes);
+        struct verified v;
+        if (tensors_verify(&v, d->tensors, &e))
+            fail_msg("%s", e.text);
+        decoder_close(d);
+    }
+}
+
+/* Written only when that is asked for, and then a model that is not quantised, of the same numbers. */
+static void models_are_widened_on_request(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"nf4", "gpt2-int8", "fp8-tensor"};
+    for (int i = 0; i < 3; i++)
+        for (int hdf = 0; hdf < 2; hdf++) {
+            struct error e = {""};
+            char path[256], out[256];
+            snprintf(path, sizeof path, GOLDENS "%s", names[i]);
+            snprintf(out, sizeof out, "%s", scratch_path(scratch_folder, hdf ? "wide.h5" : "wide"));
+            struct checkpoint c = open_checkpoint(path);
+            assert_int_equal(checkpoint_write(&c, out, 1, &e), -1);
+            assert_int_equal(check_message(path, &e, "which cannot be written (expected --widen"), 0);
+            if (checkpoint_widen(&c, &e) || checkpoint_write(&c, out, 1, &e))
+                fail_msg("%s", e.text);
+            checkpoint_close(&c);
+            c = open_checkpoint(out);
+            assert_null(tensors_quantised(c.tensors));
+            assert_false(config_has(c.config, "quantization_config"));
+            checkpoint_close(&c);
+            measure_golden(out, path, "f64", 1e-9, 1e-9);
+        }
+}
+
+/* -- files that lie -- */
+
+/* Tensors between bars, each NAME TYPE SHAPE VALUES: zXX is that byte everywhere, fA,B floats of A of which the last is B, m the
+ * numbers of NF4, tTEXT the text itself, as long as * in the shape says. Types of other names have a byte an element. */
+static const char *write_tensors(const char *script)
+{
+    static unsigned char file[16384];
+    char header[4096] = "{", text[2048], *rest = text, *tensor;
+    size_t at = 1, bytes = 0;
+    static unsigned char data[8192];
+    snprintf(text, sizeof text, "%s", script);
+    while ((tensor = strtok_r(rest, "|", &rest))) {
+        char name[128], type[16], shape[32], values[512];
+        size_t count = 1, first = bytes;
+        assert_int_equal(sscanf(tensor, "%127s %15s %31s %511s", name, type, shape, values), 4);
+        if (strcmp(shape, "*") == 0)
+            snprintf(shape, sizeof shape, "%zu", strlen(values) - 1);
+        if (strcmp(shape, "-") == 0)
+            shape[0] = '\0';
+        for (const char *p = shape; *p; p += strcspn(p, ","), p += *p == ',')
+            count *= strtoul(p, NULL, 10);
+        assert_true(bytes + 4 * count <= sizeof data);
+        if (values[0] == 't') {
+            memcpy(data + bytes, values + 1, count);
+            bytes += count;
+        } else if (values[0] == 'z') {
+            memset(data + bytes, (int)strtol(values + 1, NULL, 16), count);
+            bytes += count;
+        } else {
+            for (size_t i = 0; i < count; i++, bytes += 4) {
+                const char *last = strchr(values, ',');
+                float value = values[0] == 'm' ? scaled_codes(ELEMENT_NF4)[i % 16] : strtof(values + 1, NULL);
+                if (last && i + 1 == count)
+                    value = strtof(last + 1, NULL);
+                memcpy(data + bytes, &value, 4);
+            }
+        }
+        at += (size_t)snprintf(header + at, sizeof header - at,
+                               "%s\"%s\":{\"dtype\":\"%s\",\"shape\":[%s],\"data_offsets\":[%zu,%zu]}", at > 1 ? "," : "", name,
+                               type, shape, first, bytes);
+    }
+    at += (size_t)snprintf(header + at, sizeof header - at, "}");
+    uint64_t length = at;
+    memcpy(file, &length, 8);
+    memcpy(file + 8, header, at);
+    memcpy(file + 8 + at, data, bytes);
+    return scratch_write(scratch_folder, "model.safetensors", file, 8 + at + bytes);
+}
+
+#define CODES "w.weight F8_E4M3 4,6 z38|"
+#define WEIGHT4 "w.weight U8 24,1 z5a|"
+#define ABSMAX "w.weight.absmax F32 2 f1|"
+#define MAP "w.weight.quant_map F32 16 m|"
+#define STATE_OF(type, json) "w.weight.quant_state.bitsandbytes__" type " U8 * t{" json "}|"
+#define STATE(json) STATE_OF("nf4", json)
+#define SIX_BY_EIGHT "\"quant_type\":\"nf4\",\"blocksize\":32,\"dtype\":\"float32\",\"shape\":[6,8]"
+#define NESTED SIX_BY_EIGHT ",\"nested_blocksize\":256,\"nested_dtype\":\"float32\",\"nested_offset\":"
+#define BYTES "w.weight.absmax U8 2 z07|"
+#define SCALES "w.weight.nested_absmax F32 1 f1|"
+#define TABLE "w.weight.nested_quant_map F32 256 f0.5|"
+#define ROWS "w.weight I8 4,6 z7f|"
+
+static void files_that_lie_are_refused(void **state)
+{
+    (void)state;
+    static const char blocks[] = "{\"quant_method\":\"fp8\",\"weight_block_size\":[3,4]}",
+                      whole[] = "{\"quant_method\":\"fp8\",\"weight_block_size\":null}",
+                      bnb[] = "{\"quant_method\":\"bitsandbytes\"}";
+    static const struct {
+        const char *config, *tensors, *message; /* "": taken */
+    } rows[] = {
+        {blocks, CODES "w.weight_scale_inv F32 2,2 f1", ""},
+        {blocks, CODES "w.weight_scale_inv F32 2,2 f1|w.activation_scale F32 - f1", ""},
+        {blocks, CODES "w.weight_scale_inv F32 2,3 f1",
+         "w.weight_scale_inv is no matrix of 2 x 2 scales (expected a scale for 3 x 4 el"},
+        {blocks, CODES "w.weight_scale_inv F32 4 f1", "w.weight_scale_inv is no matrix of 2 x 2 scales"},
+        {blocks, CODES "w.weight_scale_inv F32 - f1", "w.weight_scale_inv is no matrix of 2 x 2 scales"},
+        {blocks, CODES "w.weight_scale_inv U8 2,2 z7f", "w.weight_scale_inv is stored as U8 (expected F32, BF16 or F8_E8M0"},
+        {blocks, CODES "w.weight_scale_inv F8_E8M0 2,2 z7f", ""},
+        {blocks, CODES "w.weight_scale_inv F8_E8M0 2,2 zff",
+         "w.weight has the scale nan for its block 0 (expected a finite number"},
+        {blocks, CODES "w.weight_scale_inv F32 2,2 f1,nan", "w.weight has the scale nan for its block 3"},
+        {blocks, CODES "w.weight_scale_inv F32 2,2 f1,inf", "w.weight has the scale inf for its block 3"},
+        {blocks, CODES "w.weight_scale_inv F32 2,2 f1,0", "w.weight has the scale 0 for its block 3"},
+        {blocks, CODES "w.weight_scale_inv F32 2,2 f1,-2", "w.weight has the scale -2 for its block 3"},
+        {blocks, CODES, "w.weight is stored as F8_E4M3 without w.weight_scale_inv beside it"},
+        {blocks, CODES "w.weight_scale_inv F32 2,2 f1|v.weight_scale_inv F32 2,2 f1",
+         "v.weight_scale_inv has no quantised matrix"},
+        {blocks, CODES "w.weight_scale_inv F32 2,2 f1|v.activation_scale F32 - f1", "v.activation_scale has no quantised matrix"},
+        {blocks, CODES "w.weight_scale_inv F32 2,2 f1|v.e F8_E8M0 2,2 z7f", "v.e is stored as F8_E8M0 without scales beside it"},
+        {blocks, "w.weight F8_E4M3 24 z38|w.weight_scale_inv F32 2,2 f1", "w.weight is stored as F8_E4M3 and is no matrix"},
+        {blocks, "w.weight F8_E4M3 0,6 z38|w.weight_scale_inv F32 0,2 f1", "w.weight is stored as F8_E4M3 and is no matrix"},
+        {blocks, "w.weight F32 4,6 f1", "quantization_config says fp8, but no tensor is quantised so"},
+        {"{\"quant_method\":\"fp8\",\"weight_block_size\":[0,4]}", CODES "w.weight_scale_inv F32 2,2 f1",
+         "weight_block_size is no list"},
+        {"{\"quant_method\":\"fp8\",\"weight_block_size\":[4]}", CODES "w.weight_scale_inv F32 2,2 f1",
+         "weight_block_size is no list"},
+        {"{\"quant_method\":\"fp8\",\"weight_block_size\":128}", CODES "w.weight_scale_inv F32 2,2 f1",
+         "weight_block_size is no list"},
+        {"{\"quant_method\":\"fp8\"}", CODES "w.weight_scale_inv F32 1,1 f1", ""},
+        {whole, CODES "w.weight_scale_inv F32 - f1", ""},
+        {whole, CODES "w.weight_scale_inv F32 1 f1", ""},
+        {whole, CODES "w.weight_scale_inv F32 4,1 f1",
+         "w.weight_scale_inv has 4 scales (expected one: weight_block_size is null)"},
+        {"{\"quant_method\":\"gptq\"}", CODES "w.weight_scale_inv F32 1,1 f1",
+         "w.weight is stored as F8_E4M3, which is not supported"},
+        {"null", CODES "w.weight_scale_inv F32 1,1 f1", "w.weight is stored as F8_E4M3, which is not supported"},
+        /* four bits */
+        {bnb, WEIGHT4 ABSMAX MAP STATE(SIX_BY_EIGHT), ""},
+        {bnb, WEIGHT4 MAP STATE(SIX_BY_EIGHT), "w.weight has no w.weight.absmax beside it"},
+        {bnb, WEIGHT4 ABSMAX STATE(SIX_BY_EIGHT), "w.weight has no w.weight.quant_map beside it"},
+        {bnb, WEIGHT4, "w.weight is stored as U8 without scales beside it"},
+        {bnb, WEIGHT4 ABSMAX MAP, "w.weight is stored as U8 without scales beside it"},
+        {bnb, ABSMAX MAP STATE(SIX_BY_EIGHT), "has no quantised matrix that it belongs to"},
+        {bnb, WEIGHT4 "w.weight.absmax F32 3 f1|" MAP STATE(SIX_BY_EIGHT),
+         "w.weight.absmax holds 3 elements of F32 (expected 2 of F32"},
+        {bnb, WEIGHT4 "w.weight.absmax F32 2 f1,nan|" MAP STATE(SIX_BY_EIGHT), "w.weight has the scale nan for its block 1"},
+        {bnb, WEIGHT4 "w.weight.absmax F32 2 f1,-1|" MAP STATE(SIX_BY_EIGHT), "w.weight has the scale -1 for its block 1"},
+        {bnb, WEIGHT4 "w.weight.absmax F32 2 f1,inf|" MAP STATE(SIX_BY_EIGHT), "w.weight has the scale inf for its block 1"},
+        {bnb, WEIGHT4 "w.weight.absmax F32 2 f1,0|" MAP STATE(SIX_BY_EIGHT), ""}, /* a block of zeros */
+        {bnb, WEIGHT4 ABSMAX "w.weight.quant_map F32 15 m|" STATE(SIX_BY_EIGHT),
+         "quant_map holds 15 elements of F32 (expected 16"},
+        {bnb, WEIGHT4 ABSMAX "w.weight.quant_map F32 16 f1|" STATE(SIX_BY_EIGHT),
+         "quant_map holds 1 at 0 (expected -1, as NF4 has)"},
+        {bnb, WEIGHT4 ABSMAX MAP STATE_OF("fp4", SIX_BY_EIGHT), "quant_type is 'nf4' (expected that of its name)"},
+        {bnb, "w.weight U8 23,1 z5a|" ABSMAX MAP STATE(SIX_BY_EIGHT),
+         "w.weight has 23 bytes of codes (expected 24 for the 48 elem"},
+        {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"blocksize\":32,\"shape\":[47]"), ""}, /* the last half is none */
+        {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"blocksize\":0,\"shape\":[6,8]"),
+         "blocksize is 0 (expected a whole"},
+        {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"blocksize\":48,\"shape\":[6,8]"),
+         "blocksize is 48 (expected a power"},
+        {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"blocksize\":32,\"shape\":[6,9]"),
+         "24 bytes of codes (expected 27"},
+        {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"blocksize\":32,\"shape\":[6,0]"),
+         "shape has a size that is no whole"},
+        {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"blocksize\":32,\"shape\":null"),
+         "shape is no list of 1 to 8 sizes"},
+        {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"blocksize\":32,\"shape\":[4294967296,4294967296,48]"),
+         "shape has more elements than can be counted"},
+        {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":\"nf4\",\"shape\":[6,8]"), "blocksize is missing"},
+        {bnb, WEIGHT4 ABSMAX MAP STATE("\"quant_type\":"), "bitsandbytes__nf4"},
+        {bnb, WEIGHT4 ABSMAX MAP "w.weight.quant_state.bitsandbytes__nf4 F32 4 f1",
+         "bitsandbytes__nf4 is stored as F32 (expected U8"},
+        /* scales with scales */
+        {bnb, WEIGHT4 BYTES SCALES TABLE MAP STATE(NESTED "2.5"), ""},
+        {bnb, WEIGHT4 BYTES SCALES TABLE MAP STATE(NESTED "NaN"), "nested_offset is NaN"},
+        {bnb, WEIGHT4 BYTES SCALES TABLE MAP STATE(NESTED "1e300"),
+         "nested_offset is 1.0000000000000001e+300 (expected a number from"},
+        {bnb, WEIGHT4 BYTES SCALES TABLE MAP STATE(SIX_BY_EIGHT ",\"nested_blocksize\":256"), "nested_offset is missing"},
+        {bnb, WEIGHT4 BYTES SCALES TABLE MAP STATE(SIX_BY_EIGHT), "nested_blocksize is missing"},
+        {bnb, WEIGHT4 BYTES TABLE MAP STATE(NESTED "2.5"), "w.weight has no w.weight.nested_absmax beside it"},
+        {bnb, WEIGHT4 BYTES SCALES MAP STATE(NESTED "2.5"), "w.weight has no w.weight.nested_quant_map beside it"},
+        {bnb, WEIGHT4 BYTES "w.weight.nested_absmax F32 1 finf|" TABLE MAP STATE(NESTED "2.5"),
+         "has the scale inf for its block 0"},
+        {bnb, WEIGHT4 BYTES SCALES "w.weight.nested_quant_map F32 16 f1|" MAP STATE(NESTED "2.5"),
+         "nested_quant_map holds 16 elements"},
+        {bnb, WEIGHT4 ABSMAX SCALES MAP STATE(SIX_BY_EIGHT), "w.weight.nested_absmax has no quantised matrix"},
+        /* eight bits */
+        {bnb, ROWS "w.SCB F32 4 f1|w.weight_format U8 - z00", ""},
+        {bnb, ROWS "w.SCB F32 4 f1,0", ""},
+        {bnb, ROWS "w.SCB F32 4 f1|w.weight_format U8 - z02", "w.weight_format is 2 (expected 0, rows)"},
+        {bnb, ROWS "w.SCB F32 6 f1", "w.SCB holds 6 elements of F32 (expected 4 of F32 for w.weight)"},
+        {bnb, ROWS "w.SCB F32 4 f1,nan", "w.weight has the scale nan for its block 3"},
+        {bnb, ROWS "w.SCB F32 4 f1,-1", "w.weight has the scale -1 for its block 3"},
+        {bnb, ROWS, "w.weight is stored as I8 without scales beside it"},
+        {bnb, ROWS "w.SCB F32 4 f1|v.SCB F32 4 f1", "v.SCB has no quantised matrix that it belongs to"},
+        {bnb, "w.weight I8 24 z7f|w.SCB F32 4 f1", "w.weight has scales of rows (SCB) and is no matrix"},
+        /* a part of one that is a matrix itself */
+        {bnb, WEIGHT4 ABSMAX MAP STATE(SIX_BY_EIGHT) "w.weight.absmax.SCB F32 1 f1",
+         "w.weight.absmax.SCB has no quantised matrix"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct error e = {""};
+        struct checkpoint c;
+        char config[256], what[300];
+        const char *path = write_tensors(rows[i].tensors);
+        int length = snprintf(config, sizeof config, "{\"model_type\":\"llama\",\"quantization_config\":%s}", rows[i].config);
+        scratch_write(scratch_folder, "config.json", config, (size_t)length);
+        snprintf(what, sizeof what, "row %zu, %.200s", i, rows[i].tensors);
+        int result = checkpoint_open(&c, path, &e);
+        if (*rows[i].message ? !result : result)
+            fail_msg("%s: %s", what, result ? e.text : "is taken");
+        if (result && check_message(what, &e, rows[i].message))
+            fail();
+        if (!result)
+            checkpoint_close(&c);
+    }
+}
+
+/* Codes are looked at only when a checkpoint is verified. */
+static void codes_that_are_no_number_are_found(void **state)
+{
+    (void)state;
+    static const char config[] = "{\"model_type\":\"llama\",\"quantization_config\":{\"quant_method\":\"fp8\"}}";
+    struct error e = {""};
+    struct verified v;
+    for (int i = 0; i < 2; i++) {
+        scratch_write(scratch_folder, "config.json", config, sizeof config - 1);
+        struct checkpoint c = open_checkpoint(write_tensors(i ? "w.weight F8_E4M3 4,6 z7f|w.weight_scale_inv F32 1,1 f1"
+                                                              : "w.weight F8_E4M3 4,6 zff|w.weight_scale_inv F32 1,1 f1"));
+        tensors_find(c.tensors, "w.weight")->used = 1;
+        assert_int_equal(tensors_verify(&v, c.tensors, &e), -1);
+        assert_int_equal(check_message("NaN", &e, "tensor w.weight holds |nan at [0, 0] (expected finite numbers)"), 0);
+        checkpoint_close(&c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(matrices_have_the_bits_of_the_packages),
+                                       cmocka_unit_test(models_are_those_of_transformers),
+                                       cmocka_unit_test(models_are_widened_on_request),
+                                       cmocka_unit_test(files_that_lie_are_refused),
+                                       cmocka_unit_test(codes_that_are_no_number_are_found)};
+    return cmocka_run_group_tests_name("quantised checkpoints", tests, scratch_setup, scratch_teardown);
+}
