@@ -42,9 +42,9 @@ const struct verb convert_verb = {
         "beside it), or one ending in .h5 or .hdf5 (the config in its attribute `config`).\n\nMODEL is whatever the other verbs "
         "read: a folder of Hugging Face's with safetensors or pytorch_model.bin, a directory of GPT-NeoX, a file of fairseq's "
         "transformer_rpe_lm, llm.c's GPT-2, GGUF, safetensors, HDF5, or a state dict of PyTorch with config.json beside it. What "
-        "has no config.json gets one that says how it is understood here. Quantised tensors, of GGUF, are refused without "
-        "--widen: neither form has them. Matrices that an --adapter changes are written as F32. The tokenizer of a GGUF file "
-        "becomes tokenizer.json and tokenizer_config.json in a "
+        "has no config.json gets one that says how it is understood here. Quantised tensors (GGUF, FP8, bitsandbytes) are "
+        "refused without --widen: neither form has them. Matrices that an --adapter changes are written as F32. The tokenizer "
+        "of a GGUF file becomes tokenizer.json and tokenizer_config.json in a "
         "folder.\n",
     .examples = "  reach convert runs/kerple-log/global_step50000 kerple-log\n  reach convert gpt2_124M.bin gpt2.h5\n"
                 "  reach convert llama-Q4_K_M.gguf llama --widen\n",

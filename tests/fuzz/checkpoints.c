@@ -9,6 +9,7 @@
 #include "io/hdf_tensors.h"
 #include "io/index.h"
 #include "io/llmc.h"
+#include "io/quantised.h"
 #include "io/safetensors.h"
 #include "io/tokenizer/tokenizer.h"
 #include "io/torch/fairseq.h"
@@ -93,6 +94,27 @@ int fuzz_adapter(const uint8_t *data, size_t size)
     config_close(c);
     tensors_close(r.tensors);
     return c != NULL;
+}
+
+/* config.json and the file of tensors. */
+int fuzz_quantised(const uint8_t *data, size_t size)
+{
+    struct fuzz_part parts[2];
+    struct reading r = reading_begin();
+    fuzz_split(parts, 2, data, size);
+    struct mapped file = in_memory(parts[1].data, parts[1].size);
+    r.own = config_from_text("fuzz", (const char *)parts[0].data, parts[0].size, &r.error);
+    int result = r.own && safetensors_read(r.tensors, &file, &r.error) == 0 && store_finish(r.tensors, &r.error) == 0 ? 0 : -1;
+    if (result == 0 && (result = quantised_join(r.tensors, r.own, &r.error)) == 0) {
+        fuzz_read_tensors(r.tensors);
+        for (size_t i = 0; i < tensors_count(r.tensors); i++)
+            tensor_release(tensors_at(r.tensors, i));
+    }
+    if (result && !r.error.text[0])
+        abort();
+    config_close(r.own);
+    tensors_close(r.tensors);
+    return result == 0;
 }
 
 int fuzz_llmc(const uint8_t *data, size_t size)

@@ -251,6 +251,21 @@ static void sow_yaml(struct sower *w)
     json_decref(cases);
 }
 
+/* config.json and tensors of checkpoints with scales beside their matrices. */
+static void sow_quantised(struct sower *w)
+{
+    static const char *const names[] = {"tensors-bitsandbytes", "tensors-fp8", "gpt2-nf4", "gpt2-int8"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char path[PATH_BYTES];
+        snprintf(path, sizeof path, GOLDENS "quantised/%s/config.json", names[i]);
+        add_file(w, path, SIZE_MAX);
+        begin_part(w);
+        snprintf(path, sizeof path, GOLDENS "quantised/%s/model.safetensors", names[i]);
+        add_file(w, path, SIZE_MAX);
+        sow(w, "quantised", names[i]);
+    }
+}
+
 /* config.json of every model of the goldens, and the header of its tensors. */
 static void sow_families(struct sower *w)
 {
@@ -516,6 +531,7 @@ int fuzz_seeds(const char *folder, struct error *e)
     sow_text(&w, "index", "two",
              "{\"metadata\": {\"total_size\": 8}, \"weight_map\": {\"a\": \"1.safetensors\", \"b\": \"2.safetensors\", \"c\": "
              "\"1.safetensors\"}}");
+    sow_quantised(&w);
     sow_families(&w);
     sow_tokenizers(&w);
     sow_tokens(&w);
