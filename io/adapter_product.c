@@ -42,9 +42,13 @@ static size_t add_product(void *out, const struct stored_type *type, const struc
             double stored[PIECE], numbers[PIECE], sum[PIECE] = {0};
             tensor_copy(stored, base, at, count);
             element_widen_f64(numbers, stored, base->type, count);
-            for (size_t k = 0; k < rank; k++)
+            for (size_t k = 0; k < rank; k++) {
+                double factor = left[i * rank + k];
+                const double *row = right + k * columns + first;
+#pragma omp simd
                 for (size_t j = 0; j < count; j++)
-                    sum[j] += left[i * rank + k] * right[k * columns + first + j];
+                    sum[j] += factor * row[j];
+            }
             for (size_t j = 0; j < count; j++) {
                 numbers[j] += scale * sum[j];
                 if (type->type == ELEMENT_F64)

@@ -168,7 +168,7 @@ static char *find_snapshot(const struct wanted *w, const char *repository, struc
         if (!is_hash(entry->d_name, strlen(entry->d_name)))
             continue;
         if (count++ < SHOWN_MAX)
-            snprintf(shown + strlen(shown), sizeof shown - strlen(shown), "%s%s", *shown ? ", " : "", entry->d_name);
+            snprintf(shown + strlen(shown), sizeof shown - strlen(shown), "%s%.64s", *shown ? ", " : "", entry->d_name);
         if (!is_prefix || strncmp(entry->d_name, w->revision, length) || matches++)
             continue;
         found = strdup(entry->d_name);
