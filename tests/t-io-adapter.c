@@ -95,6 +95,7 @@ static struct tensors *open_base(const char *path)
     struct tensors *t = checkpoint_tensors(path, &own, &e);
     if (!t)
         fail_msg("%s", e.text);
+    config_close(own);
     return t;
 }
 
