@@ -22,7 +22,7 @@ struct bias_set {
     int layers; /* of a decoder; 0: a formula */
     int train_length; /* of a decoder; 0: unknown */
     long cone; /* of a decoder: 1 + sum over layers of (window - 1); 0: a layer has no window */
-    char position[256]; /* of a decoder: what its position encoding is */
+    char position[512]; /* of a decoder: what its position encoding is */
     struct layer_bias *biases; /* [bias_count]; owned; one for a formula */
     int bias_count;
     int *bias_of_layer; /* [layers]; owned; NULL for a formula */

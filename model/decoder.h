@@ -66,6 +66,7 @@ struct decoder {
     char path[4096];
     int vocabulary, hidden, layers, heads, kv_heads, head_size, mlp;
     int train_length; /* 0: unknown */
+    int declared_length; /* inputs that the configuration has positions for, as max_position_embeddings; 0: it does not say */
     int tied;
     int bos; /* id of the beginning-of-text token, -1: none */
     int padding; /* id of a token that the family's positions do not count, so that it may not be in a segment; -1: none */
@@ -92,6 +93,7 @@ struct decoder {
         double base, stretch; /* stretch > 0 (dynamic scaling): with n > limit inputs frequencies are those of the base
                                * base (stretch n / limit - (stretch - 1))^(size / (size - 2)) */
         int limit;
+        int other_fraction; /* 1: the configuration turns a part of a head, and the model's code the whole */
     } rotary;
 
     struct block *blocks; /* [layers]; owned */
@@ -106,7 +108,7 @@ struct decoder {
     struct tensors *tensors; /* owned */
     struct config *config; /* owned */
     struct config *adapter; /* adapter_config.json of the adapter that is merged onto the tensors; NULL: none; owned */
-    char position_text[256]; /* "alibi(delta=0)", "rotary, base 10000", "window 32": for people and files */
+    char position_text[512]; /* "alibi(delta=0)", "rotary, base 10000", "window 32": for people and files */
     char notes[512]; /* lines, without the path, that whoever runs the model should see: where the checkpoint contradicts itself,
                         and what was done; "": none */
     char not_understood[1024]; /* keys of the configuration that no one knows, ", " between them, printable ASCII; "": none */

@@ -1,0 +1,36 @@
+/* Scalings of rotary positions (Chen et al. 2023; Peng et al. 2023; Llama 3): what a configuration's rope_parameters or --rope
+ * asks for, and what it makes of a decoder's frequencies. Not for families, which call family_rope. */
+#ifndef REACH_MODEL_ROPE_H
+#define REACH_MODEL_ROPE_H
+
+#include "model/decoder.h"
+
+enum rope_kind { ROPE_NONE, ROPE_LINEAR, ROPE_DYNAMIC, ROPE_LLAMA3, ROPE_YARN, ROPE_STORED, ROPE_KINDS };
+
+/* NAN: not said. */
+struct rope_spec {
+    enum rope_kind kind;
+    double base; /* NAN: the checkpoint's */
+    double factor, original; /* original: inputs that the model was trained on before it was scaled */
+    double low, high; /* llama3: low_freq_factor, high_freq_factor */
+    double attention, fast, slow, mscale, all_dim, truncate; /* yarn: factor on cosine and sine, beta_fast, beta_slow ... */
+};
+
+/* Reads `[base=B,]KIND[:NAME=VALUE,...]` or `base=B`, the form of --rope; messages begin with it. */
+int rope_parse(struct rope_spec *out, const char *text, struct error *e) MUST_USE;
+/* The same form of what is in use: after rope_scale every number of it. */
+enum { ROPE_TEXT_MAX = 224 };
+void rope_text(char out[ROPE_TEXT_MAX], const struct rope_spec *s);
+/* Name of a kind in a configuration: "default", "linear"; ROPE_KINDS where there is none so called. */
+enum rope_kind rope_kind_named(const char *name);
+const char *rope_kind_name(enum rope_kind kind);
+/* The numbers of s->kind, from members of `root` ("rope_scaling"). */
+int rope_read(struct rope_spec *s, struct config *c, const char *root, struct error *e) MUST_USE;
+
+/* Scales d->rotary, whose frequencies are those of s->base without scaling, and fills in the numbers of *s that were not said.
+ * `where` begins messages: "PATH/config.json: rope_scaling". */
+int rope_scale(struct decoder *d, struct rope_spec *s, const char *where, struct error *e) MUST_USE;
+/* --rope: in place of whatever scaling the checkpoint has; fills *s in likewise. */
+int rope_replace(struct decoder *d, struct rope_spec *s, struct error *e) MUST_USE;
+
+#endif
