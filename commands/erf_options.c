@@ -84,6 +84,7 @@ static const struct option_row rows[] = {
     BIAS_ROW,
     BIAS_DTYPE_ROW,
     POSITIONS_ROW,
+    ROPE_ROW,
     WINDOW_ROW(""),
     {.name = "layer",
      .value = "K",
@@ -187,7 +188,7 @@ static int check(void *options, struct error *e)
                     attribution_names[o->attribution]);
     if (o->resume && o->force)
         return fail(e, "--resume and --force are both given (expected one of them: to go on, or to start afresh)");
-    return 0;
+    return check_encoding(&o->encoding, e);
 }
 
 const struct verb erf_verb = {

@@ -14,6 +14,7 @@ struct info_options {
     const char *model, *adapter; /* adapter NULL: none */
     long length; /* 0: as long as the model takes, up to 2048 */
     struct machine_options machine;
+    struct encoding_options encoding;
     int strict, verify;
 };
 
@@ -155,7 +156,8 @@ static int print_model(const struct model_argument *m, const struct info_options
     int rc = -1;
 
     d = model_open(m->path, m->adapter_path, o->strict, p, e);
-    if (!d || (o->verify ? model_verify(&line, digest, d, e) : model_digest(digest, d, e)) != 0)
+    if (!d || run_override(d, &o->encoding, e) != 0 ||
+        (o->verify ? model_verify(&line, digest, d, e) : model_digest(digest, d, e)) != 0)
         goto end;
     windows = decoder_windows_text(d);
     if (!windows) {
@@ -181,6 +183,8 @@ static int print_model(const struct model_argument *m, const struct info_options
     print_blocks(d);
     printf("head           %s\n", d->tied ? "tied to the embedding" : "of its own");
     printf("positions      %s\n", d->position_text);
+    if (d->declared_length)
+        printf("declared       %d positions (%s)\n", d->declared_length, d->declared_by);
     printf("window         %s\n", windows);
     printf("cone           %ld of %ld inputs\n", decoder_cone(d, length - 1), length - 1);
     if (*d->not_understood)
@@ -235,6 +239,11 @@ static const struct option_row rows[] = {
     MEMORY_ROW,
     THREADS_ROW,
     ADAPTER_ROW,
+    BIAS_ROW,
+    BIAS_DTYPE_ROW,
+    POSITIONS_ROW,
+    ROPE_ROW,
+    WINDOW_ROW(""),
     STRICT_ROW(strict),
     {.name = "verify",
      .help = "read the whole checkpoint and check it, as `reach erf --verify` does; says so in a line of its own",
@@ -243,6 +252,11 @@ static const struct option_row rows[] = {
 };
 
 static const struct operand_row operands[] = {{.name = "MODEL", .expected = "a checkpoint folder", .at = AT(model)}};
+
+static int check(void *options, struct error *e)
+{
+    return check_encoding(&((const struct info_options *)options)->encoding, e);
+}
 
 const struct verb info_verb = {
     .name = "info",
@@ -259,6 +273,7 @@ const struct verb info_verb = {
     .options = rows,
     .option_count = sizeof rows / sizeof *rows,
     .options_size = sizeof(OPTIONS),
+    .check = check,
     .computes = 1,
     .run = info_call,
 };

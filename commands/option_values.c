@@ -119,7 +119,10 @@ int option_read(void *options, const struct option_row *row, const char *value, 
     case OPTION_INT:
     case OPTION_LONG:
     case OPTION_SIZE:
-        rc = read_whole(name, value, (long)row->low, (long)row->high, &whole, e);
+        whole = (long)row->low;
+        rc = row->choices && strcmp(value, row->choices[0]) == 0
+                 ? 0
+                 : read_whole(name, value, (long)row->low, (long)row->high, &whole, e);
         if (row->type == OPTION_INT)
             OPTION_FIELD(int, options, row) = (int)whole;
         else if (row->type == OPTION_LONG)

@@ -50,7 +50,7 @@ struct option_row {
     const char *standard; /* the default, as it would be written; NULL: none */
     long absent; /* what a field of whole numbers is where nothing is given and there is no default */
     double low, high; /* of numbers */
-    const char *const *choices; /* ended by NULL; also what is completed */
+    const char *const *choices; /* ended by NULL; also what is completed. Of whole numbers: a word for the lowest */
     int (*check)(const char *text, struct error *e); /* of OPTION_TEXT; may be NULL */
     /* OPTION_OWN; `nth` counts the times it was given before. `write` writes value number nth as it would be given, and returns 0
      * where there is none; other types may have one too, for what is recorded. */

@@ -103,6 +103,7 @@ static const struct option_row rows[] = {
     BIAS_ROW,
     BIAS_DTYPE_ROW,
     POSITIONS_ROW,
+    ROPE_ROW,
     DEVICE_ROW,
     DTYPE_ROW,
     MEMORY_ROW,
@@ -144,7 +145,7 @@ static int check_together(const struct ppl_options *o, struct error *e)
                         "--stride: %zu is more than the context of %zu, so some tokens would not be scored (expected at most the "
                         "context)",
                         o->stride, o->contexts[i]);
-    return 0;
+    return check_encoding(&o->encoding, e);
 }
 
 /* The same, and the defaults of the protocol. */

@@ -2,6 +2,8 @@
 #include "commands/rows.h"
 
 #include "analyze/formula.h"
+#include "model/rope.h"
+#include "run/shared_options.h"
 
 #include <string.h>
 
@@ -10,6 +12,7 @@ const char *const device_choices[] = {"auto", "cpu", "cuda", NULL};
 const char *const dtype_choices[] = {"f32", "f64", "tf32", "bf16", NULL};
 const char *const bias_dtype_choices[] = {"f32", "bf16", "f16", NULL};
 const char *const positions_choices[] = {"", "none", NULL};
+const char *const none_choices[] = {"none", NULL};
 const char *const slopes_choices[] = {"paper", "press", NULL};
 
 int check_bias(const char *text, struct error *e)
@@ -26,6 +29,20 @@ int check_bias(const char *text, struct error *e)
         rc = fail(e, "--bias: \"%s\" lacks its parameter %s (expected a value, as in alibi(delta=2))", text, missing);
     formula_free(f);
     return rc;
+}
+
+int check_rope(const char *text, struct error *e)
+{
+    struct rope_spec s;
+
+    return rope_parse(&s, text, e);
+}
+
+int check_encoding(const struct encoding_options *o, struct error *e)
+{
+    if (o->rope && o->positions_none)
+        return fail(e, "--rope and --positions none are both given (expected one of them: rotary positions, or none)");
+    return 0;
 }
 
 /* cuda or cuda:N */

@@ -9,11 +9,17 @@
 
 extern const char *const picture_formats[], *const device_choices[], *const dtype_choices[], *const bias_dtype_choices[],
                                                                                                  *const positions_choices[],
-                                                                                                     *const slopes_choices[];
+                                                                                                     *const none_choices[],
+                                                                                                         *const slopes_choices[];
 
 /* Checks of texts at the time of parsing. */
 int check_bias(const char *text, struct error *e) MUST_USE;
+int check_rope(const char *text, struct error *e) MUST_USE;
 int check_device(const char *text, struct error *e) MUST_USE;
+
+/* What does not go together of an encoding. */
+struct encoding_options;
+int check_encoding(const struct encoding_options *o, struct error *e) MUST_USE;
 
 /* ---- input ---- */
 
@@ -51,11 +57,22 @@ int check_device(const char *text, struct error *e) MUST_USE;
         .name = "positions", .value = "none", .help = "take rotary and absolute positions away", .type = OPTION_NUMBERED_CHOICE, \
         .at = AT(encoding.positions_none), .choices = positions_choices, .group = GROUP_MODEL, .flags = OPTION_RESULT \
     }
+#define ROPE_ROW \
+    { \
+        .name = "rope", .value = "SPEC", \
+        .help = \
+            "turn rotary positions by SPEC in place of the checkpoint's own scaling, none of which stays: " \
+            "[base=B,]KIND[:NAME=VALUE,...], as linear:factor=4, dynamic:factor=4, base=500000,yarn:factor=4,original=8192 or " \
+            "llama3:factor=8,low_freq_factor=1,high_freq_factor=4,original=8192; none: unscaled; base=B alone: unscaled, with " \
+            "that base; the numbers mean what they do in rope_parameters of transformers. doc/encodings.md has them all", \
+        .type = OPTION_TEXT, .at = AT(encoding.rope), .choices = none_choices, .check = check_rope, .group = GROUP_MODEL, \
+        .flags = OPTION_RESULT \
+    }
 #define WINDOW_ROW(more) \
     { \
         .name = "window", .value = "N", \
-        .help = "let every layer attend to the last N keys only, its own included (0: no window)" more, .absent = -1, \
-        WHOLE_AT(encoding.window, 0, 1 << 30), .group = GROUP_MODEL, .flags = OPTION_RESULT \
+        .help = "let every layer attend to the last N keys only, its own included (0 or none: no window)" more, .absent = -1, \
+        WHOLE_AT(encoding.window, 0, 1 << 30), .choices = none_choices, .group = GROUP_MODEL, .flags = OPTION_RESULT \
     }
 
 #define ADAPTER_ROW \

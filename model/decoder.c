@@ -85,6 +85,19 @@ static void note_quantised(struct decoder *d)
                                                   : "");
 }
 
+/* How many positions the configuration says the model has, whatever its encoding. Reads no key: families do, or need not. */
+static void find_declared(struct decoder *d)
+{
+    static const char *const keys[] = {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !d->declared_length; i++) {
+        const json_t *value = json_object_get(config_root(d->config), keys[i]);
+        if (json_is_number(value) && json_number_value(value) >= 1 && json_number_value(value) <= 1e9) {
+            d->declared_length = (int)json_number_value(value);
+            d->declared_by = keys[i];
+        }
+    }
+}
+
 struct decoder *decoder_open(const char *path, struct error *e)
 {
     return decoder_open_adapted(path, NULL, e);
@@ -118,6 +131,7 @@ struct decoder *decoder_open_adapted(const char *path, const char *adapter, stru
     snprintf(d->family, sizeof d->family, "%s", family->name);
     if (adapter && !(d->adapter = adapter_merge(d->tensors, adapter, family->transposed, e)))
         goto failed;
+    find_declared(d);
     if (config_keys_refuse(d, family, e) || family->read(d, e) || config_keys_check(d, family, e))
         goto failed;
     if (!d->embedding_width)
@@ -149,47 +163,6 @@ void decoder_close(struct decoder *d)
         config_close(d->config);
     config_close(d->adapter);
     free(d);
-}
-
-int decoder_override(struct decoder *d, struct position_override *o, struct error *e)
-{
-    char text[sizeof d->position_text];
-    size_t at = 0, room = sizeof text;
-    if (o->positions_none) {
-        d->position = POSITION_NONE;
-        d->position_limit = 0;
-    }
-    if (o->bias) {
-        const char *missing = formula_missing(o->bias);
-        if (missing)
-            return fail(e, "--bias '%s': parameter '%s' has no value (write it in the formula, as in alibi(delta=2))",
-                        o->bias->source, missing);
-        struct formula **grown = realloc(d->formulas, (size_t)(d->formula_count + 1) * sizeof *grown);
-        if (!grown)
-            return fail_memory(e, sizeof *grown, "formula table");
-        d->formulas = grown;
-        d->formulas[d->formula_count++] = o->bias;
-        for (int l = 0; l < d->layers; l++)
-            d->blocks[l].score.bias = o->bias, d->blocks[l].score.key_bias = NULL;
-    }
-    for (int l = 0; l < d->layers && o->window >= 0; l++)
-        d->blocks[l].score.window = o->window;
-    for (int l = 0; l < d->layers && o->bias_type != ELEMENT_F64; l++)
-        d->blocks[l].score.bias_type = d->blocks[l].score.key_bias_type = o->bias_type;
-    /* what was changed first: tables cut long texts at their end */
-    if (o->bias)
-        at += (size_t)snprintf(text, room, "--bias %s, ", o->bias->source);
-    if (o->window >= 0 && at < room)
-        at += (size_t)snprintf(text + at, room - at, "--window %d, ", o->window);
-    if (o->bias_type != ELEMENT_F64 && at < room)
-        at += (size_t)snprintf(text + at, room - at, "--bias-dtype %s, ", element_name(o->bias_type));
-    if (o->positions_none && at < room)
-        at += (size_t)snprintf(text + at, room - at, "--positions none, ");
-    if (at < room)
-        snprintf(text + at, room - at, "on %.200s", d->position_text); /* cut, if need be, on purpose */
-    o->bias = NULL;
-    memcpy(d->position_text, text, sizeof text);
-    return 0;
 }
 
 long decoder_cone(const struct decoder *d, long n)

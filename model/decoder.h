@@ -66,7 +66,8 @@ struct decoder {
     char path[4096];
     int vocabulary, hidden, layers, heads, kv_heads, head_size, mlp;
     int train_length; /* 0: unknown */
-    int declared_length; /* inputs that the configuration has positions for, as max_position_embeddings; 0: it does not say */
+    int declared_length; /* inputs that the configuration has positions for; 0: it does not say */
+    const char *declared_by; /* the key that says so, as "max_position_embeddings" */
     int tied;
     int bos; /* id of the beginning-of-text token, -1: none */
     int padding; /* id of a token that the family's positions do not count, so that it may not be in a segment; -1: none */
@@ -122,10 +123,12 @@ struct decoder *decoder_open_adapted(const char *path, const char *adapter, stru
 void decoder_close(struct decoder *d);
 
 /* Replaces parts of the position encoding: `bias` replaces the additive biases (by distance and by key) of every layer,
- * positions_none also takes rotary and absolute positions away, window >= 0 sets the window of every layer (0: none). Formula is
- * taken over on success. */
+ * positions_none also takes rotary and absolute positions away, `rope` (model/rope.h) replaces base and scaling of rotary ones,
+ * window >= 0 sets the window of every layer (0: none). Formula is taken over on success. */
+struct rope_spec;
 struct position_override {
     struct formula *bias;
+    const struct rope_spec *rope; /* NULL: as the checkpoint says */
     int positions_none;
     int window; /* -1: as the checkpoint says */
     enum element bias_type; /* type that biases of every layer are computed in; ELEMENT_F64: as the checkpoint says */

@@ -200,14 +200,13 @@ int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e
     struct rope_spec s;
     const char *root, *type;
     char key[64], where[sizeof d->path + 64], text[ROPE_TEXT_MAX];
-    double fraction, declared;
-    if (find_rope(&root, &type, c, e) || config_real_or(c, "max_position_embeddings", 1, 1e9, 0, &declared, e) ||
+    double fraction, limit;
+    if (find_rope(&root, &type, c, e) || config_real_or(c, "max_position_embeddings", 1, 1e9, 0, &limit, e) ||
         config_real_or(c, keys->theta, 1e-6, 1e12, 10000, &s.base, e) ||
         (snprintf(key, sizeof key, "%s.rope_theta", root), config_real_or(c, key, 1e-6, 1e12, s.base, &s.base, e)) ||
         config_real_or(c, keys->fraction, 0, 1, keys->fraction_default, &fraction, e) ||
         (snprintf(key, sizeof key, "%s.partial_rotary_factor", root), config_real_or(c, key, 0, 1, fraction, &fraction, e)))
         return -1;
-    d->declared_length = (int)declared;
     s.kind = rope_kind_named(type);
     if (s.kind == ROPE_KINDS)
         return fail(e, "%s: rotary scaling '%s' is not supported (supported: default, linear, dynamic, llama3, yarn, rope_freqs)",

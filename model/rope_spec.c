@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_names[] = {
-    [ROPE_NONE] = "default", [ROPE_LINEAR] = "linear", [ROPE_DYNAMIC] = "dynamic",
-    [ROPE_LLAMA3] = "llama3", [ROPE_YARN] = "yarn", [ROPE_STORED] = "rope_freqs"};
+static const char *const kind_names[] = {[ROPE_NONE] = "default",  [ROPE_LINEAR] = "linear", [ROPE_DYNAMIC] = "dynamic",
+                                         [ROPE_LLAMA3] = "llama3", [ROPE_YARN] = "yarn",     [ROPE_STORED] = "rope_freqs"};
 
 #define KIND(name) (1 << ROPE_##name)
 #define AT(member) offsetof(struct rope_spec, member)
@@ -97,8 +96,8 @@ static int read_number(double *out, const char *text, size_t length, const struc
             value = strtod(copy, &end);
     }
     if (end != copy + length || end == copy || !(value >= n->low && value <= n->high) || strcspn(copy, "xX") < length)
-        return fail(e, "--rope: %s \"%.*s\" is not valid (expected a number from %g to %g)", n->name, (int)(length < 40 ? length : 40),
-                    text, n->low, n->high);
+        return fail(e, "--rope: %s \"%.*s\" is not valid (expected a number from %g to %g)", n->name,
+                    (int)(length < 40 ? length : 40), text, n->low, n->high);
     *out = value;
     return 0;
 }
@@ -116,7 +115,7 @@ static const struct number *find_number(const char *name, size_t length, enum ro
 static int read_numbers(struct rope_spec *s, const char *text, struct error *e)
 {
     int given = 0;
-    for (const char *rest = text; rest;) {
+    for (const char *rest = *text ? text : NULL; rest;) {
         size_t length = strcspn(rest, ","), name = strcspn(rest, "=,");
         const struct number *n = find_number(rest, name, s->kind);
         int bit = n ? 1 << (n - numbers) : 0;
@@ -125,8 +124,8 @@ static int read_numbers(struct rope_spec *s, const char *text, struct error *e)
             for (int i = 0; i < NUMBERS; i++)
                 if (numbers[i].kinds >> s->kind & 1)
                     snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", *names ? ", " : "", numbers[i].name);
-            return fail(e, "--rope: \"%.*s\" is nothing that %s has (expected NAME=VALUE of %s)", (int)(length < 40 ? length : 40), rest,
-                        rope_kind_name(s->kind), names);
+            return fail(e, "--rope: \"%.*s\" is nothing that %s has (expected NAME=VALUE of %s)",
+                        (int)(length < 40 ? length : 40), rest, rope_kind_name(s->kind), names);
         }
         if (given & bit)
             return fail(e, "--rope: %s is given twice", n->name);
@@ -162,9 +161,11 @@ int rope_parse(struct rope_spec *out, const char *text, struct error *e)
                        "(expected none, linear, dynamic, yarn or llama3)");
     enum rope_kind kind = strcmp(name, "none") == 0 ? ROPE_NONE : rope_kind_named(name);
     if (kind == ROPE_KINDS || kind == ROPE_STORED || (kind == ROPE_NONE && strcmp(rest, "none") != 0))
-        return fail(e, "--rope: \"%.60s\" is not valid (expected [base=NUMBER,]KIND[:NAME=VALUE,...] with none, linear, dynamic, yarn or "
-                       "llama3 for KIND, or base=NUMBER alone)",
-                    text);
+        return fail(
+            e,
+            "--rope: \"%.60s\" is not valid (expected [base=NUMBER,]KIND[:NAME=VALUE,...] with none, linear, dynamic, yarn or "
+            "llama3 for KIND, or base=NUMBER alone)",
+            text);
     fill_standards(out, kind);
     out->base = at;
     return kind == ROPE_NONE ? 0 : read_numbers(out, rest[length] ? rest + length + 1 : "", e);

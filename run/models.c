@@ -4,6 +4,7 @@
 #include "io/checkpoint.h"
 #include "io/hub.h"
 #include "io/verify.h"
+#include "model/rope.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -291,14 +292,27 @@ int run_override(struct decoder *d, const struct encoding_options *o, struct err
                                        .window = o->window,
                                        .bias_type = bias_type(o->bias_dtype)};
     struct formula_error problem = {0, ""};
+    struct rope_spec rope;
     int rc;
 
-    if (!o->bias && !o->bias_dtype && !o->positions_none && o->window < 0)
+    if (!o->bias && !o->bias_dtype && !o->positions_none && !o->rope && o->window < 0)
         return 0;
+    if (o->rope && rope_parse(&rope, o->rope, e) != 0)
+        return -1;
+    change.rope = o->rope ? &rope : NULL;
     if (o->bias && !(change.bias = formula_parse(o->bias, &problem)))
         return fail(e, "--bias: \"%s\", at character %zu: %s", o->bias, problem.at + 1, problem.message);
     rc = decoder_override(d, &change, e);
     if (rc != 0)
         formula_free(change.bias);
     return rc;
+}
+
+void model_tell_length(const struct decoder *d, size_t inputs, struct progress *p)
+{
+    if (d->declared_length && inputs > (size_t)d->declared_length)
+        progress_message(p,
+                         "%s: %zu inputs are more than its configuration has positions for (%s %d), and its encoding goes on "
+                         "beyond them",
+                         d->path, inputs, d->declared_by, d->declared_length);
 }

@@ -42,7 +42,11 @@ int model_verify(char **line, char digest[33], const struct decoder *d, struct e
 /* 0, or -1 when the device or type is not here, or they do not go together. */
 int run_available(const struct machine_options *o, struct error *e) MUST_USE;
 
-/* Applies --bias, --bias-dtype, --positions none and --window to a model. */
+/* Applies --bias, --bias-dtype, --positions none, --rope and --window to a model. */
 int run_override(struct decoder *d, const struct encoding_options *o, struct error *e) MUST_USE;
+
+/* Says so where a run reads more inputs than the model's configuration has positions for: its encoding allows it, or the model
+ * is refused elsewhere. */
+void model_tell_length(const struct decoder *d, size_t inputs, struct progress *p);
 
 #endif

@@ -13,7 +13,7 @@ struct machine_options {
 
 /* Changes of a model's position encoding. */
 struct encoding_options {
-    const char *bias, *bias_dtype; /* NULL: as the checkpoint says */
+    const char *bias, *bias_dtype, *rope; /* NULL: as the checkpoint says */
     int positions_none, window; /* window -1: as the checkpoint says */
 };
 

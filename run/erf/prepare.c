@@ -54,7 +54,8 @@ static int verify_model(struct erf_model *m, struct progress *p, struct error *e
     return 0;
 }
 
-static int cut_segments(struct erf_model *m, const struct erf_options *o, const struct run_text *text, struct error *e)
+static int cut_segments(struct erf_model *m, const struct erf_options *o, const struct run_text *text, struct progress *p,
+                        struct error *e)
 {
     struct segments_request request = o->cut;
     const struct decoder *d = m->decoder;
@@ -75,6 +76,7 @@ static int cut_segments(struct erf_model *m, const struct erf_options *o, const 
         return fail(e,
                     "%s: has learned positions for %d inputs, and a segment of %zu tokens has %zu (expected --length %d at most)",
                     m->argument->path, d->position_limit, n + 1, n, d->position_limit + 1);
+    model_tell_length(d, n, p);
     return take_shard(m, o, e);
 }
 
@@ -182,7 +184,7 @@ int erf_prepare(struct erf_run *r, struct error *e)
     if (run_text_read(&text, &o->text, &o->tokens, e) != 0)
         goto end;
     for (size_t i = 0; i < r->count; i++) {
-        if (cut_segments(&r->models[i], o, &text, e) != 0)
+        if (cut_segments(&r->models[i], o, &text, r->progress, e) != 0)
             goto end;
         model_text_close(&r->models[i].text); /* its segments are all that is needed */
     }

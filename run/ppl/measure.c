@@ -110,6 +110,7 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
 
         if (take_tokens(m, r, e) != 0 || make_results(m, r, e) != 0)
             return -1;
+        model_tell_length(m->decoder, m->results[r->result_count - 1].context, r->progress);
         for (size_t j = 0; j < r->result_count;
              j++) /* what cannot fit is refused before anything is measured; the last context is the longest */
             if (score_estimate(&m->plan, r, m, &m->results[j], e) != 0)

@@ -1,0 +1,81 @@
+/* Another position encoding than the checkpoint's own. */
+#include "model/rope.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What was changed, each with ", " behind it. */
+struct changes {
+    char text[sizeof((struct decoder *)0)->position_text];
+    size_t at;
+};
+
+static void say(struct changes *c, const char *format, ...) PRINTF_LIKE(2, 3);
+
+static void say(struct changes *c, const char *format, ...)
+{
+    va_list arguments;
+    if (c->at >= sizeof c->text)
+        return;
+    va_start(arguments, format);
+    c->at += (size_t)vsnprintf(c->text + c->at, sizeof c->text - c->at, format, arguments);
+    va_end(arguments);
+}
+
+static int replace_rope(struct changes *c, struct decoder *d, const struct rope_spec *asked, struct error *e)
+{
+    struct rope_spec s = *asked;
+    char text[ROPE_TEXT_MAX];
+    if (rope_replace(d, &s, e))
+        return -1;
+    rope_text(text, &s);
+    say(c, "--rope base=%.10g,%s, ", s.base, text);
+    return 0;
+}
+
+/* Takes the formula over. */
+static int replace_bias(struct decoder *d, struct formula *bias, struct error *e)
+{
+    const char *missing = formula_missing(bias);
+    if (missing)
+        return fail(e, "--bias '%s': parameter '%s' has no value (write it in the formula, as in alibi(delta=2))", bias->source,
+                    missing);
+    struct formula **grown = realloc(d->formulas, (size_t)(d->formula_count + 1) * sizeof *grown);
+    if (!grown)
+        return fail_memory(e, sizeof *grown, "formula table");
+    d->formulas = grown;
+    d->formulas[d->formula_count++] = bias;
+    for (int l = 0; l < d->layers; l++)
+        d->blocks[l].score.bias = bias, d->blocks[l].score.key_bias = NULL;
+    return 0;
+}
+
+int decoder_override(struct decoder *d, struct position_override *o, struct error *e)
+{
+    struct changes c = {.at = 0}; /* come first: tables cut long texts at their end */
+    if (o->bias)
+        say(&c, "--bias %s, ", o->bias->source);
+    if (o->rope && replace_rope(&c, d, o->rope, e))
+        return -1;
+    for (int l = 0; l < d->layers && o->window >= 0; l++)
+        d->blocks[l].score.window = o->window;
+    if (o->window >= 0)
+        say(&c, "--window %d, ", o->window);
+    for (int l = 0; l < d->layers && o->bias_type != ELEMENT_F64; l++)
+        d->blocks[l].score.bias_type = d->blocks[l].score.key_bias_type = o->bias_type;
+    if (o->bias_type != ELEMENT_F64)
+        say(&c, "--bias-dtype %s, ", element_name(o->bias_type));
+    if (o->positions_none) {
+        d->position = POSITION_NONE;
+        d->position_limit = 0;
+        say(&c, "--positions none, ");
+    }
+    if (o->bias && replace_bias(d, o->bias, e)) /* the last that can fail: what it takes over is the caller's until then */
+        return -1;
+    say(&c, "on %.240s", d->position_text); /* cut, if need be, on purpose */
+    o->bias = NULL;
+    memcpy(d->position_text, c.text, sizeof c.text);
+    return 0;
+}
