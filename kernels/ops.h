@@ -91,12 +91,13 @@ enum activation {
 enum rotary_pairing { PAIRING_HALF, PAIRING_INTERLEAVED };
 
 /* Attention of one layer (Vaswani et al. 2017, with what came later): z = scale q.k; z = soft_cap tanh(z / soft_cap) if soft_cap
- * > 0; z = z multiplier[h,t] + bias[h,t] + key_bias[h,j]; masked (p = 0) for t < 0, for t >= window if window > 0, and where the
- * bias is -inf; t = i - j. Query head h reads kv head floor(h kv_heads / heads). */
+ * > 0; z = z multiplier[h,t] + bias[h,t] + key_bias[h,j]; masked (p = 0) for t < 0, for t >= window if window > 0 unless j < keep
+ * (positions from 0), and where the bias is -inf; t = i - j. Query head h reads kv head floor(h kv_heads / heads). */
 struct attention_shape {
     int heads, kv_heads, head_size; /* head_size 1..256 */
     int positions; /* n: inputs of a segment */
     int window; /* in positions; 0: none */
+    int keep; /* keys of the segment's first positions that are seen whatever the window; 0: none */
     double scale, soft_cap; /* soft_cap 0: none */
     const double *bias; /* [heads, positions] by distance, or NULL */
     const double *multiplier; /* [heads, positions] by distance, or NULL */

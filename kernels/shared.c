@@ -126,6 +126,8 @@ static int attention_check(const struct attention_shape *s, struct error *e)
         return fail(e, "attention: %d positions (expected at least 1)", s->positions);
     if (s->window < 0)
         return fail(e, "attention: window %d (expected 0 for none, or more)", s->window);
+    if (s->keep < 0)
+        return fail(e, "attention: %d first keys (expected 0 for none, or more)", s->keep);
     if (!(s->soft_cap >= 0))
         return fail(e, "attention: soft-cap %g (expected 0 for none, or more)", s->soft_cap);
     if (s->rotary_size < 0 || s->rotary_size > s->head_size || s->rotary_size % 2)

@@ -74,6 +74,7 @@ struct attention_case {
     int multiplier, key_bias; /* key_bias 2: with -inf entries */
     double soft_cap, size; /* q, k below 2 size */
     double d_o; /* factor on the output's gradient, a power of two; 0: one everywhere */
+    int keep; /* first keys that are seen whatever the window */
 };
 
 /* Each runs forward and reverse on set k. With `bounds`, k must be the f64 reference. A set's error fails the test. */

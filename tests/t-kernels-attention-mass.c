@@ -21,17 +21,19 @@ struct mass_case {
 };
 
 static const struct mass_case cases[] = {
-    {{1, 0, 1, 1, 1, 1, 1, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1}, 0},
-    {{2, 0, 2, 2, 8, 33, 33, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1}, 17},
-    {{2, 3, 4, 2, 31, 130, 130, 130, 0, BIAS_RANDOM, 0, 0, 0, 1, 1}, 65},
-    {{1, 0, 3, 1, 64, 300, 300, 300, 0, BIAS_GENTLE, 0, 0, 0, 1, 1}, 150},
-    {{1, 0, 2, 1, 16, 300, 300, 200, 0, BIAS_STEEP, 0, 0, 0, 1, 1}, 97},
-    {{2, 0, 2, 2, 16, 200, 120, 96, 25, BIAS_RANDOM, 0, 0, 0, 1, 1}, 96},
-    {{1, 0, 2, 2, 24, 130, 130, 1, 1, BIAS_NONE, 0, 0, 0, 1, 1}, 1},
-    {{1, 0, 2, 1, 17, 100, 100, 100, 0, BIAS_HOLES, 1, 1, 5, 1, 1}, 50},
-    {{1, 0, 2, 1, 20, 100, 97, 96, 0, BIAS_CUT, 1, 2, 0, 1, 1}, 3},
-    {{1, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1}, 33},
-    {{1, 0, 1, 1, 256, 200, 200, 200, 0, BIAS_NONE, 0, 0, 2, 2, 1}, 100},
+    {{1, 0, 1, 1, 1, 1, 1, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0}, 0},
+    {{2, 0, 2, 2, 8, 33, 33, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0}, 17},
+    {{2, 3, 4, 2, 31, 130, 130, 130, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0}, 65},
+    {{1, 0, 3, 1, 64, 300, 300, 300, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0}, 150},
+    {{1, 0, 2, 1, 16, 300, 300, 200, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0}, 97},
+    {{2, 0, 2, 2, 16, 200, 120, 96, 25, BIAS_RANDOM, 0, 0, 0, 1, 1, 0}, 96},
+    {{1, 0, 2, 2, 24, 130, 130, 1, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0}, 1},
+    {{1, 0, 2, 1, 17, 100, 100, 100, 0, BIAS_HOLES, 1, 1, 5, 1, 1, 0}, 50},
+    {{1, 0, 2, 1, 20, 100, 97, 96, 0, BIAS_CUT, 1, 2, 0, 1, 1, 0}, 3},
+    {{1, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0}, 33},
+    {{1, 0, 2, 1, 24, 300, 300, 300, 20, BIAS_RANDOM, 0, 0, 0, 1, 1, 4}, 150},
+    {{2, 0, 2, 2, 16, 250, 220, 100, 31, BIAS_NONE, 0, 1, 0, 1, 1, 130}, 60},
+    {{1, 0, 1, 1, 256, 200, 200, 200, 0, BIAS_NONE, 0, 0, 2, 2, 1, 0}, 100},
 };
 
 /* mass [segments, heads, keys] by the definition, in double. */
@@ -63,7 +65,7 @@ static void plain(double *mass, const struct attention_case *c, int counted, con
                         z += bias[table + (size_t)(own - j)];
                     if (key_bias)
                         z += key_bias[table + (size_t)(c->positions - c->keys + j)];
-                    p[j] = c->window > 0 && own - j >= c->window ? -INFINITY : z;
+                    p[j] = c->window > 0 && own - j >= c->window && c->positions - c->keys + j >= c->keep ? -INFINITY : z;
                     largest = fmax(largest, p[j]);
                 }
                 for (int j = 0; j <= own; j++)
@@ -119,6 +121,7 @@ static void check_case(struct kernels *k, size_t number)
                                     .head_size = c->head_size,
                                     .positions = c->positions,
                                     .window = c->window,
+                                    .keep = c->keep,
                                     .scale = 1 / sqrt((double)c->head_size),
                                     .soft_cap = c->soft_cap,
                                     .bias = bias,

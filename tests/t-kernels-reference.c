@@ -161,7 +161,8 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                                whole_field(line, "key_bias"),
                                field(line, "soft_cap"),
                                field(line, "size"),
-                               1};
+                               1,
+                               whole_field(line, "keep")};
     return run_attention(k, &c, bounds);
 }
 
@@ -204,7 +205,7 @@ static void test_goldens(void **state)
         outputs_free(&rounded);
     }
     fclose(file);
-    assert_int_equal(cases, 54);
+    assert_int_equal(cases, 56);
 }
 
 /* ---- forward against reverse ---- */
@@ -258,6 +259,7 @@ static struct attention *create_attention(const struct attention_case *c)
                                     .head_size = c->head_size,
                                     .positions = c->positions,
                                     .window = c->window,
+                                    .keep = c->keep,
                                     .scale = 0.3,
                                     .soft_cap = c->soft_cap,
                                     .bias = bias,
@@ -313,10 +315,12 @@ static void test_attention_transpose(void **state)
 {
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap,
-           size, d_o */
-        {1, 0, 2, 2, 16, 40, 40, 40, 0, BIAS_NONE, 0, 0, 0, 1, 1},   {2, 0, 4, 2, 31, 33, 33, 33, 0, BIAS_GENTLE, 1, 1, 0, 1, 1},
-        {2, 0, 6, 1, 8, 33, 20, 7, 9, BIAS_RANDOM, 1, 2, 0.8, 1, 1}, {1, 0, 2, 1, 16, 40, 40, 40, 0, BIAS_HOLES, 0, 0, 0.5, 1, 1},
-        {1, 0, 2, 1, 16, 40, 40, 1, 0, BIAS_CUT, 1, 0, 0, 1, 1},
+           size, d_o, keep */
+        {1, 0, 2, 2, 16, 40, 40, 40, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
+        {2, 0, 4, 2, 31, 33, 33, 33, 0, BIAS_GENTLE, 1, 1, 0, 1, 1, 0},
+        {2, 0, 6, 1, 8, 33, 20, 7, 9, BIAS_RANDOM, 1, 2, 0.8, 1, 1, 0},
+        {1, 0, 2, 1, 16, 40, 40, 40, 0, BIAS_HOLES, 0, 0, 0.5, 1, 1, 0},
+        {1, 0, 2, 1, 16, 40, 40, 1, 0, BIAS_CUT, 1, 0, 0, 1, 1, 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -168,11 +168,12 @@ static void describe(char text[300], const struct kernels *k, const struct any_c
         break;
     case OP_JOIN: snprintf(rest, left, "join %d rows and %d of width %d", c->join.before, c->join.behind, c->join.width); break;
     case OP_ATTENTION:
-        snprintf(rest, left,
-                 "attention heads %d/%d of %d, positions %d keys %d queries %d window %d bias %d multiplier %d key bias %d "
-                 "soft-cap %g size %g",
-                 a->heads, a->kv_heads, a->head_size, a->positions, a->keys, a->queries, a->window, a->bias, a->multiplier,
-                 a->key_bias, a->soft_cap, a->size);
+        snprintf(
+            rest, left,
+            "attention heads %d/%d of %d, positions %d keys %d queries %d window %d keep %d bias %d multiplier %d key bias %d "
+            "soft-cap %g size %g",
+            a->heads, a->kv_heads, a->head_size, a->positions, a->keys, a->queries, a->window, a->keep, a->bias, a->multiplier,
+            a->key_bias, a->soft_cap, a->size);
         break;
     default:
         snprintf(rest, left, "op %d rows %d of %d, heads %d of %d, rotary %d pairing %d position rows %d", c->op, r->rows,
@@ -529,33 +530,41 @@ static void test_head(void **state)
 
 static const struct attention_case attention_cases[] = {
     /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size,
-       d_o */
-    {1, 0, 1, 1, 1, 1, 1, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1},
-    {1, 0, 1, 1, 2, 2, 2, 2, 0, BIAS_NONE, 0, 0, 0, 1, 1},
-    {3, 0, 2, 2, 16, 3, 3, 3, 0, BIAS_RANDOM, 0, 0, 0, 1, 1},
-    {2, 0, 4, 2, 31, 63, 63, 63, 0, BIAS_NONE, 0, 0, 0, 1, 1},
-    {3, 0, 4, 2, 64, 65, 65, 65, 0, BIAS_GENTLE, 0, 0, 0, 1, 1},
-    {1, 0, 6, 1, 80, 65, 65, 65, 0, BIAS_RANDOM, 1, 1, 20, 1, 1},
-    {1, 0, 2, 1, 128, 66, 66, 66, 0, BIAS_NONE, 0, 0, 0, 1, 1},
-    {1, 0, 1, 1, 256, 65, 65, 65, 0, BIAS_NONE, 0, 0, 50, 1, 1},
-    {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_NONE, 0, 0, 0, 1, 1},
-    {1, 0, 2, 2, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1},
-    {2, 0, 2, 1, 16, 193, 193, 193, 0, BIAS_GENTLE, 0, 0, 0, 4, 1},
-    {1, 0, 3, 3, 64, 130, 130, 130, 64, BIAS_NONE, 0, 0, 0, 1, 1},
-    {2, 0, 2, 2, 31, 130, 130, 130, 7, BIAS_RANDOM, 1, 0, 0, 1, 1},
-    {1, 0, 2, 2, 64, 65, 65, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1},
-    {1, 0, 2, 2, 64, 65, 65, 65, 2, BIAS_GENTLE, 0, 1, 0, 1, 1},
-    {1, 0, 2, 2, 64, 63, 63, 63, 1000, BIAS_NONE, 0, 0, 0, 1, 1},
-    {2, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HOLES, 0, 0, 0, 1, 1},
-    {2, 0, 2, 1, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1},
-    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_CUT, 1, 0, 0, 1, 1},
-    {1, 0, 2, 2, 31, 130, 130, 130, 0, BIAS_NONE, 0, 2, 0, 1, 1},
-    {2, 0, 4, 2, 64, 65, 65, 1, 0, BIAS_GENTLE, 0, 0, 0, 1, 1},
-    {2, 0, 6, 1, 31, 193, 130, 65, 0, BIAS_RANDOM, 0, 1, 0, 1, 1},
-    {2, 0, 2, 2, 64, 257, 70, 7, 64, BIAS_GENTLE, 0, 0, 0, 1, 1},
-    {3, 0, 2, 2, 16, 100, 9, 3, 7, BIAS_NONE, 0, 2, 0, 1, 1},
-    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1}, /* scores in the hundreds */
-    {1, 0, 2, 2, 16, 130, 130, 130, 0, BIAS_STEEP, 1, 1, 5, 8, 1},
+       d_o, keep */
+    {1, 0, 1, 1, 1, 1, 1, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
+    {1, 0, 1, 1, 2, 2, 2, 2, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
+    {3, 0, 2, 2, 16, 3, 3, 3, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0},
+    {2, 0, 4, 2, 31, 63, 63, 63, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
+    {3, 0, 4, 2, 64, 65, 65, 65, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0},
+    {1, 0, 6, 1, 80, 65, 65, 65, 0, BIAS_RANDOM, 1, 1, 20, 1, 1, 0},
+    {1, 0, 2, 1, 128, 66, 66, 66, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
+    {1, 0, 1, 1, 256, 65, 65, 65, 0, BIAS_NONE, 0, 0, 50, 1, 1, 0},
+    {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
+    {1, 0, 2, 2, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0},
+    {2, 0, 2, 1, 16, 193, 193, 193, 0, BIAS_GENTLE, 0, 0, 0, 4, 1, 0},
+    {1, 0, 3, 3, 64, 130, 130, 130, 64, BIAS_NONE, 0, 0, 0, 1, 1, 0},
+    {2, 0, 2, 2, 31, 130, 130, 130, 7, BIAS_RANDOM, 1, 0, 0, 1, 1, 0},
+    {1, 0, 2, 2, 64, 65, 65, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0},
+    {1, 0, 2, 2, 64, 65, 65, 65, 2, BIAS_GENTLE, 0, 1, 0, 1, 1, 0},
+    {1, 0, 2, 2, 64, 63, 63, 63, 1000, BIAS_NONE, 0, 0, 0, 1, 1, 0},
+    {2, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HOLES, 0, 0, 0, 1, 1, 0},
+    {2, 0, 2, 1, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0},
+    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_CUT, 1, 0, 0, 1, 1, 0},
+    {1, 0, 2, 2, 31, 130, 130, 130, 0, BIAS_NONE, 0, 2, 0, 1, 1, 0},
+    {2, 0, 4, 2, 64, 65, 65, 1, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0},
+    {2, 0, 6, 1, 31, 193, 130, 65, 0, BIAS_RANDOM, 0, 1, 0, 1, 1, 0},
+    {2, 0, 2, 2, 64, 257, 70, 7, 64, BIAS_GENTLE, 0, 0, 0, 1, 1, 0},
+    {3, 0, 2, 2, 16, 100, 9, 3, 7, BIAS_NONE, 0, 2, 0, 1, 1, 0},
+    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1, 0}, /* scores in the hundreds */
+    {1, 0, 2, 2, 16, 130, 130, 130, 0, BIAS_STEEP, 1, 1, 5, 8, 1, 0},
+    /* first keys beside a window */
+    {1, 0, 2, 1, 24, 300, 300, 300, 20, BIAS_NONE, 0, 0, 0, 1, 1, 1},
+    {2, 0, 2, 2, 31, 130, 130, 130, 33, BIAS_RANDOM, 1, 1, 4, 1, 1, 100},
+    {1, 0, 2, 1, 64, 300, 260, 200, 30, BIAS_GENTLE, 0, 2, 0, 1, 1, 50},
+    {1, 0, 2, 2, 16, 300, 240, 100, 64, BIAS_RANDOM, 0, 0, 0, 1, 1, 60}, /* none of them among the keys */
+    {1, 0, 2, 2, 16, 200, 200, 200, 9, BIAS_STEEP, 0, 0, 0, 1, 1, 4},
+    {1, 0, 2, 1, 16, 300, 300, 1, 9, BIAS_GENTLE, 0, 0, 0, 1, 1, 101},
+    {1, 0, 2, 2, 16, 65, 65, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 1000},
 };
 
 static void test_attention(void **state)
@@ -596,15 +605,18 @@ static void test_attention_linear(void **state)
 static void test_masked_zero(void **state)
 {
     static const struct attention_case cases[] = {
-        {2, 0, 2, 1, 31, 130, 130, 3, 7, BIAS_RANDOM, 0, 0, 0, 1, 1},
-        {2, 0, 2, 1, 64, 130, 100, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1},
-        {2, 0, 2, 1, 31, 130, 130, 3, 0, BIAS_CUT, 0, 0, 0, 1, 1},
-        {1, 0, 2, 1, 16, 65, 65, 1, 0, BIAS_CUT, 1, 1, 4, 1, 1},
+        {2, 0, 2, 1, 31, 130, 130, 3, 7, BIAS_RANDOM, 0, 0, 0, 1, 1, 0},
+        {2, 0, 2, 1, 64, 130, 100, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0},
+        {2, 0, 2, 1, 31, 130, 130, 3, 0, BIAS_CUT, 0, 0, 0, 1, 1, 0},
+        {1, 0, 2, 1, 16, 65, 65, 1, 0, BIAS_CUT, 1, 1, 4, 1, 1, 0},
+        {2, 0, 2, 1, 31, 300, 300, 3, 7, BIAS_RANDOM, 0, 0, 0, 1, 1, 4},
+        {1, 0, 2, 2, 16, 300, 300, 30, 7, BIAS_NONE, 0, 1, 0, 1, 1, 101},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++) {
         const struct attention_case *c = &cases[i];
-        int reach = c->bias == BIAS_CUT ? 5 : c->window, first_seen = c->keys - c->queries - (reach - 1);
+        int reach = c->bias == BIAS_CUT ? 5 : c->window, first_seen = c->keys - c->queries - (reach - 1),
+            kept = c->keep - (c->positions - c->keys);
         size_t width = 2 * (size_t)c->kv_heads * (size_t)c->head_size;
         assert_true(first_seen > 0);
         for (int s = 0; s < set_count; s++) {
@@ -615,14 +627,15 @@ static void test_masked_zero(void **state)
                     int is_value = j % width >= width / 2; /* a window of 1 leaves nothing for the keys */
                     /* two gradients of few bits may cancel exactly */
                     int may_cancel = roundoff(sets[s], OP_ATTENTION) > ldexp(1, -24);
-                    if (j / width < (size_t)first_seen ? g != 0 : is_value && g == 0 && !may_cancel)
+                    int is_seen = (int)(j / width) >= first_seen || (int)(j / width) < kept;
+                    if (!is_seen ? g != 0 : is_value && g == 0 && !may_cancel)
                         fail_msg("%s %s, case %d: gradient %g of key %zu (the first seen is %d)", sets[s]->name, sets[s]->dtype,
                                  i, g, j / width, first_seen);
                 }
             outputs_free(&o);
         }
     }
-    struct attention_case masked = {1, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1};
+    struct attention_case masked = {1, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0};
     for (int s = 0; s < set_count; s++) {
         struct outputs o = run_attention(sets[s], &masked, 0);
         for (int r = 0; r < 65; r++)

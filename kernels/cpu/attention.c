@@ -27,9 +27,11 @@ static struct attention_task task_of(struct kernels *k, const struct attention *
     t.value = t.key + kv_width;
     t.positions = s->positions;
     t.window = s->window;
+    t.keep = s->window > 0 ? s->keep : 0;
     t.scale = (float)s->scale;
     t.soft_cap = (float)s->soft_cap;
     t.bias = table_of(&f->bias, f, f->biased ? h : 0);
+    t.open = table_of(&f->open, f, f->biased ? h : 0);
     t.biased = f->biased;
     t.multiplier = table_of(&f->multiplier, f, h);
     t.key_bias = key_bias.at;

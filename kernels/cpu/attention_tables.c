@@ -30,6 +30,9 @@ static void fill_tables(struct cpu_attention *f, const struct attention_shape *s
         if (h == 0 || s->bias)
             distance_table((float *)f->bias.at + to, (float *)f->bias.extreme + extreme, s->bias ? s->bias + from : NULL, 0,
                            -INFINITY, s->positions, s->window, 0);
+        if (f->open.at && (h == 0 || s->bias))
+            distance_table((float *)f->open.at + to, (float *)f->open.extreme + extreme, s->bias ? s->bias + from : NULL, 0,
+                           -INFINITY, s->positions, 0, 0);
         if (s->multiplier)
             distance_table((float *)f->multiplier.at + to, (float *)f->multiplier.extreme + extreme, s->multiplier + from, 1, 1,
                            s->positions, 0, 1);
@@ -85,7 +88,8 @@ static struct attention *attention_create(struct kernels *k, const struct attent
     f->biased = shape->bias != NULL;
     /* counts are no larger than those of the doubles that attention_copy has checked and made */
     size_t table = f->stride + f->extreme_stride, rotary = shape->rotary_size ? n * (size_t)shape->rotary_size : 0;
-    size_t tables = (shape->bias ? heads : 1) + (shape->multiplier ? heads : 0) + (shape->key_bias ? heads : 0), floats;
+    size_t rows = shape->bias ? heads : 1, open = shape->window > 0 && shape->keep > 0 ? rows : 0;
+    size_t tables = rows + open + (shape->multiplier ? heads : 0) + (shape->key_bias ? heads : 0), floats;
     if (size_multiply(&floats, tables, table) || size_add(&floats, floats, 2 * rotary) ||
         size_multiply(&floats, floats, sizeof(float)) || !(f->storage = calloc(1, floats))) {
         attention_free(k, a);
@@ -93,9 +97,12 @@ static struct attention *attention_create(struct kernels *k, const struct attent
         return NULL;
     }
     float *next = f->storage;
-    size_t rows = shape->bias ? heads : 1;
     f->bias = (struct distance_table){next + n - 1, next + rows * f->stride};
     next += rows * table;
+    if (open) {
+        f->open = (struct distance_table){next + n - 1, next + rows * f->stride};
+        next += rows * table;
+    }
     if (shape->multiplier) {
         f->multiplier = (struct distance_table){next + n - 1, next + heads * f->stride};
         next += heads * table;

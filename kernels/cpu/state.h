@@ -56,8 +56,8 @@ struct cpu_matrix {
 
 /* attention.fast: tables in float; see struct distance_table. */
 struct cpu_attention {
-    struct distance_table bias, multiplier,
-        key_bias; /* of head 0; head h lies h strides on. key_bias.at is indexed by position */
+    struct distance_table bias, open, multiplier, key_bias; /* of head 0; head h lies h strides on. key_bias.at is indexed by
+                                                             * position; open: with keep, the bias without the window */
     size_t stride, extreme_stride;
     int biased;
     const float *cosine, *sine; /* [positions, pairs], or [positions, 2 pairs] as vector rotate_interleaved reads them */

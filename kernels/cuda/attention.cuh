@@ -41,6 +41,8 @@ struct attention_arguments {
     int query_norms, key_norms;
     int segments, heads, kv_heads, head_size, positions, queries, keys, padded_queries;
     int window; /* 0: none */
+    int kept; /* leading keys of the task that are seen whatever the window */
+    int open; /* 1: the tables hold no window, as some keys may be kept; FEATURE_GENERAL and score_of mask it */
     int aligned; /* rows of heads begin at multiples of 16 bytes */
     int skip; /* leave out tiles that are proved to be zero; the norms are there */
     float scale, scale2; /* scale; log2(e) scale */
@@ -64,7 +66,7 @@ struct attention_tables {
 enum attention_feature {
     FEATURE_PLAIN, /* causal, window */
     FEATURE_BIAS, /* and the bias by distance, which holds the masks as -inf */
-    FEATURE_GENERAL, /* and soft-cap, multiplier, bias by key; any sign of the scale */
+    FEATURE_GENERAL, /* and soft-cap, multiplier, bias by key, kept keys; any sign of the scale */
 };
 
 /* Each enqueues its kernels. attention_TYPE.cu: the tiles' way; the number of bytes of a kernel's row of scores does not enter.

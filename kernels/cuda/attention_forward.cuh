@@ -29,8 +29,8 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_forward_kernel(c
     int first = block.first, head = block.head, offset = a.keys - a.queries;
     int kv_head = kv_head_of(a, head);
     attention_task<T> task(a, block.segment, head, kv_head);
-    int end = (first + block.rows + offset + P::COLUMNS - 1) / P::COLUMNS;
-    int begin = a.window > 0 ? max(first + offset - a.window + 1, 0) / P::COLUMNS : 0;
+    const key_tiles<P> tiles(a, first, block.rows);
+    const int begin = tiles.begin, end = tiles.end;
     unsigned char *list = memory + L::LIST;
 
     auto load = [&](int tile, int stage) {
@@ -46,9 +46,9 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_forward_kernel(c
                              tile * P::COLUMNS);
     };
     auto next = [&](int tile) {
-        tile--;
-        while (skip && tile >= begin && !list[tile - begin])
-            tile--;
+        do
+            tile = tiles.next(tile);
+        while (skip && tile >= begin && !list[tile - begin]);
         return tile;
     };
 

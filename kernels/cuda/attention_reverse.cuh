@@ -77,7 +77,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
     int first_head = (int)(((long long)kv_head * a.heads + a.kv_heads - 1) / a.kv_heads);
     int end_head = (int)(((long long)(kv_head + 1) * a.heads + a.kv_heads - 1) / a.kv_heads);
     int begin = max(first - offset, 0) / P::COLUMNS, end = (a.queries + P::COLUMNS - 1) / P::COLUMNS;
-    if (a.window > 0)
+    if (a.window > 0 && first >= a.kept)
         end = min(end, (max(first + rows - 1 + a.window - offset, 0) + P::COLUMNS - 1) / P::COLUMNS);
     int each = max(end - begin, 0), steps = each * (end_head - first_head);
     unsigned char *list = memory + L::LIST;
@@ -209,8 +209,8 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
     int first = block.first, rows = block.rows, head = block.head, offset = a.keys - a.queries;
     int kv_head = kv_head_of(a, head);
     attention_task<T> task(a, block.segment, head, kv_head);
-    int end = (first + rows + offset + P::COLUMNS - 1) / P::COLUMNS;
-    int begin = a.window > 0 ? max(first + offset - a.window + 1, 0) / P::COLUMNS : 0;
+    const key_tiles<P> tiles(a, first, rows);
+    const int begin = tiles.begin, end = tiles.end;
     unsigned char *list = memory + L::LIST;
     size_t number = (size_t)block.segment * (size_t)a.heads + (size_t)head;
 
@@ -227,9 +227,9 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
                              tile * P::COLUMNS);
     };
     auto next = [&](int tile) {
-        tile--;
-        while (skip && tile >= begin && !list[tile - begin])
-            tile--;
+        do
+            tile = tiles.next(tile);
+        while (skip && tile >= begin && !list[tile - begin]);
         return tile;
     };
 

@@ -100,11 +100,13 @@ struct tile_scores {
     float scale2, soft_cap2, cap_scale;
     unsigned limit; /* distances from here on are masked, and as unsigned the negative ones */
     int distance; /* of the thread's first row and column */
+    int kept; /* keys from the thread's first one on that are seen whatever the window */
     bool masked; /* some entry of the tile is */
+    bool open; /* the tables hold no window */
 
     __device__ inline explicit tile_scores(const attention_arguments &a)
         : bias(nullptr), multiplier(nullptr), key_bias(nullptr), scale2(a.scale2), soft_cap2(a.soft_cap2), cap_scale(a.cap_scale),
-          limit(a.window > 0 ? (unsigned)a.window : (unsigned)INT_MAX), distance(0), masked(false)
+          limit(a.window > 0 ? (unsigned)a.window : (unsigned)INT_MAX), distance(0), kept(0), masked(false), open(a.open)
     {
     }
     /* The smallest distance of the tile that begins with `query` (as a key's row) and `key`; queries are QUERIES. */
@@ -116,6 +118,7 @@ struct tile_scores {
         int least = least_distance(query, key), inside = SIGN * (P::row() - P::column());
         distance = query - key + inside;
         masked = least < 0 || query + QUERIES - 1 - key >= (int)limit;
+        kept = a.kept - key - (KEY_ROWS ? P::row() : P::column());
         if constexpr (FEATURE != FEATURE_PLAIN) {
             bias = slice + ((TABLE_PAD + least) & 3) + distance - least;
             if constexpr (FEATURE == FEATURE_GENERAL) {
@@ -164,7 +167,10 @@ struct tile_scores {
             *slope *= multiplier[at];
         }
         x += bias[at];
-        return key_bias ? x + key_bias[KEY_ROWS ? P::row_offset(i) : P::column_offset(j)] : x;
+        int key = KEY_ROWS ? P::row_offset(i) : P::column_offset(j);
+        if (open && masked && (unsigned)(distance + at) >= limit && key >= kept)
+            return -INFINITY;
+        return key_bias ? x + key_bias[key] : x;
     }
 };
 
@@ -174,6 +180,8 @@ __device__ inline float score_of(float *slope, const attention_arguments &a, int
     int distance = TABLE_PAD + query + a.keys - a.queries - key;
     float x = product * a.scale2;
     *slope = 1;
+    if (a.open && key >= a.kept && distance - TABLE_PAD >= a.window)
+        return -INFINITY;
     if (a.soft_cap2 > 0) {
         float tangent = tanhf(product * a.cap_scale);
         x = a.soft_cap2 * tangent;
@@ -257,6 +265,24 @@ __device__ inline bool all_zero(float top, float smallest)
 {
     return top == -INFINITY || top < smallest + EXP2_ZERO - 1e-5f * fabsf(smallest);
 }
+
+/* Tiles of COLUMNS keys that a block of queries visits, from the nearest to the farthest: those of the window, then those that
+ * hold kept keys. */
+template <class P>
+struct key_tiles {
+    int begin, end, window, kept; /* of all: the first, behind the last; of the window: the first; with kept keys: their number */
+
+    __device__ inline key_tiles(const attention_arguments &a, int first, int rows)
+    {
+        int own = first + a.keys - a.queries; /* the first query's own key */
+        end = (own + rows + P::COLUMNS - 1) / P::COLUMNS;
+        window = a.window > 0 ? max(own - a.window + 1, 0) / P::COLUMNS : 0;
+        kept = min((a.kept + P::COLUMNS - 1) / P::COLUMNS, window);
+        begin = kept > 0 ? 0 : window;
+    }
+    /* The tile behind `tile`; below `begin` when there is none. */
+    __device__ inline int next(int tile) const { return tile == window ? kept - 1 : tile - 1; }
+};
 
 /* For a block of queries: list[tile - begin] = 0 where its scores with a tile of COLUMNS keys are all zero, else 1. */
 template <class P>

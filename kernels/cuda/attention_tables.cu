@@ -56,7 +56,7 @@ static struct attention_tables *tables_create(struct kernels *k, const struct at
         fail_memory(e, (double)rows * (double)(stride + most) * sizeof(float), "attention tables");
         goto failed;
     }
-    if (s->window > 0 && (size_t)s->window < n)
+    if (s->window > 0 && s->keep == 0 && (size_t)s->window < n)
         visible = (size_t)s->window;
     {
         float *row = host, *largest = host + rows * stride;

@@ -1,6 +1,6 @@
 /* Reference set: attention, one query row at a time.
  *
- * For query i and key j at distance t = i - j >= 0 (and t < window), with c the soft-cap:
+ * For query i and key j at distance t = i - j >= 0 (and t < window, or j < keep), with c the soft-cap:
  *     r = scale q_i . k_j      u = c tanh(r / c), or r      z = u multiplier[t] + bias[t] + key_bias[j]
  *     p = exp(z - max) / sum, o_i = sum_j p_j v_j, lse = max + log sum.
  * Reverse (Vaswani et al. 2017, eq. 1, differentiated):
@@ -20,7 +20,7 @@ struct view {
     const double *key_bias; /* [keys], or NULL */
     const real *key, *value;
     size_t kv_stride;
-    int queries, keys;
+    int queries, keys, kept; /* kept: leading keys that are seen whatever the window */
 };
 
 static struct view head_view(const struct attention *a, const struct buffer *kv, int segment, int head, int queries, int keys)
@@ -29,6 +29,7 @@ static struct view head_view(const struct attention *a, const struct buffer *kv,
     size_t table = (size_t)head * (size_t)s->positions, kv_width = (size_t)s->kv_heads * (size_t)s->head_size;
     size_t kv_head = (size_t)head * (size_t)s->kv_heads / (size_t)s->heads;
     struct view v = {.shape = s, .kv_stride = 2 * kv_width, .queries = queries, .keys = keys};
+    v.kept = s->keep - (s->positions - keys) > 0 ? s->keep - (s->positions - keys) : 0;
     v.bias = s->bias ? s->bias + table : NULL;
     v.multiplier = s->multiplier ? s->multiplier + table : NULL;
     v.key_bias = s->key_bias ? s->key_bias + table + (s->positions - keys) : NULL;
@@ -57,12 +58,18 @@ static void add_scaled(double *restrict y, double a, const real *restrict x, int
         y[i] += a * x[i];
 }
 
-/* The keys that query row r may see are [first, end); -inf biases mask single ones among them. */
+/* The first key of the window that ends before `end`. */
+static int window_begin(const struct view *v, int end)
+{
+    return v->shape->window > 0 && end > v->shape->window ? end - v->shape->window : 0;
+}
+
+/* The keys that query row r may see are among [first, end); -inf biases mask single ones of them, and where keys are kept so are
+ * those between them and the window. */
 static void key_range(int *first, int *end, const struct view *v, int r)
 {
-    int own = v->keys - v->queries + r; /* the key at distance 0 */
-    *end = own + 1;
-    *first = v->shape->window > 0 && own + 1 > v->shape->window ? own + 1 - v->shape->window : 0;
+    *end = v->keys - v->queries + r + 1; /* behind the key at distance 0 */
+    *first = v->kept > 0 ? 0 : window_begin(v, *end);
 }
 
 /* p[j] for j in the key range of row r, 0 for masked keys, and slope[j] = scale dz/dr if asked for. Returns lse; -inf, and p = 0,
@@ -73,11 +80,12 @@ static double probabilities(double *p, double *slope, const struct view *v, cons
     int first, end;
     double largest = -INFINITY, sum = 0;
     key_range(&first, &end, v, r);
+    int window = window_begin(v, end);
     for (int j = first; j < end; j++) {
         int t = end - 1 - j;
         double bias = (v->bias ? v->bias[t] : 0.0) + (v->key_bias ? v->key_bias[j] : 0.0);
         double multiplier = v->multiplier ? v->multiplier[t] : 1.0;
-        if (bias == -INFINITY) { /* whatever q.k is, even NaN */
+        if (bias == -INFINITY || (j < window && j >= v->kept)) { /* whatever q.k is, even NaN */
             p[j] = -INFINITY;
             if (slope)
                 slope[j] = 0;

@@ -30,6 +30,7 @@ struct workspace {
     float second[QUERIES * (HEAD_MOST + 16)] __attribute__((aligned(64))); /* dV */
     float sum[QUERIES * WIDTH] __attribute__((aligned(64)));
     float largest[QUERIES];
+    float bias[KEYS]; /* of a row whose keys have it from two tables */
 };
 _Static_assert(KEYS <= QUERIES, "first and second hold a block of either");
 
@@ -171,6 +172,7 @@ struct block {
     int diagonal; /* first_query - first_key: entry (r, c) is causal where c <= r + diagonal */
     int causal; /* some entry is masked by causality; the padding behind the last key counts as such */
     int masked; /* some entry is masked by causality or window */
+    int kept; /* leading keys that are seen whatever the window, where it masks some entry */
 };
 
 static struct block block_at(const struct attention_task *t, int i, int j)
@@ -183,6 +185,8 @@ static struct block block_at(const struct attention_task *t, int i, int j)
     b.diagonal = b.first_query - b.first_key;
     b.causal = b.diagonal < (int)round_up((size_t)b.keys, WIDTH) - 1;
     b.masked = b.causal || (t->window > 0 && b.diagonal + b.queries - 1 >= t->window);
+    if (b.masked && t->keep > b.first_key)
+        b.kept = t->keep - b.first_key < b.keys ? t->keep - b.first_key : b.keys;
     return b;
 }
 
@@ -190,7 +194,7 @@ static struct block block_at(const struct attention_task *t, int i, int j)
 static int block_is_zero(const struct attention_task *t, const struct packed *p, const struct block *b, float smallest)
 {
     int nearest = b->diagonal - (b->keys - 1) > 0 ? b->diagonal - (b->keys - 1) : 0, farthest = b->diagonal + b->queries - 1;
-    float bias = extreme_over(t->bias.extreme, nearest, farthest);
+    float bias = extreme_over((b->kept ? &t->open : &t->bias)->extreme, nearest, farthest); /* open's are no smaller */
     double bound = (double)p->query_size[b->i / QUERIES] * p->key_size[b->j / KEYS];
     double rounding = 1e-4; /* of bound: more than head_size roundings of a float sum */
     if (t->soft_cap > 0 && bound > t->soft_cap)
@@ -237,10 +241,18 @@ INLINE void finish_row(float *z, float *slope, const struct attention_task *t, c
             v_store(z + c, v_load(z + c) + v_load(key_bias + c));
 }
 
-/* What is still to be added to row r of the scores: bias and mask; NULL: nothing. */
-static inline const float *row_bias(const struct attention_task *t, const struct block *b, int r)
+/* What is still to be added to the computed columns of row r of the scores: bias and mask; NULL: nothing. Lives until the next
+ * row's. */
+static inline const float *row_bias(struct workspace *w, const struct attention_task *t, const struct block *b, int r,
+                                    int columns)
 {
-    return t->biased || b->masked ? t->bias.at + (b->first_key - (b->first_query + r)) : NULL;
+    int first = b->first_key - (b->first_query + r); /* less the distance of the block's first key */
+    if (!b->kept)
+        return t->biased || b->masked ? t->bias.at + first : NULL;
+    int kept = b->kept < columns ? b->kept : columns;
+    memcpy(w->bias, t->open.at + first, (size_t)kept * sizeof(float));
+    memcpy(w->bias + kept, t->bias.at + first + kept, (size_t)(columns - kept) * sizeof(float));
+    return w->bias;
 }
 
 /* Sets flush-to-zero and returns the mode to go back to: products of probabilities near 0 would be denormal, and slow. */

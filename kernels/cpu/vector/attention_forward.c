@@ -51,7 +51,8 @@ static void forward_block(const struct attention_task *t, const struct packed *p
         float *z = w->score + r * LD;
         int columns = row_columns(b, r);
         finish_row(z, NULL, t, b, r, columns);
-        softmax_row(z, row_bias(t, b, r), w->first + (size_t)r * p->ld, w->sum + r * WIDTH, &w->largest[r], columns, p->width);
+        softmax_row(z, row_bias(w, t, b, r, columns), w->first + (size_t)r * p->ld, w->sum + r * WIDTH, &w->largest[r], columns,
+                    p->width);
         if (causal)
             memset(z + columns, 0, (size_t)(LD - columns) * sizeof(float));
     }

@@ -13,8 +13,8 @@ static void mass_block(double *mass, const struct attention_task *t, const struc
     memset(diagonal, 0, (QUERIES + LD) * sizeof(float));
     for (int r = 0; r < b->queries; r++) {
         float *z = w->score + r * LD, *to = diagonal + QUERIES - 1 - r;
-        const float *bias = row_bias(t, b, r);
         int columns = row_columns(b, r);
+        const float *bias = row_bias(w, t, b, r, columns);
         v_float origin = v_all(lse[r] == -INFINITY ? 0 : lse[r]); /* a row with nothing to see: every z is -inf */
         finish_row(z, NULL, t, b, r, columns);
         for (int c = 0; c < columns; c += WIDTH) {

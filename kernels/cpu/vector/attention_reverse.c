@@ -37,7 +37,7 @@ static void reverse_block(const struct attention_task *t, const struct packed *p
         float *z = w->score + r * LD, *ds = w->d_score + r * LD, *slope = t->soft_cap > 0 ? w->slope + r * LD : NULL;
         int columns = row_columns(b, r);
         const float *multiplier = t->multiplier.at ? t->multiplier.at + (b->first_key - (b->first_query + r)) : NULL,
-                    *bias = row_bias(t, b, r);
+                    *bias = row_bias(w, t, b, r, columns);
         float lse = p->lse[b->i + r], dot = p->dot[b->i + r];
         finish_row(z, slope, t, b, r, columns);
         if (slope || multiplier)

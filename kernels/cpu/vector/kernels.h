@@ -29,8 +29,10 @@ struct attention_task {
     double *mass; /* mass: [keys] by distance */
     size_t q_stride, kv_stride, d_kv_stride;
     int head_size, queries, keys, positions, window;
+    int keep; /* keys below this position are seen whatever the window; 0: none */
     float scale, soft_cap;
     struct distance_table bias; /* -inf where masked; always there */
+    struct distance_table open; /* with keep: the bias without the window */
     int biased; /* 0: the bias table holds nothing but the mask */
     struct distance_table multiplier; /* at NULL: none */
     const float *key_bias; /* [positions + TABLE_PAD] by key position, or NULL */

@@ -202,7 +202,7 @@ def attention(c):
     t = i - j
     seen = t >= 0
     if c["window"]:
-        seen = seen & (t < c["window"])
+        seen = seen & ((t < c["window"]) | (j < c["keep"]))
     t = t.clamp(min=0)
     if c["multiplier"]:
         z = z * multiplier[:, t]
@@ -241,7 +241,7 @@ def main():
             cases.append((op, dict(segments=2, rows=3 + position_rows, positions=9, heads=2, head_size=3, position_rows=position_rows)))
     for cap, bias, seed, size in ((0, 0, 1, 1), (0, 1, -0.5, 4), (3, 1, 2, 1)):
         cases.append((head, dict(segments=2, width=19, vocabulary=33, bias=bias, soft_cap=cap, seed=seed, size=size)))
-    plain = dict(segments=1, heads=2, kv_heads=2, head_size=5, positions=9, keys=9, queries=9, window=0, bias=0, multiplier=0, key_bias=0, soft_cap=0, size=1)
+    plain = dict(segments=1, heads=2, kv_heads=2, head_size=5, positions=9, keys=9, queries=9, window=0, bias=0, multiplier=0, key_bias=0, soft_cap=0, size=1, keep=0)
     for change in (
         {},
         dict(segments=2, heads=4),
@@ -260,6 +260,8 @@ def main():
         dict(queries=1, bias=2, multiplier=1),
         dict(segments=2, queries=3, keys=6, positions=11, bias=1, multiplier=1, key_bias=1, soft_cap=1, window=5),
         dict(size=16, soft_cap=50),
+        dict(window=3, keep=2),
+        dict(queries=3, keys=6, positions=11, bias=1, multiplier=1, key_bias=1, soft_cap=1, window=2, keep=7),
     ):
         cases.append((attention, {**plain, **change}))
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernels.txt"), "w") as out:
