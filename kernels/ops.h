@@ -105,6 +105,7 @@ struct attention_shape {
     int rotary_size; /* leading dimensions of a head that are rotated, even; 0: none */
     enum rotary_pairing pairing;
     const double *cosine, *sine; /* [positions, rotary_size / 2] of the angles */
+    const double *query_factor; /* [positions], for scale_queries, or NULL */
 };
 
 struct kernels {
@@ -214,6 +215,8 @@ struct kernels {
      * in place, by the angle of the row's position; direction +1 forward, -1 reverse (the transpose). */
     void (*rotate)(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width,
                    int direction);
+    /* q[R, width] *= query_factor of the row's position, in place; its own reverse. Of an attention that has the factors. */
+    void (*scale_queries)(struct kernels *k, struct buffer *q, const struct attention *a, struct rows rows, int width);
     /* o[segments*queries, heads*head_size]; lse[segments, heads, queries] = log sum exp of the scores.
      * q [segments*queries, heads*head_size], kv [segments*keys, 2, kv_heads*head_size] (keys, then values); rotation already
      * applied. Queries are the last `queries` positions, keys the last `keys`; queries <= keys <= positions. Rows whose keys are

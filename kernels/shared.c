@@ -157,6 +157,7 @@ struct attention *attention_copy(const struct attention_shape *shape, struct err
     tables = (shape->bias != NULL) + (shape->multiplier != NULL) + (shape->key_bias != NULL);
     if (size_multiply(&by_head, (size_t)shape->heads, (size_t)shape->positions) || size_multiply(&count, by_head, tables) ||
         size_multiply(&angles, (size_t)shape->positions, (size_t)shape->rotary_size / 2) || size_add(&count, count, 2 * angles) ||
+        size_add(&count, count, shape->query_factor ? (size_t)shape->positions : 0) ||
         size_multiply(&count, count, sizeof(double))) {
         fail(e, "attention: the size of its tables overflows");
         return NULL;
@@ -176,6 +177,7 @@ struct attention *attention_copy(const struct attention_shape *shape, struct err
     copy_table(&a->shape.key_bias, &next, by_head);
     copy_table(&a->shape.cosine, &next, angles);
     copy_table(&a->shape.sine, &next, angles);
+    copy_table(&a->shape.query_factor, &next, (size_t)shape->positions);
     return a;
 }
 

@@ -391,6 +391,33 @@ struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int boun
     return o;
 }
 
+struct outputs run_scale_queries(struct kernels *k, const struct rows_case *c, int bounds)
+{
+    struct outputs o = {.segments = c->segments};
+    size_t width = (size_t)c->heads * (size_t)c->head_size, each = (size_t)c->rows * width, n = (size_t)c->segments * each;
+    double *x = random_segments(c->segments, c->first, each, 1, 1), *factor = allocate((size_t)c->positions * sizeof(double));
+    for (int i = 0; i < c->positions; i++)
+        factor[i] = 1 + log(1 + i);
+    struct attention_shape shape = {.heads = c->heads,
+                                    .kv_heads = c->heads,
+                                    .head_size = c->head_size,
+                                    .positions = c->positions,
+                                    .scale = 1,
+                                    .query_factor = factor};
+    struct error e;
+    struct attention *a = k->attention_create(k, &shape, &e);
+    if (!a)
+        fail_msg("%s: %s", k->name, e.text);
+    struct buffer *scaled = buffer_of(k, ROLE_ACTIVATION, x, n);
+    k->scale_queries(k, scaled, a, (struct rows){c->segments, c->rows}, (int)width);
+    struct output *out = collect(&o, k, "scaled queries", scaled, each, bounds);
+    for (size_t i = 0; bounds && i < n; i++)
+        out->bound[i] = 4 * fabs(out->value[i]);
+    k->attention_free(k, a);
+    free(x), free(factor);
+    return o;
+}
+
 struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};

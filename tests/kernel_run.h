@@ -85,6 +85,7 @@ struct outputs run_clip(struct kernels *k, const struct clip_case *c, int bounds
 struct outputs run_activation(struct kernels *k, const struct activation_case *c, int bounds); /* a, d_up, d_gate */
 struct outputs run_embed(struct kernels *k, const struct rows_case *c, int bounds); /* x */
 struct outputs run_rotate(struct kernels *k, const struct rows_case *c, int bounds); /* turned, back */
+struct outputs run_scale_queries(struct kernels *k, const struct rows_case *c, int bounds); /* scaled */
 struct outputs run_moves(struct kernels *k, const struct rows_case *c, int bounds); /* norms, tail, tail_reverse */
 struct outputs run_copy(struct kernels *k, const struct copy_case *c, int bounds); /* copy, add */
 struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds); /* dx, logprob */

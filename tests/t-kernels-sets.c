@@ -26,6 +26,7 @@ enum op {
     OP_ACTIVATION,
     OP_EMBED,
     OP_ROTATE,
+    OP_SCALE_QUERIES,
     OP_MOVES,
     OP_COPY,
     OP_HEAD,
@@ -117,6 +118,7 @@ static struct outputs run(struct kernels *k, const struct any_case *c, int bound
     case OP_ACTIVATION: return run_activation(k, &c->activation, bounds);
     case OP_EMBED: return run_embed(k, &c->rows, bounds);
     case OP_ROTATE: return run_rotate(k, &c->rows, bounds);
+    case OP_SCALE_QUERIES: return run_scale_queries(k, &c->rows, bounds);
     case OP_MOVES: return run_moves(k, &c->rows, bounds);
     case OP_COPY: return run_copy(k, &c->copy, bounds);
     case OP_HEAD: return run_head(k, &c->head, bounds);

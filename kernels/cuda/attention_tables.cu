@@ -103,34 +103,41 @@ static void attention_free(struct kernels *k, struct attention *a)
     struct cuda_attention *d = a ? (struct cuda_attention *)a->fast : NULL;
     if (d) {
         tables_free(k, d->scores);
-        cuda_give(k, d->cosine, d->bytes);
+        cuda_give(k, d->positions, d->bytes);
         free(d);
     }
     attention_release(a);
 }
 
-/* Cosines, then sines, rounded to float, on the device. */
-static int upload_angles(struct kernels *k, struct cuda_attention *d, const struct attention_shape *shape, struct error *e)
+/* Cosines, sines, and factors of queries, rounded to float, on the device. */
+static int upload_positions(struct kernels *k, struct cuda_attention *d, const struct attention_shape *shape, struct error *e)
 {
-    size_t count = (size_t)shape->positions * (size_t)shape->rotary_size /
-                   2; /* its doubles exist, so twice its floats do not overflow */
+    size_t angles = (size_t)shape->positions * (size_t)shape->rotary_size / 2,
+           factors = shape->query_factor ? (size_t)shape->positions : 0,
+           count = 2 * angles + factors; /* its doubles exist, so its floats do not overflow */
     cudaStream_t stream = cuda_state(k)->stream;
     if (!count)
         return 0;
-    d->bytes = 2 * count * sizeof(float);
-    float *host = (float *)malloc(d->bytes);
+    float *host = (float *)malloc(count * sizeof(float));
     if (!host)
-        return fail_memory(e, (double)d->bytes, "rotary angles");
-    for (size_t i = 0; i < count; i++) {
+        return fail_memory(e, (double)count * sizeof(float), "rotary angles");
+    for (size_t i = 0; i < angles; i++) {
         host[i] = (float)shape->cosine[i];
-        host[count + i] = (float)shape->sine[i];
+        host[angles + i] = (float)shape->sine[i];
     }
-    d->cosine = (float *)cuda_take(k, d->bytes, stream, e);
-    int failed = !d->cosine ||
-                 cuda_check_now(cudaMemcpyAsync(d->cosine, host, d->bytes, cudaMemcpyHostToDevice, stream), "rotary angles", e) ||
+    for (size_t i = 0; i < factors; i++)
+        host[2 * angles + i] = (float)shape->query_factor[i];
+    d->bytes = count * sizeof(float);
+    d->positions = (float *)cuda_take(k, d->bytes, stream, e);
+    int failed = !d->positions ||
+                 cuda_check_now(cudaMemcpyAsync(d->positions, host, d->bytes, cudaMemcpyHostToDevice, stream), "rotary angles",
+                                e) ||
                  cuda_check_now(cudaStreamSynchronize(stream), "rotary angles", e);
-    if (d->cosine)
-        d->sine = d->cosine + count;
+    if (d->positions) {
+        d->cosine = d->positions;
+        d->sine = d->cosine + angles;
+        d->factor = d->sine + angles;
+    }
     free(host);
     return failed ? -1 : 0;
 }
@@ -148,7 +155,7 @@ static struct attention *attention_create(struct kernels *k, const struct attent
         return NULL;
     }
     d->scores = tables_create(k, &a->shape, e);
-    if (!d->scores || upload_angles(k, d, &a->shape, e)) {
+    if (!d->scores || upload_positions(k, d, &a->shape, e)) {
         attention_free(k, a);
         return NULL;
     }

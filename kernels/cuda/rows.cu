@@ -132,6 +132,30 @@ static void rotate(struct kernels *k, struct buffer *x, const struct attention *
                (const float *)d->sine, o);
 }
 
+/* A block a row. */
+template <class T>
+__global__ void __launch_bounds__(BLOCK) scale_rows(T *x, const float *factor, size_t count, size_t width)
+{
+    T *row = x + blockIdx.x * width;
+    float f = factor[blockIdx.x % count];
+    for (size_t c = threadIdx.x; c < width; c += blockDim.x)
+        row[c] = from_float<T>(f * to_float(row[c]));
+}
+
+static void scale_queries(struct kernels *k, struct buffer *q, const struct attention *a, struct rows rows, int width)
+{
+    const float *factor = cuda_attention(a)->factor + (a->shape.positions - rows.count);
+    dim3 grid((unsigned)rows.segments * (unsigned)rows.count), block(cuda_row_threads((unsigned)width));
+    if (!grid.x)
+        return;
+    if (cuda_is_bf16(k, q))
+        LAUNCH(scale_rows<bf16>, grid, block, 0, cuda_state(k)->stream, (bf16 *)q->data, factor, (size_t)rows.count,
+               (size_t)width);
+    else
+        LAUNCH(scale_rows<float>, grid, block, 0, cuda_state(k)->stream, (float *)q->data, factor, (size_t)rows.count,
+               (size_t)width);
+}
+
 template <class T>
 __global__ void __launch_bounds__(BLOCK) clip_elements(T *x, float limit, size_t total)
 {
@@ -236,6 +260,7 @@ void cuda_fill_rows(struct kernels *k)
 {
     k->embed = embed;
     k->rotate = rotate;
+    k->scale_queries = scale_queries;
     k->clip = clip;
     k->clip_reverse = clip_reverse;
     k->row_norms = row_norms;

@@ -82,8 +82,10 @@ struct cuda_weight {
 
 /* One kind of attention on the device, what a->fast points to. */
 struct cuda_attention {
-    float *cosine, *sine; /* [positions, rotary_size / 2], sine behind cosine in one piece of memory; NULL without rotation */
+    float *positions; /* the memory of the tables below; NULL: there is none */
     size_t bytes;
+    const float *cosine, *sine; /* [positions, rotary_size / 2] */
+    const float *factor; /* [positions] */
     struct attention_tables *scores; /* attention.cuh; owned */
 };
 

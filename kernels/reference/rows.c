@@ -51,6 +51,19 @@ static void rotate(struct kernels *k, struct buffer *x, const struct attention *
     }
 }
 
+static void scale_queries(struct kernels *k, struct buffer *q, const struct attention *a, struct rows rows, int width)
+{
+    int total = rows.segments * rows.count;
+    (void)k;
+#pragma omp parallel for
+    for (int r = 0; r < total; r++) {
+        double factor = a->shape.query_factor[a->shape.positions - rows.count + r % rows.count];
+        real *row = (real *)q->data + (size_t)r * (size_t)width; /* [width] */
+        for (int c = 0; c < width; c++)
+            row[c] = (real)(factor * row[c]);
+    }
+}
+
 static void clip(struct kernels *k, struct buffer *x, double limit, struct rows rows, int width)
 {
     size_t total = (size_t)rows.segments * (size_t)rows.count * (size_t)width;
@@ -95,6 +108,7 @@ void fill_rows(struct kernels *k)
 {
     k->embed = embed;
     k->rotate = rotate;
+    k->scale_queries = scale_queries;
     k->clip = clip;
     k->clip_reverse = clip_reverse;
     k->row_norms = row_norms;
