@@ -13,6 +13,7 @@
 struct info_options {
     const char *model, *adapter; /* adapter NULL: none */
     long length; /* 0: as long as the model takes, up to 2048 */
+    long train_length; /* 0: as the checkpoint says */
     struct machine_options machine;
     struct encoding_options encoding;
     int strict, verify;
@@ -156,7 +157,7 @@ static int print_model(const struct model_argument *m, const struct info_options
     int rc = -1;
 
     d = model_open(m->path, m->adapter_path, o->strict, p, e);
-    if (!d || run_override(d, &o->encoding, e) != 0 ||
+    if (!d || run_override(d, &o->encoding, o->train_length, e) != 0 ||
         (o->verify ? model_verify(&line, digest, d, e) : model_digest(digest, d, e)) != 0)
         goto end;
     windows = decoder_windows_text(d);
@@ -244,6 +245,9 @@ static const struct option_row rows[] = {
     POSITIONS_ROW,
     ROPE_ROW,
     WINDOW_ROW(""),
+    KEEP_FIRST_ROW,
+    LOGN_ROW,
+    TRAIN_LENGTH_ROW("tokens the model was trained on, where the checkpoint does not say it, for --logn"),
     STRICT_ROW(strict),
     {.name = "verify",
      .help = "read the whole checkpoint and check it, as `reach erf --verify` does; says so in a line of its own",

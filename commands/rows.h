@@ -83,6 +83,22 @@ int check_encoding(const struct encoding_options *o, struct error *e) MUST_USE;
         .type = OPTION_TEXT, .at = AT(adapter), .group = GROUP_MODEL, .flags = OPTION_RESULT \
     }
 
+#define KEEP_FIRST_ROW \
+    { \
+        .name = "keep-first", .value = "K", \
+        .help = \
+            "in every layer that has a window, its own or of --window, let the first K keys of a segment stay visible beside " \
+            "it (attention sinks)", \
+        WHOLE_AT(encoding.keep_first, 1, 1 << 30), .group = GROUP_MODEL, .flags = OPTION_RESULT \
+    }
+#define LOGN_ROW \
+    { \
+        .name = "logn", \
+        .help = "multiply the query of position i, from 1, by max(1, ln i / ln T) in every layer, T the length the model was " \
+                "trained on (train_length of our own layout, else --train-length)", \
+        .type = OPTION_FLAG, .at = AT(encoding.logn), .group = GROUP_MODEL, .flags = OPTION_RESULT \
+    }
+
 /* ---- struct machine_options machine ---- */
 
 #define DEVICE_ROW \

@@ -75,8 +75,8 @@ static int same_formula(const struct formula *a, const struct formula *b)
 
 static int same_score(const struct score *a, const struct score *b)
 {
-    return a->window == b->window && !a->multiplier == !b->multiplier && !a->key_bias == !b->key_bias &&
-           same_formula(a->bias, b->bias);
+    return a->window == b->window && a->keep == b->keep && !a->log_length == !b->log_length && !a->multiplier == !b->multiplier &&
+           !a->key_bias == !b->key_bias && same_formula(a->bias, b->bias);
 }
 
 /* Why the encoding of a layer has no series; empty when it has one. */
@@ -94,6 +94,10 @@ static void tell_reason(char *out, size_t size, const struct decoder *d, const s
                  s->multiplier->source);
     else if (out[0] == 0 && s->key_bias)
         snprintf(out, size, "the bias %.60s goes by the key's position, not by the distance", s->key_bias->source);
+    else if (out[0] == 0 && s->keep)
+        snprintf(out, size, "the first %d keys stay visible beside the window: they go by position, not by distance", s->keep);
+    else if (out[0] == 0 && s->log_length)
+        snprintf(out, size, "queries are scaled by the logarithm of their position: how far that reaches depends on the scores");
 }
 
 int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct error *e)
@@ -113,7 +117,7 @@ int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct erro
         struct layer_bias *b;
         int before = 0;
 
-        cone = cone && s->window ? cone + s->window - 1 : 0;
+        cone = cone && s->window && !s->keep ? cone + s->window - 1 : 0;
         while (before < l && !same_score(&d->blocks[before].score, s))
             before++;
         if (before < l) {
@@ -125,7 +129,7 @@ int biases_of_decoder(struct bias_set *out, const struct decoder *d, struct erro
             return -1;
         out->bias_of_layer[l] = out->bias_count - 1;
         tell_reason(b->reason, sizeof b->reason, d, s);
-        if (b->reason[0] && !s->window)
+        if (b->reason[0] && (!s->window || s->keep)) /* kept keys lie outside any window */
             continue;
         b->formula = masked_copy(b->reason[0] ? NULL : s->bias, s->window, d->path, e);
         if (!b->formula)

@@ -21,7 +21,7 @@ struct bias_set {
     int uses_length; /* 1: a formula has L in it */
     int layers; /* of a decoder; 0: a formula */
     int train_length; /* of a decoder; 0: unknown */
-    long cone; /* of a decoder: 1 + sum over layers of (window - 1); 0: a layer has no window */
+    long cone; /* of a decoder: 1 + sum over layers of (window - 1); 0: a layer has none, or keeps first keys beside it */
     char position[512]; /* of a decoder: what its position encoding is */
     struct layer_bias *biases; /* [bias_count]; owned; one for a formula */
     int bias_count;

@@ -167,8 +167,11 @@ void decoder_close(struct decoder *d)
 
 long decoder_cone(const struct decoder *d, long n)
 {
-    long cone = 1;
-    for (int l = 0; l < d->layers && cone < n; l++)
-        cone = d->blocks[l].score.window ? cone + d->blocks[l].score.window - 1 : n;
-    return cone < n ? cone : n;
+    long cone = 1, keep = 0; /* first keys see none but those before them */
+    for (int l = 0; l < d->layers && cone < n; l++) {
+        const struct score *s = &d->blocks[l].score;
+        cone = s->window ? cone + s->window - 1 : n;
+        keep = s->keep > keep ? s->keep : keep;
+    }
+    return cone + keep < n ? cone + keep : n;
 }

@@ -38,6 +38,8 @@ enum residual_wiring {
 struct score {
     double scale, soft_cap;
     int window; /* 0: none */
+    int keep; /* the first keys of a segment that stay visible beside the window */
+    int log_length; /* queries are scaled by max(1, ln i / ln log_length), i their position from 1; 0: they are not */
     const struct formula *bias, *multiplier, *key_bias; /* key_bias by the position of the key, from 0 */
     /* The type that bias and multiplier, and key_bias before its scale, are computed in (analyze/formula.h, struct
      * formula_rounding); ELEMENT_F64: not rounded. */
@@ -131,12 +133,14 @@ struct position_override {
     const struct rope_spec *rope; /* NULL: as the checkpoint says */
     int positions_none;
     int window; /* -1: as the checkpoint says */
+    int keep; /* first keys that stay visible in every layer that has a window; 0: none */
+    int log_length; /* trained length of the log-n scaling of all layers; 0: none */
     enum element bias_type; /* type that biases of every layer are computed in; ELEMENT_F64: as the checkpoint says */
 };
 int decoder_override(struct decoder *d, struct position_override *o, struct error *e) MUST_USE;
 
-/* Inputs that can matter for the last output through the windows of all layers: 1 + sum (w_l - 1), at most n; n without windows.
- */
+/* Inputs that can matter for the last output through the windows of all layers: 1 + sum (w_l - 1), and the first keys where they
+ * are kept; at most n; n without windows. */
 long decoder_cone(const struct decoder *d, long n);
 
 #endif

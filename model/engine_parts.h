@@ -1,9 +1,9 @@
 /* The engine's inside, shared by plan, weights, forward and reverse. Not for other folders.
  *
  * Sizes. Block l reads `keys[l]` positions (the last ones) of the residual stream and writes `queries[l]`: the last block writes
- * one, a windowed block reads queries + window - 1, any other reads all n; queries[l] = keys[l + 1]. Forward alone the last block
- * may write more (score.outputs); with score.carry every block reads and writes those, and finds what it attends to before
- * them in the layer's `carry`. */
+ * one, a windowed block reads queries + window - 1, any other, or one that keeps first keys, all n; queries[l] = keys[l + 1].
+ * Forward alone the last block may write more (score.outputs); with score.carry every block reads and writes those, and finds
+ * what it attends to before them in the layer's `carry`. */
 #ifndef REACH_MODEL_ENGINE_PARTS_H
 #define REACH_MODEL_ENGINE_PARTS_H
 

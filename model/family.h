@@ -94,7 +94,7 @@ int family_activation(enum activation *out, const struct decoder *d, const char 
 int family_windows(struct decoder *d, long window, long first, long step, struct error *e) MUST_USE;
 
 /* Rotary positions of Hugging Face configs, old (`rope_theta`, `rope_scaling`) and new (`rope_parameters`) style: sets
- * d->position and d->rotary. Types default, linear, dynamic, llama3 and yarn are done, others refused by name. */
+ * d->position and d->rotary. Types default, linear, dynamic, llama3 and yarn are done, others refused by name (model/rope.h). */
 struct rope_keys {
     const char *theta, *fraction; /* the family's names at the top level */
     double fraction_default;

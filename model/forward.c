@@ -65,6 +65,8 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
         k->rotate(k, s->q, g->attention[l], query_rows, d->heads, q_width, +1);
         k->rotate(k, s->kv, g->attention[l], kv_rows, d->kv_heads, kv_width, +1);
     }
+    if (b->score.log_length)
+        k->scale_queries(k, s->q, g->attention[l], query_rows, q_width);
     return kv_rows.count;
 }
 

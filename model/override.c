@@ -35,6 +35,28 @@ static int replace_rope(struct changes *c, struct decoder *d, const struct rope_
     return 0;
 }
 
+/* First keys beside the windows, of which there must be one. */
+static int keep_first(struct decoder *d, int keep, struct error *e)
+{
+    int windows = 0;
+    for (int l = 0; l < d->layers; l++)
+        if (d->blocks[l].score.window)
+            d->blocks[l].score.keep = keep, windows++;
+    return windows ? 0
+                   : fail(e, "%s: --keep-first %d: no layer has a window, so all keys are visible (expected --window N with it)",
+                          d->path, keep);
+}
+
+static int scale_by_log(struct decoder *d, int length, struct error *e)
+{
+    for (int l = 0; l < d->layers; l++) {
+        if (d->blocks[l].clip > 0)
+            return fail(e, "%s: --logn is not supported where queries are clipped (clip_qkv %g)", d->path, d->blocks[l].clip);
+        d->blocks[l].score.log_length = length;
+    }
+    return 0;
+}
+
 /* Takes the formula over. */
 static int replace_bias(struct decoder *d, struct formula *bias, struct error *e)
 {
@@ -63,6 +85,14 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
         d->blocks[l].score.window = o->window;
     if (o->window >= 0)
         say(&c, "--window %d, ", o->window);
+    if (o->keep && keep_first(d, o->keep, e))
+        return -1;
+    if (o->keep)
+        say(&c, "--keep-first %d, ", o->keep);
+    if (o->log_length && scale_by_log(d, o->log_length, e))
+        return -1;
+    if (o->log_length)
+        say(&c, "--logn, trained on %d, ", o->log_length);
     for (int l = 0; l < d->layers && o->bias_type != ELEMENT_F64; l++)
         d->blocks[l].score.bias_type = d->blocks[l].score.key_bias_type = o->bias_type;
     if (o->bias_type != ELEMENT_F64)

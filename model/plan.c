@@ -25,7 +25,7 @@ static double needed_flops(const struct shape *s)
                mlps = b->gate.weight.data ? 3 : 2, pairs = 0;
         flops += each * s->keys[l] * d->hidden * kv_width + each * s->queries[l] * d->hidden * (2 * q_width + mlps * d->mlp);
         for (int i = s->n - s->queries[l]; i < s->n; i++)
-            pairs += b->score.window && b->score.window < i + 1 ? b->score.window : i + 1;
+            pairs += b->score.window && b->score.window + b->score.keep < i + 1 ? b->score.window + b->score.keep : i + 1;
         flops += (reverse ? 14.0 : 4.0) * q_width * pairs;
     }
     return flops;

@@ -60,6 +60,8 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     k->linear_reverse(k, g->t, dy, w->output.weight, query_rows, 0);
     k->attention_reverse(k, g->dq, g->dkv, g->t, s->q, s->kv, s->o, s->lse, g->attention[l], batch, queries, keys);
+    if (d->blocks[l].score.log_length)
+        k->scale_queries(k, g->dq, g->attention[l], query_rows, q_width);
     if (d->position == POSITION_ROTARY) {
         k->rotate(k, g->dq, g->attention[l], query_rows, d->heads, q_width, -1);
         k->rotate(k, g->dkv, g->attention[l], key_rows, d->kv_heads, kv_width, -1);

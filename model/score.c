@@ -70,6 +70,12 @@ int score_carry_check(const struct decoder *d, struct error *e)
         if (s->window < 1)
             return fail(e, "%s: layer %d of %d attends to all keys (expected a window in every layer: --window N)", d->path,
                         l + 1, d->layers);
+        if (s->keep || s->log_length)
+            return fail(e, "%s: %s from the beginning of the text, which a pass in pieces does not have (expected no %s)",
+                        d->path,
+                        s->keep ? "its first keys stay visible, and they are counted"
+                                : "its queries are scaled by their positions",
+                        s->keep ? "--keep-first" : "--logn");
         if (s->key_bias)
             return fail(e,
                         "%s: its scores depend on the positions of the keys from the beginning of the text, which a pass in "

@@ -13,6 +13,7 @@ struct attention_shape scores_shape(const struct decoder *d, int l, int n)
                                     .head_size = d->head_size,
                                     .positions = n,
                                     .window = s->window,
+                                    .keep = s->keep,
                                     .scale = s->scale,
                                     .soft_cap = s->soft_cap,
                                     .rotary_size = d->position == POSITION_ROTARY ? d->rotary.size : 0,
@@ -21,7 +22,7 @@ struct attention_shape scores_shape(const struct decoder *d, int l, int n)
 
 double scores_bytes(const struct decoder *d, int n)
 {
-    return 3.0 * 8 * d->heads * n + 2.0 * 8 * n * d->rotary.size / 2; /* doubles on their way to the set */
+    return 3.0 * 8 * d->heads * n + 2.0 * 8 * n * d->rotary.size / 2 + 8.0 * n; /* doubles on their way to the set */
 }
 
 static double round_to(double x, int type)
@@ -47,7 +48,7 @@ static int evaluate(double **out, const struct engine *g, const struct formula *
 }
 
 /* Every query must see a key: its softmax has no value otherwise. Tables [heads, n] or NULL. */
-static int check_seen(const struct engine *g, int window, const double *bias, const double *key_bias, struct error *e)
+static int check_seen(const struct engine *g, const struct score *s, const double *bias, const double *key_bias, struct error *e)
 {
     if (!bias && !key_bias)
         return 0;
@@ -55,8 +56,9 @@ static int check_seen(const struct engine *g, int window, const double *bias, co
         const double *by_distance = bias ? bias + (size_t)h * (size_t)g->shape.n : NULL,
                      *by_key = key_bias ? key_bias + (size_t)h * (size_t)g->shape.n : NULL;
         for (int i = 0; i < g->shape.n; i++) {
-            int t = 0, end = window > 0 && window < i + 1 ? window : i + 1;
-            while (t < end && ((by_distance && by_distance[t] == -INFINITY) || (by_key && by_key[i - t] == -INFINITY)))
+            int t = 0, end = s->window > 0 && s->keep == 0 && s->window < i + 1 ? s->window : i + 1;
+            while (t < end && ((by_distance && by_distance[t] == -INFINITY) || (by_key && by_key[i - t] == -INFINITY) ||
+                               (s->window > 0 && t >= s->window && i - t >= s->keep)))
                 t++;
             if (t == end)
                 return fail(e,
@@ -87,17 +89,31 @@ static int evaluate_key_bias(double **out, const struct engine *g, const struct 
     return 0;
 }
 
+/* table[n] of the factor on queries by their position; *out stays NULL without log-n scaling. */
+static int evaluate_factor(double **out, const struct engine *g, const struct score *s, struct error *e)
+{
+    *out = NULL;
+    if (!s->log_length)
+        return 0;
+    if (!(*out = malloc((size_t)g->shape.n * sizeof **out)))
+        return fail_memory(e, 8.0 * g->shape.n, "factors of queries");
+    for (int i = 0; i < g->shape.n; i++)
+        (*out)[i] = fmax(1, log(i + 1) / log(s->log_length));
+    return 0;
+}
+
 static int same_score(const struct score *a, const struct score *b)
 {
-    return a->scale == b->scale && a->soft_cap == b->soft_cap && a->window == b->window && a->bias == b->bias &&
-           a->multiplier == b->multiplier && a->bias_type == b->bias_type && a->key_bias == b->key_bias &&
-           a->key_bias_type == b->key_bias_type && a->key_bias_scale == b->key_bias_scale;
+    return a->scale == b->scale && a->soft_cap == b->soft_cap && a->window == b->window && a->keep == b->keep &&
+           a->log_length == b->log_length && a->bias == b->bias && a->multiplier == b->multiplier &&
+           a->bias_type == b->bias_type && a->key_bias == b->key_bias && a->key_bias_type == b->key_bias_type &&
+           a->key_bias_scale == b->key_bias_scale;
 }
 
 int scores_create(struct engine *g, struct error *e)
 {
     const struct decoder *d = g->d;
-    double *cosine = NULL, *sine = NULL, *bias = NULL, *multiplier = NULL, *key_bias = NULL;
+    double *cosine = NULL, *sine = NULL, *bias = NULL, *multiplier = NULL, *key_bias = NULL, *factor = NULL;
     int pairs = d->position == POSITION_ROTARY ? d->rotary.size / 2 : 0, result = -1;
     if (pairs) {
         size_t bytes;
@@ -123,17 +139,18 @@ int scores_create(struct engine *g, struct error *e)
         struct attention_shape shape = scores_shape(d, l, g->shape.n);
         if (evaluate(&bias, g, score->bias, score->bias_type, e) ||
             evaluate(&multiplier, g, score->multiplier, score->bias_type, e) || evaluate_key_bias(&key_bias, g, score, e) ||
-            check_seen(g, score->window, bias, key_bias, e))
+            evaluate_factor(&factor, g, score, e) || check_seen(g, score, bias, key_bias, e))
             goto end;
-        shape.bias = bias, shape.multiplier = multiplier, shape.key_bias = key_bias, shape.cosine = cosine, shape.sine = sine;
+        shape.bias = bias, shape.multiplier = multiplier, shape.key_bias = key_bias, shape.query_factor = factor;
+        shape.cosine = cosine, shape.sine = sine;
         g->attention[l] = g->k->attention_create(g->k, &shape, e);
         if (!g->attention[l])
             goto end;
-        free(bias), free(multiplier), free(key_bias);
-        bias = multiplier = key_bias = NULL;
+        free(bias), free(multiplier), free(key_bias), free(factor);
+        bias = multiplier = key_bias = factor = NULL;
     }
     result = 0;
 end:
-    free(cosine), free(sine), free(bias), free(multiplier), free(key_bias);
+    free(cosine), free(sine), free(bias), free(multiplier), free(key_bias), free(factor);
     return result;
 }

@@ -69,10 +69,10 @@ void shape_rows(struct shape *s, int n)
     s->n = n;
     s->keys[layers] = rows;
     for (int l = layers - 1; l >= 0; l--) {
-        int window = s->d->blocks[l].score.window;
+        const struct score *score = &s->d->blocks[l].score;
         s->queries[l] = rows;
-        if (!s->carry)
-            rows = window && window - 1 < n - rows ? rows + window - 1 : n;
+        if (!s->carry) /* the first keys are among the last n alone */
+            rows = score->window && !score->keep && score->window - 1 < n - rows ? rows + score->window - 1 : n;
         s->keys[l] = rows;
     }
 }

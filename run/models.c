@@ -286,17 +286,23 @@ int run_available(const struct machine_options *o, struct error *e)
     return kernels_available(o->device, o->dtype, e);
 }
 
-int run_override(struct decoder *d, const struct encoding_options *o, struct error *e)
+int run_override(struct decoder *d, const struct encoding_options *o, long train_length, struct error *e)
 {
     struct position_override change = {.positions_none = o->positions_none,
                                        .window = o->window,
+                                       .keep = o->keep_first,
                                        .bias_type = bias_type(o->bias_dtype)};
     struct formula_error problem = {0, ""};
     struct rope_spec rope;
     int rc;
 
-    if (!o->bias && !o->bias_dtype && !o->positions_none && !o->rope && o->window < 0)
+    if (!o->bias && !o->bias_dtype && !o->positions_none && !o->rope && o->window < 0 && !o->keep_first && !o->logn)
         return 0;
+    if (o->logn)
+        change.log_length = d->train_length ? d->train_length : (int)train_length;
+    if (o->logn && change.log_length < 2)
+        return fail(e, "%s: --logn: the model does not say the length it was trained on (expected --train-length N with it)",
+                    d->path);
     if (o->rope && rope_parse(&rope, o->rope, e) != 0)
         return -1;
     change.rope = o->rope ? &rope : NULL;

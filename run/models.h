@@ -42,8 +42,9 @@ int model_verify(char **line, char digest[33], const struct decoder *d, struct e
 /* 0, or -1 when the device or type is not here, or they do not go together. */
 int run_available(const struct machine_options *o, struct error *e) MUST_USE;
 
-/* Applies --bias, --bias-dtype, --positions none, --rope and --window to a model. */
-int run_override(struct decoder *d, const struct encoding_options *o, struct error *e) MUST_USE;
+/* Applies a run's own position encoding to a model. `train_length`: of --train-length, for --logn where the model does not say
+ * it; 0: none. */
+int run_override(struct decoder *d, const struct encoding_options *o, long train_length, struct error *e) MUST_USE;
 
 /* Says so where a run reads more inputs than the model's configuration has positions for: its encoding allows it, or the model
  * is refused elsewhere. */

@@ -15,6 +15,7 @@ struct machine_options {
 struct encoding_options {
     const char *bias, *bias_dtype, *rope; /* NULL: as the checkpoint says */
     int positions_none, window; /* window -1: as the checkpoint says */
+    int keep_first, logn; /* keep_first 0: none */
 };
 
 #endif

@@ -245,6 +245,7 @@ static const char *sample(const struct verb *v, const struct option_row *o, unsi
 {
     static const char *const own[][5] = {
         {"bias", "alibi(delta=2)", "-ln(1+t)", "inf * (t > 9)", NULL},
+        {"rope", "linear:factor=4", "base=500000", "base=90,yarn:factor=4,original=8192,truncate=0", NULL},
         {"device", "cpu", "cuda", "cuda:3", NULL},
         {"format", "svg", "png,pdf", "pdf", NULL},
         {"threshold", "0.8", "0.99", ".123456789012345678", NULL},

@@ -358,7 +358,7 @@ static void test_head_sizes(void **state)
             int n = sizes[i] > 128 ? 34 : 65; /* two tiles of keys */
             struct attention_case c = {
                 1,         0,         1 + (form == 2),   1, sizes[i], n, n, n, 0, form ? BIAS_GENTLE : BIAS_NONE,
-                form == 2, form == 2, form == 2 ? 5 : 0, 1, 1, 0};
+                form == 2, form == 2, form == 2 ? 5 : 0, 1, 1,        0};
             struct problem p = problem_of(&c);
             check(&p, i + form);
             problem_free(&p);

@@ -491,6 +491,8 @@ static void interrupted_runs_go_on(void **state)
     /* other settings, and a plain start over it, are refused */
     snprintf(line, sizeof line, long_run, "run-stopped", "--resume --seed 5");
     expect(line, 1, "seed");
+    snprintf(line, sizeof line, long_run, "run-stopped", "--resume --keep-first 2");
+    expect(line, 1, "--keep-first");
     snprintf(line, sizeof line, long_run, "run-stopped", "");
     expect(line, 1, "--resume");
     snprintf(line, sizeof line, long_run, "run-stopped", "--resume --threads 1");

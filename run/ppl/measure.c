@@ -14,7 +14,7 @@ static int open_model(struct ppl_model *m, const struct ppl_options *o, struct p
 {
     struct decoder *d = m->decoder = model_open(m->argument->path, m->argument->adapter_path, o->strict, p, e);
 
-    if (!d || run_override(d, &o->encoding, e) != 0)
+    if (!d || run_override(d, &o->encoding, o->train_length, e) != 0)
         return -1;
     if (model_text_open(&m->text, d, m->argument->path, o->text.count > 0, e) != 0)
         return -1;
