@@ -24,8 +24,9 @@ static double needed_flops(const struct shape *s)
         double q_width = (double)d->heads * d->head_size, kv_width = 2.0 * d->kv_heads * d->head_size,
                mlps = b->gate.weight.data ? 3 : 2, pairs = 0;
         flops += each * s->keys[l] * d->hidden * kv_width + each * s->queries[l] * d->hidden * (2 * q_width + mlps * d->mlp);
+        double seen = b->score.window ? (double)b->score.window + b->score.keep : INFINITY;
         for (int i = s->n - s->queries[l]; i < s->n; i++)
-            pairs += b->score.window && b->score.window + b->score.keep < i + 1 ? b->score.window + b->score.keep : i + 1;
+            pairs += fmin(seen, i + 1);
         flops += (reverse ? 14.0 : 4.0) * q_width * pairs;
     }
     return flops;

@@ -32,8 +32,8 @@ static struct result measured(const char *model, const char *tokens, const char 
     struct outcome o;
     struct error e;
 
-    snprintf(line, sizeof line, "erf %s --tokens %s --dtype %s --device cpu --bootstrap 0 --quiet -o %s --force %s", model,
-             tokens, dtype, folder, options);
+    snprintf(line, sizeof line, "erf %s --tokens %s --dtype %s --device cpu --threads 1 --bootstrap 0 --quiet -o %s --force %s",
+             model, tokens, dtype, folder, options);
     o = reach(line);
     if (o.status != 0)
         fail_msg("%s: exit %d: %s", line, o.status, o.err);
@@ -208,6 +208,9 @@ static void encodings_are_told(void **state)
     r = measured("goldens/llama", LLAMA_TOKENS, "--window none", "f32", "told");
     assert_non_null(strstr(r.command, " --window 0"));
     result_free(&r);
+    r = measured("goldens/llama", LLAMA_TOKENS, "--window 1073741824 --keep-first 1073741824", "f32", "told"); /* the most */
+    assert_int_equal(r.models[0].cone, INPUTS);
+    result_free(&r);
 
     o = reach("info goldens/llama --rope yarn:factor=4,original=24 --window 20 --keep-first 4 --length 128");
     assert_int_equal(o.status, 0);
@@ -295,6 +298,7 @@ static int make_inputs(void **state)
     const struct tiny learned = {.vocabulary = 64, .learned = 128};
 
     (void)state;
+    setenv("PATH", "/nowhere", 1); /* no pictures: a hundred runs */
     if (!realpath("tests/goldens/encodings", goldens) || program_open() != 0 || symlink(goldens, at("goldens")) != 0 ||
         tiny_checkpoint(at("learned"), &learned) != 0)
         return -1;
