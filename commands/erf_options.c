@@ -41,12 +41,9 @@ static const struct option_row rows[] = {
      .help = "tokens of the text to skip first (default %s); rows for a 2-D token file",
      WHOLE_AT(cut.offset, 0, MOST),
      .flags = OPTION_RESULT},
-    {.name = "bos",
-     .help = "put the model's beginning-of-text token before each segment; it counts as position 1. Done anyway with "
-             "--text where the tokenizer says so (add_bos_token in tokenizer_config.json, else its post-processor)",
-     .type = OPTION_FLAG,
-     .at = AT(cut.bos),
-     .flags = OPTION_RESULT},
+    BOS_ROW("auto, always or never: put the model's beginning-of-text token first in every segment, where it is position 1 and "
+            "counts in the length (default %s: as the model's own tokenizer does with a text, by add_bos_token in "
+            "tokenizer_config.json or GGUF, else by its post-processor; --tokens are taken as they are, so never)"),
     {.name = "threshold",
      .value = "Q",
      .standard = "0.99",

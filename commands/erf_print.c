@@ -3,6 +3,7 @@
 #include "commands/erf.h"
 
 #include "commands/table.h"
+#include "run/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -154,6 +155,9 @@ static void print_notes(const struct result *r)
 
     printf("\ntarget: %s log p(target) with respect to the token embedding rows; target = token %zu of %zu\n",
            quantity_of(r->attribution), r->length, r->length);
+    for (size_t i = 0; i < r->model_count; i++)
+        if (text_describe(stdout, "", r->models[i].name, r->models[i].bos != 0, (long)r->models[i].bos_id))
+            putchar('\n');
     for (size_t i = 0; i < r->model_count && r->attribution_samples; i++)
         printf("%s: noise of standard deviation %.4g\n", r->models[i].name, r->models[i].noise);
     for (size_t i = 0; i < r->model_count && r->shards; i++) {

@@ -57,6 +57,10 @@ static const struct option_row rows[] = {
              "order"),
     TOKENS_ROW("token ids instead of text: a file as `reach erf` takes it; 1-D is one stream (may be repeated), 2-D has "
                "a stream a row"),
+    BOS_ROW(
+        "auto, always or never: let the inputs of every segment, block or window begin with the model's beginning-of-text token, "
+        "which the context counts (default %s, as in `reach erf`); in cached, the text. The first token of the text is a target "
+        "then too, but in last"),
     FOLDER_ROW("write ppl.csv and the figure there (default: nothing is written)", NULL),
     {.name = "per-token",
      .value = "FILE",
@@ -183,7 +187,8 @@ const struct verb ppl_verb = {
         "                  C inputs) and scores the new ones, which see at least C-S+1 inputs.\n"
         "  cached          one pass over the whole text, in which every layer attends to the\n"
         "                  last --window keys. Not for models with learned positions.\n"
-        "The last three score every token but the first of the text once, whatever the context: the same targets in every row.\n"
+        "The last three score every token but the first of the text once, whatever the context: the same targets in every row. "
+        "With a beginning-of-text token (--bos) the first one, too.\n"
         "\n"
         "Standard output is a table with a row a model and context. The standard error takes targets as independent; neighbours "
         "in one text are not quite, so there it is somewhat too small. With several models, each is compared with the first one, "

@@ -95,22 +95,34 @@ static int print_differences(const struct ppl_run *r)
 static void print_notes(const struct ppl_run *r)
 {
     const struct segments *cut = &r->models[0].segments;
+    static const char *const every[] = {"every token of the text but the first", "every token of the text",
+                                        "every token of the text, but the first where nothing stands before it"};
+    const char *all = every[r->models[0].text.begins];
 
+    for (size_t i = 1; i < r->count; i++)
+        if (r->models[i].text.begins != r->models[0].text.begins)
+            all = every[2];
     switch (r->options->protocol) {
     case PROTOCOL_LAST:
         printf("\ntargets: the last tokens of %zu segments of %zu tokens, the same for every context%s\n", cut->count,
                cut->length, cut->overlapping ? "; segments overlap" : "");
         break;
     case PROTOCOL_NONOVERLAPPING:
-        printf("\ntargets: every token of the text but the first, the same for every context; the first ones of a block see few "
-               "tokens\n");
+        printf("\ntargets: %s, the same for every context; the first ones of a block see few tokens\n", all);
         break;
     case PROTOCOL_SLIDING:
-        printf("\ntargets: every token of the text but the first, the same for every context; after the first window each sees "
-               "at least context - stride + 1 inputs\n");
+        printf(
+            "\ntargets: %s, the same for every context; after the first window each sees at least context - stride + 1 inputs\n",
+            all);
         break;
-    case PROTOCOL_CACHED: printf("\ntargets: every token of the text but the first, in one pass\n"); break;
+    case PROTOCOL_CACHED: printf("\ntargets: %s, in one pass\n", all); break;
     case PROTOCOLS: break;
+    }
+    for (size_t i = 0; i < r->count; i++) {
+        const struct ppl_model *m = &r->models[i];
+
+        if (text_describe(stdout, "", m->argument->name, m->text.begins, m->text.bos))
+            putchar('\n');
     }
     for (size_t i = 1; i < r->count; i++)
         if (!r->models[i].results[0].paired)

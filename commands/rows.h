@@ -7,10 +7,10 @@
 #include "plots/figure.h"
 #include "run/threads.h"
 
-extern const char *const picture_formats[], *const device_choices[], *const dtype_choices[], *const bias_dtype_choices[],
-                                                                                                 *const positions_choices[],
-                                                                                                     *const none_choices[],
-                                                                                                         *const slopes_choices[];
+extern const char *const picture_formats[],
+    *const device_choices[], *const dtype_choices[], *const bias_dtype_choices[],
+                                                         *const positions_choices[],
+                                                             *const none_choices[], *const slopes_choices[], *const bos_choices[];
 
 /* Checks of texts at the time of parsing. */
 int check_bias(const char *text, struct error *e) MUST_USE;
@@ -32,6 +32,14 @@ int check_encoding(const struct encoding_options *o, struct error *e) MUST_USE;
     { \
         .name = "tokens", .value = "FILE", .help = says, .type = OPTION_LIST, .at = AT(tokens), \
         .flags = OPTION_RESULT | OPTION_COMMON \
+    }
+
+/* ---- struct reading_options reading ---- */
+
+#define BOS_ROW(says) \
+    { \
+        .name = "bos", .value = "WHEN", .standard = "auto", .help = says, .type = OPTION_NUMBERED_CHOICE, .at = AT(reading.bos), \
+        .choices = bos_choices, .flags = OPTION_RESULT \
     }
 
 /* ---- struct encoding_options encoding ---- */

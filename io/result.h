@@ -62,6 +62,7 @@ struct result_model {
     size_t layers, heads, kv_heads, head_size, hidden, vocabulary;
     size_t cone, train_length; /* train_length 0: unknown */
     size_t stride, overlapping, bos; /* of its segments; the latter two 0 or 1 */
+    size_t bos_id; /* of bos: the token that each segment begins with */
     double noise; /* of smoothgrad: the standard deviation */
     size_t first, run_segments; /* of a shard: the index of its first segment among those of the run, and how many that has */
     size_t segments;

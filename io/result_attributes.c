@@ -25,6 +25,7 @@ enum place { RUN, MODEL, FIELD, RUN_BY_FIELD, MODEL_BY_FIELD };
 enum when {
     ALWAYS,
     WHERE_KNOWN /* a text that is not NULL, a whole number that is not 0 */,
+    OF_BOS,
     OF_SMOOTHGRAD,
     OF_A_SHARD,
     OF_SHARD_ATTENTION
@@ -72,6 +73,7 @@ static const struct row {
     {"offset", WHOLE, IN_RUN(offset), ALWAYS, COUNT},
     {"overlapping", WHOLE, IN_MODEL(overlapping), ALWAYS, 0, 1},
     {"bos", WHOLE, IN_MODEL(bos), ALWAYS, 0, 1},
+    {"bos_id", WHOLE, IN_MODEL(bos_id), OF_BOS, COUNT},
     {"tokens_digest", TEXT, IN_MODEL(tokens_digest), ALWAYS, 0, 1},
     {"train_length", WHOLE, IN_MODEL(train_length), ALWAYS, COUNT},
     {"thresholds", REALS, IN_RUN(thresholds), ALWAYS, 0, 1},
@@ -111,6 +113,7 @@ static int is_wanted(const struct row *row, const void *value, const struct resu
     switch (row->when) {
     case ALWAYS: break;
     case WHERE_KNOWN: return row->kind == TEXT ? *(char *const *)value != NULL : *(const size_t *)value != 0;
+    case OF_BOS: return m->bos != 0;
     case OF_SMOOTHGRAD: return r->attribution_samples != 0;
     case OF_A_SHARD: return r->shards != 0;
     case OF_SHARD_ATTENTION: return r->shards != 0 && m->attention.layers != 0;

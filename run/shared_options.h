@@ -11,6 +11,15 @@ struct machine_options {
     long threads; /* 0: all */
 };
 
+/* Whether each segment begins with the model's beginning-of-text token: `auto` as its own tokenizer does with a text, and never
+ * before token ids that are given as such. */
+enum bos_choice { BOS_AUTO, BOS_ALWAYS, BOS_NEVER };
+
+/* How texts become segments. */
+struct reading_options {
+    enum bos_choice bos;
+};
+
 /* Changes of a model's position encoding. */
 struct encoding_options {
     const char *bias, *bias_dtype, *rope; /* NULL: as the checkpoint says */

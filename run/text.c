@@ -17,28 +17,67 @@ void run_text_free(struct run_text *r)
     tokens_free(&r->tokens);
 }
 
-int model_text_open(struct model_text *m, const struct decoder *d, const char *path, int is_text, struct error *e)
+/* The tokenizer of a model that reads token ids, where something is asked of it. One that cannot be read is no error then: what
+ * it was to tell may stand elsewhere. */
+static void open_beside(struct model_text *m, const char *path)
 {
-    m->bos = d->bos;
-    if (!is_text)
-        return 0;
+    struct error why;
+
+    if (tokenizer_open(&m->tokenizer, path, &why) != 0)
+        m->tokenizer = NULL;
+}
+
+static int open_tokenizer(struct model_text *m, const struct decoder *d, const char *path, struct error *e)
+{
     if (tokenizer_open(&m->tokenizer, path, e) != 0)
         return -1;
-    if (!m->tokenizer)
-        return d->vocabulary == 256 ? 0
-                                    : fail(e,
-                                           "%s: has a vocabulary of %d and no tokenizer to read text with (expected "
-                                           "tokenizer.json, or vocab.json and merges.txt, with the model; or --tokens FILE)",
-                                           path, d->vocabulary);
-    m->adds_bos = tokenizer_adds_bos(m->tokenizer);
-    if (tokenizer_bos(m->tokenizer) >= 0)
+    return m->tokenizer || d->vocabulary == 256
+               ? 0
+               : fail(e,
+                      "%s: has a vocabulary of %d and no tokenizer to read text with (expected tokenizer.json, or vocab.json and "
+                      "merges.txt, with the model; or --tokens FILE)",
+                      path, d->vocabulary);
+}
+
+int model_text_open(struct model_text *m, const struct decoder *d, const char *path, int is_text, const struct reading_options *o,
+                    struct error *e)
+{
+    int adds;
+
+    m->bos = d->bos;
+    if (is_text && open_tokenizer(m, d, path, e) != 0)
+        return -1;
+    if (!is_text && o->bos == BOS_ALWAYS)
+        open_beside(m, path);
+    if (m->tokenizer && tokenizer_bos(m->tokenizer) >= 0)
         m->bos = tokenizer_bos(m->tokenizer);
-    if (m->adds_bos && m->bos < 0)
-        return fail(e,
-                    "%s: its tokenizer puts a beginning-of-text token before texts, and names none (expected bos_token in "
-                    "tokenizer_config.json)",
-                    path);
-    return 0;
+    adds = is_text && m->tokenizer && tokenizer_adds_bos(m->tokenizer);
+    m->begins = o->bos == BOS_ALWAYS || (o->bos == BOS_AUTO && adds);
+    if (!m->begins || m->bos >= 0)
+        return 0;
+    return o->bos == BOS_ALWAYS
+               ? fail(e,
+                      "%s: names no beginning-of-text token for --bos always (expected bos_token in tokenizer_config.json, or "
+                      "bos_token_id, or bos in our own layout, in config.json)",
+                      path)
+               : fail(e,
+                      "%s: its tokenizer puts a beginning-of-text token before texts, and names none (expected bos_token in "
+                      "tokenizer_config.json, or --bos never)",
+                      path);
+}
+
+void model_text_tell(const struct model_text *m, const char *name, struct progress *p)
+{
+    if (m->bos >= 0 && !m->begins)
+        progress_message(p, "%s: segments begin without its beginning-of-text token %d (--bos always puts it there)", name,
+                         m->bos);
+}
+
+int text_describe(FILE *f, const char *before, const char *name, int begins, long bos)
+{
+    if (begins)
+        fprintf(f, "%s%s: every segment begins with its beginning-of-text token %ld, which the length counts", before, name, bos);
+    return begins;
 }
 
 const struct tokens *model_text_tokens(struct model_text *m, const struct run_text *r, struct error *e)

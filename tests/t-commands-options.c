@@ -539,8 +539,8 @@ static void recorded_commands(void **state)
         {"m --text t --threads 2 --strict --quiet --log l --resume --memory 1G -o d --format svg --check-precision 3 "
          "--device cpu --length 2048",
          "reach erf m --text t"},
-        {"--segments 7 m --bos --text t --window 0 --seed 9 --positions none --bias -t --dtype f64",
-         "reach erf m --text t --segments 7 --bos --seed 9 --bias -t --positions none --window 0 --dtype f64"},
+        {"--segments 7 m --bos always --text t --window 0 --seed 9 --positions none --bias -t --dtype f64",
+         "reach erf m --text t --segments 7 --bos always --seed 9 --bias -t --positions none --window 0 --dtype f64"},
         {"m --tokens t.npy --length 2048", "reach erf m --tokens t.npy --length 2048"},
         {"n=it's --text a;b --stride 5 --offset 6 --sink 0 --bootstrap 0 --train-length 8",
          "reach erf 'n=it'\\''s' --text 'a;b' --stride 5 --offset 6 --sink 0 --bootstrap 0 --train-length 8"},

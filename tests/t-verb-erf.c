@@ -123,7 +123,7 @@ static void bad_input_is_named(void **state)
     expect("erf missing --text text -o x", 1, "layers.1.mlp.down.weight");
     expect("erf learned --text text --length 64 -o x", 1, "--length 33");
     expect("erf big --text text --length 64 -o x", 1, "vocabulary of 300");
-    expect("erf none --text text --length 64 --bos -o x", 1, "beginning-of-text");
+    expect("erf none --text text --length 64 --bos always -o x", 1, "none: names no beginning-of-text token for --bos always");
     expect("erf none --text text --length 64 --memory 1K -o x", 1, "--memory");
     expect("erf none --text text --length 64 --log nowhere/log -o x", 1, "nowhere/log");
     assert_false(exists(at("x"))); /* and nothing is left */

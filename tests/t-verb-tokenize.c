@@ -165,7 +165,7 @@ static void erf_of_a_text(void **state)
 {
     static const struct {
         const char *model, *bos, *bos_given; /* what stands in the results; what --tokens needs for it */
-    } cases[] = {{"llama", "1", " --bos"}, {"gpt2", "0", ""}};
+    } cases[] = {{"llama", "1", " --bos always"}, {"gpt2", "0", ""}};
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
@@ -221,9 +221,9 @@ static void several_tokenizers(void **state)
     assert_string_not_equal(result_attribute(result_main(&all.models[1]), "tokens_digest"),
                             result_attribute(result_main(&all.models[2]), "tokens_digest"));
     result_free(&all);
-    o = reach("erf gpt2 bytes --text text --bos -o x " RUN);
+    o = reach("erf gpt2 bytes --text text --bos always -o x " RUN);
     assert_int_equal(o.status, 1);
-    assert_non_null(strstr(o.err, "bytes: names no beginning-of-text token for --bos"));
+    assert_non_null(strstr(o.err, "bytes: names no beginning-of-text token for --bos always"));
     outcome_free(&o);
     /* the same tokens are paired */
     o = reach("erf a=gpt2 b=gpt2 --text text -o twice " RUN);

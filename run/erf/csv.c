@@ -1,5 +1,10 @@
 #include "run/erf/csv.h"
 
+#include "io/element.h"
+#include "run/text.h"
+
+#include <stdlib.h>
+
 struct curve_row {
     const char *model;
     long long position, distance;
@@ -124,15 +129,41 @@ static void summary_rows(struct csv *csv, const struct result *r, const struct r
     }
 }
 
+/* What readers must know of the segments, as one line; empty: nothing. The caller frees; NULL when memory runs out. */
+static char *note_of(const struct result *r)
+{
+    char *note = NULL;
+    size_t size;
+    FILE *f = open_memstream(&note, &size);
+    int failed, any = f && r->models[0].overlapping;
+
+    if (any)
+        fputs("segments overlap (stride below length): the intervals are too narrow", f);
+    for (size_t i = 0; f && i < r->model_count; i++) {
+        const struct result_model *m = &r->models[i];
+
+        any |= text_describe(f, any ? "; " : "", m->name, m->bos != 0, (long)m->bos_id);
+    }
+    failed = !f || ferror(f);
+    if ((f && fclose(f) != 0) || failed) {
+        free(note);
+        return NULL;
+    }
+    return note;
+}
+
 /* The rows of all fields under a layout. */
 static int write_fields(const struct result *r, const char *path, const struct csv_layout *layout,
                         void (*rows)(struct csv *, const struct result *, const struct result_model *,
                                      const struct result_field *),
                         struct atomic_file *out, struct error *e)
 {
-    static const char overlap[] = "segments overlap (stride below length): the intervals are too narrow";
-    struct csv *csv = csv_open(path, layout, r->command, r->models[0].overlapping ? overlap : NULL, e);
+    char *note = note_of(r);
+    struct csv *csv = note ? csv_open(path, layout, r->command, *note ? note : NULL, e) : NULL;
 
+    if (!note)
+        return fail_memory(e, 0, "a line of notes");
+    free(note);
     if (!csv)
         return -1;
     for (size_t i = 0; i < r->model_count; i++)

@@ -14,13 +14,11 @@ static int open_model(struct erf_model *m, const struct erf_options *o, struct p
 
     if (!d || run_override(d, &o->encoding, o->train_length, e) != 0)
         return -1;
-    if (model_text_open(&m->text, d, m->argument->path, o->text.count > 0, e) != 0)
+    if (model_text_open(&m->text, d, m->argument->path, o->text.count > 0, &o->reading, e) != 0)
         return -1;
-    m->bos = o->cut.bos || m->text.adds_bos;
-    if (m->bos && m->text.bos < 0)
-        return fail(
-            e, "%s: names no beginning-of-text token for --bos (expected bos_token_id, or bos in our own layout, in config.json)",
-            m->argument->path);
+    model_text_tell(&m->text, m->argument->name, p);
+    m->begins = m->text.begins;
+    m->bos = m->text.bos;
     return 0;
 }
 
@@ -65,8 +63,8 @@ static int cut_segments(struct erf_model *m, const struct erf_options *o, const 
     if (!tokens)
         return -1;
     tokens_digest(m->tokens_digest, tokens);
-    request.bos = m->bos;
-    request.bos_id = m->bos_id = m->text.bos;
+    request.bos = m->begins;
+    request.bos_id = m->bos;
     if (segments_cut(&m->segments, tokens, &request, (size_t)d->vocabulary, e) != 0)
         return -1;
     n = m->segments.length - 1;

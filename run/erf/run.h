@@ -21,7 +21,7 @@ struct erf_model {
     struct model_text text; /* until the segments are cut */
     struct segments segments; /* that this run measures */
     size_t run_segments, first; /* those of the run without --shard, and the index of the first that is measured */
-    int bos, bos_id; /* 1: that token stands before each segment */
+    int begins, bos; /* 1: each segment begins with that token */
     char digest[33], tokens_digest[33];
     size_t layer_count; /* fields of each target */
     struct result_model *out; /* what is measured, in the run's result */

@@ -16,8 +16,9 @@ static int open_model(struct ppl_model *m, const struct ppl_options *o, struct p
 
     if (!d || run_override(d, &o->encoding, o->train_length, e) != 0)
         return -1;
-    if (model_text_open(&m->text, d, m->argument->path, o->text.count > 0, e) != 0)
+    if (model_text_open(&m->text, d, m->argument->path, o->text.count > 0, &o->reading, e) != 0)
         return -1;
+    model_text_tell(&m->text, m->argument->name, p);
     if (o->protocol == PROTOCOL_CACHED && score_carry_check(d, e) != 0)
         return -1;
     if (d->position_limit > 0 && o->context_count && o->contexts[o->context_count - 1] > (size_t)d->position_limit)
@@ -29,39 +30,47 @@ static int open_model(struct ppl_model *m, const struct ppl_options *o, struct p
     return 0;
 }
 
+/* Every id must be one of the model's. */
+static int check_ids(const struct ppl_model *m, struct error *e)
+{
+    const struct tokens *t = m->tokens;
+    int vocabulary = m->decoder->vocabulary;
+
+    if (m->text.begins && m->text.bos >= vocabulary)
+        return fail(e, "%s: its beginning-of-text token %d is not in the vocabulary (expected 0 to %d)", m->argument->path,
+                    m->text.bos, vocabulary - 1);
+    for (size_t i = 0; i < t->total; i++)
+        if (t->ids[i] < 0 || t->ids[i] >= vocabulary)
+            return fail(e, "%s: id %d at index %zu is not in the vocabulary of %s (expected 0 to %d)",
+                        t->name ? t->name : "tokens", (int)t->ids[i], i, m->argument->path, vocabulary - 1);
+    return 0;
+}
+
 /* What the protocol needs of the tokens: segments for the longest context, or streams of at least one window. */
 static int take_tokens(struct ppl_model *m, const struct ppl_run *r, struct error *e)
 {
     const struct ppl_options *o = r->options;
     const struct tokens *t = m->tokens = model_text_tokens(&m->text, &r->text, e);
-    size_t longest = o->context_count ? o->contexts[o->context_count - 1] : 1, length;
-    const char *name;
+    size_t longest = o->context_count ? o->contexts[o->context_count - 1] : 1, length, needed;
 
     if (!t)
         return -1;
     tokens_digest(m->tokens_digest, t);
     length = t->columns ? t->columns : t->total;
-    name = t->name ? t->name : "tokens";
+    needed = o->protocol == PROTOCOL_LAST ? longest + 1 : longest + 1 - (size_t)m->text.begins;
+    if (length < needed)
+        return fail(e,
+                    "%s: there are %zu tokens%s (expected at least %zu: a context of %zu and %s; give more text or a smaller "
+                    "--context)",
+                    t->name ? t->name : "tokens", length, t->columns ? " a row" : "", needed, longest,
+                    o->protocol == PROTOCOL_LAST ? "its target" : "one more");
     if (o->protocol == PROTOCOL_LAST) {
-        struct segments_request request = {.length = longest + 1, .segments = o->segments, .stride = o->stride};
+        struct segments_request request = {
+            .length = longest + 1, .segments = o->segments, .stride = o->stride, .bos = m->text.begins, .bos_id = m->text.bos};
 
-        if (length < longest + 1)
-            return fail(e,
-                        "%s: there are %zu tokens%s (expected at least %zu: a context of %zu and its target; give more text or a "
-                        "smaller --context)",
-                        name, length, t->columns ? " a row" : "", longest + 1, longest);
         return segments_cut(&m->segments, t, &request, (size_t)m->decoder->vocabulary, e);
     }
-    if (length < longest + 1)
-        return fail(e,
-                    "%s: there are %zu tokens%s (expected at least %zu: a context of %zu and one more; give more text or a "
-                    "smaller --context)",
-                    name, length, t->columns ? " a row" : "", longest + 1, longest);
-    for (size_t i = 0; i < t->total; i++)
-        if (t->ids[i] < 0 || t->ids[i] >= m->decoder->vocabulary)
-            return fail(e, "%s: id %d at index %zu is not in the vocabulary of %s (expected 0 to %d)", name, (int)t->ids[i], i,
-                        m->argument->path, m->decoder->vocabulary - 1);
-    return 0;
+    return check_ids(m, e) != 0 ? -1 : ppl_streams(m, e);
 }
 
 static int make_results(struct ppl_model *m, struct ppl_run *r, struct error *e)
@@ -74,8 +83,7 @@ static int make_results(struct ppl_model *m, struct ppl_run *r, struct error *e)
     for (size_t i = 0; i < r->result_count; i++) {
         struct ppl_result *at = &m->results[i];
 
-        at->context = o->protocol == PROTOCOL_CACHED ? (m->tokens->columns ? m->tokens->columns : m->tokens->total) - 1
-                                                     : o->contexts[i];
+        at->context = o->protocol == PROTOCOL_CACHED ? score_longest(m) - 1 : o->contexts[i];
         if (o->protocol == PROTOCOL_SLIDING)
             at->stride = o->stride ? o->stride : (at->context + 1) / 2;
         else
@@ -119,6 +127,12 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
     return 0;
 }
 
+/* 1 if a model scores the same targets as another, the other's tokens being its own, with the same token before them. */
+static int same_targets(const struct ppl_model *a, const struct ppl_model *b)
+{
+    return strcmp(a->tokens_digest, b->tokens_digest) == 0 && a->text.begins == b->text.begins;
+}
+
 /* All models at context number `which`; of the first one the NLLs are kept, for the others to be compared with. */
 static int measure_context(struct ppl_run *r, size_t which, double *first, double *other, struct error *e)
 {
@@ -132,7 +146,7 @@ static int measure_context(struct ppl_run *r, size_t which, double *first, doubl
             return -1;
         at->perplexity = perplexity_of(nll, targets);
         ppl_tokens_add(r, m, at, nll);
-        if (i && strcmp(m->tokens_digest, r->models[0].tokens_digest) == 0) {
+        if (i && same_targets(m, &r->models[0])) {
             at->paired = 1;
             at->difference = perplexity_compare(nll, first, targets);
         }

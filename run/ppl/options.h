@@ -17,6 +17,7 @@ enum { CONTEXTS_MAX = 64 };
 
 struct ppl_options {
     struct text_list models, text, tokens; /* arguments, borrowed */
+    struct reading_options reading;
     const char *folder; /* NULL: nothing is written */
     const char *adapter; /* NULL: none */
     const char *per_token; /* NULL: not written */

@@ -22,11 +22,23 @@ struct ppl_result {
     struct perplexity_difference difference;
 };
 
+/* Tokens that are scored one after the other: no window reaches beyond them. */
+struct ppl_stream {
+    const int32_t *ids; /* [length]; borrowed */
+    size_t length; /* with the beginning-of-text token, where there is one */
+    size_t target; /* place of its first target, ids[1], among all targets of the model */
+    size_t row; /* of a table, from 1; 0: of a stream */
+    size_t position; /* of ids[0] in the stream or row, from 1; the beginning-of-text token stands before the first */
+};
+
 struct ppl_model {
     struct model_argument *argument; /* borrowed */
     struct decoder *decoder;
     struct model_text text;
     const struct tokens *tokens; /* a stream, or a table of streams; borrowed from the run or from `text` */
+    struct ppl_stream *streams; /* [stream_count], of all protocols but last; owned */
+    size_t stream_count;
+    int32_t *begun; /* the streams with their beginning-of-text tokens; NULL: they have none */
     char tokens_digest[33];
     struct segments segments; /* of last, for the longest context; owned */
     int train_length; /* 0: unknown */
@@ -57,6 +69,14 @@ void ppl_run_free(struct ppl_run *r);
 int ppl_prepare(struct ppl_run *r, struct error *e) MUST_USE;
 /* Scores all targets of all models and contexts, and reduces them. */
 int ppl_measure(struct ppl_run *r, struct error *e) MUST_USE;
+
+/* The streams of a model whose tokens are taken; their targets in all; the one that holds a target. */
+int ppl_streams(struct ppl_model *m, struct error *e) MUST_USE;
+size_t ppl_stream_targets(const struct ppl_model *m);
+const struct ppl_stream *ppl_stream_of(const struct ppl_model *m, size_t target);
+
+/* What readers must know of the segments, as one line; empty: nothing. The caller frees; NULL when memory runs out. */
+char *ppl_note(const struct ppl_run *r);
 
 /* The file of --per-token: begins it (what is there already is refused), adds the targets of a model at a context, and ends it:
  * kept or not. Without the option nothing is done. */

@@ -31,6 +31,8 @@ void ppl_run_free(struct ppl_run *r)
 {
     for (size_t i = 0; r->models && i < r->count; i++) {
         segments_free(&r->models[i].segments);
+        free(r->models[i].streams);
+        free(r->models[i].begun);
         model_text_close(&r->models[i].text);
         free(r->models[i].results);
         decoder_close(r->models[i].decoder);

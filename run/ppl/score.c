@@ -8,98 +8,135 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    PIECE = 2048, /* inputs of a piece of a cached pass: fixed, so that results do not depend on memory */
-    CARRY_MAX = 1 << 30 /* positions; more than any window */
-};
+enum { CARRY_MAX = 1 << 30 /* positions; more than any window */ };
 
 /* Windows that one engine can run: all have engine.positions inputs, and as many targets as engine.score.outputs or, at the end
  * of a stream, fewer. */
 struct pass {
     struct engine_request engine;
-    size_t first, per_stream; /* of each stream, windows first .. first + per_stream - 1; of last, all segments */
-    size_t streams;
+    size_t windows; /* of all streams, or segments; of cached, the pieces */
+    size_t number; /* from 1; 0: none yet */
+    size_t rest; /* of nonoverlapping, behind the first pass: the inputs of its windows, the last of the streams */
 };
 
-static size_t stream_count(const struct tokens *t)
+size_t score_longest(const struct ppl_model *m)
 {
-    return t->columns ? t->rows : 1;
-}
+    size_t longest = 0;
 
-static size_t stream_length(const struct tokens *t)
-{
-    return t->columns ? t->columns : t->total;
+    for (size_t i = 0; i < m->stream_count; i++)
+        longest = m->streams[i].length > longest ? m->streams[i].length : longest;
+    return longest;
 }
 
 size_t score_targets(const struct ppl_run *r, const struct ppl_model *m)
 {
-    return r->options->protocol == PROTOCOL_LAST ? m->segments.count : stream_count(m->tokens) * (stream_length(m->tokens) - 1);
+    return r->options->protocol == PROTOCOL_LAST ? m->segments.count : ppl_stream_targets(m);
+}
+
+/* The windows of a stream that belong to a pass: *first and so many behind it. */
+static size_t windows_of(size_t *first, const struct ppl_stream *s, const struct pass *p, const struct ppl_result *at)
+{
+    size_t targets = s->length - 1, whole = at->stride ? 1 : targets / at->context;
+
+    *first = p->number == 1 ? 0 : whole;
+    if (p->number == 1)
+        return whole;
+    return at->stride ? window_count(s->length, at->context, at->stride) - whole : targets % at->context == p->rest;
+}
+
+static size_t count_windows(const struct ppl_model *m, const struct pass *p, const struct ppl_result *at)
+{
+    size_t count = 0, first;
+
+    for (size_t i = 0; i < m->stream_count; i++)
+        count += windows_of(&first, &m->streams[i], p, at);
+    return count;
 }
 
 static struct pass cached_pass(const struct ppl_run *r, const struct ppl_model *m)
 {
-    size_t inputs = stream_length(m->tokens) - 1, piece = inputs < PIECE ? inputs : PIECE, before = (inputs - 1) / piece * piece;
+    size_t inputs = score_longest(m) - 1, piece = inputs < SCORE_PIECE ? inputs : SCORE_PIECE,
+           before = (inputs - 1) / piece * piece;
     struct engine_request o = {.kind = REQUEST_SCORE, .batch = 1, .memory = r->options->machine.memory};
 
     o.score.outputs = (int)piece;
     o.score.carry = before < 1 ? 1 : before < CARRY_MAX ? (int)before : CARRY_MAX;
-    return (struct pass){o, 0, (inputs + piece - 1) / piece, stream_count(m->tokens)};
+    struct pass p = {.engine = o, .number = 1};
+    for (size_t i = 0; i < m->stream_count; i++)
+        p.windows += (m->streams[i].length - 1 + piece - 1) / piece;
+    return p;
 }
 
-/* The passes of a protocol, at most 2; returns their number. */
-static int passes_of(struct pass out[2], const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at)
+/* The shorter last blocks of the streams: the least inputs above `rest` that there are; 0: no more. */
+static size_t next_rest(const struct ppl_model *m, const struct ppl_result *at, size_t rest)
+{
+    size_t next = 0;
+
+    for (size_t i = 0; i < m->stream_count; i++) {
+        size_t own = (m->streams[i].length - 1) % at->context;
+
+        if (own > rest && (!next || own < next))
+            next = own;
+    }
+    return next;
+}
+
+/* The passes of a protocol, one after the other, *p zeroed before the first; 0 behind the last. */
+static int next_pass(struct pass *p, const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at)
 {
     struct engine_request o = {.kind = REQUEST_SCORE,
                                .positions = (int)at->context,
                                .memory = r->options->machine.memory,
                                .score = {.outputs = (int)at->context}};
-    size_t targets, rest;
+    enum protocol protocol = r->options->protocol;
+    size_t rest = p->rest;
 
-    if (r->options->protocol == PROTOCOL_CACHED) {
-        out[0] = cached_pass(r, m);
+    if (p->number && (protocol == PROTOCOL_CACHED || protocol == PROTOCOL_LAST))
+        return 0;
+    if (protocol == PROTOCOL_CACHED) {
+        *p = cached_pass(r, m);
         return 1;
     }
-    if (r->options->protocol == PROTOCOL_LAST) {
+    if (protocol == PROTOCOL_LAST) {
         o.score.outputs = 1;
         o.segments = m->segments.count;
-        out[0] = (struct pass){o, 0, m->segments.count, 1};
+        *p = (struct pass){.engine = o, .windows = o.segments, .number = 1};
         return 1;
     }
-    targets = stream_length(m->tokens) - 1;
-    out[0] = (struct pass){o, 0, at->stride ? 1 : targets / at->context, stream_count(m->tokens)};
-    out[0].engine.segments = out[0].per_stream * out[0].streams;
-    rest = window_count(targets + 1, at->context, at->stride) - out[0].per_stream;
-    if (rest == 0)
-        return 1;
-    out[1] = (struct pass){o, out[0].per_stream, rest, stream_count(m->tokens)};
-    if (at->stride)
-        out[1].engine.score.outputs = (int)at->stride; /* only the new targets are computed to the end */
-    else
-        out[1].engine.positions = out[1].engine.score.outputs = (int)(targets % at->context); /* the shorter last block */
-    out[1].engine.segments = out[1].per_stream * out[1].streams;
-    return 2;
+    if (p->number && at->stride) {
+        if (p->number > 1)
+            return 0;
+        o.score.outputs = (int)at->stride; /* only the new targets are computed to the end */
+    } else if (p->number) {
+        if (!(rest = next_rest(m, at, rest)))
+            return 0;
+        o.positions = o.score.outputs = (int)rest;
+    }
+    *p = (struct pass){.engine = o, .number = p->number + 1, .rest = rest};
+    p->windows = p->engine.segments = count_windows(m, p, at);
+    return p->windows > 0;
 }
 
 size_t score_steps(const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at)
 {
-    struct pass passes[2];
+    struct pass p = {0};
     size_t steps = 0;
 
-    for (int i = passes_of(passes, r, m, at); i-- > 0;)
-        steps += passes[i].per_stream * passes[i].streams;
+    while (next_pass(&p, r, m, at))
+        steps += p.windows;
     return steps;
 }
 
 int score_estimate(struct memory_plan *plan, const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at,
                    struct error *e)
 {
-    struct pass passes[2];
+    struct pass p = {0};
 
     *plan = (struct memory_plan){0};
-    for (int i = passes_of(passes, r, m, at); i-- > 0;) {
+    while (next_pass(&p, r, m, at)) {
         struct memory_plan one;
 
-        if (engine_estimate(&one, r->kernels, m->decoder, &passes[i].engine, e) != 0)
+        if (engine_estimate(&one, r->kernels, m->decoder, &p.engine, e) != 0)
             return -1;
         if (one.total > plan->total)
             *plan = one;
@@ -114,19 +151,27 @@ struct place {
     size_t target; /* place of the first among all targets */
 };
 
-/* Window `index` of a pass. */
-static struct place find_window(const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at,
-                                const struct pass *p, size_t index)
+/* The next window of a pass: number `index` of those of `stream` that belong to it, of last number `index` of all. */
+struct cursor {
+    size_t stream, index;
+};
+
+static struct place next_window(struct cursor *c, const struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at,
+                                const struct pass *p)
 {
-    size_t length, stream = index / p->per_stream, outputs = (size_t)p->engine.score.outputs;
+    size_t outputs = (size_t)p->engine.score.outputs, first, index = c->index++;
+    const struct ppl_stream *s;
     struct window w;
 
     if (r->options->protocol == PROTOCOL_LAST)
         return (struct place){m->segments.ids + (index + 1) * m->segments.length - at->context - 1, 0, 1, index};
-    length = stream_length(m->tokens);
-    w = window_at(p->first + index % p->per_stream, length, at->context, at->stride);
-    return (struct place){m->tokens->ids + stream * length + w.first, outputs - w.scored, w.scored,
-                          stream * (length - 1) + w.first + w.inputs - w.scored};
+    while (index >= windows_of(&first, s = &m->streams[c->stream], p, at)) {
+        c->stream++;
+        index = 0;
+        c->index = 1;
+    }
+    w = window_at(first + index, s->length, at->context, at->stride);
+    return (struct place){s->ids + w.first, outputs - w.scored, w.scored, s->target + w.first + w.inputs - w.scored};
 }
 
 /* Runs all windows of a pass in batches. */
@@ -134,12 +179,14 @@ static int run_windows(double *nll, struct ppl_result *at, const struct ppl_run 
                        const struct pass *p, struct engine *g, struct error *e)
 {
     size_t batch = (size_t)engine_plan(g)->batch, each = (size_t)p->engine.positions + 1,
-           outputs = (size_t)p->engine.score.outputs, all = p->per_stream * p->streams;
+           outputs = (size_t)p->engine.score.outputs, all = p->windows;
     int32_t *ids = reallocarray(NULL, batch * each, sizeof *ids); /* no more than the engine has made room for */
     double *logprob = reallocarray(NULL, batch * outputs, sizeof *logprob);
+    struct place *places = calloc(batch, sizeof *places);
+    struct cursor cursor = {0};
     int rc = -1;
 
-    if (!ids || !logprob) {
+    if (!ids || !logprob || !places) {
         fail_memory(e, (double)batch * ((double)each * sizeof *ids + (double)outputs * sizeof *logprob), "windows of the text");
         goto end;
     }
@@ -151,24 +198,24 @@ static int run_windows(double *nll, struct ppl_result *at, const struct ppl_run 
             fail(e, "interrupted");
             goto end;
         }
-        for (size_t b = 0; b < count; b++)
-            memcpy(ids + b * each, find_window(r, m, at, p, i + b).ids, each * sizeof *ids);
+        for (size_t b = 0; b < count; b++) {
+            places[b] = next_window(&cursor, r, m, at, p);
+            score_copy(ids + b * each, places[b].ids, each, &m->text);
+        }
         started = progress_now();
         if (engine_score(g, logprob, ids, (int)count, e) != 0 || tensors_unchanged(m->decoder->tensors, e) != 0)
             goto end;
         at->seconds += progress_now() - started;
-        for (size_t b = 0; b < count; b++) {
-            struct place w = find_window(r, m, at, p, i + b);
-
-            for (size_t j = 0; j < w.scored; j++)
-                nll[w.target + j] = -logprob[b * outputs + w.output + j];
-        }
+        for (size_t b = 0; b < count; b++)
+            for (size_t j = 0; j < places[b].scored; j++)
+                nll[places[b].target + j] = -logprob[b * outputs + places[b].output + j];
         progress_step(r->progress, count, m->argument->name);
     }
     rc = 0;
 end:
     free(ids);
     free(logprob);
+    free(places);
     return rc;
 }
 
@@ -176,10 +223,12 @@ end:
 static int run_cached(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m,
                       const struct pass *p, struct engine *g, struct error *e)
 {
-    size_t length = stream_length(m->tokens), inputs = length - 1, piece = (size_t)p->engine.score.outputs;
+    size_t piece = (size_t)p->engine.score.outputs;
 
-    for (size_t stream = 0; stream < p->streams; stream++) {
-        double *to = nll + stream * inputs, started;
+    for (size_t stream = 0; stream < m->stream_count; stream++) {
+        const struct ppl_stream *s = &m->streams[stream];
+        size_t inputs = s->length - 1;
+        double *to = nll + s->target, started;
 
         engine_score_restart(g);
         for (size_t i = 0; i < inputs; i += piece) {
@@ -188,8 +237,7 @@ static int run_cached(double *nll, struct ppl_result *at, const struct ppl_run *
             if (interrupt_wanted())
                 return fail(e, "interrupted");
             started = progress_now();
-            if (engine_score_next(g, to + i, m->tokens->ids + stream * length + i, (int)count, e) != 0 ||
-                tensors_unchanged(m->decoder->tensors, e) != 0)
+            if (engine_score_next(g, to + i, s->ids + i, (int)count, e) != 0 || tensors_unchanged(m->decoder->tensors, e) != 0)
                 return -1;
             at->seconds += progress_now() - started;
             for (size_t j = i; j < i + count; j++)
@@ -200,72 +248,25 @@ static int run_cached(double *nll, struct ppl_result *at, const struct ppl_run *
     return 0;
 }
 
-/* Says which target has no finite log p, and which layer's output is the first that is not finite, as the segment that ends there
- * shows. Always -1. */
-static int explain_nonfinite(const double *nll, size_t count, const struct ppl_result *at, const struct ppl_run *r,
-                             const struct ppl_model *m, struct error *e)
-{
-    size_t first = 0, bad = 0, length, stream, target, inputs;
-    char where[96], layer[96] = "no layer's output is so in the tokens before it";
-    struct engine_request o = {.kind = REQUEST_GRADIENT, .batch = 1, .memory = r->options->machine.memory};
-    struct engine *g;
-    const int32_t *ids;
-    int at_layer;
-
-    for (size_t i = count; i-- > 0;)
-        if (!isfinite(nll[i]))
-            bad++, first = i;
-    if (r->options->protocol == PROTOCOL_LAST) {
-        inputs = at->context;
-        ids = m->segments.ids + (first + 1) * m->segments.length - inputs - 1;
-        snprintf(where, sizeof where, "of segment %zu", first + 1);
-    } else {
-        length = stream_length(m->tokens), stream = first / (length - 1), target = first % (length - 1) + 1;
-        inputs = r->options->protocol == PROTOCOL_CACHED ? PIECE : at->context;
-        inputs = target < inputs ? target : inputs;
-        ids = m->tokens->ids + stream * length + target - inputs;
-        if (m->tokens->columns)
-            snprintf(where, sizeof where, "token %zu of row %zu", target + 1, stream + 1);
-        else
-            snprintf(where, sizeof where, "token %zu", target + 1);
-    }
-    o.positions = (int)inputs;
-    g = engine_create(r->kernels, m->decoder, &o, e);
-    if (g && engine_first_nonfinite(g, ids, &at_layer, e) == 0 && at_layer <= m->decoder->layers) {
-        if (at_layer < 0)
-            snprintf(layer, sizeof layer, "the output of the embedding is the first that is not finite");
-        else if (at_layer == m->decoder->layers)
-            snprintf(layer, sizeof layer, "the output of the head is not finite, all layers before it are");
-        else
-            snprintf(layer, sizeof layer, "the output of layer %d of %d is the first that is not finite", at_layer + 1,
-                     m->decoder->layers);
-    }
-    engine_close(g);
-    return fail(e, "%s: log p of %zu of %zu targets is not finite, the first that %s: %s (expected finite numbers)",
-                m->argument->path, bad, count, where, layer);
-}
-
 int score_run(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m, struct error *e)
 {
-    struct pass passes[2];
-    int count = passes_of(passes, r, m, at);
+    struct pass p = {0};
     size_t targets = score_targets(r, m);
 
     at->seconds = 0;
-    for (int i = 0; i < count; i++) {
-        struct engine *g = engine_create(r->kernels, m->decoder, &passes[i].engine, e);
+    while (next_pass(&p, r, m, at)) {
+        struct engine *g = engine_create(r->kernels, m->decoder, &p.engine, e);
         int rc;
 
         if (!g)
             return -1;
-        rc = passes[i].engine.score.carry ? run_cached(nll, at, r, m, &passes[i], g, e)
-                                          : run_windows(nll, at, r, m, &passes[i], g, e);
+        rc = p.engine.score.carry ? run_cached(nll, at, r, m, &p, g, e) : run_windows(nll, at, r, m, &p, g, e);
         engine_close(g);
         if (rc != 0)
             return -1;
     }
     for (size_t i = 0; i < targets; i++)
         if (!isfinite(nll[i]))
-            return explain_nonfinite(nll, targets, at, r, m, e);
+            return score_explain(nll, targets, at, r, m, e);
     return 0;
 }

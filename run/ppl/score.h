@@ -4,6 +4,12 @@
 
 #include "run/ppl/ppl.h"
 
+#include <string.h>
+
+enum { SCORE_PIECE = 2048 /* inputs of a piece of a cached pass: fixed, so that results do not depend on memory */ };
+
+/* Tokens of the longest stream. */
+size_t score_longest(const struct ppl_model *m);
 /* Targets that are scored: the same number, and the same ones in the same order, for every context. */
 size_t score_targets(const struct ppl_run *r, const struct ppl_model *m);
 /* Steps of progress that score_run takes. */
@@ -14,5 +20,18 @@ int score_estimate(struct memory_plan *plan, const struct ppl_run *r, const stru
 /* nll[score_targets] of all targets; at->seconds is set. -1 on failure or interruption, or when a log p is not finite (the
  * message says from which layer on). */
 int score_run(double *nll, struct ppl_result *at, const struct ppl_run *r, const struct ppl_model *m, struct error *e) MUST_USE;
+
+/* `count` tokens of a window from `ids` on: a beginning-of-text token stands first, wherever the window begins. */
+static inline void score_copy(int32_t *out, const int32_t *ids, size_t count, const struct model_text *text)
+{
+    memcpy(out, ids, count * sizeof *out);
+    if (text->begins)
+        out[0] = text->bos;
+}
+
+/* explain.c: says which target has no finite log p, and which layer's output is the first that is not finite, as the segment that
+ * ends there shows. Always -1. */
+int score_explain(const double *nll, size_t count, const struct ppl_result *at, const struct ppl_run *r,
+                  const struct ppl_model *m, struct error *e) MUST_USE;
 
 #endif

@@ -3,35 +3,43 @@
 
 #include "run/ppl/columns.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 int ppl_tokens_open(struct ppl_run *r, struct error *e)
 {
     const char *path = r->options->per_token;
+    char *note;
 
     if (!path)
         return 0;
     if (!r->options->force && access(path, F_OK) == 0)
         return fail(e, "%s: is there already (expected another --per-token FILE, or --force)", path);
-    r->per_token = csv_open(path, &ppl_targets_csv, r->command, NULL, e);
+    note = ppl_note(r);
+    if (!note)
+        return fail(e, "%s: out of memory", path);
+    r->per_token = csv_open(path, &ppl_targets_csv, r->command, *note ? note : NULL, e);
+    free(note);
     return r->per_token ? 0 : -1;
 }
 
 /* Row (0: a stream) and position, from 1, of target number `i`, and its id. */
 static int32_t find_target(size_t *row, size_t *position, const struct ppl_run *r, const struct ppl_model *m, size_t i)
 {
-    size_t length = m->tokens->columns ? m->tokens->columns : m->tokens->total;
+    const struct ppl_stream *stream;
 
     if (r->options->protocol == PROTOCOL_LAST) {
         const struct segments *s = &m->segments;
+        size_t columns = m->tokens->columns;
 
-        *row = m->tokens->columns ? (size_t)s->start[i] + 1 : 0;
-        *position = m->tokens->columns ? length : (size_t)s->start[i] + s->length;
+        *row = columns ? (size_t)s->start[i] + 1 : 0;
+        *position = columns ? columns : (size_t)s->start[i] + s->length - (size_t)m->text.begins;
         return s->ids[(i + 1) * s->length - 1];
     }
-    *row = m->tokens->columns ? i / (length - 1) + 1 : 0;
-    *position = i % (length - 1) + 2;
-    return m->tokens->ids[i / (length - 1) * length + *position - 1];
+    stream = ppl_stream_of(m, i);
+    *row = stream->row;
+    *position = stream->position + i - stream->target + 1;
+    return stream->ids[i - stream->target + 1];
 }
 
 void ppl_tokens_add(struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at, const double *nll)

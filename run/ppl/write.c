@@ -28,10 +28,34 @@ static void write_row(struct csv *csv, const struct ppl_run *r, const struct ppl
                  });
 }
 
+char *ppl_note(const struct ppl_run *r)
+{
+    char *note = NULL;
+    size_t size;
+    FILE *f = open_memstream(&note, &size);
+    int failed, any = 0;
+
+    for (size_t i = 0; f && i < r->count; i++) {
+        const struct ppl_model *m = &r->models[i];
+
+        any |= text_describe(f, any ? "; " : "", m->argument->name, m->text.begins, m->text.bos);
+    }
+    failed = !f || ferror(f);
+    if ((f && fclose(f) != 0) || failed) {
+        free(note);
+        return NULL;
+    }
+    return note;
+}
+
 static int write_csv(const struct ppl_run *r, const char *path, struct atomic_file *out, struct error *e)
 {
-    struct csv *csv = csv_open(path, &ppl_csv, r->command, NULL, e);
+    char *note = ppl_note(r);
+    struct csv *csv = note ? csv_open(path, &ppl_csv, r->command, *note ? note : NULL, e) : NULL;
 
+    if (!note)
+        return fail(e, "%s: out of memory", path);
+    free(note);
     if (!csv)
         return -1;
     for (size_t i = 0; i < r->count; i++)
