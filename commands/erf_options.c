@@ -44,6 +44,10 @@ static const struct option_row rows[] = {
     BOS_ROW("auto, always or never: put the model's beginning-of-text token first in every segment, where it is position 1 and "
             "counts in the length (default %s: as the model's own tokenizer does with a text, by add_bos_token in "
             "tokenizer_config.json or GGUF, else by its post-processor; --tokens are taken as they are, so never)"),
+    BOUNDARY_ROW(
+        "the token that stands between documents of a stream, by its id or its text, as <|endoftext|>: segments lie within "
+        "documents, documents shorter than a segment are passed over, and the token itself is in none (a 2-D token "
+        "file has a document a row)"),
     {.name = "threshold",
      .value = "Q",
      .standard = "0.99",

@@ -87,7 +87,8 @@ static int print_differences(const struct result *r)
         static const char *const notes[] = {"", "at least: saturated", "at most: the first is saturated",
                                             "unknown: both are saturated"};
 
-        int same_text = strcmp(m->tokens_digest, first->tokens_digest) == 0 && m->bos == first->bos;
+        int same_text = strcmp(m->tokens_digest, first->tokens_digest) == 0 && m->bos == first->bos &&
+                        m->boundary == first->boundary;
 
         table_cell(t, "%s", m->name);
         if (same_text && erf_difference(&difference, &lo, &hi, u, base, r->main_row) == 0) {
@@ -155,9 +156,13 @@ static void print_notes(const struct result *r)
 
     printf("\ntarget: %s log p(target) with respect to the token embedding rows; target = token %zu of %zu\n",
            quantity_of(r->attribution), r->length, r->length);
-    for (size_t i = 0; i < r->model_count; i++)
-        if (text_describe(stdout, "", r->models[i].name, r->models[i].bos != 0, (long)r->models[i].bos_id))
+    for (size_t i = 0; i < r->model_count; i++) {
+        const struct result_model *m = &r->models[i];
+
+        if (text_describe(stdout, "",
+                          &(struct text_notes){m->name, m->bos != 0, (long)m->bos_id, (long)m->boundary, &m->documents}))
             putchar('\n');
+    }
     for (size_t i = 0; i < r->model_count && r->attribution_samples; i++)
         printf("%s: noise of standard deviation %.4g\n", r->models[i].name, r->models[i].noise);
     for (size_t i = 0; i < r->model_count && r->shards; i++) {

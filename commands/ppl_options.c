@@ -61,6 +61,9 @@ static const struct option_row rows[] = {
         "auto, always or never: let the inputs of every segment, block or window begin with the model's beginning-of-text token, "
         "which the context counts (default %s, as in `reach erf`); in cached, the text. The first token of the text is a target "
         "then too, but in last"),
+    BOUNDARY_ROW(
+        "the token that stands between documents of a stream, by its id or its text, as in `reach erf`: each document is "
+        "scored by itself, and those too short for the longest context and a target are passed over"),
     FOLDER_ROW("write ppl.csv and the figure there (default: nothing is written)", NULL),
     {.name = "per-token",
      .value = "FILE",

@@ -91,17 +91,28 @@ static int print_differences(const struct ppl_run *r)
     return rc;
 }
 
+/* What the protocols that take all of the text score. */
+static const char *targets_of(const struct ppl_run *r)
+{
+    static const char *const of[2][3] = {
+        {"every token of the text but the first", "every token of the text",
+         "every token of the text, but the first where nothing stands before it"},
+        {"every token but the first of each document that is used", "every token of the documents that are used",
+         "every token of the documents that are used, but the first ones where nothing stands before them"}};
+    int which = r->models[0].text.begins;
+
+    for (size_t i = 1; i < r->count; i++)
+        if (r->models[i].text.begins != r->models[0].text.begins)
+            which = 2;
+    return of[r->options->reading.boundary != NULL][which];
+}
+
 /* Lines under the table that a reader needs to take it right. */
 static void print_notes(const struct ppl_run *r)
 {
     const struct segments *cut = &r->models[0].segments;
-    static const char *const every[] = {"every token of the text but the first", "every token of the text",
-                                        "every token of the text, but the first where nothing stands before it"};
-    const char *all = every[r->models[0].text.begins];
+    const char *all = targets_of(r);
 
-    for (size_t i = 1; i < r->count; i++)
-        if (r->models[i].text.begins != r->models[0].text.begins)
-            all = every[2];
     switch (r->options->protocol) {
     case PROTOCOL_LAST:
         printf("\ntargets: the last tokens of %zu segments of %zu tokens, the same for every context%s\n", cut->count,
@@ -121,11 +132,14 @@ static void print_notes(const struct ppl_run *r)
     for (size_t i = 0; i < r->count; i++) {
         const struct ppl_model *m = &r->models[i];
 
-        if (text_describe(stdout, "", m->argument->name, m->text.begins, m->text.bos))
+        if (text_describe(stdout, "",
+                          &(struct text_notes){m->argument->name, m->text.begins, m->text.bos, m->text.boundary, &m->documents}))
             putchar('\n');
     }
     for (size_t i = 1; i < r->count; i++)
-        if (!r->models[i].results[0].paired)
+        if (strcmp(r->models[i].tokens_digest, r->models[0].tokens_digest) == 0 && !r->models[i].results[0].paired)
+            printf("%s: not paired: its targets are not those of %s\n", r->models[i].argument->name, r->models[0].argument->name);
+        else if (!r->models[i].results[0].paired)
             printf("%s: not paired: its tokens are not those of %s, and neither are perplexities by the token to be compared\n",
                    r->models[i].argument->name, r->models[0].argument->name);
 }

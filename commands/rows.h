@@ -42,6 +42,12 @@ int check_encoding(const struct encoding_options *o, struct error *e) MUST_USE;
         .choices = bos_choices, .flags = OPTION_RESULT \
     }
 
+#define BOUNDARY_ROW(says) \
+    { \
+        .name = "boundary", .value = "TOKEN", .help = says, .type = OPTION_TEXT, .at = AT(reading.boundary), \
+        .flags = OPTION_RESULT \
+    }
+
 /* ---- struct encoding_options encoding ---- */
 
 #define BIAS_ROW \

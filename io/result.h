@@ -4,6 +4,7 @@
 #define REACH_IO_RESULT_H
 
 #include "analyze/curve.h"
+#include "io/documents.h"
 #include "io/error.h"
 
 #include <stddef.h>
@@ -63,6 +64,8 @@ struct result_model {
     size_t cone, train_length; /* train_length 0: unknown */
     size_t stride, overlapping, bos; /* of its segments; the latter two 0 or 1 */
     size_t bos_id; /* of bos: the token that each segment begins with */
+    size_t boundary; /* the token between documents */
+    struct documents documents; /* of the run; count 0: segments were not kept within any */
     double noise; /* of smoothgrad: the standard deviation */
     size_t first, run_segments; /* of a shard: the index of its first segment among those of the run, and how many that has */
     size_t segments;

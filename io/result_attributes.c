@@ -26,6 +26,7 @@ enum when {
     ALWAYS,
     WHERE_KNOWN /* a text that is not NULL, a whole number that is not 0 */,
     OF_BOS,
+    OF_DOCUMENTS,
     OF_SMOOTHGRAD,
     OF_A_SHARD,
     OF_SHARD_ATTENTION
@@ -74,6 +75,11 @@ static const struct row {
     {"overlapping", WHOLE, IN_MODEL(overlapping), ALWAYS, 0, 1},
     {"bos", WHOLE, IN_MODEL(bos), ALWAYS, 0, 1},
     {"bos_id", WHOLE, IN_MODEL(bos_id), OF_BOS, COUNT},
+    {"boundary", WHOLE, IN_MODEL(boundary), OF_DOCUMENTS, COUNT},
+    {"documents", WHOLE, IN_MODEL(documents.count), OF_DOCUMENTS, COUNT},
+    {"documents_used", WHOLE, IN_MODEL(documents.used), OF_DOCUMENTS, COUNT},
+    {"documents_too_short", WHOLE, IN_MODEL(documents.too_short), OF_DOCUMENTS, COUNT},
+    {"tokens_left_out", WHOLE, IN_MODEL(documents.left_out), OF_DOCUMENTS, COUNT},
     {"tokens_digest", TEXT, IN_MODEL(tokens_digest), ALWAYS, 0, 1},
     {"train_length", WHOLE, IN_MODEL(train_length), ALWAYS, COUNT},
     {"thresholds", REALS, IN_RUN(thresholds), ALWAYS, 0, 1},
@@ -114,6 +120,7 @@ static int is_wanted(const struct row *row, const void *value, const struct resu
     case ALWAYS: break;
     case WHERE_KNOWN: return row->kind == TEXT ? *(char *const *)value != NULL : *(const size_t *)value != 0;
     case OF_BOS: return m->bos != 0;
+    case OF_DOCUMENTS: return m->documents.count != 0;
     case OF_SMOOTHGRAD: return r->attribution_samples != 0;
     case OF_A_SHARD: return r->shards != 0;
     case OF_SHARD_ATTENTION: return r->shards != 0 && m->attention.layers != 0;

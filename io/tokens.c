@@ -124,10 +124,35 @@ static const char *name_of(const struct tokens *t)
 /* Starts and counts in units: tokens of a stream, rows of a table. */
 struct cut {
     size_t unit; /* units a segment takes: L, or one row */
-    size_t available, count, stride;
+    size_t available; /* units; by document, places for a segment */
+    size_t count, stride;
 };
 
-static int plan_cut(struct cut *cut, const struct tokens *t, const struct segments_request *r, size_t length, struct error *e)
+/* Of the documents behind the offset, with segments of `taken` tokens of theirs. */
+static int plan_documents(struct cut *cut, struct documents *all, const struct tokens *t, const struct segments_request *r,
+                          size_t taken, struct error *e)
+{
+    struct document d;
+    size_t places = 0;
+
+    if (t->columns)
+        return fail(e, "%s: is 2-D, a document a row, and has nothing to divide at --boundary (expected a 1-D stream)",
+                    name_of(t));
+    cut->stride = r->stride ? r->stride : taken;
+    for (size_t at = r->offset; document_next(&d, &at, t->ids, t->total, r->boundary);)
+        if (documents_add(all, &d, taken))
+            places += (d.count - taken) / cut->stride + 1;
+    if (!places)
+        return fail(e,
+                    "%s: no document is long enough: the longest of %zu has %zu tokens (expected at least %zu for one segment)",
+                    name_of(t), all->count, all->longest, taken);
+    cut->available = places;
+    cut->count = r->segments < places ? r->segments : places;
+    return 0;
+}
+
+static int plan_cut(struct cut *cut, struct documents *documents, const struct tokens *t, const struct segments_request *r,
+                    size_t length, struct error *e)
 {
     int table = t->columns > 0;
     const char *name = table ? "rows" : "tokens";
@@ -136,6 +161,8 @@ static int plan_cut(struct cut *cut, const struct tokens *t, const struct segmen
         return fail(e, "segments: 0 asked for (expected at least 1)");
     if (r->offset >= all)
         return fail(e, "%s: nothing is left behind offset %zu (there are %zu %s)", name_of(t), r->offset, all, name);
+    if (r->by_document)
+        return plan_documents(cut, documents, t, r, length - (r->bos ? 1 : 0), e);
     cut->available = all - r->offset;
     cut->unit = table ? 1 : length;
     if (cut->available < cut->unit)
@@ -178,14 +205,39 @@ static int copy_ids(int32_t *out, const struct tokens *t, size_t from, size_t co
     return 0;
 }
 
+/* Where the segments begin, one after the other, and how many documents have some. */
+static void start_documents(uint64_t *start, struct documents *all, const struct cut *cut, const struct tokens *t,
+                            const struct segments_request *r, size_t taken)
+{
+    size_t place = 0, i = 0;
+    struct document d;
+
+    for (size_t at = r->offset; i < cut->count && document_next(&d, &at, t->ids, t->total, r->boundary);) {
+        size_t before = i;
+
+        for (size_t first = 0; d.count >= taken && first <= d.count - taken && i < cut->count; place++) {
+            size_t wanted = r->stride ? i : (size_t)((unsigned __int128)cut->available * i / cut->count);
+
+            if (place == wanted)
+                start[i++] = d.first + first;
+            if (d.count - taken - first < cut->stride)
+                first = d.count; /* a stride may be any number */
+            else
+                first += cut->stride;
+        }
+        all->used += i > before;
+    }
+}
+
 int segments_cut(struct segments *out, const struct tokens *t, const struct segments_request *r, size_t vocabulary,
                  struct error *e)
 {
     struct cut cut = {0};
     size_t length = 0, bytes;
     *out = (struct segments){0};
-    if (choose_length(&length, t, r, e) || plan_cut(&cut, t, r, length, e))
+    if (choose_length(&length, t, r, e) || plan_cut(&cut, &out->documents, t, r, length, e))
         return -1;
+    size_t taken = length - (r->bos ? 1 : 0);
     if (r->bos && (r->bos_id < 0 || (size_t)r->bos_id >= vocabulary))
         return fail(e, "tokens: the beginning-of-text id %d is not in the vocabulary (expected 0 to %zu)", r->bos_id,
                     vocabulary - 1);
@@ -194,10 +246,13 @@ int segments_cut(struct segments *out, const struct tokens *t, const struct segm
         segments_free(out);
         return fail_memory(e, (double)cut.count * (double)length * sizeof *out->ids, "segments");
     }
-    size_t taken = length - (r->bos ? 1 : 0);
+    for (size_t i = 0; i < cut.count; i++)
+        out->start[i] = r->offset + i * cut.stride;
+    if (r->by_document)
+        start_documents(out->start, &out->documents, &cut, t, r, taken);
     for (size_t i = 0; i < cut.count; i++) {
         int32_t *segment = out->ids + i * length;
-        size_t start = r->offset + i * cut.stride;
+        size_t start = out->start[i];
         /* of a row, the last tokens: whatever the length, the target is the same */
         size_t from = t->columns ? (start + 1) * t->columns - taken : start;
         if (r->bos)
@@ -206,12 +261,11 @@ int segments_cut(struct segments *out, const struct tokens *t, const struct segm
             segments_free(out);
             return -1;
         }
-        out->start[i] = start;
     }
     out->count = cut.count;
     out->length = length;
     out->stride = cut.stride;
-    out->overlapping = !t->columns && cut.count > 1 && cut.stride < length;
+    out->overlapping = !t->columns && cut.count > 1 && cut.stride < (r->by_document ? taken : length);
     return 0;
 }
 

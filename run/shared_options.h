@@ -18,6 +18,7 @@ enum bos_choice { BOS_AUTO, BOS_ALWAYS, BOS_NEVER };
 /* How texts become segments. */
 struct reading_options {
     enum bos_choice bos;
+    const char *boundary; /* the token between documents, by its id or its text; NULL: segments lie anywhere */
 };
 
 /* Changes of a model's position encoding. */

@@ -1,7 +1,9 @@
 /* Text and token files of a run, for one model after the other. */
 #include "run/text.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -39,6 +41,29 @@ static int open_tokenizer(struct model_text *m, const struct decoder *d, const c
                       path, d->vocabulary);
 }
 
+/* The token between documents: an id in digits, else a token's text, or without a tokenizer one byte. */
+static int find_boundary(struct model_text *m, const char *path, const char *boundary, int is_text, struct error *e)
+{
+    size_t length = strlen(boundary);
+
+    m->by_document = 1;
+    if (boundary[strspn(boundary, "0123456789")] == 0) {
+        errno = 0;
+        unsigned long id = strtoul(boundary, NULL, 10);
+        m->boundary = (int)id;
+        return errno == 0 && id <= INT32_MAX ? 0 : fail(e, "--boundary: %s is no id (expected 0 to %d)", boundary, INT32_MAX);
+    }
+    if (!is_text && !m->tokenizer && tokenizer_open(&m->tokenizer, path, e) != 0)
+        return -1;
+    m->boundary = m->tokenizer ? tokenizer_token(m->tokenizer, boundary) : is_text && length == 1 ? (unsigned char)*boundary : -1;
+    if (m->boundary >= 0)
+        return 0;
+    return m->tokenizer
+               ? fail(e, "%s: --boundary %s is no token of its tokenizer (expected the text of one, or an id)", path, boundary)
+               : fail(e, "%s: has no tokenizer to find the token of --boundary %s in (expected an id%s)", path, boundary,
+                      is_text ? ", or one byte" : "");
+}
+
 int model_text_open(struct model_text *m, const struct decoder *d, const char *path, int is_text, const struct reading_options *o,
                     struct error *e)
 {
@@ -51,6 +76,8 @@ int model_text_open(struct model_text *m, const struct decoder *d, const char *p
         open_beside(m, path);
     if (m->tokenizer && tokenizer_bos(m->tokenizer) >= 0)
         m->bos = tokenizer_bos(m->tokenizer);
+    if (o->boundary && find_boundary(m, path, o->boundary, is_text, e) != 0)
+        return -1;
     adds = is_text && m->tokenizer && tokenizer_adds_bos(m->tokenizer);
     m->begins = o->bos == BOS_ALWAYS || (o->bos == BOS_AUTO && adds);
     if (!m->begins || m->bos >= 0)
@@ -73,11 +100,20 @@ void model_text_tell(const struct model_text *m, const char *name, struct progre
                          m->bos);
 }
 
-int text_describe(FILE *f, const char *before, const char *name, int begins, long bos)
+int text_describe(FILE *f, const char *before, const struct text_notes *n)
 {
-    if (begins)
-        fprintf(f, "%s%s: every segment begins with its beginning-of-text token %ld, which the length counts", before, name, bos);
-    return begins;
+    const struct documents *d = n->documents;
+
+    if (!n->begins && !d->count)
+        return 0;
+    fprintf(f, "%s%s: ", before, n->name);
+    if (n->begins)
+        fprintf(f, "every segment begins with its beginning-of-text token %ld, which the length counts%s", n->bos,
+                d->count ? "; " : "");
+    if (d->count)
+        fprintf(f, "%zu documents between tokens %ld: %zu used, %zu too short, whose %zu tokens are left out", d->count,
+                n->boundary, d->used, d->too_short, d->left_out);
+    return 1;
 }
 
 const struct tokens *model_text_tokens(struct model_text *m, const struct run_text *r, struct error *e)

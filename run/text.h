@@ -26,12 +26,13 @@ struct model_text {
     struct tokenizer *tokenizer; /* NULL: bytes, or --tokens */
     int bos; /* id of the beginning-of-text token, -1: none is named */
     int begins; /* 1: every segment begins with it */
+    int by_document, boundary; /* 1: texts end at that token, which stands between documents */
     struct tokens tokens; /* made by model_text_tokens */
 };
 
-/* Finds the tokenizer beside the model at PATH where `is_text` or something else needs it, and decides what segments begin with.
- * A model that can read no text is an error: it has no tokenizer, and a vocabulary other than 256. The beginning-of-text token is
- * that of the tokenizer, else that of the model's configuration. */
+/* Finds the tokenizer beside the model at PATH where `is_text` or something else needs it, and decides what segments begin with
+ * and which token stands between documents. A model that can read no text is an error: it has no tokenizer, and a vocabulary
+ * other than 256. The beginning-of-text token is that of the tokenizer, else that of the model's configuration. */
 int model_text_open(struct model_text *m, const struct decoder *d, const char *path, int is_text, const struct reading_options *o,
                     struct error *e) MUST_USE;
 /* Says so where segments begin without a token that the model has for that. */
@@ -40,8 +41,15 @@ void model_text_tell(const struct model_text *m, const char *name, struct progre
 const struct tokens *model_text_tokens(struct model_text *m, const struct run_text *r, struct error *e) MUST_USE;
 void model_text_close(struct model_text *m);
 
-/* Writes `before`, and `NAME: what its segments begin with`, or nothing; returns whether there was something to say. */
-int text_describe(FILE *f, const char *before, const char *name, int begins, long bos);
+/* What readers must know of the segments of a model. */
+struct text_notes {
+    const char *name;
+    int begins;
+    long bos, boundary;
+    const struct documents *documents;
+};
+/* Writes `before`, and `NAME: ...`, or nothing; returns whether there was something to say. */
+int text_describe(FILE *f, const char *before, const struct text_notes *n);
 
 /* XXH3-128 of all ids and of the shape, as 32 hex digits. */
 void tokens_digest(char digest[33], const struct tokens *t);

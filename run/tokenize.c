@@ -27,7 +27,7 @@ static int open_reader(struct model_text *m, const char *model, int strict, stru
     if (tokenizer_open(&m->tokenizer, model, e) != 0 || m->tokenizer)
         return m->tokenizer ? 0 : -1;
     d = model_open(model, NULL, strict, p, e);
-    rc = d ? model_text_open(m, d, model, 1, &(struct reading_options){BOS_NEVER}, e) : -1;
+    rc = d ? model_text_open(m, d, model, 1, &(struct reading_options){.bos = BOS_NEVER}, e) : -1;
     decoder_close(d);
     return rc;
 }

@@ -245,6 +245,70 @@ static void test_cutting(void **state)
     }
 }
 
+/* Ids are their index, but for token 1000 at the places of `boundary`. */
+static void test_documents(void **state)
+{
+    enum { TOTAL = 100, BOUNDARY = 1000 };
+    static const struct {
+        size_t boundary[8]; /* ended by TOTAL */
+        struct segments_request request;
+        size_t start[16]; /* ended by TOTAL */
+        struct documents documents;
+        int overlapping;
+    } cases[] = {
+        /* none of the token: one document */
+        {{TOTAL}, {.length = 40, .segments = 9}, {0, 40, TOTAL}, {1, 1, 0, 0, 100}, 0},
+        /* one after the other from each document's start, the rest of it passed over; an empty document counts for nothing */
+        {{9, 40, 41, TOTAL}, {.length = 10, .segments = 99}, {10, 20, 30, 42, 52, 62, 72, 82, TOTAL}, {3, 2, 1, 9, 58}, 0},
+        {{9, 40, 99, TOTAL},
+         {.length = 9, .segments = 99, .offset = 1},
+         {10, 19, 28, 41, 50, 59, 68, 77, 86, TOTAL},
+         {3, 2, 1, 8, 58},
+         0},
+        /* fewer than there are places: spread evenly over them */
+        {{9, 40, 41, TOTAL}, {.length = 10, .segments = 4}, {10, 30, 52, 72, TOTAL}, {3, 2, 1, 9, 58}, 0},
+        {{9, 40, 41, TOTAL}, {.length = 10, .segments = 1}, {10, TOTAL}, {3, 1, 1, 9, 58}, 0},
+        /* a stride: within each document, the first ones */
+        {{20, TOTAL}, {.length = 15, .segments = 5, .stride = 3}, {0, 3, 21, 24, 27, TOTAL}, {2, 2, 0, 0, 79}, 1},
+        {{20, TOTAL}, {.length = 15, .segments = 99, .stride = 50}, {0, 21, 71, TOTAL}, {2, 2, 0, 0, 79}, 0},
+        {{20, TOTAL}, {.length = 15, .segments = 99, .stride = SIZE_MAX}, {0, 21, TOTAL}, {2, 2, 0, 0, 79}, 0},
+        /* a beginning-of-text token is one of the length: a document of L-1 tokens is long enough */
+        {{0, 20, TOTAL}, {.length = 80, .segments = 9, .bos = 1, .bos_id = 7}, {21, TOTAL}, {2, 1, 1, 19, 79}, 0},
+        {{20, 61, 99, TOTAL}, {.length = 21, .segments = 9, .bos = 1, .bos_id = 7}, {0, 21, 41, 62, TOTAL}, {3, 3, 0, 0, 40}, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error e = {""};
+        struct segments s;
+        struct tokens t = {.ids = malloc(TOTAL * sizeof(int32_t)), .total = TOTAL};
+        struct segments_request request = cases[i].request;
+        size_t count = 0, bos = request.bos ? 1 : 0;
+        request.by_document = 1;
+        request.boundary = BOUNDARY;
+        for (int32_t k = 0; k < TOTAL; k++)
+            t.ids[k] = k;
+        for (const size_t *b = cases[i].boundary; *b < TOTAL; b++)
+            t.ids[*b] = BOUNDARY;
+        if (segments_cut(&s, &t, &request, TOTAL, &e)) /* the boundary is no id of the model, and need not be */
+            fail_msg("case %zu: %s", i, e.text);
+        while (cases[i].start[count] < TOTAL)
+            count++;
+        assert_int_equal(s.count, count);
+        for (size_t k = 0; k < count; k++) {
+            if (s.start[k] != cases[i].start[k])
+                fail_msg("case %zu: segment %zu starts at %zu (expected %zu)", i, k, (size_t)s.start[k], cases[i].start[k]);
+            if (bos)
+                assert_int_equal(s.ids[k * s.length], 7);
+            for (size_t p = bos; p < s.length; p++)
+                assert_int_equal(s.ids[k * s.length + p], s.start[k] + p - bos);
+        }
+        assert_memory_equal(&s.documents, &cases[i].documents, sizeof s.documents);
+        assert_int_equal(s.overlapping, cases[i].overlapping);
+        segments_free(&s);
+        tokens_free(&t);
+    }
+}
+
 static void test_refused_cuts(void **state)
 {
     (void)state;
@@ -273,6 +337,14 @@ static void test_refused_cuts(void **state)
         {60, 6, {.segments = 1, .offset = 10}, 1000, "nothing is left behind offset 10 (there are 10 rows)"},
         {60, 6, {.segments = 10}, 177, "id 177 in row 9, column 5 is not in the vocabulary (expected 0 to 176)"},
         {10, 1, {.segments = 10}, 1000, "segments of 1 tokens (expected at least 2"},
+        {100,
+         0,
+         {.length = 51, .segments = 10, .by_document = 1, .boundary = 150},
+         300,
+         "no document is long enough: the longest of 2 has 50 tokens (expected at least 51 for one segment)"},
+        {100, 0, {.length = 9, .segments = 1, .by_document = 1, .offset = 100}, 300, "nothing is left behind offset 100"},
+        {3, 0, {.length = 3, .segments = 1, .by_document = 1, .offset = 2, .boundary = 6}, 300, "the longest of 0 has 0 tokens"},
+        {60, 6, {.segments = 1, .by_document = 1}, 1000, "is 2-D, a document a row"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};
@@ -291,10 +363,8 @@ static void test_refused_cuts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_refused_text),
-        cmocka_unit_test(test_cutting),
-        cmocka_unit_test(test_refused_cuts),
+        cmocka_unit_test(test_text),      cmocka_unit_test(test_refused_text), cmocka_unit_test(test_cutting),
+        cmocka_unit_test(test_documents), cmocka_unit_test(test_refused_cuts),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -1,6 +1,9 @@
 /* A text through all parts of a tokenizer. */
 #include "io/tokenizer/parts.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static int add_id(struct tokenizer *t, int32_t id, struct error *e)
 {
     if (ids_reserve(t->out, 1, e))
@@ -55,6 +58,18 @@ void tokenizer_watch(struct tokenizer *t, int (*step)(void *context, size_t done
     t->context = context;
     t->bpe.step = step ? tell_bytes : NULL;
     t->bpe.context = t;
+}
+
+int tokenizer_token(struct tokenizer *t, const char *text)
+{
+    struct span content = {text, strlen(text)};
+    struct ids ids = {0};
+    struct error none;
+    int id = tokenizer_find(t, content);
+    if (id < 0 && tokenizer_encode(t, &ids, text, content.size, &none) == 0 && ids.count == 1)
+        id = ids.id[0];
+    free(ids.id);
+    return id;
 }
 
 int tokenizer_encode(struct tokenizer *t, struct ids *out, const void *text, size_t size, struct error *e)

@@ -46,6 +46,9 @@ int tokenizer_encode(struct tokenizer *t, struct ids *out, const void *text, siz
  * that step left. */
 void tokenizer_watch(struct tokenizer *t, int (*step)(void *context, size_t done, struct error *e), void *context);
 
+/* The id of the token that is written so in the files, else of the one token that the text becomes; -1: there is none. */
+int tokenizer_token(struct tokenizer *t, const char *text);
+
 /* The id of the beginning-of-text token; -1: the files name none. */
 int tokenizer_bos(const struct tokenizer *t);
 /* 1 if texts are meant to begin with it: `add_bos_token` of tokenizer_config.json, else what the post-processor does. */

@@ -86,6 +86,8 @@ static int identify_model(const struct erf_run *r, const struct erf_model *m, st
     out->overlapping = (size_t)m->segments.overlapping;
     out->bos = (size_t)m->begins;
     out->bos_id = m->begins ? (size_t)m->bos : 0;
+    out->boundary = m->by_document ? (size_t)m->boundary : 0;
+    out->documents = m->segments.documents;
     out->first = m->first;
     out->run_segments = m->run_segments;
     if (set(&out->path, e, "%s", m->argument->path) != 0 || set(&out->digest, e, "%s", m->digest) != 0 ||

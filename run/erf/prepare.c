@@ -16,9 +16,10 @@ static int open_model(struct erf_model *m, const struct erf_options *o, struct p
         return -1;
     if (model_text_open(&m->text, d, m->argument->path, o->text.count > 0, &o->reading, e) != 0)
         return -1;
-    model_text_tell(&m->text, m->argument->name, p);
     m->begins = m->text.begins;
     m->bos = m->text.bos;
+    m->by_document = m->text.by_document;
+    m->boundary = m->text.boundary;
     return 0;
 }
 
@@ -65,6 +66,8 @@ static int cut_segments(struct erf_model *m, const struct erf_options *o, const 
     tokens_digest(m->tokens_digest, tokens);
     request.bos = m->begins;
     request.bos_id = m->bos;
+    request.by_document = m->by_document;
+    request.boundary = m->boundary;
     if (segments_cut(&m->segments, tokens, &request, (size_t)d->vocabulary, e) != 0)
         return -1;
     n = m->segments.length - 1;
@@ -184,6 +187,7 @@ int erf_prepare(struct erf_run *r, struct error *e)
     for (size_t i = 0; i < r->count; i++) {
         if (cut_segments(&r->models[i], o, &text, r->progress, e) != 0)
             goto end;
+        model_text_tell(&r->models[i].text, r->arguments[i].name, r->progress);
         model_text_close(&r->models[i].text); /* its segments are all that is needed */
     }
     r->positions = r->models[0].segments.length - 1;

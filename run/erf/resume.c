@@ -13,7 +13,7 @@
  */
 static int is_above(const char *name)
 {
-    static const char *const names[] = {"adapter", "text", "tokens", "length", "segments", "stride", "bos"};
+    static const char *const names[] = {"adapter", "text", "tokens", "length", "segments", "stride", "bos", "boundary"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i], name) == 0)
@@ -39,6 +39,8 @@ static char *settings_text(const struct erf_run *r)
         fprintf(f, "model %zu tokens=%s\nmodel %zu segments=%zu\nmodel %zu stride=%zu\n", i + 1, m->tokens_digest, i + 1,
                 m->run_segments, i + 1, m->segments.stride);
         fprintf(f, "model %zu bos=%d\n", i + 1, m->begins ? m->bos : -1);
+        if (m->by_document)
+            fprintf(f, "model %zu boundary=%d\n", i + 1, m->boundary);
     }
     fprintf(f, "segment length=%zu\nkernels=%s\n", r->models[0].segments.length, r->kernels->name);
     for (size_t i = 0; i < r->settings->count; i++)

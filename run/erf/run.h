@@ -22,6 +22,7 @@ struct erf_model {
     struct segments segments; /* that this run measures */
     size_t run_segments, first; /* those of the run without --shard, and the index of the first that is measured */
     int begins, bos; /* 1: each segment begins with that token */
+    int by_document, boundary; /* 1: each lies between two such tokens */
     char digest[33], tokens_digest[33];
     size_t layer_count; /* fields of each target */
     struct result_model *out; /* what is measured, in the run's result */

@@ -3,7 +3,7 @@
 static const struct csv_column ppl_columns[] = {
     CSV_COLUMN(ppl_row, model, "", "name of the model"),
     CSV_COLUMN(ppl_row, protocol, "", "last, nonoverlapping, sliding or cached"),
-    CSV_COLUMN(ppl_row, context, "tokens", "inputs; of cached, all of the text or row"),
+    CSV_COLUMN(ppl_row, context, "tokens", "inputs; of cached, all of the text, of a row, or of the longest document"),
     CSV_OPTIONAL(ppl_row, stride, "tokens",
                  "of sliding, targets that each window scores anew; of last, between the targets; empty where none was given"),
     CSV_COLUMN(ppl_row, tokens, "tokens", "scored targets"),

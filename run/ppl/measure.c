@@ -18,7 +18,6 @@ static int open_model(struct ppl_model *m, const struct ppl_options *o, struct p
         return -1;
     if (model_text_open(&m->text, d, m->argument->path, o->text.count > 0, &o->reading, e) != 0)
         return -1;
-    model_text_tell(&m->text, m->argument->name, p);
     if (o->protocol == PROTOCOL_CACHED && score_carry_check(d, e) != 0)
         return -1;
     if (d->position_limit > 0 && o->context_count && o->contexts[o->context_count - 1] > (size_t)d->position_limit)
@@ -40,7 +39,7 @@ static int check_ids(const struct ppl_model *m, struct error *e)
         return fail(e, "%s: its beginning-of-text token %d is not in the vocabulary (expected 0 to %d)", m->argument->path,
                     m->text.bos, vocabulary - 1);
     for (size_t i = 0; i < t->total; i++)
-        if (t->ids[i] < 0 || t->ids[i] >= vocabulary)
+        if ((t->ids[i] < 0 || t->ids[i] >= vocabulary) && !(m->text.by_document && t->ids[i] == m->text.boundary))
             return fail(e, "%s: id %d at index %zu is not in the vocabulary of %s (expected 0 to %d)",
                         t->name ? t->name : "tokens", (int)t->ids[i], i, m->argument->path, vocabulary - 1);
     return 0;
@@ -58,19 +57,27 @@ static int take_tokens(struct ppl_model *m, const struct ppl_run *r, struct erro
     tokens_digest(m->tokens_digest, t);
     length = t->columns ? t->columns : t->total;
     needed = o->protocol == PROTOCOL_LAST ? longest + 1 : longest + 1 - (size_t)m->text.begins;
-    if (length < needed)
+    if (length < needed && !m->text.by_document)
         return fail(e,
                     "%s: there are %zu tokens%s (expected at least %zu: a context of %zu and %s; give more text or a smaller "
                     "--context)",
                     t->name ? t->name : "tokens", length, t->columns ? " a row" : "", needed, longest,
                     o->protocol == PROTOCOL_LAST ? "its target" : "one more");
     if (o->protocol == PROTOCOL_LAST) {
-        struct segments_request request = {
-            .length = longest + 1, .segments = o->segments, .stride = o->stride, .bos = m->text.begins, .bos_id = m->text.bos};
+        struct segments_request request = {.length = longest + 1,
+                                           .segments = o->segments,
+                                           .stride = o->stride,
+                                           .bos = m->text.begins,
+                                           .bos_id = m->text.bos,
+                                           .by_document = m->text.by_document,
+                                           .boundary = m->text.boundary};
 
-        return segments_cut(&m->segments, t, &request, (size_t)m->decoder->vocabulary, e);
+        if (segments_cut(&m->segments, t, &request, (size_t)m->decoder->vocabulary, e) != 0)
+            return -1;
+        m->documents = m->segments.documents;
+        return 0;
     }
-    return check_ids(m, e) != 0 ? -1 : ppl_streams(m, e);
+    return check_ids(m, e) != 0 ? -1 : ppl_streams(m, needed, e);
 }
 
 static int make_results(struct ppl_model *m, struct ppl_run *r, struct error *e)
@@ -119,6 +126,7 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
         if (take_tokens(m, r, e) != 0 || make_results(m, r, e) != 0)
             return -1;
         model_tell_length(m->decoder, m->results[r->result_count - 1].context, r->progress);
+        model_text_tell(&m->text, m->argument->name, r->progress);
         for (size_t j = 0; j < r->result_count;
              j++) /* what cannot fit is refused before anything is measured; the last context is the longest */
             if (score_estimate(&m->plan, r, m, &m->results[j], e) != 0)
@@ -127,10 +135,12 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
     return 0;
 }
 
-/* 1 if a model scores the same targets as another, the other's tokens being its own, with the same token before them. */
+/* 1 if a model scores the same targets as another, the other's tokens being its own, divided alike, with the same
+ * token before them. */
 static int same_targets(const struct ppl_model *a, const struct ppl_model *b)
 {
-    return strcmp(a->tokens_digest, b->tokens_digest) == 0 && a->text.begins == b->text.begins;
+    return strcmp(a->tokens_digest, b->tokens_digest) == 0 && a->text.begins == b->text.begins &&
+           a->text.boundary == b->text.boundary;
 }
 
 /* All models at context number `which`; of the first one the NLLs are kept, for the others to be compared with. */

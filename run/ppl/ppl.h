@@ -38,6 +38,7 @@ struct ppl_model {
     const struct tokens *tokens; /* a stream, or a table of streams; borrowed from the run or from `text` */
     struct ppl_stream *streams; /* [stream_count], of all protocols but last; owned */
     size_t stream_count;
+    struct documents documents; /* of --boundary */
     int32_t *begun; /* the streams with their beginning-of-text tokens; NULL: they have none */
     char tokens_digest[33];
     struct segments segments; /* of last, for the longest context; owned */
@@ -70,8 +71,9 @@ int ppl_prepare(struct ppl_run *r, struct error *e) MUST_USE;
 /* Scores all targets of all models and contexts, and reduces them. */
 int ppl_measure(struct ppl_run *r, struct error *e) MUST_USE;
 
-/* The streams of a model whose tokens are taken; their targets in all; the one that holds a target. */
-int ppl_streams(struct ppl_model *m, struct error *e) MUST_USE;
+/* The streams of a model whose tokens are taken, of documents those of `needed` tokens; their targets in all; the one that holds
+ * a target. */
+int ppl_streams(struct ppl_model *m, size_t needed, struct error *e) MUST_USE;
 size_t ppl_stream_targets(const struct ppl_model *m);
 const struct ppl_stream *ppl_stream_of(const struct ppl_model *m, size_t target);
 

@@ -26,17 +26,45 @@ static void add_stream(struct ppl_model *m, size_t from, size_t length, size_t r
     }
 }
 
-int ppl_streams(struct ppl_model *m, struct error *e)
+/* The documents that are long enough: adds them, or with `add` 0 counts them all. */
+static int take_documents(struct ppl_model *m, size_t needed, int add, struct error *e)
+{
+    const struct tokens *t = m->tokens;
+    struct document d;
+
+    if (t->columns)
+        return fail(e, "%s: is 2-D, a document a row, and has nothing to divide at --boundary (expected a 1-D stream)",
+                    t->name ? t->name : "tokens");
+    for (size_t at = 0; document_next(&d, &at, t->ids, t->total, m->text.boundary);)
+        if (!add)
+            m->documents.used += (size_t)documents_add(&m->documents, &d, needed);
+        else if (d.count >= needed)
+            add_stream(m, d.first, d.count, 0, d.first + 1);
+    return m->documents.used
+               ? 0
+               : fail(e,
+                      "%s: no document is long enough: the longest of %zu has %zu tokens (expected at least %zu for one window)",
+                      t->name ? t->name : "tokens", m->documents.count, m->documents.longest, needed);
+}
+
+int ppl_streams(struct ppl_model *m, size_t needed, struct error *e)
 {
     const struct tokens *t = m->tokens;
     size_t count = t->columns ? t->rows : 1, length = t->columns ? t->columns : t->total, bytes;
 
+    if (m->text.by_document) {
+        if (take_documents(m, needed, 0, e) != 0)
+            return -1;
+        count = m->documents.used;
+    }
     m->streams = calloc(count, sizeof *m->streams);
     if (!m->streams)
         return fail_memory(e, (double)count * sizeof *m->streams, "the texts");
     if (m->text.begins && (size_add(&bytes, t->total, count) != 0 || size_multiply(&bytes, bytes, sizeof *m->begun) != 0 ||
                            !(m->begun = malloc(bytes))))
         return fail_memory(e, (double)(t->total + count) * sizeof *m->begun, "the tokens");
+    if (m->text.by_document)
+        return take_documents(m, needed, 1, e);
     for (size_t i = 0; i < count; i++)
         add_stream(m, i * length, length, t->columns ? i + 1 : 0, 1);
     return 0;

@@ -38,7 +38,9 @@ char *ppl_note(const struct ppl_run *r)
     for (size_t i = 0; f && i < r->count; i++) {
         const struct ppl_model *m = &r->models[i];
 
-        any |= text_describe(f, any ? "; " : "", m->argument->name, m->text.begins, m->text.bos);
+        any |= text_describe(f, any ? "; " : "",
+                             &(struct text_notes){m->argument->name, m->text.begins, m->text.bos, m->text.boundary,
+                                                  &m->documents});
     }
     failed = !f || ferror(f);
     if ((f && fclose(f) != 0) || failed) {
