@@ -10,9 +10,10 @@
 #include <xxhash.h>
 
 enum {
-    WORDS = 1 << 15, /* places for words that are remembered */
+    WORDS = 1 << 16, /* places for words that are remembered */
     WORD_BYTES_MAX = 58,
-    WORD_IDS_MAX = 16, /* of such a word */
+    WORD_IDS_FIRST = 4,
+    WORD_IDS_MAX = 15, /* of such a word */
     STEP_BYTES = 1 << 20,
     PAIR_BITS_MIN = 16,
     PAIR_BITS_MAX = 26,
@@ -26,23 +27,27 @@ struct symbol {
     int alive; /* 0: merged into the one before */
 };
 
-/* A word met before: two lines of the processor's cache. A word has one place, by its hash; the last one that came is there. */
+/* A word met before: two lines of the processor's cache, of which a short one needs the first alone. A word has two places, by
+ * its hash: the last one that came is in the first, the one before in the other. */
 struct word {
     uint32_t hash;
     unsigned char size; /* 0: nothing is here */
     unsigned char count;
+    int32_t first[WORD_IDS_FIRST];
     char text[WORD_BYTES_MAX];
-    int32_t id[WORD_IDS_MAX];
+    int32_t more[WORD_IDS_MAX - WORD_IDS_FIRST];
 };
+_Static_assert(sizeof(struct word) == 128, "two lines");
 
 struct bpe_tables {
     struct map ids; /* while tokens are added: the ids that are taken */
-    struct word *words; /* [WORDS] */
+    void *word_memory;
+    struct word *words; /* [WORDS], aligned in it */
     struct symbol *symbols;
     size_t symbol_count, symbol_room;
     uint64_t *queue; /* rank << 32 | position: a heap, the smallest on top */
     size_t queue_count, queue_room;
-    struct buffer spelt; /* a word in the byte alphabet */
+    struct buffer spelt; /* a word in the byte alphabet, or what a merge makes */
     int32_t fallback[256]; /* id of the token <0x..>, or MAP_ABSENT */
     struct spelling {
         char text[2];
@@ -74,8 +79,9 @@ int bpe_start(struct bpe *b, size_t merges, struct error *e)
         t->pair_bits++;
     size_t bytes = (size_t)1 << (t->pair_bits - 3);
     t->pairs = calloc(1, bytes);
-    t->words = calloc(WORDS, sizeof *t->words);
-    return t->pairs && t->words ? 0 : fail_memory(e, (double)bytes + (double)WORDS * sizeof *t->words, "a tokenizer");
+    t->word_memory = calloc(WORDS + 1, sizeof *t->words); /* zeroed as it is touched, which aligned_alloc's would not be */
+    t->words = (struct word *)(((uintptr_t)t->word_memory + sizeof *t->words - 1) / sizeof *t->words * sizeof *t->words);
+    return t->pairs && t->word_memory ? 0 : fail_memory(e, (double)bytes + (double)WORDS * sizeof *t->words, "a tokenizer");
 }
 
 static int shown(struct span s)
@@ -149,13 +155,13 @@ static int32_t find_part(const struct bpe *b, struct span part, struct error *e)
 
 int bpe_add_merge(struct bpe *b, struct span left, struct span right, struct error *e)
 {
-    struct buffer joint = {0};
+    struct buffer *joint = &b->tables->spelt;
     int32_t pair[2], id = MAP_ABSENT;
     if ((pair[0] = find_part(b, left, e)) == MAP_ABSENT || (pair[1] = find_part(b, right, e)) == MAP_ABSENT)
         return -1;
-    if (buffer_add(&joint, left.text, left.size, e) == 0 && buffer_add(&joint, right.text, right.size, e) == 0)
-        id = find_part(b, buffer_span(&joint), e);
-    buffer_free(&joint);
+    joint->size = 0;
+    if (buffer_add(joint, left.text, left.size, e) == 0 && buffer_add(joint, right.text, right.size, e) == 0)
+        id = find_part(b, buffer_span(joint), e);
     if (id == MAP_ABSENT)
         return -1;
     if (b->merge_count == b->merge_room) {
@@ -167,7 +173,7 @@ int bpe_add_merge(struct bpe *b, struct span left, struct span right, struct err
         b->merge_room = room;
     }
     note_pair(b->tables, left, right);
-    if (map_set(&b->merges, pair, sizeof pair, (int32_t)b->merge_count, e))
+    if (pairs_set(&b->merges, pair[0], pair[1], (int32_t)b->merge_count, id, e))
         return -1;
     b->merged[b->merge_count++] = id;
     return 0;
@@ -301,20 +307,17 @@ static uint64_t queue_pop(struct bpe_tables *t)
     return top;
 }
 
-/* The rank of the merge of the symbol at `at` with its next one, or MAP_ABSENT. */
-static int32_t rank_at(const struct bpe *b, int32_t at)
+/* The merge of the symbol at `at` with its next one, or NULL. */
+static const struct pair *pair_at(const struct bpe *b, int32_t at)
 {
     const struct symbol *s = &b->tables->symbols[at];
-    if (s->next < 0)
-        return MAP_ABSENT;
-    int32_t pair[2] = {s->id, b->tables->symbols[s->next].id};
-    return map_find(&b->merges, pair, sizeof pair);
+    return s->next < 0 ? NULL : pairs_find(&b->merges, s->id, b->tables->symbols[s->next].id);
 }
 
 static int queue_merge(const struct bpe *b, int32_t at, struct error *e)
 {
-    int32_t rank = rank_at(b, at);
-    return rank == MAP_ABSENT ? 0 : queue_push(b->tables, (uint64_t)rank << 32 | (uint32_t)at, e);
+    const struct pair *p = pair_at(b, at);
+    return p ? queue_push(b->tables, (uint64_t)(p->rank_behind - 1) << 32 | (uint32_t)at, e) : 0;
 }
 
 static int merge_symbols(const struct bpe *b, struct error *e)
@@ -326,10 +329,11 @@ static int merge_symbols(const struct bpe *b, struct error *e)
             return -1;
     while (t->queue_count) {
         uint64_t top = queue_pop(t);
-        int32_t at = (int32_t)(uint32_t)top, id = b->merged[top >> 32], rank;
+        int32_t at = (int32_t)(uint32_t)top, id = b->merged[top >> 32];
         struct symbol *s = &t->symbols[at];
+        const struct pair *now;
         /* an entry counts while its place still gives the same token */
-        if (!s->alive || (rank = rank_at(b, at)) == MAP_ABSENT || b->merged[rank] != id)
+        if (!s->alive || !(now = pair_at(b, at)) || now->merged != id)
             continue;
         struct symbol *right = &t->symbols[s->next];
         right->alive = 0;
@@ -382,15 +386,21 @@ static int32_t whole_word(const struct bpe *b, struct span word, struct error *e
     return map_find(&b->vocabulary, t->spelt.text, t->spelt.size);
 }
 
+static int is_word(const struct word *w, uint64_t hash, struct span word)
+{
+    return w->hash == (uint32_t)hash && w->size == word.size && memcmp(w->text, word.text, word.size) == 0;
+}
+
 static int encode_short(struct bpe *b, struct ids *out, struct span word, struct error *e)
 {
     uint64_t hash = XXH3_64bits(word.text, word.size);
-    struct word *w = &b->tables->words[hash >> 32 & (WORDS - 1)];
-    if (w->hash == (uint32_t)hash && w->size == word.size && memcmp(w->text, word.text, word.size) == 0) {
+    struct word *w = &b->tables->words[hash >> 32 & (WORDS - 1)], *other = &b->tables->words[(hash >> 32 & (WORDS - 1)) ^ 1];
+    if (is_word(w, hash, word) || (is_word(other, hash, word) && (w = other))) {
         if (out->capacity - out->count < WORD_IDS_MAX && ids_reserve(out, WORD_IDS_MAX, e))
             return -1;
-        for (int i = 0; i < w->count; i++)
-            out->id[out->count + (size_t)i] = w->id[i];
+        memcpy(out->id + out->count, w->first, sizeof w->first);
+        if (w->count > WORD_IDS_FIRST)
+            memcpy(out->id + out->count + WORD_IDS_FIRST, w->more, sizeof w->more);
         out->count += w->count;
         return 0;
     }
@@ -401,12 +411,13 @@ static int encode_short(struct bpe *b, struct ids *out, struct span word, struct
     size_t count = out->count - start;
     if (count > WORD_IDS_MAX)
         return 0;
+    *other = *w;
     w->hash = (uint32_t)hash;
     w->size = (unsigned char)word.size;
     w->count = (unsigned char)count;
     memcpy(w->text, word.text, word.size);
     for (size_t i = 0; i < count; i++)
-        w->id[i] = out->id[start + i];
+        *(i < WORD_IDS_FIRST ? &w->first[i] : &w->more[i - WORD_IDS_FIRST]) = out->id[start + i];
     return 0;
 }
 
@@ -468,11 +479,11 @@ void bpe_free(struct bpe *b)
 {
     struct bpe_tables *t = b->tables;
     map_free(&b->vocabulary);
-    map_free(&b->merges);
+    pairs_free(&b->merges);
     free(b->merged);
     if (t) {
         map_free(&t->ids);
-        free(t->words);
+        free(t->word_memory);
         free(t->symbols);
         free(t->queue);
         buffer_free(&t->spelt);

@@ -5,6 +5,7 @@
 
 #include "io/ids.h"
 #include "io/tokenizer/map.h"
+#include "io/tokenizer/pairs.h"
 #include "io/tokenizer/text.h"
 
 enum { BPE_NONE = -1, BPE_MISSING = -2 };
@@ -13,7 +14,7 @@ enum { BPE_NONE = -1, BPE_MISSING = -2 };
 struct bpe {
     struct map vocabulary; /* tokens, in UTF-8, to ids */
     size_t longest; /* bytes of the longest token */
-    struct map merges; /* two ids to a rank */
+    struct pairs merges;
     int32_t *merged; /* [merge_count] id of the merge of a rank */
     size_t merge_count, merge_room;
     int32_t unknown; /* id for characters without a token; BPE_NONE: they are dropped; BPE_MISSING: they are an error */

@@ -41,11 +41,14 @@ int32_t map_find(const struct map *m, const void *key, size_t size)
     return slot->hash ? slot->value : MAP_ABSENT;
 }
 
-/* Keeps at least half of the slots free. */
-static int grow_slots(struct map *m, struct error *e)
+/* Keeps at least half of the slots free, with `count` keys. */
+static int grow_slots(struct map *m, size_t count, struct error *e)
 {
-    size_t capacity = m->capacity ? 2 * m->capacity : SLOTS_MIN;
-    if (m->count < m->capacity / 2)
+    size_t capacity = m->capacity ? m->capacity : SLOTS_MIN;
+    while (capacity / 2 < count)
+        if (size_multiply(&capacity, capacity, 2))
+            return fail_memory(e, 2.0 * (double)count * sizeof *m->slots, "a table of tokens");
+    if (capacity == m->capacity)
         return 0;
     struct map_slot *old = m->slots, *slots = calloc(capacity, sizeof *slots);
     if (!slots)
@@ -86,7 +89,7 @@ int map_set(struct map *m, const void *key, size_t size, int32_t value, struct e
 {
     if (size > UINT32_MAX)
         return fail(e, "a token of %zu bytes is too long", size);
-    if (grow_slots(m, e) || grow_keys(m, size, e))
+    if (grow_slots(m, m->count + 1, e) || grow_keys(m, size, e))
         return -1;
     uint32_t hash = hash_of(key, size);
     struct map_slot *slot = locate(m, key, size, hash);
@@ -98,6 +101,11 @@ int map_set(struct map *m, const void *key, size_t size, int32_t value, struct e
     }
     slot->value = value;
     return 0;
+}
+
+int map_reserve(struct map *m, size_t count, size_t bytes, struct error *e)
+{
+    return grow_slots(m, count, e) || grow_keys(m, bytes, e) ? -1 : 0;
 }
 
 void map_free(struct map *m)

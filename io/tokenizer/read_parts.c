@@ -168,10 +168,14 @@ static int add_text(struct tokenizer *t, enum split_kind kind, struct span text,
     return buffer_add(&s->prefix, text.text, text.size, e);
 }
 
+/* A property is looked up for characters beyond ASCII alone, which is faster: PCRE2 then knows the bytes that a match may begin
+ * with, too. */
+#define BEYOND_ASCII "[^\\x{0}-\\x{7F}]"
+
 int add_byte_level(struct tokenizer *t, int prefix_space, int use_regex, struct error *e)
 {
     static const char words[] =
-        "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| "
+        "'s|'t|'re|'ve|'m|'ll|'d| ?(?:[A-Za-z]++|" BEYOND_ASCII "(?<=\\p{L}))+| ?(?:[0-9]++|" BEYOND_ASCII "(?<=\\p{N}))+| "
         "?[^\\t-\\r\\x{85}\\p{Z}\\p{L}\\p{N}]+|[\\t-\\r\\x{85}\\p{Z}]+(?![^\\t-\\r\\x{85}\\p{Z}])|[\\t-\\r\\x{85}\\p{Z}]+";
     for (int i = 0; i < t->splitter.count; i++) /* spelt twice, three times ... text would grow without bounds */
         if (t->splitter.step[i].kind == SPLIT_BYTES)
@@ -254,7 +258,7 @@ static int read_digits(struct tokenizer *t, const json_t *object, int depth, str
     (void)depth;
     return member_flag(object, "individual_digits", 0, &individual, e)
                ? -1
-               : add_pattern(t, "\\p{N}", individual ? BEHAVIOR_ISOLATED : BEHAVIOR_CONTIGUOUS, 0, e);
+               : add_pattern(t, "[0-9]|" BEYOND_ASCII "(?<=\\p{N})", individual ? BEHAVIOR_ISOLATED : BEHAVIOR_CONTIGUOUS, 0, e);
 }
 
 /* ASCII's marks and symbols and Unicode's punctuation, less what became punctuation after Unicode 8, which the library of the
