@@ -1,6 +1,7 @@
 /* The parts of tokenizers one by one: maps, UTF-8, patterns, the byte alphabet. */
 #include "io/tokenizer/bpe.h"
 #include "io/tokenizer/map.h"
+#include "io/tokenizer/parts.h"
 #include "io/tokenizer/pattern.h"
 #include "io/tokenizer/text.h"
 #include "tests/scratch.h"
@@ -223,11 +224,51 @@ static void test_byte_alphabet(void **state)
     assert_int_equal(next, 0x100 + 68);
 }
 
+/* The tables of an ordinary file are read without Jansson; of one that is not, they are not even looked for. */
+static void test_tables(void **state)
+{
+    static const struct {
+        const char *text, *rest; /* NULL: left to Jansson */
+        size_t tokens, merges;
+    } cases[] = {
+        {"{\"model\":{\"vocab\":{\"a\":0,\",\":1},\"merges\":[[\"a\",\",\"]]}}", "{\"model\":{\"vocab\":{},\"merges\":[]}}", 2,
+         1},
+        {"{\"v\":1,\"model\":{\"merges\" : [\"a b\",\"c d\"],\"vocab\":{}},\"x\":[]}",
+         "{\"v\":1,\"model\":{\"merges\" : [],\"vocab\":{}},\"x\":[]}", 1, 2},
+        {"{\"model\":{\"vocab\":[],\"merges\":[]}}", NULL, 0, 0},
+        {"{\"model\":{\"vocab\":{},\"merges\":[]},\"model\":{}}", NULL, 0, 0},
+        {"{\"model\":{\"vocab\":{},\"vocab\":{},\"merges\":[]}}", NULL, 0, 0},
+        {"{\"model\":{\"vocab\":{},\"merges\":[", NULL, 0, 0},
+        {"{\"model\":{\"vocab\":{\"", NULL, 0, 0},
+        {"{\"model\":{\"vocab\"", NULL, 0, 0},
+        {"{\"x\":{\"vocab\":{},\"merges\":[]}}", NULL, 0, 0},
+        {"", NULL, 0, 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct span text = {cases[i].text, strlen(cases[i].text)};
+        struct tables t;
+        struct buffer rest = {0};
+        struct error e = {""};
+        int found = tables_find(&t, text);
+        if (found != (cases[i].rest != NULL))
+            fail_msg("case %zu: found %d", i, found);
+        if (!found)
+            continue;
+        assert_int_equal(tables_rest(&rest, &t, text, &e), 0);
+        assert_int_equal(rest.size, strlen(cases[i].rest));
+        assert_memory_equal(rest.text, cases[i].rest, rest.size);
+        assert_int_equal(t.tokens, cases[i].tokens);
+        assert_int_equal(t.merge_count, cases[i].merges);
+        buffer_free(&rest);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_map),     cmocka_unit_test(test_repair),        cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_endless), cmocka_unit_test(test_byte_alphabet),
+        cmocka_unit_test(test_endless), cmocka_unit_test(test_byte_alphabet), cmocka_unit_test(test_tables),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

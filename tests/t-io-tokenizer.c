@@ -127,6 +127,10 @@ static void test_folders(void **state)
 #define SEQUENCE "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}"
 #define S_IDS(ids) "\"<s>\":{\"id\":\"<s>\",\"ids\":[" ids "],\"tokens\":[\"<s>\"]}"
 
+#define ESCAPES "\"a\":0 ,\n\t\"\\\"\" : 1,\"\\\\\":2,\"\\u00E9\":3,\"a\\u0022\":4,\"\\/\":5,\"\\n\":6,\"\\u0120\":7"
+#define ESCAPED_MERGES "\"merges\": [ [\"a\" , \"\\u0022\" ] ]"
+#define ESCAPED "\"vocab\" : {" ESCAPES "}," ESCAPED_MERGES
+
 static void test_words(void **state)
 {
     (void)state;
@@ -158,6 +162,16 @@ static void test_words(void **state)
          2,
          {0, 1}},
         {"{" MODEL(ABC ",\"ignore_merges\":true,\"dropout\":0.0") "}", "ab", 1, {2}},
+        /* every way to write a text of JSON, white space, and the merges first; a pair of surrogates is Jansson's to read */
+        {"{ " MODEL(ESCAPED) "}", "a\"\\\u00e9/\n\u0120", 6, {4, 2, 3, 5, 6, 7}},
+        {"{ " MODEL("\"vocab\":{\"\\ud83d\\ude00\":8," ESCAPES "}," ESCAPED_MERGES) "}",
+         "a\"\\\u00e9/\n\u0120\U0001f600",
+         7,
+         {4, 2, 3, 5, 6, 7, 8}},
+        {"{ " MODEL(ESCAPED_MERGES ",\"vocab\":{" ESCAPES "}") "}", "a\"\\", 2, {4, 2}},
+        /* names and brackets that stand in texts, or elsewhere */
+        {"{\"x\":\"\\\"model\\\":{\",\"vocab\":{\"a\":9},\"y\":{\"model\":{\"vocab\":{}}}," MODEL(ABC) "}", "abc", 1, {6}},
+        {"{" MODEL("\"vocab\":{\"a\":0,\"}\":1,\"a}\":2,\"]\":3},\"merges\":[\"a }\"]") "}", "a}]", 2, {2, 3}},
         /* added tokens: longest first, white space, whole words */
         {"{" MODEL(ABC) ",\"added_tokens\":[{\"id\":7,\"content\":\"x\",\"normalized\":false},{\"id\":8,\"content\":\"xx\","
                         "\"normalized\":false}]}",
@@ -343,6 +357,20 @@ static void test_refused(void **state)
          "there are more than 32 normalizers"},
         {SPLITTER("{\"type\":\"Sequence\",\"pretokenizers\":[" THIRTY_TWO(DIGITS) THIRTY_TWO(DIGITS) DIGITS "]}"), NULL,
          "there are more than 64 pre-tokenizers"},
+        {"{" MODEL("\"vocab\":{\"a\":0,\"a\":1},\"merges\":[]") "}", NULL, "is not valid JSON: duplicate object key"},
+        {"{" MODEL("\"vocab\":{\"a\":0},\"vocab\":{\"b\":1},\"merges\":[]") "}", NULL, "is not valid JSON: duplicate object key"},
+        {"{" MODEL("\"vocab\":{\"a\":0},\"merges\":[]") "," MODEL(ABC) "}", NULL, "is not valid JSON: duplicate object key"},
+        {"{" MODEL("\"vocab\":{\"a\":0,\"b\":0},\"merges\":[]") "}", NULL, "token 'b' has the id 0, which another has too"},
+        {"{" MODEL("\"vocab\":{\"a\":01},\"merges\":[]") "}", NULL, "is not valid JSON"},
+        {"{" MODEL("\"vocab\":{\"a\":0,},\"merges\":[]") "}", NULL, "is not valid JSON"},
+        {"{" MODEL("\"vocab\":{\"a\":0]},\"merges\":[]") "}", NULL, "is not valid JSON"},
+        {"{" MODEL("\"vocab\":{\"a\t\":0},\"merges\":[]") "}", NULL, "is not valid JSON"},
+        {"{" MODEL("\"vocab\":{\"\\ud83d\":0},\"merges\":[]") "}", NULL, "is not valid JSON"},
+        {"{" MODEL("\"vocab\":{\"\377\":0},\"merges\":[]") "}", NULL, "is not UTF-8"},
+        {"{" MODEL("\"vocab\":{\"a\":1.5},\"merges\":[]") "}", NULL, "the id of token 'a' is no whole number"},
+        {"{" MODEL("\"vocab\":{\"a\":9999999999999},\"merges\":[]") "}", NULL, "token 'a' has the id 9999999999999 (expected"},
+        {"{" MODEL("\"vocab\":{\"a\":0},\"merges\":[7]") "}", NULL, "merge 1 is neither a text nor two"},
+        {"{" MODEL("\"vocab\":{\"a\":0},\"merges\":[\"a a\"") "}", NULL, "is not valid JSON"},
         {REGEX(""), NULL, "a pattern has 0 bytes"},
         {REGEX("a\\\\b"), NULL, "the pattern has \\b, which is not supported"},
         {REGEX("\\\\h"), NULL, "the pattern has \\h, which is not supported"},

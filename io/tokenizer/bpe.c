@@ -40,7 +40,7 @@ struct word {
 _Static_assert(sizeof(struct word) == 128, "two lines");
 
 struct bpe_tables {
-    struct map ids; /* while tokens are added: the ids that are taken */
+    struct pairs ids; /* while tokens are added: the ids that are taken, each with 0 */
     void *word_memory;
     struct word *words; /* [WORDS], aligned in it */
     struct symbol *symbols;
@@ -81,7 +81,14 @@ int bpe_start(struct bpe *b, size_t merges, struct error *e)
     t->pairs = calloc(1, bytes);
     t->word_memory = calloc(WORDS + 1, sizeof *t->words); /* zeroed as it is touched, which aligned_alloc's would not be */
     t->words = (struct word *)(((uintptr_t)t->word_memory + sizeof *t->words - 1) / sizeof *t->words * sizeof *t->words);
-    return t->pairs && t->word_memory ? 0 : fail_memory(e, (double)bytes + (double)WORDS * sizeof *t->words, "a tokenizer");
+    if (t->pairs && t->word_memory)
+        return pairs_reserve(&b->merges, merges, e);
+    return fail_memory(e, (double)bytes + (double)WORDS * sizeof *t->words, "a tokenizer");
+}
+
+int bpe_reserve(struct bpe *b, size_t tokens, size_t bytes, struct error *e)
+{
+    return pairs_reserve(&b->tables->ids, tokens, e) || map_reserve(&b->vocabulary, tokens, bytes, e) ? -1 : 0;
 }
 
 static int shown(struct span s)
@@ -97,7 +104,7 @@ int bpe_add_token(struct bpe *b, struct span token, int64_t id, struct error *e)
         return fail(e, "token '%.*s' has the id %lld (expected 0 to %d)", shown(token), token.text, (long long)id, INT32_MAX - 1);
     if (map_find(&b->vocabulary, token.text, token.size) != MAP_ABSENT)
         return fail(e, "token '%.*s' is there twice", shown(token), token.text);
-    if (map_find(&t->ids, &id, sizeof id) != MAP_ABSENT)
+    if (pairs_find(&t->ids, (int32_t)id, 0))
         return fail(e, "token '%.*s' has the id %lld, which another has too", shown(token), token.text, (long long)id);
     if (token.size > b->longest)
         b->longest = token.size;
@@ -106,7 +113,8 @@ int bpe_add_token(struct bpe *b, struct span token, int64_t id, struct error *e)
         if (size == token.size)
             t->known[character >> 3] |= (unsigned char)(1 << (character & 7));
     }
-    return map_set(&t->ids, &id, sizeof id, 0, e) || map_set(&b->vocabulary, token.text, token.size, (int32_t)id, e) ? -1 : 0;
+    return pairs_set(&t->ids, (int32_t)id, 0, 0, 0, e) || map_set(&b->vocabulary, token.text, token.size, (int32_t)id, e) ? -1
+                                                                                                                          : 0;
 }
 
 /* -- where a long word may be cut --
@@ -182,7 +190,7 @@ int bpe_add_merge(struct bpe *b, struct span left, struct span right, struct err
 void bpe_finish(struct bpe *b)
 {
     struct bpe_tables *t = b->tables;
-    map_free(&t->ids);
+    pairs_free(&t->ids);
     for (int i = 0; i < 256; i++) {
         char text[CHARACTER_BYTES_MAX + 3];
         struct spelling *s = &t->byte[i];
@@ -482,7 +490,7 @@ void bpe_free(struct bpe *b)
     pairs_free(&b->merges);
     free(b->merged);
     if (t) {
-        map_free(&t->ids);
+        pairs_free(&t->ids);
         free(t->word_memory);
         free(t->symbols);
         free(t->queue);

@@ -36,6 +36,8 @@ uint32_t byte_character(unsigned char byte);
 
 /* Makes room for about so many merges. */
 int bpe_start(struct bpe *b, size_t merges, struct error *e) MUST_USE;
+/* Makes room for so many tokens of so many bytes. */
+int bpe_reserve(struct bpe *b, size_t tokens, size_t bytes, struct error *e) MUST_USE;
 /* A token or an id that is there already, and an id outside 0..2^31-2, are errors. */
 int bpe_add_token(struct bpe *b, struct span token, int64_t id, struct error *e) MUST_USE;
 /* The next merge by rank; both parts and their joint must be tokens. Of a pair that comes twice the last one counts. */

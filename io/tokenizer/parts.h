@@ -49,6 +49,19 @@ int read_settings(struct tokenizer *t, const json_t *settings, struct error *e) 
 /* GPT-2's splitting into words, without its prefix: ByteLevel of tokenizer.json. */
 int add_byte_level(struct tokenizer *t, int prefix_space, int use_regex, struct error *e) MUST_USE;
 
+/* tables.c: vocab and merges of the model in the text of tokenizer.json. Finds them: 1, or 0 where the text has not just these
+ * two, or looks wrong. The text without what is in them. Reads them, and fails, with a message that says little, wherever it is
+ * not certain to read what Jansson would. */
+struct tables {
+    struct span vocabulary, merges; /* between the brackets; borrowed */
+    size_t tokens, merge_count;
+};
+int tables_find(struct tables *t, struct span text);
+int tables_rest(struct buffer *out, const struct tables *t, struct span text, struct error *e) MUST_USE;
+int tables_read(struct tokenizer *t, const struct tables *tables, struct error *e) MUST_USE;
+/* A merge written as two tokens with a blank between them; a line of version is passed over. */
+int tokenizer_merge(struct tokenizer *t, struct span line, struct error *e) MUST_USE;
+
 /* Members of an object: absent and null count as `fallback`. */
 int member_flag(const json_t *object, const char *key, int fallback, int *out, struct error *e) MUST_USE;
 /* A text that must be there. */

@@ -95,6 +95,11 @@ static int is_version(struct span line)
     return line.size >= 8 && memcmp(line.text, "#version", 8) == 0;
 }
 
+int tokenizer_merge(struct tokenizer *t, struct span line, struct error *e)
+{
+    return is_version(line) ? 0 : read_merge_line(t, line, e);
+}
+
 static int read_merges(struct tokenizer *t, const json_t *merges, struct error *e)
 {
     size_t i;
@@ -104,7 +109,7 @@ static int read_merges(struct tokenizer *t, const json_t *merges, struct error *
         const json_t *left = json_array_get(merge, 0), *right = json_array_get(merge, 1);
         int result;
         if (json_is_string(merge))
-            result = is_version(text_of(merge)) ? 0 : read_merge_line(t, text_of(merge), e);
+            result = tokenizer_merge(t, text_of(merge), e);
         else if (json_array_size(merge) == 2 && json_is_string(left) && json_is_string(right))
             result = bpe_add_merge(&t->bpe, text_of(left), text_of(right), e);
         else
@@ -115,7 +120,7 @@ static int read_merges(struct tokenizer *t, const json_t *merges, struct error *
     return 0;
 }
 
-static int read_model(struct tokenizer *t, const json_t *model, struct error *e)
+static int read_model(struct tokenizer *t, const json_t *model, const struct tables *tables, struct error *e)
 {
     static const char *const refused[] = {"continuing_subword_prefix", "end_of_word_suffix"};
     const json_t *unknown = member(model, "unk_token"), *dropout = member(model, "dropout");
@@ -128,7 +133,8 @@ static int read_model(struct tokenizer *t, const json_t *model, struct error *e)
     if (member_flag(model, "fuse_unk", 0, &b->fuse_unknown, e) || member_flag(model, "byte_fallback", 0, &b->byte_fallback, e) ||
         member_flag(model, "ignore_merges", 0, &b->ignore_merges, e))
         return -1;
-    if (read_vocabulary(t, member(model, "vocab"), e) || read_merges(t, member(model, "merges"), e))
+    if (tables ? tables_read(t, tables, e)
+               : read_vocabulary(t, member(model, "vocab"), e) || read_merges(t, member(model, "merges"), e))
         return -1;
     if (unknown && !json_is_string(unknown))
         return fail(e, "unk_token is no text");
@@ -185,7 +191,7 @@ static void finish(struct tokenizer *t)
     bpe_finish(&t->bpe);
 }
 
-static int read_tokenizer(struct tokenizer *t, const json_t *root, struct error *e)
+static int read_tokenizer(struct tokenizer *t, const json_t *root, const struct tables *tables, struct error *e)
 {
     const json_t *model = member(root, "model"), *part, *added = member(root, "added_tokens");
     const char *type = json_string_value(member(model, "type"));
@@ -193,7 +199,7 @@ static int read_tokenizer(struct tokenizer *t, const json_t *root, struct error 
     size_t i;
     if (type && strcmp(type, "BPE"))
         return fail(e, "the model %.60s is not supported (expected BPE)", type);
-    if (read_model(t, model, e) || ((part = member(root, "normalizer")) && read_normalizer(t, part, 0, e)) ||
+    if (read_model(t, model, tables, e) || ((part = member(root, "normalizer")) && read_normalizer(t, part, 0, e)) ||
         ((part = member(root, "pre_tokenizer")) && read_splitter(t, part, 0, e)) ||
         ((part = member(root, "post_processor")) && read_post_processor(t, part, 0, e)))
         return -1;
@@ -211,16 +217,18 @@ static int name_file(const char *path, const struct error *inner, struct error *
     return fail(e, "%s: %s", path, inner->text);
 }
 
-/* The tokenizer of a parsed tokenizer.json and, unless NULL, tokenizer_config.json. */
-static struct tokenizer *make(const char *path, const json_t *root, const char *settings_path, const json_t *settings,
-                              struct error *e)
+/* The tokenizer of a parsed tokenizer.json and, unless NULL, tokenizer_config.json. `tables`: what is in its vocab and merges;
+ * NULL: they are in `root`. */
+static struct tokenizer *make(const char *path, const json_t *root, const struct tables *tables, const char *settings_path,
+                              const json_t *settings, struct error *e)
 {
     struct error inner = {""};
     struct tokenizer *t = NULL;
     const json_t *merges = member(member(root, "model"), "merges");
     if (!json_is_array(merges))
         fail(e, "%s: has no model with a list of merges (expected byte pair encoding)", path);
-    else if (!(t = create(json_array_size(merges), &inner)) || read_tokenizer(t, root, &inner))
+    else if (!(t = create(tables ? tables->merge_count : json_array_size(merges), &inner)) ||
+             read_tokenizer(t, root, tables, &inner))
         name_file(path, &inner, e);
     else if (settings && read_settings(t, settings, &inner))
         name_file(settings_path, &inner, e);
@@ -230,12 +238,39 @@ static struct tokenizer *make(const char *path, const json_t *root, const char *
     return NULL;
 }
 
+/* The same with its large tables read from the text; NULL where Jansson must read all of it, if only to tell what is wrong. */
+static struct tokenizer *make_quickly(struct source json, const char *settings_path, const json_t *settings)
+{
+    struct span text = {json.text, json.size};
+    struct buffer rest = {0};
+    struct tables tables;
+    struct error why;
+    struct tokenizer *t = NULL;
+    json_t *root = NULL;
+    if (tables_find(&tables, text) && tables_rest(&rest, &tables, text, &why) == 0 &&
+        (root = json_parse_lenient(json.path, "the file", rest.text, rest.size, &why)))
+        t = make(json.path, root, &tables, settings_path, settings, &why);
+    json_decref(root);
+    buffer_free(&rest);
+    return t;
+}
+
 struct tokenizer *tokenizer_parse(struct source json, const struct source *settings, struct error *e)
 {
-    json_t *root = json_parse_lenient(json.path, "the file", json.text, json.size, e), *other = NULL;
+    const char *settings_path = settings ? settings->path : NULL;
+    json_t *root = NULL, *other = NULL;
+    struct error why;
     struct tokenizer *t = NULL;
-    if (root && (!settings || (other = json_parse_lenient(settings->path, "the file", settings->text, settings->size, e))))
-        t = make(json.path, root, settings ? settings->path : NULL, other, e);
+    if (settings)
+        other = json_parse_lenient(settings->path, "the file", settings->text, settings->size, &why);
+    if (!settings || other)
+        t = make_quickly(json, settings_path, other);
+    if (!t && (root = json_parse_lenient(json.path, "the file", json.text, json.size, e))) {
+        if (settings && !other)
+            fail(e, "%s", why.text);
+        else
+            t = make(json.path, root, NULL, settings_path, other, e);
+    }
     json_decref(root);
     json_decref(other);
     return t;
@@ -249,7 +284,7 @@ int tokenizer_from_gguf(struct tokenizer **out, const struct gguf *g, struct err
         return -1;
     if (!root)
         return 0;
-    *out = make(g->path, root, g->path, settings, e);
+    *out = make(g->path, root, NULL, g->path, settings, e);
     json_decref(root);
     json_decref(settings);
     return *out ? 0 : -1;
@@ -267,7 +302,7 @@ static int read_merge_lines(struct tokenizer *t, struct source merges, struct er
         if (line.size && line.text[line.size - 1] == '\r')
             line.size--;
         at = newline ? newline + 1 : end;
-        if (!is_version(line) && read_merge_line(t, line, e))
+        if (tokenizer_merge(t, line, e))
             return -1;
     }
     return 0;
