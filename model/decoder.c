@@ -5,16 +5,29 @@
 #include "io/checkpoint.h"
 #include "io/quantised.h"
 #include "model/config_keys.h"
+#include "model/layout.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct family *const families[] = {&family_reach, &family_gpt2,   &family_gpt_neox, &family_bloom,
-                                                &family_mpt,   &family_llama,  &family_mistral,  &family_qwen2,
-                                                &family_qwen3, &family_gemma2, &family_opt,      &family_falcon,
-                                                &family_gptj,  &family_phi,    &family_megatron, &family_fairseq};
-enum { FAMILIES = sizeof families / sizeof families[0] };
+/* Families with a file of their own; the others are rows of tables. */
+static const struct family *const families[] = {&family_reach,  &family_bloom,    &family_mpt,    &family_opt,
+                                                &family_falcon, &family_megatron, &family_fairseq};
+static const struct family *const tables[] = {families_llama_like, families_gpt_like};
+
+const struct family *family_at(int i)
+{
+    const int alone = sizeof families / sizeof families[0], table_count = sizeof tables / sizeof tables[0];
+    if (i < alone)
+        return families[i];
+    i -= alone;
+    for (int t = 0; t < table_count; t++)
+        for (const struct family *f = tables[t]; f->name; f++)
+            if (i-- == 0)
+                return f;
+    return NULL;
+}
 
 static const struct family *family_of(struct decoder *d, struct error *e)
 {
@@ -23,14 +36,15 @@ static const struct family *family_of(struct decoder *d, struct error *e)
         return &family_reach;
     if (config_string_or(d->config, "model_type", "", &type, e))
         return NULL;
-    char known[FAMILIES * 32] = "";
+    char known[1024] = "";
     size_t at = 0;
-    for (int i = 0; i < FAMILIES; i++)
-        for (int j = 0; j < 4 && families[i]->model_types[j]; j++) {
-            if (strcmp(families[i]->model_types[j], type) == 0)
-                return families[i];
+    const struct family *f;
+    for (int i = 0; (f = family_at(i)); i++)
+        for (int j = 0; j < 4 && f->model_types[j]; j++) {
+            if (strcmp(f->model_types[j], type) == 0)
+                return f;
             if (at < sizeof known)
-                at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", at ? ", " : "", families[i]->model_types[j]);
+                at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", at ? ", " : "", f->model_types[j]);
         }
     if (*type)
         fail(e, "%s: model_type '%s' is not supported (supported: %s, and our own layout)", config_path(d->config), type, known);
@@ -132,7 +146,8 @@ struct decoder *decoder_open_adapted(const char *path, const char *adapter, stru
     if (adapter && !(d->adapter = adapter_merge(d->tensors, adapter, family->transposed, e)))
         goto failed;
     find_declared(d);
-    if (config_keys_refuse(d, family, e) || family->read(d, e) || config_keys_check(d, family, e))
+    if (config_keys_refuse(d, family, e) || (family->layout ? layout_read(d, family->layout, e) : family->read(d, e)) ||
+        config_keys_check(d, family, e))
         goto failed;
     if (!d->embedding_width)
         d->embedding_width = d->hidden;

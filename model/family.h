@@ -1,14 +1,17 @@
-/* What a family file is made of: a name, the `model_type`s it answers to, and a reader that turns names and config into a
- * decoder. */
+/* What a family is made of: a name, the `model_type`s it answers to, and a reader or a layout that turns names and config into
+ * a decoder. */
 #ifndef REACH_MODEL_FAMILY_H
 #define REACH_MODEL_FAMILY_H
 
 #include "model/decoder.h"
 
+struct layout;
+
 struct family {
     const char *name;
     const char *model_types[4]; /* config.json `model_type`, NULL-terminated; none for our own layout (told by `format`) */
     int (*read)(struct decoder *d, struct error *e);
+    const struct layout *layout; /* in place of `read` (layout.h) */
     /* Stored tensors that carry no parameter (masks, caches), by the end of their names; NULL-terminated. */
     const char *ignored_suffixes[8];
     /* The last parts of names of modules whose matrices are stored as [in, out]; NULL-terminated, or NULL: none. */
@@ -18,9 +21,11 @@ struct family {
     const char *const *harmless, *const *nullable;
 };
 
-extern const struct family family_reach, family_gpt2, family_gpt_neox, family_bloom, family_mpt, family_llama, family_mistral,
-    family_qwen2, family_qwen3, family_gemma2, family_opt, family_falcon, family_gptj, family_phi, family_megatron,
-    family_fairseq;
+extern const struct family family_reach, family_bloom, family_mpt, family_opt, family_falcon, family_megatron, family_fairseq;
+extern const struct family families_llama_like[], families_gpt_like[]; /* to a name that is NULL */
+
+/* All families, counted from 0; NULL behind the last. */
+const struct family *family_at(int i);
 
 /* The config keys of a family's sizes; vocabulary NULL: the family sets it; kv_heads and head_size NULL: as many as heads, hidden
  * / heads. */
@@ -99,6 +104,9 @@ struct rope_keys {
     const char *theta, *fraction; /* the family's names at the top level */
     double fraction_default;
     int whole_heads; /* 1: the model's code turns whole heads, whatever the fraction */
+    double theta_default; /* 0: 10000 */
+    enum rotary_pairing pairing;
+    int unscaled; /* 1: the library takes no scaling that we do */
 };
 int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e) MUST_USE;
 /* frequency[i] = base^(-2i/size), i < size/2. Sets kind (none where size is less than a pair), size, pairing. */

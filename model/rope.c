@@ -202,7 +202,7 @@ int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e
     char key[64], where[sizeof d->path + 64], text[ROPE_TEXT_MAX];
     double fraction, limit;
     if (find_rope(&root, &type, c, e) || config_real_or(c, "max_position_embeddings", 1, 1e9, 0, &limit, e) ||
-        config_real_or(c, keys->theta, 1e-6, 1e12, 10000, &s.base, e) ||
+        config_real_or(c, keys->theta, 1e-6, 1e12, keys->theta_default ? keys->theta_default : 10000, &s.base, e) ||
         (snprintf(key, sizeof key, "%s.rope_theta", root), config_real_or(c, key, 1e-6, 1e12, s.base, &s.base, e)) ||
         config_real_or(c, keys->fraction, 0, 1, keys->fraction_default, &fraction, e) ||
         (snprintf(key, sizeof key, "%s.partial_rotary_factor", root), config_real_or(c, key, 0, 1, fraction, &fraction, e)))
@@ -211,6 +211,9 @@ int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e
     if (s.kind == ROPE_KINDS)
         return fail(e, "%s: rotary scaling '%s' is not supported (supported: default, linear, dynamic, llama3, yarn, rope_freqs)",
                     config_path(c), type);
+    if (keys->unscaled && s.kind != ROPE_NONE)
+        return fail(e, "%s: rotary scaling '%s' is not supported in a %s model (supported: default)", config_path(c), type,
+                    d->family);
     if (keys->whole_heads && fraction != 1) {
         if (s.kind != ROPE_NONE)
             return fail(e, "%s: %s %g with %s scaling is not supported in a %s model (expected 1)", config_path(c),
@@ -227,9 +230,11 @@ int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e
                                       config_real_or(c, "original_max_position_embeddings", 1, 1e9, s.original, &s.original, e)))
         return -1;
     snprintf(where, sizeof where, "%s: %s", config_path(c), root);
-    if (family_rotary_plain(d, size, s.base, PAIRING_HALF, e) || rope_scale(d, &s, where, e))
+    if (family_rotary_plain(d, size, s.base, keys->pairing, e) || rope_scale(d, &s, where, e))
         return -1;
     snprintf(d->position_text, sizeof d->position_text, "rotary, base %.10g", s.base);
+    if (keys->pairing == PAIRING_INTERLEAVED)
+        family_describe(d, "interleaved");
     if (size < d->head_size)
         family_describe(d, "%d of %d dimensions", size, d->head_size);
     rope_text(text, &s);

@@ -1,6 +1,7 @@
 /* Every key that the library of these formats takes from config.json (tests/goldens/config_keys.csv) is used, harmless or
  * refused; others are named. */
 #include "model/config_keys.h"
+#include "model/layout.h"
 #include "tests/changed.h"
 #include "tests/golden.h"
 #include "tests/scratch.h"
@@ -21,9 +22,7 @@ static const char *const class_names[] = {[CONFIG_KEY_UNKNOWN] = "unknown",
                                           [CONFIG_KEY_USED] = "used",
                                           [CONFIG_KEY_HARMLESS] = "harmless",
                                           [CONFIG_KEY_REFUSED] = "refused"};
-static const struct family *const families[] = {&family_bloom, &family_falcon, &family_gemma2,  &family_gpt2, &family_gpt_neox,
-                                                &family_gptj,  &family_llama,  &family_mistral, &family_mpt,  &family_opt,
-                                                &family_phi,   &family_qwen2,  &family_qwen3};
+enum { FAMILIES_MOST = 64 };
 
 /* The golden cases' decoders: what their readers asked for is what counts as used. */
 static struct decoder **decoders;
@@ -48,6 +47,8 @@ static struct decoder *open_scaled(const struct family *family, const char *scal
 {
     struct error e = {""};
     struct decoder *d = NULL;
+    if (family->layout && family->layout->rope.unscaled)
+        return NULL;
     for (size_t i = 0; i < case_count && !d; i++) {
         int rotary = strcmp(decoders[i]->family, family->name) == 0 && config_asked(decoders[i]->config, "rope_scaling");
         if (rotary && strcmp(cases[i].name, "llama-gqa") != 0 /* in shards */ &&
@@ -68,9 +69,10 @@ static int close_all(void **state)
 
 static const struct family *family_named(const char *name)
 {
-    for (size_t i = 0; i < LENGTH(families); i++)
-        if (strcmp(families[i]->name, name) == 0)
-            return families[i];
+    const struct family *f;
+    for (int i = 0; (f = family_at(i)); i++)
+        if (strcmp(f->name, name) == 0)
+            return f;
     return NULL;
 }
 
@@ -113,7 +115,7 @@ static int is_other_null(const char *key)
 
 static void test_table(void **state)
 {
-    size_t size, rows = 0, wrong = 0, seen[LENGTH(families)] = {0};
+    size_t size, rows = 0, wrong = 0, seen[FAMILIES_MOST] = {0};
     char *text = (char *)scratch_read("tests/goldens/config_keys.csv", &size), *line, *end = text;
     struct decoder *scaled[2] = {NULL, NULL};
     (void)state;
@@ -131,8 +133,8 @@ static void test_table(void **state)
             continue;
         if (!family)
             fail_msg("family %s", line);
-        for (size_t i = 0; i < LENGTH(families); i++)
-            if (families[i] == family && seen[i]++ == 0) {
+        for (int i = 0; i < FAMILIES_MOST && family_at(i); i++)
+            if (family_at(i) == family && seen[i]++ == 0) {
                 decoder_close(scaled[0]), decoder_close(scaled[1]);
                 scaled[0] = open_scaled(family, "{\"type\": \"yarn\", \"factor\": 2}");
                 scaled[1] = open_scaled(family,
@@ -150,9 +152,11 @@ static void test_table(void **state)
             wrong++;
         }
     }
-    for (size_t i = 0; i < LENGTH(families); i++)
-        if (seen[i] < 50)
-            fail_msg("%s has %zu keys", families[i]->name, seen[i]);
+    for (int i = 0; family_at(i); i++) {
+        assert_true(i < FAMILIES_MOST);
+        if (family_at(i)->harmless && seen[i] < 50)
+            fail_msg("%s has %zu keys", family_at(i)->name, seen[i]);
+    }
     free(text);
     decoder_close(scaled[0]), decoder_close(scaled[1]);
     if (wrong)

@@ -4,19 +4,19 @@
 
 #include <stdio.h>
 
-enum layout {
-    LAYOUT_HEADS, /* [H][q, k, v] */
-    LAYOUT_QUERIES, /* [H q][k][v]: one key and value for all */
-    LAYOUT_GROUPS /* [KV][H/KV q, k, v] */
+enum rows_order {
+    ROWS_HEADS, /* [H][q, k, v] */
+    ROWS_QUERIES, /* [H q][k][v]: one key and value for all */
+    ROWS_GROUPS /* [KV][H/KV q, k, v] */
 };
 
 /* The parts of a fused projection, or of its bias. */
-static void split(view *query, view *key, view *value, view fused, const struct decoder *d, enum layout layout)
+static void split(view *query, view *key, view *value, view fused, const struct decoder *d, enum rows_order order)
 {
     size_t size = (size_t)d->head_size, heads = (size_t)d->heads, kv = (size_t)d->kv_heads, each = heads / kv;
     if (!fused.data)
         return;
-    if (layout == LAYOUT_QUERIES) {
+    if (order == ROWS_QUERIES) {
         *query = view_rows(fused, 0, heads * size);
         *key = view_rows(fused, heads * size, size);
         *value = view_rows(fused, (heads + 1) * size, size);
@@ -70,8 +70,8 @@ static int read_falcon(struct decoder *d, struct error *e)
         config_bool_or(c, "tie_word_embeddings", 1, &d->tied, e) || family_activation(&activation, d, "activation", "gelu", e) ||
         family_bos(d, "bos_token_id", e))
         return -1;
-    enum layout layout = grouped ? LAYOUT_GROUPS : single ? LAYOUT_QUERIES : LAYOUT_HEADS;
-    d->kv_heads = layout == LAYOUT_QUERIES ? 1 : d->kv_heads;
+    enum rows_order order = grouped ? ROWS_GROUPS : single ? ROWS_QUERIES : ROWS_HEADS;
+    d->kv_heads = order == ROWS_QUERIES ? 1 : d->kv_heads;
     d->mlp = (int)inner;
     parallel |= grouped;
     if (alibi ? read_alibi(d, e) : family_rope(d, &rope, e))
@@ -96,8 +96,8 @@ static int read_falcon(struct decoder *d, struct error *e)
         if ((two || !parallel) && family_norm(&b->mlp_norm, d, NORM_LAYER, epsilon, 1, e, "%sh.%d.%s", p, l,
                                               two ? "ln_mlp" : "post_attention_layernorm"))
             return -1;
-        split(&b->query.weight, &b->key.weight, &b->value.weight, fused.weight, d, layout);
-        split(&b->query.bias, &b->key.bias, &b->value.bias, fused.bias, d, layout);
+        split(&b->query.weight, &b->key.weight, &b->value.weight, fused.weight, d, order);
+        split(&b->query.bias, &b->key.bias, &b->value.bias, fused.bias, d, order);
         b->activation = activation;
         b->residual = parallel ? RESIDUAL_PARALLEL : RESIDUAL_SEQUENTIAL;
     }

@@ -1,0 +1,105 @@
+/* GPT-2 and its relatives: layer norms, an MLP that is mostly not gated, learned or rotary positions. They differ in names,
+ * biases, fused projections and where the residual branches start. Defaults are the library's: huggingface/transformers,
+ * models/FAMILY. */
+#include "model/layout.h"
+
+#include <math.h>
+
+/* names of GPT-2's publishers, and of later ones */
+#define GPT2_FRAME \
+    .prefix = "transformer.", .embedding = "wte", .layers = "h", .final_norm = "ln_f", .head = "lm_head", .attention_norm = "ln_1"
+#define GPT2_SIZES .hidden = "n_embd", .layers = "n_layer", .heads = "n_head", .inner = "n_inner", .inner_times = 4
+#define LAYER_NORM(epsilon) .norm = NORM_LAYER, .norm_bias = 1, EPSILON(epsilon, 1e-5)
+
+static int finish_gpt2(struct decoder *d, struct error *e)
+{
+    int scaled, by_layer;
+    if (config_bool_or(d->config, "scale_attn_weights", 1, &scaled, e) ||
+        config_bool_or(d->config, "scale_attn_by_inverse_layer_idx", 0, &by_layer, e))
+        return -1;
+    for (int l = 0; l < d->layers; l++)
+        d->blocks[l].score.scale = (scaled ? 1 / sqrt(d->head_size) : 1) / (by_layer ? l + 1 : 1);
+    return 0;
+}
+
+static const struct layout gpt2 = {GPT2_SIZES,
+                                   LAYER_NORM("layer_norm_epsilon"),
+                                   ACTIVATION("activation_function", "gelu_new"),
+                                   BIASES(YES, YES, YES),
+                                   .names = {GPT2_FRAME, .positions = "wpe", .fused = "attn.c_attn", .output = "attn.c_proj",
+                                             .mlp_norm = "ln_2", .up = "mlp.c_fc", .down = "mlp.c_proj"},
+                                   .learned = "max_position_embeddings",
+                                   .older_learned = "n_positions",
+                                   .transposed = 1,
+                                   .tied = 1,
+                                   .finish = finish_gpt2};
+static const struct layout gpt_neox = {LAYER_NORM("layer_norm_eps"),
+                                       ACTIVATION("hidden_act", "gelu"),
+                                       BIASES(KEY_OR_YES("attention_bias"), KEY_OR_YES("attention_bias"), YES),
+                                       .names = {.prefix = "gpt_neox.",
+                                                 .embedding = "embed_in",
+                                                 .layers = "layers",
+                                                 .final_norm = "final_layer_norm",
+                                                 .attention_norm = "input_layernorm",
+                                                 .fused = "attention.query_key_value",
+                                                 .output = "attention.dense",
+                                                 .mlp_norm = "post_attention_layernorm",
+                                                 .up = "mlp.dense_h_to_4h",
+                                                 .down = "mlp.dense_4h_to_h",
+                                                 .head = "lm_head",
+                                                 .older_head = "embed_out"}, /* the library renames the head on save */
+                                       .rope = {.theta = "rotary_emb_base", .fraction = "rotary_pct", .fraction_default = 0.25},
+                                       .fused = FUSED_HEADS,
+                                       .parallel = KEY_OR_YES("use_parallel_residual")};
+static const struct layout gptj = {GPT2_SIZES,
+                                   LAYER_NORM("layer_norm_epsilon"),
+                                   ACTIVATION("activation_function", "gelu_new"),
+                                   BIASES(NO, NO, YES),
+                                   .names = {GPT2_FRAME, .query = "attn.q_proj", .key = "attn.k_proj", .value = "attn.v_proj",
+                                             .output = "attn.out_proj", .up = "mlp.fc_in", .down = "mlp.fc_out"},
+                                   .rotary_dim = 64,
+                                   .parallel = YES,
+                                   .one_norm = 1,
+                                   .head_bias = 1};
+static const struct layout phi = {.grouped = 1,
+                                  LAYER_NORM("layer_norm_eps"),
+                                  ACTIVATION("hidden_act", "gelu_new"),
+                                  BIASES(YES, YES, YES),
+                                  .names = {.prefix = "model.",
+                                            .embedding = "embed_tokens",
+                                            .layers = "layers",
+                                            .final_norm = "final_layernorm",
+                                            .head = "lm_head",
+                                            .attention_norm = "input_layernorm",
+                                            SPLIT,
+                                            .output = "self_attn.dense",
+                                            .query_norm = "self_attn.q_layernorm",
+                                            .key_norm = "self_attn.k_layernorm",
+                                            .up = "mlp.fc1",
+                                            .down = "mlp.fc2"},
+                                  .head_norms = KEY("qk_layernorm"),
+                                  .rope = {ROTARY_PART(0.5)},
+                                  .parallel = YES,
+                                  .one_norm = 1,
+                                  .head_bias = 1};
+
+#define ROW(row, ...) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {__VA_ARGS__}
+#define MASKS ".attn.bias", ".attn.masked_bias"
+#define SUMMARIES "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type", "summary_use_proj"
+static const char *const none[] = {NULL}, *const heads[] = {"num_key_value_heads", NULL};
+static const char *const of_gpt2[] = {"n_ctx",   "output_past", "predict_special_tokens", "reorder_and_upcast_attn",
+                                      SUMMARIES, NULL};
+/* its class takes the rotary settings by other names and leaves these */
+static const char *const of_gpt_neox[] = {"partial_rotary_factor", "rope_theta", NULL};
+/* rotary positions have no limit, and there are no others */
+static const char *const of_gptj[] = {"max_position_embeddings", "n_ctx",   "n_positions", "rotary",
+                                      "scale_attn_weights",      SUMMARIES, NULL};
+
+static const char *const transposed_gpt2[] = {"c_attn", "c_proj", "c_fc", NULL};
+
+const struct family families_gpt_like[] = {{ROW(gpt2, MASKS), .transposed = transposed_gpt2, .harmless = of_gpt2},
+                                           {ROW(gpt_neox, ".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"),
+                                            .harmless = of_gpt_neox},
+                                           {ROW(gptj, MASKS, ".attn.embed_positions"), .harmless = of_gptj},
+                                           {ROW(phi, ".rotary_emb.inv_freq"), .harmless = none, .nullable = heads},
+                                           {.name = NULL}};

@@ -1,0 +1,86 @@
+/* Llama and its relatives: RMS norms, rotary positions, grouped heads, mostly a gated MLP. They differ in names, biases, norms,
+ * windows, pairs of rotated dimensions and defaults, which are the library's: huggingface/transformers, models/FAMILY. */
+#include "model/layout.h"
+
+#include <math.h>
+
+#define FRAME \
+    .prefix = "model.", .embedding = "embed_tokens", .layers = "layers", .final_norm = "norm", .head = "lm_head", \
+    .attention_norm = "input_layernorm"
+#define NORM_BEFORE_MLP .mlp_norm = "post_attention_layernorm"
+#define OUTPUT .output = "self_attn.o_proj"
+#define GATED .gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj"
+#define LLAMA_NAMES FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, GATED
+#define LLAMA(epsilon) .norm = NORM_RMS, EPSILON("rms_norm_eps", epsilon), .grouped = 1, .sized = 1
+
+/* Scores divided by sqrt(query_pre_attn_scalar), and capped, as the logits are. A cap that the configuration does not name is the
+ * released models'; null turns it off. */
+static int finish_gemma2(struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    double scalar, soft_cap, cap_absent = config_absent(c, "attn_logit_softcapping") ? 50 : 0,
+                             head_cap_absent = config_absent(c, "final_logit_softcapping") ? 30 : 0;
+    if (config_real_or(c, "query_pre_attn_scalar", 1e-6, 1e9, 256, &scalar, e) ||
+        config_real_or(c, "attn_logit_softcapping", 0, 1e9, cap_absent, &soft_cap, e) ||
+        config_real_or(c, "final_logit_softcapping", 0, 1e9, head_cap_absent, &d->head_soft_cap, e) ||
+        family_only(d, "use_bidirectional_attention", 0, 0, e))
+        return -1;
+    for (int l = 0; l < d->layers; l++)
+        d->blocks[l].score.scale = 1 / sqrt(scalar), d->blocks[l].score.soft_cap = soft_cap;
+    return 0;
+}
+
+static const struct layout llama = {LLAMA(1e-6),
+                                    .names = {LLAMA_NAMES},
+                                    ACTIVATION("hidden_act", "silu"),
+                                    BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                    .windows = WINDOWS_FULL,
+                                    .rope = {ROTARY_WHOLE}};
+static const struct layout mistral = {LLAMA(1e-6),
+                                      .names = {LLAMA_NAMES},
+                                      ACTIVATION("hidden_act", "silu"),
+                                      .rope = {ROTARY_WHOLE},
+                                      .windows = WINDOWS_ALL,
+                                      .window_absent = 4096};
+static const struct layout qwen2 = {LLAMA(1e-6),          .names = {LLAMA_NAMES}, ACTIVATION("hidden_act", "silu"),
+                                    BIASES(YES, NO, NO),  .rope = {ROTARY_WHOLE}, .windows = WINDOWS_SWITCHED,
+                                    .window_absent = 4096};
+static const struct layout qwen3 = {LLAMA(1e-6),
+                                    .names = {LLAMA_NAMES, .query_norm = "self_attn.q_norm", .key_norm = "self_attn.k_norm"},
+                                    .head_norms = YES,
+                                    .head_size_absent = 128,
+                                    ACTIVATION("hidden_act", "silu"),
+                                    BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                    .rope = {ROTARY_WHOLE},
+                                    .windows = WINDOWS_SWITCHED,
+                                    .window_absent = 4096};
+static const struct layout gemma2 = {LLAMA(1e-6),
+                                     .names = {FRAME, .attention_post_norm = "post_attention_layernorm", SPLIT, OUTPUT,
+                                               .mlp_norm = "pre_feedforward_layernorm", GATED,
+                                               .mlp_post_norm = "post_feedforward_layernorm"},
+                                     .norm_offset = 1,
+                                     .head_size_absent = 256,
+                                     ACTIVATION("hidden_activation", "gelu_pytorch_tanh"),
+                                     BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                     .rope = {ROTARY_WHOLE},
+                                     .windows = WINDOWS_ALTERNATE,
+                                     .window_absent = 4096,
+                                     .scale_embedding = YES,
+                                     .scale_rounded = 1,
+                                     .tied = 1,
+                                     .finish = finish_gemma2};
+
+#define ROW(row) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {".rotary_emb.inv_freq"}
+static const char *const training[] = {"pretraining_tp", NULL}; /* only of matrix products in parts */
+static const char *const other_activation[] = {"cache_implementation", "hidden_act",
+                                               NULL}; /* its activation is hidden_activation */
+static const char *const heads[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
+static const char *const heads_of_size[] = {"num_key_value_heads", "partial_rotary_factor", NULL};
+static const char *const gemma[] = {"partial_rotary_factor", "use_bidirectional_attention", NULL};
+
+const struct family families_llama_like[] = {{ROW(llama), .harmless = training, .nullable = heads},
+                                             {ROW(mistral), .harmless = training, .nullable = heads},
+                                             {ROW(qwen2), .harmless = training, .nullable = heads},
+                                             {ROW(qwen3), .harmless = training, .nullable = heads_of_size},
+                                             {ROW(gemma2), .harmless = other_activation, .nullable = gemma},
+                                             {.name = NULL}};

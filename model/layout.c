@@ -1,0 +1,270 @@
+#include "model/layout.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* A layout, and what a configuration says of its settings. */
+struct reading {
+    struct decoder *d;
+    const struct layout *layout;
+    const char *prefix;
+    double epsilon;
+    enum activation activation;
+    int qkv_bias, output_bias, mlp_bias, head_norms, parallel, scaled, single;
+    enum fused fused;
+    int block; /* whose tensors are read */
+    struct error *e;
+};
+
+static int get(int *out, const struct reading *r, const struct setting *s)
+{
+    if (!s->key) {
+        *out = s->absent;
+        return 0;
+    }
+    return config_bool_or(r->d->config, s->older ? family_either(r->d, s->key, s->older) : s->key, s->absent, out, r->e);
+}
+
+static int read_sizes(struct reading *r)
+{
+    const struct layout *o = r->layout;
+    struct decoder *d = r->d;
+    const char *inner_key = o->inner ? o->inner : "intermediate_size";
+    long inner;
+    const struct size_keys keys = {.vocabulary = "vocab_size",
+                                   .hidden = o->hidden ? family_either(d, "hidden_size", o->hidden) : "hidden_size",
+                                   .layers = o->layers ? family_either(d, "num_hidden_layers", o->layers) : "num_hidden_layers",
+                                   .heads = o->heads ? family_either(d, "num_attention_heads", o->heads) : "num_attention_heads",
+                                   .kv_heads = o->grouped ? "num_key_value_heads" : NULL,
+                                   .head_size = o->sized ? "head_dim" : NULL,
+                                   .head_size_default = config_absent(d->config, "head_dim") ? o->head_size_absent : 0};
+    if (family_sizes(d, &keys, r->e) ||
+        (o->inner_times ? config_int_or(d->config, inner_key, 1, 1 << 24, (long)o->inner_times * d->hidden, &inner, r->e)
+                        : config_int(d->config, inner_key, 1, 1 << 24, &inner, r->e)))
+        return -1;
+    d->mlp = (int)inner;
+    d->kv_heads = r->single ? 1 : d->kv_heads;
+    return 0;
+}
+
+static int read_settings(struct reading *r)
+{
+    const struct layout *o = r->layout;
+    struct config *c = r->d->config;
+    r->epsilon = o->epsilon_absent;
+    if (get(&r->qkv_bias, r, &o->qkv_bias) || get(&r->output_bias, r, &o->output_bias) || get(&r->mlp_bias, r, &o->mlp_bias) ||
+        get(&r->head_norms, r, &o->head_norms) || get(&r->parallel, r, &o->parallel) || get(&r->scaled, r, &o->scale_embedding) ||
+        get(&r->single, r, &o->multi_query) || config_bool_or(c, "tie_word_embeddings", o->tied, &r->d->tied, r->e) ||
+        (o->epsilon && config_real_or(c, o->epsilon, 0, 1, o->epsilon_absent, &r->epsilon, r->e)) ||
+        family_activation(&r->activation, r->d, o->activation, o->activation_absent, r->e))
+        return -1;
+    r->fused = r->single ? FUSED_PARTS : o->fused;
+    return 0;
+}
+
+/* -- positions -- */
+
+/* rotary_dim of heads turned with base 10000, neighbours together. */
+static int read_rotary_dim(struct decoder *d, long absent, struct error *e)
+{
+    struct config *c = d->config;
+    long rotated;
+    if (config_int_or(c, "rotary_dim", 2, d->head_size, absent, &rotated, e))
+        return -1;
+    if (!config_has(c, "rotary_dim") && !config_absent(c, "rotary_dim"))
+        return fail(e, "%s: rotary_dim null is not supported (expected an even number up to the head size, %d)", config_path(c),
+                    d->head_size);
+    if (rotated % 2 || rotated > d->head_size)
+        return fail(e, "%s: rotary_dim %ld is not supported (expected an even number up to the head size, %d)", config_path(c),
+                    rotated, d->head_size);
+    snprintf(d->position_text, sizeof d->position_text, "rotary, base 10000, interleaved");
+    if (rotated < d->head_size)
+        family_describe(d, "%ld of %d dimensions", rotated, d->head_size);
+    return family_rotary_plain(d, (int)rotated, 10000, PAIRING_INTERLEAVED, e);
+}
+
+static int read_learned(struct reading *r)
+{
+    const struct layout *o = r->layout;
+    struct decoder *d = r->d;
+    size_t first = (size_t)o->first_row;
+    long limit;
+    if (config_int(d->config, o->older_learned ? family_either(d, o->learned, o->older_learned) : o->learned, 1, 1 << 30, &limit,
+                   r->e) ||
+        family_matrix(&d->position_rows, d, (size_t)limit + first, (size_t)d->hidden, r->e, "%s%s.weight", r->prefix,
+                      o->names.positions))
+        return -1;
+    d->position_rows = view_rows(d->position_rows, first, (size_t)limit);
+    d->position = POSITION_LEARNED, d->position_limit = (int)limit;
+    snprintf(d->position_text, sizeof d->position_text, "learned, %ld positions", limit);
+    return 0;
+}
+
+/* sliding_window: what its absence means is the library's default, null means none. */
+static int read_windows(struct reading *r)
+{
+    const struct layout *o = r->layout;
+    struct decoder *d = r->d;
+    struct config *c = d->config;
+    long window, first = 0;
+    int on = 1;
+    if (o->windows == WINDOWS_NONE)
+        return 0;
+    if (o->windows == WINDOWS_FULL)
+        return family_windows(d, 0, 0, 1, r->e);
+    if (o->windows == WINDOWS_SWITCHED && (config_bool_or(c, "use_sliding_window", 0, &on, r->e) ||
+                                           config_int_or(c, "max_window_layers", 0, 10000, 28, &first, r->e)))
+        return -1;
+    if (config_int_or(c, "sliding_window", 1, 1 << 30, config_absent(c, "sliding_window") ? o->window_absent : 0, &window,
+                      r->e) ||
+        family_windows(d, on ? window : 0, first, o->windows == WINDOWS_ALTERNATE ? 2 : 1, r->e))
+        return -1;
+    for (int l = 0; o->windows == WINDOWS_ALL && l < d->layers; l++)
+        if (d->blocks[l].score.window != window)
+            return fail(r->e, "%s: layer_types, entry %d: a %s model has the same window in every layer (expected %s_attention)",
+                        config_path(c), l + 1, d->family, window ? "sliding" : "full");
+    return 0;
+}
+
+static int read_positions(struct reading *r)
+{
+    const struct layout *o = r->layout;
+    if ((o->rope.theta && family_rope(r->d, &o->rope, r->e)) || (o->rotary_dim && read_rotary_dim(r->d, o->rotary_dim, r->e)) ||
+        (o->learned && read_learned(r)))
+        return -1;
+    return read_windows(r);
+}
+
+/* -- tensors -- */
+
+static int read_norm(struct norm_view *out, const struct reading *r, size_t width, const char *name)
+{
+    const struct layout *o = r->layout;
+    const char *scale = o->norm_bare ? NULL : "weight", *shift = o->norm_bias ? "bias" : NULL;
+    if (r->block < 0 ? family_norm_named(out, r->d, o->norm, r->epsilon, width, scale, shift, r->e, "%s%s", r->prefix, name)
+                     : family_norm_named(out, r->d, o->norm, r->epsilon, width, scale, shift, r->e, "%s%s.%d.%s", r->prefix,
+                                         o->names.layers, r->block, name))
+        return -1;
+    out->scale.offset = o->norm_offset;
+    return 0;
+}
+
+/* A norm of the block, if the layout has it. */
+static int read_block_norm(struct norm_view *out, const struct reading *r, const char *name)
+{
+    return name ? read_norm(out, r, (size_t)r->d->hidden, name) : 0;
+}
+
+static int read_linear(struct linear *out, const struct reading *r, size_t rows, size_t columns, int biased, const char *name)
+{
+    const char *p = r->prefix, *layers = r->layout->names.layers;
+    *out = (struct linear){0};
+    if (!r->layout->transposed)
+        return family_linear(out, r->d, rows, columns, biased, r->e, "%s%s.%d.%s", p, layers, r->block, name);
+    return family_transposed(&out->weight, r->d, rows, columns, r->e, "%s%s.%d.%s.weight", p, layers, r->block, name) ||
+                   (biased && family_vector(&out->bias, r->d, rows, r->e, "%s%s.%d.%s.bias", p, layers, r->block, name))
+               ? -1
+               : 0;
+}
+
+static view fused_part(view fused, const struct reading *r, size_t which)
+{
+    static const size_t quarters[3] = {0, 2, 1};
+    const struct decoder *d = r->d;
+    size_t size = (size_t)d->head_size, heads = (size_t)d->heads, kv_heads = (size_t)d->kv_heads;
+    if (!fused.data)
+        return fused;
+    if (r->fused == FUSED_HEADS)
+        return view_interleaved(fused, heads, 3, which, size);
+    if (r->fused == FUSED_QUARTERS)
+        return view_interleaved(fused, 4, 3, quarters[which], heads / 4 * size);
+    return which == 0 ? view_rows(fused, 0, heads * size)
+                      : view_rows(fused, (heads + (which - 1) * kv_heads) * size, kv_heads * size);
+}
+
+static int read_attention(struct block *b, const struct reading *r)
+{
+    const struct names *names = &r->layout->names;
+    const struct decoder *d = r->d;
+    size_t width = (size_t)d->hidden, size = (size_t)d->head_size, q_size = (size_t)d->heads * size,
+           kv_size = (size_t)d->kv_heads * size;
+    struct linear *const parts[3] = {&b->query, &b->key, &b->value};
+    if (names->fused) {
+        struct linear fused;
+        if (r->fused == FUSED_QUARTERS && d->heads % 4)
+            return fail(r->e, "%s: %d heads are not supported in a %s model (expected a multiple of 4)", config_path(d->config),
+                        d->heads, d->family);
+        if (read_linear(&fused, r, q_size + 2 * kv_size, width, r->qkv_bias, names->fused))
+            return -1;
+        for (size_t i = 0; i < 3; i++) {
+            parts[i]->weight = fused_part(fused.weight, r, i);
+            parts[i]->bias = fused_part(fused.bias, r, i);
+        }
+    } else if (read_linear(&b->query, r, q_size, width, r->qkv_bias, names->query) ||
+               read_linear(&b->key, r, kv_size, width, r->qkv_bias, names->key) ||
+               read_linear(&b->value, r, kv_size, width, r->qkv_bias, names->value))
+        return -1;
+    if (r->head_norms &&
+        (read_norm(&b->query_norm, r, size, names->query_norm) || read_norm(&b->key_norm, r, size, names->key_norm)))
+        return -1;
+    return read_linear(&b->output, r, width, q_size, r->output_bias, names->output);
+}
+
+static int read_mlp(struct block *b, const struct reading *r)
+{
+    const struct names *names = &r->layout->names;
+    size_t width = (size_t)r->d->hidden, inner = (size_t)r->d->mlp;
+    if (names->gate_up) {
+        struct linear both;
+        if (read_linear(&both, r, 2 * inner, width, r->mlp_bias, names->gate_up))
+            return -1;
+        b->gate.weight = view_rows(both.weight, 0, inner), b->up.weight = view_rows(both.weight, inner, inner);
+        if (both.bias.data)
+            b->gate.bias = view_rows(both.bias, 0, inner), b->up.bias = view_rows(both.bias, inner, inner);
+    } else if ((names->gate && read_linear(&b->gate, r, inner, width, r->mlp_bias, names->gate)) ||
+               read_linear(&b->up, r, inner, width, r->mlp_bias, names->up))
+        return -1;
+    b->activation = r->activation;
+    return read_linear(&b->down, r, width, inner, r->mlp_bias, names->down);
+}
+
+static int read_block(struct block *b, const struct reading *r)
+{
+    const struct names *names = &r->layout->names;
+    int shared = r->parallel && r->layout->one_norm;
+    if (read_block_norm(&b->attention_norm, r, names->attention_norm) || read_attention(b, r) ||
+        read_block_norm(&b->attention_post_norm, r, names->attention_post_norm) ||
+        (!shared && read_block_norm(&b->mlp_norm, r, names->mlp_norm)) || read_mlp(b, r) ||
+        read_block_norm(&b->mlp_post_norm, r, names->mlp_post_norm))
+        return -1;
+    if (shared)
+        b->mlp_norm = b->attention_norm;
+    b->residual = r->parallel ? RESIDUAL_PARALLEL : RESIDUAL_SEQUENTIAL;
+    return 0;
+}
+
+int layout_read(struct decoder *d, const struct layout *layout, struct error *e)
+{
+    const struct names *names = &layout->names;
+    struct reading r = {.d = d, .layout = layout, .block = -1, .e = e};
+    char embedding[64];
+    snprintf(embedding, sizeof embedding, "%s.weight", names->embedding);
+    r.prefix = family_prefix(d, names->prefix, embedding);
+    if (read_settings(&r) || read_sizes(&r) || read_positions(&r) || family_bos(d, "bos_token_id", e) ||
+        family_matrix(&d->embedding, d, (size_t)d->vocabulary, (size_t)d->hidden, e, "%s%s", r.prefix, embedding))
+        return -1;
+    if (r.scaled) { /* some models round the factor to their own type, if that is a short one */
+        int rounds = layout->scale_rounded && (d->embedding.type == ELEMENT_F16 || d->embedding.type == ELEMENT_BF16);
+        d->embedding_scale = element_round(sqrt(d->hidden), rounds ? d->embedding.type : ELEMENT_F64);
+    }
+    for (r.block = 0; r.block < d->layers; r.block++)
+        if (read_block(&d->blocks[r.block], &r))
+            return -1;
+    r.block = -1;
+    if (read_norm(&d->final_norm, &r, (size_t)d->hidden, names->final_norm))
+        return -1;
+    int older = names->older_head && family_has(d, "%s.weight", names->older_head);
+    if (layout->finish && layout->finish(d, e))
+        return -1;
+    return family_head(d, layout->head_bias, e, older ? names->older_head : names->head);
+}

@@ -1,0 +1,114 @@
+/* A layout: the usual decoder with the names, settings and defaults of one family as a row of a table (families/llama_like.c,
+ * families/gpt_like.c), and the reader of all such rows. Families that need more have a file of their own. */
+#ifndef REACH_MODEL_LAYOUT_H
+#define REACH_MODEL_LAYOUT_H
+
+#include "model/family.h"
+
+/* A yes or no: `key` of config.json, and what its absence means. key NULL: `absent` in every model. */
+struct setting {
+    const char *key;
+    int absent;
+    const char *older; /* the key's other name */
+};
+
+#define NO \
+    { \
+        .absent = 0 \
+    }
+#define YES \
+    { \
+        .absent = 1 \
+    }
+#define KEY(name) \
+    { \
+        .key = name \
+    }
+#define KEY_OR_YES(name) \
+    { \
+        .key = name, .absent = 1 \
+    }
+
+/* Names of tensors without .weight and .bias: of the model below `prefix`, of block l below PREFIX LAYERS.l. A name that is NULL
+ * is not there. */
+struct names {
+    const char *prefix, *embedding, *positions, *layers, *final_norm;
+    const char *head, *older_head; /* not below the prefix */
+    const char *attention_norm, *mlp_norm, *attention_post_norm, *mlp_post_norm;
+    const char *query, *key, *value; /* or all three in one */
+    const char *fused;
+    const char *query_norm, *key_norm, *output;
+    const char *gate, *up, *down;
+    const char *gate_up; /* both in one, gate first */
+};
+
+/* Rows of a fused projection. */
+enum fused {
+    FUSED_PARTS, /* q, k, v */
+    FUSED_HEADS, /* [H][q, k, v] */
+    FUSED_QUARTERS /* [4][q, v, k], each of a quarter of the heads */
+};
+
+enum windows {
+    WINDOWS_NONE,
+    WINDOWS_FULL, /* none, and layer_types may name none */
+    WINDOWS_ALL, /* sliding_window in every layer */
+    WINDOWS_LISTED, /* in every layer, or as layer_types says */
+    WINDOWS_ALTERNATE, /* in every other layer from the first on, or as layer_types says */
+    WINDOWS_SWITCHED /* with use_sliding_window, from max_window_layers on, or as layer_types says */
+};
+
+struct layout {
+    /* keys of config.json */
+    const char *hidden, *layers, *heads; /* the family's own names of hidden_size, num_hidden_layers, num_attention_heads */
+    const char *inner; /* NULL: intermediate_size */
+    int inner_times; /* without it the MLP is so many times as wide as the model; 0: it must be there */
+    const char *activation, *activation_absent;
+    int grouped; /* 1: num_key_value_heads */
+    int sized; /* 1: head_dim, and what its absence means; 0: hidden / heads */
+    long head_size_absent;
+    struct setting qkv_bias, output_bias, mlp_bias;
+    int tied, head_bias; /* tied: what the absence of tie_word_embeddings means */
+
+    /* norms */
+    enum norm_kind norm;
+    const char *epsilon; /* key; NULL: epsilon_absent in every model */
+    double epsilon_absent;
+    int norm_bias, norm_bare; /* bare: no parameters */
+    int norm_offset; /* added to the stored weights */
+    struct setting head_norms;
+
+    /* positions: rotary ones by the general keys (rope.theta), or by rotary_dim alone; learned ones; sinusoidal ones */
+    struct rope_keys rope;
+    long rotary_dim; /* what the absence of that key means */
+    const char *learned, *older_learned; /* key of the number of positions */
+    int first_row; /* rows before belong to padding */
+    int sinusoidal;
+    enum windows windows;
+    long window_absent;
+
+    struct setting scale_embedding; /* times sqrt(hidden) */
+    int scale_rounded; /* to the type of the stored embedding */
+    struct setting parallel;
+    int one_norm; /* where the residual is parallel both branches have the attention's */
+    struct setting multi_query; /* one key and value for all heads; then the fused rows are FUSED_PARTS */
+    enum fused fused;
+    int transposed; /* matrices of the blocks are stored [in, out] */
+
+    struct names names;
+
+    /* What is peculiar to the family, once all else is read; NULL: nothing. */
+    int (*finish)(struct decoder *d, struct error *e);
+};
+
+/* parts of a row */
+#define ACTIVATION(name, otherwise) .activation = name, .activation_absent = otherwise
+#define EPSILON(name, otherwise) .epsilon = name, .epsilon_absent = otherwise
+#define BIASES(qkv, output, mlp) .qkv_bias = qkv, .output_bias = output, .mlp_bias = mlp
+#define SPLIT .query = "self_attn.q_proj", .key = "self_attn.k_proj", .value = "self_attn.v_proj"
+#define ROTARY_PART(part) .theta = "rope_theta", .fraction = "partial_rotary_factor", .fraction_default = part
+#define ROTARY_WHOLE ROTARY_PART(1), .whole_heads = 1
+
+int layout_read(struct decoder *d, const struct layout *layout, struct error *e) MUST_USE;
+
+#endif
