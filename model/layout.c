@@ -100,6 +100,16 @@ static int read_learned(struct reading *r)
     return 0;
 }
 
+static int read_sinusoidal(struct decoder *d, int first, struct error *e)
+{
+    int half = d->hidden / 2;
+    if (d->hidden % 2 || half < 2)
+        return fail(e, "%s: sinusoidal positions of width %d are not supported (expected an even number from 4 on)",
+                    config_path(d->config), d->hidden);
+    snprintf(d->position_text, sizeof d->position_text, "sinusoidal");
+    return family_sinusoidal(d, 10000, half - 1, 1, first, e);
+}
+
 /* sliding_window: what its absence means is the library's default, null means none. */
 static int read_windows(struct reading *r)
 {
@@ -130,7 +140,7 @@ static int read_positions(struct reading *r)
 {
     const struct layout *o = r->layout;
     if ((o->rope.theta && family_rope(r->d, &o->rope, r->e)) || (o->rotary_dim && read_rotary_dim(r->d, o->rotary_dim, r->e)) ||
-        (o->learned && read_learned(r)))
+        (o->learned && read_learned(r)) || (o->sinusoidal && read_sinusoidal(r->d, o->first_row, r->e)))
         return -1;
     return read_windows(r);
 }

@@ -82,8 +82,8 @@ struct layout {
     struct rope_keys rope;
     long rotary_dim; /* what the absence of that key means */
     const char *learned, *older_learned; /* key of the number of positions */
-    int first_row; /* rows before belong to padding */
-    int sinusoidal;
+    int sinusoidal; /* 1: halves, the base 10000 over hidden / 2 - 1 steps */
+    int first_row; /* of either: rows before belong to padding */
     enum windows windows;
     long window_absent;
 
@@ -105,6 +105,13 @@ struct layout {
 #define ACTIVATION(name, otherwise) .activation = name, .activation_absent = otherwise
 #define EPSILON(name, otherwise) .epsilon = name, .epsilon_absent = otherwise
 #define BIASES(qkv, output, mlp) .qkv_bias = qkv, .output_bias = output, .mlp_bias = mlp
+#define LLAMA_FRAME \
+    .prefix = "model.", .embedding = "embed_tokens", .layers = "layers", .final_norm = "norm", .head = "lm_head", \
+    .attention_norm = "input_layernorm"
+#define NORM_BEFORE_MLP .mlp_norm = "post_attention_layernorm"
+#define OUTPUT .output = "self_attn.o_proj"
+#define GATED .gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj"
+#define LLAMA_NAMES LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, GATED
 #define SPLIT .query = "self_attn.q_proj", .key = "self_attn.k_proj", .value = "self_attn.v_proj"
 #define ROTARY_PART(part) .theta = "rope_theta", .fraction = "partial_rotary_factor", .fraction_default = part
 #define ROTARY_WHOLE ROTARY_PART(1), .whole_heads = 1

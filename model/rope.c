@@ -208,12 +208,12 @@ int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e
         (snprintf(key, sizeof key, "%s.partial_rotary_factor", root), config_real_or(c, key, 0, 1, fraction, &fraction, e)))
         return -1;
     s.kind = rope_kind_named(type);
+    if (keys->unscaled && strcmp(type, "default") != 0)
+        return fail(e, "%s: rotary scaling '%s' is not supported in a %s model (supported: default)", config_path(c), type,
+                    d->family);
     if (s.kind == ROPE_KINDS)
         return fail(e, "%s: rotary scaling '%s' is not supported (supported: default, linear, dynamic, llama3, yarn, rope_freqs)",
                     config_path(c), type);
-    if (keys->unscaled && s.kind != ROPE_NONE)
-        return fail(e, "%s: rotary scaling '%s' is not supported in a %s model (supported: default)", config_path(c), type,
-                    d->family);
     if (keys->whole_heads && fraction != 1) {
         if (s.kind != ROPE_NONE)
             return fail(e, "%s: %s %g with %s scaling is not supported in a %s model (expected 1)", config_path(c),

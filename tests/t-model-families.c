@@ -75,6 +75,8 @@ static void test_refused(void **state)
         {"gpt-neox-plain", "use_parallel_residual", "null", "use_parallel_residual is null (expected true or false)"},
         {"phi", "qk_layernorm", "true", "q_layernorm.weight' is missing"},
         {"phi-head-norms", "qk_layernorm", "false", "k_layernorm.bias' has no place"},
+        {"gemma", "use_bidirectional_attention", "true", "use_bidirectional_attention true is not supported (expected false)"},
+        {"gemma", "head_dim", "", "q_proj.weight' has shape [32, 16] (expected [1024, 16]"},
         /* what makes another model of it */
         {"qwen2", "is_causal", "false", "is_causal false is not supported (expected true)"},
         {"gpt2-unscaled", "is_causal", "null", "is_causal is not supported (expected true)"},

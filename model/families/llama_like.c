@@ -4,13 +4,6 @@
 
 #include <math.h>
 
-#define FRAME \
-    .prefix = "model.", .embedding = "embed_tokens", .layers = "layers", .final_norm = "norm", .head = "lm_head", \
-    .attention_norm = "input_layernorm"
-#define NORM_BEFORE_MLP .mlp_norm = "post_attention_layernorm"
-#define OUTPUT .output = "self_attn.o_proj"
-#define GATED .gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj"
-#define LLAMA_NAMES FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, GATED
 #define LLAMA(epsilon) .norm = NORM_RMS, EPSILON("rms_norm_eps", epsilon), .grouped = 1, .sized = 1
 
 /* Scores divided by sqrt(query_pre_attn_scalar), and capped, as the logits are. A cap that the configuration does not name is the
@@ -28,6 +21,15 @@ static int finish_gemma2(struct decoder *d, struct error *e)
     for (int l = 0; l < d->layers; l++)
         d->blocks[l].score.scale = 1 / sqrt(scalar), d->blocks[l].score.soft_cap = soft_cap;
     return 0;
+}
+
+/* An activation that is called gelu is its tanh form: what the released configurations mean, and the library does. */
+static int finish_gemma(struct decoder *d, struct error *e)
+{
+    for (int l = 0; l < d->layers; l++)
+        if (d->blocks[l].activation == ACTIVATION_GELU)
+            d->blocks[l].activation = ACTIVATION_GELU_TANH;
+    return family_only(d, "use_bidirectional_attention", 0, 0, e);
 }
 
 static const struct layout llama = {LLAMA(1e-6),
@@ -55,7 +57,7 @@ static const struct layout qwen3 = {LLAMA(1e-6),
                                     .windows = WINDOWS_SWITCHED,
                                     .window_absent = 4096};
 static const struct layout gemma2 = {LLAMA(1e-6),
-                                     .names = {FRAME, .attention_post_norm = "post_attention_layernorm", SPLIT, OUTPUT,
+                                     .names = {LLAMA_FRAME, .attention_post_norm = "post_attention_layernorm", SPLIT, OUTPUT,
                                                .mlp_norm = "pre_feedforward_layernorm", GATED,
                                                .mlp_post_norm = "post_feedforward_layernorm"},
                                      .norm_offset = 1,
@@ -69,18 +71,31 @@ static const struct layout gemma2 = {LLAMA(1e-6),
                                      .scale_rounded = 1,
                                      .tied = 1,
                                      .finish = finish_gemma2};
+static const struct layout gemma = {LLAMA(1e-6),
+                                    .names = {LLAMA_NAMES},
+                                    .norm_offset = 1,
+                                    .head_size_absent = 256,
+                                    ACTIVATION("hidden_act", "gelu_pytorch_tanh"),
+                                    BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                    .rope = {ROTARY_WHOLE},
+                                    .scale_embedding = YES,
+                                    .scale_rounded = 1,
+                                    .tied = 1,
+                                    .finish = finish_gemma};
 
 #define ROW(row) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {".rotary_emb.inv_freq"}
 static const char *const training[] = {"pretraining_tp", NULL}; /* only of matrix products in parts */
-static const char *const other_activation[] = {"cache_implementation", "hidden_act",
-                                               NULL}; /* its activation is hidden_activation */
+/* of Gemma 1 and 2: each has its activation by one of two names, and leaves the other */
+static const char *const other_name[] = {"hidden_activation", NULL};
+static const char *const other_activation[] = {"cache_implementation", "hidden_act", NULL};
 static const char *const heads[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 static const char *const heads_of_size[] = {"num_key_value_heads", "partial_rotary_factor", NULL};
-static const char *const gemma[] = {"partial_rotary_factor", "use_bidirectional_attention", NULL};
+static const char *const either_way[] = {"partial_rotary_factor", "use_bidirectional_attention", NULL};
 
 const struct family families_llama_like[] = {{ROW(llama), .harmless = training, .nullable = heads},
                                              {ROW(mistral), .harmless = training, .nullable = heads},
                                              {ROW(qwen2), .harmless = training, .nullable = heads},
                                              {ROW(qwen3), .harmless = training, .nullable = heads_of_size},
-                                             {ROW(gemma2), .harmless = other_activation, .nullable = gemma},
+                                             {ROW(gemma2), .harmless = other_activation, .nullable = either_way},
+                                             {ROW(gemma), .harmless = other_name, .nullable = either_way},
                                              {.name = NULL}};

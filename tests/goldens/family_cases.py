@@ -59,6 +59,17 @@ def mpt(**changes):
     return {**dict(vocab_size=53, d_model=16, n_heads=4, n_layers=2, max_seq_len=64), **changes}
 
 
+def tokens(**changes):
+    """Sizes of the models of LONG inputs; no token has a meaning."""
+    return small(**{**dict(vocab_size=64, max_position_embeddings=128, bos_token_id=0, eos_token_id=0, pad_token_id=0), **changes})
+
+
+def gated(**changes):
+    """The same with grouped heads and a gated MLP."""
+    return tokens(**{**dict(num_key_value_heads=2, intermediate_size=20, rms_norm_eps=2e-5, tie_word_embeddings=False, rope_parameters=rope()), **changes})
+
+
+LONG = 98       # 97 inputs
 BF16 = torch.bfloat16
 FAMILY_CASES = [
     FamilyCase("gpt2", "gpt2", dict(vocab_size=97, n_positions=64, n_embd=24, n_layer=2, n_head=4, bos_token_id=0, eos_token_id=0),
@@ -224,4 +235,8 @@ FAMILY_CASES = [
                small(num_attention_heads=2, intermediate_size=24, qk_layernorm=True, layer_norm_eps=1e-3,
                      rope_parameters=rope("yarn", partial_rotary_factor=0.75, factor=2.0, original_max_position_embeddings=20)),
                "qk_layernorm; yarn on 6 of 8 dimensions; bf16 weights", stored=BF16),
+    FamilyCase("gemma", "gemma", gated(head_dim=8, hidden_act="gelu", tie_word_embeddings=True),
+               "(1+w) norms; embeddings times 4; gelu, which means its tanh form; bf16 weights", length=LONG, published=True, stored=BF16),
+    FamilyCase("gemma-bf16", "gemma", gated(hidden_size=24, head_dim=6, attention_bias=True, hidden_act="silu", num_key_value_heads=1),
+               "sqrt(24) in bf16; attention_bias; silu; untied head; bf16 weights", length=LONG, stored=BF16, reload=False),
 ]

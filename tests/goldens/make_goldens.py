@@ -151,16 +151,26 @@ class RefuseNarrow(TorchDispatchMode):
         return result
 
 
+def is_conv1d(name, config):
+    """Whether a matrix is stored [in, out]."""
+    return config.model_type == "gpt2" and any(part in name for part in ("c_attn", "c_proj", "c_fc"))
+
+
 def fused_queries_and_keys(name, value, config):
     """Views of `value` that hold the query and key part of a projection, head size first; none for other matrices."""
     heads = config.num_attention_heads
     if name.endswith(("q_proj.weight", "k_proj.weight")):
         return [value]
-    if name.endswith("c_attn.weight"):                       # Conv1D [d, 3d]: Q | K | V
+    if name.endswith("c_attn.weight") and is_conv1d(name, config):      # [d, 3d]: Q | K | V
         return [value[:, :2 * value.shape[0]]]
+    if name.endswith("qkv_proj.weight") and config.model_type == "codegen":     # rows [4, q v k, quarter of the heads]
+        parts = value.reshape(4, 3, -1, value.shape[1])
+        return [parts[:, 0], parts[:, 2]]
+    if name.endswith("qkv_proj.weight"):                     # rows Q | K | V
+        return [value[:-config.num_key_value_heads * (value.shape[1] // heads)]]
     if name.endswith("Wqkv.weight"):                         # rows Q | K | V
         return [value[:2 * value.shape[1]]]
-    if not name.endswith("query_key_value.weight"):
+    if not name.endswith(("query_key_value.weight", "c_attn.weight")):
         return []
     size = config.hidden_size // heads
     if getattr(config, "new_decoder_architecture", False):   # rows [groups, queries of a group + 2, head size]
@@ -177,12 +187,11 @@ def random_weight(name, shape, config, rng):
     if name.endswith("bias"):
         value *= 0.2
     elif is_norm:
-        value = (0 if config.model_type == "gemma2" else 1) + 0.3 * value
-    elif any(part in name for part in ("wte", "wpe", "embed", "lm_head")):
+        value = (0 if config.model_type in ("gemma", "gemma2", "nemotron") else 1) + 0.3 * value
+    elif any(part in name for part in ("wte", "wpe", "embed", "lm_head", "output_projection")):
         value *= 0.4
     else:
-        fan_in = shape[0] if any(part in name for part in ("c_attn", "c_proj", "c_fc")) else shape[1]
-        value /= np.sqrt(fan_in)
+        value /= np.sqrt(shape[0] if is_conv1d(name, config) else shape[1])
         for part in fused_queries_and_keys(name, value, config):
             part *= QK_GAIN
     return torch.from_numpy(value.astype(np.float32))
@@ -264,7 +273,7 @@ class FamilyOracle:
         finally:
             torch.set_default_dtype(torch.float32)
         missing, unexpected = model.load_state_dict({name: value.double() for name, value in state.items()}, strict=False)
-        tied = {"lm_head.weight", "embed_out.weight"} if config.tie_word_embeddings else set()
+        tied = {"lm_head.weight", "embed_out.weight", "output_projection.weight"} if config.tie_word_embeddings else set()
         assert not unexpected and set(missing) <= tied, (missing, unexpected)
         self.model = model.eval().requires_grad_(False)
         self.table = model.get_input_embeddings().weight.detach().clone()
@@ -279,10 +288,11 @@ class FamilyOracle:
             assert value.dtype not in NARROW
 
     def embedding_scale(self, case):
-        """The factor inside the embedding module (Gemma), rounded to the type of the stored weights as the model does."""
-        scale = getattr(self.model.get_input_embeddings(), "scalar_embed_scale", None)
+        """The factor inside the embedding module, which Gemma rounds to the type of the stored weights."""
+        embedding = self.model.get_input_embeddings()
+        scale = getattr(embedding, "scalar_embed_scale", None)
         if scale is None:
-            return 1.0
+            return getattr(embedding, "embed_scale", 1.0)
         return scale if case.stored == torch.float32 else torch.tensor(scale, dtype=case.stored).item()
 
     @staticmethod

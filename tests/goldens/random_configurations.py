@@ -447,7 +447,7 @@ def oracle(folder, state, stored, tokens):
         embedding = model.get_input_embeddings()
         table, rows = embedding.weight.detach().clone(), None
         scale = getattr(embedding, "scalar_embed_scale", None)
-        scale = 1.0 if scale is None else scale if stored == torch.float32 else torch.tensor(scale, dtype=stored).item()
+        scale = getattr(embedding, "embed_scale", 1.0) if scale is None else scale if stored == torch.float32 else torch.tensor(scale, dtype=stored).item()
         embedding.register_forward_hook(lambda module, given, result: scale * rows[None])
         for module in model.modules():
             if hasattr(module, "reorder_and_upcast_attn"):       # the same but for a cast to float32, which it insists on

@@ -160,6 +160,7 @@ FAMILIES = {
     "phi": (phi, dict(SMALL, num_attention_heads=2, intermediate_size=24), HALF),
     "qwen2": (qwen, dict(GATED), SHORT),
     "qwen3": (qwen, dict(GATED, head_dim=8), SHORT),
+    "gemma": (gemma2, dict(GATED, head_dim=8), SHORT),
 }
 
 
