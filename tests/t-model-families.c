@@ -77,6 +77,10 @@ static void test_refused(void **state)
         {"phi-head-norms", "qk_layernorm", "false", "k_layernorm.bias' has no place"},
         {"gemma", "use_bidirectional_attention", "true", "use_bidirectional_attention true is not supported (expected false)"},
         {"gemma", "head_dim", "", "q_proj.weight' has shape [32, 16] (expected [1024, 16]"},
+        {"phi3", "rope_parameters.rope_type", "\"longrope\"", "rotary scaling 'longrope' is not supported in a phi3 model"},
+        {"phi3", "rope_parameters.rope_type", "\"yarn\"", "rotary scaling 'yarn' is not supported in a phi3 model"},
+        {"phi3-window", "layer_types", "[\"full_attention\", \"sliding_attention\", \"sliding_attention\"]",
+         "layer_types, entry 1: a phi3 model has the same window in every layer"},
         /* what makes another model of it */
         {"qwen2", "is_causal", "false", "is_causal false is not supported (expected true)"},
         {"gpt2-unscaled", "is_causal", "null", "is_causal is not supported (expected true)"},

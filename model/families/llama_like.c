@@ -82,6 +82,11 @@ static const struct layout gemma = {LLAMA(1e-6),
                                     .scale_rounded = 1,
                                     .tied = 1,
                                     .finish = finish_gemma};
+static const struct layout phi3 = {LLAMA(1e-5),
+                                   .names = {LLAMA_FRAME, NORM_BEFORE_MLP, OUTPUT, .fused = "self_attn.qkv_proj",
+                                             .gate_up = "mlp.gate_up_proj", .down = "mlp.down_proj"},
+                                   ACTIVATION("hidden_act", "silu"), .rope = {ROTARY_PART(1), .unscaled = 1},
+                                   .windows = WINDOWS_ALL};
 
 #define ROW(row) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {".rotary_emb.inv_freq"}
 static const char *const training[] = {"pretraining_tp", NULL}; /* only of matrix products in parts */
@@ -91,6 +96,7 @@ static const char *const other_activation[] = {"cache_implementation", "hidden_a
 static const char *const heads[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 static const char *const heads_of_size[] = {"num_key_value_heads", "partial_rotary_factor", NULL};
 static const char *const either_way[] = {"partial_rotary_factor", "use_bidirectional_attention", NULL};
+static const char *const of_phi3[] = {"attention_bias", NULL}; /* in published files; its class leaves it */
 
 const struct family families_llama_like[] = {{ROW(llama), .harmless = training, .nullable = heads},
                                              {ROW(mistral), .harmless = training, .nullable = heads},
@@ -98,4 +104,5 @@ const struct family families_llama_like[] = {{ROW(llama), .harmless = training, 
                                              {ROW(qwen3), .harmless = training, .nullable = heads_of_size},
                                              {ROW(gemma2), .harmless = other_activation, .nullable = either_way},
                                              {ROW(gemma), .harmless = other_name, .nullable = either_way},
+                                             {ROW(phi3), .harmless = of_phi3, .nullable = heads},
                                              {.name = NULL}};

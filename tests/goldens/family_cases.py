@@ -239,4 +239,8 @@ FAMILY_CASES = [
                "(1+w) norms; embeddings times 4; gelu, which means its tanh form; bf16 weights", length=LONG, published=True, stored=BF16),
     FamilyCase("gemma-bf16", "gemma", gated(hidden_size=24, head_dim=6, attention_bias=True, hidden_act="silu", num_key_value_heads=1),
                "sqrt(24) in bf16; attention_bias; silu; untied head; bf16 weights", length=LONG, stored=BF16, reload=False),
+    FamilyCase("phi3", "phi3", gated(num_attention_heads=2, rope_parameters=rope(partial_rotary_factor=0.75), num_key_value_heads=1),
+               "fused q, k, v of grouped heads and fused gate and up; rotary on 6 of 8 dimensions; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("phi3-window", "phi3", gated(hidden_size=24, num_hidden_layers=3, sliding_window=12, tie_word_embeddings=True),
+               "window 12 in 3 layers: exact zeros outside 34 tokens; tied head; older keys; bf16 weights", cone=34, length=LONG, published=True, stored=BF16),
 ]

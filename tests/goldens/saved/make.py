@@ -161,6 +161,7 @@ FAMILIES = {
     "qwen2": (qwen, dict(GATED), SHORT),
     "qwen3": (qwen, dict(GATED, head_dim=8), SHORT),
     "gemma": (gemma2, dict(GATED, head_dim=8), SHORT),
+    "phi3": (mistral, dict(GATED, sliding_window=16), SHORT),
 }
 
 
