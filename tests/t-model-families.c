@@ -81,6 +81,7 @@ static void test_refused(void **state)
         {"phi3", "rope_parameters.rope_type", "\"yarn\"", "rotary scaling 'yarn' is not supported in a phi3 model"},
         {"phi3-window", "layer_types", "[\"full_attention\", \"sliding_attention\", \"sliding_attention\"]",
          "layer_types, entry 1: a phi3 model has the same window in every layer"},
+        {"starcoder2", "use_bias", "false", "bias' has no place"},
         /* what makes another model of it */
         {"qwen2", "is_causal", "false", "is_causal false is not supported (expected true)"},
         {"gpt2-unscaled", "is_causal", "null", "is_causal is not supported (expected true)"},

@@ -82,6 +82,16 @@ static const struct layout phi = {.grouped = 1,
                                   .parallel = YES,
                                   .one_norm = 1,
                                   .head_bias = 1};
+static const struct layout starcoder2 = {LAYER_NORM("norm_epsilon"),
+                                         .grouped = 1,
+                                         .sized = 1,
+                                         .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, .up = "mlp.c_fc",
+                                                   .down = "mlp.c_proj"},
+                                         ACTIVATION("hidden_act", "gelu_pytorch_tanh"),
+                                         BIASES(KEY_OR_YES("use_bias"), KEY_OR_YES("use_bias"), KEY_OR_YES("use_bias")),
+                                         .rope = {ROTARY_WHOLE},
+                                         .windows = WINDOWS_ALL,
+                                         .tied = 1};
 
 #define ROW(row, ...) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {__VA_ARGS__}
 #define MASKS ".attn.bias", ".attn.masked_bias"
@@ -94,6 +104,18 @@ static const char *const of_gpt_neox[] = {"partial_rotary_factor", "rope_theta",
 /* rotary positions have no limit, and there are no others */
 static const char *const of_gptj[] = {"max_position_embeddings", "n_ctx",   "n_positions", "rotary",
                                       "scale_attn_weights",      SUMMARIES, NULL};
+/* of published files; its class has them by other names, or leaves them */
+static const char *const of_starcoder2[] = {"activation_function",
+                                            "attention_softmax_in_fp32",
+                                            "embedding_dropout",
+                                            "layer_norm_epsilon",
+                                            "mlp_type",
+                                            "norm_type",
+                                            "residual_dropout",
+                                            "scale_attention_softmax_in_fp32",
+                                            "scale_attn_weights",
+                                            NULL};
+static const char *const part_heads[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 
 static const char *const transposed_gpt2[] = {"c_attn", "c_proj", "c_fc", NULL};
 
@@ -102,4 +124,6 @@ const struct family families_gpt_like[] = {{ROW(gpt2, MASKS), .transposed = tran
                                             .harmless = of_gpt_neox},
                                            {ROW(gptj, MASKS, ".attn.embed_positions"), .harmless = of_gptj},
                                            {ROW(phi, ".rotary_emb.inv_freq"), .harmless = none, .nullable = heads},
+                                           {ROW(starcoder2, ".rotary_emb.inv_freq"), .harmless = of_starcoder2,
+                                            .nullable = part_heads},
                                            {.name = NULL}};

@@ -243,4 +243,10 @@ FAMILY_CASES = [
                "fused q, k, v of grouped heads and fused gate and up; rotary on 6 of 8 dimensions; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("phi3-window", "phi3", gated(hidden_size=24, num_hidden_layers=3, sliding_window=12, tie_word_embeddings=True),
                "window 12 in 3 layers: exact zeros outside 34 tokens; tied head; older keys; bf16 weights", cone=34, length=LONG, published=True, stored=BF16),
+    FamilyCase("starcoder2", "starcoder2", tokens(num_key_value_heads=2, intermediate_size=24, norm_epsilon=3e-4, rope_parameters=rope()),
+               "layer norms, biases everywhere, grouped heads; tied head; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("starcoder2-window", "starcoder2",
+               tokens(num_hidden_layers=3, num_key_value_heads=1, intermediate_size=24, sliding_window=9, use_bias=False, hidden_act="gelu", head_dim=6,
+                      tie_word_embeddings=False, rope_parameters=rope("linear", factor=2.0)),
+               "no biases; window 9 in 3 layers: exact zeros outside 25 tokens; head_dim 6; linear scaling; bf16 weights", cone=25, length=LONG, stored=BF16),
 ]

@@ -162,6 +162,7 @@ FAMILIES = {
     "qwen3": (qwen, dict(GATED, head_dim=8), SHORT),
     "gemma": (gemma2, dict(GATED, head_dim=8), SHORT),
     "phi3": (mistral, dict(GATED, sliding_window=16), SHORT),
+    "starcoder2": (gpt2, dict(GATED, sliding_window=16), SHORT),
 }
 
 
