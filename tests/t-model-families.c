@@ -82,6 +82,9 @@ static void test_refused(void **state)
         {"phi3-window", "layer_types", "[\"full_attention\", \"sliding_attention\", \"sliding_attention\"]",
          "layer_types, entry 1: a phi3 model has the same window in every layer"},
         {"starcoder2", "use_bias", "false", "bias' has no place"},
+        {"gpt-neo", "attention_layers", "[\"global\", \"local\"]", "attention_layers does not name the attention of 3 layers"},
+        {"gpt-neo", "attention_layers", "[\"global\", \"local\", \"sparse\"]", "attention of layer 3: 'sparse' is not supported"},
+        {"gpt-neo", "window_size", "0", "window_size is 0"},
         /* what makes another model of it */
         {"qwen2", "is_causal", "false", "is_causal false is not supported (expected true)"},
         {"gpt2-unscaled", "is_causal", "null", "is_causal is not supported (expected true)"},

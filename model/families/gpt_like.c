@@ -4,6 +4,7 @@
 #include "model/layout.h"
 
 #include <math.h>
+#include <string.h>
 
 /* names of GPT-2's publishers, and of later ones */
 #define GPT2_FRAME \
@@ -19,6 +20,51 @@ static int finish_gpt2(struct decoder *d, struct error *e)
         return -1;
     for (int l = 0; l < d->layers; l++)
         d->blocks[l].score.scale = (scaled ? 1 / sqrt(d->head_size) : 1) / (by_layer ? l + 1 : 1);
+    return 0;
+}
+
+/* Scores without a factor, and windows in the layers that attention_types, or what was made of it, calls local. */
+static int name_layer(struct decoder *d, int l, const json_t *kind, long window, struct error *e)
+{
+    const char *text = json_string_value(kind);
+    int local = text && strcmp(text, "local") == 0;
+    if (!local && !(text && strcmp(text, "global") == 0))
+        return fail(e, "%s: attention of layer %d: '%s' is not supported (supported: global, local)", config_path(d->config),
+                    l + 1, text ? text : "not a string");
+    if (l < d->layers)
+        d->blocks[l].score.window = local ? (int)window : 0;
+    return 0;
+}
+
+static int finish_gpt_neo(struct decoder *d, struct error *e)
+{
+    static const char *const usual = "[[[\"global\", \"local\"], 12]]";
+    struct config *c = d->config;
+    json_t *layers = config_get(c, "attention_layers"), *types = config_get(c, "attention_types"),
+           *otherwise = json_loads(usual, 0, NULL);
+    long window;
+    int named = 0, bad = config_int_or(c, "window_size", 1, 1 << 30, 256, &window, e);
+    const json_t *pairs = types ? types : otherwise;
+    for (size_t i = 0; layers && !bad && i < json_array_size(layers); i++)
+        bad = name_layer(d, named++, json_array_get(layers, i), window, e);
+    for (size_t i = 0; !layers && !bad && i < json_array_size(pairs); i++) {
+        const json_t *pair = json_array_get(pairs, i), *kinds = json_array_get(pair, 0);
+        json_int_t times = json_integer_value(json_array_get(pair, 1));
+        for (json_int_t t = 0; t < times && !bad && named <= d->layers; t++)
+            for (size_t j = 0; !bad && j < json_array_size(kinds); j++)
+                bad = name_layer(d, named++, json_array_get(kinds, j), window, e);
+    }
+    json_decref(otherwise);
+    if (bad)
+        return -1;
+    if (named != d->layers)
+        return fail(e, "%s: %s does not name the attention of %d layers", config_path(c),
+                    layers ? "attention_layers" : "attention_types", d->layers);
+    int local = 0;
+    for (int l = 0; l < d->layers; l++)
+        d->blocks[l].score.scale = 1, local += d->blocks[l].score.window > 0;
+    if (local)
+        family_describe(d, "window %ld%s", window, local < d->layers ? " in some layers" : "");
     return 0;
 }
 
@@ -92,6 +138,19 @@ static const struct layout starcoder2 = {LAYER_NORM("norm_epsilon"),
                                          .rope = {ROTARY_WHOLE},
                                          .windows = WINDOWS_ALL,
                                          .tied = 1};
+static const struct layout gpt_neo = {.layers = "num_layers",
+                                      .heads = "num_heads",
+                                      .inner_times = 4,
+                                      LAYER_NORM("layer_norm_epsilon"),
+                                      ACTIVATION("activation_function", "gelu_new"),
+                                      BIASES(NO, YES, YES),
+                                      .names = {GPT2_FRAME, .positions = "wpe", .query = "attn.attention.q_proj",
+                                                .key = "attn.attention.k_proj", .value = "attn.attention.v_proj",
+                                                .output = "attn.attention.out_proj", .mlp_norm = "ln_2", .up = "mlp.c_fc",
+                                                .down = "mlp.c_proj"},
+                                      .learned = "max_position_embeddings",
+                                      .tied = 1,
+                                      .finish = finish_gpt_neo};
 
 #define ROW(row, ...) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {__VA_ARGS__}
 #define MASKS ".attn.bias", ".attn.masked_bias"
@@ -116,14 +175,16 @@ static const char *const of_starcoder2[] = {"activation_function",
                                             "scale_attn_weights",
                                             NULL};
 static const char *const part_heads[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
+static const char *const of_gpt_neo[] = {"embed_dropout", "resid_dropout", SUMMARIES, NULL};
+static const char *const gpt_neo_null[] = {"attention_layers", "attention_types", "intermediate_size", NULL};
 
 static const char *const transposed_gpt2[] = {"c_attn", "c_proj", "c_fc", NULL};
 
-const struct family families_gpt_like[] = {{ROW(gpt2, MASKS), .transposed = transposed_gpt2, .harmless = of_gpt2},
-                                           {ROW(gpt_neox, ".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"),
-                                            .harmless = of_gpt_neox},
-                                           {ROW(gptj, MASKS, ".attn.embed_positions"), .harmless = of_gptj},
-                                           {ROW(phi, ".rotary_emb.inv_freq"), .harmless = none, .nullable = heads},
-                                           {ROW(starcoder2, ".rotary_emb.inv_freq"), .harmless = of_starcoder2,
-                                            .nullable = part_heads},
-                                           {.name = NULL}};
+const struct family families_gpt_like[] = {
+    {ROW(gpt2, MASKS), .transposed = transposed_gpt2, .harmless = of_gpt2},
+    {ROW(gpt_neox, ".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"), .harmless = of_gpt_neox},
+    {ROW(gptj, MASKS, ".attn.embed_positions"), .harmless = of_gptj},
+    {ROW(phi, ".rotary_emb.inv_freq"), .harmless = none, .nullable = heads},
+    {ROW(starcoder2, ".rotary_emb.inv_freq"), .harmless = of_starcoder2, .nullable = part_heads},
+    {ROW(gpt_neo, ".attn.attention.bias", ".attn.attention.masked_bias"), .harmless = of_gpt_neo, .nullable = gpt_neo_null},
+    {.name = NULL}};

@@ -105,9 +105,9 @@ def asked_names(family):
 
 
 def is_computed(cls, name):
-    """A property of the class, which no file can set."""
+    """A property of the class, which no file can set, or a function."""
     found = inspect.getattr_static(cls, name, None)
-    return isinstance(found, property) and found.fset is None
+    return isinstance(found, property) and found.fset is None or isinstance(found, staticmethod)
 
 
 def keys_of(family):

@@ -249,4 +249,13 @@ FAMILY_CASES = [
                tokens(num_hidden_layers=3, num_key_value_heads=1, intermediate_size=24, sliding_window=9, use_bias=False, hidden_act="gelu", head_dim=6,
                       tie_word_embeddings=False, rope_parameters=rope("linear", factor=2.0)),
                "no biases; window 9 in 3 layers: exact zeros outside 25 tokens; head_dim 6; linear scaling; bf16 weights", cone=25, length=LONG, stored=BF16),
+    FamilyCase("gpt-neo", "gpt_neo",
+               dict(vocab_size=64, hidden_size=16, num_layers=3, num_heads=4, max_position_embeddings=128, window_size=7, layer_norm_epsilon=3e-4,
+                    attention_types=[[["global", "local"], 1], [["local"], 1]], bos_token_id=0, eos_token_id=0),
+               "scores without a factor; window 7 in the local layers 1 and 2; no biases on q, k, v; names without prefix; bf16 weights",
+               length=LONG, published=True, stored=BF16),
+    FamilyCase("gpt-neo-local", "gpt_neo",
+               dict(vocab_size=64, hidden_size=16, num_layers=2, num_heads=2, max_position_embeddings=128, window_size=9, intermediate_size=20,
+                    attention_types=[[["local"], 2]], activation_function="relu", tie_word_embeddings=False, bos_token_id=0, eos_token_id=0),
+               "window 9 in both layers: exact zeros outside 17 tokens; intermediate_size; relu; bf16 weights", cone=17, length=LONG, stored=BF16),
 ]

@@ -163,6 +163,7 @@ FAMILIES = {
     "gemma": (gemma2, dict(GATED, head_dim=8), SHORT),
     "phi3": (mistral, dict(GATED, sliding_window=16), SHORT),
     "starcoder2": (gpt2, dict(GATED, sliding_window=16), SHORT),
+    "gpt_neo": (gpt2, dict(hidden_size=16, num_layers=2, num_heads=4, max_position_embeddings=64, window_size=8, attention_types=[[["global", "local"], 1]]), FLOAT),
 }
 
 
