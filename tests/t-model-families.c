@@ -85,6 +85,8 @@ static void test_refused(void **state)
         {"gpt-neo", "attention_layers", "[\"global\", \"local\"]", "attention_layers does not name the attention of 3 layers"},
         {"gpt-neo", "attention_layers", "[\"global\", \"local\", \"sparse\"]", "attention of layer 3: 'sparse' is not supported"},
         {"gpt-neo", "window_size", "0", "window_size is 0"},
+        {"gpt-bigcode", "multi_query", "false", "c_attn.weight' has shape [24, 16] (expected [48, 16]"},
+        {"gpt-bigcode-heads", "multi_query", "true", "c_attn.weight' has shape [48, 16] (expected [32, 16]"},
         /* what makes another model of it */
         {"qwen2", "is_causal", "false", "is_causal false is not supported (expected true)"},
         {"gpt2-unscaled", "is_causal", "null", "is_causal is not supported (expected true)"},

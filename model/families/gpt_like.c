@@ -68,6 +68,16 @@ static int finish_gpt_neo(struct decoder *d, struct error *e)
     return 0;
 }
 
+static int finish_gpt_bigcode(struct decoder *d, struct error *e)
+{
+    int scaled;
+    if (config_bool_or(d->config, "scale_attn_weights", 1, &scaled, e))
+        return -1;
+    for (int l = 0; l < d->layers && !scaled; l++)
+        d->blocks[l].score.scale = 1;
+    return 0;
+}
+
 static const struct layout gpt2 = {GPT2_SIZES,
                                    LAYER_NORM("layer_norm_epsilon"),
                                    ACTIVATION("activation_function", "gelu_new"),
@@ -151,6 +161,19 @@ static const struct layout gpt_neo = {.layers = "num_layers",
                                       .learned = "max_position_embeddings",
                                       .tied = 1,
                                       .finish = finish_gpt_neo};
+static const struct layout gpt_bigcode = {GPT2_SIZES,
+                                          LAYER_NORM("layer_norm_epsilon"),
+                                          ACTIVATION("activation_function", "gelu_pytorch_tanh"),
+                                          BIASES(YES, YES, YES),
+                                          .names = {GPT2_FRAME, .positions = "wpe", .fused = "attn.c_attn",
+                                                    .output = "attn.c_proj", .mlp_norm = "ln_2", .up = "mlp.c_fc",
+                                                    .down = "mlp.c_proj"},
+                                          .fused = FUSED_HEADS,
+                                          .multi_query = KEY_OR_YES("multi_query"),
+                                          .learned = "max_position_embeddings",
+                                          .older_learned = "n_positions",
+                                          .tied = 1,
+                                          .finish = finish_gpt_bigcode};
 
 #define ROW(row, ...) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {__VA_ARGS__}
 #define MASKS ".attn.bias", ".attn.masked_bias"
@@ -177,6 +200,17 @@ static const char *const of_starcoder2[] = {"activation_function",
 static const char *const part_heads[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 static const char *const of_gpt_neo[] = {"embed_dropout", "resid_dropout", SUMMARIES, NULL};
 static const char *const gpt_neo_null[] = {"attention_layers", "attention_types", "intermediate_size", NULL};
+static const char *const of_gpt_bigcode[] = {"attention_softmax_in_fp32",
+                                             "inference_runner",
+                                             "max_batch_size",
+                                             "max_sequence_length",
+                                             "num_key_value_heads",
+                                             "pad_key_length",
+                                             "pre_allocate_kv_cache",
+                                             "scale_attention_softmax_in_fp32",
+                                             "validate_runner_input",
+                                             SUMMARIES,
+                                             NULL};
 
 static const char *const transposed_gpt2[] = {"c_attn", "c_proj", "c_fc", NULL};
 
@@ -187,4 +221,5 @@ const struct family families_gpt_like[] = {
     {ROW(phi, ".rotary_emb.inv_freq"), .harmless = none, .nullable = heads},
     {ROW(starcoder2, ".rotary_emb.inv_freq"), .harmless = of_starcoder2, .nullable = part_heads},
     {ROW(gpt_neo, ".attn.attention.bias", ".attn.attention.masked_bias"), .harmless = of_gpt_neo, .nullable = gpt_neo_null},
+    {ROW(gpt_bigcode, ".attn.bias", ".attn.masked_bias"), .harmless = of_gpt_bigcode},
     {.name = NULL}};

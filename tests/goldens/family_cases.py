@@ -258,4 +258,10 @@ FAMILY_CASES = [
                dict(vocab_size=64, hidden_size=16, num_layers=2, num_heads=2, max_position_embeddings=128, window_size=9, intermediate_size=20,
                     attention_types=[[["local"], 2]], activation_function="relu", tie_word_embeddings=False, bos_token_id=0, eos_token_id=0),
                "window 9 in both layers: exact zeros outside 17 tokens; intermediate_size; relu; bf16 weights", cone=17, length=LONG, stored=BF16),
+    FamilyCase("gpt-bigcode", "gpt_bigcode", dict(vocab_size=64, n_embd=16, n_layer=2, n_head=4, n_positions=128, layer_norm_epsilon=3e-4, bos_token_id=0, eos_token_id=0),
+               "one key and value for all heads: all queries, one key, one value; bf16 weights", length=LONG, published=True, stored=BF16),
+    FamilyCase("gpt-bigcode-heads", "gpt_bigcode",
+               dict(vocab_size=64, n_embd=16, n_layer=2, n_head=2, n_inner=20, n_positions=128, multi_query=False, scale_attn_weights=False, activation_function="gelu",
+                    tie_word_embeddings=False, bos_token_id=0, eos_token_id=0),
+               "multi_query false: head-major rows; scores without a factor; n_inner; bf16 weights", length=LONG, stored=BF16),
 ]

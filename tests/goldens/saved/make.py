@@ -164,6 +164,7 @@ FAMILIES = {
     "phi3": (mistral, dict(GATED, sliding_window=16), SHORT),
     "starcoder2": (gpt2, dict(GATED, sliding_window=16), SHORT),
     "gpt_neo": (gpt2, dict(hidden_size=16, num_layers=2, num_heads=4, max_position_embeddings=64, window_size=8, attention_types=[[["global", "local"], 1]]), FLOAT),
+    "gpt_bigcode": (gpt2, dict(n_embd=16, n_layer=2, n_head=4, n_positions=64), HALF),
 }
 
 
