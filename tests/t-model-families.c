@@ -87,6 +87,8 @@ static void test_refused(void **state)
         {"gpt-neo", "window_size", "0", "window_size is 0"},
         {"gpt-bigcode", "multi_query", "false", "c_attn.weight' has shape [24, 16] (expected [48, 16]"},
         {"gpt-bigcode-heads", "multi_query", "true", "c_attn.weight' has shape [48, 16] (expected [32, 16]"},
+        {"codegen", "n_head", "2", "2 heads are not supported in a codegen model (expected a multiple of 4)"},
+        {"codegen", "rotary_dim", "null", "rotary_dim null is not supported (expected an even number"},
         /* what makes another model of it */
         {"qwen2", "is_causal", "false", "is_causal false is not supported (expected true)"},
         {"gpt2-unscaled", "is_causal", "null", "is_causal is not supported (expected true)"},

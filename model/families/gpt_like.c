@@ -174,6 +174,17 @@ static const struct layout gpt_bigcode = {GPT2_SIZES,
                                           .older_learned = "n_positions",
                                           .tied = 1,
                                           .finish = finish_gpt_bigcode};
+static const struct layout codegen = {GPT2_SIZES,
+                                      LAYER_NORM("layer_norm_epsilon"),
+                                      ACTIVATION("activation_function", "gelu_new"),
+                                      BIASES(NO, NO, YES),
+                                      .names = {GPT2_FRAME, .fused = "attn.qkv_proj", .output = "attn.out_proj",
+                                                .up = "mlp.fc_in", .down = "mlp.fc_out"},
+                                      .fused = FUSED_QUARTERS,
+                                      .rotary_dim = 64,
+                                      .parallel = YES,
+                                      .one_norm = 1,
+                                      .head_bias = 1};
 
 #define ROW(row, ...) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {__VA_ARGS__}
 #define MASKS ".attn.bias", ".attn.masked_bias"
@@ -222,4 +233,5 @@ const struct family families_gpt_like[] = {
     {ROW(starcoder2, ".rotary_emb.inv_freq"), .harmless = of_starcoder2, .nullable = part_heads},
     {ROW(gpt_neo, ".attn.attention.bias", ".attn.attention.masked_bias"), .harmless = of_gpt_neo, .nullable = gpt_neo_null},
     {ROW(gpt_bigcode, ".attn.bias", ".attn.masked_bias"), .harmless = of_gpt_bigcode},
+    {ROW(codegen, ".attn.bias", ".attn.masked_bias", ".attn.causal_mask"), .harmless = of_gptj},
     {.name = NULL}};

@@ -264,4 +264,11 @@ FAMILY_CASES = [
                dict(vocab_size=64, n_embd=16, n_layer=2, n_head=2, n_inner=20, n_positions=128, multi_query=False, scale_attn_weights=False, activation_function="gelu",
                     tie_word_embeddings=False, bos_token_id=0, eos_token_id=0),
                "multi_query false: head-major rows; scores without a factor; n_inner; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("codegen", "codegen",
+               dict(vocab_size=64, n_embd=32, n_layer=2, n_head=8, n_positions=128, n_ctx=128, rotary_dim=2, layer_norm_epsilon=3e-4, bos_token_id=0, eos_token_id=0),
+               "fused rows of four quarters of the heads, q, v, k in each; rotary on 2 of 4 dimensions, interleaved; head with a bias; bf16 weights",
+               length=LONG, published=True, stored=BF16),
+    FamilyCase("codegen-whole", "codegen",
+               dict(vocab_size=64, n_embd=24, n_layer=2, n_head=4, n_inner=20, n_positions=128, n_ctx=128, rotary_dim=6, activation_function="gelu", bos_token_id=0, eos_token_id=0),
+               "rotary on whole heads; n_inner; gelu; bf16 weights", length=LONG, stored=BF16),
 ]
