@@ -89,6 +89,8 @@ static void test_refused(void **state)
         {"gpt-bigcode-heads", "multi_query", "true", "c_attn.weight' has shape [48, 16] (expected [32, 16]"},
         {"codegen", "n_head", "2", "2 heads are not supported in a codegen model (expected a multiple of 4)"},
         {"codegen", "rotary_dim", "null", "rotary_dim null is not supported (expected an even number"},
+        {"olmo", "clip_qkv", "8", "clip_qkv is not supported (expected null)"},
+        {"olmo", "clip_qkv", "0", "clip_qkv is not supported (expected null)"},
         /* what makes another model of it */
         {"qwen2", "is_causal", "false", "is_causal false is not supported (expected true)"},
         {"gpt2-unscaled", "is_causal", "null", "is_causal is not supported (expected true)"},

@@ -32,6 +32,13 @@ static int finish_gemma(struct decoder *d, struct error *e)
     return family_only(d, "use_bidirectional_attention", 0, 0, e);
 }
 
+static int finish_olmo(struct decoder *d, struct error *e)
+{
+    if (config_get(d->config, "clip_qkv"))
+        return fail(e, "%s: clip_qkv is not supported (expected null)", config_path(d->config));
+    return 0;
+}
+
 static const struct layout llama = {LLAMA(1e-6),
                                     .names = {LLAMA_NAMES},
                                     ACTIVATION("hidden_act", "silu"),
@@ -87,6 +94,17 @@ static const struct layout phi3 = {LLAMA(1e-5),
                                              .gate_up = "mlp.gate_up_proj", .down = "mlp.down_proj"},
                                    ACTIVATION("hidden_act", "silu"), .rope = {ROTARY_PART(1), .unscaled = 1},
                                    .windows = WINDOWS_ALL};
+/* norms without parameters */
+static const struct layout olmo = {.norm = NORM_LAYER,
+                                   .norm_bare = 1,
+                                   EPSILON(NULL, 1e-5),
+                                   .grouped = 1,
+                                   .sized = 1,
+                                   .names = {LLAMA_NAMES},
+                                   ACTIVATION("hidden_act", "silu"),
+                                   BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                   .rope = {ROTARY_WHOLE},
+                                   .finish = finish_olmo};
 
 #define ROW(row) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {".rotary_emb.inv_freq"}
 static const char *const training[] = {"pretraining_tp", NULL}; /* only of matrix products in parts */
@@ -97,6 +115,7 @@ static const char *const heads[] = {"num_key_value_heads", "partial_rotary_facto
 static const char *const heads_of_size[] = {"num_key_value_heads", "partial_rotary_factor", NULL};
 static const char *const either_way[] = {"partial_rotary_factor", "use_bidirectional_attention", NULL};
 static const char *const of_phi3[] = {"attention_bias", NULL}; /* in published files; its class leaves it */
+static const char *const olmo_null[] = {"clip_qkv", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 
 const struct family families_llama_like[] = {{ROW(llama), .harmless = training, .nullable = heads},
                                              {ROW(mistral), .harmless = training, .nullable = heads},
@@ -105,4 +124,5 @@ const struct family families_llama_like[] = {{ROW(llama), .harmless = training, 
                                              {ROW(gemma2), .harmless = other_activation, .nullable = either_way},
                                              {ROW(gemma), .harmless = other_name, .nullable = either_way},
                                              {ROW(phi3), .harmless = of_phi3, .nullable = heads},
+                                             {ROW(olmo), .harmless = training, .nullable = olmo_null},
                                              {.name = NULL}};

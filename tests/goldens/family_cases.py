@@ -271,4 +271,8 @@ FAMILY_CASES = [
     FamilyCase("codegen-whole", "codegen",
                dict(vocab_size=64, n_embd=24, n_layer=2, n_head=4, n_inner=20, n_positions=128, n_ctx=128, rotary_dim=6, activation_function="gelu", bos_token_id=0, eos_token_id=0),
                "rotary on whole heads; n_inner; gelu; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("olmo", "olmo", {key: value for key, value in gated(attention_bias=True).items() if key != "rms_norm_eps"},
+               "norms without parameters; attention_bias; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("olmo-tied", "olmo", {key: value for key, value in gated(hidden_size=24, num_key_value_heads=4, tie_word_embeddings=True).items() if key != "rms_norm_eps"},
+               "no biases; tied head; rope_theta at the top; bf16 weights", length=LONG, published=True, stored=BF16),
 ]

@@ -166,6 +166,7 @@ FAMILIES = {
     "gpt_neo": (gpt2, dict(hidden_size=16, num_layers=2, num_heads=4, max_position_embeddings=64, window_size=8, attention_types=[[["global", "local"], 1]]), FLOAT),
     "gpt_bigcode": (gpt2, dict(n_embd=16, n_layer=2, n_head=4, n_positions=64), HALF),
     "codegen": (phi, dict(n_embd=16, n_layer=2, n_head=4, n_positions=64, n_ctx=64, rotary_dim=4), HALF),
+    "olmo": (gpt_neox, dict(GATED), SHORT),
 }
 
 
