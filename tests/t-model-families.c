@@ -91,6 +91,8 @@ static void test_refused(void **state)
         {"codegen", "rotary_dim", "null", "rotary_dim null is not supported (expected an even number"},
         {"olmo", "clip_qkv", "8", "clip_qkv is not supported (expected null)"},
         {"olmo", "clip_qkv", "0", "clip_qkv is not supported (expected null)"},
+        {"stablelm", "qk_layernorm", "true", "qk_layernorm true is not supported (expected false)"},
+        {"stablelm", "use_parallel_residual", "true", "post_attention_layernorm.bias' has no place"},
         /* what makes another model of it */
         {"qwen2", "is_causal", "false", "is_causal false is not supported (expected true)"},
         {"gpt2-unscaled", "is_causal", "null", "is_causal is not supported (expected true)"},

@@ -78,6 +78,12 @@ static int finish_gpt_bigcode(struct decoder *d, struct error *e)
     return 0;
 }
 
+/* Norms of heads with a weight for each head are not done. */
+static int finish_stablelm(struct decoder *d, struct error *e)
+{
+    return family_only(d, "qk_layernorm", 0, 0, e);
+}
+
 static const struct layout gpt2 = {GPT2_SIZES,
                                    LAYER_NORM("layer_norm_epsilon"),
                                    ACTIVATION("activation_function", "gelu_new"),
@@ -185,6 +191,15 @@ static const struct layout codegen = {GPT2_SIZES,
                                       .parallel = YES,
                                       .one_norm = 1,
                                       .head_bias = 1};
+static const struct layout stablelm = {LAYER_NORM("layer_norm_eps"),
+                                       .grouped = 1,
+                                       .names = {LLAMA_NAMES},
+                                       ACTIVATION("hidden_act", "silu"),
+                                       BIASES(KEY("use_qkv_bias"), NO, NO),
+                                       .rope = {ROTARY_PART(0.25)},
+                                       .parallel = KEY("use_parallel_residual"),
+                                       .one_norm = 1,
+                                       .finish = finish_stablelm};
 
 #define ROW(row, ...) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {__VA_ARGS__}
 #define MASKS ".attn.bias", ".attn.masked_bias"
@@ -234,4 +249,5 @@ const struct family families_gpt_like[] = {
     {ROW(gpt_neo, ".attn.attention.bias", ".attn.attention.masked_bias"), .harmless = of_gpt_neo, .nullable = gpt_neo_null},
     {ROW(gpt_bigcode, ".attn.bias", ".attn.masked_bias"), .harmless = of_gpt_bigcode},
     {ROW(codegen, ".attn.bias", ".attn.masked_bias", ".attn.causal_mask"), .harmless = of_gptj},
+    {ROW(stablelm, ".rotary_emb.inv_freq"), .harmless = none, .nullable = heads},
     {.name = NULL}};

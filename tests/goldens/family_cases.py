@@ -275,4 +275,10 @@ FAMILY_CASES = [
                "norms without parameters; attention_bias; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("olmo-tied", "olmo", {key: value for key, value in gated(hidden_size=24, num_key_value_heads=4, tie_word_embeddings=True).items() if key != "rms_norm_eps"},
                "no biases; tied head; rope_theta at the top; bf16 weights", length=LONG, published=True, stored=BF16),
+    FamilyCase("stablelm", "stablelm",
+               tokens(num_attention_heads=2, num_key_value_heads=1, intermediate_size=20, layer_norm_eps=3e-4, use_qkv_bias=True, partial_rotary_factor=0.75, rope_theta=700.0),
+               "biases on q, k, v; rotary on 6 of 8 dimensions; gated MLP; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("stablelm-parallel", "stablelm",
+               tokens(num_attention_heads=2, num_key_value_heads=2, intermediate_size=20, use_parallel_residual=True, tie_word_embeddings=True, rope_theta=50.0),
+               "parallel residual with one norm; a quarter of the heads turned, by default; tied head; bf16 weights", length=LONG, stored=BF16),
 ]

@@ -167,6 +167,7 @@ FAMILIES = {
     "gpt_bigcode": (gpt2, dict(n_embd=16, n_layer=2, n_head=4, n_positions=64), HALF),
     "codegen": (phi, dict(n_embd=16, n_layer=2, n_head=4, n_positions=64, n_ctx=64, rotary_dim=4), HALF),
     "olmo": (gpt_neox, dict(GATED), SHORT),
+    "stablelm": (gpt_neox, dict(GATED, num_attention_heads=2, num_key_value_heads=1, use_qkv_bias=True), HALF),
 }
 
 
