@@ -77,14 +77,16 @@ struct norm {
 };
 
 /* GELU (Hendrycks, Gimpel 2016): x Phi(x); its tanh form; QUICK_GELU: x sigma(1.702 x). GELU_BLOOM is GELU_TANH with sqrt(2 / pi)
- * cut to 0.79788456, as that family's code has it: the same in float, not in double. SILU: x sigma(x). */
+ * cut to 0.79788456, as that family's code has it: the same in float, not in double. SILU: x sigma(x). RELU_SQUARED: max(x, 0)^2.
+ */
 enum activation {
     ACTIVATION_GELU,
     ACTIVATION_GELU_TANH,
     ACTIVATION_QUICK_GELU,
     ACTIVATION_RELU,
     ACTIVATION_SILU,
-    ACTIVATION_GELU_BLOOM
+    ACTIVATION_GELU_BLOOM,
+    ACTIVATION_RELU_SQUARED
 };
 
 /* Pair p of the rotated dimensions of a head: (p, p + rotary_size / 2), or (2 p, 2 p + 1). */

@@ -390,6 +390,7 @@ int family_activation(enum activation *out, const struct decoder *d, const char 
                  {"gelu_fast", ACTIVATION_GELU_TANH},
                  {"quick_gelu", ACTIVATION_QUICK_GELU},
                  {"relu", ACTIVATION_RELU},
+                 {"relu2", ACTIVATION_RELU_SQUARED},
                  {"silu", ACTIVATION_SILU},
                  {"swish", ACTIVATION_SILU}};
     const char *name;
@@ -400,9 +401,10 @@ int family_activation(enum activation *out, const struct decoder *d, const char 
             *out = known[i].kind;
             return 0;
         }
-    return fail(e,
-                "%s: %s '%s' is not supported (supported: gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, quick_gelu, relu, silu)",
-                config_path(d->config), key, name);
+    return fail(
+        e,
+        "%s: %s '%s' is not supported (supported: gelu, gelu_new, gelu_pytorch_tanh, gelu_fast, quick_gelu, relu, relu2, silu)",
+        config_path(d->config), key, name);
 }
 
 int family_bos(struct decoder *d, const char *key, struct error *e)

@@ -317,8 +317,9 @@ struct outputs run_activation(struct kernels *k, const struct activation_case *c
         /* act(z) and act'(z) come from factors of size |z| and 1 + |z| times a sigmoid, tanh or erf that is good to a few
          * roundings */
         double z = fabs(c->gated ? gate[i] : up[i]), other = c->gated ? fabs(up[i]) : 1;
-        a->bound[i] = 8 * z * other;
-        du->bound[i] = 8 * fabs(da[i]) * (c->gated ? z : 1 + z);
+        double most = c->kind == ACTIVATION_RELU_SQUARED ? z : 1; /* of the factor on z */
+        a->bound[i] = 8 * z * most * other;
+        du->bound[i] = 8 * fabs(da[i]) * (c->gated ? z * most : 1 + z);
         if (dg)
             dg->bound[i] = 8 * fabs(da[i]) * other * (1 + z);
     }

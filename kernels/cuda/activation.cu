@@ -28,6 +28,9 @@ __device__ static float activation(float *slope, float x)
     } else if (KIND == ACTIVATION_RELU) {
         gate = x != x ? x : x > 0 ? 1.0f : 0.0f;
         gate_slope = 0;
+    } else if (KIND == ACTIVATION_RELU_SQUARED) {
+        gate = x != x || x > 0 ? x : 0.0f;
+        gate_slope = x > 0 ? 1.0f : 0.0f;
     } else {
         gate = sigmoid(x);
         gate_slope = gate * sigmoid(-x);
@@ -131,6 +134,7 @@ static void launch(cudaStream_t stream, const struct operands<T> &o, enum activa
     case ACTIVATION_QUICK_GELU: launch_kind<ACTIVATION_QUICK_GELU>(stream, o, total); break;
     case ACTIVATION_RELU: launch_kind<ACTIVATION_RELU>(stream, o, total); break;
     case ACTIVATION_SILU: launch_kind<ACTIVATION_SILU>(stream, o, total); break;
+    case ACTIVATION_RELU_SQUARED: launch_kind<ACTIVATION_RELU_SQUARED>(stream, o, total); break;
     }
 }
 

@@ -37,6 +37,10 @@ static double activation(double *slope, double x, enum activation kind)
         gate = isnan(x) ? x : x > 0;
         gate_slope = 0;
         break;
+    case ACTIVATION_RELU_SQUARED:
+        gate = isnan(x) || x > 0 ? x : 0;
+        gate_slope = x > 0;
+        break;
     default: /* ACTIVATION_SILU */
         gate = sigmoid(x);
         gate_slope = gate * sigmoid(-x);

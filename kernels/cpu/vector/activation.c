@@ -23,6 +23,10 @@ INLINE v_float activation(v_float *slope, v_float x, enum activation kind)
         gate = v_select(x == x, (v_float)((v_int)v_all(1) & (v_int)(x > 0.0f)), x);
         gate_slope = v_all(0);
         break;
+    case ACTIVATION_RELU_SQUARED:
+        gate = v_select(x == x, (v_float)((v_int)x & (v_int)(x > 0.0f)), x);
+        gate_slope = (v_float)((v_int)v_all(1) & (v_int)(x > 0.0f));
+        break;
     default: /* ACTIVATION_SILU */
         gate = v_sigmoid(&other, x);
         gate_slope = gate * other;
@@ -82,6 +86,7 @@ INLINE void reverse(float *d_up, float *d_gate, const float *dy, const float *up
     case ACTIVATION_QUICK_GELU: call(ACTIVATION_QUICK_GELU); break; \
     case ACTIVATION_RELU: call(ACTIVATION_RELU); break; \
     case ACTIVATION_SILU: call(ACTIVATION_SILU); break; \
+    case ACTIVATION_RELU_SQUARED: call(ACTIVATION_RELU_SQUARED); break; \
     }
 
 void activate_span(float *y, const float *up, const float *gate, enum activation kind, size_t count)
