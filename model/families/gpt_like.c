@@ -200,6 +200,15 @@ static const struct layout stablelm = {LAYER_NORM("layer_norm_eps"),
                                        .parallel = KEY("use_parallel_residual"),
                                        .one_norm = 1,
                                        .finish = finish_stablelm};
+static const struct layout nemotron = {LAYER_NORM("norm_eps"),
+                                       .norm_offset = 1,
+                                       .grouped = 1,
+                                       .sized = 1,
+                                       .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, .up = "mlp.up_proj",
+                                                 .down = "mlp.down_proj"},
+                                       ACTIVATION("hidden_act", "relu2"),
+                                       BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                       .rope = {ROTARY_PART(0.5)}};
 
 #define ROW(row, ...) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {__VA_ARGS__}
 #define MASKS ".attn.bias", ".attn.masked_bias"
@@ -250,4 +259,5 @@ const struct family families_gpt_like[] = {
     {ROW(gpt_bigcode, ".attn.bias", ".attn.masked_bias"), .harmless = of_gpt_bigcode},
     {ROW(codegen, ".attn.bias", ".attn.masked_bias", ".attn.causal_mask"), .harmless = of_gptj},
     {ROW(stablelm, ".rotary_emb.inv_freq"), .harmless = none, .nullable = heads},
+    {ROW(nemotron, ".rotary_emb.inv_freq"), .harmless = none, .nullable = part_heads},
     {.name = NULL}};

@@ -105,6 +105,10 @@ static const struct layout olmo = {.norm = NORM_LAYER,
                                    BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
                                    .rope = {ROTARY_WHOLE},
                                    .finish = finish_olmo};
+static const struct layout arcee = {
+    LLAMA(1e-5), .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, .up = "mlp.up_proj", .down = "mlp.down_proj"},
+    ACTIVATION("hidden_act", "relu2"), BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+    .rope = {ROTARY_WHOLE}};
 
 #define ROW(row) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {".rotary_emb.inv_freq"}
 static const char *const training[] = {"pretraining_tp", NULL}; /* only of matrix products in parts */
@@ -125,4 +129,5 @@ const struct family families_llama_like[] = {{ROW(llama), .harmless = training, 
                                              {ROW(gemma), .harmless = other_name, .nullable = either_way},
                                              {ROW(phi3), .harmless = of_phi3, .nullable = heads},
                                              {ROW(olmo), .harmless = training, .nullable = olmo_null},
+                                             {ROW(arcee), .harmless = training, .nullable = heads},
                                              {.name = NULL}};

@@ -281,4 +281,12 @@ FAMILY_CASES = [
     FamilyCase("stablelm-parallel", "stablelm",
                tokens(num_attention_heads=2, num_key_value_heads=2, intermediate_size=20, use_parallel_residual=True, tie_word_embeddings=True, rope_theta=50.0),
                "parallel residual with one norm; a quarter of the heads turned, by default; tied head; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("nemotron", "nemotron",
+               tokens(num_attention_heads=2, num_key_value_heads=1, intermediate_size=24, norm_eps=3e-4, attention_bias=True, mlp_bias=True, head_dim=12,
+                      partial_rotary_factor=0.5, rope_theta=700.0),
+               "layer norms with 1 + w; relu squared; biases; head_dim 12, half of it turned; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("nemotron-plain", "nemotron",
+               tokens(num_attention_heads=2, num_key_value_heads=2, intermediate_size=24, tie_word_embeddings=True, rope_theta=50.0, partial_rotary_factor=0.25),
+               "no biases; tied head; a quarter of the heads turned; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("arcee", "arcee", gated(attention_bias=True, mlp_bias=True, head_dim=6), "relu squared, not gated; biases; head_dim 6; bf16 weights", length=LONG, stored=BF16),
 ]

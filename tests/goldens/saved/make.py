@@ -168,6 +168,8 @@ FAMILIES = {
     "codegen": (phi, dict(n_embd=16, n_layer=2, n_head=4, n_positions=64, n_ctx=64, rotary_dim=4), HALF),
     "olmo": (gpt_neox, dict(GATED), SHORT),
     "stablelm": (gpt_neox, dict(GATED, num_attention_heads=2, num_key_value_heads=1, use_qkv_bias=True), HALF),
+    "nemotron": (gpt_neox, dict(GATED, num_attention_heads=2, num_key_value_heads=1), SHORT),
+    "arcee": (llama, dict(GATED), SHORT),
 }
 
 
