@@ -24,6 +24,10 @@ struct setting {
     { \
         .key = name \
     }
+#define KEY_OR_OLDER(name, other) \
+    { \
+        .key = name, .older = other \
+    }
 #define KEY_OR_YES(name) \
     { \
         .key = name, .absent = 1 \

@@ -109,6 +109,25 @@ static const struct layout arcee = {
     LLAMA(1e-5), .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, .up = "mlp.up_proj", .down = "mlp.down_proj"},
     ACTIVATION("hidden_act", "relu2"), BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
     .rope = {ROTARY_WHOLE}};
+static const struct layout ministral = {LLAMA(1e-6),
+                                        .names = {LLAMA_NAMES},
+                                        ACTIVATION("hidden_act", "silu"),
+                                        .rope = {ROTARY_WHOLE},
+                                        .windows = WINDOWS_LISTED,
+                                        .window_absent = 4096};
+static const struct layout seed_oss = {LLAMA(1e-6),
+                                       .names = {LLAMA_NAMES},
+                                       .head_size_absent = 128,
+                                       ACTIVATION("hidden_act", "silu"),
+                                       BIASES(KEY_OR_YES("attention_bias"), KEY("attention_out_bias"), KEY("mlp_bias")),
+                                       .rope = {ROTARY_WHOLE}};
+static const struct layout internlm3 = {LLAMA(1e-5),
+                                        .names = {LLAMA_NAMES},
+                                        .head_size_absent = 128,
+                                        ACTIVATION("hidden_act", "silu"),
+                                        BIASES(KEY_OR_OLDER("attention_bias", "qkv_bias"),
+                                               KEY_OR_OLDER("attention_bias", "qkv_bias"), KEY_OR_OLDER("mlp_bias", "bias")),
+                                        .rope = {ROTARY_WHOLE}};
 
 #define ROW(row) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {".rotary_emb.inv_freq"}
 static const char *const training[] = {"pretraining_tp", NULL}; /* only of matrix products in parts */
@@ -120,6 +139,7 @@ static const char *const heads_of_size[] = {"num_key_value_heads", "partial_rota
 static const char *const either_way[] = {"partial_rotary_factor", "use_bidirectional_attention", NULL};
 static const char *const of_phi3[] = {"attention_bias", NULL}; /* in published files; its class leaves it */
 static const char *const olmo_null[] = {"clip_qkv", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
+static const char *const of_seed_oss[] = {"pretraining_tp", "residual_dropout", NULL};
 
 const struct family families_llama_like[] = {{ROW(llama), .harmless = training, .nullable = heads},
                                              {ROW(mistral), .harmless = training, .nullable = heads},
@@ -130,4 +150,7 @@ const struct family families_llama_like[] = {{ROW(llama), .harmless = training, 
                                              {ROW(phi3), .harmless = of_phi3, .nullable = heads},
                                              {ROW(olmo), .harmless = training, .nullable = olmo_null},
                                              {ROW(arcee), .harmless = training, .nullable = heads},
+                                             {ROW(ministral), .harmless = training, .nullable = heads},
+                                             {ROW(seed_oss), .harmless = of_seed_oss, .nullable = heads},
+                                             {ROW(internlm3), .harmless = training, .nullable = heads},
                                              {.name = NULL}};

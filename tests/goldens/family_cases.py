@@ -289,4 +289,13 @@ FAMILY_CASES = [
                tokens(num_attention_heads=2, num_key_value_heads=2, intermediate_size=24, tie_word_embeddings=True, rope_theta=50.0, partial_rotary_factor=0.25),
                "no biases; tied head; a quarter of the heads turned; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("arcee", "arcee", gated(attention_bias=True, mlp_bias=True, head_dim=6), "relu squared, not gated; biases; head_dim 6; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("ministral", "ministral", gated(num_hidden_layers=3, head_dim=6, sliding_window=11, layer_types=["sliding_attention", "full_attention", "sliding_attention"]),
+               "window 11 where layer_types says so; head_dim 6; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("ministral-window", "ministral", gated(num_hidden_layers=3, head_dim=4, sliding_window=11),
+               "window 11 in 3 layers: exact zeros outside 31 tokens; bf16 weights", cone=31, length=LONG, stored=BF16),
+    FamilyCase("seed-oss", "seed_oss", gated(head_dim=6), "biases on q, k, v alone, by default; head_dim 6; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("seed-oss-biases", "seed_oss", gated(head_dim=4, attention_bias=False, attention_out_bias=True, mlp_bias=True, tie_word_embeddings=True),
+               "biases on all but q, k, v; tied head; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("internlm3", "internlm3", gated(head_dim=6, attention_bias=True, mlp_bias=True, rope_parameters=rope("dynamic", factor=3.0), max_position_embeddings=64),
+               "biases; head_dim 6; dynamic scaling; bf16 weights", length=LONG, stored=BF16),
 ]

@@ -170,6 +170,9 @@ FAMILIES = {
     "stablelm": (gpt_neox, dict(GATED, num_attention_heads=2, num_key_value_heads=1, use_qkv_bias=True), HALF),
     "nemotron": (gpt_neox, dict(GATED, num_attention_heads=2, num_key_value_heads=1), SHORT),
     "arcee": (llama, dict(GATED), SHORT),
+    "ministral": (mistral, dict(GATED, head_dim=4, sliding_window=16), SHORT),
+    "seed_oss": (llama, dict(GATED, head_dim=4), SHORT),
+    "internlm3": (llama, dict(GATED, head_dim=4), SHORT),
 }
 
 
