@@ -128,6 +128,21 @@ static const struct layout internlm3 = {LLAMA(1e-5),
                                         BIASES(KEY_OR_OLDER("attention_bias", "qkv_bias"),
                                                KEY_OR_OLDER("attention_bias", "qkv_bias"), KEY_OR_OLDER("mlp_bias", "bias")),
                                         .rope = {ROTARY_WHOLE}};
+static const struct layout glm = {LLAMA(1.5625e-7),
+                                  .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, .gate_up = "mlp.gate_up_proj",
+                                            .down = "mlp.down_proj"},
+                                  .head_size_absent = 128,
+                                  ACTIVATION("hidden_act", "silu"),
+                                  BIASES(KEY_OR_YES("attention_bias"), NO, NO),
+                                  .rope = {ROTARY_PART(0.5), .pairing = PAIRING_INTERLEAVED}};
+static const struct layout glm4 = {LLAMA(1.5625e-7),
+                                   .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, .gate_up = "mlp.gate_up_proj",
+                                             .down = "mlp.down_proj", .attention_post_norm = "post_self_attn_layernorm",
+                                             .mlp_post_norm = "post_mlp_layernorm"},
+                                   .head_size_absent = 128,
+                                   ACTIVATION("hidden_act", "silu"),
+                                   BIASES(KEY_OR_YES("attention_bias"), NO, NO),
+                                   .rope = {ROTARY_PART(0.5), .pairing = PAIRING_INTERLEAVED}};
 
 #define ROW(row) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {".rotary_emb.inv_freq"}
 static const char *const training[] = {"pretraining_tp", NULL}; /* only of matrix products in parts */
@@ -153,4 +168,6 @@ const struct family families_llama_like[] = {{ROW(llama), .harmless = training, 
                                              {ROW(ministral), .harmless = training, .nullable = heads},
                                              {ROW(seed_oss), .harmless = of_seed_oss, .nullable = heads},
                                              {ROW(internlm3), .harmless = training, .nullable = heads},
+                                             {ROW(glm), .harmless = training, .nullable = heads_of_size},
+                                             {ROW(glm4), .harmless = training, .nullable = heads_of_size},
                                              {.name = NULL}};

@@ -298,4 +298,10 @@ FAMILY_CASES = [
                "biases on all but q, k, v; tied head; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("internlm3", "internlm3", gated(head_dim=6, attention_bias=True, mlp_bias=True, rope_parameters=rope("dynamic", factor=3.0), max_position_embeddings=64),
                "biases; head_dim 6; dynamic scaling; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("glm", "glm", gated(head_dim=8, partial_rotary_factor=0.75, rope_parameters=None, rope_theta=700.0),
+               "rotary on 6 of 8 dimensions, interleaved; fused gate and up; biases on q, k, v; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("glm-half", "glm", gated(head_dim=4, attention_bias=False, num_key_value_heads=1, tie_word_embeddings=True, rope_parameters=None, rope_theta=50.0),
+               "half of the heads turned, by default; no biases; one kv head; tied head; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("glm4", "glm4", gated(head_dim=8, partial_rotary_factor=0.75, rope_parameters=None, rope_theta=700.0),
+               "four norms a layer; rotary on 6 of 8 dimensions, interleaved; fused gate and up; bf16 weights", length=LONG, stored=BF16),
 ]

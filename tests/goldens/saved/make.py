@@ -173,6 +173,8 @@ FAMILIES = {
     "ministral": (mistral, dict(GATED, head_dim=4, sliding_window=16), SHORT),
     "seed_oss": (llama, dict(GATED, head_dim=4), SHORT),
     "internlm3": (llama, dict(GATED, head_dim=4), SHORT),
+    "glm": (llama, dict(GATED, head_dim=8), SHORT),
+    "glm4": (llama, dict(GATED, head_dim=8), SHORT),
 }
 
 
