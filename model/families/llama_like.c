@@ -143,6 +143,19 @@ static const struct layout glm4 = {LLAMA(1.5625e-7),
                                    ACTIVATION("hidden_act", "silu"),
                                    BIASES(KEY_OR_YES("attention_bias"), NO, NO),
                                    .rope = {ROTARY_PART(0.5), .pairing = PAIRING_INTERLEAVED}};
+static const struct layout ernie4_5 = {LLAMA(1e-5),
+                                       .names = {LLAMA_NAMES},
+                                       .head_size_absent = 128,
+                                       ACTIVATION("hidden_act", "silu"),
+                                       BIASES(KEY("use_bias"), KEY("use_bias"), KEY("use_bias")),
+                                       .rope = {ROTARY_WHOLE, .pairing = PAIRING_INTERLEAVED, .theta_default = 500000},
+                                       .tied = 1};
+static const struct layout helium = {LLAMA(1e-8),
+                                     .names = {LLAMA_NAMES},
+                                     .head_size_absent = 128,
+                                     ACTIVATION("hidden_act", "silu"),
+                                     BIASES(KEY("attention_bias"), NO, KEY("mlp_bias")),
+                                     .rope = {ROTARY_WHOLE, .pairing = PAIRING_INTERLEAVED, .theta_default = 100000}};
 
 #define ROW(row) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {".rotary_emb.inv_freq"}
 static const char *const training[] = {"pretraining_tp", NULL}; /* only of matrix products in parts */
@@ -170,4 +183,6 @@ const struct family families_llama_like[] = {{ROW(llama), .harmless = training, 
                                              {ROW(internlm3), .harmless = training, .nullable = heads},
                                              {ROW(glm), .harmless = training, .nullable = heads_of_size},
                                              {ROW(glm4), .harmless = training, .nullable = heads_of_size},
+                                             {ROW(ernie4_5), .harmless = training, .nullable = heads},
+                                             {ROW(helium), .harmless = training, .nullable = heads_of_size},
                                              {.name = NULL}};

@@ -304,4 +304,10 @@ FAMILY_CASES = [
                "half of the heads turned, by default; no biases; one kv head; tied head; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("glm4", "glm4", gated(head_dim=8, partial_rotary_factor=0.75, rope_parameters=None, rope_theta=700.0),
                "four norms a layer; rotary on 6 of 8 dimensions, interleaved; fused gate and up; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("ernie4-5", "ernie4_5", gated(head_dim=6, use_bias=True, tie_word_embeddings=True), "rotary, interleaved; biases everywhere; tied head; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("ernie4-5-plain", "ernie4_5", gated(head_dim=4, num_key_value_heads=1), "no biases; no rope_theta, which is 500000 then; bf16 weights", length=LONG, stored=BF16,
+               written={"rope_parameters": None}),
+    FamilyCase("helium", "helium", gated(head_dim=4, attention_bias=True, mlp_bias=True), "rotary, interleaved; biases on all but the output; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("helium-plain", "helium", gated(head_dim=4, num_key_value_heads=1, tie_word_embeddings=True), "no biases; no rope_theta, which is 100000 then; tied head; bf16 weights",
+               length=LONG, stored=BF16, written={"rope_parameters": None}),
 ]

@@ -175,6 +175,8 @@ FAMILIES = {
     "internlm3": (llama, dict(GATED, head_dim=4), SHORT),
     "glm": (llama, dict(GATED, head_dim=8), SHORT),
     "glm4": (llama, dict(GATED, head_dim=8), SHORT),
+    "ernie4_5": (llama, dict(GATED, head_dim=4), SHORT),
+    "helium": (llama, dict(GATED, head_dim=4), SHORT),
 }
 
 
