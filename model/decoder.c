@@ -171,6 +171,7 @@ void decoder_close(struct decoder *d)
     free(d->formulas);
     free(d->rotary.frequency);
     free(d->sinusoid.frequency);
+    free(d->final_weights);
     free(d->blocks);
     if (d->tensors)
         tensors_close(d->tensors);

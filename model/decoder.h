@@ -101,6 +101,7 @@ struct decoder {
 
     struct block *blocks; /* [layers]; owned */
     struct norm_view final_norm;
+    double *final_weights; /* [hidden] of final_norm, where they are not the stored ones; owned */
     struct linear project_out; /* [E, hidden], between final norm and head; weight.data NULL: none */
     struct linear head; /* [vocabulary, E] */
     double head_soft_cap;

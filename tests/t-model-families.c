@@ -93,6 +93,10 @@ static void test_refused(void **state)
         {"olmo", "clip_qkv", "0", "clip_qkv is not supported (expected null)"},
         {"stablelm", "qk_layernorm", "true", "qk_layernorm true is not supported (expected false)"},
         {"stablelm", "use_parallel_residual", "true", "post_attention_layernorm.bias' has no place"},
+        {"granite", "residual_multiplier", "0", "residual_multiplier is 0"},
+        {"granite", "residual_multiplier", "-1", "residual_multiplier is -1"},
+        {"granite", "logits_scaling", "0", "logits_scaling is 0"},
+        {"granite", "logits_scaling", "null", "logits_scaling is null"},
         /* what makes another model of it */
         {"qwen2", "is_causal", "false", "is_causal false is not supported (expected true)"},
         {"gpt2-unscaled", "is_causal", "null", "is_causal is not supported (expected true)"},

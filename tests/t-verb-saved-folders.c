@@ -21,11 +21,11 @@
 
 enum { LENGTH = 40, STRIDE = 30, SEGMENTS = 2 }; /* as make.py has them */
 
-static const char *const families[] = {"bloom",    "falcon",    "gemma2",   "gpt2",       "gpt_neox", "gptj",
-                                       "llama",    "mistral",   "mpt",      "opt",        "phi",      "qwen2",
-                                       "qwen3",    "gemma",     "phi3",     "starcoder2", "gpt_neo",  "gpt_bigcode",
-                                       "codegen",  "olmo",      "stablelm", "nemotron",   "arcee",    "ministral",
-                                       "seed_oss", "internlm3", "glm",      "glm4",       "ernie4_5", "helium"};
+static const char *const families[] = {"bloom",    "falcon",     "gemma2",    "gpt2",        "gpt_neox",  "gptj",  "llama",
+                                       "mistral",  "mpt",        "opt",       "phi",         "qwen2",     "qwen3", "gemma",
+                                       "phi3",     "starcoder2", "gpt_neo",   "gpt_bigcode", "codegen",   "olmo",  "stablelm",
+                                       "nemotron", "arcee",      "ministral", "seed_oss",    "internlm3", "glm",   "glm4",
+                                       "ernie4_5", "helium",     "granite"};
 enum { FAMILIES = sizeof families / sizeof *families };
 static char saved[PATH_MAX]; /* the folder of goldens */
 

@@ -3,6 +3,7 @@
 #include "model/layout.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #define LLAMA(epsilon) .norm = NORM_RMS, EPSILON("rms_norm_eps", epsilon), .grouped = 1, .sized = 1
 
@@ -36,6 +37,43 @@ static int finish_olmo(struct decoder *d, struct error *e)
 {
     if (config_get(d->config, "clip_qkv"))
         return fail(e, "%s: clip_qkv is not supported (expected null)", config_path(d->config));
+    return 0;
+}
+
+/* Branches times residual_multiplier r: with the residual stream in units of r the embedding is divided by r, epsilon by r^2, and
+ * nothing else is left of it. Logits over logits_scaling: the last norm's weights are divided by it. */
+static int finish_granite(struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    double embedding, attention, residual, logits;
+    size_t width = (size_t)d->hidden;
+    if (config_real_or(c, "embedding_multiplier", -1e6, 1e6, 1, &embedding, e) ||
+        config_real_or(c, "attention_multiplier", -1e6, 1e6, 1, &attention, e) ||
+        config_real_or(c, "residual_multiplier", 1e-6, 1e6, 1, &residual, e) ||
+        config_real_or(c, "logits_scaling", 1e-6, 1e6, 1, &logits, e))
+        return -1;
+    d->embedding_scale = embedding / residual;
+    for (int l = 0; l < d->layers; l++) {
+        struct block *b = &d->blocks[l];
+        b->attention_norm.epsilon /= residual * residual, b->mlp_norm.epsilon /= residual * residual;
+        b->score.scale = attention;
+    }
+    d->final_norm.epsilon /= residual * residual;
+    if (logits == 1)
+        return 0;
+    d->final_weights = calloc(width, sizeof *d->final_weights);
+    if (!d->final_weights)
+        return fail_memory(e, 8.0 * d->hidden, "weights of the last norm");
+    for (size_t i = 0; i < width; i++)
+        d->final_weights[i] =
+            element_read(d->final_norm.scale.data, d->final_norm.scale.type, i * d->final_norm.scale.row_stride) / logits;
+    d->final_norm.scale = (view){.data = d->final_weights,
+                                 .type = ELEMENT_F64,
+                                 .groups = 1,
+                                 .rows = width,
+                                 .columns = 1,
+                                 .row_stride = 1,
+                                 .column_stride = 1};
     return 0;
 }
 
@@ -156,6 +194,12 @@ static const struct layout helium = {LLAMA(1e-8),
                                      ACTIVATION("hidden_act", "silu"),
                                      BIASES(KEY("attention_bias"), NO, KEY("mlp_bias")),
                                      .rope = {ROTARY_WHOLE, .pairing = PAIRING_INTERLEAVED, .theta_default = 100000}};
+static const struct layout granite = {LLAMA(1e-6),
+                                      .names = {LLAMA_NAMES},
+                                      ACTIVATION("hidden_act", "silu"),
+                                      BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                      .rope = {ROTARY_WHOLE},
+                                      .finish = finish_granite};
 
 #define ROW(row) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {".rotary_emb.inv_freq"}
 static const char *const training[] = {"pretraining_tp", NULL}; /* only of matrix products in parts */
@@ -185,4 +229,5 @@ const struct family families_llama_like[] = {{ROW(llama), .harmless = training, 
                                              {ROW(glm4), .harmless = training, .nullable = heads_of_size},
                                              {ROW(ernie4_5), .harmless = training, .nullable = heads},
                                              {ROW(helium), .harmless = training, .nullable = heads_of_size},
+                                             {ROW(granite), .harmless = training, .nullable = heads},
                                              {.name = NULL}};

@@ -310,4 +310,9 @@ FAMILY_CASES = [
     FamilyCase("helium", "helium", gated(head_dim=4, attention_bias=True, mlp_bias=True), "rotary, interleaved; biases on all but the output; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("helium-plain", "helium", gated(head_dim=4, num_key_value_heads=1, tie_word_embeddings=True), "no biases; no rope_theta, which is 100000 then; tied head; bf16 weights",
                length=LONG, stored=BF16, written={"rope_parameters": None}),
+    FamilyCase("granite", "granite",
+               gated(rms_norm_eps=3e-2, embedding_multiplier=5.5, residual_multiplier=0.22, attention_multiplier=0.3, logits_scaling=3.5, attention_bias=True, mlp_bias=True),
+               "all four multipliers; an epsilon that counts; biases; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("granite-tied", "granite", gated(embedding_multiplier=0.5, residual_multiplier=2.5, tie_word_embeddings=True),
+               "attention_multiplier and logits_scaling 1, by default; tied head; bf16 weights", length=LONG, stored=BF16),
 ]

@@ -177,6 +177,7 @@ FAMILIES = {
     "glm4": (llama, dict(GATED, head_dim=8), SHORT),
     "ernie4_5": (llama, dict(GATED, head_dim=4), SHORT),
     "helium": (llama, dict(GATED, head_dim=4), SHORT),
+    "granite": (gpt2, dict(GATED, embedding_multiplier=12.0, residual_multiplier=0.22, attention_multiplier=0.25, logits_scaling=8.0), SHORT),
 }
 
 
