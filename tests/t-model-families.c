@@ -97,6 +97,7 @@ static void test_refused(void **state)
         {"granite", "residual_multiplier", "-1", "residual_multiplier is -1"},
         {"granite", "logits_scaling", "0", "logits_scaling is 0"},
         {"granite", "logits_scaling", "null", "logits_scaling is null"},
+        {"xglm", "pad_token_id", "2", "pad_token_id is 2 (expected a whole number from 0 to 1)"},
         /* what makes another model of it */
         {"qwen2", "is_causal", "false", "is_causal false is not supported (expected true)"},
         {"gpt2-unscaled", "is_causal", "null", "is_causal is not supported (expected true)"},

@@ -84,6 +84,13 @@ static int finish_stablelm(struct decoder *d, struct error *e)
     return family_only(d, "qk_layernorm", 0, 0, e);
 }
 
+/* The row of positions that a padding token's id names is zero, so that it may be none that a position has. */
+static int finish_xglm(struct decoder *d, struct error *e)
+{
+    long padding;
+    return config_int_or(d->config, "pad_token_id", 0, 1, 1, &padding, e);
+}
+
 static const struct layout gpt2 = {GPT2_SIZES,
                                    LAYER_NORM("layer_norm_epsilon"),
                                    ACTIVATION("activation_function", "gelu_new"),
@@ -209,6 +216,29 @@ static const struct layout nemotron = {LAYER_NORM("norm_eps"),
                                        ACTIVATION("hidden_act", "relu2"),
                                        BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
                                        .rope = {ROTARY_PART(0.5)}};
+static const struct layout xglm = {.hidden = "d_model",
+                                   .layers = "num_layers",
+                                   .heads = "attention_heads",
+                                   .inner = "ffn_dim",
+                                   LAYER_NORM(NULL),
+                                   ACTIVATION("activation_function", "gelu"),
+                                   BIASES(YES, YES, YES),
+                                   .names = {.prefix = "model.",
+                                             .embedding = "embed_tokens",
+                                             .layers = "layers",
+                                             .final_norm = "layer_norm",
+                                             .head = "lm_head",
+                                             .attention_norm = "self_attn_layer_norm",
+                                             SPLIT,
+                                             .output = "self_attn.out_proj",
+                                             .mlp_norm = "final_layer_norm",
+                                             .up = "fc1",
+                                             .down = "fc2"},
+                                   .scale_embedding = KEY_OR_YES("scale_embedding"),
+                                   .sinusoidal = 1,
+                                   .first_row = 2,
+                                   .tied = 1,
+                                   .finish = finish_xglm};
 
 #define ROW(row, ...) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {__VA_ARGS__}
 #define MASKS ".attn.bias", ".attn.masked_bias"
@@ -246,6 +276,7 @@ static const char *const of_gpt_bigcode[] = {"attention_softmax_in_fp32",
                                              "validate_runner_input",
                                              SUMMARIES,
                                              NULL};
+static const char *const of_xglm[] = {"activation_dropout", "dropout", "init_std", "layerdrop", "max_position_embeddings", NULL};
 
 static const char *const transposed_gpt2[] = {"c_attn", "c_proj", "c_fc", NULL};
 
@@ -260,4 +291,5 @@ const struct family families_gpt_like[] = {
     {ROW(codegen, ".attn.bias", ".attn.masked_bias", ".attn.causal_mask"), .harmless = of_gptj},
     {ROW(stablelm, ".rotary_emb.inv_freq"), .harmless = none, .nullable = heads},
     {ROW(nemotron, ".rotary_emb.inv_freq"), .harmless = none, .nullable = part_heads},
+    {ROW(xglm, ".embed_positions.weights"), .harmless = of_xglm},
     {.name = NULL}};

@@ -315,4 +315,10 @@ FAMILY_CASES = [
                "all four multipliers; an epsilon that counts; biases; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("granite-tied", "granite", gated(embedding_multiplier=0.5, residual_multiplier=2.5, tie_word_embeddings=True),
                "attention_multiplier and logits_scaling 1, by default; tied head; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("xglm", "xglm", dict(vocab_size=64, d_model=16, num_layers=2, attention_heads=4, ffn_dim=24, max_position_embeddings=128, bos_token_id=0, eos_token_id=0),
+               "sinusoidal rows from 2 on, halves, over 7 steps; embeddings times 4; tied head; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("xglm-unscaled", "xglm",
+               dict(vocab_size=64, d_model=24, num_layers=2, attention_heads=3, ffn_dim=20, max_position_embeddings=32, scale_embedding=False, activation_function="relu",
+                    tie_word_embeddings=False, bos_token_id=0, eos_token_id=0),
+               "scale_embedding false; more inputs than max_position_embeddings; relu; bf16 weights", length=LONG, stored=BF16),
 ]
