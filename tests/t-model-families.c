@@ -98,6 +98,7 @@ static void test_refused(void **state)
         {"granite", "logits_scaling", "0", "logits_scaling is 0"},
         {"granite", "logits_scaling", "null", "logits_scaling is null"},
         {"xglm", "pad_token_id", "2", "pad_token_id is 2 (expected a whole number from 0 to 1)"},
+        {"biogpt", "max_position_embeddings", "127", "embed_positions.weight' has shape [130, 16] (expected [129, 16]"},
         /* what makes another model of it */
         {"qwen2", "is_causal", "false", "is_causal false is not supported (expected true)"},
         {"gpt2-unscaled", "is_causal", "null", "is_causal is not supported (expected true)"},

@@ -25,7 +25,7 @@ static const char *const families[] = {"bloom",    "falcon",     "gemma2",    "g
                                        "mistral",  "mpt",        "opt",       "phi",         "qwen2",     "qwen3", "gemma",
                                        "phi3",     "starcoder2", "gpt_neo",   "gpt_bigcode", "codegen",   "olmo",  "stablelm",
                                        "nemotron", "arcee",      "ministral", "seed_oss",    "internlm3", "glm",   "glm4",
-                                       "ernie4_5", "helium",     "granite",   "xglm"};
+                                       "ernie4_5", "helium",     "granite",   "xglm",        "biogpt"};
 enum { FAMILIES = sizeof families / sizeof *families };
 static char saved[PATH_MAX]; /* the folder of goldens */
 

@@ -239,6 +239,25 @@ static const struct layout xglm = {.hidden = "d_model",
                                    .first_row = 2,
                                    .tied = 1,
                                    .finish = finish_xglm};
+static const struct layout biogpt = {LAYER_NORM(NULL),
+                                     ACTIVATION("hidden_act", "gelu"),
+                                     BIASES(YES, YES, YES),
+                                     .names = {.prefix = "biogpt.",
+                                               .embedding = "embed_tokens",
+                                               .positions = "embed_positions",
+                                               .layers = "layers",
+                                               .final_norm = "layer_norm",
+                                               .head = "output_projection",
+                                               .attention_norm = "self_attn_layer_norm",
+                                               SPLIT,
+                                               .output = "self_attn.out_proj",
+                                               .mlp_norm = "final_layer_norm",
+                                               .up = "fc1",
+                                               .down = "fc2"},
+                                     .scale_embedding = KEY_OR_YES("scale_embedding"),
+                                     .learned = "max_position_embeddings",
+                                     .first_row = 2,
+                                     .tied = 1};
 
 #define ROW(row, ...) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {__VA_ARGS__}
 #define MASKS ".attn.bias", ".attn.masked_bias"
@@ -277,6 +296,9 @@ static const char *const of_gpt_bigcode[] = {"attention_softmax_in_fp32",
                                              SUMMARIES,
                                              NULL};
 static const char *const of_xglm[] = {"activation_dropout", "dropout", "init_std", "layerdrop", "max_position_embeddings", NULL};
+static const char *const of_biogpt[] = {"activation_dropout",  "attention_probs_dropout_prob",
+                                        "hidden_dropout_prob", "layer_norm_eps",
+                                        "layerdrop",           NULL};
 
 static const char *const transposed_gpt2[] = {"c_attn", "c_proj", "c_fc", NULL};
 
@@ -292,4 +314,5 @@ const struct family families_gpt_like[] = {
     {ROW(stablelm, ".rotary_emb.inv_freq"), .harmless = none, .nullable = heads},
     {ROW(nemotron, ".rotary_emb.inv_freq"), .harmless = none, .nullable = part_heads},
     {ROW(xglm, ".embed_positions.weights"), .harmless = of_xglm},
+    {ROW(biogpt), .harmless = of_biogpt},
     {.name = NULL}};

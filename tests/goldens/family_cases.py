@@ -321,4 +321,7 @@ FAMILY_CASES = [
                dict(vocab_size=64, d_model=24, num_layers=2, attention_heads=3, ffn_dim=20, max_position_embeddings=32, scale_embedding=False, activation_function="relu",
                     tie_word_embeddings=False, bos_token_id=0, eos_token_id=0),
                "scale_embedding false; more inputs than max_position_embeddings; relu; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("biogpt", "biogpt", tokens(intermediate_size=24), "learned rows from 2 on; embeddings times 4; tied head; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("biogpt-unscaled", "biogpt", tokens(hidden_size=24, num_attention_heads=3, intermediate_size=20, scale_embedding=False, hidden_act="relu", tie_word_embeddings=False),
+               "scale_embedding false; relu; untied head; bf16 weights", length=LONG, stored=BF16),
 ]

@@ -179,6 +179,7 @@ FAMILIES = {
     "helium": (llama, dict(GATED, head_dim=4), SHORT),
     "granite": (gpt2, dict(GATED, embedding_multiplier=12.0, residual_multiplier=0.22, attention_multiplier=0.25, logits_scaling=8.0), SHORT),
     "xglm": (opt, dict(d_model=16, num_layers=2, attention_heads=4, ffn_dim=24, max_position_embeddings=64), HALF),
+    "biogpt": (opt, dict(SMALL, intermediate_size=24), HALF),
 }
 
 
