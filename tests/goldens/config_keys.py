@@ -42,7 +42,7 @@ ROPE = ("rope_scaling", "rope_theta", "partial_rotary_factor", "rotary_emb_base"
 def small_config(family):
     """The arguments of the family's first golden case, without its rotary settings: they are what keys are tried beside."""
     case = next(case for case in FAMILY_CASES if case.family == family)
-    return {key: value for key, value in case.config.items() if key != "rope_parameters"}
+    return {key: value for key, value in case.config.items() if key not in ("rope_parameters", *ROPE)}
 
 
 def literal(text):
@@ -238,6 +238,7 @@ def main():
     logging.set_verbosity_error()
     old = read_table()
     if options.attempt:
+        torch.set_default_dtype(torch.float64)
         changed = []
         for family in FAMILIES:
             changed += try_family(family, [(key, default) for (one, key), (default, kind) in sorted(old.items())
