@@ -50,11 +50,16 @@ size_t scaled_codes_in_byte(enum element type)
     return type == ELEMENT_NF4 || type == ELEMENT_FP4 ? 2 : 1;
 }
 
-/* A float of a sign, four bits of exponent and three of fraction: a half of 256 times less. There is no infinity. */
-static float e4m3_to_float(unsigned char code)
-{
-    return (code & 0x7f) == 0x7f ? NAN : f16_to_float((uint16_t)((code & 0x80) << 8 | (code & 0x7f) << 7)) * 256;
-}
+/* E4M3: a sign, four bits of exponent, of which 0 is for fractions of 2^-6 alone, and three of fraction. There is no infinity. */
+#define E4M3_EXPONENT(c) ((c) >> 3 & 15)
+#define E4M3(c) \
+    (((c)&127) == 127 ? NAN \
+                      : ((E4M3_EXPONENT(c) ? 8 : 0) + ((c)&7)) * (float)(1 << (E4M3_EXPONENT(c) ? E4M3_EXPONENT(c) - 1 : 0)) / \
+                            ((c) < 128 ? 512.0f : -512.0f))
+#define E4M3_4(c) E4M3(c), E4M3((c) + 1), E4M3((c) + 2), E4M3((c) + 3)
+#define E4M3_16(c) E4M3_4(c), E4M3_4((c) + 4), E4M3_4((c) + 8), E4M3_4((c) + 12)
+#define E4M3_64(c) E4M3_16(c), E4M3_16((c) + 16), E4M3_16((c) + 32), E4M3_16((c) + 48)
+static const float e4m3[256] = {E4M3_64(0), E4M3_64(64), E4M3_64(128), E4M3_64(192)};
 
 /* 2^(code - 127). */
 static float e8m0_to_float(unsigned char code)
@@ -81,7 +86,7 @@ static void widen(float *restrict out, const unsigned char *restrict codes, enum
     switch (type) {
     case ELEMENT_FP8:
         for (size_t i = 0; i < count; i++)
-            out[i] = e4m3_to_float(codes[first + i]) * scale;
+            out[i] = e4m3[codes[first + i]] * scale;
         break;
     case ELEMENT_INT8:
         for (size_t i = 0; i < count; i++)
