@@ -1,5 +1,6 @@
 /* The two large tables of a tokenizer.json, vocab and merges of its model, read from the text without a value of Jansson for each
- * token. Only what is plainly right is read so: whatever looks otherwise is left to Jansson, which knows what is wrong with it. */
+ * token. Only what is plainly right is read so: whatever looks otherwise is left to Jansson, which knows what is wrong with it.
+ */
 #include "io/tokenizer/parts.h"
 
 #include <string.h>
@@ -45,8 +46,8 @@ static int is_key(const char *at, const char *behind, const char *name)
     return (size_t)(behind - at) == strlen(name) + 2 && memcmp(at + 1, name, strlen(name)) == 0;
 }
 
-/* What is between the brackets of the value behind the colon at `at`; NULL unless it begins with `bracket` and is the first of its
- * name. */
+/* What is between the brackets of the value behind the colon at `at`; NULL unless it begins with `bracket` and is the first of
+ * its name. */
 static const char *take_table(struct span *table, size_t *count, const char *at, const char *end, char bracket)
 {
     const char *start = skip_space(at + 1, end);
@@ -85,8 +86,8 @@ int tables_find(struct tables *t, struct span text)
         else
             at = behind;
     }
-    return at && models == 1 && t->vocabulary.text && t->merges.text &&
-           utf8_sound(t->vocabulary) == t->vocabulary.size && utf8_sound(t->merges) == t->merges.size;
+    return at && models == 1 && t->vocabulary.text && t->merges.text && utf8_sound(t->vocabulary) == t->vocabulary.size &&
+           utf8_sound(t->merges) == t->merges.size;
 }
 
 int tables_rest(struct buffer *out, const struct tables *t, struct span text, struct error *e)
@@ -124,7 +125,8 @@ static int read_escape(const char *at, const char *end)
 {
     int character = 0;
     for (int i = 0; i < 4; i++) {
-        const char *digits = "0123456789abcdef", *digit = at + i < end && at[i] ? strchr(digits, at[i] | (at[i] >= 'A' ? 0x20 : 0)) : NULL;
+        const char *digits = "0123456789abcdef",
+                   *digit = at + i < end && at[i] ? strchr(digits, at[i] | (at[i] >= 'A' ? 0x20 : 0)) : NULL;
         if (!digit)
             return -1;
         character = character << 4 | (int)(digit - digits);
@@ -229,7 +231,8 @@ int tables_read(struct tokenizer *t, const struct tables *tables, struct error *
 {
     struct reader tokens = {.at = tables->vocabulary.text, .end = tables->vocabulary.text + tables->vocabulary.size, .e = e},
                   merges = {.at = tables->merges.text, .end = tables->merges.text + tables->merges.size, .e = e};
-    int result = bpe_reserve(&t->bpe, tables->tokens, tables->vocabulary.size, e) || read_tokens(t, &tokens) || read_merges(t, &merges)
+    int result = bpe_reserve(&t->bpe, tables->tokens, tables->vocabulary.size, e) || read_tokens(t, &tokens) ||
+                         read_merges(t, &merges)
                      ? -1
                      : 0;
     for (int i = 0; i < 2; i++) {
