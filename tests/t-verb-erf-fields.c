@@ -276,6 +276,27 @@ static void attention_stands_beside_theory(void **state)
     assert_same_file(at("attention/attention.gp"), at("attention-2/attention.gp"));
 }
 
+/* The exact number is 5640741144419037752115262568930173714240 (mpmath): too long to be written, so an upper end stands there. */
+static void long_fields_are_rounded_upwards(void **state)
+{
+    struct csv_table t;
+    struct error e;
+    size_t rows = 0;
+
+    (void)state;
+    run("erf none --text text --length 64 --segments 1 --bootstrap 9 --quiet --attention --bias kerple_log(p=1.05,a=1) -o long");
+    assert_int_equal(csv_read(at("long/attention.csv"), &t, &e), 0);
+    for (size_t r = 0; r < t.rows; r++)
+        if (strcmp(t.cell[r * t.columns + (size_t)csv_column(&t, "epsilon")], "0.01") == 0) {
+            double trf = strtod(t.cell[r * t.columns + (size_t)csv_column(&t, "trf")], NULL);
+
+            assert_true(trf >= 5640741144419037752115262568930173714240.0 && trf < 5.6408e39);
+            rows++;
+        }
+    assert_true(rows > 0);
+    csv_table_free(&t);
+}
+
 /* ---- attribution ---- */
 
 static void attributions_are_named(void **state)
@@ -609,15 +630,11 @@ static int make_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers_grow_by_the_window),
-        cmocka_unit_test(targets_are_prefixes),
-        cmocka_unit_test(attention_stands_beside_theory),
-        cmocka_unit_test(attributions_are_named),
-        cmocka_unit_test(earlier_extras_do_not_stay),
-        cmocka_unit_test(overrides_are_recorded),
-        cmocka_unit_test(pictures_are_drawn),
-        cmocka_unit_test(interrupted_runs_go_on),
-        cmocka_unit_test(interrupted_attention_goes_on),
+        cmocka_unit_test(layers_grow_by_the_window),      cmocka_unit_test(targets_are_prefixes),
+        cmocka_unit_test(attention_stands_beside_theory), cmocka_unit_test(long_fields_are_rounded_upwards),
+        cmocka_unit_test(attributions_are_named),         cmocka_unit_test(earlier_extras_do_not_stay),
+        cmocka_unit_test(overrides_are_recorded),         cmocka_unit_test(pictures_are_drawn),
+        cmocka_unit_test(interrupted_runs_go_on),         cmocka_unit_test(interrupted_attention_goes_on),
         cmocka_unit_test(killed_attention_goes_on),
     };
 

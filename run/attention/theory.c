@@ -24,8 +24,8 @@ static void count_text(char out[64], const struct series_count *c)
         out[0] = 0;
     else if (c->hi && strlen(c->hi) < 40)
         snprintf(out, 64, "%s", c->hi);
-    else if (isfinite(c->log10_hi))
-        snprintf(out, 64, "%.6fe%.0f", pow(10, c->log10_hi - floor(c->log10_hi)), floor(c->log10_hi));
+    else if (isfinite(c->log10_hi)) /* a unit of the last digit more than rounded up: pow rounds too */
+        snprintf(out, 64, "%.6fe%.0f", (ceil(1e6 * pow(10, c->log10_hi - floor(c->log10_hi))) + 1) / 1e6, floor(c->log10_hi));
     else
         out[0] = 0;
 }
