@@ -188,7 +188,7 @@ static void test_hostile(void **state)
     memset(large, 'a', sizeof large - 1);
     put(join("hub/models--me--toy/refs/large"), large);
     refused("me/toy@large", "refs/large: has 99999 bytes");
-    put(join("hub/models--me--toy/refs/absent"), BROKEN + 1);
+    put(join("hub/models--me--toy/refs/absent"), &BROKEN[1]);
     refused("me/toy@absent", "holds no hash");
     put(join("hub/models--me--toy/refs/absent"), "ffffffffffffffffffffffffffffffffffffffff");
     refused("me/toy@absent", "cannot be opened|hf download me/toy --revision absent");

@@ -33,7 +33,7 @@ static int make_file(const char *model, const char *folder, const char *name)
 /* hub/models--me--NAME of the files of FOLDER, or of the one called ONLY. */
 static int make_model(const char *name, const char *folder, const char *only)
 {
-    static const char *const below[] = {"", "/blobs", "/refs", "/snapshots", "/snapshots/" HASH};
+    static const char *const below[] = {"", "/blobs", "/refs", "/snapshots", ("/snapshots/" HASH)};
     char model[256], *real = realpath(folder, NULL);
     FILE *f;
     DIR *d;
