@@ -183,8 +183,11 @@ endef
 $(foreach i,$(ISAS),$(eval $(call isa_rule,$(i))))
 
 # ---- tests ----
+# a hundred programs are linked; gold takes a third of the time that the usual linker takes
+TEST_LDFLAGS := $(if $(shell command -v ld.gold),-fuse-ld=gold)
+
 $(BUILD)/tests/t-%: $(BUILD)/tests/t-%.o $(call object,$(TEST_HELP)) $(BUILD)/libreach.a
-	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(LIBS)
+	$(Q)$(CC) $(BASE_CFLAGS) $(TEST_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(filter %.a,$^) -lcmocka $(LIBS)
 
 # stands before oneDNN in a test
 $(BUILD)/tests/wrong-sgemm.so: tests/wrong_library/sgemm.c
