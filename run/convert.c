@@ -106,7 +106,7 @@ static int open_merged(struct checkpoint *c, const char *model, const char *adap
 
     if (!adapter)
         return checkpoint_open(c, model, e);
-    folder = adapter_find(adapter, p, e);
+    folder = folder_find(adapter, p, e);
     d = folder ? model_open(model, folder, 0, p, e) : NULL;
     free(folder);
     if (!d)

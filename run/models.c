@@ -155,14 +155,14 @@ end:
     return rc;
 }
 
-char *adapter_find(const char *adapter, struct progress *p, struct error *e)
+char *folder_find(const char *folder, struct progress *p, struct error *e)
 {
-    const char *name = after_mark(adapter);
+    const char *name = after_mark(folder);
     char *path = NULL;
 
-    if (name == adapter && (access(adapter, F_OK) == 0 || !hub_is_name(adapter))) {
-        if (!(path = strdup(adapter)))
-            fail(e, "%s: out of memory", adapter);
+    if (name == folder && (access(folder, F_OK) == 0 || !hub_is_name(folder))) {
+        if (!(path = strdup(folder)))
+            fail(e, "%s: out of memory", folder);
     } else if ((path = hub_find(name, e))) {
         progress_message(p, "%s: snapshot %s", name, path);
     }
@@ -171,7 +171,7 @@ char *adapter_find(const char *adapter, struct progress *p, struct error *e)
 
 char *model_find(const char *model, struct progress *p, struct error *e)
 {
-    char *path = adapter_find(model, p, e), *file = NULL;
+    char *path = folder_find(model, p, e), *file = NULL;
 
     if (path && checkpoint_in_folder(&file, path, e) != 0) {
         free(path);
@@ -188,7 +188,7 @@ int model_arguments_find(struct model_argument *models, int count, struct progre
 {
     for (int i = 0; i < count; i++)
         if (!(models[i].path = model_find(models[i].model, p, e)) ||
-            (models[i].adapter && !(models[i].adapter_path = adapter_find(models[i].adapter, p, e))))
+            (models[i].adapter && !(models[i].adapter_path = folder_find(models[i].adapter, p, e))))
             return -1;
     return 0;
 }

@@ -25,8 +25,8 @@ void model_arguments_free(struct model_argument *models, int count);
  * told; hf: before a name asks for the cache. A folder that stands for a file in it (checkpoint_in_folder) becomes that. NULL on
  * failure; caller frees. */
 char *model_find(const char *model, struct progress *p, struct error *e) MUST_USE;
-/* The same of an adapter's folder. */
-char *adapter_find(const char *adapter, struct progress *p, struct error *e) MUST_USE;
+/* The same of a folder, as that of an adapter, in which no file stands for it. */
+char *folder_find(const char *folder, struct progress *p, struct error *e) MUST_USE;
 
 /* Opens the model, with an adapter merged onto it unless that is NULL, and tells what people should know of how its checkpoint
  * was read; `strict` refuses one with keys that are not understood. The caller closes it. NULL on failure. */
