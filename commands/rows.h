@@ -113,6 +113,10 @@ int check_encoding(const struct encoding_options *o, struct error *e) MUST_USE;
         .type = OPTION_FLAG, .at = AT(encoding.logn), .group = GROUP_MODEL, .flags = OPTION_RESULT \
     }
 
+/* All of them, in the order of --help; `window_says` as of WINDOW_ROW. */
+#define ENCODING_ROWS(window_says) \
+    BIAS_ROW, BIAS_DTYPE_ROW, POSITIONS_ROW, ROPE_ROW, WINDOW_ROW(window_says), KEEP_FIRST_ROW, LOGN_ROW
+
 /* ---- struct machine_options machine ---- */
 
 #define DEVICE_ROW \
