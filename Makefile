@@ -11,6 +11,7 @@
 #   make outputs            doc/outputs.md, the columns of all CSV files, from the tables that write them
 #   make format             every source file as clang-format 14 writes it by .clang-format; format-check: names those that differ
 #   make check-python       tests of the package in python/, by PYTHON with numpy, h5py, torch and safetensors
+#   make dist      the sources as build/reach-VERSION.tar.gz           make deb       a Debian package, build/reach_VERSION_ARCH.deb
 #   make tokenizer-study    ids of many tokenizers on 7 MB of text against the `tokenizers` package
 #
 # Variables: CC, OPTIMIZE (of the kernels), asan=1 (AddressSanitizer and UBSan), werror=1, PREFIX, DESTDIR, PYTHON (bench, check-python, tokenizer-study).
@@ -30,7 +31,7 @@ asan     ?= 0
 werror   ?= 0
 V        ?= 0
 
-VERSION := 0.1.0
+VERSION := 0.2.0
 MACHINE := $(shell uname -m)
 # for the makes that a target calls: all processors, unless make was told how many jobs to run
 JOBS     = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -371,6 +372,21 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/reach $(patsubst doc/%,$(DESTDIR)$(PREFIX)/share/man/man1/%,$(wildcard doc/*.1)) $(patsubst doc/%,$(DESTDIR)$(PREFIX)/share/man/man7/%,$(wildcard doc/*.7))
 	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/reach
 	rm -rf $(DESTDIR)$(PREFIX)/lib/reach $(DESTDIR)$(PREFIX)/share/doc/reach
+
+# ---- releases: what is committed, without the history ----
+dist:
+	$(Q)sh tests/versions.sh
+	$(Q)mkdir -p build && git archive --format=tar --prefix=reach-$(VERSION)/ HEAD | gzip -n -9 >build/reach-$(VERSION).tar.gz
+	@echo build/reach-$(VERSION).tar.gz
+
+deb: dist
+	$(Q)sh .ci/deps debhelper
+	$(Q)rm -rf build/deb && mkdir build/deb && tar -xzf build/reach-$(VERSION).tar.gz -C build/deb
+	$(Q)cd build/deb/reach-$(VERSION) && DEB_BUILD_OPTIONS="parallel=$(shell nproc) noautodbgsym" dpkg-buildpackage -b -us -uc >../log 2>&1 || { tail -n 30 ../log >&2; exit 1; }
+	$(Q)mv build/deb/reach_$(VERSION)_*.deb build/ && rm -r build/deb/reach-$(VERSION)
+	@ls build/reach_$(VERSION)_*.deb
+
+.PHONY: dist deb
 
 # ---- doc/outputs.md from the tables of columns ----
 outputs: $(BUILD)/tests/t-run-outputs

@@ -11,6 +11,8 @@ from common import MODELS, REACH, ROOT, TEXT, Case
 from reach_results.comparison import run_reach
 from reach_results.tables import COLUMNS
 
+VERSION = re.search("^VERSION := (.*)$", (ROOT / "Makefile").read_text(), re.M)[1]
+
 try:
     import pandas
 except ImportError:
@@ -180,7 +182,7 @@ class Tables(Case):
         ):
             run_reach([*arguments, "-o", f"{out}/{name}", *(["--quiet"] if name in ("attention", "ppl") else [])], REACH)
             table = reach.read_table(f"{out}/{name}/{name}.csv")
-            self.assertEqual((table.kind, table.notes["reach"]), (name, "0.1.0"))
+            self.assertEqual((table.kind, table.notes["reach"]), (name, VERSION))
             self.assertTrue(table.notes["command"].startswith(f"reach {arguments[0]} "))
             self.assertEqual(list(table), [column.partition(":")[0] for column in COLUMNS[name].split()])
             setattr(self, name, table)

@@ -1,0 +1,16 @@
+#!/bin/sh
+# Every file that names the version of this tree names the same one. Exit 1, and a line for each that differs.
+set -eu
+cd "$(dirname "$0")/.."
+version=$(sed -n 's/^VERSION := //p' Makefile)
+wrong=0
+# FILE SED-SCRIPT: the script prints the version that the file names
+same() {
+    found=$(sed -n "$2" "$1" | head -n 1)
+    [ "$found" = "$version" ] || { echo "$1: version '$found' (the Makefile has $version)" >&2; wrong=1; }
+}
+same CHANGELOG.md 's/^## \([0-9.]*\).*/\1/p'
+same CITATION.cff 's/^version: //p'
+same debian/changelog 's/^reach (\([^)]*\)).*/\1/p'
+same python/pyproject.toml 's/^version = "\(.*\)"/\1/p'
+exit $wrong
