@@ -16,8 +16,26 @@ static void print_help(FILE *f)
     fputs("usage: reach VERB [arguments]\n\nMeasures how far back a language model looks.\n\nVerbs:\n", f);
     for (const struct verb *const *v = verbs; *v; v++)
         fprintf(f, "  %-10s %s\n", (*v)->name, (*v)->summary);
-    fputs("\n`reach VERB --help` tells all about one. `man reach` is the manual (`man -l doc/reach.1` before `make install`).\n",
+    fputs("\n`reach help VERB` tells all about one. `man reach` is the manual (`man -l doc/reach.1` before `make install`).\n",
           f);
+}
+
+/* The verb of that name; NULL, told on standard error, if there is none. */
+static const struct verb *find(const char *name)
+{
+    const struct verb *const *v = verbs;
+
+    while (*v && strcmp(name, (*v)->name) != 0)
+        v++;
+    if (*v)
+        return *v;
+    for (v = verbs; *v && edit_distance(name, strlen(name), (*v)->name) > NEAR; v++)
+        ;
+    if (*v && strlen(name) > NEAR)
+        fprintf(stderr, "reach: %s: unknown verb (did you mean reach %s?)\n", name, (*v)->name);
+    else
+        fprintf(stderr, "reach: %s: unknown verb (expected one of those that `reach --help` lists)\n", name);
+    return NULL;
 }
 
 /* Lets waiting threads sleep: by default they spin, and on a machine with other work a run was five times slower for it. The
@@ -44,6 +62,7 @@ int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     const char *blank = "", *verb = ""; /* of the last message */
+    const struct verb *v;
     int status = EXIT_USAGE;
 
     hold_closed_streams();
@@ -51,30 +70,22 @@ int main(int argc, char **argv)
 
     signal(SIGPIPE, SIG_IGN); /* a closed pipe is told like any other write that fails */
     signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow further */
-    if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+    if (!strcmp(name, "help") && argc > 3) {
+        fprintf(stderr, "reach help: %s: is one too many (expected reach help VERB)\n", argv[3]);
+    } else if (!strcmp(name, "help") && argc == 3) {
+        if ((v = find(argv[2])))
+            status = verb_run(v, 1, (char *[]){(char *)"--help", NULL});
+    } else if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
         print_help(stdout);
         status = EXIT_DONE;
     } else if (!strcmp(name, "--version")) {
         status = verb_run(&version_verb, 0, argv);
     } else if (argc < 2) {
         print_help(stderr);
-    } else {
-        const struct verb *const *v = verbs;
-
-        while (*v && strcmp(name, (*v)->name) != 0)
-            v++;
-        if (*v) {
-            if ((*v)->computes)
-                wait_asleep(argv);
-            blank = " ", verb = (*v)->name, status = verb_run(*v, argc - 2, argv + 2);
-        } else {
-            for (v = verbs; *v && edit_distance(name, strlen(name), (*v)->name) > NEAR; v++)
-                ;
-            if (*v && strlen(name) > NEAR)
-                fprintf(stderr, "reach: %s: unknown verb (did you mean reach %s?)\n", name, (*v)->name);
-            else
-                fprintf(stderr, "reach: %s: unknown verb (expected one of those that `reach --help` lists)\n", name);
-        }
+    } else if ((v = find(name))) {
+        if (v->computes)
+            wait_asleep(argv);
+        blank = " ", verb = v->name, status = verb_run(v, argc - 2, argv + 2);
     }
     if (fflush(stdout) != 0 || ferror(stdout) || fclose(stdout) != 0) {
         fprintf(stderr, "reach%s%s: standard output: cannot be written: %s\n", blank, verb, strerror(errno));
