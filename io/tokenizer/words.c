@@ -1,0 +1,102 @@
+#include "io/tokenizer/words.h"
+
+#include <stdlib.h>
+
+#define XXH_INLINE_ALL /* a call would cost as much as the hash of a word */
+#include <xxhash.h>
+
+enum { WORDS = 1 << 16 /* places */, STEP_BYTES = 1 << 20, PAIR_BITS_MIN = 16, PAIR_BITS_MAX = 26 };
+
+int words_start(struct words *w, struct error *e)
+{
+    w->memory = calloc(WORDS + 1, sizeof *w->word); /* zeroed as it is touched, which aligned_alloc's would not be */
+    if (!w->memory)
+        return fail_memory(e, (double)WORDS * sizeof *w->word, "a tokenizer");
+    w->word = (struct word *)(((uintptr_t)w->memory + sizeof *w->word - 1) / sizeof *w->word * sizeof *w->word);
+    return 0;
+}
+
+void words_free(struct words *w)
+{
+    free(w->memory);
+    *w = (struct words){0};
+}
+
+/* A word has two places, by its hash: the last one that came is in the first, the one before in the other. */
+static struct word *place(const struct words *w, uint64_t hash)
+{
+    return &w->word[hash >> 32 & (WORDS - 1)];
+}
+
+static struct word *other_place(const struct words *w, uint64_t hash)
+{
+    return &w->word[(hash >> 32 & (WORDS - 1)) ^ 1];
+}
+
+static int is_word(const struct word *w, uint64_t hash, struct span word)
+{
+    return w->hash == (uint32_t)hash && w->size == word.size && memcmp(w->text, word.text, word.size) == 0;
+}
+
+int words_find(struct words *w, struct ids *out, struct span word, uint64_t *hash, struct error *e)
+{
+    *hash = XXH3_64bits(word.text, word.size);
+    const struct word *found = place(w, *hash);
+    if (!is_word(found, *hash, word) && !is_word(found = other_place(w, *hash), *hash, word))
+        return 0;
+    if (out->capacity - out->count < WORD_IDS_MAX && ids_reserve(out, WORD_IDS_MAX, e))
+        return -1;
+    memcpy(out->id + out->count, found->first, sizeof found->first);
+    if (found->count > WORD_IDS_FIRST)
+        memcpy(out->id + out->count + WORD_IDS_FIRST, found->more, sizeof found->more);
+    out->count += found->count;
+    return 1;
+}
+
+void words_keep(struct words *w, struct span word, uint64_t hash, const int32_t *ids, size_t count)
+{
+    struct word *kept = place(w, hash);
+    if (count > WORD_IDS_MAX)
+        return;
+    *other_place(w, hash) = *kept;
+    kept->hash = (uint32_t)hash;
+    kept->size = (unsigned char)word.size;
+    kept->count = (unsigned char)count;
+    memcpy(kept->text, word.text, word.size);
+    for (size_t i = 0; i < count; i++)
+        *(i < WORD_IDS_FIRST ? &kept->first[i] : &kept->more[i - WORD_IDS_FIRST]) = ids[i];
+}
+
+int tell_bytes(struct teller *t, size_t bytes, struct error *e)
+{
+    t->untold += bytes;
+    if (t->untold < STEP_BYTES)
+        return 0;
+    bytes = t->untold;
+    t->untold = 0;
+    return t->step ? t->step(t->context, bytes, e) : 0;
+}
+
+int ids_add(struct ids *out, int32_t id, struct error *e)
+{
+    if (ids_reserve(out, 1, e))
+        return -1;
+    out->id[out->count++] = id;
+    return 0;
+}
+
+int neighbours_start(struct neighbours *n, size_t count, struct error *e)
+{
+    n->count_bits = PAIR_BITS_MIN;
+    while (n->count_bits < PAIR_BITS_MAX && count >> (n->count_bits - 4)) /* 16 bits a pair, so that few are set by chance */
+        n->count_bits++;
+    size_t bytes = (size_t)1 << (n->count_bits - 3);
+    n->bits = calloc(1, bytes);
+    return n->bits ? 0 : fail_memory(e, (double)bytes, "a tokenizer");
+}
+
+void neighbours_free(struct neighbours *n)
+{
+    free(n->bits);
+    *n = (struct neighbours){0};
+}

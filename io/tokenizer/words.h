@@ -1,0 +1,78 @@
+/* What the models of tokenizers share: words that were met before, and what is told about the work. Private to io/tokenizer/. */
+#ifndef REACH_IO_TOKENIZER_WORDS_H
+#define REACH_IO_TOKENIZER_WORDS_H
+
+#include "io/ids.h"
+#include "io/tokenizer/text.h"
+
+#include <string.h>
+
+enum { WORD_BYTES_MAX = 58, WORD_IDS_FIRST = 4, WORD_IDS_MAX = 15 /* of a word that is remembered */ };
+
+/* A word met before: two lines of the processor's cache, of which a short one needs the first alone. */
+struct word {
+    uint32_t hash;
+    unsigned char size; /* 0: nothing is here */
+    unsigned char count;
+    int32_t first[WORD_IDS_FIRST];
+    char text[WORD_BYTES_MAX];
+    int32_t more[WORD_IDS_MAX - WORD_IDS_FIRST];
+};
+_Static_assert(sizeof(struct word) == 128, "two lines");
+
+struct words {
+    void *memory;
+    struct word *word; /* aligned in it */
+};
+
+int words_start(struct words *w, struct error *e) MUST_USE;
+void words_free(struct words *w);
+
+/* Appends the ids of a word of at most WORD_BYTES_MAX bytes, if it is remembered: 1, else 0; -1: an error. *hash is for
+ * words_keep. */
+int words_find(struct words *w, struct ids *out, struct span word, uint64_t *hash, struct error *e) MUST_USE;
+/* Remembers a word that was not found; of too many ids none. */
+void words_keep(struct words *w, struct span word, uint64_t hash, const int32_t *ids, size_t count);
+
+/* Is told about every megabyte of words. */
+struct teller {
+    int (*step)(void *context, size_t bytes, struct error *e); /* NULL, or ends the work when it returns nonzero */
+    void *context;
+    size_t untold; /* bytes since the last time */
+};
+int tell_bytes(struct teller *t, size_t bytes, struct error *e) MUST_USE;
+
+int ids_add(struct ids *out, int32_t id, struct error *e) MUST_USE;
+
+/* Pairs of neighbouring characters, of which it is known that some pairs never stand within a token: bits by a hash, set for
+ * pairs that may, so that a free bit is a proof. */
+struct neighbours {
+    uint64_t *bits;
+    int count_bits; /* 2^count_bits of them */
+};
+int neighbours_start(struct neighbours *n, size_t count, struct error *e) MUST_USE;
+void neighbours_free(struct neighbours *n);
+
+static inline uint64_t neighbours_bit(const struct neighbours *n, uint32_t left, uint32_t right, size_t *at)
+{
+    uint64_t hash = ((uint64_t)left << 21 | right) * 0x9E3779B97F4A7C15u >> (64 - n->count_bits);
+    *at = (size_t)(hash >> 6);
+    return (uint64_t)1 << (hash & 63);
+}
+
+static inline void neighbours_note(struct neighbours *n, uint32_t left, uint32_t right)
+{
+    size_t at;
+    uint64_t bit = neighbours_bit(n, left, right, &at);
+    n->bits[at] |= bit;
+}
+
+/* 1 if some token may hold them side by side. */
+static inline int neighbours_may_meet(const struct neighbours *n, uint32_t left, uint32_t right)
+{
+    size_t at;
+    uint64_t bit = neighbours_bit(n, left, right, &at);
+    return (n->bits[at] & bit) != 0;
+}
+
+#endif
