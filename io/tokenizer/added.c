@@ -67,8 +67,7 @@ int added_add(struct added_tokens *a, struct span text, struct added_token token
     return 0;
 }
 
-/* The longest token that begins at `at`, its bytes in *size; NULL: none. */
-static const struct added_token *longest_at(const struct added_tokens *a, struct span text, size_t at, size_t *size)
+const struct added_token *added_longest(const struct added_tokens *a, struct span text, size_t at, size_t *size)
 {
     const struct added_token *best = NULL;
     uint32_t node = 0;
@@ -122,7 +121,7 @@ int added_split(struct added_tokens *a, struct span text,
 {
     size_t done = 0, size = 0; /* `done`: parts up to there are told */
     for (size_t at = 0; a->count && at < text.size; at++) {
-        const struct added_token *token = a->first[(unsigned char)text.text[at]] ? longest_at(a, text, at, &size) : NULL;
+        const struct added_token *token = a->first[(unsigned char)text.text[at]] ? added_longest(a, text, at, &size) : NULL;
         if (!token)
             continue;
         size_t start = at, end = at + size;

@@ -30,6 +30,9 @@ struct added_tokens {
 /* Adds a token that is found as `text`; the same text twice is an error. */
 int added_add(struct added_tokens *a, struct span text, struct added_token token, struct error *e) MUST_USE;
 
+/* The longest token that begins at `at`, its bytes in *size; NULL: none. */
+const struct added_token *added_longest(const struct added_tokens *a, struct span text, size_t at, size_t *size);
+
 /* Calls `each` with every part of the text in its order: a token that was found (`id` >= 0) or a part between tokens (`id` -1,
  * never empty). Where several tokens begin at one place the longest is taken. `each` returns 0, or -1 to end. */
 int added_split(struct added_tokens *a, struct span text,
