@@ -1,10 +1,20 @@
 #include "io/gguf/tokenizer.h"
 
+#include "io/tokenizer/parts.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS_MAX = 5, TOKEN_BYTES_MAX = 1 << 16, TOKEN_UNKNOWN = 2, TOKEN_CONTROL = 3, TOKEN_USER = 4, TOKEN_UNUSED = 5 };
+enum {
+    STEPS_MAX = 5,
+    TOKEN_BYTES_MAX = 1 << 16,
+    TOKEN_NORMAL = PIECE_NORMAL,
+    TOKEN_UNKNOWN = PIECE_UNKNOWN,
+    TOKEN_CONTROL = PIECE_CONTROL,
+    TOKEN_USER = PIECE_USER,
+    TOKEN_UNUSED = PIECE_UNUSED
+};
 
 /* -- how text is split, by tokenizer.ggml.pre --
  *
@@ -47,11 +57,28 @@ static const struct style {
 };
 enum { STYLES = sizeof styles / sizeof *styles };
 
+/* As gguf_integer_or and gguf_string_or_none, but messages do not name the file. */
+static int integer_or(const struct gguf *g, const char *key, int64_t high, int64_t fallback, int64_t *out, struct error *e)
+{
+    const struct gguf_pair *p = gguf_find(g, key);
+    *out = fallback;
+    if (p && (p->is_array || gguf_integer(p, 0, out) || *out < 0 || *out > high))
+        return fail(e, "%s is not a whole number from 0 to %lld", key, (long long)high);
+    return 0;
+}
+
+static int string_or_none(const struct gguf *g, const char *key, struct gguf_text *out, struct error *e)
+{
+    const struct gguf_pair *p = gguf_find(g, key);
+    *out = (struct gguf_text){NULL, 0};
+    return p && gguf_string(p, out) ? fail(e, "%s is not a text", key) : 0;
+}
+
 static const struct style *find_style(const struct gguf *g, struct error *e)
 {
     char wanted[64], known[512] = "";
     struct gguf_text pre;
-    if (gguf_string_or_none(g, "tokenizer.ggml.pre", &pre, e))
+    if (string_or_none(g, "tokenizer.ggml.pre", &pre, e))
         return NULL;
     int named = pre.text && snprintf(wanted, sizeof wanted, " %.*s ", (int)(pre.size < 64 ? pre.size : 64), pre.text) < 64 &&
                 pre.size && !memchr(pre.text, ' ', pre.size);
@@ -62,11 +89,9 @@ static const struct style *find_style(const struct gguf *g, struct error *e)
     }
     known[strlen(known) - 1] = '\0';
     if (pre.text)
-        fail(e, "%s: tokenizer.ggml.pre '%.*s' is not supported (supported:%s)", g->path, pre.size < 60 ? (int)pre.size : 60,
-             pre.text, known);
+        fail(e, "tokenizer.ggml.pre '%.*s' is not supported (supported:%s)", pre.size < 60 ? (int)pre.size : 60, pre.text, known);
     else
-        fail(e, "%s: has no tokenizer.ggml.pre, which says how text is split (expected one of:%s; or --tokens FILE)", g->path,
-             known);
+        fail(e, "has no tokenizer.ggml.pre, which says how text is split (expected one of:%s; or --tokens FILE)", known);
     return NULL;
 }
 
@@ -108,91 +133,170 @@ static const struct gguf_pair *texts(const struct gguf *g, const char *key, stru
     const struct gguf_pair *p = gguf_find(g, key);
     if (p && p->is_array && p->type == GGUF_STRING)
         return p;
-    fail(e, "%s: %s is missing, or no list of texts", g->path, key);
+    fail(e, "%s is missing, or no list of texts", key);
     return NULL;
 }
 
-static int add_token(json_t *vocabulary, json_t *added, struct gguf_text token, int64_t type, uint64_t id, const struct gguf *g,
-                     struct error *e)
+static int check_token(struct gguf_text token, uint64_t id, struct error *e)
 {
-    char *text = token.size < TOKEN_BYTES_MAX && !memchr(token.text, '\0', token.size) ? strndup(token.text, token.size) : NULL;
-    int result = -1;
-    if (!text)
-        return fail(e, "%s: token %llu of the tokenizer has a NUL in it, or %zu bytes", g->path, (unsigned long long)id,
-                    token.size);
-    if (json_object_get(vocabulary, text))
-        fail(e, "%s: the token '%.60s' of the tokenizer is there twice", g->path, text);
-    else if (json_object_set_new(vocabulary, text, json_integer((json_int_t)id)))
-        fail(e, "%s: token %llu of the tokenizer is not UTF-8", g->path, (unsigned long long)id);
-    else
-        result = 0;
-    if (result == 0 && token.size && (type == TOKEN_CONTROL || type == TOKEN_USER || type == TOKEN_UNKNOWN))
-        result = json_array_append_new(added, json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)id, "content",
-                                                        text, "single_word", 0, "lstrip", 0, "rstrip", 0, "normalized", 0,
-                                                        "special", type != TOKEN_USER))
-                     ? fail_memory(e, (double)token.size, "a token")
-                     : 0;
-    free(text);
-    return result;
+    if (token.size >= TOKEN_BYTES_MAX || memchr(token.text, '\0', token.size))
+        return fail(e, "token %llu of the tokenizer has a NUL in it, or %zu bytes", (unsigned long long)id, token.size);
+    return utf8_sound((struct span){token.text, token.size}) == token.size
+               ? 0
+               : fail(e, "token %llu of the tokenizer is not UTF-8", (unsigned long long)id);
 }
 
-/* Tokens that are unused have no text that could be found; their ids stay free. */
-static int add_tokens(json_t *vocabulary, json_t *added, const struct gguf *g, struct error *e)
+/* The tokens one after the other. */
+struct token_list {
+    const struct gguf_pair *tokens, *kinds;
+    const unsigned char *at;
+    uint64_t next;
+};
+
+static int open_tokens(struct token_list *l, const struct gguf *g, struct error *e)
 {
-    const struct gguf_pair *tokens = texts(g, "tokenizer.ggml.tokens", e), *kinds = gguf_find(g, "tokenizer.ggml.token_type");
-    if (!tokens)
+    *l = (struct token_list){.tokens = texts(g, "tokenizer.ggml.tokens", e), .kinds = gguf_find(g, "tokenizer.ggml.token_type")};
+    if (!l->tokens)
         return -1;
-    if (kinds && (!kinds->is_array || kinds->count != tokens->count))
-        return fail(e, "%s: tokenizer.ggml.token_type is not one number for each of %llu tokens", g->path,
-                    (unsigned long long)tokens->count);
-    const unsigned char *at = tokens->value;
-    for (uint64_t i = 0; i < tokens->count; i++) {
-        struct gguf_text token = gguf_next(&at);
-        int64_t kind = 1;
-        if (kinds && gguf_integer(kinds, i, &kind))
-            return fail(e, "%s: tokenizer.ggml.token_type is not one number for each token", g->path);
-        if (kind != TOKEN_UNUSED && add_token(vocabulary, added, token, kind, i, g, e))
-            return -1;
-    }
+    if (l->kinds && (!l->kinds->is_array || l->kinds->count != l->tokens->count))
+        return fail(e, "tokenizer.ggml.token_type is not one number for each of %llu tokens",
+                    (unsigned long long)l->tokens->count);
+    l->at = l->tokens->value;
     return 0;
 }
 
-static int add_merges(json_t *merges, const struct gguf *g, struct error *e)
+/* 1: a token, whose text is sound; 0: there are no more. One that is unused has no text that could be found, and any text. */
+static int next_token(struct token_list *l, struct gguf_text *token, int64_t *kind, struct error *e)
+{
+    if (l->next == l->tokens->count)
+        return 0;
+    *token = gguf_next(&l->at);
+    *kind = TOKEN_NORMAL;
+    if (l->kinds && gguf_integer(l->kinds, l->next, kind))
+        return fail(e, "tokenizer.ggml.token_type is not one number for each token");
+    if (*kind != TOKEN_UNUSED && check_token(*token, l->next, e))
+        return -1;
+    l->next++;
+    return 1;
+}
+
+static int is_added(struct gguf_text token, int64_t kind)
+{
+    return token.size && (kind == TOKEN_CONTROL || kind == TOKEN_USER || kind == TOKEN_UNKNOWN);
+}
+
+static json_t *make_added(const char *text, int64_t kind, uint64_t id)
+{
+    return json_pack("{s:I, s:s, s:b, s:b, s:b, s:b, s:b}", "id", (json_int_t)id, "content", text, "single_word", 0, "lstrip", 0,
+                     "rstrip", 0, "normalized", 0, "special", kind != TOKEN_USER);
+}
+
+/* The tokens that are found in the text, and with `vocabulary` all of them. */
+static int list_tokens(json_t *vocabulary, json_t *added, const struct gguf *g, struct error *e)
+{
+    struct token_list l;
+    struct gguf_text token;
+    int64_t kind;
+    int more;
+    if (open_tokens(&l, g, e))
+        return -1;
+    while ((more = next_token(&l, &token, &kind, e)) == 1) {
+        const uint64_t id = l.next - 1;
+        if (kind == TOKEN_UNUSED)
+            continue;
+        char *text = strndup(token.text, token.size);
+        int failed = !text;
+        if (text && vocabulary && json_object_get(vocabulary, text))
+            failed = fail(e, "token '%.60s' is there twice", text);
+        else if (text && ((vocabulary && json_object_set_new(vocabulary, text, json_integer((json_int_t)id))) ||
+                          (is_added(token, kind) && json_array_append_new(added, make_added(text, kind, id)))))
+            failed = 1;
+        free(text);
+        if (failed)
+            return failed < 0 ? -1 : fail_memory(e, (double)token.size, "a token");
+    }
+    return more;
+}
+
+static int list_merges(json_t *merges, const struct gguf *g, struct error *e)
 {
     const struct gguf_pair *p = texts(g, "tokenizer.ggml.merges", e);
     const unsigned char *at = p ? p->value : NULL;
     for (uint64_t i = 0; p && i < p->count; i++) {
         struct gguf_text merge = gguf_next(&at);
         if (json_array_append_new(merges, json_stringn(merge.text, merge.size)))
-            return fail(e, "%s: merge %llu of the tokenizer is not UTF-8", g->path, (unsigned long long)i + 1);
+            return fail(e, "merge %llu of the tokenizer is not UTF-8", (unsigned long long)i + 1);
+    }
+    return p ? 0 : -1;
+}
+
+int gguf_is_pieces(const struct gguf *g)
+{
+    const struct gguf_pair *p = gguf_find(g, "tokenizer.ggml.model");
+    struct gguf_text model;
+    return p && gguf_string(p, &model) == 0 && (gguf_is(model, "llama") || gguf_is(model, "t5"));
+}
+
+/* With scores there are about as many as tokens. */
+size_t gguf_merge_count(const struct gguf *g)
+{
+    const struct gguf_pair *p = gguf_find(g, gguf_is_pieces(g) ? "tokenizer.ggml.tokens" : "tokenizer.ggml.merges");
+    return p && p->is_array ? (size_t)p->count : 0;
+}
+
+int gguf_read_tables(struct tokenizer *t, const struct gguf *g, struct error *e)
+{
+    struct token_list l;
+    struct gguf_text token;
+    int64_t kind;
+    int more;
+    if (open_tokens(&l, g, e) || bpe_reserve(&t->bpe, l.tokens->count, 8 * l.tokens->count, e))
+        return -1;
+    while ((more = next_token(&l, &token, &kind, e)) == 1)
+        if (kind != TOKEN_UNUSED && bpe_add_token(&t->bpe, (struct span){token.text, token.size}, (int64_t)l.next - 1, e))
+            return -1;
+    const struct gguf_pair *p = more ? NULL : texts(g, "tokenizer.ggml.merges", e);
+    const unsigned char *at = p ? p->value : NULL;
+    for (uint64_t i = 0; p && i < p->count; i++) {
+        struct gguf_text merge = gguf_next(&at);
+        if (utf8_sound((struct span){merge.text, merge.size}) != merge.size)
+            return fail(e, "merge %llu of the tokenizer is not UTF-8", (unsigned long long)i + 1);
+        if (tokenizer_merge(t, (struct span){merge.text, merge.size}, e))
+            return -1;
     }
     return p ? 0 : -1;
 }
 
 /* -- the beginning of a text -- */
 
-static json_t *make_settings(const struct gguf *g, const struct style *style, struct error *e)
+/* The id of the beginning-of-text token, or -1, and its text. */
+static int find_bos(const struct gguf *g, int64_t *bos, struct gguf_text *text, struct error *e)
 {
     const struct gguf_pair *tokens = texts(g, "tokenizer.ggml.tokens", e);
+    if (!tokens || integer_or(g, "tokenizer.ggml.bos_token_id", UINT32_MAX, -1, bos, e))
+        return -1;
+    *bos = *bos == UINT32_MAX ? -1 : *bos;
+    if (*bos < 0)
+        return 0;
+    if ((uint64_t)*bos >= tokens->count)
+        return fail(e, "tokenizer.ggml.bos_token_id is %lld (expected less than %llu)", (long long)*bos,
+                    (unsigned long long)tokens->count);
+    const unsigned char *at = tokens->value;
+    for (int64_t i = 0; i < *bos; i++)
+        (void)gguf_next(&at);
+    *text = gguf_next(&at);
+    return 0;
+}
+
+static json_t *make_settings(const struct gguf *g, const struct style *style, struct error *e)
+{
     int64_t bos, adds;
-    if (!tokens || gguf_integer_or(g, "tokenizer.ggml.bos_token_id", 0, UINT32_MAX, -1, &bos, e) ||
-        gguf_integer_or(g, "tokenizer.ggml.add_bos_token", 0, 1, style->adds_bos, &adds, e))
+    struct gguf_text token;
+    if (find_bos(g, &bos, &token, e) || integer_or(g, "tokenizer.ggml.add_bos_token", 1, style->adds_bos, &adds, e))
         return NULL;
     json_t *settings = json_pack("{s:s, s:b}", "tokenizer_class", "PreTrainedTokenizerFast", "add_bos_token", (int)adds);
-    if (bos < 0 || bos == UINT32_MAX)
-        return settings;
-    if ((uint64_t)bos >= tokens->count) {
-        fail(e, "%s: tokenizer.ggml.bos_token_id is %lld (expected less than %llu)", g->path, (long long)bos,
-             (unsigned long long)tokens->count);
-        json_decref(settings);
-        return NULL;
-    }
-    const unsigned char *at = tokens->value;
-    for (int64_t i = 0; i < bos; i++)
-        (void)gguf_next(&at);
-    struct gguf_text token = gguf_next(&at);
-    if (json_object_set_new(settings, "bos_token", json_stringn(token.text, token.size))) {
-        fail(e, "%s: the beginning-of-text token is not UTF-8", g->path);
+    if (bos >= 0 && json_object_set_new(settings, "bos_token", json_stringn(token.text, token.size))) {
+        fail(e, "the beginning-of-text token is not UTF-8");
         json_decref(settings);
         return NULL;
     }
@@ -205,39 +309,88 @@ static int check_flags(const struct gguf *g, struct error *e)
     static const char *const keys[] = {"tokenizer.ggml.add_space_prefix", "tokenizer.ggml.remove_extra_whitespaces"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         int64_t on;
-        if (gguf_integer_or(g, keys[i], 0, 1, 0, &on, e))
+        if (integer_or(g, keys[i], 1, 0, &on, e))
             return -1;
         if (on)
-            return fail(e, "%s: %s is not supported (expected false)", g->path, keys[i]);
+            return fail(e, "%s is not supported (expected false)", keys[i]);
     }
     return 0;
 }
 
-int gguf_tokenizer(json_t **json, json_t **settings, const struct gguf *g, struct error *e)
+/* -- models of SentencePiece: tokens with scores -- */
+
+/* The scores, and the numbers of the map that normalizes text, which are bytes. */
+static int read_pieces(struct pieces *p, const struct gguf *g, struct buffer *map, struct error *e)
 {
-    struct gguf_text model;
-    const struct style *style;
-    *json = *settings = NULL;
-    if (gguf_string_or_none(g, "tokenizer.ggml.model", &model, e))
+    const struct gguf_pair *scores = gguf_find(g, "tokenizer.ggml.scores"),
+                           *normal = gguf_find(g, "tokenizer.ggml.precompiled_charsmap");
+    struct token_list l;
+    struct gguf_text token;
+    int64_t kind;
+    int more;
+    if (open_tokens(&l, g, e))
         return -1;
-    if (!model.text || gguf_is(model, "none") || gguf_is(model, "no_vocab"))
-        return 0;
-    if (!gguf_is(model, "gpt2"))
-        return fail(
-            e,
-            "%s: tokenizer.ggml.model '%.*s' is not supported (supported: gpt2, byte pair encoding over bytes; or --tokens "
-            "FILE)",
-            g->path, model.size < 60 ? (int)model.size : 60, model.text);
-    if (!(style = find_style(g, e)) || check_flags(g, e) || !(*settings = make_settings(g, style, e)))
+    if (!scores || !scores->is_array || scores->count != l.tokens->count || !l.kinds)
+        return fail(e, "%s is not one number for each of %llu tokens",
+                    l.kinds ? "tokenizer.ggml.scores" : "tokenizer.ggml.token_type", (unsigned long long)l.tokens->count);
+    while ((more = next_token(&l, &token, &kind, e)) == 1) {
+        double score;
+        if (gguf_real(scores, l.next - 1, &score) || kind < PIECE_NORMAL || kind > PIECE_BYTE)
+            return fail(e, "token %llu of the tokenizer has no score, or is of an unknown type", (unsigned long long)l.next - 1);
+        if (pieces_add(p, (struct piece){{token.text, token.size}, (float)score, (enum piece_type)kind}, e))
+            return -1;
+        p->byte_fallback |= kind == PIECE_BYTE;
+    }
+    for (uint64_t i = 0; more == 0 && normal && i < normal->count; i++) {
+        int64_t byte;
+        if (gguf_integer(normal, i, &byte) || byte < -128 || byte > 255)
+            return fail(e, "tokenizer.ggml.precompiled_charsmap is no list of bytes");
+        if (buffer_add(map, &(char){(char)byte}, 1, e))
+            return -1;
+    }
+    p->charsmap = buffer_span(map);
+    return more;
+}
+
+int gguf_read_pieces(struct tokenizer *t, const struct gguf *g, struct error *e)
+{
+    struct gguf_text model, token;
+    struct buffer map = {0};
+    int64_t bos, adds, prefix, one_space;
+    if (string_or_none(g, "tokenizer.ggml.model", &model, e))
         return -1;
+    const int is_unigram = gguf_is(model, "t5");
+    struct pieces p = {.is_unigram = is_unigram, .marks = 1, .controls = 1};
+    int result = find_bos(g, &bos, &token, e) || integer_or(g, "tokenizer.ggml.add_bos_token", 1, !is_unigram, &adds, e) ||
+                         integer_or(g, "tokenizer.ggml.add_space_prefix", 1, !is_unigram, &prefix, e) ||
+                         integer_or(g, "tokenizer.ggml.remove_extra_whitespaces", 1, 0, &one_space, e) ||
+                         read_pieces(&p, g, &map, e)
+                     ? -1
+                     : 0;
+    if (result == 0) {
+        p.prefix = (int)prefix;
+        p.one_space = (int)one_space;
+        t->bos = (int)bos;
+        t->adds_bos = (int)adds;
+        result = tokenizer_add_pieces(t, &p, e);
+    }
+    buffer_free(&map);
+    free(p.piece);
+    return result;
+}
+
+/* -- byte pair encoding -- */
+
+static json_t *make_json(const struct gguf *g, const struct style *style, int whole, struct error *e)
+{
     json_t *vocabulary = json_object(), *merges = json_array(), *added = json_array(), *splitter = make_splitter(style),
-           *normalizer = style->composes ? json_pack("{s:s}", "type", "NFC") : json_null();
-    if (add_tokens(vocabulary, added, g, e) == 0 && add_merges(merges, g, e) == 0) {
-        *json = json_pack("{s:s, s:O, s:O, s:O, s:n, s:{s:s, s:b, s:b, s:b, s:O, s:O}}", "version", "1.0", "added_tokens", added,
-                          "normalizer", normalizer, "pre_tokenizer", splitter, "post_processor", "model", "type", "BPE",
-                          "fuse_unk", 0, "byte_fallback", 0, "ignore_merges", style->ignore_merges, "vocab", vocabulary, "merges",
-                          merges);
-        if (!*json)
+           *normalizer = style->composes ? json_pack("{s:s}", "type", "NFC") : json_null(), *json = NULL;
+    if (list_tokens(whole ? vocabulary : NULL, added, g, e) == 0 && (!whole || list_merges(merges, g, e) == 0)) {
+        json = json_pack("{s:s, s:O, s:O, s:O, s:n, s:{s:s, s:b, s:b, s:b, s:O, s:O}}", "version", "1.0", "added_tokens", added,
+                         "normalizer", normalizer, "pre_tokenizer", splitter, "post_processor", "model", "type", "BPE",
+                         "fuse_unk", 0, "byte_fallback", 0, "ignore_merges", style->ignore_merges, "vocab", vocabulary, "merges",
+                         merges);
+        if (!json)
             fail_memory(e, (double)g->size, "the tokenizer");
     }
     json_decref(vocabulary);
@@ -245,9 +398,32 @@ int gguf_tokenizer(json_t **json, json_t **settings, const struct gguf *g, struc
     json_decref(added);
     json_decref(splitter);
     json_decref(normalizer);
-    if (*json)
-        return 0;
+    return json;
+}
+
+int gguf_tokenizer(json_t **json, json_t **settings, const struct gguf *g, int whole, struct error *e)
+{
+    struct gguf_text model;
+    struct error inner = {""};
+    const struct style *style;
+    *json = *settings = NULL;
+    if (string_or_none(g, "tokenizer.ggml.model", &model, &inner) == 0) {
+        if (!model.text || gguf_is(model, "none") || gguf_is(model, "no_vocab"))
+            return 0;
+        if (gguf_is_pieces(g))
+            fail(&inner, "tokenizer.ggml.model '%.*s' goes by scores, which tokenizer.json does not hold", (int)model.size,
+                 model.text);
+        else if (!gguf_is(model, "gpt2"))
+            fail(&inner,
+                 "tokenizer.ggml.model '%.*s' is not supported (supported: gpt2, byte pair encoding over bytes; llama and t5, "
+                 "models of "
+                 "SentencePiece; or --tokens FILE)",
+                 model.size < 60 ? (int)model.size : 60, model.text);
+        else if ((style = find_style(g, &inner)) && check_flags(g, &inner) == 0 &&
+                 (*settings = make_settings(g, style, &inner)) && (*json = make_json(g, style, whole, &inner)))
+            return 0;
+    }
     json_decref(*settings);
     *settings = NULL;
-    return -1;
+    return fail(e, "%s: %s", g->path, inner.text);
 }

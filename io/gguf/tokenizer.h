@@ -6,9 +6,18 @@
 
 #include <jansson.h>
 
+struct tokenizer;
+
 /* *json: as tokenizer.json, *settings: as tokenizer_config.json; caller owns both. Both NULL, and that is no error, when the file
  * holds none. Byte pair encoding over bytes is done ("gpt2"); other models, and ways to split text that are not known, are
- * refused by name. */
-int gguf_tokenizer(json_t **json, json_t **settings, const struct gguf *g, struct error *e) MUST_USE;
+ * refused by name. Without `whole` the vocabulary and the merges are left empty: gguf_read_tables reads them. */
+int gguf_tokenizer(json_t **json, json_t **settings, const struct gguf *g, int whole, struct error *e) MUST_USE;
+/* Messages of these do not name the file. */
+size_t gguf_merge_count(const struct gguf *g);
+int gguf_read_tables(struct tokenizer *t, const struct gguf *g, struct error *e) MUST_USE;
+
+/* 1 if the tokenizer is a model of SentencePiece ("llama", "t5"), which gguf_read_pieces reads. */
+int gguf_is_pieces(const struct gguf *g);
+int gguf_read_pieces(struct tokenizer *t, const struct gguf *g, struct error *e) MUST_USE;
 
 #endif

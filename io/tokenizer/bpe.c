@@ -1,23 +1,15 @@
 #include "io/tokenizer/bpe.h"
 
 #include "io/element.h"
+#include "io/tokenizer/pieces.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL /* a call would cost as much as the hash of a word */
-#include <xxhash.h>
-
 enum {
-    WORDS = 1 << 16, /* places for words that are remembered */
-    WORD_BYTES_MAX = 58,
-    WORD_IDS_FIRST = 4,
-    WORD_IDS_MAX = 15, /* of such a word */
-    STEP_BYTES = 1 << 20,
-    PAIR_BITS_MIN = 16,
-    PAIR_BITS_MAX = 26,
-    SHOWN = 80 /* bytes of a token in a message */
+    SHOWN = 80, /* bytes of a token in a message */
+    CHARACTER_IDS = INT32_MAX - CHARACTERS /* with scores: ids of symbols that are characters without a token */
 };
 
 /* A link of the chain of symbols that a word is. */
@@ -27,22 +19,9 @@ struct symbol {
     int alive; /* 0: merged into the one before */
 };
 
-/* A word met before: two lines of the processor's cache, of which a short one needs the first alone. A word has two places, by
- * its hash: the last one that came is in the first, the one before in the other. */
-struct word {
-    uint32_t hash;
-    unsigned char size; /* 0: nothing is here */
-    unsigned char count;
-    int32_t first[WORD_IDS_FIRST];
-    char text[WORD_BYTES_MAX];
-    int32_t more[WORD_IDS_MAX - WORD_IDS_FIRST];
-};
-_Static_assert(sizeof(struct word) == 128, "two lines");
-
 struct bpe_tables {
     struct pairs ids; /* while tokens are added: the ids that are taken, each with 0 */
-    void *word_memory;
-    struct word *words; /* [WORDS], aligned in it */
+    struct words words;
     struct symbol *symbols;
     size_t symbol_count, symbol_room;
     uint64_t *queue; /* rank << 32 | position: a heap, the smallest on top */
@@ -56,8 +35,7 @@ struct bpe_tables {
         uint32_t character;
     } byte[256]; /* in the byte alphabet */
     unsigned char known[CHARACTERS / 8]; /* a bit for each character that is a token */
-    uint64_t *pairs; /* bits by a hash of two characters, set where some merge may join them: a free bit proves that none does */
-    int pair_bits;
+    struct neighbours neighbours; /* that some merge may join */
 };
 
 uint32_t byte_character(unsigned char byte)
@@ -74,16 +52,8 @@ int bpe_start(struct bpe *b, size_t merges, struct error *e)
     struct bpe_tables *t = b->tables = calloc(1, sizeof *t);
     if (!t)
         return fail_memory(e, sizeof *t, "a tokenizer");
-    t->pair_bits = PAIR_BITS_MIN;
-    while (t->pair_bits < PAIR_BITS_MAX && merges >> (t->pair_bits - 4)) /* 16 bits a merge, so that few are set by chance */
-        t->pair_bits++;
-    size_t bytes = (size_t)1 << (t->pair_bits - 3);
-    t->pairs = calloc(1, bytes);
-    t->word_memory = calloc(WORDS + 1, sizeof *t->words); /* zeroed as it is touched, which aligned_alloc's would not be */
-    t->words = (struct word *)(((uintptr_t)t->word_memory + sizeof *t->words - 1) / sizeof *t->words * sizeof *t->words);
-    if (t->pairs && t->word_memory)
-        return pairs_reserve(&b->merges, merges, e);
-    return fail_memory(e, (double)bytes + (double)WORDS * sizeof *t->words, "a tokenizer");
+    return neighbours_start(&t->neighbours, merges, e) || words_start(&t->words, e) || pairs_reserve(&b->merges, merges, e) ? -1
+                                                                                                                            : 0;
 }
 
 int bpe_reserve(struct bpe *b, size_t tokens, size_t bytes, struct error *e)
@@ -123,32 +93,23 @@ int bpe_add_token(struct bpe *b, struct span token, int64_t id, struct error *e)
  * none can ever reach across: cut there, a word gives the same tokens. That finds the words of texts that are not split
  * beforehand (Llama-2, Gemma). */
 
-static uint64_t pair_bit(const struct bpe_tables *t, uint32_t left, uint32_t right, size_t *word)
-{
-    uint64_t hash = ((uint64_t)left << 21 | right) * 0x9E3779B97F4A7C15u >> (64 - t->pair_bits);
-    *word = (size_t)(hash >> 6);
-    return (uint64_t)1 << (hash & 63);
-}
-
 static void note_pair(struct bpe_tables *t, struct span left, struct span right)
 {
-    size_t at = left.size, size, word;
+    size_t at = left.size, size;
     if (left.size == 0 || right.size == 0)
         return;
     do
         at--;
     while (at > 0 && ((unsigned char)left.text[at] & 0xC0) == 0x80);
-    uint64_t bit = pair_bit(t, character_at(left.text + at, &size), character_at(right.text, &size), &word);
-    t->pairs[word] |= bit;
+    neighbours_note(&t->neighbours, character_at(left.text + at, &size), character_at(right.text, &size));
 }
 
 /* 1 if the symbols of two neighbours can never become one. Characters that are no tokens become other symbols, of which nothing
  * is said. */
 static int may_cut(const struct bpe_tables *t, uint32_t left, uint32_t right)
 {
-    size_t word;
-    uint64_t bit = pair_bit(t, left, right, &word);
-    return !(t->pairs[word] & bit) && t->known[left >> 3] >> (left & 7) & 1 && t->known[right >> 3] >> (right & 7) & 1;
+    return !neighbours_may_meet(&t->neighbours, left, right) && t->known[left >> 3] >> (left & 7) & 1 &&
+           t->known[right >> 3] >> (right & 7) & 1;
 }
 
 /* -- merges -- */
@@ -185,6 +146,104 @@ int bpe_add_merge(struct bpe *b, struct span left, struct span right, struct err
         return -1;
     b->merged[b->merge_count++] = id;
     return 0;
+}
+
+/* -- merges by score -- */
+
+static int compare_scores(const void *a, const void *b)
+{
+    float left = *(const float *)a, right = *(const float *)b;
+    return (left < right) - (left > right);
+}
+
+/* How many of the scores, of which each is there once, from the highest on, are above this one. */
+static int32_t rank_of(const float *scores, size_t count, float score)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (scores[middle] > score)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (int32_t)low;
+}
+
+/* The symbol that stands for a part of a token: a token that may be merged, or one character, whether it has a token or not;
+ * MAP_ABSENT: none. */
+static int32_t symbol_of(const struct bpe *b, const struct pieces *p, struct span part)
+{
+    int32_t id = map_find(&b->vocabulary, part.text, part.size);
+    size_t size;
+    uint32_t character = character_at(part.text, &size);
+    if (size == part.size)
+        return id != MAP_ABSENT ? id : CHARACTER_IDS + (int32_t)character;
+    return id != MAP_ABSENT && p->piece[id].type == PIECE_NORMAL ? id : MAP_ABSENT;
+}
+
+/* What SentencePiece does with these is not done here: it takes unused tokens apart again, and finds single characters by any
+ * type. */
+static int check_type(const struct bpe *b, const struct pieces *p, int32_t id, struct error *e)
+{
+    const struct piece *piece = &p->piece[id];
+    size_t size;
+    if (piece->text.size == 0 || utf8_sound(piece->text) != piece->text.size)
+        return 0; /* no text becomes it */
+    character_at(piece->text.text, &size);
+    int is_character = size == piece->text.size, meets = 0;
+    if (piece->type != PIECE_UNUSED)
+        return is_character && piece->type != PIECE_USER
+                   ? fail(e, "token %d, '%.*s', is one character and of the type %d, which is not supported", id,
+                          shown(piece->text), piece->text.text, (int)piece->type)
+                   : 0;
+    for (size_t at = size; at < piece->text.size && !meets; at += size) {
+        meets = symbol_of(b, p, (struct span){piece->text.text, at}) != MAP_ABSENT &&
+                symbol_of(b, p, (struct span){piece->text.text + at, piece->text.size - at}) != MAP_ABSENT;
+        character_at(piece->text.text + at, &size);
+    }
+    return is_character || meets ? fail(e, "token %d, '%.*s', is unused, and text could become it, which is not supported", id,
+                                        shown(piece->text), piece->text.text)
+                                 : 0;
+}
+
+static int add_splits(struct bpe *b, const struct pieces *p, int32_t id, int32_t rank, struct error *e)
+{
+    struct span text = p->piece[id].text;
+    size_t size;
+    uint32_t before = character_at(text.text, &size), character;
+    for (size_t at = size; at < text.size; at += size, before = character) {
+        struct span left = {text.text, at}, right = {text.text + at, text.size - at};
+        character = character_at(right.text, &size);
+        int32_t first = symbol_of(b, p, left), second = first == MAP_ABSENT ? MAP_ABSENT : symbol_of(b, p, right);
+        if (second == MAP_ABSENT)
+            continue;
+        neighbours_note(&b->tables->neighbours, before, character);
+        if (pairs_set(&b->merges, first, second, rank, id, e))
+            return -1;
+    }
+    return 0;
+}
+
+int bpe_add_pieces(struct bpe *b, const struct pieces *p, struct error *e)
+{
+    float *scores = malloc((p->count + 1) * sizeof *scores);
+    size_t count = 0, ranks = 0;
+    int result = scores ? 0 : fail_memory(e, (double)p->count * sizeof *scores, "scores");
+    for (size_t i = 0; scores && i < p->count; i++)
+        if (p->piece[i].type == PIECE_NORMAL)
+            scores[count++] = p->piece[i].score;
+    if (scores)
+        qsort(scores, count, sizeof *scores, compare_scores);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || scores[i] != scores[ranks - 1])
+            scores[ranks++] = scores[i];
+    for (size_t i = 0; i < p->count && result == 0; i++)
+        result = p->piece[i].type == PIECE_NORMAL ? add_splits(b, p, (int32_t)i, rank_of(scores, ranks, p->piece[i].score), e)
+                                                  : check_type(b, p, (int32_t)i, e);
+    b->by_score = 1;
+    free(scores);
+    return result;
 }
 
 void bpe_finish(struct bpe *b)
@@ -256,11 +315,26 @@ static int add_unknown(const struct bpe *b, struct unknown *u, const char *text,
     return 0;
 }
 
+/* Each character, with a token or without. */
+static int make_characters(const struct bpe *b, struct span word, struct error *e)
+{
+    struct bpe_tables *t = b->tables;
+    for (size_t at = 0, size; at < word.size; at += size) {
+        uint32_t character = character_at(word.text + at, &size);
+        int32_t id = character > ' ' && character < 0x7F ? t->byte[character].id : map_find(&b->vocabulary, word.text + at, size);
+        if (add_symbol(t, id != MAP_ABSENT ? id : CHARACTER_IDS + (int32_t)character, e))
+            return -1;
+    }
+    return 0;
+}
+
 static int make_symbols(const struct bpe *b, struct span word, struct error *e)
 {
     struct bpe_tables *t = b->tables;
     struct unknown u = {0};
     t->symbol_count = 0;
+    if (b->by_score)
+        return make_characters(b, word, e);
     for (size_t at = 0, size; at < word.size; at += size) {
         const char *text = word.text + at;
         int32_t id;
@@ -337,15 +411,15 @@ static int merge_symbols(const struct bpe *b, struct error *e)
             return -1;
     while (t->queue_count) {
         uint64_t top = queue_pop(t);
-        int32_t at = (int32_t)(uint32_t)top, id = b->merged[top >> 32];
+        int32_t at = (int32_t)(uint32_t)top, rank = (int32_t)(top >> 32);
         struct symbol *s = &t->symbols[at];
         const struct pair *now;
-        /* an entry counts while its place still gives the same token */
-        if (!s->alive || !(now = pair_at(b, at)) || now->merged != id)
+        /* an entry counts while its place still gives the same token, by scores the same score */
+        if (!s->alive || !(now = pair_at(b, at)) || (b->by_score ? now->rank_behind != rank + 1 : now->merged != b->merged[rank]))
             continue;
         struct symbol *right = &t->symbols[s->next];
         right->alive = 0;
-        s->id = id;
+        s->id = now->merged;
         s->next = right->next;
         if (s->next >= 0)
             t->symbols[s->next].previous = at;
@@ -355,10 +429,38 @@ static int merge_symbols(const struct bpe *b, struct error *e)
     return 0;
 }
 
+/* Appends the symbols of scores: characters that are left by their bytes, or as unknown ones, neighbours of which share a token.
+ */
+static int add_characters(const struct bpe *b, struct ids *out, struct error *e)
+{
+    const struct bpe_tables *t = b->tables;
+    int was_unknown = 0;
+    if (ids_reserve(out, CHARACTER_BYTES_MAX * t->symbol_count, e))
+        return -1;
+    for (int32_t i = t->symbol_count ? 0 : -1; i >= 0; i = t->symbols[i].next) {
+        char text[CHARACTER_BYTES_MAX];
+        int32_t id = t->symbols[i].id;
+        int is_unknown = id >= CHARACTER_IDS && !b->byte_fallback;
+        if (id < CHARACTER_IDS)
+            out->id[out->count++] = id;
+        else if (is_unknown && !was_unknown)
+            out->id[out->count++] = b->unknown;
+        for (size_t k = 0, size = id < CHARACTER_IDS || is_unknown ? 0 : character_write(text, (uint32_t)(id - CHARACTER_IDS));
+             k < size; k++)
+            out->id[out->count++] = t->fallback[(unsigned char)text[k]];
+        was_unknown = is_unknown;
+    }
+    return 0;
+}
+
 static int encode_symbols(const struct bpe *b, struct ids *out, struct span word, struct error *e)
 {
     struct bpe_tables *t = b->tables;
-    if (make_symbols(b, word, e) || merge_symbols(b, e) || ids_reserve(out, t->symbol_count, e))
+    if (make_symbols(b, word, e) || merge_symbols(b, e))
+        return -1;
+    if (b->by_score)
+        return add_characters(b, out, e);
+    if (ids_reserve(out, t->symbol_count, e))
         return -1;
     for (int32_t i = t->symbol_count ? 0 : -1; i >= 0; i = t->symbols[i].next)
         out->id[out->count++] = t->symbols[i].id;
@@ -366,14 +468,6 @@ static int encode_symbols(const struct bpe *b, struct ids *out, struct span word
 }
 
 /* -- words met before -- */
-
-static int add_id(struct ids *out, int32_t id, struct error *e)
-{
-    if (ids_reserve(out, 1, e))
-        return -1;
-    out->id[out->count++] = id;
-    return 0;
-}
 
 /* The id of a word that is a token as a whole, or MAP_ABSENT. */
 static int32_t whole_word(const struct bpe *b, struct span word, struct error *e)
@@ -394,56 +488,25 @@ static int32_t whole_word(const struct bpe *b, struct span word, struct error *e
     return map_find(&b->vocabulary, t->spelt.text, t->spelt.size);
 }
 
-static int is_word(const struct word *w, uint64_t hash, struct span word)
-{
-    return w->hash == (uint32_t)hash && w->size == word.size && memcmp(w->text, word.text, word.size) == 0;
-}
-
 static int encode_short(struct bpe *b, struct ids *out, struct span word, struct error *e)
 {
-    uint64_t hash = XXH3_64bits(word.text, word.size);
-    struct word *w = &b->tables->words[hash >> 32 & (WORDS - 1)], *other = &b->tables->words[(hash >> 32 & (WORDS - 1)) ^ 1];
-    if (is_word(w, hash, word) || (is_word(other, hash, word) && (w = other))) {
-        if (out->capacity - out->count < WORD_IDS_MAX && ids_reserve(out, WORD_IDS_MAX, e))
-            return -1;
-        memcpy(out->id + out->count, w->first, sizeof w->first);
-        if (w->count > WORD_IDS_FIRST)
-            memcpy(out->id + out->count + WORD_IDS_FIRST, w->more, sizeof w->more);
-        out->count += w->count;
-        return 0;
-    }
+    uint64_t hash;
+    int known = words_find(&b->tables->words, out, word, &hash, e);
+    if (known)
+        return known < 0 ? -1 : 0;
     size_t start = out->count;
     int32_t id = b->ignore_merges ? whole_word(b, word, e) : MAP_ABSENT;
-    if (id == BPE_MISSING || (id == MAP_ABSENT ? encode_symbols(b, out, word, e) : add_id(out, id, e)))
+    if (id == BPE_MISSING || (id == MAP_ABSENT ? encode_symbols(b, out, word, e) : ids_add(out, id, e)))
         return -1;
-    size_t count = out->count - start;
-    if (count > WORD_IDS_MAX)
-        return 0;
-    *other = *w;
-    w->hash = (uint32_t)hash;
-    w->size = (unsigned char)word.size;
-    w->count = (unsigned char)count;
-    memcpy(w->text, word.text, word.size);
-    for (size_t i = 0; i < count; i++)
-        *(i < WORD_IDS_FIRST ? &w->first[i] : &w->more[i - WORD_IDS_FIRST]) = out->id[start + i];
+    words_keep(&b->tables->words, word, hash, out->id + start, out->count - start);
     return 0;
-}
-
-static int count_bytes(struct bpe *b, size_t bytes, struct error *e)
-{
-    b->untold += bytes;
-    if (b->untold < STEP_BYTES)
-        return 0;
-    bytes = b->untold;
-    b->untold = 0;
-    return b->step ? b->step(b->context, bytes, e) : 0;
 }
 
 /* A part of a long word, whose merges end where it ends. What is remembered with ignore_merges is of whole words. */
 static int encode_part(struct bpe *b, struct ids *out, const char *from, const char *to, struct error *e)
 {
     struct span part = {from, (size_t)(to - from)};
-    if (count_bytes(b, part.size, e))
+    if (tell_bytes(&b->teller, part.size, e))
         return -1;
     return b->ignore_merges || part.size > WORD_BYTES_MAX ? encode_symbols(b, out, part, e) : encode_short(b, out, part, e);
 }
@@ -476,11 +539,11 @@ int bpe_encode(struct bpe *b, struct ids *out, struct span word, struct error *e
     if (word.size == 0)
         return 0;
     if (word.size <= WORD_BYTES_MAX)
-        return count_bytes(b, word.size, e) ? -1 : encode_short(b, out, word, e);
+        return tell_bytes(&b->teller, word.size, e) ? -1 : encode_short(b, out, word, e);
     int32_t id = b->ignore_merges ? whole_word(b, word, e) : MAP_ABSENT;
     if (id == BPE_MISSING)
         return -1;
-    return id == MAP_ABSENT ? encode_long(b, out, word, e) : add_id(out, id, e);
+    return id == MAP_ABSENT ? encode_long(b, out, word, e) : ids_add(out, id, e);
 }
 
 void bpe_free(struct bpe *b)
@@ -491,11 +554,11 @@ void bpe_free(struct bpe *b)
     free(b->merged);
     if (t) {
         pairs_free(&t->ids);
-        free(t->word_memory);
+        words_free(&t->words);
         free(t->symbols);
         free(t->queue);
         buffer_free(&t->spelt);
-        free(t->pairs);
+        neighbours_free(&t->neighbours);
         free(t);
     }
     *b = (struct bpe){0};

@@ -3,12 +3,14 @@
 #ifndef REACH_IO_TOKENIZER_BPE_H
 #define REACH_IO_TOKENIZER_BPE_H
 
-#include "io/ids.h"
 #include "io/tokenizer/map.h"
 #include "io/tokenizer/pairs.h"
 #include "io/tokenizer/text.h"
+#include "io/tokenizer/words.h"
 
 enum { BPE_NONE = -1, BPE_MISSING = -2 };
+
+struct pieces;
 
 /* What a tokenizer's file says. Zeroed, then filled by its reader: bpe_start, bpe_add_*, bpe_finish. */
 struct bpe {
@@ -21,13 +23,10 @@ struct bpe {
     int fuse_unknown; /* neighbours share one unknown token */
     int byte_fallback; /* tokens <0x00> to <0xFF> before the unknown one */
     int ignore_merges; /* a word that is a token is that token, whatever the merges make of it */
+    int by_score; /* merges are those of bpe_add_pieces, and characters without a token are told from each other until the end */
     int bytes_as_characters; /* words are raw bytes, and tokens are spelt in the byte alphabet of GPT-2 */
 
-    int (*step)(void *context, size_t bytes,
-                struct error *e); /* NULL, or told about every megabyte of words; nonzero ends the work */
-    void *context;
-    size_t untold; /* bytes since the last time */
-
+    struct teller teller;
     struct bpe_tables *tables; /* made by bpe_start */
 };
 
@@ -42,6 +41,9 @@ int bpe_reserve(struct bpe *b, size_t tokens, size_t bytes, struct error *e) MUS
 int bpe_add_token(struct bpe *b, struct span token, int64_t id, struct error *e) MUST_USE;
 /* The next merge by rank; both parts and their joint must be tokens. Of a pair that comes twice the last one counts. */
 int bpe_add_merge(struct bpe *b, struct span left, struct span right, struct error *e) MUST_USE;
+/* The merges of a SentencePiece model, whose tokens were added: two symbols that make a token may become it, that of the highest
+ * score first, and of the same score the leftmost. */
+int bpe_add_pieces(struct bpe *b, const struct pieces *p, struct error *e) MUST_USE;
 /* To be called when the tables and all options are set. */
 void bpe_finish(struct bpe *b);
 

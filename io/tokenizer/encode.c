@@ -4,25 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int add_id(struct tokenizer *t, int32_t id, struct error *e)
-{
-    if (ids_reserve(t->out, 1, e))
-        return -1;
-    t->out->id[t->out->count++] = id;
-    return 0;
-}
-
 static int encode_word(void *context, struct span word, struct error *e)
 {
     struct tokenizer *t = context;
-    return bpe_encode(&t->bpe, t->out, word, e);
+    return t->unigram.is_model ? unigram_encode(&t->unigram, t->out, word, e) : bpe_encode(&t->bpe, t->out, word, e);
 }
 
 /* A part of the normalized text. */
 static int encode_normalized(void *context, int32_t id, struct span part, struct error *e)
 {
     struct tokenizer *t = context;
-    return id >= 0 ? add_id(t, id, e) : split_text(&t->splitter, part, t->first && part.text == t->normal, e);
+    return id >= 0 ? ids_add(t->out, id, e) : split_text(&t->splitter, part, t->first && part.text == t->normal, e);
 }
 
 /* A part of the text as it is. */
@@ -31,7 +23,7 @@ static int encode_verbatim(void *context, int32_t id, struct span part, struct e
     struct tokenizer *t = context;
     struct span normal;
     if (id >= 0)
-        return add_id(t, id, e);
+        return ids_add(t->out, id, e);
     if (normalize(&t->normalizer, &normal, part, e))
         return -1;
     t->first = part.text == t->text;
@@ -44,7 +36,7 @@ static int encode_verbatim(void *context, int32_t id, struct span part, struct e
 }
 
 /* Words may be longer than the text they come from, so what is told stays within the part. */
-static int tell_bytes(void *context, size_t bytes, struct error *e)
+static int tell_done(void *context, size_t bytes, struct error *e)
 {
     struct tokenizer *t = context;
     t->seen += bytes;
@@ -56,8 +48,7 @@ void tokenizer_watch(struct tokenizer *t, int (*step)(void *context, size_t done
 {
     t->step = step;
     t->context = context;
-    t->bpe.step = step ? tell_bytes : NULL;
-    t->bpe.context = t;
+    t->bpe.teller = t->unigram.teller = (struct teller){.step = step ? tell_done : NULL, .context = t};
 }
 
 int tokenizer_token(struct tokenizer *t, const char *text)

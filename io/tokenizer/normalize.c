@@ -1,10 +1,13 @@
 #include "io/tokenizer/normalize.h"
 
 #include "io/element.h"
+#include "io/tokenizer/pieces.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
 
 enum { EXPANSION_FREE = 1 << 10 }; /* bytes added to every text before its growth is measured, for prefixes of short ones */
 
@@ -32,16 +35,30 @@ static const struct range {
     {0x1F16C, 0x1F16C}, {0x1FBF0, 0x1FBF9},
 };
 
-static int is_later(uint32_t character)
+/* Marks that came later; what else lies in these ranges is no mark. Found by comparing its StripAccents with the marks of Unicode
+ * 17. */
+static const struct range later_marks[] = {
+    {0x5C8, 0x5C9},     {0x7FD, 0x7FD},     {0x897, 0x8D3},     {0x9FE, 0x9FE},     {0xAFA, 0xAFF},     {0xB53, 0xB55},
+    {0xC04, 0xC3C},     {0xCF3, 0xD00},     {0xD3B, 0xD3C},     {0xD81, 0xD81},     {0xEBA, 0xEBA},     {0xECE, 0xECE},
+    {0x1715, 0x1715},   {0x180F, 0x180F},   {0x1ABF, 0x1AF0},   {0x1CF7, 0x1CF7},   {0x1DF6, 0x1DFA},   {0xA82C, 0xA82C},
+    {0xA8FF, 0xA8FF},   {0x10D24, 0x10D27}, {0x10D69, 0x10D6D}, {0x10EAB, 0x10EFF}, {0x10F46, 0x10F85}, {0x11070, 0x11074},
+    {0x110C2, 0x110C2}, {0x11145, 0x11146}, {0x111C9, 0x111C9}, {0x111CE, 0x111CF}, {0x11241, 0x11241}, {0x1133B, 0x1133B},
+    {0x113B8, 0x113E2}, {0x1145E, 0x1145E}, {0x1182C, 0x1183A}, {0x11930, 0x11943}, {0x119D1, 0x11A99}, {0x11B60, 0x11B67},
+    {0x11D31, 0x11D47}, {0x11D8A, 0x11D97}, {0x11DF0, 0x11DF0}, {0x11EF3, 0x11F5A}, {0x13440, 0x13455}, {0x1611E, 0x1612F},
+    {0x16F4F, 0x16F4F}, {0x16F7F, 0x16F87}, {0x16FE4, 0x16FF1}, {0x1CF00, 0x1CF46}, {0x1D127, 0x1D128}, {0x1D250, 0x1D281},
+    {0x1E08F, 0x1E08F}, {0x1E130, 0x1E136}, {0x1E2AE, 0x1E2EF}, {0x1E4EC, 0x1E4EF}, {0x1E5EE, 0x1E5EF}, {0x1E6E3, 0x1E6F5},
+};
+
+static int is_in(uint32_t character, const struct range *ranges, size_t count)
 {
-    size_t low = 0, high = sizeof later / sizeof *later;
-    if (character < later[0].first)
+    size_t low = 0, high = count;
+    if (character < ranges[0].first)
         return 0;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (character > later[middle].last)
+        if (character > ranges[middle].last)
             low = middle + 1;
-        else if (character < later[middle].first)
+        else if (character < ranges[middle].first)
             high = middle;
         else
             return 1;
@@ -79,7 +96,7 @@ static int add_forms(struct normal_step *s, struct span part, utf8proc_option_t 
 {
     size_t start = 0, size;
     for (size_t at = 0; at < part.size; at += size)
-        if (is_later(character_at(part.text + at, &size))) {
+        if (is_in(character_at(part.text + at, &size), later, COUNT(later))) {
             if ((start < at && add_form(s, (struct span){part.text + start, at - start}, options, e)) ||
                 buffer_add(&s->made, part.text + at, size, e))
                 return -1;
@@ -163,6 +180,79 @@ static int prepend(struct normal_step *s, struct span text, struct error *e)
                : 0;
 }
 
+/* Two characters have ceased to be marks since. */
+static int is_mark(uint32_t c)
+{
+    if (c < 0x300 || is_in(c, later_marks, COUNT(later_marks)))
+        return 0;
+    utf8proc_category_t category = utf8proc_category((utf8proc_int32_t)c);
+    return c == 0x1CF2 || c == 0x1CF3 || category == UTF8PROC_CATEGORY_MN || category == UTF8PROC_CATEGORY_MC ||
+           category == UTF8PROC_CATEGORY_ME;
+}
+
+/* Rust's white space. */
+static int is_space(uint32_t c)
+{
+    return (c >= '\t' && c <= '\r') || c == ' ' || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
+           c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+static int strip(struct normal_step *s, struct span text, struct error *e)
+{
+    size_t start = 0, end = text.size, size;
+    while (s->left && start < end && is_space(character_at(text.text + start, &size)))
+        start += size;
+    while (s->right && start < end) {
+        size_t last = end - 1;
+        while (((unsigned char)text.text[last] & 0xC0) == 0x80)
+            last--;
+        if (!is_space(character_at(text.text + last, &size)))
+            break;
+        end = last;
+    }
+    return buffer_add(&s->made, text.text + start, end - start, e);
+}
+
+static int strip_accents(struct normal_step *s, struct span text, struct error *e)
+{
+    for (size_t at = 0, size; at < text.size; at += size)
+        if (!is_mark(character_at(text.text + at, &size)) && buffer_add(&s->made, text.text + at, size, e))
+            return -1;
+    return 0;
+}
+
+/* The map of a SentencePiece model as the `tokenizers` library applies it: to clusters of characters of less than six bytes, all
+ * of which become what their shortest beginning in the map becomes, and to the characters of others. */
+static int map_clusters(struct normal_step *s, struct span text, struct error *e)
+{
+    const struct charsmap *m = &s->pieces->map;
+    struct span normal;
+    for (size_t at = 0, size, bytes; at < text.size; at += bytes) {
+        utf8proc_int32_t state = 0;
+        uint32_t before = character_at(text.text + at, &size), next;
+        for (bytes = size; at + bytes < text.size; bytes += size, before = next) {
+            next = character_at(text.text + at + bytes, &size);
+            if (before >= ' ' && before < 0x7F && next >= ' ' && next < 0x7F)
+                break; /* which is the usual case */
+            if (utf8proc_grapheme_break_stateful((utf8proc_int32_t)before, (utf8proc_int32_t)next, &state))
+                break;
+        }
+        if (bytes < 6 && charsmap_shortest(m, (struct span){text.text + at, bytes}, &normal)) {
+            if (buffer_add(&s->made, normal.text, normal.size, e) || check_growth(s, e))
+                return -1;
+            continue;
+        }
+        for (size_t i = at; i < at + bytes; i += size) {
+            character_at(text.text + i, &size);
+            if (!charsmap_shortest(m, (struct span){text.text + i, size}, &normal))
+                normal = (struct span){text.text + i, size};
+            if (buffer_add(&s->made, normal.text, normal.size, e) || check_growth(s, e))
+                return -1;
+        }
+    }
+    return 0;
+}
+
 static int run_step(struct normal_step *s, struct span text, struct error *e)
 {
     const utf8proc_option_t composed = UTF8PROC_STABLE | UTF8PROC_COMPOSE, decomposed = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
@@ -175,6 +265,10 @@ static int run_step(struct normal_step *s, struct span text, struct error *e)
     case NORMAL_LOWERCASE: return lower_case(s, text, e);
     case NORMAL_PREPEND: return prepend(s, text, e);
     case NORMAL_REPLACE: return replace(s, text, e);
+    case NORMAL_STRIP: return strip(s, text, e);
+    case NORMAL_ACCENTS: return strip_accents(s, text, e);
+    case NORMAL_MAP: return map_clusters(s, text, e);
+    case NORMAL_PIECES: return piece_normalize(s->pieces, &s->made, text, s->limit, e);
     }
     return -1;
 }
@@ -203,6 +297,9 @@ void normalizer_free(struct normalizer *n)
         buffer_free(&s->content);
         buffer_free(&s->made);
         free(s->characters);
+        if (s->pieces)
+            piece_normalizer_free(s->pieces);
+        free(s->pieces);
     }
     *n = (struct normalizer){0};
 }

@@ -5,13 +5,29 @@
 #include "io/tokenizer/pattern.h"
 #include "io/tokenizer/text.h"
 
-enum normal_kind { NORMAL_NFC, NORMAL_NFD, NORMAL_NFKC, NORMAL_NFKD, NORMAL_LOWERCASE, NORMAL_PREPEND, NORMAL_REPLACE };
+struct piece_normalizer;
+
+enum normal_kind {
+    NORMAL_NFC,
+    NORMAL_NFD,
+    NORMAL_NFKC,
+    NORMAL_NFKD,
+    NORMAL_LOWERCASE,
+    NORMAL_PREPEND,
+    NORMAL_REPLACE,
+    NORMAL_STRIP,
+    NORMAL_ACCENTS,
+    NORMAL_MAP,
+    NORMAL_PIECES
+};
 
 struct normal_step {
     enum normal_kind kind;
     struct pattern *pattern; /* of NORMAL_REPLACE */
     struct buffer content; /* what is put in, of NORMAL_PREPEND and NORMAL_REPLACE */
     struct buffer made; /* its result */
+    struct piece_normalizer *pieces; /* of NORMAL_PIECES, and the map of NORMAL_MAP */
+    int left, right; /* of NORMAL_STRIP: white space there goes */
     int32_t *characters; /* scratch of the Unicode forms, [character_room] */
     size_t character_room;
     size_t limit; /* bytes that `made` may have */

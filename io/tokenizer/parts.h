@@ -1,12 +1,14 @@
-/* What a tokenizer is made of, for its readers. Private to io/tokenizer/. */
+/* What a tokenizer is made of, for its readers. Private to io/tokenizer/ and io/gguf/tokenizer.c. */
 #ifndef REACH_IO_TOKENIZER_PARTS_H
 #define REACH_IO_TOKENIZER_PARTS_H
 
 #include "io/tokenizer/added.h"
 #include "io/tokenizer/bpe.h"
 #include "io/tokenizer/normalize.h"
+#include "io/tokenizer/pieces.h"
 #include "io/tokenizer/split.h"
 #include "io/tokenizer/tokenizer.h"
+#include "io/tokenizer/unigram.h"
 
 #include <jansson.h>
 
@@ -16,7 +18,8 @@ struct tokenizer {
     struct normalizer normalizer;
     struct added_tokens normalized; /* found in the normalized text, by their own normalized form */
     struct splitter splitter;
-    struct bpe bpe;
+    struct bpe bpe; /* its vocabulary is the tokenizer's, whatever the model */
+    struct unigram unigram;
 
     struct map added; /* contents of the added tokens to their ids */
     int bos, adds_bos;
@@ -40,6 +43,11 @@ int tokenizer_add(struct tokenizer *t, struct span content, struct added_token t
 /* The id of a token, added or not; -1: there is none. */
 int tokenizer_find(const struct tokenizer *t, struct span content);
 
+/* The whole tokenizer of a SentencePiece model but for its beginning-of-text token. */
+int tokenizer_add_pieces(struct tokenizer *t, const struct pieces *p, struct error *e) MUST_USE;
+/* To be called when all parts are there. */
+void tokenizer_finish(struct tokenizer *t);
+
 /* Readers: fill the part of `t` from its object in tokenizer.json. Messages do not name the file. */
 int read_normalizer(struct tokenizer *t, const json_t *object, int depth, struct error *e) MUST_USE;
 int read_splitter(struct tokenizer *t, const json_t *object, int depth, struct error *e) MUST_USE;
@@ -54,6 +62,7 @@ int add_byte_level(struct tokenizer *t, int prefix_space, int use_regex, struct 
  * not certain to read what Jansson would. */
 struct tables {
     struct span vocabulary, merges; /* between the brackets; borrowed */
+    const struct gguf *gguf; /* unless NULL they are in this file instead */
     size_t tokens, merge_count;
 };
 int tables_find(struct tables *t, struct span text);

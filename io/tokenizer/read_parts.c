@@ -1,6 +1,7 @@
 /* Normalizers, pre-tokenizers and post-processors of tokenizer.json. */
 #include "io/tokenizer/parts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { DEPTH_MAX = 8 };
@@ -119,11 +120,46 @@ static int read_replace(struct tokenizer *t, const json_t *object, int depth, st
                : -1;
 }
 
+static int read_strip(struct tokenizer *t, const json_t *object, int depth, struct error *e)
+{
+    struct normal_step *s = next_normal(t, NORMAL_STRIP, e);
+    (void)depth;
+    return s && member_flag(object, "strip_left", 0, &s->left, e) == 0 ? member_flag(object, "strip_right", 0, &s->right, e) : -1;
+}
+
+static int read_strip_accents(struct tokenizer *t, const json_t *object, int depth, struct error *e)
+{
+    (void)object;
+    (void)depth;
+    return next_normal(t, NORMAL_ACCENTS, e) ? 0 : -1;
+}
+
+static int read_precompiled(struct tokenizer *t, const json_t *object, int depth, struct error *e)
+{
+    struct span map = {0};
+    struct normal_step *s = next_normal(t, NORMAL_MAP, e);
+    (void)depth;
+    if (!s || member_text(object, "precompiled_charsmap", &map, e))
+        return -1;
+    if (!(s->pieces = calloc(1, sizeof *s->pieces)))
+        return fail_memory(e, sizeof *s->pieces, "a normalizer");
+    return charsmap_read_base64(&s->pieces->map, map, e);
+}
+
 static int read_normal_sequence(struct tokenizer *t, const json_t *object, int depth, struct error *e);
 
 static const struct part_reader normalizers[] = {
-    {"NFC", read_form},       {"NFD", read_form},        {"NFKC", read_form},       {"NFKD", read_form},
-    {"Lowercase", read_form}, {"Prepend", read_prepend}, {"Replace", read_replace}, {"Sequence", read_normal_sequence},
+    {"NFC", read_form},
+    {"NFD", read_form},
+    {"NFKC", read_form},
+    {"NFKD", read_form},
+    {"Lowercase", read_form},
+    {"Prepend", read_prepend},
+    {"Replace", read_replace},
+    {"Strip", read_strip},
+    {"StripAccents", read_strip_accents},
+    {"Precompiled", read_precompiled},
+    {"Sequence", read_normal_sequence},
 };
 
 static int read_normal_sequence(struct tokenizer *t, const json_t *object, int depth, struct error *e)

@@ -8,6 +8,7 @@
 #include "io/watch.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,7 +121,63 @@ static int read_merges(struct tokenizer *t, const json_t *merges, struct error *
     return 0;
 }
 
-static int read_model(struct tokenizer *t, const json_t *model, const struct tables *tables, struct error *e)
+/* A number as the library that sets the standard reads it, which is the last place off at times: the digits, as a whole number,
+ * over a power of ten. Ties of sums of scores hang on it. */
+static double score_of(const json_t *number)
+{
+    char text[40], power[16], *at;
+    const double exact = json_number_value(number);
+    uint64_t digits = 0;
+    int exponent = 0;
+    for (int places = 15; places <= 17; places++) { /* the shortest text, which is what was written */
+        snprintf(text, sizeof text, "%.*e", places - 1, exact);
+        if (strtod(text, NULL) == exact)
+            break;
+    }
+    for (at = text + (*text == '-'); *at && *at != 'e'; at++)
+        if (*at >= '0' && *at <= '9')
+            digits = 10 * digits + (uint64_t)(*at - '0');
+    exponent = *at == 'e' ? atoi(at + 1) - (int)(at - text - (*text == '-')) + 2 : 0;
+    for (; digits && digits % 10 == 0; digits /= 10)
+        exponent++;
+    if (digits == 0 || exponent >= 0 || exponent < -300)
+        return exact;
+    snprintf(power, sizeof power, "1e%d", -exponent);
+    const double value = (double)digits / strtod(power, NULL);
+    return *text == '-' ? -value : value;
+}
+
+/* Unigram: a list of tokens, each with its score; its ids are the places in the list. */
+static int read_unigram(struct tokenizer *t, const json_t *model, struct error *e)
+{
+    const json_t *vocabulary = member(model, "vocab"), *unknown = member(model, "unk_id"), *pair;
+    size_t count = json_array_size(vocabulary), i;
+    struct unigram *u = &t->unigram;
+    double least = HUGE_VAL;
+    if (!json_is_array(vocabulary))
+        return fail(e, "the vocabulary of Unigram is no list");
+    if (bpe_reserve(&t->bpe, count, 8 * count, e) || unigram_start(u, count, 8 * count, e) ||
+        member_flag(model, "byte_fallback", 0, &u->byte_fallback, e))
+        return -1;
+    json_array_foreach(vocabulary, i, pair)
+    {
+        const json_t *text = json_array_get(pair, 0), *number = json_array_get(pair, 1);
+        double score = score_of(number);
+        if (json_array_size(pair) != 2 || !json_is_string(text) || !json_is_number(number))
+            return fail(e, "token %zu is not a text and a score", i);
+        if (bpe_add_token(&t->bpe, text_of(text), (int64_t)i, e) ||
+            (json_string_length(text) && unigram_add(u, text_of(text), (int32_t)i, score, e)))
+            return -1;
+        least = score < least ? score : least;
+    }
+    u->unknown_score = least - 10;
+    if (unknown && (!json_is_integer(unknown) || json_integer_value(unknown) < 0 || (size_t)json_integer_value(unknown) >= count))
+        return fail(e, "unk_id is no token (expected 0 to %zu)", count - 1);
+    u->unknown = unknown ? (int32_t)json_integer_value(unknown) : UNIGRAM_NONE;
+    return 0;
+}
+
+static int read_bpe(struct tokenizer *t, const json_t *model, const struct tables *tables, struct error *e)
 {
     static const char *const refused[] = {"continuing_subword_prefix", "end_of_word_suffix"};
     const json_t *unknown = member(model, "unk_token"), *dropout = member(model, "dropout");
@@ -133,8 +190,9 @@ static int read_model(struct tokenizer *t, const json_t *model, const struct tab
     if (member_flag(model, "fuse_unk", 0, &b->fuse_unknown, e) || member_flag(model, "byte_fallback", 0, &b->byte_fallback, e) ||
         member_flag(model, "ignore_merges", 0, &b->ignore_merges, e))
         return -1;
-    if (tables ? tables_read(t, tables, e)
-               : read_vocabulary(t, member(model, "vocab"), e) || read_merges(t, member(model, "merges"), e))
+    if (tables && tables->gguf ? gguf_read_tables(t, tables->gguf, e)
+        : tables               ? tables_read(t, tables, e)
+                               : read_vocabulary(t, member(model, "vocab"), e) || read_merges(t, member(model, "merges"), e))
         return -1;
     if (unknown && !json_is_string(unknown))
         return fail(e, "unk_token is no text");
@@ -181,25 +239,42 @@ static int read_added(struct tokenizer *t, const json_t *object, int64_t *next, 
 }
 
 /* Byte pair encoding spells the bytes itself where that comes last, which is faster. */
-static void finish(struct tokenizer *t)
+void tokenizer_finish(struct tokenizer *t)
 {
     struct splitter *s = &t->splitter;
-    if (s->count && s->step[s->count - 1].kind == SPLIT_BYTES) {
+    if (s->count && s->step[s->count - 1].kind == SPLIT_BYTES && !t->unigram.is_model) {
         s->count--;
         t->bpe.bytes_as_characters = 1;
     }
     bpe_finish(&t->bpe);
+    if (t->unigram.is_model)
+        unigram_finish(&t->unigram, &t->bpe.vocabulary);
+}
+
+static int is_unigram(const json_t *model)
+{
+    const char *type = json_string_value(member(model, "type"));
+    return type && strcmp(type, "Unigram") == 0;
+}
+
+/* A model that is not supported is refused by its name, or for what it lacks. */
+static int check_model(const json_t *model, struct error *e)
+{
+    const char *type = json_string_value(member(model, "type"));
+    if (type && strcmp(type, "BPE") && strcmp(type, "Unigram"))
+        return fail(e, "the model %.60s is not supported (expected BPE or Unigram)", type);
+    if (!is_unigram(model) && !json_is_array(member(model, "merges")))
+        return fail(e, "has no model with a list of merges (expected byte pair encoding, or type Unigram)");
+    return 0;
 }
 
 static int read_tokenizer(struct tokenizer *t, const json_t *root, const struct tables *tables, struct error *e)
 {
     const json_t *model = member(root, "model"), *part, *added = member(root, "added_tokens");
-    const char *type = json_string_value(member(model, "type"));
     int64_t next;
     size_t i;
-    if (type && strcmp(type, "BPE"))
-        return fail(e, "the model %.60s is not supported (expected BPE)", type);
-    if (read_model(t, model, tables, e) || ((part = member(root, "normalizer")) && read_normalizer(t, part, 0, e)) ||
+    if ((is_unigram(model) ? read_unigram(t, model, e) : read_bpe(t, model, tables, e)) ||
+        ((part = member(root, "normalizer")) && read_normalizer(t, part, 0, e)) ||
         ((part = member(root, "pre_tokenizer")) && read_splitter(t, part, 0, e)) ||
         ((part = member(root, "post_processor")) && read_post_processor(t, part, 0, e)))
         return -1;
@@ -207,7 +282,7 @@ static int read_tokenizer(struct tokenizer *t, const json_t *root, const struct 
         return fail(e, "added_tokens is no list");
     next = (int64_t)t->bpe.vocabulary.count;
     json_array_foreach(added, i, part) if (read_added(t, part, &next, e)) return -1;
-    finish(t);
+    tokenizer_finish(t);
     return 0;
 }
 
@@ -225,10 +300,8 @@ static struct tokenizer *make(const char *path, const json_t *root, const struct
     struct error inner = {""};
     struct tokenizer *t = NULL;
     const json_t *merges = member(member(root, "model"), "merges");
-    if (!json_is_array(merges))
-        fail(e, "%s: has no model with a list of merges (expected byte pair encoding)", path);
-    else if (!(t = create(tables ? tables->merge_count : json_array_size(merges), &inner)) ||
-             read_tokenizer(t, root, tables, &inner))
+    if (check_model(member(root, "model"), &inner) ||
+        !(t = create(tables ? tables->merge_count : json_array_size(merges), &inner)) || read_tokenizer(t, root, tables, &inner))
         name_file(path, &inner, e);
     else if (settings && read_settings(t, settings, &inner))
         name_file(settings_path, &inner, e);
@@ -276,15 +349,29 @@ struct tokenizer *tokenizer_parse(struct source json, const struct source *setti
     return t;
 }
 
+static struct tokenizer *make_from_pieces(const struct gguf *g, struct error *e)
+{
+    struct error inner = {""};
+    struct tokenizer *t = create(gguf_merge_count(g), &inner);
+    if (t && gguf_read_pieces(t, g, &inner) == 0)
+        return t;
+    name_file(g->path, &inner, e);
+    tokenizer_close(t);
+    return NULL;
+}
+
 int tokenizer_from_gguf(struct tokenizer **out, const struct gguf *g, struct error *e)
 {
+    const struct tables tables = {.gguf = g, .merge_count = gguf_merge_count(g)};
     json_t *root, *settings;
     *out = NULL;
-    if (gguf_tokenizer(&root, &settings, g, e))
+    if (gguf_is_pieces(g))
+        return (*out = make_from_pieces(g, e)) ? 0 : -1;
+    if (gguf_tokenizer(&root, &settings, g, 0, e))
         return -1;
     if (!root)
         return 0;
-    *out = make(g->path, root, NULL, g->path, settings, e);
+    *out = make(g->path, root, &tables, g->path, settings, e);
     json_decref(root);
     json_decref(settings);
     return *out ? 0 : -1;
@@ -366,7 +453,7 @@ struct tokenizer *tokenizer_parse_merges(struct source vocabulary, struct source
         name_file(settings ? settings->path : vocabulary.path, &inner, e);
         goto failed;
     }
-    finish(t);
+    tokenizer_finish(t);
     goto end;
 failed:
     tokenizer_close(t);
@@ -375,6 +462,36 @@ end:
     json_decref(root);
     json_decref(other);
     return t;
+}
+
+/* -- tokenizer.model -- */
+
+struct tokenizer *tokenizer_parse_pieces(struct source model, const struct source *settings, struct error *e)
+{
+    struct error inner = {""};
+    struct pieces pieces;
+    struct tokenizer *t = NULL;
+    json_t *other = NULL;
+    int result = pieces_parse(&pieces, (struct span){model.text, model.size}, &inner);
+    if (result || !(t = create(pieces.count, &inner)) || tokenizer_add_pieces(t, &pieces, &inner)) {
+        name_file(model.path, &inner, e);
+        result = -1;
+    } else {
+        int32_t bos = map_find(&t->bpe.vocabulary, pieces.bos.text, pieces.bos.size);
+        t->bos = bos != MAP_ABSENT && pieces.piece[bos].type == PIECE_CONTROL ? bos : -1;
+    }
+    if (result == 0 && settings) {
+        if (!(other = json_parse_lenient(settings->path, "the file", settings->text, settings->size, e)))
+            result = -1;
+        else if (read_settings(t, other, &inner))
+            result = name_file(settings->path, &inner, e);
+    }
+    json_decref(other);
+    free(pieces.piece);
+    if (result == 0)
+        return t;
+    tokenizer_close(t);
+    return NULL;
 }
 
 /* -- files -- */
@@ -458,7 +575,7 @@ int tokenizer_text(char **json, char **settings, struct error *refused, const ch
     if (!is_gguf(model))
         return 0;
     int result = map_gguf(&g, &t, model, e);
-    if (result == 0 && gguf_tokenizer(&root, &other, &g, refused) == 0 && root) {
+    if (result == 0 && gguf_tokenizer(&root, &other, &g, 1, refused) == 0 && root) {
         *json = json_dumps(root, JSON_INDENT(1));
         *settings = json_dumps(other, JSON_INDENT(1));
         result = *json && *settings ? tensors_unchanged(t, e) : fail_memory(e, (double)g.size, "the tokenizer");
@@ -470,28 +587,35 @@ int tokenizer_text(char **json, char **settings, struct error *refused, const ch
     return result;
 }
 
-int tokenizer_open(struct tokenizer **out, const char *model, struct error *e)
+int tokenizer_open(struct tokenizer **out, const char *path, struct error *e)
 {
-    struct source json = {0}, vocabulary = {0}, merges = {0}, settings = {0};
+    struct source json = {0}, vocabulary = {0}, merges = {0}, settings = {0}, model = {0};
     struct watch w = {0};
     int result = -1;
     *out = NULL;
-    if (is_gguf(model) && (open_gguf(out, model, e) || *out))
+    if (is_gguf(path) && (open_gguf(out, path, e) || *out))
         return *out ? 0 : -1;
-    if (read_source(&json, &w, model, "tokenizer.json", FILE_BYTES_MAX, e) ||
-        read_source(&settings, &w, model, "tokenizer_config.json", SETTINGS_BYTES_MAX, e))
+    if (read_source(&json, &w, path, "tokenizer.json", FILE_BYTES_MAX, e) ||
+        read_source(&settings, &w, path, "tokenizer_config.json", SETTINGS_BYTES_MAX, e))
         goto end;
     if (json.text) {
         *out = tokenizer_parse(json, settings.text ? &settings : NULL, e);
         result = *out ? 0 : -1;
         goto end;
     }
-    if (read_source(&vocabulary, &w, model, "vocab.json", FILE_BYTES_MAX, e) ||
-        read_source(&merges, &w, model, "merges.txt", FILE_BYTES_MAX, e))
+    if (read_source(&vocabulary, &w, path, "vocab.json", FILE_BYTES_MAX, e) ||
+        read_source(&merges, &w, path, "merges.txt", FILE_BYTES_MAX, e))
         goto end;
     result = 0;
     if (vocabulary.text && merges.text) {
         *out = tokenizer_parse_merges(vocabulary, merges, settings.text ? &settings : NULL, e);
+        result = *out ? 0 : -1;
+        goto end;
+    }
+    if (read_source(&model, &w, path, "tokenizer.model", FILE_BYTES_MAX, e)) {
+        result = -1;
+    } else if (model.text) {
+        *out = tokenizer_parse_pieces(model, settings.text ? &settings : NULL, e);
         result = *out ? 0 : -1;
     }
 end:
@@ -505,6 +629,7 @@ end:
     free_source(&settings);
     free_source(&vocabulary);
     free_source(&merges);
+    free_source(&model);
     return result;
 }
 
@@ -517,6 +642,7 @@ void tokenizer_close(struct tokenizer *t)
     added_free(&t->normalized);
     splitter_free(&t->splitter);
     bpe_free(&t->bpe);
+    unigram_free(&t->unigram);
     map_free(&t->added);
     free(t);
 }

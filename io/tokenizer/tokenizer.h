@@ -18,7 +18,7 @@ struct tokenizer;
  * merges.txt, in the folder MODEL or beside the file MODEL, with tokenizer_config.json if there is one. *out is NULL, and that is
  * no error, when there is none. Caller closes.
  */
-int tokenizer_open(struct tokenizer **out, const char *model, struct error *e) MUST_USE;
+int tokenizer_open(struct tokenizer **out, const char *path, struct error *e) MUST_USE;
 void tokenizer_close(struct tokenizer *t);
 
 /* The same from memory. `path` names the texts in messages; `settings` is tokenizer_config.json, NULL: there is none. `settings`
@@ -37,6 +37,8 @@ int tokenizer_from_gguf(struct tokenizer **out, const struct gguf *g, struct err
 struct tokenizer *tokenizer_parse(struct source json, const struct source *settings, struct error *e) MUST_USE;
 struct tokenizer *tokenizer_parse_merges(struct source vocabulary, struct source merges, const struct source *settings,
                                          struct error *e) MUST_USE;
+/* tokenizer.model, a model of SentencePiece. */
+struct tokenizer *tokenizer_parse_pieces(struct source model, const struct source *settings, struct error *e) MUST_USE;
 
 /* Appends the ids of `size` bytes of text, which may be broken UTF-8. Takes memory for a copy of the text, and two where the text
  * is normalized. One call at a time for one tokenizer: it remembers words. */

@@ -1,0 +1,214 @@
+#include "io/tokenizer/parts.h"
+
+#include <float.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MARK "\xE2\x96\x81" /* U+2581 */
+
+/* -- the normalizer -- */
+
+/* The next character of the text, or as much as is normalized at once: its bytes, and what they become. */
+static size_t next_normal(const struct piece_normalizer *n, struct span text, struct span *normal)
+{
+    size_t size;
+    if (n->kept.first[(unsigned char)*text.text] && added_longest(&n->kept, text, 0, &size)) {
+        *normal = (struct span){text.text, size};
+        return size;
+    }
+    if ((size = charsmap_longest(&n->map, text, normal)))
+        return size;
+    character_at(text.text, &size);
+    *normal = (struct span){text.text, size};
+    return size;
+}
+
+static struct span drop(struct span text, size_t size)
+{
+    return (struct span){text.text + size, text.size - size};
+}
+
+static int is_space(struct span text)
+{
+    return text.size == 1 && *text.text == ' ';
+}
+
+/* Appends with blanks as marks. */
+static int add_marked(const struct piece_normalizer *n, struct buffer *out, struct span text, struct error *e)
+{
+    for (size_t at = 0, end; at < text.size; at = end) {
+        int space = text.text[at] == ' ' && n->marks;
+        for (end = at + 1; !space && end < text.size && (text.text[end] != ' ' || !n->marks); end++)
+            ;
+        if (buffer_add(out, space ? MARK : text.text + at, space ? sizeof MARK - 1 : end - at, e))
+            return -1;
+    }
+    return 0;
+}
+
+int piece_normalize(struct piece_normalizer *n, struct buffer *out, struct span text, size_t limit, struct error *e)
+{
+    const struct span space = n->marks ? (struct span){MARK, sizeof MARK - 1} : (struct span){" ", 1};
+    struct span normal;
+    int after_space = n->one_space;
+    size_t size;
+    while (n->one_space && text.size && (size = next_normal(n, text, &normal), is_space(normal)))
+        text = drop(text, size);
+    if (text.size == 0)
+        return 0;
+    if (n->prefix && !n->suffix && buffer_add(out, space.text, space.size, e))
+        return -1;
+    for (; text.size && out->size <= limit; text = drop(text, size)) {
+        size = next_normal(n, text, &normal);
+        while (after_space && normal.size && *normal.text == ' ')
+            normal = drop(normal, 1);
+        if (add_marked(n, out, normal, e))
+            return -1;
+        if (normal.size)
+            after_space = n->one_space && normal.text[normal.size - 1] == ' ';
+    }
+    while (n->one_space && out->size >= space.size && memcmp(out->text + out->size - space.size, space.text, space.size) == 0)
+        out->size -= space.size;
+    return n->prefix && n->suffix ? buffer_add(out, space.text, space.size, e) : 0;
+}
+
+void piece_normalizer_free(struct piece_normalizer *n)
+{
+    charsmap_free(&n->map);
+    added_free(&n->kept);
+}
+
+/* -- the tokenizer -- */
+
+int pieces_add(struct pieces *p, struct piece piece, struct error *e)
+{
+    if (p->count == p->room) {
+        size_t room = p->room ? 2 * p->room : 1024;
+        struct piece *grown = room < INT32_MAX / 2 ? realloc(p->piece, room * sizeof *grown) : NULL;
+        if (!grown)
+            return fail_memory(e, (double)room * sizeof *grown, "a vocabulary");
+        p->piece = grown;
+        p->room = room;
+    }
+    p->piece[p->count++] = piece;
+    return 0;
+}
+
+static int check_piece(const struct piece *piece, size_t id, struct error *e)
+{
+    if (piece->text.size == 0 || utf8_sound(piece->text) != piece->text.size)
+        return fail(e, "token %zu is %s", id, piece->text.size ? "not UTF-8" : "empty");
+    if (!(piece->score >= -FLT_MAX && piece->score <= FLT_MAX))
+        return fail(e, "the score of token %zu is not finite", id);
+    return 0;
+}
+
+/* The unknown token, and all bytes or none. */
+static int check_types(const struct tokenizer *t, const struct pieces *p, int32_t *unknown, struct error *e)
+{
+    int bytes = 0;
+    *unknown = -1;
+    for (size_t i = 0; i < p->count; i++) {
+        bytes += p->piece[i].type == PIECE_BYTE;
+        if (p->piece[i].type != PIECE_UNKNOWN)
+            continue;
+        if (*unknown >= 0)
+            return fail(e, "tokens %d and %zu are both the unknown one", *unknown, i);
+        *unknown = (int32_t)i;
+    }
+    if (*unknown < 0)
+        return fail(e, "has no unknown token");
+    if (!p->byte_fallback)
+        return bytes ? fail(e, "has tokens for bytes without byte_fallback") : 0;
+    for (int i = 0; i < 256; i++) {
+        char text[8];
+        snprintf(text, sizeof text, "<0x%02X>", (unsigned)i);
+        int32_t id = map_find(&t->bpe.vocabulary, text, 6);
+        if (id == MAP_ABSENT || p->piece[id].type != PIECE_BYTE || bytes != 256)
+            return fail(e, "has not just the 256 tokens for bytes (%d of that type; %s)", bytes, text);
+    }
+    return 0;
+}
+
+static int add_unigram(struct tokenizer *t, const struct pieces *p, int32_t unknown, struct error *e)
+{
+    struct unigram *u = &t->unigram;
+    float least = FLT_MAX;
+    size_t bytes = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        bytes += p->piece[i].text.size;
+        if (p->piece[i].type == PIECE_NORMAL && p->piece[i].score < least)
+            least = p->piece[i].score;
+    }
+    if (unigram_start(u, p->count, bytes, e))
+        return -1;
+    u->is_single = 1;
+    u->unknown = unknown;
+    u->unknown_score = (double)(least - 10.0f);
+    u->byte_fallback = p->byte_fallback;
+    for (size_t i = 0; i < p->count; i++) {
+        const struct piece *piece = &p->piece[i];
+        float score = piece->type == PIECE_USER ? (float)(0.1 * ((double)piece->text.size - 1)) : piece->score;
+        if ((piece->type == PIECE_NORMAL || piece->type == PIECE_USER) &&
+            unigram_add(u, piece->text, (int32_t)i, (double)score, e))
+            return -1;
+    }
+    return 0;
+}
+
+/* Tokens that are not of the model: in a file of GGUF they are found in the text, else those of the user in its normal form. */
+static int add_found(struct tokenizer *t, const struct pieces *p, struct piece_normalizer *n, struct error *e)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        const struct piece *piece = &p->piece[i];
+        const struct added_token token = {.id = (int32_t)i};
+        if (p->controls) {
+            if ((piece->type == PIECE_USER || piece->type == PIECE_CONTROL || piece->type == PIECE_UNKNOWN) &&
+                tokenizer_add(t, piece->text, token, 0, e))
+                return -1;
+        } else if (piece->type == PIECE_USER && (added_add(&n->kept, piece->text, token, e) ||
+                                                 (!p->is_unigram && added_add(&t->normalized, piece->text, token, e)))) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int add_normalizer(struct tokenizer *t, const struct pieces *p, struct error *e)
+{
+    struct normal_step *s = &t->normalizer.step[t->normalizer.count++];
+    struct piece_normalizer *n = s->pieces = calloc(1, sizeof *n);
+    s->kind = NORMAL_PIECES;
+    if (!n)
+        return fail_memory(e, sizeof *n, "a normalizer");
+    n->prefix = p->prefix;
+    n->suffix = p->suffix;
+    n->one_space = p->one_space;
+    n->marks = p->marks;
+    return (p->charsmap.size && charsmap_read(&n->map, p->charsmap, e)) || add_found(t, p, n, e) ? -1 : 0;
+}
+
+int tokenizer_add_pieces(struct tokenizer *t, const struct pieces *p, struct error *e)
+{
+    struct bpe *b = &t->bpe;
+    size_t bytes = 0;
+    int32_t unknown;
+    for (size_t i = 0; i < p->count; i++)
+        bytes += p->piece[i].text.size;
+    if (bpe_reserve(b, p->count, bytes, e))
+        return -1;
+    for (size_t i = 0; i < p->count; i++) { /* those that are unused have no text that could be found */
+        const struct piece *piece = &p->piece[i];
+        if (piece->type != PIECE_UNUSED && (check_piece(piece, i, e) || bpe_add_token(b, piece->text, (int64_t)i, e)))
+            return -1;
+    }
+    if (check_types(t, p, &unknown, e) || add_normalizer(t, p, e))
+        return -1;
+    b->unknown = unknown;
+    b->byte_fallback = p->byte_fallback;
+    if (p->is_unigram ? add_unigram(t, p, unknown, e) : bpe_add_pieces(b, p, e))
+        return -1;
+    tokenizer_finish(t);
+    return 0;
+}
