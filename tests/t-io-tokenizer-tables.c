@@ -36,18 +36,42 @@ static int rarely(void)
 
 static void put_space(struct buffer *b)
 {
-    static const char *const sound[] = {"", "", "", " ", "\n", "\t", "\r\n "}, *const odd[] = {"\v", "\f", "\xc2\xa0", "//x\n", ","};
+    static const char *const sound[] = {"", "", "", " ", "\n", "\t", "\r\n "}, *const odd[] = {"\v", "\f", "\xc2\xa0", "//x\n",
+                                                                                               ","};
     put(b, rarely() && rarely() ? PICK(odd) : PICK(sound));
 }
 
 static void put_string(struct buffer *b, uint32_t most)
 {
-    static const char *const sound[] = {"a",      "b",      "c",      "ab",     "\\\"",   "\\\\",   "\\/",    "\\n",
-                                        "\\u0061", "\\u00E9", "\\u00e9", "\xc3\xa9", "\\u2581", "\xf0\x9f\x98\x80", "\\ud83d\\ude00",
-                                        "}",      "]",      "{",      "[",      ",",      ":",      "\x7f"};
-    static const char *const odd[] = {"\\ud83d",   "\\ude00",  "\\ud83dx", "\\ud83d\\u0061", "\\u0000", "\\u00g0",      "\\u00", "\\x41", "\\'",
-                                      "\n",        "\t",       "\x01",     "\xff",           "\xc3",    "\xed\xa0\x80", "\\",    "\"",
-                                      "\xc0\x80",  "\\U0061",  "\xf4\x90\x80\x80", "\\u+061", "\\u 061", "model", "vocab\\\":{", "#version"};
+    static const char *const sound[] = {"a",
+                                        "b",
+                                        "c",
+                                        "ab",
+                                        "\\\"",
+                                        "\\\\",
+                                        "\\/",
+                                        "\\n",
+                                        "\\u0061",
+                                        "\\u00E9",
+                                        "\\u00e9",
+                                        "\xc3\xa9",
+                                        "\\u2581",
+                                        "\xf0\x9f\x98\x80",
+                                        "\\ud83d\\ude00",
+                                        "}",
+                                        "]",
+                                        "{",
+                                        "[",
+                                        ",",
+                                        ":",
+                                        "\x7f"};
+    static const char *const odd[] = {"\\ud83d", "\\ude00",  "\\ud83dx",     "\\ud83d\\u0061",
+                                      "\\u0000", "\\u00g0",  "\\u00",        "\\x41",
+                                      "\\'",     "\n",       "\t",           "\x01",
+                                      "\xff",    "\xc3",     "\xed\xa0\x80", "\\",
+                                      "\"",      "\xc0\x80", "\\U0061",      "\xf4\x90\x80\x80",
+                                      "\\u+061", "\\u 061",  "model",        "vocab\\\":{",
+                                      "#version"};
     put(b, "\"");
     for (uint32_t i = below(most + 1); i < most; i++)
         put(b, rarely() ? PICK(odd) : PICK(sound));
@@ -56,9 +80,31 @@ static void put_string(struct buffer *b, uint32_t most)
 
 static void put_number(struct buffer *b, int next)
 {
-    static const char *const odd[] = {"-1",  "-0",  "00",   "01",   "1.0",  "1e3", "1E0", "0x1", "+1", ".5", "1.", "null", "true",
-                                      "NaN", "1 2", "\"1\"", "[]",  "{}",   "2147483646", "2147483647", "999999999999",
-                                      "9999999999999", "18446744073709551616", "", "0"};
+    static const char *const odd[] = {"-1",
+                                      "-0",
+                                      "00",
+                                      "01",
+                                      "1.0",
+                                      "1e3",
+                                      "1E0",
+                                      "0x1",
+                                      "+1",
+                                      ".5",
+                                      "1.",
+                                      "null",
+                                      "true",
+                                      "NaN",
+                                      "1 2",
+                                      "\"1\"",
+                                      "[]",
+                                      "{}",
+                                      "2147483646",
+                                      "2147483647",
+                                      "999999999999",
+                                      "9999999999999",
+                                      "18446744073709551616",
+                                      "",
+                                      "0"};
     char text[16];
     snprintf(text, sizeof text, "%d", next);
     put(b, rarely() ? PICK(odd) : text);
@@ -92,10 +138,24 @@ static void put_vocabulary(struct buffer *b)
 
 static void put_merges(struct buffer *b)
 {
-    static const char *const known[] = {"\"a b\"", "[\"a\",\"b\"]", "[ \"ab\" ,\n\"\\u0061\" ]", "\"a \\u00e9\"", "\"ab a\"",
-                                        "\"#version: 0.2\""};
-    static const char *const odd[] = {"\"a  b\"", "\"a\"", "\" \"", "[\"a\"]", "[\"a\",\"b\",\"a\"]", "[]", "7", "{\"a\":\"b\"}", "[[\"a\"],\"b\"]",
-                                      "[\"a\",\"x\"]", "\"x a\"", "null", "[\"a\" \"b\"]", "[\"a\",\"b\"", "\"#version", "[\"#version\",\"a\"]"};
+    static const char *const known[] = {"\"a b\"",       "[\"a\",\"b\"]", "[ \"ab\" ,\n\"\\u0061\" ]",
+                                        "\"a \\u00e9\"", "\"ab a\"",      "\"#version: 0.2\""};
+    static const char *const odd[] = {"\"a  b\"",
+                                      "\"a\"",
+                                      "\" \"",
+                                      "[\"a\"]",
+                                      "[\"a\",\"b\",\"a\"]",
+                                      "[]",
+                                      "7",
+                                      "{\"a\":\"b\"}",
+                                      "[[\"a\"],\"b\"]",
+                                      "[\"a\",\"x\"]",
+                                      "\"x a\"",
+                                      "null",
+                                      "[\"a\" \"b\"]",
+                                      "[\"a\",\"b\"",
+                                      "\"#version",
+                                      "[\"#version\",\"a\"]"};
     put(b, rarely() ? "{" : "[");
     for (uint32_t i = 0, count = below(6); i < count; i++) {
         put(b, i ? "," : "");
@@ -110,11 +170,23 @@ static void put_merges(struct buffer *b)
 /* A file, sound or not; its key "model" is always spelt so. */
 static void make_file(struct buffer *b)
 {
-    static const char *const before[] = {"", "\"version\":\"1.0\",", "\"x\":{\"model\":{\"vocab\":{}}},", "\"y\":[{\"vocab\":{}},\"model\"],",
-                                         "\"z\":{\"merges\":[}],", "\"vocab\":{\"q\":0},", "\"m\":\"\\\"model\\\":{\","};
-    static const char *const within[] = {"", "\"type\":\"BPE\",", "\"dropout\":null,", "\"vocab\":{},", "\"merges\":[],", "\"voc\\u0061b\":{},",
-                                         "\"x\":{\"merges\":[]},", "\"type\":\"BPE\",\"unk_token\":\"a\","};
-    static const char *const behind[] = {"", "", "", "", ",\"added_tokens\":[]", ",\"model\":{}", ",\"mode\\u006c\":{}", ",", "}", "]", "\xef\xbb\xbf"};
+    static const char *const before[] = {"",
+                                         "\"version\":\"1.0\",",
+                                         "\"x\":{\"model\":{\"vocab\":{}}},",
+                                         "\"y\":[{\"vocab\":{}},\"model\"],",
+                                         "\"z\":{\"merges\":[}],",
+                                         "\"vocab\":{\"q\":0},",
+                                         "\"m\":\"\\\"model\\\":{\","};
+    static const char *const within[] = {"",
+                                         "\"type\":\"BPE\",",
+                                         "\"dropout\":null,",
+                                         "\"vocab\":{},",
+                                         "\"merges\":[],",
+                                         "\"voc\\u0061b\":{},",
+                                         "\"x\":{\"merges\":[]},",
+                                         "\"type\":\"BPE\",\"unk_token\":\"a\","};
+    static const char *const behind[] = {
+        "", "", "", "", ",\"added_tokens\":[]", ",\"model\":{}", ",\"mode\\u006c\":{}", ",", "}", "]", "\xef\xbb\xbf"};
     b->size = 0;
     put(b, rarely() ? "\xef\xbb\xbf{" : "{");
     put(b, PICK(before));
@@ -177,8 +249,8 @@ static void compare(struct span text, const struct tokenizer *a, const struct to
                     const struct error *why_b)
 {
     if (!a != !b)
-        fail_msg("%s: '%s' or '%s'\n%.*s", a ? "only Jansson refuses" : "only Jansson accepts", why_a->text, why_b->text, (int)text.size,
-                 text.text);
+        fail_msg("%s: '%s' or '%s'\n%.*s", a ? "only Jansson refuses" : "only Jansson accepts", why_a->text, why_b->text,
+                 (int)text.size, text.text);
     if (!a) {
         assert_int_equal(check_message("a", why_a, "json: "), 0);
         if (!strstr(why_b->text, "JSON")) /* Jansson tells columns, which are others */
@@ -241,7 +313,8 @@ static void test_against_jansson(void **state)
 static void test_deep(void **state)
 {
     (void)state;
-    static const char *const places[] = {"{\"x\":%s,\"model\":{\"vocab\":{},\"merges\":[]}}", "{\"model\":{\"vocab\":{},\"merges\":[%s]}}",
+    static const char *const places[] = {"{\"x\":%s,\"model\":{\"vocab\":{},\"merges\":[]}}",
+                                         "{\"model\":{\"vocab\":{},\"merges\":[%s]}}",
                                          "{\"model\":{\"vocab\":{\"a\":%s},\"merges\":[]}}"};
     enum { DEEP = 5000 };
     char lists[2 * DEEP + 1], text[2 * DEEP + 100];

@@ -5,6 +5,7 @@
 #include "io/file.h"
 #include "io/journal.h"
 #include "io/result.h"
+#include "io/tokenizer/pieces.h"
 #include "io/torch/zip.h"
 
 #include <glob.h>
@@ -321,6 +322,13 @@ static void sow_tokenizers(struct sower *w)
         sow(w, "tokenizer", name);
     }
     globfree(&found);
+    sow_text(
+        w, "tokenizer", "small-unigram",
+        "{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"byte_fallback\":true,\"vocab\":[[\"<u>\",0],[\"a\",-1.5],[\"ab\",-2.25],"
+        "[\"_\",-3e0],[\"_b\",-1]]},\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Strip\",\"strip_left\":"
+        "true,"
+        "\"strip_right\":true},{\"type\":\"StripAccents\"}]},\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"_\"}"
+        "}" FUZZ_BETWEEN " ab  a\xCC\x81 bxab ");
     /* small ones, which take a tenth of the time, with the parts that those lack */
     sow_text(
         w, "tokenizer", "small-bytes",
@@ -346,6 +354,35 @@ static void sow_tokenizers(struct sower *w)
     begin_part(w);
     add_file(w, GOLDENS "tokenizer/text.bin", 400);
     sow(w, "merges", "two-files");
+}
+
+static void sow_charsmap(struct sower *w, const char *path)
+{
+    size_t size;
+    struct pieces p = {0};
+    char *model = w->failed ? NULL : file_read_whole(path, 1 << 20, &size, w->e);
+    if (!model || pieces_parse(&p, (struct span){model, size}, w->e))
+        w->failed = -1;
+    add(w, p.charsmap.text, p.charsmap.size);
+    begin_part(w);
+    add_text(w, "A\xC3\x89 e\xCC\x81  \xEF\xAC\x81 x\xE2\x80\xA6\xE3\x80\x80");
+    sow(w, "charsmap", path_base(path));
+    free(p.piece);
+    free(model);
+}
+
+static void sow_pieces(struct sower *w)
+{
+    static const char *const models[] = {"unigram-user", "unigram-bytes", "bpe-bytes", "bpe-unsplit"};
+    char path[128];
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        snprintf(path, sizeof path, GOLDENS "tokenizer/pieces/%s.model", models[i]);
+        add_file(w, path, SIZE_MAX);
+        begin_part(w);
+        add_file(w, GOLDENS "tokenizer/text.bin", 500);
+        sow(w, "pieces", models[i]);
+    }
+    sow_charsmap(w, GOLDENS "tokenizer/pieces/unigram-user.model");
 }
 
 static void sow_tokens(struct sower *w)
@@ -534,6 +571,7 @@ int fuzz_seeds(const char *folder, struct error *e)
     sow_quantised(&w);
     sow_families(&w);
     sow_tokenizers(&w);
+    sow_pieces(&w);
     sow_tokens(&w);
     sow_result(&w);
     sow_journal(&w);

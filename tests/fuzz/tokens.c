@@ -167,3 +167,40 @@ int fuzz_merges(const uint8_t *data, size_t size)
     return tokenizer_end(tokenizer_parse_merges(source_of(&parts[0]), source_of(&parts[1]), count > 3 ? &settings : NULL, &e),
                          &parts[2], &e);
 }
+
+/* tokenizer.model, a text, and (if there is a third part) tokenizer_config.json. */
+int fuzz_pieces(const uint8_t *data, size_t size)
+{
+    struct error e = {""};
+    struct fuzz_part parts[3];
+    size_t count = fuzz_split(parts, 3, data, size);
+    struct source settings = source_of(&parts[2]);
+    return tokenizer_end(tokenizer_parse_pieces(source_of(&parts[0]), count > 2 ? &settings : NULL, &e), &parts[1], &e);
+}
+
+/* A precompiled_charsmap, and a text of which every place is looked up. */
+int fuzz_charsmap(const uint8_t *data, size_t size)
+{
+    struct error e = {""};
+    struct fuzz_part parts[2];
+    struct charsmap m = {0};
+    struct buffer text = {0};
+    fuzz_split(parts, 2, data, size);
+    int result = charsmap_read(&m, (struct span){(const char *)parts[0].data, parts[0].size}, &e) ||
+                 utf8_repair(&text, (struct span){(const char *)parts[1].data, parts[1].size}, &e);
+    for (size_t at = 0, bytes; result == 0 && at < text.size; at += bytes) {
+        struct span rest = {text.text + at, text.size - at}, normal;
+        size_t longest = charsmap_longest(&m, rest, &normal);
+        if (longest > rest.size || (longest && utf8_sound(normal) != normal.size) || (longest && utf8_sound(rest) != rest.size))
+            abort();
+        size_t shortest = charsmap_shortest(&m, rest, &normal);
+        if (shortest > longest || !shortest != !longest || (shortest && utf8_sound(normal) != normal.size))
+            abort();
+        character_at(rest.text, &bytes);
+    }
+    if (result && !e.text[0])
+        abort();
+    charsmap_free(&m);
+    buffer_free(&text);
+    return result == 0;
+}
