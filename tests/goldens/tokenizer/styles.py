@@ -136,7 +136,11 @@ def make(name, texts, size):
 
 def encode(file, raw):
     """The ids that define what is right: of the text that Python makes of the bytes."""
-    return Tokenizer.from_file(str(file)).encode(raw.decode("utf-8", errors="replace"), add_special_tokens=False).ids
+    return encode_text(Path(file).read_bytes(), raw)
+
+
+def encode_text(tokenizer, raw):
+    return Tokenizer.from_str(tokenizer.decode()).encode(raw.decode("utf-8", errors="replace"), add_special_tokens=False).ids
 
 
 # ---- texts ----
