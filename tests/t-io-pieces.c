@@ -1,5 +1,5 @@
-/* Models of SentencePiece, from tokenizer.model, GGUF and tokenizer.json, against the ids that the `sentencepiece` and `tokenizers`
- * libraries find; the ties of Unigram; files that must be refused. Goldens and the script that makes them:
+/* Models of SentencePiece, from tokenizer.model, GGUF and tokenizer.json, against the ids that the `sentencepiece` and
+ * `tokenizers` libraries find; the ties of Unigram; files that must be refused. Goldens and the script that makes them:
  * tests/goldens/tokenizer/pieces. */
 #include "io/tokenizer/parts.h"
 #include "io/tokens.h"
@@ -85,12 +85,21 @@ static void test_unigram(void **state)
         int count;
         int32_t ids[8];
     } cases[] = {
-        {UNIGRAM("[\"<u>\",0],[\"a\",-1],[\"b\",-1],[\"ab\",-2]", ",\"unk_id\":0"), "ab", 1, {3}}, /* a tie: the longer one begins first */
+        {UNIGRAM("[\"<u>\",0],[\"a\",-1],[\"b\",-1],[\"ab\",-2]", ",\"unk_id\":0"),
+         "ab",
+         1,
+         {3}}, /* a tie: the longer one begins first */
         {UNIGRAM("[\"<u>\",0],[\"a\",-1],[\"b\",-1],[\"ab\",-2.5]", ",\"unk_id\":0"), "abab", 4, {1, 2, 1, 2}},
         {UNIGRAM("[\"<u>\",0],[\"a\",-1],[\"aa\",-1]", ",\"unk_id\":0"), "aaa", 2, {1, 2}},
-        {UNIGRAM("[\"<u>\",0],[\"a\",-1]", ",\"unk_id\":0"), "xya\xc3\xa9z", 3, {0, 1, 0}}, /* neighbours share the unknown token */
+        {UNIGRAM("[\"<u>\",0],[\"a\",-1]", ",\"unk_id\":0"),
+         "xya\xc3\xa9z",
+         3,
+         {0, 1, 0}}, /* neighbours share the unknown token */
         {UNIGRAM("[\"<u>\",0],[\"a\",-1]", ",\"unk_id\":0"), "a<u>x", 2, {1, 0}},
-        {UNIGRAM("[\"<u>\",0],[\"a\",-1],[\"<0x78>\",-5],[\"<0x79>\",-5]", ",\"unk_id\":0,\"byte_fallback\":true"), "axyx", 4, {1, 2, 3, 2}},
+        {UNIGRAM("[\"<u>\",0],[\"a\",-1],[\"<0x78>\",-5],[\"<0x79>\",-5]", ",\"unk_id\":0,\"byte_fallback\":true"),
+         "axyx",
+         4,
+         {1, 2, 3, 2}},
         {UNIGRAM("[\"<u>\",0],[\"a\",-1],[\"<0x78>\",-5]", ",\"unk_id\":0,\"byte_fallback\":true"), "axy", 2, {1, 0}},
         {UNIGRAM("[\"a\",-1],[\"\",-1]", ""), "aa", 2, {0, 0}},
         {UNIGRAM("", ""), "", 0, {0}},
@@ -123,7 +132,9 @@ static void test_unigram(void **state)
 static void test_refused_json(void **state)
 {
     (void)state;
-#define MAP(text) "{\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":" text "},\"model\":{\"type\":\"Unigram\",\"vocab\":[]}}"
+#define MAP(text) \
+    "{\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":" text "},\"model\":{\"type\":\"Unigram\",\"vocab\":[]}" \
+                                                                               "}"
     static const struct {
         const char *json, *words;
     } cases[] = {
@@ -159,8 +170,13 @@ static void test_refused_json(void **state)
 
 #define PIECE(size, members) "\x0a" size members
 #define UNKNOWN PIECE("\x07", "\x0a\x03<U>\x18\x02")
-#define A PIECE("\x08", "\x0a\x01" "a\x15\0\0\x80\xbf")
-#define BYTES(text) {text, sizeof(text) - 1}
+#define A \
+    PIECE("\x08", "\x0a\x01" \
+                  "a\x15\0\0\x80\xbf")
+#define BYTES(text) \
+    { \
+        text, sizeof(text) - 1 \
+    }
 
 static void test_refused_models(void **state)
 {
@@ -183,13 +199,18 @@ static void test_refused_models(void **state)
         {BYTES(UNKNOWN A PIECE("\x02", "\x0a\x00")), "token 2 is empty"},
         {BYTES(UNKNOWN A PIECE("\x00", "")), "token 2 is empty"},
         {BYTES(UNKNOWN A PIECE("\x03", "\x0a\x01\xff")), "token 2 is not UTF-8"},
-        {BYTES(UNKNOWN A PIECE("\x08", "\x0a\x01" "b\x15\0\0\x80\x7f")), "the score of token 2 is not finite"},
-        {BYTES(UNKNOWN A PIECE("\x08", "\x0a\x01" "b\x15\0\0\xc0\x7f")), "the score of token 2 is not finite"},
+        {BYTES(UNKNOWN A PIECE("\x08", "\x0a\x01"
+                                       "b\x15\0\0\x80\x7f")),
+         "the score of token 2 is not finite"},
+        {BYTES(UNKNOWN A PIECE("\x08", "\x0a\x01"
+                                       "b\x15\0\0\xc0\x7f")),
+         "the score of token 2 is not finite"},
         {BYTES(UNKNOWN A A), "token 'a' is there twice"},
         {BYTES(A), "has no unknown token"},
         {BYTES(UNKNOWN A PIECE("\x05", "\x0a\x01V\x18\x02")), "tokens 0 and 2 are both the unknown one"},
         {BYTES(UNKNOWN A PIECE("\x0a", "\x0a\x06<0x41>\x18\x06")), "has tokens for bytes without byte_fallback"},
-        {BYTES(UNKNOWN A PIECE("\x0a", "\x0a\x06<0x41>\x18\x06") "\x12\x03\x98\x02\x01"), "has not just the 256 tokens for bytes (1 of that type; <0x00>)"},
+        {BYTES(UNKNOWN A PIECE("\x0a", "\x0a\x06<0x41>\x18\x06") "\x12\x03\x98\x02\x01"),
+         "has not just the 256 tokens for bytes (1 of that type; <0x00>)"},
         {BYTES(UNKNOWN A "\x12\x02\x18\x03"), "the model WORD is not supported (expected UNIGRAM or BPE)"},
         {BYTES(UNKNOWN A "\x12\x02\x18\x04"), "the model CHAR is not supported"},
         {BYTES(UNKNOWN A "\x12\x02\x18\x09"), "the model of no known kind is not supported"},
@@ -197,9 +218,15 @@ static void test_refused_models(void **state)
         {BYTES(UNKNOWN A "\x12\x02\x1a\x05"), "the trainer's settings are broken"},
         {BYTES(UNKNOWN A "\x1a\x02\x1a\x00"), "field 3 of the normalizer has the wire type 2"},
         {BYTES(UNKNOWN A "\x1a\x03\x12\x01x"), "the precompiled_charsmap is broken"},
-        {BYTES(UNKNOWN A PIECE("\x05", "\x0a\x01" "b\x18\x05") "\x12\x02\x18\x02"), "token 2, 'b', is unused, and text could become it"},
-        {BYTES(UNKNOWN A PIECE("\x06", "\x0a\x02" "aa\x18\x05") "\x12\x02\x18\x02"), "token 2, 'aa', is unused, and text could become it"},
-        {BYTES(UNKNOWN A PIECE("\x05", "\x0a\x01" "b\x18\x03") "\x12\x02\x18\x02"), "token 2, 'b', is one character and of the type 3"},
+        {BYTES(UNKNOWN A PIECE("\x05", "\x0a\x01"
+                                       "b\x18\x05") "\x12\x02\x18\x02"),
+         "token 2, 'b', is unused, and text could become it"},
+        {BYTES(UNKNOWN A PIECE("\x06", "\x0a\x02"
+                                       "aa\x18\x05") "\x12\x02\x18\x02"),
+         "token 2, 'aa', is unused, and text could become it"},
+        {BYTES(UNKNOWN A PIECE("\x05", "\x0a\x01"
+                                       "b\x18\x03") "\x12\x02\x18\x02"),
+         "token 2, 'b', is one character and of the type 3"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct error e = {""};

@@ -72,10 +72,12 @@ int bpe_add_token(struct bpe *b, struct span token, int64_t id, struct error *e)
     size_t size;
     if (id < 0 || id >= INT32_MAX)
         return fail(e, "token '%.*s' has the id %lld (expected 0 to %d)", shown(token), token.text, (long long)id, INT32_MAX - 1);
-    if (map_find(&b->vocabulary, token.text, token.size) != MAP_ABSENT)
-        return fail(e, "token '%.*s' is there twice", shown(token), token.text);
-    if (pairs_find(&t->ids, (int32_t)id, 0))
-        return fail(e, "token '%.*s' has the id %lld, which another has too", shown(token), token.text, (long long)id);
+    int added = map_add(&b->vocabulary, token.text, token.size, (int32_t)id, e);
+    if (added != 1)
+        return added ? -1 : fail(e, "token '%.*s' is there twice", shown(token), token.text);
+    if ((added = pairs_add(&t->ids, (int32_t)id, 0, e)) != 1)
+        return added ? -1
+                     : fail(e, "token '%.*s' has the id %lld, which another has too", shown(token), token.text, (long long)id);
     if (token.size > b->longest)
         b->longest = token.size;
     if (token.size) {
@@ -83,8 +85,7 @@ int bpe_add_token(struct bpe *b, struct span token, int64_t id, struct error *e)
         if (size == token.size)
             t->known[character >> 3] |= (unsigned char)(1 << (character & 7));
     }
-    return pairs_set(&t->ids, (int32_t)id, 0, 0, 0, e) || map_set(&b->vocabulary, token.text, token.size, (int32_t)id, e) ? -1
-                                                                                                                          : 0;
+    return 0;
 }
 
 /* -- where a long word may be cut --

@@ -11,7 +11,7 @@
 enum { SLOTS_MIN = 64, KEYS_MIN = 1024 };
 
 struct map_slot {
-    size_t key; /* where it begins in `keys` */
+    uint32_t key; /* where it begins in `keys` */
     uint32_t size;
     uint32_t hash; /* 0: the slot is free */
     int32_t value;
@@ -70,7 +70,7 @@ static int grow_slots(struct map *m, size_t count, struct error *e)
 static int grow_keys(struct map *m, size_t extra, struct error *e)
 {
     size_t needed, room = m->key_room ? m->key_room : KEYS_MIN;
-    if (size_add(&needed, m->key_bytes, extra))
+    if (size_add(&needed, m->key_bytes, extra) || needed > UINT32_MAX)
         return fail_memory(e, (double)m->key_bytes + (double)extra, "a table of tokens");
     if (needed <= m->key_room && m->keys)
         return 0;
@@ -85,22 +85,44 @@ static int grow_keys(struct map *m, size_t extra, struct error *e)
     return 0;
 }
 
-int map_set(struct map *m, const void *key, size_t size, int32_t value, struct error *e)
+/* The key's slot, new with MAP_ABSENT when it was not there. */
+static struct map_slot *make_slot(struct map *m, const void *key, size_t size, struct error *e)
 {
-    if (size > UINT32_MAX)
-        return fail(e, "a token of %zu bytes is too long", size);
+    if (size > UINT32_MAX) {
+        fail(e, "a token of %zu bytes is too long", size);
+        return NULL;
+    }
     if (grow_slots(m, m->count + 1, e) || grow_keys(m, size, e))
-        return -1;
+        return NULL;
     uint32_t hash = hash_of(key, size);
     struct map_slot *slot = locate(m, key, size, hash);
     if (slot->hash == 0) {
         memcpy(m->keys + m->key_bytes, key, size);
-        *slot = (struct map_slot){.key = m->key_bytes, .size = (uint32_t)size, .hash = hash};
+        *slot = (struct map_slot){.key = (uint32_t)m->key_bytes, .size = (uint32_t)size, .hash = hash, .value = MAP_ABSENT};
         m->key_bytes += size;
         m->count++;
     }
+    return slot;
+}
+
+int map_set(struct map *m, const void *key, size_t size, int32_t value, struct error *e)
+{
+    struct map_slot *slot = make_slot(m, key, size, e);
+    if (!slot)
+        return -1;
     slot->value = value;
     return 0;
+}
+
+int map_add(struct map *m, const void *key, size_t size, int32_t value, struct error *e)
+{
+    struct map_slot *slot = make_slot(m, key, size, e);
+    if (!slot)
+        return -1;
+    if (slot->value != MAP_ABSENT)
+        return 0;
+    slot->value = value;
+    return 1;
 }
 
 int map_reserve(struct map *m, size_t count, size_t bytes, struct error *e)

@@ -25,6 +25,9 @@ int32_t map_find(const struct map *m, const void *key, size_t size);
 /* Adds a key or gives it another value; values are >= 0. */
 int map_set(struct map *m, const void *key, size_t size, int32_t value, struct error *e) MUST_USE;
 
+/* The same for a key that is not there: 1; 0: it is, and keeps its value; -1: an error. */
+int map_add(struct map *m, const void *key, size_t size, int32_t value, struct error *e) MUST_USE;
+
 /* Makes room for `count` keys of so many bytes together. */
 int map_reserve(struct map *m, size_t count, size_t bytes, struct error *e) MUST_USE;
 

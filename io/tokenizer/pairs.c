@@ -43,6 +43,18 @@ int pairs_set(struct pairs *p, int32_t left, int32_t right, int32_t rank, int32_
     return 0;
 }
 
+int pairs_add(struct pairs *p, int32_t left, int32_t right, struct error *e)
+{
+    if (pairs_reserve(p, p->count + 1, e))
+        return -1;
+    struct pair *slot = place_of(p, left, right);
+    if (slot->rank_behind)
+        return 0;
+    p->count++;
+    *slot = (struct pair){.left = left, .right = right, .rank_behind = 1};
+    return 1;
+}
+
 void pairs_free(struct pairs *p)
 {
     free(p->slots);

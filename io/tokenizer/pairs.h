@@ -42,6 +42,8 @@ static inline const struct pair *pairs_find(const struct pairs *p, int32_t left,
 int pairs_reserve(struct pairs *p, size_t count, struct error *e) MUST_USE;
 /* Adds a pair, or gives it another rank and token. */
 int pairs_set(struct pairs *p, int32_t left, int32_t right, int32_t rank, int32_t merged, struct error *e) MUST_USE;
+/* Adds a pair of rank 0 that is not there: 1; 0: it is; -1: an error. */
+int pairs_add(struct pairs *p, int32_t left, int32_t right, struct error *e) MUST_USE;
 void pairs_free(struct pairs *p);
 
 #endif
