@@ -134,7 +134,7 @@ static void test_refused_json(void **state)
     (void)state;
 #define MAP(text) \
     "{\"normalizer\":{\"type\":\"Precompiled\",\"precompiled_charsmap\":" text "},\"model\":{\"type\":\"Unigram\",\"vocab\":[]}" \
-                                                                               "}"
+    "}"
     static const struct {
         const char *json, *words;
     } cases[] = {

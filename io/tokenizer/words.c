@@ -9,10 +9,11 @@ enum { WORDS = 1 << 17 /* places */, STEP_BYTES = 1 << 20, PAIR_BITS_MIN = 16, P
 
 int words_start(struct words *w, struct error *e)
 {
-    w->memory = calloc(WORDS + 1, sizeof *w->word); /* zeroed as it is touched, which aligned_alloc's would not be */
+    w->memory = calloc(2 * WORDS + 1, sizeof *w->word); /* zeroed as it is touched, which aligned_alloc's would not be */
     if (!w->memory)
-        return fail_memory(e, (double)WORDS * sizeof *w->word, "a tokenizer");
+        return fail_memory(e, 2.0 * WORDS * sizeof *w->word, "a tokenizer");
     w->word = (struct word *)(((uintptr_t)w->memory + sizeof *w->word - 1) / sizeof *w->word * sizeof *w->word);
+    w->rest = (struct word_rest *)(w->word + WORDS);
     return 0;
 }
 
@@ -22,49 +23,57 @@ void words_free(struct words *w)
     *w = (struct words){0};
 }
 
-/* A word has two places, by its hash: the last one that came is in the first, the one before in the other. */
-static struct word *place(const struct words *w, uint64_t hash)
+static int is_word(const struct words *w, size_t at, uint64_t hash, struct span word)
 {
-    return &w->word[hash >> 32 & (WORDS - 1)];
+    const struct word *k = &w->word[at];
+    if (k->hash != (uint32_t)hash || k->size != word.size)
+        return 0;
+    return word.size <= WORD_BYTES_FIRST
+               ? memcmp(k->text, word.text, word.size) == 0
+               : memcmp(k->text, word.text, WORD_BYTES_FIRST) == 0 &&
+                     memcmp(w->rest[at].text, word.text + WORD_BYTES_FIRST, word.size - WORD_BYTES_FIRST) == 0;
 }
 
-static struct word *other_place(const struct words *w, uint64_t hash)
+/* A word has two places, by its hash, side by side: the last one that came is in the first, the one before in the other. */
+static size_t place(uint64_t hash)
 {
-    return &w->word[(hash >> 32 & (WORDS - 1)) ^ 1];
-}
-
-static int is_word(const struct word *w, uint64_t hash, struct span word)
-{
-    return w->hash == (uint32_t)hash && w->size == word.size && memcmp(w->text, word.text, word.size) == 0;
+    return (size_t)(hash >> 32 & (WORDS - 1));
 }
 
 int words_find(struct words *w, struct ids *out, struct span word, uint64_t *hash, struct error *e)
 {
     *hash = XXH3_64bits(word.text, word.size);
-    const struct word *found = place(w, *hash);
-    if (!is_word(found, *hash, word) && !is_word(found = other_place(w, *hash), *hash, word))
+    size_t at = place(*hash);
+    if (!is_word(w, at, *hash, word) && !is_word(w, at ^= 1, *hash, word))
         return 0;
+    const struct word *found = &w->word[at];
     if (out->capacity - out->count < WORD_IDS_MAX && ids_reserve(out, WORD_IDS_MAX, e))
         return -1;
-    memcpy(out->id + out->count, found->first, sizeof found->first);
+    memcpy(out->id + out->count, found->id, sizeof found->id);
     if (found->count > WORD_IDS_FIRST)
-        memcpy(out->id + out->count + WORD_IDS_FIRST, found->more, sizeof found->more);
+        memcpy(out->id + out->count + WORD_IDS_FIRST, w->rest[at].id, sizeof w->rest[at].id);
     out->count += found->count;
     return 1;
 }
 
 void words_keep(struct words *w, struct span word, uint64_t hash, const int32_t *ids, size_t count)
 {
-    struct word *kept = place(w, hash);
+    const size_t at = place(hash);
+    struct word *kept = &w->word[at];
+    struct word_rest *rest = &w->rest[at];
     if (count > WORD_IDS_MAX)
         return;
-    *other_place(w, hash) = *kept;
+    w->word[at ^ 1] = *kept;
+    if (kept->size > WORD_BYTES_FIRST || kept->count > WORD_IDS_FIRST)
+        w->rest[at ^ 1] = *rest;
     kept->hash = (uint32_t)hash;
     kept->size = (unsigned char)word.size;
     kept->count = (unsigned char)count;
-    memcpy(kept->text, word.text, word.size);
+    memcpy(kept->text, word.text, word.size < WORD_BYTES_FIRST ? word.size : WORD_BYTES_FIRST);
+    if (word.size > WORD_BYTES_FIRST)
+        memcpy(rest->text, word.text + WORD_BYTES_FIRST, word.size - WORD_BYTES_FIRST);
     for (size_t i = 0; i < count; i++)
-        *(i < WORD_IDS_FIRST ? &kept->first[i] : &kept->more[i - WORD_IDS_FIRST]) = ids[i];
+        *(i < WORD_IDS_FIRST ? &kept->id[i] : &rest->id[i - WORD_IDS_FIRST]) = ids[i];
 }
 
 int tell_bytes(struct teller *t, size_t bytes, struct error *e)

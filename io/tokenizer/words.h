@@ -7,22 +7,33 @@
 
 #include <string.h>
 
-enum { WORD_BYTES_MAX = 58, WORD_IDS_FIRST = 4, WORD_IDS_MAX = 15 /* of a word that is remembered */ };
+enum {
+    WORD_BYTES_FIRST = 42,
+    WORD_BYTES_MAX = 58,
+    WORD_IDS_FIRST = 4,
+    WORD_IDS_MAX = 15 /* of a word that is remembered */
+};
 
-/* A word met before: two lines of the processor's cache, of which a short one needs the first alone. */
+/* A word met before: a line of the processor's cache, and another for what is longer. The others lie apart, for short words would
+ * else use every second line, and with it half of the cache. */
 struct word {
     uint32_t hash;
     unsigned char size; /* 0: nothing is here */
     unsigned char count;
-    int32_t first[WORD_IDS_FIRST];
-    char text[WORD_BYTES_MAX];
-    int32_t more[WORD_IDS_MAX - WORD_IDS_FIRST];
+    char text[WORD_BYTES_FIRST];
+    int32_t id[WORD_IDS_FIRST];
 };
-_Static_assert(sizeof(struct word) == 128, "two lines");
+struct word_rest {
+    char text[WORD_BYTES_MAX - WORD_BYTES_FIRST];
+    int32_t id[WORD_IDS_MAX - WORD_IDS_FIRST];
+    int32_t unused;
+};
+_Static_assert(sizeof(struct word) == 64 && sizeof(struct word_rest) == 64, "a line each");
 
 struct words {
     void *memory;
     struct word *word; /* aligned in it */
+    struct word_rest *rest; /* behind them */
 };
 
 int words_start(struct words *w, struct error *e) MUST_USE;
