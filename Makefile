@@ -12,7 +12,7 @@
 #   make format             every source file as clang-format 14 writes it by .clang-format; format-check: names those that differ
 #   make check-python       tests of the package in python/, by PYTHON with numpy, h5py, torch and safetensors
 #   make dist      the sources as build/reach-VERSION.tar.gz           make deb       a Debian package, build/reach_VERSION_ARCH.deb
-#   make tokenizer-study    ids of many tokenizers on 7 MB of text against the `tokenizers` package
+#   make tokenizer-study    ids of many tokenizers on 6 MB of text against the packages `tokenizers` and `sentencepiece`
 #
 # Variables: CC, OPTIMIZE (of the kernels), asan=1 (AddressSanitizer and UBSan), werror=1, PREFIX, DESTDIR, PYTHON (bench, check-python, tokenizer-study).
 
@@ -255,7 +255,6 @@ $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libreach.a
 bench: all $(patsubst %.c,$(BUILD)/%,$(wildcard bench/*.c))
 	$(Q)PYTHON=$(PYTHON) BUILD=$(BUILD) sh bench/run.sh
 
-# needs the Python packages tokenizers and numpy
 studies: all
 	$(Q)sh examples/studies/run.sh
 
@@ -263,6 +262,7 @@ studies: all
 real: all
 	$(Q)PYTHON=$(PYTHON) sh examples/real/run.sh
 
+# needs the Python packages tokenizers, sentencepiece, protobuf, gguf and numpy
 tokenizer-study: all
 	$(PYTHON) tests/goldens/tokenizer/study.py ./reach
 

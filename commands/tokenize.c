@@ -55,7 +55,8 @@ const struct verb tokenize_verb = {
     .summary = "text to token ids, by a model's own tokenizer",
     .synopsis = "MODEL FILE OUT [options]",
     .description = "Writes the token ids of a text, as MODEL's own tokenizer makes them, for --tokens of the other verbs. MODEL "
-                   "is a folder with tokenizer.json, or with vocab.json and merges.txt, or a GGUF file; a model with none and a "
+                   "is a folder with tokenizer.json, with vocab.json and merges.txt, or with tokenizer.model, or a GGUF file; a "
+                   "model with none and a "
                    "vocabulary of "
                    "256 reads bytes. FILE is the text: .gz is unpacked, - is standard input. OUT ends in .npy (uint16 where all "
                    "ids fit, else uint32), or in .h5 or .hdf5 (a dataset named tokens).\n\n"

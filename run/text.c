@@ -36,8 +36,8 @@ static int open_tokenizer(struct model_text *m, const struct decoder *d, const c
     return m->tokenizer || d->vocabulary == 256
                ? 0
                : fail(e,
-                      "%s: has a vocabulary of %d and no tokenizer to read text with (expected tokenizer.json, or vocab.json and "
-                      "merges.txt, with the model; or --tokens FILE)",
+                      "%s: has a vocabulary of %d and no tokenizer to read text with (expected tokenizer.json, vocab.json and "
+                      "merges.txt, or tokenizer.model with the model; or --tokens FILE)",
                       path, d->vocabulary);
 }
 

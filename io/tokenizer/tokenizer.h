@@ -1,9 +1,10 @@
-/* Text to token ids as a model's own tokenizer makes them: byte pair encoding as published in tokenizer.json, or in vocab.json
- * and merges.txt.
+/* Text to token ids as a model's own tokenizer makes them: byte pair encoding and Unigram as published in tokenizer.json, in
+ * vocab.json and merges.txt, in tokenizer.model (SentencePiece), or in a file of GGUF.
  *
- * The ids are those of the `tokenizers` library on the text decoded with errors="replace", without special tokens around it:
- * broken UTF-8 counts as U+FFFD, one for each maximal part of a broken character. Truncation and padding that a file asks for are
- * not for streams and not done. What is not supported is refused by name. */
+ * The ids are those of the `tokenizers` library, for tokenizer.model of `sentencepiece`, on the text decoded with
+ * errors="replace", without special tokens around it: broken UTF-8 counts as U+FFFD, one for each maximal part of a broken
+ * character. Truncation and padding that a file asks for are not for streams and not done. What is not supported is refused by
+ * name. */
 #ifndef REACH_IO_TOKENIZER_TOKENIZER_H
 #define REACH_IO_TOKENIZER_TOKENIZER_H
 
@@ -15,8 +16,8 @@
 struct tokenizer;
 
 /* Opens the tokenizer that lies with a model: the one in the GGUF file MODEL, else tokenizer.json, else vocab.json and
- * merges.txt, in the folder MODEL or beside the file MODEL, with tokenizer_config.json if there is one. *out is NULL, and that is
- * no error, when there is none. Caller closes.
+ * merges.txt, else tokenizer.model, in the folder MODEL or beside the file MODEL, with tokenizer_config.json if there is one.
+ * *out is NULL, and that is no error, when there is none. Caller closes.
  */
 int tokenizer_open(struct tokenizer **out, const char *path, struct error *e) MUST_USE;
 void tokenizer_close(struct tokenizer *t);
