@@ -130,6 +130,19 @@ int map_reserve(struct map *m, size_t count, size_t bytes, struct error *e)
     return grow_slots(m, count, e) || grow_keys(m, bytes, e) ? -1 : 0;
 }
 
+int map_next(const struct map *m, size_t *at, const void **key, size_t *size, int32_t *value)
+{
+    while (*at < m->capacity && m->slots[*at].hash == 0)
+        ++*at;
+    if (*at >= m->capacity)
+        return 0;
+    const struct map_slot *slot = &m->slots[(*at)++];
+    *key = m->keys + slot->key;
+    *size = slot->size;
+    *value = slot->value;
+    return 1;
+}
+
 void map_free(struct map *m)
 {
     free(m->slots);

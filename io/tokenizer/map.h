@@ -31,6 +31,9 @@ int map_add(struct map *m, const void *key, size_t size, int32_t value, struct e
 /* Makes room for `count` keys of so many bytes together. */
 int map_reserve(struct map *m, size_t count, size_t bytes, struct error *e) MUST_USE;
 
+/* The next key and its value, in no order, *at being 0 for the first; 0: there is none left. */
+int map_next(const struct map *m, size_t *at, const void **key, size_t *size, int32_t *value);
+
 void map_free(struct map *m);
 
 #endif

@@ -1,0 +1,37 @@
+/* The texts of tokens: what each id stands for in a text, as bytes, which need not be whole UTF-8. */
+#ifndef REACH_IO_TOKEN_TEXTS_H
+#define REACH_IO_TOKEN_TEXTS_H
+
+#include "io/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct token_texts {
+    size_t count, size;
+    int32_t *id; /* [count] ascending, each once */
+    uint64_t *end; /* [count] where its bytes end in `bytes`; they begin where those of the id before end */
+    uint8_t *bytes; /* [size] */
+};
+
+/* The bytes of an id, *size of them; NULL: there is none. */
+const char *texts_find(const struct token_texts *p, int32_t id, size_t *size);
+
+/* One piece of several that are being put together; `text` borrowed. */
+struct token_text {
+    int32_t id;
+    size_t size;
+    const char *text;
+};
+/* The table of `count` pieces whose ids ascend. Its arrays are owned. */
+int texts_make(struct token_texts *out, const struct token_text *piece, size_t count, struct error *e) MUST_USE;
+/* Adds those of `more` that are not in `p`, whose arrays are owned. */
+int texts_add(struct token_texts *p, const struct token_texts *more, struct error *e) MUST_USE;
+/* Of a byte model: every byte is the id of its own. */
+int texts_of_bytes(struct token_texts *out, struct error *e) MUST_USE;
+void texts_free(struct token_texts *p);
+
+/* 0, or -1 with what is wrong with a table that was read. */
+int texts_check(const struct token_texts *p, struct error *e) MUST_USE;
+
+#endif

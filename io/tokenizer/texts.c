@@ -1,0 +1,137 @@
+#include "io/tokenizer/texts.h"
+
+#include "io/tokenizer/parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The ids that are asked for, ascending, each once, with where the text of each begins in `text`. */
+struct wanted {
+    int32_t *id;
+    size_t *start, *size; /* [count]; start SIZE_MAX: none */
+    size_t count;
+    struct buffer text;
+    short byte_of[0x200]; /* characters of the byte alphabet; -1: of none */
+    int spelt_bytes, byte_tokens;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void wanted_close(struct wanted *w)
+{
+    free(w->id);
+    free(w->start);
+    free(w->size);
+    buffer_free(&w->text);
+}
+
+static int wanted_open(struct wanted *w, const struct tokenizer *t, const int32_t *ids, size_t count, struct error *e)
+{
+    *w = (struct wanted){.id = malloc((count + 1) * sizeof *w->id)};
+    if (!w->id)
+        return fail_memory(e, (double)count * sizeof *w->id, "token ids");
+    memcpy(w->id, ids, count * sizeof *ids);
+    qsort(w->id, count, sizeof *w->id, by_value);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || w->id[i] != w->id[w->count - 1])
+            w->id[w->count++] = w->id[i];
+    w->start = malloc((w->count + 1) * sizeof *w->start);
+    w->size = calloc(w->count + 1, sizeof *w->size);
+    if (!w->start || !w->size)
+        return fail_memory(e, (double)w->count * 2 * sizeof *w->start, "the texts of tokens");
+    for (size_t i = 0; i < w->count; i++)
+        w->start[i] = SIZE_MAX;
+    memset(w->byte_of, -1, sizeof w->byte_of);
+    for (int i = 0; i < 256; i++)
+        w->byte_of[byte_character((unsigned char)i)] = (short)i;
+    w->spelt_bytes = t->bpe.bytes_as_characters;
+    for (int i = 0; i < t->splitter.count; i++)
+        w->spelt_bytes |= t->splitter.step[i].kind == SPLIT_BYTES;
+    w->byte_tokens = t->bpe.byte_fallback;
+    return 0;
+}
+
+/* <0x0A>: the byte, or -1. */
+static int byte_token(const char *text, size_t size)
+{
+    char digits[3] = "", *end;
+    if (size != 6 || memcmp(text, "<0x", 3) || text[5] != '>')
+        return -1;
+    memcpy(digits, text + 3, 2);
+    long byte = strtol(digits, &end, 16);
+    return *end || end != digits + 2 ? -1 : (int)byte;
+}
+
+static int add_character(struct wanted *w, const char *text, size_t size, uint32_t character, struct error *e)
+{
+    if (w->spelt_bytes && character < 0x200 && w->byte_of[character] >= 0)
+        return buffer_add(&w->text, &(const char){(char)w->byte_of[character]}, 1, e);
+    if (!w->spelt_bytes && character == 0x2581)
+        return buffer_add(&w->text, " ", 1, e);
+    return buffer_add(&w->text, text, size, e);
+}
+
+/* A token as it is spelt in the vocabulary. */
+static int add_spelt(struct wanted *w, const char *text, size_t size, struct error *e)
+{
+    int byte = w->byte_tokens ? byte_token(text, size) : -1;
+    if (byte >= 0)
+        return buffer_add(&w->text, &(const char){(char)byte}, 1, e);
+    if (utf8_sound((struct span){text, size}) != size)
+        return buffer_add(&w->text, text, size, e);
+    for (size_t at = 0, taken; at < size; at += taken) {
+        uint32_t character = character_at(text + at, &taken);
+        if (add_character(w, text + at, taken, character, e))
+            return -1;
+    }
+    return 0;
+}
+
+/* The texts of the tokens of a map that are wanted; what is there already gives way. */
+static int add_map(struct wanted *w, const struct map *m, int is_spelt, struct error *e)
+{
+    const void *key;
+    size_t at = 0, size;
+    int32_t id;
+    while (map_next(m, &at, &key, &size, &id)) {
+        const int32_t *found = bsearch(&id, w->id, w->count, sizeof id, by_value);
+        if (!found)
+            continue;
+        size_t i = (size_t)(found - w->id);
+        w->start[i] = w->text.size;
+        if (is_spelt ? add_spelt(w, key, size, e) : buffer_add(&w->text, key, size, e))
+            return -1;
+        w->size[i] = w->text.size - w->start[i];
+    }
+    return 0;
+}
+
+static int make(struct token_texts *out, const struct wanted *w, struct error *e)
+{
+    struct token_text *piece = calloc(w->count + 1, sizeof *piece);
+    size_t count = 0;
+    if (!piece)
+        return fail_memory(e, (double)w->count * sizeof *piece, "the texts of tokens");
+    for (size_t i = 0; i < w->count; i++)
+        if (w->start[i] != SIZE_MAX)
+            piece[count++] = (struct token_text){w->id[i], w->size[i], w->text.text + w->start[i]};
+    int result = texts_make(out, piece, count, e);
+    free(piece);
+    return result;
+}
+
+int tokenizer_texts(struct token_texts *out, const struct tokenizer *t, const int32_t *ids, size_t count, struct error *e)
+{
+    struct wanted w;
+    *out = (struct token_texts){0};
+    int result = wanted_open(&w, t, ids, count, e) || add_map(&w, &t->bpe.vocabulary, 1, e) || add_map(&w, &t->added, 0, e) ||
+                         make(out, &w, e)
+                     ? -1
+                     : 0;
+    wanted_close(&w);
+    return result;
+}
