@@ -77,6 +77,8 @@ static void free_model(struct result_model *m, int with_arrays)
     free(m->fields);
     if (with_arrays) {
         free(m->start);
+        free(m->tokens);
+        texts_free(&m->pieces);
         free(m->attention.high);
         free(m->attention.low);
     }

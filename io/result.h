@@ -6,6 +6,7 @@
 #include "analyze/curve.h"
 #include "io/documents.h"
 #include "io/error.h"
+#include "io/token_texts.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -71,6 +72,8 @@ struct result_model {
     size_t segments;
     int wide; /* 1: norms are stored as float64, 0: float32 */
     uint64_t *start; /* [segments] */
+    int32_t *tokens; /* [segments, length of the whole ones] their ids; NULL: not kept */
+    struct token_texts pieces; /* of the ids that occur, where the model has a tokenizer */
     struct result_field *fields; /* [field_count]: the main one (the whole segment, at the embeddings) first, then by target and
                                   * layer; those of one target stand together, layer 0 first */
     size_t field_count;

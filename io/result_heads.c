@@ -72,7 +72,9 @@ static struct result_model *model_of(struct result *out, const struct result_row
         return NULL;
     out->models = models;
     m = &models[out->model_count++];
-    *m = (struct result_model){.segments = row->segments, .wide = row->wide != 0};
+    *m = (struct result_model){.segments = row->segments,
+                               .wide = row->wide != 0,
+                               .pieces = {.count = row->pieces, .size = row->bytes}};
     if (row->layers)
         m->attention = (struct result_attention){.layers = row->layers, .heads = row->heads, .positions = row->positions};
     memcpy(m->name, row->name, sizeof m->name);

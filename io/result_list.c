@@ -20,6 +20,10 @@ const struct result_dataset result_datasets[DATASETS] = {
     [COMPLETENESS] = {"completeness", BY_SEGMENT | PAIRS | OPTIONAL, sizeof(double)},
     [ATTENTION_HIGH] = {"attention_high", BY_HEAD | BY_POSITION | OPTIONAL | OF_MODEL, sizeof(uint64_t)},
     [ATTENTION_LOW] = {"attention_low", BY_HEAD | BY_POSITION | OPTIONAL | OF_MODEL, sizeof(uint64_t)},
+    [TOKENS] = {"tokens", BY_SEGMENT | BY_TOKEN | OPTIONAL | OF_MODEL, sizeof(int32_t)},
+    [PIECE_ID] = {"piece_id", BY_PIECE | OPTIONAL | OF_MODEL, sizeof(int32_t)},
+    [PIECE_END] = {"piece_end", BY_PIECE | OPTIONAL | OF_MODEL, sizeof(uint64_t)},
+    [PIECE_BYTES] = {"piece_bytes", BY_BYTE | OPTIONAL | OF_MODEL, sizeof(uint8_t)},
 };
 
 struct lister {
@@ -80,7 +84,7 @@ static int list_dataset(struct lister *r, hid_t group, struct result_row *row, i
                         uint64_t *is_other)
 {
     const char *model = row->name, *name = result_datasets[which].name;
-    uint64_t *sizes[3], two = 2;
+    uint64_t *sizes[3], two = 2, length = row->positions + 1; /* norm, which says the positions, is the first */
     int dimensions = result_datasets[which].dimensions, rank = 0, result = -1;
     char label[sizeof row->name + 16];
     hsize_t dims[3] = {0};
@@ -93,6 +97,12 @@ static int list_dataset(struct lister *r, hid_t group, struct result_row *row, i
         sizes[rank++] = &row->positions;
     if (dimensions & PAIRS)
         sizes[rank++] = &two;
+    if (dimensions & BY_TOKEN)
+        sizes[rank++] = &length;
+    if (dimensions & BY_PIECE)
+        sizes[rank++] = &row->pieces;
+    if (dimensions & BY_BYTE)
+        sizes[rank++] = &row->bytes;
     if (dimensions & OPTIONAL && H5Lexists(group, name, H5P_DEFAULT) <= 0)
         return 0;
     hid_t dataset = hdf_is_hard_link(group, name) ? H5Dopen2(group, name, H5P_DEFAULT) : -1;
@@ -133,8 +143,9 @@ end:
 /* Of a group below the model's, which has as many segments, those that are its own. */
 static int list_datasets(struct lister *r, hid_t group, struct result_row *row)
 {
-    const hid_t real = H5T_IEEE_F64LE, word = H5T_STD_U64LE,
-                types[DATASETS] = {H5T_IEEE_F32LE, real, H5T_STD_U8LE, word, real, real, real, real, real, word, word};
+    const hid_t real = H5T_IEEE_F64LE, word = H5T_STD_U64LE, byte = H5T_STD_U8LE, id = H5T_STD_I32LE,
+                types[DATASETS] = {H5T_IEEE_F32LE, real, byte, word, real, real, real, real,
+                                   real,           word, word, id,   id,   word, byte};
     uint64_t unused;
     for (int i = 0; i < DATASETS; i++)
         if ((!row->target || !(result_datasets[i].dimensions & OF_MODEL)) &&

@@ -9,8 +9,35 @@
 #include <stdio.h>
 
 /* The datasets of a group: their dimensions, in this order; those that need not be there, and those of the main group alone. */
-enum { NORM, LOGPROB, STATUS, START, S, C, C_LO, C_HI, COMPLETENESS, ATTENTION_HIGH, ATTENTION_LOW, DATASETS };
-enum { BY_HEAD = 1 /* layers, heads */, BY_SEGMENT = 2, BY_POSITION = 4, PAIRS = 8, OPTIONAL = 16, OF_MODEL = 32 };
+enum {
+    NORM,
+    LOGPROB,
+    STATUS,
+    START,
+    S,
+    C,
+    C_LO,
+    C_HI,
+    COMPLETENESS,
+    ATTENTION_HIGH,
+    ATTENTION_LOW,
+    TOKENS,
+    PIECE_ID,
+    PIECE_END,
+    PIECE_BYTES,
+    DATASETS
+};
+enum {
+    BY_HEAD = 1 /* layers, heads */,
+    BY_SEGMENT = 2,
+    BY_POSITION = 4,
+    PAIRS = 8,
+    OPTIONAL = 16,
+    OF_MODEL = 32,
+    BY_TOKEN = 64,
+    BY_PIECE = 128,
+    BY_BYTE = 256
+};
 struct result_dataset {
     const char *name;
     int dimensions;
@@ -23,7 +50,7 @@ extern const struct result_dataset result_datasets[DATASETS];
 struct result_row {
     char name[sizeof((struct result_model *)0)->name];
     uint64_t target, layer; /* 0, 0: the main group */
-    uint64_t segments, positions, layers, heads, wide;
+    uint64_t segments, positions, layers, heads, wide, pieces, bytes;
     uint64_t address[DATASETS]; /* in the file; 0: not there */
 };
 

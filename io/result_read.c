@@ -16,10 +16,11 @@ static void **array_of(const struct result *r, const struct result_group *g, int
 {
     struct result_model *m = &r->models[g->model];
     struct result_field *f = &m->fields[g->field];
-    void **const arrays[DATASETS] = {(void **)&f->norm,           (void **)&f->logprob,      (void **)&f->status,
-                                     (void **)&m->start,          (void **)&f->summary.s,    (void **)&f->summary.c,
-                                     (void **)&f->summary.c_lo,   (void **)&f->summary.c_hi, (void **)&f->completeness,
-                                     (void **)&m->attention.high, (void **)&m->attention.low};
+    void **const arrays[DATASETS] = {(void **)&f->norm,           (void **)&f->logprob,       (void **)&f->status,
+                                     (void **)&m->start,          (void **)&f->summary.s,     (void **)&f->summary.c,
+                                     (void **)&f->summary.c_lo,   (void **)&f->summary.c_hi,  (void **)&f->completeness,
+                                     (void **)&m->attention.high, (void **)&m->attention.low, (void **)&m->tokens,
+                                     (void **)&m->pieces.id,      (void **)&m->pieces.end,    (void **)&m->pieces.bytes};
     return arrays[which];
 }
 
@@ -32,6 +33,9 @@ static int count_elements(size_t *out, const struct result *r, const struct resu
     return (dimensions & BY_HEAD &&
             (size_multiply(out, *out, m->attention.layers) || size_multiply(out, *out, m->attention.heads))) ||
                    (dimensions & BY_SEGMENT && size_multiply(out, *out, m->segments)) ||
+                   (dimensions & BY_TOKEN && size_multiply(out, *out, m->fields[0].target)) ||
+                   (dimensions & BY_PIECE && size_multiply(out, *out, m->pieces.count)) ||
+                   (dimensions & BY_BYTE && size_multiply(out, *out, m->pieces.size)) ||
                    (dimensions & BY_POSITION && size_multiply(out, *out, m->fields[g->field].positions))
                ? -1
                : 0;
@@ -52,8 +56,8 @@ static int read_data(FILE *out, void *context, struct error *e)
     hid_t file = hdf_open_descriptor(d->file->descriptor, path, e);
     if (file < 0)
         return -1;
-    const hid_t real = H5T_NATIVE_DOUBLE, word = H5T_NATIVE_UINT64,
-                types[DATASETS] = {real, real, H5T_NATIVE_UINT8, word, real, real, real, real, real, word, word};
+    const hid_t real = H5T_NATIVE_DOUBLE, word = H5T_NATIVE_UINT64, byte = H5T_NATIVE_UINT8, id = H5T_NATIVE_INT32,
+                types[DATASETS] = {real, real, byte, word, real, real, real, real, real, word, word, id, id, word, byte};
     for (size_t i = 0; i < d->group_count; i++)
         for (int k = 0; k < DATASETS; k++) {
             const struct result_group *g = &d->groups[i];
@@ -137,6 +141,18 @@ static int check_curves(const struct result_model *m, const struct result_field 
     return 0;
 }
 
+static int check_tokens(const struct result_model *m, const char *path, struct error *e)
+{
+    struct error why;
+    for (size_t i = 0; m->tokens && i < m->segments * m->fields[0].target; i++)
+        if (m->tokens[i] < 0 || (m->vocabulary && (size_t)m->tokens[i] >= m->vocabulary))
+            return fail(e, "%s: %s/tokens has the id %d at index %zu (expected one of the vocabulary of %zu)", path, m->name,
+                        (int)m->tokens[i], i, m->vocabulary);
+    if (!m->pieces.id != !m->pieces.end || !m->pieces.id != !m->pieces.bytes)
+        return fail(e, "%s: %s has some of piece_id, piece_end and piece_bytes (expected all or none)", path, m->name);
+    return texts_check(&m->pieces, &why) ? fail(e, "%s: %s/piece_id: %s", path, m->name, why.text) : 0;
+}
+
 static int read_arrays(struct result_data *d, struct error *e)
 {
     struct result *out = d->out;
@@ -154,6 +170,8 @@ static int read_arrays(struct result_data *d, struct error *e)
         const struct result_model *m = &out->models[d->groups[i].model];
         const struct result_field *f = &m->fields[d->groups[i].field];
         result = check_status(m, f, path, e) || check_curves(m, f, path, e) ? -1 : 0;
+        if (result == 0 && f == m->fields)
+            result = check_tokens(m, path, e);
     }
     return result;
 }

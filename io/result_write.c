@@ -116,6 +116,23 @@ static int write_attention(struct writer *w, hid_t group, const struct result *r
                : 0;
 }
 
+/* What the segments are of: ids, and the texts of those that occur. */
+static int write_tokens(struct writer *w, hid_t group, const struct result_model *m)
+{
+    const struct token_texts *p = &m->pieces;
+    if (!m->tokens)
+        return 0;
+    if (write_dataset(w, group, "tokens", H5T_STD_I32LE, H5T_NATIVE_INT32, m->tokens, 0, m->segments, m->fields[0].target))
+        return -1;
+    if (!p->size) /* a dataset of nothing cannot be chunked */
+        return 0;
+    return write_dataset(w, group, "piece_id", H5T_STD_I32LE, H5T_NATIVE_INT32, p->id, 0, 0, p->count) ||
+                   write_dataset(w, group, "piece_end", H5T_STD_U64LE, H5T_NATIVE_UINT64, p->end, 0, 0, p->count) ||
+                   write_dataset(w, group, "piece_bytes", H5T_STD_U8LE, H5T_NATIVE_UINT8, p->bytes, 0, 0, p->size)
+               ? -1
+               : 0;
+}
+
 static int write_field(struct writer *w, hid_t models, const struct result *r, const struct result_model *m,
                        const struct result_field *f)
 {
@@ -147,7 +164,7 @@ static int write_field(struct writer *w, hid_t models, const struct result *r, c
     if (result == 0 && f->completeness)
         result = write_dataset(w, group, "completeness", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, f->completeness, 0, rows, 2);
     if (result == 0 && f == m->fields)
-        result = write_attention(w, group, r, &m->attention);
+        result = write_attention(w, group, r, &m->attention) || write_tokens(w, group, m) ? -1 : 0;
     H5Gclose(group);
     return result;
 }

@@ -124,6 +124,15 @@ const struct tokens *model_text_tokens(struct model_text *m, const struct run_te
     return tokens_from_text(&m->tokens, &r->text, m->tokenizer, e) == 0 ? &m->tokens : NULL;
 }
 
+int model_text_pieces(struct token_texts *out, struct model_text *m, const char *path, const int32_t *ids, size_t count,
+                      struct error *e)
+{
+    *out = (struct token_texts){0};
+    if (!m->tokenizer)
+        open_beside(m, path);
+    return m->tokenizer ? tokenizer_texts(out, m->tokenizer, ids, count, e) : 0;
+}
+
 void model_text_close(struct model_text *m)
 {
     tokenizer_close(m->tokenizer);

@@ -4,6 +4,7 @@
 
 #include "io/text_list.h"
 #include "io/tokens.h"
+#include "io/tokenizer/texts.h"
 #include "io/tokenizer/tokenizer.h"
 #include "model/decoder.h"
 #include "run/progress.h"
@@ -39,6 +40,10 @@ int model_text_open(struct model_text *m, const struct decoder *d, const char *p
 void model_text_tell(const struct model_text *m, const char *name, struct progress *p);
 /* The run's tokens for this model, borrowed from one of the two; NULL on failure. */
 const struct tokens *model_text_tokens(struct model_text *m, const struct run_text *r, struct error *e) MUST_USE;
+/* The texts of the ids that occur among `count`, by the tokenizer of the model at PATH, which is looked for where it was not
+ * needed so far; none where there is none, or none that can be read: then ids are bytes, or have no texts. */
+int model_text_pieces(struct token_texts *out, struct model_text *m, const char *path, const int32_t *ids, size_t count,
+                      struct error *e) MUST_USE;
 void model_text_close(struct model_text *m);
 
 /* What readers must know of the segments of a model. */

@@ -194,6 +194,89 @@ static void test_same_bytes(void **state)
     unlink(scratch_path(scratch_folder, "again.h5"));
 }
 
+static void change_id(hid_t model, const char *name, size_t at, int32_t value)
+{
+    int32_t ids[SEGMENTS * (POSITIONS + 1)];
+    hid_t dataset = H5Dopen2(model, name, H5P_DEFAULT);
+    assert_true(H5Dread(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, ids) >= 0);
+    ids[at] = value;
+    assert_true(H5Dwrite(dataset, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, ids) >= 0);
+    H5Dclose(dataset);
+}
+
+static void negative_token(hid_t model)
+{
+    change_id(model, "tokens", 9, -1);
+}
+static void foreign_token(hid_t model)
+{
+    change_id(model, "tokens", 9, 300);
+}
+static void same_piece(hid_t model)
+{
+    change_id(model, "piece_id", 1, 3);
+}
+static void no_ends(hid_t model)
+{
+    H5Ldelete(model, "piece_end", H5P_DEFAULT);
+}
+static void other_ends(hid_t model)
+{
+    hid_t dataset = H5Dopen2(model, "piece_end", H5P_DEFAULT);
+    assert_true(H5Dwrite(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, (const uint64_t[]){2, UINT64_MAX}) >= 0);
+    H5Dclose(dataset);
+}
+
+/* Ids of the segments and the texts of those that occur: kept by models that have them, refused where they are wrong. */
+static void test_tokens(void **state)
+{
+    static const struct {
+        void (*change)(hid_t model);
+        const char *words;
+    } wrong[] = {{negative_token, "y model 1/tokens has the id -1 at index 9"},
+                 {foreign_token, "y model 1/tokens has the id 300 at index 9 (expected one of the vocabulary of 256)"},
+                 {same_piece, "y model 1/piece_id: id 3"},
+                 {other_ends, "y model 1/piece_id: id 7 and its end 18446744073709551615"},
+                 {no_ends, "y model 1 has some of piece_id, piece_end and piece_bytes"}};
+    const char *path = scratch_path(scratch_folder, "tokens.h5");
+    const struct result *want = fill_example();
+    struct result_attribute vocabulary = {"vocabulary", "256"};
+    int32_t ids[SEGMENTS * (POSITIONS + 1)], piece_ids[] = {3, 7};
+    uint64_t ends[] = {2, 3};
+    uint8_t bytes[] = {0xE2, 0, 'x'};
+    struct error e;
+    struct result got;
+    (void)state;
+    for (int i = 0; i < SEGMENTS * (POSITIONS + 1); i++)
+        ids[i] = i * 5;
+    example.models[1].tokens = example.models[2].tokens = ids;
+    example.models[1].pieces = (struct token_texts){.count = 2, .size = 3, .id = piece_ids, .end = ends, .bytes = bytes};
+    example.fields[1].attributes = &vocabulary;
+    example.fields[1].attribute_count = 1;
+    assert_int_equal(write_result(path, want, &e), 0);
+    assert_int_equal(result_read(path, &got, &e), 0);
+    assert_null(got.models[0].tokens);
+    for (int i = 1; i < 3; i++)
+        assert_memory_equal(got.models[i].tokens, ids, sizeof ids);
+    assert_int_equal(got.models[2].pieces.count, 0);
+    assert_int_equal(got.models[1].pieces.count, 2);
+    assert_memory_equal(got.models[1].pieces.id, piece_ids, sizeof piece_ids);
+    assert_memory_equal(got.models[1].pieces.end, ends, sizeof ends);
+    assert_memory_equal(got.models[1].pieces.bytes, bytes, sizeof bytes);
+    result_free(&got);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(write_result(path, want, &e), 0);
+        hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT), model = H5Gopen2(file, "models/y model 1", H5P_DEFAULT);
+        wrong[i].change(model);
+        H5Gclose(model);
+        assert_true(H5Fclose(file) >= 0);
+        assert_int_equal(result_read(path, &got, &e), -1);
+        assert_int_equal(check_message(wrong[i].words, &e, wrong[i].words), 0);
+    }
+    unlink(path);
+    memset(&example, 0, sizeof example);
+}
+
 static void test_refused_writing(void **state)
 {
     (void)state;
@@ -747,9 +830,10 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_stored_types),   cmocka_unit_test(test_same_bytes),
-        cmocka_unit_test(test_refused_writing), cmocka_unit_test(test_fields),         cmocka_unit_test(test_attributes),
-        cmocka_unit_test(test_refused_reading), cmocka_unit_test(test_refused_curves), cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_tokens),     cmocka_unit_test(test_round_trip),      cmocka_unit_test(test_stored_types),
+        cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_refused_writing), cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_attributes), cmocka_unit_test(test_refused_reading), cmocka_unit_test(test_refused_curves),
+        cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -130,6 +130,10 @@ class Model(Field):
     others: list[Field] = dataclasses.field(default_factory=list)
     attention: np.ndarray | None = None
     """[layers, heads, L-1] mean attention by distance, of runs with --attention."""
+    tokens: np.ndarray | None = None
+    """[segments, L] token ids; None in results of before they were kept."""
+    pieces: dict[int, bytes] = dataclasses.field(default_factory=dict)
+    """The text of each id that occurs; empty where the model has no tokenizer: then ids of a vocabulary of 256 are bytes."""
 
     @property
     def fields(self) -> list[Field]:
@@ -229,11 +233,25 @@ def _read_field(group: h5py.Group, name: str, of_model: dict[str, Any]) -> dict[
     return {"name": name, "target": positions + 1, "layer": own.get("layer"), "attributes": {**of_model, **own}, **arrays}
 
 
+def _read_pieces(group: h5py.Group) -> dict[int, bytes]:
+    ids, ends, text = (_array(group, name) for name in ("piece_id", "piece_end", "piece_bytes"))
+    if ids is None or ends is None or text is None:
+        return {}
+    stops = [int(end) for end in ends]
+    if len(stops) != len(ids) or stops != sorted(stops) or stops[-1] > len(text):
+        raise ReachError(f"{group.file.filename}: {group.name}/piece_end does not fit piece_id and piece_bytes")
+    return {int(one): text[start:end].tobytes() for one, start, end in zip(ids, [0, *stops], stops)}
+
+
 def _read_model(group: h5py.Group) -> Model:
     name, attributes = group.name.rpartition("/")[2], _attributes(group)
     others = [Field(**_read_field(layer, name, attributes))
               for target in _groups(group, "target-") for layer in _groups(target, "layer-")]
-    return Model(**_read_field(group, name, attributes), others=others, attention=_array(group, "attention"))
+    main, tokens = _read_field(group, name, attributes), _array(group, "tokens")
+    if tokens is not None and tokens.shape != (len(main["norm"]), main["target"]):
+        raise ReachError(f"{group.file.filename}: {group.name}/tokens has the shape {list(tokens.shape)} "
+                         f"(expected {[len(main['norm']), main['target']]})")
+    return Model(**main, others=others, attention=_array(group, "attention"), tokens=tokens, pieces=_read_pieces(group))
 
 
 def _read(path: Path) -> Result:

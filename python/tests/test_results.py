@@ -1,5 +1,6 @@
 """Results and CSV files as reach writes them, read back."""
 
+import gzip
 import re
 import unittest
 
@@ -82,6 +83,22 @@ class Results(Case):
         one = reach.open_result(out)[model.name]
         self.assertEqual(one.shares().shape, (2, 39))
         self.assertTrue(np.isfinite(one.curve()).all())
+
+    def test_tokens_and_their_texts(self):
+        code, source = MODELS.parent / "models-code" / "window-24", MODELS.parent / "text" / "sqlalchemy.py.gz"
+        out = run_erf(self.scratch / "out", "window-8", options=("--segments", "3", "--length", "24"))
+        one = reach.open_result(out)["window-8"]
+        self.assertEqual((one.tokens.shape, one.pieces), ((3, 24), {}))  # a model of bytes
+        run_reach(["erf", str(code), "--text", str(source), "--segments", "3", "--length", "24", "-o", str(out), "--force",
+                   "--quiet"], REACH)
+        one, text = reach.open_result(out)["window-24"], gzip.open(source).read()
+        segments = [b"".join(one.pieces[int(i)] for i in ids) for ids in one.tokens]
+        self.assertTrue(text.startswith(segments[0]))
+        self.assertTrue(all(segment in text for segment in segments))
+        with h5py.File(out / "erf.h5", "r+") as file:
+            del file["models/window-24/tokens"], file["models/window-24/piece_id"]
+        one = reach.open_result(out)["window-24"]
+        self.assertEqual((one.tokens, one.pieces), (None, {}))
 
     def test_integrated_gradients(self):
         out = run_erf(self.scratch / "out", "window-8", options=("--segments", "2", "--length", "24", "--attribution", "ig"))

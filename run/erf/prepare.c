@@ -81,6 +81,18 @@ static int cut_segments(struct erf_model *m, const struct erf_options *o, const 
     return take_shard(m, o, e);
 }
 
+/* Ids and texts, which the result keeps, so that `reach explain` can show a segment without text and model. */
+static int keep_tokens(struct erf_model *m, struct error *e)
+{
+    const struct segments *s = &m->segments;
+    size_t count = s->count * s->length;
+
+    if (!(m->out->tokens = malloc(count * sizeof *s->ids)))
+        return fail_memory(e, (double)count * sizeof *s->ids, "the token ids");
+    memcpy(m->out->tokens, s->ids, count * sizeof *s->ids);
+    return model_text_pieces(&m->out->pieces, &m->text, m->argument->path, s->ids, count, e);
+}
+
 /* Layers that are measured: the embeddings, then those asked for. */
 static int count_layers(struct erf_model *m, const struct erf_options *o, struct error *e)
 {
@@ -185,7 +197,7 @@ int erf_prepare(struct erf_run *r, struct error *e)
     if (run_text_read(&text, &o->text, &o->tokens, e) != 0)
         goto end;
     for (size_t i = 0; i < r->count; i++) {
-        if (cut_segments(&r->models[i], o, &text, r->progress, e) != 0)
+        if (cut_segments(&r->models[i], o, &text, r->progress, e) != 0 || keep_tokens(&r->models[i], e) != 0)
             goto end;
         model_text_tell(&r->models[i].text, r->arguments[i].name, r->progress);
         model_text_close(&r->models[i].text); /* its segments are all that is needed */

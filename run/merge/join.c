@@ -1,4 +1,5 @@
 /* The result of a whole run from those of its shards. */
+#include "io/element.h"
 #include "run/attention/attention.h"
 #include "run/erf/reduce.h"
 #include "run/erf/shard.h"
@@ -69,8 +70,13 @@ static int rename_run(struct result *out, struct error *e)
 /* Room for all segments of the run; the attributes are written anew. */
 static int lay_out(struct result_model *m, int completeness, struct error *e)
 {
+    size_t ids;
+
     m->segments = m->run_segments;
     m->first = 0;
+    m->pieces = (struct token_texts){0}; /* of one shard, and without its data */
+    if (size_multiply(&ids, m->segments, m->fields[0].target) != 0 || !(m->tokens = calloc(ids, sizeof *m->tokens)))
+        return fail_memory(e, (double)m->segments * (double)m->fields[0].target * sizeof *m->tokens, "the token ids");
     if (!(m->start = calloc(m->segments, sizeof *m->start)))
         return fail_memory(e, (double)m->segments * sizeof *m->start, "the segments");
     for (size_t k = 0; k < m->field_count; k++) {
@@ -134,6 +140,22 @@ static int join_attention(struct result_model *out, const struct shard *s, const
     return 0;
 }
 
+/* Ids and texts, which the result has where all shards have them. */
+static int join_tokens(struct result_model *out, const struct result_model *m, size_t first, struct error *e)
+{
+    size_t length = out->fields[0].target;
+
+    if (!m->tokens) {
+        free(out->tokens);
+        out->tokens = NULL;
+        texts_free(&out->pieces);
+    }
+    if (!out->tokens)
+        return 0;
+    memcpy(out->tokens + first * length, m->tokens, m->segments * length * sizeof *m->tokens);
+    return texts_add(&out->pieces, &m->pieces, e);
+}
+
 static int join_model(struct result_model *out, const struct shard *s, const struct result_model *m, struct error *e)
 {
     size_t first, count = erf_shard(&first, out->run_segments, s->heads.shard, s->heads.shards);
@@ -144,7 +166,7 @@ static int join_model(struct result_model *out, const struct shard *s, const str
     for (size_t k = 0; k < out->field_count; k++)
         if (join_field(&out->fields[k], s, m, &m->fields[k], first, e) != 0)
             return -1;
-    return join_attention(out, s, m, e);
+    return join_tokens(out, m, first, e) != 0 ? -1 : join_attention(out, s, m, e);
 }
 
 static int join_shard(struct result *out, const struct shard *s, struct error *e)
