@@ -105,6 +105,7 @@ IO_SRC       := $(wildcard io/*.c io/*/*.c)
 ANALYZE_SRC  := $(wildcard analyze/*.c analyze/series/*.c analyze/series/*/*.c)
 MODEL_SRC    := $(wildcard model/*.c model/families/*.c)
 PLOTS_SRC    := $(wildcard plots/*.c)
+PAGE_SRC     := $(wildcard page/*.c)
 KERNEL_SRC   := $(wildcard kernels/*.c kernels/cpu/*.c)
 REF_SRC      := $(wildcard kernels/reference/*.c)
 # compiled once for each instruction set, VECTOR_ISA naming it; see kernels/cpu/vector/README.md
@@ -123,7 +124,7 @@ ISA_FLAGS_avx2    := -DVECTOR_ISA=avx2 -DVECTOR_WIDTH=8 -mavx2 -mfma -mf16c
 ISA_FLAGS_avx512  := -DVECTOR_ISA=avx512 -DVECTOR_WIDTH=16 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mf16c -mprefer-vector-width=512
 
 object = $(patsubst %.c,$(BUILD)/%.o,$(1))
-LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(KERNEL_SRC) $(RUN_SRC) $(COMMAND_SRC)) \
+LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(PAGE_SRC) $(KERNEL_SRC) $(RUN_SRC) $(COMMAND_SRC)) \
   $(foreach r,f32 f64,$(patsubst %.c,$(BUILD)/%.$(r).o,$(REF_SRC))) \
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
@@ -160,6 +161,13 @@ $(BUILD)/version.h: FORCE
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
 $(LIB_OBJ) $(BUILD)/commands/main.o: | $(BUILD)/version.h
+
+# styles and scripts of pages as texts of C
+$(BUILD)/page/%.inc: page/%
+	@mkdir -p $(@D)
+	$(Q)sed -e 's/[\\"]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
+
+$(BUILD)/page/explain.o: $(BUILD)/page/explain.css.inc $(BUILD)/page/explain.js.inc
 
 $(filter $(BUILD)/kernels/%,$(LIB_OBJ)): LEVEL = $(call LEVEL_OF,$(OPTIMIZE))
 $(BUILD)/tests/%.o: LEVEL = $(call LEVEL_OF,-O1)

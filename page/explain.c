@@ -1,0 +1,207 @@
+#include "page/explain.h"
+
+#include "io/csv.h"
+#include "page/escape.h"
+#include "page/show.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* the files beside this one, as texts of C: the Makefile makes them */
+static const char style[] =
+#include "page/explain.css.inc"
+    ;
+static const char script[] =
+#include "page/explain.js.inc"
+    ;
+
+enum { TOP = 10, AROUND = 20 };
+
+static int put_quoted(FILE *f, const struct explanation *x, int32_t id)
+{
+    char *text = explanation_quoted(x, id);
+
+    if (!text)
+        return -1;
+    fputs("<code>", f);
+    html_text(f, text);
+    fputs("</code>", f);
+    free(text);
+    return 0;
+}
+
+static int put_prediction(FILE *f, const struct explanation *x, const char *what, struct prediction p)
+{
+    fprintf(f, "<tr><th scope=row>%s</th><td>", what);
+    if (put_quoted(f, x, p.id) != 0)
+        return -1;
+    fprintf(f, "</td><td>%d</td>", (int)p.id);
+    if (isnan(p.logprob))
+        fputs("<td></td><td></td></tr>\n", f);
+    else
+        fprintf(f, "<td>%.4f</td><td>%.3g&nbsp;%%</td></tr>\n", p.logprob, 100 * exp(p.logprob));
+    return 0;
+}
+
+static int put_predictions(FILE *f, const struct explanation *x)
+{
+    int rc = 0;
+
+    fputs("<table class=said><caption>The target and the likeliest other tokens</caption>\n<thead><tr><td></td><th "
+          "scope=col>token</th>"
+          "<th scope=col>id</th><th scope=col>log p</th><th scope=col>p</th></tr></thead><tbody>\n",
+          f);
+    rc |= put_prediction(f, x, "target", x->target);
+    if (x->contrast)
+        rc |= put_prediction(f, x, "against", x->against);
+    for (size_t i = 0; i < x->alternative_count; i++)
+        rc |= put_prediction(f, x, i ? "" : "others", x->alternative[i]);
+    fputs("</tbody></table>\n", f);
+    return rc;
+}
+
+static int put_top_row(FILE *f, const struct explanation *x, size_t rank, double sum, struct error *e)
+{
+    size_t i = x->order[rank];
+    struct around a;
+
+    if (around_make(&a, x, i, AROUND, e) != 0)
+        return -1;
+    fprintf(f, "<tr data-i=%zu><td>%zu</td><td><a href=\"#\">%zu</a></td><td>%zu</td><td>", i, rank + 1, i + 1, x->count - 1 - i);
+    put_quoted(f, x, x->id[i]);
+    fprintf(f, "</td><td>%.2f&nbsp;%%</td><td>%.2f&nbsp;%%</td><td>%zu</td><td class=around>", 100 * x->share[i], 100 * sum,
+            x->line[i]);
+    html_text(f, a.before);
+    fputs("<mark>", f);
+    html_text(f, a.token);
+    fputs("</mark>", f);
+    html_text(f, a.after);
+    fputs("</td></tr>\n", f);
+    around_free(&a);
+    return 0;
+}
+
+static int put_top(FILE *f, const struct explanation *x)
+{
+    struct error unused;
+    double sum = 0;
+    int rc = 0;
+
+    fputs("<table class=top id=top><caption>The tokens with the largest shares</caption>\n<thead><tr><th scope=col>rank</th><th "
+          "scope=col>position</th><th scope=col>distance</th><th scope=col>token</th><th scope=col>share</th><th "
+          "scope=col>sum</th><th "
+          "scope=col>line</th><th scope=col>around it</th></tr></thead><tbody>\n",
+          f);
+    for (size_t rank = 0; rank < x->count && rank < TOP && rc == 0; rank++) {
+        sum += x->share[x->order[rank]];
+        rc = put_top_row(f, x, rank, sum, &unused);
+    }
+    fputs("</tbody></table>\n", f);
+    return rc;
+}
+
+static void put_legend(FILE *f, const struct explanation *x)
+{
+    fprintf(f, "<p class=legend aria-label=\"shades by share of the %s\"><span>share 0</span>", show_share_of(x));
+    for (int shade = 1; shade < SHADES; shade++)
+        fprintf(f, "<i class=%c title=\"%.3g %%\">%s</i>", 'a' + shade - 1, 100 * explanation_shade_share(x, shade),
+                shade % 3 == 2 ? "&#8195;" : "&#8194;");
+    fprintf(f, "<span>%.3g&nbsp;%%, by its root</span></p>\n", 100 * explanation_shade_share(x, SHADES - 1));
+}
+
+/* What the script works on. Numbers alone, so that nothing in it can end the element. */
+static void put_data(FILE *f, const struct explanation *x)
+{
+    char number[32];
+
+    fputs("<script type=\"application/json\" id=data>{\"norm\":[", f);
+    for (size_t i = 0; i < x->count; i++)
+        fprintf(f, "%s%s", i ? "," : "", csv_format_real(number, x->norm[i]));
+    fputs("],\"id\":[", f);
+    for (size_t i = 0; i < x->count; i++)
+        fprintf(f, "%s%d", i ? "," : "", (int)x->id[i]);
+    fputs("],\"line\":[", f);
+    for (size_t i = 0; i < x->count; i++)
+        fprintf(f, "%s%zu", i ? "," : "", x->line[i]);
+    fputs("]}</script>\n", f);
+}
+
+static int put_head(FILE *f, const struct explanation *x, const char *version)
+{
+    int rc = 0;
+
+    fputs("<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n<meta name=viewport content=\"width=device-width, "
+          "initial-scale=1\">\n<meta name=color-scheme content=\"light dark\">\n<meta http-equiv=Content-Security-Policy "
+          "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action "
+          "'none'\">\n<meta name=generator content=\"reach ",
+          f);
+    html_text(f, version);
+    fputs("\">\n<title>", f);
+    html_text(f, x->model);
+    fputs(": what a prediction depended on</title>\n<style>\n", f);
+    fputs(style, f);
+    fputs("</style>\n</head>\n<body>\n<header>\n<h1>What the prediction of ", f);
+    rc |= put_quoted(f, x, x->target.id);
+    if (x->contrast) {
+        fputs(", rather than ", f);
+        rc |= put_quoted(f, x, x->against.id);
+        fputs(",", f);
+    }
+    fputs(" depended on</h1>\n<p class=about>", f);
+    html_text(f, x->model);
+    if (*x->position_encoding) {
+        fputs(" (", f);
+        html_text(f, x->position_encoding);
+        fputs(")", f);
+    }
+    fprintf(f, ", %zu input%s, the target at position %zu%s", x->count, x->count == 1 ? "" : "s", x->count + 1,
+            x->predicted ? ", the likeliest next token" : "");
+    if (x->segment)
+        fprintf(f, ", segment %zu of a result", x->segment);
+    fprintf(f, "; shares of %s with respect to the token embeddings.</p>\n<p class=sentence>",
+            x->attribution[0] == 'g' ? "the norms of the gradient" : x->attribution);
+    return rc;
+}
+
+/* A sentence of our own, in which a token stands. */
+static int put_sentence(FILE *f, const struct explanation *x)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *m = open_memstream(&text, &size);
+    int rc = m ? show_sentence(m, x) : -1;
+
+    if (m && fclose(m) != 0)
+        rc = -1;
+    if (rc == 0)
+        html_text(f, text);
+    free(text);
+    return rc;
+}
+
+int page_explain(FILE *f, const struct explanation *x, const char *command, const char *version)
+{
+    if (put_head(f, x, version) != 0 || put_sentence(f, x) != 0)
+        return -1;
+    fputs("</p>\n<div class=tables>\n", f);
+    if (put_predictions(f, x) != 0 || put_top(f, x) != 0)
+        return -1;
+    fputs("</div>\n</header>\n<nav>\n", f);
+    put_legend(f, x);
+    fputs("<p class=tools><button id=up type=button title=\"key p\">previous</button><button id=down type=button title=\"key "
+          "n\">next "
+          "top token</button><span id=at></span>\n<input id=find type=search placeholder=\"search the text ( / )\" "
+          "aria-label=\"search the "
+          "text\"><button id=back type=button title=\"Shift+Enter\">&#8593;</button><button id=on type=button "
+          "title=\"Enter\">&#8595;</button><span id=found aria-live=polite></span></p>\n</nav>\n<main>\n",
+          f);
+    page_text(f, x);
+    fputs("</main>\n<canvas id=map aria-hidden=true></canvas>\n<div id=tip role=status hidden></div>\n<footer><code>", f);
+    html_text(f, command);
+    fputs("</code></footer>\n", f);
+    put_data(f, x);
+    fputs("<script>\n", f);
+    fputs(script, f);
+    fputs("</script>\n</body>\n</html>\n", f);
+    return 0;
+}

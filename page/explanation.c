@@ -1,0 +1,72 @@
+#include "page/explanation.h"
+
+#include "io/glyph.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int explanation_shade(const struct explanation *x, size_t input)
+{
+    double most = x->share[x->order[0]];
+
+    return most > 0 ? (int)lround((SHADES - 1) * sqrt(x->share[input] / most)) : 0;
+}
+
+double explanation_shade_share(const struct explanation *x, int shade)
+{
+    double part = (double)shade / (SHADES - 1);
+
+    return x->share[x->order[0]] * part * part;
+}
+
+const char *explanation_piece(const struct explanation *x, int32_t id, size_t *size, char room[16])
+{
+    const char *text = texts_find(&x->pieces, id, size);
+
+    if (text)
+        return text;
+    *size = (size_t)snprintf(room, 16, "<%d>", (int)id);
+    return room;
+}
+
+char *explanation_quoted(const struct explanation *x, int32_t id)
+{
+    char room[16], *out = NULL;
+    size_t size, length;
+    const char *text = explanation_piece(x, id, &size, room);
+    FILE *f = open_memstream(&out, &length);
+    int failed;
+
+    if (!f)
+        return NULL;
+    fputc('"', f);
+    for (size_t i = 0; i < size;) {
+        struct glyph g;
+
+        i += glyph_next(&g, text + i, size - i);
+        fputs(g.text, f);
+    }
+    fputc('"', f);
+    failed = ferror(f);
+    if (fclose(f) == 0 && !failed)
+        return out;
+    free(out);
+    return NULL;
+}
+
+void explanation_free(struct explanation *x)
+{
+    free(x->model);
+    free(x->path);
+    free(x->position_encoding);
+    free(x->id);
+    texts_free(&x->pieces);
+    free(x->norm);
+    free(x->share);
+    free(x->cumulative);
+    free(x->order);
+    free(x->rank);
+    free(x->line);
+    *x = (struct explanation){0};
+}

@@ -1,0 +1,49 @@
+/* Which tokens one prediction depended on: plain values, whoever found them, for the screen and the page. */
+#ifndef REACH_PAGE_EXPLANATION_H
+#define REACH_PAGE_EXPLANATION_H
+
+#include "io/token_texts.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ALTERNATIVES = 5 };
+
+struct prediction {
+    int32_t id;
+    double logprob; /* NaN: unknown */
+};
+
+struct explanation {
+    char *model; /* its name */
+    char *path, *position_encoding;
+    const char *attribution; /* grad, ...: a constant */
+    size_t segment; /* of a result, from 1; 0: the model was run */
+    int predicted; /* 1: the target is the likeliest token behind a prompt; 0: it is in the text */
+    int contrast; /* 1: of log p(target) - log p(against) */
+    struct prediction target, against, alternative[ALTERNATIVES]; /* alternatives: the likeliest tokens beside the target */
+    size_t alternative_count;
+    size_t count; /* of inputs */
+    int32_t *id; /* [count + 1] the target last */
+    struct token_texts pieces;
+    double *norm, *share, *cumulative; /* [count]; cumulative: of this position and all behind it */
+    size_t *order, *rank; /* [count] indices by falling share; place of each in it, from 0 */
+    size_t *line; /* [count + 1] that the token begins in, from 1 */
+    size_t half; /* the smallest number of last inputs with more than half of the gradient */
+};
+
+/* How strongly a token is shaded, 0 to SHADES - 1: by the root of its share in the largest one. */
+enum { SHADES = 12 };
+int explanation_shade(const struct explanation *x, size_t input);
+/* The share that a shade stands for. */
+double explanation_shade_share(const struct explanation *x, int shade);
+
+/* The bytes of an id. An id without a text stands as <id>, in `room`. */
+const char *explanation_piece(const struct explanation *x, int32_t id, size_t *size, char room[16]);
+/* The same, readable, with quotes around it; caller frees. NULL when memory runs out. */
+char *explanation_quoted(const struct explanation *x, int32_t id);
+
+/* Frees what is in it. */
+void explanation_free(struct explanation *x);
+
+#endif

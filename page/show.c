@@ -1,0 +1,126 @@
+#include "page/show.h"
+
+#include "analyze/curve.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+size_t show_next(struct glyph *g, const char *bytes, size_t size)
+{
+    size_t taken = glyph_next(g, bytes, size);
+
+    if (g->newline || *bytes == '\t') {
+        strcpy(g->text, g->newline ? "\u21b5" : "\u21e5");
+        g->width = 1;
+    }
+    return taken;
+}
+
+/* ---- a token in its text ---- */
+
+/* As much of the bytes as fits from the beginning, in *left columns; 1: all of it. */
+static int put(FILE *f, const char *text, size_t size, int *left)
+{
+    struct glyph g;
+
+    for (size_t i = 0; i < size;) {
+        i += show_next(&g, text + i, size - i);
+        if (g.width > *left)
+            return 0;
+        fputs(g.text, f);
+        *left -= g.width;
+    }
+    return 1;
+}
+
+static int columns_of(const char *text, size_t size)
+{
+    struct glyph g;
+    int columns = 0;
+
+    for (size_t i = 0; i < size;) {
+        i += show_next(&g, text + i, size - i);
+        columns += g.width;
+    }
+    return columns;
+}
+
+/* Tokens [first, end), an ellipsis for what does not fit behind. */
+static int put_tokens(char **out, const struct explanation *x, size_t first, size_t end, int columns, int is_cut)
+{
+    char room[16];
+    size_t size, length;
+    int all = 1;
+    FILE *f = open_memstream(out, &length);
+
+    if (!f)
+        return -1;
+    if (is_cut)
+        fputs("\u2026", f);
+    for (; first < end && all; first++) {
+        const char *text = explanation_piece(x, x->id[first], &size, room);
+
+        all = put(f, text, size, &columns);
+    }
+    if (!all)
+        fputs("\u2026", f);
+    return ferror(f) | fclose(f) ? -1 : 0;
+}
+
+int around_make(struct around *a, const struct explanation *x, size_t input, int columns, struct error *e)
+{
+    char room[16];
+    size_t first = input, end = input + 1, size;
+    int before = 0, behind = 0;
+
+    *a = (struct around){0};
+    while (first > 0) {
+        const char *text = explanation_piece(x, x->id[first - 1], &size, room);
+
+        before += columns_of(text, size);
+        if (before > columns)
+            break;
+        first--;
+    }
+    while (end < x->count && behind <= columns) {
+        const char *text = explanation_piece(x, x->id[end++], &size, room);
+
+        behind += columns_of(text, size);
+    }
+    if (put_tokens(&a->before, x, first, input, columns, first > 0) == 0 &&
+        put_tokens(&a->token, x, input, input + 1, columns, 0) == 0 && put_tokens(&a->after, x, input + 1, end, columns, 0) == 0)
+        return 0;
+    around_free(a);
+    return fail(e, "out of memory for a token's surroundings");
+}
+
+void around_free(struct around *a)
+{
+    free(a->before);
+    free(a->token);
+    free(a->after);
+    *a = (struct around){0};
+}
+
+/* ---- in words ---- */
+
+const char *show_share_of(const struct explanation *x)
+{
+    return strcmp(x->attribution, "grad") == 0 ? "gradient" : "attribution";
+}
+
+int show_sentence(FILE *f, const struct explanation *x)
+{
+    size_t top = x->order[0], most = curve_erf(x->cumulative, x->count, 0.9);
+    char *token = explanation_quoted(x, x->id[top]);
+
+    if (!token)
+        return -1;
+    fprintf(f,
+            "Half of the %s lies within the last %zu of %zu token%s, nine tenths within the last %zu; the largest share, "
+            "%.1f\u00a0%%, "
+            "is that of %s at position %zu.",
+            show_share_of(x), x->half, x->count, x->count == 1 ? "" : "s", most, 100 * x->share[top], token, top + 1);
+    free(token);
+    return 0;
+}
