@@ -41,7 +41,8 @@ struct engine *engine_create(struct kernels *k, const struct decoder *d, const s
     g->k = k, g->d = d, g->request = *request, g->input_scale = g->seed = 1;
     if (request->kind == REQUEST_GRADIENT && request->gradient.seed != 0)
         g->seed = request->gradient.seed;
-    if (plan_make(&g->plan, &g->shape, k, d, request, e))
+    if (plan_make(&g->plan, &g->shape, k, d, request, e) ||
+        (g->shape.contrast && engine_check_ids(g, &g->request.gradient.against, 1, e)))
         goto failed;
     g->blocks = calloc(layers, sizeof *g->blocks);
     g->attention = calloc(layers, sizeof *g->attention);
@@ -122,6 +123,10 @@ int engine_upload(struct engine *g, const int32_t *ids, int count, struct error 
     }
     k->write_index(k, g->tokens, 0, inputs, (size_t)count * rows); /* at once: on a device each write waits */
     k->write_index(k, g->targets, 0, targets, (size_t)count);
+    for (int b = 0; g->against && b < count; b++)
+        targets[b] = g->request.gradient.against;
+    if (g->against)
+        k->write_index(k, g->against, 0, targets, (size_t)count);
     free(inputs);
     return 0;
 }

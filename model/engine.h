@@ -40,6 +40,8 @@ struct gradient_request {
     enum attribution attribution; /* other than ATTRIBUTION_GRAD: for engine_attribute */
     double noise; /* ATTRIBUTION_SMOOTH: standard deviation of what is added to an element of the embedding */
     uint64_t noise_seed;
+    int contrast; /* 1: of log p of the target less that of `against`, in place of log p of the target */
+    int32_t against;
 };
 
 struct score_request {
@@ -103,6 +105,12 @@ enum { ENGINE_AHEAD = 2 };
 int engine_ahead(const struct engine *g);
 int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *e) MUST_USE;
 int engine_end(struct engine *g, double *norm, double *logprob, struct error *e) MUST_USE;
+
+/* The inputs of one segment, ids [n + 1], forward alone (REQUEST_GRADIENT); the last id is not looked at, but must be one. */
+int engine_forward(struct engine *g, const int32_t *ids, struct error *e) MUST_USE;
+/* logprob [vocabulary]: log p of every token behind the inputs of the only segment of the last pass, in double from what the head
+ * was given. */
+int engine_predict(struct engine *g, double *logprob, struct error *e) MUST_USE;
 
 /* For a segment whose norms are unusable (REQUEST_GRADIENT): the first layer whose output is not finite: -1 the embedding,
  * 0..layers-1 a block, layers the head; layers + 1 if all are finite. */

@@ -35,6 +35,7 @@ struct shape {
     int outputs; /* of a segment, but for attention, where n says it */
     int carry; /* 0, or the most positions before x[0]'s whose keys and values are kept */
     int by_layer, attributed; /* norms at every block; an attribution other than the gradient */
+    int contrast; /* with gradient.contrast */
     int batch, stored_layers;
     int *keys, *queries; /* [layers + 1], the last of them the rows of the head; [layers] */
 };
@@ -95,6 +96,8 @@ struct engine {
     struct buffer *dq, *dkv;
     struct buffer *g[2]; /* gradient of the residual stream, two in turn */
     struct buffer *last, *d_last, *final_statistics, *logprob, *norms;
+    struct buffer *against, *d_against,
+        *logprob_against; /* with contrast: of the other token, as targets, d_last and logprob are */
     struct buffer *mean; /* mean gradient of several passes [B n, E], for attributions */
     struct buffer *mass; /* for attention by distance: [B, H, n] */
     struct buffer *fresh; /* with carry: [B outputs, 2, KV hd] keys and values of the positions of a layer's x */

@@ -26,6 +26,11 @@ void reverse_head(struct engine *g, struct buffer *dx, int batch)
     forward_last(g, rows);
     k->head(k, g->d_last, g->logprob, g->last, g->targets, g->head, g->head_bias, d->head_soft_cap, g->seed, batch,
             d->embedding_width);
+    if (g->against) { /* the gradient of a difference is that of its two parts, the second with its sign turned */
+        k->head(k, g->d_against, g->logprob_against, g->last, g->against, g->head, g->head_bias, d->head_soft_cap, -g->seed,
+                batch, d->embedding_width);
+        k->add(k, g->d_last, g->d_against, rows, d->embedding_width);
+    }
     if (g->project_out.weight) {
         k->linear_reverse(k, g->y, g->d_last, g->project_out.weight, rows, 0);
         dy = g->y;

@@ -33,6 +33,7 @@ int shape_open(struct shape *s, const struct decoder *d, const struct engine_req
         s->outputs = 1;
         s->by_layer = request->gradient.by_layer;
         s->attributed = request->gradient.attribution != ATTRIBUTION_GRAD;
+        s->contrast = request->gradient.contrast;
         break;
     case REQUEST_SCORE:
         s->outputs = request->score.outputs;

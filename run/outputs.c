@@ -3,10 +3,11 @@
 #include "run/attention/csv.h"
 #include "run/bias/columns.h"
 #include "run/erf/csv.h"
+#include "run/explain/columns.h"
 #include "run/fit/columns.h"
 #include "run/ppl/columns.h"
 #include "run/trf/columns.h"
 
-const struct csv_layout *const outputs[] = {&curve_csv,       &summary_csv, &attention_csv, &ppl_csv,
-                                            &ppl_targets_csv, &trf_csv,     &fit_csv,       &bias_csv};
+const struct csv_layout *const outputs[] = {&curve_csv, &summary_csv, &attention_csv, &ppl_csv,    &ppl_targets_csv,
+                                            &trf_csv,   &fit_csv,     &bias_csv,      &explain_csv};
 const size_t output_count = sizeof outputs / sizeof *outputs;

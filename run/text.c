@@ -41,26 +41,25 @@ static int open_tokenizer(struct model_text *m, const struct decoder *d, const c
                       path, d->vocabulary);
 }
 
-/* The token between documents: an id in digits, else a token's text, or without a tokenizer one byte. */
-static int find_boundary(struct model_text *m, const char *path, const char *boundary, int is_text, struct error *e)
+int model_text_token(int *id, struct model_text *m, const char *path, const char *option, const char *token, int is_text,
+                     struct error *e)
 {
-    size_t length = strlen(boundary);
+    size_t length = strlen(token);
 
-    m->by_document = 1;
-    if (boundary[strspn(boundary, "0123456789")] == 0) {
+    if (token[strspn(token, "0123456789")] == 0) {
         errno = 0;
-        unsigned long id = strtoul(boundary, NULL, 10);
-        m->boundary = (int)id;
-        return errno == 0 && id <= INT32_MAX ? 0 : fail(e, "--boundary: %s is no id (expected 0 to %d)", boundary, INT32_MAX);
+        unsigned long whole = strtoul(token, NULL, 10);
+        *id = (int)whole;
+        return errno == 0 && whole <= INT32_MAX ? 0 : fail(e, "%s: %s is no id (expected 0 to %d)", option, token, INT32_MAX);
     }
     if (!is_text && !m->tokenizer && tokenizer_open(&m->tokenizer, path, e) != 0)
         return -1;
-    m->boundary = m->tokenizer ? tokenizer_token(m->tokenizer, boundary) : is_text && length == 1 ? (unsigned char)*boundary : -1;
-    if (m->boundary >= 0)
+    *id = m->tokenizer ? tokenizer_token(m->tokenizer, token) : is_text && length == 1 ? (unsigned char)*token : -1;
+    if (*id >= 0)
         return 0;
     return m->tokenizer
-               ? fail(e, "%s: --boundary %s is no token of its tokenizer (expected the text of one, or an id)", path, boundary)
-               : fail(e, "%s: has no tokenizer to find the token of --boundary %s in (expected an id%s)", path, boundary,
+               ? fail(e, "%s: %s %s is no token of its tokenizer (expected the text of one, or an id)", path, option, token)
+               : fail(e, "%s: has no tokenizer to find the token of %s %s in (expected an id%s)", path, option, token,
                       is_text ? ", or one byte" : "");
 }
 
@@ -76,7 +75,8 @@ int model_text_open(struct model_text *m, const struct decoder *d, const char *p
         open_beside(m, path);
     if (m->tokenizer && tokenizer_bos(m->tokenizer) >= 0)
         m->bos = tokenizer_bos(m->tokenizer);
-    if (o->boundary && find_boundary(m, path, o->boundary, is_text, e) != 0)
+    m->by_document = o->boundary != NULL;
+    if (o->boundary && model_text_token(&m->boundary, m, path, "--boundary", o->boundary, is_text, e) != 0)
         return -1;
     adds = is_text && m->tokenizer && tokenizer_adds_bos(m->tokenizer);
     m->begins = o->bos == BOS_ALWAYS || (o->bos == BOS_AUTO && adds);

@@ -36,6 +36,10 @@ struct model_text {
  * other than 256. The beginning-of-text token is that of the tokenizer, else that of the model's configuration. */
 int model_text_open(struct model_text *m, const struct decoder *d, const char *path, int is_text, const struct reading_options *o,
                     struct error *e) MUST_USE;
+/* The id of a token that OPTION names: an id in digits, else a token's text, or of a model that reads text without a tokenizer
+ * one byte. */
+int model_text_token(int *id, struct model_text *m, const char *path, const char *option, const char *token, int is_text,
+                     struct error *e) MUST_USE;
 /* Says so where segments begin without a token that the model has for that. */
 void model_text_tell(const struct model_text *m, const char *name, struct progress *p);
 /* The run's tokens for this model, borrowed from one of the two; NULL on failure. */

@@ -1,0 +1,32 @@
+/* `reach explain`: which tokens a prediction depended on. */
+#include "commands/explain.h"
+
+#include <stdlib.h>
+
+static int call(struct explain_run *r, struct error *e)
+{
+    const struct explain_options *o = r->options;
+
+    return (o->segment ? 0 : run_available(&o->machine, e)) != 0 || explain_run(r, e) != 0 || explain_print(r, e) != 0 ? -1 : 0;
+}
+
+int explain_call(struct call *c, struct error *e)
+{
+    const struct explain_options *o = c->options;
+    struct explain_run r = {.options = o, .command = c->command, .progress = &c->terminal.progress};
+    struct text_list models = {(const char *[]){o->source}, 1};
+    struct model_argument *model = NULL;
+    int rc;
+
+    if (o->segment) {
+        rc = call(&r, e);
+    } else if (model_arguments(&model, &models, o->adapter, e) != 0) {
+        rc = EXIT_USAGE;
+    } else {
+        r.argument = model;
+        rc = model_arguments_find(model, 1, r.progress, e) != 0 ? -1 : call(&r, e);
+    }
+    explanation_free(&r.found);
+    model_arguments_free(model, 1);
+    return rc;
+}

@@ -1,0 +1,16 @@
+/* The parts of the verb `explain`. */
+#ifndef REACH_COMMANDS_EXPLAIN_H
+#define REACH_COMMANDS_EXPLAIN_H
+
+#include "commands/verb.h"
+#include "run/explain/explain.h"
+
+int explain_call(struct call *c, struct error *e);
+
+/* The report on standard output: what was predicted, where the gradient lies, the shaded text, the tokens with the largest
+ * shares. */
+int explain_print(const struct explain_run *r, struct error *e) MUST_USE;
+/* The last `shown` tokens, shaded, or with a digit below each. */
+int explain_draw(const struct explain_run *r, struct error *e) MUST_USE;
+
+#endif

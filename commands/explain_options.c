@@ -1,0 +1,190 @@
+/* Options of `reach explain`. */
+#include "commands/commands.h"
+#include "commands/explain.h"
+#include "commands/rows.h"
+
+#include <string.h>
+
+#define OPTIONS struct explain_options
+
+static const char *const color_choices[] = {"auto", "always", "never", NULL};
+
+static const struct option_row rows[] = {
+    {.name = "prompt",
+     .value = "TEXT",
+     .help = "explain the token that is likeliest behind TEXT",
+     .type = OPTION_TEXT,
+     .at = AT(prompt),
+     .flags = OPTION_RESULT | OPTION_COMMON},
+    TEXT_ROW(
+        "explain the last token of a text, read as `reach erf` reads it: one segment of all its tokens; .gz is unpacked, - is "
+        "standard input; may be repeated: files are joined in order"),
+    {.name = "segment",
+     .value = "N",
+     .help = "show the N-th segment, from 1, of a result of `reach erf`, as it was measured",
+     WHOLE_AT(segment, 1, 1L << 40),
+     .flags = OPTION_RESULT | OPTION_COMMON},
+    {.name = "model",
+     .value = "NAME",
+     .help = "of a result with several models, the one",
+     .type = OPTION_TEXT,
+     .at = AT(model),
+     .flags = OPTION_RESULT},
+    {.name = "target-position",
+     .value = "P",
+     .help = "cut the text to its first P tokens, the last of which is the target then; of a result, one that was measured",
+     WHOLE_AT(target, 2, 1 << 30),
+     .group = GROUP_MEASURED,
+     .flags = OPTION_RESULT | OPTION_COMMON},
+    {.name = "against",
+     .value = "TOKEN",
+     .help = "explain why the target rather than TOKEN: the gradient of log p(target) - log p(TOKEN), by its id or its text",
+     .type = OPTION_TEXT,
+     .at = AT(against),
+     .group = GROUP_MEASURED,
+     .flags = OPTION_RESULT | OPTION_COMMON},
+    {.name = "attribution",
+     .value = "KIND",
+     .standard = "grad",
+     .help = "grad, inputxgrad, ig or smoothgrad: what the shares are of, as in `reach erf` (default %s)",
+     .type = OPTION_NUMBERED_CHOICE,
+     .at = AT(attribution),
+     .choices = attribution_names,
+     .group = GROUP_MEASURED,
+     .flags = OPTION_RESULT},
+    {.name = "seed",
+     .value = "N",
+     .standard = "0",
+     .help = "seed of the noise of --attribution smoothgrad",
+     .type = OPTION_UNSIGNED,
+     .at = AT(seed),
+     .group = GROUP_MEASURED,
+     .flags = OPTION_RESULT},
+    BOS_ROW("auto, always or never: put the model's beginning-of-text token first, as in `reach erf` (default %s)"),
+    TRAIN_LENGTH_ROW("tokens the model was trained on, for --logn, where the checkpoint does not say it"),
+    ADAPTER_ROW,
+    BIAS_ROW,
+    BIAS_DTYPE_ROW,
+    POSITIONS_ROW,
+    ROPE_ROW,
+    WINDOW_ROW(""),
+    KEEP_FIRST_ROW,
+    LOGN_ROW,
+    DEVICE_ROW,
+    DTYPE_ROW,
+    MEMORY_ROW,
+    THREADS_ROW,
+    STRICT_ROW(strict),
+    FOLDER_ROW("write explain.csv and explain.html there (default: nothing is written)", NULL),
+    FORCE_ROW("overwrite results in DIR"),
+    {.name = "top",
+     .value = "N",
+     .standard = "10",
+     .help = "rows of the table of tokens on the screen (default %s; 0: none)",
+     WHOLE_AT(top, 0, 1L << 30),
+     .group = GROUP_OUTPUT},
+    {.name = "show",
+     .value = "N",
+     .standard = "1000",
+     .help = "tokens of the text on the screen, the last ones (default %s; 0: none); explain.html has all",
+     WHOLE_AT(shown, 0, 1L << 30),
+     .group = GROUP_OUTPUT},
+    {.name = "color",
+     .value = "WHEN",
+     .standard = "auto",
+     .help = "auto, always or never: shade the text with colours (default %s: on a terminal, unless NO_COLOR is set), else with "
+             "digits "
+             "below it",
+     .type = OPTION_NUMBERED_CHOICE,
+     .at = AT(color),
+     .choices = color_choices,
+     .group = GROUP_OUTPUT},
+    QUIET_ROW("no messages but errors"),
+};
+
+static const struct operand_row operands[] = {
+    {.name = "MODEL|RESULT", .expected = "a checkpoint folder, or with --segment a result", .at = AT(source)}};
+
+/* The option that was given and that a result, which was measured before, cannot follow; NULL: none. */
+static const char *of_a_run(const struct explain_options *o)
+{
+    const struct encoding_options *n = &o->encoding;
+    const struct {
+        const char *name;
+        int given;
+    } options[] = {{"--against", o->against != NULL},
+                   {"--attribution", o->attribution != ATTRIBUTION_GRAD},
+                   {"--seed", o->seed != 0},
+                   {"--bos", o->reading.bos != BOS_AUTO},
+                   {"--train-length", o->train_length != 0},
+                   {"--adapter", o->adapter != NULL},
+                   {"--bias", n->bias != NULL},
+                   {"--bias-dtype", n->bias_dtype != NULL},
+                   {"--positions", n->positions_none},
+                   {"--rope", n->rope != NULL},
+                   {"--window", n->window >= 0},
+                   {"--keep-first", n->keep_first},
+                   {"--logn", n->logn},
+                   {"--device", strcmp(o->machine.device, "auto") != 0},
+                   {"--dtype", strcmp(o->machine.dtype, "f32") != 0},
+                   {"--strict", o->strict}};
+
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        if (options[i].given)
+            return options[i].name;
+    return NULL;
+}
+
+static int check(void *options, struct error *e)
+{
+    const struct explain_options *o = options;
+    int given = (o->prompt != NULL) + (o->text.count > 0) + (o->segment > 0);
+
+    if (given == 0)
+        return fail(e,
+                    "nothing to explain is given (expected --prompt TEXT or --text FILE of a model, or --segment N of a result)");
+    if (given > 1)
+        return fail(e, "more than one of --prompt, --text and --segment is given (expected one of them)");
+    if (o->segment && of_a_run(o))
+        return fail(e,
+                    "%s and --segment are both given (expected --prompt or --text with it: a result is shown as it was measured)",
+                    of_a_run(o));
+    if (!o->segment && o->model)
+        return fail(e, "--model is of a result (expected it with --segment N)");
+    return check_encoding(&o->encoding, e);
+}
+
+const struct verb explain_verb = {
+    .name = "explain",
+    .summary = "which tokens of a prompt one prediction depended on",
+    .synopsis =
+        "MODEL (--prompt TEXT | --text FILE...) [-o DIR] [options]\n       reach explain RESULT --segment N [-o DIR] [options]",
+    .description = "Shows which tokens of a text a prediction of a model depended on: the share of each in the sum of the norms "
+                   "of the gradient of "
+                   "log p of the target with respect to the token embeddings, as `reach erf` measures it, of this one text. With "
+                   "--prompt the "
+                   "target is the likeliest next token, with --text the text's last one.\n"
+                   "\n"
+                   "Standard output has the target and the five likeliest other tokens, how near the gradient lies, the text "
+                   "shaded by the shares, "
+                   "and the tokens with the largest ones. A shade grows with the root of the share in the largest share.\n"
+                   "\n"
+                   "A share says how much the prediction would change with a small change of the token's embedding, not what "
+                   "would happen without "
+                   "the token.\n"
+                   "\n"
+                   "Written to DIR:\n"
+                   "  explain.csv   norm and share of every input\n"
+                   "  explain.html  the text as a page by itself: all tokens, with their values, a map and a search\n",
+    .examples = "  reach explain examples/models-code/alibi --prompt 'def add(self, child):' -o why\n"
+                "  reach explain ORG/NAME --text chat.txt --against ' no'\n"
+                "  reach explain reach-erf --segment 3\n",
+    .operands = operands,
+    .operand_count = 1,
+    .options = rows,
+    .option_count = sizeof rows / sizeof *rows,
+    .options_size = sizeof(OPTIONS),
+    .check = check,
+    .computes = 1,
+    .run = explain_call,
+};

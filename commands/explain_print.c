@@ -1,0 +1,158 @@
+/* What `reach explain` prints. */
+#include "commands/explain.h"
+
+#include "commands/screen.h"
+#include "commands/table.h"
+#include "page/show.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Widths at which the table of tokens has more columns. */
+enum { NARROW = 60, FIXED_COLUMNS = 58, AROUND_LEAST = 8, AROUND_MOST = 36, TOKEN_MOST = 14 };
+
+static int predicted(struct table *t, const struct explanation *x, const char *what, struct prediction p, int width)
+{
+    char *quoted = explanation_quoted(x, p.id);
+
+    if (!quoted)
+        return -1;
+    table_cell(t, "%s", what);
+    if ((int)strlen(quoted) > width)
+        table_cell(t, "(long)");
+    else
+        table_cell(t, "%s", quoted);
+    table_cell(t, "%d", (int)p.id);
+    if (isnan(p.logprob)) {
+        table_cell(t, "%s", "");
+        table_cell(t, "%s", "");
+    } else {
+        table_cell(t, "%.4f", p.logprob);
+        table_cell(t, "%.3g %%", 100 * exp(p.logprob));
+    }
+    free(quoted);
+    return 0;
+}
+
+static int print_predictions(const struct explanation *x, int width)
+{
+    struct table *t = table_create("llrrr");
+    int room = width - 38 > 8 ? width - 38 : 8, rc = 0;
+
+    if (!t)
+        return -1;
+    table_cell(t, "%s", "");
+    table_cell(t, "token");
+    table_cell(t, "id");
+    table_cell(t, "log p");
+    table_cell(t, "p");
+    rc |= predicted(t, x, "target", x->target, room);
+    if (x->contrast)
+        rc |= predicted(t, x, "against", x->against, room);
+    for (size_t i = 0; i < x->alternative_count; i++)
+        rc |= predicted(t, x, i ? "" : "others", x->alternative[i], room);
+    if (rc == 0)
+        rc = table_print(stdout, t);
+    table_free(t);
+    return rc;
+}
+
+static int print_row(struct table *t, const struct explanation *x, size_t rank, double sum, int around, int wide, struct error *e)
+{
+    size_t i = x->order[rank];
+    struct around a;
+
+    if (around_make(&a, x, i, around > AROUND_LEAST && around < TOKEN_MOST ? around : TOKEN_MOST - 2, e) != 0)
+        return -1;
+    table_cell(t, "%zu", i + 1);
+    if (wide)
+        table_cell(t, "%zu", x->count - 1 - i);
+    table_cell(t, "\"%s\"", a.token);
+    table_cell(t, "%.2f %%", 100 * x->share[i]);
+    table_cell(t, "%.2f %%", 100 * sum);
+    if (wide) {
+        table_cell(t, "%zu", x->line[i]);
+        around_free(&a);
+        if (around_make(&a, x, i, around, e) != 0)
+            return -1;
+        table_cell(t, "%s[%s]%s", a.before, a.token, a.after);
+    }
+    around_free(&a);
+    return 0;
+}
+
+/* The wide table has half of what is left on each side of a token. */
+static int print_top(const struct explanation *x, size_t rows, int width, struct error *e)
+{
+    int wide = width >= NARROW + 18, left = (width - FIXED_COLUMNS) / 3, around = left > AROUND_MOST ? AROUND_MOST : left, rc = 0;
+    struct table *t = table_create(wide ? "rrlrrrl" : "rlrr");
+    double sum = 0;
+
+    if (!t)
+        return fail(e, "out of memory for the table");
+    table_cell(t, "position");
+    if (wide)
+        table_cell(t, "distance");
+    table_cell(t, "token");
+    table_cell(t, "share");
+    table_cell(t, "sum");
+    if (wide) {
+        table_cell(t, "line");
+        table_cell(t, "around it");
+    }
+    for (size_t rank = 0; rank < x->count && rank < rows && rc == 0; rank++) {
+        sum += x->share[x->order[rank]];
+        rc = print_row(t, x, rank, sum, wide ? around : 8, wide, e);
+    }
+    putchar('\n');
+    if (rc == 0 && table_print(stdout, t) != 0)
+        rc = fail(e, "out of memory for the table");
+    table_free(t);
+    return rc;
+}
+
+static int print_sentence(const struct explanation *x, int width)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+    int rc = f ? show_sentence(f, x) : -1;
+
+    if (f && fclose(f) != 0)
+        rc = -1;
+    putchar('\n');
+    if (rc == 0)
+        screen_print(text, width);
+    free(text);
+    return rc;
+}
+
+static int print_head(const struct explanation *x, int width)
+{
+    char *text = NULL, segment[48] = "";
+    int rc;
+
+    if (x->segment)
+        snprintf(segment, sizeof segment, ", segment %zu", x->segment);
+    rc = asprintf(&text, "%s%s%s, %zu input%s, target at position %zu%s%s", x->model, *x->position_encoding ? ", " : "",
+                  x->position_encoding, x->count, x->count == 1 ? "" : "s", x->count + 1, segment,
+                  x->predicted ? ", the likeliest next token" : "");
+    if (rc < 0)
+        return -1;
+    screen_print(text, width);
+    free(text);
+    return 0;
+}
+
+int explain_print(const struct explain_run *r, struct error *e)
+{
+    const struct explanation *x = &r->found;
+    int width = screen_width();
+
+    if (print_head(x, width) != 0 || print_predictions(x, width) != 0 || print_sentence(x, width) != 0)
+        return fail(e, "out of memory for the report");
+    if (explain_draw(r, e) != 0)
+        return -1;
+    return r->options->top ? print_top(x, (size_t)r->options->top, width, e) : 0;
+}

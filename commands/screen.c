@@ -1,0 +1,70 @@
+#include "commands/screen.h"
+
+#include "io/glyph.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { WIDTH_LEAST = 20, WIDTH_MOST = 1000 };
+
+static int says(const char *variable, const char *value)
+{
+    const char *text = getenv(variable);
+
+    return text && strcmp(text, value) == 0;
+}
+
+enum screen_colors screen_colors(enum color_choice choice)
+{
+    const char *none = getenv("NO_COLOR");
+
+    if (choice == COLOR_NEVER ||
+        (choice == COLOR_AUTO && ((none && *none) || !isatty(STDOUT_FILENO) || says("TERM", "dumb") || !getenv("TERM"))))
+        return SCREEN_PLAIN;
+    return says("COLORTERM", "truecolor") || says("COLORTERM", "24bit") ? SCREEN_TRUE : SCREEN_256;
+}
+
+int screen_is_light(void)
+{
+    const char *both = getenv("COLORFGBG"), *back = both ? strrchr(both, ';') : NULL;
+
+    return back && (strcmp(back, ";7") == 0 || strcmp(back, ";15") == 0);
+}
+
+int screen_width(void)
+{
+    struct winsize size;
+    const char *text = getenv("COLUMNS");
+    long width = 80;
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+        width = size.ws_col;
+    else if (text && *text)
+        width = strtol(text, NULL, 10);
+    return width < WIDTH_LEAST ? WIDTH_LEAST : width > WIDTH_MOST ? WIDTH_MOST : (int)width;
+}
+
+void screen_print(const char *text, int width)
+{
+    struct glyph g;
+    int used = 0;
+
+    while (*text) {
+        size_t length = strcspn(text, " ");
+        int columns = 0;
+
+        for (size_t i = 0; i < length; columns += g.width)
+            i += glyph_next(&g, text + i, length - i);
+        if (used && used + 1 + columns > width) {
+            putchar('\n');
+            used = 0;
+        }
+        printf("%s%.*s", used ? " " : "", (int)length, text);
+        used += columns + (used > 0);
+        text += length + (text[length] == ' ');
+    }
+    putchar('\n');
+}

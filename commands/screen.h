@@ -1,0 +1,19 @@
+/* What a text screen can show. */
+#ifndef REACH_COMMANDS_SCREEN_H
+#define REACH_COMMANDS_SCREEN_H
+
+#include "run/explain/options.h"
+
+enum screen_colors { SCREEN_PLAIN, SCREEN_256, SCREEN_TRUE };
+
+/* Of standard output. `auto`: none where NO_COLOR is set, or it is no terminal, or a dumb one. Colours of 24 bits where COLORTERM
+ * says so, else 256. */
+enum screen_colors screen_colors(enum color_choice choice);
+/* 1 where COLORFGBG says that the background is light. */
+int screen_is_light(void);
+/* Columns: of the terminal that standard output is, else COLUMNS, else 80. */
+int screen_width(void);
+/* Lines of at most so many columns; a word that is longer has one of its own. */
+void screen_print(const char *text, int width);
+
+#endif

@@ -1,0 +1,16 @@
+/* What `reach explain` writes as CSV: the rows and their columns. */
+#ifndef REACH_RUN_EXPLAIN_COLUMNS_H
+#define REACH_RUN_EXPLAIN_COLUMNS_H
+
+#include "io/csv.h"
+
+struct explain_row {
+    const char *model;
+    long long position, distance, id;
+    const char *piece;
+    double norm, share, cumulative;
+    long long rank, line;
+};
+extern const struct csv_layout explain_csv;
+
+#endif

@@ -1,0 +1,34 @@
+/* What `reach explain` is asked for. */
+#ifndef REACH_RUN_EXPLAIN_OPTIONS_H
+#define REACH_RUN_EXPLAIN_OPTIONS_H
+
+#include "io/text_list.h"
+#include "model/attribution.h"
+#include "run/shared_options.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
+
+struct explain_options {
+    const char *source; /* a model, or with `segment` a result */
+    const char *prompt; /* NULL: text, or a result */
+    struct text_list text;
+    size_t segment; /* of the result, from 1; 0: a model is run */
+    const char *model; /* of the result, where it has several; NULL: none is named */
+    size_t target; /* tokens that the text is cut to, the last of them the target; 0: all */
+    const char *against; /* NULL: no contrast */
+    const char *adapter, *folder; /* NULL: none, nothing is written */
+    struct reading_options reading;
+    struct machine_options machine;
+    struct encoding_options encoding;
+    enum attribution attribution;
+    uint64_t seed;
+    long train_length; /* 0: as the checkpoint says */
+    long top, shown; /* rows of the table; tokens drawn, the last ones. 0: none */
+    enum color_choice color;
+    int strict, force, quiet;
+};
+
+#endif
