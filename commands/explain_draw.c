@@ -12,14 +12,25 @@ struct color {
     int red, green, blue;
 };
 
-/* Of shades 1 to SHADES - 1, as in page/explain.css. */
-static const struct color on_dark[SHADES - 1] = {{42, 28, 28},   {60, 31, 29},   {81, 36, 29},  {109, 42, 27},
-                                                 {136, 49, 25},  {164, 63, 23},  {191, 85, 22}, {219, 107, 20},
-                                                 {234, 140, 37}, {244, 177, 61}, {255, 214, 84}},
-                                           on_light[SHADES - 1] = {{255, 248, 227}, {255, 241, 200}, {255, 231, 170},
-                                                                   {255, 212, 133}, {255, 193, 96},  {252, 165, 68},
-                                                                   {246, 128, 51},  {240, 92, 34},   {219, 66, 27},
-                                                                   {192, 43, 24},   {165, 20, 20}};
+/* Of the shades, as in page/explain.css; the first one has none. */
+static const struct color on_dark[SHADES] =
+    {{0},           {42, 28, 28},  {60, 31, 29},   {81, 36, 29},   {109, 42, 27},  {136, 49, 25},
+     {164, 63, 23}, {191, 85, 22}, {219, 107, 20}, {234, 140, 37}, {244, 177, 61}, {255, 214, 84}},
+                          on_light[SHADES] = {{0},
+                                              {255, 248, 227},
+                                              {255, 241, 200},
+                                              {255, 231, 170},
+                                              {255, 212, 133},
+                                              {255, 193, 96},
+                                              {252, 165, 68},
+                                              {246, 128, 51},
+                                              {240, 92, 34},
+                                              {219, 66, 27},
+                                              {192, 43, 24},
+                                              {165, 20, 20}};
+/* The same of 256 colours. */
+static const int on_dark_256[SHADES] = {0, 235, 52, 88, 94, 130, 136, 166, 172, 208, 214, 220},
+                 on_light_256[SHADES] = {0, 230, 229, 223, 222, 221, 215, 214, 208, 202, 160, 124};
 
 enum { GUTTER = 8 };
 
@@ -46,22 +57,14 @@ static double luminance(struct color c)
     return sum;
 }
 
-/* The nearest of the cube of 6 x 6 x 6 colours, and it itself. */
-static int nearest_256(struct color *c)
+/* One of the 256: of the cube of 6 x 6 x 6, or a grey. */
+static struct color of_256(int index)
 {
     static const int level[6] = {0, 95, 135, 175, 215, 255};
-    int *const channel[3] = {&c->red, &c->green, &c->blue}, index = 16;
+    int grey = 8 + 10 * (index - 232), cube = index - 16;
 
-    for (int i = 0, factor = 36; i < 3; i++, factor /= 6) {
-        int best = 0;
-
-        for (int k = 1; k < 6; k++)
-            if (abs(level[k] - *channel[i]) < abs(level[best] - *channel[i]))
-                best = k;
-        *channel[i] = level[best];
-        index += factor * best;
-    }
-    return index;
+    return index < 232 ? (struct color){level[cube / 36], level[cube / 6 % 6], level[cube % 6]}
+                       : (struct color){grey, grey, grey};
 }
 
 /* Black or white on it, whichever is easier to read: the contrast is 4.5 at least on every colour. */
@@ -77,10 +80,10 @@ static void set_shade(struct row *r, int shade)
     r->shade = shade;
     if (shade < 0)
         fputs("\033[1;4m", stdout);
-    if (shade < 1)
+    if (shade < 1 || shade >= SHADES)
         return;
-    c = (r->is_light ? on_light : on_dark)[shade - 1];
-    index = r->colors == SCREEN_256 ? nearest_256(&c) : 0;
+    index = (r->is_light ? on_light_256 : on_dark_256)[shade];
+    c = r->colors == SCREEN_256 ? of_256(index) : (r->is_light ? on_light : on_dark)[shade];
     is_dark = luminance(c) < 0.179;
     if (r->colors == SCREEN_256)
         printf("\033[38;5;%d;48;5;%dm", is_dark ? 231 : 16, index);

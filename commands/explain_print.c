@@ -7,10 +7,9 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* Widths at which the table of tokens has more columns. */
-enum { NARROW = 60, FIXED_COLUMNS = 58, AROUND_LEAST = 8, AROUND_MOST = 36, TOKEN_MOST = 14 };
+/* At WIDE columns the table of tokens has all of its own, FIXED of them beside `token` and `around it`. */
+enum { WIDE = 78, FIXED = 50, AROUND_MOST = 36, TOKEN_MOST = 14, TOKEN_LEAST = 8 };
 
 static int predicted(struct table *t, const struct explanation *x, const char *what, struct prediction p, int width)
 {
@@ -19,10 +18,7 @@ static int predicted(struct table *t, const struct explanation *x, const char *w
     if (!quoted)
         return -1;
     table_cell(t, "%s", what);
-    if ((int)strlen(quoted) > width)
-        table_cell(t, "(long)");
-    else
-        table_cell(t, "%s", quoted);
+    table_cell(t, "%s", screen_columns(quoted) > width ? "(long)" : quoted);
     table_cell(t, "%d", (int)p.id);
     if (isnan(p.logprob)) {
         table_cell(t, "%s", "");
@@ -58,52 +54,71 @@ static int print_predictions(const struct explanation *x, int width)
     return rc;
 }
 
-static int print_row(struct table *t, const struct explanation *x, size_t rank, double sum, int around, int wide, struct error *e)
+/* How wide the cells of a row may be; around 0: none. */
+struct widths {
+    int token, around;
+};
+
+static struct widths widths_of(const struct explanation *x, int width)
+{
+    struct widths w = {TOKEN_LEAST, 0};
+    char line[24];
+    int digits = snprintf(line, sizeof line, "%zu", x->line[x->count]), left = width - FIXED - (digits > 4 ? digits - 4 : 0);
+
+    if (width < WIDE)
+        return w;
+    w.token = left > 3 * TOKEN_MOST ? TOKEN_MOST : TOKEN_LEAST;
+    w.around = (left - w.token - 4) / 3; /* before it, it and behind it; brackets and ellipses */
+    w.around = w.around > AROUND_MOST ? AROUND_MOST : w.around;
+    return w;
+}
+
+static int print_row(struct table *t, const struct explanation *x, size_t rank, double sum, struct widths w, struct error *e)
 {
     size_t i = x->order[rank];
     struct around a;
 
-    if (around_make(&a, x, i, around > AROUND_LEAST && around < TOKEN_MOST ? around : TOKEN_MOST - 2, e) != 0)
+    if (around_make(&a, x, i, w.token, e) != 0)
         return -1;
     table_cell(t, "%zu", i + 1);
-    if (wide)
+    if (w.around)
         table_cell(t, "%zu", x->count - 1 - i);
     table_cell(t, "\"%s\"", a.token);
     table_cell(t, "%.2f %%", 100 * x->share[i]);
     table_cell(t, "%.2f %%", 100 * sum);
-    if (wide) {
-        table_cell(t, "%zu", x->line[i]);
-        around_free(&a);
-        if (around_make(&a, x, i, around, e) != 0)
-            return -1;
-        table_cell(t, "%s[%s]%s", a.before, a.token, a.after);
-    }
+    around_free(&a);
+    if (!w.around)
+        return 0;
+    if (around_make(&a, x, i, w.around, e) != 0)
+        return -1;
+    table_cell(t, "%zu", x->line[i]);
+    table_cell(t, "%s[%s]%s", a.before, a.token, a.after);
     around_free(&a);
     return 0;
 }
 
-/* The wide table has half of what is left on each side of a token. */
 static int print_top(const struct explanation *x, size_t rows, int width, struct error *e)
 {
-    int wide = width >= NARROW + 18, left = (width - FIXED_COLUMNS) / 3, around = left > AROUND_MOST ? AROUND_MOST : left, rc = 0;
-    struct table *t = table_create(wide ? "rrlrrrl" : "rlrr");
+    struct widths w = widths_of(x, width);
+    struct table *t = table_create(w.around ? "rrlrrrl" : "rlrr");
     double sum = 0;
+    int rc = 0;
 
     if (!t)
         return fail(e, "out of memory for the table");
     table_cell(t, "position");
-    if (wide)
+    if (w.around)
         table_cell(t, "distance");
     table_cell(t, "token");
     table_cell(t, "share");
     table_cell(t, "sum");
-    if (wide) {
+    if (w.around) {
         table_cell(t, "line");
         table_cell(t, "around it");
     }
     for (size_t rank = 0; rank < x->count && rank < rows && rc == 0; rank++) {
         sum += x->share[x->order[rank]];
-        rc = print_row(t, x, rank, sum, wide ? around : 8, wide, e);
+        rc = print_row(t, x, rank, sum, w, e);
     }
     putchar('\n');
     if (rc == 0 && table_print(stdout, t) != 0)

@@ -47,17 +47,29 @@ int screen_width(void)
     return width < WIDTH_LEAST ? WIDTH_LEAST : width > WIDTH_MOST ? WIDTH_MOST : (int)width;
 }
 
-void screen_print(const char *text, int width)
+static int columns_of(const char *text, size_t size)
 {
     struct glyph g;
+    int columns = 0;
+
+    for (size_t i = 0; i < size; columns += g.width)
+        i += glyph_next(&g, text + i, size - i);
+    return columns;
+}
+
+int screen_columns(const char *text)
+{
+    return columns_of(text, strlen(text));
+}
+
+void screen_print(const char *text, int width)
+{
     int used = 0;
 
     while (*text) {
         size_t length = strcspn(text, " ");
-        int columns = 0;
+        int columns = columns_of(text, length);
 
-        for (size_t i = 0; i < length; columns += g.width)
-            i += glyph_next(&g, text + i, length - i);
         if (used && used + 1 + columns > width) {
             putchar('\n');
             used = 0;

@@ -13,6 +13,8 @@ enum screen_colors screen_colors(enum color_choice choice);
 int screen_is_light(void);
 /* Columns: of the terminal that standard output is, else COLUMNS, else 80. */
 int screen_width(void);
+/* Columns that a text takes. */
+int screen_columns(const char *text);
 /* Lines of at most so many columns; a word that is longer has one of its own. */
 void screen_print(const char *text, int width);
 

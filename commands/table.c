@@ -1,6 +1,8 @@
 /* Aligned tables on a text screen. */
 #include "commands/table.h"
 
+#include "commands/screen.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,16 +46,6 @@ void table_cell(struct table *t, const char *format, ...)
     t->cell[t->count++] = text;
 }
 
-/* Characters of UTF-8 text: every byte that does not continue one. */
-static int characters(const char *text)
-{
-    int n = 0;
-
-    for (; *text; text++)
-        n += (*text & 0xc0) != 0x80;
-    return n;
-}
-
 int table_print(FILE *f, const struct table *t)
 {
     int *width = calloc(t->columns, sizeof *width), gap = 0;
@@ -63,13 +55,13 @@ int table_print(FILE *f, const struct table *t)
         return -1;
     }
     for (size_t i = 0; i < t->count; i++) {
-        int n = characters(t->cell[i]);
+        int n = screen_columns(t->cell[i]);
 
         width[i % t->columns] = n > width[i % t->columns] ? n : width[i % t->columns];
     }
     for (size_t i = 0; i < t->count; i++) {
         size_t column = i % t->columns;
-        int length = characters(t->cell[i]), blank = width[column] - length, right = t->alignment[column] == 'r';
+        int length = screen_columns(t->cell[i]), blank = width[column] - length, right = t->alignment[column] == 'r';
 
         gap = column == 0 ? 0 : gap + 2;
         if (length > 0) /* no blanks at the end of a line */

@@ -12,7 +12,7 @@ struct table;
 struct table *table_create(const char *alignment);
 /* The next cell, row by row; the first row is the header. What memory cannot hold is reported by table_print. */
 void table_cell(struct table *t, const char *format, ...) PRINTF_LIKE(2, 3);
-/* Prints all rows, columns as wide as their widest cell (in characters, not bytes). 0, or -1 when memory ran out. */
+/* Prints all rows, columns as wide as their widest cell on a screen. 0, or -1 when memory ran out. */
 int table_print(FILE *f, const struct table *t) MUST_USE;
 void table_free(struct table *t);
 

@@ -1,0 +1,321 @@
+/* `reach explain` as a user meets it: numbers against float64 PyTorch (tests/goldens/explain) and against `reach erf`, results
+ * shown again, and what is refused. How it looks: t-verb-explain-shown.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "io/csv.h"
+#include "tests/program.h"
+#include "tests/scratch.h"
+#include "tests/tiny.h"
+
+/* after the project's headers: its macro fail would hide their function */
+#include <cmocka.h>
+
+#include <hdf5.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char goldens[PATH_MAX], code[PATH_MAX]; /* tests/goldens/explain, examples/models-code */
+static char *prompt; /* as a word of a command line */
+
+static int setup(void **state)
+{
+    struct tiny bytes = {.seed = 1}, learned = {.seed = 2, .learned = 12};
+
+    (void)state;
+    if (program_open() != 0 || !realpath("tests/goldens/explain", goldens) || !realpath("examples/models-code", code) ||
+        tiny_checkpoint(at("bytes"), &bytes) != 0 || tiny_checkpoint(at("learned"), &learned) != 0 ||
+        tiny_text(at("text"), 90, 4) != 0 || tiny_text(at("long"), 4000, 5) != 0)
+        return -1;
+    prompt = slurp(scratch_path(goldens, "prompt.txt"), NULL);
+    for (char *at = prompt; at && (at = strchr(at, ' '));)
+        *at = '~';
+    return prompt ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    free(prompt);
+    return program_close(state);
+}
+
+static void run(const char *format, ...) PRINTF_LIKE(1, 2);
+
+static void run(const char *format, ...)
+{
+    char line[3 * PATH_MAX];
+    va_list arguments;
+    struct outcome o;
+
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    o = reach(line);
+    if (o.status != 0)
+        fail_msg("reach %s: exit %d: %s", line, o.status, o.err);
+    outcome_free(&o);
+}
+
+static struct csv_table read_table(const char *path)
+{
+    struct csv_table t;
+    struct error e;
+
+    if (csv_read(path, &t, &e) != 0)
+        fail_msg("%s", e.text);
+    return t;
+}
+
+static const char *cell(const struct csv_table *t, size_t row, const char *name)
+{
+    int column = csv_column(t, name);
+
+    if (column < 0 || row >= t->rows)
+        fail_msg("no row %zu or column %s", row, name);
+    return t->cell[row * t->columns + (size_t)column];
+}
+
+static double number(const struct csv_table *t, size_t row, const char *name)
+{
+    return strtod(cell(t, row, name), NULL);
+}
+
+/* ---- against PyTorch ---- */
+
+/* Norms of BASE/FOLDER/explain.csv against those of a quantity; shares absolutely. */
+static void compare_norms(const char *folder, const char *quantity, double tolerance)
+{
+    struct csv_table got = read_table(at("%s/explain.csv", folder)), want = read_table(scratch_path(goldens, "expected.csv"));
+    double sum = 0;
+    size_t n = 0, first = 0;
+
+    for (size_t i = 0; i < want.rows; i++)
+        if (strcmp(cell(&want, i, "quantity"), quantity) == 0) {
+            first = n++ ? first : i;
+            sum += number(&want, i, "value");
+        }
+    assert_int_equal(got.rows, n);
+    for (size_t i = 0; i < n; i++) {
+        double norm = number(&want, first + i, "value");
+
+        assert_string_equal(cell(&got, i, "id"), cell(&want, first + i, "id"));
+        if (!(fabs(number(&got, i, "norm") - norm) <= 10 * tolerance * norm) ||
+            !(fabs(number(&got, i, "share") - norm / sum) <= tolerance))
+            fail_msg("%s at position %zu: norm %s, share %s (expected %g, %g)", quantity, i + 1, cell(&got, i, "norm"),
+                     cell(&got, i, "share"), norm, norm / sum);
+    }
+    csv_table_free(&got);
+    csv_table_free(&want);
+}
+
+/* The note says log p of the target and the others as the oracle has them. */
+static void compare_predictions(const char *folder, int contrast, double tolerance)
+{
+    struct csv_table want = read_table(scratch_path(goldens, "expected.csv"));
+    char *text = slurp(at("%s/explain.csv", folder), NULL), *note = strstr(text, "# target: token 103, "), *end;
+
+    assert_non_null(note);
+    *strchr(note, '\n') = 0;
+    for (size_t i = 0; i < want.rows; i++) {
+        int is_against = strcmp(cell(&want, i, "quantity"), "against") == 0;
+        char id[40];
+
+        if (strcmp(cell(&want, i, "quantity"), "logprob") != 0 && !(is_against && contrast))
+            continue;
+        snprintf(id, sizeof id, "(id %s), log p ", cell(&want, i, "id"));
+        end = strstr(note, id);
+        if (!end || !(fabs(strtod(end + strlen(id), NULL) - number(&want, i, "value")) <= tolerance))
+            fail_msg("id %s, log p %s: %s", cell(&want, i, "id"), cell(&want, i, "value"), note);
+    }
+    assert_int_equal(strstr(note, "against \"self\"") != NULL, contrast);
+    free(text);
+    csv_table_free(&want);
+}
+
+static void test_against_pytorch(void **state)
+{
+    static const struct {
+        const char *dtype;
+        double tolerance;
+    } cases[] = {{"f32", 1e-5}, {"f64", 1e-9}};
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        run("explain %s/alibi --prompt %s --dtype %s -o out --force --quiet", code, prompt, cases[i].dtype);
+        compare_norms("out", "norm", cases[i].tolerance);
+        compare_predictions("out", 0, cases[i].tolerance);
+        run("explain %s/alibi --prompt %s --dtype %s --against self -o out --force --quiet", code, prompt, cases[i].dtype);
+        compare_norms("out", "contrast", cases[i].tolerance);
+        compare_predictions("out", 1, cases[i].tolerance);
+    }
+}
+
+/* ---- against reach erf ---- */
+
+/* What stands behind the comment lines of two tables. */
+static void expect_same_rows(const char *a, const char *b)
+{
+    char *x = slurp(at("%s/explain.csv", a), NULL), *y = slurp(at("%s/explain.csv", b), NULL);
+
+    assert_string_equal(strstr(x, "\nmodel,"), strstr(y, "\nmodel,"));
+    free(x);
+    free(y);
+}
+
+/* The same numbers, to the last bit, from the model and from the result that holds the segment. */
+static void test_as_erf(void **state)
+{
+    static const char *const options[] = {"", "--attribution~inputxgrad", "--attribution~ig", "--attribution~smoothgrad --seed~3",
+                                          "--window 8", "--bias alibi(delta=1)"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        char plain[64];
+
+        snprintf(plain, sizeof plain, "%s", options[i]);
+        for (char *at = plain; (at = strchr(at, '~'));)
+            *at = ' ';
+        run("erf bytes --text text --length 90 --segments 1 --dtype f64 --target-position 20 -o erf --force --quiet %s", plain);
+        run("explain bytes --text text --dtype f64 -o model --force --quiet %s", plain);
+        run("explain erf --segment 1 -o stored --force --quiet");
+        expect_same_rows("model", "stored");
+        run("explain bytes --text text --dtype f64 --target-position 20 -o model --force --quiet %s", plain);
+        run("explain erf --segment 1 --target-position 20 -o stored --force --quiet");
+        expect_same_rows("model", "stored");
+    }
+}
+
+/* Pieces come with a result, through shards and merge as well. */
+static void test_results_are_whole(void **state)
+{
+    struct csv_table t;
+
+    (void)state;
+    run("erf %s/window-24 x=bytes --text long --length 64 --segments 5 -o whole --quiet", code);
+    for (int i = 1; i <= 2; i++)
+        run("erf %s/window-24 x=bytes --text long --length 64 --segments 5 --shard %d/2 -o shard-%d --quiet", code, i, i);
+    run("merge shard-1 shard-2 -o merged --quiet");
+    run("explain whole --segment 4 --model window-24 -o a --quiet");
+    run("explain merged/erf.h5 --segment 4 --model window-24 -o b --quiet");
+    expect_same_rows("a", "b");
+    run("explain shard-2 --segment 2 --model window-24 -o c --quiet");
+    expect_same_rows("a", "c");
+    t = read_table(at("a/explain.csv"));
+    for (size_t i = 0; i < t.rows; i++)
+        assert_true(*cell(&t, i, "piece"));
+    csv_table_free(&t);
+    run("explain whole --segment 4 --model x -o d --quiet");
+    t = read_table(at("d/explain.csv"));
+    assert_int_equal(strlen(cell(&t, 5, "piece")), 1);
+    assert_int_equal(*cell(&t, 5, "piece"), (char)number(&t, 5, "id"));
+    csv_table_free(&t);
+}
+
+static void test_columns(void **state)
+{
+    struct csv_table t;
+    double before = 1, sum = 0;
+
+    (void)state;
+    run("explain bytes --text text -o columns --quiet --threads 1");
+    run("explain bytes --text text -o columns-2 --quiet --threads 2");
+    expect_same_rows("columns", "columns-2");
+    t = read_table(at("columns/explain.csv"));
+    assert_int_equal(t.rows, 89);
+    for (size_t i = 0; i < t.rows; i++) {
+        assert_true(number(&t, i, "position") == (double)i + 1 && number(&t, i, "distance") == (double)(t.rows - 1 - i));
+        assert_true(number(&t, i, "cumulative") <= before);
+        assert_true(number(&t, i, "line") == 1);
+        before = number(&t, i, "cumulative");
+        sum += number(&t, i, "share");
+        for (size_t k = 0; k < i; k++)
+            assert_true((number(&t, i, "share") >= number(&t, k, "share")) == (number(&t, i, "rank") < number(&t, k, "rank")));
+    }
+    assert_true(fabs(sum - 1) < 1e-12);
+    csv_table_free(&t);
+}
+
+static void test_short(void **state)
+{
+    (void)state;
+    expect("explain bytes --prompt x --quiet", 0, "1 input, target at position 2");
+    expect("explain bytes --text text --target-position 2 --quiet", 0, "1 input, target at position 2");
+    expect("explain learned --text text --target-position 13 --quiet", 0, "12 inputs");
+    expect("explain learned --text text --target-position 14 --quiet", 1,
+           "has learned positions for 12 inputs, and there are 13");
+    expect("explain bytes --text text --target-position 91", 1, "--target-position 91: ");
+    expect("explain bytes --prompt abc --target-position 3 --quiet", 0, "2 inputs, target at position 3");
+    expect("explain bytes --prompt abc --target-position 4 --quiet", 0, "the likeliest next token");
+    expect("explain bytes --prompt abc --target-position 5", 1, "has 3 tokens (expected 2 to 4)");
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *line, *said;
+        int status;
+    } cases[] = {
+        {"explain bytes", "nothing to explain is given", 2},
+        {"explain bytes --prompt a --text text", "more than one of --prompt, --text and --segment", 2},
+        {"explain bytes --prompt a --model x", "--model is of a result", 2},
+        {"explain whole --segment 1 --rope none", "--rope and --segment are both given", 2},
+        {"explain whole --segment 1 --against a", "--against and --segment are both given", 2},
+        {"explain whole --segment 1 --bos always", "--bos and --segment are both given", 2},
+        {"explain whole --segment 1 --dtype f64", "--dtype and --segment are both given", 2},
+        {"explain whole --segment 1", "has 2 models (expected --model with one of: window-24, x)", 1},
+        {"explain whole --segment 1 --model y", "has no model y (expected one of: window-24, x)", 1},
+        {"explain whole --segment 6 --model x", "--segment 6: x has 5 segments (expected 1 to 5)", 1},
+        {"explain whole --segment 1 --model x --target-position 9", "--target-position 9 was not measured of x (expected one of: 64)",
+         1},
+        {"explain whole/curve.csv --segment 1", "is a table", 1},
+        {"explain bytes --segment 1", "bytes/", 1},
+        {"explain bytes --text text --against xy", "bytes: has no tokenizer to find the token of --against xy in", 1},
+        {"explain bytes --text text --against 256", "--against 256 is not in its vocabulary (expected an id from 0 to 255)", 1},
+        {"explain bytes --text text --against 99999999999", "--against: 99999999999 is no id", 1},
+        {"explain bytes --text text --rope none", "rotary", 1},
+        {"explain bytes --text text --bos always", "names no beginning-of-text token", 1},
+        {"explain bytes --text absent", "absent: ", 1},
+    };
+    char line[PATH_MAX + 64], *text = slurp(at("text"), NULL);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect(cases[i].line, cases[i].status, cases[i].said);
+    snprintf(line, sizeof line, "explain bytes --text text --against %d --quiet", text[89]);
+    expect(line, 1, "is the target itself (expected another token)");
+    snprintf(line, sizeof line, "explain %s/alibi --text text --against zzqzz", code);
+    expect(line, 1, "--against zzqzz is no token of its tokenizer");
+    run("explain bytes --text text -o again --quiet");
+    expect("explain bytes --text text -o again", 1, "again/explain.csv: exists (expected --force");
+    free(text);
+}
+
+/* A result of before ids were kept is told so, in one line, and everything else of it works as it did. */
+static void test_older_results(void **state)
+{
+    hid_t file;
+
+    (void)state;
+    run("erf bytes --text text --length 30 --segments 2 -o older --quiet");
+    file = H5Fopen(at("older/erf.h5"), H5F_ACC_RDWR, H5P_DEFAULT);
+    assert_true(H5Ldelete(file, "models/bytes/tokens", H5P_DEFAULT) >= 0);
+    H5Fclose(file);
+    expect("explain older --segment 1", 1, "older/erf.h5: holds no token ids");
+    run("plot older -o older-plot");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_pytorch), cmocka_unit_test(test_as_erf),
+                                       cmocka_unit_test(test_results_are_whole), cmocka_unit_test(test_columns),
+                                       cmocka_unit_test(test_short), cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_older_results)};
+
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
