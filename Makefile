@@ -11,6 +11,7 @@
 #   make outputs            doc/outputs.md, the columns of all CSV files, from the tables that write them
 #   make format             every source file as clang-format 14 writes it by .clang-format; format-check: names those that differ
 #   make check-python       tests of the package in python/, by PYTHON with numpy, h5py, torch and safetensors
+#   make check-page         the pages of `reach explain` in Chromium: what is drawn against the CSV, contrast, keys, print, time to open
 #   make dist      the sources as build/reach-VERSION.tar.gz           make deb       a Debian package, build/reach_VERSION_ARCH.deb
 #   make tokenizer-study    ids of many tokenizers on 6 MB of text against the packages `tokenizers` and `sentencepiece`
 #
@@ -129,7 +130,7 @@ LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(PA
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
-.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python tests bench studies real tokenizer-study outputs help FORCE
+.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python check-page tests bench studies real tokenizer-study outputs help FORCE
 .DELETE_ON_ERROR:
 # kept; not `.SECONDARY:` for all, which takes a missing program of one configuration for made when ./reach of another is there
 .SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
@@ -221,6 +222,10 @@ check-python:
 	$(Q)$(MAKE) --no-print-directory deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) $(BUILD)/reach
 	$(Q)REACH=$(BUILD)/reach PYTHONPATH=python PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest discover -v -s python/tests
+
+# Not a part of `check` either: skipped, in one line, where there is no Chromium.
+check-page: all
+	$(Q)REACH=./reach PYTHONDONTWRITEBYTECODE=1 $(PYTHON) tests/page/check.py
 
 # ---- fuzzing ----
 # `make fuzz` runs every target of tests/fuzz/targets.h for SECONDS_EACH, FUZZ_JOBS of them at a time; `make fuzz TARGET=pickle SECONDS_EACH=60` one;

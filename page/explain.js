@@ -104,6 +104,8 @@ function find(text) {
 function go(by) {
   if (!places.length) return;
   place = (place + by + places.length) % places.length;
+  held = -1;
+  $("tip").hidden = true;
   tokens[places[place]].scrollIntoView({block: "center"});
   $("found").textContent = `${place + 1} of ${places.length}`;
 }

@@ -27,11 +27,16 @@ static char code[PATH_MAX]; /* examples/models-code/alibi */
 
 /* Tokens that would end elements, scripts and rows, colour screens, or turn text around; and bytes that are no text. */
 static const char hostile[] =
-    "{\"model\": {\"type\": \"BPE\", \"byte_fallback\": true, \"vocab\": {\"<unk>\": 0, \"a\": 1, \"\\u2581\": 2, \"</script>\": 3, "
-    "\"<img src=x onerror=alert(1)>\": 4, \"\\u001b[31m\": 5, \"\\u202e\": 6, \"<!--\": 7, \"]]>\": 8, \"\\\"'&\": 9, \"\\n\": 10, \"\\t\": "
-    "11, \"<0xE2>\": 12, \"<0x00>\": 13, \"=1+1,\": 14, \"\\u4e2d\": 15, \"\\u0301\": 16, \"\\u2028\": 17, \"\\\\\": 18, \"&lt;\": 19, \"<0x88>\": 20, \"<0x9A>\": 21}, "
-    "\"merges\": [], \"unk_token\": \"<unk>\"}, \"added_tokens\": [{\"id\": 3, \"content\": \"</script>\"}, {\"id\": 4, \"content\": \"<img "
-    "src=x onerror=alert(1)>\"}, {\"id\": 5, \"content\": \"\\u001b[31m\"}, {\"id\": 7, \"content\": \"<!--\"}, {\"id\": 8, \"content\": "
+    "{\"model\": {\"type\": \"BPE\", \"byte_fallback\": true, \"vocab\": {\"<unk>\": 0, \"a\": 1, \"\\u2581\": 2, \"</script>\": "
+    "3, "
+    "\"<img src=x onerror=alert(1)>\": 4, \"\\u001b[31m\": 5, \"\\u202e\": 6, \"<!--\": 7, \"]]>\": 8, \"\\\"'&\": 9, \"\\n\": "
+    "10, \"\\t\": "
+    "11, \"<0xE2>\": 12, \"<0x00>\": 13, \"=1+1,\": 14, \"\\u4e2d\": 15, \"\\u0301\": 16, \"\\u2028\": 17, \"\\\\\": 18, "
+    "\"&lt;\": 19, \"<0x88>\": 20, \"<0x9A>\": 21}, "
+    "\"merges\": [], \"unk_token\": \"<unk>\"}, \"added_tokens\": [{\"id\": 3, \"content\": \"</script>\"}, {\"id\": 4, "
+    "\"content\": \"<img "
+    "src=x onerror=alert(1)>\"}, {\"id\": 5, \"content\": \"\\u001b[31m\"}, {\"id\": 7, \"content\": \"<!--\"}, {\"id\": 8, "
+    "\"content\": "
     "\"]]>\"}, {\"id\": 9, \"content\": \"\\\"'&\"}, {\"id\": 14, \"content\": \"=1+1,\"}, {\"id\": 19, \"content\": \"&lt;\"}]}";
 static const char hostile_text[] = "</script><img src=x onerror=alert(1)>\x1b[31m\xE2\x80\xAE<!--]]>\"'&\n\t\xE2\x88\x9A=1+1,"
                                    "\xE4\xB8\xAD\xCC\x81\xE2\x80\xA8\\&lt;a</script>a";
@@ -263,9 +268,9 @@ static void test_hostile_names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_widths),  cmocka_unit_test(test_colors),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_widths),   cmocka_unit_test(test_colors),
                                        cmocka_unit_test(test_terminal), cmocka_unit_test(test_parts),
-                                       cmocka_unit_test(test_hostile), cmocka_unit_test(test_hostile_names)};
+                                       cmocka_unit_test(test_hostile),  cmocka_unit_test(test_hostile_names)};
 
     return cmocka_run_group_tests(tests, setup, program_close);
 }

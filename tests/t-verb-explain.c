@@ -171,8 +171,9 @@ static void expect_same_rows(const char *a, const char *b)
 /* The same numbers, to the last bit, from the model and from the result that holds the segment. */
 static void test_as_erf(void **state)
 {
-    static const char *const options[] = {"", "--attribution~inputxgrad", "--attribution~ig", "--attribution~smoothgrad --seed~3",
-                                          "--window 8", "--bias alibi(delta=1)"};
+    static const char *const options[] = {
+        "",           "--attribution~inputxgrad", "--attribution~ig", "--attribution~smoothgrad --seed~3",
+        "--window 8", "--bias alibi(delta=1)"};
 
     (void)state;
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
@@ -271,8 +272,8 @@ static void test_refused(void **state)
         {"explain whole --segment 1", "has 2 models (expected --model with one of: window-24, x)", 1},
         {"explain whole --segment 1 --model y", "has no model y (expected one of: window-24, x)", 1},
         {"explain whole --segment 6 --model x", "--segment 6: x has 5 segments (expected 1 to 5)", 1},
-        {"explain whole --segment 1 --model x --target-position 9", "--target-position 9 was not measured of x (expected one of: 64)",
-         1},
+        {"explain whole --segment 1 --model x --target-position 9",
+         "--target-position 9 was not measured of x (expected one of: 64)", 1},
         {"explain whole/curve.csv --segment 1", "is a table", 1},
         {"explain bytes --segment 1", "bytes/", 1},
         {"explain bytes --text text --against xy", "bytes: has no tokenizer to find the token of --against xy in", 1},
@@ -312,10 +313,10 @@ static void test_older_results(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_pytorch), cmocka_unit_test(test_as_erf),
-                                       cmocka_unit_test(test_results_are_whole), cmocka_unit_test(test_columns),
-                                       cmocka_unit_test(test_short), cmocka_unit_test(test_refused),
-                                       cmocka_unit_test(test_older_results)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_against_pytorch), cmocka_unit_test(test_as_erf), cmocka_unit_test(test_results_are_whole),
+        cmocka_unit_test(test_columns),         cmocka_unit_test(test_short),  cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_older_results)};
 
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -27,6 +27,7 @@ COLUMNS = {
         log10_trf_hi:r?""",
     "fit": "formula head form first:r last:r coefficient value:r std_error:r r2:r layer",
     "bias": "formula head distance:w bias:r layer:w?",
+    "explain": "model position:w distance:w id:w piece norm:r share:r cumulative:r rank:w line:w",
 }
 
 

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+"""The pages of `reach explain` in Chromium: what they say, how long they take, and whether all of it can be read.
+
+    REACH=./reach python3 tests/page/check.py [--pictures FOLDER]     (make check-page)
+
+Needs Chromium and nothing else; without it one line says so, and nothing is checked. --pictures keeps screenshots to look at.
+"""
+
+import argparse
+import csv
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+
+import browser
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+CODE, TEXT = os.path.join(ROOT, "examples", "models-code"), os.path.join(ROOT, "examples", "text")
+SECONDS = 2.0  # for a page of 32768 tokens
+READABLE = 4.5  # contrast of text, WCAG 2 AA
+
+# What the browser sees of every token: its text, its shade, and the contrast of the one on the other.
+TOKENS = """[...document.querySelectorAll("pre i")].map(one => {
+  const copy = one.cloneNode(true);
+  copy.querySelectorAll("u.r").forEach(u => u.remove());
+  const next = one.nextElementSibling ? null : one.closest("section").nextElementSibling;
+  const rest = next && next.querySelector("s"), style = getComputedStyle(one);
+  return [copy.textContent + (rest ? rest.textContent : ""), one.className, style.color, style.backgroundColor];
+})"""
+
+
+def fail(text):
+    sys.exit(f"check-page: {text}")
+
+
+def run_reach(*arguments):
+    done = subprocess.run([os.environ["REACH"], *arguments, "--quiet", "--force"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        fail(f"reach {' '.join(arguments)}: {done.stderr}")
+
+
+def read_rows(folder):
+    with open(os.path.join(folder, "explain.csv"), newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("# ")))
+
+
+def luminance(color):
+    channels = [int(part) / 255 for part in re.findall(r"\d+", color)[:3]]
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)
+
+
+def as_written(text):
+    """A token's text as explain.csv spells it."""
+    return text.replace("\n", "\\n").replace("\t", "\\t")
+
+
+def check_tokens(page, rows, name):
+    """Each token of the page is that of its row, shaded by its share, and can be read."""
+    tokens, ground = page.run(TOKENS), page.run("getComputedStyle(document.body).backgroundColor")
+    if len(tokens) != len(rows):
+        fail(f"{name}: {len(tokens)} tokens are drawn, explain.csv has {len(rows)}")
+    most = max(float(row["share"]) for row in rows)
+    for place, ((text, shade, ink, paper), row) in enumerate(zip(tokens, rows), 1):
+        level = int(11 * (float(row["share"]) / most) ** 0.5 + 0.5)
+        if as_written(text) != row["piece"].replace("\\\\", "\\"):
+            fail(f"{name}, position {place}: {text!r} is drawn, explain.csv has {row['piece']!r}")
+        if shade != (chr(ord("a") + level - 1) if level else ""):
+            fail(f"{name}, position {place}: is drawn in shade {shade!r} (expected {level} of 11)")
+        if contrast(ink, paper if level else ground) < READABLE:
+            fail(f"{name}, position {place}: {ink} on {paper} has a contrast below {READABLE}")
+
+
+def check_words(page, name):
+    """The words around the text can be read as well."""
+    script = """["h1", ".about", ".sentence", "caption", "td", "th", ".n", "footer", ".legend span", "button", "input", "a"].map(one => {
+      const found = document.querySelector(one), style = found && getComputedStyle(found);
+      return [one, style && style.color, style && style.backgroundColor];
+    })"""
+    ground = page.run("getComputedStyle(document.body).backgroundColor")
+    for what, ink, paper in page.run(script):
+        if ink is None or contrast(ink, ground if paper.startswith("rgba(0, 0, 0, 0") else paper) < READABLE:
+            fail(f"{name}: {what} cannot be read: {ink} on {paper}")
+
+
+def check_hover(page, rows, name):
+    """Hovering shows the values of explain.csv."""
+    for place in sorted({1, (len(rows) + 1) // 2, len(rows)}):
+        row = rows[place - 1]
+        one = f'document.querySelectorAll("pre i")[{place - 1}]'
+        for _ in range(2):  # blocks get their heights when they come into sight
+            page.run(f'{one}.scrollIntoView({{block: "center"}})')
+            page.run("new Promise(done => setTimeout(done, 100))")
+        page.move(*page.run(f"(box => [box.left + 1, box.top + box.height / 2])({one}.getClientRects()[0])"))
+        text = page.run('document.getElementById("tip").hidden ? "" : document.getElementById("tip").textContent')
+        share, norm = re.search(r"share ([\d.e+-]+)", text), re.search(r"norm ([\d.e+-]+)", text)
+        wanted = f"position {place}, distance {row['distance']}, line {row['line']}"
+        if wanted not in text or f"id {row['id']}\n" not in text or f"rank {row['rank']} of {len(rows)}" not in text:
+            fail(f"{name}, position {place}: hovering shows {text!r} (expected {wanted}, id {row['id']}, rank {row['rank']})")
+        if abs(float(share[1]) / 100 - float(row["share"])) > 0.006 * float(row["share"]) or \
+                abs(float(norm[1]) - float(row["norm"])) > 1e-5 * float(row["norm"]):
+            fail(f"{name}, position {place}: hovering shows {text!r}, explain.csv has {row}")
+
+
+def check_keys(page, rows, name):
+    """n and p go through the tokens by share; a search finds what is there."""
+    ranked = sorted(rows, key=lambda row: int(row["rank"]))
+    now = '[...document.querySelectorAll("pre i")].findIndex(one => one.classList.contains("now")) + 1'
+    for key, rank in (("n", 0), ("n", 1), ("n", 2), ("p", 1)):
+        page.key(key, key)
+        if rank < len(ranked) and page.run(now) != int(ranked[rank]["position"]):
+            fail(f"{name}: key {key} goes to {page.run(now)} (expected {ranked[rank]['position']})")
+    page.key("/", "/")
+    if page.run("document.activeElement.id") != "find":
+        fail(f"{name}: / does not go to the search")
+    word = next(row["piece"] for row in ranked if row["piece"].isalpha())
+    whole = "".join(row["piece"] for row in rows).lower()
+    page.run(f'(() => {{ const find = document.getElementById("find"); find.value = {word!r}; '
+             'find.dispatchEvent(new Event("input")); return new Promise(done => setTimeout(done, 400)); })()')
+    found = page.run('document.getElementById("found").textContent')
+    if "\\" not in whole and found != f"1 of {whole.count(word.lower())}":
+        fail(f"{name}: the search for {word!r} says {found!r} (expected {whole.count(word.lower())})")
+
+
+def check_print(page, rows, name):
+    """All of the text is on the pages, dark as the screen may be."""
+    data = page.printed()
+    pages = sum(len(re.findall(rb"/Type\s*/Page\b", part)) for part in [data])
+    streams = 0
+    for match in re.finditer(rb"stream\r?\n(.*?)endstream", data, re.DOTALL):
+        try:
+            streams += len(zlib.decompress(match[1]))
+        except zlib.error:
+            pass
+    if pages < 1 or streams < 4 * len(rows):
+        fail(f"{name}: {pages} pages of {streams} bytes are printed (expected all {len(rows)} tokens)")
+
+
+def check_page(page, folder, name, pictures):
+    rows, path = read_rows(folder), os.path.join(folder, "explain.html")
+    for scheme in ("light", "dark"):
+        seconds = page.open(path, scheme=scheme)
+        where = f"{name}, {scheme}"
+        if pictures:
+            page.picture(os.path.join(pictures, f"{name}-{scheme}.png"))
+        check_tokens(page, rows, where)
+        check_words(page, where)
+        check_hover(page, rows, where)
+        check_keys(page, rows, where)
+        if pictures:
+            page.picture(os.path.join(pictures, f"{name}-{scheme}-found.png"))
+        if page.complaints():
+            fail(f"{where}: the console has {page.complaints()}")
+        print(f"{where}: {len(rows)} tokens, {os.path.getsize(path) / 1e6:.2f} MB, opened in {seconds:.2f} s")
+        if len(rows) <= 32768 and seconds > SECONDS:
+            fail(f"{where}: took {seconds:.2f} s to open (expected {SECONDS} s at most)")
+    page.open(path, width=420, height=800)
+    if page.run("document.documentElement.scrollWidth") > 420:
+        fail(f"{name}: a narrow window has to be scrolled to the side")
+    if len(rows) > 32768:
+        return
+    begin = time.monotonic()
+    check_print(page, rows, name)
+    print(f"{name}: printed in {time.monotonic() - begin:.1f} s")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pictures", metavar="FOLDER")
+    pictures = parser.parse_args().pictures
+    program = browser.find()
+    if not program:
+        print("check-page: skipped, there is no Chromium (expected one of " + ", ".join(browser.NAMES) + ")")
+        return
+    if pictures:
+        os.makedirs(pictures, exist_ok=True)
+    with open(os.path.join(ROOT, "tests", "goldens", "explain", "prompt.txt"), encoding="utf-8") as file:
+        prompt = file.read()
+    novel, source = os.path.join(TEXT, "moby-dick.txt.gz"), os.path.join(TEXT, "sqlalchemy.py.gz")
+    cases = {
+        "prompt": [os.path.join(CODE, "alibi"), "--prompt", prompt],
+        "contrast": [os.path.join(CODE, "alibi"), "--prompt", prompt, "--against", "self"],
+        "hostile": [os.path.join(ROOT, "examples", "models", "alibi"), "--prompt",
+                    "</script><img src=x onerror=alert(1)><!--\x1b[31m\t&lt;\"'&amp; caf\u00e9 \u202e\u2028]]>\\ end"],
+        "one": [os.path.join(CODE, "window-24"), "--prompt", "x"],
+        "long": [os.path.join(CODE, "window-64"), "--text", source, "--target-position", "32769"],
+        "longest": [os.path.join(ROOT, "examples", "models", "window-128"), "--text", novel, "--target-position", "131072"],
+    }
+    page = browser.Browser(program)
+    try:
+        with tempfile.TemporaryDirectory() as scratch:
+            for name, arguments in cases.items():
+                folder = os.path.join(scratch, name)
+                run_reach("explain", *arguments, "--show", "0", "-o", folder)
+                check_page(page, folder, name, pictures)
+    finally:
+        page.close()
+    print("check-page: all is as it should be")
+
+
+if __name__ == "__main__":
+    main()
