@@ -29,7 +29,7 @@ static const struct color on_dark[SHADES] =
                                               {192, 43, 24},
                                               {165, 20, 20}};
 /* The same of 256 colours. */
-static const int on_dark_256[SHADES] = {0, 235, 52, 88, 94, 130, 136, 166, 172, 208, 214, 220},
+static const int on_dark_256[SHADES] = {0, 234, 235, 52, 88, 124, 130, 166, 172, 208, 214, 220},
                  on_light_256[SHADES] = {0, 230, 229, 223, 222, 221, 215, 214, 208, 202, 160, 124};
 
 enum { GUTTER = 8 };

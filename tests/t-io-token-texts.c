@@ -61,7 +61,7 @@ static struct token_texts of(const char *json, const int32_t *ids, size_t count)
 {
     struct error e;
     struct tokenizer *t = tokenizer_parse((struct source){"tokenizer.json", json, strlen(json)}, NULL, &e);
-    struct token_texts p;
+    struct token_texts p = {0};
 
     if (!t || tokenizer_texts(&p, t, ids, count, &e) != 0) {
         print_error("%s\n", e.text);
