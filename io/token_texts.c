@@ -26,8 +26,8 @@ const char *texts_find(const struct token_texts *p, int32_t id, size_t *size)
 static int make_room(struct token_texts *p, size_t count, size_t size, struct error *e)
 {
     *p = (struct token_texts){.id = calloc(count + 1, sizeof *p->id),
-                         .end = calloc(count + 1, sizeof *p->end),
-                         .bytes = malloc(size + 1)};
+                              .end = calloc(count + 1, sizeof *p->end),
+                              .bytes = malloc(size + 1)};
     if (p->id && p->end && p->bytes)
         return 0;
     texts_free(p);

@@ -28,7 +28,7 @@ static void expect_piece(const struct token_texts *p, int32_t id, const char *by
 static void test_tables(void **state)
 {
     const struct token_text some[] = {{2, 3, "two"}, {7, 0, ""}, {9, 2, "a\0"}},
-                       others[] = {{1, 1, "x"}, {7, 4, "lost"}, {11, 1, "y"}};
+                            others[] = {{1, 1, "x"}, {7, 4, "lost"}, {11, 1, "y"}};
     struct token_texts p, q;
     struct error e;
 

@@ -56,8 +56,8 @@ static void measure(double *norm, double *logprob, struct engine *g, const int32
         fail_msg("%s", e.text);
 }
 
-/* Forward alone, behind a target that is not looked at, and again behind a pass in reverse. How near each set comes to the goldens is
- * t-model-goldens.c's to say. */
+/* Forward alone, behind a target that is not looked at, and again behind a pass in reverse. How near each set comes to the
+ * goldens is t-model-goldens.c's to say. */
 static void check_prediction(struct kernels *k, const struct decoder *d, const struct golden *c, double tolerance)
 {
     size_t n = c->length - 1, count = (size_t)d->vocabulary;

@@ -51,7 +51,8 @@ static int wanted_open(struct wanted *w, const struct tokenizer *t, const int32_
     w->spelt_bytes = t->bpe.bytes_as_characters;
     for (int i = 0; i < t->splitter.count; i++)
         w->spelt_bytes |= t->splitter.step[i].kind == SPLIT_BYTES;
-    w->byte_tokens = t->bpe.byte_fallback;
+    w->byte_tokens = t->bpe.byte_fallback ||
+                     (map_find(&t->bpe.vocabulary, "<0x00>", 6) >= 0 && map_find(&t->bpe.vocabulary, "<0xFF>", 6) >= 0);
     return 0;
 }
 

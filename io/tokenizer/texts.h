@@ -7,6 +7,7 @@
 
 /* The texts of those of `count` ids that are tokens, each by itself: byte alphabets and byte tokens as the bytes that they stand
  * for, U+2581 as a blank, added tokens as they are written. */
-int tokenizer_texts(struct token_texts *out, const struct tokenizer *t, const int32_t *ids, size_t count, struct error *e) MUST_USE;
+int tokenizer_texts(struct token_texts *out, const struct tokenizer *t, const int32_t *ids, size_t count,
+                    struct error *e) MUST_USE;
 
 #endif
