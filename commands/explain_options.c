@@ -157,8 +157,7 @@ static int check(void *options, struct error *e)
 const struct verb explain_verb = {
     .name = "explain",
     .summary = "which tokens of a prompt one prediction depended on",
-    .synopsis =
-        "MODEL (--prompt TEXT | --text FILE...) [-o DIR] [options]\n       reach explain RESULT --segment N [-o DIR] [options]",
+    .synopsis = "MODEL (--prompt TEXT | --text FILE...) [-o DIR] [options]\nRESULT --segment N [-o DIR] [options]",
     .description = "Shows which tokens of a text a prediction of a model depended on: the share of each in the sum of the norms "
                    "of the gradient of "
                    "log p of the target with respect to the token embeddings, as `reach erf` measures it, of this one text. With "

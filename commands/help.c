@@ -65,8 +65,8 @@ static void print_synopsis(FILE *f, const struct verb *v)
     while (*line) {
         int length = (int)strcspn(line, "\n");
 
-        fprintf(f, "%s%s%s %.*s\n", first ? "usage: " : "       ", first ? "reach " : "      ", first ? v->name : "   ", length,
-                line);
+        fprintf(f, "%s%s%*s %.*s\n", first ? "usage: " : "       ", first ? "reach " : "      ", (int)strlen(v->name),
+                first ? v->name : "", length, line);
         first = 0;
         line += length + (line[length] == '\n');
     }

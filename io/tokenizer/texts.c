@@ -31,14 +31,24 @@ static void wanted_close(struct wanted *w)
 
 static int wanted_open(struct wanted *w, const struct tokenizer *t, const int32_t *ids, size_t count, struct error *e)
 {
-    *w = (struct wanted){.id = malloc((count + 1) * sizeof *w->id)};
-    if (!w->id)
-        return fail_memory(e, (double)count * sizeof *w->id, "token ids");
-    memcpy(w->id, ids, count * sizeof *ids);
-    qsort(w->id, count, sizeof *w->id, by_value);
+    size_t words = 0, most = 0;
+    *w = (struct wanted){0};
     for (size_t i = 0; i < count; i++)
-        if (i == 0 || w->id[i] != w->id[w->count - 1])
-            w->id[w->count++] = w->id[i];
+        words = (size_t)ids[i] / 64 >= words ? (size_t)ids[i] / 64 + 1 : words;
+    uint64_t *bits = calloc(words + 1, sizeof *bits); /* sorting the ids of a long text would take longer than all else here */
+    if (!bits)
+        return fail_memory(e, (double)words * sizeof *bits, "token ids");
+    for (size_t i = 0; i < count; i++)
+        bits[ids[i] / 64] |= (uint64_t)1 << ids[i] % 64;
+    for (size_t i = 0; i < words; i++)
+        most += (size_t)__builtin_popcountll(bits[i]);
+    if ((w->id = malloc((most + 1) * sizeof *w->id)))
+        for (size_t i = 0; i < words; i++)
+            for (uint64_t left = bits[i]; left; left &= left - 1)
+                w->id[w->count++] = (int32_t)(64 * i + (size_t)__builtin_ctzll(left));
+    free(bits);
+    if (!w->id)
+        return fail_memory(e, (double)most * sizeof *w->id, "token ids");
     w->start = malloc((w->count + 1) * sizeof *w->start);
     w->size = calloc(w->count + 1, sizeof *w->size);
     if (!w->start || !w->size)
