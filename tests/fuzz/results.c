@@ -32,6 +32,12 @@ int fuzz_result(const uint8_t *data, size_t size)
             sum += f->completeness ? f->completeness[2 * m->segments - 1] : 0;
         }
         sum += (double)m->start[m->segments - 1];
+        sum += m->tokens ? m->tokens[m->segments * m->fields[0].target - 1] : 0;
+        for (size_t k = 0; k < m->pieces.count; k++) {
+            size_t bytes;
+            const char *text = texts_find(&m->pieces, m->pieces.id[k], &bytes);
+            sum += bytes ? text[bytes - 1] : 0;
+        }
         sum += a->high ? (double)a->high[a->layers * a->heads * a->positions - 1] : 0;
         sum += a->low ? (double)a->low[a->layers * a->heads * a->positions - 1] : 0;
     }

@@ -436,6 +436,9 @@ static void sow_result(struct sower *w)
     double norm[6] = {1, 2, 3, 4, 5, 6}, logprob[2] = {-1, -2}, vector[3] = {0.5, 0.25, 0.25};
     uint8_t status[2] = {SEGMENT_DONE, SEGMENT_EXCLUDED};
     uint64_t start[2] = {0, 4}, words[3] = {1, 2, 3};
+    int32_t ids[8] = {3, 1, 4, 1, 5, 9, 2, 6}, piece_ids[2] = {1, 4};
+    uint64_t ends[2] = {1, 3};
+    uint8_t bytes[3] = {'a', 0xE2, 0};
     struct result_attribute attributes[2] = {{"family", "gpt2"}, {"layers", "12"}};
     struct result_field fields[2];
     struct result_model models[2];
@@ -462,6 +465,9 @@ static void sow_result(struct sower *w)
                                  .model_count = i == 1 ? 2 : 1};
         path_of(path, w, "result", names[i]);
         models[0].field_count = i == 2 ? 2 : 1;
+        models[0].tokens = i ? NULL : ids;
+        models[0].pieces = i ? (struct token_texts){0}
+                             : (struct token_texts){.count = 2, .size = 3, .id = piece_ids, .end = ends, .bytes = bytes};
         if (i == 3) {
             fields[0].completeness = norm;
             models[0].attention = (struct result_attention){.layers = 1, .heads = 1, .positions = 3, .high = words, .low = words};
