@@ -281,6 +281,7 @@ static const char *const of_starcoder2[] = {"activation_function",
                                             "scale_attention_softmax_in_fp32",
                                             "scale_attn_weights",
                                             NULL};
+static const char *const sized_heads[] = {"num_key_value_heads", "head_dim", NULL};
 static const char *const part_heads[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 static const char *const of_gpt_neo[] = {"embed_dropout", "resid_dropout", SUMMARIES, NULL};
 static const char *const gpt_neo_null[] = {"attention_layers", "attention_types", "intermediate_size", NULL};
@@ -312,7 +313,7 @@ const struct family families_gpt_like[] = {
     {ROW(gpt_bigcode, ".attn.bias", ".attn.masked_bias"), .harmless = of_gpt_bigcode},
     {ROW(codegen, ".attn.bias", ".attn.masked_bias", ".attn.causal_mask"), .harmless = of_gptj},
     {ROW(stablelm, ".rotary_emb.inv_freq"), .harmless = none, .nullable = heads},
-    {ROW(nemotron, ".rotary_emb.inv_freq"), .harmless = none, .nullable = part_heads},
+    {ROW(nemotron, ".rotary_emb.inv_freq"), .harmless = none, .nullable = sized_heads},
     {ROW(xglm, ".embed_positions.weights"), .harmless = of_xglm},
     {ROW(biogpt), .harmless = of_biogpt},
     {.name = NULL}};

@@ -208,6 +208,7 @@ static const char *const other_name[] = {"hidden_activation", NULL};
 static const char *const other_activation[] = {"cache_implementation", "hidden_act", NULL};
 static const char *const heads[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 static const char *const heads_of_size[] = {"num_key_value_heads", "partial_rotary_factor", NULL};
+static const char *const kv_heads[] = {"num_key_value_heads", NULL}; /* a null fraction is the whole head, absence half of it */
 static const char *const either_way[] = {"partial_rotary_factor", "use_bidirectional_attention", NULL};
 static const char *const of_phi3[] = {"attention_bias", NULL}; /* in published files; its class leaves it */
 static const char *const olmo_null[] = {"clip_qkv", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
@@ -225,8 +226,8 @@ const struct family families_llama_like[] = {{ROW(llama), .harmless = training, 
                                              {ROW(ministral), .harmless = training, .nullable = heads},
                                              {ROW(seed_oss), .harmless = of_seed_oss, .nullable = heads},
                                              {ROW(internlm3), .harmless = training, .nullable = heads},
-                                             {ROW(glm), .harmless = training, .nullable = heads_of_size},
-                                             {ROW(glm4), .harmless = training, .nullable = heads_of_size},
+                                             {ROW(glm), .harmless = training, .nullable = kv_heads},
+                                             {ROW(glm4), .harmless = training, .nullable = kv_heads},
                                              {ROW(ernie4_5), .harmless = training, .nullable = heads},
                                              {ROW(helium), .harmless = training, .nullable = heads_of_size},
                                              {ROW(granite), .harmless = training, .nullable = heads},
