@@ -123,12 +123,12 @@ static void run_gelu_reverse(struct subject *s)
 }
 static void run_attention(struct subject *s)
 {
-    s->k->attention(s->k, s->out, s->lse, s->in, s->extra, s->attention, 1, s->positions, s->positions);
+    s->k->attention(s->k, s->out, s->lse, s->in, s->extra, s->attention, NULL, 1, s->positions, s->positions);
 }
 static void run_attention_reverse(struct subject *s)
 {
-    s->k->attention_reverse(s->k, s->d_in, s->d_extra, s->other, s->in, s->extra, s->out, s->lse, s->attention, 1, s->positions,
-                            s->positions);
+    s->k->attention_reverse(s->k, s->d_in, s->d_extra, s->other, s->in, s->extra, s->out, s->lse, s->attention, NULL, 1,
+                            s->positions, s->positions);
 }
 
 /* Best seconds of the subject, and in *unit the best seconds a unit of the reference, in turns. */

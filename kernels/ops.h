@@ -222,18 +222,20 @@ struct kernels {
     /* o[segments*queries, heads*head_size]; lse[segments, heads, queries] = log sum exp of the scores.
      * q [segments*queries, heads*head_size], kv [segments*keys, 2, kv_heads*head_size] (keys, then values); rotation already
      * applied. Queries are the last `queries` positions, keys the last `keys`; queries <= keys <= positions. Rows whose keys are
-     * all masked give o = 0, lse = -inf. lse ROLE_STATISTIC. */
+     * all masked give o = 0, lse = -inf. lse ROLE_STATISTIC. sinks [heads], a WEIGHT_VECTOR, or NULL: a score of each head that
+     * stands beside those of the keys in every softmax, and so in lse, with a value of zeros. */
     void (*attention)(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q, const struct buffer *kv,
-                      const struct attention *a, int segments, int queries, int keys);
+                      const struct attention *a, const struct weight *sinks, int segments, int queries, int keys);
     /* dq and dkv (overwritten; shaped as q and kv) from d_o (as o); the others as `attention` took and left them. */
     void (*attention_reverse)(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o,
                               const struct buffer *q, const struct buffer *kv, const struct buffer *o, const struct buffer *lse,
-                              const struct attention *a, int segments, int queries, int keys);
+                              const struct attention *a, const struct weight *sinks, int segments, int queries, int keys);
     /* What the last `counted` queries pay attention to: mass[segments, heads, keys] = the sum over them of p(i, i - t) at
      * distance t = 0 .. keys - 1, summed in double; 0 at distances that no query sees. mass ROLE_STATISTIC; the others as
      * `attention` took and left them. */
     void (*attention_mass)(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv,
-                           const struct buffer *lse, const struct attention *a, int segments, int queries, int keys, int counted);
+                           const struct buffer *lse, const struct attention *a, const struct weight *sinks, int segments,
+                           int queries, int keys, int counted);
 
     /* -- the head: from the last hidden rows to log p -- */
     /* On one row a segment: logits = x w^T + bias, soft-capped if soft_cap > 0; logprob[segments] = log softmax(logits)[target];

@@ -52,6 +52,7 @@ struct block {
     struct norm_view attention_post_norm, mlp_post_norm; /* p1, p2 */
     struct linear query, key, value, output;
     double clip; /* queries, keys and values are clamped to [-clip, clip]; 0: not. Not with rotary positions or head norms */
+    view sinks; /* [heads]: a score of each head that stands beside those of the keys, with a value of zeros; data NULL: none */
     struct norm_view query_norm, key_norm; /* [head_size], of every head by itself, before rotation; both or none */
     struct linear up, gate, down; /* gate.weight.data NULL: not gated */
     enum activation activation;

@@ -24,6 +24,7 @@ struct linear_weights {
 struct block_weights {
     struct norm_weights attention_norm, mlp_norm, attention_post_norm, mlp_post_norm, query_norm, key_norm;
     struct linear_weights query, kv, output, up, gate, down;
+    struct weight *sinks;
     int loaded;
 };
 

@@ -133,7 +133,7 @@ void forward_block(struct engine *g, int l, int batch, int only_kept)
         y_last = g->t;
     }
     int kv_rows = forward_qkv(g, l, y_last, batch);
-    k->attention(k, s->o, s->lse, s->q, s->kv, g->attention[l], batch, queries, kv_rows);
+    k->attention(k, s->o, s->lse, s->q, s->kv, g->attention[l], w->sinks, batch, queries, kv_rows);
 
     /* residual stream after attention; the MLP reads it, or (parallel) the block's input */
     struct buffer *mlp_input = s->mid;

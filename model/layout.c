@@ -217,6 +217,9 @@ static int read_attention(struct block *b, const struct reading *r)
     if (r->head_norms &&
         (read_norm(&b->query_norm, r, size, names->query_norm) || read_norm(&b->key_norm, r, size, names->key_norm)))
         return -1;
+    if (names->sinks &&
+        family_vector(&b->sinks, d, (size_t)d->heads, r->e, "%s%s.%d.%s", r->prefix, names->layers, r->block, names->sinks))
+        return -1;
     return read_linear(&b->output, r, width, q_size, r->output_bias, names->output);
 }
 

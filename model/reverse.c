@@ -64,7 +64,7 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
         kv_width = 2 * d->kv_heads * d->head_size;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     k->linear_reverse(k, g->t, dy, w->output.weight, query_rows, 0);
-    k->attention_reverse(k, g->dq, g->dkv, g->t, s->q, s->kv, s->o, s->lse, g->attention[l], batch, queries, keys);
+    k->attention_reverse(k, g->dq, g->dkv, g->t, s->q, s->kv, s->o, s->lse, g->attention[l], w->sinks, batch, queries, keys);
     if (d->blocks[l].score.log_length)
         k->scale_queries(k, g->dq, g->attention[l], query_rows, q_width);
     if (d->position == POSITION_ROTARY) {

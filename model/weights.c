@@ -31,6 +31,7 @@ static const struct row of_block[] = {
     {LINEAR, BLOCK(up, up), 0},
     {LINEAR, BLOCK(gate, gate), 0},
     {LINEAR, BLOCK(down, down), 0},
+    {VECTOR, BLOCK(sinks, sinks), 0},
 };
 enum { OF_BLOCK = sizeof of_block / sizeof *of_block };
 

@@ -55,6 +55,16 @@ double *attention_key_bias(const struct attention_case *c)
     return bias;
 }
 
+double *attention_sinks(const struct attention_case *c)
+{
+    return c->sinks > 0 ? random_values((size_t)c->heads, 24, c->sinks) : NULL;
+}
+
+struct weight *sinks_of(struct kernels *k, const double *sinks, int heads)
+{
+    return sinks ? weight_of(k, WEIGHT_VECTOR, sinks, (size_t)heads, 1) : NULL;
+}
+
 /* The largest Euclidean norm of the n rows of x[n, width]. */
 static double largest_norm(const double *x, size_t n, size_t width)
 {
@@ -83,11 +93,12 @@ static double largest_finite(const double *x, size_t n, double limit)
  * 1e-43. p is then wrong by as much relative to itself, which gives o: V      lse: 1      dp: D V      dq: D V slope K      dk: W
  * D V slope Q      dv: W D with slope = |dz / d q.k| and W the largest sum of one key's p over the queries (of all query heads
  * that share it). */
-static void attention_bounds(struct outputs *o, const struct attention_shape *s, double Q, double K, double V, double D, double W)
+static void attention_bounds(struct outputs *o, const struct attention_shape *s, double sink, double Q, double K, double V,
+                             double D, double W)
 {
     size_t table = (size_t)s->heads * (size_t)s->positions, size = (size_t)s->head_size, kv_width = (size_t)s->kv_heads * size;
     double slope = fabs(s->scale) * (s->multiplier ? largest_finite(s->multiplier, table, INFINITY) : 1);
-    double z = 16 * (1 + slope * Q * K + largest_finite(s->bias, table, 100) + largest_finite(s->key_bias, table, 100));
+    double z = 16 * (1 + slope * Q * K + largest_finite(s->bias, table, 100) + largest_finite(s->key_bias, table, 100) + sink);
     double bound[4] = {z * V, z, 2 * z * D * V * slope * K, 0};
     for (int a = 0; a < 4; a++)
         for (size_t i = 0; i < (size_t)o->segments * o->array[a].each; i++)
@@ -111,7 +122,8 @@ struct outputs run_attention(struct kernels *k, const struct attention_case *c, 
     double *q = random_segments(c->segments, c->first, q_each, 1, c->size),
            *kv = random_segments(c->segments, c->first, kv_each, 2, c->size);
     double *d_o = random_segments(c->segments, c->first, q_each, 3, c->d_o);
-    double *bias = attention_bias(c), *multiplier = attention_multiplier(c), *key_bias = attention_key_bias(c);
+    double *bias = attention_bias(c), *multiplier = attention_multiplier(c), *key_bias = attention_key_bias(c),
+           *sinks = attention_sinks(c);
     for (size_t i = 0; c->d_o == 0 && i < S * q_each; i++)
         d_o[i] = 1;
     struct attention_shape shape = {.heads = c->heads,
@@ -129,12 +141,13 @@ struct outputs run_attention(struct kernels *k, const struct attention_case *c, 
     struct attention *a = k->attention_create(k, &shape, &e);
     if (!a)
         fail_msg("%s: %s", k->name, e.text);
+    struct weight *sink = sinks_of(k, sinks, c->heads);
     struct buffer *bq = buffer_of(k, ROLE_ACTIVATION, q, S * q_each), *bkv = buffer_of(k, ROLE_ACTIVATION, kv, S * kv_each);
     struct buffer *bd = buffer_of(k, ROLE_ACTIVATION, d_o, S * q_each), *bo = buffer_new(k, ROLE_ACTIVATION, S * q_each);
     struct buffer *lse = buffer_new(k, ROLE_STATISTIC, S * lse_each), *dq = buffer_new(k, ROLE_ACTIVATION, S * q_each);
     struct buffer *dkv = buffer_new(k, ROLE_ACTIVATION, S * kv_each);
-    k->attention(k, bo, lse, bq, bkv, a, c->segments, c->queries, c->keys);
-    k->attention_reverse(k, dq, dkv, bd, bq, bkv, bo, lse, a, c->segments, c->queries, c->keys);
+    k->attention(k, bo, lse, bq, bkv, a, sink, c->segments, c->queries, c->keys);
+    k->attention_reverse(k, dq, dkv, bd, bq, bkv, bo, lse, a, sink, c->segments, c->queries, c->keys);
     if (k->synchronize(k, &e))
         fail_msg("%s: %s", k->name, e.text);
     collect(&o, k, "attention o", bo, q_each, bounds);
@@ -151,13 +164,14 @@ struct outputs run_attention(struct kernels *k, const struct attention_case *c, 
                 W = fmax(W, weight.array[3].value[i]);
         outputs_free(&weight);
         double K = largest_norm(kv, S * kv_each / size, size); /* of keys and values alike */
-        attention_bounds(&o, &shape, largest_norm(q, S * q_each / size, size), K, K, largest_norm(d_o, S * q_each / size, size),
-                         W);
+        attention_bounds(&o, &shape, 2 * c->sinks, largest_norm(q, S * q_each / size, size), K, K,
+                         largest_norm(d_o, S * q_each / size, size), W);
     }
     k->destroy(k, bq);
     k->destroy(k, bkv);
     k->destroy(k, bd);
     k->attention_free(k, a);
-    free(q), free(kv), free(d_o), free(bias), free(multiplier), free(key_bias);
+    k->weight_free(k, sink);
+    free(q), free(kv), free(d_o), free(bias), free(multiplier), free(key_bias), free(sinks);
     return o;
 }

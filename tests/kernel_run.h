@@ -75,6 +75,7 @@ struct attention_case {
     double soft_cap, size; /* q, k below 2 size */
     double d_o; /* factor on the output's gradient, a power of two; 0: one everywhere */
     int keep; /* first keys that are seen whatever the window */
+    double sinks; /* scores beside those of the keys lie below 2 sinks in size; 0: there are none */
 };
 
 /* Each runs forward and reverse on set k. With `bounds`, k must be the f64 reference. A set's error fails the test. */
@@ -97,6 +98,9 @@ struct outputs run_attention(struct kernels *k, const struct attention_case *c, 
 double *attention_bias(const struct attention_case *c);
 double *attention_multiplier(const struct attention_case *c);
 double *attention_key_bias(const struct attention_case *c);
+/* The sinks of a case, [heads]: NULL when it has none. Caller frees. */
+double *attention_sinks(const struct attention_case *c);
+struct weight *sinks_of(struct kernels *k, const double *sinks, int heads); /* NULL for NULL */
 
 /* n values scale * (m 2^-23), |m| < 2^24, the same for the same seed everywhere (tests/goldens/kernels/make.py has the same).
  * Caller frees. */

@@ -21,24 +21,26 @@ struct mass_case {
 };
 
 static const struct mass_case cases[] = {
-    {{1, 0, 1, 1, 1, 1, 1, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0}, 0},
-    {{2, 0, 2, 2, 8, 33, 33, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0}, 17},
-    {{2, 3, 4, 2, 31, 130, 130, 130, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0}, 65},
-    {{1, 0, 3, 1, 64, 300, 300, 300, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0}, 150},
-    {{1, 0, 2, 1, 16, 300, 300, 200, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0}, 97},
-    {{2, 0, 2, 2, 16, 200, 120, 96, 25, BIAS_RANDOM, 0, 0, 0, 1, 1, 0}, 96},
-    {{1, 0, 2, 2, 24, 130, 130, 1, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0}, 1},
-    {{1, 0, 2, 1, 17, 100, 100, 100, 0, BIAS_HOLES, 1, 1, 5, 1, 1, 0}, 50},
-    {{1, 0, 2, 1, 20, 100, 97, 96, 0, BIAS_CUT, 1, 2, 0, 1, 1, 0}, 3},
-    {{1, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0}, 33},
-    {{1, 0, 2, 1, 24, 300, 300, 300, 20, BIAS_RANDOM, 0, 0, 0, 1, 1, 4}, 150},
-    {{2, 0, 2, 2, 16, 250, 220, 100, 31, BIAS_NONE, 0, 1, 0, 1, 1, 130}, 60},
-    {{1, 0, 1, 1, 256, 200, 200, 200, 0, BIAS_NONE, 0, 0, 2, 2, 1, 0}, 100},
+    {{1, 0, 1, 1, 1, 1, 1, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0}, 0},
+    {{2, 0, 2, 2, 8, 33, 33, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0}, 17},
+    {{2, 3, 4, 2, 31, 130, 130, 130, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0}, 65},
+    {{1, 0, 3, 1, 64, 300, 300, 300, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0}, 150},
+    {{1, 0, 2, 1, 16, 300, 300, 200, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0, 0}, 97},
+    {{2, 0, 2, 2, 16, 200, 120, 96, 25, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0}, 96},
+    {{1, 0, 2, 2, 24, 130, 130, 1, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0}, 1},
+    {{1, 0, 2, 1, 17, 100, 100, 100, 0, BIAS_HOLES, 1, 1, 5, 1, 1, 0, 0}, 50},
+    {{1, 0, 2, 1, 20, 100, 97, 96, 0, BIAS_CUT, 1, 2, 0, 1, 1, 0, 0}, 3},
+    {{1, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 0}, 33},
+    {{1, 0, 2, 1, 24, 300, 300, 300, 20, BIAS_RANDOM, 0, 0, 0, 1, 1, 4, 0}, 150},
+    {{2, 0, 2, 2, 16, 250, 220, 100, 31, BIAS_NONE, 0, 1, 0, 1, 1, 130, 0}, 60},
+    {{2, 0, 4, 2, 16, 200, 200, 150, 40, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 2}, 100},
+    {{1, 0, 2, 1, 16, 65, 65, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 3}, 1},
+    {{1, 0, 1, 1, 256, 200, 200, 200, 0, BIAS_NONE, 0, 0, 2, 2, 1, 0, 0}, 100},
 };
 
 /* mass [segments, heads, keys] by the definition, in double. */
 static void plain(double *mass, const struct attention_case *c, int counted, const double *q, const double *kv,
-                  const double *bias, const double *multiplier, const double *key_bias)
+                  const double *bias, const double *multiplier, const double *key_bias, const double *sinks)
 {
     size_t size = (size_t)c->head_size, kv_width = (size_t)c->kv_heads * size;
     double p[512];
@@ -48,7 +50,7 @@ static void plain(double *mass, const struct attention_case *c, int counted, con
             for (int r = c->queries - counted; r < c->queries; r++) {
                 const double *query = q + (((size_t)s * (size_t)c->queries + (size_t)r) * (size_t)c->heads + (size_t)h) * size;
                 int own = c->keys - c->queries + r;
-                double largest = -INFINITY, sum = 0;
+                double largest = sinks ? sinks[h] : -INFINITY, sum = 0;
                 for (int j = 0; j <= own; j++) {
                     const double *key = kv + ((size_t)s * (size_t)c->keys + (size_t)j) * 2 * kv_width +
                                         (size_t)(h * c->kv_heads / c->heads) * size;
@@ -68,6 +70,7 @@ static void plain(double *mass, const struct attention_case *c, int counted, con
                     p[j] = c->window > 0 && own - j >= c->window && c->positions - c->keys + j >= c->keep ? -INFINITY : z;
                     largest = fmax(largest, p[j]);
                 }
+                sum = sinks ? exp(sinks[h] - largest) : 0;
                 for (int j = 0; j <= own; j++)
                     sum += p[j] = largest == -INFINITY ? 0 : exp(p[j] - largest);
                 for (int j = 0; j <= own && sum > 0; j++)
@@ -76,7 +79,8 @@ static void plain(double *mass, const struct attention_case *c, int counted, con
 }
 
 /* Also puts q and kv back as the set holds them. */
-static double *run(struct kernels *k, const struct mass_case *m, double *q, double *kv, const struct attention_shape *shape)
+static double *run(struct kernels *k, const struct mass_case *m, double *q, double *kv, const double *sinks,
+                   const struct attention_shape *shape)
 {
     const struct attention_case *c = &m->a;
     size_t S = (size_t)c->segments, q_count = S * (size_t)c->queries * (size_t)c->heads * (size_t)c->head_size;
@@ -86,13 +90,14 @@ static double *run(struct kernels *k, const struct mass_case *m, double *q, doub
     struct attention *a = k->attention_create(k, shape, &e);
     if (!a)
         fail_msg("%s: %s", k->name, e.text);
+    struct weight *sink = sinks_of(k, sinks, c->heads);
     struct buffer *bq = buffer_of(k, ROLE_ACTIVATION, q, q_count), *bkv = buffer_of(k, ROLE_ACTIVATION, kv, kv_count);
     struct buffer *bo = buffer_new(k, ROLE_ACTIVATION, q_count),
                   *lse = buffer_new(k, ROLE_STATISTIC, S * (size_t)c->heads * (size_t)c->queries);
     struct buffer *mass = buffer_new(k, ROLE_STATISTIC, count);
     double *out = allocate(count * sizeof *out);
-    k->attention(k, bo, lse, bq, bkv, a, c->segments, c->queries, c->keys);
-    k->attention_mass(k, mass, bq, bkv, lse, a, c->segments, c->queries, c->keys, m->counted ? m->counted : c->queries);
+    k->attention(k, bo, lse, bq, bkv, a, sink, c->segments, c->queries, c->keys);
+    k->attention_mass(k, mass, bq, bkv, lse, a, sink, c->segments, c->queries, c->keys, m->counted ? m->counted : c->queries);
     k->read(k, out, mass, 0, count);
     k->read(k, q, bq, 0, q_count);
     k->read(k, kv, bkv, 0, kv_count);
@@ -102,6 +107,7 @@ static double *run(struct kernels *k, const struct mass_case *m, double *q, doub
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         k->destroy(k, all[i]);
     k->attention_free(k, a);
+    k->weight_free(k, sink);
     return out;
 }
 
@@ -115,7 +121,7 @@ static void check_case(struct kernels *k, size_t number)
     double *kv = random_segments(c->segments, c->first, (size_t)c->keys * 2 * (size_t)c->kv_heads * (size_t)c->head_size, 2,
                                  c->size);
     double *bias = attention_bias(c), *multiplier = attention_multiplier(c), *key_bias = attention_key_bias(c),
-           *want = allocate(count * sizeof *want);
+           *sinks = attention_sinks(c), *want = allocate(count * sizeof *want);
     struct attention_shape shape = {.heads = c->heads,
                                     .kv_heads = c->kv_heads,
                                     .head_size = c->head_size,
@@ -127,20 +133,20 @@ static void check_case(struct kernels *k, size_t number)
                                     .bias = bias,
                                     .multiplier = multiplier,
                                     .key_bias = key_bias};
-    double *got = run(k, m, q, kv, &shape), tolerance = strcmp(k->dtype, "f64") == 0    ? 1e-12
-                                                        : strcmp(k->dtype, "tf32") == 0 ? 1e-2
-                                                                                        : 2e-5;
-    plain(want, c, counted, q, kv, bias, multiplier, key_bias);
+    double *got = run(k, m, q, kv, sinks, &shape), tolerance = strcmp(k->dtype, "f64") == 0    ? 1e-12
+                                                               : strcmp(k->dtype, "tf32") == 0 ? 1e-2
+                                                                                               : 2e-5;
+    plain(want, c, counted, q, kv, bias, multiplier, key_bias, sinks);
     for (size_t i = 0; i < count; i++)
         if (!(fabs(got[i] - want[i]) <= tolerance * (1 + want[i])) || (want[i] == 0 && got[i] != 0))
             fail_msg("%s %s, case %zu, head %zu, distance %zu: %.10g, expected %.10g", k->name, k->dtype, number,
                      i / (size_t)c->keys, i % (size_t)c->keys, got[i], want[i]);
     omp_set_num_threads(1);
-    double *again = run(k, m, q, kv, &shape);
+    double *again = run(k, m, q, kv, sinks, &shape);
     omp_set_num_threads(threads);
     if (compare_exact("one thread", again, got, count))
         fail_msg("%s %s, case %zu: threads change it", k->name, k->dtype, number);
-    free(q), free(kv), free(bias), free(multiplier), free(key_bias), free(want), free(got), free(again);
+    free(q), free(kv), free(bias), free(multiplier), free(key_bias), free(sinks), free(want), free(got), free(again);
 }
 
 static void test_all_sets(void **state)

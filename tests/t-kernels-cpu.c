@@ -161,14 +161,14 @@ static void require_same(const char *change, const struct kernels *k, int number
 /* Attention with every kind of score, long enough for many blocks; steep biases let most of them be left out. */
 static const struct attention_case attention_cases[] = {
     /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size,
-       d_o, keep */
-    {1, 0, 2, 2, 16, 700, 700, 700, 0, BIAS_STEEP, 0, 0, 0, 1, 0, 0},
-    {1, 0, 2, 1, 8, 611, 611, 611, 0, BIAS_STEEP, 1, 1, 0, 2, 0, 0},
-    {1, 0, 2, 2, 24, 500, 500, 500, 150, BIAS_GENTLE, 0, 2, 5, 2, 0, 0},
-    {1, 0, 2, 2, 8, 500, 450, 300, 0, BIAS_STEEP, 0, 0, 3, 1, 0, 0},
-    {1, 0, 1, 1, 32, 900, 900, 1, 0, BIAS_STEEP, 0, 0, 0, 1, 0, 0},
-    {1, 0, 2, 2, 12, 400, 400, 400, 0, BIAS_HOLES, 0, 0, 0, 8, 0, 0},
-    {1, 0, 2, 2, 12, 400, 400, 400, 0, BIAS_NONE, 0, 0, 0, 8, 0, 0},
+       d_o, keep, sinks */
+    {1, 0, 2, 2, 16, 700, 700, 700, 0, BIAS_STEEP, 0, 0, 0, 1, 0, 0, 0},
+    {1, 0, 2, 1, 8, 611, 611, 611, 0, BIAS_STEEP, 1, 1, 0, 2, 0, 0, 0},
+    {1, 0, 2, 2, 24, 500, 500, 500, 150, BIAS_GENTLE, 0, 2, 5, 2, 0, 0, 0},
+    {1, 0, 2, 2, 8, 500, 450, 300, 0, BIAS_STEEP, 0, 0, 3, 1, 0, 0, 0},
+    {1, 0, 1, 1, 32, 900, 900, 1, 0, BIAS_STEEP, 0, 0, 0, 1, 0, 0, 0},
+    {1, 0, 2, 2, 12, 400, 400, 400, 0, BIAS_HOLES, 0, 0, 0, 8, 0, 0, 0},
+    {1, 0, 2, 2, 12, 400, 400, 400, 0, BIAS_NONE, 0, 0, 0, 8, 0, 0, 0},
 };
 enum { ATTENTION_CASES = sizeof attention_cases / sizeof *attention_cases };
 
@@ -205,8 +205,8 @@ static double steep_seconds(struct kernels *k, int skip)
     struct buffer *dkv = buffer_new(k, ROLE_ACTIVATION, 2 * N * D);
     cpu_state(k)->skip = skip;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t[0]);
-    k->attention(k, o, lse, q, kv, a, 1, N, N);
-    k->attention_reverse(k, dq, dkv, q, q, kv, o, lse, a, 1, N, N);
+    k->attention(k, o, lse, q, kv, a, NULL, 1, N, N);
+    k->attention_reverse(k, dq, dkv, q, q, kv, o, lse, a, NULL, 1, N, N);
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t[1]);
     cpu_state(k)->skip = 1;
     struct buffer *all[] = {q, kv, o, lse, dq, dkv};

@@ -60,7 +60,7 @@ static int close_sets(void **state)
 struct problem {
     struct attention_case c;
     struct attention_shape shape;
-    double *bias, *multiplier, *key_bias;
+    double *bias, *multiplier, *key_bias, *sinks;
     double *q, *kv, *d_o;
     size_t q_count, kv_count, lse_count;
 };
@@ -91,7 +91,8 @@ static struct problem problem_of(const struct attention_case *c)
     struct problem p = {.c = *c,
                         .bias = attention_bias(c),
                         .multiplier = attention_multiplier(c),
-                        .key_bias = attention_key_bias(c)};
+                        .key_bias = attention_key_bias(c),
+                        .sinks = attention_sinks(c)};
     size_t size = (size_t)c->head_size, q_each = (size_t)c->queries * (size_t)c->heads * size,
            kv_each = (size_t)c->keys * 2 * (size_t)c->kv_heads * size;
     p.shape = (struct attention_shape){.heads = c->heads,
@@ -116,7 +117,7 @@ static struct problem problem_of(const struct attention_case *c)
 
 static void problem_free(struct problem *p)
 {
-    free(p->bias), free(p->multiplier), free(p->key_bias), free(p->q), free(p->kv), free(p->d_o);
+    free(p->bias), free(p->multiplier), free(p->key_bias), free(p->sinks), free(p->q), free(p->kv), free(p->d_o);
 }
 
 static size_t output_count(const struct problem *p, int output)
@@ -158,7 +159,7 @@ static double model_scores(struct model_row *row, double *lse, const struct prob
     const struct attention_case *c = &p->c;
     size_t stride = 2 * (size_t)c->kv_heads * (size_t)c->head_size, table = (size_t)h * (size_t)c->positions;
     int own = c->keys - c->queries + r;
-    double largest = -INFINITY, sum = 0, mean = 0;
+    double largest = p->sinks ? p->sinks[h] : -INFINITY, sum = 0, mean = 0;
     for (int j = 0; j < c->keys; j++) {
         int t = own - j;
         row[j] = (struct model_row){-INFINITY, 0, 0, 0};
@@ -186,12 +187,15 @@ static double model_scores(struct model_row *row, double *lse, const struct prob
         row[j].error = error * fabs(multiplier) + (1 + fabs(row[j].p) + fabs(bias)) * u->e;
         largest = fmax(largest, row[j].p);
     }
+    double sink = p->sinks ? exp(p->sinks[h] - largest) : 0;
     for (int j = 0; j < c->keys; j++)
         sum += row[j].p = row[j].p == -INFINITY ? 0 : exp(row[j].p - largest);
+    sum += sink;
     for (int j = 0; j < c->keys && sum > 0; j++) {
         row[j].p /= sum;
         mean += row[j].p * row[j].error;
     }
+    mean += p->sinks ? sink / sum * (1 + fabs(p->sinks[h])) * u->e : 0;
     *lse = sum > 0 ? largest + log(sum) : -INFINITY;
     return mean;
 }
@@ -285,6 +289,7 @@ static struct results run(struct kernels *k, const struct problem *p)
     struct attention *a = k->attention_create(k, &p->shape, &e);
     if (!a)
         fail_msg("%s: %s", k->name, e.text);
+    struct weight *sink = sinks_of(k, p->sinks, c->heads);
     for (int i = 0; i < 3; i++)
         in[i] = buffer_of(k, ROLE_ACTIVATION, inputs[i], i == 1 ? p->kv_count : p->q_count);
     for (int i = 0; i < OUTPUTS; i++) {
@@ -294,8 +299,8 @@ static struct results run(struct kernels *k, const struct problem *p)
             got.value[i][j] = NAN;
         out[i] = buffer_of(k, roles[i], got.value[i], count);
     }
-    k->attention(k, out[O], out[LSE], in[0], in[1], a, c->segments, c->queries, c->keys);
-    k->attention_reverse(k, out[DQ], out[DKV], in[2], in[0], in[1], out[O], out[LSE], a, c->segments, c->queries, c->keys);
+    k->attention(k, out[O], out[LSE], in[0], in[1], a, sink, c->segments, c->queries, c->keys);
+    k->attention_reverse(k, out[DQ], out[DKV], in[2], in[0], in[1], out[O], out[LSE], a, sink, c->segments, c->queries, c->keys);
     if (k->synchronize(k, &e))
         fail_msg("%s: %s", k->name, e.text);
     for (int i = 0; i < OUTPUTS; i++) {
@@ -305,6 +310,7 @@ static struct results run(struct kernels *k, const struct problem *p)
     for (int i = 0; i < 3; i++)
         k->destroy(k, in[i]);
     k->attention_free(k, a);
+    k->weight_free(k, sink);
     return got;
 }
 
@@ -312,9 +318,9 @@ static void fail_case(const char *what, const struct kernels *k, const struct at
 {
     fail_msg(
         "%s: %s %s, segments %d, heads %d/%d of %d, positions %d keys %d queries %d window %d keep %d bias %d multiplier %d key "
-        "bias %d soft-cap %g size %g",
+        "bias %d soft-cap %g size %g sinks %g",
         what, k->name, k->dtype, c->segments, c->heads, c->kv_heads, c->head_size, c->positions, c->keys, c->queries, c->window,
-        c->keep, c->bias, c->multiplier, c->key_bias, c->soft_cap, c->size);
+        c->keep, c->bias, c->multiplier, c->key_bias, c->soft_cap, c->size, c->sinks);
 }
 
 /* 1 for set s if the turn-th case is for it: all are for the last, which is bf16, and each is for one of the others; for time's
@@ -356,9 +362,23 @@ static void test_head_sizes(void **state)
     for (int i = 0; i < LENGTH(sizes); i++)
         for (int form = 0; form < 3; form++) {
             int n = sizes[i] > 128 ? 34 : 65; /* two tiles of keys */
-            struct attention_case c = {
-                1,         0,         1 + (form == 2),   1, sizes[i], n, n, n, 0, form ? BIAS_GENTLE : BIAS_NONE,
-                form == 2, form == 2, form == 2 ? 5 : 0, 1, 1,        0};
+            struct attention_case c = {1,
+                                       0,
+                                       1 + (form == 2),
+                                       1,
+                                       sizes[i],
+                                       n,
+                                       n,
+                                       n,
+                                       0,
+                                       form ? BIAS_GENTLE : BIAS_NONE,
+                                       form == 2,
+                                       form == 2,
+                                       form == 2 ? 5 : 0,
+                                       1,
+                                       1,
+                                       0,
+                                       form == 1 ? 2 : 0};
             struct problem p = problem_of(&c);
             check(&p, i + form);
             problem_free(&p);
@@ -369,27 +389,27 @@ static void test_sizes(void **state)
 {
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap,
-           size, d_o, keep */
-        {2, 0, 2, 2, 64, 1, 1, 1, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0},
-        {1, 0, 2, 1, 64, 2, 2, 2, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-        {2, 0, 1, 1, 64, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0}, /* the fewest queries that go by tiles */
-        {1, 0, 2, 2, 64, 9, 9, 8, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0},
-        {1, 0, 2, 2, 64, 63, 63, 63, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0},
-        {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-        {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0},
-        {1, 0, 1, 1, 128, 130, 130, 130, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0},
+           size, d_o, keep, sinks */
+        {2, 0, 2, 2, 64, 1, 1, 1, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 2, 1, 64, 2, 2, 2, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+        {2, 0, 1, 1, 64, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0}, /* the fewest queries that go by tiles */
+        {1, 0, 2, 2, 64, 9, 9, 8, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 2, 2, 64, 63, 63, 63, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 1, 1, 128, 130, 130, 130, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
         /* queries and keys are the last ones */
-        {2, 0, 2, 1, 64, 200, 140, 70, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0},
-        {1, 0, 1, 1, 64, 131, 130, 65, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-        {1, 0, 1, 1, 128, 257, 130, 63, 0, BIAS_NONE, 0, 1, 0, 1, 1, 0},
-        {1, 0, 6, 4, 32, 33, 33, 31, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0}, /* groups of two heads and of one */
-        {1, 0, 5, 1, 16, 33, 33, 33, 0, BIAS_RANDOM, 1, 1, 0, 1, 1, 0},
+        {2, 0, 2, 1, 64, 200, 140, 70, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 1, 1, 64, 131, 130, 65, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 1, 1, 128, 257, 130, 63, 0, BIAS_NONE, 0, 1, 0, 1, 1, 0, 0},
+        {1, 0, 6, 4, 32, 33, 33, 31, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0}, /* groups of two heads and of one */
+        {1, 0, 5, 1, 16, 33, 33, 33, 0, BIAS_RANDOM, 1, 1, 0, 1, 1, 0, 0},
         /* few queries: several blocks of keys, groups */
-        {2, 0, 4, 2, 64, 600, 600, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-        {1, 0, 2, 1, 80, 513, 513, 3, 0, BIAS_GENTLE, 1, 1, 7, 1, 1, 0},
-        {1, 0, 3, 1, 31, 300, 290, 2, 0, BIAS_HOLES, 0, 2, 0, 1, 1, 0},
-        {1, 0, 2, 2, 128, 270, 270, 8, 100, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-        {1, 0, 1, 1, 256, 257, 257, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
+        {2, 0, 4, 2, 64, 600, 600, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 2, 1, 80, 513, 513, 3, 0, BIAS_GENTLE, 1, 1, 7, 1, 1, 0, 0},
+        {1, 0, 3, 1, 31, 300, 290, 2, 0, BIAS_HOLES, 0, 2, 0, 1, 1, 0, 0},
+        {1, 0, 2, 2, 128, 270, 270, 8, 100, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 1, 1, 256, 257, 257, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
     };
     (void)state;
     check_cases(cases, LENGTH(cases));
@@ -399,30 +419,36 @@ static void test_masks(void **state)
 {
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap,
-           size, d_o, keep */
-        {1, 0, 1, 1, 64, 130, 130, 130, 127, BIAS_NONE, 0, 0, 0, 1, 1, 0}, /* just one pair of the first tiles is masked */
-        {1, 0, 1, 1, 64, 130, 130, 130, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-        {1, 0, 1, 1, 64, 200, 200, 200, 64, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-        {1, 0, 2, 1, 64, 200, 200, 140, 65, BIAS_RANDOM, 0, 0, 0, 1, 1, 0},
-        {1, 0, 1, 1, 128, 140, 140, 140, 33, BIAS_NONE, 0, 0, 20, 1, 1, 0},
-        {1, 0, 1, 1, 64, 300, 300, 20, 40, BIAS_NONE, 0, 0, 0, 1, 1, 0}, /* keys that no query sees */
-        {1, 0, 2, 2, 64, 66, 66, 66, 0, BIAS_HOLES, 0, 0, 0, 1, 1, 0},
-        {1, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0},
-        {1, 0, 2, 1, 64, 130, 130, 4, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0},
-        {1, 0, 1, 1, 128, 130, 130, 130, 0, BIAS_CUT, 0, 0, 0, 1, 1, 0},
-        {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 2, 0, 1, 1, 0},
-        {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0}, /* most tiles left out */
-        {1, 0, 2, 1, 128, 150, 150, 120, 0, BIAS_STEEP, 1, 2, 5, 1, 1, 0},
-        {1, 0, 2, 1, 32, 300, 300, 200, 90, BIAS_STEEP, 0, 0, 0, 8, 1, 0},
-        {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1, 0}, /* scores in the hundreds */
+           size, d_o, keep, sinks */
+        {1, 0, 1, 1, 64, 130, 130, 130, 127, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0}, /* just one pair of the first tiles is masked */
+        {1, 0, 1, 1, 64, 130, 130, 130, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 1, 1, 64, 200, 200, 200, 64, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 2, 1, 64, 200, 200, 140, 65, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 1, 1, 128, 140, 140, 140, 33, BIAS_NONE, 0, 0, 20, 1, 1, 0, 0},
+        {1, 0, 1, 1, 64, 300, 300, 20, 40, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0}, /* keys that no query sees */
+        {1, 0, 2, 2, 64, 66, 66, 66, 0, BIAS_HOLES, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 2, 1, 64, 130, 130, 4, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 1, 1, 128, 130, 130, 130, 0, BIAS_CUT, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 2, 0, 1, 1, 0, 0},
+        {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0, 0}, /* most tiles left out */
+        {1, 0, 2, 1, 128, 150, 150, 120, 0, BIAS_STEEP, 1, 2, 5, 1, 1, 0, 0},
+        {1, 0, 2, 1, 32, 300, 300, 200, 90, BIAS_STEEP, 0, 0, 0, 8, 1, 0, 0},
+        {1, 0, 1, 1, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1, 0, 0}, /* scores in the hundreds */
         /* first keys beside a window: in a tile of their own, in that of the window, and in several */
-        {1, 0, 2, 1, 64, 300, 300, 300, 20, BIAS_NONE, 0, 0, 0, 1, 1, 1},
-        {1, 0, 2, 2, 64, 130, 130, 130, 33, BIAS_RANDOM, 0, 0, 0, 1, 1, 70},
-        {1, 0, 2, 1, 32, 300, 260, 200, 30, BIAS_GENTLE, 0, 2, 0, 1, 1, 50},
-        {1, 0, 1, 1, 128, 200, 200, 200, 9, BIAS_STEEP, 1, 0, 5, 1, 1, 4},
-        {1, 0, 1, 1, 64, 300, 240, 100, 64, BIAS_RANDOM, 0, 0, 0, 1, 1, 60}, /* none of them among the keys */
-        {1, 0, 2, 1, 64, 600, 600, 3, 40, BIAS_RANDOM, 0, 0, 0, 1, 1, 300}, /* few queries */
-        {1, 0, 1, 1, 192, 130, 130, 130, 5, BIAS_NONE, 0, 0, 0, 1, 1, 4},
+        {1, 0, 2, 1, 64, 300, 300, 300, 20, BIAS_NONE, 0, 0, 0, 1, 1, 1, 0},
+        {1, 0, 2, 2, 64, 130, 130, 130, 33, BIAS_RANDOM, 0, 0, 0, 1, 1, 70, 0},
+        {1, 0, 2, 1, 32, 300, 260, 200, 30, BIAS_GENTLE, 0, 2, 0, 1, 1, 50, 0},
+        {1, 0, 1, 1, 128, 200, 200, 200, 9, BIAS_STEEP, 1, 0, 5, 1, 1, 4, 0},
+        {1, 0, 1, 1, 64, 300, 240, 100, 64, BIAS_RANDOM, 0, 0, 0, 1, 1, 60, 0}, /* none of them among the keys */
+        {1, 0, 2, 1, 64, 600, 600, 3, 40, BIAS_RANDOM, 0, 0, 0, 1, 1, 300, 0}, /* few queries */
+        {1, 0, 1, 1, 192, 130, 130, 130, 5, BIAS_NONE, 0, 0, 0, 1, 1, 4, 0},
+        /* sinks, by tiles and for few queries: among the scores, and far above and below them */
+        {2, 0, 4, 2, 64, 130, 130, 130, 20, BIAS_NONE, 0, 0, 0, 1, 1, 0, 3},
+        {1, 0, 4, 2, 32, 200, 200, 140, 0, BIAS_GENTLE, 1, 1, 5, 1, 1, 0, 60},
+        {1, 0, 4, 1, 64, 300, 300, 3, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 3},
+        {1, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 1},
+        {1, 0, 2, 1, 64, 130, 130, 4, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 1},
     };
     (void)state;
     check_cases(cases, LENGTH(cases));
@@ -431,7 +457,7 @@ static void test_masks(void **state)
 /* tf32 rounds its operands to the nearest, not towards 0: where one key is seen, o is the rounded value. */
 static void test_rounding(void **state)
 {
-    struct attention_case c = {1, 0, 1, 1, 64, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0};
+    struct attention_case c = {1, 0, 1, 1, 64, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0};
     struct problem p = problem_of(&c);
     (void)state;
     for (size_t i = 0; i < 64; i++)
@@ -454,7 +480,7 @@ static void test_scale(void **state)
     static const double scales[] = {-0.125, 0, 1};
     (void)state;
     for (int i = 0; i < LENGTH(scales); i++) {
-        struct attention_case c = {1, 0, 1, 1, 64, 33, 33, 33, 0, i ? BIAS_NONE : BIAS_GENTLE, 0, 0, 0, 1, 1, 0};
+        struct attention_case c = {1, 0, 1, 1, 64, 33, 33, 33, 0, i ? BIAS_NONE : BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0};
         struct problem p = problem_of(&c);
         p.shape.scale = scales[i];
         check(&p, i);
@@ -468,13 +494,13 @@ static void test_skipping(void **state)
 {
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap,
-           size, d_o, keep */
-        {1, 0, 1, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 1, 0, 0, 1, 1, 0},
-        {1, 0, 1, 1, 64, 467, 467, 20, 0, BIAS_GENTLE, 1, 0, 0, 0.0625, 1,
+           size, d_o, keep, sinks */
+        {1, 0, 1, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 1, 0, 0, 1, 1, 0, 0},
+        {1, 0, 1, 1, 64, 467, 467, 20, 0, BIAS_GENTLE, 1, 0, 0, 0.0625, 1, 0,
          0}, /* the first 128 keys have p from 2^-108 down to 0 */
-        {1, 0, 1, 1, 64, 800, 800, 20, 0, BIAS_GENTLE, 1, 1, 0, 8, 1, 0}, /* scores in the hundreds, against the bias */
-        {1, 0, 1, 1, 128, 200, 200, 140, 0, BIAS_STEEP, 1, 2, 30, 4, 1, 0},
-        {1, 0, 1, 1, 192, 130, 130, 60, 0, BIAS_STEEP, 1, 0, 0, 1, 1, 0},
+        {1, 0, 1, 1, 64, 800, 800, 20, 0, BIAS_GENTLE, 1, 1, 0, 8, 1, 0, 0}, /* scores in the hundreds, against the bias */
+        {1, 0, 1, 1, 128, 200, 200, 140, 0, BIAS_STEEP, 1, 2, 30, 4, 1, 0, 0},
+        {1, 0, 1, 1, 192, 130, 130, 60, 0, BIAS_STEEP, 1, 0, 0, 1, 1, 0, 0},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++) {
@@ -509,7 +535,7 @@ static void test_skipping(void **state)
 /* A key or value that is no number reaches every query that sees it, however steep the bias. */
 static void test_not_finite(void **state)
 {
-    struct attention_case c = {1, 0, 1, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0};
+    struct attention_case c = {1, 0, 1, 1, 64, 200, 200, 200, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0, 0};
     (void)state;
     for (int value = 0; value < 2; value++) {
         struct problem p = problem_of(&c);
@@ -533,10 +559,10 @@ static void test_same_bytes(void **state)
 {
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap,
-           size, d_o, keep */
-        {2, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_RANDOM, 1, 1, 0, 1, 1, 0},
-        {2, 0, 1, 1, 128, 40, 40, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-        {2, 0, 4, 2, 64, 300, 300, 2, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0},
+           size, d_o, keep, sinks */
+        {2, 0, 2, 1, 64, 66, 66, 66, 0, BIAS_RANDOM, 1, 1, 0, 1, 1, 0, 0},
+        {2, 0, 1, 1, 128, 40, 40, 33, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+        {2, 0, 4, 2, 64, 300, 300, 2, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++)

@@ -162,7 +162,8 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                                field(line, "soft_cap"),
                                field(line, "size"),
                                1,
-                               whole_field(line, "keep")};
+                               whole_field(line, "keep"),
+                               0};
     return run_attention(k, &c, bounds);
 }
 
@@ -281,14 +282,16 @@ static void attention_both(const struct attention_case *c, double *out, const do
     size_t S = (size_t)c->segments, size = (size_t)c->head_size, nq = S * (size_t)c->queries * (size_t)c->heads * size;
     size_t nkv = S * (size_t)c->keys * 2 * (size_t)c->kv_heads * size;
     struct attention *a = create_attention(c);
+    double *sinks = attention_sinks(c);
+    struct weight *sink = sinks_of(k, sinks, c->heads);
     struct buffer *q = buffer_of(k, ROLE_ACTIVATION, x, nq), *kv = buffer_of(k, ROLE_ACTIVATION, x + nq, nkv),
                   *o = buffer_new(k, ROLE_ACTIVATION, nq);
     struct buffer *lse = buffer_new(k, ROLE_STATISTIC, nq / size), *dq = buffer_new(k, ROLE_ACTIVATION, nq),
                   *dkv = buffer_new(k, ROLE_ACTIVATION, nkv);
-    k->attention(k, o, lse, q, kv, a, c->segments, c->queries, c->keys);
+    k->attention(k, o, lse, q, kv, a, sink, c->segments, c->queries, c->keys);
     if (dy) {
         struct buffer *d_o = buffer_of(k, ROLE_ACTIVATION, dy, nq);
-        k->attention_reverse(k, dq, dkv, d_o, q, kv, o, lse, a, c->segments, c->queries, c->keys);
+        k->attention_reverse(k, dq, dkv, d_o, q, kv, o, lse, a, sink, c->segments, c->queries, c->keys);
         k->read(k, out, dq, 0, nq);
         k->read(k, out + nq, dkv, 0, nkv);
         k->destroy(k, d_o);
@@ -299,6 +302,8 @@ static void attention_both(const struct attention_case *c, double *out, const do
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         k->destroy(k, all[i]);
     k->attention_free(k, a);
+    k->weight_free(k, sink);
+    free(sinks);
 }
 
 static void attention_forward(const struct map *m, double *y, const double *x)
@@ -315,12 +320,13 @@ static void test_attention_transpose(void **state)
 {
     static const struct attention_case cases[] = {
         /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap,
-           size, d_o, keep */
-        {1, 0, 2, 2, 16, 40, 40, 40, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-        {2, 0, 4, 2, 31, 33, 33, 33, 0, BIAS_GENTLE, 1, 1, 0, 1, 1, 0},
-        {2, 0, 6, 1, 8, 33, 20, 7, 9, BIAS_RANDOM, 1, 2, 0.8, 1, 1, 0},
-        {1, 0, 2, 1, 16, 40, 40, 40, 0, BIAS_HOLES, 0, 0, 0.5, 1, 1, 0},
-        {1, 0, 2, 1, 16, 40, 40, 1, 0, BIAS_CUT, 1, 0, 0, 1, 1, 0},
+           size, d_o, keep, sinks */
+        {1, 0, 2, 2, 16, 40, 40, 40, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+        {2, 0, 4, 2, 31, 33, 33, 33, 0, BIAS_GENTLE, 1, 1, 0, 1, 1, 0, 0},
+        {2, 0, 6, 1, 8, 33, 20, 7, 9, BIAS_RANDOM, 1, 2, 0.8, 1, 1, 0, 0},
+        {1, 0, 2, 1, 16, 40, 40, 40, 0, BIAS_HOLES, 0, 0, 0.5, 1, 1, 0, 0},
+        {1, 0, 2, 1, 16, 40, 40, 1, 0, BIAS_CUT, 1, 0, 0, 1, 1, 0, 0},
+        {2, 0, 4, 2, 16, 33, 33, 20, 9, BIAS_RANDOM, 0, 0, 2, 1, 1, 0, 2},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -173,9 +173,9 @@ static void describe(char text[300], const struct kernels *k, const struct any_c
         snprintf(
             rest, left,
             "attention heads %d/%d of %d, positions %d keys %d queries %d window %d keep %d bias %d multiplier %d key bias %d "
-            "soft-cap %g size %g",
+            "soft-cap %g size %g sinks %g",
             a->heads, a->kv_heads, a->head_size, a->positions, a->keys, a->queries, a->window, a->keep, a->bias, a->multiplier,
-            a->key_bias, a->soft_cap, a->size);
+            a->key_bias, a->soft_cap, a->size, a->sinks);
         break;
     default:
         snprintf(rest, left, "op %d rows %d of %d, heads %d of %d, rotary %d pairing %d position rows %d", c->op, r->rows,
@@ -532,41 +532,49 @@ static void test_head(void **state)
 
 static const struct attention_case attention_cases[] = {
     /* segments, first, heads, kv_heads, head_size, positions, keys, queries, window, bias, multiplier, key_bias, soft_cap, size,
-       d_o, keep */
-    {1, 0, 1, 1, 1, 1, 1, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-    {1, 0, 1, 1, 2, 2, 2, 2, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-    {3, 0, 2, 2, 16, 3, 3, 3, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0},
-    {2, 0, 4, 2, 31, 63, 63, 63, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-    {3, 0, 4, 2, 64, 65, 65, 65, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0},
-    {1, 0, 6, 1, 80, 65, 65, 65, 0, BIAS_RANDOM, 1, 1, 20, 1, 1, 0},
-    {1, 0, 2, 1, 128, 66, 66, 66, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-    {1, 0, 1, 1, 256, 65, 65, 65, 0, BIAS_NONE, 0, 0, 50, 1, 1, 0},
-    {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-    {1, 0, 2, 2, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0},
-    {2, 0, 2, 1, 16, 193, 193, 193, 0, BIAS_GENTLE, 0, 0, 0, 4, 1, 0},
-    {1, 0, 3, 3, 64, 130, 130, 130, 64, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-    {2, 0, 2, 2, 31, 130, 130, 130, 7, BIAS_RANDOM, 1, 0, 0, 1, 1, 0},
-    {1, 0, 2, 2, 64, 65, 65, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-    {1, 0, 2, 2, 64, 65, 65, 65, 2, BIAS_GENTLE, 0, 1, 0, 1, 1, 0},
-    {1, 0, 2, 2, 64, 63, 63, 63, 1000, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-    {2, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HOLES, 0, 0, 0, 1, 1, 0},
-    {2, 0, 2, 1, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0},
-    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_CUT, 1, 0, 0, 1, 1, 0},
-    {1, 0, 2, 2, 31, 130, 130, 130, 0, BIAS_NONE, 0, 2, 0, 1, 1, 0},
-    {2, 0, 4, 2, 64, 65, 65, 1, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0},
-    {2, 0, 6, 1, 31, 193, 130, 65, 0, BIAS_RANDOM, 0, 1, 0, 1, 1, 0},
-    {2, 0, 2, 2, 64, 257, 70, 7, 64, BIAS_GENTLE, 0, 0, 0, 1, 1, 0},
-    {3, 0, 2, 2, 16, 100, 9, 3, 7, BIAS_NONE, 0, 2, 0, 1, 1, 0},
-    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1, 0}, /* scores in the hundreds */
-    {1, 0, 2, 2, 16, 130, 130, 130, 0, BIAS_STEEP, 1, 1, 5, 8, 1, 0},
+       d_o, keep, sinks */
+    {1, 0, 1, 1, 1, 1, 1, 1, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+    {1, 0, 1, 1, 2, 2, 2, 2, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+    {3, 0, 2, 2, 16, 3, 3, 3, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
+    {2, 0, 4, 2, 31, 63, 63, 63, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+    {3, 0, 4, 2, 64, 65, 65, 65, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0},
+    {1, 0, 6, 1, 80, 65, 65, 65, 0, BIAS_RANDOM, 1, 1, 20, 1, 1, 0, 0},
+    {1, 0, 2, 1, 128, 66, 66, 66, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+    {1, 0, 1, 1, 256, 65, 65, 65, 0, BIAS_NONE, 0, 0, 50, 1, 1, 0, 0},
+    {1, 0, 1, 1, 64, 257, 257, 257, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+    {1, 0, 2, 2, 64, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 1, 1, 0, 0},
+    {2, 0, 2, 1, 16, 193, 193, 193, 0, BIAS_GENTLE, 0, 0, 0, 4, 1, 0, 0},
+    {1, 0, 3, 3, 64, 130, 130, 130, 64, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+    {2, 0, 2, 2, 31, 130, 130, 130, 7, BIAS_RANDOM, 1, 0, 0, 1, 1, 0, 0},
+    {1, 0, 2, 2, 64, 65, 65, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+    {1, 0, 2, 2, 64, 65, 65, 65, 2, BIAS_GENTLE, 0, 1, 0, 1, 1, 0, 0},
+    {1, 0, 2, 2, 64, 63, 63, 63, 1000, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+    {2, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HOLES, 0, 0, 0, 1, 1, 0, 0},
+    {2, 0, 2, 1, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 0},
+    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_CUT, 1, 0, 0, 1, 1, 0, 0},
+    {1, 0, 2, 2, 31, 130, 130, 130, 0, BIAS_NONE, 0, 2, 0, 1, 1, 0, 0},
+    {2, 0, 4, 2, 64, 65, 65, 1, 0, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0},
+    {2, 0, 6, 1, 31, 193, 130, 65, 0, BIAS_RANDOM, 0, 1, 0, 1, 1, 0, 0},
+    {2, 0, 2, 2, 64, 257, 70, 7, 64, BIAS_GENTLE, 0, 0, 0, 1, 1, 0, 0},
+    {3, 0, 2, 2, 16, 100, 9, 3, 7, BIAS_NONE, 0, 2, 0, 1, 1, 0, 0},
+    {1, 0, 2, 2, 64, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 8, 1, 0, 0}, /* scores in the hundreds */
+    {1, 0, 2, 2, 16, 130, 130, 130, 0, BIAS_STEEP, 1, 1, 5, 8, 1, 0, 0},
     /* first keys beside a window */
-    {1, 0, 2, 1, 24, 300, 300, 300, 20, BIAS_NONE, 0, 0, 0, 1, 1, 1},
-    {2, 0, 2, 2, 31, 130, 130, 130, 33, BIAS_RANDOM, 1, 1, 4, 1, 1, 100},
-    {1, 0, 2, 1, 64, 300, 260, 200, 30, BIAS_GENTLE, 0, 2, 0, 1, 1, 50},
-    {1, 0, 2, 2, 16, 300, 240, 100, 64, BIAS_RANDOM, 0, 0, 0, 1, 1, 60}, /* none of them among the keys */
-    {1, 0, 2, 2, 16, 200, 200, 200, 9, BIAS_STEEP, 0, 0, 0, 1, 1, 4},
-    {1, 0, 2, 1, 16, 300, 300, 1, 9, BIAS_GENTLE, 0, 0, 0, 1, 1, 101},
-    {1, 0, 2, 2, 16, 65, 65, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 1000},
+    {1, 0, 2, 1, 24, 300, 300, 300, 20, BIAS_NONE, 0, 0, 0, 1, 1, 1, 0},
+    {2, 0, 2, 2, 31, 130, 130, 130, 33, BIAS_RANDOM, 1, 1, 4, 1, 1, 100, 0},
+    {1, 0, 2, 1, 64, 300, 260, 200, 30, BIAS_GENTLE, 0, 2, 0, 1, 1, 50, 0},
+    {1, 0, 2, 2, 16, 300, 240, 100, 64, BIAS_RANDOM, 0, 0, 0, 1, 1, 60, 0}, /* none of them among the keys */
+    {1, 0, 2, 2, 16, 200, 200, 200, 9, BIAS_STEEP, 0, 0, 0, 1, 1, 4, 0},
+    {1, 0, 2, 1, 16, 300, 300, 1, 9, BIAS_GENTLE, 0, 0, 0, 1, 1, 101, 0},
+    {1, 0, 2, 2, 16, 65, 65, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 1000, 0},
+    /* sinks, among the scores and far above and below them */
+    {2, 0, 4, 2, 16, 130, 130, 130, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 2},
+    {1, 0, 6, 2, 31, 300, 260, 200, 30, BIAS_GENTLE, 1, 1, 5, 1, 1, 0, 4},
+    {1, 0, 4, 1, 24, 193, 193, 193, 20, BIAS_NONE, 0, 0, 0, 1, 1, 3, 60},
+    {2, 0, 4, 4, 16, 257, 257, 257, 0, BIAS_STEEP, 0, 0, 0, 4, 1, 0, 100},
+    {1, 0, 3, 3, 64, 300, 300, 1, 0, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 3},
+    {2, 0, 4, 2, 16, 70, 70, 7, 9, BIAS_NONE, 0, 0, 0, 1, 1, 0, 90},
+    {2, 0, 2, 1, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 1}, /* where a head sees nothing else */
 };
 
 static void test_attention(void **state)
@@ -607,12 +615,12 @@ static void test_attention_linear(void **state)
 static void test_masked_zero(void **state)
 {
     static const struct attention_case cases[] = {
-        {2, 0, 2, 1, 31, 130, 130, 3, 7, BIAS_RANDOM, 0, 0, 0, 1, 1, 0},
-        {2, 0, 2, 1, 64, 130, 100, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0},
-        {2, 0, 2, 1, 31, 130, 130, 3, 0, BIAS_CUT, 0, 0, 0, 1, 1, 0},
-        {1, 0, 2, 1, 16, 65, 65, 1, 0, BIAS_CUT, 1, 1, 4, 1, 1, 0},
-        {2, 0, 2, 1, 31, 300, 300, 3, 7, BIAS_RANDOM, 0, 0, 0, 1, 1, 4},
-        {1, 0, 2, 2, 16, 300, 300, 30, 7, BIAS_NONE, 0, 1, 0, 1, 1, 101},
+        {2, 0, 2, 1, 31, 130, 130, 3, 7, BIAS_RANDOM, 0, 0, 0, 1, 1, 0, 0},
+        {2, 0, 2, 1, 64, 130, 100, 65, 1, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0},
+        {2, 0, 2, 1, 31, 130, 130, 3, 0, BIAS_CUT, 0, 0, 0, 1, 1, 0, 0},
+        {1, 0, 2, 1, 16, 65, 65, 1, 0, BIAS_CUT, 1, 1, 4, 1, 1, 0, 0},
+        {2, 0, 2, 1, 31, 300, 300, 3, 7, BIAS_RANDOM, 0, 0, 0, 1, 1, 4, 0},
+        {1, 0, 2, 2, 16, 300, 300, 30, 7, BIAS_NONE, 0, 1, 0, 1, 1, 101, 0},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++) {
@@ -637,7 +645,7 @@ static void test_masked_zero(void **state)
             outputs_free(&o);
         }
     }
-    struct attention_case masked = {1, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0};
+    struct attention_case masked = {1, 0, 2, 2, 16, 65, 65, 65, 0, BIAS_HEAD_MASKED, 0, 0, 0, 1, 1, 0, 0};
     for (int s = 0; s < set_count; s++) {
         struct outputs o = run_attention(sets[s], &masked, 0);
         for (int r = 0; r < 65; r++)

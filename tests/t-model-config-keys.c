@@ -100,12 +100,9 @@ static enum config_key class_of(const struct family *family, struct decoder *con
 static int is_other_null(const char *family, const char *key, const char *standard)
 {
     static const char *const sized[] = {"ernie4_5", "internlm3", "seed_oss"};
-    static const char *const keys[] = {"attn_logit_softcapping",
-                                       "final_logit_softcapping",
-                                       "num_key_value_heads",
-                                       "sliding_window",
-                                       "bos_token_id",
-                                       "rope_scaling"};
+    static const char *const keys[] = {"attn_logit_softcapping", "final_logit_softcapping",
+                                       "num_key_value_heads",    "sliding_window",
+                                       "bos_token_id",           "rope_scaling"};
     for (size_t i = 0; i < LENGTH(keys); i++)
         if (strcmp(keys[i], key) == 0)
             return 1;

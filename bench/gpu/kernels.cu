@@ -259,9 +259,10 @@ static void attention_case(struct kernels *k, int heads, int kv_heads, int size,
     char what[80];
     snprintf(what, sizeof what, "attention %d/%d heads of %d, %d by %d%s", heads, kv_heads, size, queries, keys,
              with_bias ? ", bias" : "");
-    report_flops(what, seconds(k, [&] { k->attention(k, o, lse, q, kv, a, segments, queries, keys); }), flops, 0);
+    report_flops(what, seconds(k, [&] { k->attention(k, o, lse, q, kv, a, NULL, segments, queries, keys); }), flops, 0);
     snprintf(what, sizeof what, "  reverse (10 products' worth a pair)");
-    report_flops(what, seconds(k, [&] { k->attention_reverse(k, dq, dkv, d_o, q, kv, o, lse, a, segments, queries, keys); }),
+    report_flops(what,
+                 seconds(k, [&] { k->attention_reverse(k, dq, dkv, d_o, q, kv, o, lse, a, NULL, segments, queries, keys); }),
                  2.5 * flops, 0);
     k->destroy(k, q), k->destroy(k, kv), k->destroy(k, o), k->destroy(k, d_o), k->destroy(k, dq), k->destroy(k, dkv),
         k->destroy(k, lse);

@@ -2,6 +2,7 @@
  * than heads, the gradients of keys and values are made for each query head and then summed in head order. */
 #include "kernels/cpu/state.h"
 
+#include <math.h>
 #include <omp.h>
 #include <string.h>
 
@@ -12,8 +13,8 @@ static struct distance_table table_of(const struct distance_table *first, const 
 }
 
 /* Everything of the task of head h of segment g that forward and reverse share. */
-static struct attention_task task_of(struct kernels *k, const struct attention *a, const float *q, const float *kv, size_t g,
-                                     size_t h, int queries, int keys)
+static struct attention_task task_of(struct kernels *k, const struct attention *a, const struct weight *sinks, const float *q,
+                                     const float *kv, size_t g, size_t h, int queries, int keys)
 {
     const struct attention_shape *s = &a->shape;
     const struct cpu_attention *f = a->fast;
@@ -30,6 +31,7 @@ static struct attention_task task_of(struct kernels *k, const struct attention *
     t.keep = s->window > 0 ? s->keep : 0;
     t.scale = (float)s->scale;
     t.soft_cap = (float)s->soft_cap;
+    t.sink = sinks ? ((const float *)sinks->data)[h] : -INFINITY;
     t.bias = table_of(&f->bias, f, f->biased ? h : 0);
     t.open = table_of(&f->open, f, f->biased ? h : 0);
     t.biased = f->biased;
@@ -47,7 +49,7 @@ static size_t thread_floats(struct kernels *k, const struct attention_shape *s, 
 }
 
 static void attention(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q, const struct buffer *kv,
-                      const struct attention *a, int segments, int queries, int keys)
+                      const struct attention *a, const struct weight *sinks, int segments, int queries, int keys)
 {
     const struct attention_shape *s = &a->shape;
     size_t heads = (size_t)s->heads, share = thread_floats(k, s, queries, keys, 0);
@@ -57,7 +59,7 @@ static void attention(struct kernels *k, struct buffer *o, struct buffer *lse, c
 #pragma omp parallel for schedule(dynamic)
     for (size_t task = 0; task < (size_t)segments * heads; task++) {
         size_t g = task / heads, h = task % heads;
-        struct attention_task t = task_of(k, a, q->data, kv->data, g, h, queries, keys);
+        struct attention_task t = task_of(k, a, sinks, q->data, kv->data, g, h, queries, keys);
         t.o = (float *)o->data + g * (size_t)queries * t.q_stride + h * (size_t)s->head_size;
         t.lse = (float *)lse->data + task * (size_t)queries;
         t.scratch = scratch + share * (size_t)omp_get_thread_num();
@@ -85,7 +87,7 @@ static void sum_groups(const struct vector_kernels *v, float *dkv, const float *
 
 static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o,
                               const struct buffer *q, const struct buffer *kv, const struct buffer *o, const struct buffer *lse,
-                              const struct attention *a, int segments, int queries, int keys)
+                              const struct attention *a, const struct weight *sinks, int segments, int queries, int keys)
 {
     const struct attention_shape *s = &a->shape;
     size_t d = (size_t)s->head_size, heads = (size_t)s->heads, share = thread_floats(k, s, queries, keys, 1),
@@ -100,7 +102,7 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
 #pragma omp parallel for schedule(dynamic)
     for (size_t task = 0; task < (size_t)segments * heads; task++) {
         size_t g = task / heads, h = task % heads;
-        struct attention_task t = task_of(k, a, q->data, kv->data, g, h, queries, keys);
+        struct attention_task t = task_of(k, a, sinks, q->data, kv->data, g, h, queries, keys);
         size_t at = g * (size_t)queries * t.q_stride + h * d;
         t.o = (float *)o->data + at;
         t.lse = (float *)lse->data + task * (size_t)queries;
@@ -117,7 +119,8 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
 }
 
 static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv,
-                           const struct buffer *lse, const struct attention *a, int segments, int queries, int keys, int counted)
+                           const struct buffer *lse, const struct attention *a, const struct weight *sinks, int segments,
+                           int queries, int keys, int counted)
 {
     const struct attention_shape *s = &a->shape;
     size_t heads = (size_t)s->heads, n = (size_t)keys, share = thread_floats(k, s, counted, keys, 0),
@@ -128,7 +131,7 @@ static void attention_mass(struct kernels *k, struct buffer *mass, const struct 
 #pragma omp parallel for schedule(dynamic)
     for (size_t task = 0; task < (size_t)segments * heads; task++) {
         size_t g = task / heads, h = task % heads, before = (size_t)(queries - counted);
-        struct attention_task t = task_of(k, a, q->data, kv->data, g, h, queries, keys);
+        struct attention_task t = task_of(k, a, sinks, q->data, kv->data, g, h, queries, keys);
         float *out = (float *)mass->data + task * n; /* [keys] */
         t.q += before * t.q_stride;
         t.queries = counted;

@@ -88,7 +88,8 @@ static enum attention_feature feature_of(const struct attention_shape *s)
 }
 
 static void attention_forward(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q,
-                              const struct buffer *kv, const struct attention *a, int segments, int queries, int keys)
+                              const struct buffer *kv, const struct attention *a, const struct weight *sinks, int segments,
+                              int queries, int keys)
 {
     enum cuda_arithmetic arithmetic = cuda_state(k)->arithmetic;
     enum attention_feature feature = feature_of(&a->shape);
@@ -96,6 +97,7 @@ static void attention_forward(struct kernels *k, struct buffer *o, struct buffer
     struct attention_arguments call = {};
     if (begin(&call, k, a, segments, queries, keys, 0))
         return;
+    call.sinks = (const float *)cuda_weight_data(k, sinks);
     call.o = o->data;
     call.lse = (float *)lse->data;
     call.q = q->data;
@@ -117,7 +119,7 @@ static void attention_forward(struct kernels *k, struct buffer *o, struct buffer
 
 static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o,
                               const struct buffer *q, const struct buffer *kv, const struct buffer *o, const struct buffer *lse,
-                              const struct attention *a, int segments, int queries, int keys)
+                              const struct attention *a, const struct weight *sinks, int segments, int queries, int keys)
 {
     enum cuda_arithmetic arithmetic = cuda_state(k)->arithmetic;
     enum attention_feature feature = feature_of(&a->shape);
@@ -125,6 +127,7 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
     struct attention_arguments call = {};
     if (begin(&call, k, a, segments, queries, keys, 1))
         return;
+    (void)sinks; /* lse has them */
     call.dq = dq->data;
     call.dkv = dkv->data;
     call.d_o = d_o->data;
@@ -149,12 +152,14 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
 }
 
 static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv,
-                           const struct buffer *lse, const struct attention *a, int segments, int queries, int keys, int counted)
+                           const struct buffer *lse, const struct attention *a, const struct weight *sinks, int segments,
+                           int queries, int keys, int counted)
 {
     enum cuda_arithmetic arithmetic = cuda_state(k)->arithmetic;
     struct attention_arguments call = {};
     if (begin(&call, k, a, segments, queries, keys, 0))
         return;
+    (void)sinks; /* lse has them */
     call.q = q->data;
     call.kv = kv->data;
     call.lse = (float *)lse->data;

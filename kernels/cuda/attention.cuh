@@ -28,6 +28,7 @@ struct attention_arguments {
                           all heads agree */
     const float *multiplier; /* [heads, stride] likewise, 1 where there is none; or NULL */
     const float *key_bias; /* [heads, stride], position at TABLE_PAD + position, 0 where there is none; or NULL */
+    const float *sinks; /* [heads]: a score beside those of the keys, not yet in units of log 2; or NULL */
     size_t stride; /* floats of a row, a multiple of 4 */
     size_t bias_stride; /* from head to head of bias: stride, or 0 */
     const float *bias_most, *multiplier_most,

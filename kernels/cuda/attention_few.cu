@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(THREADS) attention_few_sum_kernel(const __grid
     float origin = largest == -INFINITY ? 0 : largest;
     for (int b = 0; !reverse && b < blocks; b++)
         sum = fmaf(exp2_fast(part[b * each + a.head_size] - origin), part[b * each + a.head_size + 1], sum);
-    float factor = reverse ? 1 : sum == 0 ? 0 : 1 / sum;
+    float factor = 1, lse = reverse ? 0 : finish_lse(&factor, largest, sum, sink_of(a, task.head));
     for (int column = (int)threadIdx.x; column < a.head_size; column += THREADS) {
         float total = 0;
         for (int b = 0; b < blocks; b++)
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(THREADS) attention_few_sum_kernel(const __grid
         out[column] = from_float<T>(factor * total);
     }
     if (!reverse && threadIdx.x == 0)
-        a.lse[row] = sum == 0 ? -INFINITY : 0.6931471805599453f * (largest + log2f(sum));
+        a.lse[row] = lse;
 }
 
 /* dk and dv of GROUPS keys, and the weights of dq. Grid: key blocks, kv heads, segments. */

@@ -1,7 +1,7 @@
 /* Attention forward on tiles (online softmax: Milakov and Gimelshein 2018; tiles as in Dao 2023, FlashAttention-2): a block of
  * threads has ROWS queries of one head and visits tiles of COLUMNS keys from the nearest to the farthest, while the next tile is
  * being copied. For a row with running maximum m, sum l: m' = max(m, max x)    p = 2^(x - m')    l' = l 2^(m - m') + sum p    o'
- * = o 2^(m - m') + p v    lse = ln 2 (m + log2 l). */
+ * = o 2^(m - m') + p v    lse = ln 2 (m + log2 l). A head's sink is one more x, without a v, added last. */
 #ifndef REACH_KERNELS_CUDA_ATTENTION_FORWARD_CUH
 #define REACH_KERNELS_CUDA_ATTENTION_FORWARD_CUH
 
@@ -139,12 +139,10 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_forward_kernel(c
     float factor[P::R];
 #pragma unroll
     for (int i = 0; i < P::R; i++) {
-        float sum = row_sum<P>(l[i]);
+        float lse = finish_lse(&factor[i], m[i], row_sum<P>(l[i]), sink_of(a, out.head));
         int row = out.first + P::row() + P::row_offset(i);
-        factor[i] = sum == 0 ? 0 : 1 / sum;
         if (lane_index() % P::LANES == 0 && row < a.queries)
-            a.lse[((size_t)out.segment * (size_t)a.heads + (size_t)out.head) * (size_t)a.queries + (size_t)row] =
-                sum == 0 ? -INFINITY : 0.6931471805599453f * (m[i] + log2f(sum));
+            a.lse[((size_t)out.segment * (size_t)a.heads + (size_t)out.head) * (size_t)a.queries + (size_t)row] = lse;
     }
     store_rows<P>((T *)a.o + out_task.q_row + (size_t)out.first * out_task.q_stride, out_task.q_stride, out.rows, a.head_size, 0,
                   a.aligned, o, factor, shared + L::QUERY);

@@ -36,6 +36,24 @@ __device__ inline int kv_head_of(const attention_arguments &a, int head)
     return (int)((long long)head * a.kv_heads / a.heads);
 }
 
+/* The sink of a head in units of log 2; -inf: none. */
+__device__ inline float sink_of(const attention_arguments &a, int head)
+{
+    return a.sinks ? 1.4426950408889634f * a.sinks[head] : -INFINITY;
+}
+
+/* lse of a row whose largest x is `largest` and whose sum of 2^(x - largest) is `sum`, and the factor that its output lacks. */
+__device__ inline float finish_lse(float *factor, float largest, float sum, float sink)
+{
+    float top = fmaxf(largest, sink), share = 1, all = sum;
+    if (sink != -INFINITY) {
+        share = exp2_fast(largest - top);
+        all = fmaf(sum, share, exp2_fast(sink - top));
+    }
+    *factor = sum == 0 ? 0 : share / all;
+    return all == 0 ? -INFINITY : 0.6931471805599453f * (top + log2f(all));
+}
+
 /* The rows of queries that a block of threads has: `first` .. + `rows` of one head. The longest rows come first, so that the last
  * blocks to run are short. */
 template <class P>

@@ -2,7 +2,7 @@
  *
  * For query i and key j at distance t = i - j >= 0 (and t < window, or j < keep), with c the soft-cap:
  *     r = scale q_i . k_j      u = c tanh(r / c), or r      z = u multiplier[t] + bias[t] + key_bias[j]
- *     p = exp(z - max) / sum, o_i = sum_j p_j v_j, lse = max + log sum.
+ *     p = exp(z - max) / sum, o_i = sum_j p_j v_j, lse = max + log sum, where a head's sink is one more z, without a v.
  * Reverse (Vaswani et al. 2017, eq. 1, differentiated):
  *     dp_j = do_i . v_j     dz_j = p_j (dp_j - sum_l p_l dp_l)     dr_j = dz_j multiplier[t] (1 - tanh^2(r / c))
  *     dq_i = scale sum_j dr_ij k_j     dk_j = scale sum_i dr_ij q_i     dv_j = sum_i p_ij do_i.
@@ -20,15 +20,18 @@ struct view {
     const double *key_bias; /* [keys], or NULL */
     const real *key, *value;
     size_t kv_stride;
+    double sink; /* -inf: none */
     int queries, keys, kept; /* kept: leading keys that are seen whatever the window */
 };
 
-static struct view head_view(const struct attention *a, const struct buffer *kv, int segment, int head, int queries, int keys)
+static struct view head_view(const struct attention *a, const struct weight *sinks, const struct buffer *kv, int segment,
+                             int head, int queries, int keys)
 {
     const struct attention_shape *s = &a->shape;
     size_t table = (size_t)head * (size_t)s->positions, kv_width = (size_t)s->kv_heads * (size_t)s->head_size;
     size_t kv_head = (size_t)head * (size_t)s->kv_heads / (size_t)s->heads;
     struct view v = {.shape = s, .kv_stride = 2 * kv_width, .queries = queries, .keys = keys};
+    v.sink = sinks ? ((const real *)sinks->data)[head] : -INFINITY;
     v.kept = s->keep - (s->positions - keys) > 0 ? s->keep - (s->positions - keys) : 0;
     v.bias = s->bias ? s->bias + table : NULL;
     v.multiplier = s->multiplier ? s->multiplier + table : NULL;
@@ -78,7 +81,7 @@ static double probabilities(double *p, double *slope, const struct view *v, cons
 {
     const struct attention_shape *s = v->shape;
     int first, end;
-    double largest = -INFINITY, sum = 0;
+    double largest = v->sink, sum;
     key_range(&first, &end, v, r);
     int window = window_begin(v, end);
     for (int j = first; j < end; j++) {
@@ -102,6 +105,7 @@ static double probabilities(double *p, double *slope, const struct view *v, cons
         if (p[j] > largest)
             largest = p[j];
     }
+    sum = v->sink == -INFINITY ? 0 : exp(v->sink - largest);
     for (int j = first; j < end; j++) {
         p[j] = p[j] == -INFINITY ? 0 : exp(p[j] - largest);
         sum += p[j];
@@ -114,7 +118,8 @@ static double probabilities(double *p, double *slope, const struct view *v, cons
 }
 
 static void attention_forward(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q,
-                              const struct buffer *kv, const struct attention *a, int segments, int queries, int keys)
+                              const struct buffer *kv, const struct attention *a, const struct weight *sinks, int segments,
+                              int queries, int keys)
 {
     int heads = a->shape.heads, size = a->shape.head_size, threads = omp_get_max_threads();
     double *scratch = calloc((size_t)threads * (size_t)keys, sizeof *scratch); /* [threads, keys] */
@@ -126,7 +131,7 @@ static void attention_forward(struct kernels *k, struct buffer *o, struct buffer
     for (int segment = 0; segment < segments; segment++) {
         for (int head = 0; head < heads; head++) {
             for (int r = 0; r < queries; r++) {
-                struct view v = head_view(a, kv, segment, head, queries, keys);
+                struct view v = head_view(a, sinks, kv, segment, head, queries, keys);
                 size_t at = (((size_t)segment * (size_t)queries + (size_t)r) * (size_t)heads + (size_t)head) * (size_t)size;
                 double *p = scratch + (size_t)omp_get_thread_num() * (size_t)keys, sum[256] = {0};
                 real *out = (real *)o->data + at; /* [head_size] */
@@ -171,7 +176,7 @@ static void reverse_row(real *dq, double *dk, double *dv, const real *d_out, con
 
 static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffer *dkv, const struct buffer *d_o,
                               const struct buffer *q, const struct buffer *kv, const struct buffer *o, const struct buffer *lse,
-                              const struct attention *a, int segments, int queries, int keys)
+                              const struct attention *a, const struct weight *sinks, int segments, int queries, int keys)
 {
     const struct attention_shape *s = &a->shape;
     size_t n = (size_t)keys, size = (size_t)s->head_size, each = n * (3 + 2 * size);
@@ -194,7 +199,7 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
             for (int head = 0; head < s->heads; head++) {
                 if ((long)head * s->kv_heads / s->heads != kv_head)
                     continue;
-                struct view v = head_view(a, kv, segment, head, queries, keys);
+                struct view v = head_view(a, sinks, kv, segment, head, queries, keys);
                 for (int r = 0; r < queries; r++) {
                     size_t at = (((size_t)segment * (size_t)queries + (size_t)r) * (size_t)s->heads + (size_t)head) * size;
                     reverse_row((real *)dq->data + at, dk, dv, (const real *)d_o->data + at, (const real *)q->data + at, &v, r, p,
@@ -215,7 +220,8 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
 }
 
 static void attention_mass(struct kernels *k, struct buffer *mass, const struct buffer *q, const struct buffer *kv,
-                           const struct buffer *lse, const struct attention *a, int segments, int queries, int keys, int counted)
+                           const struct buffer *lse, const struct attention *a, const struct weight *sinks, int segments,
+                           int queries, int keys, int counted)
 {
     const struct attention_shape *s = &a->shape;
     size_t n = (size_t)keys, heads = (size_t)s->heads;
@@ -229,7 +235,7 @@ static void attention_mass(struct kernels *k, struct buffer *mass, const struct 
 #pragma omp parallel for collapse(2) schedule(dynamic) num_threads(threads)
     for (int segment = 0; segment < segments; segment++) {
         for (int head = 0; head < s->heads; head++) {
-            struct view v = head_view(a, kv, segment, head, queries, keys);
+            struct view v = head_view(a, sinks, kv, segment, head, queries, keys);
             double *p = scratch + (size_t)omp_get_thread_num() * 2 * n, *sum = p + n;
             real *out = (real *)mass->data + ((size_t)segment * heads + (size_t)head) * n; /* [keys] */
             for (size_t t = 0; t < n; t++)

@@ -1,6 +1,6 @@
 /* Attention of one head over one segment, forward (online softmax): for a block of queries, key blocks from the diagonal to the
  * farthest; a running maximum m and sum l a row; the output so far is scaled by e^(m_old - m_new) when the maximum grows.
- * lse = m + ln l. */
+ * lse = m + ln l, where the head's sink is one more score, added last. */
 #include "kernels/cpu/vector/attention_block.h"
 
 size_t attention_scratch_floats(int head_size, int queries, int keys, int reverse)
@@ -60,6 +60,19 @@ static void forward_block(const struct attention_task *t, const struct packed *p
             causal ? MASK_LEFT : MASK_NONE, b->diagonal);
 }
 
+/* lse of a row whose scores less `largest` have the sum `total` of exponentials, and the factor that its output lacks. */
+static float finish_lse(float *factor, float largest, float total, float sink)
+{
+    *factor = total == 0 ? 0 : 1 / total;
+    if (sink == -INFINITY)
+        return total == 0 ? -INFINITY : (float)((double)largest + log((double)total));
+    if (total == 0)
+        return sink;
+    double all = (double)total + exp((double)sink - (double)largest);
+    *factor = (float)(1 / all);
+    return (float)(isinf(all) ? sink : (double)largest + log(all));
+}
+
 void attention_forward(const struct attention_task *t)
 {
     struct packed p;
@@ -89,11 +102,11 @@ void attention_forward(const struct attention_task *t)
                 forward_block(t, &p, &b);
         }
         for (int r = 0; r < b.queries; r++) {
-            float total = v_sum(v_load(w->sum + r * WIDTH)), factor = total == 0 ? 0 : 1 / total;
+            float total = v_sum(v_load(w->sum + r * WIDTH)), factor;
             float *out = t->o + (size_t)(i + r) * t->q_stride;
+            t->lse[i + r] = finish_lse(&factor, w->largest[r], total, t->sink);
             for (int c = 0; c < d; c++)
                 out[c] = w->first[(size_t)r * p.ld + (size_t)c] * factor;
-            t->lse[i + r] = total == 0 ? -INFINITY : (float)((double)w->largest[r] + log((double)total));
         }
     }
     denormals_restore(mode);

@@ -31,6 +31,7 @@ struct attention_task {
     int head_size, queries, keys, positions, window;
     int keep; /* keys below this position are seen whatever the window; 0: none */
     float scale, soft_cap;
+    float sink; /* a score beside those of the keys, whose value is zero; -inf: none */
     struct distance_table bias; /* -inf where masked; always there */
     struct distance_table open; /* with keep: the bias without the window */
     int biased; /* 0: the bias table holds nothing but the mask */
