@@ -189,7 +189,8 @@ struct kernels {
     void (*norm_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
                          const struct buffer *statistics, const struct norm *norm, struct rows rows, int width, int accumulate);
     /* The norm of every head by itself: of the first `heads` slices of head_size of every row of x[R, width]; y likewise (its
-     * other columns keep what they hold; y is not x). norm's parameters are [head_size]; statistics [R, heads, 2]. */
+     * other columns keep what they hold; y is not x). norm's parameters are [head_size], or [heads, head_size] where each head
+     * has its own; one head may be as wide as a row. statistics [R, heads, 2]. */
     void (*norm_heads)(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x,
                        const struct norm *norm, struct rows rows, int heads, int head_size, int width);
     /* dx = (d norm_heads / d x)^T dy over the same slices; dx may be dy. */

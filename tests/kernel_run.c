@@ -168,9 +168,11 @@ struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bo
  * others |mean g u| at most that size. */
 static void bound_norms(struct output *y, struct output *st, struct output *dx, const double *x, const double *dy,
                         const double *dx0, const double *scale, const double *shift, enum norm_kind kind, size_t count,
-                        size_t width)
+                        size_t width, size_t own)
 {
+    const double *all_scales = scale, *all_shifts = shift;
     for (size_t r = 0; r < count; r++) {
+        scale = all_scales + r % own * width, shift = all_shifts + r % own * width;
         double factor = st->value[2 * r + 1], size = largest(x + r * width, width), u = 1 + size * factor, g = 0;
         for (size_t i = 0; i < width; i++)
             g = fmax(g, fabs(dy[r * width + i] * scale[i]));
@@ -212,7 +214,7 @@ struct outputs run_norm(struct kernels *k, const struct norm_case *c, int bounds
                   *st = collect(&o, k, "norm statistics", statistics, 2 * count, bounds);
     struct output *dx = collect(&o, k, "norm dx", bdx, each, bounds);
     if (bounds)
-        bound_norms(y, st, dx, x, dy, dx0, scale, shift, c->kind, S * count, width);
+        bound_norms(y, st, dx, x, dy, dx0, scale, shift, c->kind, S * count, width, 1);
     k->destroy(k, bx);
     k->destroy(k, bdy);
     k->weight_free(k, w);
@@ -237,15 +239,16 @@ struct outputs run_norm_heads(struct kernels *k, const struct heads_case *c, int
            each = count * width;
     size_t S = (size_t)c->segments, n = S * each;
     struct rows rows = {c->segments, c->rows};
+    size_t given = c->each ? heads * size : size;
     double *x = random_segments(c->segments, c->first, each, 1, 0.5), *dy = random_segments(c->segments, c->first, each, 2, 1);
-    double *y0 = random_segments(c->segments, c->first, each, 3, 1), *scale = random_values(size, 4, 1),
-           *shift = random_values(size, 5, 1);
+    double *y0 = random_segments(c->segments, c->first, each, 3, 1), *scale = random_values(given, 4, 1),
+           *shift = random_values(given, 5, 1);
     struct buffer *bx = buffer_of(k, ROLE_ACTIVATION, x, n), *bdy = buffer_of(k, ROLE_ACTIVATION, dy, n),
                   *by = buffer_of(k, ROLE_ACTIVATION, y0, n);
     struct buffer *bdx = c->alias ? bdy : buffer_of(k, ROLE_ACTIVATION, dy, n),
                   *statistics = buffer_new(k, ROLE_STATISTIC, S * count * heads * 2);
-    struct weight *w = weight_of(k, WEIGHT_VECTOR, scale, size, 1),
-                  *b = c->shift ? weight_of(k, WEIGHT_VECTOR, shift, size, 1) : NULL;
+    struct weight *w = weight_of(k, WEIGHT_VECTOR, scale, given, 1),
+                  *b = c->shift ? weight_of(k, WEIGHT_VECTOR, shift, given, 1) : NULL;
     struct norm norm = {c->kind, 1e-5, w, b};
     k->norm_heads(k, by, statistics, bx, &norm, rows, c->heads, c->head_size, c->width);
     k->norm_heads_reverse(k, bdx, bdy, bx, statistics, &norm, rows, c->heads, c->head_size, c->width);
@@ -258,7 +261,8 @@ struct outputs run_norm_heads(struct kernels *k, const struct heads_case *c, int
         double *part_x = heads_of(x, S * count, heads, size, width), *part_dy = heads_of(dy, S * count, heads, size, width);
         part_y.bound = allocate(S * count * heads * size * sizeof(double));
         part_dx.bound = allocate(S * count * heads * size * sizeof(double));
-        bound_norms(&part_y, st, &part_dx, part_x, part_dy, NULL, scale, shift, c->kind, S * count * heads, size);
+        bound_norms(&part_y, st, &part_dx, part_x, part_dy, NULL, scale, shift, c->kind, S * count * heads, size,
+                    c->each ? heads : 1);
         for (size_t r = 0; r < S * count; r++) {
             memcpy(y->bound + r * width, part_y.bound + r * heads * size, heads * size * sizeof(double));
             memcpy(dx->bound + r * width, part_dx.bound + r * heads * size, heads * size * sizeof(double));

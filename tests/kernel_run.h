@@ -35,6 +35,7 @@ struct heads_case {
     int segments, first, rows, heads, head_size, width;
     enum norm_kind kind;
     int shift, alias; /* alias: dx is dy */
+    int each; /* 1: parameters of each head */
 };
 struct clip_case {
     int segments, first, rows, width;

@@ -93,6 +93,7 @@ static struct outputs run_line(struct kernels *k, const char *line, int bounds)
                                whole_field(line, "width"),
                                (enum norm_kind)whole_field(line, "kind"),
                                whole_field(line, "shift"),
+                               0,
                                0};
         return run_norm_heads(k, &c, bounds);
     }

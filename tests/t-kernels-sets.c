@@ -330,14 +330,18 @@ static void test_norm_of_zero(void **state)
 static void test_norm_heads(void **state)
 {
     static const struct heads_case cases[] = {
-        /* segments, first, rows, heads, head_size, width, kind, shift, alias */
-        {1, 0, 1, 1, 1, 1, NORM_RMS, 0, 0},
-        {1, 0, 2, 1, 7, 7, NORM_LAYER, 1, 1},
-        {2, 0, 3, 3, 16, 96, NORM_RMS, 0, 1},
-        {3, 0, 65, 2, 31, 65, NORM_LAYER, 1, 0},
-        {2, 0, 63, 5, 80, 800, NORM_RMS, 0, 1},
-        {1, 0, 257, 4, 128, 513, NORM_LAYER, 0, 0},
-        {1, 0, 3, 2, 256, 1024, NORM_RMS_OUTSIDE, 1, 1},
+        /* segments, first, rows, heads, head_size, width, kind, shift, alias, each */
+        {1, 0, 1, 1, 1, 1, NORM_RMS, 0, 0, 0},
+        {1, 0, 2, 1, 7, 7, NORM_LAYER, 1, 1, 0},
+        {2, 0, 3, 3, 16, 96, NORM_RMS, 0, 1, 0},
+        {3, 0, 65, 2, 31, 65, NORM_LAYER, 1, 0, 0},
+        {2, 0, 63, 5, 80, 800, NORM_RMS, 0, 1, 0},
+        {1, 0, 257, 4, 128, 513, NORM_LAYER, 0, 0, 0},
+        {1, 0, 3, 2, 256, 1024, NORM_RMS_OUTSIDE, 1, 1, 0},
+        {2, 0, 33, 3, 16, 48, NORM_LAYER, 0, 1, 1},
+        {1, 0, 5, 4, 80, 700, NORM_RMS, 1, 0, 1},
+        {2, 0, 9, 1, 640, 1280, NORM_RMS, 0, 1, 0}, /* all heads as one */
+        {1, 0, 3, 1, 5000, 5000, NORM_RMS, 0, 1, 0},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++)

@@ -41,8 +41,14 @@ static void embed(struct kernels *k, struct buffer *x, const struct buffer *toke
     }
 }
 
-/* A norm's scale and shift as the vector kernels want them, [width] (shift NULL: none): their own data, or one value spread over
- * scratch. -1, with the error kept, when there is no memory. */
+/* Head h's part of a norm's vector, which is of all heads or of each. */
+static const float *of_head(const float *vector, const struct weight *w, size_t h, size_t size)
+{
+    return vector && w && w->rows > size ? vector + h * size : vector;
+}
+
+/* A norm's scale and shift as the vector kernels want them, [width] or more (shift NULL: none): their own data, or one value
+ * spread over scratch. -1, with the error kept, when there is no memory. */
 static int norm_vectors(const float **scale, const float **shift, struct kernels *k, const struct norm *norm, size_t width)
 {
     const struct weight *given[2] = {norm->scale, norm->shift};
@@ -50,7 +56,7 @@ static int norm_vectors(const float **scale, const float **shift, struct kernels
     float *spread = NULL;
     for (size_t i = 0; i < 2; i++) {
         *out[i] = given[i] ? given[i]->data : NULL;
-        if (given[i] ? given[i]->rows == width : i == 1)
+        if (given[i] ? given[i]->rows >= width : i == 1)
             continue;
         if (!spread && !(spread = cpu_scratch(k, 2 * width * sizeof *spread, "a norm's scale")))
             return -1;
@@ -103,8 +109,8 @@ static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *stati
     for (size_t r = 0; r < row_count(rows); r++)
         for (size_t h = 0; h < count; h++) {
             size_t at = r * (size_t)width + h * size;
-            v->norm((float *)y->data + at, (float *)statistics->data + 2 * (r * count + h), (const float *)x->data + at, scale,
-                    shift, norm->kind, norm->epsilon, size);
+            v->norm((float *)y->data + at, (float *)statistics->data + 2 * (r * count + h), (const float *)x->data + at,
+                    of_head(scale, norm->scale, h, size), of_head(shift, norm->shift, h, size), norm->kind, norm->epsilon, size);
         }
 }
 
@@ -122,8 +128,8 @@ static void norm_heads_reverse(struct kernels *k, struct buffer *dx, const struc
     for (size_t r = 0; r < row_count(rows); r++)
         for (size_t h = 0; h < count; h++) {
             size_t at = r * (size_t)width + h * size;
-            v->norm_reverse((float *)dx->data + at, (const float *)dy->data + at, (const float *)x->data + at, scale, norm->kind,
-                            norm->epsilon, size, 0);
+            v->norm_reverse((float *)dx->data + at, (const float *)dy->data + at, (const float *)x->data + at,
+                            of_head(scale, norm->scale, h, size), norm->kind, norm->epsilon, size, 0);
         }
 }
 

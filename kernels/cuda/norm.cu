@@ -10,6 +10,7 @@ enum { BLOCK = 256, HELD = 8 };
 struct norm_arguments {
     const float *scale, *shift; /* NULL: 1, 0 */
     int kind, scale_step, shift_step;
+    int scale_head, shift_head; /* from head to head, where each has its own; 0: all have the same */
     float epsilon;
 };
 
@@ -190,6 +191,14 @@ __global__ void __launch_bounds__(BLOCK) norm_rows_reverse(float *dx, const G *d
     norm_row_reverse<N, THREADS>(dx + at, dy + at, x + at, statistics + 2 * (size_t)row, a, width, accumulate, thread, space);
 }
 
+/* The norm of head h. */
+__device__ static struct norm_arguments of_head(struct norm_arguments a, int h)
+{
+    a.scale = a.scale ? a.scale + h * a.scale_head : a.scale;
+    a.shift = a.shift ? a.shift + h * a.shift_head : a.shift;
+    return a;
+}
+
 /* A warp for each head of each row. */
 template <class T>
 __global__ void __launch_bounds__(BLOCK)
@@ -199,7 +208,8 @@ __global__ void __launch_bounds__(BLOCK)
     if (task >= tasks)
         return;
     size_t at = (size_t)(task / heads) * (size_t)width + (size_t)(task % heads) * (size_t)head_size;
-    norm_row<1, WARP>(y + at, statistics + 2 * (size_t)task, x + at, a, head_size, (int)threadIdx.x % WARP, (float *)nullptr);
+    norm_row<1, WARP>(y + at, statistics + 2 * (size_t)task, x + at, of_head(a, (int)(task % heads)), head_size,
+                      (int)threadIdx.x % WARP, (float *)nullptr);
 }
 
 template <class T>
@@ -211,17 +221,25 @@ __global__ void __launch_bounds__(BLOCK)
     if (task >= tasks)
         return;
     size_t at = (size_t)(task / heads) * (size_t)width + (size_t)(task % heads) * (size_t)head_size;
-    norm_row_reverse<1, WARP>(dx + at, dy + at, x + at, statistics + 2 * (size_t)task, a, head_size, 0, (int)threadIdx.x % WARP,
-                              (float *)nullptr);
+    norm_row_reverse<1, WARP>(dx + at, dy + at, x + at, statistics + 2 * (size_t)task, of_head(a, (int)(task % heads)), head_size,
+                              0, (int)threadIdx.x % WARP, (float *)nullptr);
 }
 
-static struct norm_arguments arguments_of(struct kernels *k, const struct norm *norm)
+static int from_head_to_head(const struct weight *w, int width)
+{
+    return w && w->rows > (size_t)width ? width : 0;
+}
+
+/* Of rows, or heads, of this width. */
+static struct norm_arguments arguments_of(struct kernels *k, const struct norm *norm, int width)
 {
     struct norm_arguments a = {(const float *)cuda_weight_data(k, norm->scale),
                                (const float *)cuda_weight_data(k, norm->shift),
                                norm->kind,
                                norm->scale && norm->scale->rows > 1,
                                norm->shift && norm->shift->rows > 1,
+                               from_head_to_head(norm->scale, width),
+                               from_head_to_head(norm->shift, width),
                                (float)norm->epsilon};
     return a;
 }
@@ -251,7 +269,7 @@ template <class Y>
 static void launch_norm(struct kernels *k, Y *y, float *statistics, const float *x, const struct norm *norm, int rows, int width)
 {
     cudaStream_t stream = cuda_state(k)->stream;
-    struct norm_arguments a = arguments_of(k, norm);
+    struct norm_arguments a = arguments_of(k, norm, width);
 #define NORM(n, threads) \
     LAUNCH((norm_rows<n, threads, Y>), row_grid<threads>(rows), dim3(BLOCK), 0, stream, y, statistics, x, a, rows, width)
     LAUNCH_FOR(width, NORM);
@@ -263,7 +281,7 @@ static void launch_norm_reverse(struct kernels *k, float *dx, const G *dy, const
                                 const struct norm *norm, int rows, int width, int accumulate)
 {
     cudaStream_t stream = cuda_state(k)->stream;
-    struct norm_arguments a = arguments_of(k, norm);
+    struct norm_arguments a = arguments_of(k, norm, width);
 #define REVERSE(n, threads) \
     LAUNCH((norm_rows_reverse<n, threads, G>), row_grid<threads>(rows), dim3(BLOCK), 0, stream, dx, dy, x, statistics, a, rows, \
            width, accumulate)
@@ -304,7 +322,7 @@ static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *stati
 {
     long tasks = (long)rows.segments * rows.count * heads;
     cudaStream_t stream = cuda_state(k)->stream;
-    struct norm_arguments a = arguments_of(k, norm);
+    struct norm_arguments a = arguments_of(k, norm, head_size);
     if (cuda_is_bf16(k, x))
         LAUNCH(norm_head_rows<bf16>, head_grid(tasks), dim3(BLOCK), 0, stream, (bf16 *)y->data, (float *)statistics->data,
                (const bf16 *)x->data, a, tasks, heads, head_size, width);
@@ -319,7 +337,7 @@ static void norm_heads_reverse(struct kernels *k, struct buffer *dx, const struc
 {
     long tasks = (long)rows.segments * rows.count * heads;
     cudaStream_t stream = cuda_state(k)->stream;
-    struct norm_arguments a = arguments_of(k, norm);
+    struct norm_arguments a = arguments_of(k, norm, head_size);
     if (cuda_is_bf16(k, x))
         LAUNCH(norm_head_rows_reverse<bf16>, head_grid(tasks), dim3(BLOCK), 0, stream, (bf16 *)dx->data, (const bf16 *)dy->data,
                (const bf16 *)x->data, (const float *)statistics->data, a, tasks, heads, head_size, width);

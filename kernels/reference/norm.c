@@ -38,36 +38,40 @@ static struct moments moments_of(const real *x, const struct norm *norm, int wid
     return m;
 }
 
-/* Element c of a vector that may be absent or stand for one value everywhere. */
-static double element(const struct weight *w, int c, double absent)
+/* Element c of head h of a vector that may be absent, stand for one value everywhere, or for every head. */
+static double element(const struct weight *w, int h, int c, int width, double absent)
 {
-    return w ? ((const real *)w->data)[w->rows == 1 ? 0 : c] : absent;
+    if (!w)
+        return absent;
+    return ((const real *)w->data)[w->rows == 1               ? 0
+                                   : w->rows == (size_t)width ? (size_t)c
+                                                              : (size_t)h * (size_t)width + (size_t)c];
 }
 
-/* kept[2] and, unless NULL, y[width] of x[width]. */
-static void norm_row(real *y, real *kept, const real *x, const struct norm *norm, int width)
+/* kept[2] and, unless NULL, y[width] of x[width], a row (h 0) or its head h. */
+static void norm_row(real *y, real *kept, const real *x, const struct norm *norm, int h, int width)
 {
     struct moments m = moments_of(x, norm, width);
     kept[0] = (real)m.mean;
     kept[1] = (real)m.factor;
     for (int c = 0; y && c < width; c++)
-        y[c] = (real)((x[c] - m.mean) * m.factor * element(norm->scale, c, 1) + element(norm->shift, c, 0));
+        y[c] = (real)((x[c] - m.mean) * m.factor * element(norm->scale, h, c, width, 1) + element(norm->shift, h, c, width, 0));
 }
 
 /* dx[width] may be dy[width]. */
-static void norm_row_reverse(real *dx, const real *dy, const real *x, const struct norm *norm, int width, int accumulate)
+static void norm_row_reverse(real *dx, const real *dy, const real *x, const struct norm *norm, int h, int width, int accumulate)
 {
     struct moments m = moments_of(x, norm, width);
     double g_mean = 0, gu_mean = 0;
     for (int c = 0; c < width; c++) {
-        double g = dy[c] * element(norm->scale, c, 1);
+        double g = dy[c] * element(norm->scale, h, c, width, 1);
         g_mean += g;
         gu_mean += g * ((x[c] - m.mean) * m.factor);
     }
     g_mean = norm->kind == NORM_LAYER ? g_mean / width : 0;
     gu_mean *= m.along / width;
     for (int c = 0; c < width; c++) {
-        double g = dy[c] * element(norm->scale, c, 1), u = (x[c] - m.mean) * m.factor;
+        double g = dy[c] * element(norm->scale, h, c, width, 1), u = (x[c] - m.mean) * m.factor;
         dx[c] = (real)((g - g_mean - u * gu_mean) * m.factor + (accumulate ? (double)dx[c] : 0.0));
     }
 }
@@ -80,7 +84,7 @@ static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *sta
 #pragma omp parallel for
     for (int r = 0; r < total; r++) {
         size_t at = (size_t)r * (size_t)width;
-        norm_row(y ? (real *)y->data + at : NULL, (real *)statistics->data + 2 * (size_t)r, (const real *)x->data + at, norm,
+        norm_row(y ? (real *)y->data + at : NULL, (real *)statistics->data + 2 * (size_t)r, (const real *)x->data + at, norm, 0,
                  width);
     }
 }
@@ -94,7 +98,8 @@ static void norm_reverse(struct kernels *k, struct buffer *dx, const struct buff
 #pragma omp parallel for
     for (int r = 0; r < total; r++) {
         size_t at = (size_t)r * (size_t)width;
-        norm_row_reverse((real *)dx->data + at, (const real *)dy->data + at, (const real *)x->data + at, norm, width, accumulate);
+        norm_row_reverse((real *)dx->data + at, (const real *)dy->data + at, (const real *)x->data + at, norm, 0, width,
+                         accumulate);
     }
 }
 
@@ -108,7 +113,7 @@ static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *stati
         for (int h = 0; h < heads; h++) {
             size_t at = (size_t)r * (size_t)width + (size_t)h * (size_t)head_size;
             norm_row((real *)y->data + at, (real *)statistics->data + 2 * ((size_t)r * (size_t)heads + (size_t)h),
-                     (const real *)x->data + at, norm, head_size);
+                     (const real *)x->data + at, norm, h, head_size);
         }
 }
 
@@ -123,7 +128,8 @@ static void norm_heads_reverse(struct kernels *k, struct buffer *dx, const struc
     for (int r = 0; r < total; r++)
         for (int h = 0; h < heads; h++) {
             size_t at = (size_t)r * (size_t)width + (size_t)h * (size_t)head_size;
-            norm_row_reverse((real *)dx->data + at, (const real *)dy->data + at, (const real *)x->data + at, norm, head_size, 0);
+            norm_row_reverse((real *)dx->data + at, (const real *)dy->data + at, (const real *)x->data + at, norm, h, head_size,
+                             0);
         }
 }
 
