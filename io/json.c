@@ -154,9 +154,11 @@ static int look_up_and_mark(struct config *c, const char *key, json_t **value, c
 {
     if (look_up(c, key, value, blocked))
         return -1;
-    char name[KEY_MAX];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(key, "."), key);
-    json_object_set_new(c->read, name, json_true());
+    for (const char *end = strchr(key, '.'); end; end = strchr(end + 1, '.')) { /* what it begins with is read too */
+        char name[KEY_MAX];
+        snprintf(name, sizeof name, "%.*s", (int)(end - key), key);
+        json_object_set_new(c->read, name, json_true());
+    }
     json_object_set_new(c->read, key, json_true());
     return 0;
 }

@@ -75,8 +75,9 @@ static int same_formula(const struct formula *a, const struct formula *b)
 
 static int same_score(const struct score *a, const struct score *b)
 {
-    return a->window == b->window && a->keep == b->keep && !a->log_length == !b->log_length && !a->multiplier == !b->multiplier &&
-           !a->key_bias == !b->key_bias && same_formula(a->bias, b->bias);
+    return a->window == b->window && a->keep == b->keep && !a->log_length == !b->log_length &&
+           (a->rotary == ROTARY_NONE) == (b->rotary == ROTARY_NONE) && (a->query_growth == 0) == (b->query_growth == 0) &&
+           !a->multiplier == !b->multiplier && !a->key_bias == !b->key_bias && same_formula(a->bias, b->bias);
 }
 
 /* Why the encoding of a layer has no series; empty when it has one. */
@@ -87,7 +88,10 @@ static void tell_reason(char *out, size_t size, const struct decoder *d, const s
     case POSITION_NONE: break;
     case POSITION_SINUSOIDAL: snprintf(out, size, "sinusoidal positions are added to the embeddings: no bias by distance"); break;
     case POSITION_LEARNED: snprintf(out, size, "learned positions are added to the embeddings: no bias by distance"); break;
-    case POSITION_ROTARY: snprintf(out, size, "rotary positions turn queries and keys: no bias by distance"); break;
+    case POSITION_ROTARY:
+        if (s->rotary != ROTARY_NONE)
+            snprintf(out, size, "rotary positions turn queries and keys: no bias by distance");
+        break;
     }
     if (out[0] == 0 && s->multiplier)
         snprintf(out, size, "the scores are multiplied by %.60s: how far that reaches depends on the scores",
@@ -96,7 +100,7 @@ static void tell_reason(char *out, size_t size, const struct decoder *d, const s
         snprintf(out, size, "the bias %.60s goes by the key's position, not by the distance", s->key_bias->source);
     else if (out[0] == 0 && s->keep)
         snprintf(out, size, "the first %d keys stay visible beside the window: they go by position, not by distance", s->keep);
-    else if (out[0] == 0 && s->log_length)
+    else if (out[0] == 0 && (s->log_length || s->query_growth != 0))
         snprintf(out, size, "queries are scaled by the logarithm of their position: how far that reaches depends on the scores");
 }
 

@@ -86,10 +86,12 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
     const int block = l < d->layers, reverse = s->kind == REQUEST_GRADIENT;
     const struct block none = {0}, *b = block ? &d->blocks[l] : &none;
     const size_t hidden = (size_t)d->hidden, heads = (size_t)d->heads, kv_heads = (size_t)d->kv_heads,
+                 q_norms = b->norms_whole ? 1 : heads, k_norms = b->norms_whole ? 1 : kv_heads,
                  q_width = heads * (size_t)d->head_size, kv_width = 2 * kv_heads * (size_t)d->head_size, mlp = (size_t)d->mlp;
     const size_t inputs = (size_t)s->keys[l], keys = block ? inputs : 0, queries = block ? (size_t)s->queries[l] : 0,
                  carried = block ? (size_t)shape_carry(s, l) : 0;
-    const int heads_normed = b->query_norm.present, post_1 = b->attention_post_norm.present, post_2 = b->mlp_post_norm.present;
+    const int heads_normed = b->query_norm.present, raw = heads_normed || (b->clip > 0 && shape_rotates(d, l)),
+              post_1 = b->attention_post_norm.present, post_2 = b->mlp_post_norm.present;
     const struct row all[] = {
         {LAYER(x), ROLE_RESIDUAL, inputs, hidden, reverse ? OWN : TURNS}, /* only reverse wants them all */
         {LAYER(carry), ROLE_ACTIVATION, carried, kv_width, OWN},
@@ -103,10 +105,10 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(statistics_2), ROLE_STATISTIC, queries, 2, KEPT},
         {LAYER(up), ROLE_ACTIVATION, queries, mlp, KEPT},
         {LAYER(gate), ROLE_ACTIVATION, b->gate.weight.data ? queries : 0, mlp, KEPT},
-        {LAYER(raw_q), ROLE_ACTIVATION, heads_normed ? queries : 0, q_width, KEPT},
-        {LAYER(raw_kv), ROLE_ACTIVATION, heads_normed ? keys : 0, kv_width, KEPT},
-        {LAYER(statistics_q), ROLE_STATISTIC, heads_normed ? queries : 0, 2 * heads, KEPT},
-        {LAYER(statistics_k), ROLE_STATISTIC, heads_normed ? keys : 0, 2 * kv_heads, KEPT},
+        {LAYER(raw_q), ROLE_ACTIVATION, raw ? queries : 0, q_width, KEPT},
+        {LAYER(raw_kv), ROLE_ACTIVATION, raw ? keys : 0, kv_width, KEPT},
+        {LAYER(statistics_q), ROLE_STATISTIC, heads_normed ? queries : 0, 2 * q_norms, KEPT},
+        {LAYER(statistics_k), ROLE_STATISTIC, heads_normed ? keys : 0, 2 * k_norms, KEPT},
         {LAYER(attention_sum), ROLE_RESIDUAL, post_1 ? queries : 0, hidden, KEPT},
         {LAYER(statistics_3), ROLE_STATISTIC, post_1 ? queries : 0, 2, KEPT},
         {LAYER(mlp_sum), ROLE_RESIDUAL, post_2 ? queries : 0, hidden, KEPT},

@@ -40,13 +40,16 @@ static const char *const harmless[] = {
 
 /* The members of rope_parameters and rope_scaling. Those of another scaling than the one named mean nothing, nor do those of the
  * object not taken. */
-static const char *const rope[] = {"attention_factor",
+static const char *const rope[] = {"alpha",
+                                   "attention_factor",
                                    "beta_fast",
                                    "beta_slow",
                                    "factor",
                                    "high_freq_factor",
                                    "long_factor",
+                                   "llama_4_scaling_beta",
                                    "low_freq_factor",
+                                   "max_position_embeddings",
                                    "mrope_section",
                                    "mscale",
                                    "mscale_all_dim",
@@ -114,8 +117,8 @@ static const char *const nullable[] = {"attn_logit_softcapping",
                                        "sliding_window",
                                        "word_embed_proj_dim",
                                        NULL};
-static const char *const nullable_rope[] = {"attention_factor", "beta_fast",      "beta_slow", "factor",
-                                            "mscale",           "mscale_all_dim", NULL};
+static const char *const nullable_rope[] = {"attention_factor", "beta_fast",      "beta_slow",         "factor", "full_attention",
+                                            "mscale",           "mscale_all_dim", "sliding_attention", NULL};
 
 static int is_listed(const char *const *list, const char *key)
 {
@@ -125,11 +128,13 @@ static int is_listed(const char *const *list, const char *key)
     return 0;
 }
 
-/* The member's name of a key below rope_parameters or rope_scaling, else NULL. */
+/* The member's name of a key below rope_parameters or rope_scaling, or below the settings there of a kind of layers; else NULL.
+ */
 static const char *rope_member(const char *key)
 {
-    static const char *const roots[] = {"rope_parameters.", "rope_scaling."};
-    for (int i = 0; i < 2; i++)
+    static const char *const roots[] = {"rope_parameters.full_attention.", "rope_parameters.sliding_attention.",
+                                        "rope_parameters.", "rope_scaling."};
+    for (int i = 0; i < 4; i++)
         if (strncmp(key, roots[i], strlen(roots[i])) == 0)
             return key + strlen(roots[i]);
     return NULL;
@@ -238,7 +243,8 @@ static int check_object(struct decoder *d, const struct family *family, json_t *
                                                                                : config_key_class(family, d->config, key);
         if (class == CONFIG_KEY_USED && json_is_null(value) && !config_key_nullable(family, key))
             return fail(e, "%s: %s is null (expected a value)", config_path(d->config), key);
-        if (class == CONFIG_KEY_USED && json_is_object(value) && !*above && check_object(d, family, value, key, e))
+        if (class == CONFIG_KEY_USED && json_is_object(value) && (!*above || rope_member(key)) &&
+            check_object(d, family, value, key, e))
             return -1;
         if (class == CONFIG_KEY_UNKNOWN && !json_is_null(value))
             add_unknown(d, key);

@@ -54,6 +54,52 @@ static const struct family *family_of(struct decoder *d, struct error *e)
     return NULL;
 }
 
+/* Checkpoints of several models, of which the one that text_config describes is read. */
+static const char *const outer_types[] = {"gemma3", "mistral3"};
+
+/* Puts text_config in place of the whole, with what the whole says of it. */
+static int enter_text_config(struct decoder *d, struct error *e)
+{
+    static const char *const kept[] = {"tie_word_embeddings", "quantization_config"};
+    const char *type = json_string_value(json_object_get(config_root(d->config), "model_type"));
+    json_t *text = json_object_get(config_root(d->config), "text_config"), *copy;
+    size_t i = 0;
+    while (type && i < sizeof outer_types / sizeof *outer_types && strcmp(outer_types[i], type) != 0)
+        i++;
+    if (!type || i == sizeof outer_types / sizeof *outer_types)
+        return 0;
+    if (!json_is_object(text) || !(copy = json_deep_copy(text)))
+        return fail(e, "%s: model_type '%s' without a text_config (expected an object that describes its language model)",
+                    config_path(d->config), type);
+    for (size_t j = 0; j < sizeof kept / sizeof *kept; j++) {
+        json_t *value = json_object_get(config_root(d->config), kept[j]);
+        if (value && json_object_set(copy, kept[j], value)) {
+            json_decref(copy);
+            return fail_memory(e, 64, "a configuration");
+        }
+    }
+    if (!json_object_get(copy, "model_type") && strcmp(type, "gemma3") == 0)
+        json_object_set_new(copy, "model_type", json_string("gemma3_text"));
+    struct config *inner = config_from_json(config_path(d->config), copy, e);
+    if (!inner)
+        return -1;
+    config_close(d->config);
+    d->config = inner, d->nested = 1;
+    return 0;
+}
+
+/* 1 if a tensor belongs to a model beside the language model. */
+static int is_beside(const struct decoder *d, const char *name)
+{
+    static const char *const parts[] = {"vision_tower.", "multi_modal_projector."};
+    if (strncmp(name, "model.", 6) == 0)
+        name += 6;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (d->nested && strncmp(name, parts[i], strlen(parts[i])) == 0)
+            return 1;
+    return 0;
+}
+
 static int ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
@@ -65,7 +111,7 @@ static int refuse_unused(struct decoder *d, const struct family *family, struct 
 {
     for (size_t i = 0; i < tensors_count(d->tensors); i++) {
         const struct tensor *t = tensors_at(d->tensors, i);
-        int ignored = t->used;
+        int ignored = t->used || is_beside(d, t->name);
         for (int j = 0; j < 8 && family->ignored_suffixes[j]; j++)
             ignored |= ends_with(t->name, family->ignored_suffixes[j]);
         if (!ignored)
@@ -139,7 +185,7 @@ struct decoder *decoder_open_adapted(const char *path, const char *adapter, stru
         goto failed;
     d->tensors = checkpoint.tensors;
     d->config = checkpoint.config;
-    const struct family *family = family_of(d, e);
+    const struct family *family = enter_text_config(d, e) ? NULL : family_of(d, e);
     if (!family)
         goto failed;
     snprintf(d->family, sizeof d->family, "%s", family->name);
@@ -169,9 +215,12 @@ void decoder_close(struct decoder *d)
     for (int i = 0; i < d->formula_count; i++)
         formula_free(d->formulas[i]);
     free(d->formulas);
-    free(d->rotary.frequency);
+    for (int i = 0; i < ROTARIES; i++)
+        free(d->rotary[i].frequency), free(d->rotary[i].beyond);
     free(d->sinusoid.frequency);
-    free(d->final_weights);
+    for (int i = 0; i < d->vector_count; i++)
+        free(d->vectors[i]);
+    free(d->vectors);
     free(d->blocks);
     if (d->tensors)
         tensors_close(d->tensors);
@@ -190,4 +239,12 @@ long decoder_cone(const struct decoder *d, long n)
         keep = s->keep > keep ? s->keep : keep;
     }
     return cone + keep < n ? cone + keep : n;
+}
+
+int decoder_depends_on_length(const struct decoder *d)
+{
+    for (int i = 0; i < ROTARIES && d->position == POSITION_ROTARY; i++)
+        if (d->rotary[i].stretch > 0 || d->rotary[i].beyond)
+            return 1;
+    return 0;
 }

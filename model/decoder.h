@@ -34,12 +34,16 @@ enum residual_wiring {
     RESIDUAL_POST /* m = p1(x + attention(n1(x))); y = p2(m + mlp(n2(m))) */
 };
 
+enum { ROTARY_NONE = -1, ROTARIES = 2 };
+
 /* Scores of one layer's attention beside q.k. Formulas are owned by the decoder and may be shared by layers. */
 struct score {
     double scale, soft_cap;
     int window; /* 0: none */
     int keep; /* the first keys of a segment that stay visible beside the window */
+    int rotary; /* which of decoder.rotary turns queries and keys, where it has any; ROTARY_NONE */
     int log_length; /* queries are scaled by max(1, ln i / ln log_length), i their position from 1; 0: they are not */
+    double query_growth, query_period; /* queries are scaled by 1 + query_growth ln(1 + floor(i / query_period)), i from 0 */
     const struct formula *bias, *multiplier, *key_bias; /* key_bias by the position of the key, from 0 */
     /* The type that bias and multiplier, and key_bias before its scale, are computed in (analyze/formula.h, struct
      * formula_rounding); ELEMENT_F64: not rounded. */
@@ -51,9 +55,11 @@ struct block {
     struct norm_view attention_norm, mlp_norm; /* n1, n2 */
     struct norm_view attention_post_norm, mlp_post_norm; /* p1, p2 */
     struct linear query, key, value, output;
-    double clip; /* queries, keys and values are clamped to [-clip, clip]; 0: not. Not with rotary positions or head norms */
+    double clip; /* queries, keys and values are clamped to [-clip, clip], before rotation; 0: not. Not with head norms */
     view sinks; /* [heads]: a score of each head that stands beside those of the keys, with a value of zeros; data NULL: none */
-    struct norm_view query_norm, key_norm; /* [head_size], of every head by itself, before rotation; both or none */
+    struct norm_view query_norm, key_norm; /* of every head by itself, [head_size] or [heads, head_size], or, with norms_whole, of
+                                              all heads as one, [heads head_size]; before rotation; both or none */
+    int norms_whole, query_norm_last; /* query_norm_last: behind the rotation */
     struct linear up, gate, down; /* gate.weight.data NULL: not gated */
     enum activation activation;
     enum residual_wiring residual;
@@ -94,24 +100,29 @@ struct decoder {
         enum rotary_pairing pairing;
         double *frequency; /* [size / 2] radians a position; owned */
         double factor; /* on the rotated dimensions (yarn) */
+        double divided; /* the factor that is not there, as norms behind the rotation would divide it out; 0: none */
         double base, stretch; /* stretch > 0 (dynamic scaling): with n > limit inputs frequencies are those of the base
                                * base (stretch n / limit - (stretch - 1))^(size / (size - 2)) */
+        double *beyond; /* [size / 2] frequencies with n > limit inputs (longrope); NULL: the same; owned */
         int limit;
+        int scaled; /* 1: frequencies are not those of the base alone */
         int other_fraction; /* 1: the configuration turns a part of a head, and the model's code the whole */
-    } rotary;
+    } rotary[ROTARIES]; /* the first turns all layers, but where a family has another for those with windows */
 
     struct block *blocks; /* [layers]; owned */
     struct norm_view final_norm;
-    double *final_weights; /* [hidden] of final_norm, where they are not the stored ones; owned */
     struct linear project_out; /* [E, hidden], between final norm and head; weight.data NULL: none */
     struct linear head; /* [vocabulary, E] */
     double head_soft_cap;
 
+    double **vectors; /* parameters that are not the stored ones; owned */
+    int vector_count;
     struct formula **formulas; /* owned */
     int formula_count;
 
     struct tensors *tensors; /* owned */
     struct config *config; /* owned */
+    int nested; /* 1: it is the text_config of a checkpoint that has other models beside the language model */
     struct config *adapter; /* adapter_config.json of the adapter that is merged onto the tensors; NULL: none; owned */
     char position_text[512]; /* "alibi(delta=0)", "rotary, base 10000", "window 32": for people and files */
     char notes[512]; /* lines, without the path, that whoever runs the model should see: where the checkpoint contradicts itself,
@@ -144,5 +155,7 @@ int decoder_override(struct decoder *d, struct position_override *o, struct erro
 /* Inputs that can matter for the last output through the windows of all layers: 1 + sum (w_l - 1), and the first keys where they
  * are kept; at most n; n without windows. */
 long decoder_cone(const struct decoder *d, long n);
+/* 1 if the angles of its rotary positions depend on the length of the segment. */
+int decoder_depends_on_length(const struct decoder *d);
 
 #endif

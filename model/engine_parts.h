@@ -56,7 +56,8 @@ struct layer {
     struct buffer *mid; /* [B queries, d] residual after attention (not parallel) */
     struct buffer *statistics_2; /* [B queries, 2] */
     struct buffer *up, *gate; /* [B queries, m] before the activation */
-    /* with norms of heads: q and kv before them, and their statistics */
+    /* with norms of heads: q and kv before them (q after rotation, where its norm stands behind it), and their statistics; with
+     * clipping and rotation: q and kv between the two */
     struct buffer *raw_q, *raw_kv;
     struct buffer *statistics_q, *statistics_k; /* [B queries, H, 2], [B keys, KV, 2] */
     /* with post norms: their inputs, and their statistics */
@@ -123,6 +124,9 @@ void shape_close(struct shape *s);
 void shape_rows(struct shape *s, int n);
 /* The most positions before layer l's that its `carry` holds. */
 int shape_carry(const struct shape *s, int l);
+
+/* 1 if layer l turns queries and keys. */
+int shape_rotates(const struct decoder *d, int l);
 
 /* -- buffers.c -- */
 /* Bytes of all buffers of this shape: those that forward keeps for reverse, and the others. */

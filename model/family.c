@@ -339,6 +339,46 @@ int family_head(struct decoder *d, int with_bias, struct error *e, const char *s
     return 0;
 }
 
+double *family_own(struct decoder *d, size_t count, struct error *e)
+{
+    double **grown = realloc(d->vectors, (size_t)(d->vector_count + 1) * sizeof *grown), *vector = calloc(count, sizeof *vector);
+    d->vectors = grown ? grown : d->vectors;
+    if (!grown || !vector) {
+        free(vector);
+        fail_memory(e, 8.0 * (double)count, "a vector of parameters");
+        return NULL;
+    }
+    return d->vectors[d->vector_count++] = vector;
+}
+
+view family_own_view(const double *vector, size_t count)
+{
+    return (
+        view){.data = vector, .type = ELEMENT_F64, .groups = 1, .rows = count, .columns = 1, .row_stride = 1, .column_stride = 1};
+}
+
+/* *v times a factor; of no data: the factor, where absence means 1, else nothing. */
+static int scale_vector(view *v, struct decoder *d, double factor, int absent, struct error *e)
+{
+    size_t count = v->data ? v->rows : 1;
+    double *vector;
+    if (!v->data && !absent)
+        return 0;
+    if (!(vector = family_own(d, count, e)))
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        vector[i] = factor * (v->data ? element_read(v->data, v->type, i * v->row_stride) + v->offset : absent);
+    *v = family_own_view(vector, count);
+    return 0;
+}
+
+int family_scale_logits(struct decoder *d, double factor, struct error *e)
+{
+    if (factor == 1)
+        return 0;
+    return scale_vector(&d->final_norm.scale, d, factor, 1, e) || scale_vector(&d->final_norm.shift, d, factor, 0, e) ? -1 : 0;
+}
+
 void family_ignore(const struct decoder *d, const char *format, ...)
 {
     FORMAT_NAME(name, format);
@@ -465,15 +505,16 @@ struct formula *family_slope_formula(struct decoder *d, const char *text, double
     return f;
 }
 
-int family_windows(struct decoder *d, long window, long first, long step, struct error *e)
+int family_windows(struct decoder *d, struct window_rule rule, struct error *e)
 {
     struct config *c = d->config;
     json_t *types = config_get(c, "layer_types");
-    long most = 0, least = window;
+    long window = rule.window, most = 0, least = window;
     if (types && (!json_is_array(types) || json_array_size(types) != (size_t)d->layers))
         return fail(e, "%s: layer_types is not a list of one kind for each of %d layers", config_path(c), d->layers);
     for (int l = 0; l < d->layers; l++) {
-        int sliding = window && l >= first && (l - first) % step == 0;
+        int sliding = window &&
+                      (rule.but ? (l + !rule.but_first) % rule.but != 0 : l >= rule.first && (l - rule.first) % rule.step == 0);
         if (types) {
             const char *type = json_string_value(json_array_get(types, (size_t)l));
             sliding = type && strcmp(type, "sliding_attention") == 0;

@@ -80,6 +80,11 @@ int family_head(struct decoder *d, int with_bias, struct error *e, const char *s
 /* Refuses an adapter that changes embedding or head of a model that ties them: PEFT changes both when it merges it, and one of
  * them when it does not. */
 int family_refuse_tied(const struct decoder *d, struct error *e) MUST_USE;
+/* A vector that the decoder owns, to be filled; NULL on failure. family_own_view: as a view [count]. */
+double *family_own(struct decoder *d, size_t count, struct error *e) MUST_USE;
+view family_own_view(const double *vector, size_t count);
+/* Multiplies the logits, before a soft cap, by a factor: through the last norm's parameters. For heads without a bias. */
+int family_scale_logits(struct decoder *d, double factor, struct error *e) MUST_USE;
 /* Counts a stored tensor that the model does not use, if it is there, as asked for. */
 void family_ignore(const struct decoder *d, const char *format, ...) PRINTF_LIKE(2, 3);
 
@@ -94,19 +99,31 @@ view view_interleaved(view v, size_t groups, size_t parts, size_t which, size_t 
 int family_activation(enum activation *out, const struct decoder *d, const char *key, const char *fallback,
                       struct error *e) MUST_USE;
 
-/* Windows by layer: config.json's layer_types where it has them, else every `step`-th layer from `first` on; layers so named get
- * `window`, the others none. window 0: there is none to give. */
-int family_windows(struct decoder *d, long window, long first, long step, struct error *e) MUST_USE;
+/* Windows by layer: config.json's layer_types where it has them, else every `step`-th layer from `first` on, or with `but` all
+ * layers but every `but`-th; layers so named get `window`, the others none. window 0: there is none to give. */
+struct window_rule {
+    long window, first, step, but;
+    int but_first; /* 1: the first of every `but`, not the last */
+};
+int family_windows(struct decoder *d, struct window_rule rule, struct error *e) MUST_USE;
 
 /* Rotary positions of Hugging Face configs, old (`rope_theta`, `rope_scaling`) and new (`rope_parameters`) style: sets
- * d->position and d->rotary. Types default, linear, dynamic, llama3 and yarn are done, others refused by name (model/rope.h). */
+ * d->position and d->rotary. Types default, linear, dynamic, llama3, yarn and longrope are done, others refused by name
+ * (model/rope.h). */
 struct rope_keys {
     const char *theta, *fraction; /* the family's names at the top level */
     double fraction_default;
     int whole_heads; /* 1: the model's code turns whole heads, whatever the fraction */
     double theta_default; /* 0: 10000 */
     enum rotary_pairing pairing;
-    int unscaled; /* 1: the library takes no scaling that we do */
+    int only_longrope; /* 1: the library takes no other scaling, and this by two more names */
+    int required; /* 1: rope_parameters or rope_scaling must be there: the library's default is a published model's */
+    int alpha; /* 1: dynamic scaling with a member alpha is another base */
+    int by_kind; /* 1: settings for layers without windows and for those with, whose base has names of its own */
+    const char *local_theta;
+    const char *bases; /* key of a list of bases by layer; NULL: there is none */
+    double local_theta_default;
+    double original_default; /* original_max_position_embeddings, whatever the settings say; 0: as they say */
 };
 int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e) MUST_USE;
 /* frequency[i] = base^(-2i/size), i < size/2. Sets kind (none where size is less than a pair), size, pairing. */

@@ -45,27 +45,35 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
     const struct block *b = &d->blocks[l];
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
-    int keys = g->shape.keys[l], heads = w->query_norm.present, q_width = d->heads * d->head_size,
-        kv_width = 2 * d->kv_heads * d->head_size;
+    int keys = g->shape.keys[l], heads = w->query_norm.present, rotated = shape_rotates(d, l), q_width = d->heads * d->head_size,
+        kv_width = 2 * d->kv_heads * d->head_size, last = b->query_norm_last;
+    const int q_heads = b->norms_whole ? 1 : d->heads, k_heads = b->norms_whole ? 1 : d->kv_heads, q_size = q_width / q_heads,
+              k_size = kv_width / 2 / k_heads;
     struct rows key_rows = {batch, keys}, query_rows = {batch, g->shape.queries[l]};
-    struct buffer *kv = g->shape.carry ? g->fresh : s->kv, *raw_q = heads ? s->raw_q : s->q, *raw_kv = heads ? s->raw_kv : kv;
+    struct buffer *kv = g->shape.carry ? g->fresh : s->kv, *raw_q = s->raw_q ? s->raw_q : s->q,
+                  *raw_kv = s->raw_kv ? s->raw_kv : kv;
     k->linear(k, raw_kv, g->y, w->kv.weight, w->kv.bias, key_rows, 0);
     k->linear(k, raw_q, y_last, w->query.weight, w->query.bias, query_rows, 0);
     if (b->clip > 0) {
         k->clip(k, raw_kv, b->clip, key_rows, kv_width);
         k->clip(k, raw_q, b->clip, query_rows, q_width);
     }
-    if (heads) {
-        k->norm_heads(k, s->q, s->statistics_q, raw_q, &w->query_norm.norm, query_rows, d->heads, d->head_size, q_width);
-        k->copy(k, kv, raw_kv, key_rows, kv_width); /* for the values */
-        k->norm_heads(k, kv, s->statistics_k, raw_kv, &w->key_norm.norm, key_rows, d->kv_heads, d->head_size, kv_width);
-    }
+    if (raw_kv != kv)
+        k->copy(k, kv, raw_kv, key_rows, kv_width); /* with norms for the values */
+    if (raw_q != s->q && !heads)
+        k->copy(k, s->q, raw_q, query_rows, q_width);
+    if (heads)
+        k->norm_heads(k, kv, s->statistics_k, raw_kv, &w->key_norm.norm, key_rows, k_heads, k_size, kv_width);
+    if (heads && !last)
+        k->norm_heads(k, s->q, s->statistics_q, raw_q, &w->query_norm.norm, query_rows, q_heads, q_size, q_width);
     struct rows kv_rows = {batch, g->shape.carry ? score_join(g, l, batch) : keys};
-    if (d->position == POSITION_ROTARY) {
-        k->rotate(k, s->q, g->attention[l], query_rows, d->heads, q_width, +1);
+    if (rotated) {
+        k->rotate(k, last ? raw_q : s->q, g->attention[l], query_rows, d->heads, q_width, +1);
         k->rotate(k, s->kv, g->attention[l], kv_rows, d->kv_heads, kv_width, +1);
     }
-    if (b->score.log_length)
+    if (last)
+        k->norm_heads(k, s->q, s->statistics_q, raw_q, &w->query_norm.norm, query_rows, q_heads, q_size, q_width);
+    if (b->score.log_length || b->score.query_growth != 0)
         k->scale_queries(k, s->q, g->attention[l], query_rows, q_width);
     return kv_rows.count;
 }

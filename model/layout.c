@@ -1,4 +1,5 @@
 #include "model/layout.h"
+#include "model/rope.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -110,24 +111,64 @@ static int read_sinusoidal(struct decoder *d, int first, struct error *e)
     return family_sinusoidal(d, 10000, half - 1, 1, first, e);
 }
 
+/* All layers but every so-manieth have windows. */
+static int read_pattern(long *but, struct reading *r, long window)
+{
+    const struct layout *o = r->layout;
+    struct config *c = r->d->config;
+    *but = o->pattern_absent;
+    if (!o->pattern || config_get(c, "layer_types")) { /* which leave the key without effect */
+        if (o->pattern)
+            (void)config_get(c, o->pattern);
+        return 0;
+    }
+    if (window && !config_absent(c, o->pattern) && !config_has(c, o->pattern))
+        return fail(r->e, "%s: %s is null (expected a number, or layer_types)", config_path(c), o->pattern);
+    return window ? config_int_or(c, o->pattern, 1, 10000, o->pattern_absent, but, r->e) : 0;
+}
+
+/* Windows of layers that are not turned: `otherwise` by that rule, `listed` where layer_types names them. */
+static int read_unturned(struct reading *r, long otherwise, long listed)
+{
+    struct decoder *d = r->d;
+    if (config_get(d->config, "layer_types"))
+        return family_windows(d, (struct window_rule){.window = listed, .step = 1}, r->e);
+    for (int l = 0; l < d->layers; l++)
+        d->blocks[l].score.window = d->blocks[l].score.rotary == ROTARY_NONE ? (int)otherwise : 0;
+    if (otherwise)
+        family_describe(d, "window %ld in layers that are not turned", otherwise);
+    return 0;
+}
+
 /* sliding_window: what its absence means is the library's default, null means none. */
 static int read_windows(struct reading *r)
 {
     const struct layout *o = r->layout;
     struct decoder *d = r->d;
     struct config *c = d->config;
-    long window, first = 0;
+    struct window_rule rule = {.step = o->windows == WINDOWS_ALTERNATE ? 2 : 1, .but_first = o->pattern_first};
     int on = 1;
     if (o->windows == WINDOWS_NONE)
         return 0;
     if (o->windows == WINDOWS_FULL)
-        return family_windows(d, 0, 0, 1, r->e);
-    if (o->windows == WINDOWS_SWITCHED && (config_bool_or(c, "use_sliding_window", 0, &on, r->e) ||
-                                           config_int_or(c, "max_window_layers", 0, 10000, 28, &first, r->e)))
-        return -1;
-    if (config_int_or(c, "sliding_window", 1, 1 << 30, config_absent(c, "sliding_window") ? o->window_absent : 0, &window,
+        return family_windows(d, rule, r->e);
+    if ((o->windows == WINDOWS_SWITCHED && config_int_or(c, "max_window_layers", 0, 10000, 28, &rule.first, r->e)) ||
+        ((o->windows == WINDOWS_SWITCHED || o->windows == WINDOWS_UNTURNED) &&
+         config_bool_or(c, "use_sliding_window", 0, &on, r->e)) ||
+        config_int_or(c, "sliding_window", 1, 1 << 30, config_absent(c, "sliding_window") ? o->window_absent : 0, &rule.window,
                       r->e) ||
-        family_windows(d, on ? window : 0, first, o->windows == WINDOWS_ALTERNATE ? 2 : 1, r->e))
+        (o->windows == WINDOWS_BUT_EVERY && read_pattern(&rule.but, r, rule.window)))
+        return -1;
+    long window = rule.window;
+    if (o->windows == WINDOWS_UNTURNED)
+        return read_unturned(r, on ? window : 0, window);
+    if (!on)
+        rule.window = 0;
+    if (o->windows == WINDOWS_BUT_EVERY && !window && o->turned != TURNED_WINDOWS_OR_ALL && !config_get(c, "layer_types"))
+        return fail(r->e,
+                    "%s: sliding_window is null, but most layers of a %s model have a window (expected a number, or layer_types)",
+                    config_path(c), d->family);
+    if (family_windows(d, rule, r->e))
         return -1;
     for (int l = 0; o->windows == WINDOWS_ALL && l < d->layers; l++)
         if (d->blocks[l].score.window != window)
@@ -136,13 +177,58 @@ static int read_windows(struct reading *r)
     return 0;
 }
 
+/* Which layers are turned, by a list of ones and zeros or but every so-manieth. */
+static int read_listed(struct reading *r)
+{
+    struct decoder *d = r->d;
+    struct config *c = d->config;
+    const json_t *list = config_get(c, "no_rope_layers");
+    long interval;
+    if (config_int_or(c, "no_rope_layer_interval", 1, 10000, 4, &interval, r->e))
+        return -1;
+    if (list && (!json_is_array(list) || json_array_size(list) < (size_t)d->layers))
+        return fail(r->e, "%s: no_rope_layers is not a list of 1 or 0 for each of %d layers", config_path(c), d->layers);
+    for (int l = 0; l < d->layers; l++) {
+        const json_t *one = list ? json_array_get(list, (size_t)l) : NULL;
+        if (one && !(json_is_integer(one) && json_integer_value(one) >= 0 && json_integer_value(one) <= 1))
+            return fail(r->e, "%s: no_rope_layers, entry %d is neither 1 nor 0", config_path(c), l + 1);
+        int turned = one ? json_integer_value(one) == 1 : (l + 1) % interval != 0;
+        d->blocks[l].score.rotary = turned ? 0 : ROTARY_NONE;
+    }
+    return 0;
+}
+
+/* After the windows. */
+static void turn_layers(struct decoder *d, enum turned turned)
+{
+    int windows = 0, count = 0;
+    for (int l = 0; l < d->layers; l++) {
+        struct score *s = &d->blocks[l].score;
+        windows += s->window > 0;
+        if (turned == TURNED_BY_KIND)
+            s->rotary = s->window > 0;
+        else if (turned == TURNED_WINDOWS || turned == TURNED_WINDOWS_OR_ALL)
+            s->rotary = s->window > 0 ? 0 : ROTARY_NONE;
+    }
+    for (int l = 0; l < d->layers; l++) {
+        if (turned == TURNED_WINDOWS_OR_ALL && !config_has(d->config, "sliding_window") &&
+            !config_absent(d->config, "sliding_window"))
+            d->blocks[l].score.rotary = 0;
+        count += d->blocks[l].score.rotary != ROTARY_NONE;
+    }
+    if (count < d->layers)
+        family_describe(d, "turned in %d of %d layers", count, d->layers);
+}
+
 static int read_positions(struct reading *r)
 {
     const struct layout *o = r->layout;
     if ((o->rope.theta && family_rope(r->d, &o->rope, r->e)) || (o->rotary_dim && read_rotary_dim(r->d, o->rotary_dim, r->e)) ||
-        (o->learned && read_learned(r)) || (o->sinusoidal && read_sinusoidal(r->d, o->first_row, r->e)))
+        (o->learned && read_learned(r)) || (o->sinusoidal && read_sinusoidal(r->d, o->first_row, r->e)) ||
+        (o->turned == TURNED_LISTED && read_listed(r)) || read_windows(r))
         return -1;
-    return read_windows(r);
+    turn_layers(r->d, o->turned);
+    return 0;
 }
 
 /* -- tensors -- */
@@ -192,6 +278,62 @@ static view fused_part(view fused, const struct reading *r, size_t which)
                       : view_rows(fused, (heads + (which - 1) * kv_heads) * size, kv_heads * size);
 }
 
+/* The weights of each head by itself, one behind the other. */
+static int read_named_heads(view *out, const struct reading *r, size_t heads, const char *name)
+{
+    size_t size = (size_t)r->d->head_size;
+    double *all = family_own(r->d, heads * size, r->e);
+    if (!all)
+        return -1;
+    for (size_t h = 0; h < heads; h++) {
+        view one;
+        if (family_vector(&one, r->d, size, r->e, "%s%s.%d.%s.norms.%zu.weight", r->prefix, r->layout->names.layers, r->block,
+                          name, h))
+            return -1;
+        for (size_t i = 0; i < size; i++)
+            all[h * size + i] = element_read(one.data, one.type, i * one.row_stride);
+    }
+    *out = family_own_view(all, heads * size);
+    return 0;
+}
+
+/* A norm of queries or keys. */
+static int read_head_norm(struct norm_view *out, const struct reading *r, size_t heads, const char *name)
+{
+    const struct layout *o = r->layout;
+    size_t size = (size_t)r->d->head_size;
+    view all;
+    if (o->head_norms_of == HEADS_ALIKE || o->head_norms_of == HEADS_WHOLE)
+        return read_norm(out, r, o->head_norms_of == HEADS_WHOLE ? heads * size : size, name);
+    *out = (struct norm_view){.kind = o->norm, .epsilon = r->epsilon, .present = 1};
+    if (o->head_norms_of == HEADS_EACH_NAMED)
+        return read_named_heads(&out->scale, r, heads, name);
+    if (family_matrix(&all, r->d, heads, size, r->e, "%s%s.%d.%s.weight", r->prefix, o->names.layers, r->block, name))
+        return -1;
+    out->scale = all; /* as a vector of all its rows */
+    out->scale.groups = heads, out->scale.rows = size, out->scale.columns = 1;
+    out->scale.group_stride = all.row_stride, out->scale.row_stride = all.column_stride;
+    return 0;
+}
+
+/* Norms behind the rotation, which changes no length: those of keys without their weights commute with it, and their weights may
+ * as well stand on the queries, so that keys need no other order. */
+static int put_query_norm_last(struct block *b, const struct reading *r)
+{
+    struct decoder *d = r->d;
+    size_t size = (size_t)d->head_size;
+    double *both = family_own(d, size, r->e);
+    if (!both)
+        return -1;
+    for (size_t i = 0; i < size; i++)
+        both[i] = element_read(b->query_norm.scale.data, b->query_norm.scale.type, i * b->query_norm.scale.row_stride) *
+                  element_read(b->key_norm.scale.data, b->key_norm.scale.type, i * b->key_norm.scale.row_stride);
+    b->query_norm.scale = family_own_view(both, size);
+    b->key_norm.scale = (view){0};
+    b->query_norm_last = 1;
+    return 0;
+}
+
 static int read_attention(struct block *b, const struct reading *r)
 {
     const struct names *names = &r->layout->names;
@@ -214,8 +356,11 @@ static int read_attention(struct block *b, const struct reading *r)
                read_linear(&b->key, r, kv_size, width, r->qkv_bias, names->key) ||
                read_linear(&b->value, r, kv_size, width, r->qkv_bias, names->value))
         return -1;
-    if (r->head_norms &&
-        (read_norm(&b->query_norm, r, size, names->query_norm) || read_norm(&b->key_norm, r, size, names->key_norm)))
+    if (r->head_norms && (read_head_norm(&b->query_norm, r, (size_t)d->heads, names->query_norm) ||
+                          read_head_norm(&b->key_norm, r, (size_t)d->kv_heads, names->key_norm)))
+        return -1;
+    b->norms_whole = r->layout->head_norms_of == HEADS_WHOLE;
+    if (r->head_norms && r->layout->head_norms_last && put_query_norm_last(b, r))
         return -1;
     if (names->sinks &&
         family_vector(&b->sinks, d, (size_t)d->heads, r->e, "%s%s.%d.%s", r->prefix, names->layers, r->block, names->sinks))
@@ -256,13 +401,33 @@ static int read_block(struct block *b, const struct reading *r)
     return 0;
 }
 
+/* Where the tensors are: in checkpoints of several models at one of two places. */
+static const char *find_prefix(const struct decoder *d, const struct names *names, const char *embedding)
+{
+    static const char *const nested[] = {"language_model.model.", "model.language_model."};
+    for (int i = 0; i < 2 && d->nested; i++)
+        if (*family_prefix(d, nested[i], embedding))
+            return nested[i];
+    return family_prefix(d, names->prefix, embedding);
+}
+
+static int set_defaults(struct decoder *d, const char *defaults, struct error *e)
+{
+    json_t *values = json_loads(defaults, 0, NULL);
+    int bad = !values || json_object_update_missing(config_root(d->config), values);
+    json_decref(values);
+    return bad ? fail_memory(e, 1024, "a configuration") : 0;
+}
+
 int layout_read(struct decoder *d, const struct layout *layout, struct error *e)
 {
     const struct names *names = &layout->names;
     struct reading r = {.d = d, .layout = layout, .block = -1, .e = e};
     char embedding[64];
     snprintf(embedding, sizeof embedding, "%s.weight", names->embedding);
-    r.prefix = family_prefix(d, names->prefix, embedding);
+    r.prefix = find_prefix(d, names, embedding);
+    if (layout->defaults && set_defaults(d, layout->defaults, e))
+        return -1;
     if (read_settings(&r) || read_sizes(&r) || read_positions(&r) || family_bos(d, "bos_token_id", e) ||
         family_matrix(&d->embedding, d, (size_t)d->vocabulary, (size_t)d->hidden, e, "%s%s", r.prefix, embedding))
         return -1;
@@ -273,11 +438,15 @@ int layout_read(struct decoder *d, const struct layout *layout, struct error *e)
     for (r.block = 0; r.block < d->layers; r.block++)
         if (read_block(&d->blocks[r.block], &r))
             return -1;
+    if (layout->head_norms_last)
+        rope_divide_out(d);
     r.block = -1;
     if (read_norm(&d->final_norm, &r, (size_t)d->hidden, names->final_norm))
         return -1;
-    int older = names->older_head && family_has(d, "%s.weight", names->older_head);
+    const char *head = names->older_head && family_has(d, "%s.weight", names->older_head) ? names->older_head : names->head;
+    if (d->nested && family_has(d, "language_model.lm_head.weight"))
+        head = "language_model.lm_head";
     if (layout->finish && layout->finish(d, e))
         return -1;
-    return family_head(d, layout->head_bias, e, older ? names->older_head : names->head);
+    return family_head(d, layout->head_bias, e, head);
 }

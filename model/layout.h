@@ -60,7 +60,26 @@ enum windows {
     WINDOWS_ALL, /* sliding_window in every layer */
     WINDOWS_LISTED, /* in every layer, or as layer_types says */
     WINDOWS_ALTERNATE, /* in every other layer from the first on, or as layer_types says */
+    WINDOWS_BUT_EVERY, /* in all layers but every sliding_window_pattern-th, or as layer_types says */
+    WINDOWS_UNTURNED, /* in layers that are not turned, with use_sliding_window, or as layer_types says */
     WINDOWS_SWITCHED /* with use_sliding_window, from max_window_layers on, or as layer_types says */
+};
+
+/* Layers whose queries and keys are turned, where there are rotary positions. */
+enum turned {
+    TURNED_ALL,
+    TURNED_LISTED, /* as no_rope_layers says, or all but every no_rope_layer_interval-th */
+    TURNED_WINDOWS, /* those with a window */
+    TURNED_WINDOWS_OR_ALL, /* the same; all without a sliding_window */
+    TURNED_BY_KIND /* all, those with a window by settings of their own (rope.by_kind) */
+};
+
+/* What a norm of queries and keys is of. */
+enum head_norms {
+    HEADS_ALIKE, /* each head by itself, with the same weights */
+    HEADS_EACH, /* each head by itself, with weights of its own, [heads, head_size] */
+    HEADS_EACH_NAMED, /* the same; NAME.norms.h of head h */
+    HEADS_WHOLE /* all heads as one */
 };
 
 struct layout {
@@ -82,6 +101,8 @@ struct layout {
     int norm_bias, norm_bare; /* bare: no parameters */
     int norm_offset; /* added to the stored weights */
     struct setting head_norms;
+    enum head_norms head_norms_of;
+    int head_norms_last; /* 1: behind the rotation */
 
     /* positions: rotary ones by the general keys (rope.theta), or by rotary_dim alone; learned ones; sinusoidal ones */
     struct rope_keys rope;
@@ -91,6 +112,10 @@ struct layout {
     int first_row; /* of either: rows before belong to padding */
     enum windows windows;
     long window_absent;
+    const char *pattern; /* key of WINDOWS_BUT_EVERY; NULL: none */
+    long pattern_absent;
+    int pattern_first; /* 1: the layer without a window is the first of them */
+    enum turned turned;
 
     struct setting scale_embedding; /* times sqrt(hidden) */
     int scale_rounded; /* to the type of the stored embedding */
@@ -101,6 +126,7 @@ struct layout {
     int transposed; /* matrices of the blocks are stored [in, out] */
 
     struct names names;
+    const char *defaults; /* keys in JSON that configurations of the family may lack, where the library has a value; NULL: none */
 
     /* What is peculiar to the family, once all else is read; NULL: nothing. */
     int (*finish)(struct decoder *d, struct error *e);

@@ -26,12 +26,10 @@ static void say(struct changes *c, const char *format, ...)
 
 static int replace_rope(struct changes *c, struct decoder *d, const struct rope_spec *asked, struct error *e)
 {
-    struct rope_spec s = *asked;
-    char text[ROPE_TEXT_MAX];
-    if (rope_replace(d, &s, e))
+    char text[ROTARIES * (ROPE_TEXT_MAX + 40)];
+    if (rope_replace(text, sizeof text, d, asked, e))
         return -1;
-    rope_text(text, &s);
-    say(c, "--rope base=%.10g,%s, ", s.base, text);
+    say(c, "--rope %s, ", text);
     return 0;
 }
 

@@ -53,11 +53,22 @@ static void reverse_mlp(struct engine *g, int l, const struct buffer *dy, struct
         k->linear_reverse(k, g->y, g->da_gate, w->gate.weight, rows, 1);
 }
 
+/* g->dq behind the norm of queries -> before it. */
+static void reverse_query_norm(struct engine *g, int l, struct rows rows)
+{
+    const struct decoder *d = g->d;
+    const struct layer *s = &g->layers[l];
+    int width = d->heads * d->head_size, heads = d->blocks[l].norms_whole ? 1 : d->heads;
+    g->k->norm_heads_reverse(g->k, g->dq, g->dq, s->raw_q, s->statistics_q, &g->blocks[l].query_norm.norm, rows, heads,
+                             width / heads, width);
+}
+
 /* dy = gradient of the attention branch's output -> gradient of the attention norm's output in g->y [B keys, d]. */
 static void reverse_attention(struct engine *g, int l, const struct buffer *dy, int batch)
 {
     struct kernels *k = g->k;
     const struct decoder *d = g->d;
+    const struct block *b = &d->blocks[l];
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
     int keys = g->shape.keys[l], queries = g->shape.queries[l], q_width = d->heads * d->head_size,
@@ -65,21 +76,24 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     k->linear_reverse(k, g->t, dy, w->output.weight, query_rows, 0);
     k->attention_reverse(k, g->dq, g->dkv, g->t, s->q, s->kv, s->o, s->lse, g->attention[l], w->sinks, batch, queries, keys);
-    if (d->blocks[l].score.log_length)
+    if (b->score.log_length || b->score.query_growth != 0)
         k->scale_queries(k, g->dq, g->attention[l], query_rows, q_width);
-    if (d->position == POSITION_ROTARY) {
+    if (b->query_norm_last)
+        reverse_query_norm(g, l, query_rows);
+    if (shape_rotates(d, l)) {
         k->rotate(k, g->dq, g->attention[l], query_rows, d->heads, q_width, -1);
         k->rotate(k, g->dkv, g->attention[l], key_rows, d->kv_heads, kv_width, -1);
     }
     if (w->query_norm.present) {
-        k->norm_heads_reverse(k, g->dq, g->dq, s->raw_q, s->statistics_q, &w->query_norm.norm, query_rows, d->heads, d->head_size,
-                              q_width);
-        k->norm_heads_reverse(k, g->dkv, g->dkv, s->raw_kv, s->statistics_k, &w->key_norm.norm, key_rows, d->kv_heads,
-                              d->head_size, kv_width);
+        int heads = b->norms_whole ? 1 : d->kv_heads;
+        if (!b->query_norm_last)
+            reverse_query_norm(g, l, query_rows);
+        k->norm_heads_reverse(k, g->dkv, g->dkv, s->raw_kv, s->statistics_k, &w->key_norm.norm, key_rows, heads,
+                              kv_width / 2 / heads, kv_width);
     }
-    if (d->blocks[l].clip > 0) {
-        k->clip_reverse(k, g->dq, s->q, d->blocks[l].clip, query_rows, q_width);
-        k->clip_reverse(k, g->dkv, s->kv, d->blocks[l].clip, key_rows, kv_width);
+    if (b->clip > 0) {
+        k->clip_reverse(k, g->dq, s->raw_q ? s->raw_q : s->q, b->clip, query_rows, q_width);
+        k->clip_reverse(k, g->dkv, s->raw_kv ? s->raw_kv : s->kv, b->clip, key_rows, kv_width);
     }
     k->linear_reverse(k, g->y, g->dkv, w->kv.weight, key_rows, 0);
     if (queries == keys) {

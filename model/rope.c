@@ -8,25 +8,33 @@
 #include <string.h>
 
 /* Frequencies of a base, without scaling. */
-static void set_plain(struct decoder *d, double base)
+static void set_plain(struct rotary *r, double base)
 {
-    struct rotary *r = &d->rotary;
     r->base = base, r->factor = 1, r->stretch = 0;
+    free(r->beyond);
+    r->beyond = NULL;
     for (int i = 0; i < r->size / 2; i++)
         r->frequency[i] = pow(base, -2.0 * i / r->size);
 }
 
-int family_rotary_plain(struct decoder *d, int size, double base, enum rotary_pairing pairing, struct error *e)
+/* d->rotary[which]: see family_rotary_plain. */
+static int make_plain(struct decoder *d, int which, int size, double base, enum rotary_pairing pairing, struct error *e)
 {
     size_t pairs = size < 2 ? 0 : (size_t)size / 2;
+    struct rotary *r = &d->rotary[which];
     d->position = pairs ? POSITION_ROTARY : POSITION_NONE;
-    d->rotary.size = size;
-    d->rotary.pairing = pairing;
-    d->rotary.frequency = calloc(pairs ? pairs : 1, sizeof *d->rotary.frequency);
-    if (!d->rotary.frequency)
+    r->size = size;
+    r->pairing = pairing;
+    r->frequency = calloc(pairs ? pairs : 1, sizeof *r->frequency);
+    if (!r->frequency)
         return fail_memory(e, (double)pairs * 8, "rotary frequencies");
-    set_plain(d, base);
+    set_plain(r, base);
     return 0;
+}
+
+int family_rotary_plain(struct decoder *d, int size, double base, enum rotary_pairing pairing, struct error *e)
+{
+    return make_plain(d, 0, size, base, pairing, e);
 }
 
 int family_sinusoidal(struct decoder *d, double base, double steps, int halves, int first, struct error *e)
@@ -41,6 +49,12 @@ int family_sinusoidal(struct decoder *d, double base, double steps, int halves, 
     return 0;
 }
 
+/* The object of a config that holds the settings: rope_scaling, unless it is empty. */
+static const char *rope_root(struct config *c)
+{
+    return json_object_size(config_get(c, "rope_scaling")) ? "rope_scaling" : "rope_parameters";
+}
+
 /* Says what the scaling lacks; always -1. */
 static int missing(const struct rope_spec *s, const char *needs, const char *where, struct error *e)
 {
@@ -48,23 +62,24 @@ static int missing(const struct rope_spec *s, const char *needs, const char *whe
 }
 
 /* Positions count for 1 / factor. */
-static int scale_linear(struct decoder *d, struct rope_spec *s, const char *where, struct error *e)
+static int scale_linear(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
 {
+    (void)d;
     if (isnan(s->factor))
         return missing(s, "factor", where, e);
-    for (int i = 0; i < d->rotary.size / 2; i++)
-        d->rotary.frequency[i] /= s->factor;
+    for (int i = 0; i < r->size / 2; i++)
+        r->frequency[i] /= s->factor;
     return 0;
 }
 
 /* A longer base beyond the trained length, by the length of the segment. */
-static int scale_dynamic(struct decoder *d, struct rope_spec *s, const char *where, struct error *e)
+static int scale_dynamic(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
 {
     if (isnan(s->original) && d->declared_length)
         s->original = d->declared_length;
-    if (isnan(s->factor) || isnan(s->original) || d->rotary.size < 4)
+    if (isnan(s->factor) || isnan(s->original) || r->size < 4)
         return missing(s, "factor, max_position_embeddings, and at least 4 rotated dimensions", where, e);
-    d->rotary.stretch = s->factor, d->rotary.limit = (int)s->original;
+    r->stretch = s->factor, r->limit = (int)s->original;
     return 0;
 }
 
@@ -78,7 +93,7 @@ static int find_original(struct decoder *d, struct rope_spec *s, struct error *e
 }
 
 /* Llama 3's scaling by wavelength: long waves are slowed by `factor`, short ones kept, a linear blend of the two between. */
-static int scale_llama3(struct decoder *d, struct rope_spec *s, const char *where, struct error *e)
+static int scale_llama3(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
 {
     if (find_original(d, s, e))
         return -1;
@@ -86,23 +101,23 @@ static int scale_llama3(struct decoder *d, struct rope_spec *s, const char *wher
         return missing(
             s, "factor, low_freq_factor, high_freq_factor and original_max_position_embeddings (or max_position_embeddings)",
             where, e);
-    for (int i = 0; i < d->rotary.size / 2; i++) {
-        double f = d->rotary.frequency[i], wavelength = 2 * M_PI / f;
+    for (int i = 0; i < r->size / 2; i++) {
+        double f = r->frequency[i], wavelength = 2 * M_PI / f;
         if (wavelength > s->original / s->low)
             f /= s->factor;
         else if (!(wavelength < s->original / s->high)) {
             double m = (s->original / wavelength - s->low) / (s->high - s->low);
             f = (1 - m) * f / s->factor + m * f;
         }
-        d->rotary.frequency[i] = f;
+        r->frequency[i] = f;
     }
     return 0;
 }
 
 /* YaRN (Peng et al. 2023): a blend by the number of turns within the original length, and a factor on cosine and sine. */
-static int scale_yarn(struct decoder *d, struct rope_spec *s, const char *where, struct error *e)
+static int scale_yarn(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
 {
-    int size = d->rotary.size;
+    int size = r->size;
     if (find_original(d, s, e))
         return -1;
     if (isnan(s->factor) && d->declared_length)
@@ -122,123 +137,292 @@ static int scale_yarn(struct decoder *d, struct rope_spec *s, const char *where,
         high += 0.001;
     for (int i = 0; i < size / 2; i++) {
         double slowed = fmin(1, fmax(0, (i - low) / (high - low)));
-        d->rotary.frequency[i] *= slowed / s->factor + (1 - slowed);
+        r->frequency[i] *= slowed / s->factor + (1 - slowed);
     }
-    d->rotary.factor = s->attention;
+    r->factor = s->attention;
     return 0;
 }
 
 /* Each frequency over a number that is stored: GGUF's form of Llama 3's scaling. */
-static int scale_stored(struct decoder *d, struct rope_spec *s, const char *where, struct error *e)
+static int scale_stored(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
 {
     double divisor[128];
     (void)s, (void)where;
-    if (family_values(divisor, d, (size_t)d->rotary.size / 2, e, "rope_freqs.weight"))
+    if (family_values(divisor, d, (size_t)r->size / 2, e, "rope_freqs.weight"))
         return -1;
-    for (int i = 0; i < d->rotary.size / 2; i++) {
+    for (int i = 0; i < r->size / 2; i++) {
         if (!(divisor[i] > 0))
             return fail(e, "%s: tensor 'rope_freqs.weight' holds %g (expected numbers above 0)", d->path, divisor[i]);
-        d->rotary.frequency[i] /= divisor[i];
+        r->frequency[i] /= divisor[i];
     }
     return 0;
 }
 
-int rope_scale(struct decoder *d, struct rope_spec *s, const char *where, struct error *e)
+/* One of the two lists of longrope: a divisor for each frequency. */
+static int read_divisors(double *out, const struct rotary *r, struct config *c, const char *root, const char *name,
+                         const char *where, struct error *e)
 {
-    static int (*const scalings[])(struct decoder *, struct rope_spec *, const char *, struct error *) = {
-        [ROPE_LINEAR] = scale_linear, [ROPE_DYNAMIC] = scale_dynamic, [ROPE_LLAMA3] = scale_llama3,
-        [ROPE_YARN] = scale_yarn,     [ROPE_STORED] = scale_stored,
-    };
-    return scalings[s->kind] ? scalings[s->kind](d, s, where, e) : 0;
+    char key[96];
+    size_t pairs = (size_t)r->size / 2;
+    snprintf(key, sizeof key, "%s.%s", root, name);
+    const json_t *list = config_get(c, key);
+    if (!json_is_array(list) || json_array_size(list) != pairs)
+        return fail(e, "%s of type longrope needs %s, a list of %zu numbers (one for each pair of rotated dimensions) in %s",
+                    where, name, pairs, config_path(c));
+    for (size_t i = 0; i < pairs; i++) {
+        out[i] = json_number_value(json_array_get(list, i));
+        if (!(out[i] > 0) || !isfinite(out[i]))
+            return fail(e, "%s: %s, entry %zu is not a number above 0", config_path(c), key, i + 1);
+    }
+    return 0;
 }
 
-int rope_replace(struct decoder *d, struct rope_spec *s, struct error *e)
+/* LongRoPE (Ding et al. 2024): each frequency over a number of its own, with segments beyond the original length over another; a
+ * factor on cosine and sine. */
+static int scale_longrope(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
 {
-    char where[sizeof d->path + 16];
+    const char *root = rope_root(d->config);
+    double divisor[128];
+    if (find_original(d, s, e))
+        return -1;
+    if (isnan(s->original) || r->size < 2)
+        return missing(s, "original_max_position_embeddings (or max_position_embeddings)", where, e);
+    if (isnan(s->factor) && isnan(s->attention) && !d->declared_length)
+        return missing(s, "factor, attention_factor or max_position_embeddings", where, e);
+    if (isnan(s->factor) && d->declared_length)
+        s->factor = d->declared_length / s->original;
+    if (isnan(s->attention))
+        s->attention = s->factor > 1 ? sqrt(1 + log(s->factor) / log(s->original)) : 1;
+    r->beyond = calloc((size_t)r->size / 2, sizeof *r->beyond);
+    if (!r->beyond)
+        return fail_memory(e, 4.0 * r->size, "rotary frequencies");
+    if (read_divisors(divisor, r, d->config, root, "long_factor", where, e))
+        return -1;
+    for (int i = 0; i < r->size / 2; i++)
+        r->beyond[i] = r->frequency[i] / divisor[i];
+    if (read_divisors(divisor, r, d->config, root, "short_factor", where, e))
+        return -1;
+    for (int i = 0; i < r->size / 2; i++)
+        r->frequency[i] /= divisor[i];
+    r->limit = (int)s->original, r->factor = s->attention;
+    return 0;
+}
+
+/* Scales r, whose frequencies are those of s->base without scaling, and fills in the numbers of *s that were not said. `where`
+ * begins messages: "PATH/config.json: rope_scaling". */
+static int scale(struct decoder *d, struct rotary *r, struct rope_spec *s, const char *where, struct error *e)
+{
+    static int (*const scalings[])(struct decoder *, struct rotary *, struct rope_spec *, const char *, struct error *) = {
+        [ROPE_LINEAR] = scale_linear, [ROPE_DYNAMIC] = scale_dynamic, [ROPE_LLAMA3] = scale_llama3,
+        [ROPE_YARN] = scale_yarn,     [ROPE_STORED] = scale_stored,   [ROPE_LONGROPE] = scale_longrope,
+    };
+    r->scaled = s->kind != ROPE_NONE;
+    return scalings[s->kind] ? scalings[s->kind](d, r, s, where, e) : 0;
+}
+
+void rope_divide_out(struct decoder *d)
+{
+    struct rotary *r = &d->rotary[0];
+    double change = (r->divided > 0 ? r->divided : 1) / r->factor;
+    for (int l = 0; l < d->layers; l++)
+        d->blocks[l].query_norm.epsilon *= change * change, d->blocks[l].key_norm.epsilon *= change * change;
+    r->divided = r->factor, r->factor = 1;
+}
+
+int rope_replace(char *out, size_t size, struct decoder *d, const struct rope_spec *asked, struct error *e)
+{
+    char where[sizeof d->path + 16], text[ROPE_TEXT_MAX];
     if (d->position != POSITION_ROTARY)
         return fail(e, "%s: --rope: the model has no rotary positions (its positions: %s)", d->path, d->position_text);
-    if (d->rotary.other_fraction && s->kind != ROPE_NONE)
+    if (d->rotary[0].other_fraction && asked->kind != ROPE_NONE)
         return fail(
             e,
             "%s: --rope %s: the configuration turns a part of a head, which this family's code follows for a scaling alone "
             "(expected none, or base=NUMBER)",
-            d->path, rope_kind_name(s->kind));
-    if (isnan(s->base))
-        s->base = d->rotary.base;
-    set_plain(d, s->base);
-    snprintf(where, sizeof where, "%s: --rope", d->path);
-    return rope_scale(d, s, where, e);
+            d->path, rope_kind_name(asked->kind));
+    *out = 0;
+    for (int i = 0; i < ROTARIES && d->rotary[i].size; i++) {
+        struct rope_spec s = *asked;
+        size_t at = strlen(out);
+        if (isnan(s.base))
+            s.base = d->rotary[i].base;
+        set_plain(&d->rotary[i], s.base);
+        snprintf(where, sizeof where, "%s: --rope", d->path);
+        if (scale(d, &d->rotary[i], &s, where, e))
+            return -1;
+        if (d->blocks[0].query_norm_last)
+            rope_divide_out(d);
+        rope_text(text, &s);
+        if (i == 0 || asked->base != s.base) /* the same for all layers is said once */
+            snprintf(out + at, size - at, "%sbase=%.10g,%s%s", i ? " and " : "", s.base, text, i ? " in windows" : "");
+    }
+    return 0;
 }
 
-/* Which of the two objects of a config holds the settings (*root), and which scaling it names: rope_scaling, unless it is empty.
- */
-static int find_rope(const char **root, const char **type, struct config *c, struct error *e)
+/* The scaling that an object names, in either of two ways. */
+static int read_type(const char **type, struct config *c, const char *root, struct error *e)
+{
+    char key[64], older[64];
+    snprintf(key, sizeof key, "%s.rope_type", root);
+    snprintf(older, sizeof older, "%s.type", root);
+    return config_string_or(c, older, "default", type, e) || config_string_or(c, key, *type, type, e);
+}
+
+/* Which object holds the settings (*root), and which scaling it names. */
+static int find_rope(const char **root, const char **type, struct config *c, int required, struct error *e)
 {
     static const char *const roots[] = {"rope_parameters", "rope_scaling"};
-    char key[64], older[64];
     const char *name;
     json_t *member;
-    *root = roots[0];
     for (int i = 0; i < 2; i++) {
         const json_t *object = config_get(c, roots[i]);
         if (object && !json_is_object(object))
             return fail(e, "%s: %s is no object (expected {...} with rope_type in it)", config_path(c), roots[i]);
-        if (json_object_size(object))
-            *root = roots[i];
     }
+    *root = rope_root(c);
+    if (required && !json_object_size(config_get(c, *root)))
+        return fail(e, "%s: neither rope_parameters nor rope_scaling says how positions are turned (expected one of them)",
+                    config_path(c));
     json_object_foreach(config_get(c, *root), name, member) if (json_is_object(member)) return fail(
         e, "%s: %s.%s: settings by kind of layer are not supported (expected one set for all layers)", config_path(c), *root,
         name);
-    snprintf(key, sizeof key, "%s.rope_type", *root);
-    snprintf(older, sizeof older, "%s.type", *root);
-    return config_string_or(c, older, "default", type, e) || config_string_or(c, key, *type, type, e);
+    return read_type(type, c, *root, e);
 }
 
-int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e)
+/* The settings of the layers without windows (which 0) and of those with (1). */
+static int find_rope_of_kind(const char **root, const char **type, struct config *c, int which, struct error *e)
+{
+    static const char *const roots[] = {"rope_parameters.full_attention", "rope_parameters.sliding_attention"};
+    const char *name;
+    json_t *member, *all = config_get(c, "rope_parameters"), *older = which ? NULL : config_get(c, "rope_scaling");
+    if ((all && !json_is_object(all)) || (older && !json_is_object(older)))
+        return fail(e, "%s: rope_%s is no object (expected {...})", config_path(c), older ? "scaling" : "parameters");
+    json_object_foreach(all, name, member) if (!json_is_object(member) && !json_is_null(member)) return fail(
+        e, "%s: rope_parameters.%s stands beside the kinds of layers (expected full_attention and sliding_attention alone)",
+        config_path(c), name);
+    *root = roots[which];
+    if (json_object_size(older) && json_object_size(config_get(c, *root)))
+        return fail(e, "%s: both rope_scaling and %s have settings (expected one of the two)", config_path(c), *root);
+    if (json_object_size(older))
+        *root = "rope_scaling";
+    if (json_object_size(older) && !json_object_get(older, "rope_type"))
+        return fail(e, "%s: rope_scaling does not say its rope_type, which this family needs", config_path(c));
+    return read_type(type, c, *root, e);
+}
+
+/* d->rotary[which] by the settings of `root`, but for a base that stands elsewhere (0: none). */
+static int read_rotary(struct decoder *d, const struct rope_keys *keys, int which, const char *root, const char *type,
+                       double other_base, struct error *e)
 {
     struct config *c = d->config;
     struct rope_spec s;
-    const char *root, *type;
     char key[64], where[sizeof d->path + 64], text[ROPE_TEXT_MAX];
-    double fraction, limit;
-    if (find_rope(&root, &type, c, e) || config_real_or(c, "max_position_embeddings", 1, 1e9, 0, &limit, e) ||
-        config_real_or(c, keys->theta, 1e-6, 1e12, keys->theta_default ? keys->theta_default : 10000, &s.base, e) ||
+    const char *theta = which ? keys->local_theta : keys->theta;
+    double alpha, fraction, base = which ? keys->local_theta_default : keys->theta_default;
+    s.base = base != 0 ? base : 10000;
+    if ((theta && config_real_or(c, theta, 1e-6, 1e12, s.base, &s.base, e)) ||
         (snprintf(key, sizeof key, "%s.rope_theta", root), config_real_or(c, key, 1e-6, 1e12, s.base, &s.base, e)) ||
         config_real_or(c, keys->fraction, 0, 1, keys->fraction_default, &fraction, e) ||
         (snprintf(key, sizeof key, "%s.partial_rotary_factor", root), config_real_or(c, key, 0, 1, fraction, &fraction, e)))
         return -1;
+    s.base = other_base != 0 ? other_base : s.base;
     s.kind = rope_kind_named(type);
-    if (keys->unscaled && strcmp(type, "default") != 0)
-        return fail(e, "%s: rotary scaling '%s' is not supported in a %s model (supported: default)", config_path(c), type,
-                    d->family);
+    if (keys->only_longrope && (strcmp(type, "su") == 0 || strcmp(type, "yarn") == 0)) /* older names of it */
+        s.kind = ROPE_LONGROPE;
+    if (keys->only_longrope && s.kind != ROPE_LONGROPE && s.kind != ROPE_NONE)
+        return fail(e, "%s: rotary scaling '%s' is not supported in a %s model (supported: default, longrope)", config_path(c),
+                    type, d->family);
     if (s.kind == ROPE_KINDS)
-        return fail(e, "%s: rotary scaling '%s' is not supported (supported: default, linear, dynamic, llama3, yarn, rope_freqs)",
-                    config_path(c), type);
+        return fail(
+            e,
+            "%s: rotary scaling '%s' is not supported (supported: default, linear, dynamic, llama3, yarn, longrope, rope_freqs)",
+            config_path(c), type);
+    if (keys->alpha && s.kind == ROPE_DYNAMIC && d->head_size > 2) {
+        snprintf(key, sizeof key, "%s.alpha", root);
+        if (config_real_or(c, key, 0, 1e6, 0, &alpha, e))
+            return -1;
+        if (alpha > 0)
+            s.base *= pow(alpha, d->head_size / (d->head_size - 2.0)), s.kind = ROPE_NONE;
+    }
     if (keys->whole_heads && fraction != 1) {
         if (s.kind != ROPE_NONE)
             return fail(e, "%s: %s %g with %s scaling is not supported in a %s model (expected 1)", config_path(c),
                         keys->fraction, fraction, type, d->family);
-        family_note(d, "%s %g has no effect in a %s model, which turns whole heads", keys->fraction, fraction, d->family);
-        fraction = 1, d->rotary.other_fraction = 1;
+        if (which == 0)
+            family_note(d, "%s %g has no effect in a %s model, which turns whole heads", keys->fraction, fraction, d->family);
+        fraction = 1, d->rotary[which].other_fraction = 1;
     }
     int size = (int)(d->head_size * fraction);
     if (size % 2)
         return fail(e, "%s: %s %g turns %d of the %d dimensions of a head (expected an even number)", config_path(c),
                     keys->fraction, fraction, size, d->head_size);
-    /* of the two that a file may have, the one at the top wins */
-    if (rope_read(&s, c, root, e) || ((s.kind == ROPE_LLAMA3 || s.kind == ROPE_YARN) &&
-                                      config_real_or(c, "original_max_position_embeddings", 1, 1e9, s.original, &s.original, e)))
+    if (rope_read(&s, c, root, e))
+        return -1;
+    /* of the two that a file may have, the one at the top wins, but for settings by kind of layer, which are complete */
+    double original = keys->original_default != 0 ? keys->original_default : s.original;
+    if (keys->by_kind && isnan(original) && d->declared_length)
+        original = d->declared_length;
+    if ((s.kind == ROPE_LLAMA3 || s.kind == ROPE_YARN || s.kind == ROPE_LONGROPE) &&
+        (keys->by_kind ? s.original = original,
+         0             : config_real_or(c, "original_max_position_embeddings", 1, 1e9, original, &s.original, e)))
         return -1;
     snprintf(where, sizeof where, "%s: %s", config_path(c), root);
-    if (family_rotary_plain(d, size, s.base, keys->pairing, e) || rope_scale(d, &s, where, e))
+    if (make_plain(d, which, size, s.base, keys->pairing, e) || scale(d, &d->rotary[which], &s, where, e))
         return -1;
-    snprintf(d->position_text, sizeof d->position_text, "rotary, base %.10g", s.base);
-    if (keys->pairing == PAIRING_INTERLEAVED)
-        family_describe(d, "interleaved");
-    if (size < d->head_size)
-        family_describe(d, "%d of %d dimensions", size, d->head_size);
     rope_text(text, &s);
-    if (s.kind != ROPE_NONE)
-        family_describe(d, "%s", text);
+    if (which == 0) {
+        snprintf(d->position_text, sizeof d->position_text, "rotary, base %.10g", s.base);
+        if (keys->pairing == PAIRING_INTERLEAVED)
+            family_describe(d, "interleaved");
+        if (size < d->head_size)
+            family_describe(d, "%d of %d dimensions", size, d->head_size);
+        if (s.kind != ROPE_NONE)
+            family_describe(d, "%s", text);
+    } else
+        family_describe(d, "base %.10g%s%s %s", s.base, s.kind != ROPE_NONE ? ", " : "", s.kind != ROPE_NONE ? text : "",
+                        keys->by_kind ? "in windows" : "by layer");
+    return 0;
+}
+
+/* Bases by layer, 0 for no rotation: at most two. */
+static int read_bases(double bases[ROTARIES], int *count, struct decoder *d, const char *key, const json_t *list, struct error *e)
+{
+    const char *path = config_path(d->config);
+    *count = 0;
+    if (!json_is_array(list) || json_array_size(list) != (size_t)d->layers)
+        return fail(e, "%s: %s is not a list of a base, or 0, for each of %d layers", path, key, d->layers);
+    for (int l = 0; l < d->layers; l++) {
+        double base = json_number_value(json_array_get(list, (size_t)l));
+        int i = 0;
+        if (!json_is_number(json_array_get(list, (size_t)l)) || !(base == 0 || (base >= 1e-6 && base <= 1e12)))
+            return fail(e, "%s: %s, entry %d is no base of rotary positions (expected a number from 1e-06 to 1e+12, or 0)", path,
+                        key, l + 1);
+        while (base != 0 && i < *count && bases[i] != base)
+            i++;
+        if (base != 0 && i == ROTARIES)
+            return fail(e, "%s: %s has more than %d bases (expected at most so many)", path, key, ROTARIES);
+        if (base != 0 && i == *count)
+            bases[(*count)++] = base;
+        d->blocks[l].score.rotary = base != 0 ? i : ROTARY_NONE;
+    }
+    return 0;
+}
+
+int family_rope(struct decoder *d, const struct rope_keys *keys, struct error *e)
+{
+    const char *root = NULL, *type = NULL;
+    const json_t *list = keys->bases ? config_get(d->config, keys->bases) : NULL;
+    double limit, bases[ROTARIES] = {0};
+    int count = keys->by_kind ? ROTARIES : 1;
+    if (config_real_or(d->config, "max_position_embeddings", 1, 1e9, 0, &limit, e) ||
+        (list && read_bases(bases, &count, d, keys->bases, list, e)))
+        return -1;
+    if (count == 0)
+        snprintf(d->position_text, sizeof d->position_text, "no positions");
+    for (int which = 0; which < count; which++)
+        if ((keys->by_kind ? find_rope_of_kind(&root, &type, d->config, which, e)
+                           : find_rope(&root, &type, d->config, keys->required, e)) ||
+            read_rotary(d, keys, which, root, type, bases[which], e))
+            return -1;
     return 0;
 }

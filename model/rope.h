@@ -5,7 +5,7 @@
 
 #include "model/decoder.h"
 
-enum rope_kind { ROPE_NONE, ROPE_LINEAR, ROPE_DYNAMIC, ROPE_LLAMA3, ROPE_YARN, ROPE_STORED, ROPE_KINDS };
+enum rope_kind { ROPE_NONE, ROPE_LINEAR, ROPE_DYNAMIC, ROPE_LLAMA3, ROPE_YARN, ROPE_LONGROPE, ROPE_STORED, ROPE_KINDS };
 
 /* NAN: not said. */
 struct rope_spec {
@@ -27,10 +27,11 @@ const char *rope_kind_name(enum rope_kind kind);
 /* The numbers of s->kind, from members of `root` ("rope_scaling"). */
 int rope_read(struct rope_spec *s, struct config *c, const char *root, struct error *e) MUST_USE;
 
-/* Scales d->rotary, whose frequencies are those of s->base without scaling, and fills in the numbers of *s that were not said.
- * `where` begins messages: "PATH/config.json: rope_scaling". */
-int rope_scale(struct decoder *d, struct rope_spec *s, const char *where, struct error *e) MUST_USE;
-/* --rope: in place of whatever scaling the checkpoint has; fills *s in likewise. */
-int rope_replace(struct decoder *d, struct rope_spec *s, struct error *e) MUST_USE;
+/* --rope: in place of whatever scaling the checkpoint has; what is in use then, as text. */
+int rope_replace(char *out, size_t size, struct decoder *d, const struct rope_spec *asked, struct error *e) MUST_USE;
+
+/* Norms behind the rotation divide a factor on cosine and sine out again, and leave of it what it is to epsilon. Of models whose
+ * layers all have the same rotation and such norms. */
+void rope_divide_out(struct decoder *d);
 
 #endif

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_names[] = {[ROPE_NONE] = "default",  [ROPE_LINEAR] = "linear", [ROPE_DYNAMIC] = "dynamic",
-                                         [ROPE_LLAMA3] = "llama3", [ROPE_YARN] = "yarn",     [ROPE_STORED] = "rope_freqs"};
+static const char *const kind_names[] = {
+    [ROPE_NONE] = "default", [ROPE_LINEAR] = "linear",     [ROPE_DYNAMIC] = "dynamic",  [ROPE_LLAMA3] = "llama3",
+    [ROPE_YARN] = "yarn",    [ROPE_LONGROPE] = "longrope", [ROPE_STORED] = "rope_freqs"};
 
 #define KIND(name) (1 << ROPE_##name)
 #define AT(member) offsetof(struct rope_spec, member)
@@ -20,13 +21,13 @@ static const struct number {
     double low, high, standard; /* standard: where it is not said */
     int kinds, needed; /* scalings that have it; that cannot do without, where --rope names them */
 } numbers[] = {
-    {"factor", "factor", AT(factor), 1e-6, 1e6, NAN, KIND(LINEAR) | KIND(DYNAMIC) | KIND(LLAMA3) | KIND(YARN),
+    {"factor", "factor", AT(factor), 1e-6, 1e6, NAN, KIND(LINEAR) | KIND(DYNAMIC) | KIND(LLAMA3) | KIND(YARN) | KIND(LONGROPE),
      KIND(LINEAR) | KIND(DYNAMIC) | KIND(LLAMA3)},
     {"low_freq_factor", "low_freq_factor", AT(low), 1e-6, 1e6, NAN, KIND(LLAMA3), KIND(LLAMA3)},
     {"high_freq_factor", "high_freq_factor", AT(high), 1e-6, 1e6, NAN, KIND(LLAMA3), KIND(LLAMA3)},
-    {"original", "original_max_position_embeddings", AT(original), 1, 1e9, NAN, KIND(LLAMA3) | KIND(YARN), 0},
+    {"original", "original_max_position_embeddings", AT(original), 1, 1e9, NAN, KIND(LLAMA3) | KIND(YARN) | KIND(LONGROPE), 0},
     {"original", NULL, AT(original), 1, 1e9, NAN, KIND(DYNAMIC), 0}, /* a configuration has max_position_embeddings for it */
-    {"attention_factor", "attention_factor", AT(attention), 1e-6, 1e6, NAN, KIND(YARN), 0},
+    {"attention_factor", "attention_factor", AT(attention), 1e-6, 1e6, NAN, KIND(YARN) | KIND(LONGROPE), 0},
     {"beta_fast", "beta_fast", AT(fast), 1e-6, 1e6, 32, KIND(YARN), 0},
     {"beta_slow", "beta_slow", AT(slow), 1e-6, 1e6, 1, KIND(YARN), 0},
     {"mscale", "mscale", AT(mscale), 0, 1e6, 0, KIND(YARN), 0},
@@ -156,15 +157,12 @@ int rope_parse(struct rope_spec *out, const char *text, struct error *e)
     }
     length = strcspn(rest, ":");
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), rest);
-    if (strcmp(name, "longrope") == 0)
-        return fail(e, "--rope: longrope takes two lists of factors from a configuration, and no family that is read has them "
-                       "(expected none, linear, dynamic, yarn or llama3)");
     enum rope_kind kind = strcmp(name, "none") == 0 ? ROPE_NONE : rope_kind_named(name);
     if (kind == ROPE_KINDS || kind == ROPE_STORED || (kind == ROPE_NONE && strcmp(rest, "none") != 0))
         return fail(
             e,
-            "--rope: \"%.60s\" is not valid (expected [base=NUMBER,]KIND[:NAME=VALUE,...] with none, linear, dynamic, yarn or "
-            "llama3 for KIND, or base=NUMBER alone)",
+            "--rope: \"%.60s\" is not valid (expected [base=NUMBER,]KIND[:NAME=VALUE,...] with none, linear, dynamic, yarn, "
+            "llama3 or longrope for KIND, or base=NUMBER alone)",
             text);
     fill_standards(out, kind);
     out->base = at;

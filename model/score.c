@@ -62,14 +62,21 @@ int score_carry_check(const struct decoder *d, struct error *e)
     if (d->position == POSITION_LEARNED)
         return fail(e, "%s: has learned positions, %d of them, and a pass over a whole text needs one for each of its tokens",
                     d->path, d->position_limit);
-    if (d->position == POSITION_ROTARY && d->rotary.stretch > 0)
-        return fail(e, "%s: its rotary frequencies depend on the length (dynamic scaling), which a pass in pieces does not have",
+    if (decoder_depends_on_length(d))
+        return fail(e,
+                    "%s: its rotary frequencies depend on the length (dynamic scaling, or longrope), which a pass in pieces does "
+                    "not have",
                     d->path);
     for (int l = 0; l < d->layers; l++) {
         const struct score *s = &d->blocks[l].score;
         if (s->window < 1)
             return fail(e, "%s: layer %d of %d attends to all keys (expected a window in every layer: --window N)", d->path,
                         l + 1, d->layers);
+        if (s->query_growth != 0)
+            return fail(e,
+                        "%s: its queries are scaled by their positions from the beginning of the text, which a pass in pieces "
+                        "does not have",
+                        d->path);
         if (s->keep || s->log_length)
             return fail(e, "%s: %s from the beginning of the text, which a pass in pieces does not have (expected no %s)",
                         d->path,

@@ -8,6 +8,7 @@
 struct attention_shape scores_shape(const struct decoder *d, int l, int n)
 {
     const struct score *s = &d->blocks[l].score;
+    const struct rotary *rotary = shape_rotates(d, l) ? &d->rotary[s->rotary] : NULL;
     return (struct attention_shape){.heads = d->heads,
                                     .kv_heads = d->kv_heads,
                                     .head_size = d->head_size,
@@ -16,13 +17,14 @@ struct attention_shape scores_shape(const struct decoder *d, int l, int n)
                                     .keep = s->keep,
                                     .scale = s->scale,
                                     .soft_cap = s->soft_cap,
-                                    .rotary_size = d->position == POSITION_ROTARY ? d->rotary.size : 0,
-                                    .pairing = d->rotary.pairing};
+                                    .rotary_size = rotary ? rotary->size : 0,
+                                    .pairing = rotary ? rotary->pairing : PAIRING_HALF};
 }
 
 double scores_bytes(const struct decoder *d, int n)
 {
-    return 3.0 * 8 * d->heads * n + 2.0 * 8 * n * d->rotary.size / 2 + 8.0 * n; /* doubles on their way to the set */
+    return 3.0 * 8 * d->heads * n + 2.0 * 8 * n * (d->rotary[0].size + d->rotary[1].size) / 2 +
+           8.0 * n; /* doubles on their way to the set */
 }
 
 static double round_to(double x, int type)
@@ -74,7 +76,7 @@ static int check_seen(const struct engine *g, const struct score *s, const doubl
 static double rotary_frequency(const struct rotary *r, int i, int n)
 {
     if (!(r->stretch > 0 && n > r->limit))
-        return r->frequency[i];
+        return r->beyond && n > r->limit ? r->beyond[i] : r->frequency[i];
     double base = r->base * pow(r->stretch * n / r->limit - (r->stretch - 1), r->size / (r->size - 2.0));
     return pow(base, -2.0 * i / r->size);
 }
@@ -89,46 +91,53 @@ static int evaluate_key_bias(double **out, const struct engine *g, const struct 
     return 0;
 }
 
-/* table[n] of the factor on queries by their position; *out stays NULL without log-n scaling. */
+/* table[n] of the factor on queries by their position; *out stays NULL without one. */
 static int evaluate_factor(double **out, const struct engine *g, const struct score *s, struct error *e)
 {
     *out = NULL;
-    if (!s->log_length)
+    if (!s->log_length && s->query_growth == 0)
         return 0;
     if (!(*out = malloc((size_t)g->shape.n * sizeof **out)))
         return fail_memory(e, 8.0 * g->shape.n, "factors of queries");
     for (int i = 0; i < g->shape.n; i++)
-        (*out)[i] = fmax(1, log(i + 1) / log(s->log_length));
+        (*out)[i] = (s->log_length ? fmax(1, log(i + 1) / log(s->log_length)) : 1) *
+                    (s->query_growth != 0 ? 1 + s->query_growth * log(1 + floor(i / s->query_period)) : 1);
     return 0;
 }
 
 static int same_score(const struct score *a, const struct score *b)
 {
     return a->scale == b->scale && a->soft_cap == b->soft_cap && a->window == b->window && a->keep == b->keep &&
-           a->log_length == b->log_length && a->bias == b->bias && a->multiplier == b->multiplier &&
-           a->bias_type == b->bias_type && a->key_bias == b->key_bias && a->key_bias_type == b->key_bias_type &&
-           a->key_bias_scale == b->key_bias_scale;
+           a->log_length == b->log_length && a->query_growth == b->query_growth && a->query_period == b->query_period &&
+           a->rotary == b->rotary && a->bias == b->bias && a->multiplier == b->multiplier && a->bias_type == b->bias_type &&
+           a->key_bias == b->key_bias && a->key_bias_type == b->key_bias_type && a->key_bias_scale == b->key_bias_scale;
+}
+
+/* cosine and sine [n, size / 2] of what turns a layer; freed by the caller, also after a failure. */
+static int evaluate_angles(double **cosine, double **sine, const struct rotary *r, int n, struct error *e)
+{
+    size_t pairs = (size_t)r->size / 2, bytes;
+    *cosine = *sine = NULL;
+    if (size_multiply(&bytes, pairs * sizeof **cosine, (size_t)n) || !(*cosine = malloc(bytes)) || !(*sine = malloc(bytes)))
+        return fail_memory(e, 16.0 * (double)pairs * n, "rotary angles");
+    for (size_t m = 0; m < (size_t)n; m++)
+        for (size_t i = 0; i < pairs; i++) {
+            double angle = (double)m * rotary_frequency(r, (int)i, n);
+            (*cosine)[m * pairs + i] = r->factor * cos(angle);
+            (*sine)[m * pairs + i] = r->factor * sin(angle);
+        }
+    return 0;
 }
 
 int scores_create(struct engine *g, struct error *e)
 {
     const struct decoder *d = g->d;
-    double *cosine = NULL, *sine = NULL, *bias = NULL, *multiplier = NULL, *key_bias = NULL, *factor = NULL;
-    int pairs = d->position == POSITION_ROTARY ? d->rotary.size / 2 : 0, result = -1;
-    if (pairs) {
-        size_t bytes;
-        if (size_multiply(&bytes, (size_t)pairs * sizeof *cosine, (size_t)g->shape.n) || !(cosine = malloc(bytes)) ||
-            !(sine = malloc(bytes))) {
-            fail_memory(e, 16.0 * pairs * g->shape.n, "rotary angles");
+    double *cosine[ROTARIES] = {NULL}, *sine[ROTARIES] = {NULL}, *bias = NULL, *multiplier = NULL, *key_bias = NULL,
+           *factor = NULL;
+    int result = -1;
+    for (int i = 0; i < ROTARIES && d->position == POSITION_ROTARY; i++)
+        if (d->rotary[i].size && evaluate_angles(&cosine[i], &sine[i], &d->rotary[i], g->shape.n, e))
             goto end;
-        }
-        for (size_t m = 0; m < (size_t)g->shape.n; m++)
-            for (size_t i = 0; i < (size_t)pairs; i++) {
-                double angle = (double)m * rotary_frequency(&d->rotary, (int)i, g->shape.n);
-                cosine[m * (size_t)pairs + i] = d->rotary.factor * cos(angle);
-                sine[m * (size_t)pairs + i] = d->rotary.factor * sin(angle);
-            }
-    }
     for (int l = 0; l < d->layers; l++) {
         const struct score *score = &d->blocks[l].score;
         for (int before = 0; before < l && !g->attention[l]; before++)
@@ -142,7 +151,8 @@ int scores_create(struct engine *g, struct error *e)
             evaluate_factor(&factor, g, score, e) || check_seen(g, score, bias, key_bias, e))
             goto end;
         shape.bias = bias, shape.multiplier = multiplier, shape.key_bias = key_bias, shape.query_factor = factor;
-        shape.cosine = cosine, shape.sine = sine;
+        if (shape.rotary_size)
+            shape.cosine = cosine[score->rotary], shape.sine = sine[score->rotary];
         g->attention[l] = g->k->attention_create(g->k, &shape, e);
         if (!g->attention[l])
             goto end;
@@ -151,6 +161,8 @@ int scores_create(struct engine *g, struct error *e)
     }
     result = 0;
 end:
-    free(cosine), free(sine), free(bias), free(multiplier), free(key_bias), free(factor);
+    for (int i = 0; i < ROTARIES; i++)
+        free(cosine[i]), free(sine[i]);
+    free(bias), free(multiplier), free(key_bias), free(factor);
     return result;
 }

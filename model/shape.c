@@ -78,6 +78,11 @@ void shape_rows(struct shape *s, int n)
     }
 }
 
+int shape_rotates(const struct decoder *d, int l)
+{
+    return d->position == POSITION_ROTARY && d->blocks[l].score.rotary != ROTARY_NONE;
+}
+
 int shape_carry(const struct shape *s, int l)
 {
     int before = s->d->blocks[l].score.window - 1;

@@ -188,15 +188,15 @@ static void fill(struct memory_model *m, const struct memory_shape *s)
 static int set_rotary(struct decoder *d, int size, struct error *e)
 {
     d->position = POSITION_ROTARY;
-    d->rotary.size = size;
-    d->rotary.pairing = PAIRING_HALF;
-    d->rotary.factor = 1;
-    d->rotary.base = 10000;
-    d->rotary.frequency = calloc((size_t)size / 2, sizeof *d->rotary.frequency);
-    if (!d->rotary.frequency)
+    d->rotary[0].size = size;
+    d->rotary[0].pairing = PAIRING_HALF;
+    d->rotary[0].factor = 1;
+    d->rotary[0].base = 10000;
+    d->rotary[0].frequency = calloc((size_t)size / 2, sizeof *d->rotary[0].frequency);
+    if (!d->rotary[0].frequency)
         return fail_memory(e, 4.0 * size, "rotary frequencies");
     for (int i = 0; i < size / 2; i++)
-        d->rotary.frequency[i] = pow(10000, -2.0 * i / size);
+        d->rotary[0].frequency[i] = pow(10000, -2.0 * i / size);
     return 0;
 }
 
@@ -270,7 +270,7 @@ void memory_decoder_free(struct decoder *d)
     for (int i = 0; i < d->formula_count; i++)
         formula_free(d->formulas[i]);
     free(d->formulas);
-    free(d->rotary.frequency);
+    free(d->rotary[0].frequency);
     free(d->blocks);
     if (m->arena)
         munmap(m->arena, m->arena_bytes);

@@ -248,7 +248,7 @@ static void encodings_are_refused(void **state)
         {"--rope linear:factor=x", "--rope: factor \"x\" is not valid", 2},
         {"--rope linear:factor=2,factor=3", "factor is given twice", 2},
         {"--rope linear:beta_fast=3", "expected NAME=VALUE of factor", 2},
-        {"--rope longrope", "longrope takes two lists of factors", 2},
+        {"--rope longrope:factor=2", "--rope of type longrope needs long_factor", 1},
         {"--rope rope_freqs", "\"rope_freqs\" is not valid", 2},
         {"--rope none:factor=2", "\"none:factor=2\" is not valid", 2},
         {"--rope base=-1", "base \"-1\" is not valid", 2},

@@ -78,12 +78,6 @@ static int finish_gpt_bigcode(struct decoder *d, struct error *e)
     return 0;
 }
 
-/* Norms of heads with a weight for each head are not done. */
-static int finish_stablelm(struct decoder *d, struct error *e)
-{
-    return family_only(d, "qk_layernorm", 0, 0, e);
-}
-
 /* The row of positions that a padding token's id names is zero, so that it may be none that a position has. */
 static int finish_xglm(struct decoder *d, struct error *e)
 {
@@ -200,13 +194,15 @@ static const struct layout codegen = {GPT2_SIZES,
                                       .head_bias = 1};
 static const struct layout stablelm = {LAYER_NORM("layer_norm_eps"),
                                        .grouped = 1,
-                                       .names = {LLAMA_NAMES},
+                                       .names = {LLAMA_NAMES, .query_norm = "self_attn.q_layernorm",
+                                                 .key_norm = "self_attn.k_layernorm"},
+                                       .head_norms = KEY("qk_layernorm"),
+                                       .head_norms_of = HEADS_EACH_NAMED,
                                        ACTIVATION("hidden_act", "silu"),
                                        BIASES(KEY("use_qkv_bias"), NO, NO),
                                        .rope = {ROTARY_PART(0.25)},
                                        .parallel = KEY("use_parallel_residual"),
-                                       .one_norm = 1,
-                                       .finish = finish_stablelm};
+                                       .one_norm = 1};
 static const struct layout nemotron = {LAYER_NORM("norm_eps"),
                                        .norm_offset = 1,
                                        .grouped = 1,

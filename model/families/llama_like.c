@@ -3,7 +3,7 @@
 #include "model/layout.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stdio.h>
 
 #define LLAMA(epsilon) .norm = NORM_RMS, EPSILON("rms_norm_eps", epsilon), .grouped = 1, .sized = 1
 
@@ -33,48 +33,103 @@ static int finish_gemma(struct decoder *d, struct error *e)
     return family_only(d, "use_bidirectional_attention", 0, 0, e);
 }
 
-static int finish_olmo(struct decoder *d, struct error *e)
+/* The same without caps of scores, which its class takes and its code leaves. */
+static int finish_gemma3(struct decoder *d, struct error *e)
 {
-    if (config_get(d->config, "clip_qkv"))
-        return fail(e, "%s: clip_qkv is not supported (expected null)", config_path(d->config));
+    struct config *c = d->config;
+    double scalar;
+    if (config_real_or(c, "query_pre_attn_scalar", 1e-6, 1e9, 256, &scalar, e) ||
+        config_real_or(c, "final_logit_softcapping", 0, 1e9, 0, &d->head_soft_cap, e) ||
+        family_only(d, "use_bidirectional_attention", 0, 0, e))
+        return -1;
+    if (config_get(c, "attn_logit_softcapping"))
+        return fail(e, "%s: attn_logit_softcapping is not supported in a %s model (expected null)", config_path(c), d->family);
+    for (int l = 0; l < d->layers; l++)
+        d->blocks[l].score.scale = 1 / sqrt(scalar);
     return 0;
 }
 
-/* Branches times residual_multiplier r: with the residual stream in units of r the embedding is divided by r, epsilon by r^2, and
- * nothing else is left of it. Logits over logits_scaling: the last norm's weights are divided by it. */
+/* Queries, keys and values may be clamped before rotation. */
+static int finish_olmo(struct decoder *d, struct error *e)
+{
+    double clip;
+    if (config_real_or(d->config, "clip_qkv", 1e-30, 1e30, 0, &clip, e))
+        return -1;
+    for (int l = 0; l < d->layers; l++)
+        d->blocks[l].clip = clip;
+    return 0;
+}
+
+static int finish_cohere(struct decoder *d, struct error *e)
+{
+    double scale;
+    return config_real_or(d->config, "logit_scale", -1e6, 1e6, 0.0625, &scale, e) || family_scale_logits(d, scale, e) ? -1 : 0;
+}
+
+/* Queries grow with the logarithm of their position beyond the original length. */
+static int finish_ministral3(struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    const char *root = json_object_size(config_get(c, "rope_scaling")) ? "rope_scaling" : "rope_parameters";
+    char key[64];
+    double growth, period;
+    snprintf(key, sizeof key, "%s.llama_4_scaling_beta", root);
+    if (!config_get(c, key))
+        return fail(e, "%s: %s is missing (expected a number)", config_path(c), key);
+    if (config_real_or(c, key, -1e6, 1e6, 0, &growth, e) ||
+        (snprintf(key, sizeof key, "%s.original_max_position_embeddings", root), config_real_or(c, key, 1, 1e9, 0, &period, e)) ||
+        config_real_or(c, "original_max_position_embeddings", 1, 1e9, period, &period, e))
+        return -1;
+    if (period == 0)
+        return fail(e, "%s: %s is missing (expected a number of positions)", config_path(c), key);
+    for (int l = 0; l < d->layers; l++)
+        d->blocks[l].score.query_growth = growth, d->blocks[l].score.query_period = period;
+    if (growth != 0)
+        family_describe(d, "queries times 1 + %.10g ln(1 + floor(i / %.10g))", growth, period);
+    return 0;
+}
+
+struct multipliers {
+    double embedding, attention, residual, logits; /* logits: a divisor */
+};
+
+/* Branches times r: with the residual stream in units of r the embedding is divided by r, epsilon by r^2, and nothing else is
+ * left of it. */
+static int multiply(struct decoder *d, struct multipliers by, struct error *e)
+{
+    double squared = by.residual * by.residual;
+    d->embedding_scale = by.embedding / by.residual;
+    for (int l = 0; l < d->layers; l++) {
+        struct block *b = &d->blocks[l];
+        b->attention_norm.epsilon /= squared, b->mlp_norm.epsilon /= squared;
+        b->score.scale = by.attention;
+    }
+    d->final_norm.epsilon /= squared;
+    return family_scale_logits(d, 1 / by.logits, e);
+}
+
 static int finish_granite(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
-    double embedding, attention, residual, logits;
-    size_t width = (size_t)d->hidden;
-    if (config_real_or(c, "embedding_multiplier", -1e6, 1e6, 1, &embedding, e) ||
-        config_real_or(c, "attention_multiplier", -1e6, 1e6, 1, &attention, e) ||
-        config_real_or(c, "residual_multiplier", 1e-6, 1e6, 1, &residual, e) ||
-        config_real_or(c, "logits_scaling", 1e-6, 1e6, 1, &logits, e))
+    struct multipliers by;
+    if (config_real_or(c, "embedding_multiplier", -1e6, 1e6, 1, &by.embedding, e) ||
+        config_real_or(c, "attention_multiplier", -1e6, 1e6, 1, &by.attention, e) ||
+        config_real_or(c, "residual_multiplier", 1e-6, 1e6, 1, &by.residual, e) ||
+        config_real_or(c, "logits_scaling", 1e-6, 1e6, 1, &by.logits, e))
         return -1;
-    d->embedding_scale = embedding / residual;
-    for (int l = 0; l < d->layers; l++) {
-        struct block *b = &d->blocks[l];
-        b->attention_norm.epsilon /= residual * residual, b->mlp_norm.epsilon /= residual * residual;
-        b->score.scale = attention;
-    }
-    d->final_norm.epsilon /= residual * residual;
-    if (logits == 1)
-        return 0;
-    d->final_weights = calloc(width, sizeof *d->final_weights);
-    if (!d->final_weights)
-        return fail_memory(e, 8.0 * d->hidden, "weights of the last norm");
-    for (size_t i = 0; i < width; i++)
-        d->final_weights[i] =
-            element_read(d->final_norm.scale.data, d->final_norm.scale.type, i * d->final_norm.scale.row_stride) / logits;
-    d->final_norm.scale = (view){.data = d->final_weights,
-                                 .type = ELEMENT_F64,
-                                 .groups = 1,
-                                 .rows = width,
-                                 .columns = 1,
-                                 .row_stride = 1,
-                                 .column_stride = 1};
-    return 0;
+    return multiply(d, by, e);
+}
+
+/* As granite's multipliers, by other names: of embeddings, of branches over the root of the number of layers, and of the width
+ * that logits are made for. */
+static int finish_minicpm(struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    double embedding, depth, width;
+    if (config_real_or(c, "scale_emb", 1e-6, 1e6, 1, &embedding, e) ||
+        config_real_or(c, "scale_depth", 1e-6, 1e6, 1, &depth, e) || config_real_or(c, "dim_model_base", 1e-6, 1e6, 1, &width, e))
+        return -1;
+    return multiply(d, (struct multipliers){embedding, 1 / sqrt(d->head_size), depth / sqrt(d->layers), d->hidden / width}, e);
 }
 
 static const struct layout llama = {LLAMA(1e-6),
@@ -130,7 +185,8 @@ static const struct layout gemma = {LLAMA(1e-6),
 static const struct layout phi3 = {LLAMA(1e-5),
                                    .names = {LLAMA_FRAME, NORM_BEFORE_MLP, OUTPUT, .fused = "self_attn.qkv_proj",
                                              .gate_up = "mlp.gate_up_proj", .down = "mlp.down_proj"},
-                                   ACTIVATION("hidden_act", "silu"), .rope = {ROTARY_PART(1), .unscaled = 1},
+                                   ACTIVATION("hidden_act", "silu"),
+                                   .rope = {ROTARY_PART(1), .only_longrope = 1, .original_default = 4096},
                                    .windows = WINDOWS_ALL};
 /* norms without parameters */
 static const struct layout olmo = {.norm = NORM_LAYER,
@@ -201,6 +257,143 @@ static const struct layout granite = {LLAMA(1e-6),
                                       .rope = {ROTARY_WHOLE},
                                       .finish = finish_granite};
 
+#define FOUR_NORMS \
+    .attention_post_norm = "post_attention_layernorm", .mlp_norm = "pre_feedforward_layernorm", \
+    .mlp_post_norm = "post_feedforward_layernorm"
+#define NORMS_BEHIND .attention_post_norm = "post_attention_layernorm", .mlp_post_norm = "post_feedforward_layernorm"
+#define FRAME_WITHOUT_NORM \
+    .prefix = "model.", .embedding = "embed_tokens", .layers = "layers", .final_norm = "norm", .head = "lm_head"
+#define QK_NORMS .query_norm = "self_attn.q_norm", .key_norm = "self_attn.k_norm"
+static const struct layout gemma3_text = {
+    LLAMA(1e-6),
+    .names = {LLAMA_FRAME, FOUR_NORMS, SPLIT, OUTPUT, GATED, QK_NORMS},
+    .norm_offset = 1,
+    .head_norms = YES,
+    .head_size_absent = 256,
+    ACTIVATION("hidden_activation", "gelu_pytorch_tanh"),
+    BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+    .rope = {ROTARY_WHOLE, .by_kind = 1, .theta_default = 1e6, .local_theta = "rope_local_base_freq", .local_theta_default = 1e4},
+    .turned = TURNED_BY_KIND,
+    .windows = WINDOWS_BUT_EVERY,
+    .window_absent = 4096,
+    .pattern = "sliding_window_pattern",
+    .pattern_absent = 6,
+    .scale_embedding = YES,
+    .scale_rounded = 1,
+    .tied = 1,
+    .defaults = "{\"vocab_size\": 262208, \"hidden_size\": 2304, \"intermediate_size\": 9216, \"num_hidden_layers\": 26, "
+                "\"num_attention_heads\": 8, \"num_key_value_heads\": 4, \"max_position_embeddings\": 131072}",
+    .finish = finish_gemma3};
+static const struct layout smollm3 = {LLAMA(1e-6),
+                                      .names = {LLAMA_NAMES},
+                                      ACTIVATION("hidden_act", "silu"),
+                                      BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                      .rope = {ROTARY_WHOLE, .theta_default = 2e6},
+                                      .turned = TURNED_LISTED,
+                                      .windows = WINDOWS_UNTURNED,
+                                      .tied = 1};
+static const struct layout cohere = {.norm = NORM_LAYER,
+                                     EPSILON("layer_norm_eps", 1e-5),
+                                     .grouped = 1,
+                                     .sized = 1,
+                                     .names = {LLAMA_FRAME, SPLIT, OUTPUT, GATED, QK_NORMS},
+                                     .head_norms = KEY("use_qk_norm"),
+                                     .head_norms_of = HEADS_EACH,
+                                     ACTIVATION("hidden_act", "silu"),
+                                     BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                     .rope = {ROTARY_WHOLE, .pairing = PAIRING_INTERLEAVED, .theta_default = 5e5},
+                                     .parallel = YES,
+                                     .one_norm = 1,
+                                     .tied = 1,
+                                     .finish = finish_cohere};
+static const struct layout cohere2 = {.norm = NORM_LAYER,
+                                      EPSILON("layer_norm_eps", 1e-5),
+                                      .grouped = 1,
+                                      .names = {LLAMA_FRAME, SPLIT, OUTPUT, GATED},
+                                      ACTIVATION("hidden_act", "silu"),
+                                      BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                      .rope = {ROTARY_WHOLE, .pairing = PAIRING_INTERLEAVED},
+                                      .turned = TURNED_WINDOWS,
+                                      .windows = WINDOWS_BUT_EVERY,
+                                      .window_absent = 4096,
+                                      .pattern = "sliding_window_pattern",
+                                      .pattern_absent = 4,
+                                      .parallel = YES,
+                                      .one_norm = 1,
+                                      .tied = 1,
+                                      .finish = finish_cohere};
+static const struct layout olmo2 = {LLAMA(1e-5),
+                                    .names = {FRAME_WITHOUT_NORM, NORMS_BEHIND, SPLIT, OUTPUT, GATED, QK_NORMS},
+                                    .head_norms = YES,
+                                    .head_norms_of = HEADS_WHOLE,
+                                    ACTIVATION("hidden_act", "silu"),
+                                    BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                    .rope = {ROTARY_WHOLE}};
+static const struct layout olmo3 = {LLAMA(1e-5),
+                                    .names = {FRAME_WITHOUT_NORM, NORMS_BEHIND, SPLIT, OUTPUT, GATED, QK_NORMS},
+                                    .head_norms = YES,
+                                    .head_norms_of = HEADS_WHOLE,
+                                    ACTIVATION("hidden_act", "silu"),
+                                    BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                    .rope = {ROTARY_WHOLE, .by_kind = 1, .theta_default = 5e5, .local_theta_default = 5e5},
+                                    .turned = TURNED_BY_KIND,
+                                    .windows = WINDOWS_BUT_EVERY,
+                                    .window_absent = 4096,
+                                    .pattern_absent = 4};
+static const struct layout exaone4 = {LLAMA(1e-5),
+                                      .names = {FRAME_WITHOUT_NORM, NORMS_BEHIND, SPLIT, OUTPUT, GATED, QK_NORMS},
+                                      .head_norms = YES,
+                                      ACTIVATION("hidden_act", "silu"),
+                                      .rope = {ROTARY_WHOLE},
+                                      .turned = TURNED_WINDOWS_OR_ALL,
+                                      .windows = WINDOWS_BUT_EVERY,
+                                      .window_absent = 4096,
+                                      .pattern = "sliding_window_pattern",
+                                      .pattern_absent = 4};
+static const struct layout hunyuan_v1_dense = {LLAMA(1e-5),
+                                               .names = {LLAMA_NAMES, .query_norm = "self_attn.query_layernorm",
+                                                         .key_norm = "self_attn.key_layernorm"},
+                                               .head_norms = YES,
+                                               .head_norms_last = 1,
+                                               ACTIVATION("hidden_act", "silu"),
+                                               BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                               .rope = {ROTARY_WHOLE, .alpha = 1}};
+static const struct layout ministral3 = {LLAMA(1e-5),
+                                         .names = {LLAMA_NAMES},
+                                         .head_size_absent = 128,
+                                         ACTIVATION("hidden_act", "silu"),
+                                         .rope = {ROTARY_WHOLE, .required = 1},
+                                         .windows = WINDOWS_ALL,
+                                         .finish = finish_ministral3};
+static const struct layout granite_swa = {LLAMA(1e-5),
+                                          .names = {LLAMA_NAMES, .sinks = "self_attn.sinks"},
+                                          ACTIVATION("hidden_act", "silu"),
+                                          BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                          .rope = {ROTARY_WHOLE, .bases = "layer_rope_theta"},
+                                          .windows = WINDOWS_BUT_EVERY,
+                                          .window_absent = 128,
+                                          .pattern_absent = 4,
+                                          .pattern_first = 1,
+                                          .tied = 1,
+                                          .finish = finish_granite};
+static const struct layout cwm = {LLAMA(1e-5),
+                                  .names = {LLAMA_NAMES},
+                                  .head_size_absent = 128,
+                                  ACTIVATION("hidden_act", "silu"),
+                                  BIASES(NO, NO, KEY("mlp_bias")),
+                                  .rope = {ROTARY_WHOLE, .required = 1, .theta_default = 1e6},
+                                  .windows = WINDOWS_BUT_EVERY,
+                                  .window_absent = 8192,
+                                  .pattern_absent = 4,
+                                  .pattern_first = 1};
+static const struct layout minicpm = {LLAMA(1e-5),
+                                      .names = {LLAMA_NAMES},
+                                      ACTIVATION("hidden_act", "silu"),
+                                      BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                      .rope = {ROTARY_WHOLE},
+                                      .tied = 1,
+                                      .finish = finish_minicpm};
+
 #define ROW(row) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {".rotary_emb.inv_freq"}
 static const char *const training[] = {"pretraining_tp", NULL}; /* only of matrix products in parts */
 /* of Gemma 1 and 2: each has its activation by one of two names, and leaves the other */
@@ -212,6 +405,12 @@ static const char *const kv_heads[] = {"num_key_value_heads", NULL}; /* a null f
 static const char *const either_way[] = {"partial_rotary_factor", "use_bidirectional_attention", NULL};
 static const char *const of_phi3[] = {"attention_bias", NULL}; /* in published files; its class leaves it */
 static const char *const olmo_null[] = {"clip_qkv", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
+static const char *const of_gemma3[] = {"_sliding_window_pattern", "cache_implementation", "hidden_act", NULL};
+static const char *const of_size[] = {"partial_rotary_factor", NULL};
+static const char *const listed[] = {"no_rope_layers", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
+static const char *const pattern[] = {"sliding_window_pattern", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
+static const char *const bases[] = {"layer_rope_theta", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
+static const char *const of_hunyuan[] = {"eod_token_id", "pretraining_tp", NULL};
 static const char *const of_seed_oss[] = {"pretraining_tp", "residual_dropout", NULL};
 
 const struct family families_llama_like[] = {{ROW(llama), .harmless = training, .nullable = heads},
@@ -231,4 +430,16 @@ const struct family families_llama_like[] = {{ROW(llama), .harmless = training, 
                                              {ROW(ernie4_5), .harmless = training, .nullable = heads},
                                              {ROW(helium), .harmless = training, .nullable = heads_of_size},
                                              {ROW(granite), .harmless = training, .nullable = heads},
+                                             {ROW(gemma3_text), .harmless = of_gemma3, .nullable = of_size},
+                                             {ROW(smollm3), .harmless = training, .nullable = listed},
+                                             {ROW(cohere), .harmless = training, .nullable = heads},
+                                             {ROW(cohere2), .harmless = training, .nullable = kv_heads},
+                                             {ROW(olmo2), .harmless = training, .nullable = heads},
+                                             {ROW(olmo3), .harmless = training, .nullable = heads},
+                                             {ROW(exaone4), .harmless = training, .nullable = pattern},
+                                             {ROW(hunyuan_v1_dense), .harmless = of_hunyuan, .nullable = heads},
+                                             {ROW(ministral3), .harmless = training, .nullable = heads_of_size},
+                                             {ROW(granite_swa), .harmless = training, .nullable = bases},
+                                             {ROW(cwm), .harmless = training, .nullable = heads_of_size},
+                                             {ROW(minicpm), .harmless = training, .nullable = heads},
                                              {.name = NULL}};

@@ -156,7 +156,7 @@ static int read_positions(struct reader *r, struct error *e)
                         fraction, d->head_size, size);
         if (family_rotary_plain(d, size, base, PAIRING_HALF, e))
             return -1;
-        taken = take_stored(d->rotary.frequency, d, (size_t)size / 2, "sequential.2.attention.rotary_emb.inv_freq", e);
+        taken = take_stored(d->rotary[0].frequency, d, (size_t)size / 2, "sequential.2.attention.rotary_emb.inv_freq", e);
         if (taken < 0)
             return -1;
         family_describe(d, "rotary, base %.10g%s", base, taken ? ", stored frequencies" : "");
