@@ -110,6 +110,12 @@ def is_computed(cls, name):
     return isinstance(found, property) and found.fset is None or isinstance(found, staticmethod)
 
 
+def rope_roots(cls):
+    """The objects that rotary settings stand in."""
+    by_kind = "full_attention" in (cls().rope_parameters or {})
+    return ("rope_parameters.full_attention", "rope_parameters.sliding_attention", "rope_scaling") if by_kind else ("rope_parameters", "rope_scaling")
+
+
 def keys_of(family):
     """{key: default} of a family."""
     cls = type(AutoConfig.for_model(family))
@@ -122,7 +128,7 @@ def keys_of(family):
     found["model_type"] = repr(family)
     found["quantization_config"] = ""
     if rotary:
-        for root in ("rope_parameters", "rope_scaling"):
+        for root in rope_roots(cls):
             found |= {f"{root}.{key}": "" for key in (*RopeParameters.__annotations__, "type")}
     for name, inner in cls.sub_configs.items():
         found |= {f"{name}.{key}": default for key, default in field_defaults(inner).items()}

@@ -1,8 +1,11 @@
 """The cases that transformers runs: one or more small models for each family, every option away from its default somewhere."""
 
+import json
+import os
 from dataclasses import dataclass, field
 
 import torch
+from safetensors.torch import load_file, save_file
 
 
 @dataclass
@@ -22,6 +25,7 @@ class FamilyCase:
     written: dict = field(default_factory=dict)      # keys of config.json in place of those that transformers writes, and beside them
     reload: bool = True          # False: transformers, loading the file in float32, computes something else
     shard_size: str = "1GB"
+    rewrite: object = None       # what makes another style of the folder, once all is computed
 
 
 def llama_config(**changes):
@@ -49,6 +53,13 @@ def grouped(**changes):
                            rope_parameters=rope()), **changes})
 
 
+def without_rms(**changes):
+    """As gated, for other norms."""
+    config = gated(**changes)
+    del config["rms_norm_eps"]
+    return config
+
+
 def rope(kind="default", theta=700.0, **settings):
     """Rotary settings in the style of transformers 5."""
     return {"rope_type": kind, "rope_theta": theta, **settings}
@@ -67,6 +78,34 @@ def tokens(**changes):
 def gated(**changes):
     """The same with grouped heads and a gated MLP."""
     return tokens(**{**dict(num_key_value_heads=2, intermediate_size=20, rms_norm_eps=2e-5, tie_word_embeddings=False, rope_parameters=rope()), **changes})
+
+
+def as_minicpm(folder):
+    """A Granite with multipliers that are a MiniCPM's, in its keys: the code of MiniCPM3 in transformers has the same three."""
+    path = os.path.join(folder, "config.json")
+    with open(path) as file:
+        config = json.load(file)
+    for key in ("mlp_bias", "embedding_multiplier", "residual_multiplier", "attention_multiplier", "logits_scaling"):
+        del config[key]
+    config.update(model_type="minicpm", architectures=["MiniCPMForCausalLM"], scale_emb=5, scale_depth=0.9, dim_model_base=6)
+    with open(path, "w") as file:
+        json.dump(config, file, indent=1)
+        file.write("\n")
+
+
+def beside_vision(folder):
+    """A language model as part of a checkpoint with a vision tower, in published names."""
+    path, weights = os.path.join(folder, "config.json"), os.path.join(folder, "model.safetensors")
+    with open(path) as file:
+        config = json.load(file)
+    inner = {key: value for key, value in config.items() if key not in ("architectures", "transformers_version", "tie_word_embeddings")}
+    with open(path, "w") as file:
+        json.dump({"model_type": "gemma3", "architectures": ["Gemma3ForConditionalGeneration"], "boi_token_index": 5, "image_token_index": 6,
+                   "mm_tokens_per_image": 4, "tie_word_embeddings": config["tie_word_embeddings"], "text_config": inner,
+                   "vision_config": {"hidden_size": 8, "model_type": "siglip_vision_model"}}, file, indent=1)
+        file.write("\n")
+    tensors = {"language_model." + name: value for name, value in load_file(weights).items()}
+    save_file({**tensors, "vision_tower.patch.weight": torch.ones(3, 2), "multi_modal_projector.weight": torch.ones(2)}, weights, metadata={"format": "pt"})
 
 
 LONG = 98       # 97 inputs
@@ -271,9 +310,9 @@ FAMILY_CASES = [
     FamilyCase("codegen-whole", "codegen",
                dict(vocab_size=64, n_embd=24, n_layer=2, n_head=4, n_inner=20, n_positions=128, n_ctx=128, rotary_dim=6, activation_function="gelu", bos_token_id=0, eos_token_id=0),
                "rotary on whole heads; n_inner; gelu; bf16 weights", length=LONG, stored=BF16),
-    FamilyCase("olmo", "olmo", {key: value for key, value in gated(attention_bias=True).items() if key != "rms_norm_eps"},
+    FamilyCase("olmo", "olmo", without_rms(attention_bias=True),
                "norms without parameters; attention_bias; bf16 weights", length=LONG, stored=BF16),
-    FamilyCase("olmo-tied", "olmo", {key: value for key, value in gated(hidden_size=24, num_key_value_heads=4, tie_word_embeddings=True).items() if key != "rms_norm_eps"},
+    FamilyCase("olmo-tied", "olmo", without_rms(hidden_size=24, num_key_value_heads=4, tie_word_embeddings=True),
                "no biases; tied head; rope_theta at the top; bf16 weights", length=LONG, published=True, stored=BF16),
     FamilyCase("stablelm", "stablelm",
                tokens(num_attention_heads=2, num_key_value_heads=1, intermediate_size=20, layer_norm_eps=3e-4, use_qkv_bias=True, partial_rotary_factor=0.75, rope_theta=700.0),
@@ -324,4 +363,91 @@ FAMILY_CASES = [
     FamilyCase("biogpt", "biogpt", tokens(intermediate_size=24), "learned rows from 2 on; embeddings times 4; tied head; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("biogpt-unscaled", "biogpt", tokens(hidden_size=24, num_attention_heads=3, intermediate_size=20, scale_embedding=False, hidden_act="relu", tie_word_embeddings=False),
                "scale_embedding false; relu; untied head; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("gemma3-text", "gemma3_text",
+               gated(num_hidden_layers=3, head_dim=8, sliding_window=9, query_pre_attn_scalar=20, final_logit_softcapping=2.5, tie_word_embeddings=True,
+                     layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+                     rope_parameters={"full_attention": rope("linear", 3000.0, factor=4.0), "sliding_attention": rope(theta=90.0)}),
+               "windows of 9 in the layers 0 and 2, turned with a base of their own; linear scaling of the other; norms of heads; (1+w) norms; scale 20^-1/2; soft cap 2.5; bf16 weights",
+               length=LONG, stored=BF16),
+    FamilyCase("gemma3-text-pattern", "gemma3_text",
+               gated(hidden_size=24, num_hidden_layers=3, head_dim=6, num_key_value_heads=1, attention_bias=True, sliding_window=12, query_pre_attn_scalar=8,
+                     tie_word_embeddings=False, hidden_activation="silu", rope_parameters=None),
+               "older keys: sliding_window_pattern 2, rope_theta, rope_local_base_freq, rope_scaling; attention_bias; sqrt(24) in bf16; bf16 weights", length=LONG, stored=BF16,
+               written={"layer_types": None, "rope_parameters": None, "sliding_window_pattern": 2, "rope_theta": 5000.0, "rope_local_base_freq": 70.0,
+                        "rope_scaling": {"rope_type": "linear", "factor": 3.0}}, reload=False),
+    FamilyCase("gemma3", "gemma3_text",
+               gated(num_hidden_layers=3, head_dim=4, sliding_window=9, query_pre_attn_scalar=20, tie_word_embeddings=False, rope_parameters=None,
+                     layer_types=["sliding_attention", "full_attention", "sliding_attention"]),
+               "in the text_config of a configuration, beside a vision tower; untied head; bf16 weights", length=LONG, stored=BF16, rewrite=beside_vision),
+    FamilyCase("minicpm", "granite",
+               gated(rms_norm_eps=3e-2, embedding_multiplier=5, residual_multiplier=0.9 / 2 ** 0.5, attention_multiplier=0.5, logits_scaling=16 / 6),
+               "scale_emb 5, scale_depth 0.9 of 2 layers, dim_model_base 6 of 16: a granite with these multipliers; bf16 weights", length=LONG, stored=BF16, rewrite=as_minicpm),
+    FamilyCase("smollm3", "smollm3",
+               gated(num_hidden_layers=4, head_dim=6, attention_bias=True, mlp_bias=True, no_rope_layers=[1, 0, 1, 0], use_sliding_window=True, sliding_window=14),
+               "layers 1 and 3 not turned, with windows of 14 there; biases; head_dim 6; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("smollm3-interval", "smollm3", gated(num_hidden_layers=3, num_key_value_heads=1, no_rope_layer_interval=2, tie_word_embeddings=True, rope_parameters=rope("yarn", factor=4.0, original_max_position_embeddings=24)),
+               "every second layer not turned, by interval; yarn; no rope_layers in the file; tied head; bf16 weights", length=LONG, stored=BF16,
+               written={"no_rope_layers": None}),
+    FamilyCase("cohere", "cohere",
+               without_rms(use_qk_norm=True, attention_bias=True, logit_scale=0.7, layer_norm_eps=3e-4),
+               "parallel branches of one norm; norms of queries and keys with weights for each head; interleaved rotary; logits times 0.7; biases; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("cohere-plain", "cohere", without_rms(num_key_value_heads=4, tie_word_embeddings=True, rope_parameters=rope("dynamic", factor=3.0), max_position_embeddings=64),
+               "logit_scale 0.0625, by default; dynamic scaling; tied head; bf16 weights", length=LONG, stored=BF16, written={"logit_scale": 0.0625}),
+    FamilyCase("cohere2", "cohere2", without_rms(num_hidden_layers=3, attention_bias=True, logit_scale=1.5, sliding_window=11, layer_types=["sliding_attention", "full_attention", "sliding_attention"]),
+               "windows of 11, turned, and a layer without either; logits times 1.5; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("cohere2-window", "cohere2", without_rms(num_hidden_layers=3, num_key_value_heads=1, sliding_window=11, tie_word_embeddings=True),
+               "windows of 11 in 3 layers, by sliding_window_pattern 5: exact zeros outside 31 tokens; tied head; bf16 weights", cone=31, length=LONG, stored=BF16,
+               written={"layer_types": None, "sliding_window_pattern": 5}),
+    FamilyCase("olmo2", "olmo2", gated(head_dim=6, attention_bias=True), "norms behind the branches; norms of all heads of queries, and of keys, as one; attention_bias; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("olmo2-tied", "olmo2", gated(num_key_value_heads=1, tie_word_embeddings=True, rope_parameters=rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=48)),
+               "one kv head; llama3; tied head; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("olmo3", "olmo3",
+               gated(num_hidden_layers=3, sliding_window=10, layer_types=["sliding_attention", "full_attention", "sliding_attention"],
+                     rope_parameters={"full_attention": rope("yarn", factor=4.0, original_max_position_embeddings=24), "sliding_attention": rope(theta=700.0)}),
+               "as olmo2, with windows of 10 in two layers, and yarn in the other alone; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("olmo3-window", "olmo3", gated(num_hidden_layers=3, sliding_window=10, attention_bias=True, num_key_value_heads=4,
+                                              rope_parameters={"full_attention": rope(theta=90.0), "sliding_attention": rope(theta=300.0)}),
+               "windows in all but every fourth layer, by default: exact zeros outside 28 tokens; bf16 weights", cone=28, length=LONG, stored=BF16, written={"layer_types": None}),
+    FamilyCase("exaone4", "exaone4", gated(num_hidden_layers=4, head_dim=6, sliding_window=13, sliding_window_pattern=2),
+               "norms behind the branches; norms of heads; windows of 13 in two layers, which alone are turned; head_dim 6; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("exaone4-full", "exaone4", gated(sliding_window=None, layer_types=["full_attention", "full_attention"], tie_word_embeddings=True),
+               "no windows, and so all layers turned; tied head; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("hunyuan-v1-dense", "hunyuan_v1_dense", gated(head_dim=6, attention_bias=True), "norms of heads behind the rotation; attention_bias; head_dim 6; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("hunyuan-v1-dense-alpha", "hunyuan_v1_dense", gated(num_key_value_heads=1, head_dim=8, tie_word_embeddings=True, rope_parameters=rope("dynamic", 50.0, factor=1.0, alpha=30.0)),
+               "dynamic scaling with alpha, which is another base; one kv head; tied head; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("ministral3", "ministral3",
+               gated(head_dim=8, rope_parameters={**rope("yarn", factor=4.0, original_max_position_embeddings=16, mscale=1.0, mscale_all_dim=1.0), "llama_4_scaling_beta": 0.8}),
+               "queries times 1 + 0.8 ln(1 + floor(i / 16)); yarn; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("ministral3-window", "ministral3",
+               gated(num_hidden_layers=3, head_dim=4, sliding_window=11, tie_word_embeddings=True,
+                     rope_parameters={**rope("default", original_max_position_embeddings=7), "llama_4_scaling_beta": 0.3}),
+               "window 11 in 3 layers: exact zeros outside 31 tokens; tied head; bf16 weights", cone=31, length=LONG, stored=BF16),
+    FamilyCase("granite-swa", "granite_swa",
+               gated(num_hidden_layers=4, rms_norm_eps=3e-2, embedding_multiplier=5.5, residual_multiplier=0.22, attention_multiplier=0.3, logits_scaling=3.5, attention_bias=True,
+                     mlp_bias=True, sliding_window=9, layer_rope_theta=[0, 700.0, 30.0, 700.0]),
+               "sinks; windows of 9 in all layers but the first, which is not turned, another base in layer 2; all four multipliers; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("granite-swa-window", "granite_swa",
+               gated(num_hidden_layers=2, num_key_value_heads=1, attention_multiplier=0.5, sliding_window=12, layer_types=["sliding_attention", "sliding_attention"], tie_word_embeddings=True),
+               "sinks; windows of 12 in both layers: exact zeros outside 23 tokens; tied head; bf16 weights", cone=23, length=LONG, stored=BF16),
+    FamilyCase("cwm", "cwm", gated(num_hidden_layers=3, head_dim=6, sliding_window=10, rope_parameters=rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=48)),
+               "windows of 10 in all layers but every fourth, from the first on; llama3; bf16 weights", length=LONG, stored=BF16, written={"layer_types": None}),
+    FamilyCase("stablelm-head-norms", "stablelm",
+               tokens(num_attention_heads=4, num_key_value_heads=2, intermediate_size=20, layer_norm_eps=3e-4, qk_layernorm=True, use_parallel_residual=True,
+                      partial_rotary_factor=0.5, rope_theta=700.0),
+               "qk_layernorm: a norm for each head; parallel residual; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("olmo-clip", "olmo", without_rms(clip_qkv=0.9),
+               "queries, keys and values clamped to 0.9, then turned; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("phi3-longrope", "phi3",
+               gated(num_attention_heads=2, num_key_value_heads=1, original_max_position_embeddings=32, max_position_embeddings=128,
+                     rope_parameters=rope("longrope", partial_rotary_factor=0.75, short_factor=[1.0, 1.3, 1.9], long_factor=[1.0, 3.5, 7.0])),
+               "longrope, 97 inputs for an original length of 32: the long factors; 6 of 8 dimensions; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("phi3-longrope-short", "phi3",
+               gated(num_attention_heads=2, original_max_position_embeddings=97, max_position_embeddings=400,
+                     rope_parameters=rope("longrope", short_factor=[1.0, 1.3, 1.9, 2.5], long_factor=[1.0, 3.5, 7.0, 9.0])),
+               "longrope with as many inputs as the original length: the short factors; type su, older keys; bf16 weights", length=LONG, stored=BF16,
+               written={"rope_parameters": None, "rope_theta": 700.0,
+                        "rope_scaling": {"type": "su", "original_max_position_embeddings": 97, "short_factor": [1.0, 1.3, 1.9, 2.5], "long_factor": [1.0, 3.5, 7.0, 9.0]}}),
+    FamilyCase("llama-rope-longrope", "llama",
+               gated(rope_parameters=rope("longrope", factor=6.0, original_max_position_embeddings=40, short_factor=[1.0, 1.3], long_factor=[2.0, 5.0])),
+               "rope scaling longrope with a factor, 97 inputs for an original length of 40; bf16 weights", length=LONG, stored=BF16),
 ]

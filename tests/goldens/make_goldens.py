@@ -16,6 +16,7 @@ import csv
 import gzip
 import json
 import os
+import re
 import shutil
 import sys
 import zlib
@@ -183,11 +184,13 @@ def fused_queries_and_keys(name, value, config):
 def random_weight(name, shape, config, rng):
     """float32 values of one parameter: norms near 1 (stored less 1 where the family adds it), biases near 0, matrices of unit gain."""
     value = rng.standard_normal(shape)
-    is_norm = len(shape) == 1
-    if name.endswith("bias"):
+    is_norm = len(shape) == 1 or re.search(r"(q_norm|k_norm)\.weight$", name)
+    if name.endswith("sinks"):
+        value *= 2
+    elif name.endswith("bias"):
         value *= 0.2
     elif is_norm:
-        value = (0 if config.model_type in ("gemma", "gemma2", "nemotron") else 1) + 0.3 * value
+        value = (0 if config.model_type in ("gemma", "gemma2", "gemma3_text", "nemotron") else 1) + 0.3 * value
     elif any(part in name for part in ("wte", "wpe", "embed", "lm_head", "output_projection")):
         value *= 0.4
     else:
@@ -333,6 +336,8 @@ def make_family_case(case):
     model = FamilyOracle(case, folder, state)
     tokens = draw_tokens(rng, case.segments, case.length, case.config["vocab_size"])
     norm, logprob = expected_of(model.log_probability, model.table, tokens, case.cone, rng, case.name)
+    if case.rewrite:
+        case.rewrite(folder)
     write_expected(folder, tokens, norm, logprob)
     return describe(case.name, case.family, case.notes, f"tests/goldens/{case.name}", norm)
 
