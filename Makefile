@@ -8,7 +8,7 @@
 #   make check-environments kernels and verbs once more under OpenMP settings that grant fewer threads than are asked for
 #   make studies            both papers on the example models: tables and figures in doc/studies/ (about 20 minutes)
 #   make real               a real language model, fetched by pip: gradients, log p, tokens and perplexity compared with transformers
-#   make outputs            doc/outputs.md, the columns of all CSV files, from the tables that write them
+#   make outputs            doc/outputs.md, the columns of all CSV files, and the list in doc/families.md, from the tables that are read
 #   make format             every source file as clang-format 14 writes it by .clang-format; format-check: names those that differ
 #   make check-python       tests of the package in python/, by PYTHON with numpy, h5py, torch and safetensors
 #   make check-page         the pages of `reach explain` in Chromium: what is drawn against the CSV, contrast, keys, print, time to open
@@ -402,8 +402,9 @@ deb: dist
 .PHONY: dist deb
 
 # ---- doc/outputs.md from the tables of columns ----
-outputs: $(BUILD)/tests/t-run-outputs
+outputs: $(BUILD)/tests/t-run-outputs $(BUILD)/tests/t-commands-families $(BUILD)/reach
 	$(Q)$< --write
+	$(Q)REACH=$(BUILD)/reach $(BUILD)/tests/t-commands-families --write
 
 # ---- one hand: the layout is that of clang-format 14; other versions lay out differently, so they are not asked ----
 CLANG_FORMAT ?= $(firstword $(shell command -v clang-format-14 || command -v clang-format) clang-format)

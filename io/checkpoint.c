@@ -218,3 +218,8 @@ void checkpoint_close(struct checkpoint *c)
     config_close(c->config);
     *c = (struct checkpoint){0};
 }
+
+const char *checkpoint_gguf_name(const char *model_type)
+{
+    return gguf_name_of(model_type);
+}

@@ -44,4 +44,7 @@ int checkpoint_write(struct checkpoint *c, const char *out, int force, struct er
  * both. */
 struct tensors *checkpoint_tensors(const char *path, struct config **own, struct error *e) MUST_USE;
 
+/* The name in GGUF files of the architecture that is read as this model_type; "": there is none. */
+const char *checkpoint_gguf_name(const char *model_type);
+
 #endif

@@ -4,6 +4,7 @@
 #include "io/adapter.h"
 #include "io/checkpoint.h"
 #include "io/quantised.h"
+#include "model/catalogue.h"
 #include "model/config_keys.h"
 #include "model/layout.h"
 
@@ -36,26 +37,30 @@ static const struct family *family_of(struct decoder *d, struct error *e)
         return &family_reach;
     if (config_string_or(d->config, "model_type", "", &type, e))
         return NULL;
-    char known[1024] = "";
-    size_t at = 0;
     const struct family *f;
     for (int i = 0; (f = family_at(i)); i++)
-        for (int j = 0; j < 4 && f->model_types[j]; j++) {
+        for (int j = 0; j < 4 && f->model_types[j]; j++)
             if (strcmp(f->model_types[j], type) == 0)
                 return f;
-            if (at < sizeof known)
-                at += (size_t)snprintf(known + at, sizeof known - at, "%s%s", at ? ", " : "", f->model_types[j]);
-        }
+    const char *why = refusal_of(type);
     if (*type)
-        fail(e, "%s: model_type '%s' is not supported (supported: %s, and our own layout)", config_path(d->config), type, known);
+        fail(e, "%s: model_type '%s' is not supported%s%s (expected one that reach families lists, or our own layout)",
+             config_path(d->config), type, why ? ": " : "", why ? why : "");
     else
-        fail(e, "%s: neither format nor model_type says what the model is (supported: %s, and our own layout)",
-             config_path(d->config), known);
+        fail(e,
+             "%s: neither format nor model_type says what the model is (expected a model_type that reach families lists, or our "
+             "own layout)",
+             config_path(d->config));
     return NULL;
 }
 
 /* Checkpoints of several models, of which the one that text_config describes is read. */
-static const char *const outer_types[] = {"gemma3", "mistral3"};
+static const char *const outer_types[] = {"gemma3", "mistral3", NULL};
+
+const char *family_outer_type(int i)
+{
+    return outer_types[i];
+}
 
 /* Puts text_config in place of the whole, with what the whole says of it. */
 static int enter_text_config(struct decoder *d, struct error *e)
@@ -64,9 +69,9 @@ static int enter_text_config(struct decoder *d, struct error *e)
     const char *type = json_string_value(json_object_get(config_root(d->config), "model_type"));
     json_t *text = json_object_get(config_root(d->config), "text_config"), *copy;
     size_t i = 0;
-    while (type && i < sizeof outer_types / sizeof *outer_types && strcmp(outer_types[i], type) != 0)
+    while (type && outer_types[i] && strcmp(outer_types[i], type) != 0)
         i++;
-    if (!type || i == sizeof outer_types / sizeof *outer_types)
+    if (!type || !outer_types[i])
         return 0;
     if (!json_is_object(text) || !(copy = json_deep_copy(text)))
         return fail(e, "%s: model_type '%s' without a text_config (expected an object that describes its language model)",

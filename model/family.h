@@ -19,6 +19,7 @@ struct family {
     /* Keys of config.json, beside those of every family (config_keys.c): those that change no number, and those whose null is
      * absence; NULL-terminated. harmless NULL: keys are not looked at. */
     const char *const *harmless, *const *nullable;
+    const char *positions, *about; /* of a family with a reader, for people (catalogue.h) */
 };
 
 extern const struct family family_reach, family_bloom, family_mpt, family_opt, family_falcon, family_megatron, family_fairseq;
@@ -26,6 +27,9 @@ extern const struct family families_llama_like[], families_gpt_like[]; /* to a n
 
 /* All families, counted from 0; NULL behind the last. */
 const struct family *family_at(int i);
+
+/* The types of checkpoints whose text_config is read as one of them, counted from 0; NULL behind the last. */
+const char *family_outer_type(int i);
 
 /* The config keys of a family's sizes; vocabulary NULL: the family sets it; kv_heads and head_size NULL: as many as heads, hidden
  * / heads. */

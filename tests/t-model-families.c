@@ -25,8 +25,12 @@ static void test_refused(void **state)
         const char *golden, *path, *value, *words;
     } rows[] = {
         {"qwen2", "model_type", "\"mamba\"",
-         "model_type 'mamba' is not supported|gpt2|gpt_neox|bloom|mpt|llama|mistral|qwen2|qwen3|gemma2|opt|falcon|gptj|phi"},
-        {"qwen2", "model_type", "\"mamba\"", "gpt_neox_megatron|fairseq_transformer_lm|our own layout"},
+         "model_type 'mamba' is not supported: its layers keep a state|reach families|our own layout"},
+        {"qwen2", "model_type", "\"qwen3_next\"",
+         "model_type 'qwen3_next' is not supported: some of its layers are linear attention"},
+        {"qwen2", "model_type", "\"apertus\"", "model_type 'apertus' is not supported: its activation, xielu"},
+        {"qwen2", "model_type", "\"baichuan\"", "model_type 'baichuan' is not supported: its code is no part of transformers"},
+        {"qwen2", "model_type", "\"wavelet\"", "model_type 'wavelet' is not supported (expected one that reach families lists"},
         {"qwen2", "model_type", "", "neither format nor model_type"},
         {"qwen2", "rope_scaling", "{\"type\": \"longrope\", \"factor\": 2}",
          "rope_scaling of type longrope needs long_factor, a list of 2 numbers"},

@@ -1,5 +1,6 @@
 /* Tables of the architectures: source ggml-org/llama.cpp, gguf-py/gguf/constants.py and tensor_mapping.py, and its converters. */
 #include "io/gguf/finish.h"
+#include "io/gguf/read.h"
 
 #include <string.h>
 
@@ -236,6 +237,14 @@ static const struct architecture architectures[] = {
     {"phi2", "phi", phi_keys, phi_names, finish_phi},
 };
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
+
+const char *gguf_name_of(const char *model_type)
+{
+    for (int i = 0; i < ARCHITECTURES; i++)
+        if (strcmp(architectures[i].model_type, model_type) == 0)
+            return architectures[i].name;
+    return "";
+}
 
 const struct architecture *architecture_find(struct gguf_text name, const char *path, struct error *e)
 {

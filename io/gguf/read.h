@@ -10,4 +10,7 @@
  * config. Caller closes *own. */
 int gguf_read(struct tensors *t, const struct mapped *file, struct config **own, struct error *e) MUST_USE;
 
+/* The architecture's name of a model_type of the library; "": there is none. */
+const char *gguf_name_of(const char *model_type);
+
 #endif

@@ -68,4 +68,9 @@ static const char *const harmless[] = {"attention_softmax_in_fp32",
                                        "skip_bias_add_qkv",
                                        NULL};
 
-const struct family family_bloom = {.name = "bloom", .model_types = {"bloom"}, .read = read_bloom, .harmless = harmless};
+const struct family family_bloom = {.name = "bloom",
+                                    .model_types = {"bloom"},
+                                    .read = read_bloom,
+                                    .harmless = harmless,
+                                    .positions = "ALiBi",
+                                    .about = "layer norms, a norm on embeddings"};

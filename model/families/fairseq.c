@@ -293,4 +293,6 @@ const struct family family_fairseq = {.name = "fairseq",
                                       .model_types = {"fairseq_transformer_lm"},
                                       .read = read_fairseq,
                                       .ignored_suffixes = {".version", ".cache_matrix", ".causal_mask",
-                                                           ".embed_positions._float_tensor", ".embed_positions.weights"}};
+                                                           ".embed_positions._float_tensor", ".embed_positions.weights"},
+                                      .positions = "KERPLE, ALiBi, Sandwich, learned, sinusoidal",
+                                      .about = "checkpoints of fairseq"};

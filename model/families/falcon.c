@@ -117,4 +117,6 @@ const struct family family_falcon = {.name = "falcon",
                                      .read = read_falcon,
                                      .ignored_suffixes = {".rotary_emb.inv_freq"},
                                      .harmless = harmless,
-                                     .nullable = nullable};
+                                     .nullable = nullable,
+                                     .positions = "rotary, or ALiBi",
+                                     .about = "fused q, k, v in three layouts, parallel branches"};

@@ -414,4 +414,6 @@ const struct family family_megatron = {.name = "gpt_neox_megatron",
                                        .model_types = {"gpt_neox_megatron"},
                                        .read = read_megatron,
                                        .ignored_suffixes = {".rotary_emb.inv_freq", ".alibi_embed.slopes",
-                                                            ".position_embeddings.inv_freq", ".masked_bias"}};
+                                                            ".position_embeddings.inv_freq", ".masked_bias"},
+                                       .positions = "KERPLE, T5, ALiBi, rotary, learned, sinusoidal",
+                                       .about = "checkpoints of GPT-NeoX"};

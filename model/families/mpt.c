@@ -96,5 +96,10 @@ static const char *const harmless[] = {"attn_config.attn_impl",
 static const char *const nullable[] = {"attn_config", "attn_config.clip_qkv", "attn_config.softmax_scale",
                                        "ffn_config",  "logit_scale",          NULL};
 
-const struct family family_mpt = {
-    .name = "mpt", .model_types = {"mpt"}, .read = read_mpt, .harmless = harmless, .nullable = nullable};
+const struct family family_mpt = {.name = "mpt",
+                                  .model_types = {"mpt"},
+                                  .read = read_mpt,
+                                  .harmless = harmless,
+                                  .nullable = nullable,
+                                  .positions = "ALiBi",
+                                  .about = "norms without bias, fused q, k, v"};

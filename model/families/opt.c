@@ -68,4 +68,9 @@ static int read_opt(struct decoder *d, struct error *e)
 
 static const char *const harmless[] = {"activation_dropout", "dropout", "init_std", "layerdrop", NULL};
 
-const struct family family_opt = {.name = "opt", .model_types = {"opt"}, .read = read_opt, .harmless = harmless};
+const struct family family_opt = {.name = "opt",
+                                  .model_types = {"opt"},
+                                  .read = read_opt,
+                                  .harmless = harmless,
+                                  .positions = "learned",
+                                  .about = "layer norms, MLP without a gate"};

@@ -299,4 +299,7 @@ static int read_reach(struct decoder *d, struct error *e)
     return unread ? fail(e, "%s: key '%s' is not understood (doc/checkpoint.md lists the keys)", config_path(c), unread) : 0;
 }
 
-const struct family family_reach = {.name = "reach", .read = read_reach};
+const struct family family_reach = {.name = "reach",
+                                    .read = read_reach,
+                                    .positions = "any formula, rotary, learned, sinusoidal",
+                                    .about = "doc/checkpoint.md"};

@@ -36,7 +36,9 @@ from safetensors.torch import load_file, save_file
 
 from make_goldens import RefuseNarrow, Widen, random_weight
 
-FAMILIES = ("bloom", "falcon", "gemma2", "gpt2", "gpt_neox", "gptj", "llama", "mistral", "mpt", "opt", "phi", "qwen2", "qwen3")
+FAMILIES = ("arcee", "biogpt", "bloom", "cohere", "cohere2", "cwm", "exaone4", "falcon", "gemma2", "gemma3_text", "glm4", "gpt2", "gpt_neox", "gptj", "granite_swa",
+            "hunyuan_v1_dense", "internlm3", "llama", "ministral", "ministral3", "mistral", "mpt", "nemotron", "olmo", "olmo2", "olmo3", "opt", "phi", "phi3", "qwen2",
+            "qwen3", "seed_oss", "smollm3", "stablelm", "xglm")
 QK_GAIN = 1.5       # on top of that of random_weight: 3 in all
 LOGP_ERROR, NORM_ERROR = 1e-9, 1e-7
 ORDINARY_ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "silu")
@@ -355,6 +357,236 @@ def draw_phi(d, layers, length):
     return config
 
 
+def biased(d, config, *keys):
+    for key in keys:
+        d.put(config, key, 0.6, True, False)
+    return config
+
+
+def layered(config, epsilon):
+    """rms_norm_eps by another name."""
+    if "rms_norm_eps" in config:
+        config[epsilon] = config.pop("rms_norm_eps")
+    return config
+
+
+def sized(d, config, p=0.95):
+    """head_dim mostly there, where its default is a large model's."""
+    if not config.get("head_dim") and d.chance(p):
+        config["head_dim"] = d.pick(2, 4, 6, 8)
+    config["num_key_value_heads"] = config.get("num_key_value_heads") or config["num_attention_heads"]
+    return config
+
+
+def put_layer_types(d, config, layers, p=0.4):
+    d.put(config, "layer_types", p, [d.pick("full_attention", "sliding_attention") for _ in range(layers)], None)
+
+
+def draw_arcee(d, layers, length):
+    return biased(d, grouped(d, length), "attention_bias", "mlp_bias")
+
+
+def draw_nemotron(d, layers, length):
+    config = layered(grouped(d, length), "norm_eps")
+    d.put(config, "partial_rotary_factor", 0.5, 0.5, 0.25, 1.0, None)
+    return biased(d, config, "attention_bias", "mlp_bias")
+
+
+def draw_internlm3(d, layers, length):
+    config = sized(d, grouped(d, length))
+    biased(d, config, "attention_bias", "mlp_bias")
+    for key, older in (("attention_bias", "qkv_bias"), ("mlp_bias", "bias")):
+        d.put(config, older, 0.2, config.get(key, False))
+    return config
+
+
+def draw_seed_oss(d, layers, length):
+    return biased(d, sized(d, grouped(d, length)), "attention_bias", "attention_out_bias", "mlp_bias")
+
+
+def draw_ministral(d, layers, length):
+    config = sized(d, grouped(d, length), 0.6)
+    d.put(config, "sliding_window", 0.8, 1, 3, 5, 8, 30, None)
+    put_layer_types(d, config, layers)
+    return config
+
+
+def draw_stablelm(d, layers, length):
+    config = layered(grouped(d, length), "layer_norm_eps")
+    if config.pop("head_dim", None) and d.chance(0.1):
+        config["head_dim"] = config["hidden_size"] // config["num_attention_heads"]
+    d.put(config, "partial_rotary_factor", 0.5, 0.5, 0.25, 1.0)
+    return biased(d, config, "use_qkv_bias", "use_parallel_residual", "qk_layernorm")
+
+
+def draw_glm4(d, layers, length):
+    config = sized(d, grouped(d, length))
+    d.put(config, "partial_rotary_factor", 0.6, 0.5, 0.25, 1.0, None)
+    return biased(d, config, "attention_bias")
+
+
+def draw_xglm(d, layers, length):
+    heads, size = d.pick(1, 2, 3, 4), d.pick(2, 4, 6)
+    config = {"d_model": heads * size, "attention_heads": heads, "ffn_dim": d.whole(3, 30), "max_position_embeddings": d.pick(length, 64, 8), "num_layers": layers}
+    d.put(config, "scale_embedding", 0.6, True, False)
+    d.put(config, "activation_function", 0.6, d.activation())
+    d.put(config, "tie_word_embeddings", 0.5, True, False)
+    d.put(config, "layerdrop", 0.3, 0.0, 0.1)
+    return config
+
+
+def draw_biogpt(d, layers, length):
+    heads, size = d.pick(1, 2, 3, 4), d.whole(1, 6)
+    config = {"hidden_size": heads * size, "num_attention_heads": heads, "intermediate_size": d.whole(3, 30), "max_position_embeddings": d.pick(length, length - 1, 64)}
+    d.put(config, "scale_embedding", 0.6, True, False)
+    d.put(config, "hidden_act", 0.6, d.activation())
+    d.put(config, "layer_norm_eps", 0.3, 1e-3)
+    d.put(config, "tie_word_embeddings", 0.5, True, False)
+    return config
+
+
+def draw_gemma3_text(d, layers, length):
+    config = sized(d, grouped(d, length))
+    if config.get("hidden_size", 0) % config["num_attention_heads"]:
+        config["hidden_size"] = config["num_attention_heads"] * 4
+    activation = config.pop("hidden_act", None)
+    if activation:
+        config["hidden_activation"] = activation
+    put_kinds(d, config, "rope_local_base_freq")
+    d.put(config, "query_pre_attn_scalar", 0.8, 1, 4, 20, 256)
+    d.put(config, "final_logit_softcapping", 0.5, 2.5, 5.0, None)
+    d.put(config, "attn_logit_softcapping", 0.1, 4.0, None)
+    d.put(config, "sliding_window", 0.8, 1, 3, 5, 30, 4096, None)
+    d.put(config, "sliding_window_pattern", 0.5, 1, 2, 3)
+    put_layer_types(d, config, layers)
+    return biased(d, config, "attention_bias")
+
+
+def put_kinds(d, config, local):
+    """Rotary settings by kind of layers, in one of their spellings, in place of those of all layers."""
+    flat = {key: config.pop(key) for key in ("rope_parameters", "rope_scaling", "rope_theta", "partial_rotary_factor", "original_max_position_embeddings") if key in config}
+    found = flat.get("rope_scaling") or flat.get("rope_parameters") or {}
+    if d.chance(0.4):
+        d.put(config, "rope_theta", 0.7, 500.0, 3000)
+        if local:
+            d.put(config, local, 0.7, 50.0, 300)
+        d.put(config, "rope_scaling", 0.5, found, None)
+    else:
+        config["rope_parameters"] = {}
+        d.put(config["rope_parameters"], "full_attention", 0.8, found, None)
+        d.put(config["rope_parameters"], "sliding_attention", 0.8, {"rope_type": "default", "rope_theta": 70.0}, {"rope_type": "linear", "factor": 3.0}, {"type": "default"})
+
+
+def draw_smollm3(d, layers, length):
+    config = grouped(d, length)
+    config["num_key_value_heads"] = config.get("num_key_value_heads") or config["num_attention_heads"]
+    d.put(config, "no_rope_layers", 0.4, [d.pick(0, 1) for _ in range(layers)], None)
+    d.put(config, "no_rope_layer_interval", 0.5, 1, 2, 3)
+    d.put(config, "use_sliding_window", 0.6, True, False)
+    d.put(config, "sliding_window", 0.7, 1, 4, 9, None)
+    put_layer_types(d, config, layers, 0.3)
+    return biased(d, config, "attention_bias", "mlp_bias")
+
+
+def draw_cohere(d, layers, length):
+    config = layered(grouped(d, length), "layer_norm_eps")
+    d.put(config, "logit_scale", 0.7, 0.0625, 1.0, 0.7, 2.0)
+    return biased(d, config, "attention_bias", "use_qk_norm")
+
+
+def draw_cohere2(d, layers, length):
+    config = layered(grouped(d, length), "layer_norm_eps")
+    config.pop("head_dim", None)
+    d.put(config, "logit_scale", 0.7, 0.0625, 1.0, 0.7, 2.0)
+    d.put(config, "sliding_window", 0.8, 1, 3, 8, 30, None)
+    d.put(config, "sliding_window_pattern", 0.5, 1, 2, 3)
+    put_layer_types(d, config, layers)
+    return biased(d, config, "attention_bias")
+
+
+def draw_olmo(d, layers, length):
+    config = grouped(d, length)
+    config.pop("rms_norm_eps", None)
+    d.put(config, "clip_qkv", 0.5, 0.5, 1.5, 8.0, None)
+    return biased(d, config, "attention_bias")
+
+
+def draw_olmo2(d, layers, length):
+    return biased(d, grouped(d, length), "attention_bias")
+
+
+def draw_olmo3(d, layers, length):
+    config = grouped(d, length)
+    put_kinds(d, config, None)
+    d.put(config, "sliding_window", 0.8, 1, 3, 8, 30)
+    put_layer_types(d, config, layers)
+    return biased(d, config, "attention_bias")
+
+
+def draw_exaone4(d, layers, length):
+    config = grouped(d, length)
+    config["num_key_value_heads"] = config.get("num_key_value_heads") or config["num_attention_heads"]
+    d.put(config, "sliding_window", 0.8, 1, 3, 8, 30, None)
+    d.put(config, "sliding_window_pattern", 0.6, 1, 2, 3, "LG", None)
+    put_layer_types(d, config, layers, 0.5)
+    return config
+
+
+def draw_hunyuan_v1_dense(d, layers, length):
+    config = grouped(d, length)
+    for root in ("rope_parameters", "rope_scaling"):
+        if (config.get(root) or {}).get("rope_type", (config.get(root) or {}).get("type")) == "dynamic":
+            d.put(config[root], "alpha", 0.7, 1000.0, 5, 0)
+    return biased(d, config, "attention_bias")
+
+
+def draw_ministral3(d, layers, length):
+    config = sized(d, grouped(d, length))
+    for root in ("rope_parameters", "rope_scaling"):
+        if config.get(root):
+            config[root].setdefault("llama_4_scaling_beta", d.pick(0.1, 0.7, 0))
+            config[root].setdefault("original_max_position_embeddings", d.pick(4, 9, 16))
+    d.put(config, "sliding_window", 0.5, 1, 4, 9, None)
+    return config
+
+
+def draw_granite_swa(d, layers, length):
+    config = grouped(d, length)
+    d.put(config, "layer_rope_theta", 0.6, [d.pick(0, 700.0, 90) for _ in range(layers)], None)
+    for key in ("embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"):
+        d.put(config, key, 0.6, 0.3, 1.0, 2.5)
+    d.put(config, "sliding_window", 0.8, 1, 4, 9, 40)
+    put_layer_types(d, config, layers)
+    return biased(d, config, "attention_bias", "mlp_bias")
+
+
+def draw_cwm(d, layers, length):
+    config = sized(d, grouped(d, length))
+    d.put(config, "sliding_window", 0.8, 1, 4, 9, 40)
+    put_layer_types(d, config, layers)
+    return biased(d, config, "mlp_bias")
+
+
+def draw_phi3(d, layers, length):
+    config = grouped(d, length)
+    for key in ("head_dim", "rope_parameters", "rope_scaling"):
+        config.pop(key, None)
+    size = config["hidden_size"] // config["num_attention_heads"]
+    part = d.pick(1.0, 1.0, 0.5)
+    pairs = int(size * part) // 2
+    if part != 1:
+        config["partial_rotary_factor"] = part
+    d.put(config, "original_max_position_embeddings", 0.7, 8, 16, 40)
+    if d.chance(0.7) and pairs:
+        scaling = {d.pick("rope_type", "type"): "longrope", "short_factor": [d.real(1, 3) for _ in range(pairs)], "long_factor": [d.real(1, 9) for _ in range(pairs)]}
+        d.put(scaling, "factor", 0.4, 4.0, 1.0)
+        d.put(scaling, "attention_factor", 0.3, 1.3, None)
+        d.put(scaling, "original_max_position_embeddings", 0.4, 8, 12)
+        config[d.pick("rope_parameters", "rope_scaling")] = scaling
+    d.put(config, "sliding_window", 0.5, 3, 8, None)
+    return config
+
+
 # what published files have beside the keys that matter
 PUBLISHED = {
     "bloom": {"attention_softmax_in_fp32": True, "masked_softmax_fusion": True, "skip_bias_add": True, "skip_bias_add_qkv": False, "bias_dropout_fusion": True,
@@ -375,7 +607,7 @@ PUBLISHED = {
     "qwen2": {"use_mrope": False, "attention_dropout": 0.0},
     "qwen3": {"attention_dropout": 0.0},
 }
-MODEL_KEYS = {"gpt2": "n_layer", "gptj": "n_layer", "bloom": "n_layer", "mpt": "n_layers"}
+MODEL_KEYS = {"gpt2": "n_layer", "gptj": "n_layer", "bloom": "n_layer", "mpt": "n_layers", "xglm": "num_layers"}
 ALIASES = {"gpt2": {"n_embd": "hidden_size", "n_head": "num_attention_heads", "n_layer": "num_hidden_layers", "n_positions": "max_position_embeddings"},
            "gptj": {"n_embd": "hidden_size", "n_head": "num_attention_heads", "n_layer": "num_hidden_layers", "n_positions": "max_position_embeddings"},
            "mpt": {"d_model": "hidden_size", "n_heads": "num_attention_heads", "n_layers": "num_hidden_layers"},
@@ -393,10 +625,14 @@ def draw_configuration(d, family, length):
             if name in config:
                 config[other] = config.pop(name)
     if d.chance(0.2):
-        config = {**PUBLISHED[family], **config}
+        config = {**PUBLISHED.get(family, {}), **config}
     config.setdefault("bos_token_id", d.pick(0, 1, None))
     config.setdefault("eos_token_id", d.pick(0, 2, None, [1, 2]))
     d.put(config, "pad_token_id", 0.3, 0, None)
+    if family in ("glm4", "smollm3", "phi3", "ministral3", "olmo", "olmo2", "olmo3", "cohere", "cohere2") and d.chance(0.95):        # a large id by default
+        config.setdefault("pad_token_id", 0)
+    if family == "cwm":
+        config["bos_token_id"] = config.get("bos_token_id") or 0
     d.put(config, "use_cache", 0.3, True, False)
     d.put(config, "torch_dtype", 0.3, "float32", "bfloat16")
     d.put(config, "attention_dropout", 0.1, 0.1, 0.0)

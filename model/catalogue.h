@@ -1,0 +1,23 @@
+/* What is read, and what is not and why: for people. */
+#ifndef REACH_MODEL_CATALOGUE_H
+#define REACH_MODEL_CATALOGUE_H
+
+#include "model/family.h"
+
+/* A model_type that is refused by name. */
+struct refusal {
+    const char *type, *why;
+};
+
+/* Counted from 0; NULL behind the last. */
+const struct refusal *refusal_at(int i);
+/* Why a model_type is not read; NULL: it is read, or not known. */
+const char *refusal_of(const char *type);
+
+/* A family's positions and what else is particular about it. */
+struct family_facts {
+    char positions[96], notes[200];
+};
+void family_facts(struct family_facts *out, const struct family *f);
+
+#endif

@@ -1,0 +1,82 @@
+/* doc/families.md has what `reach families` lists. `t-commands-families --write` writes it so. */
+#include "io/file.h"
+#include "tests/program.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define PAGE "doc/families.md"
+static const char begin[] = "<!-- families -->\n```\n", end[] = "```\n<!-- end of families -->\n";
+
+/* The page with the list between its marks as it is now; the caller frees both. */
+static char *new_page(char **old)
+{
+    struct error e = {""};
+    struct outcome o = reach("families");
+    char *text = NULL, *from, *to;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    *old = file_read_whole(PAGE, 1 << 20, &(size_t){0}, &e);
+    if (o.status != 0 || !f || !*old || !(from = strstr(*old, begin)) || !(to = strstr(*old, end))) {
+        fprintf(stderr, "%s: cannot be read, or has lost its marks %s", PAGE, begin);
+        exit(1);
+    }
+    fwrite(*old, 1, (size_t)(from - *old) + strlen(begin), f);
+    fputs(o.out, f);
+    fputs(to, f);
+    fclose(f);
+    outcome_free(&o);
+    return text;
+}
+
+static void test_page(void **state)
+{
+    char *old, *page = new_page(&old);
+
+    (void)state;
+    if (strcmp(old, page) != 0)
+        fail_msg("%s does not list what reach families does: make outputs", PAGE);
+    free(old), free(page);
+}
+
+/* The list names types that are read and those that are not, and wants no operands. */
+static void test_list(void **state)
+{
+    struct outcome o = reach("families");
+
+    (void)state;
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.out, "\ngemma3_text "));
+    assert_non_null(strstr(o.out, "\ngemma3 "));
+    assert_non_null(strstr(o.out, "\nqwen3_next "));
+    outcome_free(&o);
+    o = reach("families llama");
+    assert_int_equal(o.status, 2);
+    outcome_free(&o);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_page), cmocka_unit_test(test_list)};
+
+    if (program_open() != 0)
+        return 1;
+    if (argc > 1 && strcmp(argv[1], "--write") == 0) {
+        char *old, *page = new_page(&old);
+        FILE *f = fopen(PAGE, "w");
+
+        if (!f || fputs(page, f) < 0 || fclose(f))
+            return 1;
+        free(old), free(page);
+        return program_close(NULL);
+    }
+    return cmocka_run_group_tests(tests, NULL, program_close);
+}
