@@ -26,6 +26,7 @@ static const struct refusal refusals[] = {
     {"falcon_h1", STATES},
     {"falcon_mamba", STATES},
     {"gemma3n", "its layers predict and correct several residual streams"},
+    {"gemma3n_text", "its layers predict and correct several residual streams"},
     {"granitemoehybrid", STATES},
     {"internlm2", UNSTATED},
     {"jamba", STATES},

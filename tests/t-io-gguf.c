@@ -102,6 +102,13 @@ static const struct {
               {"gpt2-quantised/model.gguf", GOLDENS "gpt2-quantised"},
               {"gemma2-plain/model.gguf", GOLDENS "gemma2-plain"},
               {"qwen3-plain/model.gguf", GOLDENS "qwen3-plain"},
+              {"gemma.gguf", "tests/goldens/gemma"},
+              {"phi3.gguf", "tests/goldens/phi3"},
+              {"starcoder2.gguf", "tests/goldens/starcoder2"},
+              {"olmo2.gguf", "tests/goldens/olmo2"},
+              {"cohere.gguf", "tests/goldens/cohere"},
+              {"gemma3-plain/model.gguf", GOLDENS "gemma3-plain"},
+              {"cohere2-plain/model.gguf", GOLDENS "cohere2-plain"},
               {"rope-freqs/model.gguf", GOLDENS "rope-freqs"}};
 enum { MODELS = sizeof models / sizeof *models };
 

@@ -14,6 +14,7 @@
 /* after the project's headers: its macro fail would hide their function */
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,18 +22,35 @@
 
 enum { LENGTH = 40, STRIDE = 30, SEGMENTS = 2 }; /* as make.py has them */
 
-static const char *const families[] = {"bloom",    "falcon",     "gemma2",    "gpt2",        "gpt_neox",  "gptj",  "llama",
-                                       "mistral",  "mpt",        "opt",       "phi",         "qwen2",     "qwen3", "gemma",
-                                       "phi3",     "starcoder2", "gpt_neo",   "gpt_bigcode", "codegen",   "olmo",  "stablelm",
-                                       "nemotron", "arcee",      "ministral", "seed_oss",    "internlm3", "glm",   "glm4",
-                                       "ernie4_5", "helium",     "granite",   "xglm",        "biogpt"};
-enum { FAMILIES = sizeof families / sizeof *families };
+static struct dirent **files; /* of the folder of goldens that end in -ids.npy: one for each family */
+static int file_count;
 static char saved[PATH_MAX]; /* the folder of goldens */
+
+static const char ids_end[] = "-ids.npy";
+
+static int is_ids(const struct dirent *d)
+{
+    size_t length = strlen(d->d_name), end = strlen(ids_end);
+    return length > end && strcmp(d->d_name + length - end, ids_end) == 0;
+}
 
 static int setup(void **state)
 {
     (void)state;
-    return program_open() != 0 || !realpath("tests/goldens/saved", saved) ? -1 : 0;
+    if (program_open() != 0 || !realpath("tests/goldens/saved", saved) ||
+        (file_count = scandir(saved, &files, is_ids, alphasort)) < 40)
+        return -1;
+    for (int i = 0; i < file_count; i++)
+        files[i]->d_name[strlen(files[i]->d_name) - strlen(ids_end)] = 0; /* the family's name is left */
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    for (int i = 0; i < file_count; i++)
+        free(files[i]);
+    free(files);
+    return program_close(state);
 }
 
 static void run(const char *line)
@@ -47,19 +65,19 @@ static void run(const char *line)
 static void text_is_read_as_its_tokenizer_reads_it(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < FAMILIES; i++) {
-        char line[3 * PATH_MAX], golden[PATH_MAX + 64];
+    for (int i = 0; i < file_count; i++) {
+        char line[4 * PATH_MAX], golden[PATH_MAX + 300];
         const char *got = at("ids.npy"), *want = golden;
         struct tokens a, b;
         struct error e = {""};
 
-        snprintf(line, sizeof line, "tokenize %s/%s %s/text.txt ids.npy --force --quiet", saved, families[i], saved);
+        snprintf(line, sizeof line, "tokenize %s/%s %s/text.txt ids.npy --force --quiet", saved, files[i]->d_name, saved);
         run(line);
-        snprintf(golden, sizeof golden, "%s/%s-ids.npy", saved, families[i]);
+        snprintf(golden, sizeof golden, "%s/%s-ids.npy", saved, files[i]->d_name);
         if (tokens_read_files(&a, &got, 1, &e) || tokens_read_files(&b, &want, 1, &e))
             fail_msg("%s", e.text);
         if (a.total != b.total || memcmp(a.ids, b.ids, a.total * sizeof *a.ids) != 0)
-            fail_msg("%s: %zu tokens differ from the expected %zu", families[i], a.total, b.total);
+            fail_msg("%s: %zu tokens differ from the expected %zu", files[i]->d_name, a.total, b.total);
         tokens_free(&a);
         tokens_free(&b);
     }
@@ -69,8 +87,8 @@ static void text_is_read_as_its_tokenizer_reads_it(void **state)
 static void norms_are_those_of_the_writer(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < FAMILIES; i++) {
-        char line[3 * PATH_MAX], golden[PATH_MAX + 64];
+    for (int i = 0; i < file_count; i++) {
+        char line[4 * PATH_MAX], golden[PATH_MAX + 300];
         struct result r;
         struct error e = {""};
         int bad = 0;
@@ -78,9 +96,9 @@ static void norms_are_those_of_the_writer(void **state)
         snprintf(line, sizeof line,
                  "erf m=%s/%s --text %s/text.txt --dtype f64 --length %d --stride %d --segments %d --bootstrap 0 --format svg "
                  "--force --quiet -o out",
-                 saved, families[i], saved, LENGTH, STRIDE, SEGMENTS);
+                 saved, files[i]->d_name, saved, LENGTH, STRIDE, SEGMENTS);
         run(line);
-        snprintf(golden, sizeof golden, "%s/%s-expected.npy", saved, families[i]);
+        snprintf(golden, sizeof golden, "%s/%s-expected.npy", saved, files[i]->d_name);
         double *want = golden_read_f64(golden, SEGMENTS * LENGTH);
         if (result_read(at("out/erf.h5"), &r, &e))
             fail_msg("%s", e.text);
@@ -92,9 +110,9 @@ static void norms_are_those_of_the_writer(void **state)
 
             for (size_t m = 0; m < LENGTH - 1; m++)
                 largest = expected[m] > largest ? expected[m] : largest;
-            bad |= compare_values(families[i], result_main(r.models)->norm + s * (LENGTH - 1), expected, LENGTH - 1,
+            bad |= compare_values(files[i]->d_name, result_main(r.models)->norm + s * (LENGTH - 1), expected, LENGTH - 1,
                                   1e-11 * largest, 0);
-            bad |= compare_values(families[i], &result_main(r.models)->logprob[s], &expected[LENGTH - 1], 1, 1e-11, 0);
+            bad |= compare_values(files[i]->d_name, &result_main(r.models)->logprob[s], &expected[LENGTH - 1], 1, 1e-11, 0);
         }
         assert_int_equal(bad, 0);
         result_free(&r);
@@ -107,5 +125,5 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(text_is_read_as_its_tokenizer_reads_it),
                                        cmocka_unit_test(norms_are_those_of_the_writer)};
 
-    return cmocka_run_group_tests_name("saved", tests, setup, program_close);
+    return cmocka_run_group_tests_name("saved", tests, setup, teardown);
 }

@@ -415,3 +415,67 @@ int finish_phi(struct gguf_model *m, json_t *config, struct error *e)
     return expect(m, "attention.key_length", m->hidden / m->heads, e) || take_rotation(m, config, "partial_rotary_factor", e) ? -1
                                                                                                                               : 0;
 }
+
+/* The same factor on scores; of the largest of these models, told by its 62 layers, that of the width over the heads. The scaling
+ * is of the layers without windows alone. */
+int finish_gemma3(struct gguf_model *m, json_t *config, struct error *e)
+{
+    int largest = json_integer_value(json_object_get(config, "num_hidden_layers")) == 62;
+    int64_t scalar_of = largest ? m->hidden / m->heads : m->head_size;
+    if (set(m, config, "query_pre_attn_scalar", json_integer(scalar_of), e) ||
+        (!json_object_get(config, "rope_theta") && set(m, config, "rope_theta", json_real(1e6), e)))
+        return -1;
+    return finish_rotary(m, config, e);
+}
+
+/* A window of 0 is none. The factors of longrope are tensors, which have no place here. */
+int finish_phi3(struct gguf_model *m, json_t *config, struct error *e)
+{
+    double window;
+    if (number(m, "attention.sliding_window", 0, &window, e) || expect(m, "attention.key_length", m->hidden / m->heads, e))
+        return -1;
+    if (window != 0 && set(m, config, "sliding_window", json_integer((json_int_t)window), e))
+        return -1;
+    return take_rotation(m, config, "partial_rotary_factor", e);
+}
+
+static int expect_no_window(const struct gguf_model *m, struct error *e)
+{
+    double window;
+    if (number(m, "attention.sliding_window", 0, &window, e))
+        return -1;
+    return window == 0 ? 0
+                       : fail(e, "%s: %s.attention.sliding_window %g is not supported here (expected 0)", path_of(m),
+                              m->architecture->name, window);
+}
+
+int finish_starcoder2(struct gguf_model *m, json_t *config, struct error *e)
+{
+    return set_flag(m, config, "use_bias", "blk.0.attn_q.bias", e) || expect_no_window(m, e) || finish_rotary(m, config, e) ? -1
+                                                                                                                            : 0;
+}
+
+/* With a window it is an OLMo 3, whose other layers have another scaling. */
+int finish_olmo2(struct gguf_model *m, json_t *config, struct error *e)
+{
+    return set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e) || expect_no_window(m, e) || finish_rotary(m, config, e)
+               ? -1
+               : 0;
+}
+
+int finish_cohere(struct gguf_model *m, json_t *config, struct error *e)
+{
+    return set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e) ||
+                   set_flag(m, config, "use_qk_norm", "blk.0.attn_q_norm.weight", e) || expect_no_window(m, e) ||
+                   finish_rotary(m, config, e)
+               ? -1
+               : 0;
+}
+
+int finish_cohere2(struct gguf_model *m, json_t *config, struct error *e)
+{
+    return set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e) ||
+                   expect(m, "attention.key_length", m->hidden / m->heads, e) || take_rotation(m, config, NULL, e)
+               ? -1
+               : 0;
+}

@@ -10,6 +10,10 @@
 #define GPT2_FRAME \
     .prefix = "transformer.", .embedding = "wte", .layers = "h", .final_norm = "ln_f", .head = "lm_head", .attention_norm = "ln_1"
 #define GPT2_SIZES .hidden = "n_embd", .layers = "n_layer", .heads = "n_head", .inner = "n_inner", .inner_times = 4
+/* names of models that come from fairseq */
+#define FAIRSEQ_NAMES \
+    .embedding = "embed_tokens", .layers = "layers", .final_norm = "layer_norm", .attention_norm = "self_attn_layer_norm", \
+    SPLIT, .output = "self_attn.out_proj", .mlp_norm = "final_layer_norm", .up = "fc1", .down = "fc2"
 #define LAYER_NORM(epsilon) .norm = NORM_LAYER, .norm_bias = 1, EPSILON(epsilon, 1e-5)
 
 static int finish_gpt2(struct decoder *d, struct error *e)
@@ -219,41 +223,21 @@ static const struct layout xglm = {.hidden = "d_model",
                                    LAYER_NORM(NULL),
                                    ACTIVATION("activation_function", "gelu"),
                                    BIASES(YES, YES, YES),
-                                   .names = {.prefix = "model.",
-                                             .embedding = "embed_tokens",
-                                             .layers = "layers",
-                                             .final_norm = "layer_norm",
-                                             .head = "lm_head",
-                                             .attention_norm = "self_attn_layer_norm",
-                                             SPLIT,
-                                             .output = "self_attn.out_proj",
-                                             .mlp_norm = "final_layer_norm",
-                                             .up = "fc1",
-                                             .down = "fc2"},
+                                   .names = {.prefix = "model.", .head = "lm_head", FAIRSEQ_NAMES},
                                    .scale_embedding = KEY_OR_YES("scale_embedding"),
                                    .sinusoidal = 1,
                                    .first_row = 2,
                                    .tied = 1,
                                    .finish = finish_xglm};
-static const struct layout biogpt = {LAYER_NORM(NULL),
-                                     ACTIVATION("hidden_act", "gelu"),
-                                     BIASES(YES, YES, YES),
-                                     .names = {.prefix = "biogpt.",
-                                               .embedding = "embed_tokens",
-                                               .positions = "embed_positions",
-                                               .layers = "layers",
-                                               .final_norm = "layer_norm",
-                                               .head = "output_projection",
-                                               .attention_norm = "self_attn_layer_norm",
-                                               SPLIT,
-                                               .output = "self_attn.out_proj",
-                                               .mlp_norm = "final_layer_norm",
-                                               .up = "fc1",
-                                               .down = "fc2"},
-                                     .scale_embedding = KEY_OR_YES("scale_embedding"),
-                                     .learned = "max_position_embeddings",
-                                     .first_row = 2,
-                                     .tied = 1};
+static const struct layout biogpt = {
+    LAYER_NORM(NULL),
+    ACTIVATION("hidden_act", "gelu"),
+    BIASES(YES, YES, YES),
+    .names = {.prefix = "biogpt.", .head = "output_projection", .positions = "embed_positions", FAIRSEQ_NAMES},
+    .scale_embedding = KEY_OR_YES("scale_embedding"),
+    .learned = "max_position_embeddings",
+    .first_row = 2,
+    .tied = 1};
 
 #define ROW(row, ...) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {__VA_ARGS__}
 #define MASKS ".attn.bias", ".attn.masked_bias"

@@ -132,6 +132,13 @@ static int finish_minicpm(struct decoder *d, struct error *e)
     return multiply(d, (struct multipliers){embedding, 1 / sqrt(d->head_size), depth / sqrt(d->layers), d->hidden / width}, e);
 }
 
+#define FOUR_NORMS \
+    .attention_post_norm = "post_attention_layernorm", .mlp_norm = "pre_feedforward_layernorm", \
+    .mlp_post_norm = "post_feedforward_layernorm"
+#define NORMS_BEHIND .attention_post_norm = "post_attention_layernorm", .mlp_post_norm = "post_feedforward_layernorm"
+#define FRAME_WITHOUT_NORM \
+    .prefix = "model.", .embedding = "embed_tokens", .layers = "layers", .final_norm = "norm", .head = "lm_head"
+#define QK_NORMS .query_norm = "self_attn.q_norm", .key_norm = "self_attn.k_norm"
 static const struct layout llama = {LLAMA(1e-6),
                                     .names = {LLAMA_NAMES},
                                     ACTIVATION("hidden_act", "silu"),
@@ -148,7 +155,7 @@ static const struct layout qwen2 = {LLAMA(1e-6),          .names = {LLAMA_NAMES}
                                     BIASES(YES, NO, NO),  .rope = {ROTARY_WHOLE}, .windows = WINDOWS_SWITCHED,
                                     .window_absent = 4096};
 static const struct layout qwen3 = {LLAMA(1e-6),
-                                    .names = {LLAMA_NAMES, .query_norm = "self_attn.q_norm", .key_norm = "self_attn.k_norm"},
+                                    .names = {LLAMA_NAMES, QK_NORMS},
                                     .head_norms = YES,
                                     .head_size_absent = 128,
                                     ACTIVATION("hidden_act", "silu"),
@@ -157,9 +164,7 @@ static const struct layout qwen3 = {LLAMA(1e-6),
                                     .windows = WINDOWS_SWITCHED,
                                     .window_absent = 4096};
 static const struct layout gemma2 = {LLAMA(1e-6),
-                                     .names = {LLAMA_FRAME, .attention_post_norm = "post_attention_layernorm", SPLIT, OUTPUT,
-                                               .mlp_norm = "pre_feedforward_layernorm", GATED,
-                                               .mlp_post_norm = "post_feedforward_layernorm"},
+                                     .names = {LLAMA_FRAME, FOUR_NORMS, SPLIT, OUTPUT, GATED},
                                      .norm_offset = 1,
                                      .head_size_absent = 256,
                                      ACTIVATION("hidden_activation", "gelu_pytorch_tanh"),
@@ -257,13 +262,6 @@ static const struct layout granite = {LLAMA(1e-6),
                                       .rope = {ROTARY_WHOLE},
                                       .finish = finish_granite};
 
-#define FOUR_NORMS \
-    .attention_post_norm = "post_attention_layernorm", .mlp_norm = "pre_feedforward_layernorm", \
-    .mlp_post_norm = "post_feedforward_layernorm"
-#define NORMS_BEHIND .attention_post_norm = "post_attention_layernorm", .mlp_post_norm = "post_feedforward_layernorm"
-#define FRAME_WITHOUT_NORM \
-    .prefix = "model.", .embedding = "embed_tokens", .layers = "layers", .final_norm = "norm", .head = "lm_head"
-#define QK_NORMS .query_norm = "self_attn.q_norm", .key_norm = "self_attn.k_norm"
 static const struct layout gemma3_text = {
     LLAMA(1e-6),
     .names = {LLAMA_FRAME, FOUR_NORMS, SPLIT, OUTPUT, GATED, QK_NORMS},
