@@ -2,7 +2,7 @@
 """The keys that transformers takes from config.json for each family, so that no key is passed over.
 
     python3 tests/goldens/config_keys.py             write config_keys.csv
-    python3 tests/goldens/config_keys.py --compare   what the installed transformers has otherwise; exit 1 if anything
+    python3 tests/goldens/config_keys.py --compare   what the installed transformers has otherwise, new types of models too; exit 1 if anything
     python3 tests/goldens/config_keys.py --try       change every harmless key and compare the logits; exit 1 if any differ
 
 A row is a family, a key, its default in the library ("" where it has none) and its class in model/config_keys.c: used,
@@ -30,11 +30,13 @@ import warnings
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, PreTrainedConfig, __version__
 from transformers.modeling_rope_utils import RopeParameters
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 from transformers.utils import logging
 
 from family_cases import FAMILY_CASES
 
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "config_keys.csv")
+TYPES = os.path.join(os.path.dirname(TABLE), "model_types.txt")      # of causal language models, as of the table
 FAMILIES = sorted({case.family for case in FAMILY_CASES})
 ROPE = ("rope_scaling", "rope_theta", "partial_rotary_factor", "rotary_emb_base", "rotary_pct")
 
@@ -149,11 +151,29 @@ def current_table(old):
             for family in FAMILIES for key, default in sorted(keys_of(family).items())}
 
 
+def known_types():
+    """The types of the committed list."""
+    if not os.path.exists(TYPES):
+        return set()
+    with open(TYPES) as file:
+        return set(file.read().split())
+
+
+def compare_types():
+    """Print types of models that are new or gone; 1 if there are any."""
+    old, new = known_types(), set(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)
+    for name in sorted(old ^ new):
+        print(f"{'+' if name in new else '-'} type {name}" + (": read it (a row of model/families), or say why not (model/catalogue.c)" if name in new else ""))
+    return int(old != new)
+
+
 def write_table(table):
     with open(TABLE, "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("family", "key", "default", "class"))
         writer.writerows((*at, *table[at]) for at in sorted(table))
+    with open(TYPES, "w") as file:
+        file.write("\n".join(sorted(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)) + "\n")
 
 
 def compare(old, new):
@@ -254,7 +274,7 @@ def main():
     new = current_table(old)
     if options.compare:
         print(f"transformers {__version__}")
-        return compare(old, new)
+        return compare(old, new) | compare_types()
     write_table(new)
     return 0
 

@@ -138,7 +138,11 @@ NAMES = {
             "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.dense": "attn_output",
             "mlp.fc1": "ffn_up", "mlp.fc2": "ffn_down"},
 }
-ARCHITECTURES = {"gpt_neox": "gptneox", "phi": "phi2"}
+NAMES |= {"gemma": LLAMA, "gemma3_text": {**NAMES["gemma2"]}, "cohere": LLAMA, "cohere2": LLAMA,
+          "olmo2": {**LLAMA, "post_attention_layernorm": "post_attention_norm", "post_feedforward_layernorm": "post_ffw_norm"},
+          "phi3": {**LLAMA, "self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up"},
+          "starcoder2": {**LLAMA, "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}}
+ARCHITECTURES = {"gpt_neox": "gptneox", "phi": "phi2", "gemma3_text": "gemma3", "cohere": "command-r"}
 
 
 def gguf_name(family, name):
@@ -163,7 +167,7 @@ def arranged(family, name, value, config):
         return np.ascontiguousarray(value.T)
     if "query_key_value" in name:
         return parts(value, heads, config["kv_heads"])
-    if family == "gemma2" and name.endswith("norm.weight"):
+    if family in ("gemma", "gemma2", "gemma3_text") and name.endswith("norm.weight"):
         return value + np.float32(1)
     return value
 
@@ -181,13 +185,17 @@ def sizes(config):
                 head_size=config.get("head_dim") or hidden // heads,
                 inner=first("intermediate_size", "n_inner", "ffn_hidden_size", default=4 * hidden),
                 context=first("max_position_embeddings", "n_positions", "max_seq_len", "seq_length", default=64),
-                epsilon=first("rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps"))
+                epsilon=first("rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_epsilon"))
+
+
+RMS = ("llama", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text", "olmo2")
 
 
 def write_metadata(w, config):
     """The keys that the converter writes."""
     s, family = sizes(config), config["model_type"]
     rope = {**(config.get("rope_parameters") or {}), **(config.get("rope_scaling") or {})}
+    rope = rope.get("full_attention", rope)
     w.add_type("model")
     w.add_name("a golden")
     w.add_quantization_version(2)
@@ -198,7 +206,7 @@ def write_metadata(w, config):
     w.add_head_count(s["heads"])
     if family not in ("gpt2", "gpt_neox"):
         w.add_head_count_kv(s["kv_heads"])
-    if family in ("llama", "qwen2", "qwen3", "gemma2"):
+    if family in (*RMS, "phi3"):
         w.add_layer_norm_rms_eps(s["epsilon"])
         w.add_key_length(s["head_size"])
         w.add_value_length(s["head_size"])
@@ -208,9 +216,13 @@ def write_metadata(w, config):
     theta = config.get("rope_theta") or config.get("rotary_emb_base") or rope.get("rope_theta")
     if theta:
         w.add_rope_freq_base(theta)
-    if family in ("llama", "qwen2", "qwen3", "gemma2"):
+    if family in RMS or family in ("cohere", "cohere2", "starcoder2"):
         w.add_rope_dimension_count(s["head_size"])
-    if family in ("phi", "gpt_neox"):
+    if family in ("cohere", "cohere2"):
+        w.add_logit_scale(config["logit_scale"])
+    if family == "phi3" or family in ("gemma3_text", "cohere2"):
+        w.add_sliding_window(config.get("sliding_window") or 0)
+    if family in ("phi", "phi3", "gpt_neox"):
         part = config.get("rotary_pct") or rope.get("partial_rotary_factor") or config.get("partial_rotary_factor")
         w.add_rope_dimension_count(int(part * s["head_size"]))
     kind = rope.get("rope_type", rope.get("type", "default"))
@@ -314,7 +326,7 @@ def own_model(name, family, config, kinds, freqs=None):
 
 def rearranged(family, name, value, s):
     """Back from `arranged`, in the order of rows (which quantised blocks keep)."""
-    if family == "gemma2" and name.endswith("norm.weight"):
+    if family in ("gemma", "gemma2", "gemma3_text") and name.endswith("norm.weight"):
         return value.astype(np.float64) - 1
     if family == "gpt2" and name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight")):
         return value.T
@@ -417,7 +429,7 @@ def main():
     make_tokenizers()
     make_small()
     for case in ("llama-tied", "llama-rope-linear", "llama-rope-yarn", "qwen2", "gpt2", "gpt-neox-parallel", "bloom-4-heads", "mpt-bias-max",
-                 "falcon-groups", "falcon-groups-one-norm", "falcon-queries", "phi"):
+                 "falcon-groups", "falcon-groups-one-norm", "falcon-queries", "phi", "gemma", "phi3", "starcoder2", "olmo2", "cohere"):
         convert(case)
     convert("llama-gqa", os.path.join(HERE, "split.gguf"), split_max_tensors=14, small_first_shard=True)
     llama = dict(vocab_size=96, hidden_size=256, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
@@ -431,6 +443,11 @@ def main():
     own_model("qwen3-plain", "qwen3", dict(vocab_size=53, hidden_size=16, intermediate_size=20, num_hidden_layers=2, num_attention_heads=4,
                                           num_key_value_heads=2, head_dim=6, max_position_embeddings=64, rms_norm_eps=2e-5,
                                           tie_word_embeddings=True, rope_theta=700.0), {"*.weight": T.F16})
+    few = dict(vocab_size=53, hidden_size=16, intermediate_size=20, num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=64)
+    own_model("gemma3-plain", "gemma3_text",
+              dict(few, num_hidden_layers=7, num_attention_heads=2, num_key_value_heads=1, intermediate_size=12, head_dim=8, query_pre_attn_scalar=8, sliding_window=5, rope_theta=5000.0,
+                   rope_scaling={"rope_type": "linear", "factor": 4.0}), {"*.weight": T.F16})
+    own_model("cohere2-plain", "cohere2", dict(few, num_hidden_layers=5, sliding_window=5, logit_scale=0.75, rope_theta=700.0), {"*.weight": T.F16})
     own_model("rope-freqs", "llama", {**llama, "hidden_size": 32}, {}, np.array([1, 1, 1.5, 2.25, 4, 7.3, 8, 8], dtype=np.float32))
 
 
