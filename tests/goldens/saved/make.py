@@ -180,12 +180,26 @@ FAMILIES = {
     "granite": (gpt2, dict(GATED, embedding_multiplier=12.0, residual_multiplier=0.22, attention_multiplier=0.25, logits_scaling=8.0), SHORT),
     "xglm": (opt, dict(d_model=16, num_layers=2, attention_heads=4, ffn_dim=24, max_position_embeddings=64), HALF),
     "biogpt": (opt, dict(SMALL, intermediate_size=24), HALF),
+    "gemma3_text": (gemma2, dict(GATED, head_dim=8, sliding_window=16, query_pre_attn_scalar=8), SHORT),
+    "smollm3": (mistral, dict(GATED, no_rope_layers=[1, 0]), SHORT),
+    "cohere": (gpt2, dict(GATED, use_qk_norm=True), SHORT),
+    "cohere2": (gpt2, dict(GATED, sliding_window=16, layer_types=["sliding_attention", "full_attention"]), SHORT),
+    "olmo2": (gpt_neox, dict(GATED, tie_word_embeddings=True), SHORT),
+    "olmo3": (gpt_neox, dict(GATED, tie_word_embeddings=True, sliding_window=16, layer_types=["sliding_attention", "full_attention"]), SHORT),
+    "exaone4": (gpt2, dict(GATED, tie_word_embeddings=True, sliding_window=16, layer_types=["sliding_attention", "full_attention"]), SHORT),
+    "hunyuan_v1_dense": (qwen, dict(GATED, tie_word_embeddings=True, head_dim=4), SHORT),
+    "ministral3": (mistral, dict(GATED, tie_word_embeddings=True, head_dim=4), SHORT),
+    "granite_swa": (gpt2, dict(GATED, sliding_window=16, attention_multiplier=0.25, layer_rope_theta=[0, 10000.0]), SHORT),
+    "cwm": (mistral, dict(GATED, tie_word_embeddings=True, head_dim=4, sliding_window=16), SHORT),
 }
+FEWER = 300     # tokens of the families from smollm3 on
 
 
 def save(family, folder):
     """Write the folder; returns the weights and their type."""
+    global VOCABULARY
     make_tokenizer, settings, stored = FAMILIES[family]
+    VOCABULARY = FEWER if list(FAMILIES).index(family) >= list(FAMILIES).index("smollm3") else 512
     tokenizer = make_tokenizer()
     ids = {key: getattr(tokenizer, key) for key in ("bos_token_id", "eos_token_id", "pad_token_id")}
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(family, vocab_size=VOCABULARY, **settings, **ids))
