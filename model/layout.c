@@ -201,10 +201,9 @@ static int read_listed(struct reading *r)
 /* After the windows. */
 static void turn_layers(struct decoder *d, enum turned turned)
 {
-    int windows = 0, count = 0;
+    int count = 0;
     for (int l = 0; l < d->layers; l++) {
         struct score *s = &d->blocks[l].score;
-        windows += s->window > 0;
         if (turned == TURNED_BY_KIND)
             s->rotary = s->window > 0;
         else if (turned == TURNED_WINDOWS || turned == TURNED_WINDOWS_OR_ALL)
