@@ -5,7 +5,7 @@
 #define XXH_INLINE_ALL /* a call would cost as much as the hash of a word */
 #include <xxhash.h>
 
-enum { WORDS = 1 << 17 /* places */, STEP_BYTES = 1 << 20, PAIR_BITS_MIN = 16, PAIR_BITS_MAX = 26 };
+enum { WORDS = 1 << 16 /* places */, STEP_BYTES = 1 << 20, PAIR_BITS_MIN = 16, PAIR_BITS_MAX = 26 };
 
 int words_start(struct words *w, struct error *e)
 {
