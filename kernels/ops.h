@@ -110,6 +110,27 @@ struct attention_shape {
     const double *query_factor; /* [positions], for scale_queries, or NULL */
 };
 
+/* How a row chooses among experts. Scores s = softmax(logits) or sigma(logits), over all experts (Shazeer et al. 2017); chosen
+ * are those with the largest s + correction, the lower number first where two are equal. With groups > 1 (DeepSeek-AI 2024), each
+ * of experts / groups neighbours, only those in the chosen_groups groups whose two largest s + correction have the largest sum.
+ * Weights of the chosen: factor s, or factor s / (floor + sum of the chosen s) where normalised. */
+enum scoring { SCORING_SOFTMAX, SCORING_SIGMOID };
+struct routing {
+    int experts, chosen; /* 1..EXPERTS_MOST, 1..experts */
+    enum scoring scoring;
+    int groups, chosen_groups; /* a group has at least two experts where there are several */
+    int normalised;
+    double factor, floor; /* floor: of SCORING_SIGMOID alone, as the correction is */
+};
+enum { EXPERTS_MOST = 1024 };
+
+/* Rows [first, first + count) of an array that one matrix is for. */
+struct run {
+    size_t first;
+    int count;
+    const struct weight *weight, *bias; /* [out, in]; [out] or NULL */
+};
+
 struct kernels {
     char name[64]; /* "reference", "cpu (AVX2, oneDNN 2.6.3)" */
     char dtype[8]; /* "f32", "f64", "tf32", "bf16" */
@@ -124,11 +145,12 @@ struct kernels {
     /* `count` elements, contents undefined; NULL with *e on failure. The caller destroys. */
     struct buffer *(*create)(struct kernels *k, enum buffer_role role, size_t count, struct error *e);
     void (*destroy)(struct kernels *k, struct buffer *b); /* NULL is allowed */
-    /* Host to buffer and back. ROLE_INDEX buffers take write_index only. write and read synchronize; write_index has taken the
-     * values when it returns. */
+    /* Host to buffer and back. ROLE_INDEX buffers take write_index and read_index only. write, read and read_index synchronize;
+     * write_index has taken the values when it returns. */
     void (*write)(struct kernels *k, struct buffer *b, size_t at, const double *values, size_t count);
     void (*read)(struct kernels *k, double *values, const struct buffer *b, size_t at, size_t count);
     void (*write_index)(struct kernels *k, struct buffer *b, size_t at, const int32_t *values, size_t count);
+    void (*read_index)(struct kernels *k, int32_t *values, const struct buffer *b, size_t at, size_t count);
     /* read in two steps, so that the host can enqueue more while these values are made: read_begin enqueues a copy of what is
      * enqueued up to now; read_end waits for that alone and ends the reading, with the values (NULL: for nobody), or with -1 and
      * the first thing that went wrong since an error was last taken. Readings are ended before their set is closed. Both NULL in
@@ -212,6 +234,34 @@ struct kernels {
     void (*activate_reverse)(struct kernels *k, struct buffer *d_up, struct buffer *d_gate, const struct buffer *dy,
                              const struct buffer *up, const struct buffer *gate, enum activation kind, struct rows rows,
                              int width);
+
+    /* -- experts: R rows choose, chosen rows are gathered by expert, multiplied, and brought back -- */
+    /* choice[R, chosen] = the experts of each row in ascending order, weights[R, chosen] theirs; a NaN among a row's logits makes
+     * its weights NaN. choice ROLE_INDEX, or NULL where there is one expert; weights and logits [R, experts] ROLE_RESIDUAL;
+     * correction [experts] or NULL. */
+    void (*route)(struct kernels *k, struct buffer *choice, struct buffer *weights, const struct buffer *logits,
+                  const struct weight *correction, const struct routing *routing, struct rows rows);
+    /* d_logits[R, experts] from d_weights[R, chosen], with the choice held constant. Both ROLE_RESIDUAL. */
+    void (*route_reverse)(struct kernels *k, struct buffer *d_logits, const struct buffer *d_weights, const struct buffer *logits,
+                          const struct buffer *choice, const struct routing *routing, struct rows rows);
+    /* y[count, width] = x[index[i] / each, width] for i < count. x and y: either role each. */
+    void (*gather)(struct kernels *k, struct buffer *y, const struct buffer *x, const struct buffer *index, size_t count,
+                   int each, int width);
+    /* y[R, width] (+)= the sum over j < each, in that order, of weights[i] x[index[i], width] for i = r each + j. weights
+     * ROLE_RESIDUAL or NULL: 1; index NULL: i. y either role. */
+    void (*combine)(struct kernels *k, struct buffer *y, const struct buffer *x, const struct buffer *index,
+                    const struct buffer *weights, struct rows rows, int each, int width, int accumulate);
+    /* For s < count and i = index[s], NULL: s: d_weights[i] = x[s, width] . dx[s, width], then dx[s, width] *= weights[i].
+     * d_weights and weights ROLE_RESIDUAL. */
+    void (*weigh_reverse)(struct kernels *k, struct buffer *d_weights, struct buffer *dx, const struct buffer *x,
+                          const struct buffer *index, const struct buffer *weights, size_t count, int width);
+    /* linear and linear_reverse of runs of rows, each with a matrix of its own; all of one shape. Rows of no run stay as they
+     * are. A run gives the same bytes whatever the others are. `typical`: rows that a run has about, by the sizes of the model
+     * and of a segment alone. Nothing of the runs is read once the call returns but their weights. */
+    void (*linear_runs)(struct kernels *k, struct buffer *y, const struct buffer *x, const struct run *runs, size_t run_count,
+                        int typical, int accumulate);
+    void (*linear_runs_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct run *runs,
+                                size_t run_count, int typical, int accumulate);
 
     /* -- attention -- */
     /* Rotates (Su et al. 2021) the first rotary_size dimensions of each of the first `heads` heads of every row of x[R, width],

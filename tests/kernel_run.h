@@ -68,6 +68,22 @@ struct copy_case {
 struct join_case {
     int segments, first, before, behind, width; /* rows of the two */
 };
+struct route_case {
+    int segments, first, rows;
+    struct routing routing;
+    int corrected, ties; /* ties: logits are whole numbers */
+    double size; /* logits are below 2 size */
+};
+/* gather, combine and weigh_reverse */
+struct mix_case {
+    int segments, first, rows, each, width;
+    enum buffer_role role; /* of what is combined */
+    int accumulate, plain; /* plain: no index, no weights */
+};
+struct runs_case {
+    int segments, first, rows, in, out, bias, accumulate;
+    int one; /* a segment is one run, and all of one matrix */
+};
 enum bias_kind { BIAS_NONE, BIAS_RANDOM, BIAS_GENTLE, BIAS_STEEP, BIAS_HOLES, BIAS_HEAD_MASKED, BIAS_CUT };
 struct attention_case {
     int segments, first, heads, kv_heads, head_size, positions, keys, queries, window;
@@ -93,6 +109,9 @@ struct outputs run_copy(struct kernels *k, const struct copy_case *c, int bounds
 struct outputs run_head(struct kernels *k, const struct head_case *c, int bounds); /* dx, logprob */
 struct outputs run_head_rows(struct kernels *k, const struct head_rows_case *c, int bounds); /* logprob */
 struct outputs run_join(struct kernels *k, const struct join_case *c, int bounds); /* joined */
+struct outputs run_route(struct kernels *k, const struct route_case *c, int bounds); /* weights, d_logits, choice */
+struct outputs run_mix(struct kernels *k, const struct mix_case *c, int bounds); /* gathered, combined, d_weights, dx */
+struct outputs run_runs(struct kernels *k, const struct runs_case *c, int bounds); /* y, dx */
 struct outputs run_attention(struct kernels *k, const struct attention_case *c, int bounds); /* o, lse, dq, dkv */
 
 /* The tables of an attention case, [heads, positions]; NULL when it has none. Caller frees. */

@@ -32,6 +32,9 @@ enum op {
     OP_HEAD,
     OP_HEAD_ROWS,
     OP_JOIN,
+    OP_ROUTE,
+    OP_MIX,
+    OP_RUNS,
     OP_ATTENTION
 };
 
@@ -52,6 +55,9 @@ struct any_case {
         struct head_rows_case head_rows;
         struct copy_case copy;
         struct join_case join;
+        struct route_case route;
+        struct mix_case mix;
+        struct runs_case runs;
         struct attention_case attention;
     };
 };
@@ -97,13 +103,13 @@ static int close_sets(void **state)
 /* Of the least precise numbers that the operation reads, writes or multiplies. */
 static double roundoff(const struct kernels *k, enum op op)
 {
-    int plain = op == OP_EMBED || op == OP_MOVES || op == OP_COPY; /* on float alone in every set but f64 */
+    int plain = op == OP_EMBED || op == OP_MOVES || op == OP_COPY || op == OP_ROUTE; /* on float alone in every set but f64 */
     if (!strcmp(k->dtype, "f64"))
         return ldexp(1, -53);
     if (!strcmp(k->dtype, "bf16"))
         return plain ? ldexp(1, -24) : ldexp(1, -8);
     if (!strcmp(k->dtype, "tf32"))
-        return op == OP_LINEAR || op == OP_ATTENTION || op == OP_HEAD_ROWS ? ldexp(1, -11) : ldexp(1, -24);
+        return op == OP_LINEAR || op == OP_RUNS || op == OP_ATTENTION || op == OP_HEAD_ROWS ? ldexp(1, -11) : ldexp(1, -24);
     assert_string_equal(k->dtype, "f32");
     return ldexp(1, -24);
 }
@@ -124,6 +130,9 @@ static struct outputs run(struct kernels *k, const struct any_case *c, int bound
     case OP_HEAD: return run_head(k, &c->head, bounds);
     case OP_HEAD_ROWS: return run_head_rows(k, &c->head_rows, bounds);
     case OP_JOIN: return run_join(k, &c->join, bounds);
+    case OP_ROUTE: return run_route(k, &c->route, bounds);
+    case OP_MIX: return run_mix(k, &c->mix, bounds);
+    case OP_RUNS: return run_runs(k, &c->runs, bounds);
     default: return run_attention(k, &c->attention, bounds);
     }
 }
@@ -169,6 +178,21 @@ static void describe(char text[300], const struct kernels *k, const struct any_c
         snprintf(rest, left, "copy rows %d width %d role %d to %d", c->copy.rows, c->copy.width, c->copy.x, c->copy.y);
         break;
     case OP_JOIN: snprintf(rest, left, "join %d rows and %d of width %d", c->join.before, c->join.behind, c->join.width); break;
+    case OP_ROUTE:
+        snprintf(rest, left,
+                 "route rows %d experts %d of %d scoring %d groups %d of %d normalised %d corrected %d ties %d size %g",
+                 c->route.rows, c->route.routing.chosen, c->route.routing.experts, c->route.routing.scoring,
+                 c->route.routing.chosen_groups, c->route.routing.groups, c->route.routing.normalised, c->route.corrected,
+                 c->route.ties, c->route.size);
+        break;
+    case OP_MIX:
+        snprintf(rest, left, "mix rows %d times %d width %d role %d accumulate %d plain %d", c->mix.rows, c->mix.each,
+                 c->mix.width, c->mix.role, c->mix.accumulate, c->mix.plain);
+        break;
+    case OP_RUNS:
+        snprintf(rest, left, "runs in rows %d in %d out %d bias %d accumulate %d one %d", c->runs.rows, c->runs.in, c->runs.out,
+                 c->runs.bias, c->runs.accumulate, c->runs.one);
+        break;
     case OP_ATTENTION:
         snprintf(
             rest, left,
@@ -510,6 +534,104 @@ static void test_join(void **state)
     }
 }
 
+static void test_route(void **state)
+{
+    static const struct route_case cases[] = {
+        /* segments, first, rows, {experts, chosen, scoring, groups, chosen groups, normalised, factor, floor}, corrected, ties,
+           size */
+        {1, 0, 1, {1, 1, SCORING_SIGMOID, 1, 1, 0, 1, 0}, 0, 0, 1},
+        {2, 0, 3, {2, 1, SCORING_SOFTMAX, 1, 1, 1, 1, 0}, 0, 0, 1},
+        {3, 0, 65, {8, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0}, 0, 0, 2},
+        {2, 0, 300, {60, 4, SCORING_SOFTMAX, 1, 1, 0, 1, 0}, 0, 0, 4},
+        {2, 0, 63, {16, 16, SCORING_SOFTMAX, 1, 1, 1, 0.5, 0}, 0, 1, 2},
+        {2, 0, 63, {16, 5, SCORING_SOFTMAX, 1, 1, 0, 2, 0}, 0, 1, 4},
+        {2, 0, 65, {32, 6, SCORING_SIGMOID, 1, 1, 1, 2.5, 1e-20}, 1, 0, 2},
+        {2, 0, 65, {32, 6, SCORING_SIGMOID, 8, 3, 1, 2.5, 1e-20}, 1, 0, 2},
+        {2, 0, 65, {64, 8, SCORING_SIGMOID, 4, 1, 0, 1, 0}, 0, 1, 2},
+        {1, 0, 9, {1024, 64, SCORING_SIGMOID, 512, 300, 1, 1, 0}, 1, 0, 4},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++)
+        check_case(&(struct any_case){.op = OP_ROUTE, .route = cases[i]});
+}
+
+/* The choice against sorting by hand: groups, equal scores, a NaN, logits of -inf; and its weights. */
+static void test_route_choice(void **state)
+{
+    static const struct {
+        struct routing routing;
+        double logits[6], correction[6];
+        int32_t choice[3];
+        double weights[3];
+    } cases[] = {
+        {{6, 3, SCORING_SOFTMAX, 1, 1, 0, 2, 0}, {0, 0, 0, 0, 0, 0}, {0}, {0, 1, 2}, {1.0 / 3, 1.0 / 3, 1.0 / 3}},
+        {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0}, {1, 3, 2, 3, 0, 3}, {0}, {1, 3}, {0.5, 0.5}},
+        {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0},
+         {-INFINITY, 3, -INFINITY, -1e4, 0, -1e30},
+         {0},
+         {1, 4},
+         {0.95257412682243336, 0.04742587317756678}},
+        {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0}, {0, NAN, 1, 2, 0, 0}, {0}, {2, 3}, {NAN, NAN}},
+        {{6, 3, SCORING_SOFTMAX, 1, 1, 1, 1, 0}, {NAN, NAN, NAN, NAN, NAN, NAN}, {0}, {0, 1, 2}, {NAN, NAN, NAN}},
+        /* by the corrected score, weighted by the other */
+        {{6, 2, SCORING_SIGMOID, 1, 1, 1, 3, 0}, {0, 0, 0, 0, 0, 0}, {0, 0.25, 0, 0, 0.5, 0}, {1, 4}, {1.5, 1.5}},
+        /* groups of two: sums 1.25, 1.5, 1; of the first two the best three */
+        {{6, 3, SCORING_SIGMOID, 3, 2, 0, 2, 0}, {0, 0, 0, 0, 0, 0}, {0.125, 0.125, 0.5, 0, 0.25, -0.25}, {0, 1, 2}, {1, 1, 1}},
+        /* groups of three, of which one: sums 1.5, 1.375 */
+        {{6, 2, SCORING_SIGMOID, 2, 1, 0, 1, 0}, {0, 0, 0, 0, 0, 0}, {0.25, 0, 0.25, 0.375, 0, -1}, {0, 2}, {0.5, 0.5}},
+        /* equal groups: the first */
+        {{6, 2, SCORING_SIGMOID, 3, 1, 0, 1, 0}, {0, 0, 0, 0, 0, 0}, {0}, {0, 1}, {0.5, 0.5}},
+    };
+    (void)state;
+    for (int s = 0; s < set_count; s++)
+        for (int i = 0; i < LENGTH(cases); i++) {
+            struct kernels *k = sets[s];
+            const struct routing *g = &cases[i].routing;
+            size_t n = (size_t)g->chosen;
+            int32_t choice[3];
+            double weights[3];
+            struct error e;
+            struct buffer *z = buffer_of(k, ROLE_RESIDUAL, cases[i].logits, 6), *w = buffer_new(k, ROLE_RESIDUAL, n),
+                          *c = buffer_new(k, ROLE_INDEX, n);
+            struct weight *correction = weight_of(k, WEIGHT_VECTOR, cases[i].correction, 6, 1);
+            k->route(k, c, w, z, g->scoring == SCORING_SIGMOID ? correction : NULL, g, (struct rows){1, 1});
+            k->read_index(k, choice, c, 0, n);
+            k->read(k, weights, w, 0, n);
+            assert_int_equal(k->synchronize(k, &e), 0);
+            for (size_t j = 0; j < n; j++)
+                if (choice[j] != cases[i].choice[j] || isnan(weights[j]) != isnan(cases[i].weights[j]) ||
+                    fabs(weights[j] - cases[i].weights[j]) > 1e-6)
+                    fail_msg("%s %s, case %d: choice %zu is %d of weight %.9g (expected %d of %.9g)", k->name, k->dtype, i, j,
+                             choice[j], weights[j], cases[i].choice[j], cases[i].weights[j]);
+            k->destroy(k, z), k->destroy(k, w), k->destroy(k, c);
+            k->weight_free(k, correction);
+        }
+}
+
+static void test_mix(void **state)
+{
+    static const struct mix_case cases[] = {
+        /* segments, first, rows, each, width, role, accumulate, plain */
+        {1, 0, 1, 1, 1, ROLE_RESIDUAL, 0, 0},    {3, 0, 3, 2, 65, ROLE_ACTIVATION, 1, 0},  {2, 0, 65, 4, 16, ROLE_RESIDUAL, 1, 0},
+        {2, 0, 17, 8, 300, ROLE_RESIDUAL, 0, 0}, {2, 0, 33, 1, 64, ROLE_ACTIVATION, 0, 1},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++)
+        check_case(&(struct any_case){.op = OP_MIX, .mix = cases[i]});
+}
+
+static void test_runs(void **state)
+{
+    static const struct runs_case cases[] = {
+        /* segments, first, rows, in, out, bias, accumulate, one */
+        {1, 0, 2, 1, 1, 0, 0, 0},    {3, 0, 9, 65, 33, 1, 0, 0},    {2, 0, 64, 31, 130, 0, 1, 0},
+        {2, 0, 70, 64, 16, 1, 1, 1}, {1, 0, 300, 24, 400, 0, 0, 0}, {1, 0, 1300, 8, 12, 1, 0, 1},
+    };
+    (void)state;
+    for (int i = 0; i < LENGTH(cases); i++)
+        check_case(&(struct any_case){.op = OP_RUNS, .runs = cases[i]});
+}
+
 static void test_head(void **state)
 {
     static const struct head_case cases[] = {
@@ -677,6 +799,10 @@ int main(void)
         cmocka_unit_test(test_head_rows_edges),
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_join),
+        cmocka_unit_test(test_route),
+        cmocka_unit_test(test_route_choice),
+        cmocka_unit_test(test_mix),
+        cmocka_unit_test(test_runs),
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_attention_linear),
         cmocka_unit_test(test_masked_zero),

@@ -80,6 +80,7 @@ struct kernels *cpu_open(struct error *e)
     cpu_fill_weight(k);
     cpu_fill_linear(k);
     cpu_fill_rows(k);
+    cpu_fill_experts(k);
     cpu_fill_attention_tables(k);
     cpu_fill_attention(k);
     cpu_fill_head(k);

@@ -185,8 +185,118 @@ static void linear_reverse(struct kernels *k, struct buffer *dx, const struct bu
     }
 }
 
+/* How a run's product is cut, by its own rows alone. Tiles are smaller than those of a whole segment, so that there are enough of
+ * them when the experts of a block come one after the other. */
+static struct tiling run_tiling(const struct run *run)
+{
+    struct tiling t = {.rows = (size_t)run->count, .row_tiles = 1, .columns = FEW_COLUMNS};
+    if (run->count > FEW_ROWS) {
+        t = tiling_of((size_t)run->count);
+        t.columns = TILE_COLUMNS;
+    }
+    return t;
+}
+
+static size_t run_columns(const struct run *run, size_t columns, int forward)
+{
+    return forward ? forward_tiles(run->weight->fast, columns) : divide_up(run->weight->columns, columns);
+}
+
+/* starts[run_count + 1]: the number of the first tile of each run; NULL, with the error kept, when there is no memory. */
+static size_t *run_starts(struct kernels *k, const struct run *runs, size_t run_count, int forward)
+{
+    size_t *starts = cpu_scratch(k, (run_count + 1) * sizeof *starts, "runs of rows"), at = 0;
+    for (size_t i = 0; starts && i <= run_count; i++) {
+        starts[i] = at;
+        if (i < run_count && runs[i].count > 0) {
+            struct tiling t = run_tiling(&runs[i]);
+            at += t.row_tiles * run_columns(&runs[i], t.columns, forward);
+        }
+    }
+    return starts;
+}
+
+/* The run that has the tile: the last whose start is not behind it. */
+static size_t run_of(const size_t *starts, size_t run_count, size_t tile)
+{
+    size_t low = 0, high = run_count;
+    while (low + 1 < high) {
+        size_t middle = low + (high - low) / 2;
+        if (starts[middle] <= tile)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer *x, const struct run *runs, size_t run_count,
+                        int typical, int accumulate)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    size_t *starts = run_starts(k, runs, run_count, 1);
+    (void)typical;
+    if (!starts)
+        return;
+#pragma omp parallel for schedule(dynamic)
+    for (size_t task = 0; task < starts[run_count]; task++) {
+        size_t i = run_of(starts, run_count, task), tile = task - starts[i], first = 0, columns = 0;
+        const struct run *run = &runs[i];
+        const struct weight *w = run->weight;
+        struct tiling t = run_tiling(run);
+        size_t tiles = forward_tiles(w->fast, t.columns), row = tile / tiles * t.rows,
+               some = smaller(t.rows, (size_t)run->count - row);
+        const struct cpu_slice *s = forward_tile(&first, &columns, w->fast, t.columns, tile % tiles);
+        const float *in = (const float *)x->data + (run->first + row) * w->columns,
+                    *b = run->bias ? (const float *)run->bias->data + s->first + first : NULL;
+        float *to = (float *)y->data + (run->first + row) * w->rows + s->first + first;
+        if (run->count <= FEW_ROWS) {
+            few_forward(v, to, w->rows, in, w->columns, s, w->columns, first, columns, some, accumulate, b);
+            continue;
+        }
+        cpu_multiply(k, to, w->rows, in, w->columns, s->data + first * (s->transposed ? 1 : s->ld), s->ld, !s->transposed, some,
+                     columns, w->columns, accumulate ? 1.0f : 0.0f);
+        for (size_t r = 0; b && r < some; r++)
+            v->add(to + r * w->rows, b, columns);
+    }
+}
+
+static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct run *runs,
+                                size_t run_count, int typical, int accumulate)
+{
+    const struct vector_kernels *v = cpu_state(k)->vector;
+    size_t *starts = run_starts(k, runs, run_count, 0);
+    (void)typical;
+    if (!starts)
+        return;
+#pragma omp parallel for schedule(dynamic)
+    for (size_t task = 0; task < starts[run_count]; task++) {
+        size_t i = run_of(starts, run_count, task), tile = task - starts[i];
+        const struct run *run = &runs[i];
+        const struct weight *w = run->weight;
+        const struct cpu_matrix *m = w->fast;
+        struct tiling t = run_tiling(run);
+        size_t tiles = divide_up(w->columns, t.columns), first = tile % tiles * t.columns,
+               columns = smaller(t.columns, w->columns - first), row = tile / tiles * t.rows,
+               some = smaller(t.rows, (size_t)run->count - row);
+        const float *in = (const float *)dy->data + (run->first + row) * w->rows;
+        float *to = (float *)dx->data + (run->first + row) * w->columns + first;
+        if (run->count <= FEW_ROWS) {
+            few_reverse(v, to, w->columns, in, w->rows, m, first, columns, some, accumulate);
+            continue;
+        }
+        for (int j = 0; j < m->slice_count; j++) {
+            const struct cpu_slice *s = &m->slices[j];
+            cpu_multiply(k, to, w->columns, in + s->first, w->rows, s->data + first * (s->transposed ? s->ld : 1), s->ld,
+                         s->transposed, some, columns, s->rows, accumulate || j ? 1.0f : 0.0f);
+        }
+    }
+}
+
 void cpu_fill_linear(struct kernels *k)
 {
     k->linear = linear;
     k->linear_reverse = linear_reverse;
+    k->linear_runs = linear_runs;
+    k->linear_runs_reverse = linear_runs_reverse;
 }

@@ -87,6 +87,25 @@ static size_t rows_for_choice(size_t count)
     return rows < 16384 ? rows : 16384;
 }
 
+/* The largest power of two up to 256 that divides the bytes of a row: what any row of an array is aligned to. */
+static uint32_t row_alignment(size_t columns, int is_bf16)
+{
+    size_t bytes = columns * (is_bf16 ? 2 : 4), alignment = bytes & (~bytes + 1);
+    return (uint32_t)(alignment < 256 ? alignment : 256);
+}
+
+/* Of products that begin in the middle of arrays. */
+static int set_alignment(struct kernels *k, cublasLtMatmulPreference_t preference, const struct product *p)
+{
+    uint32_t x = row_alignment(p->depth, p->in_bf16), d = row_alignment(p->out, p->out_bf16);
+    return check(k, cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, &x, sizeof x),
+                 "choice", p) ||
+           check(k, cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, &d, sizeof d),
+                 "choice", p) ||
+           check(k, cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &d, sizeof d),
+                 "choice", p);
+}
+
 static int choose_algorithm(struct kernels *k, struct plan *plan, cublasLtMatmulPreference_t preference, const struct product *p)
 {
     cublasLtMatmulHeuristicResult_t found[CANDIDATES];
@@ -102,7 +121,7 @@ static int choose_algorithm(struct kernels *k, struct plan *plan, cublasLtMatmul
               cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes,
                                                    sizeof schemes),
               "choice", p) ||
-        layouts_make(k, &l, p, rows_for_choice(p->count)))
+        (p->inside && set_alignment(k, preference, p)) || layouts_make(k, &l, p, rows_for_choice(p->count)))
         return -1;
     cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(cuda_state(k)->products->library, plan->desc, l.w, l.x, l.d, l.d,
                                                            preference, CANDIDATES, found, &count);
@@ -147,7 +166,7 @@ static int plan_fill(struct kernels *k, struct plan *plan, const struct product 
 static int same_kind(const struct product *a, const struct product *b)
 {
     return a->out == b->out && a->depth == b->depth && a->forward == b->forward && a->in_bf16 == b->in_bf16 &&
-           a->out_bf16 == b->out_bf16 && (a->bias != NULL) == (b->bias != NULL) &&
+           a->out_bf16 == b->out_bf16 && a->inside == b->inside && (a->bias != NULL) == (b->bias != NULL) &&
            rows_for_choice(a->count) == rows_for_choice(b->count);
 }
 
@@ -199,7 +218,8 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, 
                         1,
                         cuda_is_bf16(k, x),
                         out_bf16,
-                        accumulate};
+                        accumulate,
+                        0};
     cuda_multiply(k, &p, (size_t)rows.segments * (size_t)rows.count);
 }
 
@@ -216,9 +236,72 @@ static void linear_reverse(struct kernels *k, struct buffer *dx, const struct bu
         cuda_convert_bf16(cuda_state(k)->stream, narrow, (const float *)dy->data, total * w->rows);
         in = narrow;
     }
-    struct product p = {dx->data, in,      cuda_weight_data(k, w), NULL,      w->columns, w->rows, (size_t)rows.count,
-                        0,        in_bf16, cuda_is_bf16(k, dx),    accumulate};
+    struct product p = {dx->data, in,      cuda_weight_data(k, w), NULL,       w->columns, w->rows, (size_t)rows.count,
+                        0,        in_bf16, cuda_is_bf16(k, dx),    accumulate, 0};
     cuda_multiply(k, &p, total);
+}
+
+/* The number of runs from `first` on that lie one behind the other and have one matrix: one product is for them. Their rows. */
+static size_t join_runs(size_t *rows, const struct run *runs, size_t first, size_t run_count)
+{
+    size_t i = first;
+    *rows = 0;
+    for (; i < run_count && runs[i].weight == runs[first].weight && runs[i].first == runs[first].first + *rows; i++)
+        *rows += (size_t)runs[i].count;
+    return i - first;
+}
+
+/* The array from row `first` of `width` elements on. */
+static char *row_of(struct kernels *k, const struct buffer *b, size_t first, size_t width)
+{
+    return (char *)b->data + first * width * k->role_size[b->role];
+}
+
+static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer *x, const struct run *runs, size_t run_count,
+                        int typical, int accumulate)
+{
+    size_t rows;
+    int out_bf16 = cuda_is_bf16(k, y);
+    for (size_t i = 0; i < run_count; i += join_runs(&rows, runs, i, run_count)) {
+        const struct weight *w = runs[i].weight, *bias = runs[i].bias;
+        join_runs(&rows, runs, i, run_count);
+        struct product p = {row_of(k, y, runs[i].first, w->rows),
+                            row_of(k, x, runs[i].first, w->columns),
+                            cuda_weight_data(k, w),
+                            out_bf16 ? cuda_weight_bf16(k, bias) : cuda_weight_data(k, bias),
+                            w->rows,
+                            w->columns,
+                            (size_t)typical,
+                            1,
+                            cuda_is_bf16(k, x),
+                            out_bf16,
+                            accumulate,
+                            1};
+        cuda_multiply(k, &p, rows);
+    }
+}
+
+static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct run *runs,
+                                size_t run_count, int typical, int accumulate)
+{
+    size_t rows;
+    for (size_t i = 0; i < run_count; i += join_runs(&rows, runs, i, run_count)) {
+        const struct weight *w = runs[i].weight;
+        join_runs(&rows, runs, i, run_count);
+        struct product p = {row_of(k, dx, runs[i].first, w->columns),
+                            row_of(k, dy, runs[i].first, w->rows),
+                            cuda_weight_data(k, w),
+                            NULL,
+                            w->columns,
+                            w->rows,
+                            (size_t)typical,
+                            0,
+                            cuda_is_bf16(k, dy),
+                            cuda_is_bf16(k, dx),
+                            accumulate,
+                            1};
+        cuda_multiply(k, &p, rows);
+    }
 }
 
 int cuda_products_open(struct kernels *k, struct error *e)
@@ -251,4 +334,6 @@ void cuda_fill_linear(struct kernels *k)
 {
     k->linear = linear;
     k->linear_reverse = linear_reverse;
+    k->linear_runs = linear_runs;
+    k->linear_runs_reverse = linear_runs_reverse;
 }

@@ -229,6 +229,11 @@ static void write_index(struct kernels *k, struct buffer *b, size_t at, const in
     cuda_check(k, cudaEventRecord(l->sent, stream), "copy");
 }
 
+static void read_index(struct kernels *k, int32_t *values, const struct buffer *b, size_t at, size_t count)
+{
+    transfer(k, values, (struct buffer *)b, at, count, sizeof *values, 0);
+}
+
 static void report_fault(struct kernels *k, const struct cuda_fault *fault)
 {
     struct cuda_state *s = cuda_state(k);
@@ -378,6 +383,7 @@ void cuda_fill_memory(struct kernels *k)
     k->write = write;
     k->read = read;
     k->write_index = write_index;
+    k->read_index = read_index;
     k->read_begin = read_begin;
     k->read_end = read_end;
     k->synchronize = synchronize;

@@ -154,10 +154,11 @@ struct product {
     const void *x, *w, *bias;
     size_t out, depth, count;
     int forward, in_bf16, out_bf16, accumulate;
+    int inside; /* d and x are rows in the middle of arrays: aligned to the bytes of a row alone */
 };
 void cuda_multiply(struct kernels *k, const struct product *p, size_t rows);
 
-/* -- norm.cu, activation.cu, rows.cu, move.cu, head.cu -- */
+/* -- norm.cu, activation.cu, rows.cu, move.cu, experts.cu, head.cu -- */
 /* out[count] = in[count], rounded to bf16, or widened. */
 void cuda_convert_bf16(cudaStream_t stream, bf16 *out, const float *in, size_t count);
 void cuda_convert_float(cudaStream_t stream, float *out, const bf16 *in, size_t count);
@@ -165,6 +166,7 @@ void cuda_fill_norm(struct kernels *k);
 void cuda_fill_activation(struct kernels *k);
 void cuda_fill_rows(struct kernels *k);
 void cuda_fill_move(struct kernels *k);
+void cuda_fill_experts(struct kernels *k);
 void cuda_fill_head(struct kernels *k);
 /* Bytes of scratch of a head over this many segments, `width` wide. */
 size_t cuda_head_scratch(int segments, size_t vocabulary, size_t width);

@@ -98,8 +98,32 @@ static void linear_reverse(struct kernels *k, struct buffer *dx, const struct bu
     product(k, dx->data, dy->data, w->data, NULL, rows.segments * rows.count, (int)w->columns, (int)w->rows, 0, accumulate);
 }
 
+static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer *x, const struct run *runs, size_t run_count,
+                        int typical, int accumulate)
+{
+    (void)typical;
+    for (size_t i = 0; i < run_count; i++) {
+        const struct weight *w = runs[i].weight;
+        product(k, (real *)y->data + runs[i].first * w->rows, (const real *)x->data + runs[i].first * w->columns, w->data,
+                runs[i].bias ? runs[i].bias->data : NULL, runs[i].count, (int)w->rows, (int)w->columns, 1, accumulate);
+    }
+}
+
+static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct run *runs,
+                                size_t run_count, int typical, int accumulate)
+{
+    (void)typical;
+    for (size_t i = 0; i < run_count; i++) {
+        const struct weight *w = runs[i].weight;
+        product(k, (real *)dx->data + runs[i].first * w->columns, (const real *)dy->data + runs[i].first * w->rows, w->data, NULL,
+                runs[i].count, (int)w->columns, (int)w->rows, 0, accumulate);
+    }
+}
+
 void fill_linear(struct kernels *k)
 {
     k->linear = linear;
     k->linear_reverse = linear_reverse;
+    k->linear_runs = linear_runs;
+    k->linear_runs_reverse = linear_runs_reverse;
 }

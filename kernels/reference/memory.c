@@ -58,6 +58,12 @@ static void write_index(struct kernels *k, struct buffer *b, size_t at, const in
     memcpy((int32_t *)b->data + at, values, count * sizeof *values);
 }
 
+static void read_index(struct kernels *k, int32_t *values, const struct buffer *b, size_t at, size_t count)
+{
+    (void)k;
+    memcpy(values, (const int32_t *)b->data + at, count * sizeof *values);
+}
+
 /* The most that attention_reverse allocates (see there), and what the head takes for a vocabulary of 2^19. */
 static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows)
 {
@@ -75,6 +81,7 @@ void fill_memory(struct kernels *k)
     k->write = write;
     k->read = read;
     k->write_index = write_index;
+    k->read_index = read_index;
     k->synchronize = kernels_take_error; /* every operation is done when it returns */
     k->scratch_bytes = scratch_bytes;
     k->close = kernels_release;
@@ -94,6 +101,7 @@ void reference_fill(struct kernels *k)
     fill_linear(k);
     fill_norm(k);
     fill_activation(k);
+    fill_experts(k);
     fill_attention(k);
     fill_head(k);
 }

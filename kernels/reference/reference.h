@@ -22,6 +22,7 @@ typedef float real;
 #define fill_linear fill_linear_f32
 #define fill_norm fill_norm_f32
 #define fill_activation fill_activation_f32
+#define fill_experts fill_experts_f32
 #define fill_attention fill_attention_f32
 #define fill_head fill_head_f32
 #elif defined(REFERENCE_F64)
@@ -37,6 +38,7 @@ typedef double real;
 #define fill_linear fill_linear_f64
 #define fill_norm fill_norm_f64
 #define fill_activation fill_activation_f64
+#define fill_experts fill_experts_f64
 #define fill_attention fill_attention_f64
 #define fill_head fill_head_f64
 #endif
@@ -47,9 +49,10 @@ void fill_memory(struct kernels *k); /* create .. scratch_bytes */
 void fill_weight(struct kernels *k); /* weight_load, weight_free, weight_bytes */
 void fill_rows(struct kernels *k); /* embed, rotate, scale_queries, clip, clip_reverse, row_norms */
 void fill_move(struct kernels *k); /* copy, add, tail, tail_reverse, join */
-void fill_linear(struct kernels *k); /* linear, linear_reverse */
+void fill_linear(struct kernels *k); /* linear, linear_reverse, linear_runs, linear_runs_reverse */
 void fill_norm(struct kernels *k); /* norm, norm_reverse, norm_heads, norm_heads_reverse */
 void fill_activation(struct kernels *k); /* activate, activate_reverse */
+void fill_experts(struct kernels *k); /* route, route_reverse, gather, combine, weigh_reverse */
 void fill_attention(struct kernels *k); /* attention_create, attention_free, attention, attention_reverse, attention_mass */
 void fill_head(struct kernels *k); /* head, head_rows */
 #endif

@@ -23,6 +23,7 @@ struct host_layout {
 struct host_preference {
     size_t workspace;
     uint32_t schemes;
+    uint32_t alignment[3]; /* of b, c and d, where it was said; else 1 */
 };
 
 enum { ALGO_SPLIT = 1, ALGO_WHOLE = 2 };
@@ -103,7 +104,7 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout)
 
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference)
 {
-    *preference = new host_preference{0, 0x1f};
+    *preference = new host_preference{0, 0x1f, {1, 1, 1}};
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -121,6 +122,9 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
         memcpy(&preference->workspace, value, bytes);
     else if (attribute == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK && bytes == sizeof preference->schemes)
         memcpy(&preference->schemes, value, bytes);
+    else if (attribute >= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES && attribute <= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES &&
+             bytes == sizeof preference->alignment[0])
+        memcpy(&preference->alignment[attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES], value, bytes);
     else
         return CUBLAS_STATUS_INVALID_VALUE;
     return CUBLAS_STATUS_SUCCESS;
@@ -148,6 +152,8 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     memset(results, 0, 2 * sizeof *results);
     results[0].algo.data[0] = preference->schemes == CUBLASLT_REDUCTION_SCHEME_NONE ? ALGO_SPLIT : ALGO_WHOLE;
     results[1].algo.data[0] = ALGO_WHOLE;
+    for (int i = 0; i < 3; i++)
+        results[0].algo.data[1 + i] = results[1].algo.data[1 + i] = preference->alignment[i];
     *found = 2;
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -227,6 +233,8 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
     (void)handle, (void)workspace, (void)workspace_bytes, (void)c_layout;
     if (algo->data[0] != ALGO_WHOLE)
         die("a product by an algorithm with a split sum");
+    if ((uintptr_t)b % algo->data[1] || (uintptr_t)c % algo->data[2] || (uintptr_t)d % algo->data[3])
+        die("a product by an algorithm for operands of another alignment");
     if (c != d || !fits(desc, a_layout, b_layout, d_layout) || (desc->epilogue == CUBLASLT_EPILOGUE_BIAS && !desc->bias))
         return CUBLAS_STATUS_INVALID_VALUE;
     struct call call = {*desc, *a_layout, *b_layout, *d_layout, a, b, d, *(const float *)alpha, *(const float *)beta};
