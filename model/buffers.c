@@ -19,10 +19,15 @@ struct row {
     enum sharing sharing; /* by layers */
 };
 
-enum { ROWS_MOST = 32 };
+enum { ROWS_MOST = 40 };
 
 #define ENGINE(member) offsetof(struct engine, member)
 #define LAYER(member) offsetof(struct layer, member)
+
+static void most(size_t *of, size_t count)
+{
+    *of = count > *of ? count : *of;
+}
 
 /* Fills the rows of buffers that there is one of; returns their number. */
 static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
@@ -30,19 +35,25 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
     const struct decoder *d = s->d;
     const size_t hidden = (size_t)d->hidden, embedding = (size_t)d->embedding_width, heads = (size_t)d->heads,
                  q_width = heads * (size_t)d->head_size, kv_width = 2 * (size_t)d->kv_heads * (size_t)d->head_size,
-                 mlp = (size_t)d->mlp, inner = hidden > q_width ? hidden : q_width,
-                 widest = embedding > inner ? embedding : inner;
+                 inner = hidden > q_width ? hidden : q_width, widest = embedding > inner ? embedding : inner;
     const size_t inputs = (size_t)s->keys[0], outputs = (size_t)s->keys[d->layers];
     const int reverse = s->kind == REQUEST_GRADIENT, head = s->kind != REQUEST_ATTENTION,
               narrow = d->project_in.weight.data != NULL, normed = d->embedding_norm.present;
-    size_t queries = 0, gated = 0, pruned = 0; /* the most that any block writes, any gated one, any parallel one of fewer rows */
+    size_t queries = 0, pruned = 0; /* the most that any block writes, any parallel one of fewer rows */
+    size_t inner_size = 0, gated = 0; /* the most elements of any MLP, of any that needs two of them in reverse */
+    size_t slots = 0, slots_size = 0, logits = 0, weights = 0; /* of experts */
     for (int l = 0; l < d->layers; l++) {
-        size_t here = (size_t)s->queries[l];
-        queries = here > queries ? here : queries;
-        if (d->blocks[l].gate.weight.data && here > gated)
-            gated = here;
-        if (d->blocks[l].residual == RESIDUAL_PARALLEL && s->queries[l] < s->keys[l] && here > pruned)
-            pruned = here;
+        const struct block *b = &d->blocks[l];
+        const struct experts *x = &b->experts;
+        size_t here = (size_t)s->queries[l], own = here * (size_t)mlp_width(b), rows_of_experts = expert_slots(s, l);
+        most(&queries, here);
+        most(&inner_size, own);
+        most(&gated, b->gate.weight.data || x->shared_gate.weight.data ? own : 0);
+        most(&pruned, b->residual == RESIDUAL_PARALLEL && s->queries[l] < s->keys[l] ? here : 0);
+        most(&slots, rows_of_experts);
+        most(&slots_size, rows_of_experts * (size_t)x->width);
+        most(&logits, here * (size_t)x->routing.experts);
+        most(&weights, rows_of_experts);
     }
     const struct row all[] = {
         {ENGINE(tokens), ROLE_INDEX, inputs, 1, OWN},
@@ -55,8 +66,13 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(t), ROLE_ACTIVATION, inputs, inner, OWN},
         {ENGINE(r), ROLE_RESIDUAL, pruned, hidden, OWN},
         {ENGINE(s), ROLE_RESIDUAL, reverse ? pruned : 0, hidden, OWN},
-        {ENGINE(a), ROLE_ACTIVATION, queries, mlp, OWN},
-        {ENGINE(da_gate), ROLE_ACTIVATION, reverse ? gated : 0, mlp, OWN},
+        {ENGINE(a), ROLE_ACTIVATION, inner_size, 1, OWN},
+        {ENGINE(da_gate), ROLE_ACTIVATION, reverse ? gated : 0, 1, OWN},
+        {ENGINE(slots), ROLE_ACTIVATION, slots, hidden, OWN},
+        {ENGINE(expert_a), ROLE_ACTIVATION, slots_size, 1, OWN},
+        {ENGINE(expert_b), ROLE_ACTIVATION, reverse ? slots_size : 0, 1, OWN},
+        {ENGINE(d_logits), ROLE_RESIDUAL, reverse ? logits : 0, 1, OWN},
+        {ENGINE(d_weights), ROLE_RESIDUAL, reverse ? weights : 0, 1, OWN},
         {ENGINE(dq), ROLE_ACTIVATION, reverse ? queries : 0, q_width, OWN},
         {ENGINE(dkv), ROLE_ACTIVATION, reverse ? inputs : 0, kv_width, OWN},
         {ENGINE(g[0]), ROLE_RESIDUAL, reverse ? inputs : 0, hidden, OWN},
@@ -87,9 +103,12 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
     const struct block none = {0}, *b = block ? &d->blocks[l] : &none;
     const size_t hidden = (size_t)d->hidden, heads = (size_t)d->heads, kv_heads = (size_t)d->kv_heads,
                  q_norms = b->norms_whole ? 1 : heads, k_norms = b->norms_whole ? 1 : kv_heads,
-                 q_width = heads * (size_t)d->head_size, kv_width = 2 * kv_heads * (size_t)d->head_size, mlp = (size_t)d->mlp;
+                 q_width = heads * (size_t)d->head_size, kv_width = 2 * kv_heads * (size_t)d->head_size,
+                 mlp = (size_t)mlp_width(b);
+    const struct experts *x = &b->experts;
     const size_t inputs = (size_t)s->keys[l], keys = block ? inputs : 0, queries = block ? (size_t)s->queries[l] : 0,
-                 carried = block ? (size_t)shape_carry(s, l) : 0;
+                 carried = block ? (size_t)shape_carry(s, l) : 0, slots = block ? expert_slots(s, l) : 0,
+                 experts = (size_t)x->routing.experts, width = (size_t)x->width;
     const int heads_normed = b->query_norm.present, raw = heads_normed || (b->clip > 0 && shape_rotates(d, l)),
               post_1 = b->attention_post_norm.present, post_2 = b->mlp_post_norm.present;
     const struct row all[] = {
@@ -103,7 +122,7 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(o), ROLE_ACTIVATION, queries, q_width, KEPT},
         {LAYER(mid), ROLE_RESIDUAL, b->residual == RESIDUAL_PARALLEL ? 0 : queries, hidden, KEPT},
         {LAYER(statistics_2), ROLE_STATISTIC, queries, 2, KEPT},
-        {LAYER(up), ROLE_ACTIVATION, queries, mlp, KEPT},
+        {LAYER(up), ROLE_ACTIVATION, mlp ? queries : 0, mlp, KEPT},
         {LAYER(gate), ROLE_ACTIVATION, b->gate.weight.data ? queries : 0, mlp, KEPT},
         {LAYER(raw_q), ROLE_ACTIVATION, raw ? queries : 0, q_width, KEPT},
         {LAYER(raw_kv), ROLE_ACTIVATION, raw ? keys : 0, kv_width, KEPT},
@@ -113,6 +132,15 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(statistics_3), ROLE_STATISTIC, post_1 ? queries : 0, 2, KEPT},
         {LAYER(mlp_sum), ROLE_RESIDUAL, post_2 ? queries : 0, hidden, KEPT},
         {LAYER(statistics_4), ROLE_STATISTIC, post_2 ? queries : 0, 2, KEPT},
+        {LAYER(logits), ROLE_RESIDUAL, experts ? queries : 0, experts, KEPT},
+        {LAYER(weights), ROLE_RESIDUAL, slots, 1, KEPT},
+        {LAYER(choice), ROLE_INDEX, slots, 1, KEPT},
+        {LAYER(place), ROLE_INDEX, slots, 1, KEPT},
+        {LAYER(order), ROLE_INDEX, slots, 1, KEPT},
+        {LAYER(expert_up), ROLE_ACTIVATION, slots, width, KEPT},
+        {LAYER(expert_gate), ROLE_ACTIVATION, experts && x->expert[0].gate.weight.data ? slots : 0, width, KEPT},
+        {LAYER(shared_logit), ROLE_RESIDUAL, x->shared_gate.weight.data ? queries : 0, 1, KEPT},
+        {LAYER(shared_weight), ROLE_RESIDUAL, x->shared_gate.weight.data ? queries : 0, 1, KEPT},
     };
     _Static_assert(sizeof all / sizeof *all <= ROWS_MOST, "more rows than there is room for");
     memcpy(rows, all, sizeof all);
@@ -136,7 +164,7 @@ typedef int visitor(void *context, const struct row *row, int l);
 static int walk(const struct shape *s, visitor *visit, void *context)
 {
     struct row rows[ROWS_MOST];
-    size_t shared[2][ROWS_MOST] = {{0}}; /* the most rows that those who share with layer 0 or 1 want */
+    size_t shared[2][ROWS_MOST] = {{0}}; /* the most elements that those who share with layer 0 or 1 want */
     int rc = 0;
     for (int i = 0, count = engine_rows(rows, s); i < count && rc == 0; i++)
         if (rows[i].rows)
@@ -145,9 +173,8 @@ static int walk(const struct shape *s, visitor *visit, void *context)
         for (int i = 0, count = layer_rows(rows, s, l); i < count && rc == 0; i++) {
             int of = owner(rows[i].sharing, s, l);
             if (of < 2) {
-                size_t *most = &shared[of][i];
-                *most = rows[i].rows > *most ? rows[i].rows : *most;
-                rows[i].rows = *most;
+                most(&shared[of][i], rows[i].rows * rows[i].width);
+                rows[i].rows = shared[of][i], rows[i].width = 1;
             }
             if (of == l && rows[i].rows)
                 rc = visit(context, &rows[i], l);

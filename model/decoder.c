@@ -226,6 +226,8 @@ void decoder_close(struct decoder *d)
     for (int i = 0; i < d->vector_count; i++)
         free(d->vectors[i]);
     free(d->vectors);
+    for (int l = 0; d->blocks && l < d->layers; l++)
+        free(d->blocks[l].experts.expert);
     free(d->blocks);
     if (d->tensors)
         tensors_close(d->tensors);

@@ -51,6 +51,20 @@ struct score {
     double key_bias_scale; /* factor on key_bias */
 };
 
+struct expert {
+    struct linear up, gate, down; /* gate.weight.data NULL: not gated */
+};
+
+/* A mixture of experts: every row goes through those that it chooses, and what comes of them is added with their weights. */
+struct experts {
+    struct routing routing; /* experts 0: there are none, and the others mean nothing */
+    int width; /* of an expert */
+    struct linear router; /* [experts, hidden] */
+    view correction; /* [experts] of the choice; data NULL: none */
+    struct linear shared_gate; /* [1, hidden]: sigma of it is the weight of the block's own MLP; weight.data NULL: 1 */
+    struct expert *expert; /* [experts]; owned */
+};
+
 struct block {
     struct norm_view attention_norm, mlp_norm; /* n1, n2 */
     struct norm_view attention_post_norm, mlp_post_norm; /* p1, p2 */
@@ -60,8 +74,9 @@ struct block {
     struct norm_view query_norm, key_norm; /* of every head by itself, [head_size] or [heads, head_size], or, with norms_whole, of
                                               all heads as one, [heads head_size]; before rotation; both or none */
     int norms_whole, query_norm_last; /* query_norm_last: behind the rotation */
-    struct linear up, gate, down; /* gate.weight.data NULL: not gated */
-    enum activation activation;
+    struct linear up, gate, down; /* gate.weight.data NULL: not gated; up.weight.data NULL: no MLP beside the experts */
+    struct experts experts;
+    enum activation activation; /* of MLP and experts */
     enum residual_wiring residual;
     int residual_from_norm; /* 1: the residual branch starts from n1's and n2's output (bloom's
                                apply_residual_connection_post_layernorm); sequential */
@@ -73,7 +88,7 @@ enum position_kind { POSITION_NONE, POSITION_SINUSOIDAL, POSITION_LEARNED, POSIT
 struct decoder {
     char family[32];
     char path[4096];
-    int vocabulary, hidden, layers, heads, kv_heads, head_size, mlp;
+    int vocabulary, hidden, layers, heads, kv_heads, head_size, mlp; /* mlp: of blocks without experts */
     int train_length; /* 0: unknown */
     int declared_length; /* inputs that the configuration has positions for; 0: it does not say */
     const char *declared_by; /* the key that says so, as "max_position_embeddings" */

@@ -23,7 +23,7 @@ static int fill_places(struct engine *g, struct error *e)
 static int create_activations(struct engine *g, struct error *e)
 {
     size_t host = attribution_host(&g->shape);
-    if (buffers_create(g, e) || (g->places && fill_places(g, e)))
+    if (buffers_create(g, e) || experts_open(g, e) || (g->places && fill_places(g, e)))
         return -1;
     if (host && !(g->host = calloc(host, sizeof *g->host)))
         return fail_memory(e, 8.0 * (double)host, "a segment's embeddings");
@@ -74,8 +74,10 @@ void engine_close(struct engine *g)
         if (g->attention[l] && !shared)
             k->attention_free(k, g->attention[l]);
     }
-    if (g->layers)
+    if (g->layers) {
         buffers_destroy(g);
+        experts_close(g);
+    }
     shape_close(&g->shape);
     free(g->blocks), free(g->attention), free(g->layers), free(g->host);
     free(g);
@@ -158,10 +160,7 @@ int engine_first_nonfinite(struct engine *g, const int32_t *ids, int *layer, str
             return -1;
         if (!finite || *layer + 1 == layers)
             break;
-        if (weights_need(g, *layer + 1, e))
-            return -1;
-        forward_block(g, *layer + 1, 1, 0);
-        if (g->k->synchronize(g->k, e))
+        if (weights_need(g, *layer + 1, e) || forward_block(g, *layer + 1, 1, 0, e) || g->k->synchronize(g->k, e))
             return -1;
         weights_done(g, *layer + 1);
     }

@@ -20,12 +20,17 @@ struct linear_weights {
     struct weight *weight, *bias;
 };
 
+struct expert_weights {
+    struct linear_weights up, gate, down;
+};
+
 /* A block's parameters in the kernel set's form. Keys and values are one matrix. */
 struct block_weights {
     struct norm_weights attention_norm, mlp_norm, attention_post_norm, mlp_post_norm, query_norm, key_norm;
-    struct linear_weights query, kv, output, up, gate, down;
-    struct weight *sinks;
-    int loaded;
+    struct linear_weights query, kv, output, up, gate, down, router, shared_gate;
+    struct weight *sinks, *correction;
+    struct expert_weights *experts; /* [experts]; those that are not loaded are empty. NULL: none */
+    int loaded; /* all, of experts where weights are resident */
 };
 
 /* What the sizes of everything follow from. */
@@ -63,6 +68,12 @@ struct layer {
     /* with post norms: their inputs, and their statistics */
     struct buffer *attention_sum, *mlp_sum; /* [B queries, d] */
     struct buffer *statistics_3, *statistics_4; /* [B queries, 2] */
+    /* with experts, S = queries chosen: the slots of a segment's rows, by expert, segment and row */
+    struct buffer *logits, *weights; /* [B queries, experts], [B queries, chosen] */
+    struct buffer *choice, *place, *order; /* [B queries, chosen]: experts, their slots; [B S]: the place in choice of a slot */
+    struct buffer *expert_up, *expert_gate; /* [B S, m of an expert] before the activation */
+    struct buffer *shared_logit, *shared_weight; /* [B queries] */
+    int32_t *starts; /* [experts B + 1], on the host: the first slot of each expert's rows of each segment */
 };
 
 /* A batch that is enqueued. */
@@ -102,11 +113,15 @@ struct engine {
         *logprob_against; /* with contrast: of the other token, as targets, d_last and logprob are */
     struct buffer *mean; /* mean gradient of several passes [B n, E], for attributions */
     struct buffer *mass; /* for attention by distance: [B, H, n] */
+    struct buffer *slots, *expert_a, *expert_b; /* with experts: [B S, d], [B S, m of an expert], the same */
+    struct buffer *d_logits, *d_weights; /* [B queries, experts], [B queries, chosen] */
     struct buffer *fresh; /* with carry: [B outputs, 2, KV hd] keys and values of the positions of a layer's x */
 
     /* the state of a run */
     struct begun begun[ENGINE_AHEAD]; /* begun_count of them from begun_first on, in a ring */
     int begun_first, begun_count;
+    int32_t *expert_host; /* with experts: [3 B S] choice, places and order of a block */
+    struct run *runs; /* with experts: [experts B] */
     double *host; /* of attributions: [n, E] of one segment, and one more row */
     double seed; /* factor on the gradient of log p */
     double input_scale; /* factor on embedding rows: 1, but on the way of integrated gradients */
@@ -182,24 +197,48 @@ void weights_begin(struct engine *g);
 /* Between two blocks: all that uses block l is enqueued, and block `next` comes after it (l: it stays). Gives l back; where the
  * set prefetches, next is on its way before and nothing waits, else what is enqueued ends first. */
 int weights_turn(struct engine *g, int l, int next, struct error *e) MUST_USE;
-/* Bytes of the set's memory for block l, and for all that is not a block. */
+/* Makes a part of expert i of block l ready, what goes in (up, gate) or what goes out (down); weights_done_expert gives it back
+ * unless weights are resident. */
+enum expert_part { EXPERT_IN, EXPERT_OUT };
+int weights_need_expert(struct engine *g, int l, int i, enum expert_part part, struct error *e) MUST_USE;
+void weights_done_expert(struct engine *g, int l, int i, enum expert_part part);
+/* Bytes of the set's memory for block l without its experts, and for all that is not a block. */
 struct weight_bytes {
     size_t matrices; /* and tables */
     size_t vectors; /* norms and biases */
 };
 struct weight_bytes weights_block_bytes(struct kernels *k, const struct decoder *d, int l);
 struct weight_bytes weights_shared_bytes(struct kernels *k, const struct decoder *d, int n);
+/* The same of all experts of block l; *largest: of the largest part of one. */
+struct weight_bytes weights_experts_bytes(double *largest, struct kernels *k, const struct decoder *d, int l);
 
 /* -- forward.c -- */
 /* Embeddings and norms below block 0: fills layer 0's x from g->tokens, with g->input_scale and noise. */
 void forward_embed(struct engine *g, int batch);
 /* Block l: its x -> what is kept, and the next layer's x unless `only_kept`. */
-void forward_block(struct engine *g, int l, int batch, int only_kept);
+int forward_block(struct engine *g, int l, int batch, int only_kept, struct error *e) MUST_USE;
 /* From g->tokens to the last layer's x: embeddings and all blocks, weights made ready for each. */
 int forward_blocks(struct engine *g, int batch, struct error *e) MUST_USE;
 
 /* Final norm and project_out of the rows of the last block's output: `g->last` [R, E], the head's input. */
 void forward_last(struct engine *g, struct rows rows);
+
+/* -- experts.c -- */
+extern const struct routing shared_routing; /* of the shared expert's gate: sigma of one logit */
+/* The width of the block's own MLP; 0: it has none. */
+int mlp_width(const struct block *b);
+/* Rows that the block's experts get of each segment in all. */
+size_t expert_slots(const struct shape *s, int l);
+/* Bytes that the host holds for experts. */
+double experts_host(const struct shape *s);
+int experts_open(struct engine *g, struct error *e) MUST_USE;
+void experts_close(struct engine *g);
+/* Of g->y [B queries, d]: choice, weights and what goes into the activation; and of the shared expert's gate. */
+int experts_forward(struct engine *g, int l, int batch, struct error *e) MUST_USE;
+/* What the experts give, (+)= into `to` [B queries, d]. */
+int experts_join(struct engine *g, int l, struct buffer *to, int batch, int accumulate, struct error *e) MUST_USE;
+/* dy = gradient of the block's output -> gradient of the experts' input, (+)= into g->y. */
+int experts_reverse(struct engine *g, int l, const struct buffer *dy, int batch, int accumulate, struct error *e) MUST_USE;
 
 /* -- score.c -- */
 /* Puts what layer l's `carry` holds before g->fresh into the block's kv buffer, and keeps the end of both for the next call.
@@ -210,7 +249,7 @@ int score_join(struct engine *g, int l, int batch);
 /* Head: final norm, log p, gradient with respect to the last block's output into `dx`. */
 void reverse_head(struct engine *g, struct buffer *dx, int batch);
 /* Block l: gradient of its output `dy` (destroyed) -> gradient of its input `dx`. */
-void reverse_block(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch);
+int reverse_block(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch, struct error *e) MUST_USE;
 /* Gradient of layer 0's x -> that of the scaled embedding rows [B n, E], in a buffer of the engine. */
 struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch);
 /* Gradient of the scaled embedding rows -> norms of the gradient of the rows: g->norms. */

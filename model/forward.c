@@ -102,9 +102,28 @@ static void forward_mid(struct engine *g, int l, struct buffer *from, int from_r
     k->add(k, s->mid, g->t, rows, hidden);
 }
 
-/* The end of a block with a norm behind its MLP, of the activated g->a: s->mlp_sum, its statistics and, unless `only_kept`, x[l +
+/* What the MLP and the experts give, (+)= into `to`. */
+static int forward_mlp(struct engine *g, int l, struct buffer *to, int batch, int accumulate, struct error *e)
+{
+    struct kernels *k = g->k;
+    const struct block *b = &g->d->blocks[l];
+    const struct block_weights *w = &g->blocks[l];
+    struct layer *s = &g->layers[l];
+    struct rows rows = {batch, g->shape.queries[l]};
+    if (w->up.weight)
+        k->activate(k, g->a, s->up, w->gate.weight ? s->gate : NULL, b->activation, rows, mlp_width(b));
+    if (w->shared_gate.weight) {
+        k->linear(k, g->slots, g->a, w->down.weight, w->down.bias, rows, 0);
+        k->combine(k, to, g->slots, NULL, s->shared_weight, rows, 1, g->d->hidden, accumulate);
+    } else if (w->up.weight) {
+        k->linear(k, to, g->a, w->down.weight, w->down.bias, rows, accumulate);
+    }
+    return b->experts.routing.experts ? experts_join(g, l, to, batch, accumulate || w->up.weight, e) : 0;
+}
+
+/* The end of a block with a norm behind its MLP: s->mlp_sum, its statistics and, unless `only_kept`, x[l +
  * 1]. The residual stream stands in `from` [B queries, d]. */
-static void forward_post(struct engine *g, int l, struct buffer *from, int batch, int only_kept)
+static int forward_post(struct engine *g, int l, struct buffer *from, int batch, int only_kept, struct error *e)
 {
     struct kernels *k = g->k;
     const struct block_weights *w = &g->blocks[l];
@@ -114,15 +133,17 @@ static void forward_post(struct engine *g, int l, struct buffer *from, int batch
     struct rows rows = {batch, queries};
     if (post)
         k->copy(k, s->mlp_sum, from, rows, hidden);
-    k->linear(k, s->mlp_sum, g->a, w->down.weight, w->down.bias, rows, post);
+    if (forward_mlp(g, l, s->mlp_sum, batch, post, e))
+        return -1;
     k->norm(k, only_kept ? NULL : post ? out : g->t, s->statistics_4, s->mlp_sum, &w->mlp_post_norm.norm, rows, hidden);
     if (only_kept || post)
-        return;
+        return 0;
     k->copy(k, out, from, rows, hidden);
     k->add(k, out, g->t, rows, hidden);
+    return 0;
 }
 
-void forward_block(struct engine *g, int l, int batch, int only_kept)
+int forward_block(struct engine *g, int l, int batch, int only_kept, struct error *e)
 {
     struct kernels *k = g->k;
     const struct decoder *d = g->d;
@@ -155,22 +176,22 @@ void forward_block(struct engine *g, int l, int batch, int only_kept)
         }
     }
     normed(g, g->y, s->statistics_2, mlp_input, &w->mlp_norm, query_rows);
-    k->linear(k, s->up, g->y, w->up.weight, w->up.bias, query_rows, 0);
+    if (w->up.weight)
+        k->linear(k, s->up, g->y, w->up.weight, w->up.bias, query_rows, 0);
     if (w->gate.weight)
         k->linear(k, s->gate, g->y, w->gate.weight, w->gate.bias, query_rows, 0);
+    if (b->experts.routing.experts && experts_forward(g, l, batch, e))
+        return -1;
     if (only_kept && !w->mlp_post_norm.present)
-        return;
+        return 0;
 
-    k->activate(k, g->a, s->up, w->gate.weight ? s->gate : NULL, b->activation, query_rows, d->mlp);
     struct buffer *from = b->residual_from_norm ? g->y : mlp_input;
-    if (w->mlp_post_norm.present) {
-        forward_post(g, l, from, batch, only_kept);
-        return;
-    }
+    if (w->mlp_post_norm.present)
+        return forward_post(g, l, from, batch, only_kept, e);
     k->copy(k, out, from, query_rows, hidden);
     if (b->residual == RESIDUAL_PARALLEL)
         k->linear(k, out, s->o, w->output.weight, w->output.bias, query_rows, 1);
-    k->linear(k, out, g->a, w->down.weight, w->down.bias, query_rows, 1);
+    return forward_mlp(g, l, out, batch, 1, e);
 }
 
 int forward_blocks(struct engine *g, int batch, struct error *e)
@@ -180,8 +201,8 @@ int forward_blocks(struct engine *g, int batch, struct error *e)
     for (int l = 0, layers = g->d->layers; l < layers; l++) {
         if (weights_need(g, l, e))
             return -1;
-        forward_block(g, l, batch, 0);
-        if (weights_turn(g, l, l + 1 < layers ? l + 1 : l, e)) /* reverse begins with the last one */
+        if (forward_block(g, l, batch, 0, e) ||
+            weights_turn(g, l, l + 1 < layers ? l + 1 : l, e)) /* reverse begins with the last one */
             return -1;
     }
     return 0;

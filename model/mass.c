@@ -27,9 +27,8 @@ int engine_attention(struct engine *g, double *mass, const int32_t *ids, int cou
         return -1;
     forward_embed(g, count);
     for (int l = 0; l < layers; l++) {
-        if (weights_need(g, l, e))
+        if (weights_need(g, l, e) || forward_block(g, l, count, l + 1 == layers, e))
             return -1;
-        forward_block(g, l, count, l + 1 == layers);
         k->attention_mass(k, g->mass, g->layers[l].q, g->layers[l].kv, g->layers[l].lse, g->attention[l], g->blocks[l].sinks,
                           count, g->shape.queries[l], g->shape.keys[l], counted);
         take_layer(g, mass, l, g->shape.keys[l], counted, count);

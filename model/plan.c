@@ -8,6 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Columns of all matrices of MLP and experts that one row is multiplied with. */
+static double mlp_columns(const struct block *b)
+{
+    const struct experts *x = &b->experts;
+    double columns = (b->gate.weight.data ? 3.0 : 2.0) * mlp_width(b);
+    if (x->routing.experts)
+        columns += x->routing.experts + (x->expert[0].gate.weight.data ? 3.0 : 2.0) * x->routing.chosen * x->width;
+    return columns;
+}
+
 /* Multiplications and additions that one segment needs, forward and, of a gradient, in reverse; softmax, norms and activations
  * are not counted. */
 static double needed_flops(const struct shape *s)
@@ -21,9 +31,8 @@ static double needed_flops(const struct shape *s)
         flops += each * outputs * d->hidden * d->embedding_width;
     for (int l = 0; l < d->layers; l++) {
         const struct block *b = &d->blocks[l];
-        double q_width = (double)d->heads * d->head_size, kv_width = 2.0 * d->kv_heads * d->head_size,
-               mlps = b->gate.weight.data ? 3 : 2, pairs = 0;
-        flops += each * s->keys[l] * d->hidden * kv_width + each * s->queries[l] * d->hidden * (2 * q_width + mlps * d->mlp);
+        double q_width = (double)d->heads * d->head_size, kv_width = 2.0 * d->kv_heads * d->head_size, pairs = 0;
+        flops += each * s->keys[l] * d->hidden * kv_width + each * s->queries[l] * d->hidden * (2 * q_width + mlp_columns(b));
         double seen = b->score.window ? (double)b->score.window + b->score.keep : INFINITY;
         for (int i = s->n - s->queries[l]; i < s->n; i++)
             pairs += fmin(seen, i + 1);
@@ -62,7 +71,7 @@ static double beside_bytes(const struct choice *c)
         struct attention_shape shape = scores_shape(s->d, l, s->n);
         scratch = fmax(scratch, (double)c->k->scratch_bytes(c->k, &shape, (struct rows){s->batch, s->keys[l]}));
     }
-    return scratch + scores_bytes(s->d, s->n) + 8.0 * (double)attribution_host(s);
+    return scratch + scores_bytes(s->d, s->n) + 8.0 * (double)attribution_host(s) + experts_host(s);
 }
 
 /* Fills the plan for this n and batch: the best of what fits, in the order resident and stored, stored, as many stored as
@@ -187,7 +196,7 @@ int plan_make(struct memory_plan *p, struct shape *shape, struct kernels *k, con
               const struct engine_request *request, struct error *e)
 {
     struct choice c = {.k = k, .request = request, .shape = shape, .keep = KEEP_RECOMPUTE}; /* forward alone nothing is kept */
-    double largest = 0;
+    double largest = 0, largest_expert = 0;
     int passes = 1;
     if (shape_open(shape, d, request, e))
         return -1;
@@ -199,11 +208,13 @@ int plan_make(struct memory_plan *p, struct shape *shape, struct kernels *k, con
     c.shared = (double)(shared.matrices + shared.vectors);
     for (int l = 0; l < d->layers; l++) {
         struct weight_bytes block = weights_block_bytes(k, d, l);
-        double one = (double)(block.matrices + block.vectors);
-        c.blocks += one;
-        c.copied += block.matrices > 0;
-        largest = fmax(largest, one);
+        double one = (double)(block.matrices + block.vectors), part;
+        struct weight_bytes experts = weights_experts_bytes(&part, k, d, l);
+        c.blocks += one + (double)(experts.matrices + experts.vectors);
+        c.copied += block.matrices + experts.matrices > 0;
+        largest = fmax(largest, one), largest_expert = fmax(largest_expert, part);
     }
+    largest += largest_expert;
     c.at_once = fmin(c.blocks, k->prefetches ? 2 * largest : largest);
     *p = (struct memory_plan){.positions = shape->n,
                               .layers = d->layers,

@@ -39,18 +39,32 @@ void reverse_head(struct engine *g, struct buffer *dx, int batch)
 }
 
 /* dy = gradient of the block's output -> gradient of the MLP norm's output in g->y [B queries, d]. */
-static void reverse_mlp(struct engine *g, int l, const struct buffer *dy, struct rows rows)
+static int reverse_mlp(struct engine *g, int l, const struct buffer *dy, struct rows rows, struct error *e)
 {
     struct kernels *k = g->k;
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
-    int gated = w->gate.weight != NULL;
-    k->linear_reverse(k, g->a, dy, w->down.weight, rows, 0);
-    k->activate_reverse(k, g->a, gated ? g->da_gate : NULL, g->a, s->up, gated ? s->gate : NULL, g->d->blocks[l].activation, rows,
-                        g->d->mlp);
-    k->linear_reverse(k, g->y, g->a, w->up.weight, rows, 0);
-    if (gated)
+    const struct block *b = &g->d->blocks[l];
+    struct buffer *gate = w->gate.weight ? s->gate : NULL;
+    int own = w->up.weight != NULL, width = mlp_width(b);
+    if (own)
+        k->linear_reverse(k, g->a, dy, w->down.weight, rows, 0);
+    if (w->shared_gate.weight) {
+        k->activate(k, g->da_gate, s->up, gate, b->activation, rows, width);
+        k->weigh_reverse(k, g->d_weights, g->a, g->da_gate, NULL, s->shared_weight, (size_t)rows.segments * (size_t)rows.count,
+                         width);
+    }
+    if (own) {
+        k->activate_reverse(k, g->a, gate ? g->da_gate : NULL, g->a, s->up, gate, b->activation, rows, width);
+        k->linear_reverse(k, g->y, g->a, w->up.weight, rows, 0);
+    }
+    if (gate)
         k->linear_reverse(k, g->y, g->da_gate, w->gate.weight, rows, 1);
+    if (w->shared_gate.weight) {
+        k->route_reverse(k, g->d_logits, g->d_weights, s->shared_logit, NULL, &shared_routing, rows);
+        k->linear_reverse(k, g->y, g->d_logits, w->shared_gate.weight, rows, 1);
+    }
+    return b->experts.routing.experts ? experts_reverse(g, l, dy, rows.segments, own, e) : 0;
 }
 
 /* g->dq behind the norm of queries -> before it. */
@@ -105,7 +119,7 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
 }
 
 /* Blocks whose MLP reads the residual stream after attention, s->mid, with or without post norms. */
-static void reverse_sequential(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch)
+static int reverse_sequential(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch, struct error *e)
 {
     struct kernels *k = g->k;
     const struct block *b = &g->d->blocks[l];
@@ -120,7 +134,8 @@ static void reverse_sequential(struct engine *g, int l, struct buffer *dx, struc
         branch = dx;
         k->norm_reverse(k, branch, dy, s->mlp_sum, s->statistics_4, &w->mlp_post_norm.norm, query_rows, hidden, 0);
     }
-    reverse_mlp(g, l, branch, query_rows);
+    if (reverse_mlp(g, l, branch, query_rows, e))
+        return -1;
     if (b->residual_from_norm)
         k->add(k, g->y, dy, query_rows, hidden);
     normed_reverse(g, dy, g->y, s->mid, s->statistics_2, &w->mlp_norm, query_rows, !b->residual_from_norm);
@@ -136,10 +151,11 @@ static void reverse_sequential(struct engine *g, int l, struct buffer *dx, struc
     normed_reverse(g, dx, g->y, g->layers[l].x, s->statistics_1, &w->attention_norm, key_rows, 0);
     if (!b->residual_from_norm)
         k->tail_reverse(k, dx, dy, batch, queries, keys, hidden);
+    return 0;
 }
 
 /* Blocks whose norms stand behind the sums. */
-static void reverse_post(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch)
+static int reverse_post(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch, struct error *e)
 {
     struct kernels *k = g->k;
     const struct block_weights *w = &g->blocks[l];
@@ -147,16 +163,18 @@ static void reverse_post(struct engine *g, int l, struct buffer *dx, struct buff
     int keys = g->shape.keys[l], queries = g->shape.queries[l], hidden = g->d->hidden;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     k->norm_reverse(k, dx, dy, s->mlp_sum, s->statistics_4, &w->mlp_post_norm.norm, query_rows, hidden, 0);
-    reverse_mlp(g, l, dx, query_rows);
+    if (reverse_mlp(g, l, dx, query_rows, e))
+        return -1;
     normed_reverse(g, dx, g->y, s->mid, s->statistics_2, &w->mlp_norm, query_rows, 1); /* dx: gradient of `mid` */
     k->norm_reverse(k, dy, dx, s->attention_sum, s->statistics_3, &w->attention_post_norm.norm, query_rows, hidden, 0);
     reverse_attention(g, l, dy, batch);
     normed_reverse(g, dx, g->y, g->layers[l].x, s->statistics_1, &w->attention_norm, key_rows, 0);
     k->tail_reverse(k, dx, dy, batch, queries, keys, hidden);
+    return 0;
 }
 
 /* Blocks whose branches both read x[l]. */
-static void reverse_parallel(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch)
+static int reverse_parallel(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch, struct error *e)
 {
     struct kernels *k = g->k;
     const struct block_weights *w = &g->blocks[l];
@@ -166,7 +184,8 @@ static void reverse_parallel(struct engine *g, int l, struct buffer *dx, struct 
     reverse_attention(g, l, dy, batch);
     normed_reverse(g, dx, g->y, g->layers[l].x, s->statistics_1, &w->attention_norm, key_rows, 0);
     k->tail_reverse(k, dx, dy, batch, queries, keys, hidden);
-    reverse_mlp(g, l, dy, query_rows);
+    if (reverse_mlp(g, l, dy, query_rows, e))
+        return -1;
     if (queries == keys) {
         normed_reverse(g, dx, g->y, g->layers[l].x, s->statistics_2, &w->mlp_norm, query_rows, 1);
     } else {
@@ -174,15 +193,17 @@ static void reverse_parallel(struct engine *g, int l, struct buffer *dx, struct 
         normed_reverse(g, g->s, g->y, g->r, s->statistics_2, &w->mlp_norm, query_rows, 0);
         k->tail_reverse(k, dx, g->s, batch, queries, keys, hidden);
     }
+    return 0;
 }
 
-void reverse_block(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch)
+int reverse_block(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch, struct error *e)
 {
     switch (g->d->blocks[l].residual) {
-    case RESIDUAL_SEQUENTIAL: reverse_sequential(g, l, dx, dy, batch); break;
-    case RESIDUAL_POST: reverse_post(g, l, dx, dy, batch); break;
-    case RESIDUAL_PARALLEL: reverse_parallel(g, l, dx, dy, batch); break;
+    case RESIDUAL_SEQUENTIAL: return reverse_sequential(g, l, dx, dy, batch, e);
+    case RESIDUAL_POST: return reverse_post(g, l, dx, dy, batch, e);
+    case RESIDUAL_PARALLEL: break;
     }
+    return reverse_parallel(g, l, dx, dy, batch, e);
 }
 
 struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch)
@@ -217,11 +238,9 @@ int reverse_pass(struct engine *g, struct buffer **gradient, int batch, struct e
         return -1;
     reverse_head(g, dy, batch);
     for (int l = layers - 1; l >= 0; l--) {
-        if (weights_need(g, l, e))
+        if (weights_need(g, l, e) || (l < first_stored && forward_block(g, l, batch, 1, e)) ||
+            reverse_block(g, l, dx, dy, batch, e))
             return -1;
-        if (l < first_stored)
-            forward_block(g, l, batch, 1);
-        reverse_block(g, l, dx, dy, batch);
         if (g->shape.by_layer && l > 0)
             k->row_norms(k, g->layers[l].norms, dx, 1, (struct rows){batch, g->shape.keys[l]}, g->d->hidden);
         if (weights_turn(g, l, l > 0 ? l - 1 : l, e)) /* the next pass begins with the first one */

@@ -32,8 +32,16 @@ static const struct row of_block[] = {
     {LINEAR, BLOCK(gate, gate), 0},
     {LINEAR, BLOCK(down, down), 0},
     {VECTOR, BLOCK(sinks, sinks), 0},
+    {LINEAR, BLOCK(router, experts.router), 0},
+    {LINEAR, BLOCK(shared_gate, experts.shared_gate), 0},
+    {VECTOR, BLOCK(correction, experts.correction), 0},
 };
 enum { OF_BLOCK = sizeof of_block / sizeof *of_block };
+
+/* Of an expert. */
+#define EXPERT(member) offsetof(struct expert_weights, member), offsetof(struct expert, member)
+static const struct row of_expert[] = {{LINEAR, EXPERT(up), 0}, {LINEAR, EXPERT(gate), 0}, {LINEAR, EXPERT(down), 0}};
+enum { OF_EXPERT = sizeof of_expert / sizeof *of_expert, EXPERT_OUT_ROW = 2 /* the first of the part that goes out */ };
 
 /* What all layers share, but for the rows of positions. The head is the embedding's table where they are tied. */
 static const struct row of_all[] = {
@@ -156,11 +164,22 @@ static void count_row(struct weight_bytes *sum, struct kernels *k, const void *f
     }
 }
 
+static int expert_count(const struct engine *g, int l)
+{
+    return g->d->blocks[l].experts.routing.experts;
+}
+
 static void unload_block(struct engine *g, int l)
 {
+    struct block_weights *w = &g->blocks[l];
     for (int i = 0; i < OF_BLOCK; i++)
-        unload_row(g, &g->blocks[l], &of_block[i]);
-    g->blocks[l].loaded = 0;
+        unload_row(g, w, &of_block[i]);
+    for (int i = 0; w->experts && i < expert_count(g, l); i++)
+        for (int j = 0; j < OF_EXPERT; j++)
+            unload_row(g, &w->experts[i], &of_expert[j]);
+    free(w->experts);
+    w->experts = NULL;
+    w->loaded = 0;
 }
 
 /* Lets go of the file's pages behind a view: they are read again when touched. */
@@ -178,12 +197,42 @@ int weights_need(struct engine *g, int l, struct error *e)
     if (w->loaded)
         return 0;
     for (int i = 0; i < OF_BLOCK; i++)
-        if (load_row(g, w, &g->d->blocks[l], &of_block[i], e)) {
-            unload_block(g, l);
-            return -1;
-        }
+        if (load_row(g, w, &g->d->blocks[l], &of_block[i], e))
+            goto failed;
+    if (expert_count(g, l) && !(w->experts = calloc((size_t)expert_count(g, l), sizeof *w->experts))) {
+        fail_memory(e, (double)expert_count(g, l) * sizeof *w->experts, "experts");
+        goto failed;
+    }
+    for (int i = 0; g->plan.resident && i < expert_count(g, l); i++)
+        if (weights_need_expert(g, l, i, EXPERT_IN, e) || weights_need_expert(g, l, i, EXPERT_OUT, e))
+            goto failed;
     w->loaded = 1;
     return 0;
+failed:
+    unload_block(g, l);
+    return -1;
+}
+
+int weights_need_expert(struct engine *g, int l, int i, enum expert_part part, struct error *e)
+{
+    struct expert_weights *w = &g->blocks[l].experts[i];
+    const struct expert *from = &g->d->blocks[l].experts.expert[i];
+    if (part == EXPERT_IN ? w->up.weight != NULL : w->down.weight != NULL)
+        return 0;
+    for (int j = part == EXPERT_IN ? 0 : EXPERT_OUT_ROW; j < (part == EXPERT_IN ? EXPERT_OUT_ROW : OF_EXPERT); j++)
+        if (load_row(g, w, from, &of_expert[j], e))
+            return -1;
+    return 0;
+}
+
+void weights_done_expert(struct engine *g, int l, int i, enum expert_part part)
+{
+    const struct expert *from = &g->d->blocks[l].experts.expert[i];
+    for (int j = part == EXPERT_IN ? 0 : EXPERT_OUT_ROW;
+         !g->plan.resident && j < (part == EXPERT_IN ? EXPERT_OUT_ROW : OF_EXPERT); j++) {
+        unload_row(g, &g->blocks[l].experts[i], &of_expert[j]);
+        release_pages(&((const struct linear *)at_const(from, of_expert[j].view))->weight);
+    }
 }
 
 void weights_done(struct engine *g, int l)
@@ -291,6 +340,21 @@ struct weight_bytes weights_block_bytes(struct kernels *k, const struct decoder 
     struct weight_bytes sum = {0};
     for (int i = 0; i < OF_BLOCK; i++)
         count_row(&sum, k, &d->blocks[l], &of_block[i]);
+    return sum;
+}
+
+struct weight_bytes weights_experts_bytes(double *largest, struct kernels *k, const struct decoder *d, int l)
+{
+    const struct experts *x = &d->blocks[l].experts;
+    struct weight_bytes sum = {0};
+    *largest = 0;
+    for (int i = 0; i < x->routing.experts; i++) {
+        struct weight_bytes in = {0}, out = {0};
+        for (int j = 0; j < OF_EXPERT; j++)
+            count_row(j < EXPERT_OUT_ROW ? &in : &out, k, &x->expert[i], &of_expert[j]);
+        *largest = fmax(*largest, fmax((double)(in.matrices + in.vectors), (double)(out.matrices + out.vectors)));
+        sum.matrices += in.matrices + out.matrices, sum.vectors += in.vectors + out.vectors;
+    }
     return sum;
 }
 

@@ -1,0 +1,225 @@
+/* Mixtures of experts, forward and in reverse.
+ *
+ * Each row chooses its experts; the rows of an expert are gathered behind each other in `slots`, by expert, then segment, then
+ * row, so that each expert is one product for each segment, and what comes of a segment does not depend on its neighbours. The
+ * derivative goes through the weights of the chosen and through the experts; the choice is held constant. */
+#include "model/engine_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const struct routing shared_routing = {
+    .experts = 1, .chosen = 1, .scoring = SCORING_SIGMOID, .groups = 1, .chosen_groups = 1, .factor = 1};
+
+int mlp_width(const struct block *b)
+{
+    return b->up.weight.data ? (int)(b->up.weight.groups * b->up.weight.rows) : 0;
+}
+
+size_t expert_slots(const struct shape *s, int l)
+{
+    const struct routing *routing = &s->d->blocks[l].experts.routing;
+    return routing->experts ? (size_t)s->queries[l] * (size_t)routing->chosen : 0;
+}
+
+/* The most slots of a segment and the most experts, of all layers; 0: no layer has experts. */
+static void largest(size_t *slots, size_t *experts, const struct shape *s)
+{
+    *slots = *experts = 0;
+    for (int l = 0; l < s->d->layers; l++) {
+        size_t here = expert_slots(s, l), count = (size_t)s->d->blocks[l].experts.routing.experts;
+        *slots = here > *slots ? here : *slots;
+        *experts = count > *experts ? count : *experts;
+    }
+}
+
+double experts_host(const struct shape *s)
+{
+    size_t slots, experts;
+    largest(&slots, &experts, s);
+    double runs = (double)experts * s->batch;
+    return experts ? 12.0 * (double)slots * s->batch + runs * sizeof(struct run) + 4.0 * (runs + 1) * s->d->layers : 0;
+}
+
+int experts_open(struct engine *g, struct error *e)
+{
+    const struct shape *s = &g->shape;
+    size_t slots, experts, batch = (size_t)s->batch;
+    largest(&slots, &experts, s);
+    if (!experts)
+        return 0;
+    if (slots > INT32_MAX / batch)
+        return fail(e, "%s: %zu rows of experts in a batch of %zu segments (expected at most %d: fewer segments)", g->d->path,
+                    slots * batch, batch, INT32_MAX);
+    g->expert_host = malloc(3 * slots * batch * sizeof *g->expert_host);
+    g->runs = calloc(experts * batch, sizeof *g->runs);
+    if (!g->expert_host || !g->runs)
+        return fail_memory(e, experts_host(s), "rows of experts");
+    for (int l = 0; l < s->d->layers; l++) {
+        size_t count = (size_t)s->d->blocks[l].experts.routing.experts * batch + 1;
+        if (count > 1 && !(g->layers[l].starts = calloc(count, sizeof *g->layers[l].starts)))
+            return fail_memory(e, experts_host(s), "rows of experts");
+    }
+    return 0;
+}
+
+void experts_close(struct engine *g)
+{
+    for (int l = 0; l < g->d->layers; l++)
+        free(g->layers[l].starts);
+    free(g->expert_host), free(g->runs);
+}
+
+/* The slots of a block's choice: s->starts, s->place and s->order. */
+static void sort_rows(struct engine *g, int l, int batch)
+{
+    struct kernels *k = g->k;
+    struct layer *s = &g->layers[l];
+    const struct routing *routing = &g->d->blocks[l].experts.routing;
+    size_t each = expert_slots(&g->shape, l), total = (size_t)batch * each, segments = (size_t)batch,
+           runs = (size_t)routing->experts * segments;
+    int32_t *choice = g->expert_host, *place = choice + total, *order = place + total, *next = s->starts + 1;
+    memset(choice, 0, total * sizeof *choice); /* where reading fails, which the set keeps */
+    k->read_index(k, choice, s->choice, 0, total);
+    memset(s->starts, 0, (runs + 1) * sizeof *s->starts);
+    for (size_t i = 0; i < total; i++)
+        next[(size_t)choice[i] * segments + i / each]++;
+    for (size_t i = 0, at = 0; i < runs; i++) { /* next[i]: where its rows begin, and with them all where they end */
+        size_t count = (size_t)next[i];
+        next[i] = (int32_t)at;
+        at += count;
+    }
+    for (size_t i = 0; i < total; i++) {
+        int32_t slot = next[(size_t)choice[i] * segments + i / each]++;
+        place[i] = slot;
+        order[slot] = (int32_t)i;
+    }
+    k->write_index(k, s->place, 0, place, total);
+    k->write_index(k, s->order, 0, order, total);
+}
+
+/* Rows of expert i in all segments. */
+static int32_t rows_of(const struct engine *g, int l, int i, int batch)
+{
+    const int32_t *starts = g->layers[l].starts;
+    return starts[(i + 1) * batch] - starts[i * batch];
+}
+
+/* One matrix of experts first..last-1 on their slots: y = x w^T + bias, or in reverse x = y w. */
+struct product {
+    size_t place; /* in struct expert_weights */
+    struct buffer *to;
+    const struct buffer *from;
+    int reverse, accumulate;
+};
+
+static void multiply(struct engine *g, int l, int batch, const struct product *p, int first, int last)
+{
+    struct kernels *k = g->k;
+    const int32_t *starts = g->layers[l].starts;
+    const struct routing *routing = &g->d->blocks[l].experts.routing;
+    int typical = (int)(expert_slots(&g->shape, l) / (size_t)routing->experts) + 1;
+    size_t count = 0;
+    for (int i = first; i < last; i++) {
+        const struct linear_weights *w = (const struct linear_weights *)(const void *)((const char *)&g->blocks[l].experts[i] +
+                                                                                       p->place);
+        for (int b = 0; b < batch && w->weight; b++) {
+            const int32_t *start = starts + i * batch + b;
+            if (start[1] > start[0])
+                g->runs[count++] = (struct run){(size_t)start[0], start[1] - start[0], w->weight, p->reverse ? NULL : w->bias};
+        }
+    }
+    (p->reverse ? k->linear_runs_reverse : k->linear_runs)(k, p->to, p->from, g->runs, count, typical, p->accumulate);
+}
+
+/* The next expert from i on that has rows; the number of experts behind the last. */
+static int next_expert(const struct engine *g, int l, int i, int batch)
+{
+    int experts = g->d->blocks[l].experts.routing.experts;
+    while (i < experts && !rows_of(g, l, i, batch))
+        i++;
+    return i;
+}
+
+/* Products of one part of the experts: of all at once where their weights are resident, else of one after the other. */
+static int multiply_part(struct engine *g, int l, int batch, enum expert_part part, const struct product *products, int count,
+                         struct error *e)
+{
+    int experts = g->d->blocks[l].experts.routing.experts;
+    for (int j = 0; g->plan.resident && j < count; j++)
+        multiply(g, l, batch, &products[j], 0, experts);
+    if (g->plan.resident)
+        return 0;
+    for (int i = next_expert(g, l, 0, batch), next; i < experts; i = next) {
+        next = next_expert(g, l, i + 1, batch);
+        if (weights_need_expert(g, l, i, part, e))
+            return -1;
+        for (int j = 0; j < count; j++)
+            multiply(g, l, batch, &products[j], i, i + 1);
+        if (g->k->prefetches ? next < experts && weights_need_expert(g, l, next, part, e) : g->k->synchronize(g->k, e))
+            return -1;
+        weights_done_expert(g, l, i, part);
+    }
+    return 0;
+}
+
+#define OF(member) offsetof(struct expert_weights, member)
+
+int experts_forward(struct engine *g, int l, int batch, struct error *e)
+{
+    struct kernels *k = g->k;
+    const struct experts *x = &g->d->blocks[l].experts;
+    const struct block_weights *w = &g->blocks[l];
+    struct layer *s = &g->layers[l];
+    struct rows rows = {batch, g->shape.queries[l]};
+    size_t slots = (size_t)batch * expert_slots(&g->shape, l);
+    const struct product products[] = {{OF(up), s->expert_up, g->slots, 0, 0}, {OF(gate), s->expert_gate, g->slots, 0, 0}};
+    if (w->shared_gate.weight) {
+        k->linear(k, s->shared_logit, g->y, w->shared_gate.weight, w->shared_gate.bias, rows, 0);
+        k->route(k, NULL, s->shared_weight, s->shared_logit, NULL, &shared_routing, rows);
+    }
+    k->linear(k, s->logits, g->y, w->router.weight, w->router.bias, rows, 0);
+    k->route(k, s->choice, s->weights, s->logits, w->correction, &x->routing, rows);
+    sort_rows(g, l, batch);
+    k->gather(k, g->slots, g->y, s->order, slots, x->routing.chosen, g->d->hidden);
+    return multiply_part(g, l, batch, EXPERT_IN, products, s->expert_gate ? 2 : 1, e);
+}
+
+int experts_join(struct engine *g, int l, struct buffer *to, int batch, int accumulate, struct error *e)
+{
+    struct kernels *k = g->k;
+    const struct block *b = &g->d->blocks[l];
+    struct layer *s = &g->layers[l];
+    struct rows rows = {batch, g->shape.queries[l]}, slots = {batch, (int)expert_slots(&g->shape, l)};
+    const struct product down = {OF(down), g->slots, g->expert_a, 0, 0};
+    k->activate(k, g->expert_a, s->expert_up, s->expert_gate, b->activation, slots, b->experts.width);
+    if (multiply_part(g, l, batch, EXPERT_OUT, &down, 1, e))
+        return -1;
+    k->combine(k, to, g->slots, s->place, s->weights, rows, b->experts.routing.chosen, g->d->hidden, accumulate);
+    return 0;
+}
+
+int experts_reverse(struct engine *g, int l, const struct buffer *dy, int batch, int accumulate, struct error *e)
+{
+    struct kernels *k = g->k;
+    const struct block *b = &g->d->blocks[l];
+    struct layer *s = &g->layers[l];
+    const struct routing *routing = &b->experts.routing;
+    struct rows rows = {batch, g->shape.queries[l]}, slot_rows = {batch, (int)expert_slots(&g->shape, l)};
+    size_t slots = (size_t)batch * (size_t)slot_rows.count;
+    const struct product down = {OF(down), g->expert_a, g->slots, 1, 0},
+                         in[] = {{OF(up), g->slots, g->expert_a, 1, 0}, {OF(gate), g->slots, g->expert_b, 1, 1}};
+    k->gather(k, g->slots, dy, s->order, slots, routing->chosen, g->d->hidden);
+    if (multiply_part(g, l, batch, EXPERT_OUT, &down, 1, e))
+        return -1;
+    k->activate(k, g->expert_b, s->expert_up, s->expert_gate, b->activation, slot_rows, b->experts.width);
+    k->weigh_reverse(k, g->d_weights, g->expert_a, g->expert_b, s->order, s->weights, slots, b->experts.width);
+    k->activate_reverse(k, g->expert_a, s->expert_gate ? g->expert_b : NULL, g->expert_a, s->expert_up, s->expert_gate,
+                        b->activation, slot_rows, b->experts.width);
+    if (multiply_part(g, l, batch, EXPERT_IN, in, s->expert_gate ? 2 : 1, e))
+        return -1;
+    k->combine(k, g->y, g->slots, s->place, NULL, rows, routing->chosen, g->d->hidden, accumulate);
+    k->route_reverse(k, g->d_logits, g->d_weights, s->logits, s->choice, routing, rows);
+    k->linear_reverse(k, g->y, g->d_logits, g->blocks[l].router.weight, rows, 1);
+    return 0;
+}
