@@ -299,7 +299,7 @@ CUDA_CXX     := $(subst gcc,g++,$(subst clang,clang++,$(firstword $(CC))))
 CUDA_HOST    := $(if $(shell command -v $(CUDA_CXX) 2>/dev/null),$(BUILD)/tests/cuda-host.so)
 CUDA_HOST_FLAGS := -std=c++17 -O2 -g1 -fPIC -fvisibility=hidden -fopenmp -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-unknown-pragmas \
   $(if $(filter 1,$(werror)),-Werror) $(SANITIZE) $(if $(SANITIZE),-fno-sanitize=vptr $(if $(findstring clang,$(CC)),-fno-sanitize=function)) -I. -Itests/cuda_host -D_GNU_SOURCE
-CUDA_CHECKS  := $(if $(CUDA_HOST),$(foreach t,$(patsubst tests/t-%.c,%,$(wildcard tests/t-*-cuda*.c)) kernels-sets kernels-weights kernels-registry kernels-attention-mass model-goldens model-predict,REACH_CUDA=$(CUDA_HOST):$(BUILD)/tests/t-$(t)))
+CUDA_CHECKS  := $(if $(CUDA_HOST),$(foreach t,$(patsubst tests/t-%.c,%,$(wildcard tests/t-*-cuda*.c)) kernels-sets kernels-weights kernels-registry kernels-attention-mass model-goldens model-predict model-experts,REACH_CUDA=$(CUDA_HOST):$(BUILD)/tests/t-$(t)))
 APT_PACKAGES += g++
 
 CUDA_WANTED  := $(if $(CUDA_PLUGIN),$(if $(wildcard reach-cuda.so)$(shell nvidia-smi -L 2>/dev/null),cuda))

@@ -91,6 +91,30 @@ static void print_types(struct tensors *t)
     putchar('\n');
 }
 
+/* The MLP of blocks without experts, and the experts of the others. */
+static void print_mlp(const struct decoder *d)
+{
+    const struct block *plain = NULL, *mixed = NULL;
+    int count = 0;
+
+    for (int l = d->layers - 1; l >= 0; l--) {
+        const struct block *b = &d->blocks[l];
+        *(b->experts.routing.experts ? &mixed : &plain) = b;
+        count += b->experts.routing.experts > 0;
+    }
+    if (plain)
+        printf("mlp            %d, %s%s\n", d->mlp, activation_names[plain->activation],
+               plain->gate.weight.data ? ", gated" : "");
+    if (mixed) {
+        const struct experts *x = &mixed->experts;
+        printf("experts        %d of %d chosen in %d of %d layers, %d wide, %s%s", x->routing.chosen, x->routing.experts, count,
+               d->layers, x->width, activation_names[mixed->activation], x->expert[0].gate.weight.data ? ", gated" : "");
+        if (mixed->up.weight.data)
+            printf("; shared %zu wide%s", mixed->up.weight.rows, x->shared_gate.weight.data ? ", with a gate" : "");
+        putchar('\n');
+    }
+}
+
 /* The TRF(0.01) of every head, a line for layers that are alike. */
 static int print_fields(const struct decoder *d, struct progress *p, struct error *e)
 {
@@ -180,8 +204,8 @@ static int print_model(const struct model_argument *m, const struct info_options
     printf("layers         %d\nhidden         %d\nheads          %d of size %d", d->layers, d->hidden, d->heads, d->head_size);
     if (d->kv_heads != d->heads)
         printf(", %d for keys and values", d->kv_heads);
-    printf("\nmlp            %d, %s%s\n", d->mlp, activation_names[d->blocks[0].activation],
-           d->blocks[0].gate.weight.data ? ", gated" : "");
+    putchar('\n');
+    print_mlp(d);
     print_blocks(d);
     printf("head           %s\n", d->tied ? "tied to the embedding" : "of its own");
     printf("positions      %s\n", d->position_text);

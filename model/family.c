@@ -132,8 +132,16 @@ size_t family_columns(const struct decoder *d, const char *format, ...)
     return matrix_extent(d, name, 1);
 }
 
-/* The tensor `name` of exactly the shape [a, b] (b = 0: a vector [a]). */
-static struct tensor *find_shaped(const struct decoder *d, const char *name, size_t a, size_t b, struct error *e)
+static void shape_text(char text[128], const size_t *shape, int rank)
+{
+    size_t at = 0;
+    text[0] = 0;
+    for (int i = 0; i < rank && at < 128; i++)
+        at += (size_t)snprintf(text + at, 128 - at, "%s%zu", i ? ", " : "", shape[i]);
+}
+
+/* The tensor `name` of exactly this shape. */
+static struct tensor *find_shaped(const struct decoder *d, const char *name, const size_t *shape, int rank, struct error *e)
 {
     struct tensor *t = tensors_find(d->tensors, name);
     if (!t) {
@@ -145,24 +153,17 @@ static struct tensor *find_shaped(const struct decoder *d, const char *name, siz
         return NULL;
     }
     t->used = 1;
-    int fits = b ? t->rank == 2 && t->shape[0] == a && t->shape[1] == b : t->rank == 1 && t->shape[0] == a;
-    if (fits)
+    if (t->rank == rank && memcmp(t->shape, shape, (size_t)rank * sizeof *shape) == 0)
         return t;
-    char shape[128] = "";
-    size_t at = 0;
-    for (int i = 0; i < t->rank && at < sizeof shape; i++)
-        at += (size_t)snprintf(shape + at, sizeof shape - at, "%s%zu", i ? ", " : "", t->shape[i]);
-    if (b)
-        fail(e, "%s: tensor '%s' has shape [%s] (expected [%zu, %zu] from %s)", d->path, name, shape, a, b,
-             config_name(d->config));
-    else
-        fail(e, "%s: tensor '%s' has shape [%s] (expected [%zu] from %s)", d->path, name, shape, a, config_name(d->config));
+    char found[128], expected[128];
+    shape_text(found, t->shape, t->rank), shape_text(expected, shape, rank);
+    fail(e, "%s: tensor '%s' has shape [%s] (expected [%s] from %s)", d->path, name, found, expected, config_name(d->config));
     return NULL;
 }
 
 static int matrix_named(view *out, const struct decoder *d, size_t rows, size_t columns, const char *name, struct error *e)
 {
-    const struct tensor *t = find_shaped(d, name, rows, columns, e);
+    const struct tensor *t = find_shaped(d, name, (size_t[]){rows, columns}, 2, e);
     if (!t)
         return -1;
     *out = (view){.data = t->data,
@@ -177,7 +178,7 @@ static int matrix_named(view *out, const struct decoder *d, size_t rows, size_t 
 
 static int vector_named(view *out, const struct decoder *d, size_t size, const char *name, struct error *e)
 {
-    const struct tensor *t = find_shaped(d, name, size, 0, e);
+    const struct tensor *t = find_shaped(d, name, &size, 1, e);
     if (!t)
         return -1;
     *out = (view){.data = t->data,
@@ -199,7 +200,7 @@ int family_matrix(view *out, const struct decoder *d, size_t rows, size_t column
 int family_transposed(view *out, const struct decoder *d, size_t rows, size_t columns, struct error *e, const char *format, ...)
 {
     FORMAT_NAME(name, format);
-    const struct tensor *t = find_shaped(d, name, columns, rows, e);
+    const struct tensor *t = find_shaped(d, name, (size_t[]){columns, rows}, 2, e);
     if (!t)
         return -1;
     *out = (view){.data = t->data,
@@ -395,6 +396,24 @@ static view view_shift(view v, size_t elements)
     else
         v.data = (const char *)v.data + element_bytes(v.type, elements);
     return v;
+}
+
+int family_stacked(view *out, const struct decoder *d, size_t count, size_t index, size_t rows, size_t columns, struct error *e,
+                   const char *format, ...)
+{
+    FORMAT_NAME(name, format);
+    const struct tensor *t = find_shaped(d, name, (size_t[]){count, rows, columns}, 3, e);
+    if (!t)
+        return -1;
+    *out = view_shift((view){.data = t->data,
+                             .type = t->type,
+                             .groups = 1,
+                             .rows = rows,
+                             .columns = columns,
+                             .row_stride = t->stride[1],
+                             .column_stride = t->stride[2]},
+                      index * t->stride[0]);
+    return 0;
 }
 
 view view_rows(view v, size_t first, size_t count)

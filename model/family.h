@@ -63,6 +63,9 @@ int family_matrix(view *out, const struct decoder *d, size_t rows, size_t column
 /* A matrix [rows, columns] stored transposed, as [columns, rows] (Conv1D). */
 int family_transposed(view *out, const struct decoder *d, size_t rows, size_t columns, struct error *e, const char *format,
                       ...) MUST_USE PRINTF_LIKE(6, 7);
+/* Matrix `index` of `count` that are stacked in one tensor [count, rows, columns]. */
+int family_stacked(view *out, const struct decoder *d, size_t count, size_t index, size_t rows, size_t columns, struct error *e,
+                   const char *format, ...) MUST_USE PRINTF_LIKE(8, 9);
 int family_vector(view *out, const struct decoder *d, size_t size, struct error *e, const char *format, ...) MUST_USE
     PRINTF_LIKE(5, 6);
 /* weight and, if `with_bias`, bias of STEM.weight / STEM.bias. */

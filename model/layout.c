@@ -13,6 +13,7 @@ struct reading {
     enum activation activation;
     int qkv_bias, output_bias, mlp_bias, head_norms, parallel, scaled, single;
     enum fused fused;
+    struct mixture mixture; /* of layouts with experts */
     int block; /* whose tensors are read */
     struct error *e;
 };
@@ -147,15 +148,14 @@ static int read_windows(struct reading *r)
     struct decoder *d = r->d;
     struct config *c = d->config;
     struct window_rule rule = {.step = o->windows == WINDOWS_ALTERNATE ? 2 : 1, .but_first = o->pattern_first};
-    int on = 1;
+    int on = 1, switched = o->windows == WINDOWS_SWITCHED || o->windows == WINDOWS_ALL_SWITCHED || o->windows == WINDOWS_UNTURNED;
     if (o->windows == WINDOWS_NONE)
         return 0;
     if (o->windows == WINDOWS_FULL)
         return family_windows(d, rule, r->e);
     if ((o->windows == WINDOWS_SWITCHED && config_int_or(c, "max_window_layers", 0, 10000, 28, &rule.first, r->e)) ||
-        ((o->windows == WINDOWS_SWITCHED || o->windows == WINDOWS_UNTURNED) &&
-         config_bool_or(c, "use_sliding_window", 0, &on, r->e)) ||
-        config_int_or(c, "sliding_window", 1, 1 << 30, config_absent(c, "sliding_window") ? o->window_absent : 0, &rule.window,
+        (switched && config_bool_or(c, "use_sliding_window", 0, &on, r->e)) ||
+        config_int_or(c, "sliding_window", on, 1 << 30, config_absent(c, "sliding_window") ? o->window_absent : 0, &rule.window,
                       r->e) ||
         (o->windows == WINDOWS_BUT_EVERY && read_pattern(&rule.but, r, rule.window)))
         return -1;
@@ -371,6 +371,12 @@ static int read_mlp(struct block *b, const struct reading *r)
 {
     const struct names *names = &r->layout->names;
     size_t width = (size_t)r->d->hidden, inner = (size_t)r->d->mlp;
+    b->activation = r->activation;
+    if (r->layout->experts && mixture_in_layer(&r->mixture, r->block)) {
+        char stem[128];
+        snprintf(stem, sizeof stem, "%s%s.%d", r->prefix, names->layers, r->block);
+        return mixture_read(b, &r->mixture, r->d, stem, r->e);
+    }
     if (names->gate_up) {
         struct linear both;
         if (read_linear(&both, r, 2 * inner, width, r->mlp_bias, names->gate_up))
@@ -381,7 +387,6 @@ static int read_mlp(struct block *b, const struct reading *r)
     } else if ((names->gate && read_linear(&b->gate, r, inner, width, r->mlp_bias, names->gate)) ||
                read_linear(&b->up, r, inner, width, r->mlp_bias, names->up))
         return -1;
-    b->activation = r->activation;
     return read_linear(&b->down, r, width, inner, r->mlp_bias, names->down);
 }
 
@@ -427,7 +432,8 @@ int layout_read(struct decoder *d, const struct layout *layout, struct error *e)
     r.prefix = find_prefix(d, names, embedding);
     if (layout->defaults && set_defaults(d, layout->defaults, e))
         return -1;
-    if (read_settings(&r) || read_sizes(&r) || read_positions(&r) || family_bos(d, "bos_token_id", e) ||
+    if (read_settings(&r) || read_sizes(&r) || (layout->experts && mixture_settings(&r.mixture, layout->experts, d, e)) ||
+        read_positions(&r) || family_bos(d, "bos_token_id", e) ||
         family_matrix(&d->embedding, d, (size_t)d->vocabulary, (size_t)d->hidden, e, "%s%s", r.prefix, embedding))
         return -1;
     if (r.scaled) { /* some models round the factor to their own type, if that is a short one */

@@ -3,7 +3,7 @@
 #ifndef REACH_MODEL_LAYOUT_H
 #define REACH_MODEL_LAYOUT_H
 
-#include "model/family.h"
+#include "model/expert_layout.h"
 
 /* A yes or no: `key` of config.json, and what its absence means. key NULL: `absent` in every model. */
 struct setting {
@@ -62,6 +62,7 @@ enum windows {
     WINDOWS_ALTERNATE, /* in every other layer from the first on, or as layer_types says */
     WINDOWS_BUT_EVERY, /* in all layers but every sliding_window_pattern-th, or as layer_types says */
     WINDOWS_UNTURNED, /* in layers that are not turned, with use_sliding_window, or as layer_types says */
+    WINDOWS_ALL_SWITCHED, /* with use_sliding_window, in every layer */
     WINDOWS_SWITCHED /* with use_sliding_window, from max_window_layers on, or as layer_types says */
 };
 
@@ -124,6 +125,7 @@ struct layout {
     struct setting multi_query; /* one key and value for all heads; then the fused rows are FUSED_PARTS */
     enum fused fused;
     int transposed; /* matrices of the blocks are stored [in, out] */
+    const struct expert_layout *experts; /* in place of the MLP, in all layers or some; NULL: none */
 
     struct names names;
     const char *defaults; /* keys in JSON that configurations of the family may lack, where the library has a value; NULL: none */

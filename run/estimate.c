@@ -6,11 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Operations a second of y = x w^T in this kernel set with the model's own up projection, best of several; 0 with *e on failure.
- */
+/* Operations a second of y = x w^T in this kernel set with the up projection of the model's first MLP or expert, best of several;
+ * 0 with *e on failure. */
 static double product_rate(struct kernels *k, const struct decoder *d, int positions, struct error *e)
 {
-    const struct weight_part *part = &d->blocks[0].up.weight;
+    const struct block *b = &d->blocks[0];
+    const struct weight_part *part = b->up.weight.data ? &b->up.weight : &b->experts.expert[0].up.weight;
     struct rows shape = {1, positions < 256 ? positions : 256};
     size_t in = part->columns, out = part->groups * part->rows, inputs = (size_t)shape.count * in;
     struct buffer *x = k->create(k, ROLE_ACTIVATION, inputs, e),

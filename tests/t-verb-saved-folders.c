@@ -120,10 +120,31 @@ static void norms_are_those_of_the_writer(void **state)
     }
 }
 
+static void info_says_what_experts_there_are(void **state)
+{
+    static const struct {
+        const char *family, *words;
+    } rows[] = {{"mixtral", "\nexperts        2 of 4 chosen in 2 of 2 layers, 8 wide, silu, gated\nblocks"},
+                {"qwen2_moe",
+                 "\nexperts        2 of 4 chosen in 2 of 2 layers, 8 wide, silu, gated; shared 12 wide, with a gate\n"},
+                {"glm4_moe", "\nmlp            20, silu, gated\nexperts        2 of 4 chosen in 1 of 2 layers, 8 wide, silu, "
+                             "gated; shared 8 wide\n"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char line[2 * PATH_MAX];
+        snprintf(line, sizeof line, "info %s/%s --length 60", saved, rows[i].family);
+        struct outcome o = reach(line);
+        if (o.status != 0 || !strstr(o.out, rows[i].words) || !strstr(o.err, "the choice itself is held constant"))
+            fail_msg("reach %s: status %d, %s%s", line, o.status, o.out, o.err);
+        outcome_free(&o);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(text_is_read_as_its_tokenizer_reads_it),
-                                       cmocka_unit_test(norms_are_those_of_the_writer)};
+                                       cmocka_unit_test(norms_are_those_of_the_writer),
+                                       cmocka_unit_test(info_says_what_experts_there_are)};
 
     return cmocka_run_group_tests_name("saved", tests, setup, teardown);
 }
