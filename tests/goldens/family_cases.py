@@ -26,6 +26,7 @@ class FamilyCase:
     reload: bool = True          # False: transformers, loading the file in float32, computes something else
     shard_size: str = "1GB"
     rewrite: object = None       # what makes another style of the folder, once all is computed
+    stacked: bool = False        # names as the library has them in memory: experts stacked in one tensor
 
 
 def llama_config(**changes):
@@ -106,6 +107,11 @@ def beside_vision(folder):
         file.write("\n")
     tensors = {"language_model." + name: value for name, value in load_file(weights).items()}
     save_file({**tensors, "vision_tower.patch.weight": torch.ones(3, 2), "multi_modal_projector.weight": torch.ones(2)}, weights, metadata={"format": "pt"})
+
+
+def experts(**changes):
+    """The same with experts in place of the MLP."""
+    return gated(**{**dict(head_dim=4, num_experts_per_tok=2, intermediate_size=12), **changes})
 
 
 LONG = 98       # 97 inputs
@@ -446,4 +452,34 @@ FAMILY_CASES = [
     FamilyCase("llama-rope-longrope", "llama",
                gated(rope_parameters=rope("longrope", factor=6.0, original_max_position_embeddings=40, short_factor=[1.0, 1.3], long_factor=[2.0, 5.0])),
                "rope scaling longrope with a factor, 97 inputs for an original length of 40; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("mixtral", "mixtral", experts(num_local_experts=6, head_dim=6), "6 experts, 2 of them chosen; head_dim 6; experts apart; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("mixtral-stacked", "mixtral", experts(num_local_experts=5, num_experts_per_tok=3, num_hidden_layers=3, rms_norm_eps=1e-2, sliding_window=12, tie_word_embeddings=True),
+               "3 of 5 experts, stacked; window 12 in 3 layers: exact zeros outside 34 tokens; tied head; bf16 weights", cone=34, length=LONG, stored=BF16, stacked=True),
+    FamilyCase("mixtral-all", "mixtral", experts(num_local_experts=4, num_experts_per_tok=4), "all of 4 experts; float32 weights", length=LONG),
+    FamilyCase("qwen2-moe", "qwen2_moe", experts(num_experts=7, moe_intermediate_size=10, shared_expert_intermediate_size=14, num_hidden_layers=3, mlp_only_layers=[1]),
+               "2 of 7 experts, not normalised, beside a shared one with a gate; layer 1 without experts; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("qwen2-moe-step", "qwen2_moe",
+               experts(num_experts=4, num_experts_per_tok=3, moe_intermediate_size=12, shared_expert_intermediate_size=8, decoder_sparse_step=2, norm_topk_prob=True, qkv_bias=False,
+                       use_sliding_window=True, sliding_window=9, layer_types=["full_attention", "sliding_attention"], tie_word_embeddings=True),
+               "3 of 4 experts, stacked, normalised, in layer 1 alone, by decoder_sparse_step; no biases; window 9 in layer 1; tied head; bf16 weights",
+               length=LONG, stored=BF16, stacked=True),
+    FamilyCase("qwen3-moe", "qwen3_moe", experts(num_experts=8, num_experts_per_tok=3, moe_intermediate_size=10, head_dim=6, attention_bias=True, norm_topk_prob=True),
+               "3 of 8 experts, normalised; norms of heads; biases; num_experts beside num_local_experts; bf16 weights", length=LONG, stored=BF16, written={"num_experts": 8}),
+    FamilyCase("qwen3-moe-window", "qwen3_moe",
+               experts(num_experts=5, num_experts_per_tok=1, moe_intermediate_size=12, num_hidden_layers=3, mlp_only_layers=[0], use_sliding_window=True, sliding_window=15),
+               "1 of 5 experts, not normalised; layer 0 without; window 15 in 3 layers: exact zeros outside 43 tokens; bf16 weights", cone=43, length=LONG, stored=BF16),
+    FamilyCase("glm4-moe", "glm4_moe",
+               experts(n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=10, n_shared_experts=2, n_group=4, topk_group=2, routed_scaling_factor=2.5, use_qk_norm=True,
+                       attention_bias=True, head_dim=8, rope_parameters=rope(partial_rotary_factor=0.75)),
+               "3 of 8 experts in 2 of 4 groups, by a corrected score, normalised and scaled; 2 shared ones; layer 0 without; norms of heads; biases; bf16 weights",
+               length=LONG, stored=BF16),
+    FamilyCase("glm4-moe-plain", "glm4_moe",
+               experts(n_routed_experts=6, moe_intermediate_size=8, norm_topk_prob=False, first_k_dense_replace=0, tie_word_embeddings=True, rope_parameters=None, rope_theta=50.0),
+               "2 of 6 experts, stacked, not normalised, no groups; one shared; none without; half of the heads turned, by default; tied head; bf16 weights",
+               length=LONG, stored=BF16, stacked=True),
+    FamilyCase("granitemoe", "granitemoe",
+               experts(num_local_experts=5, embedding_multiplier=5.5, residual_multiplier=0.22, attention_multiplier=0.3, logits_scaling=3.5, attention_bias=True),
+               "2 of 5 experts, stacked; all four multipliers; biases; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("granitemoe-names", "granitemoe", experts(num_local_experts=3, num_experts_per_tok=1, residual_multiplier=0.5),
+               "1 of 3 experts, stacked under other names; bf16 weights", length=LONG, stored=BF16, stacked=True),
 ]

@@ -39,6 +39,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 DEMO_TEXT = os.path.join("examples", "text", "sqlalchemy.py.gz")
 EXAMPLES = ("alibi", "rotary")
 EXAMPLE_OFFSET, EXAMPLE_LENGTH = 250000, 512
+ROUTERS, ROUTER_GAIN = (".mlp.gate.weight", ".router.weight"), 1.5     # so that experts have weights far from equal, and no two nearly the same
 QK_GAIN = 2.0       # on weights of unit gain: scores with a standard deviation near 4, far from flat
 NARROW = (torch.float32, torch.float16, torch.bfloat16)
 
@@ -194,7 +195,9 @@ def random_weight(name, shape, config, rng):
     elif any(part in name for part in ("wte", "wpe", "embed", "lm_head", "output_projection")):
         value *= 0.4
     else:
-        value /= np.sqrt(shape[0] if is_conv1d(name, config) else shape[1])
+        value /= np.sqrt(shape[0] if is_conv1d(name, config) else shape[-1])
+        if name.endswith(ROUTERS):
+            value *= ROUTER_GAIN
         for part in fused_queries_and_keys(name, value, config):
             part *= QK_GAIN
     return torch.from_numpy(value.astype(np.float32))
@@ -202,8 +205,9 @@ def random_weight(name, shape, config, rng):
 
 def random_state(model, case, rng):
     """Values of every parameter (a tied one once), rounded to the stored type."""
+    buffers = [(name, buffer) for name, buffer in model.named_buffers() if name.endswith("e_score_correction_bias")]
     return {name: random_weight(name, tuple(parameter.shape), model.config, rng).to(case.stored)
-            for name, parameter in sorted(model.named_parameters())}
+            for name, parameter in sorted([*model.named_parameters(), *buffers])}
 
 
 def published_names(case, state, config):
@@ -248,7 +252,7 @@ def write_family_checkpoint(case, folder, rng):
     model = AutoModelForCausalLM.from_config(config)
     state = random_state(model, case, rng)
     model.load_state_dict(state, strict=False)
-    model.to(case.stored).save_pretrained(folder, max_shard_size=case.shard_size)
+    model.to(case.stored).save_pretrained(folder, max_shard_size=case.shard_size, save_original_format=not case.stacked)
     extra = os.path.join(folder, "generation_config.json")
     if os.path.exists(extra):
         os.remove(extra)
@@ -272,7 +276,7 @@ class FamilyOracle:
         try:
             with Widen(), RefuseNarrow():
                 config = AutoConfig.from_pretrained(folder)
-                model = AutoModelForCausalLM.from_config(config, attn_implementation=case.attention, dtype=torch.float64)
+                model = AutoModelForCausalLM.from_config(config, attn_implementation=case.attention, experts_implementation="eager", dtype=torch.float64)
         finally:
             torch.set_default_dtype(torch.float32)
         missing, unexpected = model.load_state_dict({name: value.double() for name, value in state.items()}, strict=False)
