@@ -191,6 +191,11 @@ FAMILIES = {
     "ministral3": (mistral, dict(GATED, tie_word_embeddings=True, head_dim=4), SHORT),
     "granite_swa": (gpt2, dict(GATED, sliding_window=16, attention_multiplier=0.25, layer_rope_theta=[0, 10000.0]), SHORT),
     "cwm": (mistral, dict(GATED, tie_word_embeddings=True, head_dim=4, sliding_window=16), SHORT),
+    "mixtral": (mistral, dict(GATED, intermediate_size=8, num_local_experts=4, sliding_window=16), SHORT),
+    "qwen2_moe": (qwen, dict(GATED, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=8, shared_expert_intermediate_size=12), SHORT),
+    "qwen3_moe": (qwen, dict(GATED, head_dim=8, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=8, norm_topk_prob=True), SHORT),
+    "glm4_moe": (llama, dict(GATED, head_dim=8, n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=8, use_qk_norm=True), SHORT),
+    "granitemoe": (gpt2, dict(GATED, intermediate_size=8, num_local_experts=4, embedding_multiplier=12.0, residual_multiplier=0.22, attention_multiplier=0.25, logits_scaling=8.0), SHORT),
 }
 FEWER = 300     # tokens of the families from smollm3 on
 
@@ -224,7 +229,7 @@ def make(family):
     assert marked == before + ids and before in ([], [tokenizer.bos_token_id]) and max(ids) < VOCABULARY
     tokens = np.array([before + ids[i * STRIDE:][:LENGTH - len(before)] for i in range(SEGMENTS)], dtype=np.int32)
     norm, logprob = oracle(folder, state, stored, tokens)
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager", experts_implementation="eager").eval()
     with torch.no_grad():
         logits = model(input_ids=torch.from_numpy(tokens[:, :-1].astype(np.int64)), use_cache=False).logits[:, -1].double()
     single = torch.log_softmax(logits, -1).numpy()[np.arange(SEGMENTS), tokens[:, -1]]
