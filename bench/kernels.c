@@ -146,11 +146,16 @@ static double best(struct subject *s, void (*run)(struct subject *), double (*re
     return least;
 }
 
+static void report_rate(const char *name, double flops, double took, double unit)
+{
+    printf("  %-44s %8.2f ms %8.1f GFLOP/s  %5.2f of GEMM (%.1f)\n", name, 1e3 * took, 1e-9 * flops / took, flops * unit / took,
+           1e-9 / unit);
+}
+
 static void report(const char *name, struct subject *s, void (*run)(struct subject *), double flops)
 {
     double unit, took = best(s, run, gemm_once, &unit);
-    printf("  %-44s %8.2f ms %8.1f GFLOP/s  %5.2f of GEMM (%.1f)\n", name, 1e3 * took, 1e-9 * flops / took, flops * unit / took,
-           1e-9 / unit);
+    report_rate(name, flops, took, unit);
 }
 
 static void report_bytes(const char *name, struct subject *s, void (*run)(struct subject *), double bytes)
@@ -186,6 +191,128 @@ static void products(struct kernels *k)
             k->destroy(k, s.out);
             free(data);
         }
+}
+
+/* -- a layer of experts: the choice, the rows that go there, their products, and what comes back -- */
+
+enum { EXPERTS = 32, CHOSEN = 4, EXPERT = HIDDEN, SLOTS = ROWS * CHOSEN };
+static const struct routing routing = {EXPERTS, CHOSEN, SCORING_SOFTMAX, 1, 1, 1, 1, 0};
+
+struct layer {
+    struct kernels *k;
+    struct weight *router, *up[EXPERTS], *gate[EXPERTS], *down[EXPERTS];
+    struct run runs[EXPERTS];
+    struct buffer *x, *y, *logits, *choice, *weights, *place, *order; /* [ROWS, ...] */
+    struct buffer *slots, *a, *b, *up_rows, *gate_rows; /* [SLOTS, ...] */
+    int at_once; /* experts that one call multiplies with */
+};
+
+static void multiply(struct layer *s, struct weight *const *w, struct buffer *y, struct buffer *x, int reverse, int accumulate)
+{
+    for (int i = 0; i < EXPERTS; i++)
+        s->runs[i].weight = w[i];
+    for (int i = 0; i < EXPERTS; i += s->at_once)
+        (reverse ? s->k->linear_runs_reverse : s->k->linear_runs)(s->k, y, x, s->runs + i, (size_t)s->at_once, SLOTS / EXPERTS,
+                                                                  accumulate);
+}
+
+static void layer_forward(struct layer *s)
+{
+    struct kernels *k = s->k;
+    struct rows rows = {1, ROWS}, slots = {1, SLOTS};
+    k->linear(k, s->logits, s->x, s->router, NULL, rows, 0);
+    k->route(k, s->choice, s->weights, s->logits, NULL, &routing, rows);
+    k->gather(k, s->slots, s->x, s->order, SLOTS, CHOSEN, HIDDEN);
+    multiply(s, s->up, s->up_rows, s->slots, 0, 0);
+    multiply(s, s->gate, s->gate_rows, s->slots, 0, 0);
+    k->activate(k, s->a, s->up_rows, s->gate_rows, ACTIVATION_SILU, slots, EXPERT);
+    multiply(s, s->down, s->slots, s->a, 0, 0);
+    k->combine(k, s->y, s->slots, s->place, s->weights, rows, CHOSEN, HIDDEN, 1);
+}
+
+static void layer_reverse(struct layer *s)
+{
+    struct kernels *k = s->k;
+    struct rows rows = {1, ROWS}, slots = {1, SLOTS};
+    k->gather(k, s->slots, s->y, s->order, SLOTS, CHOSEN, HIDDEN);
+    multiply(s, s->down, s->a, s->slots, 1, 0);
+    k->activate(k, s->b, s->up_rows, s->gate_rows, ACTIVATION_SILU, slots, EXPERT);
+    k->weigh_reverse(k, s->weights, s->a, s->b, s->order, s->weights, SLOTS, EXPERT);
+    k->activate_reverse(k, s->a, s->b, s->a, s->up_rows, s->gate_rows, ACTIVATION_SILU, slots, EXPERT);
+    multiply(s, s->up, s->slots, s->a, 1, 0);
+    multiply(s, s->gate, s->slots, s->b, 1, 1);
+    k->combine(k, s->x, s->slots, s->place, NULL, rows, CHOSEN, HIDDEN, 0);
+    k->route_reverse(k, s->logits, s->weights, s->logits, s->choice, &routing, rows);
+    k->linear_reverse(k, s->x, s->logits, s->router, rows, 1);
+}
+
+/* Slots by expert and row, as random logits choose. */
+static void sort_rows(struct layer *s)
+{
+    int32_t *choice = need(malloc(3 * SLOTS * sizeof *choice)), *place = choice + SLOTS, *order = place + SLOTS, at = 0;
+    s->k->route(s->k, s->choice, s->weights, s->logits, NULL, &routing, (struct rows){1, ROWS});
+    s->k->read_index(s->k, choice, s->choice, 0, SLOTS);
+    for (int e = 0; e < EXPERTS; e++) {
+        s->runs[e].first = (size_t)at;
+        for (int32_t i = 0; i < SLOTS; i++)
+            if (choice[i] == e)
+                place[i] = at, order[at++] = i;
+        s->runs[e].count = at - (int32_t)s->runs[e].first;
+    }
+    s->k->write_index(s->k, s->place, 0, place, SLOTS);
+    s->k->write_index(s->k, s->order, 0, order, SLOTS);
+    free(choice);
+}
+
+static struct weight *random_matrix(struct kernels *k, float *data, size_t rows, size_t columns)
+{
+    struct weight_part part = {.data = data, .type = ELEMENT_F32, .groups = 1, .rows = rows, .columns = columns};
+    struct error e;
+    part.row_stride = columns, part.column_stride = 1;
+    return need(k->weight_load(k, WEIGHT_MATRIX, &part, 1, &e));
+}
+
+static void experts(struct kernels *k)
+{
+    struct layer s = {.k = k};
+    float *data = random_floats((size_t)(3 * EXPERTS + 1) * HIDDEN * EXPERT), *at = data;
+    const double flops = 2.0 * 3 * SLOTS * HIDDEN * EXPERT;
+    s.router = random_matrix(k, at, EXPERTS, HIDDEN);
+    for (int e = 0; e < EXPERTS; e++) {
+        s.up[e] = random_matrix(k, at += HIDDEN * EXPERT, EXPERT, HIDDEN);
+        s.gate[e] = random_matrix(k, at += HIDDEN * EXPERT, EXPERT, HIDDEN);
+        s.down[e] = random_matrix(k, at += HIDDEN * EXPERT, HIDDEN, EXPERT);
+    }
+    s.x = filled(k, ROLE_ACTIVATION, ROWS * HIDDEN), s.y = filled(k, ROLE_RESIDUAL, ROWS * HIDDEN);
+    s.logits = filled(k, ROLE_RESIDUAL, ROWS * EXPERTS), s.weights = filled(k, ROLE_RESIDUAL, SLOTS);
+    s.slots = filled(k, ROLE_ACTIVATION, SLOTS * HIDDEN), s.a = filled(k, ROLE_ACTIVATION, SLOTS * EXPERT);
+    s.b = filled(k, ROLE_ACTIVATION, SLOTS * EXPERT), s.up_rows = filled(k, ROLE_ACTIVATION, SLOTS * EXPERT);
+    s.gate_rows = filled(k, ROLE_ACTIVATION, SLOTS * EXPERT);
+    struct buffer **index[] = {&s.choice, &s.place, &s.order};
+    struct error e;
+    for (int i = 0; i < 3; i++)
+        *index[i] = need(k->create(k, ROLE_INDEX, SLOTS, &e));
+    sort_rows(&s);
+    for (s.at_once = EXPERTS; s.at_once; s.at_once = s.at_once == 1 ? 0 : 1)
+        for (int reverse = 0; reverse < 2; reverse++) {
+            double unit = INFINITY, least = INFINITY, begin = now();
+            for (int i = 0; i < REPEATS_LEAST || (i < REPEATS_MOST && now() - begin < 1); i++) {
+                double u = gemm_once(), start = now();
+                (reverse ? layer_reverse : layer_forward)(&s);
+                least = fmin(least, now() - start), unit = fmin(unit, u);
+            }
+            char name[64];
+            snprintf(name, sizeof name, "%d of %d experts%s%s", CHOSEN, EXPERTS, reverse ? ", reverse" : "",
+                     s.at_once == 1 ? ", one by one" : "");
+            report_rate(name, flops, least, unit);
+        }
+    struct buffer *all[] = {s.x, s.y, s.logits, s.choice, s.weights, s.place, s.order, s.slots, s.a, s.b, s.up_rows, s.gate_rows};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        k->destroy(k, all[i]);
+    for (int i = 0; i < EXPERTS; i++)
+        k->weight_free(k, s.up[i]), k->weight_free(k, s.gate[i]), k->weight_free(k, s.down[i]);
+    k->weight_free(k, s.router);
+    free(data);
 }
 
 static void one_attention(struct kernels *k, int head_size, int positions, int slopes)
@@ -257,6 +384,7 @@ static void measure(int threads)
         stop(e.text);
     printf("%s, %d thread%s\n", k->name, threads, threads == 1 ? "" : "s");
     products(k);
+    experts(k);
     static const int head_sizes[] = {64, 80, 128};
     for (int positions = 2048; positions <= 8192; positions *= 4)
         for (int i = 0; i < 3; i++)
