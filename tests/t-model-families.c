@@ -3,6 +3,7 @@
 #include "kernels/shared.h"
 #include "model/engine.h"
 #include "model/family.h"
+#include "model/rope.h"
 #include "tests/changed.h"
 #include "tests/scratch.h"
 
@@ -339,6 +340,47 @@ static void test_taken(void **state)
     }
 }
 
+/* --rope replaces the scaling of every kind of layers, each with its own base; longrope takes the factors of the configuration.
+ */
+static void test_rope_replaced(void **state)
+{
+    struct error e;
+    struct rope_spec spec;
+    struct position_override o = {.rope = &spec, .window = -1};
+    struct decoder *a = decoder_open("tests/goldens/phi3-longrope", &e), *b = decoder_open("tests/goldens/phi3-longrope", &e);
+    (void)state;
+    assert_non_null(a);
+    assert_non_null(b);
+    if (rope_parse(&spec, "longrope", &e) || decoder_override(b, &o, &e))
+        fail_msg("%s", e.text);
+    size_t bytes = (size_t)a->rotary[0].size / 2 * sizeof(double);
+    assert_memory_equal(a->rotary[0].frequency, b->rotary[0].frequency, bytes);
+    assert_memory_equal(a->rotary[0].beyond, b->rotary[0].beyond, bytes);
+    assert_true(a->rotary[0].factor == b->rotary[0].factor && a->rotary[0].limit == b->rotary[0].limit);
+    if (rope_parse(&spec, "none", &e) || decoder_override(b, &o, &e))
+        fail_msg("%s", e.text);
+    assert_null(b->rotary[0].beyond);
+    assert_true(b->rotary[0].factor == 1);
+    decoder_close(a), decoder_close(b);
+    if (!(a = decoder_open("tests/goldens/gemma3-text", &e)) || rope_parse(&spec, "linear:factor=2", &e) ||
+        decoder_override(a, &o, &e))
+        fail_msg("%s", e.text);
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < a->rotary[i].size / 2; k++)
+            assert_true(a->rotary[i].frequency[k] == pow(i ? 90 : 3000, -2.0 * k / a->rotary[i].size) / 2);
+    assert_non_null(strstr(a->position_text, "--rope base=3000,linear:factor=2 and base=90,linear:factor=2 in windows"));
+    decoder_close(a);
+    if (!(a = decoder_open("tests/goldens/hunyuan-v1-dense", &e)) || rope_parse(&spec, "yarn:factor=4,original=32", &e) ||
+        decoder_override(a, &o, &e))
+        fail_msg("%s", e.text);
+    double divided = a->rotary[0].divided;
+    assert_true(a->rotary[0].factor == 1 && divided > 1 && a->blocks[0].key_norm.epsilon < 2e-5 / divided);
+    if (rope_parse(&spec, "none", &e) || decoder_override(a, &o, &e))
+        fail_msg("%s", e.text);
+    assert_true(fabs(a->blocks[1].query_norm.epsilon - 2e-5) < 1e-18);
+    decoder_close(a);
+}
+
 /* A head that is stored and differs from the embedding is used, whatever the configuration says; one with the same numbers is the
  * embedding. */
 static void test_stored_head(void **state)
@@ -611,11 +653,11 @@ static void test_offset_positions(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused),         cmocka_unit_test(test_refused_together),
-                                       cmocka_unit_test(test_taken),           cmocka_unit_test(test_stored_head),
-                                       cmocka_unit_test(test_stored_twice),    cmocka_unit_test(test_absent),
-                                       cmocka_unit_test(test_nothing_rotated), cmocka_unit_test(test_position_text),
-                                       cmocka_unit_test(test_shared_formulas), cmocka_unit_test(test_padding),
-                                       cmocka_unit_test(test_offset_positions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused),       cmocka_unit_test(test_refused_together),
+                                       cmocka_unit_test(test_taken),         cmocka_unit_test(test_rope_replaced),
+                                       cmocka_unit_test(test_stored_head),   cmocka_unit_test(test_stored_twice),
+                                       cmocka_unit_test(test_absent),        cmocka_unit_test(test_nothing_rotated),
+                                       cmocka_unit_test(test_position_text), cmocka_unit_test(test_shared_formulas),
+                                       cmocka_unit_test(test_padding),       cmocka_unit_test(test_offset_positions)};
     return cmocka_run_group_tests_name("families", tests, scratch_setup, scratch_teardown);
 }
