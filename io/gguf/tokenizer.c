@@ -352,6 +352,20 @@ static int read_pieces(struct pieces *p, const struct gguf *g, struct buffer *ma
     return more;
 }
 
+/* Where no token is of the type, as in Gemma's files, the one that is named. */
+static int mark_unknown(struct pieces *p, const struct gguf *g, struct error *e)
+{
+    int64_t id;
+    if (integer_or(g, "tokenizer.ggml.unknown_token_id", INT32_MAX, -1, &id, e))
+        return -1;
+    for (size_t i = 0; i < p->count; i++)
+        if (p->piece[i].type == PIECE_UNKNOWN)
+            return 0;
+    if (id >= 0 && id < (int64_t)p->count)
+        p->piece[id].type = PIECE_UNKNOWN;
+    return 0;
+}
+
 int gguf_read_pieces(struct tokenizer *t, const struct gguf *g, struct error *e)
 {
     struct gguf_text model, token;
@@ -364,7 +378,7 @@ int gguf_read_pieces(struct tokenizer *t, const struct gguf *g, struct error *e)
     int result = find_bos(g, &bos, &token, e) || integer_or(g, "tokenizer.ggml.add_bos_token", 1, !is_unigram, &adds, e) ||
                          integer_or(g, "tokenizer.ggml.add_space_prefix", 1, !is_unigram, &prefix, e) ||
                          integer_or(g, "tokenizer.ggml.remove_extra_whitespaces", 1, 0, &one_space, e) ||
-                         read_pieces(&p, g, &map, e)
+                         read_pieces(&p, g, &map, e) || mark_unknown(&p, g, e)
                      ? -1
                      : 0;
     if (result == 0) {
