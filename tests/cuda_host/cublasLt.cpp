@@ -191,7 +191,8 @@ static float operand(const struct call &c, const void *data, cudaDataType_t type
     return c.desc.compute == CUBLAS_COMPUTE_32F_FAST_TF32 && type == CUDA_R_32F ? __uint_as_float(host_tf32_bits(x)) : x;
 }
 
-/* sum[0..m) = op(a) b[:, column], over the depth in order; `w` is op(a) as [depth, m]. */
+/* sum[0..m) = op(a) b[:, column], over the depth in order; `w` is op(a) as [depth, m]. A product is added before it is rounded,
+ * as a GPU does it. */
 static void product_column(float *sum, const float *w, const struct call &c, uint64_t column, uint64_t m, uint64_t depth)
 {
     memset(sum, 0, m * sizeof *sum);
@@ -199,7 +200,7 @@ static void product_column(float *sum, const float *w, const struct call &c, uin
         float x = operand(c, c.b_data, c.b.type, column * (uint64_t)c.b.ld + k);
         const float *row = w + k * m;
         for (uint64_t i = 0; i < m; i++)
-            sum[i] += x * row[i];
+            sum[i] = (float)((double)x * row[i] + sum[i]);
     }
 }
 
