@@ -38,6 +38,7 @@ static const struct refusal refusals[] = {
     {"minimax", LINEAR},
     {"nemotron_h", STATES},
     {"olmo_hybrid", LINEAR},
+    {"phimoe", "its routing is not that of other models with experts"},
     {"qwen", UNSTATED},
     {"qwen3_5", LINEAR},
     {"qwen3_next", LINEAR},

@@ -556,6 +556,6 @@ const struct family families_llama_like[] = {{ROW(llama), .harmless = training, 
                                              {ROW(mixtral), .harmless = of_routers, .nullable = heads},
                                              {ROW(qwen2_moe), .harmless = of_routers, .nullable = some_layers},
                                              {ROW(qwen3_moe), .harmless = of_qwen3_moe, .nullable = some_layers},
-                                             {ROW(glm4_moe), .harmless = of_routers, .nullable = heads_of_size},
+                                             {ROW(glm4_moe), .harmless = of_routers, .nullable = kv_heads},
                                              {ROW(granitemoe), .harmless = of_routers, .nullable = heads},
                                              {.name = NULL}};
