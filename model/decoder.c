@@ -55,7 +55,7 @@ static const struct family *family_of(struct decoder *d, struct error *e)
 }
 
 /* Checkpoints of several models, of which the one that text_config describes is read. */
-static const char *const outer_types[] = {"gemma3", "mistral3", NULL};
+static const char *const outer_types[] = {"gemma3", NULL};
 
 const char *family_outer_type(int i)
 {
