@@ -1,12 +1,12 @@
 /* `reach info`: what a checkpoint is, and what a run on it would take. */
 #include "commands/commands.h"
+#include "commands/info.h"
 #include "commands/rows.h"
 #include "commands/verb.h"
 #include "run/estimate.h"
 #include "run/models.h"
 #include "run/trf/trf.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,102 +18,6 @@ struct info_options {
     struct encoding_options encoding;
     int strict, verify;
 };
-
-static const char *const activation_names[] = {
-    [ACTIVATION_GELU] = "gelu",         [ACTIVATION_GELU_TANH] = "gelu_tanh", [ACTIVATION_QUICK_GELU] = "quick_gelu",
-    [ACTIVATION_RELU] = "relu",         [ACTIVATION_SILU] = "silu",           [ACTIVATION_GELU_BLOOM] = "gelu_tanh",
-    [ACTIVATION_RELU_SQUARED] = "relu2"};
-
-/* One setting of the blocks behind those before it. */
-static void print_setting(int *first, const char *format, ...)
-{
-    va_list arguments;
-
-    printf("%s", *first ? "" : ", ");
-    *first = 0;
-    va_start(arguments, format);
-    vprintf(format, arguments);
-    va_end(arguments);
-}
-
-/* What blocks do beside attention and MLP; one line stands for all, as families have it. */
-static void print_blocks(const struct decoder *d)
-{
-    static const char *const residuals[] = {
-        [RESIDUAL_SEQUENTIAL] = "sequential", [RESIDUAL_PARALLEL] = "parallel", [RESIDUAL_POST] = "norms behind"};
-    static const char *const norms[] = {
-        [NORM_LAYER] = "layer norm", [NORM_RMS] = "rms norm", [NORM_RMS_OUTSIDE] = "rms norm", [NORM_LENGTH] = "scale norm"};
-    const struct block *b = &d->blocks[0];
-    int first = 1;
-
-    printf("blocks         ");
-    if (b->attention_norm.present || b->attention_post_norm.present)
-        print_setting(&first, "%s", norms[b->attention_norm.present ? b->attention_norm.kind : b->attention_post_norm.kind]);
-    else
-        print_setting(&first, "no norms");
-    print_setting(&first, "%s", residuals[b->residual]);
-    if (b->residual_from_norm)
-        print_setting(&first, "residual from the norm");
-    if (b->residual != RESIDUAL_POST && b->attention_post_norm.present)
-        print_setting(&first, "norms before and behind");
-    if (b->query_norm.present)
-        print_setting(&first, "norms of heads");
-    if (b->query.bias.data || b->up.bias.data || b->output.bias.data)
-        print_setting(&first, "biases");
-    if (b->clip > 0)
-        print_setting(&first, "queries, keys and values within %g", b->clip);
-    if (b->score.soft_cap > 0)
-        print_setting(&first, "scores capped at %g", b->score.soft_cap);
-    if (d->head_soft_cap > 0)
-        print_setting(&first, "logits capped at %g", d->head_soft_cap);
-    putchar('\n');
-}
-
-static void print_types(struct tensors *t)
-{
-    double parameters = 0, bytes = 0;
-    int first = 1;
-
-    for (size_t i = 0; i < tensors_count(t); i++) {
-        parameters += (double)tensors_at(t, i)->count;
-        bytes += (double)tensors_at(t, i)->bytes;
-    }
-    printf("parameters     %.0f in %zu tensors, %.1f MB\nstored as      ", parameters, tensors_count(t), bytes / 1e6);
-    for (int type = 0; type < ELEMENT_COUNT; type++) {
-        size_t found = 0;
-
-        for (size_t i = 0; i < tensors_count(t); i++)
-            found += !tensors_at(t, i)->integer && tensors_at(t, i)->type == (enum element)type;
-        if (found)
-            printf("%s%s", first ? "" : ", ", element_name((enum element)type));
-        first = found ? 0 : first;
-    }
-    putchar('\n');
-}
-
-/* The MLP of blocks without experts, and the experts of the others. */
-static void print_mlp(const struct decoder *d)
-{
-    const struct block *plain = NULL, *mixed = NULL;
-    int count = 0;
-
-    for (int l = d->layers - 1; l >= 0; l--) {
-        const struct block *b = &d->blocks[l];
-        *(b->experts.routing.experts ? &mixed : &plain) = b;
-        count += b->experts.routing.experts > 0;
-    }
-    if (plain)
-        printf("mlp            %d, %s%s\n", d->mlp, activation_names[plain->activation],
-               plain->gate.weight.data ? ", gated" : "");
-    if (mixed) {
-        const struct experts *x = &mixed->experts;
-        printf("experts        %d of %d chosen in %d of %d layers, %d wide, %s%s", x->routing.chosen, x->routing.experts, count,
-               d->layers, x->width, activation_names[mixed->activation], x->expert[0].gate.weight.data ? ", gated" : "");
-        if (mixed->up.weight.data)
-            printf("; shared %zu wide%s", mixed->up.weight.rows, x->shared_gate.weight.data ? ", with a gate" : "");
-        putchar('\n');
-    }
-}
 
 /* The TRF(0.01) of every head, a line for layers that are alike. */
 static int print_fields(const struct decoder *d, struct progress *p, struct error *e)
@@ -196,7 +100,7 @@ static int print_model(const struct model_argument *m, const struct info_options
     if (m->adapter)
         printf("adapter        %s\n", m->adapter_path);
     printf("family         %s\n", d->family);
-    print_types(d->tensors);
+    info_print_types(d->tensors);
     printf("vocabulary     %d%s", d->vocabulary, d->vocabulary == 256 ? " (text is read as bytes)" : "");
     if (d->bos >= 0)
         printf(", %d begins a text", d->bos);
@@ -205,8 +109,8 @@ static int print_model(const struct model_argument *m, const struct info_options
     if (d->kv_heads != d->heads)
         printf(", %d for keys and values", d->kv_heads);
     putchar('\n');
-    print_mlp(d);
-    print_blocks(d);
+    info_print_mlp(d);
+    info_print_blocks(d);
     printf("head           %s\n", d->tied ? "tied to the embedding" : "of its own");
     printf("positions      %s\n", d->position_text);
     if (d->declared_length)
