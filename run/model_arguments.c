@@ -1,0 +1,200 @@
+/* MODEL arguments: their names, and where they lie. */
+#include "run/models.h"
+
+#include "io/checkpoint.h"
+#include "io/hub.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HUB_MARK "hf:"
+
+/* The last part of a path, without slashes at its end; `.` and `..` are looked up. Returns 0, or -1 when it does not fit. */
+static int last_part(char *name, size_t size, const char *path)
+{
+    size_t end = strlen(path), start;
+    char *real = NULL;
+    int rc;
+
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    for (start = end; start > 0 && path[start - 1] != '/'; start--)
+        ;
+    if ((end - start == 1 && path[start] == '.') || (end - start == 2 && strncmp(path + start, "..", 2) == 0)) {
+        real = realpath(path, NULL);
+        if (real) {
+            path = real;
+            end = strlen(path);
+            for (start = end; start > 0 && path[start - 1] != '/'; start--)
+                ;
+        }
+    }
+    if (end == start)
+        rc = snprintf(name, size, "model") < (int)size ? 0 : -1;
+    else
+        rc = snprintf(name, size, "%.*s", (int)(end - start), path + start) < (int)size ? 0 : -1;
+    free(real);
+    return rc;
+}
+
+/* The text without hf: at its begin. */
+static const char *after_mark(const char *text)
+{
+    return text + (strncmp(text, HUB_MARK, strlen(HUB_MARK)) == 0 ? strlen(HUB_MARK) : 0);
+}
+
+static int name_taken(const struct model_argument *models, const int *named, int count, const char *name, int self)
+{
+    /* names that were given come first, whatever the order; default names give way to them */
+    for (int i = 0; i < count; i++)
+        if (i != self && (named[i] || i < self) && strcmp(models[i].name, name) == 0)
+            return 1;
+    return 0;
+}
+
+/* "+" and the adapter's name behind the model's. */
+static int name_adapter(struct model_argument *m, struct error *e)
+{
+    size_t length = strlen(m->name);
+
+    if (length + 1 < sizeof m->name &&
+        last_part(m->name + length + 1, sizeof m->name - length - 1, after_mark(m->adapter)) == 0) {
+        m->name[length] = '+';
+        return 0;
+    }
+    return fail(e, "%s: its last part and that of %s are too long for a name (expected NAME=MODEL)", m->model, m->adapter);
+}
+
+int model_arguments(struct model_argument **out, const struct text_list *texts, const char *adapter, struct error *e)
+{
+    size_t count = (size_t)texts->count;
+    struct model_argument *models = calloc(count ? count : 1, sizeof *models);
+    int *named = calloc(count ? count : 1, sizeof *named), rc = -1;
+
+    if (!models || !named) {
+        fail(e, "out of memory for the arguments");
+        goto end;
+    }
+    if (adapter && count > 1) {
+        fail(e, "--adapter is for one model, and %zu are given (expected one MODEL; `reach plot` overlays results)", count);
+        goto end;
+    }
+    for (int i = 0; i < texts->count; i++) {
+        const char *text = texts->item[i], *equals = strchr(text, '=');
+
+        if (text[0] == '-') {
+            fail(
+                e,
+                "%s: is neither an option nor a model (expected MODEL or NAME=MODEL; options have two dashes, but for -o and -h)",
+                text);
+            goto end;
+        }
+        if (text[0] == 0) {
+            fail(e, "an empty argument is no model (expected MODEL or NAME=MODEL)");
+            goto end;
+        }
+        models[i].model = text;
+        models[i].adapter = adapter;
+        if (equals && !memchr(text, '/', (size_t)(equals - text))) {
+            size_t length = (size_t)(equals - text);
+
+            named[i] = 1;
+            models[i].model = equals + 1;
+            if (length == 0 || length >= sizeof models[i].name || *models[i].model == 0) {
+                fail(e, "%s: is no NAME=MODEL (expected a name of 1 to %zu bytes, then a model)", text,
+                     sizeof models[i].name - 1);
+                goto end;
+            }
+            memcpy(models[i].name, text, length);
+        } else if (last_part(models[i].name, sizeof models[i].name, after_mark(text)) != 0) {
+            fail(e, "%s: its last part is too long for a name (expected NAME=MODEL)", text);
+            goto end;
+        } else if (adapter && name_adapter(&models[i], e) != 0) {
+            goto end;
+        }
+        for (const char *p = models[i].name; *p; p++)
+            if ((unsigned char)*p < 0x20 || *p == 0x7f) {
+                fail(e, "%s: has a control character in its name (expected NAME=MODEL)", text);
+                goto end;
+            }
+        if (strcmp(models[i].name, ".") == 0 || strcmp(models[i].name, "..") == 0) {
+            fail(e, "%s: cannot be named \"%s\" (expected NAME=MODEL)", text, models[i].name);
+            goto end;
+        }
+    }
+    for (int i = 0; i < texts->count; i++)
+        for (int j = 0; named[i] && j < i; j++)
+            if (named[j] && strcmp(models[i].name, models[j].name) == 0) {
+                fail(e, "%s: the name \"%s\" is given twice (expected a name of its own for each model)", texts->item[i],
+                     models[i].name);
+                goto end;
+            }
+    for (int i = 0; i < texts->count; i++) {
+        char base[128];
+
+        if (named[i])
+            continue;
+        memcpy(base, models[i].name, sizeof base);
+        for (int number = 2; name_taken(models, named, texts->count, models[i].name, i); number++)
+            if (snprintf(models[i].name, sizeof models[i].name, "%s-%d", base, number) >= (int)sizeof models[i].name) {
+                fail(e, "%s: its last part is too long for a name (expected NAME=MODEL)", texts->item[i]);
+                goto end;
+            }
+    }
+    *out = models;
+    models = NULL;
+    rc = 0;
+end:
+    free(models);
+    free(named);
+    return rc;
+}
+
+char *folder_find(const char *folder, struct progress *p, struct error *e)
+{
+    const char *name = after_mark(folder);
+    char *path = NULL;
+
+    if (name == folder && (access(folder, F_OK) == 0 || !hub_is_name(folder))) {
+        if (!(path = strdup(folder)))
+            fail(e, "%s: out of memory", folder);
+    } else if ((path = hub_find(name, e))) {
+        progress_message(p, "%s: snapshot %s", name, path);
+    }
+    return path;
+}
+
+char *model_find(const char *model, struct progress *p, struct error *e)
+{
+    char *path = folder_find(model, p, e), *file = NULL;
+
+    if (path && checkpoint_in_folder(&file, path, e) != 0) {
+        free(path);
+        return NULL;
+    }
+    if (file) {
+        free(path);
+        path = file;
+    }
+    return path;
+}
+
+int model_arguments_find(struct model_argument *models, int count, struct progress *p, struct error *e)
+{
+    for (int i = 0; i < count; i++)
+        if (!(models[i].path = model_find(models[i].model, p, e)) ||
+            (models[i].adapter && !(models[i].adapter_path = folder_find(models[i].adapter, p, e))))
+            return -1;
+    return 0;
+}
+
+void model_arguments_free(struct model_argument *models, int count)
+{
+    for (int i = 0; models && i < count; i++) {
+        free(models[i].path);
+        free(models[i].adapter_path);
+    }
+    free(models);
+}
