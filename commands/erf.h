@@ -12,6 +12,8 @@ int erf_call(struct call *c, struct error *e) MUST_USE;
 
 /* The table, the paired differences and notes, to standard output. */
 int erf_print(const struct result *r, struct error *e) MUST_USE;
+/* A line or two a model in words: how near the gradient lies, saturated or not, beyond the training length or not, the sink. */
+int erf_print_sentences(const struct result *r) MUST_USE;
 int erf_print_attention(const struct result *r, struct error *e) MUST_USE;
 /* The largest deviations [models] from float64. */
 int erf_print_precision(const struct result *r, const struct deviation *deviations, const char *dtype, struct error *e) MUST_USE;

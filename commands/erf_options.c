@@ -202,7 +202,7 @@ const struct verb erf_verb = {
         "MODEL is a checkpoint folder, a .gguf file, a .safetensors file beside its config.json, or ORG/NAME[@REVISION] in the "
         "local cache of Hugging Face's tools (hf: before it: only there); NAME=MODEL sets its name in the results. Standard "
         "output is a table: one row a model, with 95 % bootstrap intervals over segments, and the "
-        "differences of ERF against the first model, paired by segment.\n"
+        "differences of ERF against the first model, paired by segment; then a line or two a model in words.\n"
         "\n"
         "Written to DIR:\n"
         "  erf.h5       norms, log p, s and c of every model and segment, with the settings\n"

@@ -278,6 +278,8 @@ int erf_print(const struct result *r, struct error *e)
         return fail(e, "out of memory for the table");
     if (r->models[0].attention.rows && erf_print_attention(r, e) != 0)
         return -1;
+    if (erf_print_sentences(r) != 0)
+        return fail(e, "out of memory for the report");
     print_notes(r);
     return 0;
 }

@@ -191,6 +191,10 @@ static void results_agree_with_each_other(void **state)
     assert_non_null(strstr(o.out, "ERF(0.8)")); /* the first --threshold leads */
     assert_non_null(strstr(o.out, "paired by segment"));
     assert_non_null(strstr(o.out, "window 5"));
+    char *words = strdup(o.out); /* in one line, however they are broken */
+    assert_non_null(words);
+    for (char *c = words; *c; c++)
+        *c = *c == '\n' ? ' ' : *c;
     outcome_free(&o);
     assert_false(exists(at("whole/erf.part")));
 
@@ -199,6 +203,28 @@ static void results_agree_with_each_other(void **state)
     assert_int_equal(csv_read(at("whole/summary.csv"), &summary, &e), 0);
     assert_int_equal(result.model_count, 2);
     assert_string_equal(result.models[0].name, "window");
+    for (size_t i = 0; i < 2; i++) { /* what the report says in words; `window` was trained on 16 tokens */
+        const int threshold = csv_column(&summary, "threshold"), erf = csv_column(&summary, "erf");
+        long half = 0, lead = 0;
+        char sentence[256];
+
+        for (size_t k = 6 * i; k < 6 * i + 6; k++) {
+            char *const *row = summary.cell + k * summary.columns;
+            if (strcmp(row[threshold], "0.5") == 0)
+                half = strtol(row[erf], NULL, 10);
+            if (strcmp(row[threshold], "0.8") == 0)
+                lead = strtol(row[erf], NULL, 10);
+        }
+        assert_true(half > 0 && lead > 0);
+        snprintf(sentence, sizeof sentence, "%s: half of the gradient lies within the last %ld of 63 tokens. ERF(0.8) is %ld%s",
+                 result.models[i].name, half, lead,
+                 i           ? "."
+                 : lead > 16 ? ", beyond the 16 tokens of training."
+                             : ", within the 16 tokens of training.");
+        if (!strstr(words, sentence))
+            fail_msg("the report does not say: %s\n%s", sentence, words);
+    }
+    free(words);
     assert_int_equal(curve.rows, 2 * 63);
     assert_int_equal(summary.rows, 2 * 6);
     assert_int_equal(curve.columns, 10);

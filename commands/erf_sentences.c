@@ -1,0 +1,68 @@
+/* What a result says of each model, in words. */
+#include "commands/erf.h"
+#include "commands/screen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The first tokens are named where they have this share of the gradient, and twice that of an even spread. */
+static const double sink_least = 0.01;
+
+static const struct erf_row *row_of(const struct erf_summary *u, double q)
+{
+    for (size_t i = 0; i < u->threshold_count; i++)
+        if (u->rows[i].threshold == q)
+            return &u->rows[i];
+    return NULL;
+}
+
+static void tell(FILE *f, const struct result *r, const struct result_model *m)
+{
+    const struct erf_summary *u = &result_main(m)->summary;
+    const struct erf_row *half = row_of(u, 0.5), *lead = &u->rows[r->main_row];
+    size_t inputs = r->length - 1;
+    const char *what = strcmp(r->attribution, "grad") == 0 ? "gradient" : "attribution";
+    char q[32];
+
+    fprintf(f, "%s: ", m->name);
+    if (half && half != lead && !half->saturated)
+        fprintf(f, "half of the %s lies within the last %zu of %zu tokens. ", what, half->erf, inputs);
+    if (lead->saturated)
+        fprintf(f, "ERF(%s) takes all %zu: the field may be longer", threshold_text(q, r->main_threshold), inputs);
+    else
+        fprintf(f, "ERF(%s) is %zu", threshold_text(q, r->main_threshold), lead->erf);
+    if (m->train_length && lead->erf > m->train_length)
+        fprintf(f, ", beyond the %zu tokens of training", m->train_length);
+    else if (m->train_length && !lead->saturated)
+        fprintf(f, ", within the %zu tokens of training", m->train_length);
+    fputc('.', f);
+    if (u->sink_share >= sink_least && u->sink_share >= 2 * (double)r->sink / (double)inputs)
+        fprintf(f, " The first %zu tokens have %.3g\u00a0%% of the %s.", r->sink, 100 * u->sink_share, what);
+}
+
+int erf_print_sentences(const struct result *r)
+{
+    int told = 0;
+
+    for (size_t i = 0; i < r->model_count; i++) {
+        const struct erf_summary *u = &result_main(&r->models[i])->summary;
+        char *text = NULL;
+        size_t size;
+        FILE *f;
+
+        if (u->segments == u->excluded)
+            continue;
+        if (!(f = open_memstream(&text, &size)))
+            return -1;
+        tell(f, r, &r->models[i]);
+        if (fclose(f) != 0) {
+            free(text);
+            return -1;
+        }
+        if (!told++)
+            putchar('\n');
+        screen_print(text, screen_width());
+        free(text);
+    }
+    return 0;
+}
