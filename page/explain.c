@@ -188,12 +188,13 @@ int page_explain(FILE *f, const struct explanation *x, const char *command, cons
         return -1;
     fputs("</div>\n</header>\n<nav>\n", f);
     put_legend(f, x);
-    fputs("<p class=tools><button id=up type=button title=\"key p\">previous</button><button id=down type=button title=\"key "
-          "n\">next "
-          "top token</button><span id=at></span>\n<input id=find type=search placeholder=\"search the text ( / )\" "
-          "aria-label=\"search the "
-          "text\"><button id=back type=button title=\"Shift+Enter\">&#8593;</button><button id=on type=button "
-          "title=\"Enter\">&#8595;</button><span id=found aria-live=polite></span></p>\n</nav>\n<main>\n",
+    fputs("<p class=tools>"
+          "<button id=up type=button title=\"key p\">previous</button>"
+          "<button id=down type=button title=\"key n\">next top token</button><span id=at></span>\n"
+          "<label>search <input id=find type=search title=\"key /\"></label>"
+          "<button id=back type=button title=\"Shift+Enter\">&#8593;</button>"
+          "<button id=on type=button title=\"Enter\">&#8595;</button><span id=found aria-live=polite></span></p>\n"
+          "</nav>\n<main>\n",
           f);
     page_text(f, x);
     fputs("</main>\n<canvas id=map aria-hidden=true></canvas>\n<div id=tip role=status hidden></div>\n<footer><code>", f);
