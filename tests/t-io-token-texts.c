@@ -1,15 +1,19 @@
 /* The texts of tokens: tables, tokenizers of each kind read backwards, and how text from anywhere is made readable. */
 #include "io/glyph.h"
 #include "io/token_texts.h"
+#include "io/tokenizer/text.h"
 #include "io/tokenizer/texts.h"
+#include "tests/scratch.h"
 
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void expect_piece(const struct token_texts *p, int32_t id, const char *bytes, size_t size)
 {
@@ -106,6 +110,107 @@ static void test_marked_blanks(void **state)
     texts_free(&p);
 }
 
+/* Gemma has its runs of blanks in the vocabulary and as added tokens: text becomes them by merges. */
+static void test_added_blanks(void **state)
+{
+    struct token_texts p =
+        of("{\"model\": {\"type\": \"BPE\", \"vocab\": {\"\\u2581\": 0, \"a\": 1, \"\\u2581\\u2581\": 2}, \"merges\": [\"\\u2581 "
+           "\\u2581\"]}, \"normalizer\": {\"type\": \"Replace\", \"pattern\": {\"String\": \" \"}, \"content\": \"\\u2581\"}, "
+           "\"added_tokens\": [{\"id\": 2, \"content\": \"\\u2581\\u2581\", \"normalized\": false}, {\"id\": 3, \"content\": "
+           "\"<0x41>\"}]}",
+           (const int32_t[]){0, 2, 3}, 3);
+
+    (void)state;
+    expect_piece(&p, 0, " ", 1);
+    expect_piece(&p, 2, "  ", 2);
+    expect_piece(&p, 3, "<0x41>", 6);
+    texts_free(&p);
+}
+
+/* A mark of Metaspace's own, beside which U+2581 is a character as any. */
+static void test_other_mark(void **state)
+{
+    struct token_texts p =
+        of("{\"model\": {\"type\": \"BPE\", \"vocab\": {\"_\": 0, \"_a\": 1, \"\\u2581\": 2}, \"merges\": []}, "
+           "\"pre_tokenizer\": {\"type\": \"Metaspace\", \"replacement\": \"_\"}}",
+           (const int32_t[]){0, 1, 2}, 3);
+
+    (void)state;
+    expect_piece(&p, 0, " ", 1);
+    expect_piece(&p, 1, " a", 2);
+    expect_piece(&p, 2, "\xE2\x96\x81", 3);
+    texts_free(&p);
+}
+
+/* Unigram's bytes, of which it need not have all. */
+static void test_unigram_bytes(void **state)
+{
+    struct token_texts p =
+        of("{\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"<u>\", 0], [\"\\u2581a\", -1], [\"<0xF0>\", -2]], "
+           "\"unk_id\": 0, \"byte_fallback\": true}}",
+           (const int32_t[]){0, 1, 2}, 3);
+
+    (void)state;
+    expect_piece(&p, 0, "<u>", 3);
+    expect_piece(&p, 1, " a", 2);
+    expect_piece(&p, 2, "\xF0", 1);
+    texts_free(&p);
+}
+
+/* Texts of all ids of a text are that text, with the blank that some put before it, where no normal form changes it. */
+static void test_there_and_back(void **state)
+{
+    static const struct {
+        const char *model, *before;
+    } cases[] = {{"pieces/bpe-bytes.gguf", " "}, {"pieces/unigram-bytes.gguf", ""}, {"gemma.json", ""},
+                 {"llama2.json", " "},           {"pieces/bpe-bytes.model", " "},   {"pieces/unigram-bytes.model", ""},
+                 {"pieces/fallback.json", " "}};
+    struct error e = {""};
+    size_t size, found;
+    struct buffer text = {0}, joined = {0};
+    char *raw = (char *)scratch_read("tests/goldens/tokenizer/text.bin", &size);
+
+    (void)state;
+    assert_int_equal(utf8_repair(&text, (struct span){raw, size}, &e), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct tokenizer *t = NULL;
+        struct token_texts p;
+        struct ids ids = {0};
+        unsigned char *model;
+        char path[128], name[32];
+
+        snprintf(path, sizeof path, "tests/goldens/tokenizer/%s", cases[i].model);
+        snprintf(name, sizeof name, "%s",
+                 strstr(path, ".gguf")   ? "model.gguf"
+                 : strstr(path, ".json") ? "tokenizer.json"
+                                         : "tokenizer.model");
+        model = scratch_read(path, &size);
+        scratch_write(scratch_folder, name, model, size);
+        if (tokenizer_open(&t, strstr(path, ".gguf") ? scratch_path(scratch_folder, name) : scratch_folder, &e) || !t ||
+            tokenizer_encode(t, &ids, text.text, text.size, &e) || tokenizer_texts(&p, t, ids.id, ids.count, &e))
+            fail_msg("%s: %s", path, e.text);
+        joined.size = 0;
+        for (size_t k = 0; k < ids.count; k++) {
+            const char *piece = texts_find(&p, ids.id[k], &found);
+
+            assert_non_null(piece);
+            assert_int_equal(buffer_add(&joined, piece, found, &e), 0);
+        }
+        size_t before = strlen(cases[i].before);
+        if (joined.size != before + text.size || memcmp(joined.text, cases[i].before, before) ||
+            memcmp(joined.text + before, text.text, text.size))
+            fail_msg("%s: %zu bytes came back of %zu, or others", path, joined.size, text.size);
+        unlink(scratch_path(scratch_folder, name));
+        texts_free(&p);
+        tokenizer_close(t);
+        free(ids.id);
+        free(model);
+    }
+    buffer_free(&text);
+    buffer_free(&joined);
+    free(raw);
+}
+
 static void test_glyphs(void **state)
 {
     static const struct {
@@ -150,8 +255,10 @@ static void test_glyphs(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tables), cmocka_unit_test(test_byte_alphabet),
-                                       cmocka_unit_test(test_marked_blanks), cmocka_unit_test(test_glyphs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_tables),         cmocka_unit_test(test_byte_alphabet),
+                                       cmocka_unit_test(test_marked_blanks),  cmocka_unit_test(test_added_blanks),
+                                       cmocka_unit_test(test_other_mark),     cmocka_unit_test(test_unigram_bytes),
+                                       cmocka_unit_test(test_there_and_back), cmocka_unit_test(test_glyphs)};
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

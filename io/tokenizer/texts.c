@@ -13,6 +13,7 @@ struct wanted {
     struct buffer text;
     short byte_of[0x200]; /* characters of the byte alphabet; -1: of none */
     int spelt_bytes, byte_tokens;
+    uint32_t blank; /* the character that stands for one */
 };
 
 static int by_value(const void *a, const void *b)
@@ -59,9 +60,15 @@ static int wanted_open(struct wanted *w, const struct tokenizer *t, const int32_
     for (int i = 0; i < 256; i++)
         w->byte_of[byte_character((unsigned char)i)] = (short)i;
     w->spelt_bytes = t->bpe.bytes_as_characters;
-    for (int i = 0; i < t->splitter.count; i++)
-        w->spelt_bytes |= t->splitter.step[i].kind == SPLIT_BYTES;
-    w->byte_tokens = t->bpe.byte_fallback ||
+    w->blank = 0x2581;
+    for (int i = 0; i < t->splitter.count; i++) {
+        const struct split_step *s = &t->splitter.step[i];
+        size_t size;
+        w->spelt_bytes |= s->kind == SPLIT_BYTES;
+        if (s->kind == SPLIT_SPACES)
+            w->blank = character_at(s->prefix.text, &size);
+    }
+    w->byte_tokens = t->bpe.byte_fallback || t->unigram.byte_fallback ||
                      (map_find(&t->bpe.vocabulary, "<0x00>", 6) >= 0 && map_find(&t->bpe.vocabulary, "<0xFF>", 6) >= 0);
     return 0;
 }
@@ -81,18 +88,18 @@ static int add_character(struct wanted *w, const char *text, size_t size, uint32
 {
     if (w->spelt_bytes && character < 0x200 && w->byte_of[character] >= 0)
         return buffer_add(&w->text, &(const char){(char)w->byte_of[character]}, 1, e);
-    if (!w->spelt_bytes && character == 0x2581)
+    if (!w->spelt_bytes && character == w->blank)
         return buffer_add(&w->text, " ", 1, e);
     return buffer_add(&w->text, text, size, e);
 }
 
-/* A token as it is spelt in the vocabulary. */
-static int add_spelt(struct wanted *w, const char *text, size_t size, struct error *e)
+/* A token as it is spelt in the vocabulary; of one that is added only blanks are spelt, and it may be in the vocabulary too. */
+static int add_spelt(struct wanted *w, const char *text, size_t size, int is_added, struct error *e)
 {
-    int byte = w->byte_tokens ? byte_token(text, size) : -1;
+    int byte = w->byte_tokens && !is_added ? byte_token(text, size) : -1;
     if (byte >= 0)
         return buffer_add(&w->text, &(const char){(char)byte}, 1, e);
-    if (utf8_sound((struct span){text, size}) != size)
+    if ((is_added && w->spelt_bytes) || utf8_sound((struct span){text, size}) != size)
         return buffer_add(&w->text, text, size, e);
     for (size_t at = 0, taken; at < size; at += taken) {
         uint32_t character = character_at(text + at, &taken);
@@ -103,7 +110,7 @@ static int add_spelt(struct wanted *w, const char *text, size_t size, struct err
 }
 
 /* The texts of the tokens of a map that are wanted; what is there already gives way. */
-static int add_map(struct wanted *w, const struct map *m, int is_spelt, struct error *e)
+static int add_map(struct wanted *w, const struct map *m, int is_added, struct error *e)
 {
     const void *key;
     size_t at = 0, size;
@@ -114,7 +121,7 @@ static int add_map(struct wanted *w, const struct map *m, int is_spelt, struct e
             continue;
         size_t i = (size_t)(found - w->id);
         w->start[i] = w->text.size;
-        if (is_spelt ? add_spelt(w, key, size, e) : buffer_add(&w->text, key, size, e))
+        if (add_spelt(w, key, size, is_added, e))
             return -1;
         w->size[i] = w->text.size - w->start[i];
     }
@@ -139,7 +146,7 @@ int tokenizer_texts(struct token_texts *out, const struct tokenizer *t, const in
 {
     struct wanted w;
     *out = (struct token_texts){0};
-    int result = wanted_open(&w, t, ids, count, e) || add_map(&w, &t->bpe.vocabulary, 1, e) || add_map(&w, &t->added, 0, e) ||
+    int result = wanted_open(&w, t, ids, count, e) || add_map(&w, &t->bpe.vocabulary, 0, e) || add_map(&w, &t->added, 1, e) ||
                          make(out, &w, e)
                      ? -1
                      : 0;

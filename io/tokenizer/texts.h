@@ -6,7 +6,7 @@
 #include "io/tokenizer/tokenizer.h"
 
 /* The texts of those of `count` ids, none of them negative, that are tokens, each by itself: byte alphabets and byte tokens as
- * the bytes that they stand for, U+2581 as a blank, added tokens as they are written. */
+ * the bytes that they stand for, U+2581, or the mark of Metaspace, as a blank; added tokens as they are written but for that. */
 int tokenizer_texts(struct token_texts *out, const struct tokenizer *t, const int32_t *ids, size_t count,
                     struct error *e) MUST_USE;
 
