@@ -6,53 +6,60 @@
 
 /* -- names of tensors -- */
 
-static const struct name_row llama_names[] = {{"token_embd", "model.embed_tokens", LAYOUT_SAME},
-                                              {"output_norm", "model.norm", LAYOUT_SAME},
-                                              {"output", "lm_head", LAYOUT_SAME},
+/* What many of them share. `layout`: of norms. */
+#define ENDS(layout) \
+    {"token_embd", "model.embed_tokens", LAYOUT_SAME}, {"output_norm", "model.norm", layout}, \
+    { \
+        "output", "lm_head", LAYOUT_SAME \
+    }
+#define ATTENTION(query, key) \
+    {"blk.#.attn_q", "model.layers.#.self_attn.q_proj", query}, {"blk.#.attn_k", "model.layers.#.self_attn.k_proj", key}, \
+        {"blk.#.attn_v", "model.layers.#.self_attn.v_proj", LAYOUT_SAME}, \
+    { \
+        "blk.#.attn_output", "model.layers.#.self_attn.o_proj", LAYOUT_SAME \
+    }
+#define HEAD_NORMS(layout) \
+    {"blk.#.attn_q_norm", "model.layers.#.self_attn.q_norm", layout}, \
+    { \
+        "blk.#.attn_k_norm", "model.layers.#.self_attn.k_norm", layout \
+    }
+#define NORMS_BEFORE(layout) \
+    {"blk.#.attn_norm", "model.layers.#.input_layernorm", layout}, \
+    { \
+        "blk.#.ffn_norm", "model.layers.#.post_attention_layernorm", layout \
+    }
+#define NORMS_BEHIND(layout) \
+    {"blk.#.post_attention_norm", "model.layers.#.post_attention_layernorm", layout}, \
+    { \
+        "blk.#.post_ffw_norm", "model.layers.#.post_feedforward_layernorm", layout \
+    }
+#define GATED \
+    {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj", LAYOUT_SAME}, \
+        {"blk.#.ffn_up", "model.layers.#.mlp.up_proj", LAYOUT_SAME}, \
+    { \
+        "blk.#.ffn_down", "model.layers.#.mlp.down_proj", LAYOUT_SAME \
+    }
+
+static const struct name_row llama_names[] = {ENDS(LAYOUT_SAME),
                                               {"rope_freqs", "rope_freqs", LAYOUT_SAME},
-                                              {"blk.#.attn_norm", "model.layers.#.input_layernorm", LAYOUT_SAME},
-                                              {"blk.#.attn_q", "model.layers.#.self_attn.q_proj", LAYOUT_QUERY},
-                                              {"blk.#.attn_k", "model.layers.#.self_attn.k_proj", LAYOUT_KEY},
-                                              {"blk.#.attn_v", "model.layers.#.self_attn.v_proj", LAYOUT_SAME},
-                                              {"blk.#.attn_output", "model.layers.#.self_attn.o_proj", LAYOUT_SAME},
-                                              {"blk.#.ffn_norm", "model.layers.#.post_attention_layernorm", LAYOUT_SAME},
-                                              {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj", LAYOUT_SAME},
-                                              {"blk.#.ffn_up", "model.layers.#.mlp.up_proj", LAYOUT_SAME},
-                                              {"blk.#.ffn_down", "model.layers.#.mlp.down_proj", LAYOUT_SAME},
+                                              NORMS_BEFORE(LAYOUT_SAME),
+                                              ATTENTION(LAYOUT_QUERY, LAYOUT_KEY),
+                                              GATED,
                                               {0}};
-static const struct name_row qwen_names[] = {{"token_embd", "model.embed_tokens", LAYOUT_SAME},
-                                             {"output_norm", "model.norm", LAYOUT_SAME},
-                                             {"output", "lm_head", LAYOUT_SAME},
+static const struct name_row qwen_names[] = {ENDS(LAYOUT_SAME),
                                              {"rope_freqs", "rope_freqs", LAYOUT_SAME},
-                                             {"blk.#.attn_norm", "model.layers.#.input_layernorm", LAYOUT_SAME},
-                                             {"blk.#.attn_q", "model.layers.#.self_attn.q_proj", LAYOUT_SAME},
-                                             {"blk.#.attn_k", "model.layers.#.self_attn.k_proj", LAYOUT_SAME},
-                                             {"blk.#.attn_v", "model.layers.#.self_attn.v_proj", LAYOUT_SAME},
-                                             {"blk.#.attn_output", "model.layers.#.self_attn.o_proj", LAYOUT_SAME},
-                                             {"blk.#.attn_q_norm", "model.layers.#.self_attn.q_norm", LAYOUT_SAME},
-                                             {"blk.#.attn_k_norm", "model.layers.#.self_attn.k_norm", LAYOUT_SAME},
-                                             {"blk.#.ffn_norm", "model.layers.#.post_attention_layernorm", LAYOUT_SAME},
-                                             {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj", LAYOUT_SAME},
-                                             {"blk.#.ffn_up", "model.layers.#.mlp.up_proj", LAYOUT_SAME},
-                                             {"blk.#.ffn_down", "model.layers.#.mlp.down_proj", LAYOUT_SAME},
+                                             NORMS_BEFORE(LAYOUT_SAME),
+                                             ATTENTION(LAYOUT_SAME, LAYOUT_SAME),
+                                             HEAD_NORMS(LAYOUT_SAME),
+                                             GATED,
                                              {0}};
-static const struct name_row gemma2_names[] = {{"token_embd", "model.embed_tokens", LAYOUT_SAME},
-                                               {"output_norm", "model.norm", LAYOUT_PLUS_ONE},
-                                               {"output", "lm_head", LAYOUT_SAME},
+static const struct name_row gemma2_names[] = {ENDS(LAYOUT_PLUS_ONE),
                                                {"rope_freqs", "rope_freqs", LAYOUT_SAME},
                                                {"blk.#.attn_norm", "model.layers.#.input_layernorm", LAYOUT_PLUS_ONE},
-                                               {"blk.#.attn_q", "model.layers.#.self_attn.q_proj", LAYOUT_SAME},
-                                               {"blk.#.attn_k", "model.layers.#.self_attn.k_proj", LAYOUT_SAME},
-                                               {"blk.#.attn_v", "model.layers.#.self_attn.v_proj", LAYOUT_SAME},
-                                               {"blk.#.attn_output", "model.layers.#.self_attn.o_proj", LAYOUT_SAME},
-                                               {"blk.#.post_attention_norm", "model.layers.#.post_attention_layernorm",
-                                                LAYOUT_PLUS_ONE},
+                                               ATTENTION(LAYOUT_SAME, LAYOUT_SAME),
+                                               NORMS_BEHIND(LAYOUT_PLUS_ONE),
                                                {"blk.#.ffn_norm", "model.layers.#.pre_feedforward_layernorm", LAYOUT_PLUS_ONE},
-                                               {"blk.#.post_ffw_norm", "model.layers.#.post_feedforward_layernorm",
-                                                LAYOUT_PLUS_ONE},
-                                               {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj", LAYOUT_SAME},
-                                               {"blk.#.ffn_up", "model.layers.#.mlp.up_proj", LAYOUT_SAME},
-                                               {"blk.#.ffn_down", "model.layers.#.mlp.down_proj", LAYOUT_SAME},
+                                               GATED,
                                                {0}};
 static const struct name_row gpt2_names[] = {{"token_embd", "transformer.wte", LAYOUT_SAME},
                                              {"position_embd", "transformer.wpe", LAYOUT_SAME},
@@ -128,89 +135,36 @@ static const struct name_row phi_names[] = {{"token_embd", "model.embed_tokens",
                                             {"blk.#.ffn_down", "model.layers.#.mlp.fc2", LAYOUT_SAME},
                                             {0}};
 
-static const struct name_row gemma_names[] = {{"token_embd", "model.embed_tokens", LAYOUT_SAME},
-                                              {"output_norm", "model.norm", LAYOUT_PLUS_ONE},
-                                              {"output", "lm_head", LAYOUT_SAME},
-                                              {"blk.#.attn_norm", "model.layers.#.input_layernorm", LAYOUT_PLUS_ONE},
-                                              {"blk.#.attn_q", "model.layers.#.self_attn.q_proj", LAYOUT_SAME},
-                                              {"blk.#.attn_k", "model.layers.#.self_attn.k_proj", LAYOUT_SAME},
-                                              {"blk.#.attn_v", "model.layers.#.self_attn.v_proj", LAYOUT_SAME},
-                                              {"blk.#.attn_output", "model.layers.#.self_attn.o_proj", LAYOUT_SAME},
-                                              {"blk.#.ffn_norm", "model.layers.#.post_attention_layernorm", LAYOUT_PLUS_ONE},
-                                              {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj", LAYOUT_SAME},
-                                              {"blk.#.ffn_up", "model.layers.#.mlp.up_proj", LAYOUT_SAME},
-                                              {"blk.#.ffn_down", "model.layers.#.mlp.down_proj", LAYOUT_SAME},
-                                              {0}};
-static const struct name_row gemma3_names[] = {{"token_embd", "model.embed_tokens", LAYOUT_SAME},
-                                               {"output_norm", "model.norm", LAYOUT_PLUS_ONE},
-                                               {"output", "lm_head", LAYOUT_SAME},
+static const struct name_row gemma_names[] = {
+    ENDS(LAYOUT_PLUS_ONE), NORMS_BEFORE(LAYOUT_PLUS_ONE), ATTENTION(LAYOUT_SAME, LAYOUT_SAME), GATED, {0}};
+static const struct name_row gemma3_names[] = {ENDS(LAYOUT_PLUS_ONE),
                                                {"blk.#.attn_norm", "model.layers.#.input_layernorm", LAYOUT_PLUS_ONE},
-                                               {"blk.#.attn_q", "model.layers.#.self_attn.q_proj", LAYOUT_SAME},
-                                               {"blk.#.attn_k", "model.layers.#.self_attn.k_proj", LAYOUT_SAME},
-                                               {"blk.#.attn_v", "model.layers.#.self_attn.v_proj", LAYOUT_SAME},
-                                               {"blk.#.attn_output", "model.layers.#.self_attn.o_proj", LAYOUT_SAME},
-                                               {"blk.#.attn_q_norm", "model.layers.#.self_attn.q_norm", LAYOUT_PLUS_ONE},
-                                               {"blk.#.attn_k_norm", "model.layers.#.self_attn.k_norm", LAYOUT_PLUS_ONE},
-                                               {"blk.#.post_attention_norm", "model.layers.#.post_attention_layernorm",
-                                                LAYOUT_PLUS_ONE},
+                                               ATTENTION(LAYOUT_SAME, LAYOUT_SAME),
+                                               HEAD_NORMS(LAYOUT_PLUS_ONE),
+                                               NORMS_BEHIND(LAYOUT_PLUS_ONE),
                                                {"blk.#.ffn_norm", "model.layers.#.pre_feedforward_layernorm", LAYOUT_PLUS_ONE},
-                                               {"blk.#.post_ffw_norm", "model.layers.#.post_feedforward_layernorm",
-                                                LAYOUT_PLUS_ONE},
-                                               {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj", LAYOUT_SAME},
-                                               {"blk.#.ffn_up", "model.layers.#.mlp.up_proj", LAYOUT_SAME},
-                                               {"blk.#.ffn_down", "model.layers.#.mlp.down_proj", LAYOUT_SAME},
+                                               GATED,
                                                {0}};
-static const struct name_row phi3_names[] = {{"token_embd", "model.embed_tokens", LAYOUT_SAME},
-                                             {"output_norm", "model.norm", LAYOUT_SAME},
-                                             {"output", "lm_head", LAYOUT_SAME},
-                                             {"blk.#.attn_norm", "model.layers.#.input_layernorm", LAYOUT_SAME},
+static const struct name_row phi3_names[] = {ENDS(LAYOUT_SAME),
+                                             NORMS_BEFORE(LAYOUT_SAME),
                                              {"blk.#.attn_qkv", "model.layers.#.self_attn.qkv_proj", LAYOUT_SAME},
                                              {"blk.#.attn_output", "model.layers.#.self_attn.o_proj", LAYOUT_SAME},
-                                             {"blk.#.ffn_norm", "model.layers.#.post_attention_layernorm", LAYOUT_SAME},
                                              {"blk.#.ffn_up", "model.layers.#.mlp.gate_up_proj", LAYOUT_SAME},
                                              {"blk.#.ffn_down", "model.layers.#.mlp.down_proj", LAYOUT_SAME},
                                              {0}};
-static const struct name_row starcoder2_names[] = {{"token_embd", "model.embed_tokens", LAYOUT_SAME},
-                                                   {"output_norm", "model.norm", LAYOUT_SAME},
-                                                   {"output", "lm_head", LAYOUT_SAME},
-                                                   {"blk.#.attn_norm", "model.layers.#.input_layernorm", LAYOUT_SAME},
-                                                   {"blk.#.attn_q", "model.layers.#.self_attn.q_proj", LAYOUT_SAME},
-                                                   {"blk.#.attn_k", "model.layers.#.self_attn.k_proj", LAYOUT_SAME},
-                                                   {"blk.#.attn_v", "model.layers.#.self_attn.v_proj", LAYOUT_SAME},
-                                                   {"blk.#.attn_output", "model.layers.#.self_attn.o_proj", LAYOUT_SAME},
-                                                   {"blk.#.ffn_norm", "model.layers.#.post_attention_layernorm", LAYOUT_SAME},
+static const struct name_row starcoder2_names[] = {ENDS(LAYOUT_SAME),
+                                                   NORMS_BEFORE(LAYOUT_SAME),
+                                                   ATTENTION(LAYOUT_SAME, LAYOUT_SAME),
                                                    {"blk.#.ffn_up", "model.layers.#.mlp.c_fc", LAYOUT_SAME},
                                                    {"blk.#.ffn_down", "model.layers.#.mlp.c_proj", LAYOUT_SAME},
                                                    {0}};
-static const struct name_row olmo2_names[] = {{"token_embd", "model.embed_tokens", LAYOUT_SAME},
-                                              {"output_norm", "model.norm", LAYOUT_SAME},
-                                              {"output", "lm_head", LAYOUT_SAME},
-                                              {"blk.#.attn_q", "model.layers.#.self_attn.q_proj", LAYOUT_SAME},
-                                              {"blk.#.attn_k", "model.layers.#.self_attn.k_proj", LAYOUT_SAME},
-                                              {"blk.#.attn_v", "model.layers.#.self_attn.v_proj", LAYOUT_SAME},
-                                              {"blk.#.attn_output", "model.layers.#.self_attn.o_proj", LAYOUT_SAME},
-                                              {"blk.#.attn_q_norm", "model.layers.#.self_attn.q_norm", LAYOUT_SAME},
-                                              {"blk.#.attn_k_norm", "model.layers.#.self_attn.k_norm", LAYOUT_SAME},
-                                              {"blk.#.post_attention_norm", "model.layers.#.post_attention_layernorm",
-                                               LAYOUT_SAME},
-                                              {"blk.#.post_ffw_norm", "model.layers.#.post_feedforward_layernorm", LAYOUT_SAME},
-                                              {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj", LAYOUT_SAME},
-                                              {"blk.#.ffn_up", "model.layers.#.mlp.up_proj", LAYOUT_SAME},
-                                              {"blk.#.ffn_down", "model.layers.#.mlp.down_proj", LAYOUT_SAME},
-                                              {0}};
-static const struct name_row cohere_names[] = {{"token_embd", "model.embed_tokens", LAYOUT_SAME},
-                                               {"output_norm", "model.norm", LAYOUT_SAME},
-                                               {"output", "lm_head", LAYOUT_SAME},
+static const struct name_row olmo2_names[] = {
+    ENDS(LAYOUT_SAME), ATTENTION(LAYOUT_SAME, LAYOUT_SAME), HEAD_NORMS(LAYOUT_SAME), NORMS_BEHIND(LAYOUT_SAME), GATED, {0}};
+static const struct name_row cohere_names[] = {ENDS(LAYOUT_SAME),
                                                {"blk.#.attn_norm", "model.layers.#.input_layernorm", LAYOUT_SAME},
-                                               {"blk.#.attn_q", "model.layers.#.self_attn.q_proj", LAYOUT_SAME},
-                                               {"blk.#.attn_k", "model.layers.#.self_attn.k_proj", LAYOUT_SAME},
-                                               {"blk.#.attn_v", "model.layers.#.self_attn.v_proj", LAYOUT_SAME},
-                                               {"blk.#.attn_output", "model.layers.#.self_attn.o_proj", LAYOUT_SAME},
-                                               {"blk.#.attn_q_norm", "model.layers.#.self_attn.q_norm", LAYOUT_SAME},
-                                               {"blk.#.attn_k_norm", "model.layers.#.self_attn.k_norm", LAYOUT_SAME},
-                                               {"blk.#.ffn_gate", "model.layers.#.mlp.gate_proj", LAYOUT_SAME},
-                                               {"blk.#.ffn_up", "model.layers.#.mlp.up_proj", LAYOUT_SAME},
-                                               {"blk.#.ffn_down", "model.layers.#.mlp.down_proj", LAYOUT_SAME},
+                                               ATTENTION(LAYOUT_SAME, LAYOUT_SAME),
+                                               HEAD_NORMS(LAYOUT_SAME),
+                                               GATED,
                                                {0}};
 
 /* -- keys -- */
@@ -234,26 +188,21 @@ static const struct name_row cohere_names[] = {{"token_embd", "model.embed_token
         "attention.value_length", "", KEY_HERE \
     }
 
-static const struct key_row llama_keys[] = {SIZES,
-                                            ROPE,
-                                            LENGTHS,
-                                            {"context_length", "max_position_embeddings", KEY_COPIED},
-                                            {"feed_forward_length", "intermediate_size", KEY_NEEDED},
-                                            {"attention.head_count_kv", "num_key_value_heads", KEY_COPIED},
-                                            {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED},
-                                            {"rope.freq_base", "rope_theta", KEY_COPIED},
-                                            {0}};
-static const struct key_row gemma2_keys[] = {SIZES,
-                                             ROPE,
-                                             LENGTHS,
-                                             {"context_length", "max_position_embeddings", KEY_COPIED},
-                                             {"feed_forward_length", "intermediate_size", KEY_NEEDED},
-                                             {"attention.head_count_kv", "num_key_value_heads", KEY_COPIED},
+/* Of a decoder with rotary positions. */
+#define DECODER \
+    SIZES, ROPE, LENGTHS, {"context_length", "max_position_embeddings", KEY_COPIED}, \
+        {"feed_forward_length", "intermediate_size", KEY_NEEDED}, \
+        {"attention.head_count_kv", "num_key_value_heads", KEY_COPIED}, \
+    { \
+        "rope.freq_base", "rope_theta", KEY_COPIED \
+    }
+
+static const struct key_row llama_keys[] = {DECODER, {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED}, {0}};
+static const struct key_row gemma2_keys[] = {DECODER,
                                              {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED},
                                              {"attention.sliding_window", "sliding_window", KEY_COPIED},
                                              {"attn_logit_softcapping", "attn_logit_softcapping", KEY_COPIED},
                                              {"final_logit_softcapping", "final_logit_softcapping", KEY_COPIED},
-                                             {"rope.freq_base", "rope_theta", KEY_COPIED},
                                              {0}};
 static const struct key_row gpt2_keys[] = {SIZES,
                                            LENGTHS,
@@ -297,77 +246,33 @@ static const struct key_row mpt_keys[] = {SIZES,
                                           {"attention.clamp_kqv", "", KEY_HERE},
                                           {"attention.max_alibi_bias", "", KEY_HERE},
                                           {0}};
-static const struct key_row phi_keys[] = {SIZES,
-                                          ROPE,
-                                          LENGTHS,
-                                          {"context_length", "max_position_embeddings", KEY_COPIED},
-                                          {"feed_forward_length", "intermediate_size", KEY_NEEDED},
-                                          {"attention.head_count_kv", "num_key_value_heads", KEY_COPIED},
-                                          {"attention.layer_norm_epsilon", "layer_norm_eps", KEY_NEEDED},
-                                          {"rope.freq_base", "rope_theta", KEY_COPIED},
-                                          {0}};
+static const struct key_row phi_keys[] = {DECODER, {"attention.layer_norm_epsilon", "layer_norm_eps", KEY_NEEDED}, {0}};
 
-static const struct key_row gemma3_keys[] = {SIZES,
-                                             ROPE,
-                                             LENGTHS,
-                                             {"context_length", "max_position_embeddings", KEY_COPIED},
-                                             {"feed_forward_length", "intermediate_size", KEY_NEEDED},
-                                             {"attention.head_count_kv", "num_key_value_heads", KEY_COPIED},
-                                             {"rope.freq_base", "rope_theta", KEY_COPIED},
+static const struct key_row gemma3_keys[] = {DECODER,
                                              {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED},
                                              {"attention.sliding_window", "sliding_window", KEY_NEEDED},
                                              {"attention.sliding_window_pattern", "sliding_window_pattern", KEY_COPIED},
                                              {"rope.freq_base_swa", "rope_local_base_freq", KEY_COPIED},
                                              {"final_logit_softcapping", "final_logit_softcapping", KEY_COPIED},
                                              {0}};
-static const struct key_row phi3_keys[] = {SIZES,
-                                           ROPE,
-                                           LENGTHS,
-                                           {"context_length", "max_position_embeddings", KEY_COPIED},
-                                           {"feed_forward_length", "intermediate_size", KEY_NEEDED},
-                                           {"attention.head_count_kv", "num_key_value_heads", KEY_COPIED},
-                                           {"rope.freq_base", "rope_theta", KEY_COPIED},
+static const struct key_row phi3_keys[] = {DECODER,
                                            {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED},
                                            {"attention.sliding_window", "", KEY_HERE},
                                            {0}};
-static const struct key_row starcoder2_keys[] = {SIZES,
-                                                 ROPE,
-                                                 LENGTHS,
-                                                 {"context_length", "max_position_embeddings", KEY_COPIED},
-                                                 {"feed_forward_length", "intermediate_size", KEY_NEEDED},
-                                                 {"attention.head_count_kv", "num_key_value_heads", KEY_COPIED},
-                                                 {"rope.freq_base", "rope_theta", KEY_COPIED},
+static const struct key_row starcoder2_keys[] = {DECODER,
                                                  {"attention.layer_norm_epsilon", "norm_epsilon", KEY_NEEDED},
                                                  {"attention.sliding_window", "", KEY_HERE},
                                                  {0}};
-static const struct key_row olmo2_keys[] = {SIZES,
-                                            ROPE,
-                                            LENGTHS,
-                                            {"context_length", "max_position_embeddings", KEY_COPIED},
-                                            {"feed_forward_length", "intermediate_size", KEY_NEEDED},
-                                            {"attention.head_count_kv", "num_key_value_heads", KEY_COPIED},
-                                            {"rope.freq_base", "rope_theta", KEY_COPIED},
+static const struct key_row olmo2_keys[] = {DECODER,
                                             {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED},
                                             {"attention.sliding_window", "", KEY_HERE},
                                             {0}};
-static const struct key_row cohere_keys[] = {SIZES,
-                                             ROPE,
-                                             LENGTHS,
-                                             {"context_length", "max_position_embeddings", KEY_COPIED},
-                                             {"feed_forward_length", "intermediate_size", KEY_NEEDED},
-                                             {"attention.head_count_kv", "num_key_value_heads", KEY_COPIED},
-                                             {"rope.freq_base", "rope_theta", KEY_COPIED},
+static const struct key_row cohere_keys[] = {DECODER,
                                              {"attention.layer_norm_epsilon", "layer_norm_eps", KEY_NEEDED},
                                              {"logit_scale", "logit_scale", KEY_NEEDED},
                                              {"attention.sliding_window", "", KEY_HERE},
                                              {0}};
-static const struct key_row cohere2_keys[] = {SIZES,
-                                              ROPE,
-                                              LENGTHS,
-                                              {"context_length", "max_position_embeddings", KEY_COPIED},
-                                              {"feed_forward_length", "intermediate_size", KEY_NEEDED},
-                                              {"attention.head_count_kv", "num_key_value_heads", KEY_COPIED},
-                                              {"rope.freq_base", "rope_theta", KEY_COPIED},
+static const struct key_row cohere2_keys[] = {DECODER,
                                               {"attention.layer_norm_epsilon", "layer_norm_eps", KEY_NEEDED},
                                               {"logit_scale", "logit_scale", KEY_NEEDED},
                                               {"attention.sliding_window", "sliding_window", KEY_NEEDED},
