@@ -92,10 +92,11 @@ static void test_folder(void **state)
         free(bytes);
     }
     scratch_write(model, "tokenizer.json", "{\"t\": 1}", 8);
+    scratch_write(model, "tokenizer.model", "\n\0", 2);
     scratch_write(model, "notes.txt", "x", 1);
     assert_int_equal(convert(model, out, NULL), EXIT_DONE);
     said("stdout", "out: 15 tensors, 0.0 MB\n");
-    assert_int_equal(scratch_count(out), 3);
+    assert_int_equal(scratch_count(out), 4);
     struct error e = {""};
     struct checkpoint c;
     assert_int_equal(checkpoint_open(&c, out, &e), 0);
@@ -108,6 +109,10 @@ static void test_folder(void **state)
     size_t size;
     unsigned char *text = scratch_read(scratch_path(out, "tokenizer.json"), &size);
     assert_memory_equal(text, "{\"t\": 2}", 8);
+    free(text);
+    text = scratch_read(scratch_path(out, "tokenizer.model"), &size);
+    assert_int_equal(size, 2);
+    assert_memory_equal(text, "\n\0", 2);
     free(text);
     /* into one file no tokenizer can go */
     assert_int_equal(convert(model, scratch_path(scratch_folder, "one.h5"), NULL), EXIT_DONE);
