@@ -370,6 +370,9 @@ static void metadata_is_used_refused_or_named(void **state)
          "general.quantization_version is 1 (expected 2)"},
         {GOLDENS "llama-rope-yarn.gguf", TEXTS("\4\0\0\0\0\0\0\0yarn", "\4\0\0\0\0\0\0\0worn"),
          "llama.rope.scaling.type 'worn' is not supported (supported: none, linear, yarn)"},
+        {GOLDENS "phi3.gguf",
+         TEXTS("phi3.attention.sliding_window\4\0\0\0\0\0\0\0", "phi3.attention.sliding_window\6\0\0\0\0\0\40\100"),
+         "phi3.attention.sliding_window is 2.5 (expected a whole number from 1"},
         {GOLDENS "rope-freqs/model.gguf", TEXTS("rope_freqs.weight", "rope_freqs.weighs"), "rope_freqs.weighs' has no place"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -431,10 +431,12 @@ int finish_gemma3(struct gguf_model *m, json_t *config, struct error *e)
 /* A window of 0 is none. The factors of longrope are tensors, which have no place here. */
 int finish_phi3(struct gguf_model *m, json_t *config, struct error *e)
 {
+    static const char key[] = "attention.sliding_window";
     double window;
-    if (number(m, "attention.sliding_window", 0, &window, e) || expect(m, "attention.key_length", m->hidden / m->heads, e))
+    int64_t size;
+    if (number(m, key, 0, &window, e) || expect(m, "attention.key_length", m->hidden / m->heads, e))
         return -1;
-    if (window != 0 && set(m, config, "sliding_window", json_integer((json_int_t)window), e))
+    if (window != 0 && (whole(m, key, 0, &size, e) || set(m, config, "sliding_window", json_integer(size), e)))
         return -1;
     return take_rotation(m, config, "partial_rotary_factor", e);
 }
