@@ -44,8 +44,9 @@ const struct verb convert_verb = {
         "transformer_rpe_lm, llm.c's GPT-2, GGUF, safetensors, HDF5, or a state dict of PyTorch with config.json beside it. What "
         "has no config.json gets one that says how it is understood here. Quantised tensors (GGUF, FP8, bitsandbytes) are "
         "refused without --widen: neither form has them. Matrices that an --adapter changes are written as F32. The tokenizer "
-        "of a GGUF file becomes tokenizer.json and tokenizer_config.json in a "
-        "folder.\n",
+        "of a GGUF file becomes tokenizer.json and tokenizer_config.json in a folder; a model of SentencePiece (llama, t5) is "
+        "not "
+        "written, and a line on standard error says so.\n",
     .examples = "  reach convert runs/kerple-log/global_step50000 kerple-log\n  reach convert gpt2_124M.bin gpt2.h5\n"
                 "  reach convert llama-Q4_K_M.gguf llama --widen\n",
     .operands = operands,

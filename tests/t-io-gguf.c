@@ -561,6 +561,9 @@ static void tokenizers_that_are_not_known_are_refused(void **state)
     assert_int_equal(tokenizer_text(&json, &settings, &refused, other, &e), 0);
     assert_true(!json && !settings);
     assert_int_equal(check_message("refused", &refused, "gpt-9"), 0);
+    assert_int_equal(tokenizer_text(&json, &settings, &refused, "tests/goldens/tokenizer/pieces/bpe-bytes.gguf", &e), 0);
+    assert_true(!json && !settings);
+    assert_int_equal(check_message("refused", &refused, "tokenizer.ggml.model 'llama' is a model of SentencePiece"), 0);
 }
 
 /* As files for other programs, which read back the same. */

@@ -425,8 +425,11 @@ int gguf_tokenizer(json_t **json, json_t **settings, const struct gguf *g, int w
         if (!model.text || gguf_is(model, "none") || gguf_is(model, "no_vocab"))
             return 0;
         if (gguf_is_pieces(g))
-            fail(&inner, "tokenizer.ggml.model '%.*s' goes by scores, which tokenizer.json does not hold", (int)model.size,
-                 model.text);
+            fail(&inner,
+                 "tokenizer.ggml.model '%.*s' is a model of SentencePiece, which is read from here alone (give the GGUF file "
+                 "where "
+                 "text is read, or put the model's tokenizer.json or tokenizer.model into the folder)",
+                 (int)model.size, model.text);
         else if (!gguf_is(model, "gpt2"))
             fail(&inner,
                  "tokenizer.ggml.model '%.*s' is not supported (supported: gpt2, byte pair encoding over bytes; llama and t5, "
