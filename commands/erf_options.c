@@ -72,14 +72,7 @@ static const struct option_row rows[] = {
      WHOLE_AT(bootstrap, 0, 10000000),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT},
-    {.name = "seed",
-     .value = "N",
-     .standard = "0",
-     .help = "seed of the resampling, and of the noise of --attribution smoothgrad",
-     .type = OPTION_UNSIGNED,
-     .at = AT(seed),
-     .group = GROUP_MEASURED,
-     .flags = OPTION_RESULT},
+    SEED_ROW("seed of the resampling, and of the noise of --attribution smoothgrad"),
     TRAIN_LENGTH_ROW("tokens the models were trained on, marked in the figure and of --logn, where a checkpoint does not say it"),
     ADAPTER_ROW,
     ENCODING_ROWS(""),
@@ -112,17 +105,10 @@ static const struct option_row rows[] = {
      .at = AT(attention),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT},
-    {.name = "attribution",
-     .value = "KIND",
-     .standard = "grad",
-     .help = "what stands for position m in place of its gradient g_m (default %s): inputxgrad, e_m g_m element by element; ig, "
-             "integrated gradients (50 points, baseline of zero rows; 50 times the work); smoothgrad, the mean gradient over 50 "
-             "samples of noise (seeded by --seed; a tenth of the root mean square of the embedding's elements)",
-     .type = OPTION_NUMBERED_CHOICE,
-     .at = AT(attribution),
-     .choices = attribution_names,
-     .group = GROUP_MEASURED,
-     .flags = OPTION_RESULT},
+    ATTRIBUTION_ROW(
+        "what stands for position m in place of its gradient g_m (default %s): inputxgrad, e_m g_m element by element; ig, "
+        "integrated gradients (50 points, baseline of zero rows; 50 times the work); smoothgrad, the mean gradient over 50 "
+        "samples of noise (seeded by --seed; a tenth of the root mean square of the embedding's elements)"),
     DEVICE_ROW,
     DTYPE_ROW,
     {.name = "check-precision",

@@ -4,6 +4,7 @@
 #define REACH_COMMANDS_ROWS_H
 
 #include "commands/options.h"
+#include "model/attribution.h"
 #include "plots/figure.h"
 #include "run/threads.h"
 
@@ -116,6 +117,19 @@ int check_encoding(const struct encoding_options *o, struct error *e) MUST_USE;
 /* All of them, in the order of --help; `window_says` as of WINDOW_ROW. */
 #define ENCODING_ROWS(window_says) \
     BIAS_ROW, BIAS_DTYPE_ROW, POSITIONS_ROW, ROPE_ROW, WINDOW_ROW(window_says), KEEP_FIRST_ROW, LOGN_ROW
+
+/* ---- what is measured ---- */
+
+#define ATTRIBUTION_ROW(says) \
+    { \
+        .name = "attribution", .value = "KIND", .standard = "grad", .help = says, .type = OPTION_NUMBERED_CHOICE, \
+        .at = AT(attribution), .choices = attribution_names, .group = GROUP_MEASURED, .flags = OPTION_RESULT \
+    }
+#define SEED_ROW(says) \
+    { \
+        .name = "seed", .value = "N", .standard = "0", .help = says, .type = OPTION_UNSIGNED, .at = AT(seed), \
+        .group = GROUP_MEASURED, .flags = OPTION_RESULT \
+    }
 
 /* ---- struct machine_options machine ---- */
 
