@@ -3,11 +3,12 @@
 #include "commands/explain.h"
 #include "commands/rows.h"
 
-#include <string.h>
-
 #define OPTIONS struct explain_options
 
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
+/* A result is shown as it was measured: these choose of it what is shown, and how, or change nothing in a measurement either. */
+static const char *const of_a_result[] = {"model", "target-position", "memory", "threads", "o", "force", "top",
+                                          "show",  "color",           "quiet",  NULL};
 
 static const struct option_row rows[] = {
     {.name = "prompt",
@@ -23,6 +24,7 @@ static const struct option_row rows[] = {
      .value = "N",
      .help = "show the N-th segment, from 1, of a result of `reach erf`, as it was measured",
      WHOLE_AT(segment, 1, 1L << 40),
+     .beside = of_a_result,
      .flags = OPTION_RESULT | OPTION_COMMON},
     {.name = "model",
      .value = "NAME",
@@ -43,33 +45,12 @@ static const struct option_row rows[] = {
      .at = AT(against),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_COMMON},
-    {.name = "attribution",
-     .value = "KIND",
-     .standard = "grad",
-     .help = "grad, inputxgrad, ig or smoothgrad: what the shares are of, as in `reach erf` (default %s)",
-     .type = OPTION_NUMBERED_CHOICE,
-     .at = AT(attribution),
-     .choices = attribution_names,
-     .group = GROUP_MEASURED,
-     .flags = OPTION_RESULT},
-    {.name = "seed",
-     .value = "N",
-     .standard = "0",
-     .help = "seed of the noise of --attribution smoothgrad",
-     .type = OPTION_UNSIGNED,
-     .at = AT(seed),
-     .group = GROUP_MEASURED,
-     .flags = OPTION_RESULT},
+    ATTRIBUTION_ROW("grad, inputxgrad, ig or smoothgrad: what the shares are of, as in `reach erf` (default %s)"),
+    SEED_ROW("seed of the noise of --attribution smoothgrad"),
     BOS_ROW("auto, always or never: put the model's beginning-of-text token first, as in `reach erf` (default %s)"),
     TRAIN_LENGTH_ROW("tokens the model was trained on, for --logn, where the checkpoint does not say it"),
     ADAPTER_ROW,
-    BIAS_ROW,
-    BIAS_DTYPE_ROW,
-    POSITIONS_ROW,
-    ROPE_ROW,
-    WINDOW_ROW(""),
-    KEEP_FIRST_ROW,
-    LOGN_ROW,
+    ENCODING_ROWS(""),
     DEVICE_ROW,
     DTYPE_ROW,
     MEMORY_ROW,
@@ -105,50 +86,15 @@ static const struct option_row rows[] = {
 static const struct operand_row operands[] = {
     {.name = "MODEL|RESULT", .expected = "a checkpoint folder, or with --segment a result", .at = AT(source)}};
 
-/* The option that was given and that a result, which was measured before, cannot follow; NULL: none. */
-static const char *of_a_run(const struct explain_options *o)
-{
-    const struct encoding_options *n = &o->encoding;
-    const struct {
-        const char *name;
-        int given;
-    } options[] = {{"--against", o->against != NULL},
-                   {"--attribution", o->attribution != ATTRIBUTION_GRAD},
-                   {"--seed", o->seed != 0},
-                   {"--bos", o->reading.bos != BOS_AUTO},
-                   {"--train-length", o->train_length != 0},
-                   {"--adapter", o->adapter != NULL},
-                   {"--bias", n->bias != NULL},
-                   {"--bias-dtype", n->bias_dtype != NULL},
-                   {"--positions", n->positions_none},
-                   {"--rope", n->rope != NULL},
-                   {"--window", n->window >= 0},
-                   {"--keep-first", n->keep_first},
-                   {"--logn", n->logn},
-                   {"--device", strcmp(o->machine.device, "auto") != 0},
-                   {"--dtype", strcmp(o->machine.dtype, "f32") != 0},
-                   {"--strict", o->strict}};
-
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (options[i].given)
-            return options[i].name;
-    return NULL;
-}
-
 static int check(void *options, struct error *e)
 {
     const struct explain_options *o = options;
-    int given = (o->prompt != NULL) + (o->text.count > 0) + (o->segment > 0);
 
-    if (given == 0)
+    if (!o->prompt && !o->text.count && !o->segment)
         return fail(e,
                     "nothing to explain is given (expected --prompt TEXT or --text FILE of a model, or --segment N of a result)");
-    if (given > 1)
-        return fail(e, "more than one of --prompt, --text and --segment is given (expected one of them)");
-    if (o->segment && of_a_run(o))
-        return fail(e,
-                    "%s and --segment are both given (expected --prompt or --text with it: a result is shown as it was measured)",
-                    of_a_run(o));
+    if (o->prompt && o->text.count)
+        return fail(e, "--prompt and --text are both given (expected one of them)");
     if (!o->segment && o->model)
         return fail(e, "--model is of a result (expected it with --segment N)");
     return check_encoding(&o->encoding, e);

@@ -115,6 +115,28 @@ static int is_short_option(const struct verb *v, const char *text)
     return text[0] == '-' && text[1] && text[1] != '-' && (strcmp(text, "-o") == 0 || !takes_formulas);
 }
 
+/* An option that stands with few others names these, so that one which comes to the table later is refused with it, not passed
+ * over. */
+static int stands_beside(const struct option_row *o, const char *name)
+{
+    for (const char *const *other = o->beside; other && *other; other++)
+        if (strcmp(*other, name) == 0)
+            return 1;
+    return !o->beside || strcmp(o->name, name) == 0;
+}
+
+static int check_beside(const struct verb *v, const int *given, struct error *e)
+{
+    char name[OPTION_NAME_MAX], other[OPTION_NAME_MAX];
+
+    for (size_t i = 0; i < v->option_count; i++)
+        for (size_t k = 0; given[i] && k < v->option_count; k++)
+            if (given[k] && !stands_beside(&v->options[i], v->options[k].name))
+                return fail(e, "%s and %s are both given (expected one of them)", option_dashed(other, v->options[k].name),
+                            option_dashed(name, v->options[i].name));
+    return 0;
+}
+
 static int set_defaults(void *options, const struct verb *v, struct error *e)
 {
     memset(options, 0, v->options_size);
@@ -159,6 +181,8 @@ int options_parse(void *options, const struct verb *v, int argc, char **argv, st
     }
     if (rc == 0 && operands < v->operand_count)
         rc = fail(e, "no %s is given (expected %s)", v->operands[operands].name, v->operands[operands].expected);
+    if (rc == 0)
+        rc = check_beside(v, given, e);
     return rc == 0 && v->check ? v->check(options, e) : rc;
 }
 

@@ -56,6 +56,7 @@ struct option_row {
      * where there is none; other types may have one too, for what is recorded. */
     int (*read)(void *options, const char *value, int nth, struct error *e);
     int (*write)(FILE *f, const void *options, int nth);
+    const char *const *beside; /* the only options that may be given with it, ended by NULL; NULL: any */
     enum option_group group;
     unsigned flags;
 };

@@ -377,6 +377,56 @@ static void recorded_commands_are_read_back(void **state)
     }
 }
 
+/* 1 if `one` and `other`, each with its default or another value, are refused for being given together. */
+static int excludes(const struct verb *v, const struct option_row *one, const struct option_row *other)
+{
+    void *options = calloc(1, v->options_size + 1);
+    unsigned seed = 1;
+    char *argv[5] = {(char *)"a"}, names[2][OPTION_NAME_MAX], values[2][80];
+    int argc = 1, rc;
+    struct error e = {""};
+
+    for (int i = 0; i < 2; i++) {
+        const struct option_row *o = i ? other : one;
+
+        argv[argc++] = (char *)option_dashed(names[i], o->name);
+        if (o->value) {
+            snprintf(values[i], sizeof values[i], "%s", o->standard ? o->standard : sample(v, o, &seed));
+            argv[argc++] = values[i];
+        }
+    }
+    rc = options_parse(options, v, argc, argv, &e);
+    if (rc != 0 && !(strstr(e.text, names[0]) && strstr(e.text, names[1]) && strstr(e.text, "are both given")))
+        fail_msg("%s and %s: %s", names[0], names[1], e.text);
+    options_free(options, v);
+    free(options);
+    return rc != 0;
+}
+
+/* An option that names what it stands with is refused with all others of the table, whatever their values. */
+static void stored_results_refuse_what_measures(void **state)
+{
+    const struct option_row *segment = option_find(&explain_verb, "segment");
+    size_t refused = 0;
+
+    (void)state;
+    assert_non_null(segment->beside);
+    for (const char *const *name = segment->beside; *name; name++)
+        assert_non_null(option_find(&explain_verb, *name));
+    for (size_t i = 0; i < explain_verb.option_count; i++) {
+        const struct option_row *o = &explain_verb.options[i];
+        int chooses = strcmp(o->name, "model") == 0 || strcmp(o->name, "target-position") == 0;
+        int measures = (o->flags & OPTION_RESULT && !chooses) || strcmp(o->name, "device") == 0 || strcmp(o->name, "strict") == 0;
+
+        if (o == segment)
+            continue;
+        if (excludes(&explain_verb, segment, o) != measures || excludes(&explain_verb, o, segment) != measures)
+            fail_msg("--segment and --%s are %s", o->name, measures ? "taken together" : "refused");
+        refused += (size_t)measures;
+    }
+    assert_true(refused > 12);
+}
+
 /* What the table must hold for help and parsing. */
 static void tables_are_complete(void **state)
 {
@@ -640,6 +690,7 @@ int main(void)
         cmocka_unit_test(arguments_are_told_apart),
         cmocka_unit_test(settings_hold_every_option_that_counts),
         cmocka_unit_test(recorded_commands_are_read_back),
+        cmocka_unit_test(stored_results_refuse_what_measures),
         cmocka_unit_test(tables_are_complete),
         cmocka_unit_test(numbers_are_read_strictly),
         cmocka_unit_test(model_names),

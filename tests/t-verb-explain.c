@@ -263,8 +263,10 @@ static void test_refused(void **state)
         int status;
     } cases[] = {
         {"explain bytes", "nothing to explain is given", 2},
-        {"explain bytes --prompt a --text text", "more than one of --prompt, --text and --segment", 2},
+        {"explain bytes --prompt a --text text", "--prompt and --text are both given (expected one of them)", 2},
         {"explain bytes --prompt a --model x", "--model is of a result", 2},
+        {"explain whole --segment 1 --prompt a", "--prompt and --segment are both given (expected one of them)", 2},
+        {"explain whole --segment 1 --attribution grad", "--attribution and --segment are both given", 2},
         {"explain whole --segment 1 --rope none", "--rope and --segment are both given", 2},
         {"explain whole --segment 1 --against a", "--against and --segment are both given", 2},
         {"explain whole --segment 1 --bos always", "--bos and --segment are both given", 2},
