@@ -14,6 +14,8 @@ int erf_call(struct call *c, struct error *e) MUST_USE;
 int erf_print(const struct result *r, struct error *e) MUST_USE;
 /* A line or two a model in words: how near the gradient lies, saturated or not, beyond the training length or not, the sink. */
 int erf_print_sentences(const struct result *r) MUST_USE;
+/* Those of one, which has a segment that is not excluded, without a line's end. */
+void erf_tell(FILE *f, const struct result *r, const struct result_model *m);
 int erf_print_attention(const struct result *r, struct error *e) MUST_USE;
 /* The largest deviations [models] from float64. */
 int erf_print_precision(const struct result *r, const struct deviation *deviations, const char *dtype, struct error *e) MUST_USE;

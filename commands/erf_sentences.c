@@ -1,6 +1,7 @@
 /* What a result says of each model, in words. */
 #include "commands/erf.h"
 #include "commands/screen.h"
+#include "page/show.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ static const struct erf_row *row_of(const struct erf_summary *u, double q)
     return NULL;
 }
 
-static void tell(FILE *f, const struct result *r, const struct result_model *m)
+void erf_tell(FILE *f, const struct result *r, const struct result_model *m)
 {
     const struct erf_summary *u = &result_main(m)->summary;
     const struct erf_row *half = row_of(u, 0.5), *lead = &u->rows[r->main_row];
@@ -25,19 +26,30 @@ static void tell(FILE *f, const struct result *r, const struct result_model *m)
     char q[32];
 
     fprintf(f, "%s: ", m->name);
-    if (half && half != lead && !half->saturated)
-        fprintf(f, "half of the %s lies within the last %zu of %zu tokens. ", what, half->erf, inputs);
-    if (lead->saturated)
-        fprintf(f, "ERF(%s) takes all %zu: the field may be longer", threshold_text(q, r->main_threshold), inputs);
+    if (half && half != lead && !half->saturated) {
+        fprintf(f, "half of the %s lies ", what);
+        show_last(f, half->erf, inputs);
+        fputs(". ", f);
+    }
+    fprintf(f, "ERF(%s) ", threshold_text(q, r->main_threshold));
+    if (lead->saturated && inputs == 1)
+        fputs("takes the only input", f);
+    else if (lead->saturated)
+        fprintf(f, "takes all %zu inputs", inputs);
     else
-        fprintf(f, "ERF(%s) is %zu", threshold_text(q, r->main_threshold), lead->erf);
+        fprintf(f, "is %zu", lead->erf);
     if (m->train_length && lead->erf > m->train_length)
-        fprintf(f, ", beyond the %zu tokens of training", m->train_length);
+        fprintf(f, ", beyond the training length of %zu", m->train_length);
     else if (m->train_length && !lead->saturated)
-        fprintf(f, ", within the %zu tokens of training", m->train_length);
-    fputc('.', f);
-    if (u->sink_share >= sink_least && u->sink_share >= 2 * (double)r->sink / (double)inputs)
-        fprintf(f, " The first %zu tokens have %.3g\u00a0%% of the %s.", r->sink, 100 * u->sink_share, what);
+        fprintf(f, ", within the training length of %zu", m->train_length);
+    fputs(lead->saturated ? "; the field may be longer." : ".", f);
+    if (u->sink_share >= sink_least && u->sink_share >= 2 * (double)r->sink / (double)inputs) {
+        if (r->sink == 1)
+            fputs(" The first token has", f);
+        else
+            fprintf(f, " The first %zu tokens have", r->sink);
+        fprintf(f, " %.3g\u00a0%% of the %s.", 100 * u->sink_share, what);
+    }
 }
 
 int erf_print_sentences(const struct result *r)
@@ -54,7 +66,7 @@ int erf_print_sentences(const struct result *r)
             continue;
         if (!(f = open_memstream(&text, &size)))
             return -1;
-        tell(f, r, &r->models[i]);
+        erf_tell(f, r, &r->models[i]);
         if (fclose(f) != 0) {
             free(text);
             return -1;

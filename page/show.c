@@ -109,6 +109,15 @@ const char *show_share_of(const struct explanation *x)
     return strcmp(x->attribution, "grad") == 0 ? "gradient" : "attribution";
 }
 
+void show_last(FILE *f, size_t last, size_t count)
+{
+    if (last == 1)
+        fputs("at the last", f);
+    else
+        fprintf(f, "within the last %zu", last);
+    fprintf(f, " of %zu tokens", count);
+}
+
 int show_sentence(FILE *f, const struct explanation *x)
 {
     size_t top = x->order[0], most = curve_erf(x->cumulative, x->count, 0.9);
@@ -116,11 +125,17 @@ int show_sentence(FILE *f, const struct explanation *x)
 
     if (!token)
         return -1;
-    fprintf(f,
-            "Half of the %s lies within the last %zu of %zu token%s, nine tenths within the last %zu; the largest share, "
-            "%.1f\u00a0%%, "
-            "is that of %s at position %zu.",
-            show_share_of(x), x->half, x->count, x->count == 1 ? "" : "s", most, 100 * x->share[top], token, top + 1);
+    if (x->count == 1) {
+        fprintf(f, "All of the %s lies at the only input, %s.", show_share_of(x), token);
+    } else {
+        fprintf(f, "Half of the %s lies ", show_share_of(x));
+        show_last(f, x->half, x->count);
+        if (most != x->half)
+            fprintf(f, ", nine tenths within the last %zu", most);
+        else
+            fputs(", and so do nine tenths", f);
+        fprintf(f, "; the largest share, %.1f\u00a0%%, is that of %s at position %zu.", 100 * x->share[top], token, top + 1);
+    }
     free(token);
     return 0;
 }

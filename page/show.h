@@ -20,6 +20,8 @@ void around_free(struct around *a);
 
 /* "gradient", or what else the shares are of. */
 const char *show_share_of(const struct explanation *x);
+/* `within the last 14 of 102 tokens`, `at the last of 102 tokens`. */
+void show_last(FILE *f, size_t last, size_t count);
 /* `Half of the gradient lies within the last 14 of 102 tokens, ...`, without a line's end. -1: memory ran out. */
 int show_sentence(FILE *f, const struct explanation *x) MUST_USE;
 

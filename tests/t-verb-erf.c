@@ -219,8 +219,8 @@ static void results_agree_with_each_other(void **state)
         snprintf(sentence, sizeof sentence, "%s: half of the gradient lies within the last %ld of 63 tokens. ERF(0.8) is %ld%s",
                  result.models[i].name, half, lead,
                  i           ? "."
-                 : lead > 16 ? ", beyond the 16 tokens of training."
-                             : ", within the 16 tokens of training.");
+                 : lead > 16 ? ", beyond the training length of 16."
+                             : ", within the training length of 16.");
         if (!strstr(words, sentence))
             fail_msg("the report does not say: %s\n%s", sentence, words);
     }
