@@ -31,7 +31,7 @@ static int setup(void **state)
     (void)state;
     if (program_open() != 0 || !realpath("tests/goldens/explain", goldens) || !realpath("examples/models-code", code) ||
         tiny_checkpoint(at("bytes"), &bytes) != 0 || tiny_checkpoint(at("learned"), &learned) != 0 ||
-        tiny_text(at("text"), 90, 4) != 0 || tiny_text(at("long"), 4000, 5) != 0)
+        tiny_text(at("text"), 90, 4) != 0 || tiny_text(at("one"), 1, 4) != 0 || tiny_text(at("long"), 4000, 5) != 0)
         return -1;
     prompt = slurp(scratch_path(goldens, "prompt.txt"), NULL);
     for (char *at = prompt; at && (at = strchr(at, ' '));)
@@ -284,6 +284,8 @@ static void test_refused(void **state)
         {"explain bytes --text text --rope none", "rotary", 1},
         {"explain bytes --text text --bos always", "names no beginning-of-text token", 1},
         {"explain bytes --text absent", "absent: ", 1},
+        {"explain bytes --text one", "one: has one token (expected at least 2 tokens: one input and the target)", 1},
+        {"explain bytes --text one --target-position 2", "one: has one token (expected at least 2 tokens", 1},
     };
     char line[PATH_MAX + 64], *text = slurp(at("text"), NULL);
 

@@ -51,11 +51,14 @@ static int take_tokens(struct explanation *x, struct subject *s, struct error *e
     name = t->name ? t->name : "text";
     total = t->total + begins;
     most = total + (s->options->prompt != NULL);
+    if (most < 2)
+        return fail(e, "%s: has %s (expected at least 2 tokens: one input and the target)", name,
+                    total ? "one token" : "no token");
     if (wanted > most)
         return fail(e, "--target-position %zu: %s has %zu tokens (expected 2 to %zu)", wanted, name, total, most);
     x->count = (wanted ? wanted : most) - 1;
-    if (most < 2 || x->count > 1 << 30)
-        return fail(e, "%s: has %zu tokens (expected at least 2: one input and the target)", name, total);
+    if (x->count > 1 << 30)
+        return fail(e, "%s: has %zu tokens (expected at most %d, or --target-position)", name, total, (1 << 30) + 1);
     x->predicted = x->count == total;
     if (s->decoder->position_limit > 0 && x->count > (size_t)s->decoder->position_limit)
         return fail(
