@@ -170,10 +170,10 @@ static int read_windows(struct reading *r)
                     config_path(c), d->family);
     if (family_windows(d, rule, r->e))
         return -1;
-    for (int l = 0; o->windows == WINDOWS_ALL && l < d->layers; l++)
-        if (d->blocks[l].score.window != window)
+    for (int l = 0; (o->windows == WINDOWS_ALL || o->windows == WINDOWS_ALL_SWITCHED) && l < d->layers; l++)
+        if (d->blocks[l].score.window != rule.window)
             return fail(r->e, "%s: layer_types, entry %d: a %s model has the same window in every layer (expected %s_attention)",
-                        config_path(c), l + 1, d->family, window ? "sliding" : "full");
+                        config_path(c), l + 1, d->family, rule.window ? "sliding" : "full");
     return 0;
 }
 

@@ -140,6 +140,8 @@ static void test_refused(void **state)
         {"mixtral-stacked", "intermediate_size", "10", "mlp.experts.gate_up_proj' has shape [5, 24, 16] (expected [5, 20, 16]"},
         {"mixtral-stacked", "layer_types", "[\"full_attention\", \"sliding_attention\", \"sliding_attention\"]",
          "layer_types, entry 1: a mixtral model has the same window"},
+        {"qwen3-moe-window", "layer_types", "[\"sliding_attention\", \"full_attention\", \"sliding_attention\"]",
+         "layer_types, entry 2: a qwen3_moe model has the same window"},
         {"qwen2-moe", "mlp_only_layers", "[]", "mlp.gate.weight' is missing"},
         {"qwen2-moe", "mlp_only_layers", "3", "mlp_only_layers is no list of layers"},
         {"qwen2-moe", "mlp_only_layers", "[\"1\"]", "mlp_only_layers, entry 1 is no whole number"},
