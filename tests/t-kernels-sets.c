@@ -579,6 +579,8 @@ static void test_route_choice(void **state)
         {{6, 3, SCORING_SIGMOID, 3, 2, 0, 2, 0}, {0, 0, 0, 0, 0, 0}, {0.125, 0.125, 0.5, 0, 0.25, -0.25}, {0, 1, 2}, {1, 1, 1}},
         /* groups of three, of which one: sums 1.5, 1.375 */
         {{6, 2, SCORING_SIGMOID, 2, 1, 0, 1, 0}, {0, 0, 0, 0, 0, 0}, {0.25, 0, 0.25, 0.375, 0, -1}, {0, 2}, {0.5, 0.5}},
+        /* a group of scores without a sum comes last */
+        {{6, 3, SCORING_SIGMOID, 3, 2, 0, 2, 0}, {0, 0, 0, 0, 0, 0}, {INFINITY, -INFINITY, 0, 0, 0.25, 0}, {2, 3, 4}, {1, 1, 1}},
         /* equal groups: the first */
         {{6, 2, SCORING_SIGMOID, 3, 1, 0, 1, 0}, {0, 0, 0, 0, 0, 0}, {0}, {0, 1}, {0.5, 0.5}},
     };

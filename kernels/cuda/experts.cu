@@ -33,7 +33,7 @@ __device__ static float score_of(const float *logits, const float *correction, c
     return s == s ? s : -INFINITY;
 }
 
-/* A group's two largest scores together. */
+/* A group's two largest scores together; a NaN counts as -inf. */
 __device__ static float group_score(const float *logits, const float *correction, const struct router &g, int group)
 {
     int size = g.experts / g.groups;
@@ -43,7 +43,8 @@ __device__ static float group_score(const float *logits, const float *correction
         second = s > most ? most : s > second ? s : second;
         most = s > most ? s : most;
     }
-    return most + second;
+    float sum = most + second;
+    return sum == sum ? sum : -INFINITY;
 }
 
 /* The place that follows `last` in the order; number -1 stands before the first. Experts of groups behind `group` have -inf. */

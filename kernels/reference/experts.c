@@ -47,7 +47,8 @@ static void keep_groups(double *scores, const struct routing *g)
     for (int i = 0; i < g->groups; i++) {
         const double *s = scores + i * size;
         int first = next_of(s, size, -1);
-        sums[i] = s[first] + s[next_of(s, size, first)];
+        double sum = s[first] + s[next_of(s, size, first)];
+        sums[i] = isnan(sum) ? -INFINITY : sum;
     }
     for (int i = 0; i < g->chosen_groups; i++)
         last = next_of(sums, g->groups, last);
