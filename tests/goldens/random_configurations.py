@@ -36,9 +36,9 @@ from safetensors.torch import load_file, save_file
 
 from make_goldens import RefuseNarrow, Widen, random_weight
 
-FAMILIES = ("arcee", "biogpt", "bloom", "cohere", "cohere2", "cwm", "exaone4", "falcon", "gemma2", "gemma3_text", "glm4", "gpt2", "gpt_neox", "gptj", "granite_swa",
-            "hunyuan_v1_dense", "internlm3", "llama", "ministral", "ministral3", "mistral", "mpt", "nemotron", "olmo", "olmo2", "olmo3", "opt", "phi", "phi3", "qwen2",
-            "qwen3", "seed_oss", "smollm3", "stablelm", "xglm")
+FAMILIES = ("arcee", "biogpt", "bloom", "cohere", "cohere2", "cwm", "exaone4", "falcon", "gemma2", "gemma3_text", "glm4", "glm4_moe", "gpt2", "gpt_neox", "gptj",
+            "granite_swa", "granitemoe", "hunyuan_v1_dense", "internlm3", "llama", "ministral", "ministral3", "mistral", "mixtral", "mpt", "nemotron", "olmo", "olmo2",
+            "olmo3", "opt", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "xglm")
 QK_GAIN = 1.5       # on top of that of random_weight: 3 in all
 LOGP_ERROR, NORM_ERROR = 1e-9, 1e-7
 ORDINARY_ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "silu")
@@ -587,6 +587,62 @@ def draw_phi3(d, layers, length):
     return config
 
 
+def put_experts(d, config, layers, count="num_experts", some=False):
+    """Experts, of which all may be chosen. `some`: in some layers alone."""
+    config[count] = d.whole(1, 7)
+    config["num_experts_per_tok"] = d.pick(1, config[count], d.whole(1, config[count]))
+    d.put(config, "output_router_logits", 0.2, False, True)
+    d.put(config, "router_aux_loss_coef", 0.2, 0.01)
+    if some:
+        config["moe_intermediate_size"] = d.whole(3, 20)
+        d.put(config, "norm_topk_prob", 0.6, True, False)
+        d.put(config, "decoder_sparse_step", 0.4, 1, 2, 3)
+        d.put(config, "mlp_only_layers", 0.4, [d.whole(0, layers)], [], None)
+    return config
+
+
+def draw_mixtral(d, layers, length):
+    config = put_experts(d, grouped(d, length), layers, d.pick("num_local_experts", "num_experts"))
+    config["num_key_value_heads"] = config.get("num_key_value_heads") or config["num_attention_heads"]
+    d.put(config, "sliding_window", 0.6, 1, 3, 8, 30, None)
+    return config
+
+
+def draw_qwen2_moe(d, layers, length):
+    config = put_experts(d, sized(d, grouped(d, length), 0.2), layers, some=True)
+    config["shared_expert_intermediate_size"] = d.whole(3, 20)
+    put_window(d, config, layers)
+    return biased(d, config, "qkv_bias")
+
+
+def draw_qwen3_moe(d, layers, length):
+    config = put_experts(d, sized(d, grouped(d, length), 0.2), layers, d.pick("num_local_experts", "num_experts"), some=True)
+    put_window(d, config, layers)
+    return biased(d, config, "attention_bias")
+
+
+def draw_glm4_moe(d, layers, length):
+    config = put_experts(d, sized(d, grouped(d, length), 0.2), layers, "n_routed_experts")
+    config.update(moe_intermediate_size=d.whole(3, 20), head_dim=d.pick(4, 8, 8, 6))
+    if d.chance(0.5):
+        config["n_group"] = d.pick(1, 2, 3)
+        config["topk_group"] = d.whole(1, config["n_group"])
+        size = d.pick(2, 2, 3, 4)
+        config["n_routed_experts"] = config["n_group"] * size
+        config["num_experts_per_tok"] = d.whole(1, config["topk_group"] * size)
+    for key, *values in (("n_shared_experts", 1, 2), ("routed_scaling_factor", 1.0, 2.5), ("first_k_dense_replace", 0, 1, 5), ("norm_topk_prob", True, False),
+                         ("partial_rotary_factor", 0.5, 0.25, 1.0), ("num_nextn_predict_layers", 0, 1)):
+        d.put(config, key, 0.6, *values)
+    return biased(d, config, "attention_bias", "use_qk_norm")
+
+
+def draw_granitemoe(d, layers, length):
+    config = put_experts(d, grouped(d, length), layers, "num_local_experts")
+    for key in ("embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"):
+        d.put(config, key, 0.6, 0.3, 1.0, 2.5)
+    return biased(d, config, "attention_bias")
+
+
 # what published files have beside the keys that matter
 PUBLISHED = {
     "bloom": {"attention_softmax_in_fp32": True, "masked_softmax_fusion": True, "skip_bias_add": True, "skip_bias_add_qkv": False, "bias_dropout_fusion": True,
@@ -652,8 +708,8 @@ def draw_configuration(d, family, length):
 
 def random_state(model, stored, rng):
     """Values of every parameter (a tied one once), rounded to the stored type."""
-    state = {}
-    for name, parameter in sorted(model.named_parameters()):
+    state, corrections = {}, [(name, buffer) for name, buffer in model.named_buffers() if name.endswith("e_score_correction_bias")]
+    for name, parameter in sorted([*model.named_parameters(), *corrections]):
         value = random_weight(name, tuple(parameter.shape), model.config, rng)
         if value.dim() == 2 and re.search(r"(q_proj|k_proj|c_attn|Wqkv|query_key_value)\.weight$", name):
             value = value * QK_GAIN
