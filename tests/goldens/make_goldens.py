@@ -37,7 +37,7 @@ from family_cases import FAMILY_CASES
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DEMO_TEXT = os.path.join("examples", "text", "sqlalchemy.py.gz")
-EXAMPLES = ("alibi", "rotary")
+EXAMPLES = ("alibi", "rotary", "window-24", "window-40")
 EXAMPLE_OFFSET, EXAMPLE_LENGTH = 250000, 512
 ROUTERS, ROUTER_GAIN = (".mlp.gate.weight", ".router.weight"), 1.5     # so that experts have weights far from equal, and no two nearly the same
 QK_GAIN = 2.0       # on weights of unit gain: scores with a standard deviation near 4, far from flat
