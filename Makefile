@@ -258,7 +258,7 @@ DEMO := reach-demo
 DEMO_MODELS := window-24 window-40 window-64 alibi kerple-log sandwich sinusoidal rotary
 demo: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) all
-	./reach erf $(DEMO_MODELS:%=examples/models-code/%) --text examples/text/sqlalchemy.py.gz --segments 16 --length 2048 -o $(DEMO) --force
+	./reach erf $(DEMO_MODELS:%=examples/models/%) --text examples/text/sqlalchemy.py.gz --segments 16 --length 2048 -o $(DEMO) --force
 	@echo "figure: $(DEMO)/erf.png   table: $(DEMO)/summary.csv   data: $(DEMO)/erf.h5"
 
 $(BUILD)/bench/%: $(BUILD)/bench/%.o $(BUILD)/libreach.a

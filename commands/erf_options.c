@@ -197,10 +197,10 @@ const struct verb erf_verb = {
         "  layers.gp, targets.gp, attention.gp, attention.csv  what --layer, --target-position and --attention add\n"
         "  erf.gp       the figure as a gnuplot script that holds its data, and its pictures\n"
         "  erf.part     while the run goes on: finished segments, for --resume\n",
-    .examples = "  reach erf examples/models/alibi --text examples/text/moby-dick.txt.gz\n"
+    .examples = "  reach erf examples/models/alibi --text examples/text/sqlalchemy.py.gz\n"
                 "  reach erf old=runs/7 new=runs/8 --text a.txt --text b.txt.gz --segments 200 --length 4096 -o compare\n"
                 "  reach erf runs/8 --tokens valid.npy --threshold 0.8 --format png,pdf --resume -o runs-8-erf\n"
-                "  reach erf examples/models/alibi --text examples/text/moby-dick.txt.gz --layer all --target-position "
+                "  reach erf examples/models/alibi --text examples/text/sqlalchemy.py.gz --layer all --target-position "
                 "64,128,256,512,1024 --attention\n",
     .operands = operands,
     .operand_count = 1,

@@ -121,7 +121,7 @@ const struct verb explain_verb = {
                    "Written to DIR:\n"
                    "  explain.csv   norm and share of every input\n"
                    "  explain.html  the text as a page by itself: all tokens, with their values, a map and a search\n",
-    .examples = "  reach explain examples/models-code/alibi --prompt 'def add(self, child):' -o why\n"
+    .examples = "  reach explain examples/models/alibi --prompt 'def add(self, child):' -o why\n"
                 "  reach explain ORG/NAME --text chat.txt --against ' no'\n"
                 "  reach explain reach-erf --segment 3\n",
     .operands = operands,

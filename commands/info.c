@@ -194,7 +194,7 @@ const struct verb info_verb = {
         "(the inputs that can reach the last output through them), the length it was trained on, element types and digest; then "
         "what one segment of `reach erf` would take in memory and time. The time is the arithmetic of the matrix products at the "
         "rate that this machine reaches now on a product of the model's own size; real runs take somewhat more.\n",
-    .examples = "  reach info examples/models/window-32\n  reach info runs/8 --length 8192 --memory 16G\n",
+    .examples = "  reach info examples/models/window-40\n  reach info runs/8 --length 8192 --memory 16G\n",
     .operands = operands,
     .operand_count = sizeof operands / sizeof *operands,
     .options = rows,

@@ -194,7 +194,7 @@ const struct verb ppl_verb = {
         "Written to DIR:\n"
         "  ppl.csv  the table and the differences\n"
         "  ppl.gp   perplexity over the context (cached: the window) as a gnuplot script, and its pictures\n",
-    .examples = "  reach ppl examples/models/alibi examples/models/rotary --text examples/text/moby-dick.txt.gz -o reach-ppl\n"
+    .examples = "  reach ppl examples/models/alibi examples/models/rotary --text examples/text/sqlalchemy.py.gz -o reach-ppl\n"
                 "  reach ppl runs/8 --tokens valid.npy --protocol sliding --context 512,1024 --stride 256\n"
                 "  reach ppl runs/8 --tokens valid.npy --protocol cached --window 1024\n",
     .operands = operands,

@@ -148,7 +148,7 @@ const struct verb trf_verb = {
     .examples = "  reach trf alibi\n"
                 "  reach trf kerple_log --set p=1.05 --set a=1 --epsilon 0.01 --epsilon 0.1 --explain\n"
                 "  reach trf '-ln(1+t)*2' 'alibi + window(64)' --layers 12 --length 512 --length 2048 -o reach-trf\n"
-                "  reach trf examples/models/alibi examples/models/window-32\n",
+                "  reach trf examples/models/alibi examples/models/window-40\n",
     .operands = operands,
     .operand_count = sizeof operands / sizeof *operands,
     .options = rows,

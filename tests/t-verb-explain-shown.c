@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char code[PATH_MAX]; /* examples/models-code/alibi */
+static char code[PATH_MAX]; /* examples/models/alibi */
 
 /* Tokens that would end elements, scripts and rows, colour screens, or turn text around; and bytes that are no text. */
 static const char hostile[] =
@@ -50,7 +50,7 @@ static int setup(void **state)
     unsetenv("NO_COLOR");
     unsetenv("COLORFGBG");
     unsetenv("COLUMNS");
-    if (program_open() != 0 || !realpath("examples/models-code/alibi", code) || tiny_checkpoint(at("hostile"), &tiny) != 0 ||
+    if (program_open() != 0 || !realpath("examples/models/alibi", code) || tiny_checkpoint(at("hostile"), &tiny) != 0 ||
         tiny_checkpoint(at("bytes"), &bytes) != 0)
         return -1;
     scratch_write(at("hostile"), "tokenizer.json", hostile, sizeof hostile - 1);

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char goldens[PATH_MAX], code[PATH_MAX]; /* tests/goldens/explain, examples/models-code */
+static char goldens[PATH_MAX], code[PATH_MAX]; /* tests/goldens/explain, examples/models */
 static char *prompt; /* as a word of a command line */
 
 static int setup(void **state)
@@ -29,7 +29,7 @@ static int setup(void **state)
     struct tiny bytes = {.seed = 1}, learned = {.seed = 2, .learned = 12};
 
     (void)state;
-    if (program_open() != 0 || !realpath("tests/goldens/explain", goldens) || !realpath("examples/models-code", code) ||
+    if (program_open() != 0 || !realpath("tests/goldens/explain", goldens) || !realpath("examples/models", code) ||
         tiny_checkpoint(at("bytes"), &bytes) != 0 || tiny_checkpoint(at("learned"), &learned) != 0 ||
         tiny_text(at("text"), 90, 4) != 0 || tiny_text(at("one"), 1, 4) != 0 || tiny_text(at("long"), 4000, 5) != 0)
         return -1;

@@ -30,10 +30,10 @@ SHORT = ("--segments", "7", "--length", "64", "--bootstrap", "200")
 
 class Results(Case):
     def test_curves_and_fields_of_every_target_and_layer(self):
-        out = run_erf(self.scratch / "out", "window-8", "alibi", options=(
+        out = run_erf(self.scratch / "out", "window-24", "alibi", options=(
             *SHORT, "--layer", "all", "--target-position", "20", "--attention", "--seed", "5", "--threshold", "0.8"))
         result = reach.open_result(out)
-        self.assertEqual((result.attributes["format"], list(result)), ("reach-erf/1", ["window-8", "alibi"]))
+        self.assertEqual((result.attributes["format"], list(result)), ("reach-erf/1", ["window-24", "alibi"]))
         curve, summary = reach.read_table(out / "curve.csv"), reach.read_table(out / "summary.csv")
         self.assertEqual(result.attributes["command"], curve.notes["command"])
         at = row = 0
@@ -73,9 +73,9 @@ class Results(Case):
             result["rotary"]
 
     def test_no_bootstrap_and_excluded_segments(self):
-        model, out = MODELS / "window-8", self.scratch / "out"
-        run_erf(out, "window-8", options=("--segments", "3", "--length", "40", "--bootstrap", "0"))
-        found = reach.open_result(out / "erf.h5")["window-8"].erf()
+        model, out = MODELS / "window-24", self.scratch / "out"
+        run_erf(out, "window-24", options=("--segments", "3", "--length", "40", "--bootstrap", "0"))
+        found = reach.open_result(out / "erf.h5")["window-24"].erf()
         self.assertEqual((found.lo, found.hi), (found.erf, found.erf))
         with h5py.File(out / "erf.h5", "r+") as file:  # as a segment of another model would be
             file[f"models/{model.name}/norm"][1] = np.nan
@@ -85,12 +85,17 @@ class Results(Case):
         self.assertTrue(np.isfinite(one.curve()).all())
 
     def test_tokens_and_their_texts(self):
-        code, source = MODELS.parent / "models-code" / "window-24", MODELS.parent / "text" / "sqlalchemy.py.gz"
-        out = run_erf(self.scratch / "out", "window-8", options=("--segments", "3", "--length", "24"))
-        one = reach.open_result(out)["window-8"]
-        self.assertEqual((one.tokens.shape, one.pieces), ((3, 24), {}))  # a model of bytes
-        run_reach(["erf", str(code), "--text", str(source), "--segments", "3", "--length", "24", "-o", str(out), "--force",
-                   "--quiet"], REACH)
+        model, out = self.scratch / "window-24", self.scratch / "out"
+        model.mkdir()
+        for name in ("config.json", "model.safetensors"):
+            (model / name).symlink_to(MODELS / "window-24" / name)
+        np.save(self.scratch / "ids.npy", np.arange(72).reshape(3, 24))
+        run_reach(["erf", str(model), "--tokens", str(self.scratch / "ids.npy"), "-o", str(out), "--quiet"], REACH)
+        one = reach.open_result(out)["window-24"]
+        self.assertEqual((one.tokens.tolist()[2][:2], one.pieces), ([48, 49], {}))  # no tokenizer
+        source = MODELS.parent / "text" / "sqlalchemy.py.gz"
+        run_reach(["erf", str(MODELS / "window-24"), "--text", str(source), "--segments", "3", "--length", "24", "-o", str(out),
+                   "--force", "--quiet"], REACH)
         one, text = reach.open_result(out)["window-24"], gzip.open(source).read()
         segments = [b"".join(one.pieces[int(i)] for i in ids) for ids in one.tokens]
         self.assertTrue(text.startswith(segments[0]))
@@ -101,14 +106,14 @@ class Results(Case):
         self.assertEqual((one.tokens, one.pieces), (None, {}))
 
     def test_integrated_gradients(self):
-        out = run_erf(self.scratch / "out", "window-8", options=("--segments", "2", "--length", "24", "--attribution", "ig"))
-        one = reach.open_result(out)["window-8"]
+        out = run_erf(self.scratch / "out", "window-24", options=("--segments", "2", "--length", "24", "--attribution", "ig"))
+        one = reach.open_result(out)["window-24"]
         self.assertEqual((one.attributes["attribution"], one.completeness.shape), ("ig", (2, 2)))
 
     def test_shards_and_what_merge_makes_of_them(self):
-        shards = [run_erf(self.scratch / f"shard-{i}", "window-8", "alibi", options=(*SHORT, "--attention", "--shard", f"{i}/3"))
+        shards = [run_erf(self.scratch / f"shard-{i}", "window-24", "alibi", options=(*SHORT, "--attention", "--shard", f"{i}/3"))
                   for i in (1, 2, 3)]
-        whole = reach.open_result(run_erf(self.scratch / "whole", "window-8", "alibi", options=(*SHORT, "--attention")))
+        whole = reach.open_result(run_erf(self.scratch / "whole", "window-24", "alibi", options=(*SHORT, "--attention")))
         run_reach(["merge", *map(str, shards), "-o", str(self.scratch / "merged"), "--quiet"], REACH)
         for result in (reach.open_result(self.scratch / "merged"), reach.open_result(*reversed(shards), program=REACH)):
             for name, model in whole.items():
@@ -123,10 +128,10 @@ class Results(Case):
 
     @unittest.skipUnless(pandas, "pandas is not there")
     def test_frames(self):
-        out = run_erf(self.scratch / "out", "alibi", "window-8", options=(*SHORT, "--layer", "1"))
+        out = run_erf(self.scratch / "out", "alibi", "window-24", options=(*SHORT, "--layer", "1"))
         result, curve = reach.open_result(out), reach.read_table(out / "curve.csv")
         pandas.testing.assert_frame_equal(result.to_frame(), curve.to_frame())
-        pandas.testing.assert_frame_equal(result["window-8"].to_frame(), curve.to_frame()[126:189].reset_index(drop=True))
+        pandas.testing.assert_frame_equal(result["window-24"].to_frame(), curve.to_frame()[126:189].reset_index(drop=True))
         summary = reach.read_table(out / "summary.csv").to_frame()
         fields = result.erf_frame().rename(columns={"lo": "erf_lo", "hi": "erf_hi"})
         self.assertEqual(len(fields), len(summary))
@@ -134,7 +139,7 @@ class Results(Case):
             self.assertEqual(fields[name].tolist(), summary[name].tolist())
 
     def test_what_is_no_result(self):
-        out = run_erf(self.scratch / "out", "window-8", options=("--segments", "2", "--length", "24"))
+        out = run_erf(self.scratch / "out", "window-24", options=("--segments", "2", "--length", "24"))
         with self.refused("there is no such file", "read_table reads CSV files"):
             reach.open_result(self.scratch)
         (out / "erf.part").touch()
@@ -146,7 +151,7 @@ class Results(Case):
         def damaged(change):
             (out / "erf.h5").write_bytes(good)
             with h5py.File(out / "erf.h5", "r+") as file:
-                change(file, file["models/window-8"])
+                change(file, file["models/window-24"])
 
         def replace(group, name, value):
             del group[name]
@@ -158,7 +163,7 @@ class Results(Case):
             (lambda file, group: group.__delitem__("c"), "has no dataset c"),
             (lambda file, group: replace(group, "c", h5py.ExternalLink("/etc/hostname", "/c")), "has no dataset c"),
             (lambda file, group: replace(file, "models", h5py.ExternalLink("other.h5", "/models")), "is no result of reach erf"),
-            (lambda file, group: replace(group, "s", h5py.SoftLink("/models/window-8/c")), "has no dataset s"),
+            (lambda file, group: replace(group, "s", h5py.SoftLink("/models/window-24/c")), "has no dataset s"),
             (lambda file, group: replace(group, "norm", np.zeros((2, 22))), "norm has the shape [2, 22] (expected [2, 23])"),
             (lambda file, group: replace(group, "logprob", np.zeros(3)), "logprob has the shape [3] (expected [2])"),
             (lambda file, group: group.attrs.__delitem__("target_position"), "has the shape [23] (expected [-1])"),
@@ -185,7 +190,7 @@ class Tables(Case):
 
     def test_every_file(self):
         """Each file that reach writes is known for what it is, and its cells are what the document says."""
-        alibi, window = str(MODELS / "alibi"), str(MODELS / "window-8")
+        alibi, window = str(MODELS / "alibi"), str(MODELS / "window-24")
         text = self.scratch / "text"
         text.write_bytes(bytes(range(32, 127)) * 5)
         out = str(self.scratch / "out")
@@ -205,7 +210,7 @@ class Tables(Case):
             setattr(self, name, table)
         self.assertEqual(self.attention["head"].tolist()[:5], [1] * 5)
         self.assertEqual(self.attention["trf"].dtype, object)
-        self.assertEqual(self.ppl["model"].tolist(), ["alibi", "alibi", "window-8", "window-8"])
+        self.assertEqual(self.ppl["model"].tolist(), ["alibi", "alibi", "window-24", "window-24"])
         self.assertTrue(np.isnan(self.ppl["diff"][:2]).all() and np.isfinite(self.ppl["diff"][2:]).all())
         self.assertIn((40, "564"), [(len(digits), digits[:3]) for digits in self.trf["trf_lo"]])  # all digits of 5.64e39
         self.assertEqual({*self.trf["length"]}, {"inf", "30"})

@@ -493,14 +493,14 @@ def demo_tokens(folder):
 def make_example_case(name):
     """Write the expected values of a trained example model; its checkpoint stays where it is."""
     rng, folder = generator("example " + name), fresh_folder("example-" + name)
-    model = oracle.Decoder.read(os.path.join(ROOT, "examples", "models-code", name))
-    window, layers, tokens = model.config["window"], model.config["layers"], demo_tokens(os.path.join(ROOT, "examples", "models-code", name))
+    model = oracle.Decoder.read(os.path.join(ROOT, "examples", "models", name))
+    window, layers, tokens = model.config["window"], model.config["layers"], demo_tokens(os.path.join(ROOT, "examples", "models", name))
     cone = 1 + sum(w - 1 for w in window) if all(window) else 10 ** 9
     norm, logprob = expected_of(model.log_probability, model.tensors["embedding.weight"], tokens, cone, rng, name)
     check_against_training_code(name, model, tokens, norm, logprob)
     write_expected(folder, tokens, norm, logprob)
     notes = f"trained example, {layers} layers, one segment of the demo text"
-    return describe("example-" + name, "reach", notes, f"examples/models-code/{name}", norm)
+    return describe("example-" + name, "reach", notes, f"examples/models/{name}", norm)
 
 
 def check_against_training_code(name, model, tokens, norm, logprob):

@@ -19,7 +19,7 @@ import zlib
 import browser
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-CODE, TEXT = os.path.join(ROOT, "examples", "models-code"), os.path.join(ROOT, "examples", "text")
+MODELS, TEXT = os.path.join(ROOT, "examples", "models"), os.path.join(ROOT, "examples", "text")
 SECONDS = 2.0  # for a page of 32768 tokens
 READABLE = 4.5  # contrast of text, WCAG 2 AA
 
@@ -187,13 +187,13 @@ def main():
         prompt = file.read()
     novel, source = os.path.join(TEXT, "moby-dick.txt.gz"), os.path.join(TEXT, "sqlalchemy.py.gz")
     cases = {
-        "prompt": [os.path.join(CODE, "alibi"), "--prompt", prompt],
-        "contrast": [os.path.join(CODE, "alibi"), "--prompt", prompt, "--against", "self"],
-        "hostile": [os.path.join(ROOT, "examples", "models", "alibi"), "--prompt",
+        "prompt": [os.path.join(MODELS, "alibi"), "--prompt", prompt],
+        "contrast": [os.path.join(MODELS, "alibi"), "--prompt", prompt, "--against", "self"],
+        "hostile": [os.path.join(MODELS, "alibi"), "--prompt",
                     "</script><img src=x onerror=alert(1)><!--\x1b[31m\t&lt;\"'&amp; caf\u00e9 \u202e\u2028]]>\\ end"],
-        "one": [os.path.join(CODE, "window-24"), "--prompt", "x"],
-        "long": [os.path.join(CODE, "window-64"), "--text", source, "--target-position", "32769"],
-        "longest": [os.path.join(ROOT, "examples", "models", "window-128"), "--text", novel, "--target-position", "131072"],
+        "one": [os.path.join(MODELS, "window-24"), "--prompt", "x"],
+        "long": [os.path.join(MODELS, "window-64"), "--text", source, "--target-position", "32769"],
+        "longest": [os.path.join(MODELS, "window-24"), "--text", novel, "--target-position", "131072"],
     }
     page = browser.Browser(program)
     try:

@@ -24,7 +24,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 
 import oracle  # noqa: E402
 
-MODEL = os.path.join(ROOT, "examples", "models-code", "alibi")
+MODEL = os.path.join(ROOT, "examples", "models", "alibi")
 AGAINST, LIKELIEST = "self", 6
 
 
