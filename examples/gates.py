@@ -6,7 +6,7 @@
 
 For each model `reach ppl` scores the same targets of a project that training never saw at every
 context, and `reach erf` measures the field; the means and the paired differences go to
-MODEL/measured.csv, which is made once. The gates:
+MODEL/measured.csv, the field's curve to MODEL/curve.csv, made once. The gates:
 
 uses its context    the least NLL over contexts up to L_tr lies at least 0.1 nats below that at 16 inputs, p < 0.01, paired by target; asked of
                     all models but those of SHORT, which cannot
@@ -14,7 +14,7 @@ trained enough      NLL at L_tr falls by less than 3 % with half as many steps a
 extrapolates        said, not asked: the difference of NLL at 2, 4 and 16 times L_tr to that at L_tr, paired, with its 95 % interval; "yes" where
                     none of the intervals lies above 2 % of the NLL at L_tr
 
-Needs nothing but `reach` (--reach, default ./reach).
+Needs nothing but `reach` (--reach, default ./reach). doc/studies are made from what it measures (make studies).
 """
 
 import argparse
@@ -59,36 +59,55 @@ def mean_and_error(values):
     return mean, math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (n - 1) / n)
 
 
+def write_csv(path, remarks, rows):
+    """Write remarks, and rows of which the first one has the titles; the file appears whole."""
+    with open(path + ".part", "w", newline="") as file:
+        file.writelines(f"# {remark}\n" for remark in remarks)
+        csv.writer(file, lineterminator="\n").writerows(rows)
+    os.rename(path + ".part", path)
+
+
+def measure_field(folder, reach, config):
+    """The rows of summary.csv, a threshold each; FOLDER/curve.csv: the cumulative curve, thinned to twelve points an octave."""
+    rows = config["position"].get("length", 1 << 30)
+    with tempfile.TemporaryDirectory() as scratch:
+        run(reach, "erf", folder, "--text", TEXT, "--length", min(LENGTH, rows + 1), "--segments", SEGMENTS, "-o", scratch, "--device", "cpu", "--quiet", "--force")
+        summary, curve = (read_csv(os.path.join(scratch, name)) for name in ("summary.csv", "curve.csv"))
+    by_tokens = {int(row["distance"]) + 1: row for row in curve}
+    wanted = sorted({round(2 ** (k / 12)) for k in range(12 * 20)} & set(by_tokens) | {len(by_tokens)})
+    write_csv(os.path.join(folder, "curve.csv"),
+              [f"made by examples/gates.py: the field of {summary[0]['segments']} segments of {summary[0]['length']} tokens of {os.path.basename(TEXT)}, gradient of log p of the last one",
+               "units: tokens: the most recent inputs; c, c_lo, c_hi: their share of the gradient, with its 95 % bootstrap interval; s: share of the farthest of them"],
+              [["tokens", "c", "c_lo", "c_hi", "s"], *([n, *(f"{float(by_tokens[n][key]):.6g}" for key in ("c", "c_lo", "c_hi", "s"))] for n in wanted)])
+    return summary
+
+
 def measure(folder, reach):
-    """Write FOLDER/measured.csv: a row a context, then a row a threshold of the field."""
+    """Write FOLDER/measured.csv: a row a context, then a row a threshold of the field; and FOLDER/curve.csv."""
     with open(os.path.join(folder, "config.json")) as file:
         config = json.load(file)
+    summary, path = measure_field(folder, reach, config), os.path.join(folder, "measured.csv")
+    if os.path.exists(path):
+        return
     trained, rows = config["train_length"], config["position"].get("length", 1 << 30)
     contexts = sorted({*CONTEXTS, trained, 2 * trained, 4 * trained, 16 * trained})
     contexts = [c for c in contexts if c <= rows]
     with tempfile.TemporaryDirectory() as scratch:
-        each, field = os.path.join(scratch, "each.csv"), os.path.join(scratch, "erf")
+        each = os.path.join(scratch, "each.csv")
         run(reach, "ppl", folder, "--text", TEXT, "--context", ",".join(map(str, contexts)), "--segments", TARGETS, "--stride", STRIDE, "--per-token", each,
             "--device", "cpu", "--quiet")
-        run(reach, "erf", folder, "--text", TEXT, "--length", min(LENGTH, rows + 1), "--segments", SEGMENTS, "-o", field, "--device", "cpu", "--quiet")
         nll = {c: [] for c in contexts}
         for row in read_csv(each):
             nll[int(row["context"])].append(float(row["nll"]))
-        summary = read_csv(os.path.join(field, "summary.csv"))
-    path = os.path.join(folder, "measured.csv")
-    with open(path + ".part", "w", newline="") as file:
-        file.write(f"# made by examples/gates.py: NLL of {len(nll[contexts[0]])} targets of {os.path.basename(TEXT)}, {STRIDE} tokens apart, the same at every context; the field "
-                   f"of {summary[0]['segments']} segments of {summary[0]['length']} tokens\n"
-                   "# units: context, field in tokens; nll in nats a token; from_16, from_L_tr: nll less that at 16 and at L_tr inputs, paired by target; _se: "
-                   "standard errors; field_lo, field_hi: 95 % bootstrap interval\n")
-        out = csv.writer(file, lineterminator="\n")
-        out.writerow(["context", "targets", "nll", "nll_se", "from_16", "from_16_se", "from_L_tr", "from_L_tr_se", "threshold", "field", "field_lo", "field_hi", "saturated"])
-        for c in contexts:
-            pairs = [mean_and_error(nll[c])] + [mean_and_error([a - b for a, b in zip(nll[c], nll[base])]) for base in (16, trained)]
-            out.writerow([c, len(nll[c]), *(f"{value:.5f}" for pair in pairs for value in pair), *[""] * 5])
-        for row in summary:
-            out.writerow([""] * 8 + [row["threshold"], row["erf"], row["erf_lo"], row["erf_hi"], row["saturated"]])
-    os.rename(path + ".part", path)
+    table = [["context", "targets", "nll", "nll_se", "from_16", "from_16_se", "from_L_tr", "from_L_tr_se", "threshold", "field", "field_lo", "field_hi", "saturated"]]
+    for c in contexts:
+        pairs = [mean_and_error(nll[c])] + [mean_and_error([a - b for a, b in zip(nll[c], nll[base])]) for base in (16, trained)]
+        table.append([c, len(nll[c]), *(f"{value:.5f}" for pair in pairs for value in pair), *[""] * 5])
+    table += [[*[""] * 8, row["threshold"], row["erf"], row["erf_lo"], row["erf_hi"], row["saturated"]] for row in summary]
+    write_csv(path, [f"made by examples/gates.py: NLL of {len(nll[contexts[0]])} targets of {os.path.basename(TEXT)}, {STRIDE} tokens apart, the same at every context; the field of "
+                     f"{summary[0]['segments']} segments of {summary[0]['length']} tokens",
+                     "units: context, field in tokens; nll in nats a token; from_16, from_L_tr: nll less that at 16 and at L_tr inputs, paired by target; _se: standard errors; "
+                     "field_lo, field_hi: 95 % bootstrap interval"], table)
 
 
 class Measured:
@@ -155,7 +174,7 @@ def main():
     parser.add_argument("--readme", action="store_true", help="put the table into examples/README.md, between its two marks")
     options = parser.parse_args()
     for folder in options.models:
-        if not os.path.exists(os.path.join(folder, "measured.csv")):
+        if not all(os.path.exists(os.path.join(folder, name)) for name in ("measured.csv", "curve.csv")):
             print(f"measuring {folder}", file=sys.stderr, flush=True)
             measure(folder, options.reach)
     text = table([Measured(folder) for folder in options.models])
