@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Write the pages and figures of doc/studies from what was measured of the example models.
+
+    python3 examples/studies/build.py [--reach ./reach] [--repeat N]
+
+Each file of pages/ becomes a page. In it,
+
+    {{EXPRESSION}}         is replaced by what the expression gives: every number of the text is drawn from the measured tables;
+    {{claim(CONDITION)}}   vanishes, and ends the run with an error if the condition does not hold: a sentence cannot stand beside figures that contradict it;
+    {% if EXPRESSION %} ... {% end %}, on lines of their own, keep what lies between only if it holds: `has('t5')` until that model is trained.
+
+--repeat N measures the fields of N models again (those with the narrowest windows, which take least) and compares every byte of their curve.csv.
+Needs `reach`, gnuplot, and nothing of Python but itself.
+"""
+
+import argparse
+import filecmp
+import os
+import re
+import shutil
+import sys
+import tempfile
+
+import figures
+import predictors
+import tables
+from gates import measure_field
+from models import HERE, INPUTS, ROOT, read_models
+
+PAGES = os.path.join(ROOT, "doc", "studies")
+
+
+class Wrong(Exception):
+    """A sentence that the figures do not bear out."""
+
+
+def claim(holds):
+    if not holds:
+        raise Wrong("does not hold")
+    return ""
+
+
+def blocks(text, names):
+    """The text without the conditional parts whose condition does not hold; they may be nested."""
+    kept, stack = [], []
+    for line in text.split("\n"):
+        if match := re.fullmatch(r"\{% if (.*) %\}", line):
+            stack.append(all(stack) and bool(eval(match[1], names)))
+        elif line == "{% end %}":
+            stack.pop()
+        elif all(stack):
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def render(text, names, where):
+    """The page of a template."""
+    def value(match):
+        try:
+            return str(eval(match[1].replace("\n", " "), names))
+        except Exception as error:
+            raise SystemExit(f"build.py: {where}: {{{{{match[1]}}}}}: {error}")
+    return re.sub(r"\n{3,}", "\n\n", re.sub(r"(?s)\{\{(.+?)\}\}", value, blocks(text, names)))
+
+
+def repeat(models, count):
+    """Measure fields again; every byte of curve.csv must be as committed."""
+    for model in sorted((m for m in models.values() if m.window), key=lambda m: m.window)[:count]:
+        with tempfile.TemporaryDirectory() as scratch:
+            for name in ("config.json", "model.safetensors", "tokenizer.json"):
+                shutil.copy(os.path.join(model.folder, name), scratch)
+            measure_field(scratch, model.reach, model.config)
+            if not filecmp.cmp(os.path.join(scratch, "curve.csv"), os.path.join(model.folder, "curve.csv"), shallow=False):
+                raise SystemExit(f"build.py: {model.name}: the field measured again is another one")
+        print(f"{model.name}: measured again, the same bytes", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="write the pages and figures of doc/studies")
+    parser.add_argument("--reach", default=os.path.join(ROOT, "reach"))
+    parser.add_argument("--repeat", type=int, default=2, metavar="N")
+    options = parser.parse_args()
+    models = read_models(os.path.abspath(options.reach))
+    repeat(models, options.repeat)
+    os.makedirs(PAGES, exist_ok=True)
+    figures.draw(models, PAGES)
+    for page in sorted(os.listdir(os.path.join(HERE, "pages"))):
+        with open(os.path.join(HERE, "pages", page), encoding="utf-8") as file:
+            text = file.read()
+        said = tables.Calculator(os.path.abspath(options.reach))
+        names = {"claim": claim, "trf": said.trf, "fit": said.fit, "M": models, "has": lambda *wanted: all(n in models for n in wanted), "INPUTS": INPUTS, **vars(tables), **vars(predictors)}
+        with open(os.path.join(PAGES, page), "w", encoding="utf-8") as file:
+            file.write(render(text, names, page))
+        print(f"doc/studies/{page}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, HERE)
+    main()

@@ -1,0 +1,79 @@
+"""The figures of doc/studies, by gnuplot: 170 mm wide, 8 pt, as PNG, SVG and PDF. Each .gp file holds its style and its data, and draws by itself."""
+
+import os
+import subprocess
+
+import tables
+
+# Okabe and Ito's colours, which people who see fewer colours tell apart, but for yellow, too light on white; then the same dashed
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+WIDTH = 17.0    # cm
+TERMINALS = {"png": "pngcairo size {w:.0f},{h:.0f} font 'Sans,{p:.1f}' linewidth {l:.1f}", "svg": "svg size {w:.0f},{h:.0f} font 'Sans,{p:.1f}' linewidth {l:.1f}",
+             "pdf": "pdfcairo size {w:.2f}cm,{h:.2f}cm font 'Sans,{p:.1f}' linewidth {l:.1f}"}
+
+
+def terminal(kind, height):
+    """8 pt at 17 cm: PNG has 300 dots an inch, SVG 96."""
+    scale, points, line = {"png": (300 / 2.54, 8 * 300 / 96 * 0.96, 3.2), "svg": (96 / 2.54, 8 * 96 / 72, 1), "pdf": (1, 8, 1)}[kind]
+    return TERMINALS[kind].format(w=WIDTH * scale, h=height * scale, p=points, l=line)
+
+
+def write(folder, name, height, body):
+    """NAME.gp, NAME.png, NAME.svg and NAME.pdf."""
+    with open(os.path.join(folder, f"{name}.gp"), "w") as file:
+        file.write(f"# gnuplot -e \"set terminal pngcairo; set output '{name}.png'\" {name}.gp\n{body}")
+    for kind in TERMINALS:
+        subprocess.run(["gnuplot", "-e", f"set terminal {terminal(kind, height)}; set output '{name}.{kind}'", f"{name}.gp"], cwd=folder, check=True,
+                       env={**os.environ, "SOURCE_DATE_EPOCH": "0"})
+
+
+def block(label, rows):
+    return f"${label} << END\n" + "".join(" ".join(str(cell) for cell in row) + "\n" for row in rows) + "END\n"
+
+
+def style(index):
+    return f"lc rgb '{COLOURS[index % len(COLOURS)]}' dt {1 + index // len(COLOURS)}"
+
+
+def curves(models, folder):
+    """Cumulative curves, a panel for each family: the share of the gradient that the most recent tokens have."""
+    shown = [(title, chosen) for key, (title, _) in tables.FAMILIES.items() if (chosen := tables.family(models, key))]
+    data, plots = "", ""
+    for panel, (title, chosen) in enumerate(shown):
+        parts = ["$line with lines lc rgb '#808080' lw 1 dt 3 notitle"]
+        for i, m in enumerate(chosen):
+            data += block(f"m{panel}_{i}", [(n, c, lo, hi) for n, c, lo, hi in m.curve])
+            parts += [f"$m{panel}_{i} using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '{COLOURS[i % len(COLOURS)]}' notitle",
+                      f"$m{panel}_{i} using 1:2 with lines {style(i)} lw 1.2 title '{m.name}'"]
+        plots += f"set title '{title}'\nplot " + ", \\\n     ".join(parts) + "\n"
+    rows = (len(shown) + 1) // 2
+    write(folder, "curves", 6.2 * rows,
+          "# style\nset encoding utf8\nset key top left Left reverse noenhanced samplen 1.5 spacing 0.9\nset tics nomirror\nset border 3\nset logscale x 2\nset xrange [1:1024]\nset yrange [0:1]\n"
+          "set format x '%.0f'\nset xtics 1,4\nset xlabel 'most recent tokens'\nset ylabel 'share of the gradient'\nset title offset 0,-0.5\n"
+          f"# data\n{block('line', [(128, 0), (128, 1)])}{data}# panels\nset multiplot layout {rows},2 columnsfirst downwards\n{plots}unset multiplot\n")
+
+
+def extrapolation(models, folder):
+    """The loss at 16 L_tr against the field, ERF(0.99) at the left and ERF(0.5) at the right, as shares of L_tr. The axis of losses is linear near zero and logarithmic beyond."""
+    chosen = [m for m in models.values() if m.rise(16)]
+    data, body = "", ""
+    for panel, q in enumerate((0.99, 0.5)):
+        parts = ["$line with lines lc rgb '#808080' lw 1 dt 3 notitle", "0 with lines lc rgb '#808080' lw 0.5 notitle"]
+        for k, (key, (title, _)) in enumerate(tables.FAMILIES.items()):
+            rows = [(m.erf(q).tokens / m.trained, m.erf(q).lo / m.trained, m.erf(q).hi / m.trained, *m.rise(16)) for m in chosen if m in tables.family(models, key)]
+            if rows:
+                data += block(f"f{panel}_{k}", rows)
+                parts.append(f"$f{panel}_{k} using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt {(5, 7, 9, 11, 13)[k]} ps 1.1 lc rgb '{COLOURS[k]}' notitle")
+                if not panel:
+                    parts.append(f"1/0 with points pt {(5, 7, 9, 11, 13)[k]} ps 1.1 lc rgb '{COLOURS[k]}' title '{title}'")
+        body += f"set xlabel 'ERF({q}) / L_{{tr}}'\nplot " + ", \\\n     ".join(parts) + "\nunset key\n"
+    write(folder, "extrapolation", 7.5,
+          "# style\nset encoding utf8\nset key bottom left Left reverse samplen 0.5 width -2\nset tics nomirror\nset border 3\nset logscale x\nset xrange [0.05:16]\n"
+          "set nonlinear y via asinh(y/0.05) inverse 0.05*sinh(y)\nset yrange [-1:10]\nset ytics (-1,-0.3,-0.1,0,0.1,0.3,1,3,10)\n"
+          f"set ylabel 'NLL at 16 L_{{tr}} less that at L_{{tr}}, nats'\n# data\n{block('line', [(1, -1), (1, 10)])}{data}# panels\n"
+          f"set multiplot layout 1,2 margins 0.08,0.98,0.16,0.97 spacing 0.11,0\n{body}unset multiplot\n")
+
+
+def draw(models, folder):
+    curves(models, folder)
+    extrapolation(models, folder)

@@ -1,0 +1,115 @@
+"""What was measured of the example models, and what their biases alone say."""
+
+import csv
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from functools import cached_property
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path.insert(0, os.path.dirname(HERE))
+from gates import LENGTH, Measured, read_csv  # noqa: E402
+
+MODELS = os.path.join(ROOT, "examples", "models")
+INPUTS = LENGTH - 1
+
+
+class Field:
+    """ERF(q) in tokens with its 95 % interval; saturated: all inputs are needed."""
+
+    def __init__(self, row):
+        self.tokens, self.lo, self.hi, self.saturated = int(row["field"]), int(row["field_lo"]), int(row["field_hi"]), row["saturated"] == "1"
+
+    def __str__(self):
+        return f">= {self.tokens}" if self.saturated else f"{self.tokens} [{self.lo}, {self.hi}]"
+
+
+class Model(Measured):
+    """A model with its measured.csv and curve.csv. Fields and contexts are numbers of tokens; losses are NLL in nats a token."""
+
+    def __init__(self, name, reach):
+        super().__init__(os.path.join(MODELS, name))
+        self.reach, self.folder = reach, os.path.join(MODELS, name)
+        rows = read_csv(os.path.join(self.folder, "measured.csv"))
+        self.fields = {float(row["threshold"]): Field(row) for row in rows if row["threshold"]}
+        self.curve = [(int(row["tokens"]), float(row["c"]), float(row["c_lo"]), float(row["c_hi"])) for row in read_csv(os.path.join(self.folder, "curve.csv"))]
+
+    @property
+    def window(self):
+        """Keys that a layer sees; None without a window."""
+        return self.config["window"] if isinstance(self.config.get("window"), int) and self.config["window"] else None
+
+    @property
+    def cone(self):
+        """Inputs that the last prediction can depend on through windows in every layer."""
+        return 1 + self.config["layers"] * (self.window - 1) if self.window else None
+
+    def nll(self, context=None):
+        return self.at[context or self.trained]["nll"]
+
+    def rise(self, multiple):
+        """Difference of NLL at that multiple of L_tr to that at L_tr, paired by target, and half of its 95 % interval; None where it has no such positions."""
+        return next(((d, half) for k, d, half in self.rises() if k == multiple), None)
+
+    def worst(self):
+        """The largest rise of all multiples."""
+        return max(d for _, d, _ in self.rises())
+
+    @property
+    def holds(self):
+        """Whether it extrapolates: no interval of a rise lies wholly above 2 % of the NLL at L_tr."""
+        return self.extrapolates() == "yes"
+
+    def erf(self, q=0.99):
+        return self.fields[q]
+
+    def share(self, tokens):
+        """Share of the gradient of the most recent `tokens` inputs: the last point of the curve within them."""
+        return max((row for row in self.curve if row[0] <= tokens), default=(0, 0.0, 0.0, 0.0))[1]
+
+    @cached_property
+    def kernel(self):
+        """exp(b(t)) over its sum for t = 0 to INPUTS-1, the mean over heads: what a query that likes all keys alike takes from each distance. None where positions
+        are not a bias by distance."""
+        if self.window:
+            return [1 / self.window if t < self.window else 0.0 for t in range(INPUTS)]
+        if "position_bias" not in self.config:
+            return None
+        with tempfile.TemporaryDirectory() as scratch:
+            subprocess.run([self.reach, "bias", self.folder, "--length", str(INPUTS), "-o", scratch, "--force"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            heads = {}
+            with open(os.path.join(scratch, "bias.csv"), newline="") as file:
+                for row in csv.DictReader(line for line in file if not line.startswith("#")):
+                    heads.setdefault(row["head"], [0.0] * INPUTS)[int(row["distance"])] = math.exp(float(row["bias"]))
+        return [sum(h[t] / math.fsum(h) for h in heads.values()) / len(heads) for t in range(INPUTS)]
+
+    @cached_property
+    def convolved(self):
+        """The kernel convolved with itself once for each layer but the first: where the layers' steps together lead."""
+        if self.kernel is None:
+            return None
+        now = self.kernel
+        for _ in range(self.config["layers"] - 1):
+            now = [math.fsum(a * b for a, b in zip(now[:t + 1], reversed(self.kernel[:t + 1]))) for t in range(INPUTS)]
+        return now
+
+    @cached_property
+    def verdict(self):
+        """converges, diverges or undecided: the sum of exp(b(t)) over all distances, for all heads; None where there is no bias."""
+        if self.window:
+            return "converges"
+        if "position_bias" not in self.config:
+            return None
+        with tempfile.TemporaryDirectory() as scratch:
+            subprocess.run([self.reach, "trf", self.folder, "-o", scratch, "--force"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            said = {row["verdict"] for row in read_csv(os.path.join(scratch, "trf.csv"))}
+        return said.pop() if len(said) == 1 else "diverges" if "diverges" in said else "undecided"
+
+
+def read_models(reach):
+    """All models that have been measured, by name."""
+    names = [n for n in sorted(os.listdir(MODELS)) if all(os.path.exists(os.path.join(MODELS, n, f)) for f in ("measured.csv", "curve.csv"))]
+    return {name: Model(name, reach) for name in names}

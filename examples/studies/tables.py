@@ -1,0 +1,127 @@
+"""Tables and sentences' numbers for the pages. NLL in nats a token; intervals are 95 %."""
+
+import os
+import subprocess
+import tempfile
+from math import comb
+
+from models import read_csv
+from predictors import RULES, SEEN, area, outcome
+
+FAMILIES = {
+    "windows": ("windows", lambda m: m.window),
+    "shifted": ("ALiBi, shifted slopes", lambda m: m.name == "alibi" or m.name.startswith(("alibi-plus-", "alibi-minus-"))),
+    "equal": ("ALiBi, equal slopes", lambda m: m.name.startswith("alibi-equal-")),
+    "absolute": ("absolute, rotary, none", lambda m: m.name.startswith(("rotary", "sinusoidal", "learned")) or m.name == "none"),
+    "biases": ("other biases", lambda m: "position_bias" in m.config and not m.name.startswith("alibi")),
+}
+
+
+def family(models, key):
+    """The models of a family, in the order of their names' numbers."""
+    chosen = [m for m in models.values() if FAMILIES[key][1](m)]
+    if key == "shifted":
+        return sorted(chosen, key=lambda m: int(m.name.replace("alibi", "").replace("-plus-", "+").replace("-minus-", "-") or 0))
+    return sorted(chosen, key=lambda m: (m.window or 0, m.name))
+
+
+def signed(pair, digits=3):
+    """A difference with half its interval."""
+    return "no positions" if pair is None else f"{pair[0]:+.{digits}f} ± {pair[1]:.{digits}f}"
+
+
+def markdown(titles, rows):
+    lines = ["| " + " | ".join(titles) + " |", "|---" + "|---:" * (len(titles) - 1) + "|"]
+    return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
+
+
+def fields_table(chosen):
+    """Field and loss of some models."""
+    cone = any(m.window for m in chosen)
+    titles = ["model", *(["cone"] if cone else []), "ERF(0.5)", "ERF(0.99)", "NLL at L_tr", "at 2 L_tr", "at 4 L_tr", "at 16 L_tr", "extrapolates"]
+    return markdown(titles, [[f"`{m.name}`", *([m.cone or "none"] if cone else []), m.erf(0.5), m.erf(0.99), f"{m.nll():.3f}", *(signed(m.rise(k)) for k in (2, 4, 16)),
+                              "yes" if m.holds else "no"] for m in chosen])
+
+
+def theory_table(models):
+    """What biases alone say, beside what was measured."""
+    chosen = [m for m in models.values() if m.kernel]
+    return markdown(["model", "sum of exp(b)", "within L_tr: one layer", "all layers", "measured", "ERF(0.99)", "extrapolates"],
+                    [[f"`{m.name}`", m.verdict, *(f"{sum(k[:m.trained]) / sum(k):.2f}" for k in (m.kernel, m.convolved)), f"{m.share(m.trained):.2f}", m.erf(), "yes" if m.holds else "no"]
+                     for m in chosen])
+
+
+def sign_test(right, wrong):
+    """Probability of so many right answers or more by tossing a coin."""
+    n = right + wrong
+    return sum(comb(n, k) for k in range(right, n + 1)) / 2 ** n if n else 1.0
+
+
+def rules_table(models, later):
+    """Every rule on the models that were known when it was written down, or on the later ones."""
+    chosen = [m for m in models.values() if (m.name not in SEEN) == later]
+    rows = []
+    for rule in RULES:
+        right, wrong, silent = outcome(rule, chosen)
+        order = area(rule, chosen)
+        rows.append([rule.name, right, wrong, silent, *([f"{sign_test(right, wrong):.2g}"] if later else []), "-" if order is None else f"{order:.2f}"])
+    return markdown(["rule", "right", "wrong", "no say", *(["p by coin"] if later else []), "area under the curve"], rows)
+
+
+def names(chosen):
+    """Names in a sentence."""
+    words = [f"`{m.name}`" for m in chosen]
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def surprising(models):
+    """Windows whose cone is longer than L_tr, but whose field is not."""
+    return [m for m in family(models, "windows") if m.erf().tokens <= m.trained < m.cone]
+
+
+def beyond(models):
+    """Windows whose field passes L_tr, its interval included."""
+    return [m for m in family(models, "windows") if m.erf().lo > m.trained]
+
+
+def count(number, noun):
+    """A number with its noun: 1 model, 2 models."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def verb(chosen, one, several):
+    return one if len(chosen) == 1 else several
+
+
+def later_models(models):
+    return [m for m in models.values() if m.name not in SEEN]
+
+
+def millions(model):
+    """Weights of a model, in millions: two bytes each."""
+    return f"{os.path.getsize(os.path.join(model.folder, 'model.safetensors')) / 2e6:.1f}"
+
+
+def names_of(verdicts):
+    return " and ".join(sorted(verdicts))
+
+
+class Calculator:
+    """The calculator's answers, for a sentence."""
+
+    def __init__(self, reach):
+        self.reach = reach
+
+    def rows(self, verb, *arguments):
+        with tempfile.TemporaryDirectory() as scratch:
+            subprocess.run([self.reach, verb, *arguments, "-o", scratch, "--force"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            return read_csv(os.path.join(scratch, f"{verb}.csv"))
+
+    def trf(self, formula, **parameters):
+        """The verdicts of all heads."""
+        return {row["verdict"] for row in self.rows("trf", formula, *(word for key, value in parameters.items() for word in ("--set", f"{key}={value}")))}
+
+    def fit(self, formula, distances):
+        """Coefficients of the last head's log curve a + b ln(1 + t)."""
+        rows = self.rows("fit", formula, "--range", distances)
+        return {row["coefficient"]: float(row["value"]) for row in rows if row["head"] == rows[-1]["head"]}
