@@ -1,0 +1,74 @@
+# gnuplot -e "set terminal pngcairo; set output 'extrapolation.png'" extrapolation.gp
+# style
+set encoding utf8
+set key bottom left Left reverse samplen 0.5 width -2
+set tics nomirror
+set border 3
+set logscale x
+set xrange [0.05:16]
+set nonlinear y via asinh(y/0.05) inverse 0.05*sinh(y)
+set yrange [-1:10]
+set ytics (-1,-0.3,-0.1,0,0.1,0.3,1,3,10)
+set ylabel 'NLL at 16 L_{tr} less that at L_{tr}, nats'
+# data
+$line << END
+1 -1
+1 10
+END
+$f0_0 << END
+0.4765625 0.46875 0.484375 0.0 0.0
+0.875 0.8671875 0.8828125 0.0023 0.000882
+1.515625 1.5 1.53125 0.3953 0.0330456
+END
+$f0_1 << END
+6.8515625 6.7109375 6.9765625 -0.09822 0.0182084
+END
+$f0_3 << END
+7.96875 7.96875 7.9765625 2.47813 0.0812224
+7.984375 7.984375 7.984375 6.2675 0.1044288
+END
+$f0_4 << END
+7.7421875 7.71875 7.765625 -0.06015 0.0235396
+7.7890625 7.71875 7.859375 -0.10641 0.0262836
+7.9609375 7.953125 7.96875 0.60369 0.048059199999999996
+END
+$f1_0 << END
+0.09375 0.09375 0.1015625 0.0 0.0
+0.171875 0.171875 0.1796875 0.0023 0.000882
+0.4375 0.421875 0.4453125 0.3953 0.0330456
+END
+$f1_1 << END
+0.2421875 0.2265625 0.265625 -0.09822 0.0182084
+END
+$f1_3 << END
+4.125 4.109375 4.140625 2.47813 0.0812224
+6.984375 6.9765625 6.984375 6.2675 0.1044288
+END
+$f1_4 << END
+0.2734375 0.234375 0.3125 -0.06015 0.0235396
+0.2734375 0.2421875 0.3125 -0.10641 0.0262836
+0.765625 0.625 0.9296875 0.60369 0.048059199999999996
+END
+# panels
+set multiplot layout 1,2 margins 0.08,0.98,0.16,0.97 spacing 0.11,0
+set xlabel 'ERF(0.99) / L_{tr}'
+plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
+     0 with lines lc rgb '#808080' lw 0.5 notitle, \
+     $f0_0 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 5 ps 1.1 lc rgb '#0072B2' notitle, \
+     1/0 with points pt 5 ps 1.1 lc rgb '#0072B2' title 'windows', \
+     $f0_1 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 7 ps 1.1 lc rgb '#D55E00' notitle, \
+     1/0 with points pt 7 ps 1.1 lc rgb '#D55E00' title 'ALiBi, shifted slopes', \
+     $f0_3 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 11 ps 1.1 lc rgb '#CC79A7' notitle, \
+     1/0 with points pt 11 ps 1.1 lc rgb '#CC79A7' title 'absolute, rotary, none', \
+     $f0_4 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 13 ps 1.1 lc rgb '#E69F00' notitle, \
+     1/0 with points pt 13 ps 1.1 lc rgb '#E69F00' title 'other biases'
+unset key
+set xlabel 'ERF(0.5) / L_{tr}'
+plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
+     0 with lines lc rgb '#808080' lw 0.5 notitle, \
+     $f1_0 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 5 ps 1.1 lc rgb '#0072B2' notitle, \
+     $f1_1 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 7 ps 1.1 lc rgb '#D55E00' notitle, \
+     $f1_3 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 11 ps 1.1 lc rgb '#CC79A7' notitle, \
+     $f1_4 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 13 ps 1.1 lc rgb '#E69F00' notitle
+unset key
+unset multiplot
