@@ -1,11 +1,14 @@
 #include "io/memory.h"
 
 #include "io/element.h"
+#include "io/memory_groups.h"
 
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
-size_t memory_available(void)
+static size_t of_machine(void)
 {
     FILE *f = fopen("/proc/meminfo", "re");
     char line[128];
@@ -18,6 +21,37 @@ size_t memory_available(void)
             bytes = SIZE_MAX;
     fclose(f);
     return bytes;
+}
+
+static size_t left_of(int resource, size_t used)
+{
+    struct rlimit r;
+    if (getrlimit(resource, &r) || r.rlim_cur == RLIM_INFINITY)
+        return SIZE_MAX;
+    return r.rlim_cur > used ? (size_t)r.rlim_cur - used : 0;
+}
+
+/* What `ulimit -v` and `ulimit -d` leave. */
+static size_t of_limits(void)
+{
+    FILE *f = fopen("/proc/self/statm", "re");
+    unsigned long long all = 0, data = 0; /* pages of address space; of data and stacks */
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    int read = f ? fscanf(f, "%llu %*u %*u %*u %*u %llu", &all, &data) : 0;
+    if (f)
+        fclose(f);
+    if (read != 2)
+        all = data = 0;
+    size_t space = left_of(RLIMIT_AS, (size_t)all * page), own = left_of(RLIMIT_DATA, (size_t)data * page);
+    return space < own ? space : own;
+}
+
+size_t memory_available(void)
+{
+    size_t bytes = of_machine(), limits = of_limits(), groups = memory_of_groups("");
+    if (bytes > limits)
+        bytes = limits;
+    return bytes < groups ? bytes : groups;
 }
 
 int memory_check(size_t bytes, const char *what, struct error *e)

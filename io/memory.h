@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-/* Bytes that the system says it can still give; SIZE_MAX when it does not say. */
+/* Bytes that can still be had: what the system says is available, and no more than the limits of this process (ulimit -v, -d) and
+ * of its control groups leave. SIZE_MAX when nothing says. */
 size_t memory_available(void);
 
 /* -1 when `bytes` are more than that; `what` they are for. Asks the system each time: not for small amounts. */
