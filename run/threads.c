@@ -3,11 +3,13 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <malloc.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* LLVM's library says what it made of its environment; GNU's does not. */
 extern size_t kmp_get_stacksize_s(void) __attribute__((weak));
@@ -149,10 +151,23 @@ static int try_team(const struct stack *s, int count, struct error *e)
     return rc;
 }
 
+/* Every thread's first allocation takes 64 MB of address space for more of them; where that is limited (ulimit -v), all share
+ * one place, or nothing would be left for the libraries, which do not ask. */
+static void share_allocations(void)
+{
+#ifdef M_ARENA_MAX
+    struct rlimit space;
+
+    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+        mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
 int threads_open(long asked, struct error *e)
 {
     struct stack s;
 
+    share_allocations();
     if (choose(asked, e) != 0 || stack_read(&s, e) != 0)
         return -1;
     return omp_get_max_threads() > 1 ? try_team(&s, omp_get_max_threads(), e) : 0;

@@ -458,6 +458,38 @@ static void a_limit_on_files_is_told(void **state)
     expect("erf window --text text --length 64 --segments 40 --stride 64 --quiet -o limited --resume", 0, NULL);
 }
 
+/* However little address space there is, a run ends with its result or with one line that says why not. Libraries take some
+ * 100 MB of it; under AddressSanitizer there are terabytes, and no limit can be set. */
+static void a_limit_on_memory_is_told(void **state)
+{
+    char command[9000];
+    int ended[2] = {0};
+
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__)
+    skip();
+#endif
+    for (int kilobytes = 110000; kilobytes <= 400000; kilobytes += 29000) {
+        snprintf(
+            command, sizeof command,
+            "cd '%s' && ulimit -v %d && PATH=/nonexistent OMP_NUM_THREADS=4 '%s' erf window --text text --length 64 --segments 4 "
+            "--quiet -o limited --force >stdout 2>stderr",
+            base, kilobytes, getenv("REACH"));
+        int status = system(command), code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        struct outcome o = finish(-1);
+        if (code == 127 && strstr(o.err, "shared libraries")) /* not even the program */
+            continue;
+        if (code != 0 && code != 1)
+            fail_msg("%d kB: status %#x: %s", kilobytes, (unsigned)status, o.err);
+        if (lines(o.err) != 1)
+            fail_msg("%d kB: exit %d: %s", kilobytes, code, o.err);
+        ended[code]++;
+        outcome_free(&o);
+    }
+    if (!ended[0] || !ended[1])
+        fail_msg("%d ended well, %d did not", ended[0], ended[1]);
+}
+
 static void plot_combines_results(void **state)
 {
     struct outcome o;
@@ -648,6 +680,7 @@ int main(void)
         cmocka_unit_test(without_gnuplot),
         cmocka_unit_test(pictures_that_fail_are_told),
         cmocka_unit_test(a_limit_on_files_is_told),
+        cmocka_unit_test(a_limit_on_memory_is_told),
         cmocka_unit_test(plot_combines_results),
         cmocka_unit_test(interrupted_runs_go_on),
         cmocka_unit_test(a_damaged_record_is_told),

@@ -8,6 +8,7 @@
 #include "run/erf/reduce.h"
 #include "run/erf/write.h"
 #include "run/interrupt.h"
+#include "run/kernels.h"
 #include "run/results.h"
 
 #include <stdlib.h>
@@ -16,13 +17,9 @@
 /* Kernels that work, and what cannot fit is refused before anything is measured. */
 static int open_kernels(struct erf_run *r, struct error *e)
 {
-    struct error note;
-
-    r->kernels = kernels_open_on(r->options->machine.device, r->options->machine.dtype, &note, e);
-    if (!r->kernels || kernels_check(r->kernels, e) != 0)
+    r->kernels = run_kernels(r->options->machine.device, r->options->machine.dtype, r->progress, e);
+    if (!r->kernels)
         return -1;
-    if (*note.text)
-        progress_message(r->progress, "%s", note.text);
     progress_log(r->progress, "kernels %s", r->kernels->name);
     for (size_t i = 0; i < r->count; i++) {
         struct erf_model *m = &r->models[i];

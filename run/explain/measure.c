@@ -1,6 +1,7 @@
 /* What a model says of a prompt or a text. */
 #include "run/explain/explain.h"
 
+#include "run/kernels.h"
 #include "run/text.h"
 
 #include <math.h>
@@ -112,17 +113,14 @@ static int open_engine(struct subject *s, struct explain_run *r, struct error *e
                                                   .noise_seed = o->seed,
                                                   .contrast = r->found.contrast,
                                                   .against = r->found.against.id}};
-    struct error note;
     char text[256];
 
     if (o->attribution == ATTRIBUTION_SMOOTH &&
         !isfinite(request.gradient.noise = SMOOTH_NOISE * attribution_embedding_size(s->decoder)))
         return fail_memory(e, (double)s->decoder->embedding_width * 8, "a row of the embedding");
-    s->kernels = kernels_open_on(o->machine.device, o->machine.dtype, &note, e);
-    if (!s->kernels || kernels_check(s->kernels, e) != 0)
+    s->kernels = run_kernels(o->machine.device, o->machine.dtype, r->progress, e);
+    if (!s->kernels)
         return -1;
-    if (*note.text)
-        progress_message(r->progress, "%s", note.text);
     s->engine = engine_create(s->kernels, s->decoder, &request, e);
     if (!s->engine)
         return -1;

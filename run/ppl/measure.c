@@ -5,6 +5,7 @@
 #include "model/biases.h"
 #include "model/score.h"
 #include "run/interrupt.h"
+#include "run/kernels.h"
 #include "run/ppl/score.h"
 
 #include <stdlib.h>
@@ -102,7 +103,6 @@ static int make_results(struct ppl_model *m, struct ppl_run *r, struct error *e)
 int ppl_prepare(struct ppl_run *r, struct error *e)
 {
     const struct ppl_options *o = r->options;
-    struct error note;
 
     r->result_count = o->context_count ? o->context_count : 1;
     r->models = calloc(r->count, sizeof *r->models);
@@ -115,11 +115,9 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
     }
     if (run_text_read(&r->text, &o->text, &o->tokens, e) != 0)
         return -1;
-    r->kernels = kernels_open_on(o->machine.device, o->machine.dtype, &note, e);
-    if (!r->kernels || kernels_check(r->kernels, e) != 0)
+    r->kernels = run_kernels(o->machine.device, o->machine.dtype, r->progress, e);
+    if (!r->kernels)
         return -1;
-    if (*note.text)
-        progress_message(r->progress, "%s", note.text);
     for (size_t i = 0; i < r->count; i++) {
         struct ppl_model *m = &r->models[i];
 

@@ -1,0 +1,14 @@
+/* The kernels of a run.
+ */
+#ifndef REACH_RUN_KERNELS_H
+#define REACH_RUN_KERNELS_H
+
+#include "kernels/ops.h"
+#include "run/progress.h"
+
+/* The kernel set of --device and --dtype, checked against plain loops; `progress` is told where the choice needs a word. NULL
+ * with why not: there is no such set, too little memory is left for what the libraries below allocate without asking, or its
+ * products are wrong. The caller closes it. */
+struct kernels *run_kernels(const char *device, const char *dtype, struct progress *progress, struct error *e) MUST_USE;
+
+#endif
