@@ -1,0 +1,34 @@
+/* How a figure is drawn, whatever it shows; and which of that each figure can take. */
+#ifndef REACH_PLOTS_STYLE_H
+#define REACH_PLOTS_STYLE_H
+
+#include "io/error.h"
+
+#include <stddef.h>
+
+/* Zero and NULL: as the figure is by itself. */
+struct figure_style {
+    const char *formats; /* comma-separated; see figure_check_formats */
+    double width, height; /* mm */
+    double dpi; /* of png */
+    const char *font;
+    double font_size; /* points */
+    const char *title; /* over the picture; "": none, nor headings over the panels */
+    const char *panels; /* names with commas: those that are drawn */
+    const char *legend; /* one of legend_places */
+    int logarithmic_x, sequential; /* sequential: colours in order, dark to light */
+};
+
+extern const char *const legend_places[]; /* ended by NULL; the first is the default */
+
+/* Refuses what the figure STEM cannot take, with what it can. */
+int figure_check_style(const char *stem, const struct figure_style *s, struct error *e) MUST_USE;
+/* The names of its panels, ended by NULL; none where it has but one kind. */
+const char *const *figure_panels(const char *stem);
+/* 1 if `panels` (NULL: all) holds NAME. */
+int figure_has_panel(const char *panels, const char *name);
+
+/* "85mm", "8.5cm", "3.3in", "240pt", "1200px" (96 to the inch) as millimetres; *is_pixels: 1 for px. */
+int figure_read_length(const char *text, double *mm, int *is_pixels, struct error *e) MUST_USE;
+
+#endif
