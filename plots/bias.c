@@ -106,13 +106,13 @@ static int write_bias(FILE *f, const char *stem, const void *figure, struct erro
 }
 
 int figure_bias(const char *folder, const char *stem, const struct matrix_bias *biases, size_t count, size_t length,
-                const char *const *comments, const char *formats, struct error *e)
+                const char *const *comments, const struct figure_style *style, struct error *e)
 {
     struct bias_figure figure = {biases, count, length};
 
     if (count == 0 || length == 0)
         return fail(e, "%s: no bias to draw", folder);
-    return script_make(folder, stem, comments, formats, write_bias, &figure, e);
+    return script_make(folder, stem, comments, style, write_bias, &figure, e);
 }
 
 /* ---- a fit ---- */
@@ -210,11 +210,11 @@ static int write_fit(FILE *f, const char *stem, const void *figure, struct error
 }
 
 int figure_fit(const char *folder, const char *stem, const struct fit_figure *fits, size_t count, const char *quantity,
-               const char *const *comments, const char *formats, struct error *e)
+               const char *const *comments, const struct figure_style *style, struct error *e)
 {
     struct fits_figure figure = {fits, count, quantity};
 
     if (count == 0)
         return fail(e, "%s: no fit to draw", folder);
-    return script_make(folder, stem, comments, formats, write_fit, &figure, e);
+    return script_make(folder, stem, comments, style, write_fit, &figure, e);
 }

@@ -298,7 +298,7 @@ static int write_erf(FILE *f, const char *stem, const void *figure, struct error
 }
 
 int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds,
-               size_t threshold_count, const char *const *comments, const char *formats, struct error *e)
+               size_t threshold_count, const char *const *comments, const struct figure_style *style, struct error *e)
 {
     struct erf_figure figure = {curves, count, thresholds, threshold_count};
 
@@ -307,5 +307,5 @@ int figure_erf(const char *folder, const char *stem, const struct figure_curve *
     for (size_t i = 0; i < count; i++)
         if (curves[i].positions == 0)
             return fail(e, "%s: has no positions to draw", curves[i].label);
-    return script_make(folder, stem, comments, formats, write_erf, &figure, e);
+    return script_make(folder, stem, comments, style, write_erf, &figure, e);
 }

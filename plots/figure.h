@@ -6,6 +6,7 @@
 #define REACH_PLOTS_FIGURE_H
 
 #include "plots/draw.h"
+#include "plots/style.h"
 
 #include <stddef.h>
 
@@ -26,6 +27,6 @@ struct figure_curve {
  * FOLDER/STEM.{png,svg,pdf} as `formats` (comma-separated) asks; pictures of an earlier drawing are removed. Returns 0, one of
  * the two above, or -1. */
 int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds,
-               size_t threshold_count, const char *const *comments, const char *formats, struct error *e) MUST_USE;
+               size_t threshold_count, const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 
 #endif

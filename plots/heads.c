@@ -120,7 +120,8 @@ static int write_attention(FILE *f, const char *stem, const void *figure, struct
     return 0;
 }
 
-int figure_attention(const char *folder, const char *stem, const struct result *r, const char *formats, struct error *e)
+int figure_attention(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
+                     struct error *e)
 {
     struct heads_figure figure = {r, INFINITY};
 
@@ -136,5 +137,5 @@ int figure_attention(const char *folder, const char *stem, const struct result *
     if (!isfinite(figure.low))
         return fail(e, "%s: no attention to draw", folder);
     figure.low = figure.low / 1.5;
-    return script_of_result(folder, stem, r, formats, write_attention, &figure, e);
+    return script_of_result(folder, stem, r, style, write_attention, &figure, e);
 }

@@ -102,11 +102,11 @@ static int write_ladder(FILE *f, const char *stem, const void *figure, struct er
 
 int figure_ladder(const char *folder, const char *stem, const struct ladder_row *rows, size_t count, const double *thresholds,
                   size_t threshold_count, size_t main, int train_length, const char *subtitle, const char *const *comments,
-                  const char *formats, struct error *e)
+                  const struct figure_style *style, struct error *e)
 {
     struct ladder figure = {rows, count, thresholds, threshold_count, main, train_length, subtitle};
 
     if (count == 0)
         return fail(e, "%s: no fields to draw", folder);
-    return script_make(folder, stem, comments, formats, write_ladder, &figure, e);
+    return script_make(folder, stem, comments, style, write_ladder, &figure, e);
 }

@@ -3,6 +3,7 @@
 #define REACH_PLOTS_LADDER_H
 
 #include "io/error.h"
+#include "plots/style.h"
 
 #include <stddef.h>
 
@@ -19,6 +20,6 @@ struct ladder_row {
  * (plots/figure.h). */
 int figure_ladder(const char *folder, const char *stem, const struct ladder_row *rows, size_t count, const double *thresholds,
                   size_t threshold_count, size_t main, int train_length, const char *subtitle, const char *const *comments,
-                  const char *formats, struct error *e) MUST_USE;
+                  const struct figure_style *style, struct error *e) MUST_USE;
 
 #endif

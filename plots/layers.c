@@ -205,7 +205,7 @@ static int write_layers(FILE *f, const char *stem, const void *figure, struct er
     return 0;
 }
 
-int figure_layers(const char *folder, const char *stem, const struct result *r, const char *formats, struct error *e)
+int figure_layers(const char *folder, const char *stem, const struct result *r, const struct figure_style *style, struct error *e)
 {
-    return script_of_result(folder, stem, r, formats, write_layers, r, e);
+    return script_of_result(folder, stem, r, style, write_layers, r, e);
 }

@@ -178,7 +178,7 @@ static int write_matrix(FILE *f, const char *stem, const void *figure, struct er
 }
 
 int figure_matrix(const char *folder, const char *stem, const struct matrix_bias *biases, size_t count, size_t length,
-                  const char *const *comments, const char *formats, struct error *e)
+                  const char *const *comments, const struct figure_style *style, struct error *e)
 {
     struct matrix_figure figure = {.biases = biases, .count = count, .length = length};
 
@@ -203,5 +203,5 @@ int figure_matrix(const char *folder, const char *stem, const struct matrix_bias
     }
     figure.decades = figure.decades ? figure.decades : 1;
     figure.depth = figure.depth > 0 ? fmin(figure.depth, BIAS_DEPTH) : 1;
-    return script_make(folder, stem, comments, formats, write_matrix, &figure, e);
+    return script_make(folder, stem, comments, style, write_matrix, &figure, e);
 }

@@ -3,6 +3,7 @@
 #define REACH_PLOTS_MATRIX_H
 
 #include "io/error.h"
+#include "plots/style.h"
 
 #include <stddef.h>
 
@@ -17,12 +18,12 @@ struct matrix_bias {
  * [A] figures 1, 2 and 8, [B] figure 2. With more than three biases a grid of the biases alone ([B] appendix G). Returns as
  * figure_draw. */
 int figure_matrix(const char *folder, const char *stem, const struct matrix_bias *biases, size_t count, size_t length,
-                  const char *const *comments, const char *formats, struct error *e) MUST_USE;
+                  const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 
 /* The last row of the matrix: b(t) over the distance, on a linear and on a logarithmic axis, a line each ([A] figures 9 and 10).
  * Returns as figure_draw. */
 int figure_bias(const char *folder, const char *stem, const struct matrix_bias *biases, size_t count, size_t length,
-                const char *const *comments, const char *formats, struct error *e) MUST_USE;
+                const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 
 /* Points and the least-squares curve through them. */
 struct fit_figure {
@@ -33,6 +34,6 @@ struct fit_figure {
 };
 /* Fits on a linear and a logarithmic axis, with the residuals below; `quantity` names y. Returns as figure_draw. */
 int figure_fit(const char *folder, const char *stem, const struct fit_figure *fits, size_t count, const char *quantity,
-               const char *const *comments, const char *formats, struct error *e) MUST_USE;
+               const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 
 #endif

@@ -185,7 +185,7 @@ static int write_ppl(FILE *f, const char *stem, const void *context, struct erro
 }
 
 int figure_ppl(const char *folder, const char *stem, const struct ppl_line *lines, size_t count, const char *title,
-               const char *axis, const char *const *comments, const char *formats, struct error *e)
+               const char *axis, const char *const *comments, const struct figure_style *style, struct error *e)
 {
     struct ppl_figure figure = {lines, count, title, axis};
 
@@ -194,5 +194,5 @@ int figure_ppl(const char *folder, const char *stem, const struct ppl_line *line
             return fail(e, "%s: has no perplexity to draw", lines[i].label);
     if (count == 0)
         return fail(e, "%s: no perplexity to draw", folder);
-    return script_make(folder, stem, comments, formats, write_ppl, &figure, e);
+    return script_make(folder, stem, comments, style, write_ppl, &figure, e);
 }

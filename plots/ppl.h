@@ -3,6 +3,7 @@
 #define REACH_PLOTS_PPL_H
 
 #include "io/error.h"
+#include "plots/style.h"
 
 #include <stddef.h>
 
@@ -23,6 +24,6 @@ struct ppl_line {
  * The perplexity's axis is logarithmic where its values span more than a factor of 4, as when a model fails beyond its L_tr.
  * Returns as figure_draw (plots/figure.h) does. */
 int figure_ppl(const char *folder, const char *stem, const struct ppl_line *lines, size_t count, const char *title,
-               const char *axis, const char *const *comments, const char *formats, struct error *e) MUST_USE;
+               const char *axis, const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 
 #endif

@@ -3,11 +3,12 @@
 #define REACH_PLOTS_RESULT_SCRIPT_H
 
 #include "io/result.h"
+#include "plots/style.h"
 
 #include <stdio.h>
 
 /* script_make, the comment lines being the result's version and command. */
-int script_of_result(const char *folder, const char *stem, const struct result *r, const char *formats,
+int script_of_result(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
                      int (*write)(FILE *f, const char *stem, const void *figure, struct error *e), const void *figure,
                      struct error *e) MUST_USE;
 

@@ -155,14 +155,14 @@ void script_key_place(FILE *f, const struct script_key *k, double height)
             14 / height, k->rows, 2 - 0.18 * (double)k->widest);
 }
 
-int script_make(const char *folder, const char *stem, const char *const *comments, const char *formats,
+int script_make(const char *folder, const char *stem, const char *const *comments, const struct figure_style *style,
                 int (*write)(FILE *f, const char *stem, const void *figure, struct error *e), const void *figure, struct error *e)
 {
     struct atomic_file file = {0};
     char *path = NULL;
     int rc = -1;
 
-    if (figure_check_formats(formats, e) != 0)
+    if (figure_check_formats(style->formats, e) != 0)
         return -1;
     if (asprintf(&path, "%s/%s.gp", folder, stem) < 0) {
         path = NULL;
@@ -177,7 +177,7 @@ int script_make(const char *folder, const char *stem, const char *const *comment
     if (write(file.stream, stem, figure, e) != 0 || atomic_stage(&file, e) != 0 || figure_remove(folder, stem, e) != 0 ||
         atomic_place(&file, e) != 0)
         goto end;
-    rc = figure_draw(strrchr(path, '/') + 1, folder, stem, formats, e);
+    rc = figure_draw(strrchr(path, '/') + 1, folder, stem, style->formats, e);
 end:
     atomic_abandon(&file);
     free(path);

@@ -3,6 +3,7 @@
 #define REACH_PLOTS_SCRIPT_H
 
 #include "io/error.h"
+#include "plots/style.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -47,7 +48,7 @@ size_t script_characters(const char *label);
 
 /* Writes FOLDER/STEM.gp: the comment lines, then what `write` writes (0, or -1 with *e); then draws the pictures. Returns as
  * figure_draw does. */
-int script_make(const char *folder, const char *stem, const char *const *comments, const char *formats,
+int script_make(const char *folder, const char *stem, const char *const *comments, const struct figure_style *style,
                 int (*write)(FILE *f, const char *stem, const void *figure, struct error *e), const void *figure,
                 struct error *e) MUST_USE;
 

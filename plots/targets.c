@@ -116,7 +116,8 @@ static int write_targets(FILE *f, const char *stem, const void *figure, struct e
     return 0;
 }
 
-int figure_targets(const char *folder, const char *stem, const struct result *r, const char *formats, struct error *e)
+int figure_targets(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
+                   struct error *e)
 {
-    return script_of_result(folder, stem, r, formats, write_targets, r, e);
+    return script_of_result(folder, stem, r, style, write_targets, r, e);
 }

@@ -118,13 +118,13 @@ static int write_trf(FILE *f, const char *stem, const void *figure, struct error
 }
 
 int figure_trf(const char *folder, const char *stem, const struct trf_curve *curves, size_t count, double epsilon,
-               const char *const *comments, const char *formats, struct error *e)
+               const char *const *comments, const struct figure_style *style, struct error *e)
 {
     struct trf_figure figure = {curves, count, epsilon};
 
     if (count == 0)
         return fail(e, "%s: no kernel to draw", folder);
-    return script_make(folder, stem, comments, formats, write_trf, &figure, e);
+    return script_make(folder, stem, comments, style, write_trf, &figure, e);
 }
 
 /* ---- fields beside each other ---- */
@@ -254,11 +254,11 @@ static int write_fields(FILE *f, const char *stem, const void *figure, struct er
 }
 
 int figure_fields(const char *folder, const char *stem, const struct field_row *rows, size_t count, const char *subtitle,
-                  const char *const *comments, const char *formats, struct error *e)
+                  const char *const *comments, const struct figure_style *style, struct error *e)
 {
     struct fields_figure figure = {rows, count, subtitle};
 
     if (count == 0)
         return fail(e, "%s: no fields to draw", folder);
-    return script_make(folder, stem, comments, formats, write_fields, &figure, e);
+    return script_make(folder, stem, comments, style, write_fields, &figure, e);
 }

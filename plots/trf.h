@@ -3,6 +3,7 @@
 #define REACH_PLOTS_TRF_H
 
 #include "io/error.h"
+#include "plots/style.h"
 
 #include <stddef.h>
 
@@ -20,7 +21,7 @@ struct trf_curve {
 /* Two panels on logarithmic axes: the weights f, and the share beyond the most recent tokens, with every TRF(epsilon) marked.
  * Returns as figure_draw. */
 int figure_trf(const char *folder, const char *stem, const struct trf_curve *curves, size_t count, double epsilon,
-               const char *const *comments, const char *formats, struct error *e) MUST_USE;
+               const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 
 /* Fields of one encoding or model, to be set beside each other; 0: none, +inf: unbounded or beyond all bounds. */
 struct field_row {
@@ -36,6 +37,6 @@ struct field_row {
 /* TRF beside measured ERF on one logarithmic axis of tokens, a line each ([B] figures 5 and 6 compare the two). `subtitle` says
  * thresholds and depth. Returns as figure_draw. */
 int figure_fields(const char *folder, const char *stem, const struct field_row *rows, size_t count, const char *subtitle,
-                  const char *const *comments, const char *formats, struct error *e) MUST_USE;
+                  const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 
 #endif

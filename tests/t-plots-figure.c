@@ -19,6 +19,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define AS(list) \
+    &(const struct figure_style) \
+    { \
+        .formats = (list) \
+    }
+
 enum { POSITIONS = 127 };
 
 static const double thresholds[] = {0.99, 0.5, 0.9};
@@ -79,7 +85,7 @@ static void all_formats_are_drawn(void **state)
 
     if (!have_gnuplot())
         skip();
-    rc = figure_erf(folder, "erf", curves, 2, thresholds, 3, comments, "png,svg,pdf", &e);
+    rc = figure_erf(folder, "erf", curves, 2, thresholds, 3, comments, AS("png,svg,pdf"), &e);
     if (rc != 0)
         fail_msg("%d: %s", rc, e.text);
     snprintf(path, sizeof path, "%s/erf.gp", folder);
@@ -97,7 +103,7 @@ static void all_formats_are_drawn(void **state)
     assert_true(file_size(folder, "erf.svg") > 1000);
     assert_true(file_size(folder, "erf.pdf") > 1000);
 
-    assert_int_equal(figure_erf(folder, "erf", curves, 2, thresholds, 3, comments, "svg", &e), 0);
+    assert_int_equal(figure_erf(folder, "erf", curves, 2, thresholds, 3, comments, AS("svg"), &e), 0);
     assert_int_equal(file_size(folder, "erf.png"), -1);
     assert_true(file_size(folder, "erf.svg") > 1000);
 }
@@ -112,7 +118,7 @@ static void script_stands_alone(void **state)
 
     if (!have_gnuplot())
         skip();
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "svg", &e), 0);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("svg"), &e), 0);
     snprintf(command, sizeof command, "mkdir '%s/moved' && mv '%s/erf.gp' '%s/moved' && cd '%s/moved' && gnuplot erf.gp", folder,
              folder, folder, folder);
     assert_int_equal(system(command), 0);
@@ -125,7 +131,7 @@ static int draw_ladder(const char *folder, const char *name, struct error *e)
     unsigned char saturated[1] = {0};
     struct ladder_row row = {name, field, field, field, saturated};
 
-    return figure_ladder(folder, "ladder", &row, 1, thresholds, 1, 0, 0, name, NULL, "svg", e);
+    return figure_ladder(folder, "ladder", &row, 1, thresholds, 1, 0, 0, name, NULL, AS("svg"), e);
 }
 
 /* Nothing in a name or a comment is run, or ends the string or line it stands in. */
@@ -163,7 +169,7 @@ static void names_are_only_names(void **state)
         double c[POSITIONS];
         struct figure_curve curve = make_curve(c, POSITIONS, 0.1, names[i]);
         const char *const comments[] = {names[i], "`touch ran`", "! touch ran", "ends with \\", "system('touch ran')", NULL};
-        int rc = figure_erf(folder, "erf", &curve, 1, thresholds, 3, comments, "svg", &e);
+        int rc = figure_erf(folder, "erf", &curve, 1, thresholds, 3, comments, AS("svg"), &e);
 
         if (rc != 0)
             fail_msg("\"%s\": %d, %s", names[i], rc, e.text);
@@ -193,16 +199,16 @@ static void awkward_curves(void **state)
     for (size_t m = 0; m < POSITIONS; m++)
         steps[m] = m < POSITIONS - 5 ? 1 : 0;
     curves[0] = (struct figure_curve){.label = "one", .c = one, .positions = 1, .erf = 1, .saturated = 1};
-    assert_int_equal(figure_erf(folder, "erf", curves, 1, thresholds, 3, NULL, "svg", &e), 0);
+    assert_int_equal(figure_erf(folder, "erf", curves, 1, thresholds, 3, NULL, AS("svg"), &e), 0);
     curves[0] = (struct figure_curve){.label = "three", .c = three, .positions = 3, .erf = 3, .saturated = 1, .train_length = 3};
-    assert_int_equal(figure_erf(folder, "erf", curves, 1, thresholds, 3, NULL, "svg", &e), 0);
+    assert_int_equal(figure_erf(folder, "erf", curves, 1, thresholds, 3, NULL, AS("svg"), &e), 0);
     curves[1] = (struct figure_curve){.label = "steps", .c = steps, .positions = POSITIONS, .erf = 6, .train_length = 1000};
     curves[2] = make_curve(long_curve, 20000, 1e-3, "long");
     for (size_t i = 3; i < 26; i++) {
         curves[i] = make_curve(short_curve, POSITIONS, 0.2, "many");
         curves[i].train_length = (int)i * 4;
     }
-    rc = figure_erf(folder, "erf", curves, 26, thresholds, 3, NULL, "svg", &e);
+    rc = figure_erf(folder, "erf", curves, 26, thresholds, 3, NULL, AS("svg"), &e);
     free(long_curve);
     if (rc != 0)
         fail_msg("%d: %s", rc, e.text);
@@ -220,7 +226,7 @@ static void failures_of_gnuplot_are_told(void **state)
 
     assert_non_null(saved);
     setenv("PATH", "/nonexistent", 1);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "png", &e), FIGURE_NO_GNUPLOT);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png"), &e), FIGURE_NO_GNUPLOT);
     setenv("PATH", saved, 1);
     assert_non_null(strstr(e.text, "gnuplot: not found"));
     assert_true(file_size(folder, "erf.gp") > 1000);
@@ -258,8 +264,8 @@ static void cut_off_pictures_are_dropped(void **state)
     chmod(path, 0700);
     snprintf(path, sizeof path, "%s:%s", folder, saved);
     setenv("PATH", path, 1);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "png", &e), FIGURE_NOT_DRAWN);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "svg", &e), FIGURE_NOT_DRAWN);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png"), &e), FIGURE_NOT_DRAWN);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("svg"), &e), FIGURE_NOT_DRAWN);
     setenv("PATH", saved, 1);
     assert_non_null(strstr(e.text, "unfinished"));
     assert_int_equal(file_size(folder, "erf.png"), -1);
@@ -279,7 +285,7 @@ static void names_are_shown_as_they_are(void **state)
 
     if (!have_gnuplot())
         skip();
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "svg", &e), 0);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("svg"), &e), 0);
     assert_int_equal(draw_ladder(folder, name, &e), 0);
     for (int i = 0; i < 2; i++) {
         char *picture = slurp(scratch_path(folder, i ? "ladder.svg" : "erf.svg"), NULL);
@@ -307,13 +313,13 @@ static void settings_of_gnuplot_do_not_count(void **state)
         skip();
     scratch_write(folder, ".gnuplot", startup, strlen(startup));
     setenv("HOME", folder, 1);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "svg", &e), 0);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("svg"), &e), 0);
     plain = slurp(scratch_path(folder, "erf.svg"), &size);
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
         char *before = getenv(settings[i][0]) ? strdup(getenv(settings[i][0])) : NULL;
 
         setenv(settings[i][0], settings[i][1], 1);
-        if (figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "svg", &e) != 0)
+        if (figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("svg"), &e) != 0)
             fail_msg("%s=%s: %s", settings[i][0], settings[i][1], e.text);
         unsetenv(settings[i][0]);
         if (before)
@@ -350,14 +356,14 @@ static void nothing_is_drawn_through_a_link(void **state)
     assert_int_equal(mkfifo(scratch_path(folder, ".erf.svg.part"), 0666), 0);
     assert_int_equal(symlink("precious", scratch_path(folder, "erf.pdf")), 0);
     alarm(100);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "png,svg,pdf", &e), 0);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png,svg,pdf"), &e), 0);
     alarm(0);
     assert_int_equal(file_size(folder, "precious"), 4);
     assert_true(file_size(folder, "erf.pdf") > 1000);
     assert_int_equal(scratch_count(folder), 7); /* these three pictures, the script, the file, and two names that nobody uses */
     unlink(scratch_path(folder, "erf.png"));
     assert_int_equal(mkdir(scratch_path(folder, "erf.png"), 0777), 0);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "png", &e), -1);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png"), &e), -1);
     assert_non_null(strstr(e.text, "erf.png: cannot be removed"));
 }
 
@@ -369,12 +375,12 @@ static void refusals(void **state)
     struct error e = {""};
 
     snprintf(missing, sizeof missing, "%s/missing", folder);
-    assert_int_equal(figure_erf(missing, "erf", &curve, 1, thresholds, 3, NULL, "png", &e), -1);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 0, thresholds, 3, NULL, "png", &e), -1);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 0, NULL, "png", &e), -1);
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "gif", &e), -1);
+    assert_int_equal(figure_erf(missing, "erf", &curve, 1, thresholds, 3, NULL, AS("png"), &e), -1);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 0, thresholds, 3, NULL, AS("png"), &e), -1);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 0, NULL, AS("png"), &e), -1);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("gif"), &e), -1);
     curve.positions = 0;
-    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, "png", &e), -1);
+    assert_int_equal(figure_erf(folder, "erf", &curve, 1, thresholds, 3, NULL, AS("png"), &e), -1);
     assert_int_equal(file_size(folder, "erf.gp"), -1);
 }
 

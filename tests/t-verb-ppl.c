@@ -24,6 +24,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#define AS(list) \
+    &(const struct figure_style) \
+    { \
+        .formats = (list) \
+    }
+
 static char goldens[4096]; /* tests/goldens, from the root */
 
 /* The table of BASE/FOLDER/ppl.csv; csv_table_free. */
@@ -482,12 +488,12 @@ static void odd_figures_are_drawn(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        int rc = figure_ppl(base, "odd", rows[i], counts[i], "it's a title", "context", NULL, "png", &e);
+        int rc = figure_ppl(base, "odd", rows[i], counts[i], "it's a title", "context", NULL, AS("png"), &e);
 
         if (rc != 0 || !exists(at("odd.png")))
             fail_msg("figure %zu: %d, %s", i, rc, rc ? e.text : "no picture");
     }
-    assert_int_equal(figure_ppl(base, "odd", NULL, 0, "", "", NULL, "png", &e), -1);
+    assert_int_equal(figure_ppl(base, "odd", NULL, 0, "", "", NULL, AS("png"), &e), -1);
 }
 
 static int make_inputs(void **state)

@@ -53,6 +53,7 @@ static int add_drawn(struct matrix_bias *out, const struct bias_values *v, int r
 static int write_figures(const struct bias_run *r, const char *const *comments, struct error *e)
 {
     const struct bias_options *o = r->options;
+    const struct figure_style style = {.formats = o->formats};
     struct matrix_bias drawn[CURVES_MAX] = {{0}};
     size_t length = (size_t)o->length;
     int heads = r->value_count == 1 ? (r->values[0].rows < HEADS_SHOWN ? r->values[0].rows : HEADS_SHOWN) : 1, count = 0, rc = 0,
@@ -68,10 +69,10 @@ static int write_figures(const struct bias_run *r, const char *const *comments, 
     if (rc == 0 && count > 0) {
         int panels = heads > 1 ? 1 : count < PANELS_MAX ? count : PANELS_MAX;
 
-        drawn_rc = figure_bias(o->folder, "bias", drawn, (size_t)count, length, comments, o->formats, e);
+        drawn_rc = figure_bias(o->folder, "bias", drawn, (size_t)count, length, comments, &style, e);
         rc = drawn_rc < 0 ? -1
                           : figure_matrix(o->folder, "matrix", drawn + (heads > 1 ? count - 1 : 0), (size_t)panels, length,
-                                          comments, o->formats, e);
+                                          comments, &style, e);
         rc = rc >= 0 && drawn_rc > rc ? drawn_rc : rc;
     }
     for (int i = 0; i < count; i++)

@@ -51,7 +51,7 @@ static const struct {
 static const struct {
     const char *stem;
     int (*is_wanted)(const struct result *r);
-    int (*draw)(const char *folder, const char *stem, const struct result *r, const char *formats, struct error *e);
+    int (*draw)(const char *folder, const char *stem, const struct result *r, const struct figure_style *style, struct error *e);
 } figures[] = {{"erf", always, figure_result},
                {"layers", has_layers, figure_layers},
                {"targets", has_targets, figure_targets},
@@ -93,7 +93,9 @@ static int draw(const struct result *r, const char *folder, const char *formats,
     int missing = 0;
 
     for (int i = 0; i < FIGURES; i++) {
-        int rc = figures[i].is_wanted(r) ? figures[i].draw(folder, figures[i].stem, r, formats, e) : 0;
+        int rc = figures[i].is_wanted(r)
+                     ? figures[i].draw(folder, figures[i].stem, r, &(struct figure_style){.formats = formats}, e)
+                     : 0;
 
         if (rc < 0)
             return -1;

@@ -88,7 +88,8 @@ static int write_figure(const struct fit_run *r, const char *const *comments, st
             fitted[k] = fit_evaluate(&r->form, &p->result, p->t[k]);
     }
     if (rc == 0)
-        rc = figure_fit(r->options->folder, "fit", drawn, count, r->quantity, comments, r->options->formats, e);
+        rc = figure_fit(r->options->folder, "fit", drawn, count, r->quantity, comments,
+                        &(struct figure_style){.formats = r->options->formats}, e);
     for (size_t i = 0; i < count; i++) {
         free((char *)drawn[i].label);
         free((char *)drawn[i].curve);

@@ -164,7 +164,8 @@ int plot_fields(const struct plot_run *r, double threshold, const char *const *c
             used += snprintf(subtitle + used, sizeof subtitle - (size_t)used, " beside measured ERF(%.6g)", threshold);
         if (layers)
             snprintf(subtitle + used, sizeof subtitle - (size_t)used, "; across %ld layers", layers);
-        rc = figure_fields(r->options->folder, "fields", all.rows, all.count, subtitle, comments, r->options->formats, e);
+        rc = figure_fields(r->options->folder, "fields", all.rows, all.count, subtitle, comments,
+                           &(struct figure_style){.formats = r->options->formats}, e);
     }
     for (size_t i = 0; i < all.count; i++)
         free((char *)all.rows[i].label);

@@ -156,7 +156,8 @@ int plot_ladder(const struct plot_run *r, double threshold, const char *const *c
         snprintf(subtitle, sizeof subtitle, "Empirical receptive field; interval of ERF(%.6g)",
                  d.threshold_count ? d.thresholds[main] : threshold);
         rc = figure_ladder(r->options->folder, "ladder", d.rows, d.count, d.thresholds, d.threshold_count, main,
-                           (int)r->options->train_length, subtitle, comments, r->options->formats, e);
+                           (int)r->options->train_length, subtitle, comments,
+                           &(struct figure_style){.formats = r->options->formats}, e);
     }
     free(all);
     ladder_free(&d);

@@ -135,7 +135,8 @@ int plot_perplexity(const struct plot_run *r, const char *const *comments, struc
             rc = add_perplexities(&d, &t, (int)r->options->train_length, e);
     }
     if (rc == 0 && (rc = name_protocols(&d, &title, &axis, e)) == 0)
-        rc = figure_ppl(r->options->folder, "ppl", d.lines, d.count, title, axis, comments, r->options->formats, e);
+        rc = figure_ppl(r->options->folder, "ppl", d.lines, d.count, title, axis, comments,
+                        &(struct figure_style){.formats = r->options->formats}, e);
     for (size_t i = 0; i < d.count; i++) {
         free((char *)d.lines[i].label);
         free((struct ppl_point *)d.lines[i].points);

@@ -55,7 +55,8 @@ static int draw_curves(struct plot_run *r, double threshold, const char *const *
             thresholds[count++] = standard[i];
     for (size_t i = 0; i < r->curve_count; i++)
         curves[i] = r->curves[i].figure;
-    rc = figure_erf(r->options->folder, "erf", curves, r->curve_count, thresholds, count, comments, r->options->formats, e);
+    rc = figure_erf(r->options->folder, "erf", curves, r->curve_count, thresholds, count, comments,
+                    &(struct figure_style){.formats = r->options->formats}, e);
     free(curves);
     return rc;
 }

@@ -110,7 +110,7 @@ static int write_figure(const struct ppl_run *r, const char *folder, const char 
         lines[i] = (struct ppl_line){m->argument->name, p, r->result_count, m->train_length};
     }
     rc = figure_ppl(folder, "ppl", lines, r->count, title, cached ? "window (keys)" : "context (input tokens)", comments,
-                    r->options->formats, e);
+                    &(struct figure_style){.formats = r->options->formats}, e);
 end:
     free(lines);
     free(points);
