@@ -1,7 +1,7 @@
 /* Biases over the distance, and fits to them. */
 #include "plots/figure.h"
 #include "plots/matrix.h"
-#include "plots/script.h"
+#include "plots/pixels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -33,12 +33,12 @@ static void write_lines(FILE *f, const struct bias_figure *u, int logarithmic)
     for (size_t i = 0; i < u->count; i++) {
         fprintf(f, "%s $bias%zu using %s:2 with lines ", joint, i + 1, logarithmic ? "($1+1)" : "1");
         if (u->count == 1) /* may swing from point to point */
-            fprintf(f, "lw 1.4 lc rgb \"%s\"", script_colour(i));
+            fprintf(f, "lw 1.4 lc rgb \"%s\"", pixels_colour(i));
         else
-            script_line(f, i);
+            pixels_line(f, i);
         fputs(logarithmic ? " notitle" : " title '", f);
         if (!logarithmic) {
-            script_quoted(f, u->biases[i].label, SCRIPT_LABEL_CHARACTERS);
+            pixels_quoted(f, u->biases[i].label, PIXELS_LABEL_CHARACTERS);
             fputs("'", f);
         }
         joint = ", \\\n    ";
@@ -49,14 +49,14 @@ static void write_lines(FILE *f, const struct bias_figure *u, int logarithmic)
 static int write_bias(FILE *f, const char *stem, const void *figure, struct error *e)
 {
     const struct bias_figure *u = figure;
-    struct script_key key = {.count = u->count};
+    struct pixels_key key = {.count = u->count};
     double most = -INFINITY, least = INFINITY, foot, height;
     int cut;
 
     (void)e;
     for (size_t i = 0; i < u->count; i++) {
         const double *b = u->biases[i].bias;
-        size_t characters = script_characters(u->biases[i].label);
+        size_t characters = pixels_characters(u->biases[i].label);
 
         key.widest = characters > key.widest ? characters : key.widest;
         fprintf(f, "$bias%zu << EOD\n", i + 1);
@@ -78,9 +78,9 @@ static int write_bias(FILE *f, const char *stem, const void *figure, struct erro
     least = cut ? most - DEPTH_SHOWN : least;
     if (!(least < most))
         least = most - 1;
-    foot = BELOW + script_key_lay(&key);
+    foot = BELOW + pixels_key_lay(&key);
     height = ABOVE + PANELS + foot;
-    script_head(f, stem, height);
+    pixels_head(f, stem, height);
     fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb "
           "\"#E6E6E6\" dt solid back\n",
           f);
@@ -91,7 +91,7 @@ static int write_bias(FILE *f, const char *stem, const void *figure, struct erro
         fprintf(f, ", cut %.0f below its largest", DEPTH_SHOWN);
     fputs("\" offset 0.5,0\n", f);
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", LEFT_PANEL_LEFT, LEFT_PANEL_RIGHT);
-    script_key_place(f, &key, height);
+    pixels_key_place(f, &key, height);
     fputs("set label 1 \"Last row of the bias matrix\" at graph 0, graph 1.055 left font title_font\n", f);
     fprintf(f, "set xlabel \"distance t\"\nset xrange [%zu:0]\n", u->length > 1 ? u->length - 1 : 1);
     write_lines(f, u, 0);
@@ -99,7 +99,7 @@ static int write_bias(FILE *f, const char *stem, const void *figure, struct erro
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", RIGHT_PANEL_LEFT, RIGHT_PANEL_RIGHT);
     fputs("set label 1 \"The same on a logarithmic axis\" at graph 0, graph 1.055 left font title_font\n", f);
     fprintf(f, "set xlabel \"1 + t\"\nset logscale x\nset xrange [1:%zu]\nset mxtics 10\n", u->length > 1 ? u->length : 2);
-    script_log_ticks(f, (double)u->length);
+    pixels_log_ticks(f, (double)u->length);
     write_lines(f, u, 1);
     fputs("unset multiplot\nunset output\n", f);
     return 0;
@@ -112,7 +112,7 @@ int figure_bias(const char *folder, const char *stem, const struct matrix_bias *
 
     if (count == 0 || length == 0)
         return fail(e, "%s: no bias to draw", folder);
-    return script_make(folder, stem, comments, style, write_bias, &figure, e);
+    return pixels_make(folder, stem, comments, style, write_bias, &figure, e);
 }
 
 /* ---- a fit ---- */
@@ -130,13 +130,13 @@ static void write_fits(FILE *f, const struct fits_figure *u, int logarithmic, in
 
     for (size_t i = 0; i < u->count; i++) {
         fprintf(f, "%s $fit%zu using %s:%s with lines lw 1.4 lc rgb \"%s\" notitle", joint, i + 1, x, residuals ? "($2-$3)" : "2",
-                u->count == 1 ? "#0072B2" : script_colour(i));
+                u->count == 1 ? "#0072B2" : pixels_colour(i));
         joint = ", \\\n    ";
     }
     if (u->count == 1 && !residuals && !logarithmic)
         fprintf(f, "%s keyentry with lines lw 1.4 lc rgb \"#0072B2\" title '%s'", joint, u->quantity);
     for (size_t i = 0; i < u->count && !residuals; i++) {
-        const char *colour = u->count == 1 ? "#D55E00" : script_colour(i);
+        const char *colour = u->count == 1 ? "#D55E00" : pixels_colour(i);
 
         fprintf(f, "%s $fit%zu using %s:3 with lines lw 2.8 dt %s lc rgb \"%s\" notitle", joint, i + 1, x,
                 u->count == 1 ? "solid" : "(10,5)", colour);
@@ -144,9 +144,9 @@ static void write_fits(FILE *f, const struct fits_figure *u, int logarithmic, in
             continue;
         fprintf(f, "%s keyentry with lines lw %s dt %s lc rgb \"%s\" title '", joint, u->count == 1 ? "2.8" : "2", "solid",
                 colour);
-        script_quoted(f, u->fits[i].label, SCRIPT_LABEL_CHARACTERS);
+        pixels_quoted(f, u->fits[i].label, PIXELS_LABEL_CHARACTERS);
         fputs(":  ", f);
-        script_quoted(f, u->fits[i].curve, 120);
+        pixels_quoted(f, u->fits[i].curve, 120);
         fputs("'", f);
     }
     fputs("\n", f);
@@ -174,7 +174,7 @@ static int write_fit(FILE *f, const char *stem, const void *figure, struct error
         last = first + 1;
     upper = key + 0.38 * (1 - key) + 0.015;
     lower = key + 70 / height;
-    script_head(f, stem, height);
+    pixels_head(f, stem, height);
     fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb "
           "\"#E6E6E6\" dt solid back\n",
           f);
@@ -216,5 +216,5 @@ int figure_fit(const char *folder, const char *stem, const struct fit_figure *fi
 
     if (count == 0)
         return fail(e, "%s: no fit to draw", folder);
-    return script_make(folder, stem, comments, style, write_fit, &figure, e);
+    return pixels_make(folder, stem, comments, style, write_fit, &figure, e);
 }

@@ -2,7 +2,7 @@
 #include "plots/figure.h"
 
 #include "io/error.h"
-#include "plots/script.h"
+#include "plots/pixels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -165,7 +165,7 @@ static void write_plot(FILE *f, const struct figure_curve *curves, size_t count,
                     curves[i].positions + 1);
         else
             fprintf(f, "%s $curve%zu using ($1+%zu):3:4 with filledcurves", joint, i + 1, n - curves[i].positions);
-        fprintf(f, " fs transparent solid 0.17 noborder fc rgb \"%s\" notitle", script_colour(i));
+        fprintf(f, " fs transparent solid 0.17 noborder fc rgb \"%s\" notitle", pixels_colour(i));
         joint = ", \\\n    ";
     }
     for (size_t i = 0; i < count; i++) {
@@ -173,7 +173,7 @@ static void write_plot(FILE *f, const struct figure_curve *curves, size_t count,
             fprintf(f, "%s $curve%zu using (%zu-$1):(beyond($2)) with lines ", joint, i + 1, curves[i].positions + 1);
         else
             fprintf(f, "%s $curve%zu using ($1+%zu):2 with lines ", joint, i + 1, n - curves[i].positions);
-        script_line(f, i);
+        pixels_line(f, i);
         fputs(" notitle", f);
         joint = ", \\\n    ";
     }
@@ -184,17 +184,17 @@ static void write_plot(FILE *f, const struct figure_curve *curves, size_t count,
             continue;
         at = curves[i].positions - erf;
         fprintf(f, "%s '+' using (%zu):(%.10g) every ::0::0 with points pt %d ps mark lw 1.5 lc rgb \"%s\" notitle", joint,
-                beyond ? erf : n + 1 - erf, beyond ? fmax(1 - curves[i].c[at], floor_value) : curves[i].c[at], script_point(i),
-                script_colour(i));
+                beyond ? erf : n + 1 - erf, beyond ? fmax(1 - curves[i].c[at], floor_value) : curves[i].c[at], pixels_point(i),
+                pixels_colour(i));
     }
     if (!beyond) /* the key belongs to both panels: one entry a curve */
         for (size_t i = 0; i < count; i++) {
             fprintf(f, "%s keyentry with %s ", joint, curves[i].erf ? "linespoints" : "lines");
-            script_line(f, i);
+            pixels_line(f, i);
             if (curves[i].erf)
-                fprintf(f, " pt %d ps mark", script_point(i));
+                fprintf(f, " pt %d ps mark", pixels_point(i));
             fputs(" title '", f);
-            script_quoted(f, curves[i].label, SCRIPT_LABEL_CHARACTERS);
+            pixels_quoted(f, curves[i].label, PIXELS_LABEL_CHARACTERS);
             if (curves[i].erf)
                 fprintf(f, "   ERF %s%zu", curves[i].saturated ? "\xe2\x89\xa5 " : "", curves[i].erf);
             fputs("'", f);
@@ -214,7 +214,7 @@ static size_t key_columns(size_t *widest_entry, const struct figure_curve *curve
             characters += (*p & 0xc0) != 0x80;
         widest = characters > widest ? characters : widest;
     }
-    widest = (widest < SCRIPT_LABEL_CHARACTERS ? widest : SCRIPT_LABEL_CHARACTERS) + 13; /* the ERF */
+    widest = (widest < PIXELS_LABEL_CHARACTERS ? widest : PIXELS_LABEL_CHARACTERS) + 13; /* the ERF */
     *widest_entry = widest;
     columns = 150 / (widest + 8); /* and the sample line */
     columns = columns < 1 ? 1 : columns > 4 ? 4 : columns;
@@ -234,7 +234,7 @@ static void write_script(FILE *f, const char *stem, const struct figure_curve *c
     grown = 1 + KEY_ROW * (double)(rows > 3 ? rows - 3 : 0);
     height = floor(1000 * grown + 0.5);
 
-    script_head(f, stem, height);
+    pixels_head(f, stem, height);
     fprintf(f, "beyond(c) = 1 - c > %.3g ? 1 - c : %.3g\n", floor_value / 10, floor_value / 10);
     fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb "
           "\"#E6E6E6\" dt solid back\n",
@@ -273,7 +273,7 @@ static void write_script(FILE *f, const char *stem, const struct figure_curve *c
     for (size_t i = 0; i < threshold_count; i++)
         fprintf(f, "%s\"%.6g\" %.10g", i ? ", " : "", thresholds[i], 1 - thresholds[i]);
     fputs(") scale 0\n", f);
-    script_log_ticks(f, (double)n);
+    pixels_log_ticks(f, (double)n);
     write_thresholds(f, thresholds, threshold_count, 1);
     write_train_lengths(f, curves, count, n, 1);
     write_plot(f, curves, count, n, 1, floor_value);
@@ -307,5 +307,5 @@ int figure_erf(const char *folder, const char *stem, const struct figure_curve *
     for (size_t i = 0; i < count; i++)
         if (curves[i].positions == 0)
             return fail(e, "%s: has no positions to draw", curves[i].label);
-    return script_make(folder, stem, comments, style, write_erf, &figure, e);
+    return pixels_make(folder, stem, comments, style, write_erf, &figure, e);
 }

@@ -2,7 +2,7 @@
 #include "plots/result.h"
 
 #include "plots/result_script.h"
-#include "plots/script.h"
+#include "plots/pixels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static void write_panel(FILE *f, const struct heads_figure *u, size_t i, int bar
             "\nset lmargin at screen %.4f\nset rmargin at screen %.4f\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
             left / WIDTH, (left + width) / WIDTH, 1 - top / height, 1 - (top + PANEL) / height);
     fputs("set label 1 '", f);
-    script_quoted(f, m->name, SCRIPT_LABEL_CHARACTERS);
+    pixels_quoted(f, m->name, PIXELS_LABEL_CHARACTERS);
     fprintf(f, "%s' at graph 0, graph 1.05 left noenhanced\n", bars ? "" : " (no TRF)");
     fprintf(f, "set xrange [0.4:%.1f]\nset xtics %d\nset yrange [%.4g:%.0f]\nset xlabel \"head\" offset 0,0.3\n", heads + 0.6,
             heads / 17 + 1, u->low, 1.15 * (double)m->attention.positions + 1);
@@ -92,8 +92,8 @@ static int write_attention(FILE *f, const char *stem, const void *figure, struct
     result_epsilon(epsilon, r->main_threshold);
     for (size_t i = 0; i < count; i++)
         layers = (int)r->models[i].attention.layers > layers ? (int)r->models[i].attention.layers : layers;
-    script_head(f, stem, height);
-    script_palette(f);
+    pixels_head(f, stem, height);
+    pixels_palette(f);
     fprintf(f,
             "set multiplot\nset label 100 \"Window that holds more than 1 \xe2\x88\x92 %s of a head's attention (points) and of "
             "the sum of exp(bias): TRF(%s) (bars)\" at screen %.4f, screen %.4f left font title_font\n",
@@ -137,5 +137,5 @@ int figure_attention(const char *folder, const char *stem, const struct result *
     if (!isfinite(figure.low))
         return fail(e, "%s: no attention to draw", folder);
     figure.low = figure.low / 1.5;
-    return script_of_result(folder, stem, r, style, write_attention, &figure, e);
+    return pixels_of_result(folder, stem, r, style, write_attention, &figure, e);
 }

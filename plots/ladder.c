@@ -1,7 +1,7 @@
 /* Measured fields of several models below each other. */
 #include "plots/ladder.h"
 
-#include "plots/script.h"
+#include "plots/pixels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static int write_ladder(FILE *f, const char *stem, const void *figure, struct er
 
     (void)e;
     for (size_t i = 0; i < u->count; i++) {
-        size_t characters = script_characters(u->rows[i].label);
+        size_t characters = pixels_characters(u->rows[i].label);
 
         widest = characters > widest ? characters : widest;
         for (size_t k = 0; k < u->threshold_count; k++)
@@ -46,7 +46,7 @@ static int write_ladder(FILE *f, const char *stem, const void *figure, struct er
     least = fmin(least, most);
     for (size_t k = 0; k < u->threshold_count; k++)
         write_threshold(f, u, k);
-    script_head(f, stem, height);
+    pixels_head(f, stem, height);
     fputs("set border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\n", f);
     fprintf(f,
             "set lmargin at screen %.3f\nset rmargin at screen 0.965\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
@@ -54,15 +54,15 @@ static int write_ladder(FILE *f, const char *stem, const void *figure, struct er
     fputs("set grid xtics lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
     fprintf(f, "set logscale x\nset xrange [%.10g:%.10g]\nset yrange [0.4:%.1f]\nset xlabel \"most recent tokens\"\n",
             fmax(0.7, least / 1.3), most * 1.5, (double)u->count + 0.6);
-    script_log_ticks(f, most);
+    pixels_log_ticks(f, most);
     fputs("set ytics scale 0 (", f);
     for (size_t i = 0; i < u->count; i++) {
         fputs(i ? ", '" : "'", f);
-        script_quoted_tick(f, u->rows[i].label, SCRIPT_LABEL_CHARACTERS);
+        pixels_quoted_tick(f, u->rows[i].label, PIXELS_LABEL_CHARACTERS);
         fprintf(f, "' %zu", u->count - i);
     }
     fputs(") noenhanced\nset label 1 '", f);
-    script_quoted(f, u->subtitle, 200);
+    pixels_quoted(f, u->subtitle, 200);
     fprintf(f, "' at graph 0, screen %.4f left noenhanced font title_font\n", 1 - 28 / height);
     if (u->train_length) {
         fprintf(f, "set arrow from %d, graph 0 to %d, graph 1 nohead back lw 1.6 dt (5,5) lc rgb \"#555555\"\n", u->train_length,
@@ -81,7 +81,7 @@ static int write_ladder(FILE *f, const char *stem, const void *figure, struct er
             low = fmin(low, v), high = fmax(high, v);
             if (u->rows[i].saturated[k])
                 fprintf(f, "set arrow from %.10g, %zu rto graph 0.03, 0 filled head size graph 0.008,20 lw 2 lc rgb \"%s\"\n", v,
-                        u->count - i, script_colour(k));
+                        u->count - i, pixels_colour(k));
         }
         if (high > low)
             fprintf(f, "set arrow from %.10g, %zu to %.10g, %zu nohead back lw 1.2 lc rgb \"#BBBBBB\"\n", low, u->count - i, high,
@@ -92,8 +92,8 @@ static int write_ladder(FILE *f, const char *stem, const void *figure, struct er
             14 / height);
     for (size_t k = 0; k < u->threshold_count; k++) {
         fprintf(f, "%s $threshold%zu using 1:2%s with %s pt %d ps mark%s lw 2 lc rgb \"%s\" title 'ERF(%.6g)'", joint, k + 1,
-                k == u->main ? ":3:4" : "", k == u->main ? "xerrorbars" : "points", script_point(k), k == u->main ? "" : "*0.8",
-                script_colour(k), u->thresholds[k]);
+                k == u->main ? ":3:4" : "", k == u->main ? "xerrorbars" : "points", pixels_point(k), k == u->main ? "" : "*0.8",
+                pixels_colour(k), u->thresholds[k]);
         joint = ", \\\n    ";
     }
     fputs("\nunset output\n", f);
@@ -108,5 +108,5 @@ int figure_ladder(const char *folder, const char *stem, const struct ladder_row 
 
     if (count == 0)
         return fail(e, "%s: no fields to draw", folder);
-    return script_make(folder, stem, comments, style, write_ladder, &figure, e);
+    return pixels_make(folder, stem, comments, style, write_ladder, &figure, e);
 }

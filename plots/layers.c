@@ -2,7 +2,7 @@
 #include "plots/result.h"
 
 #include "plots/result_script.h"
-#include "plots/script.h"
+#include "plots/pixels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -133,7 +133,7 @@ static void write_panels(FILE *f, const struct result *r, size_t i, double top, 
             1 - top / height, 1 - (top + PANEL) / height);
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", MAP_LEFT, MAP_RIGHT);
     fputs("set label 1 '", f);
-    script_quoted(f, m->name, SCRIPT_LABEL_CHARACTERS);
+    pixels_quoted(f, m->name, PIXELS_LABEL_CHARACTERS);
     fputs(": share of the gradient by layer' at graph 0, graph 1.12 left noenhanced font title_font\n", f);
     fputs("set object 1 rectangle from graph 0, 0 to graph 1, 1 fs solid noborder fc rgb \"#DDDDDD\" behind\n", f);
     fprintf(f,
@@ -194,11 +194,11 @@ static int write_layers(FILE *f, const char *stem, const void *figure, struct er
         low = fmin(low, lowest), high = fmax(high, highest);
     }
     low = floor(fmax(low, high - DECADES_MAX)), high = ceil(high); /* one scale, so that models can be compared */
-    script_head(f, stem, height);
+    pixels_head(f, stem, height);
     fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.7\nunset key\nset autoscale "
           "noextend\n",
           f);
-    script_palette(f);
+    pixels_palette(f);
     for (size_t i = 0; i < r->model_count; i++)
         write_panels(f, r, i, down * (double)i + ABOVE, height, low, high);
     fputs("unset multiplot\nunset output\n", f);
@@ -207,5 +207,5 @@ static int write_layers(FILE *f, const char *stem, const void *figure, struct er
 
 int figure_layers(const char *folder, const char *stem, const struct result *r, const struct figure_style *style, struct error *e)
 {
-    return script_of_result(folder, stem, r, style, write_layers, r, e);
+    return pixels_of_result(folder, stem, r, style, write_layers, r, e);
 }

@@ -2,7 +2,7 @@
 #include "plots/matrix.h"
 
 #include "plots/figure.h"
-#include "plots/script.h"
+#include "plots/pixels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -104,8 +104,8 @@ static void write_panel(FILE *f, const struct matrix_figure *u, size_t i, int at
             (left + size) / WIDTH);
     fprintf(f, "set tmargin at screen %.4f\nset bmargin at screen %.4f\n", 1 - top / height, 1 - (top + size) / height);
     fputs("set label 1 '", f);
-    script_quoted(f, u->biases[i].label,
-                  u->count <= 3 || size > CHARACTER * SCRIPT_LABEL_CHARACTERS ? SCRIPT_LABEL_CHARACTERS
+    pixels_quoted(f, u->biases[i].label,
+                  u->count <= 3 || size > CHARACTER * PIXELS_LABEL_CHARACTERS ? PIXELS_LABEL_CHARACTERS
                                                                               : (size_t)(size / CHARACTER));
     fprintf(f, "%s' at graph 0.5, graph 1.0 offset 0,0.9 center noenhanced%s\n",
             attention       ? ": attention"
@@ -155,7 +155,7 @@ static int write_matrix(FILE *f, const char *stem, const void *figure, struct er
     for (size_t i = 0; i < u->count; i++)
         if (write_arrays(f, u, i, e) != 0)
             return -1;
-    script_head(f, stem, height);
+    pixels_head(f, stem, height);
     fputs("# cells of the future are left out; the arrays begin at 1\ncell(distance) = distance < 0 ? 1 : int(distance + 1.5)\n",
           f);
     fprintf(f, "bias(value, distance) = distance < 0 ? NaN : value != value ? NaN : value < %.6g ? %.6g : value\n", -u->depth,
@@ -164,7 +164,7 @@ static int write_matrix(FILE *f, const char *stem, const void *figure, struct er
             u->decades);
     fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.6\n", f);
     fprintf(f, "set xrange [0:%zu]\nset yrange [%zu:0]\nunset key\nset autoscale noextend\n", u->length, u->length);
-    script_palette(f);
+    pixels_palette(f);
     for (size_t i = 0; i < u->count; i++) {
         double top = 60 + down * (double)(pairs ? i : i / columns), left = LEFT + across * (double)(pairs ? 0 : i % columns);
 
@@ -203,5 +203,5 @@ int figure_matrix(const char *folder, const char *stem, const struct matrix_bias
     }
     figure.decades = figure.decades ? figure.decades : 1;
     figure.depth = figure.depth > 0 ? fmin(figure.depth, BIAS_DEPTH) : 1;
-    return script_make(folder, stem, comments, style, write_matrix, &figure, e);
+    return pixels_make(folder, stem, comments, style, write_matrix, &figure, e);
 }

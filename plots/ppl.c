@@ -1,7 +1,7 @@
 /* Perplexity over the context, one line a model. */
 #include "plots/ppl.h"
 
-#include "plots/script.h"
+#include "plots/pixels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -122,7 +122,7 @@ static int write_ppl(FILE *f, const char *stem, const void *context, struct erro
 {
     const struct ppl_figure *figure = context;
     struct extent u = extent_of(figure);
-    struct script_key key = {.count = figure->count};
+    struct pixels_key key = {.count = figure->count};
     double foot, height, room = u.right > u.left ? pow(u.right / u.left, 0.03) : 2, span;
     int steep = u.high / u.low > 4;
     const char *joint = "plot";
@@ -130,7 +130,7 @@ static int write_ppl(FILE *f, const char *stem, const void *context, struct erro
     (void)e;
     for (size_t i = 0; i < figure->count; i++) {
         const struct ppl_line *l = &figure->lines[i];
-        size_t characters = script_characters(l->label);
+        size_t characters = pixels_characters(l->label);
 
         key.widest = characters > key.widest ? characters : key.widest;
         fprintf(f, "$line%zu << EOD\n", i + 1);
@@ -142,16 +142,16 @@ static int write_ppl(FILE *f, const char *stem, const void *context, struct erro
                 fprintf(f, "%.10g NaN NaN NaN\n", l->points[j].context);
         fputs("EOD\n", f);
     }
-    foot = BELOW + script_key_lay(&key);
+    foot = BELOW + pixels_key_lay(&key);
     height = ABOVE + PANEL + foot;
-    script_head(f, stem, height);
+    pixels_head(f, stem, height);
     fputs("set datafile missing \"NaN\"\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\n", f);
     fputs("set grid lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
             PANEL_LEFT, PANEL_RIGHT, 1 - ABOVE / height, foot / height);
-    script_key_place(f, &key, height);
+    pixels_key_place(f, &key, height);
     fputs("set label 1 '", f);
-    script_quoted(f, figure->title, 200);
+    pixels_quoted(f, figure->title, 200);
     fputs("' at graph 0, graph 1.1 left noenhanced font title_font\n", f);
     fprintf(f, "set logscale x\nset xrange [%.10g:%.10g]\nset xlabel \"%s\"\n", u.left / room, u.right * room, figure->axis);
     write_contexts(f, &u);
@@ -170,14 +170,14 @@ static int write_ppl(FILE *f, const char *stem, const void *context, struct erro
     write_train_lengths(f, figure, &u);
     for (size_t i = 0; i < figure->count; i++) {
         fprintf(f, "%s $line%zu using 1:2:3:4 with yerrorbars pt %d ps 0 lw 1.5 lc rgb \"%s\" notitle", joint, i + 1,
-                script_point(i), script_colour(i));
+                pixels_point(i), pixels_colour(i));
         joint = ", \\\n    ";
     }
     for (size_t i = 0; i < figure->count; i++) {
         fprintf(f, "%s $line%zu using 1:2 with linespoints ", joint, i + 1);
-        script_line(f, i);
-        fprintf(f, " pt %d ps mark title '", script_point(i));
-        script_quoted(f, figure->lines[i].label, SCRIPT_LABEL_CHARACTERS);
+        pixels_line(f, i);
+        fprintf(f, " pt %d ps mark title '", pixels_point(i));
+        pixels_quoted(f, figure->lines[i].label, PIXELS_LABEL_CHARACTERS);
         fputs("'", f);
     }
     fputs("\nunset output\n", f);
@@ -194,5 +194,5 @@ int figure_ppl(const char *folder, const char *stem, const struct ppl_line *line
             return fail(e, "%s: has no perplexity to draw", lines[i].label);
     if (count == 0)
         return fail(e, "%s: no perplexity to draw", folder);
-    return script_make(folder, stem, comments, style, write_ppl, &figure, e);
+    return pixels_make(folder, stem, comments, style, write_ppl, &figure, e);
 }

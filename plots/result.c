@@ -2,7 +2,7 @@
 
 #include "plots/figure.h"
 #include "plots/result_script.h"
-#include "plots/script.h"
+#include "plots/pixels.h"
 
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ static void make_comments(char *out[2], const struct result *r)
         out[1] = NULL;
 }
 
-int script_of_result(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
+int pixels_of_result(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
                      int (*write)(FILE *f, const char *stem, const void *figure, struct error *e), const void *figure,
                      struct error *e)
 {
@@ -24,7 +24,7 @@ int script_of_result(const char *folder, const char *stem, const struct result *
 
     make_comments(lines, r);
     rc = lines[0] && lines[1]
-             ? script_make(folder, stem, (const char *const[]){lines[0], lines[1], NULL}, style, write, figure, e)
+             ? pixels_make(folder, stem, (const char *const[]){lines[0], lines[1], NULL}, style, write, figure, e)
              : fail(e, "%s: out of memory for the figure", folder);
     free(lines[0]);
     free(lines[1]);

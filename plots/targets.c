@@ -2,7 +2,7 @@
 #include "plots/result.h"
 
 #include "plots/result_script.h"
-#include "plots/script.h"
+#include "plots/pixels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -50,7 +50,7 @@ static void write_pass(FILE *f, const struct result *r, int pass)
     for (size_t i = 0; i < r->model_count; i++) {
         if (pass == 0) {
             fprintf(f, ", \\\n    $line%zu using 1:2:3:4 with yerrorbars pt %d ps 0 lw 1.5 lc rgb \"%s\" notitle", i + 1,
-                    script_point(i), script_colour(i));
+                    pixels_point(i), pixels_colour(i));
             continue;
         }
         if (pass == 2) {
@@ -59,9 +59,9 @@ static void write_pass(FILE *f, const struct result *r, int pass)
             continue;
         }
         fprintf(f, ", \\\n    $line%zu using 1:2 with linespoints ", i + 1);
-        script_line(f, i);
-        fprintf(f, " pt %d ps mark title '", script_point(i));
-        script_quoted(f, r->models[i].name, SCRIPT_LABEL_CHARACTERS);
+        pixels_line(f, i);
+        fprintf(f, " pt %d ps mark title '", pixels_point(i));
+        pixels_quoted(f, r->models[i].name, PIXELS_LABEL_CHARACTERS);
         fputs("'", f);
     }
 }
@@ -69,13 +69,13 @@ static void write_pass(FILE *f, const struct result *r, int pass)
 static int write_targets(FILE *f, const char *stem, const void *figure, struct error *e)
 {
     const struct result *r = figure;
-    struct script_key key = {.count = r->model_count + 1, .widest = 22};
+    struct pixels_key key = {.count = r->model_count + 1, .widest = 22};
     double left = INFINITY, right = 0, low = INFINITY, high = 0, foot, height;
 
     (void)e;
     for (size_t i = 0; i < r->model_count; i++) {
         const struct result_model *m = &r->models[i];
-        size_t characters = script_characters(m->name);
+        size_t characters = pixels_characters(m->name);
 
         key.widest = characters > key.widest ? characters : key.widest;
         fprintf(f, "$line%zu << EOD\n", i + 1);
@@ -89,15 +89,15 @@ static int write_targets(FILE *f, const char *stem, const void *figure, struct e
         }
         fputs("EOD\n", f);
     }
-    foot = BELOW + script_key_lay(&key);
+    foot = BELOW + pixels_key_lay(&key);
     height = ABOVE + PANEL + foot;
-    script_head(f, stem, height);
+    pixels_head(f, stem, height);
     fputs("set border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb \"#E6E6E6\" dt solid "
           "back\n",
           f);
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
             PANEL_LEFT, PANEL_RIGHT, 1 - ABOVE / height, foot / height);
-    script_key_place(f, &key, height);
+    pixels_key_place(f, &key, height);
     fprintf(f,
             "set label 1 \"Receptive field ERF(%.6g) of the target at position P\" at graph 0, graph 1.1 left font title_font\n",
             r->main_threshold);
@@ -119,5 +119,5 @@ static int write_targets(FILE *f, const char *stem, const void *figure, struct e
 int figure_targets(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
                    struct error *e)
 {
-    return script_of_result(folder, stem, r, style, write_targets, r, e);
+    return pixels_of_result(folder, stem, r, style, write_targets, r, e);
 }

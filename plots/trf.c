@@ -2,7 +2,7 @@
 #include "plots/trf.h"
 
 #include "plots/figure.h"
-#include "plots/script.h"
+#include "plots/pixels.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void write_panel(FILE *f, const struct trf_figure *u, int beyond, double 
         if (beyond && !u->curves[i].beyond)
             continue;
         fprintf(f, "%s $curve%zu using 1:%d with lines ", joint, i + 1, beyond ? 3 : 2);
-        script_line(f, i);
+        pixels_line(f, i);
         fputs(" notitle", f);
         joint = ", \\\n    ";
     }
@@ -38,19 +38,19 @@ static void write_panel(FILE *f, const struct trf_figure *u, int beyond, double 
         if (!(c->field > 0 && c->field <= most) || (beyond && !c->beyond))
             continue;
         fprintf(f, "%s '+' using (%.10g):(%.10g) every ::0::0 with points pt %d ps mark lw 1.5 lc rgb \"%s\" notitle", joint,
-                c->field, beyond ? u->epsilon : c->weight_at_field, script_point(i), script_colour(i));
+                c->field, beyond ? u->epsilon : c->weight_at_field, pixels_point(i), pixels_colour(i));
         joint = ", \\\n    ";
     }
     if (!beyond) /* the key belongs to both panels */
         for (size_t i = 0; i < u->count; i++) {
             fprintf(f, "%s keyentry with %s ", joint, u->curves[i].field > 0 ? "linespoints" : "lines");
-            script_line(f, i);
+            pixels_line(f, i);
             if (u->curves[i].field > 0)
-                fprintf(f, " pt %d ps mark", script_point(i));
+                fprintf(f, " pt %d ps mark", pixels_point(i));
             fputs(" title '", f);
-            script_quoted(f, u->curves[i].label, SCRIPT_LABEL_CHARACTERS);
+            pixels_quoted(f, u->curves[i].label, PIXELS_LABEL_CHARACTERS);
             fputs("   ", f);
-            script_quoted(f, u->curves[i].note, SCRIPT_LABEL_CHARACTERS);
+            pixels_quoted(f, u->curves[i].note, PIXELS_LABEL_CHARACTERS);
             fputs("'", f);
         }
     else if (strcmp(joint, "plot") == 0)
@@ -61,13 +61,13 @@ static void write_panel(FILE *f, const struct trf_figure *u, int beyond, double 
 static int write_trf(FILE *f, const char *stem, const void *figure, struct error *e)
 {
     const struct trf_figure *u = figure;
-    struct script_key key = {.count = u->count};
+    struct pixels_key key = {.count = u->count};
     double most = 2, least = 1, foot, height;
 
     (void)e;
     for (size_t i = 0; i < u->count; i++) {
         const struct trf_curve *c = &u->curves[i];
-        size_t characters = script_characters(c->label) + 3 + script_characters(c->note);
+        size_t characters = pixels_characters(c->label) + 3 + pixels_characters(c->note);
 
         key.widest = characters > key.widest ? characters : key.widest;
         most = fmax(most, c->tokens[c->points - 1]);
@@ -79,19 +79,19 @@ static int write_trf(FILE *f, const char *stem, const void *figure, struct error
         }
         fputs("EOD\n", f);
     }
-    foot = BELOW + script_key_lay(&key);
+    foot = BELOW + pixels_key_lay(&key);
     height = ABOVE + PANELS + foot;
-    script_head(f, stem, height);
+    pixels_head(f, stem, height);
     fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\nset grid lw 0.6 lc rgb "
           "\"#E6E6E6\" dt solid back\n",
           f);
     fprintf(f, "set samples 2\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n", 1 - ABOVE / height, foot / height);
     fprintf(f, "set logscale xy\nset xrange [1:%.10g]\nset xlabel \"most recent tokens j\"\nset mytics 10\n", most);
-    script_log_ticks(f, most);
+    pixels_log_ticks(f, most);
 
     fputs("\n# the weights\n", f);
     fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", LEFT_PANEL_LEFT, LEFT_PANEL_RIGHT);
-    script_key_place(f, &key, height);
+    pixels_key_place(f, &key, height);
     fputs("set label 1 \"Weight of a token by its distance\" at graph 0, graph 1.055 left font title_font\n", f);
     fprintf(f,
             "set ylabel \"f(j \xe2\x88\x92 1) over its largest value\" offset 0.8,0\nset yrange [%.3g:1.3]\nset ytics autofreq "
@@ -124,7 +124,7 @@ int figure_trf(const char *folder, const char *stem, const struct trf_curve *cur
 
     if (count == 0)
         return fail(e, "%s: no kernel to draw", folder);
-    return script_make(folder, stem, comments, style, write_trf, &figure, e);
+    return pixels_make(folder, stem, comments, style, write_trf, &figure, e);
 }
 
 /* ---- fields beside each other ---- */
@@ -164,7 +164,7 @@ static int write_fields(FILE *f, const char *stem, const void *figure, struct er
 
     (void)e;
     for (size_t i = 0; i < u->count; i++) {
-        size_t characters = script_characters(u->rows[i].label);
+        size_t characters = pixels_characters(u->rows[i].label);
 
         widest = characters > widest ? characters : widest;
         for (int k = 0; k < KINDS; k++) {
@@ -189,7 +189,7 @@ static int write_fields(FILE *f, const char *stem, const void *figure, struct er
         }
         fputs("EOD\n", f);
     }
-    script_head(f, stem, height);
+    pixels_head(f, stem, height);
     fputs("set border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\n", f);
     fprintf(f,
             "set lmargin at screen %.3f\nset rmargin at screen 0.965\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
@@ -200,12 +200,12 @@ static int write_fields(FILE *f, const char *stem, const void *figure, struct er
     fputs("set xtics autofreq\nset mxtics 10\nset ytics scale 0 (", f);
     for (size_t i = 0; i < u->count; i++) {
         fputs(i ? ", '" : "'", f);
-        script_quoted_tick(f, u->rows[i].label, SCRIPT_LABEL_CHARACTERS);
+        pixels_quoted_tick(f, u->rows[i].label, PIXELS_LABEL_CHARACTERS);
         fprintf(f, "' %zu", u->count - i);
     }
     fputs(") noenhanced\n", f);
     fputs("set label 1 '", f);
-    script_quoted(f, u->subtitle, 200);
+    pixels_quoted(f, u->subtitle, 200);
     fprintf(f, "' at graph 0, graph 1 offset 0,1.2 left noenhanced font title_font\n");
     for (size_t i = 0; i < u->count; i++) {
         double y = (double)(u->count - i);
@@ -260,5 +260,5 @@ int figure_fields(const char *folder, const char *stem, const struct field_row *
 
     if (count == 0)
         return fail(e, "%s: no fields to draw", folder);
-    return script_make(folder, stem, comments, style, write_fields, &figure, e);
+    return pixels_make(folder, stem, comments, style, write_fields, &figure, e);
 }

@@ -1,5 +1,5 @@
 /* Parts of gnuplot scripts. */
-#include "plots/script.h"
+#include "plots/pixels.h"
 
 #include "io/atomic.h"
 #include "plots/draw.h"
@@ -15,19 +15,19 @@ static const char *const dashes[] = {"solid", "(14,5)", "(14,4,3,4)"};
 static const int points[] = {7, 5, 9, 13, 11, 6, 4, 8};
 enum { COLOURS = 8, DASHES = 3, POINTS = 8 };
 
-const char *script_colour(size_t i)
+const char *pixels_colour(size_t i)
 {
     return colours[i % COLOURS];
 }
 
-int script_point(size_t i)
+int pixels_point(size_t i)
 {
     return points[(i + i / POINTS) % POINTS];
 }
 
-void script_line(FILE *f, size_t i)
+void pixels_line(FILE *f, size_t i)
 {
-    fprintf(f, "lw 2.6 dt %s lc rgb \"%s\"", dashes[i % DASHES], script_colour(i));
+    fprintf(f, "lw 2.6 dt %s lc rgb \"%s\"", dashes[i % DASHES], pixels_colour(i));
 }
 
 /* The bytes of the UTF-8 character at `text`; 0 if there is none. */
@@ -65,12 +65,12 @@ static size_t write_quoted(FILE *f, const char *text, size_t limit, int is_forma
     return characters;
 }
 
-size_t script_quoted(FILE *f, const char *text, size_t limit)
+size_t pixels_quoted(FILE *f, const char *text, size_t limit)
 {
     return write_quoted(f, text, limit, 0);
 }
 
-size_t script_quoted_tick(FILE *f, const char *text, size_t limit)
+size_t pixels_quoted_tick(FILE *f, const char *text, size_t limit)
 {
     return write_quoted(f, text, limit, 1);
 }
@@ -84,7 +84,7 @@ static void write_comment(FILE *f, const char *text)
     fputs(" \n", f);
 }
 
-void script_head(FILE *f, const char *stem, double height)
+void pixels_head(FILE *f, const char *stem, double height)
 {
     fprintf(f, "# gnuplot %s.gp draws %s.png; gnuplot -e \"format='svg'\" %s.gp (or pdf) draws another form.\n", stem, stem,
             stem);
@@ -103,14 +103,14 @@ void script_head(FILE *f, const char *stem, double height)
     fputs("mark = format eq \"svg\" ? 0.9 : 1.7\nset output output\nset encoding utf8\n", f);
 }
 
-void script_palette(FILE *f)
+void pixels_palette(FILE *f)
 {
     fputs("set palette defined (0 '#440154', 1 '#472D7B', 2 '#3B528B', 3 '#2C728E', 4 '#21918C', 5 '#28AE80', 6 '#5EC962', 7 "
           "'#ADDC30', 8 '#FDE725')\n",
           f);
 }
 
-void script_log_ticks(FILE *f, double n)
+void pixels_log_ticks(FILE *f, double n)
 {
     static const int leading[] = {1, 2, 5};
 
@@ -127,16 +127,16 @@ void script_log_ticks(FILE *f, double n)
     fputs(")\n", f);
 }
 
-size_t script_characters(const char *label)
+size_t pixels_characters(const char *label)
 {
     size_t n = 0;
 
     for (const char *p = label; *p; p++)
         n += (*p & 0xc0) != 0x80;
-    return n < SCRIPT_LABEL_CHARACTERS ? n : SCRIPT_LABEL_CHARACTERS;
+    return n < PIXELS_LABEL_CHARACTERS ? n : PIXELS_LABEL_CHARACTERS;
 }
 
-double script_key_lay(struct script_key *k)
+double pixels_key_lay(struct pixels_key *k)
 {
     size_t columns = 150 / (k->widest + 8); /* and the sample line */
 
@@ -146,7 +146,7 @@ double script_key_lay(struct script_key *k)
     return 28 * (double)k->rows + 18;
 }
 
-void script_key_place(FILE *f, const struct script_key *k, double height)
+void pixels_key_place(FILE *f, const struct pixels_key *k, double height)
 {
     /* gnuplot takes every character for a wide one: the negative width draws the columns together */
     fprintf(f,
@@ -155,7 +155,7 @@ void script_key_place(FILE *f, const struct script_key *k, double height)
             14 / height, k->rows, 2 - 0.18 * (double)k->widest);
 }
 
-int script_make(const char *folder, const char *stem, const char *const *comments, const struct figure_style *style,
+int pixels_make(const char *folder, const char *stem, const char *const *comments, const struct figure_style *style,
                 int (*write)(FILE *f, const char *stem, const void *figure, struct error *e), const void *figure, struct error *e)
 {
     struct atomic_file file = {0};
