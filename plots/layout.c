@@ -1,0 +1,253 @@
+#include "plots/layout.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    LINE = 25, /* units of a line of a heading or a title, which are a little larger than other text */
+    KEY_ROW = 28,
+    KEY_SAMPLE = 64,
+    KEY_GAP = 36, /* beside entries */
+    LINES_MAX = 4,
+    EDGE = 14, /* kept free at the edges of a picture */
+    LEAST = 60 /* of a panel, both ways */
+};
+#define LARGER 1.13 /* headings */
+
+void key_add(struct key *k, const struct script *s, const char *label, const char *note)
+{
+    size_t characters = script_characters(s, label) + script_characters(s, note);
+
+    k->count++;
+    k->widest = fmax(k->widest, script_width(s, label) + script_width(s, note));
+    k->characters = characters > k->characters ? characters : k->characters;
+}
+
+/* Divides a text at blanks into lines of at most `width` units; begin[i] to begin[i + 1] is line i. Returns how many. */
+static int wrap(const char *text, double width, size_t begin[LINES_MAX + 1])
+{
+    char line[512];
+    size_t length = strlen(text), from = 0;
+    int count = 0;
+
+    while (from < length && count < LINES_MAX) {
+        size_t end = from, next = from;
+
+        while (next < length && count < LINES_MAX - 1) {
+            next += strspn(text + next, " ");
+            next += strcspn(text + next, " ");
+            snprintf(line, sizeof line, "%.*s", (int)(next - from), text + from);
+            if (end > from && LARGER * text_width(line) > width)
+                break;
+            end = next;
+        }
+        begin[count++] = from;
+        from = end > from && count < LINES_MAX ? end : length;
+        from += strspn(text + from, " ");
+    }
+    begin[count] = length;
+    return count;
+}
+
+/* The variable NAMEnumber, with the lines of a heading in it. */
+static void set_lines(struct script *s, const char *name, size_t number, const char *text, double width)
+{
+    size_t begin[LINES_MAX + 1];
+    char line[1024];
+    int count = wrap(text, width, begin);
+
+    fprintf(s->settings, "%s%zu = ", name, number);
+    for (int i = 0; i < count; i++) {
+        size_t length = begin[i + 1] - begin[i];
+
+        while (length > 0 && text[begin[i] + length - 1] == ' ')
+            length--;
+        snprintf(line, sizeof line, "%.*s", (int)length, text + begin[i]);
+        fputs(i ? ".\"\\n\".'" : "'", s->settings);
+        script_quoted(s->settings, line, sizeof line);
+        fputs("'", s->settings);
+    }
+    fputs(count ? "\n" : "''\n", s->settings);
+}
+
+static int lines_of(const char *text, double width)
+{
+    size_t begin[LINES_MAX + 1];
+
+    return text ? wrap(text, width, begin) : 0;
+}
+
+static int is_below(const struct layout *l, const struct script *s)
+{
+    return l->key && l->key->count && (!s->style->legend || strcmp(s->style->legend, legend_places[0]) == 0);
+}
+
+/* As many columns of entries as fit. */
+static double lay_key(const struct layout *l, const struct script *s)
+{
+    size_t columns;
+
+    if (!is_below(l, s))
+        return 0;
+    columns = (size_t)((s->width - 2 * EDGE) / (l->key->widest + KEY_SAMPLE + KEY_GAP));
+    columns = columns < 1 ? 1 : columns > 6 ? 6 : columns;
+    columns = columns < l->key->count ? columns : l->key->count;
+    l->key->rows = (l->key->count + columns - 1) / columns;
+    return KEY_ROW * (double)l->key->rows + EDGE;
+}
+
+/* Widths, and heights where none is given. */
+static int lay_panels(struct layout *l, const struct script *s, double head, double foot, struct error *e)
+{
+    const struct figure_style *y = s->style;
+    size_t rows;
+    double least = l->keeps_height ? 0.5 * l->high : LEAST; /* height of a panel */
+    double scale = s->width / (y->width > 0 ? y->width : 260), over;
+    int lines = 0;
+
+    if (l->columns > l->panels)
+        l->columns = l->panels;
+    while (l->columns > 1 && (s->width - l->beside) / (double)l->columns - l->left - l->right < l->least)
+        l->columns--;
+    l->across = (s->width - l->beside) / (double)l->columns - l->left - l->right;
+    rows = (l->panels + l->columns - 1) / l->columns;
+    l->down = s->width < WIDTH && !l->keeps_height ? fmin(l->high, 0.8 * l->across) : l->high;
+    if (l->square)
+        l->across = l->down = fmin(l->high, l->across);
+    for (size_t i = 0; l->headings && i < l->panels; i++) {
+        int own = lines_of(l->headings[i], l->across + 0.6 * l->right);
+
+        lines = own > lines ? own : lines;
+    }
+    l->above += lines ? 6 + LINE * lines : 0;
+    over = head + foot + (double)rows * (l->above + l->below);
+    if (y->height > 0) {
+        l->down = (y->height * scale - over) / (double)rows;
+        if (l->square)
+            l->across = l->down = fmin(l->across, l->down);
+    }
+    if (!(l->across >= LEAST))
+        return fail(e, "--width %gmm: leaves no room in %s.gp (expected %.0fmm at least, or a smaller --font-size)", y->width,
+                    s->stem, ceil((l->left + l->right + LEAST) / scale));
+    if (y->height > 0 && !(l->down >= least))
+        return fail(e, "--height %gmm: leaves no room in %s.gp (expected %.0fmm at least, or a smaller --font-size)", y->height,
+                    s->stem, ceil((over + (double)rows * least) / scale));
+    return 0;
+}
+
+int layout_make(struct layout *l, struct script *s, struct error *e)
+{
+    const struct figure_style *y = s->style;
+    const char *title = !y->title ? l->title : *y->title ? y->title : NULL;
+    double room = s->width - 2 * EDGE, foot = lay_key(l, s);
+    int lines = lines_of(title, room);
+    size_t rows;
+
+    if (y->title && !*y->title)
+        l->headings = NULL;
+    l->top = EDGE + (lines ? 6 + LINE * lines : 0);
+    if (lay_panels(l, s, l->top, foot, e) != 0)
+        return -1;
+    rows = (l->panels + l->columns - 1) / l->columns;
+    s->height = l->top + foot + (double)rows * (l->above + l->down + l->below);
+    if (y->height > 0)
+        s->height = y->height * s->width / (y->width > 0 ? y->width : 260);
+    if (lines)
+        set_lines(s, "title", 1, title, room);
+    for (size_t i = 0; l->headings && i < l->panels; i++)
+        if (l->headings[i])
+            set_lines(s, "heading", i + 1, l->headings[i], l->across + 0.6 * l->right);
+    script_frame(s, 0);
+    fputs("set multiplot\n", s->plot);
+    if (lines)
+        fprintf(s->plot, "set label 1 t(title1) at screen %.5f, screen %.5f left noenhanced font title_font\n",
+                fmin(l->left, 100) / s->width, 1 - (EDGE + LINE / 2.0) / s->height);
+    return 0;
+}
+
+/* Of the panel's upper left corner, from that of the picture. */
+static double left_of(const struct layout *l, size_t i)
+{
+    return l->left + (double)(i % l->columns) * (l->left + l->across + l->right);
+}
+static double top_of(const struct layout *l, size_t i)
+{
+    return l->top + l->above + (double)(i / l->columns) * (l->above + l->down + l->below);
+}
+
+void layout_panel(const struct layout *l, struct script *s, size_t i)
+{
+    double left = left_of(l, i), top = top_of(l, i);
+    int lines = l->headings ? lines_of(l->headings[i], l->across + 0.6 * l->right) : 0;
+
+    fprintf(s->plot, "\n# panel %zu\n", i + 1);
+    if (i)
+        fputs("unset label\n", s->plot);
+    fputs("unset arrow\nunset object\nunset logscale\nunset key\nunset colorbox\nunset mxtics\nunset mytics\n", s->plot);
+    fprintf(s->plot,
+            "set lmargin at screen %.5f\nset rmargin at screen %.5f\nset tmargin at screen %.5f\nset bmargin at screen %.5f\n",
+            left / s->width, (left + l->across) / s->width, 1 - top / s->height, 1 - (top + l->down) / s->height);
+    if (lines)
+        fprintf(s->plot, "set label 2 t(heading%zu) at screen %.5f, screen %.5f left noenhanced font title_font\n", i + 1,
+                left / s->width, 1 - (top - l->above + LINE / 2.0) / s->height);
+}
+
+void layout_ylabel(const struct layout *l, struct script *s, size_t i, const char *expression)
+{
+    fprintf(s->plot, "set label 3 %s at screen %.5f, screen %.5f center rotate by 90 enhanced\n", expression,
+            (left_of(l, i) - l->left + 20) / s->width, 1 - (top_of(l, i) + l->down / 2) / s->height);
+}
+
+void layout_scale(const struct layout *l, struct script *s, size_t i, const char *expression)
+{
+    double right = left_of(l, i) + l->across, middle = 1 - (top_of(l, i) + l->down / 2) / s->height;
+
+    fprintf(s->plot,
+            "set colorbox user origin screen %.5f, screen %.5f size screen %.5f, screen %.5f\nset label 4 %s at screen %.5f, "
+            "screen %.5f center rotate by 90 enhanced\n",
+            (right + 16) / s->width, 1 - (top_of(l, i) + l->down) / s->height, 16 / s->width, l->down / s->height, expression,
+            (right + 106) / s->width, middle);
+}
+
+static void write_train_length(struct script *s, double x, size_t length, int line, const char *place, const char *colour)
+{
+    fprintf(s->plot, "set arrow from %.8g, graph 0 to %.8g, graph 1 nohead %s lw 1.6 dt (5,5) lc rgb \"%s\"\n", x, x, place,
+            colour);
+    fprintf(s->plot,
+            "set label m(\"L_{tr} = %zu\") at %.8g, graph 1 offset character 0, %g center enhanced textcolor rgb \"#333333\"\n",
+            length, x, line > 1 ? 1.75 : 0.6);
+}
+
+void layout_train_length(struct script *s, double x, size_t length, int line)
+{
+    write_train_length(s, x, length, line, "back", "#555555");
+}
+
+void layout_train_length_over(struct script *s, double x, size_t length)
+{
+    write_train_length(s, x, length, 1, "front", "#FFFFFF");
+}
+
+void layout_key(const struct layout *l, struct script *s)
+{
+    const char *place = s->style->legend;
+    /* gnuplot makes columns as wide as so many wide characters, and the text is narrower */
+    double width = l->key->widest + KEY_GAP;
+
+    if (is_below(l, s))
+        fprintf(s->plot,
+                "set key at screen 0.5, screen %.5f center bottom vertical maxrows %zu noenhanced samplen 4 spacing key_spacing "
+                "width %.1f/key_character-%zu Left reverse\n",
+                EDGE / s->height, l->key->rows, width, l->key->characters);
+    else if (l->key->count && strcmp(place, "none") != 0)
+        fprintf(s->plot,
+                "set key %s %s inside vertical noenhanced samplen 3 spacing key_spacing width %.1f/key_character-%zu Left reverse "
+                "opaque fc rgb \"#FFFFFF\"\n",
+                strncmp(place, "top", 3) == 0 ? "top" : "bottom", strstr(place, "left") ? "left" : "right", width - KEY_GAP,
+                l->key->characters);
+}
+
+void layout_end(struct script *s)
+{
+    fputs("unset multiplot\nunset output\n", s->plot);
+}
