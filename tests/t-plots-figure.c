@@ -94,8 +94,11 @@ static void all_formats_are_drawn(void **state)
     assert_non_null(strstr(script, "# made by a test"));
     assert_non_null(strstr(script, "$curve1 << EOD\n1 1 1 1\n"));
     assert_non_null(strstr(script, "$curve2 << EOD"));
-    assert_non_null(strstr(script, "title 'steep   ERF 10'"));
-    assert_non_null(strstr(script, "title 'flat   ERF 89'"));
+    assert_non_null(strstr(script, "\nlabel1 = 'steep'\n"));
+    assert_non_null(strstr(script, "\nlabel2 = 'flat'\n"));
+    assert_non_null(strstr(script, "ls 1 title t(label1).\"   ERF \".\"10\""));
+    assert_non_null(strstr(script, "ls 2 title t(label2).\"   ERF \".\"89\""));
+    assert_true(strstr(script, "label2 = ") < strstr(script, "$curve1")); /* what may be edited stands above the data */
     assert_non_null(strstr(script, "L_{tr} = 32"));
     assert_null(strstr(script, folder)); /* it can be moved */
     free(script);
