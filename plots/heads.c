@@ -8,7 +8,17 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { COLUMNS_MAX = 3, PANEL = 430, ABOVE = 110, BETWEEN = 110, BELOW = 75, WIDTH = 1600, LEFT = 100, RIGHT = 130, GAP = 70 };
+enum {
+    COLUMNS_MAX = 3,
+    PANEL = 430,
+    ABOVE = 110,
+    BETWEEN = 110,
+    BELOW = 75,
+    PICTURE_WIDTH = 1600,
+    LEFT = 100,
+    RIGHT = 130,
+    GAP = 70
+};
 
 struct heads_figure {
     const struct result *result;
@@ -60,7 +70,7 @@ static void write_panel(FILE *f, const struct heads_figure *u, size_t i, int bar
 
     fprintf(f,
             "\nset lmargin at screen %.4f\nset rmargin at screen %.4f\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
-            left / WIDTH, (left + width) / WIDTH, 1 - top / height, 1 - (top + PANEL) / height);
+            left / PICTURE_WIDTH, (left + width) / PICTURE_WIDTH, 1 - top / height, 1 - (top + PANEL) / height);
     fputs("set label 1 '", f);
     pixels_quoted(f, m->name, PIXELS_LABEL_CHARACTERS);
     fprintf(f, "%s' at graph 0, graph 1.05 left noenhanced\n", bars ? "" : " (no TRF)");
@@ -83,7 +93,7 @@ static int write_attention(FILE *f, const char *stem, const void *figure, struct
                      : count < COLUMNS_MAX ? count
                                            : COLUMNS_MAX,
            rows = (count + columns - 1) / columns;
-    double width = (double)(WIDTH - LEFT - RIGHT - GAP * (int)(columns - 1)) / (double)columns;
+    double width = (double)(PICTURE_WIDTH - LEFT - RIGHT - GAP * (int)(columns - 1)) / (double)columns;
     double height = ABOVE + PANEL * (double)rows + BETWEEN * (double)(rows - 1) + BELOW;
     char epsilon[32];
     int layers = 1;
@@ -97,7 +107,7 @@ static int write_attention(FILE *f, const char *stem, const void *figure, struct
     fprintf(f,
             "set multiplot\nset label 100 \"Window that holds more than 1 \xe2\x88\x92 %s of a head's attention (points) and of "
             "the sum of exp(bias): TRF(%s) (bars)\" at screen %.4f, screen %.4f left font title_font\n",
-            epsilon, epsilon, (double)LEFT / WIDTH, 1 - 38 / height);
+            epsilon, epsilon, (double)LEFT / PICTURE_WIDTH, 1 - 38 / height);
     fputs("set border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.7\nset grid y lw 0.6 lc rgb \"#E6E6E6\" dt "
           "solid back\nunset key\n",
           f);
@@ -107,7 +117,7 @@ static int write_attention(FILE *f, const char *stem, const void *figure, struct
     fprintf(f, "set cbrange [1:%d]\nset cbtics %d format \"%%g\"\nset cblabel \"layer\" offset 0.5,0\n", layers > 1 ? layers : 2,
             layers / 12 + 1);
     fprintf(f, "set colorbox user origin screen %.4f, screen %.4f size screen 0.012, screen %.4f\n",
-            (WIDTH - RIGHT + 25.0) / WIDTH, 1 - (ABOVE + PANEL) / height, PANEL / height);
+            (PICTURE_WIDTH - RIGHT + 25.0) / PICTURE_WIDTH, 1 - (ABOVE + PANEL) / height, PANEL / height);
     for (size_t i = 0; i < count; i++) {
         int bars = write_data(f, r, &r->models[i], i + 1);
 

@@ -1,23 +1,14 @@
 /* Fields by layer. */
 #include "plots/result.h"
 
+#include "plots/layout.h"
 #include "plots/result_script.h"
-#include "plots/pixels.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
-enum {
-    BINS = 240,
-    PANEL = 400,
-    ABOVE = 96,
-    BELOW = 92,
-    WIDTH = 1600
-}; /* bins of the heat map; pixels of a panel, above and below it */
-#define MAP_LEFT 0.060
-#define MAP_RIGHT 0.440
-#define CURVES_LEFT 0.590
-#define CURVES_RIGHT 0.930
+enum { BINS = 240 }; /* of the heat map */
 #define DECADES_MAX 8 /* the colours end so far below the largest share */
 #define BEYOND_FLOOR 1e-4
 
@@ -90,122 +81,145 @@ static void write_curves(FILE *f, const struct result_model *m, size_t row, size
     fputs("EOD\n", f);
 }
 
-/* Ticks 1 2 5 10 ... n; `logarithm`: at their logarithms, for an axis that gnuplot takes for a plain one. */
-static void write_ticks(FILE *f, double n, int logarithm)
+static int is_marked(const struct result_model *m)
 {
-    static const int leading[] = {1, 2, 5};
-    const char *joint = "";
-
-    fputs("set xtics (", f);
-    for (double power = 1; power < n; power *= 10)
-        for (int i = 0; i < 3; i++) {
-            double tick = power * leading[i];
-
-            if ((n > 5000 && i) || tick > 0.6 * n)
-                continue;
-            fprintf(f, "%s\"%.0f\" %.8g", joint, tick, logarithm ? log(tick) : tick);
-            joint = ", ";
-        }
-    fprintf(f, "%s\"%.0f\" %.8g)\n", joint, n, logarithm ? log(n) : n);
+    return m->train_length >= 1 && m->train_length < m->fields[0].positions;
 }
 
-static void write_train_length(FILE *f, const struct result_model *m, int logarithm)
-{
-    double at = logarithm ? log((double)m->train_length) : (double)m->train_length;
+/* What the figure draws. */
+struct layers_figure {
+    const struct result *result;
+    double low, high; /* of the maps' colours: one scale, so that models can be compared */
+};
 
-    if (m->train_length < 1 || m->train_length >= m->fields[0].positions)
-        return;
-    fprintf(f, "set arrow from first %.8g, graph 0 to first %.8g, graph 1 nohead front lw 1.6 dt (5,5) lc rgb \"%s\"\n", at, at,
-            logarithm ? "#FFFFFF" : "#555555");
-    fprintf(f, "set label \"L_{tr} = %zu\" at first %.8g, graph 1.035 center enhanced textcolor rgb \"#333333\"\n",
-            m->train_length, at);
+/* Ticks at rows 0, 1, ... of the map, with the numbers of their layers. */
+static void write_rows(struct script *s, const struct layout *l, const struct result_model *m)
+{
+    size_t layers = result_layers(m), every = (size_t)ceil(24 * (double)layers / l->down);
+
+    fputs("set ytics format \"%g\" (", s->plot);
+    for (size_t i = 0; i < layers; i += every)
+        fprintf(s->plot, "%s\"%zu\" %zu", i ? ", " : "", m->fields[i].layer, i);
+    fputs(")\n", s->plot);
 }
 
-/* Panels of model i, whose upper edge is `top` pixels below that of the picture. */
-static void write_panels(FILE *f, const struct result *r, size_t i, double top, double height, double low, double high)
+/* The heat map of model i. Its axis of tokens is a plain one of logarithms, for an image has cells of one width. */
+static void write_map_panel(struct script *s, const struct layout *l, size_t panel, const struct layers_figure *u, size_t i)
 {
-    const struct result_model *m = &r->models[i];
-    size_t layers = result_layers(m), last = m->fields[layers - 1].layer;
-    double n = (double)m->fields[0].positions, step = log(n + 1) / BINS;
+    const struct result_model *m = &u->result->models[i];
+    double n = (double)m->fields[0].positions;
+    struct axis x = {'x', 1, n > 1 ? n : 2, l->across, 1, 1};
+    FILE *f = s->plot;
 
-    fprintf(f,
-            "\nunset label\nunset arrow\nunset object\nunset logscale\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
-            1 - top / height, 1 - (top + PANEL) / height);
-    fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", MAP_LEFT, MAP_RIGHT);
-    fputs("set label 1 '", f);
-    pixels_quoted(f, m->name, PIXELS_LABEL_CHARACTERS);
-    fputs(": share of the gradient by layer' at graph 0, graph 1.12 left noenhanced font title_font\n", f);
-    fputs("set object 1 rectangle from graph 0, 0 to graph 1, 1 fs solid noborder fc rgb \"#DDDDDD\" behind\n", f);
-    fprintf(f,
-            "set xrange [0:%.8g]\nset yrange [-0.5:%.1f]\nset xlabel \"most recent tokens, L \xe2\x88\x92 m\" offset 0,0.3\nset "
-            "ylabel \"input of block\" offset 0.8,0\n",
-            log(n > 1 ? n : 2), (double)layers - 0.5);
-    write_ticks(f, n, 1);
-    fputs("set ytics format \"%g\" (", f);
-    for (size_t l = 0, every = layers / 16 + 1; l < layers; l += every)
-        fprintf(f, "%s\"%zu\" %zu", l ? ", " : "", m->fields[l].layer, l);
-    fputs(")\n", f);
-    fprintf(f, "set cbrange [%.6g:%.6g]\nset cbtics autofreq format \"10^{%%g}\" enhanced\n", low, high > low ? high : low + 1);
-    fprintf(f,
-            "set colorbox user origin screen %.4f, screen %.4f size screen 0.011, screen %.4f\nset cblabel \"share s_m of a "
-            "token\" enhanced offset 0.5,0\n",
-            MAP_RIGHT + 0.012, 1 - (top + PANEL) / height, PANEL / height);
-    write_train_length(f, m, 1);
-    fprintf(f, "plot $map%zu matrix using (($1+0.5)*%.8g):2:($3 < %.6g ? %.6g : $3) with image notitle, \\\n", i + 1, step, low,
-            low);
+    layout_panel(l, s, panel);
+    fputs("set palette @map_palette\nset object 1 rectangle from graph 0, 0 to graph 1, 1 fs solid noborder fc rgb \"#DDDDDD\" "
+          "behind\n",
+          f);
+    fprintf(f, "set xrange [0:%.8g]\nset yrange [-0.5:%.1f]\n", log(x.high), (double)result_layers(m) - 0.5);
+    fputs("set xlabel \"most recent tokens, \".m(\"L\".minus.\"m\") enhanced\n", f);
+    layout_ylabel(l, s, panel, "\"input of block\"");
+    ticks_round(s, &x, x.high);
+    write_rows(s, l, m);
+    fprintf(f, "set cbrange [%.6g:%.6g]\nset cbtics autofreq format m(\"10^{%%g}\") enhanced\n", u->low, u->high);
+    layout_scale(l, s, panel, "\"share \".m(\"s_m\").\" of a token\"");
+    if (is_marked(m))
+        layout_train_length_over(s, log((double)m->train_length), m->train_length);
+    fprintf(f, "plot $map%zu matrix using (($1+0.5)*%.8g):2:($3 < %.6g ? %.6g : $3) with @map_image notitle, \\\n", i + 1,
+            log(n + 1) / BINS, u->low, u->low);
     fprintf(f, "    $fields%zu using (log($2)):1 with linespoints lw 2.2 lc rgb \"#FFFFFF\" pt 7 ps mark notitle, \\\n", i + 1);
     fprintf(f, "    $fields%zu using (log($2)):1 with points pt 6 lw 1.4 lc rgb \"#000000\" ps mark notitle\n", i + 1);
-
-    fputs("unset label\nunset arrow\nunset object\n", f);
-    fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\n", CURVES_LEFT, CURVES_RIGHT);
-    fprintf(
-        f,
-        "set label 1 \"What the most recent tokens leave out (marks: ERF(%.6g))\" at graph 0, graph 1.12 left font title_font\n",
-        r->main_threshold);
-    fputs("set ylabel \"1 \xe2\x88\x92 c_m\" enhanced offset 0.8,0\nset logscale xy\n", f);
-    fprintf(f, "set xrange [1:%.0f]\nset yrange [%.3g:1]\nset ytics autofreq format \"10^{%%L}\" enhanced\nset mytics 10\n",
-            n > 1 ? n : 2, fmin(BEYOND_FLOOR, (1 - r->main_threshold) / 10));
-    write_ticks(f, n, 0);
-    fprintf(f, "set cbrange [0:%zu]\nset cbtics %zu format \"%%g\"\n", last > 0 ? last : 1, last / 8 + 1);
-    fprintf(f,
-            "set colorbox user origin screen %.4f, screen %.4f size screen 0.011, screen %.4f\nset cblabel \"input of block\" "
-            "offset 0.5,0\n",
-            CURVES_RIGHT + 0.012, 1 - (top + PANEL) / height, PANEL / height);
-    fprintf(f, "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt (8,5) lc rgb \"#555555\"\n",
-            1 - r->main_threshold, 1 - r->main_threshold);
-    write_train_length(f, m, 0);
-    for (size_t l = 0; l < layers; l++)
-        fprintf(f, "%s $curves%zu index %zu using 1:2:3 with lines lw 2.4 lc palette notitle", l ? ", \\\n    " : "plot", i + 1,
-                l);
-    fprintf(f, ", \\\n     $fields%zu using 2:3:4 with points pt 7 ps mark lc palette notitle\n", i + 1);
-    fputs("unset mytics\n", f);
 }
 
-static int write_layers(FILE *f, const char *stem, const void *figure, struct error *e)
+static void write_tail_panel(struct script *s, const struct layout *l, size_t panel, const struct layers_figure *u, size_t i)
 {
-    const struct result *r = figure;
-    double down = ABOVE + PANEL + BELOW, height = down * (double)r->model_count, low = INFINITY, high = -INFINITY, lowest,
-           highest;
+    const struct result_model *m = &u->result->models[i];
+    size_t layers = result_layers(m), last = m->fields[layers - 1].layer;
+    double n = (double)m->fields[0].positions, threshold = u->result->main_threshold;
+    struct axis x = {'x', 1, n > 1 ? n : 2, l->across, 1, 0};
+    FILE *f = s->plot;
 
-    (void)e;
+    layout_panel(l, s, panel);
+    fputs("set palette @line_palette\nset logscale xy\nset mytics 10\n", f);
+    fprintf(f, "set xrange [1:%.0f]\nset yrange [%.3g:1]\nset ytics autofreq format m(\"10^{%%L}\") enhanced\n", x.high,
+            fmin(BEYOND_FLOOR, (1 - threshold) / 10));
+    fputs("set xlabel \"most recent tokens, \".m(\"L\".minus.\"m\") enhanced\n", f);
+    layout_ylabel(l, s, panel, "m(\"1\".minus.\"c_m\")");
+    ticks_round(s, &x, x.high);
+    fprintf(f, "set cbrange [0:%zu]\nset cbtics %zu format \"%%g\"\n", last > 0 ? last : 1, last / 8 + 1);
+    layout_scale(l, s, panel, "\"input of block\"");
+    fprintf(f, "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt (8,5) lc rgb \"#555555\"\n",
+            1 - threshold, 1 - threshold);
+    if (is_marked(m))
+        layout_train_length(s, (double)m->train_length, m->train_length, 1);
+    for (size_t k = 0; k < layers; k++)
+        fprintf(f, "%s $curves%zu index %zu using 1:2:3 with lines lw 2.4*line_width lc palette notitle",
+                k ? ", \\\n    " : "plot", i + 1, k);
+    fprintf(f, ", \\\n     $fields%zu using 2:3:4 with points pt 7 ps mark lc palette notitle\n", i + 1);
+}
+
+/* The headings of all panels; the caller frees the texts. */
+static int make_headings(char **headings, const struct result *r, int map, int tail, struct error *e)
+{
+    size_t count = 0;
+
     for (size_t i = 0; i < r->model_count; i++) {
-        write_map(f, &r->models[i], i + 1, &lowest, &highest);
-        write_curves(f, &r->models[i], r->main_row, i + 1);
-        low = fmin(low, lowest), high = fmax(high, highest);
+        if (map && asprintf(&headings[count++], "%s: share of the gradient", r->models[i].name) < 0)
+            headings[count - 1] = NULL;
+        if (tail && asprintf(&headings[count++], "%s: what the most recent tokens leave out", r->models[i].name) < 0)
+            headings[count - 1] = NULL;
     }
-    low = floor(fmax(low, high - DECADES_MAX)), high = ceil(high); /* one scale, so that models can be compared */
-    pixels_head(f, stem, height);
-    fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.7\nunset key\nset autoscale "
-          "noextend\n",
-          f);
-    pixels_palette(f);
-    for (size_t i = 0; i < r->model_count; i++)
-        write_panels(f, r, i, down * (double)i + ABOVE, height, low, high);
-    fputs("unset multiplot\nunset output\n", f);
+    for (size_t i = 0; i < count; i++)
+        if (!headings[i])
+            return fail(e, "out of memory for the headings");
     return 0;
+}
+
+static int write_layers(struct script *s, const void *figure, struct error *e)
+{
+    struct layers_figure u = {figure, INFINITY, -INFINITY};
+    size_t models = u.result->model_count, panel = 0;
+    int map = figure_has_panel(s->style->panels, "map"), tail = figure_has_panel(s->style->panels, "tail");
+    char **headings = calloc(2 * models + 1, sizeof *headings), title[64];
+    struct layout l = {.panels = models * (size_t)(map + tail),
+                       .columns = 2,
+                       .least = 380,
+                       .high = models <= 2 ? 400 : fmax(180, 1200 / (double)models),
+                       .left = 96,
+                       .right = 130,
+                       .above = 34,
+                       .below = BELOW,
+                       .title = title,
+                       .headings = (const char *const *)headings};
+    int rc = headings ? make_headings(headings, u.result, map, tail, e) : fail(e, "out of memory for the headings");
+
+    snprintf(title, sizeof title, "The field by layer (marks: ERF(%.6g))", u.result->main_threshold);
+    for (size_t i = 0; rc == 0 && i < models; i++) {
+        double low, high;
+
+        write_map(s->data, &u.result->models[i], i + 1, &low, &high);
+        write_curves(s->data, &u.result->models[i], u.result->main_row, i + 1);
+        u.low = fmin(u.low, low), u.high = fmax(u.high, high);
+    }
+    u.low = floor(fmax(u.low, u.high - DECADES_MAX)), u.high = ceil(u.high);
+    u.high = u.high > u.low ? u.high : u.low + 1;
+    script_palettes(s);
+    if (rc == 0 && (rc = layout_make(&l, s, e)) == 0) {
+        fputs("set autoscale noextend\n", s->plot);
+        for (size_t i = 0; i < models; i++) {
+            if (map)
+                write_map_panel(s, &l, panel++, &u, i);
+            if (tail)
+                write_tail_panel(s, &l, panel++, &u, i);
+        }
+        layout_end(s);
+    }
+    for (size_t i = 0; headings && i < 2 * models; i++)
+        free(headings[i]);
+    free(headings);
+    return rc;
 }
 
 int figure_layers(const char *folder, const char *stem, const struct result *r, const struct figure_style *style, struct error *e)
 {
-    return pixels_of_result(folder, stem, r, style, write_layers, r, e);
+    return script_of_result(folder, stem, r, style, write_layers, r, e);
 }

@@ -1,8 +1,9 @@
 #include "plots/result.h"
 
 #include "plots/figure.h"
-#include "plots/result_script.h"
 #include "plots/pixels.h"
+#include "plots/result_script.h"
+#include "plots/script.h"
 
 #include <stdlib.h>
 
@@ -13,6 +14,21 @@ static void make_comments(char *out[2], const struct result *r)
         out[0] = NULL;
     if (asprintf(&out[1], "command: %s", r->command) < 0)
         out[1] = NULL;
+}
+
+int script_of_result(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
+                     int (*write)(struct script *s, const void *figure, struct error *e), const void *figure, struct error *e)
+{
+    char *lines[2];
+    int rc;
+
+    make_comments(lines, r);
+    rc = lines[0] && lines[1]
+             ? script_make(folder, stem, (const char *const[]){lines[0], lines[1], NULL}, style, write, figure, e)
+             : fail(e, "%s: out of memory for the figure", folder);
+    free(lines[0]);
+    free(lines[1]);
+    return rc;
 }
 
 int pixels_of_result(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,

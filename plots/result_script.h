@@ -1,11 +1,14 @@
 /* What the figures of a result share. Private to plots/. */
-#ifndef REACH_PLOTS_RESULT_PIXELS_H
-#define REACH_PLOTS_RESULT_PIXELS_H
+#ifndef REACH_PLOTS_RESULT_SCRIPT_H
+#define REACH_PLOTS_RESULT_SCRIPT_H
 
 #include "io/result.h"
-#include "plots/style.h"
+#include "plots/script.h"
 
-#include <stdio.h>
+/* script_make, the comment lines being the result's version and command. */
+int script_of_result(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
+                     int (*write)(struct script *s, const void *figure, struct error *e), const void *figure,
+                     struct error *e) MUST_USE;
 
 /* pixels_make, the comment lines being the result's version and command. */
 int pixels_of_result(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
