@@ -1,28 +1,18 @@
-/* Attention fields of heads beside their theoretical ones. */
+/* Attention fields of heads: beside their theoretical ones, and as a map of layers and heads. */
 #include "plots/result.h"
 
+#include "plots/layout.h"
 #include "plots/result_script.h"
-#include "plots/pixels.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
-
-enum {
-    COLUMNS_MAX = 3,
-    PANEL = 430,
-    ABOVE = 110,
-    BETWEEN = 110,
-    BELOW = 75,
-    PICTURE_WIDTH = 1600,
-    LEFT = 100,
-    RIGHT = 130,
-    GAP = 70
-};
+#include <stdlib.h>
 
 struct heads_figure {
     const struct result *result;
-    double low; /* of the axis of tokens */
+    double low, high; /* fields of all heads, in tokens */
+    int layers; /* of the model that has the most */
+    int is_map;
 };
 
 /* The row of a head at the main threshold. */
@@ -31,11 +21,36 @@ static const struct attention_row *row_of(const struct result *r, const struct r
     return &m->attention.rows[(layer * m->attention.heads + head) * r->threshold_count + r->main_row];
 }
 
-/* Points x, attention ERF, layer: the layers of a head side by side. Bars: one a head and value. Returns 1 if there are bars. */
-static int write_data(FILE *f, const struct result *r, const struct result_model *m, size_t number)
+/* As many panels beside each other as make the picture about as high as it is wide. */
+static struct layout lay_out(size_t count, double high)
+{
+    size_t columns = count <= 3 ? count : (size_t)ceil(sqrt(1.6 * (double)count));
+
+    return (struct layout){.panels = count,
+                           .columns = columns,
+                           .least = 150,
+                           .high = columns <= 3 ? high : 0.55 * high,
+                           .left = 86,
+                           .right = 14,
+                           .above = 8,
+                           .below = BELOW,
+                           .beside = 110};
+}
+
+/* ---- points and bars ---- */
+
+static int has_bars(const struct result *r, const struct result_model *m)
+{
+    for (size_t h = 0; h < m->attention.layers * m->attention.heads; h++)
+        if (row_of(r, m, 0, h)->trf_length) /* heads of all layers lie one after the other */
+            return 1;
+    return 0;
+}
+
+/* Points x, attention ERF, layer: the layers of a head side by side. Bars: one a head and value. */
+static void write_data(FILE *f, const struct result *r, const struct result_model *m, size_t number)
 {
     size_t layers = m->attention.layers, heads = m->attention.heads;
-    int bars = 0;
 
     fprintf(f, "$heads%zu << EOD\n", number);
     for (size_t h = 0; h < heads; h++)
@@ -54,98 +69,138 @@ static int write_data(FILE *f, const struct result *r, const struct result_model
             if (seen || !trf)
                 continue;
             fprintf(f, "%.2f %zu 0.84 0\n", (double)h + 0.58, trf);
-            bars = 1;
         }
     fputs("EOD\n", f);
-    return bars;
 }
 
-static void write_panel(FILE *f, const struct heads_figure *u, size_t i, int bars, double left, double top, double width,
-                        double height, int is_first)
+/* Panel i; colours are those of layers. */
+static void write_points(struct script *s, const struct layout *l, const struct heads_figure *u, size_t i)
 {
     const struct result_model *m = &u->result->models[i];
     int layers = (int)m->attention.layers, heads = (int)m->attention.heads;
-    double apart = 0.56 * width / (heads + 0.2) / layers,
-           size = fmin(0.9, fmax(0.3, apart / 12)); /* pixels between layers; of a point, in marks */
+    double apart = 0.56 * l->across / (heads + 0.2) / layers,
+           size = fmin(0.9, fmax(0.3, apart / 12)); /* units between layers; of a point, in marks */
+    struct axis y = {'y', u->low / 1.5, 1.3 * u->high, l->down, 1, 0};
+    FILE *f = s->plot;
 
-    fprintf(f,
-            "\nset lmargin at screen %.4f\nset rmargin at screen %.4f\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
-            left / PICTURE_WIDTH, (left + width) / PICTURE_WIDTH, 1 - top / height, 1 - (top + PANEL) / height);
-    fputs("set label 1 '", f);
-    pixels_quoted(f, m->name, PIXELS_LABEL_CHARACTERS);
-    fprintf(f, "%s' at graph 0, graph 1.05 left noenhanced\n", bars ? "" : " (no TRF)");
-    fprintf(f, "set xrange [0.4:%.1f]\nset xtics %d\nset yrange [%.4g:%.0f]\nset xlabel \"head\" offset 0,0.3\n", heads + 0.6,
-            heads / 17 + 1, u->low, 1.15 * (double)m->attention.positions + 1);
-    fputs(is_first ? "set ylabel \"tokens\" offset 0.6,0\n" : "unset ylabel\n", f);
+    write_data(s->data, u->result, m, i + 1);
+    fprintf(f, "set grid y lw 0.6 lc rgb \"#E6E6E6\" dt solid back\nset xrange [0.4:%.1f]\n", heads + 0.6);
+    fprintf(f, "set logscale y\nset yrange [%.6g:%.6g]\nset palette @line_palette\nset cbrange [1:%d]\nset cbtics %d\n", y.low,
+            y.high, u->layers > 1 ? u->layers : 2, u->layers / 12 + 1);
+    ticks_round(s, &y, 0);
     fputs("plot ", f);
-    if (bars)
+    if (has_bars(u->result, m))
         fprintf(f, "$fields%zu using 1:2:3:4 with vectors nohead lw 3 lc rgb \"#000000\" notitle, \\\n     ", i + 1);
     fprintf(f, "$heads%zu using 1:2 with points pt 7 ps %.2f*mark lc rgb \"#FFFFFF\" notitle, \\\n     ", i + 1, size + 0.2);
     fprintf(f, "$heads%zu using 1:2:3 with points pt 7 ps %.2f*mark lc palette notitle\n", i + 1, size);
 }
 
-static int write_attention(FILE *f, const char *stem, const void *figure, struct error *e)
+/* ---- the map ---- */
+
+static void write_map(struct script *s, const struct layout *l, const struct heads_figure *u, size_t i)
+{
+    const struct result_model *m = &u->result->models[i];
+    size_t layers = m->attention.layers, heads = m->attention.heads;
+    struct axis colours = {'c', u->low, u->high > u->low ? u->high : 2 * u->low, l->down, 1, 0};
+    FILE *f = s->data;
+
+    fprintf(f, "$map%zu << EOD\n", i + 1);
+    for (size_t layer = 0; layer < layers; layer++)
+        for (size_t head = 0; head < heads; head++) {
+            size_t field = row_of(u->result, m, layer, head)->erf;
+            const char *behind = head + 1 < heads ? " " : "\n";
+
+            if (field)
+                fprintf(f, "%zu%s", field, behind);
+            else
+                fprintf(f, "NaN%s", behind);
+        }
+    fputs("EOD\n", f);
+    f = s->plot;
+    fputs("set object 1 rectangle from graph 0, 0 to graph 1, 1 fs solid noborder fc rgb \"#DDDDDD\" behind\n", f);
+    fprintf(f, "set xrange [0.5:%zu.5]\nset yrange [0.5:%zu.5]\nset ytics %.0f format \"%%g\"\n", heads, layers,
+            ceil(24.0 * (double)layers / l->down));
+    fprintf(f, "set palette @map_palette\nset logscale cb\nset cbrange [%.6g:%.6g]\n", colours.low, colours.high);
+    ticks_round(s, &colours, 0);
+    fprintf(f, "plot $map%zu matrix using ($1+1):($2+1):3 with @map_image notitle\n", i + 1);
+}
+
+/* ---- both ---- */
+
+static int write_heads(struct script *s, const void *figure, struct error *e)
 {
     const struct heads_figure *u = figure;
     const struct result *r = u->result;
-    size_t count = r->model_count,
-           columns = count == 4            ? 2
-                     : count < COLUMNS_MAX ? count
-                                           : COLUMNS_MAX,
-           rows = (count + columns - 1) / columns;
-    double width = (double)(PICTURE_WIDTH - LEFT - RIGHT - GAP * (int)(columns - 1)) / (double)columns;
-    double height = ABOVE + PANEL * (double)rows + BETWEEN * (double)(rows - 1) + BELOW;
-    char epsilon[32];
-    int layers = 1;
+    char **headings = calloc(r->model_count, sizeof *headings);
+    struct layout l = lay_out(r->model_count, 430);
+    char epsilon[32], title[160];
+    int rc = 0;
 
-    (void)e;
+    if (!headings)
+        return fail(e, "out of memory for the headings");
     result_epsilon(epsilon, r->main_threshold);
-    for (size_t i = 0; i < count; i++)
-        layers = (int)r->models[i].attention.layers > layers ? (int)r->models[i].attention.layers : layers;
-    pixels_head(f, stem, height);
-    pixels_palette(f);
-    fprintf(f,
-            "set multiplot\nset label 100 \"Window that holds more than 1 \xe2\x88\x92 %s of a head's attention (points) and of "
-            "the sum of exp(bias): TRF(%s) (bars)\" at screen %.4f, screen %.4f left font title_font\n",
-            epsilon, epsilon, (double)LEFT / PICTURE_WIDTH, 1 - 38 / height);
-    fputs("set border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.7\nset grid y lw 0.6 lc rgb \"#E6E6E6\" dt "
-          "solid back\nunset key\n",
-          f);
-    fputs("set logscale y\nset ytics (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000, "
-          "500000, 1000000)\n",
-          f);
-    fprintf(f, "set cbrange [1:%d]\nset cbtics %d format \"%%g\"\nset cblabel \"layer\" offset 0.5,0\n", layers > 1 ? layers : 2,
-            layers / 12 + 1);
-    fprintf(f, "set colorbox user origin screen %.4f, screen %.4f size screen 0.012, screen %.4f\n",
-            (PICTURE_WIDTH - RIGHT + 25.0) / PICTURE_WIDTH, 1 - (ABOVE + PANEL) / height, PANEL / height);
-    for (size_t i = 0; i < count; i++) {
-        int bars = write_data(f, r, &r->models[i], i + 1);
-
-        write_panel(f, u, i, bars, LEFT + (width + GAP) * (double)(i % columns),
-                    ABOVE + (PANEL + BETWEEN) * (double)(i / columns), width, height, i % columns == 0);
+    snprintf(title, sizeof title,
+             u->is_map ? "Window that holds more than 1 \xe2\x88\x92 %s of a head's attention"
+                       : "Window that holds more than 1 \xe2\x88\x92 %s of a head's attention (points) and of the sum of "
+                         "exp(bias): TRF(%s) (bars)",
+             epsilon, epsilon);
+    for (size_t i = 0; rc == 0 && i < r->model_count; i++)
+        if (asprintf(&headings[i], "%s%s", r->models[i].name, u->is_map || has_bars(r, &r->models[i]) ? "" : " (no TRF)") < 0) {
+            headings[i] = NULL;
+            rc = fail(e, "out of memory for the headings");
+        }
+    l.title = title;
+    l.headings = (const char *const *)headings;
+    script_palettes(s);
+    rc = rc == 0 ? layout_make(&l, s, e) : -1;
+    for (size_t i = 0; rc == 0 && i < r->model_count; i++) {
+        layout_panel(&l, s, i);
         if (i == 0)
-            fputs("unset label 100\nunset colorbox\n", f);
+            layout_scale(&l, s, l.columns - 1, u->is_map ? "\"attention field (tokens)\"" : "\"layer\"");
+        if (i % l.columns == 0)
+            layout_ylabel(&l, s, i, u->is_map ? "\"layer\"" : "\"tokens\"");
+        fprintf(s->plot, "set xtics %.0f format \"%%g\"\nset xlabel \"head\"\n",
+                ceil(30.0 * (double)r->models[i].attention.heads / l.across));
+        (u->is_map ? write_map : write_points)(s, &l, u, i);
     }
-    fputs("unset multiplot\nunset output\n", f);
-    return 0;
+    if (rc == 0)
+        layout_end(s);
+    for (size_t i = 0; i < r->model_count; i++)
+        free(headings[i]);
+    free(headings);
+    return rc;
+}
+
+static int draw(const char *folder, const char *stem, const struct result *r, int is_map, const struct figure_style *style,
+                struct error *e)
+{
+    struct heads_figure figure = {r, INFINITY, 0, 1, is_map};
+
+    for (size_t i = 0; i < r->model_count; i++) {
+        const struct result_attention *a = &r->models[i].attention;
+
+        figure.layers = (int)a->layers > figure.layers ? (int)a->layers : figure.layers;
+        for (size_t h = 0; h < a->layers * a->heads; h++) {
+            const struct attention_row *row = row_of(r, &r->models[i], 0, h); /* heads of all layers lie one after the other */
+            size_t fields[2] = {row->erf, is_map ? 0 : row->trf_length};
+
+            for (int k = 0; k < 2; k++)
+                if (fields[k] > 0)
+                    figure.low = fmin(figure.low, (double)fields[k]), figure.high = fmax(figure.high, (double)fields[k]);
+        }
+    }
+    if (!isfinite(figure.low))
+        return fail(e, "%s: no attention to draw", folder);
+    return script_of_result(folder, stem, r, style, write_heads, &figure, e);
 }
 
 int figure_attention(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
                      struct error *e)
 {
-    struct heads_figure figure = {r, INFINITY};
+    return draw(folder, stem, r, 0, style, e);
+}
 
-    for (size_t i = 0; i < r->model_count; i++)
-        for (size_t h = 0; h < r->models[i].attention.layers * r->models[i].attention.heads; h++) {
-            const struct attention_row *row = row_of(r, &r->models[i], 0, h); /* heads of all layers lie one after the other */
-
-            if (row->erf > 0)
-                figure.low = fmin(figure.low, (double)row->erf);
-            if (row->trf_length > 0)
-                figure.low = fmin(figure.low, (double)row->trf_length);
-        }
-    if (!isfinite(figure.low))
-        return fail(e, "%s: no attention to draw", folder);
-    figure.low = figure.low / 1.5;
-    return pixels_of_result(folder, stem, r, style, write_attention, &figure, e);
+int figure_heads(const char *folder, const char *stem, const struct result *r, const struct figure_style *style, struct error *e)
+{
+    return draw(folder, stem, r, 1, style, e);
 }

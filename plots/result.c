@@ -1,7 +1,6 @@
 #include "plots/result.h"
 
 #include "plots/figure.h"
-#include "plots/pixels.h"
 #include "plots/result_script.h"
 #include "plots/script.h"
 
@@ -25,22 +24,6 @@ int script_of_result(const char *folder, const char *stem, const struct result *
     make_comments(lines, r);
     rc = lines[0] && lines[1]
              ? script_make(folder, stem, (const char *const[]){lines[0], lines[1], NULL}, style, write, figure, e)
-             : fail(e, "%s: out of memory for the figure", folder);
-    free(lines[0]);
-    free(lines[1]);
-    return rc;
-}
-
-int pixels_of_result(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
-                     int (*write)(FILE *f, const char *stem, const void *figure, struct error *e), const void *figure,
-                     struct error *e)
-{
-    char *lines[2];
-    int rc;
-
-    make_comments(lines, r);
-    rc = lines[0] && lines[1]
-             ? pixels_make(folder, stem, (const char *const[]){lines[0], lines[1], NULL}, style, write, figure, e)
              : fail(e, "%s: out of memory for the figure", folder);
     free(lines[0]);
     free(lines[1]);

@@ -23,4 +23,8 @@ int figure_targets(const char *folder, const char *stem, const struct result *r,
 int figure_attention(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
                      struct error *e) MUST_USE;
 
+/* The attention ERF of every head as a heat map of layers and heads, a panel a model. */
+int figure_heads(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
+                 struct error *e) MUST_USE;
+
 #endif

@@ -10,9 +10,4 @@ int script_of_result(const char *folder, const char *stem, const struct result *
                      int (*write)(struct script *s, const void *figure, struct error *e), const void *figure,
                      struct error *e) MUST_USE;
 
-/* pixels_make, the comment lines being the result's version and command. */
-int pixels_of_result(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
-                     int (*write)(FILE *f, const char *stem, const void *figure, struct error *e), const void *figure,
-                     struct error *e) MUST_USE;
-
 #endif
