@@ -1,16 +1,12 @@
 /* Perplexity over the context, one line a model. */
 #include "plots/ppl.h"
 
-#include "plots/pixels.h"
+#include "plots/layout.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#define PANEL_LEFT 0.075
-#define PANEL_RIGHT 0.965
-enum { ABOVE = 100, PANEL = 660, BELOW = 95 }; /* pixels over, of and under the panel, the key not counted */
-
-enum { TICKS_MAX = 24 };
+enum { TICKS_MAX = 64 };
 
 /* Perplexities beyond are not drawn: they are out of any reader's interest, and of a double's range soon. */
 static const double most_nll = 200;
@@ -19,47 +15,47 @@ struct ppl_figure {
     const struct ppl_line *lines;
     size_t count;
     const char *title, *axis;
+    int has_ratio; /* 1: a line knows its changes */
 };
 
 /* Ranges of what is drawn. */
 struct extent {
-    double left, right, low, high; /* contexts and L_tr; perplexities with their bars */
+    double left, right; /* contexts and L_tr */
+    double low, high; /* perplexities */
+    double least, most; /* ratios with their intervals */
     double tick[TICKS_MAX]; /* the contexts, ascending; too many are cut */
-    int ticks;
+    size_t ticks;
+    double gap; /* the least one between two of them, as the logarithm of their ratio */
 };
-
-/* The ends of a point's bar. */
-static double low_end(const struct ppl_point *p)
-{
-    return exp(p->nll - (isnan(p->std_error) ? 0 : 1.96 * p->std_error));
-}
-static double high_end(const struct ppl_point *p)
-{
-    return exp(p->nll + (isnan(p->std_error) ? 0 : 1.96 * p->std_error));
-}
 
 static int is_drawn(const struct ppl_point *p)
 {
     return p->nll <= most_nll;
 }
 
+/* NaN: none. */
+static double ratio_of(const struct ppl_point *p, double errors)
+{
+    return exp(p->change + errors * (isnan(p->change_error) ? 0 : p->change_error));
+}
+
 /* Adds a context to the ticks, in order, each once. */
 static void add_tick(struct extent *u, double context)
 {
-    int at = 0;
+    size_t at = 0;
 
     while (at < u->ticks && u->tick[at] < context)
         at++;
     if ((at < u->ticks && u->tick[at] == context) || u->ticks == TICKS_MAX)
         return;
-    for (int i = u->ticks++; i > at; i--)
+    for (size_t i = u->ticks++; i > at; i--)
         u->tick[i] = u->tick[i - 1];
     u->tick[at] = context;
 }
 
 static struct extent extent_of(const struct ppl_figure *f)
 {
-    struct extent u = {INFINITY, 0, INFINITY, 0, {0}, 0};
+    struct extent u = {.left = INFINITY, .low = INFINITY, .least = 1, .most = 1, .gap = INFINITY};
 
     for (size_t i = 0; i < f->count; i++) {
         const struct ppl_line *l = &f->lines[i];
@@ -69,36 +65,53 @@ static struct extent extent_of(const struct ppl_figure *f)
 
             u.left = fmin(u.left, p->context), u.right = fmax(u.right, p->context);
             add_tick(&u, p->context);
-            if (is_drawn(p))
-                u.low = fmin(u.low, low_end(p)), u.high = fmax(u.high, high_end(p));
+            if (!is_drawn(p))
+                continue;
+            u.low = fmin(u.low, exp(p->nll)), u.high = fmax(u.high, exp(p->nll));
+            u.least = fmin(u.least, ratio_of(p, -1.96)), u.most = fmax(u.most, ratio_of(p, 1.96)); /* NaN does not count */
         }
         if (l->train_length > 0)
             u.left = fmin(u.left, l->train_length), u.right = fmax(u.right, l->train_length);
     }
+    for (size_t i = 1; i < u.ticks; i++)
+        u.gap = fmin(u.gap, log(u.tick[i] / u.tick[i - 1]));
     if (u.high == 0)
         u.low = 1, u.high = 10;
     return u;
 }
 
-/* Ticks at the contexts that were measured; those that would run into the one before are left without a label. */
-static void write_contexts(FILE *f, const struct extent *u)
+/* Points: context, set aside so that lines do not hide each other; perplexity with its bar; ratio with its interval. */
+static void write_data(struct script *s, const struct ppl_figure *figure, const struct extent *u, struct key *key)
 {
-    double gap = 0.045 * log(u->right / u->left), last = -INFINITY;
+    double step = figure->count > 1 ? fmin(0.006 * log(u->right / u->left), 0.5 * u->gap / (double)figure->count) : 0;
 
-    fputs("set xtics (", f);
-    for (int i = 0; i < u->ticks; i++) {
-        int shown = log(u->tick[i]) - last >= gap;
+    for (size_t i = 0; i < figure->count; i++) {
+        const struct ppl_line *l = &figure->lines[i];
+        double aside = u->right > u->left ? exp(step * ((double)i - ((double)figure->count - 1) / 2)) : 1;
 
-        fprintf(f, "%s\"", i ? ", " : "");
-        if (shown)
-            fprintf(f, "%.0f", u->tick[i]), last = log(u->tick[i]);
-        fprintf(f, "\" %.0f", u->tick[i]);
+        script_text(s, "label", i + 1, l->label);
+        key_add(key, s, l->label, "");
+        fprintf(s->data, "$line%zu << EOD\n", i + 1);
+        for (size_t j = 0; j < l->count; j++) {
+            const struct ppl_point *p = &l->points[j];
+            double bar = isnan(p->std_error) ? 0 : 1.96 * p->std_error;
+
+            fprintf(s->data, "%.10g", p->context * aside);
+            if (is_drawn(p))
+                fprintf(s->data, " %.10g %.10g %.10g", exp(p->nll), exp(p->nll - bar), exp(p->nll + bar));
+            else
+                fputs(" NaN NaN NaN", s->data);
+            if (is_drawn(p) && !isnan(p->change))
+                fprintf(s->data, " %.10g %.10g %.10g\n", ratio_of(p, 0), ratio_of(p, -1.96), ratio_of(p, 1.96));
+            else
+                fputs(" NaN NaN NaN\n", s->data);
+        }
+        fputs("EOD\n", s->data);
     }
-    fputs(")\n", f);
 }
 
-/* A vertical line for each L_tr, once; labels that would run into each other take turns in height. */
-static void write_train_lengths(FILE *f, const struct ppl_figure *figure, const struct extent *u)
+/* A vertical line for each L_tr, once; labels take turns in height. */
+static void write_train_lengths(struct script *s, const struct ppl_figure *figure)
 {
     int drawn = 0;
 
@@ -107,92 +120,145 @@ static void write_train_lengths(FILE *f, const struct ppl_figure *figure, const 
 
         for (size_t j = 0; j < i; j++)
             repeated |= figure->lines[j].train_length == length;
-        if (repeated)
-            continue;
-        fprintf(f, "set arrow from %d, graph 0 to %d, graph 1 nohead back lw 1.6 dt (5,5) lc rgb \"#555555\"\n", length, length);
-        fprintf(f, "set label \"L_{tr} = %d\" at %d, graph %g %s enhanced textcolor rgb \"#333333\"\n", length, length,
-                drawn++ % 2 ? 1.068 : 1.032,
-                length == u->left && u->left < u->right    ? "left"
-                : length == u->right && u->left < u->right ? "right"
-                                                           : "center");
+        if (!repeated)
+            layout_train_length(s, length, (size_t)length, 1 + drawn++ % 2);
     }
 }
 
-static int write_ppl(FILE *f, const char *stem, const void *context, struct error *e)
+/* A range with room around it; logarithmic where it spans more than a factor of 4. */
+static void write_range(struct script *s, const struct layout *l, double low, double high)
 {
-    const struct ppl_figure *figure = context;
-    struct extent u = extent_of(figure);
-    struct pixels_key key = {.count = figure->count};
-    double foot, height, room = u.right > u.left ? pow(u.right / u.left, 0.03) : 2, span;
-    int steep = u.high / u.low > 4;
+    int steep = high / low > 4;
+    double room = steep ? 0.06 * log(high / low) : high > low ? 0.08 * (high - low) : 0.1 * high;
+    struct axis y = {'y', steep ? low / exp(room) : low - room, steep ? high * exp(room) : high + room, l->down, steep, 0};
+
+    fprintf(s->plot, "set yrange [%.10g:%.10g]\n", y.low, y.high);
+    if (steep)
+        fputs("set logscale y\n", s->plot);
+    ticks_round(s, &y, 0);
+}
+
+/* Thin bars first, then lines: columns `at` and the two behind it. */
+static void write_lines(FILE *f, const struct ppl_figure *figure, int at, int with_key)
+{
     const char *joint = "plot";
 
-    (void)e;
     for (size_t i = 0; i < figure->count; i++) {
-        const struct ppl_line *l = &figure->lines[i];
-        size_t characters = pixels_characters(l->label);
-
-        key.widest = characters > key.widest ? characters : key.widest;
-        fprintf(f, "$line%zu << EOD\n", i + 1);
-        for (size_t j = 0; j < l->count; j++)
-            if (is_drawn(&l->points[j]))
-                fprintf(f, "%.10g %.10g %.10g %.10g\n", l->points[j].context, exp(l->points[j].nll), low_end(&l->points[j]),
-                        high_end(&l->points[j]));
-            else
-                fprintf(f, "%.10g NaN NaN NaN\n", l->points[j].context);
-        fputs("EOD\n", f);
-    }
-    foot = BELOW + pixels_key_lay(&key);
-    height = ABOVE + PANEL + foot;
-    pixels_head(f, stem, height);
-    fputs("set datafile missing \"NaN\"\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.8\n", f);
-    fputs("set grid lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
-    fprintf(f, "set lmargin at screen %.3f\nset rmargin at screen %.3f\nset tmargin at screen %.4f\nset bmargin at screen %.4f\n",
-            PANEL_LEFT, PANEL_RIGHT, 1 - ABOVE / height, foot / height);
-    pixels_key_place(f, &key, height);
-    fputs("set label 1 '", f);
-    pixels_quoted(f, figure->title, 200);
-    fputs("' at graph 0, graph 1.1 left noenhanced font title_font\n", f);
-    fprintf(f, "set logscale x\nset xrange [%.10g:%.10g]\nset xlabel \"%s\"\n", u.left / room, u.right * room, figure->axis);
-    write_contexts(f, &u);
-    if (steep) {
-        span = pow(u.high / u.low, 0.05);
-        fprintf(f, "set logscale y\nset yrange [%.10g:%.10g]\nset mytics 10\n", u.low / span, u.high * span);
-        if (u.high / u.low < 100) /* powers of ten alone would be too few */
-            fputs("set ytics (1, 1.5, 2, 3, 4, 5, 7, 10, 15, 20, 30, 40, 50, 70, 100, 150, 200, 300, 400, 500, 700, 1000, 1500, "
-                  "2000, 3000, 5000, 7000, 10000)\n",
-                  f);
-    } else {
-        span = u.high > u.low ? 0.06 * (u.high - u.low) : 0.1 * u.high;
-        fprintf(f, "set yrange [%.10g:%.10g]\n", u.low - span, u.high + span);
-    }
-    fputs("set ylabel \"perplexity\" offset 0.5,0\n", f);
-    write_train_lengths(f, figure, &u);
-    for (size_t i = 0; i < figure->count; i++) {
-        fprintf(f, "%s $line%zu using 1:2:3:4 with yerrorbars pt %d ps 0 lw 1.5 lc rgb \"%s\" notitle", joint, i + 1,
-                pixels_point(i), pixels_colour(i));
+        fprintf(f, "%s $line%zu using 1:%d:%d:%d with yerrorbars ls %zu dt solid ps 0 lw 1.2*line_width notitle", joint, i + 1,
+                at, at + 1, at + 2, i + 1);
         joint = ", \\\n    ";
     }
     for (size_t i = 0; i < figure->count; i++) {
-        fprintf(f, "%s $line%zu using 1:2 with linespoints ", joint, i + 1);
-        pixels_line(f, i);
-        fprintf(f, " pt %d ps mark title '", pixels_point(i));
-        pixels_quoted(f, figure->lines[i].label, PIXELS_LABEL_CHARACTERS);
-        fputs("'", f);
+        fprintf(f, "%s $line%zu using 1:%d with linespoints ls %zu", joint, i + 1, at, i + 1);
+        if (with_key)
+            fprintf(f, " title t(label%zu)", i + 1);
+        else
+            fputs(" notitle", f);
     }
-    fputs("\nunset output\n", f);
+    fputs("\n", f);
+}
+
+static void begin_panel(struct script *s, const struct layout *l, size_t panel, const struct ppl_figure *figure,
+                        const struct extent *u)
+{
+    double room = u->right > u->left ? pow(u->right / u->left, 0.05) : 2;
+    struct axis x = {'x', u->left / room, u->right * room, l->across, 1, 0};
+
+    layout_panel(l, s, panel);
+    if (panel == 0)
+        layout_key(l, s);
+    fprintf(s->plot, "set logscale x\nset xrange [%.10g:%.10g]\nset xlabel \"%s\"\n", x.low, x.high, figure->axis);
+    ticks_at(s, &x, u->tick, u->ticks);
+    write_train_lengths(s, figure);
+}
+
+/* "over that at 128 tokens", or at each line's own. */
+static void describe_reference(char *text, size_t size, const struct ppl_figure *figure)
+{
+    double one = 0;
+    int several = 0;
+
+    for (size_t i = 0; i < figure->count; i++) {
+        double own = figure->lines[i].reference;
+
+        several |= own > 0 && one > 0 && own != one;
+        one = own > 0 ? own : one;
+    }
+    if (several)
+        snprintf(text, size, "Perplexity over that at each model's training length");
+    else
+        snprintf(text, size, "Perplexity over that at %.0f tokens", one);
+}
+
+static int write_ppl(struct script *s, const void *context, struct error *e)
+{
+    const struct ppl_figure *figure = context;
+    struct extent u = extent_of(figure);
+    struct key key = {0};
+    int perplexity = figure_has_panel(s->style->panels, "ppl"),
+        ratio = figure->has_ratio && figure_has_panel(s->style->panels, "ratio");
+    char described[96];
+    const char *const headings[] = {"Perplexity; bars: 1.96 standard errors", described};
+    struct layout l = {.panels = (size_t)(perplexity + ratio),
+                       .columns = 2,
+                       .least = 380,
+                       .high = 620,
+                       .left = 104,
+                       .right = 34,
+                       .above = 54,
+                       .below = BELOW,
+                       .title = figure->title,
+                       .headings = ratio ? headings + !perplexity : NULL,
+                       .key = &key};
+
+    if (!perplexity && !ratio)
+        return fail(e, "--panels ratio: no differences over the same targets are known (expected the FILE of `reach ppl "
+                       "--per-token` beside ppl.csv)");
+    describe_reference(described, sizeof described, figure);
+    write_data(s, figure, &u, &key);
+    script_lines(s, figure->count);
+    if (layout_make(&l, s, e) != 0)
+        return -1;
+    fputs("set datafile missing \"NaN\"\n", s->plot);
+    script_frame(s, 1);
+    if (perplexity) {
+        begin_panel(s, &l, 0, figure, &u);
+        layout_ylabel(&l, s, 0, "\"perplexity\"");
+        write_range(s, &l, u.low, u.high);
+        write_lines(s->plot, figure, 2, 1);
+    }
+    if (ratio) {
+        begin_panel(s, &l, (size_t)perplexity, figure, &u);
+        layout_ylabel(&l, s, (size_t)perplexity, "\"ratio of perplexities; bars: 95 % of pairs\"");
+        fputs("set arrow from graph 0, first 1 to graph 1, first 1 nohead back lw 1.8 dt (8,5) lc rgb \"#555555\"\n", s->plot);
+        write_range(s, &l, u.least, u.most);
+        write_lines(s->plot, figure, 5, !perplexity);
+    }
+    layout_end(s);
     return 0;
+}
+
+double ppl_reference(const struct ppl_line *l)
+{
+    double at = l->count ? l->points[0].context : 0;
+
+    for (size_t i = 0; i < l->count; i++)
+        if (l->points[i].context <= l->train_length)
+            at = l->points[i].context;
+    return at;
 }
 
 int figure_ppl(const char *folder, const char *stem, const struct ppl_line *lines, size_t count, const char *title,
                const char *axis, const char *const *comments, const struct figure_style *style, struct error *e)
 {
-    struct ppl_figure figure = {lines, count, title, axis};
+    struct ppl_figure figure = {lines, count, title, axis, 0};
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (lines[i].count == 0)
             return fail(e, "%s: has no perplexity to draw", lines[i].label);
+        figure.has_ratio |= lines[i].reference > 0;
+    }
     if (count == 0)
         return fail(e, "%s: no perplexity to draw", folder);
-    return pixels_make(folder, stem, comments, style, write_ppl, &figure, e);
+    return script_make(folder, stem, comments, style, write_ppl, &figure, e);
 }

@@ -474,14 +474,15 @@ static void interrupted_leaves_nothing(void **state)
 /* Figures of odd numbers are drawn whole: gnuplot says nothing, the picture is there. */
 static void odd_figures_are_drawn(void **state)
 {
-    static const struct ppl_point one[] = {{64, 1.2, NAN}}, zero[] = {{1, 0, 0}, {2, 0, 0}},
-                                  huge[] = {{16, 1, 0.1}, {32, 300, 1}, {64, 900, NAN}}, alone[] = {{8, 500, 1}},
-                                  steep[] = {{4, 1, 0.3}, {40, 3, 0.1}, {400, 9, 0.2}};
+    static const struct ppl_point one[] = {{64, 1.2, NAN, NAN, NAN}}, zero[] = {{1, 0, 0, 0, 0}, {2, 0, 0, 0, 0}},
+                                  huge[] = {{16, 1, 0.1, 0, 0}, {32, 300, 1, 299, 1}, {64, 900, NAN, NAN, NAN}},
+                                  alone[] = {{8, 500, 1, NAN, NAN}},
+                                  steep[] = {{4, 1, 0.3, -8, 0.1}, {40, 3, 0.1, -6, 0.2}, {400, 9, 0.2, 0, 0}};
     static const struct ppl_line rows[][3] = {
-        {{"one", one, 1, 0}},
-        {{"it's \"quoted\" `x` @y", zero, 2, 1}, {"more", zero, 2, 3}, {"other", zero, 2, 3}},
-        {{"huge", huge, 3, 128}, {"steep", steep, 3, 512}},
-        {{"alone", alone, 1, 8}},
+        {{"one", one, 1, 0, 0}},
+        {{"it's \"quoted\" `x` @y", zero, 2, 1, 1}, {"more", zero, 2, 3, 1}, {"other", zero, 2, 3, 1}},
+        {{"huge", huge, 3, 128, 64}, {"steep", steep, 3, 512, 400}},
+        {{"alone", alone, 1, 8, 0}},
     };
     static const size_t counts[] = {1, 3, 2, 1};
     struct error e;

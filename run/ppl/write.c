@@ -106,8 +106,8 @@ static int write_figure(const struct ppl_run *r, const char *folder, const char 
 
         for (size_t j = 0; j < r->result_count; j++)
             p[j] = (struct ppl_point){cached ? m->window : (double)m->results[j].context, m->results[j].perplexity.nll,
-                                      m->results[j].perplexity.std_error};
-        lines[i] = (struct ppl_line){m->argument->name, p, r->result_count, m->train_length};
+                                      m->results[j].perplexity.std_error, NAN, NAN};
+        lines[i] = (struct ppl_line){m->argument->name, p, r->result_count, m->train_length, 0};
     }
     rc = figure_ppl(folder, "ppl", lines, r->count, title, cached ? "window (keys)" : "context (input tokens)", comments,
                     &(struct figure_style){.formats = r->options->formats}, e);
