@@ -1,21 +1,13 @@
 /* Heat maps. A bias matrix is Toeplitz: the script holds one value a distance, and gnuplot looks the cells up. */
 #include "plots/matrix.h"
 
-#include "plots/figure.h"
-#include "plots/pixels.h"
+#include "plots/layout.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum {
-    CELLS_MAX = 256,
-    WIDTH = 1600,
-    LEFT = 115,
-    RIGHT = 140,
-    GAP = 44, /* pixels beside the panels of a grid and between them; axes are labelled on the left, colours on the right */
-    CHARACTER = 9 /* pixels of a letter in a panel's title, at most */
-};
+enum { CELLS_MAX = 256 };
 #define BIAS_DEPTH 12.0 /* the colours of biases end so far below the largest: e^-12 is 6e-6 */
 #define DECADES_MAX 5 /* and those of attention at 1e-5 */
 
@@ -26,6 +18,11 @@ struct matrix_figure {
     double depth; /* of the colours of biases */
     int decades; /* and of attention */
 };
+
+int matrix_is_drawn(size_t i, size_t count)
+{
+    return i < 512 || i % (count / 2048 + 1) == 0 || i + 1 == count;
+}
 
 static double largest_of(const double *bias, size_t length)
 {
@@ -92,48 +89,36 @@ static int write_arrays(FILE *f, const struct matrix_figure *u, size_t i, struct
     return 0;
 }
 
-/* A panel of `size` pixels whose upper left corner is at (left, top) in a picture of the given height. */
-static void write_panel(FILE *f, const struct matrix_figure *u, size_t i, int attention, double left, double top, double size,
-                        double height, int with_key_axis, int with_query_axis, int with_scale)
+/* The bias of number i, or the attention that it makes. */
+static void write_panel(struct script *s, const struct layout *l, size_t panel, const struct matrix_figure *u, size_t i,
+                        int attention)
 {
-    double length = (double)u->length, tick = pow(10, floor(log10(length > 1 ? length : 10)));
+    struct axis x = {'x', 0, (double)u->length, l->across, 0, 0}, y = {'y', 0, (double)u->length, l->down, 0, 0};
+    FILE *f = s->plot;
 
-    tick = length / tick < 2 ? tick / 2 : length / tick < 5 ? tick : 2 * tick;
-    tick = tick < 1 ? 1 : tick;
-    fprintf(f, "\nunset label\nunset object\nset lmargin at screen %.4f\nset rmargin at screen %.4f\n", left / WIDTH,
-            (left + size) / WIDTH);
-    fprintf(f, "set tmargin at screen %.4f\nset bmargin at screen %.4f\n", 1 - top / height, 1 - (top + size) / height);
-    fputs("set label 1 '", f);
-    pixels_quoted(f, u->biases[i].label,
-                  u->count <= 3 || size > CHARACTER * PIXELS_LABEL_CHARACTERS ? PIXELS_LABEL_CHARACTERS
-                                                                              : (size_t)(size / CHARACTER));
-    fprintf(f, "%s' at graph 0.5, graph 1.0 offset 0,0.9 center noenhanced%s\n",
-            attention       ? ": attention"
-            : u->count <= 3 ? ": bias"
-                            : "",
-            u->count <= 3 ? " font title_font" : "");
+    layout_panel(l, s, panel);
     fprintf(f, "set object 1 polygon from 0,0 to 0,%zu to %zu,%zu to 0,0 fs solid noborder fc rgb \"#DDDDDD\" behind\n",
             u->length, u->length, u->length);
-    fprintf(f, "set xtics %.0f format \"%s\"\nset ytics %.0f format \"%s\"\n", tick, with_key_axis ? "% h" : "", tick,
-            with_query_axis ? "% h" : "");
-    fputs(with_key_axis ? "set xlabel \"key position\" offset 0,0.3\n" : "unset xlabel\n", f);
-    fputs(with_query_axis ? "set ylabel \"query position\" offset 0.8,0\n" : "unset ylabel\n", f);
-    if (with_scale) {
-        fprintf(f, "set colorbox user origin screen %.4f, screen %.4f size screen %.4f, screen %.4f\n",
-                (left + size + 22) / WIDTH, 1 - (top + size) / height, 18.0 / WIDTH, size / height);
-        fprintf(f, "set cblabel \"%s\" offset 0.5,0\n",
-                attention ? "share of a key, by the bias alone" : "bias below its largest value");
-    } else {
-        fputs("unset colorbox\n", f);
-    }
+    ticks_round(s, &x, 0);
+    ticks_round(s, &y, 0);
+    if (panel + l->columns >= l->panels)
+        fputs("set xlabel \"key position\"\n", f);
+    else
+        fputs("unset xlabel\n", f);
+    if (panel % l->columns == 0)
+        layout_ylabel(l, s, panel, "\"query position\"");
     if (attention) {
         fprintf(f, "set logscale cb\nset cbrange [1e-%d:1]\nset cbtics (\"1\" 1", u->decades);
         for (int k = 1; k <= u->decades; k++)
-            fprintf(f, ", \"10^{-%d}\" 1e-%d", k, k);
+            fprintf(f, ", m(\"10^{-%d}\") 1e-%d", k, k);
         fputs(") enhanced\n", f);
     } else {
-        fprintf(f, "unset logscale cb\nset cbrange [%.6g:0]\nset cbtics autofreq format \"%%g\"\n", -u->depth);
+        fprintf(f, "set cbrange [%.6g:0]\nset cbtics autofreq format \"%%g\"\n", -u->depth);
     }
+    if (!l->beside)
+        layout_scale(l, s, panel, attention ? "\"share of a key, by the bias alone\"" : "\"bias below its largest value\"");
+    else if (panel == 0)
+        layout_scale(l, s, l->columns - 1, attention ? "\"share of a key\"" : "\"bias below its largest\"");
     fprintf(f, "plot sample [u=0:%zu:1] [v=0:%zu:1] '++' using (($1+0.5)*%zu):(($2+0.5)*%zu):", u->cells - 1, u->cells - 1,
             u->step, u->step);
     if (attention)
@@ -143,38 +128,69 @@ static void write_panel(FILE *f, const struct matrix_figure *u, size_t i, int at
     fputs(" with image notitle\n", f);
 }
 
-static int write_matrix(FILE *f, const char *stem, const void *figure, struct error *e)
+/* Functions that look the cells up: those of the future are left out; the arrays begin at 1. */
+static void write_functions(FILE *f, const struct matrix_figure *u)
 {
-    const struct matrix_figure *u = figure;
-    int pairs = u->count <= 3;
-    size_t columns = pairs ? 2 : u->count <= 6 ? 3 : 4, rows = pairs ? u->count : (u->count + columns - 1) / columns;
-    double size = pairs ? 535 : (double)(WIDTH - LEFT - RIGHT - GAP * (columns - 1)) / (double)columns,
-           across = pairs ? 790 : size + GAP, down = size + (pairs ? 140 : 60);
-    double height = 30 + down * (double)rows + (pairs ? 0 : 75);
-
-    for (size_t i = 0; i < u->count; i++)
-        if (write_arrays(f, u, i, e) != 0)
-            return -1;
-    pixels_head(f, stem, height);
-    fputs("# cells of the future are left out; the arrays begin at 1\ncell(distance) = distance < 0 ? 1 : int(distance + 1.5)\n",
-          f);
+    fputs("cell(distance) = distance < 0 ? 1 : int(distance + 1.5)\n", f);
     fprintf(f, "bias(value, distance) = distance < 0 ? NaN : value != value ? NaN : value < %.6g ? %.6g : value\n", -u->depth,
             -u->depth);
     fprintf(f, "share(value, distance) = distance < 0 ? NaN : value != value ? NaN : value < 1e-%d ? 1e-%d : value\n", u->decades,
             u->decades);
-    fputs("set multiplot\nset border 31 lw 1.2 lc rgb \"#333333\"\nset tics nomirror out scale 0.6\n", f);
-    fprintf(f, "set xrange [0:%zu]\nset yrange [%zu:0]\nunset key\nset autoscale noextend\n", u->length, u->length);
-    pixels_palette(f);
-    for (size_t i = 0; i < u->count; i++) {
-        double top = 60 + down * (double)(pairs ? i : i / columns), left = LEFT + across * (double)(pairs ? 0 : i % columns);
+    fprintf(f, "set xrange [0:%zu]\nset yrange [%zu:0]\nset autoscale noextend\nset palette @map_palette\n", u->length,
+            u->length);
+}
 
-        write_panel(f, u, i, 0, left, top, size, height, pairs || i + columns >= u->count, pairs || i % columns == 0,
-                    pairs || i % columns + 1 == columns || i + 1 == u->count);
-        if (pairs)
-            write_panel(f, u, i, 1, left + across, top, size, height, 1, 1, 1);
+/* Pairs of panels of up to three biases, with their scales; of more a grid of one kind. */
+static int write_matrix(struct script *s, const void *figure, struct error *e)
+{
+    const struct matrix_figure *u = figure;
+    const char *panels = s->style->panels;
+    int bias = figure_has_panel(panels, "bias"), attention = figure_has_panel(panels, "attention") && (panels || u->count <= 3);
+    int pairs = bias && attention;
+    size_t count = u->count * (size_t)(bias + attention), panel = 0;
+    char **headings = calloc(count, sizeof *headings);
+    struct layout l = {.panels = count,
+                       .columns = pairs || count <= 2 ? 2
+                                  : count <= 6        ? 3
+                                                      : 4,
+                       .least = pairs ? 300 : 200,
+                       .high = pairs ? 540 : 400,
+                       .square = 1,
+                       .left = 96,
+                       .right = pairs ? 140 : 14,
+                       .above = 8,
+                       .below = BELOW,
+                       .beside = pairs ? 0 : 120,
+                       .headings = (const char *const *)headings};
+    int rc = headings ? 0 : fail(e, "out of memory for the headings");
+
+    for (size_t i = 0; rc == 0 && i < u->count; i++) {
+        const char *label = u->biases[i].label;
+
+        if ((bias && asprintf(&headings[panel++], pairs ? "%s: bias" : "%s", label) < 0) ||
+            (attention && asprintf(&headings[panel++], pairs ? "%s: attention" : "%s", label) < 0)) {
+            headings[panel - 1] = NULL;
+            rc = fail(e, "out of memory for the headings");
+        } else {
+            rc = write_arrays(s->data, u, i, e);
+        }
     }
-    fputs("unset multiplot\nunset output\n", f);
-    return 0;
+    script_palettes(s);
+    panel = 0;
+    if (rc == 0 && (rc = layout_make(&l, s, e)) == 0) {
+        write_functions(s->plot, u);
+        for (size_t i = 0; i < u->count; i++) {
+            if (bias)
+                write_panel(s, &l, panel++, u, i, 0);
+            if (attention)
+                write_panel(s, &l, panel++, u, i, 1);
+        }
+        layout_end(s);
+    }
+    for (size_t i = 0; headings && i < count; i++)
+        free(headings[i]);
+    free(headings);
+    return rc;
 }
 
 int figure_matrix(const char *folder, const char *stem, const struct matrix_bias *biases, size_t count, size_t length,
@@ -203,5 +219,5 @@ int figure_matrix(const char *folder, const char *stem, const struct matrix_bias
     }
     figure.decades = figure.decades ? figure.decades : 1;
     figure.depth = figure.depth > 0 ? fmin(figure.depth, BIAS_DEPTH) : 1;
-    return pixels_make(folder, stem, comments, style, write_matrix, &figure, e);
+    return script_make(folder, stem, comments, style, write_matrix, &figure, e);
 }

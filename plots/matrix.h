@@ -25,11 +25,14 @@ int figure_matrix(const char *folder, const char *stem, const struct matrix_bias
 int figure_bias(const char *folder, const char *stem, const struct matrix_bias *biases, size_t count, size_t length,
                 const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 
+/* 1 for the points that are drawn of many: all near ones, then every so many. */
+int matrix_is_drawn(size_t i, size_t count);
+
 /* Points and the least-squares curve through them. */
 struct fit_figure {
     const char *label;
     const char *curve; /* in the key: "y = -0.794 - 0.832 ln(1+t), R^2 = 0.723" */
-    const double *t, *y, *fitted; /* [points], t ascending */
+    const double *t, *y, *fitted; /* [points], t ascending; y NULL, in all fits or none: not known */
     size_t points;
 };
 /* Fits on a linear and a logarithmic axis, with the residuals below; `quantity` names y. Returns as figure_draw. */

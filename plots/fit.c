@@ -1,0 +1,130 @@
+/* Fits to biases and other points over the distance. */
+#include "plots/matrix.h"
+
+#include "plots/layout.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct fits_figure {
+    const struct fit_figure *fits;
+    size_t count;
+    const char *quantity;
+};
+
+/* 1 if there are points, and so residuals. */
+static int has_points(const struct fits_figure *u)
+{
+    return u->fits[0].y != NULL;
+}
+
+/* Ranges of the distances that are drawn. */
+static void write_data(struct script *s, const struct fits_figure *u, struct key *key, double *first, double *last)
+{
+    *first = INFINITY, *last = -INFINITY;
+    for (size_t i = 0; i < u->count; i++) {
+        const struct fit_figure *fit = &u->fits[i];
+        char text[256];
+
+        *first = fmin(*first, fit->t[0]);
+        *last = fmax(*last, fit->t[fit->points - 1]);
+        snprintf(text, sizeof text, ":  %s", fit->curve);
+        script_text(s, "label", i + 1, fit->label);
+        script_text_long(s, "curve", i + 1, fit->curve);
+        key->count++;
+        key->widest = fmax(key->widest, script_width(s, fit->label) + text_width(text));
+        key->characters = (size_t)fmax((double)key->characters, (double)(strlen(fit->label) + strlen(text)));
+        fprintf(s->data, "$fit%zu << EOD\n", i + 1);
+        for (size_t k = 0; k < fit->points; k++)
+            if (matrix_is_drawn(k, fit->points))
+                fprintf(s->data, "%.10g %.10g %.10g\n", fit->t[k], has_points(u) ? fit->y[k] : NAN, fit->fitted[k]);
+        fputs("EOD\n", s->data);
+    }
+    if (!(*last > *first))
+        *last = *first + 1;
+}
+
+/* The points with their curves, or what is left of them. A fit alone has points and curve in two colours. */
+static void write_lines(FILE *f, const struct fits_figure *u, int logarithmic, int residuals, int with_key)
+{
+    const char *joint = "plot", *x = logarithmic ? "($1+1)" : "1";
+
+    for (size_t i = 0; has_points(u) && i < u->count; i++) {
+        fprintf(f, "%s $fit%zu using %s:%s with lines ls %zu lw 1.4*line_width dt solid", joint, i + 1, x,
+                residuals ? "($2-$3)" : "2", i + 1);
+        if (with_key && u->count == 1)
+            fputs(" title t(quantity1)", f);
+        else
+            fputs(" notitle", f);
+        joint = ", \\\n    ";
+    }
+    for (size_t i = 0; i < u->count && !residuals; i++) {
+        size_t style = u->count == 1 && has_points(u) ? 2 : i + 1;
+
+        fprintf(f, "%s $fit%zu using %s:3 with lines ls %zu%s", joint, i + 1, x, style, u->count == 1 ? " dt solid" : "");
+        if (with_key)
+            fprintf(f, " title t(label%zu).':  '.t(curve%zu)", i + 1, i + 1);
+        else
+            fputs(" notitle", f);
+        joint = ", \\\n    ";
+    }
+    fputs("\n", f);
+}
+
+static int write_fit(struct script *s, const void *figure, struct error *e)
+{
+    const struct fits_figure *u = figure;
+    int linear = figure_has_panel(s->style->panels, "linear"), logarithmic = figure_has_panel(s->style->panels, "log");
+    int points = has_points(u), across = linear + logarithmic;
+    const char *headings[4] = {points ? "Points and fitted curve" : "Fitted curve", "The same on a logarithmic axis", "", ""};
+    struct key key = {.count = points && u->count == 1}; /* of one fit the points, too */
+    double first, last;
+    struct layout l = {.panels = (size_t)(points ? 2 * across : across),
+                       .columns = (size_t)across,
+                       .least = 380,
+                       .high = points ? 330 : 500,
+                       .left = 100,
+                       .right = 40,
+                       .above = 8,
+                       .below = BELOW,
+                       .headings = linear ? headings : NULL,
+                       .key = &key};
+
+    write_data(s, u, &key, &first, &last);
+    key.widest = fmax(key.widest, s->width / 2); /* one column */
+    script_text_long(s, "quantity", 1, u->quantity);
+    script_lines(s, u->count == 1 ? 2 : u->count);
+    if (layout_make(&l, s, e) != 0)
+        return -1;
+    script_frame(s, 1);
+    for (size_t panel = 0; panel < l.panels; panel++) {
+        int residuals = panel >= (size_t)across, in_logarithm = linear && logarithmic ? panel % 2 == 1 : logarithmic;
+        struct axis x = {'x', first + in_logarithm, last + in_logarithm, l.across, in_logarithm, 0};
+
+        layout_panel(&l, s, panel);
+        if (panel == 0)
+            layout_key(&l, s);
+        layout_ylabel(&l, s, panel, residuals ? "\"residual\"" : "t(quantity1)");
+        fprintf(s->plot, "set xrange [%.10g:%.10g]\nset xlabel %s\n", x.low, x.high,
+                in_logarithm ? "m(\"1 + t\")" : "\"distance \".m(\"t\").\" (tokens)\"");
+        if (in_logarithm)
+            fputs("set logscale x\n", s->plot);
+        if (residuals)
+            fputs("set arrow 1 from graph 0, first 0 to graph 1, first 0 nohead lw 1.2 lc rgb \"#555555\"\n", s->plot);
+        ticks_round(s, &x, 0);
+        write_lines(s->plot, u, in_logarithm, residuals, panel == 0);
+    }
+    layout_end(s);
+    return 0;
+}
+
+int figure_fit(const char *folder, const char *stem, const struct fit_figure *fits, size_t count, const char *quantity,
+               const char *const *comments, const struct figure_style *style, struct error *e)
+{
+    struct fits_figure figure = {fits, count, quantity};
+
+    if (count == 0)
+        return fail(e, "%s: no fit to draw", folder);
+    return script_make(folder, stem, comments, style, write_fit, &figure, e);
+}
