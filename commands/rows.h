@@ -203,8 +203,9 @@ int check_encoding(const struct encoding_options *o, struct error *e) MUST_USE;
     }
 #define FORMAT_ROW \
     { \
-        .name = "format", .value = "LIST", .help = "pictures to draw: png, svg, pdf, several with commas", .standard = "png", \
-        .type = OPTION_TEXT, .at = AT(formats), .choices = picture_formats, .check = figure_check_formats, .group = GROUP_OUTPUT \
+        .name = "format", .value = "LIST", .help = "pictures to draw: png, svg, pdf, tikz, several with commas", \
+        .standard = "png", .type = OPTION_TEXT, .at = AT(formats), .choices = picture_formats, .check = figure_check_formats, \
+        .group = GROUP_OUTPUT \
     }
 #define QUIET_ROW(says) \
     { \

@@ -20,7 +20,7 @@
 
 extern char **environ;
 
-static const char *const known_formats[] = {"png", "svg", "pdf"};
+static const char *const known_formats[] = {"png", "svg", "pdf", "tikz"};
 enum { KNOWN_FORMATS = sizeof known_formats / sizeof known_formats[0], SECONDS_MAX = 300 };
 
 /* The next entry of a comma-separated list, copied to `entry`; returns where the rest begins, NULL at the end. Too long an entry
@@ -45,7 +45,8 @@ int figure_check_formats(const char *formats, struct error *e)
         for (int i = 0; i < KNOWN_FORMATS; i++)
             known |= length < 7 && strcmp(entry, known_formats[i]) == 0;
         if (!known)
-            return fail(e, "\"%s\" is not a list of picture formats (expected png, svg, pdf, or several with commas)", formats);
+            return fail(e, "\"%s\" is not a list of picture formats (expected png, svg, pdf, tikz, or several with commas)",
+                        formats);
     }
     return 0;
 }
@@ -206,7 +207,7 @@ static char *picture_name(const char *folder, const char *stem, const char *form
 /* 1 if the picture's last bytes are those of its format: gnuplot says nothing when a disk is full. */
 static int is_whole(const char *path, const char *format)
 {
-    static const char *const ends[KNOWN_FORMATS] = {"IEND", "</svg>", "%%EOF"}; /* of known_formats */
+    static const char *const ends[KNOWN_FORMATS] = {"IEND", "</svg>", "%%EOF", "gnuplot variables"}; /* of known_formats */
     char tail[33] = "";
     FILE *f = fopen(path, "rbe");
     size_t n = 0;
@@ -253,8 +254,8 @@ static int draw_one(const char *script, const char *folder, const char *stem, co
     snprintf(assignments, sizeof assignments, "format='%s'; output='%s'", format, strrchr(drawn, '/') + 1);
     rc = run_gnuplot(folder, script, assignments, e);
     if (rc == 0 && (lstat(drawn, &found) != 0 || !S_ISREG(found.st_mode) || found.st_size == 0)) {
-        fail(e, "gnuplot: drew nothing from %s/%s (expected a gnuplot with the cairo terminals, and room for %s)", folder, script,
-             picture);
+        fail(e, "gnuplot: drew nothing from %s/%s (expected a gnuplot with the terminals of these formats, and room for %s)",
+             folder, script, picture);
         rc = FIGURE_NOT_DRAWN;
     } else if (rc == 0 && !is_whole(drawn, format)) {
         fail(e, "gnuplot: left %s unfinished at %lld bytes (expected a whole picture; is the disk full?)", picture,

@@ -12,10 +12,10 @@ enum { FIGURE_NO_GNUPLOT = 1, FIGURE_NOT_DRAWN = 2 };
  * Same returns. */
 int figure_draw(const char *script, const char *folder, const char *stem, const char *formats, struct error *e) MUST_USE;
 
-/* Removes FOLDER/STEM.{png,svg,pdf}. */
+/* Removes FOLDER/STEM.{png,svg,pdf,tikz}. */
 int figure_remove(const char *folder, const char *stem, struct error *e) MUST_USE;
 
-/* 0 if every entry of the comma-separated list is png, svg or pdf. */
+/* 0 if every entry of the comma-separated list is png, svg, pdf or tikz. */
 int figure_check_formats(const char *formats, struct error *e) MUST_USE;
 
 #endif

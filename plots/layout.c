@@ -240,12 +240,11 @@ void layout_key(const struct layout *l, struct script *s)
                 "width %.1f/key_character-%zu Left reverse\n",
                 EDGE / s->height, l->key->rows, width, l->key->characters);
     else if (l->key->count && strcmp(place, "none") != 0)
-        fprintf(
-            s->plot,
-            "set key %s %s inside vertical noenhanced samplen 3 spacing key_spacing width %.1f/key_character-%zu Left reverse "
-            "opaque fc rgb \"#FFFFFF\"\n",
-            strncmp(place, "top", 3) == 0 ? "top" : "bottom", strstr(place, "left") ? "left" : "right", width - KEY_GAP,
-            l->key->characters);
+        fprintf(s->plot,
+                "set key %s %s inside vertical noenhanced samplen 3 spacing key_spacing width %.1f/key_character-%zu Left reverse "
+                "opaque fc rgb \"#FFFFFF\"\n",
+                strncmp(place, "top", 3) == 0 ? "top" : "bottom", strstr(place, "left") ? "left" : "right", width - KEY_GAP,
+                l->key->characters);
 }
 
 void layout_end(struct script *s)
