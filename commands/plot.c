@@ -1,4 +1,4 @@
-/* `reach plot`: curves of saved results in one figure. */
+/* `reach plot`: figures of saved results. */
 #include "commands/commands.h"
 #include "commands/rows.h"
 #include "commands/verb.h"
@@ -13,16 +13,48 @@ static int plot_call(struct call *c, struct error *e)
     struct plot_run r = {.options = o, .progress = &c->terminal.progress, .command = c->command};
     int rc = plot_run(&r, e);
 
-    for (const char *rest = o->formats; rc == 0 && r.drawn == 0 && *rest; rest += strcspn(rest, ","), rest += *rest == ',')
-        printf("%s/%s.%.*s\n", o->folder, r.stem, (int)strcspn(rest, ","), rest);
+    for (size_t i = 0; rc == 0 && r.drawn == 0 && i < r.figure_count; i++)
+        for (const char *rest = o->formats; *rest; rest += strcspn(rest, ","), rest += *rest == ',')
+            printf("%s/%s.%.*s\n", o->folder, r.figures[i]->stem, (int)strcspn(rest, ","), rest);
     plot_run_free(&r);
     return rc;
 }
 
+static int check_length(const char *text, struct error *e)
+{
+    double mm;
+    int is_pixels;
+
+    return figure_read_length(text, &mm, &is_pixels, e);
+}
+
+/* What does not go together. */
+static int plot_check(void *options, struct error *e)
+{
+    const struct plot_options *o = options;
+
+    if (o->title && o->no_title)
+        return fail(e, "--title and --no-title are both given (expected one of them)");
+    if (o->font && figure_has_panel(o->formats, "tikz"))
+        return fail(e, "--font: is not for tikz, which has the font of its document (expected --font-size alone)");
+    for (int i = 0; i < o->labels.count; i++)
+        if (!strchr(o->labels.item[i], '=') || o->labels.item[i][0] == '=')
+            return fail(e, "--label: \"%s\" (expected NAME=TEXT)", o->labels.item[i]);
+    return 0;
+}
+
+static const char *const colour_choices[] = {"distinct", "sequential", NULL};
+
 #define OPTIONS struct plot_options
 
 static const struct option_row rows[] = {
-    FOLDER_ROW("folder for the script and the pictures", "reach-plot"),
+    FOLDER_ROW("folder for the scripts and the pictures", "reach-plot"),
+    {.name = "figure",
+     .value = "LIST",
+     .help = "the figures to draw, as erf,attention (default: all that the RESULTs have)",
+     .type = OPTION_TEXT,
+     .at = AT(figures),
+     .flags = OPTION_RESULT},
     {.name = "threshold",
      .value = "Q",
      .help = "the threshold whose ERF is marked, 0 < Q < 1 (default: that of the first result, or 0.99)",
@@ -31,31 +63,135 @@ static const struct option_row rows[] = {
      .low = 0,
      .high = 1,
      .flags = OPTION_RESULT},
-    TRAIN_LENGTH_ROW("tokens the models were trained on, marked in the figures of summary.csv and ppl.csv, which do not say it"),
+    TRAIN_LENGTH_ROW("tokens the models were trained on, marked where a result does not say it, as curve.csv, summary.csv and "
+                     "ppl.csv"),
+    {.name = "only",
+     .value = "A,B",
+     .help = "draw only what has these names; may be repeated",
+     .type = OPTION_LIST,
+     .at = AT(only),
+     .flags = OPTION_RESULT},
+    {.name = "label",
+     .value = "NAME=TEXT",
+     .help = "call NAME so; may be repeated. The text is drawn as it is, in every format",
+     .type = OPTION_LIST,
+     .at = AT(labels),
+     .flags = OPTION_RESULT},
+    {.name = "steps",
+     .value = "LIST",
+     .help = "the step of training of each curve, in order, as 1000,2000,4000 (default: as names say it, step-1000 or "
+             "checkpoint-1000)",
+     .type = OPTION_TEXT,
+     .at = AT(steps),
+     .flags = OPTION_RESULT},
+    {.name = "panels",
+     .value = "LIST",
+     .help = "panels of the figure: head,tail of erf; field,share of steps; map,tail of layers; ppl,ratio of ppl; linear,log of "
+             "bias and fit; bias,attention of matrix (default: all that have something to show)",
+     .type = OPTION_TEXT,
+     .at = AT(panels),
+     .flags = OPTION_RESULT},
+    {.name = "xlog",
+     .help = "a logarithmic axis of positions (erf) or steps",
+     .type = OPTION_FLAG,
+     .at = AT(logarithmic_x),
+     .flags = OPTION_RESULT},
+    {.name = "width",
+     .value = "LENGTH",
+     .help =
+         "width of the picture, as 85mm, 3.3in or 1200px: text keeps its size, and panels go below each other (default: 260mm, "
+         "of png 1600px)",
+     .type = OPTION_TEXT,
+     .at = AT(width),
+     .check = check_length,
+     .flags = OPTION_RESULT},
+    {.name = "height",
+     .value = "LENGTH",
+     .help = "height of the picture (default: as the panels need it)",
+     .type = OPTION_TEXT,
+     .at = AT(height),
+     .check = check_length,
+     .flags = OPTION_RESULT},
+    {.name = "font",
+     .value = "NAME",
+     .help = "font of all texts (default: DejaVu Sans); not for tikz",
+     .type = OPTION_TEXT,
+     .at = AT(font),
+     .flags = OPTION_RESULT},
+    {.name = "font-size",
+     .value = "PT",
+     .help = "size of the text in points, between 3 and 40 (default: 8 with --width)",
+     .type = OPTION_REAL,
+     .at = AT(font_size),
+     .low = 3,
+     .high = 40,
+     .flags = OPTION_RESULT},
+    {.name = "title",
+     .value = "TEXT",
+     .help = "title over the picture",
+     .type = OPTION_TEXT,
+     .at = AT(title),
+     .flags = OPTION_RESULT},
+    {.name = "no-title",
+     .help = "no title, and no headings over panels",
+     .type = OPTION_FLAG,
+     .at = AT(no_title),
+     .flags = OPTION_RESULT},
+    {.name = "legend",
+     .value = "PLACE",
+     .help = "below the panels, in a corner of the first one (top-left, top-right, bottom-left, bottom-right), or none (default: "
+             "below)",
+     .type = OPTION_CHOICE,
+     .at = AT(legend),
+     .choices = legend_places,
+     .flags = OPTION_RESULT},
+    {.name = "colours",
+     .value = "KIND",
+     .standard = "distinct",
+     .help = "distinct, or sequential: dark to light in the order of the curves, as of checkpoints of one training, which are "
+             "put in the order of their steps",
+     .type = OPTION_NUMBERED_CHOICE,
+     .at = AT(sequential),
+     .choices = colour_choices,
+     .flags = OPTION_RESULT},
     FORMAT_ROW,
-    FORCE_ROW("overwrite the figure in DIR"),
+    FORCE_ROW("overwrite the figures in DIR"),
 };
 
 static const struct operand_row operands[] = {
-    {.name = "RESULT", .expected = "a folder of `reach erf`, an erf.h5 or a CSV", .at = AT(results), .flags = OPERAND_LIST}};
+    {.name = "RESULT", .expected = "a folder of results, an erf.h5 or a CSV", .at = AT(results), .flags = OPERAND_LIST}};
 
 const struct verb plot_verb = {
     .name = "plot",
     .summary = "redraw or combine saved results",
     .synopsis = "RESULT... [-o DIR] [options]",
-    .description = "Draws saved results into one figure. What is drawn follows from the RESULTs:\n"
-                   "\n"
-                   "  a folder of `reach erf`, its erf.h5 or curve.csv\n"
-                   "        the curves (erf.gp). Models of the same name in several results are told apart by their folders. "
-                   "Curves of different lengths are set at the same target, on the right.\n"
-                   "  summary.csv of `reach erf`\n"
-                   "        a ladder: ERF at every threshold, a row a model (ladder.gp)\n"
-                   "  ppl.csv of `reach ppl`\n"
-                   "        perplexity over the context, or the window of cached inference, a line a model (ppl.gp)\n"
-                   "  trf.csv of `reach trf`, with results of `reach erf`\n"
-                   "        theoretical fields beside the measured ones, matched by name (fields.gp): TRF(eps) with eps nearest "
-                   "to 1 - Q beside ERF(Q), whose interval is that of the curve's band\n",
+    .description =
+        "Draws saved results. What is drawn follows from the RESULTs:\n"
+        "\n"
+        "  a folder of results\n"
+        "        all that is in it, each as below, except summary.csv. Of several folders the curves go into one figure; "
+        "names that occur twice are told apart by their folders.\n"
+        "  erf.h5 or curve.csv of `reach erf`\n"
+        "        the curves (erf.gp); of erf.h5 also layers.gp and targets.gp, if there are several. Curves of different "
+        "lengths are set at the same target, on the right. Of curves whose names say steps of a training also the field "
+        "over the step (steps.gp).\n"
+        "  attention.csv of `reach erf`\n"
+        "        the field of each head: points (attention.gp), and a map of layers and heads (heads.gp)\n"
+        "  summary.csv of `reach erf`\n"
+        "        a ladder: ERF at every threshold, a row a model (ladder.gp)\n"
+        "  ppl.csv of `reach ppl`\n"
+        "        perplexity over the context, or the window of cached inference, a line a model (ppl.gp); with the FILE of "
+        "--per-token of the same run also over the perplexity at the training length, with paired intervals\n"
+        "  trf.csv of `reach trf`, with results of `reach erf`\n"
+        "        theoretical fields beside the measured ones, matched by name (fields.gp): TRF(eps) with eps nearest "
+        "to 1 - Q beside ERF(Q), whose interval is that of the curve's band\n"
+        "  bias.csv of `reach bias`, fit.csv of `reach fit`\n"
+        "        biases over the distance (bias.gp) and their matrices (matrix.gp); the fitted curves (fit.gp)\n"
+        "\n"
+        "An option that one of the figures cannot take is refused; --figure chooses those that can.\n",
     .examples = "  reach plot reach-erf --format svg,pdf\n  reach plot runs/7-erf runs/8-erf/erf.h5 old/curve.csv -o compare\n"
+                "  reach plot run --figure erf --panels tail --width 85mm --no-title --label base='Base, 7B' --format pdf\n"
+                "  reach plot step-1000 step-2000 step-4000 --colours sequential -o training\n"
                 "  reach plot windows/summary.csv slopes/summary.csv --train-length 128 -o ladder\n"
                 "  reach plot theory/trf.csv reach-erf -o fields\n",
     .operands = operands,
@@ -63,5 +199,6 @@ const struct verb plot_verb = {
     .options = rows,
     .option_count = sizeof rows / sizeof *rows,
     .options_size = sizeof(OPTIONS),
+    .check = plot_check,
     .run = plot_call,
 };

@@ -123,8 +123,8 @@ static int write_fields(struct script *s, const void *figure, struct error *e)
     layout_panel(&l, s, 0);
     layout_key(&l, s);
     fputs("set grid xtics lw 0.6 lc rgb \"#E6E6E6\" dt solid back\n", f);
-    fprintf(f, "set logscale x\nset xrange [%.10g:%.10g]\nset yrange [0.4:%.1f]\nset xlabel \"most recent tokens\"\n", least, edge,
-            (double)u->count + 0.6);
+    fprintf(f, "set logscale x\nset xrange [%.10g:%.10g]\nset yrange [0.4:%.1f]\nset xlabel \"most recent tokens\"\n", least,
+            edge, (double)u->count + 0.6);
     ticks_round(s, &x, 0);
     script_row_ticks(s, u->count);
     write_arrows(f, u, edge);

@@ -247,9 +247,9 @@ static int write_erf(struct script *s, const void *figure, struct error *e)
                        .columns = 2,
                        .least = 380,
                        .high = 700,
-                       .left = 92,
+                       .left = 98,
                        .right = 104,
-                       .above = ABOVE,
+                       .above = head ? ABOVE : ABOVE - 22,
                        .below = BELOW,
                        .headings = headings + !head,
                        .key = &key};

@@ -28,7 +28,7 @@ static struct layout lay_out(size_t count, double high)
 
     return (struct layout){.panels = count,
                            .columns = columns,
-                           .least = 150,
+                           .least = 130,
                            .high = columns <= 3 ? high : 0.55 * high,
                            .left = 86,
                            .right = 14,

@@ -160,8 +160,8 @@ int layout_make(struct layout *l, struct script *s, struct error *e)
     script_frame(s, 0);
     fputs("set multiplot\n", s->plot);
     if (lines)
-        fprintf(s->plot, "set label 1 t(title1) at screen %.5f, screen %.5f left noenhanced font title_font\n",
-                fmin(l->left, 100) / s->width, 1 - (EDGE + LINE / 2.0) / s->height);
+        fprintf(s->plot, "set label 1001 t(title1) at screen %.5f, screen %.5f left noenhanced font title_font\n",
+                fmin(l->left, 120) / s->width, 1 - (EDGE + LINE / 2.0) / s->height);
     return 0;
 }
 
@@ -188,14 +188,14 @@ void layout_panel(const struct layout *l, struct script *s, size_t i)
             "set lmargin at screen %.5f\nset rmargin at screen %.5f\nset tmargin at screen %.5f\nset bmargin at screen %.5f\n",
             left / s->width, (left + l->across) / s->width, 1 - top / s->height, 1 - (top + l->down) / s->height);
     if (lines)
-        fprintf(s->plot, "set label 2 t(heading%zu) at screen %.5f, screen %.5f left noenhanced font title_font\n", i + 1,
+        fprintf(s->plot, "set label 1002 t(heading%zu) at screen %.5f, screen %.5f left noenhanced font title_font\n", i + 1,
                 left / s->width, 1 - (top - l->above + LINE / 2.0) / s->height);
 }
 
 void layout_ylabel(const struct layout *l, struct script *s, size_t i, const char *expression)
 {
-    fprintf(s->plot, "set label 3 %s at screen %.5f, screen %.5f center rotate by 90 enhanced\n", expression,
-            (left_of(l, i) - l->left + 20) / s->width, 1 - (top_of(l, i) + l->down / 2) / s->height);
+    fprintf(s->plot, "set label 1003 %s at screen %.5f, screen %.5f center rotate by 90 enhanced\n", expression,
+            (left_of(l, i) - l->left + 16) / s->width, 1 - (top_of(l, i) + l->down / 2) / s->height);
 }
 
 void layout_scale(const struct layout *l, struct script *s, size_t i, const char *expression)
@@ -203,7 +203,7 @@ void layout_scale(const struct layout *l, struct script *s, size_t i, const char
     double right = left_of(l, i) + l->across, middle = 1 - (top_of(l, i) + l->down / 2) / s->height;
 
     fprintf(s->plot,
-            "set colorbox user origin screen %.5f, screen %.5f size screen %.5f, screen %.5f\nset label 4 %s at screen %.5f, "
+            "set colorbox user origin screen %.5f, screen %.5f size screen %.5f, screen %.5f\nset label 1004 %s at screen %.5f, "
             "screen %.5f center rotate by 90 enhanced\n",
             (right + 16) / s->width, 1 - (top_of(l, i) + l->down) / s->height, 16 / s->width, l->down / s->height, expression,
             (right + 106) / s->width, middle);
@@ -240,11 +240,12 @@ void layout_key(const struct layout *l, struct script *s)
                 "width %.1f/key_character-%zu Left reverse\n",
                 EDGE / s->height, l->key->rows, width, l->key->characters);
     else if (l->key->count && strcmp(place, "none") != 0)
-        fprintf(s->plot,
-                "set key %s %s inside vertical noenhanced samplen 3 spacing key_spacing width %.1f/key_character-%zu Left reverse "
-                "opaque fc rgb \"#FFFFFF\"\n",
-                strncmp(place, "top", 3) == 0 ? "top" : "bottom", strstr(place, "left") ? "left" : "right", width - KEY_GAP,
-                l->key->characters);
+        fprintf(
+            s->plot,
+            "set key %s %s inside vertical noenhanced samplen 3 spacing key_spacing width %.1f/key_character-%zu Left reverse "
+            "opaque fc rgb \"#FFFFFF\"\n",
+            strncmp(place, "top", 3) == 0 ? "top" : "bottom", strstr(place, "left") ? "left" : "right", width - KEY_GAP,
+            l->key->characters);
 }
 
 void layout_end(struct script *s)

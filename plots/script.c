@@ -102,7 +102,7 @@ static void write_sizes(FILE *f, const struct script *s)
     fprintf(f, "'\nfont_size = %.6g # points\n", unit * TEXT / 25.4 * 72);
     fputs("line_width = 1.0\nmark_size = 1.0\n", f);
     fputs("unit = font_size/18.0 # points: line_width, marks and margins are of text this high\n", f);
-    fputs("mark = mark_size*unit*(format eq \"png\" ? 1.7*dpi/72 : format eq \"svg\" ? 1.2 : format eq \"pdf\" ? 2.58 : 1.85)\n",
+    fputs("mark = mark_size*unit*(format eq \"png\" ? 1.7*dpi/72 : format eq \"svg\" ? 1.2 : format eq \"pdf\" ? 1.5 : 1.85)\n",
           f);
 }
 

@@ -11,6 +11,9 @@ enum report_kind {
     REPORT_PERPLEXITY, /* ppl.csv */
     REPORT_FIELDS, /* trf.csv */
     REPORT_BIASES, /* bias.csv */
+    REPORT_FITS, /* fit.csv */
+    REPORT_ATTENTION, /* attention.csv */
+    REPORT_TARGETS, /* the FILE of `reach ppl --per-token` */
     REPORT_TABLE /* a CSV file of no verb */
 };
 

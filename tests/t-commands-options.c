@@ -257,6 +257,9 @@ static const char *sample(const struct verb *v, const struct option_row *o, unsi
         {"length", "1", "18446744073709551615", "12", NULL},
         {"range", "0:8191", "5:5", "auto", NULL},
         {"set", "p=1.05", "a=1,2,3", "k=it's", NULL},
+        {"width", "85mm", "3.3in", "1200px", NULL},
+        {"height", "6cm", "240pt", "500px", NULL},
+        {"label", "a=b", "a=it's = \"this\"", "a b=", NULL},
     };
     static char text[40];
     unsigned picked = (unsigned)rand_r(seed);

@@ -504,9 +504,9 @@ static void plot_combines_results(void **state)
     outcome_free(&o);
     script = slurp(at("plotted/erf.gp"), NULL);
     assert_non_null(script);
-    assert_non_null(strstr(script, "title 'plot-a/window"));
-    assert_non_null(strstr(script, "title 'plot-b/window"));
-    assert_non_null(strstr(script, "title 'none"));
+    assert_non_null(strstr(script, "label1 = 'plot-a/window'"));
+    assert_non_null(strstr(script, "label2 = 'plot-b/window'"));
+    assert_non_null(strstr(script, "label3 = 'none'"));
     assert_non_null(strstr(script, "L_{tr} = 16"));
     free(script);
     expect("plot plot-a -o plotted", 1, "--force");

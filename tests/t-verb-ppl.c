@@ -444,7 +444,7 @@ static void cached_figure_counts_windows(void **state)
         } rows[] = {{"cached-3", {"\n3 "}}, {"cached-5", {"\n5 "}}, {"cached-both", {"\n3 ", "\n5 "}}};
 
         text = slurp(at("%s/ppl.gp", rows[i].folder), NULL);
-        if (!strstr(text, "set xlabel \"window (keys)\"") || !strstr(text, rows[i].points[0]) ||
+        if (!strstr(text, "set xlabel \"window (tokens)\"") || !strstr(text, rows[i].points[0]) ||
             (rows[i].points[1] && !strstr(text, rows[i].points[1])))
             fail_msg("%s: not over its windows:\n%s", rows[i].folder, text);
         free(text);

@@ -1,8 +1,7 @@
 /* Curves of saved results. */
 #include "run/plot/plot.h"
 
-#include "io/result.h"
-
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,39 +22,56 @@ static double *add_curve(struct plot_run *r, const char *label, const char *path
         fail_memory(e, 3 * (double)n * sizeof *c, "a curve");
         return NULL;
     }
-    curves[r->curve_count++] = (struct plot_curve){{.label = text, .c = c, .c_lo = c + n, .c_hi = c + 2 * n, .positions = n},
-                                                   from};
+    curves[r->curve_count++] = (struct plot_curve){
+        .figure = {.label = text, .c = c, .c_lo = c + n, .c_hi = c + 2 * n, .positions = n}, .path = from, .step = NAN};
     return c;
+}
+
+/* The result is kept, for its layers and targets. */
+static struct result *open_result(struct plot_run *r, const char *path, struct error *e)
+{
+    struct result **grown = reallocarray(r->results, r->result_count + 1, sizeof *grown), *result = calloc(1, sizeof *result);
+
+    if (grown)
+        r->results = grown;
+    if (!grown || !result) {
+        free(result);
+        fail_memory(e, sizeof *result, "a result");
+        return NULL;
+    }
+    if (result_read(path, result, e) != 0) {
+        free(result);
+        return NULL;
+    }
+    return r->results[r->result_count++] = result;
 }
 
 static int add_h5(struct plot_run *r, const struct report *report, struct error *e)
 {
-    struct result result;
-    int rc = -1;
+    struct result *result = open_result(r, report->path, e);
 
-    if (result_read(report->path, &result, e) != 0)
+    if (!result)
         return -1;
-    for (size_t i = 0; i < result.model_count; i++) { /* layers and shorter targets have figures of their own */
-        const struct result_model *m = &result.models[i];
+    for (size_t i = 0; i < result->model_count; i++) {
+        const struct result_model *m = &result->models[i];
         const struct erf_summary *u = &result_main(m)->summary;
         size_t n = result_main(m)->positions;
         double *c = add_curve(r, m->name, report->path, n, e);
+        struct plot_curve *added = c ? &r->curves[r->curve_count - 1] : NULL;
 
         if (!c)
-            goto end;
+            return -1;
         memcpy(c, u->c, n * sizeof *c);
         memcpy(c + n, u->c_lo, n * sizeof *c);
         memcpy(c + 2 * n, u->c_hi, n * sizeof *c);
-        r->curves[r->curve_count - 1].figure.train_length = (int)m->train_length;
+        added->model = m;
+        added->figure.train_length = (int)m->train_length;
         if (m->cone && m->cone < n)
-            r->curves[r->curve_count - 1].figure.cone = (double)m->cone;
+            added->figure.cone = (double)m->cone;
         if (r->threshold == 0)
-            r->threshold = result.main_threshold;
+            r->threshold = result->main_threshold;
     }
-    rc = 0;
-end:
-    result_free(&result);
-    return rc;
+    return 0;
 }
 
 /* A cell that must be a number from 0 to 1, up to rounding. */
@@ -179,4 +195,35 @@ int plot_tell_apart(struct plot_run *r, struct error *e)
     }
     free(twice);
     return 0;
+}
+
+/* Marks the ERF of every curve at the first threshold, and draws them. */
+int plot_curves(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
+{
+    static const double standard[] = {0.5, 0.9, 0.95, 0.99, 0.999};
+    double thresholds[6] = {threshold};
+    struct figure_curve *curves = calloc(r->curve_count, sizeof *curves);
+    const char **labels = calloc(r->curve_count, sizeof *labels);
+    unsigned char *keep = calloc(r->curve_count, 1);
+    size_t count = 1, kept = 0;
+    int rc = curves && labels && keep ? 0 : fail_memory(e, (double)r->curve_count * sizeof *curves, "the curves");
+
+    for (size_t i = 0; i < sizeof standard / sizeof *standard; i++)
+        if (standard[i] != threshold)
+            thresholds[count++] = standard[i];
+    for (size_t i = 0; rc == 0 && i < r->curve_count; i++)
+        labels[i] = r->curves[i].figure.label;
+    if (rc == 0)
+        rc = plot_names(r, "erf", labels, keep, r->curve_count, e);
+    for (size_t i = 0; rc == 0 && i < r->curve_count; i++)
+        if (keep[i]) {
+            curves[kept] = r->curves[i].figure;
+            curves[kept++].label = labels[i];
+        }
+    if (rc == 0)
+        rc = figure_erf(r->options->folder, "erf", curves, kept, thresholds, count, comments, &r->style, e);
+    free(curves);
+    free(labels);
+    free(keep);
+    return rc;
 }

@@ -128,24 +128,52 @@ static int add_ladder(struct ladder_data *d, const struct table *t, struct error
     return 0;
 }
 
+/* The rows that --only keeps, under their labels. */
+static int draw_named(const struct plot_run *r, const struct ladder_data *d, size_t main, const char *subtitle,
+                      const char *const *comments, struct error *e)
+{
+    struct ladder_row *rows = calloc(d->count ? d->count : 1, sizeof *rows);
+    const char **labels = calloc(d->count ? d->count : 1, sizeof *labels);
+    unsigned char *keep = calloc(d->count ? d->count : 1, 1);
+    int rc = rows && labels && keep ? 0 : fail_memory(e, (double)d->count * sizeof *rows, "the rows of the figure");
+    size_t kept = 0;
+
+    for (size_t i = 0; rc == 0 && i < d->count; i++)
+        labels[i] = d->rows[i].label;
+    if (rc == 0)
+        rc = plot_names(r, "ladder", labels, keep, d->count, e);
+    for (size_t i = 0; rc == 0 && i < d->count; i++)
+        if (keep[i]) {
+            rows[kept] = d->rows[i];
+            rows[kept++].label = labels[i];
+        }
+    if (rc == 0)
+        rc = figure_ladder(r->options->folder, "ladder", rows, kept, d->thresholds, d->threshold_count, main,
+                           (int)r->options->train_length, subtitle, comments, &r->style, e);
+    free(rows);
+    free(labels);
+    free(keep);
+    return rc;
+}
+
 int plot_ladder(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
 {
     struct table *all = calloc(r->table_count, sizeof *all);
     struct ladder_data d = {0};
     int rc = all ? 0 : fail_memory(e, (double)r->table_count * sizeof *all, "the tables");
-    size_t main = 0;
+    size_t main = 0, count = 0;
 
-    for (size_t i = 0; i < r->table_count && rc == 0; i++) {
-        all[i].report = &r->tables[i];
-        rc = report_columns(&r->tables[i], ladder_columns, LADDER_COLUMNS, "a table of `reach erf`", all[i].column, e);
+    for (; rc == 0 && plot_table(r, REPORT_LADDER, count); count++) {
+        all[count].report = plot_table(r, REPORT_LADDER, count);
+        rc = report_columns(all[count].report, ladder_columns, LADDER_COLUMNS, "a table of `reach erf`", all[count].column, e);
     }
-    for (size_t i = 0; i < r->table_count && rc == 0; i++)
-        for (size_t row = 0; row < r->tables[i].table.rows && rc == 0; row++) {
+    for (size_t i = 0; i < count && rc == 0; i++)
+        for (size_t row = 0; row < all[i].report->table.rows && rc == 0; row++) {
             double value;
 
             rc = number_cell(&all[i], row, LADDER_THRESHOLD, 0, 0, &value, e) == 0 ? add_threshold(&d, value, e) : -1;
         }
-    for (size_t i = 0; i < r->table_count && rc == 0; i++)
+    for (size_t i = 0; i < count && rc == 0; i++)
         rc = add_ladder(&d, &all[i], e);
     for (size_t k = 1; k < d.threshold_count; k++)
         if (fabs(d.thresholds[k] - threshold) < fabs(d.thresholds[main] - threshold))
@@ -155,9 +183,7 @@ int plot_ladder(const struct plot_run *r, double threshold, const char *const *c
 
         snprintf(subtitle, sizeof subtitle, "Empirical receptive field; interval of ERF(%.6g)",
                  d.threshold_count ? d.thresholds[main] : threshold);
-        rc = figure_ladder(r->options->folder, "ladder", d.rows, d.count, d.thresholds, d.threshold_count, main,
-                           (int)r->options->train_length, subtitle, comments,
-                           &(struct figure_style){.formats = r->options->formats}, e);
+        rc = draw_named(r, &d, main, subtitle, comments, e);
     }
     free(all);
     ladder_free(&d);

@@ -7,8 +7,14 @@
 struct plot_options {
     struct text_list results;
     const char *folder, *formats;
+    const char *figures; /* names with commas; NULL: all that the results have */
     double threshold; /* 0: that of the first result */
     long train_length; /* 0: unmarked */
+    const char *steps; /* of the curves, in order, with commas; NULL: as the labels say */
+    struct text_list only, labels; /* "A,B"; "NAME=TEXT" */
+    const char *width, *height, *font, *title, *panels, *legend; /* NULL: as the figure is; lengths as text */
+    double font_size; /* points; 0 */
+    int no_title, logarithmic_x, sequential;
     int force;
 };
 

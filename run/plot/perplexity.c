@@ -80,7 +80,7 @@ static int add_perplexities(struct ppl_data *d, const struct table *t, int train
 {
     for (size_t i = 0; i < t->report->table.rows; i++) {
         struct ppl_line *line = line_of(d, cell(t, i, PPL_MODEL), cell(t, i, PPL_PROTOCOL), train_length, e);
-        struct ppl_point p;
+        struct ppl_point p = {.change = NAN, .change_error = NAN};
 
         if (!line || number_cell(t, i, PPL_CONTEXT, 1, 0, &p.context, e) != 0 ||
             number_cell(t, i, PPL_NLL, 0, NAN, &p.nll, e) != 0 || number_cell(t, i, PPL_ERROR, 0, NAN, &p.std_error, e) != 0)
@@ -104,7 +104,7 @@ static int name_protocols(struct ppl_data *d, const char **title, const char **a
         several |= strcmp(d->protocols[i], d->protocols[0]) != 0;
         cached |= strcmp(d->protocols[i], "cached") == 0;
     }
-    *axis = !cached ? "context (input tokens)" : several ? "context, or window (tokens)" : "window (keys)";
+    *axis = !cached ? "context (input tokens)" : several ? "context, or window (tokens)" : "window (tokens)";
     for (size_t i = 0; several && i < d->count; i++) {
         char *label;
 
@@ -121,22 +121,49 @@ static int name_protocols(struct ppl_data *d, const char **title, const char **a
     return 0;
 }
 
-int plot_perplexity(const struct plot_run *r, const char *const *comments, struct error *e)
+/* The lines that --only keeps, under their labels. */
+static int draw_named(const struct plot_run *r, const struct ppl_data *d, const char *title, const char *axis,
+                      const char *const *comments, struct error *e)
+{
+    struct ppl_line *lines = calloc(d->count ? d->count : 1, sizeof *lines);
+    const char **labels = calloc(d->count ? d->count : 1, sizeof *labels);
+    unsigned char *keep = calloc(d->count ? d->count : 1, 1);
+    int rc = lines && labels && keep ? 0 : fail_memory(e, (double)d->count * sizeof *lines, "the lines of the figure");
+    size_t kept = 0;
+
+    for (size_t i = 0; rc == 0 && i < d->count; i++)
+        labels[i] = d->lines[i].label;
+    if (rc == 0)
+        rc = plot_names(r, "ppl", labels, keep, d->count, e);
+    for (size_t i = 0; rc == 0 && i < d->count; i++)
+        if (keep[i]) {
+            lines[kept] = d->lines[i];
+            lines[kept++].label = labels[i];
+        }
+    if (rc == 0)
+        rc = figure_ppl(r->options->folder, "ppl", lines, kept, title, axis, comments, &r->style, e);
+    free(lines);
+    free(labels);
+    free(keep);
+    return rc;
+}
+
+int plot_perplexity(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
 {
     struct ppl_data d = {0};
     const char *title = "", *axis = "";
     int rc = 0;
 
-    for (size_t i = 0; i < r->table_count && rc == 0; i++) {
-        struct table t = {.report = &r->tables[i]};
+    (void)threshold;
+    for (size_t i = 0; rc == 0 && plot_table(r, REPORT_PERPLEXITY, i); i++) {
+        struct table t = {.report = plot_table(r, REPORT_PERPLEXITY, i)};
 
         rc = report_columns(t.report, ppl_columns, PPL_COLUMNS, "a table of `reach ppl`", t.column, e);
         if (rc == 0)
             rc = add_perplexities(&d, &t, (int)r->options->train_length, e);
     }
     if (rc == 0 && (rc = name_protocols(&d, &title, &axis, e)) == 0)
-        rc = figure_ppl(r->options->folder, "ppl", d.lines, d.count, title, axis, comments,
-                        &(struct figure_style){.formats = r->options->formats}, e);
+        rc = draw_named(r, &d, title, axis, comments, e);
     for (size_t i = 0; i < d.count; i++) {
         free((char *)d.lines[i].label);
         free((struct ppl_point *)d.lines[i].points);

@@ -10,63 +10,83 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Curves are taken out of a result at once; a table is kept. */
-static int add_result(struct plot_run *r, const char *path, struct error *e)
+/* Tables that were named stand alone: of one kind, and beside curves theoretical fields alone. */
+static int check_named(const struct plot_run *r, struct error *e)
 {
-    struct report report, *grown;
-    int rc;
+    const struct plot_table *first = NULL;
 
-    if (report_open(&report, path, e) != 0)
-        return -1;
-    if (report.kind != REPORT_FIELDS && report.kind != REPORT_LADDER && report.kind != REPORT_PERPLEXITY) {
-        rc = plot_add_curves(r, &report, e);
-        report_close(&report);
-        return rc;
+    for (size_t i = 0; i < r->table_count; i++) {
+        const struct plot_table *t = &r->tables[i];
+        int pair = first && (first->report.kind == REPORT_PERPLEXITY || first->report.kind == REPORT_TARGETS) &&
+                   (t->report.kind == REPORT_PERPLEXITY || t->report.kind == REPORT_TARGETS);
+
+        if (t->in_folder)
+            continue;
+        first = first ? first : t;
+        if (t->report.kind != first->report.kind && !pair)
+            return fail(e, "%s: is another kind of table than %s (expected tables of one kind)", t->report.path,
+                        first->report.path);
     }
-    grown = reallocarray(r->tables, r->table_count + 1, sizeof *grown);
-    if (grown)
-        r->tables = grown;
-    if (!grown)
-        rc = fail_memory(e, (double)(r->table_count + 1) * sizeof *grown, "the tables");
-    else if (r->table_count && report.kind != r->tables[0].kind)
-        rc = fail(e, "%s: is another kind of table than %s (expected tables of one kind)", path, r->tables[0].path);
-    else
-        rc = 0;
-    if (rc == 0)
-        r->tables[r->table_count++] = report;
-    else
-        report_close(&report);
-    return rc;
+    if (first && r->curve_count && first->report.kind != REPORT_FIELDS)
+        return fail(e, "%s: cannot be drawn with curves (expected tables of one kind, or results of `reach erf`)",
+                    first->report.path);
+    if (plot_table(r, REPORT_TARGETS, 0) && !plot_table(r, REPORT_PERPLEXITY, 0))
+        return fail(e, "%s: has single targets alone (expected ppl.csv of the same run beside it)",
+                    plot_table(r, REPORT_TARGETS, 0)->path);
+    return 0;
 }
 
-/* Marks the ERF of every curve at the first threshold, and draws them. */
-static int draw_curves(struct plot_run *r, double threshold, const char *const *comments, struct error *e)
+/* The options of the figures, as figures take them. */
+static int make_style(struct plot_run *r, struct error *e)
 {
-    static const double standard[] = {0.5, 0.9, 0.95, 0.99, 0.999};
-    double thresholds[6] = {threshold};
-    struct figure_curve *curves = calloc(r->curve_count ? r->curve_count : 1, sizeof *curves);
-    size_t count = 1;
-    int rc;
+    const struct plot_options *o = r->options;
+    int wide_pixels = 0, high_pixels = 0;
 
-    if (!curves)
-        return fail_memory(e, (double)r->curve_count * sizeof *curves, "the curves");
-    for (size_t i = 0; i < sizeof standard / sizeof *standard; i++)
-        if (standard[i] != threshold)
-            thresholds[count++] = standard[i];
-    for (size_t i = 0; i < r->curve_count; i++)
-        curves[i] = r->curves[i].figure;
-    rc = figure_erf(r->options->folder, "erf", curves, r->curve_count, thresholds, count, comments,
-                    &(struct figure_style){.formats = r->options->formats}, e);
-    free(curves);
-    return rc;
+    r->style = (struct figure_style){.formats = o->formats,
+                                     .font = o->font,
+                                     .font_size = o->font_size,
+                                     .title = o->no_title ? "" : o->title,
+                                     .panels = o->panels,
+                                     .legend = o->legend,
+                                     .logarithmic_x = o->logarithmic_x,
+                                     .sequential = o->sequential};
+    if ((o->width && figure_read_length(o->width, &r->style.width, &wide_pixels, e) != 0) ||
+        (o->height && figure_read_length(o->height, &r->style.height, &high_pixels, e) != 0))
+        return -1;
+    if (wide_pixels || high_pixels)
+        r->style.dpi = 96;
+    else if (o->width || o->height)
+        r->style.dpi = 300;
+    return 0;
 }
 
-/* Returns as figure_draw does. */
-static int draw(struct plot_run *r, const char *const *comments, struct error *e)
+/* None of the scripts may be there. */
+static int check_new(const struct plot_run *r, struct error *e)
+{
+    for (size_t i = 0; i < r->figure_count; i++) {
+        char *script = NULL;
+        int there;
+
+        if (asprintf(&script, "%s/%s.gp", r->options->folder, r->figures[i]->stem) < 0)
+            return fail(e, "%s: out of memory", r->options->folder);
+        there = access(script, F_OK) == 0;
+        if (there)
+            fail(e, "%s: exists (expected --force to overwrite it, or another folder with -o)", script);
+        free(script);
+        if (there)
+            return -1;
+    }
+    return 0;
+}
+
+/* Draws figure after figure; where gnuplot has failed the others are tried as well. Returns -1, or the worst of what drawing
+ * returns, with its message. */
+static int draw(const struct plot_run *r, const char *const *comments, struct error *e)
 {
     double threshold = r->options->threshold > 0              ? r->options->threshold
                        : r->threshold > 0 && r->threshold < 1 ? r->threshold
                                                               : 0.99;
+    int worst = 0;
 
     for (size_t i = 0; i < r->curve_count; i++) {
         struct figure_curve *u = &r->curves[i].figure;
@@ -74,57 +94,40 @@ static int draw(struct plot_run *r, const char *const *comments, struct error *e
         u->erf = curve_erf(u->c, u->positions, threshold);
         u->saturated = u->erf == u->positions;
     }
-    if (!r->table_count)
-        return draw_curves(r, threshold, comments, e);
-    if (r->tables[0].kind == REPORT_FIELDS)
-        return plot_fields(r, threshold, comments, e);
-    if (r->curve_count)
-        return fail(e, "%s: cannot be drawn with curves (expected tables of one kind, or results of `reach erf`)",
-                    r->tables[0].path);
-    return r->tables[0].kind == REPORT_LADDER ? plot_ladder(r, threshold, comments, e) : plot_perplexity(r, comments, e);
-}
+    for (size_t i = 0; i < r->figure_count; i++) {
+        struct error own;
+        int rc = r->figures[i]->draw(r, threshold, comments, &own);
 
-static const char *stem_of(const struct plot_run *r)
-{
-    switch (r->table_count ? r->tables[0].kind : REPORT_CURVES) {
-    case REPORT_FIELDS: return "fields";
-    case REPORT_LADDER: return "ladder";
-    case REPORT_PERPLEXITY: return "ppl";
-    default: return "erf";
+        if (rc != 0)
+            *e = own;
+        if (rc < 0)
+            return -1;
+        worst = rc > worst ? rc : worst;
     }
+    return worst;
 }
 
 int plot_run(struct plot_run *r, struct error *e)
 {
     const struct plot_options *o = r->options;
-    char *command = NULL, *script = NULL;
-    int lock = -1, rc = 0;
+    char *command = NULL;
+    int lock = -1, rc = make_style(r, e);
 
     for (int i = 0; i < o->results.count && rc == 0; i++)
-        rc = add_result(r, o->results.item[i], e);
-    if (rc != 0 || plot_tell_apart(r, e) != 0)
+        rc = plot_add(r, o->results.item[i], e);
+    if (rc != 0 || check_named(r, e) != 0 || plot_tell_apart(r, e) != 0 || plot_choose(r, e) != 0)
         return -1;
     rc = -1;
-    r->stem = stem_of(r);
     command = command_comment(r->command);
-    if (!command || asprintf(&script, "%s/%s.gp", o->folder, r->stem) < 0) {
-        script = NULL;
+    if (!command)
         fail(e, "%s: out of memory", o->folder);
-        goto end;
+    else if (folder_make(o->folder, e) == 0 && (lock = folder_lock(o->folder, e)) >= 0 && (o->force || check_new(r, e) == 0)) {
+        r->drawn = draw(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
+        rc = results_drawn(r->drawn, r->progress, e);
     }
-    if (folder_make(o->folder, e) != 0 || (lock = folder_lock(o->folder, e)) < 0)
-        goto end;
-    if (!o->force && access(script, F_OK) == 0) {
-        fail(e, "%s: exists (expected --force to overwrite it, or another folder with -o)", script);
-        goto end;
-    }
-    r->drawn = draw(r, (const char *const[]){"reach " REACH_VERSION, command, NULL}, e);
-    rc = results_drawn(r->drawn, r->progress, e);
-end:
     if (lock >= 0)
         folder_unlock(lock, o->folder);
     free(command);
-    free(script);
     return rc;
 }
 
@@ -135,11 +138,17 @@ void plot_run_free(struct plot_run *r)
         free((char *)r->curves[i].figure.label);
         free(r->curves[i].path);
     }
+    for (size_t i = 0; i < r->result_count; i++) {
+        result_free(r->results[i]);
+        free(r->results[i]);
+    }
     for (size_t i = 0; i < r->table_count; i++)
-        report_close(&r->tables[i]);
+        report_close(&r->tables[i].report);
     free(r->curves);
+    free(r->results);
     free(r->tables);
     r->curves = NULL;
+    r->results = NULL;
     r->tables = NULL;
-    r->curve_count = r->table_count = 0;
+    r->curve_count = r->result_count = r->table_count = 0;
 }

@@ -109,7 +109,7 @@ static int write_figure(const struct ppl_run *r, const char *folder, const char 
                                       m->results[j].perplexity.std_error, NAN, NAN};
         lines[i] = (struct ppl_line){m->argument->name, p, r->result_count, m->train_length, 0};
     }
-    rc = figure_ppl(folder, "ppl", lines, r->count, title, cached ? "window (keys)" : "context (input tokens)", comments,
+    rc = figure_ppl(folder, "ppl", lines, r->count, title, cached ? "window (tokens)" : "context (input tokens)", comments,
                     &(struct figure_style){.formats = r->options->formats}, e);
 end:
     free(lines);

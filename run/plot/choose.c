@@ -1,0 +1,92 @@
+/* Which figures there are, and what options each of them takes. */
+#include "run/plot/plot.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Curves make figures of their own where no table was named. */
+static int has_curves(const struct plot_run *r)
+{
+    return r->curve_count > 0 && !r->named;
+}
+
+static int has_fields(const struct plot_run *r)
+{
+    return plot_table(r, REPORT_FIELDS, 0) != NULL;
+}
+static int has_ladder(const struct plot_run *r)
+{
+    return plot_table(r, REPORT_LADDER, 0) != NULL;
+}
+static int has_perplexity(const struct plot_run *r)
+{
+    return plot_table(r, REPORT_PERPLEXITY, 0) != NULL;
+}
+
+static const struct plot_figure figures[] = {
+    {"erf", has_curves, plot_curves, 1, 1},
+    {"fields", has_fields, plot_fields, 1, 1},       {"ladder", has_ladder, plot_ladder, 1, 1},
+    {"ppl", has_perplexity, plot_perplexity, 0, 1},
+};
+enum { FIGURES = sizeof figures / sizeof *figures };
+_Static_assert((int)FIGURES <= (int)PLOT_FIGURES_MAX, "a run takes so many");
+
+/* Every name of --figure must be one that there is. */
+static int check_names(const struct plot_run *r, const char *names, struct error *e)
+{
+    for (const char *p = names;; p++) {
+        size_t length = strcspn(p, ","), used = 0;
+        char there[200] = "";
+        int known = 0;
+
+        for (int i = 0; i < FIGURES; i++) {
+            if (!figures[i].is_there(r))
+                continue;
+            known |= strlen(figures[i].stem) == length && strncmp(figures[i].stem, p, length) == 0;
+            used += (size_t)snprintf(there + used, sizeof there - used, "%s%s", used ? ", " : "", figures[i].stem);
+        }
+        if (!known)
+            return fail(e, "--figure: these results have no figure \"%.*s\" (expected %s)", (int)length, p, there);
+        p += length;
+        if (!*p)
+            return 0;
+    }
+}
+
+/* Sets the training length of the curves that lack one; what says its own is not overruled. */
+static int set_lengths(struct plot_run *r, struct error *e)
+{
+    size_t lacking = 0;
+
+    for (size_t i = 0; i < r->curve_count; i++)
+        if (!r->curves[i].figure.train_length) {
+            r->curves[i].figure.train_length = (int)r->options->train_length;
+            lacking++;
+        }
+    if (r->curve_count && !lacking && !has_ladder(r) && !has_perplexity(r))
+        return fail(e, "--train-length: the results say the training lengths themselves");
+    return 0;
+}
+
+int plot_choose(struct plot_run *r, struct error *e)
+{
+    const struct plot_options *o = r->options;
+
+    if (o->figures && check_names(r, o->figures, e) != 0)
+        return -1;
+    for (int i = 0; i < FIGURES; i++) {
+        const struct plot_figure *f = &figures[i];
+
+        if (!f->is_there(r) || !figure_has_panel(o->figures, f->stem))
+            continue;
+        if (figure_check_style(f->stem, &r->style, e) != 0)
+            return -1;
+        if (o->threshold > 0 && !f->takes_threshold)
+            return fail(e, "--threshold: %s.gp shows no field of a threshold (expected --figure with another)", f->stem);
+        if (o->train_length > 0 && !f->takes_length)
+            return fail(e, "--train-length: %s.gp marks none (expected --figure with another)", f->stem);
+        r->figures[r->figure_count++] = f;
+    }
+    return o->train_length > 0 ? set_lengths(r, e) : 0;
+}

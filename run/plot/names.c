@@ -1,0 +1,80 @@
+/* --only and --label. */
+#include "run/plot/plot.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAMES_TOLD = 6 };
+
+static int fail_name(const char *option, const char *stem, const char *name, size_t length, const char **labels, size_t count,
+                     struct error *e)
+{
+    char known[400] = "";
+    size_t used = 0;
+
+    for (size_t i = 0; i < count && i < NAMES_TOLD && used < sizeof known; i++)
+        used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", labels[i]);
+    return fail(e, "--%s: %s.gp has nothing called \"%.*s\" (expected one of %s%s)", option, stem, (int)length, name, known,
+                count > NAMES_TOLD ? ", ..." : "");
+}
+
+/* Marks the name in `keep`; how many there are. */
+static size_t mark(unsigned char *keep, const char **labels, size_t count, const char *name, size_t length)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (strlen(labels[i]) == length && strncmp(labels[i], name, length) == 0)
+            keep[i] = 1, found++;
+    return found;
+}
+
+/* A value of --only: one name, which may have commas, or several. */
+static int mark_list(unsigned char *keep, const char *list, const char *stem, const char **labels, size_t count, struct error *e)
+{
+    if (mark(keep, labels, count, list, strlen(list)))
+        return 0;
+    for (const char *p = list;; p++) {
+        size_t length = strcspn(p, ",");
+
+        if (!mark(keep, labels, count, p, length))
+            return fail_name("only", stem, p, length, labels, count, e);
+        p += length;
+        if (!*p)
+            return 0;
+    }
+}
+
+/* The text of "NAME=TEXT" if NAME is this one, else NULL. */
+static const char *text_for(const char *pair, const char *name)
+{
+    size_t length = strlen(name);
+
+    return strncmp(pair, name, length) == 0 && pair[length] == '=' ? pair + length + 1 : NULL;
+}
+
+int plot_names(const struct plot_run *r, const char *stem, const char **labels, unsigned char *keep, size_t count,
+               struct error *e)
+{
+    const struct text_list *only = &r->options->only, *pairs = &r->options->labels;
+    const char **texts = calloc(count ? count : 1, sizeof *texts);
+    int rc = texts ? 0 : fail(e, "out of memory for the labels");
+
+    memset(keep, only->count == 0, count);
+    for (int k = 0; k < only->count && rc == 0; k++)
+        rc = mark_list(keep, only->item[k], stem, labels, count, e);
+    for (int k = 0; k < pairs->count && rc == 0; k++) {
+        size_t found = 0;
+
+        for (size_t i = 0; i < count; i++)
+            if (text_for(pairs->item[k], labels[i]))
+                texts[i] = text_for(pairs->item[k], labels[i]), found++;
+        if (!found)
+            rc = fail_name("label", stem, pairs->item[k], strcspn(pairs->item[k], "="), labels, count, e);
+    }
+    for (size_t i = 0; i < count && rc == 0; i++)
+        labels[i] = texts[i] ? texts[i] : labels[i];
+    free(texts);
+    return rc;
+}
