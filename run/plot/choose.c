@@ -11,6 +11,31 @@ static int has_curves(const struct plot_run *r)
     return r->curve_count > 0 && !r->named;
 }
 
+static int has_steps(const struct plot_run *r)
+{
+    return has_curves(r) && !isnan(r->curves[0].step);
+}
+
+static int has_layers(const struct plot_run *r)
+{
+    for (size_t i = 0; i < r->curve_count; i++)
+        if (has_curves(r) && r->curves[i].model && result_layers(r->curves[i].model) > 1)
+            return 1;
+    return 0;
+}
+
+static int has_targets(const struct plot_run *r)
+{
+    for (size_t i = 0; i < r->curve_count; i++)
+        if (has_curves(r) && r->curves[i].model && result_targets(r->curves[i].model) > 1)
+            return 1;
+    return 0;
+}
+
+static int has_attention(const struct plot_run *r)
+{
+    return plot_table(r, REPORT_ATTENTION, 0) != NULL;
+}
 static int has_fields(const struct plot_run *r)
 {
     return plot_table(r, REPORT_FIELDS, 0) != NULL;
@@ -23,11 +48,22 @@ static int has_perplexity(const struct plot_run *r)
 {
     return plot_table(r, REPORT_PERPLEXITY, 0) != NULL;
 }
+static int has_biases(const struct plot_run *r)
+{
+    return plot_table(r, REPORT_BIASES, 0) != NULL;
+}
+static int has_fits(const struct plot_run *r)
+{
+    return plot_table(r, REPORT_FITS, 0) != NULL;
+}
 
 static const struct plot_figure figures[] = {
-    {"erf", has_curves, plot_curves, 1, 1},
+    {"erf", has_curves, plot_curves, 1, 1},          {"steps", has_steps, plot_steps, 1, 0},
+    {"layers", has_layers, plot_layers, 1, 1},       {"targets", has_targets, plot_targets, 1, 1},
+    {"attention", has_attention, plot_attention, 1, 0}, {"heads", has_attention, plot_heads, 1, 0},
     {"fields", has_fields, plot_fields, 1, 1},       {"ladder", has_ladder, plot_ladder, 1, 1},
-    {"ppl", has_perplexity, plot_perplexity, 0, 1},
+    {"ppl", has_perplexity, plot_perplexity, 0, 1},  {"bias", has_biases, plot_bias, 0, 0},
+    {"matrix", has_biases, plot_matrix, 0, 0},       {"fit", has_fits, plot_fit, 0, 0},
 };
 enum { FIGURES = sizeof figures / sizeof *figures };
 _Static_assert((int)FIGURES <= (int)PLOT_FIGURES_MAX, "a run takes so many");

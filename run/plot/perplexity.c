@@ -162,6 +162,8 @@ int plot_perplexity(const struct plot_run *r, double threshold, const char *cons
         if (rc == 0)
             rc = add_perplexities(&d, &t, (int)r->options->train_length, e);
     }
+    for (size_t i = 0; rc == 0 && plot_table(r, REPORT_TARGETS, i); i++)
+        rc = plot_add_changes(d.lines, d.count, plot_table(r, REPORT_TARGETS, i), e);
     if (rc == 0 && (rc = name_protocols(&d, &title, &axis, e)) == 0)
         rc = draw_named(r, &d, title, axis, comments, e);
     for (size_t i = 0; i < d.count; i++) {

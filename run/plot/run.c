@@ -115,7 +115,7 @@ int plot_run(struct plot_run *r, struct error *e)
 
     for (int i = 0; i < o->results.count && rc == 0; i++)
         rc = plot_add(r, o->results.item[i], e);
-    if (rc != 0 || check_named(r, e) != 0 || plot_tell_apart(r, e) != 0 || plot_choose(r, e) != 0)
+    if (rc != 0 || check_named(r, e) != 0 || plot_tell_apart(r, e) != 0 || plot_find_steps(r, e) != 0 || plot_choose(r, e) != 0)
         return -1;
     rc = -1;
     command = command_comment(r->command);

@@ -1,0 +1,109 @@
+/* Curves over the steps of a training. */
+#include "run/plot/plot.h"
+
+#include "plots/steps.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The number behind "step", "checkpoint", "ckpt" or "iter" in a label, as in step-1000 or run/checkpoint_500; NaN: none. */
+static double step_of(const char *label)
+{
+    static const char *const words[] = {"step", "checkpoint", "ckpt", "iter"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        const char *p = strstr(label, words[i]);
+
+        if (!p)
+            continue;
+        p += strlen(words[i]);
+        p += *p && strchr("-_ =", *p) ? 1 : 0;
+        if (isdigit((unsigned char)*p))
+            return strtod(p, NULL);
+    }
+    return NAN;
+}
+
+static int read_steps(struct plot_run *r, const char *text, struct error *e)
+{
+    size_t i = 0;
+
+    for (const char *p = text;; p++, i++) {
+        char *end;
+        double step = strtod(p, &end);
+
+        if (end == p || (*end && *end != ',') || !isfinite(step) || !(step >= 0))
+            return fail(e, "--steps: \"%s\" (expected a number for each curve, with commas)", text);
+        if (i < r->curve_count)
+            r->curves[i].step = step;
+        p = end;
+        if (!*p)
+            break;
+    }
+    if (i + 1 != r->curve_count || r->named)
+        return fail(e, "--steps: has %zu numbers for %zu curves (expected one for each, of results of `reach erf`)", i + 1,
+                    r->named ? (size_t)0 : r->curve_count);
+    return 0;
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const struct plot_curve *x = a, *y = b;
+
+    return (x->step > y->step) - (x->step < y->step);
+}
+
+int plot_find_steps(struct plot_run *r, struct error *e)
+{
+    int all = r->curve_count > 1;
+
+    if (r->options->steps && read_steps(r, r->options->steps, e) != 0)
+        return -1;
+    for (size_t i = 0; !r->options->steps && i < r->curve_count; i++)
+        r->curves[i].step = step_of(r->curves[i].figure.label);
+    for (size_t i = 0; i < r->curve_count; i++) {
+        all &= !isnan(r->curves[i].step) &&
+               (r->options->steps || r->curves[i].figure.positions == r->curves[0].figure.positions);
+        for (size_t j = 0; j < i; j++)
+            all &= r->curves[i].step != r->curves[j].step;
+    }
+    if (all)
+        qsort(r->curves, r->curve_count, sizeof *r->curves, by_step);
+    else if (r->options->steps)
+        return fail(e, "--steps: two curves have the same one (expected a step for each of at least two curves)");
+    for (size_t i = 0; !all && i < r->curve_count; i++)
+        r->curves[i].step = NAN;
+    return 0;
+}
+
+int plot_steps(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
+{
+    static const double standard[] = {0.5, 0.9, 0.95, 0.99, 0.999};
+    double thresholds[6] = {threshold};
+    struct step_curve *points = calloc(r->curve_count, sizeof *points);
+    const char **labels = calloc(r->curve_count, sizeof *labels);
+    unsigned char *keep = calloc(r->curve_count, 1);
+    size_t count = 1, kept = 0;
+    int rc = points && labels && keep ? 0 : fail_memory(e, (double)r->curve_count * sizeof *points, "the steps");
+
+    for (size_t i = 0; i < sizeof standard / sizeof *standard; i++)
+        if (standard[i] != threshold)
+            thresholds[count++] = standard[i];
+    for (size_t i = 0; rc == 0 && i < r->curve_count; i++)
+        labels[i] = r->curves[i].figure.label;
+    if (rc == 0 && r->options->labels.count)
+        rc = fail(e, "--label: steps.gp shows no names (expected --figure with another)");
+    if (rc == 0)
+        rc = plot_names(r, "steps", labels, keep, r->curve_count, e);
+    for (size_t i = 0; rc == 0 && i < r->curve_count; i++)
+        if (keep[i])
+            points[kept++] = (struct step_curve){r->curves[i].step, &r->curves[i].figure};
+    if (rc == 0)
+        rc = figure_steps(r->options->folder, "steps", points, kept, thresholds, count, comments, &r->style, e);
+    free(points);
+    free(labels);
+    free(keep);
+    return rc;
+}
