@@ -139,8 +139,8 @@ int figure_steps(const char *folder, const char *stem, const struct step_curve *
         return fail(e, "%s: no steps to draw", folder);
     for (size_t i = 0; i < count; i++)
         if (curves[i].curve->positions != n || n == 0)
-            return fail(e, "steps.gp: %s has %zu positions, and %s has %zu (expected curves of one length)",
-                        curves[i].curve->label, curves[i].curve->positions, curves[0].curve->label, n);
+            return fail(e, "steps.gp: %s has %zu positions, and %s has %zu (expected curves of one length)", curves[i].label,
+                        curves[i].curve->positions, curves[0].label, n);
     if (style->logarithmic_x && !(curves[0].step > 0))
         return fail(e, "--xlog: steps.gp begins at step 0 (expected steps above 0, or --only without that one)");
     for (size_t recent = 1; recent < n && figure.recent_count < SHARES_MAX; recent *= 4)

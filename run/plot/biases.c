@@ -65,8 +65,8 @@ static int add_bias(struct biases *b, const struct table *t, size_t first, size_
         snprintf(wanted, sizeof wanted, "%zu", i - first);
         values[i - first] = strtod(value, &end);
         if (strcmp(distance, wanted) != 0 || end == value || *end || isnan(values[i - first]) || values[i - first] == INFINITY)
-            return fail(e, "%s: row %zu has \"%s\" at distance \"%s\" (expected a number or -inf at distance %s)", t->report->path,
-                        i + 1, value, distance, wanted);
+            return fail(e, "%s: row %zu has \"%s\" at distance \"%s\" (expected a number or -inf at distance %s)",
+                        t->report->path, i + 1, value, distance, wanted);
     }
     return 0;
 }
@@ -102,38 +102,24 @@ static int draw(const struct plot_run *r, const char *stem, size_t most,
                 const char *const *comments, struct error *e)
 {
     struct biases b = {0};
-    struct matrix_bias drawn[LINES_MAX], *named = NULL;
-    const char **labels = NULL;
-    unsigned char *keep = NULL;
-    size_t kept = 0;
+    struct matrix_bias drawn[LINES_MAX], *picked = NULL;
+    size_t count;
     int rc = 0;
 
     for (size_t i = 0; rc == 0 && plot_table(r, REPORT_BIASES, i); i++)
         rc = add_table(&b, plot_table(r, REPORT_BIASES, i), e);
-    if (rc == 0) {
-        named = calloc(b.count + 1, sizeof *named);
-        labels = calloc(b.count + 1, sizeof *labels);
-        keep = calloc(b.count + 1, 1);
-        rc = named && labels && keep ? 0 : fail_memory(e, (double)b.count * sizeof *named, "the biases");
-    }
-    for (size_t i = 0; rc == 0 && i < b.count; i++)
-        labels[i] = b.all[i].label;
+    count = b.count;
+    if (rc == 0 && !(picked = plot_pick(r, stem, b.all, sizeof *picked, &count, e)))
+        rc = -1;
     if (rc == 0)
-        rc = plot_names(r, stem, labels, keep, b.count, e);
-    for (size_t i = 0; rc == 0 && i < b.count; i++)
-        if (keep[i])
-            named[kept++] = (struct matrix_bias){labels[i], b.all[i].bias};
-    if (rc == 0)
-        rc = figure(r->options->folder, stem, drawn, choose(drawn, named, kept, r->options->only.count ? LINES_MAX : most),
+        rc = figure(r->options->folder, stem, drawn, choose(drawn, picked, count, r->options->only.count ? LINES_MAX : most),
                     b.length, comments, &r->style, e);
     for (size_t i = 0; i < b.count; i++) {
         free((char *)b.all[i].label);
         free((double *)b.all[i].bias);
     }
     free(b.all);
-    free(named);
-    free(labels);
-    free(keep);
+    free(picked);
     return rc;
 }
 

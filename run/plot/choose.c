@@ -58,12 +58,18 @@ static int has_fits(const struct plot_run *r)
 }
 
 static const struct plot_figure figures[] = {
-    {"erf", has_curves, plot_curves, 1, 1},          {"steps", has_steps, plot_steps, 1, 0},
-    {"layers", has_layers, plot_layers, 1, 1},       {"targets", has_targets, plot_targets, 1, 1},
-    {"attention", has_attention, plot_attention, 1, 0}, {"heads", has_attention, plot_heads, 1, 0},
-    {"fields", has_fields, plot_fields, 1, 1},       {"ladder", has_ladder, plot_ladder, 1, 1},
-    {"ppl", has_perplexity, plot_perplexity, 0, 1},  {"bias", has_biases, plot_bias, 0, 0},
-    {"matrix", has_biases, plot_matrix, 0, 0},       {"fit", has_fits, plot_fit, 0, 0},
+    {"erf", has_curves, plot_curves, 1, 1},
+    {"steps", has_steps, plot_steps, 1, 0},
+    {"layers", has_layers, plot_layers, 1, 1},
+    {"targets", has_targets, plot_targets, 1, 1},
+    {"attention", has_attention, plot_attention, 1, 0},
+    {"heads", has_attention, plot_heads, 1, 0},
+    {"fields", has_fields, plot_fields, 1, 1},
+    {"ladder", has_ladder, plot_ladder, 1, 1},
+    {"ppl", has_perplexity, plot_perplexity, 0, 1},
+    {"bias", has_biases, plot_bias, 0, 0},
+    {"matrix", has_biases, plot_matrix, 0, 0},
+    {"fit", has_fits, plot_fit, 0, 0},
 };
 enum { FIGURES = sizeof figures / sizeof *figures };
 _Static_assert((int)FIGURES <= (int)PLOT_FIGURES_MAX, "a run takes so many");

@@ -200,30 +200,32 @@ int plot_tell_apart(struct plot_run *r, struct error *e)
 /* Marks the ERF of every curve at the first threshold, and draws them. */
 int plot_curves(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
 {
-    static const double standard[] = {0.5, 0.9, 0.95, 0.99, 0.999};
-    double thresholds[6] = {threshold};
-    struct figure_curve *curves = calloc(r->curve_count, sizeof *curves);
-    const char **labels = calloc(r->curve_count, sizeof *labels);
-    unsigned char *keep = calloc(r->curve_count, 1);
-    size_t count = 1, kept = 0;
-    int rc = curves && labels && keep ? 0 : fail_memory(e, (double)r->curve_count * sizeof *curves, "the curves");
+    double thresholds[PLOT_THRESHOLDS];
+    struct figure_curve *curves = calloc(r->curve_count, sizeof *curves), *picked;
+    size_t count = r->curve_count;
+    int rc;
 
+    if (!curves)
+        return fail_memory(e, (double)count * sizeof *curves, "the curves");
+    for (size_t i = 0; i < count; i++)
+        curves[i] = r->curves[i].figure;
+    picked = plot_pick(r, "erf", curves, sizeof *curves, &count, e);
+    rc = picked ? figure_erf(r->options->folder, "erf", picked, count, thresholds, plot_thresholds(thresholds, threshold),
+                             comments, &r->style, e)
+                : -1;
+    free(curves);
+    free(picked);
+    return rc;
+}
+
+size_t plot_thresholds(double out[PLOT_THRESHOLDS], double threshold)
+{
+    static const double standard[] = {0.5, 0.9, 0.95, 0.99, 0.999};
+    size_t count = 0;
+
+    out[count++] = threshold;
     for (size_t i = 0; i < sizeof standard / sizeof *standard; i++)
         if (standard[i] != threshold)
-            thresholds[count++] = standard[i];
-    for (size_t i = 0; rc == 0 && i < r->curve_count; i++)
-        labels[i] = r->curves[i].figure.label;
-    if (rc == 0)
-        rc = plot_names(r, "erf", labels, keep, r->curve_count, e);
-    for (size_t i = 0; rc == 0 && i < r->curve_count; i++)
-        if (keep[i]) {
-            curves[kept] = r->curves[i].figure;
-            curves[kept++].label = labels[i];
-        }
-    if (rc == 0)
-        rc = figure_erf(r->options->folder, "erf", curves, kept, thresholds, count, comments, &r->style, e);
-    free(curves);
-    free(labels);
-    free(keep);
-    return rc;
+            out[count++] = standard[i];
+    return count;
 }

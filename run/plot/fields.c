@@ -145,33 +145,6 @@ static int add_curve(struct fields *all, const struct figure_curve *c, double th
     return 0;
 }
 
-/* Those that --only keeps, under their labels. */
-static int draw_named(const struct plot_run *r, const struct fields *all, const char *subtitle, const char *const *comments,
-                      struct error *e)
-{
-    struct field_row *rows = calloc(all->count ? all->count : 1, sizeof *rows);
-    const char **labels = calloc(all->count ? all->count : 1, sizeof *labels);
-    unsigned char *keep = calloc(all->count ? all->count : 1, 1);
-    int rc = rows && labels && keep ? 0 : fail(e, "out of memory for the figure");
-    size_t kept = 0;
-
-    for (size_t i = 0; rc == 0 && i < all->count; i++)
-        labels[i] = all->rows[i].label;
-    if (rc == 0)
-        rc = plot_names(r, "fields", labels, keep, all->count, e);
-    for (size_t i = 0; rc == 0 && i < all->count; i++)
-        if (keep[i]) {
-            rows[kept] = all->rows[i];
-            rows[kept++].label = labels[i];
-        }
-    if (rc == 0)
-        rc = figure_fields(r->options->folder, "fields", rows, kept, subtitle, comments, &r->style, e);
-    free(rows);
-    free(labels);
-    free(keep);
-    return rc;
-}
-
 int plot_fields(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
 {
     struct fields all = {0};
@@ -185,13 +158,17 @@ int plot_fields(const struct plot_run *r, double threshold, const char *const *c
     for (size_t i = 0; i < r->curve_count && rc == 0; i++)
         rc = add_curve(&all, &r->curves[i].figure, threshold, e);
     if (rc == 0) {
+        struct field_row *picked;
+        size_t count = all.count;
         int used = snprintf(subtitle, sizeof subtitle, "Theoretical field TRF(%.6g)", epsilon);
 
         if (r->curve_count)
             used += snprintf(subtitle + used, sizeof subtitle - (size_t)used, " beside measured ERF(%.6g)", threshold);
         if (layers)
             snprintf(subtitle + used, sizeof subtitle - (size_t)used, "; across %ld layers", layers);
-        rc = draw_named(r, &all, subtitle, comments, e);
+        picked = plot_pick(r, "fields", all.rows, sizeof *picked, &count, e);
+        rc = picked ? figure_fields(r->options->folder, "fields", picked, count, subtitle, comments, &r->style, e) : -1;
+        free(picked);
     }
     for (size_t i = 0; i < all.count; i++)
         free((char *)all.rows[i].label);

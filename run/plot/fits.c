@@ -10,7 +10,8 @@
 #include <string.h>
 
 enum { FIT_FORMULA, FIT_HEAD, FIT_FORM, FIT_FIRST, FIT_LAST, FIT_COEFFICIENT, FIT_VALUE, FIT_R2, FIT_LAYER, FIT_COLUMNS };
-static const char *const columns[FIT_COLUMNS] = {"formula", "head", "form", "first", "last", "coefficient", "value", "r2", "layer"};
+static const char *const columns[FIT_COLUMNS] = {"formula",     "head",  "form", "first", "last",
+                                                 "coefficient", "value", "r2",   "layer"};
 enum { POINTS = 512, FITS_MAX = 24 };
 
 struct table {
@@ -130,26 +131,19 @@ static int add_table(struct fit_figure *fits, size_t *count, const struct report
 
 int plot_fit(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
 {
-    struct fit_figure fits[FITS_MAX] = {{0}}, drawn[FITS_MAX];
-    const char *labels[FITS_MAX];
-    unsigned char keep[FITS_MAX];
-    size_t count = 0, kept = 0;
+    struct fit_figure fits[FITS_MAX] = {{0}}, *picked = NULL;
+    size_t count = 0, kept;
     int rc = 0;
 
     (void)threshold;
     for (size_t i = 0; rc == 0 && plot_table(r, REPORT_FITS, i); i++)
         rc = add_table(fits, &count, plot_table(r, REPORT_FITS, i), e);
-    for (size_t i = 0; rc == 0 && i < count; i++)
-        labels[i] = fits[i].label;
+    kept = count;
+    if (rc == 0 && !(picked = plot_pick(r, "fit", fits, sizeof *picked, &kept, e)))
+        rc = -1;
     if (rc == 0)
-        rc = plot_names(r, "fit", labels, keep, count, e);
-    for (size_t i = 0; rc == 0 && i < count; i++)
-        if (keep[i]) {
-            drawn[kept] = fits[i];
-            drawn[kept++].label = labels[i];
-        }
-    if (rc == 0)
-        rc = figure_fit(r->options->folder, "fit", drawn, kept, "y", comments, &r->style, e);
+        rc = figure_fit(r->options->folder, "fit", picked, kept, "y", comments, &r->style, e);
+    free(picked);
     for (size_t i = 0; i < count; i++) {
         free((double *)fits[i].t);
         free((char *)fits[i].label);

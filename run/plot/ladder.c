@@ -128,34 +128,6 @@ static int add_ladder(struct ladder_data *d, const struct table *t, struct error
     return 0;
 }
 
-/* The rows that --only keeps, under their labels. */
-static int draw_named(const struct plot_run *r, const struct ladder_data *d, size_t main, const char *subtitle,
-                      const char *const *comments, struct error *e)
-{
-    struct ladder_row *rows = calloc(d->count ? d->count : 1, sizeof *rows);
-    const char **labels = calloc(d->count ? d->count : 1, sizeof *labels);
-    unsigned char *keep = calloc(d->count ? d->count : 1, 1);
-    int rc = rows && labels && keep ? 0 : fail_memory(e, (double)d->count * sizeof *rows, "the rows of the figure");
-    size_t kept = 0;
-
-    for (size_t i = 0; rc == 0 && i < d->count; i++)
-        labels[i] = d->rows[i].label;
-    if (rc == 0)
-        rc = plot_names(r, "ladder", labels, keep, d->count, e);
-    for (size_t i = 0; rc == 0 && i < d->count; i++)
-        if (keep[i]) {
-            rows[kept] = d->rows[i];
-            rows[kept++].label = labels[i];
-        }
-    if (rc == 0)
-        rc = figure_ladder(r->options->folder, "ladder", rows, kept, d->thresholds, d->threshold_count, main,
-                           (int)r->options->train_length, subtitle, comments, &r->style, e);
-    free(rows);
-    free(labels);
-    free(keep);
-    return rc;
-}
-
 int plot_ladder(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
 {
     struct table *all = calloc(r->table_count, sizeof *all);
@@ -179,11 +151,17 @@ int plot_ladder(const struct plot_run *r, double threshold, const char *const *c
         if (fabs(d.thresholds[k] - threshold) < fabs(d.thresholds[main] - threshold))
             main = k;
     if (rc == 0) {
+        struct ladder_row *rows;
         char subtitle[64];
 
         snprintf(subtitle, sizeof subtitle, "Empirical receptive field; interval of ERF(%.6g)",
                  d.threshold_count ? d.thresholds[main] : threshold);
-        rc = draw_named(r, &d, main, subtitle, comments, e);
+        count = d.count;
+        rows = plot_pick(r, "ladder", d.rows, sizeof *rows, &count, e);
+        rc = rows ? figure_ladder(r->options->folder, "ladder", rows, count, d.thresholds, d.threshold_count, main,
+                                  (int)r->options->train_length, subtitle, comments, &r->style, e)
+                  : -1;
+        free(rows);
     }
     free(all);
     ladder_free(&d);

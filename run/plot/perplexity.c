@@ -121,33 +121,6 @@ static int name_protocols(struct ppl_data *d, const char **title, const char **a
     return 0;
 }
 
-/* The lines that --only keeps, under their labels. */
-static int draw_named(const struct plot_run *r, const struct ppl_data *d, const char *title, const char *axis,
-                      const char *const *comments, struct error *e)
-{
-    struct ppl_line *lines = calloc(d->count ? d->count : 1, sizeof *lines);
-    const char **labels = calloc(d->count ? d->count : 1, sizeof *labels);
-    unsigned char *keep = calloc(d->count ? d->count : 1, 1);
-    int rc = lines && labels && keep ? 0 : fail_memory(e, (double)d->count * sizeof *lines, "the lines of the figure");
-    size_t kept = 0;
-
-    for (size_t i = 0; rc == 0 && i < d->count; i++)
-        labels[i] = d->lines[i].label;
-    if (rc == 0)
-        rc = plot_names(r, "ppl", labels, keep, d->count, e);
-    for (size_t i = 0; rc == 0 && i < d->count; i++)
-        if (keep[i]) {
-            lines[kept] = d->lines[i];
-            lines[kept++].label = labels[i];
-        }
-    if (rc == 0)
-        rc = figure_ppl(r->options->folder, "ppl", lines, kept, title, axis, comments, &r->style, e);
-    free(lines);
-    free(labels);
-    free(keep);
-    return rc;
-}
-
 int plot_perplexity(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
 {
     struct ppl_data d = {0};
@@ -164,8 +137,13 @@ int plot_perplexity(const struct plot_run *r, double threshold, const char *cons
     }
     for (size_t i = 0; rc == 0 && plot_table(r, REPORT_TARGETS, i); i++)
         rc = plot_add_changes(d.lines, d.count, plot_table(r, REPORT_TARGETS, i), e);
-    if (rc == 0 && (rc = name_protocols(&d, &title, &axis, e)) == 0)
-        rc = draw_named(r, &d, title, axis, comments, e);
+    if (rc == 0 && (rc = name_protocols(&d, &title, &axis, e)) == 0) {
+        size_t count = d.count;
+        struct ppl_line *lines = plot_pick(r, "ppl", d.lines, sizeof *lines, &count, e);
+
+        rc = lines ? figure_ppl(r->options->folder, "ppl", lines, count, title, axis, comments, &r->style, e) : -1;
+        free(lines);
+    }
     for (size_t i = 0; i < d.count; i++) {
         free((char *)d.lines[i].label);
         free((struct ppl_point *)d.lines[i].points);

@@ -71,10 +71,19 @@ int plot_find_steps(struct plot_run *r, struct error *e) MUST_USE;
 /* Chooses the figures, and refuses options that one of them cannot take. */
 int plot_choose(struct plot_run *r, struct error *e) MUST_USE;
 
+/* The thresholds that figures of curves show, that one first. Returns how many. */
+enum { PLOT_THRESHOLDS = 6 };
+size_t plot_thresholds(double out[PLOT_THRESHOLDS], double threshold);
+
 /* --only and --label: keep[i] is 0 for names that are left out, labels[i] becomes the text that stands for a name (borrowed).
  * A name that is not among them is refused. `stem` is for messages. */
 int plot_names(const struct plot_run *r, const char *stem, const char **labels, unsigned char *keep, size_t count,
                struct error *e) MUST_USE;
+
+/* The same of rows of `size` bytes, each of a struct whose first member is its `const char *label`: a copy of those that are
+ * kept, under their texts, *count of them. The caller frees it, and it alone; NULL with *e. */
+void *plot_pick(const struct plot_run *r, const char *stem, const void *rows, size_t size, size_t *count,
+                struct error *e) MUST_USE;
 
 /* Table number nth of a kind, from 0; NULL: there are fewer. */
 const struct report *plot_table(const struct plot_run *r, enum report_kind kind, size_t nth);

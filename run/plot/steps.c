@@ -64,8 +64,7 @@ int plot_find_steps(struct plot_run *r, struct error *e)
     for (size_t i = 0; !r->options->steps && i < r->curve_count; i++)
         r->curves[i].step = step_of(r->curves[i].figure.label);
     for (size_t i = 0; i < r->curve_count; i++) {
-        all &= !isnan(r->curves[i].step) &&
-               (r->options->steps || r->curves[i].figure.positions == r->curves[0].figure.positions);
+        all &= !isnan(r->curves[i].step) && (r->options->steps || r->curves[i].figure.positions == r->curves[0].figure.positions);
         for (size_t j = 0; j < i; j++)
             all &= r->curves[i].step != r->curves[j].step;
     }
@@ -80,30 +79,24 @@ int plot_find_steps(struct plot_run *r, struct error *e)
 
 int plot_steps(const struct plot_run *r, double threshold, const char *const *comments, struct error *e)
 {
-    static const double standard[] = {0.5, 0.9, 0.95, 0.99, 0.999};
-    double thresholds[6] = {threshold};
-    struct step_curve *points = calloc(r->curve_count, sizeof *points);
-    const char **labels = calloc(r->curve_count, sizeof *labels);
-    unsigned char *keep = calloc(r->curve_count, 1);
-    size_t count = 1, kept = 0;
-    int rc = points && labels && keep ? 0 : fail_memory(e, (double)r->curve_count * sizeof *points, "the steps");
+    double thresholds[PLOT_THRESHOLDS];
+    struct step_curve *points = calloc(r->curve_count, sizeof *points), *picked;
+    size_t count = r->curve_count;
+    int rc;
 
-    for (size_t i = 0; i < sizeof standard / sizeof *standard; i++)
-        if (standard[i] != threshold)
-            thresholds[count++] = standard[i];
-    for (size_t i = 0; rc == 0 && i < r->curve_count; i++)
-        labels[i] = r->curves[i].figure.label;
-    if (rc == 0 && r->options->labels.count)
-        rc = fail(e, "--label: steps.gp shows no names (expected --figure with another)");
-    if (rc == 0)
-        rc = plot_names(r, "steps", labels, keep, r->curve_count, e);
-    for (size_t i = 0; rc == 0 && i < r->curve_count; i++)
-        if (keep[i])
-            points[kept++] = (struct step_curve){r->curves[i].step, &r->curves[i].figure};
-    if (rc == 0)
-        rc = figure_steps(r->options->folder, "steps", points, kept, thresholds, count, comments, &r->style, e);
+    if (r->options->labels.count) {
+        free(points);
+        return fail(e, "--label: steps.gp shows no names (expected --figure with another)");
+    }
+    if (!points)
+        return fail_memory(e, (double)count * sizeof *points, "the steps");
+    for (size_t i = 0; i < count; i++)
+        points[i] = (struct step_curve){r->curves[i].figure.label, r->curves[i].step, &r->curves[i].figure};
+    picked = plot_pick(r, "steps", points, sizeof *points, &count, e);
+    rc = picked ? figure_steps(r->options->folder, "steps", picked, count, thresholds, plot_thresholds(thresholds, threshold),
+                               comments, &r->style, e)
+                : -1;
     free(points);
-    free(labels);
-    free(keep);
+    free(picked);
     return rc;
 }
