@@ -16,6 +16,13 @@ static int bias_call(struct call *c, struct error *e)
     return status;
 }
 
+static int bias_check(void *options, struct error *e)
+{
+    const struct bias_options *o = options;
+
+    return o->folder ? figure_check_style("matrix", &(struct figure_style){.formats = o->formats}, e) : 0;
+}
+
 #define OPTIONS struct bias_options
 
 static const struct option_row rows[] = {
@@ -65,5 +72,6 @@ const struct verb bias_verb = {
     .option_count = sizeof rows / sizeof *rows,
     .options_size = sizeof(OPTIONS),
     .print_more = bias_print_presets,
+    .check = bias_check,
     .run = bias_call,
 };

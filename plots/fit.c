@@ -34,7 +34,7 @@ static void write_data(struct script *s, const struct fits_figure *u, struct key
         script_text_long(s, "curve", i + 1, fit->curve);
         key->count++;
         key->widest = fmax(key->widest, script_width(s, fit->label) + text_width(text));
-        key->characters = (size_t)fmax((double)key->characters, (double)(strlen(fit->label) + strlen(text)));
+        key->characters = (size_t)fmax((double)key->characters, (double)(script_characters(s, fit->label) + strlen(text)));
         fprintf(s->data, "$fit%zu << EOD\n", i + 1);
         for (size_t k = 0; k < fit->points; k++)
             if (matrix_is_drawn(k, fit->points))
@@ -45,8 +45,9 @@ static void write_data(struct script *s, const struct fits_figure *u, struct key
         *last = *first + 1;
 }
 
-/* The points with their curves, or what is left of them. A fit alone has points and curve in two colours. */
-static void write_lines(FILE *f, const struct fits_figure *u, int logarithmic, int residuals, int with_key)
+/* The points with their curves, or what is left of them. A fit alone has points and curve in two colours. `in_lines`: an entry of
+ * the key has its curve on a line of its own. */
+static void write_lines(FILE *f, const struct fits_figure *u, int logarithmic, int residuals, int with_key, int in_lines)
 {
     const char *joint = "plot", *x = logarithmic ? "($1+1)" : "1";
 
@@ -64,7 +65,10 @@ static void write_lines(FILE *f, const struct fits_figure *u, int logarithmic, i
 
         fprintf(f, "%s $fit%zu using %s:3 with lines ls %zu%s", joint, i + 1, x, style, u->count == 1 ? " dt solid" : "");
         if (with_key)
-            fprintf(f, " title t(label%zu).':  '.t(curve%zu)", i + 1, i + 1);
+            fprintf(f,
+                    in_lines ? " title t(label%zu).':', \\\n    keyentry with lines lt nodraw title t(curve%zu)"
+                             : " title t(label%zu).':  '.t(curve%zu)",
+                    i + 1, i + 1);
         else
             fputs(" notitle", f);
         joint = ", \\\n    ";
@@ -80,6 +84,7 @@ static int write_fit(struct script *s, const void *figure, struct error *e)
     const char *headings[4] = {points ? "Points and fitted curve" : "Fitted curve", "The same on a logarithmic axis", "", ""};
     struct key key = {.count = points && u->count == 1}; /* of one fit the points, too */
     double first, last;
+    int in_lines;
     struct layout l = {.panels = (size_t)(points ? 2 * across : across),
                        .columns = (size_t)across,
                        .least = 380,
@@ -92,6 +97,9 @@ static int write_fit(struct script *s, const void *figure, struct error *e)
                        .key = &key};
 
     write_data(s, u, &key, &first, &last);
+    in_lines = key.widest > s->width - 110; /* then there is no room for both */
+    if (in_lines)
+        key.count += u->count, key.widest = s->width - 110, key.characters = (size_t)(key.widest / 9);
     key.widest = fmax(key.widest, s->width / 2); /* one column */
     script_text_long(s, "quantity", 1, u->quantity);
     script_lines(s, u->count == 1 ? 2 : u->count);
@@ -113,7 +121,7 @@ static int write_fit(struct script *s, const void *figure, struct error *e)
         if (residuals)
             fputs("set arrow 1 from graph 0, first 0 to graph 1, first 0 nohead lw 1.2 lc rgb \"#555555\"\n", s->plot);
         ticks_round(s, &x, 0);
-        write_lines(s->plot, u, in_logarithm, residuals, panel == 0);
+        write_lines(s->plot, u, in_logarithm, residuals, panel == 0, in_lines);
     }
     layout_end(s);
     return 0;

@@ -34,7 +34,7 @@ static struct layout lay_out(size_t count, double high)
                            .right = 14,
                            .above = 8,
                            .below = BELOW,
-                           .beside = 110};
+                           .beside = 120};
 }
 
 /* ---- points and bars ---- */

@@ -101,7 +101,8 @@ static int lay_panels(struct layout *l, const struct script *s, double head, dou
 {
     const struct figure_style *y = s->style;
     size_t rows;
-    double least = l->keeps_height ? 0.5 * l->high : LEAST; /* height of a panel */
+    /* of a panel: gnuplot gives a key no more rows than its panel has room for */
+    double least = fmax(l->keeps_height ? 0.5 * l->high : LEAST, is_below(l, s) ? KEY_ROW * (double)l->key->rows : 0);
     double scale = s->width / (y->width > 0 ? y->width : 260), over;
     int lines = 0;
 
@@ -112,6 +113,7 @@ static int lay_panels(struct layout *l, const struct script *s, double head, dou
     l->across = (s->width - l->beside) / (double)l->columns - l->left - l->right;
     rows = (l->panels + l->columns - 1) / l->columns;
     l->down = s->width < WIDTH && !l->keeps_height ? fmin(l->high, 0.8 * l->across) : l->high;
+    l->down = fmax(l->down, least);
     if (l->square)
         l->across = l->down = fmin(l->high, l->across);
     for (size_t i = 0; l->headings && i < l->panels; i++) {
@@ -139,7 +141,7 @@ int layout_make(struct layout *l, struct script *s, struct error *e)
 {
     const struct figure_style *y = s->style;
     const char *title = !y->title ? l->title : *y->title ? y->title : NULL;
-    double room = s->width - 2 * EDGE, foot = lay_key(l, s);
+    double from = s->width < WIDTH ? EDGE : fmin(l->left, 120), room = s->width - from - EDGE, foot = lay_key(l, s);
     int lines = lines_of(title, room);
     size_t rows;
 
@@ -161,7 +163,7 @@ int layout_make(struct layout *l, struct script *s, struct error *e)
     fputs("set multiplot\n", s->plot);
     if (lines)
         fprintf(s->plot, "set label 1001 t(title1) at screen %.5f, screen %.5f left noenhanced font title_font\n",
-                fmin(l->left, 120) / s->width, 1 - (EDGE + LINE / 2.0) / s->height);
+                from / s->width, 1 - (EDGE + LINE / 2.0) / s->height);
     return 0;
 }
 
@@ -206,7 +208,7 @@ void layout_scale(const struct layout *l, struct script *s, size_t i, const char
             "set colorbox user origin screen %.5f, screen %.5f size screen %.5f, screen %.5f\nset label 1004 %s at screen %.5f, "
             "screen %.5f center rotate by 90 enhanced\n",
             (right + 16) / s->width, 1 - (top_of(l, i) + l->down) / s->height, 16 / s->width, l->down / s->height, expression,
-            (right + 106) / s->width, middle);
+            (right + 110) / s->width, middle);
 }
 
 static void write_train_length(struct script *s, double x, size_t length, int line, const char *place, const char *colour)
@@ -236,9 +238,9 @@ void layout_key(const struct layout *l, struct script *s)
 
     if (is_below(l, s))
         fprintf(s->plot,
-                "set key at screen 0.5, screen %.5f center bottom vertical maxrows %zu noenhanced samplen 4 spacing key_spacing "
+                "set key at screen 0.5, screen %.5f center bottom vertical maxrows %zu noenhanced samplen %d spacing key_spacing "
                 "width %.1f/key_character-%zu Left reverse\n",
-                EDGE / s->height, l->key->rows, width, l->key->characters);
+                EDGE / s->height, l->key->rows, s->width < WIDTH ? 2 : 4, width, l->key->characters);
     else if (l->key->count && strcmp(place, "none") != 0)
         fprintf(
             s->plot,

@@ -160,7 +160,7 @@ static int write_matrix(struct script *s, const void *figure, struct error *e)
                        .right = pairs ? 140 : 14,
                        .above = 8,
                        .below = BELOW,
-                       .beside = pairs ? 0 : 120,
+                       .beside = pairs ? 0 : 124,
                        .headings = (const char *const *)headings};
     int rc = headings ? 0 : fail(e, "out of memory for the headings");
 

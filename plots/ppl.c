@@ -229,7 +229,7 @@ static int write_ppl(struct script *s, const void *context, struct error *e)
     }
     if (ratio) {
         begin_panel(s, &l, (size_t)perplexity, figure, &u);
-        layout_ylabel(&l, s, (size_t)perplexity, "\"ratio of perplexities; bars: 95 % of pairs\"");
+        layout_ylabel(&l, s, (size_t)perplexity, "\"ratio of perplexities; bars: \".t(\"95 % of pairs\")");
         fputs("set arrow from graph 0, first 1 to graph 1, first 1 nohead back lw 1.8 dt (8,5) lc rgb \"#555555\"\n", s->plot);
         write_range(s, &l, u.least, u.most);
         write_lines(s->plot, figure, 5, !perplexity);

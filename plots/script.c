@@ -130,7 +130,7 @@ static void write_terminal(FILE *f)
           f);
     fputs("tex1(s) = s eq '\\' ? '\\textbackslash{}' : s eq '~' ? '\\textasciitilde{}' : s eq '^' ? '\\textasciicircum{}' : "
           "strstrt('#$%&_{}', s) ? '\\'.s : strstrt('<>|\"', s) ? '{\\ttfamily '.s.'}' : s eq '\xe2\x80\xa6' ? '\\ldots{}' : s "
-          "eq '\xef\xbf\xbd' ? '?' : s\n"
+          "eq '\xef\xbf\xbd' ? '?' : s eq '\xe2\x88\x92' ? '$-$' : s\n"
           "tex(s) = strlen(s) == 0 ? s : strlen(s) == 1 ? tex1(s) : tex(s[1:strlen(s)/2]).tex(s[strlen(s)/2+1:strlen(s)])\n"
           "double(s) = strlen(s) < 2 ? (s eq '%' ? '%%' : s) : double(s[1:strlen(s)/2]).double(s[strlen(s)/2+1:strlen(s)])\n"
           "t(s) = format eq \"tikz\" ? tex(s) : s\ntick(s) = double(t(s))\nm(s) = format eq \"tikz\" ? '$'.s.'$' : s\n"

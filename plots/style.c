@@ -76,6 +76,8 @@ int figure_check_style(const char *stem, const struct figure_style *s, struct er
 {
     const struct figure_kind *k = kind_of(stem);
 
+    if (strcmp(k->stem, "matrix") == 0 && figure_has_panel(s->formats, "tikz"))
+        return fail(e, "--format tikz: matrix.gp has too many cells for TeX (expected pdf, png or svg)");
     if (s->panels && check_panels(k, s->panels, e) != 0)
         return -1;
     if (s->logarithmic_x && !(k->takes & X_LOG))

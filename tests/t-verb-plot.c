@@ -1,0 +1,335 @@
+/* `reach plot` as a user meets it: what it draws of which results, and that every option is applied or refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tests/program.h"
+#include "tests/scratch.h"
+#include "tests/tiny.h"
+
+/* after the project's headers: its macro fail would hide their function */
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* `reach LINE` without gnuplot, which takes longer than all else: the scripts are what counts. */
+static void script_only(const char *line)
+{
+    struct outcome o = finish(start(line, "/nonexistent"));
+
+    if (o.status != 0 || !strstr(o.err, "gnuplot: not found"))
+        fail_msg("reach %s: exit %d: %s", line, o.status, o.err);
+    outcome_free(&o);
+}
+
+/* A script; the caller frees. */
+static char *script_of(const char *name)
+{
+    char *text = slurp(at("%s", name), NULL);
+
+    if (!text)
+        fail_msg("%s is not there", name);
+    return text;
+}
+
+static void assert_has(const char *name, const char *part)
+{
+    char *text = script_of(name);
+
+    if (!strstr(text, part))
+        fail_msg("%s has no \"%s\"", name, part);
+    free(text);
+}
+
+static void assert_lacks(const char *name, const char *part)
+{
+    char *text = script_of(name);
+
+    if (strstr(text, part))
+        fail_msg("%s has \"%s\"", name, part);
+    free(text);
+}
+
+static void a_folder_is_drawn_whole(void **state)
+{
+    static const char *const drawn[] = {"erf", "layers", "targets", "attention", "heads", "ppl", "fields", "bias", "matrix", "fit"};
+
+    (void)state;
+    expect("plot all -o whole --format svg", 0, "whole/heads.svg");
+    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++)
+        if (!exists(at("whole/%s.gp", drawn[i])) || !exists(at("whole/%s.svg", drawn[i])))
+            fail_msg("%s is not drawn", drawn[i]);
+    assert_false(exists(at("whole/steps.gp")));
+    assert_false(exists(at("whole/ladder.gp")));
+    expect("plot all -o whole --figure heads", 1, "heads.gp: exists");
+    script_only("plot all -o some --figure fit,erf");
+    assert_true(exists(at("some/erf.gp")) && exists(at("some/fit.gp")));
+    assert_false(exists(at("some/heads.gp")));
+    expect("plot all -o nowhere --figure erf,steps", 1, "no figure \"steps\"");
+    expect("plot empty -o nowhere", 1, "nothing to draw");
+    assert_false(exists(at("nowhere")));
+}
+
+/* The figures of a result are those that `reach erf` made of it, data and marks. */
+static void figures_are_those_of_the_run(void **state)
+{
+    static const char *const names[] = {"layers", "targets", "attention"};
+
+    (void)state;
+    script_only("plot all -o again --figure layers,targets,attention");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *own = script_of(at("all/%s.gp", names[i]) + strlen(base) + 1), *again = NULL, *from, *to, *same;
+
+        again = slurp(at("again/%s.gp", names[i]), NULL);
+        assert_non_null(again);
+        from = strstr(own, "# ---- data");
+        to = strstr(own, "# ---- drawing");
+        same = strstr(again, "# ---- data");
+        assert_true(from && to && same);
+        if (strncmp(from, same, (size_t)(to - from)) != 0)
+            fail_msg("%s.gp has other data than the run's", names[i]);
+        free(own);
+        free(again);
+    }
+}
+
+static void options_are_applied(void **state)
+{
+    (void)state;
+    script_only("plot all --figure erf -o o1 --only window --label window=A~name --no-title --panels tail --width 85mm --font "
+                "Liberation~Serif --font-size 9 --legend top-left --threshold 0.9");
+    assert_has("o1/erf.gp", "label1 = 'A name'");
+    assert_has("o1/erf.gp", "width_mm = 85\n");
+    assert_has("o1/erf.gp", "dpi = 300 ");
+    assert_has("o1/erf.gp", "font = 'Liberation Serif'\nfont_size = 9 ");
+    assert_has("o1/erf.gp", "set key top left inside");
+    assert_has("o1/erf.gp", "keyentry"); /* the panel that is left has the key */
+    assert_lacks("o1/erf.gp", "label2");
+    assert_lacks("o1/erf.gp", "heading1");
+    assert_lacks("o1/erf.gp", "position \"");
+    assert_has("o1/erf.gp", "# command: reach plot all --figure erf --threshold 0.9 --only window");
+    script_only("plot all --figure erf -o o2 --title One~title --xlog --legend none --colours sequential --height 120mm");
+    assert_has("o2/erf.gp", "title1 = 'One title'");
+    assert_has("o2/erf.gp", "heading1 = ");
+    assert_has("o2/erf.gp", "height_mm = 120\n");
+    assert_has("o2/erf.gp", "set logscale x\n");
+    assert_has("o2/erf.gp", "dt solid lc rgb \"#0D0887\"");
+    assert_has("o2/erf.gp", "dt solid lc rgb \"#E56B5D\"");
+    assert_lacks("o2/erf.gp", "\nset key");
+    script_only("plot all/curve.csv --train-length 16 -o o3 --width 1200px");
+    assert_has("o3/erf.gp", "L_{tr} = 16");
+    assert_has("o3/erf.gp", "width_mm = 317.5\n");
+    assert_has("o3/erf.gp", "dpi = 96 ");
+    script_only("plot all --figure attention,layers -o o4 --threshold 0.5");
+    assert_has("o4/attention.gp", "TRF(0.5)");
+    assert_has("o4/layers.gp", "ERF(0.5)");
+}
+
+static void options_are_refused(void **state)
+{
+    static const struct {
+        const char *line;
+        int status;
+        const char *said;
+    } cases[] = {
+        {"--figure layers --xlog", 1, "--xlog: is not for layers.gp"},
+        {"--figure bias --xlog", 1, "--panels log"},
+        {"--figure heads --legend none", 1, "--legend: heads.gp has none"},
+        {"--figure matrix --colours sequential", 1, "--colours: matrix.gp"},
+        {"--figure erf,targets --panels tail", 1, "--panels: targets.gp has no panels"},
+        {"--figure erf --panels map", 1, "has no panel \"map\" (expected head, tail"},
+        {"--figure erf --panels head,", 1, "has no panel \"\""},
+        {"--figure ppl --threshold 0.5", 1, "--threshold: ppl.gp"},
+        {"--figure bias --train-length 9", 1, "--train-length: bias.gp"},
+        {"--figure ppl --panels ratio", 1, "--per-token"},
+        {"--figure attention --threshold 0.123", 1, "no rows of epsilon 0.877"},
+        {"--figure matrix --format tikz", 1, "--format tikz: matrix.gp"},
+        {"--figure erf --only window,nobody", 1, "nothing called \"nobody\" (expected one of window, none)"},
+        {"--figure erf --only none --label nobody=x", 1, "nothing called \"nobody\""},
+        {"--figure erf --steps 1", 1, "--steps: has 1 numbers for 2 curves"},
+        {"--figure erf --steps 1,1", 1, "the same one"},
+        {"--figure erf --steps 1,x", 1, "expected a number for each curve"},
+        {"--figure erf --width 21mm", 1, "--width 21mm: leaves no room in erf.gp"},
+        {"--figure erf --height 21mm", 1, "--height 21mm: leaves no room in erf.gp"},
+        {"--label x", 2, "expected NAME=TEXT"},
+        {"--title a --no-title", 2, "both given"},
+        {"--font Times --format svg,tikz", 2, "not for tikz"},
+        {"--width 19mm", 2, "no length"},
+        {"--width 85", 2, "no length"},
+        {"--height nanmm", 2, "no length"},
+        {"--legend left", 2, "--legend"},
+        {"--font-size 1", 2, "--font-size"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[256];
+
+        snprintf(line, sizeof line, "plot all -o refused --force %s", cases[i].line);
+        expect(line, cases[i].status, cases[i].said);
+    }
+    expect("plot all/ppl.csv all/fit.csv -o refused", 1, "another kind of table");
+    expect("plot all/fit.csv all/erf.h5 -o refused", 1, "cannot be drawn with curves");
+    expect("plot targets.csv -o refused", 1, "expected ppl.csv");
+    expect("bias alibi -o refused --format tikz", 2, "matrix.gp has too many cells");
+}
+
+/* Texts of users in every format: what stands in them is drawn, and nothing of it is run or ends a string. */
+static void texts_are_only_texts(void **state)
+{
+    static const char *const hostile[] = {"it's", "''", "\\", "a\\'b", "`touch ran`", "@x $y %d %s %", "{/Symbol a}_b^c", "\"q\"",
+                                          "#&~<>|", "\\input{x}", "\xff\xc3(", "\xce\xb1 \xe2\x88\x92 \xe2\x80\xa6", "line\nbreak",
+                                          "$curve1 << EOD", ".system('touch ran').", "x\\", ""};
+    static const char *const seeds = "'\"\\`@$%{}_^#&~<>|.()[]\xc3\xa9 \xff\nab";
+
+    (void)state;
+    srand(7);
+    for (size_t i = 0; i < sizeof hostile / sizeof *hostile + 12; i++) {
+        char text[40], line[512], *picture, *shown;
+        size_t kept = 0;
+        struct outcome o;
+
+        if (i < sizeof hostile / sizeof *hostile)
+            snprintf(text, sizeof text, "%s", hostile[i]);
+        else
+            for (text[0] = 0; kept < 20; text[++kept] = 0)
+                text[kept] = seeds[(size_t)rand() % strlen(seeds)];
+        for (char *p = text; *p; p++)
+            if (*p == ' ' || *p == '~') /* what program.h divides lines at, or writes for it */
+                *p = '~';
+        snprintf(line, sizeof line, "plot all --figure erf,fields --format svg,tikz -o hostile --force --title T%s --label window=%s", text,
+                 text);
+        for (char *p = line; *p; p++)
+            if (*p == '\n')
+                *p = '\t';
+        o = finish(start(line, NULL));
+        if (o.status != 0)
+            fail_msg("\"%s\": exit %d, %s", text, o.status, o.err);
+        outcome_free(&o);
+        if (exists(at("hostile/ran")) || exists(at("ran")))
+            fail_msg("\"%s\" was run", text);
+        picture = script_of("hostile/erf.tikz");
+        if (strcmp(text, "#&~<>|") == 0 && !strstr(picture, "\\#\\& {\\ttfamily <}{\\ttfamily >}{\\ttfamily |}"))
+            fail_msg("\"%s\" is not made safe for TeX", text);
+        if (strcmp(text, "\\input{x}") == 0 && (strstr(picture, "\\input") || !strstr(picture, "\\textbackslash{}input\\{x\\}")))
+            fail_msg("\"%s\" is a command of TeX", text);
+        free(picture);
+        shown = strcmp(text, "{/Symbol~a}_b^c") == 0 ? "{/Symbol a}_b^c" : strcmp(text, "\\") == 0 ? "T\\<" : NULL;
+        picture = script_of("hostile/erf.svg");
+        if (shown && !strstr(picture, shown))
+            fail_msg("\"%s\" is not shown as it is", shown);
+        free(picture);
+    }
+}
+
+/* The ratio of perplexities is that of the targets' log p, paired. */
+static void ratios_are_paired(void **state)
+{
+    static const char table[] = "model,protocol,context,stride,tokens,nll,std_error,ppl,window,seconds_per_token,diff,diff_se,p\n"
+                                "a,last,8,,3,2,0.5,7.389,,,,,\na,last,16,,3,1,0.5,2.718,,,,,\n",
+                      targets[] = "model,context,row,position,id,nll\na,8,,5,1,1\na,8,,9,1,2\na,8,,7,1,3\na,16,,9,1,1.5\na,16,,5,1,0.5\n"
+                                  "a,16,,7,1,1\na,16,,70,1,50\n";
+    char *script, *line;
+    double x, ppl, low, high, ratio, ratio_low, ratio_high;
+
+    (void)state;
+    scratch_write(base, "few.csv", table, strlen(table));
+    scratch_write(base, "few-targets.csv", targets, strlen(targets));
+    script_only("plot few.csv few-targets.csv --train-length 8 -o ratio");
+    script = script_of("ratio/ppl.gp");
+    line = strstr(script, "$line1 << EOD\n");
+    assert_non_null(line);
+    line = strchr(strchr(line, '\n') + 1, '\n') + 1; /* context 16: differences -0.5, -0.5, -2 over the three that both have */
+    assert_int_equal(sscanf(line, "%lf %lf %lf %lf %lf %lf %lf", &x, &ppl, &low, &high, &ratio, &ratio_low, &ratio_high), 7);
+    assert_float_equal(x, 16, 1e-9);
+    assert_float_equal(ratio, 0.36787944117, 1e-9); /* exp(-1) */
+    assert_float_equal(ratio_low, 0.13807, 1e-4); /* exp(-1 - 1.96 * 0.5) */
+    assert_float_equal(ratio_high, 0.98020, 1e-4);
+    free(script);
+    assert_has("ratio/ppl.gp", "Perplexity over that at 8 tokens");
+}
+
+static void steps_are_in_order(void **state)
+{
+    char *script;
+
+    (void)state;
+    script_only("plot step-20 step-3 -o training --colours sequential");
+    script = script_of("training/steps.gp");
+    assert_non_null(strstr(script, "$fields << EOD\n3 "));
+    assert_true(strstr(script, "\n20 ") > strstr(script, "\n3 "));
+    free(script);
+    script = script_of("training/erf.gp");
+    assert_true(strstr(script, "label1 = 'step-3/window'") && strstr(script, "label2 = 'step-20/window'"));
+    free(script);
+    script_only("plot all --steps 500,100 -o training --figure steps --force --xlog --panels field");
+    assert_has("training/steps.gp", "$fields << EOD\n100 ");
+    assert_lacks("training/steps.gp", "Share of the most recent");
+    expect("plot all --steps 0,100 -o training --figure steps --force --xlog", 1, "begins at step 0");
+}
+
+/* The same results, the same bytes. */
+static void scripts_are_the_same_bytes(void **state)
+{
+    static const char *const names[] = {"erf", "layers", "heads", "fit", "matrix"};
+
+    (void)state;
+    script_only("plot all -o same --force --figure erf,layers,heads,fit,matrix");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(rename(at("same/%s.gp", names[i]), at("same/%s.before", names[i])), 0);
+    script_only("plot all -o same --force --figure erf,layers,heads,fit,matrix");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *a = slurp(at("same/%s.gp", names[i]), NULL), *b = slurp(at("same/%s.before", names[i]), NULL);
+
+        assert_true(a && b && strcmp(a, b) == 0);
+        free(a);
+        free(b);
+    }
+}
+
+static int make_inputs(void **state)
+{
+    static const struct {
+        const char *name;
+        struct tiny shape;
+    } models[] = {{"none", {.seed = 1, .layers = 2}},
+                  {"window", {.seed = 2, .layers = 2, .settings = "\"window\": 5, \"train_length\": 16,"}}};
+    static const char *const lines[] = {
+        "erf window none --text text --length 64 --segments 4 --bootstrap 20 --quiet -o all --layer all --target-position 16,32 "
+        "--attention",
+        "erf window --text text --length 32 --segments 3 --quiet -o step-3",
+        "erf window --text text --length 32 --segments 3 --quiet -o step-20 --offset 200",
+        "ppl window none --text text --context 8,16,32 --segments 9 --quiet -o all --per-token targets.csv",
+        "trf window=./window -o all",
+        "bias alibi --heads 2 --length 32 -o all",
+        "fit alibi --heads 2 --form a+b*t --range 0:20 -o all",
+    };
+
+    (void)state;
+    if (program_open() != 0)
+        return -1;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (tiny_checkpoint(at("%s", models[i].name), &models[i].shape) != 0)
+            return -1;
+    if (tiny_text(at("text"), 20000, 7) != 0)
+        return -1;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        script_only(lines[i]);
+    return mkdir(at("empty"), 0777);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_folder_is_drawn_whole),   cmocka_unit_test(figures_are_those_of_the_run),
+        cmocka_unit_test(options_are_applied),       cmocka_unit_test(options_are_refused),
+        cmocka_unit_test(texts_are_only_texts),      cmocka_unit_test(ratios_are_paired),
+        cmocka_unit_test(steps_are_in_order),        cmocka_unit_test(scripts_are_the_same_bytes),
+    };
+
+    return cmocka_run_group_tests(tests, make_inputs, program_close);
+}
