@@ -10,7 +10,7 @@
 #   make outputs            doc/outputs.md, the columns of all CSV files, and the list in doc/families.md, from the tables that are read
 #   make format             every source file as clang-format 14 writes it by .clang-format; format-check: names those that differ
 #   make check-python       tests of the package in python/, by PYTHON with numpy, h5py, torch and safetensors
-#   make check-page         the pages of `reach explain` in Chromium: what is drawn against the CSV, contrast, keys, print, time to open
+#   make check-page         the pages of `reach explain` and `reach report` in Chromium: what is drawn against the CSV, contrast, keys, print, time to open
 #   make dist      the sources as build/reach-VERSION.tar.gz           make deb       a Debian package, build/reach_VERSION_ARCH.deb
 #   make studies            both papers on the example models: pages, tables and figures in doc/studies/ from what was measured of them; a sample is measured again
 #   make tokenizer-study    ids of many tokenizers on 6 MB of text against the packages `tokenizers` and `sentencepiece`
@@ -168,7 +168,8 @@ $(BUILD)/page/%.inc: page/%
 	@mkdir -p $(@D)
 	$(Q)sed -e 's/[\\"]/\\&/g' -e 's/^/"/' -e 's/$$/\\n"/' $< > $@
 
-$(BUILD)/page/explain.o: $(BUILD)/page/explain.css.inc $(BUILD)/page/explain.js.inc
+$(BUILD)/page/explain.o: $(BUILD)/page/page.css.inc $(BUILD)/page/explain.css.inc $(BUILD)/page/explain.js.inc
+$(BUILD)/page/report.o: $(BUILD)/page/page.css.inc $(BUILD)/page/report.css.inc
 
 $(filter $(BUILD)/kernels/%,$(LIB_OBJ)): LEVEL = $(call LEVEL_OF,$(OPTIMIZE))
 $(BUILD)/tests/%.o: LEVEL = $(call LEVEL_OF,-O1)

@@ -2,6 +2,7 @@
 #ifndef REACH_COMMANDS_ERF_H
 #define REACH_COMMANDS_ERF_H
 
+#include "commands/table.h"
 #include "commands/verb.h"
 #include "io/result.h"
 #include "run/erf/options.h"
@@ -10,13 +11,17 @@
 /* Runs the verb. */
 int erf_call(struct call *c, struct error *e) MUST_USE;
 
-/* The table, the paired differences and notes, to standard output. */
+/* The tables of a result one after the other: of all models, their paired differences, by layer and target, attention. */
+int erf_tables(const struct result *r, table_sink *put, FILE *f) MUST_USE;
+int erf_table_attention(const struct result *r, const struct result_model *m, table_sink *put, FILE *f) MUST_USE;
+/* The tables, sentences and notes, to standard output. */
 int erf_print(const struct result *r, struct error *e) MUST_USE;
 /* A line or two a model in words: how near the gradient lies, saturated or not, beyond the training length or not, the sink. */
 int erf_print_sentences(const struct result *r) MUST_USE;
 /* Those of one, which has a segment that is not excluded, without a line's end. */
 void erf_tell(FILE *f, const struct result *r, const struct result_model *m);
-int erf_print_attention(const struct result *r, struct error *e) MUST_USE;
+/* The same as a text, which the caller frees; NULL when memory runs out. */
+char *erf_sentence(const struct result *r, const struct result_model *m);
 /* The largest deviations [models] from float64. */
 int erf_print_precision(const struct result *r, const struct deviation *deviations, const char *dtype, struct error *e) MUST_USE;
 /* 0.99 -> "0.99"; enough digits for a threshold. */

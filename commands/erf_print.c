@@ -2,7 +2,6 @@
  * notes. */
 #include "commands/erf.h"
 
-#include "commands/table.h"
 #include "run/text.h"
 
 #include <math.h>
@@ -64,21 +63,17 @@ static void print_model(struct table *t, const struct result *r, const struct re
         table_cell(t, "-");
 }
 
-static int print_differences(const struct result *r)
+static struct table *differences(const struct result *r)
 {
     struct table *t = table_create("lrrl");
     const struct result_model *first = &r->models[0];
     const struct erf_summary *base = &result_main(first)->summary;
     char q[32];
-    int rc;
 
     if (!t)
-        return -1;
-    printf("\nERF(%s) against %s, paired by segment:\n", threshold_text(q, r->main_threshold), first->name);
-    table_cell(t, "model");
-    table_cell(t, "difference");
-    table_cell(t, "95 %% interval");
-    table_cell(t, "%s", "");
+        return NULL;
+    table_caption(t, "ERF(%s) against %s, paired by segment", threshold_text(q, r->main_threshold), first->name);
+    table_cells(t, (const char *const[]){"model", "difference", "95 % interval", "", NULL});
     for (size_t i = 1; i < r->model_count; i++) {
         const struct result_model *m = &r->models[i];
         const struct erf_summary *u = &result_main(m)->summary;
@@ -107,9 +102,7 @@ static int print_differences(const struct result *r)
                                       : notes[saturated]);
         }
     }
-    rc = table_print(stdout, t);
-    table_free(t);
-    return rc;
+    return t;
 }
 
 /* What integrated gradients leave out of log p - log p(baseline). */
@@ -205,20 +198,21 @@ static void print_field(struct table *t, const struct result *r, const struct er
 }
 
 /* ERF by layer (`by_target` 0), of the whole segments, or by target position, at the embeddings; rows of all models. */
-static int print_fields(const struct result *r, int by_target)
+static struct table *fields(const struct result *r, int by_target)
 {
     char alignment[THRESHOLDS_MAX + 16] = "lrrr", q[32];
     struct table *t;
-    int rc;
 
     for (size_t i = 0; i + 1 < r->threshold_count; i++)
         strcat(alignment, "r");
     strcat(alignment, by_target ? "rr" : "r");
     t = table_create(alignment);
     if (!t)
-        return -1;
-    table_cell(t, "model");
-    table_cell(t, by_target ? "target" : "layer");
+        return NULL;
+    table_caption(t, "%s",
+                  by_target ? "by target position (segments cut to their first tokens)"
+                            : "by layer (gradient with respect to the input of block K; 0: the embeddings)");
+    table_cells(t, (const char *const[]){"model", by_target ? "target" : "layer", NULL});
     table_cell(t, "ERF(%s)", threshold_text(q, r->main_threshold));
     table_cell(t, "95 %% interval");
     for (size_t i = 0; i < r->threshold_count; i++)
@@ -235,49 +229,66 @@ static int print_fields(const struct result *r, int by_target)
             const struct result_field *field = by_target ? result_target(m, k) : &m->fields[k];
 
             table_cell(t, "%s", m->name);
-            if (by_target)
-                table_cell(t, "%zu", field->target);
-            else
-                table_cell(t, "%zu", field->layer);
+            table_cell(t, "%zu", by_target ? field->target : field->layer);
             print_field(t, r, &field->summary);
             if (by_target)
                 table_cell(t, "%.4g", field->summary.perplexity);
         }
     }
-    puts(by_target ? "\nby target position (segments cut to their first tokens):"
-                   : "\nby layer (gradient with respect to the input of block K; 0: the embeddings):");
-    rc = table_print(stdout, t);
-    table_free(t);
-    return rc;
+    return t;
 }
 
-int erf_print(const struct result *r, struct error *e)
+static struct table *by_layer(const struct result *r)
+{
+    return fields(r, 0);
+}
+
+static struct table *by_target(const struct result *r)
+{
+    return fields(r, 1);
+}
+
+static struct table *whole(const struct result *r)
 {
     char alignment[THRESHOLDS_MAX + 16] = "llrrr";
     struct table *t;
-    int rc;
 
     for (size_t i = 0; i + 1 < r->threshold_count; i++)
         strcat(alignment, "r");
     strcat(alignment, "rrrrr");
     t = table_create(alignment);
     if (!t)
-        return fail(e, "out of memory for the table");
+        return NULL;
     print_header(t, r);
     for (size_t i = 0; i < r->model_count; i++)
         print_model(t, r, &r->models[i]);
-    rc = table_print(stdout, t);
-    table_free(t);
-    if (rc == 0 && r->model_count > 1)
-        rc = print_differences(r);
-    if (rc == 0 && r->by_layer)
-        rc = print_fields(r, 0);
-    if (rc == 0 && result_targets(&r->models[0]) > 1)
-        rc = print_fields(r, 1);
-    if (rc != 0)
+    return t;
+}
+
+int erf_tables(const struct result *r, table_sink *put, FILE *f)
+{
+    struct table *(*const made[])(const struct result *r) = {whole, r->model_count > 1 ? differences : NULL,
+                                                             r->by_layer ? by_layer : NULL,
+                                                             result_targets(&r->models[0]) > 1 ? by_target : NULL};
+    int rc = 0;
+
+    for (size_t i = 0; i < sizeof made / sizeof *made && rc == 0; i++) {
+        struct table *t = made[i] ? made[i](r) : NULL;
+
+        if (made[i])
+            rc = t ? put(f, t) : -1;
+        table_free(t);
+    }
+    for (size_t i = 0; i < r->model_count && rc == 0; i++)
+        if (r->models[i].attention.rows)
+            rc = erf_table_attention(r, &r->models[i], put, f);
+    return rc;
+}
+
+int erf_print(const struct result *r, struct error *e)
+{
+    if (erf_tables(r, table_print, stdout) != 0)
         return fail(e, "out of memory for the table");
-    if (r->models[0].attention.rows && erf_print_attention(r, e) != 0)
-        return -1;
     if (erf_print_sentences(r) != 0)
         return fail(e, "out of memory for the report");
     print_notes(r);

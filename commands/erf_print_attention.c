@@ -1,7 +1,6 @@
 /* What `reach erf --attention` prints: attention ERFs by layer and head, beside the TRFs. */
 #include "commands/erf.h"
 
-#include "commands/table.h"
 #include "run/attention/attention.h"
 
 #include <math.h>
@@ -43,7 +42,7 @@ static int by_erf(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int print_model(const struct result *r, const struct result_model *m)
+int erf_table_attention(const struct result *r, const struct result_model *m, table_sink *put, FILE *f)
 {
     size_t heads = m->attention.heads, shown = heads < HEADS_SHOWN ? heads : HEADS_SHOWN;
     char alignment[HEADS_SHOWN + 4] = "l", epsilon[32];
@@ -61,7 +60,7 @@ static int print_model(const struct result *r, const struct result_model *m)
         return -1;
     }
     result_epsilon(epsilon, r->main_threshold);
-    printf("\nattention ERF(%s) of %s by layer and head%s:\n", epsilon, m->name, shown < heads ? ", the first ones" : "");
+    table_caption(t, "attention ERF(%s) of %s by layer and head%s", epsilon, m->name, shown < heads ? ", the first ones" : "");
     table_cell(t, "layer");
     for (size_t h = 0; h < shown; h++)
         table_cell(t, "%zu", h + 1);
@@ -78,25 +77,18 @@ static int print_model(const struct result *r, const struct result_model *m)
     }
     for (size_t l = 0; l < m->attention.layers; l++)
         print_theory(t, r, m, l, shown);
-    rc = table_print(stdout, t);
+    if (strcmp(m->attention.rows[0].verdict, "not applicable") == 0)
+        table_note(t, "TRF: not applicable, its position encoding is no series of biases");
+    else
+        table_note(t, "TRF: of the first %zu terms of the series, which %s", m->attention.positions,
+                   m->attention.rows[0].verdict);
+    if (isfinite(m->attention.correlation))
+        table_note(t, "rank correlation of attention ERF and TRF over all heads: %.3f", m->attention.correlation);
+    if (m->attention.used < m->attention.measured)
+        table_note(t, "%zu of %zu segments are left out: their attention is not finite",
+                   m->attention.measured - m->attention.used, m->attention.measured);
+    rc = put(f, t);
     table_free(t);
     free(sorted);
-    if (strcmp(m->attention.rows[0].verdict, "not applicable") == 0)
-        printf("TRF: not applicable, its position encoding is no series of biases\n");
-    else
-        printf("TRF: of the first %zu terms of the series, which %s\n", m->attention.positions, m->attention.rows[0].verdict);
-    if (isfinite(m->attention.correlation))
-        printf("rank correlation of attention ERF and TRF over all heads: %.3f\n", m->attention.correlation);
-    if (m->attention.used < m->attention.measured)
-        printf("%zu of %zu segments are left out: their attention is not finite\n", m->attention.measured - m->attention.used,
-               m->attention.measured);
     return rc;
-}
-
-int erf_print_attention(const struct result *r, struct error *e)
-{
-    for (size_t i = 0; i < r->model_count; i++)
-        if (print_model(r, &r->models[i]) != 0)
-            return fail(e, "out of memory for the table");
-    return 0;
 }

@@ -52,25 +52,33 @@ void erf_tell(FILE *f, const struct result *r, const struct result_model *m)
     }
 }
 
+char *erf_sentence(const struct result *r, const struct result_model *m)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *f = open_memstream(&text, &size);
+
+    if (!f)
+        return NULL;
+    erf_tell(f, r, m);
+    if (fclose(f) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
 int erf_print_sentences(const struct result *r)
 {
     int told = 0;
 
     for (size_t i = 0; i < r->model_count; i++) {
         const struct erf_summary *u = &result_main(&r->models[i])->summary;
-        char *text = NULL;
-        size_t size;
-        FILE *f;
+        char *text;
 
         if (u->segments == u->excluded)
             continue;
-        if (!(f = open_memstream(&text, &size)))
+        if (!(text = erf_sentence(r, &r->models[i])))
             return -1;
-        erf_tell(f, r, &r->models[i]);
-        if (fclose(f) != 0) {
-            free(text);
-            return -1;
-        }
         if (!told++)
             putchar('\n');
         screen_print(text, screen_width());

@@ -1,4 +1,4 @@
-/* Aligned tables on a text screen. */
+/* Aligned tables, on a text screen and in a page. */
 #ifndef REACH_COMMANDS_TABLE_H
 #define REACH_COMMANDS_TABLE_H
 
@@ -10,10 +10,20 @@ struct table;
 
 /* `alignment` has one letter a column: l or r. NULL when memory runs out; the caller frees. */
 struct table *table_create(const char *alignment);
+/* A line above it. */
+void table_caption(struct table *t, const char *format, ...) PRINTF_LIKE(2, 3);
+/* A line below it. */
+void table_note(struct table *t, const char *format, ...) PRINTF_LIKE(2, 3);
 /* The next cell, row by row; the first row is the header. What memory cannot hold is reported by table_print. */
 void table_cell(struct table *t, const char *format, ...) PRINTF_LIKE(2, 3);
+/* Cells of several columns alike, ended by NULL. */
+void table_cells(struct table *t, const char *const *texts);
 /* Prints all rows, columns as wide as their widest cell on a screen. 0, or -1 when memory ran out. */
 int table_print(FILE *f, const struct table *t) MUST_USE;
+/* The same as HTML. */
+int table_html(FILE *f, const struct table *t) MUST_USE;
+/* Either. */
+typedef int table_sink(FILE *f, const struct table *t);
 void table_free(struct table *t);
 
 #endif

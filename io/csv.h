@@ -87,6 +87,7 @@ struct csv_table {
     size_t columns, rows;
     char **cell;
     char *storage;
+    const char *version, *command; /* what its lines of comment say of them, as csv_open writes those; NULL: nothing */
 };
 int csv_read(const char *path, struct csv_table *out, struct error *e) MUST_USE;
 int csv_column(const struct csv_table *t, const char *name); /* index or -1 */

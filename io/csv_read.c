@@ -73,13 +73,21 @@ static int push(char ***cells, size_t *count, size_t *capacity, char *value, str
     return 0;
 }
 
-/* Skips comment lines. */
-static void skip_comments(struct reader *r)
+/* Passes over comment lines, and keeps the version and the command that are said in some. */
+static void skip_comments(struct reader *r, struct csv_table *out)
 {
+    static const char version[] = "# reach ", command[] = "# command: ";
+
     while (*r->at == '#') {
-        r->at += strcspn(r->at, "\n");
-        r->at += *r->at == '\n';
+        char *line = r->at, *end = line + strcspn(line, "\n");
+
+        r->at = end + (*end == '\n');
         r->line++;
+        *end = '\0';
+        if (!out->version && strncmp(line, version, sizeof version - 1) == 0)
+            out->version = line + sizeof version - 1;
+        else if (!out->command && strncmp(line, command, sizeof command - 1) == 0)
+            out->command = line + sizeof command - 1;
     }
 }
 
@@ -119,7 +127,7 @@ int csv_read(const char *path, struct csv_table *out, struct error *e)
     }
     if (strncmp(r.at, "\xEF\xBB\xBF", 3) == 0) /* spreadsheets put a byte order mark first */
         r.at += 3;
-    skip_comments(&r);
+    skip_comments(&r, out);
     if (*r.at == '\0') {
         fail(e, "%s: holds no table (expected a header line)", path);
         goto failed;

@@ -9,6 +9,7 @@
 
 /* the files beside this one, as texts of C: the Makefile makes them */
 static const char style[] =
+#include "page/page.css.inc"
 #include "page/explain.css.inc"
     ;
 static const char script[] =
@@ -130,13 +131,8 @@ static int put_head(FILE *f, const struct explanation *x, const char *version)
 {
     int rc = 0;
 
-    fputs("<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n<meta name=viewport content=\"width=device-width, "
-          "initial-scale=1\">\n<meta name=color-scheme content=\"light dark\">\n<meta http-equiv=Content-Security-Policy "
-          "content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action "
-          "'none'\">\n<meta name=generator content=\"reach ",
-          f);
-    html_text(f, version);
-    fputs("\">\n<title>", f);
+    html_begin(f, version, "script-src 'unsafe-inline'");
+    fputs("<title>", f);
     html_text(f, x->model);
     fputs(": what a prediction depended on</title>\n<style>\n", f);
     fputs(style, f);

@@ -97,6 +97,8 @@ static void test_round_trip(void **state)
     assert_int_equal(csv_read(path, &t, &e), 0);
     assert_int_equal(t.columns, 4);
     assert_int_equal(t.rows, N);
+    assert_string_equal(t.version, "0.1.0");
+    assert_string_equal(t.command, "reach erf 'a b'");
     assert_int_equal(csv_column(&t, "name"), 0);
     assert_int_equal(csv_column(&t, "nothing"), 3);
     assert_int_equal(csv_column(&t, "x"), -1);
