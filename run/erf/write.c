@@ -48,15 +48,11 @@ static const struct {
              {"summary.csv", always, erf_write_summary},
              {"attention.csv", has_attention, attention_write}};
 
-static const struct {
-    const char *stem;
-    int (*is_wanted)(const struct result *r);
-    int (*draw)(const char *folder, const char *stem, const struct result *r, const struct figure_style *style, struct error *e);
-} figures[] = {{"erf", always, figure_result},
-               {"layers", has_layers, figure_layers},
-               {"targets", has_targets, figure_targets},
-               {"attention", has_attention, figure_attention}};
-enum { FILES = sizeof files / sizeof *files, FIGURES = sizeof figures / sizeof *figures };
+const struct erf_figure erf_figures[ERF_FIGURES] = {{"erf", always, figure_result},
+                                                    {"layers", has_layers, figure_layers},
+                                                    {"targets", has_targets, figure_targets},
+                                                    {"attention", has_attention, figure_attention}};
+enum { FILES = sizeof files / sizeof *files };
 _Static_assert((int)FILES <= (int)RESULTS_FILES_MAX, "results_place takes so many");
 
 static int is_there(const char *folder, const char *name, const char *end, struct error *e)
@@ -80,8 +76,8 @@ int erf_results_exist(const char *folder, struct error *e)
     for (int i = 0; i < FILES; i++)
         if (is_there(folder, files[i].name, "", e))
             return 1;
-    for (int i = 0; i < FIGURES; i++)
-        if (is_there(folder, figures[i].stem, ".gp", e))
+    for (int i = 0; i < ERF_FIGURES; i++)
+        if (is_there(folder, erf_figures[i].stem, ".gp", e))
             return 1;
     return 0;
 }
@@ -92,9 +88,9 @@ static int draw(const struct result *r, const char *folder, const char *formats,
     struct error why = {""};
     int missing = 0;
 
-    for (int i = 0; i < FIGURES; i++) {
-        int rc = figures[i].is_wanted(r)
-                     ? figures[i].draw(folder, figures[i].stem, r, &(struct figure_style){.formats = formats}, e)
+    for (int i = 0; i < ERF_FIGURES; i++) {
+        int rc = erf_figures[i].is_wanted(r)
+                     ? erf_figures[i].draw(folder, erf_figures[i].stem, r, &(struct figure_style){.formats = formats}, e)
                      : 0;
 
         if (rc < 0)
@@ -109,7 +105,7 @@ static int draw(const struct result *r, const char *folder, const char *formats,
 
 int erf_write(struct result *r, const char *folder, const char *formats, struct progress *p, struct error *e)
 {
-    const char *names[FILES + 1] = {NULL}, *stems[FIGURES + 1] = {NULL}; /* of this run or an earlier one */
+    const char *names[FILES + 1] = {NULL}, *stems[ERF_FIGURES + 1] = {NULL}; /* of this run or an earlier one */
     struct results_files ready = {.count = 0};
 
     if (result_describe(r, e) != 0)
@@ -126,7 +122,7 @@ int erf_write(struct result *r, const char *folder, const char *formats, struct 
         }
         ready.count += wanted;
     }
-    for (int i = 0; i < FIGURES; i++)
-        stems[i] = figures[i].stem;
+    for (int i = 0; i < ERF_FIGURES; i++)
+        stems[i] = erf_figures[i].stem;
     return results_place(&ready, folder, names, stems, e) != 0 ? -1 : draw(r, folder, formats, p, e);
 }

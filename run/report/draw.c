@@ -1,0 +1,92 @@
+/* The figures of a report: those that `reach erf` and `reach plot` draw, as SVG. */
+#include "plots/draw.h"
+#include "run/erf/write.h"
+#include "run/plot/plot.h"
+#include "run/report/run.h"
+#include "run/results.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *read_text(const char *path, struct error *e)
+{
+    FILE *f = fopen(path, "rbe");
+    char *text = NULL;
+    size_t room = 0;
+    ssize_t length = f ? getdelim(&text, &room, 0, f) : -1;
+
+    if (length <= 0)
+        fail(e, "%s: cannot be read: %s", path, strerror(errno));
+    if (f)
+        fclose(f);
+    if (length > 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* Takes the picture STEM.svg that was drawn, or tells why it was not. */
+static int take(struct report_run *r, struct report_source *s, const char *stem, int drawn, struct error *e)
+{
+    char name[32], *path, *svg;
+
+    if (drawn == FIGURE_NOT_DRAWN)
+        progress_warning(r->progress, "%s: %s", s->file.path, e->text);
+    r->without_gnuplot |= drawn == FIGURE_NO_GNUPLOT;
+    if (drawn != 0)
+        return drawn < 0 ? -1 : 0;
+    snprintf(name, sizeof name, "%s.svg", stem);
+    path = results_path(r->drawn_in, name, e);
+    svg = path ? read_text(path, e) : NULL;
+    free(path);
+    if (!svg)
+        return -1;
+    s->figures[s->figure_count++] = (struct report_figure){stem, svg};
+    return 0;
+}
+
+static void say_nothing(struct progress *p, enum progress_kind kind, const char *line)
+{
+    (void)p, (void)kind, (void)line;
+}
+
+/* A table, as `reach plot` draws it; it says by itself what is missing, which is told here. */
+static int draw_table(struct report_run *r, struct report_source *s, struct error *e)
+{
+    struct plot_options o = {.results = {(const char *[]){s->file.path}, 1}, .folder = r->drawn_in, .formats = "svg", .force = 1};
+    struct progress quiet = {.say = say_nothing};
+    struct plot_run plot = {.options = &o, .progress = &quiet, .command = s->file.table.command ? s->file.table.command : ""};
+    int rc = plot_run(&plot, e);
+
+    for (size_t i = 0; rc == 0 && i < plot.figure_count && s->figure_count < REPORT_FIGURES; i++)
+        rc = take(r, s, plot.figures[i]->stem, plot.drawn, e);
+    plot_run_free(&plot);
+    return rc;
+}
+
+int report_draw(struct report_run *r, struct report_source *s, struct error *e)
+{
+    switch (s->file.kind) {
+    case REPORT_ERF:
+        for (size_t i = 0; i < ERF_FIGURES; i++) {
+            const struct erf_figure *one = &erf_figures[i];
+
+            if (one->is_wanted(&s->result) &&
+                take(r, s, one->stem, one->draw(r->drawn_in, one->stem, &s->result, &(struct figure_style){.formats = "svg"}, e),
+                     e) != 0)
+                return -1;
+        }
+        return 0;
+    case REPORT_TABLE:
+    case REPORT_TARGETS: return 0; /* which need others beside them */
+    case REPORT_CURVES:
+    case REPORT_LADDER:
+    case REPORT_PERPLEXITY:
+    case REPORT_FIELDS:
+    case REPORT_BIASES:
+    case REPORT_FITS:
+    case REPORT_ATTENTION: break;
+    }
+    return draw_table(r, s, e);
+}

@@ -1,0 +1,13 @@
+/* What `reach report` is asked for. */
+#ifndef REACH_RUN_REPORT_OPTIONS_H
+#define REACH_RUN_REPORT_OPTIONS_H
+
+#include "io/text_list.h"
+
+struct report_options {
+    struct text_list results;
+    const char *path; /* of the page */
+    int force;
+};
+
+#endif

@@ -1,0 +1,88 @@
+#include "run/report/run.h"
+
+#include "io/atomic.h"
+#include "run/status.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Scripts and pictures, which are in the page by now. */
+static void remove_folder(const char *folder)
+{
+    DIR *d = opendir(folder);
+    const struct dirent *one;
+
+    while (d && (one = readdir(d)))
+        if (*one->d_name != '.')
+            unlinkat(dirfd(d), one->d_name, 0);
+    if (d)
+        closedir(d);
+    rmdir(folder);
+}
+
+static int write_page(const struct report_run *r, struct error *e)
+{
+    struct atomic_file out;
+
+    if (atomic_open(&out, r->options->path, e) != 0)
+        return -1;
+    if (r->put(out.stream, r) == 0)
+        return atomic_commit(&out, e);
+    atomic_abandon(&out);
+    return fail(e, "%s: out of memory", r->options->path);
+}
+
+/* A page goes over no other file. */
+static int is_page(const char *path)
+{
+    size_t length = strlen(path);
+
+    return length > 5 && strcmp(path + length - 5, ".html") == 0;
+}
+
+int report_run(struct report_run *r, struct error *e)
+{
+    const struct report_options *o = r->options;
+    const char *temporary = getenv("TMPDIR");
+    int rc = 0;
+
+    if (!is_page(o->path)) {
+        fail(e, "-o: \"%s\" is no page (expected a file whose name ends in .html)", o->path);
+        return RUN_USAGE;
+    }
+    if (!o->force && access(o->path, F_OK) == 0)
+        return fail(e, "%s: exists (expected --force to overwrite it, or another file with -o)", o->path);
+    temporary = temporary && *temporary && strlen(temporary) < 40 ? temporary : "/tmp";
+    snprintf(r->drawn_in, sizeof r->drawn_in, "%s/reach-report-XXXXXX", temporary);
+    if (!mkdtemp(r->drawn_in))
+        return fail(e, "%s: cannot be made: %s (expected a place for figures; TMPDIR names another one)", r->drawn_in,
+                    strerror(errno));
+    for (int i = 0; i < o->results.count && rc == 0; i++)
+        rc = report_add(r, o->results.item[i], e);
+    remove_folder(r->drawn_in);
+    if (rc == 0 && r->without_gnuplot)
+        progress_warning(r->progress, "gnuplot: not found, so the page has no figures (expected gnuplot 5.4 or later on PATH)");
+    return rc == 0 ? write_page(r, e) : -1;
+}
+
+void report_run_free(struct report_run *r)
+{
+    for (size_t i = 0; i < r->count; i++) {
+        struct report_source *s = &r->sources[i];
+
+        for (size_t k = 0; k < s->figure_count; k++)
+            free(s->figures[k].svg);
+        for (size_t m = 0; s->result.models && m < s->result.model_count; m++) /* those of results that were read are not owned */
+            for (size_t k = 0; k < s->result.models[m].field_count; k++)
+                erf_summary_free(&s->result.models[m].fields[k].summary);
+        result_free(&s->result);
+        csv_table_free(&s->attention);
+        report_close(&s->file);
+    }
+    free(r->sources);
+    r->sources = NULL;
+    r->count = 0;
+}
