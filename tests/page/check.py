@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pages of `reach explain` in Chromium: what they say, how long they take, and whether all of it can be read.
+"""The pages of `reach explain` and `reach report` in Chromium: what they say, how long they take, whether all of it can be read.
 
     REACH=./reach python3 tests/page/check.py [--pictures FOLDER]     (make check-page)
 
@@ -8,8 +8,10 @@ Needs Chromium and nothing else; without it one line says so, and nothing is che
 
 import argparse
 import csv
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -33,12 +35,15 @@ TOKENS = """[...document.querySelectorAll("pre i")].map(one => {
 })"""
 
 
+WORDS = ("h1", ".about", ".sentence", "caption", "td", "th", ".n", "footer", ".legend span", "button", "input", "a")
+
+
 def fail(text):
     sys.exit(f"check-page: {text}")
 
 
 def run_reach(*arguments):
-    done = subprocess.run([os.environ["REACH"], *arguments, "--quiet", "--force"], capture_output=True, text=True, check=False)
+    done = subprocess.run([os.environ["REACH"], *arguments, "--force"], capture_output=True, text=True, check=False)
     if done.returncode:
         fail(f"reach {' '.join(arguments)}: {done.stderr}")
 
@@ -80,9 +85,9 @@ def check_tokens(page, rows, name):
             fail(f"{name}, position {place}: {ink} on {paper} has a contrast below {READABLE}")
 
 
-def check_words(page, name):
+def check_words(page, name, words=WORDS):
     """The words around the text can be read as well."""
-    script = """["h1", ".about", ".sentence", "caption", "td", "th", ".n", "footer", ".legend span", "button", "input", "a"].map(one => {
+    script = json.dumps(words) + """.map(one => {
       const found = document.querySelector(one), style = found && getComputedStyle(found);
       return [one, style && style.color, style && style.backgroundColor];
     })"""
@@ -173,6 +178,41 @@ def check_page(page, folder, name, pictures):
     print(f"{name}: printed in {time.monotonic() - begin:.1f} s")
 
 
+def check_report(page, scratch, pictures):
+    """Results of several kinds in one page: read, printed, and as narrow as a window may be; a name that is HTML is a name."""
+    models, name = os.path.join(ROOT, "examples", "models"), "<img src onerror>&\"'"
+    text = ["--text", os.path.join(TEXT, "moby-dick.txt.gz")]
+    pair = [f"{name}={os.path.join(models, 'alibi')}", os.path.join(models, "window-16")]
+    run, path = os.path.join(scratch, "run"), os.path.join(scratch, "report.html")
+    run_reach("erf", *pair, *text, "--length", "200", "--segments", "4", "--bootstrap", "100", "--layer", "all", "--attention",
+              "--target-position", "50,100", "--quiet", "-o", run)
+    run_reach("ppl", *pair, *text, "--context", "32,64,128", "--segments", "20", "--quiet", "-o", os.path.join(scratch, "ppl"))
+    run_reach("trf", "alibi", "sandwich", "-o", os.path.join(scratch, "trf"))
+    run_reach("report", run, os.path.join(scratch, "ppl"), os.path.join(scratch, "trf"), "-o", path)
+    drawn = 6 if shutil.which("gnuplot") else 0
+    for scheme in ("light", "dark"):
+        page.open(path, scheme=scheme)
+        if pictures:
+            page.picture(os.path.join(pictures, f"report-{scheme}.png"))
+        check_words(page, f"report, {scheme}", ("h1", "h2", "h3", ".about", ".sentence", "caption", "td", "th", "pre", "summary",
+                                                "footer", "a") + (("figcaption",) if drawn else ()))
+        found = page.run('''[document.querySelectorAll("section").length, document.querySelectorAll("svg").length,
+            document.querySelectorAll("img, script").length, [...document.querySelectorAll("tbody th")].map(one => one.textContent),
+            [...document.querySelectorAll("[id]")].map(one => one.id)]''')
+        if found[:3] != [3, drawn, 0] or name not in found[3]:
+            fail(f"report, {scheme}: {found[:4]} (expected 3 sections, {drawn} figures, and {name})")
+        if len(set(found[4])) != len(found[4]):
+            fail(f"report, {scheme}: names of elements are there twice")
+        complaints = [one for one in page.complaints() if not one.startswith("data:")]  # heat maps of figures
+        if complaints:
+            fail(f"report, {scheme}: the console has {complaints}")
+    page.open(path, width=420, height=800)
+    if page.run("document.documentElement.scrollWidth") > 420:
+        fail("report: a narrow window has to be scrolled to the side")
+    check_print(page, found[3], "report")
+    print(f"report: {os.path.getsize(path) / 1e6:.2f} MB, {drawn} figures")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pictures", metavar="FOLDER")
@@ -200,8 +240,9 @@ def main():
         with tempfile.TemporaryDirectory() as scratch:
             for name, arguments in cases.items():
                 folder = os.path.join(scratch, name)
-                run_reach("explain", *arguments, "--show", "0", "-o", folder)
+                run_reach("explain", *arguments, "--show", "0", "--quiet", "-o", folder)
                 check_page(page, folder, name, pictures)
+            check_report(page, scratch, pictures)
     finally:
         page.close()
     print("check-page: all is as it should be")

@@ -1,0 +1,255 @@
+/* The page of `reach report`. */
+#include "commands/erf.h"
+#include "commands/report.h"
+#include "commands/table.h"
+#include "page/escape.h"
+#include "page/report.h"
+#include "run/outputs.h"
+#include "version.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ROWS_SHOWN = 200 };
+
+/* ---- a result of `reach erf` ---- */
+
+static void number_cell(struct table *t, size_t n)
+{
+    if (n)
+        table_cell(t, "%zu", n);
+    else
+        table_cell(t, "-");
+}
+
+static void text_cell(struct table *t, const char *text)
+{
+    table_cell(t, "%s", text && *text ? text : "-");
+}
+
+/* What was measured and with what: a row a property, a column a model. */
+static struct table *cards(const struct result *r)
+{
+    enum { TEXTS = 6, NUMBERS = 7 };
+    static const char *const texts[TEXTS] = {"checkpoint",        "digest",  "family",
+                                             "position encoding", "adapter", "keys not understood"},
+                             *const numbers[NUMBERS] = {"trained on (tokens)", "layers",     "heads",     "heads of keys",
+                                                        "head size",           "model size", "vocabulary"};
+    char *alignment = calloc(r->model_count + 2, 1);
+    struct table *t = alignment ? table_create(memset(alignment, 'l', r->model_count + 1)) : NULL;
+
+    free(alignment);
+    if (!t)
+        return NULL;
+    table_caption(t, "what was measured");
+    table_cell(t, "%s", "");
+    for (size_t i = 0; i < r->model_count; i++)
+        table_cell(t, "%s", r->models[i].name);
+    for (size_t k = 0; k < TEXTS; k++) {
+        table_cell(t, "%s", texts[k]);
+        for (size_t i = 0; i < r->model_count; i++) {
+            const struct result_model *m = &r->models[i];
+
+            text_cell(t, ((const char *const[TEXTS]){m->path, m->digest, m->family, m->position_encoding, m->adapter,
+                                                     m->not_understood})[k]);
+        }
+    }
+    for (size_t k = 0; k < NUMBERS; k++) {
+        table_cell(t, "%s", numbers[k]);
+        for (size_t i = 0; i < r->model_count; i++) {
+            const struct result_model *m = &r->models[i];
+
+            number_cell(t, ((const size_t[NUMBERS]){m->train_length, m->layers, m->heads, m->kv_heads, m->head_size, m->hidden,
+                                                    m->vocabulary})[k]);
+        }
+    }
+    table_cell(t, "segments");
+    for (size_t i = 0; i < r->model_count; i++)
+        table_cell(t, "%zu of %zu tokens, digest %s", r->models[i].segments, r->length, r->models[i].tokens_digest);
+    table_cell(t, "computed in");
+    for (size_t i = 0; i < r->model_count; i++)
+        table_cell(t, "%s on %s: %s", r->dtype, r->device, r->kernels);
+    return t;
+}
+
+static int put_result(FILE *f, const struct result *r)
+{
+    struct table *t = cards(r);
+    int rc = t ? report_tell_result(f, r) : -1;
+
+    fputs("<div class=card>", f);
+    rc = rc == 0 ? table_html(f, t) : -1;
+    table_free(t);
+    fputs("</div>\n", f);
+    return rc == 0 ? erf_tables(r, table_html, f) : -1;
+}
+
+/* ---- a table ---- */
+
+/* A cell of a CSV file as people read it: many digits are cut. */
+static void csv_cell(struct table *t, const char *text)
+{
+    size_t length = strlen(text);
+    char *end;
+    double value = strtod(text, &end);
+
+    if (!length || *end)
+        table_cell(t, "%s", text);
+    else if (length > 15 && strspn(text, "0123456789") == length)
+        table_cell(t, "%.3g (%zu digits)", value, length);
+    else if (length > 7 && strpbrk(text, ".e"))
+        table_cell(t, "%.5g", value);
+    else
+        table_cell(t, "%s", text);
+}
+
+/* l or r for a column, 0 for one of empty cells alone. */
+static char alignment_of(const struct csv_table *csv, size_t column)
+{
+    char found = 0, *end;
+
+    for (size_t row = 0; row < csv->rows && found != 'l'; row++) {
+        const char *text = csv->cell[row * csv->columns + column];
+
+        if (!*text)
+            continue;
+        strtod(text, &end);
+        found = *end ? 'l' : 'r';
+    }
+    return found;
+}
+
+static int put_table(FILE *f, const struct report *table)
+{
+    const struct csv_table *csv = &table->table;
+    char *alignment = calloc(csv->columns + 1, 1);
+    size_t *shown = calloc(csv->columns + 1, sizeof *shown), count = 0, rows = csv->rows < ROWS_SHOWN ? csv->rows : ROWS_SHOWN;
+    struct table *t = NULL;
+    int rc = -1;
+
+    for (size_t i = 0; alignment && shown && i < csv->columns; i++)
+        if ((alignment[count] = alignment_of(csv, i)))
+            shown[count++] = i;
+    if (alignment && shown && count)
+        t = table_create(alignment);
+    if (t) {
+        for (size_t i = 0; i < count; i++)
+            table_cell(t, "%s", csv->header[shown[i]]);
+        for (size_t row = 0; row < rows; row++)
+            for (size_t i = 0; i < count; i++)
+                csv_cell(t, csv->cell[row * csv->columns + shown[i]]);
+        if (rows < csv->rows)
+            table_note(t, "the first %zu of %zu rows", rows, csv->rows);
+        rc = table_html(f, t);
+    } else if (alignment && shown)
+        rc = 0; /* a table of nothing */
+    table_free(t);
+    free(alignment);
+    free(shown);
+    return rc;
+}
+
+/* What the columns of a file are. */
+static void put_columns(FILE *f, const struct csv_table *csv)
+{
+    const struct csv_layout *l = NULL;
+
+    for (size_t i = 0; i < output_count && csv->columns && !l; i++) {
+        size_t k = 0;
+
+        while (k < csv->columns && k < outputs[i]->count && strcmp(outputs[i]->columns[k].name, csv->header[k]) == 0)
+            k++;
+        l = k == csv->columns || k == outputs[i]->count ? outputs[i] : NULL;
+    }
+    if (!l)
+        return;
+    fputs("<details><summary>what the columns are</summary><dl>\n", f);
+    for (size_t i = 0; i < l->count; i++) {
+        report_text(f, "dt", l->columns[i].name);
+        report_text(f, "dd", l->columns[i].meaning);
+    }
+    fputs("</dl></details>\n", f);
+}
+
+/* ---- all of it ---- */
+
+static const char *title_of(const struct report_source *s)
+{
+    static const char *const titles[] = {[REPORT_ERF] = "How far back it looks",
+                                         [REPORT_CURVES] = "How far back it looks: curves",
+                                         [REPORT_LADDER] = "How far back it looks: fields",
+                                         [REPORT_PERPLEXITY] = "Perplexity by context",
+                                         [REPORT_FIELDS] = "Theoretical receptive fields",
+                                         [REPORT_BIASES] = "Position biases",
+                                         [REPORT_TABLE] = "Table"};
+    return titles[s->file.kind];
+}
+
+static void put_figures(FILE *f, const struct report_source *s, size_t *number)
+{
+    static const char *const captions[][2] = {
+        {"erf", "Share of the gradient from position m or later, and what the most recent tokens leave out"},
+        {"layers", "The field from layer to layer"},
+        {"targets", "The field by the position of the target"},
+        {"attention", "How far each head attends"},
+        {"ladder", "The field at every threshold"},
+        {"ppl", "Perplexity over the context"},
+        {"fields", "Theoretical fields"}};
+
+    for (size_t i = 0; i < s->figure_count; i++)
+        for (size_t k = 0; k < sizeof captions / sizeof *captions; k++)
+            if (strcmp(s->figures[i].stem, captions[k][0]) == 0)
+                report_figure(f, captions[k][1], s->figures[i].svg, ++*number);
+}
+
+static int put_source(FILE *f, const struct report_source *s, size_t *number)
+{
+    int is_erf = s->file.kind == REPORT_ERF, rc;
+    const char *command = is_erf ? s->result.command : s->file.table.command;
+    const char *version = is_erf ? s->result.version : s->file.table.version;
+
+    report_text(f, "h2", title_of(s));
+    fputs("<p class=about>", f);
+    html_text(f, s->file.path);
+    if (version) {
+        fputs(", of reach ", f);
+        html_text(f, version);
+    }
+    fputs("</p>\n", f);
+    report_tell(f, &s->file);
+    rc = is_erf ? put_result(f, &s->result) : s->file.kind != REPORT_CURVES ? put_table(f, &s->file) : 0;
+    put_columns(f, &s->file.table);
+    put_figures(f, s, number);
+    if (command) {
+        report_text(f, "h3", "How to repeat");
+        report_text(f, "pre", command);
+    }
+    return rc;
+}
+
+int report_page(FILE *f, const struct report_run *r)
+{
+    size_t number = 0;
+
+    report_begin(f, "How far back does it look?", REACH_VERSION);
+    if (r->count > 1) {
+        fputs("<ul>\n", f);
+        for (size_t i = 0; i < r->count; i++) {
+            fprintf(f, "<li><a href=\"#s%zu\">%s</a>: ", i + 1, title_of(&r->sources[i]));
+            html_text(f, r->sources[i].file.path);
+            fputs("</li>\n", f);
+        }
+        fputs("</ul>\n", f);
+    }
+    if (r->without_gnuplot)
+        report_text(f, "p class=about", "There are no figures: gnuplot was not found.");
+    fputs("</header>\n<main>\n", f);
+    for (size_t i = 0; i < r->count; i++) {
+        fprintf(f, "<section id=s%zu>\n", i + 1);
+        if (put_source(f, &r->sources[i], &number) != 0)
+            return -1;
+        fputs("</section>\n", f);
+    }
+    report_end(f, r->command, REACH_VERSION);
+    return 0;
+}

@@ -1,0 +1,206 @@
+/* What results say, in plain words. */
+#include "commands/erf.h"
+#include "commands/report.h"
+#include "page/escape.h"
+#include "page/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double number(const struct report *t, size_t row, int column)
+{
+    const char *text = report_cell(t, row, column);
+
+    return *text ? strtod(text, NULL) : NAN;
+}
+
+/* The last row + 1 of those from `first` on whose cells in these columns are the same. */
+static size_t end_of(const struct report *t, size_t first, int one, int other)
+{
+    size_t row = first + 1;
+
+    while (row < t->table.rows && strcmp(report_cell(t, row, one), report_cell(t, first, one)) == 0 &&
+           strcmp(report_cell(t, row, other), report_cell(t, first, other)) == 0)
+        row++;
+    return row;
+}
+
+static void begin(FILE *f, const struct report *t, size_t row, int column)
+{
+    fputs("<p class=sentence>", f);
+    html_text(f, report_cell(t, row, column));
+    fputs(": ", f);
+}
+
+/* ---- perplexity ---- */
+
+static void tell_perplexity(FILE *f, const struct report *t)
+{
+    int model = csv_column(&t->table, "model"), protocol = csv_column(&t->table, "protocol"),
+        context = csv_column(&t->table, "context"), ppl = csv_column(&t->table, "ppl"),
+        error = csv_column(&t->table, "std_error"), nll = csv_column(&t->table, "nll");
+
+    for (size_t first = 0, end; first < t->table.rows; first = end) {
+        size_t best = first, last;
+
+        end = end_of(t, first, model, protocol);
+        last = end - 1;
+        for (size_t row = first; row < end; row++)
+            if (number(t, row, nll) < number(t, best, nll))
+                best = row;
+        begin(f, t, first, model);
+        if (end == first + 1) {
+            fprintf(f, "the perplexity is %.4g", number(t, first, ppl));
+        } else {
+            double change = number(t, last, nll) - number(t, first, nll);
+
+            fprintf(f, "the perplexity is %.4g with %.0f tokens of context and %.4g with %.0f, ", number(t, first, ppl),
+                    number(t, first, context), number(t, last, ppl), number(t, last, context));
+            fprintf(f, change < 0 ? "%.3g nats a token less" : change > 0 ? "%.3g nats a token more" : "the same", fabs(change));
+            if (best != first && best != last)
+                fprintf(f, "; the lowest is %.4g, with %.0f", number(t, best, ppl), number(t, best, context));
+        }
+        if (isfinite(number(t, last, error)))
+            fprintf(f, " (standard error of one: %.2g nats)", number(t, last, error));
+        fputs(".</p>\n", f);
+    }
+}
+
+/* ---- theoretical fields ---- */
+
+/* Bounds on the field of rows [first, end) of one layer and the whole series, as decimal logarithms and as they are written. */
+struct span {
+    size_t low, high, rows; /* row of the shortest and the longest; rows that count */
+    int diverges, undecided;
+};
+
+static struct span span_of(const struct report *t, size_t first, size_t end)
+{
+    int length = csv_column(&t->table, "length"), layers = csv_column(&t->table, "layers"),
+        verdict = csv_column(&t->table, "verdict"), logarithm = csv_column(&t->table, "log10_trf_hi");
+    struct span s = {0};
+
+    for (size_t row = first; row < end; row++) {
+        const char *said = report_cell(t, row, verdict);
+
+        if (strcmp(report_cell(t, row, length), "inf") != 0 || strcmp(report_cell(t, row, layers), "1") != 0)
+            continue;
+        s.diverges += strcmp(said, "diverges") == 0;
+        s.undecided += strcmp(said, "undecided") == 0;
+        if (!isfinite(number(t, row, logarithm)))
+            continue;
+        if (!s.rows || number(t, row, logarithm) < number(t, s.low, logarithm))
+            s.low = row;
+        if (!s.rows || number(t, row, logarithm) > number(t, s.high, logarithm))
+            s.high = row;
+        s.rows++;
+    }
+    return s;
+}
+
+/* A count of tokens: as it stands there, or the power of ten. */
+static void put_count(FILE *f, const struct report *t, size_t row)
+{
+    const char *digits = report_cell(t, row, csv_column(&t->table, "trf_hi"));
+
+    if (*digits && strlen(digits) <= 12)
+        html_text(f, digits);
+    else
+        fprintf(f, "10^%.1f", number(t, row, csv_column(&t->table, "log10_trf_hi")));
+}
+
+static void tell_fields(FILE *f, const struct report *t)
+{
+    int formula = csv_column(&t->table, "formula"), epsilon = csv_column(&t->table, "epsilon");
+
+    for (size_t first = 0, end; first < t->table.rows; first = end) {
+        struct span s;
+
+        end = end_of(t, first, formula, formula);
+        s = span_of(t, first, end);
+        if (!s.rows && !s.diverges && !s.undecided)
+            continue;
+        begin(f, t, first, formula);
+        if (s.rows) {
+            fputs("of all the weight that the bias gives, all but a share of ", f);
+            html_text(f, report_cell(t, s.low, epsilon));
+            fputs(" lies within the last ", f);
+            put_count(f, t, s.low);
+            if (s.high != s.low) {
+                fputs(" to ", f);
+                put_count(f, t, s.high);
+            }
+            fputs(s.high != s.low ? " tokens, by head, layer and share" : " tokens", f);
+        }
+        if (s.diverges)
+            fputs(s.rows ? "; of other heads the series diverges: their field has no end"
+                         : "the series diverges: no number of tokens holds a share of its weight, the field has no end",
+                  f);
+        if (s.undecided)
+            fputs(s.rows || s.diverges ? "; of some it is not decided" : "whether the series converges is not decided", f);
+        fputs(".</p>\n", f);
+    }
+}
+
+void report_tell(FILE *f, const struct report *table)
+{
+    if (table->kind == REPORT_PERPLEXITY)
+        tell_perplexity(f, table);
+    else if (table->kind == REPORT_FIELDS)
+        tell_fields(f, table);
+}
+
+/* ---- measured fields ---- */
+
+static int put_sentences(FILE *f, const struct result *r)
+{
+    for (size_t i = 0; i < r->model_count; i++) {
+        const struct erf_summary *u = &result_main(&r->models[i])->summary;
+        char *text = u->segments > u->excluded ? erf_sentence(r, &r->models[i]) : NULL;
+
+        if (text)
+            report_text(f, "p class=sentence", text);
+        else if (u->segments > u->excluded)
+            return -1;
+        free(text);
+    }
+    return 0;
+}
+
+static int by_erf(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* How far the heads of each model attend. */
+static int put_attention(FILE *f, const struct result *r)
+{
+    for (size_t i = 0; i < r->model_count; i++) {
+        const struct result_attention *a = &r->models[i].attention;
+        size_t count = a->rows ? a->layers * a->heads : 0, *erf = calloc(count + 1, sizeof *erf);
+
+        if (!erf)
+            return -1;
+        for (size_t k = 0; k < count; k++)
+            erf[k] = a->rows[k * r->threshold_count + r->main_row].erf;
+        qsort(erf, count, sizeof *erf, by_erf);
+        if (count) {
+            fputs("<p class=sentence>", f);
+            html_text(f, r->models[i].name);
+            fprintf(f,
+                    ": a head has a share of %.10g of its attention within the last %zu to %zu tokens, the head in the middle "
+                    "within %zu.</p>\n",
+                    r->main_threshold, erf[0], erf[count - 1], erf[(count - 1) / 2]);
+        }
+        free(erf);
+    }
+    return 0;
+}
+
+int report_tell_result(FILE *f, const struct result *r)
+{
+    return put_sentences(f, r) == 0 ? put_attention(f, r) : -1;
+}

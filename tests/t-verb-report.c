@@ -1,0 +1,178 @@
+/* `reach report`: results of every kind in one page, by themselves; names that try to be more than names; what is refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tests/program.h"
+#include "tests/scratch.h"
+#include "tests/tiny.h"
+
+/* after the project's headers: its macro fail would hide their function */
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define HOSTILE "<img~onload>&\"'=m"
+#define ESCAPED "&lt;img onload&gt;&amp;&quot;&#39;"
+
+static int has_gnuplot;
+
+static void run(const char *line)
+{
+    struct outcome o = reach(line);
+
+    if (o.status != 0)
+        fail_msg("reach %s: exit %d: %s", line, o.status, o.err);
+    outcome_free(&o);
+}
+
+static int setup(void **state)
+{
+    struct tiny one = {.seed = 1}, other = {.seed = 2};
+    char text[4000];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = (char)('a' + (i * i + i / 7) % 26);
+    if (program_open() != 0 || tiny_checkpoint(at("m"), &one) != 0 || tiny_checkpoint(at("n"), &other) != 0)
+        return -1;
+    scratch_write(base, "text", text, sizeof text);
+    has_gnuplot = system("gnuplot --version >/dev/null 2>&1") == 0;
+    run("erf " HOSTILE " other=n --text text --length 32 --segments 5 --bootstrap 50 --train-length 16 --layer all "
+        "--target-position 8,16 --attention --quiet -o run");
+    run("ppl " HOSTILE " --text text --segments 20 --context 4,8,16 --quiet -o both");
+    run("trf alibi sandwich -o both");
+    run("trf alibi type1 -o theory");
+    return 0;
+}
+
+static char *page_of(const char *line)
+{
+    struct outcome o = reach(line);
+    char *page = slurp(at("report.html"), NULL);
+
+    if (o.status != 0 || !page)
+        fail_msg("reach %s: exit %d: %s", line, o.status, o.err);
+    assert_string_equal(o.out, "report.html\n");
+    if (has_gnuplot)
+        assert_string_equal(o.err, "");
+    outcome_free(&o);
+    return page;
+}
+
+static size_t count_of(const char *page, const char *text)
+{
+    size_t count = 0;
+
+    for (; (page = strstr(page, text)); page += strlen(text))
+        count++;
+    return count;
+}
+
+/* Every kind, and all that belongs to it. */
+static void test_kinds(void **state)
+{
+    static const char *const said[] = {"<!doctype html>", "default-src 'none'", "color-scheme", "@media print",
+                                       "prefers-color-scheme:dark",
+                                       /* erf */
+                                       "run/erf.h5", "half of the gradient lies within", "ERF(0.99)", "95 % interval",
+                                       "paired by segment", "by layer (gradient", "by target position",
+                                       "attention ERF(0.01) of other", "a head has a share of 0.99 of its attention",
+                                       "trained on (tokens)", "f32 on cpu", ">digest<", "<td>16</td>", "reach erf",
+                                       /* ppl */
+                                       "both/ppl.csv", "the perplexity is", "tokens of context", "exp(nll)", "reach ppl",
+                                       /* trf */
+                                       "both/trf.csv", "the field has no end", "tokens, by head", "reach trf alibi sandwich",
+                                       /* itself */
+                                       "reach report run both"};
+    static const char *const never[] = {"<script",  "<img", "http://www.w3.org/1999/xhtml", "src=", "@import",
+                                        "url(http", "<link"};
+    char *page = page_of("report run both");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+        if (!strstr(page, said[i]))
+            fail_msg("the page does not say: %s", said[i]);
+    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+        for (const char *found = page; (found = strstr(found, never[i])); found++)
+            fail_msg("the page has %.60s", found);
+    assert_true(count_of(page, ESCAPED) > 10);
+    assert_int_equal(count_of(page, "<section"), 3);
+    assert_int_equal(count_of(page, "<section"), count_of(page, "</section>"));
+    assert_int_equal(count_of(page, "<table>"), count_of(page, "</table>"));
+    assert_int_equal(count_of(page, "<figure>"), has_gnuplot ? 6 : 0); /* four of erf, ppl, fields */
+    assert_int_equal(count_of(page, "<svg"), count_of(page, "</svg>"));
+    assert_int_equal(count_of(page, "How to repeat"), 3);
+    assert_int_equal(has_gnuplot, strstr(page, "href='#f2-") != NULL);
+    free(page);
+}
+
+/* The numbers are those that the run printed. */
+static void test_numbers(void **state)
+{
+    char *page = page_of("report run --force"), *summary = slurp(at("run/summary.csv"), NULL);
+    const char *row = strstr(summary, "other,5,0,32,0.99,");
+    char cell[64];
+
+    (void)state;
+    assert_non_null(row);
+    row += strlen("other,5,0,32,0.99,");
+    snprintf(cell, sizeof cell, "<td class=r>%.*s</td>", (int)strcspn(row, ","), row);
+    if (!strstr(page, cell))
+        fail_msg("the page does not have %s", cell);
+    free(page);
+    free(summary);
+}
+
+static void test_without_gnuplot(void **state)
+{
+    struct outcome o = finish(start("report both --force", at("nowhere")));
+    char *page = slurp(at("report.html"), NULL);
+
+    (void)state;
+    assert_int_equal(o.status, 0);
+    assert_int_equal(lines(o.err), 1);
+    assert_non_null(strstr(o.err, "gnuplot: not found, so the page has no figures"));
+    assert_null(strstr(page, "<svg"));
+    assert_non_null(strstr(page, "There are no figures: gnuplot was not found."));
+    assert_non_null(strstr(page, "the perplexity is"));
+    outcome_free(&o);
+    free(page);
+}
+
+static void test_refusals(void **state)
+{
+    char *table = slurp(at("run/attention.csv"), NULL), *name;
+
+    (void)state;
+    expect("report run", 1, "exists (expected --force to overwrite it");
+    expect("report", 2, "no RESULT is given");
+    expect("report run -o run/erf.h5 --force", 2, "ends in .html");
+    expect("report nothing -o p.html", 1, "nothing: No such file");
+    expect("report m -o p.html", 1, "m: holds no result");
+    expect("report run -o no/folder/p.html", 1, "no/folder");
+    scratch_write(at("theory"), "erf.part", "x", 1);
+    expect("report theory -o p.html", 1, "unfinished run");
+    name = strstr(table, "\nother,1,1,"); /* attention of another run, and too little of it */
+    assert_non_null(name);
+    name[7] = '2';
+    scratch_write(at("run"), "attention.csv", table, strlen(table));
+    expect("report run -o p.html", 1, "attention.csv: row ");
+    *name = 0;
+    scratch_write(at("run"), "attention.csv", table, strlen(table));
+    expect("report run -o p.html", 1, "attention.csv: row ");
+    assert_false(exists(at("p.html")));
+    free(table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kinds), cmocka_unit_test(test_numbers),
+                                       cmocka_unit_test(test_without_gnuplot), cmocka_unit_test(test_refusals)};
+
+    return cmocka_run_group_tests(tests, setup, program_close);
+}
