@@ -79,4 +79,13 @@ int erf_difference(double *difference, double *lo, double *hi, const struct erf_
  */
 uint64_t random_at(uint64_t seed, uint64_t i);
 
+/* How a field grows with the length: the exponent x of ERF(q) ~ n^x over lengths of n inputs, the slope of the least-squares line
+ * through ln ERF(q) over ln n. The interval is that of the slopes of paired replicates, NaN where the lengths are not paired. */
+struct erf_growth {
+    double exponent, lo, hi;
+    size_t saturated; /* lengths at which all inputs are needed */
+};
+/* Of `count` > 1 lengths, all different, at threshold index q. Returns 0, or -1 when memory runs out. */
+int erf_growth(struct erf_growth *out, const struct erf_summary *const *lengths, size_t count, size_t q);
+
 #endif

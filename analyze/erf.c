@@ -178,3 +178,52 @@ int erf_difference(double *difference, double *lo, double *hi, const struct erf_
     free(values);
     return 0;
 }
+
+/* Of ln y over the logarithm of the inputs. */
+static double slope(const struct erf_summary *const *lengths, const double *y, size_t count)
+{
+    double mean_x = 0, mean_y = 0, above = 0, below = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        mean_x += log((double)lengths[i]->positions) / (double)count;
+        mean_y += log(y[i]) / (double)count;
+    }
+    for (size_t i = 0; i < count; i++) {
+        double x = log((double)lengths[i]->positions) - mean_x;
+
+        above += x * (log(y[i]) - mean_y);
+        below += x * x;
+    }
+    return above / below;
+}
+
+int erf_growth(struct erf_growth *out, const struct erf_summary *const *lengths, size_t count, size_t q)
+{
+    size_t replicates = lengths[0]->replicate_count;
+    double *y = calloc(count, sizeof *y), *slopes = calloc(replicates + 1, sizeof *slopes);
+    int result = y && slopes ? 0 : -1;
+
+    *out = (struct erf_growth){.lo = NAN, .hi = NAN};
+    for (size_t i = 0; i < count && result == 0; i++) {
+        const struct erf_summary *u = lengths[i];
+
+        y[i] = (double)u->rows[q].erf;
+        out->saturated += (size_t)u->rows[q].saturated;
+        if (u->replicate_count != replicates || u->pairing != lengths[0]->pairing || u->segments - u->excluded < 2)
+            replicates = 0;
+    }
+    if (result == 0)
+        out->exponent = slope(lengths, y, count);
+    for (size_t b = 0; b < replicates && result == 0; b++) {
+        for (size_t i = 0; i < count; i++)
+            y[i] = (double)lengths[i]->replicates[q * replicates + b];
+        slopes[b] = slope(lengths, y, count);
+    }
+    if (replicates && result == 0) {
+        out->lo = quantile(slopes, replicates, 0.025);
+        out->hi = quantile(slopes, replicates, 0.975);
+    }
+    free(y);
+    free(slopes);
+    return result;
+}

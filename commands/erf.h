@@ -18,8 +18,8 @@ int erf_table_attention(const struct result *r, const struct result_model *m, ta
 int erf_print(const struct result *r, struct error *e) MUST_USE;
 /* A line or two a model in words: how near the gradient lies, saturated or not, beyond the training length or not, the sink. */
 int erf_print_sentences(const struct result *r) MUST_USE;
-/* Those of one, which has a segment that is not excluded, without a line's end. */
-void erf_tell(FILE *f, const struct result *r, const struct result_model *m);
+/* Those of one, which has a segment that is not excluded, without a line's end. -1: memory ran out. */
+int erf_tell(FILE *f, const struct result *r, const struct result_model *m);
 /* The same as a text, which the caller frees; NULL when memory runs out. */
 char *erf_sentence(const struct result *r, const struct result_model *m);
 /* The largest deviations [models] from float64. */

@@ -97,6 +97,13 @@ static const struct option_row rows[] = {
      .write = erf_write_targets,
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_REPEATED},
+    {.name = "growth",
+     .help =
+         "also measure with the segments cut to a half and a quarter of L, as --target-position does, and report how the field "
+         "grows with the length: the exponent x of ERF(Q) ~ L^x, with its interval",
+     .type = OPTION_FLAG,
+     .at = AT(growth),
+     .group = GROUP_MEASURED},
     {.name = "attention",
      .help = "also measure how far each head attends: the smallest window that holds a share Q of its attention, "
              "over the queries of the second half of the segment, for every threshold Q, beside the TRF of its "
@@ -155,6 +162,26 @@ static const struct option_row rows[] = {
 static const struct operand_row operands[] = {
     {.name = "MODEL", .expected = "a checkpoint folder", .at = AT(models), .flags = OPERAND_LIST}};
 
+/* --growth stands for target positions, which is how it is recorded. */
+static int add_growth(struct erf_options *o, struct error *e)
+{
+    size_t length = o->cut.length;
+    char targets[64];
+
+    if (!length && o->tokens.count)
+        return fail(
+            e,
+            "--growth: of --tokens no --length is given (expected --length L, a half and a quarter of which are measured too)");
+    if (!length && option_default(o, &erf_verb, "length", e) != 0)
+        return -1;
+    length = o->cut.length;
+    if (length < 8)
+        return fail(e, "--growth and --length %zu are both given (expected a length of at least 8, to be cut to a quarter)",
+                    length);
+    snprintf(targets, sizeof targets, "%zu,%zu", length / 4, length / 2);
+    return erf_read_targets(o, targets, 0, e);
+}
+
 /* What does not go together. */
 static int check(void *options, struct error *e)
 {
@@ -171,6 +198,8 @@ static int check(void *options, struct error *e)
                     attribution_names[o->attribution]);
     if (o->resume && o->force)
         return fail(e, "--resume and --force are both given (expected one of them: to go on, or to start afresh)");
+    if (o->growth && add_growth(options, e) != 0)
+        return -1;
     return check_encoding(&o->encoding, e);
 }
 

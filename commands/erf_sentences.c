@@ -3,6 +3,7 @@
 #include "commands/screen.h"
 #include "page/show.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,39 @@ static const struct erf_row *row_of(const struct erf_summary *u, double q)
     return NULL;
 }
 
-void erf_tell(FILE *f, const struct result *r, const struct result_model *m)
+/* How the field grows with the length, where that was measured. */
+static int tell_growth(FILE *f, const struct result *r, const struct result_model *m)
+{
+    const struct erf_summary *lengths[GROWTH_LENGTHS];
+    struct erf_growth g;
+    size_t last = GROWTH_LENGTHS - 1, of;
+
+    if (!result_growth(lengths, m))
+        return 0;
+    if (erf_growth(&g, lengths, GROWTH_LENGTHS, r->main_row) != 0)
+        return -1;
+    of = lengths[0]->positions + 1;
+    if (g.saturated == GROWTH_LENGTHS) {
+        fprintf(f, " It takes all inputs at lengths of %zu, %zu and %zu tokens: as far as was measured it grows with the length.",
+                of, lengths[1]->positions + 1, lengths[last]->positions + 1);
+        return 0;
+    }
+    fprintf(f, " From %zu to %zu tokens it ", of, lengths[last]->positions + 1);
+    if (g.lo <= 0 && g.hi >= 0)
+        fprintf(f, "is not seen to grow with the length L: L^%.2f", g.exponent);
+    else
+        fprintf(f, g.exponent < 0 ? "shrinks like L^%.2f" : "grows like L^%.2f", g.exponent);
+    if (!isnan(g.lo))
+        fprintf(f, ", the exponent from %.2f to %.2f", g.lo, g.hi);
+    if (g.saturated)
+        fputs(lengths[last]->rows[r->main_row].saturated ? ", at least: the longest takes all inputs"
+                                                         : ", at most: the shorter ones take all inputs",
+              f);
+    fputc('.', f);
+    return 0;
+}
+
+int erf_tell(FILE *f, const struct result *r, const struct result_model *m)
 {
     const struct erf_summary *u = &result_main(m)->summary;
     const struct erf_row *half = row_of(u, 0.5), *lead = &u->rows[r->main_row];
@@ -50,6 +83,7 @@ void erf_tell(FILE *f, const struct result *r, const struct result_model *m)
             fprintf(f, " The first %zu tokens have", r->sink);
         fprintf(f, " %.3g\u00a0%% of the %s.", 100 * u->sink_share, what);
     }
+    return tell_growth(f, r, m);
 }
 
 char *erf_sentence(const struct result *r, const struct result_model *m)
@@ -57,11 +91,12 @@ char *erf_sentence(const struct result *r, const struct result_model *m)
     char *text = NULL;
     size_t size;
     FILE *f = open_memstream(&text, &size);
+    int rc;
 
     if (!f)
         return NULL;
-    erf_tell(f, r, m);
-    if (fclose(f) == 0)
+    rc = erf_tell(f, r, m);
+    if (fclose(f) == 0 && rc == 0)
         return text;
     free(text);
     return NULL;

@@ -129,3 +129,19 @@ const struct result_field *result_target(const struct result_model *m, size_t i)
 
     return &m->fields[(i + 1) % targets * layers];
 }
+
+int result_growth(const struct erf_summary *out[GROWTH_LENGTHS], const struct result_model *m)
+{
+    size_t whole = m->fields[0].target, found = 0;
+
+    for (size_t i = 0; i < result_targets(m); i++) {
+        const struct result_field *f = result_target(m, i);
+
+        for (size_t k = 0; k < GROWTH_LENGTHS; k++)
+            if (f->target == whole >> (GROWTH_LENGTHS - 1 - k)) {
+                out[k] = &f->summary;
+                found++;
+            }
+    }
+    return found == GROWTH_LENGTHS;
+}

@@ -114,6 +114,11 @@ size_t result_targets(const struct result_model *m);
 /* The field at the embeddings of target i, shortest first: that of the whole segment, the first in the list, is the last. */
 const struct result_field *result_target(const struct result_model *m, size_t i);
 
+/* The summaries at the embeddings of segments cut to a quarter and a half of their tokens, and of whole ones: 1, or 0 where one
+ * of them was not measured. */
+enum { GROWTH_LENGTHS = 3 };
+int result_growth(const struct erf_summary *out[GROWTH_LENGTHS], const struct result_model *m);
+
 /* Room for what is measured of a field whose target is set, status zeroed; and for the sums of attention, whose sizes are set. */
 int result_field_room(struct result_field *f, size_t segments, int completeness, struct error *e) MUST_USE;
 int result_attention_room(struct result_attention *a, struct error *e) MUST_USE;

@@ -295,6 +295,35 @@ static void test_difference(void **state)
     erf_summary_free(&c);
 }
 
+/* A field that is n^0.5 but for rounding, and replicates of exponents 0.5, 1 and 0. */
+static void test_growth(void **state)
+{
+    size_t draws[3][4] = {{10, 10, 10, 10}, {20, 20, 10, 20}, {20, 40, 10, 20}};
+    struct erf_row rows[3] = {{.erf = 10}, {.erf = 14}, {.erf = 20}};
+    struct erf_summary u[3];
+    const struct erf_summary *lengths[3] = {&u[0], &u[1], &u[2]};
+    struct erf_growth g;
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        u[i] = (struct erf_summary){.segments = 9,
+                                    .positions = (size_t)25 << i,
+                                    .rows = &rows[i],
+                                    .threshold_count = 1,
+                                    .replicates = draws[i],
+                                    .replicate_count = 4,
+                                    .pairing = 7};
+    assert_int_equal(erf_growth(&g, lengths, 3, 0), 0);
+    assert_true(fabs(g.exponent - 0.5) < 1e-12); /* the middle one has no weight where lengths double */
+    assert_true(fabs(g.lo) < 1e-12 && fabs(g.hi - 1) < 1e-12);
+    assert_int_equal(g.saturated, 0);
+    rows[2].saturated = 1;
+    u[1].pairing = 8;
+    assert_int_equal(erf_growth(&g, lengths, 3, 0), 0);
+    assert_true(fabs(g.exponent - 0.5) < 1e-12 && isnan(g.lo) && isnan(g.hi));
+    assert_int_equal(g.saturated, 1);
+}
+
 static void test_impossible_sizes(void **state)
 {
     (void)state;
@@ -322,6 +351,7 @@ int main(void)
         cmocka_unit_test(test_excluded_segments_leave_no_trace),
         cmocka_unit_test(test_intervals_hold_the_value),
         cmocka_unit_test(test_difference),
+        cmocka_unit_test(test_growth),
         cmocka_unit_test(test_impossible_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

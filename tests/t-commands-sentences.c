@@ -66,8 +66,68 @@ static void test_result(void **state)
         FILE *f = open_memstream(&text, &size);
 
         assert_non_null(f);
-        erf_tell(f, &r, &m);
+        assert_int_equal(erf_tell(f, &r, &m), 0);
         assert_int_equal(fclose(f), 0);
+        assert_string_equal(text, cases[i].said);
+        free(text);
+    }
+}
+
+/* Fields of 25, 50 and 100 tokens, and what is said of their growth; 0: two replicates of other fields stand behind them. */
+static void test_growth(void **state)
+{
+    static const struct {
+        size_t erf[3], other[3];
+        const char *said;
+    } cases[] = {
+        {{6, 12, 24}, {0}, "m: ERF(0.9) is 24. From 25 to 100 tokens it grows like L^0.98."},
+        {{6, 12, 24},
+         {6, 6, 12},
+         "m: ERF(0.9) is 24. From 25 to 100 tokens it grows like L^0.98, the exponent from 0.49 to 0.98."},
+        {{6, 6, 6},
+         {7, 7, 6},
+         "m: ERF(0.9) is 6. From 25 to 100 tokens it is not seen to grow with the length L: L^0.00, the exponent from -0.11 to "
+         "0.00."},
+        {{12, 8, 6}, {0}, "m: ERF(0.9) is 6. From 25 to 100 tokens it shrinks like L^-0.49."},
+        {{24, 30, 40},
+         {0},
+         "m: ERF(0.9) is 40. From 25 to 100 tokens it grows like L^0.36, at most: the shorter ones take all inputs."},
+        {{6, 12, 99},
+         {0},
+         "m: ERF(0.9) takes all 99 inputs; the field may be longer. From 25 to 100 tokens it grows like L^1.98, at least: the "
+         "longest takes all inputs."},
+        {{24, 49, 99},
+         {0},
+         "m: ERF(0.9) takes all 99 inputs; the field may be longer. It takes all inputs at lengths of 25, 50 and 100 tokens: as "
+         "far "
+         "as was measured it grows with the length."},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static const size_t order[3] = {2, 0, 1}; /* the whole segment first */
+        struct result_field fields[3];
+        struct erf_row rows[3];
+        size_t draws[3][2];
+        struct result_model m = {.name = "m", .fields = fields, .field_count = 3};
+        struct result r = {.attribution = (char *)"grad", .length = 100, .main_threshold = 0.9};
+        char *text;
+
+        for (size_t k = 0; k < 3; k++) {
+            size_t at = order[k], target = (size_t)25 << at, erf = cases[i].erf[at];
+
+            draws[k][0] = erf;
+            draws[k][1] = cases[i].other[at];
+            rows[k] = (struct erf_row){.threshold = 0.9, .erf = erf, .saturated = erf == target - 1};
+            fields[k] = (struct result_field){.target = target,
+                                              .summary = {.rows = &rows[k],
+                                                          .threshold_count = 1,
+                                                          .segments = 2,
+                                                          .positions = target - 1,
+                                                          .replicates = draws[k],
+                                                          .replicate_count = cases[i].other[0] ? 2 : 0}};
+        }
+        text = erf_sentence(&r, &m);
         assert_string_equal(text, cases[i].said);
         free(text);
     }
@@ -135,7 +195,8 @@ static void test_explanation(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_result), cmocka_unit_test(test_explanation)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_result), cmocka_unit_test(test_growth),
+                                       cmocka_unit_test(test_explanation)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

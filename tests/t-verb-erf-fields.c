@@ -181,6 +181,49 @@ static void layers_grow_by_the_window(void **state)
 
 /* ---- targets ---- */
 
+/* --growth is target positions and what follows from them: also over shards, after an interruption, and with further positions.
+ */
+static void growth_is_of_targets(void **state)
+{
+    static const char *const names[] = {"erf.h5", "summary.csv", "curve.csv"};
+    char *out;
+
+    (void)state;
+    out = printed("erf window learned --text text --length 64 --segments 6 --quiet --growth -o growth", 0);
+    assert_said(out, "From 16 to 64 tokens it ");
+    assert_said(out, ", the exponent from ");
+    free(out);
+    out = printed("erf window learned --text text --length 64 --segments 6 --quiet --target-position 32,16 -o growth-targets", 0);
+    assert_said(out, "From 16 to 64 tokens it ");
+    free(out);
+    run("erf window learned --text text --length 64 --segments 6 --quiet --growth --target-position 16 --shard 1/2 -o growth-1");
+    run("erf window learned --text text --length 64 --segments 6 --quiet --growth --shard 2/2 -o growth-2");
+    out = printed("merge growth-1 growth-2 --quiet -o growth-merged", 0);
+    assert_said(out, "From 16 to 64 tokens it ");
+    free(out);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char first[64], second[64], third[64];
+
+        snprintf(first, sizeof first, "growth/%s", names[i]);
+        snprintf(second, sizeof second, "growth-targets/%s", names[i]);
+        snprintf(third, sizeof third, "growth-merged/%s", names[i]);
+        assert_same_file(at("%s", first), at("%s", second));
+        assert_same_file(at("%s", first), at("%s", third));
+    }
+    out = printed("erf window --text text --length 64 --segments 6 --quiet --target-position 16 -o growth-none", 0);
+    assert_null(strstr(out, "From 16"));
+    free(out);
+    out = printed(
+        "erf window --text text --length 64 --segments 1 --bootstrap 0 --quiet --growth --attribution inputxgrad -o growth-one",
+        0);
+    assert_said(out, "From 16 to 64 tokens it ");
+    assert_null(strstr(out, ", the exponent from "));
+    free(out);
+    run("erf window --tokens rows.npy --length 64 --growth --quiet -o growth-rows");
+    expect("erf window --tokens rows.npy --growth -o x", 2, "--growth: of --tokens no --length is given");
+    expect("erf window --text text --length 7 --growth -o x", 2, "--growth and --length 7 are both given");
+}
+
 static void targets_are_prefixes(void **state)
 {
     struct result cut, all;
@@ -630,11 +673,17 @@ static int make_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(layers_grow_by_the_window),      cmocka_unit_test(targets_are_prefixes),
-        cmocka_unit_test(attention_stands_beside_theory), cmocka_unit_test(long_fields_are_rounded_upwards),
-        cmocka_unit_test(attributions_are_named),         cmocka_unit_test(earlier_extras_do_not_stay),
-        cmocka_unit_test(overrides_are_recorded),         cmocka_unit_test(pictures_are_drawn),
-        cmocka_unit_test(interrupted_runs_go_on),         cmocka_unit_test(interrupted_attention_goes_on),
+        cmocka_unit_test(layers_grow_by_the_window),
+        cmocka_unit_test(targets_are_prefixes),
+        cmocka_unit_test(growth_is_of_targets),
+        cmocka_unit_test(attention_stands_beside_theory),
+        cmocka_unit_test(long_fields_are_rounded_upwards),
+        cmocka_unit_test(attributions_are_named),
+        cmocka_unit_test(earlier_extras_do_not_stay),
+        cmocka_unit_test(overrides_are_recorded),
+        cmocka_unit_test(pictures_are_drawn),
+        cmocka_unit_test(interrupted_runs_go_on),
+        cmocka_unit_test(interrupted_attention_goes_on),
         cmocka_unit_test(killed_attention_goes_on),
     };
 

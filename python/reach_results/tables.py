@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 COLUMNS = {
     "curve": "model position:w distance:w s:r c:r c_lo:r c_hi:r target:w layer:w attribution",
     "summary": """model segments:w excluded:w length:w threshold:r erf:w erf_lo:w erf_hi:w saturated:w erf_q10:w erf_median:w
-        erf_q90:w sink_share:r erf_without_sink:w mean_logprob:r ppl:r target:w layer:w attribution""",
+        erf_q90:w sink_share:r erf_without_sink:w mean_logprob:r ppl:r target:w layer:w attribution growth:r? growth_lo:r?
+        growth_hi:r?""",
     "attention": "model layer:w head:w epsilon attention_erf:w trf trf_length:w? verdict segments:w excluded:w",
     "ppl": """model protocol context:w stride:w? tokens:w nll:r std_error:r? ppl:r window:w? seconds_per_token:r? diff:r?
         diff_se:r? p:r?""",

@@ -3,6 +3,7 @@
 #include "io/element.h"
 #include "run/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 struct curve_row {
@@ -47,6 +48,7 @@ struct summary_row {
     double mean_logprob, ppl;
     long long target, layer;
     const char *attribution;
+    double growth, growth_lo, growth_hi;
 };
 
 static const struct csv_column summary_columns[] = {
@@ -70,6 +72,13 @@ static const struct csv_column summary_columns[] = {
     CSV_COLUMN(summary_row, target, "tokens", "position of the target, from 1; as length"),
     CSV_COLUMN(summary_row, layer, "", "gradient with respect to the input of this block, from 0; 0: the embeddings"),
     CSV_COLUMN(summary_row, attribution, "", "grad, inputxgrad, ig or smoothgrad: what the norms are of"),
+    CSV_OPTIONAL(summary_row, growth, "",
+                 "exponent x of ERF ~ n^x in the inputs n: the slope of ln ERF over ln n, n of a quarter, a half and all of the "
+                 "tokens of a segment (`--growth`); in rows of whole segments at the embeddings, empty where these lengths were "
+                 "not measured"),
+    CSV_OPTIONAL(summary_row, growth_lo, "",
+                 "lower end of its 95 % bootstrap interval over segments; empty where the lengths are not paired"),
+    CSV_OPTIONAL(summary_row, growth_hi, "", "its upper end"),
 };
 
 const struct csv_layout summary_csv = {
@@ -82,7 +91,7 @@ const struct csv_layout summary_csv = {
     .count = sizeof summary_columns / sizeof *summary_columns,
 };
 
-static void curve_rows(struct csv *csv, const struct result *r, const struct result_model *m, const struct result_field *f)
+static int curve_rows(struct csv *csv, const struct result *r, const struct result_model *m, const struct result_field *f)
 {
     const struct erf_summary *u = &f->summary;
     size_t n = f->positions;
@@ -98,14 +107,21 @@ static void curve_rows(struct csv *csv, const struct result *r, const struct res
                                          .target = (long long)f->target,
                                          .layer = (long long)f->layer,
                                          .attribution = r->attribution});
+    return 0;
 }
 
-static void summary_rows(struct csv *csv, const struct result *r, const struct result_model *m, const struct result_field *f)
+/* -1: memory ran out. */
+static int summary_rows(struct csv *csv, const struct result *r, const struct result_model *m, const struct result_field *f)
 {
-    const struct erf_summary *u = &f->summary;
+    const struct erf_summary *u = &f->summary, *lengths[GROWTH_LENGTHS];
+    int grows = f == result_main(m) && result_growth(lengths, m);
 
     for (size_t i = 0; i < u->threshold_count; i++) {
         const struct erf_row *row = &u->rows[i];
+        struct erf_growth g = {NAN, NAN, NAN, 0};
+
+        if (grows && erf_growth(&g, lengths, GROWTH_LENGTHS, i) != 0)
+            return -1;
 
         csv_row(csv, &(struct summary_row){.model = m->name,
                                            .segments = (long long)u->segments,
@@ -125,8 +141,12 @@ static void summary_rows(struct csv *csv, const struct result *r, const struct r
                                            .ppl = u->perplexity,
                                            .target = (long long)f->target,
                                            .layer = (long long)f->layer,
-                                           .attribution = r->attribution});
+                                           .attribution = r->attribution,
+                                           .growth = g.exponent,
+                                           .growth_lo = g.lo,
+                                           .growth_hi = g.hi});
     }
+    return 0;
 }
 
 /* What readers must know of the segments, as one line; empty: nothing. The caller frees; NULL when memory runs out. */
@@ -155,8 +175,8 @@ static char *note_of(const struct result *r)
 
 /* The rows of all fields under a layout. */
 static int write_fields(const struct result *r, const char *path, const struct csv_layout *layout,
-                        void (*rows)(struct csv *, const struct result *, const struct result_model *,
-                                     const struct result_field *),
+                        int (*rows)(struct csv *, const struct result *, const struct result_model *,
+                                    const struct result_field *),
                         struct atomic_file *out, struct error *e)
 {
     char *note = note_of(r);
@@ -169,7 +189,10 @@ static int write_fields(const struct result *r, const char *path, const struct c
         return -1;
     for (size_t i = 0; i < r->model_count; i++)
         for (size_t k = 0; k < r->models[i].field_count; k++)
-            rows(csv, r, &r->models[i], &r->models[i].fields[k]);
+            if (rows(csv, r, &r->models[i], &r->models[i].fields[k]) != 0) {
+                csv_abandon(csv);
+                return fail_memory(e, (double)r->bootstrap * sizeof(double), "the growth of fields");
+            }
     return csv_stage(csv, out, e);
 }
 

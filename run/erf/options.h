@@ -32,7 +32,7 @@ struct erf_options {
     int layer; /* LAYER_NONE: the embeddings alone; LAYER_ALL; else also the input of this block, from 0 */
     size_t targets[TARGETS_MAX]; /* further lengths that segments are cut to, ascending */
     size_t target_count;
-    int attention;
+    int attention, growth; /* growth: its targets are among them */
     enum attribution attribution;
     long shard, shards; /* measure the shard-th of as many parts of the segments; shards 0: all */
     int strict, verify, resume, force, quiet;
