@@ -67,7 +67,7 @@ static const struct option_row rows[] = {
     FOLDER_ROW("write ppl.csv and the figure there (default: nothing is written)", NULL),
     {.name = "per-token",
      .value = "FILE",
-     .help = "write the NLL of every target at every context there, as CSV",
+     .help = "write the NLL of every target at every context there, with its text, as CSV",
      .type = OPTION_TEXT,
      .at = AT(per_token),
      .group = GROUP_OUTPUT},

@@ -1,5 +1,7 @@
 #include "io/token_texts.h"
 
+#include "io/glyph.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,4 +105,19 @@ int texts_check(const struct token_texts *p, struct error *e)
             return fail(e, "id %d and its end %llu at index %zu (expected ascending ids, and ends within %zu bytes)",
                         (int)p->id[i], (unsigned long long)p->end[i], i, p->size);
     return 0;
+}
+
+const char *texts_spell(const struct token_texts *p, int32_t id, char **text, size_t *size)
+{
+    size_t bytes;
+    const char *piece = texts_find(p, id, &bytes);
+    FILE *f;
+
+    free(*text);
+    *text = NULL;
+    if (!(f = open_memstream(text, size)))
+        return NULL;
+    if (piece)
+        glyphs_write(f, piece, bytes);
+    return fclose(f) == 0 ? *text : NULL;
 }

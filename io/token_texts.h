@@ -17,6 +17,10 @@ struct token_texts {
 /* The bytes of an id, *size of them; NULL: there is none. */
 const char *texts_find(const struct token_texts *p, int32_t id, size_t *size);
 
+/* The text of an id with all that cannot be seen spelt, in *text of *size, which grows and is the caller's; empty where it has
+ * none. NULL when memory runs out. */
+const char *texts_spell(const struct token_texts *p, int32_t id, char **text, size_t *size);
+
 /* One piece of several that are being put together; `text` borrowed. */
 struct token_text {
     int32_t id;

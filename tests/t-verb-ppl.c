@@ -333,6 +333,11 @@ static void per_token_is_what_the_table_averages(void **state)
                 assert_string_equal(cell(&each, next, "row"), "");
                 assert_int_equal(position, CONTEXT + 1 + 3 * i);
                 assert_int_equal((int)number(&each, next, "id"), text[position - 1]);
+                if (text[position - 1] > ' ' && text[position - 1] < 127 && text[position - 1] != '\\') {
+                    assert_int_equal(cell(&each, next, "piece")[0], text[position - 1]);
+                    assert_int_equal(strlen(cell(&each, next, "piece")), 1);
+                } else
+                    assert_true(*cell(&each, next, "piece"));
                 if (m == 0 && c == 1 && !(fabs(nll - by_position[position]) <= 1e-5))
                     fail_msg("position %zu: NLL %.9g, in sliding windows %.9g", position, nll, by_position[position]);
                 sum += nll;

@@ -23,7 +23,7 @@ COLUMNS = {
     "attention": "model layer:w head:w epsilon attention_erf:w trf trf_length:w? verdict segments:w excluded:w",
     "ppl": """model protocol context:w stride:w? tokens:w nll:r std_error:r? ppl:r window:w? seconds_per_token:r? diff:r?
         diff_se:r? p:r?""",
-    "per-token": "model context:w row:w? position:w id:w nll:r",
+    "per-token": "model context:w row:w? position:w id:w nll:r piece",
     "trf": """formula head length layers:w epsilon verdict sum_lo:r? sum_hi:r? trf_lo trf_hi layer:w? log10_trf_lo:r?
         log10_trf_hi:r?""",
     "fit": "formula head form first:r last:r coefficient value:r std_error:r r2:r layer",

@@ -1,7 +1,6 @@
 /* explain.csv and explain.html. */
 #include "run/explain/explain.h"
 
-#include "io/glyph.h"
 #include "page/explain.h"
 #include "run/explain/columns.h"
 #include "run/results.h"
@@ -54,23 +53,6 @@ static char *note_of(const struct explanation *x)
     return NULL;
 }
 
-/* The text of an id with all that cannot be seen spelt, in *text of *size, which grows and is the caller's. NULL when memory runs
- * out. */
-static const char *spell(const struct explanation *x, int32_t id, char **text, size_t *size)
-{
-    size_t bytes;
-    const char *piece = texts_find(&x->pieces, id, &bytes);
-    FILE *f;
-
-    free(*text);
-    *text = NULL;
-    if (!(f = open_memstream(text, size)))
-        return NULL;
-    if (piece)
-        glyphs_write(f, piece, bytes);
-    return fclose(f) == 0 ? *text : NULL;
-}
-
 static int write_rows(struct csv *csv, const struct explanation *x, struct error *e)
 {
     char *text = NULL;
@@ -78,7 +60,7 @@ static int write_rows(struct csv *csv, const struct explanation *x, struct error
     int rc = 0;
 
     for (size_t i = 0; i < x->count && rc == 0; i++) {
-        const char *piece = spell(x, x->id[i], &text, &size);
+        const char *piece = texts_spell(&x->pieces, x->id[i], &text, &size);
 
         if (piece)
             csv_row(csv, &(struct explain_row){.model = x->model,

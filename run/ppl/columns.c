@@ -37,6 +37,8 @@ static const struct csv_column target_columns[] = {
     CSV_COLUMN(ppl_target_row, position, "tokens", "of the target in its stream or row, from 1"),
     CSV_COLUMN(ppl_target_row, id, "", "the target's token id"),
     CSV_COLUMN(ppl_target_row, nll, "nats", "-log p of the target"),
+    CSV_OPTIONAL(ppl_target_row, piece, "",
+                 "its text, spelt as in explain.csv; empty where the id has no text, or the model no tokenizer"),
 };
 
 const struct csv_layout ppl_targets_csv = {
@@ -44,7 +46,7 @@ const struct csv_layout ppl_targets_csv = {
     .origin = "`reach ppl --per-token FILE`",
     .row = "a model, context and target",
     .units = "context (inputs) in tokens; row: of a 2-D token file, from 1, empty for a stream; position: of the target in its "
-             "stream or row, from 1; id: the target; nll: -log p of it in nats",
+             "stream or row, from 1; id: the target; nll: -log p of it in nats; piece: its text",
     .columns = target_columns,
     .count = sizeof target_columns / sizeof *target_columns,
 };

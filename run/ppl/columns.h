@@ -19,6 +19,7 @@ struct ppl_target_row {
     const char *model;
     long long context, row, position, id;
     double nll;
+    const char *piece;
 };
 extern const struct csv_layout ppl_targets_csv;
 

@@ -153,7 +153,8 @@ static int measure_context(struct ppl_run *r, size_t which, double *first, doubl
         if (score_run(nll, at, r, m, e) != 0)
             return -1;
         at->perplexity = perplexity_of(nll, targets);
-        ppl_tokens_add(r, m, at, nll);
+        if (ppl_tokens_add(r, m, at, nll, e) != 0)
+            return -1;
         if (i && same_targets(m, &r->models[0])) {
             at->paired = 1;
             at->difference = perplexity_compare(nll, first, targets);

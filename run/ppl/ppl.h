@@ -41,6 +41,7 @@ struct ppl_model {
     struct documents documents; /* of --boundary */
     int32_t *begun; /* the streams with their beginning-of-text tokens; NULL: they have none */
     char tokens_digest[33];
+    struct token_texts pieces; /* of --per-token: the texts of its ids */
     struct segments segments; /* of last, for the longest context; owned */
     int train_length; /* 0: unknown */
     int window; /* keys that every layer attends to; 0: all of them, or layers differ */
@@ -83,7 +84,8 @@ char *ppl_note(const struct ppl_run *r);
 /* The file of --per-token: begins it (what is there already is refused), adds the targets of a model at a context, and ends it:
  * kept or not. Without the option nothing is done. */
 int ppl_tokens_open(struct ppl_run *r, struct error *e) MUST_USE;
-void ppl_tokens_add(struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at, const double *nll);
+int ppl_tokens_add(struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at, const double *nll,
+                   struct error *e) MUST_USE;
 int ppl_tokens_close(struct ppl_run *r, int keep, struct error *e) MUST_USE;
 
 /* Writes ppl.csv, ppl.gp and the pictures. 0; 1 when only the pictures are missing (message); -1. */

@@ -33,6 +33,7 @@ void ppl_run_free(struct ppl_run *r)
         segments_free(&r->models[i].segments);
         free(r->models[i].streams);
         free(r->models[i].begun);
+        texts_free(&r->models[i].pieces);
         model_text_close(&r->models[i].text);
         free(r->models[i].results);
         decoder_close(r->models[i].decoder);
