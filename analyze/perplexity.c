@@ -37,6 +37,31 @@ struct perplexity_difference perplexity_compare(const double *a, const double *b
     return out;
 }
 
+double perplexity_margin(const struct perplexity_difference *d, size_t count)
+{
+    double low = 0, high = 1, degrees = (double)count - 1;
+
+    if (count < 2)
+        return NAN;
+    while (student_two_sided(high, degrees) > 0.05)
+        high *= 2;
+    for (int i = 0; i < 60; i++) {
+        double middle = (low + high) / 2;
+
+        *(student_two_sided(middle, degrees) > 0.05 ? &low : &high) = middle;
+    }
+    return high * d->std_error;
+}
+
+size_t context_needed(const double *nll, size_t contexts, size_t stride, double within)
+{
+    size_t j = 0;
+
+    while (nll[j * stride] > nll[(contexts - 1) * stride] + within)
+        j++;
+    return j;
+}
+
 static size_t smaller(size_t a, size_t b)
 {
     return a < b ? a : b;

@@ -26,6 +26,13 @@ struct perplexity_difference {
 };
 struct perplexity_difference perplexity_compare(const double *a, const double *b, size_t count);
 
+/* Half of its 95 % interval, by the same distribution; NaN for one target. */
+double perplexity_margin(const struct perplexity_difference *d, size_t count);
+
+/* Which context, of `contexts` ascending ones, a target needs: the number of the first at which its NLL is at most `within` above
+ * that at the last one. Its NLLs lie `stride` apart. */
+size_t context_needed(const double *nll, size_t contexts, size_t stride, double within);
+
 /* One run of a model over a stream of tokens: it reads the inputs first .. first + inputs - 1, and the tokens behind the last
  * `scored` of them are targets. Target token j has place j - 1 among all targets, so these have the places first + inputs -
  * scored and on. */

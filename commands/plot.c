@@ -63,8 +63,8 @@ static const struct option_row rows[] = {
      .low = 0,
      .high = 1,
      .flags = OPTION_RESULT},
-    TRAIN_LENGTH_ROW("tokens the models were trained on, marked where a result does not say it, as curve.csv, summary.csv and "
-                     "ppl.csv"),
+    TRAIN_LENGTH_ROW("tokens the models were trained on, marked where a result does not say it, as curve.csv, summary.csv, "
+                     "ppl.csv and gain.csv"),
     {.name = "only",
      .value = "A,B",
      .help = "draw only what has these names; may be repeated",
@@ -182,6 +182,8 @@ const struct verb plot_verb = {
         "  ppl.csv of `reach ppl`\n"
         "        perplexity over the context, or the window of cached inference, a line a model (ppl.gp); with the FILE of "
         "--per-token of the same run also over the perplexity at the training length, with paired intervals\n"
+        "  gain.csv of `reach ppl --gain`\n"
+        "        the share of the targets for which a context is enough (gain.gp)\n"
         "  trf.csv of `reach trf`, with results of `reach erf`\n"
         "        theoretical fields beside the measured ones, matched by name (fields.gp): TRF(eps) with eps nearest "
         "to 1 - Q beside ERF(Q), whose interval is that of the curve's band\n"

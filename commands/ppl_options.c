@@ -104,6 +104,24 @@ static const struct option_row rows[] = {
      WHOLE_AT(segments, 1, 1L << 31),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_LATER | OPTION_COMMON},
+    {.name = "gain",
+     .help =
+         "also report what each context pays over the next shorter one, with intervals, and how much context each target needs; "
+         "not of cached",
+     .type = OPTION_FLAG,
+     .at = AT(gain),
+     .group = GROUP_MEASURED,
+     .flags = OPTION_RESULT},
+    {.name = "gain-within",
+     .value = "D",
+     .standard = "0.1",
+     .help = "of --gain: a context is enough for a target if its NLL is at most D nats above that at the longest (default %s)",
+     .type = OPTION_REAL,
+     .at = AT(gain_within),
+     .low = 0,
+     .high = 1000,
+     .group = GROUP_MEASURED,
+     .flags = OPTION_RESULT | OPTION_LATER},
     TRAIN_LENGTH_ROW("tokens the models were trained on, marked in the figure and of --logn, where a checkpoint does not say it"),
     ADAPTER_ROW,
     ENCODING_ROWS("; what cached needs, unless the model has windows"),
@@ -148,6 +166,10 @@ static int check_together(const struct ppl_options *o, struct error *e)
                         "--stride: %zu is more than the context of %zu, so some tokens would not be scored (expected at most the "
                         "context)",
                         o->stride, o->contexts[i]);
+    if (o->gain_within > 0 && !o->gain)
+        return fail(e, "--gain-within is given without --gain (expected both, or neither)");
+    if (o->gain && o->protocol == PROTOCOL_CACHED)
+        return fail(e, "--gain: is of several contexts, and --protocol cached has none (expected another protocol)");
     return check_encoding(&o->encoding, e);
 }
 
@@ -160,9 +182,13 @@ static int check(void *options, struct error *e)
         return -1;
     if (o->protocol == PROTOCOL_LAST && !o->segments && option_default(o, &ppl_verb, "segments", e) != 0)
         return -1;
-    if (o->protocol == PROTOCOL_CACHED || o->context_count)
-        return 0;
-    return option_default(o, &ppl_verb, "context", e) == 0 ? check_together(o, e) : -1;
+    if (o->gain && !(o->gain_within > 0) && option_default(o, &ppl_verb, "gain-within", e) != 0)
+        return -1;
+    if (o->protocol != PROTOCOL_CACHED && !o->context_count && option_default(o, &ppl_verb, "context", e) != 0)
+        return -1;
+    if (o->gain && o->context_count < 2)
+        return fail(e, "--gain and one --context are given (expected several contexts, as --context 128,512,2048)");
+    return check_together(o, e);
 }
 
 const struct verb ppl_verb = {
@@ -192,11 +218,13 @@ const struct verb ppl_verb = {
         "target by target (paired t-test). MODEL and NAME=MODEL are as in `reach erf`.\n"
         "\n"
         "Written to DIR:\n"
-        "  ppl.csv  the table and the differences\n"
-        "  ppl.gp   perplexity over the context (cached: the window) as a gnuplot script, and its pictures\n",
+        "  ppl.csv   the table and the differences\n"
+        "  ppl.gp    perplexity over the context (cached: the window) as a gnuplot script, and its pictures\n"
+        "  gain.csv, gain.gp  what --gain adds\n",
     .examples = "  reach ppl examples/models/alibi examples/models/rotary --text examples/text/sqlalchemy.py.gz -o reach-ppl\n"
                 "  reach ppl runs/8 --tokens valid.npy --protocol sliding --context 512,1024 --stride 256\n"
-                "  reach ppl runs/8 --tokens valid.npy --protocol cached --window 1024\n",
+                "  reach ppl runs/8 --tokens valid.npy --protocol cached --window 1024\n"
+                "  reach ppl runs/8 --text novel.txt --context 64,256,1024,4096 --gain -o gain\n",
     .operands = operands,
     .operand_count = 1,
     .options = rows,

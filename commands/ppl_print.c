@@ -1,9 +1,11 @@
 /* What `reach ppl` prints: the table, differences between models, notes. */
 #include "commands/ppl.h"
 
+#include "commands/screen.h"
 #include "commands/table.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A number of inputs, or - for 0. */
@@ -91,6 +93,84 @@ static int print_differences(const struct ppl_run *r)
     return rc;
 }
 
+/* ---- --gain ---- */
+
+static void interval_cell(struct table *t, const struct perplexity_difference *d, size_t targets)
+{
+    double margin = perplexity_margin(d, targets);
+
+    real_cell(t, "%+.5f", d->difference);
+    if (isnan(margin))
+        table_cell(t, "-");
+    else
+        table_cell(t, "[%+.5f, %+.5f]", d->difference - margin, d->difference + margin);
+}
+
+static void skip_cells(struct table *t)
+{
+    table_cells(t, (const char *const[]){"-", "-", NULL});
+}
+
+static int print_gain(const struct ppl_run *r)
+{
+    struct table *t = table_create("lrrrrrrr");
+    int rc;
+
+    if (!t)
+        return -1;
+    table_caption(t,
+                  "nats that a context pays over the next shorter one, and that the longest pays over it; shares of the targets");
+    table_cells(t, (const char *const[]){"model", "context", "pays", "95 % interval", "left", "95 % interval", "needed", "enough",
+                                         NULL});
+    for (size_t i = 0; i < r->count; i++)
+        for (size_t j = 0; j < r->result_count; j++) {
+            const struct ppl_result *at = &r->models[i].results[j];
+
+            table_cell(t, "%s", r->models[i].argument->name);
+            table_cell(t, "%zu", at->context);
+            if (j)
+                interval_cell(t, &at->gain, at->perplexity.tokens);
+            else
+                skip_cells(t);
+            if (j + 1 < r->result_count)
+                interval_cell(t, &at->rest, at->perplexity.tokens);
+            else
+                skip_cells(t);
+            table_cell(t, "%.1f %%", 100 * at->needed);
+            table_cell(t, "%.1f %%", 100 * at->enough);
+        }
+    rc = table_print(stdout, t);
+    table_free(t);
+    return rc;
+}
+
+/* How much context targets need, in words. */
+static int print_needs(const struct ppl_run *r, struct error *e)
+{
+    putchar('\n');
+    for (size_t i = 0; i < r->count; i++) {
+        const struct ppl_model *m = &r->models[i];
+        size_t half = ppl_gain_quantile(r, m, 0.5), most = ppl_gain_quantile(r, m, 0.9);
+        char *text;
+        int rc = most == half ? asprintf(&text, "%s: nine tenths of the targets need no more than %zu tokens of context.",
+                                         m->argument->name, most)
+                              : asprintf(&text,
+                                         "%s: half of the targets need no more than %zu tokens of context, nine tenths no "
+                                         "more than %zu.",
+                                         m->argument->name, half, most);
+
+        if (rc < 0)
+            return fail(e, "out of memory for the report");
+        screen_print(text, screen_width());
+        free(text);
+    }
+    printf("\nenough is a context at which the NLL of a target is at most %.6g nats above that at %zu tokens\n",
+           r->options->gain_within, r->models[0].results[r->result_count - 1].context);
+    return 0;
+}
+
+/* ---- notes ---- */
+
 /* What the protocols that take all of the text score. */
 static const char *targets_of(const struct ppl_run *r)
 {
@@ -161,8 +241,12 @@ int ppl_print(const struct ppl_run *r, struct error *e)
     table_free(t);
     if (rc == 0 && r->count > 1)
         rc = print_differences(r);
+    if (rc == 0 && r->options->gain)
+        rc = print_gain(r);
     if (rc != 0)
         return fail(e, "out of memory for the table");
+    if (r->options->gain && print_needs(r, e) != 0)
+        return -1;
     print_notes(r);
     return 0;
 }

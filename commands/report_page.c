@@ -179,8 +179,12 @@ static const char *title_of(const struct report_source *s)
                                          [REPORT_CURVES] = "How far back it looks: curves",
                                          [REPORT_LADDER] = "How far back it looks: fields",
                                          [REPORT_PERPLEXITY] = "Perplexity by context",
+                                         [REPORT_GAIN] = "Context that pays",
                                          [REPORT_FIELDS] = "Theoretical receptive fields",
                                          [REPORT_BIASES] = "Position biases",
+                                         [REPORT_FITS] = "Fitted biases",
+                                         [REPORT_ATTENTION] = "How far each head attends",
+                                         [REPORT_TARGETS] = "Single targets",
                                          [REPORT_TABLE] = "Table"};
     return titles[s->file.kind];
 }
@@ -194,7 +198,12 @@ static void put_figures(FILE *f, const struct report_source *s, size_t *number)
         {"attention", "How far each head attends"},
         {"ladder", "The field at every threshold"},
         {"ppl", "Perplexity over the context"},
-        {"fields", "Theoretical fields"}};
+        {"gain", "Targets for which a context is enough"},
+        {"fields", "Theoretical fields"},
+        {"bias", "Biases by distance"},
+        {"matrix", "Biases, and the attention that they alone would give"},
+        {"fit", "Fitted curves"},
+        {"heads", "The field of each head, by layer"}};
 
     for (size_t i = 0; i < s->figure_count; i++)
         for (size_t k = 0; k < sizeof captions / sizeof *captions; k++)

@@ -67,6 +67,20 @@ static void tell_perplexity(FILE *f, const struct report *t)
     }
 }
 
+static void tell_gain(FILE *f, const struct report *t)
+{
+    int model = csv_column(&t->table, "model"), half = csv_column(&t->table, "needed_median"),
+        most = csv_column(&t->table, "needed_q90"), within = csv_column(&t->table, "within");
+
+    for (size_t row = 0; row < t->table.rows; row = end_of(t, row, model, model)) {
+        begin(f, t, row, model);
+        fprintf(f,
+                "half of the targets need no more than %.0f tokens of context, nine tenths no more than %.0f, to be predicted at "
+                "most %.6g nats worse than with the longest.</p>\n",
+                number(t, row, half), number(t, row, most), number(t, row, within));
+    }
+}
+
 /* ---- theoretical fields ---- */
 
 /* Bounds on the field of rows [first, end) of one layer and the whole series, as decimal logarithms and as they are written. */
@@ -147,6 +161,8 @@ void report_tell(FILE *f, const struct report *table)
 {
     if (table->kind == REPORT_PERPLEXITY)
         tell_perplexity(f, table);
+    else if (table->kind == REPORT_GAIN)
+        tell_gain(f, table);
     else if (table->kind == REPORT_FIELDS)
         tell_fields(f, table);
 }

@@ -98,7 +98,8 @@ static int has_word(const char *list, const char *word)
     return 0;
 }
 
-/* This process's group of a version, in `path`, from /proc/self/cgroup: lines HIERARCHY:CONTROLLERS:PATH, of version 2 0::PATH. */
+/* This process's group of a version, in `path`, from /proc/self/cgroup: lines HIERARCHY:CONTROLLERS:PATH, of version 2 0::PATH.
+ */
 static int find_group(char path[PATH_MAX], const char *root, const struct version *v)
 {
     FILE *f = open_below(root, "/proc/self", "cgroup");
@@ -132,8 +133,8 @@ static int find_mount(char point[PATH_MAX], char base[PATH_MAX], const char *roo
     int found = 0;
     while (f && !found && getline(&line, &room, f) > 0) {
         char type[32], options[256], *behind = strstr(line, " - ");
-        if (strlen(line) >= PATH_MAX || !behind || sscanf(behind, " - %31s %*s %255s", type, options) != 2 || strcmp(type, v->type) != 0 ||
-            (strcmp(type, "cgroup") == 0 && !has_word(options, "memory")))
+        if (strlen(line) >= PATH_MAX || !behind || sscanf(behind, " - %31s %*s %255s", type, options) != 2 ||
+            strcmp(type, v->type) != 0 || (strcmp(type, "cgroup") == 0 && !has_word(options, "memory")))
             continue;
         found = sscanf(line, "%*s %*s %*s %s %s", base, point) == 2;
     }

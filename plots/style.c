@@ -22,6 +22,7 @@ static const struct figure_kind {
     {"heads", 0, {NULL}, "its axis counts heads"},
     {"ladder", LEGEND | COLOURS, {NULL}, "its axis of tokens is logarithmic already"},
     {"ppl", LEGEND | COLOURS, {"ppl", "ratio"}, "its axis of contexts is logarithmic already"},
+    {"gain", LEGEND | COLOURS, {NULL}, "its axis of contexts is logarithmic already"},
     {"fields", LEGEND, {NULL}, "its axis of tokens is logarithmic already"},
     {"trf", LEGEND | COLOURS, {"weight", "tail"}, "its axis of tokens is logarithmic already"},
     {"bias", LEGEND | COLOURS, {"linear", "log"}, "it has a panel for that: --panels log"},

@@ -111,7 +111,7 @@ int results_place(struct results_files *r, const char *folder, const char *const
 {
     int rc = 0;
 
-    for (int i = 0; rc == 0 && r->count > 1 && names[i]; i++) /* a single file takes the place of the old one */
+    for (int i = r->count > 1 ? 0 : 1; rc == 0 && names[i]; i++) /* a single file takes the place of the old one */
         rc = remove_old(folder, names[i], e);
     for (int i = 0; rc == 0 && stems[i]; i++)
         rc = remove_figure(folder, stems[i], e);

@@ -89,6 +89,32 @@ static void test_student(void **state)
     require("t inf", student_two_sided(INFINITY, 5), 0, 0);
 }
 
+/* Half an interval is as wide as the 97.5 % quantile of Student's t says: its printed tables. */
+static void test_margin(void **state)
+{
+    static const struct {
+        size_t count;
+        double quantile;
+    } cases[] = {{2, 12.7062047}, {3, 4.3026527}, {11, 2.2281389}, {31, 2.0422725}, {1001, 1.9623390}};
+    struct perplexity_difference d = {.std_error = 1};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_true(fabs(perplexity_margin(&d, cases[i].count) - cases[i].quantile) < 1e-6);
+    assert_true(isnan(perplexity_margin(&d, 1)));
+}
+
+static void test_needed(void **state)
+{
+    static const double nll[4][3] = {{2, 0.9, 5}, {1.5, 1, 3.05}, {0.9, 2, 3.2}, {1, 1, 3}}; /* contexts, targets */
+
+    (void)state;
+    assert_int_equal(context_needed(&nll[0][0], 4, 3, 0.1), 2);
+    assert_int_equal(context_needed(&nll[0][1], 4, 3, 0.1), 0); /* what is below is enough */
+    assert_int_equal(context_needed(&nll[0][2], 4, 3, 0.1), 1); /* though the next one is not */
+    assert_int_equal(context_needed(&nll[0][2], 4, 3, 0.01), 3);
+}
+
 /* Every target once, in order; windows have `context` inputs, but for a last block; after the first each target of a sliding
  * window sees enough. */
 static void test_windows(void **state)
@@ -116,8 +142,9 @@ static void test_windows(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mean), cmocka_unit_test(test_compare),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_mean),    cmocka_unit_test(test_compare),
                                        cmocka_unit_test(test_pairing), cmocka_unit_test(test_student),
+                                       cmocka_unit_test(test_margin),  cmocka_unit_test(test_needed),
                                        cmocka_unit_test(test_windows)};
     return cmocka_run_group_tests_name("perplexity", tests, NULL, NULL);
 }

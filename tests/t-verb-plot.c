@@ -56,7 +56,8 @@ static void assert_lacks(const char *name, const char *part)
 
 static void a_folder_is_drawn_whole(void **state)
 {
-    static const char *const drawn[] = {"erf", "layers", "targets", "attention", "heads", "ppl", "fields", "bias", "matrix", "fit"};
+    static const char *const drawn[] = {"erf", "layers", "targets", "attention", "heads",
+                                        "ppl", "fields", "bias",    "matrix",    "fit"};
 
     (void)state;
     expect("plot all -o whole --format svg", 0, "whole/heads.svg");
@@ -181,9 +182,23 @@ static void options_are_refused(void **state)
 /* Texts of users in every format: what stands in them is drawn, and nothing of it is run or ends a string. */
 static void texts_are_only_texts(void **state)
 {
-    static const char *const hostile[] = {"it's", "''", "\\", "a\\'b", "`touch ran`", "@x $y %d %s %", "{/Symbol a}_b^c", "\"q\"",
-                                          "#&~<>|", "\\input{x}", "\xff\xc3(", "\xce\xb1 \xe2\x88\x92 \xe2\x80\xa6", "line\nbreak",
-                                          "$curve1 << EOD", ".system('touch ran').", "x\\", ""};
+    static const char *const hostile[] = {"it's",
+                                          "''",
+                                          "\\",
+                                          "a\\'b",
+                                          "`touch ran`",
+                                          "@x $y %d %s %",
+                                          "{/Symbol a}_b^c",
+                                          "\"q\"",
+                                          "#&~<>|",
+                                          "\\input{x}",
+                                          "\xff\xc3(",
+                                          "\xce\xb1 \xe2\x88\x92 \xe2\x80\xa6",
+                                          "line\nbreak",
+                                          "$curve1 << EOD",
+                                          ".system('touch ran').",
+                                          "x\\",
+                                          ""};
     static const char *const seeds = "'\"\\`@$%{}_^#&~<>|.()[]\xc3\xa9 \xff\nab";
 
     (void)state;
@@ -201,8 +216,8 @@ static void texts_are_only_texts(void **state)
         for (char *p = text; *p; p++)
             if (*p == ' ' || *p == '~') /* what program.h divides lines at, or writes for it */
                 *p = '~';
-        snprintf(line, sizeof line, "plot all --figure erf,fields --format svg,tikz -o hostile --force --title T%s --label window=%s", text,
-                 text);
+        snprintf(line, sizeof line,
+                 "plot all --figure erf,fields --format svg,tikz -o hostile --force --title T%s --label window=%s", text, text);
         for (char *p = line; *p; p++)
             if (*p == '\n')
                 *p = '\t';
@@ -231,8 +246,9 @@ static void ratios_are_paired(void **state)
 {
     static const char table[] = "model,protocol,context,stride,tokens,nll,std_error,ppl,window,seconds_per_token,diff,diff_se,p\n"
                                 "a,last,8,,3,2,0.5,7.389,,,,,\na,last,16,,3,1,0.5,2.718,,,,,\n",
-                      targets[] = "model,context,row,position,id,nll\na,8,,5,1,1\na,8,,9,1,2\na,8,,7,1,3\na,16,,9,1,1.5\na,16,,5,1,0.5\n"
-                                  "a,16,,7,1,1\na,16,,70,1,50\n";
+                      targets[] =
+                          "model,context,row,position,id,nll\na,8,,5,1,1\na,8,,9,1,2\na,8,,7,1,3\na,16,,9,1,1.5\na,16,,5,1,0.5\n"
+                          "a,16,,7,1,1\na,16,,70,1,50\n";
     char *script, *line;
     double x, ppl, low, high, ratio, ratio_low, ratio_high;
 
@@ -325,10 +341,10 @@ static int make_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_folder_is_drawn_whole),   cmocka_unit_test(figures_are_those_of_the_run),
-        cmocka_unit_test(options_are_applied),       cmocka_unit_test(options_are_refused),
-        cmocka_unit_test(texts_are_only_texts),      cmocka_unit_test(ratios_are_paired),
-        cmocka_unit_test(steps_are_in_order),        cmocka_unit_test(scripts_are_the_same_bytes),
+        cmocka_unit_test(a_folder_is_drawn_whole), cmocka_unit_test(figures_are_those_of_the_run),
+        cmocka_unit_test(options_are_applied),     cmocka_unit_test(options_are_refused),
+        cmocka_unit_test(texts_are_only_texts),    cmocka_unit_test(ratios_are_paired),
+        cmocka_unit_test(steps_are_in_order),      cmocka_unit_test(scripts_are_the_same_bytes),
     };
 
     return cmocka_run_group_tests(tests, make_inputs, program_close);

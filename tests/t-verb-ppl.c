@@ -502,6 +502,80 @@ static void odd_figures_are_drawn(void **state)
     assert_int_equal(figure_ppl(base, "odd", NULL, 0, "", "", NULL, AS("png"), &e), -1);
 }
 
+/* --gain: what gain.csv says follows from the NLLs of --per-token. */
+static void gain_follows_from_the_targets(void **state)
+{
+    enum { CONTEXTS = 3, MOST = 64 };
+    static const char *const protocols[] = {"last --segments 20", "sliding", "nonoverlapping"};
+    struct csv_table gain, each;
+    struct error e;
+
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        double nll[2][CONTEXTS][MOST];
+        size_t count;
+
+        run("ppl none window --text short --protocol %s --context 12,3,6 --gain --gain-within 0.02 --quiet --force -o gain "
+            "--per-token gain-each.csv --format svg",
+            protocols[k]);
+        if (csv_read(at("gain/gain.csv"), &gain, &e) != 0 || csv_read(at("gain-each.csv"), &each, &e) != 0)
+            fail_msg("%s", e.text);
+        assert_int_equal(gain.rows, 2 * CONTEXTS);
+        count = each.rows / gain.rows;
+        assert_in_range(count, 3, MOST);
+        for (size_t j = 0; j < CONTEXTS; j++)
+            for (size_t m = 0; m < 2; m++)
+                for (size_t i = 0; i < count; i++)
+                    nll[m][j][i] = number(&each, (j * 2 + m) * count + i, "nll");
+        for (size_t m = 0; m < 2; m++) {
+            double enough = 0;
+
+            for (size_t j = 0; j < CONTEXTS; j++) {
+                size_t row = m * CONTEXTS + j, needed = 0;
+                double pays = 0, rest = 0;
+
+                for (size_t i = 0; i < count; i++) {
+                    size_t first = 0;
+
+                    pays += j ? nll[m][j - 1][i] - nll[m][j][i] : 0;
+                    rest += nll[m][j][i] - nll[m][CONTEXTS - 1][i];
+                    while (nll[m][first][i] > nll[m][CONTEXTS - 1][i] + 0.02)
+                        first++;
+                    needed += first == j;
+                }
+                enough += (double)needed / (double)count;
+                assert_int_equal((size_t)number(&gain, row, "tokens"), count);
+                assert_true(fabs(number(&gain, row, "needed") - (double)needed / (double)count) < 1e-12);
+                assert_true(fabs(number(&gain, row, "enough") - enough) < 1e-12);
+                if (j == 0)
+                    assert_string_equal(cell(&gain, row, "gain"), "");
+                else {
+                    assert_true(fabs(number(&gain, row, "gain") - pays / (double)count) < 1e-12);
+                    assert_true(number(&gain, row, "gain_lo") <= number(&gain, row, "gain") &&
+                                number(&gain, row, "gain") <= number(&gain, row, "gain_hi"));
+                }
+                if (j == CONTEXTS - 1)
+                    assert_string_equal(cell(&gain, row, "rest"), "");
+                else
+                    assert_true(fabs(number(&gain, row, "rest") - rest / (double)count) < 1e-12);
+                assert_int_equal(number(&gain, row, "enough") >= 0.5, number(&gain, row, "needed_median") <= (double)(3 << j));
+            }
+        }
+        csv_table_free(&gain);
+        csv_table_free(&each);
+    }
+    assert_true(exists(at("gain/gain.gp")));
+    run("plot gain/gain.csv -o gain-plot --format svg");
+    assert_true(exists(at("gain-plot/gain.gp")));
+    run("ppl none --text short --context 3,6 --quiet --force -o gain --format svg"); /* what it had before does not stay */
+    assert_false(exists(at("gain/gain.csv")) || exists(at("gain/gain.gp")) || exists(at("gain/gain.svg")));
+    run("ppl none --text short --context 62,12 --gain --quiet -o gain-one --format svg"); /* one target: no intervals */
+    expect("ppl none --text short --gain-within 0.2", 2, "--gain-within is given without --gain");
+    expect("ppl none --text short --gain --context 8", 2, "--gain and one --context are given");
+    expect("ppl window --text short --gain --protocol cached", 2, "--gain: is of several contexts");
+    expect("ppl none --text short --gain --gain-within 0", 2, "--gain-within");
+}
+
 static int make_inputs(void **state)
 {
     static const struct {
@@ -552,6 +626,7 @@ int main(void)
         cmocka_unit_test(cached_figure_counts_windows),
         cmocka_unit_test(interrupted_leaves_nothing),
         cmocka_unit_test(odd_figures_are_drawn),
+        cmocka_unit_test(gain_follows_from_the_targets),
     };
     return cmocka_run_group_tests_name("ppl", tests, make_inputs, program_close);
 }

@@ -23,6 +23,8 @@ COLUMNS = {
     "attention": "model layer:w head:w epsilon attention_erf:w trf trf_length:w? verdict segments:w excluded:w",
     "ppl": """model protocol context:w stride:w? tokens:w nll:r std_error:r? ppl:r window:w? seconds_per_token:r? diff:r?
         diff_se:r? p:r?""",
+    "gain": """model protocol context:w tokens:w nll:r gain:r? gain_lo:r? gain_hi:r? p:r? rest:r? rest_lo:r? rest_hi:r? within:r
+        needed:r enough:r needed_q10:w needed_median:w needed_q90:w""",
     "per-token": "model context:w row:w? position:w id:w nll:r piece",
     "trf": """formula head length layers:w epsilon verdict sum_lo:r? sum_hi:r? trf_lo trf_hi layer:w? log10_trf_lo:r?
         log10_trf_hi:r?""",

@@ -48,6 +48,10 @@ static int has_perplexity(const struct plot_run *r)
 {
     return plot_table(r, REPORT_PERPLEXITY, 0) != NULL;
 }
+static int has_gain(const struct plot_run *r)
+{
+    return plot_table(r, REPORT_GAIN, 0) != NULL;
+}
 static int has_biases(const struct plot_run *r)
 {
     return plot_table(r, REPORT_BIASES, 0) != NULL;
@@ -67,6 +71,7 @@ static const struct plot_figure figures[] = {
     {"fields", has_fields, plot_fields, 1, 1},
     {"ladder", has_ladder, plot_ladder, 1, 1},
     {"ppl", has_perplexity, plot_perplexity, 0, 1},
+    {"gain", has_gain, plot_gain, 0, 1},
     {"bias", has_biases, plot_bias, 0, 0},
     {"matrix", has_biases, plot_matrix, 0, 0},
     {"fit", has_fits, plot_fit, 0, 0},
@@ -106,7 +111,7 @@ static int set_lengths(struct plot_run *r, struct error *e)
             r->curves[i].figure.train_length = (int)r->options->train_length;
             lacking++;
         }
-    if (r->curve_count && !lacking && !has_ladder(r) && !has_perplexity(r))
+    if (r->curve_count && !lacking && !has_ladder(r) && !has_perplexity(r) && !has_gain(r))
         return fail(e, "--train-length: the results say the training lengths themselves");
     return 0;
 }

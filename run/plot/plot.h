@@ -105,6 +105,8 @@ plot_draw plot_ladder;
 /* Perplexity over the context, a line for each model and protocol; where there is no context (cached) the window takes its place.
  * With the log p of single targets beside it, over that at L_tr. */
 plot_draw plot_perplexity;
+/* Of gain.csv: the share of the targets for which a context is enough, a line for each model. */
+plot_draw plot_gain;
 /* Of bias.csv: the last row, and the matrix; of fit.csv: the fitted curves. */
 plot_draw plot_bias, plot_matrix, plot_fit;
 

@@ -30,6 +30,42 @@ const struct csv_layout ppl_csv = {
     .count = sizeof ppl_columns / sizeof *ppl_columns,
 };
 
+static const struct csv_column gain_columns[] = {
+    CSV_COLUMN(gain_row, model, "", "name of the model"),
+    CSV_COLUMN(gain_row, protocol, "", "last, nonoverlapping or sliding"),
+    CSV_COLUMN(gain_row, context, "tokens", "inputs"),
+    CSV_COLUMN(gain_row, tokens, "tokens", "scored targets, the same at every context"),
+    CSV_COLUMN(gain_row, nll, "nats", "mean of -log p over the targets"),
+    CSV_OPTIONAL(gain_row, gain, "nats",
+                 "what this context pays: nll at the next shorter one less that here, paired by target; empty for the shortest"),
+    CSV_OPTIONAL(gain_row, gain_lo, "nats",
+                 "lower end of its 95 % interval, by Student's t, targets taken as independent; empty for a single target"),
+    CSV_OPTIONAL(gain_row, gain_hi, "nats", "its upper end"),
+    CSV_OPTIONAL(gain_row, p, "", "two-sided, of the paired t-test on gain"),
+    CSV_OPTIONAL(gain_row, rest, "nats",
+                 "what longer ones would pay: nll here less that at the longest, paired by target; empty for the longest"),
+    CSV_OPTIONAL(gain_row, rest_lo, "nats", "lower end of its 95 % interval"),
+    CSV_OPTIONAL(gain_row, rest_hi, "nats", "its upper end"),
+    CSV_COLUMN(gain_row, within, "nats",
+               "--gain-within: a context is enough for a target if its NLL is at most so much above that at the longest"),
+    CSV_COLUMN(gain_row, needed, "", "share of the targets for which this is the shortest context that is enough"),
+    CSV_COLUMN(gain_row, enough, "", "share of the targets for which this context or a shorter one is enough"),
+    CSV_COLUMN(gain_row, needed_q10, "tokens", "the least context with enough of at least 0.1; alike in all rows of a model"),
+    CSV_COLUMN(gain_row, needed_median, "tokens", "of at least 0.5"),
+    CSV_COLUMN(gain_row, needed_q90, "tokens", "of at least 0.9"),
+};
+
+const struct csv_layout gain_csv = {
+    .file = "gain.csv",
+    .origin = "`reach ppl --gain -o DIR`",
+    .row = "a model and context",
+    .units =
+        "context (inputs), tokens (targets), needed quantiles in tokens; nll, gain (to the next shorter context), rest (to the "
+        "longest), their 95 % intervals, within in nats; needed, enough shares of the targets",
+    .columns = gain_columns,
+    .count = sizeof gain_columns / sizeof *gain_columns,
+};
+
 static const struct csv_column target_columns[] = {
     CSV_COLUMN(ppl_target_row, model, "", "name of the model"),
     CSV_COLUMN(ppl_target_row, context, "tokens", "inputs"),

@@ -14,6 +14,15 @@ struct ppl_row {
 };
 extern const struct csv_layout ppl_csv;
 
+/* Of gain.csv; NaN where a column may be empty. */
+struct gain_row {
+    const char *model, *protocol;
+    long long context, tokens;
+    double nll, gain, gain_lo, gain_hi, p, rest, rest_lo, rest_hi, within, needed, enough;
+    long long needed_q10, needed_median, needed_q90;
+};
+extern const struct csv_layout gain_csv;
+
 /* Of the file of --per-token. */
 struct ppl_target_row {
     const char *model;

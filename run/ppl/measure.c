@@ -142,20 +142,24 @@ static int same_targets(const struct ppl_model *a, const struct ppl_model *b)
 }
 
 /* All models at context number `which`; of the first one the NLLs are kept, for the others to be compared with. */
-static int measure_context(struct ppl_run *r, size_t which, double *first, double *other, struct error *e)
+static int measure_context(struct ppl_run *r, size_t which, double *const room[2], struct error *e)
 {
+    const double *first = NULL;
+
     for (size_t i = 0; i < r->count; i++) {
         struct ppl_model *m = &r->models[i];
         struct ppl_result *at = &m->results[which];
-        double *nll = i ? other : first;
         size_t targets = score_targets(r, m);
+        double *nll = m->nll ? m->nll + which * targets : room[i > 0];
 
         if (score_run(nll, at, r, m, e) != 0)
             return -1;
         at->perplexity = perplexity_of(nll, targets);
         if (ppl_tokens_add(r, m, at, nll, e) != 0)
             return -1;
-        if (i && same_targets(m, &r->models[0])) {
+        if (!i)
+            first = nll;
+        else if (same_targets(m, &r->models[0])) {
             at->paired = 1;
             at->difference = perplexity_compare(nll, first, targets);
         }
@@ -163,34 +167,51 @@ static int measure_context(struct ppl_run *r, size_t which, double *first, doubl
     return 0;
 }
 
+/* Room for the log p of all targets: of the first model and one of the others at one context, with --gain of all at all contexts.
+ */
+static int make_room(struct ppl_run *r, double *room[2], struct error *e)
+{
+    size_t targets = 0, bytes, kept = 0;
+
+    for (size_t i = 0; i < r->count; i++) {
+        struct ppl_model *m = &r->models[i];
+        size_t own = score_targets(r, m);
+
+        targets = own > targets ? own : targets;
+        kept += own * r->result_count;
+        if (r->options->gain && (size_multiply(&bytes, own, r->result_count * sizeof *m->nll) != 0 || !(m->nll = malloc(bytes))))
+            return fail_memory(e, (double)kept * sizeof *m->nll, "the log p of all targets at every context");
+    }
+    if (!r->options->gain && (size_multiply(&bytes, targets, sizeof **room) != 0 || !(room[0] = malloc(bytes)) ||
+                              (r->count > 1 && !(room[1] = malloc(bytes)))))
+        return fail_memory(e, 2.0 * (double)targets * sizeof **room, "the log p of all targets");
+    return 0;
+}
+
 int ppl_measure(struct ppl_run *r, struct error *e)
 {
-    size_t targets = 0, steps = 0, bytes; /* targets: of the model that has the most */
-    double *first = NULL, *other = NULL;
-    int rc = -1;
+    size_t steps = 0;
+    double *room[2] = {NULL, NULL};
+    int rc;
 
     for (size_t i = 0; i < r->count; i++) {
         char text[256];
-        size_t own = score_targets(r, &r->models[i]);
 
-        targets = own > targets ? own : targets;
         progress_message(r->progress, "%s: %s", r->models[i].argument->name, memory_plan_text(text, &r->models[i].plan));
         for (size_t j = 0; j < r->result_count; j++)
             steps += score_steps(r, &r->models[i], &r->models[i].results[j]);
     }
-    if (size_multiply(&bytes, targets, sizeof *first) != 0 || !(first = malloc(bytes)) ||
-        (r->count > 1 && !(other = malloc(bytes)))) {
-        fail_memory(e, 2.0 * (double)targets * sizeof *first, "the log p of all targets");
-        goto end;
+    rc = make_room(r, room, e);
+    if (rc == 0) {
+        progress_start(r->progress, steps, 0);
+        interrupt_watch();
+        for (size_t j = 0; j < r->result_count && rc == 0; j++)
+            rc = measure_context(r, j, room, e);
+        progress_end(r->progress);
     }
-    progress_start(r->progress, steps, 0);
-    interrupt_watch();
-    rc = 0;
-    for (size_t j = 0; j < r->result_count && rc == 0; j++)
-        rc = measure_context(r, j, first, other, e);
-    progress_end(r->progress);
-end:
-    free(first);
-    free(other);
+    for (size_t i = 0; i < r->count && rc == 0 && r->options->gain; i++)
+        ppl_gain(&r->models[i], r->models[i].nll, r->result_count, score_targets(r, &r->models[i]), r->options->gain_within);
+    free(room[0]);
+    free(room[1]);
     return rc;
 }

@@ -30,6 +30,8 @@ struct ppl_options {
     const char *formats;
     struct machine_options machine;
     struct encoding_options encoding;
+    int gain; /* whether more context pays */
+    double gain_within; /* nats above the NLL at the longest context that are enough */
     int strict, force, quiet, timing;
 };
 

@@ -3,6 +3,7 @@
 #define REACH_RUN_PPL_PPL_H
 
 #include "analyze/perplexity.h"
+#include "io/atomic.h"
 #include "io/tokens.h"
 #include "kernels/ops.h"
 #include "model/engine.h"
@@ -20,6 +21,9 @@ struct ppl_result {
     double seconds; /* of the forward passes */
     int paired; /* 1: `difference` to the first model is there */
     struct perplexity_difference difference;
+    struct perplexity_difference gain, rest; /* of --gain: NLL at the next shorter context less that here (of the first: none),
+                                              * and that here less that at the longest */
+    double needed, enough; /* shares of the targets: this is the shortest context that is enough; it is enough */
 };
 
 /* Tokens that are scored one after the other: no window reaches beyond them. */
@@ -47,6 +51,7 @@ struct ppl_model {
     int window; /* keys that every layer attends to; 0: all of them, or layers differ */
     struct memory_plan plan; /* at the longest context */
     struct ppl_result *results; /* [result_count of the run]; owned */
+    double *nll; /* of --gain, while measuring: [result_count, targets]; owned */
 };
 
 struct ppl_run {
@@ -87,6 +92,14 @@ int ppl_tokens_open(struct ppl_run *r, struct error *e) MUST_USE;
 int ppl_tokens_add(struct ppl_run *r, const struct ppl_model *m, const struct ppl_result *at, const double *nll,
                    struct error *e) MUST_USE;
 int ppl_tokens_close(struct ppl_run *r, int keep, struct error *e) MUST_USE;
+
+/* gain.c, of --gain. Reduces nll[contexts, targets] of a model, whose results have their contexts. */
+void ppl_gain(struct ppl_model *m, const double *nll, size_t contexts, size_t targets, double within);
+/* The least context that is enough for a share `p` of the targets. */
+size_t ppl_gain_quantile(const struct ppl_run *r, const struct ppl_model *m, double p);
+/* gain.csv, and gain.gp with its pictures. */
+int ppl_gain_write(const struct ppl_run *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+int ppl_gain_draw(const struct ppl_run *r, const char *folder, const char *command, struct error *e) MUST_USE;
 
 /* Writes ppl.csv, ppl.gp and the pictures. 0; 1 when only the pictures are missing (message); -1. */
 int ppl_write(const struct ppl_run *r, const char *folder, struct error *e) MUST_USE;

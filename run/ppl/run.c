@@ -6,7 +6,7 @@
 
 int ppl_run(struct ppl_run *r, struct error *e)
 {
-    static const char *const names[] = {"ppl.csv", "ppl.gp", NULL};
+    static const char *const names[] = {"ppl.csv", "ppl.gp", "gain.csv", "gain.gp", NULL};
     const struct ppl_options *o = r->options;
     struct results results = {.lock = -1};
     int rc;
@@ -33,6 +33,7 @@ void ppl_run_free(struct ppl_run *r)
         segments_free(&r->models[i].segments);
         free(r->models[i].streams);
         free(r->models[i].begun);
+        free(r->models[i].nll);
         texts_free(&r->models[i].pieces);
         model_text_close(&r->models[i].text);
         free(r->models[i].results);

@@ -118,19 +118,35 @@ end:
     return rc;
 }
 
+/* The table of --gain beside ppl.csv. */
+static int stage_gain(struct results_files *ready, const struct ppl_run *r, const char *folder, struct error *e)
+{
+    char *path = results_path(folder, "gain.csv", e);
+    int rc = path ? ppl_gain_write(r, path, &ready->file[ready->count], e) : -1;
+
+    ready->count += rc == 0;
+    free(path);
+    return rc;
+}
+
 int ppl_write(const struct ppl_run *r, const char *folder, struct error *e)
 {
-    static const char *const names[] = {"ppl.csv", NULL}, *const stems[] = {"ppl", NULL};
-    struct results_files ready = {.count = 1};
-    char *path = results_path(folder, "ppl.csv", e), *command = NULL;
-    int rc = -1;
+    static const char *const names[] = {"ppl.csv", "gain.csv", NULL}, *const stems[] = {"ppl", "gain", NULL};
+    struct results_files ready = {.count = 0};
+    char *path = results_path(folder, "ppl.csv", e), *command = path ? command_comment(r->command) : NULL;
+    int rc = -1, drawn;
 
-    if (path && asprintf(&command, "command: %s", r->command) < 0) {
-        command = NULL;
+    if (path && !command)
         fail(e, "%s: out of memory", folder);
+    if (command && write_csv(r, path, &ready.file[0], e) == 0) {
+        ready.count = 1;
+        if ((!r->options->gain || stage_gain(&ready, r, folder, e) == 0) && results_place(&ready, folder, names, stems, e) == 0) {
+            rc = write_figure(r, folder, command, e);
+            if (rc >= 0 && r->options->gain && (drawn = ppl_gain_draw(r, folder, command, e)) != 0)
+                rc = drawn;
+        }
     }
-    if (command && write_csv(r, path, &ready.file[0], e) == 0 && results_place(&ready, folder, names, stems, e) == 0)
-        rc = write_figure(r, folder, command, e);
+    results_abandon(&ready);
     free(command);
     free(path);
     return rc;

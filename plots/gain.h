@@ -1,0 +1,28 @@
+/* The figure of `reach ppl --gain`: for how many targets a context is enough. */
+#ifndef REACH_PLOTS_GAIN_H
+#define REACH_PLOTS_GAIN_H
+
+#include "io/error.h"
+#include "plots/style.h"
+
+#include <stddef.h>
+
+struct gain_point {
+    double context; /* inputs */
+    double enough; /* share of the targets */
+};
+
+/* One model. */
+struct gain_line {
+    const char *label;
+    const struct gain_point *points; /* [count], contexts ascending */
+    size_t count;
+    int train_length; /* 0: unmarked */
+};
+
+/* The share of the targets for which a context is enough, over the context on a logarithmic axis, a line each, the models' L_tr
+ * marked; `within` nats of the NLL at the longest context are enough. Returns as figure_draw (plots/draw.h) does. */
+int figure_gain(const char *folder, const char *stem, const struct gain_line *lines, size_t count, double within,
+                const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
+
+#endif

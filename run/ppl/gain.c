@@ -1,0 +1,98 @@
+/* `reach ppl --gain`: whether more context pays, and how much of it each target needs. */
+#include "run/ppl/ppl.h"
+
+#include "plots/gain.h"
+#include "run/ppl/columns.h"
+#include "version.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void ppl_gain(struct ppl_model *m, const double *nll, size_t contexts, size_t targets, double within)
+{
+    const double *longest = nll + (contexts - 1) * targets;
+    double enough = 0;
+
+    for (size_t j = 0; j < contexts; j++) {
+        struct ppl_result *at = &m->results[j];
+        size_t count = 0;
+
+        at->gain = j ? perplexity_compare(nll + (j - 1) * targets, nll + j * targets, targets)
+                     : (struct perplexity_difference){0};
+        at->rest = perplexity_compare(nll + j * targets, longest, targets);
+        for (size_t i = 0; i < targets; i++)
+            count += context_needed(nll + i, contexts, targets, within) == j;
+        at->needed = (double)count / (double)targets;
+        at->enough = (enough += (double)count) / (double)targets;
+    }
+}
+
+size_t ppl_gain_quantile(const struct ppl_run *r, const struct ppl_model *m, double p)
+{
+    size_t j = 0;
+
+    while (j + 1 < r->result_count && m->results[j].enough < p)
+        j++;
+    return m->results[j].context;
+}
+
+static void write_row(struct csv *csv, const struct ppl_run *r, const struct ppl_model *m, size_t j)
+{
+    const struct ppl_result *at = &m->results[j];
+    size_t targets = at->perplexity.tokens;
+    double gain = perplexity_margin(&at->gain, targets), rest = perplexity_margin(&at->rest, targets);
+    int is_first = j == 0, is_last = j + 1 == r->result_count;
+
+    csv_row(csv, &(struct gain_row){.model = m->argument->name,
+                                    .protocol = protocol_names[r->options->protocol],
+                                    .context = (long long)at->context,
+                                    .tokens = (long long)targets,
+                                    .nll = at->perplexity.nll,
+                                    .gain = is_first ? NAN : at->gain.difference,
+                                    .gain_lo = is_first ? NAN : at->gain.difference - gain,
+                                    .gain_hi = is_first ? NAN : at->gain.difference + gain,
+                                    .p = is_first ? NAN : at->gain.p,
+                                    .rest = is_last ? NAN : at->rest.difference,
+                                    .rest_lo = is_last ? NAN : at->rest.difference - rest,
+                                    .rest_hi = is_last ? NAN : at->rest.difference + rest,
+                                    .within = r->options->gain_within,
+                                    .needed = at->needed,
+                                    .enough = at->enough,
+                                    .needed_q10 = (long long)ppl_gain_quantile(r, m, 0.1),
+                                    .needed_median = (long long)ppl_gain_quantile(r, m, 0.5),
+                                    .needed_q90 = (long long)ppl_gain_quantile(r, m, 0.9)});
+}
+
+int ppl_gain_write(const struct ppl_run *r, const char *path, struct atomic_file *out, struct error *e)
+{
+    struct csv *csv = csv_open(path, &gain_csv, r->command, NULL, e);
+
+    if (!csv)
+        return -1;
+    for (size_t i = 0; i < r->count; i++)
+        for (size_t j = 0; j < r->result_count; j++)
+            write_row(csv, r, &r->models[i], j);
+    return csv_stage(csv, out, e);
+}
+
+int ppl_gain_draw(const struct ppl_run *r, const char *folder, const char *command, struct error *e)
+{
+    struct gain_line *lines = calloc(r->count, sizeof *lines);
+    struct gain_point *points = calloc(r->count * r->result_count, sizeof *points);
+    int rc = lines && points ? 0 : fail(e, "%s: out of memory for the figure", folder);
+
+    for (size_t i = 0; i < r->count && rc == 0; i++) {
+        struct gain_point *p = points + i * r->result_count;
+
+        for (size_t j = 0; j < r->result_count; j++)
+            p[j] = (struct gain_point){(double)r->models[i].results[j].context, r->models[i].results[j].enough};
+        lines[i] = (struct gain_line){r->models[i].argument->name, p, r->result_count, r->models[i].train_length};
+    }
+    if (rc == 0)
+        rc = figure_gain(folder, "gain", lines, r->count, r->options->gain_within,
+                         (const char *const[]){"reach " REACH_VERSION, command, NULL},
+                         &(struct figure_style){.formats = r->options->formats}, e);
+    free(lines);
+    free(points);
+    return rc;
+}
