@@ -159,6 +159,8 @@ struct formula_preset {
 };
 extern const struct formula_preset formula_presets[];
 extern const int formula_preset_count;
+/* The preset whose name is a slip of the hand away, or NULL. */
+const struct formula_preset *formula_preset_near(const char *name);
 /* The preset of that name, or NULL. */
 const struct formula_preset *formula_preset_find(const char *name);
 

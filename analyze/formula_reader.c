@@ -219,6 +219,15 @@ int reader_refuse_function(struct reader *r, const char *name, size_t length, si
                          near ? "did you mean" : "known are", list);
 }
 
+const struct formula_preset *formula_preset_near(const char *name)
+{
+    size_t length = strlen(name);
+    for (int i = 0; i < formula_preset_count; i++)
+        if (edit_distance(name, length, formula_presets[i].name) <= (length < 4 ? 1 : 2))
+            return &formula_presets[i];
+    return NULL;
+}
+
 const struct formula_function *name_function(const char *name, size_t length)
 {
     for (int i = 0; i < function_count; i++)

@@ -40,6 +40,7 @@ static const struct option_row rows[] = {
     FOLDER_ROW("write bias.csv and the figures there (default: nothing is written)", NULL),
     FORCE_ROW("overwrite results in DIR"),
     FORMAT_ROW,
+    WIDE_ROW,
 };
 
 static const struct operand_row operands[] = {{.name = "FORMULA, PRESET or MODEL",

@@ -30,7 +30,7 @@ static int print_values(const struct bias_run *r, const struct bias_values *v, s
 {
     const struct formula_argument *a = v->argument;
     int shown = v->rows < HEADS_SHOWN ? v->rows : HEADS_SHOWN, rc;
-    char alignment[HEADS_SHOWN + 2] = "r", layers[128];
+    char alignment[2 * HEADS_SHOWN + 2] = "r", layers[128];
     struct table *t;
     long length = r->options->length;
 
@@ -43,7 +43,8 @@ static int print_values(const struct bias_run *r, const struct bias_values *v, s
     if (v->rows > shown)
         printf(" (%d of %d heads)", shown, v->rows);
     putchar('\n');
-    memset(alignment + 1, 'r', (size_t)shown);
+    for (int k = 0; k < shown; k++)
+        strcat(alignment, "r1");
     t = table_create(alignment);
     if (t) {
         table_cell(t, "distance");

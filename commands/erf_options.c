@@ -150,6 +150,7 @@ static const struct option_row rows[] = {
      .flags = OPTION_COMMON},
     FORCE_ROW("overwrite results, or start afresh over an unfinished run"),
     FORMAT_ROW,
+    WIDE_ROW,
     QUIET_ROW("no progress and no messages but errors"),
     {.name = "log",
      .value = "FILE",

@@ -200,12 +200,12 @@ static void print_field(struct table *t, const struct result *r, const struct er
 /* ERF by layer (`by_target` 0), of the whole segments, or by target position, at the embeddings; rows of all models. */
 static struct table *fields(const struct result *r, int by_target)
 {
-    char alignment[THRESHOLDS_MAX + 16] = "lrrr", q[32];
+    char alignment[2 * THRESHOLDS_MAX + 16] = "lrrr", q[32];
     struct table *t;
 
     for (size_t i = 0; i + 1 < r->threshold_count; i++)
-        strcat(alignment, "r");
-    strcat(alignment, by_target ? "rr" : "r");
+        strcat(alignment, "r2");
+    strcat(alignment, by_target ? "r1r3" : "r1");
     t = table_create(alignment);
     if (!t)
         return NULL;
@@ -250,12 +250,12 @@ static struct table *by_target(const struct result *r)
 
 static struct table *whole(const struct result *r)
 {
-    char alignment[THRESHOLDS_MAX + 16] = "llrrr";
+    char alignment[2 * THRESHOLDS_MAX + 32] = "ll4r7rr";
     struct table *t;
 
     for (size_t i = 0; i + 1 < r->threshold_count; i++)
-        strcat(alignment, "r");
-    strcat(alignment, "rrrrr");
+        strcat(alignment, "r6");
+    strcat(alignment, "r5r2r1r8r3");
     t = table_create(alignment);
     if (!t)
         return NULL;

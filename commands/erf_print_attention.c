@@ -45,13 +45,13 @@ static int by_erf(const void *a, const void *b)
 int erf_table_attention(const struct result *r, const struct result_model *m, table_sink *put, FILE *f)
 {
     size_t heads = m->attention.heads, shown = heads < HEADS_SHOWN ? heads : HEADS_SHOWN;
-    char alignment[HEADS_SHOWN + 4] = "l", epsilon[32];
+    char alignment[2 * HEADS_SHOWN + 4] = "l", epsilon[32];
     size_t *sorted = calloc(heads, sizeof *sorted);
     struct table *t;
     int rc;
 
     for (size_t h = 0; h < shown; h++)
-        strcat(alignment, "r");
+        strcat(alignment, "r1");
     strcat(alignment, "r");
     t = table_create(alignment);
     if (!t || !sorted) {

@@ -17,7 +17,7 @@ static void allowed_cell(struct table *t, double allowed)
 int erf_print_precision(const struct result *r, const struct deviation *deviations, const char *dtype, struct error *e)
 {
     struct precision_bounds allowed = precision_bounds(dtype);
-    struct table *t = table_create("lrrrrrr");
+    struct table *t = table_create("lr1r2r3r4rr");
     char q[32];
     int rc;
 

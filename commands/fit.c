@@ -70,6 +70,7 @@ static const struct option_row rows[] = {
     FOLDER_ROW("write fit.csv and the figure, with residuals, there (default: nothing is written)", NULL),
     FORCE_ROW("overwrite results in DIR"),
     FORMAT_ROW,
+    WIDE_ROW,
 };
 
 static const struct operand_row operands[] = {{.name = "FORMULA, PRESET, MODEL or CSV",

@@ -9,11 +9,12 @@
 static int print_fits(const struct fit_run *r, struct error *e)
 {
     int coefficients = r->form.count, rc;
-    char alignment[2 * FIT_COEFFICIENTS_MAX + 8] = "l";
+    char alignment[4 * FIT_COEFFICIENTS_MAX + 16] = "l";
     struct table *t;
 
-    for (int c = 0; c < 2 * coefficients + 5; c++)
-        strcat(alignment, "r");
+    for (int c = 0; c < coefficients; c++)
+        strcat(alignment, "rr4");
+    strcat(alignment, "rr3r2r2r1");
     t = table_create(alignment);
     if (t) {
         table_cell(t, "fit of %s", r->options->form);
@@ -59,7 +60,7 @@ static int print_sandwich(const struct fit_run *r, struct error *e)
     printf("\nChi et al. (2023) print %g ln(1+t) - %g for h' = 8 (the last head), dbar = 128, 8192 tokens. By each reading of "
            "the index i and of the points used:\n",
            FIT_SANDWICH_SLOPE, -FIT_SANDWICH_INTERCEPT);
-    table = table_create("rlrrrrrrl");
+    table = table_create("rlrr1rr1r2rl");
     if (table) {
         static const char *const titles[] = {"i from", "points", "slope", "off by", "intercept", "off by", "R^2", "distance", ""};
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,14 @@ static void hold_closed_streams(void)
             return;
 }
 
+/* 1 where standard output is a pipe that nobody reads any more: who reads may stop, as head does. */
+static int reader_left(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+
+    return poll(&out, 1, 0) == 1 && out.revents & POLLERR;
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
@@ -68,7 +77,7 @@ int main(int argc, char **argv)
     hold_closed_streams();
     fault_watch();
 
-    signal(SIGPIPE, SIG_IGN); /* a closed pipe is told like any other write that fails */
+    signal(SIGPIPE, SIG_IGN); /* a closed pipe ends no run */
     signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow further */
     if (!strcmp(name, "help") && argc > 3) {
         fprintf(stderr, "reach help: %s: is one too many (expected reach help VERB)\n", argv[3]);
@@ -87,7 +96,7 @@ int main(int argc, char **argv)
             wait_asleep(argv);
         blank = " ", verb = v->name, status = verb_run(v, argc - 2, argv + 2);
     }
-    if (fflush(stdout) != 0 || ferror(stdout) || fclose(stdout) != 0) {
+    if (fflush(stdout) != 0 || ferror(stdout) ? !reader_left() : fclose(stdout) != 0) {
         fprintf(stderr, "reach%s%s: standard output: cannot be written: %s\n", blank, verb, strerror(errno));
         if (status == EXIT_DONE)
             status = EXIT_FAILED;

@@ -24,6 +24,7 @@ static const struct option_row rows[] = {
     FOLDER_ROW("folder for the result", "reach-erf"),
     FORCE_ROW("overwrite results"),
     FORMAT_ROW,
+    WIDE_ROW,
     QUIET_ROW("no messages but errors"),
 };
 

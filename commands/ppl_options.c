@@ -137,6 +137,7 @@ static const struct option_row rows[] = {
      .group = GROUP_OUTPUT},
     FORCE_ROW("overwrite results in DIR"),
     FORMAT_ROW,
+    WIDE_ROW,
     QUIET_ROW("no progress and no messages but errors"),
 };
 

@@ -113,7 +113,7 @@ static void skip_cells(struct table *t)
 
 static int print_gain(const struct ppl_run *r)
 {
-    struct table *t = table_create("lrrrrrrr");
+    struct table *t = table_create("lrrr3r2r1rr");
     int rc;
 
     if (!t)
@@ -228,7 +228,7 @@ int ppl_print(const struct ppl_run *r, struct error *e)
 {
     static const char *const header[] = {"model", "protocol", "context", "stride",     "window", "tokens",
                                          "NLL",   "s.e.",     "PPL",     "time/token", "L_tr"};
-    struct table *t = table_create("llrrrrrrrrr");
+    struct table *t = table_create("ll4rr3r5r6rrrr1r2");
     int rc;
 
     if (!t)

@@ -211,6 +211,13 @@ int check_encoding(const struct encoding_options *o, struct error *e) MUST_USE;
     { \
         .name = "quiet", .help = says, .type = OPTION_FLAG, .at = AT(quiet), .group = GROUP_RUN \
     }
+/* verb.c sees to it. */
+#define WIDE_ROW \
+    { \
+        .name = "wide", \
+        .help = "all columns of tables, be the terminal too narrow for them (elsewhere than on a terminal always)", \
+        .type = OPTION_FLAG, .at = AT(wide), .group = GROUP_OUTPUT \
+    }
 #define TRAIN_LENGTH_ROW(says) \
     { \
         .name = "train-length", .value = "N", .help = says, WHOLE_AT(train_length, 1, 1 << 30), .group = GROUP_OUTPUT, \

@@ -47,6 +47,18 @@ int screen_width(void)
     return width < WIDTH_LEAST ? WIDTH_LEAST : width > WIDTH_MOST ? WIDTH_MOST : (int)width;
 }
 
+static int is_wide;
+
+void screen_widen(void)
+{
+    is_wide = 1;
+}
+
+int screen_table_width(void)
+{
+    return is_wide || !isatty(STDOUT_FILENO) ? 0 : screen_width();
+}
+
 static int columns_of(const char *text, size_t size)
 {
     struct glyph g;

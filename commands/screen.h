@@ -13,6 +13,11 @@ enum screen_colors screen_colors(enum color_choice choice);
 int screen_is_light(void);
 /* Columns: of the terminal that standard output is, else COLUMNS, else 80. */
 int screen_width(void);
+/* Columns that tables may take: of the terminal that standard output is; 0: all they need, where it is none, so that files and
+ * pipes get whole tables, and behind screen_widen. */
+int screen_table_width(void);
+/* --wide. */
+void screen_widen(void);
 /* Columns that a text takes. */
 int screen_columns(const char *text);
 /* Lines of at most so many columns; a word that is longer has one of its own. */

@@ -11,7 +11,7 @@
 enum { NOTES = 4 };
 
 struct table {
-    char *alignment;
+    char *alignment, *rank; /* a letter and a digit of each column; rank 0: it stays */
     size_t columns, count; /* cells so far */
     char **cell, *caption, *note[NOTES];
     size_t notes;
@@ -21,13 +21,18 @@ struct table {
 struct table *table_create(const char *alignment)
 {
     struct table *t = calloc(1, sizeof *t);
+    size_t most = strlen(alignment) + 1;
 
-    if (t && (t->alignment = strdup(alignment))) {
-        t->columns = strlen(alignment);
-        return t;
+    if (!t || !(t->alignment = calloc(most, 1)) || !(t->rank = calloc(most, 1))) {
+        table_free(t);
+        return NULL;
     }
-    free(t);
-    return NULL;
+    for (; *alignment; alignment++)
+        if (*alignment >= '0' && *alignment <= '9')
+            t->rank[t->columns - 1] = *alignment;
+        else
+            t->alignment[t->columns++] = *alignment;
+    return t;
 }
 
 static char *format_text(struct table *t, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
@@ -83,9 +88,66 @@ void table_cells(struct table *t, const char *const *texts)
         table_cell(t, "%s", *texts);
 }
 
-int table_print(FILE *f, const struct table *t)
+/* Takes columns away, of width 0 then, until the rest fits. Returns how many. */
+static size_t leave_out(const struct table *t, int *width, int columns)
 {
-    int *width = calloc(t->columns, sizeof *width), gap = 0;
+    size_t left_out = 0;
+    int total = -2;
+
+    for (size_t i = 0; i < t->columns; i++)
+        total += width[i] + 2;
+    while (columns && total > columns) {
+        size_t next = t->columns;
+
+        for (size_t i = 0; i < t->columns; i++)
+            if (t->rank[i] && width[i] && (next == t->columns || t->rank[i] <= t->rank[next]))
+                next = i;
+        if (next == t->columns)
+            break;
+        total -= width[next] + 2;
+        width[next] = 0;
+        left_out++;
+    }
+    return left_out;
+}
+
+static void print_rows(FILE *f, const struct table *t, const int *width)
+{
+    int gap = 0;
+
+    for (size_t i = 0; i < t->count; i++) {
+        size_t column = i % t->columns;
+        int length = screen_columns(t->cell[i]), blank = width[column] - length, right = t->alignment[column] == 'r';
+
+        gap = column == 0 ? 0 : gap;
+        if (width[column] && length > 0) { /* no blanks at the end of a line */
+            fprintf(f, "%*s%s", gap + (right ? blank : 0), "", t->cell[i]);
+            gap = (right ? 0 : blank) + 2;
+        } else if (width[column])
+            gap += width[column] + 2;
+        if (column + 1 == t->columns)
+            fputc('\n', f);
+    }
+}
+
+/* What is not there, so that nobody looks for it elsewhere. */
+static void print_left_out(FILE *f, const struct table *t, const int *width, int columns)
+{
+    const char *joint = "";
+
+    fprintf(f, "(in %d columns without ", columns);
+    for (size_t i = 0; i < t->columns; i++)
+        if (!width[i] && t->rank[i]) {
+            fprintf(f, "%s%s", joint, t->cell[i]);
+            joint = ", ";
+        }
+    fputs("; --wide has all)\n", f);
+}
+
+int table_print_within(FILE *f, const struct table *t, int columns)
+{
+    int *width = calloc(t->columns, sizeof *width);
+    size_t left_out;
 
     if (!width || t->failed) {
         free(width);
@@ -98,21 +160,19 @@ int table_print(FILE *f, const struct table *t)
 
         width[i % t->columns] = n > width[i % t->columns] ? n : width[i % t->columns];
     }
-    for (size_t i = 0; i < t->count; i++) {
-        size_t column = i % t->columns;
-        int length = screen_columns(t->cell[i]), blank = width[column] - length, right = t->alignment[column] == 'r';
-
-        gap = column == 0 ? 0 : gap + 2;
-        if (length > 0) /* no blanks at the end of a line */
-            fprintf(f, "%*s%s", gap + (right ? blank : 0), "", t->cell[i]);
-        gap = length == 0 ? gap + width[column] : right ? 0 : blank;
-        if (column + 1 == t->columns)
-            fputc('\n', f);
-    }
+    left_out = leave_out(t, width, columns);
+    print_rows(f, t, width);
+    if (left_out)
+        print_left_out(f, t, width, columns);
     for (size_t i = 0; i < t->notes; i++)
         fprintf(f, "%s\n", t->note[i]);
     free(width);
     return 0;
+}
+
+int table_print(FILE *f, const struct table *t)
+{
+    return table_print_within(f, t, f == stdout ? screen_table_width() : 0);
 }
 
 int table_html(FILE *f, const struct table *t)
@@ -147,6 +207,7 @@ void table_free(struct table *t)
     if (!t)
         return;
     free(t->alignment);
+    free(t->rank);
     free(t->caption);
     for (size_t i = 0; i < t->notes; i++)
         free(t->note[i]);

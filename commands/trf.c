@@ -95,6 +95,7 @@ static const struct option_row rows[] = {
     FOLDER_ROW("write trf.csv and the figure there (default: nothing is written)", NULL),
     FORCE_ROW("overwrite results in DIR"),
     FORMAT_ROW,
+    WIDE_ROW,
 };
 
 static const struct operand_row operands[] = {{.name = "FORMULA, PRESET or MODEL",

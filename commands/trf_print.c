@@ -171,12 +171,14 @@ static int print_bias(const struct trf_run *r, int first, int last, struct error
     for (int i = first; i < last; i++)
         if (r->heads[i].series && series_closed_form(r->heads[i].series, strtod(o->epsilons[0], NULL), &value, formula))
             has.closed_form = 1;
-    alignment = malloc((size_t)numbers + 8);
+    alignment = malloc(2 * (size_t)numbers + 16);
     if (!alignment)
         return fail(e, "out of memory for the table");
-    memcpy(alignment, "rlr", 3);
-    memset(alignment + 3, 'r', (size_t)numbers);
-    snprintf(alignment + 3 + numbers, 5, "%s%s", has.window && r->depths > 1 ? "rr" : "", has.closed_form ? "r" : "");
+    strcpy(alignment, "rlrr");
+    for (int i = 1; i < numbers; i++)
+        strcat(alignment, "r2");
+    strcat(alignment, has.window && r->depths > 1 ? "r1r1" : "");
+    strcat(alignment, has.closed_form ? "r1" : "");
     t = table_create(alignment);
     if (t) {
         print_header(t, r, &has);

@@ -1,6 +1,7 @@
 /* What all verbs do alike. */
 #include "commands/verb.h"
 
+#include "commands/screen.h"
 #include "run/threads.h"
 
 #include <stdlib.h>
@@ -51,6 +52,8 @@ static int run(struct call *c, struct error *e)
         fail(e, "out of memory for the command");
         return print_failure(c, e);
     }
+    if (flag_of(c, "wide"))
+        screen_widen();
     if (options_settings(&c->settings, c->options, v, e) != 0 || start_threads(c, e) != 0 ||
         terminal_open(&c->terminal, v->name, flag_of(c, "quiet"), text_of(c, "log"), e) != 0)
         return print_failure(c, e);

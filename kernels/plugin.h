@@ -12,7 +12,7 @@
 struct plugin {
     uint32_t version, bytes; /* PLUGIN_VERSION, sizeof(struct plugin) */
     uint32_t kernels_bytes, shape_bytes, part_bytes, error_bytes; /* sizeof struct kernels, attention_shape, weight_part, error */
-    /* Devices that it can use, at least 1; -1 with the reason. */
+    /* Devices that it can use, at least 1; 0 with *e where there is no GPU, -1 with *e where there is one that cannot be used. */
     int (*devices)(struct error *e);
     /* A kernel set on a device (from 0) for "f32", "tf32" or "bf16"; NULL on failure. Freed by k->close. The thread that opens it
      * uses it (a thread has one device at a time), and sets of two devices do not take turns in one thread. */

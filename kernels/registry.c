@@ -142,10 +142,17 @@ int kernels_available(const char *device, const char *dtype, struct error *e)
     return 0;
 }
 
+/* 1 and why where a plug-in or a GPU is there and cannot be used; nothing is to be said where there is none. */
+static int is_gpu_unusable(struct error *why)
+{
+    int absent;
+    const struct plugin *p = plugin_open(&absent, why);
+    return p ? p->devices(why) < 0 : !absent;
+}
+
 struct kernels *kernels_open_on(const char *device, const char *dtype, struct error *note, struct error *e)
 {
     struct error why = {""};
-    int absent;
     note->text[0] = 0;
     if (kernels_available(device, dtype, e))
         return NULL;
@@ -158,7 +165,7 @@ struct kernels *kernels_open_on(const char *device, const char *dtype, struct er
     }
     if (!strcmp(device, "cpu"))
         return open_best(dtype, "cuda", e);
-    if (!forced_set() && strcmp(dtype, "f64") && !plugin_devices(&why) && (plugin_open(&absent, NULL) || !absent))
+    if (!forced_set() && strcmp(dtype, "f64") && is_gpu_unusable(&why))
         fail(note, "%s: using the processor", why.text);
     return open_best(dtype, NULL, e);
 }

@@ -145,8 +145,11 @@ static enum run_status read_formula(struct bias_set *out, const char *text, cons
         goto failed;
     name = formula_missing(f);
     if (name) {
-        fail(e, "%s: parameter '%s' has no value (expected --set %s=VALUE%s)", text, name, name,
-             formula_preset_find(text) ? "" : "; if it is no parameter, this is neither a preset nor a path");
+        const struct formula_preset *near = formula_preset_find(text) ? NULL : formula_preset_near(name);
+
+        fail(e, "%s: parameter '%s' has no value (expected --set %s=VALUE%s%s%s)", text, name, name,
+             formula_preset_find(text) ? "" : "; if it is no parameter, this is neither a preset nor a path",
+             near ? "; did you mean " : "", near ? near->name : "");
         *missing = 1;
         goto failed;
     }
@@ -223,6 +226,31 @@ void formula_argument_free(struct formula_argument *a)
     memset(a, 0, sizeof *a);
 }
 
+/* "NAME of delta, k", "no formula has any". */
+static const char *list_parameters(char *out, size_t size, const struct formula_argument *all, int count)
+{
+    size_t at = (size_t)snprintf(out, size, "NAME of ");
+    int any = 0;
+
+    for (int k = 0; k < count; k++)
+        for (int b = 0; b < all[k].set.bias_count && !all[k].is_model; b++) {
+            const struct formula *f = all[k].set.biases[b].formula;
+
+            for (int q = 0; q < f->parameter_count; q++) {
+                const char *name = f->parameters[q].name;
+                int known = 0;
+
+                for (const char *found = out + 8; any && !known && (found = strstr(found, name)); found++) /* a whole name */
+                    known = found[-1] == ' ' && (found[strlen(name)] == ',' || !found[strlen(name)]);
+                if (!known && at + strlen(name) + 3 < size)
+                    at += (size_t)snprintf(out + at, size - at, "%s%s", any++ ? ", " : "", name);
+            }
+        }
+    if (!any)
+        snprintf(out, size, "and no formula has a parameter");
+    return out;
+}
+
 enum run_status formula_arguments_read(struct formula_argument **out, const struct text_list *texts,
                                        const struct formula_options *o, struct progress *p, struct error *e)
 {
@@ -243,8 +271,10 @@ enum run_status formula_arguments_read(struct formula_argument **out, const stru
                 for (int q = 0; q < all[k].set.biases[b].formula->parameter_count; q++)
                     taken |= sets_name(o->sets.item[i], all[k].set.biases[b].formula->parameters[q].name);
         if (!taken) {
-            fail(e, "--set: \"%s\" is for no parameter of the formulas given (expected NAME=VALUE, NAME a parameter)",
-                 o->sets.item[i]);
+            char known[256];
+
+            fail(e, "--set: \"%s\" is for no parameter of the formulas given (expected NAME=VALUE, %s)", o->sets.item[i],
+                 list_parameters(known, sizeof known, all, texts->count));
             rc = RUN_USAGE;
         }
     }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 double progress_now(void)
@@ -82,4 +83,13 @@ void progress_end(struct progress *p)
 {
     if (p->show)
         p->show(p, NULL);
+}
+
+void progress_plan(struct progress *p, const char *model, const char *plan)
+{
+    if (strcmp(p->plan, plan) == 0)
+        progress_log(p, "%s: %s", model, plan);
+    else
+        progress_message(p, "%s: %s", model, plan);
+    snprintf(p->plan, sizeof p->plan, "%s", plan);
 }

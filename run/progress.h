@@ -21,6 +21,7 @@ struct progress {
     const char *unit; /* of the work: segments, tokens */
     double started; /* seconds on the monotonic clock */
     double measuring; /* when the measuring began: the rate is that of it alone */
+    char plan[256]; /* the memory that was told last */
     size_t total, done, at_start; /* units; at_start of them came from a journal */
 };
 
@@ -28,6 +29,8 @@ void progress_message(struct progress *p, const char *format, ...) PRINTF_LIKE(2
 void progress_warning(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
 void progress_not_drawn(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
 void progress_log(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
+/* The memory plan of a model: told, but to a log alone where the one before was the same. */
+void progress_plan(struct progress *p, const char *model, const char *plan);
 /* The work: `total` units of which `done` need not be measured again. */
 void progress_start(struct progress *p, size_t total, size_t done);
 /* `done` more units are measured. */

@@ -228,7 +228,7 @@ static void results_agree_with_each_other(void **state)
     assert_int_equal(curve.rows, 2 * 63);
     assert_int_equal(summary.rows, 2 * 6);
     assert_int_equal(curve.columns, 10);
-    assert_int_equal(summary.columns, 19);
+    assert_int_equal(summary.columns, 22);
     for (size_t i = 0; i < 2; i++) {
         const struct result_model *m = &result.models[i];
         const struct result_field *f = result_main(m);

@@ -35,7 +35,7 @@ struct erf_options {
     int attention, growth; /* growth: its targets are among them */
     enum attribution attribution;
     long shard, shards; /* measure the shard-th of as many parts of the segments; shards 0: all */
-    int strict, verify, resume, force, quiet;
+    int strict, verify, resume, force, quiet, wide; /* wide: of whoever prints */
 };
 
 #endif

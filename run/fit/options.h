@@ -15,7 +15,7 @@ struct fit_options {
     const char *form;
     long first, last; /* distances, both included; last -1: the default of the argument */
     const char *folder, *formats;
-    int force;
+    int force, wide; /* wide: of whoever prints */
 };
 
 #endif

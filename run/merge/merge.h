@@ -9,7 +9,7 @@
 struct merge_request {
     struct text_list folders; /* of the shards */
     const char *folder, *formats; /* of the result */
-    int force, quiet; /* quiet: of whoever prints */
+    int force, quiet, wide; /* the latter two: of whoever prints */
     struct progress *progress;
 };
 

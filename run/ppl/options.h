@@ -32,7 +32,7 @@ struct ppl_options {
     struct encoding_options encoding;
     int gain; /* whether more context pays */
     double gain_within; /* nats above the NLL at the longest context that are enough */
-    int strict, force, quiet, timing;
+    int strict, force, quiet, timing, wide; /* wide: of whoever prints */
 };
 
 #endif

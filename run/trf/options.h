@@ -17,7 +17,7 @@ struct trf_options {
     uint64_t lengths[LENGTHS_MAX];
     int length_count;
     long layers; /* depth; 1: of one layer only */
-    int explain, force;
+    int explain, force, wide; /* wide: of whoever prints */
     const char *folder, *formats; /* folder NULL: nothing is written */
 };
 
