@@ -20,6 +20,8 @@ static const struct option_row rows[] = {
     TEXT_ROW(
         "explain the last token of a text, read as `reach erf` reads it: one segment of all its tokens; .gz is unpacked, - is "
         "standard input; may be repeated: files are joined in order"),
+    TOKENS_ROW(
+        "explain the last token of token ids instead of text: a file as `reach erf` takes it, of one text (1-D, or one row)"),
     {.name = "segment",
      .value = "N",
      .help = "show the N-th segment, from 1, of a result of `reach erf`, as it was measured",
@@ -90,11 +92,14 @@ static int check(void *options, struct error *e)
 {
     const struct explain_options *o = options;
 
-    if (!o->prompt && !o->text.count && !o->segment)
-        return fail(e,
-                    "nothing to explain is given (expected --prompt TEXT or --text FILE of a model, or --segment N of a result)");
-    if (o->prompt && o->text.count)
-        return fail(e, "--prompt and --text are both given (expected one of them)");
+    if (!o->prompt && !o->text.count && !o->tokens.count && !o->segment)
+        return fail(
+            e, "nothing to explain is given (expected --prompt TEXT, --text FILE or --tokens FILE of a model, or --segment N of "
+               "a result)");
+    if (o->prompt && (o->text.count || o->tokens.count))
+        return fail(e, "--prompt and --%s are both given (expected one of them)", o->text.count ? "text" : "tokens");
+    if (o->text.count && o->tokens.count)
+        return fail(e, "--text and --tokens are both given (expected one of them)");
     if (!o->segment && o->model)
         return fail(e, "--model is of a result (expected it with --segment N)");
     return check_encoding(&o->encoding, e);
@@ -103,12 +108,13 @@ static int check(void *options, struct error *e)
 const struct verb explain_verb = {
     .name = "explain",
     .summary = "which tokens of a prompt one prediction depended on",
-    .synopsis = "MODEL (--prompt TEXT | --text FILE...) [-o DIR] [options]\nRESULT --segment N [-o DIR] [options]",
+    .synopsis =
+        "MODEL (--prompt TEXT | (--text FILE | --tokens FILE)...) [-o DIR] [options]\nRESULT --segment N [-o DIR] [options]",
     .description = "Shows which tokens of a text a prediction of a model depended on: the share of each in the sum of the norms "
                    "of the gradient of "
                    "log p of the target with respect to the token embeddings, as `reach erf` measures it, of this one text. With "
                    "--prompt the "
-                   "target is the likeliest next token, with --text the text's last one.\n"
+                   "target is the likeliest next token, with --text and --tokens the last one.\n"
                    "\n"
                    "Standard output has the target and the five likeliest other tokens, how near the gradient lies, the text "
                    "shaded by the shares, "

@@ -27,11 +27,22 @@ static char *prompt; /* as a word of a command line */
 static int setup(void **state)
 {
     struct tiny bytes = {.seed = 1}, learned = {.seed = 2, .learned = 12};
+    int32_t ids[90];
 
     (void)state;
     if (program_open() != 0 || !realpath("tests/goldens/explain", goldens) || !realpath("examples/models", code) ||
         tiny_checkpoint(at("bytes"), &bytes) != 0 || tiny_checkpoint(at("learned"), &learned) != 0 ||
         tiny_text(at("text"), 90, 4) != 0 || tiny_text(at("one"), 1, 4) != 0 || tiny_text(at("long"), 4000, 5) != 0)
+        return -1;
+    if (!(prompt = slurp(at("text"), NULL)))
+        return -1;
+    for (int i = 0; i < 90; i++)
+        ids[i] = (unsigned char)prompt[i];
+    free(prompt);
+    if (tiny_npy(at("text.npy"), ids, 0, 90) != 0 || tiny_npy(at("rows.npy"), ids, 2, 45) != 0)
+        return -1;
+    ids[2] = 256;
+    if (tiny_npy(at("far.npy"), ids, 1, 90) != 0)
         return -1;
     prompt = slurp(scratch_path(goldens, "prompt.txt"), NULL);
     for (char *at = prompt; at && (at = strchr(at, ' '));)
@@ -244,12 +255,27 @@ static void test_columns(void **state)
 
 static void test_short(void **state)
 {
+    char *by_text, *by_tokens;
+
     (void)state;
     expect("explain bytes --prompt x --quiet", 0, "1 input, target at position 2");
     expect("explain bytes --text text --target-position 2 --quiet", 0, "1 input, target at position 2");
     expect("explain learned --text text --target-position 13 --quiet", 0, "12 inputs");
     expect("explain learned --text text --target-position 14 --quiet", 1,
            "has learned positions for 12 inputs, and there are 13");
+    run("explain bytes --text text -o by-text --quiet"); /* ids are the text that they were made of */
+    run("explain bytes --tokens text.npy -o by-tokens --quiet");
+    by_text = slurp(at("by-text/explain.csv"), NULL);
+    by_tokens = slurp(at("by-tokens/explain.csv"), NULL);
+    assert_string_equal(strstr(by_text, "\n# units"), strstr(by_tokens, "\n# units"));
+    free(by_text);
+    free(by_tokens);
+    expect("explain bytes --tokens text.npy --target-position 2 --quiet", 0, "1 input, target at position 2");
+    expect("explain bytes --tokens rows.npy", 1, "rows.npy: has 2 rows of tokens (expected one text");
+    expect("explain bytes --tokens far.npy", 1, "far.npy: id 256 at index 2 is not in the vocabulary of bytes");
+    expect("explain bytes --tokens text.npy --text text", 2, "--text and --tokens are both given");
+    expect("explain bytes --tokens text.npy --prompt x", 2, "--prompt and --tokens are both given");
+    expect("explain bytes --tokens text.npy --segment 1", 2, "--segment");
     expect("explain bytes --text text --target-position 91", 1, "--target-position 91: ");
     expect("explain bytes --prompt abc --target-position 3 --quiet", 0, "2 inputs, target at position 3");
     expect("explain bytes --prompt abc --target-position 4 --quiet", 0, "the likeliest next token");

@@ -32,10 +32,9 @@ static void close_subject(struct subject *s)
 static int read_text(struct subject *s, struct error *e)
 {
     const struct explain_options *o = s->options;
-    static const struct text_list none;
 
     if (!o->prompt)
-        return run_text_read(&s->text, &o->text, &none, e);
+        return run_text_read(&s->text, &o->text, &o->tokens, e);
     s->text.text = (struct text){strdup(o->prompt), strlen(o->prompt), strdup("--prompt")};
     return s->text.text.bytes && s->text.text.name ? 0 : fail_memory(e, (double)strlen(o->prompt), "the prompt");
 }
@@ -50,6 +49,12 @@ static int take_tokens(struct explanation *x, struct subject *s, struct error *e
     if (!t)
         return -1;
     name = t->name ? t->name : "text";
+    if (t->rows > 1)
+        return fail(e, "%s: has %zu rows of tokens (expected one text: a 1-D file, or one row)", name, t->rows);
+    for (size_t i = 0; i < t->total; i++)
+        if (t->ids[i] < 0 || t->ids[i] >= s->decoder->vocabulary)
+            return fail(e, "%s: id %d at index %zu is not in the vocabulary of %s (expected 0 to %d)", name, (int)t->ids[i], i,
+                        s->path, s->decoder->vocabulary - 1);
     total = t->total + begins;
     most = total + (s->options->prompt != NULL);
     if (most < 2)
@@ -84,11 +89,11 @@ static int open_subject(struct subject *s, struct explain_run *r, struct error *
 
     s->decoder = model_open(s->path, r->argument->adapter_path, o->strict, r->progress, e);
     if (!s->decoder || run_override(s->decoder, &o->encoding, o->train_length, e) != 0 ||
-        model_text_open(&s->reading, s->decoder, s->path, 1, &o->reading, e) != 0 || read_text(s, e) != 0 ||
+        model_text_open(&s->reading, s->decoder, s->path, !o->tokens.count, &o->reading, e) != 0 || read_text(s, e) != 0 ||
         take_tokens(x, s, e) != 0)
         return -1;
     if (o->against) {
-        if (model_text_token(&against, &s->reading, s->path, "--against", o->against, 1, e) != 0)
+        if (model_text_token(&against, &s->reading, s->path, "--against", o->against, !o->tokens.count, e) != 0)
             return -1;
         if (against >= s->decoder->vocabulary)
             return fail(e, "%s: --against %s is not in its vocabulary (expected an id from 0 to %d)", s->path, o->against,
@@ -191,14 +196,15 @@ static int take_pieces(struct explanation *x, struct subject *s, struct error *e
     size_t count = 0;
     int rc;
 
-    if (!s->reading.tokenizer)
-        return texts_of_bytes(&x->pieces, e);
+    if (model_text_pieces(&x->pieces, &s->reading, s->path, x->id, x->count + 1, e) != 0)
+        return -1;
+    if (!s->reading.tokenizer) /* ids without texts are shown as <ID> */
+        return s->decoder->vocabulary == 256 ? texts_of_bytes(&x->pieces, e) : 0;
     for (size_t i = 0; i < x->alternative_count; i++)
         others[count++] = x->alternative[i].id;
     if (x->contrast)
         others[count++] = x->against.id;
-    if (tokenizer_texts(&x->pieces, s->reading.tokenizer, x->id, x->count + 1, e) != 0 ||
-        tokenizer_texts(&more, s->reading.tokenizer, others, count, e) != 0)
+    if (tokenizer_texts(&more, s->reading.tokenizer, others, count, e) != 0)
         return -1;
     rc = texts_add(&x->pieces, &more, e);
     texts_free(&more);

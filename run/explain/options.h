@@ -14,7 +14,7 @@ enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 struct explain_options {
     const char *source; /* a model, or with `segment` a result */
     const char *prompt; /* NULL: text, or a result */
-    struct text_list text;
+    struct text_list text, tokens;
     size_t segment; /* of the result, from 1; 0: a model is run */
     const char *model; /* of the result, where it has several; NULL: none is named */
     size_t target; /* tokens that the text is cut to, the last of them the target; 0: all */
