@@ -109,7 +109,7 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
     const size_t inputs = (size_t)s->keys[l], keys = block ? inputs : 0, queries = block ? (size_t)s->queries[l] : 0,
                  carried = block ? (size_t)shape_carry(s, l) : 0, slots = block ? expert_slots(s, l) : 0,
                  experts = (size_t)x->routing.experts, width = (size_t)x->width;
-    const int heads_normed = b->query_norm.present, raw = heads_normed || (b->clip > 0 && shape_rotates(d, l)),
+    const int heads_normed = b->query_norm.present, clipped = block && b->clip > 0 && shape_rotates(d, l),
               post_1 = b->attention_post_norm.present, post_2 = b->mlp_post_norm.present;
     const struct row all[] = {
         {LAYER(x), ROLE_RESIDUAL, inputs, hidden, reverse ? OWN : TURNS}, /* only reverse wants them all */
@@ -124,8 +124,10 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
         {LAYER(statistics_2), ROLE_STATISTIC, queries, 2, KEPT},
         {LAYER(up), ROLE_ACTIVATION, mlp ? queries : 0, mlp, KEPT},
         {LAYER(gate), ROLE_ACTIVATION, b->gate.weight.data ? queries : 0, mlp, KEPT},
-        {LAYER(raw_q), ROLE_ACTIVATION, raw ? queries : 0, q_width, KEPT},
-        {LAYER(raw_kv), ROLE_ACTIVATION, raw ? keys : 0, kv_width, KEPT},
+        {LAYER(raw_q), ROLE_ACTIVATION, heads_normed ? queries : 0, q_width, KEPT},
+        {LAYER(raw_kv), ROLE_ACTIVATION, heads_normed ? keys : 0, kv_width, KEPT},
+        {LAYER(clipped_q), ROLE_ACTIVATION, clipped ? queries : 0, q_width, KEPT},
+        {LAYER(clipped_kv), ROLE_ACTIVATION, clipped ? keys : 0, kv_width, KEPT},
         {LAYER(statistics_q), ROLE_STATISTIC, heads_normed ? queries : 0, 2 * q_norms, KEPT},
         {LAYER(statistics_k), ROLE_STATISTIC, heads_normed ? keys : 0, 2 * k_norms, KEPT},
         {LAYER(attention_sum), ROLE_RESIDUAL, post_1 ? queries : 0, hidden, KEPT},

@@ -69,7 +69,8 @@ struct block {
     struct norm_view attention_norm, mlp_norm; /* n1, n2 */
     struct norm_view attention_post_norm, mlp_post_norm; /* p1, p2 */
     struct linear query, key, value, output;
-    double clip; /* queries, keys and values are clamped to [-clip, clip], before rotation; 0: not. Not with head norms */
+    double clip; /* queries, keys and values are clamped to [-clip, clip], behind their norms and before rotation; 0: not. Not
+                    with query_norm_last */
     view sinks; /* [heads]: a score of each head that stands beside those of the keys, with a value of zeros; data NULL: none */
     struct norm_view query_norm, key_norm; /* of every head by itself, [head_size] or [heads, head_size], or, with norms_whole, of
                                               all heads as one, [heads head_size]; before rotation; both or none */

@@ -61,10 +61,10 @@ struct layer {
     struct buffer *mid; /* [B queries, d] residual after attention (not parallel) */
     struct buffer *statistics_2; /* [B queries, 2] */
     struct buffer *up, *gate; /* [B queries, m] before the activation */
-    /* with norms of heads: q and kv before them (q after rotation, where its norm stands behind it), and their statistics; with
-     * clipping and rotation: q and kv between the two */
+    /* with norms of heads: q and kv before them (q after rotation, where its norm stands behind it), and their statistics */
     struct buffer *raw_q, *raw_kv;
     struct buffer *statistics_q, *statistics_k; /* [B queries, H, 2], [B keys, KV, 2] */
+    struct buffer *clipped_q, *clipped_kv; /* with clipping and rotation: q and kv between the two */
     /* with post norms: their inputs, and their statistics */
     struct buffer *attention_sum, *mlp_sum; /* [B queries, d] */
     struct buffer *statistics_3, *statistics_4; /* [B queries, 2] */

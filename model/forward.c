@@ -50,22 +50,26 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
     const int q_heads = b->norms_whole ? 1 : d->heads, k_heads = b->norms_whole ? 1 : d->kv_heads, q_size = q_width / q_heads,
               k_size = kv_width / 2 / k_heads;
     struct rows key_rows = {batch, keys}, query_rows = {batch, g->shape.queries[l]};
-    struct buffer *kv = g->shape.carry ? g->fresh : s->kv, *raw_q = s->raw_q ? s->raw_q : s->q,
-                  *raw_kv = s->raw_kv ? s->raw_kv : kv;
+    struct buffer *kv = g->shape.carry ? g->fresh : s->kv; /* each buffer below is the next one where its step is not there */
+    int clipped = b->clip > 0 && rotated;
+    struct buffer *flat_q = clipped ? s->clipped_q : s->q, *flat_kv = clipped ? s->clipped_kv : kv;
+    struct buffer *raw_q = heads ? s->raw_q : flat_q, *raw_kv = heads ? s->raw_kv : flat_kv;
     k->linear(k, raw_kv, g->y, w->kv.weight, w->kv.bias, key_rows, 0);
     k->linear(k, raw_q, y_last, w->query.weight, w->query.bias, query_rows, 0);
-    if (b->clip > 0) {
-        k->clip(k, raw_kv, b->clip, key_rows, kv_width);
-        k->clip(k, raw_q, b->clip, query_rows, q_width);
+    if (heads) {
+        k->copy(k, flat_kv, raw_kv, key_rows, kv_width); /* for the values */
+        k->norm_heads(k, flat_kv, s->statistics_k, raw_kv, &w->key_norm.norm, key_rows, k_heads, k_size, kv_width);
     }
-    if (raw_kv != kv)
-        k->copy(k, kv, raw_kv, key_rows, kv_width); /* with norms for the values */
-    if (raw_q != s->q && !heads)
-        k->copy(k, s->q, raw_q, query_rows, q_width);
-    if (heads)
-        k->norm_heads(k, kv, s->statistics_k, raw_kv, &w->key_norm.norm, key_rows, k_heads, k_size, kv_width);
     if (heads && !last)
-        k->norm_heads(k, s->q, s->statistics_q, raw_q, &w->query_norm.norm, query_rows, q_heads, q_size, q_width);
+        k->norm_heads(k, flat_q, s->statistics_q, raw_q, &w->query_norm.norm, query_rows, q_heads, q_size, q_width);
+    if (b->clip > 0) {
+        k->clip(k, flat_kv, b->clip, key_rows, kv_width);
+        k->clip(k, flat_q, b->clip, query_rows, q_width);
+    }
+    if (clipped) {
+        k->copy(k, kv, flat_kv, key_rows, kv_width);
+        k->copy(k, s->q, flat_q, query_rows, q_width);
+    }
     struct rows kv_rows = {batch, g->shape.carry ? score_join(g, l, batch) : keys};
     if (rotated) {
         k->rotate(k, last ? raw_q : s->q, g->attention[l], query_rows, d->heads, q_width, +1);

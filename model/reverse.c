@@ -98,16 +98,17 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
         k->rotate(k, g->dq, g->attention[l], query_rows, d->heads, q_width, -1);
         k->rotate(k, g->dkv, g->attention[l], key_rows, d->kv_heads, kv_width, -1);
     }
+    if (b->clip > 0) {
+        int rotated = shape_rotates(d, l);
+        k->clip_reverse(k, g->dq, rotated ? s->clipped_q : s->q, b->clip, query_rows, q_width);
+        k->clip_reverse(k, g->dkv, rotated ? s->clipped_kv : s->kv, b->clip, key_rows, kv_width);
+    }
     if (w->query_norm.present) {
         int heads = b->norms_whole ? 1 : d->kv_heads;
         if (!b->query_norm_last)
             reverse_query_norm(g, l, query_rows);
         k->norm_heads_reverse(k, g->dkv, g->dkv, s->raw_kv, s->statistics_k, &w->key_norm.norm, key_rows, heads,
                               kv_width / 2 / heads, kv_width);
-    }
-    if (b->clip > 0) {
-        k->clip_reverse(k, g->dq, s->raw_q ? s->raw_q : s->q, b->clip, query_rows, q_width);
-        k->clip_reverse(k, g->dkv, s->raw_kv ? s->raw_kv : s->kv, b->clip, key_rows, kv_width);
     }
     k->linear_reverse(k, g->y, g->dkv, w->kv.weight, key_rows, 0);
     if (queries == keys) {

@@ -156,6 +156,10 @@ static void test_refused(void **state)
         {"glm4-moe", "routed_scaling_factor", "0", "routed_scaling_factor is 0"},
         {"glm4-moe", "first_k_dense_replace", "0", "mlp.gate.weight' is missing"},
         {"glm4-moe", "use_qk_norm", "false", "self_attn.k_norm.weight' has no place"},
+        {"olmoe", "num_local_experts", "4", "num_experts 6 and num_local_experts 4 differ"},
+        {"olmoe", "clip_qkv", "0", "clip_qkv is 0"},
+        {"olmoe", "head_dim", "8", "self_attn.q_proj.weight' has shape"},
+        {"olmoe-plain", "attention_bias", "true", "self_attn.q_proj.bias' is missing"},
         {"granitemoe", "num_local_experts", "", "num_local_experts"},
         /* what makes another model of it */
         {"qwen2", "is_causal", "false", "is_causal false is not supported (expected true)"},

@@ -49,7 +49,7 @@ static int finish_gemma3(struct decoder *d, struct error *e)
     return 0;
 }
 
-/* Queries, keys and values may be clamped before rotation. */
+/* Queries, keys and values may be clamped before rotation, behind their norms where they have some. */
 static int finish_olmo(struct decoder *d, struct error *e)
 {
     double clip;
@@ -192,6 +192,7 @@ static const struct expert_layout qwen2_moe_experts = {QWEN_EXPERTS,
                                                        .some = 1};
 static const struct expert_layout qwen3_moe_experts = {QWEN_EXPERTS, .count = "num_local_experts", .older_count = "num_experts",
                                                        .width = "moe_intermediate_size", .some = 1};
+static const struct expert_layout olmoe_experts = {QWEN_EXPERTS, .count = "num_experts", .older_count = "num_local_experts"};
 static const struct expert_layout glm4_moe_experts = {QWEN_EXPERTS,
                                                       .count = "n_routed_experts",
                                                       .older_count = "num_local_experts",
@@ -356,6 +357,15 @@ static const struct layout qwen3_moe = {LLAMA(1e-6),
                                         .windows = WINDOWS_ALL_SWITCHED,
                                         .window_absent = 4096,
                                         .experts = &qwen3_moe_experts};
+static const struct layout olmoe = {LLAMA(1e-5),
+                                    .names = {LLAMA_NAMES, QK_NORMS},
+                                    .head_norms = YES,
+                                    .head_norms_of = HEADS_WHOLE,
+                                    ACTIVATION("hidden_act", "silu"),
+                                    BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                    .rope = {ROTARY_WHOLE},
+                                    .experts = &olmoe_experts,
+                                    .finish = finish_olmo};
 static const struct layout glm4_moe = {LLAMA(1e-5),
                                        .names = {LLAMA_NAMES, .query_norm = "self_attn.q_norm", .key_norm = "self_attn.k_norm"},
                                        .head_norms = KEY("use_qk_norm"),
@@ -556,6 +566,7 @@ const struct family families_llama_like[] = {{ROW(llama), .harmless = training, 
                                              {ROW(mixtral), .harmless = of_routers, .nullable = heads},
                                              {ROW(qwen2_moe), .harmless = of_routers, .nullable = some_layers},
                                              {ROW(qwen3_moe), .harmless = of_qwen3_moe, .nullable = some_layers},
+                                             {ROW(olmoe), .harmless = of_routers, .nullable = olmo_null},
                                              {ROW(glm4_moe), .harmless = of_routers, .nullable = kv_heads},
                                              {ROW(granitemoe), .harmless = of_routers, .nullable = heads},
                                              {.name = NULL}};

@@ -480,6 +480,10 @@ FAMILY_CASES = [
     FamilyCase("granitemoe", "granitemoe",
                experts(num_local_experts=5, embedding_multiplier=5.5, residual_multiplier=0.22, attention_multiplier=0.3, logits_scaling=3.5, attention_bias=True),
                "2 of 5 experts, stacked; all four multipliers; biases; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("olmoe", "olmoe", experts(num_experts=6, norm_topk_prob=True, attention_bias=True, clip_qkv=0.9, hidden_size=24, head_dim=6),
+               "2 of 6 experts, normalised; norms of all heads as one, then queries, keys and values clamped to 0.9, then turned; attention_bias; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("olmoe-plain", "olmoe", experts(num_experts=5, num_experts_per_tok=3, num_key_value_heads=4, tie_word_embeddings=True),
+               "3 of 5 experts, stacked, not normalised, by default; no clamp; tied head; bf16 weights", length=LONG, stored=BF16, stacked=True),
     FamilyCase("granitemoe-names", "granitemoe", experts(num_local_experts=3, num_experts_per_tok=1, residual_multiplier=0.5),
                "1 of 3 experts, stacked under other names; bf16 weights", length=LONG, stored=BF16, stacked=True),
 ]

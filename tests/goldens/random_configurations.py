@@ -38,7 +38,7 @@ from make_goldens import RefuseNarrow, Widen, random_weight
 
 FAMILIES = ("arcee", "biogpt", "bloom", "cohere", "cohere2", "cwm", "exaone4", "falcon", "gemma2", "gemma3_text", "glm4", "glm4_moe", "gpt2", "gpt_neox", "gptj",
             "granite_swa", "granitemoe", "hunyuan_v1_dense", "internlm3", "llama", "ministral", "ministral3", "mistral", "mixtral", "mpt", "nemotron", "olmo", "olmo2",
-            "olmo3", "opt", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "xglm")
+            "olmo3", "olmoe", "opt", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "xglm")
 QK_GAIN = 1.5       # on top of that of random_weight: 3 in all
 LOGP_ERROR, NORM_ERROR = 1e-9, 1e-7
 ORDINARY_ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "silu")
@@ -621,6 +621,14 @@ def draw_qwen3_moe(d, layers, length):
     return biased(d, config, "attention_bias")
 
 
+def draw_olmoe(d, layers, length):
+    config = put_experts(d, grouped(d, length), layers, d.pick("num_local_experts", "num_experts"))
+    d.put(config, "norm_topk_prob", 0.6, True, False)
+    d.put(config, "clip_qkv", 0.5, 0.4, 1.2, 8.0, None)
+    d.put(config, "sliding_window", 0.05, 4)         # which the library does not read, nor this
+    return biased(d, config, "attention_bias")
+
+
 def draw_glm4_moe(d, layers, length):
     config = put_experts(d, sized(d, grouped(d, length), 0.2), layers, "n_routed_experts")
     config.update(moe_intermediate_size=d.whole(3, 20), head_dim=d.pick(4, 8, 8, 6))
@@ -685,7 +693,7 @@ def draw_configuration(d, family, length):
     config.setdefault("bos_token_id", d.pick(0, 1, None))
     config.setdefault("eos_token_id", d.pick(0, 2, None, [1, 2]))
     d.put(config, "pad_token_id", 0.3, 0, None)
-    if family in ("glm4", "smollm3", "phi3", "ministral3", "olmo", "olmo2", "olmo3", "cohere", "cohere2") and d.chance(0.95):        # a large id by default
+    if family in ("glm4", "smollm3", "phi3", "ministral3", "olmo", "olmo2", "olmo3", "olmoe", "cohere", "cohere2") and d.chance(0.95):        # a large id by default
         config.setdefault("pad_token_id", 0)
     if family == "cwm":
         config["bos_token_id"] = config.get("bos_token_id") or 0
