@@ -4,10 +4,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-static const char *const activation_names[] = {
-    [ACTIVATION_GELU] = "gelu",         [ACTIVATION_GELU_TANH] = "gelu_tanh", [ACTIVATION_QUICK_GELU] = "quick_gelu",
-    [ACTIVATION_RELU] = "relu",         [ACTIVATION_SILU] = "silu",           [ACTIVATION_GELU_BLOOM] = "gelu_tanh",
-    [ACTIVATION_RELU_SQUARED] = "relu2"};
+static const char *const activation_names[] = {[ACTIVATION_GELU] = "gelu",
+                                               [ACTIVATION_GELU_TANH] = "gelu_tanh",
+                                               [ACTIVATION_QUICK_GELU] = "quick_gelu",
+                                               [ACTIVATION_RELU] = "relu",
+                                               [ACTIVATION_SILU] = "silu",
+                                               [ACTIVATION_GELU_BLOOM] = "gelu_tanh",
+                                               [ACTIVATION_RELU_SQUARED] = "relu2",
+                                               [ACTIVATION_CLAMPED] = "quick_gelu clamped at 7, times 1 + up"};
 
 /* One setting of the blocks behind those before it. */
 static void print_setting(int *first, const char *format, ...)

@@ -78,6 +78,7 @@ struct norm {
 
 /* GELU (Hendrycks, Gimpel 2016): x Phi(x); its tanh form; QUICK_GELU: x sigma(1.702 x). GELU_BLOOM is GELU_TANH with sqrt(2 / pi)
  * cut to 0.79788456, as that family's code has it: the same in float, not in double. SILU: x sigma(x). RELU_SQUARED: max(x, 0)^2.
+ * CLAMPED: x' sigma(1.702 x') of x' = min(x, ACTIVATION_LIMIT); gated, it is multiplied by 1 + up clamped to +-ACTIVATION_LIMIT.
  */
 enum activation {
     ACTIVATION_GELU,
@@ -86,8 +87,10 @@ enum activation {
     ACTIVATION_RELU,
     ACTIVATION_SILU,
     ACTIVATION_GELU_BLOOM,
-    ACTIVATION_RELU_SQUARED
+    ACTIVATION_RELU_SQUARED,
+    ACTIVATION_CLAMPED
 };
+#define ACTIVATION_LIMIT 7.0f
 
 /* Pair p of the rotated dimensions of a head: (p, p + rotary_size / 2), or (2 p, 2 p + 1). */
 enum rotary_pairing { PAIRING_HALF, PAIRING_INTERLEAVED };
@@ -227,7 +230,7 @@ struct kernels {
     /* dx[R, in] (+)= dy[R, out] w. dx and dy: either role. */
     void (*linear_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w,
                            struct rows rows, int accumulate);
-    /* y[R, width] = act(up), or act(gate) * up (Shazeer 2020). gate NULL: none. y may be up. */
+    /* y[R, width] = act(up), or act(gate) * up (Shazeer 2020; CLAMPED: see there). gate NULL: none. y may be up. */
     void (*activate)(struct kernels *k, struct buffer *y, const struct buffer *up, const struct buffer *gate,
                      enum activation kind, struct rows rows, int width);
     /* d_up (and d_gate when gated), all [R, width], from dy; d_up may be dy. */

@@ -297,6 +297,14 @@ struct outputs run_clip(struct kernels *k, const struct clip_case *c, int bounds
     return o;
 }
 
+/* The derivative jumps at the limit: values stay further from it than a short type rounds. */
+static void leave_limit(double *values, size_t count, double limit)
+{
+    for (size_t i = 0; i < count; i++)
+        if (fabs(fabs(values[i]) - limit) < limit / 128)
+            values[i] = copysign(limit * (1 + 1.0 / 32), values[i]);
+}
+
 struct outputs run_activation(struct kernels *k, const struct activation_case *c, int bounds)
 {
     struct outputs o = {.segments = c->segments};
@@ -305,6 +313,8 @@ struct outputs run_activation(struct kernels *k, const struct activation_case *c
     double *up = random_segments(c->segments, c->first, each, 1, c->size),
            *gate = random_segments(c->segments, c->first, each, 2, c->size);
     double *da = random_segments(c->segments, c->first, each, 3, 1);
+    if (c->kind == ACTIVATION_CLAMPED)
+        leave_limit(up, n, ACTIVATION_LIMIT), leave_limit(gate, n, ACTIVATION_LIMIT);
     struct buffer *bu = buffer_of(k, ROLE_ACTIVATION, up, n), *bg = c->gated ? buffer_of(k, ROLE_ACTIVATION, gate, n) : NULL;
     struct buffer *bda = buffer_of(k, ROLE_ACTIVATION, da, n), *bdg = c->gated ? buffer_new(k, ROLE_ACTIVATION, n) : NULL;
     struct buffer *bdu = c->alias ? bda : buffer_new(k, ROLE_ACTIVATION, n),
@@ -320,7 +330,10 @@ struct outputs run_activation(struct kernels *k, const struct activation_case *c
     for (size_t i = 0; bounds && i < n; i++) {
         /* act(z) and act'(z) come from factors of size |z| and 1 + |z| times a sigmoid, tanh or erf that is good to a few
          * roundings */
-        double z = fabs(c->gated ? gate[i] : up[i]), other = c->gated ? fabs(up[i]) : 1;
+        double z = fabs(c->gated ? gate[i] : up[i]), other = !c->gated ? 1
+                                                             : c->kind == ACTIVATION_CLAMPED
+                                                                 ? 1 + fmin(fabs(up[i]), ACTIVATION_LIMIT)
+                                                                 : fabs(up[i]);
         double most = c->kind == ACTIVATION_RELU_SQUARED ? z : 1; /* of the factor on z */
         a->bound[i] = 8 * z * most * other;
         du->bound[i] = 8 * fabs(da[i]) * (c->gated ? z * most : 1 + z);

@@ -25,6 +25,12 @@ __device__ static float activation(float *slope, float x)
     } else if (KIND == ACTIVATION_QUICK_GELU) {
         gate = sigmoid(1.702f * x);
         gate_slope = 1.702f * gate * sigmoid(-1.702f * x);
+    } else if (KIND == ACTIVATION_CLAMPED) {
+        int over = x > ACTIVATION_LIMIT;
+        x = over ? ACTIVATION_LIMIT : x;
+        gate = sigmoid(1.702f * x);
+        *slope = over ? 0.0f : gate + x * (1.702f * gate * sigmoid(-1.702f * x));
+        return x * gate;
     } else if (KIND == ACTIVATION_RELU) {
         gate = x != x ? x : x > 0 ? 1.0f : 0.0f;
         gate_slope = 0;
@@ -39,6 +45,17 @@ __device__ static float activation(float *slope, float x)
     return x * gate;
 }
 
+/* What the activation of a gate is multiplied by, and its derivative in *slope. */
+template <int KIND>
+__device__ static float factor(float *slope, float up)
+{
+    *slope = 1;
+    if (KIND != ACTIVATION_CLAMPED)
+        return up;
+    *slope = up > ACTIVATION_LIMIT || up < -ACTIVATION_LIMIT ? 0.0f : 1.0f;
+    return 1 + (up > ACTIVATION_LIMIT ? ACTIVATION_LIMIT : up < -ACTIVATION_LIMIT ? -ACTIVATION_LIMIT : up);
+}
+
 template <int KIND, int GATED, int N, class T>
 __device__ static void activate_vector(T *y, const T *up, const T *gate, size_t at)
 {
@@ -47,23 +64,25 @@ __device__ static void activate_vector(T *y, const T *up, const T *gate, size_t 
     if (GATED)
         load_floats<N>(g, gate + at);
     for (int j = 0; j < N; j++)
-        u[j] = GATED ? activation<KIND>(&slope, g[j]) * u[j] : activation<KIND>(&slope, u[j]);
+        u[j] = GATED ? activation<KIND>(&slope, g[j]) * factor<KIND>(&slope, u[j]) : activation<KIND>(&slope, u[j]);
     store_floats<N>(y + at, u);
 }
 
 template <int KIND, int GATED, int N, class T>
 __device__ static void activate_reverse_vector(T *d_up, T *d_gate, const T *dy, const T *up, const T *gate, size_t at)
 {
-    float d[N], u[N], g[N], slope;
+    float d[N], u[N], g[N], slope, up_slope;
     load_floats<N>(d, dy + at);
     load_floats<N>(u, up + at);
     if (GATED)
         load_floats<N>(g, gate + at);
     for (int j = 0; j < N; j++) {
         float value = activation<KIND>(&slope, GATED ? g[j] : u[j]);
-        if (GATED)
-            g[j] = d[j] * u[j] * slope;
-        u[j] = d[j] * (GATED ? value : slope);
+        if (GATED) {
+            g[j] = d[j] * factor<KIND>(&up_slope, u[j]) * slope;
+            slope = value * up_slope;
+        }
+        u[j] = d[j] * slope;
     }
     if (GATED)
         store_floats<N>(d_gate + at, g);
@@ -135,6 +154,7 @@ static void launch(cudaStream_t stream, const struct operands<T> &o, enum activa
     case ACTIVATION_RELU: launch_kind<ACTIVATION_RELU>(stream, o, total); break;
     case ACTIVATION_SILU: launch_kind<ACTIVATION_SILU>(stream, o, total); break;
     case ACTIVATION_RELU_SQUARED: launch_kind<ACTIVATION_RELU_SQUARED>(stream, o, total); break;
+    case ACTIVATION_CLAMPED: launch_kind<ACTIVATION_CLAMPED>(stream, o, total); break;
     }
 }
 

@@ -37,6 +37,14 @@ static double activation(double *slope, double x, enum activation kind)
         gate = isnan(x) ? x : x > 0;
         gate_slope = 0;
         break;
+    case ACTIVATION_CLAMPED:
+        if (x > ACTIVATION_LIMIT) {
+            *slope = 0;
+            return ACTIVATION_LIMIT * sigmoid(1.702 * ACTIVATION_LIMIT);
+        }
+        gate = sigmoid(1.702 * x);
+        gate_slope = 1.702 * gate * sigmoid(-1.702 * x);
+        break;
     case ACTIVATION_RELU_SQUARED:
         gate = isnan(x) || x > 0 ? x : 0;
         gate_slope = x > 0;
@@ -50,6 +58,16 @@ static double activation(double *slope, double x, enum activation kind)
     return x * gate;
 }
 
+/* What the activation of a gate is multiplied by, and its derivative in *slope. */
+static double factor(double *slope, double up, enum activation kind)
+{
+    *slope = 1;
+    if (kind != ACTIVATION_CLAMPED)
+        return up;
+    *slope = fabs(up) <= ACTIVATION_LIMIT;
+    return 1 + (up > ACTIVATION_LIMIT ? ACTIVATION_LIMIT : up < -ACTIVATION_LIMIT ? -ACTIVATION_LIMIT : up);
+}
+
 static void activate(struct kernels *k, struct buffer *y, const struct buffer *up, const struct buffer *gate,
                      enum activation kind, struct rows rows, int width)
 {
@@ -60,7 +78,7 @@ static void activate(struct kernels *k, struct buffer *y, const struct buffer *u
 #pragma omp parallel for
     for (size_t i = 0; i < total; i++) {
         double slope, value = activation(&slope, g ? g[i] : u[i], kind);
-        out[i] = (real)(g ? value * u[i] : value);
+        out[i] = (real)(g ? value * factor(&slope, u[i], kind) : value);
     }
 }
 
@@ -74,10 +92,12 @@ static void activate_reverse(struct kernels *k, struct buffer *d_up, struct buff
     (void)k;
 #pragma omp parallel for
     for (size_t i = 0; i < total; i++) {
-        double slope, d_out = d[i], value = activation(&slope, g ? g[i] : u[i], kind);
-        if (g)
-            dg[i] = (real)(d_out * u[i] * slope);
-        du[i] = (real)(d_out * (g ? value : slope));
+        double slope, up_slope, d_out = d[i], value = activation(&slope, g ? g[i] : u[i], kind);
+        if (g) {
+            dg[i] = (real)(d_out * factor(&up_slope, u[i], kind) * slope);
+            slope = value * up_slope;
+        }
+        du[i] = (real)(d_out * slope);
     }
 }
 

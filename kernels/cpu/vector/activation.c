@@ -23,6 +23,13 @@ INLINE v_float activation(v_float *slope, v_float x, enum activation kind)
         gate = v_select(x == x, (v_float)((v_int)v_all(1) & (v_int)(x > 0.0f)), x);
         gate_slope = v_all(0);
         break;
+    case ACTIVATION_CLAMPED: {
+        v_int over = x > ACTIVATION_LIMIT;
+        x = v_select(over, v_all(ACTIVATION_LIMIT), x);
+        gate = v_sigmoid(&other, 1.702f * x);
+        *slope = v_select(over, v_all(0), v_fma(x, 1.702f * (gate * other), gate));
+        return x * gate;
+    }
     case ACTIVATION_RELU_SQUARED:
         gate = v_select(x == x, (v_float)((v_int)x & (v_int)(x > 0.0f)), x);
         gate_slope = (v_float)((v_int)v_all(1) & (v_int)(x > 0.0f));
@@ -36,18 +43,32 @@ INLINE v_float activation(v_float *slope, v_float x, enum activation kind)
     return x * gate;
 }
 
+/* What the activation of a gate is multiplied by, and its derivative in *slope. */
+INLINE v_float factor(v_float *slope, v_float up, enum activation kind)
+{
+    *slope = v_all(1);
+    if (kind != ACTIVATION_CLAMPED)
+        return up;
+    v_int over = up > ACTIVATION_LIMIT, under = up < -ACTIVATION_LIMIT;
+    *slope = v_select(over | under, v_all(0), v_all(1));
+    return 1.0f + v_select(over, v_all(ACTIVATION_LIMIT), v_select(under, v_all(-ACTIVATION_LIMIT), up));
+}
+
 INLINE void forward(float *y, const float *up, const float *gate, enum activation kind, size_t count)
 {
     v_float slope;
     size_t i = 0;
     for (; i + WIDTH <= count; i += WIDTH) {
         v_float u = v_load(up + i);
-        v_store(y + i, gate ? activation(&slope, v_load(gate + i), kind) * u : activation(&slope, u, kind));
+        v_store(y + i, gate ? activation(&slope, v_load(gate + i), kind) * factor(&slope, u, kind) : activation(&slope, u, kind));
     }
     if (i < count) {
         size_t rest = count - i;
         v_float u = v_load_part(up + i, rest);
-        v_store_part(y + i, gate ? activation(&slope, v_load_part(gate + i, rest), kind) * u : activation(&slope, u, kind), rest);
+        v_store_part(y + i,
+                     gate ? activation(&slope, v_load_part(gate + i, rest), kind) * factor(&slope, u, kind)
+                          : activation(&slope, u, kind),
+                     rest);
     }
 }
 
@@ -60,9 +81,9 @@ INLINE void reverse(float *d_up, float *d_gate, const float *dy, const float *up
         v_float slope, d = whole ? v_load(dy + i) : v_load_part(dy + i, rest),
                        u = whole ? v_load(up + i) : v_load_part(up + i, rest), result;
         if (gate) {
-            v_float value = activation(&slope, whole ? v_load(gate + i) : v_load_part(gate + i, rest), kind),
-                    other = d * u * slope;
-            result = d * value;
+            v_float value = activation(&slope, whole ? v_load(gate + i) : v_load_part(gate + i, rest), kind), up_slope,
+                    other = d * factor(&up_slope, u, kind) * slope;
+            result = d * (value * up_slope);
             if (whole)
                 v_store(d_gate + i, other);
             else
@@ -87,6 +108,7 @@ INLINE void reverse(float *d_up, float *d_gate, const float *dy, const float *up
     case ACTIVATION_RELU: call(ACTIVATION_RELU); break; \
     case ACTIVATION_SILU: call(ACTIVATION_SILU); break; \
     case ACTIVATION_RELU_SQUARED: call(ACTIVATION_RELU_SQUARED); break; \
+    case ACTIVATION_CLAMPED: call(ACTIVATION_CLAMPED); break; \
     }
 
 void activate_span(float *y, const float *up, const float *gate, enum activation kind, size_t count)

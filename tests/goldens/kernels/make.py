@@ -43,7 +43,10 @@ ACTIVATIONS = [  # in the order of enum activation in kernels/ops.h
     torch.relu,
     torch.nn.functional.silu,
     lambda x: 0.5 * x * (1 + torch.tanh(0.79788456 * (x + 0.044715 * x**3))),
+    lambda x: torch.relu(x)**2,
+    lambda x: x.clamp(max=7) * torch.sigmoid(1.702 * x.clamp(max=7)),
 ]
+CLAMPED = 7     # of a gate, by which 1 + up, clamped, is multiplied
 
 
 def linear(c):
@@ -106,10 +109,12 @@ def clip(c):
 
 def activation(c):
     shape = (c["rows"], c["width"])
-    up = segment_values(c["segments"], shape, 1, c["size"]).requires_grad_()
-    gate = segment_values(c["segments"], shape, 2, c["size"]).requires_grad_()
+    up, gate = (segment_values(c["segments"], shape, seed, c["size"]) for seed in (1, 2))
+    if c["kind"] == CLAMPED:        # as leave_limit of tests/kernel_run.c
+        up, gate = (torch.where((x.abs() - 7).abs() < 7 / 128, (7 * (1 + 1 / 32)) * x.sign(), x) for x in (up, gate))
+    up.requires_grad_(), gate.requires_grad_()
     act = ACTIVATIONS[c["kind"]]
-    a = act(gate) * up if c["gated"] else act(up)
+    a = act(gate) * (1 + up.clamp(-7, 7) if c["kind"] == CLAMPED else up) if c["gated"] else act(up)
     a.backward(segment_values(c["segments"], shape, 3, 1))
     return {"a": a, "d_up": up.grad, **({"d_gate": gate.grad} if c["gated"] else {})}
 
@@ -233,7 +238,7 @@ def main():
     cases.append((clip, dict(segments=2, rows=2, width=17, limit=0.7)))
     for kind in range(len(ACTIVATIONS)):
         for gated in (0, 1):
-            cases.append((activation, dict(segments=1, rows=2, width=17, kind=kind, gated=gated, size=4 if gated else 2)))
+            cases.append((activation, dict(segments=1, rows=2, width=17, kind=kind, gated=gated, size=8 if kind == CLAMPED else 4 if gated else 2)))
     for pairing in (0, 1):
         cases.append((rotation, dict(segments=2, rows=2, positions=9, heads=2, head_size=7, rotary_size=6, pairing=pairing)))
     for op in (embed, moves):
