@@ -19,7 +19,7 @@ static const struct {
     [ELEMENT_Q2_K] = {"Q2_K", 84, 256},  [ELEMENT_Q3_K] = {"Q3_K", 110, 256}, [ELEMENT_Q4_K] = {"Q4_K", 144, 256},
     [ELEMENT_Q5_K] = {"Q5_K", 176, 256}, [ELEMENT_Q6_K] = {"Q6_K", 210, 256}, [ELEMENT_MXFP4] = {"MXFP4", 17, 32},
     [ELEMENT_FP8] = {"FP8", 0, 1},       [ELEMENT_INT8] = {"INT8", 0, 1},     [ELEMENT_NF4] = {"NF4", 0, 1},
-    [ELEMENT_FP4] = {"FP4", 0, 1},
+    [ELEMENT_FP4] = {"FP4", 0, 1},       [ELEMENT_E2M1] = {"E2M1", 0, 1},
 };
 
 size_t element_size(enum element type)

@@ -28,6 +28,7 @@ enum element {
     ELEMENT_INT8,
     ELEMENT_NF4,
     ELEMENT_FP4,
+    ELEMENT_E2M1,
     ELEMENT_COUNT
 };
 

@@ -6,24 +6,28 @@
 
 const char *quantised_method(struct config *c)
 {
-    static const char *const methods[] = {"fp8", "bitsandbytes"};
+    static const char *const methods[] = {"fp8", "bitsandbytes", "mxfp4"};
     const json_t *section = json_object_get(config_root(c), "quantization_config");
     const char *method = json_string_value(json_object_get(section, "quant_method"));
-    for (int i = 0; method && i < 2; i++)
+    for (int i = 0; method && i < 3; i++)
         if (strcmp(method, methods[i]) == 0)
             return methods[i];
     return NULL;
 }
 
+static const char mxfp4_codes[] = "_blocks"; /* behind the name of the matrices */
+
 /* The tensor is a quantised matrix: joins it with its parts. 1 where it is none. */
-static int join_one(struct join *j, struct tensor *t, int is_fp8)
+static int join_one(struct join *j, struct tensor *t, const char *method)
 {
     size_t length = strlen(t->name);
     struct tensor *state;
     j->matrix = t;
     j->bytes = t->bytes;
-    if (is_fp8)
+    if (strcmp(method, "fp8") == 0)
         return part_is(t, "F8_E4M3") ? quantised_join_fp8(j) : 1;
+    if (strcmp(method, "mxfp4") == 0)
+        return text_ends_with(t->name, mxfp4_codes) ? quantised_join_mxfp4(j, mxfp4_codes) : 1;
     if ((state = part_beside(j, t->name, length, ".quant_state.bitsandbytes__nf4")))
         return quantised_join_4bit(j, state, ELEMENT_NF4);
     if ((state = part_beside(j, t->name, length, ".quant_state.bitsandbytes__fp4")))
@@ -53,6 +57,7 @@ static int refuse_orphan(const struct tensor *t, const char *method, struct erro
                                        "_scale_inv",
                                        ".quant_state.bitsandbytes__nf4",
                                        ".activation_scale",
+                                       "_scales",
                                        ".quant_state.bitsandbytes__fp4"};
     if (t->stored->kind == STORED_CODES && !method)
         return fail(e, "%s: tensor %s is stored as %s, which is not supported (expected F64, F32, F16 or BF16)", part_path(t),
@@ -68,7 +73,7 @@ static int refuse_orphan(const struct tensor *t, const char *method, struct erro
 int quantised_join(struct tensors *t, struct config *c, struct error *e)
 {
     const char *method = quantised_method(c), *model = json_string_value(json_object_get(config_root(c), "model_type"));
-    int is_fp8 = method && strcmp(method, "fp8") == 0, turned = model && strcmp(model, "gpt2") == 0;
+    int turned = method && strcmp(method, "bitsandbytes") == 0 && model && strcmp(model, "gpt2") == 0;
     struct join j = {.tensors = t, .config = c, .e = e};
     if (method)
         (void)config_get(c, "quantization_config.quant_method"); /* understood from here on */
@@ -77,10 +82,10 @@ int quantised_join(struct tensors *t, struct config *c, struct error *e)
         return -1;
     for (size_t i = 0; method && i < count; i++) {
         struct tensor *one = tensors_at(t, i);
-        int result = one->companion ? 1 : join_one(&j, one, is_fp8);
+        int result = one->companion ? 1 : join_one(&j, one, method);
         if (result < 0)
             return -1;
-        if (result == 0 && turned && !is_fp8 && one->rank == 2)
+        if (result == 0 && turned && one->rank == 2)
             turn(one);
         found += result == 0;
     }
@@ -90,5 +95,6 @@ int quantised_join(struct tensors *t, struct config *c, struct error *e)
     if (method && !found)
         return fail(e, "%s: quantization_config says %s, but no tensor is quantised so", config_path(c), method);
     store_drop_companions(t);
+    store_cut_names(t, ELEMENT_E2M1, strlen(mxfp4_codes));
     return 0;
 }

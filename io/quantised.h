@@ -1,5 +1,5 @@
 /* Checkpoints whose matrices are quantised with scales in tensors of their own, as `quantization_config` of config.json says:
- * transformers' "fp8" and "bitsandbytes" (doc/quantised.md).
+ * transformers' "fp8", "bitsandbytes" and "mxfp4" (doc/quantised.md).
  *
  * Each matrix becomes one tensor of a type with scales (io/scaled.h), and what belongs to it leaves the store. */
 #ifndef REACH_IO_QUANTISED_H
@@ -12,7 +12,7 @@
  * none, nothing is done; codes that are no part of such a matrix are refused. */
 int quantised_join(struct tensors *t, struct config *c, struct error *e) MUST_USE;
 
-/* "fp8" or "bitsandbytes" where quantization_config names one of them, else NULL. */
+/* "fp8", "bitsandbytes" or "mxfp4" where quantization_config names one of them, else NULL. */
 const char *quantised_method(struct config *c);
 
 #endif

@@ -67,9 +67,9 @@ static int read_state_shape(struct config *state, size_t shape[TENSOR_RANK_MAX],
 static int check_map(struct join *j, size_t length, enum element type)
 {
     const unsigned char *map;
-    if (part_take_named(&map, j, length, ".quant_map", "F32", CODES_NF4_FP4))
+    if (part_take_named(&map, j, length, ".quant_map", "F32", CODES_OF_FOUR_BITS))
         return -1;
-    for (size_t i = 0; i < CODES_NF4_FP4; i++)
+    for (size_t i = 0; i < CODES_OF_FOUR_BITS; i++)
         if (!(fabs(element_read(map, ELEMENT_F32, i) - (double)scaled_codes(type)[i]) <= 1e-6))
             return fail(j->e, "%s: tensor %s.quant_map holds %g at %zu (expected %.9g, as %s has)", part_path(j->matrix),
                         j->matrix->name, element_read(map, ELEMENT_F32, i), i, (double)scaled_codes(type)[i], element_name(type));

@@ -15,10 +15,11 @@ struct join {
     struct error *e;
 };
 
-/* The forms: FP8 with scales of blocks; a byte or four bits with what bitsandbytes writes, the four bits described by a tensor.
- */
+/* The forms: FP8 with scales of blocks; a byte or four bits with what bitsandbytes writes, the four bits described by a tensor;
+ * MXFP4, of which `end` is what the name of the codes ends in. */
 int quantised_join_fp8(struct join *j) MUST_USE;
 int quantised_join_int8(struct join *j) MUST_USE;
+int quantised_join_mxfp4(struct join *j, const char *end) MUST_USE;
 int quantised_join_4bit(struct join *j, struct tensor *description, enum element type) MUST_USE;
 
 /* The file of a tensor, for messages. */

@@ -11,28 +11,32 @@ static float load_float(const unsigned char *p, size_t index)
 
 /* Quantiles of the normal distribution (Dettmers et al. 2023), and numbers of a sign, two bits of exponent and one of fraction,
  * both with 1 as the largest. */
-static const float normal_float[CODES_NF4_FP4] = {-1.0f,
-                                                  -0.6961928009986877f,
-                                                  -0.5250730514526367f,
-                                                  -0.39491748809814453f,
-                                                  -0.28444138169288635f,
-                                                  -0.18477343022823334f,
-                                                  -0.09105003625154495f,
-                                                  0.0f,
-                                                  0.07958029955625534f,
-                                                  0.16093020141124725f,
-                                                  0.24611230194568634f,
-                                                  0.33791524171829224f,
-                                                  0.44070982933044434f,
-                                                  0.5626170039176941f,
-                                                  0.7229568362236023f,
-                                                  1.0f};
-static const float short_float[CODES_NF4_FP4] = {0, 0.0625f / 12,  8.0f / 12,  1,  4.0f / 12,  0.5f,  2.0f / 12,  0.25f,
-                                                 0, -0.0625f / 12, -8.0f / 12, -1, -4.0f / 12, -0.5f, -2.0f / 12, -0.25f};
+static const float normal_float[CODES_OF_FOUR_BITS] = {-1.0f,
+                                                       -0.6961928009986877f,
+                                                       -0.5250730514526367f,
+                                                       -0.39491748809814453f,
+                                                       -0.28444138169288635f,
+                                                       -0.18477343022823334f,
+                                                       -0.09105003625154495f,
+                                                       0.0f,
+                                                       0.07958029955625534f,
+                                                       0.16093020141124725f,
+                                                       0.24611230194568634f,
+                                                       0.33791524171829224f,
+                                                       0.44070982933044434f,
+                                                       0.5626170039176941f,
+                                                       0.7229568362236023f,
+                                                       1.0f};
+static const float short_float[CODES_OF_FOUR_BITS] = {0, 0.0625f / 12,  8.0f / 12,  1,  4.0f / 12,  0.5f,  2.0f / 12,  0.25f,
+                                                      0, -0.0625f / 12, -8.0f / 12, -1, -4.0f / 12, -0.5f, -2.0f / 12, -0.25f};
+
+/* A sign, two bits of exponent, of which 0 is for fractions of 1 alone, and one of fraction. */
+static const float e2m1[CODES_OF_FOUR_BITS] = {0.0f,  0.5f,  1.0f,  1.5f,  2.0f,  3.0f,  4.0f,  6.0f,
+                                               -0.0f, -0.5f, -1.0f, -1.5f, -2.0f, -3.0f, -4.0f, -6.0f};
 
 const float *scaled_codes(enum element type)
 {
-    return type == ELEMENT_NF4 ? normal_float : short_float;
+    return type == ELEMENT_NF4 ? normal_float : type == ELEMENT_FP4 ? short_float : e2m1;
 }
 
 size_t scaled_block(const struct scaled *s, size_t index)
@@ -47,7 +51,7 @@ size_t scaled_scale_size(enum scale scale)
 
 size_t scaled_codes_in_byte(enum element type)
 {
-    return type == ELEMENT_NF4 || type == ELEMENT_FP4 ? 2 : 1;
+    return type == ELEMENT_NF4 || type == ELEMENT_FP4 || type == ELEMENT_E2M1 ? 2 : 1;
 }
 
 /* E4M3: a sign, four bits of exponent, of which 0 is for fractions of 2^-6 alone, and three of fraction. There is no infinity. */
@@ -91,6 +95,10 @@ static void widen(float *restrict out, const unsigned char *restrict codes, enum
     case ELEMENT_INT8:
         for (size_t i = 0; i < count; i++)
             out[i] = (float)(signed char)codes[first + i] * scale * 7.874015718698502e-3f; /* 1 / 127 */
+        break;
+    case ELEMENT_E2M1:
+        for (size_t i = 0; i < count; i++)
+            out[i] = numbers[codes[(first + i) / 2] >> ((first + i) % 2 ? 4 : 0) & 15] * scale;
         break;
     default:
         for (size_t i = 0; i < count; i++)

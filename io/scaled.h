@@ -1,7 +1,8 @@
 /* Matrices that a file holds as codes, of a byte or of four bits, with the scales of their blocks in tensors beside them.
  *
  * The arithmetic is that of the packages that write them, in float32, one operation after the other, and the same bits come out:
- * FP8 of transformers' Fp8Dequantize, the others of bitsandbytes' dequantize_4bit and int8_vectorwise_dequant. */
+ * FP8 of transformers' Fp8Dequantize, E2M1 of its convert_moe_packed_tensors, the others of bitsandbytes' dequantize_4bit and
+ * int8_vectorwise_dequant. */
 #ifndef REACH_IO_SCALED_H
 #define REACH_IO_SCALED_H
 
@@ -11,11 +12,11 @@
  * a table, times the scale of its own block, plus an offset. */
 enum scale { SCALE_F32, SCALE_BF16, SCALE_E8M0, SCALE_NESTED };
 
-enum { SCALE_TABLE = 256, CODES_NF4_FP4 = 16 };
+enum { SCALE_TABLE = 256, CODES_OF_FOUR_BITS = 16 };
 
 /* What the `data` of a tensor or view of a type with scales point to; no pointer of it has any alignment. */
 struct scaled {
-    const unsigned char *codes; /* in row-major order; of two in a byte the first is in the upper half */
+    const unsigned char *codes; /* in row-major order; of two in a byte the first is in the upper half, of E2M1 in the lower */
     const unsigned char *scales; /* row after row of blocks */
     size_t columns; /* of the matrix; where blocks run on from row to row, all its elements */
     size_t block_rows, block_columns, blocks_across;
@@ -36,7 +37,7 @@ size_t scaled_codes_in_byte(enum element type);
 /* out[i] = element first + i, i < count. */
 void scaled_run(float *out, const struct scaled *s, enum element type, size_t first, size_t count);
 
-/* The 16 numbers that codes of NF4 or FP4 stand for. */
+/* The 16 numbers that codes of NF4, FP4 or E2M1 stand for. */
 const float *scaled_codes(enum element type);
 
 #endif

@@ -49,6 +49,9 @@ int store_finish(struct tensors *t, struct error *e) MUST_USE;
 void store_replace(struct tensors *t, struct tensor *old, const struct tensor *with, const struct mapped *file);
 /* Takes the tensors out of a finished store that are marked as companions. */
 void store_drop_companions(struct tensors *t);
+/* Takes the last bytes from the names of the tensors of a type, in a finished store that no two of these names are the same in
+ * and none is in already, and sorts anew. */
+void store_cut_names(struct tensors *t, enum element type, size_t bytes);
 
 /* Writes all elements, row after row. -1 when the stream takes no more. */
 int store_write(FILE *out, const struct tensor *tensor) MUST_USE;

@@ -65,7 +65,7 @@ static const struct stored_type quantised_types[] = {
     {"Q5_K", 176, STORED_QUANTISED, ELEMENT_Q5_K},  {"Q6_K", 210, STORED_QUANTISED, ELEMENT_Q6_K},
     {"MXFP4", 17, STORED_QUANTISED, ELEMENT_MXFP4}, {"FP8", 1, STORED_QUANTISED, ELEMENT_FP8},
     {"INT8", 1, STORED_QUANTISED, ELEMENT_INT8},    {"NF4", 0, STORED_QUANTISED, ELEMENT_NF4},
-    {"FP4", 0, STORED_QUANTISED, ELEMENT_FP4},
+    {"FP4", 0, STORED_QUANTISED, ELEMENT_FP4},      {"E2M1", 0, STORED_QUANTISED, ELEMENT_E2M1},
 };
 
 const struct stored_type *stored_type_of(enum element type)
@@ -365,6 +365,17 @@ void store_drop_companions(struct tensors *t)
         else
             t->entries[kept++] = t->entries[i];
     t->entry_count = kept;
+}
+
+void store_cut_names(struct tensors *t, enum element type, size_t bytes)
+{
+    for (size_t i = 0; i < t->entry_count; i++) {
+        char *name = (char *)t->entries[i].tensor.name;
+        if (!t->entries[i].tensor.integer && t->entries[i].tensor.type == type)
+            name[strlen(name) - bytes] = '\0';
+    }
+    if (t->entry_count)
+        qsort(t->entries, t->entry_count, sizeof *t->entries, by_name);
 }
 
 const char *tensors_path(const struct tensors *t)

@@ -53,6 +53,8 @@ struct score {
 
 struct expert {
     struct linear up, gate, down; /* gate.weight.data NULL: not gated */
+    struct linear down_bias; /* [1, hidden]: the bias of down as a matrix, for the derivative of the expert's weight; weight.data
+                                NULL: none */
 };
 
 /* A mixture of experts: every row goes through those that it chooses, and what comes of them is added with their weights. */

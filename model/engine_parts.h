@@ -21,7 +21,7 @@ struct linear_weights {
 };
 
 struct expert_weights {
-    struct linear_weights up, gate, down;
+    struct linear_weights up, gate, down, down_bias;
 };
 
 /* A block's parameters in the kernel set's form. Keys and values are one matrix. */

@@ -104,17 +104,67 @@ static int read_apart(struct experts *x, const struct mixture *m, const struct d
     return 0;
 }
 
+/* Expert i of those that NAME stacks, and its bias where experts have one. */
+static int read_one(struct linear *out, const struct mixture *m, const struct decoder *d, size_t i, size_t rows, size_t columns,
+                    int turned, const char *stem, const char *name, struct error *e)
+{
+    size_t count = (size_t)m->routing.experts;
+    if (turned ? family_stacked_turned(&out->weight, d, count, i, rows, columns, e, "%s.%s", stem, name)
+               : family_stacked(&out->weight, d, count, i, rows, columns, e, "%s.%s", stem, name))
+        return -1;
+    if (!m->layout->biased)
+        return 0;
+    if (family_matrix(&out->bias, d, count, rows, e, "%s.%s_bias", stem, name))
+        return -1;
+    out->bias = view_as_vector(view_rows(out->bias, i, 1));
+    return 0;
+}
+
+/* What comes out of expert i, of all that NAME stacks. */
+static int read_down(struct expert *out, const struct mixture *m, const struct decoder *d, size_t i, int turned, const char *stem,
+                     const char *name, struct error *e)
+{
+    if (read_one(&out->down, m, d, i, (size_t)d->hidden, (size_t)m->width, turned, stem, name, e))
+        return -1;
+    if (m->layout->biased)
+        out->down_bias.weight = view_as_row(out->down.bias);
+    return 0;
+}
+
 static int read_stacked(struct experts *x, const struct mixture *m, const struct decoder *d, const char *stem, int which,
                         struct error *e)
 {
-    size_t hidden = (size_t)d->hidden, width = (size_t)m->width, count = (size_t)x->routing.experts;
-    for (size_t i = 0; i < count; i++) {
+    const struct expert_layout *o = m->layout;
+    size_t hidden = (size_t)d->hidden, width = (size_t)m->width;
+    for (int i = 0; i < x->routing.experts; i++) {
         struct expert *out = &x->expert[i];
-        view both;
-        if (family_stacked(&both, d, count, i, 2 * width, hidden, e, "%s.%s", stem, m->layout->gate_up[which]) ||
-            family_stacked(&out->down.weight, d, count, i, hidden, width, e, "%s.%s", stem, m->layout->stacked_down[which]))
+        struct linear both = {0};
+        if (read_one(&both, m, d, (size_t)i, 2 * width, hidden, o->turned, stem, o->gate_up[which], e) ||
+            read_down(out, m, d, (size_t)i, o->turned, stem, o->stacked_down[which], e))
             return -1;
-        out->gate.weight = view_rows(both, 0, width), out->up.weight = view_rows(both, width, width);
+        if (o->turned) {
+            out->gate.weight = view_every_second(both.weight, 0), out->up.weight = view_every_second(both.weight, 1);
+        } else {
+            out->gate.weight = view_rows(both.weight, 0, width), out->up.weight = view_rows(both.weight, width, width);
+        }
+        if (o->biased)
+            out->gate.bias = view_every_second(both.bias, 0), out->up.bias = view_every_second(both.bias, 1);
+    }
+    return 0;
+}
+
+/* GGUF files have one tensor each for gates, ups and downs of all experts of a layer. */
+static const char gguf_gate[] = "mlp.experts.gate_exps", gguf_up[] = "mlp.experts.up_exps", gguf_down[] = "mlp.experts.down_exps";
+
+static int read_gguf(struct experts *x, const struct mixture *m, const struct decoder *d, const char *stem, struct error *e)
+{
+    size_t hidden = (size_t)d->hidden, width = (size_t)m->width;
+    for (int i = 0; i < x->routing.experts; i++) {
+        struct expert *out = &x->expert[i];
+        if (read_one(&out->gate, m, d, (size_t)i, width, hidden, 0, stem, gguf_gate, e) ||
+            read_one(&out->up, m, d, (size_t)i, width, hidden, 0, stem, gguf_up, e) ||
+            read_down(out, m, d, (size_t)i, 0, stem, gguf_down, e))
+            return -1;
     }
     return 0;
 }
@@ -142,10 +192,12 @@ int mixture_read(struct block *b, const struct mixture *m, const struct decoder 
     x->expert = calloc(count, sizeof *x->expert);
     if (!x->expert)
         return fail_memory(e, (double)count * sizeof *x->expert, "experts");
-    if (family_linear(&x->router, d, count, (size_t)d->hidden, 0, e, "%s.%s", stem, router) ||
+    if (family_linear(&x->router, d, count, (size_t)d->hidden, o->biased, e, "%s.%s", stem, router) ||
         (o->by_groups && family_vector(&x->correction, d, count, e, "%s.%s.e_score_correction_bias", stem, router)) ||
         read_shared(b, m, d, stem, e))
         return -1;
+    if (family_has(d, "%s.%s", stem, gguf_gate))
+        return read_gguf(x, m, d, stem, e);
     for (int which = 0; which < 2; which++)
         if (o->gate_up[which] && family_has(d, "%s.%s", stem, o->gate_up[which]))
             return read_stacked(x, m, d, stem, which, e);

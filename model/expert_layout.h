@@ -6,7 +6,7 @@
 #include "model/family.h"
 
 /* Names are below PREFIX LAYERS.l; a name that is NULL is not there. Files have the experts apart, as PARENT.i.NAME.weight, or
- * stacked, [experts, rows, columns] in one tensor, by either of two names. */
+ * stacked, [experts, rows, columns] in one tensor, by either of two names, or as GGUF files have them. */
 struct expert_layout {
     /* keys of config.json */
     const char *count, *older_count;
@@ -16,6 +16,8 @@ struct expert_layout {
     const char *first_dense; /* layers before the first with experts, 1 by default; NULL: none */
     int some; /* 1: mlp_only_layers and decoder_sparse_step name the layers without */
     int by_groups; /* 1: sigma of the logits, a correction of the choice, n_group, topk_group, routed_scaling_factor */
+    int biased; /* 1: router and experts have biases, those of stacked ones as NAME_bias */
+    int turned; /* 1: stacked matrices are [in, out], and rows of gate and up take turns */
     int normalised; /* what the absence of norm_topk_prob means; -1: there is no such key, and they are */
     /* tensors */
     const char *router, *other_router;

@@ -207,13 +207,17 @@ int experts_reverse(struct engine *g, int l, const struct buffer *dy, int batch,
     const struct routing *routing = &b->experts.routing;
     struct rows rows = {batch, g->shape.queries[l]}, slot_rows = {batch, (int)expert_slots(&g->shape, l)};
     size_t slots = (size_t)batch * (size_t)slot_rows.count;
-    const struct product down = {OF(down), g->expert_a, g->slots, 1, 0},
+    const int biased = b->experts.expert[0].down_bias.weight.data != NULL;
+    struct buffer *dots = g->d_logits; /* of dy and the experts' biases, until the derivative of the logits takes its place */
+    const struct product out[] = {{OF(down), g->expert_a, g->slots, 1, 0}, {OF(down_bias), dots, g->slots, 0, 0}},
                          in[] = {{OF(up), g->slots, g->expert_a, 1, 0}, {OF(gate), g->slots, g->expert_b, 1, 1}};
     k->gather(k, g->slots, dy, s->order, slots, routing->chosen, g->d->hidden);
-    if (multiply_part(g, l, batch, EXPERT_OUT, &down, 1, e))
+    if (multiply_part(g, l, batch, EXPERT_OUT, out, biased ? 2 : 1, e))
         return -1;
     k->activate(k, g->expert_b, s->expert_up, s->expert_gate, b->activation, slot_rows, b->experts.width);
     k->weigh_reverse(k, g->d_weights, g->expert_a, g->expert_b, s->order, s->weights, slots, b->experts.width);
+    if (biased)
+        k->combine(k, g->d_weights, dots, s->place, NULL, slot_rows, 1, 1, 1);
     k->activate_reverse(k, g->expert_a, s->expert_gate ? g->expert_b : NULL, g->expert_a, s->expert_up, s->expert_gate,
                         b->activation, slot_rows, b->experts.width);
     if (multiply_part(g, l, batch, EXPERT_IN, in, s->expert_gate ? 2 : 1, e))

@@ -398,28 +398,65 @@ static view view_shift(view v, size_t elements)
     return v;
 }
 
+/* Matrix `index` of a stack, whose rows go along that axis of the tensor. */
+static view stacked_view(const struct tensor *t, size_t index, int rows)
+{
+    int columns = 3 - rows;
+    return view_shift((view){.data = t->data,
+                             .type = t->type,
+                             .groups = 1,
+                             .rows = t->shape[rows],
+                             .columns = t->shape[columns],
+                             .row_stride = t->stride[rows],
+                             .column_stride = t->stride[columns]},
+                      index * t->stride[0]);
+}
+
 int family_stacked(view *out, const struct decoder *d, size_t count, size_t index, size_t rows, size_t columns, struct error *e,
                    const char *format, ...)
 {
     FORMAT_NAME(name, format);
     const struct tensor *t = find_shaped(d, name, (size_t[]){count, rows, columns}, 3, e);
-    if (!t)
-        return -1;
-    *out = view_shift((view){.data = t->data,
-                             .type = t->type,
-                             .groups = 1,
-                             .rows = rows,
-                             .columns = columns,
-                             .row_stride = t->stride[1],
-                             .column_stride = t->stride[2]},
-                      index * t->stride[0]);
-    return 0;
+    if (t)
+        *out = stacked_view(t, index, 1);
+    return t ? 0 : -1;
+}
+
+int family_stacked_turned(view *out, const struct decoder *d, size_t count, size_t index, size_t rows, size_t columns,
+                          struct error *e, const char *format, ...)
+{
+    FORMAT_NAME(name, format);
+    const struct tensor *t = find_shaped(d, name, (size_t[]){count, columns, rows}, 3, e);
+    if (t)
+        *out = stacked_view(t, index, 2);
+    return t ? 0 : -1;
 }
 
 view view_rows(view v, size_t first, size_t count)
 {
     v = view_shift(v, first * v.row_stride);
     v.rows = count;
+    return v;
+}
+
+view view_every_second(view v, size_t first)
+{
+    v = view_shift(v, first * v.row_stride);
+    v.rows /= 2, v.row_stride *= 2;
+    return v;
+}
+
+view view_as_vector(view v)
+{
+    v.rows = v.columns, v.columns = 1;
+    v.row_stride = v.column_stride, v.column_stride = 1;
+    return v;
+}
+
+view view_as_row(view v)
+{
+    v.columns = v.rows, v.rows = 1;
+    v.column_stride = v.row_stride, v.row_stride *= v.columns;
     return v;
 }
 

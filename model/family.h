@@ -66,6 +66,9 @@ int family_transposed(view *out, const struct decoder *d, size_t rows, size_t co
 /* Matrix `index` of `count` that are stacked in one tensor [count, rows, columns]. */
 int family_stacked(view *out, const struct decoder *d, size_t count, size_t index, size_t rows, size_t columns, struct error *e,
                    const char *format, ...) MUST_USE PRINTF_LIKE(8, 9);
+/* The same of matrices that are stored transposed, in one tensor [count, columns, rows]. */
+int family_stacked_turned(view *out, const struct decoder *d, size_t count, size_t index, size_t rows, size_t columns,
+                          struct error *e, const char *format, ...) MUST_USE PRINTF_LIKE(8, 9);
 int family_vector(view *out, const struct decoder *d, size_t size, struct error *e, const char *format, ...) MUST_USE
     PRINTF_LIKE(5, 6);
 /* weight and, if `with_bias`, bias of STEM.weight / STEM.bias. */
@@ -97,6 +100,12 @@ void family_ignore(const struct decoder *d, const char *format, ...) PRINTF_LIKE
 
 /* Rows first .. first+count of a view with one group. */
 view view_rows(view v, size_t first, size_t count);
+/* Rows first, first + 2, ... of a view with one group and an even number of rows. */
+view view_every_second(view v, size_t first);
+/* The one row of a view as a vector. */
+view view_as_vector(view v);
+/* A vector as the one row of a matrix. */
+view view_as_row(view v);
 /* Rows first .. first+count of each of `groups` groups of group_rows rows. */
 view view_groups(view v, size_t groups, size_t group_rows, size_t first, size_t count);
 /* Part `which` of `parts` of a view whose rows are laid out [groups][parts][size] (fused projections, head-major). */

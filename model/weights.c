@@ -40,7 +40,10 @@ enum { OF_BLOCK = sizeof of_block / sizeof *of_block };
 
 /* Of an expert. */
 #define EXPERT(member) offsetof(struct expert_weights, member), offsetof(struct expert, member)
-static const struct row of_expert[] = {{LINEAR, EXPERT(up), 0}, {LINEAR, EXPERT(gate), 0}, {LINEAR, EXPERT(down), 0}};
+static const struct row of_expert[] = {{LINEAR, EXPERT(up), 0},
+                                       {LINEAR, EXPERT(gate), 0},
+                                       {LINEAR, EXPERT(down), 0},
+                                       {LINEAR, EXPERT(down_bias), 0}};
 enum { OF_EXPERT = sizeof of_expert / sizeof *of_expert, EXPERT_OUT_ROW = 2 /* the first of the part that goes out */ };
 
 /* What all layers share, but for the rows of positions. The head is the embedding's table where they are tied. */

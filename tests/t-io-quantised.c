@@ -32,9 +32,10 @@ static struct checkpoint open_checkpoint(const char *path)
 
 /* -- values -- */
 
-static const char *const folders[] = {"tensors-bitsandbytes", "tensors-fp8", "nf4", "fp4", "int8", "gpt2-nf4", "gpt2-int8",
-                                      "fp8-blocks",           "fp8-tensor"};
-enum { FOLDERS = sizeof folders / sizeof *folders };
+static const char *const folders[] = {
+    "tensors-bitsandbytes", "tensors-fp8", "tensors-mxfp4", "nf4", "fp4", "int8", "gpt2-nf4", "gpt2-int8",
+    "fp8-blocks",           "fp8-tensor",  "mxfp4"};
+enum { FIRST_MODEL = 3, FOLDERS = sizeof folders / sizeof *folders };
 
 /* The same elements in whichever way they are asked for. */
 static void check_runs(const struct tensor *t, const float *all)
@@ -95,7 +96,7 @@ static void matrices_have_the_bits_of_the_packages(void **state)
 static void models_are_those_of_transformers(void **state)
 {
     (void)state;
-    for (int i = 2; i < FOLDERS; i++) {
+    for (int i = FIRST_MODEL; i < FOLDERS; i++) {
         char path[256];
         struct error e = {""};
         snprintf(path, sizeof path, GOLDENS "%s", folders[i]);
@@ -117,8 +118,8 @@ static void models_are_those_of_transformers(void **state)
 static void models_are_widened_on_request(void **state)
 {
     (void)state;
-    static const char *const names[] = {"nf4", "gpt2-int8", "fp8-tensor"};
-    for (int i = 0; i < 3; i++)
+    static const char *const names[] = {"nf4", "gpt2-int8", "fp8-tensor", "mxfp4"};
+    for (int i = 0; i < 4; i++)
         for (int hdf = 0; hdf < 2; hdf++) {
             struct error e = {""};
             char path[256], out[256];
@@ -198,6 +199,7 @@ static const char *write_tensors(const char *script)
 #define BYTES "w.weight.absmax U8 2 z07|"
 #define SCALES "w.weight.nested_absmax F32 1 f1|"
 #define TABLE "w.weight.nested_quant_map F32 256 f0.5|"
+#define BLOCKS "w.x_blocks U8 2,3,2,16 z21|"
 #define ROWS "w.weight I8 4,6 z7f|"
 
 static void files_that_lie_are_refused(void **state)
@@ -205,7 +207,7 @@ static void files_that_lie_are_refused(void **state)
     (void)state;
     static const char blocks[] = "{\"quant_method\":\"fp8\",\"weight_block_size\":[3,4]}",
                       whole[] = "{\"quant_method\":\"fp8\",\"weight_block_size\":null}",
-                      bnb[] = "{\"quant_method\":\"bitsandbytes\"}";
+                      bnb[] = "{\"quant_method\":\"bitsandbytes\"}", mx[] = "{\"quant_method\":\"mxfp4\"}";
     static const struct {
         const char *config, *tensors, *message; /* "": taken */
     } rows[] = {
@@ -245,6 +247,20 @@ static void files_that_lie_are_refused(void **state)
         {"{\"quant_method\":\"gptq\"}", CODES "w.weight_scale_inv F32 1,1 f1",
          "w.weight is stored as F8_E4M3, which is not supported"},
         {"null", CODES "w.weight_scale_inv F32 1,1 f1", "w.weight is stored as F8_E4M3, which is not supported"},
+        {mx, BLOCKS "w.x_scales U8 2,3,2 z7f", ""},
+        {mx, BLOCKS "w.x_scales U8 12 zfe", ""},
+        {mx, BLOCKS "w.x_scales U8 2,3,2 zff",
+         "w.x_blocks has the scale nan for its block 0 (expected a power of two: no byte 255)"},
+        {mx, BLOCKS "w.x_scales U8 2,3 z7f", "w.x_scales holds 6 elements of U8 (expected 12 of U8 for w.x_blocks)"},
+        {mx, BLOCKS "w.x_scales I8 2,3,2 z7f", "w.x_scales holds 12 elements of I8 (expected 12 of U8"},
+        {mx, BLOCKS "w.y F32 1 f1", "w.x_blocks has no w.x_scales beside it"},
+        {mx, BLOCKS "w.x_scales U8 2,3,2 z7f|w.x F32 1 f1", "w.x_blocks stands beside one that is not quantised, w.x"},
+        {mx, BLOCKS "w.x_scales U8 2,3,2 z7f|v.x_scales U8 1 z7f", "v.x_scales has no quantised matrix that it belongs to"},
+        {mx, "w.x_blocks U8 6,2,16 z21|w.x_scales U8 6,2 z7f",
+         "w.x_blocks is stored as U8 and is no stack of matrices in blocks of 16"},
+        {mx, "w.x_blocks U8 2,3,2,8 z21|w.x_scales U8 2,3,2 z7f", "w.x_blocks is stored as U8 and is no stack of matrices"},
+        {mx, "w.x_blocks F32 1,1,1,16 f1|w.x_scales U8 1,1,1 z7f", "w.x_blocks is stored as F32 and is no stack of matrices"},
+        {mx, "w.weight F32 4,6 f1", "quantization_config says mxfp4, but no tensor is quantised so"},
         /* four bits */
         {bnb, WEIGHT4 ABSMAX MAP STATE(SIX_BY_EIGHT), ""},
         {bnb, WEIGHT4 MAP STATE(SIX_BY_EIGHT), "w.weight has no w.weight.absmax beside it"},

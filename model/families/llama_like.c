@@ -168,6 +168,26 @@ static int finish_qwen2_moe(struct decoder *d, struct error *e)
                : 0;
 }
 
+/* Its experts are gated in one way, whatever hidden_act says. */
+static int finish_gpt_oss(struct decoder *d, struct error *e)
+{
+    static const struct {
+        const char *key;
+        double only;
+    } fixed[] = {{"swiglu_alpha", 1.702}, {"swiglu_limit", ACTIVATION_LIMIT}};
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        double value;
+        if (config_real_or(d->config, fixed[i].key, -1e9, 1e9, fixed[i].only, &value, e))
+            return -1;
+        if (value != fixed[i].only)
+            return fail(e, "%s: %s %g is not supported (expected %g)", config_path(d->config), fixed[i].key, value,
+                        fixed[i].only);
+    }
+    for (int l = 0; l < d->layers; l++)
+        d->blocks[l].activation = ACTIVATION_CLAMPED;
+    return 0;
+}
+
 static const struct expert_layout mixtral_experts = {
     .count = "num_local_experts",
     .older_count = "num_experts",
@@ -210,6 +230,15 @@ static const struct expert_layout granitemoe_experts = {
     .gate_up = {"block_sparse_moe.input_linear.weight", "block_sparse_moe.experts.gate_up_proj"},
     .stacked_down = {"block_sparse_moe.output_linear.weight", "block_sparse_moe.experts.down_proj"},
 };
+
+static const struct expert_layout gpt_oss_experts = {.count = "num_local_experts",
+                                                     .older_count = "num_experts",
+                                                     .normalised = -1,
+                                                     .biased = 1,
+                                                     .turned = 1,
+                                                     .router = "mlp.router",
+                                                     .gate_up = {"mlp.experts.gate_up_proj"},
+                                                     .stacked_down = {"mlp.experts.down_proj"}};
 
 static const struct layout llama = {LLAMA(1e-6),
                                     .names = {LLAMA_NAMES},
@@ -374,6 +403,16 @@ static const struct layout glm4_moe = {LLAMA(1e-5),
                                        .rope = {ROTARY_PART(0.5)},
                                        .experts = &glm4_moe_experts,
                                        .finish = finish_glm4_moe};
+static const struct layout gpt_oss = {LLAMA(1e-5),
+                                      .names = {LLAMA_NAMES, .sinks = "self_attn.sinks"},
+                                      .head_size_absent = 64,
+                                      ACTIVATION("hidden_act", "silu"),
+                                      BIASES(KEY_OR_YES("attention_bias"), KEY_OR_YES("attention_bias"), NO),
+                                      .rope = {ROTARY_WHOLE, .required = 1, .theta_default = 150000},
+                                      .windows = WINDOWS_ALTERNATE,
+                                      .window_absent = 128,
+                                      .experts = &gpt_oss_experts,
+                                      .finish = finish_gpt_oss};
 static const struct layout granitemoe = {LLAMA(1e-6),
                                          .names = {LLAMA_NAMES},
                                          ACTIVATION("hidden_act", "silu"),
@@ -531,6 +570,8 @@ static const char *const bases[] = {"layer_rope_theta", "num_key_value_heads", "
 static const char *const of_hunyuan[] = {"eod_token_id", "pretraining_tp", NULL};
 static const char *const of_seed_oss[] = {"pretraining_tp", "residual_dropout", NULL};
 static const char *const of_routers[] = {"output_router_logits", "router_aux_loss_coef", "router_jitter_noise", NULL};
+static const char *const of_gpt_oss[] = {"experts_per_token", "initial_context_length", "output_router_logits",
+                                         "router_aux_loss_coef", NULL};
 static const char *const of_qwen3_moe[] = {"max_window_layers", "output_router_logits", "router_aux_loss_coef", NULL};
 static const char *const some_layers[] = {"mlp_only_layers", "num_key_value_heads", "partial_rotary_factor", NULL};
 
@@ -568,5 +609,6 @@ const struct family families_llama_like[] = {{ROW(llama), .harmless = training, 
                                              {ROW(qwen3_moe), .harmless = of_qwen3_moe, .nullable = some_layers},
                                              {ROW(olmoe), .harmless = of_routers, .nullable = olmo_null},
                                              {ROW(glm4_moe), .harmless = of_routers, .nullable = kv_heads},
+                                             {ROW(gpt_oss), .harmless = of_gpt_oss, .nullable = heads_of_size},
                                              {ROW(granitemoe), .harmless = of_routers, .nullable = heads},
                                              {.name = NULL}};

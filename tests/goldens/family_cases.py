@@ -26,6 +26,7 @@ class FamilyCase:
     reload: bool = True          # False: transformers, loading the file in float32, computes something else
     shard_size: str = "1GB"
     rewrite: object = None       # what makes another style of the folder, once all is computed
+    gain: float = 1.0            # of the experts' first matrices, so that a clamp has something to do
     stacked: bool = False        # names as the library has them in memory: experts stacked in one tensor
 
 
@@ -480,6 +481,16 @@ FAMILY_CASES = [
     FamilyCase("granitemoe", "granitemoe",
                experts(num_local_experts=5, embedding_multiplier=5.5, residual_multiplier=0.22, attention_multiplier=0.3, logits_scaling=3.5, attention_bias=True),
                "2 of 5 experts, stacked; all four multipliers; biases; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("gpt-oss", "gpt_oss",
+               experts(num_local_experts=5, num_experts_per_tok=3, head_dim=6, sliding_window=9, num_hidden_layers=3,
+                       rope_parameters=rope("yarn", factor=4.0, original_max_position_embeddings=24, truncate=False)),
+               "sinks; windows of 9 in every other layer; 3 of 5 experts with biases, their clamped activation, gate and up taking turns; yarn, not truncated; bf16 weights",
+               length=LONG, stored=BF16, gain=6),
+    FamilyCase("gpt-oss-plain", "gpt_oss",
+               experts(num_local_experts=4, num_experts_per_tok=4, num_key_value_heads=4, attention_bias=False, sliding_window=12, tie_word_embeddings=True,
+                       layer_types=["sliding_attention", "sliding_attention"]),
+               "all of 4 experts; windows of 12 in both layers: exact zeros outside 23 tokens; no biases of attention; tied head; bf16 weights",
+               cone=23, length=LONG, stored=BF16),
     FamilyCase("olmoe", "olmoe", experts(num_experts=6, norm_topk_prob=True, attention_bias=True, clip_qkv=0.9, hidden_size=24, head_dim=6),
                "2 of 6 experts, normalised; norms of all heads as one, then queries, keys and values clamped to 0.9, then turned; attention_bias; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("olmoe-plain", "olmoe", experts(num_experts=5, num_experts_per_tok=3, num_key_value_heads=4, tie_word_embeddings=True),

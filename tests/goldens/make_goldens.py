@@ -206,8 +206,9 @@ def random_weight(name, shape, config, rng):
 def random_state(model, case, rng):
     """Values of every parameter (a tied one once), rounded to the stored type."""
     buffers = [(name, buffer) for name, buffer in model.named_buffers() if name.endswith("e_score_correction_bias")]
-    return {name: random_weight(name, tuple(parameter.shape), model.config, rng).to(case.stored)
-            for name, parameter in sorted([*model.named_parameters(), *buffers])}
+    state = {name: random_weight(name, tuple(parameter.shape), model.config, rng).to(case.stored)
+             for name, parameter in sorted([*model.named_parameters(), *buffers])}
+    return {name: value * getattr(case, "gain", 1.0) if name.endswith("experts.gate_up_proj") else value for name, value in state.items()}
 
 
 def published_names(case, state, config):

@@ -36,7 +36,7 @@ from safetensors.torch import load_file, save_file
 
 from make_goldens import RefuseNarrow, Widen, random_weight
 
-FAMILIES = ("arcee", "biogpt", "bloom", "cohere", "cohere2", "cwm", "exaone4", "falcon", "gemma2", "gemma3_text", "glm4", "glm4_moe", "gpt2", "gpt_neox", "gptj",
+FAMILIES = ("arcee", "biogpt", "bloom", "cohere", "cohere2", "cwm", "exaone4", "falcon", "gemma2", "gemma3_text", "glm4", "glm4_moe", "gpt2", "gpt_oss", "gpt_neox", "gptj",
             "granite_swa", "granitemoe", "hunyuan_v1_dense", "internlm3", "llama", "ministral", "ministral3", "mistral", "mixtral", "mpt", "nemotron", "olmo", "olmo2",
             "olmo3", "olmoe", "opt", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "xglm")
 QK_GAIN = 1.5       # on top of that of random_weight: 3 in all
@@ -618,6 +618,17 @@ def draw_qwen2_moe(d, layers, length):
 def draw_qwen3_moe(d, layers, length):
     config = put_experts(d, sized(d, grouped(d, length), 0.2), layers, d.pick("num_local_experts", "num_experts"), some=True)
     put_window(d, config, layers)
+    return biased(d, config, "attention_bias")
+
+
+def draw_gpt_oss(d, layers, length):
+    config = put_experts(d, sized(d, grouped(d, length), 0.2), layers, d.pick("num_local_experts", "num_experts"))
+    config["num_key_value_heads"] = config.get("num_key_value_heads") or config["num_attention_heads"]
+    d.put(config, "sliding_window", 0.8, 1, 3, 5, 30, 30)
+    d.put(config, "layer_types", 0.3, [d.pick("full_attention", "sliding_attention") for _ in range(layers)], None)
+    d.put(config, "swiglu_limit", 0.3, 7.0)
+    d.put(config, "swiglu_alpha", 0.3, 1.702)
+    d.put(config, "experts_per_token", 0.2, 4)
     return biased(d, config, "attention_bias")
 
 

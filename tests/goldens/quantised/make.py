@@ -10,6 +10,8 @@ fp8-blocks, fp8-tensor  the same by transformers' Fp8Quantize, in blocks of 16 x
 tensors-bitsandbytes, tensors-fp8
                         matrices without a model: nested scales in two blocks, an odd number of codes, codes stored as bfloat16, zero
                         rows and blocks; every code of E4M3 that is a number, and scales in F32, BF16, and powers of two in both types
+mxfp4, tensors-mxfp4    a small gpt_oss with experts of random codes and powers of two, as published folders hold them; two stacks alone, of all
+                        codes and with powers of two from the smallest to the largest
 Each folder holds crc.csv: the CRC-32 of every quantised matrix, dequantised in float32, row after row; models also tokens.npy, norm.npy and
 logprob.npy as those of ../README.md, by transformers in float64 on the dequantised weights.
 
@@ -36,6 +38,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from transformers import AutoConfig, AutoModelForCausalLM, BitsAndBytesConfig, FineGrainedFP8Config
 from transformers.integrations import finegrained_fp8 as fp8
+from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
@@ -80,6 +83,12 @@ def dequantised(stored, size=None):
                 other = fp8.Fp8Dequantize(None)._dequantize_one(stored[name], scale.float(), torch.float32)
                 assert torch.equal(out[name], other), name
     return out
+
+
+def dequantised_mxfp4(stored):
+    """The same of MXFP4, by transformers."""
+    names = sorted(name.removesuffix("_blocks") for name in stored if name.endswith("_blocks"))
+    return {name: convert_moe_packed_tensors(stored[name + "_blocks"], stored[name + "_scales"], dtype=torch.float32) for name in names}
 
 
 def write_sums(folder, values):
@@ -149,15 +158,55 @@ def make_model(name, family, sizes, quantisation):
     make_goldens.write_expected(folder, tokens, norm, logprob)
 
 
+def draw_mxfp4(rng, stack, out, blocks, powers):
+    codes = torch.from_numpy(rng.integers(0, 256, (stack, out, blocks, 16)).astype(np.uint8))
+    return codes, torch.from_numpy(rng.choice(powers, (stack, out, blocks)).astype(np.uint8))
+
+
+def make_model_mxfp4():
+    rng, folder = make_goldens.generator("quantised mxfp4"), os.path.join(HERE, "mxfp4")
+    shutil.rmtree(folder, ignore_errors=True)
+    sizes = dict(hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=8, vocab_size=48, num_local_experts=4,
+                 num_experts_per_tok=2, sliding_window=16, max_position_embeddings=64, bos_token_id=0, eos_token_id=0, pad_token_id=0,
+                 rope_parameters={"rope_type": "yarn", "rope_theta": 700.0, "factor": 4.0, "original_max_position_embeddings": 16, "truncate": False})
+    case = types.SimpleNamespace(family="gpt_oss", attention="eager", stored=torch.bfloat16, length=40, config=sizes)
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model("gpt_oss", **sizes)).to(torch.bfloat16)
+    model.load_state_dict(make_goldens.random_state(model, case, rng), strict=False)
+    model.save_pretrained(folder)
+    plain, stored = read_file(folder), {}
+    for name, value in plain.items():
+        if name.endswith(("gate_up_proj", "down_proj")):
+            stored[name + "_blocks"], stored[name + "_scales"] = draw_mxfp4(rng, value.shape[0], value.shape[2], value.shape[1] // 32, [123, 124, 125])
+        else:
+            stored[name] = value
+    save_file(stored, os.path.join(folder, "model.safetensors"), {"format": "pt"})
+    values = dequantised_mxfp4(stored)
+    write_sums(folder, values)
+    oracle = make_goldens.FamilyOracle(case, folder, {**plain, **values})
+    with open(os.path.join(folder, "config.json")) as file:
+        config = json.load(file)
+    rope, config["rope_theta"] = config.pop("rope_parameters"), 700.0      # from here on as published
+    config["rope_scaling"] = {key: value for key, value in rope.items() if key != "rope_theta"}
+    config.update(experts_per_token=2, initial_context_length=16)
+    config["quantization_config"] = {"modules_to_not_convert": ["model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"],
+                                     "quant_method": "mxfp4"}
+    make_goldens.write_json(os.path.join(folder, "config.json"), config)
+    for other in set(os.listdir(folder)) - {"model.safetensors", "config.json", "crc.csv"}:
+        os.remove(os.path.join(folder, other))
+    tokens = make_goldens.draw_tokens(rng, 2, case.length, 48)
+    norm, logprob = make_goldens.expected_of(oracle.log_probability, oracle.table, tokens, 10 ** 9, rng, "mxfp4")
+    make_goldens.write_expected(folder, tokens, norm, logprob)
+
+
 # --- matrices without a model -------------------------------------------------------------------
 
-def write_tensors(name, stored, described, size=None):
+def write_tensors(name, stored, described, values):
     folder = os.path.join(HERE, name)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     save_file(stored, os.path.join(folder, "model.safetensors"), {"format": "pt"})
     make_goldens.write_json(os.path.join(folder, "config.json"), {"model_type": "llama", "quantization_config": described})
-    write_sums(folder, dequantised(stored, size))
+    write_sums(folder, values)
 
 
 def make_tensors_bitsandbytes():
@@ -180,7 +229,7 @@ def make_tensors_bitsandbytes():
     codes, scales, _ = bnb.functional.int8_vectorwise_quant(holes.half())
     stored["bytes.weight"], stored["bytes.SCB"] = codes, scales
     stored["bytes.weight_format"] = torch.tensor(0, dtype=torch.uint8)
-    write_tensors("tensors-bitsandbytes", stored, BitsAndBytesConfig(load_in_4bit=True).to_dict())
+    write_tensors("tensors-bitsandbytes", stored, BitsAndBytesConfig(load_in_4bit=True).to_dict(), dequantised(stored))
 
 
 def make_tensors_fp8():
@@ -194,13 +243,23 @@ def make_tensors_fp8():
     for key, scale in (("f32", scales), ("bf16", scales.bfloat16()), ("e8m0", powers.view(torch.float8_e8m0fnu)), ("u8", powers)):
         stored[key + ".weight"], stored[key + ".weight_scale_inv"] = codes.clone(), scale.clone()
     described = {"quant_method": "fp8", "weight_block_size": list(size), "activation_scheme": "dynamic", "scale_fmt": "ue8m0"}
-    write_tensors("tensors-fp8", stored, described, size)
+    write_tensors("tensors-fp8", stored, described, dequantised(stored, size))
+
+
+def make_tensors_mxfp4():
+    rng, stored = make_goldens.generator("quantised tensors of mxfp4"), {}
+    for name, powers in (("a.some", range(120, 132)), ("a.all", range(0, 252))):
+        stored[name + "_blocks"], stored[name + "_scales"] = draw_mxfp4(rng, 3, 7, 2, powers)
+    stored["a.some_bias"] = torch.zeros(3, 7)
+    write_tensors("tensors-mxfp4", stored, {"quant_method": "mxfp4"}, dequantised_mxfp4(stored))
 
 
 def main():
     torch.set_num_threads(1)
     make_tensors_bitsandbytes()
     make_tensors_fp8()
+    make_tensors_mxfp4()
+    make_model_mxfp4()
     make_model("nf4", "llama", LLAMA, BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_use_double_quant=True))
     make_model("fp4", "llama", LLAMA, BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="fp4"))
     make_model("int8", "llama", LLAMA, BitsAndBytesConfig(load_in_8bit=True))

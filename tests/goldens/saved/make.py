@@ -196,6 +196,7 @@ FAMILIES = {
     "qwen3_moe": (qwen, dict(GATED, head_dim=8, num_experts=4, num_experts_per_tok=2, moe_intermediate_size=8, norm_topk_prob=True), SHORT),
     "glm4_moe": (llama, dict(GATED, head_dim=8, n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=8, use_qk_norm=True), SHORT),
     "granitemoe": (gpt2, dict(GATED, intermediate_size=8, num_local_experts=4, embedding_multiplier=12.0, residual_multiplier=0.22, attention_multiplier=0.25, logits_scaling=8.0), SHORT),
+    "gpt_oss": (gpt2, dict(GATED, head_dim=8, intermediate_size=8, num_local_experts=4, num_experts_per_tok=2, sliding_window=16), SHORT),
     "olmoe": (gpt_neox, dict(GATED, intermediate_size=8, num_experts=4, num_experts_per_tok=2, clip_qkv=1.5), SHORT),
 }
 FEWER = 300     # tokens of the families from smollm3 on
