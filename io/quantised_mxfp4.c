@@ -25,8 +25,8 @@ int quantised_join_mxfp4(struct join *j, const char *end)
         return fail(j->e, "%s: tensor %s stands beside one that is not quantised, %.*s", part_path(t), t->name, (int)length,
                     t->name);
     size_t rows = shape[0] * shape[1], across = shape[2], columns = across * CODES;
-    *j->made =
-        (struct scaled){.scale = SCALE_E8M0, .columns = columns, .block_rows = 1, .block_columns = CODES, .blocks_across = across};
+    *j->made = (struct scaled){
+        .scale = SCALE_E8M0, .columns = columns, .block_rows = 1, .block_columns = CODES, .blocks_across = across};
     if (part_take_named(&j->made->scales, j, length, "_scales", "U8", rows * across) ||
         part_check_scales(j, rows * across, 0, "a power of two: no byte 255"))
         return -1;

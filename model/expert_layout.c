@@ -104,29 +104,36 @@ static int read_apart(struct experts *x, const struct mixture *m, const struct d
     return 0;
 }
 
+/* Experts that are stacked in tensors. */
+struct stacks {
+    const struct mixture *m;
+    const struct decoder *d;
+    const char *stem;
+    const char *weight, *bias; /* what names end in */
+    int turned;
+    struct error *e;
+};
+
 /* Expert i of those that NAME stacks, and its bias where experts have one. */
-static int read_one(struct linear *out, const struct mixture *m, const struct decoder *d, size_t i, size_t rows, size_t columns,
-                    int turned, const char *stem, const char *name, struct error *e)
+static int read_one(struct linear *out, const struct stacks *s, size_t i, size_t rows, size_t columns, const char *name)
 {
-    size_t count = (size_t)m->routing.experts;
-    if (turned ? family_stacked_turned(&out->weight, d, count, i, rows, columns, e, "%s.%s", stem, name)
-               : family_stacked(&out->weight, d, count, i, rows, columns, e, "%s.%s", stem, name))
+    size_t count = (size_t)s->m->routing.experts;
+    if (s->turned ? family_stacked_turned(&out->weight, s->d, count, i, rows, columns, s->e, "%s.%s%s", s->stem, name, s->weight)
+                  : family_stacked(&out->weight, s->d, count, i, rows, columns, s->e, "%s.%s%s", s->stem, name, s->weight))
         return -1;
-    if (!m->layout->biased)
+    if (!s->m->layout->biased)
         return 0;
-    if (family_matrix(&out->bias, d, count, rows, e, "%s.%s_bias", stem, name))
+    if (family_matrix(&out->bias, s->d, count, rows, s->e, "%s.%s%s", s->stem, name, s->bias))
         return -1;
     out->bias = view_as_vector(view_rows(out->bias, i, 1));
     return 0;
 }
 
-/* What comes out of expert i, of all that NAME stacks. */
-static int read_down(struct expert *out, const struct mixture *m, const struct decoder *d, size_t i, int turned, const char *stem,
-                     const char *name, struct error *e)
+static int read_down(struct expert *out, const struct stacks *s, size_t i, const char *name)
 {
-    if (read_one(&out->down, m, d, i, (size_t)d->hidden, (size_t)m->width, turned, stem, name, e))
+    if (read_one(&out->down, s, i, (size_t)s->d->hidden, (size_t)s->m->width, name))
         return -1;
-    if (m->layout->biased)
+    if (s->m->layout->biased)
         out->down_bias.weight = view_as_row(out->down.bias);
     return 0;
 }
@@ -135,12 +142,13 @@ static int read_stacked(struct experts *x, const struct mixture *m, const struct
                         struct error *e)
 {
     const struct expert_layout *o = m->layout;
-    size_t hidden = (size_t)d->hidden, width = (size_t)m->width;
+    const struct stacks s = {m, d, stem, "", "_bias", o->turned, e};
+    size_t width = (size_t)m->width;
     for (int i = 0; i < x->routing.experts; i++) {
         struct expert *out = &x->expert[i];
         struct linear both = {0};
-        if (read_one(&both, m, d, (size_t)i, 2 * width, hidden, o->turned, stem, o->gate_up[which], e) ||
-            read_down(out, m, d, (size_t)i, o->turned, stem, o->stacked_down[which], e))
+        if (read_one(&both, &s, (size_t)i, 2 * width, (size_t)d->hidden, o->gate_up[which]) ||
+            read_down(out, &s, (size_t)i, o->stacked_down[which]))
             return -1;
         if (o->turned) {
             out->gate.weight = view_every_second(both.weight, 0), out->up.weight = view_every_second(both.weight, 1);
@@ -153,17 +161,17 @@ static int read_stacked(struct experts *x, const struct mixture *m, const struct
     return 0;
 }
 
-/* GGUF files have one tensor each for gates, ups and downs of all experts of a layer. */
+/* Files of GGUF have one tensor each for the gates, the ups and the downs of all experts of a layer (io/gguf/names.c). */
 static const char gguf_gate[] = "mlp.experts.gate_exps", gguf_up[] = "mlp.experts.up_exps", gguf_down[] = "mlp.experts.down_exps";
 
 static int read_gguf(struct experts *x, const struct mixture *m, const struct decoder *d, const char *stem, struct error *e)
 {
+    const struct stacks s = {m, d, stem, ".weight", ".bias", 0, e};
     size_t hidden = (size_t)d->hidden, width = (size_t)m->width;
     for (int i = 0; i < x->routing.experts; i++) {
         struct expert *out = &x->expert[i];
-        if (read_one(&out->gate, m, d, (size_t)i, width, hidden, 0, stem, gguf_gate, e) ||
-            read_one(&out->up, m, d, (size_t)i, width, hidden, 0, stem, gguf_up, e) ||
-            read_down(out, m, d, (size_t)i, 0, stem, gguf_down, e))
+        if (read_one(&out->gate, &s, (size_t)i, width, hidden, gguf_gate) ||
+            read_one(&out->up, &s, (size_t)i, width, hidden, gguf_up) || read_down(out, &s, (size_t)i, gguf_down))
             return -1;
     }
     return 0;
@@ -196,7 +204,7 @@ int mixture_read(struct block *b, const struct mixture *m, const struct decoder 
         (o->by_groups && family_vector(&x->correction, d, count, e, "%s.%s.e_score_correction_bias", stem, router)) ||
         read_shared(b, m, d, stem, e))
         return -1;
-    if (family_has(d, "%s.%s", stem, gguf_gate))
+    if (family_has(d, "%s.%s.weight", stem, gguf_gate))
         return read_gguf(x, m, d, stem, e);
     for (int which = 0; which < 2; which++)
         if (o->gate_up[which] && family_has(d, "%s.%s", stem, o->gate_up[which]))

@@ -14,7 +14,9 @@ enum gguf_layout {
     LAYOUT_QUERY, /* rows of each head pair by pair, for rotation of neighbours; the library has halves of heads */
     LAYOUT_KEY,
     LAYOUT_FUSED, /* rows of all queries, all keys, all values; the library has them group by group */
-    LAYOUT_PLUS_ONE /* the library has the weight less 1 */
+    LAYOUT_PLUS_ONE, /* the library has the weight less 1 */
+    LAYOUT_ROW, /* a vector, or a matrix of one row, which the library has */
+    LAYOUT_BARE /* the same, and the library's name has no .weight and .bias */
 };
 
 /* A tensor's name without .weight and .bias; # stands for the number of the block. */
@@ -51,6 +53,7 @@ struct architecture {
     const struct name_row *names; /* ended by gguf NULL */
     /* What needs more than a copy: adds to `config`. */
     int (*finish)(struct gguf_model *m, json_t *config, struct error *e);
+    const struct architecture *with_experts; /* in its place where there are some; NULL: it has them always, or never */
 };
 
 /* The architecture of that name, or NULL with *e. */

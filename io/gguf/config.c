@@ -127,6 +127,7 @@ static const struct {
                {"attn_logit_softcapping", 0},
                {"embedding_scale", 0},
                {"expert_count", 0},
+               {"expert_shared_feed_forward_length", 0},
                {"expert_used_count", 0},
                {"final_logit_softcapping", 0},
                {"leading_dense_block_count", 0},
@@ -251,6 +252,11 @@ json_t *gguf_config(struct gguf_model *m, struct error *e)
     if (gguf_string_or_none(&m->shards[0], "general.architecture", &name, e) ||
         !(m->architecture = architecture_find(name, path_of(m), e)))
         return NULL;
+    double experts;
+    if (number(m, "expert_count", 0, &experts, e))
+        return NULL;
+    if (experts != 0 && m->architecture->with_experts)
+        m->architecture = m->architecture->with_experts;
     m->names = m->architecture->names;
     if (!(config = json_object())) {
         fail_memory(e, 1000, path_of(m));
@@ -480,4 +486,91 @@ int finish_cohere2(struct gguf_model *m, json_t *config, struct error *e)
                    expect(m, "attention.key_length", m->hidden / m->heads, e) || take_rotation(m, config, NULL, e)
                ? -1
                : 0;
+}
+
+/* -- architectures with experts -- */
+
+enum { GATING_SOFTMAX = 1, GATING_SIGMOID = 2 };
+
+/* What else the file may say of the weights of experts: `normalised` is what the architecture has; where `key` is named it is
+ * set to that, or as the file says. */
+static int take_routing(const struct gguf_model *m, json_t *config, int gating, int normalised, const char *key, struct error *e)
+{
+    const struct gguf_pair *p = model_pair(m, "expert_weights_norm");
+    double said = normalised, factor;
+    if (expect(m, "expert_gating_func", gating, e) || number(m, "expert_weights_scale", 1, &factor, e))
+        return -1;
+    if (p && gguf_real(p, 0, &said))
+        return fail(e, "%s: %s.expert_weights_norm is neither true nor false", path_of(m), m->architecture->name);
+    if (!key && (said != 0) != normalised)
+        return fail(e, "%s: %s.expert_weights_norm is %s, which is not supported (expected %s)", path_of(m),
+                    m->architecture->name, said != 0 ? "true" : "false", normalised ? "true" : "false");
+    if (gating == GATING_SOFTMAX && factor != 1 && factor != 0) /* 0: none */
+        return fail(e, "%s: %s.expert_weights_scale is %g, which is not supported (expected 1)", path_of(m),
+                    m->architecture->name, factor);
+    return key ? set(m, config, key, json_boolean(said != 0), e) : 0;
+}
+
+/* Of families whose experts are as wide as an MLP would be. */
+static int expect_width(const struct gguf_model *m, const json_t *config, struct error *e)
+{
+    return expect(m, "expert_feed_forward_length", json_integer_value(json_object_get(config, "intermediate_size")), e);
+}
+
+int finish_mixtral(struct gguf_model *m, json_t *config, struct error *e)
+{
+    return take_routing(m, config, GATING_SOFTMAX, 1, NULL, e) || expect_width(m, config, e) || finish_rotary(m, config, e) ? -1
+                                                                                                                            : 0;
+}
+
+int finish_qwen2_moe(struct gguf_model *m, json_t *config, struct error *e)
+{
+    return take_routing(m, config, GATING_SOFTMAX, 0, "norm_topk_prob", e) ||
+                   set_flag(m, config, "qkv_bias", "blk.0.attn_q.bias", e) || finish_rotary(m, config, e)
+               ? -1
+               : 0;
+}
+
+int finish_qwen3_moe(struct gguf_model *m, json_t *config, struct error *e)
+{
+    return take_routing(m, config, GATING_SOFTMAX, 1, "norm_topk_prob", e) || finish_qwen3(m, config, e) ? -1 : 0;
+}
+
+int finish_olmoe(struct gguf_model *m, json_t *config, struct error *e)
+{
+    return take_routing(m, config, GATING_SOFTMAX, 0, "norm_topk_prob", e) || expect_width(m, config, e) ||
+                   finish_qwen3(m, config, e)
+               ? -1
+               : 0;
+}
+
+int finish_granitemoe(struct gguf_model *m, json_t *config, struct error *e)
+{
+    return finish_mixtral(m, config, e) || set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e) ? -1 : 0;
+}
+
+/* Its blocks count the layers that predict further tokens. */
+int finish_glm4_moe(struct gguf_model *m, json_t *config, struct error *e)
+{
+    json_int_t blocks = json_integer_value(json_object_get(config, "num_hidden_layers")),
+               behind = json_integer_value(json_object_get(config, "num_nextn_predict_layers"));
+    return take_routing(m, config, GATING_SIGMOID, 1, "norm_topk_prob", e) ||
+                   set(m, config, "num_hidden_layers", json_integer(blocks - behind), e) ||
+                   set(m, config, "num_nextn_predict_layers", json_integer(behind), e) ||
+                   set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e) ||
+                   set_flag(m, config, "use_qk_norm", "blk.0.attn_q_norm.weight", e) ||
+                   set(m, config, "head_dim", json_integer(m->head_size), e) ||
+                   take_rotation(m, config, "partial_rotary_factor", e)
+               ? -1
+               : 0;
+}
+
+/* The file does not say whether the ranges of yarn are cut to whole numbers; those of the released models are not. */
+int finish_gpt_oss(struct gguf_model *m, json_t *config, struct error *e)
+{
+    if (finish_mixtral(m, config, e) || set_flag(m, config, "attention_bias", "blk.0.attn_q.bias", e))
+        return -1;
+    json_t *scaling = json_object_get(config, "rope_scaling");
+    return scaling ? set(m, scaling, "truncate", json_false(), e)
+                   : set(m, config, "rope_scaling", json_pack("{s:s}", "rope_type", "default"), e);
 }

@@ -53,6 +53,66 @@ static const struct name_row qwen_names[] = {ENDS(LAYOUT_SAME),
                                              HEAD_NORMS(LAYOUT_SAME),
                                              GATED,
                                              {0}};
+/* Experts of a layer, each part of them in one tensor: the names that model/expert_layout.c knows them by. */
+#define EXPERTS(router) \
+    {"blk.#.ffn_gate_inp", "model.layers.#." router, LAYOUT_SAME}, \
+        {"blk.#.ffn_gate_exps", "model.layers.#.mlp.experts.gate_exps", LAYOUT_SAME}, \
+        {"blk.#.ffn_up_exps", "model.layers.#.mlp.experts.up_exps", LAYOUT_SAME}, \
+    { \
+        "blk.#.ffn_down_exps", "model.layers.#.mlp.experts.down_exps", LAYOUT_SAME \
+    }
+#define SHARED_EXPERT(name) \
+    {"blk.#.ffn_gate_shexp", "model.layers.#.mlp." name ".gate_proj", LAYOUT_SAME}, \
+        {"blk.#.ffn_up_shexp", "model.layers.#.mlp." name ".up_proj", LAYOUT_SAME}, \
+    { \
+        "blk.#.ffn_down_shexp", "model.layers.#.mlp." name ".down_proj", LAYOUT_SAME \
+    }
+static const struct name_row mixtral_names[] = {ENDS(LAYOUT_SAME),
+                                                {"rope_freqs", "rope_freqs", LAYOUT_SAME},
+                                                NORMS_BEFORE(LAYOUT_SAME),
+                                                ATTENTION(LAYOUT_QUERY, LAYOUT_KEY),
+                                                EXPERTS("block_sparse_moe.gate"),
+                                                {0}};
+static const struct name_row granitemoe_names[] = {ENDS(LAYOUT_SAME),
+                                                   NORMS_BEFORE(LAYOUT_SAME),
+                                                   ATTENTION(LAYOUT_QUERY, LAYOUT_KEY),
+                                                   EXPERTS("block_sparse_moe.router.layer"),
+                                                   {0}};
+static const struct name_row qwen_moe_names[] = {ENDS(LAYOUT_SAME),
+                                                 NORMS_BEFORE(LAYOUT_SAME),
+                                                 ATTENTION(LAYOUT_SAME, LAYOUT_SAME),
+                                                 HEAD_NORMS(LAYOUT_SAME),
+                                                 EXPERTS("mlp.gate"),
+                                                 SHARED_EXPERT("shared_expert"),
+                                                 {"blk.#.ffn_gate_inp_shexp", "model.layers.#.mlp.shared_expert_gate",
+                                                  LAYOUT_ROW},
+                                                 {0}};
+static const struct name_row glm4_moe_names[] = {ENDS(LAYOUT_SAME),
+                                                 {"blk.#.attn_norm", "model.layers.#.input_layernorm", LAYOUT_SAME},
+                                                 {"blk.#.post_attention_norm", "model.layers.#.post_attention_layernorm",
+                                                  LAYOUT_SAME},
+                                                 ATTENTION(LAYOUT_SAME, LAYOUT_SAME),
+                                                 HEAD_NORMS(LAYOUT_SAME),
+                                                 GATED,
+                                                 EXPERTS("mlp.gate"),
+                                                 SHARED_EXPERT("shared_experts"),
+                                                 {"blk.#.exp_probs_b", "model.layers.#.mlp.gate.e_score_correction_bias",
+                                                  LAYOUT_BARE},
+                                                 {"blk.#.nextn.eh_proj", "model.layers.#.eh_proj", LAYOUT_SAME},
+                                                 {"blk.#.nextn.embed_tokens", "model.layers.#.embed_tokens", LAYOUT_SAME},
+                                                 {"blk.#.nextn.enorm", "model.layers.#.enorm", LAYOUT_SAME},
+                                                 {"blk.#.nextn.hnorm", "model.layers.#.hnorm", LAYOUT_SAME},
+                                                 {"blk.#.nextn.shared_head_head", "model.layers.#.shared_head.head", LAYOUT_SAME},
+                                                 {"blk.#.nextn.shared_head_norm", "model.layers.#.shared_head.norm", LAYOUT_SAME},
+                                                 {0}};
+static const struct name_row gpt_oss_names[] = {ENDS(LAYOUT_SAME),
+                                                {"blk.#.attn_norm", "model.layers.#.input_layernorm", LAYOUT_SAME},
+                                                {"blk.#.post_attention_norm", "model.layers.#.post_attention_layernorm",
+                                                 LAYOUT_SAME},
+                                                ATTENTION(LAYOUT_SAME, LAYOUT_SAME),
+                                                {"blk.#.attn_sinks", "model.layers.#.self_attn.sinks", LAYOUT_BARE},
+                                                EXPERTS("mlp.router"),
+                                                {0}};
 static const struct name_row gemma2_names[] = {ENDS(LAYOUT_PLUS_ONE),
                                                {"rope_freqs", "rope_freqs", LAYOUT_SAME},
                                                {"blk.#.attn_norm", "model.layers.#.input_layernorm", LAYOUT_PLUS_ONE},
@@ -198,6 +258,53 @@ static const struct name_row cohere_names[] = {ENDS(LAYOUT_SAME),
     }
 
 static const struct key_row llama_keys[] = {DECODER, {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED}, {0}};
+/* Of a decoder with experts. What else there may be of them is looked at by take_routing. */
+#define EXPERT_KEYS(count) \
+    DECODER, {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED}, {"expert_count", count, KEY_NEEDED}, \
+        {"expert_used_count", "num_experts_per_tok", KEY_NEEDED}, {"expert_gating_func", "", KEY_HERE}, \
+    { \
+        "expert_weights_norm", "", KEY_HERE \
+    }
+#define NO_SCALE \
+    { \
+        "expert_weights_scale", "", KEY_HERE \
+    }
+#define SAME_WIDTH \
+    { \
+        "expert_feed_forward_length", "", KEY_HERE \
+    }
+#define OWN_WIDTH \
+    { \
+        "expert_feed_forward_length", "moe_intermediate_size", KEY_NEEDED \
+    }
+static const struct key_row mixtral_keys[] = {EXPERT_KEYS("num_local_experts"), NO_SCALE, SAME_WIDTH, {0}};
+static const struct key_row olmoe_keys[] = {EXPERT_KEYS("num_experts"), NO_SCALE, SAME_WIDTH, {0}};
+static const struct key_row qwen2_moe_keys[] = {EXPERT_KEYS("num_experts"),
+                                                NO_SCALE,
+                                                OWN_WIDTH,
+                                                {"expert_shared_feed_forward_length", "shared_expert_intermediate_size",
+                                                 KEY_NEEDED},
+                                                {0}};
+static const struct key_row qwen3_moe_keys[] = {EXPERT_KEYS("num_local_experts"), NO_SCALE, OWN_WIDTH, {0}};
+static const struct key_row granitemoe_keys[] = {EXPERT_KEYS("num_local_experts"),
+                                                 NO_SCALE,
+                                                 SAME_WIDTH,
+                                                 {"attention.scale", "attention_multiplier", KEY_NEEDED},
+                                                 {"embedding_scale", "embedding_multiplier", KEY_COPIED},
+                                                 {"residual_scale", "residual_multiplier", KEY_COPIED},
+                                                 {"logit_scale", "logits_scaling", KEY_COPIED},
+                                                 {0}};
+static const struct key_row glm4_moe_keys[] = {EXPERT_KEYS("n_routed_experts"),
+                                               OWN_WIDTH,
+                                               {"expert_weights_scale", "routed_scaling_factor", KEY_COPIED},
+                                               {"expert_shared_count", "n_shared_experts", KEY_NEEDED},
+                                               {"expert_group_count", "n_group", KEY_COPIED},
+                                               {"expert_group_used_count", "topk_group", KEY_COPIED},
+                                               {"leading_dense_block_count", "first_k_dense_replace", KEY_NEEDED},
+                                               {"nextn_predict_layers", "num_nextn_predict_layers", KEY_COPIED},
+                                               {0}};
+static const struct key_row gpt_oss_keys[] = {
+    EXPERT_KEYS("num_local_experts"), NO_SCALE, SAME_WIDTH, {"attention.sliding_window", "sliding_window", KEY_NEEDED}, {0}};
 static const struct key_row gemma2_keys[] = {DECODER,
                                              {"attention.layer_norm_rms_epsilon", "rms_norm_eps", KEY_NEEDED},
                                              {"attention.sliding_window", "sliding_window", KEY_COPIED},
@@ -280,38 +387,47 @@ static const struct key_row cohere2_keys[] = {DECODER,
 
 const struct name_row *const gguf_falcon_two_names = falcon_two_names;
 
+static const struct architecture mixtral = {"llama", "mixtral", mixtral_keys, mixtral_names, finish_mixtral, NULL};
 static const struct architecture architectures[] = {
-    {"llama", "llama", llama_keys, llama_names, finish_llama},
-    {"qwen2", "qwen2", llama_keys, qwen_names, finish_rotary},
-    {"qwen3", "qwen3", llama_keys, qwen_names, finish_qwen3},
-    {"gemma2", "gemma2", gemma2_keys, gemma2_names, finish_gemma2},
-    {"gpt2", "gpt2", gpt2_keys, gpt2_names, finish_gpt2},
-    {"gptneox", "gpt_neox", neox_keys, neox_names, finish_neox},
-    {"bloom", "bloom", bloom_keys, bloom_names, finish_bloom},
-    {"mpt", "mpt", mpt_keys, mpt_names, finish_mpt},
-    {"falcon", "falcon", falcon_keys, falcon_names, finish_falcon},
-    {"phi2", "phi", phi_keys, phi_names, finish_phi},
-    {"gemma", "gemma", llama_keys, gemma_names, finish_rotary},
-    {"gemma3", "gemma3_text", gemma3_keys, gemma3_names, finish_gemma3},
-    {"phi3", "phi3", phi3_keys, phi3_names, finish_phi3},
-    {"starcoder2", "starcoder2", starcoder2_keys, starcoder2_names, finish_starcoder2},
-    {"olmo2", "olmo2", olmo2_keys, olmo2_names, finish_olmo2},
-    {"command-r", "cohere", cohere_keys, cohere_names, finish_cohere},
-    {"cohere2", "cohere2", cohere2_keys, cohere_names, finish_cohere2},
+    {"llama", "llama", llama_keys, llama_names, finish_llama, &mixtral},
+    {"qwen2", "qwen2", llama_keys, qwen_names, finish_rotary, NULL},
+    {"qwen3", "qwen3", llama_keys, qwen_names, finish_qwen3, NULL},
+    {"gemma2", "gemma2", gemma2_keys, gemma2_names, finish_gemma2, NULL},
+    {"gpt2", "gpt2", gpt2_keys, gpt2_names, finish_gpt2, NULL},
+    {"gptneox", "gpt_neox", neox_keys, neox_names, finish_neox, NULL},
+    {"bloom", "bloom", bloom_keys, bloom_names, finish_bloom, NULL},
+    {"mpt", "mpt", mpt_keys, mpt_names, finish_mpt, NULL},
+    {"falcon", "falcon", falcon_keys, falcon_names, finish_falcon, NULL},
+    {"phi2", "phi", phi_keys, phi_names, finish_phi, NULL},
+    {"gemma", "gemma", llama_keys, gemma_names, finish_rotary, NULL},
+    {"gemma3", "gemma3_text", gemma3_keys, gemma3_names, finish_gemma3, NULL},
+    {"phi3", "phi3", phi3_keys, phi3_names, finish_phi3, NULL},
+    {"starcoder2", "starcoder2", starcoder2_keys, starcoder2_names, finish_starcoder2, NULL},
+    {"olmo2", "olmo2", olmo2_keys, olmo2_names, finish_olmo2, NULL},
+    {"command-r", "cohere", cohere_keys, cohere_names, finish_cohere, NULL},
+    {"cohere2", "cohere2", cohere2_keys, cohere_names, finish_cohere2, NULL},
+    {"qwen2moe", "qwen2_moe", qwen2_moe_keys, qwen_moe_names, finish_qwen2_moe, NULL},
+    {"qwen3moe", "qwen3_moe", qwen3_moe_keys, qwen_moe_names, finish_qwen3_moe, NULL},
+    {"olmoe", "olmoe", olmoe_keys, qwen_moe_names, finish_olmoe, NULL},
+    {"granitemoe", "granitemoe", granitemoe_keys, granitemoe_names, finish_granitemoe, NULL},
+    {"glm4moe", "glm4_moe", glm4_moe_keys, glm4_moe_names, finish_glm4_moe, NULL},
+    {"gpt-oss", "gpt_oss", gpt_oss_keys, gpt_oss_names, finish_gpt_oss, NULL},
 };
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
 const char *gguf_name_of(const char *model_type)
 {
-    for (int i = 0; i < ARCHITECTURES; i++)
-        if (strcmp(architectures[i].model_type, model_type) == 0)
-            return architectures[i].name;
+    for (int i = 0; i < ARCHITECTURES; i++) {
+        const struct architecture *a = &architectures[i], *mixed = a->with_experts;
+        if (strcmp(a->model_type, model_type) == 0 || (mixed && strcmp(mixed->model_type, model_type) == 0))
+            return a->name;
+    }
     return "";
 }
 
 const struct architecture *architecture_find(struct gguf_text name, const char *path, struct error *e)
 {
-    char known[256] = "";
+    char known[512] = "";
     for (int i = 0; i < ARCHITECTURES; i++) {
         if (gguf_is(name, architectures[i].name))
             return &architectures[i];

@@ -152,7 +152,9 @@ static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor
         return fail(r->e, "%s: tensor '%.*s' has no place in a model of the architecture %s", g->path,
                     from->name.size < 100 ? (int)from->name.size : 100, from->name.text, r->model.architecture->name);
     const char *mark = strchr(row->library, '#');
-    if (mark)
+    if (mark && row->layout == LAYOUT_BARE)
+        snprintf(name, sizeof name, "%.*s%ld%s", (int)(mark - row->library), row->library, block, mark + 1);
+    else if (mark)
         snprintf(name, sizeof name, "%.*s%ld%s.%.*s", (int)(mark - row->library), row->library, block, mark + 1, (int)suffix.size,
                  suffix.text);
     else
@@ -167,7 +169,13 @@ static int add(struct reading *r, const struct gguf *g, const struct gguf_tensor
         t->shape[0] = from->shape[1], t->shape[1] = from->shape[0];
         t->stride[0] = 1, t->stride[1] = from->shape[1];
     }
-    return row->layout == LAYOUT_SAME || row->layout == LAYOUT_TRANSPOSED ? 0 : reorder(r, t, row->layout, g);
+    if (row->layout == LAYOUT_ROW && t->rank == 1) {
+        t->rank = 2;
+        t->shape[1] = t->shape[0], t->stride[1] = t->stride[0];
+        t->shape[0] = 1, t->stride[0] = t->shape[1];
+    }
+    int reordered = row->layout == LAYOUT_QUERY || row->layout == LAYOUT_KEY || row->layout == LAYOUT_FUSED;
+    return reordered ? reorder(r, t, row->layout, g) : 0;
 }
 
 int gguf_read(struct tensors *t, const struct mapped *file, struct config **own, struct error *e)

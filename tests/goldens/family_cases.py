@@ -459,6 +459,8 @@ FAMILY_CASES = [
     FamilyCase("mixtral-all", "mixtral", experts(num_local_experts=4, num_experts_per_tok=4), "all of 4 experts; float32 weights", length=LONG),
     FamilyCase("qwen2-moe", "qwen2_moe", experts(num_experts=7, moe_intermediate_size=10, shared_expert_intermediate_size=14, num_hidden_layers=3, mlp_only_layers=[1]),
                "2 of 7 experts, not normalised, beside a shared one with a gate; layer 1 without experts; bf16 weights", length=LONG, stored=BF16),
+    FamilyCase("qwen2-moe-all", "qwen2_moe", experts(num_experts=4, num_experts_per_tok=2, moe_intermediate_size=8, shared_expert_intermediate_size=6),
+               "2 of 4 experts in all layers, not normalised, beside a shared one with a gate; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("qwen2-moe-step", "qwen2_moe",
                experts(num_experts=4, num_experts_per_tok=3, moe_intermediate_size=12, shared_expert_intermediate_size=8, decoder_sparse_step=2, norm_topk_prob=True, qkv_bias=False,
                        use_sliding_window=True, sliding_window=9, layer_types=["full_attention", "sliding_attention"], tie_word_embeddings=True),
@@ -495,6 +497,7 @@ FAMILY_CASES = [
                "2 of 6 experts, normalised; norms of all heads as one, then queries, keys and values clamped to 0.9, then turned; attention_bias; bf16 weights", length=LONG, stored=BF16),
     FamilyCase("olmoe-plain", "olmoe", experts(num_experts=5, num_experts_per_tok=3, num_key_value_heads=4, tie_word_embeddings=True),
                "3 of 5 experts, stacked, not normalised, by default; no clamp; tied head; bf16 weights", length=LONG, stored=BF16, stacked=True),
-    FamilyCase("granitemoe-names", "granitemoe", experts(num_local_experts=3, num_experts_per_tok=1, residual_multiplier=0.5),
-               "1 of 3 experts, stacked under other names; bf16 weights", length=LONG, stored=BF16, stacked=True),
+    FamilyCase("granitemoe-names", "granitemoe", experts(num_local_experts=3, num_experts_per_tok=1, residual_multiplier=0.5, embedding_multiplier=5.5, attention_multiplier=0.25,
+                                                               logits_scaling=3.5),
+               "1 of 3 experts, stacked under other names; multipliers that are short numbers; bf16 weights", length=LONG, stored=BF16, stacked=True),
 ]

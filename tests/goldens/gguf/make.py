@@ -22,6 +22,7 @@ same bytes.
 
 import json
 import os
+import re
 import sys
 import tempfile
 import types
@@ -29,7 +30,7 @@ import types
 import numpy as np
 import torch
 from gguf import GGMLQuantizationType as T
-from gguf import GGUFWriter, quants
+from gguf import MODEL_ARCH_NAMES, ExpertGatingFuncType, GGUFWriter, get_tensor_name_map, quants
 from gguf.constants import GGML_QUANT_SIZES
 from safetensors import safe_open
 from safetensors.numpy import save_file
@@ -142,11 +143,19 @@ NAMES |= {"gemma": LLAMA, "gemma3_text": {**NAMES["gemma2"]}, "cohere": LLAMA, "
           "olmo2": {**LLAMA, "post_attention_layernorm": "post_attention_norm", "post_feedforward_layernorm": "post_ffw_norm"},
           "phi3": {**LLAMA, "self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up"},
           "starcoder2": {**LLAMA, "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"}}
-ARCHITECTURES = {"gpt_neox": "gptneox", "phi": "phi2", "gemma3_text": "gemma3", "cohere": "command-r"}
+ARCHITECTURES = {"gpt_neox": "gptneox", "phi": "phi2", "gemma3_text": "gemma3", "cohere": "command-r", "mixtral": "llama", "qwen2_moe": "qwen2moe",
+                 "qwen3_moe": "qwen3moe", "glm4_moe": "glm4moe", "gpt_oss": "gpt-oss"}
+MIXED = ("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "glm4_moe", "gpt_oss")      # with experts
 
 
 def gguf_name(family, name):
     """The name in GGUF of a tensor of the library."""
+    if family in MIXED:                      # as the package itself maps them
+        table = get_tensor_name_map({name: arch for arch, name in MODEL_ARCH_NAMES.items()}[ARCHITECTURES.get(family, family)], 9)
+        name = name.replace("block_sparse_moe.router.weight", "block_sparse_moe.router.layer.weight").replace(".block_sparse_moe.experts.", ".mlp.experts.").replace("experts.w1", "experts.gate_proj")
+        name = name.replace("experts.w3", "experts.up_proj").replace("experts.w2", "experts.down_proj")
+        name = name.replace("e_score_correction_bias", "e_score_correction.bias").replace("self_attn.sinks", "self_attn.sinks.weight")
+        return table.get_name(name, try_suffixes=(".weight", ".bias"))
     stem, suffix = name.rsplit(".", 1)
     words = stem.split(".")
     number = next((i for i, word in enumerate(words) if word.isdigit()), None)
@@ -159,9 +168,9 @@ def gguf_name(family, name):
 def arranged(family, name, value, config):
     """A tensor of the library as the converter lays it out."""
     heads = config["heads"]
-    if family == "llama" and "q_proj" in name:
+    if family in ("llama", "mixtral", "granitemoe") and "q_proj" in name:
         return pairs(value, heads)
-    if family == "llama" and "k_proj" in name:
+    if family in ("llama", "mixtral", "granitemoe") and "k_proj" in name:
         return pairs(value, config["kv_heads"])
     if family == "gpt2" and name.endswith(("c_attn.weight", "c_proj.weight", "c_fc.weight")):
         return np.ascontiguousarray(value.T)
@@ -188,7 +197,7 @@ def sizes(config):
                 epsilon=first("rms_norm_eps", "layer_norm_epsilon", "layer_norm_eps", "norm_epsilon"))
 
 
-RMS = ("llama", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text", "olmo2")
+RMS = ("llama", "qwen2", "qwen3", "gemma", "gemma2", "gemma3_text", "olmo2", *MIXED)
 
 
 def write_metadata(w, config):
@@ -216,7 +225,9 @@ def write_metadata(w, config):
     theta = config.get("rope_theta") or config.get("rotary_emb_base") or rope.get("rope_theta")
     if theta:
         w.add_rope_freq_base(theta)
-    if family in RMS or family in ("cohere", "cohere2", "starcoder2"):
+    if family == "glm4_moe":
+        w.add_rope_dimension_count(int(rope["partial_rotary_factor"] * s["head_size"]))
+    elif family in RMS or family in ("cohere", "cohere2", "starcoder2"):
         w.add_rope_dimension_count(s["head_size"])
     if family in ("cohere", "cohere2"):
         w.add_logit_scale(config["logit_scale"])
@@ -235,11 +246,67 @@ def write_metadata(w, config):
         w.add_parallel_residual(config.get("use_parallel_residual", True))
     if family == "mpt":
         w.add_max_alibi_bias(config["attn_config"]["alibi_bias_max"])
+    if family in MIXED:
+        write_experts(w, config)
     if family == "gemma2":
         w.add_attn_logit_softcapping(config["attn_logit_softcapping"])
         w.add_final_logit_softcapping(config["final_logit_softcapping"])
         w.add_sliding_window(config["sliding_window"])
     return s
+
+
+def write_experts(w, config):
+    """The keys about experts that the converter writes."""
+    family = config["model_type"]
+    w.add_expert_count(next(config[key] for key in ("num_local_experts", "num_experts", "n_routed_experts") if key in config))
+    w.add_expert_used_count(config["num_experts_per_tok"])
+    if "moe_intermediate_size" in config:
+        w.add_expert_feed_forward_length(config["moe_intermediate_size"])
+    if family == "qwen2_moe":
+        w.add_expert_shared_feed_forward_length(config["shared_expert_intermediate_size"])
+    if family == "granitemoe":
+        w.add_embedding_scale(config["embedding_multiplier"])
+        w.add_residual_scale(config["residual_multiplier"])
+        w.add_attention_scale(config["attention_multiplier"])
+        w.add_logit_scale(config["logits_scaling"])
+    if family == "glm4_moe":
+        w.add_expert_gating_func(ExpertGatingFuncType.SIGMOID)
+        w.add_expert_weights_scale(config["routed_scaling_factor"])
+        w.add_expert_weights_norm(config["norm_topk_prob"])
+        w.add_expert_shared_count(config["n_shared_experts"])
+        w.add_expert_group_count(config["n_group"])
+        w.add_expert_group_used_count(config["topk_group"])
+        w.add_leading_dense_block_count(config["first_k_dense_replace"])
+    if family == "gpt_oss":
+        w.add_sliding_window(config["sliding_window"])
+        w.add_expert_feed_forward_length(config["intermediate_size"])
+
+
+def stacked(family, tensors, short):
+    """Experts as the converter lays them out: each part of all of a layer in one tensor."""
+    out, out_short = {}, {}
+    for name, value in tensors.items():
+        apart = re.fullmatch(r"(.*\.experts\.)(\d+)(\..*)", name)
+        joined = re.fullmatch(r"(.*)(?:experts\.gate_up_proj|input_linear\.weight)(_bias)?", name)
+        down = re.fullmatch(r"(.*)(?:experts\.down_proj|output_linear\.weight)(_bias)?", name)
+        made = {name: value}
+        if apart and apart[2] != "0":
+            continue
+        if apart:
+            count = sum(other.startswith(apart[1]) and other.endswith(apart[3]) for other in tensors)
+            made = {apart[1] + apart[3][1:]: np.stack([tensors[f"{apart[1]}{i}{apart[3]}"] for i in range(count)])}
+        elif (joined or down) and family == "gpt_oss":
+            at, end = (joined or down)[1], ".bias" if (joined or down)[2] else ".weight"
+            value = value if end == ".bias" else value.swapaxes(1, 2)
+            made = {f"{at}experts.down_proj{end}": value} if down else {f"{at}experts.{part}_proj{end}": value[:, i::2] for i, part in enumerate(("gate", "up"))}
+        elif joined:
+            gate, up = np.split(value, 2, axis=1)
+            made = {joined[1] + "experts.gate_proj.weight": gate, joined[1] + "experts.up_proj.weight": up}
+        elif down:
+            made = {down[1] + "experts.down_proj.weight": value}
+        out.update(made)
+        out_short.update(dict.fromkeys(made, short[name]))
+    return out, out_short
 
 
 def finish(w):
@@ -270,9 +337,13 @@ def convert(case, path=None, **split):
     family = config["model_type"]
     w = GGUFWriter(path or os.path.join(HERE, case + ".gguf"), ARCHITECTURES.get(family, family), **split)
     s = write_metadata(w, config)
+    if family in MIXED:
+        tensors, short = stacked(family, tensors, short)
     for name, value in tensors.items():
+        if name.endswith("shared_expert_gate.weight"):
+            value = value.squeeze()          # as the converter does it
         value = np.ascontiguousarray(arranged(family, name, value, s))
-        if short[name] and value.ndim == 2:
+        if short[name] and value.ndim >= 2 and not name.endswith("_bias") and ".bias" not in name:
             w.add_tensor(gguf_name(family, name), quants.quantize(value, T.BF16), raw_dtype=T.BF16)
         else:
             w.add_tensor(gguf_name(family, name), value)
@@ -397,6 +468,7 @@ def make_tokenizers():
     make_tokenizer("tekken", "starcoder", splits(TEKKEN), ids=True, add_bos=False, ignore_merges=True)
 
 
+EXPERTS = ("mixtral", "qwen2-moe-all", "qwen3-moe", "olmoe-plain", "granitemoe-names", "glm4-moe", "gpt-oss")
 QUANTISED = {"token_embd.weight": T.Q6_K, "output.weight": T.Q4_K, "blk.0.attn_q.weight": T.Q4_K, "blk.0.attn_k.weight": T.Q5_K,
              "blk.0.attn_v.weight": T.Q6_K, "blk.0.attn_output.weight": T.Q5_0, "blk.0.ffn_gate.weight": T.Q3_K,
              "blk.0.ffn_up.weight": T.Q2_K, "blk.0.ffn_down.weight": T.Q8_0, "blk.1.attn_q.weight": T.Q8_0,
@@ -429,7 +501,7 @@ def main():
     make_tokenizers()
     make_small()
     for case in ("llama-tied", "llama-rope-linear", "llama-rope-yarn", "qwen2", "gpt2", "gpt-neox-parallel", "bloom-4-heads", "mpt-bias-max",
-                 "falcon-groups", "falcon-groups-one-norm", "falcon-queries", "phi", "gemma", "phi3", "starcoder2", "olmo2", "cohere"):
+                 "falcon-groups", "falcon-groups-one-norm", "falcon-queries", "phi", "gemma", "phi3", "starcoder2", "olmo2", "cohere", *EXPERTS):
         convert(case)
     convert("llama-gqa", os.path.join(HERE, "split.gguf"), split_max_tensors=14, small_first_shard=True)
     llama = dict(vocab_size=96, hidden_size=256, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
