@@ -30,6 +30,7 @@ struct result_field {
     uint8_t *status; /* [segments] 0: not measured yet, else enum segment_status */
     double
         *completeness; /* [segments, 2] of integrated gradients: the sum of the attributions, log p of the baseline; NULL: none */
+    size_t near_ties; /* of models with experts: choices, of a token in a layer, that hang on what rounding moves */
     struct erf_summary summary; /* of a result that was read: s, c, c_lo, c_hi, segments and excluded alone */
     char *quantity; /* what stands for a position, of which target: the attribute `target` */
     struct result_attribute *attributes; /* as they stand in the file; owned */

@@ -70,6 +70,7 @@ static const struct row {
     {"length", WHOLE, IN_RUN(length), ALWAYS, 2, 1 << 30},
     {"segments", WHOLE, IN_FIELD(summary.segments), ALWAYS, COUNT},
     {"excluded", WHOLE, IN_FIELD(summary.excluded), ALWAYS, COUNT},
+    {"near_ties", WHOLE, IN_FIELD(near_ties), WHERE_KNOWN, COUNT},
     {"stride", WHOLE, IN_MODEL(stride), ALWAYS, COUNT},
     {"offset", WHOLE, IN_RUN(offset), ALWAYS, COUNT},
     {"overlapping", WHOLE, IN_MODEL(overlapping), ALWAYS, 0, 1},

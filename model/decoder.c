@@ -248,6 +248,14 @@ long decoder_cone(const struct decoder *d, long n)
     return cone + keep < n ? cone + keep : n;
 }
 
+int decoder_has_experts(const struct decoder *d)
+{
+    for (int l = 0; l < d->layers; l++)
+        if (d->blocks[l].experts.routing.experts)
+            return 1;
+    return 0;
+}
+
 int decoder_depends_on_length(const struct decoder *d)
 {
     for (int i = 0; i < ROTARIES && d->position == POSITION_ROTARY; i++)

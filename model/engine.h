@@ -106,6 +106,10 @@ int engine_ahead(const struct engine *g);
 int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *e) MUST_USE;
 int engine_end(struct engine *g, double *norm, double *logprob, struct error *e) MUST_USE;
 
+/* Of a segment of the batch that engine_end or engine_measure gave last: the choices of experts, each of one token in one layer,
+ * that hang on what rounding moves (near_ties.c). Valid until the next batch is begun. */
+size_t engine_near_ties(const struct engine *g, int segment);
+
 /* The inputs of one segment, ids [n + 1], forward alone (REQUEST_GRADIENT); the last id is not looked at, but must be one. */
 int engine_forward(struct engine *g, const int32_t *ids, struct error *e) MUST_USE;
 /* logprob [vocabulary]: log p of every token behind the inputs of the only segment of the last pass, in double from what the head

@@ -121,6 +121,10 @@ struct engine {
     struct begun begun[ENGINE_AHEAD]; /* begun_count of them from begun_first on, in a ring */
     int begun_first, begun_count;
     int32_t *expert_host; /* with experts: [3 B S] choice, places and order of a block */
+    double *tie_logits; /* with experts: [TIE_ROWS, experts] */
+    size_t *tie_counts; /* with experts: [ENGINE_AHEAD, B] */
+    size_t *ties; /* [B] of them, of the batch that is enqueued; NULL: nobody counts */
+    const size_t *ties_measured; /* of the batch that was ended last */
     struct run *runs; /* with experts: [experts B] */
     double *host; /* of attributions: [n, E] of one segment, and one more row */
     double seed; /* factor on the gradient of log p */
@@ -239,6 +243,13 @@ int experts_forward(struct engine *g, int l, int batch, struct error *e) MUST_US
 int experts_join(struct engine *g, int l, struct buffer *to, int batch, int accumulate, struct error *e) MUST_USE;
 /* dy = gradient of the block's output -> gradient of the experts' input, (+)= into g->y. */
 int experts_reverse(struct engine *g, int l, const struct buffer *dy, int batch, int accumulate, struct error *e) MUST_USE;
+
+/* -- near_ties.c -- */
+enum { TIE_ROWS = 64 };
+/* 1 if the choice of one row, ascending, hangs on what rounding moves; `unit` is a rounding of 1. */
+int near_tie(const double *logits, const double *correction, const int32_t *choice, const struct routing *g, double unit);
+/* Adds those of block l, whose choice the host has just been given, to g->ties. */
+void near_ties_count(struct engine *g, int l, int batch);
 
 /* -- score.c -- */
 /* Puts what layer l's `carry` holds before g->fresh into the block's kv buffer, and keeps the end of both for the next call.

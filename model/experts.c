@@ -38,7 +38,8 @@ double experts_host(const struct shape *s)
     size_t slots, experts;
     largest(&slots, &experts, s);
     double runs = (double)experts * s->batch;
-    return experts ? 12.0 * (double)slots * s->batch + runs * sizeof(struct run) + 4.0 * (runs + 1) * s->d->layers : 0;
+    double ties = sizeof(double) * TIE_ROWS * (double)experts + (double)sizeof(size_t) * ENGINE_AHEAD * s->batch;
+    return experts ? ties + 12.0 * (double)slots * s->batch + runs * sizeof(struct run) + 4.0 * (runs + 1) * s->d->layers : 0;
 }
 
 int experts_open(struct engine *g, struct error *e)
@@ -53,7 +54,9 @@ int experts_open(struct engine *g, struct error *e)
                     slots * batch, batch, INT32_MAX);
     g->expert_host = malloc(3 * slots * batch * sizeof *g->expert_host);
     g->runs = calloc(experts * batch, sizeof *g->runs);
-    if (!g->expert_host || !g->runs)
+    g->tie_logits = calloc(experts * TIE_ROWS, sizeof *g->tie_logits);
+    g->tie_counts = calloc(ENGINE_AHEAD * batch, sizeof *g->tie_counts);
+    if (!g->expert_host || !g->runs || !g->tie_logits || !g->tie_counts)
         return fail_memory(e, experts_host(s), "rows of experts");
     for (int l = 0; l < s->d->layers; l++) {
         size_t count = (size_t)s->d->blocks[l].experts.routing.experts * batch + 1;
@@ -67,7 +70,7 @@ void experts_close(struct engine *g)
 {
     for (int l = 0; l < g->d->layers; l++)
         free(g->layers[l].starts);
-    free(g->expert_host), free(g->runs);
+    free(g->expert_host), free(g->runs), free(g->tie_logits), free(g->tie_counts);
 }
 
 /* The slots of a block's choice: s->starts, s->place and s->order. */

@@ -186,6 +186,8 @@ int forward_block(struct engine *g, int l, int batch, int only_kept, struct erro
         k->linear(k, s->gate, g->y, w->gate.weight, w->gate.bias, query_rows, 0);
     if (b->experts.routing.experts && experts_forward(g, l, batch, e))
         return -1;
+    if (b->experts.routing.experts && !only_kept)
+        near_ties_count(g, l, batch);
     if (only_kept && !w->mlp_post_norm.present)
         return 0;
 

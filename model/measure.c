@@ -54,8 +54,15 @@ int engine_begin(struct engine *g, const int32_t *ids, int count, struct error *
     int layers = layers_measured(g);
     if (g->begun_count == engine_ahead(g))
         return fail(e, "%d batches are begun and none is ended", g->begun_count);
-    struct begun *b = &g->begun[(g->begun_first + g->begun_count) % ENGINE_AHEAD];
-    if (engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, count, e) || reverse_pass(g, &gradient, count, e))
+    int slot = (g->begun_first + g->begun_count) % ENGINE_AHEAD;
+    struct begun *b = &g->begun[slot];
+    if (g->tie_counts) {
+        g->ties = g->tie_counts + (size_t)slot * (size_t)g->shape.batch;
+        memset(g->ties, 0, (size_t)count * sizeof *g->ties);
+    }
+    int rc = engine_expects(g, REQUEST_GRADIENT, e) || engine_upload(g, ids, count, e) || reverse_pass(g, &gradient, count, e);
+    g->ties = NULL;
+    if (rc)
         return -1;
     reverse_norms(g, gradient, count);
     b->count = count;
@@ -114,9 +121,16 @@ int engine_end(struct engine *g, double *norm, double *logprob, struct error *e)
     if (rc == 0 && !b->readings)
         rc = g->k->synchronize(g->k, e);
     drop(g, b);
+    if (g->tie_counts)
+        g->ties_measured = g->tie_counts + (size_t)g->begun_first * (size_t)g->shape.batch;
     g->begun_first = (g->begun_first + 1) % ENGINE_AHEAD;
     g->begun_count--;
     return rc;
+}
+
+size_t engine_near_ties(const struct engine *g, int segment)
+{
+    return g->ties_measured ? g->ties_measured[segment] : 0;
 }
 
 int engine_measure(struct engine *g, double *norm, double *logprob, const int32_t *ids, int count, struct error *e)

@@ -1,5 +1,5 @@
 /* Mixtures of experts: what must hold whatever the numbers are. Numbers: t-model-goldens.c. */
-#include "model/engine.h"
+#include "model/engine_parts.h"
 #include "tests/changed.h"
 #include "tests/golden.h"
 #include "tests/scratch.h"
@@ -205,9 +205,68 @@ static void test_layers_behind(void **state)
     assert_non_null(strstr(e.text, "tensor 'model.layers.1."));
 }
 
+static int tie(const double *logits, const double *correction, const int32_t *choice, struct routing g)
+{
+    return near_tie(logits, correction, choice, &g, 0x1p-24);
+}
+
+/* 64 roundings of the largest logit are the limit, of what chose and of groups. */
+static void test_near_tie(void **state)
+{
+    const struct routing softmax = {.experts = 4, .chosen = 2, .groups = 1, .chosen_groups = 1},
+                         sigmoid = {.experts = 4, .chosen = 1, .groups = 2, .chosen_groups = 1, .scoring = SCORING_SIGMOID};
+    const double step = 8 * 64 * 0x1p-24;
+    (void)state;
+    assert_true(tie((double[]){1, -8, 2, 1}, NULL, (int32_t[]){0, 2}, softmax));
+    assert_true(tie((double[]){1, -8, 2, 1 - 0.9 * step}, NULL, (int32_t[]){0, 2}, softmax));
+    assert_false(tie((double[]){1, -8, 2, 1 - 1.1 * step}, NULL, (int32_t[]){0, 2}, softmax));
+    assert_true(tie((double[]){1 - 0.9 * step, -8, 2, 1}, NULL, (int32_t[]){0, 2}, softmax)); /* the other one was taken */
+    assert_false(tie((double[]){1, -8, 2, -1}, NULL, (int32_t[]){0, 2}, softmax));
+    assert_false(tie((double[]){1, NAN, 2, 1}, NULL, (int32_t[]){0, 2}, softmax));
+    assert_false(tie((double[]){1, 1, INFINITY, 1}, NULL, (int32_t[]){0, 2}, softmax));
+    /* of sigma: the groups' sums are as near, then the experts of the group that is kept, then neither; those of the other do not
+     * count */
+    assert_true(tie((double[]){3, 1, 1, 3}, NULL, (int32_t[]){0}, sigmoid));
+    assert_true(tie((double[]){3, 3, 1, 1}, NULL, (int32_t[]){0}, sigmoid));
+    assert_false(tie((double[]){3, 2, 1, 1}, NULL, (int32_t[]){0}, sigmoid));
+    assert_false(tie((double[]){3, -5, 1, 2.9999999}, (double[]){0, 2, 0, 0}, (int32_t[]){1}, sigmoid));
+    assert_true(tie((double[]){0, 1, -3, -3}, (double[]){0.2310585786300049, 0, 0, 0}, (int32_t[]){0}, sigmoid));
+}
+
+/* With a router of zeros every choice is one, of each row that is computed; with one that tells experts apart none is. */
+static void test_ties_are_counted(void **state)
+{
+    const struct golden *c = case_named("mixtral");
+    (void)state;
+    for (int s = 0; s < set_count; s++)
+        for (int zero = 0; zero < 2; zero++)
+            for (int recompute = 0; recompute < 2; recompute++) {
+                struct error e;
+                struct decoder *d = open_decoder(c->checkpoint);
+                size_t n = c->length - 1;
+                double *norm = calloc(c->segments * (n + 1), sizeof *norm), *none = calloc(6 * (size_t)d->hidden, sizeof *none);
+                struct engine_request o = {.positions = (int)n, .memory = 1u << 30, .batch = (int)c->segments};
+                assert_true(norm && none);
+                o.gradient.keep = recompute ? KEEP_RECOMPUTE : KEEP_STORE;
+                for (int l = 0; l < d->layers && zero; l++)
+                    d->blocks[l].experts.router.weight = dense(none, 6, (size_t)d->hidden);
+                struct engine *g = engine_create(sets[s], d, &o, &e);
+                for (int twice = 0; twice < 2; twice++) {
+                    if (!g || engine_measure(g, norm, norm + c->segments * n, c->ids, (int)c->segments, &e))
+                        fail_msg("%s", e.text);
+                    for (int i = 0; i < (int)c->segments; i++)
+                        assert_int_equal(engine_near_ties(g, i), zero ? n + 1 : 0); /* the last layer has one row */
+                }
+                engine_close(g);
+                decoder_close(d);
+                free(norm), free(none);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_one_expert), cmocka_unit_test(test_all_experts),
-                                       cmocka_unit_test(test_unchosen), cmocka_unit_test(test_layers_behind)};
+                                       cmocka_unit_test(test_unchosen),   cmocka_unit_test(test_layers_behind),
+                                       cmocka_unit_test(test_near_tie),   cmocka_unit_test(test_ties_are_counted)};
     return cmocka_run_group_tests_name("experts", tests, open_all, close_all);
 }

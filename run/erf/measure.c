@@ -61,6 +61,7 @@ struct batch {
     double *norm; /* [most, layers, positions] */
     double *logprob; /* [most] */
     struct completeness *completeness; /* [most] */
+    size_t *near_ties; /* [most] */
     double *record; /* [record_values] */
     double *scratch; /* [positions] */
 };
@@ -76,9 +77,10 @@ static int batch_open(struct batch *b, const struct erf_run *r, const struct erf
                         .norm = calloc(most * each, sizeof *b->norm),
                         .logprob = calloc(most, sizeof *b->logprob),
                         .completeness = calloc(most, sizeof *b->completeness),
+                        .near_ties = calloc(most, sizeof *b->near_ties),
                         .record = calloc(r->record_values, sizeof *b->record),
                         .scratch = calloc(length, sizeof *b->scratch)};
-    return b->ids && b->norm && b->logprob && b->completeness && b->record && b->scratch
+    return b->ids && b->norm && b->logprob && b->completeness && b->near_ties && b->record && b->scratch
                ? 0
                : fail_memory(e, (double)(most * each) * sizeof *b->norm, "a batch");
 }
@@ -89,6 +91,7 @@ static void batch_close(struct batch *b)
     free(b->norm);
     free(b->logprob);
     free(b->completeness);
+    free(b->near_ties);
     free(b->record);
     free(b->scratch);
 }
@@ -105,6 +108,7 @@ static void take_measured(struct batch *b, const struct erf_model *m, struct res
         memcpy(f->norm + segment * n, b->norm + (i * b->layers + f->layer) * n, n * sizeof *f->norm);
         memcpy(b->record + k * n, f->norm + segment * n, n * sizeof *f->norm);
         f->logprob[segment] = b->logprob[i];
+        f->near_ties += b->near_ties[i];
         f->status[segment] = status;
     }
     if (fields->completeness) {
@@ -113,6 +117,8 @@ static void take_measured(struct batch *b, const struct erf_model *m, struct res
         memcpy(fields->completeness + 2 * segment, both, sizeof both);
         memcpy(b->record + n, both, sizeof both);
     }
+    if (decoder_has_experts(m->decoder))
+        b->record[m->layer_count * n + (fields->completeness ? 2 : 0)] = (double)b->near_ties[i];
 }
 
 int erf_unchanged(const struct erf_run *r, struct error *e)
@@ -181,6 +187,8 @@ static int measure_target(struct erf_run *r, size_t index, size_t target, struct
         if (plain ? engine_end(g, b.norm, b.logprob, e)
                   : engine_attribute(g, b.norm, b.logprob, b.completeness, b.ids, m->first + now.first, now.count, e))
             goto end;
+        for (int i = 0; plain && i < now.count; i++)
+            b.near_ties[i] = engine_near_ties(g, i);
         if (erf_unchanged(r, e) != 0) /* behind the work on the batch, before anything of it is kept */
             goto end;
         if (keep(r, index, target, &b, now.first, now.count, e) != 0)

@@ -147,8 +147,8 @@ static int make_model(struct erf_model *m, const struct erf_run *r, struct error
     return result_attention_room(&out->attention, e);
 }
 
-/* Also how much a segment's record in the journal holds: the norms of all layers, and two numbers more of integrated gradients.
- */
+/* Also how much a segment's record in the journal holds: the norms of all layers, two numbers more of integrated gradients, and
+ * one of models with experts. */
 static int lay_out(struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;
@@ -168,6 +168,7 @@ static int lay_out(struct erf_run *r, struct error *e)
         if (size_multiply(&values, r->models[i].layer_count, r->positions) != 0 || size_add(&values, values, 2) != 0)
             return fail_memory(e, INFINITY, "the norms of all layers");
         values -= o->attribution == ATTRIBUTION_INTEGRATED ? 0 : 2;
+        values += decoder_has_experts(r->models[i].decoder);
         r->record_values = values > r->record_values ? values : r->record_values;
         if (make_model(&r->models[i], r, e) != 0)
             return -1;

@@ -54,7 +54,8 @@ static char *settings_text(const struct erf_run *r)
     return text;
 }
 
-/* The values of a segment are the norms of all layers, then the two of struct completeness, then nothing up to record_values. */
+/* The values of a segment are the norms of all layers, then the two of struct completeness, then with experts the near ties, then
+ * nothing up to record_values. */
 static int take_segment(struct erf_run *r, const struct erf_model *m, const struct journal_segment *s)
 {
     struct result_field *fields;
@@ -66,6 +67,8 @@ static int take_segment(struct erf_run *r, const struct erf_model *m, const stru
     fields = erf_fields(m, s->target);
     n = fields->positions;
     for (size_t k = 0; k < m->layer_count; k++) {
+        if (decoder_has_experts(m->decoder) && !fields[k].status[s->segment])
+            fields[k].near_ties += (size_t)s->values[m->layer_count * n + (fields->completeness ? 2 : 0)];
         memcpy(fields[k].norm + s->segment * n, s->values + k * n, n * sizeof *s->values);
         fields[k].logprob[s->segment] = s->logprob;
         fields[k].status[s->segment] = s->status;

@@ -103,6 +103,21 @@ static int draw(const struct result *r, const char *folder, const char *formats,
     return results_drawn(missing, p, &why);
 }
 
+/* Choices of experts that rounding decided, of the whole segments. */
+static void tell_near_ties(const struct result *r, struct progress *p)
+{
+    for (size_t i = 0; i < r->model_count; i++) {
+        size_t count = result_main(&r->models[i])->near_ties;
+
+        if (count)
+            progress_warning(p,
+                             "%s: %zu %s of experts, of a token in a layer, %s on less than rounding moves, and could as well be "
+                             "%s (near_ties in erf.h5)",
+                             r->models[i].name, count, count == 1 ? "choice" : "choices", count == 1 ? "hangs" : "hang",
+                             count == 1 ? "another" : "others");
+    }
+}
+
 int erf_write(struct result *r, const char *folder, const char *formats, struct progress *p, struct error *e)
 {
     const char *names[FILES + 1] = {NULL}, *stems[ERF_FIGURES + 1] = {NULL}; /* of this run or an earlier one */
@@ -110,6 +125,7 @@ int erf_write(struct result *r, const char *folder, const char *formats, struct 
 
     if (result_describe(r, e) != 0)
         return -1;
+    tell_near_ties(r, p);
     for (int i = 0; i < FILES; i++) {
         int wanted = files[i].is_wanted(r);
         char *path = results_path(folder, names[i] = files[i].name, e);

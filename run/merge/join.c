@@ -81,6 +81,7 @@ static int lay_out(struct result_model *m, int completeness, struct error *e)
         return fail_memory(e, (double)m->segments * sizeof *m->start, "the segments");
     for (size_t k = 0; k < m->field_count; k++) {
         result_attributes_free(&m->fields[k]);
+        m->fields[k].near_ties = 0; /* of one shard */
         if (result_field_room(&m->fields[k], m->segments, completeness, e) != 0)
             return -1;
     }
@@ -120,6 +121,7 @@ static int join_field(struct result_field *out, const struct shard *s, const str
                     out->layer);
     memcpy(out->norm + first * n, f->norm, m->segments * n * sizeof *f->norm);
     memcpy(out->logprob + first, f->logprob, m->segments * sizeof *f->logprob);
+    out->near_ties += f->near_ties;
     if (f->completeness)
         memcpy(out->completeness + 2 * first, f->completeness, 2 * m->segments * sizeof *f->completeness);
     return check_segments(s, m, f, e);

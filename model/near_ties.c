@@ -1,0 +1,96 @@
+/* Choices of experts that rounding decides: where the last that a row chose and the first that it did not have scores so near to
+ * each other that another order of the same sums may swap them. The choice is then as good as any, and so is what follows of it.
+ *
+ * The rule: they differ by at most NEAR roundings of the row's largest logit, in the type that products are made in (of sigma, by
+ * what that moves it, and roundings of the largest score). The sums of two groups, of which one is kept and one is not, by twice
+ * as much. A row with a logit that is not finite has no choice to speak of. */
+#include "model/engine_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { NEAR = 64 };
+
+/* A rounding of 1. */
+static double rounding(const char *dtype)
+{
+    return strcmp(dtype, "f64") == 0 ? 0x1p-53 : strcmp(dtype, "f32") == 0 ? 0x1p-24 : strcmp(dtype, "tf32") == 0 ? 0x1p-11 : 0x1p-8;
+}
+
+/* The two largest of a group's scores together. */
+static double group_sum(const double *scores, int size)
+{
+    double most = -INFINITY, second = -INFINITY;
+    for (int e = 0; e < size; e++) {
+        second = fmax(second, fmin(most, scores[e]));
+        most = fmax(most, scores[e]);
+    }
+    return most + second;
+}
+
+/* Which groups are kept; returns how far the last of them is above the first that is not, infinite where all are. */
+static double keep_groups(char *kept, const double *scores, const struct routing *g)
+{
+    double sums[EXPERTS_MOST], low = INFINITY, high = -INFINITY;
+    int size = g->experts / g->groups;
+    for (int i = 0; i < g->groups; i++)
+        sums[i] = group_sum(scores + i * size, size);
+    for (int i = 0; i < g->groups; i++) {
+        int before = 0;
+        for (int j = 0; j < g->groups; j++)
+            before += sums[j] > sums[i] || (sums[j] == sums[i] && j < i);
+        kept[i] = before < g->chosen_groups;
+        if (kept[i])
+            low = fmin(low, sums[i]);
+        else
+            high = fmax(high, sums[i]);
+    }
+    return low - high;
+}
+
+int near_tie(const double *logits, const double *correction, const int32_t *choice, const struct routing *g, double unit)
+{
+    double scores[EXPERTS_MOST], size = 0, largest = 0, low = INFINITY, high = -INFINITY, gap = INFINITY;
+    char kept[EXPERTS_MOST] = {1};
+    int next = 0, softmax = g->scoring == SCORING_SOFTMAX;
+    for (int e = 0; e < g->experts; e++) {
+        scores[e] = softmax ? logits[e] : 1 / (1 + exp(-logits[e])) + (correction ? correction[e] : 0);
+        if (!isfinite(logits[e]) || !isfinite(scores[e]))
+            return 0;
+        size = fmax(size, fabs(logits[e]));
+        largest = fmax(largest, fabs(scores[e]));
+    }
+    double margin = NEAR * unit * (softmax ? size : size / 4 + largest); /* the slope of sigma is at most 1/4 */
+    if (g->groups > 1)
+        gap = keep_groups(kept, scores, g);
+    for (int e = 0; e < g->experts; e++) {
+        int chosen = next < g->chosen && choice[next] == e;
+        next += chosen;
+        if (chosen)
+            low = fmin(low, scores[e]);
+        else if (kept[e / (g->experts / g->groups)])
+            high = fmax(high, scores[e]);
+    }
+    return low - high <= margin || gap <= 2 * margin;
+}
+
+void near_ties_count(struct engine *g, int l, int batch)
+{
+    const struct experts *x = &g->d->blocks[l].experts;
+    const struct routing *routing = &x->routing;
+    size_t queries = (size_t)g->shape.queries[l], total = (size_t)batch * queries, experts = (size_t)routing->experts,
+           chosen = (size_t)routing->chosen;
+    double unit = rounding(g->k->dtype), correction[EXPERTS_MOST];
+    if (!g->ties || chosen == experts)
+        return;
+    for (size_t e = 0; x->correction.data && e < experts; e++)
+        correction[e] = element_read(x->correction.data, x->correction.type, x->correction.first + e * x->correction.row_stride);
+    for (size_t first = 0; first < total; first += TIE_ROWS) {
+        size_t rows = total - first < TIE_ROWS ? total - first : TIE_ROWS;
+        memset(g->tie_logits, 0, rows * experts * sizeof *g->tie_logits); /* where reading fails, which the set keeps */
+        g->k->read(g->k, g->tie_logits, g->layers[l].logits, first * experts, rows * experts);
+        for (size_t r = 0; r < rows; r++)
+            g->ties[(first + r) / queries] += (size_t)near_tie(g->tie_logits + r * experts, x->correction.data ? correction : NULL,
+                                                               g->expert_host + (first + r) * chosen, routing, unit);
+    }
+}
