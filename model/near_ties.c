@@ -14,7 +14,10 @@ enum { NEAR = 64 };
 /* A rounding of 1. */
 static double rounding(const char *dtype)
 {
-    return strcmp(dtype, "f64") == 0 ? 0x1p-53 : strcmp(dtype, "f32") == 0 ? 0x1p-24 : strcmp(dtype, "tf32") == 0 ? 0x1p-11 : 0x1p-8;
+    return strcmp(dtype, "f64") == 0    ? 0x1p-53
+           : strcmp(dtype, "f32") == 0  ? 0x1p-24
+           : strcmp(dtype, "tf32") == 0 ? 0x1p-11
+                                        : 0x1p-8;
 }
 
 /* The two largest of a group's scores together. */
@@ -90,7 +93,8 @@ void near_ties_count(struct engine *g, int l, int batch)
         memset(g->tie_logits, 0, rows * experts * sizeof *g->tie_logits); /* where reading fails, which the set keeps */
         g->k->read(g->k, g->tie_logits, g->layers[l].logits, first * experts, rows * experts);
         for (size_t r = 0; r < rows; r++)
-            g->ties[(first + r) / queries] += (size_t)near_tie(g->tie_logits + r * experts, x->correction.data ? correction : NULL,
+            g->ties[(first + r) / queries] += (size_t)near_tie(g->tie_logits + r * experts,
+                                                               x->correction.data ? correction : NULL,
                                                                g->expert_host + (first + r) * chosen, routing, unit);
     }
 }

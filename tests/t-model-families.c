@@ -132,7 +132,10 @@ static void test_refused(void **state)
         {"xglm", "pad_token_id", "2", "pad_token_id is 2 (expected a whole number from 0 to 1)"},
         {"biogpt", "max_position_embeddings", "127", "embed_positions.weight' has shape [130, 16] (expected [129, 16]"},
         /* experts */
-        {"qwen3", "model_type", "\"phimoe\"", "model_type 'phimoe' is not supported: its routing is not that of other models"},
+        {"qwen3", "model_type", "\"phimoe\"", "model_type 'phimoe' is not supported: each of its two experts has a softmax"},
+        {"qwen3", "model_type", "\"dbrx\"", "model_type 'dbrx' is not supported: its published configuration has the base"},
+        {"qwen3", "model_type", "\"deepseek_v3\"", "model_type 'deepseek_v3' is not supported: its keys and values are made of"},
+        {"qwen3", "model_type", "\"glm4_moe_lite\"", "model_type 'glm4_moe_lite' is not supported: its keys and values are"},
         {"mixtral", "num_experts_per_tok", "7", "num_experts_per_tok is 7 (expected a whole number from 1 to 6)"},
         {"mixtral", "num_local_experts", "5", "block_sparse_moe.gate.weight' has shape [6, 16] (expected [5, 16]"},
         {"mixtral", "num_local_experts", "2000", "num_local_experts is 2000"},

@@ -30,7 +30,8 @@ static void write_model(const char *name, uint16_t value)
     static const char tensor[] = "\"model.layers.1.block_sparse_moe.gate.weight\"", offsets[] = "\"data_offsets\":[";
     size_t size, from;
     unsigned char *bytes = scratch_read(GOLDEN "/model.safetensors", &size), *config;
-    const char *at_tensor = memmem(bytes, size, tensor, strlen(tensor)), *at_offset = at_tensor ? strstr(at_tensor, offsets) : NULL;
+    const char *at_tensor = memmem(bytes, size, tensor, strlen(tensor)),
+               *at_offset = at_tensor ? strstr(at_tensor, offsets) : NULL;
     assert_non_null(at_offset);
     from = 8 + (size_t)(bytes[0] + 256 * bytes[1]) + strtoul(at_offset + strlen(offsets), NULL, 10);
     assert_true(from + 2 * VALUES <= size);
@@ -150,7 +151,8 @@ static void near_ties_are_told_and_kept(void **state)
 /* What a killed run counted is counted once. */
 static void near_ties_of_a_run_that_goes_on(void **state)
 {
-    static const char line[] = "erf m=ties --tokens many.npy --length 98 --segments 2000 --threads 1 --bootstrap 0 --format svg --quiet";
+    static const char line[] =
+        "erf m=ties --tokens many.npy --length 98 --segments 2000 --threads 1 --bootstrap 0 --format svg --quiet";
     char now[PATH_MAX];
     struct outcome o;
     (void)state;
@@ -172,9 +174,13 @@ static void near_ties_of_a_run_that_goes_on(void **state)
 /* Memory and threads change no bit; other options run, and what they change is another number. */
 static void options_of_a_run(void **state)
 {
-    static const char *const same[] = {"--memory 40M --threads 1", "--threads 2"},
-                      *const other[] = {"--window 9", "--rope linear:factor=4", "--layer all", "--attention", "--attribution ig",
-                                        "--attribution smoothgrad", "--dtype f64"};
+    static const char *const same[] = {"--memory 40M --threads 1", "--threads 2"}, *const other[] = {"--window 9",
+                                                                                                     "--rope linear:factor=4",
+                                                                                                     "--layer all",
+                                                                                                     "--attention",
+                                                                                                     "--attribution ig",
+                                                                                                     "--attribution smoothgrad",
+                                                                                                     "--dtype f64"};
     (void)state;
     free(measure("ties", "", "plain"));
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
@@ -208,7 +214,8 @@ static void router_without_numbers(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(near_ties_are_told_and_kept), cmocka_unit_test(near_ties_of_a_run_that_goes_on), cmocka_unit_test(options_of_a_run),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(near_ties_are_told_and_kept),
+                                       cmocka_unit_test(near_ties_of_a_run_that_goes_on), cmocka_unit_test(options_of_a_run),
                                        cmocka_unit_test(router_without_numbers)};
 
     return cmocka_run_group_tests_name("experts", tests, setup, program_close);

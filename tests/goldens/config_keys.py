@@ -3,6 +3,9 @@
 
     python3 tests/goldens/config_keys.py             write config_keys.csv
     python3 tests/goldens/config_keys.py --compare   what the installed transformers has otherwise, new types of models too; exit 1 if anything
+    python3 tests/goldens/config_keys.py --coverage build/gcc/reach
+                                                     of the installed library's causal language models, how many that program reads, refuses with a
+                                                     reason, or does not know
     python3 tests/goldens/config_keys.py --try       change every harmless key and compare the logits; exit 1 if any differ
 
 A row is a family, a key, its default in the library ("" where it has none) and its class in model/config_keys.c: used,
@@ -23,6 +26,7 @@ import inspect
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -30,7 +34,8 @@ import warnings
 import torch
 from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig, PreTrainedConfig, __version__
 from transformers.modeling_rope_utils import RopeParameters
-from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+from transformers.models.auto.modeling_auto import (MODEL_FOR_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+                                                    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES, MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES)
 from transformers.utils import logging
 
 from family_cases import FAMILY_CASES
@@ -167,6 +172,27 @@ def compare_types():
     return int(old != new)
 
 
+def decoder_alone(name):
+    """Whether the type's class for causal language models runs without an encoder and is made for nothing but the next token: it has no sibling that fills masks or
+    goes from one sequence to another."""
+    others = {**MODEL_FOR_MASKED_LM_MAPPING_NAMES, **MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES, **MODEL_FOR_SPEECH_SEQ_2_SEQ_MAPPING_NAMES}
+    return name not in others
+
+
+def coverage(reach):
+    """Print how many types the program reads, refuses with a reason, or does not know, and those that are new to the list."""
+    lines = subprocess.run([reach, "families"], capture_output=True, text=True, check=True).stdout.splitlines()
+    at = lines.index("refused by name")
+    read, refused = ({line.split()[0] for line in some if line.strip()} for some in (lines[1:at], lines[at + 1:]))
+    print(f"transformers {__version__}")
+    for title, types in (("causal language models", set(MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)),
+                         ("of them without those that also fill masks or translate", {name for name in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES if decoder_alone(name)})):
+        unknown = types - read - refused
+        print(f"{title}: {len(types)}; read {len(types & read)}, refused with a reason {len(types & refused)}, not known {len(unknown)}")
+    print("not known:", ", ".join(sorted(unknown)))
+    return compare_types()
+
+
 def write_table(table):
     with open(TABLE, "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -257,11 +283,14 @@ def try_family(family, keys):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--compare", action="store_true", help="print what the installed transformers has otherwise")
+    parser.add_argument("--coverage", metavar="REACH", help="count the types of models that this program reads, refuses and does not know")
     parser.add_argument("--try", dest="attempt", action="store_true", help="change harmless keys and compare the logits")
     options = parser.parse_args()
     torch.set_num_threads(1)
     warnings.filterwarnings("ignore")
     logging.set_verbosity_error()
+    if options.coverage:
+        return coverage(options.coverage)
     old = read_table()
     if options.attempt:
         torch.set_default_dtype(torch.float64)
