@@ -14,6 +14,8 @@ int erf_call(struct call *c, struct error *e) MUST_USE;
 /* The tables of a result one after the other: of all models, their paired differences, by layer and target, attention. */
 int erf_tables(const struct result *r, table_sink *put, FILE *f) MUST_USE;
 int erf_table_attention(const struct result *r, const struct result_model *m, table_sink *put, FILE *f) MUST_USE;
+/* Lines that a reader needs to take them right. */
+void erf_notes(FILE *f, const struct result *r);
 /* The tables, sentences and notes, to standard output. */
 int erf_print(const struct result *r, struct error *e) MUST_USE;
 /* A line or two a model in words: how near the gradient lies, saturated or not, beyond the training length or not, the sink. */

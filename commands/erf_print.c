@@ -1,5 +1,4 @@
-/* What `reach erf` and `reach merge` print of a result: the table, differences between models, fields by layer and target, and
- * notes. */
+/* What `reach erf` and `reach merge` print of a result: the table, differences between models, fields by layer and target. */
 #include "commands/erf.h"
 
 #include "run/text.h"
@@ -103,82 +102,6 @@ static struct table *differences(const struct result *r)
         }
     }
     return t;
-}
-
-/* What integrated gradients leave out of log p - log p(baseline). */
-static void print_completeness(const struct result_model *m)
-{
-    const struct result_field *f = result_main(m);
-    double largest = 0, mean = 0, difference = 0, used = 0;
-
-    for (size_t i = 0; i < m->segments; i++) {
-        double sum = f->completeness[2 * i], whole = f->logprob[i] - f->completeness[2 * i + 1], gap = fabs(sum - whole);
-
-        if (f->status[i] != SEGMENT_DONE)
-            continue;
-        largest = fmax(largest, gap);
-        mean += gap;
-        difference += fabs(whole);
-        used++;
-    }
-    printf("%s: completeness: the attributions' sum misses log p - log p(baseline) by %.3g in the mean, %.3g at most (mean |log "
-           "p - log p(baseline)| %.3g)\n",
-           m->name, mean / used, largest, difference / used);
-}
-
-/* What stands for a position, by the name of the attribution. */
-static const char *quantity_of(const char *attribution)
-{
-    static const char *const quantities[] = {[ATTRIBUTION_GRAD] = "gradient of",
-                                             [ATTRIBUTION_INPUT] = "embedding rows times the gradient of",
-                                             [ATTRIBUTION_INTEGRATED] =
-                                                 "integrated gradients (50 points, baseline of zero rows) of",
-                                             [ATTRIBUTION_SMOOTH] = "mean over 50 noisy samples of the gradient of"};
-
-    for (int i = 0; attribution_names[i]; i++)
-        if (strcmp(attribution, attribution_names[i]) == 0)
-            return quantities[i];
-    return attribution;
-}
-
-/* Lines under the table that a reader needs to take it right. */
-static void print_notes(const struct result *r)
-{
-    const struct result_model *first = &r->models[0];
-    int saturated = 0;
-
-    printf("\ntarget: %s log p(target) with respect to the token embedding rows; target = token %zu of %zu\n",
-           quantity_of(r->attribution), r->length, r->length);
-    for (size_t i = 0; i < r->model_count; i++) {
-        const struct result_model *m = &r->models[i];
-
-        if (text_describe(stdout, "",
-                          &(struct text_notes){m->name, m->bos != 0, (long)m->bos_id, (long)m->boundary, &m->documents}))
-            putchar('\n');
-    }
-    for (size_t i = 0; i < r->model_count && r->attribution_samples; i++)
-        printf("%s: noise of standard deviation %.4g\n", r->models[i].name, r->models[i].noise);
-    for (size_t i = 0; i < r->model_count && r->shards; i++) {
-        const struct result_model *m = &r->models[i];
-
-        printf("%s: shard %zu of %zu: segments %zu to %zu of %zu (`reach merge` joins the shards)\n", m->name, r->shard,
-               r->shards, m->first + 1, m->first + m->segments, m->run_segments);
-    }
-    if (first->overlapping)
-        printf("intervals are too narrow: segments overlap (stride %zu < length %zu)\n", first->stride, r->length);
-    for (size_t i = 0; i < r->model_count; i++) {
-        const struct result_model *m = &r->models[i];
-
-        saturated |= result_main(m)->summary.rows[r->main_row].saturated;
-        if (result_main(m)->summary.excluded)
-            printf("%s: %zu of %zu segments are excluded (norms that are not finite, or sum to zero)\n", m->name,
-                   result_main(m)->summary.excluded, m->segments);
-        if (result_main(m)->completeness)
-            print_completeness(m);
-    }
-    if (saturated)
-        printf(">= %zu: saturated, all tokens are needed, so the field is not measured (a larger --length may do)\n",
-               r->length - 1);
 }
 
 /* One row of a table of fields. */
@@ -291,6 +214,7 @@ int erf_print(const struct result *r, struct error *e)
         return fail(e, "out of memory for the table");
     if (erf_print_sentences(r) != 0)
         return fail(e, "out of memory for the report");
-    print_notes(r);
+    putchar('\n');
+    erf_notes(stdout, r);
     return 0;
 }

@@ -72,6 +72,26 @@ static struct table *cards(const struct result *r)
     return t;
 }
 
+static int put_notes(FILE *f, const struct result *r)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *notes = open_memstream(&text, &size);
+
+    if (!notes)
+        return -1;
+    erf_notes(notes, r);
+    if (fclose(notes) != 0) {
+        free(text);
+        return -1;
+    }
+    for (char *line, *rest = text; (line = strsep(&rest, "\n"));)
+        if (*line)
+            report_text(f, "p class=about", line);
+    free(text);
+    return 0;
+}
+
 static int put_result(FILE *f, const struct result *r)
 {
     struct table *t = cards(r);
@@ -81,7 +101,7 @@ static int put_result(FILE *f, const struct result *r)
     rc = rc == 0 ? table_html(f, t) : -1;
     table_free(t);
     fputs("</div>\n", f);
-    return rc == 0 ? erf_tables(r, table_html, f) : -1;
+    return rc == 0 && erf_tables(r, table_html, f) == 0 ? put_notes(f, r) : -1;
 }
 
 /* ---- a table ---- */

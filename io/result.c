@@ -134,7 +134,7 @@ int result_growth(const struct erf_summary *out[GROWTH_LENGTHS], const struct re
 {
     size_t whole = m->fields[0].target, found = 0;
 
-    for (size_t i = 0; i < result_targets(m); i++) {
+    for (size_t i = 0; whole >= 8 && i < result_targets(m); i++) { /* a quarter has an input and a target */
         const struct result_field *f = result_target(m, i);
 
         for (size_t k = 0; k < GROWTH_LENGTHS; k++)

@@ -81,8 +81,9 @@ static void test_kinds(void **state)
                                        /* erf */
                                        "run/erf.h5", "half of the gradient lies within", "ERF(0.99)", "95 % interval",
                                        "paired by segment", "by layer (gradient", "by target position",
-                                       "attention ERF(0.01) of other", "a head has a share of 0.99 of its attention",
-                                       "trained on (tokens)", "f32 on cpu", ">digest<", "<td>16</td>", "reach erf",
+                                       "target: gradient of log p(target)", "attention ERF(0.01) of other",
+                                       "a head has a share of 0.99 of its attention", "trained on (tokens)", "f32 on cpu",
+                                       ">digest<", "<td>16</td>", "reach erf",
                                        /* ppl */
                                        "both/ppl.csv", "the perplexity is", "tokens of context", "exp(nll)", "reach ppl",
                                        /* gain */
