@@ -196,7 +196,7 @@ class Tables(Case):
         out = str(self.scratch / "out")
         for name, arguments in (
             ("attention", ["erf", alibi, window, "--text", str(text), "--length", "40", "--attention"]),
-            ("ppl", ["ppl", alibi, window, "--text", str(text), "--context", "20,40", "--per-token",
+            ("ppl", ["ppl", alibi, window, "--text", str(text), "--context", "20,40", "--gain", "--per-token",
                      f"{self.scratch}/tokens.csv"]),
             ("trf", ["trf", "alibi", "kerple_log", "--set", "p=1.05", "--set", "a=1", "--length", "30"]),
             ("fit", ["fit", "sandwich", "--range", "0:100"]),
@@ -216,8 +216,13 @@ class Tables(Case):
         self.assertEqual({*self.trf["length"]}, {"inf", "30"})
         self.assertEqual(self.fit["formula"][0], "sandwich")
         self.assertEqual(self.bias["bias"][:4].tolist(), [0, 0, 0, -np.inf])
+        gain = reach.read_table(f"{out}/ppl/gain.csv")
+        self.assertEqual((gain.kind, gain["needed"].dtype), ("gain", np.float64))
+        self.assertTrue(np.isnan(gain["gain"][[0, 2]]).all() and np.isfinite(gain["gain"][[1, 3]]).all())
         tokens = reach.read_table(self.scratch / "tokens.csv")
         self.assertEqual(tokens.kind, "per-token")
+        self.assertEqual([ord(piece) for piece in tokens["piece"] if len(piece) == 1],
+                         [number for number, piece in zip(tokens["id"], tokens["piece"]) if len(piece) == 1])
         self.assertTrue(np.isnan(tokens["row"]).all())
         mean = tokens["nll"][(tokens["model"] == "alibi") & (tokens["context"] == 40)].mean()
         self.assertAlmostEqual(mean, self.ppl["nll"][1], delta=1e-12)
