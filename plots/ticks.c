@@ -34,6 +34,8 @@ static double half_width(const struct axis *a, double value)
     if (a->name != 'x')
         return LINE_HEIGHT / 2.0;
     label_of(text, sizeof text, value);
+    if (text[2] == '^') /* braces are not seen, and the power is smaller */
+        return (text_width("10") + 0.8 * text_width(text + 4) + APART) / 2;
     return (text_width(text) + APART) / 2;
 }
 
@@ -102,12 +104,14 @@ static void add_logarithmic(struct ticks *t)
 static void add_linear(struct ticks *t)
 {
     const struct axis *a = t->axis;
-    double range = a->high - a->low, most = fmax(2, a->size / (2 * half_width(a, a->high) + 14)), step;
+    double range = a->high - a->low, widest = half_width(a, a->high < 10 ? 0.5 : floor(a->high)),
+           most = fmin(10, fmax(2, a->size / (2 * widest + 14))), step;
 
-    most = fmin(most, 10);
     step = pow(10, floor(log10(range / most)));
     while (range / step > most)
         step *= range / (2 * step) <= most ? 2 : range / (5 * step) <= most ? 5 : 10;
+    while (floor(a->high / step) <= ceil(a->low / step)) /* one multiple alone says no scale */
+        step *= step / pow(10, floor(log10(step) + 1e-9)) > 4 ? 0.4 : 0.5;
     for (double k = ceil(a->low / step - 1e-9); k * step <= a->high * (1 + 1e-9); k++)
         add(t, k * step + 0.0); /* no minus zero */
 }

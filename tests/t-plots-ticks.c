@@ -1,0 +1,145 @@
+/* plots/ticks.c: labels keep clear of each other, and there are enough of them; plots/script.c: colours can be seen. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plots/layout.h"
+
+/* after the project's headers: its macro fail would hide their function */
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TICKS_MAX = 128 };
+
+struct found {
+    char label[TICKS_MAX][32];
+    double at[TICKS_MAX];
+    int count;
+};
+
+/* The ticks of an axis, read back from the script. */
+static struct found ticks_of(const struct axis *a, double last)
+{
+    struct found f = {.count = 0};
+    struct script s = {.width = WIDTH};
+    char *text = NULL, *p;
+    size_t size;
+
+    s.plot = open_memstream(&text, &size);
+    assert_non_null(s.plot);
+    ticks_round(&s, a, last);
+    fclose(s.plot);
+    for (p = strchr(text, '('); (p = strchr(p, '"')) && f.count < TICKS_MAX; f.count++) {
+        size_t length = strcspn(++p, "\"");
+
+        snprintf(f.label[f.count], sizeof f.label[0], "%.*s", (int)length, p);
+        p += length + 1;
+        p += *p == ')';
+        f.at[f.count] = strtod(p, &p);
+    }
+    free(text);
+    return f;
+}
+
+/* Units from the axis's low end. */
+static double place(const struct axis *a, double value)
+{
+    return a->size * (a->logarithmic ? log(value / a->low) / log(a->high / a->low) : (value - a->low) / (a->high - a->low));
+}
+
+/* Braces are not seen, and powers are smaller. */
+static double seen_width(const char *label)
+{
+    return strchr(label, '^') ? text_width("10") + 0.7 * text_width("0") * (double)(strlen(label) - 5) : text_width(label);
+}
+
+static void labels_keep_clear(void **state)
+{
+    (void)state;
+    srand(11);
+    for (int i = 0; i < 4000; i++) {
+        double low = i % 3 ? 1 : exp(rand() % 1000 / 100.0 - 3), high = low * (1.05 + exp(rand() % 1700 / 100.0 - 2));
+        struct axis a = {i % 2 ? 'x' : 'y', low, high, 70 + rand() % 900, rand() % 2, 0};
+        double last = rand() % 2 ? floor(high) : 0;
+        struct found f = ticks_of(&a, last);
+        int has_last = last < low;
+
+        if (f.count < 2 && a.size > 250)
+            fail_msg("%g to %g in %g units has %d ticks", low, high, a.size, f.count);
+        for (int k = 0; k < f.count; k++) {
+            double apart = k ? place(&a, f.at[k]) - place(&a, f.at[k - 1]) : 0;
+            double needed = !k ? 0 : a.name == 'y' ? 20 : (seen_width(f.label[k]) + seen_width(f.label[k - 1])) / 2;
+
+            has_last |= fabs(f.at[k] - last) <= 1e-6 * last;
+            if (f.at[k] < low * (1 - 1e-6) || f.at[k] > high * (1 + 1e-6) || apart < needed || strcmp(f.label[k], "-0") == 0)
+                fail_msg("%g to %g in %g units: tick \"%s\" at %g", low, high, a.size, f.label[k], f.at[k]);
+        }
+        if (!has_last)
+            fail_msg("%g to %g in %g units: no tick at %g", low, high, a.size, last);
+    }
+}
+
+/* The relative luminance of WCAG 2.1. */
+static double luminance(const char *colour)
+{
+    long rgb = strtol(colour + 1, NULL, 16);
+    double sum = 0;
+    static const double weights[] = {0.0722, 0.7152, 0.2126};
+
+    for (int i = 0; i < 3; i++, rgb >>= 8) {
+        double v = (double)(rgb & 255) / 255;
+
+        sum += weights[i] * (v <= 0.03928 ? v / 12.92 : pow((v + 0.055) / 1.055, 2.4));
+    }
+    return sum;
+}
+
+/* Each line has a contrast of 3:1 on white, and the first 24 differ in colour and dash. */
+static void lines_can_be_told_apart(void **state)
+{
+    char *seen[24] = {NULL};
+
+    (void)state;
+    for (int sequential = 0; sequential < 2; sequential++) {
+        struct figure_style style = {.sequential = sequential};
+        struct script s = {.style = &style};
+        char *text = NULL, *p;
+        size_t size;
+        int count = 0;
+
+        s.settings = open_memstream(&text, &size);
+        assert_non_null(s.settings);
+        script_lines(&s, 24);
+        fclose(s.settings);
+        for (p = text; (p = strstr(p, " dt ")); count++) {
+            size_t length = strcspn(p, "\n");
+            char *colour = strchr(p, '#');
+
+            assert_true(colour && colour < p + length);
+            if (1.05 / (luminance((char[]){'#', colour[1], colour[2], colour[3], colour[4], colour[5], colour[6], 0}) + 0.05) < 3)
+                fail_msg("%.7s is too light", colour);
+            seen[count] = strndup(p, length);
+            for (int i = 0; i < count; i++)
+                assert_string_not_equal(seen[i], seen[count]);
+            p += length;
+        }
+        assert_int_equal(count, 24);
+        for (int i = 0; i < 24; i++)
+            free(seen[i]);
+        free(text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(labels_keep_clear),
+        cmocka_unit_test(lines_can_be_told_apart),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
