@@ -24,8 +24,7 @@ struct figure_curve {
 /* The cumulative curves c_m of several models over the position m, as in Figures 4 to 7 of [A] (one line a model, band =
  * interval, thresholds and L_tr marked), and beside them the share 1 - c that lies beyond the most recent tokens, on logarithmic
  * axes, where short fields can be told apart. thresholds[0] is the main one. Writes FOLDER/STEM.gp, then draws
- * FOLDER/STEM.{png,svg,pdf} as `formats` (comma-separated) asks; pictures of an earlier drawing are removed. Returns 0, one of
- * the two above, or -1. */
+ * the pictures as `style` asks; those of an earlier drawing are removed. Returns 0, one of the two above, or -1. */
 int figure_erf(const char *folder, const char *stem, const struct figure_curve *curves, size_t count, const double *thresholds,
                size_t threshold_count, const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
 

@@ -1,4 +1,4 @@
-/* The figures of a result of `reach erf`: FOLDER/STEM.gp, and its pictures as `formats` asks. All return as figure_draw
+/* The figures of a result of `reach erf`: FOLDER/STEM.gp, and its pictures as `style` asks. All return as figure_draw
  * (plots/figure.h) does. */
 #ifndef REACH_PLOTS_RESULT_H
 #define REACH_PLOTS_RESULT_H

@@ -22,16 +22,6 @@ static const unsigned char in_order[][3] = {{0x0D, 0x08, 0x87}, {0x46, 0x03, 0x9
                                             {0xBD, 0x37, 0x86}, {0xD8, 0x57, 0x6B}, {0xE5, 0x6B, 0x5D}};
 enum { IN_ORDER = sizeof in_order / sizeof *in_order };
 
-const char *script_colour(size_t i)
-{
-    return colours[i % COLOURS];
-}
-
-int script_point(size_t i)
-{
-    return points[(i + i / POINTS) % POINTS];
-}
-
 void script_lines(struct script *s, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -41,11 +31,12 @@ void script_lines(struct script *s, size_t count)
 
         for (int k = 0; k < 3; k++)
             rgb[k] = (int)(low[k] + (at - floor(at)) * (high[k] - low[k]) + 0.5);
-        fprintf(s->settings, "set style line %zu lw 2.6*line_width pt %d ps mark ", i + 1, script_point(i));
+        fprintf(s->settings, "set style line %zu lw 2.6*line_width pt %d ps mark ", i + 1,
+                points[(i + i / POINTS) % POINTS]); /* beyond the eighth another one for the same colour */
         if (s->style->sequential)
             fprintf(s->settings, "dt solid lc rgb \"#%02X%02X%02X\"\n", rgb[0], rgb[1], rgb[2]);
         else
-            fprintf(s->settings, "dt %s lc rgb \"%s\"\n", dashes[i % DASHES], script_colour(i));
+            fprintf(s->settings, "dt %s lc rgb \"%s\"\n", dashes[i % DASHES], colours[i % COLOURS]);
     }
 }
 

@@ -41,10 +41,6 @@ double text_width(const char *text);
 
 /* ---- colours ---- */
 
-/* "#0072B2" and so on; colour i of a palette that colour-blind readers can tell apart. */
-const char *script_colour(size_t i);
-/* Point type i: beyond the eighth, another one for the same colour. */
-int script_point(size_t i);
 /* Line styles 1 to `count`, for `ls`: of those in the palette's order the first 24 differ, also in black and white. */
 void script_lines(struct script *s, size_t count);
 /* For `set palette @map_palette` of heat maps, dark to light and even in lightness; @line_palette of lines and points on white.

@@ -38,11 +38,6 @@ static const struct figure_kind *kind_of(const char *stem)
     return &kinds[0]; /* a figure of curves under another name */
 }
 
-const char *const *figure_panels(const char *stem)
-{
-    return kind_of(stem)->panels;
-}
-
 int figure_has_panel(const char *panels, const char *name)
 {
     size_t length = strlen(name);

@@ -23,8 +23,6 @@ extern const char *const legend_places[]; /* ended by NULL; the first is the def
 
 /* Refuses what the figure STEM cannot take, with what it can. */
 int figure_check_style(const char *stem, const struct figure_style *s, struct error *e) MUST_USE;
-/* The names of its panels, ended by NULL; none where it has but one kind. */
-const char *const *figure_panels(const char *stem);
 /* 1 if `panels` (NULL: all) holds NAME. */
 int figure_has_panel(const char *panels, const char *name);
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { TICKS_MAX = 96, APART = 10, LINE_HEIGHT = 22, FEW = 3 };
+enum { TICKS_MAX = 96, APART = 6, LINE_HEIGHT = 22, FEW = 3 };
 
 struct ticks {
     const struct axis *axis;
