@@ -314,9 +314,11 @@ static int make_inputs(void **state)
         struct tiny shape;
     } models[] = {{"none", {.seed = 1, .layers = 2}},
                   {"window", {.seed = 2, .layers = 2, .settings = "\"window\": 5, \"train_length\": 16,"}}};
+    static const char measured[] =
+        "erf window none --text text --length 64 --segments 4 --bootstrap 20 --quiet -o all --layer all "
+        "--target-position 16,32 --attention";
     static const char *const lines[] = {
-        "erf window none --text text --length 64 --segments 4 --bootstrap 20 --quiet -o all --layer all --target-position 16,32 "
-        "--attention",
+        measured,
         "erf window --text text --length 32 --segments 3 --quiet -o step-3",
         "erf window --text text --length 32 --segments 3 --quiet -o step-20 --offset 200",
         "ppl window none --text text --context 8,16,32 --segments 9 --quiet -o all --per-token targets.csv",
