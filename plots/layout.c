@@ -186,6 +186,7 @@ void layout_panel(const struct layout *l, struct script *s, size_t i)
     if (i)
         fputs("unset label\n", s->plot);
     fputs("unset arrow\nunset object\nunset logscale\nunset key\nunset colorbox\nunset mxtics\nunset mytics\n", s->plot);
+    fputs("set xlabel offset 0,(format eq \"svg\" ? 0.5 : 0)\n", s->plot); /* which puts it half a line lower than others */
     fprintf(s->plot,
             "set lmargin at screen %.5f\nset rmargin at screen %.5f\nset tmargin at screen %.5f\nset bmargin at screen %.5f\n",
             left / s->width, (left + l->across) / s->width, 1 - top / s->height, 1 - (top + l->down) / s->height);
