@@ -18,7 +18,10 @@ for name in A step-1000 step-2000 step-4000; do ln -s "$root/examples/models/rot
 gzip -dc "$root/examples/text/sqlalchemy.py.gz" | head -c 24000 >text
 gzip <text >text.gz
 head -c 300 text >chat.txt
-for run in run-1 run-2 DIR; do reach erf A --text chat.txt --length 64 -o $run --quiet >out; done
+for run in run-1 run-2 FOLDER DIR; do reach erf A --text chat.txt --length 64 -o $run --quiet >out; done
+reach erf base=A tuned=B --text chat.txt --length 64 -o run --quiet >out
+reach ppl A --text chat.txt --context 16,32 -o run-ppl --quiet >out
+reach trf B -o theory >out
 
 # One command a line: code spans and indented lines that begin with `reach `; and a span of options alone in a row that says `the same with`, behind the command before
 # it. `--adapter DIR` is left out, for there is no adapter of an example model, and `dynamic`, which needs the max_position_embeddings of a Hugging Face folder.
