@@ -247,6 +247,8 @@ def logits_of(config, state):
 def changed_config(base, key, value):
     """A copy of the keys with one set, below an object where it has a dot."""
     config = json.loads(json.dumps(base))
+    if key.startswith("rope_scaling."):      # which takes the place of rope_parameters, that some classes fill with a scaling
+        config.setdefault("rope_scaling", config.pop("rope_parameters", None) or {})
     at = config
     *above, last = key.split(".")
     for name in above:
