@@ -562,7 +562,8 @@ int fuzz_seeds(const char *folder, struct error *e)
     sow_neox(&w);
     sow_yaml(&w);
     sow_files(&w, "llmc", GOLDENS "torch/llmc-*.bin");
-    sow_files(&w, "gguf", GOLDENS "gguf/[pq]*.gguf");
+    sow_files(&w, "gguf", GOLDENS "gguf/phi*.gguf");
+    sow_files(&w, "gguf", GOLDENS "gguf/qwen2.gguf");
     sow_files(&w, "gguf", GOLDENS "gguf/falcon-queries.gguf");
     sow_files(&w, "gguf", GOLDENS "gguf/small.gguf");
     sow_files(&w, "gguf", GOLDENS "gguf/tokenizer/[gl]*.gguf");
