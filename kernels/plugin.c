@@ -73,6 +73,22 @@ const struct plugin *plugin_open(int *absent, struct error *e)
     return opened = p;
 }
 
+int plugin_is_worth_opening(void)
+{
+    enum { CUDA_NO_DEVICE = 100 }; /* CUDA_ERROR_NO_DEVICE */
+    const char *named = getenv("REACH_CUDA");
+    char path[4200];
+    int (*start)(unsigned);
+    if (opened || (named && *named))
+        return 1;
+    /* the driver stays: it is not made for being closed */
+    void *driver = find(path, sizeof path) ? dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) : NULL;
+    if (!driver)
+        return 0;
+    *(void **)&start = dlsym(driver, "cuInit");
+    return !start || start(0) != CUDA_NO_DEVICE;
+}
+
 int plugin_devices(struct error *e)
 {
     const struct plugin *p = plugin_open(NULL, e);

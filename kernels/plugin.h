@@ -28,6 +28,9 @@ typedef const struct plugin *plugin_entry(void);
  * ../lib/reach/reach-cuda.so from there. NULL with *e when there is none or it does not fit this program; *absent (may be NULL)
  * is 1 when there is no file. Not for several threads at once. */
 const struct plugin *plugin_open(int *absent, struct error *e);
+/* 0 without a plug-in, and where CUDA's driver is not installed or counts no device: the plug-in and its libraries, some 100 MB,
+ * are not loaded for nothing. 1 where REACH_CUDA names a plug-in, whatever the driver says. */
+int plugin_is_worth_opening(void);
 /* Its devices: 0 with *e when there is no plug-in or no device that it can use. */
 int plugin_devices(struct error *e);
 

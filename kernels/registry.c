@@ -32,7 +32,7 @@ static struct kernels *reference_open_f64(struct error *e)
 
 static int cuda_usable(void)
 {
-    return plugin_devices(NULL) > 0;
+    return plugin_is_worth_opening() && plugin_devices(NULL) > 0;
 }
 
 static struct kernels *cuda_open(int device, const char *dtype, struct error *e)
@@ -165,7 +165,7 @@ struct kernels *kernels_open_on(const char *device, const char *dtype, struct er
     }
     if (!strcmp(device, "cpu"))
         return open_best(dtype, "cuda", e);
-    if (!forced_set() && strcmp(dtype, "f64") && is_gpu_unusable(&why))
+    if (!forced_set() && strcmp(dtype, "f64") && plugin_is_worth_opening() && is_gpu_unusable(&why))
         fail(note, "%s: using the processor", why.text);
     return open_best(dtype, NULL, e);
 }

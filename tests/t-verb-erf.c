@@ -15,8 +15,10 @@
 /* after the project's headers: its macro fail would hide their function */
 #include <cmocka.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <spawn.h>
@@ -490,6 +492,28 @@ static void a_limit_on_memory_is_told(void **state)
         fail_msg("%d ended well, %d did not", ended[0], ended[1]);
 }
 
+/* Without CUDA's driver a plug-in is not looked at, unless --device cuda asks for it: here it is no library at all. */
+static void a_plug_in_needs_a_driver(void **state)
+{
+    char path[PATH_MAX];
+    FILE *f;
+    struct outcome o;
+
+    (void)state;
+    if (dlopen("libcuda.so.1", RTLD_LAZY) || getenv("REACH_CUDA"))
+        skip();
+    snprintf(path, sizeof path, "%.*s/reach-cuda.so", (int)(strrchr(getenv("REACH"), '/') - getenv("REACH")), getenv("REACH"));
+    assert_non_null(f = fopen(path, "w"));
+    fputs("no library", f);
+    fclose(f);
+    o = reach("erf window --text text --length 64 --segments 3 --quiet -o driverless --device auto");
+    if (o.status != 0 || *o.err)
+        fail_msg("exit %d: %s", o.status, o.err);
+    outcome_free(&o);
+    expect("erf window --text text --length 64 --segments 3 --quiet -o driverless-cuda --device cuda", 1, "cannot be loaded");
+    unlink(path);
+}
+
 static void plot_combines_results(void **state)
 {
     struct outcome o;
@@ -681,6 +705,7 @@ int main(void)
         cmocka_unit_test(pictures_that_fail_are_told),
         cmocka_unit_test(a_limit_on_files_is_told),
         cmocka_unit_test(a_limit_on_memory_is_told),
+        cmocka_unit_test(a_plug_in_needs_a_driver),
         cmocka_unit_test(plot_combines_results),
         cmocka_unit_test(interrupted_runs_go_on),
         cmocka_unit_test(a_damaged_record_is_told),
