@@ -133,15 +133,24 @@ static void print_rows(FILE *f, const struct table *t, const int *width)
 /* What is not there, so that nobody looks for it elsewhere. */
 static void print_left_out(FILE *f, const struct table *t, const int *width, int columns)
 {
+    const int most = columns < 72 ? 72 : columns; /* on lines of so many columns, which few screens lack */
     const char *joint = "";
+    int at = fprintf(f, "(in %d columns without ", columns);
 
-    fprintf(f, "(in %d columns without ", columns);
-    for (size_t i = 0; i < t->columns; i++)
-        if (!width[i] && t->rank[i]) {
-            fprintf(f, "%s%s", joint, t->cell[i]);
-            joint = ", ";
-        }
-    fputs("; --wide has all)\n", f);
+    for (size_t i = 0; i <= t->columns; i++) {
+        const char *next = i == t->columns ? "--wide has all)" : t->cell[i];
+
+        if (i < t->columns && (width[i] || !t->rank[i]))
+            continue;
+        if (i == t->columns)
+            joint = ";";
+        at += fprintf(f, "%s", joint);
+        if (*joint)
+            at = at + 2 + screen_columns(next) > most ? (fputs("\n", f), 0) : at + fprintf(f, " ");
+        at += fprintf(f, "%s", next);
+        joint = ",";
+    }
+    fputs("\n", f);
 }
 
 int table_print_within(FILE *f, const struct table *t, int columns)
