@@ -220,7 +220,8 @@ const struct verb ppl_verb = {
         "\n"
         "Written to DIR:\n"
         "  ppl.csv   the table and the differences\n"
-        "  ppl.gp    perplexity over the context (cached: the window) as a gnuplot script, and its pictures\n"
+        "  ppl.gp    perplexity over the context (cached: the window) as a gnuplot script, and its pictures;\n"
+        "            with --gain also over the perplexity at the training length, with paired intervals\n"
         "  gain.csv, gain.gp  what --gain adds\n",
     .examples = "  reach ppl examples/models/alibi examples/models/rotary --text examples/text/sqlalchemy.py.gz -o reach-ppl\n"
                 "  reach ppl runs/8 --tokens valid.npy --protocol sliding --context 512,1024 --stride 256\n"

@@ -13,6 +13,9 @@ void ppl_gain(struct ppl_model *m, const double *nll, size_t contexts, size_t ta
     const double *longest = nll + (contexts - 1) * targets;
     double enough = 0;
 
+    m->reference = 0;
+    for (size_t j = 1; j < contexts && m->results[j].context <= (size_t)m->train_length; j++)
+        m->reference = j;
     for (size_t j = 0; j < contexts; j++) {
         struct ppl_result *at = &m->results[j];
         size_t count = 0;
@@ -20,6 +23,7 @@ void ppl_gain(struct ppl_model *m, const double *nll, size_t contexts, size_t ta
         at->gain = j ? perplexity_compare(nll + (j - 1) * targets, nll + j * targets, targets)
                      : (struct perplexity_difference){0};
         at->rest = perplexity_compare(nll + j * targets, longest, targets);
+        at->change = perplexity_compare(nll + j * targets, nll + m->reference * targets, targets);
         for (size_t i = 0; i < targets; i++)
             count += context_needed(nll + i, contexts, targets, within) == j;
         at->needed = (double)count / (double)targets;

@@ -23,6 +23,7 @@ struct ppl_result {
     struct perplexity_difference difference;
     struct perplexity_difference gain, rest; /* of --gain: NLL at the next shorter context less that here (of the first: none),
                                               * and that here less that at the longest */
+    struct perplexity_difference change; /* of --gain: NLL here less that at the model's reference */
     double needed, enough; /* shares of the targets: this is the shortest context that is enough; it is enough */
 };
 
@@ -51,6 +52,7 @@ struct ppl_model {
     int window; /* keys that every layer attends to; 0: all of them, or layers differ */
     struct memory_plan plan; /* at the longest context */
     struct ppl_result *results; /* [result_count of the run]; owned */
+    size_t reference; /* of --gain: the result at L_tr, else at the longest context below it, else at the shortest */
     double *nll; /* of --gain, while measuring: [result_count, targets]; owned */
 };
 

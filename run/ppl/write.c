@@ -103,11 +103,16 @@ static int write_figure(const struct ppl_run *r, const char *folder, const char 
     for (size_t i = 0; i < r->count; i++) {
         const struct ppl_model *m = &r->models[i];
         struct ppl_point *p = points + i * r->result_count;
+        int changes = r->options->gain && r->result_count > 1;
 
-        for (size_t j = 0; j < r->result_count; j++)
-            p[j] = (struct ppl_point){cached ? m->window : (double)m->results[j].context, m->results[j].perplexity.nll,
-                                      m->results[j].perplexity.std_error, NAN, NAN};
-        lines[i] = (struct ppl_line){m->argument->name, p, r->result_count, m->train_length, 0};
+        for (size_t j = 0; j < r->result_count; j++) {
+            const struct ppl_result *at = &m->results[j];
+
+            p[j] = (struct ppl_point){cached ? m->window : (double)at->context, at->perplexity.nll, at->perplexity.std_error,
+                                      changes ? at->change.difference : NAN, changes ? at->change.std_error : NAN};
+        }
+        lines[i] = (struct ppl_line){m->argument->name, p, r->result_count, m->train_length,
+                                     changes ? (double)m->results[m->reference].context : 0};
     }
     rc = figure_ppl(folder, "ppl", lines, r->count, title, cached ? "window (tokens)" : "context (input tokens)", comments,
                     &(struct figure_style){.formats = r->options->formats}, e);
