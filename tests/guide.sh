@@ -18,8 +18,7 @@ for name in A step-1000 step-2000 step-4000; do ln -s "$root/examples/models/rot
 gzip -dc "$root/examples/text/sqlalchemy.py.gz" | head -c 24000 >text
 gzip <text >text.gz
 head -c 300 text >chat.txt
-for run in run-1 run-2 FOLDER DIR; do reach erf A --text chat.txt --length 64 -o $run --quiet >out; done
-reach erf base=A tuned=B --text chat.txt --length 64 -o run --quiet >out
+for run in run-1 run-2 run FOLDER DIR; do reach erf A --text chat.txt --length 64 -o $run --quiet >out; done
 reach ppl A --text chat.txt --context 16,32 -o run-ppl --quiet >out
 reach trf B -o theory >out
 
@@ -39,6 +38,7 @@ while IFS= read -r command; do
     to=${command##* -o }
     [ "$to" = "$command" ] || eval "rm -rf ${to%% *}"
     case $command in
+    *base,tuned*) reach erf base=A tuned=B --text chat.txt --length 64 -o run --quiet --force >out ;;
     *--segments*) ;;
     'reach erf '*) command="$command --segments 1" ;;
     esac
