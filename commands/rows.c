@@ -26,8 +26,12 @@ int check_bias(const char *text, struct error *e)
     if (!f)
         return fail(e, "--bias: \"%s\", at character %zu: %s", text, problem.at + 1, problem.message);
     missing = formula_missing(f);
-    if (missing)
-        rc = fail(e, "--bias: \"%s\" lacks its parameter %s (expected a value, as in alibi(delta=2))", text, missing);
+    if (missing) {
+        const struct formula_preset *near = formula_preset_find(text) ? NULL : formula_preset_near(missing);
+
+        rc = fail(e, "--bias: \"%s\" lacks its parameter %s (expected a value, as in alibi(delta=2)%s%s)", text, missing,
+                  near ? "; did you mean " : "", near ? near->name : "");
+    }
     formula_free(f);
     return rc;
 }

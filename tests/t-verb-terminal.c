@@ -116,6 +116,7 @@ static void slips_are_guessed(void **state)
     expect("erff m", 2, "did you mean reach erf?");
     expect("erf m --lenght 5", 2, "did you mean --length?");
     expect("trf alibbi", 2, "did you mean alibi");
+    expect("erf m --text t --bias alibbi", 2, "did you mean alibi");
     expect("trf kerple_lgo", 2, "did you mean kerple_log");
     expect("erf m --text text --bias alibbi(delta=2)", 2, "did you mean: alibi");
     expect("erf m --text text --bias alibi(delt=2)", 2, "it takes: delta=0");
