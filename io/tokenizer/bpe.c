@@ -499,7 +499,8 @@ static int encode_short(struct bpe *b, struct ids *out, struct span word, struct
     int32_t id = b->ignore_merges ? whole_word(b, word, e) : MAP_ABSENT;
     if (id == BPE_MISSING || (id == MAP_ABSENT ? encode_symbols(b, out, word, e) : ids_add(out, id, e)))
         return -1;
-    words_keep(&b->tables->words, word, hash, out->id + start, out->count - start);
+    if (out->count > start) /* a word of unknown characters alone may have no ids, and there may be none yet */
+        words_keep(&b->tables->words, word, hash, out->id + start, out->count - start);
     return 0;
 }
 

@@ -226,7 +226,7 @@ int unigram_encode(struct unigram *u, struct ids *out, struct span word, struct 
     size_t start = out->count;
     if (encode_word(u, out, word, e))
         return -1;
-    if (is_short)
+    if (is_short && out->count > start)
         words_keep(&u->words, word, hash, out->id + start, out->count - start);
     return 0;
 }
