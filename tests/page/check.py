@@ -182,7 +182,7 @@ def check_report(page, scratch, pictures):
     """Results of several kinds in one page: read, printed, and as narrow as a window may be; a name that is HTML is a name."""
     models, name = os.path.join(ROOT, "examples", "models"), "<img src onerror>&\"'"
     text = ["--text", os.path.join(TEXT, "moby-dick.txt.gz")]
-    pair = [f"{name}={os.path.join(models, 'alibi')}", os.path.join(models, "window-16")]
+    pair = [f"{name}={os.path.join(models, 'alibi')}", os.path.join(models, "window-40")]
     run, path = os.path.join(scratch, "run"), os.path.join(scratch, "report.html")
     run_reach("erf", *pair, *text, "--length", "200", "--segments", "4", "--bootstrap", "100", "--layer", "all", "--attention",
               "--target-position", "50,100", "--quiet", "-o", run)
