@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs the commands of the documents given as arguments: the lines of their blocks marked sh, in a folder of its own in which ./reach and examples/ are those of this
-# tree (REACH: another program). Every command must end with 0.
+# tree (REACH: another program). Every command must end with 0. An indented line that begins with `$ ` is a command too, and the indented lines below it are what it
+# prints.
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)
 reach=${REACH:-$root/reach}
@@ -22,6 +23,19 @@ for document; do
             wrong=1
         }
     done <"$folder/commands"
+    awk -v folder="$folder" '
+        /^    \$ / { n++; print substr($0, 7) >(folder "/shown-" n); inside = 1; next }
+        inside && /^    / { print substr($0, 5) >(folder "/said-" n); next }
+        { inside = 0 }' "$document"
+    for shown in "$folder"/shown-*; do
+        [ -f "$shown" ] || continue
+        count=$((count + 1))
+        (cd "$folder/run" && sh "$shown" </dev/null >"$folder/out" 2>&1) && diff "$folder/said-${shown##*-}" "$folder/out" >&2 || {
+            echo "${document##*/}: prints something else: $(cat "$shown")" >&2
+            wrong=1
+        }
+        rm -f "$shown" "$folder/said-${shown##*-}"
+    done
 done
 echo "$count commands of the documents were run"
 [ "$wrong" -eq 0 ] && [ "$count" -gt 0 ]
