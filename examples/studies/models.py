@@ -54,10 +54,6 @@ class Model(Measured):
         """Difference of NLL at that multiple of L_tr to that at L_tr, paired by target, and half of its 95 % interval; None where it has no such positions."""
         return next(((d, half) for k, d, half in self.rises() if k == multiple), None)
 
-    def worst(self):
-        """The largest rise of all multiples."""
-        return max(d for _, d, _ in self.rises())
-
     @property
     def holds(self):
         """Whether it extrapolates: no interval of a rise lies wholly above 2 % of the NLL at L_tr."""
