@@ -117,10 +117,11 @@ static int pass_on(struct journal *j, const struct journal_record *r, int (*each
     }
     if (e && e->text[0])
         return -1;
-    return r->kind == JOURNAL_SEGMENT
-               ? fail(e, "%s: the record of model %u, target %u, segment %u does not fit this run", j->path, r->model,
-                      r->segment.target, r->segment.segment)
-               : fail(e, "%s: the record of the attention of model %u does not fit this run", j->path, r->model);
+    if (r->kind == JOURNAL_SEGMENT)
+        return fail(e, "%s: the record of model %u, target %u, segment %u does not fit this run", j->path, r->model,
+                    r->segment.target, r->segment.segment);
+    return fail(e, "%s: the record of the %s of model %u does not fit this run", j->path,
+                r->kind == JOURNAL_ATTENTION ? "attention" : "losses", r->model);
 }
 
 static size_t slot_offset(const struct journal *j, size_t model, size_t slot)
@@ -251,7 +252,7 @@ static int write_segment(struct journal *j, struct error *e)
 int journal_append(struct journal *j, const struct journal_record *r, struct error *e)
 {
     journal_pack(j, r);
-    return r->kind == JOURNAL_SEGMENT ? write_segment(j, e) : write_slot(j, r->model, e);
+    return r->kind == JOURNAL_ATTENTION ? write_slot(j, r->model, e) : write_segment(j, e);
 }
 
 int journal_close(struct journal *j, struct error *e)

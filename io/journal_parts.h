@@ -7,13 +7,18 @@
 #include <string.h>
 
 /* On disk, all little-endian:
- *   header   magic[8] version[4] zero[4] digest[8] models[8] values[8] words[8] begin[8] settings_bytes[8]
- * settings[settings_bytes] checksum[8] slots    two records of attention for each model, one model after the other, zeros where
- * there is none yet; none if words = 0 segments from byte `begin` on, one behind the other record   kind[4] model[4] head[24]
- * payload checksum[8] segment: head target[4] segment[4] status[1] zero[7] logprob[8]; payload values[8 values] attention: head
- * measured[8] used[8] zero[8]; payload high[8 words] low[8 words] digest is XXH3-64 of the settings; checksums are XXH3-64 of all
- * bytes before them in the header or record, records seeded with the digest, so that a record of another run is never taken for
- * one of this. Version 1, of reach 0.1.0, had records of segments alone, and attention in a file beside it. */
+ *   header         magic[8] version[4] zero[4] digest[8] models[8] values[8] words[8] begin[8] settings_bytes[8]
+ *                  settings[settings_bytes] checksum[8]
+ *   slots          two records of attention for each model, one model after the other, zeros where there is none yet; none if
+ *                  words = 0
+ *   from `begin`   records of segments and of losses, one behind the other
+ *   record         kind[4] model[4] head[24] payload checksum[8]
+ *   of a segment   head target[4] segment[4] status[1] zero[7] logprob[8]; payload values[8 values]
+ *   of losses      head first[8] count[8] zero[8]; payload values[8 values], zeros from `count` on
+ *   of attention   head measured[8] used[8] zero[8]; payload high[8 words] low[8 words]
+ * digest is XXH3-64 of the settings; checksums are XXH3-64 of all bytes before them in the header or record, records seeded with
+ * the digest, so that a record of another run is never taken for one of this. Version 1, of reach 0.1.0, had records of segments
+ * alone, and attention in a file beside it. */
 enum { VERSION = 2, FIXED_BYTES = 64, RECORD_HEAD_BYTES = 32, CHECKSUM_BYTES = 8, SLOTS = 2, SETTINGS_BYTES_MAX = 16 << 20 };
 
 struct journal {
@@ -57,7 +62,7 @@ static inline uint64_t get64(const unsigned char *p)
 size_t journal_bytes_of(const struct journal *j, enum journal_kind kind);
 /* Puts the record together in j->record. */
 void journal_pack(struct journal *j, const struct journal_record *r);
-/* Takes the record of this kind in j->record apart; -1: it is damaged. */
+/* Takes the record of this kind in j->record apart, where JOURNAL_SEGMENT stands for one of losses as well; -1: it is damaged. */
 int journal_unpack(const struct journal *j, enum journal_kind kind, struct journal_record *r);
 
 /* journal_header.c: the header of a new journal; the caller frees. NULL only without memory. */

@@ -5,7 +5,7 @@
 
 size_t journal_bytes_of(const struct journal *j, enum journal_kind kind)
 {
-    return kind == JOURNAL_SEGMENT ? j->segment_bytes : j->attention_bytes;
+    return kind == JOURNAL_ATTENTION ? j->attention_bytes : j->segment_bytes;
 }
 
 void journal_pack(struct journal *j, const struct journal_record *r)
@@ -22,6 +22,12 @@ void journal_pack(struct journal *j, const struct journal_record *r)
         p[16] = r->segment.status;
         memcpy(p + 24, &r->segment.logprob, sizeof r->segment.logprob);
         memcpy(p + RECORD_HEAD_BYTES, r->segment.values, j->sizes.values * sizeof *r->segment.values);
+        break;
+    case JOURNAL_LOSSES:
+        put64(p + 8, r->losses.first);
+        put64(p + 16, r->losses.count);
+        memset(p + RECORD_HEAD_BYTES, 0, j->sizes.values * sizeof *r->losses.values);
+        memcpy(p + RECORD_HEAD_BYTES, r->losses.values, r->losses.count * sizeof *r->losses.values);
         break;
     case JOURNAL_ATTENTION:
         put64(p + 8, r->attention.measured);
@@ -40,10 +46,12 @@ int journal_unpack(const struct journal *j, enum journal_kind kind, struct journ
     const unsigned char *p = j->record;
     const void *payload = p + RECORD_HEAD_BYTES; /* aligned, for memory is */
     size_t body = journal_bytes_of(j, kind) - CHECKSUM_BYTES;
-    if (get64(p + body) != XXH3_64bits_withSeed(p, body, j->digest) || get32(p) != kind)
+    uint32_t found = get32(p);
+    if (get64(p + body) != XXH3_64bits_withSeed(p, body, j->digest) ||
+        (found != (uint32_t)kind && !(kind == JOURNAL_SEGMENT && found == JOURNAL_LOSSES)))
         return -1;
-    *r = (struct journal_record){.kind = kind, .model = get32(p + 4)};
-    switch (kind) {
+    *r = (struct journal_record){.kind = (enum journal_kind)found, .model = get32(p + 4)};
+    switch (r->kind) {
     case JOURNAL_SEGMENT:
         r->segment =
             (struct journal_segment){.target = get32(p + 8), .segment = get32(p + 12), .status = p[16], .values = payload};
@@ -53,6 +61,9 @@ int journal_unpack(const struct journal *j, enum journal_kind kind, struct journ
         r->attention = (struct journal_attention){get64(p + 8), get64(p + 16), j->sizes.words, payload,
                                                   (const uint64_t *)payload + j->sizes.words};
         break;
+    case JOURNAL_LOSSES:
+        r->losses = (struct journal_losses){get64(p + 8), get64(p + 16), payload};
+        return r->losses.count > j->sizes.values ? -1 : 0;
     }
     return 0;
 }

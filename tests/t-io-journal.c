@@ -122,6 +122,50 @@ static void test_round_trip(void **state)
     assert_int_equal(scratch_count(scratch_folder), 1);
 }
 
+/* Of segments and losses in turn, which look knows by their kind. */
+static int look_at_both(void *context, const struct journal_record *r)
+{
+    uint32_t *count = context;
+    const double *values = r->kind == JOURNAL_LOSSES ? r->losses.values : r->segment.values;
+    double norm[POSITIONS];
+    struct journal_record want = record_of(*count, norm);
+    if (r->kind == JOURNAL_LOSSES) {
+        assert_int_equal(*count % 2, 1);
+        assert_int_equal(r->losses.first, 1000UL + *count);
+        assert_int_equal(r->losses.count, POSITIONS - 1);
+        norm[POSITIONS - 1] = 0; /* what is behind them */
+    } else {
+        assert_int_equal(*count % 2, 0);
+        assert_int_equal(r->segment.segment, want.segment.segment);
+    }
+    assert_memory_equal(values, norm, sizeof norm);
+    assert_int_equal(r->model, want.model);
+    ++*count;
+    return 0;
+}
+
+static void test_losses(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    double norm[POSITIONS];
+    uint32_t count = 0;
+    const char *path = scratch_path(scratch_folder, "losses.part");
+    struct journal *j = journal_create(path, &sizes, settings, &e);
+    assert_non_null(j);
+    for (uint32_t k = 0; k < RECORDS; k++) {
+        struct journal_record r = record_of(k, norm);
+        if (k % 2)
+            r = (struct journal_record){.kind = JOURNAL_LOSSES, .model = r.model, .losses = {1000 + k, POSITIONS - 1, norm}};
+        assert_int_equal(journal_append(j, &r, &e), 0);
+    }
+    assert_int_equal(journal_close(j, &e), 0);
+    assert_non_null(j = journal_resume(path, &sizes, settings, look_at_both, &count, &found, &e));
+    assert_int_equal(count, RECORDS);
+    assert_int_equal(found.damaged, 0);
+    assert_int_equal(journal_close(j, &e), 0);
+}
+
 /* Killed at every byte of the last record: what was whole is kept, and going on gives the same file. */
 static void test_torn(void **state)
 {
@@ -479,9 +523,16 @@ static void test_first_version(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),     cmocka_unit_test(test_torn),      cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_damaged_header), cmocka_unit_test(test_settings),  cmocka_unit_test(test_absent_and_stopped),
-        cmocka_unit_test(test_full_disk),      cmocka_unit_test(test_attention), cmocka_unit_test(test_attention_goes_on),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_losses),
+        cmocka_unit_test(test_torn),
+        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_damaged_header),
+        cmocka_unit_test(test_settings),
+        cmocka_unit_test(test_absent_and_stopped),
+        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_attention),
+        cmocka_unit_test(test_attention_goes_on),
         cmocka_unit_test(test_first_version),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);

@@ -52,6 +52,11 @@ static int add_record(void *context, const struct journal_record *r)
         *sum += (double)r->attention.high[1] + (double)r->attention.low[1];
         return r->attention.used > r->attention.measured;
     }
+    if (r->kind == JOURNAL_LOSSES) {
+        for (uint64_t i = 0; i < r->losses.count; i++)
+            *sum += r->losses.values[i];
+        return 0;
+    }
     *sum += r->segment.values[0] + r->segment.values[2] + r->segment.logprob;
     return r->segment.status > 2;
 }

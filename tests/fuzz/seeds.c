@@ -498,7 +498,11 @@ static void sow_journal(struct sower *w)
             const struct journal_record attention = {.kind = JOURNAL_ATTENTION,
                                                      .model = i,
                                                      .attention = {k + 1, k, sizeof words / sizeof *words, words, words}};
-            w->failed |= journal_append(j, &segment, w->e) | journal_append(j, &attention, w->e);
+            const struct journal_record losses = {.kind = JOURNAL_LOSSES,
+                                                  .model = i,
+                                                  .losses = {.first = k, .count = 2, .values = values}};
+            w->failed |= journal_append(j, &segment, w->e) | journal_append(j, &attention, w->e) |
+                         journal_append(j, &losses, w->e);
         }
         w->failed |= journal_close(j, w->e);
     }
