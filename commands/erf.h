@@ -11,9 +11,12 @@
 /* Runs the verb. */
 int erf_call(struct call *c, struct error *e) MUST_USE;
 
-/* The tables of a result one after the other: of all models, their paired differences, by layer and target, attention. */
+/* The tables of a result one after the other: of all models, their paired differences, by layer and target, attention,
+ * validation. */
 int erf_tables(const struct result *r, table_sink *put, FILE *f) MUST_USE;
 int erf_table_attention(const struct result *r, const struct result_model *m, table_sink *put, FILE *f) MUST_USE;
+/* Of a result whose models are validated. */
+int erf_table_validation(const struct result *r, table_sink *put, FILE *f) MUST_USE;
 /* Lines that a reader needs to take them right. */
 void erf_notes(FILE *f, const struct result *r);
 /* The tables, sentences and notes, to standard output. */

@@ -112,6 +112,15 @@ static const struct option_row rows[] = {
      .at = AT(attention),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT},
+    {.name = "validate",
+     .value = "N",
+     .help =
+         "also hold the field against the loss itself, on N of the segments: how -log p of the target changes where all inputs "
+         "but the last k are cut off, or are those of another segment, for k from 1 to L-1, and where single inputs are "
+         "replaced, beside their share of the gradient (validation.csv)",
+     WHOLE_AT(validate, 1, 1L << 31),
+     .group = GROUP_MEASURED,
+     .flags = OPTION_RESULT},
     ATTRIBUTION_ROW(
         "what stands for position m in place of its gradient g_m (default %s): inputxgrad, e_m g_m element by element; ig, "
         "integrated gradients (50 points, baseline of zero rows; 50 times the work); smoothgrad, the mean gradient over 50 "
@@ -197,6 +206,8 @@ static int check(void *options, struct error *e)
                     "--attribution %s and --layer are both given (expected --attribution grad with --layer: the others are of "
                     "the embeddings)",
                     attribution_names[o->attribution]);
+    if (o->validate && o->shards)
+        return fail(e, "--validate and --shard are both given (expected one of them: parts of a validation are not merged)");
     if (o->resume && o->force)
         return fail(e, "--resume and --force are both given (expected one of them: to go on, or to start afresh)");
     if (o->growth && add_growth(options, e) != 0)
@@ -225,6 +236,7 @@ const struct verb erf_verb = {
         "  curve.csv    s, c and its interval at every position\n"
         "  summary.csv  ERF at every threshold, quantiles over segments, sink share, perplexity\n"
         "  layers.gp, targets.gp, attention.gp, attention.csv  what --layer, --target-position and --attention add\n"
+        "  validation.csv  what --validate adds\n"
         "  erf.gp       the figure as a gnuplot script that holds its data, and its pictures\n"
         "  erf.part     while the run goes on: finished segments, for --resume\n",
     .examples = "  reach erf examples/models/alibi --text examples/text/sqlalchemy.py.gz\n"

@@ -205,7 +205,7 @@ int erf_tables(const struct result *r, table_sink *put, FILE *f)
     for (size_t i = 0; i < r->model_count && rc == 0; i++)
         if (r->models[i].attention.rows)
             rc = erf_table_attention(r, &r->models[i], put, f);
-    return rc;
+    return rc == 0 && r->models[0].validation ? erf_table_validation(r, put, f) : rc;
 }
 
 int erf_print(const struct result *r, struct error *e)

@@ -45,6 +45,8 @@ struct attention_row {
     const char *verdict; /* a constant */
 };
 
+struct validation; /* run/validate/validate.h */
+
 struct result_attention {
     size_t layers, heads, positions; /* 0: no attention was measured */
     /* [layers, heads, positions] over segments the sum of the attention at each distance, in units of 2^-96, as two words: exact,
@@ -79,6 +81,7 @@ struct result_model {
                                   * layer; those of one target stand together, layer 0 first */
     size_t field_count;
     struct result_attention attention;
+    struct validation *validation; /* of the run that measured it, which owns it; not in the file; NULL: none */
 };
 
 struct result {

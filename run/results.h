@@ -17,7 +17,7 @@ int results_open(struct results *r, const char *folder, const char *const *names
 void results_close(struct results *r);
 
 /* The files of one result, each written whole under a temporary name; the first one is what makes them a result. Zeroed: none. */
-enum { RESULTS_FILES_MAX = 4 };
+enum { RESULTS_FILES_MAX = 5 };
 struct results_files {
     struct atomic_file file[RESULTS_FILES_MAX];
     int count;

@@ -21,6 +21,9 @@ COLUMNS = {
         erf_q90:w sink_share:r erf_without_sink:w mean_logprob:r ppl:r target:w layer:w attribution growth:r? growth_lo:r?
         growth_hi:r?""",
     "attention": "model layer:w head:w epsilon attention_erf:w trf trf_length:w? verdict segments:w excluded:w",
+    "validation": """model change tokens:w tests:w nll_change:r nll_change_lo:r? nll_change_hi:r? size:r size_lo:r? size_hi:r?
+        gradient:r within:r enough:w enough_lo:w? enough_hi:w? enough_gradient:r correlation:r? correlation_lo:r?
+        correlation_hi:r? octaves:r? octaves_lo:r? octaves_hi:r?""",
     "ppl": """model protocol context:w stride:w? tokens:w nll:r std_error:r? ppl:r window:w? seconds_per_token:r? diff:r?
         diff_se:r? p:r?""",
     "gain": """model protocol context:w tokens:w nll:r gain:r? gain_lo:r? gain_hi:r? p:r? rest:r? rest_lo:r? rest_hi:r? within:r

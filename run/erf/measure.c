@@ -5,6 +5,7 @@
 #include "run/erf/parts.h"
 #include "run/erf/reduce.h"
 #include "run/interrupt.h"
+#include "run/validate/validate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -239,5 +240,7 @@ int erf_measure(struct erf_run *r, struct error *e)
     for (size_t i = 0; i < r->count && rc == 0; i++)
         for (size_t t = 0; t < r->target_count && rc == 0; t++)
             rc = finish_target(r, i, t, e);
-    return rc == 0 && r->options->attention ? attention_measure(r, e) : rc;
+    if (rc == 0 && r->options->attention)
+        rc = attention_measure(r, e);
+    return rc == 0 && r->options->validate ? validate_measure(r, e) : rc;
 }

@@ -33,6 +33,7 @@ struct erf_options {
     size_t targets[TARGETS_MAX]; /* further lengths that segments are cut to, ascending */
     size_t target_count;
     int attention, growth; /* growth: its targets are among them */
+    long validate; /* segments whose losses are held against the field; 0: none */
     enum attribution attribution;
     long shard, shards; /* measure the shard-th of as many parts of the segments; shards 0: all */
     int strict, verify, resume, force, quiet, wide; /* wide: of whoever prints */

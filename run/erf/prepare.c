@@ -3,6 +3,7 @@
 
 #include "io/element.h"
 #include "run/erf/shard.h"
+#include "run/validate/validate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -170,8 +171,10 @@ static int lay_out(struct erf_run *r, struct error *e)
         values -= o->attribution == ATTRIBUTION_INTEGRATED ? 0 : 2;
         values += decoder_has_experts(r->models[i].decoder);
         r->record_values = values > r->record_values ? values : r->record_values;
-        if (make_model(&r->models[i], r, e) != 0)
+        if (make_model(&r->models[i], r, e) != 0 || (o->validate && validate_room(r, &r->models[i], e) != 0))
             return -1;
+        values = validate_record(r->models[i].out->validation);
+        r->record_values = values > r->record_values ? values : r->record_values;
     }
     return 0;
 }

@@ -3,6 +3,7 @@
 #include "io/journal.h"
 #include "run/attention/attention.h"
 #include "run/erf/parts.h"
+#include "run/validate/validate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,8 +88,12 @@ static int take_record(void *context, const struct journal_record *record)
     if (record->model >= r->count)
         return -1;
     m = &r->models[record->model];
-    return record->kind == JOURNAL_ATTENTION ? attention_resume(m->out, &record->attention)
-                                             : take_segment(r, m, &record->segment);
+    switch (record->kind) {
+    case JOURNAL_ATTENTION: return attention_resume(m->out, &record->attention);
+    case JOURNAL_LOSSES: return validate_resume(m->out->validation, &record->losses);
+    case JOURNAL_SEGMENT: break;
+    }
+    return take_segment(r, m, &record->segment);
 }
 
 /* Says what of a journal could not be taken over. */
@@ -161,7 +166,8 @@ void erf_count_work(const struct erf_run *r, size_t *total, size_t *done)
         const struct erf_model *m = &r->models[i];
 
         *total += m->segments.count * (r->target_count + (r->options->attention ? 1 : 0));
-        *done += m->out->attention.measured;
+        *total += m->out->validation ? m->out->validation->values : 0;
+        *done += m->out->attention.measured + validate_done(m->out->validation);
         for (size_t t = 0; t < r->target_count; t++)
             for (size_t k = 0; k < m->segments.count; k++)
                 *done += erf_fields(m, t)->status[k] != 0;

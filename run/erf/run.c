@@ -10,6 +10,7 @@
 #include "run/interrupt.h"
 #include "run/kernels.h"
 #include "run/results.h"
+#include "run/validate/validate.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -25,6 +26,7 @@ static int open_kernels(struct erf_run *r, struct error *e)
         struct erf_model *m = &r->models[i];
 
         if (erf_engine_estimate(r, m, e) != 0 || (r->options->attention && attention_estimate(r, m, e) != 0) ||
+            (r->options->validate && validate_estimate(r, m, e) != 0) ||
             (!*m->digest && model_digest(m->digest, m->decoder, e) != 0))
             return -1;
     }
@@ -103,6 +105,8 @@ void erf_run_free(struct erf_run *r)
         segments_free(&m->segments);
         model_text_close(&m->text);
         decoder_close(m->decoder);
+        if (m->out)
+            validate_free(m->out->validation);
     }
     free(r->models);
     result_free(&r->result);

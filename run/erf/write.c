@@ -5,6 +5,7 @@
 #include "run/attention/csv.h"
 #include "run/erf/csv.h"
 #include "run/results.h"
+#include "run/validate/write.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,11 @@ static int always(const struct result *r)
 static int has_attention(const struct result *r)
 {
     return r->models[0].attention.rows != NULL;
+}
+
+static int has_validation(const struct result *r)
+{
+    return r->models[0].validation != NULL;
 }
 
 static int has_layers(const struct result *r)
@@ -46,7 +52,8 @@ static const struct {
 } files[] = {{"erf.h5", always, stage_h5},
              {"curve.csv", always, erf_write_curve},
              {"summary.csv", always, erf_write_summary},
-             {"attention.csv", has_attention, attention_write}};
+             {"attention.csv", has_attention, attention_write},
+             {"validation.csv", has_validation, validate_write}};
 
 const struct erf_figure erf_figures[ERF_FIGURES] = {{"erf", always, figure_result},
                                                     {"layers", has_layers, figure_layers},
