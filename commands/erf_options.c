@@ -117,7 +117,7 @@ static const struct option_row rows[] = {
      .help =
          "also hold the field against the loss itself, on N of the segments: how -log p of the target changes where all inputs "
          "but the last k are cut off, or are those of another segment, for k from 1 to L-1, and where single inputs are "
-         "replaced, beside their share of the gradient (validation.csv)",
+         "replaced, beside their share of the gradient (validation.csv, validation.gp)",
      WHOLE_AT(validate, 1, 1L << 31),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT},
@@ -236,7 +236,7 @@ const struct verb erf_verb = {
         "  curve.csv    s, c and its interval at every position\n"
         "  summary.csv  ERF at every threshold, quantiles over segments, sink share, perplexity\n"
         "  layers.gp, targets.gp, attention.gp, attention.csv  what --layer, --target-position and --attention add\n"
-        "  validation.csv  what --validate adds\n"
+        "  validation.csv, validation.gp  what --validate adds\n"
         "  erf.gp       the figure as a gnuplot script that holds its data, and its pictures\n"
         "  erf.part     while the run goes on: finished segments, for --resume\n",
     .examples = "  reach erf examples/models/alibi --text examples/text/sqlalchemy.py.gz\n"

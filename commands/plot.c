@@ -64,7 +64,7 @@ static const struct option_row rows[] = {
      .high = 1,
      .flags = OPTION_RESULT},
     TRAIN_LENGTH_ROW("tokens the models were trained on, marked where a result does not say it, as curve.csv, summary.csv, "
-                     "ppl.csv and gain.csv"),
+                     "ppl.csv, gain.csv and validation.csv"),
     {.name = "only",
      .value = "A,B",
      .help = "draw only what has these names; may be repeated",
@@ -177,6 +177,10 @@ const struct verb plot_verb = {
         "over the step (steps.gp).\n"
         "  attention.csv of `reach erf`\n"
         "        the field of each head: points (attention.gp), and a map of layers and heads (heads.gp)\n"
+        "  validation.csv of `reach erf --validate`\n"
+        "        how the loss changes where the text before the last k tokens is replaced, over k and over the share of the "
+        "gradient "
+        "that was replaced (validation.gp)\n"
         "  summary.csv of `reach erf`\n"
         "        a ladder: ERF at every threshold, a row a model (ladder.gp)\n"
         "  ppl.csv of `reach ppl`\n"

@@ -81,6 +81,22 @@ static void tell_gain(FILE *f, const struct report *t)
     }
 }
 
+static void tell_validation(FILE *f, const struct report *t)
+{
+    int model = csv_column(&t->table, "model"), enough = csv_column(&t->table, "enough"),
+        share = csv_column(&t->table, "enough_gradient"), within = csv_column(&t->table, "within"),
+        tests = csv_column(&t->table, "tests");
+
+    for (size_t row = 0; row < t->table.rows; row = end_of(t, row, model, model)) {
+        begin(f, t, row, model);
+        fprintf(f,
+                "with the last %.0f tokens kept, other text before them moves the loss by no more than %.6g nats, up or down, "
+                "mean of "
+                "%.0f targets; those tokens have a share of %.3g of the gradient.</p>\n",
+                number(t, row, enough), number(t, row, within), number(t, row, tests), number(t, row, share));
+    }
+}
+
 /* ---- theoretical fields ---- */
 
 /* Bounds on the field of rows [first, end) of one layer and the whole series, as decimal logarithms and as they are written. */
@@ -163,6 +179,8 @@ void report_tell(FILE *f, const struct report *table)
         tell_perplexity(f, table);
     else if (table->kind == REPORT_GAIN)
         tell_gain(f, table);
+    else if (table->kind == REPORT_VALIDATION)
+        tell_validation(f, table);
     else if (table->kind == REPORT_FIELDS)
         tell_fields(f, table);
 }

@@ -23,6 +23,7 @@ static const struct figure_kind {
     {"ladder", LEGEND | COLOURS, {NULL}, "its axis of tokens is logarithmic already"},
     {"ppl", LEGEND | COLOURS, {"ppl", "ratio"}, "its axis of contexts is logarithmic already"},
     {"gain", LEGEND | COLOURS, {NULL}, "its axis of contexts is logarithmic already"},
+    {"validation", LEGEND | COLOURS, {"size", "share"}, "its axis of tokens is logarithmic already"},
     {"fields", LEGEND, {NULL}, "its axis of tokens is logarithmic already"},
     {"trf", LEGEND | COLOURS, {"weight", "tail"}, "its axis of tokens is logarithmic already"},
     {"bias", LEGEND | COLOURS, {"linear", "log"}, "it has a panel for that: --panels log"},

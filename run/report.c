@@ -14,11 +14,11 @@ static enum report_kind kind_of(const struct csv_table *t)
     static const struct {
         const char *columns[2];
         enum report_kind kind;
-    } kinds[] = {{{"verdict", "trf_hi"}, REPORT_FIELDS}, {{"threshold", "erf"}, REPORT_LADDER},
-                 {{"needed", "enough"}, REPORT_GAIN},    {{"protocol", "nll"}, REPORT_PERPLEXITY},
-                 {{"distance", "c"}, REPORT_CURVES},     {{"distance", "bias"}, REPORT_BIASES},
-                 {{"form", "coefficient"}, REPORT_FITS}, {{"head", "attention_erf"}, REPORT_ATTENTION},
-                 {{"position", "nll"}, REPORT_TARGETS}};
+    } kinds[] = {{{"verdict", "trf_hi"}, REPORT_FIELDS},        {{"threshold", "erf"}, REPORT_LADDER},
+                 {{"needed", "enough"}, REPORT_GAIN},           {{"change", "enough_gradient"}, REPORT_VALIDATION},
+                 {{"protocol", "nll"}, REPORT_PERPLEXITY},      {{"distance", "c"}, REPORT_CURVES},
+                 {{"distance", "bias"}, REPORT_BIASES},         {{"form", "coefficient"}, REPORT_FITS},
+                 {{"head", "attention_erf"}, REPORT_ATTENTION}, {{"position", "nll"}, REPORT_TARGETS}};
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (csv_column(t, kinds[i].columns[0]) >= 0 && csv_column(t, kinds[i].columns[1]) >= 0)

@@ -10,6 +10,7 @@ enum report_kind {
     REPORT_LADDER, /* summary.csv */
     REPORT_PERPLEXITY, /* ppl.csv */
     REPORT_GAIN, /* gain.csv */
+    REPORT_VALIDATION, /* validation.csv */
     REPORT_FIELDS, /* trf.csv */
     REPORT_BIASES, /* bias.csv */
     REPORT_FITS, /* fit.csv */

@@ -56,7 +56,7 @@ static void assert_lacks(const char *name, const char *part)
 
 static void a_folder_is_drawn_whole(void **state)
 {
-    static const char *const drawn[] = {"erf", "layers", "targets", "attention", "heads",
+    static const char *const drawn[] = {"erf", "layers", "targets", "attention", "validation", "heads",
                                         "ppl", "fields", "bias",    "matrix",    "fit"};
 
     (void)state;
@@ -78,10 +78,10 @@ static void a_folder_is_drawn_whole(void **state)
 /* The figures of a result are those that `reach erf` made of it, data and marks. */
 static void figures_are_those_of_the_run(void **state)
 {
-    static const char *const names[] = {"layers", "targets", "attention"};
+    static const char *const names[] = {"layers", "targets", "attention", "validation"};
 
     (void)state;
-    script_only("plot all -o again --figure layers,targets,attention");
+    script_only("plot all -o again --figure layers,targets,attention,validation");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *own = script_of(at("all/%s.gp", names[i]) + strlen(base) + 1), *again = NULL, *from, *to, *same;
 
@@ -316,7 +316,7 @@ static int make_inputs(void **state)
                   {"window", {.seed = 2, .layers = 2, .settings = "\"window\": 5, \"train_length\": 16,"}}};
     static const char measured[] =
         "erf window none --text text --length 64 --segments 4 --bootstrap 20 --quiet -o all --layer all "
-        "--target-position 16,32 --attention";
+        "--target-position 16,32 --attention --validate 3";
     static const char *const lines[] = {
         measured,
         "erf window --text text --length 32 --segments 3 --quiet -o step-3",

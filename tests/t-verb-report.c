@@ -43,7 +43,7 @@ static int setup(void **state)
     scratch_write(base, "text", text, sizeof text);
     has_gnuplot = system("gnuplot --version >/dev/null 2>&1") == 0;
     run("erf " HOSTILE " other=n --text text --length 32 --segments 5 --bootstrap 50 --train-length 16 --layer all "
-        "--target-position 8,16 --attention --quiet -o run");
+        "--target-position 8,16 --attention --validate 4 --quiet -o run");
     run("ppl " HOSTILE " --text text --segments 20 --context 4,8,16 --gain --quiet -o both");
     run("trf alibi sandwich -o both");
     run("trf alibi type1 -o theory");
@@ -88,6 +88,8 @@ static void test_kinds(void **state)
                                        "both/ppl.csv", "the perplexity is", "tokens of context", "exp(nll)", "reach ppl",
                                        /* gain */
                                        "both/gain.csv", "nine tenths no more than", "needed_q90",
+                                       /* validation */
+                                       "run/validation.csv", "moves the loss by no more than 0.05 nats",
                                        /* trf */
                                        "both/trf.csv", "the field has no end", "tokens, by head", "reach trf alibi sandwich",
                                        /* itself */
@@ -104,12 +106,12 @@ static void test_kinds(void **state)
         for (const char *found = page; (found = strstr(found, never[i])); found++)
             fail_msg("the page has %.60s", found);
     assert_true(count_of(page, ESCAPED) > 10);
-    assert_int_equal(count_of(page, "<section"), 4);
+    assert_int_equal(count_of(page, "<section"), 5);
     assert_int_equal(count_of(page, "<section"), count_of(page, "</section>"));
     assert_int_equal(count_of(page, "<table>"), count_of(page, "</table>"));
-    assert_int_equal(count_of(page, "<figure>"), has_gnuplot ? 7 : 0); /* four of erf, ppl, gain, fields */
+    assert_int_equal(count_of(page, "<figure>"), has_gnuplot ? 8 : 0); /* four of erf, validation, ppl, gain, fields */
     assert_int_equal(count_of(page, "<svg"), count_of(page, "</svg>"));
-    assert_int_equal(count_of(page, "How to repeat"), 4);
+    assert_int_equal(count_of(page, "How to repeat"), 5);
     assert_int_equal(has_gnuplot, strstr(page, "href='#f2-") != NULL);
     free(page);
 }

@@ -58,7 +58,8 @@ static const struct {
 const struct erf_figure erf_figures[ERF_FIGURES] = {{"erf", always, figure_result},
                                                     {"layers", has_layers, figure_layers},
                                                     {"targets", has_targets, figure_targets},
-                                                    {"attention", has_attention, figure_attention}};
+                                                    {"attention", has_attention, figure_attention},
+                                                    {"validation", has_validation, validate_draw}};
 enum { FILES = sizeof files / sizeof *files };
 _Static_assert((int)FILES <= (int)RESULTS_FILES_MAX, "results_place takes so many");
 

@@ -13,7 +13,7 @@ int erf_results_exist(const char *folder, struct error *e);
 int erf_write(struct result *r, const char *folder, const char *formats, struct progress *p, struct error *e) MUST_USE;
 
 /* The figures that a result may have. */
-enum { ERF_FIGURES = 4 };
+enum { ERF_FIGURES = 5 };
 extern const struct erf_figure {
     const char *stem;
     int (*is_wanted)(const struct result *r);

@@ -52,6 +52,10 @@ static int has_gain(const struct plot_run *r)
 {
     return plot_table(r, REPORT_GAIN, 0) != NULL;
 }
+static int has_validation(const struct plot_run *r)
+{
+    return plot_table(r, REPORT_VALIDATION, 0) != NULL;
+}
 static int has_biases(const struct plot_run *r)
 {
     return plot_table(r, REPORT_BIASES, 0) != NULL;
@@ -72,6 +76,7 @@ static const struct plot_figure figures[] = {
     {"ladder", has_ladder, plot_ladder, 1, 1},
     {"ppl", has_perplexity, plot_perplexity, 0, 1},
     {"gain", has_gain, plot_gain, 0, 1},
+    {"validation", has_validation, plot_validation, 0, 1},
     {"bias", has_biases, plot_bias, 0, 0},
     {"matrix", has_biases, plot_matrix, 0, 0},
     {"fit", has_fits, plot_fit, 0, 0},
@@ -111,7 +116,7 @@ static int set_lengths(struct plot_run *r, struct error *e)
             r->curves[i].figure.train_length = (int)r->options->train_length;
             lacking++;
         }
-    if (r->curve_count && !lacking && !has_ladder(r) && !has_perplexity(r) && !has_gain(r))
+    if (r->curve_count && !lacking && !has_ladder(r) && !has_perplexity(r) && !has_gain(r) && !has_validation(r))
         return fail(e, "--train-length: the results say the training lengths themselves");
     return 0;
 }

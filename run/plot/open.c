@@ -38,7 +38,7 @@ static int add_report(struct plot_run *r, struct report *report, int in_folder, 
 /* The tables in a folder; its curves, too, where it has some. */
 static int add_folder(struct plot_run *r, const char *folder, struct error *e)
 {
-    static const char *const names[] = {"erf.h5",  "curve.csv",     "ppl.csv",  "gain.csv",
+    static const char *const names[] = {"erf.h5",  "curve.csv",     "ppl.csv",  "gain.csv", "validation.csv",
                                         "trf.csv", "attention.csv", "bias.csv", "fit.csv"};
     int found = 0, rc = 0;
 
@@ -69,11 +69,10 @@ int plot_add(struct plot_run *r, const char *path, struct error *e)
         return -1;
     if (report.kind == REPORT_TABLE) {
         report_close(&report);
-        return fail(
-            e,
-            "%s: is no table of reach that can be drawn (expected curve.csv, summary.csv, attention.csv, ppl.csv, gain.csv, "
-            "trf.csv, bias.csv or fit.csv)",
-            path);
+        return fail(e,
+                    "%s: is no table of reach that can be drawn (expected curve.csv, summary.csv, attention.csv, validation.csv, "
+                    "ppl.csv, gain.csv, trf.csv, bias.csv or fit.csv)",
+                    path);
     }
     return add_report(r, &report, 0, e);
 }

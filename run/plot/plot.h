@@ -107,6 +107,8 @@ plot_draw plot_ladder;
 plot_draw plot_perplexity;
 /* Of gain.csv: the share of the targets for which a context is enough, a line for each model. */
 plot_draw plot_gain;
+/* Of validation.csv: the change of loss over the tokens kept, and over the share of the gradient that was replaced. */
+plot_draw plot_validation;
 /* Of bias.csv: the last row, and the matrix; of fit.csv: the fitted curves. */
 plot_draw plot_bias, plot_matrix, plot_fit;
 

@@ -84,6 +84,7 @@ int report_draw(struct report_run *r, struct report_source *s, struct error *e)
     case REPORT_LADDER:
     case REPORT_PERPLEXITY:
     case REPORT_GAIN:
+    case REPORT_VALIDATION:
     case REPORT_FIELDS:
     case REPORT_BIASES:
     case REPORT_FITS:

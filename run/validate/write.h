@@ -1,14 +1,18 @@
-/* validation.csv. */
+/* validation.csv, and its figure. */
 #ifndef REACH_RUN_VALIDATE_WRITE_H
 #define REACH_RUN_VALIDATE_WRITE_H
 
 #include "io/atomic.h"
 #include "io/csv.h"
 #include "io/result.h"
+#include "plots/style.h"
 
 extern const struct csv_layout validation_csv;
 
 /* Writes PATH, but for the renaming. */
 int validate_write(const struct result *r, const char *path, struct atomic_file *out, struct error *e) MUST_USE;
+/* As plots/result.h; folder and stem say where. */
+int validate_draw(const char *folder, const char *stem, const struct result *r, const struct figure_style *style,
+                  struct error *e) MUST_USE;
 
 #endif

@@ -1,0 +1,169 @@
+#include "plots/validation.h"
+
+#include "plots/layout.h"
+
+#include <math.h>
+#include <stdio.h>
+
+struct validation_figure {
+    const struct validation_line *lines;
+    size_t count;
+    double within;
+};
+
+/* Ranges of what is drawn. */
+struct extent {
+    double left, right, low, high, least, most; /* kept, size, gradient */
+};
+
+static int is_drawn(const struct validation_point *p)
+{
+    return p->size > 0 && p->gradient > 0;
+}
+
+static struct extent extent_of(const struct validation_figure *f)
+{
+    struct extent u = {INFINITY, 0, f->within, f->within, INFINITY, 0};
+
+    for (size_t i = 0; i < f->count; i++)
+        for (size_t j = 0; j < f->lines[i].count; j++) {
+            const struct validation_point *p = &f->lines[i].points[j];
+
+            u.left = fmin(u.left, p->kept), u.right = fmax(u.right, p->kept);
+            if (!is_drawn(p))
+                continue;
+            u.low = fmin(u.low, p->lo > 0 ? p->lo : p->size), u.high = fmax(u.high, fmax(p->size, p->hi));
+            u.least = fmin(u.least, p->gradient), u.most = fmax(u.most, p->gradient);
+        }
+    u.low = fmax(u.low, u.high * 1e-4); /* what lies further below is noise */
+    if (u.most == 0)
+        u.least = 0.1, u.most = 1;
+    u.least = fmax(u.least, u.most * 1e-5);
+    return u;
+}
+
+static void write_data(struct script *s, const struct validation_figure *figure, struct key *key)
+{
+    for (size_t i = 0; i < figure->count; i++) {
+        const struct validation_line *l = &figure->lines[i];
+
+        script_text(s, "label", i + 1, l->label);
+        key_add(key, s, l->label, "");
+        fprintf(s->data, "$line%zu << EOD\n", i + 1);
+        for (size_t j = 0; j < l->count; j++) {
+            const struct validation_point *p = &l->points[j];
+
+            if (is_drawn(p))
+                fprintf(s->data, "%.10g %.10g %.10g %.10g %.10g\n", p->kept, p->size, p->lo > 0 ? p->lo : 1e-30,
+                        isnan(p->hi) ? p->size : p->hi, p->gradient);
+            else
+                fprintf(s->data, "%.10g NaN NaN NaN NaN\n", p->kept);
+        }
+        fputs("EOD\n", s->data);
+    }
+}
+
+/* Axes from `low` to `high` with a little room, logarithmic. */
+static void write_axis(struct script *s, char name, double low, double high, double size)
+{
+    double room = high > low ? pow(high / low, 0.05) : 2;
+    struct axis a = {name, low / room, high * room, size, 1, 0};
+
+    fprintf(s->plot, "set logscale %c\nset %crange [%.10g:%.10g]\n", name, name, a.low, a.high);
+    ticks_round(s, &a, 0);
+}
+
+static void write_train_lengths(struct script *s, const struct validation_figure *figure, const struct extent *u)
+{
+    int drawn = 0;
+
+    for (size_t i = 0; i < figure->count; i++) {
+        int length = figure->lines[i].train_length, is_out = length < u->left || length > u->right;
+
+        for (size_t j = 0; j < i; j++)
+            is_out |= figure->lines[j].train_length == length;
+        if (!is_out)
+            layout_train_length(s, length, (size_t)length, 1 + drawn++ % 2);
+    }
+}
+
+static void write_lines(FILE *f, const struct validation_figure *figure, int at, int has_bars, int has_key)
+{
+    const char *joint = "plot";
+
+    for (size_t i = 0; i < figure->count && has_bars; i++) {
+        fprintf(f, "%s $line%zu using %d:2:3:4 with yerrorbars ls %zu dt solid ps 0 lw 1.2*line_width notitle", joint, i + 1, at,
+                i + 1);
+        joint = ", \\\n    ";
+    }
+    for (size_t i = 0; i < figure->count; i++) {
+        fprintf(f, "%s $line%zu using %d:2 with linespoints ls %zu", joint, i + 1, at, i + 1);
+        if (has_key)
+            fprintf(f, " title t(label%zu)", i + 1);
+        else
+            fputs(" notitle", f);
+        joint = ", \\\n    ";
+    }
+    fputs("\n", f);
+}
+
+static int write_validation(struct script *s, const void *context, struct error *e)
+{
+    const struct validation_figure *figure = context;
+    const struct extent u = extent_of(figure);
+    struct key key = {0};
+    int by_kept = figure_has_panel(s->style->panels, "size"), by_share = figure_has_panel(s->style->panels, "share");
+    const char *const headings[] = {"Loss where other text stands before the last k tokens",
+                                    "The same by the gradient of that text"};
+    struct layout l = {.panels = (size_t)(by_kept + by_share),
+                       .columns = 2,
+                       .least = 380,
+                       .high = 620,
+                       .left = 104,
+                       .right = 34,
+                       .above = 54,
+                       .below = BELOW,
+                       .headings = headings + !by_kept,
+                       .key = &key};
+
+    write_data(s, figure, &key);
+    script_lines(s, figure->count);
+    if (layout_make(&l, s, e) != 0)
+        return -1;
+    fputs("set datafile missing \"NaN\"\n", s->plot);
+    script_frame(s, 1);
+    if (by_kept) {
+        layout_panel(&l, s, 0);
+        layout_key(&l, s);
+        write_axis(s, 'x', u.left, u.right, l.across);
+        write_axis(s, 'y', u.low, u.high, l.down);
+        fputs("set xlabel \"tokens kept, k\"\n", s->plot);
+        layout_ylabel(&l, s, 0, "\"mean size of the change (nats); bars: 95 %\"");
+        fprintf(s->plot,
+                "set arrow from graph 0, first %.10g to graph 1, first %.10g nohead back lw 1.8 dt (8,5) lc rgb \"#555555\"\n",
+                figure->within, figure->within);
+        write_train_lengths(s, figure, &u);
+        write_lines(s->plot, figure, 1, 1, 1);
+    }
+    if (by_share) {
+        layout_panel(&l, s, (size_t)by_kept);
+        if (!by_kept)
+            layout_key(&l, s);
+        write_axis(s, 'x', u.least, u.most, l.across);
+        write_axis(s, 'y', u.low, u.high, l.down);
+        fputs("set xlabel \"share of the gradient before the last k tokens\"\n", s->plot);
+        layout_ylabel(&l, s, (size_t)by_kept, "\"mean size of the change (nats)\"");
+        write_lines(s->plot, figure, 5, 0, !by_kept);
+    }
+    layout_end(s);
+    return 0;
+}
+
+int figure_validation(const char *folder, const char *stem, const struct validation_line *lines, size_t count, double within,
+                      const char *const *comments, const struct figure_style *style, struct error *e)
+{
+    struct validation_figure figure = {lines, count, within};
+
+    return count ? script_make(folder, stem, comments, style, write_validation, &figure, e)
+                 : fail(e, "%s: no validation to draw", folder);
+}

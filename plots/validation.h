@@ -1,0 +1,31 @@
+/* The figure of `reach erf --validate`: what the loss depends on, beside the gradient. */
+#ifndef REACH_PLOTS_VALIDATION_H
+#define REACH_PLOTS_VALIDATION_H
+
+#include "io/error.h"
+#include "plots/style.h"
+
+#include <stddef.h>
+
+/* The inputs before the last `kept` are replaced. */
+struct validation_point {
+    double kept; /* tokens */
+    double size, lo, hi; /* mean size of the change of -log p, nats, with its interval; lo and hi NaN: unknown */
+    double gradient; /* share of the gradient that was replaced */
+};
+
+/* One model. */
+struct validation_line {
+    const char *label;
+    const struct validation_point *points; /* [count], kept ascending */
+    size_t count;
+    int train_length; /* 0: unmarked */
+};
+
+/* Two panels, both axes logarithmic, a line each: the size of the change over the tokens kept, with the models' L_tr and `within`
+ * nats marked; and over the share of the gradient that was replaced, where equal lines say that the gradient tells the loss.
+ * Zeros are left out. Returns as figure_draw (plots/draw.h) does. */
+int figure_validation(const char *folder, const char *stem, const struct validation_line *lines, size_t count, double within,
+                      const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
+
+#endif
