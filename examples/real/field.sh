@@ -16,11 +16,11 @@ field() {
     [ -f "$to/summary.csv" ] || "$REACH" erf "$name=$MODEL" --text $NOVEL --length "$length" --segments "$segments" --threshold 0.9 --train-length 8192 "$@" -o "$to" --resume
 }
 
-# perplexity NAME [OPTION...]: every block of the first 60,000 bytes, all tokens but the first scored
+# perplexity NAME [OPTION...]: every block of the first 69,000 bytes, all tokens but the first scored
 perplexity() {
     to=$REAL/field/ppl-$1 name=$1
     shift
-    [ -f "$to/ppl.csv" ] || gzip -dc $NOVEL | head -c 60000 |
+    [ -f "$to/ppl.csv" ] || gzip -dc $NOVEL | head -c 69000 |
         "$REACH" ppl "$name=$MODEL" --text - --protocol nonoverlapping --context 2048,8192,16384 --train-length 8192 --per-token "$to.tokens.csv" "$@" -o "$to" --force
 }
 
