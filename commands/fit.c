@@ -7,6 +7,7 @@
 #include <string.h>
 
 static const char default_form[] = FIT_FORM_DEFAULT;
+static const char *const quantities[] = {[FIT_C] = "c", [FIT_S] = "s", [FIT_LN_S] = "ln-s", NULL};
 enum { LAST_MAX = 1 << 24 };
 
 static int read_range(void *options, const char *value, int nth, struct error *e)
@@ -53,6 +54,16 @@ static const struct option_row rows[] = {
      .at = AT(form),
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT | OPTION_RECORDED},
+    {.name = "of",
+     .value = "WHAT",
+     .standard = "c",
+     .help = "of curve.csv: c, the share of the most recent tokens; s, that of a single one; or ln-s, its natural logarithm, of "
+             "which 'a - p*ln(1+t)' is a power law and 'a - k*t' an exponential (default %s)",
+     .type = OPTION_NUMBERED_CHOICE,
+     .at = AT(of),
+     .choices = quantities,
+     .group = GROUP_MEASURED,
+     .flags = OPTION_RESULT},
     {.name = "range",
      .value = "FIRST:LAST",
      .standard = "auto",
@@ -99,13 +110,15 @@ const struct verb fit_verb = {
                    "\n"
                    "The argument is a preset if it names one, else a file or checkpoint if it is a path that exists, else a "
                    "formula (`man reach-formula`); one that begins with a dash is a formula, one that begins with ./ or / a "
-                   "path, with hf: a model in the local cache. A CSV file is bias.csv, curve.csv (of which c is fitted), or two "
+                   "path, with hf: a model in the local cache. A CSV file is bias.csv, curve.csv (of which c is fitted, or what "
+                   "--of says), or two "
                    "columns t, y.\n"
                    "\n"
                    "For the preset sandwich, the log curve that Chi et al. (2023) print for it is compared with what each "
                    "reading of its definition gives.\n",
     .examples = "  reach fit sandwich --range 0:8191 --heads 1 -o sandwich-fit\n"
                 "  reach fit reach-erf/curve.csv --form 'a + b*ln(1+c*t)'\n"
+                "  reach fit reach-erf/curve.csv --of ln-s --form 'a - p*ln(1+t)' --range 1:511\n"
                 "  reach fit runs/t5 --range 0:511\n",
     .operands = operands,
     .operand_count = sizeof operands / sizeof *operands,

@@ -409,6 +409,28 @@ static void fits_of_every_source(void **state)
     expect("fit pairs.csv --form a+b*t", 0, "pairs.csv     4  "); /* 4 + 2 t, whose first point stands where a header would */
     expect("fit titled.csv --form a+b*t --range 1:3", 0, "1     3       3");
     expect("fit curve.csv --form a+b*t", 0, "second");
+    expect("fit curve.csv --of s --form a+b*t", 0, "second");
+    {
+        FILE *f = fopen(at("decay.csv"), "w");
+
+        assert_non_null(f);
+        fputs("model,position,distance,s,c,c_lo,c_hi,target,layer,attribution\n", f);
+        for (int d = 99; d >= 0; d--) /* a power law of exponent 0.8 up to a window's end */
+            fprintf(f, "m,%d,%d,%.17g,1,1,1,101,0,grad\n", 100 - d, d, d < 70 ? 0.15 * pow(1 + d, -0.8) : 0.0);
+        assert_int_equal(fclose(f), 0);
+    }
+    expect("fit decay.csv --of ln-s --form a-p*ln(1+t) -o decay", 0, "0    69      70");
+    t = read_table(at("decay/fit.csv"));
+    row = find_row(&t, "m", NULL, NULL, NULL, NULL, NULL);
+    if (!(fabs(strtod(cell(&t, row, "value"), NULL) - log(0.15)) <= 1e-12) ||
+        !(fabs(strtod(cell(&t, row + 1, "value"), NULL) - 0.8) <= 1e-12))
+        fail_msg("power law: %s, %s", cell(&t, row, "value"), cell(&t, row + 1, "value"));
+    csv_table_free(&t);
+    expect("fit decay.csv --of ln-s --range 70:99", 1, "no row of m between distances 70 and 99 with a share above 0");
+    expect("fit pairs.csv --of s", 1, "has no shares by token");
+    expect("fit logs/bias.csv --of s", 1, "has no shares by token");
+    expect("fit alibi --of s", 2, "is no curve.csv");
+    expect("fit curve.csv --of x", 2, "--of");
     expect("fit 2-0.7*ln(1+3*t) --form a+b*ln(1+c*t) --range 0:199", 0, "-0.7");
     expect("fit slopes --form b*t --range 0:31", 0, "slopes, head 2");
     expect("fit rotary", 1, "no bias to fit");

@@ -9,10 +9,14 @@
 
 #define FIT_FORM_DEFAULT "a + b*ln(1+t)"
 
+/* What of curve.csv is fitted. */
+enum fit_quantity { FIT_C, FIT_S, FIT_LN_S };
+
 struct fit_options {
     struct formula_options formulas;
     const char *argument; /* borrowed */
     const char *form;
+    enum fit_quantity of;
     long first, last; /* distances, both included; last -1: the default of the argument */
     const char *folder, *formats;
     int force, wide; /* wide: of whoever prints */

@@ -16,8 +16,10 @@ struct layout {
     const char *quantity;
 };
 
-static const struct layout curves = {"distance", "c",  {"model", "target", "layer", "attribution"},
-                                     NULL,       NULL, "share c of the most recent tokens"};
+static const struct layout curves[] = {
+    [FIT_C] = {"distance", "c", {"model", "target", "layer", "attribution"}, NULL, NULL, "share c of the most recent tokens"},
+    [FIT_S] = {"distance", "s", {"model", "target", "layer", "attribution"}, NULL, NULL, "share s of one token"},
+    [FIT_LN_S] = {"distance", "s", {"model", "target", "layer", "attribution"}, NULL, NULL, "ln of the share s of one token"}};
 static const struct layout biases = {"distance", "bias", {"formula", "head", "layer", NULL}, "head", "layer", "bias b(t)"};
 
 /* A whole cell as a number, inf and -inf among them; 0 or -1. */
@@ -40,7 +42,7 @@ static int by_distance(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Rows first .. last-1 are one set. */
+/* Rows first .. last-1 are one set. Of logarithms, shares of 0, as beyond a window, have none and are left out. */
 static int add_set(struct fit_run *r, const struct report *t, size_t first, size_t last, int t_column, int y_column,
                    const char *label, struct error *e)
 {
@@ -59,10 +61,20 @@ static int add_set(struct fit_run *r, const struct report *t, size_t first, size
                  report_cell(t, row, y_column));
             goto end;
         }
-        count += o->last < 0 || (at->t >= (double)o->first && at->t <= (double)o->last);
+        if (o->of == FIT_LN_S && at->y < 0) {
+            fail(e, "%s: row %zu has \"%s\" as a share (expected 0 to 1)", t->path, row + 1, report_cell(t, row, y_column));
+            goto end;
+        }
+        if (o->of == FIT_LN_S)
+            at->y = log(at->y);
+        count += (o->last < 0 || (at->t >= (double)o->first && at->t <= (double)o->last)) && !(o->of == FIT_LN_S && isinf(at->y));
     }
     if (count == 0) {
-        fail(e, "%s: has no row of %s between distances %ld and %ld", t->path, label, o->first, o->last);
+        if (o->last < 0)
+            fail(e, "%s: has no row of %s%s", t->path, label, o->of == FIT_LN_S ? " with a share above 0" : "");
+        else
+            fail(e, "%s: has no row of %s between distances %ld and %ld%s", t->path, label, o->first, o->last,
+                 o->of == FIT_LN_S ? " with a share above 0" : "");
         goto end;
     }
     qsort(all, count, sizeof *all, by_distance);
@@ -135,10 +147,12 @@ int fit_read_csv(struct fit_run *r, const char *path, struct error *e)
 
     if (report_open(&t, path, e) != 0)
         return -1;
-    if ((t.kind == REPORT_CURVES || t.kind == REPORT_BIASES) && t.table.rows == 0)
+    if (r->options->of != FIT_C && t.kind != REPORT_CURVES)
+        rc = fail(e, "%s: has no shares by token, which --of is for (expected curve.csv of `reach erf`)", path);
+    else if ((t.kind == REPORT_CURVES || t.kind == REPORT_BIASES) && t.table.rows == 0)
         rc = fail(e, "%s: has no rows", path);
     else if (t.kind == REPORT_CURVES || t.kind == REPORT_BIASES)
-        rc = read_layout(r, &t, t.kind == REPORT_CURVES ? &curves : &biases, e);
+        rc = read_layout(r, &t, t.kind == REPORT_CURVES ? &curves[r->options->of] : &biases, e);
     else if (t.kind == REPORT_TABLE && t.table.columns == 2)
         rc = read_pairs(r, &t, e);
     else

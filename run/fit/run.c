@@ -80,6 +80,10 @@ enum run_status fit_run(struct fit_run *r, struct error *e)
         fail(e, "--form: \"%s\", at character %zu: %s", o->form, problem.at + 1, problem.message);
         return RUN_USAGE;
     }
+    if (o->of != FIT_C && !is_csv_path(o->argument)) {
+        fail(e, "--of: %s is no curve.csv (expected one of `reach erf`: biases are fitted as they are)", o->argument);
+        return RUN_USAGE;
+    }
     if (is_csv_path(o->argument))
         status = fit_read_csv(r, o->argument, e) == 0 ? RUN_DONE : RUN_FAILED;
     else
