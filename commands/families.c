@@ -31,7 +31,7 @@ static int families_call(struct call *c, struct error *e)
         return fail_memory(e, 1024, "a table") ? EXIT_FAILED : EXIT_DONE;
     printf("\nrefused by name\n");
     for (int i = 0; refused_type_at(&type, &why, i); i++)
-        printf("%-16s  %s\n", type, why);
+        printf("%-24s  %s\n", type, why);
     return EXIT_DONE;
 }
 

@@ -31,6 +31,8 @@ static void test_refused(void **state)
          "model_type 'qwen3_next' is not supported: some of its layers are linear attention"},
         {"qwen2", "model_type", "\"apertus\"", "model_type 'apertus' is not supported: its activation, xielu"},
         {"qwen2", "model_type", "\"baichuan\"", "model_type 'baichuan' is not supported: its code is no part of transformers"},
+        {"qwen2", "model_type", "\"roberta\"", "model_type 'roberta' is not supported: an encoder, made to see both sides"},
+        {"qwen2", "model_type", "\"bart\"", "model_type 'bart' is not supported: a decoder that attends to what an encoder"},
         {"qwen2", "model_type", "\"wavelet\"", "model_type 'wavelet' is not supported (expected one that reach families lists"},
         {"qwen2", "model_type", "", "neither format nor model_type"},
         {"qwen2", "rope_scaling", "{\"type\": \"longrope\", \"factor\": 2}",
