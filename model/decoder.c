@@ -15,7 +15,7 @@
 /* Families with a file of their own; the others are rows of tables. */
 static const struct family *const families[] = {&family_reach,  &family_bloom,    &family_mpt,    &family_opt,
                                                 &family_falcon, &family_megatron, &family_fairseq};
-static const struct family *const tables[] = {families_llama_like, families_gpt_like};
+static const struct family *const tables[] = {families_llama_like, families_mixtures, families_gpt_like};
 
 const struct family *family_at(int i)
 {

@@ -23,7 +23,7 @@ struct family {
 };
 
 extern const struct family family_reach, family_bloom, family_mpt, family_opt, family_falcon, family_megatron, family_fairseq;
-extern const struct family families_llama_like[], families_gpt_like[]; /* to a name that is NULL */
+extern const struct family families_llama_like[], families_mixtures[], families_gpt_like[]; /* to a name that is NULL */
 
 /* All families, counted from 0; NULL behind the last. */
 const struct family *family_at(int i);

@@ -1,11 +1,9 @@
 /* Llama and its relatives: RMS norms, rotary positions, grouped heads, mostly a gated MLP. They differ in names, biases, norms,
  * windows, pairs of rotated dimensions and defaults, which are the library's: huggingface/transformers, models/FAMILY. */
-#include "model/layout.h"
+#include "model/families/rows.h"
 
 #include <math.h>
 #include <stdio.h>
-
-#define LLAMA(epsilon) .norm = NORM_RMS, EPSILON("rms_norm_eps", epsilon), .grouped = 1, .sized = 1
 
 /* Scores divided by sqrt(query_pre_attn_scalar), and capped, as the logits are. A cap that the configuration does not name is the
  * released models'; null turns it off. */
@@ -50,7 +48,7 @@ static int finish_gemma3(struct decoder *d, struct error *e)
 }
 
 /* Queries, keys and values may be clamped before rotation, behind their norms where they have some. */
-static int finish_olmo(struct decoder *d, struct error *e)
+int finish_olmo(struct decoder *d, struct error *e)
 {
     double clip;
     if (config_real_or(d->config, "clip_qkv", 1e-30, 1e30, 0, &clip, e))
@@ -108,7 +106,7 @@ static int multiply(struct decoder *d, struct multipliers by, struct error *e)
     return family_scale_logits(d, 1 / by.logits, e);
 }
 
-static int finish_granite(struct decoder *d, struct error *e)
+int finish_granite(struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
     struct multipliers by;
@@ -131,116 +129,6 @@ static int finish_minicpm(struct decoder *d, struct error *e)
         return -1;
     return multiply(d, (struct multipliers){embedding, 1 / sqrt(d->head_size), depth / sqrt(d->layers), d->hidden / width}, e);
 }
-
-#define FOUR_NORMS \
-    .attention_post_norm = "post_attention_layernorm", .mlp_norm = "pre_feedforward_layernorm", \
-    .mlp_post_norm = "post_feedforward_layernorm"
-#define NORMS_BEHIND .attention_post_norm = "post_attention_layernorm", .mlp_post_norm = "post_feedforward_layernorm"
-#define FRAME_WITHOUT_NORM \
-    .prefix = "model.", .embedding = "embed_tokens", .layers = "layers", .final_norm = "norm", .head = "lm_head"
-/* Windows in all layers but every so-manieth, of that size by default. */
-#define BUT_EVERY(number, size) .windows = WINDOWS_BUT_EVERY, .window_absent = size, .pattern_absent = number
-#define QK_NORMS .query_norm = "self_attn.q_norm", .key_norm = "self_attn.k_norm"
-
-/* Layers of the next tokens stand behind the model's own in published files, and are no part of it. */
-static int finish_glm4_moe(struct decoder *d, struct error *e)
-{
-    long count;
-    if (config_int_or(d->config, family_either(d, "num_nextn_predict_layers", "num_mtp_layers"), 0, 64, 1, &count, e))
-        return -1;
-    for (size_t i = 0; i < tensors_count(d->tensors); i++) {
-        struct tensor *t = tensors_at(d->tensors, i);
-        int layer, length = 0;
-        if (sscanf(t->name, "model.layers.%d.%n", &layer, &length) == 1 && length && layer >= d->layers &&
-            layer < d->layers + count && !t->merged)
-            t->used = 1;
-    }
-    return 0;
-}
-
-/* The library has windows in every other layer where use_sliding_window says so and layer_types does not. */
-static int finish_qwen2_moe(struct decoder *d, struct error *e)
-{
-    int on;
-    if (config_bool_or(d->config, "use_sliding_window", 0, &on, e))
-        return -1;
-    return on && !config_get(d->config, "layer_types")
-               ? fail(e, "%s: use_sliding_window true without layer_types is not supported (expected layer_types beside it)",
-                      config_path(d->config))
-               : 0;
-}
-
-/* Its experts are gated in one way, whatever hidden_act says. */
-static int finish_gpt_oss(struct decoder *d, struct error *e)
-{
-    static const struct {
-        const char *key;
-        double only;
-    } fixed[] = {{"swiglu_alpha", 1.702}, {"swiglu_limit", ACTIVATION_LIMIT}};
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
-        double value;
-        if (config_real_or(d->config, fixed[i].key, -1e9, 1e9, fixed[i].only, &value, e))
-            return -1;
-        if (value != fixed[i].only)
-            return fail(e, "%s: %s %g is not supported (expected %g)", config_path(d->config), fixed[i].key, value,
-                        fixed[i].only);
-    }
-    for (int l = 0; l < d->layers; l++)
-        d->blocks[l].activation = ACTIVATION_CLAMPED;
-    return 0;
-}
-
-static const struct expert_layout mixtral_experts = {
-    .count = "num_local_experts",
-    .older_count = "num_experts",
-    .normalised = -1,
-    .router = "block_sparse_moe.gate",
-    .other_router = "mlp.gate",
-    .parent = "block_sparse_moe.experts",
-    .gate = "w1",
-    .up = "w3",
-    .down = "w2",
-    .gate_up = {"mlp.experts.gate_up_proj"},
-    .stacked_down = {"mlp.experts.down_proj"},
-};
-#define QWEN_EXPERTS \
-    .router = "mlp.gate", .parent = "mlp.experts", .gate = "gate_proj", .up = "up_proj", .down = "down_proj", \
-    .gate_up = {"mlp.experts.gate_up_proj"}, .stacked_down = {"mlp.experts.down_proj"}
-static const struct expert_layout qwen2_moe_experts = {QWEN_EXPERTS,
-                                                       .count = "num_experts",
-                                                       .width = "moe_intermediate_size",
-                                                       .shared_width = "shared_expert_intermediate_size",
-                                                       .shared = "mlp.shared_expert",
-                                                       .some = 1};
-static const struct expert_layout qwen3_moe_experts = {QWEN_EXPERTS, .count = "num_local_experts", .older_count = "num_experts",
-                                                       .width = "moe_intermediate_size", .some = 1};
-static const struct expert_layout olmoe_experts = {QWEN_EXPERTS, .count = "num_experts", .older_count = "num_local_experts"};
-static const struct expert_layout glm4_moe_experts = {QWEN_EXPERTS,
-                                                      .count = "n_routed_experts",
-                                                      .older_count = "num_local_experts",
-                                                      .width = "moe_intermediate_size",
-                                                      .shared_count = "n_shared_experts",
-                                                      .first_dense = "first_k_dense_replace",
-                                                      .by_groups = 1,
-                                                      .normalised = 1,
-                                                      .shared = "mlp.shared_experts"};
-static const struct expert_layout granitemoe_experts = {
-    .count = "num_local_experts",
-    .normalised = -1,
-    .router = "block_sparse_moe.router.layer",
-    .other_router = "block_sparse_moe.router",
-    .gate_up = {"block_sparse_moe.input_linear.weight", "block_sparse_moe.experts.gate_up_proj"},
-    .stacked_down = {"block_sparse_moe.output_linear.weight", "block_sparse_moe.experts.down_proj"},
-};
-
-static const struct expert_layout gpt_oss_experts = {.count = "num_local_experts",
-                                                     .older_count = "num_experts",
-                                                     .normalised = -1,
-                                                     .biased = 1,
-                                                     .turned = 1,
-                                                     .router = "mlp.router",
-                                                     .gate_up = {"mlp.experts.gate_up_proj"},
-                                                     .stacked_down = {"mlp.experts.down_proj"}};
 
 static const struct layout llama = {LLAMA(1e-6),
                                     .names = {LLAMA_NAMES},
@@ -364,65 +252,6 @@ static const struct layout granite = {LLAMA(1e-6),
                                       BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
                                       .rope = {ROTARY_WHOLE},
                                       .finish = finish_granite};
-static const struct layout mixtral = {LLAMA(1e-5),
-                                      .names = {LLAMA_NAMES},
-                                      ACTIVATION("hidden_act", "silu"),
-                                      .rope = {ROTARY_WHOLE, .theta_default = 1000000},
-                                      .windows = WINDOWS_ALL,
-                                      .experts = &mixtral_experts};
-static const struct layout qwen2_moe = {LLAMA(1e-6),
-                                        .names = {LLAMA_NAMES},
-                                        ACTIVATION("hidden_act", "silu"),
-                                        BIASES(KEY_OR_YES("qkv_bias"), NO, NO),
-                                        .rope = {ROTARY_WHOLE},
-                                        .windows = WINDOWS_SWITCHED,
-                                        .window_absent = 4096,
-                                        .experts = &qwen2_moe_experts,
-                                        .finish = finish_qwen2_moe};
-static const struct layout qwen3_moe = {LLAMA(1e-6),
-                                        .names = {LLAMA_NAMES, QK_NORMS},
-                                        .head_norms = YES,
-                                        ACTIVATION("hidden_act", "silu"),
-                                        BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
-                                        .rope = {ROTARY_WHOLE},
-                                        .windows = WINDOWS_ALL_SWITCHED,
-                                        .window_absent = 4096,
-                                        .experts = &qwen3_moe_experts};
-static const struct layout olmoe = {LLAMA(1e-5),
-                                    .names = {LLAMA_NAMES, QK_NORMS},
-                                    .head_norms = YES,
-                                    .head_norms_of = HEADS_WHOLE,
-                                    ACTIVATION("hidden_act", "silu"),
-                                    BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
-                                    .rope = {ROTARY_WHOLE},
-                                    .experts = &olmoe_experts,
-                                    .finish = finish_olmo};
-static const struct layout glm4_moe = {LLAMA(1e-5),
-                                       .names = {LLAMA_NAMES, QK_NORMS},
-                                       .head_norms = KEY("use_qk_norm"),
-                                       ACTIVATION("hidden_act", "silu"),
-                                       BIASES(KEY("attention_bias"), NO, NO),
-                                       .rope = {ROTARY_PART(0.5)},
-                                       .experts = &glm4_moe_experts,
-                                       .finish = finish_glm4_moe};
-static const struct layout gpt_oss = {LLAMA(1e-5),
-                                      .names = {LLAMA_NAMES, .sinks = "self_attn.sinks"},
-                                      .head_size_absent = 64,
-                                      ACTIVATION("hidden_act", "silu"),
-                                      BIASES(KEY_OR_YES("attention_bias"), KEY_OR_YES("attention_bias"), NO),
-                                      .rope = {ROTARY_WHOLE, .required = 1, .theta_default = 150000},
-                                      .windows = WINDOWS_ALTERNATE,
-                                      .window_absent = 128,
-                                      .experts = &gpt_oss_experts,
-                                      .finish = finish_gpt_oss};
-static const struct layout granitemoe = {LLAMA(1e-6),
-                                         .names = {LLAMA_NAMES},
-                                         ACTIVATION("hidden_act", "silu"),
-                                         BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
-                                         .rope = {ROTARY_WHOLE},
-                                         .experts = &granitemoe_experts,
-                                         .finish = finish_granite};
-
 static const struct layout gemma3_text = {
     LLAMA(1e-6),
     .names = {LLAMA_FRAME, FOUR_NORMS, SPLIT, OUTPUT, GATED, QK_NORMS},
@@ -541,7 +370,6 @@ static const struct layout minicpm = {LLAMA(1e-5),
                                       .tied = 1,
                                       .finish = finish_minicpm};
 
-#define ROW(row) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {".rotary_emb.inv_freq"}
 static const char *const training[] = {"pretraining_tp", NULL}; /* only of matrix products in parts */
 /* of Gemma 1 and 2: each has its activation by one of two names, and leaves the other */
 static const char *const other_name[] = {"hidden_activation", NULL};
@@ -559,11 +387,6 @@ static const char *const pattern[] = {"sliding_window_pattern", "num_key_value_h
 static const char *const bases[] = {"layer_rope_theta", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 static const char *const of_hunyuan[] = {"eod_token_id", "pretraining_tp", NULL};
 static const char *const of_seed_oss[] = {"pretraining_tp", "residual_dropout", NULL};
-static const char *const of_routers[] = {"output_router_logits", "router_aux_loss_coef", "router_jitter_noise", NULL};
-static const char *const of_gpt_oss[] = {"experts_per_token", "initial_context_length", "output_router_logits",
-                                         "router_aux_loss_coef", NULL};
-static const char *const of_qwen3_moe[] = {"max_window_layers", "output_router_logits", "router_aux_loss_coef", NULL};
-static const char *const some_layers[] = {"mlp_only_layers", "num_key_value_heads", "partial_rotary_factor", NULL};
 
 const struct family families_llama_like[] = {{ROW(llama), .harmless = training, .nullable = heads},
                                              {ROW(mistral), .harmless = training, .nullable = heads},
@@ -594,11 +417,4 @@ const struct family families_llama_like[] = {{ROW(llama), .harmless = training, 
                                              {ROW(granite_swa), .harmless = training, .nullable = bases},
                                              {ROW(cwm), .harmless = training, .nullable = heads_of_size},
                                              {ROW(minicpm), .harmless = training, .nullable = heads},
-                                             {ROW(mixtral), .harmless = of_routers, .nullable = heads},
-                                             {ROW(qwen2_moe), .harmless = of_routers, .nullable = some_layers},
-                                             {ROW(qwen3_moe), .harmless = of_qwen3_moe, .nullable = some_layers},
-                                             {ROW(olmoe), .harmless = of_routers, .nullable = olmo_null},
-                                             {ROW(glm4_moe), .harmless = of_routers, .nullable = kv_heads},
-                                             {ROW(gpt_oss), .harmless = of_gpt_oss, .nullable = heads_of_size},
-                                             {ROW(granitemoe), .harmless = of_routers, .nullable = heads},
                                              {.name = NULL}};
