@@ -177,6 +177,8 @@ static void tell_positions(char *out, size_t size, const struct layout *o)
         add(out, size, "interleaved");
     if (o->rotary_dim || (o->rope.theta && !o->rope.whole_heads))
         add(out, size, "part of a head");
+    if (o->rope.backwards)
+        add(out, size, "backwards");
     if (turned[o->turned])
         add(out, size, turned[o->turned]);
     if (o->rope.bases)
@@ -199,7 +201,8 @@ static void tell_notes(char *out, size_t size, const struct layout *o)
         {o->norm_bare, "norms without parameters"},
         {o->norm_offset, "norms with 1 + w"},
         {names->attention_post_norm && names->attention_norm, "four norms"},
-        {names->attention_post_norm && !names->attention_norm, "norms behind the branches"},
+        {names->attention_post_norm && !names->attention_norm && !o->norms_after, "norms behind the branches"},
+        {o->norms_after, "norms of the sums"},
         {(o->head_norms.key || o->head_norms.absent) && o->head_norms_of != HEADS_WHOLE, "norms of heads"},
         {o->head_norms_of == HEADS_WHOLE, "norms of all heads"},
         {o->parallel.key || o->parallel.absent, "parallel branches"},

@@ -115,6 +115,7 @@ struct decoder {
     } sinusoid;
     struct rotary {
         int size; /* rotated dimensions of a head */
+        int backwards; /* 1: turned by minus the angle */
         enum rotary_pairing pairing;
         double *frequency; /* [size / 2] radians a position; owned */
         double factor; /* on the rotated dimensions (yarn) */

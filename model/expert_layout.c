@@ -10,10 +10,8 @@ static int read_groups(struct mixture *m, struct decoder *d, struct error *e)
     struct routing *r = &m->routing;
     struct config *c = d->config;
     long groups, chosen;
-    if (config_int_or(c, "n_group", 1, GROUPS_MOST, 1, &groups, e) || config_int_or(c, "topk_group", 1, groups, 1, &chosen, e) ||
-        config_real_or(c, "routed_scaling_factor", 1e-6, 1e6, 1, &r->factor, e))
+    if (config_int_or(c, "n_group", 1, GROUPS_MOST, 1, &groups, e) || config_int_or(c, "topk_group", 1, groups, 1, &chosen, e))
         return -1;
-    r->scoring = SCORING_SIGMOID, r->floor = 1e-20;
     r->groups = (int)groups, r->chosen_groups = (int)chosen;
     if (r->experts % groups || r->experts / groups < 2)
         return fail(e, "%s: n_group %ld is not supported with %d experts (expected groups of two or more, all of one size)",
@@ -24,27 +22,40 @@ static int read_groups(struct mixture *m, struct decoder *d, struct error *e)
     return 0;
 }
 
-/* The layers without experts, by a list and by a step. */
+/* mlp_layer_types: dense or sparse, for each layer. */
+static int read_kinds(struct mixture *m, const struct decoder *d, struct error *e)
+{
+    m->kinds = config_get(d->config, "mlp_layer_types");
+    if (m->kinds && json_array_size(m->kinds) != (size_t)d->layers)
+        return fail(e, "%s: mlp_layer_types is no list of dense or sparse for each of %d layers", config_path(d->config),
+                    d->layers);
+    for (size_t l = 0; m->kinds && l < json_array_size(m->kinds); l++) {
+        const char *kind = json_string_value(json_array_get(m->kinds, l));
+        if (!kind || (strcmp(kind, "dense") != 0 && strcmp(kind, "sparse") != 0))
+            return fail(e, "%s: mlp_layer_types, entry %zu is neither dense nor sparse", config_path(d->config), l + 1);
+    }
+    return 0;
+}
+
+/* The layers without experts. */
 static int read_layers(struct mixture *m, struct decoder *d, struct error *e)
 {
+    const struct expert_layout *o = m->layout;
     struct config *c = d->config;
-    long step, first;
-    m->step = 1;
-    if (m->layout->first_dense) {
-        if (config_int_or(c, m->layout->first_dense, 0, 10000, 1, &first, e))
-            return -1;
-        m->first_dense = (int)first;
-    }
-    if (!m->layout->some)
-        return 0;
-    if (config_int_or(c, "decoder_sparse_step", 1, 10000, 1, &step, e))
+    long step = 1, first = o->dense_absent, last = -1;
+    if ((o->first_dense && config_int_or(c, o->first_dense, 0, 10000, o->dense_absent, &first, e)) ||
+        (o->step && config_int_or(c, o->step, 1, 10000, 1, &step, e)) ||
+        (o->last && config_int_or(c, o->last, -1, 10000, -1, &last, e)) || (o->listed && read_kinds(m, d, e)))
         return -1;
-    m->step = (int)step;
-    m->dense = config_get(c, "mlp_only_layers");
+    m->dense = o->dense ? config_get(c, o->dense) : NULL;
+    if (m->dense && !json_is_array(m->dense))
+        return fail(e, "%s: %s is no list of layers", config_path(c), o->dense);
     for (size_t i = 0; m->dense && i < json_array_size(m->dense); i++)
         if (!json_is_integer(json_array_get(m->dense, i)))
-            return fail(e, "%s: mlp_only_layers, entry %zu is no whole number", config_path(c), i + 1);
-    return m->dense && !json_is_array(m->dense) ? fail(e, "%s: mlp_only_layers is no list of layers", config_path(c)) : 0;
+            return fail(e, "%s: %s, entry %zu is no whole number", config_path(c), o->dense, i + 1);
+    m->first_dense = m->dense || m->kinds ? 0 : (int)first;
+    m->step = (int)step, m->last = last < 0 ? d->layers - 1 : (int)last;
+    return 0;
 }
 
 /* The number of experts; two names of the key may not say two things. */
@@ -60,23 +71,69 @@ static int read_count(long *count, const struct expert_layout *o, struct decoder
                : 0;
 }
 
+/* A number, or a list of one number for every layer. */
+static int read_alike(long *value, const char *key, long most, struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    const json_t *list = config_get(c, key);
+    if (json_array_size(list) == 0)
+        return config_int(c, key, 1, most, value, e);
+    *value = (long)json_integer_value(json_array_get(list, 0));
+    for (size_t l = 0; l < json_array_size(list); l++)
+        if (json_integer_value(json_array_get(list, l)) != *value)
+            return fail(e, "%s: %s says another number for layer %zu (expected the same in all)", config_path(c), key, l + 1);
+    return *value < 1 || *value > most ? fail(e, "%s: %s is %ld (expected 1 to %ld)", config_path(c), key, *value, most) : 0;
+}
+
+/* How many each token chooses; two names of the key may not say two things. */
+static int read_chosen(long *chosen, const struct expert_layout *o, long count, struct decoder *d, struct error *e)
+{
+    const char *key = o->chosen ? o->chosen : "num_experts_per_tok";
+    long other;
+    if (read_alike(chosen, o->older_chosen ? family_either(d, key, o->older_chosen) : key, count, d, e))
+        return -1;
+    if (!o->older_chosen || !config_has(d->config, o->older_chosen))
+        return 0;
+    if (read_alike(&other, o->older_chosen, EXPERTS_MOST, d, e))
+        return -1;
+    return other != *chosen
+               ? fail(e, "%s: %s %ld and %s %ld differ", config_path(d->config), key, *chosen, o->older_chosen, other)
+               : 0;
+}
+
+static int read_shared_size(struct mixture *m, struct decoder *d, struct error *e)
+{
+    const struct expert_layout *o = m->layout;
+    long size = o->shared_absent, least = o->shared_gated ? 1 : 0;
+    if (o->shared_width ? config_int_or(d->config, o->shared_width, least, 1 << 24, o->shared_absent, &size, e)
+                        : o->shared_count && config_int_or(d->config, o->shared_count, 0, 1024, o->shared_absent, &size, e))
+        return -1;
+    if (o->shared_gated && size == 0)
+        return fail(e, "%s: %s is missing (expected a whole number)", config_path(d->config), o->shared_width);
+    m->shared_width = (int)(o->shared_width ? size : size * m->width);
+    return 0;
+}
+
 int mixture_settings(struct mixture *m, const struct expert_layout *o, struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
-    long count, chosen, width, shared = 0;
+    long count, chosen, width;
     *m = (struct mixture){.layout = o};
-    if (read_count(&count, o, d, e) || config_int(c, "num_experts_per_tok", 1, count, &chosen, e) ||
-        config_int(c, o->width ? o->width : "intermediate_size", 1, 1 << 24, &width, e) ||
-        (o->shared_width && config_int(c, o->shared_width, 1, 1 << 24, &shared, e)) ||
-        (o->shared_count && config_int_or(c, o->shared_count, 1, 1024, 1, &shared, e)))
+    if (read_count(&count, o, d, e) || read_chosen(&chosen, o, count, d, e) ||
+        config_int(c, o->width ? o->width : "intermediate_size", 1, 1 << 24, &width, e))
         return -1;
     m->width = (int)width;
-    m->shared_width = (int)(o->shared_count ? shared * width : shared);
-    m->routing = (struct routing){
-        .experts = (int)count, .chosen = (int)chosen, .groups = 1, .chosen_groups = 1, .normalised = 1, .factor = 1};
-    if (o->normalised >= 0 && config_bool_or(c, "norm_topk_prob", o->normalised, &m->routing.normalised, e))
-        return -1;
-    if ((o->by_groups && read_groups(m, d, e)) || read_layers(m, d, e))
+    m->routing = (struct routing){.experts = (int)count,
+                                  .chosen = (int)chosen,
+                                  .scoring = o->scoring,
+                                  .groups = 1,
+                                  .chosen_groups = 1,
+                                  .normalised = 1,
+                                  .factor = 1,
+                                  .floor = o->scoring == SCORING_SIGMOID ? 1e-20 : 0};
+    if ((o->normalised >= 0 && config_bool_or(c, "norm_topk_prob", o->normalised, &m->routing.normalised, e)) ||
+        (o->factor && config_real_or(c, o->factor, 1e-6, 1e6, o->factor_absent, &m->routing.factor, e)) ||
+        read_shared_size(m, d, e) || (o->by_groups && read_groups(m, d, e)) || read_layers(m, d, e))
         return -1;
     family_note(d, "gradients go through the weights of the experts that each token chose; the choice itself is held constant");
     return 0;
@@ -84,10 +141,12 @@ int mixture_settings(struct mixture *m, const struct expert_layout *o, struct de
 
 int mixture_in_layer(const struct mixture *m, int l)
 {
+    if (m->kinds)
+        return strcmp(json_string_value(json_array_get(m->kinds, (size_t)l)), "sparse") == 0;
     for (size_t i = 0; m->dense && i < json_array_size(m->dense); i++)
         if (json_integer_value(json_array_get(m->dense, i)) == l)
             return 0;
-    return l >= m->first_dense && (l + 1) % m->step == 0;
+    return l >= m->first_dense && l <= m->last && (l + 1) % m->step == 0;
 }
 
 static int read_apart(struct experts *x, const struct mixture *m, const struct decoder *d, const char *stem, struct error *e)
@@ -150,7 +209,7 @@ static int read_stacked(struct experts *x, const struct mixture *m, const struct
         if (read_one(&both, &s, (size_t)i, 2 * width, (size_t)d->hidden, o->gate_up[which]) ||
             read_down(out, &s, (size_t)i, o->stacked_down[which]))
             return -1;
-        if (o->turned) {
+        if (o->alternating) {
             out->gate.weight = view_every_second(both.weight, 0), out->up.weight = view_every_second(both.weight, 1);
         } else {
             out->gate.weight = view_rows(both.weight, 0, width), out->up.weight = view_rows(both.weight, width, width);
@@ -179,15 +238,24 @@ static int read_gguf(struct experts *x, const struct mixture *m, const struct de
 
 static int read_shared(struct block *b, const struct mixture *m, const struct decoder *d, const char *stem, struct error *e)
 {
-    const char *name = m->layout->shared;
+    const struct expert_layout *o = m->layout;
     size_t hidden = (size_t)d->hidden, width = (size_t)m->shared_width;
-    if (!name)
+    int biased = m->shared_biased;
+    if (width == 0)
         return 0;
-    if (family_linear(&b->gate, d, width, hidden, 0, e, "%s.%s.gate_proj", stem, name) ||
-        family_linear(&b->up, d, width, hidden, 0, e, "%s.%s.up_proj", stem, name) ||
-        family_linear(&b->down, d, hidden, width, 0, e, "%s.%s.down_proj", stem, name))
+    if (o->shared_gate_up) {
+        struct linear both;
+        if (family_linear(&both, d, 2 * width, hidden, 0, e, "%s.%s", stem, o->shared_gate_up) ||
+            family_linear(&b->down, d, hidden, width, 0, e, "%s.%s", stem, o->shared_down))
+            return -1;
+        b->gate.weight = view_rows(both.weight, 0, width), b->up.weight = view_rows(both.weight, width, width);
+        return 0;
+    }
+    if (family_linear(&b->gate, d, width, hidden, biased, e, "%s.%s.gate_proj", stem, o->shared) ||
+        family_linear(&b->up, d, width, hidden, biased, e, "%s.%s.up_proj", stem, o->shared) ||
+        family_linear(&b->down, d, hidden, width, biased, e, "%s.%s.down_proj", stem, o->shared))
         return -1;
-    return m->layout->shared_width ? family_linear(&b->experts.shared_gate, d, 1, hidden, 0, e, "%s.%s_gate", stem, name) : 0;
+    return o->shared_gated ? family_linear(&b->experts.shared_gate, d, 1, hidden, 0, e, "%s.%s_gate", stem, o->shared) : 0;
 }
 
 int mixture_read(struct block *b, const struct mixture *m, const struct decoder *d, const char *stem, struct error *e)
@@ -201,7 +269,7 @@ int mixture_read(struct block *b, const struct mixture *m, const struct decoder 
     if (!x->expert)
         return fail_memory(e, (double)count * sizeof *x->expert, "experts");
     if (family_linear(&x->router, d, count, (size_t)d->hidden, o->biased, e, "%s.%s", stem, router) ||
-        (o->by_groups && family_vector(&x->correction, d, count, e, "%s.%s.e_score_correction_bias", stem, router)) ||
+        (o->correction && family_vector(&x->correction, d, count, e, "%s.%s", stem, o->correction)) ||
         read_shared(b, m, d, stem, e))
         return -1;
     if (family_has(d, "%s.%s.weight", stem, gguf_gate))

@@ -10,28 +10,40 @@
 struct expert_layout {
     /* keys of config.json */
     const char *count, *older_count;
+    const char *chosen, *older_chosen; /* chosen NULL: num_experts_per_tok; that may be a list of one number for all layers */
     const char *width; /* NULL: intermediate_size */
-    const char *shared_width; /* of the shared expert, which has a gate; NULL: none */
-    const char *shared_count; /* shared experts as wide as the others, side by side, without a gate; NULL: none */
-    const char *first_dense; /* layers before the first with experts, 1 by default; NULL: none */
-    int some; /* 1: mlp_only_layers and decoder_sparse_step name the layers without */
-    int by_groups; /* 1: sigma of the logits, a correction of the choice, n_group, topk_group, routed_scaling_factor */
+    const char *shared_width; /* of the shared expert; NULL: as shared_count says */
+    const char *shared_count; /* shared experts as wide as the others, side by side; NULL: shared_absent */
+    long shared_absent; /* what the absence of either key means; 0: none, or with shared_gated that it must be there */
+    int shared_gated; /* 1: the shared expert has a gate */
+    /* Layers without experts: those before the first, unless a list names them. */
+    const char *first_dense; /* NULL: dense_absent */
+    long dense_absent;
+    const char *dense, *step, *last; /* step: all but every so-manieth; last: with experts, -1 for that of the model */
+    int listed; /* 1: mlp_layer_types */
+    enum scoring scoring;
+    int by_groups; /* 1: n_group and topk_group */
+    const char *factor; /* of the weights; NULL: none */
+    double factor_absent;
     int biased; /* 1: router and experts have biases, those of stacked ones as NAME_bias */
-    int turned; /* 1: stacked matrices are [in, out], and rows of gate and up take turns */
+    int turned, alternating; /* turned: stacked matrices are [in, out]; alternating: rows of gate and up take turns */
     int normalised; /* what the absence of norm_topk_prob means; -1: there is no such key, and they are */
     /* tensors */
     const char *router, *other_router;
+    const char *correction; /* the whole name; NULL: there is none */
     const char *parent, *gate, *up, *down; /* apart; parent NULL: never */
     const char *gate_up[2], *stacked_down[2];
     const char *shared; /* the parent of gate_proj, up_proj and down_proj */
+    const char *shared_gate_up, *shared_down; /* or gate and up in one, gate first */
 };
 
 /* What a configuration says of them. */
 struct mixture {
     const struct expert_layout *layout;
     struct routing routing;
-    int width, shared_width, first_dense, step;
-    json_t *dense; /* the list of layers without experts, or NULL */
+    int width, shared_width, first_dense, step, last;
+    int shared_biased; /* 1: the shared expert's matrices have biases */
+    json_t *dense, *kinds; /* the list of layers without experts, or of what each has; NULL: none */
 };
 
 /* -1 for what the routing cannot be. After the sizes. */

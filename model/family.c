@@ -489,8 +489,8 @@ int family_activation(enum activation *out, const struct decoder *d, const char 
                  {"relu2", ACTIVATION_RELU_SQUARED},
                  {"silu", ACTIVATION_SILU},
                  {"swish", ACTIVATION_SILU}};
-    const char *name;
-    if (config_string_or(d->config, key, fallback, &name, e))
+    const char *name = fallback;
+    if (key && config_string_or(d->config, key, fallback, &name, e))
         return -1;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(name, known[i].name) == 0) {

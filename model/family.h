@@ -111,7 +111,8 @@ view view_groups(view v, size_t groups, size_t group_rows, size_t first, size_t 
 /* Part `which` of `parts` of a view whose rows are laid out [groups][parts][size] (fused projections, head-major). */
 view view_interleaved(view v, size_t groups, size_t parts, size_t which, size_t size);
 
-/* Activation by its Hugging Face name; an unknown one is an error naming the key and what is supported. */
+/* Activation by its Hugging Face name, the fallback's where key is NULL; an unknown one is an error naming the key and what is
+ * supported. */
 int family_activation(enum activation *out, const struct decoder *d, const char *key, const char *fallback,
                       struct error *e) MUST_USE;
 
@@ -129,9 +130,11 @@ int family_windows(struct decoder *d, struct window_rule rule, struct error *e) 
 struct rope_keys {
     const char *theta, *fraction; /* the family's names at the top level */
     double fraction_default;
+    const char *rotated; /* key of the number of dimensions that are turned, where no fraction says; NULL: none */
     int whole_heads; /* 1: the model's code turns whole heads, whatever the fraction */
     double theta_default; /* 0: 10000 */
     enum rotary_pairing pairing;
+    int backwards; /* 1: turned by minus the angle */
     int only_longrope; /* 1: the library takes no other scaling, and this by two more names */
     int required; /* 1: rope_parameters or rope_scaling must be there: the library's default is a published model's */
     int alpha; /* 1: dynamic scaling with a member alpha is another base */

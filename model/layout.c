@@ -11,7 +11,7 @@ struct reading {
     const char *prefix;
     double epsilon;
     enum activation activation;
-    int qkv_bias, output_bias, mlp_bias, head_norms, parallel, scaled, single;
+    int qkv_bias, output_bias, mlp_bias, head_norms, post_norms, parallel, scaled, single;
     enum fused fused;
     struct mixture mixture; /* of layouts with experts */
     int block; /* whose tensors are read */
@@ -32,7 +32,7 @@ static int read_sizes(struct reading *r)
     const struct layout *o = r->layout;
     struct decoder *d = r->d;
     const char *inner_key = o->inner ? o->inner : "intermediate_size";
-    long inner;
+    long inner, factor = 0;
     const struct size_keys keys = {.vocabulary = "vocab_size",
                                    .hidden = o->hidden ? family_either(d, "hidden_size", o->hidden) : "hidden_size",
                                    .layers = o->layers ? family_either(d, "num_hidden_layers", o->layers) : "num_hidden_layers",
@@ -41,8 +41,12 @@ static int read_sizes(struct reading *r)
                                    .head_size = o->sized ? "head_dim" : NULL,
                                    .head_size_default = config_absent(d->config, "head_dim") ? o->head_size_absent : 0};
     if (family_sizes(d, &keys, r->e) ||
-        (o->inner_times ? config_int_or(d->config, inner_key, 1, 1 << 24, (long)o->inner_times * d->hidden, &inner, r->e)
-                        : config_int(d->config, inner_key, 1, 1 << 24, &inner, r->e)))
+        (o->inner_factor && config_int_or(d->config, o->inner_factor, 1, 1024, o->inner_times, &factor, r->e)))
+        return -1;
+    if (factor)
+        inner = factor * d->hidden;
+    else if (o->inner_times ? config_int_or(d->config, inner_key, 1, 1 << 24, (long)o->inner_times * d->hidden, &inner, r->e)
+                            : config_int(d->config, inner_key, 1, 1 << 24, &inner, r->e))
         return -1;
     d->mlp = (int)inner;
     d->kv_heads = r->single ? 1 : d->kv_heads;
@@ -53,12 +57,13 @@ static int read_settings(struct reading *r)
 {
     const struct layout *o = r->layout;
     struct config *c = r->d->config;
-    r->epsilon = o->epsilon_absent;
+    r->epsilon = o->epsilon_absent, r->post_norms = 1;
     if (get(&r->qkv_bias, r, &o->qkv_bias) || get(&r->output_bias, r, &o->output_bias) || get(&r->mlp_bias, r, &o->mlp_bias) ||
         get(&r->head_norms, r, &o->head_norms) || get(&r->parallel, r, &o->parallel) || get(&r->scaled, r, &o->scale_embedding) ||
         get(&r->single, r, &o->multi_query) || config_bool_or(c, "tie_word_embeddings", o->tied, &r->d->tied, r->e) ||
         (o->epsilon && config_real_or(c, o->epsilon, 0, 1, o->epsilon_absent, &r->epsilon, r->e)) ||
-        family_activation(&r->activation, r->d, o->activation, o->activation_absent, r->e))
+        family_activation(&r->activation, r->d, o->activation, o->activation_absent, r->e) ||
+        (o->post_norms && config_bool_or(c, o->post_norms, 1, &r->post_norms, r->e)))
         return -1;
     r->fused = r->single ? FUSED_PARTS : o->fused;
     return 0;
@@ -102,14 +107,14 @@ static int read_learned(struct reading *r)
     return 0;
 }
 
-static int read_sinusoidal(struct decoder *d, int first, struct error *e)
+static int read_sinusoidal(struct decoder *d, enum sinusoidal kind, int first, struct error *e)
 {
     int half = d->hidden / 2;
     if (d->hidden % 2 || half < 2)
         return fail(e, "%s: sinusoidal positions of width %d are not supported (expected an even number from 4 on)",
                     config_path(d->config), d->hidden);
     snprintf(d->position_text, sizeof d->position_text, "sinusoidal");
-    return family_sinusoidal(d, 10000, half - 1, 1, first, e);
+    return family_sinusoidal(d, 10000, kind == SINUSOIDAL_OPEN ? half : half - 1, 1, first, e);
 }
 
 /* All layers but every so-manieth have windows. */
@@ -153,7 +158,8 @@ static int read_windows(struct reading *r)
         return 0;
     if (o->windows == WINDOWS_FULL)
         return family_windows(d, rule, r->e);
-    if ((o->windows == WINDOWS_SWITCHED && config_int_or(c, "max_window_layers", 0, 10000, 28, &rule.first, r->e)) ||
+    int from = o->windows == WINDOWS_SWITCHED || o->windows == WINDOWS_FROM;
+    if ((from && config_int_or(c, "max_window_layers", 0, 10000, o->window_first_absent, &rule.first, r->e)) ||
         (switched && config_bool_or(c, "use_sliding_window", 0, &on, r->e)) ||
         config_int_or(c, "sliding_window", on, 1 << 30, config_absent(c, "sliding_window") ? o->window_absent : 0, &rule.window,
                       r->e) ||
@@ -162,7 +168,7 @@ static int read_windows(struct reading *r)
     long window = rule.window;
     if (o->windows == WINDOWS_UNTURNED)
         return read_unturned(r, on ? window : 0, window);
-    if (!on)
+    if (!on || (o->windows == WINDOWS_NAMED && !config_get(c, "layer_types")))
         rule.window = 0;
     if (o->windows == WINDOWS_BUT_EVERY && !window && o->turned != TURNED_WINDOWS_OR_ALL && !config_get(c, "layer_types"))
         return fail(r->e,
@@ -223,7 +229,7 @@ static int read_positions(struct reading *r)
 {
     const struct layout *o = r->layout;
     if ((o->rope.theta && family_rope(r->d, &o->rope, r->e)) || (o->rotary_dim && read_rotary_dim(r->d, o->rotary_dim, r->e)) ||
-        (o->learned && read_learned(r)) || (o->sinusoidal && read_sinusoidal(r->d, o->first_row, r->e)) ||
+        (o->learned && read_learned(r)) || (o->sinusoidal && read_sinusoidal(r->d, o->sinusoidal, o->first_row, r->e)) ||
         (o->turned == TURNED_LISTED && read_listed(r)) || read_windows(r))
         return -1;
     turn_layers(r->d, o->turned);
@@ -321,15 +327,17 @@ static int put_query_norm_last(struct block *b, const struct reading *r)
 {
     struct decoder *d = r->d;
     size_t size = (size_t)d->head_size;
-    double *both = family_own(d, size, r->e);
-    if (!both)
+    double *both;
+    b->query_norm_last = 1;
+    if (r->layout->norm_bare)
+        return 0;
+    if (!(both = family_own(d, size, r->e)))
         return -1;
     for (size_t i = 0; i < size; i++)
         both[i] = element_read(b->query_norm.scale.data, b->query_norm.scale.type, i * b->query_norm.scale.row_stride) *
                   element_read(b->key_norm.scale.data, b->key_norm.scale.type, i * b->key_norm.scale.row_stride);
     b->query_norm.scale = family_own_view(both, size);
     b->key_norm.scale = (view){0};
-    b->query_norm_last = 1;
     return 0;
 }
 
@@ -395,13 +403,13 @@ static int read_block(struct block *b, const struct reading *r)
     const struct names *names = &r->layout->names;
     int shared = r->parallel && r->layout->one_norm;
     if (read_block_norm(&b->attention_norm, r, names->attention_norm) || read_attention(b, r) ||
-        read_block_norm(&b->attention_post_norm, r, names->attention_post_norm) ||
+        (r->post_norms && read_block_norm(&b->attention_post_norm, r, names->attention_post_norm)) ||
         (!shared && read_block_norm(&b->mlp_norm, r, names->mlp_norm)) || read_mlp(b, r) ||
-        read_block_norm(&b->mlp_post_norm, r, names->mlp_post_norm))
+        (r->post_norms && read_block_norm(&b->mlp_post_norm, r, names->mlp_post_norm)))
         return -1;
     if (shared)
         b->mlp_norm = b->attention_norm;
-    b->residual = r->parallel ? RESIDUAL_PARALLEL : RESIDUAL_SEQUENTIAL;
+    b->residual = r->parallel ? RESIDUAL_PARALLEL : r->layout->norms_after ? RESIDUAL_POST : RESIDUAL_SEQUENTIAL;
     return 0;
 }
 
@@ -432,8 +440,10 @@ int layout_read(struct decoder *d, const struct layout *layout, struct error *e)
     r.prefix = find_prefix(d, names, embedding);
     if (layout->defaults && set_defaults(d, layout->defaults, e))
         return -1;
-    if (read_settings(&r) || read_sizes(&r) || (layout->experts && mixture_settings(&r.mixture, layout->experts, d, e)) ||
-        read_positions(&r) || family_bos(d, "bos_token_id", e) ||
+    if (read_settings(&r) || read_sizes(&r) || (layout->experts && mixture_settings(&r.mixture, layout->experts, d, e)))
+        return -1;
+    r.mixture.shared_biased = r.mlp_bias;
+    if (read_positions(&r) || family_bos(d, "bos_token_id", e) ||
         family_matrix(&d->embedding, d, (size_t)d->vocabulary, (size_t)d->hidden, e, "%s%s", r.prefix, embedding))
         return -1;
     if (r.scaled) { /* some models round the factor to their own type, if that is a short one */
@@ -446,7 +456,7 @@ int layout_read(struct decoder *d, const struct layout *layout, struct error *e)
     if (layout->head_norms_last)
         rope_divide_out(d);
     r.block = -1;
-    if (read_norm(&d->final_norm, &r, (size_t)d->hidden, names->final_norm))
+    if (names->final_norm && read_norm(&d->final_norm, &r, (size_t)d->hidden, names->final_norm))
         return -1;
     const char *head = names->older_head && family_has(d, "%s.weight", names->older_head) ? names->older_head : names->head;
     if (d->nested && family_has(d, "language_model.lm_head.weight"))

@@ -58,6 +58,8 @@ enum windows {
     WINDOWS_NONE,
     WINDOWS_FULL, /* none, and layer_types may name none */
     WINDOWS_ALL, /* sliding_window in every layer */
+    WINDOWS_NAMED, /* in the layers that layer_types says; without it in none */
+    WINDOWS_FROM, /* from max_window_layers on, or as layer_types says */
     WINDOWS_LISTED, /* in every layer, or as layer_types says */
     WINDOWS_ALTERNATE, /* in every other layer from the first on, or as layer_types says */
     WINDOWS_BUT_EVERY, /* in all layers but every sliding_window_pattern-th, or as layer_types says */
@@ -83,12 +85,21 @@ enum head_norms {
     HEADS_WHOLE /* all heads as one */
 };
 
+/* Sinusoidal positions in halves, with the base 10000. */
+enum sinusoidal {
+    SINUSOIDAL_NONE,
+    SINUSOIDAL_CLOSED, /* over hidden / 2 - 1 steps */
+    SINUSOIDAL_OPEN /* over hidden / 2 */
+};
+
 struct layout {
     /* keys of config.json */
     const char *hidden, *layers, *heads; /* the family's own names of hidden_size, num_hidden_layers, num_attention_heads */
     const char *inner; /* NULL: intermediate_size */
     int inner_times; /* without it the MLP is so many times as wide as the model; 0: it must be there */
-    const char *activation, *activation_absent;
+    const char
+        *inner_factor; /* key of how many times as wide, inner_times by default, in place of `inner`; NULL: there is none */
+    const char *activation, *activation_absent; /* activation NULL: the other in every model */
     int grouped; /* 1: num_key_value_heads */
     int sized; /* 1: head_dim, and what its absence means; 0: hidden / heads */
     long head_size_absent;
@@ -104,15 +115,17 @@ struct layout {
     struct setting head_norms;
     enum head_norms head_norms_of;
     int head_norms_last; /* 1: behind the rotation */
+    const char
+        *post_norms; /* key that says whether norms behind the branches are there, by default; NULL: those with a name are */
 
     /* positions: rotary ones by the general keys (rope.theta), or by rotary_dim alone; learned ones; sinusoidal ones */
     struct rope_keys rope;
     long rotary_dim; /* what the absence of that key means */
     const char *learned, *older_learned; /* key of the number of positions */
-    int sinusoidal; /* 1: halves, the base 10000 over hidden / 2 - 1 steps */
+    enum sinusoidal sinusoidal;
     int first_row; /* of either: rows before belong to padding */
     enum windows windows;
-    long window_absent;
+    long window_absent, window_first_absent; /* the latter of max_window_layers */
     const char *pattern; /* key of WINDOWS_BUT_EVERY; NULL: none */
     long pattern_absent;
     int pattern_first; /* 1: the layer without a window is the first of them */
@@ -121,6 +134,7 @@ struct layout {
     struct setting scale_embedding; /* times sqrt(hidden) */
     int scale_rounded; /* to the type of the stored embedding */
     struct setting parallel;
+    int norms_after; /* 1: the norms behind the branches are those of the sums (RESIDUAL_POST) */
     int one_norm; /* where the residual is parallel both branches have the attention's */
     struct setting multi_query; /* one key and value for all heads; then the fused rows are FUSED_PARTS */
     enum fused fused;

@@ -318,11 +318,16 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
     struct rope_spec s;
     char key[64], where[sizeof d->path + 64], text[ROPE_TEXT_MAX];
     const char *theta = which ? keys->local_theta : keys->theta;
-    double alpha, fraction, base = which ? keys->local_theta_default : keys->theta_default;
+    long rotated = 0;
+    double alpha, fraction, part = keys->fraction_default, base = which ? keys->local_theta_default : keys->theta_default;
     s.base = base != 0 ? base : 10000;
+    if (keys->rotated && config_int_or(c, keys->rotated, 0, d->head_size, 0, &rotated, e))
+        return -1;
+    if (rotated)
+        part = (double)rotated / d->head_size;
     if ((theta && config_real_or(c, theta, 1e-6, 1e12, s.base, &s.base, e)) ||
         (snprintf(key, sizeof key, "%s.rope_theta", root), config_real_or(c, key, 1e-6, 1e12, s.base, &s.base, e)) ||
-        config_real_or(c, keys->fraction, 0, 1, keys->fraction_default, &fraction, e) ||
+        config_real_or(c, keys->fraction, 0, 1, part, &fraction, e) ||
         (snprintf(key, sizeof key, "%s.partial_rotary_factor", root), config_real_or(c, key, 0, 1, fraction, &fraction, e)))
         return -1;
     s.base = other_base != 0 ? other_base : s.base;
@@ -369,11 +374,14 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
     snprintf(where, sizeof where, "%s: %s", config_path(c), root);
     if (make_plain(d, which, size, s.base, keys->pairing, e) || scale(d, &d->rotary[which], &s, where, e))
         return -1;
+    d->rotary[which].backwards = keys->backwards;
     rope_text(text, &s);
     if (which == 0) {
         snprintf(d->position_text, sizeof d->position_text, "rotary, base %.10g", s.base);
         if (keys->pairing == PAIRING_INTERLEAVED)
             family_describe(d, "interleaved");
+        if (keys->backwards)
+            family_describe(d, "turned backwards");
         if (size < d->head_size)
             family_describe(d, "%d of %d dimensions", size, d->head_size);
         if (s.kind != ROPE_NONE)

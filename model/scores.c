@@ -122,7 +122,7 @@ static int evaluate_angles(double **cosine, double **sine, const struct rotary *
         return fail_memory(e, 16.0 * (double)pairs * n, "rotary angles");
     for (size_t m = 0; m < (size_t)n; m++)
         for (size_t i = 0; i < pairs; i++) {
-            double angle = (double)m * rotary_frequency(r, (int)i, n);
+            double angle = (r->backwards ? -(double)m : (double)m) * rotary_frequency(r, (int)i, n);
             (*cosine)[m * pairs + i] = r->factor * cos(angle);
             (*sine)[m * pairs + i] = r->factor * sin(angle);
         }

@@ -112,7 +112,7 @@ static enum config_key class_of(const struct family *family, struct decoder *con
  * the whole of it is turned, so null is absence of the fraction where its default is 1. */
 static int is_other_null(const char *family, const char *key, const char *standard)
 {
-    static const char *const sized[] = {"ernie4_5", "internlm3", "seed_oss"};
+    static const char *const sized[] = {"ernie4_5", "internlm3", "iquestcoder", "seed_oss"};
     static const char *const keys[] = {"attn_logit_softcapping",
                                        "final_logit_softcapping",
                                        "num_key_value_heads",

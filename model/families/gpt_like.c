@@ -89,6 +89,36 @@ static int finish_xglm(struct decoder *d, struct error *e)
     return config_int_or(d->config, "pad_token_id", 0, 1, 1, &padding, e);
 }
 
+/* An activation that is called gelu is its tanh form. */
+static int finish_openai_gpt(struct decoder *d, struct error *e)
+{
+    (void)e;
+    for (int l = 0; l < d->layers; l++)
+        if (d->blocks[l].activation == ACTIVATION_GELU)
+            d->blocks[l].activation = ACTIVATION_GELU_TANH;
+    return 0;
+}
+
+/* The key of epsilon is the last norm's alone, and there is a table of so many positions. */
+static int finish_ctrl(struct decoder *d, struct error *e)
+{
+    long limit;
+    if (config_int_or(d->config, family_either(d, "max_position_embeddings", "n_positions"), 1, 1 << 30, 256, &limit, e))
+        return -1;
+    d->position_limit = (int)limit;
+    for (int l = 0; l < d->layers; l++)
+        d->blocks[l].attention_norm.epsilon = d->blocks[l].mlp_norm.epsilon = 1e-6;
+    return 0;
+}
+
+/* The one bias of attention, in the last layer. */
+static int finish_gpt_neox_japanese(struct decoder *d, struct error *e)
+{
+    const char *prefix = family_prefix(d, "gpt_neox_japanese.", "embed_in.weight");
+    int last = d->layers - 1;
+    return family_vector(&d->blocks[last].output.bias, d, (size_t)d->hidden, e, "%slayers.%d.attention.dense_bias", prefix, last);
+}
+
 static const struct layout gpt2 = {GPT2_SIZES,
                                    LAYER_NORM("layer_norm_epsilon"),
                                    ACTIVATION("activation_function", "gelu_new"),
@@ -225,7 +255,7 @@ static const struct layout xglm = {.hidden = "d_model",
                                    BIASES(YES, YES, YES),
                                    .names = {.prefix = "model.", .head = "lm_head", FAIRSEQ_NAMES},
                                    .scale_embedding = KEY_OR_YES("scale_embedding"),
-                                   .sinusoidal = 1,
+                                   .sinusoidal = SINUSOIDAL_CLOSED,
                                    .first_row = 2,
                                    .tied = 1,
                                    .finish = finish_xglm};
@@ -238,6 +268,106 @@ static const struct layout biogpt = {
     .learned = "max_position_embeddings",
     .first_row = 2,
     .tied = 1};
+
+static const struct layout openai_gpt = {.hidden = "n_embd",
+                                         .layers = "n_layer",
+                                         .heads = "n_head",
+                                         .inner_times = 4,
+                                         LAYER_NORM("layer_norm_epsilon"),
+                                         ACTIVATION("afn", "gelu"),
+                                         BIASES(YES, YES, YES),
+                                         .names = {.prefix = "transformer.",
+                                                   .embedding = "tokens_embed",
+                                                   .positions = "positions_embed",
+                                                   .layers = "h",
+                                                   .head = "lm_head",
+                                                   .fused = "attn.c_attn",
+                                                   .output = "attn.c_proj",
+                                                   .attention_post_norm = "ln_1",
+                                                   .up = "mlp.c_fc",
+                                                   .down = "mlp.c_proj",
+                                                   .mlp_post_norm = "ln_2"},
+                                         .norms_after = 1,
+                                         .learned = "max_position_embeddings",
+                                         .older_learned = "n_positions",
+                                         .transposed = 1,
+                                         .tied = 1,
+                                         .finish = finish_openai_gpt};
+static const struct layout ctrl = {.hidden = "n_embd",
+                                   .layers = "n_layer",
+                                   .heads = "n_head",
+                                   .inner = "dff",
+                                   .norm = NORM_LAYER,
+                                   .norm_bias = 1,
+                                   EPSILON("layer_norm_epsilon", 1e-6),
+                                   ACTIVATION(NULL, "relu"),
+                                   BIASES(YES, YES, YES),
+                                   .names = {.prefix = "transformer.",
+                                             .embedding = "w",
+                                             .layers = "h",
+                                             .final_norm = "layernorm",
+                                             .head = "lm_head",
+                                             .attention_norm = "layernorm1",
+                                             .query = "multi_head_attention.Wq",
+                                             .key = "multi_head_attention.Wk",
+                                             .value = "multi_head_attention.Wv",
+                                             .output = "multi_head_attention.dense",
+                                             .mlp_norm = "layernorm2",
+                                             .up = "ffn.0",
+                                             .down = "ffn.2"},
+                                   .scale_embedding = YES,
+                                   .sinusoidal = SINUSOIDAL_OPEN,
+                                   .tied = 1,
+                                   .head_bias = 1,
+                                   .finish = finish_ctrl};
+static const struct layout persimmon = {LAYER_NORM("layer_norm_eps"),
+                                        ACTIVATION("hidden_act", "relu2"),
+                                        BIASES(YES, YES, YES),
+                                        .names = {.prefix = "model.",
+                                                  .embedding = "embed_tokens",
+                                                  .layers = "layers",
+                                                  .final_norm = "final_layernorm",
+                                                  .head = "lm_head",
+                                                  .attention_norm = "input_layernorm",
+                                                  .fused = "self_attn.query_key_value",
+                                                  .output = "self_attn.dense",
+                                                  .query_norm = "self_attn.q_layernorm",
+                                                  .key_norm = "self_attn.k_layernorm",
+                                                  .mlp_norm = "post_attention_layernorm",
+                                                  .up = "mlp.dense_h_to_4h",
+                                                  .down = "mlp.dense_4h_to_h"},
+                                        .fused = FUSED_HEADS,
+                                        .head_norms = KEY_OR_YES("qk_layernorm"),
+                                        .rope = {ROTARY_PART(0.5)}};
+static const struct layout gpt_neox_japanese = {LAYER_NORM("layer_norm_eps"),
+                                                .inner_factor = "intermediate_multiple_size",
+                                                .inner_times = 4,
+                                                ACTIVATION("hidden_act", "gelu"),
+                                                .names = {.prefix = "gpt_neox_japanese.",
+                                                          .embedding = "embed_in",
+                                                          .layers = "layers",
+                                                          .final_norm = "final_layer_norm",
+                                                          .head = "embed_out",
+                                                          .attention_norm = "input_layernorm",
+                                                          .fused = "attention.query_key_value",
+                                                          .output = "attention.dense",
+                                                          .mlp_norm = "post_attention_layernorm",
+                                                          .up = "mlp.dense_h_to_4h",
+                                                          .down = "mlp.dense_4h_to_h"},
+                                                .rope = {.theta = "rotary_emb_base",
+                                                         .fraction = "rotary_pct",
+                                                         .fraction_default = 1},
+                                                .fused = FUSED_HEADS,
+                                                .tied = 1,
+                                                .finish = finish_gpt_neox_japanese};
+static const struct layout jais2 = {LAYER_NORM("layer_norm_eps"),
+                                    .grouped = 1,
+                                    .sized = 1,
+                                    .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, .up = "mlp.up_proj",
+                                              .down = "mlp.down_proj"},
+                                    ACTIVATION("hidden_act", "relu2"),
+                                    BIASES(KEY_OR_YES("attention_bias"), KEY_OR_YES("attention_bias"), KEY_OR_YES("mlp_bias")),
+                                    .rope = {ROTARY_WHOLE}};
 
 #define ROW(row, ...) .name = #row, .model_types = {#row}, .layout = &row, .ignored_suffixes = {__VA_ARGS__}
 #define MASKS ".attn.bias", ".attn.masked_bias"
@@ -281,10 +411,18 @@ static const char *const of_biogpt[] = {"activation_dropout",  "attention_probs_
                                         "hidden_dropout_prob", "layer_norm_eps",
                                         "layerdrop",           NULL};
 
+static const char *const of_openai_gpt[] = {"n_ctx", "n_special", "predict_special_tokens", SUMMARIES, NULL};
+static const char *const of_ctrl[] = {"n_ctx", "from_tf", "torchscript", SUMMARIES, NULL};
+
 static const char *const transposed_gpt2[] = {"c_attn", "c_proj", "c_fc", NULL};
 
 const struct family families_gpt_like[] = {
-    {ROW(gpt2, MASKS), .transposed = transposed_gpt2, .harmless = of_gpt2},
+    {.name = "gpt2",
+     .model_types = {"gpt2", "gpt-sw3"},
+     .layout = &gpt2,
+     .ignored_suffixes = {MASKS},
+     .transposed = transposed_gpt2,
+     .harmless = of_gpt2},
     {ROW(gpt_neox, ".attention.bias", ".attention.masked_bias", ".rotary_emb.inv_freq"), .harmless = of_gpt_neox},
     {ROW(gptj, MASKS, ".attn.embed_positions"), .harmless = of_gptj},
     {ROW(phi, ".rotary_emb.inv_freq"), .harmless = none, .nullable = heads},
@@ -296,4 +434,14 @@ const struct family families_gpt_like[] = {
     {ROW(nemotron, ".rotary_emb.inv_freq"), .harmless = none, .nullable = sized_heads},
     {ROW(xglm, ".embed_positions.weights"), .harmless = of_xglm},
     {ROW(biogpt), .harmless = of_biogpt},
+    {.name = "openai-gpt",
+     .model_types = {"openai-gpt"},
+     .layout = &openai_gpt,
+     .ignored_suffixes = {MASKS},
+     .transposed = transposed_gpt2,
+     .harmless = of_openai_gpt},
+    {ROW(ctrl), .harmless = of_ctrl},
+    {ROW(persimmon, ".rotary_emb.inv_freq"), .harmless = none},
+    {ROW(gpt_neox_japanese, ".rotary_emb.inv_freq", ".attention.bias", ".attention.masked_bias"), .harmless = of_gpt_neox},
+    {ROW(jais2, ".rotary_emb.inv_freq"), .harmless = none, .nullable = part_heads},
     {.name = NULL}};

@@ -130,6 +130,37 @@ static int finish_minicpm(struct decoder *d, struct error *e)
     return multiply(d, (struct multipliers){embedding, 1 / sqrt(d->head_size), depth / sqrt(d->layers), d->hidden / width}, e);
 }
 
+/* As granite's, but for a factor of logits in place of a divisor. */
+static int finish_hyperclovax(struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    struct multipliers by;
+    double logits;
+    if (config_real_or(c, "embedding_multiplier", -1e6, 1e6, 1, &by.embedding, e) ||
+        config_real_or(c, "attention_multiplier", -1e6, 1e6, 1 / sqrt(d->head_size), &by.attention, e) ||
+        config_real_or(c, "residual_multiplier", 1e-6, 1e6, 1, &by.residual, e) ||
+        config_real_or(c, "logits_scaling", 1e-6, 1e6, 1, &logits, e))
+        return -1;
+    by.logits = 1 / logits;
+    return multiply(d, by, e);
+}
+
+/* A norm on embeddings, with the last norm's epsilon, and a cap on logits. */
+static int finish_nanochat(struct decoder *d, struct error *e)
+{
+    double absent = config_absent(d->config, "final_logit_softcapping") ? 15 : 0;
+    d->embedding_norm = d->final_norm;
+    return config_real_or(d->config, "final_logit_softcapping", 0, 1e9, absent, &d->head_soft_cap, e);
+}
+
+/* Two options that its code does not do. */
+static int finish_iquestcoder(struct decoder *d, struct error *e)
+{
+    if (config_get(d->config, "clip_qkv"))
+        return fail(e, "%s: clip_qkv is not supported in an iquestcoder model (expected null)", config_path(d->config));
+    return family_only(d, "use_sliding_window", 0, 0, e);
+}
+
 static const struct layout llama = {LLAMA(1e-6),
                                     .names = {LLAMA_NAMES},
                                     ACTIVATION("hidden_act", "silu"),
@@ -142,8 +173,13 @@ static const struct layout mistral = {LLAMA(1e-6),
                                       .rope = {ROTARY_WHOLE},
                                       .windows = WINDOWS_ALL,
                                       .window_absent = 4096};
-static const struct layout qwen2 = {LLAMA(1e-6),          .names = {LLAMA_NAMES}, ACTIVATION("hidden_act", "silu"),
-                                    BIASES(YES, NO, NO),  .rope = {ROTARY_WHOLE}, .windows = WINDOWS_SWITCHED,
+static const struct layout qwen2 = {LLAMA(1e-6),
+                                    .names = {LLAMA_NAMES},
+                                    ACTIVATION("hidden_act", "silu"),
+                                    BIASES(YES, NO, NO),
+                                    .rope = {ROTARY_WHOLE},
+                                    .windows = WINDOWS_SWITCHED,
+                                    .window_first_absent = 28,
                                     .window_absent = 4096};
 static const struct layout qwen3 = {LLAMA(1e-6),
                                     .names = {LLAMA_NAMES, QK_NORMS},
@@ -153,6 +189,7 @@ static const struct layout qwen3 = {LLAMA(1e-6),
                                     BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
                                     .rope = {ROTARY_WHOLE},
                                     .windows = WINDOWS_SWITCHED,
+                                    .window_first_absent = 28,
                                     .window_absent = 4096};
 static const struct layout gemma2 = {LLAMA(1e-6),
                                      .names = {LLAMA_FRAME, FOUR_NORMS, SPLIT, OUTPUT, GATED},
@@ -370,6 +407,47 @@ static const struct layout minicpm = {LLAMA(1e-5),
                                       .tied = 1,
                                       .finish = finish_minicpm};
 
+static const struct layout iquestcoder = {LLAMA(1e-5),
+                                          .names = {LLAMA_NAMES},
+                                          .head_size_absent = 128,
+                                          ACTIVATION("hidden_act", "silu"),
+                                          BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                          .windows = WINDOWS_FULL,
+                                          .rope = {ROTARY_WHOLE},
+                                          .defaults = "{\"num_key_value_heads\": 8}",
+                                          .finish = finish_iquestcoder};
+static const struct layout vaultgemma = {LLAMA(1e-6),
+                                         .names = {LLAMA_FRAME, .mlp_norm = "pre_feedforward_layernorm", SPLIT, OUTPUT, GATED},
+                                         .norm_offset = 1,
+                                         .head_size_absent = 256,
+                                         ACTIVATION("hidden_activation", "gelu_pytorch_tanh"),
+                                         BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                         .rope = {ROTARY_WHOLE},
+                                         .windows = WINDOWS_ALTERNATE,
+                                         .window_absent = 4096,
+                                         .scale_embedding = YES,
+                                         .scale_rounded = 1,
+                                         .tied = 1,
+                                         .finish = finish_gemma2};
+static const struct layout hyperclovax = {LLAMA(1e-6),
+                                          .names = {LLAMA_NAMES, .attention_post_norm = "post_norm1",
+                                                    .mlp_post_norm = "post_norm2"},
+                                          .post_norms = "use_post_norm",
+                                          ACTIVATION("hidden_act", "silu"),
+                                          BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                          .rope = {ROTARY_WHOLE},
+                                          .finish = finish_hyperclovax};
+static const struct layout nanochat = {LLAMA(1e-6),
+                                       .norm_bare = 1,
+                                       .names = {LLAMA_FRAME, NORM_BEFORE_MLP, SPLIT, OUTPUT, QK_NORMS, .up = "mlp.fc1",
+                                                 .down = "mlp.fc2"},
+                                       .head_norms = YES,
+                                       .head_norms_last = 1,
+                                       ACTIVATION("hidden_act", "relu2"),
+                                       BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                       .rope = {ROTARY_WHOLE, .backwards = 1},
+                                       .finish = finish_nanochat};
+
 static const char *const training[] = {"pretraining_tp", NULL}; /* only of matrix products in parts */
 /* of Gemma 1 and 2: each has its activation by one of two names, and leaves the other */
 static const char *const other_name[] = {"hidden_activation", NULL};
@@ -386,6 +464,11 @@ static const char *const listed[] = {"no_rope_layers", "num_key_value_heads", "p
 static const char *const pattern[] = {"sliding_window_pattern", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 static const char *const bases[] = {"layer_rope_theta", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 static const char *const of_hunyuan[] = {"eod_token_id", "pretraining_tp", NULL};
+static const char *const none[] = {NULL};
+static const char *const of_iquestcoder[] = {
+    "clip_qkv", "use_sliding_window", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
+static const char *const of_hyperclovax[] = {"attention_multiplier", "num_key_value_heads", "partial_rotary_factor", "head_dim",
+                                             NULL};
 static const char *const of_seed_oss[] = {"pretraining_tp", "residual_dropout", NULL};
 
 const struct family families_llama_like[] = {{ROW(llama), .harmless = training, .nullable = heads},
@@ -417,4 +500,8 @@ const struct family families_llama_like[] = {{ROW(llama), .harmless = training, 
                                              {ROW(granite_swa), .harmless = training, .nullable = bases},
                                              {ROW(cwm), .harmless = training, .nullable = heads_of_size},
                                              {ROW(minicpm), .harmless = training, .nullable = heads},
+                                             {ROW(iquestcoder), .harmless = none, .nullable = of_iquestcoder},
+                                             {ROW(vaultgemma), .harmless = other_activation, .nullable = either_way},
+                                             {ROW(hyperclovax), .harmless = training, .nullable = of_hyperclovax},
+                                             {ROW(nanochat), .harmless = training, .nullable = heads},
                                              {.name = NULL}};

@@ -65,17 +65,21 @@ static const struct expert_layout mixtral_experts = {
     .gate_up = {"mlp.experts.gate_up_proj"},
     .stacked_down = {"mlp.experts.down_proj"},
 };
-#define QWEN_EXPERTS \
-    .router = "mlp.gate", .parent = "mlp.experts", .gate = "gate_proj", .up = "up_proj", .down = "down_proj", \
+#define QWEN_EXPERTS_OF(chooser) \
+    .router = chooser, .parent = "mlp.experts", .gate = "gate_proj", .up = "up_proj", .down = "down_proj", \
     .gate_up = {"mlp.experts.gate_up_proj"}, .stacked_down = {"mlp.experts.down_proj"}
+#define QWEN_EXPERTS QWEN_EXPERTS_OF("mlp.gate")
+#define SOME_LAYERS .dense = "mlp_only_layers", .step = "decoder_sparse_step"
+#define BY_GROUPS .scoring = SCORING_SIGMOID, .by_groups = 1, .factor = "routed_scaling_factor"
 static const struct expert_layout qwen2_moe_experts = {QWEN_EXPERTS,
                                                        .count = "num_experts",
                                                        .width = "moe_intermediate_size",
                                                        .shared_width = "shared_expert_intermediate_size",
                                                        .shared = "mlp.shared_expert",
-                                                       .some = 1};
+                                                       .shared_gated = 1,
+                                                       SOME_LAYERS};
 static const struct expert_layout qwen3_moe_experts = {QWEN_EXPERTS, .count = "num_local_experts", .older_count = "num_experts",
-                                                       .width = "moe_intermediate_size", .some = 1};
+                                                       .width = "moe_intermediate_size", SOME_LAYERS};
 static const struct expert_layout olmoe_experts = {QWEN_EXPERTS, .count = "num_experts", .older_count = "num_local_experts"};
 static const struct expert_layout glm4_moe_experts = {QWEN_EXPERTS,
                                                       .count = "n_routed_experts",
@@ -83,26 +87,29 @@ static const struct expert_layout glm4_moe_experts = {QWEN_EXPERTS,
                                                       .width = "moe_intermediate_size",
                                                       .shared_count = "n_shared_experts",
                                                       .first_dense = "first_k_dense_replace",
-                                                      .by_groups = 1,
+                                                      .dense_absent = 1,
+                                                      BY_GROUPS,
+                                                      .factor_absent = 1,
+                                                      .correction = "mlp.gate.e_score_correction_bias",
+                                                      .shared_absent = 1,
                                                       .normalised = 1,
                                                       .shared = "mlp.shared_experts"};
-static const struct expert_layout granitemoe_experts = {
-    .count = "num_local_experts",
-    .normalised = -1,
-    .router = "block_sparse_moe.router.layer",
-    .other_router = "block_sparse_moe.router",
-    .gate_up = {"block_sparse_moe.input_linear.weight", "block_sparse_moe.experts.gate_up_proj"},
-    .stacked_down = {"block_sparse_moe.output_linear.weight", "block_sparse_moe.experts.down_proj"},
-};
-
 static const struct expert_layout gpt_oss_experts = {.count = "num_local_experts",
                                                      .older_count = "num_experts",
                                                      .normalised = -1,
                                                      .biased = 1,
                                                      .turned = 1,
+                                                     .alternating = 1,
                                                      .router = "mlp.router",
                                                      .gate_up = {"mlp.experts.gate_up_proj"},
                                                      .stacked_down = {"mlp.experts.down_proj"}};
+
+#define GRANITE_EXPERTS \
+    .count = "num_local_experts", .normalised = -1, .router = "block_sparse_moe.router.layer", \
+    .other_router = "block_sparse_moe.router", \
+    .gate_up = {"block_sparse_moe.input_linear.weight", "block_sparse_moe.experts.gate_up_proj"}, \
+    .stacked_down = {"block_sparse_moe.output_linear.weight", "block_sparse_moe.experts.down_proj"}
+static const struct expert_layout granitemoe_experts = {GRANITE_EXPERTS};
 
 static const struct layout mixtral = {LLAMA(1e-5),
                                       .names = {LLAMA_NAMES},
@@ -116,6 +123,7 @@ static const struct layout qwen2_moe = {LLAMA(1e-6),
                                         BIASES(KEY_OR_YES("qkv_bias"), NO, NO),
                                         .rope = {ROTARY_WHOLE},
                                         .windows = WINDOWS_SWITCHED,
+                                        .window_first_absent = 28,
                                         .window_absent = 4096,
                                         .experts = &qwen2_moe_experts,
                                         .finish = finish_qwen2_moe};

@@ -39,7 +39,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 DEMO_TEXT = os.path.join("examples", "text", "sqlalchemy.py.gz")
 EXAMPLES = ("alibi", "rotary", "window-24", "window-40")
 EXAMPLE_OFFSET, EXAMPLE_LENGTH = 250000, 512
-ROUTERS, ROUTER_GAIN = (".mlp.gate.weight", ".router.weight"), 1.5     # so that experts have weights far from equal, and no two nearly the same
+ROUTERS, ROUTER_GAIN = (".mlp.gate.weight", ".mlp.gate.wg.weight", ".router.weight"), 1.5     # so that experts have weights far from equal, and no two nearly the same
 QK_GAIN = 2.0       # on weights of unit gain: scores with a standard deviation near 4, far from flat
 NARROW = (torch.float32, torch.float16, torch.bfloat16)
 
@@ -191,7 +191,7 @@ def random_weight(name, shape, config, rng):
     elif name.endswith("bias"):
         value *= 0.2
     elif is_norm:
-        value = (0 if config.model_type in ("gemma", "gemma2", "gemma3_text", "nemotron") else 1) + 0.3 * value
+        value = (0 if config.model_type in ("gemma", "gemma2", "gemma3_text", "nemotron", "vaultgemma") else 1) + 0.3 * value
     elif any(part in name for part in ("wte", "wpe", "embed", "lm_head", "output_projection")):
         value *= 0.4
     else:

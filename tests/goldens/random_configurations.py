@@ -36,9 +36,11 @@ from safetensors.torch import load_file, save_file
 
 from make_goldens import RefuseNarrow, Widen, random_weight
 
-FAMILIES = ("arcee", "biogpt", "bloom", "cohere", "cohere2", "cwm", "exaone4", "falcon", "gemma2", "gemma3_text", "glm4", "glm4_moe", "gpt2", "gpt_oss", "gpt_neox", "gptj",
-            "granite_swa", "granitemoe", "hunyuan_v1_dense", "internlm3", "llama", "ministral", "ministral3", "mistral", "mixtral", "mpt", "nemotron", "olmo", "olmo2",
-            "olmo3", "olmoe", "opt", "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "stablelm", "xglm")
+FAMILIES = ("arcee", "aria_text", "biogpt", "bloom", "cohere", "cohere2", "ctrl", "cwm", "dots1", "exaone4", "exaone_moe", "falcon", "flex_olmo", "flint", "gemma2",
+            "gemma3_text", "glm4", "glm4_moe", "gpt2", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite_swa", "granitemoe", "granitemoe_swa",
+            "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "hyperclovax", "internlm3", "iquestcoder", "jais2", "llama", "mellum", "minimax_m2",
+            "ministral", "ministral3", "mistral", "mixtral", "mpt", "nanochat", "nemotron", "olmo", "olmo2", "olmo3", "olmoe", "openai-gpt", "opt", "persimmon",
+            "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "solar_open", "stablelm", "vaultgemma", "xglm")
 QK_GAIN = 1.5       # on top of that of random_weight: 3 in all
 LOGP_ERROR, NORM_ERROR = 1e-9, 1e-7
 ORDINARY_ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "silu")
@@ -662,6 +664,203 @@ def draw_granitemoe(d, layers, length):
     return biased(d, config, "attention_bias")
 
 
+def put_groups(d, config, count):
+    """Experts in groups, sometimes."""
+    if d.chance(0.5):
+        config["n_group"] = d.pick(1, 2, 3)
+        config["topk_group"] = d.whole(1, config["n_group"])
+        size = d.pick(2, 2, 3, 4)
+        config[count] = config["n_group"] * size
+        config["num_experts_per_tok"] = d.whole(1, config["topk_group"] * size)
+    d.put(config, "routed_scaling_factor", 0.6, 1.0, 2.5, 0.7)
+    d.put(config, "norm_topk_prob", 0.6, True, False)
+
+
+def put_kinds_of_mlp(d, config, layers, p=0.5):
+    d.put(config, "mlp_layer_types", p, [d.pick("dense", "sparse") for _ in range(layers)], None)
+
+
+def multipliers(d, config):
+    for key in ("embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"):
+        d.put(config, key, 0.6, 0.3, 1.0, 2.5)
+    return config
+
+
+def draw_hunyuan_v1_moe(d, layers, length):
+    config = put_experts(d, draw_hunyuan_v1_dense(d, layers, length), layers)
+    if d.chance(0.8):
+        config["moe_topk"] = config.pop("num_experts_per_tok")
+        if d.chance(0.3):
+            config["moe_topk"] = [config["moe_topk"]] * layers
+    return config
+
+
+def draw_granitemoeshared(d, layers, length):
+    config = draw_granitemoe(d, layers, length)
+    d.put(config, "shared_intermediate_size", 0.7, 0, 6, 11)
+    return config
+
+
+def draw_granitemoe_swa(d, layers, length):
+    config = draw_granitemoeshared(d, layers, length)
+    d.put(config, "layer_rope_theta", 0.6, [d.pick(0, 700.0, 90) for _ in range(layers)], None)
+    d.put(config, "sliding_window", 0.8, 1, 4, 9, 40)
+    put_layer_types(d, config, layers)
+    return config
+
+
+def draw_flex_olmo(d, layers, length):
+    config = put_experts(d, grouped(d, length), layers)
+    d.put(config, "norm_topk_prob", 0.6, True, False)
+    return biased(d, config, "attention_bias")
+
+
+def draw_dots1(d, layers, length):
+    config = put_experts(d, grouped(d, length), layers, "n_routed_experts")
+    config["num_key_value_heads"] = config.get("num_key_value_heads") or config["num_attention_heads"]
+    config.update(moe_intermediate_size=d.whole(3, 20), n_shared_experts=d.pick(1, 2))
+    put_groups(d, config, "n_routed_experts")
+    d.put(config, "first_k_dense_replace", 0.6, 0, 1, 5)
+    d.put(config, "sliding_window", 0.6, 1, 4, 9, None)
+    d.put(config, "max_window_layers", 0.6, 0, 1, 5)
+    put_layer_types(d, config, layers)
+    return biased(d, config, "attention_bias")
+
+
+def draw_solar_open(d, layers, length):
+    config = put_experts(d, sized(d, grouped(d, length)), layers, "n_routed_experts")
+    config["moe_intermediate_size"] = d.whole(3, 20)
+    config["head_dim"] = d.pick(4, 8, 8, 6)
+    put_groups(d, config, "n_routed_experts")
+    d.put(config, "n_shared_experts", 0.6, 1, 2)
+    d.put(config, "partial_rotary_factor", 0.4, 0.5, 0.25, 1.0)
+    return biased(d, config, "attention_bias")
+
+
+def draw_exaone_moe(d, layers, length):
+    config = put_experts(d, draw_exaone4(d, layers, length), layers)
+    config["moe_intermediate_size"] = d.whole(3, 20)
+    put_groups(d, config, "num_experts")
+    d.put(config, "num_shared_experts", 0.6, 1, 2)
+    d.put(config, "first_k_dense_replace", 0.6, 0, 1, 5)
+    put_kinds_of_mlp(d, config, layers)
+    return config
+
+
+def draw_hy_v3(d, layers, length):
+    config = put_experts(d, sized(d, grouped(d, length)), layers)
+    config["moe_intermediate_size"] = d.whole(3, 20)
+    d.put(config, "num_shared_experts", 0.6, 1, 2)
+    d.put(config, "router_scaling_factor", 0.6, 1.0, 0.6)
+    d.put(config, "enable_moe_fp32_combine", 0.2, True, False)
+    put_kinds_of_mlp(d, config, layers)
+    return biased(d, config, "attention_bias", "mlp_bias")
+
+
+def draw_minimax_m2(d, layers, length):
+    config = put_experts(d, sized(d, grouped(d, length)), layers, d.pick("num_local_experts", "num_experts"))
+    config["head_dim"] = d.pick(4, 8, 8, 6)
+    d.put(config, "rotary_dim", 0.6, 2, 4)
+    d.put(config, "partial_rotary_factor", 0.2, 0.5, 1.0)
+    d.put(config, "router_jitter_noise", 0.2, 0.1)
+    return config
+
+
+def draw_flint(d, layers, length):
+    config = put_experts(d, sized(d, grouped(d, length)), layers, some=True)
+    d.put(config, "shared_expert_intermediate_size", 0.95, d.whole(3, 20))
+    d.put(config, "sliding_window", 0.9, 1, 4, 9)
+    put_layer_types(d, config, layers, 0.95)
+    return biased(d, config, "attention_bias")
+
+
+def draw_mellum(d, layers, length):
+    config = put_experts(d, sized(d, grouped(d, length)), layers, d.pick("num_local_experts", "num_experts"))
+    config["moe_intermediate_size"] = d.whole(3, 20)
+    found = {key: config.pop(key) for key in ("rope_parameters", "rope_scaling", "rope_theta", "partial_rotary_factor", "original_max_position_embeddings") if key in config}
+    full = found.get("rope_parameters") or found.get("rope_scaling") or {}
+    d.put(config, "rope_parameters", 0.8, {"full_attention": {"rope_type": "default", "rope_theta": 300.0, **full}, "sliding_attention": {"rope_type": "default", "rope_theta": 70.0}}, None)
+    d.put(config, "norm_topk_prob", 0.6, True, False)
+    d.put(config, "sliding_window", 0.8, 1, 4, 9)
+    put_layer_types(d, config, layers, 0.7)
+    put_kinds_of_mlp(d, config, layers)
+    return biased(d, config, "attention_bias")
+
+
+def draw_aria_text(d, layers, length):
+    config = put_experts(d, grouped(d, length), layers, "moe_num_experts")
+    config["moe_topk"] = config.pop("num_experts_per_tok")
+    if d.chance(0.8):
+        config["hidden_act"] = "silu"
+    d.put(config, "moe_num_shared_experts", 0.6, 1, 2)
+    return biased(d, config, "attention_bias", "mlp_bias")
+
+
+def draw_iquestcoder(d, layers, length):
+    config = biased(d, sized(d, grouped(d, length)), "attention_bias", "mlp_bias")
+    d.put(config, "use_sliding_window", 0.1, False, True)
+    d.put(config, "clip_qkv", 0.1, None, 2.0)
+    return config
+
+
+def draw_vaultgemma(d, layers, length):
+    config = draw_gemma2(d, layers, length)
+    config.pop("use_bidirectional_attention", None)
+    return config
+
+
+def draw_hyperclovax(d, layers, length):
+    config = grouped(d, length)
+    for key in ("embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"):
+        d.put(config, key, 0.6, 0.3, 1.0, 2.5)
+    d.put(config, "attention_multiplier", 0.1, None)
+    return biased(d, config, "attention_bias", "mlp_bias", "use_post_norm")
+
+
+def draw_nanochat(d, layers, length):
+    config = grouped(d, length)
+    d.put(config, "final_logit_softcapping", 0.6, 15.0, 2.5, 5.0, None)
+    return biased(d, config, "attention_bias")
+
+
+def draw_jais2(d, layers, length):
+    return biased(d, layered(grouped(d, length), "layer_norm_eps"), "attention_bias", "mlp_bias")
+
+
+def draw_persimmon(d, layers, length):
+    config = layered(grouped(d, length), "layer_norm_eps")
+    for key in ("head_dim", "num_key_value_heads"):
+        config.pop(key, None)
+    d.put(config, "partial_rotary_factor", 0.5, 0.5, 0.25, 1.0)
+    return biased(d, config, "qk_layernorm")
+
+
+def draw_gpt_neox_japanese(d, layers, length):
+    config = draw_gpt_neox(d, layers, length)
+    for key in ("intermediate_size", "use_parallel_residual", "attention_bias"):
+        config.pop(key, None)
+    d.put(config, "intermediate_multiple_size", 0.6, 1, 2, 3)
+    return config
+
+
+def draw_openai_gpt(d, layers, length):
+    heads, size = d.pick(1, 2, 3, 4), d.whole(1, 8)
+    config = {"n_embd": heads * size, "n_head": heads, "n_positions": d.pick(length, length - 1, 64)}
+    d.put(config, "afn", 0.7, "gelu", "relu", "silu", "swish")
+    d.put(config, "layer_norm_epsilon", 0.7, d.epsilon())
+    d.put(config, "tie_word_embeddings", 0.5, True, False)
+    d.put(config, "summary_type", 0.2, "cls_index", "mean")
+    return config
+
+
+def draw_ctrl(d, layers, length):
+    heads, size = d.pick(1, 2, 3, 4), d.pick(2, 4, 6)
+    config = {"n_embd": heads * size, "n_head": heads, "n_positions": d.pick(length, length - 1, 64), "dff": d.whole(3, 30)}
+    d.put(config, "layer_norm_epsilon", 0.7, d.epsilon())
+    d.put(config, "tie_word_embeddings", 0.5, True, False)
+    return config
+
+
 # what published files have beside the keys that matter
 PUBLISHED = {
     "bloom": {"attention_softmax_in_fp32": True, "masked_softmax_fusion": True, "skip_bias_add": True, "skip_bias_add_qkv": False, "bias_dropout_fusion": True,
@@ -682,7 +881,7 @@ PUBLISHED = {
     "qwen2": {"use_mrope": False, "attention_dropout": 0.0},
     "qwen3": {"attention_dropout": 0.0},
 }
-MODEL_KEYS = {"gpt2": "n_layer", "gptj": "n_layer", "bloom": "n_layer", "mpt": "n_layers", "xglm": "num_layers"}
+MODEL_KEYS = {"gpt2": "n_layer", "openai-gpt": "n_layer", "ctrl": "n_layer", "gptj": "n_layer", "bloom": "n_layer", "mpt": "n_layers", "xglm": "num_layers"}
 ALIASES = {"gpt2": {"n_embd": "hidden_size", "n_head": "num_attention_heads", "n_layer": "num_hidden_layers", "n_positions": "max_position_embeddings"},
            "gptj": {"n_embd": "hidden_size", "n_head": "num_attention_heads", "n_layer": "num_hidden_layers", "n_positions": "max_position_embeddings"},
            "mpt": {"d_model": "hidden_size", "n_heads": "num_attention_heads", "n_layers": "num_hidden_layers"},
@@ -693,7 +892,7 @@ def draw_configuration(d, family, length):
     """A config.json as an object."""
     layers, drawn = d.whole(1, 3), {}
     while max(drawn.get(key, 0) for key in ("hidden_size", "n_embd", "n_embed", "d_model")) < 4:      # a layer norm of two values leaves no gradient
-        drawn = globals()["draw_" + family](d, layers, length)
+        drawn = globals()["draw_" + family.replace("-", "_")](d, layers, length)
     config = {"model_type": family, "vocab_size": d.whole(11, 60), MODEL_KEYS.get(family, "num_hidden_layers"): layers, **drawn}
     if d.chance(0.1):
         for name, other in ALIASES.get(family, {}).items():
@@ -704,7 +903,7 @@ def draw_configuration(d, family, length):
     config.setdefault("bos_token_id", d.pick(0, 1, None))
     config.setdefault("eos_token_id", d.pick(0, 2, None, [1, 2]))
     d.put(config, "pad_token_id", 0.3, 0, None)
-    if family in ("glm4", "smollm3", "phi3", "ministral3", "olmo", "olmo2", "olmo3", "olmoe", "cohere", "cohere2") and d.chance(0.95):        # a large id by default
+    if family in ("aria_text", "glm4", "smollm3", "phi3", "ministral3", "olmo", "olmo2", "olmo3", "olmoe", "cohere", "cohere2", "flex_olmo", "exaone_moe") and d.chance(0.95):        # a large id by default
         config.setdefault("pad_token_id", 0)
     if family == "cwm":
         config["bos_token_id"] = config.get("bos_token_id") or 0
