@@ -3,6 +3,7 @@
 #include "model/families/rows.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Layers of the next tokens stand behind the model's own in published files, and are no part of it. */
 static int finish_glm4_moe(struct decoder *d, struct error *e)
@@ -49,6 +50,46 @@ static int finish_gpt_oss(struct decoder *d, struct error *e)
     }
     for (int l = 0; l < d->layers; l++)
         d->blocks[l].activation = ACTIVATION_CLAMPED;
+    return 0;
+}
+
+/* Layers of the next tokens by a name of their own, as above. */
+static int finish_next_tokens(struct decoder *d, struct error *e)
+{
+    (void)e;
+    for (size_t i = 0; i < tensors_count(d->tensors); i++) {
+        struct tensor *t = tensors_at(d->tensors, i);
+        if (strncmp(t->name, "mtp.", 4) == 0 && !t->merged)
+            t->used = 1;
+    }
+    return 0;
+}
+
+/* Without layer_types the library has another rule than other families do. */
+static int finish_flint(struct decoder *d, struct error *e)
+{
+    return config_get(d->config, "layer_types")
+               ? 0
+               : fail(e, "%s: layer_types is missing (expected the attention of each of %d layers)", config_path(d->config),
+                      d->layers);
+}
+
+/* Its code makes angles for a part of a head, and turns whole ones. */
+static int finish_solar_open(struct decoder *d, struct error *e)
+{
+    return d->rotary[0].other_fraction
+               ? fail(e, "%s: partial_rotary_factor is not supported in a solar_open model (expected 1)", config_path(d->config))
+               : 0;
+}
+
+/* Its experts are gated in one way, and the shared one as hidden_act says. */
+static int finish_aria_text(struct decoder *d, struct error *e)
+{
+    for (int l = 0; l < d->layers; l++)
+        if (d->blocks[l].activation != ACTIVATION_SILU)
+            return fail(
+                e, "%s: hidden_act other than silu is not supported in an aria_text model, whose experts have silu in any case",
+                config_path(d->config));
     return 0;
 }
 
@@ -104,12 +145,104 @@ static const struct expert_layout gpt_oss_experts = {.count = "num_local_experts
                                                      .gate_up = {"mlp.experts.gate_up_proj"},
                                                      .stacked_down = {"mlp.experts.down_proj"}};
 
+static const struct expert_layout hunyuan_v1_moe_experts = {QWEN_EXPERTS_OF("mlp.gate.wg"),
+                                                            .count = "num_experts",
+                                                            .older_count = "num_local_experts",
+                                                            .chosen = "moe_topk",
+                                                            .older_chosen = "num_experts_per_tok",
+                                                            .normalised = -1,
+                                                            .shared_absent = 1,
+                                                            .shared = "mlp.shared_mlp"};
 #define GRANITE_EXPERTS \
     .count = "num_local_experts", .normalised = -1, .router = "block_sparse_moe.router.layer", \
     .other_router = "block_sparse_moe.router", \
     .gate_up = {"block_sparse_moe.input_linear.weight", "block_sparse_moe.experts.gate_up_proj"}, \
     .stacked_down = {"block_sparse_moe.output_linear.weight", "block_sparse_moe.experts.down_proj"}
 static const struct expert_layout granitemoe_experts = {GRANITE_EXPERTS};
+static const struct expert_layout granitemoeshared_experts = {GRANITE_EXPERTS, .shared_width = "shared_intermediate_size",
+                                                              .shared_gate_up = "shared_mlp.input_linear",
+                                                              .shared_down = "shared_mlp.output_linear"};
+static const struct expert_layout dots1_experts = {QWEN_EXPERTS,
+                                                   .count = "n_routed_experts",
+                                                   .older_count = "num_local_experts",
+                                                   .width = "moe_intermediate_size",
+                                                   .first_dense = "first_k_dense_replace",
+                                                   BY_GROUPS,
+                                                   .factor_absent = 1,
+                                                   .correction = "mlp.gate.e_score_correction_bias",
+                                                   .shared_count = "n_shared_experts",
+                                                   .shared = "mlp.shared_experts"};
+static const struct expert_layout solar_open_experts = {QWEN_EXPERTS,
+                                                        .count = "n_routed_experts",
+                                                        .older_count = "num_local_experts",
+                                                        .width = "moe_intermediate_size",
+                                                        BY_GROUPS,
+                                                        .factor_absent = 1,
+                                                        .correction = "mlp.gate.e_score_correction_bias",
+                                                        .normalised = 1,
+                                                        .shared_count = "n_shared_experts",
+                                                        .shared_absent = 1,
+                                                        .shared = "mlp.shared_experts"};
+static const struct expert_layout exaone_moe_experts = {QWEN_EXPERTS,
+                                                        .count = "num_experts",
+                                                        .width = "moe_intermediate_size",
+                                                        .first_dense = "first_k_dense_replace",
+                                                        .dense_absent = 1,
+                                                        .listed = 1,
+                                                        BY_GROUPS,
+                                                        .factor_absent = 2.5,
+                                                        .correction = "mlp.e_score_correction_bias",
+                                                        .normalised = 1,
+                                                        .shared_count = "num_shared_experts",
+                                                        .shared_absent = 1,
+                                                        .shared = "mlp.shared_experts"};
+static const struct expert_layout hy_v3_experts = {QWEN_EXPERTS_OF("mlp.router.gate"),
+                                                   .count = "num_experts",
+                                                   .older_count = "num_local_experts",
+                                                   .width = "moe_intermediate_size",
+                                                   .dense_absent = 1,
+                                                   .listed = 1,
+                                                   .scoring = SCORING_SIGMOID,
+                                                   .factor = "router_scaling_factor",
+                                                   .factor_absent = 2.826,
+                                                   .correction = "mlp.expert_bias",
+                                                   .normalised = -1,
+                                                   .shared_count = "num_shared_experts",
+                                                   .shared_absent = 1,
+                                                   .shared = "mlp.shared_mlp"};
+static const struct expert_layout minimax_m2_experts = {.count = "num_local_experts",
+                                                        .older_count = "num_experts",
+                                                        .scoring = SCORING_SIGMOID,
+                                                        .correction = "block_sparse_moe.e_score_correction_bias",
+                                                        .normalised = -1,
+                                                        .router = "block_sparse_moe.gate",
+                                                        .parent = "block_sparse_moe.experts",
+                                                        .gate = "w1",
+                                                        .up = "w3",
+                                                        .down = "w2"};
+static const struct expert_layout flint_experts = {QWEN_EXPERTS,
+                                                   .count = "num_experts",
+                                                   .width = "moe_intermediate_size",
+                                                   .dense_absent = 2,
+                                                   SOME_LAYERS,
+                                                   .scoring = SCORING_SIGMOID,
+                                                   .normalised = 1,
+                                                   .shared_width = "shared_expert_intermediate_size",
+                                                   .shared_absent = 1024,
+                                                   .shared = "mlp.shared_expert"};
+static const struct expert_layout mellum_experts = {
+    QWEN_EXPERTS,   .count = "num_local_experts", .older_count = "num_experts", .width = "moe_intermediate_size", .listed = 1,
+    .normalised = 1};
+static const struct expert_layout aria_text_experts = {.count = "moe_num_experts",
+                                                       .chosen = "moe_topk",
+                                                       .normalised = -1,
+                                                       .turned = 1,
+                                                       .router = "mlp.router",
+                                                       .gate_up = {"mlp.experts.fc1.weight", "mlp.experts.gate_up_proj"},
+                                                       .stacked_down = {"mlp.experts.fc2.weight", "mlp.experts.down_proj"},
+                                                       .shared_count = "moe_num_shared_experts",
+                                                       .shared_absent = 2,
+                                                       .shared = "mlp.shared_experts"};
 
 static const struct layout mixtral = {LLAMA(1e-5),
                                       .names = {LLAMA_NAMES},
@@ -171,11 +304,155 @@ static const struct layout granitemoe = {LLAMA(1e-6),
                                          .experts = &granitemoe_experts,
                                          .finish = finish_granite};
 
+static const struct layout hunyuan_v1_moe = {LLAMA(1e-5),
+                                             .names = {LLAMA_NAMES, .query_norm = "self_attn.query_layernorm",
+                                                       .key_norm = "self_attn.key_layernorm"},
+                                             .head_norms = YES,
+                                             .head_norms_last = 1,
+                                             ACTIVATION("hidden_act", "silu"),
+                                             BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                             .rope = {ROTARY_WHOLE, .alpha = 1},
+                                             .experts = &hunyuan_v1_moe_experts,
+                                             .defaults = "{\"num_experts\": 1, \"moe_topk\": 1}"};
+static const struct layout granitemoeshared = {LLAMA(1e-6),
+                                               .names = {LLAMA_NAMES},
+                                               ACTIVATION("hidden_act", "silu"),
+                                               BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                               .rope = {ROTARY_WHOLE},
+                                               .experts = &granitemoeshared_experts,
+                                               .finish = finish_granite};
+static const struct layout granitemoe_swa = {LLAMA(1e-6),
+                                             .names = {LLAMA_NAMES, .sinks = "self_attn.sinks"},
+                                             ACTIVATION("hidden_act", "silu"),
+                                             BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                             .rope = {ROTARY_WHOLE, .bases = "layer_rope_theta"},
+                                             BUT_EVERY(4, 128),
+                                             .pattern_first = 1,
+                                             .experts = &granitemoeshared_experts,
+                                             .finish = finish_granite};
+static const struct layout flex_olmo = {LLAMA(1e-6),
+                                        .names = {FRAME_WITHOUT_NORM, NORMS_BEHIND, SPLIT, OUTPUT, GATED, QK_NORMS},
+                                        .head_norms = YES,
+                                        .head_norms_of = HEADS_WHOLE,
+                                        ACTIVATION("hidden_act", "silu"),
+                                        BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                        .rope = {ROTARY_WHOLE, .theta_default = 500000},
+                                        .experts = &olmoe_experts};
+static const struct layout dots1 = {LLAMA(1e-6),
+                                    .names = {LLAMA_NAMES, QK_NORMS},
+                                    .head_norms = YES,
+                                    ACTIVATION("hidden_act", "silu"),
+                                    BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                    .rope = {ROTARY_WHOLE},
+                                    .windows = WINDOWS_FROM,
+                                    .window_absent = 4096,
+                                    .window_first_absent = 62,
+                                    .experts = &dots1_experts,
+                                    .defaults = "{\"num_key_value_heads\": 32}"};
+static const struct layout solar_open = {LLAMA(1e-5),
+                                         .inner = "moe_intermediate_size",
+                                         .names = {LLAMA_NAMES},
+                                         .head_size_absent = 128,
+                                         ACTIVATION("hidden_act", "silu"),
+                                         BIASES(KEY("attention_bias"), NO, NO),
+                                         .rope = {ROTARY_WHOLE, .theta_default = 1000000},
+                                         .experts = &solar_open_experts,
+                                         .defaults = "{\"num_key_value_heads\": 8}",
+                                         .finish = finish_solar_open};
+static const struct layout exaone_moe = {LLAMA(1e-5),
+                                         .names = {LLAMA_NAMES, QK_NORMS},
+                                         .head_norms = YES,
+                                         ACTIVATION("hidden_act", "silu"),
+                                         .rope = {ROTARY_WHOLE},
+                                         .turned = TURNED_WINDOWS_OR_ALL,
+                                         BUT_EVERY(4, 4096),
+                                         .pattern = "sliding_window_pattern",
+                                         .experts = &exaone_moe_experts,
+                                         .defaults = "{\"num_key_value_heads\": 32}",
+                                         .finish = finish_next_tokens};
+static const struct layout hy_v3 = {LLAMA(1e-5),
+                                    .names = {LLAMA_NAMES, QK_NORMS},
+                                    .head_norms = YES,
+                                    .head_size_absent = 128,
+                                    ACTIVATION("hidden_act", "silu"),
+                                    BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                    .rope = {ROTARY_WHOLE, .theta_default = 11158840},
+                                    .experts = &hy_v3_experts,
+                                    .defaults = "{\"num_key_value_heads\": 8}",
+                                    .finish = finish_glm4_moe};
+static const struct layout minimax_m2 = {LLAMA(1e-6),
+                                         .names = {LLAMA_NAMES, QK_NORMS},
+                                         .head_norms = YES,
+                                         .head_norms_of = HEADS_WHOLE,
+                                         .head_size_absent = 128,
+                                         ACTIVATION("hidden_act", "silu"),
+                                         .rope = {ROTARY_PART(1), .rotated = "rotary_dim", .theta_default = 5000000},
+                                         .experts = &minimax_m2_experts,
+                                         .defaults = "{\"num_key_value_heads\": 8}"};
+static const struct layout flint = {LLAMA(1e-6),
+                                    .names = {LLAMA_NAMES, QK_NORMS, .sinks = "self_attn.softmax_offset"},
+                                    .head_norms = YES,
+                                    .head_size_absent = 128,
+                                    ACTIVATION("hidden_act", "silu"),
+                                    BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                    .rope = {ROTARY_WHOLE},
+                                    .turned = TURNED_WINDOWS,
+                                    .windows = WINDOWS_NAMED,
+                                    .window_absent = 513,
+                                    .experts = &flint_experts,
+                                    .defaults = "{\"num_key_value_heads\": 4}",
+                                    .finish = finish_flint};
+static const struct layout mellum = {LLAMA(1e-6),
+                                     .names = {LLAMA_NAMES, QK_NORMS},
+                                     .head_norms = YES,
+                                     .head_size_absent = 128,
+                                     ACTIVATION("hidden_act", "silu"),
+                                     BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                     .rope = {.theta = "rope_parameters.full_attention.rope_theta",
+                                              .fraction = "rope_parameters.full_attention.partial_rotary_factor",
+                                              .fraction_default = 1,
+                                              .by_kind = 1,
+                                              .theta_default = 500000,
+                                              .local_theta_default = 10000},
+                                     .turned = TURNED_BY_KIND,
+                                     .windows = WINDOWS_NAMED,
+                                     .window_absent = 1024,
+                                     .experts = &mellum_experts,
+                                     .defaults = "{\"num_key_value_heads\": 4}",
+                                     .finish = finish_next_tokens};
+static const struct layout aria_text = {LLAMA(1e-6),
+                                        .names = {LLAMA_NAMES},
+                                        ACTIVATION("hidden_act", "silu"),
+                                        BIASES(KEY("attention_bias"), KEY("attention_bias"), KEY("mlp_bias")),
+                                        .rope = {ROTARY_WHOLE},
+                                        .experts = &aria_text_experts,
+                                        .defaults = "{\"moe_num_experts\": 8, \"moe_topk\": 2}",
+                                        .finish = finish_aria_text};
+
 static const char *const of_routers[] = {"output_router_logits", "router_aux_loss_coef", "router_jitter_noise", NULL};
 static const char *const of_gpt_oss[] = {"experts_per_token", "initial_context_length", "output_router_logits",
                                          "router_aux_loss_coef", NULL};
 static const char *const of_qwen3_moe[] = {"max_window_layers", "output_router_logits", "router_aux_loss_coef", NULL};
 static const char *const some_layers[] = {"mlp_only_layers", "num_key_value_heads", "partial_rotary_factor", NULL};
+static const char *const of_hunyuan[] = {"eod_token_id", "output_router_logits", "pretraining_tp", "router_aux_loss_coef", NULL};
+static const char *const of_dots1[] = {"n_routed_experts",
+                                       "n_shared_experts",
+                                       "num_experts_per_tok",
+                                       "num_key_value_heads",
+                                       "partial_rotary_factor",
+                                       "head_dim",
+                                       NULL};
+static const char *const listed_of_size[] = {"mlp_layer_types", "num_key_value_heads", "partial_rotary_factor", NULL};
+static const char *const of_aria_text[] = {"output_router_logits", "pretraining_tp", "router_aux_loss_coef", NULL};
+static const char *const of_solar_open[] = {"intermediate_size", "output_router_logits", "router_aux_loss_coef", NULL};
+static const char *const of_hy_v3[] = {"enable_moe_fp32_combine", "output_router_logits", "router_aux_loss_coef", NULL};
+static const char *const of_mellum[] = {"mtp_layer_types",      "mtp_mlp_layer_types",
+                                        "num_mtp_layers",       "num_nextn_predict_layers",
+                                        "output_router_logits", "router_aux_loss_coef",
+                                        "rope_theta",           NULL};
+static const char *const bases[] = {"layer_rope_theta", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
+static const char *const listed[] = {
+    "mlp_layer_types", "sliding_window_pattern", "num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 static const char *const heads[] = {"num_key_value_heads", "partial_rotary_factor", "head_dim", NULL};
 static const char *const heads_of_size[] = {"num_key_value_heads", "partial_rotary_factor", NULL};
 static const char *const kv_heads[] = {"num_key_value_heads", NULL}; /* a null fraction is the whole head, absence half of it */
@@ -188,4 +465,16 @@ const struct family families_mixtures[] = {{ROW(mixtral), .harmless = of_routers
                                            {ROW(glm4_moe), .harmless = of_routers, .nullable = kv_heads},
                                            {ROW(gpt_oss), .harmless = of_gpt_oss, .nullable = heads_of_size},
                                            {ROW(granitemoe), .harmless = of_routers, .nullable = heads},
+                                           {ROW(hunyuan_v1_moe), .harmless = of_hunyuan, .nullable = heads},
+                                           {ROW(granitemoeshared), .harmless = of_routers, .nullable = heads},
+                                           {ROW(granitemoe_swa), .harmless = of_routers, .nullable = bases},
+                                           {ROW(flex_olmo), .harmless = of_routers, .nullable = heads},
+                                           {ROW(dots1), .harmless = of_routers, .nullable = of_dots1},
+                                           {ROW(solar_open), .harmless = of_solar_open, .nullable = kv_heads},
+                                           {ROW(exaone_moe), .harmless = of_routers, .nullable = listed},
+                                           {ROW(hy_v3), .harmless = of_hy_v3, .nullable = listed_of_size},
+                                           {ROW(minimax_m2), .harmless = of_routers, .nullable = kv_heads},
+                                           {ROW(flint), .harmless = of_routers, .nullable = some_layers},
+                                           {ROW(mellum), .harmless = of_mellum, .nullable = listed_of_size},
+                                           {ROW(aria_text), .harmless = of_aria_text, .nullable = heads},
                                            {.name = NULL}};
