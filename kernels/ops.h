@@ -123,7 +123,7 @@ struct routing {
     enum scoring scoring;
     int groups, chosen_groups; /* a group has at least two experts where there are several */
     int normalised;
-    double factor, floor; /* floor: of SCORING_SIGMOID alone, as the correction is */
+    double factor, floor; /* floor: of SCORING_SIGMOID alone */
 };
 enum { EXPERTS_MOST = 1024 };
 

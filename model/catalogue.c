@@ -41,6 +41,7 @@ static const struct refusal refusals[] = {
     {"blt", "it reads bytes in patches of varying length"},
     {"camembert", ENCODER},
     {"chatglm", UNSTATED},
+    {"cohere2_moe", "it averages what its experts and those that are shared give"},
     {"cohere_compass_text", "its rotary positions have three coordinates, for images"},
     {"cpmant", "its positions are biases of segments, and its prompts see both sides"},
     {"data2vec-text", ENCODER},

@@ -258,6 +258,17 @@ static int read_shared(struct block *b, const struct mixture *m, const struct de
     return o->shared_gated ? family_linear(&b->experts.shared_gate, d, 1, hidden, 0, e, "%s.%s_gate", stem, o->shared) : 0;
 }
 
+/* A vector, or a matrix of one row. */
+static int read_correction(view *out, size_t count, const struct decoder *d, const char *stem, const char *name, struct error *e)
+{
+    if (count == 1 || family_columns(d, "%s.%s", stem, name) != count)
+        return family_vector(out, d, count, e, "%s.%s", stem, name);
+    if (family_matrix(out, d, 1, count, e, "%s.%s", stem, name))
+        return -1;
+    *out = view_as_vector(*out);
+    return 0;
+}
+
 int mixture_read(struct block *b, const struct mixture *m, const struct decoder *d, const char *stem, struct error *e)
 {
     const struct expert_layout *o = m->layout;
@@ -269,8 +280,7 @@ int mixture_read(struct block *b, const struct mixture *m, const struct decoder 
     if (!x->expert)
         return fail_memory(e, (double)count * sizeof *x->expert, "experts");
     if (family_linear(&x->router, d, count, (size_t)d->hidden, o->biased, e, "%s.%s", stem, router) ||
-        (o->correction && family_vector(&x->correction, d, count, e, "%s.%s", stem, o->correction)) ||
-        read_shared(b, m, d, stem, e))
+        (o->correction && read_correction(&x->correction, count, d, stem, o->correction, e)) || read_shared(b, m, d, stem, e))
         return -1;
     if (family_has(d, "%s.%s.weight", stem, gguf_gate))
         return read_gguf(x, m, d, stem, e);

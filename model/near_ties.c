@@ -1,9 +1,9 @@
 /* Choices of experts that rounding decides: where the last that a row chose and the first that it did not have scores so near to
  * each other that another order of the same sums may swap them. The choice is then as good as any, and so is what follows of it.
  *
- * The rule: they differ by at most NEAR roundings of the row's largest logit, in the type that products are made in (of sigma, by
- * what that moves it, and roundings of the largest score). The sums of two groups, of which one is kept and one is not, by twice
- * as much. A row with a logit that is not finite has no choice to speak of. */
+ * The rule: they differ by at most NEAR roundings of the row's largest logit, in the type that products are made in (of sigma,
+ * and of softmax where it is corrected, by what that moves them, and roundings of the largest score). The sums of two groups, of
+ * which one is kept and one is not, by twice as much. A row with a logit that is not finite has no choice to speak of. */
 #include "model/engine_parts.h"
 
 #include <math.h>
@@ -55,15 +55,23 @@ int near_tie(const double *logits, const double *correction, const int32_t *choi
 {
     double scores[EXPERTS_MOST], size = 0, largest = 0, low = INFINITY, high = -INFINITY, gap = INFINITY;
     char kept[EXPERTS_MOST] = {1};
-    int next = 0, softmax = g->scoring == SCORING_SOFTMAX;
+    int next = 0, softmax = g->scoring == SCORING_SOFTMAX, plain = softmax && !correction;
+    double most = -INFINITY, sum = 0;
+    for (int e = 0; e < g->experts; e++)
+        most = fmax(most, logits[e]);
+    for (int e = 0; e < g->experts; e++)
+        sum += exp(logits[e] - most);
     for (int e = 0; e < g->experts; e++) {
-        scores[e] = softmax ? logits[e] : 1 / (1 + exp(-logits[e])) + (correction ? correction[e] : 0);
+        scores[e] = plain     ? logits[e]
+                    : softmax ? exp(logits[e] - most) / sum + correction[e]
+                              : 1 / (1 + exp(-logits[e])) + (correction ? correction[e] : 0);
         if (!isfinite(logits[e]) || !isfinite(scores[e]))
             return 0;
         size = fmax(size, fabs(logits[e]));
         largest = fmax(largest, fabs(scores[e]));
     }
-    double margin = NEAR * unit * (softmax ? size : size / 4 + largest); /* the slope of sigma is at most 1/4 */
+    /* the slope of sigma is at most 1/4, and softmax moves by at most half of what all logits move */
+    double margin = NEAR * unit * (plain ? size : size / (softmax ? 2 : 4) + largest);
     if (g->groups > 1)
         gap = keep_groups(kept, scores, g);
     for (int e = 0; e < g->experts; e++) {

@@ -549,6 +549,8 @@ static void test_route(void **state)
         {2, 0, 65, {32, 6, SCORING_SIGMOID, 8, 3, 1, 2.5, 1e-20}, 1, 0, 2},
         {2, 0, 65, {64, 8, SCORING_SIGMOID, 4, 1, 0, 1, 0}, 0, 1, 2},
         {1, 0, 9, {1024, 64, SCORING_SIGMOID, 512, 300, 1, 1, 0}, 1, 0, 4},
+        {2, 0, 65, {32, 6, SCORING_SOFTMAX, 1, 1, 1, 1, 0}, 1, 0, 2},
+        {2, 0, 65, {9, 2, SCORING_SOFTMAX, 1, 1, 0, 2, 0}, 1, 0, 4},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++)
@@ -574,6 +576,8 @@ static void test_route_choice(void **state)
         {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0}, {0, NAN, 1, 2, 0, 0}, {0}, {2, 3}, {NAN, NAN}},
         {{6, 3, SCORING_SOFTMAX, 1, 1, 1, 1, 0}, {NAN, NAN, NAN, NAN, NAN, NAN}, {0}, {0, 1, 2}, {NAN, NAN, NAN}},
         /* by the corrected score, weighted by the other */
+        {{6, 2, SCORING_SOFTMAX, 1, 1, 0, 3, 0}, {0, 0, 0, 0, 0, 0}, {0, 0.25, 0, 0, 0.5, 0}, {1, 4}, {0.5, 0.5}},
+        {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0}, {9, 9, 0, 0, 0, -9}, {0, 0, 0, 0, 0, 0.75}, {0, 5}, {1, 0}},
         {{6, 2, SCORING_SIGMOID, 1, 1, 1, 3, 0}, {0, 0, 0, 0, 0, 0}, {0, 0.25, 0, 0, 0.5, 0}, {1, 4}, {1.5, 1.5}},
         /* groups of two: sums 1.25, 1.5, 1; of the first two the best three */
         {{6, 3, SCORING_SIGMOID, 3, 2, 0, 2, 0}, {0, 0, 0, 0, 0, 0}, {0.125, 0.125, 0.5, 0, 0.25, -0.25}, {0, 1, 2}, {1, 1, 1}},
@@ -596,7 +600,10 @@ static void test_route_choice(void **state)
             struct buffer *z = buffer_of(k, ROLE_RESIDUAL, cases[i].logits, 6), *w = buffer_new(k, ROLE_RESIDUAL, n),
                           *c = buffer_new(k, ROLE_INDEX, n);
             struct weight *correction = weight_of(k, WEIGHT_VECTOR, cases[i].correction, 6, 1);
-            k->route(k, c, w, z, g->scoring == SCORING_SIGMOID ? correction : NULL, g, (struct rows){1, 1});
+            int corrected = g->scoring == SCORING_SIGMOID;
+            for (size_t j = 0; j < 6; j++)
+                corrected |= cases[i].correction[j] != 0;
+            k->route(k, c, w, z, corrected ? correction : NULL, g, (struct rows){1, 1});
             k->read_index(k, choice, c, 0, n);
             k->read(k, weights, w, 0, n);
             assert_int_equal(k->synchronize(k, &e), 0);

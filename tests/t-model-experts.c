@@ -224,6 +224,10 @@ static void test_near_tie(void **state)
     assert_false(tie((double[]){1, -8, 2, -1}, NULL, (int32_t[]){0, 2}, softmax));
     assert_false(tie((double[]){1, NAN, 2, 1}, NULL, (int32_t[]){0, 2}, softmax));
     assert_false(tie((double[]){1, 1, INFINITY, 1}, NULL, (int32_t[]){0, 2}, softmax));
+    /* of softmax that is corrected */
+    assert_true(tie((double[]){0, 0, 0, 0}, (double[]){0.5, 0, 0, 0}, (int32_t[]){0, 1}, softmax));
+    assert_false(tie((double[]){0, 0, 0, 0}, (double[]){0.5, 0, 0.25, 0}, (int32_t[]){0, 2}, softmax));
+    assert_true(tie((double[]){0, 0, 0, log(3)}, (double[]){0.5, 0.3333333, 0, 0}, (int32_t[]){0, 1}, softmax)); /* 1/2 and 1/2 */
     /* of sigma: the groups' sums are as near, then the experts of the group that is kept, then neither; those of the other do not
      * count */
     assert_true(tie((double[]){3, 1, 1, 3}, NULL, (int32_t[]){0}, sigmoid));

@@ -8,6 +8,7 @@ enum { BLOCK = 256 };
 struct router {
     int experts, chosen, sigmoid, groups, chosen_groups, normalised;
     float factor, floor;
+    float largest, sum; /* of a row, where softmax is corrected: its largest logit, and the sum of exp(z - it) */
 };
 
 /* An expert's or a group's place in the order. */
@@ -29,7 +30,9 @@ __device__ static int is_before(struct place a, struct place b)
 /* What the choice goes by; a NaN counts as -inf. */
 __device__ static float score_of(const float *logits, const float *correction, const struct router &g, int e)
 {
-    float s = g.sigmoid ? sigmoid(logits[e]) + (correction ? correction[e] : 0.0f) : logits[e];
+    float s = g.sigmoid ? sigmoid(logits[e]) : correction ? expf(logits[e] - g.largest) / g.sum : logits[e];
+    if (correction)
+        s += correction[e];
     return s == s ? s : -INFINITY;
 }
 
@@ -81,10 +84,15 @@ __device__ static struct place last_group(const float *logits, const float *corr
     return last;
 }
 
-__device__ static void choose(int32_t *choice, const float *logits, const float *correction, const struct router &g)
+__device__ static void choose(int32_t *choice, const float *logits, const float *correction, struct router g)
 {
     struct place last = {0, -1}, group = {0, 0};
     int size = g.experts / g.groups, count = 0, in = 1;
+    g.largest = -INFINITY, g.sum = 0;
+    for (int e = 0; e < g.experts && correction && !g.sigmoid; e++)
+        g.largest = fmaxf(g.largest, logits[e]);
+    for (int e = 0; e < g.experts && correction && !g.sigmoid; e++)
+        g.sum += expf(logits[e] - g.largest);
     if (g.groups > 1)
         group = last_group(logits, correction, g);
     for (int j = 0; j < g.chosen; j++)
@@ -161,8 +169,16 @@ __global__ void __launch_bounds__(BLOCK) route_rows_reverse(float *d_logits, con
 
 static struct router router_of(const struct routing *g)
 {
-    return {g->experts,       g->chosen,      g->scoring == SCORING_SIGMOID, g->groups, g->chosen_groups, g->normalised,
-            (float)g->factor, (float)g->floor};
+    return {g->experts,
+            g->chosen,
+            g->scoring == SCORING_SIGMOID,
+            g->groups,
+            g->chosen_groups,
+            g->normalised,
+            (float)g->factor,
+            (float)g->floor,
+            0,
+            0};
 }
 
 static void route(struct kernels *k, struct buffer *choice, struct buffer *weights, const struct buffer *logits,

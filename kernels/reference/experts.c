@@ -15,9 +15,16 @@ static double sigmoid(double x)
 /* What the choice goes by: by the logits themselves where softmax has the same order. */
 static void choice_scores(double *scores, const real *logits, const real *correction, const struct routing *g)
 {
+    int sigma = g->scoring == SCORING_SIGMOID;
+    double largest = -INFINITY, sum = 0;
+    for (int e = 0; e < g->experts && !sigma; e++)
+        largest = fmax(largest, (double)logits[e]);
+    for (int e = 0; e < g->experts && !sigma && correction; e++)
+        sum += exp(logits[e] - largest);
     for (int e = 0; e < g->experts; e++) {
-        double s = g->scoring == SCORING_SIGMOID ? sigmoid(logits[e]) + (correction ? (double)correction[e] : 0.0)
-                                                 : (double)logits[e];
+        double s = sigma ? sigmoid(logits[e]) : correction ? exp(logits[e] - largest) / sum : (double)logits[e];
+        if (correction)
+            s += correction[e];
         scores[e] = isnan(s) ? -INFINITY : s;
     }
 }

@@ -59,10 +59,19 @@ static int finish_next_tokens(struct decoder *d, struct error *e)
     (void)e;
     for (size_t i = 0; i < tensors_count(d->tensors); i++) {
         struct tensor *t = tensors_at(d->tensors, i);
-        if (strncmp(t->name, "mtp.", 4) == 0 && !t->merged)
+        if ((strncmp(t->name, "mtp.", 4) == 0 || strncmp(t->name, "model.mtp_", 10) == 0) && !t->merged)
             t->used = 1;
     }
     return 0;
+}
+
+/* Sums of the weights of the chosen are those of softmax, far above the least that they are divided by. */
+static int finish_ernie4_5_moe(struct decoder *d, struct error *e)
+{
+    double least;
+    return config_real_or(d->config, "moe_norm_min", 0, 1e-6, 1e-12, &least, e) || family_only(d, "use_bias", 0, 0, e)
+               ? -1
+               : finish_next_tokens(d, e);
 }
 
 /* Without layer_types the library has another rule than other families do. */
@@ -233,6 +242,21 @@ static const struct expert_layout flint_experts = {QWEN_EXPERTS,
 static const struct expert_layout mellum_experts = {
     QWEN_EXPERTS,   .count = "num_local_experts", .older_count = "num_experts", .width = "moe_intermediate_size", .listed = 1,
     .normalised = 1};
+static const struct expert_layout ernie4_5_moe_experts = {QWEN_EXPERTS,
+                                                          .count = "moe_num_experts",
+                                                          .older_count = "num_experts",
+                                                          .chosen = "moe_k",
+                                                          .older_chosen = "num_experts_per_tok",
+                                                          .width = "moe_intermediate_size",
+                                                          .first_dense = "moe_layer_start_index",
+                                                          .dense_absent = 1,
+                                                          .step = "moe_layer_interval",
+                                                          .last = "moe_layer_end_index",
+                                                          .correction = "mlp.moe_statics.e_score_correction_bias",
+                                                          .normalised = -1,
+                                                          .shared_count = "moe_num_shared_experts",
+                                                          .shared_absent = 2,
+                                                          .shared = "mlp.shared_experts"};
 static const struct expert_layout aria_text_experts = {.count = "moe_num_experts",
                                                        .chosen = "moe_topk",
                                                        .normalised = -1,
@@ -312,8 +336,7 @@ static const struct layout hunyuan_v1_moe = {LLAMA(1e-5),
                                              ACTIVATION("hidden_act", "silu"),
                                              BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
                                              .rope = {ROTARY_WHOLE, .alpha = 1},
-                                             .experts = &hunyuan_v1_moe_experts,
-                                             .defaults = "{\"num_experts\": 1, \"moe_topk\": 1}"};
+                                             .experts = &hunyuan_v1_moe_experts};
 static const struct layout granitemoeshared = {LLAMA(1e-6),
                                                .names = {LLAMA_NAMES},
                                                ACTIVATION("hidden_act", "silu"),
@@ -420,6 +443,14 @@ static const struct layout mellum = {LLAMA(1e-6),
                                      .experts = &mellum_experts,
                                      .defaults = "{\"num_key_value_heads\": 4}",
                                      .finish = finish_next_tokens};
+static const struct layout ernie4_5_moe = {LLAMA(1e-5),
+                                           .names = {LLAMA_NAMES},
+                                           ACTIVATION("hidden_act", "silu"),
+                                           .rope = {ROTARY_WHOLE, .pairing = PAIRING_INTERLEAVED, .theta_default = 500000},
+                                           .tied = 1,
+                                           .experts = &ernie4_5_moe_experts,
+                                           .defaults = "{\"num_key_value_heads\": 4}",
+                                           .finish = finish_ernie4_5_moe};
 static const struct layout aria_text = {LLAMA(1e-6),
                                         .names = {LLAMA_NAMES},
                                         ACTIVATION("hidden_act", "silu"),
@@ -476,5 +507,6 @@ const struct family families_mixtures[] = {{ROW(mixtral), .harmless = of_routers
                                            {ROW(minimax_m2), .harmless = of_routers, .nullable = kv_heads},
                                            {ROW(flint), .harmless = of_routers, .nullable = some_layers},
                                            {ROW(mellum), .harmless = of_mellum, .nullable = listed_of_size},
+                                           {ROW(ernie4_5_moe), .harmless = of_routers, .nullable = heads},
                                            {ROW(aria_text), .harmless = of_aria_text, .nullable = heads},
                                            {.name = NULL}};

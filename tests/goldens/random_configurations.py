@@ -36,7 +36,7 @@ from safetensors.torch import load_file, save_file
 
 from make_goldens import RefuseNarrow, Widen, random_weight
 
-FAMILIES = ("arcee", "aria_text", "biogpt", "bloom", "cohere", "cohere2", "ctrl", "cwm", "dots1", "exaone4", "exaone_moe", "falcon", "flex_olmo", "flint", "gemma2",
+FAMILIES = ("arcee", "aria_text", "biogpt", "bloom", "cohere", "cohere2", "ctrl", "cwm", "dots1", "ernie4_5_moe", "exaone4", "exaone_moe", "falcon", "flex_olmo", "flint", "gemma2",
             "gemma3_text", "glm4", "glm4_moe", "gpt2", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite_swa", "granitemoe", "granitemoe_swa",
             "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "hyperclovax", "internlm3", "iquestcoder", "jais2", "llama", "mellum", "minimax_m2",
             "ministral", "ministral3", "mistral", "mixtral", "mpt", "nanochat", "nemotron", "olmo", "olmo2", "olmo3", "olmoe", "openai-gpt", "opt", "persimmon",
@@ -794,6 +794,18 @@ def draw_aria_text(d, layers, length):
         config["hidden_act"] = "silu"
     d.put(config, "moe_num_shared_experts", 0.6, 1, 2)
     return biased(d, config, "attention_bias", "mlp_bias")
+
+
+def draw_ernie4_5_moe(d, layers, length):
+    config = put_experts(d, grouped(d, length), layers, d.pick("moe_num_experts", "num_experts"))
+    config["num_key_value_heads"] = config.get("num_key_value_heads") or config["num_attention_heads"]
+    config["moe_intermediate_size"] = d.whole(3, 20)
+    if d.chance(0.8):
+        config["moe_k"] = config.pop("num_experts_per_tok")
+    for key, *values in (("moe_num_shared_experts", 0, 1, 2), ("moe_layer_start_index", 0, 1, 2), ("moe_layer_end_index", -1, 1, 2), ("moe_layer_interval", 1, 2), ("moe_norm_min", 1e-12, 1e-8)):
+        d.put(config, key, 0.6, *values)
+    d.put(config, "use_bias", 0.1, True, False)
+    return config
 
 
 def draw_iquestcoder(d, layers, length):
