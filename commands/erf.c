@@ -36,6 +36,8 @@ int erf_call(struct call *c, struct error *e)
                      erf_run(&r, e) != 0 || erf_print(&r.result, e) != 0 || (o->check_precision && check_precision(&r, e) != 0)
                  ? -1
                  : 0;
+        if (rc == 0)
+            terminal_sum_up(&c->terminal);
         erf_run_free(&r);
     }
     model_arguments_free(models, o->models.count);

@@ -163,7 +163,7 @@ static const struct option_row rows[] = {
     QUIET_ROW("no progress and no messages but errors"),
     {.name = "log",
      .value = "FILE",
-     .help = "append messages, times and memory to FILE",
+     .help = "append what happens to FILE, a line of JSON each: start, plan, progress, rate, peak memory, end (doc/outputs.md)",
      .type = OPTION_TEXT,
      .at = AT(log),
      .group = GROUP_RUN},

@@ -1,7 +1,11 @@
 /* Bar, messages and log of a long run. */
 #include "commands/terminal.h"
 
-#include <errno.h>
+#include "io/memory.h"
+#include "run/interrupt.h"
+#include "version.h"
+
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -16,25 +20,61 @@ static void say(struct progress *p, enum progress_kind kind, const char *line)
         terminal_clear(t);
         fprintf(stderr, "reach %s: %s\n", t->verb, line);
     }
-    if (t->log)
-        fprintf(t->log, "%10.2f  %s\n", progress_seconds(p), line);
+    static const char *const levels[] = {[PROGRESS_LOG] = "detail",
+                                         [PROGRESS_MESSAGE] = "message",
+                                         [PROGRESS_WARNING] = "warning",
+                                         [PROGRESS_NOT_DRAWN] = "warning"};
+
+    log_line(&t->log, p, "message", (const struct progress_fact[]){{"level", levels[kind], 0}, {"message", line, 0}, {0}});
+}
+
+static void tell(struct progress *p, const char *event, const struct progress_fact *facts)
+{
+    log_line(&((struct terminal *)p)->log, p, event, facts);
+}
+
+static double seconds_left(const struct progress *p, double rate)
+{
+    return rate > 0 ? (double)(p->total - p->done) / rate : 0;
+}
+
+/* The first, the last, and one every few seconds: a log of a night stays short. */
+static void log_progress(struct terminal *t, const char *what)
+{
+    enum { EVERY_SECONDS = 10 };
+    const struct progress *p = &t->progress;
+    double now = progress_seconds(p), rate = progress_rate(p);
+
+    if (!t->log.path || (t->log.progress > 0 && now - t->log.progress < EVERY_SECONDS && p->done < p->total))
+        return;
+    t->log.progress = now;
+    log_line(&t->log, p, "progress",
+             (const struct progress_fact[]){{"what", what, 0},
+                                            {"done", NULL, (double)p->done},
+                                            {"total", NULL, (double)p->total},
+                                            {"rate", NULL, rate},
+                                            {"seconds_left", NULL, seconds_left(p, rate)},
+                                            {"peak_bytes", NULL, (double)memory_peak()},
+                                            {0}});
 }
 
 static void show(struct progress *p, const char *what)
 {
     enum { WIDTH = 28 };
     struct terminal *t = (struct terminal *)p;
-    double time = progress_now(), seconds = time - p->measuring, rate, left;
+    double time = progress_now(), rate, left;
     char bar[WIDTH + 1];
     size_t filled;
 
+    if (what && p->total > 0)
+        log_progress(t, what);
     if (!what)
         terminal_clear(t);
     if (!what || !t->bar || p->total == 0 || (time - t->drawn < 0.2 && p->done < p->total))
         return;
     t->drawn = time;
-    rate = seconds > 0 ? (double)(p->done - p->at_start) / seconds : 0;
-    left = rate > 0 ? (double)(p->total - p->done) / rate : 0;
+    rate = progress_rate(p);
+    left = seconds_left(p, rate);
     filled = p->done * WIDTH / p->total;
     memset(bar, ' ', WIDTH);
     memset(bar, '=', filled);
@@ -49,18 +89,31 @@ void terminal_plain(struct terminal *t, const char *verb, int quiet)
     *t = (struct terminal){.progress = {.say = say, .unit = "segments", .started = progress_now()}, .verb = verb, .quiet = quiet};
 }
 
-int terminal_open(struct terminal *t, const char *verb, int quiet, const char *log_path, struct error *e)
+int terminal_open(struct terminal *t, const char *verb, int quiet, const char *log_path, const char *command, struct error *e)
 {
+    char host[256] = "";
+
     terminal_plain(t, verb, quiet);
     t->progress.show = show;
     t->bar = !quiet && isatty(STDERR_FILENO);
     if (!log_path)
         return 0;
-    t->log = fopen(log_path, "ae");
-    if (!t->log)
-        return fail(e, "%s: cannot be written: %s (expected a file for the log)", log_path, strerror(errno));
-    setvbuf(t->log, NULL, _IOLBF, 0);
-    return 0;
+    if (log_open(&t->log, log_path, e) != 0)
+        return -1;
+    t->progress.tell = tell;
+    gethostname(host, sizeof host - 1);
+    tell(&t->progress, "start",
+         (const struct progress_fact[]){{"version", REACH_VERSION, 0},
+                                        {"verb", verb, 0},
+                                        {"command", command, 0},
+                                        {"host", host, 0},
+                                        {"pid", NULL, (double)getpid()},
+                                        {0}});
+    if (!*t->log.failed.text)
+        return 0;
+    fail(e, "%s", t->log.failed.text); /* a log that cannot begin is refused before anything is measured */
+    log_close(&t->log);
+    return -1;
 }
 
 void terminal_clear(struct terminal *t)
@@ -70,16 +123,38 @@ void terminal_clear(struct terminal *t)
     t->drawn = 0;
 }
 
-void terminal_close(struct terminal *t)
+void terminal_sum_up(struct terminal *t)
 {
+    struct progress *p = &t->progress;
+    char measured[96] = "";
+
+    if (p->done > p->at_start)
+        snprintf(measured, sizeof measured, "%zu %s in %.3g s, %.3g %s/s, ", p->done - p->at_start, p->unit,
+                 p->measured - p->measuring, progress_rate(p), p->unit);
+    progress_message(p, "%speak memory %.3f GB", measured, (double)memory_peak() / 1e9);
+}
+
+void terminal_close(struct terminal *t, const char *message)
+{
+    const struct progress *p = &t->progress;
+    struct progress_fact facts[8] = {{"status", !message ? "done" : interrupt_wanted() ? "interrupted" : "failed", 0}};
     struct rusage usage;
+    int count = 1;
 
     terminal_clear(t);
-    if (!t->log)
+    if (!t->log.path)
         return;
     getrusage(RUSAGE_SELF, &usage);
-    progress_log(&t->progress, "peak resident memory %.3f GB, processor time %.2f s", (double)usage.ru_maxrss * 1024 / 1e9,
-                 (double)usage.ru_utime.tv_sec + 1e-6 * (double)usage.ru_utime.tv_usec);
-    fclose(t->log);
-    t->log = NULL;
+    if (message)
+        facts[count++] = (struct progress_fact){"message", message, 0};
+    if (p->total > 0) {
+        facts[count++] = (struct progress_fact){"done", NULL, (double)p->done};
+        facts[count++] = (struct progress_fact){"total", NULL, (double)p->total};
+        facts[count++] = (struct progress_fact){"rate", NULL, progress_rate(p)};
+    }
+    facts[count++] = (struct progress_fact){"peak_bytes", NULL, (double)memory_peak()};
+    facts[count++] = (struct progress_fact){"processor_seconds", NULL,
+                                            (double)usage.ru_utime.tv_sec + 1e-6 * (double)usage.ru_utime.tv_usec};
+    log_line(&t->log, p, "end", facts);
+    log_close(&t->log);
 }

@@ -55,18 +55,15 @@ static int run(struct call *c, struct error *e)
     if (flag_of(c, "wide"))
         screen_widen();
     if (options_settings(&c->settings, c->options, v, e) != 0 || start_threads(c, e) != 0 ||
-        terminal_open(&c->terminal, v->name, flag_of(c, "quiet"), text_of(c, "log"), e) != 0)
+        terminal_open(&c->terminal, v->name, flag_of(c, "quiet"), text_of(c, "log"), c->command, e) != 0)
         return print_failure(c, e);
     rc = v->run(c, e);
     if (rc == 0 && *c->terminal.not_drawn.text)
         rc = fail(e, "%s", c->terminal.not_drawn.text);
-    if (rc != 0) {
-        progress_log(&c->terminal.progress, "failed: %s", e->text);
-        terminal_clear(&c->terminal);
-        rc = rc == EXIT_USAGE ? print_usage_error(c, e) : print_failure(c, e);
-    }
-    terminal_close(&c->terminal);
-    return rc;
+    terminal_close(&c->terminal, rc == 0 ? NULL : e->text);
+    if (rc == 0 && *c->terminal.log.failed.text) /* results are whole, the log is not */
+        rc = fail(e, "%s", c->terminal.log.failed.text);
+    return rc == 0 ? EXIT_DONE : rc == EXIT_USAGE ? print_usage_error(c, e) : print_failure(c, e);
 }
 
 int verb_run(const struct verb *v, int argc, char **argv)

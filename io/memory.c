@@ -54,6 +54,23 @@ size_t memory_available(void)
     return bytes < groups ? bytes : groups;
 }
 
+/* getrusage's figure is not asked first: it lives on through exec, and is that of a large program which started this one. */
+size_t memory_peak(void)
+{
+    FILE *f = fopen("/proc/self/status", "re");
+    char line[256];
+    unsigned long long kilobytes = 0;
+    struct rusage usage;
+    while (f && !kilobytes && fgets(line, sizeof line, f))
+        if (sscanf(line, "VmHWM: %llu kB", &kilobytes) != 1)
+            kilobytes = 0;
+    if (f)
+        fclose(f);
+    if (!kilobytes && getrusage(RUSAGE_SELF, &usage) == 0)
+        kilobytes = (unsigned long long)usage.ru_maxrss;
+    return (size_t)kilobytes * 1024;
+}
+
 int memory_check(size_t bytes, const char *what, struct error *e)
 {
     size_t available = memory_available();

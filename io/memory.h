@@ -11,6 +11,9 @@
  * of its control groups leave. SIZE_MAX when nothing says. */
 size_t memory_available(void);
 
+/* The most bytes of memory that this program held at once, pages of mapped files included; 0 when nothing says. */
+size_t memory_peak(void);
+
 /* -1 when `bytes` are more than that; `what` they are for. Asks the system each time: not for small amounts. */
 int memory_check(size_t bytes, const char *what, struct error *e) MUST_USE;
 

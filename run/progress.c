@@ -70,6 +70,10 @@ void progress_start(struct progress *p, size_t total, size_t done)
     p->total = total;
     p->done = p->at_start = done;
     p->measuring = progress_now();
+    p->measured = 0;
+    progress_tell(
+        p, "work",
+        (const struct progress_fact[]){{"unit", p->unit, 0}, {"total", NULL, (double)total}, {"done", NULL, (double)done}, {0}});
 }
 
 void progress_step(struct progress *p, size_t done, const char *what)
@@ -81,15 +85,29 @@ void progress_step(struct progress *p, size_t done, const char *what)
 
 void progress_end(struct progress *p)
 {
+    p->measured = progress_now();
     if (p->show)
         p->show(p, NULL);
 }
 
-void progress_plan(struct progress *p, const char *model, const char *plan)
+double progress_rate(const struct progress *p)
 {
-    if (strcmp(p->plan, plan) == 0)
-        progress_log(p, "%s: %s", model, plan);
-    else
+    double seconds = (p->measured > 0 ? p->measured : progress_now()) - p->measuring;
+
+    return p->done > p->at_start && seconds > 0 ? (double)(p->done - p->at_start) / seconds : 0;
+}
+
+void progress_tell(struct progress *p, const char *event, const struct progress_fact *facts)
+{
+    if (p->tell)
+        p->tell(p, event, facts);
+}
+
+void progress_plan(struct progress *p, const char *model, const char *plan, double bytes)
+{
+    if (strcmp(p->plan, plan) != 0)
         progress_message(p, "%s: %s", model, plan);
+    progress_tell(p, "plan",
+                  (const struct progress_fact[]){{"model", model, 0}, {"plan", plan, 0}, {"plan_bytes", NULL, bytes}, {0}});
     snprintf(p->plan, sizeof p->plan, "%s", plan);
 }

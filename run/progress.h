@@ -13,14 +13,22 @@ enum progress_kind {
     PROGRESS_NOT_DRAWN /* why pictures are missing though gnuplot is there: results are whole, and the run goes on */
 };
 
+/* What a log keeps of a run beside words: a text, or without one a number. */
+struct progress_fact {
+    const char *name;
+    const char *text;
+    double number;
+};
+
 struct progress {
     void (*say)(struct progress *p, enum progress_kind kind, const char *line);
     void (*show)(
         struct progress *p,
         const char *what); /* the counts below have changed; `what` is being worked on, NULL: nothing more. May be NULL */
+    void (*tell)(struct progress *p, const char *event, const struct progress_fact *facts); /* may be NULL */
     const char *unit; /* of the work: segments, tokens */
     double started; /* seconds on the monotonic clock */
-    double measuring; /* when the measuring began: the rate is that of it alone */
+    double measuring, measured; /* when the measuring began and ended: the rate is that of it alone */
     char plan[256]; /* the memory that was told last */
     size_t total, done, at_start; /* units; at_start of them came from a journal */
 };
@@ -29,8 +37,10 @@ void progress_message(struct progress *p, const char *format, ...) PRINTF_LIKE(2
 void progress_warning(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
 void progress_not_drawn(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
 void progress_log(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
-/* The memory plan of a model: told, but to a log alone where the one before was the same. */
-void progress_plan(struct progress *p, const char *model, const char *plan);
+/* For a log: an event and its facts, which end with one without a name. */
+void progress_tell(struct progress *p, const char *event, const struct progress_fact *facts);
+/* The memory plan of a model, in words and bytes: told, but to a log alone where the one before was the same. */
+void progress_plan(struct progress *p, const char *model, const char *plan, double bytes);
 /* The work: `total` units of which `done` need not be measured again. */
 void progress_start(struct progress *p, size_t total, size_t done);
 /* `done` more units are measured. */
@@ -38,6 +48,9 @@ void progress_step(struct progress *p, size_t done, const char *what);
 
 /* The work is over, or has stopped: what shows it goes. */
 void progress_end(struct progress *p);
+
+/* Units a second since the measuring began, until it ended; 0 where nothing was measured. */
+double progress_rate(const struct progress *p);
 
 /* Seconds on the monotonic clock, and since `started`. */
 double progress_now(void);

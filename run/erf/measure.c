@@ -216,7 +216,7 @@ static int finish_target(struct erf_run *r, size_t index, size_t target, struct 
         if (!g)
             return -1;
         if (target == 0)
-            progress_plan(r->progress, m->argument->name, memory_plan_text(text, engine_plan(g)));
+            progress_plan(r->progress, m->argument->name, memory_plan_text(text, engine_plan(g)), engine_plan(g)->total);
         if (measure_target(r, index, target, g, e) != 0)
             goto end;
         progress_log(r->progress, "%s: target %zu is measured", m->argument->name, fields->target);

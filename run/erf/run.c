@@ -21,7 +21,8 @@ static int open_kernels(struct erf_run *r, struct error *e)
     r->kernels = run_kernels(r->options->machine.device, r->options->machine.dtype, r->progress, e);
     if (!r->kernels)
         return -1;
-    progress_log(r->progress, "kernels %s", r->kernels->name);
+    progress_tell(r->progress, "kernels",
+                  (const struct progress_fact[]){{"kernels", r->kernels->name, 0}, {"dtype", r->options->machine.dtype, 0}, {0}});
     for (size_t i = 0; i < r->count; i++) {
         struct erf_model *m = &r->models[i];
 

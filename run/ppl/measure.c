@@ -197,7 +197,8 @@ int ppl_measure(struct ppl_run *r, struct error *e)
     for (size_t i = 0; i < r->count; i++) {
         char text[256];
 
-        progress_plan(r->progress, r->models[i].argument->name, memory_plan_text(text, &r->models[i].plan));
+        progress_plan(r->progress, r->models[i].argument->name, memory_plan_text(text, &r->models[i].plan),
+                      r->models[i].plan.total);
         for (size_t j = 0; j < r->result_count; j++)
             steps += score_steps(r, &r->models[i], &r->models[i].results[j]);
     }

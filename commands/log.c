@@ -1,0 +1,131 @@
+/* Lines of JSON by hand: a log that cannot get memory for a library's objects would be silent when it is needed most. */
+#include "commands/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <utf8proc.h>
+
+enum { READER_MILLISECONDS = 5000 }; /* so long may a pipe be full before its reader is given up */
+
+int log_open(struct log *l, const char *path, struct error *e)
+{
+    *l = (struct log){.descriptor = -1};
+    /* without O_NONBLOCK, opening a pipe would wait for a reader for ever, and so would a write to a full one */
+    int descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0666);
+
+    if (descriptor < 0 && errno == ENXIO)
+        return fail(e, "%s: is a pipe that nobody reads (expected a file for the log, or a reader that is started before)", path);
+    if (descriptor < 0)
+        return fail(e, "%s: cannot be written: %s (expected a file for the log)", path, strerror(errno));
+    if (!(l->path = strdup(path))) {
+        close(descriptor);
+        return fail_memory(e, (double)strlen(path) + 1, "a path");
+    }
+    l->descriptor = descriptor;
+    return 0;
+}
+
+void log_close(struct log *l)
+{
+    if (!l->path)
+        return;
+    if (close(l->descriptor) != 0 && !*l->failed.text)
+        fail(&l->failed, "%s: cannot be written: %s", l->path, strerror(errno));
+    free(l->path);
+    l->path = NULL;
+}
+
+/* A text in quotes; what is no UTF-8 (paths need not be) becomes U+FFFD, so that any reader of JSON takes the line. */
+static void put_text(FILE *f, const char *text)
+{
+    fputc('"', f);
+    for (const utf8proc_uint8_t *s = (const utf8proc_uint8_t *)text; *s;) {
+        utf8proc_int32_t point;
+        utf8proc_ssize_t bytes = utf8proc_iterate(s, -1, &point);
+
+        if (bytes < 1)
+            fputs("\\ufffd", f);
+        else if (*s == '"' || *s == '\\')
+            fprintf(f, "\\%c", *s);
+        else if (*s < 0x20 || *s == 0x7F)
+            fprintf(f, "\\u%04x", *s);
+        else
+            fwrite(s, 1, (size_t)bytes, f);
+        s += bytes < 1 ? 1 : bytes;
+    }
+    fputc('"', f);
+}
+
+static void put_time(FILE *f)
+{
+    struct timespec now;
+    struct tm parts;
+    char text[32] = "";
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (gmtime_r(&now.tv_sec, &parts))
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts);
+    fprintf(f, ",\"time\":\"%s.%03ldZ\"", text, now.tv_nsec / 1000000);
+}
+
+/* All of it, or -1 with errno. */
+static int write_line(int descriptor, const char *line, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        struct pollfd reader = {.fd = descriptor, .events = POLLOUT};
+        ssize_t n = write(descriptor, line + done, size - done);
+
+        if (n > 0)
+            done += (size_t)n;
+        else if (n < 0 && errno == EAGAIN) {
+            if (poll(&reader, 1, READER_MILLISECONDS) == 0) {
+                errno = ETIMEDOUT;
+                return -1;
+            }
+        } else if (n == 0 || errno != EINTR)
+            return -1;
+    }
+    return 0;
+}
+
+void log_line(struct log *l, const struct progress *p, const char *event, const struct progress_fact *facts)
+{
+    char *line = NULL;
+    size_t size = 0;
+    FILE *f = l->path && !*l->failed.text ? open_memstream(&line, &size) : NULL;
+
+    if (!f) {
+        if (l->path && !*l->failed.text)
+            fail_memory(&l->failed, 1024, "a line of the log");
+        return;
+    }
+    fputs("{\"event\":", f);
+    put_text(f, event);
+    put_time(f);
+    fprintf(f, ",\"seconds\":%.3f", progress_seconds(p));
+    for (; facts->name; facts++) {
+        fputc(',', f);
+        put_text(f, facts->name);
+        fputc(':', f);
+        if (facts->text)
+            put_text(f, facts->text);
+        else if (isfinite(facts->number))
+            fprintf(f, "%.15g", facts->number);
+        else
+            fputs("null", f);
+    }
+    fputs("}\n", f);
+    if (fclose(f) != 0)
+        fail_memory(&l->failed, (double)size, "a line of the log");
+    else if (write_line(l->descriptor, line, size) != 0)
+        fail(&l->failed, "%s: cannot be written: %s (expected a file for the log)", l->path,
+             errno == ETIMEDOUT ? "the pipe is full and its reader does not read" : strerror(errno));
+    free(line);
+}
