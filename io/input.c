@@ -4,13 +4,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
-enum { RAW_BYTES = 1 << 16, OUT_BYTES_MAX = 1 << 30 };
+enum { RAW_BYTES = 1 << 16, OUT_BYTES_MAX = 16 << 20 };
+
+int input_patience = 10000;
 
 struct input {
     char *name;
@@ -26,7 +29,44 @@ struct input {
     z_stream unpack;
     unsigned char raw[RAW_BYTES];
     size_t at, have; /* raw[at..have) is not used yet */
+    size_t taken, given; /* bytes that were packed, and that they stand for */
 };
+
+/* A pipe without a writer would be waited for in open, for ever. Opened without that, it is empty while nobody has it open for
+ * writing, which is told from one whose writer has nothing to say yet. */
+static int wait_for_writer(struct input *in, struct error *e)
+{
+    enum { LOOK_EVERY = 50 };
+    struct pollfd pipe = {.fd = in->descriptor, .events = POLLIN};
+    for (int waited = 0;; waited += LOOK_EVERY) {
+        ssize_t n = read(in->descriptor, in->raw, RAW_BYTES);
+        if (n > 0)
+            in->have = (size_t)n;
+        if (n > 0 || (n < 0 && errno == EAGAIN))
+            return 0;
+        if (n < 0 && errno != EINTR)
+            return fail(e, "%s: cannot be read: %s", in->name, strerror(errno));
+        if (waited >= input_patience)
+            return fail(e,
+                        "%s: is a pipe that nobody writes to (waited %d s; expected a file, or a writer that is started before)",
+                        in->name, input_patience / 1000);
+        if (poll(&pipe, 1, LOOK_EVERY) > 0 && pipe.revents & POLLHUP && !(pipe.revents & POLLIN))
+            return 0; /* a writer came and went */
+    }
+}
+
+/* Opens PATH without waiting. */
+static int open_descriptor(struct input *in, const char *path, struct stat *st, struct error *e)
+{
+    in->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int flags = in->descriptor < 0 ? -1 : fcntl(in->descriptor, F_GETFL);
+    if (flags < 0 || fstat(in->descriptor, st))
+        return fail(e, "%s: cannot be opened: %s", in->name, strerror(errno));
+    if (S_ISFIFO(st->st_mode) && wait_for_writer(in, e))
+        return -1;
+    return fcntl(in->descriptor, F_SETFL, flags & ~O_NONBLOCK) ? fail(e, "%s: cannot be opened: %s", in->name, strerror(errno))
+                                                               : 0;
+}
 
 /* zlib's own gzread is not used because it takes a damaged header of a later member for the end of the data. */
 
@@ -89,9 +129,11 @@ struct input *input_open(const char *path, struct error *e)
         fail_memory(e, sizeof *in, path);
         return NULL;
     }
-    in->descriptor = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     struct stat st;
-    if (in->descriptor < 0 || fstat(in->descriptor, &st)) {
+    if (!standard) {
+        if (open_descriptor(in, path, &st, e))
+            goto failed;
+    } else if (fstat(in->descriptor, &st)) {
         fail(e, "%s: cannot be opened: %s", in->name, strerror(errno));
         goto failed;
     }
@@ -157,8 +199,14 @@ static int read_packed(struct input *in, unsigned char *out, size_t want, size_t
         in->unpack.next_out = out + *got;
         in->unpack.avail_out = (uInt)(want - *got < OUT_BYTES_MAX ? want - *got : OUT_BYTES_MAX);
         int status = inflate(&in->unpack, Z_NO_FLUSH);
+        size_t at = in->at, had = *got;
         in->at = (size_t)(in->unpack.next_in - in->raw);
         *got = (size_t)(in->unpack.next_out - out);
+        in->taken += in->at - at;
+        in->given += *got - had;
+        if (in->given > INPUT_UNPACKED_FREE && in->given / INPUT_RATIO_MAX > in->taken)
+            return fail(e, "%s: unpacks to more than %d times its size (expected text or token ids, which do not)", in->name,
+                        INPUT_RATIO_MAX);
         if (status == Z_STREAM_END)
             in->member = 0;
         else if (status == Z_MEM_ERROR)

@@ -1,5 +1,6 @@
 /* Text and gzip to tokens, and the cutting rule of segments. */
 #include "io/tokens.h"
+#include "io/input.h"
 #include "tests/scratch.h"
 
 #include <stdarg.h>
@@ -8,6 +9,10 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <time.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -156,6 +161,69 @@ static void test_refused_text(void **state)
     assert_int_equal(read_text(&t, &path, 1, &e), -1);
     assert_int_equal(check_message("absent", &e, "absent: cannot be opened"), 0);
     assert_int_equal(read_text(&t, NULL, 0, &e), -1);
+}
+
+/* A pipe is waited for only so long; one with a writer, however slow, to its end. */
+static void test_pipes(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    struct text text;
+    const char *path = scratch_path(scratch_folder, "pipe");
+    int status, patience = input_patience;
+    assert_int_equal(mkfifo(path, 0600), 0);
+    input_patience = 100;
+    assert_int_equal(text_read(&text, &path, 1, &e), -1);
+    assert_int_equal(check_message("no writer", &e, "pipe: is a pipe that nobody writes to"), 0);
+    input_patience = patience;
+    pid_t child = fork();
+    if (child == 0) {
+        int writer = open(path, O_WRONLY); /* waits for the reader */
+        nanosleep(&(struct timespec){.tv_nsec = 120000000}, NULL);
+        _exit(write(writer, "some", 4) == 4 && write(writer, " text", 5) == 5 ? 0 : 1);
+    }
+    assert_int_equal(text_read(&text, &path, 1, &e), 0);
+    assert_true(text.size == 9 && memcmp(text.bytes, "some text", 9) == 0);
+    text_free(&text);
+    assert_true(waitpid(child, &status, 0) == child && status == 0);
+}
+
+/* MEMBERS times 1 MiB, the first NOISE bytes of which cannot be packed. */
+static int read_packed_often(size_t members, size_t noise, struct error *e)
+{
+    enum { BYTES = 1 << 20 };
+    unsigned char *plain = calloc(BYTES, 1), *packed = malloc(BYTES);
+    uint32_t r = 1;
+    for (size_t i = 0; i < noise; i++)
+        plain[i] = (unsigned char)((r = r * 1664525 + 1013904223) >> 24);
+    z_stream z = {.next_in = plain, .avail_in = BYTES, .next_out = packed, .avail_out = BYTES};
+    assert_int_equal(deflateInit2(&z, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    deflateEnd(&z);
+    const char *path = scratch_path(scratch_folder, "often.gz");
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    for (size_t i = 0; i < members; i++)
+        fwrite(packed, 1, BYTES - z.avail_out, f);
+    assert_int_equal(fclose(f), 0);
+    struct text text;
+    int result = text_read(&text, &path, 1, e);
+    assert_true(result || text.size == members * BYTES);
+    text_free(&text);
+    free(plain);
+    free(packed);
+    return result;
+}
+
+/* What stands for far more than its size is refused soon, whatever the memory. */
+static void test_bombs(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    assert_int_equal(read_packed_often(64, 0, &e), 0);
+    assert_int_equal(read_packed_often(66, 0, &e), -1);
+    assert_int_equal(check_message("zeros", &e, "often.gz: unpacks to more than 256 times its size"), 0);
+    assert_int_equal(read_packed_often(66, 4096, &e), 0);
 }
 
 /* -- segments -- */
@@ -363,8 +431,9 @@ static void test_refused_cuts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),      cmocka_unit_test(test_refused_text), cmocka_unit_test(test_cutting),
-        cmocka_unit_test(test_documents), cmocka_unit_test(test_refused_cuts),
+        cmocka_unit_test(test_text),         cmocka_unit_test(test_refused_text), cmocka_unit_test(test_pipes),
+        cmocka_unit_test(test_bombs),        cmocka_unit_test(test_cutting),      cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_refused_cuts),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
