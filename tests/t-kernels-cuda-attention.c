@@ -554,6 +554,68 @@ static void test_not_finite(void **state)
     }
 }
 
+/* Devices whose blocks have less shared memory (99 KB: compute capability 8.6, 8.9, 12.0; 163 KB: 8.0) have smaller tiles, and
+ * where none would fit a call is refused. The stand-in's is what its environment says when a set is opened. */
+static void test_shared_memory(void **state)
+{
+    static const int sizes[] = {64, 65, 128, 129, 256};
+    static const char *const kb[] = {"99", "163"};
+    struct kernels *before[3];
+    (void)state;
+    memcpy(before, sets, sizeof sets);
+    if (!set_count || !strstr(sets[0]->name, "stand-in"))
+        skip();
+    for (int limit = 0; limit < LENGTH(kb); limit++) {
+        setenv("REACH_CUDA_HOST_SHARED", kb[limit], 1);
+        set_count = 0;
+        assert_int_equal(open_sets(NULL), 0);
+        for (int i = 0; i < LENGTH(sizes); i++)
+            for (int general = 0; general < 2; general++) {
+                struct attention_case c = {
+                    1,       0,       1 + general,     1, sizes[i], 66, 66, 66, 0, general ? BIAS_STEEP : BIAS_GENTLE,
+                    general, general, general ? 5 : 0, 1, 1,        0,  0};
+                struct problem p = problem_of(&c);
+                for (int turn = 0; turn < 2; turn++)
+                    if (turn == 0 || limit == 0) /* 99 KB: all sets */
+                        check(&p, i + general + turn);
+                problem_free(&p);
+            }
+        close_sets(NULL);
+    }
+    setenv("REACH_CUDA_HOST_SHARED", "48", 1);
+    set_count = 0;
+    assert_int_equal(open_sets(NULL), 0);
+    for (int s = 0; s < set_count; s++)
+        for (int reverse = 0; reverse < 2; reverse++) {
+            struct attention_case c = {1, 0, 1, 1, 256, 9, 9, 9, 0, BIAS_NONE, 0, 0, 0, 1, 1, 0, 0};
+            struct problem p = problem_of(&c);
+            struct error e;
+            struct attention *a = sets[s]->attention_create(sets[s], &p.shape, &e);
+            struct buffer *q = buffer_of(sets[s], ROLE_ACTIVATION, p.q, p.q_count),
+                          *kv = buffer_of(sets[s], ROLE_ACTIVATION, p.kv, p.kv_count),
+                          *o = buffer_of(sets[s], ROLE_ACTIVATION, p.q, p.q_count),
+                          *dkv = buffer_of(sets[s], ROLE_ACTIVATION, p.kv, p.kv_count),
+                          *lse = buffer_of(sets[s], ROLE_STATISTIC, p.q, p.lse_count);
+            if (reverse)
+                sets[s]->attention_reverse(sets[s], o, dkv, q, q, kv, q, lse, a, NULL, 1, c.queries, c.keys);
+            else
+                sets[s]->attention(sets[s], o, lse, q, kv, a, NULL, 1, c.queries, c.keys);
+            assert_int_equal(sets[s]->synchronize(sets[s], &e), -1);
+            if (!strstr(e.text, "attention: head size 256 in ") || !strstr(e.text, "and this GPU has 49152 (expected"))
+                fail_msg("%s", e.text);
+            assert_int_equal(sets[s]->synchronize(sets[s], &e), 0);
+            struct buffer *all[] = {q, kv, o, dkv, lse};
+            for (int i = 0; i < LENGTH(all); i++)
+                sets[s]->destroy(sets[s], all[i]);
+            sets[s]->attention_free(sets[s], a);
+            problem_free(&p);
+        }
+    close_sets(NULL);
+    unsetenv("REACH_CUDA_HOST_SHARED");
+    memcpy(sets, before, sizeof sets);
+    set_count = LENGTH(sets);
+}
+
 /* Other batches, other orders of threads: the same bytes. */
 static void test_same_bytes(void **state)
 {
@@ -598,7 +660,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_head_sizes), cmocka_unit_test(test_sizes),      cmocka_unit_test(test_masks),
         cmocka_unit_test(test_rounding),   cmocka_unit_test(test_scale),      cmocka_unit_test(test_skipping),
-        cmocka_unit_test(test_not_finite), cmocka_unit_test(test_same_bytes),
+        cmocka_unit_test(test_not_finite), cmocka_unit_test(test_same_bytes), cmocka_unit_test(test_shared_memory),
     };
     return cmocka_run_group_tests(tests, open_sets, close_sets);
 }

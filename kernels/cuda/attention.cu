@@ -58,6 +58,7 @@ static int begin(struct attention_arguments *a, struct kernels *k, const struct 
     const struct attention_tables *t = cuda_attention(attention)->scores;
     size_t element = cuda_state(k)->arithmetic == ARITHMETIC_BF16 ? sizeof(bf16) : sizeof(float), bytes;
     fill_shape(a, s, segments, queries, keys);
+    a->shared_most = cuda_state(k)->shared_most;
     a->aligned = (size_t)s->head_size * element % 16 == 0;
     a->bias = t->bias;
     a->multiplier = t->multiplier;
@@ -87,6 +88,15 @@ static enum attention_feature feature_of(const struct attention_shape *s)
     return s->bias ? FEATURE_BIAS : FEATURE_PLAIN;
 }
 
+/* Keeps the error of a call whose smallest tiles want `lack` bytes of shared memory. */
+static void refuse(struct kernels *k, const struct attention_arguments *a, int lack)
+{
+    kernels_keep_error(k,
+                       "attention: head size %d in %s needs %d bytes of shared memory for a block, and this GPU has %d (expected "
+                       "another --dtype, or --device cpu)",
+                       a->head_size, k->dtype, lack, a->shared_most);
+}
+
 static void attention_forward(struct kernels *k, struct buffer *o, struct buffer *lse, const struct buffer *q,
                               const struct buffer *kv, const struct attention *a, const struct weight *sinks, int segments,
                               int queries, int keys)
@@ -107,12 +117,11 @@ static void attention_forward(struct kernels *k, struct buffer *o, struct buffer
     } else {
         if (call.skip)
             attention_norms(&call, arithmetic == ARITHMETIC_BF16, false, stream);
-        if (arithmetic == ARITHMETIC_BF16)
-            attention_forward_bf16(&call, feature, stream);
-        else if (arithmetic == ARITHMETIC_TF32)
-            attention_forward_tf32(&call, feature, stream);
-        else
-            attention_forward_f32(&call, feature, stream);
+        int lack = arithmetic == ARITHMETIC_BF16   ? attention_forward_bf16(&call, feature, stream)
+                   : arithmetic == ARITHMETIC_TF32 ? attention_forward_tf32(&call, feature, stream)
+                                                   : attention_forward_f32(&call, feature, stream);
+        if (lack)
+            refuse(k, &call, lack);
     }
     cuda_check(k, cudaGetLastError(), "attention");
 }
@@ -141,12 +150,11 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
     } else {
         if (call.skip)
             attention_norms(&call, arithmetic == ARITHMETIC_BF16, true, stream);
-        if (arithmetic == ARITHMETIC_BF16)
-            attention_reverse_bf16(&call, feature, stream);
-        else if (arithmetic == ARITHMETIC_TF32)
-            attention_reverse_tf32(&call, feature, stream);
-        else
-            attention_reverse_f32(&call, feature, stream);
+        int lack = arithmetic == ARITHMETIC_BF16   ? attention_reverse_bf16(&call, feature, stream)
+                   : arithmetic == ARITHMETIC_TF32 ? attention_reverse_tf32(&call, feature, stream)
+                                                   : attention_reverse_f32(&call, feature, stream);
+        if (lack)
+            refuse(k, &call, lack);
     }
     cuda_check(k, cudaGetLastError(), "attention");
 }

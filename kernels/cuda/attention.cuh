@@ -44,6 +44,7 @@ struct attention_arguments {
     int window; /* 0: none */
     int kept; /* leading keys of the task that are seen whatever the window */
     int open; /* 1: the tables hold no window, as some keys may be kept; FEATURE_GENERAL and score_of mask it */
+    int shared_most; /* bytes of shared memory that a block may have on this device */
     int aligned; /* rows of heads begin at multiples of 16 bytes */
     int skip; /* leave out tiles that are proved to be zero; the norms are there */
     float scale, scale2; /* scale; log2(e) scale */
@@ -71,14 +72,16 @@ enum attention_feature {
 };
 
 /* Each enqueues its kernels. attention_TYPE.cu: the tiles' way; the number of bytes of a kernel's row of scores does not enter.
- */
-void attention_forward_bf16(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
-void attention_forward_tf32(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
-void attention_forward_f32(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
+ * Where the tiles do not fit into `shared_most`, smaller ones are taken, down to what 99 KB hold, the least that a device of
+ * compute capability 8.0 or newer has; which ones does not depend on the number of queries and keys. They return 0, or the bytes
+ * that the smallest tiles want where that is more than `shared_most`. */
+int attention_forward_bf16(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
+int attention_forward_tf32(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
+int attention_forward_f32(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
 /* lse2 and delta, and with skip the norms, are ready. */
-void attention_reverse_bf16(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
-void attention_reverse_tf32(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
-void attention_reverse_f32(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
+int attention_reverse_bf16(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
+int attention_reverse_tf32(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
+int attention_reverse_f32(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
 /* attention_few.cu: at most FEW_QUERIES queries; sums in float. `half`: elements are bf16. */
 void attention_forward_few(const struct attention_arguments *a, bool half, cudaStream_t stream);
 void attention_reverse_few(const struct attention_arguments *a, bool half, cudaStream_t stream);

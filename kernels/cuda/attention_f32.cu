@@ -1,31 +1,58 @@
 /* Attention on tiles in float throughout: fused multiply-add, no matrix units. One form serves all features, as the products take
- * most of the time. */
+ * most of the time. Forms that need more than 99 KB of shared memory have a smaller one behind them. */
 #include "kernels/cuda/attention_forward.cuh"
 #include "kernels/cuda/attention_reverse.cuh"
 
 template <int SIZE, int COLUMNS, int WARPS>
 using products = fused_products<type_f32, SIZE, SIZE, COLUMNS, WARPS>;
 
-void attention_forward_f32(const attention_arguments *a, enum attention_feature, cudaStream_t stream)
+template <int SIZE, int COLUMNS, int WARPS, int STAGES, int BLOCKS>
+static int forward(const attention_arguments *a, cudaStream_t stream)
 {
-    if (a->head_size <= 64)
-        attention_forward_launch<products<64, 64, 8>, FEATURE_GENERAL, 2, false, 2>(a, stream);
-    else if (a->head_size <= 128)
-        attention_forward_launch<products<128, 64, 8>, FEATURE_GENERAL, 1, false, 2>(a, stream);
-    else
-        attention_forward_launch<products<256, 32, 8>, FEATURE_GENERAL, 1, false, 1>(a, stream);
+    return attention_forward_launch<products<SIZE, COLUMNS, WARPS>, FEATURE_GENERAL, STAGES, false, BLOCKS>(a, stream);
 }
 
-void attention_reverse_f32(const attention_arguments *a, enum attention_feature, cudaStream_t stream)
+template <int SIZE, int COLUMNS, int WARPS, int BLOCKS>
+static int reverse_keys(const attention_arguments *a, cudaStream_t stream)
 {
-    if (a->head_size <= 64) {
-        attention_reverse_keys_launch<products<64, 32, 8>, FEATURE_GENERAL, 1, 2>(a, stream);
-        attention_reverse_queries_launch<products<64, 64, 8>, FEATURE_GENERAL, 1, false, 2>(a, stream);
-    } else if (a->head_size <= 128) {
-        attention_reverse_keys_launch<products<128, 32, 8>, FEATURE_GENERAL, 1, 2>(a, stream);
-        attention_reverse_queries_launch<products<128, 32, 8>, FEATURE_GENERAL, 1, false, 2>(a, stream);
-    } else {
-        attention_reverse_keys_launch<products<256, 32, 4>, FEATURE_GENERAL, 1, 1>(a, stream);
-        attention_reverse_queries_launch<products<256, 32, 4>, FEATURE_GENERAL, 1, false, 1>(a, stream);
-    }
+    return attention_reverse_keys_launch<products<SIZE, COLUMNS, WARPS>, FEATURE_GENERAL, 1, BLOCKS>(a, stream);
+}
+
+template <int SIZE, int COLUMNS, int WARPS, int BLOCKS>
+static int reverse_queries(const attention_arguments *a, cudaStream_t stream)
+{
+    return attention_reverse_queries_launch<products<SIZE, COLUMNS, WARPS>, FEATURE_GENERAL, 1, false, BLOCKS>(a, stream);
+}
+
+int attention_forward_f32(const attention_arguments *a, enum attention_feature, cudaStream_t stream)
+{
+    if (a->head_size <= 64)
+        return forward<64, 64, 8, 2, 2>(a, stream) ? forward<64, 64, 8, 1, 2>(a, stream) : 0;
+    if (a->head_size <= 128)
+        return forward<128, 64, 8, 1, 2>(a, stream) ? forward<128, 32, 8, 1, 2>(a, stream) : 0;
+    return forward<256, 32, 8, 1, 1>(a, stream) ? forward<256, 16, 4, 1, 1>(a, stream) : 0;
+}
+
+static int keys_part(const attention_arguments *a, cudaStream_t stream)
+{
+    if (a->head_size <= 64)
+        return reverse_keys<64, 32, 8, 2>(a, stream);
+    if (a->head_size <= 128)
+        return reverse_keys<128, 32, 8, 2>(a, stream) ? reverse_keys<128, 32, 4, 2>(a, stream) : 0;
+    return reverse_keys<256, 32, 4, 1>(a, stream) ? reverse_keys<256, 16, 2, 1>(a, stream) : 0;
+}
+
+static int queries_part(const attention_arguments *a, cudaStream_t stream)
+{
+    if (a->head_size <= 64)
+        return reverse_queries<64, 64, 8, 2>(a, stream);
+    if (a->head_size <= 128)
+        return reverse_queries<128, 32, 8, 2>(a, stream) ? reverse_queries<128, 32, 4, 2>(a, stream) : 0;
+    return reverse_queries<256, 32, 4, 1>(a, stream) ? reverse_queries<256, 16, 2, 1>(a, stream) : 0;
+}
+
+int attention_reverse_f32(const attention_arguments *a, enum attention_feature, cudaStream_t stream)
+{
+    int lack = keys_part(a, stream);
+    return lack ? lack : queries_part(a, stream);
 }

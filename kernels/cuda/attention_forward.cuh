@@ -148,17 +148,20 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_forward_kernel(c
                   a.aligned, o, factor, shared + L::QUERY);
 }
 
-/* Enqueues the kernel for a whole call. */
+/* Enqueues the kernel for a whole call. Returns 0; or, with nothing done, the shared memory that it wants where the device has
+ * less. */
 template <class P, int FEATURE, int STAGES, bool HOLD, int BLOCKS>
-void attention_forward_launch(const attention_arguments *a, cudaStream_t stream)
+int attention_forward_launch(const attention_arguments *a, cudaStream_t stream)
 {
     auto kernel = attention_forward_kernel<P, FEATURE, STAGES, HOLD, BLOCKS>;
-    int key_tiles = (a->keys + P::COLUMNS - 1) / P::COLUMNS;
+    constexpr int LIST = forward_layout<P, FEATURE, STAGES>::LIST;
+    if (LIST > a->shared_most)
+        return LIST;
     attention_arguments arguments = *a;
-    arguments.skip = a->skip && key_tiles <= LIST_MOST;
-    int bytes = forward_layout<P, FEATURE, STAGES>::LIST + (arguments.skip ? key_tiles : 0);
+    int bytes = LIST + list_bytes(&arguments, LIST, (a->keys + P::COLUMNS - 1) / P::COLUMNS);
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     LAUNCH(kernel, dim3(query_block<P>::count(a)), dim3(P::THREADS), (size_t)bytes, stream, arguments);
+    return 0;
 }
 
 #endif

@@ -310,30 +310,34 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
                   a.aligned, dq, scale, shared + L::FIRST);
 }
 
-/* Each enqueues its kernel for a whole call. */
+/* Each enqueues its kernel for a whole call, as attention_forward_launch does. */
 template <class P, int FEATURE, int STAGES, int BLOCKS>
-void attention_reverse_keys_launch(const attention_arguments *a, cudaStream_t stream)
+int attention_reverse_keys_launch(const attention_arguments *a, cudaStream_t stream)
 {
     auto kernel = attention_reverse_keys_kernel<P, FEATURE, STAGES, BLOCKS>;
+    constexpr int LIST = reverse_layout<P, FEATURE, STAGES, true>::LIST;
     int group = (a->heads + a->kv_heads - 1) / a->kv_heads;
-    long long steps = (long long)group * ((a->queries + P::COLUMNS - 1) / P::COLUMNS);
+    if (LIST > a->shared_most)
+        return LIST;
     attention_arguments arguments = *a;
-    arguments.skip = a->skip && steps <= LIST_MOST;
-    int bytes = reverse_layout<P, FEATURE, STAGES, true>::LIST + (arguments.skip ? (int)steps : 0);
+    int bytes = LIST + list_bytes(&arguments, LIST, (long long)group * ((a->queries + P::COLUMNS - 1) / P::COLUMNS));
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     LAUNCH(kernel, dim3(key_block<P>::count(a)), dim3(P::THREADS), (size_t)bytes, stream, arguments);
+    return 0;
 }
 
 template <class P, int FEATURE, int STAGES, bool HOLD, int BLOCKS>
-void attention_reverse_queries_launch(const attention_arguments *a, cudaStream_t stream)
+int attention_reverse_queries_launch(const attention_arguments *a, cudaStream_t stream)
 {
     auto kernel = attention_reverse_queries_kernel<P, FEATURE, STAGES, HOLD, BLOCKS>;
-    int steps = (a->keys + P::COLUMNS - 1) / P::COLUMNS;
+    constexpr int LIST = reverse_layout<P, FEATURE, STAGES, false>::LIST;
+    if (LIST > a->shared_most)
+        return LIST;
     attention_arguments arguments = *a;
-    arguments.skip = a->skip && steps <= LIST_MOST;
-    int bytes = reverse_layout<P, FEATURE, STAGES, false>::LIST + (arguments.skip ? steps : 0);
+    int bytes = LIST + list_bytes(&arguments, LIST, (a->keys + P::COLUMNS - 1) / P::COLUMNS);
     cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     LAUNCH(kernel, dim3(query_block<P>::count(a)), dim3(P::THREADS), (size_t)bytes, stream, arguments);
+    return 0;
 }
 
 #endif

@@ -302,6 +302,14 @@ struct key_tiles {
     __device__ inline int next(int tile) const { return tile == window ? kept - 1 : tile - 1; }
 };
 
+/* Bytes of shared memory for the account of `tiles` tiles behind the `used` others. A task that has too many for it, or for the
+ * device, leaves none out: that changes no bit. */
+inline int list_bytes(attention_arguments *a, int used, long long tiles)
+{
+    a->skip = a->skip && tiles <= LIST_MOST && used + tiles <= a->shared_most;
+    return a->skip ? (int)tiles : 0;
+}
+
 /* For a block of queries: list[tile - begin] = 0 where its scores with a tile of COLUMNS keys are all zero, else 1. */
 template <class P>
 __device__ inline void list_tiles(unsigned char *list, const attention_arguments &a, const query_block<P> &block, int kv_head,

@@ -66,7 +66,9 @@ static int start(struct kernels *k, struct error *e)
     s->processors = properties.multiProcessorCount;
     snprintf(k->name, sizeof k->name, "cuda (%.38s, cuBLASLt %d.%d.%d)", properties.name, (int)(cublasLtGetVersion() / 10000),
              (int)(cublasLtGetVersion() / 100 % 100), (int)(cublasLtGetVersion() % 100));
-    if (cuda_check_now(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking), "stream", e) ||
+    if (cuda_check_now(cudaDeviceGetAttribute(&s->shared_most, cudaDevAttrMaxSharedMemoryPerBlockOptin, s->device),
+                       "properties of the device", e) ||
+        cuda_check_now(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking), "stream", e) ||
         cuda_check_now(cudaDeviceGetStreamPriorityRange(&least, &greatest), "stream", e) ||
         /* its small kernels go first: whatever computes next waits for them */
         cuda_check_now(cudaStreamCreateWithPriority(&s->copies, cudaStreamNonBlocking, greatest), "stream", e) ||

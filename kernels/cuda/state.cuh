@@ -48,6 +48,7 @@ struct cuda_products; /* linear.cu */
 /* What k->state->fast points to. */
 struct cuda_state {
     int device, processors;
+    int shared_most; /* bytes of shared memory that a block may have when it asks for them */
     enum cuda_arithmetic arithmetic;
     cudaStream_t stream, copies;
     struct cuda_block *blocks; /* oldest first */

@@ -1,8 +1,10 @@
 /* Devices, memory, streams and events of the stand-in. See cuda_runtime.h.
  *
  * For tests, the environment: REACH_CUDA_HOST_SEED shuffles threads and blocks (0 or unset: in order); REACH_CUDA_HOST_DEVICES is
- * the number of devices (default 1; -1: a driver that is too old); REACH_CUDA_HOST_MEMORY the bytes of each (default 1 GB). And a
- * function that the plug-in exports, `long cuda_host_waits(void)`: how often the host has waited for work that was not done. */
+ * the number of devices (default 1; -1: a driver that is too old); REACH_CUDA_HOST_MEMORY the bytes of each (default 1 GB);
+ * REACH_CUDA_HOST_SHARED the KB of shared memory that a block may have (default 227, as compute capability 9.0; 163: 8.0;
+ * 99: 8.6, 8.9 and 12.0). And a function that the plug-in exports, `long cuda_host_waits(void)`: how often the host has waited
+ * for work that was not done. */
 #include "tests/cuda_host/host.h"
 
 #include <deque>
@@ -24,7 +26,7 @@ struct host_event {
 namespace
 {
 
-const size_t SHARED_PLAIN = 48 << 10, SHARED_MOST = 227 << 10;
+const size_t SHARED_PLAIN = 48 << 10;
 
 std::vector<cudaStream_t> streams;
 std::map<const char *, size_t> device_memory, pinned_memory; /* start, bytes */
@@ -43,6 +45,11 @@ long setting(const char *name, long otherwise)
 {
     const char *text = getenv(name);
     return text && *text ? atol(text) : otherwise;
+}
+
+size_t shared_most(void)
+{
+    return (size_t)setting("REACH_CUDA_HOST_SHARED", 227) << 10;
 }
 
 size_t device_total(void)
@@ -149,7 +156,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int device)
 {
     (void)device;
-    *value = attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin ? (int)SHARED_MOST
+    *value = attribute == cudaDevAttrMaxSharedMemoryPerBlockOptin ? (int)shared_most()
              : attribute == cudaDevAttrMultiProcessorCount        ? 4
              : attribute == cudaDevAttrComputeCapabilityMajor     ? 9
                                                                   : 0;
@@ -345,7 +352,7 @@ cudaError_t host_set_attribute(const void *kernel, cudaFuncAttribute attribute, 
 {
     if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize)
         return cudaSuccess;
-    if (value < 0 || (size_t)value > SHARED_MOST)
+    if (value < 0 || (size_t)value > shared_most())
         return keep(cudaErrorInvalidValue);
     shared_limits[kernel] = value;
     return cudaSuccess;
