@@ -139,6 +139,8 @@ struct kernels {
     char dtype[8]; /* "f32", "f64", "tf32", "bf16" */
     size_t role_size[ROLE_COUNT]; /* bytes of an element */
     int workers; /* things done at once (threads); the plan batches segments to keep them busy. 0 counts as 1 */
+    int tile; /* rows of a task: the set gives a worker so many queries of a head, or so many rows and columns of a product. 0: a
+               * head of a segment is one task */
     int prefetches; /* 1: weight_load returns while the data is still on its way. Weights that come and go by layer then hide
                      * behind the computing: load the next block before weight_free of the last one, without synchronize between
                      * them (two blocks at once in memory) */

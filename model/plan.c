@@ -114,6 +114,18 @@ static int longest_fit(const struct memory_plan *p, const struct choice *c)
     return low;
 }
 
+/* The same for a set whose tasks are tiles: attention and the narrowest product have tasks for so many turns of all workers. A
+ * worker has two tiles of attention at a time, and one of a product. A last turn that is nearly empty then costs a seventh at
+ * most. */
+static double batch_by_tiles(const struct choice *c, int workers)
+{
+    const double turns = 5.5, tile = c->k->tile;
+    const struct decoder *d = c->shape->d;
+    double attention = d->heads * ceil(c->shape->queries[0] / tile),
+           product = ceil(c->shape->keys[0] / tile) * ceil(d->hidden / tile);
+    return fmax(ceil(2 * turns * workers / attention), ceil(turns * workers / product));
+}
+
 /* Segments at once when there is room: enough (segment, head) pairs for every worker, and enough numbers in an operation (half a
  * million, or 2^15 for each worker) that starting the workers does not show: a small model, or a narrow cone, takes many. */
 static int wanted_batch(const struct choice *c)
@@ -123,6 +135,8 @@ static int wanted_batch(const struct choice *c)
     const double busy = fmax(1 << 19, ldexp(workers, 15)), most = 32;
     if (workers == 1)
         return 1;
+    if (c->k->tile > 0)
+        return (int)fmin(most, batch_by_tiles(c, workers));
     double by_heads = ceil(2.0 * workers / d->heads), by_size = ceil(busy / ((double)c->shape->keys[0] * d->hidden));
     return (int)fmin(most, fmax(by_heads, by_size));
 }

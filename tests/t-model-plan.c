@@ -92,6 +92,39 @@ static void test_named(void **state)
     assert_int_equal(estimate((struct engine_request){.batch = 8, .segments = 10, .memory = (size_t)1 << 40}).batch, 8);
 }
 
+/* A set of tiles: enough of them for five and a half turns of its workers. GPT-2-small's shape has 12 heads of 16 tiles at 2048
+ * tokens, and 96 tiles in its narrowest product; 132 workers want 1452 and 726. */
+static void test_tiles(void **state)
+{
+    static const struct {
+        int heads, hidden, positions, workers, want;
+    } cases[] = {
+        {12, 768, 2047, 132, 8},  {12, 768, 32767, 132, 1},  {12, 768, 2048, 132, 8},
+        {12, 768, 2049, 132, 8},  {12, 768, 511, 132, 31},   {32, 4096, 2047, 132, 3},
+        {32, 4096, 8191, 132, 1}, {16, 1024, 1023, 108, 10}, {2, 32, 63, 132, 32}, /* the most */
+        {1, 512, 4095, 132, 32},  {64, 128, 2047, 132, 32}, /* products are narrow */
+        {12, 768, 2047, 1, 1},
+    };
+    struct memory_shape shape = {MEMORY_NEOX, 2, 0, 0, 0, 8, 16, 0, 0};
+    struct error e;
+    int workers = k->workers;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct engine_request o = {.positions = cases[i].positions, .memory = (size_t)1 << 62};
+        struct memory_plan p;
+        shape.heads = cases[i].heads, shape.hidden = cases[i].hidden;
+        struct decoder *one = memory_decoder(&shape, &e);
+        assert_non_null(one);
+        k->tile = 128, k->workers = cases[i].workers;
+        assert_int_equal(engine_estimate(&p, k, one, &o, &e), 0);
+        k->tile = 0, k->workers = workers;
+        if (p.batch != cases[i].want)
+            fail_msg("%d heads, hidden %d, %d positions, %d workers: %d segments (expected %d)", cases[i].heads, cases[i].hidden,
+                     cases[i].positions, cases[i].workers, p.batch, cases[i].want);
+        memory_decoder_free(one);
+    }
+}
+
 static int setup(void **state)
 {
     const struct memory_shape shape = {MEMORY_GPT2, 3, 2, 0, 32, 96, 131, 80, 0};
@@ -117,6 +150,7 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_largest), cmocka_unit_test(test_even),
-                                       cmocka_unit_test(test_resident), cmocka_unit_test(test_named)};
+                                       cmocka_unit_test(test_resident), cmocka_unit_test(test_named),
+                                       cmocka_unit_test(test_tiles)};
     return cmocka_run_group_tests_name("plan", tests, setup, teardown);
 }

@@ -117,6 +117,7 @@ static struct kernels *open_set(int device, const char *dtype, struct error *e)
     if (s->arithmetic == ARITHMETIC_BF16)
         k->role_size[ROLE_ACTIVATION] = sizeof(bf16);
     k->workers = s->processors;
+    k->tile = 128;
     k->prefetches = 1;
     cuda_fill_memory(k);
     k->close = close_set;
