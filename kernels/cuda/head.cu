@@ -301,6 +301,7 @@ static void head_rows(struct kernels *k, struct buffer *logprob, const struct bu
     int is_bf16 = cuda_is_bf16(k, x), table_bf16 = ((const struct cuda_weight *)w->fast)->type == ELEMENT_BF16;
     size_t total = (size_t)rows.segments * (size_t)rows.count, size = is_bf16 ? sizeof(bf16) : sizeof(float),
            table_size = table_bf16 ? sizeof(bf16) : sizeof(float);
+    int rounds = s->arithmetic == ARITHMETIC_TF32 && !table_bf16; /* bf16 is exact in tf32 */
     size_t columns = columns_at_once(h.vocabulary, h.width), at_once = total < ROWS_MOST ? total : ROWS_MOST;
     struct rows_scratch places = rows_scratch_of(total, columns, h.width);
     char *scratch = (char *)cuda_scratch(k, places.bytes, "the head");
@@ -316,8 +317,11 @@ static void head_rows(struct kernels *k, struct buffer *logprob, const struct bu
             cuda_convert_bf16(s->stream, (bf16 *)converted, (const float *)table, some * h.width);
         if (!is_bf16 && table_bf16)
             cuda_convert_float(s->stream, (float *)converted, (const bf16 *)table, some * h.width);
+        if (rounds)
+            cuda_round_tf32(s->stream, (float *)converted, (const float *)table, some * h.width);
         struct product p = {
-            z, NULL, is_bf16 == table_bf16 ? table : converted, NULL, some, h.width, (size_t)rows.count, 1, is_bf16, 0, 0, 0};
+            z, NULL, is_bf16 == table_bf16 && !rounds ? table : converted, NULL, some, h.width, (size_t)rows.count, 1, is_bf16,
+            0, 0};
         for (size_t row = 0; row < total; row += at_once) {
             size_t count = total - row < at_once ? total - row : at_once;
             p.x = (const char *)x->data + row * h.width * size;

@@ -94,21 +94,30 @@ void cuda_give(struct kernels *k, void *memory, size_t bytes)
     *end = b;
 }
 
-void *cuda_scratch(struct kernels *k, size_t bytes, const char *what)
+static void *scratch_of(struct kernels *k, struct cuda_work *scratch, size_t bytes, const char *what)
 {
-    struct cuda_state *s = cuda_state(k);
-    if (bytes > s->scratch_bytes) {
+    if (bytes > scratch->bytes) {
         struct error e;
-        cuda_give(k, s->scratch, s->scratch_bytes);
-        s->scratch_bytes = 0;
-        s->scratch = cuda_take(k, bytes, s->stream, &e);
-        if (!s->scratch) {
+        cuda_give(k, scratch->memory, scratch->bytes);
+        scratch->bytes = 0;
+        scratch->memory = cuda_take(k, bytes, cuda_state(k)->stream, &e);
+        if (!scratch->memory) {
             kernels_keep_error(k, "%s: %s", what, e.text);
             return NULL;
         }
-        s->scratch_bytes = bytes;
+        scratch->bytes = bytes;
     }
-    return s->scratch;
+    return scratch->memory;
+}
+
+void *cuda_scratch(struct kernels *k, size_t bytes, const char *what)
+{
+    return scratch_of(k, &cuda_state(k)->scratch, bytes, what);
+}
+
+void *cuda_rounded_scratch(struct kernels *k, size_t bytes)
+{
+    return scratch_of(k, &cuda_state(k)->rounded, bytes, "an operand in tf32");
 }
 
 static struct buffer *create(struct kernels *k, enum buffer_role role, size_t count, struct error *e)
@@ -350,6 +359,10 @@ static size_t scratch_bytes(struct kernels *k, const struct attention_shape *sha
                                  sizeof(bf16)}; /* the last: a gradient in bf16 */
     for (int i = 0; i < 3; i++)
         most = others[i] > most ? others[i] : most;
+    if (cuda_state(k)->arithmetic == ARITHMETIC_TF32) { /* widths of MLPs are not known here: up to 16 times the heads' */
+        size_t rounded = 16 * (size_t)rows.segments * (size_t)rows.count * width * sizeof(float);
+        most += rounded < (size_t)ROUNDED_BYTES ? rounded : (size_t)ROUNDED_BYTES;
+    }
     return most + STAGING_COUNT * CUDA_STAGING_BYTES;
 }
 
@@ -372,7 +385,8 @@ void cuda_memory_close(struct cuda_state *s)
         reading_free(r);
     }
     free_blocks(s);
-    cudaFree(s->scratch);
+    cudaFree(s->scratch.memory);
+    cudaFree(s->rounded.memory);
     cudaFree(s->fault);
 }
 

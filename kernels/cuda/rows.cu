@@ -256,6 +256,18 @@ void cuda_convert_float(cudaStream_t stream, float *out, const bf16 *in, size_t 
         LAUNCH((convert_elements<float, bf16>), grid_over(cuda_divide_up(count, 4)), dim3(BLOCK), 0, stream, out, in, count);
 }
 
+__global__ void __launch_bounds__(BLOCK) round_elements(float *out, const float *in, size_t total)
+{
+    for (size_t i = first_element(); i < total; i += element_step())
+        out[i] = __uint_as_float(to_tf32(in[i]));
+}
+
+void cuda_round_tf32(cudaStream_t stream, float *out, const float *in, size_t count)
+{
+    if (count)
+        LAUNCH(round_elements, grid_over(count), dim3(BLOCK), 0, stream, out, in, count);
+}
+
 void cuda_fill_rows(struct kernels *k)
 {
     k->embed = embed;

@@ -19,7 +19,12 @@ extern "C" {
  * its gradient and statistics are always float. */
 enum cuda_arithmetic { ARITHMETIC_F32, ARITHMETIC_TF32, ARITHMETIC_BF16 };
 
-enum { STAGING_COUNT = 2, CUDA_STAGING_BYTES = 8 << 20, LETTER_COUNT = 4 };
+enum {
+    STAGING_COUNT = 2,
+    CUDA_STAGING_BYTES = 8 << 20,
+    LETTER_COUNT = 4,
+    ROUNDED_BYTES = 64 << 20 /* tf32: of rounded operands at a time */
+};
 
 /* Where uploads pass through: filled by the host, emptied by `copies`. */
 struct cuda_staging {
@@ -43,7 +48,13 @@ struct cuda_block {
     struct cuda_block *next;
 };
 
-struct cuda_products; /* linear.cu */
+/* Work space of operations on `stream`; it only grows. */
+struct cuda_work {
+    void *memory;
+    size_t bytes;
+};
+
+struct cuda_products; /* product.cu */
 
 /* What k->state->fast points to. */
 struct cuda_state {
@@ -57,8 +68,7 @@ struct cuda_state {
     struct cuda_letter letters[LETTER_COUNT];
     int next_letter;
     struct reading *readings; /* that nobody uses */
-    void *scratch;
-    size_t scratch_bytes;
+    struct cuda_work scratch, rounded; /* of an operation; of the product inside of it, in tf32 */
     struct cuda_fault *fault; /* on the device */
     struct cuda_products *products;
 };
@@ -125,6 +135,8 @@ void *cuda_take(struct kernels *k, size_t bytes, cudaStream_t on, struct error *
 void cuda_give(struct kernels *k, void *memory, size_t bytes);
 /* Work space for one operation on `stream`: valid until the next call. NULL when there is no memory; the error is kept. */
 void *cuda_scratch(struct kernels *k, size_t bytes, const char *what);
+/* The same beside it, for the rounded operand of a product. */
+void *cuda_rounded_scratch(struct kernels *k, size_t bytes);
 void cuda_fill_memory(struct kernels *k);
 /* Frees blocks, staging, letters, readings and scratch. */
 void cuda_memory_close(struct cuda_state *s);
@@ -144,25 +156,30 @@ static inline const struct cuda_attention *cuda_attention(const struct attention
 void cuda_fill_attention_tables(struct kernels *k);
 
 /* -- linear.cu -- */
+void cuda_fill_linear(struct kernels *k);
+
+/* -- product.cu -- */
 int cuda_products_open(struct kernels *k, struct error *e) MUST_USE;
 void cuda_products_close(struct cuda_state *s);
-void cuda_fill_linear(struct kernels *k);
 /* d[rows, out] (float or, out_bf16, bf16) (+)= x[rows, depth] times w^T for w [out, depth] (forward) or times w for w [depth,
- * out], + bias[out] (of d's type, or NULL). x and w are both float or, in_bf16, both bf16. `count`: rows of one segment; the
- * algorithm depends on it and not on `rows`. */
+ * out], + bias[out] (of d's type, or NULL). x and w are both float or, in_bf16, both bf16; in tf32 w is rounded to it. `count`:
+ * rows of one segment; the algorithm depends on it and not on `rows`. */
 struct product {
     void *d;
     const void *x, *w, *bias;
     size_t out, depth, count;
     int forward, in_bf16, out_bf16, accumulate;
-    int inside; /* d and x are rows in the middle of arrays: aligned to the bytes of a row alone */
 };
 void cuda_multiply(struct kernels *k, const struct product *p, size_t rows);
+/* product_tile.cu: the same by a kernel of our own, enqueued. */
+void cuda_multiply_by_tiles(cudaStream_t stream, const struct product *p, size_t rows);
 
 /* -- norm.cu, activation.cu, rows.cu, move.cu, experts.cu, head.cu -- */
 /* out[count] = in[count], rounded to bf16, or widened. */
 void cuda_convert_bf16(cudaStream_t stream, bf16 *out, const float *in, size_t count);
 void cuda_convert_float(cudaStream_t stream, float *out, const bf16 *in, size_t count);
+/* out[count] = in[count], rounded to tf32. */
+void cuda_round_tf32(cudaStream_t stream, float *out, const float *in, size_t count);
 void cuda_fill_norm(struct kernels *k);
 void cuda_fill_activation(struct kernels *k);
 void cuda_fill_rows(struct kernels *k);

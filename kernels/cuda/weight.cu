@@ -33,14 +33,15 @@ __device__ static double raw_element(const void *raw, int type, size_t i)
     }
 }
 
-/* Elements [first, first + length) of runs [run, run + count), packed in raw, to their places in out[.., columns]. */
+/* Elements [first, first + length) of runs [run, run + count), packed in raw, to their places in out[.., columns]; `tf32`:
+ * rounded to that. */
 struct piece {
     size_t run, count, first, length, rows, columns;
     int along_rows;
 };
 
 template <class T>
-__global__ void place_elements(T *out, const void *raw, int type, double offset, struct piece p)
+__global__ void place_elements(T *out, const void *raw, int type, double offset, int tf32, struct piece p)
 {
     size_t step = (size_t)gridDim.x * blockDim.x, total = p.count * p.length;
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
@@ -53,7 +54,8 @@ __global__ void place_elements(T *out, const void *raw, int type, double offset,
             column = at;
         }
         double x = raw_element(raw, type, i);
-        out[row * p.columns + column] = from_float<T>((float)(offset == 0 ? x : x + offset));
+        float value = (float)(offset == 0 ? x : x + offset);
+        out[row * p.columns + column] = from_float<T>(tf32 ? __uint_as_float(to_tf32(value)) : value);
     }
 }
 
@@ -128,7 +130,7 @@ static struct cuda_staging *staging_next(struct cuda_state *s, struct error *e)
 }
 
 template <class T>
-static int upload_piece(struct kernels *k, T *out, const struct runs *r, const struct piece *piece, struct error *e)
+static int upload_piece(struct kernels *k, T *out, const struct runs *r, int tf32, const struct piece *piece, struct error *e)
 {
     struct cuda_state *s = cuda_state(k);
     struct cuda_staging *g = staging_next(s, e);
@@ -140,12 +142,12 @@ static int upload_piece(struct kernels *k, T *out, const struct runs *r, const s
     if (cuda_check_now(cudaMemcpyAsync(g->device, g->pinned, bytes, cudaMemcpyHostToDevice, s->copies), "upload", e))
         return -1;
     LAUNCH(place_elements<T>, dim3((unsigned)(blocks < 4096 ? blocks : 4096)), dim3(256), 0, s->copies, out, g->device,
-           (int)packed_type(r->part), r->part->offset, *piece);
+           (int)packed_type(r->part), r->part->offset, tf32, *piece);
     return cuda_check_now(cudaEventRecord(g->empty, s->copies), "upload", e);
 }
 
 template <class T>
-static int upload(struct kernels *k, T *out, const struct weight_part *parts, int part_count, struct error *e)
+static int upload(struct kernels *k, T *out, int tf32, const struct weight_part *parts, int part_count, struct error *e)
 {
     for (int i = 0; i < part_count; i++) {
         const struct weight_part *p = &parts[i];
@@ -158,7 +160,7 @@ static int upload(struct kernels *k, T *out, const struct weight_part *parts, in
                                       first,       r.length - first < length ? r.length - first : length,
                                       p->rows,     p->columns,
                                       r.along_rows};
-                if (upload_piece(k, out, &r, &piece, e))
+                if (upload_piece(k, out, &r, tf32, &piece, e))
                     return -1;
             }
         out += p->groups * p->rows * p->columns;
@@ -225,8 +227,9 @@ static int weight_fill(struct kernels *k, struct weight *w, const struct weight_
     d->data = cuda_take(k, d->bytes, s->copies, e);
     if (!d->data || cuda_check_now(cudaEventCreateWithFlags(&d->ready, cudaEventDisableTiming), "event", e))
         return -1;
-    int failed = d->type == ELEMENT_BF16 ? upload(k, (bf16 *)d->data, parts, part_count, e)
-                                         : upload(k, (float *)d->data, parts, part_count, e);
+    int tf32 = s->arithmetic == ARITHMETIC_TF32 && w->use == WEIGHT_MATRIX;
+    int failed = d->type == ELEMENT_BF16 ? upload(k, (bf16 *)d->data, 0, parts, part_count, e)
+                                         : upload(k, (float *)d->data, tf32, parts, part_count, e);
     if (!failed && second) {
         d->bf16_data = (char *)d->data + second;
         cuda_convert_bf16(s->copies, (bf16 *)d->bf16_data, (const float *)d->data, w->rows * w->columns);

@@ -23,10 +23,17 @@ struct host_layout {
 struct host_preference {
     size_t workspace;
     uint32_t schemes;
-    uint32_t alignment[3]; /* of b, c and d, where it was said; else 1 */
+    uint32_t alignment[4]; /* of a, b, c and d */
 };
 
-enum { ALGO_SPLIT = 1, ALGO_WHOLE = 2 };
+enum { ALGO_SPLIT = 1, ALGO_NEVER, ALGO_FEW_ROWS, ALGO_LATE, ALGO_WHOLE };
+
+/* The mode that a test asks for. */
+static int is_mode(const char *mode)
+{
+    const char *named = getenv("REACH_CUDA_HOST_BLAS");
+    return named && !strcmp(named, mode);
+}
 
 [[noreturn]] static void die(const char *what)
 {
@@ -41,7 +48,9 @@ size_t cublasLtGetVersion(void)
 
 const char *cublasLtGetStatusString(cublasStatus_t status)
 {
-    return status == CUBLAS_STATUS_SUCCESS ? "CUBLAS_STATUS_SUCCESS" : "CUBLAS_STATUS_INVALID_VALUE";
+    return status == CUBLAS_STATUS_SUCCESS         ? "CUBLAS_STATUS_SUCCESS"
+           : status == CUBLAS_STATUS_NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED"
+                                                   : "CUBLAS_STATUS_INVALID_VALUE";
 }
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle)
@@ -104,7 +113,7 @@ cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout)
 
 cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference)
 {
-    *preference = new host_preference{0, 0x1f, {1, 1, 1}};
+    *preference = new host_preference{0, 0x1f, {256, 256, 256, 256}};
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -122,9 +131,9 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t p
         memcpy(&preference->workspace, value, bytes);
     else if (attribute == CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK && bytes == sizeof preference->schemes)
         memcpy(&preference->schemes, value, bytes);
-    else if (attribute >= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES && attribute <= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES &&
+    else if (attribute >= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES && attribute <= CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES &&
              bytes == sizeof preference->alignment[0])
-        memcpy(&preference->alignment[attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES], value, bytes);
+        memcpy(&preference->alignment[attribute - CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES], value, bytes);
     else
         return CUBLAS_STATUS_INVALID_VALUE;
     return CUBLAS_STATUS_SUCCESS;
@@ -140,6 +149,11 @@ static int fits(const struct host_desc *desc, const struct host_layout *a, const
            a->type == b->type && (a->type == CUDA_R_16BF || d->type == CUDA_R_32F);
 }
 
+static int is_odd(const struct host_layout *l)
+{
+    return l->ld * (l->type == CUDA_R_16BF ? 2 : 4) % 16 != 0;
+}
+
 /* Where the caller wants no split sums, one comes first all the same: it has to look. */
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
                                               cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
@@ -149,13 +163,30 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     (void)handle;
     if (wanted < 2 || !fits(desc, a, b, d) || c->rows != d->rows || c->columns != d->columns)
         return CUBLAS_STATUS_INVALID_VALUE;
-    memset(results, 0, 2 * sizeof *results);
-    results[0].algo.data[0] = preference->schemes == CUBLASLT_REDUCTION_SCHEME_NONE ? ALGO_SPLIT : ALGO_WHOLE;
-    results[1].algo.data[0] = ALGO_WHOLE;
-    for (int i = 0; i < 3; i++)
-        results[0].algo.data[1 + i] = results[1].algo.data[1 + i] = preference->alignment[i];
-    *found = 2;
+    static const int plain[] = {ALGO_SPLIT, ALGO_WHOLE}, hostile[] = {ALGO_NEVER, ALGO_SPLIT, ALGO_FEW_ROWS, ALGO_LATE};
+    const int *algos = is_mode("hostile") ? hostile : plain, count = algos == hostile ? 4 : 2;
+    *found = 0;
+    if (is_mode("nothing") || (algos == hostile && (is_odd(a) || is_odd(b) || is_odd(d))))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    for (int n = 0; n < count && n < wanted; n++) {
+        memset(&results[n], 0, sizeof *results);
+        results[n].algo.data[0] = (uint64_t)algos[n];
+        for (int i = 0; i < 4; i++)
+            results[n].algo.data[1 + i] = preference->alignment[i];
+        ++*found;
+    }
     return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
+                                       cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                       const cublasLtMatmulAlgo_t *algo, cublasLtMatmulHeuristicResult_t *result)
+{
+    (void)handle, (void)c;
+    memset(result, 0, sizeof *result);
+    if (!fits(desc, a, b, d))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    return algo->data[0] == ALGO_FEW_ROWS && d->columns > 1000 ? CUBLAS_STATUS_NOT_SUPPORTED : CUBLAS_STATUS_SUCCESS;
 }
 
 cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *algo,
@@ -188,7 +219,8 @@ struct call {
 static float operand(const struct call &c, const void *data, cudaDataType_t type, uint64_t i)
 {
     float x = element(data, type, i);
-    return c.desc.compute == CUBLAS_COMPUTE_32F_FAST_TF32 && type == CUDA_R_32F ? __uint_as_float(host_tf32_bits(x)) : x;
+    return c.desc.compute == CUBLAS_COMPUTE_32F_FAST_TF32 && type == CUDA_R_32F ? __uint_as_float(__float_as_uint(x) & ~0x1fffu)
+                                                                                : x;
 }
 
 /* sum[0..m) = op(a) b[:, column], over the depth in order; `w` is op(a) as [depth, m]. A product is added before it is rounded,
@@ -232,10 +264,16 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
                               const cublasLtMatmulAlgo_t *algo, void *workspace, size_t workspace_bytes, cudaStream_t stream)
 {
     (void)handle, (void)workspace, (void)workspace_bytes, (void)c_layout;
-    if (algo->data[0] != ALGO_WHOLE)
+    const void *operands[] = {a, b, c, d};
+    if (algo->data[0] == ALGO_SPLIT)
         die("a product by an algorithm with a split sum");
-    if ((uintptr_t)b % algo->data[1] || (uintptr_t)c % algo->data[2] || (uintptr_t)d % algo->data[3])
-        die("a product by an algorithm for operands of another alignment");
+    if (algo->data[0] == ALGO_FEW_ROWS)
+        die("a product by an algorithm that was not checked for many rows");
+    for (int i = 0; i < 4; i++)
+        if ((uintptr_t)operands[i] % algo->data[1 + i])
+            die("a product by an algorithm for operands of another alignment");
+    if (algo->data[0] == ALGO_NEVER || (algo->data[0] == ALGO_LATE && d_layout->columns > 40))
+        return CUBLAS_STATUS_NOT_SUPPORTED;
     if (c != d || !fits(desc, a_layout, b_layout, d_layout) || (desc->epilogue == CUBLASLT_EPILOGUE_BIAS && !desc->bias))
         return CUBLAS_STATUS_INVALID_VALUE;
     struct call call = {*desc, *a_layout, *b_layout, *d_layout, a, b, d, *(const float *)alpha, *(const float *)beta};

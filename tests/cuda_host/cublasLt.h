@@ -1,5 +1,10 @@
-/* A stand-in for the part of cuBLASLt that kernels/cuda/linear.cu uses, in plain loops; operands are rounded as the real one's
- * tensor cores take them. */
+/* A stand-in for the part of cuBLASLt that kernels/cuda/product.cu uses, in plain loops; operands are cut to tf32 as tensor cores
+ * cut them, and pointers and leading dimensions must have the alignment that the algorithm was chosen for (256 where nothing was
+ * said).
+ *
+ * For tests, REACH_CUDA_HOST_BLAS: `hostile` refuses leading dimensions that are no multiples of 16 bytes, and ranks first an
+ * algorithm that never runs, then one that its check refuses for many rows, then one that refuses more than 40 rows only when it
+ * runs; `nothing` has no algorithm at all. */
 #ifndef REACH_TESTS_CUBLASLT_H
 #define REACH_TESTS_CUBLASLT_H
 
@@ -24,6 +29,7 @@ enum cublasLtMatmulDescAttributes_t {
 enum cublasLtMatmulPreferenceAttributes_t {
     CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES = 1,
     CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK = 3,
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES = 5,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES = 6,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES = 7,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8
@@ -71,6 +77,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
                                               cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
                                               cublasLtMatmulPreference_t preference, int wanted,
                                               cublasLtMatmulHeuristicResult_t *results, int *found);
+cublasStatus_t cublasLtMatmulAlgoCheck(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
+                                       cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                       const cublasLtMatmulAlgo_t *algo, cublasLtMatmulHeuristicResult_t *result);
 cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *algo,
                                                     cublasLtMatmulAlgoConfigAttributes_t attribute, void *value, size_t bytes,
                                                     size_t *written);
