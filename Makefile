@@ -4,6 +4,7 @@
 #   make check      install what is missing, test       make bench     ratios against a peer and the machine's own rate
 #   make deps       install the libraries (apt)         make install   into PREFIX (default /usr/local), DESTDIR honoured; uninstall
 #   make cuda       the CUDA plug-in (`make` does where a GPU is found)
+#   make check-cuda the CUDA set's tests on the stand-in for a GPU, with twenty orders of its threads (SEEDS) and its copies early
 #   make gpu-check  all kernels on this machine's GPU   make gpu-bench its rates, beside PyTorch
 #   make check-environments kernels and verbs once more under OpenMP settings that grant fewer threads than are asked for
 #   make real               two real language models, fetched by pip: gradients, log p, tokens and perplexity compared with transformers
@@ -353,6 +354,19 @@ $(BUILD)/tests/cuda-other.so: $(BUILD)/cuda_host/tests/cuda_host/other.c.o
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -shared -o $@ $^
 
+# the stand-in's threads in many orders, some ten minutes on two cores; not a part of `check`, which has two
+SEEDS      ?= 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
+CUDA_TESTS := kernels-cuda-attention kernels-cuda-products kernels-cuda-plugin kernels-sets model-cuda
+check-cuda: deps
+	$(Q)$(MAKE) --no-print-directory $(JOBS) $(CUDA_HOST) $(BUILD)/tests/cuda-other.so $(CUDA_TESTS:%=$(BUILD)/tests/t-%)
+	$(Q)for seed in $(SEEDS); do echo "order $$seed"; early=; [ $$((seed % 2)) -eq 0 ] || early=early; \
+	  REACH_CUDA=$(CUDA_HOST) REACH_CUDA_HOST_SEED=$$seed REACH_CUDA_HOST_COPIES=$$early sh tests/run.sh $(CUDA_TESTS:%=$(BUILD)/tests/t-%) || exit 1; done
+
+# every barrier, wait and bound of the set taken out in turn: which tests miss it; PART=1/8 does an eighth. An hour or two on two cores
+cuda-without: deps
+	$(Q)$(MAKE) --no-print-directory $(JOBS) $(CUDA_HOST) $(CUDA_TESTS:%=$(BUILD)/tests/t-%) $(BUILD)/tests/t-kernels-attention-mass
+	$(Q)CXX='$(CUDA_CXX)' FLAGS='$(CUDA_HOST_FLAGS)' BUILD=$(BUILD) sh tests/cuda_host/without.sh
+
 install-cuda: $(CUDA_PLUGIN)
 	install -d $(DESTDIR)$(PREFIX)/lib/reach
 	install -m 755 $(CUDA_PLUGIN) $(DESTDIR)$(PREFIX)/lib/reach/
@@ -363,7 +377,7 @@ install: $(if $(CUDA_WANTED),install-cuda)
 gpu-check gpu-bench: $(CUDA_PLUGIN)
 	$(Q)NVCC=$(NVCC) PLUGIN=$(CUDA_PLUGIN) PYTHON=$(PYTHON) sh bench/gpu/run.sh $(@:gpu-%=%)
 
-.PHONY: cuda install-cuda gpu-check gpu-bench
+.PHONY: cuda check-cuda cuda-without install-cuda gpu-check gpu-bench
 
 # ---- libraries from the distribution; nothing to do, and no privilege asked for, when all were found, whatever their packages are called ----
 deps:

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,6 +119,15 @@ static void absolute(double *x, size_t n)
 {
     for (size_t i = 0; x && i < n; i++)
         x[i] = fabs(x[i]);
+}
+
+void thread_order(const char *seed)
+{
+    static char before[32];
+    const char *named = getenv("REACH_CUDA_HOST_SEED");
+    if (!before[0])
+        snprintf(before, sizeof before, "%s", named && *named ? named : "0");
+    setenv("REACH_CUDA_HOST_SEED", seed ? seed : before, 1);
 }
 
 struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bounds)

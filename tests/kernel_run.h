@@ -20,6 +20,10 @@ struct outputs {
 };
 void outputs_free(struct outputs *o);
 
+/* Lets the stand-in for a GPU run its threads in the order of this seed; NULL: as the environment had it when this was first
+ * called. */
+void thread_order(const char *seed);
+
 struct linear_case {
     int segments, first, rows, in, out, bias, accumulate;
 };

@@ -641,9 +641,9 @@ static void test_same_bytes(void **state)
                 if (compare_exact(output_names[o], part.value[o], whole.value[o] + (size_t)last.first * each, each))
                     fail_case("a segment alone has other bytes", sets[s], &cases[i]);
             }
-            setenv("REACH_CUDA_HOST_SEED", "97", 1); /* what the stand-in takes; a GPU has an order of its own */
+            thread_order("97"); /* what the stand-in takes; a GPU has an order of its own */
             struct results again = run(sets[s], &p);
-            unsetenv("REACH_CUDA_HOST_SEED");
+            thread_order(NULL);
             for (int o = 0; o < OUTPUTS; o++)
                 if (compare_exact(output_names[o], again.value[o], whole.value[o], output_count(&p, o)))
                     fail_case("another order of threads gives other bytes", sets[s], &cases[i]);

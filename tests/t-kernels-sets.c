@@ -227,9 +227,9 @@ static void check_invariance(struct kernels *k, const struct any_case *c, const 
     last.segments = 1;
     last.first = c->first + c->segments - 1;
     omp_set_num_threads(1);
-    setenv("REACH_CUDA_HOST_SEED", "5", 1); /* the stand-in for a GPU: its threads in another order */
+    thread_order("5"); /* the stand-in for a GPU: its threads in another order */
     struct outputs again = run(k, c, 0);
-    unsetenv("REACH_CUDA_HOST_SEED");
+    thread_order(NULL);
     require_same("one thread, or another order of threads,", k, c, &again, whole, 0);
     omp_set_num_threads(4);
     struct outputs alone = run(k, &last, 0);

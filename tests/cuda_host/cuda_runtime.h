@@ -3,8 +3,9 @@
  * Threads of a block are fibers of one OS thread, switched at barriers and warp operations, in an order that the environment
  * variable REACH_CUDA_HOST_SEED shuffles. Streams are queues that run as late as they may: an operation runs when the host, or
  * another stream by an event, waits for it; so a missing event, or a staging buffer that is filled again too early, gives wrong
- * numbers. Fresh device memory and dynamic shared memory hold NaN. Misuse (divergent barriers, too much shared memory, copies
- * outside an allocation) ends the program with a message. */
+ * numbers. REACH_CUDA_HOST_COPIES=early lets streams with a priority run as early as they may instead, at once unless they wait
+ * for an event. Fresh device memory and the shared memory of each block hold NaN. Misuse (divergent barriers, too much shared
+ * memory, copies outside an allocation) ends the program with a message. */
 #ifndef REACH_TESTS_CUDA_RUNTIME_H
 #define REACH_TESTS_CUDA_RUNTIME_H
 
@@ -21,7 +22,7 @@
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __align__(n) alignas(n)
-#define __shared__ static
+#define __shared__ static thread_local /* the module's thread-local memory holds nothing else, which is how runtime.cpp finds it */
 #define __restrict__ __restrict
 
 /* -- vector types -- */

@@ -2,20 +2,29 @@
  *
  * For tests, the environment: REACH_CUDA_HOST_SEED shuffles threads and blocks (0 or unset: in order); REACH_CUDA_HOST_DEVICES is
  * the number of devices (default 1; -1: a driver that is too old); REACH_CUDA_HOST_MEMORY the bytes of each (default 1 GB);
- * REACH_CUDA_HOST_SHARED the KB of shared memory that a block may have (default 227, as compute capability 9.0; 163: 8.0;
- * 99: 8.6, 8.9 and 12.0). And a function that the plug-in exports, `long cuda_host_waits(void)`: how often the host has waited
- * for work that was not done. */
+ * REACH_CUDA_HOST_COPIES=early runs streams with a priority as early as may be; REACH_CUDA_HOST_SHARED the KB of shared memory
+ * that a block may have (default 227, as compute capability 9.0; 163: 8.0; 99: 8.6, 8.9 and 12.0). And a function that the
+ * plug-in exports, `long cuda_host_waits(void)`: how often the host has waited for work that was not done. */
 #include "tests/cuda_host/host.h"
 
 #include <deque>
+#include <link.h>
 #include <map>
 #include <stdio.h>
 #include <stdlib.h>
 #include <vector>
 
+struct host_operation {
+    std::function<void()> run;
+    cudaStream_t other; /* not NULL: it waits until this stream has done `after` operations, and does nothing else */
+    uint64_t after;
+};
+
 struct host_stream {
-    std::deque<std::function<void()>> queue;
+    std::deque<host_operation> queue;
     uint64_t enqueued, done; /* operations ever */
+    int urgent; /* has a priority */
+    int waiting; /* for another stream: what comes behind must not run */
 };
 
 struct host_event {
@@ -33,6 +42,8 @@ std::map<const char *, size_t> device_memory, pinned_memory; /* start, bytes */
 std::map<const void *, int> shared_limits;
 size_t device_used;
 long waits;
+char *static_shared;
+size_t static_shared_bytes;
 cudaError_t last_error = cudaSuccess;
 
 [[noreturn]] void die(const char *what)
@@ -64,17 +75,51 @@ cudaError_t keep(cudaError_t error)
     return error;
 }
 
+void drain(cudaStream_t s, uint64_t upto);
+
+/* Runs the stream's next operation. */
+void step(cudaStream_t s)
+{
+    host_operation next = std::move(s->queue.front());
+    s->queue.pop_front();
+    s->done++;
+    if (next.other) {
+        s->waiting = 1;
+        drain(next.other, next.after);
+        s->waiting = 0;
+    } else
+        next.run();
+}
+
+/* Runs what streams with a priority hold as far as they need not wait. */
+void run_early(void)
+{
+    const char *copies = getenv("REACH_CUDA_HOST_COPIES");
+    if (!copies || strcmp(copies, "early") != 0)
+        return;
+    for (cudaStream_t s : streams)
+        while (s->urgent && !s->waiting && !s->queue.empty() &&
+               !(s->queue.front().other && s->queue.front().other->done < s->queue.front().after))
+            step(s);
+}
+
 /* Runs what the stream holds until it has done `upto` operations. */
 void drain(cudaStream_t s, uint64_t upto)
 {
     while (s->done < upto) {
         if (s->queue.empty())
             die("an event waits for an operation that was never enqueued");
-        std::function<void()> operation = std::move(s->queue.front());
-        s->queue.pop_front();
-        s->done++;
-        operation();
+        step(s);
+        if (!s->urgent)
+            run_early(); /* what waited for this */
     }
+}
+
+void enqueue(cudaStream_t s, host_operation operation)
+{
+    s->queue.push_back(std::move(operation));
+    s->enqueued++;
+    run_early();
 }
 
 /* The host's own waiting. */
@@ -281,7 +326,9 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)
 {
     (void)priority;
-    return cudaStreamCreateWithFlags(stream, flags);
+    cudaError_t error = cudaStreamCreateWithFlags(stream, flags);
+    (*stream)->urgent = 1;
+    return error;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
@@ -306,7 +353,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     cudaStream_t other = event->stream;
     uint64_t after = event->after; /* as recorded now */
     if (other)
-        host_enqueue(stream, [=] { drain(other, after); });
+        enqueue(stream, {nullptr, other, after});
     return cudaSuccess;
 }
 
@@ -360,8 +407,22 @@ cudaError_t host_set_attribute(const void *kernel, cudaFuncAttribute attribute, 
 
 void host_enqueue(cudaStream_t stream, std::function<void()> operation)
 {
-    stream->queue.push_back(std::move(operation));
-    stream->enqueued++;
+    enqueue(stream, {std::move(operation), nullptr, 0});
+}
+
+/* Static shared memory is this module's thread-local memory (cuda_runtime.h), in one piece. */
+static thread_local char in_shared;
+
+static int find_shared(struct dl_phdr_info *module, size_t, void *)
+{
+    const char *start = (const char *)module->dlpi_tls_data;
+    for (int i = 0; start && i < module->dlpi_phnum; i++)
+        if (module->dlpi_phdr[i].p_type == PT_TLS && &in_shared >= start && &in_shared < start + module->dlpi_phdr[i].p_memsz) {
+            static_shared = (char *)module->dlpi_tls_data;
+            static_shared_bytes = module->dlpi_phdr[i].p_memsz;
+            return 1;
+        }
+    return 0;
 }
 
 static void run_grid(dim3 grid, dim3 block, size_t shared_bytes, const std::function<void()> &thread)
@@ -371,6 +432,8 @@ static void run_grid(dim3 grid, dim3 block, size_t shared_bytes, const std::func
     void *shared;
     if (posix_memalign(&shared, 1024, shared_bytes ? shared_bytes : 1))
         die("no memory for shared memory");
+    if (!dl_iterate_phdr(find_shared, NULL))
+        die("static shared memory is not where it should be");
     launches++;
     if (seed && blocks % 7)
         step = 7; /* blocks in another order */
@@ -379,6 +442,7 @@ static void run_grid(dim3 grid, dim3 block, size_t shared_bytes, const std::func
         uint64_t at = (i * step + (seed ? launches : 0)) % blocks;
         blockIdx = {(unsigned)(at % grid.x), (unsigned)(at / grid.x % grid.y), (unsigned)(at / grid.x / grid.y)};
         memset(shared, 0xff, shared_bytes);
+        memset(static_shared, 0xff, static_shared_bytes); /* a block finds nothing there that it can use */
         host_run_block(block, (unsigned char *)shared, seed ? seed + 1000003 * launches + at : 0, thread);
     }
     free(shared);
