@@ -1,0 +1,181 @@
+/* Biases as people write them (tests/goldens/series/natural.tsv): none may be decided wrongly, and all but those named here are
+ * decided, each with the exact integer. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/series.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Undecided still. */
+static const char *const UNDECIDED[] = {
+    "-t-exp(-t)",
+    "-t/10-5*exp(-t/20)",
+    "-sqrt(t)-exp(-t/10)",
+    "-t/10-1/(1+exp(t-5))",
+    "-t^2/(10+t)-0.3/(1+t)",
+    "-t/8-exp(-t^2/50)",
+    "-ln(1+t)^2-exp(-t/3)",
+    "-t/10-cos(t)*exp(-t/10)",
+    "2*t-t*ln(1+t)",
+    "2*sqrt(t)-sqrt(t)*ln(1+t)",
+    "t-t*ln(2+t)/2",
+    "1000*t-t*ln(1+t)",
+    "ln(abs(sin(t)))-2*ln(1+t)",
+    "t==0?0:2*ln(abs(sin(t)/t))",
+    "ln((1+cos(t/10))/(1+t)^2)",
+    "ln(abs(cos(t/7)))-t/20",
+    "-t/30+ln(abs(cos(t)))",
+    "ln(sin(t)^2)-3*ln(1+t)",
+    "ln(1+sin(t))-t/15",
+    "ln(abs(sin(t/5)))-sqrt(t)",
+    "ln(1-cos(t))-2.5*ln(2+t)",
+    "t-64*floor(t/64)==0?-ln(1+t):-inf",
+    "-t*(t-2*floor(t/2))",
+    "(-1)^t*5-2*ln(1+t)",
+    "-t*sin(2*pi*t)^2",
+    "t-2*floor(t/2)==0?-ln(1+t):-2*ln(1+t)",
+    "-ln(2)*floor(ln(1+t)/ln(2))",
+    "-(1+1/ln(2+t))*ln(1+t)",
+    "-t/(10+t)*ln(1+t)",
+    "-(1+exp(-t))*ln(1+t)",
+    "-ln(1+t)-sqrt(ln(1+t))",
+    "-ln(t+3)-ln(ln(t+3))^2",
+    "-ln(t+3)-sqrt(ln(ln(t+3)))",
+    "-(2+exp(-t))*ln(1+t)",
+    "-(1+1/(1+t))*ln(1+t)",
+    "-(1+1/sqrt(ln(2+t)))*ln(1+t)",
+    "t==0?-1:-t/(1+t)*ln(1+t)*(1+1/t^2)",
+    "-(1+ln(ln(3+t))/ln(3+t))*ln(3+t)",
+    "-(1+2*ln(ln(3+t))/ln(3+t))*ln(3+t)",
+    "-ln(1+t)*(1+t)/(2+t)",
+    "-ln(1+t)*exp(1/(1+t))",
+    "-3*ln(1+t)*t/(5+t)",
+    "-ln(3+t)-ln(ln(3+t))-ln(ln(3+t))^0.5",
+    "-ln(1+t)-ln(1+t)^0.1",
+    "-ln(2+t)-exp(sqrt(ln(ln(2+t)+3)))",
+    "sqrt(t+1)-sqrt(t)",
+    "-t*ln(1+2/(1+t))",
+    "ln(1/(1+t)-1/(2+t))",
+    "ln(1-1/(1+exp(-t)))",
+    "ln(1-cos(1/(1+t)))",
+    "t-sqrt(t^2+t)",
+    "sqrt(t^2+1)-t-2*ln(1+t)",
+    "ln(sqrt(t+1)-sqrt(t))",
+    "3*ln(sqrt(t+1)-sqrt(t))",
+    "ln(exp(1/(1+t))-1)",
+    "2*ln(ln(1+1/(1+t)))",
+    "t*(ln(1+t)-ln(2+t))-2*ln(1+t)",
+    "ln(sin(1/(1+t)))-ln(1+t)",
+    "ln(ln(2+t)-ln(1+t))",
+    "ln(1/(1+t)^2-1/(2+t)^2)",
+    "(t^2+1)^0.5-t-ln(1+t)",
+    "-(1+cos(t))*ln(1+t)",
+    "-ln(1+t)*(1.5+sin(t))",
+    "-ln(1+t)*(1+0.2*sin(t))",
+    "sin(t)>0?-ln(1+t):-2*ln(1+t)",
+    "sin(t)>0?0:-inf",
+    "-sum(i,1,t,ln(i))",
+    "-sum(i,1,t,1/i)",
+    "-2*sum(i,1,t,1/i)",
+    "-sum(i,0,t,i)",
+    "-sum(i,1,t,1/sqrt(i))",
+    NULL,
+};
+/* Decided, with an interval for a field. */
+static const char *const LOOSE[] = {
+    "-1.5*ln(1+floor(t/2))",
+    "-1.5*ln(1+t)+2*(t-2*floor(t/2))",
+    "-floor(ln(1+t)/ln(2))",
+    "-2*ln(2)*floor(ln(1+t)/ln(2))",
+    "-2*floor(ln(1+t)/ln(3))",
+    "-1.5*floor(ln(1+t)/ln(2))",
+    "t<16?-t/8:-2-floor(4*ln(t/16)/ln(8))",
+    "-ln(1+t)*(2.5+sin(t))",
+    "-2*ln(1+t)*(1+sin(t)/4)",
+    "-ln(1+t)-ln(2+t)",
+    "exp(1000)-t",
+    "-(t-1e6)^2/1e6",
+    NULL,
+};
+
+static int is_among(const char *const *list, const char *text)
+{
+    while (*list && strcmp(*list, text) != 0)
+        list++;
+    return *list != NULL;
+}
+
+/* The decimals of whole numbers, the longer one is larger. */
+static int compare_digits(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    return n != m ? (n > m) - (n < m) : strcmp(a, b);
+}
+
+/* 1 if the field of the series is known exactly; fails if it does not contain the true one (empty: not known). */
+static int check_field(const struct series *s, const char *text, const char *field)
+{
+    struct formula_error e;
+    struct series_count c;
+    if (series_trf(s, "0.01", &c, &e))
+        fail_msg("'%s': %s", text, e.message);
+    if (*field && ((c.lo && compare_digits(field, c.lo) < 0) || (c.hi && compare_digits(field, c.hi) > 0)))
+        fail_msg("'%s': the field is in [%s, %s] (expected %s)", text, c.lo ? c.lo : "", c.hi ? c.hi : "", field);
+    int exact = series_count_exact(&c);
+    series_count_free(&c);
+    return exact;
+}
+
+static void test_natural(void **state)
+{
+    (void)state;
+    char line[1024];
+    int rows = 0, decided = 0, exact = 0, fields = 0, wrong = 0;
+    FILE *file = fopen("tests/goldens/series/natural.tsv", "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof line, file)); /* the header */
+    while (fgets(line, sizeof line, file)) {
+        char *rest = line, *family = strsep(&rest, "\t"), *text = strsep(&rest, "\t"), *verdict = strsep(&rest, "\t"),
+             *field = strsep(&rest, "\t");
+        assert_non_null(rest);
+        struct formula_error e;
+        struct formula *f = formula_parse(text, &e);
+        struct series *s = f ? series_open(f, &(struct formula_point){0, 1, 1, 64, 0}, &e) : NULL;
+        if (!s)
+            fail_msg("%s '%s': %s", family, text, e.message);
+        enum series_verdict found = series_verdict(s);
+        if (found != SERIES_UNDECIDED && (found == SERIES_CONVERGES) != (*verdict == 'C'))
+            fail_msg("'%s' %s", text, series_verdict_name(found));
+        int known = found == SERIES_CONVERGES && check_field(s, text, field);
+        if ((found == SERIES_UNDECIDED) != is_among(UNDECIDED, text)) {
+            print_message("%s '%s' (%s) is %s: %s\n", family, text, verdict, series_verdict_name(found), series_proof(s));
+            wrong++;
+        } else if (found == SERIES_CONVERGES && known == is_among(LOOSE, text)) {
+            print_message("%s '%s': the field is %sexact\n", family, text, known ? "" : "not ");
+            wrong++;
+        }
+        rows++;
+        decided += found != SERIES_UNDECIDED;
+        fields += *verdict == 'C';
+        exact += known;
+        series_free(s);
+        formula_free(f);
+    }
+    fclose(file);
+    print_message("%d of %d decided; %d of %d fields exact\n", decided, rows, exact, fields);
+    assert_true(rows > 110);
+    assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_natural)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
