@@ -47,6 +47,21 @@ static double value_at(const struct built *b, double t)
     return formula_evaluate(b->f, &at);
 }
 
+enum { BALL = 1000 /* bits */ };
+
+/* The value at a whole t as a ball; indeterminate if it is none. */
+static void ball_at(arb_t out, const struct built *b, const fmpz_t t)
+{
+    struct expression_pool *own = expression_pool_new();
+    int node = expression_substitute(own, b->pool, b->root, t);
+    arb_indeterminate(out);
+    if (own->node[node].kind != X_NAN && own->node[node].kind != X_INFINITY)
+        evaluate_constant(out, own, node, BALL);
+    else if (node == NODE_MINUS_INFINITY)
+        arb_neg_inf(out);
+    expression_pool_free(own);
+}
+
 /* A random formula, at most `depth` operators deep. */
 static void random_formula(char *text, size_t size, int depth)
 {
@@ -196,13 +211,28 @@ static void test_growth(void **state)
         {"-ln(20+t)-ln(ln(20+t))-3*ln(ln(ln(20+t)))", "t^-1 (ln t)^-1 (ln ln t)^-3"},
         {"-ln(1+t+sqrt(t)-ln(1+t))+sin(t)", "t^-1"},
         {"-ln(1+(2*t)^2)", "t^-2"},
+        {"-(1+1/ln(2+t))*ln(1+t)", "t^-1"},
+        {"3*ln(sqrt(t+1)-sqrt(t))", "t^(-3/2)"},
+        {"ln(1-cos(1/(1+t)))", "t^-2"},
+        {"2*ln(ln(1+1/(1+t)))", "t^-2"},
+        {"ln(sin(1/(1+t)))-ln(1+t)", "t^-2"},
+        {"-t*ln(1+2/(1+t))-3*ln(t)", "t^-3"},
+        {"-(2+exp(-t))*ln(1+t)", "t^-2"},
         {"-ln(t*ln(3+t)+t^0.5)", "t^-1 (ln t)^-1"},
-        {"-ln(ln(3+t)^2+5)", "(ln t)^-2"},
-        {"3+cos(t)", "1"},
-        {"-ln(exp(-t)+1/(1+t))", "t^1"},
+        /* what decides is a bound from one side */
+        {"-ln(ln(3+t)^2+5)", "t^-1"},
+        {"3+cos(t)", "t^-1"},
+        {"-ln(exp(-t)+1/(1+t))", "t^-1"},
         {"-ln(1+floor(t/3))", "t^-1"},
-        {"-t", NULL},
-        {"-ln(3+t)^2", NULL},
+        {"-t", "t^-2"},
+        {"-ln(3+t)^2", "t^-2"},
+        {"-t/10-5*exp(-t/20)", "t^-2"},
+        {"2*t-t*ln(1+t)", "t^-2"},
+        {"ln(abs(sin(t)))-2*ln(1+t)", "t^-2"},
+        {"-ln(1+t)-3*sqrt(ln(1+t))", "t^-1 (ln t)^-2"},
+        {"-ln(t+3)-sqrt(ln(ln(t+3)))", "t^-1 (ln t)^-1"},
+        {"sin(t)>0?-2*ln(1+t):-3*ln(2+t)", "t^(-119/64)"},
+        {"-ln(1+t)*(2.5+sin(t))", "t^(-183/128)"},
         {"-ln(1+t)*(1+0.2*sin(t))", NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -212,7 +242,7 @@ static void test_growth(void **state)
         int found = 0;
         for (int bits = 4; bits <= 64; bits += 12) {
             fmpz_one_2exp(X, (ulong)bits);
-            struct growth *g = growth_new(b.pool, b.root, X);
+            struct growth *g = growth_new(b.pool, b.root, X, NULL);
             if (!g)
                 continue;
             char text[256];
@@ -221,16 +251,32 @@ static void test_growth(void **state)
             if (!cases[i].growth || strcmp(text, cases[i].growth) != 0)
                 fail_msg("%s grows as %s (expected %s)", cases[i].formula, text, cases[i].growth ? cases[i].growth : "nothing");
             for (int k = 0; k < 50; k++) {
-                double t = floor(exp2(bits) * exp2(k / 3.0)), expected = 0, level = t, rest;
-                for (int n = 0; n < GROWTH_LEVELS && level > 1; n++) {
-                    expected += fmpq_get_d(g->exponent[n]) * log(level);
-                    level = log(level);
+                arb_t rest, level, x;
+                fmpz_t n;
+                fmpz_init(n);
+                arb_init(rest);
+                arb_init(level);
+                arb_init(x);
+                fmpz_set_d(n, floor(exp2(bits) * exp2(k / 3.0)));
+                arb_set_fmpz(level, n);
+                ball_at(rest, &b, n);
+                for (int level_at = 0; level_at < GROWTH_LEVELS; level_at++) {
+                    arb_log(level, level, BALL);
+                    arb_set_fmpq(x, &g->exponent[level_at], BALL);
+                    if (!arb_is_zero(x))
+                        arb_submul(rest, x, level, BALL);
                 }
-                rest = value_at(&b, t) - expected;
-                if (!(rest >= mpfr_get_d(&g->rest->left, MPFR_RNDD) - 1e-9 &&
-                      rest <= mpfr_get_d(&g->rest->right, MPFR_RNDU) + 1e-9))
-                    fail_msg("%s at %g: the rest %.12g is not in [%.12g, %.12g]", cases[i].formula, t, rest,
-                             mpfr_get_d(&g->rest->left, MPFR_RNDD), mpfr_get_d(&g->rest->right, MPFR_RNDU));
+                arb_set_interval_mpfr(x, &g->rest->left, &g->rest->left, BALL);
+                int below = arb_lt(rest, x);
+                arb_set_interval_mpfr(x, &g->rest->right, &g->rest->right, BALL);
+                if (!arb_is_finite(rest) || below || arb_gt(rest, x))
+                    fail_msg("%s at %s: the rest %s is not in [%.12g, %.12g]", cases[i].formula, fmpz_get_str(NULL, 10, n),
+                             arb_get_str(rest, 20, 0), mpfr_get_d(&g->rest->left, MPFR_RNDD),
+                             mpfr_get_d(&g->rest->right, MPFR_RNDU));
+                fmpz_clear(n);
+                arb_clear(rest);
+                arb_clear(level);
+                arb_clear(x);
             }
             growth_free(g);
         }
@@ -239,6 +285,98 @@ static void test_growth(void **state)
         fmpz_clear(X);
         demolish(&b);
     }
+}
+
+/* 1 if u is what the sum on the scale says at t; *width: how well that is known. */
+static int scale_holds(const struct scaled *s, const struct expression_pool *p, const arb_t u, const fmpz_t t)
+{
+    arb_t level[SCALE_LEVELS + 1], sum, term, x;
+    arb_init(sum);
+    arb_init(term);
+    arb_init(x);
+    for (int k = 0; k <= SCALE_LEVELS; k++)
+        arb_init(level[k]);
+    arb_set_fmpz(level[1], t); /* ln of level 0 */
+    for (int k = 2; k <= SCALE_LEVELS; k++)
+        arb_log(level[k], level[k - 1], BALL);
+    int holds = 1;
+    for (int i = 0; i <= s->count && holds; i++) {
+        const struct monomial *m = i < s->count ? &s->of[i] : &s->at;
+        arb_zero(term);
+        for (int k = 0; k < SCALE_LEVELS; k++) {
+            arb_set_fmpq(x, &m->a[k], BALL);
+            if (!arb_is_zero(x))
+                arb_addmul(term, x, level[k + 1], BALL);
+        }
+        arb_exp(term, term, BALL);
+        if (i < s->count) {
+            evaluate_constant(x, p, s->coefficient[i], BALL);
+            arb_addmul(sum, x, term, BALL);
+        } else if (s->rough) { /* u - sum is within rest * monomial */
+            arb_sub(sum, u, sum, BALL);
+            arb_div(sum, sum, term, BALL);
+            arb_set_interval_mpfr(x, &s->rest->left, &s->rest->left, BALL);
+            holds = !arb_lt(sum, x);
+            arb_set_interval_mpfr(x, &s->rest->right, &s->rest->right, BALL);
+            holds &= !arb_gt(sum, x);
+        } else {
+            holds = arb_overlaps(sum, u);
+        }
+    }
+    arb_clear(sum);
+    arb_clear(term);
+    arb_clear(x);
+    for (int k = 0; k <= SCALE_LEVELS; k++)
+        arb_clear(level[k]);
+    return holds;
+}
+
+/* Random formulas on the scale, against their values at distances from X on. REACH_RANDOM: so many of them. */
+static void test_scale(void **state)
+{
+    (void)state;
+    const char *many = getenv("REACH_RANDOM");
+    int found = 0, exact = 0, points = 0, formulas = many ? atoi(many) : 3000;
+    srand(7);
+    for (int i = 0; i < formulas; i++) {
+        char text[600];
+        random_formula(text, sizeof text, 4);
+        struct built b = build(text);
+        fmpz_t X, t;
+        arb_t u;
+        fmpz_init(X);
+        fmpz_init(t);
+        arb_init(u);
+        for (int bits = 0; bits <= 60 && b.pool->node[b.root].depends; bits = bits ? 3 * bits : 4) {
+            struct scale g;
+            struct scaled s;
+            fmpz_one_2exp(X, (ulong)bits);
+            assert_int_equal(scale_init(&g, b.pool, b.root, X, NULL), 0);
+            scaled_init(&s, g.prec);
+            int known = scaled_of(&s, &g, b.root);
+            scale_clear(&g);
+            found += known;
+            exact += known && s.count;
+            for (int k = 0; k < 12 && known; k++) {
+                fmpz_mul_ui(t, X, k < 4 ? 1 : 1 + (ulong)rand() % (k < 8 ? 10 : 100000));
+                fmpz_add_ui(t, t, k < 4 ? (ulong)k : 0);
+                ball_at(u, &b, t);
+                if (!arb_is_finite(u) && s.masked && arb_is_negative(u))
+                    continue;
+                points += arb_is_finite(u);
+                if (!scale_holds(&s, b.pool, u, t))
+                    fail_msg("%s at %s is not what the scale says from %s on", text, fmpz_get_str(NULL, 10, t),
+                             fmpz_get_str(NULL, 10, X));
+            }
+            scaled_leave(&s);
+        }
+        fmpz_clear(X);
+        fmpz_clear(t);
+        arb_clear(u);
+        demolish(&b);
+    }
+    print_message("%d sums on the scale, %d with a leading term, %d values\n", found, exact, points);
+    assert_true(found > formulas && exact > formulas / 2);
 }
 
 /* Euler-Maclaurin against the plain sum, in balls: they must overlap and be narrow. */
@@ -408,9 +546,9 @@ static void test_waves_unknown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values),        cmocka_unit_test(test_ranges),    cmocka_unit_test(test_growth),
-        cmocka_unit_test(test_euler),         cmocka_unit_test(test_primitive), cmocka_unit_test(test_waves),
-        cmocka_unit_test(test_waves_unknown),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_ranges),        cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_scale),  cmocka_unit_test(test_euler),         cmocka_unit_test(test_primitive),
+        cmocka_unit_test(test_waves),  cmocka_unit_test(test_waves_unknown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

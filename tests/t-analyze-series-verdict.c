@@ -187,7 +187,7 @@ static void test_undecided(void **state)
         "sin(t)>0?-2*ln(1+t):0",
         "-ln(1+t)*floor(1+sin(t))*2",
         "-2*ln(1+t)*abs(sin(t))",
-        "-(1+1/ln(ln(30+t)))*ln(1+t)",
+
         "sum(i,0,t,-1)",
         "t*sin(t)",
         "-t*cos(t)^2",
@@ -306,7 +306,7 @@ static void test_proofs(void **state)
          SERIES_CONVERGES}, /* 123.45679 is not proved */
         {"t<3?0:-ln(t)-123.456789*ln(ln(t))", {"between 1 and 1 times", "Bertrand", ""}, SERIES_CONVERGES},
         {"divergent_a", {"t b'(t) >= -1", "harmonic", ""}, SERIES_DIVERGES},
-        {"-ln(2+t)-2*ln(ln(2+t))", {"t^-1 (ln t)^-2", "Bertrand", "t >= 16"}, SERIES_CONVERGES},
+        {"-ln(2+t)-2*ln(ln(2+t))", {"t^-1 (ln t)^-2", "Bertrand", "t >= 4"}, SERIES_CONVERGES},
         {"divergent_b", {"t^-1 (ln t)^-1", "diverges", ""}, SERIES_DIVERGES},
         {"none", {"constant", "t >= 0", ""}, SERIES_DIVERGES},
         {"sandwich", {"t b'(t) >= -1", "worst value", "oscillates"}, SERIES_DIVERGES},

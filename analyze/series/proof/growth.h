@@ -1,23 +1,23 @@
-/* Logarithmic growth: u(t) = t^a0 (ln t)^a1 (ln ln t)^a2 ... * exp(rest) for all t >= X, with exact exponents and a bounded rest.
- * This is the scale of Bertrand's series, on which convergence is decided where the power of t is exactly -1. */
+/* Logarithmic growth: exp(b(t)) = t^a0 (ln t)^a1 (ln ln t)^a2 ... * exp(rest) for all t >= X, with exact exponents and a bounded
+ * rest, or one of the two bounds, whichever decides. This is the scale of Bertrand's series. */
 #ifndef REACH_ANALYZE_SERIES_PROOF_GROWTH_H
 #define REACH_ANALYZE_SERIES_PROOF_GROWTH_H
 
-#include "analyze/series/proof/range.h"
+#include "analyze/series/proof/scale.h"
 
-enum { GROWTH_LEVELS = 5 };
+enum { GROWTH_LEVELS = SCALE_LEVELS - 1 };
 
 struct growth {
-    fmpq_t exponent[GROWTH_LEVELS]; /* of t, ln t, ln ln t, ... */
-    mpfi_t rest;
+    fmpq exponent[GROWTH_LEVELS]; /* of t, ln t, ln ln t, ... */
+    mpfi_t rest; /* the lower end may be -infinity, the upper one infinity */
     fmpz_t from; /* X */
+    int verdict; /* of the sum over t: -1: it converges, 1: it diverges */
 };
 
-/* The growth of exp(b), b the node `root`, from X on. NULL if it has no such form (or memory is short). Caller frees. */
-struct growth *growth_new(const struct expression_pool *p, int root, const fmpz_t from);
+/* Of exp(b), b the node `root`, from X >= 1 on, at the distances of the arc (NULL: all). NULL if it decides nothing (or memory is
+ * short). Caller frees. */
+struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from, const struct arc *arc);
 void growth_free(struct growth *g);
-/* -1: the sum over t converges, 1: it diverges (exp(b) is bounded by the growth from above and below). */
-int growth_verdict(const struct growth *g);
 /* Bounds of the sum over all t >= from of a converging growth; from >= g->from. */
 void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec);
 /* "t^-1 (ln t)^-2". */

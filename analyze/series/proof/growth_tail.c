@@ -1,5 +1,6 @@
 /* Sums on Bertrand's scale. */
 #include "analyze/series/proof/growth.h"
+#include "analyze/series/proof/rounding.h"
 
 #include <string.h>
 
@@ -7,18 +8,9 @@
 static int deciding_level(const struct growth *g)
 {
     int k = 0;
-    while (k < GROWTH_LEVELS && fmpq_cmp_si(g->exponent[k], -1) == 0)
+    while (k < GROWTH_LEVELS && fmpq_cmp_si(&g->exponent[k], -1) == 0)
         k++;
     return k;
-}
-
-/* [4.7] */
-int growth_verdict(const struct growth *g)
-{
-    int k = deciding_level(g);
-    if (k == GROWTH_LEVELS)
-        return 1;
-    return fmpq_cmp_si(g->exponent[k], -1) < 0 ? -1 : 1;
 }
 
 /* [4.8] */
@@ -42,14 +34,14 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
     arb_one(product); /* the growth over t level[1] ... level[k-1], without those factors, times y */
     arb_zero(term);
     for (int i = 0; i < GROWTH_LEVELS; i++) {
-        if (fmpq_is_zero(g->exponent[i]))
+        if (fmpq_is_zero(&g->exponent[i]))
             continue;
-        arb_set_fmpq(q, g->exponent[i], prec);
+        arb_set_fmpq(q, &g->exponent[i], prec);
         arb_log(other, level[i], prec);
         arb_addmul(term, q, other, prec); /* ln of the growth at `from` */
         if (i >= k) {
             if (i == k) { /* times y */
-                fmpq_add_si(first, g->exponent[i], 1);
+                fmpq_add_si(first, &g->exponent[i], 1);
                 arb_set_fmpq(q, first, prec);
             }
             arb_mul(other, other, q, prec);
@@ -60,14 +52,14 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
     for (int i = k; i < GROWTH_LEVELS; i++) {
         if (i > k) /* 1 / (level[k+1] ... level[i]) */
             arb_div(weight, weight, level[i], prec);
-        if (fmpq_is_zero(g->exponent[i]))
+        if (fmpq_is_zero(&g->exponent[i]))
             continue;
         if (i == k) {
             arb_set_fmpq(least, first, prec);
             arb_neg(least, least);
             arb_set(greatest, least);
         } else {
-            arb_set_fmpq(q, g->exponent[i], prec);
+            arb_set_fmpq(q, &g->exponent[i], prec);
             arb_neg(q, q);
             arb_mul(q, q, weight, prec);
             if (arb_is_negative(q))
@@ -82,9 +74,13 @@ void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec
         arb_div(other, product, least, prec);
         arb_add(other, other, term, prec);
         arb_union(integral, integral, other, prec);
-        arb_set_interval_mpfr(other, &g->rest->left, &g->rest->right, prec);
+        interval_get_upper(other, g->rest, prec);
         arb_exp(other, other, prec);
         arb_mul(out, integral, other, prec);
+        interval_get_lower(other, g->rest, prec); /* exp(-inf) is 0 */
+        arb_exp(other, other, prec);
+        arb_mul(other, integral, other, prec);
+        arb_union(out, out, other, prec);
     } else {
         arb_indeterminate(out);
     }
@@ -98,9 +94,9 @@ void growth_text(char *text, size_t size, const struct growth *g)
     size_t used = 0;
     text[0] = '\0';
     for (int k = 0; k < GROWTH_LEVELS && used < size; k++) {
-        if (fmpq_is_zero(g->exponent[k]))
+        if (fmpq_is_zero(&g->exponent[k]))
             continue;
-        char *q = fmpq_get_str(NULL, 10, g->exponent[k]);
+        char *q = fmpq_get_str(NULL, 10, &g->exponent[k]);
         int bare = k == 0, fraction = strchr(q, '/') != NULL;
         int n = snprintf(text + used, size - used, "%s%s%s%s^%s%s%s", used ? " " : "", bare ? "" : "(", level[k], bare ? "" : ")",
                          fraction ? "(" : "", q, fraction ? ")" : "");

@@ -6,6 +6,7 @@
 
 #include "analyze/series.h"
 #include "analyze/series/proof/growth.h"
+#include "analyze/series/proof/range.h"
 
 enum piece_kind {
     PIECE_ZERO, /* b = -inf */

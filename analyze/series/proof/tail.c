@@ -111,7 +111,7 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
     } else {
         arb_set_fmpz(start, f->growth->from);
         if (arb_ge(from, start)) { /* [4.8] */
-            struct growth *closer = near ? growth_new(f->pool, last->root, X) : NULL;
+            struct growth *closer = near ? growth_new(f->pool, last->root, X, NULL) : NULL;
             growth_tail(out, closer ? closer : f->growth, from, prec);
             growth_free(closer);
         }

@@ -218,11 +218,11 @@ int verdict_by_rate(struct series_summand *f, const fmpz_t X)
 int verdict_by_growth(struct series_summand *f, const fmpz_t X)
 {
     char from[64], growth[256], least[64], greatest[64];
-    struct growth *g = may_claim(f, X) ? growth_new(f->pool, f->piece[f->pieces - 1].root, X) : NULL;
+    struct growth *g = may_claim(f, X) ? growth_new(f->pool, f->piece[f->pieces - 1].root, X, NULL) : NULL;
     LOCAL(arb, start, tail);
     if (!g)
         return 0;
-    if (growth_verdict(g) > 0) {
+    if (g->verdict > 0) {
         f->claim = SERIES_DIVERGES;
     } else {
         arb_set_fmpz(start, X);
@@ -232,14 +232,19 @@ int verdict_by_growth(struct series_summand *f, const fmpz_t X)
     }
     if (f->claim != SERIES_UNDECIDED) {
         LOCAL_REAL(64, factor);
+        int below = mpfr_number_p(&g->rest->left) != 0, above = mpfr_number_p(&g->rest->right) != 0;
         mpfr_exp(factor, &g->rest->left, MPFR_RNDD);
         bound_text(least, factor, 6, 0);
         mpfr_exp(factor, &g->rest->right, MPFR_RNDU);
         bound_text(greatest, factor, 6, 1);
         growth_text(growth, sizeof growth, g);
         fmpz_set(f->tail_from, X);
-        prove(f, "%s: f(t) is between %s and %s times %s for all t >= %s, whose sum %s (Bertrand's series)",
-              series_verdict_name(f->claim), least, greatest, growth, distance_text(from, X), series_verdict_name(f->claim));
+        prove(f, "%s: f(t) is %s%s%s%s times %s for all t >= %s, whose sum %s (Bertrand's series)", series_verdict_name(f->claim),
+              below && above ? "between "
+              : below        ? "at least "
+                             : "at most ",
+              below ? least : "", below && above ? " and " : "", above ? greatest : "", growth, distance_text(from, X),
+              series_verdict_name(f->claim));
     }
     if (f->claim == SERIES_CONVERGES) {
         f->tail = TAIL_GROWTH;
@@ -256,7 +261,7 @@ int verdict_close(struct series_summand *f, struct formula_error *e)
     if (!f->open)
         return 0;
     if (f->claim == SERIES_UNDECIDED) {
-        prove(f, "undecided: neither t b'(t) stays on one side of -1, nor is f(t) bounded by powers of t, ln t, ln ln t, ...");
+        prove(f, "undecided: neither t b'(t) stays on one side of -1, nor is b(t) told from -ln t, -ln t - ln ln t, ...");
         return 0;
     }
     LOCAL(fmpz, unknown);

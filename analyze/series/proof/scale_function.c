@@ -1,0 +1,499 @@
+/* Expressions on the scale of logarithms and exponentials. */
+#include "analyze/series/proof/evaluate.h"
+#include "analyze/series/proof/rounding.h"
+#include "analyze/series/proof/scale.h"
+
+#include <stdlib.h>
+
+enum {
+    ORDER = 4, /* terms of a power series in what tends to 0 */
+    STEEP = 16 /* exp(-wild) is at most level^-STEEP */
+};
+
+static int one_sided(struct scaled *out, struct scale *g, long lo, long hi)
+{
+    LOCAL_MONOMIAL(one);
+    LOCAL_INTERVAL(g->prec, c);
+    mpfi_interv_si(c, lo, hi);
+    return scaled_add_rest(g, out, &one, c);
+}
+
+/* out += a constant */
+static int add_constant(struct scaled *out, struct scale *g, int node)
+{
+    LOCAL_MONOMIAL(one);
+    return scaled_add_term(g, out, &one, node);
+}
+
+/* ---- power series ---- */
+
+/* [4.6] out = sum of coefficient[k] e^k, k < ORDER, + something within r(hull of 0 and e) e^ORDER, for e that tends to 0. `reach`
+ * is that hull. */
+static int compose(struct scaled *out, struct scale *g, const struct scaled *e, const int *coefficient, const mpfi_t r)
+{
+    LOCAL_SCALED(g, power);
+    LOCAL_MONOMIAL(m);
+    LOCAL_MONOMIAL(one);
+    LOCAL_INTERVAL(g->prec, c, product);
+    LOCAL(fmpq, order);
+    int known = scaled_collapse(c, &m, g, e) && add_constant(&power, g, NODE_ONE);
+    for (int k = 0; k < ORDER && known; k++) {
+        known = scaled_addmul(g, out, &power, &one, coefficient[k]);
+        if (k + 1 < ORDER)
+            known = known && scaled_multiply(g, &power, &power, e);
+    }
+    mpfi_set(product, r);
+    for (int k = 0; k < ORDER; k++)
+        mpfi_mul(product, product, c);
+    fmpq_set_si(order, ORDER, 1);
+    monomial_multiply(&one, &m, order);
+    return known && !mpfi_nan_p(product) && (mpfi_is_zero(product) || scaled_add_rest(g, out, &one, product));
+}
+
+/* The hull of 0 and what e takes. */
+static int reach_of(mpfi_t out, struct scale *g, const struct scaled *e)
+{
+    int known = scaled_bounds(out, g, e) && interval_is_bounded(out);
+    mpfi_put_si(out, 0);
+    return known;
+}
+
+/* u = c m (1 + e), c exact and first: e. */
+static int relative(struct scaled *e, struct scale *g, const struct scaled *u)
+{
+    LOCAL_MONOMIAL(inverse);
+    LOCAL_SCALED(g, others);
+    LOCAL(fmpq, minus);
+    fmpq_set_si(minus, -1, 1);
+    scaled_set(&others, u);
+    scaled_shift(&others);
+    monomial_multiply(&inverse, &u->of[0], minus);
+    return scaled_addmul(g, e, &others, &inverse, expression_power(g->p, u->coefficient[0], expression_ratio(g->p, -1, 1)));
+}
+
+/* Terms above 1, a constant, and what tends to 0. The constant is a node, or in *spread (node -1). 1 or 0. */
+static int split(struct scaled *large, int *constant, mpfi_t spread, struct scaled *small, struct scale *g,
+                 const struct scaled *u)
+{
+    LOCAL_INTERVAL(g->prec, x);
+    LOCAL(arb, value);
+    int known = 1;
+    *constant = NODE_ZERO;
+    for (int i = 0; i < u->count && known; i++) {
+        int sign = monomial_sign(&u->of[i]);
+        if (sign == 0)
+            *constant = u->coefficient[i];
+        else
+            known = scaled_add_term(g, sign > 0 ? large : small, &u->of[i], u->coefficient[i]);
+    }
+    int sign = u->rough ? monomial_sign(&u->at) : -1;
+    if (u->rough && sign)
+        known = known && scaled_add_rest(g, sign > 0 ? large : small, &u->at, u->rest);
+    if (u->rough && sign == 0) {
+        evaluate_constant(value, g->p, *constant, g->prec);
+        interval_set_arb(x, value);
+        mpfi_add(spread, u->rest, x);
+        *constant = -1;
+    }
+    return known;
+}
+
+/* ---- functions ---- */
+
+/* [4.6] ln u = ln c + ln m + ln(1 + e); not_negative: u is known to be. */
+static int ln_of(struct scaled *out, struct scale *g, const struct scaled *u, int not_negative)
+{
+    LOCAL_MONOMIAL(m);
+    LOCAL_MONOMIAL(level);
+    LOCAL_SCALED(g, e);
+    LOCAL_INTERVAL(g->prec, c);
+    const int series[ORDER] = {NODE_ZERO, NODE_ONE, expression_ratio(g->p, -1, 2), expression_ratio(g->p, 1, 3)};
+    int known = !u->masked && (u->count || u->rough);
+    if (!known)
+        return 0;
+    monomial_multiply(&m, u->count ? &u->of[0] : &u->at, NULL);
+    if (u->count) {
+        known = expression_sign(g->p, u->coefficient[0]) == 1 && relative(&e, g, u) && reach_of(c, g, &e);
+        mpfi_add_ui(c, c, 1);
+        if (!known || !interval_is_positive(c))
+            return 0;
+        mpfi_sqr(c, c); /* the fourth derivative over 4! is -1 / (4 (1 + x)^4) */
+        mpfi_sqr(c, c);
+        mpfi_mul_si(c, c, -4);
+        mpfi_inv(c, c);
+        known = add_constant(out, g, expression_unary(g->p, X_LN, u->coefficient[0])) && compose(out, g, &e, series, c);
+    } else {
+        mpfi_set(c, u->rest);
+        if (not_negative && mpfr_sgn(&c->left) < 0)
+            mpfr_set_zero(&c->left, 1);
+        if (mpfr_sgn(&c->left) < 0 || mpfr_sgn(&c->right) <= 0)
+            return 0;
+        out->masked = mpfr_zero_p(&c->left) != 0;
+        mpfr_log(&c->left, &c->left, MPFR_RNDD);
+        mpfr_log(&c->right, &c->right, MPFR_RNDU);
+        LOCAL_MONOMIAL(one);
+        known = scaled_add_rest(g, out, &one, c);
+    }
+    for (int k = 0; k < SCALE_LEVELS && known; k++) {
+        if (fmpq_is_zero(&m.a[k]))
+            continue;
+        monomial_level(&level, k + 1);
+        known = k <= g->levels && k + 1 < SCALE_LEVELS && scaled_add_term(g, out, &level, expression_number(g->p, &m.a[k]));
+    }
+    return known;
+}
+
+/* exp of what tends to -infinity: something within [0, 1] times a power. */
+static int exp_of_wild(struct scaled *out, struct scale *g, const struct scaled *wild)
+{
+    LOCAL_MONOMIAL(m);
+    LOCAL_MONOMIAL(level);
+    LOCAL_SCALED(g, sum);
+    LOCAL_INTERVAL(g->prec, c);
+    LOCAL(fmpq, steep);
+    int j = 0;
+    if (!scaled_collapse(c, &m, g, wild) || mpfr_sgn(&c->right) >= 0)
+        return 0;
+    for (; j + 1 < SCALE_LEVELS; j++) {
+        monomial_level(&level, j + 1);
+        if (monomial_compare(&level, &m) < 0)
+            break;
+    }
+    if (j + 1 == SCALE_LEVELS)
+        return 0;
+    scaled_set(&sum, wild);
+    if (!scaled_add_term(g, &sum, &level, expression_ratio(g->p, STEEP, 1)) || !scaled_collapse(c, &m, g, &sum) ||
+        mpfr_sgn(&c->right) > 0)
+        return 0;
+    LOCAL_MONOMIAL(power);
+    monomial_level(&level, j);
+    fmpq_set_si(steep, -STEEP, 1);
+    monomial_multiply(&power, &level, steep);
+    mpfi_interv_si(c, 0, 1);
+    return scaled_add_rest(g, out, &power, c);
+}
+
+/* [4.6] */
+static int exp_of(struct scaled *out, struct scale *g, const struct scaled *u)
+{
+    LOCAL_SCALED(g, large);
+    LOCAL_SCALED(g, small);
+    LOCAL_SCALED(g, wild);
+    LOCAL_SCALED(g, factor);
+    LOCAL_MONOMIAL(power);
+    LOCAL_MONOMIAL(level);
+    LOCAL_MONOMIAL(one);
+    LOCAL_INTERVAL(g->prec, spread, c);
+    const int series[ORDER] = {NODE_ONE, NODE_ONE, expression_ratio(g->p, 1, 2), expression_ratio(g->p, 1, 6)};
+    int constant;
+    if (!split(&large, &constant, spread, &small, g, u) || !reach_of(c, g, &small))
+        return 0;
+    mpfi_exp(c, c);
+    mpfi_div_ui(c, c, 24);
+    int known = compose(&factor, g, &small, series, c);
+    for (int i = 0; i < large.count && known; i++) { /* exp(q level[j]) = level[j - 1]^q */
+        int j = 1, exact = g->p->node[large.coefficient[i]].kind == X_NUMBER;
+        for (; j < SCALE_LEVELS; j++) {
+            monomial_level(&level, j);
+            if (monomial_compare(&level, &large.of[i]) == 0)
+                break;
+        }
+        if (exact && j < SCALE_LEVELS) {
+            monomial_level(&level, j - 1);
+            monomial_multiply(&power, &level, g->p->node[large.coefficient[i]].q);
+        } else {
+            known = scaled_add_term(g, &wild, &large.of[i], large.coefficient[i]);
+        }
+    }
+    if (large.rough)
+        known = known && scaled_add_rest(g, &wild, &large.at, large.rest);
+    if (known && (wild.count || wild.rough)) {
+        LOCAL_SCALED(g, steep);
+        known = exp_of_wild(&steep, g, &wild) && scaled_multiply(g, &factor, &factor, &steep);
+    }
+    if (known && (constant == -1 || u->masked)) {
+        LOCAL_SCALED(g, bounded);
+        if (constant == -1)
+            mpfi_exp(c, spread);
+        else
+            mpfi_set_ui(c, 1);
+        if (u->masked)
+            mpfi_put_si(c, 0);
+        known = !mpfi_nan_p(c) && scaled_add_rest(g, &bounded, &one, c) && scaled_multiply(g, &factor, &factor, &bounded);
+    }
+    return known && scaled_addmul(g, out, &factor, &power, constant == -1 ? NODE_ONE : expression_unary(g->p, X_EXP, constant));
+}
+
+/* [4.6] u^q = c^q m^q (1 + e)^q */
+static int power_of(struct scaled *out, struct scale *g, const struct scaled *u, const fmpq_t q)
+{
+    LOCAL_MONOMIAL(m);
+    LOCAL_SCALED(g, e);
+    LOCAL_INTERVAL(g->prec, c, x);
+    LOCAL(fmpq, part);
+    int whole = fmpz_is_one(fmpq_denref(q)), series[ORDER];
+    if (u->masked || (!u->count && !u->rough) || fmpz_bits(fmpq_numref(q)) > 20)
+        return 0;
+    monomial_multiply(&m, u->count ? &u->of[0] : &u->at, q);
+    if (!u->count) { /* bounds alone */
+        LOCAL_INTERVAL(g->prec, lo, hi);
+        mpfi_set(c, u->rest);
+        if (whole && fmpz_is_even(fmpq_numref(q)))
+            mpfi_abs(c, c);
+        if (mpfr_sgn(&c->left) < 0 || (mpfr_zero_p(&c->left) && fmpq_sgn(q) < 0))
+            return 0;
+        interval_set_fmpq(x, q);
+        mpfi_set_fr(lo, &c->left);
+        mpfi_set_fr(hi, &c->right);
+        mpfi_log(hi, hi);
+        mpfi_mul(hi, hi, x);
+        mpfi_exp(hi, hi);
+        if (mpfr_zero_p(&c->left)) {
+            mpfi_set_ui(lo, 0);
+        } else {
+            mpfi_log(lo, lo);
+            mpfi_mul(lo, lo, x);
+            mpfi_exp(lo, lo);
+        }
+        mpfi_union(c, lo, hi);
+        return !mpfi_nan_p(c) && !mpfi_nan_p(lo) && !mpfi_nan_p(hi) && scaled_add_rest(g, out, &m, c);
+    }
+    if ((!whole && expression_sign(g->p, u->coefficient[0]) != 1) || !relative(&e, g, u) || !reach_of(c, g, &e))
+        return 0;
+    mpfi_add_ui(c, c, 1);
+    if (!interval_is_positive(c))
+        return 0;
+    fmpq_one(part); /* binomial coefficients */
+    for (int k = 0; k < ORDER; k++) {
+        LOCAL(fmpq, next);
+        series[k] = expression_number(g->p, part);
+        fmpq_sub_si(next, q, k);
+        fmpq_mul(part, part, next);
+        fmpq_div_fmpz(part, part, (fmpz[]){k + 1});
+    }
+    LOCAL(fmpq, last);
+    fmpq_sub_si(last, q, ORDER);
+    interval_set_fmpq(x, last);
+    mpfi_log(c, c);
+    mpfi_mul(c, c, x);
+    mpfi_exp(c, c);
+    interval_set_fmpq(x, part);
+    mpfi_mul(c, c, x);
+    LOCAL_SCALED(g, factor);
+    return compose(&factor, g, &e, series, c) &&
+           scaled_addmul(g, out, &factor, &m, expression_power(g->p, u->coefficient[0], expression_number(g->p, q)));
+}
+
+/* 1 if u is the wave's argument + or - the arc's angle; then it as an interval. */
+static int angle_of(mpfi_t out, struct scale *g, const struct scaled *u)
+{
+    LOCAL_MONOMIAL(t);
+    LOCAL(arb, value);
+    monomial_level(&t, 1);
+    if (!g->arc || u->rough || !u->count || u->count > 2 || monomial_compare(&u->of[0], &t) != 0 ||
+        (u->count == 2 && monomial_sign(&u->of[1]) != 0))
+        return 0;
+    int same = u->coefficient[0] == g->arc->slope;
+    if (!same && expression_sign(g->p, expression_add(g->p, u->coefficient[0], g->arc->slope)) != 0)
+        return 0;
+    mpfi_set(out, g->arc->angle);
+    if (!same)
+        mpfi_neg(out, out);
+    if (u->count == 2) {
+        LOCAL_INTERVAL(g->prec, x);
+        evaluate_constant(value, g->p, u->coefficient[1], g->prec);
+        interval_set_arb(x, value);
+        mpfi_add(out, out, x);
+    }
+    return 1;
+}
+
+static int wave_of(struct scaled *out, struct scale *g, const struct scaled *u, int is_sine)
+{
+    LOCAL_SCALED(g, large);
+    LOCAL_SCALED(g, small);
+    LOCAL_MONOMIAL(one);
+    LOCAL_INTERVAL(g->prec, c);
+    int constant;
+    if (u->masked)
+        return 0;
+    if (angle_of(c, g, u)) {
+        (is_sine ? mpfi_sin : mpfi_cos)(c, c);
+        return !mpfi_nan_p(c) && scaled_add_rest(g, out, &one, c);
+    }
+    if (!split(&large, &constant, c, &small, g, u))
+        return 0;
+    if (large.count || large.rough || constant == -1)
+        return one_sided(out, g, -1, 1);
+    int s = expression_unary(g->p, X_SIN, constant), k = expression_unary(g->p, X_COS, constant);
+    int first = is_sine ? s : k, second = is_sine ? k : expression_subtract(g->p, NODE_ZERO, s);
+    LOCAL(fmpq, half);
+    LOCAL(fmpq, sixth);
+    fmpq_set_si(half, -1, 2);
+    fmpq_set_si(sixth, -1, 6);
+    const int series[ORDER] = {first, second, expression_scale(g->p, first, half), expression_scale(g->p, second, sixth)};
+    mpfi_interv_si(c, -1, 1);
+    mpfi_div_ui(c, c, 24);
+    return compose(out, g, &small, series, c);
+}
+
+/* out = u or v, at each t. */
+static int either(struct scaled *out, struct scale *g, const struct scaled *u, const struct scaled *v)
+{
+    LOCAL_SCALED(g, difference);
+    LOCAL_MONOMIAL(m);
+    LOCAL_MONOMIAL(one);
+    LOCAL_INTERVAL(g->prec, c);
+    scaled_set(out, u);
+    out->masked = 0;
+    if (u->masked || v->masked) { /* u - v may be -inf - -inf */
+        return 0;
+    }
+    if (!scaled_addmul(g, &difference, v, &one, NODE_ONE) ||
+        !scaled_addmul(g, &difference, u, &one, expression_ratio(g->p, -1, 1)) || !scaled_collapse(c, &m, g, &difference))
+        return 0;
+    mpfi_put_si(c, 0);
+    return scaled_add_rest(g, out, &m, c);
+}
+
+static int negated(struct scaled *out, struct scale *g, const struct scaled *u)
+{
+    LOCAL_MONOMIAL(one);
+    return scaled_addmul(g, out, u, &one, expression_ratio(g->p, -1, 1));
+}
+
+/* ---- nodes ---- */
+
+static const struct scaled *of_node(struct scale *g, int n);
+
+static int of_choice(struct scaled *out, struct scale *g, const struct expression *x)
+{
+    const struct scaled *c = of_node(g, x->child[0]), *u, *v;
+    int sign = c ? scaled_sign(g, c) : 2;
+    if (sign == 2)
+        return 0;
+    if (sign != 3) {
+        u = of_node(g, x->child[sign ? 1 : 2]);
+        if (u)
+            scaled_set(out, u);
+        return u != NULL;
+    }
+    if (x->child[1] == NODE_MINUS_INFINITY || x->child[2] == NODE_MINUS_INFINITY) {
+        u = of_node(g, x->child[x->child[1] == NODE_MINUS_INFINITY ? 2 : 1]);
+        if (u)
+            scaled_set(out, u);
+        out->masked = 1;
+        return u != NULL;
+    }
+    u = of_node(g, x->child[1]);
+    v = of_node(g, x->child[2]);
+    return u && v && either(out, g, u, v);
+}
+
+static int make(struct scaled *out, struct scale *g, int n)
+{
+    struct expression x = g->p->node[n]; /* the pool may move while it grows */
+    const struct scaled *a = NULL, *b = NULL;
+    LOCAL_MONOMIAL(m);
+    if (!x.depends)
+        return x.total && add_constant(out, g, n);
+    if (x.kind == X_T) {
+        monomial_level(&m, 1);
+        return scaled_add_term(g, out, &m, NODE_ONE);
+    }
+    if (x.kind == X_LINEAR) {
+        int known = add_constant(out, g, expression_number(g->p, x.q));
+        for (int i = 0; i < x.count && known; i++) {
+            a = of_node(g, x.child[i]);
+            known = a && scaled_addmul(g, out, a, &m, expression_number(g->p, &g->p->node[n].weight[i]));
+        }
+        return known;
+    }
+    if (x.kind == X_CHOOSE)
+        return of_choice(out, g, &x);
+    if (x.count == 0 || !(a = of_node(g, x.child[0])) || (x.count > 1 && !(b = of_node(g, x.child[1]))))
+        return 0;
+    switch (x.kind) {
+    case X_MULTIPLY: return scaled_multiply(g, out, a, b);
+    case X_POWER: {
+        const struct expression *e = &g->p->node[x.child[1]];
+        if (e->kind == X_NUMBER) {
+            LOCAL(fmpq, q);
+            fmpq_set(q, e->q);
+            return power_of(out, g, a, q);
+        }
+        LOCAL_SCALED(g, log);
+        LOCAL_SCALED(g, product);
+        return ln_of(&log, g, a, 0) && !log.masked && scaled_multiply(g, &product, &log, b) && exp_of(out, g, &product);
+    }
+    case X_LN: {
+        enum expression_kind inner = g->p->node[x.child[0]].kind;
+        return ln_of(out, g, a, inner == X_ABS);
+    }
+    case X_EXP: return exp_of(out, g, a);
+    case X_SIN:
+    case X_COS: return wave_of(out, g, a, x.kind == X_SIN);
+    case X_FRACTION: return !a->masked && one_sided(out, g, 0, 1);
+    case X_ABS: {
+        LOCAL_INTERVAL(g->prec, c);
+        int sign = scaled_sign(g, a);
+        if (sign == 2)
+            return 0;
+        if (sign != 3) {
+            if (sign < 0)
+                return negated(out, g, a);
+            scaled_set(out, a);
+            return 1;
+        }
+        return scaled_collapse(c, &m, g, a) && (mpfi_abs(c, c), scaled_add_rest(g, out, &m, c));
+    }
+    case X_MIN:
+    case X_MAX: {
+        const struct scaled *d = of_node(g, x.child[2]);
+        int sign = d && !d->masked ? scaled_sign(g, d) : 2;
+        if (sign == 2)
+            return 0;
+        if (sign == 3)
+            return either(out, g, a, b);
+        scaled_set(out, (x.kind == X_MIN) == (sign <= 0) ? a : b);
+        return 1;
+    }
+    case X_POSITIVE:
+    case X_NONNEGATIVE:
+    case X_ZERO: {
+        int sign = scaled_sign(g, a);
+        if (sign == 2 || x.count != 1)
+            return 0;
+        if (sign == 3)
+            return one_sided(out, g, 0, 1);
+        int yes = x.kind == X_POSITIVE ? sign > 0 : x.kind == X_NONNEGATIVE ? sign >= 0 : sign == 0;
+        return add_constant(out, g, yes ? NODE_ONE : NODE_ZERO);
+    }
+    default: return 0;
+    }
+}
+
+/* NULL: there is none. */
+static const struct scaled *of_node(struct scale *g, int n)
+{
+    if (n >= g->count)
+        return NULL;
+    if (!g->known[n]) {
+        g->known[n] = -1;
+        struct scaled *u = g->made[n] = calloc(1, sizeof *u);
+        if (u) {
+            scaled_init(u, g->prec);
+            if (make(u, g, n) && !g->p->failed)
+                g->known[n] = 1;
+        }
+    }
+    return g->known[n] == 1 ? g->made[n] : NULL;
+}
+
+int scaled_of(struct scaled *out, struct scale *g, int n)
+{
+    const struct scaled *u = of_node(g, n);
+    if (u)
+        scaled_set(out, u);
+    return u != NULL;
+}
