@@ -1,9 +1,11 @@
 /* Whether a sum converges, by the scale of logarithms. */
 #include "analyze/series/proof/growth.h"
+#include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/rounding.h"
 
-#include <math.h>
 #include <stdlib.h>
+
+enum { ARC_MAX = 4096 /* steps among which one is sought that hardly turns */ };
 
 /* u += q level[i] */
 static int add_level(struct scale *g, struct scaled *u, int i, const fmpq_t q)
@@ -92,6 +94,18 @@ static int decide(struct growth *out, struct scale *g, const struct scaled *b)
     return 0;
 }
 
+/* Whether node n is a number or -inf at every t >= X. */
+static int is_number(struct expression_pool *p, int n, const fmpz_t X)
+{
+    struct scale g;
+    if (scale_init(&g, p, n, X, NULL))
+        return 0;
+    LOCAL_SCALED(&g, u);
+    int known = scaled_of(&u, &g, n);
+    scale_clear(&g);
+    return known;
+}
+
 struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from, const struct arc *arc)
 {
     struct scale g;
@@ -105,12 +119,45 @@ struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from
         fmpq_init(&result->exponent[k]);
     mpfi_init2(result->rest, g.prec);
     fmpz_init_set(result->from, from);
-    if (!scaled_of(&b, &g, root) || !decide(result, &g, &b) || p->failed) {
+    if (!scaled_of(&b, &g, root) || !decide(result, &g, &b) || p->failed || (arc && !is_number(p, root, from))) {
         growth_free(result);
         result = NULL;
     }
     scale_clear(&g);
     return result;
+}
+
+/* [4.9] If k slope is, modulo 2 pi, some d > 0 or some -d that is at most the arc's width, every k-th distance moves on by d, and
+ * meets the arc within 2 pi / d + 1 of them. */
+int arc_returns(fmpz_t within, const struct expression_pool *p, const struct arc *arc)
+{
+    LOCAL(arb, turn, step, width, n, slope);
+    LOCAL(fmpz, nearest);
+    evaluate_constant(slope, p, arc->slope, 128);
+    arb_const_pi(turn, 128);
+    arb_mul_2exp_si(turn, turn, 1);
+    interval_get_upper(width, arc->angle, 128);
+    interval_get_lower(n, arc->angle, 128);
+    arb_sub(width, width, n, 128);
+    for (ulong k = 1; k <= ARC_MAX; k++) {
+        arb_mul_ui(step, slope, k, 128);
+        arb_div(n, step, turn, 128);
+        if (!arb_is_finite(n) || arf_cmpabs_2exp_si(arb_midref(n), 60) > 0)
+            return 0;
+        arf_get_fmpz(nearest, arb_midref(n), ARF_RND_NEAR);
+        arb_mul_fmpz(n, turn, nearest, 128);
+        arb_sub(step, step, n, 128);
+        arb_abs(step, step);
+        if (arb_is_positive(step) && arb_lt(step, width)) {
+            arb_div(n, turn, step, 128);
+            arb_get_ubound_arf(arb_midref(n), n, 128);
+            arf_get_fmpz(within, arb_midref(n), ARF_RND_CEIL);
+            fmpz_add_ui(within, within, 1);
+            fmpz_mul_ui(within, within, k);
+            return 1;
+        }
+    }
+    return 0;
 }
 
 void growth_free(struct growth *g)

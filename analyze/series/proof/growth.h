@@ -18,6 +18,8 @@ struct growth {
  * short). Caller frees. */
 struct growth *growth_new(struct expression_pool *p, int root, const fmpz_t from, const struct arc *arc);
 void growth_free(struct growth *g);
+/* 1 if one of any `within` distances in a row lies in the arc, which is narrower than a turn. */
+int arc_returns(fmpz_t within, const struct expression_pool *p, const struct arc *arc);
 /* Bounds of the sum over all t >= from of a converging growth; from >= g->from. */
 void growth_tail(arb_t out, const struct growth *g, const arb_t from, slong prec);
 /* "t^-1 (ln t)^-2". */

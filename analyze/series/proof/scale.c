@@ -270,17 +270,16 @@ int scaled_multiply(struct scale *g, struct scaled *out, const struct scaled *u,
     LOCAL_MONOMIAL(m);
     LOCAL_INTERVAL(g->prec, x);
     int known = !u->masked && !v->masked;
+    if (!v->count) { /* bounds are narrower that way */
+        const struct scaled *swap = u;
+        u = v;
+        v = swap;
+    }
     for (int i = 0; i < u->count && known; i++)
         known = scaled_addmul(g, &product, v, &u->of[i], u->coefficient[i]);
-    for (int i = 0; u->rough && i <= v->count && known; i++) {
-        if (i == v->count && !v->rough)
-            break;
-        monomial_set(&m, i < v->count ? &v->of[i] : &v->at);
+    if (u->rough && known) { /* with what v is at most: all of it is a rest */
+        known = scaled_collapse(x, &m, g, v);
         monomial_multiply(&m, &u->at, NULL);
-        if (i < v->count)
-            known = enclose(x, g, v->coefficient[i]);
-        else
-            mpfi_set(x, v->rest);
         mpfi_mul(x, x, u->rest);
         known = known && !mpfi_nan_p(x) && scaled_add_rest(g, &product, &m, x);
     }

@@ -89,6 +89,9 @@ int verdict_begin(struct series_summand *f, struct formula_error *e);
 int verdict_by_rate(struct series_summand *f, const fmpz_t X);
 /* By Bertrand's scale on [X, inf). 1 if that makes a claim. */
 int verdict_by_growth(struct series_summand *f, const fmpz_t X);
+/* By the same at distances t >= X at which slope t (a node without t) is in one of so many parts of a turn. 1 if that makes a
+ * claim. */
+int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part, int parts);
 /* The claim becomes the verdict if the bias is a number or -inf before it holds. 0 or -1 with *e. */
 int verdict_close(struct series_summand *f, struct formula_error *e);
 /* 1 if f does not grow from X on; then this is kept. */

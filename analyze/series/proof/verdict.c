@@ -255,6 +255,43 @@ int verdict_by_growth(struct series_summand *f, const fmpz_t X)
     return f->claim != SERIES_UNDECIDED;
 }
 
+/* [4.9] */
+int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part, int parts)
+{
+    struct arc arc = {.slope = slope};
+    struct growth *g = NULL;
+    char from[64], growth[256], least[64], angles[2][64], digits[64];
+    LOCAL(fmpz, within);
+    if (!may_claim(f, X))
+        return 0;
+    LOCAL_INTERVAL(128, end);
+    mpfi_init2(arc.angle, 128);
+    mpfi_const_pi(end);
+    mpfi_mul_ui(arc.angle, end, 2 * (unsigned long)part);
+    mpfi_div_ui(arc.angle, arc.angle, (unsigned long)parts);
+    mpfi_mul_ui(end, end, 2 * (unsigned long)part + 2);
+    mpfi_div_ui(end, end, (unsigned long)parts);
+    mpfi_union(arc.angle, arc.angle, end);
+    if (arc_returns(within, f->pool, &arc))
+        g = growth_new(f->pool, f->piece[f->pieces - 1].root, X, &arc);
+    if (g && g->verdict > 0) {
+        LOCAL_REAL(64, factor);
+        mpfr_exp(factor, &g->rest->left, MPFR_RNDD);
+        bound_text(least, factor, 6, 0);
+        growth_text(growth, sizeof growth, g);
+        f->claim = SERIES_DIVERGES;
+        fmpz_set(f->tail_from, X);
+        prove(f,
+              "diverges: f(t) is at least %s times %s wherever a wave's angle is between %s and %s, as it is at one of any %s "
+              "distances from t = %s on, and the sum of that diverges (Bertrand's series)",
+              least, growth, bound_text(angles[0], &arc.angle->left, 4, 0), bound_text(angles[1], &arc.angle->right, 4, 1),
+              distance_text(digits, within), distance_text(from, X));
+    }
+    growth_free(g);
+    mpfi_clear(arc.angle);
+    return f->claim != SERIES_UNDECIDED;
+}
+
 int verdict_close(struct series_summand *f, struct formula_error *e)
 {
     const struct piece *last = &f->piece[f->pieces - 1];
