@@ -167,6 +167,8 @@ static void test_ranges(void **state)
         const struct range *x = &r.node[b.root];
         for (int k = 0; k < 60 && x->defined; k++) {
             double t = (double)low + (width < 0 ? (k < 30 ? k : exp2(k - 26)) : (double)(width * k) / 60), h = 1e-6 * (1 + t);
+            int jumps = strstr(text, "floor") != NULL; /* written for whole t */
+            t = jumps ? floor(t) : t;
             double u = value_at(&b, t), slack = 1e-9 * (1 + fabs(u));
             if (u == -INFINITY && x->masked)
                 continue;
@@ -177,7 +179,7 @@ static void test_ranges(void **state)
             if (x->positive && !(u > 0 || u > -1e-300))
                 fail_msg("'%s' at %g: %g is called positive", text, t, u);
             defined++;
-            if (!x->smooth || t < (double)low + 2 * h || (width >= 0 && t > (double)(low + width) - 2 * h) ||
+            if (jumps || !x->smooth || t < (double)low + 2 * h || (width >= 0 && t > (double)(low + width) - 2 * h) ||
                 strstr(text, "floor") || strstr(text, "min") || strstr(text, "max") || strstr(text, "abs") || strstr(text, "?"))
                 continue;
             double rate = t * (value_at(&b, t + h) - value_at(&b, t - h)) / (2 * h);

@@ -407,12 +407,12 @@ static void test_sums(void **state)
             fail_msg("%s: [%.17g, %.17g], sums [%.17g, %.17g]", cases[i].sets, lo, hi, down, up);
         close_series(&o);
     }
-    struct opened o = open_series("none", "-", 1, 8), p = open_series("-ln(1+t)*(1+0.2*sin(t))", "-", 1, 8);
+    struct opened o = open_series("none", "-", 1, 8), p = open_series("-ln(1+t)*(2+cos(t))", "-", 1, 8);
     double lo, hi;
     series_sum(o.series, &lo, &hi);
     assert_true(isinf(lo) && isinf(hi));
     series_sum(p.series, &lo, &hi);
-    assert_true(lo > 10 && isfinite(lo) && isinf(hi));
+    assert_true(lo > 1 && isfinite(lo) && isinf(hi));
     close_series(&o);
     close_series(&p);
 }

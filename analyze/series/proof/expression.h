@@ -91,6 +91,8 @@ int expression_choose(struct expression_pool *p, int condition, int then, int ot
 /* A node of that kind with other children (as many as it has): the constructor of its kind. */
 int expression_rebuild(struct expression_pool *p, const struct expression *like, const int *child);
 
+/* 1 if a node is q + w t, w not 0. */
+int expression_in_t(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n);
 /* 1 if a node without t is known to be a finite number, an infinity, or not a number; 0 if it cannot be told which: ln of what
  * may be 0. */
 int expression_is_known(const struct expression_pool *p, int n);

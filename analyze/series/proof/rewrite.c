@@ -9,6 +9,20 @@ static enum expression_kind kind_of(const struct expression_pool *p, int n)
     return p->node[n].kind;
 }
 
+int expression_in_t(fmpq_t w, fmpq_t q, const struct expression_pool *p, int n)
+{
+    const struct expression *x = &p->node[n];
+    fmpq_zero(q);
+    fmpq_one(w);
+    if (n == NODE_T_ITSELF)
+        return 1;
+    if (x->kind != X_LINEAR || x->count != 1 || x->child[0] != NODE_T_ITSELF)
+        return 0;
+    fmpq_set(q, x->q);
+    fmpq_set(w, &x->weight[0]);
+    return !fmpq_is_zero(w);
+}
+
 /* ---- products and powers ---- */
 
 static int is_monomial(const struct expression *x) /* weight * child */
@@ -153,6 +167,15 @@ int expression_power(struct expression_pool *p, int base, int exponent)
         if (result >= 0)
             return result;
     }
+    LOCAL(fmpq, w, q, two);
+    fmpq_set_si(two, 2, 1);
+    if (kind_of(p, base) == X_NUMBER && fmpq_sgn(p->node[base].q) < 0 && expression_in_t(w, q, p, exponent) &&
+        fmpz_is_one(fmpq_denref(w)) && fmpz_is_even(fmpq_numref(w)) && fmpz_is_one(fmpq_denref(q))) { /* (b^2)^(w t / 2) b^q */
+        int fixed = expression_power(p, base, expression_number(p, q));
+        fmpq_div_2exp(w, w, 1);
+        int square = expression_power(p, base, expression_number(p, two));
+        return expression_multiply(p, expression_power(p, square, expression_scale(p, NODE_T_ITSELF, w)), fixed);
+    }
     return expression_intern(p, &(struct shape){.kind = X_POWER, .count = 2, .child = (const int[]){base, exponent}});
 }
 
@@ -235,9 +258,45 @@ static int special_value(struct expression_pool *p, enum expression_kind kind, i
     }
 }
 
+/* [1.1] A fraction's argument without whole multiples of t, or (turns) a wave's without multiples of 2 pi t: whatever whole t is,
+ * that changes nothing. */
+static int without_turns(struct expression_pool *p, int a, int turns)
+{
+    int result = a, linear = kind_of(p, a) == X_LINEAR, count = linear ? p->node[a].count : 1;
+    LOCAL(fmpq, factor, w, q, whole);
+    for (int i = 0; i < count; i++) {
+        int child = linear ? p->node[a].child[i] : a, inner = child, unit = NODE_ONE;
+        const struct expression *x = &p->node[child];
+        fmpq_one(factor);
+        if (linear)
+            fmpq_set(factor, &p->node[a].weight[i]);
+        if (turns) {
+            int pi = x->kind != X_MULTIPLY ? -1 : kind_of(p, x->child[0]) == X_PI ? 0 : kind_of(p, x->child[1]) == X_PI ? 1 : -1;
+            if (pi < 0)
+                continue;
+            unit = x->child[pi];
+            inner = x->child[1 - pi];
+        }
+        if (!expression_in_t(w, q, p, inner))
+            continue;
+        fmpq_mul(whole, factor, w);
+        if (turns)
+            fmpq_div_2exp(whole, whole, 1);
+        if (!fmpz_is_one(fmpq_denref(whole)))
+            continue;
+        fmpq_mul(q, q, factor);
+        fmpq_neg(factor, factor);
+        result = expression_add(p, result, expression_scale(p, child, factor));
+        result = expression_add(p, result, expression_scale(p, unit, q));
+    }
+    return result;
+}
+
 /* [1.1] */
 int expression_unary(struct expression_pool *p, enum expression_kind kind, int a)
 {
+    if (kind == X_FRACTION || kind == X_SIN || kind == X_COS)
+        a = without_turns(p, a, kind != X_FRACTION);
     int special = special_value(p, kind, a);
     return special >= 0 ? special : expression_intern(p, &(struct shape){.kind = kind, .count = 1, .child = &a});
 }

@@ -25,7 +25,13 @@ struct piece {
     int defined; /* proved to be a number at every t of the piece */
 };
 
-enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_POWER, TAIL_GROWTH };
+enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_POWER, TAIL_GROWTH, TAIL_RESIDUES };
+
+/* b(r + period n) as an expression in n, from some n on. */
+struct residue {
+    int node;
+    struct growth *growth; /* NULL: f is 0 there */
+};
 
 struct series_summand {
     const struct formula *formula;
@@ -43,6 +49,8 @@ struct series_summand {
     int decreasing; /* f is proved not to grow from decreasing_from on */
     fmpz_t decreasing_from;
     struct growth *growth; /* TAIL_GROWTH: the form that holds from tail_from on */
+    struct residue *residue; /* [period] TAIL_RESIDUES: of t modulo the period; their growths hold from tail_from on */
+    int period;
     char *proof;
     int wild; /* noted by the search: the last piece is smooth, but Euler-Maclaurin's formula does not converge on it */
     int references, shared; /* shared: the pool is another's */
@@ -89,6 +97,8 @@ int verdict_begin(struct series_summand *f, struct formula_error *e);
 int verdict_by_rate(struct series_summand *f, const fmpz_t X);
 /* By Bertrand's scale on [X, inf). 1 if that makes a claim. */
 int verdict_by_growth(struct series_summand *f, const fmpz_t X);
+/* By Bertrand's scale for each of the residues of t modulo the period on [X, inf). 1 if that makes a claim. */
+int verdict_by_residues(struct series_summand *f, const fmpz_t X, int period);
 /* By the same at distances t >= X at which slope t (a node without t) is in one of so many parts of a turn. 1 if that makes a
  * claim. */
 int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part, int parts);
@@ -102,6 +112,16 @@ int decreases_from(struct series_summand *f, const fmpz_t X);
 /* Bounds of the sum of f over all t >= from, as a ball; from is a whole number within the last piece, possibly far beyond any
  * machine word. Indeterminate where nothing is known, as may be the case before tail_from. */
 void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
+
+/* ---- residues (residues.c) ---- */
+
+/* b(r + period n) on period n >= X for each residue r. 0 or -1: one of them has no growth (or memory is short). */
+int residues_new(struct series_summand *f, const fmpz_t X, int period);
+void residues_free(struct series_summand *f);
+/* 1 if the sum over one of them diverges. */
+int residues_diverge(const struct series_summand *f);
+/* Sum over all t >= from. */
+void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
 
 /* ---- antiderivatives (antiderivative.c) ---- */
 

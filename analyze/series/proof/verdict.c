@@ -255,6 +255,32 @@ int verdict_by_growth(struct series_summand *f, const fmpz_t X)
     return f->claim != SERIES_UNDECIDED;
 }
 
+/* [4.10] */
+int verdict_by_residues(struct series_summand *f, const fmpz_t X, int period)
+{
+    char from[64];
+    LOCAL(arb, start, tail);
+    LOCAL(fmpz, first);
+    if (!may_claim(f, X) || residues_new(f, X, period))
+        return 0;
+    fmpz_cdiv_q_ui(first, X, (ulong)period);
+    fmpz_mul_ui(first, first, (ulong)period);
+    arb_set_fmpz(start, first);
+    int diverges = residues_diverge(f);
+    if (!diverges)
+        residues_tail(tail, f, start, 64);
+    if (diverges || arb_is_finite(tail)) {
+        f->claim = diverges ? SERIES_DIVERGES : SERIES_CONVERGES;
+        f->tail = diverges ? TAIL_NONE : TAIL_RESIDUES;
+        fmpz_set(f->tail_from, first);
+        prove(f, "%s: so does the sum over %s of the %d residues of t modulo %d from t = %s on, by Bertrand's series",
+              series_verdict_name(f->claim), diverges ? "one" : "each", period, period, distance_text(from, first));
+    }
+    if (f->tail != TAIL_RESIDUES)
+        residues_free(f);
+    return f->claim != SERIES_UNDECIDED;
+}
+
 /* [4.9] */
 int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part, int parts)
 {

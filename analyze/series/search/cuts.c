@@ -140,6 +140,8 @@ int search_pieces(struct series_summand *f, struct formula_error *e)
             fmpz_set(from, last);
         if (opaque)
             fmpz_zero(from);
+        else if (search_period(f->pool, f->root) > 1) /* it comes back: from the last break on all is alike */
+            fmpz_set(from, last);
         stretch_clear(&tail);
         stretch_init(&tail, f, from, NULL);
     }

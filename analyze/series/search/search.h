@@ -23,6 +23,10 @@ int search_pieces(struct series_summand *f, struct formula_error *e);
 /* Tries rules from X on for growing X, until one decides. 0 or -1 with *e. */
 int search_verdict(struct series_summand *f, struct formula_error *e);
 
+/* After so many distances, all that jumps or turns in node `root` comes back, as far as that can be read off; 1: no such number.
+ */
+int search_period(const struct expression_pool *p, int root);
+
 /* ---- panels.c ---- */
 
 /* A sum of node `root` over N <= t < end by Euler's and Maclaurin's formula, with an error below about 2^-target, in balls of

@@ -1,11 +1,14 @@
 /* From which distance on a rule is tried. */
 #include "analyze/series/search/search.h"
 
+#include <stdlib.h>
+
 enum {
     VERDICT_BITS = 1 << 24, /* up to 2^this: ln ln ln X may have to reach e */
     DECREASE_BITS = 4096,
     WAVES = 4, /* slopes whose */
-    ARCS = 32 /* parts of a turn are tried */
+    ARCS = 32, /* parts of a turn are tried */
+    PERIOD_MAX = 128
 };
 
 /* Tries the last piece's first distance, then powers of 2, until a rule holds. */
@@ -23,6 +26,72 @@ static int first_start(struct series_summand *f, int (*holds_from)(struct series
             bits = bits < 16 ? bits + 1 : bits * 3 / 2;
             fmpz_one_2exp(X, (ulong)bits);
         } while (bits <= most && fmpz_cmp(X, first) <= 0);
+    }
+    return 0;
+}
+
+/* *period becomes a multiple of n. 0 where that is too long. */
+static int join(ulong *period, const fmpz *n)
+{
+    if (fmpz_cmp_ui(n, PERIOD_MAX) > 0)
+        return 0;
+    *period *= fmpz_get_ui(n) / n_gcd(*period, fmpz_get_ui(n));
+    return *period <= PERIOD_MAX;
+}
+
+/* A number of distances after which what jumps and turns may come back: 1: none is known. */
+int search_period(const struct expression_pool *p, int root)
+{
+    ulong period = 1;
+    int known = 1;
+    LOCAL(fmpq, w, q);
+    LOCAL(fmpz, two);
+    fmpz_set_ui(two, 2);
+    unsigned char *needed = calloc((size_t)root + 1, 1);
+    if (!needed)
+        return 1;
+    needed[root] = 1;
+    expression_mark(needed, p, root);
+    for (int n = 0; n <= root && known; n++) {
+        const struct expression *x = &p->node[n], *inside = x->count ? &p->node[x->child[0]] : NULL;
+        if (!needed[n] || !x->depends)
+            continue;
+        if (x->kind == X_POWER && inside->kind == X_NUMBER && fmpq_sgn(inside->q) < 0)
+            known = join(&period, two);
+        for (int i = 0; (x->kind == X_FRACTION || x->kind == X_SIN || x->kind == X_COS) && known; i++) {
+            int linear = inside->kind == X_LINEAR, child = linear ? inside->child[i] : x->child[0];
+            const struct expression *turn = &p->node[child];
+            int pi = turn->kind == X_MULTIPLY && p->node[turn->child[0]].kind == X_PI   ? turn->child[1]
+                     : turn->kind == X_MULTIPLY && p->node[turn->child[1]].kind == X_PI ? turn->child[0]
+                                                                                        : -1;
+            if (expression_in_t(w, q, p, x->kind == X_FRACTION || pi < 0 ? child : pi) && (x->kind == X_FRACTION || pi >= 0)) {
+                if (linear)
+                    fmpq_mul(w, w, &inside->weight[i]);
+                if (pi >= 0)
+                    fmpq_div_2exp(w, w, 1);
+                known = join(&period, fmpq_denref(w));
+            }
+            if (!linear || i + 1 == inside->count)
+                break;
+        }
+    }
+    free(needed);
+    return known ? (int)period : 1;
+}
+
+/* Tries the residues of t from X on, for growing X. */
+static int try_residues(struct series_summand *f)
+{
+    const struct piece *last = &f->piece[f->pieces - 1];
+    int period = last->kind == PIECE_ROUGH ? search_period(f->pool, last->root) : 1;
+    LOCAL(fmpz, X);
+    for (ulong bits = 4; bits <= 40 && period > 1; bits += 4) {
+        fmpz_one_2exp(X, bits);
+        fmpz_add_ui(X, X, (ulong)period);
+        if (fmpz_cmp(X, last->first) < 0)
+            fmpz_set(X, last->first);
+        if (verdict_by_residues(f, X, period))
+            return 1;
     }
     return 0;
 }
@@ -74,7 +143,7 @@ int search_verdict(struct series_summand *f, struct formula_error *e)
     int wanted = verdict_begin(f, e);
     if (wanted <= 0)
         return wanted;
-    if (!first_start(f, verdict_by_rate, VERDICT_BITS))
+    if (!try_residues(f) && !first_start(f, verdict_by_rate, VERDICT_BITS))
         if (!first_start(f, verdict_by_growth, VERDICT_BITS))
             try_arcs(f);
     if (verdict_close(f, e))

@@ -1,0 +1,84 @@
+/* Where the bias has a form for each residue of t: floor(t/8), sin(pi t/3), (-1)^t. */
+#include "analyze/series/proof/rounding.h"
+#include "analyze/series/proof/summand.h"
+
+#include <stdlib.h>
+
+void residues_free(struct series_summand *f)
+{
+    for (int r = 0; f->residue && r < f->period; r++)
+        growth_free(f->residue[r].growth);
+    free(f->residue);
+    f->residue = NULL;
+    f->period = 0;
+}
+
+/* [4.10] */
+int residues_new(struct series_summand *f, const fmpz_t X, int period)
+{
+    int known = 1;
+    LOCAL(fmpq, q, w);
+    LOCAL(fmpz, N);
+    residues_free(f);
+    f->residue = calloc((size_t)period, sizeof *f->residue);
+    if (!f->residue)
+        return -1;
+    f->period = period;
+    fmpz_cdiv_q_ui(N, X, (ulong)period);
+    fmpq_set_si(w, period, 1);
+    for (int r = 0; r < period && known; r++) {
+        fmpq_set_si(q, r, 1);
+        int t = expression_linear(f->pool, q, 1, (const int[]){NODE_T_ITSELF}, w);
+        int node = expression_replace(f->pool, f->pool, f->piece[f->pieces - 1].root, t);
+        f->residue[r].node = node;
+        f->residue[r].growth = node == NODE_MINUS_INFINITY ? NULL : growth_new(f->pool, node, N, NULL);
+        known = node == NODE_MINUS_INFINITY || f->residue[r].growth;
+    }
+    if (known)
+        return 0;
+    residues_free(f);
+    return -1;
+}
+
+int residues_diverge(const struct series_summand *f)
+{
+    int diverge = 0;
+    for (int r = 0; r < f->period; r++)
+        diverge |= f->residue[r].growth && f->residue[r].growth->verdict > 0;
+    return diverge;
+}
+
+/* [4.10] */
+void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
+{
+    LOCAL(arb, n, next, tail, other);
+    LOCAL(fmpz, whole);
+    int near = arb_is_exact(from) && arf_cmpabs_2exp_si(arb_midref(from), 4096) <= 0 && arb_get_unique_fmpz(whole, from);
+    arb_zero(out);
+    for (int r = 0; r < f->period; r++) {
+        const struct residue *x = &f->residue[r];
+        struct growth *closer = NULL;
+        if (!x->growth)
+            continue;
+        if (near) { /* the least n with r + period n >= from */
+            LOCAL(fmpz, N);
+            fmpz_sub_ui(N, whole, (ulong)r);
+            fmpz_cdiv_q_ui(N, N, (ulong)f->period);
+            arb_set_fmpz(n, N);
+            closer = growth_new(f->pool, x->node, N, NULL);
+            growth_tail(tail, closer ? closer : x->growth, n, prec);
+        } else { /* it is between n and n + 1: at most the one with its first term, at least the integral from the other on */
+            arb_sub_ui(n, from, (ulong)r, prec);
+            arb_div_ui(n, n, (ulong)f->period, prec);
+            growth_tail(tail, x->growth, n, prec);
+            arb_add_ui(next, n, 1, prec);
+            growth_tail(other, x->growth, next, prec);
+            arb_union(tail, tail, other, prec);
+        }
+        growth_free(closer);
+        arb_set_fmpz(next, x->growth->from);
+        if (!arb_ge(n, next))
+            arb_indeterminate(tail);
+        arb_add(out, out, tail, prec);
+    }
+}
