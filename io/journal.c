@@ -249,8 +249,22 @@ static int write_segment(struct journal *j, struct error *e)
     return fdatasync(j->descriptor) ? fail(e, "%s: cannot be synced to disk: %s", j->path, strerror(errno)) : 0;
 }
 
+/* A journal without a name is lost when it is closed, and what is measured for it in vain: at once is sooner than at the end. */
+static int check_place(const struct journal *j, struct error *e)
+{
+    struct stat ours, present;
+    if (stat(j->path, &present) && (errno == ENOENT || errno == ENOTDIR))
+        return fail(e, "%s: was removed or renamed while it was written to (expected the folder to stay until the run ends)",
+                    j->path);
+    if (fstat(j->descriptor, &ours) == 0 && (ours.st_nlink == 0))
+        return fail(e, "%s: was replaced while it was written to (expected one run a folder)", j->path);
+    return 0;
+}
+
 int journal_append(struct journal *j, const struct journal_record *r, struct error *e)
 {
+    if (check_place(j, e))
+        return -1;
     journal_pack(j, r);
     return r->kind == JOURNAL_ATTENTION ? write_slot(j, r->model, e) : write_segment(j, e);
 }

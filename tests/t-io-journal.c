@@ -7,9 +7,12 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { POSITIONS = 5, RECORDS = 4, RECORD_BYTES = 32 + 8 * POSITIONS + 8 };
@@ -503,6 +506,37 @@ static void test_attention_goes_on(void **state)
     }
 }
 
+/* A journal whose name goes is told with the next record, not when all is measured. */
+static void test_removed(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        struct error e = {""};
+        double norm[POSITIONS];
+        const char *folder = scratch_path(scratch_folder, "place"), *path = scratch_path(scratch_folder, "place/gone.part"),
+                   *other = scratch_path(scratch_folder, "elsewhere");
+        struct journal_record r = record_of(1, norm);
+        assert_int_equal(mkdir(folder, 0777), 0);
+        struct journal *j = journal_create(path, &sizes, settings, &e);
+        assert_non_null(j);
+        append(j, 0, 1);
+        if (how == 0)
+            assert_true(unlink(path) == 0 && rmdir(folder) == 0);
+        else if (how == 1)
+            assert_int_equal(rename(folder, other), 0);
+        else
+            assert_true(unlink(path) == 0 && close(open(path, O_WRONLY | O_CREAT, 0666)) == 0);
+        assert_int_equal(journal_append(j, &r, &e), -1);
+        assert_int_equal(check_message("gone", &e, how == 2 ? "gone.part: was replaced" : "gone.part: was removed or renamed"),
+                         0);
+        assert_int_equal(journal_close(j, &e), 0);
+        unlink(scratch_path(scratch_folder, "elsewhere/gone.part"));
+        rmdir(other);
+        unlink(path);
+        rmdir(folder);
+    }
+}
+
 /* A journal of reach 0.1.0 is refused by name, and left alone. */
 static void test_first_version(void **state)
 {
@@ -533,6 +567,7 @@ int main(void)
         cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_attention_goes_on),
+        cmocka_unit_test(test_removed),
         cmocka_unit_test(test_first_version),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
