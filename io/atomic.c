@@ -2,9 +2,11 @@
 
 #include "io/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +66,42 @@ void atomic_remove_all(void)
 
 /* -- one file -- */
 
+/* The number behind ".BASE.tmp-"; 0: the name is no such one. */
+static long writer_of(const char *name, const char *base)
+{
+    static const char mark[] = ".tmp-";
+    size_t length = strlen(base);
+    char *end;
+    if (*name != '.' || strncmp(name + 1, base, length) || strncmp(name + 1 + length, mark, sizeof mark - 1))
+        return 0;
+    const char *digits = name + length + sizeof mark;
+    errno = 0;
+    long pid = strtol(digits, &end, 10);
+    return *digits >= '1' && *digits <= '9' && !*end && !errno && pid <= INT_MAX ? pid : 0;
+}
+
+/* Removes what killed processes left of PATH: of no process that lives here, and of none elsewhere, where the folder is shared,
+ * as its lock says. */
+static void remove_abandoned(const char *path)
+{
+    const char *base = path_base(path);
+    char *folder = base > path ? strndup(path, (size_t)(base - path)) : strdup(".");
+    DIR *d = folder ? opendir(folder) : NULL;
+    for (struct dirent *entry; d && (entry = readdir(d));) {
+        long pid = writer_of(entry->d_name, base);
+        if (!pid || kill((pid_t)pid, 0) == 0 || errno != ESRCH)
+            continue;
+        int descriptor = openat(dirfd(d), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+            unlinkat(dirfd(d), entry->d_name, 0);
+        if (descriptor >= 0)
+            close(descriptor);
+    }
+    if (d)
+        closedir(d);
+    free(folder);
+}
+
 char *atomic_temporary_name(const char *path, struct error *e)
 {
     struct stat st;
@@ -71,6 +109,7 @@ char *atomic_temporary_name(const char *path, struct error *e)
         fail(e, "%s: is in the way (expected a file or nothing)", path);
         return NULL;
     }
+    remove_abandoned(path);
     const char *base = path_base(path);
     char *name;
     if (asprintf(&name, "%.*s.%s.tmp-%ld", (int)(base - path), path, base, (long)getpid()) < 0) {
@@ -163,6 +202,7 @@ int atomic_open(struct atomic_file *f, const char *path, struct error *e)
             close(descriptor);
         goto failed;
     }
+    flock(descriptor, LOCK_EX | LOCK_NB); /* for remove_abandoned; where it cannot be had the number of the process must do */
     return 0;
 failed:
     atomic_abandon(f);

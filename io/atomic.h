@@ -11,7 +11,7 @@ struct atomic_file {
     char *path, *temporary;
 };
 
-/* Opens a temporary file beside PATH for writing. */
+/* Opens a temporary file beside PATH for writing, locked. Those of PATH that killed processes left are removed. */
 int atomic_open(struct atomic_file *f, const char *path, struct error *e) MUST_USE;
 /* Checks every write, fsyncs file and folder, renames. On failure the temporary file is removed and PATH is as before. */
 int atomic_commit(struct atomic_file *f, struct error *e) MUST_USE;

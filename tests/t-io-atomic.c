@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -184,6 +185,39 @@ static void test_signal(void **state)
     assert_int_equal(unlink(scratch_path(scratch_folder, "done")), 0);
 }
 
+/* What killed processes left of a file goes when it is written anew; what another process writes, here or elsewhere, stays. */
+static void test_abandoned(void **state)
+{
+    (void)state;
+    struct error e = {""};
+    struct atomic_file f;
+    char names[6][64];
+    int status;
+    pid_t gone = fork();
+    if (gone == 0)
+        _exit(0);
+    assert_int_equal(waitpid(gone, &status, 0), gone);
+    snprintf(names[0], sizeof *names, ".out.tmp-%ld", (long)gone);
+    snprintf(names[1], sizeof *names, ".out.tmp-%ld", (long)getppid());
+    snprintf(names[2], sizeof *names, ".other.tmp-%ld", (long)gone);
+    snprintf(names[3], sizeof *names, ".out.tmp-%ldx", (long)gone);
+    snprintf(names[4], sizeof *names, ".out.tmp-0%ld", (long)gone);
+    snprintf(names[5], sizeof *names, ".out.tmp-");
+    for (int i = 0; i < 6; i++)
+        scratch_write(scratch_folder, names[i], "half", 4);
+    int other = open(scratch_path(scratch_folder, names[0]), O_RDONLY | O_CLOEXEC);
+    assert_true(other >= 0 && flock(other, LOCK_EX) == 0);
+    for (int locked = 1; locked >= 0; locked--) {
+        assert_int_equal(atomic_open(&f, scratch_path(scratch_folder, "out"), &e), 0);
+        assert_int_equal(access(scratch_path(scratch_folder, names[0]), F_OK) == 0, locked);
+        atomic_abandon(&f);
+        close(other);
+    }
+    assert_int_equal(scratch_count(scratch_folder), 5);
+    for (int i = 1; i < 6; i++)
+        assert_int_equal(unlink(scratch_path(scratch_folder, names[i])), 0);
+}
+
 /* Slots are given back: many files one after the other, a bounded number at once. */
 static void test_slots(void **state)
 {
@@ -288,8 +322,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_commit),         cmocka_unit_test(test_relative_path), cmocka_unit_test(test_full_disk),
         cmocka_unit_test(test_refused_places), cmocka_unit_test(test_named),         cmocka_unit_test(test_signal),
-        cmocka_unit_test(test_slots),          cmocka_unit_test(test_folder_make),   cmocka_unit_test(test_lock),
-        cmocka_unit_test(test_lock_race),
+        cmocka_unit_test(test_abandoned),      cmocka_unit_test(test_slots),         cmocka_unit_test(test_folder_make),
+        cmocka_unit_test(test_lock),           cmocka_unit_test(test_lock_race),
     };
     return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }
