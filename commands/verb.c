@@ -2,6 +2,7 @@
 #include "commands/verb.h"
 
 #include "commands/screen.h"
+#include "run/interrupt.h"
 #include "run/threads.h"
 
 #include <stdlib.h>
@@ -40,7 +41,10 @@ static int start_threads(const struct call *c, struct error *e)
 {
     const struct option_row *row = option_find(c->verb, "threads");
 
-    return c->verb->computes ? threads_open(row ? OPTION_FIELD(long, c->options, row) : 0, e) : 0;
+    if (!c->verb->computes)
+        return 0;
+    interrupt_apart();
+    return threads_open(row ? OPTION_FIELD(long, c->options, row) : 0, e);
 }
 
 static int run(struct call *c, struct error *e)

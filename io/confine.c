@@ -45,6 +45,9 @@ static void run_child(int descriptor, int (*work)(FILE *, void *, struct error *
     size_t bytes;
     for (int i = 1; i < NSIG; i++)
         signal(i, i == SIGPIPE || i == SIGXFSZ ? SIG_IGN : SIG_DFL); /* a handler of the program's would go on with the program */
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL); /* the thread that takes signals for the others is not here */
     int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
     if (nowhere >= 0)
         dup2(nowhere, STDERR_FILENO); /* what a crash prints is not for the user */

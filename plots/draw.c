@@ -126,6 +126,25 @@ static char **make_environment(void)
     return made;
 }
 
+/* posix_spawnp, with no signal held back from the child: the threads of a program that computes take none (run/interrupt.h). */
+static int spawn(pid_t *child, const posix_spawn_file_actions_t *actions, char *const *argv, char *const *environment)
+{
+    posix_spawnattr_t attributes;
+    sigset_t none;
+    int rc = posix_spawnattr_init(&attributes);
+
+    if (rc != 0)
+        return rc;
+    sigemptyset(&none);
+    rc = posix_spawnattr_setsigmask(&attributes, &none);
+    if (rc == 0)
+        rc = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    if (rc == 0)
+        rc = posix_spawnp(child, argv[0], actions, &attributes, argv, environment);
+    posix_spawnattr_destroy(&attributes);
+    return rc;
+}
+
 /* Runs `gnuplot -d -e ASSIGNMENTS SCRIPT` in FOLDER: without the files of its user's own. 0, or why there are no pictures. */
 static int run_gnuplot(const char *folder, const char *script, const char *assignments, struct error *e)
 {
@@ -160,7 +179,7 @@ static int run_gnuplot(const char *folder, const char *script, const char *assig
     if (rc == 0)
         rc = posix_spawn_file_actions_addchdir_np(&actions, folder);
     if (rc == 0)
-        rc = posix_spawnp(&child, "gnuplot", &actions, NULL, (char *const *)argv, environment);
+        rc = spawn(&child, &actions, (char *const *)argv, environment);
     free(environment);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);

@@ -3,19 +3,64 @@
 
 #include "io/atomic.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t signals_seen, at_once;
+enum { STACK_BYTES = 256 << 10 }; /* a frame with AVX-512 and AMX takes 12 KiB, a sanitizer's more */
+
+static atomic_int signals_seen, at_once; /* a handler may run on any thread */
 
 static void on_signal(int number)
 {
     (void)number;
-    if (signals_seen++ == 0 && !at_once)
+    if (atomic_fetch_add(&signals_seen, 1) == 0 && !atomic_load(&at_once))
         return;
     atomic_remove_all();
     _exit(1);
+}
+
+static void fill(sigset_t *set)
+{
+    sigemptyset(set);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGHUP);
+}
+
+/* Handlers run here, on a stack that is one. */
+static void *take_signals(void *nothing)
+{
+    sigset_t ours;
+
+    (void)nothing;
+    fill(&ours);
+    pthread_sigmask(SIG_UNBLOCK, &ours, NULL);
+    for (;;)
+        pause();
+    return NULL;
+}
+
+void interrupt_apart(void)
+{
+    static int started;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    sigset_t ours, before;
+
+    if (started || pthread_attr_init(&attributes) != 0)
+        return;
+    fill(&ours);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    if (pthread_sigmask(SIG_BLOCK, &ours, &before) == 0) {
+        started = pthread_create(&thread, &attributes, take_signals, NULL) == 0;
+        if (!started)
+            pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    pthread_attr_destroy(&attributes);
 }
 
 void interrupt_watch(void)
@@ -34,11 +79,11 @@ void interrupt_watch(void)
 
 void interrupt_end(void)
 {
-    at_once = 1;
+    atomic_store(&at_once, 1);
     interrupt_watch();
 }
 
 int interrupt_wanted(void)
 {
-    return signals_seen != 0;
+    return atomic_load(&signals_seen) != 0;
 }

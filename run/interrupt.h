@@ -2,6 +2,11 @@
 #ifndef REACH_RUN_INTERRUPT_H
 #define REACH_RUN_INTERRUPT_H
 
+/* Gives these signals to a thread of their own, for programs that compute: oneDNN's code points the stack pointer of a thread
+ * elsewhere while it multiplies, into the heap too, and a handler that ran on that thread would write over what lies there. To be
+ * called before there are other threads, which inherit that they take none; what the program does about the signals stays as it
+ * is. Where no thread can be started all is as without. */
+void interrupt_apart(void);
 /* Installs the handlers. */
 void interrupt_watch(void);
 /* The same for work that cannot stop halfway: the first signal ends the program at once. What is half written is removed, as

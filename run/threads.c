@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <omp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +164,27 @@ static void share_allocations(void)
 #endif
 }
 
+/* SIGBUS comes to the thread that read what is not there, which may be oneDNN's code with its stack pointer elsewhere
+ * (run/interrupt.h): its handler gets a stack of its own on every thread. Without memory, and where a sanitizer has given one,
+ * all stays as it is. */
+static void give_signal_stacks(void)
+{
+    enum { BYTES = 32 << 10 };
+    static char *stacks; /* until the program ends */
+
+    if (!stacks)
+        stacks = calloc((size_t)omp_get_max_threads(), BYTES);
+    if (!stacks)
+        return;
+#pragma omp parallel
+    {
+        stack_t given = {.ss_sp = stacks + (size_t)omp_get_thread_num() * BYTES, .ss_size = BYTES}, present;
+
+        if (sigaltstack(NULL, &present) == 0 && present.ss_flags & SS_DISABLE)
+            sigaltstack(&given, NULL);
+    }
+}
+
 int threads_open(long asked, struct error *e)
 {
     struct stack s;
@@ -170,5 +192,8 @@ int threads_open(long asked, struct error *e)
     share_allocations();
     if (choose(asked, e) != 0 || stack_read(&s, e) != 0)
         return -1;
-    return omp_get_max_threads() > 1 ? try_team(&s, omp_get_max_threads(), e) : 0;
+    if (omp_get_max_threads() > 1 && try_team(&s, omp_get_max_threads(), e) != 0)
+        return -1;
+    give_signal_stacks();
+    return 0;
 }
