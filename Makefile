@@ -317,7 +317,7 @@ all: $(CUDA_WANTED)
 cuda: $(if $(CUDA_PLUGIN),reach-cuda.so)
 	@[ -n '$(CUDA_PLUGIN)' ] || { echo 'cuda: there is no nvcc (expected it in PATH, or CUDA=FOLDER of the toolkit)' >&2; exit 1; }
 
-tests: $(CUDA_HOST) $(if $(CUDA_HOST),$(BUILD)/tests/cuda-other.so)
+tests: $(CUDA_HOST) $(if $(CUDA_HOST),$(BUILD)/tests/cuda-other.so $(BUILD)/tests/cuda-needs.so)
 
 $(CUDA_BUILD)/%.cu.o: %.cu
 	@mkdir -p $(@D); printf '  NVCC %s\n' $<
@@ -329,7 +329,7 @@ $(CUDA_BUILD)/%.c.o: %.c
 
 $(CUDA_BUILD)/reach-cuda.so: $(patsubst %.cu,$(CUDA_BUILD)/%.cu.o,$(CUDA_SRC)) $(patsubst %.c,$(CUDA_BUILD)/%.c.o,$(CUDA_C_SRC))
 	@printf '  LINK %s\n' $@
-	$(Q)$(NVCC) -shared -Xcompiler -fopenmp -o $@ $^ -L$(CUDA)/lib64 -lcublasLt -Xlinker -rpath,$(CUDA)/lib64,--exclude-libs,ALL,--no-undefined
+	$(Q)$(NVCC) -shared -Xcompiler -fopenmp -o $@ $^ -L$(CUDA)/lib64 -lcublasLt -Xlinker '-rpath,\$$ORIGIN:$(CUDA)/lib64,--exclude-libs,ALL,--no-undefined'
 
 $(BUILD)/reach-cuda.so: $(CUDA_BUILD)/reach-cuda.so
 	@mkdir -p $(@D); cp -f $< $@
@@ -363,7 +363,7 @@ $(BUILD)/tests/cuda-other.so: $(BUILD)/cuda_host/tests/cuda_host/other.c.o
 SEEDS      ?= 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
 CUDA_TESTS := kernels-cuda-attention kernels-cuda-products kernels-cuda-plugin kernels-sets model-cuda
 check-cuda: deps
-	$(Q)$(MAKE) --no-print-directory $(JOBS) $(CUDA_HOST) $(BUILD)/tests/cuda-other.so $(CUDA_TESTS:%=$(BUILD)/tests/t-%)
+	$(Q)$(MAKE) --no-print-directory $(JOBS) $(CUDA_HOST) $(BUILD)/tests/cuda-other.so $(BUILD)/tests/cuda-needs.so $(CUDA_TESTS:%=$(BUILD)/tests/t-%)
 	$(Q)for seed in $(SEEDS); do echo "order $$seed"; early=; [ $$((seed % 2)) -eq 0 ] || early=early; \
 	  REACH_CUDA=$(CUDA_HOST) REACH_CUDA_HOST_SEED=$$seed REACH_CUDA_HOST_COPIES=$$early sh tests/run.sh $(CUDA_TESTS:%=$(BUILD)/tests/t-%) || exit 1; done
 
@@ -371,6 +371,15 @@ check-cuda: deps
 cuda-without: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) $(CUDA_HOST) $(CUDA_TESTS:%=$(BUILD)/tests/t-%) $(BUILD)/tests/t-kernels-attention-mass
 	$(Q)CXX='$(CUDA_CXX)' FLAGS='$(CUDA_HOST_FLAGS)' BUILD=$(BUILD) sh tests/cuda_host/without.sh
+
+# one that needs a cuBLASLt which lies where pip would put it, in an environment below build
+PIP := $(BUILD)/tests/pip/lib/python3.99/site-packages/nvidia/cu13/lib/libcublasLt.so.99
+$(PIP): tests/cuda_host/needed.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
+
+$(BUILD)/tests/cuda-needs.so: tests/cuda_host/other.c $(PIP)
+	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -fPIC -fvisibility=hidden -DNEEDS=cuda_host_needed -shared -o $@ $^
 
 install-cuda: $(CUDA_PLUGIN)
 	install -d $(DESTDIR)$(PREFIX)/lib/reach

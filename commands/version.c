@@ -3,6 +3,7 @@
 #include "commands/verb.h"
 
 #include "kernels/ops.h"
+#include "kernels/plugin.h"
 #include "version.h"
 
 #include <dnnl.h>
@@ -29,6 +30,7 @@ static void print_choice(const char *dtype)
 static int version_call(struct call *c, struct error *e)
 {
     const dnnl_version_t *onednn = dnnl_version();
+    char line[5000];
     unsigned major, minor, release, xxhash = XXH_versionNumber();
 
     (void)c;
@@ -39,6 +41,11 @@ static int version_call(struct call *c, struct error *e)
            "%d, %d threads\n",
            major, minor, release, onednn->major, onednn->minor, onednn->patch, zlibVersion(), jansson_version_str(),
            xxhash / 10000, xxhash / 100 % 100, xxhash % 100, _OPENMP, omp_get_max_threads());
+    printf("CUDA\n");
+    plugin_driver_version(line, sizeof line);
+    printf("  driver   %s\n", line);
+    plugin_versions(line, sizeof line);
+    printf("  plug-in  %s\n", line);
     printf("kernel sets\n");
     for (int i = 0; i < kernel_set_count; i++)
         printf("  %-10s %s  %s%s\n", kernel_sets[i].name, kernel_sets[i].dtype, kernel_sets[i].summary,
@@ -54,8 +61,9 @@ const struct verb version_verb = {
     .name = "version",
     .summary = "version, compiler, libraries, kernel sets",
     .synopsis = "",
-    .description = "Prints the version, the compiler and its flags, the libraries with their versions, and the kernel sets of "
-                   "this build with the one that a run would use (REACH_KERNELS in the environment forces one).\n",
+    .description = "Prints the version, the compiler and its flags, the libraries with their versions, CUDA's driver and the "
+                   "plug-in for it with what they lack, and the kernel sets of this build with the one that a run would use "
+                   "(REACH_KERNELS in the environment forces one).\n",
     .examples = "  reach version\n",
     .run = version_call,
 };

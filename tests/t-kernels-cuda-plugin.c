@@ -64,6 +64,49 @@ static void test_refused(void **state)
         setenv("REACH_CUDA", plugin_path, 1);
 }
 
+/* A plug-in whose cuBLASLt is missing says what to install; one that pip has put into the active environment is found. */
+static void test_needs(void **state)
+{
+    char needs[4200], folder[4200], before[4096] = "";
+    const char *slash = strrchr(plugin_path, '/'), *active = getenv("VIRTUAL_ENV");
+    struct error e = {""};
+    (void)state;
+    if (!slash)
+        skip();
+    snprintf(needs, sizeof needs, "%.*s/cuda-needs.so", (int)(slash - plugin_path), plugin_path);
+    snprintf(folder, sizeof folder, "%.*s/pip", (int)(slash - plugin_path), plugin_path);
+    if (access(needs, F_OK) != 0)
+        skip(); /* it comes with the stand-in */
+    snprintf(before, sizeof before, "%s", active ? active : "");
+    setenv("REACH_CUDA", needs, 1);
+    unsetenv("VIRTUAL_ENV");
+    assert_null(plugin_open(NULL, &e));
+    require_error(needs, e.text, "libcublasLt.so.99");
+    require_error(needs, e.text, "`pip install nvidia-cublas`");
+    setenv("VIRTUAL_ENV", folder, 1);
+    assert_null(plugin_open(NULL, &e));
+    require_error(needs, e.text, "belongs to another version of reach");
+    if (*before)
+        setenv("VIRTUAL_ENV", before, 1);
+    else
+        unsetenv("VIRTUAL_ENV");
+    setenv("REACH_CUDA", plugin_path, 1);
+}
+
+/* What `reach version` prints. */
+static void test_versions(void **state)
+{
+    char text[5000];
+    (void)state;
+    plugin_driver_version(text, sizeof text);
+    assert_true(!strncmp(text, "CUDA ", 5) || !strncmp(text, "none (", 6) || !strcmp(text, "of an unknown version"));
+    plugin_versions(text, sizeof text);
+    if (!*plugin_path)
+        assert_true(!strcmp(text, "none") || strstr(text, "reach-cuda.so"));
+    else if (!strstr(text, plugin_path) || !strstr(text, ": CUDA 1") || !strstr(text, ", cuBLASLt 1"))
+        fail_msg("%s", text);
+}
+
 /* Devices and types that do not go together. */
 static void test_wrong_pairs(void **state)
 {
@@ -380,10 +423,10 @@ static void test_prefetch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_wrong_pairs), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_no_device), cmocka_unit_test(test_memory),      cmocka_unit_test(test_kept_error),
-        cmocka_unit_test(test_readings),  cmocka_unit_test(test_halves),      cmocka_unit_test(test_large_weights),
-        cmocka_unit_test(test_prefetch),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_needs),         cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_wrong_pairs), cmocka_unit_test(test_names),         cmocka_unit_test(test_no_device),
+        cmocka_unit_test(test_memory),      cmocka_unit_test(test_kept_error),    cmocka_unit_test(test_readings),
+        cmocka_unit_test(test_halves),      cmocka_unit_test(test_large_weights), cmocka_unit_test(test_prefetch),
     };
     const struct CMUnitTest again[] = {
         cmocka_unit_test(test_memory),        cmocka_unit_test(test_kept_error), cmocka_unit_test(test_readings),

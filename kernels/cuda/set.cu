@@ -134,6 +134,14 @@ static struct kernels *open_set(int device, const char *dtype, struct error *e)
     return k;
 }
 
+static void versions(char *text, size_t size)
+{
+    int runtime = 0, library = (int)cublasLtGetVersion();
+    (void)cudaRuntimeGetVersion(&runtime);
+    snprintf(text, size, "CUDA %d.%d, cuBLASLt %d.%d.%d", runtime / 1000, runtime % 1000 / 10, library / 10000,
+             library / 100 % 100, library % 100);
+}
+
 extern "C" __attribute__((visibility("default"))) const struct plugin *reach_plugin(void)
 {
     static const struct plugin plugin = {PLUGIN_VERSION,
@@ -143,6 +151,7 @@ extern "C" __attribute__((visibility("default"))) const struct plugin *reach_plu
                                          sizeof(struct weight_part),
                                          sizeof(struct error),
                                          devices,
-                                         open_set};
+                                         open_set,
+                                         versions};
     return &plugin;
 }
