@@ -52,6 +52,8 @@ void series_sum(const struct series *s, double *lo, double *hi);
  * few as read back as the same double. Returns `out`. */
 const char *series_bound_text(char out[64], double bound, int up, int digits);
 
+/* 0 if it is a decimal text in (0, 1), of at most 1000 digits, however near 0 or 1; else -1 with *e. */
+int series_epsilon(const char *epsilon, struct formula_error *e);
 /* TRF(eps) of the whole series, eps a decimal text in (0, 1). 0, or -1 with *e (malformed eps, memory). When the series does not
  * converge, the count has no ends (log10 NaN). */
 int series_trf(const struct series *s, const char *epsilon, struct series_count *out, struct formula_error *e);

@@ -11,14 +11,15 @@
 static int read_epsilon(void *options, const char *value, int nth, struct error *e)
 {
     struct trf_options *o = options;
-    double ignored;
+    struct formula_error wrong;
 
     if (nth == 0)
         o->epsilon_count = 0;
     if (o->epsilon_count == EPSILONS_MAX)
         return fail(e, "--epsilon: too many (expected at most %d)", EPSILONS_MAX);
-    if (read_between("--epsilon", value, 0, 1, &ignored, e) != 0)
-        return -1;
+    if (series_epsilon(value, &wrong) != 0)
+        return fail(e, "--epsilon: \"%s\" is not valid (expected a decimal number above 0 and below 1, of at most 1000 digits)",
+                    value);
     o->epsilons[o->epsilon_count++] = value;
     return 0;
 }

@@ -36,7 +36,10 @@ static void sum_text(char out[64], double lo, double hi)
 /* "0.01" of what was typed, ".01" or "1e-2". */
 static const char *epsilon_text(char out[32], const char *typed)
 {
-    snprintf(out, 32, "%.10g", strtod(typed, NULL));
+    double value = strtod(typed, NULL);
+    snprintf(out, 32, "%.10g", value);
+    if (value < 1e-300 || strcmp(out, "1") == 0) /* what a double does not tell from 0 or 1 */
+        snprintf(out, 32, "%.31s", typed);
     return out;
 }
 

@@ -152,6 +152,9 @@ static void test_known(void **state)
     } known[] = {
         {"-0.5*t", "-", 1, "0.01", 0, "10"},
         {"-2^-8*t", "-", 1, "0.01", 0, "1179"},
+        /* floor(ln(1/eps) / m) + 1, for eps that no double holds */
+        {"-0.5*t", "-", 1, "1e-400", 0, "1843"},
+        {"-0.5*t", "-", 1, "0.99999999999999999999", 0, "1"},
         {"-2*ln(1+t)", "-", 1, "0.01", 0, "61"},
         {"type1", "k=1", 1, "0.01", 0, "49"},
         {"type2", "k=1", 1, "0.01", 0, "10"},
@@ -595,8 +598,8 @@ static void test_compare(void **state)
 static void test_refused(void **state)
 {
     (void)state;
-    static const char *const epsilons[] = {"0",  "1",   "-0.1",   "1.5",    "",     "x",  "0.1x",
-                                           "1e", "nan", "0x1p-3", "1e-400", " 0.1", "0.0"};
+    static const char *const epsilons[] = {"0",  "1",   "-0.1",   "1.5",     "",     "x",  "0.1x",
+                                           "1e", "nan", "0x1p-3", "1e-1001", " 0.1", "0.0"};
     struct opened o = open_series("alibi", "-", 1, 8);
     struct series_count c;
     struct formula_error e;

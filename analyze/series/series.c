@@ -201,6 +201,12 @@ static int ask(struct series_count *out, double *lo, double *hi, const struct se
     return failed < 0 ? -1 : 0;
 }
 
+int series_epsilon(const char *epsilon, struct formula_error *e)
+{
+    LOCAL(fmpq, q);
+    return field_epsilon(q, epsilon, e);
+}
+
 int series_trf(const struct series *s, const char *epsilon, struct series_count *out, struct formula_error *e)
 {
     double lo, hi;

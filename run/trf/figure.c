@@ -139,7 +139,7 @@ int trf_write_figure(const struct trf_run *r, const char *const *comments, struc
     for (int i = 0; i < count && rc == 0; i++)
         rc = fill_curve(&curves[i], r, drawn[i], most, e);
     if (rc == 0)
-        rc = figure_trf(o->folder, "trf", curves, (size_t)count, strtod(o->epsilons[0], NULL), comments,
+        rc = figure_trf(o->folder, "trf", curves, (size_t)count, fmax(strtod(o->epsilons[0], NULL), 1e-300), comments,
                         &(struct figure_style){.formats = o->formats}, e);
     for (int i = 0; i < count; i++) {
         free((double *)curves[i].tokens);

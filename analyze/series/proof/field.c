@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { EPSILON_DIGITS = 1000 };
+
 void field_init(struct field *f, const fmpz *limit)
 {
     fmpz_init(f->no);
@@ -28,10 +30,11 @@ void field_clear(struct field *f)
 
 int field_epsilon(fmpq_t out, const char *text, struct formula_error *e)
 {
-    double value;
-    size_t length = decimal_length(text);
-    if (length == 0 || text[length] || decimal_value(&value, text))
+    size_t length = decimal_length(text), exponent = strcspn(text, "eE");
+    if (length == 0 || text[length])
         return formula_refuse(e, 0, "epsilon '%.40s' is not a decimal number between 0 and 1", text);
+    if (length > EPSILON_DIGITS || (text[exponent] && labs(strtol(text + exponent + 1, NULL, 10)) > EPSILON_DIGITS))
+        return formula_refuse(e, 0, "epsilon '%.40s' has too many digits (expected at most %d)", text, EPSILON_DIGITS);
     decimal_exact(out, text);
     if (fmpq_sgn(out) <= 0 || fmpz_cmp(fmpq_numref(out), fmpq_denref(out)) >= 0)
         return formula_refuse(e, 0, "epsilon is %.40s (expected a number between 0 and 1, both excluded)", text);
