@@ -4,12 +4,12 @@
 #include <math.h>
 
 /* The least even order with a remainder below 2^-target on the first panel, 0 if there is none up to most. */
-static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, double target, slong most)
+static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, double target, slong most, long *budget)
 {
     slong best = 0;
     double length = euler_length(a, b);
     int failures = 0;
-    for (double r = 1; r <= (double)most && failures < 4; r *= 1.1892) {
+    for (double r = 1; r <= (double)most && failures < 4 && --*budget > 0; r *= 1.1892) {
         double size = euler_magnitude(e, a, b, r);
         if (size == EULER_NONE) {
             failures++;
@@ -33,17 +33,17 @@ static slong choose_order(struct euler *e, const fmpz_t a, const fmpz_t b, doubl
 }
 
 /* Offers a panel with radii that suit it, until one will do. */
-static double offer(struct euler *e, const fmpz_t next, slong order, double target)
+static double offer(struct euler *e, const fmpz_t next, slong order, double target, long *budget)
 {
     double best = EULER_NONE, near = (double)order / 6;
     double far = fmpz_bits(euler_end(e)) < 1000 ? fmpz_get_d(euler_end(e)) : 0x1p1000;
-    for (int i = 0; i < 10 && best > -target; i++)
+    for (int i = 0; i < 10 && best > -target && --*budget > 0; i++)
         best = euler_offer(e, next, i < 4 ? ldexp(far, -1 - i) : near * ldexp(1, i - 4));
     return best;
 }
 
 /* Covers all up to `end` with panels. 0 if that is done, else an order that might do, or -1. */
-static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, double target)
+static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, double target, long *budget)
 {
     double step = 0.5; /* a panel ends at its begin times 2^step, or so */
     int panels = 0;
@@ -61,13 +61,13 @@ static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, d
         if (fmpz_cmp(next, end) > 0)
             fmpz_set(next, end);
         double wanted = target + panels * 0.01;
-        if (offer(e, next, order, wanted) <= -wanted && euler_accept(e) == 0) {
+        if (offer(e, next, order, wanted, budget) <= -wanted && euler_accept(e) == 0) {
             panels++;
             step = step < 8 ? 2 * step : step;
         } else {
             step /= 2;
             if (step < 0.02) { /* not for want of a higher order */
-                slong higher = choose_order(e, a, next, target + 64, most);
+                slong higher = choose_order(e, a, next, target + 64, most, budget);
                 return higher > order ? higher : -1;
             }
         }
@@ -75,7 +75,8 @@ static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, d
     return 0;
 }
 
-struct euler *search_euler(const struct expression_pool *p, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target)
+struct euler *search_euler(const struct expression_pool *p, int root, const fmpz_t N, const fmpz_t end, slong prec, slong target,
+                           long *budget)
 {
     struct euler *e = euler_new(p, root, N, prec, target);
     LOCAL(fmpz, b);
@@ -86,9 +87,9 @@ struct euler *search_euler(const struct expression_pool *p, int root, const fmpz
     fmpz_add_ui(b, b, 4);
     if (fmpz_cmp(b, end) > 0)
         fmpz_set(b, end);
-    slong most = prec / 2 + 64, order = choose_order(e, N, b, (double)target + 8, most);
+    slong most = prec / 2 + 64, order = choose_order(e, N, b, (double)target + 8, most, budget);
     for (order = order ? order : -1; order > 0;)
-        order = cover(e, end, order, most, (double)target + 8);
+        order = cover(e, end, order, most, (double)target + 8, budget);
     if (order == 0)
         return e;
     euler_free(e);

@@ -10,7 +10,9 @@ enum {
     COARSE_PANELS = 512,
     COARSE_STEPS = 100000, /* nodes times panels */
     ROUGH_BITS = 16, /* a rough last piece is summed up to 2^this */
-    FAR_BITS = 40000
+    FAR_BITS = 40000,
+    EULER_STEPS = 400000, /* nodes times bounds on a rectangle */
+    LONG_FORMULA = 500 /* nodes: what is longer is cut short */
 };
 
 /* Work of summing point by point: nodes times points, more at higher precision. */
@@ -106,6 +108,8 @@ static ulong affordable(const struct plan *plan, const struct piece *piece, int 
     double nodes = piece->root + 8, work = nodes * (1 + (double)plan->prec / 256);
     if (waves)
         work = 10;
+    if (nodes > LONG_FORMULA)
+        work *= 30;
     if (plan->f->pool->node[piece->root].opaque)
         work *= 2000;
     return (ulong)(POINT_WORK / work);
@@ -115,12 +119,13 @@ static ulong affordable(const struct plan *plan, const struct piece *piece, int 
 static int try_euler(ulong *points, struct plan *plan, const struct piece *piece, const fmpz_t end, ulong most, int fits)
 {
     LOCAL(fmpz, N, length);
+    long budget = EULER_STEPS / (piece->root + 8);
     fmpz_sub(length, end, piece->first);
-    for (ulong lead = 0; lead <= most && lead <= LEAD_MAX; lead = lead < 16 ? lead + 8 : lead + lead / 4) {
+    for (ulong lead = 0; lead <= most && lead <= LEAD_MAX && budget > 0; lead = lead < 16 ? lead + 8 : lead + lead / 4) {
         fmpz_add_ui(N, piece->first, lead);
         if (fmpz_cmp(N, end) >= 0 || (fits && fmpz_cmp_ui(length, 4 * lead) < 0))
             return 0;
-        struct euler *e = search_euler(plan->f->pool, piece->root, N, end, plan->prec, plan->target);
+        struct euler *e = search_euler(plan->f->pool, piece->root, N, end, plan->prec, plan->target, &budget);
         if (e) {
             *points = lead;
             return sums_euler(plan->sums, e, plan->prec / 2 - plan->target); /* else the integral is too hard */
