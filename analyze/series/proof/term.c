@@ -13,7 +13,8 @@ static void exact_term(arb_t out, struct sums *s, const struct piece *piece, con
         else if (summand_refuse(p, n, s->f, t, &s->problem))
             s->refused = 1;
         else
-            evaluate_exp_constant(out, p, n, s->prec);
+            for (slong prec = s->prec; prec <= 64 * s->prec && arb_rel_accuracy_bits(out) < 32; prec *= 4) /* what cancels */
+                evaluate_exp_constant(out, p, n, prec);
     }
     expression_pool_free(p);
 }

@@ -38,7 +38,8 @@ static slong estimate(const struct series_summand *f, const fmpz *limit)
         if (bits >= 0)
             arb_one(t);
         arb_mul_2exp_si(t, t, bits < 0 ? 0 : bits);
-        if (evaluator_point(y, v, t) || arb_is_zero(y) || arf_is_zero(arb_midref(y)))
+        if (evaluator_point(y, v, t) || arb_is_zero(y) ||
+            arb_rel_accuracy_bits(y) < 8) /* nothing is known of it where all cancels */
             continue;
         if (bits > 0)
             arb_mul(y, y, t, 64);
