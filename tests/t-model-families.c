@@ -118,7 +118,7 @@ static void test_refused(void **state)
         {"iquestcoder", "clip_qkv", "3", "clip_qkv is not supported in an iquestcoder model (expected null)"},
         {"hyperclovax", "use_post_norm", "false", "post_norm1.weight' has no place"},
         {"gpt-neox-japanese", "num_hidden_layers", "1", "layers.0.attention.dense_bias' is missing"},
-        {"ctrl", "n_embd", "7", "n_embd 7 over n_head 4 is no head size"},
+        {"ctrl", "n_embd", "7", "n_embd 7 over n_head 2 is no head size"},
         {"hunyuan-v1-moe", "moe_topk", "[2, 1]", "moe_topk says another number for layer 2 (expected the same in all)"},
         {"hunyuan-v1-moe", "moe_topk", "[4]", "moe_topk is 4 (expected 1 to 3)"},
         {"hunyuan-v1-moe", "num_experts_per_tok", "1", "moe_topk 2 and num_experts_per_tok 1 differ"},
