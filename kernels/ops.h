@@ -44,6 +44,12 @@ struct rows {
     int segments, count;
 };
 
+/* What the head is asked for, for the memory plan: its matrix [vocabulary, width], and targets of each segment, 0: none. */
+struct head_shape {
+    size_t vocabulary, width;
+    int targets;
+};
+
 /* A strided view of a stored tensor, read as a matrix of groups * rows rows: row g * rows + r, column c is
  * data[g * group_stride + r * row_stride + c * column_stride] + offset (strides in elements; of GGUF's quantised types rows begin
  * with a block, and column_stride is 1). Of types with scales `data` stay with the tensor, and `first` is the element that they
@@ -164,8 +170,9 @@ struct kernels {
     int (*read_end)(struct kernels *k, double *values, struct reading *r, struct error *e);
     /* Waits for all that was enqueued; -1 with the first thing that went wrong since the last call. */
     int (*synchronize)(struct kernels *k, struct error *e);
-    /* Bytes of scratch the set itself needs at most for these rows and this attention (for the memory plan). */
-    size_t (*scratch_bytes)(struct kernels *k, const struct attention_shape *shape, struct rows rows);
+    /* Bytes of scratch the set itself needs at most for these rows, an attention over at most shape->positions of them, and this
+     * head (for the memory plan). */
+    size_t (*scratch_bytes)(struct kernels *k, const struct attention_shape *shape, struct rows rows, struct head_shape head);
     /* Bytes of the set's memory that nobody uses, for the plan's budget; NULL: ordinary memory. */
     size_t (*memory_free)(struct kernels *k);
     /* Frees the set. */

@@ -182,9 +182,10 @@ void measure_close(struct engine *g);
 /* -- scores.c -- */
 /* Creates g->attention for every layer. */
 int scores_create(struct engine *g, struct error *e) MUST_USE;
-/* Shape of layer l without tables, for estimates; and about the bytes of the tables. */
+/* Shape of layer l without tables, for estimates; and about the bytes of the tables: of those that sets keep, as they are given
+ * and in floats, and of those on their way to them. */
 struct attention_shape scores_shape(const struct decoder *d, int l, int n);
-double scores_bytes(const struct decoder *d, int n);
+double scores_bytes(double *passing, const struct decoder *d, int n);
 
 /* -- weights.c -- */
 /* Loads what all layers share: tables, final norm, head; and all blocks when weights are resident. */

@@ -66,12 +66,17 @@ struct choice {
 static double beside_bytes(const struct choice *c)
 {
     const struct shape *s = c->shape;
-    double scratch = 0;
+    const struct head_shape head = {(size_t)s->d->vocabulary, (size_t)s->d->embedding_width,
+                                    s->kind == REQUEST_ATTENTION ? 0 : s->keys[s->d->layers]};
+    double scratch = 0, passing;
+    double tables = scores_bytes(&passing, s->d, s->n);
     for (int l = 0; l < s->d->layers; l++) {
-        struct attention_shape shape = scores_shape(s->d, l, s->n);
-        scratch = fmax(scratch, (double)c->k->scratch_bytes(c->k, &shape, (struct rows){s->batch, s->keys[l]}));
+        /* what is carried comes before the rows, of which a window's cone has a few alone */
+        struct attention_shape shape = scores_shape(s->d, l, s->carry ? s->n : s->keys[l]);
+        scratch = fmax(scratch, (double)c->k->scratch_bytes(c->k, &shape, (struct rows){s->batch, s->keys[l]}, head));
     }
-    return scratch + scores_bytes(s->d, s->n) + 8.0 * (double)attribution_host(s) + experts_host(s);
+    /* tables are made in double before there is scratch */
+    return fmax(scratch, passing) + tables + 8.0 * (double)attribution_host(s) + experts_host(s);
 }
 
 /* Fills the plan for this n and batch: the best of what fits, in the order resident and stored, stored, as many stored as

@@ -21,12 +21,6 @@ struct attention_shape scores_shape(const struct decoder *d, int l, int n)
                                     .pairing = rotary ? rotary->pairing : PAIRING_HALF};
 }
 
-double scores_bytes(const struct decoder *d, int n)
-{
-    return 3.0 * 8 * d->heads * n + 2.0 * 8 * n * (d->rotary[0].size + d->rotary[1].size) / 2 +
-           8.0 * n; /* doubles on their way to the set */
-}
-
 static double round_to(double x, int type)
 {
     return element_round(x, (enum element)type);
@@ -127,6 +121,29 @@ static int evaluate_angles(double **cosine, double **sine, const struct rotary *
             (*sine)[m * pairs + i] = r->factor * sin(angle);
         }
     return 0;
+}
+
+double scores_bytes(double *passing, const struct decoder *d, int n)
+{
+    double kept = 0, most = 0, angles = 0;
+    for (int i = 0; i < ROTARIES && d->position == POSITION_ROTARY; i++)
+        angles += d->rotary[i].size;
+    for (int l = 0; l < d->layers; l++) {
+        const struct score *s = &d->blocks[l].score;
+        int before = 0;
+        while (before < l && !same_score(&d->blocks[before].score, s))
+            before++;
+        if (before < l)
+            continue;
+        double heads = d->heads, others = heads * ((s->multiplier != NULL) + (s->key_bias != NULL)),
+               turned = shape_rotates(d, l) ? d->rotary[s->rotary].size : 0, factor = s->log_length != 0 || s->query_growth != 0,
+               made = (s->bias ? heads : 0) + others + factor, /* doubles a position */
+            own = (s->bias ? heads : 1) * (s->window > 0 && s->keep > 0 ? 2 : 1) + others + 2 * turned; /* floats */
+        kept += n * (8 * (made + turned) + 4 * own);
+        most = fmax(most, made);
+    }
+    *passing = 8 * n * (most + angles);
+    return kept;
 }
 
 int scores_create(struct engine *g, struct error *e)

@@ -144,14 +144,15 @@ static void attention_mass(struct kernels *k, struct buffer *mass, const struct 
     }
 }
 
-static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows)
+/* Attention and head use the same room, one after the other. */
+static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows, struct head_shape head)
 {
     size_t threads = (size_t)omp_get_max_threads(), segments = (size_t)rows.segments,
-           logits = (size_t)1 << 19; /* the head's, for a large vocabulary */
+           of_head = cpu_head_scratch(rows.segments, head);
     size_t floats = threads * thread_floats(k, shape, shape->positions, shape->positions, 1);
     if (shape->kv_heads != shape->heads)
         floats += segments * (size_t)shape->heads * (size_t)shape->positions * 2 * (size_t)shape->head_size;
-    return floats * sizeof(float) + segments * logits * sizeof(double);
+    return floats * sizeof(float) > of_head ? floats * sizeof(float) : of_head;
 }
 
 void cpu_fill_attention(struct kernels *k)

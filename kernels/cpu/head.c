@@ -46,6 +46,24 @@ static double softmax_reverse(double *z, size_t vocabulary, size_t target, doubl
     return z_target - largest - log(sum);
 }
 
+/* The scratch of `head`. */
+struct one_room {
+    size_t chunk, chunks; /* of the vocabulary */
+    size_t z_bytes, sum_bytes, bytes;
+};
+
+static struct one_room one_room(size_t segments, size_t vocabulary, size_t width)
+{
+    struct one_room r = {.chunk = (vocabulary + CHUNKS_MOST - 1) / CHUNKS_MOST,
+                         .z_bytes = segments * vocabulary * sizeof(double)};
+    if (r.chunk < CHUNK_LEAST)
+        r.chunk = CHUNK_LEAST;
+    r.chunks = (vocabulary + r.chunk - 1) / r.chunk;
+    r.sum_bytes = r.chunks * segments * width * sizeof(double);
+    r.bytes = r.z_bytes + r.sum_bytes + (size_t)omp_get_max_threads() * width * sizeof(float);
+    return r;
+}
+
 static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, const struct buffer *x,
                  const struct buffer *targets, const struct weight *w, const struct weight *bias, double soft_cap, double seed,
                  int segments, int width)
@@ -53,12 +71,9 @@ static void head(struct kernels *k, struct buffer *dx, struct buffer *logprob, c
     const struct vector_kernels *vector = cpu_state(k)->vector;
     const float *in = x->data, *b = bias ? bias->data : NULL; /* [segments, width], [vocabulary] */
     size_t vocabulary = w->rows, columns = (size_t)width, count = (size_t)segments;
-    size_t chunk = (vocabulary + CHUNKS_MOST - 1) / CHUNKS_MOST;
-    if (chunk < CHUNK_LEAST)
-        chunk = CHUNK_LEAST;
-    size_t chunks = (vocabulary + chunk - 1) / chunk;
-    size_t z_bytes = count * vocabulary * sizeof(double), sum_bytes = chunks * count * columns * sizeof(double);
-    char *scratch = cpu_scratch(k, z_bytes + sum_bytes + (size_t)omp_get_max_threads() * columns * sizeof(float), "the head");
+    struct one_room room = one_room(count, vocabulary, columns);
+    size_t chunk = room.chunk, chunks = room.chunks, z_bytes = room.z_bytes, sum_bytes = room.sum_bytes;
+    char *scratch = cpu_scratch(k, room.bytes, "the head");
     if (!scratch)
         return;
     double *z = (double *)scratch, *sums = (double *)(scratch + z_bytes); /* [segments, vocabulary], [chunks, segments, width] */
@@ -230,22 +245,49 @@ static int take_target(const struct row_task *t, float *buffer, size_t r)
     return 0;
 }
 
+/* The scratch of head_rows, and what it is divided into. */
+struct many_room {
+    int few;
+    size_t tiles, tile; /* of each segment, all alike; rows of one */
+    size_t chunk, chunks, widest; /* of the vocabulary; the most rows of it at once */
+    size_t partial_bytes, share_bytes, bytes; /* share: of a thread */
+};
+
+static struct many_room many_room(struct rows rows, size_t vocabulary, size_t width)
+{
+    size_t count = (size_t)rows.count, total = (size_t)rows.segments * count,
+           chunk = (vocabulary + CHUNKS_MOST - 1) / CHUNKS_MOST, threads = (size_t)omp_get_max_threads(),
+           widest = width * TILE_COLUMNS <= TILE_FLOATS ? TILE_COLUMNS
+                    : width * CHUNK_LEAST < TILE_FLOATS ? TILE_FLOATS / width
+                                                        : CHUNK_LEAST;
+    struct many_room r = {.few = count <= FEW_ROWS, .tiles = (count + TILE_ROWS - 1) / TILE_ROWS};
+    r.tile = (count + r.tiles - 1) / r.tiles;
+    r.chunk = r.few ? (chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk) : (chunk + widest - 1) / widest * widest;
+    r.chunks = (vocabulary + r.chunk - 1) / r.chunk;
+    r.widest = vocabulary < widest ? vocabulary : widest;
+    size_t share = r.few ? width : (r.tile + width) * r.widest; /* floats of a thread */
+    r.partial_bytes = total * r.chunks * sizeof(struct partial);
+    r.share_bytes = (share * sizeof(float) + 63) / 64 * 64;
+    r.bytes = r.partial_bytes + threads * r.share_bytes + total * sizeof(float);
+    return r;
+}
+
+size_t cpu_head_scratch(int segments, struct head_shape head)
+{
+    size_t one = head.targets > 0 ? one_room((size_t)segments, head.vocabulary, head.width).bytes : 0,
+           many = head.targets > 0 ? many_room((struct rows){segments, head.targets}, head.vocabulary, head.width).bytes : 0;
+    return one > many ? one : many;
+}
+
 static void head_rows(struct kernels *k, struct buffer *logprob, const struct buffer *x, const struct buffer *targets,
                       const struct weight *w, const struct weight *bias, double soft_cap, struct rows rows, int width)
 {
     size_t segments = (size_t)rows.segments, count = (size_t)rows.count, total = segments * count, columns = (size_t)width;
-    size_t tiles = (count + TILE_ROWS - 1) / TILE_ROWS, tile = (count + tiles - 1) / tiles; /* of each segment alike */
-    size_t chunk = (w->rows + CHUNKS_MOST - 1) / CHUNKS_MOST, threads = (size_t)omp_get_max_threads();
-    int few = count <= FEW_ROWS, bad = 0;
-    size_t widest = columns * TILE_COLUMNS <= TILE_FLOATS ? TILE_COLUMNS
-                    : columns * CHUNK_LEAST < TILE_FLOATS ? TILE_FLOATS / columns
-                                                          : CHUNK_LEAST;
-    chunk = few ? (chunk < CHUNK_LEAST ? CHUNK_LEAST : chunk) : (chunk + widest - 1) / widest * widest;
-    size_t chunks = (w->rows + chunk - 1) / chunk;
-    widest = w->rows < widest ? w->rows : widest;
-    size_t share = few ? columns : (tile + columns) * widest; /* floats of a thread */
-    size_t partial_bytes = total * chunks * sizeof(struct partial), share_bytes = (share * sizeof(float) + 63) / 64 * 64;
-    char *scratch = cpu_scratch(k, partial_bytes + threads * share_bytes + total * sizeof(float), "the head");
+    struct many_room room = many_room(rows, w->rows, columns);
+    size_t tiles = room.tiles, tile = room.tile, chunk = room.chunk, chunks = room.chunks, widest = room.widest,
+           partial_bytes = room.partial_bytes, threads = (size_t)omp_get_max_threads(), share_bytes = room.share_bytes;
+    int few = room.few, bad = 0;
+    char *scratch = cpu_scratch(k, room.bytes, "the head");
     if (!scratch)
         return;
     struct row_task t = {k,

@@ -36,6 +36,8 @@ void cpu_blocks_free(struct kernels *k);
 
 /* At least `bytes` of 64-byte aligned scratch that lives until the next call; NULL, with the error kept, when there is no memory.
  */
+/* Bytes of scratch of the head, the more of a target each and of head.targets (head.c). */
+size_t cpu_head_scratch(int segments, struct head_shape head);
 void *cpu_scratch(struct kernels *k, size_t bytes, const char *what);
 
 /* The instruction set to use: the best, or REACH_ISA's. NULL on failure. */

@@ -349,12 +349,13 @@ static int synchronize(struct kernels *k, struct error *e)
     return kernels_take_error(k, e);
 }
 
-static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows)
+static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows, struct head_shape head)
 {
-    const size_t vocabulary = 1 << 18; /* not known here: more than any model has */
+    struct rows targets = {rows.segments, head.targets};
     size_t width = (size_t)shape->heads * (size_t)shape->head_size,
            most = cuda_attention_scratch(cuda_state(k)->arithmetic, shape, rows);
-    const size_t others[] = {cuda_head_scratch(rows.segments, vocabulary, width), cuda_head_rows_scratch(rows, vocabulary, width),
+    const size_t others[] = {cuda_head_scratch(rows.segments, head.vocabulary, head.width),
+                             cuda_head_rows_scratch(targets, head.vocabulary, head.width),
                              (size_t)rows.segments * (size_t)rows.count * width *
                                  sizeof(bf16)}; /* the last: a gradient in bf16 */
     for (int i = 0; i < 3; i++)

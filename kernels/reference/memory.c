@@ -64,14 +64,15 @@ static void read_index(struct kernels *k, int32_t *values, const struct buffer *
     memcpy(values, (const int32_t *)b->data + at, count * sizeof *values);
 }
 
-/* The most that attention_reverse allocates (see there), and what the head takes for a vocabulary of 2^19. */
-static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows)
+/* The most that attention_reverse allocates (see there), or the head, one segment's logits at a time. */
+static size_t scratch_bytes(struct kernels *k, const struct attention_shape *shape, struct rows rows, struct head_shape head)
 {
-    size_t n = (size_t)shape->positions;
+    size_t n = (size_t)shape->positions, threads = (size_t)omp_get_max_threads(),
+           attention = threads * sizeof(double) * n * (3 + 2 * (size_t)shape->head_size),
+           logits = threads * head.vocabulary * sizeof(double);
     (void)k;
     (void)rows;
-    return (size_t)omp_get_max_threads() * sizeof(double) * n * (3 + 2 * (size_t)shape->head_size) +
-           ((size_t)1 << 19) * sizeof(double);
+    return attention > logits ? attention : logits;
 }
 
 void fill_memory(struct kernels *k)
