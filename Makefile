@@ -12,7 +12,7 @@
 #   make format             every source file as clang-format 14 writes it by .clang-format; format-check: names those that differ
 #   make check-python       tests of the package in python/, by PYTHON with numpy, h5py, torch and safetensors
 #   make check-page         the pages of `reach explain` and `reach report` in Chromium: what is drawn against the CSV, contrast, keys, print, time to open
-#   make bench-plan         memory plans beside what is taken
+#   make bench-plan         memory plans beside what is taken       make torture   kills, signals, damage, failing calls: half an hour; torture-short: a minute
 #   make shards             a run in 256 parts, some of them killed, merged: the bytes of one run
 #   make dist      the sources as build/reach-VERSION.tar.gz           make deb       a Debian package, build/reach_VERSION_ARCH.deb
 #   make studies            both papers on the example models: pages, tables and figures in doc/studies/ from what was measured of them; a sample is measured again
@@ -133,7 +133,7 @@ LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(PA
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
-.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python check-page tests bench bench-plan shards studies real tokenizer-study outputs help FORCE
+.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python check-page tests bench bench-plan torture torture-short shards studies real tokenizer-study outputs help FORCE
 .DELETE_ON_ERROR:
 # kept; not `.SECONDARY:` for all, which takes a missing program of one configuration for made when ./reach of another is there
 .SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
@@ -275,7 +275,10 @@ bench: all $(patsubst %.c,$(BUILD)/%,$(wildcard bench/*.c))
 bench-plan: all $(BUILD)/bench/plan $(BUILD)/bench/random_checkpoint
 	$(Q)BUILD=$(BUILD) sh bench/plan.sh
 
-# Python alone
+# Python alone; torture takes half an hour on a quiet machine, torture-short about a minute
+torture torture-short: all
+	$(Q)$(PYTHON) tests/torture.py $(BUILD)/reach $(if $(filter %-short,$@),--short)
+
 shards: all
 	$(Q)$(PYTHON) tests/shards.py $(BUILD)/reach
 
