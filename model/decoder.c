@@ -255,11 +255,3 @@ int decoder_has_experts(const struct decoder *d)
             return 1;
     return 0;
 }
-
-int decoder_depends_on_length(const struct decoder *d)
-{
-    for (int i = 0; i < ROTARIES && d->position == POSITION_ROTARY; i++)
-        if (d->rotary[i].stretch > 0 || d->rotary[i].beyond)
-            return 1;
-    return 0;
-}

@@ -177,6 +177,12 @@ long decoder_cone(const struct decoder *d, long n);
 /* 1 if any of its layers has experts. */
 int decoder_has_experts(const struct decoder *d);
 /* 1 if the angles of its rotary positions depend on the length of the segment. */
-int decoder_depends_on_length(const struct decoder *d);
+static inline int decoder_depends_on_length(const struct decoder *d)
+{
+    for (int i = 0; i < ROTARIES && d->position == POSITION_ROTARY; i++)
+        if (d->rotary[i].stretch > 0 || d->rotary[i].beyond)
+            return 1;
+    return 0;
+}
 
 #endif

@@ -14,7 +14,7 @@ set -eu
 : "${COMPILED=$CASES}"
 out=${GPU_BUILD:-build/gpu} carried=
 flags="-std=gnu11 -O2 -g -Wall -Wextra -fopenmp -ffp-contract=off -fno-math-errno -I. -D_GNU_SOURCE"
-tests="kernels-sets kernels-weights kernels-attention-mass kernels-cuda-plugin kernels-cuda-attention model-cuda"
+tests="kernels-sets kernels-weights kernels-attention-mass kernels-cuda-plugin kernels-cuda-attention kernels-cuda-products model-cuda"
 export OMP_WAIT_POLICY=passive
 value() { sed -n "s/^$1=//p" "$2"; }
 
@@ -30,12 +30,12 @@ objects() {
     done
 }
 kernel_objects() {
-    objects plain "" kernels/registry.c kernels/plugin.c kernels/shared.c io/error.c io/element.c io/blocks.c io/scaled.c io/memory.c bench/gpu/stubs.c
+    objects plain "" kernels/registry.c kernels/plugin.c kernels/shared.c io/error.c io/element.c io/blocks.c io/scaled.c io/memory.c io/memory_groups.c bench/gpu/stubs.c
     objects f32 -DREFERENCE_F32 kernels/reference/*.c
     objects f64 -DREFERENCE_F64 kernels/reference/*.c
 }
 model_objects() {
-    objects plain "" model/engine.c model/shape.c model/buffers.c model/measure.c model/forward.c model/reverse.c model/plan.c model/weights.c model/score.c model/scores.c model/attribution.c model/mass.c \
+    objects plain "" model/engine.c model/experts.c model/near_ties.c model/shape.c model/buffers.c model/measure.c model/forward.c model/reverse.c model/plan.c model/weights.c model/score.c model/scores.c model/attribution.c model/mass.c \
         analyze/formula*.c analyze/presets.c analyze/curve.c analyze/attribution.c analyze/bootstrap.c tests/memory_decoder.c
 }
 # Whether a program of one line with this header, and these options, can be made. BARE=1: as if there were neither cmocka nor Jansson.
@@ -61,7 +61,7 @@ build_tests() {
         objects=
         kernel_objects
         [ "$test" != model-cuda ] || model_objects
-        objects $test_objects "$cmocka_flags" "tests/t-$test.c" tests/compare.c tests/kernel_run.c tests/kernel_attention.c
+        objects $test_objects "$cmocka_flags" "tests/t-$test.c" tests/compare.c tests/kernel_run.c tests/kernel_attention.c tests/kernel_experts.c
         [ -n "$cmocka_library" ] || objects $test_objects "$cmocka_flags" bench/gpu/cmocka/cmocka.c
         $CC $flags -o "$out/t-$test" $objects $cmocka_library -ldl -lm
     done
