@@ -22,7 +22,8 @@
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __align__(n) alignas(n)
-#define __shared__ static thread_local /* the module's thread-local memory holds nothing else, which is how runtime.cpp finds it */
+#define __shared__ \
+    static thread_local /* the module's thread-local memory holds nothing else, which is how runtime.cpp finds it */
 #define __restrict__ __restrict
 
 /* -- vector types -- */
