@@ -5,6 +5,7 @@
 #   make deps       install the libraries (apt)         make install   into PREFIX (default /usr/local), DESTDIR honoured; uninstall
 #   make cuda       the CUDA plug-in (`make` does where a GPU is found)
 #   make check-cuda the CUDA set's tests on the stand-in for a GPU, with twenty orders of its threads (SEEDS) and its copies early
+#   make cuda-without   the same tests with each barrier, wait and bound of the set taken out in turn (PART=1/8: an eighth): which one misses it
 #   make gpu-check  all kernels on this machine's GPU   make gpu-bench its rates, beside PyTorch
 #   make check-environments kernels and verbs once more under OpenMP settings that grant fewer threads than are asked for
 #   make real               two real language models, fetched by pip: gradients, log p, tokens and perplexity compared with transformers
@@ -328,7 +329,8 @@ tests: $(CUDA_HOST) $(if $(CUDA_HOST),$(BUILD)/tests/cuda-other.so $(BUILD)/test
 
 $(CUDA_BUILD)/%.cu.o: %.cu
 	@mkdir -p $(@D); printf '  NVCC %s\n' $<
-	$(Q)$(NVCC) $(NVCC_FLAGS) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+	$(Q)$(NVCC) $(NVCC_FLAGS) -Xptxas -v -MMD -MP -MF $(@:.o=.d) -c $< -o $@ 2>$(@:.o=.ptxas) || { cat $(@:.o=.ptxas) >&2; exit 1; }
+	@grep -v '^ptxas info\|bytes stack frame' $(@:.o=.ptxas) >&2 || true
 
 $(CUDA_BUILD)/%.c.o: %.c
 	@mkdir -p $(@D); printf '  CC   %s (plug-in)\n' $<
@@ -336,7 +338,8 @@ $(CUDA_BUILD)/%.c.o: %.c
 
 $(CUDA_BUILD)/reach-cuda.so: $(patsubst %.cu,$(CUDA_BUILD)/%.cu.o,$(CUDA_SRC)) $(patsubst %.c,$(CUDA_BUILD)/%.c.o,$(CUDA_C_SRC))
 	@printf '  LINK %s\n' $@
-	$(Q)$(NVCC) -shared -Xcompiler -fopenmp -o $@ $^ -L$(CUDA)/lib64 -lcublasLt -Xlinker '-rpath,\$$ORIGIN:$(CUDA)/lib64,--exclude-libs,ALL,--no-undefined'
+	@printf '%s\n' '-rpath=$$ORIGIN:$(CUDA)/lib64' >$@.options # nvcc would hand the sign to a shell
+	$(Q)$(NVCC) -shared -Xcompiler -fopenmp -o $@ $^ -L$(CUDA)/lib64 -lcublasLt -Xlinker @$@.options,--exclude-libs,ALL,--no-undefined
 
 $(BUILD)/reach-cuda.so: $(CUDA_BUILD)/reach-cuda.so
 	@mkdir -p $(@D); cp -f $< $@
@@ -365,6 +368,10 @@ $(BUILD)/tests/cuda-host.so: $(patsubst %,$(BUILD)/cuda_host/%.o,$(CUDA_SRC) $(w
 $(BUILD)/tests/cuda-other.so: $(BUILD)/cuda_host/tests/cuda_host/other.c.o
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -shared -o $@ $^
+
+# registers and spills of each kernel, as nvcc told them while `make cuda` compiled, against kernels/cuda/registers.txt
+registers registers-table:
+	$(Q)NVCC=$(NVCC) CUDA_BUILD=$(CUDA_BUILD) sh kernels/cuda/registers.sh $(if $(filter registers-table,$@),--write)
 
 # the stand-in's threads in many orders, some ten minutes on two cores; not a part of `check`, which has two
 SEEDS      ?= 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
@@ -398,7 +405,7 @@ install: $(if $(CUDA_WANTED),install-cuda)
 gpu-check gpu-bench: $(CUDA_PLUGIN)
 	$(Q)NVCC=$(NVCC) PLUGIN=$(CUDA_PLUGIN) PYTHON=$(PYTHON) sh bench/gpu/run.sh $(@:gpu-%=%)
 
-.PHONY: cuda check-cuda cuda-without install-cuda gpu-check gpu-bench
+.PHONY: cuda registers registers-table check-cuda cuda-without install-cuda gpu-check gpu-bench
 
 # ---- libraries from the distribution; nothing to do, and no privilege asked for, when all were found, whatever their packages are called ----
 deps:
