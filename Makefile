@@ -17,6 +17,7 @@
 #   make shards             a run in 256 parts, some of them killed, merged: the bytes of one run
 #   make dist      the sources as build/reach-VERSION.tar.gz           make deb       a Debian package, build/reach_VERSION_ARCH.deb
 #   make studies            both papers on the example models: pages, tables and figures in doc/studies/ from what was measured of them; a sample is measured again
+#   make studies-measure    measures what those pages need beside examples/gates.py: hours
 #   make tokenizer-study    ids of many tokenizers on 6 MB of text against the packages `tokenizers` and `sentencepiece`
 #
 # Variables: CC, OPTIMIZE (of the kernels), asan=1 (AddressSanitizer and UBSan), werror=1, PREFIX, DESTDIR, PYTHON (bench, check-python, tokenizer-study).
@@ -134,7 +135,7 @@ LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(PA
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
-.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python check-page tests bench bench-plan torture torture-short shards studies real tokenizer-study outputs help FORCE
+.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python check-page tests bench bench-plan torture torture-short shards studies studies-measure real tokenizer-study outputs help FORCE
 .DELETE_ON_ERROR:
 # kept; not `.SECONDARY:` for all, which takes a missing program of one configuration for made when ./reach of another is there
 .SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
@@ -282,6 +283,10 @@ torture torture-short: all
 
 shards: all
 	$(Q)$(PYTHON) tests/shards.py $(BUILD)/reach
+
+# Python, NumPy and h5py; hours, and goes on where it stopped (PART=1/4: a fourth of it)
+studies-measure: all
+	$(Q)$(PYTHON) examples/studies/measure.py --part $(or $(PART),1/1)
 
 # Python alone, and gnuplot
 studies: all

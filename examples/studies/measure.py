@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Measure what the pages of doc/studies need beside examples/gates.py: hours on two cores.
+
+    python3 examples/studies/measure.py [--reach ./reach] [--work build/studies] [--part I/N] [STAGE...]
+
+STAGE is validation, decay or changes; all by default. What a model or a change gives lies in WORK/STAGE/NAME.csv and is not measured again, so that a killed
+run goes on where it was; --part I/N measures every N-th of them, for several machines. When all of a stage are there they are joined to data/STAGE.csv, which
+is committed and which build.py reads.
+
+validation   `reach erf --validate`: the loss of 100 targets at 512 inputs where all before the last k are replaced, or cut off
+decay        the gradient's share of one input over its distance, of the same runs: power law and exponential, with intervals by the jackknife over segments
+changes      another position encoding for a trained model (--rope, --window, --keep-first, --logn): NLL of 4000 targets at 1, 2 and 4 L_tr, paired with the
+             model as it was trained, and the field of 400 segments
+
+Needs `reach`, and for decay NumPy and h5py.
+"""
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+DATA = os.path.join(HERE, "data")
+sys.path[:0] = [os.path.dirname(HERE), HERE, os.path.join(ROOT, "python")]
+from gates import STRIDE, TARGETS, TEXT, mean_and_error, read_csv, write_csv  # noqa: E402
+
+MODELS = os.path.join(ROOT, "examples", "models")
+LENGTH, SEGMENTS, TESTS = 513, 400, 100
+GROUPS = 20                 # of the jackknife
+RANGES = ((1, 127), (128, 511))     # distances from the last input: within L_tr, and beyond
+FORMS = {"power law": ("a - p*ln(1+t)", "p"), "exponential": ("a - k*t", "k")}
+CONTEXTS = (128, 256, 512)
+
+# model, change, options; every model's first row is as it was trained
+CHANGES = [
+    ("rotary", "as trained", []),
+    ("rotary", "linear, factor 4", ["--rope", "linear:factor=4"]),
+    ("rotary", "NTK (dynamic)", ["--rope", "dynamic:factor=1,original=128"]),
+    ("rotary", "YaRN, factor 4", ["--rope", "yarn:factor=4,original=128"]),
+    ("rotary", "base 500000", ["--rope", "base=500000"]),
+    ("rotary", "log-n", ["--logn"]),
+    ("rotary", "window 128", ["--window", "128"]),
+    ("rotary", "window 128, first 4 kept", ["--window", "128", "--keep-first", "4"]),
+    ("none", "as trained", []),
+    ("none", "log-n", ["--logn"]),
+    ("none", "window 128", ["--window", "128"]),
+    ("none", "window 128, first 4 kept", ["--window", "128", "--keep-first", "4"]),
+    ("t5", "as trained", []),
+    ("t5", "log-n", ["--logn"]),
+]
+
+
+def run(*arguments):
+    subprocess.run([str(a) for a in arguments], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+
+
+def names():
+    return [n for n in sorted(os.listdir(MODELS)) if os.path.exists(os.path.join(MODELS, n, "model.safetensors"))]
+
+
+def short(value):
+    """Six digits of a number; other texts stay."""
+    try:
+        return f"{float(value):.6g}"
+    except ValueError:
+        return value
+
+
+def validated(options, name):
+    """The folder of a model's run with --validate, made if it is not there."""
+    folder = os.path.join(options.work, "runs", name)
+    rows = min(LENGTH, 1 + read_positions(name))
+    if not os.path.exists(os.path.join(folder, "erf.h5")):
+        run(options.reach, "erf", os.path.join(MODELS, name), "--text", TEXT, "--length", rows, "--segments", SEGMENTS, "--validate", TESTS, "-o", folder, "--device", "cpu",
+            "--quiet", "--resume")
+    return folder
+
+
+def read_positions(name):
+    """Positions that a model has learned; more than any length where it has none."""
+    with open(os.path.join(MODELS, name, "config.json")) as file:
+        return json.load(file)["position"].get("length", 1 << 30)
+
+
+def validation(options, name):
+    rows = read_csv(os.path.join(validated(options, name), "validation.csv"))
+    return [list(rows[0]), *([short(v) for v in row.values()] for row in rows)]
+
+
+def slope(options, form, coefficient, points):
+    """A coefficient of the least-squares fit, and R^2."""
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, "points.csv")
+        write_csv(path, [], [["t", "y"], *points])
+        run(options.reach, "fit", path, "--form", form, "-o", scratch, "--force")
+        row = next(r for r in read_csv(os.path.join(scratch, "fit.csv")) if r["coefficient"] == coefficient)
+    return float(row["value"]), float(row["r2"])
+
+
+def decay(options, name):
+    import numpy as np
+    from reach_results import open_result
+
+    field = next(iter(open_result(validated(options, name)).values()))
+    shares = (field.norm / field.norm.sum(axis=1, keepdims=True))[field.status == 1][:, ::-1]   # by distance
+    groups = np.array_split(np.arange(len(shares)), GROUPS)
+    table = [["model", "form", "first", "last", "coefficient", "value", "lo", "hi", "r2", "segments"]]
+    for first, last in RANGES:
+        for form, (text, coefficient) in FORMS.items():
+            def fit(rows):
+                mean = shares[rows].mean(axis=0)[first:last + 1]
+                return slope(options, text, coefficient, [(first + i, repr(math.log(s))) for i, s in enumerate(mean) if s > 0])
+            if np.count_nonzero(shares.mean(axis=0)[first:last + 1]) < 16:
+                continue        # beyond a window's cone
+            value, r2 = fit(slice(None))
+            left = [fit(np.concatenate([g for g in groups if g is not out]))[0] for out in groups]
+            error = math.sqrt((GROUPS - 1) / GROUPS * math.fsum((x - math.fsum(left) / GROUPS) ** 2 for x in left))
+            half = 2.093 * error    # 97.5 % point of Student's t with 19 degrees of freedom
+            table.append([name, form, first, last, coefficient, *(f"{x:.6g}" for x in (value, value - half, value + half, r2)), len(shares)])
+    return table
+
+
+def nll_of(options, number):
+    """NLL of every target under a change, by context; kept, for those that are compared with it."""
+    model, _, arguments = CHANGES[number]
+    kept = os.path.join(options.work, "nll", f"{number}.csv")
+    if os.path.exists(kept):
+        rows = read_csv(kept)
+        return {c: [float(row[str(c)]) for row in rows] for c in CONTEXTS}
+    with tempfile.TemporaryDirectory() as scratch:
+        each = os.path.join(scratch, "each.csv")
+        run(options.reach, "ppl", os.path.join(MODELS, model), "--text", TEXT, "--context", ",".join(map(str, CONTEXTS)), "--segments", TARGETS, "--stride", STRIDE,
+            "--per-token", each, "--device", "cpu", "--quiet", *arguments)
+        out = {c: [] for c in CONTEXTS}
+        for row in read_csv(each):
+            out[int(row["context"])].append(float(row["nll"]))
+    os.makedirs(os.path.dirname(kept), exist_ok=True)
+    write_csv(kept, [], [CONTEXTS, *zip(*out.values())])
+    return out
+
+
+def change(options, number):
+    model, title, arguments = CHANGES[number]
+    before, now = nll_of(options, next(i for i, c in enumerate(CHANGES) if c[0] == model)), nll_of(options, number)
+    with tempfile.TemporaryDirectory() as scratch:
+        run(options.reach, "erf", os.path.join(MODELS, model), "--text", TEXT, "--length", LENGTH, "--segments", SEGMENTS, "-o", scratch, "--device", "cpu", "--quiet", "--force", *arguments)
+        fields = {float(r["threshold"]): r for r in read_csv(os.path.join(scratch, "summary.csv"))}
+    table = [["model", "change", "context", "targets", "nll", "nll_se", "change_of_nll", "change_se", "half", "half_lo", "half_hi", "field", "field_lo", "field_hi", "saturated"]]
+    for c in CONTEXTS:
+        pairs = mean_and_error(now[c]) + mean_and_error([a - b for a, b in zip(now[c], before[c])])
+        last = c == CONTEXTS[-1]
+        table.append([model, title, c, len(now[c]), *(f"{x:.5f}" for x in pairs),
+                      *((fields[q][k] for q in (0.5, 0.99) for k in ("erf", "erf_lo", "erf_hi")) if last else [""] * 6), fields[0.99]["saturated"] if last else ""])
+    return table
+
+
+STAGES = {
+    "validation": (names, validation, ["reach erf --validate, of 100 of 400 segments of 513 tokens", "units: doc/outputs.md, validation.csv"]),
+    "decay": (names, decay, [f"ln of the mean share of one input over its distance t from the last one, fitted from distance first to last, of {SEGMENTS} segments; 95 % intervals by "
+                             f"the jackknife over {GROUPS} groups of segments"]),
+    "changes": (lambda: range(len(CHANGES)), change, ["NLL in nats a token of the same targets as gates.py; change_of_nll: to the model as trained at the same context, paired; _se: standard "
+                                                      "errors; half, field: ERF(0.5), ERF(0.99) at 512 inputs with 95 % intervals"]),
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="measure what doc/studies needs beside gates.py")
+    parser.add_argument("stages", nargs="*", metavar="STAGE", help=", ".join(STAGES))
+    parser.add_argument("--reach", default=os.path.join(ROOT, "reach"))
+    parser.add_argument("--work", default=os.path.join(ROOT, "build", "studies"))
+    parser.add_argument("--part", default="1/1", metavar="I/N")
+    options = parser.parse_args()
+    options.reach, options.work = os.path.abspath(options.reach), os.path.abspath(options.work)
+    part, parts = map(int, options.part.split("/"))
+    if unknown := [s for s in options.stages if s not in STAGES]:
+        parser.error(f"no stage {unknown[0]} (expected {', '.join(STAGES)})")
+    for stage in options.stages or STAGES:
+        every, measure, remarks = STAGES[stage]
+        paths = {name: os.path.join(options.work, stage, f"{name}.csv") for name in every()}
+        os.makedirs(os.path.join(options.work, stage), exist_ok=True)
+        for i, (name, path) in enumerate(paths.items()):
+            if not os.path.exists(path) and i % parts == part - 1:
+                write_csv(path, [], measure(options, name))
+                print(f"{stage}: {name}", flush=True)
+        if all(map(os.path.exists, paths.values())):
+            tables = [read_csv(path) for path in paths.values()]
+            write_csv(os.path.join(DATA, f"{stage}.csv"), ["made by examples/studies/measure.py", *remarks], [list(tables[0][0]), *(list(row.values()) for t in tables for row in t)])
+            print(f"examples/studies/data/{stage}.csv", flush=True)
+
+
+if __name__ == "__main__":
+    main()

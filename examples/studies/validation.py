@@ -1,0 +1,112 @@
+"""What data/validation.csv and data/decay.csv say (measure.py), for the page on whether the field is real."""
+
+import math
+import os
+
+from gates import read_csv
+from tables import markdown
+
+DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "data")
+TOLERANCES = (0.5, 0.2, 0.1)    # nats
+LOGS = ("alibi", "kerple-log", "sandwich", "t5")    # biases that are neither windows nor shifted
+
+
+def data(stage):
+    """The rows of data/STAGE.csv; none before it is measured."""
+    path = os.path.join(DATA, f"{stage}.csv")
+    return read_csv(path) if os.path.exists(path) else []
+
+
+class Validated:
+    """A model's losses with other inputs, beside its gradient. Tokens are counted back from the target."""
+
+    def __init__(self, rows):
+        self.name, self.tests = rows[0]["model"], int(rows[0]["tests"])
+        self.rows = {kind: [{k: float(v) for k, v in row.items() if k not in ("model", "change") and v} for row in rows if row["change"] == kind]
+                     for kind in ("truncated", "replaced", "single")}
+        self.correlation, self.octaves = (tuple(float(rows[0][f"{key}{end}"]) for end in ("", "_lo", "_hi")) for key in ("correlation", "octaves"))
+
+    def enough(self, nats):
+        """The least tokens kept from which on the loss moves by no more in the mean, and the share of the gradient that they have; None: not even the most that were tried."""
+        found = None
+        for row in reversed(self.rows["replaced"]):
+            if row["size"] > nats:
+                break
+            found = row
+        return found and (int(found["tokens"]), 1 - found["gradient"])
+
+    def elasticity(self):
+        """The slope of ln size over ln gradient, and their correlation, over the numbers of tokens kept at which both are above 0.001."""
+        points = [(math.log(r["gradient"]), math.log(r["size"])) for r in self.rows["replaced"] if r["gradient"] > 1e-3 and r["size"] > 1e-3]
+        n, (mx, my) = len(points), (math.fsum(c) / len(points) for c in zip(*points))
+        sxx, syy, sxy = (math.fsum((p[a] - m) * (p[b] - k) for p in points) for a, m, b, k in ((0, mx, 0, mx), (1, my, 1, my), (0, mx, 1, my)))
+        return sxy / sxx, sxy / math.sqrt(sxx * syy)
+
+
+def validated():
+    """Every model of data/validation.csv, by name."""
+    models = {}
+    for row in data("validation"):
+        models.setdefault(row["model"], []).append(row)
+    return {name: Validated(rows) for name, rows in models.items()}
+
+
+def down(value):
+    """Two digits, rounded down: what stands before "or more"."""
+    return f"{math.floor(100 * value) / 100:.2f}"
+
+
+def interval(three, digits=2):
+    return "{:.{d}f} [{:.{d}f}, {:.{d}f}]".format(*three, d=digits)
+
+
+def validation_table(models):
+    titles = ["model", *(f"k for {t} nats" for t in TOLERANCES), *(f"q there, {t}" for t in TOLERANCES), "single inputs", "within octaves", "size over gradient: slope", "correlation"]
+    rows = []
+    for m in models.values():
+        found = [m.enough(t) for t in TOLERANCES]
+        slope, r = m.elasticity()
+        rows.append([f"`{m.name}`", *(f[0] if f else "> 362" for f in found), *(f"{f[1]:.2f}" if f else "-" for f in found), interval(m.correlation), interval(m.octaves), f"{slope:.2f}", f"{r:.3f}"])
+    return markdown(titles, rows)
+
+
+def decay(model, form, first):
+    """The row of a model's fit, its numbers as such; None where there is none."""
+    row = next((r for r in data("decay") if (r["model"], r["form"], r["first"]) == (model, form, str(first))), None)
+    return row and {k: float(row[k]) for k in ("value", "lo", "hi", "r2")}
+
+
+def decay_table():
+    def cells(model, first):
+        power, exponential = decay(model, "power law", first), decay(model, "exponential", first)
+        return [interval((power["value"], power["lo"], power["hi"])), f"{power['r2']:.3f}", f"{exponential['r2']:.3f}"] if power else ["-"] * 3
+    names = list(dict.fromkeys(row["model"] for row in data("decay")))
+    return markdown(["model", "exponent, 1 to 127", "R^2", "of an exponential", "exponent, 128 to 511", "R^2", "of an exponential"], [[f"`{n}`", *cells(n, 1), *cells(n, 128)] for n in names])
+
+
+def exponents(first, names=None):
+    """Exponents of the power laws, by model."""
+    return {r["model"]: float(r["value"]) for r in data("decay") if r["form"] == "power law" and r["first"] == str(first) and (names is None or r["model"] in names)}
+
+
+def changes_of(model):
+    """Rows of data/changes.csv of a model: by change, then by context."""
+    found = {}
+    for row in data("changes"):
+        if row["model"] == model:
+            found.setdefault(row["change"], {})[int(row["context"])] = row
+    return found
+
+
+def nats(row):
+    """A paired change of NLL with half of its 95 % interval."""
+    return float(row["change_of_nll"]), 1.96 * float(row["change_se"])
+
+
+def changes_table(model):
+    rows = []
+    for title, at in changes_of(model).items():
+        field = at[max(at)]
+        rows.append([title, *(f"{float(at[c]['nll']):.3f}" if title == "as trained" else "{:+.3f} ± {:.3f}".format(*nats(at[c])) for c in sorted(at)),
+                     f"{field['half']} [{field['half_lo']}, {field['half_hi']}]", f"{'>= ' if field['saturated'] == '1' else ''}{field['field']} [{field['field_lo']}, {field['field_hi']}]"])
+    return markdown(["encoding", *(f"NLL at {c}" for c in sorted(at)), "ERF(0.5) at 512", "ERF(0.99)"], rows)
