@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 /* LLVM's library says what it made of its environment; GNU's does not. */
@@ -98,13 +99,24 @@ static void *wait_for_end(void *argument)
     return NULL;
 }
 
-/* Starts `count` threads, then ends them. Returns what pthread_create says. */
+/* What LLVM's OpenMP takes beside the stacks of its threads, and something to spare: where it does not get it, it ends the
+ * program. GNU's takes next to nothing. */
+static size_t spare_of(int count)
+{
+    return kmp_get_stacksize_s ? (16UL + 8UL * (size_t)count) << 20 : 1 << 20;
+}
+
+/* Starts `count` threads with that much memory to spare, then ends them. Returns what pthread_create says. */
 static int try_threads(struct trial *t, pthread_t *threads, int count, const pthread_attr_t *attributes)
 {
-    int started = 0, rc = 0;
+    size_t spare_bytes = spare_of(count);
+    void *spare = mmap(NULL, spare_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    int started = 0, rc = spare == MAP_FAILED ? errno : 0;
 
-    while (started < count && (rc = pthread_create(&threads[started], attributes, wait_for_end, t)) == 0)
+    while (rc == 0 && started < count && (rc = pthread_create(&threads[started], attributes, wait_for_end, t)) == 0)
         started++;
+    if (spare != MAP_FAILED)
+        munmap(spare, spare_bytes);
     pthread_mutex_lock(&t->lock);
     t->over = 1;
     pthread_cond_broadcast(&t->change);

@@ -472,7 +472,7 @@ static void a_limit_on_memory_is_told(void **state)
 #if defined(__SANITIZE_ADDRESS__)
     skip();
 #endif
-    for (int kilobytes = 110000; kilobytes <= 400000; kilobytes += 29000) {
+    for (int kilobytes = 110000; kilobytes <= 400000; kilobytes += 13000) {
         snprintf(
             command, sizeof command,
             "cd '%s' && ulimit -v %d && PATH=/nonexistent OMP_NUM_THREADS=4 '%s' erf window --text text --length 64 --segments 4 "
