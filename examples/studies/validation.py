@@ -110,3 +110,19 @@ def changes_table(model):
         rows.append([title, *(f"{float(at[c]['nll']):.3f}" if title == "as trained" else "{:+.3f} ± {:.3f}".format(*nats(at[c])) for c in sorted(at)),
                      f"{field['half']} [{field['half_lo']}, {field['half_hi']}]", f"{'>= ' if field['saturated'] == '1' else ''}{field['field']} [{field['field_lo']}, {field['field_hi']}]"])
     return markdown(["encoding", *(f"NLL at {c}" for c in sorted(at)), "ERF(0.5) at 512", "ERF(0.99)"], rows)
+
+
+def nll_at(model, change, context):
+    return float(changes_of(model)[change][context]["nll"])
+
+
+def rule_of_changes(right):
+    """Changes for which ERF(0.5) <= 0.35 L_tr says rightly, or wrongly, whether the NLL rises beyond L_tr by more than 2 %."""
+    named = []
+    for model in dict.fromkeys(row["model"] for row in data("changes")):
+        for title, at in changes_of(model).items():
+            nll = [float(at[c]["nll"]) for c in sorted(at)]
+            holds, says = max(nll[1:]) <= 1.02 * nll[0], int(at[max(at)]["half"]) <= 0.35 * 128
+            if (holds == says) == right:
+                named.append(f"`{model}`, {title} (ERF(0.5) {at[max(at)]['half']}, {nll[0]:.2f} to {nll[-1]:.2f})")
+    return named
