@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { TICKS_MAX = 96, APART = 6, LINE_HEIGHT = 22, FEW = 3 };
 
@@ -27,6 +28,12 @@ static int label_of(char *text, size_t size, double value)
     return snprintf(text, size, "%.10g", value);
 }
 
+/* 1 for a label of label_of that is a power. */
+static int is_power(const char *text)
+{
+    return strncmp(text, "10^", 3) == 0;
+}
+
 static double half_width(const struct axis *a, double value)
 {
     char text[40];
@@ -34,7 +41,7 @@ static double half_width(const struct axis *a, double value)
     if (a->name != 'x')
         return LINE_HEIGHT / 2.0;
     label_of(text, sizeof text, value);
-    if (text[2] == '^') /* braces are not seen, and the power is smaller */
+    if (is_power(text)) /* braces are not seen, and the power is smaller */
         return (text_width("10") + 0.8 * text_width(text + 4) + APART) / 2;
     return (text_width(text) + APART) / 2;
 }
@@ -123,7 +130,7 @@ static void write_ticks(struct script *s, const struct ticks *t)
     fprintf(s->plot, "set %c%stics format \"%%g\" enhanced (", t->axis->name, t->axis->name == 'c' ? "b" : "");
     for (int i = 0; i < t->count; i++) {
         label_of(text, sizeof text, t->value[i]);
-        fprintf(s->plot, text[2] == '^' ? "%sm(\"%s\") %.10g" : "%s\"%s\" %.10g", i ? ", " : "", text,
+        fprintf(s->plot, is_power(text) ? "%sm(\"%s\") %.10g" : "%s\"%s\" %.10g", i ? ", " : "", text,
                 t->axis->of_logarithms ? log(t->value[i]) : t->value[i]);
     }
     fputs(")\n", s->plot);
