@@ -26,7 +26,7 @@ struct progress {
         struct progress *p,
         const char *what); /* the counts below have changed; `what` is being worked on, NULL: nothing more. May be NULL */
     void (*tell)(struct progress *p, const char *event, const struct progress_fact *facts); /* may be NULL */
-    const char *unit; /* of the work: segments, tokens */
+    const char *unit; /* of the work: segments, runs of the model, tokens */
     double started; /* seconds on the monotonic clock */
     double measuring, measured; /* when the measuring began and ended: the rate is that of it alone */
     char plan[256]; /* the memory that was told last */

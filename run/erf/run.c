@@ -44,15 +44,17 @@ static int measure(struct erf_run *r, const char *path, struct error *e)
     if (open_kernels(r, e) != 0 || erf_identify(r, e) != 0 || erf_journal_open(r, path, e) != 0)
         return -1;
     erf_count_work(r, &total, &done);
+    if (r->target_count > 1 || r->options->attention || r->options->validate) /* more than one run of the model a segment */
+        r->progress->unit = "runs";
     if (done)
-        progress_message(r->progress, "resuming: %zu of %zu segments are in %s", done, total, path);
+        progress_message(r->progress, "resuming: %zu of %zu %s are in %s", done, total, r->progress->unit, path);
     progress_start(r->progress, total, done);
     interrupt_watch();
     rc = erf_measure(r, e);
     progress_end(r->progress);
     erf_count_work(r, &total, &done);
     if (rc == -1 && interrupt_wanted())
-        fail(e, "%s: interrupted; %zu of %zu segments are kept (go on with --resume)", path, done, total);
+        fail(e, "%s: interrupted; %zu of %zu %s are kept (go on with --resume)", path, done, total, r->progress->unit);
     if (rc == ERF_UNUSABLE || done == 0) /* --resume would find nothing to go on with */
         erf_journal_remove(path);
     if (journal_close(r->journal, rc == 0 ? e : &closing) != 0 && rc == 0)
