@@ -51,7 +51,7 @@ Q      := $(if $(filter 1,$(V)),,@)
 PKG_CONFIG ?= pkg-config
 FOUND      := $(BUILD)/libraries.mk
 probe       = $(shell printf '\043include <$(1)>\nint main(void){return 0;}\n' | $(CC) $(CPPFLAGS) $(4) -x c - -o /dev/null $(3) 2>/dev/null && echo found || echo missing)
-LIBRARIES  := HDF5 JANSSON ZLIB XXHASH ONEDNN FLINT MPFI LAPACKE YAML PCRE2 UTF8PROC OPENMP
+LIBRARIES  := HDF5 JANSSON ZLIB XXHASH ONEDNN FLINT MPFI YAML PCRE2 UTF8PROC OPENMP
 KEPT       := HDF5_PKG ARB_LIBS HDF5_CFLAGS HDF5_LIBS $(LIBRARIES:%=HAVE_%) HAVE_CMOCKA HAVE_GNUPLOT HAVE_CXX
 
 ifeq ($(filter clean deps help,$(MAKECMDGOALS)),)
@@ -71,7 +71,6 @@ HAVE_XXHASH  := $(call probe,xxhash.h,,-lxxhash,)
 HAVE_ONEDNN  := $(call probe,dnnl.h,,-ldnnl,)
 HAVE_FLINT   := $(shell printf '\043if __has_include(<flint/arb.h>)\n\043include <flint/arb.h>\n\043else\n\043include <arb.h>\n\043endif\nint main(void){return 0;}\n' | $(CC) $(CPPFLAGS) -x c - -o /dev/null $(ARB_LIBS) 2>/dev/null && echo found || echo missing)
 HAVE_MPFI    := $(call probe,mpfi.h,,-lmpfi -lmpfr -lgmp,)
-HAVE_LAPACKE := $(call probe,lapacke.h,,-llapacke,)
 HAVE_YAML    := $(call probe,yaml.h,,-lyaml,)
 HAVE_PCRE2   := $(call probe,pcre2.h,,-lpcre2-8,-DPCRE2_CODE_UNIT_WIDTH=8)
 HAVE_UTF8PROC := $(call probe,utf8proc.h,,-lutf8proc,)
@@ -90,7 +89,7 @@ endif
 endif
 
 REQUIRED := $(foreach l,$(LIBRARIES),$(if $(filter missing,$(HAVE_$(l))),$(l)))
-APT_PACKAGES := gcc make pkg-config libhdf5-dev libjansson-dev zlib1g-dev libxxhash-dev libdnnl-dev libflint-dev libflint-arb-dev libmpfi-dev liblapacke-dev libyaml-dev libpcre2-dev libutf8proc-dev \
+APT_PACKAGES := gcc make pkg-config libhdf5-dev libjansson-dev zlib1g-dev libxxhash-dev libdnnl-dev libflint-dev libflint-arb-dev libmpfi-dev libyaml-dev libpcre2-dev libutf8proc-dev \
   libcmocka-dev gnuplot-nox
 
 # ---- flags ----
@@ -104,7 +103,7 @@ BASE_CFLAGS := -std=gnu11 $(if $(filter 1,$(asan)),-O1,-O2) -g1 $(WARNINGS) $(SA
 # CFLAGS=-g brings back what -g1 (names of functions and lines) leaves out.
 LEVEL     =
 LEVEL_OF  = $(if $(filter 1,$(asan)),,$(1))
-LIBS     := $(HDF5_LIBS) -ljansson -lz -lxxhash -ldnnl -lmpfi $(ARB_LIBS) -lmpfr -lgmp -llapacke -lyaml -lpcre2-8 -lutf8proc -ldl -lm
+LIBS     := $(HDF5_LIBS) -ljansson -lz -lxxhash -ldnnl -lmpfi $(ARB_LIBS) -lmpfr -lgmp -lyaml -lpcre2-8 -lutf8proc -ldl -lm
 
 # ---- sources: found by wildcard, one room a folder ----
 IO_SRC       := $(wildcard io/*.c io/*/*.c)
@@ -144,8 +143,8 @@ TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 all: probe reach
 
 probe:
-	@printf '  HDF5     %s\n  Jansson  %s\n  zlib     %s\n  xxHash   %s\n  oneDNN   %s\n  FLINT    %s\n  MPFI     %s\n  LAPACKE  %s\n  libyaml  %s\n  PCRE2    %s\n  utf8proc %s\n  OpenMP   %s\n  cmocka   %s (tests)\n  gnuplot  %s (pictures)\n' \
-	  '$(HAVE_HDF5)' '$(HAVE_JANSSON)' '$(HAVE_ZLIB)' '$(HAVE_XXHASH)' '$(HAVE_ONEDNN)' '$(HAVE_FLINT)' '$(HAVE_MPFI)' '$(HAVE_LAPACKE)' '$(HAVE_YAML)' '$(HAVE_PCRE2)' '$(HAVE_UTF8PROC)' '$(HAVE_OPENMP)' '$(HAVE_CMOCKA)' '$(HAVE_GNUPLOT)'
+	@printf '  HDF5     %s\n  Jansson  %s\n  zlib     %s\n  xxHash   %s\n  oneDNN   %s\n  FLINT    %s\n  MPFI     %s\n  libyaml  %s\n  PCRE2    %s\n  utf8proc %s\n  OpenMP   %s\n  cmocka   %s (tests)\n  gnuplot  %s (pictures)\n' \
+	  '$(HAVE_HDF5)' '$(HAVE_JANSSON)' '$(HAVE_ZLIB)' '$(HAVE_XXHASH)' '$(HAVE_ONEDNN)' '$(HAVE_FLINT)' '$(HAVE_MPFI)' '$(HAVE_YAML)' '$(HAVE_PCRE2)' '$(HAVE_UTF8PROC)' '$(HAVE_OPENMP)' '$(HAVE_CMOCKA)' '$(HAVE_GNUPLOT)'
 	@if [ -n '$(strip $(REQUIRED))' ]; then echo 'missing: $(strip $(REQUIRED)). `make deps` installs them on Debian and Ubuntu.' >&2; exit 1; fi
 
 # of this configuration, whichever was built last

@@ -1,12 +1,12 @@
-/* Ordinary least squares of a form. Columns are made by evaluating the form at unit coefficients; LAPACK's pivoted QR solves and
- * tells columns that depend on each other. A coefficient inside (c of ln(1+c*t)) is searched for alone: for each of its values
+/* Ordinary least squares of a form. Columns are made by evaluating the form at unit coefficients; a pivoted QR solves and tells
+ * columns that depend on each other. A coefficient inside (c of ln(1+c*t)) is searched for alone: for each of its values
  * the others follow by linear least squares (Golub and Pereyra 1973), so that the search has one dimension and needs no start. */
 #include "analyze/fit.h"
 
 #include "analyze/formula_private.h"
+#include "analyze/qr.h"
 
 #include <float.h>
-#include <lapacke.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -151,52 +151,50 @@ struct problem {
 static int solve_linear(double *b, double *inverse, double *rss, struct problem *p, double tolerance)
 {
     int n = p->columns, pivot[FIT_COEFFICIENTS_MAX] = {0};
-    lapack_int rows = (lapack_int)p->points;
-    double tau[FIT_COEFFICIENTS_MAX], scale[FIT_COEFFICIENTS_MAX], *target = p->right, sum = 0;
+    size_t rows = p->points;
+    double factors[FIT_COEFFICIENTS_MAX], scale[FIT_COEFFICIENTS_MAX], *target = p->right, sum = 0;
 
     for (int k = 0; k < n; k++) {
-        const double *column = p->x + (size_t)k * p->points;
+        const double *column = p->x + (size_t)k * rows;
         double most = 0, square = 0;
 
-        for (size_t i = 0; i < p->points; i++)
+        for (size_t i = 0; i < rows; i++)
             most = fmax(most, fabs(column[i]));
         if (most == 0)
             return 1;
-        for (size_t i = 0; i < p->points; i++)
+        for (size_t i = 0; i < rows; i++)
             square += (column[i] / most) * (column[i] / most);
         scale[k] = most * sqrt(square);
-        for (size_t i = 0; i < p->points; i++)
-            p->factor[(size_t)k * p->points + i] = column[i] / scale[k];
+        for (size_t i = 0; i < rows; i++)
+            p->factor[(size_t)k * rows + i] = column[i] / scale[k];
     }
-    double *kept = malloc(p->points * sizeof *kept);
+    qr_factor(p->factor, rows, n, pivot, factors);
+    if (!(fabs(p->factor[(size_t)(n - 1) * rows + (size_t)n - 1]) > tolerance * fabs(p->factor[0])))
+        return 1;
+    double *kept = malloc(rows * sizeof *kept);
     if (!kept)
         return formula_refuse(p->e, 0, "out of memory");
-    memcpy(kept, target, p->points * sizeof *kept);
-    if (LAPACKE_dgeqp3(LAPACK_COL_MAJOR, rows, n, p->factor, rows, pivot, tau) != 0 ||
-        LAPACKE_dormqr(LAPACK_COL_MAJOR, 'L', 'T', rows, 1, n, p->factor, rows, tau, target, rows) != 0) {
-        free(kept);
-        return formula_refuse(p->e, 0, "out of memory for the least squares");
-    }
-    if (!(fabs(p->factor[(size_t)(n - 1) * p->points + (size_t)n - 1]) > tolerance * fabs(p->factor[0]))) {
-        free(kept);
-        return 1;
-    }
-    LAPACKE_dtrtrs(LAPACK_COL_MAJOR, 'U', 'N', 'N', n, 1, p->factor, rows, target, rows);
-    LAPACKE_dtrtri(LAPACK_COL_MAJOR, 'U', 'N', n, p->factor, rows);
-    for (int k = 0; k < n; k++) {
-        int original = pivot[k] - 1;
-        double square = 0;
+    memcpy(kept, target, rows * sizeof *kept);
+    qr_apply(target, p->factor, rows, n, factors);
+    qr_solve(target, p->factor, rows, n);
+    memset(inverse, 0, (size_t)n * sizeof *inverse);
+    for (int j = 0; j < n; j++) { /* column j of the inverse of R */
+        double unit[FIT_COEFFICIENTS_MAX] = {0};
 
-        for (int j = k; j < n; j++)
-            square += p->factor[(size_t)j * p->points + (size_t)k] * p->factor[(size_t)j * p->points + (size_t)k];
-        b[original] = target[k] / scale[original];
-        inverse[original] = square / scale[original] / scale[original];
+        unit[j] = 1;
+        qr_solve(unit, p->factor, rows, n);
+        for (int k = 0; k < n; k++)
+            inverse[pivot[k]] += unit[k] * unit[k];
     }
-    for (size_t i = 0; i < p->points; i++) {
+    for (int k = 0; k < n; k++) {
+        b[pivot[k]] = target[k] / scale[pivot[k]];
+        inverse[k] = inverse[k] / scale[k] / scale[k];
+    }
+    for (size_t i = 0; i < rows; i++) {
         double residual = kept[i];
 
         for (int k = 0; k < n; k++)
-            residual -= b[k] * p->x[(size_t)k * p->points + i];
+            residual -= b[k] * p->x[(size_t)k * rows + i];
         target[i] = residual;
         sum += residual * residual;
     }
