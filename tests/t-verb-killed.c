@@ -1,5 +1,6 @@
 /* Killed at every renaming and removing of a file: a folder of results is never of two runs, and a run goes on to the same bytes.
- */
+ * A run is stopped before each such call, and what its folder holds then is what a kill there leaves; where a state is new, the
+ * next run starts from it. */
 #include "tests/program.h"
 #include "tests/tiny.h"
 
@@ -56,12 +57,12 @@ static int is_at_point(pid_t child)
     return 0;
 }
 
-/* Runs `reach LINE` and kills it at the n-th such point. 1 if it was; 0 if it ended before, well; -1 where processes cannot be
- * watched. */
-static int kill_at(const char *line, int n)
+/* Runs `reach LINE`, which must succeed, and calls each(of) where it is about to rename or remove a file and once after its end.
+ * 0, or -1 where processes cannot be watched. */
+static int stop_at_each(const char *line, void (*each)(void *), void *of)
 {
     pid_t child = start(line, at("bin:/usr/bin:/bin"));
-    int status, points = 0;
+    int status;
 
     if (ptrace(PTRACE_SEIZE, child, NULL, PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) != 0 ||
         ptrace(PTRACE_INTERRUPT, child, NULL, NULL) != 0) {
@@ -72,16 +73,17 @@ static int kill_at(const char *line, int n)
         int number = WSTOPSIG(status), passed = 0;
 
         if (number == (SIGTRAP | 0x80)) {
-            if (is_at_point(child) && ++points == n)
-                kill(child, SIGKILL);
+            if (is_at_point(child))
+                each(of);
         } else if (status >> 16 == 0) {
             passed = number;
         }
         ptrace(PTRACE_SYSCALL, child, NULL, (void *)(intptr_t)passed);
     }
-    if (WIFEXITED(status) && WEXITSTATUS(status) != 0)
-        fail_msg("reach %s\nexit %d: %s", line, WEXITSTATUS(status), slurp(at("stderr"), NULL));
-    return WIFSIGNALED(status);
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+        fail_msg("reach %s\nstatus %x: %s", line, (unsigned)status, slurp(at("stderr"), NULL));
+    each(of);
+    return 0;
 }
 
 static void run(const char *line)
@@ -146,10 +148,51 @@ struct verb {
     const char *again; /* the option with which it goes on after a kill that left a journal; else it is --force */
 };
 
+struct stops {
+    const struct verb *verb;
+    const char *place, *second; /* where the run writes; the folder of a whole run of the same */
+    int count, state; /* stops so far; the last's: of which runs its files are, and whether beside a journal */
+};
+
+/* What a kill here leaves, and what the next run makes of it where that is new: the first point with the old files, with none and
+ * with new ones, beside a journal or not. */
+static void check_stop(void *of)
+{
+    struct stops *s = of;
+    const struct verb *v = s->verb;
+    char line[512], killed[32];
+    int runs, state;
+
+    snprintf(killed, sizeof killed, "%s-killed", v->name);
+    copy_folder(killed, s->place);
+    s->count++;
+    count_files(killed, &runs);
+    if (runs == 3)
+        fail_msg("%s killed at point %d leaves files of two runs", v->name, s->count);
+    state = 2 * runs + exists(at("%s/erf.part", killed));
+    if (state == s->state)
+        return;
+    s->state = state;
+    if (state & 1) {
+        snprintf(line, sizeof line, "plot %s -o drawn", killed);
+        expect(line, 1, "holds an unfinished run");
+        snprintf(line, sizeof line, "plot %s/summary.csv -o drawn", killed);
+        if (exists(at("%s/summary.csv", killed)))
+            expect(line, 1, "holds an unfinished run");
+        snprintf(line, sizeof line, "fit %s/curve.csv --form a+b*t", killed);
+        if (exists(at("%s/curve.csv", killed)))
+            expect(line, 1, "holds an unfinished run");
+    }
+    snprintf(line, sizeof line, v->line, "second", killed, state & 1 ? v->again : "--force");
+    run(line);
+    assert_same_folder(killed, s->second);
+}
+
 static void kill_everywhere(const struct verb *v)
 {
     char line[512], first[32], second[32], place[32];
-    int ended, state, before = 0, runs;
+    struct stops s = {v, place, second, 0, -1};
+    int runs;
 
     snprintf(first, sizeof first, "%s-first", v->name);
     snprintf(second, sizeof second, "%s-second", v->name);
@@ -160,40 +203,12 @@ static void kill_everywhere(const struct verb *v)
     run(line);
     assert_true(count_files(first, &runs) >= 3);
     assert_int_equal(runs, 1);
-    for (int n = 1; n < 200; n++) {
-        copy_folder(place, first);
-        snprintf(line, sizeof line, v->line, "second", place, "--force");
-        ended = kill_at(line, n);
-        if (ended < 0)
-            skip();
-        count_files(place, &runs);
-        if (runs == 3)
-            fail_msg("%s killed at point %d leaves files of two runs", v->name, n);
-        state = 2 * runs + exists(at("%s/erf.part", place));
-        if (state != before && state & 1) {
-            snprintf(line, sizeof line, "plot %s -o drawn", place);
-            expect(line, 1, "holds an unfinished run");
-            snprintf(line, sizeof line, "plot %s/summary.csv -o drawn", place);
-            if (exists(at("%s/summary.csv", place)))
-                expect(line, 1, "holds an unfinished run");
-            snprintf(line, sizeof line, "fit %s/curve.csv --form a+b*t", place);
-            if (exists(at("%s/curve.csv", place)))
-                expect(line, 1, "holds an unfinished run");
-        }
-        if (ended &&
-            state != before) { /* the first point with the old files, with none and with new ones, beside a journal or not */
-            snprintf(line, sizeof line, v->line, "second", place, state & 1 ? v->again : "--force");
-            run(line);
-            assert_same_folder(place, second);
-        }
-        before = state;
-        if (!ended) {
-            assert_true(n > 4 && exists(at("%s/%s", place, v->result)));
-            assert_same_folder(place, second);
-            return;
-        }
-    }
-    fail_msg("%s does not end", v->name);
+    copy_folder(place, first);
+    snprintf(line, sizeof line, v->line, "second", place, "--force");
+    if (stop_at_each(line, check_stop, &s) != 0)
+        skip();
+    assert_true(s.count > 5 && exists(at("%s/%s", place, v->result)));
+    assert_same_folder(place, second);
 }
 
 static const struct verb verbs[] = {
@@ -245,39 +260,42 @@ static int same_file(const char *a, const char *b)
     return same;
 }
 
+static const char *const converted[] = {"first-model", "second-model"};
+
 /* Weights never lie beside the configuration of another model. */
+static void check_converted(void *count)
+{
+    int of[2][2];
+
+    ++*(int *)count;
+    for (int i = 0; i < 2; i++) {
+        of[i][0] = same_file(at("place/model.safetensors"), at("converted-%s/model.safetensors", converted[i]));
+        of[i][1] = same_file(at("place/config.json"), at("converted-%s/config.json", converted[i]));
+    }
+    if ((of[0][0] && of[1][1]) || (of[1][0] && of[0][1]))
+        fail_msg("killed at point %d it leaves the weights of one model and the configuration of another", *(int *)count);
+}
+
 static void converted_models(void **state)
 {
-    static const char *const names[] = {"first-model", "second-model"};
-    int ended = 1;
+    int count = 0;
 
     (void)state;
     for (int i = 0; i < 2; i++) {
         char line[256];
 
-        assert_int_equal(tiny_checkpoint(at("%s", names[i]), &(struct tiny){.seed = (uint64_t)i + 1,
-                                                                            .settings = i ? "\"window\": 5," : "\"window\": 6,"}),
+        assert_int_equal(tiny_checkpoint(at("%s", converted[i]),
+                                         &(struct tiny){.seed = (uint64_t)i + 1,
+                                                        .settings = i ? "\"window\": 5," : "\"window\": 6,"}),
                          0);
-        snprintf(line, sizeof line, "convert %s converted-%s", names[i], names[i]);
+        snprintf(line, sizeof line, "convert %s converted-%s", converted[i], converted[i]);
         run(line);
     }
-    for (int n = 1; ended && n < 20; n++) {
-        int of[2][2];
-
-        copy_folder("place", "converted-first-model");
-        ended = kill_at("convert second-model place --force", n);
-        if (ended < 0)
-            skip();
-        for (int i = 0; i < 2; i++) {
-            of[i][0] = same_file(at("place/model.safetensors"), at("converted-%s/model.safetensors", names[i]));
-            of[i][1] = same_file(at("place/config.json"), at("converted-%s/config.json", names[i]));
-        }
-        if ((of[0][0] && of[1][1]) || (of[1][0] && of[0][1]))
-            fail_msg("killed at point %d it leaves the weights of one model and the configuration of another", n);
-        if (!ended)
-            assert_true(n > 3 && of[1][0] && of[1][1]);
-    }
-    assert_int_equal(ended, 0);
+    copy_folder("place", "converted-first-model");
+    if (stop_at_each("convert second-model place --force", check_converted, &count) != 0)
+        skip();
+    assert_true(count > 4 && same_file(at("place/model.safetensors"), at("converted-second-model/model.safetensors")) &&
+                same_file(at("place/config.json"), at("converted-second-model/config.json")));
     /* an index would be read first */
     fclose(fopen(at("place/model.safetensors.index.json"), "w"));
     expect("convert first-model place --force", 1, "model.safetensors.index.json: would be read instead");
