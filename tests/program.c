@@ -150,6 +150,37 @@ struct outcome reach(const char *line)
     return finish(start(line, NULL));
 }
 
+static void must_succeed(const char *path, const char *format, va_list arguments)
+{
+    char line[16384];
+    struct outcome o;
+
+    if (vsnprintf(line, sizeof line, format, arguments) >= (int)sizeof line)
+        fail_msg("the line is too long");
+    o = finish(start(line, path));
+    if (o.status != 0)
+        fail_msg("reach %s: exit %d: %s", line, o.status, o.err);
+    outcome_free(&o);
+}
+
+void succeed(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    must_succeed("/nonexistent", format, arguments);
+    va_end(arguments);
+}
+
+void succeed_drawn(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    must_succeed(NULL, format, arguments);
+    va_end(arguments);
+}
+
 struct outcome run_until(const char *line, const char *folder, int number, int (*reached)(const void *), const void *of)
 {
     enum { TRIES = 30, LOOKS = 200000 };

@@ -29,6 +29,9 @@ pid_t start(const char *line, const char *path);
 struct outcome finish(pid_t child);
 /* Both. */
 struct outcome reach(const char *line);
+/* Runs a line, which must succeed, without pictures: gnuplot takes longer than all else. succeed_drawn: with them. */
+void succeed(const char *format, ...) PRINTF_LIKE(1, 2);
+void succeed_drawn(const char *format, ...) PRINTF_LIKE(1, 2);
 /* Starts LINE, a run of erf into BASE/folder, sends it `number` once `reached` says 1, and waits for it; its journal is there. A
  * run that was quicker than the signal is removed and started again: a busy machine may not let the test look in time. */
 struct outcome run_until(const char *line, const char *folder, int number, int (*reached)(const void *), const void *of);

@@ -6,6 +6,7 @@
 
 #include "io/result.h"
 #include "tests/program.h"
+#include "tests/results.h"
 #include "tests/tiny.h"
 
 /* after the project's headers: its macro fail would hide their function */
@@ -47,43 +48,13 @@ static int setup(void **state)
     return rc != 0 || !f || fputs(HASH, f) < 0 || fclose(f) != 0 ? -1 : 0;
 }
 
-static void done(const char *line)
-{
-    struct outcome o = reach(line);
-
-    if (o.status != 0)
-        fail_msg("reach %s: %d %s", line, o.status, o.err);
-    outcome_free(&o);
-}
-
-static struct result read_result(const char *folder)
-{
-    struct result r;
-    struct error e;
-
-    if (result_read(at("%s/erf.h5", folder), &r, &e) != 0)
-        fail_msg("%s", e.text);
-    return r;
-}
-
-static void same_file(const char *a, const char *b)
-{
-    size_t n, m;
-    char *x = slurp(at("%s", a), &n), *y = slurp(at("%s", b), &m);
-
-    if (!x || !y || n != m || memcmp(x, y, n) != 0)
-        fail_msg("%s and %s differ", a, b);
-    free(x);
-    free(y);
-}
-
 static void it_is_part_of_the_model(void **state)
 {
     struct result plain, tuned;
 
     (void)state;
-    done("erf " BASE TOKENS "-o plain");
-    done("erf " BASE TOKENS "--adapter " ADAPTER " -o tuned");
+    succeed("erf " BASE TOKENS "-o plain");
+    succeed("erf " BASE TOKENS "--adapter " ADAPTER " -o tuned");
     plain = read_result("plain");
     tuned = read_result("tuned");
     assert_string_equal(plain.models[0].name, "llama-gqa");
@@ -122,7 +93,7 @@ static void settings_are_in_the_digest(void **state)
     assert_int_equal(fclose(f), 0);
     free(text);
     assert_int_equal(symlink("../" ADAPTER "/adapter_model.safetensors", at("other/adapter_model.safetensors")), 0);
-    done("erf " BASE TOKENS "--adapter other -o other-result");
+    succeed("erf " BASE TOKENS "--adapter other -o other-result");
     a = read_result("tuned");
     b = read_result("other-result");
     assert_string_not_equal(a.models[0].digest, b.models[0].digest);
@@ -136,13 +107,13 @@ static void resuming_and_merging(void **state)
 {
     (void)state;
     assert_int_equal(symlink(ADAPTER, at("llama-patterns")), 0);
-    done("erf " BASE TOKENS "--adapter " ADAPTER " --shard 1/2 -o s1");
-    done("erf " BASE TOKENS "--adapter llama-patterns --shard 2/2 -o s2");
-    done("erf x=" BASE TOKENS "--adapter " ADAPTER " --shard 2/2 -o s3");
-    done("erf " BASE TOKENS "--shard 2/2 -o s4");
-    done("merge s1 s2 -o whole --format svg");
-    same_file("whole/erf.h5", "tuned/erf.h5");
-    same_file("whole/curve.csv", "tuned/curve.csv");
+    succeed("erf " BASE TOKENS "--adapter " ADAPTER " --shard 1/2 -o s1");
+    succeed("erf " BASE TOKENS "--adapter llama-patterns --shard 2/2 -o s2");
+    succeed("erf x=" BASE TOKENS "--adapter " ADAPTER " --shard 2/2 -o s3");
+    succeed("erf " BASE TOKENS "--shard 2/2 -o s4");
+    succeed("merge s1 s2 -o whole --format svg");
+    assert_same_file(at("whole/erf.h5"), at("tuned/erf.h5"));
+    assert_same_file(at("whole/curve.csv"), at("tuned/curve.csv"));
     expect("merge s1 s3 -o bad", 1, "expected shards of one run");
     expect("merge s1 s4 -o bad", 1, "expected shards of one run");
 
@@ -175,8 +146,8 @@ static void converted(void **state)
     struct result a, b;
 
     (void)state;
-    done("convert " BASE " merged --adapter " ADAPTER);
-    done("erf merged" TOKENS "-o of-merged");
+    succeed("convert " BASE " merged --adapter " ADAPTER);
+    succeed("erf merged" TOKENS "-o of-merged");
     a = read_result("tuned");
     b = read_result("of-merged");
     for (size_t i = 0; i < a.models[0].segments; i++)
@@ -186,7 +157,7 @@ static void converted(void **state)
     assert_null(b.models[0].adapter);
     result_free(&a);
     result_free(&b);
-    done("convert " BASE " merged.h5 --adapter " ADAPTER);
+    succeed("convert " BASE " merged.h5 --adapter " ADAPTER);
 }
 
 static void by_name(void **state)

@@ -79,15 +79,6 @@ static void assert_stopped(struct outcome o, const char *named)
     outcome_free(&o);
 }
 
-static void run(const char *line)
-{
-    struct outcome o = reach(line);
-
-    if (o.status != 0)
-        fail_msg("reach %s\nexit %d: %s", line, o.status, o.err);
-    outcome_free(&o);
-}
-
 static void assert_same(const char *a, const char *b)
 {
     static const char *const names[] = {"erf.h5", "curve.csv", "summary.csv", "attention.csv"};
@@ -119,7 +110,7 @@ static void a_run_keeps_nothing_of_another_model(void **state)
 
     (void)state;
     snprintf(line, sizeof line, options, "whole", "");
-    run(line);
+    succeed("%s", line);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         snprintf(file, sizeof file, "%s", at("%s", cases[i].file));
         snprintf(part, sizeof part, "%s", at("%s/erf.part", cases[i].folder));
@@ -132,7 +123,7 @@ static void a_run_keeps_nothing_of_another_model(void **state)
         snprintf(line, sizeof line, options, cases[i].folder, "--resume");
         expect(line, 1, "digest is");
         overwrite(file, at("same%s", cases[i].file + 5));
-        run(line);
+        succeed("%s", line);
         assert_same("whole", cases[i].folder);
     }
 }

@@ -7,6 +7,7 @@
 #include "io/csv.h"
 #include "io/result.h"
 #include "tests/program.h"
+#include "tests/results.h"
 #include "tests/tiny.h"
 
 /* after the project's headers: its macro fail would hide their function */
@@ -21,17 +22,6 @@
 
 enum { LENGTH = 64, N = LENGTH - 1, SEGMENTS = 6, LAYERS = 3, WINDOW = 5 };
 
-static void assert_same_file(const char *a, const char *b)
-{
-    size_t size_a, size_b;
-    char *text_a = slurp(a, &size_a), *text_b = slurp(b, &size_b);
-
-    if (!text_a || !text_b || size_a != size_b || memcmp(text_a, text_b, size_a) != 0)
-        fail_msg("%s (%zu bytes) and %s (%zu bytes) differ", a, text_a ? size_a : 0, b, text_b ? size_b : 0);
-    free(text_a);
-    free(text_b);
-}
-
 /* Runs LINE, which must succeed, and returns what it printed; without pictures unless `drawn`: gnuplot takes longer than all
  * else. Caller frees. */
 static char *printed(const char *line, int drawn)
@@ -44,25 +34,10 @@ static char *printed(const char *line, int drawn)
     return o.out;
 }
 
-static void run(const char *line)
-{
-    free(printed(line, 0));
-}
-
 static void assert_said(const char *text, const char *said)
 {
     if (!strstr(text, said))
         fail_msg("\"%s\" is not in:\n%s", said, text);
-}
-
-static struct result read_result(const char *folder)
-{
-    struct result r;
-    struct error e;
-
-    if (result_read(at("%s/erf.h5", folder), &r, &e) != 0)
-        fail_msg("%s", e.text);
-    return r;
 }
 
 static size_t count_fields(const struct result *r)
@@ -125,11 +100,11 @@ static void layers_grow_by_the_window(void **state)
     char *out, *base_curve, *curve_text;
 
     (void)state;
-    run("erf window none --text text --length 64 --segments 6 --bootstrap 50 --quiet -o plain");
+    succeed("erf window none --text text --length 64 --segments 6 --bootstrap 50 --quiet -o plain");
     out = printed("erf window none --text text --length 64 --segments 6 --bootstrap 50 --quiet --layer all -o layers", 0);
     assert_said(out, "by layer");
     free(out);
-    run("erf window none --text text --length 64 --segments 6 --bootstrap 50 --quiet --layer 1 -o layer-1");
+    succeed("erf window none --text text --length 64 --segments 6 --bootstrap 50 --quiet --layer 1 -o layer-1");
     plain = read_result("plain");
     all = read_result("layers");
     one = read_result("layer-1");
@@ -172,7 +147,7 @@ static void layers_grow_by_the_window(void **state)
     result_free(&plain);
     result_free(&all);
     result_free(&one);
-    run("erf window --text text --length 64 --segments 2 --quiet --layer 0 -o layer-0");
+    succeed("erf window --text text --length 64 --segments 2 --quiet --layer 0 -o layer-0");
     expect("erf window deep --text text --length 64 --layer 3 -o x", 1, "reach erf: window: has 3 layers");
     expect("erf window --text text --layer -1", 2, "--layer");
     expect("erf window --text text --layer every", 2, "--layer: \"every\"");
@@ -196,8 +171,9 @@ static void growth_is_of_targets(void **state)
     out = printed("erf window learned --text text --length 64 --segments 6 --quiet --target-position 32,16 -o growth-targets", 0);
     assert_said(out, "From 16 to 64 tokens it ");
     free(out);
-    run("erf window learned --text text --length 64 --segments 6 --quiet --growth --target-position 16 --shard 1/2 -o growth-1");
-    run("erf window learned --text text --length 64 --segments 6 --quiet --growth --shard 2/2 -o growth-2");
+    succeed(
+        "erf window learned --text text --length 64 --segments 6 --quiet --growth --target-position 16 --shard 1/2 -o growth-1");
+    succeed("erf window learned --text text --length 64 --segments 6 --quiet --growth --shard 2/2 -o growth-2");
     out = printed("merge growth-1 growth-2 --quiet -o growth-merged", 0);
     assert_said(out, "From 16 to 64 tokens it ");
     free(out);
@@ -219,7 +195,7 @@ static void growth_is_of_targets(void **state)
     assert_said(out, "From 16 to 64 tokens it ");
     assert_null(strstr(out, ", the exponent from "));
     free(out);
-    run("erf window --tokens rows.npy --length 64 --growth --quiet -o growth-rows");
+    succeed("erf window --tokens rows.npy --length 64 --growth --quiet -o growth-rows");
     expect("erf window --tokens rows.npy --growth -o x", 2, "--growth: of --tokens no --length is given");
     expect("erf window --text text --length 7 --growth -o x", 2, "--growth and --length 7 are both given");
 }
@@ -232,7 +208,7 @@ static void targets_are_prefixes(void **state)
     char *out;
 
     (void)state;
-    run("erf window learned --tokens prefix.npy --quiet -o cut");
+    succeed("erf window learned --tokens prefix.npy --quiet -o cut");
     out = printed("erf window learned --tokens rows.npy --quiet --target-position 33,64 --target-position 20,33 -o targets", 0);
     assert_said(out, "by target position");
     free(out);
@@ -252,8 +228,8 @@ static void targets_are_prefixes(void **state)
     assert_true(exists(at("targets/targets.gp")));
 
     /* both at once: a layer of a shorter target */
-    run("erf window --tokens rows.npy --quiet --target-position 33 --layer all -o both");
-    run("erf window --tokens prefix.npy --quiet --layer all -o cut-layers");
+    succeed("erf window --tokens rows.npy --quiet --target-position 33 --layer all -o both");
+    succeed("erf window --tokens prefix.npy --quiet --layer all -o cut-layers");
     cut = read_result("cut-layers");
     all = read_result("both");
     assert_int_equal(count_fields(&all), 2 * LAYERS);
@@ -312,8 +288,8 @@ static void attention_stands_beside_theory(void **state)
     csv_table_free(&t);
     assert_true(exists(at("attention/attention.gp")));
     assert_false(exists(at("attention/erf.part.attention")));
-    run("erf window alibi rotary --text text --length 64 --segments 6 --bootstrap 50 --quiet --attention --threads 2 -o "
-        "attention-2");
+    succeed("erf window alibi rotary --text text --length 64 --segments 6 --bootstrap 50 --quiet --attention --threads 2 -o "
+            "attention-2");
     assert_same_file(at("attention/attention.csv"), at("attention-2/attention.csv"));
     assert_same_file(at("attention/erf.h5"), at("attention-2/erf.h5"));
     assert_same_file(at("attention/attention.gp"), at("attention-2/attention.gp"));
@@ -327,7 +303,8 @@ static void long_fields_are_rounded_upwards(void **state)
     size_t rows = 0;
 
     (void)state;
-    run("erf none --text text --length 64 --segments 1 --bootstrap 9 --quiet --attention --bias kerple_log(p=1.05,a=1) -o long");
+    succeed(
+        "erf none --text text --length 64 --segments 1 --bootstrap 9 --quiet --attention --bias kerple_log(p=1.05,a=1) -o long");
     assert_int_equal(csv_read(at("long/attention.csv"), &t, &e), 0);
     for (size_t r = 0; r < t.rows; r++)
         if (strcmp(t.cell[r * t.columns + (size_t)csv_column(&t, "epsilon")], "0.01") == 0) {
@@ -378,10 +355,10 @@ static void attributions_are_named(void **state)
         snprintf(line, sizeof line,
                  "erf window none --text text --length 64 --segments 1 --quiet --attribution %s %s --threads 3 -o %s-3", kinds[i],
                  i == 0 ? "--target-position 20" : "", kinds[i]);
-        run(line);
+        succeed("%s", line);
         assert_same_file(at("%s/erf.h5", kinds[i]), at("%s-3/erf.h5", kinds[i]));
     }
-    run("erf none --text text --length 64 --segments 1 --quiet --attribution smoothgrad --seed 1 -o seed-1");
+    succeed("erf none --text text --length 64 --segments 1 --quiet --attribution smoothgrad --seed 1 -o seed-1");
     {
         struct result a = read_result("smoothgrad"), b = read_result("seed-1");
 
@@ -389,8 +366,8 @@ static void attributions_are_named(void **state)
         result_free(&a);
         result_free(&b);
     }
-    run("erf window --text text --length 64 --segments 2 --quiet --attribution grad -o grad");
-    run("erf window --text text --length 64 --segments 2 --quiet -o none-given");
+    succeed("erf window --text text --length 64 --segments 2 --quiet --attribution grad -o grad");
+    succeed("erf window --text text --length 64 --segments 2 --quiet -o none-given");
     assert_same_file(at("grad/erf.h5"), at("none-given/erf.h5"));
     expect("erf window --text text --attribution gradient", 2, "--attribution: \"gradient\"");
     expect("erf window --text text --attribution ig --layer all", 2, "--attribution ig and --layer are both given");
@@ -405,7 +382,8 @@ static void earlier_extras_do_not_stay(void **state)
     char *script;
 
     (void)state;
-    run("erf window --text text --length 64 --segments 3 --bootstrap 50 --quiet --layer all --target-position 20 --attention -o "
+    succeed(
+        "erf window --text text --length 64 --segments 3 --bootstrap 50 --quiet --layer all --target-position 20 --attention -o "
         "stale");
     for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
         if (strstr(extras[i], ".png")) {
@@ -416,18 +394,18 @@ static void earlier_extras_do_not_stay(void **state)
         } else {
             assert_true(exists(at("stale/%s", extras[i])));
         }
-    run("plot stale -o stale-plot");
+    succeed("plot stale -o stale-plot");
     script = slurp(at("stale-plot/erf.gp"), NULL);
     assert_non_null(strstr(script, "$curve1 "));
     assert_null(strstr(script, "$curve2 ")); /* the whole segment's curve alone */
     free(script);
-    run("plot stale/curve.csv -o stale-plot-csv");
+    succeed("plot stale/curve.csv -o stale-plot-csv");
     script = slurp(at("stale-plot-csv/erf.gp"), NULL);
     assert_non_null(strstr(script, "$curve1 "));
     assert_null(strstr(script, "$curve2 "));
     free(script);
     expect("erf window --text text --length 64 --segments 3 --quiet -o stale", 1, "--force");
-    run("erf window --text text --length 64 --segments 3 --quiet -o stale --force");
+    succeed("erf window --text text --length 64 --segments 3 --quiet -o stale --force");
     for (size_t i = 0; i < sizeof extras / sizeof *extras; i++)
         if (exists(at("stale/%s", extras[i])))
             fail_msg("%s of an earlier run is still there", extras[i]);
@@ -453,7 +431,8 @@ static void overrides_are_recorded(void **state)
     const char *text;
 
     (void)state;
-    run("erf rotary --text text --length 64 --segments 3 --quiet --bias alibi(delta=2) --positions none --window 7 -o override");
+    succeed(
+        "erf rotary --text text --length 64 --segments 3 --quiet --bias alibi(delta=2) --positions none --window 7 -o override");
     r = read_result("override");
     text = result_attribute(result_main(&r.models[0]), "position_encoding");
     assert_true(strstr(text, "alibi(delta=2)") && strstr(text, "7") && strstr(text, "none"));
@@ -570,14 +549,14 @@ static void interrupted_runs_go_on(void **state)
         snprintf(whole, sizeof whole, "whole-%zu", i);
         snprintf(stopped, sizeof stopped, "stopped-%zu", i);
         run_line(line, i, whole, "");
-        run(line);
+        succeed("%s", line);
         o = interrupted(i, stopped, SIGKILL, i == 0 ? 5 : 1, 0);
         assert_int_equal(o.status, -SIGKILL);
         outcome_free(&o);
         line_of(line, i, others[i], stopped, "--resume");
         expect(line, 1, differs[i]);
         run_line(line, i, stopped, "--resume --threads 1");
-        run(line);
+        succeed("%s", line);
         assert_same_runs(whole, stopped, i == 0);
     }
 }
@@ -600,7 +579,7 @@ static void interrupted_attention_goes_on(void **state)
     count_records("stopped-late", runs[0].values, &measured);
     assert_int_equal(measured, 30);
     run_line(line, 0, "stopped-late", "--resume");
-    run(line);
+    succeed("%s", line);
     assert_same_runs("whole-0", "stopped-late", 1);
 }
 
@@ -622,7 +601,7 @@ static void killed_attention_goes_on(void **state)
     snprintf(line, sizeof line, "cp -r '%s/killed-late' '%s/damaged-late'", base, base);
     assert_int_equal(system(line), 0);
     run_line(line, 0, "killed-late", "--resume --threads 1");
-    run(line);
+    succeed("%s", line);
     assert_same_runs("whole-0", "killed-late", 1);
 
     file = open(at("damaged-late/erf.part"), O_RDWR);

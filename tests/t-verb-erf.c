@@ -9,6 +9,7 @@
 #include "io/csv.h"
 #include "io/result.h"
 #include "tests/program.h"
+#include "tests/results.h"
 #include "tests/scratch.h"
 #include "tests/tiny.h"
 
@@ -28,17 +29,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-static void assert_same_file(const char *a, const char *b)
-{
-    size_t size_a, size_b;
-    char *text_a = slurp(a, &size_a), *text_b = slurp(b, &size_b);
-
-    if (!text_a || !text_b || size_a != size_b || memcmp(text_a, text_b, size_a) != 0)
-        fail_msg("%s (%zu bytes) and %s (%zu bytes) differ", a, text_a ? size_a : 0, b, text_b ? size_b : 0);
-    free(text_a);
-    free(text_b);
-}
 
 static void assert_same_results(const char *a, const char *b)
 {

@@ -7,6 +7,7 @@
 
 #include "io/result.h"
 #include "tests/program.h"
+#include "tests/results.h"
 #include "tests/scratch.h"
 
 /* after the project's headers: its macro fail would hide their function */
@@ -85,16 +86,6 @@ static char *measure(const char *model, const char *options, const char *out)
         fail_msg("reach %s: exit %d: %s", line, o.status, o.err);
     free(o.out);
     return o.err;
-}
-
-static struct result read_result(const char *out)
-{
-    struct result r;
-    struct error e;
-
-    if (result_read(at("%s/erf.h5", out), &r, &e))
-        fail_msg("%s", e.text);
-    return r;
 }
 
 static void assert_same_result(const char *a, const char *b)

@@ -7,6 +7,7 @@
 
 #include "io/csv.h"
 #include "tests/program.h"
+#include "tests/results.h"
 #include "tests/scratch.h"
 #include "tests/tiny.h"
 
@@ -54,47 +55,6 @@ static int teardown(void **state)
 {
     free(prompt);
     return program_close(state);
-}
-
-static void run(const char *format, ...) PRINTF_LIKE(1, 2);
-
-static void run(const char *format, ...)
-{
-    char line[3 * PATH_MAX];
-    va_list arguments;
-    struct outcome o;
-
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    o = reach(line);
-    if (o.status != 0)
-        fail_msg("reach %s: exit %d: %s", line, o.status, o.err);
-    outcome_free(&o);
-}
-
-static struct csv_table read_table(const char *path)
-{
-    struct csv_table t;
-    struct error e;
-
-    if (csv_read(path, &t, &e) != 0)
-        fail_msg("%s", e.text);
-    return t;
-}
-
-static const char *cell(const struct csv_table *t, size_t row, const char *name)
-{
-    int column = csv_column(t, name);
-
-    if (column < 0 || row >= t->rows)
-        fail_msg("no row %zu or column %s", row, name);
-    return t->cell[row * t->columns + (size_t)column];
-}
-
-static double number(const struct csv_table *t, size_t row, const char *name)
-{
-    return strtod(cell(t, row, name), NULL);
 }
 
 /* ---- against PyTorch ---- */
@@ -158,10 +118,10 @@ static void test_against_pytorch(void **state)
 
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        run("explain %s/alibi --prompt %s --dtype %s -o out --force --quiet", code, prompt, cases[i].dtype);
+        succeed("explain %s/alibi --prompt %s --dtype %s -o out --force --quiet", code, prompt, cases[i].dtype);
         compare_norms("out", "norm", cases[i].tolerance);
         compare_predictions("out", 0, cases[i].tolerance);
-        run("explain %s/alibi --prompt %s --dtype %s --against self -o out --force --quiet", code, prompt, cases[i].dtype);
+        succeed("explain %s/alibi --prompt %s --dtype %s --against self -o out --force --quiet", code, prompt, cases[i].dtype);
         compare_norms("out", "contrast", cases[i].tolerance);
         compare_predictions("out", 1, cases[i].tolerance);
     }
@@ -193,12 +153,13 @@ static void test_as_erf(void **state)
         snprintf(plain, sizeof plain, "%s", options[i]);
         for (char *at = plain; (at = strchr(at, '~'));)
             *at = ' ';
-        run("erf bytes --text text --length 90 --segments 1 --dtype f64 --target-position 20 -o erf --force --quiet %s", plain);
-        run("explain bytes --text text --dtype f64 -o model --force --quiet %s", plain);
-        run("explain erf --segment 1 -o stored --force --quiet");
+        succeed("erf bytes --text text --length 90 --segments 1 --dtype f64 --target-position 20 -o erf --force --quiet %s",
+                plain);
+        succeed("explain bytes --text text --dtype f64 -o model --force --quiet %s", plain);
+        succeed("explain erf --segment 1 -o stored --force --quiet");
         expect_same_rows("model", "stored");
-        run("explain bytes --text text --dtype f64 --target-position 20 -o model --force --quiet %s", plain);
-        run("explain erf --segment 1 --target-position 20 -o stored --force --quiet");
+        succeed("explain bytes --text text --dtype f64 --target-position 20 -o model --force --quiet %s", plain);
+        succeed("explain erf --segment 1 --target-position 20 -o stored --force --quiet");
         expect_same_rows("model", "stored");
     }
 }
@@ -209,20 +170,20 @@ static void test_results_are_whole(void **state)
     struct csv_table t;
 
     (void)state;
-    run("erf %s/window-24 x=bytes --text long --length 64 --segments 5 -o whole --quiet", code);
+    succeed("erf %s/window-24 x=bytes --text long --length 64 --segments 5 -o whole --quiet", code);
     for (int i = 1; i <= 2; i++)
-        run("erf %s/window-24 x=bytes --text long --length 64 --segments 5 --shard %d/2 -o shard-%d --quiet", code, i, i);
-    run("merge shard-1 shard-2 -o merged --quiet");
-    run("explain whole --segment 4 --model window-24 -o a --quiet");
-    run("explain merged/erf.h5 --segment 4 --model window-24 -o b --quiet");
+        succeed("erf %s/window-24 x=bytes --text long --length 64 --segments 5 --shard %d/2 -o shard-%d --quiet", code, i, i);
+    succeed("merge shard-1 shard-2 -o merged --quiet");
+    succeed("explain whole --segment 4 --model window-24 -o a --quiet");
+    succeed("explain merged/erf.h5 --segment 4 --model window-24 -o b --quiet");
     expect_same_rows("a", "b");
-    run("explain shard-2 --segment 2 --model window-24 -o c --quiet");
+    succeed("explain shard-2 --segment 2 --model window-24 -o c --quiet");
     expect_same_rows("a", "c");
     t = read_table(at("a/explain.csv"));
     for (size_t i = 0; i < t.rows; i++)
         assert_true(*cell(&t, i, "piece"));
     csv_table_free(&t);
-    run("explain whole --segment 4 --model x -o d --quiet");
+    succeed("explain whole --segment 4 --model x -o d --quiet");
     t = read_table(at("d/explain.csv"));
     assert_int_equal(strlen(cell(&t, 5, "piece")), 1);
     assert_int_equal(*cell(&t, 5, "piece"), (char)number(&t, 5, "id"));
@@ -235,8 +196,8 @@ static void test_columns(void **state)
     double before = 1, sum = 0;
 
     (void)state;
-    run("explain bytes --text text -o columns --quiet --threads 1");
-    run("explain bytes --text text -o columns-2 --quiet --threads 2");
+    succeed("explain bytes --text text -o columns --quiet --threads 1");
+    succeed("explain bytes --text text -o columns-2 --quiet --threads 2");
     expect_same_rows("columns", "columns-2");
     t = read_table(at("columns/explain.csv"));
     assert_int_equal(t.rows, 89);
@@ -263,8 +224,8 @@ static void test_short(void **state)
     expect("explain learned --text text --target-position 13 --quiet", 0, "12 inputs");
     expect("explain learned --text text --target-position 14 --quiet", 1,
            "has learned positions for 12 inputs, and there are 13");
-    run("explain bytes --text text -o by-text --quiet"); /* ids are the text that they were made of */
-    run("explain bytes --tokens text.npy -o by-tokens --quiet");
+    succeed("explain bytes --text text -o by-text --quiet"); /* ids are the text that they were made of */
+    succeed("explain bytes --tokens text.npy -o by-tokens --quiet");
     by_text = slurp(at("by-text/explain.csv"), NULL);
     by_tokens = slurp(at("by-tokens/explain.csv"), NULL);
     assert_string_equal(strstr(by_text, "\n# units"), strstr(by_tokens, "\n# units"));
@@ -322,7 +283,7 @@ static void test_refused(void **state)
     expect(line, 1, "is the target itself (expected another token)");
     snprintf(line, sizeof line, "explain %s/alibi --text text --against zzqzz", code);
     expect(line, 1, "--against zzqzz is no token of its tokenizer");
-    run("explain bytes --text text -o again --quiet");
+    succeed("explain bytes --text text -o again --quiet");
     expect("explain bytes --text text -o again", 1, "again/explain.csv: exists (expected --force");
     free(text);
 }
@@ -333,12 +294,12 @@ static void test_older_results(void **state)
     hid_t file;
 
     (void)state;
-    run("erf bytes --text text --length 30 --segments 2 -o older --quiet");
+    succeed("erf bytes --text text --length 30 --segments 2 -o older --quiet");
     file = H5Fopen(at("older/erf.h5"), H5F_ACC_RDWR, H5P_DEFAULT);
     assert_true(H5Ldelete(file, "models/bytes/tokens", H5P_DEFAULT) >= 0);
     H5Fclose(file);
     expect("explain older --segment 1", 1, "older/erf.h5: holds no token ids");
-    run("plot older -o older-plot");
+    succeed("plot older -o older-plot");
 }
 
 int main(void)

@@ -10,12 +10,14 @@
 #include "io/element.h"
 #include "io/result.h"
 #include "tests/program.h"
+#include "tests/results.h"
 #include "tests/tiny.h"
 
 /* after the project's headers: its macro fail would hide their function */
 #include <cmocka.h>
 
 #include <hdf5.h>
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -27,22 +29,16 @@
 static const char *const files[] = {"erf.h5",    "curve.csv",  "summary.csv",   "erf.gp",
                                     "layers.gp", "targets.gp", "attention.csv", "attention.gp"};
 
-/* The same bytes, or both missing. */
-static void assert_same_file(const char *a, const char *b)
-{
-    size_t size_a = 0, size_b = 0;
-    char *text_a = slurp(a, &size_a), *text_b = slurp(b, &size_b);
-
-    if (!text_a != !text_b || size_a != size_b || (text_a && memcmp(text_a, text_b, size_a) != 0))
-        fail_msg("%s (%zu bytes) and %s (%zu bytes) differ", a, text_a ? size_a : 0, b, text_b ? size_b : 0);
-    free(text_a);
-    free(text_b);
-}
-
 static void assert_same_folder(const char *a, const char *b)
 {
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        assert_same_file(at("%s/%s", a, files[i]), at("%s/%s", b, files[i]));
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char one[PATH_MAX], other[PATH_MAX];
+
+        snprintf(one, sizeof one, "%s/%s/%s", base, a, files[i]);
+        snprintf(other, sizeof other, "%s/%s/%s", base, b, files[i]);
+        if (exists(one) || exists(other))
+            assert_same_file(one, other);
+    }
 }
 
 /* Runs a line, which must succeed, without pictures; returns what it printed, which the caller frees. */
@@ -54,19 +50,6 @@ static char *printed(const char *line)
         fail_msg("reach %s: exit %d: %s", line, o.status, o.err);
     free(o.err);
     return o.out;
-}
-
-static void run(const char *format, ...) PRINTF_LIKE(1, 2);
-
-static void run(const char *format, ...)
-{
-    char line[1024];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    free(printed(line));
 }
 
 /* ---- shards and what is made of them ---- */
@@ -96,7 +79,7 @@ static void merge_row(size_t i)
     snprintf(line, sizeof line, "erf %s --quiet -o whole-%zu", rows[i].options, i);
     whole = printed(line);
     for (int k = rows[i].shards; k >= 1; k--) {
-        run("erf %s --quiet --shard %d/%d -o shard-%zu-%d", rows[i].options, k, rows[i].shards, i, k);
+        succeed("erf %s --quiet --shard %d/%d -o shard-%zu-%d", rows[i].options, k, rows[i].shards, i, k);
         snprintf(folders + strlen(folders), sizeof folders - strlen(folders), " shard-%zu-%d", i, k);
     }
     snprintf(line, sizeof line, "merge%s -o merged-%zu --quiet", folders, i);
@@ -113,16 +96,6 @@ static void shards_make_the_whole(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         merge_row(i);
-}
-
-static struct result read_result(const char *folder)
-{
-    struct result r;
-    struct error e;
-
-    if (result_read(at("%s/erf.h5", folder), &r, &e) != 0)
-        fail_msg("%s", e.text);
-    return r;
 }
 
 /* A shard says which it is, holds its own segments alone, and its curve is theirs. */
@@ -222,12 +195,12 @@ static void shards_resume(void **state)
     expect(line, 1, "shard is 1/2 there, 2/2 in this run");
     snprintf(line, sizeof line, "erf %s --shard 2/2 -o half-2", options);
     child = start(line, "/nonexistent");
-    run("erf %s --shard 1/2 -o half-1 --resume --threads 1", options);
+    succeed("erf %s --shard 1/2 -o half-1 --resume --threads 1", options);
     o = finish(child);
     assert_int_equal(o.status, 0);
     outcome_free(&o);
-    run("erf %s -o both", options);
-    run("merge half-1 half-2 -o half");
+    succeed("erf %s -o both", options);
+    succeed("merge half-1 half-2 -o half");
     assert_same_folder("both", "half");
 }
 
@@ -281,15 +254,15 @@ static void wrong_shards_are_named(void **state)
     FILE *f;
 
     (void)state;
-    run("erf window=alibi none --text text %s -o other-digest", common);
-    run("erf window none --text bytes %s -o other-text", common);
-    run("erf window none --text text %s --dtype f64 -o other-dtype", common);
-    run("erf window none --text text %s --seed 1 -o other-seed", common);
-    run("erf window none --text text %s --stride 64 -o other-stride", common);
-    run("erf w=window none --text text %s -o other-name", common);
-    run("erf window --text text %s -o other-count", common);
-    run("erf window none --text text %s --bias-dtype bf16 --bias -t -o other-type", common);
-    run("erf window none --text text %s --layer 0 -o other-layer", common);
+    succeed("erf window=alibi none --text text %s -o other-digest", common);
+    succeed("erf window none --text bytes %s -o other-text", common);
+    succeed("erf window none --text text %s --dtype f64 -o other-dtype", common);
+    succeed("erf window none --text text %s --seed 1 -o other-seed", common);
+    succeed("erf window none --text text %s --stride 64 -o other-stride", common);
+    succeed("erf w=window none --text text %s -o other-name", common);
+    succeed("erf window --text text %s -o other-count", common);
+    succeed("erf window none --text text %s --bias-dtype bf16 --bias -t -o other-type", common);
+    succeed("erf window none --text text %s --layer 0 -o other-layer", common);
     assert_int_equal(mkdir(at("begun"), 0777), 0);
     f = fopen(at("begun/erf.part"), "w");
     assert_non_null(f);
@@ -297,7 +270,7 @@ static void wrong_shards_are_named(void **state)
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         expect(refused[i].line, refused[i].status, refused[i].said);
     assert_false(exists(at("m")));
-    run("merge shard-0-1 shard-0-2 shard-0-3 -o begun --force");
+    succeed("merge shard-0-1 shard-0-2 shard-0-3 -o begun --force");
     assert_same_folder("whole-0", "begun");
     assert_false(exists(at("begun/erf.part")));
 }
@@ -387,8 +360,9 @@ static void forged_shards_are_refused(void **state)
                                        "forged/erf.h5: window/c_lo at position 1 is nan"};
 
     (void)state;
-    run("erf window alibi rotary --text text --length 64 --segments 7 --bootstrap 20 --attention --quiet --shard 1/1 -o lone");
-    run("merge lone -o lone-merged");
+    succeed(
+        "erf window alibi rotary --text text --length 64 --segments 7 --bootstrap 20 --attention --quiet --shard 1/1 -o lone");
+    succeed("merge lone -o lone-merged");
     for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
         char path[4200];
         size_t size;
@@ -461,11 +435,11 @@ static void rounded_biases_are_used(void **state)
              "erf none --text text --length %d --segments 2 --quiet --bootstrap 0 --window %d --bias %s-inf -o by-value", LENGTH,
              SHOWN, formula);
     free(printed(line));
-    run("erf none --text text --length %d --segments 2 --quiet --bootstrap 0 --window %d --bias -0.3*t --bias-dtype bf16 -o "
-        "by-type",
-        LENGTH, SHOWN);
-    run("erf none --text text --length %d --segments 2 --quiet --bootstrap 0 --window %d --bias -0.3*t -o by-double", LENGTH,
-        SHOWN);
+    succeed("erf none --text text --length %d --segments 2 --quiet --bootstrap 0 --window %d --bias -0.3*t --bias-dtype bf16 -o "
+            "by-type",
+            LENGTH, SHOWN);
+    succeed("erf none --text text --length %d --segments 2 --quiet --bootstrap 0 --window %d --bias -0.3*t -o by-double", LENGTH,
+            SHOWN);
     a = read_result("by-value");
     b = read_result("by-type");
     c = read_result("by-double");
@@ -478,7 +452,7 @@ static void rounded_biases_are_used(void **state)
     result_free(&a);
     result_free(&b);
     result_free(&c);
-    run("ppl none --text text --context 32 --segments 3 --quiet --bias -0.3*t --bias-dtype bf16 -o by-type-ppl");
+    succeed("ppl none --text text --context 32 --segments 3 --quiet --bias -0.3*t --bias-dtype bf16 -o by-type-ppl");
     assert_true(exists(at("by-type-ppl/ppl.csv")));
 }
 

@@ -10,6 +10,7 @@
 #include "plots/ppl.h"
 #include "tests/golden.h"
 #include "tests/program.h"
+#include "tests/results.h"
 #include "tests/scratch.h"
 #include "tests/tiny.h"
 
@@ -33,51 +34,9 @@
 static char goldens[4096]; /* tests/goldens, from the root */
 
 /* The table of BASE/FOLDER/ppl.csv; csv_table_free. */
-static struct csv_table read_table(const char *folder)
+static struct csv_table read_ppl(const char *folder)
 {
-    struct csv_table t;
-    struct error e;
-
-    if (csv_read(at("%s/ppl.csv", folder), &t, &e) != 0)
-        fail_msg("%s", e.text);
-    return t;
-}
-
-static const char *cell(const struct csv_table *t, size_t row, const char *name)
-{
-    int column = csv_column(t, name);
-
-    if (column < 0 || row >= t->rows)
-        fail_msg("no row %zu or column %s", row, name);
-    return t->cell[row * t->columns + (size_t)column];
-}
-
-static double number(const struct csv_table *t, size_t row, const char *name)
-{
-    char *end;
-    double value = strtod(cell(t, row, name), &end);
-
-    if (*end || end == cell(t, row, name))
-        fail_msg("row %zu: %s is \"%s\"", row, name, cell(t, row, name));
-    return value;
-}
-
-/* Runs LINE, which must succeed. */
-static void run(const char *format, ...) PRINTF_LIKE(1, 2);
-
-static void run(const char *format, ...)
-{
-    char line[4096];
-    va_list arguments;
-    struct outcome o;
-
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    o = reach(line);
-    if (o.status != 0)
-        fail_msg("reach %s: exit %d: %s", line, o.status, o.err);
-    outcome_free(&o);
+    return read_table(at("%s/ppl.csv", folder));
 }
 
 static void wrong_usage_exits_2(void **state)
@@ -170,10 +129,11 @@ static void numbers_are_those_of_the_oracle(void **state)
         for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
             struct csv_table t;
 
-            run("ppl %s/%s %s/%s %s/%s %s/%s --tokens %s/ppl/tokens.npy --protocol %s %s --dtype %s --quiet --force -o golden",
+            succeed(
+                "ppl %s/%s %s/%s %s/%s %s/%s --tokens %s/ppl/tokens.npy --protocol %s %s --dtype %s --quiet --force -o golden",
                 goldens, models[0], goldens, models[1], goldens, models[2], goldens, models[3], goldens, calls[c].protocol,
                 calls[c].options, wide ? "f64" : "f32");
-            t = read_table("golden");
+            t = read_ppl("golden");
             for (size_t i = 0; i < t.rows; i++) {
                 size_t j = 0, first, count;
                 double sum = 0, nll = number(&t, i, "nll"), tolerance = wide ? 1e-9 : 1e-5;
@@ -212,7 +172,7 @@ static void differences_are_paired(void **state)
     char *text;
 
     (void)state;
-    run("ppl none again=none window --text text --context 4,12 --segments 40 --quiet -o paired");
+    succeed("ppl none again=none window --text text --context 4,12 --segments 40 --quiet -o paired");
     text = slurp(at("paired/ppl.csv"), NULL);
     assert_non_null(
         strstr(text, "\nmodel,protocol,context,stride,tokens,nll,std_error,ppl,window,seconds_per_token,diff,diff_se,p\n"));
@@ -220,7 +180,7 @@ static void differences_are_paired(void **state)
     assert_non_null(
         strstr(text, "\n# command: reach ppl none again=none window --text text --protocol last --context 4,12 --segments 40\n"));
     free(text);
-    t = read_table("paired");
+    t = read_ppl("paired");
     assert_int_equal(t.rows, 6);
     for (size_t i = 0; i < 6; i++) {
         assert_string_equal(cell(&t, i, "model"), i < 2 ? "none" : i < 4 ? "again" : "window");
@@ -251,9 +211,9 @@ static void last_is_the_target_of_erf(void **state)
     struct error e;
 
     (void)state;
-    run("ppl none window --text text --context 40 --segments 25 --quiet --force -o last");
-    run("erf none window --text text --length 41 --segments 25 --quiet --force --bootstrap 0 -o last-erf");
-    t = read_table("last");
+    succeed("ppl none window --text text --context 40 --segments 25 --quiet --force -o last");
+    succeed("erf none window --text text --length 41 --segments 25 --quiet --force --bootstrap 0 -o last-erf");
+    t = read_ppl("last");
     if (csv_read(at("last-erf/summary.csv"), &erf, &e) != 0)
         fail_msg("%s", e.text);
     for (size_t i = 0; i < erf.rows; i++) {
@@ -279,14 +239,14 @@ static void rows_are_streams(void **state)
         struct csv_table t;
 
         for (int i = 0; i < 4; i++) {
-            run("ppl none --tokens row-%d.npy %s --quiet --force -o row", i, calls[c]);
-            t = read_table("row");
+            succeed("ppl none --tokens row-%d.npy %s --quiet --force -o row", i, calls[c]);
+            t = read_ppl("row");
             assert_string_equal(cell(&t, 0, "tokens"), "63");
             sum += number(&t, 0, "nll");
             csv_table_free(&t);
         }
-        run("ppl none --tokens rows.npy %s --quiet --force -o row", calls[c]);
-        t = read_table("row");
+        succeed("ppl none --tokens rows.npy %s --quiet --force -o row", calls[c]);
+        t = read_ppl("row");
         assert_string_equal(cell(&t, 0, "tokens"), "252");
         if (!(fabs(number(&t, 0, "nll") - sum / 4) <= 1e-6))
             fail_msg("%s: NLL %s, of the rows alone %.9g", calls[c], cell(&t, 0, "nll"), sum / 4);
@@ -307,15 +267,15 @@ static void per_token_is_what_the_table_averages(void **state)
 
     (void)state;
     assert_non_null(by_position);
-    run("ppl none --text short --protocol sliding --context %d --stride 1 --quiet --per-token sliding.csv", CONTEXT);
+    succeed("ppl none --text short --protocol sliding --context %d --stride 1 --quiet --per-token sliding.csv", CONTEXT);
     assert_int_equal(csv_read(at("sliding.csv"), &other, &e), 0);
     assert_int_equal(other.rows, size - 1);
     for (size_t i = 0; i < other.rows; i++)
         by_position[(size_t)number(&other, i, "position")] = number(&other, i, "nll");
-    run("ppl none window --text short --context %d,5 --stride 3 --segments 1000 --quiet --force -o overlapping --per-token "
-        "each.csv",
-        CONTEXT);
-    t = read_table("overlapping");
+    succeed("ppl none window --text short --context %d,5 --stride 3 --segments 1000 --quiet --force -o overlapping --per-token "
+            "each.csv",
+            CONTEXT);
+    t = read_ppl("overlapping");
     assert_int_equal(csv_read(at("each.csv"), &each, &e), 0);
     for (size_t c = 0; c < 2; c++) /* contexts, the short one first, in each both models */
         for (size_t m = 0; m < 2; m++) {
@@ -347,14 +307,14 @@ static void per_token_is_what_the_table_averages(void **state)
         }
     assert_int_equal(next, each.rows);
     csv_table_free(&other);
-    run("ppl none --tokens rows.npy --protocol nonoverlapping --context 9 --quiet --per-token rows.csv");
+    succeed("ppl none --tokens rows.npy --protocol nonoverlapping --context 9 --quiet --per-token rows.csv");
     assert_int_equal(csv_read(at("rows.csv"), &other, &e), 0);
     assert_int_equal(other.rows, 252);
     assert_string_equal(cell(&other, 63, "row"), "2");
     assert_string_equal(cell(&other, 63, "position"), "2");
     assert_string_equal(cell(&other, 62, "position"), "64");
     csv_table_free(&other);
-    run("ppl none --tokens rows.npy --context 9 --quiet --force --per-token rows.csv"); /* a target a row: its last token */
+    succeed("ppl none --tokens rows.npy --context 9 --quiet --force --per-token rows.csv"); /* a target a row: its last token */
     assert_int_equal(csv_read(at("rows.csv"), &other, &e), 0);
     assert_int_equal(other.rows, 4);
     for (size_t i = 0; i < other.rows; i++) {
@@ -389,14 +349,14 @@ static void equal_runs_give_equal_bytes(void **state)
 
     (void)state;
     for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
-        run("ppl window none --text middle %s --quiet --force --threads 1 -o same-1", calls[c]);
-        run("ppl window none --text middle %s --quiet --force --threads 4 -o same-2", calls[c]);
+        succeed("ppl window none --text middle %s --quiet --force --threads 1 -o same-1", calls[c]);
+        succeed("ppl window none --text middle %s --quiet --force --threads 4 -o same-2", calls[c]);
         assert_same_csv("same-1", "same-2");
-        run("ppl window none --text middle %s --quiet --force --memory 7M -o same-2", calls[c]); /* smaller batches */
+        succeed("ppl window none --text middle %s --quiet --force --memory 7M -o same-2", calls[c]); /* smaller batches */
         assert_same_csv("same-1", "same-2");
     }
-    run("ppl none --text middle --context 8 --segments 9 --timing --quiet --force -o same-1");
-    struct csv_table t = read_table("same-1");
+    succeed("ppl none --text middle --context 8 --segments 9 --timing --quiet --force -o same-1");
+    struct csv_table t = read_ppl("same-1");
     if (!(number(&t, 0, "seconds_per_token") > 0))
         fail_msg("--timing: %s seconds a token", cell(&t, 0, "seconds_per_token"));
     csv_table_free(&t);
@@ -425,7 +385,7 @@ static void screen_and_files(void **state)
     assert_true(exists(at("files/ppl.svg")));
     assert_int_equal(scratch_count(at("files")), 4);
     expect("ppl none --text middle --context 8 --segments 9 -o files --quiet", 1, "--force");
-    run("ppl none --text middle --context 8 --segments 9 --force --quiet -o files");
+    succeed("ppl none --text middle --context 8 --segments 9 --force --quiet -o files");
     assert_false(exists(at("files/ppl.svg"))); /* a picture of other numbers */
     o = finish(start("ppl none --text middle --context 8 --segments 9 -o bare --quiet", "/nonexistent"));
     assert_int_equal(o.status, 0);
@@ -441,8 +401,8 @@ static void cached_figure_counts_windows(void **state)
 
     (void)state;
     for (int w = 3; w <= 5; w += 2)
-        run("ppl none --text middle --protocol cached --window %d --quiet -o cached-%d", w, w);
-    run("plot cached-3/ppl.csv cached-5/ppl.csv -o cached-both");
+        succeed("ppl none --text middle --protocol cached --window %d --quiet -o cached-%d", w, w);
+    succeed("plot cached-3/ppl.csv cached-5/ppl.csv -o cached-both");
     for (size_t i = 0; i < 3; i++) {
         static const struct {
             const char *folder, *points[2];
@@ -534,9 +494,9 @@ static void gain_follows_from_the_targets(void **state)
         double nll[2][CONTEXTS][MOST];
         size_t count;
 
-        run("ppl none window --text short --protocol %s --context 12,3,6 --gain --gain-within 0.02 --quiet --force -o gain "
-            "--per-token gain-each.csv --format svg",
-            protocols[k]);
+        succeed("ppl none window --text short --protocol %s --context 12,3,6 --gain --gain-within 0.02 --quiet --force -o gain "
+                "--per-token gain-each.csv --format svg",
+                protocols[k]);
         if (csv_read(at("gain/gain.csv"), &gain, &e) != 0 || csv_read(at("gain-each.csv"), &each, &e) != 0)
             fail_msg("%s", e.text);
         assert_int_equal(gain.rows, 2 * CONTEXTS);
@@ -580,7 +540,7 @@ static void gain_follows_from_the_targets(void **state)
                 assert_int_equal(number(&gain, row, "enough") >= 0.5, number(&gain, row, "needed_median") <= (double)(3 << j));
             }
         }
-        run("plot gain/ppl.csv gain-each.csv -o gain-ratio --format svg --force");
+        succeed("plot gain/ppl.csv gain-each.csv -o gain-ratio --format svg --force");
         char *own = points_of(at("gain/ppl.gp")), *drawn_again = points_of(at("gain-ratio/ppl.gp"));
         assert_string_equal(own, drawn_again); /* perplexities over that at the reference, from the same pairs */
         assert_null(strstr(own, "NaN"));
@@ -590,11 +550,11 @@ static void gain_follows_from_the_targets(void **state)
         csv_table_free(&each);
     }
     assert_true(exists(at("gain/gain.gp")));
-    run("plot gain/gain.csv -o gain-plot --format svg");
+    succeed("plot gain/gain.csv -o gain-plot --format svg");
     assert_true(exists(at("gain-plot/gain.gp")));
-    run("ppl none --text short --context 3,6 --quiet --force -o gain --format svg"); /* what it had before does not stay */
+    succeed("ppl none --text short --context 3,6 --quiet --force -o gain --format svg"); /* what it had before does not stay */
     assert_false(exists(at("gain/gain.csv")) || exists(at("gain/gain.gp")) || exists(at("gain/gain.svg")));
-    run("ppl none --text short --context 62,12 --gain --quiet -o gain-one --format svg"); /* one target: no intervals */
+    succeed("ppl none --text short --context 62,12 --gain --quiet -o gain-one --format svg"); /* one target: no intervals */
     expect("ppl none --text short --gain-within 0.2", 2, "--gain-within is given without --gain");
     expect("ppl none --text short --gain --context 8", 2, "--gain and one --context are given");
     expect("ppl window --text short --gain --protocol cached", 2, "--gain: is of several contexts");

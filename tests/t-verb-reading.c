@@ -11,6 +11,7 @@
 #include "tests/compare.h"
 #include "tests/golden.h"
 #include "tests/program.h"
+#include "tests/results.h"
 #include "tests/tiny.h"
 
 /* after the project's headers: its macro fail would hide their function */
@@ -50,23 +51,6 @@ static int setup(void **state)
                : 0;
 }
 
-static void run(const char *format, ...) PRINTF_LIKE(1, 2);
-
-static void run(const char *format, ...)
-{
-    char line[4 * PATH_MAX];
-    va_list arguments;
-    struct outcome o;
-
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    o = reach(line);
-    if (o.status != 0)
-        fail_msg("reach %s: exit %d: %s", line, o.status, o.err);
-    outcome_free(&o);
-}
-
 static struct csv_table read_csv(const char *path)
 {
     struct csv_table t;
@@ -75,14 +59,6 @@ static struct csv_table read_csv(const char *path)
     if (csv_read(path, &t, &e) != 0)
         fail_msg("%s", e.text);
     return t;
-}
-
-static const char *cell(const struct csv_table *t, size_t row, const char *name)
-{
-    int column = csv_column(t, name);
-
-    assert_true(column >= 0 && row < t->rows);
-    return t->cell[row * t->columns + (size_t)column];
 }
 
 static size_t whole(const struct csv_table *t, size_t row, const char *name)
@@ -161,12 +137,12 @@ static void numbers_are_those_of_transformers(void **state)
 
         snprintf(name, sizeof name, "%s %s", model, options);
         if (strcmp(cell(&cases, i, "verb"), "erf") == 0) {
-            run("erf %s/saved/%s --text %s/saved/text.txt --dtype f64 --bootstrap 0 --format svg --force --quiet -o out %s",
-                goldens, model, goldens, options);
+            succeed("erf %s/saved/%s --text %s/saved/text.txt --dtype f64 --bootstrap 0 --format svg --force --quiet -o out %s",
+                    goldens, model, goldens, options);
             compare_erf(name, want, count, where, whole(&cases, i, "places"));
         } else {
-            run("ppl %s/saved/%s --text %s/saved/text.txt --dtype f64 --force --quiet --per-token each.csv %s", goldens, model,
-                goldens, options);
+            succeed("ppl %s/saved/%s --text %s/saved/text.txt --dtype f64 --force --quiet --per-token each.csv %s", goldens,
+                    model, goldens, options);
             compare_ppl(name, context ? context + strlen("--context ") : NULL, want, where, count);
         }
     }
@@ -263,8 +239,8 @@ static void documents_are_streams(void **state)
         for (int n = 0; n < 90; n++)
             ids[n] = 10 + ((n + 45) * (n + 45) + 3 * (n + 45)) % 200;
         assert_int_equal(tiny_npy(at("one.npy"), ids, 0, 90), 0);
-        run(PPL "--boundary 7 --force --per-token all.csv --protocol %s", protocols[i]);
-        run("ppl named --tokens one.npy --quiet --force --per-token one.csv --protocol %s", protocols[i]);
+        succeed(PPL "--boundary 7 --force --per-token all.csv --protocol %s", protocols[i]);
+        succeed("ppl named --tokens one.npy --quiet --force --per-token one.csv --protocol %s", protocols[i]);
         all = read_csv(at("all.csv"));
         one = read_csv(at("one.csv"));
         for (size_t row = 0; row < all.rows; row++) {
@@ -282,8 +258,8 @@ static void documents_are_streams(void **state)
         csv_table_free(&all);
         csv_table_free(&one);
     }
-    run("erf none --text text --boundary e --length 20 --bootstrap 0 --quiet --force --format svg -o byte");
-    run("erf none --text text --boundary 101 --length 20 --bootstrap 0 --quiet --force --format svg -o number");
+    succeed("erf none --text text --boundary e --length 20 --bootstrap 0 --quiet --force --format svg -o byte");
+    succeed("erf none --text text --boundary 101 --length 20 --bootstrap 0 --quiet --force --format svg -o number");
     a = slurp(at("byte/curve.csv"), NULL);
     b = slurp(at("number/curve.csv"), NULL);
     assert_string_equal(strstr(a, "# units"), strstr(b, "# units"));
@@ -292,17 +268,6 @@ static void documents_are_streams(void **state)
 }
 
 /* ---- the same bytes ---- */
-
-static void assert_same_file(const char *a, const char *b)
-{
-    size_t x, y;
-    char *one = slurp(at("%s", a), &x), *other = slurp(at("%s", b), &y);
-
-    if (!one || !other || x != y || memcmp(one, other, x) != 0)
-        fail_msg("%s and %s differ", a, b);
-    free(one);
-    free(other);
-}
 
 #define SEGMENTS "erf deep --text text --length 50 --segments 300 --stride 3 --dtype f64 --bootstrap 20 --quiet --format svg "
 #define LONG SEGMENTS "--boundary e "
@@ -333,15 +298,15 @@ static void shards_and_resume_give_the_same_bytes(void **state)
     };
 
     (void)state;
-    run(LONG "-o whole");
+    succeed(LONG "-o whole");
     for (int i = 1; i <= 3; i++)
-        run(LONG "-o part-%d --shard %d/3", i, i);
-    run("merge part-1 part-2 part-3 --quiet --format svg -o joined");
-    assert_same_file("whole/erf.h5", "joined/erf.h5");
-    assert_same_file("whole/summary.csv", "joined/summary.csv");
-    run(LONG "-o again --threads 1 --memory 100M");
-    assert_same_file("whole/erf.h5", "again/erf.h5");
-    run(SEGMENTS "--boundary t -o part-x --shard 2/3");
+        succeed(LONG "-o part-%d --shard %d/3", i, i);
+    succeed("merge part-1 part-2 part-3 --quiet --format svg -o joined");
+    assert_same_file(at("whole/erf.h5"), at("joined/erf.h5"));
+    assert_same_file(at("whole/summary.csv"), at("joined/summary.csv"));
+    succeed(LONG "-o again --threads 1 --memory 100M");
+    assert_same_file(at("whole/erf.h5"), at("again/erf.h5"));
+    succeed(SEGMENTS "--boundary t -o part-x --shard 2/3");
     expect("merge part-1 part-x part-3 --quiet -o bad", 1, "expected shards of one run");
     /* an interrupted run goes on to the same bytes, and not with another boundary or beginning */
     char journal[PATH_MAX];
@@ -349,8 +314,8 @@ static void shards_and_resume_give_the_same_bytes(void **state)
     interrupt(LONG "-o stopped", journal);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         expect(others[i].line, 1, others[i].said);
-    run(LONG "-o stopped --resume");
-    assert_same_file("whole/erf.h5", "stopped/erf.h5");
+    succeed(LONG "-o stopped --resume");
+    assert_same_file(at("whole/erf.h5"), at("stopped/erf.h5"));
 }
 
 int main(void)

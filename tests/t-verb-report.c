@@ -21,15 +21,6 @@
 
 static int has_gnuplot;
 
-static void run(const char *line)
-{
-    struct outcome o = reach(line);
-
-    if (o.status != 0)
-        fail_msg("reach %s: exit %d: %s", line, o.status, o.err);
-    outcome_free(&o);
-}
-
 static int setup(void **state)
 {
     struct tiny one = {.seed = 1}, other = {.seed = 2};
@@ -42,11 +33,11 @@ static int setup(void **state)
         return -1;
     scratch_write(base, "text", text, sizeof text);
     has_gnuplot = system("gnuplot --version >/dev/null 2>&1") == 0;
-    run("erf " HOSTILE " other=n --text text --length 32 --segments 5 --bootstrap 50 --train-length 16 --layer all "
-        "--target-position 8,16 --attention --validate 4 --quiet -o run");
-    run("ppl " HOSTILE " --text text --segments 20 --context 4,8,16 --gain --quiet -o both");
-    run("trf alibi sandwich -o both");
-    run("trf alibi type1 -o theory");
+    succeed("erf " HOSTILE " other=n --text text --length 32 --segments 5 --bootstrap 50 --train-length 16 --layer all "
+            "--target-position 8,16 --attention --validate 4 --quiet -o run");
+    succeed("ppl " HOSTILE " --text text --segments 20 --context 4,8,16 --gain --quiet -o both");
+    succeed("trf alibi sandwich -o both");
+    succeed("trf alibi type1 -o theory");
     return 0;
 }
 

@@ -53,15 +53,6 @@ static int teardown(void **state)
     return program_close(state);
 }
 
-static void run(const char *line)
-{
-    struct outcome o = reach(line);
-
-    if (o.status != 0)
-        fail_msg("reach %s: %s", line, o.err);
-    outcome_free(&o);
-}
-
 static void text_is_read_as_its_tokenizer_reads_it(void **state)
 {
     (void)state;
@@ -72,7 +63,7 @@ static void text_is_read_as_its_tokenizer_reads_it(void **state)
         struct error e = {""};
 
         snprintf(line, sizeof line, "tokenize %s/%s %s/text.txt ids.npy --force --quiet", saved, files[i]->d_name, saved);
-        run(line);
+        succeed("%s", line);
         snprintf(golden, sizeof golden, "%s/%s-ids.npy", saved, files[i]->d_name);
         if (tokens_read_files(&a, &got, 1, &e) || tokens_read_files(&b, &want, 1, &e))
             fail_msg("%s", e.text);
@@ -97,7 +88,7 @@ static void norms_are_those_of_the_writer(void **state)
                  "erf m=%s/%s --text %s/text.txt --dtype f64 --length %d --stride %d --segments %d --bootstrap 0 --format svg "
                  "--force --quiet -o out",
                  saved, files[i]->d_name, saved, LENGTH, STRIDE, SEGMENTS);
-        run(line);
+        succeed("%s", line);
         snprintf(golden, sizeof golden, "%s/%s-expected.npy", saved, files[i]->d_name);
         double *want = golden_read_f64(golden, SEGMENTS * LENGTH);
         if (result_read(at("out/erf.h5"), &r, &e))

@@ -9,6 +9,7 @@
 #include "io/csv.h"
 #include "io/result.h"
 #include "tests/program.h"
+#include "tests/results.h"
 #include "tests/tiny.h"
 
 /* after the project's headers: its macro fail would hide their function */
@@ -24,35 +25,6 @@
 enum { LENGTH = 40, N = LENGTH - 1, SEGMENTS = 5, WINDOW = 6, LAYERS = 2, CONE = LAYERS * (WINDOW - 1) + 1, VOCABULARY = 256 };
 
 static int32_t text[SEGMENTS][LENGTH];
-
-/* Runs LINE, which must succeed, without pictures. */
-static void run(const char *line)
-{
-    struct outcome o = finish(start(line, "/nonexistent"));
-
-    if (o.status != 0)
-        fail_msg("reach %s: exit %d: %s", line, o.status, o.err);
-    outcome_free(&o);
-}
-
-static struct csv_table read_table(const char *path)
-{
-    struct csv_table t;
-    struct error e;
-
-    if (csv_read(at("%s", path), &t, &e) != 0)
-        fail_msg("%s", e.text);
-    return t;
-}
-
-static double number(const struct csv_table *t, size_t row, const char *name)
-{
-    int column = csv_column(t, name);
-
-    if (column < 0 || row >= t->rows)
-        fail_msg("no row %zu or column %s", row, name);
-    return strtod(t->cell[row * t->columns + (size_t)column], NULL);
-}
 
 /* The row of a model, kind of change and number of tokens. */
 static size_t row_of(const struct csv_table *t, const char *model, const char *change, size_t tokens)
@@ -79,8 +51,8 @@ static void losses(double *out, const char *model, const int32_t *ids, size_t ro
     snprintf(line, sizeof line,
              "ppl %s --tokens changed.npy --context %zu --segments %zu --per-token changed.csv -o changed --force", model, n,
              rows);
-    run(line);
-    t = read_table("changed.csv");
+    succeed("%s", line);
+    t = read_table(at("changed.csv"));
     assert_int_equal(t.rows, rows);
     for (size_t i = 0; i < rows; i++)
         out[i] = number(&t, i, "nll");
@@ -151,8 +123,8 @@ static void test_losses(void **state)
     struct error e;
 
     (void)state;
-    run("erf plain window --tokens text.npy --validate 5 --seed 9 -o all --force");
-    t = read_table("all/validation.csv");
+    succeed("erf plain window --tokens text.npy --validate 5 --seed 9 -o all --force");
+    t = read_table(at("all/validation.csv"));
     assert_int_equal(result_read(at("all/erf.h5"), &r, &e), 0);
     losses(whole, "plain", *text, SEGMENTS, N);
     for (size_t k = 0; k < count; k++) {
@@ -201,7 +173,7 @@ static void test_losses(void **state)
 static void test_cone(void **state)
 {
     size_t kept[VALIDATION_KEPT_MAX], count = validation_kept(kept, N);
-    struct csv_table t = read_table("all/validation.csv");
+    struct csv_table t = read_table(at("all/validation.csv"));
     int inside = 0, outside = 0;
 
     (void)state;
@@ -242,7 +214,7 @@ static void test_resume(void **state)
                           8000);
     assert_int_equal(o.status, -SIGKILL);
     outcome_free(&o);
-    run("erf plain window --tokens text.npy --validate 5 --seed 9 -o again --resume");
+    succeed("erf plain window --tokens text.npy --validate 5 --seed 9 -o again --resume");
     assert_same("validation.csv");
     assert_same("erf.h5");
     assert_true(!exists(at("again/erf.part")));
@@ -258,7 +230,7 @@ static void test_refusals(void **state)
     expect("erf plain --tokens text.npy --validate 0 -o one", 2, "--validate");
     assert_true(!exists(at("one/validation.csv")));
     /* a result without it takes the file of the one before away */
-    run("erf plain --tokens text.npy -o all --force");
+    succeed("erf plain --tokens text.npy -o all --force");
     assert_true(!exists(at("all/validation.csv")));
 }
 
