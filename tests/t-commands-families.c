@@ -63,9 +63,29 @@ static void test_list(void **state)
     outcome_free(&o);
 }
 
+/* README.md counts the types of transformers and its kin: all rows but our own and those of training programs. */
+static void test_count(void **state)
+{
+    struct error e = {""};
+    struct outcome o = reach("families");
+    char *text = file_read_whole("README.md", 1 << 20, &(size_t){0}, &e), words[40];
+    int rows = 0;
+
+    (void)state;
+    assert_non_null(text);
+    for (const char *at = strchr(o.out, '\n') + 1; *at != '\n'; at = strchr(at, '\n') + 1)
+        rows += strncmp(at, "(our own)", 9) != 0 && strncmp(at, "gpt_neox_megatron ", 18) != 0 &&
+                strncmp(at, "fairseq_transformer_lm ", 23) != 0;
+    snprintf(words, sizeof words, "| %d model types from", rows);
+    if (!strstr(text, words))
+        fail_msg("README.md does not say \"%s\"", words + 2);
+    outcome_free(&o);
+    free(text);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_page), cmocka_unit_test(test_list)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_page), cmocka_unit_test(test_list), cmocka_unit_test(test_count)};
 
     if (program_open() != 0)
         return 1;
