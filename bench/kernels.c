@@ -196,7 +196,7 @@ static void products(struct kernels *k)
 /* -- a layer of experts: the choice, the rows that go there, their products, and what comes back -- */
 
 enum { EXPERTS = 32, CHOSEN = 4, EXPERT = HIDDEN, SLOTS = ROWS * CHOSEN };
-static const struct routing routing = {EXPERTS, CHOSEN, SCORING_SOFTMAX, 1, 1, 1, 1, 0};
+static const struct routing routing = {EXPERTS, CHOSEN, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0};
 
 struct layer {
     struct kernels *k;

@@ -122,14 +122,19 @@ struct attention_shape {
 /* How a row chooses among experts. Scores s = softmax(logits) or sigma(logits), over all experts (Shazeer et al. 2017); chosen
  * are those with the largest s + correction, the lower number first where two are equal. With groups > 1 (DeepSeek-AI 2024), each
  * of experts / groups neighbours, only those in the chosen_groups groups whose two largest s + correction have the largest sum.
- * Weights of the chosen: factor s, or factor s / (floor + sum of the chosen s) where normalised. */
-enum scoring { SCORING_SOFTMAX, SCORING_SIGMOID };
+ * Weights of the chosen: factor s, or factor s / (floor + sum of the chosen s) where normalised.
+ *
+ * SPARSEMIXER (Liu, Gao, Chen 2023; Liu et al. 2024), without its noise: two are chosen, by their logits z, without groups or
+ * correction. The weight of the first is factor times its softmax over all experts that are near it, that of the second the same
+ * over all but the first; near the chosen c are those with (z_c - z) / max(|z|, z_c) <= tolerance. */
+enum scoring { SCORING_SOFTMAX, SCORING_SIGMOID, SCORING_SPARSEMIXER };
 struct routing {
     int experts, chosen; /* 1..EXPERTS_MOST, 1..experts */
     enum scoring scoring;
     int groups, chosen_groups; /* a group has at least two experts where there are several */
     int normalised;
     double factor, floor; /* floor: of SCORING_SIGMOID alone */
+    double tolerance; /* of SCORING_SPARSEMIXER alone */
 };
 enum { EXPERTS_MOST = 1024 };
 

@@ -111,7 +111,6 @@ static const struct refusal refusals[] = {
     {"olmo_hybrid", LINEAR},
     {"pegasus", BESIDE},
     {"phi4_multimodal", OTHER_INPUTS},
-    {"phimoe", "each of its two experts has a softmax of its own, over the logits that are near the largest"},
     {"plbart", BESIDE},
     {"prophetnet", BESIDE},
     {"qwen", UNSTATED},

@@ -118,7 +118,7 @@ struct decoder {
         int backwards; /* 1: turned by minus the angle */
         enum rotary_pairing pairing;
         double *frequency; /* [size / 2] radians a position; owned */
-        double factor; /* on the rotated dimensions (yarn) */
+        double factor, beyond_factor; /* on the rotated dimensions (yarn); with n > limit inputs (longrope) */
         double divided; /* the factor that is not there, as norms behind the rotation would divide it out; 0: none */
         double base, stretch; /* stretch > 0 (dynamic scaling): with n > limit inputs frequencies are those of the base
                                * base (stretch n / limit - (stretch - 1))^(size / (size - 2)) */

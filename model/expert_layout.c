@@ -114,6 +114,18 @@ static int read_shared_size(struct mixture *m, struct decoder *d, struct error *
     return 0;
 }
 
+/* The noise of training is half of what is near without it. */
+static int read_sparsemixer(struct mixture *m, struct decoder *d, struct error *e)
+{
+    double noise;
+    if (config_real_or(d->config, "router_jitter_noise", 0, 1e6, 0.01, &noise, e))
+        return -1;
+    m->routing.tolerance = 2 * noise;
+    return m->routing.chosen == 2 ? 0
+                                  : fail(e, "%s: num_experts_per_tok is %d (expected 2, as many as a %s model chooses)",
+                                         config_path(d->config), m->routing.chosen, d->family);
+}
+
 int mixture_settings(struct mixture *m, const struct expert_layout *o, struct decoder *d, struct error *e)
 {
     struct config *c = d->config;
@@ -133,7 +145,8 @@ int mixture_settings(struct mixture *m, const struct expert_layout *o, struct de
                                   .floor = o->scoring == SCORING_SIGMOID ? 1e-20 : 0};
     if ((o->normalised >= 0 && config_bool_or(c, "norm_topk_prob", o->normalised, &m->routing.normalised, e)) ||
         (o->factor && config_real_or(c, o->factor, 1e-6, 1e6, o->factor_absent, &m->routing.factor, e)) ||
-        read_shared_size(m, d, e) || (o->by_groups && read_groups(m, d, e)) || read_layers(m, d, e))
+        (o->scoring == SCORING_SPARSEMIXER && read_sparsemixer(m, d, e)) || read_shared_size(m, d, e) ||
+        (o->by_groups && read_groups(m, d, e)) || read_layers(m, d, e))
         return -1;
     family_note(d, "gradients go through the weights of the experts that each token chose; the choice itself is held constant");
     return 0;

@@ -21,7 +21,7 @@ struct expert_layout {
     long dense_absent;
     const char *dense, *step, *last; /* step: all but every so-manieth; last: with experts, -1 for that of the model */
     int listed; /* 1: mlp_layer_types */
-    enum scoring scoring;
+    enum scoring scoring; /* SCORING_SPARSEMIXER: two are chosen, and router_jitter_noise says which are near them */
     int by_groups; /* 1: n_group and topk_group */
     const char *factor; /* of the weights; NULL: none */
     double factor_absent;

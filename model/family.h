@@ -136,6 +136,7 @@ struct rope_keys {
     enum rotary_pairing pairing;
     int backwards; /* 1: turned by minus the angle */
     int only_longrope; /* 1: the library takes no other scaling, and this by two more names */
+    int mscales; /* 1: no other scaling than longrope, whose factors on cosine and sine are two members of their own */
     int required; /* 1: rope_parameters or rope_scaling must be there: the library's default is a published model's */
     int alpha; /* 1: dynamic scaling with a member alpha is another base */
     int by_kind; /* 1: settings for layers without windows and for those with, whose base has names of its own */

@@ -11,7 +11,7 @@ struct reading {
     const char *prefix;
     double epsilon;
     enum activation activation;
-    int qkv_bias, output_bias, mlp_bias, head_norms, post_norms, parallel, scaled, single;
+    int qkv_bias, output_bias, mlp_bias, head_bias, head_norms, post_norms, parallel, scaled, single;
     enum fused fused;
     struct mixture mixture; /* of layouts with experts */
     int block; /* whose tensors are read */
@@ -59,8 +59,9 @@ static int read_settings(struct reading *r)
     struct config *c = r->d->config;
     r->epsilon = o->epsilon_absent, r->post_norms = 1;
     if (get(&r->qkv_bias, r, &o->qkv_bias) || get(&r->output_bias, r, &o->output_bias) || get(&r->mlp_bias, r, &o->mlp_bias) ||
-        get(&r->head_norms, r, &o->head_norms) || get(&r->parallel, r, &o->parallel) || get(&r->scaled, r, &o->scale_embedding) ||
-        get(&r->single, r, &o->multi_query) || config_bool_or(c, "tie_word_embeddings", o->tied, &r->d->tied, r->e) ||
+        get(&r->head_bias, r, &o->head_bias) || get(&r->head_norms, r, &o->head_norms) || get(&r->parallel, r, &o->parallel) ||
+        get(&r->scaled, r, &o->scale_embedding) || get(&r->single, r, &o->multi_query) ||
+        config_bool_or(c, "tie_word_embeddings", o->tied, &r->d->tied, r->e) ||
         (o->epsilon && config_real_or(c, o->epsilon, 0, 1, o->epsilon_absent, &r->epsilon, r->e)) ||
         family_activation(&r->activation, r->d, o->activation, o->activation_absent, r->e) ||
         (o->post_norms && config_bool_or(c, o->post_norms, 1, &r->post_norms, r->e)))
@@ -463,5 +464,5 @@ int layout_read(struct decoder *d, const struct layout *layout, struct error *e)
         head = "language_model.lm_head";
     if (layout->finish && layout->finish(d, e))
         return -1;
-    return family_head(d, layout->head_bias, e, head);
+    return family_head(d, r.head_bias, e, head);
 }

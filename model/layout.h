@@ -103,8 +103,8 @@ struct layout {
     int grouped; /* 1: num_key_value_heads */
     int sized; /* 1: head_dim, and what its absence means; 0: hidden / heads */
     long head_size_absent;
-    struct setting qkv_bias, output_bias, mlp_bias;
-    int tied, head_bias; /* tied: what the absence of tie_word_embeddings means */
+    struct setting qkv_bias, output_bias, mlp_bias, head_bias;
+    int tied; /* what the absence of tie_word_embeddings means */
 
     /* norms */
     enum norm_kind norm;

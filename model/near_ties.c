@@ -3,7 +3,9 @@
  *
  * The rule: they differ by at most NEAR roundings of the row's largest logit, in the type that products are made in (of sigma,
  * and of softmax where it is corrected, by what that moves them, and roundings of the largest score). The sums of two groups, of
- * which one is kept and one is not, by twice as much. A row with a logit that is not finite has no choice to speak of. */
+ * which one is kept and one is not, by twice as much. Where only the experts near a chosen one count (SCORING_SPARSEMIXER), which
+ * of the two chosen is the first and which are near are choices too. A row with a logit that is not finite has no choice to speak
+ * of. */
 #include "model/engine_parts.h"
 
 #include <math.h>
@@ -51,11 +53,26 @@ static double keep_groups(char *kept, const double *scores, const struct routing
     return low - high;
 }
 
+/* How far the nearest of a sparsemixer's other choices is from being another one: the order of the two, and who is near them. */
+static double sparsemixer_gap(const double *logits, const int32_t *choice, const struct routing *g)
+{
+    double gap = fabs(logits[choice[0]] - logits[choice[1]]);
+    int first = logits[choice[1]] > logits[choice[0]];
+    for (int j = 0; j < 2; j++)
+        for (int e = 0; e < g->experts; e++) {
+            double z = logits[e], chosen = logits[choice[j]];
+            if (e != choice[j] && (j == first || e != choice[first]))
+                gap = fmin(gap, fabs(chosen - z - g->tolerance * fmax(fabs(z), chosen)));
+        }
+    return gap;
+}
+
 int near_tie(const double *logits, const double *correction, const int32_t *choice, const struct routing *g, double unit)
 {
     double scores[EXPERTS_MOST], size = 0, largest = 0, low = INFINITY, high = -INFINITY, gap = INFINITY;
     char kept[EXPERTS_MOST] = {1};
-    int next = 0, softmax = g->scoring == SCORING_SOFTMAX, plain = softmax && !correction;
+    int next = 0, sparse = g->scoring == SCORING_SPARSEMIXER, softmax = sparse || g->scoring == SCORING_SOFTMAX,
+        plain = softmax && !correction;
     double most = -INFINITY, sum = 0;
     for (int e = 0; e < g->experts; e++)
         most = fmax(most, logits[e]);
@@ -74,6 +91,8 @@ int near_tie(const double *logits, const double *correction, const int32_t *choi
     double margin = NEAR * unit * (plain ? size : size / (softmax ? 2 : 4) + largest);
     if (g->groups > 1)
         gap = keep_groups(kept, scores, g);
+    if (sparse)
+        gap = sparsemixer_gap(logits, choice, g);
     for (int e = 0; e < g->experts; e++) {
         int chosen = next < g->chosen && choice[next] == e;
         next += chosen;
@@ -92,7 +111,7 @@ void near_ties_count(struct engine *g, int l, int batch)
     size_t queries = (size_t)g->shape.queries[l], total = (size_t)batch * queries, experts = (size_t)routing->experts,
            chosen = (size_t)routing->chosen;
     double unit = rounding(g->k->dtype), correction[EXPERTS_MOST];
-    if (!g->ties || chosen == experts)
+    if (!g->ties || (chosen == experts && routing->scoring != SCORING_SPARSEMIXER))
         return;
     for (size_t e = 0; x->correction.data && e < experts; e++)
         correction[e] = element_read(x->correction.data, x->correction.type, x->correction.first + e * x->correction.row_stride);

@@ -10,7 +10,7 @@
 /* Frequencies of a base, without scaling. */
 static void set_plain(struct rotary *r, double base)
 {
-    r->base = base, r->factor = 1, r->stretch = 0;
+    r->base = base, r->factor = r->beyond_factor = 1, r->stretch = 0;
     free(r->beyond);
     r->beyond = NULL;
     for (int i = 0; i < r->size / 2; i++)
@@ -204,7 +204,7 @@ static int scale_longrope(struct decoder *d, struct rotary *r, struct rope_spec 
         return -1;
     for (int i = 0; i < r->size / 2; i++)
         r->frequency[i] /= divisor[i];
-    r->limit = (int)s->original, r->factor = s->attention;
+    r->limit = (int)s->original, r->factor = r->beyond_factor = s->attention;
     return 0;
 }
 
@@ -226,7 +226,7 @@ void rope_divide_out(struct decoder *d)
     double change = (r->divided > 0 ? r->divided : 1) / r->factor;
     for (int l = 0; l < d->layers; l++)
         d->blocks[l].query_norm.epsilon *= change * change, d->blocks[l].key_norm.epsilon *= change * change;
-    r->divided = r->factor, r->factor = 1;
+    r->divided = r->factor, r->factor = r->beyond_factor = 1;
 }
 
 int rope_replace(char *out, size_t size, struct decoder *d, const struct rope_spec *asked, struct error *e)
@@ -310,6 +310,22 @@ static int find_rope_of_kind(const char **root, const char **type, struct config
     return read_type(type, c, *root, e);
 }
 
+/* The factors on cosine and sine that stand beside the lists of longrope: of short segments, and of those beyond the limit. */
+static int read_mscales(struct rotary *r, struct config *c, const char *root, const char *where, struct error *e)
+{
+    static const char *const names[] = {"short_mscale", "long_mscale"};
+    double *const factors[] = {&r->factor, &r->beyond_factor};
+    for (int i = 0; i < 2; i++) {
+        char key[64];
+        snprintf(key, sizeof key, "%s.%s", root, names[i]);
+        if (config_real_or(c, key, 1e-6, 1e6, NAN, factors[i], e))
+            return -1;
+        if (isnan(*factors[i]))
+            return fail(e, "%s of type longrope needs %s in this family", where, names[i]);
+    }
+    return 0;
+}
+
 /* d->rotary[which] by the settings of `root`, but for a base that stands elsewhere (0: none). */
 static int read_rotary(struct decoder *d, const struct rope_keys *keys, int which, const char *root, const char *type,
                        double other_base, struct error *e)
@@ -334,7 +350,7 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
     s.kind = rope_kind_named(type);
     if (keys->only_longrope && (strcmp(type, "su") == 0 || strcmp(type, "yarn") == 0)) /* older names of it */
         s.kind = ROPE_LONGROPE;
-    if (keys->only_longrope && s.kind != ROPE_LONGROPE && s.kind != ROPE_NONE)
+    if ((keys->only_longrope || keys->mscales) && s.kind != ROPE_LONGROPE && s.kind != ROPE_NONE)
         return fail(e, "%s: rotary scaling '%s' is not supported in a %s model (supported: default, longrope)", config_path(c),
                     type, d->family);
     if (s.kind == ROPE_KINDS)
@@ -363,18 +379,25 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
                     keys->fraction, fraction, size, d->head_size);
     if (rope_read(&s, c, root, e))
         return -1;
-    /* of the two that a file may have, the one at the top wins, but for settings by kind of layer, which are complete */
+    /* of the two that a file may have, the one at the top wins, but for settings by kind of layer and those with factors of their
+     * own, which are complete */
     double original = keys->original_default != 0 ? keys->original_default : s.original;
-    if (keys->by_kind && isnan(original) && d->declared_length)
+    int complete = keys->by_kind || keys->mscales;
+    if (complete && isnan(original) && d->declared_length)
         original = d->declared_length;
     if ((s.kind == ROPE_LLAMA3 || s.kind == ROPE_YARN || s.kind == ROPE_LONGROPE) &&
-        (keys->by_kind ? s.original = original,
-         0             : config_real_or(c, "original_max_position_embeddings", 1, 1e9, original, &s.original, e)))
+        (complete ? s.original = original,
+         0        : config_real_or(c, "original_max_position_embeddings", 1, 1e9, original, &s.original, e)))
         return -1;
     snprintf(where, sizeof where, "%s: %s", config_path(c), root);
     if (make_plain(d, which, size, s.base, keys->pairing, e) || scale(d, &d->rotary[which], &s, where, e))
         return -1;
     d->rotary[which].backwards = keys->backwards;
+    if (keys->mscales && s.kind == ROPE_LONGROPE) {
+        if (read_mscales(&d->rotary[which], c, root, where, e))
+            return -1;
+        s.attention = NAN; /* it is not used */
+    }
     rope_text(text, &s);
     if (which == 0) {
         snprintf(d->position_text, sizeof d->position_text, "rotary, base %.10g", s.base);
@@ -386,6 +409,8 @@ static int read_rotary(struct decoder *d, const struct rope_keys *keys, int whic
             family_describe(d, "%d of %d dimensions", size, d->head_size);
         if (s.kind != ROPE_NONE)
             family_describe(d, "%s", text);
+        if (keys->mscales && s.kind == ROPE_LONGROPE)
+            family_describe(d, "short_mscale %.10g, long_mscale %.10g", d->rotary[0].factor, d->rotary[0].beyond_factor);
     } else
         family_describe(d, "base %.10g%s%s %s", s.base, s.kind != ROPE_NONE ? ", " : "", s.kind != ROPE_NONE ? text : "",
                         keys->by_kind ? "in windows" : "by layer");

@@ -114,11 +114,12 @@ static int evaluate_angles(double **cosine, double **sine, const struct rotary *
     *cosine = *sine = NULL;
     if (size_multiply(&bytes, pairs * sizeof **cosine, (size_t)n) || !(*cosine = malloc(bytes)) || !(*sine = malloc(bytes)))
         return fail_memory(e, 16.0 * (double)pairs * n, "rotary angles");
+    double factor = r->beyond && n > r->limit ? r->beyond_factor : r->factor;
     for (size_t m = 0; m < (size_t)n; m++)
         for (size_t i = 0; i < pairs; i++) {
             double angle = (r->backwards ? -(double)m : (double)m) * rotary_frequency(r, (int)i, n);
-            (*cosine)[m * pairs + i] = r->factor * cos(angle);
-            (*sine)[m * pairs + i] = r->factor * sin(angle);
+            (*cosine)[m * pairs + i] = factor * cos(angle);
+            (*sine)[m * pairs + i] = factor * sin(angle);
         }
     return 0;
 }

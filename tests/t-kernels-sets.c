@@ -539,18 +539,22 @@ static void test_route(void **state)
     static const struct route_case cases[] = {
         /* segments, first, rows, {experts, chosen, scoring, groups, chosen groups, normalised, factor, floor}, corrected, ties,
            size */
-        {1, 0, 1, {1, 1, SCORING_SIGMOID, 1, 1, 0, 1, 0}, 0, 0, 1},
-        {2, 0, 3, {2, 1, SCORING_SOFTMAX, 1, 1, 1, 1, 0}, 0, 0, 1},
-        {3, 0, 65, {8, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0}, 0, 0, 2},
-        {2, 0, 300, {60, 4, SCORING_SOFTMAX, 1, 1, 0, 1, 0}, 0, 0, 4},
-        {2, 0, 63, {16, 16, SCORING_SOFTMAX, 1, 1, 1, 0.5, 0}, 0, 1, 2},
-        {2, 0, 63, {16, 5, SCORING_SOFTMAX, 1, 1, 0, 2, 0}, 0, 1, 4},
-        {2, 0, 65, {32, 6, SCORING_SIGMOID, 1, 1, 1, 2.5, 1e-20}, 1, 0, 2},
-        {2, 0, 65, {32, 6, SCORING_SIGMOID, 8, 3, 1, 2.5, 1e-20}, 1, 0, 2},
-        {2, 0, 65, {64, 8, SCORING_SIGMOID, 4, 1, 0, 1, 0}, 0, 1, 2},
-        {1, 0, 9, {1024, 64, SCORING_SIGMOID, 512, 300, 1, 1, 0}, 1, 0, 4},
-        {2, 0, 65, {32, 6, SCORING_SOFTMAX, 1, 1, 1, 1, 0}, 1, 0, 2},
-        {2, 0, 65, {9, 2, SCORING_SOFTMAX, 1, 1, 0, 2, 0}, 1, 0, 4},
+        {1, 0, 1, {1, 1, SCORING_SIGMOID, 1, 1, 0, 1, 0, 0}, 0, 0, 1},
+        {2, 0, 3, {2, 1, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0}, 0, 0, 1},
+        {3, 0, 65, {8, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0}, 0, 0, 2},
+        {2, 0, 300, {60, 4, SCORING_SOFTMAX, 1, 1, 0, 1, 0, 0}, 0, 0, 4},
+        {2, 0, 63, {16, 16, SCORING_SOFTMAX, 1, 1, 1, 0.5, 0, 0}, 0, 1, 2},
+        {2, 0, 63, {16, 5, SCORING_SOFTMAX, 1, 1, 0, 2, 0, 0}, 0, 1, 4},
+        {2, 0, 65, {32, 6, SCORING_SIGMOID, 1, 1, 1, 2.5, 1e-20, 0}, 1, 0, 2},
+        {2, 0, 65, {32, 6, SCORING_SIGMOID, 8, 3, 1, 2.5, 1e-20, 0}, 1, 0, 2},
+        {2, 0, 65, {64, 8, SCORING_SIGMOID, 4, 1, 0, 1, 0, 0}, 0, 1, 2},
+        {1, 0, 9, {1024, 64, SCORING_SIGMOID, 512, 300, 1, 1, 0, 0}, 1, 0, 4},
+        {2, 0, 65, {32, 6, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0}, 1, 0, 2},
+        {2, 0, 65, {9, 2, SCORING_SOFTMAX, 1, 1, 0, 2, 0, 0}, 1, 0, 4},
+        {2, 0, 65, {16, 2, SCORING_SPARSEMIXER, 1, 1, 0, 1, 0, 0.02}, 0, 0, 2},
+        {2, 0, 65, {16, 2, SCORING_SPARSEMIXER, 1, 1, 0, 1.5, 0, 0.7}, 0, 0, 2},
+        {3, 0, 65, {6, 2, SCORING_SPARSEMIXER, 1, 1, 0, 1, 0, 0}, 0, 1, 2},
+        {1, 0, 7, {2, 2, SCORING_SPARSEMIXER, 1, 1, 0, 1, 0, 0.4}, 0, 0, 1},
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++)
@@ -566,27 +570,50 @@ static void test_route_choice(void **state)
         int32_t choice[3];
         double weights[3];
     } cases[] = {
-        {{6, 3, SCORING_SOFTMAX, 1, 1, 0, 2, 0}, {0, 0, 0, 0, 0, 0}, {0}, {0, 1, 2}, {1.0 / 3, 1.0 / 3, 1.0 / 3}},
-        {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0}, {1, 3, 2, 3, 0, 3}, {0}, {1, 3}, {0.5, 0.5}},
-        {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0},
+        {{6, 3, SCORING_SOFTMAX, 1, 1, 0, 2, 0, 0}, {0, 0, 0, 0, 0, 0}, {0}, {0, 1, 2}, {1.0 / 3, 1.0 / 3, 1.0 / 3}},
+        {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0}, {1, 3, 2, 3, 0, 3}, {0}, {1, 3}, {0.5, 0.5}},
+        {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0},
          {-INFINITY, 3, -INFINITY, -1e4, 0, -1e30},
          {0},
          {1, 4},
          {0.95257412682243336, 0.04742587317756678}},
-        {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0}, {0, NAN, 1, 2, 0, 0}, {0}, {2, 3}, {NAN, NAN}},
-        {{6, 3, SCORING_SOFTMAX, 1, 1, 1, 1, 0}, {NAN, NAN, NAN, NAN, NAN, NAN}, {0}, {0, 1, 2}, {NAN, NAN, NAN}},
+        {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0}, {0, NAN, 1, 2, 0, 0}, {0}, {2, 3}, {NAN, NAN}},
+        {{6, 3, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0}, {NAN, NAN, NAN, NAN, NAN, NAN}, {0}, {0, 1, 2}, {NAN, NAN, NAN}},
         /* by the corrected score, weighted by the other */
-        {{6, 2, SCORING_SOFTMAX, 1, 1, 0, 3, 0}, {0, 0, 0, 0, 0, 0}, {0, 0.25, 0, 0, 0.5, 0}, {1, 4}, {0.5, 0.5}},
-        {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0}, {9, 9, 0, 0, 0, -9}, {0, 0, 0, 0, 0, 0.75}, {0, 5}, {1, 0}},
-        {{6, 2, SCORING_SIGMOID, 1, 1, 1, 3, 0}, {0, 0, 0, 0, 0, 0}, {0, 0.25, 0, 0, 0.5, 0}, {1, 4}, {1.5, 1.5}},
+        {{6, 2, SCORING_SOFTMAX, 1, 1, 0, 3, 0, 0}, {0, 0, 0, 0, 0, 0}, {0, 0.25, 0, 0, 0.5, 0}, {1, 4}, {0.5, 0.5}},
+        {{6, 2, SCORING_SOFTMAX, 1, 1, 1, 1, 0, 0}, {9, 9, 0, 0, 0, -9}, {0, 0, 0, 0, 0, 0.75}, {0, 5}, {1, 0}},
+        {{6, 2, SCORING_SIGMOID, 1, 1, 1, 3, 0, 0}, {0, 0, 0, 0, 0, 0}, {0, 0.25, 0, 0, 0.5, 0}, {1, 4}, {1.5, 1.5}},
+        /* the first beside all that are near it, the second beside those near it but the first; with logits below 0 the
+           nearness is relative to each one's own size, and of zeros all are near */
+        {{6, 2, SCORING_SPARSEMIXER, 1, 1, 0, 1, 0, 0.5},
+         {1, 4, 2, 3, -9, 1.9},
+         {0},
+         {1, 3},
+         {0.66524095577482178, 0.58797571153283523}},
+        {{6, 2, SCORING_SPARSEMIXER, 1, 1, 0, 2, 0, 0.02}, {1, 4, 2, 3, -9, 1.9}, {0}, {1, 3}, {2, 2}},
+        {{6, 2, SCORING_SPARSEMIXER, 1, 1, 0, 1, 0, 0.5},
+         {-1, -4, -2, -3, -9, -1.5},
+         {0},
+         {0, 5},
+         {0.50648039105565401, 0.54654938726617963}},
+        {{6, 2, SCORING_SPARSEMIXER, 1, 1, 0, 1, 0, 0.5}, {0, 0, 0, 0, 0, 0}, {0}, {0, 1}, {1.0 / 6, 1.0 / 5}},
+        {{6, 2, SCORING_SPARSEMIXER, 1, 1, 0, 1, 0, 0.5}, {2, 0, 2, 0, 0, NAN}, {0}, {0, 2}, {NAN, NAN}},
         /* groups of two: sums 1.25, 1.5, 1; of the first two the best three */
-        {{6, 3, SCORING_SIGMOID, 3, 2, 0, 2, 0}, {0, 0, 0, 0, 0, 0}, {0.125, 0.125, 0.5, 0, 0.25, -0.25}, {0, 1, 2}, {1, 1, 1}},
+        {{6, 3, SCORING_SIGMOID, 3, 2, 0, 2, 0, 0},
+         {0, 0, 0, 0, 0, 0},
+         {0.125, 0.125, 0.5, 0, 0.25, -0.25},
+         {0, 1, 2},
+         {1, 1, 1}},
         /* groups of three, of which one: sums 1.5, 1.375 */
-        {{6, 2, SCORING_SIGMOID, 2, 1, 0, 1, 0}, {0, 0, 0, 0, 0, 0}, {0.25, 0, 0.25, 0.375, 0, -1}, {0, 2}, {0.5, 0.5}},
+        {{6, 2, SCORING_SIGMOID, 2, 1, 0, 1, 0, 0}, {0, 0, 0, 0, 0, 0}, {0.25, 0, 0.25, 0.375, 0, -1}, {0, 2}, {0.5, 0.5}},
         /* a group of scores without a sum comes last */
-        {{6, 3, SCORING_SIGMOID, 3, 2, 0, 2, 0}, {0, 0, 0, 0, 0, 0}, {INFINITY, -INFINITY, 0, 0, 0.25, 0}, {2, 3, 4}, {1, 1, 1}},
+        {{6, 3, SCORING_SIGMOID, 3, 2, 0, 2, 0, 0},
+         {0, 0, 0, 0, 0, 0},
+         {INFINITY, -INFINITY, 0, 0, 0.25, 0},
+         {2, 3, 4},
+         {1, 1, 1}},
         /* equal groups: the first */
-        {{6, 2, SCORING_SIGMOID, 3, 1, 0, 1, 0}, {0, 0, 0, 0, 0, 0}, {0}, {0, 1}, {0.5, 0.5}},
+        {{6, 2, SCORING_SIGMOID, 3, 1, 0, 1, 0, 0}, {0, 0, 0, 0, 0, 0}, {0}, {0, 1}, {0.5, 0.5}},
     };
     (void)state;
     for (int s = 0; s < set_count; s++)

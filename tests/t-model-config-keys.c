@@ -153,7 +153,7 @@ static void test_table(void **state)
         for (int i = 0; i < FAMILIES_MOST && family_at(i); i++)
             if (family_at(i) == family && seen[i]++ == 0) {
                 decoder_close(scaled[0]), decoder_close(scaled[1]);
-                int unscaled = family->layout && family->layout->rope.only_longrope;
+                int unscaled = family->layout && (family->layout->rope.only_longrope || family->layout->rope.mscales);
                 scaled[0] = open_scaled(family, unscaled ? "{\"type\": \"default\"}"
                                                          : "{\"type\": \"yarn\", \"factor\": 2" OF_MINISTRAL3 "}");
                 scaled[1] = unscaled ? NULL

@@ -228,6 +228,15 @@ static void test_near_tie(void **state)
     assert_true(tie((double[]){0, 0, 0, 0}, (double[]){0.5, 0, 0, 0}, (int32_t[]){0, 1}, softmax));
     assert_false(tie((double[]){0, 0, 0, 0}, (double[]){0.5, 0, 0.25, 0}, (int32_t[]){0, 2}, softmax));
     assert_true(tie((double[]){0, 0, 0, log(3)}, (double[]){0.5, 0.3333333, 0, 0}, (int32_t[]){0, 1}, softmax)); /* 1/2 and 1/2 */
+    /* of a sparsemixer: the order of the two, and who is near them: here 0.5 of the larger one's size */
+    const struct routing sparse = {
+        .experts = 4, .chosen = 2, .groups = 1, .chosen_groups = 1, .scoring = SCORING_SPARSEMIXER, .tolerance = 0.5};
+    assert_false(tie((double[]){1, -8, 3, 4}, NULL, (int32_t[]){2, 3}, sparse));
+    assert_true(tie((double[]){1, -8, 3, 3}, NULL, (int32_t[]){2, 3}, sparse));
+    assert_true(tie((double[]){2, -8, 3, 4}, NULL, (int32_t[]){2, 3}, sparse)); /* as near to 4 as may be */
+    assert_true(tie((double[]){1.5, -8, 3, 4}, NULL, (int32_t[]){2, 3}, sparse)); /* to 3 */
+    assert_true(tie((double[]){2 + 1.9 * step, -8, 3, 4}, NULL, (int32_t[]){2, 3}, sparse));
+    assert_false(tie((double[]){2 + 2.1 * step, -8, 3, 4}, NULL, (int32_t[]){2, 3}, sparse));
     /* of sigma: the groups' sums are as near, then the experts of the group that is kept, then neither; those of the other do not
      * count */
     assert_true(tie((double[]){3, 1, 1, 3}, NULL, (int32_t[]){0}, sigmoid));

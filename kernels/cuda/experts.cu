@@ -6,8 +6,8 @@ enum { BLOCK = 256 };
 
 /* What the kernels read of a struct routing. */
 struct router {
-    int experts, chosen, sigmoid, groups, chosen_groups, normalised;
-    float factor, floor;
+    int experts, chosen, sigmoid, sparsemixer, groups, chosen_groups, normalised;
+    float factor, floor, tolerance;
     float largest, sum; /* of a row, where softmax is corrected: its largest logit, and the sum of exp(z - it) */
 };
 
@@ -125,6 +125,37 @@ __device__ static float score_sum(float *largest, const float *logits, const int
     return sum;
 }
 
+/* Of SCORING_SPARSEMIXER: the score of expert e beside chosen j, and their sum, as in the reference. */
+__device__ static float near_score(const float *logits, const int32_t *choice, const struct router &g, int j, int e)
+{
+    int first = logits[choice[1]] > logits[choice[0]];
+    float chosen = logits[choice[j]], z = logits[e];
+    if ((j != first && e == choice[first]) || (chosen - z) / fmaxf(fabsf(z), chosen) > g.tolerance)
+        return 0;
+    return expf(z - chosen);
+}
+
+__device__ static float near_sum(const float *logits, const int32_t *choice, const struct router &g, int j)
+{
+    float sum = 0;
+    for (int e = 0; e < g.experts; e++)
+        sum += near_score(logits, choice, g, j, e);
+    return sum;
+}
+
+__device__ static void unweigh_sparsemixer(float *d_logits, const float *d_weights, const float *logits, const int32_t *choice,
+                                           const struct router &g)
+{
+    float sum[2] = {near_sum(logits, choice, g, 0), near_sum(logits, choice, g, 1)};
+    for (int e = 0; e < g.experts; e++) {
+        float d = 0;
+        for (int j = 0; j < 2; j++)
+            d += g.factor * d_weights[j] / sum[j] *
+                 ((e == choice[j] ? 1.0f : 0.0f) - near_score(logits, choice, g, j, e) / sum[j]);
+        d_logits[e] = d;
+    }
+}
+
 /* A thread a row. */
 __global__ void __launch_bounds__(BLOCK)
     route_rows(int32_t *choice, float *weights, const float *logits, const float *correction, struct router g, size_t rows)
@@ -140,6 +171,11 @@ __global__ void __launch_bounds__(BLOCK)
         choose(chosen, z, correction, g);
     for (int e = 0; e < g.experts; e++)
         bad = z[e] == z[e] ? bad : NAN;
+    if (g.sparsemixer) {
+        for (int j = 0; j < 2; j++)
+            weights[r * 2 + j] = g.factor / near_sum(z, chosen, g, j) + bad;
+        return;
+    }
     float sum = score_sum(&largest, z, chosen ? chosen : &first, g);
     for (int j = 0; j < g.chosen; j++) {
         float own = z[chosen ? chosen[j] : 0];
@@ -156,7 +192,12 @@ __global__ void __launch_bounds__(BLOCK) route_rows_reverse(float *d_logits, con
         return;
     const float *z = logits + r * (size_t)g.experts, *dw = d_weights + r * (size_t)g.chosen;
     const int32_t *chosen = choice ? choice + r * (size_t)g.chosen : &first;
-    float *dz = d_logits + r * (size_t)g.experts, largest, mean = 0, sum = score_sum(&largest, z, chosen, g);
+    float *dz = d_logits + r * (size_t)g.experts, largest, mean = 0;
+    if (g.sparsemixer) {
+        unweigh_sparsemixer(dz, dw, z, chosen, g);
+        return;
+    }
+    float sum = score_sum(&largest, z, chosen, g);
     for (int j = 0; j < g.chosen && (!g.sigmoid || g.normalised); j++)
         mean += dw[j] * (g.sigmoid ? sigmoid(z[chosen[j]]) : expf(z[chosen[j]] - largest)) / sum;
     for (int e = 0; e < g.experts; e++)
@@ -172,11 +213,13 @@ static struct router router_of(const struct routing *g)
     return {g->experts,
             g->chosen,
             g->scoring == SCORING_SIGMOID,
+            g->scoring == SCORING_SPARSEMIXER,
             g->groups,
             g->chosen_groups,
             g->normalised,
             (float)g->factor,
             (float)g->floor,
+            (float)g->tolerance,
             0,
             0};
 }

@@ -99,12 +99,58 @@ static double sigmoid_sum(const real *logits, const int32_t *choice, const struc
     return sum;
 }
 
+/* Of SCORING_SPARSEMIXER: which of the two chosen is the first. */
+static int first_of_two(const real *logits, const int32_t *choice)
+{
+    return logits[choice[1]] > logits[choice[0]];
+}
+
+/* The score of expert e beside chosen j as exp(z - the chosen's z); 0 where it does not count. */
+static double near_score(const real *logits, const int32_t *choice, const struct routing *g, int j, int e)
+{
+    int first = first_of_two(logits, choice);
+    double chosen = logits[choice[j]], z = logits[e];
+    if ((j != first && e == choice[first]) || (chosen - z) / fmax(fabs(z), chosen) > g->tolerance)
+        return 0;
+    return exp(z - chosen);
+}
+
+static double near_sum(const real *logits, const int32_t *choice, const struct routing *g, int j)
+{
+    double sum = 0;
+    for (int e = 0; e < g->experts; e++)
+        sum += near_score(logits, choice, g, j, e);
+    return sum;
+}
+
+/* With p = a chosen one's softmax and u its d_weight: dz = factor u p (delta - p of each), of both together. */
+static void unweigh_sparsemixer(real *d_logits, const real *d_weights, const real *logits, const int32_t *choice,
+                                const struct routing *g)
+{
+    double scale[2], sum[2];
+    for (int j = 0; j < 2; j++) {
+        sum[j] = near_sum(logits, choice, g, j);
+        scale[j] = g->factor * d_weights[j] / sum[j];
+    }
+    for (int e = 0; e < g->experts; e++) {
+        double d = 0;
+        for (int j = 0; j < 2; j++)
+            d += scale[j] * ((e == choice[j]) - near_score(logits, choice, g, j, e) / sum[j]);
+        d_logits[e] = (real)d;
+    }
+}
+
 static void weigh(real *weights, const real *logits, const int32_t *choice, const struct routing *g)
 {
     double largest, sum;
     int bad = 0;
     for (int e = 0; e < g->experts; e++)
         bad |= isnan(logits[e]) != 0;
+    if (g->scoring == SCORING_SPARSEMIXER) {
+        for (int j = 0; j < 2; j++)
+            weights[j] = bad ? (real)NAN : (real)(g->factor / near_sum(logits, choice, g, j));
+        return;
+    }
     sum = g->scoring == SCORING_SOFTMAX ? softmax_sum(&largest, logits, choice, g)
           : g->normalised               ? sigmoid_sum(logits, choice, g)
                                         : 1;
@@ -134,6 +180,10 @@ static void route(struct kernels *k, struct buffer *choice, struct buffer *weigh
  * ds, ds = factor u, or factor (u - sum u s / sum) / sum where normalised. */
 static void unweigh(real *d_logits, const real *d_weights, const real *logits, const int32_t *choice, const struct routing *g)
 {
+    if (g->scoring == SCORING_SPARSEMIXER) {
+        unweigh_sparsemixer(d_logits, d_weights, logits, choice, g);
+        return;
+    }
     int softmax = g->scoring == SCORING_SOFTMAX, dense = softmax && !g->normalised;
     double largest = 0, mean = 0,
            sum = softmax         ? softmax_sum(&largest, logits, choice, g)

@@ -157,7 +157,7 @@ static const struct layout gptj = {GPT2_SIZES,
                                    .rotary_dim = 64,
                                    .parallel = YES,
                                    .one_norm = 1,
-                                   .head_bias = 1};
+                                   .head_bias = YES};
 static const struct layout phi = {.grouped = 1,
                                   LAYER_NORM("layer_norm_eps"),
                                   ACTIVATION("hidden_act", "gelu_new"),
@@ -178,7 +178,7 @@ static const struct layout phi = {.grouped = 1,
                                   .rope = {ROTARY_PART(0.5)},
                                   .parallel = YES,
                                   .one_norm = 1,
-                                  .head_bias = 1};
+                                  .head_bias = YES};
 static const struct layout starcoder2 = {LAYER_NORM("norm_epsilon"),
                                          .grouped = 1,
                                          .sized = 1,
@@ -225,7 +225,7 @@ static const struct layout codegen = {GPT2_SIZES,
                                       .rotary_dim = 64,
                                       .parallel = YES,
                                       .one_norm = 1,
-                                      .head_bias = 1};
+                                      .head_bias = YES};
 static const struct layout stablelm = {LAYER_NORM("layer_norm_eps"),
                                        .grouped = 1,
                                        .names = {LLAMA_NAMES, .query_norm = "self_attn.q_layernorm",
@@ -318,7 +318,7 @@ static const struct layout ctrl = {.hidden = "n_embd",
                                    .scale_embedding = YES,
                                    .sinusoidal = SINUSOIDAL_OPEN,
                                    .tied = 1,
-                                   .head_bias = 1,
+                                   .head_bias = YES,
                                    .finish = finish_ctrl};
 static const struct layout persimmon = {LAYER_NORM("layer_norm_eps"),
                                         ACTIVATION("hidden_act", "relu2"),

@@ -144,6 +144,19 @@ static const struct expert_layout glm4_moe_experts = {QWEN_EXPERTS,
                                                       .shared_absent = 1,
                                                       .normalised = 1,
                                                       .shared = "mlp.shared_experts"};
+static const struct expert_layout phimoe_experts = {
+    .count = "num_local_experts",
+    .scoring = SCORING_SPARSEMIXER,
+    .normalised = -1,
+    .router = "block_sparse_moe.gate",
+    .other_router = "mlp.router",
+    .parent = "block_sparse_moe.experts",
+    .gate = "w1",
+    .up = "w3",
+    .down = "w2",
+    .gate_up = {"mlp.experts.gate_up_proj"},
+    .stacked_down = {"mlp.experts.down_proj"},
+};
 static const struct expert_layout gpt_oss_experts = {.count = "num_local_experts",
                                                      .older_count = "num_experts",
                                                      .normalised = -1,
@@ -310,6 +323,19 @@ static const struct layout glm4_moe = {LLAMA(1e-5),
                                        .rope = {ROTARY_PART(0.5)},
                                        .experts = &glm4_moe_experts,
                                        .finish = finish_glm4_moe};
+static const struct layout phimoe = {.norm = NORM_LAYER,
+                                     .norm_bias = 1,
+                                     EPSILON("rms_norm_eps", 1e-5),
+                                     .grouped = 1,
+                                     .sized = 1,
+                                     .names = {LLAMA_NAMES},
+                                     ACTIVATION("hidden_act", "silu"),
+                                     BIASES(KEY("attention_bias"), KEY("attention_bias"), NO),
+                                     .head_bias = KEY("lm_head_bias"),
+                                     .rope = {ROTARY_WHOLE, .mscales = 1, .theta_default = 1000000},
+                                     .windows = WINDOWS_ALL,
+                                     .experts = &phimoe_experts,
+                                     .defaults = "{\"num_key_value_heads\": 8}"};
 static const struct layout gpt_oss = {LLAMA(1e-5),
                                       .names = {LLAMA_NAMES, .sinks = "self_attn.sinks"},
                                       .head_size_absent = 64,
@@ -463,6 +489,8 @@ static const struct layout aria_text = {LLAMA(1e-6),
 static const char *const of_routers[] = {"output_router_logits", "router_aux_loss_coef", "router_jitter_noise", NULL};
 static const char *const of_gpt_oss[] = {"experts_per_token", "initial_context_length", "output_router_logits",
                                          "router_aux_loss_coef", NULL};
+static const char *const of_phimoe[] = {"input_jitter_noise", "original_max_position_embeddings", "output_router_logits",
+                                        "router_aux_loss_coef", NULL};
 static const char *const of_qwen3_moe[] = {"max_window_layers", "output_router_logits", "router_aux_loss_coef", NULL};
 static const char *const some_layers[] = {"mlp_only_layers", "num_key_value_heads", "partial_rotary_factor", NULL};
 static const char *const of_hunyuan[] = {"eod_token_id", "output_router_logits", "pretraining_tp", "router_aux_loss_coef", NULL};
@@ -495,6 +523,7 @@ const struct family families_mixtures[] = {{ROW(mixtral), .harmless = of_routers
                                            {ROW(olmoe), .harmless = of_routers, .nullable = clip},
                                            {ROW(glm4_moe), .harmless = of_routers, .nullable = kv_heads},
                                            {ROW(gpt_oss), .harmless = of_gpt_oss, .nullable = heads_of_size},
+                                           {ROW(phimoe), .harmless = of_phimoe, .nullable = heads},
                                            {ROW(granitemoe), .harmless = of_routers, .nullable = heads},
                                            {ROW(hunyuan_v1_moe), .harmless = of_hunyuan, .nullable = heads},
                                            {ROW(granitemoeshared), .harmless = of_routers, .nullable = heads},

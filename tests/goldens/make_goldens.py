@@ -292,6 +292,8 @@ class FamilyOracle:
             self.widen_falcon_alibi(case)
         if case.family == "mpt":
             self.apply_bias_max(config)
+        if case.family == "phimoe":
+            self.apply_length(case)
         for value in (*model.parameters(), *model.buffers()):
             assert value.dtype not in NARROW
 
@@ -320,6 +322,14 @@ class FamilyOracle:
         from transformers.models.mpt.modeling_mpt import build_mpt_alibi_tensor
         most = config.attn_config.alibi_bias_max
         self.model.transformer.build_mpt_alibi_tensor = lambda heads, length, device=None: build_mpt_alibi_tensor(heads, length, most, device)
+
+    def apply_length(self, case):
+        """transformers 5 makes longrope's frequencies without the length of the segment, so always of the short factors; its version 4
+        and the published code have the long ones beyond the original length."""
+        rotary = self.model.model.rotary_emb
+        if rotary.rope_type == "longrope":
+            plain = rotary.rope_init_fn
+            rotary.rope_init_fn = lambda config: plain(config, seq_len=case.length - 1)
 
     def log_probability(self, rows, target):
         """log p of `target` after the token rows [n, d]; the ids fed in are ignored by the hook."""

@@ -40,7 +40,7 @@ FAMILIES = ("arcee", "aria_text", "biogpt", "bloom", "cohere", "cohere2", "ctrl"
             "gemma3_text", "glm4", "glm4_moe", "gpt2", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite_swa", "granitemoe", "granitemoe_swa",
             "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "hyperclovax", "internlm3", "iquestcoder", "jais2", "llama", "mellum", "minimax_m2",
             "ministral", "ministral3", "mistral", "mixtral", "mpt", "nanochat", "nemotron", "olmo", "olmo2", "olmo3", "olmoe", "openai-gpt", "opt", "persimmon",
-            "phi", "phi3", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "solar_open", "stablelm", "vaultgemma", "xglm")
+            "phi", "phi3", "phimoe", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "solar_open", "stablelm", "vaultgemma", "xglm")
 QK_GAIN = 1.5       # on top of that of random_weight: 3 in all
 LOGP_ERROR, NORM_ERROR = 1e-9, 1e-7
 ORDINARY_ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "silu")
@@ -610,6 +610,24 @@ def draw_mixtral(d, layers, length):
     return config
 
 
+def draw_phimoe(d, layers, length):
+    config = put_experts(d, grouped(d, length), layers, "num_local_experts")
+    config["num_key_value_heads"] = config.get("num_key_value_heads") or config["num_attention_heads"]
+    config["num_experts_per_tok"] = d.pick(2, 2, 2, 2, 1)
+    for key in ("rope_parameters", "rope_scaling", "partial_rotary_factor"):
+        config.pop(key, None)
+    pairs = (config.get("head_dim") or config["hidden_size"] // config["num_attention_heads"]) // 2
+    if d.chance(0.7):
+        config["rope_parameters"] = {"rope_type": "longrope", "short_factor": [d.real(1, 3) for _ in range(pairs)], "long_factor": [d.real(1, 9) for _ in range(pairs)],
+                                     "short_mscale": d.real(0.7, 1.5), "long_mscale": d.real(0.7, 1.5), "original_max_position_embeddings": d.pick(8, 16, 40)}
+        d.put(config["rope_parameters"], "rope_theta", 0.5, 300.0)
+        d.put(config["rope_parameters"], "attention_factor", 0.2, 1.7)       # which is not used
+    d.put(config, "router_jitter_noise", 0.8, 0.01, 0.1, 0.3, 0.9, 0.0)
+    d.put(config, "input_jitter_noise", 0.2, 0.1)
+    d.put(config, "sliding_window", 0.4, 3, 8, None)
+    return biased(d, config, "attention_bias", "lm_head_bias")
+
+
 def draw_qwen2_moe(d, layers, length):
     config = put_experts(d, sized(d, grouped(d, length), 0.2), layers, some=True)
     config["shared_expert_intermediate_size"] = d.whole(3, 20)
@@ -985,6 +1003,9 @@ def oracle(folder, state, stored, tokens):
                 from transformers.models.mpt.modeling_mpt import build_mpt_alibi_tensor
                 most = config.attn_config.alibi_bias_max
                 model.transformer.build_mpt_alibi_tensor = lambda heads, length, device=None: build_mpt_alibi_tensor(heads, length, most, device)
+            if config.model_type == "phimoe" and model.model.rotary_emb.rope_type == "longrope":     # see make_goldens.py
+                plain = model.model.rotary_emb.rope_init_fn
+                model.model.rotary_emb.rope_init_fn = lambda config: plain(config, seq_len=tokens.shape[1] - 1)
             norms, logprobs = [], []
             for segment in torch.from_numpy(tokens.astype(np.int64)):
                 rows = table[segment[:-1]].clone().requires_grad_(True)
