@@ -203,6 +203,7 @@ struct layer {
     struct weight *router, *up[EXPERTS], *gate[EXPERTS], *down[EXPERTS];
     struct run runs[EXPERTS];
     struct buffer *x, *y, *logits, *choice, *weights, *place, *order; /* [ROWS, ...] */
+    struct buffer *dy, *dx, *d_weights, *d_logits; /* apart, so that no run feeds on the one before and numbers stay in range */
     struct buffer *slots, *a, *b, *up_rows, *gate_rows; /* [SLOTS, ...] */
     int at_once; /* experts that one call multiplies with */
 };
@@ -227,23 +228,23 @@ static void layer_forward(struct layer *s)
     multiply(s, s->gate, s->gate_rows, s->slots, 0, 0);
     k->activate(k, s->a, s->up_rows, s->gate_rows, ACTIVATION_SILU, slots, EXPERT);
     multiply(s, s->down, s->slots, s->a, 0, 0);
-    k->combine(k, s->y, s->slots, s->place, s->weights, rows, CHOSEN, HIDDEN, 1);
+    k->combine(k, s->y, s->slots, s->place, s->weights, rows, CHOSEN, HIDDEN, 0);
 }
 
 static void layer_reverse(struct layer *s)
 {
     struct kernels *k = s->k;
     struct rows rows = {1, ROWS}, slots = {1, SLOTS};
-    k->gather(k, s->slots, s->y, s->order, SLOTS, CHOSEN, HIDDEN);
+    k->gather(k, s->slots, s->dy, s->order, SLOTS, CHOSEN, HIDDEN);
     multiply(s, s->down, s->a, s->slots, 1, 0);
     k->activate(k, s->b, s->up_rows, s->gate_rows, ACTIVATION_SILU, slots, EXPERT);
-    k->weigh_reverse(k, s->weights, s->a, s->b, s->order, s->weights, SLOTS, EXPERT);
+    k->weigh_reverse(k, s->d_weights, s->a, s->b, s->order, s->weights, SLOTS, EXPERT);
     k->activate_reverse(k, s->a, s->b, s->a, s->up_rows, s->gate_rows, ACTIVATION_SILU, slots, EXPERT);
     multiply(s, s->up, s->slots, s->a, 1, 0);
     multiply(s, s->gate, s->slots, s->b, 1, 1);
-    k->combine(k, s->x, s->slots, s->place, NULL, rows, CHOSEN, HIDDEN, 0);
-    k->route_reverse(k, s->logits, s->weights, s->logits, s->choice, &routing, rows);
-    k->linear_reverse(k, s->x, s->logits, s->router, rows, 1);
+    k->combine(k, s->dx, s->slots, s->place, NULL, rows, CHOSEN, HIDDEN, 0);
+    k->route_reverse(k, s->d_logits, s->d_weights, s->logits, s->choice, &routing, rows);
+    k->linear_reverse(k, s->dx, s->d_logits, s->router, rows, 1);
 }
 
 /* Slots by expert and row, as random logits choose. */
@@ -285,6 +286,8 @@ static void experts(struct kernels *k)
     }
     s.x = filled(k, ROLE_ACTIVATION, ROWS * HIDDEN), s.y = filled(k, ROLE_RESIDUAL, ROWS * HIDDEN);
     s.logits = filled(k, ROLE_RESIDUAL, ROWS * EXPERTS), s.weights = filled(k, ROLE_RESIDUAL, SLOTS);
+    s.dy = filled(k, ROLE_RESIDUAL, ROWS * HIDDEN), s.dx = filled(k, ROLE_ACTIVATION, ROWS * HIDDEN);
+    s.d_weights = filled(k, ROLE_RESIDUAL, SLOTS), s.d_logits = filled(k, ROLE_RESIDUAL, ROWS * EXPERTS);
     s.slots = filled(k, ROLE_ACTIVATION, SLOTS * HIDDEN), s.a = filled(k, ROLE_ACTIVATION, SLOTS * EXPERT);
     s.b = filled(k, ROLE_ACTIVATION, SLOTS * EXPERT), s.up_rows = filled(k, ROLE_ACTIVATION, SLOTS * EXPERT);
     s.gate_rows = filled(k, ROLE_ACTIVATION, SLOTS * EXPERT);
@@ -306,7 +309,8 @@ static void experts(struct kernels *k)
                      s.at_once == 1 ? ", one by one" : "");
             report_rate(name, flops, least, unit);
         }
-    struct buffer *all[] = {s.x, s.y, s.logits, s.choice, s.weights, s.place, s.order, s.slots, s.a, s.b, s.up_rows, s.gate_rows};
+    struct buffer *all[] = {s.x, s.y, s.logits,  s.choice,    s.weights, s.place, s.order,     s.slots,
+                            s.a, s.b, s.up_rows, s.gate_rows, s.dy,      s.dx,    s.d_weights, s.d_logits};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         k->destroy(k, all[i]);
     for (int i = 0; i < EXPERTS; i++)
