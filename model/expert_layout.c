@@ -264,11 +264,13 @@ static int read_shared(struct block *b, const struct mixture *m, const struct de
         b->gate.weight = view_rows(both.weight, 0, width), b->up.weight = view_rows(both.weight, width, width);
         return 0;
     }
-    if (family_linear(&b->gate, d, width, hidden, biased, e, "%s.%s.gate_proj", stem, o->shared) ||
-        family_linear(&b->up, d, width, hidden, biased, e, "%s.%s.up_proj", stem, o->shared) ||
-        family_linear(&b->down, d, hidden, width, biased, e, "%s.%s.down_proj", stem, o->shared))
+    const char *shared = o->other_shared && family_has(d, "%s.%s.down_proj.weight", stem, o->other_shared) ? o->other_shared
+                                                                                                           : o->shared;
+    if (family_linear(&b->gate, d, width, hidden, biased, e, "%s.%s.gate_proj", stem, shared) ||
+        family_linear(&b->up, d, width, hidden, biased, e, "%s.%s.up_proj", stem, shared) ||
+        family_linear(&b->down, d, hidden, width, biased, e, "%s.%s.down_proj", stem, shared))
         return -1;
-    return o->shared_gated ? family_linear(&b->experts.shared_gate, d, 1, hidden, 0, e, "%s.%s_gate", stem, o->shared) : 0;
+    return o->shared_gated ? family_linear(&b->experts.shared_gate, d, 1, hidden, 0, e, "%s.%s_gate", stem, shared) : 0;
 }
 
 /* A vector, or a matrix of one row. */
@@ -292,8 +294,10 @@ int mixture_read(struct block *b, const struct mixture *m, const struct decoder 
     x->expert = calloc(count, sizeof *x->expert);
     if (!x->expert)
         return fail_memory(e, (double)count * sizeof *x->expert, "experts");
+    const char *correction = o->other_correction && family_has(d, "%s.%s", stem, o->other_correction) ? o->other_correction
+                                                                                                      : o->correction;
     if (family_linear(&x->router, d, count, (size_t)d->hidden, o->biased, e, "%s.%s", stem, router) ||
-        (o->correction && read_correction(&x->correction, count, d, stem, o->correction, e)) || read_shared(b, m, d, stem, e))
+        (correction && read_correction(&x->correction, count, d, stem, correction, e)) || read_shared(b, m, d, stem, e))
         return -1;
     if (family_has(d, "%s.%s.weight", stem, gguf_gate))
         return read_gguf(x, m, d, stem, e);

@@ -30,10 +30,10 @@ struct expert_layout {
     int normalised; /* what the absence of norm_topk_prob means; -1: there is no such key, and they are */
     /* tensors */
     const char *router, *other_router;
-    const char *correction; /* the whole name; NULL: there is none */
+    const char *correction, *other_correction; /* the whole names; correction NULL: there is none */
     const char *parent, *gate, *up, *down; /* apart; parent NULL: never */
     const char *gate_up[2], *stacked_down[2];
-    const char *shared; /* the parent of gate_proj, up_proj and down_proj */
+    const char *shared, *other_shared; /* the parents of gate_proj, up_proj and down_proj */
     const char *shared_gate_up, *shared_down; /* or gate and up in one, gate first */
 };
 

@@ -370,8 +370,10 @@ static int read_attention(struct block *b, const struct reading *r)
     b->norms_whole = r->layout->head_norms_of == HEADS_WHOLE;
     if (r->head_norms && r->layout->head_norms_last && put_query_norm_last(b, r))
         return -1;
-    if (names->sinks &&
-        family_vector(&b->sinks, d, (size_t)d->heads, r->e, "%s%s.%d.%s", r->prefix, names->layers, r->block, names->sinks))
+    const char *sinks = names->other_sinks && family_has(d, "%s%s.%d.%s", r->prefix, names->layers, r->block, names->other_sinks)
+                            ? names->other_sinks
+                            : names->sinks;
+    if (sinks && family_vector(&b->sinks, d, (size_t)d->heads, r->e, "%s%s.%d.%s", r->prefix, names->layers, r->block, sinks))
         return -1;
     return read_linear(&b->output, r, width, q_size, r->output_bias, names->output);
 }

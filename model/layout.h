@@ -42,7 +42,7 @@ struct names {
     const char *query, *key, *value; /* or all three in one */
     const char *fused;
     const char *query_norm, *key_norm, *output;
-    const char *sinks; /* the whole name: a score of each head beside those of the keys */
+    const char *sinks, *other_sinks; /* the whole names: a score of each head beside those of the keys */
     const char *gate, *up, *down;
     const char *gate_up; /* both in one, gate first */
 };

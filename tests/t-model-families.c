@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
 
@@ -695,13 +696,81 @@ static void test_offset_positions(void **state)
     k->close(k);
 }
 
+/* The golden's folder with `from` in names of tensors turned to `to`; returns how many have it. */
+static int rename_tensors(const char *folder, const char *from, const char *to)
+{
+    char path[4096];
+    size_t size, header = 0;
+    int count = 0;
+    const char *name;
+    json_t *member;
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    unsigned char *file = scratch_read(path, &size);
+    for (size_t i = 0; i < 8; i++)
+        header |= (size_t)file[i] << 8 * i;
+    json_t *old = json_loadb((char *)file + 8, header, 0, NULL), *new = json_object();
+    assert_non_null(old);
+    json_object_foreach(old, name, member)
+    {
+        char other[256];
+        const char *at = strstr(name, from);
+        snprintf(other, sizeof other, "%.*s%s%s", at ? (int)(at - name) : 0, name, at ? to : "", at ? at + strlen(from) : name);
+        count += at != NULL;
+        assert_int_equal(json_object_set(new, other, member), 0);
+    }
+    char *text = json_dumps(new, JSON_COMPACT);
+    size_t length = strlen(text), data = size - 8 - header;
+    unsigned char *out = malloc(8 + length + data);
+    assert_non_null(out);
+    for (size_t i = 0; i < 8; i++)
+        out[i] = (unsigned char)(length >> 8 * i);
+    memcpy(out + 8, text, length);
+    memcpy(out + 8 + length, file + 8 + header, data);
+    scratch_write(folder, "model.safetensors", out, 8 + length + data);
+    free(out), free(text), free(file);
+    json_decref(old), json_decref(new);
+    return count;
+}
+
+/* Names that the library has in memory where its files have others: what is missing of them is refused. */
+static void test_names_in_memory(void **state)
+{
+    static const struct {
+        const char *golden, *from, *to;
+    } rows[] = {
+        {"exaone-moe", "mlp.e_score_correction_bias", "mlp.gate.e_score_correction_bias"},
+        {"hy-v3", "mlp.router.gate.", "mlp.gate."},
+        {"hy-v3", "mlp.expert_bias", "mlp.e_score_correction_bias"},
+        {"hy-v3", "mlp.shared_mlp.", "mlp.shared_experts."},
+        {"minimax-m2", "block_sparse_moe.gate.", "mlp.gate."},
+        {"minimax-m2", "block_sparse_moe.e_score_correction_bias", "mlp.e_score_correction_bias"},
+        {"flint", "self_attn.softmax_offset", "self_attn.sinks"},
+        {"ernie4-5-moe", "mlp.moe_statics.", "mlp.gate.moe_statics."},
+        {"phimoe", "block_sparse_moe.gate.", "mlp.router."},
+    };
+    struct error e;
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        const char *folder = changed(rows[i].golden, "use_cache", "true");
+        if (!rename_tensors(folder, rows[i].from, rows[i].to))
+            fail_msg("%s has no %s", rows[i].golden, rows[i].from);
+        struct decoder *d = decoder_open(folder, &e);
+        if (!d)
+            fail_msg("%s", e.text);
+        decoder_close(d);
+        rename_tensors(folder, rows[i].to, "mlp.nothing.");
+        assert_null(decoder_open(folder, &e));
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused),       cmocka_unit_test(test_refused_together),
-                                       cmocka_unit_test(test_taken),         cmocka_unit_test(test_rope_replaced),
-                                       cmocka_unit_test(test_stored_head),   cmocka_unit_test(test_stored_twice),
-                                       cmocka_unit_test(test_absent),        cmocka_unit_test(test_nothing_rotated),
-                                       cmocka_unit_test(test_position_text), cmocka_unit_test(test_shared_formulas),
-                                       cmocka_unit_test(test_padding),       cmocka_unit_test(test_offset_positions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused),        cmocka_unit_test(test_refused_together),
+                                       cmocka_unit_test(test_taken),          cmocka_unit_test(test_rope_replaced),
+                                       cmocka_unit_test(test_stored_head),    cmocka_unit_test(test_stored_twice),
+                                       cmocka_unit_test(test_absent),         cmocka_unit_test(test_nothing_rotated),
+                                       cmocka_unit_test(test_position_text),  cmocka_unit_test(test_shared_formulas),
+                                       cmocka_unit_test(test_padding),        cmocka_unit_test(test_offset_positions),
+                                       cmocka_unit_test(test_names_in_memory)};
     return cmocka_run_group_tests_name("families", tests, scratch_setup, scratch_teardown);
 }

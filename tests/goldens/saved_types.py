@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""A folder exactly as save_pretrained leaves it, of every type that is read and that transformers has: `reach erf` against float64 autograd.
+
+    python3 tests/goldens/saved_types.py --reach build/gcc/reach
+    python3 tests/goldens/saved_types.py --type mixtral phimoe --keep /tmp/folders
+
+The types are those that `reach families` lists. Each is tried with the configuration of every golden case of its family (family_cases.py), with other weights
+and tokens, and the folder is written in both ways that the library has: with the names of published files, which is its default, and with those that it has in
+memory. Nothing in a folder is edited. Verdicts, a line each:
+
+    exact      c within 1e-9 of transformers in float64, log p too
+    refused    exit status 1 with one line that says why
+    absent     transformers has no class of that name
+    WRONG      anything else: the figure that is off, or what either program said
+
+It ends with the counts of types and of folders, and exit status 1 if any is WRONG. Runs by hand, some minutes; keeps nothing. Needs PyTorch, transformers, h5py.
+"""
+
+import argparse
+import collections
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import torch
+import transformers
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING_NAMES
+
+from family_cases import FAMILY_CASES
+from make_goldens import draw_tokens, generator, random_weight
+from random_configurations import measure, oracle
+
+ERROR = 1e-9
+LENGTH = 60
+
+
+def types_read(reach):
+    """The types of the first column of `reach families`, without those that are no model_type of transformers' kind."""
+    lines = subprocess.run([reach, "families"], capture_output=True, text=True, check=True).stdout.splitlines()
+    rows = lines[1:lines.index("refused by name")]
+    return [row.split()[0] for row in rows if row.strip() and not row.startswith(("(our own)", "gpt_neox_megatron", "fairseq_transformer_lm"))]
+
+
+def cumulative(norms):
+    """c of each segment: the share of the last tokens, added up."""
+    share = norms / norms.sum(axis=1, keepdims=True)
+    return np.cumsum(share[:, ::-1], axis=1)
+
+
+def configurations(name):
+    """[(label, arguments, stored type)] of a type: the golden cases of its family; the outer and other names by those of the inner one."""
+    inner = {"gpt-sw3": "gpt2", "gemma3": "gemma3_text"}.get(name, name)
+    return [(case.name, case.config, case.stored) for case in FAMILY_CASES if case.family == inner]
+
+
+def build(name, arguments):
+    """The configuration and the model."""
+    if name == "gemma3":
+        text = transformers.AutoConfig.for_model("gemma3_text", **arguments).to_dict()
+        vision = dict(hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2, image_size=8, patch_size=4)
+        config = transformers.AutoConfig.for_model(name, text_config=text, vision_config=vision, mm_tokens_per_image=1, image_token_index=1,
+                                                   tie_word_embeddings=text["tie_word_embeddings"])
+        return transformers.AutoModelForImageTextToText.from_config(config)
+    return transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.for_model(name, **arguments))
+
+
+def write_folder(name, arguments, stored, folder, in_memory, rng):
+    """The folder; returns the weights by their names in memory."""
+    model = build(name, arguments)
+    settings = model.config.get_text_config()
+    corrections = [(at, buffer) for at, buffer in model.named_buffers() if at.endswith("e_score_correction_bias")]
+    state = {at: random_weight(at, tuple(value.shape), settings, rng).to(stored) for at, value in sorted([*model.named_parameters(), *corrections])}
+    model.load_state_dict(state, strict=False)
+    model.to(stored).save_pretrained(folder, save_original_format=not in_memory)
+    return state
+
+
+def text_part(name, folder, state):
+    """Of a checkpoint with several models the folder of the language model alone, for the oracle, and its weights."""
+    if name != "gemma3":
+        return folder, state
+    inner = os.path.join(folder, "text")
+    transformers.AutoConfig.from_pretrained(folder).text_config.save_pretrained(inner)
+    return inner, {at.replace("model.language_model.", "model."): value for at, value in state.items() if at.startswith(("model.language_model.", "lm_head."))}
+
+
+def judge(reach, name, label, arguments, stored, in_memory, folder):
+    rng = generator(f"saved {name} {label} {in_memory}")
+    state = write_folder(name, arguments, stored, folder, in_memory, rng)
+    vocabulary = arguments["vocab_size"]
+    tokens = draw_tokens(rng, 2, min(LENGTH, 1 + arguments.get("n_positions", arguments.get("max_position_embeddings", LENGTH))), vocabulary)
+    np.save(os.path.join(folder, "tokens.npy"), tokens)
+    norms, logprobs = oracle(*text_part(name, folder, state), stored, tokens)
+    found, found_logprobs, said = measure(reach, folder)
+    if said:
+        return ("WRONG" if said.startswith("CRASH") else "refused"), said.replace(folder, "MODEL")
+    worst = np.abs(cumulative(found) - cumulative(norms)).max(), np.abs(found_logprobs - logprobs).max()
+    return ("exact" if max(worst) <= ERROR else "WRONG"), f"c differs by {worst[0]:.1e}, log p by {worst[1]:.1e}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description="folders of save_pretrained: reach against transformers")
+    parser.add_argument("--reach", default="./reach", help="the program (default ./reach)")
+    parser.add_argument("--type", nargs="+", metavar="TYPE", help="these types (default: all that are read)")
+    parser.add_argument("--keep", metavar="FOLDER", help="leave the folders there")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    counts, of_type = collections.Counter(), {}
+    for name in options.type or types_read(options.reach):
+        if name not in CONFIG_MAPPING_NAMES:
+            print(f"{name}: absent: transformers {transformers.__version__} has no such type", flush=True)
+            of_type[name] = {"absent"}
+            continue
+        of_type[name] = set()
+        for label, arguments, stored in configurations(name):
+            for in_memory in (False, True):
+                with tempfile.TemporaryDirectory() as scratch:
+                    folder = os.path.join(options.keep, f"{name}-{label}-{in_memory}") if options.keep else scratch
+                    os.makedirs(folder, exist_ok=True)
+                    try:
+                        verdict, said = judge(options.reach, name, label, arguments, stored, in_memory, folder)
+                    except Exception as problem:      # transformers, or a key that this script lacks
+                        verdict, said = "WRONG", f"{type(problem).__name__}: {str(problem).strip()[:200]}"
+                counts[verdict] += 1
+                of_type[name].add(verdict)
+                print(f"{name}, as {label}, names {'in memory' if in_memory else 'as published'}: {verdict}: {said}", flush=True)
+        if not of_type[name]:
+            of_type[name] = {"WRONG"}
+            print(f"{name}: WRONG: no golden case has a configuration for it", flush=True)
+    print(f"folders: {sum(counts.values())};", ", ".join(f"{verdict} {counts[verdict]}" for verdict in ("exact", "refused", "WRONG")))
+    tried = [found for found in of_type.values() if found != {"absent"}]
+    print(f"types: {len(of_type)}; not in transformers {len(of_type) - len(tried)}, tried {len(tried)}, all folders exact {sum(found == {'exact'} for found in tried)}, "
+          f"some refused {sum('refused' in found for found in tried)}, some WRONG {sum('WRONG' in found for found in tried)}")
+    return int(any("WRONG" in found for found in of_type.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
