@@ -320,7 +320,7 @@ CUDA_HOST    := $(if $(shell command -v $(CUDA_CXX) 2>/dev/null),$(BUILD)/tests/
 CUDA_HOST_FLAGS := -std=c++17 -O2 -g1 -fPIC -fvisibility=hidden -fopenmp -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-unknown-pragmas \
   $(if $(filter 1,$(werror)),-Werror) $(SANITIZE) $(if $(SANITIZE),-fno-sanitize=vptr $(if $(findstring clang,$(CC)),-fno-sanitize=function)) -I. -Itests/cuda_host -D_GNU_SOURCE
 # on the stand-in: all of these by `make check-cuda`, those that take a few seconds at most by `make check` too
-CUDA_SLOW    := kernels-cuda-attention kernels-sets model-goldens model-predict
+CUDA_SLOW    := kernels-cuda-attention kernels-sets model-goldens model-predict model-score model-attribution io-quantised io-gguf
 CUDA_QUICK   := $(filter-out $(CUDA_SLOW),$(patsubst tests/t-%.c,%,$(wildcard tests/t-*-cuda*.c)) kernels-weights kernels-registry kernels-attention-mass model-experts)
 CUDA_CHECKS  := $(if $(CUDA_HOST),$(CUDA_QUICK:%=REACH_CUDA=$(CUDA_HOST):$(BUILD)/tests/t-%))
 APT_PACKAGES += g++

@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -21,6 +22,9 @@ void measure_golden(const char *file, const char *expected, const char *dtype, d
     char path[256];
     const char *tokens_path = path;
     struct tokens tokens;
+    const int cuda = getenv("REACH_CUDA") != NULL;
+    if (cuda && strcmp(dtype, "f64") == 0) /* which that set does not have */
+        return;
     struct decoder *d = decoder_open(file, &e);
     if (!d)
         fail_msg("%s", e.text);
@@ -34,8 +38,10 @@ void measure_golden(const char *file, const char *expected, const char *dtype, d
     double *want = golden_read_f64(path, segments * n), *norm = calloc(segments * n, sizeof *norm), logprob[SEGMENTS_MAX];
     snprintf(path, sizeof path, "%s/logprob.npy", expected);
     double *want_logprob = golden_read_f64(path, segments);
-    struct kernels *k = kernels_open(dtype, &e);
-    assert_non_null(k);
+    struct error note;
+    struct kernels *k = kernels_open_on(cuda ? "cuda" : "cpu", dtype, &note, &e);
+    if (!k)
+        fail_msg("%s", e.text);
     for (int resident = 0; resident < 2; resident++) { /* weights widened once, or for each use of a block */
         const struct engine_request o = {.kind = REQUEST_GRADIENT,
                                          .positions = (int)n,

@@ -240,8 +240,8 @@ static void check_attention(struct kernels *k, const struct decoder *d, const st
     free(mass);
 }
 
-/* Integrated gradients of every `every`-th case, smoothed ones of every third: they take 50 passes each. */
-static void check_goldens(const char *set, const char *dtype, double tolerance, size_t every)
+/* Integrated gradients of every `every`-th case, smoothed ones of every third but with `quick`: they take 50 passes each. */
+static void check_goldens(const char *set, const char *dtype, double tolerance, size_t every, int quick)
 {
     struct kernels *k = open_set(set, dtype);
     for (size_t i = 0; i < case_count; i++) {
@@ -252,9 +252,9 @@ static void check_goldens(const char *set, const char *dtype, double tolerance, 
         if (!(fabs(noise - cases[i].noise) <= 1e-14 * noise))
             fail_msg("%s: noise %.17g, expected %.17g", cases[i].name, noise, cases[i].noise);
         check_layers(k, d, &cases[i], tolerance);
-        for (enum attribution kind = ATTRIBUTION_INPUT; kind <= (i % 3 == 0  ? ATTRIBUTION_SMOOTH
-                                                                 : i % every ? ATTRIBUTION_INPUT
-                                                                             : ATTRIBUTION_INTEGRATED);
+        for (enum attribution kind = ATTRIBUTION_INPUT; kind <= (!quick && i % 3 == 0 ? ATTRIBUTION_SMOOTH
+                                                                 : i % every          ? ATTRIBUTION_INPUT
+                                                                                      : ATTRIBUTION_INTEGRATED);
              kind++)
             check_attribution(k, d, &cases[i], kind, tolerance);
         check_attention(k, d, &cases[i], tolerance);
@@ -266,13 +266,21 @@ static void check_goldens(const char *set, const char *dtype, double tolerance, 
 static void test_goldens_f64(void **state)
 {
     (void)state;
-    check_goldens("reference", "f64", 1e-9, 1);
+    check_goldens("reference", "f64", 1e-9, 1, 0);
 }
 
 static void test_goldens_f32(void **state)
 {
     (void)state;
-    check_goldens("cpu", "f32", 1e-5, 3);
+    check_goldens("cpu", "f32", 1e-5, 3, 0);
+}
+
+static void test_goldens_cuda_f32(void **state)
+{
+    (void)state;
+    if (!getenv("REACH_CUDA"))
+        skip();
+    check_goldens("cuda", "f32", 1e-5, 100, 1);
 }
 
 /* Threads change no byte, of the noise too; nor does recomputing. */
@@ -439,9 +447,17 @@ static void test_rank_correlation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens_f64),   cmocka_unit_test(test_goldens_f32),      cmocka_unit_test(test_threads_and_memory),
-        cmocka_unit_test(test_completeness),  cmocka_unit_test(test_quadrature),       cmocka_unit_test(test_noise),
-        cmocka_unit_test(test_attention_erf), cmocka_unit_test(test_rank_correlation),
+        cmocka_unit_test(test_goldens_cuda_f32),
+        cmocka_unit_test(test_goldens_f64),
+        cmocka_unit_test(test_goldens_f32),
+        cmocka_unit_test(test_threads_and_memory),
+        cmocka_unit_test(test_completeness),
+        cmocka_unit_test(test_quadrature),
+        cmocka_unit_test(test_noise),
+        cmocka_unit_test(test_attention_erf),
+        cmocka_unit_test(test_rank_correlation),
     };
+    if (getenv("REACH_CUDA")) /* a run for the plug-in's sets */
+        cmocka_set_test_filter("*_cuda*");
     return cmocka_run_group_tests_name("attribution", tests, open_cases, close_cases);
 }

@@ -144,7 +144,8 @@ static void check(const char *where, const double *got, const double *want, size
         fail_msg("%s: mean log p is off by %.3g", where, sum / (double)count);
 }
 
-static void run_protocols(const char *set, const char *dtype, double tolerance)
+/* Every `every`-th of the cases. */
+static void run_protocols(const char *set, const char *dtype, double tolerance, size_t every)
 {
     struct kernels *k = open_set(set, dtype);
     struct csv_table t;
@@ -156,7 +157,7 @@ static void run_protocols(const char *set, const char *dtype, double tolerance)
     char **end = t.cell + (t.rows - 1) * t.columns;
     size_t values = strtoul(end[5], NULL, 10) + strtoul(end[6], NULL, 10);
     double *want = golden_read_f64("tests/goldens/ppl/logprob.npy", values), got[TOKENS];
-    for (size_t i = 0; i < t.rows; i++) {
+    for (size_t i = 0; i < t.rows; i += every) {
         char **row = t.cell + i * t.columns, where[300];
         size_t context = strtoul(row[2], NULL, 10), stride = strtoul(row[3], NULL, 10), count = strtoul(row[6], NULL, 10);
         struct decoder *d = open_decoder(row[0], *row[4] ? atoi(row[4]) : -1);
@@ -192,19 +193,28 @@ static void run_protocols(const char *set, const char *dtype, double tolerance)
 static void test_protocols_reference_f64(void **state)
 {
     (void)state;
-    run_protocols("reference", "f64", tolerance_f64);
+    run_protocols("reference", "f64", tolerance_f64, 1);
 }
 
 static void test_protocols_reference_f32(void **state)
 {
     (void)state;
-    run_protocols("reference", "f32", tolerance_f32);
+    run_protocols("reference", "f32", tolerance_f32, 1);
 }
 
 static void test_protocols_cpu_f32(void **state)
 {
     (void)state;
-    run_protocols("cpu", "f32", tolerance_f32);
+    run_protocols("cpu", "f32", tolerance_f32, 1);
+}
+
+/* The stand-in for a GPU is slow. */
+static void test_protocols_cuda_f32(void **state)
+{
+    (void)state;
+    if (!getenv("REACH_CUDA"))
+        skip();
+    run_protocols("cuda", "f32", tolerance_f32, 5);
 }
 
 /* Every golden case: the last of n outputs has its log p; with other batches and weights by layer the bytes are the same; each
@@ -401,11 +411,14 @@ int main(void)
         cmocka_unit_test(test_protocols_reference_f64),
         cmocka_unit_test(test_protocols_reference_f32),
         cmocka_unit_test(test_protocols_cpu_f32),
+        cmocka_unit_test(test_protocols_cuda_f32),
         cmocka_unit_test(test_families),
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_bad_calls),
         cmocka_unit_test(test_memory),
     };
+    if (getenv("REACH_CUDA")) /* a run for the plug-in's sets */
+        cmocka_set_test_filter("*_cuda*");
     return cmocka_run_group_tests_name("score", tests, read_stream, NULL);
 }
