@@ -241,6 +241,10 @@ struct kernels {
     /* y[R, out] (+)= x[R, in] w^T + bias; w [out, in], bias [out] or NULL. y either role. */
     void (*linear)(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias,
                    struct rows rows, int accumulate);
+    /* y[R, out] = c[R, out] + x[R, in] w^T + bias: the bytes of a copy of c and `linear` onto it. y ROLE_RESIDUAL, c either role.
+     */
+    void (*linear_add)(struct kernels *k, struct buffer *y, const struct buffer *c, const struct buffer *x,
+                       const struct weight *w, const struct weight *bias, struct rows rows);
     /* dx[R, in] (+)= dy[R, out] w. dx and dy: either role. */
     void (*linear_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w,
                            struct rows rows, int accumulate);

@@ -82,6 +82,21 @@ static int forward_qkv(struct engine *g, int l, const struct buffer *y_last, int
     return kv_rows.count;
 }
 
+/* to[B queries, d] = the last rows of `from` [B from_rows, d], and the output of the attention. */
+static void branch_joins(struct engine *g, int l, struct buffer *to, struct buffer *from, int from_rows, int batch)
+{
+    struct kernels *k = g->k;
+    const struct block_weights *w = &g->blocks[l];
+    int queries = g->shape.queries[l];
+    struct rows rows = {batch, queries};
+    if (queries == from_rows) {
+        k->linear_add(k, to, from, g->layers[l].o, w->output.weight, w->output.bias, rows);
+        return;
+    }
+    k->tail(k, to, from, batch, queries, from_rows, g->d->hidden);
+    k->linear(k, to, g->layers[l].o, w->output.weight, w->output.bias, rows, 1);
+}
+
 /* The attention branch of s->o joins the residual stream, whose part of this block begins at `from` [B from_rows, d]: s->mid. */
 static void forward_mid(struct engine *g, int l, struct buffer *from, int from_rows, int batch)
 {
@@ -91,23 +106,22 @@ static void forward_mid(struct engine *g, int l, struct buffer *from, int from_r
     int queries = g->shape.queries[l], hidden = g->d->hidden;
     struct rows rows = {batch, queries};
     if (g->d->blocks[l].residual == RESIDUAL_POST) {
-        k->tail(k, s->attention_sum, from, batch, queries, from_rows, hidden);
-        k->linear(k, s->attention_sum, s->o, w->output.weight, w->output.bias, rows, 1);
+        branch_joins(g, l, s->attention_sum, from, from_rows, batch);
         k->norm(k, s->mid, s->statistics_3, s->attention_sum, &w->attention_post_norm.norm, rows, hidden);
         return;
     }
-    k->tail(k, s->mid, from, batch, queries, from_rows, hidden);
     if (!w->attention_post_norm.present) {
-        k->linear(k, s->mid, s->o, w->output.weight, w->output.bias, rows, 1);
+        branch_joins(g, l, s->mid, from, from_rows, batch);
         return;
     }
+    k->tail(k, s->mid, from, batch, queries, from_rows, hidden);
     k->linear(k, s->attention_sum, s->o, w->output.weight, w->output.bias, rows, 0);
     k->norm(k, g->t, s->statistics_3, s->attention_sum, &w->attention_post_norm.norm, rows, hidden);
     k->add(k, s->mid, g->t, rows, hidden);
 }
 
-/* What the MLP and the experts give, (+)= into `to`. */
-static int forward_mlp(struct engine *g, int l, struct buffer *to, int batch, int accumulate, struct error *e)
+/* to[B queries, d] = `onto`, which may be `to`, or nothing where it is NULL, and what the MLP and the experts give. */
+static int forward_mlp(struct engine *g, int l, struct buffer *to, struct buffer *onto, int batch, struct error *e)
 {
     struct kernels *k = g->k;
     const struct block *b = &g->d->blocks[l];
@@ -116,13 +130,18 @@ static int forward_mlp(struct engine *g, int l, struct buffer *to, int batch, in
     struct rows rows = {batch, g->shape.queries[l]};
     if (w->up.weight)
         k->activate(k, g->a, s->up, w->gate.weight ? s->gate : NULL, b->activation, rows, mlp_width(b));
+    int apart = onto && onto != to, plain = w->up.weight && !w->shared_gate.weight;
+    if (apart && !plain)
+        k->copy(k, to, onto, rows, g->d->hidden);
     if (w->shared_gate.weight) {
         k->linear(k, g->slots, g->a, w->down.weight, w->down.bias, rows, 0);
-        k->combine(k, to, g->slots, NULL, s->shared_weight, rows, 1, g->d->hidden, accumulate);
-    } else if (w->up.weight) {
-        k->linear(k, to, g->a, w->down.weight, w->down.bias, rows, accumulate);
+        k->combine(k, to, g->slots, NULL, s->shared_weight, rows, 1, g->d->hidden, onto != NULL);
+    } else if (plain && apart) {
+        k->linear_add(k, to, onto, g->a, w->down.weight, w->down.bias, rows);
+    } else if (plain) {
+        k->linear(k, to, g->a, w->down.weight, w->down.bias, rows, onto != NULL);
     }
-    return b->experts.routing.experts ? experts_join(g, l, to, batch, accumulate || w->up.weight, e) : 0;
+    return b->experts.routing.experts ? experts_join(g, l, to, batch, onto || w->up.weight, e) : 0;
 }
 
 /* The end of a block with a norm behind its MLP: s->mlp_sum, its statistics and, unless `only_kept`, x[l +
@@ -135,9 +154,7 @@ static int forward_post(struct engine *g, int l, struct buffer *from, int batch,
     struct buffer *out = g->layers[l + 1].x;
     int queries = g->shape.queries[l], hidden = g->d->hidden, post = g->d->blocks[l].residual == RESIDUAL_POST;
     struct rows rows = {batch, queries};
-    if (post)
-        k->copy(k, s->mlp_sum, from, rows, hidden);
-    if (forward_mlp(g, l, s->mlp_sum, batch, post, e))
+    if (forward_mlp(g, l, s->mlp_sum, post ? from : NULL, batch, e))
         return -1;
     k->norm(k, only_kept ? NULL : post ? out : g->t, s->statistics_4, s->mlp_sum, &w->mlp_post_norm.norm, rows, hidden);
     if (only_kept || post)
@@ -194,10 +211,11 @@ int forward_block(struct engine *g, int l, int batch, int only_kept, struct erro
     struct buffer *from = b->residual_from_norm ? g->y : mlp_input;
     if (w->mlp_post_norm.present)
         return forward_post(g, l, from, batch, only_kept, e);
-    k->copy(k, out, from, query_rows, hidden);
-    if (b->residual == RESIDUAL_PARALLEL)
-        k->linear(k, out, s->o, w->output.weight, w->output.bias, query_rows, 1);
-    return forward_mlp(g, l, out, batch, 1, e);
+    if (b->residual == RESIDUAL_PARALLEL) {
+        k->linear_add(k, out, from, s->o, w->output.weight, w->output.bias, query_rows);
+        from = out;
+    }
+    return forward_mlp(g, l, out, from, batch, e);
 }
 
 int forward_blocks(struct engine *g, int batch, struct error *e)

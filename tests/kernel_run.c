@@ -145,7 +145,14 @@ struct outputs run_linear(struct kernels *k, const struct linear_case *c, int bo
         struct buffer *bdy = buffer_of(k, ROLE_ACTIVATION, dy, S * y_each), *bdx = buffer_of(k, ROLE_ACTIVATION, dx0, S * x_each);
         struct weight *weight = weight_of(k, WEIGHT_MATRIX, w, out, in),
                       *bias = b ? weight_of(k, WEIGHT_VECTOR, b, out, 1) : NULL;
-        k->linear(k, by, bx, weight, bias, rows, c->accumulate);
+        if (c->accumulate == 2) {
+            struct buffer *onto = buffer_of(k, ROLE_RESIDUAL, y0, S * y_each);
+            k->destroy(k, by);
+            by = buffer_of(k, ROLE_RESIDUAL, dy, S * y_each); /* which is overwritten */
+            k->linear_add(k, by, onto, bx, weight, bias, rows);
+            k->destroy(k, onto);
+        } else
+            k->linear(k, by, bx, weight, bias, rows, c->accumulate);
         k->linear_reverse(k, bdx, bdy, weight, rows, c->accumulate);
         if (pass == 0) {
             collect(&o, k, "linear y", by, y_each, bounds);

@@ -25,7 +25,7 @@ void outputs_free(struct outputs *o);
 void thread_order(const char *seed);
 
 struct linear_case {
-    int segments, first, rows, in, out, bias, accumulate;
+    int segments, first, rows, in, out, bias, accumulate; /* accumulate 2: forward onto another buffer (linear_add) */
 };
 struct norm_case {
     int segments, first, rows, width;

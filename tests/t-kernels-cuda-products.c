@@ -98,6 +98,8 @@ static void check_mode(const char *mode)
         {2, 0, 1, 128, 64, 1, 0},
         {1, 0, 1100, 8, 8, 1, 0},
         /* one plan, first by few rows: what it then refuses at 90 is done in halves */
+        {2, 0, 129, 32, 24, 1, 2},
+        {3, 0, 50, 63, 97, 0, 2},
         {1, 0, 30, 64, 48, 1, 0},
         {3, 0, 30, 64, 48, 1, 0},
     };

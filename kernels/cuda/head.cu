@@ -320,8 +320,8 @@ static void head_rows(struct kernels *k, struct buffer *logprob, const struct bu
         if (rounds)
             cuda_round_tf32(s->stream, (float *)converted, (const float *)table, some * h.width);
         struct product p = {
-            z, NULL, is_bf16 == table_bf16 && !rounds ? table : converted, NULL, some, h.width, (size_t)rows.count, 1, is_bf16,
-            0, 0};
+            z, NULL, is_bf16 == table_bf16 && !rounds ? table : converted, NULL, some, h.width, (size_t)rows.count, 1, is_bf16, 0,
+            0, NULL};
         for (size_t row = 0; row < total; row += at_once) {
             size_t count = total - row < at_once ? total - row : at_once;
             p.x = (const char *)x->data + row * h.width * size;

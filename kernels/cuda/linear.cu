@@ -1,8 +1,8 @@
 /* Linear layers of the cuda set, forward and reverse: which matrices are multiplied. How: product.cu. */
 #include "kernels/cuda/state.cuh"
 
-static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias,
-                   struct rows rows, int accumulate)
+static void product(struct kernels *k, struct buffer *y, const void *c, const struct buffer *x, const struct weight *w,
+                    const struct weight *bias, struct rows rows, int accumulate)
 {
     int out_bf16 = cuda_is_bf16(k, y);
     struct product p = {y->data,
@@ -15,8 +15,27 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, 
                         1,
                         cuda_is_bf16(k, x),
                         out_bf16,
-                        accumulate};
+                        accumulate,
+                        c};
     cuda_multiply(k, &p, (size_t)rows.segments * (size_t)rows.count);
+}
+
+static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, const struct weight *w, const struct weight *bias,
+                   struct rows rows, int accumulate)
+{
+    product(k, y, NULL, x, w, bias, rows, accumulate);
+}
+
+/* The product reads c itself, where it has y's type: no pass to copy it. */
+static void linear_add(struct kernels *k, struct buffer *y, const struct buffer *c, const struct buffer *x,
+                       const struct weight *w, const struct weight *bias, struct rows rows)
+{
+    if (cuda_is_bf16(k, c) == cuda_is_bf16(k, y)) {
+        product(k, y, c->data, x, w, bias, rows, 1);
+        return;
+    }
+    k->copy(k, y, c, rows, (int)w->rows);
+    product(k, y, NULL, x, w, bias, rows, 1);
 }
 
 static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w,
@@ -32,8 +51,8 @@ static void linear_reverse(struct kernels *k, struct buffer *dx, const struct bu
         cuda_convert_bf16(cuda_state(k)->stream, narrow, (const float *)dy->data, total * w->rows);
         in = narrow;
     }
-    struct product p = {dx->data, in,      cuda_weight_data(k, w), NULL,      w->columns, w->rows, (size_t)rows.count,
-                        0,        in_bf16, cuda_is_bf16(k, dx),    accumulate};
+    struct product p = {dx->data, in,      cuda_weight_data(k, w), NULL,       w->columns, w->rows, (size_t)rows.count,
+                        0,        in_bf16, cuda_is_bf16(k, dx),    accumulate, NULL};
     cuda_multiply(k, &p, total);
 }
 
@@ -71,7 +90,8 @@ static void linear_runs(struct kernels *k, struct buffer *y, const struct buffer
                             1,
                             cuda_is_bf16(k, x),
                             out_bf16,
-                            accumulate};
+                            accumulate,
+                            NULL};
         cuda_multiply(k, &p, rows);
     }
 }
@@ -93,7 +113,8 @@ static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const stru
                             0,
                             cuda_is_bf16(k, dy),
                             cuda_is_bf16(k, dx),
-                            accumulate};
+                            accumulate,
+                            NULL};
         cuda_multiply(k, &p, rows);
     }
 }
@@ -101,6 +122,7 @@ static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const stru
 void cuda_fill_linear(struct kernels *k)
 {
     k->linear = linear;
+    k->linear_add = linear_add;
     k->linear_reverse = linear_reverse;
     k->linear_runs = linear_runs;
     k->linear_runs_reverse = linear_runs_reverse;

@@ -19,7 +19,7 @@ static const size_t RANKED_ROWS = 65536; /* as many as a large batch has */
 
 /* A kind of product with the algorithms that may serve it, the best first; the first one that runs stays. */
 struct plan {
-    struct product shape; /* its pointers and accumulate are of the first use */
+    struct product shape; /* its pointers, accumulate and c are of the first use */
     cublasLtMatmulDesc_t desc;
     cublasLtMatmulAlgo_t algos[CANDIDATES];
     int next, count; /* of algos: in use; how many there are. next == count: the library has none */
@@ -224,6 +224,8 @@ static struct product rows_from(const struct product *p, size_t first)
     struct product rest = *p;
     rest.x = (const char *)p->x + first * p->depth * (p->in_bf16 ? sizeof(bf16) : sizeof(float));
     rest.d = (char *)p->d + first * p->out * (p->out_bf16 ? sizeof(bf16) : sizeof(float));
+    if (p->c)
+        rest.c = (const char *)p->c + first * p->out * (p->out_bf16 ? sizeof(bf16) : sizeof(float));
     return rest;
 }
 
@@ -235,8 +237,8 @@ static cublasStatus_t run(struct kernels *k, struct plan *plan, const struct pro
     struct layouts l;
     if (layouts_make(k, &l, p, rows))
         return CUBLAS_STATUS_SUCCESS; /* the error is kept */
-    cublasStatus_t status = cublasLtMatmul(s->products->library, plan->desc, &one, p->w, l.w, p->x, l.x, &beta, p->d, l.d, p->d,
-                                           l.d, &plan->algos[plan->next], NULL, 0, s->stream);
+    cublasStatus_t status = cublasLtMatmul(s->products->library, plan->desc, &one, p->w, l.w, p->x, l.x, &beta,
+                                           p->c ? p->c : p->d, l.d, p->d, l.d, &plan->algos[plan->next], NULL, 0, s->stream);
     layouts_free(&l);
     if (status == CUBLAS_STATUS_SUCCESS)
         plan->ran = 1;

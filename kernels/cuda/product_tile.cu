@@ -9,9 +9,11 @@ struct tile_product {
     int accumulate;
 };
 
-/* d[TILE rows, TILE columns] of a block; a thread has EACH x EACH of them, SIDE apart. Grid: tiles of rows, tiles of columns. */
+/* d[TILE rows, TILE columns] of a block, (+)= onto `onto`, which may be d; a thread has EACH x EACH of them, SIDE apart. Grid:
+ * tiles of rows, tiles of columns. */
 template <class X, class D, bool FORWARD>
-__global__ void __launch_bounds__(BLOCK) multiply_tile(D *d, const X *x, const X *w, const D *bias, struct tile_product p)
+__global__ void __launch_bounds__(BLOCK)
+    multiply_tile(D *d, const D *onto, const X *x, const X *w, const D *bias, struct tile_product p)
 {
     __shared__ float xs[DEPTH][TILE + 1], ws[DEPTH][TILE + 1];
     size_t row = (size_t)blockIdx.x * TILE, column = (size_t)blockIdx.y * TILE;
@@ -38,7 +40,7 @@ __global__ void __launch_bounds__(BLOCK) multiply_tile(D *d, const X *x, const X
             size_t r = row + (size_t)(down + SIDE * i), c = column + (size_t)(across + SIDE * j);
             if (r >= p.rows || c >= p.out)
                 continue;
-            float value = sum[i][j] + (p.accumulate ? to_float(d[r * p.out + c]) : 0.0f);
+            float value = sum[i][j] + (p.accumulate ? to_float(onto[r * p.out + c]) : 0.0f);
             d[r * p.out + c] = from_float<D>(bias ? value + to_float(bias[c]) : value);
         }
 }
@@ -48,11 +50,12 @@ static void launch(cudaStream_t stream, const struct product *p, size_t rows)
 {
     dim3 grid((unsigned)cuda_divide_up(rows, TILE), (unsigned)cuda_divide_up(p->out, TILE));
     struct tile_product t = {rows, p->out, p->depth, p->accumulate};
+    const D *onto = p->c ? (const D *)p->c : (const D *)p->d;
     if (p->forward)
-        LAUNCH((multiply_tile<X, D, true>), grid, dim3(BLOCK), 0, stream, (D *)p->d, (const X *)p->x, (const X *)p->w,
+        LAUNCH((multiply_tile<X, D, true>), grid, dim3(BLOCK), 0, stream, (D *)p->d, onto, (const X *)p->x, (const X *)p->w,
                (const D *)p->bias, t);
     else
-        LAUNCH((multiply_tile<X, D, false>), grid, dim3(BLOCK), 0, stream, (D *)p->d, (const X *)p->x, (const X *)p->w,
+        LAUNCH((multiply_tile<X, D, false>), grid, dim3(BLOCK), 0, stream, (D *)p->d, onto, (const X *)p->x, (const X *)p->w,
                (const D *)p->bias, t);
 }
 

@@ -169,6 +169,7 @@ struct product {
     const void *x, *w, *bias;
     size_t out, depth, count;
     int forward, in_bf16, out_bf16, accumulate;
+    const void *c; /* what is accumulated onto where it is not d itself, of d's type; NULL: d */
 };
 void cuda_multiply(struct kernels *k, const struct product *p, size_t rows);
 /* product_tile.cu: the same by a kernel of our own, enqueued. */

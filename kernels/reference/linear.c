@@ -92,6 +92,14 @@ static void linear(struct kernels *k, struct buffer *y, const struct buffer *x, 
             accumulate);
 }
 
+/* By the set's own operations. */
+static void linear_add(struct kernels *k, struct buffer *y, const struct buffer *c, const struct buffer *x,
+                       const struct weight *w, const struct weight *bias, struct rows rows)
+{
+    k->copy(k, y, c, rows, (int)w->rows);
+    k->linear(k, y, x, w, bias, rows, 1);
+}
+
 static void linear_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct weight *w,
                            struct rows rows, int accumulate)
 {
@@ -123,6 +131,7 @@ static void linear_runs_reverse(struct kernels *k, struct buffer *dx, const stru
 void fill_linear(struct kernels *k)
 {
     k->linear = linear;
+    k->linear_add = linear_add;
     k->linear_reverse = linear_reverse;
     k->linear_runs = linear_runs;
     k->linear_runs_reverse = linear_runs_reverse;

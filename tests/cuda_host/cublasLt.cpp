@@ -211,7 +211,7 @@ static float element(const void *data, cudaDataType_t type, uint64_t i)
 struct call {
     host_desc desc;
     host_layout a, b, d;
-    const void *a_data, *b_data;
+    const void *a_data, *b_data, *c_data;
     void *d_data;
     float alpha, beta;
 };
@@ -248,7 +248,7 @@ static void run(const struct call &c)
         product_column(sum.data(), w.data(), c, j, m, depth);
         for (uint64_t i = 0; i < m; i++) {
             uint64_t at = j * (uint64_t)c.d.ld + i;
-            float x = c.alpha * sum[i] + (c.beta != 0 ? c.beta * element(c.d_data, c.d.type, at) : 0) +
+            float x = c.alpha * sum[i] + (c.beta != 0 ? c.beta * element(c.c_data, c.d.type, at) : 0) +
                       (c.desc.epilogue == CUBLASLT_EPILOGUE_BIAS ? element(c.desc.bias, c.d.type, i) : 0);
             if (c.d.type == CUDA_R_16BF)
                 ((uint16_t *)c.d_data)[at] = host_bf16_bits(x);
@@ -263,7 +263,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
                               const void *c, cublasLtMatrixLayout_t c_layout, void *d, cublasLtMatrixLayout_t d_layout,
                               const cublasLtMatmulAlgo_t *algo, void *workspace, size_t workspace_bytes, cudaStream_t stream)
 {
-    (void)handle, (void)workspace, (void)workspace_bytes, (void)c_layout;
+    (void)handle, (void)workspace, (void)workspace_bytes;
     const void *operands[] = {a, b, c, d};
     if (algo->data[0] == ALGO_SPLIT)
         die("a product by an algorithm with a split sum");
@@ -274,9 +274,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc
             die("a product by an algorithm for operands of another alignment");
     if (algo->data[0] == ALGO_NEVER || (algo->data[0] == ALGO_LATE && d_layout->columns > 40))
         return CUBLAS_STATUS_NOT_SUPPORTED;
-    if (c != d || !fits(desc, a_layout, b_layout, d_layout) || (desc->epilogue == CUBLASLT_EPILOGUE_BIAS && !desc->bias))
+    if (c_layout->type != d_layout->type || c_layout->ld != d_layout->ld || !fits(desc, a_layout, b_layout, d_layout) ||
+        (desc->epilogue == CUBLASLT_EPILOGUE_BIAS && !desc->bias))
         return CUBLAS_STATUS_INVALID_VALUE;
-    struct call call = {*desc, *a_layout, *b_layout, *d_layout, a, b, d, *(const float *)alpha, *(const float *)beta};
+    struct call call = {*desc, *a_layout, *b_layout, *d_layout, a, b, c, d, *(const float *)alpha, *(const float *)beta};
     host_enqueue(stream, [=] { run(call); });
     return CUBLAS_STATUS_SUCCESS;
 }
