@@ -72,9 +72,9 @@ static int print_estimate(const struct decoder *d, long length, const char *dtyp
                d->position_limit + 1);
     if (found.plan.total)
         printf("memory         %s\n", memory_plan_text(text, &found.plan));
-    if (found.rate > 0)
-        printf("time           at least %.3g s a segment (%.3g GFLOP at %.3g GFLOP/s)\n", found.plan.flops / found.rate,
-               found.plan.flops / 1e9, found.rate / 1e9);
+    if (found.seconds > 0)
+        printf("time           about %.3g s a segment (%.3g GFLOP at %.3g GFLOP/s)\n", found.seconds, found.plan.flops / 1e9,
+               found.plan.flops / found.seconds / 1e9);
     return rc;
 }
 

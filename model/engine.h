@@ -76,7 +76,16 @@ struct memory_plan {
     double weights, activations, scratch, total, budget;
     double buffers; /* what of activations and scratch is the engine's buffers, as it creates them */
     double flops; /* floating-point operations of one segment, forward and, unless `forward`, reverse */
+    double attention_flops; /* those of attention among them, without pairs that a window or a bias takes out; a bias with the
+                             * distance is taken to end where equal scores would underflow, so that there are no fewer */
 };
+
+/* Operations a second that a set reaches now, each the best of several trials, some half a second in all. */
+struct engine_rates {
+    double products; /* of a product of the model's size */
+    double attention; /* of attention, forward and in reverse */
+};
+int engine_rates(struct engine_rates *out, struct kernels *k, const struct decoder *d, int positions, struct error *e) MUST_USE;
 
 struct engine;
 

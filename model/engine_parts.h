@@ -158,6 +158,17 @@ void buffers_destroy(struct engine *g);
 int plan_make(struct memory_plan *plan, struct shape *shape, struct kernels *k, const struct decoder *d,
               const struct engine_request *request, struct error *e) MUST_USE;
 
+/* -- work.c -- */
+/* Operations of one pass over one segment, in reverse too where a gradient is asked for. */
+double work_products(const struct shape *s);
+double work_attention(const struct shape *s);
+/* Pairs of a query, one of the last `queries` of n positions, and a key of its `seen` nearest ones, at distances first .. end
+ * - 1.
+ */
+double work_pairs_between(double first, double end, double queries, double n, double seen);
+/* Pairs of a query and a key, of all heads together, that attention of layer l looks at for the last `queries` of n positions. */
+double work_pairs(const struct decoder *d, int l, int queries, int n);
+
 /* -- attribution.c -- */
 /* Adds the noise of g->sample, times the embedding's scale, to rows x [B rows, E]. */
 void attribution_noise(struct engine *g, struct buffer *x, struct rows rows);

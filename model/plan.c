@@ -8,39 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Columns of all matrices of MLP and experts that one row is multiplied with. */
-static double mlp_columns(const struct block *b)
-{
-    const struct experts *x = &b->experts;
-    double columns = (b->gate.weight.data ? 3.0 : 2.0) * mlp_width(b);
-    if (x->routing.experts)
-        columns += x->routing.experts + (x->expert[0].gate.weight.data ? 3.0 : 2.0) * x->routing.chosen * x->width;
-    return columns;
-}
-
-/* Multiplications and additions that one segment needs, forward and, of a gradient, in reverse; softmax, norms and activations
- * are not counted. */
-static double needed_flops(const struct shape *s)
-{
-    const struct decoder *d = s->d;
-    int reverse = s->kind == REQUEST_GRADIENT;
-    double each = reverse ? 4 : 2, outputs = s->keys[d->layers], flops = each * outputs * d->vocabulary * d->embedding_width;
-    if (d->project_in.weight.data)
-        flops += each * s->keys[0] * d->hidden * d->embedding_width;
-    if (d->project_out.weight.data)
-        flops += each * outputs * d->hidden * d->embedding_width;
-    for (int l = 0; l < d->layers; l++) {
-        const struct block *b = &d->blocks[l];
-        double q_width = (double)d->heads * d->head_size, kv_width = 2.0 * d->kv_heads * d->head_size, pairs = 0;
-        flops += each * s->keys[l] * d->hidden * kv_width + each * s->queries[l] * d->hidden * (2 * q_width + mlp_columns(b));
-        double seen = b->score.window ? (double)b->score.window + b->score.keep : INFINITY;
-        for (int i = s->n - s->queries[l]; i < s->n; i++)
-            pairs += fmin(seen, i + 1);
-        flops += (reverse ? 14.0 : 4.0) * q_width * pairs;
-    }
-    return flops;
-}
-
 /* Bytes that may be used when the user names no budget: nine tenths of a device's free memory, four fifths of what the system
  * says is available. */
 static double default_budget(struct kernels *k)
@@ -241,7 +208,8 @@ int plan_make(struct memory_plan *p, struct shape *shape, struct kernels *k, con
                               .in_place = c.copied == 0 && shared.matrices == 0,
                               .budget = request->memory ? (double)request->memory : default_budget(k)};
     choose_batch(p, &c);
-    p->flops = needed_flops(shape) * passes;
+    p->attention_flops = work_attention(shape) * passes;
+    p->flops = work_products(shape) * passes + p->attention_flops;
     return p->total <= p->budget ? 0 : refuse(p, &c, e);
 }
 

@@ -9,7 +9,8 @@ struct run_estimate {
     char kernels[sizeof((struct kernels *)0)->name];
     int refused; /* 1: the model has learned positions for fewer inputs */
     struct memory_plan plan;
-    double rate; /* operations a second that this machine reaches now on a matrix product of the model's size */
+    double seconds; /* of one segment: its products and attention at the rates that this machine reaches now; norms and results
+                       are extra */
 };
 
 /* Of a segment of `length` tokens; memory 0: most of what is free. 0 or -1, with what was found until then. */

@@ -2,6 +2,7 @@
 #include "model/engine.h"
 #include "tests/memory_decoder.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -125,6 +126,70 @@ static void test_tiles(void **state)
     }
 }
 
+/* Operations of attention in one segment, counted pair by pair: two products of a pair forward, five in reverse. A pair whose
+ * bias is 87 below that at distance 0 gives 0 in float, even of equal scores. */
+static double count_attention(const struct decoder *of, int n)
+{
+    double pairs = 0;
+    for (int l = 0; l < of->layers; l++)
+        for (int h = 1; h <= of->heads; h++)
+            for (int t = 0; t < n; t++) {
+                const struct score *s = &of->blocks[l].score;
+                struct formula_point at = {.t = t, .h = h, .heads = of->heads, .head_size = of->head_size, .length = n + 1};
+                int queries = n, last = s->window ? (of->layers - 1 - l) * (s->window - 1) + 1 : l + 1 < of->layers ? n : 1;
+                queries = last < queries ? last : queries;
+                if ((s->window && t >= s->window) || (s->bias && formula_evaluate(s->bias, &at) < -87))
+                    continue;
+                pairs += n - t < queries ? n - t : queries;
+            }
+    return 14.0 * of->head_size * pairs;
+}
+
+static void test_work(void **state)
+{
+    static const struct {
+        struct memory_shape shape;
+        double off; /* distances of biases are looked at 32 to an octave */
+    } cases[] = {{{MEMORY_GPT2, 3, 2, 0, 32, 96, 131, 5000, 0}, 0},
+                 {{MEMORY_GPT2, 3, 2, 0, 32, 96, 131, 5000, 80}, 0},
+                 {{MEMORY_LLAMA, 2, 4, 2, 32, 96, 131, 0, 3000}, 0},
+                 {{MEMORY_ALIBI, 2, 8, 0, 64, 96, 131, 0, 0}, 0.02},
+                 {{MEMORY_ALIBI, 3, 2, 0, 32, 96, 131, 0, 500}, 0.02}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int n = 1; n < 5000; n = 5 * n + 1) {
+            struct engine_request o = {.positions = n, .batch = 1, .memory = (size_t)1 << 62};
+            struct memory_plan p;
+            struct error e;
+            struct decoder *one = memory_decoder(&cases[i].shape, &e);
+            assert_non_null(one);
+            assert_int_equal(engine_estimate(&p, k, one, &o, &e), 0);
+            double want = count_attention(one, n);
+            if (!(fabs(p.attention_flops - want) <= cases[i].off * want && p.attention_flops < p.flops))
+                fail_msg("case %zu, %d positions: %g of %g operations in attention (expected %g)", i, n, p.attention_flops,
+                         p.flops, want);
+            memory_decoder_free(one);
+        }
+}
+
+/* Rates of every usable set are there, for a segment of any length. */
+static void test_rates(void **state)
+{
+    const struct memory_shape shape = {MEMORY_LLAMA, 2, 4, 2, 32, 96, 131, 0, 100};
+    struct error e;
+    struct decoder *one = memory_decoder(&shape, &e);
+    (void)state;
+    assert_non_null(one);
+    for (int n = 1; n < 2000; n = 9 * n + 1) {
+        struct engine_rates rates;
+        if (engine_rates(&rates, k, one, n, &e))
+            fail_msg("%d positions: %s", n, e.text);
+        if (!(rates.products > 0 && rates.attention > 0 && isfinite(rates.products) && isfinite(rates.attention)))
+            fail_msg("%d positions: %g and %g operations a second", n, rates.products, rates.attention);
+    }
+    memory_decoder_free(one);
+}
+
 static int setup(void **state)
 {
     const struct memory_shape shape = {MEMORY_GPT2, 3, 2, 0, 32, 96, 131, 80, 0};
@@ -149,8 +214,9 @@ static int teardown(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_largest), cmocka_unit_test(test_even),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_largest),  cmocka_unit_test(test_even),
                                        cmocka_unit_test(test_resident), cmocka_unit_test(test_named),
-                                       cmocka_unit_test(test_tiles)};
+                                       cmocka_unit_test(test_tiles),    cmocka_unit_test(test_work),
+                                       cmocka_unit_test(test_rates)};
     return cmocka_run_group_tests_name("plan", tests, setup, teardown);
 }

@@ -1,0 +1,116 @@
+/* The arithmetic of a segment: multiplications and additions of products and of attention, which leaves out what is proved to be
+ * zero; softmax, norms and activations are not counted. */
+#include "model/engine_parts.h"
+
+#include <math.h>
+
+/* A probability e^z is 0 in float below about this z, and what is that far below the largest score of its row is left out
+ * (kernels/cpu/vector/functions.h). */
+enum { ZERO_BELOW = -87 };
+
+/* Columns of all matrices of MLP and experts that one row is multiplied with. */
+static double mlp_columns(const struct block *b)
+{
+    const struct experts *x = &b->experts;
+    double columns = (b->gate.weight.data ? 3.0 : 2.0) * mlp_width(b);
+    if (x->routing.experts)
+        columns += x->routing.experts + (x->expert[0].gate.weight.data ? 3.0 : 2.0) * x->routing.chosen * x->width;
+    return columns;
+}
+
+/* The next distance that is looked at: each of the first 64, then 32 in an octave. */
+static int next_distance(int t)
+{
+    return t < 64 ? t + 1 : t + t / 32;
+}
+
+/* What formulas add to the score of the last query at distance t; a bias by key position is one by distance to that query. */
+static double bias_at(const struct decoder *d, const struct score *s, int n, int h, int t)
+{
+    struct formula_point at = {.t = t, .h = h, .heads = d->heads, .head_size = d->head_size, .length = (double)n + 1};
+    double bias = s->bias ? formula_evaluate(s->bias, &at) : 0;
+    at.t = n - 1 - t;
+    return bias + (s->key_bias ? s->key_bias_scale * formula_evaluate(s->key_bias, &at) : 0);
+}
+
+/* Pairs of a query, one of the last `queries` of n positions, and a key of its `seen` nearest ones, at distances first .. end
+ * - 1. */
+double work_pairs_between(double first, double end, double queries, double n, double seen)
+{
+    double all, flat;
+    end = fmin(end, seen);
+    if (!(first < end))
+        return 0;
+    flat = fmax(0, fmin(end, n - queries + 1) - first); /* distances that every query has */
+    all = flat * queries;
+    first += flat;
+    return all + (end - first) * (n - (first + end - 1) / 2);
+}
+
+/* Pairs of head h: a bias that falls ends them where even equal products of queries and keys give nothing, so that there are no
+ * fewer. NaN counts as seen. */
+static double head_pairs(const struct decoder *d, const struct score *s, int h, int queries, int n)
+{
+    double seen = s->window ? (double)s->window + s->keep : n, largest = -INFINITY, pairs = 0;
+    if (!s->bias && !s->key_bias)
+        return work_pairs_between(0, n, queries, n, seen);
+    for (int t = 0; t < n; t = next_distance(t))
+        largest = fmax(largest, bias_at(d, s, n, h, t));
+    for (int t = 0, next; t < n; t = next) {
+        next = next_distance(t) < n ? next_distance(t) : n;
+        if (!(fmax(bias_at(d, s, n, h, t), bias_at(d, s, n, h, next - 1)) < largest + ZERO_BELOW))
+            pairs += work_pairs_between(t, next, queries, n, seen);
+    }
+    return pairs;
+}
+
+static int uses_head(const struct score *s)
+{
+    return (s->bias && s->bias->uses_head) || (s->key_bias && s->key_bias->uses_head);
+}
+
+double work_pairs(const struct decoder *d, int l, int queries, int n)
+{
+    const struct score *s = &d->blocks[l].score;
+    double pairs = 0;
+    if (!uses_head(s))
+        return d->heads * head_pairs(d, s, 1, queries, n);
+    for (int h = 1; h <= d->heads; h++)
+        pairs += head_pairs(d, s, h, queries, n);
+    return pairs;
+}
+
+static int same_pairs(const struct score *a, const struct score *b)
+{
+    return a->window == b->window && a->keep == b->keep && a->bias == b->bias && a->key_bias == b->key_bias &&
+           a->key_bias_scale == b->key_bias_scale;
+}
+
+double work_attention(const struct shape *s)
+{
+    const struct decoder *d = s->d;
+    double pairs = 0, each = 0;
+    for (int l = 0; l < d->layers; l++) {
+        if (l == 0 || s->queries[l] != s->queries[l - 1] || !same_pairs(&d->blocks[l].score, &d->blocks[l - 1].score))
+            each = work_pairs(d, l, s->queries[l], s->n);
+        pairs += each;
+    }
+    return (s->kind == REQUEST_GRADIENT ? 14.0 : 4.0) * d->head_size * pairs;
+}
+
+double work_products(const struct shape *s)
+{
+    const struct decoder *d = s->d;
+    double each = s->kind == REQUEST_GRADIENT ? 4 : 2, outputs = s->keys[d->layers],
+           flops = each * outputs * d->vocabulary * d->embedding_width;
+    if (d->project_in.weight.data)
+        flops += each * s->keys[0] * d->hidden * d->embedding_width;
+    if (d->project_out.weight.data)
+        flops += each * outputs * d->hidden * d->embedding_width;
+    for (int l = 0; l < d->layers; l++) {
+        double q_width = (double)d->heads * d->head_size, kv_width = 2.0 * d->kv_heads * d->head_size;
+        flops += each * s->keys[l] * d->hidden * kv_width +
+                 each * s->queries[l] * d->hidden * (2 * q_width + mlp_columns(&d->blocks[l]));
+    }
+    return flops;
+}
