@@ -4,6 +4,7 @@
 #include "run/attention/attention.h"
 #include "run/erf/parts.h"
 #include "run/interrupt.h"
+#include "run/ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static struct engine_request request_of(const struct erf_run *r, const struct er
 {
     return (struct engine_request){.kind = REQUEST_ATTENTION,
                                    .positions = (int)r->positions,
-                                   .memory = r->options->machine.memory,
+                                   .memory = ranks_memory(r->options->machine.memory),
                                    .segments = m->segments.count};
 }
 

@@ -2,12 +2,13 @@
 #include "run/erf/parts.h"
 
 #include "model/engine.h"
+#include "run/ranks.h"
 
 static struct engine_request request_of(const struct erf_run *r, const struct erf_model *m, size_t length)
 {
     return (struct engine_request){.kind = REQUEST_GRADIENT,
                                    .positions = (int)(length - 1),
-                                   .memory = r->options->machine.memory,
+                                   .memory = ranks_memory(r->options->machine.memory),
                                    .segments = m->segments.count,
                                    .gradient = {.by_layer = m->layer_count > 1,
                                                 .attribution = r->options->attribution,

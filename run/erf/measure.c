@@ -1,6 +1,7 @@
 /* The measuring of `reach erf`: engines over segments, with a journal. */
 #include "run/attention/attention.h"
 #include "run/erf/batch.h"
+#include "run/erf/deal.h"
 #include "run/erf/reduce.h"
 #include "run/interrupt.h"
 #include "run/validate/validate.h"
@@ -56,20 +57,20 @@ static int measure_target(struct erf_run *r, size_t index, size_t target, struct
     struct erf_model *m = &r->models[index];
     const struct result_field *f = erf_fields(m, target);
     int plain = r->options->attribution == ATTRIBUTION_GRAD, ahead = plain ? engine_ahead(g) : 1, begun = 0, count, rc = -1;
-    size_t first = 0;
+    size_t first = 0, from;
     struct span spans[ENGINE_AHEAD], now;
     struct batch b;
 
     if (batch_open(&b, r, m, f->target, (size_t)engine_plan(g)->batch, e) != 0)
         goto end;
+    deal_begin(r, index, target, engine_plan(g)->batch);
     for (;;) {
-        while (begun < ahead && !interrupt_wanted() && (count = batch_next(m, f, &first, engine_plan(g)->batch)) > 0) {
-            batch_cut(&b, r, m, first, count);
+        while (begun < ahead && !interrupt_wanted() && (count = deal_take(r, m, f, &first, &from, engine_plan(g)->batch)) > 0) {
+            batch_cut(&b, r, m, from, count);
             rc = -1;
             if (plain && engine_begin(g, b.ids, count, e) != 0)
                 goto end;
-            spans[begun++] = (struct span){first, count};
-            first += (size_t)count;
+            spans[begun++] = (struct span){from, count};
         }
         if (begun == 0)
             break;
@@ -83,12 +84,16 @@ static int measure_target(struct erf_run *r, size_t index, size_t target, struct
         rc = erf_unchanged(r, e); /* behind the work on the batch, before anything of it is kept */
         if (rc != 0)
             goto end;
+        deal_lock(r);
         rc = batch_keep(r, index, target, &b, now.first, now.count, e);
+        deal_unlock(r);
         if (rc != 0)
             goto end;
     }
+    rc = deal_end(r, e);
     first = 0;
-    rc = batch_next(m, f, &first, 1) > 0 ? fail(e, "interrupted") : 0;
+    if (rc == 0 && batch_next(m, f, &first, 1) > 0)
+        rc = fail(e, "interrupted");
 end:
     batch_close(&b);
     return rc;

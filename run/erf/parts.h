@@ -4,6 +4,9 @@
 
 #include "run/erf/run.h"
 
+/* run.c: kernels that work; what cannot fit is refused before anything is measured. */
+int erf_open_kernels(struct erf_run *r, struct error *e) MUST_USE;
+
 /* prepare.c: opens models and text, cuts the segments and lays the result out; everything that can be refused before the work is
  * refused here. */
 int erf_prepare(struct erf_run *r, struct error *e) MUST_USE;
@@ -24,7 +27,9 @@ int erf_measure(struct erf_run *r, struct error *e) MUST_USE;
  * model. */
 int erf_unchanged(const struct erf_run *r, struct error *e) MUST_USE;
 
-/* resume.c: r->journal, from an earlier run with --resume; and its end, with what reach 0.1.0 kept beside it. */
+/* resume.c: `key=value` lines: everything that results depend on. NULL when memory runs out; the caller frees. */
+char *erf_settings_text(const struct erf_run *r);
+/* r->journal, from an earlier run with --resume; and its end, with what reach 0.1.0 kept beside it. */
 int erf_journal_open(struct erf_run *r, const char *path, struct error *e) MUST_USE;
 void erf_journal_remove(const char *path);
 /* What there is to do, in segments, and what of it is done. */

@@ -22,8 +22,7 @@ static int is_above(const char *name)
     return 0;
 }
 
-/* `key=value` lines: everything that results depend on. NULL when memory runs out; the caller frees. */
-static char *settings_text(const struct erf_run *r)
+char *erf_settings_text(const struct erf_run *r)
 {
     char *text = NULL;
     size_t size;
@@ -134,7 +133,7 @@ int erf_journal_open(struct erf_run *r, const char *path, struct error *e)
 {
     struct journal_sizes sizes = {.models = r->count, .values = r->record_values};
     struct journal_found found = {.absent = 1};
-    char *settings = settings_text(r);
+    char *settings = erf_settings_text(r);
 
     if (!settings)
         return fail(e, "out of memory for the settings");

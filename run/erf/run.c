@@ -4,21 +4,25 @@
 #include "io/journal.h"
 #include "plots/figure.h"
 #include "run/attention/attention.h"
+#include "run/erf/deal.h"
 #include "run/erf/parts.h"
 #include "run/erf/reduce.h"
 #include "run/erf/write.h"
 #include "run/interrupt.h"
 #include "run/kernels.h"
+#include "run/ranks.h"
 #include "run/results.h"
 #include "run/validate/validate.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Kernels that work, and what cannot fit is refused before anything is measured. */
-static int open_kernels(struct erf_run *r, struct error *e)
+int erf_open_kernels(struct erf_run *r, struct error *e)
 {
-    r->kernels = run_kernels(r->options->machine.device, r->options->machine.dtype, r->progress, e);
+    char device[32];
+
+    r->kernels = run_kernels(ranks_device(device, r->options->machine.device, r->options->machine.dtype),
+                             r->options->machine.dtype, r->progress, e);
     if (!r->kernels)
         return -1;
     progress_tell(r->progress, "kernels",
@@ -37,11 +41,11 @@ static int open_kernels(struct erf_run *r, struct error *e)
 /* Measures all that the journal at `path` does not hold, and reduces it. */
 static int measure(struct erf_run *r, const char *path, struct error *e)
 {
-    struct error closing;
+    struct error closing, *ended;
     size_t total, done;
     int rc;
 
-    if (open_kernels(r, e) != 0 || erf_identify(r, e) != 0 || erf_journal_open(r, path, e) != 0)
+    if (erf_open_kernels(r, e) != 0 || erf_identify(r, e) != 0 || erf_journal_open(r, path, e) != 0)
         return -1;
     erf_count_work(r, &total, &done);
     if (r->target_count > 1 || r->options->attention || r->options->validate) /* more than one run of the model a segment */
@@ -50,7 +54,12 @@ static int measure(struct erf_run *r, const char *path, struct error *e)
         progress_message(r->progress, "resuming: %zu of %zu %s are in %s", done, total, r->progress->unit, path);
     progress_start(r->progress, total, done);
     interrupt_watch();
-    rc = erf_measure(r, e);
+    rc = deal_open(r, e);
+    if (rc == 0)
+        rc = erf_measure(r, e);
+    ended = rc == 0 ? e : &closing;
+    if (deal_close(r, rc != 0, ended) != 0 && rc == 0)
+        rc = -1;
     progress_end(r->progress);
     erf_count_work(r, &total, &done);
     if (rc == -1 && interrupt_wanted())

@@ -13,6 +13,7 @@
 #include "run/text.h"
 
 struct journal;
+struct deal;
 
 /* One model of a run while it goes on. */
 struct erf_model {
@@ -43,12 +44,15 @@ struct erf_run {
     size_t record_values; /* of a segment's record in the journal */
     struct kernels *kernels;
     struct journal *journal;
+    struct deal *deal; /* with other ranks; NULL: alone */
     struct result result;
 };
 
 /* Measures what the journal in the folder does not hold, reduces it and writes the files of a result; r->result is there then,
  * and models stay open. 0, or -1. */
 int erf_run(struct erf_run *r, struct error *e) MUST_USE;
+/* In place of erf_run on the other ranks (run/ranks.h): measures what rank 0 deals; rank 0 is told of a failure. */
+int erf_serve(struct erf_run *r, struct error *e) MUST_USE;
 /* Also after a failure. */
 void erf_run_free(struct erf_run *r);
 
