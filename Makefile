@@ -34,6 +34,7 @@ CFLAGS   ?=
 LDFLAGS  ?=
 CPPFLAGS ?=
 asan     ?= 0
+tsan     ?= 0
 werror   ?= 0
 V        ?= 0
 
@@ -43,7 +44,7 @@ MACHINE := $(shell uname -m)
 JOBS     = $(if $(findstring jobserver,$(MAKEFLAGS)),,-j$(shell nproc))
 
 # ---- where things go: one folder a configuration, so that none spoils another's objects ----
-CONFIG := $(notdir $(firstword $(CC)))$(if $(filter 1,$(asan)),-asan)$(if $(filter 1,$(werror)),-werror)
+CONFIG := $(notdir $(firstword $(CC)))$(if $(filter 1,$(asan)),-asan)$(if $(filter 1,$(tsan)),-tsan)$(if $(filter 1,$(werror)),-werror)
 BUILD  := build/$(CONFIG)
 Q      := $(if $(filter 1,$(V)),,@)
 
@@ -88,6 +89,11 @@ endif
 endif
 endif
 
+# for reach-mpi alone; MPI_PKG=none leaves it out
+MPI_PKG  ?= $(firstword $(foreach p,ompi-c mpi-c mpich,$(shell $(PKG_CONFIG) --exists $(p) 2>/dev/null && echo $(p))) none)
+MPI      := $(MPI_PKG)
+HAVE_MPI := $(if $(filter none,$(MPI)),none,found)
+
 REQUIRED := $(foreach l,$(LIBRARIES),$(if $(filter missing,$(HAVE_$(l))),$(l)))
 APT_PACKAGES := gcc make pkg-config libhdf5-dev libjansson-dev zlib1g-dev libxxhash-dev libdnnl-dev libflint-dev libflint-arb-dev libmpfi-dev libyaml-dev libpcre2-dev libutf8proc-dev \
   libcmocka-dev gnuplot-nox
@@ -98,6 +104,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpo
 WARNINGS += $(if $(filter 1,$(asan)),$(if $(findstring clang,$(CC)),,-Wno-stringop-overread))
 comma    := ,
 SANITIZE := $(if $(filter 1,$(asan)),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+SANITIZE += $(if $(filter 1,$(tsan)),-fsanitize=thread)
 BASE_CFLAGS := -std=gnu11 $(if $(filter 1,$(asan)),-O1,-O2) -g1 $(WARNINGS) $(SANITIZE) -fopenmp -ffp-contract=off -fno-math-errno -I. -D_GNU_SOURCE $(CPPFLAGS) $(CFLAGS)
 # LEVEL: of the file being compiled, where it differs. Kernels gain by OPTIMIZE; tests wait for the compiler longer than for their own code.
 # CFLAGS=-g brings back what -g1 (names of functions and lines) leaves out.
@@ -140,20 +147,29 @@ TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 .SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
 .SUFFIXES:
 
-all: probe reach
+all: probe reach $(if $(filter found,$(HAVE_MPI)),reach-mpi)
 
 probe:
-	@printf '  HDF5     %s\n  Jansson  %s\n  zlib     %s\n  xxHash   %s\n  oneDNN   %s\n  FLINT    %s\n  MPFI     %s\n  libyaml  %s\n  PCRE2    %s\n  utf8proc %s\n  OpenMP   %s\n  cmocka   %s (tests)\n  gnuplot  %s (pictures)\n' \
-	  '$(HAVE_HDF5)' '$(HAVE_JANSSON)' '$(HAVE_ZLIB)' '$(HAVE_XXHASH)' '$(HAVE_ONEDNN)' '$(HAVE_FLINT)' '$(HAVE_MPFI)' '$(HAVE_YAML)' '$(HAVE_PCRE2)' '$(HAVE_UTF8PROC)' '$(HAVE_OPENMP)' '$(HAVE_CMOCKA)' '$(HAVE_GNUPLOT)'
+	@printf '  HDF5     %s\n  Jansson  %s\n  zlib     %s\n  xxHash   %s\n  oneDNN   %s\n  FLINT    %s\n  MPFI     %s\n  libyaml  %s\n  PCRE2    %s\n  utf8proc %s\n  OpenMP   %s\n  MPI      %s (reach-mpi)\n  cmocka   %s (tests)\n  gnuplot  %s (pictures)\n' \
+	  '$(HAVE_HDF5)' '$(HAVE_JANSSON)' '$(HAVE_ZLIB)' '$(HAVE_XXHASH)' '$(HAVE_ONEDNN)' '$(HAVE_FLINT)' '$(HAVE_MPFI)' '$(HAVE_YAML)' '$(HAVE_PCRE2)' '$(HAVE_UTF8PROC)' '$(HAVE_OPENMP)' '$(HAVE_MPI)' '$(HAVE_CMOCKA)' '$(HAVE_GNUPLOT)'
 	@if [ -n '$(strip $(REQUIRED))' ]; then echo 'missing: $(strip $(REQUIRED)). `make deps` installs them on Debian and Ubuntu.' >&2; exit 1; fi
 
 # of this configuration, whichever was built last
-reach: $(BUILD)/reach FORCE
+reach reach-mpi: %: $(BUILD)/% FORCE
 	@cmp -s $< $@ || cp -f $< $@
 
 $(BUILD)/reach: $(BUILD)/commands/main.o $(BUILD)/libreach.a
 	@printf '  LINK %s\n' $@
 	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# the same program with one more file; MPI's library is loaded by this one alone
+$(BUILD)/reach-mpi: $(BUILD)/commands/mpi/main.o $(BUILD)/libreach.a
+	@printf '  LINK %s\n' $@
+	$(Q)$(CC) $(BASE_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS) $$($(PKG_CONFIG) --libs $(MPI))
+
+$(BUILD)/commands/mpi/main.o: commands/mpi/main.c
+	@mkdir -p $(@D); printf '  CC   %s\n' $<
+	$(Q)$(CC) $(BASE_CFLAGS) $$($(PKG_CONFIG) --cflags $(MPI) | sed 's/-I/-isystem /g') -I$(BUILD) -MMD -MP -c $< -o $@
 
 $(BUILD)/libreach.a: $(LIB_OBJ)
 	$(Q)rm -f $@ && ar rcs $@ $^
@@ -161,11 +177,12 @@ $(BUILD)/libreach.a: $(LIB_OBJ)
 # what `reach version` prints; rewritten only when it changes
 $(BUILD)/version.h: FORCE
 	@mkdir -p $(BUILD)
-	@printf '#define REACH_VERSION "%s"\n#define REACH_COMPILER "%s"\n#define REACH_FLAGS "%s"\n' '$(VERSION)' \
-	  "$$($(CC) --version | head -n 1)" '$(strip $(BASE_CFLAGS)), kernels $(strip $(call LEVEL_OF,$(OPTIMIZE)))' > $@.new
+	@printf '#define REACH_VERSION "%s"\n#define REACH_COMPILER "%s"\n#define REACH_FLAGS "%s"\n#define REACH_MPI "%s"\n' '$(VERSION)' \
+	  "$$($(CC) --version | head -n 1)" '$(strip $(BASE_CFLAGS)), kernels $(strip $(call LEVEL_OF,$(OPTIMIZE)))' \
+	  '$(if $(filter found,$(HAVE_MPI)),$(MPI) $(shell $(PKG_CONFIG) --modversion $(MPI) 2>/dev/null) in reach-mpi,not found by pkg-config: there is no reach-mpi)' >$@.new
 	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
-$(LIB_OBJ) $(BUILD)/commands/main.o: | $(BUILD)/version.h
+$(LIB_OBJ) $(BUILD)/commands/main.o $(BUILD)/commands/mpi/main.o: | $(BUILD)/version.h
 
 # styles and scripts of pages as texts of C
 $(BUILD)/page/%.inc: page/%
@@ -209,7 +226,7 @@ $(BUILD)/tests/wrong-sgemm.so: tests/wrong_library/sgemm.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 $(WARNINGS) -Wno-missing-prototypes -fPIC -shared -o $@ $<
 
-tests: $(TESTS) $(BUILD)/reach $(BUILD)/tests/wrong-sgemm.so
+tests: $(TESTS) $(BUILD)/reach $(if $(filter found,$(HAVE_MPI)),$(BUILD)/reach-mpi) $(BUILD)/tests/wrong-sgemm.so
 
 check: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) probe tests
@@ -423,7 +440,7 @@ ready:
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man7
-	install -m 755 reach $(DESTDIR)$(PREFIX)/bin/reach
+	install -m 755 reach $(if $(filter found,$(HAVE_MPI)),reach-mpi) $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 doc/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
 	install -m 644 doc/*.7 $(DESTDIR)$(PREFIX)/share/man/man7/
 	install -d $(DESTDIR)$(PREFIX)/share/doc/reach
@@ -433,7 +450,7 @@ install: all
 	install -m 644 $(BUILD)/completion $(DESTDIR)$(PREFIX)/share/bash-completion/completions/reach
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/reach $(patsubst doc/%,$(DESTDIR)$(PREFIX)/share/man/man1/%,$(wildcard doc/*.1)) $(patsubst doc/%,$(DESTDIR)$(PREFIX)/share/man/man7/%,$(wildcard doc/*.7))
+	rm -f $(DESTDIR)$(PREFIX)/bin/reach $(DESTDIR)$(PREFIX)/bin/reach-mpi $(patsubst doc/%,$(DESTDIR)$(PREFIX)/share/man/man1/%,$(wildcard doc/*.1)) $(patsubst doc/%,$(DESTDIR)$(PREFIX)/share/man/man7/%,$(wildcard doc/*.7))
 	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/reach
 	rm -rf $(DESTDIR)$(PREFIX)/lib/reach $(DESTDIR)$(PREFIX)/share/doc/reach
 
@@ -466,7 +483,7 @@ format format-check: FORCE
 	@$(CLANG_FORMAT) $(if $(filter format,$@),-i,--dry-run -Werror) $(SOURCE_FILES)
 
 clean:
-	rm -rf build reach reach-cuda.so
+	rm -rf build reach reach-mpi reach-cuda.so
 
 help:
 	@sed -n '/^#/!q; s/^# \{0,1\}//p' Makefile

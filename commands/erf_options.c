@@ -251,5 +251,6 @@ const struct verb erf_verb = {
     .options_size = sizeof(OPTIONS),
     .check = check,
     .computes = 1,
+    .divided = 1,
     .run = erf_call,
 };

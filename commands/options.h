@@ -86,6 +86,7 @@ struct verb {
     const struct option_row *options;
     size_t operand_count, option_count, options_size; /* options_size: of the struct that `at` is in */
     int computes; /* on threads */
+    int divided; /* may be run by several ranks (run/ranks.h): all but rank 0 print nothing */
     int (*check)(void *options, struct error *e); /* what does not go together, and defaults that follow from others; or NULL */
     int (*run)(struct call *c, struct error *e); /* 0, EXIT_USAGE, or another number: failed */
 };

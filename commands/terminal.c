@@ -89,6 +89,19 @@ void terminal_plain(struct terminal *t, const char *verb, int quiet)
     *t = (struct terminal){.progress = {.say = say, .unit = "segments", .started = progress_now()}, .verb = verb, .quiet = quiet};
 }
 
+static void say_nothing(struct progress *p, enum progress_kind kind, const char *line)
+{
+    (void)p;
+    (void)kind;
+    (void)line;
+}
+
+void terminal_silent(struct terminal *t, const char *verb)
+{
+    terminal_plain(t, verb, 1);
+    t->progress.say = say_nothing;
+}
+
 int terminal_open(struct terminal *t, const char *verb, int quiet, const char *log_path, const char *command, struct error *e)
 {
     char host[256] = "";

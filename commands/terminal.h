@@ -19,6 +19,8 @@ int terminal_open(struct terminal *t, const char *verb, int quiet, const char *l
                   struct error *e) MUST_USE;
 /* Messages alone: no bar and no log, so that nothing can fail, and nothing needs to be closed. */
 void terminal_plain(struct terminal *t, const char *verb, int quiet);
+/* Not even messages: of a rank whose words nobody needs. */
+void terminal_silent(struct terminal *t, const char *verb);
 /* Clears the bar's line, before something else is printed. */
 void terminal_clear(struct terminal *t);
 /* How fast it went and what memory it took: for people, once all is done. */

@@ -3,6 +3,7 @@
 
 #include "commands/screen.h"
 #include "run/interrupt.h"
+#include "run/ranks.h"
 #include "run/threads.h"
 
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 
 static int print_failure(const struct call *c, const struct error *e)
 {
+    if (ranks_here()->rank > 0) /* rank 0 tells */
+        return EXIT_FAILED;
     fflush(stdout);
     fprintf(stderr, "reach %s: %s\n", c->verb->name, e->text);
     return EXIT_FAILED;
@@ -17,6 +20,8 @@ static int print_failure(const struct call *c, const struct error *e)
 
 static int print_usage_error(const struct call *c, const struct error *e)
 {
+    if (ranks_here()->rank > 0) /* and here, where it has found the same */
+        return EXIT_USAGE;
     fflush(stdout);
     fprintf(stderr, "reach %s: %s; see `reach %s --help`\n", c->verb->name, e->text, c->verb->name);
     return EXIT_USAGE;
@@ -58,8 +63,11 @@ static int run(struct call *c, struct error *e)
     }
     if (flag_of(c, "wide"))
         screen_widen();
+    if (ranks_here()->rank > 0)
+        terminal_silent(&c->terminal, v->name);
     if (options_settings(&c->settings, c->options, v, e) != 0 || start_threads(c, e) != 0 ||
-        terminal_open(&c->terminal, v->name, flag_of(c, "quiet"), text_of(c, "log"), c->command, e) != 0)
+        (ranks_here()->rank == 0 &&
+         terminal_open(&c->terminal, v->name, flag_of(c, "quiet"), text_of(c, "log"), c->command, e) != 0))
         return print_failure(c, e);
     rc = v->run(c, e);
     if (rc == 0 && *c->terminal.not_drawn.text)
@@ -70,7 +78,8 @@ static int run(struct call *c, struct error *e)
     return rc == 0 ? EXIT_DONE : rc == EXIT_USAGE ? print_usage_error(c, e) : print_failure(c, e);
 }
 
-int verb_run(const struct verb *v, int argc, char **argv)
+/* From arguments to exit status, as one rank or alone. */
+static int parse_and_run(const struct verb *v, int argc, char **argv)
 {
     struct call c = {.verb = v, .options = calloc(1, v->options_size + 1)};
     struct error e = {""};
@@ -81,13 +90,32 @@ int verb_run(const struct verb *v, int argc, char **argv)
         return print_failure(&c, &e);
     }
     parsed = options_parse(c.options, v, argc, argv, &e);
-    if (parsed == PARSED_HELP)
+    if (parsed == PARSED_HELP && ranks_here()->rank == 0)
         help_print(stdout, v);
-    else
+    if (parsed != PARSED_HELP)
         status = parsed == 0 ? run(&c, &e) : print_usage_error(&c, &e);
     options_free(c.options, v);
     free(c.options);
     settings_free(&c.settings);
     free(c.command);
+    return status;
+}
+
+int verb_run(const struct verb *v, int argc, char **argv)
+{
+    struct error e;
+    int status;
+
+    if (!v->divided)
+        return parse_and_run(v, argc, argv);
+    if (v->computes)
+        interrupt_apart(); /* before a library for several ranks starts threads */
+    if (ranks_open(&e) != 0) {
+        fprintf(stderr, "reach %s: %s\n", v->name, e.text);
+        return EXIT_FAILED;
+    }
+    status = parse_and_run(v, argc, argv);
+    fflush(stdout);
+    ranks_close(status);
     return status;
 }

@@ -41,6 +41,7 @@ static int version_call(struct call *c, struct error *e)
            "%d, %d threads\n",
            major, minor, release, onednn->major, onednn->minor, onednn->patch, zlibVersion(), jansson_version_str(),
            xxhash / 10000, xxhash / 100 % 100, xxhash % 100, _OPENMP, omp_get_max_threads());
+    printf("  MPI      %s\n", REACH_MPI);
     printf("CUDA\n");
     plugin_driver_version(line, sizeof line);
     printf("  driver   %s\n", line);
