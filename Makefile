@@ -14,13 +14,14 @@
 #   make check-python       tests of the package in python/, by PYTHON with numpy, h5py, torch and safetensors
 #   make check-page         the pages of `reach explain` and `reach report` in Chromium: what is drawn against the CSV, contrast, keys, print, time to open
 #   make bench-plan         memory plans beside what is taken       make torture   kills, signals, damage, failing calls: half an hour; torture-short: a minute
+#   make tsan               ThreadSanitizer with Archer on eight commands, and on three ranks
 #   make shards             a run in 256 parts, some of them killed, merged: the bytes of one run
 #   make dist      the sources as build/reach-VERSION.tar.gz           make deb       a Debian package, build/reach_VERSION_ARCH.deb
 #   make studies            both papers on the example models: pages, tables and figures in doc/studies/ from what was measured of them; a sample is measured again
 #   make studies-measure    measures what those pages need beside examples/gates.py: hours
 #   make tokenizer-study    ids of many tokenizers on 6 MB of text against the packages `tokenizers` and `sentencepiece`
 #
-# Variables: CC, OPTIMIZE (of the kernels), asan=1 (AddressSanitizer and UBSan), werror=1, PREFIX, DESTDIR, PYTHON (bench, check-python, tokenizer-study).
+# Variables: CC, OPTIMIZE (of the kernels), asan=1 (AddressSanitizer and UBSan), tsan=1 (ThreadSanitizer; with clang), werror=1, MPI_PKG (none: no reach-mpi), PREFIX, DESTDIR, PYTHON (bench, check-python, tokenizer-study).
 
 CC       ?= gcc
 ifeq ($(origin CC),default)
@@ -141,7 +142,7 @@ LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(PA
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
-.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python check-page tests bench bench-plan torture torture-short shards studies studies-measure real tokenizer-study outputs help FORCE
+.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python check-page tests bench bench-plan torture torture-short shards tsan studies studies-measure real tokenizer-study outputs help FORCE
 .DELETE_ON_ERROR:
 # kept; not `.SECONDARY:` for all, which takes a missing program of one configuration for made when ./reach of another is there
 .SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
@@ -296,6 +297,11 @@ bench-plan: all $(BUILD)/bench/plan $(BUILD)/bench/random_checkpoint
 # Python alone; torture takes half an hour on a quiet machine, torture-short about a minute
 torture torture-short: all
 	$(Q)$(PYTHON) tests/torture.py $(BUILD)/reach $(if $(filter %-short,$@),--short)
+
+# clang, its OpenMP and Archer (Debian: clang, libomp-dev of the same version)
+tsan:
+	$(Q)$(MAKE) --no-print-directory $(JOBS) NVCC= CC=clang tsan=1 build/clang-tsan/reach $(if $(filter found,$(HAVE_MPI)),build/clang-tsan/reach-mpi)
+	$(Q)sh tests/tsan.sh build/clang-tsan/reach
 
 shards: all
 	$(Q)$(PYTHON) tests/shards.py $(BUILD)/reach
