@@ -33,11 +33,6 @@ static void tell(struct progress *p, const char *event, const struct progress_fa
     log_line(&((struct terminal *)p)->log, p, event, facts);
 }
 
-static double seconds_left(const struct progress *p, double rate)
-{
-    return rate > 0 ? (double)(p->total - p->done) / rate : 0;
-}
-
 /* The first, the last, and one every few seconds: a log of a night stays short. */
 static void log_progress(struct terminal *t, const char *what)
 {
@@ -53,7 +48,7 @@ static void log_progress(struct terminal *t, const char *what)
                                             {"done", NULL, (double)p->done},
                                             {"total", NULL, (double)p->total},
                                             {"rate", NULL, rate},
-                                            {"seconds_left", NULL, seconds_left(p, rate)},
+                                            {"seconds_left", NULL, progress_left(p)},
                                             {"peak_bytes", NULL, (double)memory_peak()},
                                             {0}});
 }
@@ -74,7 +69,7 @@ static void show(struct progress *p, const char *what)
         return;
     t->drawn = time;
     rate = progress_rate(p);
-    left = seconds_left(p, rate);
+    left = progress_left(p);
     filled = p->done * WIDTH / p->total;
     memset(bar, ' ', WIDTH);
     memset(bar, '=', filled);

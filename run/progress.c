@@ -1,5 +1,6 @@
 #include "run/progress.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,9 +72,22 @@ void progress_start(struct progress *p, size_t total, size_t done)
     p->done = p->at_start = done;
     p->measuring = progress_now();
     p->measured = 0;
+    p->cost.total = p->cost.done = p->cost.at_start = 0;
     progress_tell(
         p, "work",
         (const struct progress_fact[]){{"unit", p->unit, 0}, {"total", NULL, (double)total}, {"done", NULL, (double)done}, {0}});
+}
+
+void progress_costs(struct progress *p, double total, double done)
+{
+    p->cost.total = total;
+    p->cost.done = p->cost.at_start = done;
+}
+
+void progress_step_of(struct progress *p, size_t done, double cost_of_each, const char *what)
+{
+    p->cost.done += (double)done * cost_of_each;
+    progress_step(p, done, what);
 }
 
 void progress_step(struct progress *p, size_t done, const char *what)
@@ -95,6 +109,17 @@ double progress_rate(const struct progress *p)
     double seconds = (p->measured > 0 ? p->measured : progress_now()) - p->measuring;
 
     return p->done > p->at_start && seconds > 0 ? (double)(p->done - p->at_start) / seconds : 0;
+}
+
+double progress_left(const struct progress *p)
+{
+    double rate = progress_rate(p), spent = p->cost.done - p->cost.at_start;
+
+    if (rate <= 0)
+        return 0;
+    if (p->cost.total > 0 && spent > 0) /* as long as what was measured took, times how much more it is */
+        return (double)(p->done - p->at_start) / rate * fmax(0, p->cost.total - p->cost.done) / spent;
+    return (double)(p->total - p->done) / rate;
 }
 
 void progress_tell(struct progress *p, const char *event, const struct progress_fact *facts)

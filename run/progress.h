@@ -31,6 +31,9 @@ struct progress {
     double measuring, measured; /* when the measuring began and ended: the rate is that of it alone */
     char plan[256]; /* the memory that was told last */
     size_t total, done, at_start; /* units; at_start of them came from a journal */
+    struct {
+        double total, done, at_start;
+    } cost; /* of these units, where they differ: operations. total 0: all cost the same */
 };
 
 void progress_message(struct progress *p, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -43,14 +46,21 @@ void progress_tell(struct progress *p, const char *event, const struct progress_
 void progress_plan(struct progress *p, const char *model, const char *plan, double bytes);
 /* The work: `total` units of which `done` need not be measured again. */
 void progress_start(struct progress *p, size_t total, size_t done);
+/* Behind progress_start: what all units cost, and those that need not be measured again. Their steps then say what each cost. */
+void progress_costs(struct progress *p, double total, double done);
 /* `done` more units are measured. */
 void progress_step(struct progress *p, size_t done, const char *what);
+
+void progress_step_of(struct progress *p, size_t done, double cost_of_each, const char *what);
 
 /* The work is over, or has stopped: what shows it goes. */
 void progress_end(struct progress *p);
 
 /* Units a second since the measuring began, until it ended; 0 where nothing was measured. */
 double progress_rate(const struct progress *p);
+
+/* Seconds that the rest takes at the pace so far; 0 where nothing was measured. */
+double progress_left(const struct progress *p);
 
 /* Seconds on the monotonic clock, and since `started`. */
 double progress_now(void);

@@ -11,7 +11,7 @@ struct erf_model;
 struct journal_attention;
 
 /* measure.c: refuses what cannot fit; measures the segments that are not in the sums yet, for all models, and reduces them. */
-int attention_estimate(const struct erf_run *r, const struct erf_model *m, struct error *e) MUST_USE;
+int attention_estimate(const struct erf_run *r, struct erf_model *m, struct error *e) MUST_USE;
 int attention_measure(struct erf_run *r, struct error *e) MUST_USE;
 
 /* sums.c. Layers times heads times distances. */

@@ -20,12 +20,15 @@ static struct engine_request request_of(const struct erf_run *r, const struct er
                                    .segments = m->segments.count};
 }
 
-int attention_estimate(const struct erf_run *r, const struct erf_model *m, struct error *e)
+int attention_estimate(const struct erf_run *r, struct erf_model *m, struct error *e)
 {
     struct engine_request request = request_of(r, m);
     struct memory_plan plan;
 
-    return engine_estimate(&plan, r->kernels, m->decoder, &request, e);
+    if (engine_estimate(&plan, r->kernels, m->decoder, &request, e) != 0)
+        return -1;
+    m->cost_attention = plan.flops;
+    return 0;
 }
 
 /* Keeps the sums of a model so far. */
@@ -55,7 +58,7 @@ static int measure_all(struct erf_run *r, const struct erf_model *m, struct engi
             return -1;
         for (size_t i = 0; i < now; i++)
             attention_add(a, mass + i * count);
-        progress_step(r->progress, now, m->argument->name);
+        progress_step_of(r->progress, now, m->cost_attention, m->argument->name);
         if (interrupt_wanted() || progress_seconds(r->progress) - *saved > saved_every || left == now) {
             if (save(r, m, e) != 0)
                 return -1;

@@ -113,6 +113,6 @@ int batch_keep(struct erf_run *r, size_t index, size_t target, struct batch *b, 
         if (journal_append(r->journal, &record, e) != 0)
             return -1;
     }
-    progress_step(r->progress, (size_t)count, m->argument->name);
+    progress_step_of(r->progress, (size_t)count, m->cost[target], m->argument->name);
     return 0;
 }

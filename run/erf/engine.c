@@ -32,10 +32,15 @@ struct engine *erf_oracle_open(struct kernels *oracle, const struct erf_run *r, 
     return engine_create(oracle, m->decoder, &request, e);
 }
 
-int erf_engine_estimate(const struct erf_run *r, const struct erf_model *m, struct error *e)
+int erf_engine_estimate(const struct erf_run *r, struct erf_model *m, struct error *e)
 {
-    struct engine_request request = request_of(r, m, r->positions + 1);
-    struct memory_plan plan;
+    for (size_t t = 0; t < r->target_count; t++) {
+        struct engine_request request = request_of(r, m, erf_fields(m, t)->target);
+        struct memory_plan plan;
 
-    return engine_estimate(&plan, r->kernels, m->decoder, &request, e);
+        if (engine_estimate(&plan, r->kernels, m->decoder, &request, e) != 0)
+            return -1;
+        m->cost[t] = plan.flops;
+    }
+    return 0;
 }

@@ -19,7 +19,7 @@ struct engine;
 struct engine *erf_engine_open(const struct erf_run *r, const struct erf_model *m, size_t length, struct error *e) MUST_USE;
 struct engine *erf_oracle_open(struct kernels *oracle, const struct erf_run *r, const struct erf_model *m,
                                struct error *e) MUST_USE;
-int erf_engine_estimate(const struct erf_run *r, const struct erf_model *m, struct error *e) MUST_USE;
+int erf_engine_estimate(const struct erf_run *r, struct erf_model *m, struct error *e) MUST_USE;
 
 /* measure.c: measures and reduces all fields. 0, -1, or ERF_UNUSABLE. */
 int erf_measure(struct erf_run *r, struct error *e) MUST_USE;
@@ -34,6 +34,8 @@ int erf_journal_open(struct erf_run *r, const char *path, struct error *e) MUST_
 void erf_journal_remove(const char *path);
 /* What there is to do, in segments, and what of it is done. */
 void erf_count_work(const struct erf_run *r, size_t *total, size_t *done);
+/* The same in what the segments cost (struct erf_model). */
+void erf_count_costs(const struct erf_run *r, double *total, double *done);
 
 /* The fields of target number `target` of a model: [layer_count]. */
 static inline struct result_field *erf_fields(const struct erf_model *m, size_t target)

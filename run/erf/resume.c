@@ -172,3 +172,22 @@ void erf_count_work(const struct erf_run *r, size_t *total, size_t *done)
                 *done += erf_fields(m, t)->status[k] != 0;
     }
 }
+
+void erf_count_costs(const struct erf_run *r, double *total, double *done)
+{
+    *total = *done = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct erf_model *m = &r->models[i];
+        double losses = m->out->validation ? (double)m->out->validation->values : 0,
+               attended = r->options->attention ? (double)m->segments.count : 0;
+
+        *total += losses * m->cost_loss + attended * m->cost_attention;
+        *done += (double)validate_done(m->out->validation) * m->cost_loss +
+                 (double)m->out->attention.measured * m->cost_attention;
+        for (size_t t = 0; t < r->target_count; t++)
+            for (size_t k = 0; k < m->segments.count; k++) {
+                *total += m->cost[t];
+                *done += erf_fields(m, t)->status[k] ? m->cost[t] : 0;
+            }
+    }
+}

@@ -43,6 +43,7 @@ static int measure(struct erf_run *r, const char *path, struct error *e)
 {
     struct error closing, *ended;
     size_t total, done;
+    double cost, spent;
     int rc;
 
     if (erf_open_kernels(r, e) != 0 || erf_identify(r, e) != 0 || erf_journal_open(r, path, e) != 0)
@@ -53,6 +54,8 @@ static int measure(struct erf_run *r, const char *path, struct error *e)
     if (done)
         progress_message(r->progress, "resuming: %zu of %zu %s are in %s", done, total, r->progress->unit, path);
     progress_start(r->progress, total, done);
+    erf_count_costs(r, &cost, &spent);
+    progress_costs(r->progress, cost, spent);
     interrupt_watch();
     rc = deal_open(r, e);
     if (rc == 0)

@@ -26,6 +26,8 @@ struct erf_model {
     int by_document, boundary; /* 1: each lies between two such tokens */
     char digest[33], tokens_digest[33];
     size_t layer_count; /* fields of each target */
+    double cost[TARGETS_MAX + 1], cost_attention, cost_loss; /* operations of a segment of each target, of one of --attention, and
+                                                                of a loss of --validate */
     struct result_model *out; /* what is measured, in the run's result */
 };
 

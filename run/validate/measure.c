@@ -19,12 +19,15 @@ static struct engine_request request_of(const struct erf_run *r, size_t position
                                    .score = {.outputs = 1}};
 }
 
-int validate_estimate(const struct erf_run *r, const struct erf_model *m, struct error *e)
+int validate_estimate(const struct erf_run *r, struct erf_model *m, struct error *e)
 {
     struct engine_request request = request_of(r, r->positions, m->segments.count);
     struct memory_plan plan;
 
-    return engine_estimate(&plan, r->kernels, m->decoder, &request, e);
+    if (engine_estimate(&plan, r->kernels, m->decoder, &request, e) != 0)
+        return -1;
+    m->cost_loss = plan.flops; /* of the whole context, which most losses have */
+    return 0;
 }
 
 /* The segment whose inputs take the place of those of segment i: half of the text away. */
@@ -96,7 +99,7 @@ static int keep(struct erf_run *r, const struct erf_model *m, size_t first, size
                         m->argument->path);
     if (journal_append(r->journal, &record, e) != 0)
         return -1;
-    progress_step(r->progress, count, m->argument->name);
+    progress_step_of(r->progress, count, m->cost_loss, m->argument->name);
     return 0;
 }
 

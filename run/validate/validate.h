@@ -62,7 +62,7 @@ int validate_resume(struct validation *v, const struct journal_losses *kept);
 size_t validate_done(const struct validation *v);
 
 /* measure.c: refuses what cannot fit; measures what is missing, of all models, and reduces it. */
-int validate_estimate(const struct erf_run *r, const struct erf_model *m, struct error *e) MUST_USE;
+int validate_estimate(const struct erf_run *r, struct erf_model *m, struct error *e) MUST_USE;
 int validate_measure(struct erf_run *r, struct error *e) MUST_USE;
 
 /* reduce.c: from losses to rows. */

@@ -1,0 +1,66 @@
+/* The time that is left: units that cost more take longer. */
+#include "run/progress.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/* Ten seconds after the beginning. */
+static struct progress after_ten(size_t total, size_t at_start)
+{
+    struct progress p = {.unit = "segments"};
+
+    progress_start(&p, total, at_start);
+    p.measured = p.measuring + 10;
+    return p;
+}
+
+static void expect_left(const struct progress *p, double want)
+{
+    if (!(fabs(progress_left(p) - want) < 1e-9 * (1 + want)))
+        fail_msg("%zu of %zu units, %g of %g: %g s left (expected %g)", p->done, p->total, p->cost.done, p->cost.total,
+                 progress_left(p), want);
+}
+
+static void units_that_cost_the_same(void **state)
+{
+    struct progress p = after_ten(12, 2);
+
+    (void)state;
+    expect_left(&p, 0); /* nothing is known yet */
+    progress_step(&p, 4, "model");
+    expect_left(&p, 15);
+    progress_step(&p, 6, "model");
+    expect_left(&p, 0);
+}
+
+/* Four short segments and then four that cost ten times as much, of which two short ones came from a journal. */
+static void units_that_do_not(void **state)
+{
+    struct progress p = after_ten(8, 2);
+
+    (void)state;
+    progress_costs(&p, 44, 2);
+    expect_left(&p, 0);
+    progress_step_of(&p, 2, 1, "short");
+    expect_left(&p, 200); /* forty, at two in ten seconds */
+    progress_step_of(&p, 1, 10, "long");
+    expect_left(&p, 10 * 30 / 12.0);
+    progress_step_of(&p, 3, 10, "long");
+    expect_left(&p, 0);
+    progress_start(&p, 4, 0); /* the next work knows nothing of these */
+    p.measured = p.measuring + 10;
+    progress_step(&p, 1, "other");
+    expect_left(&p, 30);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(units_that_cost_the_same), cmocka_unit_test(units_that_do_not)};
+
+    return cmocka_run_group_tests_name("run/progress", tests, NULL, NULL);
+}
