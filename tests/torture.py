@@ -41,17 +41,15 @@ class Torture:
 
     def start(self, words, before=()):
         return subprocess.Popen(list(before) + [self.reach] + words, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.DEVNULL, stderr=open(self.path("stderr"), "wb"))
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)  # a file would fall under ulimit -f
 
     def finish(self, child):
         try:
-            code = child.wait(WAIT)
+            said, code = child.communicate(timeout=WAIT)[1], child.returncode
         except subprocess.TimeoutExpired:
             child.kill()
-            child.wait()
-            code = "no end"
-        with open(self.path("stderr"), "rb") as f:
-            return code, f.read().decode("utf-8", "replace")
+            said, code = child.communicate()[1], "no end"
+        return code, said.decode("utf-8", "replace")
 
     def run(self, words, before=()):
         return self.finish(self.start(words, before))
@@ -121,17 +119,18 @@ class Torture:
             yield 1
 
     def journals(self, count):
-        for tries in range(20):
+        for tries in range(200):
             folder = self.fresh("stopped")
+            part = self.path(folder, "erf.part")
             child = self.start(self.run_line + ["-o", folder])
-            time.sleep((0.3 + 0.6 * self.random.random()) * self.took)
+            while child.poll() is None and not (os.path.exists(part) and os.path.getsize(part) > 8000):
+                time.sleep(0.001)
             child.send_signal(signal.SIGINT)
             self.finish(child)
-            part = self.path(folder, "erf.part")
             if os.path.exists(part):
                 break
         else:
-            return
+            return self.wrong("journals", "200 tries", 0, "no run could be stopped while it measured")
         with open(part, "rb") as f:
             good = f.read()
         for i in range(count):
