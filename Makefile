@@ -15,6 +15,7 @@
 #   make check-page         the pages of `reach explain` and `reach report` in Chromium: what is drawn against the CSV, contrast, keys, print, time to open
 #   make bench-plan         memory plans beside what is taken       make torture   kills, signals, damage, failing calls: half an hour; torture-short: a minute
 #   make tsan               ThreadSanitizer with Archer on eight commands, and on three ranks
+#   make aarch64            the program for 64-bit ARM, and a part of the suite under qemu
 #   make shards             a run in 256 parts, some of them killed, merged: the bytes of one run
 #   make dist      the sources as build/reach-VERSION.tar.gz           make deb       a Debian package, build/reach_VERSION_ARCH.deb
 #   make studies            both papers on the example models: pages, tables and figures in doc/studies/ from what was measured of them; a sample is measured again
@@ -142,7 +143,7 @@ LIB_OBJ := $(call object,$(IO_SRC) $(ANALYZE_SRC) $(MODEL_SRC) $(PLOTS_SRC) $(PA
   $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(VECTOR_SRC)))
 TESTS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(TEST_SRC))
 
-.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python check-page tests bench bench-plan torture torture-short shards tsan studies studies-measure real tokenizer-study outputs help FORCE
+.PHONY: all probe ready clean install uninstall deps demo check check-environments check-python check-page tests bench bench-plan torture torture-short shards tsan aarch64 studies studies-measure real tokenizer-study outputs help FORCE
 .DELETE_ON_ERROR:
 # kept; not `.SECONDARY:` for all, which takes a missing program of one configuration for made when ./reach of another is there
 .SECONDARY: $(call object,$(TEST_SRC) $(TEST_HELP) $(wildcard bench/*.c))
@@ -194,6 +195,10 @@ $(BUILD)/page/explain.o: $(BUILD)/page/page.css.inc $(BUILD)/page/explain.css.in
 $(BUILD)/page/report.o: $(BUILD)/page/page.css.inc $(BUILD)/page/report.css.inc
 
 $(filter $(BUILD)/kernels/%,$(LIB_OBJ)): LEVEL = $(call LEVEL_OF,$(OPTIMIZE))
+# gcc 12 for aarch64 ends with an internal error in its vectoriser there, at -O3
+ifneq ($(filter aarch64 arm64,$(MACHINE)),)
+$(BUILD)/kernels/reference/experts.f32.o $(BUILD)/kernels/reference/experts.f64.o: LEVEL = $(call LEVEL_OF,-O2)
+endif
 $(BUILD)/tests/%.o: LEVEL = $(call LEVEL_OF,-O1)
 
 $(BUILD)/%.o: %.c
@@ -297,6 +302,10 @@ bench-plan: all $(BUILD)/bench/plan $(BUILD)/bench/random_checkpoint
 # Python alone; torture takes half an hour on a quiet machine, torture-short about a minute
 torture torture-short: all
 	$(Q)$(PYTHON) tests/torture.py $(BUILD)/reach $(if $(filter %-short,$@),--short)
+
+# Debian's gcc-aarch64-linux-gnu and qemu-user-static; the libraries are fetched, once, into build/
+aarch64:
+	$(Q)sh tests/aarch64.sh
 
 # clang, its OpenMP and Archer (Debian: clang, libomp-dev of the same version)
 tsan:

@@ -27,6 +27,7 @@ int cpu_usable(void)
  * not say. */
 static const char *library_isa(void)
 {
+#if defined(__x86_64__) /* elsewhere the numbers mean other sets */
     static const struct {
         dnnl_cpu_isa_t isa;
         const char *name;
@@ -38,6 +39,7 @@ static const char *library_isa(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if ((isa & (unsigned)names[i].isa) == (unsigned)names[i].isa)
             return names[i].name;
+#endif
     return NULL;
 }
 
