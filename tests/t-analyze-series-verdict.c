@@ -105,6 +105,7 @@ static void test_converges(void **state)
         "-ln(3+t)-(1+10^-50)*ln(ln(3+t))",
         "-2*t^0.00001",
         "-10^-7*ln(3+t)^2",
+        "-(1+1/ln(ln(30+t)))*ln(1+t)",
         "-2*ln(1+t)-t*exp(-t)",
         "-2*ln(1+t)-t^2*exp(-t/1000)",
         "t<3?-t:-inf*t",
