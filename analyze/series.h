@@ -45,6 +45,9 @@ enum series_verdict series_verdict(const struct series *s);
 /* How it was proved, for people: the comparison series, from which distance on, with which exponent. Lines without a final
  * newline. Borrowed. */
 const char *series_proof(const struct series *s);
+/* What was proved, in numbers: lines of doc/certificate.md from `verdict` to `tail`, for a checker. NULL: no memory, or a mean
+ * kernel, which has none of its own. Caller frees. */
+char *series_certificate(const struct series *s);
 /* B within [lo, hi], doubles rounded outwards; both +inf on divergence; [partial sum, +inf] when undecided. */
 void series_sum(const struct series *s, double *lo, double *hi);
 

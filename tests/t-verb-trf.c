@@ -577,6 +577,38 @@ static void tables_hold_bounds(void **state)
     csv_table_free(&t);
 }
 
+/* What a checker needs: a block for each head, and its lines. The checker itself is tests/certificate.py. */
+static void certificates(void **state)
+{
+    static const char *const lines[] = {
+        "reach-certificate 1 ",
+        "\nformula kerple_log-0*h\n",
+        "\npreset kerple_log(p,a) -p*ln(1+a*t)\n",
+        "\nset p 2\nset a 1\nat h 1 H 2 d 64\nverdict converges\nshift 0\nrule 4.4 from 2\nrate -2 -1.3333333333333333\nstart "
+        "-2.197",
+        "\nrule 4.4 from 1000\nrate -2 -1.998001998001998\nstart -13.8175",
+        "\ntail 1000 0.000999",
+        "\npartial 64 1.62943050140888",
+        "\nsum 1.6449340668482",
+        "\nfield 0.01 length inf 61 61\nfield 0.01 length 50 28 28\nend\nformula kerple_log",
+        "\nset p 3\nset a 1\nat h 2 H 2 d 64\n",
+    };
+
+    (void)state;
+    expect("trf kerple_log-0*h --set p=2,3 --set a=1 --heads 2 --length 50 --certificate proved", 0, "converges");
+    size_t size;
+    char *text = slurp(at("proved"), &size), *from = text;
+    assert_non_null(text);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        char *found = strstr(from, lines[i]);
+        if (!found)
+            fail_msg("the certificate has no\n%s\nbehind\n%.60s", lines[i], from);
+        from = found + (i == 0);
+    }
+    free(text);
+    expect("trf alibi --certificate none/proved", 1, "none/proved");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -594,6 +626,7 @@ int main(void)
         cmocka_unit_test(plot_sets_fields_beside_each_other),
         cmocka_unit_test(printed_counts_hold_the_count),
         cmocka_unit_test(tables_hold_bounds),
+        cmocka_unit_test(certificates),
     };
 
     return cmocka_run_group_tests(tests, make_inputs, program_close);

@@ -1,6 +1,7 @@
 /* The public face. The search (search/) finds what to try, the proof (proof/) shows that it holds; here they are joined. */
 #include "analyze/series/series.h"
 #include "analyze/formula_private.h"
+#include "analyze/series/proof/certificate.h"
 #include "analyze/series/proof/compare.h"
 #include "analyze/series/proof/rounding.h"
 
@@ -161,6 +162,11 @@ const char *series_proof(const struct series *s)
 {
     const char *proof = s->mean ? s->proof : s->summand[0]->proof;
     return proof ? proof : "";
+}
+
+char *series_certificate(const struct series *s)
+{
+    return s->mean ? NULL : summand_certificate(s->summand[0]);
 }
 
 void series_sum(const struct series *s, double *lo, double *hi)

@@ -18,6 +18,7 @@ struct trf_options {
     int length_count;
     long layers; /* depth; 1: of one layer only */
     int explain, force, wide; /* wide: of whoever prints */
+    const char *certificate; /* NULL: none */
     const char *folder, *formats; /* folder NULL: nothing is written */
 };
 

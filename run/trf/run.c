@@ -20,6 +20,8 @@ enum run_status trf_run(struct trf_run *r, struct error *e)
         status = trf_analyze(r, e);
     if (status == RUN_DONE && trf_rank(r, e) != 0)
         status = RUN_FAILED;
+    if (status == RUN_DONE && o->certificate && trf_write_certificate(r, e) != 0)
+        status = RUN_FAILED;
     if (status == RUN_DONE && o->folder && results_drawn(trf_write(r, e), r->progress, e) != 0)
         status = RUN_FAILED;
     results_close(&results);

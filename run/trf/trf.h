@@ -73,6 +73,8 @@ enum run_status trf_analyze(struct trf_run *r, struct error *e) MUST_USE;
 int trf_rank(struct trf_run *r, struct error *e) MUST_USE;
 /* Writes trf.csv and the figure. Returns as figure_draw. */
 int trf_write(const struct trf_run *r, struct error *e) MUST_USE;
+/* Writes options->certificate: what was proved of each head, for a checker. A mean kernel has none of its own. */
+int trf_write_certificate(const struct trf_run *r, struct error *e) MUST_USE;
 /* The figure alone. */
 int trf_write_figure(const struct trf_run *r, const char *const *comments, struct error *e) MUST_USE;
 

@@ -48,6 +48,7 @@ void summand_release(struct series_summand *f)
     if (!f->shared)
         expression_pool_free(f->pool);
     free(f->proof);
+    free(f->certificate);
     free(f);
 }
 

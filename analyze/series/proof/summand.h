@@ -51,7 +51,7 @@ struct series_summand {
     struct growth *growth; /* TAIL_GROWTH: the form that holds from tail_from on */
     struct residue *residue; /* [period] TAIL_RESIDUES: of t modulo the period; their growths hold from tail_from on */
     int period;
-    char *proof;
+    char *proof, *certificate; /* for people, and in numbers (certificate.h) */
     int wild; /* noted by the search: the last piece is smooth, but Euler-Maclaurin's formula does not converge on it */
     int references, shared; /* shared: the pool is another's */
 };

@@ -1,31 +1,18 @@
 /* Whether the sum converges. */
 #include "analyze/formula_private.h"
+#include "analyze/series/proof/certificate.h"
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/rounding.h"
 #include "analyze/series/proof/summand.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SCAN_MAX = 20000 /* distances that are looked at one by one */ };
 
-/* Adds a line to the proof. */
-static void __attribute__((format(printf, 2, 3))) prove(struct series_summand *f, const char *format, ...)
-{
-    char line[400];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(line, sizeof line, format, arguments);
-    va_end(arguments);
-    size_t old = f->proof ? strlen(f->proof) : 0, size = old + strlen(line) + 2;
-    char *grown = realloc(f->proof, size);
-    if (!grown) /* the proof is for people; the verdict holds without it */
-        return;
-    snprintf(grown + old, size - old, "%s%s", old ? "\n" : "", line);
-    f->proof = grown;
-}
+/* Adds a line to the proof, which is for people; the verdict holds without it. */
+#define prove(f, ...) text_append(&(f)->proof, __VA_ARGS__)
 
 /* ---- values that may be none ---- */
 
@@ -94,6 +81,7 @@ static void geometric(struct series_summand *f, const struct piece *last, const 
     f->tail = falls ? TAIL_GEOMETRIC : TAIL_NONE;
     f->decreasing = falls;
     fmpz_set(f->decreasing_from, last->first);
+    certify_affine(f, shift, slope);
     prove(f, "%s: b(t) = c %s %.12g t for all t >= %s: a geometric series with ratio exp(%.12g)%s",
           series_verdict_name(f->verdict), falls ? "-" : "+", fabs(m), from, m, falls ? " < 1" : " > 1");
 }
@@ -135,10 +123,12 @@ int verdict_begin(struct series_summand *f, struct formula_error *e)
     case PIECE_ZERO: /* [4.2] */
         f->verdict = SERIES_CONVERGES;
         f->tail = TAIL_ZERO;
+        certify_last(f, "4.2");
         prove(f, "converges: f(t) = 0 for all t >= %s", from);
         return 0;
     case PIECE_CONSTANT: /* [4.3] */
         f->verdict = SERIES_DIVERGES;
+        certify_last(f, "4.3");
         prove(f, "diverges: f is constant and not 0 for all t >= %s", from);
         return 0;
     case PIECE_GEOMETRIC: geometric(f, last, from); return 0;
@@ -163,6 +153,7 @@ static int power_law(struct series_summand *f, const struct range *x, const fmpz
     mpfr_neg(s, &x->rate->right, MPFR_RNDD); /* exact */
     f->claim = SERIES_CONVERGES;
     f->tail = TAIL_POWER;
+    certify_rate(&f->certificate, "4.4", X, x);
     distance_text(from, X);
     if (mpfr_cmp_ui(s, 1000000) > 0) {
         prove(f, "converges: t b'(t) < -10^6 for all t >= %s, so f falls faster than t^-1000000 there", from);
@@ -188,6 +179,7 @@ static int harmonic(struct series_summand *f, const struct range *x, const fmpz_
     if (mpfr_cmp_si(&x->rate->left, -1) < 0 || x->masked || !mpfr_number_p(&x->start->left))
         return 0;
     f->claim = SERIES_DIVERGES;
+    certify_rate(&f->certificate, "4.5", X, x);
     distance_text(from, X);
     prove(f, "diverges: t b'(t) >= -1 for all t >= %s, so f(t) >= f(X) X/t with X = %s, whose sum diverges (harmonic series)",
           from, from);
@@ -231,6 +223,7 @@ int verdict_by_growth(struct series_summand *f, const fmpz_t X)
             f->claim = SERIES_CONVERGES;
     }
     if (f->claim != SERIES_UNDECIDED) {
+        certify_growth(&f->certificate, "4.7", X, g);
         LOCAL_REAL(64, factor);
         int below = mpfr_number_p(&g->rest->left) != 0, above = mpfr_number_p(&g->rest->right) != 0;
         mpfr_exp(factor, &g->rest->left, MPFR_RNDD);
@@ -273,6 +266,7 @@ int verdict_by_residues(struct series_summand *f, const fmpz_t X, int period)
         f->claim = diverges ? SERIES_DIVERGES : SERIES_CONVERGES;
         f->tail = diverges ? TAIL_NONE : TAIL_RESIDUES;
         fmpz_set(f->tail_from, first);
+        certify_residues(&f->certificate, f, first);
         prove(f, "%s: so does the sum over %s of the %d residues of t modulo %d from t = %s on, by Bertrand's series",
               series_verdict_name(f->claim), diverges ? "one" : "each", period, period, distance_text(from, first));
     }
@@ -307,6 +301,8 @@ int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part
         growth_text(growth, sizeof growth, g);
         f->claim = SERIES_DIVERGES;
         fmpz_set(f->tail_from, X);
+        certify_growth(&f->certificate, "4.9", X, g);
+        certify_arc(f, &arc, within);
         prove(f,
               "diverges: f(t) is at least %s times %s wherever a wave's angle is between %s and %s, as it is at one of any %s "
               "distances from t = %s on, and the sum of that diverges (Bertrand's series)",

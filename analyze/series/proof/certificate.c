@@ -1,0 +1,166 @@
+/* What a rule claims, in numbers, for a checker that shares no code with this one. The lines are those of doc/certificate.md;
+ * every bound is rounded outwards. */
+#include "analyze/series/proof/certificate.h"
+#include "analyze/series/proof/rounding.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIGITS = 17, TAIL_FROM = 1000 /* tails are given from here on, where the rule holds so early */ };
+
+void text_append(char **text, const char *format, ...)
+{
+    va_list arguments;
+    char *line = NULL;
+    va_start(arguments, format);
+    int size = vasprintf(&line, format, arguments);
+    va_end(arguments);
+    size_t old = *text ? strlen(*text) : 0;
+    char *grown = size < 0 ? NULL : realloc(*text, old + (size_t)size + 2);
+    if (grown) {
+        snprintf(grown + old, (size_t)size + 2, "%s%s", old ? "\n" : "", line);
+        *text = grown;
+    }
+    if (size >= 0)
+        free(line);
+}
+
+static const char *interval_text(char out[140], const mpfi_t x)
+{
+    char lo[64], hi[64];
+    snprintf(out, 140, "%s %s", bound_text(lo, &x->left, DIGITS, 0), bound_text(hi, &x->right, DIGITS, 1));
+    return out;
+}
+
+/* A ball that is not negative; what is not known is anything from 0 to infinity. */
+static const char *ball_text(char out[140], const arb_t x)
+{
+    LOCAL_INTERVAL(128, bounds);
+    if (arb_is_finite(x)) {
+        interval_set_arb(bounds, x);
+        if (mpfr_sgn(&bounds->left) < 0)
+            mpfr_set_ui(&bounds->left, 0, MPFR_RNDD);
+    } else {
+        mpfr_set_ui(&bounds->left, 0, MPFR_RNDD);
+        mpfr_set_inf(&bounds->right, 1);
+    }
+    return interval_text(out, bounds);
+}
+
+/* The exponents of t, ln t, ln ln t, ... and the rest. */
+static const char *growth_bounds(char out[500], const struct growth *g)
+{
+    char rest[140];
+    size_t used = 0;
+    for (int k = 0; k < GROWTH_LEVELS; k++) {
+        char *q = fmpq_get_str(NULL, 10, &g->exponent[k]);
+        int n = snprintf(out + used, 340 - used, "%s ", q);
+        flint_free(q);
+        if (n < 0 || (size_t)n >= 340 - used) /* exponents that long are those of no bound that could be checked */
+            return "unknown";
+        used += (size_t)n;
+    }
+    snprintf(out + used, 500 - used, "rest %s", interval_text(rest, g->rest));
+    return out;
+}
+
+void certify_last(struct series_summand *f, const char *rule)
+{
+    char from[64];
+    text_append(&f->certificate, "rule %s from %s", rule, distance_text(from, f->piece[f->pieces - 1].first));
+}
+
+void certify_affine(struct series_summand *f, const arb_t shift, const arb_t slope)
+{
+    char text[2][140];
+    LOCAL_INTERVAL(128, x);
+    certify_last(f, "4.3");
+    interval_set_arb(x, slope);
+    interval_text(text[0], x);
+    interval_set_arb(x, shift);
+    text_append(&f->certificate, "slope %s", text[0]);
+    text_append(&f->certificate, "constant %s", interval_text(text[1], x));
+}
+
+void certify_rate(char **to, const char *rule, const fmpz_t X, const struct range *x)
+{
+    char from[64], text[140];
+    text_append(to, "rule %s from %s", rule, distance_text(from, X));
+    text_append(to, "rate %s", interval_text(text, x->rate));
+    text_append(to, "start %s", interval_text(text, x->start));
+}
+
+void certify_growth(char **to, const char *rule, const fmpz_t X, const struct growth *g)
+{
+    char from[64], text[500];
+    text_append(to, "rule %s from %s", rule, distance_text(from, X));
+    text_append(to, "growth %s", growth_bounds(text, g));
+}
+
+void certify_arc(struct series_summand *f, const struct arc *arc, const fmpz_t within)
+{
+    char text[140], count[64];
+    LOCAL(arb, slope);
+    LOCAL_INTERVAL(128, x);
+    evaluate_constant(slope, f->pool, arc->slope, 128);
+    interval_set_arb(x, slope);
+    text_append(&f->certificate, "turn %s", interval_text(text, x));
+    text_append(&f->certificate, "arc %s", interval_text(text, arc->angle));
+    text_append(&f->certificate, "within %s", distance_text(count, within));
+}
+
+void certify_residues(char **to, const struct series_summand *f, const fmpz_t X)
+{
+    char from[64], text[500];
+    text_append(to, "rule 4.10 from %s", distance_text(from, X));
+    text_append(to, "period %d", f->period);
+    for (int r = 0; r < f->period; r++)
+        if (f->residue[r].growth)
+            text_append(to, "residue %d growth %s", r, growth_bounds(text, f->residue[r].growth));
+        else
+            text_append(to, "residue %d zero", r);
+}
+
+/* The same rule from a later X on, where its bounds are closer. */
+static void certify_later(char **to, struct series_summand *f, const fmpz_t X)
+{
+    int root = f->piece[f->pieces - 1].root;
+    struct range x;
+    struct growth *g;
+    if (f->tail == TAIL_POWER && range_compute(&x, f->pool, root, X, NULL, 96) == 0) {
+        if (x.defined)
+            certify_rate(to, "4.4", X, &x);
+        range_clear(&x);
+    } else if (f->tail == TAIL_GROWTH && (g = growth_new(f->pool, root, X, NULL)) != NULL) {
+        if (g->verdict < 0)
+            certify_growth(to, "4.7", X, g);
+        growth_free(g);
+    }
+}
+
+char *summand_certificate(struct series_summand *f)
+{
+    char *out = NULL, text[140], from[64];
+    char *shift = fmpz_get_str(NULL, 10, f->shift);
+    text_append(&out, "verdict %s", series_verdict_name(f->verdict));
+    text_append(&out, "shift %s", shift);
+    flint_free(shift);
+    if (f->verdict == SERIES_UNDECIDED || !f->certificate)
+        return out;
+    text_append(&out, "%s", f->certificate);
+    if (f->verdict == SERIES_CONVERGES) {
+        LOCAL(fmpz, N);
+        LOCAL(arb, start, tail);
+        fmpz_set_ui(N, TAIL_FROM);
+        if (fmpz_cmp(N, f->tail_from) > 0)
+            certify_later(&out, f, N);
+        else
+            fmpz_set(N, f->tail_from);
+        arb_set_fmpz(start, N);
+        tail_sum(tail, f, start, 128);
+        text_append(&out, "tail %s %s", distance_text(from, N), ball_text(text, tail));
+    }
+    return out;
+}
