@@ -13,18 +13,62 @@ static void clip(arb_t x)
     arb_min(x, x, one, 256);
 }
 
-/* [7.2] cumulative[m] = P(K < m), m = 0..count, K the sum of `layers` independent variables with P(k) = share[k]. */
+/* [7.2] *error of u v, where u and v are within *eu and *ev of what sums to at most 1, coefficients being cut to whole ones of
+ * `count`.
+ */
+static void multiply(fmpz_poly_t out, mag_t error, const fmpz_poly_t u, const mag_t eu, const fmpz_poly_t v, const mag_t ev,
+                     int count, slong bits)
+{
+    LOCAL(mag, one, sum);
+    mag_one(one);
+    mag_add(one, one, ev); /* |u v - u' v'| <= |u - u'| |v| + |u'| |v - v'| */
+    mag_mul(sum, one, eu);
+    mag_add(sum, sum, ev);
+    fmpz_poly_mullow(out, u, v, count);
+    fmpz_poly_scalar_fdiv_2exp(out, out, (ulong)bits);
+    mag_set_ui_2exp_si(one, (ulong)count, -bits);
+    mag_add(error, sum, one);
+}
+
+/* [7.2] cumulative[m] = P(K < m), m = 0..count, K the sum of `layers` independent variables with P(k) = share[k]. Only absolute
+ * errors matter: shares are whole multiples of 2^-bits, and the error is that of the sum of all coefficients. */
 static void convolve(arb_ptr cumulative, arb_srcptr share, int count, int layers, slong prec)
 {
-    LOCAL(arb_poly, kernel, power);
-    arb_poly_fit_length(kernel, count);
+    LOCAL(fmpz_poly, kernel, power, product);
+    LOCAL(mag, error, start);
+    LOCAL(arf, scaled);
+    LOCAL(fmpz, whole, total);
+    slong bits = prec + 2 * FLINT_BIT_COUNT(count) + 2 * FLINT_BIT_COUNT(layers);
+    int known = 1;
     for (int k = 0; k < count; k++)
-        arb_poly_set_coeff_arb(kernel, k, share + k);
-    arb_poly_pow_ui_trunc_binexp(power, kernel, (ulong)layers, count, prec);
+        known &= arb_is_finite(share + k);
+    for (int k = 0; k < count && known; k++) {
+        arf_mul_2exp_si(scaled, arb_midref(share + k), bits);
+        arf_get_fmpz(whole, scaled, ARF_RND_FLOOR);
+        fmpz_poly_set_coeff_fmpz(kernel, k, whole);
+        mag_add(start, start, arb_radref(share + k));
+    }
+    mag_set_ui_2exp_si(error, (ulong)count, -bits);
+    mag_add(start, start, error);
+    mag_set(error, start);
+    fmpz_poly_set(power, kernel);
+    for (int bit = (int)FLINT_BIT_COUNT(layers) - 2; bit >= 0 && known; bit--) {
+        multiply(product, error, power, error, power, error, count, bits);
+        fmpz_poly_swap(power, product);
+        if (layers >> bit & 1) {
+            multiply(product, error, power, error, kernel, start, count, bits);
+            fmpz_poly_swap(power, product);
+        }
+    }
     arb_zero(cumulative);
     for (int m = 0; m < count; m++) {
-        arb_poly_get_coeff_arb(cumulative + m + 1, power, m);
-        arb_add(cumulative + m + 1, cumulative + m + 1, cumulative + m, prec);
+        fmpz_poly_get_coeff_fmpz(whole, power, m);
+        fmpz_add(total, total, whole);
+        arb_set_fmpz(cumulative + m + 1, total);
+        arb_mul_2exp_si(cumulative + m + 1, cumulative + m + 1, -bits);
+        arb_add_error_mag(cumulative + m + 1, error);
+        if (!known)
+            arb_indeterminate(cumulative + m + 1);
     }
 }
 

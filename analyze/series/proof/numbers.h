@@ -24,6 +24,7 @@
 #endif
 #include <flint/fmpq.h>
 #include <flint/fmpz.h>
+#include <flint/fmpz_poly.h>
 #include <mpfi.h>
 
 /* LOCAL(arb, x, y); are balls x and y, 0 at first and cleared however their block is left; so for all types below.
@@ -60,6 +61,7 @@ LOCAL_LEAVE(arb_poly)
 LOCAL_LEAVE(arf)
 LOCAL_LEAVE(fmpq)
 LOCAL_LEAVE(fmpz)
+LOCAL_LEAVE(fmpz_poly)
 LOCAL_LEAVE(mag)
 LOCAL_LEAVE(mpfi)
 LOCAL_LEAVE(mpfr)

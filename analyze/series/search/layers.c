@@ -5,8 +5,8 @@
 #include <math.h>
 
 enum {
-    EXACT_LENGTH = 1 << 15, /* counts up to this are looked for one by one */
-    CELLS = 1 << 12, /* beyond: so many cells of equal width */
+    EXACT_LENGTH = 1 << 18, /* counts up to this are looked for one by one */
+    CELLS = 1 << 14, /* beyond: so many cells of equal width */
     CELLS_SLOW = 1 << 9 /* where a partial sum takes a while */
 };
 
@@ -33,9 +33,9 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
         fmpz_add_ui(least, f->no, 1);
         if (attempt < 0) {
             fmpz_cdiv_q_ui(width, f->yes, (ulong)cells);
-        } else if (fmpz_cmp_ui(f->yes, EXACT_LENGTH) <= 0 && fmpz_cmp(least, f->yes) < 0) {
+        } else if (fmpz_cmp_ui(f->no, EXACT_LENGTH) < 0 && fmpz_cmp(least, f->yes) < 0) {
             fmpz_one(width);
-            cells = (int)fmpz_get_si(f->yes);
+            cells = fmpz_cmp_ui(f->yes, EXACT_LENGTH) < 0 ? (int)fmpz_get_si(f->yes) : EXACT_LENGTH;
         } else {
             break;
         }

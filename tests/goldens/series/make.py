@@ -351,6 +351,17 @@ def near_ties():
             emit(f, "", 1, 8, "inf", 1, eps, "converges", expected, s.B)
 
 
+def binomial(m, layers, eps):
+    """Of exp(-m t): the sum of the distances has the negative binomial distribution."""
+    q, k = exp(-mpf(m)), 0
+    p, total = (1 - q) ** layers, mpf(0)
+    while True:
+        total, k = total + p, k + 1
+        if total > 1 - mpf(eps):
+            return k
+        p *= q * (k + layers - 1) / k
+
+
 def depths():
     mp.dps = 60
     half = [exp(-mpf(t) / 2) for t in range(120)]
@@ -366,6 +377,8 @@ def depths():
     emit("kerple_log", "p=2 a=1", 1, 8, "inf", 2, "0.01", "converges", depth((log2, zeta(2)), 2, "0.01"), None)
     flat = [mpf(1)] * 50 + [mpf(0)] * 100
     emit("none", "", 1, 8, 50, 2, "0.1", "diverges", depth((flat, mpf(50)), 2, "0.1"), None)
+    for m, layers, eps in (("0.1", 1000, "0.01"), ("0.1", 10000, "0.01"), ("0.01", 1000, "0.01"), ("0.01", 12, "1e-30")):
+        emit("-%s*t" % m, "", 1, 8, "inf", layers, eps, "converges", binomial(m, layers, eps), None)
 
 
 if __name__ == "__main__":
