@@ -254,6 +254,8 @@ def value(n, env):
         return power(value(n[1], env), value(n[2], env))
     if kind == "call":
         return call(n[1], value(n[2], env))
+    if kind == "sum" and value(n[3], env) > 10000:
+        raise Unsure
     if kind == "sum":
         total, first, last = Fraction(0), value(n[2], env), value(n[3], env)
         for i in range(int(first), int(last) + 1):
@@ -506,6 +508,10 @@ class Rule:
         self.name, self.X, self.residues = words[0], number(words[2]), {}
 
     def is_convergent(self):
+        if self.name == "4.11":
+            if not hi(self.step) < -1 and not lo(self.step) >= -1:
+                raise Refused("a step that decides nothing")
+            return hi(self.step) < -1
         if self.name in ("4.4", "4.5"):
             return hi(self.rate) < -1 if self.name == "4.4" else not lo(self.rate) >= -1
         if self.name == "4.3":
@@ -518,6 +524,13 @@ class Rule:
         """ln f(t) lies within."""
         if self.name == "4.3":
             return self.constant + self.slope * ball(t) if hasattr(self, "slope") else ALL
+        if self.name == "4.11":
+            if t < self.X:
+                return ALL
+            n = ball(t)
+            least = iv.mpf(lo(self.start)) + iv.mpf(lo(self.step)) * iv.log(n / ball(self.X)) if lo(self.step) > -inf and self.X else None
+            most = iv.mpf(hi(self.start)) + iv.mpf(hi(self.step)) * iv.log((n + 1) / (ball(self.X) + 1)) if hi(self.step) < inf else None
+            return make(lo(least) if least is not None else -inf, hi(most) if most is not None else inf)
         if self.name in ("4.4", "4.5"):
             along = iv.log(ball(t) / ball(self.X))
             low = -inf if lo(self.start) == -inf or lo(self.rate) == -inf and t > self.X else \
@@ -544,6 +557,11 @@ class Rule:
             upper = iv.exp(iv.mpf(hi(start))) * (1 + n / (iv.mpf(lo(s)) - 1))
             first = ZERO if lo(start) == -inf else iv.exp(iv.mpf(lo(start)))
             lower = first if hi(s) == inf else first * n / (iv.mpf(hi(s)) - 1)
+            return make(lo(lower), hi(upper))
+        if self.name == "4.11":
+            near, s, n = self.envelope(t), -self.step, ball(t)
+            upper = iv.exp(iv.mpf(hi(near))) * (1 + (n + 1) / (iv.mpf(lo(s)) - 1))
+            lower = iv.exp(iv.mpf(lo(near))) * n / (iv.mpf(hi(s)) - 1) if lo(near) > -inf and hi(s) < inf else ZERO
             return make(lo(lower), hi(upper))
         if self.name == "4.7":
             return self.growth.tail(t)
@@ -575,7 +593,7 @@ class Certificate:
                 self.shift = int(rest)
             elif key == "rule":
                 self.rules.append(Rule(words))
-            elif key in ("slope", "constant", "rate", "start", "turn", "arc"):
+            elif key in ("slope", "constant", "rate", "start", "turn", "arc", "step"):
                 setattr(self.rules[-1], key, bounds(words))
             elif key == "within":
                 self.rules[-1].within = number(rest)

@@ -48,6 +48,9 @@ DAMAGE = [
     ("-(1+cos(t))*ln(1+t)", r"within \d+", "within 5", "an arc that is met too often"),
     ("-(1+cos(t))*ln(1+t)", r"arc \S+ \S+", "arc 0 0.19634954", "another arc"),
     ("-(1+cos(t))*ln(1+t)", r"turn 1 1", "turn 2 2", "another turn"),
+    ("-2*sum(i,1,t,1/i)", r"step -2 -2", "step -2.1 -2.1", "another step"),
+    ("-2*sum(i,1,t,1/i)", r"(rule 4\.11 from 1000\nstep \S+ \S+\n)start \S+ \S+", r"\1start -15 -14.99", "another start of a sum to t"),
+    ("-sum(i,1,t,1/i)", r"step -1 -1", "step -1.1 -0.9", "a step that decides nothing"),
     ("(-1)^t*5-2*ln(1+t)", r"period 2\n", "period 3\n", "another period"),
     ("(-1)^t*5-2*ln(1+t)", r"residue 1 growth -2 0 0 0 0 rest \S+ \S+", "residue 1 growth -2 0 0 0 0 rest -9 -8", "another residue"),
 ]

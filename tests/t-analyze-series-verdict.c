@@ -106,6 +106,14 @@ static void test_converges(void **state)
         "-2*t^0.00001",
         "-10^-7*ln(3+t)^2",
         "-(1+1/ln(ln(30+t)))*ln(1+t)",
+        /* sums to t */
+        "-sum(i,1,t,ln(i))",
+        "-1.01*sum(i,1,t,1/i)",
+        "-sum(i,5,t+2,ln(i))/3",
+        "sum(i,0,t,-1)",
+        "-sum(i,1,t,1/i)-ln(1+t)",
+        "-sum(i,1,t,1/i)-sum(i,0,t-3,1/(1+i))",
+        "ln(1+t)-sum(i,-3,t,2^-4)",
         "-2*ln(1+t)-t*exp(-t)",
         "-2*ln(1+t)-t^2*exp(-t/1000)",
         "t<3?-t:-inf*t",
@@ -145,6 +153,9 @@ static void test_diverges(void **state)
         "0.001*t",
         "ln(1+t)",
         "-ln(1+t)",
+        "-sum(i,1,t,1/i)",
+        "-0.9*sum(i,1,t-5,1/i)",
+        "sum(i,1,t,1/i^2)",
         "-0.9999*ln(1+t)",
         "-ln(2+t)-ln(ln(2+t))",
         "-ln(2+t)-0.99*ln(ln(7+2*t))",
@@ -190,7 +201,7 @@ static void test_undecided(void **state)
     static const char *const formulas[] = {
         "-t*(1+sin(t))",
 
-        "sum(i,0,t,-1)",
+        "-sum(i,0,t,i*t)",
         "-t*cos(t)^2",
         "t<10^10000000?-t:0",
         "(1+1/(1+t))^(2^(2^40))-t",

@@ -123,6 +123,18 @@ void certify_residues(char **to, const struct series_summand *f, const fmpz_t X)
             text_append(to, "residue %d zero", r);
 }
 
+void certify_steps(char **to, const fmpz_t X, const mpfi_t step, const arb_t start)
+{
+    char from[64], text[140];
+    LOCAL(arb, b);
+    LOCAL_INTERVAL(128, x);
+    text_append(to, "rule 4.11 from %s", distance_text(from, X));
+    text_append(to, "step %s", interval_text(text, step));
+    arb_log(b, start, 128);
+    interval_set_arb(x, b);
+    text_append(to, "start %s", interval_text(text, x));
+}
+
 /* The same rule from a later X on, where its bounds are closer. */
 static void certify_later(char **to, struct series_summand *f, const fmpz_t X)
 {
@@ -133,6 +145,12 @@ static void certify_later(char **to, struct series_summand *f, const fmpz_t X)
         if (x.defined)
             certify_rate(to, "4.4", X, &x);
         range_clear(&x);
+    } else if (f->tail == TAIL_STEPS) {
+        LOCAL(arb, start);
+        LOCAL_INTERVAL(96, step);
+        steps_term(start, f, X, 128);
+        if (steps_range(step, f, X) == 0)
+            certify_steps(to, X, step, start);
     } else if (f->tail == TAIL_GROWTH && (g = growth_new(f->pool, root, X, NULL)) != NULL) {
         if (g->verdict < 0)
             certify_growth(to, "4.7", X, g);

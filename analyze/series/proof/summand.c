@@ -19,6 +19,8 @@ struct series_summand *summand_new(const struct formula *formula, const struct f
     fmpz_init_set(f->shift, shift);
     fmpz_init(f->tail_from);
     fmpz_init(f->decreasing_from);
+    fmpz_init(f->step_from);
+    f->step = -1;
     f->pool = shared ? shared : expression_pool_new();
     if (!f->pool)
         formula_refuse(e, 0, "out of memory");
@@ -28,6 +30,8 @@ struct series_summand *summand_new(const struct formula *formula, const struct f
         return NULL;
     }
     f->root = expression_subtract(f->pool, f->root, expression_whole(f->pool, shift));
+    if (f->pool->node[f->root].opaque && (f->step = expression_step(f->pool, formula, at, f->step_from)) >= 0)
+        f->step = expression_multiply(f->pool, NODE_T_ITSELF, f->step);
     return f;
 }
 
@@ -43,6 +47,7 @@ void summand_release(struct series_summand *f)
     fmpz_clear(f->shift);
     fmpz_clear(f->tail_from);
     fmpz_clear(f->decreasing_from);
+    fmpz_clear(f->step_from);
     growth_free(f->growth);
     residues_free(f);
     if (!f->shared)

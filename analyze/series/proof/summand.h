@@ -25,7 +25,7 @@ struct piece {
     int defined; /* proved to be a number at every t of the piece */
 };
 
-enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_POWER, TAIL_GROWTH, TAIL_RESIDUES };
+enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_POWER, TAIL_GROWTH, TAIL_RESIDUES, TAIL_STEPS };
 
 /* b(r + period n) as an expression in n, from some n on. */
 struct residue {
@@ -46,6 +46,8 @@ struct series_summand {
     enum tail_kind tail; /* how the tail was proved to converge */
     fmpz_t tail_from; /* the proof holds from this distance on */
     int open; /* the bias is a number or -inf before the last piece: a claim may become the verdict */
+    int step; /* t (b(t) - b(t - 1)) as an expression, where the bias has a sum to t; else -1 */
+    fmpz_t step_from; /* it is that for t > this */
     int decreasing; /* f is proved not to grow from decreasing_from on */
     fmpz_t decreasing_from;
     struct growth *growth; /* TAIL_GROWTH: the form that holds from tail_from on */
@@ -102,6 +104,8 @@ int verdict_by_residues(struct series_summand *f, const fmpz_t X, int period);
 /* By the same at distances t >= X at which slope t (a node without t) is in one of so many parts of a turn. 1 if that makes a
  * claim. */
 int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part, int parts);
+/* By t (b(t) - b(t - 1)), where the bias has a sum to t. 1 if that makes a claim. */
+int verdict_by_steps(struct series_summand *f, const fmpz_t X);
 /* The claim becomes the verdict if the bias is a number or -inf before it holds. 0 or -1 with *e. */
 int verdict_close(struct series_summand *f, struct formula_error *e);
 /* 1 if f does not grow from X on; then this is kept. */
@@ -122,6 +126,15 @@ void residues_free(struct series_summand *f);
 int residues_diverge(const struct series_summand *f);
 /* Sum over all t >= from. */
 void residues_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
+
+/* ---- sums to t (steps.c) ---- */
+
+/* Bounds of t (b(t) - b(t - 1)) for all t > X. 0, or -1: it may be no number. */
+int steps_range(mpfi_t out, const struct series_summand *f, const fmpz_t X);
+/* f(t), with t terms to be added. */
+void steps_term(arb_t out, const struct series_summand *f, const fmpz_t t, slong prec);
+/* Sum over all t >= from. */
+void steps_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
 
 /* ---- antiderivatives (antiderivative.c) ---- */
 

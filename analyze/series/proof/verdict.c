@@ -135,9 +135,9 @@ int verdict_begin(struct series_summand *f, struct formula_error *e)
     case PIECE_SMOOTH:
     case PIECE_ROUGH: break;
     }
-    f->open = !f->pool->node[last->root].opaque;
+    f->open = !f->pool->node[last->root].opaque || f->step >= 0;
     if (!f->open)
-        prove(f, "undecided: the number of terms of a sum grows with t");
+        prove(f, "undecided: the number of terms of a sum grows with t, and the bias does not grow by terms of one form");
     return f->open;
 }
 
@@ -312,6 +312,38 @@ int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part
     growth_free(g);
     mpfi_clear(arc.angle);
     return f->claim != SERIES_UNDECIDED;
+}
+
+/* [4.11] */
+int verdict_by_steps(struct series_summand *f, const fmpz_t X)
+{
+    char from[64], digits[64];
+    LOCAL(arb, start);
+    LOCAL_INTERVAL(96, step);
+    if (!may_claim(f, X) || f->step < 0 || fmpz_sgn(X) == 0 || steps_range(step, f, X))
+        return 0;
+    int falls = mpfr_cmp_si(&step->right, -1) < 0;
+    if (!falls && mpfr_cmp_si(&step->left, -1) < 0)
+        return 0;
+    steps_term(start, f, X, 96);
+    if (!arb_is_positive(start) || !arb_is_finite(start))
+        return 0;
+    f->claim = falls ? SERIES_CONVERGES : SERIES_DIVERGES;
+    f->tail = falls ? TAIL_STEPS : TAIL_NONE;
+    fmpz_set(f->tail_from, X);
+    certify_steps(&f->certificate, X, step, start);
+    distance_text(from, X);
+    if (falls) {
+        mpfr_neg(&step->right, &step->right, MPFR_RNDN); /* exact */
+        prove(f,
+              "converges: t (b(t) - b(t-1)) <= -%s < -1 for all t > %s, so f(t) <= f(X) ((t+1)/(X+1))^-%s with X = %s, whose sum "
+              "converges",
+              bound_text(digits, &step->right, 8, 0), from, digits, from);
+    } else {
+        prove(f, "diverges: t (b(t) - b(t-1)) >= -1 for all t > %s, so f(t) >= f(X) X/t with X = %s, whose sum diverges", from,
+              from);
+    }
+    return 1;
 }
 
 int verdict_close(struct series_summand *f, struct formula_error *e)

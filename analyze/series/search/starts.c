@@ -6,6 +6,7 @@
 enum {
     VERDICT_BITS = 1 << 24, /* up to 2^this: ln ln ln X may have to reach e */
     DECREASE_BITS = 4096,
+    STEP_BITS = 7, /* of sums to t: every distance before is looked at, each a sum */
     WAVES = 4, /* slopes whose */
     ARCS = 32, /* parts of a turn are tried */
     PERIOD_MAX = 128
@@ -143,7 +144,9 @@ int search_verdict(struct series_summand *f, struct formula_error *e)
     int wanted = verdict_begin(f, e);
     if (wanted <= 0)
         return wanted;
-    if (!try_residues(f) && !first_start(f, verdict_by_rate, VERDICT_BITS))
+    if (f->pool->node[f->root].opaque)
+        first_start(f, verdict_by_steps, STEP_BITS);
+    else if (!try_residues(f) && !first_start(f, verdict_by_rate, VERDICT_BITS))
         if (!first_start(f, verdict_by_growth, VERDICT_BITS))
             try_arcs(f);
     if (verdict_close(f, e))

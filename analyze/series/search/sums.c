@@ -9,6 +9,7 @@ enum {
     COARSE_LEAD = 1 << 17, /* points before panels of bounds */
     COARSE_PANELS = 512,
     COARSE_STEPS = 100000, /* nodes times panels */
+    STEP_BITS = 9, /* one with a sum to t up to 2^this */
     ROUGH_BITS = 16, /* a rough last piece is summed up to 2^this */
     FAR_BITS = 40000,
     EULER_STEPS = 400000, /* nodes times bounds on a rectangle */
@@ -78,7 +79,10 @@ static void find_far(struct plan *plan)
     if (f->tail == TAIL_ZERO || f->tail == TAIL_GEOMETRIC)
         return;
     slong bits = (slong)fmpz_bits(far);
-    slong most = last->kind == PIECE_ROUGH || f->wild ? ROUGH_BITS : closed ? FAR_BITS : bits + 2 * plan->prec + 64;
+    slong most = f->tail == TAIL_STEPS                  ? STEP_BITS
+                 : last->kind == PIECE_ROUGH || f->wild ? ROUGH_BITS
+                 : closed                               ? FAR_BITS
+                                                        : bits + 2 * plan->prec + 64;
     for (bits = bits < 6 ? 6 : bits + 1; bits <= most && !is_narrow(plan, tail); bits = bits < 24 ? bits + 1 : bits + bits / 8) {
         fmpz_one_2exp(far, (ulong)bits);
         tail = sums_offer_tail(plan->sums, far);
@@ -112,7 +116,7 @@ static ulong affordable(const struct plan *plan, const struct piece *piece, int 
     if (nodes > LONG_FORMULA)
         work *= 30;
     if (plan->f->pool->node[piece->root].opaque)
-        work *= 2000;
+        work *= plan->f->step < 0 ? 40000 : 2000; /* it may be a sum of sums */
     return (ulong)(POINT_WORK / work);
 }
 

@@ -1,0 +1,96 @@
+/* Biases with a sum to t: what one distance more adds is an expression without that sum. */
+#include "analyze/series/proof/evaluate.h"
+#include "analyze/series/proof/rounding.h"
+#include "analyze/series/proof/summand.h"
+
+enum { TERMS_MAX = 1024 /* f is computed up to here; beyond it follows */ };
+
+/* [4.11] */
+int steps_range(mpfi_t out, const struct series_summand *f, const fmpz_t X)
+{
+    struct range x;
+    struct scale g;
+    int known = -1;
+    LOCAL(fmpz, from);
+    if (f->step < 0 || fmpz_cmp(X, f->step_from) < 0)
+        return -1;
+    fmpz_add_ui(from, X, 1);
+    if (range_compute(&x, f->pool, f->step, from, NULL, 96) == 0) {
+        if (x.defined && !x.masked) {
+            mpfi_set(out, x.value);
+            known = 0;
+        }
+        range_clear(&x);
+    }
+    if (scale_init(&g, f->pool, f->step, from, NULL) == 0) { /* where the terms cancel it sees more */
+        LOCAL_SCALED(&g, u);
+        LOCAL_INTERVAL(96, bounds);
+        if (scaled_of(&u, &g, f->step) && !u.masked && scaled_bounds(bounds, &g, &u)) {
+            if (known == 0)
+                mpfi_intersect(out, out, bounds);
+            else
+                mpfi_set(out, bounds);
+            known = 0;
+        }
+        scale_clear(&g);
+    }
+    return known;
+}
+
+void steps_term(arb_t out, const struct series_summand *f, const fmpz_t t, slong prec)
+{
+    struct expression_pool *p = expression_pool_new();
+    int n = p ? summand_value(p, f, f->root, t) : NODE_NAN;
+    arb_indeterminate(out);
+    if (p && !p->failed && expression_is_known(p, n))
+        evaluate_exp_constant(out, p, n, prec);
+    expression_pool_free(p);
+}
+
+/* [4.11] With s between the two ends of -step: f(t) is at most f(N) ((t+1)/(N+1))^-s, and at least f(N) (t/N)^-s. */
+void steps_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec)
+{
+    LOCAL(fmpz, N);
+    LOCAL(arb, start, n, least, greatest, upper, lower, x);
+    LOCAL_INTERVAL(128, step);
+    arb_indeterminate(out);
+    if (!arb_is_exact(from) || arf_cmpabs_2exp_si(arb_midref(from), 62) > 0 || !arb_get_unique_fmpz(N, from) ||
+        fmpz_cmp_ui(N, TERMS_MAX) > 0)
+        fmpz_set_ui(N, TERMS_MAX);
+    arb_set_fmpz(n, N);
+    if (fmpz_cmp(N, f->tail_from) < 0 || !arb_ge(from, n) || steps_range(step, f, N))
+        return;
+    steps_term(start, f, N, prec);
+    interval_get_upper(least, step, prec);
+    arb_neg(least, least);
+    if (!arb_is_finite(start) || !arb_is_finite(least))
+        return;
+    /* at least its first term and the integral of what is above it: ((from+1)/(N+1))^-s (1 + (from+1) / (s-1)) */
+    arb_add_ui(x, from, 1, prec);
+    arb_add_ui(lower, n, 1, prec);
+    arb_div(upper, x, lower, prec);
+    arb_log(upper, upper, prec);
+    arb_mul(upper, upper, least, prec);
+    arb_neg(upper, upper);
+    arb_exp(upper, upper, prec);
+    arb_sub_ui(least, least, 1, prec);
+    if (!arb_is_positive(least))
+        return;
+    arb_div(x, x, least, prec);
+    arb_add_ui(x, x, 1, prec);
+    arb_mul(upper, upper, x, prec);
+    arb_zero(lower);
+    if (mpfr_number_p(&step->left)) { /* (from/N)^-s from / (s-1) */
+        interval_get_lower(greatest, step, prec);
+        arb_div(lower, from, n, prec);
+        arb_log(lower, lower, prec);
+        arb_mul(lower, lower, greatest, prec);
+        arb_exp(lower, lower, prec);
+        arb_neg(greatest, greatest);
+        arb_sub_ui(greatest, greatest, 1, prec);
+        arb_div(x, from, greatest, prec);
+        arb_mul(lower, lower, x, prec);
+    }
+    arb_union(out, lower, upper, prec);
+    arb_mul(out, out, start, prec);
+}
