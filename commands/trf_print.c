@@ -196,6 +196,11 @@ static int print_bias(const struct trf_run *r, int first, int last, struct error
         return fail(e, "out of memory for the table");
     if (has.closed_form)
         printf("closed form [B], eps %s: %s\n", o->epsilons[0], formula);
+    for (int i = first; i < last; i++)
+        if (r->heads[i].series && series_spent(r->heads[i].series)) {
+            printf("the effort of %g s was spent while %s\n", o->effort, series_spent(r->heads[i].series));
+            break;
+        }
     if (o->explain) {
         while (last > first && r->heads[last - 1].averaged && !a->is_model)
             last--;

@@ -540,7 +540,8 @@ static void check(const char *formula)
         long t = at ? strtol(at + 9, NULL, 10) : 0;
         enum value_class expected = strstr(e.message, "+inf (") ? PLUS : NONE;
         refused++;
-        if (at && t < DISTANCES && x.class[t] != expected)
+        /* bounds on an interval may know what the values alone do not: (0 <= sin(pi)) > 1 is 0 whatever sin(pi) is */
+        if (at && t < DISTANCES && x.class[t] != expected && x.class[t] != UNSURE)
             fail_msg("%s: %s (expected %s)", formula, e.message, class_names[x.class[t]]);
         for (int k = 0; !at && k < DISTANCES; k++)
             if (strstr(e.message, "no mass") && x.class[k] != MINUS)

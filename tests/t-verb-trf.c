@@ -609,6 +609,18 @@ static void certificates(void **state)
     expect("trf alibi --certificate none/proved", 1, "none/proved");
 }
 
+/* With a millionth of a second nothing is tried; what is told is true all the same. */
+static void effort_ends(void **state)
+{
+    (void)state;
+    expect("trf -ln(1+t)*(1.5+0.2*sin(t)) --effort 0.000001", 0,
+           "the effort of 1e-06 s was spent while rules 4.4 and 4.5 were tried");
+    expect("trf -ln(1+t)*(1.5+0.2*sin(t)) --effort 0.000001 --explain", 0,
+           "undecided: the effort of 1e-06 s was spent while rules 4.4 and 4.5 were tried");
+    expect("trf -ln(1+t)*(1.5+0.2*sin(t)) --effort 1000", 0, "[8417, 9236308]");
+    expect("trf alibi --effort 0", 2, "--effort");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -627,6 +639,7 @@ int main(void)
         cmocka_unit_test(printed_counts_hold_the_count),
         cmocka_unit_test(tables_hold_bounds),
         cmocka_unit_test(certificates),
+        cmocka_unit_test(effort_ends),
     };
 
     return cmocka_run_group_tests(tests, make_inputs, program_close);

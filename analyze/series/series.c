@@ -76,6 +76,12 @@ static int find_sum(struct series *s, struct formula_error *e)
 
 struct series *series_open(const struct formula *f, const struct formula_point *at, struct formula_error *e)
 {
+    return series_open_within(f, at, INFINITY, e);
+}
+
+struct series *series_open_within(const struct formula *f, const struct formula_point *at, double seconds,
+                                  struct formula_error *e)
+{
     const char *missing = formula_missing(f);
     if (missing) {
         formula_refuse(e, 0, "parameter '%s' has no value", missing);
@@ -87,6 +93,10 @@ struct series *series_open(const struct formula *f, const struct formula_point *
         return NULL;
     search_shift(shift, f, at);
     struct series_summand *summand = s->summand[0] = summand_new(f, at, shift, NULL, e);
+    if (summand) {
+        summand->effort = seconds;
+        search_begin(s->summand, 1);
+    }
     if (summand && search_pieces(summand, e) == 0 && search_verdict(summand, e) == 0) {
         s->verdict = summand->verdict;
         if (find_sum(s, e) == 0)
@@ -164,6 +174,14 @@ const char *series_proof(const struct series *s)
     return proof ? proof : "";
 }
 
+const char *series_spent(const struct series *s)
+{
+    const char *spent = NULL;
+    for (int i = 0; i < s->count && !spent; i++)
+        spent = s->summand[i]->spent;
+    return spent;
+}
+
 char *series_certificate(const struct series *s)
 {
     return s->mean ? NULL : summand_certificate(s->summand[0]);
@@ -193,6 +211,7 @@ static int ask(struct series_count *out, double *lo, double *hi, const struct se
     if (!length && s->verdict != SERIES_CONVERGES)
         return 0;
     const fmpz *most = length ? limit : NULL;
+    search_begin(s->summand, s->count);
     if (layers > 1)
         return search_depth(out, s->summand, s->count, &s->kept, q, layers, most, e) < 0 ? -1 : 0;
     field_init(&f, most);

@@ -24,6 +24,12 @@ static int fail_series(struct error *e, const struct formula_argument *a, const 
     return fail(e, "%s: %s", a->label, problem->message);
 }
 
+static struct series *open_series(const struct trf_run *r, const struct formula *f, const struct formula_point *at,
+                                  struct formula_error *problem)
+{
+    return series_open_within(f, at, r->options->effort > 0 ? r->options->effort : INFINITY, problem);
+}
+
 /* The values of one length (0: the infinite one) of a series. */
 static int fill_length(struct trf_head *head, const struct trf_run *r, const struct series *s, int length,
                        struct formula_error *problem)
@@ -71,7 +77,7 @@ static int fill_by_length(struct trf_head *head, const struct trf_run *r, const 
         struct series *s;
 
         at.length = (double)r->options->lengths[length - 1];
-        s = series_open(f, &at, problem);
+        s = open_series(r, f, &at, problem);
         rc = s ? fill_length(head, r, s, length, problem) : -1;
         series_free(s);
     }
@@ -127,7 +133,7 @@ static int analyze_bias(struct trf_run *r, int argument, int bias, struct error 
         if (a->set.uses_length) {
             rc = fill_by_length(head, r, f, at, &problem);
         } else {
-            head->series = series_open(f, &at, &problem);
+            head->series = open_series(r, f, &at, &problem);
             rc = head->series ? 0 : -1;
             for (int length = 0; length <= r->options->length_count && rc == 0; length++)
                 rc = fill_length(head, r, head->series, length, &problem);

@@ -16,6 +16,7 @@ struct trf_options {
     int epsilon_count;
     uint64_t lengths[LENGTHS_MAX];
     int length_count;
+    double effort; /* seconds of processor time for a head; 0: as long as it takes */
     long layers; /* depth; 1: of one layer only */
     int explain, force, wide; /* wide: of whoever prints */
     const char *certificate; /* NULL: none */

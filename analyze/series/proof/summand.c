@@ -2,6 +2,7 @@
 #include "analyze/series/proof/summand.h"
 #include "analyze/formula_private.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* [1.3] */
@@ -21,6 +22,7 @@ struct series_summand *summand_new(const struct formula *formula, const struct f
     fmpz_init(f->decreasing_from);
     fmpz_init(f->step_from);
     f->step = -1;
+    f->effort = f->deadline = INFINITY;
     f->pool = shared ? shared : expression_pool_new();
     if (!f->pool)
         formula_refuse(e, 0, "out of memory");

@@ -54,6 +54,8 @@ struct series_summand {
     struct residue *residue; /* [period] TAIL_RESIDUES: of t modulo the period; their growths hold from tail_from on */
     int period;
     char *proof, *certificate; /* for people, and in numbers (certificate.h) */
+    double effort, deadline; /* of the search: seconds of processor time for a question; when it stops */
+    const char *spent; /* what the search was at when that time was over; NULL: it was not */
     int wild; /* noted by the search: the last piece is smooth, but Euler-Maclaurin's formula does not converge on it */
     int references, shared; /* shared: the pool is another's */
 };

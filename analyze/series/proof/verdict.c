@@ -351,6 +351,10 @@ int verdict_close(struct series_summand *f, struct formula_error *e)
     const struct piece *last = &f->piece[f->pieces - 1];
     if (!f->open)
         return 0;
+    if (f->claim == SERIES_UNDECIDED && f->spent) {
+        prove(f, "undecided: the effort of %g s was spent while %s", f->effort, f->spent);
+        return 0;
+    }
     if (f->claim == SERIES_UNDECIDED) {
         prove(f, "undecided: neither t b'(t) stays on one side of -1, nor is b(t) told from -ln t, -ln t - ln ln t, ...");
         return 0;

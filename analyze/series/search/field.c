@@ -10,10 +10,13 @@ enum {
     NEAR_BITS = 33230 /* counts up to about 10^SERIES_DIGITS_MAX are whole numbers, beyond they are logarithms */
 };
 
+static const char NARROWING[] = "the field was narrowed";
+
 struct search {
     struct field *f;
     struct shares *m;
     const fmpq *epsilon;
+    struct series_summand *first; /* its time is that of the question */
     arb_t value; /* of the last comparison */
 };
 
@@ -70,7 +73,7 @@ static void close_in(struct search *s, const fmpz_t unknown, const fmpz_t width,
     fmpz_set(edge, unknown);
     fmpz_set(step, width);
     int decided = 0;
-    for (int tries = 0; tries < 500 && (down || s->f->bounded); tries++) {
+    for (int tries = 0; tries < 500 && (down || s->f->bounded) && !search_spent(s->first, NARROWING); tries++) {
         fmpz_sub(span, edge, down ? s->f->no : s->f->yes);
         fmpz_abs(span, span);
         fmpz_mul_2exp(j, span, 6);
@@ -110,7 +113,7 @@ static void narrow(struct search *s)
     int guessed = 0, steps = 0;
     LOCAL(fmpz, j, next);
     if (!s->f->bounded) /* ever farther */
-        for (slong bits = 1; bits <= NEAR_BITS && !s->f->bounded;
+        for (slong bits = 1; bits <= NEAR_BITS && !s->f->bounded && !search_spent(s->first, NARROWING);
              bits = bits < NEAR_BITS && 2 * bits > NEAR_BITS ? NEAR_BITS : 2 * bits) {
             fmpz_one_2exp(j, (ulong)bits);
             if (fmpz_cmp(j, s->f->no) <= 0)
@@ -130,7 +133,7 @@ static void narrow(struct search *s)
             if (bits == NEAR_BITS)
                 break;
         }
-    while (s->f->bounded) {
+    while (s->f->bounded && !search_spent(s->first, NARROWING)) {
         fmpz_sub(next, s->f->yes, s->f->no);
         if (fmpz_cmp_ui(next, 1) <= 0)
             break;
@@ -173,7 +176,7 @@ static void far_boundary(struct search *s, int want)
     LOCAL(fmpz, y, inside, outside, difference);
     fmpz_set_ui(y, NEAR_BITS);
     fmpz_set(inside, y);
-    for (int k = 0; k < 985 && !found; k++) {
+    for (int k = 0; k < 985 && !found && !search_spent(s->first, NARROWING); k++) {
         fmpz_mul_2exp(y, y, 1);
         found = stops_at(s, want, 1, y);
         fmpz_set(found ? outside : inside, y);
@@ -233,7 +236,7 @@ static int is_closed(const struct series_summand *f)
 int search_field(struct field *out, arb_ptr total, struct series_summand *const *summand, int count, const struct kept *kept,
                  const fmpq_t epsilon, const fmpz *limit, struct formula_error *e)
 {
-    struct search s = {.f = out, .epsilon = epsilon};
+    struct search s = {.f = out, .epsilon = epsilon, .first = summand[0]};
     int failed = 0, done = 0, exhausted, closed = 1, waves = search_has_waves(summand, count);
     for (int i = 0; i < count; i++)
         closed &= is_closed(summand[i]);
@@ -242,7 +245,8 @@ int search_field(struct field *out, arb_ptr total, struct series_summand *const 
           first = SERIES_PREC + (small > 32 ? small : 0);
     LOCAL(fmpz, span);
     arb_init(s.value);
-    for (int attempt = waves && limit ? 0 : 1; attempt < 5 && !done; attempt++) {
+    for (int attempt = waves && limit ? 0 : 1; attempt < 5 && !done && (attempt < 2 || !search_spent(summand[0], NARROWING));
+         attempt++) {
         slong prec = attempt == 0 ? 64 : attempt == 1 ? first : attempt == 2 ? need + 48 : attempt == 3 ? need + 160 : need + 320;
         if (attempt >= 2 && prec <= first)
             continue;

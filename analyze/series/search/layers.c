@@ -27,7 +27,8 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
     LOCAL(fmpz, width, least);
     for (int i = 0; i < count; i++)
         slow |= is_slow(summand[i]);
-    for (int attempt = fmpz_cmp_ui(f->yes, EXACT_LENGTH) > 0 ? -1 : 0; attempt < 3; attempt++) {
+    for (int attempt = fmpz_cmp_ui(f->yes, EXACT_LENGTH) > 0 ? -1 : 0;
+         attempt < 3 && !search_spent(summand[0], "layers were convolved"); attempt++) {
         int cells = slow ? CELLS_SLOW : CELLS;
         slong prec = (attempt <= 0 ? 64 : attempt == 1 ? 128 : 256) + extra;
         fmpz_add_ui(least, f->no, 1);

@@ -10,6 +10,13 @@ enum { SERIES_PREC = 128 };
 /* A whole number between lo and hi, geometrically in the middle where they are far apart: hi > 4 lo + near. */
 void middle_of(fmpz_t out, const fmpz_t lo, const fmpz_t hi, ulong near);
 
+/* ---- effort.c ---- */
+
+/* A question begins: each of the summands has its seconds of processor time from now on. */
+void search_begin(struct series_summand *const *summand, int count);
+/* 1 once the time is over: what is found by then is the answer, as wide as it is. `doing`: what for, kept where it is over. */
+int search_spent(struct series_summand *f, const char *doing);
+
 /* ---- cuts.c ---- */
 
 /* A whole number near the largest bias of a few distances (near the first, where it grows to the end): taking it off changes no

@@ -13,14 +13,15 @@ enum {
 };
 
 /* Tries the last piece's first distance, then powers of 2, until a rule holds. */
-static int first_start(struct series_summand *f, int (*holds_from)(struct series_summand *, const fmpz_t), slong most)
+static int first_start(struct series_summand *f, int (*holds_from)(struct series_summand *, const fmpz_t), slong most,
+                       const char *doing)
 {
     const fmpz *first = f->piece[f->pieces - 1].first;
     LOCAL(fmpz, X);
     fmpz_set(X, first);
     if (fmpz_is_zero(X))
         fmpz_one(X);
-    for (slong bits = 0; bits <= most;) {
+    for (slong bits = 0; bits <= most && !search_spent(f, doing);) {
         if (holds_from(f, X))
             return 1;
         do {
@@ -86,7 +87,7 @@ static int try_residues(struct series_summand *f)
     const struct piece *last = &f->piece[f->pieces - 1];
     int period = last->kind == PIECE_ROUGH ? search_period(f->pool, last->root) : 1;
     LOCAL(fmpz, X);
-    for (ulong bits = 4; bits <= 40 && period > 1; bits += 4) {
+    for (ulong bits = 4; bits <= 40 && period > 1 && !search_spent(f, "rule 4.10 was tried"); bits += 4) {
         fmpz_one_2exp(X, bits);
         fmpz_add_ui(X, X, (ulong)period);
         if (fmpz_cmp(X, last->first) < 0)
@@ -131,7 +132,7 @@ static void try_arcs(struct series_summand *f)
     }
     for (int i = 0; i < count; i++)
         for (ulong bits = 8; bits <= 64; bits *= 2)
-            for (int part = 0; part < ARCS; part++) {
+            for (int part = 0; part < ARCS && !search_spent(f, "rule 4.9 was tried"); part++) {
                 fmpz_one_2exp(X, bits);
                 fmpz_add(X, X, last->first);
                 if (verdict_by_arc(f, X, slopes[i], part, ARCS))
@@ -145,13 +146,13 @@ int search_verdict(struct series_summand *f, struct formula_error *e)
     if (wanted <= 0)
         return wanted;
     if (f->pool->node[f->root].opaque)
-        first_start(f, verdict_by_steps, STEP_BITS);
-    else if (!try_residues(f) && !first_start(f, verdict_by_rate, VERDICT_BITS))
-        if (!first_start(f, verdict_by_growth, VERDICT_BITS))
+        first_start(f, verdict_by_steps, STEP_BITS, "rule 4.11 was tried");
+    else if (!try_residues(f) && !first_start(f, verdict_by_rate, VERDICT_BITS, "rules 4.4 and 4.5 were tried"))
+        if (!first_start(f, verdict_by_growth, VERDICT_BITS, "rule 4.7 was tried"))
             try_arcs(f);
     if (verdict_close(f, e))
         return -1;
     if (f->verdict == SERIES_CONVERGES)
-        first_start(f, decreases_from, DECREASE_BITS);
+        first_start(f, decreases_from, DECREASE_BITS, "it was looked for where f falls");
     return 0;
 }

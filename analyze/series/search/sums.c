@@ -83,7 +83,9 @@ static void find_far(struct plan *plan)
                  : last->kind == PIECE_ROUGH || f->wild ? ROUGH_BITS
                  : closed                               ? FAR_BITS
                                                         : bits + 2 * plan->prec + 64;
-    for (bits = bits < 6 ? 6 : bits + 1; bits <= most && !is_narrow(plan, tail); bits = bits < 24 ? bits + 1 : bits + bits / 8) {
+    for (bits = bits < 6 ? 6 : bits + 1;
+         bits <= most && !is_narrow(plan, tail) && !search_spent(plan->f, "the rest beyond X was bounded");
+         bits = bits < 24 ? bits + 1 : bits + bits / 8) {
         fmpz_one_2exp(far, (ulong)bits);
         tail = sums_offer_tail(plan->sums, far);
     }
@@ -117,7 +119,7 @@ static ulong affordable(const struct plan *plan, const struct piece *piece, int 
         work *= 30;
     if (plan->f->pool->node[piece->root].opaque)
         work *= plan->f->step < 0 ? 40000 : 2000; /* it may be a sum of sums */
-    return (ulong)(POINT_WORK / work);
+    return (ulong)((search_spent(plan->f, "terms were added") ? POINT_WORK / 1000 : POINT_WORK) / work);
 }
 
 /* Euler-Maclaurin's formula behind as few points as will do; 1 if it is to be had, and *points. */
@@ -126,7 +128,8 @@ static int try_euler(ulong *points, struct plan *plan, const struct piece *piece
     LOCAL(fmpz, N, length);
     long budget = EULER_STEPS / (piece->root + 8);
     fmpz_sub(length, end, piece->first);
-    for (ulong lead = 0; lead <= most && lead <= LEAD_MAX && budget > 0; lead = lead < 16 ? lead + 8 : lead + lead / 4) {
+    for (ulong lead = 0; lead <= most && lead <= LEAD_MAX && budget > 0 && !search_spent(plan->f, "Euler's formula was tried");
+         lead = lead < 16 ? lead + 8 : lead + lead / 4) {
         fmpz_add_ui(N, piece->first, lead);
         if (fmpz_cmp(N, end) >= 0 || (fits && fmpz_cmp_ui(length, 4 * lead) < 0))
             return 0;
