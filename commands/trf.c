@@ -159,7 +159,10 @@ const struct verb trf_verb = {
         "\n"
         "An argument is a preset if it names one (`reach bias --help` lists them), else a checkpoint if it is a path that "
         "exists, else a formula (`man reach-formula`); one that begins with a dash is a formula, one that begins with ./ or / a "
-        "path, with hf: a model in the local cache. NAME=ARGUMENT names it. A formula has a row for each head if it depends on "
+        "path, with hf: a model in the local cache. NAME=ARGUMENT names it. @FILE is a CSV table of formulas: a column "
+        "`formula`, "
+        "a column `name` if they are to have names, and one for each parameter; an empty cell sets nothing. A formula has a row "
+        "for each head if it depends on "
         "the head. A checkpoint has a row for "
         "each layer and head, and one for the mean kernel of all heads; its biases are the exact binary numbers stored. Several "
         "arguments are ranked.\n",

@@ -609,6 +609,37 @@ static void certificates(void **state)
     expect("trf alibi --certificate none/proved", 1, "none/proved");
 }
 
+/* A table of formulas with their parameters; where a cell is empty nothing is set. */
+static void formulas_from_a_table(void **state)
+{
+    struct csv_table t;
+
+    (void)state;
+    write_text("forms.csv", "# biases\nname,formula,p,a\nslow,kerple_log,1.5,1\n,\"kerple_log(2,1)\",,\nexponential,-t/10,,\n");
+    expect("trf @forms.csv alibi --heads 1 -o tabled", 0, "exponential");
+    t = read_table(at("tabled/trf.csv"));
+    assert_int_equal(t.rows, 4);
+    assert_string_equal(cell(&t, 0, "formula"), "slow");
+    assert_string_equal(cell(&t, 0, "trf_lo"), "5861");
+    assert_string_equal(cell(&t, 1, "formula"), "kerple_log(2,1)");
+    assert_string_equal(cell(&t, 1, "trf_lo"), "61");
+    assert_string_equal(cell(&t, 2, "trf_hi"), "47");
+    assert_string_equal(cell(&t, 3, "formula"), "alibi");
+    csv_table_free(&t);
+    write_text("forms.csv", "formula,p\n-p*t,0.5\n-p*t,2\n");
+    expect("trf @forms.csv", 0, "-p*t, p=0.5");
+    write_text("forms.csv", "formula,p,q\n-p*t,1,\n-p*t,1,2\n");
+    expect("trf @forms.csv", 2, "forms.csv, row 2: -p*t: has no parameter 'q'");
+    write_text("forms.csv", "formula,p\n-p*t,\n");
+    expect("trf @forms.csv", 2, "forms.csv, row 1: -p*t: parameter 'p' has no value");
+    expect("trf @forms.csv --set p=3", 0, "converges");
+    write_text("forms.csv", "p\n1\n");
+    expect("trf @forms.csv", 2, "has no column 'formula'");
+    write_text("forms.csv", "formula\n");
+    expect("trf @forms.csv", 2, "no row");
+    expect("trf @none.csv", 1, "none.csv");
+}
+
 /* With a millionth of a second nothing is tried; what is told is true all the same. */
 static void effort_ends(void **state)
 {
@@ -640,6 +671,7 @@ int main(void)
         cmocka_unit_test(tables_hold_bounds),
         cmocka_unit_test(certificates),
         cmocka_unit_test(effort_ends),
+        cmocka_unit_test(formulas_from_a_table),
     };
 
     return cmocka_run_group_tests(tests, make_inputs, program_close);

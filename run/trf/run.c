@@ -12,8 +12,7 @@ enum run_status trf_run(struct trf_run *r, struct error *e)
     struct results results = {.lock = -1};
     enum run_status status;
 
-    r->count = o->arguments.count;
-    status = formula_arguments_read(&r->arguments, &o->arguments, &o->formulas, r->progress, e);
+    status = trf_read(r, e);
     if (status == RUN_DONE && o->folder && results_open(&results, o->folder, names, o->force, e) != 0)
         return RUN_FAILED;
     if (status == RUN_DONE)

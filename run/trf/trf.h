@@ -67,7 +67,10 @@ int trf_is_finite(const struct trf_place *p);
 /* A count for people: 1179, 1.23e+40 (41 digits), [1178, 1179], 10^12345.6, - where there is none. */
 void trf_count_text(char out[128], const struct series_count *c);
 
-/* The steps of trf_run. Analyses all heads. */
+/* The steps of trf_run. Reads the arguments into r->arguments; what begins with @ is a table: a column `formula`, perhaps `name`,
+ * and one for each parameter. */
+enum run_status trf_read(struct trf_run *r, struct error *e) MUST_USE;
+/* Analyses all heads. */
 enum run_status trf_analyze(struct trf_run *r, struct error *e) MUST_USE;
 /* Fills r->places of what was analysed. */
 int trf_rank(struct trf_run *r, struct error *e) MUST_USE;
