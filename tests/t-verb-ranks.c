@@ -295,7 +295,10 @@ static int make_inputs(void **state)
         return -1;
     alone = strdup(getenv("REACH"));
     several = strdup(at("several"));
-    if (write_script(at("rank"), "#!/bin/sh\necho $$ >pid-$OMPI_COMM_WORLD_RANK\nREACH_CUDA_HOST_DEVICES=2 OMP_NUM_THREADS=1 exec %s \"$@\"\n", mpi) != 0 ||
+    if (write_script(
+            at("rank"),
+            "#!/bin/sh\necho $$ >pid-$OMPI_COMM_WORLD_RANK\nREACH_CUDA_HOST_DEVICES=2 OMP_NUM_THREADS=1 exec %s \"$@\"\n",
+            mpi) != 0 ||
         /* shared memory alone, without reading each other's, which containers forbid; as root, on fewer processors than ranks */
         write_script(at("several"),
                      "#!/bin/sh\nexec mpirun --allow-run-as-root --oversubscribe --bind-to none --mca plm isolated --mca pml ob1 "
@@ -322,10 +325,8 @@ static int remove_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_number_gives_the_same_files),
-        cmocka_unit_test(shards_by_ranks_are_merged),
-        cmocka_unit_test(a_rank_that_dies_ends_the_run),
-        cmocka_unit_test(a_rank_of_another_run_is_refused),
+        cmocka_unit_test(any_number_gives_the_same_files), cmocka_unit_test(shards_by_ranks_are_merged),
+        cmocka_unit_test(a_rank_that_dies_ends_the_run),   cmocka_unit_test(a_rank_of_another_run_is_refused),
         cmocka_unit_test(each_rank_takes_its_gpu),
     };
 
