@@ -50,10 +50,12 @@ def curves(models, folder):
             data += block(f"m{panel}_{i}", [(n, c, lo, hi) for n, c, lo, hi in m.curve])
             parts += [f"$m{panel}_{i} using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '{COLOURS[i % len(COLOURS)]}' notitle",
                       f"$m{panel}_{i} using 1:2 with lines {style(i)} lw 1.2 title '{m.name}'"]
-        plots += f"set title '{title}'\nplot " + ", \\\n     ".join(parts) + "\n"
+        # where no curve is: below them all, or above
+        key = "bottom right Right noreverse" if all(m.share(256) > 0.5 for m in chosen) else "top left Left reverse"
+        plots += f"set title '{title}'\nset key {key}\nplot " + ", \\\n     ".join(parts) + "\n"
     rows = (len(shown) + 1) // 2
     write(folder, "curves", 6.2 * rows,
-          "# style\nset encoding utf8\nset key top left Left reverse noenhanced samplen 1.5 spacing 0.9\nset tics nomirror\nset border 3\nset logscale x 2\nset xrange [1:1024]\nset yrange [0:1]\n"
+          "# style\nset encoding utf8\nset key opaque noenhanced samplen 1.5 spacing 0.9\nset tics nomirror\nset border 3\nset logscale x 2\nset xrange [1:1024]\nset yrange [0:1]\n"
           "set format x '%.0f'\nset xtics 1,4\nset xlabel 'most recent tokens'\nset ylabel 'share of the gradient'\nset title offset 0,-0.5\n"
           f"# data\n{block('line', [(128, 0), (128, 1)])}{data}# panels\nset multiplot layout {rows},2 columnsfirst downwards\n{plots}unset multiplot\n")
 
@@ -73,7 +75,7 @@ def extrapolation(models, folder):
                     parts.append(f"1/0 with points pt {(5, 7, 9, 11, 13)[k]} ps 1.1 lc rgb '{COLOURS[k]}' title '{title}'")
         body += f"set xlabel 'ERF({q}) / L_{{tr}}'\nplot " + ", \\\n     ".join(parts) + "\nunset key\n"
     write(folder, "extrapolation", 7.5,
-          "# style\nset encoding utf8\nset key bottom left Left reverse samplen 0.5 width -2\nset tics nomirror\nset border 3\nset logscale x\nset xrange [0.05:16]\n"
+          "# style\nset encoding utf8\nset key opaque bottom left Left reverse samplen 0.5 width -2\nset tics nomirror\nset border 3\nset logscale x\nset xrange [0.05:16]\n"
           "set nonlinear y via asinh(y/0.05) inverse 0.05*sinh(y)\nset yrange [-1:10]\nset ytics (-1,-0.3,-0.1,0,0.1,0.3,1,3,10)\n"
           f"set ylabel 'NLL at 16 L_{{tr}} less that at L_{{tr}}, nats'\n# data\n{block('line', [(1, -1), (1, 10)])}{data}# panels\n"
           f"set multiplot layout 1,2 margins 0.08,0.98,0.16,0.97 spacing 0.11,0\n{body}unset multiplot\n")
