@@ -23,6 +23,7 @@ import tempfile
 
 import figures
 import predictors
+import probed
 import tables
 import validation
 from gates import measure_field
@@ -89,7 +90,7 @@ def main():
         with open(os.path.join(HERE, "pages", page), encoding="utf-8") as file:
             text = file.read()
         said = tables.Calculator(os.path.abspath(options.reach))
-        names = {"claim": claim, "trf": said.trf, "fit": said.fit, "M": models, "has": lambda *wanted: all(n in models for n in wanted), "INPUTS": INPUTS, "V": validation.validated(), **vars(tables), **vars(predictors), **vars(validation)}
+        names = {"claim": claim, "trf": said.trf, "fit": said.fit, "M": models, "has": lambda *wanted: all(n in models for n in wanted), "INPUTS": INPUTS, "V": validation.validated(), **vars(tables), **vars(predictors), **vars(validation), **vars(probed)}
         if not (rendered := render(text, names, page)).strip():
             continue        # nothing of it is measured yet
         with open(os.path.join(PAGES, page), "w", encoding="utf-8") as file:

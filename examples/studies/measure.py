@@ -3,7 +3,7 @@
 
     python3 examples/studies/measure.py [--reach ./reach] [--work build/studies] [--part I/N] [STAGE...]
 
-STAGE is validation, decay or changes; all by default. What a model or a change gives lies in WORK/STAGE/NAME.csv and is not measured again, so that a killed
+STAGE is validation, decay, changes, copies or protocols; all by default. What a model or a change gives lies in WORK/STAGE/NAME.csv and is not measured again, so that a killed
 run goes on where it was; --part I/N measures every N-th of them, for several machines. When all of a stage are there they are joined to data/STAGE.csv, which
 is committed and which build.py reads.
 
@@ -11,12 +11,14 @@ validation   `reach erf --validate`: the loss of 100 targets at 512 inputs where
 decay        the gradient's share of one input over its distance, of the same runs: power law and exponential, with intervals by the jackknife over segments
 changes      another position encoding for a trained model (--rope, --window, --keep-first, --logn): NLL of 4000 targets at 1, 2 and 4 L_tr, paired with the
              model as it was trained, and the field of 400 segments
+copies       log p of the last token of a string from elsewhere, where it was said once before at some distance, and where it was not
+protocols    NLL of 65,536 tokens by blocks of 128, by windows of 128 that slide by 8, and by one pass whose layers attend to the last 128 keys (or their
+             own window)
 
-Needs `reach`, and for decay NumPy and h5py.
+Needs `reach`, NumPy, and for decay h5py.
 """
 
 import argparse
-import json
 import math
 import os
 import subprocess
@@ -28,8 +30,8 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 DATA = os.path.join(HERE, "data")
 sys.path[:0] = [os.path.dirname(HERE), HERE, os.path.join(ROOT, "python")]
 from gates import STRIDE, TARGETS, TEXT, mean_and_error, read_csv, write_csv  # noqa: E402
+from probes import MODELS, copies, positions_of, protocols  # noqa: E402
 
-MODELS = os.path.join(ROOT, "examples", "models")
 LENGTH, SEGMENTS, TESTS = 513, 400, 100
 GROUPS = 20                 # of the jackknife
 RANGES = ((1, 127), (128, 511))     # distances from the last input: within L_tr, and beyond
@@ -74,17 +76,11 @@ def short(value):
 def validated(options, name):
     """The folder of a model's run with --validate, made if it is not there."""
     folder = os.path.join(options.work, "runs", name)
-    rows = min(LENGTH, 1 + read_positions(name))
+    rows = min(LENGTH, 1 + positions_of(name))
     if not os.path.exists(os.path.join(folder, "erf.h5")):
         run(options.reach, "erf", os.path.join(MODELS, name), "--text", TEXT, "--length", rows, "--segments", SEGMENTS, "--validate", TESTS, "-o", folder, "--device", "cpu",
             "--quiet", "--resume")
     return folder
-
-
-def read_positions(name):
-    """Positions that a model has learned; more than any length where it has none."""
-    with open(os.path.join(MODELS, name, "config.json")) as file:
-        return json.load(file)["position"].get("length", 1 << 30)
 
 
 def validation(options, name):
@@ -165,6 +161,9 @@ STAGES = {
                              f"the jackknife over {GROUPS} groups of segments"]),
     "changes": (lambda: range(len(CHANGES)), change, ["NLL in nats a token of the same targets as gates.py; change_of_nll: to the model as trained at the same context, paired; _se: standard "
                                                       "errors; half, field: ERF(0.5), ERF(0.99) at 512 inputs with 95 % intervals"]),
+    "copies": (names, copies, ["NLL in nats of the last of 8 tokens that come from elsewhere in the text, 128 rows; gain: how much less where the same 8 end `distance` tokens before, "
+                               "paired; _se: standard errors"]),
+    "protocols": (names, protocols, ["NLL in nats a token of the first 65,536 tokens; change: from nonoverlapping, paired by target; _se: standard errors; seconds of processor time"]),
 }
 
 

@@ -1,0 +1,102 @@
+"""Two stages of measure.py that ask for probabilities alone: a string that was said before, and the protocols of perplexity."""
+
+import json
+import math
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [os.path.dirname(HERE)]
+from gates import TEXT, mean_and_error, read_csv  # noqa: E402
+
+MODELS = os.path.join(ROOT, "examples", "models")
+COPY, ROWS, SEED = 8, 128, 1
+DISTANCES = {128: (8, 16, 32, 64, 96, 120), 512: (8, 32, 64, 120, 192, 256, 384, 504)}      # by inputs
+STREAM, WINDOW, STRIDE = 1 << 16, 128, 8
+
+
+def run(options, *arguments):
+    """A command of reach; its seconds of processor time."""
+    before = os.times()
+    subprocess.run([options.reach, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+def config_of(name):
+    with open(os.path.join(MODELS, name, "config.json")) as file:
+        return json.load(file)
+
+
+def positions_of(name):
+    """Positions that a model has learned; more than any length where it has none."""
+    return config_of(name)["position"].get("length", 1 << 30)
+
+
+def tokens_of(options, name):
+    """The token ids of the text, made once."""
+    import numpy as np
+    path = os.path.join(options.work, "tokens.npy")
+    if not os.path.exists(path):
+        os.makedirs(options.work, exist_ok=True)
+        run(options, "tokenize", os.path.join(MODELS, name), TEXT, path)
+    return np.load(path)
+
+
+def rows_with_copies(tokens, inputs):
+    """[1 + distances, ROWS, inputs + 1]: pieces of the text that end with COPY tokens from elsewhere; then with the same string once more, its last token at that distance before
+    the end."""
+    import numpy as np
+    random = np.random.default_rng(SEED)
+    longest = max(DISTANCES) + 1
+    starts = np.arange(ROWS) * ((len(tokens) - longest) // ROWS)
+    plain = np.stack([tokens[s + longest - inputs - 1:s + longest] for s in starts]).astype(np.int32)
+    strings = np.stack([tokens[s:s + COPY] for s in random.integers(0, len(tokens) - COPY, ROWS)])
+    plain[:, -COPY:] = strings
+    out = [plain]
+    for distance in DISTANCES[inputs]:
+        again = plain.copy()
+        again[:, inputs + 1 - COPY - distance:inputs + 1 - distance] = strings
+        out.append(again)
+    return np.stack(out)
+
+
+def copies(options, name):
+    import numpy as np
+    table = [["model", "inputs", "distance", "rows", "nll", "nll_se", "gain", "gain_se"]]
+    for inputs, distances in DISTANCES.items():
+        if positions_of(name) < inputs:
+            continue
+        rows = rows_with_copies(tokens_of(options, name), inputs)
+        place, each = (os.path.join(options.work, "copies", f"{name}{end}") for end in (".npy", ".each"))
+        np.save(place, rows.reshape(-1, inputs + 1))
+        run(options, "ppl", os.path.join(MODELS, name), "--tokens", place, "--context", inputs, "--segments", len(rows) * ROWS, "--per-token", each, "--device", "cpu", "--quiet")
+        nll = np.array([float(row["nll"]) for row in read_csv(each)]).reshape(len(rows), ROWS)
+        for distance, now in zip(distances, nll[1:]):
+            table.append([name, inputs, distance, ROWS, *(f"{x:.5f}" for x in mean_and_error(nll[0]) + mean_and_error(nll[0] - now))])
+        os.remove(place)
+        os.remove(each)
+    return table
+
+
+def protocols(options, name):
+    """NLL of one stream by every protocol at 128 tokens, and its change from that of blocks, paired by target."""
+    import numpy as np
+    place = os.path.join(options.work, "stream.npy")
+    if not os.path.exists(place):
+        np.save(place, tokens_of(options, name)[:STREAM].astype(np.int32))
+    ways = {"nonoverlapping": [], "sliding": ["--stride", STRIDE], "cached": [] if config_of(name).get("window") else ["--window", WINDOW]}
+    table, first = [["model", "protocol", "targets", "nll", "nll_se", "change", "change_se", "seconds"]], None
+    for protocol, more in ways.items():
+        each = os.path.join(options.work, "protocols", f"{name}.each")
+        if protocol == "cached" and positions_of(name) < STREAM:
+            continue
+        context = [] if protocol == "cached" else ["--context", WINDOW]
+        seconds = run(options, "ppl", os.path.join(MODELS, name), "--tokens", place, "--protocol", protocol, *context, *more, "--per-token", each, "--threads", 1, "--device", "cpu", "--quiet")
+        nll = [float(row["nll"]) for row in read_csv(each)]
+        first = first or nll
+        table.append([name, protocol, len(nll), *(f"{x:.5f}" for x in mean_and_error(nll) + mean_and_error([a - b for a, b in zip(nll, first)])), f"{seconds:.1f}"])
+        os.remove(each)
+    return table
