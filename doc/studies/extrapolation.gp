@@ -1,7 +1,7 @@
 # gnuplot -e "set terminal pngcairo; set output 'extrapolation.png'" extrapolation.gp
 # style
 set encoding utf8
-set key bottom left Left reverse samplen 0.5 width -2
+set key opaque bottom left Left reverse samplen 0.5 width -2
 set tics nomirror
 set border 3
 set logscale x
@@ -16,14 +16,22 @@ $line << END
 1 10
 END
 $f0_0 << END
+0.3125 0.3125 0.3125 0.0 0.0
 0.4765625 0.46875 0.484375 0.0 0.0
+0.6484375 0.640625 0.65625 0.0 0.0
 0.875 0.8671875 0.8828125 0.0023 0.000882
+1.1484375 1.140625 1.15625 0.09346 0.013033999999999999
 1.515625 1.5 1.53125 0.3953 0.0330456
+2.1953125 2.171875 2.21875 1.132 0.0569968
 END
 $f0_1 << END
 6.8515625 6.7109375 6.9765625 -0.09822 0.0182084
 1.484375 1.421875 1.578125 -0.02128 0.007016799999999999
 7.609375 7.5859375 7.625 0.91932 0.0491764
+END
+$f0_2 << END
+0.265625 0.25 0.28125 0.0 0.0
+1.015625 0.984375 1.046875 0.03436 0.0071932
 END
 $f0_3 << END
 7.9765625 7.9765625 7.984375 1.91937 0.071638
@@ -36,14 +44,22 @@ $f0_4 << END
 7.9609375 7.953125 7.96875 0.60369 0.048059199999999996
 END
 $f1_0 << END
+0.0625 0.0625 0.0625 0.0 0.0
 0.09375 0.09375 0.1015625 0.0 0.0
+0.125 0.125 0.1328125 0.0 0.0
 0.171875 0.171875 0.1796875 0.0023 0.000882
+0.265625 0.2578125 0.28125 0.09346 0.013033999999999999
 0.4375 0.421875 0.4453125 0.3953 0.0330456
+0.625 0.609375 0.640625 1.132 0.0569968
 END
 $f1_1 << END
 0.2421875 0.2265625 0.265625 -0.09822 0.0182084
 0.09375 0.0859375 0.1015625 -0.02128 0.007016799999999999
 1.2734375 1.21875 1.3359375 0.91932 0.0491764
+END
+$f1_2 << END
+0.0234375 0.0234375 0.0234375 0.0 0.0
+0.109375 0.109375 0.1171875 0.03436 0.0071932
 END
 $f1_3 << END
 1.1171875 1.046875 1.1796875 1.91937 0.071638
@@ -64,6 +80,8 @@ plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      1/0 with points pt 5 ps 1.1 lc rgb '#0072B2' title 'windows', \
      $f0_1 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 7 ps 1.1 lc rgb '#D55E00' notitle, \
      1/0 with points pt 7 ps 1.1 lc rgb '#D55E00' title 'ALiBi, shifted slopes', \
+     $f0_2 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 9 ps 1.1 lc rgb '#009E73' notitle, \
+     1/0 with points pt 9 ps 1.1 lc rgb '#009E73' title 'ALiBi, equal slopes', \
      $f0_3 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 11 ps 1.1 lc rgb '#CC79A7' notitle, \
      1/0 with points pt 11 ps 1.1 lc rgb '#CC79A7' title 'absolute, rotary, none', \
      $f0_4 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 13 ps 1.1 lc rgb '#E69F00' notitle, \
@@ -74,6 +92,7 @@ plot $line with lines lc rgb '#808080' lw 1 dt 3 notitle, \
      0 with lines lc rgb '#808080' lw 0.5 notitle, \
      $f1_0 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 5 ps 1.1 lc rgb '#0072B2' notitle, \
      $f1_1 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 7 ps 1.1 lc rgb '#D55E00' notitle, \
+     $f1_2 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 9 ps 1.1 lc rgb '#009E73' notitle, \
      $f1_3 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 11 ps 1.1 lc rgb '#CC79A7' notitle, \
      $f1_4 using 1:4:2:3:($4-$5):($4+$5) with xyerrorbars pt 13 ps 1.1 lc rgb '#E69F00' notitle
 unset key
