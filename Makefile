@@ -238,7 +238,7 @@ tests: $(TESTS) $(BUILD)/reach $(if $(filter found,$(HAVE_MPI)),$(BUILD)/reach-m
 
 check: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) probe tests
-	$(Q)REACH=$(BUILD)/reach TIMES=$(BUILD)/tests/times sh tests/run.sh $(TESTS) $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,$(foreach t,kernels-sets kernels-cpu model-goldens,$(v):$(BUILD)/tests/t-$(t))) OMP_THREAD_LIMIT=1:$(BUILD)/tests/t-kernels-cpu $(CUDA_CHECKS)
+	$(Q)REACH=$(BUILD)/reach TIMES=$(BUILD)/tests/times sh tests/run.sh $(TESTS) $(foreach v,REACH_ISA=generic ONEDNN_MAX_CPU_ISA=AVX2,$(foreach t,kernels-sets kernels-cpu model-goldens,$(v):$(BUILD)/tests/t-$(t))) OMP_THREAD_LIMIT=1:$(BUILD)/tests/t-kernels-cpu
 
 check-environments: deps
 	$(Q)$(MAKE) --no-print-directory $(JOBS) tests
@@ -362,10 +362,8 @@ CUDA_CXX     := $(subst gcc,g++,$(subst clang,clang++,$(firstword $(CC))))
 CUDA_HOST    := $(if $(shell command -v $(CUDA_CXX) 2>/dev/null),$(BUILD)/tests/cuda-host.so)
 CUDA_HOST_FLAGS := -std=c++17 -O2 -g1 -fPIC -fvisibility=hidden -fopenmp -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-unknown-pragmas \
   $(if $(filter 1,$(werror)),-Werror) $(SANITIZE) $(if $(SANITIZE),-fno-sanitize=vptr $(if $(findstring clang,$(CC)),-fno-sanitize=function)) -I. -Itests/cuda_host -D_GNU_SOURCE
-# on the stand-in: all of these by `make check-cuda`, those that take a few seconds at most by `make check` too
-CUDA_SLOW    := kernels-cuda-attention kernels-sets model-goldens model-predict model-score model-attribution io-quantised io-gguf
-CUDA_QUICK   := $(filter-out $(CUDA_SLOW),$(patsubst tests/t-%.c,%,$(wildcard tests/t-*-cuda*.c)) kernels-weights kernels-registry kernels-attention-mass model-experts)
-CUDA_CHECKS  := $(if $(CUDA_HOST),$(CUDA_QUICK:%=REACH_CUDA=$(CUDA_HOST):$(BUILD)/tests/t-%))
+# what `make check-cuda` runs on the stand-in
+CUDA_CHECKS  := kernels-cuda-attention kernels-sets model-goldens model-predict model-score model-attribution io-quantised io-gguf $(filter-out kernels-cuda-attention,$(patsubst tests/t-%.c,%,$(wildcard tests/t-*-cuda*.c))) kernels-weights kernels-registry kernels-attention-mass model-experts verb-ranks
 APT_PACKAGES += g++
 
 CUDA_WANTED  := $(if $(CUDA_PLUGIN),$(if $(wildcard reach-cuda.so)$(shell nvidia-smi -L 2>/dev/null),cuda))
@@ -374,8 +372,6 @@ all: $(CUDA_WANTED)
 
 cuda: $(if $(CUDA_PLUGIN),reach-cuda.so)
 	@[ -n '$(CUDA_PLUGIN)' ] || { echo 'cuda: there is no nvcc (expected it in PATH, or CUDA=FOLDER of the toolkit)' >&2; exit 1; }
-
-tests: $(CUDA_HOST) $(if $(CUDA_HOST),$(BUILD)/tests/cuda-other.so $(BUILD)/tests/cuda-needs.so)
 
 $(CUDA_BUILD)/%.cu.o: %.cu
 	@mkdir -p $(@D); printf '  NVCC %s\n' $<
@@ -426,9 +422,9 @@ registers registers-table:
 # the stand-in's threads in many orders, some twenty minutes on two cores; 0 is their own order
 SEEDS      ?= 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
 check-cuda: deps
-	$(Q)$(MAKE) --no-print-directory $(JOBS) $(CUDA_HOST) $(BUILD)/tests/cuda-other.so $(BUILD)/tests/cuda-needs.so $(BUILD)/reach $(patsubst %,$(BUILD)/tests/t-%,$(CUDA_SLOW) $(CUDA_QUICK))
+	$(Q)$(MAKE) --no-print-directory $(JOBS) $(CUDA_HOST) $(BUILD)/tests/cuda-other.so $(BUILD)/tests/cuda-needs.so $(BUILD)/reach $(if $(filter found,$(HAVE_MPI)),$(BUILD)/reach-mpi) $(CUDA_CHECKS:%=$(BUILD)/tests/t-%)
 	$(Q)for seed in $(SEEDS); do echo "order $$seed"; early=; [ $$((seed % 2)) -eq 0 ] || early=early; \
-	  REACH=$(BUILD)/reach REACH_CUDA=$(CUDA_HOST) REACH_CUDA_HOST_SEED=$$seed REACH_CUDA_HOST_COPIES=$$early sh tests/run.sh $(patsubst %,$(BUILD)/tests/t-%,$(CUDA_SLOW) $(CUDA_QUICK)) || exit 1; done
+	  REACH=$(BUILD)/reach REACH_CUDA=$(CUDA_HOST) REACH_CUDA_HOST_SEED=$$seed REACH_CUDA_HOST_COPIES=$$early sh tests/run.sh $(CUDA_CHECKS:%=$(BUILD)/tests/t-%) || exit 1; done
 
 # every barrier, wait and bound of the set taken out in turn: which tests miss it; PART=1/8 does an eighth. An hour or two on two cores
 CUDA_TESTS := kernels-cuda-attention kernels-cuda-products kernels-cuda-plugin kernels-sets model-cuda

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the test programs given as arguments, JOBS of them at a time (default: one a processor), and adds up what cmocka reports: a line each as it ends, and below it
+# Runs the test programs given as arguments, JOBS of them at a time (default: one more than there are processors, for some wait), and adds up what cmocka reports: a line each as it ends, and below it
 # what failed. Exit 1 if any test failed, any program crashed, or none ran. NAME=VALUE:PROGRAM runs a program with that in its environment.
 # The slowest of the last run begin first: TIMES is where it is noted.
 
@@ -46,7 +46,7 @@ trap 'exit 1' HUP INT TERM
 for t in "$@"; do
     seconds=$([ ! -f "${TIMES:-}" ] || grep -F -x -m 1 -e "$t" -A 1 "$TIMES" | tail -n 1)
     printf '%s %s\n' "${seconds:-999}" "$t"
-done | sort -s -n -r | cut -d ' ' -f 2- | xargs -P "${JOBS:-$(nproc)}" -I '{}' sh "$0" --one "$folder" '{}'
+done | sort -s -n -r | cut -d ' ' -f 2- | xargs -P "${JOBS:-$(($(nproc) + 1))}" -I '{}' sh "$0" --one "$folder" '{}'
 [ -z "${TIMES:-}" ] || awk '{ print $5; print $4 }' "$folder/counts" >"$TIMES"
 awk -v programs=$# '
     { passed += $1; failed += $2; skipped += $3 }

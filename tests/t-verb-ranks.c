@@ -284,6 +284,7 @@ static int make_inputs(void **state)
     if (program_open() != 0 || chdir(base) != 0 || !(mpi = malloc(strlen(built) + 16)))
         return -1;
     sprintf(mpi, "%s/reach-mpi", built);
+    unsetenv("REACH_CUDA"); /* but for the test of GPUs */
     for (size_t i = 0; i < sizeof bytes; i++) /* as in t-verb-merge.c */
         bytes[i] = i == 36 || i == 90 ? 0 : (unsigned char)(1 + i * 7 % 200);
     f = fopen("bytes", "wb");
