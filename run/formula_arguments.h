@@ -20,15 +20,16 @@ struct formula_argument {
 enum run_status formula_argument_read(struct formula_argument *out, const char *text, const struct formula_options *o,
                                       struct progress *p, struct error *e) MUST_USE;
 void formula_argument_free(struct formula_argument *a);
+/* 1 if one of its formulas has the parameter that "NAME=VALUE" is for. */
+int formula_argument_takes(const struct formula_argument *a, const char *assignment);
 
-/* The same for a list; an assignment of --set that no formula takes is wrong usage. The caller frees *out
- * (formula_arguments_free). */
+/* An assignment of --set that no formula takes is wrong usage. */
+enum run_status formula_arguments_take(const struct formula_argument *all, int count, const struct formula_options *o,
+                                       struct error *e) MUST_USE;
+/* Reads a list, whose formulas must take all of --set. The caller frees *out (formula_arguments_free). */
 enum run_status formula_arguments_read(struct formula_argument **out, const struct text_list *texts,
                                        const struct formula_options *o, struct progress *p, struct error *e) MUST_USE;
 void formula_arguments_free(struct formula_argument *a, int count);
-
-/* 1 if the text names a file whose name ends in .csv. */
-int is_csv_path(const char *text);
 
 /* The part of TEXT behind NAME=, or TEXT itself; *length of the name is 0 then. */
 const char *argument_after_name(const char *text, size_t *length);

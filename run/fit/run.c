@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct fit_points *fit_points_add(struct fit_run *r, const char *label, size_t count, struct error *e)
 {
@@ -65,6 +66,15 @@ static int solve(struct fit_run *r, struct error *e)
             return fail(e, "%s: %s", name, problem.message);
     }
     return 0;
+}
+
+/* 1 if TEXT names a file whose name ends in .csv. */
+static int is_csv_path(const char *text)
+{
+    size_t length = strlen(text);
+    struct stat found;
+
+    return length > 4 && strcmp(text + length - 4, ".csv") == 0 && stat(text, &found) == 0 && S_ISREG(found.st_mode);
 }
 
 enum run_status fit_run(struct fit_run *r, struct error *e)
