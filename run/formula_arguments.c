@@ -19,14 +19,6 @@ const char *argument_after_name(const char *text, size_t *length)
     return *length ? text + n + 1 : text;
 }
 
-int is_csv_path(const char *text)
-{
-    size_t length = strlen(text);
-    struct stat found;
-
-    return length > 4 && strcmp(text + length - 4, ".csv") == 0 && stat(text, &found) == 0 && S_ISREG(found.st_mode);
-}
-
 /* ---- slopes of released code ---- */
 
 /* The head's slope of alibi_press as an expression, for presets that take it as k. */
@@ -251,39 +243,50 @@ static const char *list_parameters(char *out, size_t size, const struct formula_
     return out;
 }
 
+int formula_argument_takes(const struct formula_argument *a, const char *assignment)
+{
+    for (int b = 0; b < a->set.bias_count && !a->is_model; b++)
+        for (int q = 0; q < a->set.biases[b].formula->parameter_count; q++)
+            if (sets_name(assignment, a->set.biases[b].formula->parameters[q].name))
+                return 1;
+    return 0;
+}
+
+enum run_status formula_arguments_take(const struct formula_argument *all, int count, const struct formula_options *o,
+                                       struct error *e)
+{
+    for (int i = 0; i < o->sets.count; i++) {
+        char known[256];
+        int k = 0;
+
+        while (k < count && !formula_argument_takes(&all[k], o->sets.item[i]))
+            k++;
+        if (k < count)
+            continue;
+        fail(e, "--set: \"%s\" is for no parameter of the formulas given (expected NAME=VALUE, %s)", o->sets.item[i],
+             list_parameters(known, sizeof known, all, count));
+        return RUN_USAGE;
+    }
+    return RUN_DONE;
+}
+
 enum run_status formula_arguments_read(struct formula_argument **out, const struct text_list *texts,
                                        const struct formula_options *o, struct progress *p, struct error *e)
 {
     struct formula_argument *all = calloc((size_t)texts->count + 1, sizeof *all);
-    enum run_status rc = RUN_DONE;
+    enum run_status rc = all ? RUN_DONE : RUN_FAILED;
 
-    if (!all) {
+    if (!all)
         fail(e, "out of memory for the arguments");
-        return RUN_FAILED;
-    }
     for (int i = 0; i < texts->count && rc == RUN_DONE; i++)
         rc = formula_argument_read(&all[i], texts->item[i], o, p, e);
-    for (int i = 0; i < o->sets.count && rc == RUN_DONE; i++) {
-        int taken = 0;
-
-        for (int k = 0; k < texts->count; k++)
-            for (int b = 0; b < all[k].set.bias_count && !all[k].is_model; b++)
-                for (int q = 0; q < all[k].set.biases[b].formula->parameter_count; q++)
-                    taken |= sets_name(o->sets.item[i], all[k].set.biases[b].formula->parameters[q].name);
-        if (!taken) {
-            char known[256];
-
-            fail(e, "--set: \"%s\" is for no parameter of the formulas given (expected NAME=VALUE, %s)", o->sets.item[i],
-                 list_parameters(known, sizeof known, all, texts->count));
-            rc = RUN_USAGE;
-        }
-    }
-    if (rc != RUN_DONE) {
+    if (rc == RUN_DONE)
+        rc = formula_arguments_take(all, texts->count, o, e);
+    if (rc == RUN_DONE)
+        *out = all;
+    else
         formula_arguments_free(all, texts->count);
-        return rc;
-    }
-    *out = all;
-    return RUN_DONE;
+    return rc;
 }
 
 void formula_arguments_free(struct formula_argument *a, int count)

@@ -27,15 +27,6 @@ static struct formula_argument *grow(struct trf_run *r, struct error *e)
     return &grown[r->count];
 }
 
-static int has_parameter(const struct formula_argument *a, const char *name)
-{
-    for (int b = 0; b < a->set.bias_count && !a->is_model; b++)
-        for (int q = 0; q < a->set.biases[b].formula->parameter_count; q++)
-            if (strcmp(a->set.biases[b].formula->parameters[q].name, name) == 0)
-                return 1;
-    return 0;
-}
-
 /* One row of a table: `formula`, and the other columns but `name` as its parameters; an empty cell sets nothing. */
 static enum run_status read_row(struct trf_run *r, const struct csv_table *t, size_t row, struct error *e)
 {
@@ -75,7 +66,7 @@ static enum run_status read_row(struct trf_run *r, const struct csv_table *t, si
         a->label = label;
         label = NULL;
         for (size_t i = 0; i < t->columns && status == RUN_DONE; i++)
-            if (owned[i] && !has_parameter(a, t->header[i])) {
+            if (owned[i] && !formula_argument_takes(a, owned[i])) {
                 fail(e, "%s: has no parameter '%s'", cell[formula], t->header[i]);
                 status = RUN_USAGE;
             }
@@ -120,14 +111,7 @@ enum run_status trf_read(struct trf_run *r, struct error *e)
 {
     const struct trf_options *o = r->options;
     enum run_status status = RUN_DONE;
-    int tables = 0;
 
-    for (int i = 0; i < o->arguments.count; i++)
-        tables += o->arguments.item[i][0] == '@';
-    if (!tables) {
-        r->count = o->arguments.count;
-        return formula_arguments_read(&r->arguments, &o->arguments, &o->formulas, r->progress, e);
-    }
     for (int i = 0; i < o->arguments.count && status == RUN_DONE; i++) {
         const char *text = o->arguments.item[i];
         struct formula_argument *a;
@@ -140,5 +124,5 @@ enum run_status trf_read(struct trf_run *r, struct error *e)
         status = a ? formula_argument_read(a, text, &o->formulas, r->progress, e) : RUN_FAILED;
         r->count += status == RUN_DONE;
     }
-    return status;
+    return status == RUN_DONE ? formula_arguments_take(r->arguments, r->count, &o->formulas, e) : status;
 }
