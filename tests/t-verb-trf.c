@@ -607,6 +607,9 @@ static void certificates(void **state)
     }
     free(text);
     expect("trf alibi --certificate none/proved", 1, "none/proved");
+    expect("trf alibi --heads 1 --certificate proved", 1,
+           "proved: is there already (expected another --certificate FILE, or --force)");
+    expect("trf alibi --heads 1 --certificate proved --force", 0, "converges");
 }
 
 /* A table of formulas with their parameters; where a cell is empty nothing is set. */

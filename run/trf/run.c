@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum run_status trf_run(struct trf_run *r, struct error *e)
 {
@@ -13,6 +14,10 @@ enum run_status trf_run(struct trf_run *r, struct error *e)
     enum run_status status;
 
     status = trf_read(r, e);
+    if (status == RUN_DONE && o->certificate && !o->force && access(o->certificate, F_OK) == 0) {
+        fail(e, "%s: is there already (expected another --certificate FILE, or --force)", o->certificate);
+        return RUN_FAILED;
+    }
     if (status == RUN_DONE && o->folder && results_open(&results, o->folder, names, o->force, e) != 0)
         return RUN_FAILED;
     if (status == RUN_DONE)
