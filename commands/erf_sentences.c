@@ -1,4 +1,5 @@
 /* What a result says of each model, in words. */
+#include "analyze/extrapolation.h"
 #include "commands/erf.h"
 #include "commands/screen.h"
 #include "page/show.h"
@@ -16,6 +17,21 @@ static const struct erf_row *row_of(const struct erf_summary *u, double q)
         if (u->rows[i].threshold == q)
             return &u->rows[i];
     return NULL;
+}
+
+/* What the field says of longer texts: of gradients at a model as it was trained. The training length was named just before: with
+ * so many inputs the field is either beyond it or within. */
+static void tell_outlook(FILE *f, const struct result *r, const struct result_model *m, const struct erf_row *half)
+{
+    int is_changed = m->position_encoding && strncmp(m->position_encoding, "--", 2) == 0; /* by options of the run */
+    int keeps = half && !is_changed && strcmp(r->attribution, "grad") == 0
+                    ? extrapolation_by_field(half->erf, r->length - 1, m->train_length)
+                    : -1;
+
+    if (keeps >= 0)
+        fprintf(f, " With an ERF(0.5) %s %.2f times that it should %s on longer texts, a rule right for %d of %d models so far.",
+                keeps ? "of at most" : "above", EXTRAPOLATION_FIELD, keeps ? "keep its loss" : "lose", EXTRAPOLATION_FIELD_RIGHT,
+                EXTRAPOLATION_FIELD_TESTED);
 }
 
 /* How the field grows with the length, where that was measured. */
@@ -76,6 +92,7 @@ int erf_tell(FILE *f, const struct result *r, const struct result_model *m)
     else if (m->train_length && !lead->saturated)
         fprintf(f, ", within the training length of %zu", m->train_length);
     fputs(lead->saturated ? "; the field may be longer." : ".", f);
+    tell_outlook(f, r, m, half);
     if (u->sink_share >= sink_least && u->sink_share >= 2 * (double)r->sink / (double)inputs) {
         if (r->sink == 1)
             fputs(" The first token has", f);

@@ -94,6 +94,14 @@ static const struct option_row rows[] = {
      .high = 1e6,
      .group = GROUP_MEASURED,
      .flags = OPTION_RESULT},
+    {.name = "train-length",
+     .value = "N",
+     .help =
+         "the length that a model is trained on, where its checkpoint does not say it, or for a formula with --layers R: then a "
+         "line says how much of what all layers take lies within it, and what a rule makes of it for longer texts "
+         "(doc/studies/rules.md)",
+     WHOLE_AT(train_length, 1, 1 << 17),
+     .group = GROUP_MEASURED},
     HEADS_ROW,
     SET_ROW,
     SLOPES_ROW,

@@ -1,6 +1,7 @@
 /* What `reach trf` prints: a table an encoding, proofs, and the ranking of several encodings. */
 #include "commands/trf.h"
 
+#include "analyze/extrapolation.h"
 #include "commands/table.h"
 
 #include <math.h>
@@ -256,6 +257,22 @@ static void print_model_lines(const struct formula_argument *a)
         printf("exact cone of its windows: %ld tokens\n", a->set.cone);
 }
 
+/* The share is cut, not rounded: below the threshold it is not shown as the threshold. */
+static void print_outlook(const struct trf_run *r, int argument)
+{
+    const struct trf_outlook *u = &r->outlooks[argument];
+    int keeps = u->share >= EXTRAPOLATION_KERNEL;
+
+    if (isnan(u->share))
+        return;
+    printf("%.1f %% of what %d layer%s take%s from %zu distances lies within the training length of %zu: %s %.0f %%, so it "
+           "should %s on "
+           "longer texts, a rule right for %d of %d models so far (doc/studies/rules.md)\n",
+           floor(1000 * u->share + 1e-9) / 10, u->layers, u->layers == 1 ? "" : "s", u->layers == 1 ? "s" : "",
+           EXTRAPOLATION_DISTANCES * u->train_length, u->train_length, keeps ? "at least" : "less than",
+           100 * EXTRAPOLATION_KERNEL, keeps ? "keep its loss" : "lose", EXTRAPOLATION_KERNEL_RIGHT, EXTRAPOLATION_KERNEL_TESTED);
+}
+
 int trf_print(const struct trf_run *r, struct error *e)
 {
     for (int first = 0, last; first < r->head_count; first = last) {
@@ -270,6 +287,8 @@ int trf_print(const struct trf_run *r, struct error *e)
             print_model_lines(&r->arguments[head->argument]);
         if (print_bias(r, first, last, e) != 0)
             return -1;
+        if (last == r->head_count || r->heads[last].argument != head->argument)
+            print_outlook(r, head->argument);
     }
     print_ranking(r);
     return 0;

@@ -73,6 +73,47 @@ static void test_result(void **state)
     }
 }
 
+/* What half of the gradient says of longer texts: of a model as it was trained, with inputs enough. */
+static void test_outlook(void **state)
+{
+    static const char *const keeps =
+                                 "With an ERF(0.5) of at most 0.35 times that it should keep its loss on longer texts, a rule "
+                                 "right for ",
+                             *const loses =
+                                 "With an ERF(0.5) above 0.35 times that it should lose on longer texts, a rule right for ";
+    static const struct {
+        const char *attribution, *encoding;
+        size_t inputs, half, train;
+        const char *const *said; /* NULL: nothing */
+    } cases[] = {
+        {"grad", "alibi", 400, 35, 100, &keeps},
+        {"grad", "alibi", 400, 36, 100, &loses},
+        {"grad", NULL, 400, 400, 100, &loses},
+        {"grad", "alibi", 399, 35, 100, NULL},
+        {"grad", "alibi", 400, 35, 0, NULL},
+        {"ig", "alibi", 400, 35, 100, NULL},
+        {"grad", "--window 8, on alibi", 400, 8, 100, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct erf_row row = {.threshold = 0.5, .erf = cases[i].half, .saturated = cases[i].half == cases[i].inputs};
+        struct result_field field = {.summary = {.rows = &row, .threshold_count = 1, .segments = 1}};
+        struct result_model m = {.name = "m",
+                                 .position_encoding = (char *)cases[i].encoding,
+                                 .train_length = cases[i].train,
+                                 .fields = &field,
+                                 .field_count = 1};
+        struct result r = {.attribution = (char *)cases[i].attribution, .length = cases[i].inputs + 1, .main_threshold = 0.5};
+        char *text = erf_sentence(&r, &m);
+
+        assert_non_null(text);
+        assert_int_equal(cases[i].said && strstr(text, *cases[i].said), cases[i].said != NULL);
+        assert_int_equal(strstr(text, "right for") != NULL, cases[i].said != NULL);
+        free(text);
+    }
+}
+
 /* Fields of 25, 50 and 100 tokens, and what is said of their growth; 0: two replicates of other fields stand behind them. */
 static void test_growth(void **state)
 {
@@ -195,8 +236,8 @@ static void test_explanation(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_result), cmocka_unit_test(test_growth),
-                                       cmocka_unit_test(test_explanation)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_result), cmocka_unit_test(test_outlook),
+                                       cmocka_unit_test(test_growth), cmocka_unit_test(test_explanation)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

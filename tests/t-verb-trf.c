@@ -501,6 +501,7 @@ static int make_inputs(void **state)
         {"windows", "\"window\": [5, 10],"},
         {"rotary", "\"position\": {\"kind\": \"rotary\"},"},
         {"narrow", "\"position\": {\"kind\": \"rotary\"}, \"window\": 5,"},
+        {"trained", "\"window\": 4, \"train_length\": 8,"},
         {"kerple", "\"position_bias\": {\"formula\": \"kerple_log\", \"set\": {\"p\": [2.5, 3], \"a\": [1, 0.5]}},"},
         {"weighted", "\"position_multiplier\": \"exp(-t/10)\","},
     };
@@ -575,6 +576,33 @@ static void tables_hold_bounds(void **state)
         strcmp(hi, "0.29999999999999999") < 0)
         fail_msg("the sum is 0.29999999999999999, in the table from %s to %s", lo, hi);
     csv_table_free(&t);
+}
+
+/* What lies within the training length: of a formula by --layers and --train-length, of a checkpoint by its own. */
+static void outlooks(void **state)
+{
+    struct outcome o = reach("trf window(96) narrow --layers 4");
+
+    (void)state;
+    if (o.status != 0 || strstr(o.out, "so it should"))
+        fail_msg("exit %d\n%s", o.status, o.out);
+    outcome_free(&o);
+    expect("trf window(40) --layers 4 --train-length 128", 0,
+           "98.5 % of what 4 layers take from 1024 distances lies within the training length of 128: at least 30 %, so it should "
+           "keep its loss on longer texts, a rule right for ");
+    expect(
+        "trf window(96) --layers 4 --train-length 128", 0,
+        "13.5 % of what 4 layers take from 1024 distances lies within the training length of 128: less than 30 %, so it should "
+        "lose on longer texts, a rule right for ");
+    expect("trf window(96) --train-length 24", 0, "25.0 % of what 1 layer takes from 192 distances");
+    expect("trf window(1000) --train-length 300", 0,
+           "30.0 % of what 1 layer takes from 2400 distances lies within the training length of 300: at least 30 %");
+    expect("trf alibi --heads 2 --layers 2 --train-length 2", 0, "% of what 2 layers take from 16 distances");
+    expect("trf windows --train-length 10 --layers 7", 0,
+           "80.0 % of what 2 layers take from 80 distances"); /* 40 of 5 x 10 pairs */
+    expect("trf trained --train-length 3", 0,
+           "100.0 % of what 2 layers take from 64 distances lies within the training length of 8");
+    expect("trf alibi --train-length 131073", 2, "--train-length");
 }
 
 /* What a checker needs: a block for each head, and its lines. The checker itself is tests/certificate.py. */
@@ -676,6 +704,7 @@ int main(void)
         cmocka_unit_test(tables_hold_bounds),
         cmocka_unit_test(certificates),
         cmocka_unit_test(effort_ends),
+        cmocka_unit_test(outlooks),
         cmocka_unit_test(formulas_from_a_table),
     };
 

@@ -18,6 +18,7 @@ struct trf_options {
     int length_count;
     double effort; /* seconds of processor time for a head; 0: as long as it takes */
     long layers; /* depth; 1: of one layer only */
+    long train_length; /* of models that do not say it; 0: unknown */
     int explain, force, wide; /* wide: of whoever prints */
     const char *certificate; /* NULL: none */
     const char *folder, *formats; /* folder NULL: nothing is written */

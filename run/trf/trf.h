@@ -39,6 +39,13 @@ struct trf_place {
     char why[256]; /* TRF_PROVED: by what */
 };
 
+/* What the biases of an argument say of longer texts (analyze/extrapolation.h). */
+struct trf_outlook {
+    size_t train_length; /* 0: unknown */
+    int layers;
+    double share; /* of their convolved kernel within the training length; NaN: not known */
+};
+
 struct trf_run {
     const struct trf_options *options;
     struct progress *progress;
@@ -50,6 +57,7 @@ struct trf_run {
     int depths; /* 1, or 2 with --layers */
     struct trf_place *places; /* [place_count] */
     int place_count;
+    struct trf_outlook *outlooks; /* [count]; NULL before trf_look */
 };
 
 /* Reads the arguments, analyses all heads and ranks them, and writes the files of options->folder, which is checked first: the
@@ -74,6 +82,8 @@ enum run_status trf_read(struct trf_run *r, struct error *e) MUST_USE;
 enum run_status trf_analyze(struct trf_run *r, struct error *e) MUST_USE;
 /* Fills r->places of what was analysed. */
 int trf_rank(struct trf_run *r, struct error *e) MUST_USE;
+/* Fills r->outlooks. */
+int trf_look(struct trf_run *r, struct error *e) MUST_USE;
 /* Writes trf.csv and the figure. Returns as figure_draw. */
 int trf_write(const struct trf_run *r, struct error *e) MUST_USE;
 /* Writes options->certificate: what was proved of each head, for a checker. A mean kernel has none of its own. */

@@ -1,0 +1,95 @@
+/* Whether a model with these biases is likely to keep its loss on longer texts: the rule of analyze/extrapolation.h. */
+#include "run/trf/trf.h"
+
+#include "analyze/extrapolation.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A longer training length would mean kernels of more than a million distances. */
+enum { LENGTH_MOST = 1 << 17 };
+
+/* kernel[distances]: exp(b) over its sum, the mean over heads. 1, or 0 where a head has no sum, or -1. */
+static int mean_kernel(double *kernel, const struct formula_argument *a, const struct layer_bias *b, size_t distances,
+                       struct error *e)
+{
+    size_t rows = (size_t)bias_rows(&a->set, b);
+    double *table = calloc(rows * distances, sizeof *table);
+    int rc = 1;
+
+    if (!table)
+        return fail_memory(e, (double)(rows * distances) * sizeof *table, "the kernel of a bias");
+    if (bias_table(table, &a->set, b, distances, a->label, e) != 0)
+        rc = -1;
+    for (size_t h = 0; h < rows && rc == 1; h++) {
+        double *f = table + h * distances, most = -INFINITY, sum = 0;
+
+        for (size_t t = 0; t < distances; t++)
+            most = fmax(most, f[t]);
+        if (most == -INFINITY) {
+            rc = 0;
+            break;
+        }
+        for (size_t t = 0; t < distances; t++)
+            sum += f[t] = exp(f[t] - most);
+        for (size_t t = 0; t < distances; t++)
+            kernel[t] += f[t] / sum / (double)rows;
+    }
+    free(table);
+    return rc;
+}
+
+/* 1 if every layer of the model, or the formula, is a bias by distance. */
+static int is_known(const struct formula_argument *a)
+{
+    for (int b = 0; b < a->set.bias_count; b++)
+        if (!a->set.biases[b].formula || a->set.biases[b].reason[0])
+            return 0;
+    return a->set.bias_count > 0;
+}
+
+static int look(struct trf_outlook *out, const struct formula_argument *a, struct error *e)
+{
+    size_t distances = EXTRAPOLATION_DISTANCES * out->train_length;
+    size_t count = (size_t)a->set.bias_count;
+    double *kernels = calloc(count * distances, sizeof *kernels);
+    const double **kernel = calloc(count, sizeof *kernel);
+    int *layers = calloc(count, sizeof *layers), rc = 1;
+
+    if (!kernels || !kernel || !layers)
+        rc = fail_memory(e, (double)(count * distances) * sizeof *kernels, "the kernels of a model");
+    for (size_t b = 0; b < count && rc == 1; b++) {
+        kernel[b] = kernels + b * distances;
+        layers[b] = a->set.layers ? 0 : out->layers;
+        for (int l = 0; l < a->set.layers; l++)
+            layers[b] += a->set.bias_of_layer[l] == (int)b;
+        rc = mean_kernel(kernels + b * distances, a, &a->set.biases[b], distances, e);
+    }
+    if (rc == 1)
+        out->share = extrapolation_share(kernel, layers, (int)count, distances, out->train_length);
+    free(layers);
+    free(kernel);
+    free(kernels);
+    return rc < 0 ? -1 : 0;
+}
+
+int trf_look(struct trf_run *r, struct error *e)
+{
+    const struct trf_options *o = r->options;
+    int rc = 0;
+
+    r->outlooks = calloc((size_t)r->count + 1, sizeof *r->outlooks);
+    if (!r->outlooks)
+        return fail_memory(e, (double)r->count * sizeof *r->outlooks, "what is likely on longer texts");
+    for (int i = 0; i < r->count && rc == 0; i++) {
+        const struct formula_argument *a = &r->arguments[i];
+        struct trf_outlook *out = &r->outlooks[i];
+
+        out->train_length = (size_t)(a->set.train_length ? a->set.train_length : o->train_length);
+        out->layers = a->set.layers ? a->set.layers : (int)o->layers;
+        out->share = NAN;
+        if (out->train_length && out->train_length <= LENGTH_MOST && is_known(a))
+            rc = look(out, a, e);
+    }
+    return rc;
+}
