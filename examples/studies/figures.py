@@ -9,6 +9,7 @@ import tables
 # Okabe and Ito's colours, which people who see fewer colours tell apart, but for yellow, too light on white; then the same dashed
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 WIDTH = 17.0    # cm
+NAMED = (("gradient", "10,0.55 center"), ("kernel, 1 layer", "9,0.85 center"), ("kernel, 4 layers", "3.2,0.1"))     # beside the curves of one panel of theory
 TERMINALS = {"png": "pngcairo size {w:.0f},{h:.0f} font 'Sans,{p:.1f}' linewidth {l:.1f}", "svg": "svg size {w:.0f},{h:.0f} font 'Sans,{p:.1f}' linewidth {l:.1f}",
              "pdf": "pdfcairo size {w:.2f}cm,{h:.2f}cm font 'Sans,{p:.1f}' linewidth {l:.1f}"}
 
@@ -81,6 +82,29 @@ def extrapolation(models, folder):
           f"set multiplot layout 1,2 margins 0.08,0.98,0.16,0.97 spacing 0.11,0\n{body}unset multiplot\n")
 
 
+def theory(models, folder):
+    """The gradient's curve beside those of the kernel, of one layer and of all, a panel for each of some models."""
+    chosen = [models[n] for n in ("alibi", "kerple-log", "sandwich", "t5", "type1", "window-40") if n in models]
+    data, plots = "", ""
+    for i, m in enumerate(chosen):
+        shares = [[0.0], [0.0]]
+        for k, kernel in enumerate((m.kernel, m.convolved)):
+            total = sum(kernel)
+            for weight in kernel:
+                shares[k].append(shares[k][-1] + weight / total)
+        data += block(f"m{i}", [(n, c, lo, hi, f"{shares[0][n]:.5f}", f"{shares[1][n]:.5f}") for n, c, lo, hi in m.curve])
+        parts = ["$line with lines lc rgb '#808080' lw 1 dt 3 notitle", f"$m{i} using 1:3:4 with filledcurves fs solid 0.2 noborder lc rgb '{COLOURS[0]}' notitle"]
+        parts += [f"$m{i} using 1:{column} with lines {style(k)} lw 1.2" for k, column in enumerate((2, 5, 6))]
+        labels = "".join(f"set label '{text}' at {at} tc rgb '{COLOURS[k]}'\n" for k, (text, at) in enumerate(NAMED)) if m.name == "kerple-log" else "unset label\n"
+        plots += f"{labels}set title '{m.name}'\nplot " + ", \\\n     ".join(parts) + "\n"
+    rows = (len(chosen) + 2) // 3
+    write(folder, "theory", 5.4 * rows,
+          "# style\nset encoding utf8\nunset key\nset tics nomirror\nset border 3\nset logscale x 2\nset xrange [1:1024]\n"
+          "set yrange [0:1]\nset format x '%.0f'\nset xtics 1,8\nset xlabel 'most recent tokens'\nset ylabel 'share' offset 1\nset title offset 0,-0.5\n"
+          f"# data\n{block('line', [(128, 0), (128, 1)])}{data}# panels\nset multiplot layout {rows},3 margins 0.075,0.99,{0.21 / rows:.3f},{1 - 0.13 / rows:.3f} spacing 0.09,{0.36 / rows:.3f}\n{plots}unset multiplot\n")
+
+
 def draw(models, folder):
     curves(models, folder)
+    theory(models, folder)
     extrapolation(models, folder)

@@ -92,6 +92,16 @@ class Model(Measured):
             now = [math.fsum(a * b for a, b in zip(now[:t + 1], reversed(self.kernel[:t + 1]))) for t in range(INPUTS)]
         return now
 
+    def field_of_formula(self, q, layers):
+        """The least number of most recent tokens with more than q of the kernel, of one layer or of all: what ERF(q) would be if gradients went by the bias alone."""
+        kernel, so_far = self.convolved if layers > 1 else self.kernel, 0.0
+        total = math.fsum(kernel)
+        for t, weight in enumerate(kernel):
+            so_far += weight
+            if so_far > q * total * (1 + 1e-12):    # half of a window is no more than half
+                return t + 1
+        return len(kernel)
+
     @cached_property
     def verdict(self):
         """converges, diverges or undecided: the sum of exp(b(t)) over all distances, for all heads; None where there is no bias."""

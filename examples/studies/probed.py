@@ -1,7 +1,5 @@
 """What data/copies.csv and data/protocols.csv say (measure.py), for the pages on copied strings and on protocols."""
 
-import math
-
 from tables import markdown, signed
 from validation import data
 
@@ -35,21 +33,6 @@ def copies_table(models, inputs):
 def outside(model):
     """Gains at distances from which no input reaches the last prediction: the copy's nearest token is D - 1 before the last input, and the cone holds `cone` inputs."""
     return [gain for inputs in (128, 512) for d, (gain, _) in copies_of(model.name, inputs).items() if model.cone and d - 1 >= model.cone]
-
-
-def ranks(values):
-    order = sorted(range(len(values)), key=values.__getitem__)
-    out = [0.0] * len(values)
-    for i in order:
-        same = [j for j, k in enumerate(order) if values[k] == values[i]]
-        out[i] = sum(same) / len(same)
-    return out
-
-
-def rank_correlation(a, b):
-    x, y = ranks(a), ranks(b)
-    mx, my = sum(x) / len(x), sum(y) / len(y)
-    return sum((p - mx) * (q - my) for p, q in zip(x, y)) / math.sqrt(sum((p - mx) ** 2 for p in x) * sum((q - my) ** 2 for q in y))
 
 
 def protocol(model, name):

@@ -1,11 +1,14 @@
 """Tables and sentences' numbers for the pages. NLL in nats a token; intervals are 95 %."""
 
+import math
 import os
 import subprocess
 import tempfile
 from math import comb
+from statistics import NormalDist
 
 from models import read_csv
+from gates import RISE  # models makes it found
 from predictors import RULES, SEEN, area, outcome
 
 FAMILIES = {
@@ -51,6 +54,71 @@ def theory_table(models):
                      for m in chosen])
 
 
+QUANTILES = (0.5, 0.9, 0.99)
+
+
+def with_kernel(models):
+    return [m for m in models.values() if m.kernel]
+
+
+def formula_table(models):
+    """Fields of the formula, of one layer and of all, beside those of the gradient."""
+    titles = ["model", *(f"{what}({q})" for q in QUANTILES for what in ("one layer ", "all layers ", "ERF"))]
+    return markdown(titles, [[f"`{m.name}`", *(cell for q in QUANTILES for cell in (m.field_of_formula(q, 1), m.field_of_formula(q, m.config["layers"]), m.erf(q).tokens))]
+                             for m in with_kernel(models)])
+
+
+def formula_correlation(models, q, layers):
+    """Rank correlation over the models of the formula's field with ERF(q); layers: 1, or more for all."""
+    chosen = with_kernel(models)
+    return rank_correlation([m.field_of_formula(q, layers) for m in chosen], [m.erf(q).tokens for m in chosen])
+
+
+def ranks(values):
+    order = sorted(range(len(values)), key=values.__getitem__)
+    out = [0.0] * len(values)
+    for i in order:
+        same = [j for j, k in enumerate(order) if values[k] == values[i]]
+        out[i] = sum(same) / len(same)
+    return out
+
+
+def rank_correlation(a, b):
+    x, y = ranks(a), ranks(b)
+    mx, my = sum(x) / len(x), sum(y) / len(y)
+    return sum((p - mx) * (q - my) for p, q in zip(x, y)) / math.sqrt(sum((p - mx) ** 2 for p in x) * sum((q - my) ** 2 for q in y))
+
+
+def holm(values):
+    """P-values corrected by Holm's method for their number, in the same order."""
+    out, greatest = [0.0] * len(values), 0.0
+    for rank, i in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        greatest = out[i] = max(greatest, min(1.0, (len(values) - rank) * values[i]))
+    return out
+
+
+def differences(models):
+    """All rises of all models, with half of their 95 % intervals."""
+    return [(d, half) for m in models.values() for _, d, half in m.rises()]
+
+
+def unlike_zero(pairs):
+    """How many of these differences differ from 0 at 0.05, each by itself, and all together by Holm's method. They are of thousands of targets: p is normal."""
+    values = [math.erfc(1.96 * abs(d) / half / math.sqrt(2)) if half else 1.0 for d, half in pairs]
+    return sum(p < 0.05 for p in values), sum(p < 0.05 for p in holm(values))
+
+
+def at_once(number):
+    """By how much a 95 % interval must be widened for `number` of them to hold together (Bonferroni, normal)."""
+    return NormalDist().inv_cdf(1 - 0.025 / number) / 1.96
+
+
+def undecided_at_once(models):
+    """Models said not to extrapolate, of which intervals that hold for all models and contexts at once would not say it."""
+    wider = at_once(len(differences(models)))
+    return [m for m in models.values() if not m.holds and all(d - wider * half <= RISE * m.nll() for _, d, half in m.rises())]
+
+
 def sign_test(right, wrong):
     """Probability of so many right answers or more by tossing a coin."""
     n = right + wrong
@@ -61,11 +129,12 @@ def rules_table(models, later):
     """Every rule on the models that were known when it was written down, or on the later ones."""
     chosen = [m for m in models.values() if (m.name not in SEEN) == later]
     rows = []
-    for rule in RULES:
-        right, wrong, silent = outcome(rule, chosen)
+    said = [outcome(rule, chosen) for rule in RULES]
+    together = holm([sign_test(right, wrong) for right, wrong, _ in said])
+    for rule, (right, wrong, silent), corrected in zip(RULES, said, together):
         order = area(rule, chosen)
-        rows.append([rule.name, right, wrong, silent, *([f"{sign_test(right, wrong):.2g}"] if later else []), "-" if order is None else f"{order:.2f}"])
-    return markdown(["rule", "right", "wrong", "no say", *(["p by coin"] if later else []), "area under the curve"], rows)
+        rows.append([rule.name, right, wrong, silent, *([f"{sign_test(right, wrong):.2g}", f"{corrected:.2g}"] if later else []), "-" if order is None else f"{order:.2f}"])
+    return markdown(["rule", "right", "wrong", "no say", *(["p by coin", "of five rules"] if later else []), "area under the curve"], rows)
 
 
 def names(chosen):
