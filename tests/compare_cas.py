@@ -7,6 +7,7 @@ The biases are the first COUNT of tests/goldens/series/natural.tsv when every fi
 four. A value is right within 10^-6 of B as `reach` encloses it (tests hold that against sums of mpmath). Each question has LIMIT seconds of processor time.
 """
 import csv
+import importlib.util
 import json
 import math
 import os
@@ -18,33 +19,58 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 LIMIT = 10
-SYMBOLS = {"ln": "log", "log": "log"}
+NEEDS = {"sympy": "sympy", "mpmath": "mpmath", "pari": "cypari"}
 
 
-def written(n, power="**", functions=SYMBOLS, index="t"):
-    """The tree of certificate.Reader as Python (power **) or PARI (power ^) writes it."""
-    again = lambda x: written(x, power, functions)
-    kind = n[0]
+class Dialect:
+    """How a program writes what the others write in another way."""
+    power, functions, minimum, maximum = "**", {"ln": "log", "log": "log"}, "Min", "Max"
+    number = staticmethod(lambda q: f"({q.numerator}/{q.denominator})" if q.denominator > 1 else f"({q.numerator})")
+    compare = staticmethod(lambda op, a, b: f"({a}{op}{b})")
+    choose = staticmethod(lambda c, a, b: f"({a} if {c} else {b})")
+    sum = staticmethod(lambda body, i, a, b: f"fsum({body} for {i} in range(int({a}), int({b}) + 1))")
+
+
+class Mpmath(Dialect):
+    """Python, whose branches are taken only where they are wanted."""
+    number = staticmethod(lambda q: f"(mpf({q.numerator})/{q.denominator})")
+
+
+class Sympy(Dialect):
+    functions = {**Dialect.functions, "abs": "Abs"}
+    compare = staticmethod(lambda op, a, b: f"{dict([('==', 'Eq'), ('!=', 'Ne')])[op]}({a},{b})" if op in ("==", "!=") else f"({a}{op}{b})") # Python's == is of the texts
+    choose = staticmethod(lambda c, a, b: f"Piecewise(({a},{c}),({b},True))")
+    sum = staticmethod(lambda body, i, a, b: f"Sum({body},({i},{a},{b}))")
+
+
+class Pari(Dialect):
+    power, minimum, maximum = "^", "min", "max"
+    choose = staticmethod(lambda c, a, b: f"if({c},{a},{b})")
+    sum = staticmethod(lambda body, i, a, b: f"sum({i}={a},{b},{body})")
+
+
+def written(n, dialect):
+    """The tree of certificate.Reader as the program of that dialect reads it."""
+    kind, parts = n[0], [written(x, dialect) if isinstance(x, tuple) else x for x in n[1:]]
     if kind == "number":
-        return f"({n[1].numerator}/{n[1].denominator})" if n[1].denominator > 1 else f"({n[1].numerator})"
+        return dialect.number(parts[0])
     if kind == "name":
-        return n[1].replace("sum ", "")
+        return parts[0].replace("sum ", "")
     if kind in ("add", "mul", "div", "pow"):
-        return "(" + again(n[1]) + {"add": "+", "mul": "*", "div": "/", "pow": power}[kind] + again(n[2]) + ")"
+        return "(" + parts[0] + {"add": "+", "mul": "*", "div": "/", "pow": dialect.power}[kind] + parts[1] + ")"
     if kind == "neg":
-        return f"(-{again(n[1])})"
+        return f"(-{parts[0]})"
     if kind == "call":
-        return f"{functions.get(n[1], n[1])}({again(n[2])})"
+        return f"{dialect.functions.get(parts[0], parts[0])}({parts[1]})"
     if kind in ("min", "max"):
-        return f"{kind.capitalize() if power == '**' else kind}({again(n[1])},{again(n[2])})"
+        return f"{dialect.minimum if kind == 'min' else dialect.maximum}({parts[0]},{parts[1]})"
     if kind == "compare":
-        equal = {"==": "Eq", "!=": "Ne"}.get(n[1]) if power == "**" else None # Python's == is of the texts
-        return f"{equal}({again(n[2])},{again(n[3])})" if equal else f"({again(n[2])}{n[1]}{again(n[3])})"
+        return dialect.compare(*parts)
     if kind == "choose":
-        return f"Piecewise(({again(n[2])},{again(n[1])}),({again(n[3])},True))" if power == "**" else f"if({again(n[1])},{again(n[2])},{again(n[3])})"
+        return dialect.choose(*parts)
     if kind == "sum":
-        i, a, b, body = n[1].replace("sum ", ""), again(n[2]), again(n[3]), again(n[4])
-        return f"Sum({body},({i},{a},{b}))" if power == "**" else f"sum({i}={a},{b},{body})"
+        i, a, b, body = parts
+        return dialect.sum(body, i.replace("sum ", ""), a, b)
     raise ValueError(kind)
 
 
@@ -57,7 +83,7 @@ def ask_sympy(text):
     import sympy
     from sympy import Piecewise, Max, Min, Sum, Abs, floor, exp, log, sin, cos, sqrt, pi, oo
     i, t = sympy.Symbol("i", integer=True), sympy.Symbol("t", integer=True, nonnegative=True)
-    text = written(tree(text), functions={**SYMBOLS, "abs": "Abs"})
+    text = written(tree(text), Sympy)
     # numbers exact: 1/10 is no float
     b = sympy.sympify(text, locals={"t": t, "i": i, "inf": oo})
     begin = time.process_time()
@@ -73,9 +99,9 @@ def ask_mpmath(text):
     import mpmath
     from mpmath import mp, inf
     n = tree(text)
-    names = {k: getattr(mpmath, k) for k in ("log", "exp", "sin", "cos", "sqrt", "floor", "pi", "inf")}
+    names = {k: getattr(mpmath, k) for k in ("log", "exp", "sin", "cos", "sqrt", "floor", "pi", "inf", "mpf", "fsum")}
     names.update(abs=abs, Min=min, Max=max)
-    body = eval("lambda t: " + lazily(n), names)
+    body = eval("lambda t: " + written(n, Mpmath), names)
     begin = time.process_time()
     try:
         value = mpmath.nsum(lambda t: mpmath.exp(body(t)), [0, inf])
@@ -85,33 +111,10 @@ def ask_mpmath(text):
     return {"value": value, "time": time.process_time() - begin}
 
 
-def lazily(n):
-    """As `written`, with branches that Python takes only where they are wanted."""
-    kind, again = n[0], lazily
-    if kind == "choose":
-        return f"({again(n[2])} if {again(n[1])} else {again(n[3])})"
-    if kind == "sum":
-        i = n[1].replace("sum ", "")
-        return f"sum({again(n[4])} for {i} in range(int({again(n[2])}), int({again(n[3])}) + 1))".replace("sum(", "__import__('mpmath').fsum(", 1)
-    if kind == "number":
-        return f"(__import__('mpmath').mpf({n[1].numerator})/{n[1].denominator})"
-    if kind in ("add", "mul", "div", "pow"):
-        return "(" + again(n[1]) + {"add": "+", "mul": "*", "div": "/", "pow": "**"}[kind] + again(n[2]) + ")"
-    if kind == "neg":
-        return f"(-{again(n[1])})"
-    if kind == "call":
-        return f"{SYMBOLS.get(n[1], n[1])}({again(n[2])})"
-    if kind in ("min", "max"):
-        return f"{kind.capitalize()}({again(n[1])},{again(n[2])})"
-    if kind == "compare":
-        return f"({again(n[2])}{n[1]}{again(n[3])})"
-    return n[1].replace("sum ", "")
-
-
 def ask_pari(text):
     from cypari import pari
     pari.allocatemem(2 ** 26, 2 ** 30, silent=True)
-    text = written(tree(text), power="^").replace("pi", "Pi")
+    text = written(tree(text), Pari).replace("pi", "Pi")
     text = text.replace("(-inf)", "(-10^9)")
     begin = time.process_time()
     try: # for terms that are positive
@@ -139,13 +142,13 @@ def ask(tool, text):
 
 def main():
     reach, page = sys.argv[1:3]
+    missing = [package for package in NEEDS.values() if not importlib.util.find_spec(package)]
+    if missing:
+        print(f"compare-cas: skipped: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing (PYTHON=PROGRAM names another Python)")
+        return
     with open(os.path.join(HERE, "goldens/series/natural.tsv")) as f:
         cases = [r for i, r in enumerate(csv.DictReader(f, delimiter="\t", quoting=csv.QUOTE_NONE)) if i % 5 != 4][:int(sys.argv[3]) if len(sys.argv) > 3 else 100]
-    tools = ["reach", "sympy", "mpmath", "pari"]
-    try:
-        import cypari # noqa: F401
-    except ImportError:
-        tools.remove("pari")
+    tools = ["reach", *NEEDS]
     answers = {}
     kept = os.environ.get("COMPARE_CAS_KEPT") # answers of an earlier run, to go on with
     if kept and os.path.exists(kept):
@@ -203,9 +206,8 @@ def judge(a, truth, lo, hi):
 def write_page(page, cases, tools, answers):
     import importlib.metadata as metadata
     version = metadata.version
-    names = {"reach": "`reach trf`", "sympy": f"SymPy {version('sympy')}, `Sum(...).is_convergent()`", "mpmath": f"mpmath {version('mpmath')}, `nsum`"}
-    if "pari" in tools:
-        names["pari"] = f"PARI (cypari {version('cypari')}), `sumpos`"
+    names = {"reach": "`reach trf`", "sympy": f"SymPy {version('sympy')}, `Sum(...).is_convergent()`", "mpmath": f"mpmath {version('mpmath')}, `nsum`",
+             "pari": f"PARI (cypari {version('cypari')}), `sumpos`"}
     out = ["# Beside computer algebra", "",
            f"Made by `make compare-cas COUNT={len(cases)}` (tests/compare_cas.py). The first {len(cases)} biases of tests/goldens/series/natural.tsv without every fifth: does the sum of exp(b(t)),",
            f"t = 0, 1, 2, ..., converge, and what is it? Each program has {LIMIT} s of processor time for a bias. SymPy is asked for the verdict; mpmath and PARI give values, which are right",
@@ -217,8 +219,6 @@ def write_page(page, cases, tools, answers):
         n = lambda what: sum(a["judged"] == what for a in mine)
         times = sorted(min(a["time"], LIMIT) for a in mine)
         out.append(f"| {names[tool]} | {n('right')} | {n('wrong')} | {n('undecided')} | {n('time')} | {times[len(times) // 2]:.2f} | {times[-1]:.2f} |")
-    if "pari" not in tools:
-        out += ["", "PARI is missing: the Python package cypari was not there."]
     out += ["", "| bias | sum | " + " | ".join(t if t != "reach" else "reach" for t in tools) + " |", "|---" * (2 + len(tools)) + "|"]
     for r in cases:
         cells = [answers[f"{t}\t{r['formula']}"]["judged"] for t in tools]
