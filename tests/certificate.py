@@ -233,6 +233,24 @@ def differ(a, b):
     return sign(combine("add", a, combine("mul", b, Fraction(-1))))
 
 
+def ratio_of_logarithms(n, m, env):
+    """(c ln x) / ln y as a fraction, where x^q = y^p for small p and q; else None."""
+    factor = Fraction(1)
+    if n[0] == "mul" and n[1][0] == "number":
+        factor, n = n[1][1], n[2]
+    if any(x[0] != "call" or x[1] not in ("ln", "log") for x in (n, m)):
+        return None
+    x, y = value(n[2], env), value(m[2], env)
+    if not (isinstance(x, Fraction) and isinstance(y, Fraction) and x > 0 and y > 0 and x != 1 and y != 1):
+        return None
+    size = (iv.log(ball(x)) / iv.log(ball(y))).mid
+    for q in range(1, 17):
+        p = int(mp.nint(mpf(size) * q))
+        if abs(p) < 2000 and abs(size * q - p) < 1e-9 and x ** q == y ** p:
+            return factor * Fraction(p, q)
+    return None
+
+
 def value(n, env):
     kind = n[0]
     if kind == "number":
@@ -245,6 +263,9 @@ def value(n, env):
         return combine("mul", value(n[1], env), Fraction(-1))
     if kind == "div":
         a, b = value(n[1], env), value(n[2], env)
+        ratio = ratio_of_logarithms(n[1], n[2], env)
+        if ratio is not None:
+            return ratio
         if infinite(b):
             return float("nan") if infinite(a) or b != b else Fraction(0) if a == a else a
         if sign(b) == 0:
@@ -512,6 +533,13 @@ class Rule:
             if not hi(self.step) < -1 and not lo(self.step) >= -1:
                 raise Refused("a step that decides nothing")
             return hi(self.step) < -1
+        if self.name == "4.12":
+            ratio, none = self.slope + 1 / self.factor, lo(self.ratio) == 0 == hi(self.ratio)
+            if not lo(self.factor) > 0 or not lo(self.along) > 0 or hi(ratio) < lo(self.ratio) or lo(ratio) > hi(self.ratio):
+                raise Refused("a ratio that is not that of these buckets")
+            if not none and not hi(ratio) < 0 and not lo(ratio) > 0:
+                raise Refused("a ratio that decides nothing")
+            return not none and hi(ratio) < 0 and hi(self.slope) < 0
         if self.name in ("4.4", "4.5"):
             return hi(self.rate) < -1 if self.name == "4.4" else not lo(self.rate) >= -1
         if self.name == "4.3":
@@ -524,6 +552,9 @@ class Rule:
         """ln f(t) lies within."""
         if self.name == "4.3":
             return self.constant + self.slope * ball(t) if hasattr(self, "slope") else ALL
+        if self.name == "4.12":
+            u = self.number(t)
+            return self.constant + self.slope * make(mp.floor(lo(u)), mp.floor(hi(u)))
         if self.name == "4.11":
             if t < self.X:
                 return ALL
@@ -538,6 +569,10 @@ class Rule:
             return make(low, hi(iv.mpf(hi(self.start)) + times(iv.mpf(hi(self.rate)), along)) if hi(self.start) < inf and hi(self.rate) < inf else inf)
         g, n = self.growth_of(t)
         return ALL if g is None else g.exponent(n) + g.rest
+
+    def number(self, t):
+        """u, whose whole part is the number of the bucket of t."""
+        return self.offset + self.factor * iv.log(self.inside + self.along * ball(t))
 
     def growth_of(self, t):
         if self.name == "4.2":
@@ -563,6 +598,16 @@ class Rule:
             upper = iv.exp(iv.mpf(hi(near))) * (1 + (n + 1) / (iv.mpf(lo(s)) - 1))
             lower = iv.exp(iv.mpf(lo(near))) * n / (iv.mpf(hi(s)) - 1) if lo(near) > -inf and hi(s) < inf else ZERO
             return make(lo(lower), hi(upper))
+        if self.name == "4.12":
+            k = mp.floor(lo(self.number(t)))
+            if k != mp.floor(hi(self.number(t))):
+                raise Unsure
+            k = iv.mpf(k)
+            end, level = iv.exp((k + 1 - self.offset) / self.factor), iv.exp(self.constant + self.slope * k)
+            here = (end - self.inside) / self.along - ball(t) + make(0, 1)
+            behind = iv.exp(self.constant + self.slope * (k + 1))
+            sizes = end * (iv.exp(1 / self.factor) - 1) / self.along / (1 - iv.exp(self.slope + 1 / self.factor))
+            return level * here + behind * (sizes + make(-1, 1) / (1 - iv.exp(self.slope)))
         if self.name == "4.7":
             return self.growth.tail(t)
         total = ZERO
@@ -593,7 +638,7 @@ class Certificate:
                 self.shift = int(rest)
             elif key == "rule":
                 self.rules.append(Rule(words))
-            elif key in ("slope", "constant", "rate", "start", "turn", "arc", "step"):
+            elif key in ("slope", "constant", "rate", "start", "turn", "arc", "step", "factor", "offset", "inside", "along", "ratio"):
                 setattr(self.rules[-1], key, bounds(words))
             elif key == "within":
                 self.rules[-1].within = number(rest)

@@ -51,6 +51,11 @@ DAMAGE = [
     ("-2*sum(i,1,t,1/i)", r"step -2 -2", "step -2.1 -2.1", "another step"),
     ("-2*sum(i,1,t,1/i)", r"(rule 4\.11 from 1000\nstep \S+ \S+\n)start \S+ \S+", r"\1start -15 -14.99", "another start of a sum to t"),
     ("-sum(i,1,t,1/i)", r"step -1 -1", "step -1.1 -0.9", "a step that decides nothing"),
+    ("-floor(ln(1+t)/ln(2))", r"factor \S+ \S+", "factor 1.5 1.5", "buckets of other sizes"),
+    ("-floor(ln(1+t)/ln(2))", r"slope -1 -1", "slope -1.1 -1.1", "buckets that fall otherwise"),
+    ("-floor(ln(1+t)/ln(2))", r"offset 0 0", "offset 0.5 0.5", "buckets elsewhere"),
+    ("-floor(ln(1+t)/ln(2))", r"ratio \S+ \S+", "ratio 0 0", "another ratio of buckets"),
+    ("-ln(2)*floor(ln(1+t)/ln(2))", r"verdict diverges", "verdict converges", "convergence of buckets of equal mass"),
     ("(-1)^t*5-2*ln(1+t)", r"period 2\n", "period 3\n", "another period"),
     ("(-1)^t*5-2*ln(1+t)", r"residue 1 growth -2 0 0 0 0 rest \S+ \S+", "residue 1 growth -2 0 0 0 0 rest -9 -8", "another residue"),
 ]

@@ -223,8 +223,9 @@ static struct value power(struct value a, struct value b)
     }
     double v = pow(a.v, b.v),
            relative = fabs(b.v) * a.error / (fabs(a.v) - a.error) + b.error * fabs(log(fabs(a.v))) + 1e-14 * (1 + fabs(b.v));
+    /* 0 here is what double cannot hold */
     int exact = a.error == 0 && b.error == 0 && whole && a.v == floor(a.v) && b.v > 0 && fabs(v) < 0x1p50;
-    return relative < 0.1 ? number(v, exact ? 0 : 2 * relative * fabs(v)) : of_class(UNSURE);
+    return relative < 0.1 && v != 0 ? number(v, exact ? 0 : 2 * relative * fabs(v)) : of_class(UNSURE);
 }
 
 static struct value compare(enum formula_node_kind kind, struct value a, struct value b)
@@ -262,7 +263,8 @@ static struct value of_one(enum formula_node_kind kind, struct value x)
     case NODE_EXP:
         if (x.class != NUMBER)
             return x.class == PLUS ? x : number(0, 0);
-        return x.error > 0.1 ? of_class(UNSURE) : number(exp(v), x.error == 0 && v == 0 ? 0 : exp(v) * (2 * x.error + 1e-15));
+        return x.error > 0.1 || exp(v) == 0 ? of_class(UNSURE)
+                                            : number(exp(v), x.error == 0 && v == 0 ? 0 : exp(v) * (2 * x.error + 1e-15));
     case NODE_LN:
     case NODE_SQRT:
         if (sign == 2)

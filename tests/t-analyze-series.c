@@ -242,12 +242,44 @@ static void test_huge(void **state)
 
 /* ---- ties and near ties ---- */
 
+/* Sums that equal (1 - eps) B at j: the field is the next distance with mass. The sums are worked out by hand. */
+static void test_exact_ties(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *formula, *epsilon, *expected;
+        uint64_t length;
+        int layers;
+    } ties[] = {
+        {"-ln(1+t)-ln(2+t)", "0.01", "100", 0, 1}, /* S(j) = 1 - 1/(j+1) */
+        {"-ln(1+t)-ln(2+t)", "0.375", "2", 4, 1}, /* S(1) = 1/2, S(4) = 4/5 */
+        {"-ln(1+t)-ln(3+t)", "0.3", "4", 0, 1}, /* B - S(j) = (1/(j+1) + 1/(j+2)) / 2, B = 3/4 */
+        {"1.5-ln(1+t)-ln(3+t)", "0.3", "4", 0, 1}, /* a factor that all terms have */
+        {"ln(1/(1+t)^2-1/(2+t)^2)", "0.01", "10", 0, 1}, /* S(j) = 1 - 1/(j+1)^2 */
+        {"ln(1+t)-t*ln(2)", "0.5", "3", 0, 1}, /* 1 + 1 = 2 of 4 */
+        {"ln(t)-t*ln(2)", "0.5", "4", 0, 1}, /* 0 + 1/2 + 1/2 = 1 of 2 */
+        {"t<3?-ln(4):-t*ln(2)", "0.25", "4", 0, 1}, /* 1/4 + 1/4 + 1/4 + 1/8 + ... */
+        {"t<3?-ln(4):t<5?-inf:-(t-2)*ln(2)", "0.25", "6", 0, 1}, /* none at 3 and 4 */
+        {"ln(1+t)", "0.4", "4", 4, 1}, /* 1 + 2 + 3 of 10 */
+        {"-t*ln(2)", "0.5", "4", 0, 3}, /* 1/8 + 3/16 + 6/32 */
+        {"t<40?0:-inf", "0.5", "99", 0, 5}, /* 0 .. 195, as much on both sides of 97.5 */
+        {"t<40?0:-inf", "0.1", "37", 0, 1},
+    };
+    for (size_t i = 0; i < sizeof ties / sizeof ties[0]; i++) {
+        struct opened o = open_series(ties[i].formula, "-", 1, 8);
+        const char *found = trf(o.series, ties[i].epsilon, ties[i].length, ties[i].layers);
+        if (strcmp(found, ties[i].expected) != 0)
+            fail_msg("%s at %s: %s (expected %s)", ties[i].formula, ties[i].epsilon, found, ties[i].expected);
+        close_series(&o);
+    }
+}
+
 static void test_ties(void **state)
 {
     (void)state;
     struct opened o = open_series("-t*ln(2)", "-", 1, 8);
     clock_t begin = clock();
-    assert_string_equal(trf(o.series, "0.0625", 0, 1), "4..5"); /* 2^-4 is 1/16: no finite precision tells 4 from 5 */
+    assert_string_equal(trf(o.series, "0.0625", 0, 1), "5"); /* 2^-4 is 1/16: no finite precision tells 4 from 5 */
     assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 2);
     assert_string_equal(trf(o.series, "0.06250000000000000000000000000000000000000000000001", 0, 1), "4");
     assert_string_equal(trf(o.series, "0.06249999999999999999999999999999999999999999999999", 0, 1), "5");
@@ -656,10 +688,11 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known),       cmocka_unit_test(test_goldens),     cmocka_unit_test(test_huge),
-        cmocka_unit_test(test_ties),        cmocka_unit_test(test_brute_force), cmocka_unit_test(test_monotone),
-        cmocka_unit_test(test_sums),        cmocka_unit_test(test_mean),        cmocka_unit_test(test_depth),
-        cmocka_unit_test(test_closed_form), cmocka_unit_test(test_compare),     cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_known),      cmocka_unit_test(test_goldens),     cmocka_unit_test(test_huge),
+        cmocka_unit_test(test_exact_ties), cmocka_unit_test(test_ties),        cmocka_unit_test(test_brute_force),
+        cmocka_unit_test(test_monotone),   cmocka_unit_test(test_sums),        cmocka_unit_test(test_mean),
+        cmocka_unit_test(test_depth),      cmocka_unit_test(test_closed_form), cmocka_unit_test(test_compare),
+        cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

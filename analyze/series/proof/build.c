@@ -318,7 +318,8 @@ int expression_step(struct expression_pool *p, const struct formula *f, const st
     return n < 0 || p->node[n].opaque ? -1 : n;
 }
 
-int expression_replace(struct expression_pool *to, const struct expression_pool *from, int n, int t)
+int expression_exchange(struct expression_pool *to, const struct expression_pool *from, int n, int count, const int *old,
+                        const int *fresh)
 {
     int result = NODE_NAN, widest = 1;
     int *made = calloc((size_t)n + 1, sizeof *made);
@@ -335,14 +336,22 @@ int expression_replace(struct expression_pool *to, const struct expression_pool 
         struct expression like = from->node[i]; /* the pool may move while it grows */
         if (!needed[i])
             continue;
+        int place = 0;
+        while (place < count && old[place] != i)
+            place++;
         for (int k = 0; k < like.count; k++)
             child[k] = made[like.child[k]];
-        result = made[i] = i == NODE_T_ITSELF ? t : to == from && !like.depends ? i : expression_rebuild(to, &like, child);
+        result = made[i] = place < count ? fresh[place] : to == from && !like.depends ? i : expression_rebuild(to, &like, child);
     }
     free(made);
     free(needed);
     free(child);
     return to->failed ? NODE_NAN : result;
+}
+
+int expression_replace(struct expression_pool *to, const struct expression_pool *from, int n, int t)
+{
+    return expression_exchange(to, from, n, 1, (const int[]){NODE_T_ITSELF}, &t);
 }
 
 int expression_substitute(struct expression_pool *to, const struct expression_pool *from, int n, const fmpz_t t)

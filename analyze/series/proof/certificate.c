@@ -123,6 +123,29 @@ void certify_residues(char **to, const struct series_summand *f, const fmpz_t X)
             text_append(to, "residue %d zero", r);
 }
 
+void certify_buckets(char **to, const struct series_summand *f, const fmpz_t X)
+{
+    const struct buckets *b = &f->buckets;
+    char from[64], text[140];
+    static const char *const names[] = {"factor", "offset", "inside", "along", "constant", "slope", "ratio"};
+    arb_ptr x = _arb_vec_init(7);
+    LOCAL_INTERVAL(128, bounds);
+    evaluate_constant(x, f->pool, b->factor, 128);
+    evaluate_constant(x + 1, f->pool, b->shift, 128);
+    evaluate_affine(x + 2, x + 3, f->pool, b->base, 128);
+    evaluate_affine(x + 4, x + 5, f->pool, b->value, 128);
+    if (b->sign) { /* else it is exactly 0 */
+        arb_inv(x + 6, x, 128);
+        arb_add(x + 6, x + 6, x + 5, 128);
+    }
+    text_append(to, "rule 4.12 from %s", distance_text(from, X));
+    for (int i = 0; i < 7; i++) {
+        interval_set_arb(bounds, x + i);
+        text_append(to, "%s %s", names[i], interval_text(text, bounds));
+    }
+    _arb_vec_clear(x, 7);
+}
+
 void certify_steps(char **to, const fmpz_t X, const mpfi_t step, const arb_t start)
 {
     char from[64], text[140];

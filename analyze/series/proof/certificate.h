@@ -17,6 +17,8 @@ void certify_rate(char **to, const char *rule, const fmpz_t X, const struct rang
 void certify_growth(char **to, const char *rule, const fmpz_t X, const struct growth *g);
 void certify_arc(struct series_summand *f, const struct arc *arc, const fmpz_t within);
 void certify_residues(char **to, const struct series_summand *f, const fmpz_t X);
+/* f->buckets, on [X, inf). */
+void certify_buckets(char **to, const struct series_summand *f, const fmpz_t X);
 /* step: of t (b(t) - b(t - 1)) for t > X; start: f(X). */
 void certify_steps(char **to, const fmpz_t X, const mpfi_t step, const arb_t start);
 

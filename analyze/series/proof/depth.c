@@ -3,6 +3,14 @@
 #include "analyze/series/proof/field.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+enum {
+    EXACT_SPAN = 8, /* distances that are left to be told apart by rational numbers */
+    EXACT_LENGTH = 4096 /* from 0 on */
+};
+
+static const double EXACT_WORK = 1e8; /* bits of all numbers in the convolution */
 
 /* A share lies between 0 and 1. */
 static void clip(arb_t x)
@@ -132,6 +140,55 @@ void depth_by_cells(struct field *out, struct shares *m, const fmpq_t epsilon, i
     }
     _arb_vec_clear(share, cells);
     _arb_vec_clear(cumulative, cells + 1);
+}
+
+/* [7.4] */
+void depth_exactly(struct field *out, const struct shares *m, const fmpq_t epsilon, int layers)
+{
+    LOCAL(fmpz, span, all, sum, none);
+    LOCAL(fmpz_poly, kernel, power);
+    LOCAL(fmpq, share, target);
+    fmpz_sub(span, out->yes, out->no);
+    if (!out->bounded || fmpz_cmp_ui(span, 1) <= 0 || fmpz_cmp_ui(span, EXACT_SPAN) > 0 ||
+        fmpz_cmp_ui(out->yes, EXACT_LENGTH) > 0)
+        return;
+    int count = (int)fmpz_get_si(out->yes);
+    fmpq *below = malloc((size_t)count * sizeof *below);
+    for (int k = 0; below && k < count; k++)
+        fmpq_init(&below[k]);
+    int known = below && shares_exact(below, m, none, count);
+    fmpz_one(all);
+    for (int k = 0; k < count && known; k++) {
+        fmpz_lcm(all, all, fmpq_denref(&below[k]));
+        known = (double)fmpz_bits(all) * layers * count <= EXACT_WORK;
+    }
+    for (int k = 0; k + 1 < count && known; k++) { /* of one distance, times all */
+        fmpq_sub(share, &below[k + 1], &below[k]);
+        fmpq_mul_fmpz(share, share, all);
+        fmpz_poly_set_coeff_fmpz(kernel, k, fmpq_numref(share));
+    }
+    for (int k = 0; below && k < count; k++)
+        fmpq_clear(&below[k]);
+    free(below);
+    if (!known)
+        return;
+    fmpz_poly_pow_trunc(power, kernel, (ulong)layers, count - 1);
+    fmpz_pow_ui(all, all, (ulong)layers);
+    fmpq_one(target);
+    fmpq_sub(target, target, epsilon);
+    fmpq_mul_fmpz(target, target, all);
+    for (int k = 0; k + 1 < count; k++) { /* the share below k + 1 */
+        fmpz_poly_get_coeff_fmpz(span, power, k);
+        fmpz_add(sum, sum, span);
+        if (fmpz_cmp_ui(out->no, (ulong)k) != 0)
+            continue;
+        fmpz_set_ui(span, (ulong)k + 1);
+        if (fmpq_cmp_fmpz(target, sum) < 0) {
+            fmpz_set(out->yes, span);
+            return;
+        }
+        fmpz_set(out->no, span);
+    }
 }
 
 /* [7.1] */

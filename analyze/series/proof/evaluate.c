@@ -3,6 +3,27 @@
 
 #include <stdlib.h>
 
+enum { FIXED_BITS = 8192 };
+
+/* q and what else of a linear node has no t, in as many bits as it takes where most of it cancels. */
+static void fixed_part(arb_t out, const struct expression_pool *p, const struct expression *x, slong prec)
+{
+    LOCAL(arb, a, w);
+    for (slong bits = prec;; bits *= 2) {
+        arb_set_fmpq(out, x->q, bits);
+        for (int i = 0; i < x->count; i++) {
+            if (p->node[x->child[i]].depends)
+                continue;
+            evaluate_constant(a, p, x->child[i], bits);
+            arb_set_fmpq(w, &x->weight[i], bits);
+            arb_addmul(out, a, w, bits);
+        }
+        if (bits >= FIXED_BITS || !arb_is_finite(out) || arb_rel_accuracy_bits(out) >= prec - 16 ||
+            mag_cmp_2exp_si(arb_radref(out), -prec) < 0)
+            return;
+    }
+}
+
 int evaluate_affine(arb_t shift, arb_t slope, const struct expression_pool *p, int n, slong prec)
 {
     const struct expression *x = &p->node[n];
@@ -30,8 +51,10 @@ int evaluate_affine(arb_t shift, arb_t slope, const struct expression_pool *p, i
         }
     } else {
         arb_zero(slope);
-        arb_set_fmpq(shift, x->q, prec);
+        fixed_part(shift, p, x, prec);
         for (int i = 0; i < x->count && affine; i++) {
+            if (!p->node[x->child[i]].depends)
+                continue;
             affine = evaluate_affine(a, b, p, x->child[i], prec);
             arb_set_fmpq(w, &x->weight[i], prec);
             arb_addmul(shift, a, w, prec);

@@ -2,7 +2,10 @@
 #include "analyze/series/proof/evaluate.h"
 #include "analyze/series/proof/expression_private.h"
 
-enum { EXACT_BITS_MAX = 40000 /* a rational power is worked out up to this size */ };
+enum {
+    EXACT_BITS_MAX = 40000, /* a rational power is worked out up to this size */
+    ROOT_BITS_MAX = 1024 /* roots of numbers in logarithms are looked for up to this size */
+};
 
 static enum expression_kind kind_of(const struct expression_pool *p, int n)
 {
@@ -58,6 +61,13 @@ int expression_multiply(struct expression_pool *p, int a, int b)
     }
     if (a == b) {
         return expression_power(p, a, expression_ratio(p, 2, 1));
+    }
+    for (int i = 0; i < 2; i++) { /* u u^e of a number u > 0 */
+        const struct expression *power = &p->node[i ? a : b];
+        int u = i ? b : a;
+        if (!p->node[u].depends && power->kind == X_POWER && power->child[0] == u && kind_of(p, power->child[1]) == X_NUMBER &&
+            p->node[u].total && expression_sign(p, u) == 1)
+            return expression_power(p, u, expression_add(p, p->node[i ? a : b].child[1], NODE_ONE));
     }
     const int child[2] = {a < b ? a : b, a < b ? b : a};
     return expression_intern(p, &(struct shape){.kind = X_MULTIPLY, .count = 2, .child = child});
@@ -159,7 +169,8 @@ int expression_power(struct expression_pool *p, int base, int exponent)
             int first = b->child[0], second = b->child[1];
             first = expression_power(p, first, exponent);
             result = expression_multiply(p, first, expression_power(p, second, exponent));
-        } else if (b->kind == X_POWER && p->node[b->child[1]].kind == X_NUMBER && p->node[b->child[0]].sign == 2) {
+        } else if (b->kind == X_POWER && p->node[b->child[1]].kind == X_NUMBER &&
+                   (p->node[b->child[0]].sign == 2 || (!b->depends && expression_sign(p, b->child[0]) == 1))) {
             int inner = b->child[0];
             fmpq_mul(q, e, p->node[b->child[1]].q);
             result = expression_power(p, inner, expression_number(p, q));
@@ -292,12 +303,39 @@ static int without_turns(struct expression_pool *p, int a, int turns)
     return result;
 }
 
+/* [1.1] ln of a rational q > 0, not 1, is k ln r, q = r^k, r > 1, k as large as may be. -1 where q is no such power. */
+static int ln_of_power(struct expression_pool *p, const fmpq_t q)
+{
+    LOCAL(fmpq, r, k);
+    LOCAL(fmpz, top, bottom);
+    fmpq_set(r, q);
+    fmpq_set_si(k, 1, 1);
+    int inverse = fmpz_cmp(fmpq_numref(r), fmpq_denref(r)) < 0;
+    if (inverse)
+        fmpq_inv(r, r);
+    ulong bits = fmpz_bits(fmpq_numref(r));
+    for (ulong e = 2; e < bits && bits <= ROOT_BITS_MAX; e = n_nextprime(e, 1))
+        while (fmpz_root(top, fmpq_numref(r), (slong)e) && fmpz_root(bottom, fmpq_denref(r), (slong)e)) {
+            fmpz_set(fmpq_numref(r), top);
+            fmpz_set(fmpq_denref(r), bottom);
+            fmpz_mul_ui(fmpq_numref(k), fmpq_numref(k), e);
+        }
+    if (inverse)
+        fmpq_neg(k, k);
+    if (fmpq_is_one(k))
+        return -1;
+    int number = expression_number(p, r);
+    return expression_scale(p, expression_intern(p, &(struct shape){.kind = X_LN, .count = 1, .child = &number}), k);
+}
+
 /* [1.1] */
 int expression_unary(struct expression_pool *p, enum expression_kind kind, int a)
 {
     if (kind == X_FRACTION || kind == X_SIN || kind == X_COS)
         a = without_turns(p, a, kind != X_FRACTION);
     int special = special_value(p, kind, a);
+    if (special < 0 && kind == X_LN && kind_of(p, a) == X_NUMBER && fmpq_sgn(p->node[a].q) > 0)
+        special = ln_of_power(p, p->node[a].q);
     return special >= 0 ? special : expression_intern(p, &(struct shape){.kind = kind, .count = 1, .child = &a});
 }
 

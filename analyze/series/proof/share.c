@@ -1,5 +1,6 @@
 /* Shares of the mass. */
 #include "analyze/series/proof/share.h"
+#include "analyze/series/proof/closed.h"
 
 #include <stdlib.h>
 
@@ -93,54 +94,38 @@ void shares_term(arb_t out, struct shares *m, const fmpz_t j)
     }
 }
 
-/* [6.2] Where every f(t) is 0 or one and the same value: how many distances below j have it, and how many there are. 1, or 0 if
- * it is not so. */
-static int count_uniform(fmpz_t below, fmpz_t all, const struct series_summand *f, const fmpz *limit, const fmpz_t j)
+/* [6.2] */
+int shares_exact(fmpq *share, const struct shares *m, const fmpz_t first, int count)
 {
-    int root = -1;
-    LOCAL(fmpz, end, length);
-    fmpz_zero(below);
-    fmpz_zero(all);
-    int uniform = 1;
-    for (int i = 0; i < f->pieces && uniform; i++) {
-        const struct piece *piece = &f->piece[i];
-        if (piece->kind == PIECE_ZERO || (limit && fmpz_cmp(piece->first, limit) >= 0))
-            continue;
-        uniform = piece->kind == PIECE_CONSTANT && (root < 0 || root == piece->root) && (!piece->unbounded || limit);
-        if (!uniform)
-            break;
-        root = piece->root;
-        fmpz_set(end, piece->unbounded || (limit && fmpz_cmp(piece->end, limit) > 0) ? limit : piece->end);
-        fmpz_sub(length, end, piece->first);
-        fmpz_add(all, all, length);
-        if (fmpz_cmp(j, end) < 0)
-            fmpz_sub(length, j, piece->first);
-        if (fmpz_sgn(length) > 0)
-            fmpz_add(below, below, length);
+    int exact = 1;
+    LOCAL(fmpz, j);
+    LOCAL(fmpq, one, number);
+    fmpq_set_si(number, m->count, 1);
+    for (int k = 0; k < count; k++)
+        fmpq_zero(&share[k]);
+    for (int i = 0; i < m->count && exact; i++) {
+        struct closed *c = closed_new(sums_summand(m->sums[i]), sums_limit(m->sums[i]));
+        exact = c != NULL;
+        for (int k = 0; k < count && exact; k++) {
+            fmpz_add_ui(j, first, (ulong)k);
+            exact = closed_share(one, c, j);
+            fmpq_div(one, one, number);
+            fmpq_add(&share[k], &share[k], one);
+        }
+        closed_free(c);
     }
-    return uniform && fmpz_sgn(all) > 0;
+    return exact;
 }
 
 /* [6.2] The same comparison in rational numbers: 1 if it could be made. */
 static int compare_exactly(int *sign, const struct shares *m, const fmpz_t j, const fmpq_t epsilon)
 {
-    int exact = 1;
-    LOCAL(fmpz, below, all);
-    LOCAL(fmpq, share, sum);
-    for (int i = 0; i < m->count && exact; i++) {
-        exact = count_uniform(below, all, sums_summand(m->sums[i]), sums_limit(m->sums[i]), j);
-        if (exact) {
-            fmpq_set_fmpz_frac(share, below, all);
-            fmpq_add(sum, sum, share);
-        }
-    }
-    if (exact) {
-        fmpq_set_si(share, m->count, 1);
-        fmpq_sub(sum, sum, share);
-        fmpq_mul(share, share, epsilon);
-        fmpq_add(sum, sum, share);
-        *sign = fmpq_sgn(sum);
-    }
+    LOCAL(fmpq, share, one);
+    int exact = shares_exact(share, m, j, 1);
+    fmpq_one(one);
+    fmpq_sub(share, share, one);
+    fmpq_add(share, share, epsilon);
+    *sign = fmpq_sgn(share);
     return exact;
 }
 

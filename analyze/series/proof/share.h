@@ -19,6 +19,8 @@ void shares_above(arb_t out, const struct shares *m, const arb_t j);
 void shares_term(arb_t out, struct shares *m, const fmpz_t j);
 /* Sign of (share below j) - (1 - epsilon): 1, 0 or -1 when certain, 2 when not. *value is the difference as a ball. */
 int shares_compare(arb_t value, struct shares *m, const fmpz_t j, const fmpq_t epsilon);
+/* share[k], k < count, is the share below first + k, as a rational number. 1, or 0 where that is not known. */
+int shares_exact(fmpq *share, const struct shares *m, const fmpz_t first, int count);
 /* The sum of f itself, of the first. */
 void shares_total(arb_t out, const struct shares *m);
 /* 1 if some values are not all known to be numbers or -inf: there may be no mass to share. */

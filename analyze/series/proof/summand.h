@@ -25,12 +25,21 @@ struct piece {
     int defined; /* proved to be a number at every t of the piece */
 };
 
-enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_POWER, TAIL_GROWTH, TAIL_RESIDUES, TAIL_STEPS };
+enum tail_kind { TAIL_NONE, TAIL_ZERO, TAIL_GEOMETRIC, TAIL_POWER, TAIL_GROWTH, TAIL_RESIDUES, TAIL_STEPS, TAIL_BUCKETS };
 
 /* b(r + period n) as an expression in n, from some n on. */
 struct residue {
     int node;
     struct growth *growth; /* NULL: f is 0 there */
+};
+
+/* u = c + a ln(q + w t), and b as a function of floor(u). */
+struct buckets {
+    int factor, shift, base; /* nodes: a > 0, c, q + w t */
+    int place, stands; /* the node with the logarithm in u, and what it is where t is u */
+    int value; /* b, with floor(u) for t: linear in it */
+    int sign; /* of what b falls by from one bucket to the next, + 1/a */
+    int falls; /* b falls */
 };
 
 struct series_summand {
@@ -53,6 +62,7 @@ struct series_summand {
     struct growth *growth; /* TAIL_GROWTH: the form that holds from tail_from on */
     struct residue *residue; /* [period] TAIL_RESIDUES: of t modulo the period; their growths hold from tail_from on */
     int period;
+    struct buckets buckets; /* TAIL_BUCKETS */
     char *proof, *certificate; /* for people, and in numbers (certificate.h) */
     double effort, deadline; /* of the search: seconds of processor time for a question; when it stops */
     const char *spent; /* what the search was at when that time was over; NULL: it was not */
@@ -106,6 +116,8 @@ int verdict_by_residues(struct series_summand *f, const fmpz_t X, int period);
 /* By the same at distances t >= X at which slope t (a node without t) is in one of so many parts of a turn. 1 if that makes a
  * claim. */
 int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part, int parts);
+/* By buckets of one value, as floor(a ln(q + w t) + c) makes them, on [X, inf). 1 if that makes a claim. */
+int verdict_by_buckets(struct series_summand *f, const fmpz_t X);
 /* By t (b(t) - b(t - 1)), where the bias has a sum to t. 1 if that makes a claim. */
 int verdict_by_steps(struct series_summand *f, const fmpz_t X);
 /* The claim becomes the verdict if the bias is a number or -inf before it holds. 0 or -1 with *e. */
@@ -137,6 +149,19 @@ int steps_range(mpfi_t out, const struct series_summand *f, const fmpz_t X);
 void steps_term(arb_t out, const struct series_summand *f, const fmpz_t t, slong prec);
 /* Sum over all t >= from. */
 void steps_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
+
+/* ---- buckets (buckets.c) ---- */
+
+/* Of the node u - floor(u): all but b. 0 or -1: u is no such logarithm. */
+int buckets_of(struct buckets *out, struct expression_pool *p, int fraction);
+/* Of node `root` on [X, inf). 0 or -1: it is no linear function of one such floor(u), or where it leads is not known. */
+int buckets_new(struct buckets *out, struct expression_pool *p, int root, const fmpz_t X);
+/* About where bucket k begins. 0 or -1: beyond 2^prec. */
+int buckets_begin(fmpz_t out, const struct expression_pool *p, const struct buckets *b, const fmpz_t k, slong prec);
+/* u at t. */
+void buckets_number(arb_t out, const struct expression_pool *p, const struct buckets *b, const arb_t t, slong prec);
+/* Sum over all t >= from; indeterminate where its bucket cannot be told. */
+void buckets_tail(arb_t out, const struct series_summand *f, const arb_t from, slong prec);
 
 /* ---- antiderivatives (antiderivative.c) ---- */
 

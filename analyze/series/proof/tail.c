@@ -91,6 +91,7 @@ void tail_sum(arb_t out, const struct series_summand *f, const arb_t from, slong
     case TAIL_GEOMETRIC: geometric_tail(out, f, last->root, from, prec); return;
     case TAIL_RESIDUES: residues_tail(out, f, from, prec); return;
     case TAIL_STEPS: steps_tail(out, f, from, prec); return;
+    case TAIL_BUCKETS: buckets_tail(out, f, from, prec); return;
     case TAIL_POWER:
     case TAIL_GROWTH: break;
     }

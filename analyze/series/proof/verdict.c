@@ -275,6 +275,26 @@ int verdict_by_residues(struct series_summand *f, const fmpz_t X, int period)
     return f->claim != SERIES_UNDECIDED;
 }
 
+/* [4.12] */
+int verdict_by_buckets(struct series_summand *f, const fmpz_t X)
+{
+    char from[64];
+    if (!may_claim(f, X) || buckets_new(&f->buckets, f->pool, f->piece[f->pieces - 1].root, X) ||
+        (f->buckets.sign < 0 && !f->buckets.falls))
+        return 0;
+    int converges = f->buckets.sign < 0;
+    f->claim = converges ? SERIES_CONVERGES : SERIES_DIVERGES;
+    f->tail = converges ? TAIL_BUCKETS : TAIL_NONE;
+    fmpz_set(f->tail_from, X);
+    certify_buckets(&f->certificate, f, X);
+    distance_text(from, X);
+    prove(f,
+          "%s: for all t >= %s, f is constant on buckets whose sizes grow by a constant factor, within 1, and times that factor "
+          "f falls %s from one to the next: a geometric series with ratio %s 1",
+          series_verdict_name(f->claim), from, converges ? "all the same" : "no longer", converges ? "below" : "of at least");
+    return 1;
+}
+
 /* [4.9] */
 int verdict_by_arc(struct series_summand *f, const fmpz_t X, int slope, int part, int parts)
 {

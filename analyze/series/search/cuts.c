@@ -1,14 +1,19 @@
 /* Where to cut the distances, so that every comparison, min, max, abs and floor is decided on each piece. */
 #include "analyze/formula_private.h"
+#include "analyze/series/proof/evaluate.h"
 #include "analyze/series/search/search.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     STEPS = 60000, /* nodes times intervals that are looked at */
     TAIL_BITS = 33500, /* a last piece may begin at 2^this, some 10^10000 */
     PIECES = 200, /* besides those between breaks that can be read off */
+    BUCKETS = 600, /* of a logarithm, up to 2^BUCKET_BITS: what is left out beyond is known to about as many bits */
+    BUCKET_BITS = 150,
+    SHIFT_BITS = 4096, /* a bias beyond double, up to 2^this, is taken off */
     ROUGH_BITS = 22 /* where none is found, distances are looked at one interval at a time up to 2^this */
 };
 
@@ -49,6 +54,7 @@ static void cut(struct cutting *c, const struct stretch *within, const fmpz_t lo
 struct breaks {
     fmpz *at;
     int count;
+    int buckets; /* some are where buckets begin */
 };
 
 static int by_size(const void *a, const void *b)
@@ -56,16 +62,51 @@ static int by_size(const void *a, const void *b)
     return fmpz_cmp(a, b);
 }
 
-/* The first whole t at which q + w t has another sign, and the one before it, for every such node. 0 or -1. */
-static int find_breaks(struct breaks *breaks, const struct expression_pool *p)
+/* Where the buckets of u - floor(u) begin, and the distance after. 0 or -1. */
+static int add_buckets(struct breaks *breaks, struct expression_pool *p, int n)
 {
-    breaks->count = 0;
-    breaks->at = calloc(2 * (size_t)p->count, sizeof *breaks->at);
+    struct buckets b;
+    LOCAL(fmpz, k, begin);
+    LOCAL(arb, u, one);
+    arb_one(one);
+    if (buckets_of(&b, p, n))
+        return 0;
+    fmpz *grown = realloc(breaks->at, (size_t)(breaks->count + 2 * BUCKETS) * sizeof *grown);
+    if (!grown)
+        return -1;
+    breaks->at = grown;
+    memset(grown + breaks->count, 0, 2 * BUCKETS * sizeof *grown);
+    do {
+        buckets_number(u, p, &b, one, 64);
+        arb_mul_2exp_si(one, one, 1);
+    } while (!arb_is_finite(u) && arf_cmpabs_2exp_si(arb_midref(one), BUCKET_BITS) < 0);
+    if (!arb_is_finite(u) || arf_cmpabs_2exp_si(arb_midref(u), 30) > 0)
+        return 0;
+    arf_get_fmpz(k, arb_midref(u), ARF_RND_FLOOR);
+    for (int i = 0; i < BUCKETS && buckets_begin(begin, p, &b, k, BUCKET_BITS + 64) == 0 && fmpz_bits(begin) <= BUCKET_BITS;
+         i++) {
+        if (fmpz_sgn(begin) >= 0) {
+            breaks->buckets = 1;
+            fmpz_set(&breaks->at[breaks->count++], begin);
+            fmpz_add_ui(&breaks->at[breaks->count++], begin, 1);
+        }
+        fmpz_add_ui(k, k, 1);
+    }
+    return 0;
+}
+
+/* The first whole t at which q + w t has another sign, and the one before it, for every such node, and where buckets begin. 0 or
+ * -1. */
+static int find_breaks(struct breaks *breaks, struct expression_pool *p)
+{
+    int nodes = p->count; /* buckets add some */
+    *breaks = (struct breaks){0};
+    breaks->at = calloc(2 * (size_t)nodes, sizeof *breaks->at);
     if (!breaks->at)
         return -1;
     LOCAL(fmpq, root);
     LOCAL(fmpz, floor);
-    for (int n = 0; n < p->count; n++) {
+    for (int n = 0; n < nodes; n++) {
         const struct expression *x = &p->node[n];
         int decided = x->kind == X_MIN || x->kind == X_MAX ? 2 : 0;
         if (x->kind < X_ABS || x->kind == X_FRACTION || x->kind == X_CHOOSE || x->kind == X_OPAQUE)
@@ -85,13 +126,33 @@ static int find_breaks(struct breaks *breaks, const struct expression_pool *p)
         fmpz_set(&breaks->at[breaks->count++], floor);
         fmpz_add_ui(&breaks->at[breaks->count++], floor, 1);
     }
+    for (int n = 0; n < nodes; n++)
+        if (p->node[n].kind == X_FRACTION && p->node[n].depends && add_buckets(breaks, p, n))
+            return -1;
     qsort(breaks->at, (size_t)breaks->count, sizeof *breaks->at, by_size);
     return 0;
 }
 
+/* The whole part of the first bias, where that is beyond double: exp(1000). */
+static void shift_beyond(fmpz_t shift, const struct formula *f, const struct formula_point *at)
+{
+    struct expression_pool *p = expression_pool_new();
+    struct formula_error ignored;
+    LOCAL(fmpz, t);
+    LOCAL(arb, b);
+    int n = p ? expression_build(p, f, at, t, &ignored) : -1;
+    for (slong prec = 64; n >= 0 && prec <= SHIFT_BITS; prec *= 2) {
+        evaluate_constant(b, p, n, prec);
+        if (!arb_is_finite(b) || arf_cmpabs_2exp_si(arb_midref(b), SHIFT_BITS) >= 0)
+            break;
+        arf_get_fmpz(shift, arb_midref(b), ARF_RND_FLOOR);
+    }
+    expression_pool_free(p);
+}
+
 void search_shift(fmpz_t shift, const struct formula *f, const struct formula_point *at)
 {
-    double largest = -INFINITY, first = NAN, last = -INFINITY;
+    double largest = -INFINITY, first = NAN, last = -INFINITY, top = 0;
     for (double t = 0; t <= 0x1p40; t = t < 8 ? t + 1 : 2 * t) {
         struct formula_point point = *at;
         point.t = t;
@@ -99,13 +160,30 @@ void search_shift(fmpz_t shift, const struct formula *f, const struct formula_po
         last = b;
         if (isnan(first) && isfinite(b))
             first = b;
-        if (isfinite(b) && b > largest)
+        if (isfinite(b) && b > largest) {
             largest = b;
+            top = t;
+        }
+    }
+    for (double lo = top / 2, hi = 2 * top; hi - lo > 2 && isfinite(largest);) { /* between these it may be larger still */
+        struct formula_point point = *at;
+        double third = floor((hi - lo) / 3 + 0.5), left, right;
+        point.t = floor(lo) + third;
+        left = formula_evaluate(f, &point);
+        point.t += third;
+        right = formula_evaluate(f, &point);
+        if (!isfinite(left) || !isfinite(right))
+            break;
+        largest = fmax(largest, fmax(left, right));
+        lo = left < right ? floor(lo) + third : lo;
+        hi = left < right ? hi : floor(lo) + 2 * third;
     }
     double b = last < largest || (isinf(last) && last < 0) ? largest : first;
     fmpz_zero(shift);
     if (isfinite(b) && fabs(b) < 1e300)
         fmpz_set_d(shift, floor(b));
+    else if (isnan(first))
+        shift_beyond(shift, f, at);
 }
 
 int search_pieces(struct series_summand *f, struct formula_error *e)
@@ -115,13 +193,17 @@ int search_pieces(struct series_summand *f, struct formula_error *e)
     struct stretch all, tail;
     LOCAL(fmpz, lo, from, last);
     int opaque = f->pool->node[f->root].opaque;
-    if (find_breaks(&breaks, f->pool))
+    if (find_breaks(&breaks, f->pool)) {
+        free(breaks.at);
         return formula_refuse(e, 0, "out of memory");
+    }
     c.budget = STEPS / (f->root + 1);
     c.budget = c.budget < 50 ? 50 : c.budget > 4000 ? 4000 : c.budget;
     c.most = PIECES + breaks.count;
     if (breaks.count)
         fmpz_set(last, &breaks.at[breaks.count - 1]);
+    if (breaks.buckets && fmpz_bits(last) <= BUCKET_BITS)
+        fmpz_one_2exp(last, BUCKET_BITS);
     stretch_init(&all, f, lo, NULL);
     stretch_init(&tail, f, lo, NULL);
     /* a last piece [X, inf): X after the last break, then powers of 2, ever farther */
@@ -143,7 +225,10 @@ int search_pieces(struct series_summand *f, struct formula_error *e)
         else if (search_period(f->pool, f->root) > 1) /* it comes back: from the last break on all is alike */
             fmpz_set(from, last);
         stretch_clear(&tail);
-        stretch_init(&tail, f, from, NULL);
+        if (!breaks.buckets)
+            stretch_init(&tail, f, from, NULL);
+        else
+            stretch_resolve(&tail, f, &all, from, NULL);
     }
     for (int i = 0; i <= breaks.count; i++) { /* up to each break, then to the last piece */
         const fmpz *end = i < breaks.count && fmpz_cmp(&breaks.at[i], from) < 0 ? &breaks.at[i] : from;

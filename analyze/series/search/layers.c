@@ -44,6 +44,7 @@ static int narrow(struct field *f, struct series_summand *const *summand, int co
         if (!m)
             return -1;
         depth_by_cells(f, m, epsilon, layers, width, cells, prec);
+        depth_exactly(f, m, epsilon, layers);
         shares_free(m);
     }
     return 0;

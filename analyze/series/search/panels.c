@@ -47,7 +47,7 @@ static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, d
 {
     double step = 0.5; /* a panel ends at its begin times 2^step, or so */
     int panels = 0;
-    LOCAL(fmpz, next, base);
+    LOCAL(fmpz, next, base, width);
     euler_order(e, order);
     while (fmpz_cmp(euler_end(e), end) < 0) {
         const fmpz *a = euler_end(e);
@@ -57,6 +57,7 @@ static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, d
         fmpz_fdiv_q_2exp(next, base, (ulong)(bits > 40 ? bits - 40 : 0));
         fmpz_set_d(next, ceil(fmpz_get_d(next) * factor));
         fmpz_mul_2exp(next, next, (ulong)(bits > 40 ? bits - 40 : 0));
+        fmpz_set(width, next);
         fmpz_add(next, next, a);
         if (fmpz_cmp(next, end) > 0)
             fmpz_set(next, end);
@@ -66,7 +67,7 @@ static slong cover(struct euler *e, const fmpz_t end, slong order, slong most, d
             step = step < 8 ? 2 * step : step;
         } else {
             step /= 2;
-            if (step < 0.02) { /* not for want of a higher order */
+            if (step < 0.02 && (step < 0x1p-24 || fmpz_cmp_ui(width, 8) < 0)) { /* not for want of a higher order */
                 slong higher = choose_order(e, a, next, target + 64, most, budget);
                 return higher > order ? higher : -1;
             }

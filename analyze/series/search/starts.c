@@ -147,7 +147,8 @@ int search_verdict(struct series_summand *f, struct formula_error *e)
         return wanted;
     if (f->pool->node[f->root].opaque)
         first_start(f, verdict_by_steps, STEP_BITS, "rule 4.11 was tried");
-    else if (!try_residues(f) && !first_start(f, verdict_by_rate, VERDICT_BITS, "rules 4.4 and 4.5 were tried"))
+    else if (!verdict_by_buckets(f, f->piece[f->pieces - 1].first) && !try_residues(f) &&
+             !first_start(f, verdict_by_rate, VERDICT_BITS, "rules 4.4 and 4.5 were tried"))
         if (!first_start(f, verdict_by_growth, VERDICT_BITS, "rule 4.7 was tried"))
             try_arcs(f);
     if (verdict_close(f, e))

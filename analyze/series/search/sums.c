@@ -31,7 +31,7 @@ struct plan {
 static slong estimate(const struct series_summand *f, const fmpz *limit)
 {
     struct evaluator *v = evaluator_new(f->pool, f->root, 64);
-    slong best = 0, most = limit ? (slong)fmpz_bits(limit) - 1 : FAR_BITS;
+    slong best = 0, peak = 0, most = limit ? (slong)fmpz_bits(limit) - 1 : FAR_BITS;
     int found = 0;
     LOCAL(arb, t, y);
     for (slong bits = -1; v && bits <= most; bits = bits < 32 ? bits + 1 : bits + bits / 16) {
@@ -46,7 +46,35 @@ static slong estimate(const struct series_summand *f, const fmpz *limit)
             arb_mul(y, y, t, 64);
         if (fmpz_fits_si(ARF_EXPREF(arb_midref(y))) && (!found || fmpz_cmp_si(ARF_EXPREF(arb_midref(y)), best) > 0)) {
             best = fmpz_get_si(ARF_EXPREF(arb_midref(y)));
+            peak = bits;
             found = 1;
+        }
+    }
+    if (v && found && peak < 64) { /* between powers of 2 it may be larger still */
+        LOCAL(arb, other);
+        LOCAL(fmpz, lo, hi, third, at);
+        fmpz_one_2exp(lo, peak > 0 ? (ulong)peak - 1 : 0);
+        fmpz_one_2exp(hi, (ulong)(peak > 0 ? peak : 0) + 1);
+        if (limit && fmpz_cmp(hi, limit) > 0)
+            fmpz_set(hi, limit);
+        for (fmpz_sub(third, hi, lo); fmpz_cmp_ui(third, 2) > 0; fmpz_sub(third, hi, lo)) {
+            fmpz_fdiv_q_ui(third, third, 3);
+            fmpz_add(at, lo, third);
+            arb_set_fmpz(t, at);
+            if (evaluator_point(y, v, t))
+                break;
+            arb_add_fmpz(t, t, third, 64);
+            if (evaluator_point(other, v, t))
+                break;
+            if (arb_lt(y, other)) {
+                fmpz_set(lo, at);
+                arb_swap(y, other);
+            } else {
+                fmpz_add(hi, at, third);
+            }
+            if (!arb_is_zero(y) && arb_rel_accuracy_bits(y) >= 8 && fmpz_cmp_si(ARF_EXPREF(arb_midref(y)), best) > 0 &&
+                fmpz_fits_si(ARF_EXPREF(arb_midref(y))))
+                best = fmpz_get_si(ARF_EXPREF(arb_midref(y)));
         }
     }
     evaluator_free(v);
@@ -78,6 +106,10 @@ static void find_far(struct plan *plan)
     const arb_struct *tail = sums_offer_tail(plan->sums, far);
     if (f->tail == TAIL_ZERO || f->tail == TAIL_GEOMETRIC)
         return;
+    if (f->tail == TAIL_BUCKETS) { /* those before are summed one by one */
+        plan->exhausted |= !is_narrow(plan, tail);
+        return;
+    }
     slong bits = (slong)fmpz_bits(far);
     slong most = f->tail == TAIL_STEPS                  ? STEP_BITS
                  : last->kind == PIECE_ROUGH || f->wild ? ROUGH_BITS
