@@ -490,6 +490,34 @@ static void plot_sets_fields_beside_each_other(void **state)
     expect("plot theory/trf.csv measured -o both", 1, "--force");
 }
 
+/* 1 + 1/4 + ... + 1/36 is the first partial sum above 0.9 pi^2/6, that of 61 terms above 0.99 pi^2/6. */
+static void plot_draws_fields_over_epsilon(void **state)
+{
+    char *script;
+
+    (void)state;
+    expect("trf -2*ln(1+t) window(40) -ln(1+t) -(2+sin(t))*ln(1+t) --heads 1 --length 100 --epsilon 0.1 --epsilon 0.01 "
+           "-o eps",
+           0, NULL);
+    expect("plot eps/trf.csv -o over --figure epsilon", 0, "over/epsilon.png");
+    script = slurp(at("over/epsilon.gp"), NULL);
+    assert_non_null(script);
+    assert_non_null(strstr(script, "$line1 << EOD\n0.01 61 61 61\n0.1 6 6 6\nEOD\n")); /* ascending */
+    assert_non_null(strstr(script, "\n0.01 40 40 40\n0.1 37 37 37\nEOD\n"));
+    assert_non_null(strstr(script, "'-ln(1+t), L = 100'"));
+    assert_null(strstr(script, "'-ln(1+t)'")); /* it diverges */
+    free(script);
+    expect("trf window(40) --heads 1 -o one", 0, NULL);
+    expect("plot one/trf.csv -o over --figure epsilon --force", 1, "no figure \"epsilon\"");
+    expect("plot eps/trf.csv -o over --figure epsilon --force --threshold 0.9", 1, "--threshold");
+    expect("plot eps/trf.csv -o over --figure epsilon --force --only window(40) --label window(40)=w", 0, NULL);
+    script = slurp(at("over/epsilon.gp"), NULL);
+    assert_non_null(script);
+    assert_non_null(strstr(script, "'w'"));
+    assert_null(strstr(script, "$line2"));
+    free(script);
+}
+
 /* ---- inputs ---- */
 
 static int make_inputs(void **state)
@@ -700,6 +728,7 @@ int main(void)
         cmocka_unit_test(fits_of_every_source),
         cmocka_unit_test(nothing_half_written),
         cmocka_unit_test(plot_sets_fields_beside_each_other),
+        cmocka_unit_test(plot_draws_fields_over_epsilon),
         cmocka_unit_test(printed_counts_hold_the_count),
         cmocka_unit_test(tables_hold_bounds),
         cmocka_unit_test(certificates),

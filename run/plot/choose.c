@@ -73,6 +73,7 @@ static const struct plot_figure figures[] = {
     {"attention", has_attention, plot_attention, 1, 0},
     {"heads", has_attention, plot_heads, 1, 0},
     {"fields", has_fields, plot_fields, 1, 1},
+    {"epsilon", plot_has_epsilons, plot_epsilons, 0, 0},
     {"ladder", has_ladder, plot_ladder, 1, 1},
     {"ppl", has_perplexity, plot_perplexity, 0, 1},
     {"gain", has_gain, plot_gain, 0, 1},

@@ -99,6 +99,10 @@ plot_draw plot_attention, plot_heads;
 /* Of each name in the tables its TRF of one layer and, where the table has one, across layers, and of each curve of that name the
  * measured ERF at `threshold` with the interval that its band gives. The epsilon nearest to 1 - threshold is taken. */
 plot_draw plot_fields;
+/* Of the same tables, where they have several epsilons: TRF over epsilon, a line for each name, length and depth, of all its
+ * heads or the last one. */
+plot_draw plot_epsilons;
+int plot_has_epsilons(const struct plot_run *r);
 /* ERF at every threshold of all models of the tables, in order; `threshold` is the one with intervals (the nearest counts). Other
  * targets and layers of a model are left out. */
 plot_draw plot_ladder;

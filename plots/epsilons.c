@@ -1,0 +1,92 @@
+#include "plots/epsilons.h"
+
+#include "plots/layout.h"
+
+#include <math.h>
+#include <stdio.h>
+
+struct epsilons_figure {
+    const struct epsilon_line *lines;
+    size_t count;
+};
+
+static void widen(struct axis *a, double low, double high)
+{
+    a->low = fmin(a->low, low);
+    a->high = fmax(a->high, high);
+}
+
+/* The ends of an axis around its values; at is a format of gnuplot's `set`. */
+static void begin_axis(struct script *s, struct axis *a)
+{
+    a->logarithmic = a->high >= 10 * a->low;
+    double room = a->logarithmic ? pow(a->high / a->low, 0.03) : (a->high - a->low) * 0.03;
+    if (!(a->high > a->low))
+        room = a->high / 2;
+    a->low = a->logarithmic ? a->low / room : fmax(a->low - room, 0);
+    a->high = a->logarithmic ? a->high * room : a->high + room;
+    if (a->logarithmic)
+        fprintf(s->plot, "set logscale %c\n", a->name);
+    fprintf(s->plot, "set %crange [%.10g:%.10g]\n", a->name, a->low, a->high);
+    if (a->logarithmic && a->high >= 1e4 * a->low)
+        fprintf(s->plot, "set %ctics autofreq format m(\"10^{%%L}\") enhanced\n", a->name);
+    else
+        ticks_round(s, a, 0);
+}
+
+static int write_epsilons(struct script *s, const void *figure, struct error *e)
+{
+    const struct epsilons_figure *u = figure;
+    struct axis x = {'x', INFINITY, 0, 0, 0, 0}, y = {'y', INFINITY, 0, 0, 0, 0};
+    struct key key = {0};
+    const char *joint = "plot";
+    FILE *f = s->plot;
+
+    for (size_t i = 0; i < u->count; i++) {
+        const struct epsilon_line *line = &u->lines[i];
+
+        script_text(s, "label", i + 1, line->label);
+        key_add(&key, s, line->label, "");
+        fprintf(s->data, "$line%zu << EOD\n", i + 1);
+        for (size_t k = 0; k < line->count; k++) {
+            const struct epsilon_point *p = &line->points[k];
+
+            fprintf(s->data, "%.10g %.10g %.10g %.10g\n", p->epsilon, sqrt(p->lo) * sqrt(p->hi), p->lo, p->hi);
+            widen(&x, p->epsilon, p->epsilon);
+            widen(&y, p->lo, p->hi);
+        }
+        fputs("EOD\n", s->data);
+    }
+    script_lines(s, u->count);
+    struct layout l = {
+        .panels = 1, .columns = 1, .least = 380, .high = 560, .left = 110, .right = 40, .above = 8, .below = BELOW, .key = &key};
+    if (layout_make(&l, s, e) != 0)
+        return -1;
+    script_frame(s, 1);
+    layout_panel(&l, s, 0);
+    layout_key(&l, s);
+    x.size = l.across;
+    y.size = l.down;
+    begin_axis(s, &x);
+    begin_axis(s, &y);
+    fputs("set xlabel \"share left out, eps\"\n", f);
+    layout_ylabel(&l, s, 0, "\"TRF(eps), tokens\"");
+    for (size_t i = 0; i < u->count; i++, joint = ", \\\n    ")
+        fprintf(f, "%s $line%zu using 1:3:4 with filledcurves ls %zu fs transparent solid 0.17 noborder notitle", joint, i + 1,
+                i + 1);
+    for (size_t i = 0; i < u->count; i++)
+        fprintf(f, "%s $line%zu using 1:2 with linespoints ls %zu title t(label%zu)", joint, i + 1, i + 1, i + 1);
+    fputs("\n", f);
+    layout_end(s);
+    return 0;
+}
+
+int figure_epsilons(const char *folder, const char *stem, const struct epsilon_line *lines, size_t count,
+                    const char *const *comments, const struct figure_style *style, struct error *e)
+{
+    struct epsilons_figure figure = {lines, count};
+
+    if (count == 0)
+        return fail(e, "%s: no field is known at two epsilons", folder);
+    return script_make(folder, stem, comments, style, write_epsilons, &figure, e);
+}

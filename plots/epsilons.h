@@ -1,0 +1,27 @@
+/* The figure of theoretical fields over epsilon. */
+#ifndef REACH_PLOTS_EPSILONS_H
+#define REACH_PLOTS_EPSILONS_H
+
+#include "io/error.h"
+#include "plots/style.h"
+
+#include <stddef.h>
+
+/* TRF(epsilon) of one encoding. */
+struct epsilon_point {
+    double epsilon;
+    double lo, hi; /* equal where the field is exact */
+};
+
+struct epsilon_line {
+    const char *label;
+    const struct epsilon_point *points; /* [count] ascending by epsilon, all finite */
+    size_t count;
+};
+
+/* TRF over epsilon, a line each with a band where the fields are intervals. An axis is logarithmic where it spans a factor of 10.
+ * Returns as figure_draw. */
+int figure_epsilons(const char *folder, const char *stem, const struct epsilon_line *lines, size_t count,
+                    const char *const *comments, const struct figure_style *style, struct error *e) MUST_USE;
+
+#endif
