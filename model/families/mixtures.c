@@ -102,19 +102,10 @@ static int finish_aria_text(struct decoder *d, struct error *e)
     return 0;
 }
 
-static const struct expert_layout mixtral_experts = {
-    .count = "num_local_experts",
-    .older_count = "num_experts",
-    .normalised = -1,
-    .router = "block_sparse_moe.gate",
-    .other_router = "mlp.gate",
-    .parent = "block_sparse_moe.experts",
-    .gate = "w1",
-    .up = "w3",
-    .down = "w2",
-    .gate_up = {"mlp.experts.gate_up_proj"},
-    .stacked_down = {"mlp.experts.down_proj"},
-};
+#define MIXTRAL_EXPERTS \
+    .count = "num_local_experts", .normalised = -1, .router = "block_sparse_moe.gate", .parent = "block_sparse_moe.experts", \
+    .gate = "w1", .up = "w3", .down = "w2", .gate_up = {"mlp.experts.gate_up_proj"}, .stacked_down = {"mlp.experts.down_proj"}
+static const struct expert_layout mixtral_experts = {MIXTRAL_EXPERTS, .older_count = "num_experts", .other_router = "mlp.gate"};
 #define QWEN_EXPERTS_OF(chooser) \
     .router = chooser, .parent = "mlp.experts", .gate = "gate_proj", .up = "up_proj", .down = "down_proj", \
     .gate_up = {"mlp.experts.gate_up_proj"}, .stacked_down = {"mlp.experts.down_proj"}
@@ -144,19 +135,8 @@ static const struct expert_layout glm4_moe_experts = {QWEN_EXPERTS,
                                                       .shared_absent = 1,
                                                       .normalised = 1,
                                                       .shared = "mlp.shared_experts"};
-static const struct expert_layout phimoe_experts = {
-    .count = "num_local_experts",
-    .scoring = SCORING_SPARSEMIXER,
-    .normalised = -1,
-    .router = "block_sparse_moe.gate",
-    .other_router = "mlp.router",
-    .parent = "block_sparse_moe.experts",
-    .gate = "w1",
-    .up = "w3",
-    .down = "w2",
-    .gate_up = {"mlp.experts.gate_up_proj"},
-    .stacked_down = {"mlp.experts.down_proj"},
-};
+static const struct expert_layout phimoe_experts = {MIXTRAL_EXPERTS, .scoring = SCORING_SPARSEMIXER,
+                                                    .other_router = "mlp.router"};
 static const struct expert_layout gpt_oss_experts = {.count = "num_local_experts",
                                                      .older_count = "num_experts",
                                                      .normalised = -1,
@@ -236,20 +216,12 @@ static const struct expert_layout hy_v3_experts = {QWEN_EXPERTS_OF("mlp.router.g
                                                    .shared_absent = 1,
                                                    .shared = "mlp.shared_mlp",
                                                    .other_shared = "mlp.shared_experts"};
-static const struct expert_layout minimax_m2_experts = {.count = "num_local_experts",
+static const struct expert_layout minimax_m2_experts = {MIXTRAL_EXPERTS,
                                                         .older_count = "num_experts",
                                                         .scoring = SCORING_SIGMOID,
                                                         .correction = "block_sparse_moe.e_score_correction_bias",
                                                         .other_correction = "mlp.e_score_correction_bias",
-                                                        .other_router = "mlp.gate",
-                                                        .gate_up = {"mlp.experts.gate_up_proj"},
-                                                        .stacked_down = {"mlp.experts.down_proj"},
-                                                        .normalised = -1,
-                                                        .router = "block_sparse_moe.gate",
-                                                        .parent = "block_sparse_moe.experts",
-                                                        .gate = "w1",
-                                                        .up = "w3",
-                                                        .down = "w2"};
+                                                        .other_router = "mlp.gate"};
 static const struct expert_layout flint_experts = {QWEN_EXPERTS,
                                                    .count = "num_experts",
                                                    .width = "moe_intermediate_size",
