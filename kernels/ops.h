@@ -51,9 +51,9 @@ struct head_shape {
 };
 
 /* A strided view of a stored tensor, read as a matrix of groups * rows rows: row g * rows + r, column c is
- * data[g * group_stride + r * row_stride + c * column_stride] + offset (strides in elements; of GGUF's quantised types rows begin
- * with a block, and column_stride is 1). Of types with scales `data` stay with the tensor, and `first` is the element that they
- * would begin at; of all others it is 0. */
+ * data[g * group_stride + r * row_stride + c * column_stride] * factors[g * rows + r] + offset (strides in elements; of GGUF's
+ * quantised types rows begin with a block, and column_stride is 1). Of types with scales `data` stay with the tensor, and `first`
+ * is the element that they would begin at; of all others it is 0. */
 struct weight_part {
     const void *data;
     enum element type;
@@ -61,6 +61,7 @@ struct weight_part {
     size_t group_stride, row_stride, column_stride;
     double offset;
     size_t first;
+    const double *factors; /* NULL: 1 for every row */
 };
 
 /* How a weight will be used; a set may keep it in the file's memory where that serves (the caller keeps the file mapped until

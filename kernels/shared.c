@@ -71,46 +71,49 @@ int weight_parts_size(size_t *rows, size_t *columns, const struct weight_part *p
     return 0;
 }
 
-/* The part that holds `row` of the stack, and in *at the element behind its data where that row begins. */
-static const struct weight_part *find_row(size_t *at, const struct weight_part *parts, size_t row)
+/* The part that holds `row` of the stack, in *at the element behind its data where that row begins, and its factor. */
+static const struct weight_part *find_row(size_t *at, double *factor, const struct weight_part *parts, size_t row)
 {
     while (row >= parts->groups * parts->rows)
         row -= parts->groups * parts->rows, parts++;
     *at = parts->first + row / parts->rows * parts->group_stride + row % parts->rows * parts->row_stride;
+    *factor = parts->factors ? parts->factors[row] : 1;
     return parts;
 }
 
 void weight_parts_read_f64(double *out, const struct weight_part *parts, size_t row, size_t column, size_t count)
 {
     size_t at;
-    const struct weight_part *p = find_row(&at, parts, row);
+    double factor;
+    const struct weight_part *p = find_row(&at, &factor, parts, row);
     at += column * p->column_stride;
     if (p->column_stride == 1)
         element_run_f64(out, p->data, p->type, at, count);
     else
         for (size_t c = 0; c < count; c++)
             out[c] = element_read(p->data, p->type, at + c * p->column_stride);
-    if (p->offset != 0)
+    if (factor != 1 || p->offset != 0)
         for (size_t c = 0; c < count; c++)
-            out[c] += p->offset;
+            out[c] = out[c] * factor + p->offset;
 }
 
 void weight_parts_read_f32(float *out, const struct weight_part *parts, size_t row, size_t column, size_t count)
 {
     size_t at;
-    const struct weight_part *p = find_row(&at, parts, row);
+    double factor;
+    const struct weight_part *p = find_row(&at, &factor, parts, row);
     at += column * p->column_stride;
-    if (p->column_stride == 1 && p->offset == 0)
+    if (p->column_stride == 1 && factor == 1 && p->offset == 0)
         element_run_f32(out, p->data, p->type, at, count);
     else
         for (size_t c = 0; c < count; c++)
-            out[c] = (float)(element_read(p->data, p->type, at + c * p->column_stride) + p->offset);
+            out[c] = (float)(element_read(p->data, p->type, at + c * p->column_stride) * factor + p->offset);
 }
 
 int weight_parts_dense(const struct weight_part *parts, int part_count, enum element type)
 {
     const struct weight_part *p = parts;
-    return part_count == 1 && p->type == type && p->offset == 0 && (uintptr_t)p->data % element_size(type) == 0 &&
+    return part_count == 1 && p->type == type && p->offset == 0 && !p->factors && (uintptr_t)p->data % element_size(type) == 0 &&
            (p->columns == 1 || p->column_stride == 1) && (p->rows == 1 || p->row_stride == p->columns) &&
            (p->groups == 1 || p->group_stride == p->rows * p->columns);
 }

@@ -56,11 +56,11 @@ int kernels_take_error(struct kernels *k, struct error *e) MUST_USE;
 
 /* Rows (sum of groups * rows) and columns of stacked parts; -1 with *e when parts disagree in columns, are empty or overflow. */
 int weight_parts_size(size_t *rows, size_t *columns, const struct weight_part *parts, int part_count, struct error *e) MUST_USE;
-/* Elements [column, column + count) of row `row` of stacked parts, offset added in double, into float or double. The range lies
- * inside. */
+/* Elements [column, column + count) of row `row` of stacked parts, multiplied by its factor and the offset added in double, into
+ * float or double. The range lies inside. */
 void weight_parts_read_f32(float *out, const struct weight_part *parts, size_t row, size_t column, size_t count);
 void weight_parts_read_f64(double *out, const struct weight_part *parts, size_t row, size_t column, size_t count);
-/* 1 when the parts are one dense matrix of `type` (no gaps, no offset), aligned for it, and so usable where it lies. */
+/* 1 when the parts are one dense matrix of `type` (no gaps, factors or offset), aligned for it, and so usable where it lies. */
 int weight_parts_dense(const struct weight_part *parts, int part_count, enum element type);
 
 /* -- attention -- */

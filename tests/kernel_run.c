@@ -82,7 +82,7 @@ struct buffer *index_of(struct kernels *k, const int32_t *values, size_t count)
 
 struct weight *weight_of(struct kernels *k, enum weight_use use, const double *values, size_t rows, size_t columns)
 {
-    struct weight_part part = {values, ELEMENT_F64, 1, rows, columns, rows * columns, columns, 1, 0, 0};
+    struct weight_part part = {values, ELEMENT_F64, 1, rows, columns, rows * columns, columns, 1, 0, 0, NULL};
     struct error e;
     struct weight *w = k->weight_load(k, use, &part, 1, &e);
     if (!w)

@@ -25,6 +25,9 @@ static unsigned char ones[FILE_ELEMENTS];
 static struct scaled described = {
     .codes = ones, .columns = FILE_ELEMENTS, .block_rows = 1, .block_columns = 1, .blocks_across = FILE_ELEMENTS};
 
+/* Powers of two, so that products are exact. */
+static double row_factor[70];
+
 static double stored_value(size_t i)
 {
     return ((double)(i * 29 % 97) - 48) / 2;
@@ -46,6 +49,8 @@ static int make_stored(void **state)
 {
     (void)state;
     memset(ones, 0x38, sizeof ones);
+    for (int i = 0; i < LENGTH(row_factor); i++)
+        row_factor[i] = ldexp(1, i % 3 - 1);
     for (int type = ELEMENT_F64; type <= ELEMENT_BF16; type++) {
         char *bytes = stored[type] = malloc(FILE_ELEMENTS * 8 + 64);
         if (!bytes)
@@ -106,9 +111,10 @@ static int has_sides(const struct view_case *v)
     return 1;
 }
 
-/* Parts of `v` in the file of `type`, `shift` bytes off its place; and the matrix that they mean. */
+/* Parts of `v` in the file of `type`, `shift` bytes off its place, their rows multiplied or not; and the matrix that they mean.
+ */
 static void make_parts(struct weight_part parts[3], double **matrix, size_t *rows, size_t *columns, const struct view_case *v,
-                       enum element type, char **copy, size_t shift)
+                       enum element type, char **copy, size_t shift, int multiplied)
 {
     size_t r = 0;
     *rows = 0;
@@ -130,12 +136,14 @@ static void make_parts(struct weight_part parts[3], double **matrix, size_t *row
                                         v->part[p].row_stride,
                                         v->part[p].column_stride,
                                         v->part[p].offset,
-                                        scaled ? v->part[p].from : 0};
+                                        scaled ? v->part[p].from : 0,
+                                        multiplied ? row_factor : NULL};
         for (size_t i = 0; i < v->part[p].groups * v->part[p].rows; i++, r++)
             for (size_t c = 0; c < *columns; c++)
                 (*matrix)[r * *columns + c] = stored_value(v->part[p].from + i / v->part[p].rows * v->part[p].group_stride +
                                                            i % v->part[p].rows * v->part[p].row_stride +
-                                                           c * v->part[p].column_stride) +
+                                                           c * v->part[p].column_stride) *
+                                                  (multiplied ? row_factor[i] : 1) +
                                               v->part[p].offset;
     }
 }
@@ -226,17 +234,18 @@ static int check_head(struct kernels *k, const struct weight *w, const double *m
     return wrong;
 }
 
-static void check_view(struct kernels *k, const struct view_case *v, enum element type, size_t shift)
+static void check_view(struct kernels *k, const struct view_case *v, enum element type, size_t shift, int multiplied)
 {
     struct weight_part parts[3];
     double *matrix;
     char *copy;
     size_t rows, columns;
-    make_parts(parts, &matrix, &rows, &columns, v, type, &copy, shift);
+    make_parts(parts, &matrix, &rows, &columns, v, type, &copy, shift, multiplied);
     struct weight *w = load(k, WEIGHT_MATRIX, parts, v->part_count), *table = load(k, WEIGHT_TABLE, parts, v->part_count);
     if (check_matrix(k, w, matrix, rows, columns) || check_table(k, table, matrix, rows, columns) ||
         check_head(k, table, matrix, rows, columns))
-        fail_msg("%s %s: view '%s' of %s, %zu bytes off", k->name, k->dtype, v->name, element_name(type), shift);
+        fail_msg("%s %s: view '%s' of %s, %zu bytes off%s", k->name, k->dtype, v->name, element_name(type), shift,
+                 multiplied ? ", multiplied" : "");
     k->weight_free(k, w);
     k->weight_free(k, table);
     free(matrix), free(copy);
@@ -251,7 +260,7 @@ static void check_vector(struct kernels *k, enum element type)
     double *matrix, *zero = random_values(N, 1, 0), got[N];
     char *copy;
     size_t rows, columns;
-    make_parts(parts, &matrix, &rows, &columns, &v, type, &copy, 1);
+    make_parts(parts, &matrix, &rows, &columns, &v, type, &copy, 1, 1);
     assert_int_equal(rows, N);
     struct weight *w = weight_of(k, WEIGHT_MATRIX, zero, N, 1), *bias = load(k, WEIGHT_VECTOR, parts, v.part_count);
     struct buffer *x = buffer_of(k, ROLE_ACTIVATION, zero, 1), *y = buffer_new(k, ROLE_ACTIVATION, N);
@@ -274,11 +283,11 @@ static void test_views(void **state)
         struct kernels *k = kernel_sets[s].usable() ? kernel_sets[s].open(&e) : NULL;
         for (int v = 0; k && v < LENGTH(views); v++)
             for (int type = ELEMENT_F64; type <= ELEMENT_BF16; type++)
-                for (size_t shift = 0; shift < 2; shift++)
-                    check_view(k, &views[v], (enum element)type, shift);
+                for (int way = 0; way < 4; way++)
+                    check_view(k, &views[v], (enum element)type, (size_t)way % 2, way / 2);
         for (int v = 0; k && v < LENGTH(views); v++)
-            for (size_t shift = 0; shift < 2 && has_sides(&views[v]); shift++)
-                check_view(k, &views[v], ELEMENT_FP8, shift);
+            for (int way = 0; way < 4 && has_sides(&views[v]); way++)
+                check_view(k, &views[v], ELEMENT_FP8, (size_t)way % 2, way / 2);
         for (int type = ELEMENT_F64; k && type <= ELEMENT_BF16; type++)
             check_vector(k, (enum element)type);
         if (k)
@@ -298,15 +307,15 @@ static void test_refused(void **state)
         struct weight_part part[2];
         int part_count;
     } cases[] = {
-        {"no parts", {{NULL, ELEMENT_F32, 1, 1, 1, 0, 0, 0, 0, 0}}, 0},
-        {"no data", {{NULL, ELEMENT_F32, 1, 1, 1, 0, 0, 0, 0, 0}}, 1},
-        {"no rows", {{stored[1], ELEMENT_F32, 1, 0, 4, 0, 4, 1, 0, 0}}, 1},
+        {"no parts", {{NULL, ELEMENT_F32, 1, 1, 1, 0, 0, 0, 0, 0, NULL}}, 0},
+        {"no data", {{NULL, ELEMENT_F32, 1, 1, 1, 0, 0, 0, 0, 0, NULL}}, 1},
+        {"no rows", {{stored[1], ELEMENT_F32, 1, 0, 4, 0, 4, 1, 0, 0, NULL}}, 1},
         {"columns differ",
-         {{stored[1], ELEMENT_F32, 1, 2, 4, 0, 4, 1, 0, 0}, {stored[1], ELEMENT_F32, 1, 2, 5, 0, 5, 1, 0, 0}},
+         {{stored[1], ELEMENT_F32, 1, 2, 4, 0, 4, 1, 0, 0, NULL}, {stored[1], ELEMENT_F32, 1, 2, 5, 0, 5, 1, 0, 0, NULL}},
          2},
-        {"rows overflow", {{stored[1], ELEMENT_F32, SIZE_MAX / 2, 3, 1, 0, 0, 0, 0, 0}}, 1},
-        {"elements overflow", {{stored[1], ELEMENT_F32, 1, SIZE_MAX / 16, 1 << 20, 0, 0, 0, 0, 0}}, 1},
-        {"bytes overflow", {{stored[1], ELEMENT_F32, 1, SIZE_MAX / 32, 8, 0, 0, 0, 0, 0}}, 1},
+        {"rows overflow", {{stored[1], ELEMENT_F32, SIZE_MAX / 2, 3, 1, 0, 0, 0, 0, 0, NULL}}, 1},
+        {"elements overflow", {{stored[1], ELEMENT_F32, 1, SIZE_MAX / 16, 1 << 20, 0, 0, 0, 0, 0, NULL}}, 1},
+        {"bytes overflow", {{stored[1], ELEMENT_F32, 1, SIZE_MAX / 32, 8, 0, 0, 0, 0, 0, NULL}}, 1},
     };
     (void)state;
     for (int s = 0; s < kernel_set_count; s++) {

@@ -15,7 +15,7 @@ enum { CHUNKS_MOST = 64, CHUNK_LEAST = 64, FEW_ROWS = 8, TILE_ROWS = 512, TILE_C
 static const float *table_row(float *buffer, const struct weight *w, size_t row)
 {
     const struct weight_part *p = w->parts;
-    if (p->type == ELEMENT_F32 && p->groups == 1 && row < p->rows && p->column_stride == 1 && p->offset == 0 &&
+    if (p->type == ELEMENT_F32 && p->groups == 1 && row < p->rows && p->column_stride == 1 && p->offset == 0 && !p->factors &&
         (uintptr_t)p->data % sizeof(float) == 0)
         return (const float *)p->data + row * p->row_stride;
     weight_parts_read_f32(buffer, p, row, 0, w->columns);

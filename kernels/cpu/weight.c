@@ -12,7 +12,7 @@ enum { SLICES_MOST = 4, BLOCK = 64 };
 static int part_slice(struct cpu_slice *out, const struct weight_part *p, size_t first)
 {
     size_t rows = p->groups * p->rows;
-    if (p->type != ELEMENT_F32 || p->offset != 0 || (uintptr_t)p->data % sizeof(float) ||
+    if (p->type != ELEMENT_F32 || p->offset != 0 || p->factors || (uintptr_t)p->data % sizeof(float) ||
         (p->groups > 1 && p->group_stride != p->rows * p->row_stride))
         return 0;
     *out = (struct cpu_slice){.data = p->data, .first = first, .rows = rows};
@@ -82,7 +82,7 @@ static void widen_columns(float *out, const struct weight_part *p, size_t group,
 static void widen_part(float *out, const struct weight_part *p)
 {
     size_t blocks = (p->rows + BLOCK - 1) / BLOCK;
-    int along_columns = p->row_stride == 1 && p->column_stride != 1 && p->offset == 0;
+    int along_columns = p->row_stride == 1 && p->column_stride != 1 && p->offset == 0 && !p->factors;
 #pragma omp parallel for schedule(static)
     for (size_t b = 0; b < p->groups * blocks; b++) {
         size_t group = b / blocks, row = b % blocks * BLOCK, count = p->rows - row < BLOCK ? p->rows - row : BLOCK;

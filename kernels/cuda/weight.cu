@@ -61,15 +61,21 @@ __global__ void place_elements(T *out, const void *raw, int type, double offset,
 
 static struct runs runs_of(const struct weight_part *p)
 {
-    int along_rows = p->row_stride == 1 && p->column_stride != 1;
+    int along_rows = p->row_stride == 1 && p->column_stride != 1 && !p->factors;
     struct runs r = {p, p->groups * (along_rows ? p->columns : p->rows), along_rows ? p->rows : p->columns, along_rows};
     return r;
 }
 
-/* The type that a part's elements are packed in: quantised ones are widened on the way. */
+/* The type that a part's elements are packed in: quantised ones are widened on the way, and rows with factors are multiplied. */
 static enum element packed_type(const struct weight_part *p)
 {
-    return element_is_quantised(p->type) ? ELEMENT_F32 : p->type;
+    return element_is_quantised(p->type) || p->factors ? ELEMENT_F32 : p->type;
+}
+
+/* What is still to be added then. */
+static double packed_offset(const struct weight_part *p)
+{
+    return p->factors ? 0 : p->offset;
 }
 
 /* Elements [first, first + length) of runs [run, run + count), packed. */
@@ -80,6 +86,12 @@ static void pack(char *out, const struct runs *r, size_t run, size_t count, size
     size_t outer_stride = r->along_rows ? p->column_stride : p->row_stride,
            stride = r->along_rows ? p->row_stride : p->column_stride;
     const char *data = (const char *)p->data;
+    if (p->factors) {
+#pragma omp parallel for schedule(static) if (count * length > (1 << 18))
+        for (size_t i = 0; i < count; i++)
+            weight_parts_read_f32((float *)out + i * length, p, run + i, first, length);
+        return;
+    }
     if (element_is_quantised(p->type)) {
 #pragma omp parallel for schedule(static) if (count * length > (1 << 18))
         for (size_t i = 0; i < count; i++)
@@ -142,7 +154,7 @@ static int upload_piece(struct kernels *k, T *out, const struct runs *r, int tf3
     if (cuda_check_now(cudaMemcpyAsync(g->device, g->pinned, bytes, cudaMemcpyHostToDevice, s->copies), "upload", e))
         return -1;
     LAUNCH(place_elements<T>, dim3((unsigned)(blocks < 4096 ? blocks : 4096)), dim3(256), 0, s->copies, out, g->device,
-           (int)packed_type(r->part), r->part->offset, tf32, *piece);
+           (int)packed_type(r->part), packed_offset(r->part), tf32, *piece);
     return cuda_check_now(cudaEventRecord(g->empty, s->copies), "upload", e);
 }
 
@@ -173,7 +185,7 @@ static enum element device_type(struct kernels *k, enum weight_use use, const st
     if (use == WEIGHT_MATRIX)
         return cuda_state(k)->arithmetic == ARITHMETIC_BF16 ? ELEMENT_BF16 : ELEMENT_F32;
     for (int i = 0; i < part_count; i++)
-        if (use == WEIGHT_VECTOR || parts[i].type != ELEMENT_BF16 || parts[i].offset != 0)
+        if (use == WEIGHT_VECTOR || parts[i].type != ELEMENT_BF16 || parts[i].offset != 0 || parts[i].factors)
             return ELEMENT_F32;
     return ELEMENT_BF16;
 }
