@@ -14,7 +14,7 @@ static int check_precision(const struct erf_run *r, struct error *e)
     if (!deviations)
         fail_memory(e, (double)r->count * sizeof *deviations, "the check of precision");
     else if (precision_check(deviations, r, e) == 0)
-        rc = erf_print_precision(&r->result, deviations, r->options->machine.dtype, e);
+        rc = erf_print_precision(&r->result, deviations, &r->options->machine, e);
     free(deviations);
     return rc;
 }

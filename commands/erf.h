@@ -28,7 +28,8 @@ int erf_tell(FILE *f, const struct result *r, const struct result_model *m);
 /* The same as a text, which the caller frees; NULL when memory runs out. */
 char *erf_sentence(const struct result *r, const struct result_model *m);
 /* The largest deviations [models] from float64. */
-int erf_print_precision(const struct result *r, const struct deviation *deviations, const char *dtype, struct error *e) MUST_USE;
+int erf_print_precision(const struct result *r, const struct deviation *deviations, const struct machine_options *machine,
+                        struct error *e) MUST_USE;
 /* 0.99 -> "0.99"; enough digits for a threshold. */
 char *threshold_text(char out[32], double q);
 

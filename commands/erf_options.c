@@ -133,6 +133,8 @@ static const struct option_row rows[] = {
      WHOLE_AT(check_precision, 1, 1L << 31),
      .group = GROUP_RUN},
     MEMORY_ROW,
+    KEEP_ROW,
+    SCRATCH_ROW,
     THREADS_ROW,
     STRICT_ROW(strict),
     {.name = "verify",
@@ -212,7 +214,7 @@ static int check(void *options, struct error *e)
         return fail(e, "--resume and --force are both given (expected one of them: to go on, or to start afresh)");
     if (o->growth && add_growth(options, e) != 0)
         return -1;
-    return check_encoding(&o->encoding, e);
+    return check_keep(&o->machine, e) != 0 ? -1 : check_encoding(&o->encoding, e);
 }
 
 const struct verb erf_verb = {

@@ -14,9 +14,10 @@ static void allowed_cell(struct table *t, double allowed)
         table_cell(t, "%s", "-");
 }
 
-int erf_print_precision(const struct result *r, const struct deviation *deviations, const char *dtype, struct error *e)
+int erf_print_precision(const struct result *r, const struct deviation *deviations, const struct machine_options *machine,
+                        struct error *e)
 {
-    struct precision_bounds allowed = precision_bounds(dtype);
+    struct precision_bounds allowed = precision_bounds(machine->dtype, machine->keep_bf16);
     struct table *t = table_create("lr1r2r3r4rr");
     char q[32];
     int rc;

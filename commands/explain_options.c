@@ -7,7 +7,7 @@
 
 static const char *const color_choices[] = {"auto", "always", "never", NULL};
 /* A result is shown as it was measured: these choose of it what is shown, and how, or change nothing in a measurement either. */
-static const char *const of_a_result[] = {"model", "target-position", "memory", "threads", "o", "force", "top",
+static const char *const of_a_result[] = {"model", "target-position", "memory", "scratch", "threads", "o", "force", "top",
                                           "show",  "color",           "quiet",  NULL};
 
 static const struct option_row rows[] = {
@@ -56,6 +56,8 @@ static const struct option_row rows[] = {
     DEVICE_ROW,
     DTYPE_ROW,
     MEMORY_ROW,
+    KEEP_ROW,
+    SCRATCH_ROW,
     THREADS_ROW,
     STRICT_ROW(strict),
     FOLDER_ROW("write explain.csv and explain.html there (default: nothing is written)", NULL),
@@ -102,7 +104,7 @@ static int check(void *options, struct error *e)
         return fail(e, "--text and --tokens are both given (expected one of them)");
     if (!o->segment && o->model)
         return fail(e, "--model is of a result (expected it with --segment N)");
-    return check_encoding(&o->encoding, e);
+    return check_keep(&o->machine, e) != 0 ? -1 : check_encoding(&o->encoding, e);
 }
 
 const struct verb explain_verb = {

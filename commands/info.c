@@ -59,14 +59,14 @@ static int print_fields(const struct decoder *d, struct progress *p, struct erro
 }
 
 /* Of a run; where the estimate fails, what was found until then. */
-static int print_estimate(const struct decoder *d, long length, const char *dtype, size_t memory, struct error *e)
+static int print_estimate(const struct decoder *d, long length, const struct machine_options *machine, struct error *e)
 {
     struct run_estimate found;
     char text[256];
-    int rc = run_estimate(&found, d, length, dtype, memory, e);
+    int rc = run_estimate(&found, d, length, machine, e);
 
     if (*found.kernels)
-        printf("\nof a run with --length %ld --dtype %s\nkernels        %s\n", length, dtype, found.kernels);
+        printf("\nof a run with --length %ld --dtype %s\nkernels        %s\n", length, machine->dtype, found.kernels);
     if (found.refused)
         printf("refused        there are learned positions for %d inputs (expected --length %d at most)\n", d->position_limit,
                d->position_limit + 1);
@@ -128,7 +128,7 @@ static int print_model(const struct model_argument *m, const struct info_options
     printf("digest         %s\n", digest);
     if (line)
         printf("verified       %s\n", line);
-    rc = print_estimate(d, length, o->machine.dtype, o->machine.memory, e);
+    rc = print_estimate(d, length, &o->machine, e);
 end:
     free(line);
     free(windows);
@@ -167,6 +167,8 @@ static const struct option_row rows[] = {
      .at = AT(machine.dtype),
      .choices = estimated_dtypes},
     MEMORY_ROW,
+    KEEP_ROW,
+    SCRATCH_ROW,
     THREADS_ROW,
     ADAPTER_ROW,
     ENCODING_ROWS(""),
@@ -182,7 +184,9 @@ static const struct operand_row operands[] = {{.name = "MODEL", .expected = "a c
 
 static int check(void *options, struct error *e)
 {
-    return check_encoding(&((const struct info_options *)options)->encoding, e);
+    const struct info_options *o = options;
+
+    return check_keep(&o->machine, e) != 0 ? -1 : check_encoding(&o->encoding, e);
 }
 
 const struct verb info_verb = {

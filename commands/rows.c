@@ -10,6 +10,7 @@
 const char *const picture_formats[] = {"png", "svg", "pdf", "tikz", NULL};
 const char *const device_choices[] = {"auto", "cpu", "cuda", NULL};
 const char *const dtype_choices[] = {"f32", "f64", "tf32", "bf16", NULL};
+const char *const keep_choices[] = {"f32", "bf16", NULL};
 const char *const bias_dtype_choices[] = {"f32", "bf16", "f16", NULL};
 const char *const positions_choices[] = {"", "none", NULL};
 const char *const none_choices[] = {"none", NULL};
@@ -47,6 +48,13 @@ int check_encoding(const struct encoding_options *o, struct error *e)
 {
     if (o->rope && o->positions_none)
         return fail(e, "--rope and --positions none are both given (expected one of them: rotary positions, or none)");
+    return 0;
+}
+
+int check_keep(const struct machine_options *o, struct error *e)
+{
+    if (o->keep_bf16 && strcmp(o->dtype, "f64") == 0)
+        return fail(e, "--keep bf16 and --dtype f64 are both given (expected one of them: fewer digits, or more)");
     return 0;
 }
 

@@ -9,9 +9,11 @@
 #include "run/threads.h"
 
 extern const char *const picture_formats[],
-    *const device_choices[], *const dtype_choices[], *const bias_dtype_choices[],
-                                                         *const positions_choices[],
-                                                             *const none_choices[], *const slopes_choices[], *const bos_choices[];
+    *const device_choices[], *const dtype_choices[], *const keep_choices[], *const bias_dtype_choices[],
+                                                                                *const positions_choices[],
+                                                                                    *const none_choices[],
+                                                                                        *const slopes_choices[],
+                                                                                            *const bos_choices[];
 
 /* Checks of texts at the time of parsing. */
 int check_bias(const char *text, struct error *e) MUST_USE;
@@ -21,6 +23,10 @@ int check_device(const char *text, struct error *e) MUST_USE;
 /* What does not go together of an encoding. */
 struct encoding_options;
 int check_encoding(const struct encoding_options *o, struct error *e) MUST_USE;
+
+/* --keep and --dtype. */
+struct machine_options;
+int check_keep(const struct machine_options *o, struct error *e) MUST_USE;
 
 /* ---- input ---- */
 
@@ -153,6 +159,26 @@ int check_encoding(const struct encoding_options *o, struct error *e) MUST_USE;
         .name = "memory", .value = "SIZE", \
         .help = "bytes the run may take, of the GPU if it runs there, as 800M or 16G (default: most of what is free)", \
         .type = OPTION_BYTES, .at = AT(machine.memory), .group = GROUP_MACHINE \
+    }
+#define KEEP_ROW \
+    { \
+        .name = "keep", .value = "TYPE", .standard = "f32", \
+        .help = \
+            "f32 or bf16: what layers keep between forward and reverse (default %s: all as it was computed, or where that does " \
+            "not fit their inputs). bf16: their inputs alone, rounded to bf16, and the rest is computed again from these: half " \
+            "of the least memory for a third more time; log p stays, and c moves by up to 5e-3 (doc/performance.md). Not with " \
+            "--dtype f64, on a GPU, or for models with experts", \
+        .type = OPTION_NUMBERED_CHOICE, .at = AT(machine.keep_bf16), .choices = keep_choices, .group = GROUP_MACHINE, \
+        .flags = OPTION_RESULT \
+    }
+#define SCRATCH_ROW \
+    { \
+        .name = "scratch", .value = "DIR", \
+        .help = \
+            "where a segment does not fit into memory: let inputs of layers wait for reverse in a file in DIR, of as few " \
+            "layers " \
+            "as must; it has no name, and is gone with the run, however that ends. Results do not depend on it. Not on a GPU", \
+        .type = OPTION_TEXT, .at = AT(machine.scratch), .group = GROUP_MACHINE \
     }
 #define THREADS_ROW \
     { \

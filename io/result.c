@@ -89,8 +89,8 @@ static void free_model(struct result_model *m, int with_arrays)
 
 void result_free(struct result *r)
 {
-    char *const texts[] = {r->version,   r->command, r->dtype, r->device, r->kernels, r->attribution, r->attribution_baseline,
-                           r->bias_dtype};
+    char *const texts[] = {r->version,    r->command, r->dtype, r->device, r->kernels, r->attribution, r->attribution_baseline,
+                           r->bias_dtype, r->keep};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free(texts[i]);

@@ -88,7 +88,7 @@ struct result {
     char *version, *command; /* root attributes */
     char *dtype, *device, *kernels;
     char *attribution, *attribution_baseline; /* baseline: of integrated gradients, else NULL */
-    char *bias_dtype; /* NULL: none */
+    char *bias_dtype, *keep; /* NULL: none; as all that was kept for reverse was computed */
     size_t attribution_steps, attribution_samples; /* 0: of another attribution */
     size_t length, offset, sink, bootstrap;
     uint64_t seed;

@@ -89,6 +89,7 @@ static const struct row {
     {"bootstrap", WHOLE, IN_RUN(bootstrap), ALWAYS, COUNT},
     {"seed", WHOLE, IN_RUN(seed), ALWAYS, 0, SIZE_MAX},
     {"bias_dtype", TEXT, IN_RUN(bias_dtype), WHERE_KNOWN, 0, 1},
+    {"keep", TEXT, IN_RUN(keep), WHERE_KNOWN, 0, 1},
     {"not_understood", TEXT, IN_MODEL(not_understood), WHERE_KNOWN, 0, 1},
     {"adapter", TEXT, IN_MODEL(adapter), WHERE_KNOWN, 0, 1},
     {"shard", PART, IN_RUN(shard), OF_A_SHARD, 0, 1},

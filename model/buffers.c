@@ -9,7 +9,8 @@
 enum sharing {
     OWN, /* none: each has its own */
     KEPT, /* those that are not stored; as large as the largest of them needs */
-    TURNS /* every second one */
+    TURNS, /* every second one */
+    ASIDE /* every second one of those whose input waits elsewhere */
 };
 
 struct row {
@@ -112,7 +113,7 @@ static int layer_rows(struct row rows[ROWS_MOST], const struct shape *s, int l)
     const int heads_normed = b->query_norm.present, clipped = block && b->clip > 0 && shape_rotates(d, l),
               post_1 = b->attention_post_norm.present, post_2 = b->mlp_post_norm.present;
     const struct row all[] = {
-        {LAYER(x), ROLE_RESIDUAL, inputs, hidden, reverse ? OWN : TURNS}, /* only reverse wants them all */
+        {LAYER(x), ROLE_RESIDUAL, inputs, hidden, reverse ? ASIDE : TURNS}, /* only reverse wants them all */
         {LAYER(carry), ROLE_ACTIVATION, carried, kv_width, OWN},
         {LAYER(norms), ROLE_STATISTIC, s->by_layer && l > 0 ? keys : 0, 1, OWN},
         {LAYER(statistics_1), ROLE_STATISTIC, keys, 2, KEPT},
@@ -156,6 +157,7 @@ static int owner(enum sharing sharing, const struct shape *s, int l)
     case OWN: return l;
     case KEPT: return l < s->d->layers - s->stored_layers ? 0 : l;
     case TURNS: return l % 2;
+    case ASIDE: return l < aside_layers(s) ? l % 2 : l;
     }
     return l;
 }

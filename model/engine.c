@@ -23,7 +23,7 @@ static int fill_places(struct engine *g, struct error *e)
 static int create_activations(struct engine *g, struct error *e)
 {
     size_t host = attribution_host(&g->shape);
-    if (buffers_create(g, e) || experts_open(g, e) || (g->places && fill_places(g, e)))
+    if (buffers_create(g, e) || aside_open(g, e) || experts_open(g, e) || (g->places && fill_places(g, e)))
         return -1;
     if (host && !(g->host = calloc(host, sizeof *g->host)))
         return fail_memory(e, 8.0 * (double)host, "a segment's embeddings");
@@ -74,6 +74,7 @@ void engine_close(struct engine *g)
         if (g->attention[l] && !shared)
             k->attention_free(k, g->attention[l]);
     }
+    aside_close(g);
     if (g->layers) {
         buffers_destroy(g);
         experts_close(g);

@@ -27,7 +27,9 @@ enum weights_mode {
 enum keep_mode {
     KEEP_AUTO, /* chosen by the plan */
     KEEP_STORE, /* activations of every layer are kept from forward to reverse */
-    KEEP_RECOMPUTE /* only each layer's input is kept; the rest is computed again in reverse */
+    KEEP_RECOMPUTE, /* only each layer's input is kept; the rest is computed again in reverse */
+    KEEP_BF16 /* the same, and these inputs rounded to bf16: half their size, and what is computed again is that of the rounded
+                 ones; log p is not touched */
 };
 
 /* What the norms are taken of: model/attribution.h for all but the first. */
@@ -35,6 +37,7 @@ enum attribution { ATTRIBUTION_GRAD, ATTRIBUTION_INPUT, ATTRIBUTION_INTEGRATED, 
 
 struct gradient_request {
     enum keep_mode keep;
+    const char *scratch; /* a folder where inputs of layers may wait that do not fit into memory; borrowed. NULL: none */
     double seed; /* factor on the gradient of log p; 0 and in all measurements: 1 */
     int by_layer; /* engine_measure: norms at the input of every block, as the one reverse pass goes by */
     enum attribution attribution; /* other than ATTRIBUTION_GRAD: for engine_attribute */
@@ -74,6 +77,9 @@ struct memory_plan {
     int in_place; /* the set reads all matrices where they lie; `weights` are norms and biases */
     int forward; /* no reverse pass: one layer's activations at a time */
     double weights, activations, scratch, total, budget;
+    int short_inputs; /* with KEEP_BF16 */
+    int disk_layers; /* the first ones, whose inputs wait in gradient.scratch; the fewest that make it fit */
+    double disk; /* what they take there */
     double buffers; /* what of activations and scratch is the engine's buffers, as it creates them */
     double flops; /* floating-point operations of one segment, forward and, unless `forward`, reverse */
     double attention_flops; /* those of attention among them, without pairs that a window or a bias takes out; a bias with the

@@ -43,6 +43,8 @@ struct shape {
     int by_layer, attributed; /* norms at every block; an attribution other than the gradient */
     int contrast; /* with gradient.contrast */
     int batch, stored_layers;
+    int short_inputs; /* the inputs of layers wait for reverse in bf16 */
+    int disk_layers; /* those of the first ones on disk */
     int *keys, *queries; /* [layers + 1], the last of them the rows of the head; [layers] */
 };
 
@@ -74,6 +76,14 @@ struct layer {
     struct buffer *expert_up, *expert_gate; /* [B S, m of an expert] before the activation */
     struct buffer *shared_logit, *shared_weight; /* [B queries] */
     int32_t *starts; /* [experts B + 1], on the host: the first slot of each expert's rows of each segment */
+};
+
+/* Inputs of blocks that wait for reverse elsewhere than in their buffers, which are two in turn then: aside.c. */
+struct aside {
+    double *values; /* [ASIDE_PIECE] on their way, as the set gives them; and as they wait */
+    unsigned char *piece;
+    unsigned char *memory; /* those of layers from disk_layers on, one after the other */
+    struct spill *file; /* the others */
 };
 
 /* A batch that is enqueued. */
@@ -117,6 +127,8 @@ struct engine {
     struct buffer *d_logits, *d_weights; /* [B queries, experts], [B queries, chosen] */
     struct buffer *fresh; /* with carry: [B outputs, 2, KV hd] keys and values of the positions of a layer's x */
 
+    struct aside aside;
+
     /* the state of a run */
     struct begun begun[ENGINE_AHEAD]; /* begun_count of them from begun_first on, in a ring */
     int begun_first, begun_count;
@@ -152,6 +164,17 @@ int shape_rotates(const struct decoder *d, int l);
 void buffers_bytes(double *kept, double *others, const struct kernels *k, const struct shape *s);
 int buffers_create(struct engine *g, struct error *e) MUST_USE;
 void buffers_destroy(struct engine *g);
+
+/* -- aside.c -- */
+/* Layers, the first ones, whose inputs wait elsewhere than in their buffers. */
+int aside_layers(const struct shape *s);
+/* Bytes of them in memory, on disk, and of what they pass through. */
+void aside_bytes(double *memory, double *disk, double *passing, const struct kernels *k, const struct shape *s);
+int aside_open(struct engine *g, struct error *e) MUST_USE;
+void aside_close(struct engine *g);
+/* Layer l's x goes there, where it is one of them, and comes back. */
+int aside_put(struct engine *g, int l, int batch, struct error *e) MUST_USE;
+int aside_take(struct engine *g, int l, int batch, struct error *e) MUST_USE;
 
 /* -- plan.c -- */
 /* The plan of a request, and its shape, which the caller closes also after a failure. */

@@ -223,7 +223,7 @@ int forward_blocks(struct engine *g, int batch, struct error *e)
     weights_begin(g);
     forward_embed(g, batch);
     for (int l = 0, layers = g->d->layers; l < layers; l++) {
-        if (weights_need(g, l, e))
+        if (weights_need(g, l, e) || aside_put(g, l, batch, e))
             return -1;
         if (forward_block(g, l, batch, 0, e) ||
             weights_turn(g, l, l + 1 < layers ? l + 1 : l, e)) /* reverse begins with the last one */

@@ -46,28 +46,45 @@ static double beside_bytes(const struct choice *c)
     return fmax(scratch, passing) + tables + 8.0 * (double)attribution_host(s) + experts_host(s);
 }
 
+/* Adds up what the shape takes; `beside`: bytes that go by n and batch alone. */
+static void add_up(struct memory_plan *p, const struct choice *c, double beside)
+{
+    const struct shape *s = c->shape;
+    double kept, others, waiting, passing;
+    buffers_bytes(&kept, &others, c->k, s);
+    aside_bytes(&waiting, &p->disk, &passing, c->k, s);
+    p->stored_layers = s->stored_layers;
+    p->disk_layers = s->disk_layers;
+    p->activations = kept + waiting;
+    p->buffers = kept + others;
+    p->scratch = others + beside + passing;
+    p->weights = c->shared + (p->resident ? c->blocks : c->at_once);
+    p->total = p->scratch + p->weights + p->activations;
+}
+
 /* Fills the plan for this n and batch: the best of what fits, in the order resident and stored, stored, as many stored as
- * possible. Returns 0, or -1 when even recomputing everything does not fit. */
+ * possible, and with a folder for it as few inputs on disk as possible. Returns 0, or -1 when even that does not fit. */
 static int plan_for(struct memory_plan *p, const struct choice *c, int n, int batch)
 {
     struct shape *s = c->shape;
-    double kept, others;
+    int on_disk = s->kind == REQUEST_GRADIENT && c->request->gradient.scratch ? p->layers : 0; /* at most */
     shape_rows(s, n);
     s->batch = p->batch = batch;
-    s->stored_layers = c->keep == KEEP_RECOMPUTE ? 0 : p->layers;
-    buffers_bytes(&kept, &others, c->k, s);
-    p->scratch = others + beside_bytes(c);
-    p->resident = c->request->weights == WEIGHTS_RESIDENT ||
-                  (c->request->weights == WEIGHTS_AUTO && p->scratch + c->shared + c->blocks + kept <= p->budget);
-    p->weights = c->shared + (p->resident ? c->blocks : c->at_once);
-    while (c->keep == KEEP_AUTO && s->stored_layers > 0 && p->scratch + p->weights + kept > p->budget) {
+    s->stored_layers = c->keep == KEEP_RECOMPUTE || c->keep == KEEP_BF16 ? 0 : p->layers;
+    s->disk_layers = 0;
+    double beside = beside_bytes(c);
+    p->resident = 1;
+    add_up(p, c, beside);
+    p->resident = c->request->weights == WEIGHTS_RESIDENT || (c->request->weights == WEIGHTS_AUTO && p->total <= p->budget);
+    add_up(p, c, beside);
+    while (c->keep == KEEP_AUTO && s->stored_layers > 0 && p->total > p->budget) {
         s->stored_layers--; /* the first layers go first: the last ones are small and used soonest */
-        buffers_bytes(&kept, &others, c->k, s);
+        add_up(p, c, beside);
     }
-    p->stored_layers = s->stored_layers;
-    p->activations = kept;
-    p->buffers = kept + others;
-    p->total = p->scratch + p->weights + kept;
+    while (s->disk_layers < on_disk && p->total > p->budget) {
+        s->disk_layers++; /* and here they wait longest */
+        add_up(p, c, beside);
+    }
     return p->total <= p->budget ? 0 : -1;
 }
 
@@ -113,14 +130,14 @@ static int wanted_batch(const struct choice *c)
     return (int)fmin(most, fmax(by_heads, by_size));
 }
 
-/* The largest batch of at most `batch` that fits with every layer stored: recomputing costs a third of the time, so a smaller
- * batch comes before it. And where a quarter of `batch` fits beside resident weights, those come before a larger batch. 1 when
- * none fits. */
+/* The largest batch of at most `batch` that fits with every layer stored and nothing on disk: recomputing costs a third of the
+ * time, so a smaller batch comes before it. And where a quarter of `batch` fits beside resident weights, those come before a
+ * larger batch. 1 when none fits. */
 static int largest_batch(struct memory_plan *p, const struct choice *c, int batch)
 {
     int found = 0;
     for (int b = batch; b > 1 && (!found || 4 * b >= batch); b--) {
-        if (plan_for(p, c, p->positions, b) || (p->stored_layers < p->layers && c->keep == KEEP_AUTO))
+        if (plan_for(p, c, p->positions, b) || (p->stored_layers < p->layers && c->keep == KEEP_AUTO) || p->disk > 0)
             continue;
         if (p->resident)
             return b;
@@ -178,6 +195,21 @@ static int refuse(const struct memory_plan *p, const struct choice *c, struct er
                 path, p->positions + 1, needs, may, longest + 1);
 }
 
+/* What a request asks for that the set or the model cannot give. */
+static int check_keep(const struct kernels *k, const struct decoder *d, const struct gradient_request *g, struct error *e)
+{
+    const int is_short = g->keep == KEEP_BF16;
+    if ((is_short || g->scratch) && k->memory_free)
+        return fail(e,
+                    "%s: its memory is a device's, and inputs of layers wait there as they are (expected --device cpu with %s)",
+                    k->name, is_short ? "--keep bf16" : "--scratch");
+    if (is_short && decoder_has_experts(d))
+        return fail(e,
+                    "%s: rows choose experts, and rounded ones may choose others in reverse than forward (expected --keep f32)",
+                    d->path);
+    return 0;
+}
+
 int plan_make(struct memory_plan *p, struct shape *shape, struct kernels *k, const struct decoder *d,
               const struct engine_request *request, struct error *e)
 {
@@ -188,8 +220,11 @@ int plan_make(struct memory_plan *p, struct shape *shape, struct kernels *k, con
         return -1;
     if (shape->kind == REQUEST_ATTENTION && !k->attention_mass)
         return fail(e, "%s: cannot sum attention by distance (expected --device cpu with --attention)", k->name);
-    if (shape->kind == REQUEST_GRADIENT)
+    if (shape->kind == REQUEST_GRADIENT) {
+        if (check_keep(k, d, &request->gradient, e))
+            return -1;
         c.keep = request->gradient.keep, passes = attribution_passes(request->gradient.attribution);
+    }
     struct weight_bytes shared = weights_shared_bytes(k, d, shape->n);
     c.shared = (double)(shared.matrices + shared.vectors);
     for (int l = 0; l < d->layers; l++) {
@@ -205,6 +240,7 @@ int plan_make(struct memory_plan *p, struct shape *shape, struct kernels *k, con
     *p = (struct memory_plan){.positions = shape->n,
                               .layers = d->layers,
                               .forward = shape->kind != REQUEST_GRADIENT,
+                              .short_inputs = shape->short_inputs,
                               .in_place = c.copied == 0 && shared.matrices == 0,
                               .budget = request->memory ? (double)request->memory : default_budget(k)};
     choose_batch(p, &c);
@@ -224,21 +260,25 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
 
 char *memory_plan_text(char text[256], const struct memory_plan *p)
 {
-    char kept[64], held[48], total[16], weights[16], activations[16], scratch[16];
+    char kept[64], held[48], total[16], weights[16], activations[16], scratch[16], disk[16], waits[96] = "";
     const char *unit = p->flops < 1e9 ? "MFLOP" : p->flops < 1e12 ? "GFLOP" : "TFLOP";
     if (p->forward)
         snprintf(kept, sizeof kept, "one layer at a time");
+    else if (p->short_inputs)
+        snprintf(kept, sizeof kept, "inputs of layers in bf16, the rest recomputed");
     else if (p->stored_layers == p->layers)
         snprintf(kept, sizeof kept, "all layers stored");
     else
         snprintf(kept, sizeof kept, "%d of %d layers stored, the others recomputed", p->stored_layers, p->layers);
+    if (p->disk > 0)
+        snprintf(waits, sizeof waits, ", %s on disk for the inputs of %d layers", bytes_text(disk, p->disk), p->disk_layers);
     if (p->in_place)
         snprintf(held, sizeof held, "weights read where they lie");
     else
         snprintf(held, sizeof held, "weights %s %s", bytes_text(weights, p->weights), p->resident ? "resident" : "by layer");
-    snprintf(text, 256, "%s (%s, activations %s, %s, work space %s), %d segment%s at a time, %.3g %s a segment",
+    snprintf(text, 256, "%s (%s, activations %s, %s, work space %s)%s, %d segment%s at a time, %.3g %s a segment",
              bytes_text(total, p->total), held, bytes_text(activations, p->activations), kept, bytes_text(scratch, p->scratch),
-             p->batch, p->batch == 1 ? "" : "s",
+             waits, p->batch, p->batch == 1 ? "" : "s",
              p->flops / (p->flops < 1e9    ? 1e6
                          : p->flops < 1e12 ? 1e9
                                            : 1e12),

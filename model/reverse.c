@@ -239,7 +239,7 @@ int reverse_pass(struct engine *g, struct buffer **gradient, int batch, struct e
         return -1;
     reverse_head(g, dy, batch);
     for (int l = layers - 1; l >= 0; l--) {
-        if (weights_need(g, l, e) || (l < first_stored && forward_block(g, l, batch, 1, e)) ||
+        if (aside_take(g, l, batch, e) || weights_need(g, l, e) || (l < first_stored && forward_block(g, l, batch, 1, e)) ||
             reverse_block(g, l, dx, dy, batch, e))
             return -1;
         if (g->shape.by_layer && l > 0)

@@ -34,6 +34,7 @@ int shape_open(struct shape *s, const struct decoder *d, const struct engine_req
         s->by_layer = request->gradient.by_layer;
         s->attributed = request->gradient.attribution != ATTRIBUTION_GRAD;
         s->contrast = request->gradient.contrast;
+        s->short_inputs = request->gradient.keep == KEEP_BF16;
         break;
     case REQUEST_SCORE:
         s->outputs = request->score.outputs;

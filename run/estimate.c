@@ -1,15 +1,18 @@
 #include "run/estimate.h"
 
+#include "run/kernels.h"
+
 #include <stdio.h>
 
-int run_estimate(struct run_estimate *out, const struct decoder *d, long length, const char *dtype, size_t memory,
+int run_estimate(struct run_estimate *out, const struct decoder *d, long length, const struct machine_options *machine,
                  struct error *e)
 {
-    struct engine_request options = {.kind = REQUEST_GRADIENT, .positions = (int)length - 1, .memory = memory};
-    struct kernels *k = kernels_open(dtype, e);
+    struct engine_request options = {.kind = REQUEST_GRADIENT, .positions = (int)length - 1, .memory = machine->memory};
+    struct kernels *k = kernels_open(machine->dtype, e);
     int rc = 0;
 
     *out = (struct run_estimate){0};
+    run_keep(&options.gradient, machine);
     if (!k)
         return -1;
     snprintf(out->kernels, sizeof out->kernels, "%s", k->name);

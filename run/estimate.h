@@ -3,6 +3,7 @@
 #define REACH_RUN_ESTIMATE_H
 
 #include "model/engine.h"
+#include "run/shared_options.h"
 
 /* What is not known is empty or 0. */
 struct run_estimate {
@@ -13,8 +14,8 @@ struct run_estimate {
                        are extra */
 };
 
-/* Of a segment of `length` tokens; memory 0: most of what is free. 0 or -1, with what was found until then. */
-int run_estimate(struct run_estimate *out, const struct decoder *d, long length, const char *dtype, size_t memory,
+/* Of a segment of `length` tokens on the processor. 0 or -1, with what was found until then. */
+int run_estimate(struct run_estimate *out, const struct decoder *d, long length, const struct machine_options *machine,
                  struct error *e) MUST_USE;
 
 #endif

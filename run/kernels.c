@@ -21,3 +21,9 @@ struct kernels *run_kernels(const char *device, const char *dtype, struct progre
         progress_message(progress, "%s", note.text);
     return k;
 }
+
+void run_keep(struct gradient_request *out, const struct machine_options *o)
+{
+    out->keep = o->keep_bf16 ? KEEP_BF16 : KEEP_AUTO;
+    out->scratch = o->scratch;
+}

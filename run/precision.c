@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct precision_bounds precision_bounds(const char *dtype)
+struct precision_bounds precision_bounds(const char *dtype, int keep_bf16)
 {
     if (strcmp(dtype, "f64") == 0)
         return (struct precision_bounds){1e-9, 1e-9, 1e-9};
@@ -15,6 +15,8 @@ struct precision_bounds precision_bounds(const char *dtype)
         return (struct precision_bounds){INFINITY, 5e-4, INFINITY};
     if (strcmp(dtype, "bf16") == 0)
         return (struct precision_bounds){INFINITY, 5e-3, INFINITY};
+    if (keep_bf16) /* less is rounded than in bf16, and nothing forward */
+        return (struct precision_bounds){INFINITY, 5e-3, 1e-5};
     return (struct precision_bounds){1e-4, 1e-5, 1e-5};
 }
 
@@ -93,7 +95,7 @@ end:
 
 int precision_check(struct deviation *out, const struct erf_run *r, struct error *e)
 {
-    double allowed = precision_bounds(r->options->machine.dtype).c;
+    double allowed = precision_bounds(r->options->machine.dtype, r->options->machine.keep_bf16).c;
     struct kernels *oracle = open_oracle(e);
     int rc = oracle ? 0 : -1;
 

@@ -15,7 +15,7 @@ struct deviation {
 struct precision_bounds {
     double s, c, logprob;
 };
-struct precision_bounds precision_bounds(const char *dtype);
+struct precision_bounds precision_bounds(const char *dtype, int keep_bf16);
 
 /* Measures the first segments of each model, as many as --check-precision says, again in the float64 reference set: out [models].
  * The run is done. */

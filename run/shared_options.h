@@ -9,6 +9,8 @@ struct machine_options {
     const char *device, *dtype;
     size_t memory; /* bytes; 0: most of what is free */
     long threads; /* 0: all */
+    int keep_bf16; /* inputs of layers wait for reverse in bf16 */
+    const char *scratch; /* a folder where they may wait; NULL: in memory */
 };
 
 /* Whether each segment begins with the model's beginning-of-text token: `auto` as its own tokenizer does with a text, and never

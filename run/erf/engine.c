@@ -2,18 +2,22 @@
 #include "run/erf/parts.h"
 
 #include "model/engine.h"
+#include "run/kernels.h"
 #include "run/ranks.h"
 
 static struct engine_request request_of(const struct erf_run *r, const struct erf_model *m, size_t length)
 {
-    return (struct engine_request){.kind = REQUEST_GRADIENT,
-                                   .positions = (int)(length - 1),
-                                   .memory = ranks_memory(r->options->machine.memory),
-                                   .segments = m->segments.count,
-                                   .gradient = {.by_layer = m->layer_count > 1,
-                                                .attribution = r->options->attribution,
-                                                .noise = m->out->noise,
-                                                .noise_seed = r->options->seed}};
+    struct engine_request request = {.kind = REQUEST_GRADIENT,
+                                     .positions = (int)(length - 1),
+                                     .memory = ranks_memory(r->options->machine.memory),
+                                     .segments = m->segments.count,
+                                     .gradient = {.by_layer = m->layer_count > 1,
+                                                  .attribution = r->options->attribution,
+                                                  .noise = m->out->noise,
+                                                  .noise_seed = r->options->seed}};
+
+    run_keep(&request.gradient, &r->options->machine);
+    return request;
 }
 
 struct engine *erf_engine_open(const struct erf_run *r, const struct erf_model *m, size_t length, struct error *e)
@@ -29,6 +33,7 @@ struct engine *erf_oracle_open(struct kernels *oracle, const struct erf_run *r, 
 
     request.batch = 1;
     request.gradient.by_layer = 0;
+    request.gradient.keep = KEEP_AUTO; /* as everything was computed */
     return engine_create(oracle, m->decoder, &request, e);
 }
 

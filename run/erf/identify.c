@@ -53,7 +53,8 @@ static int identify_run(struct erf_run *r, struct error *e)
                    set(&out->device, e, "%.*s", device, is_reference ? "cpu" : kernels) != 0 ||
                    set(&out->attribution, e, "%s", attribution_names[o->attribution]) != 0 ||
                    (out->attribution_steps && set(&out->attribution_baseline, e, "rows of zeros") != 0) ||
-                   (o->encoding.bias_dtype && set(&out->bias_dtype, e, "%s", o->encoding.bias_dtype) != 0)
+                   (o->encoding.bias_dtype && set(&out->bias_dtype, e, "%s", o->encoding.bias_dtype) != 0) ||
+                   (o->machine.keep_bf16 && set(&out->keep, e, "bf16") != 0)
                ? -1
                : 0;
 }

@@ -120,6 +120,7 @@ static int open_engine(struct subject *s, struct explain_run *r, struct error *e
                                                   .against = r->found.against.id}};
     char text[256];
 
+    run_keep(&request.gradient, &o->machine);
     if (o->attribution == ATTRIBUTION_SMOOTH &&
         !isfinite(request.gradient.noise = SMOOTH_NOISE * attribution_embedding_size(s->decoder)))
         return fail_memory(e, (double)s->decoder->embedding_width * 8, "a row of the embedding");
