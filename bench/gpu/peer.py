@@ -1,15 +1,17 @@
 """The peer on a GPU: the best script a PyTorch user would write for the same numbers.
 
-    python3 bench/gpu/peer.py SHAPE LENGTH DTYPE REPEATS [NORMS_FILE] [--device cpu] [--compile] [--batch N]
+    python3 bench/gpu/peer.py SHAPE LENGTH DTYPE REPEATS [NORMS_FILE] [--device cpu] [--compile] [--batch N] [--backend flash|cudnn|efficient]
 
-The models of shapes.h with the random weights of tests/memory_decoder.c. Frozen weights, SDPA (flash attention where PyTorch has it), the head on the last row
-only, autograd.grad to the input embeddings; the batch is doubled until a segment no longer gets faster or memory is out (--batch N: that one only). DTYPE: f64
+The models of shapes.h with the random weights of tests/memory_decoder.c. Frozen weights, SDPA (--backend pins one of its kernels; else PyTorch chooses), the head on the last row
+only, autograd.grad to the input embeddings; the batch is doubled until a segment no longer gets faster or memory is out (--batch N: that one only). The memory is the most that was held at the batch whose time is printed. DTYPE: f64
 (the oracle), f32, tf32 or bf16. Prints key=value lines like erf.c and writes the norms of the first segment as float64.
 """
 import argparse
+import contextlib
 import time
 
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 from transformers import GPT2Config, GPT2LMHeadModel, GPTNeoXConfig, GPTNeoXForCausalLM, LlamaConfig, LlamaForCausalLM
 
 SHAPES = {  # kind, layers, heads, hidden, mlp, vocabulary, positions
@@ -22,6 +24,7 @@ SHAPES = {  # kind, layers, heads, hidden, mlp, vocabulary, positions
     "tiny-llama": ("llama", 2, 4, 64, 176, 211, 0),
 }
 MASK = 0xFFFFFFFF
+BACKENDS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION, "efficient": SDPBackend.EFFICIENT_ATTENTION}
 
 
 def fill(parameter, number, mean, spread, narrow):
@@ -114,27 +117,35 @@ def main():
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--batch", type=int, default=0)
+    parser.add_argument("--backend", choices=BACKENDS)
     a = parser.parse_args()
+    if a.device == "cuda" and not torch.cuda.is_available():
+        raise SystemExit("peer.py: PyTorch finds no GPU (expected one, or --device cpu to try the script)")
     if a.dtype == "tf32":
         torch.set_float32_matmul_precision("high")
     model, vocabulary = make_model(a.shape, a.length, a.dtype, a.device)
     body, head, table = model.base_model, model.get_output_embeddings(), model.get_input_embeddings().weight
     run = torch.compile(body) if a.compile else body
     wait = torch.cuda.synchronize if a.device == "cuda" else lambda: None
+    pinned = lambda: sdpa_kernel([BACKENDS[a.backend]]) if a.backend else contextlib.nullcontext()
 
     def measure(ids):
         rows = table[ids[:, :-1]].requires_grad_(True)
-        hidden = run(inputs_embeds=rows, use_cache=False).last_hidden_state[:, -1]
+        with pinned():
+            hidden = run(inputs_embeds=rows, use_cache=False).last_hidden_state[:, -1]
         logits = head(hidden)
         logprob = torch.log_softmax(logits if a.dtype == "f64" else logits.float(), dim=-1).gather(1, ids[:, -1:]).squeeze(1)
         (gradient,) = torch.autograd.grad(logprob.sum(), rows)
         return (gradient if a.dtype == "f64" else gradient.float()).norm(dim=-1), logprob.detach()
 
-    best, best_batch, norms, logprob = float("inf"), 0, None, None
+    best, best_batch, best_held, norms, logprob = float("inf"), 0, 0, None, None
     batch = a.batch or 1
     while batch <= max(64, a.batch):
         position, segment = torch.arange(a.length, device=a.device), torch.arange(batch, device=a.device)
         ids = (position[None, :] + 13 * segment[:, None]) * 7919 % vocabulary
+        if a.device == "cuda":
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
         try:
             fastest = float("inf")
             for repeat in range(-2 if a.repeats > 1 else 0, a.repeats):  # two to warm up
@@ -152,16 +163,17 @@ def main():
         if fastest > 0.98 * best:
             break
         best, best_batch = fastest, batch
+        best_held = torch.cuda.max_memory_allocated() if a.device == "cuda" else 0
         if a.batch:
             break
         batch *= 2
     if norms is None:
         raise SystemExit("out of memory with one segment")
     if a.device == "cuda":
-        print(f"memory={torch.cuda.max_memory_allocated() * 1e-9:.2f}")
+        print(f"memory={best_held * 1e-9:.2f}")
     if a.norms:
         norms.double().cpu().numpy().tofile(a.norms)
-    print(f"peer=torch {torch.__version__}{', compiled' if a.compile else ''}\nbatch={best_batch}\nseconds={best:.6f}\nlogprob={float(logprob):.9g}")
+    print(f"peer=torch {torch.__version__}{', compiled' if a.compile else ''}{', ' + a.backend if a.backend else ''}\nbatch={best_batch}\nseconds={best:.6f}\nlogprob={float(logprob):.9g}")
 
 
 main()

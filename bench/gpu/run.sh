@@ -5,13 +5,14 @@
 #
 # Programs that bench/gpu/carry.sh packed elsewhere are taken from CARRY (default build/carry.tar.xz) when it is there; then nothing is compiled.
 # NVCC, PLUGIN (reach-cuda.so), PYTHON come from make. For `check`: TOOLS="memcheck racecheck synccheck", compute-sanitizer's (empty: none), each test at most
-# TOOL_SECONDS. For `bench`: CASES="gpt2-small:2048:bf16 ..." are SHAPE:LENGTH:DTYPE of bench/gpu/shapes.h; COMPILED those with torch.compile (empty: none);
+# TOOL_SECONDS. For `bench`: CASES="gpt2-small:2048:bf16 ..." are SHAPE:LENGTH:DTYPE of bench/gpu/shapes.h; BACKENDS the peer's kernels of attention, a row each (of floats
+# efficient alone; empty: PyTorch's own choice); COMPILED those with torch.compile (empty: none), which take the fastest backend and its batch;
 # KERNELS=0 and ORACLE=0 leave the single operations and the comparison with float64 out; DEVICE=cpu rehearses the peer without a GPU.
 set -eu
 : "${PLUGIN:=build/gcc/reach-cuda.so}" "${PYTHON:=python3}" "${NVCC:=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)}" "${CC:=gcc}" "${CARRY=build/carry.tar.xz}" "${DEVICE:=cuda}"
 : "${TOOLS=memcheck racecheck synccheck}" "${TOOL_SECONDS:=150}" "${KERNELS:=1}" "${ORACLE:=1}" "${REPEATS:=3}"
 : "${CASES:=gpt2-small:2048:bf16 gpt2-small:2048:tf32 pythia-1.4b:2048:bf16 llama-7b:2048:bf16 gpt2-xl:2048:bf16 gpt2-small:8192:bf16 gpt2-small:32768:bf16 pythia-1.4b:2048:tf32}"
-: "${COMPILED=$CASES}"
+: "${COMPILED=$CASES}" "${BACKENDS=flash cudnn efficient}"
 out=${GPU_BUILD:-build/gpu} carried=
 flags="-std=gnu11 -O2 -g -Wall -Wextra -fopenmp -ffp-contract=off -fno-math-errno -I. -D_GNU_SOURCE"
 tests="kernels-sets kernels-weights kernels-attention-mass kernels-cuda-plugin kernels-cuda-attention kernels-cuda-products model-cuda"
@@ -126,11 +127,9 @@ check() {
     done
 }
 
-# peer MODE OPTION...: one run of the peer of this case; its figures in $out/peer-MODE.txt
+# peer OPTION...: one run of the peer of this case; its figures in $out/peer.txt
 peer() {
-    mode=$1
-    shift
-    "$PYTHON" bench/gpu/peer.py "$shape" "$length" "$@" --device "$DEVICE" >"$out/peer-$mode.txt" 2>"$out/peer-$mode.err"
+    "$PYTHON" bench/gpu/peer.py "$shape" "$length" "$@" --device "$DEVICE" >"$out/peer.txt" 2>"$out/peer.err"
 }
 difference() { "$PYTHON" bench/compare.py "$1" "$2" 2>/dev/null || echo -; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { if (a > 0 && b > 0) printf "%.2f", a / b; else printf "-" }'; }
@@ -147,7 +146,7 @@ one_case() {
     oracle=
     if [ "$ORACLE" = 1 ] && [ $with_peer = 1 ]; then # float64 where it fits
         for type in f64 f32; do
-            if peer oracle $type 1 "$out/oracle.norm" --batch 1; then
+            if peer $type 1 "$out/oracle.norm" --batch 1; then
                 oracle=$type
                 break
             fi
@@ -157,21 +156,30 @@ one_case() {
     row "$shape" "$length" "$dtype" "reach" "$(value batch "$out/reach.txt")" "$seconds" "$(value tflops "$out/reach.txt")" "$memory" - - \
         "$(difference "$out/reach.norm" "$out/oracle.norm")${oracle:+ ($oracle)}"
     [ $with_peer = 1 ] || return 0
-    for mode in eager compiled; do
-        case "$mode $COMPILED " in
-        eager*) options= ;;
-        *" $1 "*) options="--compile --batch $(value batch "$out/peer-eager.txt")" ;;
-        *) continue ;;
-        esac
-        if peer $mode "$dtype" "$REPEATS" "$out/peer.norm" $options; then
-            took=$(value seconds "$out/peer-$mode.txt") held=$(value memory "$out/peer-$mode.txt")
-            row "$shape" "$length" "$dtype" "PyTorch, $mode" "$(value batch "$out/peer-$mode.txt")" "$took" "$(awk -v f="$(value flops "$out/reach.txt")" -v s="$took" 'BEGIN { printf "%.2f", f / s * 1e-12 }')" \
-                "$held" "$(ratio "$seconds" "$took")" "$(ratio "$memory" "$held")" "$(difference "$out/peer.norm" "$out/oracle.norm")"
-        else
-            row "$shape" "$length" "$dtype" "PyTorch, $mode: $(tail -n 1 "$out/peer-$mode.err" | cut -c 1-80)" - - - - - - -
-            [ $mode = compiled ] || break
+    backends=$BACKENDS fastest= least=
+    [ "$dtype" = bf16 ] || backends=${BACKENDS:+efficient}
+    for backend in ${backends:-any}; do
+        options=
+        [ "$backend" = any ] || options="--backend $backend"
+        peer_row "eager, $backend" "$options" || continue
+        if [ -z "$least" ] || awk -v a="$took" -v b="$least" 'BEGIN { exit !(a < b) }'; then
+            least=$took chosen=$backend fastest="$options --batch $(value batch "$out/peer.txt")"
         fi
     done
+    case " $COMPILED " in
+    *" $1 "*) [ -z "$fastest" ] || peer_row "compiled, $chosen" "--compile $fastest" || true ;;
+    esac
+}
+# peer_row NAME OPTIONS: one run of the peer of this case and its row; sets took. 1 if it did not run.
+peer_row() {
+    name=$1
+    if ! peer "$dtype" "$REPEATS" "$out/peer.norm" $2; then
+        row "$shape" "$length" "$dtype" "PyTorch, $name: $(tail -n 1 "$out/peer.err" | cut -c 1-80)" - - - - - - -
+        return 1
+    fi
+    took=$(value seconds "$out/peer.txt") held=$(value memory "$out/peer.txt")
+    row "$shape" "$length" "$dtype" "PyTorch, $name" "$(value batch "$out/peer.txt")" "$took" "$(awk -v f="$(value flops "$out/reach.txt")" -v s="$took" 'BEGIN { printf "%.2f", f / s * 1e-12 }')" \
+        "$held" "$(ratio "$seconds" "$took")" "$(ratio "$memory" "$held")" "$(difference "$out/peer.norm" "$out/oracle.norm")"
 }
 
 bench() {
