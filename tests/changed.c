@@ -1,5 +1,6 @@
 #include "tests/changed.h"
 
+#include "tests/program.h"
 #include "tests/scratch.h"
 
 #include <jansson.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -59,4 +61,30 @@ const char *changed(const char *golden, const char *path, const char *value)
 void change_again(const char *path, const char *value)
 {
     write_changed(scratch_path(scratch_folder, "config.json"), path, value);
+}
+
+void change_tensor(const char *golden, const char *name, const char *tensor, uint16_t value, size_t count)
+{
+    static const char offsets[] = "\"data_offsets\":[";
+    char path[512], quoted[256];
+    size_t size, from;
+    unsigned char *bytes, *config;
+
+    snprintf(path, sizeof path, "%s/model.safetensors", golden);
+    bytes = scratch_read(path, &size);
+    snprintf(quoted, sizeof quoted, "\"%s\"", tensor);
+    const char *at_tensor = memmem(bytes, size, quoted, strlen(quoted)),
+               *at_offset = at_tensor ? strstr(at_tensor, offsets) : NULL;
+    assert_non_null(at_offset);
+    from = 8 + (size_t)(bytes[0] + 256 * bytes[1]) + strtoul(at_offset + strlen(offsets), NULL, 10);
+    assert_true(from + 2 * count <= size);
+    for (size_t i = 0; i < count; i++)
+        memcpy(bytes + from + 2 * i, &value, 2);
+    assert_int_equal(mkdir(at("%s", name), 0700), 0);
+    scratch_write(at("%s", name), "model.safetensors", bytes, size);
+    free(bytes);
+    snprintf(path, sizeof path, "%s/config.json", golden);
+    config = scratch_read(path, &size);
+    scratch_write(at("%s", name), "config.json", config, size);
+    free(config);
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "io/result.h"
+#include "tests/changed.h"
 #include "tests/program.h"
 #include "tests/results.h"
 #include "tests/scratch.h"
@@ -18,7 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define GOLDEN "tests/goldens/mixtral"
 enum { POSITIONS = 97, SEGMENTS = 2, VALUES = 96 }; /* of the golden; of its router */
@@ -28,22 +28,7 @@ static char tokens[PATH_MAX];
 /* Copies the golden to BASE/NAME, with all numbers of the last layer's router set to one in bf16. */
 static void write_model(const char *name, uint16_t value)
 {
-    static const char tensor[] = "\"model.layers.1.block_sparse_moe.gate.weight\"", offsets[] = "\"data_offsets\":[";
-    size_t size, from;
-    unsigned char *bytes = scratch_read(GOLDEN "/model.safetensors", &size), *config;
-    const char *at_tensor = memmem(bytes, size, tensor, strlen(tensor)),
-               *at_offset = at_tensor ? strstr(at_tensor, offsets) : NULL;
-    assert_non_null(at_offset);
-    from = 8 + (size_t)(bytes[0] + 256 * bytes[1]) + strtoul(at_offset + strlen(offsets), NULL, 10);
-    assert_true(from + 2 * VALUES <= size);
-    for (size_t i = 0; i < VALUES; i++)
-        memcpy(bytes + from + 2 * i, &value, 2);
-    assert_int_equal(mkdir(at("%s", name), 0700), 0);
-    scratch_write(at("%s", name), "model.safetensors", bytes, size);
-    free(bytes);
-    config = scratch_read(GOLDEN "/config.json", &size);
-    scratch_write(at("%s", name), "config.json", config, size);
-    free(config);
+    change_tensor(GOLDEN, name, "model.layers.1.block_sparse_moe.gate.weight", value, VALUES);
 }
 
 /* Many tokens, so that a run lasts. */
