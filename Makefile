@@ -6,6 +6,7 @@
 #   make cuda       the CUDA plug-in (`make` does where a GPU is found)
 #   make check-cuda the CUDA set's tests on the stand-in for a GPU, with twenty orders of its threads (SEEDS) and its copies early
 #   make cuda-without   the same tests with each barrier, wait and bound of the set taken out in turn (PART=1/8: an eighth): which one misses it
+#   make check-cuda-races   accesses of the set's kernels that no barrier, event or order of a stream keeps apart
 #   make gpu-check  all kernels on this machine's GPU   make gpu-bench its rates, beside PyTorch
 #   make check-environments kernels and verbs once more under OpenMP settings that grant fewer threads than are asked for
 #   make real               two real language models, fetched by pip: gradients, log p, tokens and perplexity compared with transformers
@@ -362,6 +363,8 @@ CUDA_CXX     := $(subst gcc,g++,$(subst clang,clang++,$(firstword $(CC))))
 CUDA_HOST    := $(if $(shell command -v $(CUDA_CXX) 2>/dev/null),$(BUILD)/tests/cuda-host.so)
 CUDA_HOST_FLAGS := -std=c++17 -O2 -g1 -fPIC -fvisibility=hidden -fopenmp -ffp-contract=off -fno-math-errno -Wall -Wextra -Wno-unknown-pragmas \
   $(if $(filter 1,$(werror)),-Werror) $(SANITIZE) $(if $(SANITIZE),-fno-sanitize=vptr $(if $(findstring clang,$(CC)),-fno-sanitize=function)) -I. -Itests/cuda_host -D_GNU_SOURCE
+CUDA_RACES   := $(if $(CUDA_HOST),$(BUILD)/tests/cuda-races.so)
+HOST_SRC     := $(filter-out tests/cuda_host/races.cpp,$(wildcard tests/cuda_host/*.cpp))
 # what `make check-cuda` runs on the stand-in
 CUDA_CHECKS  := kernels-cuda-attention kernels-sets model-goldens model-predict model-score model-attribution io-quantised io-gguf $(filter-out kernels-cuda-attention,$(patsubst tests/t-%.c,%,$(wildcard tests/t-*-cuda*.c))) kernels-weights kernels-registry kernels-attention-mass model-experts verb-ranks
 APT_PACKAGES += g++
@@ -406,7 +409,20 @@ $(BUILD)/cuda_host/%.c.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(BASE_CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c $< -o $@
 
-$(BUILD)/tests/cuda-host.so: $(patsubst %,$(BUILD)/cuda_host/%.o,$(CUDA_SRC) $(wildcard tests/cuda_host/*.cpp) $(CUDA_C_SRC))
+$(BUILD)/tests/cuda-host.so: $(patsubst %,$(BUILD)/cuda_host/%.o,$(CUDA_SRC) $(HOST_SRC) $(CUDA_C_SRC))
+	@mkdir -p $(@D)
+	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) $(LDFLAGS) -shared -o $@ $^
+
+# the same, with each access of a kernel looked at (tests/cuda_host/races.cpp stands for the sanitizer's library, which is not linked)
+$(BUILD)/cuda_races/%.cu.o: %.cu
+	@mkdir -p $(@D); printf '  CXX  %s (races)\n' $<
+	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) -fsanitize=thread -MMD -MP -x c++ -c $< -o $@
+
+$(BUILD)/cuda_races/%.cpp.o: %.cpp
+	@mkdir -p $(@D); printf '  CXX  %s (races)\n' $<
+	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) -DHOST_RACES -MMD -MP -c $< -o $@
+
+$(BUILD)/tests/cuda-races.so: $(patsubst %,$(BUILD)/cuda_races/%.o,$(CUDA_SRC) $(HOST_SRC) tests/cuda_host/races.cpp) $(CUDA_C_SRC:%=$(BUILD)/cuda_host/%.o)
 	@mkdir -p $(@D)
 	$(Q)$(CUDA_CXX) $(CUDA_HOST_FLAGS) $(LDFLAGS) -shared -o $@ $^
 
@@ -426,10 +442,16 @@ check-cuda: deps
 	$(Q)for seed in $(SEEDS); do echo "order $$seed"; early=; [ $$((seed % 2)) -eq 0 ] || early=early; \
 	  REACH=$(BUILD)/reach REACH_CUDA=$(CUDA_HOST) REACH_CUDA_HOST_SEED=$$seed REACH_CUDA_HOST_COPIES=$$early sh tests/run.sh $(CUDA_CHECKS:%=$(BUILD)/tests/t-%) || exit 1; done
 
-# every barrier, wait and bound of the set taken out in turn: which tests miss it; PART=1/8 does an eighth. An hour or two on two cores
+# accesses of kernels that nothing orders (tests/cuda_host/races.cpp), whatever order the stand-in's threads ran in
+CUDA_RACE_CHECKS := kernels-cuda-attention kernels-cuda-products kernels-cuda-plugin kernels-sets kernels-weights kernels-attention-mass model-cuda
+check-cuda-races: deps
+	$(Q)$(MAKE) --no-print-directory $(JOBS) $(CUDA_RACES) $(BUILD)/tests/cuda-other.so $(BUILD)/tests/cuda-needs.so $(CUDA_RACE_CHECKS:%=$(BUILD)/tests/t-%)
+	$(Q)REACH_CUDA=$(CUDA_RACES) sh tests/run.sh $(CUDA_RACE_CHECKS:%=$(BUILD)/tests/t-%)
+
+# every barrier, wait and bound of the set taken out in turn: which tests miss it; PART=1/8 does an eighth, RACES=1 on the stand-in that looks for races. An hour or two on two cores
 CUDA_TESTS := kernels-cuda-attention kernels-cuda-products kernels-cuda-plugin kernels-sets model-cuda
 cuda-without: deps
-	$(Q)$(MAKE) --no-print-directory $(JOBS) $(CUDA_HOST) $(CUDA_TESTS:%=$(BUILD)/tests/t-%) $(BUILD)/tests/t-kernels-attention-mass
+	$(Q)$(MAKE) --no-print-directory $(JOBS) $(CUDA_HOST) $(if $(RACES),$(CUDA_RACES)) $(CUDA_TESTS:%=$(BUILD)/tests/t-%) $(BUILD)/tests/t-kernels-attention-mass
 	$(Q)CXX='$(CUDA_CXX)' FLAGS='$(CUDA_HOST_FLAGS)' BUILD=$(BUILD) sh tests/cuda_host/without.sh
 
 # one that needs a cuBLASLt which lies where pip would put it, in an environment below build
@@ -451,7 +473,7 @@ install: $(if $(CUDA_WANTED),install-cuda)
 gpu-check gpu-bench: $(CUDA_PLUGIN)
 	$(Q)NVCC=$(NVCC) PLUGIN=$(CUDA_PLUGIN) PYTHON=$(PYTHON) sh bench/gpu/run.sh $(@:gpu-%=%)
 
-.PHONY: cuda registers registers-table check-cuda cuda-without install-cuda gpu-check gpu-bench
+.PHONY: cuda registers registers-table check-cuda check-cuda-races cuda-without install-cuda gpu-check gpu-bench
 
 # ---- libraries from the distribution; nothing to do, and no privilege asked for, when all were found, whatever their packages are called ----
 deps:

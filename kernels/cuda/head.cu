@@ -260,6 +260,7 @@ __global__ void __launch_bounds__(BLOCK)
     r.sum = (r.largest == -INFINITY ? 0 : r.sum * exp((double)r.largest - largest)) + warp_sum(sum);
     r.largest = largest;
     r.at_target += warp_sum(at_target); /* of one lane of one block of columns, 0 in the others */
+    __syncwarp(); /* all lanes have read running[row] */
     if (lane)
         return;
     running[row] = r;

@@ -47,6 +47,8 @@ struct copy {
     void *to;
     const void *from;
     int valid, group;
+    const void *pc; /* of its start */
+    int done; /* at once; for the thread it is under way until it has waited */
 };
 
 struct fiber {
@@ -136,6 +138,7 @@ void release_barrier(void)
         at_barrier[warp] = 0;
     }
     barrier_count = 0;
+    race_barrier();
     released_any = barrier_any; /* until all have taken it: no one gets through the next barrier before */
     released_all = barrier_all;
 }
@@ -258,6 +261,8 @@ void meet(const char *operation, unsigned mask, void (*work)(fiber *lanes, unsig
             die("lanes of a warp meet at different operations or with different masks");
     if (work)
         work(lanes, mask);
+    else if (mask == 0xffffffffu)
+        race_syncwarp((unsigned)current);
     at_meeting[warp] &= ~mask;
     ready[warp] |= mask;
 }
@@ -357,15 +362,24 @@ void do_ldmatrix(fiber *lanes, unsigned)
         }
 }
 
+void do_copy(copy *c)
+{
+    if (c->done)
+        return;
+    c->done = 1;
+    if (c->valid)
+        memcpy(c->to, c->from, 16);
+    else
+        memset(c->to, 0, 16);
+}
+
 void finish_copies(fiber *f, int first_left)
 {
     size_t done = 0;
     while (done < f->copies.size() && f->copies[done].group < first_left) {
-        const copy &c = f->copies[done++];
-        if (c.valid)
-            memcpy(c.to, c.from, 16);
-        else
-            memset(c.to, 0, 16);
+        copy *c = &f->copies[done++];
+        do_copy(c);
+        race_copy_ends(c->to, 16, c->pc);
     }
     f->copies.erase(f->copies.begin(), f->copies.begin() + (long)done);
 }
@@ -495,6 +509,7 @@ void host_ldmatrix_x4(uint32_t r[4], const void *row, int transposed)
     s->number = transposed;
     if ((uintptr_t)row % 16)
         die("ldmatrix from an address that is no multiple of 16");
+    race_read(row, 16, __builtin_return_address(0));
     meet("ldmatrix", 0xffffffffu, do_ldmatrix);
     memcpy(r, s->out, 16);
 }
@@ -504,11 +519,13 @@ void host_cp_async_16(void *to, const void *from, int valid)
     fiber *f = &fibers[current];
     if ((uintptr_t)to % 16 || (uintptr_t)from % 16)
         die("cp.async with an address that is no multiple of its size");
-    f->copies.push_back({to, from, valid, f->group});
-    if (shuffled && next_random() % 2) { /* it may also be done at once */
-        finish_copies(f, f->group + 1);
-        return;
-    }
+    f->copies.push_back({to, from, valid, f->group, __builtin_return_address(0), 0});
+    if (valid)
+        race_read(from, 16, __builtin_return_address(0));
+    race_copy_begins(to, 16, __builtin_return_address(0));
+    if (shuffled && next_random() % 2) /* it may also be done at once, with all before it */
+        for (copy &c : f->copies)
+            do_copy(&c);
 }
 
 void host_cp_async_commit(void)

@@ -236,9 +236,21 @@ static void product_column(float *sum, const float *w, const struct call &c, uin
     }
 }
 
+static size_t bytes_of(const struct host_layout &l)
+{
+    return ((l.columns - 1) * (uint64_t)l.ld + l.rows) * (l.type == CUDA_R_16BF ? 2 : 4);
+}
+
 static void run(const struct call &c)
 {
     int transposed = c.desc.transpose_a == CUBLAS_OP_T;
+    race_read(c.a_data, bytes_of(c.a), NULL);
+    race_read(c.b_data, bytes_of(c.b), NULL);
+    if (c.beta != 0)
+        race_read(c.c_data, bytes_of(c.d), NULL);
+    if (c.desc.epilogue == CUBLASLT_EPILOGUE_BIAS)
+        race_read(c.desc.bias, c.d.rows * (c.d.type == CUDA_R_16BF ? 2 : 4), NULL);
+    race_write(c.d_data, bytes_of(c.d), NULL);
     uint64_t m = c.d.rows, depth = c.b.rows;
     std::vector<float> w(depth * m), sum(m);
     for (uint64_t k = 0; k < depth; k++)

@@ -132,7 +132,7 @@ T __shfl_up_sync(unsigned mask, T value, unsigned by, int width = 32)
     return host_shuffle_as(mask, value, 'u', (int)by, width);
 }
 
-static inline int atomicCAS(int *at, int expected, int value)
+__attribute__((no_sanitize("thread"))) static inline int atomicCAS(int *at, int expected, int value)
 {
     int old = *at;
     if (old == expected)

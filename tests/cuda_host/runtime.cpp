@@ -18,11 +18,14 @@ struct host_operation {
     std::function<void()> run;
     cudaStream_t other; /* not NULL: it waits until this stream has done `after` operations, and does nothing else */
     uint64_t after;
+    struct host_clock knows; /* what it comes behind */
 };
 
 struct host_stream {
     std::deque<host_operation> queue;
     uint64_t enqueued, done; /* operations ever */
+    int number;
+    struct host_clock knows; /* what its next operation comes behind */
     int urgent; /* has a priority */
     int waiting; /* for another stream: what comes behind must not run */
 };
@@ -30,6 +33,7 @@ struct host_stream {
 struct host_event {
     cudaStream_t stream; /* NULL: never recorded */
     uint64_t after; /* done once the stream has done so many operations */
+    struct host_clock knows; /* what is over then */
 };
 
 namespace
@@ -38,6 +42,8 @@ namespace
 const size_t SHARED_PLAIN = 48 << 10;
 
 std::vector<cudaStream_t> streams;
+struct host_clock host_knows; /* what the host has waited for */
+uint64_t operations_of_number[STREAMS_MOST]; /* of the streams that had it before, for the next one to count on */
 std::map<const char *, size_t> device_memory, pinned_memory; /* start, bytes */
 std::map<const void *, int> shared_limits;
 size_t device_used;
@@ -75,6 +81,20 @@ cudaError_t keep(cudaError_t error)
     return error;
 }
 
+void learn(struct host_clock *clock, const struct host_clock *other)
+{
+    for (int i = 0; i < STREAMS_MOST; i++)
+        clock->done[i] = other->done[i] > clock->done[i] ? other->done[i] : clock->done[i];
+}
+
+/* What is over once the stream has done all that it holds. */
+struct host_clock end_of(cudaStream_t s)
+{
+    struct host_clock clock = s->knows;
+    clock.done[s->number] = s->enqueued;
+    return clock;
+}
+
 void drain(cudaStream_t s, uint64_t upto);
 
 /* Runs the stream's next operation. */
@@ -82,7 +102,7 @@ void step(cudaStream_t s)
 {
     host_operation next = std::move(s->queue.front());
     s->queue.pop_front();
-    s->done++;
+    race_operation(s->number, ++s->done, &next.knows);
     if (next.other) {
         s->waiting = 1;
         drain(next.other, next.after);
@@ -117,22 +137,31 @@ void drain(cudaStream_t s, uint64_t upto)
 
 void enqueue(cudaStream_t s, host_operation operation)
 {
+    learn(&s->knows, &host_knows);
+    operation.knows = s->knows;
     s->queue.push_back(std::move(operation));
     s->enqueued++;
     run_early();
 }
 
-/* The host's own waiting. */
-void wait_for(cudaStream_t s, uint64_t upto)
+/* The host's own waiting, and what it learns by it. */
+void wait_for(cudaStream_t s, uint64_t upto, const struct host_clock *then)
 {
     waits += s->done < upto;
     drain(s, upto);
+    learn(&host_knows, then);
+}
+
+void wait_for_all(cudaStream_t s)
+{
+    struct host_clock then = end_of(s);
+    wait_for(s, s->enqueued, &then);
 }
 
 void drain_all(void)
 {
     for (cudaStream_t s : streams)
-        wait_for(s, s->enqueued);
+        wait_for_all(s);
 }
 
 /* 1 if [memory, memory + bytes) lies inside one of the allocations. */
@@ -151,6 +180,8 @@ cudaError_t allocate(void **memory, size_t bytes, std::map<const char *, size_t>
         return keep(cudaErrorMemoryAllocation);
     memset(*memory, 0xff, bytes); /* NaN as float, as double and as bf16 */
     (*allocations)[(const char *)*memory] = bytes;
+    if (allocations == &device_memory)
+        race_allocated(*memory, bytes);
     return cudaSuccess;
 }
 
@@ -292,12 +323,19 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
         die("cudaMemcpyAsync: not the kind of memory that it says, or past an allocation's end");
     if (!from_device && !inside(pinned_memory, from, bytes)) {
         std::vector<char> copy((const char *)from, (const char *)from + bytes);
-        host_enqueue(stream, [=] { memcpy(to, copy.data(), bytes); });
+        host_enqueue(stream, [=] {
+            race_write(to, bytes, NULL);
+            memcpy(to, copy.data(), bytes);
+        });
         return cudaSuccess;
     }
-    host_enqueue(stream, [=] { memcpy(to, from, bytes); });
+    host_enqueue(stream, [=] {
+        race_read(from, bytes, NULL);
+        race_write(to, bytes, NULL);
+        memcpy(to, from, bytes);
+    });
     if (!to_device && !inside(pinned_memory, to, bytes))
-        wait_for(stream, stream->enqueued);
+        wait_for_all(stream);
     return cudaSuccess;
 }
 
@@ -305,14 +343,27 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t 
 {
     if (bytes && !inside(device_memory, memory, bytes))
         die("cudaMemsetAsync: past an allocation's end");
-    host_enqueue(stream, [=] { memset(memory, value, bytes); });
+    host_enqueue(stream, [=] {
+        race_write(memory, bytes, NULL);
+        memset(memory, value, bytes);
+    });
     return cudaSuccess;
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
     (void)flags;
+    unsigned taken = 0;
+    int number = 0;
+    for (cudaStream_t s : streams)
+        taken |= 1u << s->number;
+    while (taken >> number & 1)
+        number++;
+    if (number >= STREAMS_MOST)
+        die("more streams at once than it has numbers for");
     *stream = new host_stream();
+    (*stream)->number = number;
+    (*stream)->enqueued = (*stream)->done = operations_of_number[number];
     streams.push_back(*stream);
     return cudaSuccess;
 }
@@ -334,6 +385,7 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, i
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
     drain(stream, stream->enqueued);
+    operations_of_number[stream->number] = stream->enqueued;
     for (size_t i = 0; i < streams.size(); i++)
         if (streams[i] == stream)
             streams.erase(streams.begin() + (long)i);
@@ -343,7 +395,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    wait_for(stream, stream->enqueued);
+    wait_for_all(stream);
     return cudaSuccess;
 }
 
@@ -352,8 +404,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     (void)flags;
     cudaStream_t other = event->stream;
     uint64_t after = event->after; /* as recorded now */
-    if (other)
-        enqueue(stream, {nullptr, other, after});
+    if (other) {
+        enqueue(stream, {nullptr, other, after, {}});
+        learn(&stream->knows, &event->knows);
+    }
     return cudaSuccess;
 }
 
@@ -374,19 +428,23 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     event->stream = stream;
     event->after = stream->enqueued;
+    event->knows = end_of(stream);
     return cudaSuccess;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
     if (event->stream)
-        wait_for(event->stream, event->after);
+        wait_for(event->stream, event->after, &event->knows);
     return cudaSuccess;
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    return event->stream && event->stream->done < event->after ? cudaErrorNotReady : cudaSuccess;
+    if (event->stream && event->stream->done < event->after)
+        return cudaErrorNotReady;
+    learn(&host_knows, &event->knows);
+    return cudaSuccess;
 }
 
 cudaError_t cudaDeviceSynchronize(void)
@@ -407,7 +465,7 @@ cudaError_t host_set_attribute(const void *kernel, cudaFuncAttribute attribute, 
 
 void host_enqueue(cudaStream_t stream, std::function<void()> operation)
 {
-    enqueue(stream, {std::move(operation), nullptr, 0});
+    enqueue(stream, {std::move(operation), nullptr, 0, {}});
 }
 
 /* Static shared memory is this module's thread-local memory (cuda_runtime.h), in one piece. */
@@ -443,7 +501,9 @@ static void run_grid(dim3 grid, dim3 block, size_t shared_bytes, const std::func
         blockIdx = {(unsigned)(at % grid.x), (unsigned)(at / grid.x % grid.y), (unsigned)(at / grid.x / grid.y)};
         memset(shared, 0xff, shared_bytes);
         memset(static_shared, 0xff, static_shared_bytes); /* a block finds nothing there that it can use */
+        race_block(shared, shared_bytes, static_shared, static_shared_bytes);
         host_run_block(block, (unsigned char *)shared, seed ? seed + 1000003 * launches + at : 0, thread);
+        race_block_end();
     }
     free(shared);
 }
