@@ -153,7 +153,7 @@ static void note_quantised(struct decoder *d)
 /* How many positions the configuration says the model has, whatever its encoding. Reads no key: families do, or need not. */
 static void find_declared(struct decoder *d)
 {
-    static const char *const keys[] = {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length"};
+    static const char *const keys[] = {"max_position_embeddings", "n_positions", "max_seq_len", "seq_length", "model_max_length"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys && !d->declared_length; i++) {
         const json_t *value = json_object_get(config_root(d->config), keys[i]);
         if (json_is_number(value) && json_number_value(value) >= 1 && json_number_value(value) <= 1e9) {
