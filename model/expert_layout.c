@@ -176,6 +176,23 @@ static int read_apart(struct experts *x, const struct mixture *m, const struct d
     return 0;
 }
 
+static int read_below(struct experts *x, const struct mixture *m, const struct decoder *d, const char *stem, struct error *e)
+{
+    const struct expert_layout *o = m->layout;
+    size_t hidden = (size_t)d->hidden, width = (size_t)m->width, all = (size_t)x->routing.experts * width;
+    view gate, up, down;
+    if (family_matrix(&gate, d, all, hidden, e, "%s.%s.%s", stem, o->parent, o->gate) ||
+        family_matrix(&up, d, all, hidden, e, "%s.%s.%s", stem, o->parent, o->up) ||
+        family_matrix(&down, d, all, hidden, e, "%s.%s.%s", stem, o->parent, o->down))
+        return -1;
+    for (size_t i = 0; i < (size_t)x->routing.experts; i++) {
+        x->expert[i].gate.weight = view_rows(gate, i * width, width);
+        x->expert[i].up.weight = view_rows(up, i * width, width);
+        x->expert[i].down.weight = view_turned(view_rows(down, i * width, width));
+    }
+    return 0;
+}
+
 /* Experts that are stacked in tensors. */
 struct stacks {
     const struct mixture *m;
@@ -304,5 +321,7 @@ int mixture_read(struct block *b, const struct mixture *m, const struct decoder 
     for (int which = 0; which < 2; which++)
         if (o->gate_up[which] && family_has(d, "%s.%s", stem, o->gate_up[which]))
             return read_stacked(x, m, d, stem, which, e);
+    if (o->below)
+        return read_below(x, m, d, stem, e);
     return o->parent ? read_apart(x, m, d, stem, e) : read_stacked(x, m, d, stem, 0, e);
 }

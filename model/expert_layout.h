@@ -6,7 +6,7 @@
 #include "model/family.h"
 
 /* Names are below PREFIX LAYERS.l; a name that is NULL is not there. Files have the experts apart, as PARENT.i.NAME.weight, or
- * stacked, [experts, rows, columns] in one tensor, by either of two names, or as GGUF files have them. */
+ * stacked, [experts, rows, columns] in one tensor, by either of two names, or one below the other, or as GGUF files have them. */
 struct expert_layout {
     /* keys of config.json */
     const char *count, *older_count;
@@ -33,6 +33,7 @@ struct expert_layout {
     const char *correction, *other_correction; /* the whole names; correction NULL: there is none */
     const char *parent, *gate, *up, *down; /* apart; parent NULL: never */
     const char *gate_up[2], *stacked_down[2];
+    int below; /* 1: PARENT.GATE, PARENT.UP and PARENT.DOWN are [experts width, hidden] each, expert below expert */
     const char *shared, *other_shared; /* the parents of gate_proj, up_proj and down_proj */
     const char *shared_gate_up, *shared_down; /* or gate and up in one, gate first */
 };

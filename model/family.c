@@ -1,6 +1,8 @@
 /* Helpers that family files share: views of stored tensors, activations, formulas. */
 #include "model/family.h"
 
+#include "kernels/shared.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -340,6 +342,26 @@ int family_head(struct decoder *d, int with_bias, struct error *e, const char *s
     return 0;
 }
 
+int family_normalise_head(struct decoder *d, struct error *e)
+{
+    view *head = &d->head.weight;
+    size_t width = head->columns;
+    double *factors = family_own(d, head->rows, e), *row = calloc(width, sizeof *row);
+    if (factors && !row)
+        fail_memory(e, 8.0 * (double)width, "a row of the head");
+    for (size_t v = 0; factors && row && v < head->rows; v++) {
+        double sum = 0;
+        weight_parts_read_f64(row, head, v, 0, width);
+        for (size_t c = 0; c < width; c++)
+            sum += row[c] * row[c];
+        factors[v] = 1 / fmax(sqrt(sum), 1e-12);
+    }
+    if (row)
+        head->factors = factors;
+    free(row);
+    return head->factors ? 0 : -1;
+}
+
 double *family_own(struct decoder *d, size_t count, struct error *e)
 {
     double **grown = realloc(d->vectors, (size_t)(d->vector_count + 1) * sizeof *grown), *vector = calloc(count, sizeof *vector);
@@ -437,6 +459,14 @@ view view_rows(view v, size_t first, size_t count)
     v = view_shift(v, first * v.row_stride);
     v.rows = count;
     return v;
+}
+
+view view_turned(view v)
+{
+    view turned = v;
+    turned.rows = v.columns, turned.columns = v.rows;
+    turned.row_stride = v.column_stride, turned.column_stride = v.row_stride;
+    return turned;
 }
 
 view view_every_second(view v, size_t first)

@@ -87,6 +87,8 @@ int family_values(double *out, const struct decoder *d, size_t count, struct err
  * (d->tied) the weight may be missing; one that is stored and differs is used all the same, as the library does whose format this
  * is, and d->tied and a note say so. After the embedding. */
 int family_head(struct decoder *d, int with_bias, struct error *e, const char *stem) MUST_USE;
+/* Rows of the head of length 1, whatever they are stored as; a row of zeros stays. For an untied head, after family_head. */
+int family_normalise_head(struct decoder *d, struct error *e) MUST_USE;
 /* Refuses an adapter that changes embedding or head of a model that ties them: PEFT changes both when it merges it, and one of
  * them when it does not. */
 int family_refuse_tied(const struct decoder *d, struct error *e) MUST_USE;
@@ -100,6 +102,8 @@ void family_ignore(const struct decoder *d, const char *format, ...) PRINTF_LIKE
 
 /* Rows first .. first+count of a view with one group. */
 view view_rows(view v, size_t first, size_t count);
+/* The transpose of a view with one group. */
+view view_turned(view v);
 /* Rows first, first + 2, ... of a view with one group and an even number of rows. */
 view view_every_second(view v, size_t first);
 /* The one row of a view as a vector. */

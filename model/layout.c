@@ -37,7 +37,9 @@ static int read_sizes(struct reading *r)
                                    .hidden = o->hidden ? family_either(d, "hidden_size", o->hidden) : "hidden_size",
                                    .layers = o->layers ? family_either(d, "num_hidden_layers", o->layers) : "num_hidden_layers",
                                    .heads = o->heads ? family_either(d, "num_attention_heads", o->heads) : "num_attention_heads",
-                                   .kv_heads = o->grouped ? "num_key_value_heads" : NULL,
+                                   .kv_heads = !o->grouped   ? NULL
+                                               : o->kv_heads ? o->kv_heads
+                                                             : "num_key_value_heads",
                                    .head_size = o->sized ? "head_dim" : NULL,
                                    .head_size_default = config_absent(d->config, "head_dim") ? o->head_size_absent : 0};
     if (family_sizes(d, &keys, r->e) ||
@@ -226,11 +228,21 @@ static void turn_layers(struct decoder *d, enum turned turned)
         family_describe(d, "turned in %d of %d layers", count, d->layers);
 }
 
+static int read_alibi(struct decoder *d, struct error *e)
+{
+    const struct formula *bias = family_formula(d, "alibi_press", e);
+    for (int l = 0; bias && l < d->layers; l++)
+        d->blocks[l].score.bias = bias;
+    snprintf(d->position_text, sizeof d->position_text, "ALiBi");
+    return bias ? 0 : -1;
+}
+
 static int read_positions(struct reading *r)
 {
     const struct layout *o = r->layout;
     if ((o->rope.theta && family_rope(r->d, &o->rope, r->e)) || (o->rotary_dim && read_rotary_dim(r->d, o->rotary_dim, r->e)) ||
-        (o->learned && read_learned(r)) || (o->sinusoidal && read_sinusoidal(r->d, o->sinusoidal, o->first_row, r->e)) ||
+        (o->alibi && read_alibi(r->d, r->e)) || (o->learned && read_learned(r)) ||
+        (o->sinusoidal && read_sinusoidal(r->d, o->sinusoidal, o->first_row, r->e)) ||
         (o->turned == TURNED_LISTED && read_listed(r)) || read_windows(r))
         return -1;
     turn_layers(r->d, o->turned);
@@ -280,6 +292,11 @@ static view fused_part(view fused, const struct reading *r, size_t which)
         return view_interleaved(fused, heads, 3, which, size);
     if (r->fused == FUSED_QUARTERS)
         return view_interleaved(fused, 4, 3, quarters[which], heads / 4 * size);
+    if (r->fused == FUSED_GROUPS) {
+        size_t shared = heads / kv_heads;
+        return view_groups(fused, kv_heads, (shared + 2) * size, which ? (shared + which - 1) * size : 0,
+                           which ? size : shared * size);
+    }
     return which == 0 ? view_rows(fused, 0, heads * size)
                       : view_rows(fused, (heads + (which - 1) * kv_heads) * size, kv_heads * size);
 }
@@ -429,7 +446,8 @@ static const char *find_prefix(const struct decoder *d, const struct names *name
 static int set_defaults(struct decoder *d, const char *defaults, struct error *e)
 {
     json_t *values = json_loads(defaults, 0, NULL);
-    int bad = !values || json_object_update_missing(config_root(d->config), values);
+    int bad = !values || json_object_update_recursive(values, config_root(d->config)) ||
+              json_object_update(config_root(d->config), values);
     json_decref(values);
     return bad ? fail_memory(e, 1024, "a configuration") : 0;
 }
@@ -466,5 +484,7 @@ int layout_read(struct decoder *d, const struct layout *layout, struct error *e)
         head = "language_model.lm_head";
     if (layout->finish && layout->finish(d, e))
         return -1;
-    return family_head(d, r.head_bias, e, head);
+    if (family_head(d, r.head_bias, e, head))
+        return -1;
+    return layout->head_normalised ? family_normalise_head(d, e) : 0;
 }

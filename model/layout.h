@@ -51,6 +51,7 @@ struct names {
 enum fused {
     FUSED_PARTS, /* q, k, v */
     FUSED_HEADS, /* [H][q, k, v] */
+    FUSED_GROUPS, /* [key heads][q of the heads that share k and v, k, v] */
     FUSED_QUARTERS /* [4][q, v, k], each of a quarter of the heads */
 };
 
@@ -100,7 +101,8 @@ struct layout {
     const char
         *inner_factor; /* key of how many times as wide, inner_times by default, in place of `inner`; NULL: there is none */
     const char *activation, *activation_absent; /* activation NULL: the other in every model */
-    int grouped; /* 1: num_key_value_heads */
+    int grouped; /* 1: num_key_value_heads, or kv_heads */
+    const char *kv_heads;
     int sized; /* 1: head_dim, and what its absence means; 0: hidden / heads */
     long head_size_absent;
     struct setting qkv_bias, output_bias, mlp_bias, head_bias;
@@ -122,6 +124,7 @@ struct layout {
     struct rope_keys rope;
     long rotary_dim; /* what the absence of that key means */
     const char *learned, *older_learned; /* key of the number of positions */
+    int alibi; /* 1: the slopes of released code */
     enum sinusoidal sinusoidal;
     int first_row; /* of either: rows before belong to padding */
     enum windows windows;
@@ -134,6 +137,7 @@ struct layout {
     struct setting scale_embedding; /* times sqrt(hidden) */
     int scale_rounded; /* to the type of the stored embedding */
     struct setting parallel;
+    int head_normalised; /* 1: logits are made by the head's rows of length 1 */
     int norms_after; /* 1: the norms behind the branches are those of the sums (RESIDUAL_POST) */
     int one_norm; /* where the residual is parallel both branches have the attention's */
     struct setting multi_query; /* one key and value for all heads; then the fused rows are FUSED_PARTS */

@@ -31,7 +31,7 @@ static void test_refused(void **state)
         {"qwen2", "model_type", "\"qwen3_next\"",
          "model_type 'qwen3_next' is not supported: some of its layers are linear attention"},
         {"qwen2", "model_type", "\"apertus\"", "model_type 'apertus' is not supported: its activation, xielu"},
-        {"qwen2", "model_type", "\"baichuan\"", "model_type 'baichuan' is not supported: its code is no part of transformers"},
+        {"qwen2", "model_type", "\"chatglm\"", "model_type 'chatglm' is not supported: its code is no part of transformers"},
         {"qwen2", "model_type", "\"roberta\"", "model_type 'roberta' is not supported: an encoder, made to see both sides"},
         {"qwen2", "model_type", "\"bart\"", "model_type 'bart' is not supported: a decoder that attends to what an encoder"},
         {"qwen2", "model_type", "\"wavelet\"", "model_type 'wavelet' is not supported (expected one that reach families lists"},
@@ -115,6 +115,24 @@ static void test_refused(void **state)
         {"granite-swa", "layer_rope_theta", "[0, 1]", "layer_rope_theta is not a list of a base, or 0, for each of 3 layers"},
         {"granite-swa", "layer_rope_theta", "[0, 700, -1]", "layer_rope_theta, entry 3 is no base of rotary positions"},
         {"minicpm", "scale_depth", "0", "scale_depth is 0"},
+        {"internlm2", "bias", "false", "attention.wo.bias' has no place"},
+        {"internlm2", "num_key_value_heads", "4", "attention.wqkv.weight' has shape [32, 16] (expected [48, 16]"},
+        {"exaone", "head_dim", "", "q_proj.weight' has shape [24, 16] (expected [16, 16]"},
+        {"exaone", "num_layers", "2", "transformer.h.1.ln_1.weight' is missing"},
+        {"exaone", "intermediate_size", "", "mlp.c_fc_0.weight' has shape [12, 16] (expected [64, 16]"},
+        {"baichuan", "hidden_size", "5120",
+         "hidden_size is 5120, and max_position_embeddings is there, which do not go together in published models"},
+        {"baichuan", "vocab_size", "125696",
+         "vocab_size is 125696, and the class is BaiChuanForCausalLM, which do not go together in published models"},
+        {"baichuan", "z_loss_weight", "0", "z_loss_weight is there, and the class is BaiChuanForCausalLM"},
+        {"baichuan", "architectures", "[\"BaichuanForCausalLM\"]", "nothing says whether the rows of its head are normalised"},
+        {"baichuan2-alibi", "z_loss_weight", "", "nothing says whether the rows of its head are normalised"},
+        {"baichuan2-alibi", "model_max_length", "", "nothing says whether it has rotary positions"},
+        {"baichuan2-alibi", "hidden_size", "4096", "hidden_size is 4096, and model_max_length is there without"},
+        {"baichuan2-alibi", "architectures", "[\"BaiChuanForCausalLM\"]", "and the class is BaiChuanForCausalLM"},
+        {"baichuan2-alibi", "vocab_size", "64000", "vocab_size is 64000, and z_loss_weight is there"},
+        {"baichuan2-alibi", "rope_theta", "500", "rope_theta is not supported in a baichuan model with ALiBi"},
+        {"baichuan2-alibi", "tie_word_embeddings", "true", "tie_word_embeddings true is not supported"},
         {"iquestcoder", "use_sliding_window", "true", "use_sliding_window true is not supported (expected false)"},
         {"iquestcoder", "clip_qkv", "3", "clip_qkv is not supported in an iquestcoder model (expected null)"},
         {"hyperclovax", "use_post_norm", "false", "post_norm1.weight' has no place"},
@@ -161,7 +179,16 @@ static void test_refused(void **state)
         {"phimoe", "rope_parameters",
          "{\"rope_type\": \"longrope\", \"short_factor\": [1, 1], \"long_factor\": [1, 1], \"short_mscale\": 1}",
          "rope_parameters of type longrope needs long_mscale in this family"},
-        {"qwen3", "model_type", "\"dbrx\"", "model_type 'dbrx' is not supported: its published configuration has the base"},
+        {"dbrx", "attn_config.clip_qkv", "0", "attn_config.clip_qkv is 0"},
+        {"dbrx", "attn_config.kv_n_heads", "4", "attn.Wqkv.weight' has shape [32, 16] (expected [48, 16]"},
+        {"dbrx", "rope_theta", "500", "rope_theta 500 differs from the base 700"},
+        {"dbrx-plain", "attn_config.rope_theta", "500", "attn_config.rope_theta 500 differs from the base 700"},
+        {"dbrx", "ffn_config.moe_normalize_expert_weights", "2", "moe_normalize_expert_weights 2 is not supported"},
+        {"dbrx", "ffn_config.uniform_expert_assignment", "true", "uniform_expert_assignment true is not supported"},
+        {"dbrx", "ffn_config.moe_top_k", "6", "ffn_config.moe_top_k is 6"},
+        {"dbrx", "ffn_config.moe_num_experts", "4", "ffn.router.layer.weight' has shape [5, 16] (expected [4, 16]"},
+        {"dbrx", "ffn_config.ffn_hidden_size", "", "ffn.experts.mlp.w1' has shape [40, 16] (expected [17920, 16]"},
+        {"dbrx", "tie_word_embeddings", "true", "tie_word_embeddings true is not supported"},
         {"qwen3", "model_type", "\"deepseek_v3\"", "model_type 'deepseek_v3' is not supported: its keys and values are made of"},
         {"qwen3", "model_type", "\"glm4_moe_lite\"", "model_type 'glm4_moe_lite' is not supported: its keys and values are"},
         {"mixtral", "num_experts_per_tok", "7", "num_experts_per_tok is 7 (expected a whole number from 1 to 6)"},
@@ -565,6 +592,44 @@ static void test_nothing_rotated(void **state)
     k->close(k);
 }
 
+/* What is taken of a Baichuan whose configuration does not say it. */
+static void test_baichuan(void **state)
+{
+    static const struct {
+        const char *golden, *path, *value, *positions;
+        int normalised;
+    } rows[] = {
+        {"baichuan", "use_cache", "true", "rotary, base 10000", 0},
+        {"baichuan", "max_position_embeddings", "", "rotary, base 10000", 0},
+        {"baichuan", "model_max_length", "128", "rotary, base 10000", 0},
+        {"baichuan", "vocab_size", "64", "rotary, base 10000", 0},
+        {"baichuan", "rope_theta", "500", "rotary, base 500", 0},
+        {"baichuan2-alibi", "use_cache", "true", "ALiBi", 1},
+        {"baichuan2-alibi", "rope_scaling", "null", "ALiBi", 1},
+        {"baichuan2-alibi", "max_position_embeddings", "128", "rotary, base 10000", 1},
+    };
+    struct error e;
+    (void)state;
+    for (size_t i = 0; i < LENGTH(rows); i++) {
+        struct decoder *d = decoder_open(changed(rows[i].golden, rows[i].path, rows[i].value), &e);
+        if (!d)
+            fail_msg("%s, %s = %s: %s", rows[i].golden, rows[i].path, rows[i].value, e.text);
+        if (strcmp(d->position_text, rows[i].positions) || !d->head.weight.factors != !rows[i].normalised ||
+            !strstr(d->notes, rows[i].normalised ? "rows normalised" : "rows as they are stored") ||
+            !strstr(d->notes, *rows[i].positions == 'A' ? "with ALiBi" : "with rotary positions"))
+            fail_msg("%s, %s = %s: positions '%s', notes '%s'", rows[i].golden, rows[i].path, rows[i].value, d->position_text,
+                     d->notes);
+        for (size_t v = 0; v < d->head.weight.rows && rows[i].normalised; v++) {
+            double row[64], sum = 0;
+            weight_parts_read_f64(row, &d->head.weight, v, 0, d->head.weight.columns);
+            for (size_t c = 0; c < d->head.weight.columns; c++)
+                sum += row[c] * row[c];
+            assert_true(fabs(sum - 1) < 1e-14);
+        }
+        decoder_close(d);
+    }
+}
+
 static void test_position_text(void **state)
 {
     static const struct {
@@ -765,12 +830,12 @@ static void test_names_in_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused),        cmocka_unit_test(test_refused_together),
-                                       cmocka_unit_test(test_taken),          cmocka_unit_test(test_rope_replaced),
-                                       cmocka_unit_test(test_stored_head),    cmocka_unit_test(test_stored_twice),
-                                       cmocka_unit_test(test_absent),         cmocka_unit_test(test_nothing_rotated),
-                                       cmocka_unit_test(test_position_text),  cmocka_unit_test(test_shared_formulas),
-                                       cmocka_unit_test(test_padding),        cmocka_unit_test(test_offset_positions),
-                                       cmocka_unit_test(test_names_in_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refused),         cmocka_unit_test(test_refused_together),
+                                       cmocka_unit_test(test_taken),           cmocka_unit_test(test_rope_replaced),
+                                       cmocka_unit_test(test_stored_head),     cmocka_unit_test(test_stored_twice),
+                                       cmocka_unit_test(test_absent),          cmocka_unit_test(test_nothing_rotated),
+                                       cmocka_unit_test(test_position_text),   cmocka_unit_test(test_shared_formulas),
+                                       cmocka_unit_test(test_padding),         cmocka_unit_test(test_offset_positions),
+                                       cmocka_unit_test(test_names_in_memory), cmocka_unit_test(test_baichuan)};
     return cmocka_run_group_tests_name("families", tests, scratch_setup, scratch_teardown);
 }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Scores divided by sqrt(query_pre_attn_scalar), and capped, as the logits are. A cap that the configuration does not name is the
  * released models'; null turns it off. */
@@ -448,6 +449,119 @@ static const struct layout nanochat = {LLAMA(1e-6),
                                        .rope = {ROTARY_WHOLE, .backwards = 1},
                                        .finish = finish_nanochat};
 
+static const struct layout internlm2 = {LLAMA(1e-6),
+                                        .names = {.prefix = "model.",
+                                                  .embedding = "tok_embeddings",
+                                                  .layers = "layers",
+                                                  .final_norm = "norm",
+                                                  .head = "output",
+                                                  .attention_norm = "attention_norm",
+                                                  .mlp_norm = "ffn_norm",
+                                                  .fused = "attention.wqkv",
+                                                  .output = "attention.wo",
+                                                  .gate = "feed_forward.w1",
+                                                  .up = "feed_forward.w3",
+                                                  .down = "feed_forward.w2"},
+                                        .fused = FUSED_GROUPS,
+                                        ACTIVATION("hidden_act", "silu"),
+                                        BIASES(KEY_OR_YES("bias"), KEY_OR_YES("bias"), NO),
+                                        .rope = {ROTARY_WHOLE}};
+static const struct layout exaone = {.norm = NORM_RMS,
+                                     EPSILON("layer_norm_epsilon", 1e-6),
+                                     .grouped = 1,
+                                     .sized = 1,
+                                     .layers = "num_layers",
+                                     .inner_times = 4,
+                                     .names = {.prefix = "transformer.",
+                                               .embedding = "wte",
+                                               .layers = "h",
+                                               .final_norm = "ln_f",
+                                               .head = "lm_head",
+                                               .attention_norm = "ln_1",
+                                               .mlp_norm = "ln_2",
+                                               .query = "attn.attention.q_proj",
+                                               .key = "attn.attention.k_proj",
+                                               .value = "attn.attention.v_proj",
+                                               .output = "attn.attention.out_proj",
+                                               .gate = "mlp.c_fc_0",
+                                               .up = "mlp.c_fc_1",
+                                               .down = "mlp.c_proj"},
+                                     ACTIVATION("activation_function", "silu"),
+                                     .rope = {ROTARY_WHOLE},
+                                     .tied = 1};
+static const struct layout baichuan = {.norm = NORM_RMS,
+                                       EPSILON("rms_norm_eps", 1e-6),
+                                       .names = {LLAMA_FRAME, NORM_BEFORE_MLP, .fused = "self_attn.W_pack", OUTPUT, GATED},
+                                       ACTIVATION("hidden_act", "silu"),
+                                       .rope = {ROTARY_WHOLE}};
+
+/* What a configuration says of a question without meaning to. */
+struct hint {
+    int given, answer;
+    const char *text;
+};
+
+/* The answer of the hints that are given; -1 where there are none, or they contradict each other. */
+static int follow(const struct hint **taken, const struct hint *hints, int count, const char *question, struct decoder *d,
+                  struct error *e)
+{
+    *taken = NULL;
+    for (int i = 0; i < count; i++) {
+        if (hints[i].given && *taken && (*taken)->answer != hints[i].answer)
+            return fail(e, "%s: %s, and %s, which do not go together in published models (%s)", config_path(d->config),
+                        (*taken)->text, hints[i].text, question);
+        *taken = hints[i].given && !*taken ? &hints[i] : *taken;
+    }
+    return *taken ? 0 : fail(e, "%s: nothing says %s", config_path(d->config), question);
+}
+
+/* A folder has the code of its model beside it, and config.json does not say what that code takes for itself: the smaller models
+ * turn heads, and declare max_position_embeddings, the larger ones have ALiBi and declare model_max_length alone; those of the
+ * second generation make logits by the head's rows of length 1. */
+static int read_baichuan(struct decoder *d, struct error *e)
+{
+    struct config *c = d->config;
+    struct layout layout = baichuan;
+    const char *class = json_string_value(json_array_get(json_object_get(config_root(c), "architectures"), 0));
+    long hidden = (long)json_integer_value(config_get(c, "hidden_size")),
+         vocabulary = (long)json_integer_value(config_get(c, "vocab_size"));
+    int declared = config_has(c, "max_position_embeddings"), alone = config_has(c, "model_max_length") && !declared,
+        first = class && strcmp(class, "BaiChuanForCausalLM") == 0;
+    const struct hint positions[] = {{hidden == 4096, 0, "hidden_size is 4096"},
+                                     {hidden == 5120, 1, "hidden_size is 5120"},
+                                     {declared, 0, "max_position_embeddings is there"},
+                                     {alone, 1, "model_max_length is there without max_position_embeddings"},
+                                     {first, 0, "the class is BaiChuanForCausalLM"}};
+    const struct hint generation[] = {{vocabulary == 64000, 0, "vocab_size is 64000"},
+                                      {vocabulary == 125696, 1, "vocab_size is 125696"},
+                                      {config_has(c, "z_loss_weight"), 1, "z_loss_weight is there"},
+                                      {first, 0, "the class is BaiChuanForCausalLM"}};
+    const struct hint *why[2];
+    if (follow(
+            &why[0], positions, sizeof positions / sizeof *positions,
+            "whether it has rotary positions, as models of hidden_size 4096 or with max_position_embeddings, or ALiBi, as those "
+            "of 5120 or with model_max_length alone",
+            d, e) ||
+        follow(
+            &why[1], generation, sizeof generation / sizeof *generation,
+            "whether the rows of its head are normalised, as with vocab_size 125696 or z_loss_weight, or not, as with 64000 or "
+            "the class BaiChuanForCausalLM",
+            d, e))
+        return -1;
+    static const char *const rotary[] = {"rope_theta", "rope_scaling", "rope_parameters"};
+    layout.alibi = why[0]->answer, layout.head_normalised = why[1]->answer;
+    for (size_t i = 0; layout.alibi && i < sizeof rotary / sizeof *rotary; i++)
+        if (config_get(c, rotary[i]))
+            return fail(e, "%s: %s is not supported in a baichuan model with ALiBi (expected null)", config_path(c), rotary[i]);
+    if (layout.alibi)
+        layout.rope = (struct rope_keys){0};
+    if (layout.head_normalised && family_only(d, "tie_word_embeddings", 0, 0, e))
+        return -1;
+    family_note(d, "read with %s, since %s, and with the head's rows %s, since %s", layout.alibi ? "ALiBi" : "rotary positions",
+                why[0]->text, layout.head_normalised ? "normalised" : "as they are stored", why[1]->text);
+    return layout_read(d, &layout, e);
+}
+
 static const char *const training[] = {"pretraining_tp", NULL}; /* only of matrix products in parts */
 /* of Gemma 1 and 2: each has its activation by one of two names, and leaves the other */
 static const char *const other_name[] = {"hidden_activation", NULL};
@@ -470,6 +584,10 @@ static const char *const of_iquestcoder[] = {
 static const char *const of_hyperclovax[] = {"attention_multiplier", "num_key_value_heads", "partial_rotary_factor", "head_dim",
                                              NULL};
 static const char *const of_seed_oss[] = {"pretraining_tp", "residual_dropout", NULL};
+static const char *const of_exaone[] = {"embed_dropout", "resid_dropout", NULL};
+static const char *const of_baichuan[] = {"model_max_length", "z_loss_weight", NULL};
+static const char *const inner_or_heads[] = {"intermediate_size", "num_key_value_heads", "partial_rotary_factor", "head_dim",
+                                             NULL};
 
 const struct family families_llama_like[] = {{ROW(llama), .harmless = training, .nullable = heads},
                                              {ROW(mistral), .harmless = training, .nullable = heads},
@@ -504,4 +622,14 @@ const struct family families_llama_like[] = {{ROW(llama), .harmless = training, 
                                              {ROW(vaultgemma), .harmless = other_activation, .nullable = either_way},
                                              {ROW(hyperclovax), .harmless = training, .nullable = of_hyperclovax},
                                              {ROW(nanochat), .harmless = training, .nullable = heads},
+                                             {ROW(internlm2), .harmless = training, .nullable = heads},
+                                             {ROW(exaone), .harmless = of_exaone, .nullable = inner_or_heads},
+                                             {.name = "baichuan",
+                                              .model_types = {"baichuan"},
+                                              .read = read_baichuan,
+                                              .ignored_suffixes = {".rotary_emb.inv_freq"},
+                                              .harmless = of_baichuan,
+                                              .nullable = heads,
+                                              .positions = "rotary, or ALiBi",
+                                              .about = "fused q, k, v"},
                                              {.name = NULL}};

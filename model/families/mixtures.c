@@ -102,6 +102,31 @@ static int finish_aria_text(struct decoder *d, struct error *e)
     return 0;
 }
 
+/* Weights of the chosen are divided by their sum, or not; the library has other norms of them too. The base of its positions
+ * stands in attn_config, where published files and their code have it; the library looks for it elsewhere, and writes both. */
+static int finish_dbrx(struct decoder *d, struct error *e)
+{
+    static const char weights[] = "ffn_config.moe_normalize_expert_weights";
+    static const char *const bases[] = {"attn_config.rope_theta", "rope_theta", "rope_parameters.rope_theta"};
+    struct config *c = d->config;
+    double clip, norm, base, used = d->rotary[0].base;
+    if (config_real_or(c, "attn_config.clip_qkv", 1e-30, 1e30, 0, &clip, e) || config_real_or(c, weights, 0, 1e9, 0, &norm, e) ||
+        family_only(d, "ffn_config.uniform_expert_assignment", 0, 0, e) || family_only(d, "tie_word_embeddings", 0, 0, e))
+        return -1;
+    if (config_has(c, weights) && norm != 1)
+        return fail(e, "%s: %s %g is not supported (expected 1 or null)", config_path(c), weights, norm);
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
+        if (config_real_or(c, bases[i], 1e-6, 1e12, used, &base, e))
+            return -1;
+        if (base != used)
+            return fail(e, "%s: %s %g differs from the base %g that stands elsewhere or by default", config_path(c), bases[i],
+                        base, used);
+    }
+    for (int l = 0; l < d->layers; l++)
+        d->blocks[l].clip = clip, d->blocks[l].experts.routing.normalised = norm == 1;
+    return 0;
+}
+
 #define MIXTRAL_EXPERTS \
     .count = "num_local_experts", .normalised = -1, .router = "block_sparse_moe.gate", .parent = "block_sparse_moe.experts", \
     .gate = "w1", .up = "w3", .down = "w2", .gate_up = {"mlp.experts.gate_up_proj"}, .stacked_down = {"mlp.experts.down_proj"}
@@ -251,6 +276,16 @@ static const struct expert_layout ernie4_5_moe_experts = {QWEN_EXPERTS,
                                                           .shared_count = "moe_num_shared_experts",
                                                           .shared_absent = 2,
                                                           .shared = "mlp.shared_experts"};
+static const struct expert_layout dbrx_experts = {.count = "ffn_config.moe_num_experts",
+                                                  .chosen = "ffn_config.moe_top_k",
+                                                  .width = "ffn_config.ffn_hidden_size",
+                                                  .normalised = -1,
+                                                  .router = "ffn.router.layer",
+                                                  .parent = "ffn.experts.mlp",
+                                                  .gate = "w1",
+                                                  .up = "v1",
+                                                  .down = "w2",
+                                                  .below = 1};
 static const struct expert_layout aria_text_experts = {.count = "moe_num_experts",
                                                        .chosen = "moe_topk",
                                                        .normalised = -1,
@@ -468,6 +503,31 @@ static const struct layout aria_text = {LLAMA(1e-6),
                                         .defaults = "{\"moe_num_experts\": 8, \"moe_topk\": 2}",
                                         .finish = finish_aria_text};
 
+static const struct layout dbrx = {
+    .hidden = "d_model",
+    .layers = "n_layers",
+    .heads = "n_heads",
+    .inner = "ffn_config.ffn_hidden_size",
+    .grouped = 1,
+    .kv_heads = "attn_config.kv_n_heads",
+    .norm = NORM_LAYER,
+    EPSILON(NULL, 1e-5),
+    .names = {.prefix = "transformer.",
+              .embedding = "wte",
+              .layers = "blocks",
+              .final_norm = "norm_f",
+              .head = "lm_head",
+              .attention_norm = "norm_attn_norm.norm_1",
+              .mlp_norm = "norm_attn_norm.norm_2",
+              .fused = "norm_attn_norm.attn.Wqkv",
+              .output = "norm_attn_norm.attn.out_proj"},
+    ACTIVATION("ffn_config.ffn_act_fn.name", "silu"),
+    .rope = {.theta = "attn_config.rope_theta", .fraction = "partial_rotary_factor", .fraction_default = 1, .whole_heads = 1},
+    .experts = &dbrx_experts,
+    .defaults = "{\"attn_config\": {\"kv_n_heads\": 1}, \"ffn_config\": {\"moe_num_experts\": 4, \"moe_top_k\": 1, "
+                "\"ffn_hidden_size\": 3584, \"moe_normalize_expert_weights\": 1}}",
+    .finish = finish_dbrx};
+
 static const char *const of_routers[] = {"output_router_logits", "router_aux_loss_coef", "router_jitter_noise", NULL};
 static const char *const of_gpt_oss[] = {"experts_per_token", "initial_context_length", "output_router_logits",
                                          "router_aux_loss_coef", NULL};
@@ -485,6 +545,36 @@ static const char *const of_dots1[] = {"n_routed_experts",
                                        NULL};
 static const char *const listed_of_size[] = {"mlp_layer_types", "num_key_value_heads", "partial_rotary_factor", NULL};
 static const char *const of_aria_text[] = {"output_router_logits", "pretraining_tp", "router_aux_loss_coef", NULL};
+/* A part of the configuration is one of the library's own kind, with its keys for any model. */
+static const char *const of_dbrx[] = {"attn_config.add_cross_attention",
+                                      "attn_config.bos_token_id",
+                                      "attn_config.cross_attention_hidden_size",
+                                      "attn_config.is_encoder_decoder",
+                                      "attn_config.pruned_heads",
+                                      "attn_config.tie_word_embeddings",
+                                      "emb_pdrop",
+                                      "ffn_config.add_cross_attention",
+                                      "ffn_config.bos_token_id",
+                                      "ffn_config.cross_attention_hidden_size",
+                                      "ffn_config.hidden_size",
+                                      "ffn_config.is_encoder_decoder",
+                                      "ffn_config.moe_jitter_eps",
+                                      "ffn_config.moe_loss_weight",
+                                      "ffn_config.pruned_heads",
+                                      "ffn_config.tie_word_embeddings",
+                                      "max_seq_len",
+                                      "num_key_value_heads",
+                                      "output_router_logits",
+                                      "router_aux_loss_coef",
+                                      NULL};
+static const char *const dbrx_null[] = {"attn_config",
+                                        "attn_config.clip_qkv",
+                                        "ffn_config",
+                                        "ffn_config.ffn_act_fn",
+                                        "ffn_config.moe_normalize_expert_weights",
+                                        "partial_rotary_factor",
+                                        "head_dim",
+                                        NULL};
 static const char *const of_solar_open[] = {"intermediate_size", "output_router_logits", "router_aux_loss_coef", NULL};
 static const char *const of_hy_v3[] = {"enable_moe_fp32_combine", "output_router_logits", "router_aux_loss_coef", NULL};
 static const char *const of_mellum[] = {"mtp_layer_types",      "mtp_mlp_layer_types",
@@ -520,4 +610,5 @@ const struct family families_mixtures[] = {{ROW(mixtral), .harmless = of_routers
                                            {ROW(mellum), .harmless = of_mellum, .nullable = listed_of_size},
                                            {ROW(ernie4_5_moe), .harmless = of_routers, .nullable = heads},
                                            {ROW(aria_text), .harmless = of_aria_text, .nullable = heads},
+                                           {ROW(dbrx), .harmless = of_dbrx, .nullable = dbrx_null},
                                            {.name = NULL}};

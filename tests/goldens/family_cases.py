@@ -26,6 +26,7 @@ class FamilyCase:
     reload: bool = True          # False: transformers, loading the file in float32, computes something else
     shard_size: str = "1GB"
     rewrite: object = None       # what makes another style of the folder, once all is computed
+    oracle: object = None        # what makes another family's mathematics of the model
     gain: float = 1.0            # of the experts' first matrices, so that a clamp has something to do
     stacked: bool = False        # names as the library has them in memory: experts stacked in one tensor
 
@@ -93,6 +94,110 @@ def as_minicpm(folder):
     with open(path, "w") as file:
         json.dump(config, file, indent=1)
         file.write("\n")
+
+
+def as_folder_of(folder, names, keys, without, fuse=None):
+    """The folder in the names of a family whose code is not in transformers. `names`: what parts of names become; `keys`: of config.json; `fuse`: of the tensors of a layer."""
+    path, weights = os.path.join(folder, "config.json"), os.path.join(folder, "model.safetensors")
+    with open(path) as file:
+        config = json.load(file)
+    tensors = load_file(weights)
+    for layer in range(config["num_hidden_layers"]) if fuse else ():
+        fuse(tensors, f"model.layers.{layer}.", config)
+    for old, new in names.items():
+        tensors = {name.replace(old, new): value for name, value in tensors.items()}
+    config = {**{key: value for key, value in config.items() if key not in without}, **keys(config)}
+    with open(path, "w") as file:
+        json.dump(config, file, indent=1)
+        file.write("\n")
+    save_file({name: value.contiguous() for name, value in tensors.items()}, weights, metadata={"format": "pt"})
+
+
+OF_LLAMA = ("attention_bias", "mlp_bias", "head_dim", "pretraining_tp")
+
+
+def as_internlm2(folder):
+    """A Llama as an InternLM2: queries, keys and values in one matrix, a group of those that share a key after the other."""
+    def fuse(tensors, at, config):
+        for kind in ("weight", "bias") if config["attention_bias"] else ("weight",):
+            q, k, v = (tensors.pop(f"{at}self_attn.{part}_proj.{kind}") for part in "qkv")
+            groups = config["num_key_value_heads"]
+            q, k, v = (part.reshape(groups, -1, *part.shape[1:]) for part in (q, k, v))
+            tensors[f"{at}attention.wqkv.{kind}"] = torch.cat([q, k, v], 1).flatten(0, 1)
+    as_folder_of(folder, {"embed_tokens": "tok_embeddings", "lm_head": "output", "input_layernorm": "attention_norm", "post_attention_layernorm": "ffn_norm", "self_attn.o_proj": "attention.wo",
+                          "mlp.gate_proj": "feed_forward.w1", "mlp.up_proj": "feed_forward.w3", "mlp.down_proj": "feed_forward.w2"},
+                 lambda config: dict(model_type="internlm2", architectures=["InternLM2ForCausalLM"], attn_implementation="eager", bias=config["attention_bias"],
+                                     auto_map={"AutoModelForCausalLM": "modeling_internlm2.InternLM2ForCausalLM"}), OF_LLAMA, fuse)
+
+
+def as_exaone(folder):
+    """A Llama as an EXAONE 3.5."""
+    as_folder_of(folder, {"model.layers.": "transformer.h.", "model.embed_tokens": "transformer.wte", "model.norm": "transformer.ln_f", "input_layernorm": "ln_1",
+                          "post_attention_layernorm": "ln_2", "self_attn.o_proj": "self_attn.out_proj", "self_attn": "attn.attention", "gate_proj": "c_fc_0", "up_proj": "c_fc_1", "down_proj": "c_proj"},
+                 lambda config: dict(model_type="exaone", architectures=["ExaoneForCausalLM"], torch_dtype=config["dtype"], rope_theta=config["rope_parameters"].pop("rope_theta"),
+                                     rope_scaling=config["rope_parameters"], head_dim=config["head_dim"], num_layers=config["num_hidden_layers"],
+                                     activation_function=config["hidden_act"], layer_norm_epsilon=config["rms_norm_eps"], embed_dropout=0.0, resid_dropout=0.0),
+                 (*OF_LLAMA, "num_hidden_layers", "hidden_act", "rms_norm_eps", "rope_parameters", "dtype"))
+
+
+def as_baichuan(keys, buffers):
+    """A Llama as a Baichuan."""
+    def fuse(tensors, at, config):
+        tensors[at + "self_attn.W_pack.weight"] = torch.cat([tensors.pop(f"{at}self_attn.{part}_proj.weight") for part in "qkv"])
+        if buffers:
+            size = config["hidden_size"] // config["num_attention_heads"]
+            tensors[at + "self_attn.rotary_emb.inv_freq"] = 1 / 10000 ** (torch.arange(0, size, 2) / size)
+    without = (*OF_LLAMA, "num_key_value_heads", "rope_theta", "rope_scaling", "rope_parameters", *(("max_position_embeddings",) if "model_max_length" in keys else ()))
+    return lambda folder: as_folder_of(folder, {}, lambda config: {"model_type": "baichuan", **keys}, without, fuse)
+
+
+def as_baichuan2_13b(model):
+    """A Llama with the mathematics of the larger Baichuan2: no rotation, MPT's ALiBi, a head with rows of length 1."""
+    from transformers.models.mpt.modeling_mpt import build_mpt_alibi_tensor
+    plain = model.forward
+
+    def with_alibi(input_ids, **settings):
+        n = input_ids.shape[1]
+        mask = torch.full((n, n), float("-inf"), dtype=torch.float64).triu(1)
+        return plain(input_ids=input_ids, attention_mask=(build_mpt_alibi_tensor(model.config.num_attention_heads, n).double() + mask)[None], **settings)
+    model.forward = with_alibi
+    model.model.rotary_emb.forward = lambda x, position_ids: (torch.ones(1, position_ids.shape[1], x.shape[-1] // model.config.num_attention_heads, dtype=x.dtype),
+                                                              torch.zeros(1, position_ids.shape[1], x.shape[-1] // model.config.num_attention_heads, dtype=x.dtype))
+    model.lm_head.weight.data = torch.nn.functional.normalize(model.lm_head.weight.data)
+
+
+def as_dbrx(folder):
+    """The keys of published files: the base of positions in attn_config alone, and in each part those of a configuration of its own."""
+    path = os.path.join(folder, "config.json")
+    with open(path) as file:
+        config = json.load(file)
+    del config["rope_parameters"]
+    own = dict(_name_or_path="", add_cross_attention=False, architectures=None, bad_words_ids=None, bos_token_id=None, chunk_size_feed_forward=0, cross_attention_hidden_size=None,
+               decoder_start_token_id=None, is_encoder_decoder=False, model_type="", pruned_heads={}, tie_word_embeddings=True, torch_dtype=None, typical_p=1.0)
+    for part in ("attn_config", "ffn_config"):
+        config[part] = {**own, **config[part]}
+    config["ffn_config"].update(moe_jitter_eps=0, uniform_expert_assignment=False)
+    config.update(torch_dtype=config.pop("dtype"), router_aux_loss_coef=0.05)
+    with open(path, "w") as file:
+        json.dump(config, file, indent=1)
+        file.write("\n")
+
+
+def unclamped(folder):
+    """clip_qkv null in place of a limit that nothing reaches: transformers 5.23 asks PyTorch for a clamp without limits, which it refuses."""
+    path = os.path.join(folder, "config.json")
+    with open(path) as file:
+        config = json.load(file)
+    config["attn_config"]["clip_qkv"] = None
+    with open(path, "w") as file:
+        json.dump(config, file, indent=1)
+        file.write("\n")
+
+
+def dbrx(attention, experts, **changes):
+    """A small DBRX; the base of its positions where the published code and where transformers looks for it."""
+    return {**dict(vocab_size=64, d_model=16, n_heads=4, n_layers=2, max_seq_len=128, bos_token_id=0, eos_token_id=0, rope_parameters=rope(), attn_config={"rope_theta": 700.0, **attention},
+                   ffn_config={"ffn_hidden_size": 8, **experts}), **changes}
 
 
 def beside_vision(folder):
@@ -389,6 +494,29 @@ FAMILY_CASES = [
     FamilyCase("minicpm", "granite",
                gated(rms_norm_eps=3e-2, embedding_multiplier=5, residual_multiplier=0.9 / 2 ** 0.5, attention_multiplier=0.5, logits_scaling=16 / 6),
                "scale_emb 5, scale_depth 0.9 of 2 layers, dim_model_base 6 of 16: a granite with these multipliers; bf16 weights", length=LONG, stored=BF16, rewrite=as_minicpm),
+    FamilyCase("internlm2", "llama",
+               gated(num_hidden_layers=1, intermediate_size=12, rms_norm_eps=3e-2, attention_bias=True, max_position_embeddings=40, rope_parameters=rope("dynamic", factor=3.0)),
+               "q, k, v in one matrix by groups of 2 queries, a key and a value; biases; rope scaling dynamic, 97 inputs for 40: a llama with these weights; bf16 weights",
+               length=LONG, segments=1, stored=BF16, published=True, rewrite=as_internlm2),
+    FamilyCase("exaone", "llama",
+               gated(num_hidden_layers=1, intermediate_size=12, head_dim=6, rms_norm_eps=3e-2, hidden_act="gelu", tie_word_embeddings=True,
+                     rope_parameters=rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=64)),
+               "head_dim 6 with 4 = d/H; rope scaling llama3; gelu; tied head: a llama with these weights; bf16 weights", length=LONG, segments=1, stored=BF16, rewrite=as_exaone),
+    FamilyCase("baichuan", "llama",
+               gated(num_hidden_layers=1, num_key_value_heads=4, intermediate_size=12, rms_norm_eps=3e-2, hidden_act="gelu", rope_parameters=rope(theta=10000.0)),
+               "as the smaller of the first generation: q, k, v in one matrix, rotary positions with a stored buffer, a plain head: a llama with these weights; bf16 weights",
+               length=LONG, segments=1, stored=BF16, published=True, rewrite=as_baichuan({"architectures": ["BaiChuanForCausalLM"]}, True)),
+    FamilyCase("baichuan2-alibi", "llama",
+               gated(hidden_size=12, num_hidden_layers=1, num_attention_heads=6, num_key_value_heads=6, intermediate_size=12, rms_norm_eps=3e-2),
+               "as the larger of the second generation: ALiBi of 6 heads, a head with normalised rows: a llama that is not turned, under a mask; bf16 weights",
+               length=LONG, segments=1, stored=BF16, published=True, oracle=as_baichuan2_13b, reload=False,
+               rewrite=as_baichuan({"architectures": ["BaichuanForCausalLM"], "model_max_length": 128, "z_loss_weight": 0}, False)),
+    FamilyCase("dbrx", "dbrx",
+               dbrx({"kv_n_heads": 2, "clip_qkv": 0.9}, {"moe_num_experts": 5, "moe_top_k": 2, "ffn_act_fn": {"name": "gelu"}}, n_layers=1),
+               "q, k, v in one matrix, clamped to 0.9; 2 of 5 experts, one below the other, normalised; gelu; the base of positions in attn_config alone; bf16 weights",
+               length=LONG, segments=1, stored=BF16, rewrite=as_dbrx),
+    FamilyCase("dbrx-plain", "dbrx", dbrx({"clip_qkv": 1e9}, {"moe_num_experts": 3, "moe_top_k": 2, "moe_normalize_expert_weights": None}, n_layers=1, n_heads=2),
+               "one key and value for 2 heads, by default, not clamped; 2 of 3 experts, not normalised; names and keys as the library writes them; bf16 weights", length=48, segments=1, stored=BF16, rewrite=unclamped),
     FamilyCase("smollm3", "smollm3",
                gated(head_dim=6, attention_bias=True, mlp_bias=True, no_rope_layers=[1, 0], use_sliding_window=True, sliding_window=14),
                "layer 1 not turned, with a window of 14 there; biases; head_dim 6; bf16 weights", length=LONG, stored=BF16),

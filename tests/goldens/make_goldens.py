@@ -39,7 +39,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 DEMO_TEXT = os.path.join("examples", "text", "sqlalchemy.py.gz")
 EXAMPLES = ("alibi", "rotary", "window-24", "window-40")
 EXAMPLE_OFFSET, EXAMPLE_LENGTH = 250000, 512
-ROUTERS, ROUTER_GAIN = (".mlp.gate.weight", ".mlp.gate.wg.weight", ".router.weight"), 1.5     # so that experts have weights far from equal, and no two nearly the same
+ROUTERS, ROUTER_GAIN = (".mlp.gate.weight", ".mlp.gate.wg.weight", ".router.weight", ".ffn.router.layer.weight"), 1.5     # so that experts have weights far from equal, and no two nearly the same
 QK_GAIN = 2.0       # on weights of unit gain: scores with a standard deviation near 4, far from flat
 NARROW = (torch.float32, torch.float16, torch.bfloat16)
 
@@ -171,7 +171,8 @@ def fused_queries_and_keys(name, value, config):
     if name.endswith("qkv_proj.weight"):                     # rows Q | K | V
         return [value[:-config.num_key_value_heads * (value.shape[1] // heads)]]
     if name.endswith("Wqkv.weight"):                         # rows Q | K | V
-        return [value[:2 * value.shape[1]]]
+        shared = config.attn_config.kv_n_heads if config.model_type == "dbrx" else heads
+        return [value[:-shared * (value.shape[1] // heads)]]
     if not name.endswith(("query_key_value.weight", "c_attn.weight")):
         return []
     size = config.hidden_size // heads
@@ -284,6 +285,9 @@ class FamilyOracle:
         tied = {"lm_head.weight", "embed_out.weight", "output_projection.weight"} if config.tie_word_embeddings else set()
         assert not unexpected and set(missing) <= tied, (missing, unexpected)
         self.model = model.eval().requires_grad_(False)
+        if case.oracle:
+            with Widen():
+                case.oracle(model)
         self.table = model.get_input_embeddings().weight.detach().clone()
         self.rows = None
         scale = self.embedding_scale(case)

@@ -34,13 +34,18 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
+from family_cases import as_baichuan, as_baichuan2_13b, as_exaone, as_internlm2
 from make_goldens import RefuseNarrow, Widen, random_weight
 
-FAMILIES = ("arcee", "aria_text", "biogpt", "bloom", "cohere", "cohere2", "ctrl", "cwm", "dots1", "ernie4_5_moe", "exaone4", "exaone_moe", "falcon", "flex_olmo", "flint", "gemma2",
+FAMILIES = ("arcee", "aria_text", "baichuan", "baichuan2", "biogpt", "bloom", "cohere", "cohere2", "ctrl", "cwm", "dbrx", "dots1", "ernie4_5_moe", "exaone", "exaone4", "exaone_moe", "falcon", "flex_olmo", "flint", "gemma2",
             "gemma3_text", "glm4", "glm4_moe", "gpt2", "gpt_neox", "gpt_neox_japanese", "gpt_oss", "gptj", "granite_swa", "granitemoe", "granitemoe_swa",
-            "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "hyperclovax", "internlm3", "iquestcoder", "jais2", "llama", "mellum", "minimax_m2",
+            "granitemoeshared", "hunyuan_v1_dense", "hunyuan_v1_moe", "hy_v3", "hyperclovax", "internlm2", "internlm3", "iquestcoder", "jais2", "llama", "mellum", "minimax_m2",
             "ministral", "ministral3", "mistral", "mixtral", "mpt", "nanochat", "nemotron", "olmo", "olmo2", "olmo3", "olmoe", "openai-gpt", "opt", "persimmon",
             "phi", "phi3", "phimoe", "qwen2", "qwen2_moe", "qwen3", "qwen3_moe", "seed_oss", "smollm3", "solar_open", "stablelm", "vaultgemma", "xglm")
+# families whose code is not in transformers: a Llama with their mathematics, and what writes it in their names
+FROM_LLAMA = {"baichuan": (None, as_baichuan({"architectures": ["BaiChuanForCausalLM"]}, True)),
+              "baichuan2": (as_baichuan2_13b, as_baichuan({"architectures": ["BaichuanForCausalLM"], "model_max_length": 128, "z_loss_weight": 0}, False)),
+              "exaone": (None, as_exaone), "internlm2": (None, as_internlm2)}
 QK_GAIN = 1.5       # on top of that of random_weight: 3 in all
 LOGP_ERROR, NORM_ERROR = 1e-9, 1e-7
 ORDINARY_ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh", "relu", "silu")
@@ -660,6 +665,41 @@ def draw_olmoe(d, layers, length):
     return biased(d, config, "attention_bias")
 
 
+def draw_dbrx(d, layers, length):
+    kv, base = d.pick(1, 1, 2, 3), d.pick(300.0, 10000.0, 500000.0)
+    heads = kv * d.pick(1, 2, 3)
+    attention = {"rope_theta": base, "clip_qkv": d.pick(0.4, 1.2, 8.0)}        # transformers 5.23 fails without a limit
+    experts = {"ffn_hidden_size": d.whole(3, 20), "moe_num_experts": d.whole(1, 7)}
+    if kv > 1 or d.chance(0.7):
+        attention["kv_n_heads"] = kv
+    d.put(experts, "moe_top_k", 0.8, 1, experts["moe_num_experts"], d.whole(1, experts["moe_num_experts"]))
+    d.put(experts, "moe_normalize_expert_weights", 0.6, 1.0, 1.0, None, 2.0)
+    d.put(experts, "ffn_act_fn", 0.6, {"name": d.activation()}, {"name": "silu"}, None)
+    d.put(experts, "moe_jitter_eps", 0.3, 0, 0.1)
+    d.put(experts, "uniform_expert_assignment", 0.2, False)
+    return {"d_model": heads * d.pick(2, 4, 6, 8), "n_heads": heads, "max_seq_len": 64, "attn_config": attention, "ffn_config": experts,
+            "rope_parameters": {"rope_type": "default", "rope_theta": d.pick(base, base, base, base, 20000.0)}}
+
+
+def draw_internlm2(d, layers, length):
+    config = grouped(d, length)
+    config.pop("head_dim", None)
+    return biased(d, config, "attention_bias")
+
+
+def draw_exaone(d, layers, length):
+    return grouped(d, length)
+
+
+def draw_baichuan(d, layers, length):
+    config = {key: value for key, value in grouped(d, length).items() if not key.startswith(("rope_", "head_dim", "num_key_value", "partial_"))}
+    return {**config, "max_position_embeddings": 64}
+
+
+def draw_baichuan2(d, layers, length):
+    return {**draw_baichuan(d, layers, length), "tie_word_embeddings": False}
+
+
 def draw_glm4_moe(d, layers, length):
     config = put_experts(d, sized(d, grouped(d, length), 0.2), layers, "n_routed_experts")
     config.update(moe_intermediate_size=d.whole(3, 20), head_dim=d.pick(4, 8, 8, 6))
@@ -911,7 +951,7 @@ PUBLISHED = {
     "qwen2": {"use_mrope": False, "attention_dropout": 0.0},
     "qwen3": {"attention_dropout": 0.0},
 }
-MODEL_KEYS = {"gpt2": "n_layer", "openai-gpt": "n_layer", "ctrl": "n_layer", "gptj": "n_layer", "bloom": "n_layer", "mpt": "n_layers", "xglm": "num_layers"}
+MODEL_KEYS = {"gpt2": "n_layer", "openai-gpt": "n_layer", "ctrl": "n_layer", "gptj": "n_layer", "bloom": "n_layer", "mpt": "n_layers", "dbrx": "n_layers", "xglm": "num_layers"}
 ALIASES = {"gpt2": {"n_embd": "hidden_size", "n_head": "num_attention_heads", "n_layer": "num_hidden_layers", "n_positions": "max_position_embeddings"},
            "gptj": {"n_embd": "hidden_size", "n_head": "num_attention_heads", "n_layer": "num_hidden_layers", "n_positions": "max_position_embeddings"},
            "mpt": {"d_model": "hidden_size", "n_heads": "num_attention_heads", "n_layers": "num_hidden_layers"},
@@ -923,7 +963,7 @@ def draw_configuration(d, family, length):
     layers, drawn = d.whole(1, 3), {}
     while max(drawn.get(key, 0) for key in ("hidden_size", "n_embd", "n_embed", "d_model")) < 4:      # a layer norm of two values leaves no gradient
         drawn = globals()["draw_" + family.replace("-", "_")](d, layers, length)
-    config = {"model_type": family, "vocab_size": d.whole(11, 60), MODEL_KEYS.get(family, "num_hidden_layers"): layers, **drawn}
+    config = {"model_type": "llama" if family in FROM_LLAMA else family, "vocab_size": d.whole(11, 60), MODEL_KEYS.get(family, "num_hidden_layers"): layers, **drawn}
     if d.chance(0.1):
         for name, other in ALIASES.get(family, {}).items():
             if name in config:
@@ -972,8 +1012,8 @@ def model_of(folder, **settings):
     return transformers.AutoModelForCausalLM.from_config(config, attn_implementation="sdpa" if falcon_alibi else "eager", experts_implementation="eager", **settings)
 
 
-def oracle(folder, state, stored, tokens):
-    """(norms [S, L-1], log p [S]) of the model in the folder, in float64."""
+def oracle(folder, state, stored, tokens, change=None):
+    """(norms [S, L-1], log p [S]) of the model in the folder, in float64. `change`: what makes another family's mathematics of it."""
     torch.set_default_dtype(torch.float64)
     try:
         with Widen(), RefuseNarrow():
@@ -984,6 +1024,9 @@ def oracle(folder, state, stored, tokens):
         if unknown or absent:
             raise ValueError(f"the configuration as written makes another model: {sorted(unknown)} {sorted(absent)}")
         model.eval().requires_grad_(False)
+        if change:
+            with Widen():
+                change(model)
         embedding = model.get_input_embeddings()
         table, rows = embedding.weight.detach().clone(), None
         scale = getattr(embedding, "scalar_embed_scale", None)
@@ -1024,7 +1067,7 @@ def oracle(folder, state, stored, tokens):
 def write_case(d, family, folder, length):
     """Config, weights and tokens; returns (config, state, stored type, tokens)."""
     config = draw_configuration(d, family, length)
-    as_drawn, stored = d.chance(0.6), d.pick(torch.float32, torch.float32, torch.bfloat16, torch.float16)
+    as_drawn, stored = d.chance(0.6) and family not in FROM_LLAMA, d.pick(torch.float32, torch.float32, torch.bfloat16, torch.float16)
     bare = family in ("gpt2", "bloom", "mpt", "gptj", "falcon") and d.chance(0.2)
     path, tokens = os.path.join(folder, "config.json"), d.rng.integers(0, config["vocab_size"], (2, length)).astype(np.int32)
     np.save(os.path.join(folder, "tokens.npy"), tokens)
@@ -1064,7 +1107,10 @@ def judge(reach, d, family, folder):
     length, config = d.whole(12, 24), None
     try:
         config, state, stored, tokens = write_case(d, family, folder, length)
-        norm, logprob = oracle(folder, state, stored, tokens)
+        change, rewrite = FROM_LLAMA.get(family, (None, None))
+        norm, logprob = oracle(folder, state, stored, tokens, change)
+        if rewrite:
+            rewrite(folder)
     except Exception as problem:       # whatever it is, there is nothing to compare with
         return "fails", f"{type(problem).__name__}: {str(problem).strip()[:150]}", config
     with open(os.path.join(folder, "config.json")) as file:

@@ -23,7 +23,8 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 
 LIST = "transformer_lens/tools/model_registry/data/supported_models.json"
 # classes that transformers does not have, or spells otherwise
-PUBLISHED = {"MPTForCausalLM": "mpt", "MiniCPMForCausalLM": "minicpm"}
+PUBLISHED = {"MPTForCausalLM": "mpt", "MiniCPMForCausalLM": "minicpm", "InternLM2ForCausalLM": "internlm2", "ExaoneForCausalLM": "exaone",
+             "BaiChuanForCausalLM": "baichuan", "BaichuanForCausalLM": "baichuan", "PhiMoEForCausalLM": "phimoe"}
 OTHER_TASKS = ("ForConditionalGeneration", "ForMaskedLM", "MTModel", "T5WithLMHeadModel", "Classification", "ForCTC", "ViTModel", "HubertModel", "BloomModel")
 DIFFUSION = ("BD3LM", "DreamModel", "GiddForDiffusionLM", "LLaDA2MoeModelLM", "LLaDAModelLM", "LLaDAForCausalLM")
 
