@@ -60,7 +60,7 @@ static double status_mb(const char *key)
 int main(int argc, char **argv)
 {
     struct error e;
-    char text[256];
+    char text[MEMORY_PLAN_TEXT];
     if (argc < 4) {
         fprintf(stderr, "usage: erf CHECKPOINT LENGTH REPEATS [MEMORY_GB]\n");
         return 2;

@@ -62,7 +62,7 @@ static int print_fields(const struct decoder *d, struct progress *p, struct erro
 static int print_estimate(const struct decoder *d, long length, const struct machine_options *machine, struct error *e)
 {
     struct run_estimate found;
-    char text[256];
+    char text[MEMORY_PLAN_TEXT];
     int rc = run_estimate(&found, d, length, machine, e);
 
     if (*found.kernels)

@@ -165,8 +165,8 @@ int check_keep(const struct machine_options *o, struct error *e) MUST_USE;
         .name = "keep", .value = "TYPE", .standard = "f32", \
         .help = \
             "f32 or bf16: what layers keep between forward and reverse (default %s: all as it was computed, or where that does " \
-            "not fit their inputs). bf16: their inputs alone, rounded to bf16, and the rest is computed again from these: half " \
-            "of the least memory for a third more time; log p stays, and c moves by up to 5e-3 (doc/performance.md). Not with " \
+            "not fit their inputs). bf16: their inputs alone, rounded to bf16 and so half as large, and the rest is computed " \
+            "again from these, for a third more time; log p stays, and c moves by up to 5e-3 (doc/performance.md). Not with " \
             "--dtype f64, on a GPU, or for models with experts", \
         .type = OPTION_NUMBERED_CHOICE, .at = AT(machine.keep_bf16), .choices = keep_choices, .group = GROUP_MACHINE, \
         .flags = OPTION_RESULT \

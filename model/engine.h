@@ -102,7 +102,8 @@ struct engine *engine_create(struct kernels *k, const struct decoder *d, const s
 void engine_close(struct engine *g);
 const struct memory_plan *engine_plan(const struct engine *g);
 /* The plan as one line: "store 12 of 12 layers, weights 0.50 GB, activations 0.76 GB ...". Returns text. */
-char *memory_plan_text(char text[256], const struct memory_plan *p);
+enum { MEMORY_PLAN_TEXT = 320 };
+char *memory_plan_text(char text[MEMORY_PLAN_TEXT], const struct memory_plan *p);
 /* Plans only. */
 int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct decoder *d, const struct engine_request *request,
                     struct error *e) MUST_USE;

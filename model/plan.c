@@ -258,7 +258,7 @@ int engine_estimate(struct memory_plan *plan, struct kernels *k, const struct de
     return rc;
 }
 
-char *memory_plan_text(char text[256], const struct memory_plan *p)
+char *memory_plan_text(char text[MEMORY_PLAN_TEXT], const struct memory_plan *p)
 {
     char kept[64], held[48], total[16], weights[16], activations[16], scratch[16], disk[16], waits[96] = "";
     const char *unit = p->flops < 1e9 ? "MFLOP" : p->flops < 1e12 ? "GFLOP" : "TFLOP";
@@ -276,7 +276,7 @@ char *memory_plan_text(char text[256], const struct memory_plan *p)
         snprintf(held, sizeof held, "weights read where they lie");
     else
         snprintf(held, sizeof held, "weights %s %s", bytes_text(weights, p->weights), p->resident ? "resident" : "by layer");
-    snprintf(text, 256, "%s (%s, activations %s, %s, work space %s)%s, %d segment%s at a time, %.3g %s a segment",
+    snprintf(text, MEMORY_PLAN_TEXT, "%s (%s, activations %s, %s, work space %s)%s, %d segment%s at a time, %.3g %s a segment",
              bytes_text(total, p->total), held, bytes_text(activations, p->activations), kept, bytes_text(scratch, p->scratch),
              waits, p->batch, p->batch == 1 ? "" : "s",
              p->flops / (p->flops < 1e9    ? 1e6

@@ -42,7 +42,7 @@ static int write_norms(const double *norm, size_t n)
 static int run(struct kernels *k, const struct decoder *d, int length, int repeats, int batch)
 {
     struct error e;
-    char text[256];
+    char text[MEMORY_PLAN_TEXT];
     struct engine_request o = {.positions = length - 1, .batch = batch};
     double start = now(), seconds, free_before = k->memory_free ? (double)k->memory_free(k) : 0;
     struct engine *g = engine_create(k, d, &o, &e);

@@ -105,7 +105,7 @@ static int finish_target(struct erf_run *r, size_t index, size_t target, struct 
     struct erf_model *m = &r->models[index];
     struct result_field *fields = erf_fields(m, target);
     struct engine *g = NULL;
-    char text[256];
+    char text[MEMORY_PLAN_TEXT];
     size_t first = 0;
     int rc = -1;
 

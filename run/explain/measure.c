@@ -118,7 +118,7 @@ static int open_engine(struct subject *s, struct explain_run *r, struct error *e
                                                   .noise_seed = o->seed,
                                                   .contrast = r->found.contrast,
                                                   .against = r->found.against.id}};
-    char text[256];
+    char text[MEMORY_PLAN_TEXT];
 
     run_keep(&request.gradient, &o->machine);
     if (o->attribution == ATTRIBUTION_SMOOTH &&

@@ -195,7 +195,7 @@ int ppl_measure(struct ppl_run *r, struct error *e)
     int rc;
 
     for (size_t i = 0; i < r->count; i++) {
-        char text[256];
+        char text[MEMORY_PLAN_TEXT];
 
         progress_plan(r->progress, r->models[i].argument->name, memory_plan_text(text, &r->models[i].plan),
                       r->models[i].plan.total);
