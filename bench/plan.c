@@ -1,10 +1,12 @@
 /* The memory plan of one batch beside what it takes.
  *
- *   plan CHECKPOINT LENGTH [MEMORY_MB]
+ *   plan CHECKPOINT LENGTH [MEMORY_MB [KEEP [SCRATCH]]]
+ *   plan --only ...
  *
- * Prints the plan's total and the most private memory (RssAnon, looked at every millisecond) that was held from the creation of
- * the engine to the end of two batches, less that before, in MB: what the libraries take once, and mapped files, are in neither.
- */
+ * MEMORY_MB may be 0, for most of what is free; KEEP f32 or bf16, SCRATCH a folder. Prints segments at a time, layers stored and
+ * there are, where weights are, the plan's total and the most private memory (RssAnon, looked at every millisecond) that was held
+ * from the creation of the engine to the end of two batches, less that before, in MB: what the libraries take once, and mapped
+ * files, are in neither. Then what is on disk. --only: of the plan alone. */
 #include "model/engine.h"
 
 #include <malloc.h>
@@ -41,22 +43,41 @@ static void *look(void *nothing)
     return nothing;
 }
 
+static void print(const struct memory_plan *p, double taken)
+{
+    printf("%d %d %d %s %.1f %.1f %.1f\n", p->batch, p->stored_layers, p->layers,
+           p->in_place   ? "mapped"
+           : p->resident ? "resident"
+                         : "by-layer",
+           p->total * 1e-6, taken, p->disk * 1e-6);
+}
+
 int main(int argc, char **argv)
 {
     struct error e;
     pthread_t watcher;
+    int only = argc > 1 && strcmp(argv[1], "--only") == 0;
+    argc -= only, argv += only;
     if (argc < 3) {
-        fprintf(stderr, "usage: plan CHECKPOINT LENGTH [MEMORY_MB]\n");
+        fprintf(stderr, "usage: plan [--only] CHECKPOINT LENGTH [MEMORY_MB [KEEP [SCRATCH]]]\n");
         return 2;
     }
     int length = atoi(argv[2]);
     struct kernels *k = kernels_open("f32", &e);
     struct decoder *d = k && kernels_check(k, &e) == 0 ? decoder_open(argv[1], &e) : NULL;
     struct engine_request o = {.positions = length - 1, .memory = argc > 3 ? (size_t)(atof(argv[3]) * 1e6) : 0};
+    o.gradient.keep = argc > 4 && strcmp(argv[4], "bf16") == 0 ? KEEP_BF16 : KEEP_AUTO;
+    o.gradient.scratch = argc > 5 ? argv[5] : NULL;
     struct memory_plan p;
     if (!d || engine_estimate(&p, k, d, &o, &e)) {
         fprintf(stderr, "%s\n", e.text);
         return 1;
+    }
+    if (only) {
+        print(&p, NAN);
+        decoder_close(d);
+        k->close(k);
+        return 0;
     }
     size_t values = (size_t)p.batch * (size_t)length;
     int32_t *ids = malloc(sizeof *ids * values);
@@ -83,11 +104,7 @@ int main(int argc, char **argv)
         return 1;
     }
     p = *engine_plan(g);
-    printf("%d %d %d %s %.1f %.1f\n", p.batch, p.stored_layers, p.layers,
-           p.in_place   ? "mapped"
-           : p.resident ? "resident"
-                        : "by-layer",
-           p.total * 1e-6, most - before);
+    print(&p, most - before);
     engine_close(g);
     decoder_close(d);
     k->close(k);

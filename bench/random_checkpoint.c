@@ -1,7 +1,9 @@
 /* Writes a random checkpoint of a given shape, for benchmarks: the time does not depend on the values.
  *
  *   random_checkpoint FOLDER gpt2 LAYERS HEADS HIDDEN VOCABULARY POSITIONS     GPT-2 layout, f32
- *   random_checkpoint FOLDER llama LAYERS HEADS HIDDEN MLP VOCABULARY          Llama layout, bf16 */
+ *   random_checkpoint FOLDER llama LAYERS HEADS HIDDEN MLP VOCABULARY [KV_HEADS [zeros]]   Llama layout, bf16
+ *
+ * zeros: a file that takes no room on disk, for plans. */
 #include <errno.h>
 #include <math.h>
 #include <stdint.h>
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct entry {
     char name[96];
@@ -19,6 +22,7 @@ struct entry {
 static struct entry *entries;
 static size_t entry_count, entry_room;
 static int half; /* 1: bf16 */
+static int zeros; /* 1: of all weights */
 
 static void add(const char *name, long rows, long columns, float mean, float spread)
 {
@@ -80,7 +84,11 @@ static int write_tensors(const char *folder)
     enum { BLOCK = 1 << 16 };
     static float values[BLOCK];
     static uint16_t halves[BLOCK];
-    for (size_t i = 0; i < entry_count; i++) {
+    if (zeros && (fflush(f) || ftruncate(fileno(f), (off_t)(8 + at + offset)))) {
+        fclose(f);
+        return -1;
+    }
+    for (size_t i = 0; i < entry_count && !zeros; i++) {
         const struct entry *e = &entries[i];
         size_t left = (size_t)e->rows * (size_t)(e->columns ? e->columns : 1);
         while (left) {
@@ -132,8 +140,10 @@ static void gpt2(FILE *config, char **v)
 
 static void llama(FILE *config, char **v)
 {
-    long layers = atol(v[0]), heads = atol(v[1]), d = atol(v[2]), mlp = atol(v[3]), vocabulary = atol(v[4]);
+    long layers = atol(v[0]), heads = atol(v[1]), d = atol(v[2]), mlp = atol(v[3]), vocabulary = atol(v[4]),
+         kv_heads = v[5] ? atol(v[5]) : heads, kv = d / heads * kv_heads;
     half = 1;
+    zeros = v[5] && v[6] && strcmp(v[6], "zeros") == 0;
     fprintf(config,
             "{\"model_type\": \"llama\", \"architectures\": [\"LlamaForCausalLM\"], \"vocab_size\": %ld, \"hidden_size\": %ld, "
             "\"intermediate_size\": %ld,\n"
@@ -141,14 +151,14 @@ static void llama(FILE *config, char **v)
             "\"rms_norm_eps\": 1e-05,\n"
             " \"rope_theta\": 10000.0, \"tie_word_embeddings\": false, \"max_position_embeddings\": 4096, \"torch_dtype\": "
             "\"bfloat16\"}\n",
-            vocabulary, d, mlp, layers, heads, heads);
+            vocabulary, d, mlp, layers, heads, kv_heads);
     float w = 1.7f / sqrtf((float)d);
     add("model.embed_tokens.weight", vocabulary, d, 0, 0.05f);
     for (int l = 0; l < layers; l++) {
         add_layer("model.layers.%d.input_layernorm.weight", l, d, 0, 1, 0.1f);
         add_layer("model.layers.%d.self_attn.q_proj.weight", l, d, d, 0, w);
-        add_layer("model.layers.%d.self_attn.k_proj.weight", l, d, d, 0, w);
-        add_layer("model.layers.%d.self_attn.v_proj.weight", l, d, d, 0, w);
+        add_layer("model.layers.%d.self_attn.k_proj.weight", l, kv, d, 0, w);
+        add_layer("model.layers.%d.self_attn.v_proj.weight", l, kv, d, 0, w);
         add_layer("model.layers.%d.self_attn.o_proj.weight", l, d, d, 0, w / 4);
         add_layer("model.layers.%d.post_attention_layernorm.weight", l, d, 0, 1, 0.1f);
         add_layer("model.layers.%d.mlp.gate_proj.weight", l, mlp, d, 0, w);
@@ -162,9 +172,9 @@ static void llama(FILE *config, char **v)
 int main(int argc, char **argv)
 {
     char path[4096];
-    if (argc != 8 || (strcmp(argv[2], "gpt2") != 0 && strcmp(argv[2], "llama") != 0)) {
+    if (argc < 8 || (strcmp(argv[2], "gpt2") == 0 ? argc > 8 : strcmp(argv[2], "llama") != 0 || argc > 10)) {
         fprintf(stderr, "usage: random_checkpoint FOLDER gpt2 LAYERS HEADS HIDDEN VOCABULARY POSITIONS\n"
-                        "       random_checkpoint FOLDER llama LAYERS HEADS HIDDEN MLP VOCABULARY\n");
+                        "       random_checkpoint FOLDER llama LAYERS HEADS HIDDEN MLP VOCABULARY [KV_HEADS [zeros]]\n");
         return 2;
     }
     if (mkdir(argv[1], 0777) && errno != EEXIST) {
