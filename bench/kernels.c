@@ -111,7 +111,7 @@ static void run_norm(struct subject *s)
 }
 static void run_norm_reverse(struct subject *s)
 {
-    s->k->norm_reverse(s->k, s->extra, s->out, s->in, s->statistics, &s->norm, s->rows, s->width, 1);
+    s->k->norm_reverse(s->k, s->extra, NULL, s->out, s->in, s->statistics, &s->norm, s->rows, s->width, 1);
 }
 static void run_gelu(struct subject *s)
 {

@@ -225,9 +225,11 @@ struct kernels {
      * either role, or NULL (statistics only); statistics ROLE_STATISTIC. */
     void (*norm)(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x, const struct norm *norm,
                  struct rows rows, int width);
-    /* dx[R, width] (+)= (d norm / d x)^T dy[R, width]. dx, x ROLE_RESIDUAL; dy either role. */
-    void (*norm_reverse)(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
-                         const struct buffer *statistics, const struct norm *norm, struct rows rows, int width, int accumulate);
+    /* dx[R, width] (+)= (d norm / d x)^T dy[R, width]. dx, x ROLE_RESIDUAL; dy either role. rounded [R, width], ROLE_ACTIVATION,
+     * or NULL: what dx then holds, as products read it. */
+    void (*norm_reverse)(struct kernels *k, struct buffer *dx, struct buffer *rounded, const struct buffer *dy,
+                         const struct buffer *x, const struct buffer *statistics, const struct norm *norm, struct rows rows,
+                         int width, int accumulate);
     /* The norm of every head by itself: of the first `heads` slices of head_size of every row of x[R, width]; y likewise (its
      * other columns keep what they hold; y is not x). norm's parameters are [head_size], or [heads, head_size] where each head
      * has its own; one head may be as wide as a row. statistics [R, heads, 2]. */

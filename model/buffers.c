@@ -78,6 +78,7 @@ static int engine_rows(struct row rows[ROWS_MOST], const struct shape *s)
         {ENGINE(dkv), ROLE_ACTIVATION, reverse ? inputs : 0, kv_width, OWN},
         {ENGINE(g[0]), ROLE_RESIDUAL, reverse ? inputs : 0, hidden, OWN},
         {ENGINE(g[1]), ROLE_RESIDUAL, reverse ? inputs : 0, hidden, OWN},
+        {ENGINE(rounded), ROLE_ACTIVATION, reverse && s->rounds ? inputs : 0, hidden, OWN},
         {ENGINE(last), ROLE_ACTIVATION, head ? outputs : 0, embedding, OWN},
         {ENGINE(d_last), ROLE_ACTIVATION, reverse ? outputs : 0, embedding, OWN},
         {ENGINE(final_statistics), ROLE_STATISTIC, head ? outputs : 0, 2, OWN},

@@ -42,6 +42,7 @@ struct shape {
     int carry; /* 0, or the most positions before x[0]'s whose keys and values are kept */
     int by_layer, attributed; /* norms at every block; an attribution other than the gradient */
     int contrast; /* with gradient.contrast */
+    int rounds; /* products read activations of a shorter type than the residual stream's */
     int batch, stored_layers;
     int short_inputs; /* the inputs of layers wait for reverse in bf16 */
     int disk_layers; /* those of the first ones on disk */
@@ -118,6 +119,8 @@ struct engine {
     struct buffer *a, *da_gate; /* [B queries, m] */
     struct buffer *dq, *dkv;
     struct buffer *g[2]; /* gradient of the residual stream, two in turn */
+    struct buffer *rounded; /* one of them as products read it, where that is a shorter type */
+    const struct buffer *rounded_of; /* which */
     struct buffer *last, *d_last, *final_statistics, *logprob, *norms;
     struct buffer *against, *d_against,
         *logprob_against; /* with contrast: of the other token, as targets, d_last and logprob are */
@@ -294,8 +297,8 @@ int score_join(struct engine *g, int l, int batch);
 /* -- reverse.c -- */
 /* Head: final norm, log p, gradient with respect to the last block's output into `dx`. */
 void reverse_head(struct engine *g, struct buffer *dx, int batch);
-/* Block l: gradient of its output `dy` (destroyed) -> gradient of its input `dx`. */
-int reverse_block(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch, struct error *e) MUST_USE;
+/* Block l: gradient of its output `*dy` (destroyed) -> gradient of its input `*dx`; the two may change places. */
+int reverse_block(struct engine *g, int l, struct buffer **dx, struct buffer **dy, int batch, struct error *e) MUST_USE;
 /* Gradient of layer 0's x -> that of the scaled embedding rows [B n, E], in a buffer of the engine. */
 struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch);
 /* Gradient of the scaled embedding rows -> norms of the gradient of the rows: g->norms. */

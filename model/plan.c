@@ -218,6 +218,7 @@ int plan_make(struct memory_plan *p, struct shape *shape, struct kernels *k, con
     int passes = 1;
     if (shape_open(shape, d, request, e))
         return -1;
+    shape->rounds = k->role_size[ROLE_ACTIVATION] < k->role_size[ROLE_RESIDUAL];
     if (shape->kind == REQUEST_ATTENTION && !k->attention_mass)
         return fail(e, "%s: cannot sum attention by distance (expected --device cpu with --attention)", k->name);
     if (shape->kind == REQUEST_GRADIENT) {

@@ -4,17 +4,66 @@
  */
 #include "model/engine_parts.h"
 
+/* What the gradient of the residual stream dx is followed by. */
+enum next { PASS, PRODUCT }; /* a product reads it, which may want it rounded */
+
+/* dx was written, by another operation than norm_reverse, or without a rounding. */
+static void no_rounding(struct engine *g, const struct buffer *dx)
+{
+    if (g->rounded_of == dx)
+        g->rounded_of = NULL;
+}
+
+/* dx (+)= the reverse of a norm of x. */
+static void norm_reverse(struct engine *g, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
+                         const struct buffer *statistics, const struct norm *norm, struct rows rows, int accumulate,
+                         enum next next)
+{
+    no_rounding(g, dx);
+    g->k->norm_reverse(g->k, dx, next == PRODUCT ? g->rounded : NULL, dy, x, statistics, norm, rows, g->d->hidden, accumulate);
+    if (next == PRODUCT)
+        g->rounded_of = dx;
+}
+
+/* What a product reads in place of dy, a gradient of the residual stream. */
+static const struct buffer *as_operand(const struct engine *g, const struct buffer *dy)
+{
+    return g->rounded && g->rounded_of == dy ? g->rounded : dy;
+}
+
 /* dx (+)= the reverse of `normed`: of a norm of x, or of a copy where there is none. */
 static void normed_reverse(struct engine *g, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
-                           const struct buffer *statistics, const struct norm_weights *w, struct rows rows, int accumulate)
+                           const struct buffer *statistics, const struct norm_weights *w, struct rows rows, int accumulate,
+                           enum next next)
 {
     struct kernels *k = g->k;
-    if (w->present)
-        k->norm_reverse(k, dx, dy, x, statistics, &w->norm, rows, g->d->hidden, accumulate);
-    else if (accumulate)
+    if (w->present) {
+        norm_reverse(g, dx, dy, x, statistics, &w->norm, rows, accumulate, next);
+        return;
+    }
+    no_rounding(g, dx);
+    if (accumulate)
         k->add(k, dx, dy, rows, g->d->hidden);
     else
         k->copy(k, dx, dy, rows, g->d->hidden);
+}
+
+/* The reverse of a block's input x[l], which its attention reads through a norm and the last queries' rows of which its residual
+ * stream goes on with: from g->y and *dy into *dx. Where these are all of its rows they change places, and one pass adds. */
+static void reverse_input(struct engine *g, int l, struct buffer **dx, struct buffer **dy, int batch)
+{
+    const struct norm_weights *norm = &g->blocks[l].attention_norm;
+    struct layer *s = &g->layers[l];
+    int keys = g->shape.keys[l], queries = g->shape.queries[l];
+    struct rows rows = {batch, keys};
+    if (queries == keys) {
+        struct buffer *swap = *dx;
+        *dx = *dy, *dy = swap;
+        normed_reverse(g, *dx, g->y, s->x, s->statistics_1, norm, rows, 1, l > 0 ? PRODUCT : PASS);
+        return;
+    }
+    normed_reverse(g, *dx, g->y, s->x, s->statistics_1, norm, rows, 0, PASS);
+    g->k->tail_reverse(g->k, *dx, *dy, batch, queries, keys, g->d->hidden);
 }
 
 void reverse_head(struct engine *g, struct buffer *dx, int batch)
@@ -35,7 +84,7 @@ void reverse_head(struct engine *g, struct buffer *dx, int batch)
         k->linear_reverse(k, g->y, g->d_last, g->project_out.weight, rows, 0);
         dy = g->y;
     }
-    normed_reverse(g, dx, dy, g->layers[d->layers].x, g->final_statistics, &g->final_norm, rows, 0);
+    normed_reverse(g, dx, dy, g->layers[d->layers].x, g->final_statistics, &g->final_norm, rows, 0, PRODUCT);
 }
 
 /* dy = gradient of the block's output -> gradient of the MLP norm's output in g->y [B queries, d]. */
@@ -48,7 +97,7 @@ static int reverse_mlp(struct engine *g, int l, const struct buffer *dy, struct 
     struct buffer *gate = w->gate.weight ? s->gate : NULL;
     int own = w->up.weight != NULL, width = mlp_width(b);
     if (own)
-        k->linear_reverse(k, g->a, dy, w->down.weight, rows, 0);
+        k->linear_reverse(k, g->a, as_operand(g, dy), w->down.weight, rows, 0);
     if (w->shared_gate.weight) {
         k->activate(k, g->da_gate, s->up, gate, b->activation, rows, width);
         k->weigh_reverse(k, g->d_weights, g->a, g->da_gate, NULL, s->shared_weight, (size_t)rows.segments * (size_t)rows.count,
@@ -88,7 +137,7 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
     int keys = g->shape.keys[l], queries = g->shape.queries[l], q_width = d->heads * d->head_size,
         kv_width = 2 * d->kv_heads * d->head_size;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
-    k->linear_reverse(k, g->t, dy, w->output.weight, query_rows, 0);
+    k->linear_reverse(k, g->t, as_operand(g, dy), w->output.weight, query_rows, 0);
     k->attention_reverse(k, g->dq, g->dkv, g->t, s->q, s->kv, s->o, s->lse, g->attention[l], w->sinks, batch, queries, keys);
     if (b->score.log_length || b->score.query_growth != 0)
         k->scale_queries(k, g->dq, g->attention[l], query_rows, q_width);
@@ -120,7 +169,7 @@ static void reverse_attention(struct engine *g, int l, const struct buffer *dy, 
 }
 
 /* Blocks whose MLP reads the residual stream after attention, s->mid, with or without post norms. */
-static int reverse_sequential(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch, struct error *e)
+static int reverse_sequential(struct engine *g, int l, struct buffer **to, struct buffer **from, int batch, struct error *e)
 {
     struct kernels *k = g->k;
     const struct block *b = &g->d->blocks[l];
@@ -128,49 +177,48 @@ static int reverse_sequential(struct engine *g, int l, struct buffer *dx, struct
     struct layer *s = &g->layers[l];
     int keys = g->shape.keys[l], queries = g->shape.queries[l], hidden = g->d->hidden;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
-    struct buffer *branch = dy;
+    struct buffer *dx = *to, *dy = *from, *branch = dy;
 
     /* dy becomes the gradient of `mid`; dx holds that of a branch before its post norm */
     if (w->mlp_post_norm.present) {
         branch = dx;
-        k->norm_reverse(k, branch, dy, s->mlp_sum, s->statistics_4, &w->mlp_post_norm.norm, query_rows, hidden, 0);
+        norm_reverse(g, branch, dy, s->mlp_sum, s->statistics_4, &w->mlp_post_norm.norm, query_rows, 0, PRODUCT);
     }
     if (reverse_mlp(g, l, branch, query_rows, e))
         return -1;
     if (b->residual_from_norm)
         k->add(k, g->y, dy, query_rows, hidden);
-    normed_reverse(g, dy, g->y, s->mid, s->statistics_2, &w->mlp_norm, query_rows, !b->residual_from_norm);
+    normed_reverse(g, dy, g->y, s->mid, s->statistics_2, &w->mlp_norm, query_rows, !b->residual_from_norm,
+                   w->attention_post_norm.present ? PASS : PRODUCT);
 
     branch = dy;
     if (w->attention_post_norm.present) {
         branch = dx;
-        k->norm_reverse(k, branch, dy, s->attention_sum, s->statistics_3, &w->attention_post_norm.norm, query_rows, hidden, 0);
+        norm_reverse(g, branch, dy, s->attention_sum, s->statistics_3, &w->attention_post_norm.norm, query_rows, 0, PRODUCT);
     }
     reverse_attention(g, l, branch, batch);
-    if (b->residual_from_norm)
+    if (b->residual_from_norm) {
         k->tail_reverse(k, g->y, dy, batch, queries, keys, hidden);
-    normed_reverse(g, dx, g->y, g->layers[l].x, s->statistics_1, &w->attention_norm, key_rows, 0);
-    if (!b->residual_from_norm)
-        k->tail_reverse(k, dx, dy, batch, queries, keys, hidden);
+        normed_reverse(g, dx, g->y, s->x, s->statistics_1, &w->attention_norm, key_rows, 0, PRODUCT);
+    } else
+        reverse_input(g, l, to, from, batch);
     return 0;
 }
 
 /* Blocks whose norms stand behind the sums. */
-static int reverse_post(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch, struct error *e)
+static int reverse_post(struct engine *g, int l, struct buffer **to, struct buffer **from, int batch, struct error *e)
 {
-    struct kernels *k = g->k;
     const struct block_weights *w = &g->blocks[l];
     struct layer *s = &g->layers[l];
-    int keys = g->shape.keys[l], queries = g->shape.queries[l], hidden = g->d->hidden;
-    struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
-    k->norm_reverse(k, dx, dy, s->mlp_sum, s->statistics_4, &w->mlp_post_norm.norm, query_rows, hidden, 0);
+    struct buffer *dx = *to, *dy = *from;
+    struct rows query_rows = {batch, g->shape.queries[l]};
+    norm_reverse(g, dx, dy, s->mlp_sum, s->statistics_4, &w->mlp_post_norm.norm, query_rows, 0, PRODUCT);
     if (reverse_mlp(g, l, dx, query_rows, e))
         return -1;
-    normed_reverse(g, dx, g->y, s->mid, s->statistics_2, &w->mlp_norm, query_rows, 1); /* dx: gradient of `mid` */
-    k->norm_reverse(k, dy, dx, s->attention_sum, s->statistics_3, &w->attention_post_norm.norm, query_rows, hidden, 0);
+    normed_reverse(g, dx, g->y, s->mid, s->statistics_2, &w->mlp_norm, query_rows, 1, PASS); /* dx: gradient of `mid` */
+    norm_reverse(g, dy, dx, s->attention_sum, s->statistics_3, &w->attention_post_norm.norm, query_rows, 0, PRODUCT);
     reverse_attention(g, l, dy, batch);
-    normed_reverse(g, dx, g->y, g->layers[l].x, s->statistics_1, &w->attention_norm, key_rows, 0);
-    k->tail_reverse(k, dx, dy, batch, queries, keys, hidden);
+    reverse_input(g, l, to, from, batch);
     return 0;
 }
 
@@ -183,28 +231,28 @@ static int reverse_parallel(struct engine *g, int l, struct buffer *dx, struct b
     int keys = g->shape.keys[l], queries = g->shape.queries[l], hidden = g->d->hidden;
     struct rows key_rows = {batch, keys}, query_rows = {batch, queries};
     reverse_attention(g, l, dy, batch);
-    normed_reverse(g, dx, g->y, g->layers[l].x, s->statistics_1, &w->attention_norm, key_rows, 0);
+    normed_reverse(g, dx, g->y, s->x, s->statistics_1, &w->attention_norm, key_rows, 0, PASS);
     k->tail_reverse(k, dx, dy, batch, queries, keys, hidden);
     if (reverse_mlp(g, l, dy, query_rows, e))
         return -1;
     if (queries == keys) {
-        normed_reverse(g, dx, g->y, g->layers[l].x, s->statistics_2, &w->mlp_norm, query_rows, 1);
+        normed_reverse(g, dx, g->y, s->x, s->statistics_2, &w->mlp_norm, query_rows, 1, l > 0 ? PRODUCT : PASS);
     } else {
-        k->tail(k, g->r, g->layers[l].x, batch, queries, keys, hidden);
-        normed_reverse(g, g->s, g->y, g->r, s->statistics_2, &w->mlp_norm, query_rows, 0);
+        k->tail(k, g->r, s->x, batch, queries, keys, hidden);
+        normed_reverse(g, g->s, g->y, g->r, s->statistics_2, &w->mlp_norm, query_rows, 0, PASS);
         k->tail_reverse(k, dx, g->s, batch, queries, keys, hidden);
     }
     return 0;
 }
 
-int reverse_block(struct engine *g, int l, struct buffer *dx, struct buffer *dy, int batch, struct error *e)
+int reverse_block(struct engine *g, int l, struct buffer **dx, struct buffer **dy, int batch, struct error *e)
 {
     switch (g->d->blocks[l].residual) {
     case RESIDUAL_SEQUENTIAL: return reverse_sequential(g, l, dx, dy, batch, e);
     case RESIDUAL_POST: return reverse_post(g, l, dx, dy, batch, e);
     case RESIDUAL_PARALLEL: break;
     }
-    return reverse_parallel(g, l, dx, dy, batch, e);
+    return reverse_parallel(g, l, *dx, *dy, batch, e);
 }
 
 struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch)
@@ -215,7 +263,7 @@ struct buffer *reverse_embed(struct engine *g, struct buffer *dx, int batch)
     struct buffer *at = dx;
     if (g->embedding_norm.present) {
         at = dx == g->g[0] ? g->g[1] : g->g[0];
-        k->norm_reverse(k, at, dx, g->raw, g->raw_statistics, &g->embedding_norm.norm, rows, d->hidden, 0);
+        k->norm_reverse(k, at, NULL, dx, g->raw, g->raw_statistics, &g->embedding_norm.norm, rows, d->hidden, 0);
     }
     if (g->project_in.weight) {
         k->linear_reverse(k, g->narrow, at, g->project_in.weight, rows, 0);
@@ -240,7 +288,7 @@ int reverse_pass(struct engine *g, struct buffer **gradient, int batch, struct e
     reverse_head(g, dy, batch);
     for (int l = layers - 1; l >= 0; l--) {
         if (aside_take(g, l, batch, e) || weights_need(g, l, e) || (l < first_stored && forward_block(g, l, batch, 1, e)) ||
-            reverse_block(g, l, dx, dy, batch, e))
+            reverse_block(g, l, &dx, &dy, batch, e))
             return -1;
         if (g->shape.by_layer && l > 0)
             k->row_norms(k, g->layers[l].norms, dx, 1, (struct rows){batch, g->shape.keys[l]}, g->d->hidden);

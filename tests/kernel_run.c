@@ -226,7 +226,16 @@ struct outputs run_norm(struct kernels *k, const struct norm_case *c, int bounds
     struct weight *b = c->shift ? weight_of(k, WEIGHT_VECTOR, shift, given, 1) : NULL;
     struct norm norm = {c->kind, c->epsilon > 0 ? c->epsilon : 1e-5, w, b};
     k->norm(k, by, statistics, bx, &norm, rows, c->width);
-    k->norm_reverse(k, bdx, bdy, bx, statistics, &norm, rows, c->width, c->accumulate);
+    struct buffer *rounded = buffer_new(k, ROLE_ACTIVATION, S * each), *again = buffer_new(k, ROLE_ACTIVATION, S * each);
+    k->norm_reverse(k, bdx, rounded, bdy, bx, statistics, &norm, rows, c->width, c->accumulate);
+    k->copy(k, again, bdx, rows, c->width);
+    double *taken[] = {allocate(S * each * sizeof(double)), allocate(S * each * sizeof(double))};
+    k->read(k, taken[0], rounded, 0, S * each);
+    k->read(k, taken[1], again, 0, S * each);
+    assert_memory_equal(taken[0], taken[1], S * each * sizeof(double));
+    k->destroy(k, rounded);
+    k->destroy(k, again);
+    free(taken[0]), free(taken[1]);
     struct output *y = collect(&o, k, "norm y", by, each, bounds),
                   *st = collect(&o, k, "norm statistics", statistics, 2 * count, bounds);
     struct output *dx = collect(&o, k, "norm dx", bdx, each, bounds);

@@ -362,7 +362,7 @@ static void norm_both(const struct map *m, double *out, const double *x, const d
     if (dy) {
         k->write(k, y, 0, dy, n);
         struct buffer *dx = buffer_new(k, ROLE_RESIDUAL, n);
-        k->norm_reverse(k, dx, y, bx, st, &norm, rows, WIDTH, 0);
+        k->norm_reverse(k, dx, NULL, y, bx, st, &norm, rows, WIDTH, 0);
         k->read(k, out, dx, 0, n);
         k->destroy(k, dx);
     } else {

@@ -335,7 +335,7 @@ static void test_norm_of_zero(void **state)
                           *bdx = buffer_new(k, ROLE_RESIDUAL, WIDTH);
             struct buffer *bdy = buffer_of(k, ROLE_ACTIVATION, dy, WIDTH), *statistics = buffer_new(k, ROLE_STATISTIC, 2);
             k->norm(k, by, statistics, bx, &norm, (struct rows){1, 1}, WIDTH);
-            k->norm_reverse(k, bdx, bdy, bx, statistics, &norm, (struct rows){1, 1}, WIDTH, 0);
+            k->norm_reverse(k, bdx, NULL, bdy, bx, statistics, &norm, (struct rows){1, 1}, WIDTH, 0);
             k->read(k, y, by, 0, WIDTH);
             k->read(k, dx, bdx, 0, WIDTH);
             for (int c = 0; c < WIDTH; c++) {

@@ -291,7 +291,7 @@ static void row_cases(struct kernels *k, int width, int inner)
         report_bytes(what, seconds(k, [&] { k->norm(k, y, statistics, x, norms[i], rows, width); }),
                      (double)n * (4 + activation));
         snprintf(what, sizeof what, "%s of %d, reverse, added", names[i], width);
-        report_bytes(what, seconds(k, [&] { k->norm_reverse(k, dx, y, x, statistics, norms[i], rows, width, 1); }),
+        report_bytes(what, seconds(k, [&] { k->norm_reverse(k, dx, NULL, y, x, statistics, norms[i], rows, width, 1); }),
                      (double)n * (12 + activation));
     }
     snprintf(what, sizeof what, "copy of %d", width);

@@ -82,8 +82,9 @@ static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *sta
                 shift, norm->kind, norm->epsilon, w);
 }
 
-static void norm_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
-                         const struct buffer *statistics, const struct norm *norm, struct rows rows, int width, int accumulate)
+static void norm_reverse(struct kernels *k, struct buffer *dx, struct buffer *rounded, const struct buffer *dy,
+                         const struct buffer *x, const struct buffer *statistics, const struct norm *norm, struct rows rows,
+                         int width, int accumulate)
 {
     const struct vector_kernels *v = cpu_state(k)->vector;
     const float *scale, *shift;
@@ -95,6 +96,8 @@ static void norm_reverse(struct kernels *k, struct buffer *dx, const struct buff
     for (size_t r = 0; r < row_count(rows); r++)
         v->norm_reverse((float *)dx->data + r * w, (const float *)dy->data + r * w, (const float *)x->data + r * w, scale,
                         norm->kind, norm->epsilon, w, accumulate);
+    if (rounded)
+        k->copy(k, rounded, dx, rows, width);
 }
 
 static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x,

@@ -131,10 +131,11 @@ __device__ static void norm_row(Y *y, float *kept, const X *x, const struct norm
     });
 }
 
-/* dx[width] (+)= of dy[width] and x[width]; dx may be dy where one thread reads and writes the same elements, as here. */
+/* dx[width] (+)= of dy[width] and x[width], and `rounded`, where it is not NULL, what dx then holds; dx may be dy where one
+ * thread reads and writes the same elements, as here. */
 template <int N, int THREADS, class D, class G, class X>
-__device__ static void norm_row_reverse(D *dx, const G *dy, const X *x, const float *kept, const struct norm_arguments &a,
-                                        int width, int accumulate, int thread, float *space)
+__device__ static void norm_row_reverse(D *dx, bf16 *rounded, const G *dy, const X *x, const float *kept,
+                                        const struct norm_arguments &a, int width, int accumulate, int thread, float *space)
 {
     struct held_row<N, G> g_held;
     struct held_row<N, X> x_held;
@@ -164,6 +165,8 @@ __device__ static void norm_row_reverse(D *dx, const G *dy, const X *x, const fl
         for (int j = 0; j < N; j++)
             v[j] = (g[j] * scale_at(a, c + j) - g_mean - (v[j] - mean) * factor * gu_mean) * factor + old[j];
         store_floats<N>(dx + c, v);
+        if (rounded)
+            store_floats<N>(rounded + c, v);
     });
 }
 
@@ -180,15 +183,17 @@ __global__ void __launch_bounds__(BLOCK)
 }
 
 template <int N, int THREADS, class G>
-__global__ void __launch_bounds__(BLOCK) norm_rows_reverse(float *dx, const G *dy, const float *x, const float *statistics,
-                                                           struct norm_arguments a, int rows, int width, int accumulate)
+__global__ void __launch_bounds__(BLOCK)
+    norm_rows_reverse(float *dx, bf16 *rounded, const G *dy, const float *x, const float *statistics, struct norm_arguments a,
+                      int rows, int width, int accumulate)
 {
     __shared__ float space[WARP];
     int row = (int)blockIdx.x * (BLOCK / THREADS) + (int)threadIdx.x / THREADS, thread = (int)threadIdx.x % THREADS;
     if (row >= rows)
         return;
     size_t at = (size_t)row * (size_t)width;
-    norm_row_reverse<N, THREADS>(dx + at, dy + at, x + at, statistics + 2 * (size_t)row, a, width, accumulate, thread, space);
+    norm_row_reverse<N, THREADS>(dx + at, rounded ? rounded + at : rounded, dy + at, x + at, statistics + 2 * (size_t)row, a,
+                                 width, accumulate, thread, space);
 }
 
 /* The norm of head h. */
@@ -221,8 +226,8 @@ __global__ void __launch_bounds__(BLOCK)
     if (task >= tasks)
         return;
     size_t at = (size_t)(task / heads) * (size_t)width + (size_t)(task % heads) * (size_t)head_size;
-    norm_row_reverse<1, WARP>(dx + at, dy + at, x + at, statistics + 2 * (size_t)task, of_head(a, (int)(task % heads)), head_size,
-                              0, (int)threadIdx.x % WARP, (float *)nullptr);
+    norm_row_reverse<1, WARP>(dx + at, (bf16 *)nullptr, dy + at, x + at, statistics + 2 * (size_t)task,
+                              of_head(a, (int)(task % heads)), head_size, 0, (int)threadIdx.x % WARP, (float *)nullptr);
 }
 
 static int from_head_to_head(const struct weight *w, int width)
@@ -277,14 +282,14 @@ static void launch_norm(struct kernels *k, Y *y, float *statistics, const float 
 }
 
 template <class G>
-static void launch_norm_reverse(struct kernels *k, float *dx, const G *dy, const float *x, const float *statistics,
+static void launch_norm_reverse(struct kernels *k, float *dx, bf16 *rounded, const G *dy, const float *x, const float *statistics,
                                 const struct norm *norm, int rows, int width, int accumulate)
 {
     cudaStream_t stream = cuda_state(k)->stream;
     struct norm_arguments a = arguments_of(k, norm, width);
 #define REVERSE(n, threads) \
-    LAUNCH((norm_rows_reverse<n, threads, G>), row_grid<threads>(rows), dim3(BLOCK), 0, stream, dx, dy, x, statistics, a, rows, \
-           width, accumulate)
+    LAUNCH((norm_rows_reverse<n, threads, G>), row_grid<threads>(rows), dim3(BLOCK), 0, stream, dx, rounded, dy, x, statistics, \
+           a, rows, width, accumulate)
     LAUNCH_FOR(width, REVERSE);
 #undef REVERSE
 }
@@ -300,16 +305,20 @@ static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *sta
                     width);
 }
 
-static void norm_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
-                         const struct buffer *statistics, const struct norm *norm, struct rows rows, int width, int accumulate)
+static void norm_reverse(struct kernels *k, struct buffer *dx, struct buffer *rounded, const struct buffer *dy,
+                         const struct buffer *x, const struct buffer *statistics, const struct norm *norm, struct rows rows,
+                         int width, int accumulate)
 {
-    int total = rows.segments * rows.count;
+    int total = rows.segments * rows.count, narrow = rounded && cuda_is_bf16(k, rounded);
+    bf16 *to = narrow ? (bf16 *)rounded->data : NULL;
     if (cuda_is_bf16(k, dy))
-        launch_norm_reverse(k, (float *)dx->data, (const bf16 *)dy->data, (const float *)x->data, (const float *)statistics->data,
-                            norm, total, width, accumulate);
-    else
-        launch_norm_reverse(k, (float *)dx->data, (const float *)dy->data, (const float *)x->data,
+        launch_norm_reverse(k, (float *)dx->data, to, (const bf16 *)dy->data, (const float *)x->data,
                             (const float *)statistics->data, norm, total, width, accumulate);
+    else
+        launch_norm_reverse(k, (float *)dx->data, to, (const float *)dy->data, (const float *)x->data,
+                            (const float *)statistics->data, norm, total, width, accumulate);
+    if (rounded && !narrow)
+        k->copy(k, rounded, dx, rows, width);
 }
 
 static dim3 head_grid(long tasks)

@@ -89,11 +89,11 @@ static void norm_forward(struct kernels *k, struct buffer *y, struct buffer *sta
     }
 }
 
-static void norm_reverse(struct kernels *k, struct buffer *dx, const struct buffer *dy, const struct buffer *x,
-                         const struct buffer *statistics, const struct norm *norm, struct rows rows, int width, int accumulate)
+static void norm_reverse(struct kernels *k, struct buffer *dx, struct buffer *rounded, const struct buffer *dy,
+                         const struct buffer *x, const struct buffer *statistics, const struct norm *norm, struct rows rows,
+                         int width, int accumulate)
 {
     int total = rows.segments * rows.count;
-    (void)k;
     (void)statistics;
 #pragma omp parallel for
     for (int r = 0; r < total; r++) {
@@ -101,6 +101,8 @@ static void norm_reverse(struct kernels *k, struct buffer *dx, const struct buff
         norm_row_reverse((real *)dx->data + at, (const real *)dy->data + at, (const real *)x->data + at, norm, 0, width,
                          accumulate);
     }
+    if (rounded)
+        k->copy(k, rounded, dx, rows, width);
 }
 
 static void norm_heads(struct kernels *k, struct buffer *y, struct buffer *statistics, const struct buffer *x,
