@@ -6,7 +6,7 @@ enum { ROW_WARPS = 4 };
 
 /* lse2 and delta of every query, +inf and 0 behind the last: a warp each. Grid: ceil(padded_queries / ROW_WARPS), heads,
  * segments. */
-template <typename T>
+template <int N, typename T>
 __global__ void attention_rows_kernel(const __grid_constant__ attention_arguments a)
 {
     int row = (int)blockIdx.x * ROW_WARPS + warp_index(), lane = lane_index(), head = (int)blockIdx.y;
@@ -18,8 +18,13 @@ __global__ void attention_rows_kernel(const __grid_constant__ attention_argument
         attention_task<T> task(a, (int)blockIdx.z, head, 0);
         const T *o = task.at(a.o, task.q_row, (size_t)row, task.q_stride),
                 *d_o = task.at(a.d_o, task.q_row, (size_t)row, task.q_stride);
-        for (int c = lane; c < a.head_size; c += WARP)
-            sum = fmaf(to_float(o[c]), to_float(d_o[c]), sum);
+        for (int c = lane * N; c < a.head_size; c += WARP * N) {
+            float x[N], y[N];
+            load_floats<N>(x, o + c);
+            load_floats<N>(y, d_o + c);
+            for (int j = 0; j < N; j++)
+                sum = fmaf(x[j], y[j], sum);
+        }
         lse = a.lse[number * (size_t)a.queries + (size_t)row];
     }
     sum = warp_sum(sum);
@@ -32,10 +37,15 @@ __global__ void attention_rows_kernel(const __grid_constant__ attention_argument
 void attention_rows(const attention_arguments *a, bool half, cudaStream_t stream)
 {
     dim3 grid((unsigned)(a->padded_queries + ROW_WARPS - 1) / ROW_WARPS, (unsigned)a->heads, (unsigned)a->segments);
-    if (half)
-        LAUNCH(attention_rows_kernel<bf16>, grid, dim3(WARP * ROW_WARPS), 0, stream, *a);
+    int vectors = a->aligned && a->head_size % 4 == 0;
+    if (half && vectors)
+        LAUNCH((attention_rows_kernel<4, bf16>), grid, dim3(WARP * ROW_WARPS), 0, stream, *a);
+    else if (half)
+        LAUNCH((attention_rows_kernel<1, bf16>), grid, dim3(WARP * ROW_WARPS), 0, stream, *a);
+    else if (vectors)
+        LAUNCH((attention_rows_kernel<4, float>), grid, dim3(WARP * ROW_WARPS), 0, stream, *a);
     else
-        LAUNCH(attention_rows_kernel<float>, grid, dim3(WARP * ROW_WARPS), 0, stream, *a);
+        LAUNCH((attention_rows_kernel<1, float>), grid, dim3(WARP * ROW_WARPS), 0, stream, *a);
 }
 
 /* The largest length of rows first .. first + NORM_ROWS - 1 of x (below `rows`); NaN if one of them, or of y, is not finite. For

@@ -90,20 +90,53 @@ struct rotation {
     float direction;
 };
 
-/* (u, v) -> (u cos f - v sin f, v cos f + u sin f); a block a row. */
-template <class T>
+/* (u, v) -> (u cos f - v sin f, v cos f + u sin f); a block a row, N neighbouring pairs a thread: in halves, vectors of N of
+ * each; interleaved, one of 2 N. */
+template <int N, int HALVES, class T>
 __global__ void __launch_bounds__(BLOCK) rotate_rows(T *x, const float *cosine, const float *sine, struct rotation o)
 {
-    size_t position = o.first_position + blockIdx.x % o.count;
+    size_t angles = (o.first_position + blockIdx.x % (unsigned)o.count) * o.pairs;
     T *row = x + blockIdx.x * o.width;
-    for (unsigned i = threadIdx.x; i < o.turned; i += blockDim.x) {
-        unsigned pair = i % o.pairs;
-        size_t angle = position * o.pairs + pair;
-        T *at = row + (size_t)(i / o.pairs) * o.head_size + pair * o.step;
-        float u = to_float(at[0]), v = to_float(at[o.apart]), turn = o.direction * sine[angle];
-        at[0] = from_float<T>(u * cosine[angle] - v * turn);
-        at[o.apart] = from_float<T>(v * cosine[angle] + u * turn);
+    cosine += angles, sine += angles;
+    for (unsigned i = threadIdx.x * N; i < o.turned; i += blockDim.x * N) {
+        unsigned pair = i % o.pairs, at = i / o.pairs * o.head_size + pair * o.step;
+        float c[N], s[N], in[2 * N], out[2 * N];
+        load_floats<N>(c, cosine + pair);
+        load_floats<N>(s, sine + pair);
+        if constexpr (HALVES) {
+            load_floats<N>(in, row + at);
+            load_floats<N>(in + N, row + at + o.apart);
+        } else
+            load_floats<2 * N>(in, row + at);
+        for (int j = 0; j < N; j++) {
+            int first = HALVES ? j : 2 * j, second = HALVES ? N + j : 2 * j + 1;
+            float turn = o.direction * s[j];
+            out[first] = in[first] * c[j] - in[second] * turn;
+            out[second] = in[second] * c[j] + in[first] * turn;
+        }
+        if constexpr (HALVES) {
+            store_floats<N>(row + at, out);
+            store_floats<N>(row + at + o.apart, out + N);
+        } else
+            store_floats<2 * N>(row + at, out);
     }
+}
+
+template <class T>
+static void launch_rotate(struct kernels *k, T *x, const struct cuda_attention *d, const struct rotation *o, unsigned grid)
+{
+    cudaStream_t stream = cuda_state(k)->stream;
+    unsigned each = o->apart > 1 ? 4 : 2; /* pairs whose elements are vectors of 4 */
+    int vectors = o->pairs % each == 0 && o->head_size % 4 == 0 && o->width % 4 == 0;
+#define ROTATE(n, halves) \
+    LAUNCH((rotate_rows<n, halves, T>), dim3(grid), dim3(cuda_row_threads(o->turned / n)), 0, stream, x, d->cosine, d->sine, *o)
+    if (o->apart > 1 && vectors)
+        ROTATE(4, 1);
+    else if (vectors)
+        ROTATE(2, 0);
+    else
+        ROTATE(1, 1); /* interleaved too: its vectors of 2 may not be aligned */
+#undef ROTATE
 }
 
 static void rotate(struct kernels *k, struct buffer *x, const struct attention *a, struct rows rows, int heads, int width,
@@ -121,15 +154,13 @@ static void rotate(struct kernels *k, struct buffer *x, const struct attention *
                          half ? 1u : 2u,
                          half ? pairs : 1u,
                          (float)direction};
-    dim3 grid((unsigned)rows.segments * (unsigned)rows.count), block(cuda_row_threads(turned));
-    if (!turned || !grid.x)
+    unsigned grid = (unsigned)rows.segments * (unsigned)rows.count;
+    if (!turned || !grid)
         return;
     if (cuda_is_bf16(k, x))
-        LAUNCH(rotate_rows<bf16>, grid, block, 0, cuda_state(k)->stream, (bf16 *)x->data, (const float *)d->cosine,
-               (const float *)d->sine, o);
+        launch_rotate(k, (bf16 *)x->data, d, &o, grid);
     else
-        LAUNCH(rotate_rows<float>, grid, block, 0, cuda_state(k)->stream, (float *)x->data, (const float *)d->cosine,
-               (const float *)d->sine, o);
+        launch_rotate(k, (float *)x->data, d, &o, grid);
 }
 
 /* A block a row. */

@@ -40,12 +40,14 @@ struct piece {
     int along_rows;
 };
 
-template <class T>
+/* N elements a thread, that lie side by side in `out` too. A piece has fewer than 2^32. */
+template <int N, class T>
 __global__ void place_elements(T *out, const void *raw, int type, double offset, int tf32, struct piece p)
 {
-    size_t step = (size_t)gridDim.x * blockDim.x, total = p.count * p.length;
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < total; i += step) {
-        size_t run = p.run + i / p.length, at = p.first + i % p.length, row, column;
+    unsigned step = gridDim.x * blockDim.x * N, length = (unsigned)p.length, total = (unsigned)p.count * length;
+    for (unsigned i = (blockIdx.x * blockDim.x + threadIdx.x) * N; i < total; i += step) {
+        size_t run = p.run + i / length, at = p.first + i % length, row, column;
+        float value[N];
         if (p.along_rows) {
             row = run / p.columns * p.rows + at;
             column = run % p.columns;
@@ -53,9 +55,12 @@ __global__ void place_elements(T *out, const void *raw, int type, double offset,
             row = run;
             column = at;
         }
-        double x = raw_element(raw, type, i);
-        float value = (float)(offset == 0 ? x : x + offset);
-        out[row * p.columns + column] = from_float<T>(tf32 ? __uint_as_float(to_tf32(value)) : value);
+        for (unsigned j = 0; j < N; j++) {
+            double x = raw_element(raw, type, i + j);
+            value[j] = (float)(offset == 0 ? x : x + offset);
+            value[j] = tf32 ? __uint_as_float(to_tf32(value[j])) : value[j];
+        }
+        store_floats<N>(out + row * p.columns + column, value);
     }
 }
 
@@ -146,15 +151,22 @@ static int upload_piece(struct kernels *k, T *out, const struct runs *r, int tf3
 {
     struct cuda_state *s = cuda_state(k);
     struct cuda_staging *g = staging_next(s, e);
-    size_t total = piece->count * piece->length, bytes = total * element_size(packed_type(r->part)),
-           blocks = cuda_divide_up(total, 256);
+    size_t total = piece->count * piece->length, bytes = total * element_size(packed_type(r->part));
+    int vectors = !r->along_rows && piece->length % 4 == 0 && piece->first % 4 == 0 && r->part->columns % 4 == 0 &&
+                  (uintptr_t)out % (4 * sizeof *out) == 0;
+    size_t blocks = cuda_divide_up(vectors ? total / 4 : total, 256);
+    dim3 grid((unsigned)(blocks < 4096 ? blocks : 4096));
     if (!g)
         return -1;
     pack(g->pinned, r, piece->run, piece->count, piece->first, piece->length);
     if (cuda_check_now(cudaMemcpyAsync(g->device, g->pinned, bytes, cudaMemcpyHostToDevice, s->copies), "upload", e))
         return -1;
-    LAUNCH(place_elements<T>, dim3((unsigned)(blocks < 4096 ? blocks : 4096)), dim3(256), 0, s->copies, out, g->device,
-           (int)packed_type(r->part), packed_offset(r->part), tf32, *piece);
+    if (vectors)
+        LAUNCH((place_elements<4, T>), grid, dim3(256), 0, s->copies, out, g->device, (int)packed_type(r->part),
+               packed_offset(r->part), tf32, *piece);
+    else
+        LAUNCH((place_elements<1, T>), grid, dim3(256), 0, s->copies, out, g->device, (int)packed_type(r->part),
+               packed_offset(r->part), tf32, *piece);
     return cuda_check_now(cudaEventRecord(g->empty, s->copies), "upload", e);
 }
 
