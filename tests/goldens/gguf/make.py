@@ -384,7 +384,7 @@ def own_model(name, family, config, kinds, freqs=None):
     if freqs is not None:
         w.add_tensor("rope_freqs.weight", freqs)
     finish(w)
-    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float32, length=48, config=config)
+    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.float32, length=48, config=config, oracle=None)
     with tempfile.TemporaryDirectory() as temporary:
         make_goldens.write_json(os.path.join(temporary, "config.json"), written)
         oracle = make_goldens.FamilyOracle(case, temporary, state)

@@ -133,7 +133,7 @@ def make_model(name, family, sizes, quantisation):
     folder = os.path.join(HERE, name)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.bfloat16, length=40, config=sizes)
+    case = types.SimpleNamespace(family=family, attention="eager", stored=torch.bfloat16, length=40, config=sizes, oracle=None)
     with tempfile.TemporaryDirectory() as plain:
         model = AutoModelForCausalLM.from_config(AutoConfig.for_model(family, **sizes)).to(torch.bfloat16)
         model.load_state_dict(make_goldens.random_state(model, case, rng), strict=False)
@@ -163,20 +163,24 @@ def draw_mxfp4(rng, stack, out, blocks, powers):
     return codes, torch.from_numpy(rng.choice(powers, (stack, out, blocks)).astype(np.uint8))
 
 
+# of the scales of a model: weights with a standard deviation near 0.1. Four times that makes log p so sensitive that float32, PyTorch's too, is some 1e-5 off
+MODEL_POWERS = [121, 122, 123]
+
+
 def make_model_mxfp4():
     rng, folder = make_goldens.generator("quantised mxfp4"), os.path.join(HERE, "mxfp4")
     shutil.rmtree(folder, ignore_errors=True)
     sizes = dict(hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, head_dim=8, vocab_size=48, num_local_experts=4,
                  num_experts_per_tok=2, sliding_window=16, max_position_embeddings=64, bos_token_id=0, eos_token_id=0, pad_token_id=0,
                  rope_parameters={"rope_type": "yarn", "rope_theta": 700.0, "factor": 4.0, "original_max_position_embeddings": 16, "truncate": False})
-    case = types.SimpleNamespace(family="gpt_oss", attention="eager", stored=torch.bfloat16, length=40, config=sizes)
+    case = types.SimpleNamespace(family="gpt_oss", attention="eager", stored=torch.bfloat16, length=40, config=sizes, oracle=None)
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model("gpt_oss", **sizes)).to(torch.bfloat16)
     model.load_state_dict(make_goldens.random_state(model, case, rng), strict=False)
     model.save_pretrained(folder)
     plain, stored = read_file(folder), {}
     for name, value in plain.items():
         if name.endswith(("gate_up_proj", "down_proj")):
-            stored[name + "_blocks"], stored[name + "_scales"] = draw_mxfp4(rng, value.shape[0], value.shape[2], value.shape[1] // 32, [123, 124, 125])
+            stored[name + "_blocks"], stored[name + "_scales"] = draw_mxfp4(rng, value.shape[0], value.shape[2], value.shape[1] // 32, MODEL_POWERS)
         else:
             stored[name] = value
     save_file(stored, os.path.join(folder, "model.safetensors"), {"format": "pt"})
