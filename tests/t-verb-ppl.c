@@ -89,7 +89,7 @@ static void bad_input_is_named(void **state)
         {"ppl none --text text --protocol cached", "--window N"},
         {"ppl none --text text --protocol cached --window 4 --bias -t/L", "length L"},
         {"ppl none --text text --context 8 -o text", "text"},
-        {"ppl none --text text --context 4096 --memory 6M", "may be used"},
+        {"ppl none --text text --context 4096 --memory 2M", "may be used"},
         {"ppl spoiled --text text --context 8 --quiet -o bad", "the output of layer 2 of 2 is the first that is not finite"},
         {"ppl spoiled --text text --protocol nonoverlapping --context 8 --quiet", "the first that token 2:"},
         {"ppl spoiled --text short --protocol cached --window 4 --quiet", "62 of 62 targets"},
