@@ -21,6 +21,7 @@ import shutil
 import sys
 import tempfile
 
+import distances
 import figures
 import predictors
 import probed
@@ -90,7 +91,7 @@ def main():
         with open(os.path.join(HERE, "pages", page), encoding="utf-8") as file:
             text = file.read()
         said = tables.Calculator(os.path.abspath(options.reach))
-        names = {"claim": claim, "trf": said.trf, "fit": said.fit, "M": models, "has": lambda *wanted: all(n in models for n in wanted), "INPUTS": INPUTS, "V": validation.validated(), **vars(tables), **vars(predictors), **vars(validation), **vars(probed)}
+        names = {"claim": claim, "trf": said.trf, "fit": said.fit, "M": models, "has": lambda *wanted: all(n in models for n in wanted), "INPUTS": INPUTS, "V": validation.validated(), **vars(tables), **vars(predictors), **vars(validation), **vars(probed), **vars(distances)}
         if not (rendered := render(text, names, page)).strip():
             continue        # nothing of it is measured yet
         with open(os.path.join(PAGES, page), "w", encoding="utf-8") as file:

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 
+import distances
 import tables
 
 # Okabe and Ito's colours, which people who see fewer colours tell apart, but for yellow, too light on white; then the same dashed
@@ -104,7 +105,21 @@ def theory(models, folder):
           f"# data\n{block('line', [(128, 0), (128, 1)])}{data}# panels\nset multiplot layout {rows},3 margins 0.075,0.99,{0.21 / rows:.3f},{1 - 0.13 / rows:.3f} spacing 0.09,{0.36 / rows:.3f}\n{plots}unset multiplot\n")
 
 
+def far(folder):
+    """The change of the loss by octaves of the position, against the last 97 to 128 inputs alone. Points stand a little apart, so that intervals are seen."""
+    data, parts = "", ["0 with lines lc rgb '#808080' lw 0.5 notitle"]
+    for i, name in enumerate(distances.far_models()):
+        data += block(f"m{i}", [(last / 2 ** 0.5 * 2 ** (0.04 * (i - 3)), change, half) for last, (change, half) in distances.far_of(name).items()])
+        parts.append(f"$m{i} using 1:2:3 with yerrorlines {style(i)} pt 7 ps 0.5 lw 1.2 title '{name}'")
+    write(folder, "far", 8,
+          "# style\nset encoding utf8\nset key outside right top Left reverse noenhanced samplen 1.5\nset tics nomirror\nset border 3\nset logscale x 2\nset xrange [128:32768]\nset format x '%.0f'\n"
+          "set xtics 128,2\nset xlabel 'position, tokens'\nset ylabel 'change of the NLL, nats'\n"
+          f"# data\n{data}# plot\nplot " + ", \\\n     ".join(parts) + "\n")
+
+
 def draw(models, folder):
     curves(models, folder)
+    if distances.far_models():
+        far(folder)
     theory(models, folder)
     extrapolation(models, folder)

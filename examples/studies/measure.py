@@ -3,8 +3,8 @@
 
     python3 examples/studies/measure.py [--reach ./reach] [--work build/studies] [--part I/N] [STAGE...]
 
-STAGE is validation, decay, changes, copies or protocols; all by default. What a model or a change gives lies in WORK/STAGE/NAME.csv and is not measured again, so that a killed
-run goes on where it was; --part I/N measures every N-th of them, for several machines. When all of a stage are there they are joined to data/STAGE.csv, which
+STAGE is validation, decay, changes, copies, protocols, dtypes, far or averaging; all by default. What a model or a change gives lies in WORK/STAGE/NAME.csv and is not measured again, so that a killed
+run goes on where it was; what is in data/STAGE.csv counts as measured too, but with --again. --part I/N measures every N-th of them, for several machines. When all of a stage are there they are joined to data/STAGE.csv, which
 is committed and which build.py reads.
 
 validation   `reach erf --validate`: the loss of 100 targets at 512 inputs where all before the last k are replaced, or cut off
@@ -14,6 +14,9 @@ changes      another position encoding for a trained model (--rope, --window, --
 copies       log p of the last token of a string from elsewhere, where it was said once before at some distance, and where it was not
 protocols    NLL of 65,536 tokens by blocks of 128, by windows of 128 that slide by 8, and by one pass whose layers attend to the last 128 keys (or their
              own window)
+far          NLL at every position of 8 texts of 32,768 tokens, 256 L_tr, beside that of the last 128 tokens alone
+dtypes       NLL of 1000 targets at 1, 4 and 16 L_tr with position biases computed in bf16 and f16, paired with those in double
+averaging    NLL of the last of 513 tokens where the inputs before the last 128 are cut off, those of another place, or the same in another order
 
 Needs `reach`, NumPy, and for decay h5py.
 """
@@ -30,6 +33,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 DATA = os.path.join(HERE, "data")
 sys.path[:0] = [os.path.dirname(HERE), HERE, os.path.join(ROOT, "python")]
 from gates import STRIDE, TARGETS, TEXT, mean_and_error, read_csv, write_csv  # noqa: E402
+from distant import AVERAGED, BIASED, FAR, averaging, dtypes, far  # noqa: E402
 from probes import MODELS, copies, positions_of, protocols  # noqa: E402
 
 LENGTH, SEGMENTS, TESTS = 513, 400, 100
@@ -164,7 +168,21 @@ STAGES = {
     "copies": (names, copies, ["NLL in nats of the last of 8 tokens that come from elsewhere in the text, 128 rows; gain: how much less where the same 8 end `distance` tokens before, "
                                "paired; _se: standard errors"]),
     "protocols": (names, protocols, ["NLL in nats a token of the first 65,536 tokens; change: from nonoverlapping, paired by target; _se: standard errors; seconds of processor time"]),
+    "far": (lambda: [n for n in FAR if n in names()], far, ["NLL in nats a token of the targets with first to last inputs, all of the text before them; change: from the last 97 to 128 inputs alone, paired by target; _se: "
+                               "standard errors over texts"]),
+    "dtypes": (lambda: [n for n in BIASED if n in names()], dtypes, ["NLL in nats a token of 1000 targets; change: from biases computed in double, rounded once, paired by target; _se: standard errors"]),
+    "averaging": (lambda: [n for n in AVERAGED if n in names()], averaging,
+                  ["NLL in nats of the last of 513 tokens of 2000 rows; far: the inputs before the last 128; change: from the text as it is, paired by row; _se: standard errors"]),
 }
+
+
+def committed(stage):
+    """The rows of data/STAGE.csv by what they are of: a model, or a number of CHANGES."""
+    path, found = os.path.join(DATA, f"{stage}.csv"), {}
+    for row in read_csv(path) if os.path.exists(path) else []:
+        of = next((i for i, c in enumerate(CHANGES) if list(c[:2]) == [row["model"], row["change"]]), None) if stage == "changes" else row["model"]
+        found.setdefault(of, [list(row)]).append(list(row.values()))
+    return found
 
 
 def main():
@@ -173,6 +191,7 @@ def main():
     parser.add_argument("--reach", default=os.path.join(ROOT, "reach"))
     parser.add_argument("--work", default=os.path.join(ROOT, "build", "studies"))
     parser.add_argument("--part", default="1/1", metavar="I/N")
+    parser.add_argument("--again", action="store_true", help="measure also what is in data/STAGE.csv")
     options = parser.parse_args()
     options.reach, options.work = os.path.abspath(options.reach), os.path.abspath(options.work)
     part, parts = map(int, options.part.split("/"))
@@ -182,8 +201,11 @@ def main():
         every, measure, remarks = STAGES[stage]
         paths = {name: os.path.join(options.work, stage, f"{name}.csv") for name in every()}
         os.makedirs(os.path.join(options.work, stage), exist_ok=True)
+        known = {} if options.again else committed(stage)
         for i, (name, path) in enumerate(paths.items()):
-            if not os.path.exists(path) and i % parts == part - 1:
+            if not os.path.exists(path) and name in known:
+                write_csv(path, [], known[name])
+            elif not os.path.exists(path) and i % parts == part - 1:
                 write_csv(path, [], measure(options, name))
                 print(f"{stage}: {name}", flush=True)
         if all(map(os.path.exists, paths.values())):
