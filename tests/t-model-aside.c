@@ -19,7 +19,7 @@
 #include <cmocka.h>
 
 #define MUCH ((size_t)1 << 30)
-enum { N = 300, SEGMENTS = 3 };
+enum { N = 260, SEGMENTS = 2 };
 
 /* Deep, so that inputs weigh; the third a cone, whose inputs are of all sizes; bf16, and f32. */
 static const struct memory_shape shapes[] = {{MEMORY_LLAMA, 9, 4, 2, 64, 48, 60, 0, 0},
