@@ -19,6 +19,8 @@ int erf_table_attention(const struct result *r, const struct result_model *m, ta
 int erf_table_validation(const struct result *r, table_sink *put, FILE *f) MUST_USE;
 /* Lines that a reader needs to take them right. */
 void erf_notes(FILE *f, const struct result *r);
+/* One of them: how often the rule of analyze/extrapolation.h was right, where the sentence of a model used it. */
+void erf_note_rule(FILE *f, const struct result *r);
 /* The tables, sentences and notes, to standard output. */
 int erf_print(const struct result *r, struct error *e) MUST_USE;
 /* A line or two a model in words: how near the gradient lies, saturated or not, beyond the training length or not, the sink. */

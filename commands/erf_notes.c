@@ -79,4 +79,5 @@ void erf_notes(FILE *f, const struct result *r)
     if (saturated)
         fprintf(f, ">= %zu: saturated, all tokens are needed, so the field is not measured (a larger --length may do)\n",
                 r->length - 1);
+    erf_note_rule(f, r);
 }

@@ -19,19 +19,41 @@ static const struct erf_row *row_of(const struct erf_summary *u, double q)
     return NULL;
 }
 
-/* What the field says of longer texts: of gradients at a model as it was trained. The training length was named just before: with
- * so many inputs the field is either beyond it or within. */
-static void tell_outlook(FILE *f, const struct result *r, const struct result_model *m, const struct erf_row *half)
+/* 1: the rule says that the loss is kept on longer texts, 0: that it is not, -1: nothing. It is about gradients at a model as it
+ * was trained. */
+static int outlook_of(const struct result *r, const struct result_model *m)
 {
+    const struct erf_row *half = row_of(&result_main(m)->summary, 0.5);
     int is_changed = m->position_encoding && strncmp(m->position_encoding, "--", 2) == 0; /* by options of the run */
-    int keeps = half && !is_changed && strcmp(r->attribution, "grad") == 0
-                    ? extrapolation_by_field(half->erf, r->length - 1, m->train_length)
-                    : -1;
+
+    if (!half || is_changed || strcmp(r->attribution, "grad") != 0)
+        return -1;
+    return extrapolation_by_field(half->erf, r->length - 1, m->train_length);
+}
+
+/* The training length was named just before: with so many inputs the field is either beyond it or within. */
+static void tell_outlook(FILE *f, const struct result *r, const struct result_model *m)
+{
+    int keeps = outlook_of(r, m);
 
     if (keeps >= 0)
-        fprintf(f, " With an ERF(0.5) %s %.2f times that it should %s on longer texts, a rule right for %d of %d models so far.",
-                keeps ? "of at most" : "above", EXTRAPOLATION_FIELD, keeps ? "keep its loss" : "lose", EXTRAPOLATION_FIELD_RIGHT,
-                EXTRAPOLATION_FIELD_TESTED);
+        fprintf(f, " With an ERF(0.5) %s %.2f times that it should %s on longer texts.", keeps ? "of at most" : "above",
+                EXTRAPOLATION_FIELD, keeps ? "keep its loss" : "lose");
+}
+
+void erf_note_rule(FILE *f, const struct result *r)
+{
+    for (size_t i = 0; i < r->model_count; i++) {
+        const struct erf_summary *u = &result_main(&r->models[i])->summary;
+
+        if (u->segments == u->excluded || outlook_of(r, &r->models[i]) < 0)
+            continue;
+        fprintf(
+            f,
+            "what a model should do on longer texts: a rule that was right for %d of %d models so far (doc/studies/rules.md)\n",
+            EXTRAPOLATION_FIELD_RIGHT, EXTRAPOLATION_FIELD_TESTED);
+        return;
+    }
 }
 
 /* How the field grows with the length, where that was measured. */
@@ -92,7 +114,7 @@ int erf_tell(FILE *f, const struct result *r, const struct result_model *m)
     else if (m->train_length && !lead->saturated)
         fprintf(f, ", within the training length of %zu", m->train_length);
     fputs(lead->saturated ? "; the field may be longer." : ".", f);
-    tell_outlook(f, r, m, half);
+    tell_outlook(f, r, m);
     if (u->sink_share >= sink_least && u->sink_share >= 2 * (double)r->sink / (double)inputs) {
         if (r->sink == 1)
             fputs(" The first token has", f);

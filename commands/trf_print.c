@@ -257,24 +257,26 @@ static void print_model_lines(const struct formula_argument *a)
         printf("exact cone of its windows: %ld tokens\n", a->set.cone);
 }
 
-/* The share is cut, not rounded: below the threshold it is not shown as the threshold. */
-static void print_outlook(const struct trf_run *r, int argument)
+/* The share is cut, not rounded: below the threshold it is not shown as the threshold. 1 if it was told. */
+static int print_outlook(const struct trf_run *r, int argument)
 {
     const struct trf_outlook *u = &r->outlooks[argument];
     int keeps = u->share >= EXTRAPOLATION_KERNEL;
 
     if (isnan(u->share))
-        return;
+        return 0;
     printf("%.1f %% of what %d layer%s take%s from %zu distances lies within the training length of %zu: %s %.0f %%, so it "
-           "should %s on "
-           "longer texts, a rule right for %d of %d models so far (doc/studies/rules.md)\n",
+           "should %s on longer texts\n",
            floor(1000 * u->share + 1e-9) / 10, u->layers, u->layers == 1 ? "" : "s", u->layers == 1 ? "s" : "",
            EXTRAPOLATION_DISTANCES * u->train_length, u->train_length, keeps ? "at least" : "less than",
-           100 * EXTRAPOLATION_KERNEL, keeps ? "keep its loss" : "lose", EXTRAPOLATION_KERNEL_RIGHT, EXTRAPOLATION_KERNEL_TESTED);
+           100 * EXTRAPOLATION_KERNEL, keeps ? "keep its loss" : "lose");
+    return 1;
 }
 
 int trf_print(const struct trf_run *r, struct error *e)
 {
+    int told = 0;
+
     for (int first = 0, last; first < r->head_count; first = last) {
         const struct trf_head *head = &r->heads[first];
 
@@ -288,8 +290,12 @@ int trf_print(const struct trf_run *r, struct error *e)
         if (print_bias(r, first, last, e) != 0)
             return -1;
         if (last == r->head_count || r->heads[last].argument != head->argument)
-            print_outlook(r, head->argument);
+            told |= print_outlook(r, head->argument);
     }
+    if (told)
+        printf(
+            "\nwhat a model should do on longer texts: a rule that was right for %d of %d models so far (doc/studies/rules.md)\n",
+            EXTRAPOLATION_KERNEL_RIGHT, EXTRAPOLATION_KERNEL_TESTED);
     print_ranking(r);
     return 0;
 }

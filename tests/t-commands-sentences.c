@@ -76,11 +76,8 @@ static void test_result(void **state)
 /* What half of the gradient says of longer texts: of a model as it was trained, with inputs enough. */
 static void test_outlook(void **state)
 {
-    static const char *const keeps =
-                                 "With an ERF(0.5) of at most 0.35 times that it should keep its loss on longer texts, a rule "
-                                 "right for ",
-                             *const loses =
-                                 "With an ERF(0.5) above 0.35 times that it should lose on longer texts, a rule right for ";
+    static const char *const keeps = "With an ERF(0.5) of at most 0.35 times that it should keep its loss on longer texts.",
+                             *const loses = "With an ERF(0.5) above 0.35 times that it should lose on longer texts.";
     static const struct {
         const char *attribution, *encoding;
         size_t inputs, half, train;
@@ -105,12 +102,24 @@ static void test_outlook(void **state)
                                  .fields = &field,
                                  .field_count = 1};
         struct result r = {.attribution = (char *)cases[i].attribution, .length = cases[i].inputs + 1, .main_threshold = 0.5};
-        char *text = erf_sentence(&r, &m);
+        char *text = erf_sentence(&r, &m), *note = NULL;
+        struct result_model both[2] = {m, m};
+        size_t size;
+        FILE *f = open_memstream(&note, &size);
 
         assert_non_null(text);
         assert_int_equal(cases[i].said && strstr(text, *cases[i].said), cases[i].said != NULL);
-        assert_int_equal(strstr(text, "right for") != NULL, cases[i].said != NULL);
+        assert_int_equal(strstr(text, "on longer texts") != NULL, cases[i].said != NULL);
         free(text);
+        /* the rule's record stands once below all models */
+        r.models = both, r.model_count = 2;
+        assert_non_null(f);
+        erf_note_rule(f, &r);
+        assert_int_equal(fclose(f), 0);
+        text = strstr(note, "a rule that was right for ");
+        assert_int_equal(text != NULL, cases[i].said != NULL);
+        assert_null(text ? strstr(text + 1, "a rule that") : NULL);
+        free(note);
     }
 }
 

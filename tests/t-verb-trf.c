@@ -617,11 +617,11 @@ static void outlooks(void **state)
     outcome_free(&o);
     expect("trf window(40) --layers 4 --train-length 128", 0,
            "98.5 % of what 4 layers take from 1024 distances lies within the training length of 128: at least 30 %, so it should "
-           "keep its loss on longer texts, a rule right for ");
+           "keep its loss on longer texts\n\nwhat a model should do on longer texts: a rule that was right for ");
     expect(
         "trf window(96) --layers 4 --train-length 128", 0,
         "13.5 % of what 4 layers take from 1024 distances lies within the training length of 128: less than 30 %, so it should "
-        "lose on longer texts, a rule right for ");
+        "lose on longer texts\n\nwhat a model should do");
     expect("trf window(96) --train-length 24", 0, "25.0 % of what 1 layer takes from 192 distances");
     expect("trf window(1000) --train-length 300", 0,
            "30.0 % of what 1 layer takes from 2400 distances lies within the training length of 300: at least 30 %");
