@@ -86,7 +86,7 @@ static int print_model(const struct model_argument *m, const struct info_options
     int rc = -1;
 
     d = model_open(m->path, m->adapter_path, o->strict, p, e);
-    if (!d || run_override(d, &o->encoding, o->train_length, e) != 0 ||
+    if (!d || (!model_take_length(d, o->train_length) && models_refuse_length(e) != 0) || run_override(d, &o->encoding, e) != 0 ||
         (o->verify ? model_verify(&line, digest, d, e) : model_digest(digest, d, e)) != 0)
         goto end;
     windows = decoder_windows_text(d);

@@ -94,7 +94,19 @@ int run_available(const struct machine_options *o, struct error *e)
     return kernels_available(o->device, o->dtype, e);
 }
 
-int run_override(struct decoder *d, const struct encoding_options *o, long train_length, struct error *e)
+int model_take_length(struct decoder *d, long train_length)
+{
+    if (!d->train_length)
+        d->train_length = (int)train_length;
+    return !train_length || d->train_length == train_length;
+}
+
+int models_refuse_length(struct error *e)
+{
+    return fail(e, "--train-length: the checkpoints say the training lengths themselves, and others");
+}
+
+int run_override(struct decoder *d, const struct encoding_options *o, struct error *e)
 {
     struct position_override change = {.positions_none = o->positions_none,
                                        .window = o->window,
@@ -107,7 +119,7 @@ int run_override(struct decoder *d, const struct encoding_options *o, long train
     if (!o->bias && !o->bias_dtype && !o->positions_none && !o->rope && o->window < 0 && !o->keep_first && !o->logn)
         return 0;
     if (o->logn)
-        change.log_length = d->train_length ? d->train_length : (int)train_length;
+        change.log_length = d->train_length;
     if (o->logn && change.log_length < 2)
         return fail(e, "%s: --logn: the model does not say the length it was trained on (expected --train-length N with it)",
                     d->path);

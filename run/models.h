@@ -42,9 +42,12 @@ int model_verify(char **line, char digest[33], const struct decoder *d, struct e
 /* 0, or -1 when the device or type is not here, or they do not go together. */
 int run_available(const struct machine_options *o, struct error *e) MUST_USE;
 
-/* Applies a run's own position encoding to a model. `train_length`: of --train-length, for --logn where the model does not say
- * it; 0: none. */
-int run_override(struct decoder *d, const struct encoding_options *o, long train_length, struct error *e) MUST_USE;
+/* Gives the model the length of --train-length (0: not given) where it says none itself. 1 if that is its length now, or none was
+ * given. A run of which no model takes the option refuses it. */
+int model_take_length(struct decoder *d, long train_length) MUST_USE;
+int models_refuse_length(struct error *e);
+/* Applies a run's own position encoding to a model, whose training length --logn asks for. */
+int run_override(struct decoder *d, const struct encoding_options *o, struct error *e) MUST_USE;
 
 /* Says so where a run reads more inputs than the model's configuration has positions for: its encoding allows it, or the model
  * is refused elsewhere. */

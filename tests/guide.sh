@@ -14,7 +14,11 @@ PATH=$folder/bin:$PATH SLURM_ARRAY_TASK_ID=0 SLURM_ARRAY_TASK_COUNT=1
 export PATH SLURM_ARRAY_TASK_ID SLURM_ARRAY_TASK_COUNT
 ln -s "$root/examples/models/alibi" B
 ln -s "$root/examples/models/window-24" C
-for name in A step-1000 step-2000 step-4000; do ln -s "$root/examples/models/rotary" $name; done
+# A does not say what it was trained on: the guide gives --train-length
+mkdir A && ln -s "$root"/examples/models/rotary/* A && rm A/config.json
+sed -z 's/,[[:space:]]*"train_length": [0-9]*//' "$root/examples/models/rotary/config.json" >A/config.json
+! grep -q train_length A/config.json
+for name in step-1000 step-2000 step-4000; do ln -s "$root/examples/models/rotary" $name; done
 gzip -dc "$root/examples/text/sqlalchemy.py.gz" | head -c 24000 >text
 gzip <text >text.gz
 head -c 300 text >chat.txt

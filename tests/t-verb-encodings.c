@@ -277,6 +277,37 @@ static void encodings_are_refused(void **state)
            "dynamic scaling");
 }
 
+static const char refused_length[] = "--train-length: the checkpoints say the training lengths themselves, and others";
+
+/* It is of models that do not say it: where none takes it, it is refused. */
+static void training_lengths(void **state)
+{
+    static const struct {
+        const char *line;
+        int status;
+        const char *said; /* NULL: nothing */
+    } rows[] = {
+        {"erf trained --train-length 8 -o taken --tokens goldens/llama/tokens.npy", 0, NULL},
+        {"erf trained --train-length 9 -o refused --tokens goldens/llama/tokens.npy", 1, refused_length},
+        {"erf trained learned --train-length 9 -o mixed --tokens goldens/llama/tokens.npy", 0, NULL},
+        {"ppl trained --context 4 --train-length 8 --tokens goldens/llama/tokens.npy", 0, NULL},
+        {"ppl trained --context 4 --train-length 9 --tokens goldens/llama/tokens.npy", 1, refused_length},
+        {"ppl trained learned --context 4 --train-length 9 --tokens goldens/llama/tokens.npy", 0, NULL},
+        {"explain trained --prompt abcdefgh --logn --train-length 8", 0, NULL},
+        {"explain trained --prompt abcdefgh --logn --train-length 9", 1, refused_length},
+        {"explain trained --prompt abcdefgh --train-length 8", 2, "expected it with --logn"},
+    };
+    char line[512];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        snprintf(line, sizeof line, "%s --quiet", rows[i].line);
+        expect(line, rows[i].status, rows[i].said);
+    }
+    expect("info learned --train-length 9", 0, "train length   9");
+    expect("info trained --train-length 9", 1, refused_length);
+}
+
 /* First keys lie outside every window, so no theoretical field of a window is told. */
 static void kept_keys_have_no_theory(void **state)
 {
@@ -296,11 +327,12 @@ static void kept_keys_have_no_theory(void **state)
 static int make_inputs(void **state)
 {
     const struct tiny learned = {.vocabulary = 64, .learned = 128};
+    const struct tiny trained = {.settings = "\"train_length\": 8,"};
 
     (void)state;
     setenv("PATH", "/nowhere", 1); /* no pictures: a hundred runs */
     if (!realpath("tests/goldens/encodings", goldens) || program_open() != 0 || symlink(goldens, at("goldens")) != 0 ||
-        tiny_checkpoint(at("learned"), &learned) != 0)
+        tiny_checkpoint(at("learned"), &learned) != 0 || tiny_checkpoint(at("trained"), &trained) != 0)
         return -1;
     make_model("yarn", "\"rope_type\": \"yarn\", \"factor\": 3.0, \"rope_theta\": 700.0, \"attention_factor\": 1.5", "32");
     return 0;
@@ -309,8 +341,11 @@ static int make_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(encodings_agree_with_pytorch), cmocka_unit_test(rope_is_that_of_a_configuration),
-        cmocka_unit_test(encodings_are_told),           cmocka_unit_test(encodings_are_refused),
+        cmocka_unit_test(encodings_agree_with_pytorch),
+        cmocka_unit_test(rope_is_that_of_a_configuration),
+        cmocka_unit_test(encodings_are_told),
+        cmocka_unit_test(encodings_are_refused),
+        cmocka_unit_test(training_lengths),
         cmocka_unit_test(kept_keys_have_no_theory),
     };
 

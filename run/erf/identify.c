@@ -72,7 +72,6 @@ static int identify_model(const struct erf_run *r, const struct erf_model *m, st
 {
     const struct decoder *d = m->decoder;
     struct result_model *out = m->out;
-    long train_length = d->train_length ? d->train_length : r->options->train_length;
 
     snprintf(out->name, sizeof out->name, "%s", m->argument->name);
     out->layers = (size_t)d->layers;
@@ -82,7 +81,7 @@ static int identify_model(const struct erf_run *r, const struct erf_model *m, st
     out->hidden = (size_t)d->hidden;
     out->vocabulary = (size_t)d->vocabulary;
     out->cone = (size_t)decoder_cone(d, (long)r->positions);
-    out->train_length = (size_t)train_length;
+    out->train_length = (size_t)d->train_length;
     out->stride = m->segments.stride;
     out->overlapping = (size_t)m->segments.overlapping;
     out->bos = (size_t)m->begins;

@@ -9,11 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int open_model(struct erf_model *m, const struct erf_options *o, struct progress *p, struct error *e)
+/* *taken: set where the model takes --train-length. */
+static int open_model(struct erf_model *m, const struct erf_options *o, int *taken, struct progress *p, struct error *e)
 {
     struct decoder *d = m->decoder = model_open(m->argument->path, m->argument->adapter_path, o->strict, p, e);
 
-    if (!d || run_override(d, &o->encoding, o->train_length, e) != 0)
+    if (!d)
+        return -1;
+    *taken |= model_take_length(d, o->train_length);
+    if (run_override(d, &o->encoding, e) != 0)
         return -1;
     if (model_text_open(&m->text, d, m->argument->path, o->text.count > 0, &o->reading, e) != 0)
         return -1;
@@ -183,7 +187,7 @@ int erf_prepare(struct erf_run *r, struct error *e)
 {
     const struct erf_options *o = r->options;
     struct run_text text = {0};
-    int rc = -1;
+    int rc = -1, taken = 0;
 
     r->models = calloc(r->count, sizeof *r->models);
     r->result.models = calloc(r->count, sizeof *r->result.models);
@@ -195,8 +199,13 @@ int erf_prepare(struct erf_run *r, struct error *e)
     for (size_t i = 0; i < r->count; i++) {
         r->models[i].argument = &r->arguments[i];
         r->models[i].out = &r->result.models[i];
-        if (open_model(&r->models[i], o, r->progress, e) != 0 || (o->verify && verify_model(&r->models[i], r->progress, e) != 0))
+        if (open_model(&r->models[i], o, &taken, r->progress, e) != 0 ||
+            (o->verify && verify_model(&r->models[i], r->progress, e) != 0))
             goto end;
+    }
+    if (!taken) {
+        models_refuse_length(e);
+        goto end;
     }
     if (run_text_read(&text, &o->text, &o->tokens, e) != 0)
         goto end;

@@ -88,7 +88,8 @@ static int open_subject(struct subject *s, struct explain_run *r, struct error *
     int against;
 
     s->decoder = model_open(s->path, r->argument->adapter_path, o->strict, r->progress, e);
-    if (!s->decoder || run_override(s->decoder, &o->encoding, o->train_length, e) != 0 ||
+    if (!s->decoder || (!model_take_length(s->decoder, o->train_length) && models_refuse_length(e) != 0) ||
+        run_override(s->decoder, &o->encoding, e) != 0 ||
         model_text_open(&s->reading, s->decoder, s->path, !o->tokens.count, &o->reading, e) != 0 || read_text(s, e) != 0 ||
         take_tokens(x, s, e) != 0)
         return -1;

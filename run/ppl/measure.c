@@ -11,11 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int open_model(struct ppl_model *m, const struct ppl_options *o, struct progress *p, struct error *e)
+/* *taken: set where the model takes --train-length. */
+static int open_model(struct ppl_model *m, const struct ppl_options *o, int *taken, struct progress *p, struct error *e)
 {
     struct decoder *d = m->decoder = model_open(m->argument->path, m->argument->adapter_path, o->strict, p, e);
 
-    if (!d || run_override(d, &o->encoding, o->train_length, e) != 0)
+    if (!d)
+        return -1;
+    *taken |= model_take_length(d, o->train_length);
+    if (run_override(d, &o->encoding, e) != 0)
         return -1;
     if (model_text_open(&m->text, d, m->argument->path, o->text.count > 0, &o->reading, e) != 0)
         return -1;
@@ -26,7 +30,7 @@ static int open_model(struct ppl_model *m, const struct ppl_options *o, struct p
                     "%s: has learned positions for %d inputs, and a context of %zu is asked for (expected --context %d at most)",
                     m->argument->path, d->position_limit, o->contexts[o->context_count - 1], d->position_limit);
     m->window = decoder_window(d);
-    m->train_length = o->train_length && !d->train_length ? (int)o->train_length : d->train_length;
+    m->train_length = d->train_length;
     return 0;
 }
 
@@ -103,6 +107,7 @@ static int make_results(struct ppl_model *m, struct ppl_run *r, struct error *e)
 int ppl_prepare(struct ppl_run *r, struct error *e)
 {
     const struct ppl_options *o = r->options;
+    int taken = 0;
 
     r->result_count = o->context_count ? o->context_count : 1;
     r->models = calloc(r->count, sizeof *r->models);
@@ -110,9 +115,11 @@ int ppl_prepare(struct ppl_run *r, struct error *e)
         return fail(e, "out of memory for the run");
     for (size_t i = 0; i < r->count; i++) {
         r->models[i].argument = &r->arguments[i];
-        if (open_model(&r->models[i], o, r->progress, e) != 0)
+        if (open_model(&r->models[i], o, &taken, r->progress, e) != 0)
             return -1;
     }
+    if (!taken)
+        return models_refuse_length(e);
     if (run_text_read(&r->text, &o->text, &o->tokens, e) != 0)
         return -1;
     r->kernels = run_kernels(o->machine.device, o->machine.dtype, r->progress, e);

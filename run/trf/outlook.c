@@ -2,6 +2,7 @@
 #include "run/trf/trf.h"
 
 #include "analyze/extrapolation.h"
+#include "run/models.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -76,8 +77,12 @@ static int look(struct trf_outlook *out, const struct formula_argument *a, struc
 int trf_look(struct trf_run *r, struct error *e)
 {
     const struct trf_options *o = r->options;
-    int rc = 0;
+    int taken = 0, rc = 0;
 
+    for (int i = 0; i < r->count; i++)
+        taken |= !r->arguments[i].set.train_length || r->arguments[i].set.train_length == o->train_length;
+    if (o->train_length && !taken)
+        return models_refuse_length(e);
     r->outlooks = calloc((size_t)r->count + 1, sizeof *r->outlooks);
     if (!r->outlooks)
         return fail_memory(e, (double)r->count * sizeof *r->outlooks, "what is likely on longer texts");
