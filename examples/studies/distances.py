@@ -28,6 +28,18 @@ def far_table(models):
                     [[f"`{n}`", models[n].verdict, *(signed(far_of(n)[last]) for last in octaves)] for n in far_models() if n in models])
 
 
+def last_of(model):
+    """The change in the last octave, with half of its interval."""
+    found = far_of(model)
+    return found[max(found)]
+
+
+def grows(model):
+    """Whether the change of each octave is above that of the one before."""
+    found = [far_of(model)[last][0] for last in sorted(far_of(model))]
+    return all(a < b for a, b in zip(found, found[1:]))
+
+
 def gets_worse(model):
     """Whether the loss of the last octave is above that of the octave from L_tr to 2 L_tr by more than both intervals."""
     found = far_of(model)

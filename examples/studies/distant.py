@@ -5,7 +5,7 @@ import os
 from gates import TEXT, mean_and_error, read_csv
 from probes import MODELS, run, tokens_of
 
-FAR = ("sandwich", "alibi", "type1", "divergent-a")
+FAR = ("sandwich", "alibi", "type1", "divergent-a", "divergent-b", "kerple-log-0.9", "kerple-log-1.1")
 TEXTS, INPUTS, NEAR, STEP = 8, 32768, 128, 32       # texts of 256 L_tr, beside windows of L_tr that slide by STEP
 AVERAGED = ("sandwich", "kerple-log", "t5", "alibi", "none", "rotary")
 ROWS, REACH, SEED = 2000, 512, 2
