@@ -675,6 +675,7 @@ static void test_head(void **state)
         {1, 0, 1, 1, 0, 0, 1, 1},         {1, 0, 2, 2, 1, 0, 1, 1},      {3, 0, 3, 65, 1, 0, 1, 1},
         {2, 0, 63, 257, 0, 30, 1, 4},     {3, 0, 65, 63, 1, 2, -0.5, 1}, {3, 0, 257, 1031, 1, 0, 1, 0.25},
         {2, 0, 768, 257, 0, 0, 3, 0.125}, {2, 0, 65, 257, 0, 0, 1, 16}, /* probabilities from 1 down to underflow */
+        {2, 0, 5, 12345, 1, 0, 1, 1}, /* sums of the gradient over more of the table than a block has at once */
     };
     (void)state;
     for (int i = 0; i < LENGTH(cases); i++) {
