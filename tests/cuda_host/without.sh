@@ -2,7 +2,8 @@
 # Takes each barrier, wait and bound of the CUDA set out, one at a time, builds the stand-in for a GPU with it, and runs the set's tests until one fails:
 # `make cuda-without`. What no test misses is a survivor, and must stand in survivors.txt with the reason; exit 1 for one that does not, or that stands there
 # and is missed. PART=I/N does every N-th from the I-th on; ONLY=TEXT those whose line has the text; LIST=1 names them and runs nothing.
-# RACES=1 builds the stand-in that looks for races (races.cpp), and says a race where one was told.
+# RACES=1 builds the stand-in that looks for races (races.cpp), and says a race where one was told. A test ends with its first failure, or is red after
+# SECONDS_MOST (300), which the line says.
 # The Makefile sets CXX, FLAGS and BUILD. A line for each: what came of it, FILE, the line's number, and what was taken out.
 set -u
 here=tests/cuda_host
@@ -89,7 +90,9 @@ while IFS=: read -r file line kind; do
     if mutate "$file" "$line" "$kind" && build "$file" 2>"$work/log"; then
         came=survives
         for t in $(tests_of "$file"); do
-            REACH_CUDA=$PWD/$work/cuda-host.so REACH_CUDA_HOST_SEED=3 REACH_CUDA_HOST_RACES=first timeout 300 "$BUILD/tests/t-$t" >"$work/log" 2>&1 || { came=red who=" (t-$t)"; break; }
+            CMOCKA_TEST_ABORT=1 REACH_CUDA=$PWD/$work/cuda-host.so REACH_CUDA_HOST_SEED=3 REACH_CUDA_HOST_RACES=first timeout "${SECONDS_MOST:-300}" "$BUILD/tests/t-$t" >"$work/log" 2>&1
+            rc=$?
+            [ $rc -eq 0 ] || { came=red who=" (t-$t$([ $rc -ne 124 ] || echo ', which did not end'))"; break; }
         done
         grep -q '^cuda stand-in: race' "$work/log" && came=race
     fi
