@@ -144,10 +144,11 @@ static void attention_reverse(struct kernels *k, struct buffer *dq, struct buffe
     call.kv = kv->data;
     call.o = o->data;
     call.lse = (float *)lse->data;
-    attention_rows(&call, arithmetic == ARITHMETIC_BF16, stream);
     if (queries <= FEW_QUERIES) {
+        attention_rows_few(&call, arithmetic == ARITHMETIC_BF16, stream);
         attention_reverse_few(&call, arithmetic == ARITHMETIC_BF16, stream);
     } else {
+        attention_lse(&call, stream);
         if (call.skip)
             attention_norms(&call, arithmetic == ARITHMETIC_BF16, true, stream);
         int lack = arithmetic == ARITHMETIC_BF16   ? attention_reverse_bf16(&call, feature, stream)

@@ -78,7 +78,7 @@ enum attention_feature {
 int attention_forward_bf16(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
 int attention_forward_tf32(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
 int attention_forward_f32(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
-/* lse2 and delta, and with skip the norms, are ready. */
+/* lse2, behind the last query delta, and with skip the norms, are ready. */
 int attention_reverse_bf16(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
 int attention_reverse_tf32(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
 int attention_reverse_f32(const struct attention_arguments *a, enum attention_feature feature, cudaStream_t stream);
@@ -87,8 +87,10 @@ void attention_forward_few(const struct attention_arguments *a, bool half, cudaS
 void attention_reverse_few(const struct attention_arguments *a, bool half, cudaStream_t stream);
 /* attention_mass.cu: mass as in ops.h; q, kv, lse are set. `tf32`: operands are rounded as `attention` rounds them. */
 void attention_sum_by_distance(const attention_arguments *a, float *mass, int counted, bool half, bool tf32, cudaStream_t stream);
-/* attention_prepare.cu: query_norm, key_norm and `least`; lse2 and delta. */
+/* attention_prepare.cu: query_norm, key_norm and `least`; lse2, and delta behind the last query; lse2 and delta of few queries.
+ */
 void attention_norms(const struct attention_arguments *a, bool half, bool reverse, cudaStream_t stream);
-void attention_rows(const struct attention_arguments *a, bool half, cudaStream_t stream);
+void attention_lse(const struct attention_arguments *a, cudaStream_t stream);
+void attention_rows_few(const struct attention_arguments *a, bool half, cudaStream_t stream);
 
 #endif

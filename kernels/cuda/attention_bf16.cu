@@ -49,18 +49,18 @@ static int reverse_queries(const attention_arguments *a, cudaStream_t stream)
 template <int FEATURE>
 static int reverse(const attention_arguments *a, cudaStream_t stream)
 {
-    int lack = reverse_keys<FEATURE>(a, stream);
-    return lack ? lack : reverse_queries<FEATURE>(a, stream);
+    int lack = reverse_queries<FEATURE>(a, stream);
+    return lack ? lack : reverse_keys<FEATURE>(a, stream);
 }
 
 static int reverse_wide(const attention_arguments *a, cudaStream_t stream)
 {
-    int lack = attention_reverse_keys_launch<products<256, 128, 1, 32>, FEATURE_GENERAL, 2, 1>(a, stream);
-    lack = lack ? attention_reverse_keys_launch<products<256, 128, 1, 32>, FEATURE_GENERAL, 1, 1>(a, stream) : 0;
+    int lack = attention_reverse_queries_launch<products<256, 256, 1, 32>, FEATURE_GENERAL, 2, false, 1>(a, stream);
+    lack = lack ? attention_reverse_queries_launch<products<256, 256, 1, 32>, FEATURE_GENERAL, 1, false, 1>(a, stream) : 0;
     if (lack)
         return lack;
-    lack = attention_reverse_queries_launch<products<256, 256, 1, 32>, FEATURE_GENERAL, 2, false, 1>(a, stream);
-    return lack ? attention_reverse_queries_launch<products<256, 256, 1, 32>, FEATURE_GENERAL, 1, false, 1>(a, stream) : 0;
+    lack = attention_reverse_keys_launch<products<256, 128, 1, 32>, FEATURE_GENERAL, 2, 1>(a, stream);
+    return lack ? attention_reverse_keys_launch<products<256, 128, 1, 32>, FEATURE_GENERAL, 1, 1>(a, stream) : 0;
 }
 
 int attention_forward_bf16(const attention_arguments *a, enum attention_feature feature, cudaStream_t stream)

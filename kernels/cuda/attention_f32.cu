@@ -53,6 +53,6 @@ static int queries_part(const attention_arguments *a, cudaStream_t stream)
 
 int attention_reverse_f32(const attention_arguments *a, enum attention_feature, cudaStream_t stream)
 {
-    int lack = keys_part(a, stream);
-    return lack ? lack : queries_part(a, stream);
+    int lack = queries_part(a, stream);
+    return lack ? lack : keys_part(a, stream);
 }

@@ -2,50 +2,70 @@
  * largest norms. */
 #include "kernels/cuda/attention_score.cuh"
 
-enum { ROW_WARPS = 4 };
+enum {
+    ROW_WARPS = 4,
+    LSE_ROWS = 128, /* divides padded_queries */
+};
 
-/* lse2 and delta of every query, +inf and 0 behind the last: a warp each. Grid: ceil(padded_queries / ROW_WARPS), heads,
- * segments. */
-template <int N, typename T>
-__global__ void attention_rows_kernel(const __grid_constant__ attention_arguments a)
+/* +inf for a row that sees nothing: then its P is 0. */
+__device__ inline float lse2_of(float lse)
 {
-    int row = (int)blockIdx.x * ROW_WARPS + warp_index(), lane = lane_index(), head = (int)blockIdx.y;
-    size_t number = (size_t)blockIdx.z * (size_t)a.heads + (size_t)head;
-    if (row >= a.padded_queries)
-        return;
-    float sum = 0, lse = -INFINITY;
-    if (row < a.queries) {
-        attention_task<T> task(a, (int)blockIdx.z, head, 0);
-        const T *o = task.at(a.o, task.q_row, (size_t)row, task.q_stride),
-                *d_o = task.at(a.d_o, task.q_row, (size_t)row, task.q_stride);
-        for (int c = lane * N; c < a.head_size; c += WARP * N) {
-            float x[N], y[N];
-            load_floats<N>(x, o + c);
-            load_floats<N>(y, d_o + c);
-            for (int j = 0; j < N; j++)
-                sum = fmaf(x[j], y[j], sum);
-        }
-        lse = a.lse[number * (size_t)a.queries + (size_t)row];
+    return lse == -INFINITY ? INFINITY : 1.4426950408889634f * lse;
+}
+
+/* lse2 of every query, +inf behind the last; there delta is 0, which dQ makes of the others. Grid: padded_queries / LSE_ROWS,
+ * heads, segments. */
+__global__ void attention_lse_kernel(const __grid_constant__ attention_arguments a)
+{
+    int row = (int)(blockIdx.x * LSE_ROWS + threadIdx.x);
+    size_t number = (size_t)blockIdx.z * (size_t)a.heads + blockIdx.y, at = number * (size_t)a.padded_queries + (size_t)row;
+    a.lse2[at] = row < a.queries ? lse2_of(a.lse[number * (size_t)a.queries + (size_t)row]) : INFINITY;
+    if (row >= a.queries)
+        a.delta[at] = 0;
+}
+
+void attention_lse(const attention_arguments *a, cudaStream_t stream)
+{
+    LAUNCH(attention_lse_kernel, dim3((unsigned)a->padded_queries / LSE_ROWS, (unsigned)a->heads, (unsigned)a->segments),
+           dim3(LSE_ROWS), 0, stream, *a);
+}
+
+/* lse2 and delta of few queries, a warp each. Grid: queries, heads, segments. */
+template <int N, typename T>
+__global__ void attention_rows_few_kernel(const __grid_constant__ attention_arguments a)
+{
+    int lane = lane_index();
+    attention_task<T> task(a, (int)blockIdx.z, (int)blockIdx.y, 0);
+    size_t number = (size_t)blockIdx.z * (size_t)a.heads + blockIdx.y, at = number * (size_t)a.padded_queries + blockIdx.x;
+    const T *o = task.at(a.o, task.q_row, blockIdx.x, task.q_stride),
+            *d_o = task.at(a.d_o, task.q_row, blockIdx.x, task.q_stride);
+    float sum = 0;
+    for (int c = lane * N; c < a.head_size; c += WARP * N) {
+        float x[N], y[N];
+        load_floats<N>(x, o + c);
+        load_floats<N>(y, d_o + c);
+        for (int j = 0; j < N; j++)
+            sum = fmaf(x[j], y[j], sum);
     }
     sum = warp_sum(sum);
     if (lane == 0) {
-        a.lse2[number * (size_t)a.padded_queries + (size_t)row] = lse == -INFINITY ? INFINITY : 1.4426950408889634f * lse;
-        a.delta[number * (size_t)a.padded_queries + (size_t)row] = sum;
+        a.lse2[at] = lse2_of(a.lse[number * (size_t)a.queries + blockIdx.x]);
+        a.delta[at] = sum;
     }
 }
 
-void attention_rows(const attention_arguments *a, bool half, cudaStream_t stream)
+void attention_rows_few(const attention_arguments *a, bool half, cudaStream_t stream)
 {
-    dim3 grid((unsigned)(a->padded_queries + ROW_WARPS - 1) / ROW_WARPS, (unsigned)a->heads, (unsigned)a->segments);
+    dim3 grid((unsigned)a->queries, (unsigned)a->heads, (unsigned)a->segments);
     int vectors = a->aligned && a->head_size % 4 == 0;
     if (half && vectors)
-        LAUNCH((attention_rows_kernel<4, bf16>), grid, dim3(WARP * ROW_WARPS), 0, stream, *a);
+        LAUNCH((attention_rows_few_kernel<4, bf16>), grid, dim3(WARP), 0, stream, *a);
     else if (half)
-        LAUNCH((attention_rows_kernel<1, bf16>), grid, dim3(WARP * ROW_WARPS), 0, stream, *a);
+        LAUNCH((attention_rows_few_kernel<1, bf16>), grid, dim3(WARP), 0, stream, *a);
     else if (vectors)
-        LAUNCH((attention_rows_kernel<4, float>), grid, dim3(WARP * ROW_WARPS), 0, stream, *a);
+        LAUNCH((attention_rows_few_kernel<4, float>), grid, dim3(WARP), 0, stream, *a);
     else
-        LAUNCH((attention_rows_kernel<1, float>), grid, dim3(WARP * ROW_WARPS), 0, stream, *a);
+        LAUNCH((attention_rows_few_kernel<1, float>), grid, dim3(WARP), 0, stream, *a);
 }
 
 /* The largest length of rows first .. first + NORM_ROWS - 1 of x (below `rows`); NaN if one of them, or of y, is not finite. For

@@ -194,7 +194,56 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS) attention_reverse_keys_ker
                   shared + L::SECOND);
 }
 
-/* dQ of ROWS queries of one head: a sum over tiles of COLUMNS keys, from the nearest to the farthest. */
+/* delta, the sums of dO O, of the rows that a block has (0 behind the last one): for itself, and for dK and dV. dO is a tile.
+ * Neighbouring lanes share a row; nothing is written before all of O has been asked for. Where things are is made anew, and for
+ * this alone: in the loop behind it no register is left. */
+template <class P>
+__device__ inline void row_deltas(float *own, char *d_o, const attention_arguments &a)
+{
+    typedef typename P::element T;
+    constexpr int EACH = CHUNK / (int)sizeof(T), CHUNKS = P::SIZE / EACH, LANES = CHUNKS < WARP ? CHUNKS : WARP,
+                  STEP = P::THREADS / LANES, COUNT = P::ROWS / STEP;
+    const query_block<P> block(a, not_before(blockIdx.x));
+    const attention_task<T> task(a, block.segment, block.head, 0);
+    const T *o = task.at(a.o, task.q_row, (size_t)block.first, task.q_stride);
+    float *delta = a.delta + ((size_t)block.segment * (size_t)a.heads + (size_t)block.head) * (size_t)a.padded_queries +
+                   (size_t)block.first;
+    const int thread = (int)not_before(threadIdx.x), first = thread / LANES, lane = thread % LANES, stride = (int)task.q_stride;
+    float sum[COUNT];
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+        int row = first + i * STEP;
+        sum[i] = 0;
+#pragma unroll
+        for (int chunk = lane; chunk < CHUNKS; chunk += LANES) {
+            int column = chunk * EACH;
+            float x[EACH] = {0}, y[EACH];
+            if (a.aligned) {
+                if (row < block.rows && column < a.head_size)
+                    load_floats<EACH>(x, o + row * stride + column);
+                load_floats<EACH>(y, tile_element<T, P::SIZE>(d_o, row, column));
+#pragma unroll
+                for (int e = 0; e < EACH; e++)
+                    sum[i] = fmaf(x[e], y[e], sum[i]);
+            } else {
+#pragma unroll 1
+                for (int c = column; c < min(column + EACH, a.head_size) && row < block.rows; c++)
+                    sum[i] = fmaf(to_float(o[row * stride + c]), to_float(*tile_element<T, P::SIZE>(d_o, row, c)), sum[i]);
+            }
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) {
+#pragma unroll
+        for (int distance = LANES / 2; distance; distance /= 2)
+            sum[i] += __shfl_xor_sync(FULL_WARP, sum[i], distance);
+        if (lane == 0)
+            own[first + i * STEP] = delta[first + i * STEP] = sum[i];
+    }
+}
+
+/* dQ of ROWS queries of one head: a sum over tiles of COLUMNS keys, from the nearest to the farthest. Makes delta, which dK and
+ * dV want, so it comes first. */
 template <class P, int FEATURE, int STAGES, bool HOLD, int BLOCKS>
 __global__ void __launch_bounds__(P::THREADS, BLOCKS)
     attention_reverse_queries_kernel(const __grid_constant__ attention_arguments a)
@@ -212,7 +261,6 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
     const key_tiles<P> tiles(a, first, rows);
     const int begin = tiles.begin, end = tiles.end;
     unsigned char *list = memory + L::LIST;
-    size_t number = (size_t)block.segment * (size_t)a.heads + (size_t)head;
 
     auto load = [&](int tile, int stage) {
         char *to = shared + L::STAGE + stage * L::STAGE_BYTES;
@@ -237,11 +285,9 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
                                                (int)task.q_stride, rows, a.head_size, a.aligned);
     tile_load<T, P::ROWS, P::SIZE, P::THREADS>(shared + L::SECOND, task.at(a.d_o, task.q_row, (size_t)first, task.q_stride),
                                                (int)task.q_stride, rows, a.head_size, a.aligned);
-    if (threadIdx.x < P::ROWS / 4) {
-        size_t row = number * (size_t)a.padded_queries + (size_t)first + 4 * threadIdx.x;
-        cp_async_16(shared + L::ROW_LSE + 16 * threadIdx.x, a.lse2 + row, 1);
-        cp_async_16(shared + L::ROW_DELTA + 16 * threadIdx.x, a.delta + row, 1);
-    }
+    size_t number = ((size_t)block.segment * (size_t)a.heads + (size_t)head) * (size_t)a.padded_queries + (size_t)first;
+    if (threadIdx.x < P::ROWS / 4)
+        cp_async_16(shared + L::ROW_LSE + 16 * threadIdx.x, a.lse2 + number + 4 * threadIdx.x, 1);
     if (skip) {
         list_tiles<P>(list, a, block, task.kv_head, begin, end);
         __syncthreads();
@@ -254,6 +300,7 @@ __global__ void __launch_bounds__(P::THREADS, BLOCKS)
     tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(shared + L::FIRST);
     tile_finish<typename P::type, P::ROWS, P::SIZE, P::THREADS>(shared + L::SECOND);
     __syncthreads();
+    row_deltas<P>((float *)(shared + L::ROW_DELTA), shared + L::SECOND, a);
 
     row_operand<P, HOLD> query, d_o;
     query.begin(shared, L::FIRST);
