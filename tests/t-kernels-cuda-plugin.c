@@ -262,7 +262,7 @@ static void test_kept_error(void **state)
  * first reading behind it. */
 static void test_readings(void **state)
 {
-    enum { COUNT = 3 };
+    enum { COUNT = 3, LETTERS = 9 };
     static const double table[] = {1, 2, 3};
     static const int32_t right[2] = {2, 0}, wrong[2] = {1, 7};
     struct kernels *k = open_cuda("f32");
@@ -308,6 +308,14 @@ static void test_readings(void **state)
         for (size_t j = 0; j < count; j++)
             assert_true(got[j] == (double)((size_t)i + j) - 3 * (double)(((size_t)i + j) / 3) + 1);
     }
+    int32_t sent[LETTERS];
+    struct buffer *all = buffer_new(k, ROLE_INDEX, LETTERS);
+    for (int i = 0; i < LETTERS; i++) /* and with nobody who waits between them */
+        k->write_index(k, all, (size_t)i, &(int32_t){100 + i}, 1);
+    k->read_index(k, sent, all, 0, LETTERS);
+    for (int i = 0; i < LETTERS; i++)
+        assert_int_equal(sent[i], 100 + i);
+    k->destroy(k, all);
     k->destroy(k, tokens);
     k->destroy(k, out);
     k->weight_free(k, w);
