@@ -85,4 +85,21 @@ int series_compare(const struct series *f, const struct series *g, int *order, c
  * value and the formula's text; returns 1, or 0 if this head has none. */
 int series_closed_form(const struct series *s, double epsilon, double *value, char text[128]);
 
+/* Rotary positions: still + factor * the sum of cos(m frequency[k]) over k < count, which arXiv:2405.14591 wants to be at least 0
+ * at every distance m of a context. What is found holds for all frequencies within a relative SERIES_ROTARY_WIDTH of those given,
+ * and so for those of the formula as well as for their doubles. */
+#define SERIES_ROTARY_WIDTH 0x1p-45
+struct series_rotary {
+    enum {
+        ROTARY_NEVER_BELOW, /* at no distance at all */
+        ROTARY_NOT_BELOW, /* at none before `at`, the end */
+        ROTARY_BELOW, /* first at `at` */
+        ROTARY_TIE /* it cannot be told from 0 at `at`, and is at least 0 before */
+    } verdict;
+    uint64_t at;
+};
+/* Looks at m = first, ..., end - 1; end <= 2^50. factor within 2^-51 of what it stands for. 0, or -1 when memory runs out. */
+int series_rotary(struct series_rotary *out, const double *frequency, int count, double factor, double still, uint64_t first,
+                  uint64_t end);
+
 #endif

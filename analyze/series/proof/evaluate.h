@@ -27,6 +27,11 @@ void evaluator_taylor(arb_poly_t out, struct evaluator *v, const arb_t t, slong 
 /* exp of a node without t, 0 and indeterminate for the infinities. */
 void evaluate_exp_constant(arb_t out, const struct expression_pool *p, int n, slong prec);
 
+/* Cosine and sine of an angle, and of frequency * i for i < count, as the nearest doubles. 1, or 0 where one is not known to
+ * 2^-70 before that. */
+int wave_at(double *cosine, double *sine, const arb_t angle);
+int wave_table(double *cosine, double *sine, int count, const arb_t frequency);
+
 /* f(first), f(first + 1), ... of a long run, where b is a combination of many sines and cosines of t: these are added up in
  * double, with a bound of the error, everything else in balls of 64 bits. 0 if the expression has no such part (or memory is
  * short). */

@@ -48,31 +48,39 @@ int evaluator_has_waves(const struct evaluator *v)
     return v->waves >= 8;
 }
 
-/* The error bound of waves holds for sines and cosines known to 2^-70 before they become doubles; a frequency that is large and
- * not rational may be known to less. */
-static int is_sharp(const arb_t sine, const arb_t cosine)
+/* The nearest doubles of a sine and a cosine. The error bound of waves holds for those known to 2^-70 before they become doubles;
+ * a frequency that is large and not rational may be known to less, which returns 0. */
+static int nearest(double *cosine, double *sine, const arb_t of_cosine, const arb_t of_sine)
 {
-    return mag_cmp_2exp_si(arb_radref(sine), -70) <= 0 && mag_cmp_2exp_si(arb_radref(cosine), -70) <= 0;
+    *cosine = arf_get_d(arb_midref(of_cosine), ARF_RND_NEAR);
+    *sine = arf_get_d(arb_midref(of_sine), ARF_RND_NEAR);
+    return mag_cmp_2exp_si(arb_radref(of_sine), -70) <= 0 && mag_cmp_2exp_si(arb_radref(of_cosine), -70) <= 0;
 }
 
-/* The table of a wave, done once: powers of exp(i frequency), each the product of two lower ones, so that balls stay narrow. */
-static void wave_tables(struct wave *w)
+int wave_at(double *cosine, double *sine, const arb_t angle)
 {
-    acb_ptr power = _acb_vec_init(EVALUATE_BLOCK);
-    w->sharp = 1;
-    for (int i = 0; i < EVALUATE_BLOCK; i++) {
+    LOCAL(arb, s, c);
+    arb_sin_cos(s, c, angle, 96);
+    return nearest(cosine, sine, c, s);
+}
+
+/* Powers of exp(i frequency), each the product of two lower ones, so that balls stay narrow. */
+int wave_table(double *cosine, double *sine, int count, const arb_t frequency)
+{
+    acb_ptr power = _acb_vec_init(count);
+    int sharp = 1;
+    for (int i = 0; i < count; i++) {
         int lowest = i & -i, half = i == lowest ? i / 2 : i - lowest;
         if (i == 0)
             acb_one(power);
         else if (i == 1)
-            arb_sin_cos(acb_imagref(power + 1), acb_realref(power + 1), w->frequency, 128);
+            arb_sin_cos(acb_imagref(power + 1), acb_realref(power + 1), frequency, 128);
         else
             acb_mul(power + i, power + half, power + i - half, 128);
-        w->cosine[i] = arf_get_d(arb_midref(acb_realref(power + i)), ARF_RND_NEAR);
-        w->sine[i] = arf_get_d(arb_midref(acb_imagref(power + i)), ARF_RND_NEAR);
-        w->sharp &= is_sharp(acb_imagref(power + i), acb_realref(power + i));
+        sharp &= nearest(&cosine[i], &sine[i], acb_realref(power + i), acb_imagref(power + i));
     }
-    _acb_vec_clear(power, EVALUATE_BLOCK);
+    _acb_vec_clear(power, count);
+    return sharp;
 }
 
 /* [5.8] */
@@ -80,17 +88,16 @@ int evaluator_block(arb_ptr out, struct evaluator *v, ulong first, int count)
 {
     double sum[EVALUATE_BLOCK] = {0};
     int status = 0;
-    LOCAL(arb, angle, sine, cosine, b, t);
+    LOCAL(arb, angle, b, t);
     for (int k = 0; k < v->waves; k++) {
         struct wave *w = &v->wave[k];
         if (w->cosine[0] == 0)
-            wave_tables(w);
+            w->sharp = wave_table(w->cosine, w->sine, EVALUATE_BLOCK, w->frequency);
         arb_mul_ui(angle, w->frequency, first, 160);
         arb_add(angle, angle, w->shift, 160);
-        arb_sin_cos(sine, cosine, angle, 96);
-        if (!w->sharp || !is_sharp(sine, cosine))
+        double s, c;
+        if (!wave_at(&c, &s, angle) || !w->sharp)
             status = -1;
-        double s = arf_get_d(arb_midref(sine), ARF_RND_NEAR), c = arf_get_d(arb_midref(cosine), ARF_RND_NEAR);
         if (w->is_sine)
             for (int i = 0; i < count; i++)
                 sum[i] += w->weight * (s * w->cosine[i] + c * w->sine[i]);

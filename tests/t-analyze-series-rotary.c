@@ -1,0 +1,107 @@
+/* Where sums of cosines of rotary positions are first below 0: against plain loops in long double, at borders, and where nobody
+ * can tell. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/series.h"
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+static struct series_rotary found(const double *frequency, int count, double factor, double still, uint64_t first, uint64_t end)
+{
+    struct series_rotary out;
+    assert_int_equal(series_rotary(&out, frequency, count, factor, still, first, end), 0);
+    return out;
+}
+
+#define assert_found(x, what, where) \
+    do { \
+        struct series_rotary f_ = (x); \
+        if (f_.verdict != (what) || f_.at != (where)) \
+            fail_msg("%s: verdict %d at %llu", #x, (int)f_.verdict, (unsigned long long)f_.at); \
+    } while (0)
+
+/* The first distance from `first` on, by a plain loop; *least: how near 0 any value came. */
+static uint64_t plain(long double *least, const double *frequency, int count, double factor, double still, uint64_t first,
+                      uint64_t end)
+{
+    *least = INFINITY;
+    for (uint64_t m = first; m < end; m++) {
+        long double sum = 0;
+        for (int k = 0; k < count; k++)
+            sum += cosl((long double)m * frequency[k]);
+        sum = still + factor * sum;
+        *least = fminl(*least, fabsl(sum));
+        if (sum < 0)
+            return m;
+    }
+    return end;
+}
+
+static double uniform(double low, double high)
+{
+    return low + (high - low) * rand() / RAND_MAX;
+}
+
+static void as_plain_loops_find(void **state)
+{
+    enum { END = 6000 };
+    int below = 0;
+    (void)state;
+    srand(7);
+    for (int i = 0; i < 300; i++) {
+        double frequency[80], factor = i % 3 ? 1 : uniform(0.5, 3), still;
+        int count = 1 + rand() % 80;
+        for (int k = 0; k < count; k++)
+            frequency[k] = exp(uniform(log(1e-4), 0));
+        still = factor * count * uniform(0, 0.6);
+        uint64_t first = i % 4 ? 0 : (uint64_t)rand() % 3000;
+        long double least;
+        uint64_t at = plain(&least, frequency, count, factor, still, first, END);
+        struct series_rotary f = found(frequency, count, factor, still, first, END);
+        if (least > 1e-8 && (f.at != at || f.verdict != (at < END ? ROTARY_BELOW : ROTARY_NOT_BELOW)))
+            fail_msg("case %d: verdict %d at %llu (expected distance %llu)", i, (int)f.verdict, (unsigned long long)f.at,
+                     (unsigned long long)at);
+        below += f.verdict == ROTARY_BELOW;
+    }
+    if (below < 100 || below > 280) /* some of each */
+        fail_msg("%d of 300 are below 0 somewhere", below);
+}
+
+static void borders(void **state)
+{
+    double quarter = M_PI / 2, third = 2 * M_PI / 3, slow = M_PI / 2 / (1e7 - 0.5), one = 1, fast[2] = {1, 1};
+    (void)state;
+    /* a cosine that is 0, or -1/2, to the last place of a double is known no better */
+    assert_found(found(&quarter, 1, 1, 0, 0, 100), ROTARY_TIE, 1);
+    assert_found(found(&third, 1, 1, 0.5, 0, 100), ROTARY_TIE, 1);
+    assert_found(found(&third, 1, 1, 0.5 - 1e-9, 0, 100), ROTARY_BELOW, 1);
+    assert_found(found(&third, 1, 1, 0.5 + 1e-9, 0, 100), ROTARY_NOT_BELOW, 100);
+    /* as many pairs that stand still as turn, or a factor that leaves them no room */
+    assert_found(found(&one, 1, 1, 1, 0, 100), ROTARY_NEVER_BELOW, 100);
+    assert_found(found(fast, 2, 1, 2, 0, 100), ROTARY_NEVER_BELOW, 100);
+    assert_found(found(fast, 2, 1.5, 2, 0, 100), ROTARY_BELOW, 3); /* cos 3 = -0.99, cos 2 = -0.42 */
+    assert_found(found(fast, 2, 1, 1, 0, 100), ROTARY_BELOW, 3);
+    /* far out, from any start; at 10^7 it is -8e-8 */
+    assert_found(found(&slow, 1, 1, 0, 0, 10000000), ROTARY_NOT_BELOW, 10000000);
+    assert_found(found(&slow, 1, 1, 0, 0, 10000001), ROTARY_BELOW, 10000000);
+    assert_found(found(&slow, 1, 1, 0, 9999999, 20000000), ROTARY_BELOW, 10000000);
+    /* where frequencies are known to 2^-45 of them only, a distance of 2^46 is in another turn */
+    assert_found(found(&one, 1, 1, 0, (uint64_t)1 << 46, (uint64_t)1 << 47), ROTARY_TIE, (uint64_t)1 << 46);
+    /* no distance at all */
+    assert_found(found(&one, 1, 1, 0, 5, 5), ROTARY_NOT_BELOW, 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_plain_loops_find),
+        cmocka_unit_test(borders),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
